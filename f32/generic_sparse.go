@@ -1,0 +1,37 @@
+package f32
+
+func appendNonzerosGeneric(s *Sparse, x []float32) {
+	for i, v := range x {
+		if v != 0 {
+			s.Idx, s.Val = append(s.Idx, int32(i)), append(s.Val, v)
+		}
+	}
+}
+
+func sparseAffineGeneric(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
+	for i := range s.Rows() {
+		row := dst[i*n : i*n+n]
+		if bias == nil {
+			clear(row)
+		} else {
+			copy(row, bias)
+		}
+		for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
+			j := int(s.Idx[e]) * n
+			axpyGeneric(row, s.Val[e], w[j:j+n])
+		}
+		if act == ReLU {
+			reluGeneric(row)
+		}
+	}
+}
+
+func sparseTNGeneric(dw []float32, s *Sparse, g []float32, n int) {
+	for i := range s.Rows() {
+		row := g[i*n : i*n+n]
+		for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
+			j := int(s.Idx[e]) * n
+			axpyGeneric(dw[j:j+n], s.Val[e], row)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package f32
+
+// Sparse is a matrix with few nonzeros per row in CSR form. Row i has the columns
+// Idx[Ptr[i]:Ptr[i+1]] with the values at the same places of Val. Our observations
+// have 10 to 25 ones among some hundred zeros. The zero value is empty; call Reset
+// before the first row. The slices keep their memory over Reset, so building
+// allocates only while they still grow.
+type Sparse struct {
+	Ptr  []int32   // [Rows+1]
+	Idx  []int32   // [nonzeros], each below Cols
+	Val  []float32 // [nonzeros]
+	Cols int
+}
+
+// Reset empties s and sets its width.
+func (s *Sparse) Reset(cols int) {
+	if cols < 0 {
+		panic("f32: a sparse matrix has a negative size")
+	}
+	s.Ptr, s.Idx, s.Val, s.Cols = append(s.Ptr[:0], 0), s.Idx[:0], s.Val[:0], cols
+}
+
+// Rows returns the number of finished rows.
+func (s *Sparse) Rows() int { return max(len(s.Ptr)-1, 0) }
+
+// AppendRow appends the nonzeros of x as one row. It panics if x does not have
+// Cols elements.
+func (s *Sparse) AppendRow(x []float32) {
+	if len(x) != s.Cols {
+		panic("f32: row length does not match the sparse matrix")
+	}
+	s.appendNonzeros(x)
+	s.EndRow()
+}
+
+// AppendEntry appends one entry to the row being built. Entries of a row count in
+// the order they are appended; a column may come twice. It panics if idx is no
+// column.
+func (s *Sparse) AppendEntry(idx int32, val float32) {
+	if idx < 0 || int(idx) >= s.Cols {
+		panic("f32: sparse index out of range")
+	}
+	s.Idx, s.Val = append(s.Idx, idx), append(s.Val, val)
+}
+
+// EndRow ends the row that AppendEntry built; without entries the row is zero.
+func (s *Sparse) EndRow() { s.Ptr = append(s.Ptr, int32(len(s.Idx))) }
+
+// SparseAffine computes dst[m][n] = act(s[m][Cols] w[Cols][n] + bias[n]): the
+// first layer of a net on sparse observations. A nil bias is zero. It panics if a
+// length does not match its shape.
+func SparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
+	if bias != nil && len(bias) != n {
+		panic("f32: bias length does not match the columns")
+	}
+	checkSparse(dst, s, w, n)
+	sparseAffine(dst, s, w, bias, n, act)
+}
+
+// SparseTN adds s[m][Cols]ᵀ g[m][n] to dw[Cols][n]: the gradient of the first
+// layer's weights. It panics if a length does not match its shape.
+func SparseTN(dw []float32, s *Sparse, g []float32, n int) {
+	checkSparse(g, s, dw, n)
+	sparseTN(dw, s, g, n)
+}
+
+// checkSparse checks the shapes of x[m][n] and w[Cols][n], and that every index
+// is a column: the fields are open, and the kernels trust them.
+func checkSparse(x []float32, s *Sparse, w []float32, n int) {
+	if n < 0 || len(s.Ptr) == 0 {
+		panic("f32: a sparse matrix was not Reset or has a negative size")
+	}
+	if len(x) != s.Rows()*n || len(w) != s.Cols*n {
+		panic("f32: slice lengths do not match the matrix sizes")
+	}
+	if len(s.Idx) != len(s.Val) || int(s.Ptr[len(s.Ptr)-1]) != len(s.Idx) {
+		panic("f32: a sparse matrix has an unfinished row")
+	}
+}

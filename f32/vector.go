@@ -1,0 +1,109 @@
+package f32
+
+const badLengths = "f32: slice lengths do not match"
+
+func checkSame(n, m int) {
+	if n != m {
+		panic(badLengths)
+	}
+}
+
+// Axpy adds alpha*x to dst.
+func Axpy(dst []float32, alpha float32, x []float32) {
+	checkSame(len(dst), len(x))
+	axpy(dst, alpha, x)
+}
+
+// Scale multiplies dst by alpha.
+func Scale(dst []float32, alpha float32) { scale(dst, alpha) }
+
+// Add computes dst = a + b.
+func Add(dst, a, b []float32) {
+	checkSame(len(dst), len(a))
+	checkSame(len(dst), len(b))
+	add(dst, a, b)
+}
+
+// Sub computes dst = a - b.
+func Sub(dst, a, b []float32) {
+	checkSame(len(dst), len(a))
+	checkSame(len(dst), len(b))
+	sub(dst, a, b)
+}
+
+// Mul computes dst = a * b, element by element.
+func Mul(dst, a, b []float32) {
+	checkSame(len(dst), len(a))
+	checkSame(len(dst), len(b))
+	mul(dst, a, b)
+}
+
+// MulAdd adds a * b to dst, element by element.
+func MulAdd(dst, a, b []float32) {
+	checkSame(len(dst), len(a))
+	checkSame(len(dst), len(b))
+	mulAdd(dst, a, b)
+}
+
+// Fill sets every element of dst to v.
+func Fill(dst []float32, v float32) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// Dot returns the sum of a*b, added up in float32 in an order that depends on the
+// length alone.
+func Dot(a, b []float32) float32 {
+	checkSame(len(a), len(b))
+	return dot(a, b)
+}
+
+// Sum returns the sum of x, added up in float64.
+func Sum(x []float32) float64 { return sum(x) }
+
+// SumSquares returns the sum of the squares of x, added up in float64.
+func SumSquares(x []float32) float64 { return sumSquares(x) }
+
+// AddRows adds bias[n] to each of the m rows of dst[m][n].
+func AddRows(dst, bias []float32, m, n int) {
+	if m < 0 || n < 0 || len(dst) != m*n || len(bias) != n {
+		panic(badLengths)
+	}
+	for i := range m {
+		row := dst[i*n : i*n+n]
+		add(row, row, bias)
+	}
+}
+
+// SumRows adds the m rows of x[m][n], in index order, to dst[n]: the gradient of
+// a bias.
+func SumRows(dst, x []float32, m, n int) {
+	if m < 0 || n < 0 || len(x) != m*n || len(dst) != n {
+		panic(badLengths)
+	}
+	sumRows(dst, x, m, n)
+}
+
+// Adam takes one step of Adam with decoupled weight decay (AdamW; wd 0 is Adam)
+// over the parameters w with gradient g and moments m and v:
+//
+//	m = beta1 m + (1-beta1) g
+//	v = beta2 v + (1-beta2) g²
+//	w = w - lr (c1 m / (sqrt(c2 v) + eps) + wd w)
+//
+// c1 and c2 correct the bias of step t = 1, 2, ...: c1 = 1/(1-beta1^t) and
+// c2 = 1/(1-beta2^t), to be computed in float64.
+func Adam(w, g, m, v []float32, lr, beta1, beta2, eps, wd, c1, c2 float32) {
+	checkSame(len(w), len(g))
+	checkSame(len(w), len(m))
+	checkSame(len(w), len(v))
+	h := adamArgs{
+		b1: beta1, b1c: float32(1 - float64(beta1)), b2: beta2, b2c: float32(1 - float64(beta2)),
+		lrc1: lr * c1, c2: c2, eps: eps, decay: float32(float64(lr) * float64(wd)),
+	}
+	adam(w, g, m, v, &h)
+}
+
+// adamArgs are the scalars of one Adam step, laid out for the kernels.
+type adamArgs struct{ b1, b1c, b2, b2c, lrc1, c2, eps, decay float32 }
