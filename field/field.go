@@ -1,0 +1,259 @@
+// Package field reads configuration structs that document themselves.
+//
+// A field carries its meaning in its tags, and everything else is generated from
+// them: the list of fields, the checks, and setting a field from text.
+//
+//	Size int `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
+//	Frame string `yaml:"frame" doc:"..." oneof:"board|ego"`
+//
+// range bounds are inclusive and either may be empty ("0.." is "not negative");
+// "0<..1" and "0..<1" exclude a bound. unit is optional. Nested structs are
+// walked; their path is joined with dots. Slices of numbers apply range to every
+// element.
+package field
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Info describes one field.
+type Info struct {
+	Path    string `json:"path"`           // "ppo.lr"
+	Type    string `json:"type"`           // "int", "number", "text", "yes or no", "list of ..."
+	Default string `json:"default"`        // as one would write it in a spec
+	Doc     string `json:"doc"`            // what it means
+	Unit    string `json:"unit,omitempty"` //
+	Want    string `json:"want,omitempty"` // the allowed values, in words
+}
+
+// Fault is one wrong field.
+type Fault struct {
+	Path, Value, Want string
+	Line              int // in the spec file, 0 if it did not come from one
+}
+
+func (f *Fault) Error() string {
+	s := fmt.Sprintf("%s is %s, want %s", f.Path, f.Value, f.Want)
+	if f.Line > 0 {
+		s = fmt.Sprintf("line %d: %s", f.Line, s)
+	}
+	return s
+}
+
+// Bad returns a Fault, for checks that tags cannot express.
+func Bad(path string, value any, want string) error {
+	return &Fault{Path: path, Value: show(reflect.ValueOf(value)), Want: want}
+}
+
+// List describes every field of v, a struct or a pointer to one, in order.
+func List(v any) []Info {
+	var out []Info
+	walk(reflect.Indirect(reflect.ValueOf(v)), "", func(path string, f reflect.StructField, v reflect.Value) {
+		out = append(out, Info{path, typeName(f.Type), show(v), f.Tag.Get("doc"), f.Tag.Get("unit"), wanted(f.Tag)})
+	})
+	return out
+}
+
+// Check returns all fields of v whose value is outside its tags, joined.
+func Check(v any) error {
+	var errs []error
+	walk(reflect.Indirect(reflect.ValueOf(v)), "", func(path string, f reflect.StructField, v reflect.Value) {
+		if !fits(f.Tag, v) {
+			errs = append(errs, &Fault{Path: path, Value: show(v), Want: wanted(f.Tag)})
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// Set writes value, as it would stand in a spec, to the field at path of v, a
+// pointer to a struct. It does not check ranges: Check does, for all at once.
+func Set(v any, path, value string) error {
+	found := false
+	var err error
+	walk(reflect.ValueOf(v).Elem(), "", func(p string, f reflect.StructField, v reflect.Value) {
+		if p != path {
+			return
+		}
+		found = true
+		if f.Type.Kind() == reflect.String {
+			v.SetString(value)
+			return
+		}
+		fresh := reflect.New(f.Type)
+		if yaml.Unmarshal([]byte(value), fresh.Interface()) != nil {
+			err = &Fault{Path: path, Value: strconv.Quote(value), Want: "a value of type " + typeName(f.Type)}
+			return
+		}
+		v.Set(fresh.Elem())
+	})
+	if !found {
+		return &Fault{Path: path, Value: "not a field", Want: "one of `hop list fields`" + nearest(path, v)}
+	}
+	return err
+}
+
+// nearest suggests the field whose path resembles path most.
+func nearest(path string, v any) string {
+	best, bestD := "", 4
+	for _, f := range List(v) {
+		if d := distance(path, f.Path); d < bestD {
+			best, bestD = f.Path, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// walk visits the leaves of a struct in order.
+func walk(v reflect.Value, prefix string, visit func(string, reflect.StructField, reflect.Value)) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, opts, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if name == "-" || !f.IsExported() {
+			continue
+		}
+		path := prefix
+		if !strings.Contains(opts, "inline") {
+			path = strings.TrimPrefix(prefix+"."+name, ".")
+		}
+		if f.Type.Kind() == reflect.Struct {
+			walk(v.Field(i), path, visit)
+			continue
+		}
+		visit(path, f, v.Field(i))
+	}
+}
+
+// fits reports whether a value is inside its tags. Elements of lists are each checked.
+func fits(tag reflect.StructTag, v reflect.Value) bool {
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			if !fits(tag, v.Index(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	if one := tag.Get("oneof"); one != "" {
+		for _, w := range strings.Split(one, "|") {
+			if fmt.Sprint(v.Interface()) == w {
+				return true
+			}
+		}
+		return false
+	}
+	rng := tag.Get("range")
+	var x float64
+	switch {
+	case v.CanInt():
+		x = float64(v.Int())
+	case v.CanUint():
+		x = float64(v.Uint())
+	case v.CanFloat():
+		if x = v.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	default:
+		return true
+	}
+	lo, hi, ok := strings.Cut(rng, "..")
+	if !ok {
+		return true
+	}
+	lo, openLo := strings.CutSuffix(lo, "<")
+	hi, openHi := strings.CutPrefix(hi, "<")
+	if l, err := strconv.ParseFloat(lo, 64); err == nil && (x < l || openLo && x == l) {
+		return false
+	}
+	if h, err := strconv.ParseFloat(hi, 64); err == nil && (x > h || openHi && x == h) {
+		return false
+	}
+	return true
+}
+
+// wanted puts a field's tags in words.
+func wanted(tag reflect.StructTag) string {
+	if one := tag.Get("oneof"); one != "" {
+		return "one of " + strings.ReplaceAll(one, "|", ", ")
+	}
+	lo, hi, ok := strings.Cut(tag.Get("range"), "..")
+	if !ok {
+		return ""
+	}
+	var words []string
+	if l, open := strings.CutSuffix(lo, "<"); open {
+		words = append(words, "above "+l)
+	} else if l != "" {
+		words = append(words, "at least "+l)
+	}
+	if h, open := strings.CutPrefix(hi, "<"); open {
+		words = append(words, "below "+h)
+	} else if h != "" {
+		words = append(words, "at most "+h)
+	}
+	return strings.Join(words, ", ")
+}
+
+// show writes a value as one would in a spec.
+func show(v reflect.Value) string {
+	b, err := yaml.Marshal(v.Interface())
+	if err != nil {
+		return fmt.Sprint(v.Interface())
+	}
+	if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
+		var n yaml.Node
+		if yaml.Unmarshal(b, &n) == nil && len(n.Content) > 0 {
+			n.Content[0].Style = yaml.FlowStyle
+			if flow, err := yaml.Marshal(&n); err == nil {
+				b = flow
+			}
+		}
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "yes or no"
+	case reflect.String:
+		return "text"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list of " + typeName(t.Elem())
+	case reflect.Struct:
+		return "entry"
+	}
+	return "int"
+}

@@ -1,0 +1,145 @@
+package game
+
+import (
+	"fmt"
+
+	"hop/rng"
+)
+
+// Check returns an error that names the first action st would not accept, for
+// actions that come from outside.
+func Check(g Game, st State, actions []int32) error {
+	spec := g.Spec()
+	if st.Over() {
+		return fmt.Errorf("game: %s: the episode is over; reset it first", spec.Name)
+	}
+	if len(actions) != spec.Seats {
+		return fmt.Errorf("game: %s has %d seats, got %d actions", spec.Name, spec.Seats, len(actions))
+	}
+	legal := make([]bool, len(spec.Actions))
+	for s, a := range actions {
+		if !st.Alive(Seat(s)) {
+			if a != NoAction {
+				return fmt.Errorf("game: %s: seat %d has left and must play %d, got %d", spec.Name, s, NoAction, a)
+			}
+			continue
+		}
+		st.Legal(Seat(s), legal)
+		if a < 0 || int(a) >= len(legal) || !legal[a] {
+			return fmt.Errorf("game: %s: seat %d played %d, which is not legal now; its mask is %v", spec.Name, s, a, legal)
+		}
+	}
+	return nil
+}
+
+// Uniform returns a uniformly drawn true index of legal, or NoAction if there is none.
+func Uniform(legal []bool, r *rng.Rand) int32 {
+	n := 0
+	for _, ok := range legal {
+		if ok {
+			n++
+		}
+	}
+	if n == 0 {
+		return NoAction
+	}
+	for k, i := 0, r.IntN(n); ; k++ {
+		if legal[k] {
+			if i == 0 {
+				return int32(k)
+			}
+			i--
+		}
+	}
+}
+
+// Sample draws an index of probs, whose entries sum to 1. An entry of 0 is never drawn.
+func Sample(probs []float32, r *rng.Rand) int32 {
+	u, last := r.Float32(), NoAction
+	for k, p := range probs {
+		if p <= 0 {
+			continue
+		}
+		last = int32(k)
+		if u -= p; u < 0 {
+			break
+		}
+	}
+	return last
+}
+
+// Spread writes the uniform distribution over the true entries of legal.
+func Spread(dst []float32, legal []bool) {
+	n := float32(0)
+	for _, ok := range legal {
+		if ok {
+			n++
+		}
+	}
+	for k, ok := range legal {
+		dst[k] = 0
+		if ok {
+			dst[k] = 1 / n
+		}
+	}
+}
+
+// MaxActions bounds the number of actions of any game, so that bots can keep
+// masks and probabilities on their stacks.
+const MaxActions = 16
+
+// Random is the bot "random" of every game: uniform over the legal actions.
+type Random struct{ Actions int }
+
+// Name returns "random".
+func (Random) Name() string { return "random" }
+
+// Act draws a legal action.
+func (b Random) Act(st State, s Seat, r *rng.Rand) int32 {
+	var legal [MaxActions]bool
+	st.Legal(s, legal[:b.Actions])
+	return Uniform(legal[:b.Actions], r)
+}
+
+// Probs writes the uniform distribution over the legal actions.
+func (b Random) Probs(st State, s Seat, dst []float32) {
+	var legal [MaxActions]bool
+	st.Legal(s, legal[:b.Actions])
+	Spread(dst, legal[:b.Actions])
+}
+
+var _ Policy = Random{}
+
+// RandomBot is the BotInfo of Random for a game with that many actions.
+func RandomBot(actions int) BotInfo {
+	return BotInfo{"random", "uniform over the legal actions", func() Bot { return Random{actions} }}
+}
+
+// Tail writes the parts of an observation that all games share: legal, time and
+// the last joint action, ego-first. dst is a whole observation already zeroed.
+func (l Layout) Tail(dst []float32, s Seat, legal []bool, t, horizon int, last []int8) {
+	at := l.LegalAt()
+	if l.Legal > 0 {
+		for k, ok := range legal {
+			if ok {
+				dst[at+k] = 1
+			}
+		}
+	}
+	if l.Time > 0 {
+		dst[l.TimeAt()] = float32(t) / float32(horizon)
+	}
+	if l.Last > 0 {
+		at = l.LastAt()
+		i := int(s)
+		for range l.Last {
+			if a := last[i]; a >= 0 {
+				dst[at+int(a)] = 1
+			}
+			at += l.Legal
+			if i++; i == l.Last {
+				i = 0
+			}
+		}
+	}
+}

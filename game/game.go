@@ -1,0 +1,192 @@
+// Package game says what a game is.
+//
+// A Game is a fixed set of rules; a State is one episode of it. All seats act
+// at once. Seats leave at different times: a seat that has left is not alive,
+// plays NoAction, and gets no further reward. Nothing in a game may depend on
+// seat numbers unless its Spec says that it is not symmetric.
+//
+// Memory belongs to the caller, randomness is an argument, and after New
+// nothing allocates. A State is for one goroutine; a Game is for any number.
+// Package game/gametest checks all of this for any game.
+package game
+
+import (
+	"encoding"
+	"fmt"
+
+	"hop/rng"
+)
+
+// Seat is a place in a game, from 0. A seat is not a learner: learners are
+// dealt to seats anew each episode.
+type Seat int
+
+// NoAction is what a seat that has left plays, everywhere.
+const NoAction int32 = -1
+
+// NoGoal says that a seat reached none of the game's goals.
+const NoGoal = -1
+
+// Kind says whose interests a game sets against whose.
+type Kind uint8
+
+// The three kinds of games.
+const (
+	GeneralSum  Kind = iota // interests partly agree: the mixed-motive games
+	Cooperative             // every seat is paid the same
+	ZeroSum                 // rewards of a step sum to zero
+)
+
+func (k Kind) String() string { return [...]string{"general-sum", "cooperative", "zero-sum"}[k] }
+
+// Spec is what everyone may know about a game without playing it.
+type Spec struct {
+	Name    string   // as in `hop list games`
+	Kind    Kind     //
+	Seats   int      // how many play
+	Actions []string // names by index; alike for all seats
+	Goals   []string // hand-made goals by index; nil if the game has none
+	Horizon int      // an episode has at most this many steps
+	Obs     Layout   // what Observe writes
+
+	Symmetric     bool // seats are interchangeable
+	Deterministic bool // Step draws no random numbers; Reset may
+}
+
+// Layout says what an observation holds, in this order:
+//
+//	planes   [Height][Width][len(Planes)]  0 or 1
+//	features [Features]                    any numbers
+//	legal    [Legal]                       own mask, 0 or 1
+//	time     [Time]                        steps so far / Horizon
+//	last     [Last][Legal]                 last joint action, one-hot, ego-first
+//
+// Ego-first means: the observing seat, then the next seats in order, wrapping.
+// Planes of agents and the last joint action use the same order.
+type Layout struct {
+	Height, Width int
+	Planes        []string
+	Features      int
+	Legal         int // number of actions, or 0 if the mask is not observed
+	Time          int // 1, or 0 if time is not observed
+	Last          int // number of seats, or 0 if the last joint action is not observed
+}
+
+// PlanesLen returns the length of the planes part.
+func (l Layout) PlanesLen() int { return l.Height * l.Width * len(l.Planes) }
+
+// FeaturesAt returns the offset of the features.
+func (l Layout) FeaturesAt() int { return l.PlanesLen() }
+
+// LegalAt returns the offset of the mask.
+func (l Layout) LegalAt() int { return l.FeaturesAt() + l.Features }
+
+// TimeAt returns the offset of the time.
+func (l Layout) TimeAt() int { return l.LegalAt() + l.Legal }
+
+// LastAt returns the offset of the last joint action.
+func (l Layout) LastAt() int { return l.TimeAt() + l.Time }
+
+// Len returns the length of an observation.
+func (l Layout) Len() int { return l.LastAt() + l.Last*l.Legal }
+
+// Game is a fixed set of rules.
+type Game interface {
+	// Spec describes the game; it is the same on every call.
+	Spec() Spec
+	// New returns a state that must be Reset before use.
+	New() State
+	// Bots lists the game's scripted policies.
+	Bots() []BotInfo
+}
+
+// State is one episode, for one goroutine. AppendText writes all of it, so two
+// states with the same text go on alike.
+type State interface {
+	encoding.TextAppender
+	// Reset starts a new episode.
+	Reset(r *rng.Rand)
+	// Step plays one simultaneous move and writes every seat's reward.
+	// It panics if a living seat's action is not legal, if a seat that has
+	// left plays anything but NoAction, or if the episode is over.
+	Step(actions []int32, rewards []float32, r *rng.Rand)
+	// Alive reports whether the seat may act. Nobody is alive once Over.
+	Alive(s Seat) bool
+	// Over reports whether the episode has ended.
+	Over() bool
+	// Legal writes which actions the seat may play; all false if not alive.
+	Legal(s Seat, dst []bool)
+	// Observe writes what the seat sees, as the Spec's Layout says. It works
+	// for seats that have left too: their last observation has a slot.
+	Observe(s Seat, dst []float32)
+	// CopyFrom makes the state equal to src, a state of the same Game.
+	CopyFrom(src State)
+}
+
+// Goaler is a State whose game has hand-made goals.
+type Goaler interface {
+	// Reached returns the goal that the seat reached in the last step, or NoGoal.
+	// A trajectory is labelled backwards from there: each of its steps had the
+	// goal that was reached next.
+	Reached(s Seat) int
+}
+
+// Permuter is a State whose seats can be relabelled, to test symmetry exactly.
+type Permuter interface {
+	// Permute makes the state equal to src with seat s moved to perm[s].
+	Permute(src State, perm []Seat)
+}
+
+// Limited is a State whose episode may be ended from outside the rules, by a
+// limit that the agent cannot see. Such an end is a cut: values bootstrap.
+type Limited interface {
+	// Cut reports whether the episode is over by such a limit alone.
+	Cut() bool
+}
+
+// Pictured is a State that can be drawn on its grid. Package `play` draws it.
+type Pictured interface {
+	// Cell describes what stands on a cell. The seats on it are appended to
+	// seats; things are names from the game's own Spec planes, such as "hare".
+	Cell(y, x int, seats []Seat, things []string) ([]Seat, []string)
+}
+
+// Bot is a scripted policy. A bot without memory may be shared by many states;
+// BotInfo.New makes one for each user in any case.
+type Bot interface {
+	Name() string
+	// Act returns a legal action for a living seat.
+	Act(st State, s Seat, r *rng.Rand) int32
+}
+
+// Policy is a Bot that can say how it acts. Act draws from Probs.
+type Policy interface {
+	Bot
+	// Probs writes the probability of each action for a living seat.
+	Probs(st State, s Seat, dst []float32)
+}
+
+// Watcher is a Bot that remembers episodes.
+type Watcher interface {
+	Bot
+	// Watch is called once with each finished episode.
+	Watch(st State, s Seat)
+}
+
+// BotInfo is one line of `hop list bots`, and how to make the bot.
+type BotInfo struct {
+	Name, Doc string
+	New       func() Bot
+}
+
+// NewBot makes the game's bot of that name. The error lists the names there are.
+func NewBot(g Game, name string) (Bot, error) {
+	names := make([]string, 0, 8)
+	for _, b := range g.Bots() {
+		if b.Name == name {
+			return b.New(), nil
+		}
+		names = append(names, b.Name)
+	}
+	return nil, fmt.Errorf("game: %s has no bot %q; it has %v", g.Spec().Name, name, names)
+}

@@ -1,0 +1,139 @@
+package staghunt
+
+import (
+	"errors"
+	"fmt"
+
+	"hop/field"
+	"hop/game"
+	"hop/game/grid"
+)
+
+// Config holds the parameters of the game. Default returns the 4x4 board with
+// four hares and one stag.
+type Config struct {
+	Size     int       `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
+	Agents   int       `yaml:"agents" doc:"number of hunters" range:"2..8"`
+	Blocks   int       `yaml:"blocks" doc:"block pieces drawn on the board (HOP: 5 on 8x8, 4 on 6x6)" range:"0..64"`
+	Stags    int       `yaml:"stags" doc:"number of stags" range:"0..16"`
+	Hares    int       `yaml:"hares" doc:"number of hares" range:"0..32"`
+	Horizon  int       `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	StagPays float64   `yaml:"stag_pays" doc:"reward for a stag, split among its hunters" range:"0.."`
+	HarePays float64   `yaml:"hare_pays" doc:"reward for a hare, split equally among its hunters" range:"0.."`
+	EndAfter int       `yaml:"end_after_first_catch" doc:"end this many steps after the first catch; 0 plays on" unit:"steps" range:"0..1000"`
+	Strength []float64 `yaml:"player_strength" doc:"one number a seat: a stag is split in proportion to it; empty splits equally" range:"0<.."`
+}
+
+// Default returns the users' quick setting: 4x4, four agents, four hares, one stag.
+func Default() Config {
+	return Config{Size: 4, Agents: 4, Stags: 1, Hares: 4, Horizon: 35, StagPays: 10, HarePays: 1}
+}
+
+// Validate returns everything that is wrong with the parameters, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if cells := c.Size * c.Size; c.Stags+c.Hares+1 > cells {
+		errs = append(errs, field.Bad("size", c.Size, "a board with more cells than prey"))
+	}
+	if n := len(c.Strength); n != 0 && n != c.Agents {
+		errs = append(errs, field.Bad("player_strength", c.Strength, "one number for each of the agents, or none"))
+	}
+	return errors.Join(errs...)
+}
+
+// The actions.
+const (
+	HuntStag = grid.Stay + 1 + iota
+	HuntHare
+	actions
+)
+
+// The goals, and the planes after the agents'.
+const (
+	GoalStag = iota
+	GoalHare
+)
+
+// MaxSeats and maxPrey bound what a state holds.
+const (
+	MaxSeats = 8
+	maxPrey  = 48
+)
+
+// Game is Markov Stag-Hunt with fixed parameters.
+type Game struct {
+	c        Config
+	spec     game.Spec
+	strength [MaxSeats]float64
+}
+
+var _ game.Game = (*Game)(nil)
+
+// New returns the game, or everything that is wrong with its parameters.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	planes := make([]string, 0, c.Agents+3)
+	planes = append(planes, "self")
+	for i := 1; i < c.Agents; i++ {
+		planes = append(planes, "other"+string(rune('0'+i)))
+	}
+	planes = append(planes, "block", "stag", "hare")
+	g := &Game{c: c, spec: game.Spec{
+		Name: "staghunt", Kind: game.GeneralSum, Seats: c.Agents,
+		Actions: append(append([]string{}, grid.MoveNames...), "hunt stag", "hunt hare"),
+		Goals:   []string{"stag", "hare"},
+		Horizon: c.Horizon,
+		Obs: game.Layout{
+			Height: c.Size, Width: c.Size, Planes: planes,
+			Legal: actions, Time: 1, Last: c.Agents,
+		},
+		Symmetric: true, Deterministic: true,
+	}}
+	for s := range g.strength {
+		g.strength[s] = 1
+		if s < len(c.Strength) {
+			g.strength[s] = c.Strength[s]
+			g.spec.Symmetric = g.spec.Symmetric && c.Strength[s] == c.Strength[0]
+		}
+	}
+	return g, nil
+}
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Config returns the game's parameters.
+func (g *Game) Config() Config { return g.c }
+
+// New returns a state that must be Reset before use.
+func (g *Game) New() game.State {
+	cells := g.c.Size * g.c.Size
+	st := &State{g: g, board: grid.New(g.c.Size, g.c.Size), preyAt: make([]int8, cells), scratch: make([]int16, cells)}
+	st.dist = make([][]int16, g.c.Stags+g.c.Hares)
+	for p := range st.dist {
+		st.dist[p] = make([]int16, cells)
+	}
+	return st
+}
+
+// Bots lists the scripted hunters.
+func (g *Game) Bots() []game.BotInfo {
+	return []game.BotInfo{
+		game.RandomBot(actions),
+		{Name: "ns", Doc: "nearest stag, the cooperator; no stag left: as nh", New: func() game.Bot { return ns{} }},
+		{Name: "nh", Doc: "nearest hare, the defector; no hare left: random", New: func() game.Bot { return nh{} }},
+		{Name: "switcher", Doc: "ns if a partner's last episode ended in a stag, else nh; starts as ns", New: func() game.Bot { return &switcher{stag: true} }},
+		{Name: "deadline", Doc: "ns until the last step from which a hare is still in reach, then nh", New: func() game.Bot { return deadline{} }},
+	}
+}
+
+// Label is the setting in the users' words, such as "4h1s 8x8 5 blocks".
+func (g *Game) Label() string {
+	s := fmt.Sprintf("%dh%ds %dx%d", g.c.Hares, g.c.Stags, g.c.Size, g.c.Size)
+	if g.c.Blocks > 0 {
+		s += fmt.Sprintf(" %d blocks", g.c.Blocks)
+	}
+	return s
+}
