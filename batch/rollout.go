@@ -1,0 +1,117 @@
+// Package batch holds played steps as flat arrays, and the only arithmetic that
+// indexes them.
+//
+// Arrays are agent-major: everything of one agent lies together, because one
+// agent learns from it. A slot is a moment, what is seen before acting; a step
+// leads from slot t to t+1, so there is one slot more than steps. Agents leave
+// at different times: a row whose Alive is false belongs to no loss, no
+// statistic and no buffer, and its action is game.NoAction.
+//
+// The last slot of an episode keeps its final observation with nobody alive;
+// the step from there only starts the next episode.
+package batch
+
+import "hop/agent"
+
+// End says how a step ended for an agent.
+type End uint8
+
+// How a step can end.
+const (
+	Going  End = iota // the agent acts again at the next slot, or was not alive
+	Exited            // left by the rules, the game's horizon among them: nothing follows
+	Cut               // the window or an outside limit stopped it: bootstrap from the next slot's Value
+)
+
+// Shape is the size of a Rollout.
+type Shape struct {
+	Agents, Steps, Envs int
+	ObsLen, Actions     int
+	GoalLen             int // width of Goal and Others; 0 if no module infers goals
+}
+
+// Rollout is one window of Steps steps of Envs copies of a game. Make it with
+// New; nothing is allocated after.
+type Rollout struct {
+	Shape
+	// Written by package rollout.
+	Obs     []float32 // [A][T+1][N][ObsLen] zero if the agent has long left
+	Legal   []bool    // [A][T+1][N][Actions]
+	Alive   []bool    // [A][T+1][N]
+	Seat    []int8    // [A][T+1][N] where the agent sits in this episode
+	Reward  []float32 // [A][T][N]
+	End     []End     // [A][T][N]
+	Reached []int8    // [A][T][N] the goal reached in this step, or game.NoGoal
+	Start   []bool    // [T+1][N] the slot is an episode's first
+	// Written by the agent's player.
+	Action  []int32   // [A][T][N] game.NoAction if not alive
+	LogProb []float32 // [A][T][N]
+	Value   []float32 // [A][T+1][N] also where End is Cut, at the slot after
+	Goal    []float32 // [A][T+1][N][GoalLen] what the agent pursues or infers; zero when off
+	Target  []float32 // [A][T][N][Actions] the search's policy; zero when off
+}
+
+// New returns a zeroed rollout.
+func New(s Shape) *Rollout {
+	slots, steps := s.Agents*(s.Steps+1)*s.Envs, s.Agents*s.Steps*s.Envs
+	return &Rollout{
+		Shape: s,
+		Obs:   make([]float32, slots*s.ObsLen), Legal: make([]bool, slots*s.Actions),
+		Alive: make([]bool, slots), Seat: make([]int8, slots),
+		Reward: make([]float32, steps), End: make([]End, steps), Reached: make([]int8, steps),
+		Start:  make([]bool, (s.Steps+1)*s.Envs),
+		Action: make([]int32, steps), LogProb: make([]float32, steps), Value: make([]float32, slots),
+		Goal: make([]float32, slots*s.GoalLen), Target: make([]float32, steps*s.Actions),
+	}
+}
+
+// Slot indexes Alive, Seat and Value, and rows of Obs, Legal and Goal.
+func (r *Rollout) Slot(a agent.ID, t, n int) int { return (int(a)*(r.Steps+1)+t)*r.Envs + n }
+
+// Step indexes Reward, End, Reached, Action and LogProb, and rows of Target.
+func (r *Rollout) Step(a agent.ID, t, n int) int { return (int(a)*r.Steps+t)*r.Envs + n }
+
+// Moment indexes Start.
+func (r *Rollout) Moment(t, n int) int { return t*r.Envs + n }
+
+// ObsAt returns the observation of a slot, a view.
+func (r *Rollout) ObsAt(slot int) []float32 { return r.Obs[slot*r.ObsLen : (slot+1)*r.ObsLen] }
+
+// LegalAt returns the mask of a slot, a view.
+func (r *Rollout) LegalAt(slot int) []bool { return r.Legal[slot*r.Actions : (slot+1)*r.Actions] }
+
+// GoalAt returns the goal of a slot, a view.
+func (r *Rollout) GoalAt(slot int) []float32 { return r.Goal[slot*r.GoalLen : (slot+1)*r.GoalLen] }
+
+// TargetAt returns the search's policy at a step, a view.
+func (r *Rollout) TargetAt(step int) []float32 { return r.Target[step*r.Actions : (step+1)*r.Actions] }
+
+// Roll starts the next window: the last slot becomes the first.
+func (r *Rollout) Roll() {
+	n := r.Envs
+	for a := range agent.ID(r.Agents) {
+		from, to := r.Slot(a, r.Steps, 0), r.Slot(a, 0, 0)
+		copy(r.Obs[to*r.ObsLen:(to+n)*r.ObsLen], r.Obs[from*r.ObsLen:])
+		copy(r.Legal[to*r.Actions:(to+n)*r.Actions], r.Legal[from*r.Actions:])
+		copy(r.Goal[to*r.GoalLen:(to+n)*r.GoalLen], r.Goal[from*r.GoalLen:])
+		copy(r.Alive[to:to+n], r.Alive[from:])
+		copy(r.Seat[to:to+n], r.Seat[from:])
+		copy(r.Value[to:to+n], r.Value[from:])
+	}
+	copy(r.Start[:n], r.Start[r.Moment(r.Steps, 0):])
+}
+
+// AliveRows appends the steps at which the agent acted, in order of time, then
+// env, as indices for Step's arrays, and the matching slots.
+func (r *Rollout) AliveRows(a agent.ID, steps, slots []int32) ([]int32, []int32) {
+	for t := range r.Steps {
+		at, slot := r.Step(a, t, 0), r.Slot(a, t, 0)
+		for n := range r.Envs {
+			if r.Alive[slot+n] {
+				steps = append(steps, int32(at+n))
+				slots = append(slots, int32(slot+n))
+			}
+		}
+	}
+	return steps, slots
+}

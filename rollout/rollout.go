@@ -1,0 +1,377 @@
+// Package rollout plays N copies of a game in lockstep into a batch.
+//
+// Each copy has its own streams: one for the rules, one for dealing agents to
+// seats, and one an agent for acting. Workers own fixed ranges of copies and
+// never meet, so the same bytes come out for any number of workers.
+//
+// Exits are kept per agent, a cut is kept apart from an exit, and the last
+// observation of an episode keeps its slot: the step from there only resets.
+package rollout
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game"
+	"hop/rng"
+)
+
+// Player acts for one agent. Each worker has players of its own, so a player
+// may keep scratch memory; what it remembers of a copy it must key by env.
+type Player interface {
+	// Act writes Action for the given envs, at all of which the agent is
+	// alive, and LogProb, Value, Goal and Target where it has them.
+	Act(v *View, envs []int32)
+	// Evaluate writes Value for the given envs: the slot after a cut.
+	Evaluate(v *View, envs []int32)
+}
+
+// Watcher is a Player that remembers episodes.
+type Watcher interface {
+	Player
+	// EpisodeOver is called when env n's episode has ended, before the reset.
+	EpisodeOver(v *View, n int)
+}
+
+// View is what a player sees and writes: one agent at one slot.
+type View struct {
+	*batch.Rollout
+	Agent agent.ID
+	T     int // the slot
+	envs  *Envs
+}
+
+// SlotOf and StepOf index the rollout for env n at this slot.
+func (v *View) SlotOf(n int) int { return v.Slot(v.Agent, v.T, n) }
+
+// StepOf indexes the step that starts at this slot.
+func (v *View) StepOf(n int) int { return v.Step(v.Agent, v.T, n) }
+
+// Rand returns the agent's acting stream in env n.
+func (v *View) Rand(n int) *rng.Rand { return &v.envs.env[n].act[v.Agent] }
+
+// State returns env n's state, for scripted players and search. Learners must not look.
+func (v *View) State(n int) game.State { return v.envs.env[n].st }
+
+// SeatOf returns where the agent sits in env n.
+func (v *View) SeatOf(n int) game.Seat { return game.Seat(v.envs.env[n].seat[v.Agent]) }
+
+// AgentAt returns who sits on a seat of env n.
+func (v *View) AgentAt(n int, s game.Seat) agent.ID {
+	for a, seat := range v.envs.env[n].seat {
+		if game.Seat(seat) == s {
+			return agent.ID(a)
+		}
+	}
+	panic("rollout: no agent on that seat")
+}
+
+// Episode is the record of a finished episode, by agent. Its slices are views,
+// valid until the next Collect.
+type Episode struct {
+	Env, Index int       // which copy, and its how-manieth episode, from 0
+	Steps      int       // how long it lasted
+	Return     []float64 // [A] undiscounted sum of rewards
+	Life       []int     // [A] steps the agent was alive
+	Goal       []int     // [A] the last goal reached, or game.NoGoal
+}
+
+// Config says what to play.
+type Config struct {
+	Game    game.Game
+	Envs    int     // copies
+	Key     rng.Key // names all streams
+	Workers int     // 0: one a core
+	Blind   bool    // write no observations: every player is scripted
+	FixSeat bool    // agent a always sits on seat a
+}
+
+// Envs are N running copies. Make them with New. Not safe for concurrent use.
+type Envs struct {
+	Config
+	spec   game.Spec
+	env    []env
+	worker []worker
+	done   []Episode
+	fill   bool // slot 0 of the next window must be observed
+}
+
+// worker is one worker's scratch memory.
+type worker struct {
+	views []View
+	rows  []int32
+}
+
+type env struct {
+	st      game.State
+	cut     game.Limited // nil if the game has no outside limit
+	goals   game.Goaler  // nil if the game has no goals
+	rules   rng.Rand
+	deal    rng.Rand
+	act     []rng.Rand // [A]
+	seat    []int8     // [A]
+	perm    []int      // [A] scratch
+	actions []int32    // [A] by seat
+	rewards []float32  // [A] by seat
+	episode int
+	steps   int
+	ret     []float64 // [A]
+	life    []int     // [A]
+	goal    []int     // [A]
+	done    []Episode
+	store   []record // backing memory of done, reused
+	before  rng.Rand // the rules stream at the last reset
+	log     []int8   // actions of this episode by seat, for checkpoints
+}
+
+type record struct {
+	ret  []float64
+	life []int
+	goal []int
+}
+
+// New returns running copies, each at the start of its first episode.
+func New(cfg Config) (*Envs, error) {
+	if cfg.Game == nil || cfg.Envs <= 0 {
+		return nil, errors.New("rollout: a game and at least one env are needed")
+	}
+	if cfg.Workers <= 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	cfg.Workers = min(cfg.Workers, cfg.Envs)
+	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true}
+	agents := e.spec.Seats
+	for range cfg.Workers {
+		e.worker = append(e.worker, worker{make([]View, agents), make([]int32, 0, cfg.Envs)})
+	}
+	for n := range e.env {
+		v := &e.env[n]
+		v.st = cfg.Game.New()
+		v.cut, _ = v.st.(game.Limited)
+		v.goals, _ = v.st.(game.Goaler)
+		v.rules = cfg.Key.Child("rules", n).Rand()
+		v.deal = cfg.Key.Child("deal", n).Rand()
+		v.act = make([]rng.Rand, agents)
+		for a := range v.act {
+			v.act[a] = cfg.Key.Child("act", a).Child("env", n).Rand()
+		}
+		v.seat, v.perm = make([]int8, agents), make([]int, agents)
+		v.actions, v.rewards = make([]int32, agents), make([]float32, agents)
+		v.ret, v.life, v.goal = make([]float64, agents), make([]int, agents), make([]int, agents)
+		v.log = make([]int8, 0, e.spec.Horizon*agents)
+		v.episode = -1
+		e.reset(v)
+	}
+	return e, nil
+}
+
+// Spec returns the game's spec.
+func (e *Envs) Spec() game.Spec { return e.spec }
+
+// Shape returns the shape of a rollout that fits these copies.
+func (e *Envs) Shape(steps, goalLen int) batch.Shape {
+	return batch.Shape{
+		Agents: e.spec.Seats, Steps: steps, Envs: len(e.env),
+		ObsLen: e.spec.Obs.Len(), Actions: len(e.spec.Actions), GoalLen: goalLen,
+	}
+}
+
+// Len returns the number of copies.
+func (e *Envs) Len() int { return len(e.env) }
+
+func (e *Envs) reset(v *env) {
+	for a := range v.perm {
+		v.perm[a] = a
+	}
+	if !e.FixSeat {
+		v.deal.Perm(v.perm)
+	}
+	for a, s := range v.perm {
+		v.seat[a] = int8(s)
+		v.ret[a], v.life[a], v.goal[a] = 0, 0, game.NoGoal
+	}
+	v.before, v.log = v.rules, v.log[:0]
+	v.st.Reset(&v.rules)
+	v.steps = 0
+	v.episode++
+}
+
+// Collect plays a window into ro. players[w][a] is worker w's player of agent
+// a; there must be at least Workers rows. Finished episodes are in Episodes.
+func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
+	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() {
+		panic("rollout: the rollout does not fit the envs")
+	}
+	if len(players) < e.Workers {
+		panic("rollout: fewer rows of players than workers")
+	}
+	if !e.fill {
+		ro.Roll()
+	}
+	if e.Workers == 1 {
+		e.work(ro, players[0], &e.worker[0], 0, len(e.env))
+	} else {
+		var wg sync.WaitGroup
+		for w := range e.Workers {
+			lo, hi := w*len(e.env)/e.Workers, (w+1)*len(e.env)/e.Workers
+			wg.Go(func() { e.work(ro, players[w], &e.worker[w], lo, hi) })
+		}
+		wg.Wait()
+	}
+	e.fill = false
+	e.done = e.done[:0]
+	for n := range e.env {
+		e.done = append(e.done, e.env[n].done...)
+	}
+}
+
+// Episodes returns the episodes that ended in the last window, by env, then time.
+func (e *Envs) Episodes() []Episode { return e.done }
+
+// work plays the copies lo to hi.
+func (e *Envs) work(ro *batch.Rollout, players []Player, wk *worker, lo, hi int) {
+	views, rows := wk.views, wk.rows
+	for a := range views {
+		views[a] = View{Rollout: ro, Agent: agent.ID(a), envs: e}
+	}
+	for n := lo; n < hi; n++ {
+		e.env[n].done = e.env[n].done[:0]
+		if e.fill {
+			e.observe(ro, n, 0)
+		}
+	}
+	for t := range ro.Steps + 1 {
+		for a, p := range players {
+			v := &views[a]
+			v.T = t
+			rows = rows[:0]
+			for n := lo; n < hi; n++ {
+				if t > 0 && ro.End[ro.Step(v.Agent, t-1, n)] == batch.Cut && (t < ro.Steps && !ro.Alive[v.SlotOf(n)] || t == ro.Steps) {
+					rows = append(rows, int32(n))
+				}
+			}
+			if len(rows) > 0 {
+				p.Evaluate(v, rows)
+			}
+			if t == ro.Steps {
+				continue
+			}
+			rows = rows[:0]
+			for n := lo; n < hi; n++ {
+				if ro.Alive[v.SlotOf(n)] {
+					rows = append(rows, int32(n))
+				} else {
+					ro.Action[v.StepOf(n)] = game.NoAction
+				}
+			}
+			if len(rows) > 0 {
+				p.Act(v, rows)
+			}
+		}
+		if t == ro.Steps {
+			break
+		}
+		for n := lo; n < hi; n++ {
+			e.step(ro, n, t, views, players)
+		}
+	}
+}
+
+// step plays env n from slot t to t+1.
+func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player) {
+	v := &e.env[n]
+	agents := agent.ID(len(v.seat))
+	if v.st.Over() {
+		for a := range agents {
+			i := ro.Step(a, t, n)
+			ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
+			ro.LogProb[i] = 0
+		}
+		e.reset(v)
+		e.observe(ro, n, t+1)
+		return
+	}
+	for a, s := range v.seat {
+		v.actions[s] = ro.Action[ro.Step(agent.ID(a), t, n)]
+	}
+	for _, a := range v.actions {
+		v.log = append(v.log, int8(a))
+	}
+	v.st.Step(v.actions, v.rewards, &v.rules)
+	v.steps++
+	over := v.st.Over()
+	for a := range agents {
+		i := ro.Step(a, t, n)
+		ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
+		if !ro.Alive[ro.Slot(a, t, n)] {
+			ro.LogProb[i] = 0
+			continue
+		}
+		s := game.Seat(v.seat[a])
+		ro.Reward[i] = v.rewards[s]
+		v.ret[a] += float64(v.rewards[s])
+		v.life[a]++
+		if v.goals != nil {
+			if g := v.goals.Reached(s); g != game.NoGoal {
+				ro.Reached[i] = int8(g)
+				v.goal[a] = g
+			}
+		}
+		switch {
+		case !v.st.Alive(s):
+			ro.End[i] = batch.Exited
+			if over && v.cut != nil && v.cut.Cut() {
+				ro.End[i] = batch.Cut
+			}
+		case t == ro.Steps-1:
+			ro.End[i] = batch.Cut
+		}
+	}
+	e.observe(ro, n, t+1)
+	if over {
+		e.finish(v, n)
+		for a, p := range players {
+			if w, ok := p.(Watcher); ok {
+				w.EpisodeOver(&views[a], n)
+			}
+		}
+	}
+}
+
+// finish records the episode that has just ended.
+func (e *Envs) finish(v *env, n int) {
+	k := len(v.done)
+	if k == len(v.store) {
+		agents := len(v.seat)
+		v.store = append(v.store, record{make([]float64, agents), make([]int, agents), make([]int, agents)})
+	}
+	rec := v.store[k]
+	copy(rec.ret, v.ret)
+	copy(rec.life, v.life)
+	copy(rec.goal, v.goal)
+	v.done = append(v.done, Episode{n, v.episode, v.steps, rec.ret, rec.life, rec.goal})
+}
+
+// observe fills slot t of env n. An agent that acted in the last step gets its
+// observation even if it has just left.
+func (e *Envs) observe(ro *batch.Rollout, n, t int) {
+	v := &e.env[n]
+	ro.Start[ro.Moment(t, n)] = v.steps == 0
+	for a, s := range v.seat {
+		i := ro.Slot(agent.ID(a), t, n)
+		alive := v.st.Alive(game.Seat(s))
+		ro.Alive[i], ro.Seat[i], ro.Value[i] = alive, s, 0
+		clear(ro.GoalAt(i))
+		v.st.Legal(game.Seat(s), ro.LegalAt(i))
+		switch {
+		case e.Blind:
+		case alive || v.steps > 0 && v.life[a] == v.steps:
+			v.st.Observe(game.Seat(s), ro.ObsAt(i))
+		default:
+			clear(ro.ObsAt(i))
+		}
+	}
+}
