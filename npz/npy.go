@@ -1,0 +1,316 @@
+package npz
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// The .npy format, numpy's NEP 1: magic, version, header length (2 bytes in
+// version 1, 4 in version 2), a Python dict padded with spaces, then the data.
+const (
+	magic     = "\x93NUMPY"
+	maxHeader = 1<<16 - 1 // a plain array needs far less, whatever the version
+	maxDims   = 32        // numpy 1's limit
+	chunkLen  = 4096      // elements encoded at a time
+)
+
+// WriteNpy writes a as an .npy file, byte for byte what np.save writes. The
+// name is used in errors only.
+func WriteNpy(w io.Writer, a Array) error {
+	h, err := a.header()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(h); err != nil {
+		return err
+	}
+	switch xs := a.Data.(type) {
+	case []float32:
+		err = writeData(w, xs)
+	case []float64:
+		err = writeData(w, xs)
+	case []int8:
+		err = writeData(w, xs)
+	case []uint8:
+		_, err = w.Write(xs)
+	case []int16:
+		err = writeData(w, xs)
+	case []int32:
+		err = writeData(w, xs)
+	case []int64:
+		err = writeData(w, xs)
+	case []bool:
+		err = writeData(w, xs)
+	}
+	return err
+}
+
+func writeData[T Elem](w io.Writer, xs []T) error {
+	var buf []byte
+	for len(xs) > 0 {
+		n := min(len(xs), chunkLen)
+		var err error
+		if buf, err = binary.Append(buf[:0], binary.LittleEndian, xs[:n]); err != nil {
+			return err
+		}
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+		xs = xs[n:]
+	}
+	return nil
+}
+
+// descr returns numpy's name for the type of a flat slice, and its length.
+// The name is empty if data is not one of the slices an Array may hold.
+func descr(data any) (name string, n int) {
+	switch xs := data.(type) {
+	case []float32:
+		return "<f4", len(xs)
+	case []float64:
+		return "<f8", len(xs)
+	case []int8:
+		return "|i1", len(xs)
+	case []uint8:
+		return "|u1", len(xs)
+	case []int16:
+		return "<i2", len(xs)
+	case []int32:
+		return "<i4", len(xs)
+	case []int64:
+		return "<i8", len(xs)
+	case []bool:
+		return "|b1", len(xs)
+	}
+	return "", 0
+}
+
+// header returns all bytes before the data, or what is wrong with a.
+func (a Array) header() ([]byte, error) {
+	d, n := descr(a.Data)
+	if d == "" {
+		return nil, fmt.Errorf("npz: writing %q: cannot store a %T; convert it to a flat slice of float32, float64, int8, uint8, int16, int32, int64 or bool", a.Name, a.Data)
+	}
+	want, ok := volume(a.Shape)
+	if !ok || len(a.Shape) > maxDims {
+		return nil, fmt.Errorf("npz: writing %q: impossible shape %v; use at most %d dimensions, none negative", a.Name, a.Shape, maxDims)
+	}
+	if want != n {
+		return nil, fmt.Errorf("npz: writing %q: %d elements for shape %v, want %d", a.Name, n, a.Shape, want)
+	}
+	var dict strings.Builder
+	fmt.Fprintf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", d)
+	for i, k := range a.Shape {
+		if i > 0 {
+			dict.WriteString(", ")
+		}
+		dict.WriteString(strconv.Itoa(k))
+	}
+	if len(a.Shape) == 1 {
+		dict.WriteString(",")
+	}
+	dict.WriteString("), }")
+	if len(a.Shape) > 0 { // numpy leaves room for the first dimension to grow to 21 digits
+		dict.WriteString(strings.Repeat(" ", 21-len(strconv.Itoa(a.Shape[0]))))
+	}
+	const front = len(magic) + 4
+	pad := 64 - (front+dict.Len()+1)%64 // numpy pads with 64 spaces where none are needed
+	b := make([]byte, 0, front+dict.Len()+pad+1)
+	b = append(b, magic...)
+	b = append(b, 1, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(dict.Len()+pad+1))
+	b = append(b, dict.String()...)
+	b = append(b, strings.Repeat(" ", pad)...)
+	return append(b, '\n'), nil
+}
+
+// volume returns the number of elements of a shape; false if a dimension is
+// negative or the bytes of 8-byte elements would overflow an int.
+func volume(shape []int) (int, bool) {
+	n, empty := 1, false
+	for _, k := range shape {
+		if k < 0 {
+			return 0, false
+		}
+		if k == 0 {
+			empty = true
+			continue
+		}
+		if n > math.MaxInt/8/k {
+			return 0, false
+		}
+		n *= k
+	}
+	if empty {
+		return 0, true
+	}
+	return n, true
+}
+
+// ReadNpy reads an .npy file that is size bytes long. The array has no name.
+func ReadNpy(r io.Reader, size int64) (Array, error) {
+	a, err := readNpy(r, size, "")
+	if err != nil {
+		return Array{}, err
+	}
+	if n, _ := io.ReadFull(r, make([]byte, 1)); n != 0 {
+		return Array{}, fmt.Errorf("npz: reading an array: more than %d bytes; pass the size of the file", size)
+	}
+	return a, nil
+}
+
+// readNpy reads exactly size bytes from r, or fails.
+func readNpy(r io.Reader, size int64, name string) (Array, error) {
+	bad := func(format string, args ...any) (Array, error) {
+		return Array{}, fmt.Errorf("npz: reading "+label(name)+": "+format, args...)
+	}
+	var front [12]byte
+	n := int64(10)
+	if size < n {
+		return bad("%d bytes are no .npy array; the file is damaged", size)
+	}
+	if _, err := io.ReadFull(r, front[:n]); err != nil {
+		return bad("%w; the file is damaged", err)
+	}
+	if string(front[:6]) != magic {
+		return bad("it starts with %q, not as .npy; save it with np.save or np.savez", front[:6])
+	}
+	length := int64(binary.LittleEndian.Uint16(front[8:]))
+	switch {
+	case front[6] == 1 && front[7] == 0:
+	case front[6] == 2 && front[7] == 0:
+		if _, err := io.ReadFull(r, front[n:]); err != nil {
+			return bad("%w; the file is damaged", err)
+		}
+		n = 12
+		length = int64(binary.LittleEndian.Uint32(front[8:]))
+	default:
+		return bad(".npy version %d.%d, want 1.0 or 2.0; save it as a plain array, not a structured one", front[6], front[7])
+	}
+	if length > maxHeader || length > size-n {
+		return bad("a header of %d bytes in a file of %d; the file is damaged", length, size)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return bad("%w; the file is damaged", err)
+	}
+	d, err := parseDict(string(text))
+	if err != nil {
+		return bad("%w", err)
+	}
+	if d.fortran {
+		return bad("it is in Fortran order; save np.ascontiguousarray(x)")
+	}
+	rest := size - n - length
+	a := Array{Name: name, Shape: d.shape}
+	if len(d.shape) > maxDims {
+		return bad("it has %d dimensions, want at most %d; save x.reshape(...)", len(d.shape), maxDims)
+	}
+	elems, ok := volume(d.shape)
+	if !ok {
+		return bad("impossible shape %v; the file is damaged", d.shape)
+	}
+	if width := elemSize(d.descr); width > 0 && int64(elems)*width != rest {
+		return bad("shape %v of '%s' needs %d bytes, the file has %d; the file is damaged", d.shape, d.descr, int64(elems)*width, rest)
+	}
+	switch d.descr {
+	case "<f4":
+		a.Data, err = readData[float32](r, elems)
+	case "<f8":
+		a.Data, err = readData[float64](r, elems)
+	case "|i1":
+		a.Data, err = readData[int8](r, elems)
+	case "|u1":
+		a.Data, err = readData[uint8](r, elems)
+	case "<i2":
+		a.Data, err = readData[int16](r, elems)
+	case "<i4":
+		a.Data, err = readData[int32](r, elems)
+	case "<i8":
+		a.Data, err = readData[int64](r, elems)
+	case "|b1":
+		a.Data, err = readBools(r, elems)
+	default:
+		return bad("%s", advice(d.descr))
+	}
+	if err != nil {
+		return bad("%w; the file is damaged", err)
+	}
+	return a, nil
+}
+
+func label(name string) string {
+	if name == "" {
+		return "an array"
+	}
+	return strings.ReplaceAll(strconv.Quote(name), "%", "%%")
+}
+
+// elemSize returns the bytes of one element, 0 for a type that is not read.
+func elemSize(descr string) int64 {
+	switch descr {
+	case "|i1", "|u1", "|b1":
+		return 1
+	case "<i2":
+		return 2
+	case "<f4", "<i4":
+		return 4
+	case "<f8", "<i8":
+		return 8
+	}
+	return 0
+}
+
+// advice says what a numpy type that is not read is, and what to save instead.
+func advice(descr string) string {
+	switch {
+	case strings.HasSuffix(descr, "O"):
+		return "it holds Python objects; save numbers, as with x.astype('<f4')"
+	case strings.HasPrefix(descr, ">") && elemSize("<"+descr[1:]) > 0:
+		return fmt.Sprintf("it is big-endian ('%s'); save x.astype('<%s')", descr, descr[1:])
+	case descr == "<f2":
+		return "half precision ('<f2') is not read; save x.astype('<f4')"
+	case descr == "<u2":
+		return "type '<u2' is not read; save x.astype('<i4')"
+	case descr == "<u4", descr == "<u8":
+		return fmt.Sprintf("type '%s' is not read; save x.astype('<i8')", descr)
+	}
+	return fmt.Sprintf("type %.40q is not read; save x.astype('<f4'), or f8, i1, u1, i2, i4, i8, bool", descr)
+}
+
+func readData[T Elem](r io.Reader, n int) ([]T, error) {
+	xs := make([]T, n)
+	buf := make([]byte, binary.Size(xs[:min(n, chunkLen)]))
+	for todo := xs; len(todo) > 0; {
+		chunk := todo[:min(len(todo), chunkLen)]
+		todo = todo[len(chunk):]
+		b := buf[:binary.Size(chunk)]
+		if _, err := io.ReadFull(r, b); err != nil {
+			return nil, err
+		}
+		if _, err := binary.Decode(b, binary.LittleEndian, chunk); err != nil {
+			return nil, err
+		}
+	}
+	return xs, nil
+}
+
+// readBools refuses bytes that are neither 0 nor 1.
+func readBools(r io.Reader, n int) ([]bool, error) {
+	raw, err := readData[uint8](r, n)
+	if err != nil {
+		return nil, err
+	}
+	xs := make([]bool, n)
+	for i, b := range raw {
+		if b > 1 {
+			return nil, fmt.Errorf("element %d of a bool array is %d", i, b)
+		}
+		xs[i] = b == 1
+	}
+	return xs, nil
+}
