@@ -84,35 +84,39 @@ func Spread(dst []float32, legal []bool) {
 	}
 }
 
-// MaxActions bounds the number of actions of any game, so that bots can keep
-// masks and probabilities on their stacks.
+// MaxActions bounds the number of actions of any game, so that masks and
+// probabilities fit into arrays.
 const MaxActions = 16
 
-// Random is the bot "random" of every game: uniform over the legal actions.
-type Random struct{ Actions int }
+// Random is the bot "random" of every game: uniform over the legal actions. It
+// keeps a mask of its own, since one on the stack would not stay there.
+type Random struct {
+	Actions int
+	mask    [MaxActions]bool
+}
 
 // Name returns "random".
-func (Random) Name() string { return "random" }
+func (*Random) Name() string { return "random" }
 
 // Act draws a legal action.
-func (b Random) Act(st State, s Seat, r *rng.Rand) int32 {
-	var legal [MaxActions]bool
-	st.Legal(s, legal[:b.Actions])
-	return Uniform(legal[:b.Actions], r)
+func (b *Random) Act(st State, s Seat, r *rng.Rand) int32 {
+	legal := b.mask[:b.Actions]
+	st.Legal(s, legal)
+	return Uniform(legal, r)
 }
 
 // Probs writes the uniform distribution over the legal actions.
-func (b Random) Probs(st State, s Seat, dst []float32) {
-	var legal [MaxActions]bool
-	st.Legal(s, legal[:b.Actions])
-	Spread(dst, legal[:b.Actions])
+func (b *Random) Probs(st State, s Seat, dst []float32) {
+	legal := b.mask[:b.Actions]
+	st.Legal(s, legal)
+	Spread(dst, legal)
 }
 
-var _ Policy = Random{}
+var _ Policy = (*Random)(nil)
 
 // RandomBot is the BotInfo of Random for a game with that many actions.
 func RandomBot(actions int) BotInfo {
-	return BotInfo{"random", "uniform over the legal actions", func() Bot { return Random{actions} }}
+	return BotInfo{"random", "uniform over the legal actions", func() Bot { return &Random{Actions: actions} }}
 }
 
 // Tail writes the parts of an observation that all games share: legal, time and
