@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"hop/eval"
+	"hop/rng"
+	"hop/stats"
+)
+
+type evalCmd struct {
+	gameFlags
+	Team     []string `help:"One bot a seat, or one for all." required:"" placeholder:"BOT,..."`
+	Episodes int      `help:"How many episodes to play." default:"10000"`
+	Seed     uint64   `help:"Names all random streams." default:"1"`
+	Workers  int      `help:"How many cores to use; 0: all. The result is the same." default:"0"`
+	FixSeat  bool     `help:"Do not deal the team to seats anew each episode."`
+	JSON     bool     `help:"Print one JSON object."`
+}
+
+func (evalCmd) Help() string {
+	return `Examples:
+
+  hop eval --team ns,ns,nh,random
+  hop eval --game staghunt --set game.size=8 --set game.blocks=5 --team ns --episodes 20000 --seed 7 --json
+
+Members are dealt to seats anew each episode. Intervals are 95 % t intervals over episodes.`
+}
+
+type seatJSON struct {
+	Name  string             `json:"name"`
+	Mean  float64            `json:"mean"`
+	SE    float64            `json:"se"`
+	CI    [2]float64         `json:"ci"`
+	Life  float64            `json:"lifetime"`
+	Goals map[string]float64 `json:"goals,omitempty"`
+}
+
+type evalJSON struct {
+	Game     string     `json:"game"`
+	Team     []string   `json:"team"`
+	Episodes int        `json:"episodes"`
+	Seed     uint64     `json:"seed"`
+	Mean     float64    `json:"mean"`
+	SE       float64    `json:"se"`
+	CI       [2]float64 `json:"ci"`
+	Lifetime float64    `json:"lifetime"`
+	Steps    float64    `json:"steps"`
+	Seats    []seatJSON `json:"seats"`
+}
+
+func (c evalCmd) Run(a *app) error {
+	g, _, err := c.build()
+	if err != nil {
+		return err
+	}
+	members, err := team(g, c.Team)
+	if err != nil {
+		return err
+	}
+	bar := a.progress("episodes")
+	res, err := eval.Run(a.ctx, eval.Config{
+		Game: g, Team: members, Episodes: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers, FixSeat: c.FixSeat,
+		Progress: bar.update,
+	})
+	bar.end()
+	if err != nil {
+		return err
+	}
+	out := evalResult(g.Spec().Goals, res)
+	out.Game, out.Episodes, out.Seed = g.Spec().Name, c.Episodes, c.Seed
+	for i, m := range members {
+		out.Team = append(out.Team, m.Name)
+		out.Seats[i].Name = m.Name
+	}
+	if c.JSON {
+		return a.emit(out)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "member\tmean\t95 %%\tlifetime\t")
+	for _, goal := range g.Spec().Goals {
+		fmt.Fprintf(w, "%s\t", goal)
+	}
+	fmt.Fprintln(w)
+	for _, s := range out.Seats {
+		fmt.Fprintf(w, "%s\t%.3f\t± %.3f\t%.1f\t", s.Name, s.Mean, (s.CI[1]-s.CI[0])/2, s.Life)
+		for _, goal := range g.Spec().Goals {
+			fmt.Fprintf(w, "%.0f %%\t", 100*s.Goals[goal])
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "all\t%.3f\t± %.3f\t%.1f\t\n", out.Mean, (out.CI[1]-out.CI[0])/2, out.Lifetime)
+	return w.Flush()
+}
+
+// evalResult puts a result into the form that --json promises, without names.
+func evalResult(goals []string, res *eval.Result) evalJSON {
+	out := evalJSON{Mean: res.Mean.Mean(), SE: res.Mean.SE(), CI: ci(res.Mean), Steps: res.Steps.Mean()}
+	for i := range res.Return {
+		r := res.Return[i]
+		s := seatJSON{Mean: r.Mean(), SE: r.SE(), CI: ci(r), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
+		for k, name := range goals {
+			s.Goals[name] = res.Goals[i][k].Mean()
+		}
+		out.Lifetime += s.Life / float64(len(res.Return))
+		out.Seats = append(out.Seats, s)
+	}
+	return out
+}
+
+func ci(a stats.Acc) [2]float64 {
+	lo, hi := a.CI(0.95)
+	return [2]float64{lo, hi}
+}

@@ -1,0 +1,112 @@
+// Command hop trains, plays and examines agents in mixed-motive games.
+//
+// This package holds flags, progress, signals and exit codes; the work is in
+// the packages below it. Every command writes its result to stdout (with --json
+// one object) and progress and prose to stderr. Exit codes: 0 done, 1 failed,
+// 2 wrong usage.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by release builds.
+var version = "dev"
+
+type cli struct {
+	List    listCmd    `cmd:"" help:"List games, bots, presets or spec fields."`
+	Eval    evalCmd    `cmd:"" help:"Play a team and count what it gets."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// app is what every command is given.
+type app struct {
+	ctx      context.Context
+	in       io.Reader
+	out, err io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(&app{ctx, os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// exited carries kong's wish to exit (after --help) up to run.
+type exited int
+
+func run(a *app, args []string) (code int) {
+	var c cli
+	parser, err := kong.New(
+		&c,
+		kong.Name("hop"),
+		kong.Description("Agents that infer what others want, imagine, plan and learn, in games where hunting the stag together pays and the hare alone is safe."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Writers(a.out, a.err),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+	)
+	if err != nil {
+		panic(err) // a mistake in the flags' tags
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exited:
+			code = int(r)
+		default:
+			panic(r)
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(a.err, "hop: %v\nTry: hop --help\n", err)
+		return 2
+	}
+	if err := k.Run(a); err != nil {
+		var u usageError
+		switch {
+		case errors.Is(err, context.Canceled):
+			fmt.Fprintln(a.err, "hop: stopped")
+			return 1
+		case errors.As(err, &u):
+			fmt.Fprintf(a.err, "hop: %v\n", err)
+			return 2
+		}
+		fmt.Fprintf(a.err, "hop: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// usageError is a mistake in what the user asked for, not in what happened.
+type usageError struct{ error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// emit writes the result as one JSON object.
+func (a *app) emit(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(a *app) error {
+	_, err := fmt.Fprintf(a.out, "hop %s\n", version)
+	return err
+}

@@ -1,0 +1,155 @@
+// Package eval plays fixed agents and bots and counts what they get.
+//
+// Episodes are played in a fixed number of lanes, each with its own streams and
+// the same number of episodes, so the result is the same for any number of
+// workers, and long episodes weigh no more than short ones.
+package eval
+
+import (
+	"context"
+	"errors"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game"
+	"hop/rng"
+	"hop/rollout"
+	"hop/stats"
+)
+
+// window is how many steps are played between looks at the clock and the context.
+const window = 64
+
+// Config says what to play.
+type Config struct {
+	Game     game.Game
+	Team     []Member // one a seat
+	Episodes int
+	Key      rng.Key
+	Workers  int                   // 0: one a core
+	Lanes    int                   // 0: 64; copies of the game that play side by side
+	FixSeat  bool                  // member a always sits on seat a
+	Progress func(done, total int) // may be nil
+	Each     func(rollout.Episode) // may be nil; sees the episodes in a fixed order
+}
+
+// Member is one of the team.
+type Member struct {
+	Name string
+	// Players returns a player for each worker. They play env n < lanes.
+	Players func(workers, lanes int) ([]rollout.Player, error)
+	Blind   bool // looks at no observation
+}
+
+// Bot returns the game's bot of that name as a member.
+func Bot(g game.Game, name string) Member {
+	return Member{Name: name, Blind: true, Players: func(workers, lanes int) ([]rollout.Player, error) {
+		bots, err := rollout.NewBots(g, name, lanes) // shared: each env has a bot of its own
+		if err != nil {
+			return nil, err
+		}
+		players := make([]rollout.Player, workers)
+		for w := range players {
+			players[w] = bots
+		}
+		return players, nil
+	}}
+}
+
+// Result is what a team got. Every accumulator counts episodes.
+type Result struct {
+	Return []stats.Acc   // [A] by member
+	Life   []stats.Acc   // [A] steps until it left, or the end
+	Goals  [][]stats.Acc // [A][goals] share of episodes in which it reached the goal last
+	Mean   stats.Acc     // the members' mean return of an episode
+	Steps  stats.Acc     // length of an episode
+}
+
+// Run plays the team.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	spec := cfg.Game.Spec()
+	if cfg.Episodes <= 0 {
+		return nil, errors.New("eval: at least one episode is needed")
+	}
+	if cfg.Lanes == 0 {
+		cfg.Lanes = 64
+	}
+	cfg.Lanes = min(cfg.Lanes, cfg.Episodes)
+	blind := true
+	for _, m := range cfg.Team {
+		blind = blind && m.Blind
+	}
+	envs, err := rollout.New(rollout.Config{
+		Game: cfg.Game, Envs: cfg.Lanes, Key: cfg.Key, Workers: cfg.Workers, Blind: blind, FixSeat: cfg.FixSeat,
+	})
+	if err != nil {
+		return nil, err
+	}
+	players, err := assemble(cfg.Team, envs.Workers, cfg.Lanes)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{
+		Return: make([]stats.Acc, spec.Seats), Life: make([]stats.Acc, spec.Seats), Goals: make([][]stats.Acc, spec.Seats),
+	}
+	for a := range res.Goals {
+		res.Goals[a] = make([]stats.Acc, len(spec.Goals))
+	}
+	ro := batch.New(envs.Shape(window, 0))
+	quota := func(lane int) int { return (cfg.Episodes + cfg.Lanes - 1 - lane) / cfg.Lanes }
+	for done := 0; done < cfg.Episodes; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		envs.Collect(ro, players)
+		for _, ep := range envs.Episodes() {
+			if ep.Index >= quota(ep.Env) {
+				continue
+			}
+			res.add(ep)
+			if cfg.Each != nil {
+				cfg.Each(ep)
+			}
+			done++
+		}
+		if cfg.Progress != nil {
+			cfg.Progress(done, cfg.Episodes)
+		}
+	}
+	return res, nil
+}
+
+func assemble(team []Member, workers, lanes int) ([][]rollout.Player, error) {
+	players := make([][]rollout.Player, workers)
+	for w := range players {
+		players[w] = make([]rollout.Player, len(team))
+	}
+	for a, m := range team {
+		ps, err := m.Players(workers, lanes)
+		if err != nil {
+			return nil, err
+		}
+		for w := range players {
+			players[w][a] = ps[w]
+		}
+	}
+	return players, nil
+}
+
+func (res *Result) add(ep rollout.Episode) {
+	sum := 0.
+	for a := range agent.ID(len(ep.Return)) {
+		res.Return[a].Add(ep.Return[a])
+		res.Life[a].Add(float64(ep.Life[a]))
+		sum += ep.Return[a]
+		for g := range res.Goals[a] {
+			hit := 0.
+			if ep.Goal[a] == g {
+				hit = 1
+			}
+			res.Goals[a][g].Add(hit)
+		}
+	}
+	res.Mean.Add(sum / float64(len(ep.Return)))
+	res.Steps.Add(float64(ep.Steps))
+}

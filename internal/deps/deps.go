@@ -1,0 +1,58 @@
+// Package deps writes down which package may import which, and what no package
+// may call. Its tests hold the code to it.
+//
+// A package imports only from lower floors. To move a package or to break a
+// rule, change this file in the same commit and argue in its message.
+package deps
+
+// Floors gives each package its floor.
+var Floors = map[string]int{
+	"rng": 0, "f32": 0, "field": 0, "npz": 0, "safetensors": 0, "internal/deps": 0,
+	"agent": 1, "game": 1, "stats": 1, "nn": 1,
+	"game/grid": 2, "batch": 2, "nn/nntest": 2, "nn/nnbench": 2,
+	"game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
+	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3,
+	"game/gametest": 3, "rollout": 3,
+	"dataset": 4,
+	"eval": 5, "play": 5,
+	"exp":     6,
+	"cmd/hop": 8,
+}
+
+// Trees gives packages below a folder one floor.
+var Trees = map[string]int{"f32/internal": 0, "nn/internal": 0}
+
+// Bar is an import that is wrong although it leads downwards.
+type Bar struct{ From, To, Why string }
+
+// Barred lists them.
+var Barred = []Bar{
+	{"model", "game", "models see arrays, never games"},
+	{"game", "batch", "games know nothing of how they are recorded"},
+	{"plan", "model", "search knows neither nets nor games"},
+}
+
+// Ban is something that only some files may use.
+type Ban struct {
+	Name, Why string
+	Except    []string // prefixes of paths
+}
+
+// ForbiddenImports lists packages.
+var ForbiddenImports = []Ban{
+	{"math/rand", "random numbers come from rng", nil},
+	{"math/rand/v2", "random numbers come from rng", nil},
+	{"log", "packages return numbers and errors; cmd/hop prints", nil},
+	{"log/slog", "packages return numbers and errors; cmd/hop prints", []string{"cmd/hop/"}},
+	{"C", "no cgo", nil},
+}
+
+// ForbiddenCalls lists functions.
+var ForbiddenCalls = []Ban{
+	{"time.Now", "no clock below cmd/hop reaches a number", []string{"cmd/hop/", "runlog/", "play/"}},
+	{"time.Since", "no clock below cmd/hop reaches a number", []string{"cmd/hop/", "runlog/", "play/"}},
+	{"fmt.Print", "packages do not print", []string{"cmd/hop/"}},
+	{"fmt.Println", "packages do not print", []string{"cmd/hop/"}},
+	{"fmt.Printf", "packages do not print", []string{"cmd/hop/"}},
+	{"os.Exit", "only main exits", []string{"cmd/hop/main.go"}},
+}
