@@ -1,0 +1,40 @@
+package snowdrift_test
+
+import (
+	"slices"
+	"testing"
+
+	"hop/game"
+)
+
+func probs(t *testing.T, st game.State, s game.Seat, g game.Game, bot string) []float32 {
+	t.Helper()
+	b, err := game.NewBot(g, bot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := make([]float32, len(g.Spec().Actions))
+	b.(game.Policy).Probs(st, s, dst)
+	return dst
+}
+
+func TestBotsActByTheirRules(t *testing.T) {
+	for _, tc := range []struct {
+		name, bot, pos string
+		want           []float32
+	}{
+		{"nd removes on a drift", "nd", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, 0, 0, 0, 0, 1}},
+		{"nd takes the shortest way", "nd", "t=0\n 0 . *\n . 1 .\n . 2 *", []float32{0, 0, 0, 1, 0, 0}},
+		{"nd breaks ties at random", "nd", "t=0\n 0 . *\n . 1 .\n * 2 .", []float32{0, .5, 0, .5, 0, 0}},
+		{"nd walks around blocks", "nd", "t=0\n 0 # *\n . 1 .\n x 2 .", []float32{0, 1, 0, 0, 0, 0}},
+		{"nd ignores where a drift was", "nd", "t=0\n 0 x .\n . 1 .\n * 2 .", []float32{0, 1, 0, 0, 0, 0}},
+		{"nd stays where no path leads", "nd", "t=0\n 0 # *\n # 1 .\n x 2 .", []float32{0, 0, 0, 0, 1, 0}},
+		{"fix never removes", "fix", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, 1. / 3, 0, 1. / 3, 1. / 3, 0}},
+		{"random is uniform", "random", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, .25, 0, .25, .25, .25}},
+	} {
+		st := at(t, tc.pos)
+		if got := probs(t, st, 0, threeSeats(t), tc.bot); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}

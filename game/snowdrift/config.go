@@ -1,0 +1,109 @@
+package snowdrift
+
+import (
+	"errors"
+	"strconv"
+
+	"hop/field"
+	"hop/game"
+	"hop/game/grid"
+)
+
+// Config holds the parameters of the game. Default returns HOP's 8x8 board.
+type Config struct {
+	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
+	Agents  int     `yaml:"agents" doc:"number of agents" range:"2..8"`
+	Blocks  int     `yaml:"blocks" doc:"block pieces drawn on the board" range:"0..64"`
+	Drifts  int     `yaml:"drifts" doc:"number of snowdrifts" range:"1..32"`
+	Horizon int     `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Pays    float64 `yaml:"pays" doc:"reward of every agent when a drift is removed" range:"0.."`
+	Cost    float64 `yaml:"cost" doc:"cost of a removal, split among the removers of that step" range:"0.."`
+}
+
+// Default returns HOP's setting: 8x8, four agents, six drifts, 50 steps.
+func Default() Config {
+	return Config{Size: 8, Agents: 4, Drifts: 6, Horizon: 50, Pays: 6, Cost: 4}
+}
+
+// Validate returns everything that is wrong with the parameters, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if c.Drifts > c.Size*c.Size {
+		errs = append(errs, field.Bad("size", c.Size, "a board with a cell for each drift"))
+	}
+	return errors.Join(errs...)
+}
+
+// Remove is the action after the moves and Stay.
+const (
+	Remove  = grid.Stay + 1
+	actions = Remove + 1
+)
+
+// MaxSeats and maxDrifts bound what a state holds.
+const (
+	MaxSeats  = 8
+	maxDrifts = 32
+)
+
+// Game is Markov Snowdrift with fixed parameters.
+type Game struct {
+	c    Config
+	spec game.Spec
+}
+
+var _ game.Game = (*Game)(nil)
+
+// New returns the game, or everything that is wrong with its parameters.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	planes := make([]string, 0, c.Agents+2)
+	planes = append(planes, "self")
+	for i := 1; i < c.Agents; i++ {
+		planes = append(planes, "other"+strconv.Itoa(i))
+	}
+	planes = append(planes, "block", "drift")
+	goals := make([]string, c.Drifts)
+	for d := range goals {
+		goals[d] = "drift" + strconv.Itoa(d)
+	}
+	return &Game{c: c, spec: game.Spec{
+		Name: "snowdrift", Kind: game.GeneralSum, Seats: c.Agents,
+		Actions: append(append([]string{}, grid.MoveNames...), "remove"),
+		Goals:   goals,
+		Horizon: c.Horizon,
+		Obs: game.Layout{
+			Height: c.Size, Width: c.Size, Planes: planes,
+			Legal: actions, Time: 1, Last: c.Agents,
+		},
+		Symmetric: true, Deterministic: true,
+	}}, nil
+}
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Config returns the game's parameters.
+func (g *Game) Config() Config { return g.c }
+
+// New returns a state that must be Reset before use.
+func (g *Game) New() game.State {
+	cells := g.c.Size * g.c.Size
+	st := &State{g: g, board: grid.New(g.c.Size, g.c.Size), driftAt: make([]int8, cells), scratch: make([]int16, cells)}
+	st.dist = make([][]int16, g.c.Drifts)
+	for d := range st.dist {
+		st.dist[d] = make([]int16, cells)
+	}
+	return st
+}
+
+// Bots lists the scripted agents.
+func (g *Game) Bots() []game.BotInfo {
+	return []game.BotInfo{
+		game.RandomBot(actions),
+		{Name: "nd", Doc: "nearest drift, ties random, and removes it: the cooperator", New: func() game.Bot { return nd{} }},
+		{Name: "fix", Doc: "wanders and never removes: the free rider", New: func() game.Bot { return fix{} }},
+	}
+}

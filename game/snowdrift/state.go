@@ -1,0 +1,268 @@
+// Package snowdrift is Markov Snowdrift: snowdrifts lie on a board, and when one
+// is removed every agent gains 6, but who removes it pays a cost of 4, shared
+// with those who remove it in the same step. Everyone wants the drifts gone and
+// would rather that somebody else did it.
+//
+// Nobody leaves. An episode ends when no drift is left, or at the horizon. The
+// rules are deterministic; only the start is drawn: drifts on distinct free
+// cells, each agent on any free cell, a drift's too. Agents share cells freely.
+// Drifts are numbered in row-major order of their cells, and the numbers stay
+// when drifts go. No outcome depends on seat numbers.
+//
+// A state owns its board. CopyFrom copies the board only when the episode
+// differs.
+package snowdrift
+
+import (
+	"hop/game"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+// State is one episode.
+type State struct {
+	g *Game
+	play
+
+	// The episode's fixed part, equal in two states whose id is equal.
+	id      uint64
+	board   *grid.Board
+	driftAt []int8           // [cells] the drift that started there, or -1
+	drift   [maxDrifts]int16 // its cell
+	dist    [][]int16        // [drifts][cells] moves to each drift, once asked for
+	mapped  bool             // dist is filled
+	scratch []int16
+}
+
+// play is the part of a state that changes from step to step.
+type play struct {
+	t    int32 // steps so far
+	over bool
+	left uint32          // bit d: drift d still lies there
+	pos  [MaxSeats]int16 // cell
+	last [MaxSeats]int8  // last action, -1 before the first
+}
+
+var (
+	_ game.State    = (*State)(nil)
+	_ game.Goaler   = (*State)(nil)
+	_ game.Permuter = (*State)(nil)
+	_ game.Pictured = (*State)(nil)
+)
+
+// Reset draws blocks, drifts on distinct free cells, and each agent on any free cell.
+func (st *State) Reset(r *rng.Rand) {
+	c := &st.g.c
+	if c.Blocks > 0 {
+		st.board.DrawBlocks(c.Blocks, c.Drifts, st.scratch, r)
+	}
+	st.id = r.Uint64() | 1
+	for i := range st.driftAt {
+		st.driftAt[i] = -1
+	}
+	for range c.Drifts {
+		cell := st.freeCell(r)
+		for st.driftAt[cell] >= 0 {
+			cell = st.freeCell(r)
+		}
+		st.driftAt[cell] = 0
+	}
+	st.number()
+	st.play = play{left: uint32(1<<c.Drifts - 1)}
+	for s := range c.Agents {
+		st.pos[s], st.last[s] = st.freeCell(r), -1
+	}
+}
+
+// number counts the drifts in row-major order, from marks in driftAt.
+func (st *State) number() {
+	n := 0
+	for cell, d := range st.driftAt {
+		if d >= 0 {
+			st.drift[n], st.driftAt[cell] = int16(cell), int8(n)
+			n++
+		}
+	}
+	st.mapped = false
+}
+
+func (st *State) freeCell(r *rng.Rand) int16 {
+	for {
+		if c := r.IntN(len(st.driftAt)); !st.board.Blocked[c] {
+			return int16(c)
+		}
+	}
+}
+
+// Alive reports whether the episode goes on: nobody leaves before its end.
+func (st *State) Alive(game.Seat) bool { return !st.over }
+
+// Over reports whether no drift is left or the time is up.
+func (st *State) Over() bool { return st.over }
+
+// Reached returns the drift that the seat removed in the last step, or NoGoal.
+func (st *State) Reached(s game.Seat) int {
+	if st.last[s] != Remove {
+		return game.NoGoal
+	}
+	return int(st.driftAt[st.pos[s]])
+}
+
+// Time returns the number of steps played.
+func (st *State) Time() int { return int(st.t) }
+
+// here reports whether a drift lies on a cell.
+func (st *State) here(c int16) bool {
+	d := st.driftAt[c]
+	return d >= 0 && st.left>>d&1 != 0
+}
+
+// Legal writes the seat's mask: open moves, stay, remove on a drift's cell.
+func (st *State) Legal(s game.Seat, dst []bool) {
+	dst = dst[:actions]
+	if st.over {
+		clear(dst)
+		return
+	}
+	c := st.pos[s]
+	st.board.LegalMoves(c, dst)
+	dst[Remove] = st.here(c)
+}
+
+func (st *State) legal(s int, a int32) bool {
+	c := st.pos[s]
+	switch {
+	case a >= 0 && a < grid.Stay:
+		return st.board.Moves[c]>>a&1 != 0
+	case a == grid.Stay:
+		return true
+	case a == Remove:
+		return st.here(c)
+	}
+	return false
+}
+
+// Step plays one move: time, then all moves at once, then removals cell by cell.
+func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
+	n := st.g.c.Agents
+	if st.over {
+		panic("snowdrift: Step after the episode is over")
+	}
+	if len(acts) != n || len(rewards) != n {
+		panic("snowdrift: Step wants one action and one reward a seat")
+	}
+	removes := false
+	for s, a := range acts {
+		rewards[s] = 0
+		if !st.legal(s, a) {
+			panic("snowdrift: illegal action")
+		}
+		removes = removes || a == Remove
+	}
+	st.t++
+	for s, a := range acts {
+		st.last[s] = int8(a)
+		if a < grid.Stay {
+			st.pos[s] = st.board.Next[st.pos[s]][a]
+		}
+	}
+	if removes {
+		st.remove(acts, rewards)
+	}
+	st.over = st.left == 0 || int(st.t) >= st.g.c.Horizon
+}
+
+// remove takes the drifts away and pays everyone: Pays for each drift, less the
+// own share of the cost.
+func (st *State) remove(acts []int32, rewards []float32) {
+	drifts := 0
+	for s, a := range acts {
+		if a != Remove {
+			continue
+		}
+		if d := st.driftAt[st.pos[s]]; st.left>>d&1 != 0 {
+			st.left &^= 1 << d
+			drifts++
+		}
+	}
+	gain := float64(drifts) * st.g.c.Pays
+	for s, a := range acts {
+		own := gain
+		if a == Remove {
+			removers := 0
+			for o, b := range acts {
+				if b == Remove && st.pos[o] == st.pos[s] {
+					removers++
+				}
+			}
+			own -= st.g.c.Cost / float64(removers)
+		}
+		rewards[s] = float32(own)
+	}
+}
+
+// Observe writes the planes (agents ego-first, blocks, drifts), the mask, the
+// time and the last joint action.
+func (st *State) Observe(s game.Seat, dst []float32) {
+	c := &st.g.c
+	clear(dst)
+	n, planes := c.Agents, c.Agents+2
+	i := int(s)
+	for k := range n {
+		dst[int(st.pos[i])*planes+k] = 1
+		if i++; i == n {
+			i = 0
+		}
+	}
+	for _, b := range st.board.Blocks {
+		dst[int(b)*planes+n] = 1
+	}
+	for d, cell := range st.drift[:c.Drifts] {
+		if st.left>>d&1 != 0 {
+			dst[int(cell)*planes+n+1] = 1
+		}
+	}
+	var legal [actions]bool
+	st.Legal(s, legal[:])
+	st.g.spec.Obs.Tail(dst, s, legal[:], int(st.t), c.Horizon, st.last[:n])
+}
+
+// CopyFrom makes the state equal to src. Within an episode it copies only what
+// steps change.
+func (st *State) CopyFrom(src game.State) {
+	o := src.(*State)
+	st.play = o.play
+	if st.id == o.id && st.id != 0 {
+		return
+	}
+	st.id, st.drift = o.id, o.drift
+	st.mapped = false
+	copy(st.driftAt, o.driftAt)
+	st.board.CopyFrom(o.board)
+}
+
+// Permute makes the state equal to src with seat s moved to perm[s].
+func (st *State) Permute(src game.State, perm []game.Seat) {
+	o := src.(*State)
+	st.CopyFrom(o)
+	for s, to := range perm {
+		st.pos[to], st.last[to] = o.pos[s], o.last[s]
+	}
+}
+
+// Cell says what stands on a cell, for pictures.
+func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
+	c := int16(y*st.g.c.Size + x)
+	for s, p := range st.pos[:st.g.c.Agents] {
+		if p == c {
+			seats = append(seats, game.Seat(s))
+		}
+	}
+	switch {
+	case st.board.Blocked[c]:
+		things = append(things, "block")
+	case st.here(c):
+		things = append(things, "drift")
+	}
+	return seats, things
+}
