@@ -197,20 +197,28 @@ func look(spec *game.Spec, st game.State) view {
 	text, _ := st.AppendText(nil)
 	var mask [game.MaxActions]bool
 	obs := make([]float32, spec.Obs.Len())
-	var b []byte
-	b = fmt.Append(b, st.Over())
+	b := append(make([]byte, 0, 4*spec.Seats*(len(obs)+len(mask))), bit(st.Over()))
 	for s := range spec.Seats {
 		seat := game.Seat(s)
-		b = fmt.Append(b, st.Alive(seat))
+		b = append(b, bit(st.Alive(seat)))
 		st.Legal(seat, mask[:len(spec.Actions)])
-		b = fmt.Append(b, mask)
+		for _, ok := range mask {
+			b = append(b, bit(ok))
+		}
 		if g, ok := st.(game.Goaler); ok {
-			b = fmt.Append(b, g.Reached(seat))
+			b = append(b, byte(g.Reached(seat)))
 		}
 		st.Observe(seat, obs)
 		b = appendFloats(b, obs)
 	}
 	return view{string(text), string(b)}
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func appendFloats(b []byte, x []float32) []byte {

@@ -57,12 +57,7 @@ func checkLayout(g game.Game) error {
 	})
 }
 
-func number(b bool) float32 {
-	if b {
-		return 1
-	}
-	return 0
-}
+func number(b bool) float32 { return float32(bit(b)) }
 
 // checkEgoFirst turns the seats around the table. Everyone must see what was
 // seen before, since everyone's neighbours are the same.

@@ -168,8 +168,7 @@ func refused(st game.State, actions []int32, rewards []float32, r rng.Rand) (no 
 // checkLegal tries every action, and some that do not exist, for every seat.
 func checkLegal(g game.Game) error {
 	spec := g.Spec()
-	k := len(spec.Actions)
-	legal, again := make([]bool, k), make([]bool, k)
+	k := int32(len(spec.Actions))
 	actions, rewards := make([]int32, spec.Seats), make([]float32, spec.Seats)
 	probe := g.New()
 	try := func(tr *tour, s int, a int32, ok bool) error {
@@ -178,7 +177,7 @@ func checkLegal(g game.Game) error {
 		actions[s] = a
 		no, with := refused(probe, actions, rewards, tr.rules)
 		if no == ok {
-			return fmt.Errorf("seat %d, alive %v, plays %d, legal %v: refused %v (%v)", s, tr.st.Alive(game.Seat(s)), a, ok, no, with)
+			return fmt.Errorf("seat %d, alive %v, plays %d, which is legal: %v; refused: %v (%v)", s, tr.st.Alive(game.Seat(s)), a, ok, no, with)
 		}
 		if msg, is := with.(string); no && (!is || !strings.Contains(msg, ": ")) {
 			return fmt.Errorf(`seat %d plays %d: panic with %T %q, want a constant string "package: what"`, s, a, with, with)
@@ -186,42 +185,59 @@ func checkLegal(g game.Game) error {
 		return nil
 	}
 	return visit(g, func(tr *tour) error {
-		over := tr.st.Over()
-		for s := range spec.Seats {
+		masks, err := masks(tr)
+		if err != nil || tr.ended() && !tr.st.Over() {
+			return err
+		}
+		if !tr.st.Over() {
+			probe.CopyFrom(tr.st)
+			if no, with := refused(probe, tr.actions, rewards, tr.rules); no {
+				return fmt.Errorf("the joint action %v is legal, but refused: %v", tr.actions, with)
+			}
+		}
+		for s, legal := range masks {
 			alive := tr.st.Alive(game.Seat(s))
-			for i := range legal {
-				legal[i], again[i] = true, false
-			}
-			tr.st.Legal(game.Seat(s), legal)
-			tr.st.Legal(game.Seat(s), again)
-			n := 0
-			for i := range legal {
-				if legal[i] != again[i] {
-					return fmt.Errorf("seat %d: Legal leaves action %d as it found it", s, i)
-				}
-				if legal[i] {
-					n++
-				}
-			}
-			if alive && n == 0 || !alive && n > 0 {
-				return fmt.Errorf("seat %d, alive %v, has %d legal actions", s, alive, n)
-			}
-			if tr.ended() && !over {
-				continue
-			}
-			for _, a := range []int32{game.NoAction, -2, int32(k), 1 << 7, 1 << 8, math.MinInt32, math.MaxInt32} {
-				if err := try(tr, s, a, !over && !alive && a == game.NoAction); err != nil {
+			for _, a := range []int32{game.NoAction, -2, k, 1 << 7, 1 << 8, math.MinInt32, math.MaxInt32} {
+				if err := try(tr, s, a, !tr.st.Over() && !alive && a == game.NoAction); err != nil {
 					return err
 				}
 			}
 			for a := range legal {
-				if err := try(tr, s, int32(a), !over && legal[a]); err != nil {
+				if err := try(tr, s, int32(a), !tr.st.Over() && legal[a]); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
+}
+
+// masks asks for every seat's mask, twice, to see whether all of it is written.
+func masks(tr *tour) ([][]bool, error) {
+	out := make([][]bool, tr.spec.Seats)
+	again := make([]bool, len(tr.spec.Actions))
+	for s := range out {
+		legal := make([]bool, len(tr.spec.Actions))
+		for i := range legal {
+			legal[i], again[i] = true, false
+		}
+		tr.st.Legal(game.Seat(s), legal)
+		tr.st.Legal(game.Seat(s), again)
+		n := 0
+		for i := range legal {
+			if legal[i] != again[i] {
+				return nil, fmt.Errorf("seat %d: Legal leaves action %d as it found it", s, i)
+			}
+			if legal[i] {
+				n++
+			}
+		}
+		if alive := tr.st.Alive(game.Seat(s)); alive != (n > 0) {
+			return nil, fmt.Errorf("seat %d, alive %v, has %d legal actions", s, alive, n)
+		}
+		out[s] = legal
+	}
+	return out, nil
 }
 
 func checkLeaving(g game.Game) error {
