@@ -9,6 +9,7 @@ import (
 
 	"hop/game"
 	"hop/game/cartpole"
+	"hop/game/gametest"
 	"hop/rng"
 )
 
@@ -21,6 +22,17 @@ func newGame(t testing.TB, limit int) *cartpole.Game {
 		t.Fatal(err)
 	}
 	return g
+}
+
+func TestConforms(t *testing.T) {
+	for _, limit := range []int{500, 12} {
+		t.Run(strconv.Itoa(limit), func(t *testing.T) { gametest.Run(t, newGame(t, limit)) })
+	}
+}
+
+func TestPlaythroughs(t *testing.T) {
+	gametest.Playthrough(t, newGame(t, 500), []string{"random"}, 8, "testdata/random.txt")
+	gametest.Playthrough(t, newGame(t, 10), []string{"balance"}, 1, "testdata/balance.txt")
 }
 
 // position returns a state of g with the given text.
