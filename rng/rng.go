@@ -39,7 +39,7 @@ func (k Key) Child(name string, index ...int) Key {
 }
 
 // Rand returns the stream named by k, at its start.
-func (k Key) Rand() Rand { return Rand{k.hi, k.lo} }
+func (k Key) Rand() Rand { return Rand(k) }
 
 // Rands returns n streams, the children of k called name and numbered from 0.
 func (k Key) Rands(name string, n int) []Rand {

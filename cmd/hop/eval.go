@@ -32,22 +32,22 @@ type seatJSON struct {
 	Name  string             `json:"name"`
 	Mean  float64            `json:"mean"`
 	SE    float64            `json:"se"`
-	CI    [2]float64         `json:"ci"`
+	CI    stats.Interval     `json:"ci"`
 	Life  float64            `json:"lifetime"`
 	Goals map[string]float64 `json:"goals,omitempty"`
 }
 
 type evalJSON struct {
-	Game     string     `json:"game"`
-	Team     []string   `json:"team"`
-	Episodes int        `json:"episodes"`
-	Seed     uint64     `json:"seed"`
-	Mean     float64    `json:"mean"`
-	SE       float64    `json:"se"`
-	CI       [2]float64 `json:"ci"`
-	Lifetime float64    `json:"lifetime"`
-	Steps    float64    `json:"steps"`
-	Seats    []seatJSON `json:"seats"`
+	Game     string         `json:"game"`
+	Team     []string       `json:"team"`
+	Episodes int            `json:"episodes"`
+	Seed     uint64         `json:"seed"`
+	Mean     float64        `json:"mean"`
+	SE       float64        `json:"se"`
+	CI       stats.Interval `json:"ci"`
+	Lifetime float64        `json:"lifetime"`
+	Steps    float64        `json:"steps"`
+	Seats    []seatJSON     `json:"seats"`
 }
 
 func (c evalCmd) Run(a *app) error {
@@ -96,10 +96,10 @@ func (c evalCmd) Run(a *app) error {
 
 // evalResult puts a result into the form that --json promises, without names.
 func evalResult(goals []string, res *eval.Result) evalJSON {
-	out := evalJSON{Mean: res.Mean.Mean(), SE: res.Mean.SE(), CI: ci(res.Mean), Steps: res.Steps.Mean()}
+	out := evalJSON{Mean: res.Mean.Mean(), SE: res.Mean.SE(), CI: res.Mean.CI(0.95), Steps: res.Steps.Mean()}
 	for i := range res.Return {
 		r := res.Return[i]
-		s := seatJSON{Mean: r.Mean(), SE: r.SE(), CI: ci(r), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
+		s := seatJSON{Mean: r.Mean(), SE: r.SE(), CI: r.CI(0.95), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
 		for k, name := range goals {
 			s.Goals[name] = res.Goals[i][k].Mean()
 		}
@@ -107,9 +107,4 @@ func evalResult(goals []string, res *eval.Result) evalJSON {
 		out.Seats = append(out.Seats, s)
 	}
 	return out
-}
-
-func ci(a stats.Acc) [2]float64 {
-	lo, hi := a.CI(0.95)
-	return [2]float64{lo, hi}
 }
