@@ -86,17 +86,18 @@ func (r *Rollout) GoalAt(slot int) []float32 { return r.Goal[slot*r.GoalLen : (s
 // TargetAt returns the search's policy at a step, a view.
 func (r *Rollout) TargetAt(step int) []float32 { return r.Target[step*r.Actions : (step+1)*r.Actions] }
 
-// Roll starts the next window: the last slot becomes the first.
+// Roll starts the next window: the last slot becomes the first. Value and Goal
+// are the player's to write again; they start as zero.
 func (r *Rollout) Roll() {
 	n := r.Envs
 	for a := range agent.ID(r.Agents) {
 		from, to := r.Slot(a, r.Steps, 0), r.Slot(a, 0, 0)
 		copy(r.Obs[to*r.ObsLen:(to+n)*r.ObsLen], r.Obs[from*r.ObsLen:])
 		copy(r.Legal[to*r.Actions:(to+n)*r.Actions], r.Legal[from*r.Actions:])
-		copy(r.Goal[to*r.GoalLen:(to+n)*r.GoalLen], r.Goal[from*r.GoalLen:])
+		clear(r.Goal[to*r.GoalLen : (to+n)*r.GoalLen])
 		copy(r.Alive[to:to+n], r.Alive[from:])
 		copy(r.Seat[to:to+n], r.Seat[from:])
-		copy(r.Value[to:to+n], r.Value[from:])
+		clear(r.Value[to : to+n])
 	}
 	copy(r.Start[:n], r.Start[r.Moment(r.Steps, 0):])
 }

@@ -1,20 +1,35 @@
 package rollout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 
 	"hop/game"
 	"hop/rng"
 )
 
+// The binary form, little endian: magic, the game's name, envs and seats; per
+// env its streams, seats, episode, the actions of the running episode, and a
+// checksum of its state's text; last a checksum of all that.
+const magic = "hopenvs1"
+
+var table = crc32.MakeTable(crc32.Castagnoli)
+
 // AppendBinary appends everything needed to go on from here: each copy's streams
 // and the actions of its running episode, which is replayed on loading. Games
-// therefore need no binary form of their own.
+// therefore need no binary form of their own. What players remember is theirs
+// to save.
 func (e *Envs) AppendBinary(b []byte) ([]byte, error) {
+	from := len(b)
+	b = append(b, magic...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(e.spec.Name)))
+	b = append(b, e.spec.Name...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(e.env)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.spec.Seats))
+	var text []byte
 	for n := range e.env {
 		v := &e.env[n]
 		b, _ = v.before.AppendBinary(b)
@@ -30,20 +45,41 @@ func (e *Envs) AppendBinary(b []byte) ([]byte, error) {
 		for _, a := range v.log {
 			b = append(b, byte(a))
 		}
+		var err error
+		if text, err = v.st.AppendText(text[:0]); err != nil {
+			return nil, fmt.Errorf("rollout: saving env %d: %w", n, err)
+		}
+		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(text, table))
 	}
-	return b, nil
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], table)), nil
 }
 
-var errShort = errors.New("rollout: loading envs: the saved envs end too early")
+var errDamaged = errors.New("rollout: loading envs: the saved envs are damaged or cut short; load an earlier checkpoint")
 
 // UnmarshalBinary goes on from what AppendBinary wrote, for copies of the same
-// game with the same parameters.
+// game with the same parameters. After an error the envs must not be used.
 func (e *Envs) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 {
-		return errShort
+	end := len(b) - 4
+	if end < len(magic)+4 {
+		return errDamaged
 	}
-	if n, seats := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:])); n != len(e.env) || seats != e.spec.Seats {
-		return fmt.Errorf("rollout: loading envs: saved were %d envs of %d seats, these are %d of %d", n, seats, len(e.env), e.spec.Seats)
+	if string(b[:len(magic)]) != magic {
+		return fmt.Errorf("rollout: loading envs: these bytes start with %q, want %q: they are no saved envs, or of another version of hop", b[:len(magic)], magic)
+	}
+	if crc32.Checksum(b[:end], table) != binary.LittleEndian.Uint32(b[end:]) {
+		return errDamaged
+	}
+	b = b[len(magic):end]
+	size := int(binary.LittleEndian.Uint32(b))
+	if b = b[4:]; size < 0 || size > len(b)-8 {
+		return errDamaged
+	}
+	name := string(b[:size])
+	b = b[size:]
+	envs, seats := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
+	if name != e.spec.Name || envs != len(e.env) || seats != e.spec.Seats {
+		return fmt.Errorf("rollout: loading envs: saved were %d envs of %q with %d seats, these are %d of %q with %d; use the spec of the saved run",
+			envs, name, seats, len(e.env), e.spec.Name, e.spec.Seats)
 	}
 	b = b[8:]
 	for n := range e.env {
@@ -63,7 +99,7 @@ func (e *Envs) load(v *env, b []byte) ([]byte, error) {
 	agents := e.spec.Seats
 	head := 16*(2+agents) + agents + 12
 	if len(b) < head {
-		return nil, errShort
+		return nil, errDamaged
 	}
 	stream := func(r *rng.Rand) {
 		r.UnmarshalBinary(b[:16]) // cannot fail on 16 bytes
@@ -85,14 +121,24 @@ func (e *Envs) load(v *env, b []byte) ([]byte, error) {
 	b = b[agents:]
 	v.episode = int(binary.LittleEndian.Uint64(b))
 	size := int(binary.LittleEndian.Uint32(b[8:]))
-	if b = b[12:]; len(b) < size || size%agents != 0 {
-		return nil, errShort
+	if b = b[12:]; v.episode < 0 || size < 0 || size > len(b)-4 || size%agents != 0 {
+		return nil, errDamaged
 	}
 	v.log = v.log[:0]
 	for _, a := range b[:size] {
 		v.log = append(v.log, int8(a))
 	}
-	return b[size:], e.replay(v)
+	if err := e.replay(v); err != nil {
+		return nil, err
+	}
+	text, err := v.st.AppendText(nil)
+	if err != nil {
+		return nil, fmt.Errorf("rollout: loading envs: %w", err)
+	}
+	if crc32.Checksum(text, table) != binary.LittleEndian.Uint32(b[size:]) {
+		return nil, fmt.Errorf("rollout: loading envs: the saved episode, played again, comes to another position; the game's parameters or rules have changed. Use the spec of the saved run. The position is now\n%s", bytes.TrimSpace(text))
+	}
+	return b[size+4:], nil
 }
 
 // replay plays the running episode again from its log.
@@ -103,21 +149,24 @@ func (e *Envs) replay(v *env) error {
 	v.rules, v.steps = v.before, 0
 	v.st.Reset(&v.rules)
 	agents := e.spec.Seats
+	acted := make([]bool, agents)
 	for at := 0; at < len(v.log); at += agents {
 		for s := range v.actions {
 			v.actions[s] = int32(v.log[at+s])
 		}
 		if err := game.Check(e.Game, v.st, v.actions); err != nil {
-			return fmt.Errorf("rollout: loading envs: the saved actions do not fit this game: %w", err)
+			return fmt.Errorf("rollout: loading envs: the saved actions do not fit this game; use the spec of the saved run: %w", err)
 		}
 		for a, s := range v.seat {
-			if v.st.Alive(game.Seat(s)) {
-				v.life[a]++
-			}
+			acted[a] = v.st.Alive(game.Seat(s))
 		}
 		v.st.Step(v.actions, v.rewards, &v.rules)
 		v.steps++
 		for a, s := range v.seat {
+			if !acted[a] {
+				continue
+			}
+			v.life[a]++
 			v.ret[a] += float64(v.rewards[s])
 			if v.goals != nil {
 				if g := v.goals.Reached(game.Seat(s)); g != game.NoGoal {

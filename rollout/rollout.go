@@ -25,7 +25,8 @@ type Player interface {
 	// Act writes Action for the given envs, at all of which the agent is
 	// alive, and LogProb, Value, Goal and Target where it has them.
 	Act(v *View, envs []int32)
-	// Evaluate writes Value for the given envs: the slot after a cut.
+	// Evaluate writes Value for the given envs: the slot after a cut. It must
+	// not draw, or the window's length would change what is played.
 	Evaluate(v *View, envs []int32)
 }
 
@@ -96,7 +97,8 @@ type Envs struct {
 	env    []env
 	worker []worker
 	done   []Episode
-	fill   bool // slot 0 of the next window must be observed
+	last   *batch.Rollout // the last window, whose last slot is the next one's first
+	fill   bool           // slot 0 of the next window must be observed
 }
 
 // worker is one worker's scratch memory.
@@ -122,15 +124,11 @@ type env struct {
 	life    []int     // [A]
 	goal    []int     // [A]
 	done    []Episode
-	store   []record // backing memory of done, reused
-	before  rng.Rand // the rules stream at the last reset
-	log     []int8   // actions of this episode by seat, for checkpoints
-}
-
-type record struct {
-	ret  []float64
-	life []int
-	goal []int
+	rets    []float64 // [episodes][A] backing memory of done, reused
+	lives   []int     // [episodes][A]
+	reached []int     // [episodes][A]
+	before  rng.Rand  // the rules stream at the last reset
+	log     []int8    // actions of this episode by seat, for checkpoints
 }
 
 // New returns running copies, each at the start of its first episode.
@@ -202,15 +200,22 @@ func (e *Envs) reset(v *env) {
 // Collect plays a window into ro. players[w][a] is worker w's player of agent
 // a; there must be at least Workers rows. Finished episodes are in Episodes.
 func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
-	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() {
+	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() || ro.Actions != len(e.spec.Actions) {
 		panic("rollout: the rollout does not fit the envs")
 	}
 	if len(players) < e.Workers {
 		panic("rollout: fewer rows of players than workers")
 	}
+	for _, row := range players[:e.Workers] {
+		if len(row) != e.spec.Seats {
+			panic("rollout: a worker needs one player an agent")
+		}
+	}
+	e.fill = e.fill || ro != e.last
 	if !e.fill {
 		ro.Roll()
 	}
+	e.room(ro.Steps)
 	if e.Workers == 1 {
 		e.work(ro, players[0], &e.worker[0], 0, len(e.env))
 	} else {
@@ -221,7 +226,7 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
 		}
 		wg.Wait()
 	}
-	e.fill = false
+	e.fill, e.last = false, ro
 	e.done = e.done[:0]
 	for n := range e.env {
 		e.done = append(e.done, e.env[n].done...)
@@ -249,7 +254,7 @@ func (e *Envs) work(ro *batch.Rollout, players []Player, wk *worker, lo, hi int)
 			v.T = t
 			rows = rows[:0]
 			for n := lo; n < hi; n++ {
-				if t > 0 && ro.End[ro.Step(v.Agent, t-1, n)] == batch.Cut && (t < ro.Steps && !ro.Alive[v.SlotOf(n)] || t == ro.Steps) {
+				if t > 0 && ro.End[ro.Step(v.Agent, t-1, n)] == batch.Cut {
 					rows = append(rows, int32(n))
 				}
 			}
@@ -289,6 +294,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 			i := ro.Step(a, t, n)
 			ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
 			ro.LogProb[i] = 0
+			clear(ro.TargetAt(i))
 		}
 		e.reset(v)
 		e.observe(ro, n, t+1)
@@ -308,6 +314,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 		ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
 		if !ro.Alive[ro.Slot(a, t, n)] {
 			ro.LogProb[i] = 0
+			clear(ro.TargetAt(i))
 			continue
 		}
 		s := game.Seat(v.seat[a])
@@ -341,18 +348,30 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 	}
 }
 
+// room makes room for the episodes that can end in a window: each takes a step
+// at least, and one to reset.
+func (e *Envs) room(steps int) {
+	most, agents := (steps+1)/2, e.spec.Seats
+	if most <= cap(e.env[0].done) {
+		return
+	}
+	for n := range e.env {
+		v := &e.env[n]
+		v.done = make([]Episode, 0, most)
+		v.rets, v.lives, v.reached = make([]float64, most*agents), make([]int, most*agents), make([]int, most*agents)
+	}
+	e.done = make([]Episode, 0, most*len(e.env))
+}
+
 // finish records the episode that has just ended.
 func (e *Envs) finish(v *env, n int) {
-	k := len(v.done)
-	if k == len(v.store) {
-		agents := len(v.seat)
-		v.store = append(v.store, record{make([]float64, agents), make([]int, agents), make([]int, agents)})
-	}
-	rec := v.store[k]
-	copy(rec.ret, v.ret)
-	copy(rec.life, v.life)
-	copy(rec.goal, v.goal)
-	v.done = append(v.done, Episode{n, v.episode, v.steps, rec.ret, rec.life, rec.goal})
+	lo := len(v.done) * len(v.seat)
+	hi := lo + len(v.seat)
+	ep := Episode{n, v.episode, v.steps, v.rets[lo:hi:hi], v.lives[lo:hi:hi], v.reached[lo:hi:hi]}
+	copy(ep.Return, v.ret)
+	copy(ep.Life, v.life)
+	copy(ep.Goal, v.goal)
+	v.done = append(v.done, ep)
 }
 
 // observe fills slot t of env n. An agent that acted in the last step gets its
