@@ -14,9 +14,9 @@ func TestConformance(t *testing.T) {
 		name string
 		edit func(*snowdrift.Config)
 	}{
-		{"default", func(*snowdrift.Config) {}},
+		{"8x8", func(c *snowdrift.Config) { c.Horizon = 20 }},
 		{"4x4", func(c *snowdrift.Config) { c.Size, c.Horizon = 4, 15 }},
-		{"two agents, blocks", func(c *snowdrift.Config) { c.Size, c.Agents, c.Blocks = 6, 2, 4 }},
+		{"two agents, blocks", func(c *snowdrift.Config) { c.Size, c.Agents, c.Blocks, c.Horizon = 6, 2, 4, 20 }},
 		{"eight agents, one drift", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 3, 8, 1, 20 }},
 		{"a drift on every cell", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 2, 3, 4, 12 }},
 		{"32 drifts", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 6, 3, 32, 30 }},
@@ -30,6 +30,17 @@ func TestConformance(t *testing.T) {
 			}
 			gametest.Run(t, g)
 		})
+	}
+}
+
+// Positions read from text carry no mark of their episode, so a copy must take
+// the board too.
+func TestCopyOfATextPositionTakesTheBoard(t *testing.T) {
+	a := at(t, "t=0\n 0* . .\n . 1 .\n . 2 *")
+	b := at(t, "t=0\n 0 . .\n * 1 #\n . 2 *")
+	b.CopyFrom(a)
+	if got, want := text(t, b), text(t, a); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
