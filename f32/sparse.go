@@ -38,7 +38,7 @@ func (s *Sparse) AppendRow(x []float32) {
 // column.
 func (s *Sparse) AppendEntry(idx int32, val float32) {
 	if idx < 0 || int(idx) >= s.Cols {
-		panic("f32: sparse index out of range")
+		panic(badIndex)
 	}
 	s.Idx, s.Val = append(s.Idx, idx), append(s.Val, val)
 }
@@ -77,3 +77,5 @@ func checkSparse(x []float32, s *Sparse, w []float32, n int) {
 		panic("f32: a sparse matrix has an unfinished row")
 	}
 }
+
+const badIndex = "f32: sparse index out of range"

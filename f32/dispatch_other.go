@@ -1,3 +1,5 @@
+//go:build !amd64
+
 package f32
 
 func bestSet() kernelSet { return generic }

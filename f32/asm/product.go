@@ -1,0 +1,409 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Offsets of the fields of f32's type tile.
+const (
+	tDst = 8 * iota
+	tA
+	tB
+	tBias
+	tM
+	tK
+	tARow
+	tAStep
+	tBStep
+	tDstRow
+	tTail
+	tFrom
+	tFloor
+	tRow  // scratch: a, past the rows done
+	tLeft // scratch: rows to do
+)
+
+// The registers of a product. The row pointers stand four rows apart, so that
+// with one and three row strides as index they reach twelve rows.
+var (
+	pT     = reg.RAX // *tile
+	pDst   = reg.RDI
+	pB     = reg.RDX
+	pCount = reg.RCX
+	pARow  = reg.R10
+	pARow3 = reg.R11
+	pAStep = reg.R12
+	pBStep = reg.R13
+	pA     = []reg.GPPhysical{reg.RSI, reg.R8, reg.R9}
+	pTmp   = reg.RBX
+)
+
+// products writes the kernels of a strip of v vectors, each with as many rows at
+// a time as the registers hold.
+func products(s isa) {
+	if s.is512() {
+		product(s, 8, 3, true)
+		product(s, 4, 6, true)
+		product(s, 2, 12, true)
+		product(s, 1, 12, true)
+		return
+	}
+	product(s, 8, 1, false)
+	product(s, 4, 2, false)
+	for _, tail := range []bool{false, true} {
+		product(s, 2, 6, tail)
+		product(s, 1, 12, tail)
+	}
+}
+
+// product writes mul<v>: all rows of dst's strip of v vectors. With tail the last
+// vector is masked.
+func product(s isa, v, maxRows int, tail bool) {
+	name := fmt.Sprintf("mul%d%s", v, s.name)
+	if tail && !s.is512() {
+		name = fmt.Sprintf("mul%dTail%s", v, s.name)
+	}
+	TEXT(name, NOSPLIT, "func(t *byte)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s computes a strip of %d vectors of a product, %d rows at a time.", name, v, maxRows))
+	Load(Param("t"), pT)
+	if tail {
+		MOVQ(at(pT, tTail), pTmp)
+		s.loadMask(pTmp, reg.RCX)
+	}
+	MOVQ(at(pT, tARow), pARow)
+	LEAQ(indexed(pARow, pARow, 2, 0), pARow3)
+	MOVQ(at(pT, tAStep), pAStep)
+	MOVQ(at(pT, tBStep), pBStep)
+	MOVQ(at(pT, tDst), pDst)
+
+	MOVQ(at(pT, tA), pTmp)
+	MOVQ(pTmp, at(pT, tRow))
+	MOVQ(at(pT, tM), pTmp)
+	MOVQ(pTmp, at(pT, tLeft))
+
+	Label("tiles")
+	CMPQ(at(pT, tLeft), U8(maxRows))
+	JL(ref("rest"))
+	productTile(s, maxRows, v, tail)
+	JMP(ref("tiles"))
+	Label("rest")
+	MOVQ(at(pT, tLeft), pTmp)
+	for r := maxRows - 1; r > 0; r-- {
+		CMPQ(pTmp, U8(r))
+		JEQ(ref(label("rest", r)))
+	}
+	VZEROUPPER()
+	RET()
+	for r := maxRows - 1; r > 0; r-- {
+		Label(label("rest", r))
+		productTile(s, r, v, tail)
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// productTile writes one tile of rows x v vectors: start the chains, run over k,
+// apply the floor of the activation, store, move on to the next rows.
+func productTile(s isa, rows, v int, tail bool) {
+	acc := func(r, i int) reg.VecPhysical { return s.regs[r*v+i] }
+	last := func(i int) bool { return tail && i == v-1 }
+	id := rows
+
+	for g := 0; 4*g < rows; g++ {
+		if g == 0 {
+			MOVQ(at(pT, tRow), pA[0])
+		} else {
+			LEAQ(indexed(pA[g-1], pARow, 4, 0), pA[g])
+		}
+	}
+	MOVQ(at(pT, tB), pB)
+	MOVQ(at(pT, tFrom), pTmp)
+	CMPQ(pTmp, U8(1))
+	JEQ(ref(label("bias", id)))
+	JGT(ref(label("dst", id)))
+	for r := range rows {
+		for i := range v {
+			s.zero(acc(r, i))
+		}
+	}
+	JMP(ref(label("started", id)))
+	Label(label("bias", id))
+	MOVQ(at(pT, tBias), pTmp)
+	for i := range v {
+		s.load(at(pTmp, i*s.bytes()), acc(0, i), last(i))
+		for r := 1; r < rows; r++ {
+			VMOVAPS(acc(0, i), acc(r, i))
+		}
+	}
+	JMP(ref(label("started", id)))
+	Label(label("dst", id))
+	MOVQ(pDst, pTmp)
+	for r := range rows {
+		for i := range v {
+			s.load(at(pTmp, i*s.bytes()), acc(r, i), last(i))
+		}
+		if r < rows-1 {
+			ADDQ(at(pT, tDstRow), pTmp)
+		}
+	}
+
+	Label(label("started", id))
+	MOVQ(at(pT, tK), pCount)
+	TESTQ(pCount, pCount)
+	JZ(ref(label("done", id)))
+	Label(label("loop", id))
+	productStep(s, rows, v, tail)
+	for g := 0; 4*g < rows; g++ {
+		ADDQ(pAStep, pA[g])
+	}
+	ADDQ(pBStep, pB)
+	DECQ(pCount)
+	JNZ(ref(label("loop", id)))
+
+	Label(label("done", id))
+	floor := s.regs[rows*v]
+	VBROADCASTSS(at(pT, tFloor), floor)
+	for r := range rows {
+		for i := range v {
+			VMAXPS(acc(r, i), floor, acc(r, i))
+			s.store(acc(r, i), at(pDst, i*s.bytes()), last(i))
+		}
+		ADDQ(at(pT, tDstRow), pDst)
+	}
+	IMUL3Q(U8(rows), pARow, pTmp)
+	ADDQ(pTmp, at(pT, tRow))
+	SUBQ(U8(rows), at(pT, tLeft))
+}
+
+// productStep adds one column of a times one row of b to the tile.
+func productStep(s isa, rows, v int, tail bool) {
+	acc := func(r, i int) reg.VecPhysical { return s.regs[r*v+i] }
+	row := func(r int) Mem {
+		switch r % 4 {
+		case 0:
+			return at(pA[r/4], 0)
+		case 3:
+			return indexed(pA[r/4], pARow3, 1, 0)
+		default:
+			return indexed(pA[r/4], pARow, uint8(r%4), 0)
+		}
+	}
+	free := s.regs[rows*v:]
+	if rows <= 3 { // few rows: keep a's elements and let b pass through
+		for r := range rows {
+			VBROADCASTSS(row(r), free[r])
+		}
+		bs := free[rows:]
+		if !s.is512() && tail {
+			bs = bs[:len(bs)-1]
+		}
+		for i := range v {
+			b := bs[i%min(len(bs), 4)]
+			s.load(at(pB, i*s.bytes()), b, tail && i == v-1)
+			for r := range rows {
+				VFMADD231PS(b, free[r], acc(r, i))
+			}
+		}
+		return
+	}
+	for i := range v {
+		s.load(at(pB, i*s.bytes()), free[i], tail && i == v-1)
+	}
+	xs := free[v:]
+	if !s.is512() && tail {
+		xs = xs[:len(xs)-1]
+	}
+	for r := range rows {
+		x := xs[r%min(len(xs), 4)]
+		VBROADCASTSS(row(r), x)
+		for i := range v {
+			VFMADD231PS(free[i], x, acc(r, i))
+		}
+	}
+}
+
+// packing writes the kernels that lay out b in panels of two vectors.
+func packing(s isa) {
+	name := "packPanel" + s.name
+	TEXT(name, NOSPLIT, "func(dst, src *float32, rows, stride int)")
+	Pragma("noescape")
+	Doc(name + " copies two vectors from each of rows rows, stride bytes apart, to a panel.")
+	dst, src, n, stride := reg.RDI, reg.RSI, reg.RCX, reg.RDX
+	Load(Param("dst"), dst)
+	Load(Param("src"), src)
+	Load(Param("rows"), n)
+	Load(Param("stride"), stride)
+	Label("loop")
+	VMOVUPS(at(src, 0), s.regs[0])
+	VMOVUPS(at(src, s.bytes()), s.regs[1])
+	VMOVUPS(s.regs[0], at(dst, 0))
+	VMOVUPS(s.regs[1], at(dst, s.bytes()))
+	ADDQ(stride, src)
+	ADDQ(U8(64), dst)
+	if s.is512() {
+		ADDQ(U8(64), dst)
+	}
+	DECQ(n)
+	JNZ(ref("loop"))
+	VZEROUPPER()
+	RET()
+	if s.is512() {
+		transpose16()
+	} else {
+		transpose8()
+	}
+}
+
+// transpose16 writes the transposition of 16 rows of src into columns of a panel.
+func transpose16() {
+	TEXT("transposeAVX512", NOSPLIT, "func(dst, src *float32, n, stride int)")
+	Pragma("noescape")
+	Doc("transposeAVX512 writes 16 rows of n floats, stride bytes apart, as n rows of 16 floats, 128 bytes apart.")
+	dst, n, stride, tmp := reg.RDI, reg.RCX, reg.RDX, reg.RAX
+	row := []reg.GPPhysical{reg.RSI, reg.R8, reg.R9, reg.R10}
+	stride3 := reg.R11
+	Load(Param("dst"), dst)
+	Load(Param("src"), row[0])
+	Load(Param("n"), n)
+	Load(Param("stride"), stride)
+	LEAQ(indexed(stride, stride, 2, 0), stride3)
+	for g := 1; g < 4; g++ {
+		LEAQ(indexed(row[g-1], stride, 4, 0), row[g])
+	}
+	Label("loop")
+	MOVL(U32(0xffff), tmp.As32())
+	CMPQ(n, U8(16))
+	JGE(ref("full"))
+	BZHIL(n.As32(), tmp.As32(), tmp.As32())
+	Label("full")
+	KMOVW(tmp.As32(), mask)
+	a, b := z.regs[:16], z.regs[16:]
+	for r := range 16 {
+		m := at(row[r/4], 0)
+		if r%4 == 3 {
+			m = indexed(row[r/4], stride3, 1, 0)
+		} else if r%4 > 0 {
+			m = indexed(row[r/4], stride, uint8(r%4), 0)
+		}
+		VMOVUPS_Z(m, mask, a[r])
+	}
+	// Pairs, then quads, then the four 128-bit lanes as a 4x4 of their own.
+	for i := 0; i < 16; i += 2 {
+		VUNPCKLPS(a[i+1], a[i], b[i])
+		VUNPCKHPS(a[i+1], a[i], b[i+1])
+	}
+	for i := 0; i < 16; i += 4 {
+		VUNPCKLPD(b[i+2], b[i], a[i])
+		VUNPCKHPD(b[i+2], b[i], a[i+1])
+		VUNPCKLPD(b[i+3], b[i+1], a[i+2])
+		VUNPCKHPD(b[i+3], b[i+1], a[i+3])
+	}
+	for c := range 4 { // a[c], a[4+c], a[8+c], a[12+c] hold column c of each lane
+		VSHUFF32X4(U8(0x88), a[4+c], a[c], b[c])
+		VSHUFF32X4(U8(0xdd), a[4+c], a[c], b[4+c])
+		VSHUFF32X4(U8(0x88), a[12+c], a[8+c], b[8+c])
+		VSHUFF32X4(U8(0xdd), a[12+c], a[8+c], b[12+c])
+	}
+	for c := range 4 {
+		VSHUFF32X4(U8(0x88), b[8+c], b[c], a[c])
+		VSHUFF32X4(U8(0x88), b[12+c], b[4+c], a[4+c])
+		VSHUFF32X4(U8(0xdd), b[8+c], b[c], a[8+c])
+		VSHUFF32X4(U8(0xdd), b[12+c], b[4+c], a[12+c])
+	}
+	for r := range 16 {
+		VMOVUPS(a[r], at(dst, 128*r))
+		if r < 15 {
+			CMPQ(n, U8(r+1))
+			JEQ(ref("done"))
+		}
+	}
+	for g := range 4 {
+		ADDQ(U8(64), row[g])
+	}
+	ADDQ(U32(16*128), dst)
+	SUBQ(U8(16), n)
+	JNZ(ref("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// transpose8 writes the transposition of 8 rows of src into columns of a panel.
+func transpose8() {
+	TEXT("transposeAVX2", NOSPLIT, "func(dst, src *float32, n, stride int)")
+	Pragma("noescape")
+	Doc("transposeAVX2 writes 8 rows of n floats, stride bytes apart, as n rows of 8 floats, 64 bytes apart.")
+	dst, n, stride := reg.RDI, reg.RCX, reg.RDX
+	row := []reg.GPPhysical{reg.RSI, reg.R8}
+	stride3, tmp := reg.R11, reg.RAX
+	Load(Param("dst"), dst)
+	Load(Param("src"), row[0])
+	Load(Param("n"), n)
+	Load(Param("stride"), stride)
+	LEAQ(indexed(stride, stride, 2, 0), stride3)
+	LEAQ(indexed(row[0], stride, 4, 0), row[1])
+	a, b := y.regs[:8], []reg.VecPhysical{reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y0}
+	body := func(tail bool) {
+		for r := range 8 {
+			m := at(row[r/4], 0)
+			if r%4 == 3 {
+				m = indexed(row[r/4], stride3, 1, 0)
+			} else if r%4 > 0 {
+				m = indexed(row[r/4], stride, uint8(r%4), 0)
+			}
+			y.load(m, a[r], tail)
+		}
+		b[7] = reg.Y7 // the last pair is unpacked in place
+		for i := 0; i < 6; i += 2 {
+			VUNPCKLPS(a[i+1], a[i], b[i])
+			VUNPCKHPS(a[i+1], a[i], b[i+1])
+		}
+		VUNPCKLPS(a[7], a[6], b[6])
+		VUNPCKHPS(a[7], a[6], b[7])
+		c := []reg.VecPhysical{reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y8}
+		for i := 0; i < 8; i += 4 {
+			VUNPCKLPD(b[i+2], b[i], c[i])
+			VUNPCKHPD(b[i+2], b[i], c[i+1])
+			VUNPCKLPD(b[i+3], b[i+1], c[i+2])
+			VUNPCKHPD(b[i+3], b[i+1], c[i+3])
+		}
+		out := []reg.VecPhysical{reg.Y9, reg.Y10, reg.Y11, reg.Y12}
+		for i := range 4 {
+			VPERM2F128(U8(0x20), c[4+i], c[i], out[i])
+			VPERM2F128(U8(0x31), c[4+i], c[i], c[4+i])
+		}
+		for r := range 8 {
+			v := out[r%4]
+			if r >= 4 {
+				v = c[r]
+			}
+			VMOVUPS(v, at(dst, 64*r))
+			if tail {
+				CMPQ(n, U8(r+1))
+				JEQ(ref("done"))
+			}
+		}
+	}
+	Label("loop")
+	CMPQ(n, U8(8))
+	JL(ref("rest"))
+	body(false)
+	ADDQ(U8(32), row[0])
+	ADDQ(U8(32), row[1])
+	ADDQ(U32(8*64), dst)
+	SUBQ(U8(8), n)
+	JMP(ref("loop"))
+	Label("rest")
+	TESTQ(n, n)
+	JZ(ref("done"))
+	y.loadMask(n, tmp)
+	body(true)
+	Label("done")
+	VZEROUPPER()
+	RET()
+}

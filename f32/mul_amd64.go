@@ -1,0 +1,258 @@
+package f32
+
+import (
+	"math"
+	"sync"
+	"unsafe"
+)
+
+// tile is the argument of the product kernels: all rows of a strip of columns.
+// Strides are in bytes, so that a and b may lie either way round. The generator
+// knows its layout.
+type tile struct {
+	dst, a, b, bias *float32
+	m, k            int
+	aRow, aStep     int // a from row to row of dst, and along k
+	bStep           int // b along k
+	dstRow          int
+	tail            int // elements of the last vector
+	from            start
+	floor           float32
+	row             uintptr // scratch of the kernels, no pointer: it ends beyond a
+	left            int     // scratch
+}
+
+// A block of b is packed into panels two vectors wide and kept in the second-level
+// cache; a goes by in blocks of rows that fit there too.
+const (
+	blockK = 256
+	blockN = 512
+	blockM = 120 // a multiple of the kernels' 12 and 6 rows
+)
+
+// workspace holds a packed block of b.
+type workspace struct{ b [blockK * blockN]float32 }
+
+// spare holds the workspaces not in use. There are never more of them than there
+// were products at one time, so nothing is ever freed or allocated twice.
+var spare struct {
+	sync.Mutex
+	list []*workspace
+}
+
+func takeWorkspace() *workspace {
+	spare.Lock()
+	defer spare.Unlock()
+	n := len(spare.list)
+	if n == 0 {
+		return new(workspace)
+	}
+	w := spare.list[n-1]
+	spare.list = spare.list[:n-1]
+	return w
+}
+
+func (w *workspace) giveBack() {
+	spare.Lock()
+	spare.list = append(spare.list, w)
+	spare.Unlock()
+}
+
+func floorOf(act Act) float32 {
+	if act == ReLU {
+		return 0
+	}
+	return float32(math.Inf(-1))
+}
+
+func mulNN(dst, a, b, bias []float32, m, k, n int, from start, act Act) {
+	if active == generic || k == 0 {
+		mulNNGeneric(dst, a, b, bias, m, k, n, from, act)
+		return
+	}
+	if m == 0 || n == 0 {
+		return
+	}
+	t := tile{a: &a[0], k: k, aRow: 4 * k, aStep: 4, from: from}
+	if m >= packRows && n > 2*vectorWidth() {
+		mulPacked(&t, dst, b, bias, m, n, act, false)
+		return
+	}
+	t.m, t.dstRow, t.bStep, t.floor = m, 4*n, 4*n, floorOf(act)
+	mulStrips(&t, dst, b, bias, n, limitFor(m))
+}
+
+func mulTN(dst, a, b []float32, m, k, n int, acc bool) {
+	if active == generic || k == 0 {
+		mulTNGeneric(dst, a, b, m, k, n, acc)
+		return
+	}
+	if m == 0 || n == 0 {
+		return
+	}
+	t := tile{a: &a[0], k: k, aRow: 4, aStep: 4 * m}
+	if acc {
+		t.from = fromDst
+	}
+	if m >= packRows && n > 2*vectorWidth() {
+		mulPacked(&t, dst, b, nil, m, n, None, false)
+		return
+	}
+	t.m, t.dstRow, t.bStep, t.floor = m, 4*n, 4*n, floorOf(None)
+	mulStrips(&t, dst, b, nil, n, limitFor(m))
+}
+
+func mulNT(dst, a, b []float32, m, k, n int, acc bool) {
+	if active == generic || k == 0 {
+		mulNTGeneric(dst, a, b, m, k, n, acc)
+		return
+	}
+	if m == 0 || n == 0 {
+		return
+	}
+	t := tile{a: &a[0], k: k, aRow: 4 * k, aStep: 4}
+	if acc {
+		t.from = fromDst
+	}
+	mulPacked(&t, dst, b, nil, m, n, None, true)
+}
+
+// packRows is the number of rows from which packing b pays.
+const packRows = 24
+
+// limitFor returns the widest strip for m rows: few rows need many columns to
+// keep the multipliers busy.
+func limitFor(m int) int {
+	switch {
+	case active == avx512 && m <= 3, m == 1:
+		return 8
+	case active == avx512 && m <= 6, m == 2:
+		return 4
+	}
+	return 2
+}
+
+// mulStrips runs the kernels over all columns of dst with b as it lies.
+func mulStrips(t *tile, dst, b, bias []float32, n, limit int) {
+	for cut := (strips{n: n, width: vectorWidth()}); ; {
+		at, vectors, tail, ok := cut.next(limit)
+		if !ok {
+			return
+		}
+		t.dst, t.b, t.tail = &dst[at], &b[at], tail
+		if bias != nil {
+			t.bias = &bias[at]
+		}
+		mulStrip(t, vectors)
+	}
+}
+
+// mulPacked runs the kernels over blocks of b laid out in panels. With transposed
+// b is [n][k], else [k][n].
+func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bool) {
+	w := takeWorkspace()
+	width := 2 * vectorWidth()
+	k, a, from := t.k, t.a, t.from
+	t.dstRow, t.bStep = 4*n, 4*width
+	for j0 := 0; j0 < n; j0 += blockN {
+		nb := min(blockN, n-j0)
+		for p0 := 0; p0 < k; p0 += blockK {
+			kb := min(blockK, k-p0)
+			if transposed {
+				packTransposed(w.b[:], b[j0*k+p0:], kb, nb, k)
+			} else {
+				pack(w.b[:], b[p0*n+j0:], kb, nb, n)
+			}
+			t.k, t.from, t.floor = kb, from, floorOf(None)
+			if p0 > 0 {
+				t.from = fromDst
+			}
+			if p0+kb == k {
+				t.floor = floorOf(act)
+			}
+			for i0 := 0; i0 < m; i0 += blockM {
+				t.a, t.m = (*float32)(unsafe.Add(unsafe.Pointer(a), i0*t.aRow+p0*t.aStep)), min(blockM, m-i0)
+				for j := 0; j < nb; j += width {
+					cols := min(width, nb-j)
+					t.dst, t.b = &dst[i0*n+j0+j], &w.b[j*kb]
+					if bias != nil {
+						t.bias = &bias[j0+j]
+					}
+					if t.tail = cols - width/2; t.tail > 0 {
+						mulStrip(t, 2)
+					} else {
+						t.tail = cols
+						mulStrip(t, 1)
+					}
+				}
+			}
+		}
+	}
+	w.giveBack()
+}
+
+// mulStrip runs the kernel for a strip of 8, 4, 2 or 1 vectors.
+func mulStrip(t *tile, vectors int) {
+	p := (*byte)(unsafe.Pointer(t))
+	switch {
+	case active == avx512 && vectors == 8:
+		mul8AVX512(p)
+	case active == avx512 && vectors == 4:
+		mul4AVX512(p)
+	case active == avx512 && vectors == 2:
+		mul2AVX512(p)
+	case active == avx512:
+		mul1AVX512(p)
+	case vectors == 8:
+		mul8AVX2(p)
+	case vectors == 4:
+		mul4AVX2(p)
+	case vectors == 2 && t.tail == 8:
+		mul2AVX2(p)
+	case vectors == 2:
+		mul2TailAVX2(p)
+	case t.tail == 8:
+		mul1AVX2(p)
+	default:
+		mul1TailAVX2(p)
+	}
+}
+
+// pack copies b[kb][nb], its rows stride apart, into panels [nb/width][kb][width].
+// A narrow last panel keeps the width; what lies beyond its columns is never read.
+func pack(dst, b []float32, kb, nb, stride int) {
+	width := 2 * vectorWidth()
+	j := 0
+	for ; j+width <= nb; j += width {
+		if active == avx512 {
+			packPanelAVX512(&dst[j*kb], &b[j], kb, 4*stride)
+		} else {
+			packPanelAVX2(&dst[j*kb], &b[j], kb, 4*stride)
+		}
+	}
+	if cols := nb - j; cols > 0 {
+		for p := range kb {
+			copy(dst[j*kb+p*width:], b[p*stride+j:p*stride+nb])
+		}
+	}
+}
+
+// packTransposed does the same for b[nb][kb].
+func packTransposed(dst, b []float32, kb, nb, stride int) {
+	lanes := vectorWidth()
+	for j := 0; j < nb; j += lanes {
+		panel := dst[j/(2*lanes)*2*lanes*kb+j%(2*lanes):]
+		switch {
+		case nb-j < lanes:
+			for r := range nb - j {
+				for p, v := range b[(j+r)*stride : (j+r)*stride+kb] {
+					panel[p*2*lanes+r] = v
+				}
+			}
+		case active == avx512:
+			transposeAVX512(&panel[0], &b[j*stride], kb, 4*stride)
+		default:
+			transposeAVX2(&panel[0], &b[j*stride], kb, 4*stride)
+		}
+	}
+}

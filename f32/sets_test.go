@@ -1,0 +1,302 @@
+package f32
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// sets returns the kernel sets this machine can run, without the plain one.
+func sets() []kernelSet {
+	var all []kernelSet
+	for s := avx2; s <= bestSet(); s++ {
+		all = append(all, s)
+	}
+	return all
+}
+
+// everySet runs f once for each kernel set of the machine, the plain one included.
+func everySet(t *testing.T, f func(t *testing.T)) {
+	for s := generic; s <= bestSet(); s++ {
+		t.Run(s.String(), func(t *testing.T) {
+			defer use(s)()
+			f(t)
+		})
+	}
+}
+
+// guarded returns a slice of n floats that starts off any alignment, between
+// guards that nobody may write to, and what checks them.
+func guarded(r *rand.Rand, n int) (x []float32, intact func() bool) {
+	const guard = 24
+	off := guard + r.IntN(16)
+	buf := make([]float32, off+n+guard)
+	for i := range buf {
+		buf[i] = 12345
+	}
+	x = buf[off : off+n : off+n]
+	fill(r, x)
+	return x, func() bool {
+		for i, v := range buf {
+			if (i < off || i >= off+n) && v != 12345 {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// same fails unless got is want within tol*scale.
+func same(t *testing.T, where string, got, want []float32, scale, tol float64) {
+	t.Helper()
+	for i := range want {
+		g, w := float64(got[i]), float64(want[i])
+		if math.IsNaN(g) && math.IsNaN(w) || g == w {
+			continue
+		}
+		if !(math.Abs(g-w) <= tol*(scale+math.Abs(w))) {
+			t.Fatalf("%s: element %d of %d: got %v, want %v", where, i, len(want), g, w)
+		}
+	}
+}
+
+// shapes yields sizes that visit every tile and tail of the product kernels, and
+// the block borders.
+func shapes(r *rand.Rand, n int, f func(m, k, n int)) {
+	for i := range n {
+		m, k, c := 1+r.IntN(30), 1+r.IntN(40), 1+r.IntN(150)
+		switch i % 10 {
+		case 7:
+			m = 100 + r.IntN(60)
+		case 8:
+			k = 240 + r.IntN(300)
+		case 9:
+			c, m = 500+r.IntN(100), 1+r.IntN(60)
+		}
+		f(m, k, c)
+	}
+}
+
+func TestProductsAgreeWithPlain(t *testing.T) {
+	for _, set := range sets() {
+		t.Run(set.String(), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(2, 2))
+			shapes(r, 400, func(m, k, n int) {
+				a, okA := guarded(r, m*k)
+				b, okB := guarded(r, k*n)
+				bias, _ := guarded(r, n)
+				for name, f := range map[string]func(dst []float32){
+					"MulNN":     func(dst []float32) { MulNN(dst, a, b, m, k, n, false) },
+					"MulNN acc": func(dst []float32) { MulNN(dst, a, b, m, k, n, true) },
+					"MulNT":     func(dst []float32) { MulNT(dst, a, b, m, k, n, false) },
+					"MulNT acc": func(dst []float32) { MulNT(dst, a, b, m, k, n, true) },
+					"MulTN":     func(dst []float32) { MulTN(dst, a, b, m, k, n, false) },
+					"MulTN acc": func(dst []float32) { MulTN(dst, a, b, m, k, n, true) },
+					"Affine":    func(dst []float32) { Affine(dst, a, b, bias, m, k, n, None) },
+					"ReLU":      func(dst []float32) { Affine(dst, a, b, bias, m, k, n, ReLU) },
+					"no bias":   func(dst []float32) { Affine(dst, a, b, nil, m, k, n, ReLU) },
+				} {
+					got, okDst := guarded(r, m*n)
+					want := append([]float32(nil), got...)
+					undo := use(generic)
+					f(want)
+					undo()
+					undo = use(set)
+					f(got)
+					undo()
+					where := fmt.Sprintf("%s m=%d k=%d n=%d", name, m, k, n)
+					same(t, where, got, want, 1, 2e-7*math.Sqrt(float64(k))*4)
+					if !okDst() || !okA() || !okB() {
+						t.Fatalf("%s: wrote outside dst", where)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A row of a product is the same bytes alone, in any batch and at any place of it.
+func TestRowsDoNotDependOnTheBatch(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 3))
+		for _, n := range []int{1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 128, 130, 520} {
+			for _, k := range []int{1, 7, 64, 300} {
+				const most = 150
+				a, b, bias := fill(r, make([]float32, most*k)), fill(r, make([]float32, k*n)), fill(r, make([]float32, n))
+				forms := map[string]func(dst []float32, a []float32, m int){
+					"MulNN":  func(dst, a []float32, m int) { MulNN(dst, a, b, m, k, n, false) },
+					"MulNT":  func(dst, a []float32, m int) { MulNT(dst, a, b, m, k, n, false) },
+					"Affine": func(dst, a []float32, m int) { Affine(dst, a, b, bias, m, k, n, ReLU) },
+				}
+				for name, f := range forms {
+					whole := make([]float32, most*n)
+					f(whole, a, most)
+					for _, m := range []int{1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 23, 24, 25, 121} {
+						i := r.IntN(most - m + 1)
+						part := make([]float32, m*n)
+						f(part, a[i*k:(i+m)*k], m)
+						for j := range part {
+							if part[j] != whole[i*n+j] {
+								t.Fatalf("%s k=%d n=%d: row %d column %d: got %v in a batch of %d, %v in one of %d",
+									name, k, n, i+j/n, j%n, part[j], m, whole[i*n+j], most)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// A weight gradient adds its batch up in index order: in one call, or row by row.
+func TestMulTNAddsInIndexOrder(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(4, 4))
+		shapes(r, 40, func(m, k, n int) {
+			a, b := fill(r, make([]float32, k*m)), fill(r, make([]float32, k*n))
+			once, rows := make([]float32, m*n), make([]float32, m*n)
+			MulTN(once, a, b, m, k, n, true)
+			for p := range k {
+				MulTN(rows, a[p*m:p*m+m], b[p*n:p*n+n], m, 1, n, true)
+			}
+			for i := range once {
+				if once[i] != rows[i] {
+					t.Fatalf("m=%d k=%d n=%d: element %d: got %v at once, %v row by row", m, k, n, i, once[i], rows[i])
+				}
+			}
+		})
+	})
+}
+
+// sparseOf returns a random matrix with few nonzeros, dense and sparse.
+func sparseOf(r *rand.Rand, rows, cols int) ([]float32, *Sparse) {
+	dense := make([]float32, rows*cols)
+	for i := range dense {
+		if r.IntN(8) == 0 {
+			dense[i] = float32(1 + r.IntN(2)*r.IntN(3))
+		}
+	}
+	var s Sparse
+	s.Reset(cols)
+	for i := range rows {
+		s.AppendRow(dense[i*cols : i*cols+cols])
+	}
+	return dense, &s
+}
+
+func TestSparseIsItsDenseTwin(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 5))
+		for range 300 {
+			rows, cols, n := 1+r.IntN(20), 1+r.IntN(200), 1+r.IntN(150)
+			where := fmt.Sprintf("rows=%d cols=%d n=%d", rows, cols, n)
+			dense, s := sparseOf(r, rows, cols)
+			if s.Rows() != rows {
+				t.Fatalf("%s: got %d rows", where, s.Rows())
+			}
+			back := make([]float32, rows*cols)
+			for i := range rows {
+				for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
+					back[i*cols+int(s.Idx[e])] += s.Val[e]
+				}
+			}
+			same(t, "AppendRow "+where, back, dense, 0, 0)
+			w, okW := guarded(r, cols*n)
+			bias, _ := guarded(r, n)
+			got, okGot := guarded(r, rows*n)
+			want := make([]float32, rows*n)
+			for _, act := range []Act{None, ReLU} {
+				Affine(want, dense, w, bias, rows, cols, n, act)
+				SparseAffine(got, s, w, bias, n, act)
+				same(t, "SparseAffine "+where, got, want, 0, 0)
+				Affine(want, dense, w, nil, rows, cols, n, act)
+				SparseAffine(got, s, w, nil, n, act)
+				same(t, "SparseAffine without bias "+where, got, want, 0, 0)
+			}
+			wantW := append([]float32(nil), w...)
+			MulTN(wantW, dense, got, cols, rows, n, true)
+			SparseTN(w, s, got, n)
+			same(t, "SparseTN "+where, w, wantW, 0, 0)
+			if !okW() || !okGot() {
+				t.Fatalf("%s: wrote outside dst", where)
+			}
+		}
+	})
+}
+
+// vectorFuncs are the functions over vectors, each with up to three inputs that it
+// may change; out returns the scalar result, if any.
+var vectorFuncs = map[string]func(dst, a, b, c []float32) float64{
+	"Axpy":       func(dst, a, b, c []float32) float64 { Axpy(dst, -0.7, a); return 0 },
+	"Scale":      func(dst, a, b, c []float32) float64 { Scale(dst, 1.7); return 0 },
+	"Add":        func(dst, a, b, c []float32) float64 { Add(dst, a, b); return 0 },
+	"Sub":        func(dst, a, b, c []float32) float64 { Sub(dst, a, b); return 0 },
+	"Mul":        func(dst, a, b, c []float32) float64 { Mul(dst, a, b); return 0 },
+	"MulAdd":     func(dst, a, b, c []float32) float64 { MulAdd(dst, a, b); return 0 },
+	"Fill":       func(dst, a, b, c []float32) float64 { Fill(dst, 3); return 0 },
+	"Dot":        func(dst, a, b, c []float32) float64 { return float64(Dot(a, b)) },
+	"Sum":        func(dst, a, b, c []float32) float64 { return Sum(a) },
+	"SumSquares": func(dst, a, b, c []float32) float64 { return SumSquares(a) },
+	"Adam": func(dst, a, b, c []float32) float64 {
+		for i := range c {
+			c[i] = c[i] * c[i]
+		}
+		Adam(dst, a, b, c, 1e-2, 0.9, 0.999, 1e-8, 0.1, 1/(1-0.9), 1/(1-0.999))
+		return 0
+	},
+	"Exp":         func(dst, a, b, c []float32) float64 { Exp(dst, a); return 0 },
+	"Tanh":        func(dst, a, b, c []float32) float64 { Tanh(dst, a); return 0 },
+	"Sigmoid":     func(dst, a, b, c []float32) float64 { Sigmoid(dst, a); return 0 },
+	"GELU":        func(dst, a, b, c []float32) float64 { GELU(dst, a); return 0 },
+	"ReLUGrad":    func(dst, a, b, c []float32) float64 { ReLUGrad(dst, a, b); return 0 },
+	"TanhGrad":    func(dst, a, b, c []float32) float64 { TanhGrad(dst, a, b); return 0 },
+	"SigmoidGrad": func(dst, a, b, c []float32) float64 { SigmoidGrad(dst, a, b); return 0 },
+	"GELUGrad":    func(dst, a, b, c []float32) float64 { GELUGrad(dst, a, b); return 0 },
+	"AddRows":     func(dst, a, b, c []float32) float64 { AddRows(dst, a[:len(a)/3], 3, len(a)/3); return 0 },
+	"SumRows":     func(dst, a, b, c []float32) float64 { SumRows(dst[:len(a)/3], a, 3, len(a)/3); return 0 },
+	"Softmax":     func(dst, a, b, c []float32) float64 { Softmax(dst, a, 3, len(a)/3); return 0 },
+	"MaskedLogSoftmax": func(dst, a, b, c []float32) float64 {
+		legal := make([]bool, len(b))
+		for i := range legal {
+			legal[i] = b[i] > 0
+		}
+		MaskedLogSoftmax(dst, a, legal, 3, len(a)/3)
+		return 0
+	},
+	"MaskedLogSoftmax all legal": func(dst, a, b, c []float32) float64 { MaskedLogSoftmax(dst, a, nil, 3, len(a)/3); return 0 },
+}
+
+func TestVectorsAgreeWithPlain(t *testing.T) {
+	for _, set := range sets() {
+		t.Run(set.String(), func(t *testing.T) {
+			for name, f := range vectorFuncs {
+				r := rand.New(rand.NewPCG(6, 6))
+				for n := 0; n <= 240; n += 3 {
+					var got, want [4][]float32
+					var intact [4]func() bool
+					for i := range got {
+						got[i], intact[i] = guarded(r, n)
+						want[i] = append([]float32(nil), got[i]...)
+					}
+					undo := use(generic)
+					w := f(want[0], want[1], want[2], want[3])
+					undo()
+					undo = use(set)
+					g := f(got[0], got[1], got[2], got[3])
+					undo()
+					where := fmt.Sprintf("%s n=%d", name, n)
+					for i := range got {
+						same(t, where, got[i], want[i], 1, 4e-7)
+						if !intact[i]() {
+							t.Fatalf("%s: wrote outside slice %d", where, i)
+						}
+					}
+					if math.Abs(g-w) > 1e-6*math.Sqrt(float64(n+1)) {
+						t.Fatalf("%s: got %v, want %v", where, g, w)
+					}
+				}
+			}
+		})
+	}
+}
