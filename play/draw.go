@@ -1,0 +1,243 @@
+package play
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"strings"
+
+	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+
+	"hop/game"
+)
+
+// Measures of the picture, in pixels.
+const (
+	margin    = 16
+	headTall  = 48 // the title and the bar of time
+	stripWide = 236
+	seatTall  = 46
+	lineTall  = 18
+	wordsWide = 420 // the board's place in a game without one
+	wordsTall = 230
+)
+
+// painter draws frames of one size onto one image.
+type painter struct {
+	w, h  int
+	cell  float64 // a board's cell
+	board float64 // width of the board's place
+	img   *image.RGBA
+	dc    *gg.Context
+	fonts map[string]*opentype.Font
+	faces map[string]font.Face
+}
+
+// newPainter returns a painter whose picture has room for all the frames.
+func newPainter(frames []Frame) (*painter, error) {
+	p := &painter{fonts: map[string]*opentype.Font{}, faces: map[string]font.Face{}}
+	for name, ttf := range map[string][]byte{"regular": goregular.TTF, "bold": gobold.TTF, "mono": gomono.TTF} {
+		f, err := opentype.Parse(ttf)
+		if err != nil {
+			return nil, fmt.Errorf("play: reading the %s font: %w", name, err)
+		}
+		p.fonts[name] = f
+	}
+	high, wide, strip := 0, 0, 0
+	for i := range frames {
+		f := &frames[i]
+		high, wide = max(high, f.Height), max(wide, f.Width)
+		strip = max(strip, seatTall*len(f.Players)+lineTall*(len(f.Panel)+len(f.Bars))+10)
+	}
+	p.board, p.cell = wordsWide, 0
+	tall := float64(wordsTall)
+	if high > 0 && wide > 0 {
+		p.cell = math.Floor(min(max(448/float64(max(high, wide)), 14), 72))
+		p.board, tall = p.cell*float64(wide), p.cell*float64(high)
+	}
+	p.w = int(p.board) + 3*margin + stripWide
+	p.h = headTall + max(int(tall), strip) + 2*margin
+	p.img = image.NewRGBA(image.Rect(0, 0, p.w, p.h))
+	p.dc = gg.NewContextForRGBA(p.img)
+	return p, nil
+}
+
+// face returns a font face of that kind and size.
+func (p *painter) face(kind string, size float64) font.Face {
+	key := fmt.Sprintf("%s %.1f", kind, size)
+	if f, ok := p.faces[key]; ok {
+		return f
+	}
+	f, err := opentype.NewFace(p.fonts[kind], &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingFull})
+	if err != nil {
+		panic("play: a font face of an embedded font cannot be made")
+	}
+	p.faces[key] = f
+	return f
+}
+
+// text writes s at (x, y); ax 0 is from there on, 1 up to there; y is the middle.
+func (p *painter) text(s string, x, y, ax float64, kind string, size float64, c color.Color) {
+	p.dc.SetFontFace(p.face(kind, size))
+	p.dc.SetColor(c)
+	w, _ := p.dc.MeasureString(s)
+	p.dc.DrawString(s, math.Round(x-ax*w), math.Round(y+size*0.36))
+}
+
+// short cuts s to a width in pixels.
+func (p *painter) short(s string, wide float64, kind string, size float64) string {
+	p.dc.SetFontFace(p.face(kind, size))
+	if w, _ := p.dc.MeasureString(s); w <= wide {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 0 {
+		r = r[:len(r)-1]
+		if w, _ := p.dc.MeasureString(string(r) + "…"); w <= wide {
+			break
+		}
+	}
+	return string(r) + "…"
+}
+
+// draw draws a frame.
+func (p *painter) draw(f *Frame) {
+	d := p.dc
+	d.SetColor(paper)
+	d.Clear()
+	p.head(f)
+	x, y := float64(margin), float64(headTall+margin)
+	if f.Height > 0 {
+		p.drawBoard(f, x, y)
+	} else {
+		p.drawWords(f, x, y)
+	}
+	p.strip(f, x+p.board+margin, y)
+}
+
+// head draws the title, the time in words and the time as a bar.
+func (p *painter) head(f *Frame) {
+	d := p.dc
+	x, w := float64(margin), float64(p.w-2*margin)
+	right := fmt.Sprintf("step %d / %d", f.Step, f.Horizon)
+	p.text(right, x+w, 24, 1, "bold", 15, ink)
+	room := w - 120
+	title := p.short(f.Title, room, "bold", 17)
+	p.text(title, x, 24, 0, "bold", 17, ink)
+	d.SetFontFace(p.face("bold", 17))
+	used, _ := d.MeasureString(title)
+	if f.Episode != "" && room-used > 60 {
+		p.text(p.short(f.Episode, room-used-20, "regular", 13), x+used+12, 25, 0, "regular", 13, faint)
+	}
+	d.SetColor(hair)
+	d.DrawRoundedRectangle(x, 44, w, 5, 2.5)
+	d.Fill()
+	if f.Step > 0 {
+		d.SetColor(accent)
+		d.DrawRoundedRectangle(x, 44, max(w*min(float64(f.Step)/float64(max(f.Horizon, 1)), 1), 5), 5, 2.5)
+		d.Fill()
+	}
+}
+
+// drawWords draws a game without a board: its own text.
+func (p *painter) drawWords(f *Frame, x, y float64) {
+	d := p.dc
+	d.SetColor(tileA)
+	d.DrawRoundedRectangle(x, y, p.board, wordsTall, 8)
+	d.Fill()
+	const size, lead = 15, 24
+	d.SetFontFace(p.face("mono", size))
+	at := y + 24
+	for _, line := range strings.Split(f.Words, "\n") {
+		for _, l := range d.WordWrap(line, p.board-32) {
+			if at > y+wordsTall-12 {
+				return
+			}
+			p.text(l, x+16, at, 0, "mono", size, ink)
+			at += lead
+		}
+	}
+}
+
+// strip draws what is said about the seats.
+func (p *painter) strip(f *Frame, x, y float64) {
+	d := p.dc
+	for s := range f.Players {
+		pl := &f.Players[s]
+		k := lookOf(game.Seat(s))
+		cy := y + seatTall/2 - 4
+		if pl.Left > 0 {
+			p.ring(game.Seat(s), x+13, cy, 12, k.fill)
+		} else {
+			p.disc(game.Seat(s), x+13, cy, 13)
+		}
+		name, c := pl.Name, ink
+		if pl.Left > 0 {
+			c = faint
+		}
+		p.text(p.short(name, 96, "bold", 15), x+36, y+11, 0, "bold", 15, c)
+		p.text(num(pl.Return), x+stripWide, y+11, 1, "bold", 16, ink)
+		if pl.Reward != 0 {
+			p.text(signed(pl.Reward), x+stripWide-54, y+11, 1, "bold", 13, tone(pl.Reward))
+		}
+		p.text(p.short(pl.Status(), stripWide-36, "regular", 12), x+36, y+28, 0, "regular", 12, faint)
+		y += seatTall
+		if s < len(f.Players)-1 {
+			d.SetColor(hair)
+			d.DrawRectangle(x, y-5, stripWide, 1)
+			d.Fill()
+		}
+	}
+	if len(f.Panel)+len(f.Bars) == 0 {
+		return
+	}
+	y += 6
+	for _, l := range f.Panel {
+		p.text(p.short(l, stripWide, "regular", 12), x, y+lineTall/2, 0, "regular", 12, ink)
+		y += lineTall
+	}
+	for _, b := range f.Bars {
+		p.text(p.short(b.Label, 70, "regular", 12), x, y+lineTall/2, 0, "regular", 12, ink)
+		const from, room = 76, stripWide - 76 - 44
+		d.SetColor(hair)
+		d.DrawRoundedRectangle(x+from, y+4, room, 10, 3)
+		d.Fill()
+		if v := share(b.Value); v > 0 {
+			d.SetColor(accent)
+			d.DrawRoundedRectangle(x+from, y+4, max(room*v, 3), 10, min(3, room*v/2))
+			d.Fill()
+		}
+		p.text(p.short(b.Text, 40, "regular", 12), x+stripWide, y+lineTall/2, 1, "regular", 12, ink)
+		y += lineTall
+	}
+}
+
+// disc draws a seat that plays.
+func (p *painter) disc(s game.Seat, x, y, r float64) {
+	k := lookOf(s)
+	d := p.dc
+	d.SetColor(k.fill)
+	d.DrawCircle(x, y, r)
+	d.Fill()
+	if r >= 5 {
+		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.25), k.ink)
+	}
+}
+
+// ring draws a seat that has left.
+func (p *painter) ring(s game.Seat, x, y, r float64, c color.RGBA) {
+	d := p.dc
+	d.SetColor(c)
+	d.SetLineWidth(max(r*0.16, 1.5))
+	d.DrawCircle(x, y, r)
+	d.Stroke()
+	if r >= 5 {
+		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.15), c)
+	}
+}

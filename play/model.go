@@ -1,0 +1,204 @@
+package play
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"hop/game"
+)
+
+// The bounds of the delay that + and - change.
+const (
+	fastest = 25 * time.Millisecond
+	slowest = 3200 * time.Millisecond
+)
+
+// tick says that it is time for the next step. Ticks of an older clock are
+// ignored, so that at most one clock runs.
+type tick struct{ clock int }
+
+// model is the terminal program: what is shown and what the keys do.
+type model struct {
+	env    *env
+	keys   keymap
+	seed   uint64 // of the episode that is shown
+	first  uint64 // of the first
+	most   int    // episodes to play, 0: no limit
+	delay  time.Duration
+	paused bool
+	clock  int
+	note   string // about the last key
+	w, h   int
+	plain  bool // the terminal has no colours
+}
+
+var _ tea.Model = (*model)(nil)
+
+func newModel(o Options, e *env) *model {
+	m := &model{
+		env: e, keys: bind(e.spec.Actions), seed: o.Seed, first: o.Seed, most: o.MaxEpisodes,
+		delay: o.Delay, w: 80, h: 24,
+	}
+	e.reset(m.seed)
+	return m
+}
+
+// Init starts the clock.
+func (m *model) Init() tea.Cmd { return m.start() }
+
+// start runs a new clock if something moves by itself.
+func (m *model) start() tea.Cmd {
+	m.clock++
+	if m.paused || m.env.st.Over() || m.env.waits() {
+		return nil
+	}
+	t := tick{m.clock}
+	return tea.Tick(m.delay, func(time.Time) tea.Msg { return t })
+}
+
+// Update plays steps when the clock or a key says so.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+	case tea.ColorProfileMsg:
+		m.plain = msg.Profile <= colorprofile.ASCII
+	case tick:
+		if msg.clock == m.clock && !m.paused && !m.env.waits() {
+			return m, m.step(game.NoAction)
+		}
+	case tea.KeyPressMsg:
+		m.note = ""
+		return m, m.key(msg.String())
+	}
+	return m, nil
+}
+
+// step plays one step and sets the clock for the next.
+func (m *model) step(act int32) tea.Cmd {
+	if !m.env.st.Over() {
+		m.env.step(act)
+	}
+	return m.start()
+}
+
+// key does what a key says: the person's actions first, when it is their turn.
+func (m *model) key(key string) tea.Cmd {
+	switch key {
+	case "q", "ctrl+c", "esc":
+		return tea.Quit
+	case "r":
+		return m.next()
+	case "+", "=":
+		m.delay = max(m.delay/2, fastest)
+		return m.start()
+	case "-", "_":
+		m.delay = min(m.delay*2, slowest)
+		return m.start()
+	}
+	if m.env.waits() {
+		a, ok := m.keys.plays[key]
+		switch {
+		case !ok:
+			m.note = fmt.Sprintf("the key %s does nothing here", key)
+		case !m.env.legal()[a]:
+			m.note = m.env.spec.Actions[a] + " is not legal now"
+		default:
+			return m.step(a)
+		}
+		return nil
+	}
+	switch key {
+	case "space", "p":
+		m.paused = !m.paused
+		return m.start()
+	case "n", "right", "enter":
+		m.paused = true
+		return m.step(game.NoAction)
+	}
+	return nil
+}
+
+// next starts the episode of the next seed.
+func (m *model) next() tea.Cmd {
+	if m.most > 0 && m.seed-m.first+1 >= uint64(m.most) {
+		m.note = fmt.Sprintf("that was the last of %d episodes; q quits", m.most)
+		return nil
+	}
+	m.seed++
+	m.env.reset(m.seed)
+	return m.start()
+}
+
+// View draws the latest frame and what the keys do.
+func (m *model) View() tea.View {
+	f := m.env.rec.Last()
+	var text string
+	if m.plain {
+		text = f.Text() + "\n"
+		for _, line := range m.bottom() {
+			for _, s := range line {
+				text += s.text
+			}
+			text += "\n"
+		}
+	} else {
+		text = f.view(m.w, m.h, m.bottom()).ANSI()
+	}
+	v := tea.NewView(text)
+	v.AltScreen = true
+	v.WindowTitle = "hop play: " + f.Title
+	return v
+}
+
+// bottom is the lines below the board: the person's actions, a note, the keys.
+func (m *model) bottom() [][]span {
+	var lines [][]span
+	quiet, strong := style{fg: faint}, style{bold: true}
+	e := m.env
+	if e.waits() {
+		legal := e.legal()
+		line, used := []span{}, 1
+		for a, name := range e.spec.Actions {
+			key := " " + m.keys.first[a] + " "
+			need := len(key) + len(name) + 3
+			if used+need > m.w && len(line) > 0 {
+				lines, line, used = append(lines, line), nil, 1
+			}
+			used += need
+			if legal[a] {
+				line = append(line, span{key, style{white, accent, true}}, span{" " + name + "  ", strong})
+			} else {
+				line = append(line, span{key, quiet}, span{" " + name + "  ", quiet})
+			}
+		}
+		lines = append(lines, line)
+	}
+	f := e.rec.Last()
+	say := m.note
+	switch {
+	case say != "":
+	case f.Over:
+		say = "the episode is over"
+	case e.waits():
+		say = fmt.Sprintf("your turn, seat %d; arrow keys move too", e.human)
+	case m.paused:
+		say = "paused"
+	}
+	lines = append(lines, []span{{say, strong}})
+	help := "r next episode   q quit"
+	if !e.waits() {
+		speed := fmt.Sprintf("+ - speed (%v)", m.delay)
+		switch {
+		case f.Over:
+		case m.paused:
+			help = "space go on   n one step   " + speed + "   " + help
+		default:
+			help = "space pause   n one step   " + speed + "   " + help
+		}
+	}
+	return append(lines, []span{{help, quiet}})
+}

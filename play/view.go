@@ -1,0 +1,403 @@
+package play
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"hop/game"
+)
+
+// minPanel is the least width of the panel beside the board.
+const minPanel = 27
+
+// cellSizes are the sizes in which a board's cells are drawn, largest first.
+var cellSizes = [...]struct{ w, h int }{{9, 4}, {7, 3}, {5, 2}, {3, 1}, {2, 1}, {1, 1}}
+
+// span is a piece of a line below the board.
+type span struct {
+	text string
+	style
+}
+
+// Text returns the frame without escapes, in characters whose width is the same
+// everywhere.
+func (f *Frame) Text() string {
+	cells, wide := make([]string, len(f.Cells)), 3
+	for i, c := range f.Cells {
+		for _, s := range c.Seats {
+			cells[i] += string(digit(s))
+		}
+		for _, name := range c.Things {
+			cells[i] += string(thingOf(name).sign)
+		}
+		if cells[i] == "" {
+			cells[i] = "."
+		}
+		wide = max(wide, len(cells[i]))
+	}
+	var lines []string
+	for y := range f.Height {
+		line := ""
+		for _, c := range cells[y*f.Width : (y+1)*f.Width] {
+			left := (wide - len(c)) / 2
+			line += strings.Repeat(" ", left+1) + c + strings.Repeat(" ", wide-len(c)-left)
+		}
+		lines = append(lines, line)
+	}
+	if f.Words != "" {
+		lines = strings.Split(f.Words, "\n")
+	}
+	board := 0
+	for _, l := range lines {
+		board = max(board, lipgloss.Width(l))
+	}
+	panel := f.panel(44, math.MaxInt)
+	beside := f.Words == "" && board <= 80
+	c := newCanvas(board+48, 3+len(lines)+panel.h)
+	c.put(0, 0, f.head(), style{})
+	for y, l := range lines {
+		c.put(0, 2+y, l, style{})
+	}
+	x, y := board+3, 2
+	if !beside {
+		x, y = 1, len(lines)+3
+	}
+	c.paste(x, y, panel)
+	return strings.TrimRight(c.String(), "\n") + "\n"
+}
+
+// head is the title and the time in one line.
+func (f *Frame) head() string {
+	s := f.Title
+	if f.Episode != "" {
+		s += ", " + f.Episode
+	}
+	s += fmt.Sprintf(", step %d of %d", f.Step, f.Horizon)
+	if f.Over {
+		s += ", over"
+	}
+	return s
+}
+
+// view draws the frame in colour for a terminal of w columns and h lines, with
+// lines of spans at the bottom.
+func (f *Frame) view(w, h int, bottom [][]span) *canvas {
+	w, h = max(w, 1), max(h, 1)
+	c := newCanvas(w, h)
+	f.drawHead(c)
+	rows := h - 2 - len(bottom)
+	if len(bottom) > 0 {
+		rows--
+	}
+	var x, y int
+	if f.Words != "" {
+		y = 2
+		for _, line := range strings.Split(f.Words, "\n") {
+			for _, l := range strings.Split(lipgloss.Wrap(line, max(w-2, 1), " "), "\n") {
+				c.put(1, y, l, style{})
+				y++
+			}
+		}
+		x, y = 1, y+1
+	} else {
+		size := cellSizes[len(cellSizes)-1]
+		for _, s := range cellSizes {
+			if s.h*f.Height <= rows && s.w*f.Width+3+minPanel <= w {
+				size = s
+				break
+			}
+		}
+		below := size.w*f.Width+3+minPanel > w
+		if below { // a narrow terminal: the panel goes below the board
+			for _, s := range cellSizes {
+				if s.h*f.Height+len(f.Players) < rows && s.w*f.Width+2 <= w {
+					size = s
+					break
+				}
+			}
+		}
+		f.drawBoard(c, 1, 2, size.w, size.h)
+		x, y = size.w*f.Width+3, 2
+		if below {
+			x, y = 1, size.h*f.Height+3
+		}
+	}
+	c.paste(x, y, f.panel(min(w-x-1, 44), rows+2-y))
+	c.fill(0, h-len(bottom), w, len(bottom), style{})
+	for i, line := range bottom {
+		x := 1
+		for _, s := range line {
+			x = c.put(x, h-len(bottom)+i, s.text, s.style)
+		}
+	}
+	return c
+}
+
+// drawHead writes the first line; its ground is a bar that fills up with time.
+func (f *Frame) drawHead(c *canvas) {
+	right := fmt.Sprintf("step %d of %d ", f.Step, f.Horizon)
+	if f.Over {
+		right = "over at " + right
+	}
+	if f.Episode != "" {
+		right = f.Episode + "   " + right
+	}
+	line := " " + fit(f.Title, max(c.w-1-len(right), 0)) + right
+	done := c.w * f.Step / max(f.Horizon, 1)
+	x := 0
+	for _, r := range line {
+		bg := mix(accent, ink, 0.55)
+		if x < done {
+			bg = accent
+		}
+		x = c.put(x, 0, string(r), style{white, bg, true})
+	}
+}
+
+// drawBoard draws the board with cells of w columns and h lines.
+func (f *Frame) drawBoard(c *canvas, x0, y0, w, h int) {
+	for i := range f.Cells {
+		y, x := i/f.Width, i%f.Width
+		f.drawCell(c, i, x0+x*w, y0+y*h, w, h)
+	}
+}
+
+func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
+	cell := &f.Cells[i]
+	bg := tileA
+	if (i/f.Width+i%f.Width)%2 == 1 {
+		bg = tileB
+	}
+	var top *thing
+	for _, name := range cell.Things {
+		t := thingOf(name)
+		if t.ground.A != 0 {
+			bg = t.ground
+		}
+		top = &t
+	}
+	c.fill(x, y, w, h, style{bg: bg})
+	seats, ghost := cell.Seats, false
+	reward := 0.
+	if len(seats) == 0 {
+		for s, p := range f.Players {
+			if p.Left > 0 && p.Left == f.Step && p.At == i {
+				seats, ghost, reward = append(seats, game.Seat(s)), true, p.Reward
+			}
+		}
+	}
+	row := y + (h-1)/2
+	if top != nil {
+		st := style{fg: mix(top.fill, ink, 0.3), bg: bg, bold: true}
+		sign := string(top.sign)
+		if w >= 5 {
+			sign = top.art
+			if top.level != "" {
+				sign = fit(strings.TrimRight(sign, " "), 3) + fit(top.level, 2)
+			}
+		}
+		switch {
+		case len(seats) == 0:
+			c.put(x+(w-lipgloss.Width(sign))/2, row, sign, st)
+		case h >= 2:
+			c.put(x+(w-lipgloss.Width(sign))/2, y+(h-2)/2, sign, st)
+			row = y + (h-2)/2 + 1
+		case len(seats) < w:
+			c.put(x, row, string(top.sign), st)
+			x, w = x+1, w-1
+		}
+	}
+	if ghost && h >= 2 {
+		s := signed(reward)
+		c.put(x+(w-len(s))/2, y+(h-2)/2, s, style{tone(reward), bg, true})
+		row = y + (h-2)/2 + 1
+	}
+	drawSeats(c, seats, x, row, w, bg, ghost)
+}
+
+// drawSeats writes the seats' signs into w columns, in brackets if they fit.
+func drawSeats(c *canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost bool) {
+	n := len(seats)
+	if n == 0 {
+		return
+	}
+	more := n > w
+	if more {
+		seats = seats[:w-1]
+	}
+	chip := 1
+	if 3*n <= w {
+		chip = 3
+	}
+	x += max(w-chip*n, 0) / 2
+	for _, s := range seats {
+		k := lookOf(s)
+		st := style{k.ink, k.fill, true}
+		if ghost {
+			st = style{k.fill, mix(bg, k.fill, 0.15), true}
+		}
+		text := string(digit(s))
+		if chip == 3 {
+			text = string(k.left) + text + string(k.right)
+		}
+		x = c.put(x, y, text, st)
+	}
+	if more {
+		c.put(x, y, "+", style{ink, bg, true})
+	}
+}
+
+// panel draws what is said about the seats, w columns wide and at most h lines:
+// two lines a seat if there is room for that, else one.
+func (f *Frame) panel(w, h int) *canvas {
+	w = max(w, 8)
+	each := 3
+	for each > 1 && each*len(f.Players) > h {
+		each--
+	}
+	c := newCanvas(w, each*len(f.Players)+len(f.Panel)+len(f.Bars)+len(f.legend())+3)
+	y := 0
+	wide := 4
+	for _, p := range f.Players {
+		wide = max(wide, lipgloss.Width(p.Name))
+	}
+	for s := range f.Players {
+		p := &f.Players[s]
+		k := lookOf(game.Seat(s))
+		chip, name, quiet := style{k.ink, k.fill, true}, style{bold: true}, style{fg: faint}
+		if p.Left > 0 {
+			chip, name = style{fg: k.fill}, quiet
+		}
+		x := c.put(0, y, string(k.left)+string(digit(game.Seat(s)))+string(k.right), chip) + 1
+		ret := num(p.Return)
+		earned := ""
+		if p.Reward != 0 {
+			earned = signed(p.Reward)
+		}
+		if each == 1 {
+			room := max(w-x-8, 1)
+			x = c.put(x, y, fit(p.Name, min(wide, max(room/3, 4)))+" ", name)
+			x = c.put(x, y, fmt.Sprintf("%6s ", ret), style{bold: true})
+			c.put(x, y, fit(p.Status(), max(w-x, 0)), quiet)
+			y++
+			continue
+		}
+		c.put(x, y, fit(p.Name, max(w-x-14, 4)), name)
+		c.put(w-14, y, fmt.Sprintf("%6s", earned), style{tone(p.Reward), color.RGBA{}, true})
+		c.put(w-8, y, fmt.Sprintf("%7s", ret), style{bold: true})
+		c.put(4, y+1, fit(p.Status(), w-4), quiet)
+		y += each
+	}
+	if each > 1 && len(f.Panel)+len(f.Bars) > 0 && each*len(f.Players) == y && each == 2 {
+		y++
+	}
+	for _, l := range f.Panel {
+		c.put(0, y, fit(l, w), style{})
+		y++
+	}
+	y = f.drawBars(c, y)
+	if legend := f.legend(); len(legend) > 0 && y+len(legend) < h {
+		y++
+		for _, name := range legend {
+			t := thingOf(name)
+			st := style{mix(t.fill, ink, 0.3), t.ground, true}
+			if t.fill == t.ground {
+				st.fg = white
+			}
+			x := c.put(0, y, " "+string(t.sign)+" ", st)
+			c.put(x+1, y, fit(name, w-4), style{fg: faint})
+			y++
+		}
+	}
+	c.h = min(y, h)
+	c.at = c.at[:c.w*max(c.h, 0)]
+	return c
+}
+
+// drawBars draws the bar chart from line y on and returns the line after it.
+func (f *Frame) drawBars(c *canvas, y int) int {
+	label, text := 0, 0
+	for _, b := range f.Bars {
+		label, text = max(label, lipgloss.Width(b.Label)), max(text, lipgloss.Width(b.Text))
+	}
+	label, text = min(label, c.w/3), min(text, c.w/4)
+	for _, b := range f.Bars {
+		c.put(0, y, fit(b.Label, label), style{fg: faint})
+		room := c.w - label - text - 3
+		full := int(math.Round(float64(room) * share(b.Value)))
+		c.put(label+1, y, strings.Repeat("=", full), style{accent, accent, false})
+		c.put(label+1+full, y, strings.Repeat(".", room-full), style{hair, color.RGBA{}, false})
+		c.put(c.w-text-1, y, fit(b.Text, text), style{bold: true})
+		y++
+	}
+	return y
+}
+
+// share cuts a bar's value to what can be drawn.
+func share(v float64) float64 {
+	if !(v > 0) { // also not a number
+		return 0
+	}
+	return min(v, 1)
+}
+
+// legend lists the things on the board, once each, in the order of the alphabet.
+func (f *Frame) legend() []string {
+	var names []string
+	for _, c := range f.Cells {
+		for _, n := range c.Things {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// paste copies src onto c.
+func (c *canvas) paste(x, y int, src *canvas) {
+	for j := range src.h {
+		if y+j < 0 || y+j >= c.h {
+			continue
+		}
+		for i := range src.w {
+			if x+i >= 0 && x+i < c.w {
+				c.at[(y+j)*c.w+x+i] = src.at[j*src.w+i]
+			}
+		}
+	}
+}
+
+// num writes a return: at most two digits after the point.
+func num(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if s == "-0" || s == "" {
+		return "0"
+	}
+	return s
+}
+
+// signed writes a reward with its sign.
+func signed(v float64) string {
+	if s := num(v); v > 0 {
+		return "+" + s
+	} else {
+		return s
+	}
+}
+
+// tone is the colour of a reward.
+func tone(v float64) color.RGBA {
+	if v < 0 {
+		return bad
+	}
+	return good
+}
