@@ -36,7 +36,7 @@ func same(what string, tr *tour, got, want game.State, act rng.Rand) error {
 	return alike(what, tr, got, want, tr.rules, act)
 }
 
-// checkCopy copies running states into new ones, into ones from another episode
+// checkCopy copies one running state in 24 into new ones, into ones from another episode
 // and into ones further on in the same episode.
 func checkCopy(g game.Game) error {
 	stale := newTour(g)
@@ -47,7 +47,7 @@ func checkCopy(g game.Game) error {
 		}
 	}
 	return visit(g, func(tr *tour) error {
-		if tr.pick.IntN(8) != 0 {
+		if tr.pick.IntN(24) != 0 {
 			return nil
 		}
 		now := look(&tr.spec, tr.st)
@@ -88,7 +88,7 @@ func checkCopy(g game.Game) error {
 	})
 }
 
-// checkText reads states back from their text.
+// checkText reads one state in 24 back from its text.
 func checkText(g game.Game) error {
 	if _, ok := g.New().(encoding.TextUnmarshaler); !ok {
 		return nil
@@ -96,7 +96,7 @@ func checkText(g game.Game) error {
 	stale := newTour(g)
 	stale.begin(1000)
 	return visit(g, func(tr *tour) error {
-		if tr.pick.IntN(8) != 0 {
+		if tr.pick.IntN(24) != 0 {
 			return nil
 		}
 		now := look(&tr.spec, tr.st)

@@ -189,18 +189,21 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		st.hunt(acts, rewards, HuntHare)
 		st.hunt(acts, rewards, HuntStag)
 	}
-	st.over = int(st.t) >= st.g.c.Horizon
-	if st.g.c.EndAfter > 0 && st.first > 0 && int(st.t-st.first) >= st.g.c.EndAfter {
-		st.over = true
+	st.over = st.ends(&st.g.c)
+}
+
+// ends reports whether the rules end the episode here: the time is up, or the
+// time after the first catch, or all are gone.
+func (p *play) ends(c *Config) bool {
+	if int(p.t) >= c.Horizon || c.EndAfter > 0 && p.first > 0 && int(p.t-p.first) >= c.EndAfter {
+		return true
 	}
-	if hunts && !st.over {
-		st.over = true
-		for _, p := range st.pos[:n] {
-			if p != grid.None {
-				st.over = false
-			}
+	for _, cell := range p.pos[:c.Agents] {
+		if cell != grid.None {
+			return false
 		}
 	}
+	return true
 }
 
 // hunt resolves one kind of hunt, cell by cell, and lets the hunters exit. A

@@ -30,16 +30,16 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 	}
 	b = append(b, '\n')
 	var seats []game.Seat
+	var things []string
 	for y := range size {
 		for x := range size {
-			var things []string
-			seats, things = st.Cell(y, x, seats[:0], nil)
+			seats, things = st.Cell(y, x, seats[:0], things[:0])
 			cell := ""
 			for _, s := range seats {
 				cell += strconv.Itoa(int(s))
 			}
 			for _, th := range things {
-				cell += map[string]string{"block": "#", "stag": "S", "hare": "h"}[th]
+				cell += glyph(th)
 			}
 			if cell == "" {
 				cell = "."
@@ -73,9 +73,20 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
+func glyph(thing string) string {
+	switch thing {
+	case "block":
+		return "#"
+	case "stag":
+		return "S"
+	}
+	return "h"
+}
+
 // UnmarshalText sets the state from what AppendText wrote; "last" and "gone" may
 // be left out. Prey that was caught earlier is not in the text and stays off the
-// map. The state's board must have the text's size.
+// map. The state's board must have the text's size. A text that no episode could
+// have written is refused and leaves the state as it was.
 func (st *State) UnmarshalText(text []byte) error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("staghunt: reading a position: "+format, a...)
@@ -114,6 +125,7 @@ func (st *State) UnmarshalText(text []byte) error {
 		}
 		for x, cell := range cells {
 			at := int16(y*c.Size + x)
+			things := 0
 			for _, ch := range cell {
 				switch {
 				case ch == '#':
@@ -122,11 +134,16 @@ func (st *State) UnmarshalText(text []byte) error {
 					stags = append(stags, at)
 				case ch == 'h':
 					hares = append(hares, at)
-				case ch >= '0' && int(ch-'0') < c.Agents:
+				case ch >= '0' && int(ch-'0') < c.Agents && fresh.pos[ch-'0'] == grid.None:
 					fresh.pos[ch-'0'] = at
-				case ch != '.':
-					return bad("row %d has %q, want seats below %d, S, h, # or .", y, cell, c.Agents)
+					continue
+				case ch != '.' || len(cell) > 1:
+					return bad("row %d has %q, want each seat below %d once, S, h, # or .", y, cell, c.Agents)
 				}
+				things++
+			}
+			if things > 1 || blocked[at] && len(cell) > 1 {
+				return bad("row %d has %q, want at most one prey in a cell, and nothing on a block", y, cell)
 			}
 		}
 	}
@@ -175,6 +192,12 @@ func (st *State) UnmarshalText(text []byte) error {
 		if fresh.pos[s] == grid.None && fresh.caught[s] == game.NoGoal {
 			return bad("seat %d is neither on the board nor gone", s)
 		}
+	}
+	if fresh.first > fresh.t || int(fresh.t) > c.Horizon {
+		return bad("t=%d first=%d, want first at most t and t at most the horizon, %d", fresh.t, fresh.first, c.Horizon)
+	}
+	if over := fresh.ends(c); over != fresh.over {
+		return bad("over is %v, but by the rules it is %v", fresh.over, over)
 	}
 	st.play = fresh
 	copy(st.board.Blocked, blocked)
