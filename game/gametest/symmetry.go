@@ -88,20 +88,18 @@ func checkSeats(g game.Game) error {
 	return nil
 }
 
-// CompareSeats plays episodes with the same bot in every seat and returns each seat's
-// mean return, and the probability of means at least this different if seats are
-// interchangeable. Episodes are compared within themselves: given an episode's
-// returns x, every assignment of them to seats is equally likely, so the sums
-// over episodes D_s of x_s less the episode's mean have covariance
-// V (I - 1/S), V the sum of the episodes' variances, and sum D_s^2 / V follows a
-// chi-square law of S-1 degrees of freedom.
+// CompareSeats plays episodes with the same bot in every seat and returns each
+// seat's mean return, and the probability of a difference at least this large if
+// seats are interchangeable: that of the returns or of their ranks within the
+// episode, whichever is smaller, doubled. Ranks see small shares that are often
+// unequal, returns see large ones that seldom are.
 func CompareSeats(g game.Game, bot game.BotInfo, episodes int, seed uint64) (p float64, means []float64) {
 	tr := newTour(g)
 	n := tr.spec.Seats
 	key := rng.New(seed).Child("seats")
 	means = make([]float64, n)
-	returns, diff := make([]float64, n), make([]float64, n)
-	v := 0.
+	returns, ranks := make([]float64, n), make([]float64, n)
+	byReturn, byRank := paired{diff: make([]float64, n)}, paired{diff: make([]float64, n)}
 	for e := range episodes {
 		for s := range tr.bots {
 			tr.bots[s] = bot.New()
@@ -115,24 +113,53 @@ func CompareSeats(g game.Game, bot game.BotInfo, episodes int, seed uint64) (p f
 				returns[s] += float64(r)
 			}
 		}
-		mean := 0.
 		for s, x := range returns {
 			means[s] += x / float64(episodes)
-			mean += x / float64(n)
+			ranks[s] = 0
+			for _, y := range returns {
+				if d := x - y; d > 1e-6 {
+					ranks[s]++
+				} else if d < -1e-6 {
+					ranks[s]--
+				}
+			}
 		}
-		for s, x := range returns {
-			diff[s] += x - mean
-			v += (x - mean) * (x - mean) / float64(n-1)
-		}
+		byReturn.add(returns)
+		byRank.add(ranks)
 	}
-	if v < 1e-9 {
-		return 1, means
+	return min(1, 2*min(byReturn.p(), byRank.p())), means
+}
+
+// paired compares seats within episodes. Given the scores x of an episode, every
+// assignment of them to the S seats is equally likely, so the sums D_s over
+// episodes of x_s less the episode's mean have covariance V (I - 1/S), V the sum
+// of the episodes' variances, and sum D_s^2 / V follows a chi-square law of S-1
+// degrees of freedom. On ranks this is Friedman's test.
+type paired struct {
+	diff []float64 // [Seats] D
+	v    float64   // V
+}
+
+func (p *paired) add(x []float64) {
+	mean := 0.
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for s, v := range x {
+		p.diff[s] += v - mean
+		p.v += (v - mean) * (v - mean) / float64(len(x)-1)
+	}
+}
+
+func (p *paired) p() float64 {
+	if p.v < 1e-9 {
+		return 1
 	}
 	q := 0.
-	for _, d := range diff {
-		q += d * d / v
+	for _, d := range p.diff {
+		q += d * d / p.v
 	}
-	return chiSquareTail(q, n-1), means
+	return chiSquareTail(q, len(p.diff)-1)
 }
 
 // chiSquareTail returns the probability that a chi-square variable of df degrees

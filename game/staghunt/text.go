@@ -44,7 +44,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			if cell == "" {
 				cell = "."
 			}
-			pad := 3 - len(cell)
+			pad := 4 - len(cell)
 			b = append(b, strings.Repeat(" ", max(pad-pad/2, 1))...)
 			b = append(b, cell...)
 			if x < size-1 {

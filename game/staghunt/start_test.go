@@ -1,0 +1,217 @@
+package staghunt
+
+import (
+	"math"
+	"testing"
+
+	"hop/game"
+	"hop/game/gametest"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
+
+// Each count is tested within 5 standard errors: with 96 counts a false alarm
+// once in 18,000 seeds, and the seed is fixed.
+func TestStartIsUniform(t *testing.T) {
+	g, err := New(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_000
+	st, r := g.New().(*State), rng.New(2).Rand()
+	var agent [4][16]int
+	var stag, hare, same [16]int
+	for range n {
+		st.Reset(&r)
+		seen := map[int16]bool{}
+		for p := range 5 {
+			if seen[st.prey[p]] {
+				t.Fatalf("two prey on cell %d", st.prey[p])
+			}
+			seen[st.prey[p]] = true
+			if p == 0 {
+				stag[st.prey[p]]++
+			} else {
+				hare[st.prey[p]]++
+			}
+		}
+		for s := range 4 {
+			agent[s][st.pos[s]]++
+		}
+		if st.pos[0] == st.pos[3] {
+			same[st.pos[0]]++
+		}
+	}
+	test := func(what string, counts [16]int, p float64) {
+		for c, got := range counts {
+			if want := n * p; math.Abs(float64(got)-want) > 5*math.Sqrt(want*(1-p)) {
+				t.Errorf("%s on cell %d: %d of %d, want about %.0f", what, c, got, n, want)
+			}
+		}
+	}
+	for s := range agent {
+		test("seat", agent[s], 1./16)
+	}
+	test("the stag", stag, 1./16)
+	test("a hare", hare, 4./16)
+	test("seats 0 and 3 together", same, 1./256)
+}
+
+func TestStartIsOnFreeCells(t *testing.T) {
+	g, err := New(with(func(c *Config) { c.Size, c.Blocks, c.Stags = 6, 4, 2 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, r := g.New().(*State), rng.New(3).Rand()
+	blocks := 0
+	for range 2000 {
+		st.Reset(&r)
+		blocks += len(st.board.Blocks)
+		for s := range 4 {
+			if st.board.Blocked[st.pos[s]] {
+				t.Fatalf("seat %d starts on a block:\n%s", s, st.show())
+			}
+		}
+		for p := range 6 {
+			if st.board.Blocked[st.prey[p]] {
+				t.Fatalf("prey %d starts on a block:\n%s", p, st.show())
+			}
+		}
+		if !st.board.Connected(st.scratch) {
+			t.Fatalf("the free cells are not connected:\n%s", st.show())
+		}
+	}
+	if blocks == 0 {
+		t.Error("no blocks were ever drawn")
+	}
+}
+
+// Fault 11 of the users: tie-breaks that favour low seats.
+func TestNoSeatIsFavoured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20,000 episodes of two teams")
+	}
+	g, err := New(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range g.Bots()[:2] {
+		if p, means := gametest.CompareSeats(g, info, 20_000, 9); p < 0.001 {
+			t.Errorf("20,000 episodes of %s pay the seats %.4f: p = %.2g, want at least 0.001", info.Name, means, p)
+		}
+	}
+}
+
+// favours is stag hunt with a planted fault: of several who catch a prey of that
+// kind together the lowest seat takes it all.
+type favours struct {
+	*Game
+	kind int32
+}
+
+type favouring struct {
+	*State
+	kind int32
+}
+
+func (g favours) New() game.State { return favouring{g.Game.New().(*State), g.kind} }
+
+// Bots lists the game's bots, who know the honest state only.
+func (g favours) Bots() []game.BotInfo {
+	bots := g.Game.Bots()
+	for i := range bots {
+		honest := bots[i].New
+		bots[i].New = func() game.Bot { return unwrap{honest()} }
+	}
+	return bots
+}
+
+type unwrap struct{ game.Bot }
+
+func (b unwrap) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
+	return b.Bot.Act(st.(favouring).State, s, r)
+}
+
+func (st favouring) Step(acts []int32, rewards []float32, r *rng.Rand) {
+	before := st.pos
+	st.State.Step(acts, rewards, r)
+	for s := range acts {
+		for o := range s {
+			if acts[s] == st.kind && acts[o] == st.kind && before[s] == before[o] {
+				rewards[o] += rewards[s]
+				rewards[s] = 0
+			}
+		}
+	}
+}
+
+// Random hunters meet on a hare so seldom that 20,000 of their episodes do not
+// show who is favoured there; "nh" shows it.
+func TestLowSeatTieBreakIsCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20,000 episodes of three teams")
+	}
+	g, err := New(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		kind int32
+		bot  int
+	}{{"stag", HuntStag, 0}, {"stag", HuntStag, 1}, {"hare", HuntHare, 2}} {
+		bad := favours{g, c.kind}
+		bot := bad.Bots()[c.bot]
+		p, means := gametest.CompareSeats(bad, bot, 20_000, 9)
+		if p >= 0.001 {
+			t.Errorf("a low-seat tie-break on the %s pays seats played by %s %.4f, but p = %.2g, want below 0.001", c.name, bot.Name, means, p)
+		}
+		t.Logf("%s, %s: means %.4f, p = %.2g", c.name, bot.Name, means, p)
+	}
+}
+
+func TestPlaythroughs(t *testing.T) {
+	four := Default()
+	eight := with(func(c *Config) { c.Size, c.Blocks, c.Stags = 8, 5, 2 })
+	for _, c := range []struct {
+		file string
+		c    Config
+		team []string
+	}{
+		{"4x4_ns.txt", four, []string{"ns", "ns", "ns", "ns"}},
+		{"4x4_mixed.txt", four, []string{"ns", "nh", "ns", "random"}},
+		{"8x8_blocks_ns_nh.txt", with(func(c *Config) { *c = eight; c.Horizon = 14 }), []string{"ns", "ns", "nh", "nh"}},
+		{"8x8_blocks_random.txt", with(func(c *Config) { *c = eight; c.Horizon = 8 }), []string{"random", "random", "random", "deadline"}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			g, err := New(c.c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gametest.Playthrough(t, g, c.team, 7, "testdata/"+c.file)
+		})
+	}
+}
+
+func TestCellsAreNamed(t *testing.T) {
+	st := at(t, small(nil), "# 01S .\n h . .\n 23 . .")
+	for _, c := range []struct {
+		y, x   int
+		seats  int
+		things string
+	}{{0, 0, 0, "block"}, {0, 1, 2, "stag"}, {0, 2, 0, ""}, {1, 0, 0, "hare"}, {2, 0, 2, ""}} {
+		seats, things := st.Cell(c.y, c.x, nil, nil)
+		got := ""
+		if len(things) > 0 {
+			got = things[0]
+		}
+		if len(seats) != c.seats || got != c.things {
+			t.Errorf("cell %d,%d: seats %v, things %v, want %d seats and %q", c.y, c.x, seats, things, c.seats, c.things)
+		}
+	}
+	if st.pos[0] == grid.None {
+		t.Error("asking moved a seat")
+	}
+}
