@@ -130,7 +130,7 @@ func TestGradientsThatAreNotFiniteAreRefused(t *testing.T) {
 }
 
 func TestSchedules(t *testing.T) {
-	piece := nn.Piecewise(nn.Knot{10, 1}, nn.Knot{20, 3}, nn.Knot{40, 0})
+	piece := nn.Piecewise(nn.Knot{Step: 10, Value: 1}, nn.Knot{Step: 20, Value: 3}, nn.Knot{Step: 40, Value: 0})
 	for _, c := range []struct {
 		name string
 		s    nn.Schedule

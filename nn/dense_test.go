@@ -40,7 +40,7 @@ func TestDenseGradients(t *testing.T) {
 				}
 				model := nntest.Model{
 					Params: []*nn.Params{p},
-					Inputs: []nntest.Input{{Name: "x", X: x, DX: dx}},
+					Inputs: []nntest.Input{input("x", x, dx)},
 					Loss:   func() float64 { forward(); return weigh(y, c) },
 					Grad: func() {
 						forward()
@@ -131,7 +131,7 @@ func TestActorGradients(t *testing.T) {
 		rows := nn.Rows{N: m, Alive: rowsFor(m).Alive}
 		nntest.Check(t, nntest.Model{
 			Params: []*nn.Params{a.p},
-			Inputs: []nntest.Input{{Name: "x", X: x[:in], DX: dx[:in]}},
+			Inputs: []nntest.Input{input("x", x[:in], dx)},
 			Loss:   func() float64 { return a.run(a.p, nil, x, target, ret, rows, false).Mean() },
 			Grad:   func() { a.run(a.p, dx, x, target, ret, rows, true) },
 		})

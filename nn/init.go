@@ -84,6 +84,13 @@ func gates(n int) Init {
 	}
 }
 
+// forgetBias is the Init of an LSTM's bias [4H]: 1 for the forget gate, else 0.
+func forgetBias(dst []float32, _ []int, _ *rng.Rand) {
+	h := len(dst) / 4
+	f32.Fill(dst, 0)
+	f32.Fill(dst[h:2*h], 1)
+}
+
 func dot(a, b []float64) float64 {
 	var s [4]float64 // four chains, so that additions overlap
 	n := len(a) &^ 3

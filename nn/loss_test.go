@@ -198,7 +198,7 @@ func TestLossGradients(t *testing.T) {
 			x, dx := random(c.n, c.name), make([]float32, c.n)
 			rows := rowsFor(lossRows)
 			nntest.Check(t, nntest.Model{
-				Inputs: []nntest.Input{{Name: "x", X: x, DX: dx}},
+				Inputs: []nntest.Input{input("x", x, dx)},
 				Loss:   func() float64 { return 0.7 * c.loss(nil, x, rows).Mean() },
 				Grad:   func() { c.loss(dx, x, rows) },
 				Twin: func(at func(string) []float64) float64 {
@@ -361,7 +361,7 @@ func TestGradientsPassThroughSamples(t *testing.T) {
 		forward()
 		eps := append([]float32{}, g.Eps...)
 		nntest.Check(t, nntest.Model{
-			Inputs: []nntest.Input{{Name: "x", X: x, DX: dx}},
+			Inputs: []nntest.Input{input("x", x, dx)},
 			Loss:   func() float64 { forward(); return weigh(z, c) },
 			Grad: func() {
 				forward()
@@ -391,7 +391,7 @@ func TestGradientsPassThroughSamples(t *testing.T) {
 			u.Sample(y, x, alive, 0.6, &r)
 		}
 		nntest.Check(t, nntest.Model{
-			Inputs: []nntest.Input{{Name: "x", X: x, DX: dx}},
+			Inputs: []nntest.Input{input("x", x, dx)},
 			Loss:   func() float64 { forward(); return weigh(u.Soft, c) },
 			Grad:   func() { forward(); u.Grad(dx, c) },
 			Twin: func(at func(string) []float64) float64 {

@@ -5,6 +5,7 @@ import (
 
 	"hop/f32"
 	"hop/nn"
+	"hop/nn/nntest"
 	"hop/rng"
 )
 
@@ -123,4 +124,9 @@ func meanTwin(rows nn.Rows, row func(i int) float64) float64 {
 		}
 	}
 	return 0.7 * sum / total
+}
+
+// input names x and as much of dx as it needs.
+func input(name string, x, dx []float32) nntest.Input {
+	return nntest.Input{Name: name, X: x, DX: dx[:len(x)]}
 }
