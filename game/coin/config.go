@@ -1,0 +1,107 @@
+package coin
+
+import (
+	"errors"
+	"strconv"
+
+	"hop/field"
+	"hop/game"
+	"hop/game/grid"
+)
+
+// Config holds the parameters of the game. LOLA's own rules are Take "walk" and
+// Pause 0.
+type Config struct {
+	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
+	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..4"`
+	Horizon int     `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Pays    float64 `yaml:"pays" doc:"reward for taking a coin of any colour" range:"0.."`
+	Harm    float64 `yaml:"harm" doc:"what a coin's owner loses when another takes it" range:"0.."`
+	Take    string  `yaml:"take" doc:"a coin is taken by an action of its own, or by walking onto it as in LOLA" oneof:"action|walk"`
+	Pause   int     `yaml:"pause" doc:"steps played without a coin after one is taken" unit:"steps" range:"0..100"`
+}
+
+// Default returns the 5x5 board with two agents and 100 steps.
+func Default() Config {
+	return Config{Size: 5, Agents: 2, Horizon: 100, Pays: 1, Harm: 2, Take: "action", Pause: 1}
+}
+
+// Validate returns everything that is wrong with the parameters, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if c.Size*c.Size <= c.Agents {
+		errs = append(errs, field.Bad("size", c.Size, "a board with more cells than agents"))
+	}
+	return errors.Join(errs...)
+}
+
+// Take is the action after the moves and Stay, where coins are taken by action.
+const (
+	Take       = grid.Stay + 1
+	maxActions = Take + 1
+)
+
+// The goals.
+const (
+	GoalOwn = iota
+	GoalOther
+)
+
+// MaxSeats bounds what a state holds.
+const MaxSeats = 4
+
+// Game is the Coin Game with fixed parameters.
+type Game struct {
+	c       Config
+	spec    game.Spec
+	board   *grid.Board // open, never written
+	actions int         // Take included where coins are taken by action
+}
+
+var _ game.Game = (*Game)(nil)
+
+// New returns the game, or everything that is wrong with its parameters.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	planes := make([]string, 2*c.Agents)
+	planes[0], planes[c.Agents] = "self", "own coin"
+	for i := 1; i < c.Agents; i++ {
+		planes[i] = "other" + strconv.Itoa(i)
+		planes[c.Agents+i] = planes[i] + "'s coin"
+	}
+	acts := append([]string{}, grid.MoveNames...)
+	if c.Take == "action" {
+		acts = append(acts, "take")
+	}
+	return &Game{c: c, board: grid.New(c.Size, c.Size), actions: len(acts), spec: game.Spec{
+		Name: "coin", Kind: game.GeneralSum, Seats: c.Agents,
+		Actions: acts,
+		Goals:   []string{"own", "other"},
+		Horizon: c.Horizon,
+		Obs: game.Layout{
+			Height: c.Size, Width: c.Size, Planes: planes,
+			Legal: len(acts), Time: 1, Last: c.Agents,
+		},
+		Symmetric: true,
+	}}, nil
+}
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Config returns the game's parameters.
+func (g *Game) Config() Config { return g.c }
+
+// New returns a state that must be Reset before use.
+func (g *Game) New() game.State { return &State{g: g} }
+
+// Bots lists the scripted agents.
+func (g *Game) Bots() []game.BotInfo {
+	return []game.BotInfo{
+		game.RandomBot(g.actions),
+		{Name: "own", Doc: "takes only its own coins and stays while there is none: the cooperator", New: func() game.Bot { return seeker{name: "own"} }},
+		{Name: "any", Doc: "takes every coin: the defector", New: func() game.Bot { return seeker{name: "any", all: true} }},
+	}
+}

@@ -1,0 +1,292 @@
+package coin_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/game"
+	"hop/game/coin"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+func small(c *coin.Config) { c.Size, c.Horizon = 3, 10 }
+
+func walking(c *coin.Config) { c.Size, c.Horizon, c.Take, c.Pause = 3, 10, "walk", 0 }
+
+// at returns a 3x3 game in the given position.
+func at(t *testing.T, edit func(*coin.Config), text string) *coin.State {
+	t.Helper()
+	st := newGame(t, edit).New().(*coin.State)
+	if err := st.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func step(st game.State, acts ...int32) []float32 {
+	rewards := make([]float32, len(acts))
+	r := rng.New(1).Rand()
+	st.Step(acts, rewards, &r)
+	return rewards
+}
+
+func text(t *testing.T, st game.State) string {
+	t.Helper()
+	b, err := st.AppendText(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+const (
+	stay = grid.Stay
+	take = coin.Take
+)
+
+func TestTakingPays(t *testing.T) {
+	three := func(c *coin.Config) { small(c); c.Agents = 3 }
+	for _, tc := range []struct {
+		name, pos string
+		edit      func(*coin.Config)
+		acts      []int32
+		want      []float32
+		reached   []int
+	}{
+		{"own coin", "t=0 wait=0\n0a . .\n. 1 .\n. . .", small, []int32{take, stay}, []float32{1, 0}, []int{coin.GoalOwn, game.NoGoal}},
+		{"the other's coin costs its owner 2", "t=0 wait=0\n0b . .\n. 1 .\n. . .", small, []int32{take, stay}, []float32{1, -2}, []int{coin.GoalOther, game.NoGoal}},
+		{"owner and other at once", "t=0 wait=0\n01b . .\n. . .\n. . .", small, []int32{take, take}, []float32{1, -1}, []int{coin.GoalOther, coin.GoalOwn}},
+		{"owner alone though the other stands by", "t=0 wait=0\n01b . .\n. . .\n. . .", small, []int32{stay, take}, []float32{0, 1}, []int{game.NoGoal, coin.GoalOwn}},
+		{"two robbers harm the owner once", "t=0 wait=0\n01c . .\n. 2 .\n. . .", three, []int32{take, take, stay}, []float32{1, 1, -2}, []int{coin.GoalOther, coin.GoalOther, game.NoGoal}},
+		{"by walking", "t=0 wait=0\n0 a .\n. 1 .\n. . .", walking, []int32{grid.Right, stay}, []float32{1, 0}, []int{coin.GoalOwn, game.NoGoal}},
+		{"both by walking", "t=0 wait=0\n0 a .\n. 1 .\n. . .", walking, []int32{grid.Right, grid.Up}, []float32{-1, 1}, []int{coin.GoalOwn, coin.GoalOther}},
+		{"walking over it is not taking where that is an action", "t=0 wait=0\n0 a .\n. 1 .\n. . .", small, []int32{grid.Right, stay}, []float32{0, 0}, []int{game.NoGoal, game.NoGoal}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st := at(t, tc.edit, tc.pos)
+			if got := step(st, tc.acts...); !slices.Equal(got, tc.want) {
+				t.Errorf("rewards %v, want %v", got, tc.want)
+			}
+			for s, want := range tc.reached {
+				if got := st.Reached(game.Seat(s)); got != want {
+					t.Errorf("seat %d reached %d, want %d", s, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestTakeIsLegalOnlyOnTheCoin(t *testing.T) {
+	st := at(t, small, "t=0 wait=0\n0a . .\n. 1 .\n. . .")
+	mask := make([]bool, take+1)
+	for s, want := range [][]bool{{false, true, false, true, true, true}, {true, true, true, true, true, false}} {
+		if st.Legal(game.Seat(s), mask); !slices.Equal(mask, want) {
+			t.Errorf("seat %d: mask %v, want %v", s, mask, want)
+		}
+	}
+}
+
+func TestWalkersHaveNoTakeAction(t *testing.T) {
+	if got := newGame(t, walking).Spec().Actions; len(got) != take {
+		t.Errorf("actions %v, want the moves and stay", got)
+	}
+}
+
+func TestNextCoinComesAfterThePause(t *testing.T) {
+	for pause := range 4 {
+		st := at(t, func(c *coin.Config) { small(c); c.Pause = pause }, "t=0 wait=0\n0a . .\n. 1 .\n. . .")
+		step(st, take, stay)
+		for i := range pause {
+			if !strings.Contains(text(t, st), " wait="+string(rune('0'+pause-i))) {
+				t.Errorf("pause %d: %d steps after the coin was taken:\n%s", pause, i, text(t, st))
+			}
+			step(st, stay, stay)
+		}
+		if !strings.Contains(text(t, st), "wait=0") {
+			t.Errorf("pause %d: no coin after %d steps:\n%s", pause, pause, text(t, st))
+		}
+	}
+}
+
+func TestHorizonEnds(t *testing.T) {
+	st := at(t, small, "t=8 wait=0\n0a . .\n. 1 .\n. . .")
+	step(st, stay, stay)
+	if st.Over() {
+		t.Error("over after 9 of 10 steps")
+	}
+	step(st, stay, stay)
+	if !st.Over() {
+		t.Error("not over after 10 of 10 steps")
+	}
+}
+
+// Owners and cells of new coins, given the agents' cells, are uniform. The bound
+// is chi-square's 0.9999 quantile: a false alarm in 10,000 seeds, and the seed
+// is fixed.
+func TestNewCoinsAreUniformOnFreeCells(t *testing.T) {
+	st := newGame(t, func(c *coin.Config) { walking(c); c.Agents = 3; c.Horizon = 1000 }).New()
+	r := rng.New(3).Rand()
+	count := map[string]float64{}
+	const n = 30_000
+	for range n {
+		if err := st.(*coin.State).UnmarshalText([]byte("t=0 wait=0\n0 a .\n. 1 .\n. . 2")); err != nil {
+			t.Fatal(err)
+		}
+		st.Step([]int32{grid.Right, stay, stay}, make([]float32, 3), &r) // seat 0 now stands in the middle of the first row
+		count[text(t, st)]++
+	}
+	const kinds = 6 * 3 // free cells, owners
+	chi := 0.
+	for _, x := range count {
+		chi += (x - n/kinds) * (x - n/kinds) / (n / kinds)
+	}
+	if len(count) != kinds || chi > 47.6 { // 17 degrees of freedom
+		t.Errorf("%d kinds of coins, want %d; chi-square %.1f, want below 47.6", len(count), kinds, chi)
+	}
+}
+
+func TestStartIsUniform(t *testing.T) {
+	st := newGame(t, small).New()
+	r := rng.New(3).Rand()
+	var agents, coins [9]float64
+	const n = 18_000
+	for range n {
+		st.Reset(&r)
+		for cell := range 9 {
+			seats, things := st.(*coin.State).Cell(cell/3, cell%3, nil, nil)
+			agents[cell] += float64(len(seats))
+			coins[cell] += float64(len(things))
+			if len(seats) > 0 && len(things) > 0 {
+				t.Fatalf("the coin starts under an agent:\n%s", text(t, st))
+			}
+		}
+	}
+	for name, got := range map[string][9]float64{"agents": agents, "coins": coins} {
+		want, chi := 0., 0.
+		for _, x := range got {
+			want += x / 9
+		}
+		for _, x := range got {
+			chi += (x - want) * (x - want) / want
+		}
+		if chi > 31.8 { // chi-square's 0.9999 quantile, 8 degrees of freedom
+			t.Errorf("%s are not uniform: chi-square %.1f, want below 31.8; %v", name, chi, got)
+		}
+	}
+}
+
+func TestCoinPlanesAreEgoFirst(t *testing.T) {
+	st := at(t, small, "t=5 wait=0\n0 . b\n. 1 .\n. . .\nlast 1 2")
+	obs := make([]float32, 9*4+6+1+2*6)
+	for seat, cells := range [][][2]int{
+		{{0, 0}, {4, 1}, {2, 3}}, // cell, plane: seat 0, seat 1, the other's coin
+		{{4, 0}, {0, 1}, {2, 2}}, // seat 1, seat 0, its own coin
+	} {
+		for i := range obs {
+			obs[i] = float32(math.NaN())
+		}
+		st.Observe(game.Seat(seat), obs)
+		want := make([]float32, 36)
+		for _, p := range cells {
+			want[p[0]*4+p[1]] = 1
+		}
+		if !slices.Equal(obs[:36], want) {
+			t.Errorf("seat %d sees planes %v, want %v", seat, obs[:36], want)
+		}
+		if obs[42] != 0.5 || obs[43+1+seat] != 1 || obs[49+2-seat] != 1 {
+			t.Errorf("seat %d sees time and last actions %v", seat, obs[42:])
+		}
+	}
+}
+
+func TestBotsActByTheirRules(t *testing.T) {
+	for _, tc := range []struct {
+		name, bot, pos string
+		edit           func(*coin.Config)
+		want           []float32
+	}{
+		{"own takes its coin", "own", "t=0 wait=0\n0a . .\n. 1 .\n. . .", small, []float32{0, 0, 0, 0, 0, 1}},
+		{"own goes to its coin", "own", "t=0 wait=0\n0 . a\n. 1 .\n. . .", small, []float32{0, 0, 0, 1, 0, 0}},
+		{"own breaks ties at random", "own", "t=0 wait=0\n. . .\n. a .\n. 1 0", small, []float32{.5, 0, .5, 0, 0, 0}},
+		{"own stays while the coin is the other's", "own", "t=0 wait=0\n0b . .\n. 1 .\n. . .", small, []float32{0, 0, 0, 0, 1, 0}},
+		{"any takes the other's coin", "any", "t=0 wait=0\n0b . .\n. 1 .\n. . .", small, []float32{0, 0, 0, 0, 0, 1}},
+		{"any goes to the other's coin", "any", "t=0 wait=0\n0 . .\n. 1 .\nb . .", small, []float32{0, 1, 0, 0, 0, 0}},
+		{"any stays while there is none", "any", "t=0 wait=1\n0 . .\n. 1 .\n. . .", small, []float32{0, 0, 0, 0, 1, 0}},
+		{"own walks", "own", "t=0 wait=0\n0 . .\n. 1 .\na . .", walking, []float32{0, 1, 0, 0, 0}},
+	} {
+		g := newGame(t, tc.edit)
+		b, err := game.NewBot(g, tc.bot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float32, len(tc.want))
+		b.(game.Policy).Probs(at(t, tc.edit, tc.pos), 0, got)
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	_, err := coin.New(coin.Config{Size: 2, Agents: 5, Horizon: 0, Pays: -1, Harm: -1, Take: "grab", Pause: -1})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"size is 2, want a board with more cells", "agents is 5", "horizon is 0", "pays is -1", "harm is -1", "take is grab", "pause is -1"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not say %q", err, want)
+		}
+	}
+}
+
+func TestWrongTextIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name, text, want string
+		edit             func(*coin.Config)
+	}{
+		{"empty", "", "lines", small},
+		{"no wait", "t=0\n0 . a\n. 1 .\n. . .", "first line", small},
+		{"time beyond the horizon", "t=11 wait=0\n0 . a\n. 1 .\n. . .", "first line", small},
+		{"over too early", "t=3 wait=0 over\n0 . a\n. 1 .\n. . .", "over only there", small},
+		{"long wait", "t=3 wait=2\n0 . .\n. 1 .\n. . .", "wait=2", small},
+		{"no coin", "t=3 wait=0\n0 . .\n. 1 .\n. . .", "a coin on the board", small},
+		{"coin too early", "t=3 wait=1\n0 . a\n. 1 .\n. . .", "none otherwise", small},
+		{"two coins", "t=3 wait=0\n0 . a\n. 1 b\n. . .", `"b"`, small},
+		{"short row", "t=3 wait=0\n0 a\n. 1 .\n. . .", "row 0 has 2 cells", small},
+		{"seat twice", "t=3 wait=0\n0 . a\n. 01 .\n. . .", `"01"`, small},
+		{"seat missing", "t=3 wait=0\n0 . a\n. . .\n. . .", "seat 1", small},
+		{"unknown owner", "t=3 wait=0\n0 . c\n. 1 .\n. . .", `"c"`, small},
+		{"a walker on a coin", "t=3 wait=0\n0a . .\n. 1 .\n. . .", "would have taken", walking},
+		{"last action", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nlast 7 1", `"7"`, small},
+		{"took", "t=3 wait=0\n0 . a\n. 1 .\n. . .\ntook 0=mine", `"0=mine"`, small},
+		{"unknown line", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nnext", `"next"`, small},
+	} {
+		err := newGame(t, tc.edit).New().(*coin.State).UnmarshalText([]byte(tc.text))
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want one that says %s", tc.name, err, tc.want)
+		}
+	}
+}
+
+// What is accepted is written back to a text that is accepted and written alike.
+func FuzzUnmarshalText(f *testing.F) {
+	f.Add("t=0 wait=0\n0 . a\n. 1 .\n. . .")
+	f.Add("t=3 wait=1\n0 . .\n. 1 .\n. . .\nlast 5 -\ntook 0=other")
+	f.Add("t=10 wait=0 over\n01b . .\n. . .\n. . .\nlast 4 4")
+	f.Fuzz(func(t *testing.T, in string) {
+		st := newGame(t, small).New().(*coin.State)
+		if st.UnmarshalText([]byte(in)) != nil {
+			return
+		}
+		first := text(t, st)
+		if err := st.UnmarshalText([]byte(first)); err != nil {
+			t.Fatalf("%v\n%s", err, first)
+		}
+		if again := text(t, st); again != first {
+			t.Errorf("got\n%swant\n%s", again, first)
+		}
+	})
+}

@@ -1,0 +1,217 @@
+// Package coin is the Coin Game of LOLA (Foerster et al., 2018): each agent has
+// a colour, and one coin of one colour lies on a small board. Who takes it is
+// paid 1, whatever its colour; if another than its owner takes it, the owner
+// loses 2. Taking every coin pays each agent and ruins all.
+//
+// Nobody leaves; an episode is as long as its horizon. Agents start on any cells
+// and share cells freely. Several may take a coin in one step: each is paid, and
+// the owner loses once if anyone else was among them. A new coin of a uniformly
+// drawn owner appears on a uniformly drawn cell without agents, once Pause steps
+// were played without a coin. No outcome depends on seat numbers.
+//
+// A state is one value and shares nothing but the game's constant board.
+package coin
+
+import (
+	"hop/game"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+// State is one episode.
+type State struct {
+	g *Game
+	play
+}
+
+// play is all that changes.
+type play struct {
+	t, wait int32 // steps so far; steps to play before the next coin, 0 if one is there
+	over    bool
+	owner   int8            // the coin's seat
+	coin    int16           // its cell, or grid.None
+	pos     [MaxSeats]int16 // cell
+	last    [MaxSeats]int8  // last action, -1 before the first
+	took    [MaxSeats]int8  // the goal reached in the last step, or game.NoGoal
+}
+
+var (
+	_ game.State    = (*State)(nil)
+	_ game.Goaler   = (*State)(nil)
+	_ game.Permuter = (*State)(nil)
+	_ game.Pictured = (*State)(nil)
+)
+
+// Reset puts each agent on any cell and a coin on a cell without agents.
+func (st *State) Reset(r *rng.Rand) {
+	st.play = play{}
+	for s := range st.g.c.Agents {
+		st.pos[s], st.last[s], st.took[s] = int16(r.IntN(st.g.board.Cells())), -1, game.NoGoal
+	}
+	st.drop(r)
+}
+
+// drop puts a new coin on the board.
+func (st *State) drop(r *rng.Rand) {
+	st.owner = int8(r.IntN(st.g.c.Agents))
+	st.wait = 0
+	for {
+		st.coin = int16(r.IntN(st.g.board.Cells()))
+		if !st.stood(st.coin) {
+			return
+		}
+	}
+}
+
+// stood reports whether an agent stands on a cell.
+func (st *State) stood(c int16) bool {
+	for _, p := range st.pos[:st.g.c.Agents] {
+		if p == c {
+			return true
+		}
+	}
+	return false
+}
+
+// Alive reports whether the episode goes on: nobody leaves before its end.
+func (st *State) Alive(game.Seat) bool { return !st.over }
+
+// Over reports whether the time is up.
+func (st *State) Over() bool { return st.over }
+
+// Reached returns whose coin the seat took in the last step, as a goal.
+func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
+
+// Time returns the number of steps played.
+func (st *State) Time() int { return int(st.t) }
+
+// Legal writes the seat's mask: open moves, stay, and take on the coin's cell.
+func (st *State) Legal(s game.Seat, dst []bool) {
+	dst = dst[:st.g.actions]
+	if st.over {
+		clear(dst)
+		return
+	}
+	c := st.pos[s]
+	st.g.board.LegalMoves(c, dst)
+	if len(dst) > Take {
+		dst[Take] = c == st.coin
+	}
+}
+
+func (st *State) legal(s int, a int32) bool {
+	switch {
+	case a >= 0 && a < grid.Stay:
+		return st.g.board.Moves[st.pos[s]]>>a&1 != 0
+	case a == grid.Stay:
+		return true
+	case a == Take:
+		return st.g.actions > Take && st.pos[s] == st.coin
+	}
+	return false
+}
+
+// Step plays one move: time, then all moves at once, then the coin is taken,
+// then a new one may appear.
+func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
+	n := st.g.c.Agents
+	if st.over {
+		panic("coin: Step after the episode is over")
+	}
+	if len(acts) != n || len(rewards) != n {
+		panic("coin: Step wants one action and one reward a seat")
+	}
+	for s, a := range acts {
+		rewards[s] = 0
+		if !st.legal(s, a) {
+			panic("coin: illegal action")
+		}
+	}
+	st.t++
+	for s, a := range acts {
+		st.last[s] = int8(a)
+		if a < grid.Stay {
+			st.pos[s] = st.g.board.Next[st.pos[s]][a]
+		}
+	}
+	taken := st.take(acts, rewards)
+	switch {
+	case taken && st.g.c.Pause > 0:
+		st.coin, st.wait = grid.None, int32(st.g.c.Pause)
+	case taken || st.wait == 1:
+		st.drop(r)
+	case st.wait > 1:
+		st.wait--
+	}
+	st.over = int(st.t) >= st.g.c.Horizon
+}
+
+// take pays for the coin and reports whether anyone took it.
+func (st *State) take(acts []int32, rewards []float32) bool {
+	taken, robbed := false, false
+	for s, a := range acts {
+		st.took[s] = game.NoGoal
+		if st.pos[s] != st.coin || a != Take && st.g.actions > Take {
+			continue
+		}
+		taken = true
+		rewards[s] = float32(st.g.c.Pays)
+		st.took[s] = GoalOwn
+		if s != int(st.owner) {
+			st.took[s] = GoalOther
+			robbed = true
+		}
+	}
+	if robbed {
+		rewards[st.owner] -= float32(st.g.c.Harm)
+	}
+	return taken
+}
+
+// Observe writes the planes (agents, then their coins, both ego-first), the
+// mask, the time and the last joint action.
+func (st *State) Observe(s game.Seat, dst []float32) {
+	clear(dst)
+	n := st.g.c.Agents
+	i := int(s)
+	for k := range n {
+		dst[int(st.pos[i])*2*n+k] = 1
+		if st.coin != grid.None && i == int(st.owner) {
+			dst[int(st.coin)*2*n+n+k] = 1
+		}
+		if i++; i == n {
+			i = 0
+		}
+	}
+	var legal [maxActions]bool
+	st.Legal(s, legal[:])
+	st.g.spec.Obs.Tail(dst, s, legal[:st.g.actions], int(st.t), st.g.c.Horizon, st.last[:n])
+}
+
+// CopyFrom makes the state equal to src.
+func (st *State) CopyFrom(src game.State) { st.play = src.(*State).play }
+
+// Permute makes the state equal to src with seat s, and its colour, moved to perm[s].
+func (st *State) Permute(src game.State, perm []game.Seat) {
+	o := src.(*State)
+	st.play = o.play
+	st.owner = int8(perm[o.owner])
+	for s, to := range perm {
+		st.pos[to], st.last[to], st.took[to] = o.pos[s], o.last[s], o.took[s]
+	}
+}
+
+// Cell says what stands on a cell, for pictures. A coin is named as its owner in
+// seat 0's eyes.
+func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
+	c := int16(y*st.g.c.Size + x)
+	for s, p := range st.pos[:st.g.c.Agents] {
+		if p == c {
+			seats = append(seats, game.Seat(s))
+		}
+	}
+	if c == st.coin {
+		things = append(things, st.g.spec.Obs.Planes[st.g.c.Agents+int(st.owner)])
+	}
+	return seats, things
+}
