@@ -69,16 +69,13 @@ func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
 		}
 		f.Set(out)
 	default:
-		fresh := reflect.New(f.Type())
-		if err := n.Decode(fresh.Interface()); err != nil || n.Tag == "!!null" {
+		if !read(n, f) {
 			value := n.Value
 			if n.Kind != yaml.ScalarNode {
 				value = "a block or list"
 			}
 			d.bad(n, path, strconv.Quote(value), "a value of type "+typeName(f.Type()))
-			return
 		}
-		f.Set(fresh.Elem())
 	}
 }
 

@@ -66,7 +66,11 @@ func Check(v any) error {
 	var errs []error
 	walk(reflect.Indirect(reflect.ValueOf(v)), "", func(path string, f reflect.StructField, v reflect.Value) {
 		if !fits(f.Tag, v) {
-			errs = append(errs, &Fault{Path: path, Value: show(v), Want: wanted(f.Tag)})
+			want := wanted(f.Tag)
+			if want == "" {
+				want = "a finite number"
+			}
+			errs = append(errs, &Fault{Path: path, Value: show(v), Want: want})
 		}
 	})
 	return errors.Join(errs...)
@@ -86,17 +90,43 @@ func Set(v any, path, value string) error {
 			v.SetString(value)
 			return
 		}
-		fresh := reflect.New(f.Type)
-		if yaml.Unmarshal([]byte(value), fresh.Interface()) != nil {
+		var doc yaml.Node
+		if yaml.Unmarshal([]byte(value), &doc) != nil || len(doc.Content) == 0 || !read(doc.Content[0], v) {
 			err = &Fault{Path: path, Value: strconv.Quote(value), Want: "a value of type " + typeName(f.Type)}
-			return
 		}
-		v.Set(fresh.Elem())
 	})
 	if !found {
 		return &Fault{Path: path, Value: "not a field", Want: "one of `hop list fields`" + nearest(path, v)}
 	}
 	return err
+}
+
+// read writes a node to v if it is a value of that type. The yaml library alone
+// would take 4.5 for an int and nothing for a zero.
+func read(n *yaml.Node, v reflect.Value) bool {
+	fresh := reflect.New(v.Type())
+	if !exact(n, v.Type()) || n.Decode(fresh.Interface()) != nil {
+		return false
+	}
+	v.Set(fresh.Elem())
+	return true
+}
+
+func exact(n *yaml.Node, t reflect.Type) bool {
+	switch {
+	case n.Tag == "!!null":
+		return false
+	case t.Kind() == reflect.Slice:
+		for _, c := range n.Content {
+			if !exact(c, t.Elem()) {
+				return false
+			}
+		}
+	case n.Tag == "!!float" && typeName(t) == "int":
+		x, err := strconv.ParseFloat(n.Value, 64)
+		return err == nil && x == math.Trunc(x)
+	}
+	return true
 }
 
 // nearest suggests the field whose path resembles path most.
