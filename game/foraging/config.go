@@ -1,0 +1,117 @@
+package foraging
+
+import (
+	"errors"
+	"fmt"
+
+	"hop/field"
+	"hop/game"
+	"hop/game/grid"
+)
+
+// Config holds the parameters of the game. Default returns an 8x8 board with
+// two agents and two food items.
+type Config struct {
+	Size     int  `yaml:"size" doc:"cells along each side of the board" range:"5..32"`
+	Agents   int  `yaml:"agents" doc:"number of foragers" range:"2..8"`
+	Food     int  `yaml:"food" doc:"food items at the start; fewer if the board has no room for more" range:"1..8"`
+	MinLevel int  `yaml:"min_level" doc:"lowest level of an agent" range:"1..8"`
+	MaxLevel int  `yaml:"max_level" doc:"highest level of an agent" range:"1..8"`
+	Coop     bool `yaml:"coop" doc:"every food item needs the three weakest agents together; with two or three agents, everyone"`
+	Shared   bool `yaml:"shared" doc:"pay every seat the whole of each item taken; if not, split it among its takers by level"`
+	Horizon  int  `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+}
+
+// Default returns lbforaging's 8x8 board with two agents, levels 1 and 2, and
+// two food items, paid to the team.
+func Default() Config {
+	return Config{Size: 8, Agents: 2, Food: 2, MinLevel: 1, MaxLevel: 2, Shared: true, Horizon: 50}
+}
+
+// Validate returns everything that is wrong with the parameters, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if c.MinLevel > c.MaxLevel {
+		errs = append(errs, field.Bad("min_level", c.MinLevel, fmt.Sprintf("at most max_level, %d", c.MaxLevel)))
+	}
+	return errors.Join(errs...)
+}
+
+// Load is the action after the moves: take the food beside you.
+const (
+	Load = grid.Stay + 1 + iota
+	actions
+)
+
+// MaxSeats and maxFood bound what a state holds; weakest is how many agents a
+// food item can need.
+const (
+	MaxSeats = 8
+	maxFood  = 8
+	weakest  = 3
+)
+
+// Game is level-based foraging with fixed parameters.
+type Game struct {
+	c       Config
+	spec    game.Spec
+	board   *grid.Board // open; nobody writes it
+	topFood int         // no item has a higher level
+}
+
+var _ game.Game = (*Game)(nil)
+
+// New returns the game, or everything that is wrong with its parameters.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	planes := []string{"self"}
+	for i := 1; i < c.Agents; i++ {
+		planes = append(planes, "other"+string(rune('0'+i)))
+	}
+	var goals []string
+	for f := range c.Food {
+		goals = append(goals, "food"+string(rune('0'+f)))
+	}
+	kind := game.GeneralSum
+	if c.Shared {
+		kind = game.Cooperative
+	}
+	return &Game{
+		c: c, board: grid.New(c.Size, c.Size), topFood: min(weakest, c.Agents) * c.MaxLevel,
+		spec: game.Spec{
+			Name: "foraging", Kind: kind, Seats: c.Agents,
+			Actions: append(append([]string{}, grid.MoveNames...), "load"),
+			Goals:   goals,
+			Horizon: c.Horizon,
+			Obs: game.Layout{
+				Height: c.Size, Width: c.Size, Planes: append(planes, goals...),
+				Features: c.Agents + c.Food, Legal: actions, Time: 1, Last: c.Agents,
+			},
+			Symmetric: true, Deterministic: true,
+		},
+	}, nil
+}
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Config returns the game's parameters.
+func (g *Game) Config() Config { return g.c }
+
+// New returns a state that must be Reset before use.
+func (g *Game) New() game.State {
+	cells := g.board.Cells()
+	return &State{g: g, near: make([]int8, cells), dist: make([]int16, cells), queue: make([]int16, 0, cells)}
+}
+
+// Bots lists the scripted foragers.
+func (g *Game) Bots() []game.BotInfo {
+	return []game.BotInfo{
+		game.RandomBot(actions),
+		{Name: "nearest", Doc: "nearest food, whatever its level", New: func() game.Bot { return walker{"nearest", anyFood} }},
+		{Name: "solo", Doc: "nearest food that it can take alone; none left: as nearest", New: func() game.Bot { return walker{"solo", soloFood} }},
+		{Name: "team", Doc: "the food on the lowest cell, the same for everyone", New: func() game.Bot { return walker{"team", teamFood} }},
+	}
+}
