@@ -1,0 +1,267 @@
+// Package actor is the network that acts: it turns an observation into logits
+// over the actions and a value.
+//
+// It sees arrays, never games. Observations are mostly zeros, so every row is
+// kept as the list of its nonzeros, and a frame is a way of numbering them: as
+// they stand on the board, or relative to oneself. The frame decides what the
+// network finds easy to tell apart, and with it, often, which equilibrium is
+// learnt; it is part of every published number.
+//
+// A Model is layers and frame; weights are in nn.Params and scratch memory in a
+// Work, one for each goroutine.
+package actor
+
+import (
+	"errors"
+	"fmt"
+
+	"hop/f32"
+	"hop/field"
+	"hop/nn"
+	"hop/rng"
+)
+
+// Config chooses the network.
+type Config struct {
+	Net      string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
+	Frame    string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
+	Hidden   []int  `yaml:"hidden" doc:"widths of the dense layers" range:"1..4096"`
+	Act      string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
+	Separate bool   `yaml:"separate" doc:"policy and value have layers of their own instead of sharing them"`
+	LSTM     int    `yaml:"lstm" doc:"width of an LSTM after the layers; 0: none" range:"0..1024"`
+}
+
+// Default returns a dense network of two layers of 64 in the ego frame.
+func Default() Config {
+	return Config{Net: "dense", Frame: "egof", Hidden: []int{64, 64}, Act: "relu"}
+}
+
+// Validate returns everything that is wrong, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if c.Net == "dense" && len(c.Hidden) == 0 {
+		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
+	}
+	if c.Net == "conv" && c.Frame != "board" {
+		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
+	}
+	if c.LSTM > 0 && (c.Separate || c.Net == "conv") {
+		errs = append(errs, field.Bad("lstm", c.LSTM, "0, because net is conv or separate is true"))
+	}
+	return errors.Join(errs...)
+}
+
+// Input says in numbers how a row is laid out: planes [Height][Width][Planes],
+// of which plane 0 shows oneself, then Rest other numbers, then Goal.
+type Input struct {
+	Height, Width, Planes int
+	Rest, Goal            int
+	Actions               int
+}
+
+// Len returns the length of an observation, without the goal.
+func (in Input) Len() int { return in.Height*in.Width*in.Planes + in.Rest }
+
+// Model is the network's layers. Its weights are elsewhere: see New.
+type Model struct {
+	Input
+	Config
+
+	frame  frame
+	trunk  nn.MLP
+	critic nn.MLP // with Separate
+	conv   convNet
+	lstm   nn.LSTM
+	head   nn.Dense // [hidden][Actions+1]: logits, then the value
+	value  nn.Dense // with Separate: [hidden][1]
+}
+
+// New returns the model and its weights, drawn from key.
+func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if c.Frame != "board" && in.Planes == 0 {
+		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
+	}
+	m := &Model{Input: in, Config: c, frame: newFrame(c.Frame, in)}
+	p := &nn.Params{}
+	act := map[string]nn.Act{"relu": nn.ReLU, "tanh": nn.Tanh}[c.Act]
+	sizes := append([]int{m.frame.cols}, c.Hidden...)
+	width := sizes[len(sizes)-1]
+	switch {
+	case c.Net == "conv":
+		m.conv = newConvNet(p, in)
+		width = m.conv.out
+	default:
+		m.trunk = p.MLP("trunk", act, sizes...)
+	}
+	if c.LSTM > 0 {
+		m.lstm = p.LSTM("lstm", width, c.LSTM)
+		width = c.LSTM
+	}
+	if c.Separate {
+		m.critic = p.MLP("critic", act, sizes...)
+		m.head = p.Dense("head", width, in.Actions, nn.None, nn.Orthogonal(0.01))
+		m.value = p.Dense("value", width, 1, nn.None, nn.Orthogonal(1))
+	} else {
+		m.head = p.Dense("head", width, in.Actions+1, nn.None, headInit)
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// headInit starts the policy near uniform and the value at the usual scale.
+func headInit(dst []float32, shape []int, r *rng.Rand) {
+	nn.Orthogonal(1)(dst, shape, r)
+	out := shape[len(shape)-1]
+	for i := range dst {
+		if i%out != out-1 {
+			dst[i] *= 0.01
+		}
+	}
+}
+
+// Work is one goroutine's memory for up to a number of rows.
+type Work struct {
+	X      f32.Sparse // the rows, in the model's frame
+	Logits nn.Logits  // [rows][Actions] after Forward
+	Value  []float32  // [rows] after Forward
+
+	DLogits []float32 // [rows][Actions] where the caller puts the gradients
+	DValue  []float32 // [rows]
+
+	m           *Model
+	rows        int
+	ones        []int32
+	trunk, crit *nn.MLPWork
+	conv        convWork
+	head, dhead []float32 // [rows][Actions+1]
+	rec         recurrent
+}
+
+// Work allocates memory for up to rows rows.
+func (m *Model) Work(rows int) *Work {
+	ws := &Work{m: m, rows: rows}
+	ws.X.Reset(m.frame.cols)
+	ws.Logits, ws.DLogits = make(nn.Logits, rows*m.Actions), make([]float32, rows*m.Actions)
+	ws.Value, ws.DValue = make([]float32, rows), make([]float32, rows)
+	if m.Net == "conv" {
+		ws.conv = m.conv.work(rows)
+	} else {
+		ws.trunk = m.trunk.Work(rows)
+	}
+	if m.Separate {
+		ws.crit = m.critic.Work(rows)
+	} else {
+		ws.head, ws.dhead = make([]float32, rows*(m.Actions+1)), make([]float32, rows*(m.Actions+1))
+	}
+	return ws
+}
+
+// Reset forgets the rows.
+func (ws *Work) Reset() { ws.X.Reset(ws.m.frame.cols) }
+
+// Add appends a row: an observation and, where the model has one, a goal.
+func (ws *Work) Add(obs, goal []float32) {
+	ws.ones = ws.m.frame.add(&ws.X, obs, goal, ws.ones)
+}
+
+// AddFrom appends row i of rows that were encoded before.
+func (ws *Work) AddFrom(src *f32.Sparse, i int32) {
+	lo, hi := src.Ptr[i], src.Ptr[i+1]
+	ws.X.Idx = append(ws.X.Idx, src.Idx[lo:hi]...)
+	ws.X.Val = append(ws.X.Val, src.Val[lo:hi]...)
+	ws.X.EndRow()
+}
+
+// Encode appends rows to dst in the model's frame, for AddFrom.
+func (ws *Work) Encode(dst *f32.Sparse, obs, goal []float32) {
+	ws.ones = ws.m.frame.add(dst, obs, goal, ws.ones)
+}
+
+// Cols returns the width of encoded rows.
+func (m *Model) Cols() int { return m.frame.cols }
+
+// Forward computes Logits and Value of the rows. It panics if there are more
+// rows than the Work was made for.
+func (ws *Work) Forward(p *nn.Params) {
+	rows := ws.X.Rows()
+	if rows > ws.rows {
+		panic("actor: more rows than the workspace holds")
+	}
+	m := ws.m
+	y := ws.features(p)
+	if m.Separate {
+		m.head.Forward(p, ws.Logits, y, rows)
+		m.critic.ForwardSparse(p, ws.crit, &ws.X)
+		m.value.Forward(p, ws.Value, ws.crit.Y, rows)
+		return
+	}
+	ws.heads(p, y, rows)
+}
+
+// features runs the layers below the heads.
+func (ws *Work) features(p *nn.Params) []float32 {
+	if ws.m.Net == "conv" {
+		return ws.conv.forward(p, &ws.m.conv, &ws.X)
+	}
+	ws.m.trunk.ForwardSparse(p, ws.trunk, &ws.X)
+	return ws.trunk.Y
+}
+
+func (ws *Work) heads(p *nn.Params, y []float32, rows int) {
+	m, k := ws.m, ws.m.Actions
+	m.head.Forward(p, ws.head, y, rows)
+	for i := range rows {
+		row := ws.head[i*(k+1) : (i+1)*(k+1)]
+		copy(ws.Logits[i*k:], row[:k])
+		ws.Value[i] = row[k]
+	}
+}
+
+// ZeroGrad clears DLogits and DValue for the rows.
+func (ws *Work) ZeroGrad() {
+	rows := ws.X.Rows()
+	clear(ws.DLogits[:rows*ws.m.Actions])
+	clear(ws.DValue[:rows])
+}
+
+// Backward adds the gradients of the last Forward's rows to p.G, from DLogits
+// and DValue.
+func (ws *Work) Backward(p *nn.Params) {
+	m, rows := ws.m, ws.X.Rows()
+	if m.Separate {
+		m.head.Backward(p, ws.trunk.DY, ws.DLogits, ws.trunk.Y, ws.Logits, rows)
+		m.trunk.BackwardSparse(p, ws.trunk, &ws.X)
+		m.value.Backward(p, ws.crit.DY, ws.DValue, ws.crit.Y, ws.Value, rows)
+		m.critic.BackwardSparse(p, ws.crit, &ws.X)
+		return
+	}
+	ws.mergeHeads(rows)
+	if m.Net == "conv" {
+		m.head.Backward(p, ws.conv.dy, ws.dhead, ws.conv.y, ws.head, rows)
+		ws.conv.backward(p, &m.conv, rows)
+		return
+	}
+	m.head.Backward(p, ws.trunk.DY, ws.dhead, ws.trunk.Y, ws.head, rows)
+	m.trunk.BackwardSparse(p, ws.trunk, &ws.X)
+}
+
+func (ws *Work) mergeHeads(rows int) {
+	k := ws.m.Actions
+	for i := range rows {
+		row := ws.dhead[i*(k+1) : (i+1)*(k+1)]
+		copy(row, ws.DLogits[i*k:(i+1)*k])
+		row[k] = ws.DValue[i]
+	}
+}
+
+// Describe says in a few words what the model is.
+func (m *Model) Describe(p *nn.Params) string {
+	s := fmt.Sprintf("%s %v %s, %s frame", m.Net, m.Hidden, m.Act, m.Config.Frame)
+	if m.LSTM > 0 {
+		s += fmt.Sprintf(", LSTM %d", m.LSTM)
+	}
+	return s + fmt.Sprintf(", %d weights", p.Len())
+}

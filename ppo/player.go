@@ -1,0 +1,103 @@
+package ppo
+
+import (
+	"hop/agent"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/rollout"
+)
+
+// Memory is what an agent with an LSTM remembers in each env.
+type Memory struct {
+	h, c   []float32 // [N][LSTM] now
+	h0, c0 []float32 // [T/SeqLen][N][LSTM] at the slots where training sequences start
+}
+
+// Player acts by a network. One for each worker; weights are read only.
+type Player struct {
+	Greedy bool // take the likeliest action instead of drawing one
+
+	model  *actor.Model
+	params *nn.Params
+	ws     *actor.Work
+	cat    *nn.Categorical
+	legal  []bool
+	mem    *Memory
+	seqLen int
+}
+
+var _ rollout.Player = (*Player)(nil)
+
+// NewPlayer returns a player of a network for up to envs envs at a time. Agents
+// with an LSTM need a Memory of their own, shared by their workers.
+func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
+	return &Player{
+		model: m, params: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
+	}
+}
+
+// NewMemory returns an empty memory for envs envs and windows of steps steps, or
+// nil if the model needs none.
+func NewMemory(m *actor.Model, envs, steps, seqLen int) *Memory {
+	if m.LSTM == 0 {
+		return nil
+	}
+	chunks := (steps + seqLen - 1) / seqLen
+	f := func(n int) []float32 { return make([]float32, n*envs*m.LSTM) }
+	return &Memory{f(1), f(1), f(chunks), f(chunks)}
+}
+
+// Player returns a player of the brain for agent a.
+func (b *Brain) Player(a agent.ID, envs int) *Player {
+	var mem *Memory
+	for i, id := range b.Agents {
+		if id == a && b.memory != nil {
+			mem = b.memory[i]
+		}
+	}
+	return NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
+}
+
+// Act draws an action for each env and writes its log-probability and the value.
+func (p *Player) Act(v *rollout.View, envs []int32) {
+	p.forward(v, envs, true)
+	for i, n := range envs {
+		step := v.StepOf(int(n))
+		a := p.cat.Sample(i, v.Rand(int(n)))
+		if p.Greedy {
+			a = p.cat.Mode(i)
+		}
+		v.Action[step] = a
+		v.LogProb[step] = p.cat.LogProb(i, a)
+		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
+	}
+}
+
+// Evaluate writes the values alone.
+func (p *Player) Evaluate(v *rollout.View, envs []int32) {
+	p.forward(v, envs, false)
+	for i, n := range envs {
+		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
+	}
+}
+
+func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
+	p.ws.Reset()
+	k := p.model.Actions
+	for i, n := range envs {
+		slot := v.SlotOf(int(n))
+		p.ws.Add(v.ObsAt(slot), v.GoalAt(slot))
+		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
+	}
+	if p.mem == nil {
+		p.ws.Forward(p.params)
+	} else {
+		p.recall(v, envs, act)
+		p.ws.Step(p.params)
+		if act {
+			p.remember(envs)
+		}
+	}
+	p.cat.Set(p.ws.Logits, p.legal, len(envs))
+}

@@ -1,0 +1,180 @@
+package ppo
+
+import (
+	"hop/batch"
+	"hop/nn"
+	"hop/rollout"
+)
+
+// Remember gives the brain's agents memories for envs envs and windows of steps
+// steps. It does nothing for a model without an LSTM.
+func (b *Brain) Remember(envs, steps int) {
+	if b.Model.LSTM == 0 {
+		return
+	}
+	b.memory = make([]*Memory, len(b.Agents))
+	for i := range b.memory {
+		b.memory[i] = NewMemory(b.Model, envs, steps, b.cfg.SeqLen)
+	}
+}
+
+// recall puts each env's state into the workspace, zero at an episode's start,
+// and notes it where a training sequence starts.
+func (p *Player) recall(v *rollout.View, envs []int32, act bool) {
+	h, c := p.ws.State()
+	w := p.model.LSTM
+	for i, n := range envs {
+		n := int(n)
+		now, cell := p.mem.h[n*w:(n+1)*w], p.mem.c[n*w:(n+1)*w]
+		if v.Start[v.Moment(v.T, n)] {
+			clear(now)
+			clear(cell)
+		}
+		copy(h[i*w:(i+1)*w], now)
+		copy(c[i*w:(i+1)*w], cell)
+		if act && v.T%p.seqLen == 0 {
+			at := (v.T/p.seqLen*v.Envs + n) * w
+			copy(p.mem.h0[at:at+w], now)
+			copy(p.mem.c0[at:at+w], cell)
+		}
+	}
+}
+
+// remember takes the states after a step back out of the workspace.
+func (p *Player) remember(envs []int32) {
+	h, c := p.ws.State()
+	w := p.model.LSTM
+	for i, n := range envs {
+		copy(p.mem.h[int(n)*w:(int(n)+1)*w], h[i*w:])
+		copy(p.mem.c[int(n)*w:(int(n)+1)*w], c[i*w:])
+	}
+}
+
+// sequence is a stretch of at most SeqLen steps of one agent in one env.
+type sequence struct{ agent, chunk, env int32 }
+
+// passesSeq is passes for a model with an LSTM: minibatches of whole sequences.
+func (b *Brain) passesSeq(ro *batch.Rollout, lr, ent float64) (passStats, error) {
+	var total passStats
+	seqs, rowAt := b.sequences(ro)
+	length := b.cfg.SeqLen
+	per := max(1, b.cfg.Minibatch/length)
+	b.order = resize(b.order, len(seqs))
+	for range b.cfg.Epochs {
+		b.rand.Perm(b.order)
+		before := total.kl
+		for lo := 0; lo < len(seqs); lo += per {
+			pick := b.order[lo:min(lo+per, len(seqs))]
+			all := 0
+			for _, s := range pick {
+				all += b.alive(ro, seqs[s], rowAt)
+			}
+			b.shards.Do(len(pick), func(shard, lo, hi int) {
+				b.minibatchSeq(&b.works[shard], b.shards.Params[shard], ro, seqs, rowAt, pick[lo:hi], all, ent)
+			})
+			norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
+			if err != nil {
+				return total, err
+			}
+			b.Steps++
+			total.steps++
+			total.norm += norm
+			for i := range b.works {
+				total.add(&b.works[i])
+				b.works[i].clear()
+			}
+		}
+		if b.tooFar(total.kl, before) {
+			break
+		}
+	}
+	return total, nil
+}
+
+// sequences lists the stretches that hold an alive row, and maps each place
+// [agent][T][N] to its gathered row, or -1.
+func (b *Brain) sequences(ro *batch.Rollout) ([]sequence, []int32) {
+	rowAt := make([]int32, len(b.adv))
+	for i := range rowAt {
+		rowAt[i] = -1
+	}
+	for row, at := range b.rows.src {
+		rowAt[at] = int32(row)
+	}
+	var seqs []sequence
+	chunks := (ro.Steps + b.cfg.SeqLen - 1) / b.cfg.SeqLen
+	for a := range b.Agents {
+		for c := range chunks {
+			for e := range ro.Envs {
+				s := sequence{int32(a), int32(c), int32(e)}
+				if b.alive(ro, s, rowAt) > 0 {
+					seqs = append(seqs, s)
+				}
+			}
+		}
+	}
+	return seqs, rowAt
+}
+
+// at returns the place of step t of a sequence in [agent][T][N], or -1 beyond the window.
+func (b *Brain) at(ro *batch.Rollout, s sequence, t int) int {
+	if t += int(s.chunk) * b.cfg.SeqLen; t < ro.Steps {
+		return (int(s.agent)*ro.Steps+t)*ro.Envs + int(s.env)
+	}
+	return -1
+}
+
+// alive counts a sequence's alive rows.
+func (b *Brain) alive(ro *batch.Rollout, s sequence, rowAt []int32) int {
+	n := 0
+	for t := range b.cfg.SeqLen {
+		if at := b.at(ro, s, t); at >= 0 && rowAt[at] >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// minibatchSeq adds the gradients of the picked sequences. Rows that are not
+// alive keep the state and reach no loss.
+func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs []sequence, rowAt []int32, pick []int, all int, ent float64) {
+	k, width, length, n := b.Model.Actions, b.Model.LSTM, b.cfg.SeqLen, len(pick)
+	w.ws.Reset()
+	w.reset, w.alive, w.pick = w.reset[:0], w.alive[:0], w.pick[:0]
+	w.h0, w.c0 = w.h0[:0], w.c0[:0]
+	for _, s := range pick {
+		q := seqs[s]
+		mem := b.memory[q.agent]
+		at := (int(q.chunk)*ro.Envs + int(q.env)) * width
+		w.h0, w.c0 = append(w.h0, mem.h0[at:at+width]...), append(w.c0, mem.c0[at:at+width]...)
+	}
+	for t := range length {
+		for i, s := range pick {
+			row := int32(-1)
+			start := false
+			if at := b.at(ro, seqs[s], t); at >= 0 {
+				row = rowAt[at]
+				start = ro.Start[ro.Moment(int(seqs[s].chunk)*length+t, int(seqs[s].env))]
+			}
+			w.reset, w.alive, w.pick = append(w.reset, start), append(w.alive, row >= 0), append(w.pick, row)
+			at := (t*n + i) * k
+			if row < 0 {
+				w.ws.X.EndRow()
+				clear(w.legal[at : at+k])
+				continue
+			}
+			w.ws.AddFrom(&b.x, row)
+			copy(w.legal[at:at+k], b.rows.legal[int(row)*k:])
+		}
+	}
+	seq := nn.Seq{T: length, N: n, Reset: w.reset, Alive: w.alive}
+	w.ws.ForwardSeq(p, seq, w.h0, w.c0)
+	w.cat.Set(w.ws.Logits, w.legal, length*n)
+	w.ws.ZeroGrad()
+	for i, row := range w.pick {
+		if row >= 0 {
+			b.row(w, i, int(row), all, ent)
+		}
+	}
+	w.ws.BackwardSeq(p, seq)
+}
