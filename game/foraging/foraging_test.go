@@ -276,11 +276,13 @@ func TestCollisions(t *testing.T) {
 		{"follow", "0 1 2 . .", ". 0 1 2 .", []int32{right, right, right}},
 		{"held up behind one held up", "0 1 2 . .", "0 1 2 . .", []int32{right, right, stay}},
 		{"held up behind a clash", "0 1 . 2 .", "0 1 . 2 .", []int32{right, right, left}},
+		{"held up behind two held up", "0 1 2 3 .", "0 1 2 3 .", []int32{right, right, right, stay}},
 		{"free move", "0 1 . 2 .", "0 . 1 . 2", []int32{stay, right, right}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const rest = "\n. . . . .\n. . . . .\n. . a . .\n. . . . .\n"
-			st := position(t, small(3, true), "t=0\n"+c.row+rest+"levels 1 1 1\nfood a=3")
+			levels := "levels" + strings.Repeat(" 1", len(c.acts))
+			st := position(t, small(len(c.acts), true), "t=0\n"+c.row+rest+levels+"\nfood a=3")
 			play(st, c.acts...)
 			if got, want := board(t, st), c.after+rest; got != want {
 				t.Errorf("after %v:\n%swant\n%s", c.acts, got, want)
