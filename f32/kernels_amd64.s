@@ -798,26 +798,26 @@ GLOBL c_bias126<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mul8AVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
-	MOVQ  80(AX), BX
+	MOVQ  88(AX), BX
 	MOVL  $0xffffffff, CX
 	BZHIL BX, CX, CX
 	KMOVW CX, K1
 	MOVQ  48(AX), R10
 	LEAQ  (R10)(R10*2), R11
 	MOVQ  56(AX), R12
-	MOVQ  64(AX), R13
+	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 104(AX)
-	MOVQ  32(AX), BX
 	MOVQ  BX, 112(AX)
+	MOVQ  32(AX), BX
+	MOVQ  BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x03
+	CMPQ   120(AX), $0x03
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -885,7 +885,7 @@ dst_3:
 	VMOVUPS   320(BX), Z5
 	VMOVUPS   384(BX), Z6
 	VMOVUPS.Z 448(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS   64(BX), Z9
 	VMOVUPS   128(BX), Z10
@@ -894,7 +894,7 @@ dst_3:
 	VMOVUPS   320(BX), Z13
 	VMOVUPS   384(BX), Z14
 	VMOVUPS.Z 448(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS   64(BX), Z17
 	VMOVUPS   128(BX), Z18
@@ -951,7 +951,7 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Z24
+	VBROADCASTSS 104(AX), Z24
 	VMAXPS       Z0, Z24, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z24, Z1
@@ -968,7 +968,7 @@ done_3:
 	VMOVUPS      Z6, 384(DI)
 	VMAXPS       Z7, Z24, Z7
 	VMOVUPS      Z7, K1, 448(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z24, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z24, Z9
@@ -985,7 +985,7 @@ done_3:
 	VMOVUPS      Z14, 384(DI)
 	VMAXPS       Z15, Z24, Z15
 	VMOVUPS      Z15, K1, 448(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z24, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z24, Z17
@@ -1002,14 +1002,14 @@ done_3:
 	VMOVUPS      Z22, 384(DI)
 	VMAXPS       Z23, Z24, Z23
 	VMOVUPS      Z23, K1, 448(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x02
 	JEQ  rest_2
 	CMPQ BX, $0x01
@@ -1018,9 +1018,9 @@ rest:
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -1072,7 +1072,7 @@ dst_2:
 	VMOVUPS   320(BX), Z5
 	VMOVUPS   384(BX), Z6
 	VMOVUPS.Z 448(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS   64(BX), Z9
 	VMOVUPS   128(BX), Z10
@@ -1120,7 +1120,7 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Z16
+	VBROADCASTSS 104(AX), Z16
 	VMAXPS       Z0, Z16, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z16, Z1
@@ -1137,7 +1137,7 @@ done_2:
 	VMOVUPS      Z6, 384(DI)
 	VMAXPS       Z7, Z16, Z7
 	VMOVUPS      Z7, K1, 448(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z16, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z16, Z9
@@ -1154,17 +1154,17 @@ done_2:
 	VMOVUPS      Z14, 384(DI)
 	VMAXPS       Z15, Z16, Z15
 	VMOVUPS      Z15, K1, 448(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -1230,7 +1230,7 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Z8
+	VBROADCASTSS 104(AX), Z8
 	VMAXPS       Z0, Z8, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z8, Z1
@@ -1247,10 +1247,10 @@ done_1:
 	VMOVUPS      Z6, 384(DI)
 	VMAXPS       Z7, Z8, Z7
 	VMOVUPS      Z7, K1, 448(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -1258,27 +1258,27 @@ done_1:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mul4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
-	MOVQ  80(AX), BX
+	MOVQ  88(AX), BX
 	MOVL  $0xffffffff, CX
 	BZHIL BX, CX, CX
 	KMOVW CX, K1
 	MOVQ  48(AX), R10
 	LEAQ  (R10)(R10*2), R11
 	MOVQ  56(AX), R12
-	MOVQ  64(AX), R13
+	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 104(AX)
-	MOVQ  32(AX), BX
 	MOVQ  BX, 112(AX)
+	MOVQ  32(AX), BX
+	MOVQ  BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x06
+	CMPQ   120(AX), $0x06
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -1342,27 +1342,27 @@ dst_6:
 	VMOVUPS   64(BX), Z1
 	VMOVUPS   128(BX), Z2
 	VMOVUPS.Z 192(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS   64(BX), Z5
 	VMOVUPS   128(BX), Z6
 	VMOVUPS.Z 192(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS   64(BX), Z9
 	VMOVUPS   128(BX), Z10
 	VMOVUPS.Z 192(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS   64(BX), Z13
 	VMOVUPS   128(BX), Z14
 	VMOVUPS.Z 192(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS   64(BX), Z17
 	VMOVUPS   128(BX), Z18
 	VMOVUPS.Z 192(BX), K1, Z19
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z20
 	VMOVUPS   64(BX), Z21
 	VMOVUPS   128(BX), Z22
@@ -1415,7 +1415,7 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Z24
+	VBROADCASTSS 104(AX), Z24
 	VMAXPS       Z0, Z24, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z24, Z1
@@ -1424,7 +1424,7 @@ done_6:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z24, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z24, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z24, Z5
@@ -1433,7 +1433,7 @@ done_6:
 	VMOVUPS      Z6, 128(DI)
 	VMAXPS       Z7, Z24, Z7
 	VMOVUPS      Z7, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z24, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z24, Z9
@@ -1442,7 +1442,7 @@ done_6:
 	VMOVUPS      Z10, 128(DI)
 	VMAXPS       Z11, Z24, Z11
 	VMOVUPS      Z11, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z24, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z24, Z13
@@ -1451,7 +1451,7 @@ done_6:
 	VMOVUPS      Z14, 128(DI)
 	VMAXPS       Z15, Z24, Z15
 	VMOVUPS      Z15, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z24, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z24, Z17
@@ -1460,7 +1460,7 @@ done_6:
 	VMOVUPS      Z18, 128(DI)
 	VMAXPS       Z19, Z24, Z19
 	VMOVUPS      Z19, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z20, Z24, Z20
 	VMOVUPS      Z20, (DI)
 	VMAXPS       Z21, Z24, Z21
@@ -1469,14 +1469,14 @@ done_6:
 	VMOVUPS      Z22, 128(DI)
 	VMAXPS       Z23, Z24, Z23
 	VMOVUPS      Z23, K1, 192(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x05
 	JEQ  rest_5
 	CMPQ BX, $0x04
@@ -1491,10 +1491,10 @@ rest:
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -1550,22 +1550,22 @@ dst_5:
 	VMOVUPS   64(BX), Z1
 	VMOVUPS   128(BX), Z2
 	VMOVUPS.Z 192(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS   64(BX), Z5
 	VMOVUPS   128(BX), Z6
 	VMOVUPS.Z 192(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS   64(BX), Z9
 	VMOVUPS   128(BX), Z10
 	VMOVUPS.Z 192(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS   64(BX), Z13
 	VMOVUPS   128(BX), Z14
 	VMOVUPS.Z 192(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS   64(BX), Z17
 	VMOVUPS   128(BX), Z18
@@ -1613,7 +1613,7 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Z20
+	VBROADCASTSS 104(AX), Z20
 	VMAXPS       Z0, Z20, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z20, Z1
@@ -1622,7 +1622,7 @@ done_5:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z20, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z20, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z20, Z5
@@ -1631,7 +1631,7 @@ done_5:
 	VMOVUPS      Z6, 128(DI)
 	VMAXPS       Z7, Z20, Z7
 	VMOVUPS      Z7, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z20, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z20, Z9
@@ -1640,7 +1640,7 @@ done_5:
 	VMOVUPS      Z10, 128(DI)
 	VMAXPS       Z11, Z20, Z11
 	VMOVUPS      Z11, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z20, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z20, Z13
@@ -1649,7 +1649,7 @@ done_5:
 	VMOVUPS      Z14, 128(DI)
 	VMAXPS       Z15, Z20, Z15
 	VMOVUPS      Z15, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z20, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z20, Z17
@@ -1658,17 +1658,17 @@ done_5:
 	VMOVUPS      Z18, 128(DI)
 	VMAXPS       Z19, Z20, Z19
 	VMOVUPS      Z19, K1, 192(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -1716,17 +1716,17 @@ dst_4:
 	VMOVUPS   64(BX), Z1
 	VMOVUPS   128(BX), Z2
 	VMOVUPS.Z 192(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS   64(BX), Z5
 	VMOVUPS   128(BX), Z6
 	VMOVUPS.Z 192(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS   64(BX), Z9
 	VMOVUPS   128(BX), Z10
 	VMOVUPS.Z 192(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS   64(BX), Z13
 	VMOVUPS   128(BX), Z14
@@ -1768,7 +1768,7 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Z16
+	VBROADCASTSS 104(AX), Z16
 	VMAXPS       Z0, Z16, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z16, Z1
@@ -1777,7 +1777,7 @@ done_4:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z16, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z16, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z16, Z5
@@ -1786,7 +1786,7 @@ done_4:
 	VMOVUPS      Z6, 128(DI)
 	VMAXPS       Z7, Z16, Z7
 	VMOVUPS      Z7, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z16, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z16, Z9
@@ -1795,7 +1795,7 @@ done_4:
 	VMOVUPS      Z10, 128(DI)
 	VMAXPS       Z11, Z16, Z11
 	VMOVUPS      Z11, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z16, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z16, Z13
@@ -1804,17 +1804,17 @@ done_4:
 	VMOVUPS      Z14, 128(DI)
 	VMAXPS       Z15, Z16, Z15
 	VMOVUPS      Z15, K1, 192(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -1854,12 +1854,12 @@ dst_3:
 	VMOVUPS   64(BX), Z1
 	VMOVUPS   128(BX), Z2
 	VMOVUPS.Z 192(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS   64(BX), Z5
 	VMOVUPS   128(BX), Z6
 	VMOVUPS.Z 192(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS   64(BX), Z9
 	VMOVUPS   128(BX), Z10
@@ -1896,7 +1896,7 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Z12
+	VBROADCASTSS 104(AX), Z12
 	VMAXPS       Z0, Z12, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z12, Z1
@@ -1905,7 +1905,7 @@ done_3:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z12, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z12, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z12, Z5
@@ -1914,7 +1914,7 @@ done_3:
 	VMOVUPS      Z6, 128(DI)
 	VMAXPS       Z7, Z12, Z7
 	VMOVUPS      Z7, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z12, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z12, Z9
@@ -1923,17 +1923,17 @@ done_3:
 	VMOVUPS      Z10, 128(DI)
 	VMAXPS       Z11, Z12, Z11
 	VMOVUPS      Z11, K1, 192(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -1965,7 +1965,7 @@ dst_2:
 	VMOVUPS   64(BX), Z1
 	VMOVUPS   128(BX), Z2
 	VMOVUPS.Z 192(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS   64(BX), Z5
 	VMOVUPS   128(BX), Z6
@@ -1997,7 +1997,7 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Z8
+	VBROADCASTSS 104(AX), Z8
 	VMAXPS       Z0, Z8, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z8, Z1
@@ -2006,7 +2006,7 @@ done_2:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z8, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z8, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z8, Z5
@@ -2015,17 +2015,17 @@ done_2:
 	VMOVUPS      Z6, 128(DI)
 	VMAXPS       Z7, Z8, Z7
 	VMOVUPS      Z7, K1, 192(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -2071,7 +2071,7 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Z4
+	VBROADCASTSS 104(AX), Z4
 	VMAXPS       Z0, Z4, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z4, Z1
@@ -2080,10 +2080,10 @@ done_1:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z4, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -2091,28 +2091,28 @@ done_1:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mul2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
-	MOVQ  80(AX), BX
+	MOVQ  88(AX), BX
 	MOVL  $0xffffffff, CX
 	BZHIL BX, CX, CX
 	KMOVW CX, K1
 	MOVQ  48(AX), R10
 	LEAQ  (R10)(R10*2), R11
 	MOVQ  56(AX), R12
-	MOVQ  64(AX), R13
+	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 104(AX)
-	MOVQ  32(AX), BX
 	MOVQ  BX, 112(AX)
+	MOVQ  32(AX), BX
+	MOVQ  BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x0c
+	CMPQ   120(AX), $0x0c
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_12
 	JGT    dst_12
@@ -2174,37 +2174,37 @@ dst_12:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS.Z 64(BX), K1, Z13
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z14
 	VMOVUPS.Z 64(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS.Z 64(BX), K1, Z17
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z18
 	VMOVUPS.Z 64(BX), K1, Z19
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z20
 	VMOVUPS.Z 64(BX), K1, Z21
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z22
 	VMOVUPS.Z 64(BX), K1, Z23
 
@@ -2260,74 +2260,74 @@ loop_12:
 	JNZ          loop_12
 
 done_12:
-	VBROADCASTSS 96(AX), Z24
+	VBROADCASTSS 104(AX), Z24
 	VMAXPS       Z0, Z24, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z24, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z24, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z24, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z24, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z24, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z24, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z24, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z24, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z24, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z24, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z24, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z24, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z24, Z13
 	VMOVUPS      Z13, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z14, Z24, Z14
 	VMOVUPS      Z14, (DI)
 	VMAXPS       Z15, Z24, Z15
 	VMOVUPS      Z15, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z24, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z24, Z17
 	VMOVUPS      Z17, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z18, Z24, Z18
 	VMOVUPS      Z18, (DI)
 	VMAXPS       Z19, Z24, Z19
 	VMOVUPS      Z19, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z20, Z24, Z20
 	VMOVUPS      Z20, (DI)
 	VMAXPS       Z21, Z24, Z21
 	VMOVUPS      Z21, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z22, Z24, Z22
 	VMOVUPS      Z22, (DI)
 	VMAXPS       Z23, Z24, Z23
 	VMOVUPS      Z23, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0c, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0c, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0c, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -2354,11 +2354,11 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_11
 	JGT    dst_11
@@ -2416,34 +2416,34 @@ dst_11:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS.Z 64(BX), K1, Z13
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z14
 	VMOVUPS.Z 64(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS.Z 64(BX), K1, Z17
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z18
 	VMOVUPS.Z 64(BX), K1, Z19
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z20
 	VMOVUPS.Z 64(BX), K1, Z21
 
@@ -2496,74 +2496,74 @@ loop_11:
 	JNZ          loop_11
 
 done_11:
-	VBROADCASTSS 96(AX), Z22
+	VBROADCASTSS 104(AX), Z22
 	VMAXPS       Z0, Z22, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z22, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z22, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z22, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z22, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z22, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z22, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z22, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z22, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z22, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z22, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z22, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z22, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z22, Z13
 	VMOVUPS      Z13, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z14, Z22, Z14
 	VMOVUPS      Z14, (DI)
 	VMAXPS       Z15, Z22, Z15
 	VMOVUPS      Z15, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z22, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z22, Z17
 	VMOVUPS      Z17, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z18, Z22, Z18
 	VMOVUPS      Z18, (DI)
 	VMAXPS       Z19, Z22, Z19
 	VMOVUPS      Z19, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z20, Z22, Z20
 	VMOVUPS      Z20, (DI)
 	VMAXPS       Z21, Z22, Z21
 	VMOVUPS      Z21, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0b, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0b, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0b, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_10
 	JGT    dst_10
@@ -2617,31 +2617,31 @@ dst_10:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS.Z 64(BX), K1, Z13
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z14
 	VMOVUPS.Z 64(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS.Z 64(BX), K1, Z17
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z18
 	VMOVUPS.Z 64(BX), K1, Z19
 
@@ -2691,69 +2691,69 @@ loop_10:
 	JNZ          loop_10
 
 done_10:
-	VBROADCASTSS 96(AX), Z20
+	VBROADCASTSS 104(AX), Z20
 	VMAXPS       Z0, Z20, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z20, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z20, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z20, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z20, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z20, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z20, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z20, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z20, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z20, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z20, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z20, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z20, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z20, Z13
 	VMOVUPS      Z13, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z14, Z20, Z14
 	VMOVUPS      Z14, (DI)
 	VMAXPS       Z15, Z20, Z15
 	VMOVUPS      Z15, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z20, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z20, Z17
 	VMOVUPS      Z17, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z18, Z20, Z18
 	VMOVUPS      Z18, (DI)
 	VMAXPS       Z19, Z20, Z19
 	VMOVUPS      Z19, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0a, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0a, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0a, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_9
 	JGT    dst_9
@@ -2803,28 +2803,28 @@ dst_9:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS.Z 64(BX), K1, Z13
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z14
 	VMOVUPS.Z 64(BX), K1, Z15
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z16
 	VMOVUPS.Z 64(BX), K1, Z17
 
@@ -2871,63 +2871,63 @@ loop_9:
 	JNZ          loop_9
 
 done_9:
-	VBROADCASTSS 96(AX), Z18
+	VBROADCASTSS 104(AX), Z18
 	VMAXPS       Z0, Z18, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z18, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z18, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z18, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z18, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z18, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z18, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z18, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z18, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z18, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z18, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z18, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z18, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z18, Z13
 	VMOVUPS      Z13, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z14, Z18, Z14
 	VMOVUPS      Z14, (DI)
 	VMAXPS       Z15, Z18, Z15
 	VMOVUPS      Z15, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z16, Z18, Z16
 	VMOVUPS      Z16, (DI)
 	VMAXPS       Z17, Z18, Z17
 	VMOVUPS      Z17, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x09, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x09, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x09, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_8
 	JGT    dst_8
@@ -2973,25 +2973,25 @@ dst_8:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS.Z 64(BX), K1, Z13
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z14
 	VMOVUPS.Z 64(BX), K1, Z15
 
@@ -3034,58 +3034,58 @@ loop_8:
 	JNZ          loop_8
 
 done_8:
-	VBROADCASTSS 96(AX), Z16
+	VBROADCASTSS 104(AX), Z16
 	VMAXPS       Z0, Z16, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z16, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z16, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z16, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z16, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z16, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z16, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z16, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z16, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z16, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z16, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z16, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z16, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z16, Z13
 	VMOVUPS      Z13, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z14, Z16, Z14
 	VMOVUPS      Z14, (DI)
 	VMAXPS       Z15, Z16, Z15
 	VMOVUPS      Z15, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x08, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x08, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x08, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_7
 	JGT    dst_7
@@ -3127,22 +3127,22 @@ dst_7:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z12
 	VMOVUPS.Z 64(BX), K1, Z13
 
@@ -3182,53 +3182,53 @@ loop_7:
 	JNZ          loop_7
 
 done_7:
-	VBROADCASTSS 96(AX), Z14
+	VBROADCASTSS 104(AX), Z14
 	VMAXPS       Z0, Z14, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z14, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z14, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z14, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z14, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z14, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z14, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z14, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z14, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z14, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z14, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z14, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z12, Z14, Z12
 	VMOVUPS      Z12, (DI)
 	VMAXPS       Z13, Z14, Z13
 	VMOVUPS      Z13, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x07, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x07, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x07, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -3266,19 +3266,19 @@ dst_6:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z10
 	VMOVUPS.Z 64(BX), K1, Z11
 
@@ -3315,48 +3315,48 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Z12
+	VBROADCASTSS 104(AX), Z12
 	VMAXPS       Z0, Z12, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z12, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z12, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z12, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z12, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z12, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z12, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z12, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z12, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z12, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z12, Z10
 	VMOVUPS      Z10, (DI)
 	VMAXPS       Z11, Z12, Z11
 	VMOVUPS      Z11, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -3390,16 +3390,16 @@ dst_5:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z8
 	VMOVUPS.Z 64(BX), K1, Z9
 
@@ -3433,42 +3433,42 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Z10
+	VBROADCASTSS 104(AX), Z10
 	VMAXPS       Z0, Z10, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z10, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z10, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z10, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z10, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z10, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z10, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z10, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z10, Z8
 	VMOVUPS      Z8, (DI)
 	VMAXPS       Z9, Z10, Z9
 	VMOVUPS      Z9, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -3498,13 +3498,13 @@ dst_4:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z6
 	VMOVUPS.Z 64(BX), K1, Z7
 
@@ -3534,37 +3534,37 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Z8
+	VBROADCASTSS 104(AX), Z8
 	VMAXPS       Z0, Z8, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z8, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z8, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z8, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z8, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z8, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z8, Z6
 	VMOVUPS      Z6, (DI)
 	VMAXPS       Z7, Z8, Z7
 	VMOVUPS      Z7, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -3590,10 +3590,10 @@ dst_3:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z4
 	VMOVUPS.Z 64(BX), K1, Z5
 
@@ -3620,32 +3620,32 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 104(AX), Z6
 	VMAXPS       Z0, Z6, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z6, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z6, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z6, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z6, Z4
 	VMOVUPS      Z4, (DI)
 	VMAXPS       Z5, Z6, Z5
 	VMOVUPS      Z5, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -3667,7 +3667,7 @@ dst_2:
 	MOVQ      DI, BX
 	VMOVUPS   (BX), Z0
 	VMOVUPS.Z 64(BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS   (BX), Z2
 	VMOVUPS.Z 64(BX), K1, Z3
 
@@ -3691,27 +3691,27 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Z4
+	VBROADCASTSS 104(AX), Z4
 	VMAXPS       Z0, Z4, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z4, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z4, Z2
 	VMOVUPS      Z2, (DI)
 	VMAXPS       Z3, Z4, Z3
 	VMOVUPS      Z3, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -3747,15 +3747,15 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 104(AX), Z2
 	VMAXPS       Z0, Z2, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z2, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -3763,28 +3763,28 @@ done_1:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mul1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
-	MOVQ  80(AX), BX
+	MOVQ  88(AX), BX
 	MOVL  $0xffffffff, CX
 	BZHIL BX, CX, CX
 	KMOVW CX, K1
 	MOVQ  48(AX), R10
 	LEAQ  (R10)(R10*2), R11
 	MOVQ  56(AX), R12
-	MOVQ  64(AX), R13
+	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 104(AX)
-	MOVQ  32(AX), BX
 	MOVQ  BX, 112(AX)
+	MOVQ  32(AX), BX
+	MOVQ  BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x0c
+	CMPQ   120(AX), $0x0c
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_12
 	JGT    dst_12
@@ -3821,27 +3821,27 @@ bias_12:
 dst_12:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z6
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z8
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z10
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z11
 
 started_12:
@@ -3883,50 +3883,50 @@ loop_12:
 	JNZ          loop_12
 
 done_12:
-	VBROADCASTSS 96(AX), Z12
+	VBROADCASTSS 104(AX), Z12
 	VMAXPS       Z0, Z12, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z12, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z12, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z12, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z12, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z12, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z12, Z6
 	VMOVUPS      Z6, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z7, Z12, Z7
 	VMOVUPS      Z7, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z12, Z8
 	VMOVUPS      Z8, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z9, Z12, Z9
 	VMOVUPS      Z9, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z12, Z10
 	VMOVUPS      Z10, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z11, Z12, Z11
 	VMOVUPS      Z11, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0c, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0c, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0c, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -3953,11 +3953,11 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_11
 	JGT    dst_11
@@ -3992,25 +3992,25 @@ bias_11:
 dst_11:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z6
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z8
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z9
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z10
 
 started_11:
@@ -4050,52 +4050,52 @@ loop_11:
 	JNZ          loop_11
 
 done_11:
-	VBROADCASTSS 96(AX), Z11
+	VBROADCASTSS 104(AX), Z11
 	VMAXPS       Z0, Z11, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z11, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z11, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z11, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z11, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z11, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z11, Z6
 	VMOVUPS      Z6, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z7, Z11, Z7
 	VMOVUPS      Z7, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z11, Z8
 	VMOVUPS      Z8, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z9, Z11, Z9
 	VMOVUPS      Z9, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z10, Z11, Z10
 	VMOVUPS      Z10, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0b, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0b, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0b, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_10
 	JGT    dst_10
@@ -4128,23 +4128,23 @@ bias_10:
 dst_10:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z6
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z8
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z9
 
 started_10:
@@ -4182,49 +4182,49 @@ loop_10:
 	JNZ          loop_10
 
 done_10:
-	VBROADCASTSS 96(AX), Z10
+	VBROADCASTSS 104(AX), Z10
 	VMAXPS       Z0, Z10, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z10, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z10, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z10, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z10, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z10, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z10, Z6
 	VMOVUPS      Z6, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z7, Z10, Z7
 	VMOVUPS      Z7, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z10, Z8
 	VMOVUPS      Z8, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z9, Z10, Z9
 	VMOVUPS      Z9, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0a, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0a, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0a, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_9
 	JGT    dst_9
@@ -4255,21 +4255,21 @@ bias_9:
 dst_9:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z6
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z7
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z8
 
 started_9:
@@ -4305,45 +4305,45 @@ loop_9:
 	JNZ          loop_9
 
 done_9:
-	VBROADCASTSS 96(AX), Z9
+	VBROADCASTSS 104(AX), Z9
 	VMAXPS       Z0, Z9, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z9, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z9, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z9, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z9, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z9, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z9, Z6
 	VMOVUPS      Z6, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z7, Z9, Z7
 	VMOVUPS      Z7, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z8, Z9, Z8
 	VMOVUPS      Z8, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x09, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x09, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x09, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_8
 	JGT    dst_8
@@ -4372,19 +4372,19 @@ bias_8:
 dst_8:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z6
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z7
 
 started_8:
@@ -4417,42 +4417,42 @@ loop_8:
 	JNZ          loop_8
 
 done_8:
-	VBROADCASTSS 96(AX), Z8
+	VBROADCASTSS 104(AX), Z8
 	VMAXPS       Z0, Z8, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z8, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z8, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z8, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z8, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z8, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z8, Z6
 	VMOVUPS      Z6, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z7, Z8, Z7
 	VMOVUPS      Z7, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x08, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x08, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x08, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_7
 	JGT    dst_7
@@ -4479,17 +4479,17 @@ bias_7:
 dst_7:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z6
 
 started_7:
@@ -4520,39 +4520,39 @@ loop_7:
 	JNZ          loop_7
 
 done_7:
-	VBROADCASTSS 96(AX), Z7
+	VBROADCASTSS 104(AX), Z7
 	VMAXPS       Z0, Z7, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z7, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z7, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z7, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z7, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z7, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z6, Z7, Z6
 	VMOVUPS      Z6, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x07, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x07, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x07, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -4577,15 +4577,15 @@ bias_6:
 dst_6:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z5
 
 started_6:
@@ -4614,36 +4614,36 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 104(AX), Z6
 	VMAXPS       Z0, Z6, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z6, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z6, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z6, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z6, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z5, Z6, Z5
 	VMOVUPS      Z5, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -4666,13 +4666,13 @@ bias_5:
 dst_5:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z4
 
 started_5:
@@ -4699,32 +4699,32 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Z5
+	VBROADCASTSS 104(AX), Z5
 	VMAXPS       Z0, Z5, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z5, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z5, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z5, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z4, Z5, Z4
 	VMOVUPS      Z4, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -4745,11 +4745,11 @@ bias_4:
 dst_4:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z3
 
 started_4:
@@ -4773,29 +4773,29 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Z4
+	VBROADCASTSS 104(AX), Z4
 	VMAXPS       Z0, Z4, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z4, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z4, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z3, Z4, Z3
 	VMOVUPS      Z3, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -4814,9 +4814,9 @@ bias_3:
 dst_3:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z2
 
 started_3:
@@ -4838,26 +4838,26 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Z3
+	VBROADCASTSS 104(AX), Z3
 	VMAXPS       Z0, Z3, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z3, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z2, Z3, Z2
 	VMOVUPS      Z2, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -4874,7 +4874,7 @@ bias_2:
 dst_2:
 	MOVQ      DI, BX
 	VMOVUPS.Z (BX), K1, Z0
-	ADDQ      72(AX), BX
+	ADDQ      80(AX), BX
 	VMOVUPS.Z (BX), K1, Z1
 
 started_2:
@@ -4894,23 +4894,23 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 104(AX), Z2
 	VMAXPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Z1, Z2, Z1
 	VMOVUPS      Z1, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -4941,13 +4941,13 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Z1
+	VBROADCASTSS 104(AX), Z1
 	VMAXPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -4969,6 +4969,51 @@ loop:
 	ADDQ    $0x40, DI
 	DECQ    CX
 	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func packAAVX512(dst *float32, src *float32, k int, stride int, pitch int, panels int, tail int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·packAAVX512(SB), NOSPLIT, $0-56
+	MOVQ  dst+0(FP), DI
+	MOVQ  src+8(FP), SI
+	MOVQ  k+16(FP), CX
+	MOVQ  stride+24(FP), DX
+	MOVQ  panels+40(FP), R8
+	MOVQ  tail+48(FP), R9
+	MOVL  $0xffffffff, AX
+	BZHIL R9, AX, AX
+	KMOVW AX, K1
+	MOVQ  pitch+32(FP), R13
+
+line:
+	MOVQ  SI, R10
+	MOVQ  DI, R11
+	MOVQ  R8, R12
+	TESTQ R12, R12
+	JZ    tail
+
+panel:
+	VMOVUPS (R10), Y0
+	VMOVUPS 32(R10), X1
+	VMOVUPS X1, 32(R11)
+	VMOVUPS Y0, (R11)
+	ADDQ    $0x30, R10
+	ADDQ    R13, R11
+	DECQ    R12
+	JNZ     panel
+
+tail:
+	TESTQ     R9, R9
+	JZ        next
+	VMOVUPS.Z (R10), K1, Z4
+	VMOVUPS   Z4, K1, (R11)
+
+next:
+	ADDQ DX, SI
+	ADDQ $0x30, DI
+	DECQ CX
+	JNZ  line
 	VZEROUPPER
 	RET
 
@@ -7404,19 +7449,19 @@ TEXT ·mul8AVX2(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), R10
 	LEAQ (R10)(R10*2), R11
 	MOVQ 56(AX), R12
-	MOVQ 64(AX), R13
+	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 104(AX)
-	MOVQ 32(AX), BX
 	MOVQ BX, 112(AX)
+	MOVQ 32(AX), BX
+	MOVQ BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x01
+	CMPQ   120(AX), $0x01
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -7482,7 +7527,7 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Y8
+	VBROADCASTSS 104(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y8, Y1
@@ -7499,14 +7544,14 @@ done_1:
 	VMOVUPS      Y6, 192(DI)
 	VMAXPS       Y7, Y8, Y7
 	VMOVUPS      Y7, 224(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	VZEROUPPER
 	RET
 
@@ -7517,19 +7562,19 @@ TEXT ·mul4AVX2(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), R10
 	LEAQ (R10)(R10*2), R11
 	MOVQ 56(AX), R12
-	MOVQ 64(AX), R13
+	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 104(AX)
-	MOVQ 32(AX), BX
 	MOVQ BX, 112(AX)
+	MOVQ 32(AX), BX
+	MOVQ BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x02
+	CMPQ   120(AX), $0x02
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -7561,7 +7606,7 @@ dst_2:
 	VMOVUPS 32(BX), Y1
 	VMOVUPS 64(BX), Y2
 	VMOVUPS 96(BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
 	VMOVUPS 32(BX), Y5
 	VMOVUPS 64(BX), Y6
@@ -7593,7 +7638,7 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Y8
+	VBROADCASTSS 104(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y8, Y1
@@ -7602,7 +7647,7 @@ done_2:
 	VMOVUPS      Y2, 64(DI)
 	VMAXPS       Y3, Y8, Y3
 	VMOVUPS      Y3, 96(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y8, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y8, Y5
@@ -7611,23 +7656,23 @@ done_2:
 	VMOVUPS      Y6, 64(DI)
 	VMAXPS       Y7, Y8, Y7
 	VMOVUPS      Y7, 96(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x01
 	JEQ  rest_1
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -7673,7 +7718,7 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 104(AX), Y4
 	VMAXPS       Y0, Y4, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y4, Y1
@@ -7682,10 +7727,10 @@ done_1:
 	VMOVUPS      Y2, 64(DI)
 	VMAXPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 96(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -7696,20 +7741,20 @@ TEXT ·mul2AVX2(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), R10
 	LEAQ (R10)(R10*2), R11
 	MOVQ 56(AX), R12
-	MOVQ 64(AX), R13
+	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 104(AX)
-	MOVQ 32(AX), BX
 	MOVQ BX, 112(AX)
+	MOVQ 32(AX), BX
+	MOVQ BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x06
+	CMPQ   120(AX), $0x06
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -7747,19 +7792,19 @@ dst_6:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
 	VMOVUPS 32(BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
 	VMOVUPS 32(BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
 	VMOVUPS 32(BX), Y7
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y8
 	VMOVUPS 32(BX), Y9
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y10
 	VMOVUPS 32(BX), Y11
 
@@ -7796,44 +7841,44 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 104(AX), Y12
 	VMAXPS       Y0, Y12, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y12, Y1
 	VMOVUPS      Y1, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y12, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y12, Y3
 	VMOVUPS      Y3, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y12, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y12, Y5
 	VMOVUPS      Y5, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y12, Y6
 	VMOVUPS      Y6, (DI)
 	VMAXPS       Y7, Y12, Y7
 	VMOVUPS      Y7, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y12, Y8
 	VMOVUPS      Y8, (DI)
 	VMAXPS       Y9, Y12, Y9
 	VMOVUPS      Y9, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y10, Y12, Y10
 	VMOVUPS      Y10, (DI)
 	VMAXPS       Y11, Y12, Y11
 	VMOVUPS      Y11, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x05
 	JEQ  rest_5
 	CMPQ BX, $0x04
@@ -7848,10 +7893,10 @@ rest:
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -7885,16 +7930,16 @@ dst_5:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
 	VMOVUPS 32(BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
 	VMOVUPS 32(BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
 	VMOVUPS 32(BX), Y7
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y8
 	VMOVUPS 32(BX), Y9
 
@@ -7928,42 +7973,42 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Y10
+	VBROADCASTSS 104(AX), Y10
 	VMAXPS       Y0, Y10, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y10, Y1
 	VMOVUPS      Y1, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y10, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y10, Y3
 	VMOVUPS      Y3, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y10, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y10, Y5
 	VMOVUPS      Y5, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y10, Y6
 	VMOVUPS      Y6, (DI)
 	VMAXPS       Y7, Y10, Y7
 	VMOVUPS      Y7, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y10, Y8
 	VMOVUPS      Y8, (DI)
 	VMAXPS       Y9, Y10, Y9
 	VMOVUPS      Y9, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -7993,13 +8038,13 @@ dst_4:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
 	VMOVUPS 32(BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
 	VMOVUPS 32(BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
 	VMOVUPS 32(BX), Y7
 
@@ -8029,37 +8074,37 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Y8
+	VBROADCASTSS 104(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y8, Y1
 	VMOVUPS      Y1, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y8, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y8, Y3
 	VMOVUPS      Y3, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y8, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y8, Y5
 	VMOVUPS      Y5, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y8, Y6
 	VMOVUPS      Y6, (DI)
 	VMAXPS       Y7, Y8, Y7
 	VMOVUPS      Y7, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -8085,10 +8130,10 @@ dst_3:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
 	VMOVUPS 32(BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
 	VMOVUPS 32(BX), Y5
 
@@ -8115,32 +8160,32 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 104(AX), Y6
 	VMAXPS       Y0, Y6, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y6, Y1
 	VMOVUPS      Y1, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y6, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y6, Y3
 	VMOVUPS      Y3, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y6, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y6, Y5
 	VMOVUPS      Y5, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -8162,7 +8207,7 @@ dst_2:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
 	VMOVUPS 32(BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
 	VMOVUPS 32(BX), Y3
 
@@ -8186,27 +8231,27 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 104(AX), Y4
 	VMAXPS       Y0, Y4, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y4, Y1
 	VMOVUPS      Y1, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y4, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -8242,15 +8287,15 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Y2
+	VBROADCASTSS 104(AX), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y2, Y1
 	VMOVUPS      Y1, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -8261,21 +8306,21 @@ TEXT ·mul1AVX2(SB), NOSPLIT, $0-8
 	MOVQ 48(AX), R10
 	LEAQ (R10)(R10*2), R11
 	MOVQ 56(AX), R12
-	MOVQ 64(AX), R13
+	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 104(AX)
-	MOVQ 32(AX), BX
 	MOVQ BX, 112(AX)
+	MOVQ 32(AX), BX
+	MOVQ BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x0c
+	CMPQ   120(AX), $0x0c
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_12
 	JGT    dst_12
@@ -8312,27 +8357,27 @@ bias_12:
 dst_12:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y7
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y8
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y9
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y10
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y11
 
 started_12:
@@ -8374,50 +8419,50 @@ loop_12:
 	JNZ          loop_12
 
 done_12:
-	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 104(AX), Y12
 	VMAXPS       Y0, Y12, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y12, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y12, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y12, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y12, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y12, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y12, Y6
 	VMOVUPS      Y6, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y12, Y7
 	VMOVUPS      Y7, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y12, Y8
 	VMOVUPS      Y8, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y9, Y12, Y9
 	VMOVUPS      Y9, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y10, Y12, Y10
 	VMOVUPS      Y10, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y11, Y12, Y11
 	VMOVUPS      Y11, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0c, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0c, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0c, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -8444,11 +8489,11 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_11
 	JGT    dst_11
@@ -8483,25 +8528,25 @@ bias_11:
 dst_11:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y7
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y8
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y9
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y10
 
 started_11:
@@ -8541,52 +8586,52 @@ loop_11:
 	JNZ          loop_11
 
 done_11:
-	VBROADCASTSS 96(AX), Y11
+	VBROADCASTSS 104(AX), Y11
 	VMAXPS       Y0, Y11, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y11, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y11, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y11, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y11, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y11, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y11, Y6
 	VMOVUPS      Y6, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y11, Y7
 	VMOVUPS      Y7, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y11, Y8
 	VMOVUPS      Y8, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y9, Y11, Y9
 	VMOVUPS      Y9, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y10, Y11, Y10
 	VMOVUPS      Y10, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0b, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0b, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0b, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_10
 	JGT    dst_10
@@ -8619,23 +8664,23 @@ bias_10:
 dst_10:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y7
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y8
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y9
 
 started_10:
@@ -8673,49 +8718,49 @@ loop_10:
 	JNZ          loop_10
 
 done_10:
-	VBROADCASTSS 96(AX), Y10
+	VBROADCASTSS 104(AX), Y10
 	VMAXPS       Y0, Y10, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y10, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y10, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y10, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y10, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y10, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y10, Y6
 	VMOVUPS      Y6, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y10, Y7
 	VMOVUPS      Y7, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y10, Y8
 	VMOVUPS      Y8, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y9, Y10, Y9
 	VMOVUPS      Y9, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0a, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0a, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0a, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_9
 	JGT    dst_9
@@ -8746,21 +8791,21 @@ bias_9:
 dst_9:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y7
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y8
 
 started_9:
@@ -8796,45 +8841,45 @@ loop_9:
 	JNZ          loop_9
 
 done_9:
-	VBROADCASTSS 96(AX), Y9
+	VBROADCASTSS 104(AX), Y9
 	VMAXPS       Y0, Y9, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y9, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y9, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y9, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y9, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y9, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y9, Y6
 	VMOVUPS      Y6, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y9, Y7
 	VMOVUPS      Y7, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y9, Y8
 	VMOVUPS      Y8, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x09, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x09, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x09, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_8
 	JGT    dst_8
@@ -8863,19 +8908,19 @@ bias_8:
 dst_8:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y7
 
 started_8:
@@ -8908,42 +8953,42 @@ loop_8:
 	JNZ          loop_8
 
 done_8:
-	VBROADCASTSS 96(AX), Y8
+	VBROADCASTSS 104(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y8, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y8, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y8, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y8, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y8, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y8, Y6
 	VMOVUPS      Y6, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y8, Y7
 	VMOVUPS      Y7, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x08, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x08, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x08, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_7
 	JGT    dst_7
@@ -8970,17 +9015,17 @@ bias_7:
 dst_7:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y6
 
 started_7:
@@ -9011,39 +9056,39 @@ loop_7:
 	JNZ          loop_7
 
 done_7:
-	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 104(AX), Y7
 	VMAXPS       Y0, Y7, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y7, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y7, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y7, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y7, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y7, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y7, Y6
 	VMOVUPS      Y6, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x07, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x07, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x07, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -9068,15 +9113,15 @@ bias_6:
 dst_6:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y5
 
 started_6:
@@ -9105,36 +9150,36 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 104(AX), Y6
 	VMAXPS       Y0, Y6, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y6, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y6, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y6, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y6, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y6, Y5
 	VMOVUPS      Y5, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -9157,13 +9202,13 @@ bias_5:
 dst_5:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y4
 
 started_5:
@@ -9190,32 +9235,32 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Y5
+	VBROADCASTSS 104(AX), Y5
 	VMAXPS       Y0, Y5, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y5, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y5, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y5, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y5, Y4
 	VMOVUPS      Y4, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -9236,11 +9281,11 @@ bias_4:
 dst_4:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y3
 
 started_4:
@@ -9264,29 +9309,29 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 104(AX), Y4
 	VMAXPS       Y0, Y4, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y4, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y4, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y4, Y3
 	VMOVUPS      Y3, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -9305,9 +9350,9 @@ bias_3:
 dst_3:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y2
 
 started_3:
@@ -9329,26 +9374,26 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 104(AX), Y3
 	VMAXPS       Y0, Y3, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y3, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y3, Y2
 	VMOVUPS      Y2, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -9365,7 +9410,7 @@ bias_2:
 dst_2:
 	MOVQ    DI, BX
 	VMOVUPS (BX), Y0
-	ADDQ    72(AX), BX
+	ADDQ    80(AX), BX
 	VMOVUPS (BX), Y1
 
 started_2:
@@ -9385,23 +9430,23 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Y2
+	VBROADCASTSS 104(AX), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y2, Y1
 	VMOVUPS      Y1, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -9432,13 +9477,13 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Y1
+	VBROADCASTSS 104(AX), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -9446,7 +9491,7 @@ done_1:
 // Requires: AVX, FMA3
 TEXT ·mul2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), BX
+	MOVQ    88(AX), BX
 	LEAQ    tailTable<>+0(SB), CX
 	SHLQ    $0x02, BX
 	SUBQ    BX, CX
@@ -9455,20 +9500,20 @@ TEXT ·mul2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    48(AX), R10
 	LEAQ    (R10)(R10*2), R11
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R13
+	MOVQ    72(AX), R13
 	MOVQ    (AX), DI
 	MOVQ    8(AX), BX
-	MOVQ    BX, 104(AX)
-	MOVQ    32(AX), BX
 	MOVQ    BX, 112(AX)
+	MOVQ    32(AX), BX
+	MOVQ    BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x06
+	CMPQ   120(AX), $0x06
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -9506,19 +9551,19 @@ dst_6:
 	MOVQ       DI, BX
 	VMOVUPS    (BX), Y0
 	VMASKMOVPS 32(BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y2
 	VMASKMOVPS 32(BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y4
 	VMASKMOVPS 32(BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y6
 	VMASKMOVPS 32(BX), Y15, Y7
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y8
 	VMASKMOVPS 32(BX), Y15, Y9
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y10
 	VMASKMOVPS 32(BX), Y15, Y11
 
@@ -9555,44 +9600,44 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 104(AX), Y12
 	VMAXPS       Y0, Y12, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y12, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y12, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y12, Y3
 	VMASKMOVPS   Y3, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y12, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y12, Y5
 	VMASKMOVPS   Y5, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y12, Y6
 	VMOVUPS      Y6, (DI)
 	VMAXPS       Y7, Y12, Y7
 	VMASKMOVPS   Y7, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y12, Y8
 	VMOVUPS      Y8, (DI)
 	VMAXPS       Y9, Y12, Y9
 	VMASKMOVPS   Y9, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y10, Y12, Y10
 	VMOVUPS      Y10, (DI)
 	VMAXPS       Y11, Y12, Y11
 	VMASKMOVPS   Y11, Y15, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x05
 	JEQ  rest_5
 	CMPQ BX, $0x04
@@ -9607,10 +9652,10 @@ rest:
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -9644,16 +9689,16 @@ dst_5:
 	MOVQ       DI, BX
 	VMOVUPS    (BX), Y0
 	VMASKMOVPS 32(BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y2
 	VMASKMOVPS 32(BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y4
 	VMASKMOVPS 32(BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y6
 	VMASKMOVPS 32(BX), Y15, Y7
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y8
 	VMASKMOVPS 32(BX), Y15, Y9
 
@@ -9687,42 +9732,42 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Y10
+	VBROADCASTSS 104(AX), Y10
 	VMAXPS       Y0, Y10, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y10, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y10, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y10, Y3
 	VMASKMOVPS   Y3, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y10, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y10, Y5
 	VMASKMOVPS   Y5, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y10, Y6
 	VMOVUPS      Y6, (DI)
 	VMAXPS       Y7, Y10, Y7
 	VMASKMOVPS   Y7, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y10, Y8
 	VMOVUPS      Y8, (DI)
 	VMAXPS       Y9, Y10, Y9
 	VMASKMOVPS   Y9, Y15, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -9752,13 +9797,13 @@ dst_4:
 	MOVQ       DI, BX
 	VMOVUPS    (BX), Y0
 	VMASKMOVPS 32(BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y2
 	VMASKMOVPS 32(BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y4
 	VMASKMOVPS 32(BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y6
 	VMASKMOVPS 32(BX), Y15, Y7
 
@@ -9788,37 +9833,37 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Y8
+	VBROADCASTSS 104(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y8, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y8, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y8, Y3
 	VMASKMOVPS   Y3, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y8, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y8, Y5
 	VMASKMOVPS   Y5, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y8, Y6
 	VMOVUPS      Y6, (DI)
 	VMAXPS       Y7, Y8, Y7
 	VMASKMOVPS   Y7, Y15, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -9844,10 +9889,10 @@ dst_3:
 	MOVQ       DI, BX
 	VMOVUPS    (BX), Y0
 	VMASKMOVPS 32(BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y2
 	VMASKMOVPS 32(BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y4
 	VMASKMOVPS 32(BX), Y15, Y5
 
@@ -9874,32 +9919,32 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 104(AX), Y6
 	VMAXPS       Y0, Y6, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y6, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y6, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y6, Y3
 	VMASKMOVPS   Y3, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y6, Y4
 	VMOVUPS      Y4, (DI)
 	VMAXPS       Y5, Y6, Y5
 	VMASKMOVPS   Y5, Y15, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -9921,7 +9966,7 @@ dst_2:
 	MOVQ       DI, BX
 	VMOVUPS    (BX), Y0
 	VMASKMOVPS 32(BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMOVUPS    (BX), Y2
 	VMASKMOVPS 32(BX), Y15, Y3
 
@@ -9945,27 +9990,27 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 104(AX), Y4
 	VMAXPS       Y0, Y4, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y4, Y2
 	VMOVUPS      Y2, (DI)
 	VMAXPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -10001,15 +10046,15 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Y2
+	VBROADCASTSS 104(AX), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -10017,7 +10062,7 @@ done_1:
 // Requires: AVX, FMA3
 TEXT ·mul1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), BX
+	MOVQ    88(AX), BX
 	LEAQ    tailTable<>+0(SB), CX
 	SHLQ    $0x02, BX
 	SUBQ    BX, CX
@@ -10026,21 +10071,21 @@ TEXT ·mul1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    48(AX), R10
 	LEAQ    (R10)(R10*2), R11
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R13
+	MOVQ    72(AX), R13
 	MOVQ    (AX), DI
 	MOVQ    8(AX), BX
-	MOVQ    BX, 104(AX)
-	MOVQ    32(AX), BX
 	MOVQ    BX, 112(AX)
+	MOVQ    32(AX), BX
+	MOVQ    BX, 120(AX)
 
 tiles:
-	CMPQ   112(AX), $0x0c
+	CMPQ   120(AX), $0x0c
 	JL     rest
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_12
 	JGT    dst_12
@@ -10077,27 +10122,27 @@ bias_12:
 dst_12:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y6
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y7
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y8
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y9
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y10
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y11
 
 started_12:
@@ -10139,50 +10184,50 @@ loop_12:
 	JNZ          loop_12
 
 done_12:
-	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 104(AX), Y12
 	VMAXPS       Y0, Y12, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y12, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y12, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y12, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y12, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y12, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y12, Y6
 	VMASKMOVPS   Y6, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y12, Y7
 	VMASKMOVPS   Y7, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y12, Y8
 	VMASKMOVPS   Y8, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y9, Y12, Y9
 	VMASKMOVPS   Y9, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y10, Y12, Y10
 	VMASKMOVPS   Y10, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y11, Y12, Y11
 	VMASKMOVPS   Y11, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0c, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0c, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0c, 120(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 112(AX), BX
+	MOVQ 120(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -10209,11 +10254,11 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_11
 	JGT    dst_11
@@ -10248,25 +10293,25 @@ bias_11:
 dst_11:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y6
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y7
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y8
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y9
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y10
 
 started_11:
@@ -10306,52 +10351,52 @@ loop_11:
 	JNZ          loop_11
 
 done_11:
-	VBROADCASTSS 96(AX), Y11
+	VBROADCASTSS 104(AX), Y11
 	VMAXPS       Y0, Y11, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y11, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y11, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y11, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y11, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y11, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y11, Y6
 	VMASKMOVPS   Y6, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y11, Y7
 	VMASKMOVPS   Y7, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y11, Y8
 	VMASKMOVPS   Y8, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y9, Y11, Y9
 	VMASKMOVPS   Y9, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y10, Y11, Y10
 	VMASKMOVPS   Y10, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0b, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0b, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0b, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_10
 	JGT    dst_10
@@ -10384,23 +10429,23 @@ bias_10:
 dst_10:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y6
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y7
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y8
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y9
 
 started_10:
@@ -10438,49 +10483,49 @@ loop_10:
 	JNZ          loop_10
 
 done_10:
-	VBROADCASTSS 96(AX), Y10
+	VBROADCASTSS 104(AX), Y10
 	VMAXPS       Y0, Y10, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y10, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y10, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y10, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y10, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y10, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y10, Y6
 	VMASKMOVPS   Y6, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y10, Y7
 	VMASKMOVPS   Y7, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y10, Y8
 	VMASKMOVPS   Y8, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y9, Y10, Y9
 	VMASKMOVPS   Y9, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x0a, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x0a, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x0a, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_9
 	JGT    dst_9
@@ -10511,21 +10556,21 @@ bias_9:
 dst_9:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y6
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y7
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y8
 
 started_9:
@@ -10561,45 +10606,45 @@ loop_9:
 	JNZ          loop_9
 
 done_9:
-	VBROADCASTSS 96(AX), Y9
+	VBROADCASTSS 104(AX), Y9
 	VMAXPS       Y0, Y9, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y9, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y9, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y9, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y9, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y9, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y9, Y6
 	VMASKMOVPS   Y6, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y9, Y7
 	VMASKMOVPS   Y7, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y8, Y9, Y8
 	VMASKMOVPS   Y8, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x09, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x09, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x09, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_8
 	JGT    dst_8
@@ -10628,19 +10673,19 @@ bias_8:
 dst_8:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y6
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y7
 
 started_8:
@@ -10673,42 +10718,42 @@ loop_8:
 	JNZ          loop_8
 
 done_8:
-	VBROADCASTSS 96(AX), Y8
+	VBROADCASTSS 104(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y8, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y8, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y8, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y8, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y8, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y8, Y6
 	VMASKMOVPS   Y6, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y7, Y8, Y7
 	VMASKMOVPS   Y7, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x08, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x08, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x08, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_7
 	JGT    dst_7
@@ -10735,17 +10780,17 @@ bias_7:
 dst_7:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y6
 
 started_7:
@@ -10776,39 +10821,39 @@ loop_7:
 	JNZ          loop_7
 
 done_7:
-	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 104(AX), Y7
 	VMAXPS       Y0, Y7, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y7, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y7, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y7, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y7, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y7, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y6, Y7, Y6
 	VMASKMOVPS   Y6, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x07, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x07, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x07, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_6
 	JGT    dst_6
@@ -10833,15 +10878,15 @@ bias_6:
 dst_6:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y5
 
 started_6:
@@ -10870,36 +10915,36 @@ loop_6:
 	JNZ          loop_6
 
 done_6:
-	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 104(AX), Y6
 	VMAXPS       Y0, Y6, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y6, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y6, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y6, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y6, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y5, Y6, Y5
 	VMASKMOVPS   Y5, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x06, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x06, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x06, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_5
 	JGT    dst_5
@@ -10922,13 +10967,13 @@ bias_5:
 dst_5:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y4
 
 started_5:
@@ -10955,32 +11000,32 @@ loop_5:
 	JNZ          loop_5
 
 done_5:
-	VBROADCASTSS 96(AX), Y5
+	VBROADCASTSS 104(AX), Y5
 	VMAXPS       Y0, Y5, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y5, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y5, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y5, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y4, Y5, Y4
 	VMASKMOVPS   Y4, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x05, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x05, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x05, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_4
 	JGT    dst_4
@@ -11001,11 +11046,11 @@ bias_4:
 dst_4:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y3
 
 started_4:
@@ -11029,29 +11074,29 @@ loop_4:
 	JNZ          loop_4
 
 done_4:
-	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 104(AX), Y4
 	VMAXPS       Y0, Y4, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y4, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y4, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y3, Y4, Y3
 	VMASKMOVPS   Y3, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x04, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x04, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x04, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_3
 	JGT    dst_3
@@ -11070,9 +11115,9 @@ bias_3:
 dst_3:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y2
 
 started_3:
@@ -11094,26 +11139,26 @@ loop_3:
 	JNZ          loop_3
 
 done_3:
-	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 104(AX), Y3
 	VMAXPS       Y0, Y3, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y3, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y2, Y3, Y2
 	VMASKMOVPS   Y2, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x03, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x03, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x03, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_2
 	JGT    dst_2
@@ -11130,7 +11175,7 @@ bias_2:
 dst_2:
 	MOVQ       DI, BX
 	VMASKMOVPS (BX), Y15, Y0
-	ADDQ       72(AX), BX
+	ADDQ       80(AX), BX
 	VMASKMOVPS (BX), Y15, Y1
 
 started_2:
@@ -11150,23 +11195,23 @@ loop_2:
 	JNZ          loop_2
 
 done_2:
-	VBROADCASTSS 96(AX), Y2
+	VBROADCASTSS 104(AX), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
+	ADDQ         80(AX), DI
 	VMAXPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x02, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x02, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x02, 120(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   104(AX), SI
+	MOVQ   112(AX), SI
 	MOVQ   16(AX), DX
-	MOVQ   88(AX), BX
+	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
 	JEQ    bias_1
 	JGT    dst_1
@@ -11197,13 +11242,13 @@ loop_1:
 	JNZ          loop_1
 
 done_1:
-	VBROADCASTSS 96(AX), Y1
+	VBROADCASTSS 104(AX), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	ADDQ         72(AX), DI
-	IMUL3Q       $0x01, R10, BX
-	ADDQ         BX, 104(AX)
-	SUBQ         $0x01, 112(AX)
+	ADDQ         80(AX), DI
+	MOVQ         64(AX), BX
+	ADDQ         BX, 112(AX)
+	SUBQ         $0x01, 120(AX)
 	VZEROUPPER
 	RET
 
@@ -11224,6 +11269,53 @@ loop:
 	ADDQ    $0x40, DI
 	DECQ    CX
 	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func packAAVX2(dst *float32, src *float32, k int, stride int, pitch int, panels int, tail int)
+// Requires: AVX
+TEXT ·packAAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), DI
+	MOVQ    src+8(FP), SI
+	MOVQ    k+16(FP), CX
+	MOVQ    stride+24(FP), DX
+	MOVQ    panels+40(FP), R8
+	MOVQ    tail+48(FP), R9
+	LEAQ    tailTable<>+0(SB), AX
+	SHLQ    $0x02, R9
+	SUBQ    R9, AX
+	VMOVUPS 32(AX), Y15
+	SHRQ    $0x02, R9
+	MOVQ    pitch+32(FP), R13
+
+line:
+	MOVQ  SI, R10
+	MOVQ  DI, R11
+	MOVQ  R8, R12
+	TESTQ R12, R12
+	JZ    tail
+
+panel:
+	VMOVUPS (R10), X0
+	VMOVSD  16(R10), X1
+	VMOVSD  X1, 16(R11)
+	VMOVUPS X0, (R11)
+	ADDQ    $0x18, R10
+	ADDQ    R13, R11
+	DECQ    R12
+	JNZ     panel
+
+tail:
+	TESTQ      R9, R9
+	JZ         next
+	VMASKMOVPS (R10), Y15, Y4
+	VMASKMOVPS Y4, Y15, (R11)
+
+next:
+	ADDQ DX, SI
+	ADDQ $0x18, DI
+	DECQ CX
+	JNZ  line
 	VZEROUPPER
 	RET
 

@@ -13,6 +13,7 @@ type tile struct {
 	dst, a, b, bias *float32
 	m, k            int
 	aRow, aStep     int // a from row to row of dst, and along k
+	aTile           int // a from the first row of a tile to that of the next
 	bStep           int // b along k
 	dstRow          int
 	tail            int // elements of the last vector
@@ -30,8 +31,14 @@ const (
 	blockM = 120 // a multiple of the kernels' 12 and 6 rows
 )
 
-// workspace holds a packed block of b.
-type workspace struct{ b [blockK * blockN]float32 }
+// workspace holds a packed block of b and one of a.
+type workspace struct {
+	b [blockK * blockN]float32
+	a [blockM*blockK + blockM/6*linePad]float32
+}
+
+// linePad keeps the panels of a from sharing the cache's sets.
+const linePad = 16
 
 // spare holds the workspaces not in use. There are never more of them than there
 // were products at one time, so nothing is ever freed or allocated twice.
@@ -132,6 +139,14 @@ func limitFor(m int) int {
 	return 2
 }
 
+// tileRows returns the rows of a full tile of the kernel for a strip.
+func tileRows(vectors int) int {
+	if active == avx512 {
+		return [...]int{1: 12, 2: 12, 4: 6, 8: 3}[vectors]
+	}
+	return [...]int{1: 12, 2: 6, 4: 2, 8: 1}[vectors]
+}
+
 // mulStrips runs the kernels over all columns of dst with b as it lies.
 func mulStrips(t *tile, dst, b, bias []float32, n, limit int) {
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
@@ -139,7 +154,7 @@ func mulStrips(t *tile, dst, b, bias []float32, n, limit int) {
 		if !ok {
 			return
 		}
-		t.dst, t.b, t.tail = &dst[at], &b[at], tail
+		t.dst, t.b, t.tail, t.aTile = &dst[at], &b[at], tail, tileRows(vectors)*t.aRow
 		if bias != nil {
 			t.bias = &bias[at]
 		}
@@ -152,8 +167,10 @@ func mulStrips(t *tile, dst, b, bias []float32, n, limit int) {
 func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bool) {
 	w := takeWorkspace()
 	width := 2 * vectorWidth()
-	k, a, from := t.k, t.a, t.from
+	k, a, from, aRow, aStep := t.k, t.a, t.from, t.aRow, t.aStep
 	t.dstRow, t.bStep = 4*n, 4*width
+	packA := aStep > 4 && n >= 8*width
+	rows := tileRows(2)
 	for j0 := 0; j0 < n; j0 += blockN {
 		nb := min(blockN, n-j0)
 		for p0 := 0; p0 < k; p0 += blockK {
@@ -171,19 +188,33 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bo
 				t.floor = floorOf(act)
 			}
 			for i0 := 0; i0 < m; i0 += blockM {
-				t.a, t.m = (*float32)(unsafe.Add(unsafe.Pointer(a), i0*t.aRow+p0*t.aStep)), min(blockM, m-i0)
-				for j := 0; j < nb; j += width {
-					cols := min(width, nb-j)
-					t.dst, t.b = &dst[i0*n+j0+j], &w.b[j*kb]
+				block := (*float32)(unsafe.Add(unsafe.Pointer(a), i0*aRow+p0*aStep))
+				t.a, t.m, t.aRow, t.aStep = block, min(blockM, m-i0), aRow, aStep
+				t.aTile = rows * aRow
+				if packA {
+					pitch := 4 * (rows*kb + linePad)
+					if active == avx512 {
+						packAAVX512(&w.a[0], block, kb, aStep, pitch, t.m/rows, t.m%rows)
+					} else {
+						packAAVX2(&w.a[0], block, kb, aStep, pitch, t.m/rows, t.m%rows)
+					}
+					t.a, t.aStep, t.aTile = &w.a[0], 4*rows, pitch
+				}
+				j := 0
+				for ; nb-j > width/2; j += width {
+					t.dst, t.b, t.tail = &dst[i0*n+j0+j], &w.b[j*kb], min(width, nb-j)-width/2
 					if bias != nil {
 						t.bias = &bias[j0+j]
 					}
-					if t.tail = cols - width/2; t.tail > 0 {
-						mulStrip(t, 2)
-					} else {
-						t.tail = cols
-						mulStrip(t, 1)
+					mulStrip(t, 2)
+				}
+				if j < nb { // one vector: its tiles may have more rows
+					t.a, t.aStep, t.aTile = block, aStep, tileRows(1)*aRow
+					t.dst, t.b, t.tail = &dst[i0*n+j0+j], &w.b[j*kb], nb-j
+					if bias != nil {
+						t.bias = &bias[j0+j]
 					}
+					mulStrip(t, 1)
 				}
 			}
 		}

@@ -66,7 +66,9 @@ func same(t *testing.T, where string, got, want []float32, scale, tol float64) {
 func shapes(r *rand.Rand, n int, f func(m, k, n int)) {
 	for i := range n {
 		m, k, c := 1+r.IntN(30), 1+r.IntN(40), 1+r.IntN(150)
-		switch i % 10 {
+		switch i % 20 {
+		case 6:
+			m, k, c = 115+r.IntN(20), 250+r.IntN(20), 60+r.IntN(60)
 		case 7:
 			m = 100 + r.IntN(60)
 		case 8:

@@ -27,6 +27,11 @@ func mul1AVX512(t *byte)
 //go:noescape
 func packPanelAVX512(dst *float32, src *float32, rows int, stride int)
 
+// packAAVX512 copies k lines of panels*12+tail floats, stride bytes apart, to panels [k][12], pitch bytes apart.
+//
+//go:noescape
+func packAAVX512(dst *float32, src *float32, k int, stride int, pitch int, panels int, tail int)
+
 // transposeAVX512 writes 16 rows of n floats, stride bytes apart, as n rows of 16 floats, 128 bytes apart.
 //
 //go:noescape
@@ -234,6 +239,11 @@ func mul1TailAVX2(t *byte)
 //
 //go:noescape
 func packPanelAVX2(dst *float32, src *float32, rows int, stride int)
+
+// packAAVX2 copies k lines of panels*6+tail floats, stride bytes apart, to panels [k][6], pitch bytes apart.
+//
+//go:noescape
+func packAAVX2(dst *float32, src *float32, k int, stride int, pitch int, panels int, tail int)
 
 // transposeAVX2 writes 8 rows of n floats, stride bytes apart, as n rows of 8 floats, 64 bytes apart.
 //

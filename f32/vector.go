@@ -47,8 +47,12 @@ func MulAdd(dst, a, b []float32) {
 
 // Fill sets every element of dst to v.
 func Fill(dst []float32, v float32) {
-	for i := range dst {
-		dst[i] = v
+	if len(dst) == 0 {
+		return
+	}
+	dst[0] = v
+	for i := 1; i < len(dst); i *= 2 {
+		copy(dst[i:], dst[:i])
 	}
 }
 

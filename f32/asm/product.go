@@ -18,6 +18,7 @@ const (
 	tK
 	tARow
 	tAStep
+	tATile
 	tBStep
 	tDstRow
 	tTail
@@ -175,7 +176,7 @@ func productTile(s isa, rows, v int, tail bool) {
 		}
 		ADDQ(at(pT, tDstRow), pDst)
 	}
-	IMUL3Q(U8(rows), pARow, pTmp)
+	MOVQ(at(pT, tATile), pTmp)
 	ADDQ(pTmp, at(pT, tRow))
 	SUBQ(U8(rows), at(pT, tLeft))
 }
@@ -252,11 +253,72 @@ func packing(s isa) {
 	JNZ(ref("loop"))
 	VZEROUPPER()
 	RET()
+	packA(s)
 	if s.is512() {
 		transpose16()
 	} else {
 		transpose8()
 	}
+}
+
+// packA writes the kernel that lays out a block of a, [k][m], in panels as high as
+// a tile of the two-vector product.
+func packA(s isa) {
+	rows, name := 6, "packA"+s.name
+	if s.is512() {
+		rows = 12
+	}
+	TEXT(name, NOSPLIT, "func(dst, src *float32, k, stride, pitch, panels, tail int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s copies k lines of panels*%d+tail floats, stride bytes apart, to panels [k][%d], pitch bytes apart.", name, rows, rows))
+	dst, src, k, stride, panels, tail := reg.RDI, reg.RSI, reg.RCX, reg.RDX, reg.R8, reg.R9
+	from, to, n, pitch := reg.R10, reg.R11, reg.R12, reg.R13
+	Load(Param("dst"), dst)
+	Load(Param("src"), src)
+	Load(Param("k"), k)
+	Load(Param("stride"), stride)
+	Load(Param("panels"), panels)
+	Load(Param("tail"), tail)
+	s.loadMask(tail, reg.RAX)
+	Load(Param("pitch"), pitch)
+	// The first two thirds of a panel's line and the last.
+	var most, rest reg.VecPhysical = reg.X0, reg.X1
+	if s.is512() {
+		most = reg.Y0
+	}
+	cut := 4 * rows / 3 * 2
+	Label("line")
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(panels, n)
+	TESTQ(n, n)
+	JZ(ref("tail"))
+	Label("panel")
+	VMOVUPS(at(from, 0), most)
+	if s.is512() {
+		VMOVUPS(at(from, cut), rest)
+		VMOVUPS(rest, at(to, cut))
+	} else {
+		VMOVSD(at(from, cut), rest)
+		VMOVSD(rest, at(to, cut))
+	}
+	VMOVUPS(most, at(to, 0))
+	ADDQ(U8(4*rows), from)
+	ADDQ(pitch, to)
+	DECQ(n)
+	JNZ(ref("panel"))
+	Label("tail")
+	TESTQ(tail, tail)
+	JZ(ref("next"))
+	s.load(at(from, 0), s.regs[4], true)
+	s.store(s.regs[4], at(to, 0), true)
+	Label("next")
+	ADDQ(stride, src)
+	ADDQ(U8(4*rows), dst)
+	DECQ(k)
+	JNZ(ref("line"))
+	VZEROUPPER()
+	RET()
 }
 
 // transpose16 writes the transposition of 16 rows of src into columns of a panel.
