@@ -46,6 +46,7 @@ type Rollout struct {
 	// Written by the agent's player.
 	Action  []int32   // [A][T][N] game.NoAction if not alive
 	LogProb []float32 // [A][T][N]
+	Own     []bool    // [A][T][N] the agent's own policy acted, not a bot or a stand-in
 	Value   []float32 // [A][T+1][N] also where End is Cut, at the slot after
 	Goal    []float32 // [A][T+1][N][GoalLen] what the agent pursues or infers; zero when off
 	Target  []float32 // [A][T][N][Actions] the search's policy; zero when off
@@ -60,7 +61,7 @@ func New(s Shape) *Rollout {
 		Alive: make([]bool, slots), Seat: make([]int8, slots),
 		Reward: make([]float32, steps), End: make([]End, steps), Reached: make([]int8, steps),
 		Start:  make([]bool, (s.Steps+1)*s.Envs),
-		Action: make([]int32, steps), LogProb: make([]float32, steps), Value: make([]float32, slots),
+		Action: make([]int32, steps), LogProb: make([]float32, steps), Own: make([]bool, steps), Value: make([]float32, slots),
 		Goal: make([]float32, slots*s.GoalLen), Target: make([]float32, steps*s.Actions),
 	}
 }
@@ -102,13 +103,14 @@ func (r *Rollout) Roll() {
 	copy(r.Start[:n], r.Start[r.Moment(r.Steps, 0):])
 }
 
-// AliveRows appends the steps at which the agent acted, in order of time, then
-// env, as indices for Step's arrays, and the matching slots.
-func (r *Rollout) AliveRows(a agent.ID, steps, slots []int32) ([]int32, []int32) {
+// OwnRows appends the steps at which the agent was alive and its own policy
+// acted, in order of time, then env, as indices for Step's arrays, and the
+// matching slots. Only these are learnt from.
+func (r *Rollout) OwnRows(a agent.ID, steps, slots []int32) ([]int32, []int32) {
 	for t := range r.Steps {
 		at, slot := r.Step(a, t, 0), r.Slot(a, t, 0)
 		for n := range r.Envs {
-			if r.Alive[slot+n] {
+			if r.Alive[slot+n] && r.Own[at+n] {
 				steps = append(steps, int32(at+n))
 				slots = append(slots, int32(slot+n))
 			}

@@ -123,21 +123,24 @@ func TestRollMovesTheLastSlotToTheFirst(t *testing.T) {
 	}
 }
 
-func TestAliveRowsAreTheRowsThatActed(t *testing.T) {
+func TestOwnRowsAreTheOwnRowsOfOnesOwnPolicy(t *testing.T) {
 	r := batch.New(shape)
 	for i := range r.Alive {
 		r.Alive[i] = i*i%7 < 3
 	}
+	for i := range r.Own {
+		r.Own[i] = i%5 != 2
+	}
 	for a := range agent.ID(shape.Agents) {
-		steps, slots := r.AliveRows(a, []int32{-7}, nil)
+		steps, slots := r.OwnRows(a, []int32{-7}, nil)
 		if steps[0] != -7 {
-			t.Fatal("AliveRows does not append")
+			t.Fatal("OwnRows does not append")
 		}
 		steps = steps[1:]
 		i := 0
 		for tt := range shape.Steps {
 			for n := range shape.Envs {
-				if !r.Alive[r.Slot(a, tt, n)] {
+				if !r.Alive[r.Slot(a, tt, n)] || !r.Own[r.Step(a, tt, n)] {
 					continue
 				}
 				if i >= len(steps) || int(steps[i]) != r.Step(a, tt, n) || int(slots[i]) != r.Slot(a, tt, n) {

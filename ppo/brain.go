@@ -148,7 +148,7 @@ func (b *Brain) gather(ro *batch.Rollout, shape Shape) {
 		shape.Apply(b.rewards[lo:hi], ro, a)
 		Advantages(b.adv[lo:hi], b.ret[lo:hi], ro, a, b.rewards[lo:hi], float32(b.cfg.Gamma), float32(b.cfg.Lambda))
 		first := len(r.steps)
-		r.steps, r.slots = ro.AliveRows(a, r.steps, r.slots)
+		r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
 		base := int32(ro.Step(a, 0, 0))
 		for i := first; i < len(r.steps); i++ {
 			step, slot := int(r.steps[i]), int(r.slots[i])

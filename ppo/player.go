@@ -16,6 +16,7 @@ type Memory struct {
 // Player acts by a network. One for each worker; weights are read only.
 type Player struct {
 	Greedy bool // take the likeliest action instead of drawing one
+	Frozen bool // its rows are not to be learnt from
 
 	model  *actor.Model
 	params *nn.Params
@@ -68,7 +69,7 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 		if p.Greedy {
 			a = p.cat.Mode(i)
 		}
-		v.Action[step] = a
+		v.Action[step], v.Own[step] = a, !p.Frozen
 		v.LogProb[step] = p.cat.LogProb(i, a)
 		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
 	}

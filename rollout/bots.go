@@ -31,7 +31,7 @@ func (b *Bots) Act(v *View, envs []int32) {
 		n := int(n)
 		i := v.StepOf(n)
 		v.Action[i] = b.bot[n].Act(v.State(n), v.SeatOf(n), v.Rand(n))
-		v.LogProb[i] = 0
+		v.LogProb[i], v.Own[i] = 0, false
 	}
 }
 

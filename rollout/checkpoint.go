@@ -40,7 +40,7 @@ func (e *Envs) AppendBinary(b []byte) ([]byte, error) {
 		for _, s := range v.seat {
 			b = append(b, byte(s))
 		}
-		b = binary.LittleEndian.AppendUint64(b, uint64(v.episode))
+		b = binary.LittleEndian.AppendUint64(b, uint64(v.episode)<<1|mark(v.mixed))
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(v.log)))
 		for _, a := range v.log {
 			b = append(b, byte(a))
@@ -52,6 +52,13 @@ func (e *Envs) AppendBinary(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(text, table))
 	}
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], table)), nil
+}
+
+func mark(on bool) uint64 {
+	if on {
+		return 1
+	}
+	return 0
 }
 
 var errDamaged = errors.New("rollout: loading envs: the saved envs are damaged or cut short; load an earlier checkpoint")
@@ -119,7 +126,8 @@ func (e *Envs) load(v *env, b []byte) ([]byte, error) {
 		v.seat[a], taken[s] = s, true
 	}
 	b = b[agents:]
-	v.episode = int(binary.LittleEndian.Uint64(b))
+	word := binary.LittleEndian.Uint64(b)
+	v.episode, v.mixed = int(word>>1), word&1 != 0
 	size := int(binary.LittleEndian.Uint32(b[8:]))
 	if b = b[12:]; v.episode < 0 || size < 0 || size > len(b)-4 || size%agents != 0 {
 		return nil, errDamaged

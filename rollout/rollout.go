@@ -60,6 +60,9 @@ func (v *View) State(n int) game.State { return v.envs.env[n].st }
 // SeatOf returns where the agent sits in env n.
 func (v *View) SeatOf(n int) game.Seat { return game.Seat(v.envs.env[n].seat[v.Agent]) }
 
+// Mix marks env n's episode as one in which a stand-in plays.
+func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
+
 // AgentAt returns who sits on a seat of env n.
 func (v *View) AgentAt(n int, s game.Seat) agent.ID {
 	for a, seat := range v.envs.env[n].seat {
@@ -78,6 +81,7 @@ type Episode struct {
 	Return     []float64 // [A] undiscounted sum of rewards
 	Life       []int     // [A] steps the agent was alive
 	Goal       []int     // [A] the last goal reached, or game.NoGoal
+	Mixed      bool      // a stand-in played in it (View.Mix)
 }
 
 // Config says what to play.
@@ -127,6 +131,7 @@ type env struct {
 	rets    []float64 // [episodes][A] backing memory of done, reused
 	lives   []int     // [episodes][A]
 	reached []int     // [episodes][A]
+	mixed   bool      // a stand-in plays in this episode
 	before  rng.Rand  // the rules stream at the last reset
 	log     []int8    // actions of this episode by seat, for checkpoints
 }
@@ -193,7 +198,7 @@ func (e *Envs) reset(v *env) {
 	}
 	v.before, v.log = v.rules, v.log[:0]
 	v.st.Reset(&v.rules)
-	v.steps = 0
+	v.steps, v.mixed = 0, false
 	v.episode++
 }
 
@@ -367,7 +372,7 @@ func (e *Envs) room(steps int) {
 func (e *Envs) finish(v *env, n int) {
 	lo := len(v.done) * len(v.seat)
 	hi := lo + len(v.seat)
-	ep := Episode{n, v.episode, v.steps, v.rets[lo:hi:hi], v.lives[lo:hi:hi], v.reached[lo:hi:hi]}
+	ep := Episode{n, v.episode, v.steps, v.rets[lo:hi:hi], v.lives[lo:hi:hi], v.reached[lo:hi:hi], v.mixed}
 	copy(ep.Return, v.ret)
 	copy(ep.Life, v.life)
 	copy(ep.Goal, v.goal)

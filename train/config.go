@@ -1,0 +1,111 @@
+// Package train holds the loops, one file each, to be read from top to bottom.
+//
+// A loop is given finished parts (games, brains, a run folder) by package exp
+// and owns their order: collect, shape rewards, learn, log, checkpoint. All that
+// changes from one iteration to the next goes into a checkpoint, so a resumed
+// run equals an uninterrupted one.
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"hop/field"
+)
+
+// Config sets the self-play loop.
+type Config struct {
+	Envs       int      `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
+	Window     int      `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
+	Steps      int      `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
+	Brains     []int    `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,0,0] shared; empty: independent" range:"0..63"`
+	Team       []string `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run; empty: all learn"`
+	Switch     []Switch `yaml:"switch" doc:"changes of the team during the run, each {at: STEP, agent: A, to: WHO}"`
+	Stages     []Stage  `yaml:"stages" doc:"a curriculum over the game's parameters, each {at: STEP, set: [game.FIELD=VALUE, ...]}; evaluation uses the true game"`
+	GoalWeight []Weight `yaml:"goal_weight" doc:"factors on the reward of reaching a goal, for learning only, each {goal: NAME, from: X, to: 1, over: STEPS}"`
+	Standins   Standins `yaml:"standins"`
+	Save       int      `yaml:"save" doc:"env steps between checkpoints" unit:"env steps" range:"1.."`
+	Keep       int      `yaml:"keep" doc:"newest checkpoints to keep, besides the best" range:"1.."`
+	KeepEvery  int      `yaml:"keep_every" doc:"keep every so-many-th checkpoint for good; 0: none" range:"0.."`
+}
+
+// Switch changes who plays an agent.
+type Switch struct {
+	At    int    `yaml:"at" doc:"env step" range:"0.."`
+	Agent int    `yaml:"agent" doc:"which agent" range:"0..63"`
+	To    string `yaml:"to" doc:"learn, a bot's name, or RUN#AGENT"`
+}
+
+// Stage changes parameters of the game that is trained on.
+type Stage struct {
+	At  int      `yaml:"at" doc:"env step" range:"0.."`
+	Set []string `yaml:"set" doc:"such as game.size=6"`
+}
+
+// Weight is a factor on the reward of reaching a goal that fades over the run.
+// It changes what is learnt from and nothing that is reported.
+type Weight struct {
+	Goal string  `yaml:"goal" doc:"a goal of the game, such as hare"`
+	From float64 `yaml:"from" doc:"factor at the start" range:"0.."`
+	To   float64 `yaml:"to" doc:"factor at the end of the fade" range:"0.."`
+	Over int     `yaml:"over" doc:"length of the fade" unit:"env steps" range:"1.."`
+}
+
+// Standins let other policies play a learner's place for single episodes: a
+// population. The learner does not learn from those episodes' own rows, only
+// from having met them.
+type Standins struct {
+	Share    float64  `yaml:"share" doc:"probability that a learner's place is played by a stand-in for an episode" range:"0..1"`
+	ShareEnd float64  `yaml:"share_end" doc:"the probability at the end of the fade; -1: as share" range:"-1..1"`
+	Over     int      `yaml:"over" doc:"length of the fade; 0: the whole run" unit:"env steps" range:"0.."`
+	Who      []string `yaml:"who" doc:"the population: bots, RUN#AGENT, or past for the run's own earlier checkpoints; drawn uniformly"`
+}
+
+// Default returns the loop that ppo-4x4 uses.
+func Default() Config {
+	return Config{Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Save: 100_000, Keep: 3}
+}
+
+// Validate returns everything that is wrong for a game with that many seats and
+// those goals, joined.
+func (c Config) Validate(seats int, goals []string) error {
+	errs := []error{field.Check(c)}
+	bad := func(path string, v any, want string) { errs = append(errs, field.Bad(path, v, want)) }
+	if n := len(c.Brains); n != 0 && n != seats {
+		bad("brains", c.Brains, fmt.Sprintf("one number for each of the %d agents, or none", seats))
+	}
+	if n := len(c.Team); n != 0 && n != seats {
+		bad("team", c.Team, fmt.Sprintf("one name for each of the %d agents, or none", seats))
+	}
+	for i, s := range c.Switch {
+		errs = append(errs, field.At(field.Check(s), fmt.Sprintf("switch[%d]", i), nil))
+		if s.Agent >= seats {
+			bad(fmt.Sprintf("switch[%d].agent", i), s.Agent, fmt.Sprintf("below %d", seats))
+		}
+	}
+	for i, s := range c.Stages {
+		errs = append(errs, field.At(field.Check(s), fmt.Sprintf("stages[%d]", i), nil))
+		if i > 0 && s.At <= c.Stages[i-1].At {
+			bad(fmt.Sprintf("stages[%d].at", i), s.At, "later than the stage before")
+		}
+	}
+	for i, w := range c.GoalWeight {
+		errs = append(errs, field.At(field.Check(w), fmt.Sprintf("goal_weight[%d]", i), nil))
+		if goalIndex(goals, w.Goal) < 0 {
+			bad(fmt.Sprintf("goal_weight[%d].goal", i), w.Goal, fmt.Sprintf("one of %v", goals))
+		}
+	}
+	if c.Standins.Share > 0 && len(c.Standins.Who) == 0 {
+		bad("standins.who", c.Standins.Who, "at least one, because standins.share is above 0")
+	}
+	return errors.Join(errs...)
+}
+
+func goalIndex(goals []string, name string) int {
+	for i, g := range goals {
+		if g == name {
+			return i
+		}
+	}
+	return -1
+}
