@@ -298,7 +298,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 		for a := range agents {
 			i := ro.Step(a, t, n)
 			ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
-			ro.LogProb[i] = 0
+			ro.LogProb[i], ro.Own[i] = 0, false
 			clear(ro.TargetAt(i))
 		}
 		e.reset(v)
@@ -318,7 +318,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 		i := ro.Step(a, t, n)
 		ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
 		if !ro.Alive[ro.Slot(a, t, n)] {
-			ro.LogProb[i] = 0
+			ro.LogProb[i], ro.Own[i] = 0, false
 			clear(ro.TargetAt(i))
 			continue
 		}

@@ -40,10 +40,10 @@ func TestDeadRowsAreMarked(t *testing.T) {
 						continue
 					}
 					dead++
-					got := []any{ro.Action[step], ro.Reward[step], ro.End[step], ro.Reached[step], ro.LogProb[step]}
-					want := []any{game.NoAction, float32(0), batch.Going, int8(game.NoGoal), float32(0)}
+					got := []any{ro.Action[step], ro.Reward[step], ro.End[step], ro.Reached[step], ro.LogProb[step], ro.Own[step]}
+					want := []any{game.NoAction, float32(0), batch.Going, int8(game.NoGoal), float32(0), false}
 					if !reflect.DeepEqual(got, want) {
-						t.Fatalf("%s: dead row has action, reward, end, goal, log-probability %v, want %v", where, got, want)
+						t.Fatalf("%s: dead row has action, reward, end, goal, log-probability, own %v, want %v", where, got, want)
 					}
 					if slices.Contains(ro.LegalAt(slot), true) {
 						t.Fatalf("%s: dead row has legal actions %v", where, ro.LegalAt(slot))
@@ -286,9 +286,10 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 			ret   []float64
 			life  []int
 			goal  []int
+			mixed bool
 		}
 		fresh := func() sum {
-			s := sum{0, make([]float64, agents), make([]int, agents), make([]int, agents)}
+			s := sum{0, make([]float64, agents), make([]int, agents), make([]int, agents), false}
 			for a := range s.goal {
 				s.goal[a] = game.NoGoal
 			}
@@ -298,7 +299,7 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 		for n := range running {
 			running[n] = fresh()
 		}
-		total := 0
+		total, mixed := 0, 0
 		for range 10 {
 			e.Collect(ro, drawers(2, agents))
 			var want []string
@@ -316,6 +317,10 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 						r := &running[n]
 						r.ret[a] += float64(ro.Reward[i])
 						r.life[a]++
+						if a == 0 && ro.Start[ro.Moment(tt, n)] && ro.Action[i] == 0 {
+							r.mixed = true
+							mixed++
+						}
 						if g := ro.Reached[i]; g != game.NoGoal {
 							r.goal[a] = int(g)
 						}
@@ -326,7 +331,7 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 					running[n].steps++
 					if over {
 						r := running[n]
-						want = append(want, record(rollout.Episode{Env: n, Index: index[n], Steps: r.steps, Return: r.ret, Life: r.life, Goal: r.goal}))
+						want = append(want, record(rollout.Episode{Env: n, Index: index[n], Steps: r.steps, Return: r.ret, Life: r.life, Goal: r.goal, Mixed: r.mixed}))
 						running[n] = fresh()
 						index[n]++
 					}
@@ -341,8 +346,8 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 			}
 			total += len(got)
 		}
-		if total < 20 {
-			t.Errorf("%s: %d episodes, want many", name, total)
+		if total < 20 || mixed < 3 || mixed > total-3 {
+			t.Errorf("%s: %d episodes, %d mixed, want many of both kinds", name, total, mixed)
 		}
 	}
 }

@@ -40,13 +40,18 @@ func value(obs []float32) float32 {
 }
 
 // drawer is a Player that draws a legal action and values every observation.
+// Agent 0 marks the episodes that it begins with action 0 as mixed, and calls
+// only actions above 0 its own.
 type drawer struct{ evaluated *[]string }
 
 func (p drawer) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		slot, step := v.SlotOf(int(n)), v.StepOf(int(n))
 		v.Action[step] = game.Uniform(v.LegalAt(slot), v.Rand(int(n)))
-		v.LogProb[step] = -1 - float32(v.Action[step])
+		v.LogProb[step], v.Own[step] = -1-float32(v.Action[step]), v.Action[step] > 0
+		if v.Agent == 0 && v.Action[step] == 0 && v.Start[v.Moment(v.T, int(n))] {
+			v.Mix(int(n))
+		}
 		v.Value[slot] = value(v.ObsAt(slot))
 		v.TargetAt(step)[v.Action[step]] = 0.75
 	}
@@ -99,7 +104,7 @@ func byHand(g game.Game, key rng.Key, n, slots, window int) [][]transition {
 				tr := &transition{Seat: s, Start: start, Target: 0.75}
 				tr.Obs, tr.Legal = look(st, spec, s)
 				tr.Action = game.Uniform(tr.Legal, &act[a])
-				tr.LogProb, tr.Value = -1-float32(tr.Action), value(tr.Obs)
+				tr.LogProb, tr.Value, tr.Own = -1-float32(tr.Action), value(tr.Obs), tr.Action > 0
 				actions[s], row[a] = tr.Action, tr
 			}
 			start = false
@@ -149,7 +154,7 @@ func rows(out [][]transition, ro *batch.Rollout, n int) {
 			tr := transition{
 				Seat: int(ro.Seat[slot]), Start: ro.Start[ro.Moment(t, n)],
 				Obs: clone(ro.ObsAt(slot)), Legal: clone(ro.LegalAt(slot)),
-				Action: ro.Action[step], LogProb: ro.LogProb[step], Value: ro.Value[slot],
+				Action: ro.Action[step], Own: ro.Own[step], LogProb: ro.LogProb[step], Value: ro.Value[slot],
 				Reward: ro.Reward[step], End: ro.End[step], Reached: int(ro.Reached[step]),
 				Next: clone(ro.ObsAt(next)), NextLegal: clone(ro.LegalAt(next)),
 				Target: ro.TargetAt(step)[ro.Action[step]],
@@ -176,7 +181,7 @@ func garble(ro *batch.Rollout) {
 		ro.Alive[i], ro.Seat[i], ro.Value[i] = true, 99, 99
 	}
 	for i := range ro.Reward {
-		ro.Reward[i], ro.End[i], ro.Reached[i], ro.Action[i], ro.LogProb[i] = 99, batch.Cut, 99, 99, 99
+		ro.Reward[i], ro.End[i], ro.Reached[i], ro.Action[i], ro.LogProb[i], ro.Own[i] = 99, batch.Cut, 99, 99, 99, true
 	}
 	for i := range ro.Target {
 		ro.Target[i] = 99
