@@ -300,7 +300,7 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 			running[n] = fresh()
 		}
 		total, mixed := 0, 0
-		for range 10 {
+		for range 25 {
 			e.Collect(ro, drawers(2, agents))
 			var want []string
 			for n := range ro.Envs {

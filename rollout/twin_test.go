@@ -20,6 +20,7 @@ type transition struct {
 	Obs            []float32
 	Legal          []bool
 	Action         int32
+	Own            bool
 	LogProb, Value float32
 	Reward         float32
 	End            batch.End
