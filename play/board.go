@@ -81,6 +81,11 @@ func (p *painter) drawCell(f *Frame, i int, x, y float64) {
 			left, age = append(left, game.Seat(s)), min(age, a)
 		}
 	}
+	if len(left) > 0 {
+		p.dc.SetColor(mix(good, p.ground(f, i), 0.72+0.1*float64(age)))
+		p.dc.DrawRoundedRectangle(x+2, y+2, p.cell-4, p.cell-4, p.cell*0.18)
+		p.dc.Fill()
+	}
 	var solid []thing
 	for _, name := range c.Things {
 		if t := thingOf(name); !t.flat {
@@ -105,7 +110,7 @@ func (p *painter) drawCell(f *Frame, i int, x, y float64) {
 	pack(len(c.Seats), x, y+top*p.cell, p.cell, (1-top)*p.cell, func(n int, cx, cy, r float64) {
 		p.disc(c.Seats[n], cx, cy, r)
 	})
-	if len(left) == 0 || len(c.Seats) > 0 {
+	if len(c.Seats) > 0 {
 		return
 	}
 	pack(len(left), x, y+0.5*p.cell, p.cell, 0.5*p.cell, func(n int, cx, cy, r float64) {
@@ -123,7 +128,7 @@ func pack(n int, x, y, w, h float64, draw func(i int, cx, cy, r float64)) {
 	best, cols := 0., 1
 	for c := 1; c <= n; c++ {
 		rows := (n + c - 1) / c
-		if r := min(w/float64(c), h/float64(rows)); r > best {
+		if r := min(w/float64(c), h/float64(rows)); r >= best {
 			best, cols = r, c
 		}
 	}

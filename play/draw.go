@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"strconv"
 	"strings"
 
 	"git.sr.ht/~sbinet/gg"
@@ -74,7 +75,7 @@ func (p *painter) face(kind string, size float64) font.Face {
 	if f, ok := p.faces[key]; ok {
 		return f
 	}
-	f, err := opentype.NewFace(p.fonts[kind], &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingFull})
+	f, err := opentype.NewFace(p.fonts[kind], &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
 		panic("play: a font face of an embedded font cannot be made")
 	}
@@ -90,8 +91,14 @@ func (p *painter) text(s string, x, y, ax float64, kind string, size float64, c 
 	p.dc.DrawString(s, math.Round(x-ax*w), math.Round(y+size*0.36))
 }
 
-// short cuts s to a width in pixels.
+// short cuts s to a width in pixels, with ? for letters that the font lacks.
 func (p *painter) short(s string, wide float64, kind string, size float64) string {
+	s = strings.Map(func(r rune) rune {
+		if i, err := p.fonts[kind].GlyphIndex(nil, r); err != nil || i == 0 {
+			return '?'
+		}
+		return r
+	}, s)
 	p.dc.SetFontFace(p.face(kind, size))
 	if w, _ := p.dc.MeasureString(s); w <= wide {
 		return s
@@ -126,8 +133,11 @@ func (p *painter) head(f *Frame) {
 	d := p.dc
 	x, w := float64(margin), float64(p.w-2*margin)
 	right := fmt.Sprintf("step %d / %d", f.Step, f.Horizon)
+	if f.Over {
+		right = "over at " + right
+	}
 	p.text(right, x+w, 24, 1, "bold", 15, ink)
-	room := w - 120
+	room := w - 180
 	title := p.short(f.Title, room, "bold", 17)
 	p.text(title, x, 24, 0, "bold", 17, ink)
 	d.SetFontFace(p.face("bold", 17))
@@ -152,10 +162,9 @@ func (p *painter) drawWords(f *Frame, x, y float64) {
 	d.DrawRoundedRectangle(x, y, p.board, wordsTall, 8)
 	d.Fill()
 	const size, lead = 15, 24
-	d.SetFontFace(p.face("mono", size))
 	at := y + 24
 	for _, line := range strings.Split(f.Words, "\n") {
-		for _, l := range d.WordWrap(line, p.board-32) {
+		for _, l := range p.lines(line) {
 			if at > y+wordsTall-12 {
 				return
 			}
@@ -163,6 +172,25 @@ func (p *painter) drawWords(f *Frame, x, y float64) {
 			at += lead
 		}
 	}
+}
+
+// lines breaks a line of a game's text. One that is all key=value becomes a
+// table, its numbers cut to what can be read in passing.
+func (p *painter) lines(line string) []string {
+	words := strings.Fields(line)
+	var table []string
+	for _, w := range words {
+		key, val, ok := strings.Cut(w, "=")
+		if !ok || len(words) < 2 {
+			p.dc.SetFontFace(p.face("mono", 15))
+			return p.dc.WordWrap(line, p.board-32)
+		}
+		if v, err := strconv.ParseFloat(val, 64); err == nil && len(val) > 8 {
+			val = strconv.FormatFloat(v, 'f', 3, 64)
+		}
+		table = append(table, fmt.Sprintf("%-8s %10s", key, val))
+	}
+	return table
 }
 
 // strip draws what is said about the seats.
@@ -186,7 +214,7 @@ func (p *painter) strip(f *Frame, x, y float64) {
 		if pl.Reward != 0 {
 			p.text(signed(pl.Reward), x+stripWide-54, y+11, 1, "bold", 13, tone(pl.Reward))
 		}
-		p.text(p.short(pl.Status(), stripWide-36, "regular", 12), x+36, y+28, 0, "regular", 12, faint)
+		p.text(p.short(pl.status(40), stripWide-36, "regular", 12), x+36, y+28, 0, "regular", 12, faint)
 		y += seatTall
 		if s < len(f.Players)-1 {
 			d.SetColor(hair)
@@ -194,10 +222,9 @@ func (p *painter) strip(f *Frame, x, y float64) {
 			d.Fill()
 		}
 	}
-	if len(f.Panel)+len(f.Bars) == 0 {
-		return
+	if len(f.Panel)+len(f.Bars) > 0 {
+		y += 6
 	}
-	y += 6
 	for _, l := range f.Panel {
 		p.text(p.short(l, stripWide, "regular", 12), x, y+lineTall/2, 0, "regular", 12, ink)
 		y += lineTall
@@ -215,6 +242,28 @@ func (p *painter) strip(f *Frame, x, y float64) {
 		}
 		p.text(p.short(b.Text, 40, "regular", 12), x+stripWide, y+lineTall/2, 1, "regular", 12, ink)
 		y += lineTall
+	}
+	p.legend(f, x, y+12)
+}
+
+// legend draws the things on the board with their names, from the bottom up, if
+// there is room below y.
+func (p *painter) legend(f *Frame, x, y float64) {
+	const tall = 26
+	all := f.legend()
+	at := float64(p.h - margin - tall*((len(all)+1)/2))
+	if at < y {
+		return
+	}
+	for i, t := range all {
+		cx, cy := x+13+float64(i%2)*stripWide/2, at+tall*(float64(i/2)+0.5)
+		if t.flat {
+			p.dc.SetColor(t.ground)
+			p.dc.DrawRectangle(cx-11, cy-11, 22, 22)
+			p.dc.Fill()
+		}
+		t.shape(p, cx, cy, 11, t)
+		p.text(p.short(t.word, stripWide/2-36, "regular", 12), cx+20, cy, 0, "regular", 12, faint)
 	}
 }
 

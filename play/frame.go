@@ -72,6 +72,15 @@ func (p *Player) Status() string {
 	return "-"
 }
 
+// status is Status, said more briefly if that has more than w letters.
+func (p *Player) status(w int) string {
+	s := p.Status()
+	if len(s) > w && p.With != "" {
+		s = fmt.Sprintf("left with %s, step %d", p.With, p.Left)
+	}
+	return s
+}
+
 // Bar is one line of a bar chart, such as a belief or a share of visits.
 type Bar struct {
 	Label string

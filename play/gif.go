@@ -1,7 +1,6 @@
 package play
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image"
@@ -38,11 +37,12 @@ func gifAt(w io.Writer, frames []Frame, delay time.Duration) error {
 		if frames[i].Over || i == len(frames)-1 {
 			wait = max(hold*hundredths, 200)
 		}
-		img := now
+		var img *image.Paletted
 		if i > 0 {
 			img = changes(before, now, inks.clear)
 		} else {
-			img = &image.Paletted{Pix: bytes.Clone(now.Pix), Stride: now.Stride, Rect: now.Rect, Palette: now.Palette}
+			img = image.NewPaletted(size, inks.palette)
+			copy(img.Pix, now.Pix)
 		}
 		out.Image = append(out.Image, img)
 		out.Delay = append(out.Delay, wait)
@@ -81,6 +81,15 @@ func changes(before, now *image.Paletted, clear uint8) *image.Paletted {
 	return out
 }
 
+// names lists the names of the things on the board, with repetitions.
+func (f *Frame) names() []string {
+	var all []string
+	for _, c := range f.Cells {
+		all = append(all, c.Things...)
+	}
+	return all
+}
+
 // inks maps colours to a palette.
 type inks struct {
 	palette color.Palette
@@ -94,13 +103,13 @@ type inks struct {
 func newInks(frames []Frame) *inks {
 	flat := []color.RGBA{paper, tileA, tileB, ink, faint, hair, good, bad, white, accent}
 	type pair struct{ a, b color.RGBA }
-	edges := []pair{{ink, paper}, {faint, paper}, {good, paper}, {bad, paper}, {good, white}, {bad, white}}
+	edges := []pair{{ink, paper}, {faint, paper}, {good, paper}, {bad, paper}, {good, white}, {bad, white}, {good, tileA}, {good, tileB}}
 	grounds := []color.RGBA{tileA, tileB}
 	seats := 0
 	seen := map[string]bool{}
 	for i := range frames {
 		seats = max(seats, len(frames[i].Players))
-		for _, name := range frames[i].legend() {
+		for _, name := range frames[i].names() {
 			if seen[name] {
 				continue
 			}

@@ -19,7 +19,7 @@ var moves = map[string][]string{
 	"down":  {"s", "down", "j"},
 	"left":  {"a", "left", "h"},
 	"right": {"d", "right", "l"},
-	"stay":  {".", "space", "5"},
+	"stay":  {".", "space"},
 }
 
 // letters are for the other actions, in order; none means anything else here.
@@ -38,7 +38,7 @@ func bind(actions []string) keymap {
 				keys = append(keys, letters[other])
 			}
 			other++
-			if other <= 9 && other != 5 {
+			if other <= 9 {
 				keys = append(keys, strconv.Itoa(other))
 			}
 		}

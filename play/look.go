@@ -59,10 +59,12 @@ func digit(s game.Seat) rune {
 	return rune(signs[int(s)%len(signs)])
 }
 
-// thing is how a thing is shown. Its art is 5 columns wide.
+// thing is how a thing is shown. Its art is two lines of 5 columns, of which
+// small cells show the first.
 type thing struct {
+	word   string     // the name without numbers
 	sign   rune       // on small boards and in plain text
-	art    string     // on larger cells of the terminal
+	art    [2]string  // on larger cells of the terminal
 	fill   color.RGBA // what the thing is drawn in
 	ground color.RGBA // the tile below it; transparent: the board's own
 	shape  shape      // in the GIF
@@ -72,25 +74,25 @@ type thing struct {
 
 // The known things, by their last word without digits.
 var things = map[string]thing{
-	"block":    {sign: '#', art: "", fill: rgb(0x3c4048), ground: rgb(0x3c4048), shape: drawBlock},
-	"wall":     {sign: '#', art: "", fill: rgb(0x3c4048), ground: rgb(0x3c4048), shape: drawBlock},
-	"stag":     {sign: 'S', art: `\YvY/`, fill: rgb(0x7a4a21), ground: rgb(0xe9cfa6), shape: drawStag},
-	"hare":     {sign: 'h', art: `(\_/)`, fill: rgb(0x8a7f78), ground: rgb(0xddd5cc), shape: drawHare},
-	"drift":    {sign: '*', art: `.*^*.`, fill: rgb(0x6d9fc4), ground: rgb(0xd6e8f5), shape: drawDrift},
-	"snow":     {sign: '*', art: `.*^*.`, fill: rgb(0x6d9fc4), ground: rgb(0xd6e8f5), shape: drawDrift},
-	"coin":     {sign: '$', art: ` ($) `, fill: rgb(0xd9a400), ground: rgb(0xfbeebf), shape: drawCoin},
-	"apple":    {sign: 'o', art: ` (') `, fill: rgb(0xc0392b), ground: rgb(0xdcecc8), shape: drawApple},
-	"food":     {sign: 'f', art: ` (') `, fill: rgb(0xc0392b), ground: rgb(0xf6ddd3), shape: drawApple},
-	"berry":    {sign: 'o', art: ` (') `, fill: rgb(0x7b3fa0), ground: rgb(0xe9dcf2), shape: drawApple},
-	"river":    {sign: '~', art: `~ ~ ~`, fill: rgb(0x5b9bc8), ground: rgb(0xc2dff0), shape: drawWaves, flat: true},
-	"water":    {sign: '~', art: `~ ~ ~`, fill: rgb(0x5b9bc8), ground: rgb(0xc2dff0), shape: drawWaves, flat: true},
-	"waste":    {sign: '%', art: `%:%:%`, fill: rgb(0x7a6a2f), ground: rgb(0xc9bd8b), shape: drawWaste, flat: true},
-	"dirt":     {sign: '%', art: `%:%:%`, fill: rgb(0x7a6a2f), ground: rgb(0xc9bd8b), shape: drawWaste, flat: true},
-	"polluted": {sign: '%', art: `%:%:%`, fill: rgb(0x7a6a2f), ground: rgb(0xc9bd8b), shape: drawWaste, flat: true},
-	"orchard":  {sign: ',', art: ` ' , `, fill: rgb(0x8fae6b), ground: rgb(0xe0ecd0), shape: drawGrass, flat: true},
-	"grass":    {sign: ',', art: ` ' , `, fill: rgb(0x8fae6b), ground: rgb(0xe0ecd0), shape: drawGrass, flat: true},
-	"prey":     {sign: 'p', art: ` prey`, fill: rgb(0xb3261e), ground: rgb(0xf8d9d4), shape: drawMark},
-	"predator": {sign: '!', art: `     `, fill: rgb(0x2b2d33), shape: drawMark},
+	"block":    {sign: '#', fill: rgb(0x3c4048), ground: rgb(0x3c4048), shape: drawBlock},
+	"wall":     {sign: '#', fill: rgb(0x3c4048), ground: rgb(0x3c4048), shape: drawBlock},
+	"stag":     {sign: 'S', art: [2]string{`\Y Y/`, ` (") `}, fill: rgb(0x7a4a21), ground: rgb(0xffd7af), shape: drawStag},
+	"hare":     {sign: 'h', art: [2]string{`(\_/)`, `(o.o)`}, fill: rgb(0x83736b), ground: rgb(0xf7dcd6), shape: drawHare},
+	"drift":    {sign: '*', art: [2]string{` .*. `, `.*^*.`}, fill: rgb(0x6d9fc4), ground: rgb(0xd6e8f5), shape: drawDrift},
+	"snow":     {sign: '*', art: [2]string{` .*. `, `.*^*.`}, fill: rgb(0x6d9fc4), ground: rgb(0xd6e8f5), shape: drawDrift},
+	"coin":     {sign: '$', art: [2]string{` ($) `}, fill: rgb(0xd9a400), ground: rgb(0xfbeebf), shape: drawCoin},
+	"apple":    {sign: 'o', art: [2]string{` (') `}, fill: rgb(0xc0392b), ground: rgb(0xdcecc8), shape: drawApple},
+	"food":     {sign: 'f', art: [2]string{` (') `}, fill: rgb(0xc0392b), ground: rgb(0xf6ddd3), shape: drawApple},
+	"berry":    {sign: 'o', art: [2]string{` (') `}, fill: rgb(0x7b3fa0), ground: rgb(0xe9dcf2), shape: drawApple},
+	"river":    {sign: '~', art: [2]string{`~ ~ ~`, ` ~ ~ `}, fill: rgb(0x5b9bc8), ground: rgb(0xc2dff0), shape: drawWaves, flat: true},
+	"water":    {sign: '~', art: [2]string{`~ ~ ~`, ` ~ ~ `}, fill: rgb(0x5b9bc8), ground: rgb(0xc2dff0), shape: drawWaves, flat: true},
+	"waste":    {sign: '%', art: [2]string{`%:%:%`, `:%:%:`}, fill: rgb(0x7a6a2f), ground: rgb(0xc9bd8b), shape: drawWaste, flat: true},
+	"dirt":     {sign: '%', art: [2]string{`%:%:%`, `:%:%:`}, fill: rgb(0x7a6a2f), ground: rgb(0xc9bd8b), shape: drawWaste, flat: true},
+	"polluted": {sign: '%', art: [2]string{`%:%:%`, `:%:%:`}, fill: rgb(0x7a6a2f), ground: rgb(0xc9bd8b), shape: drawWaste, flat: true},
+	"orchard":  {sign: ',', art: [2]string{` ' , `}, fill: rgb(0x8fae6b), ground: rgb(0xe0ecd0), shape: drawGrass, flat: true},
+	"grass":    {sign: ',', art: [2]string{` ' , `}, fill: rgb(0x8fae6b), ground: rgb(0xe0ecd0), shape: drawGrass, flat: true},
+	"prey":     {sign: 'p', art: [2]string{` prey`}, fill: rgb(0xb3261e), ground: rgb(0xf8d9d4), shape: drawMark},
+	"predator": {sign: '!', fill: rgb(0x2b2d33), shape: drawMark},
 }
 
 // thingOf returns how a thing of that name is shown. A number at the end of a
@@ -116,8 +118,9 @@ func thingOf(name string) thing {
 			sign = '?'
 		}
 		t = thing{sign: unicode.ToUpper(sign), fill: mix(hue, ink, 0.25), ground: mix(hue, white, 0.75), shape: drawMark}
-		t.art = fit(base, 5)
+		t.art[0] = fit(base, 5)
 	}
+	t.word = base
 	t.level = level
 	if word == "coin" && level != "" && len(level) < 3 {
 		s := 0

@@ -2,9 +2,11 @@ package play
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"hop/game"
@@ -72,7 +74,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		m.note = ""
-		return m, m.key(msg.String())
+		return m, m.key(strings.ToLower(msg.String()))
 	}
 	return m, nil
 }
@@ -156,49 +158,64 @@ func (m *model) View() tea.View {
 
 // bottom is the lines below the board: the person's actions, a note, the keys.
 func (m *model) bottom() [][]span {
+	quiet, strong, button := style{fg: faint}, style{bold: true}, style{white, accent, true}
+	e, f := m.env, m.env.rec.Last()
 	var lines [][]span
-	quiet, strong := style{fg: faint}, style{bold: true}
-	e := m.env
 	if e.waits() {
 		legal := e.legal()
-		line, used := []span{}, 1
+		var actions [][]span
 		for a, name := range e.spec.Actions {
-			key := " " + m.keys.first[a] + " "
-			need := len(key) + len(name) + 3
-			if used+need > m.w && len(line) > 0 {
-				lines, line, used = append(lines, line), nil, 1
+			key, word := button, strong
+			if !legal[a] {
+				key, word = quiet, quiet
 			}
-			used += need
-			if legal[a] {
-				line = append(line, span{key, style{white, accent, true}}, span{" " + name + "  ", strong})
-			} else {
-				line = append(line, span{key, quiet}, span{" " + name + "  ", quiet})
-			}
+			actions = append(actions, []span{{" " + m.keys.first[a] + " ", key}, {" " + name + "  ", word}})
 		}
-		lines = append(lines, line)
+		lines = m.wrap(actions)
 	}
-	f := e.rec.Last()
 	say := m.note
 	switch {
 	case say != "":
 	case f.Over:
 		say = "the episode is over"
 	case e.waits():
-		say = fmt.Sprintf("your turn, seat %d; arrow keys move too", e.human)
+		say = fmt.Sprintf("your turn, seat %d", e.human)
+		if m.keys.taken("left") {
+			say += "; arrow keys move too"
+		}
 	case m.paused:
 		say = "paused"
 	}
 	lines = append(lines, []span{{say, strong}})
-	help := "r next episode   q quit"
-	if !e.waits() {
-		speed := fmt.Sprintf("+ - speed (%v)", m.delay)
-		switch {
-		case f.Over:
-		case m.paused:
-			help = "space go on   n one step   " + speed + "   " + help
-		default:
-			help = "space pause   n one step   " + speed + "   " + help
-		}
+	var help []string
+	switch {
+	case e.waits() || f.Over:
+	case m.paused:
+		help = []string{"space go on", "n one step", fmt.Sprintf("+ - speed (%v)", m.delay)}
+	default:
+		help = []string{"space pause", "n one step", fmt.Sprintf("+ - speed (%v)", m.delay)}
 	}
-	return append(lines, []span{{help, quiet}})
+	var keys [][]span
+	for _, h := range append(help, "r next episode", "q quit") {
+		keys = append(keys, []span{{h + "   ", quiet}})
+	}
+	return append(lines, m.wrap(keys)...)
+}
+
+// wrap puts items into lines that fit the terminal.
+func (m *model) wrap(items [][]span) [][]span {
+	var lines [][]span
+	used := m.w
+	for _, item := range items {
+		need := 0
+		for _, s := range item {
+			need += lipgloss.Width(s.text)
+		}
+		if used+need > m.w+2 { // what follows an item may be cut off
+			lines, used = append(lines, nil), 1
+		}
+		used += need
+		lines[len(lines)-1] = append(lines[len(lines)-1], item...)
+	}
+	return lines
 }

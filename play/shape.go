@@ -20,7 +20,7 @@ func unit(d *gg.Context, cx, cy, r float64, draw func()) {
 
 func drawBlock(p *painter, cx, cy, r float64, t thing) {
 	d := p.dc
-	r = p.cell/2 - 1
+	r = min(r/0.84, p.cell/2) - 1 // a block fills its cell
 	d.SetColor(t.fill)
 	d.DrawRoundedRectangle(cx-r, cy-r, 2*r, 2*r, r*0.22)
 	d.Fill()

@@ -57,16 +57,18 @@ func (f *Frame) Text() string {
 	for _, l := range lines {
 		board = max(board, lipgloss.Width(l))
 	}
-	panel := f.panel(44, math.MaxInt)
-	beside := f.Words == "" && board <= 80
-	c := newCanvas(board+48, 3+len(lines)+panel.h)
+	panel, beside := f.panel(44, math.MaxInt, 3), f.Words == "" && board <= 52
+	if !beside {
+		panel = f.panel(78, math.MaxInt, 1)
+	}
+	c := newCanvas(max(board+48, 80), 3+len(lines)+panel.h)
 	c.put(0, 0, f.head(), style{})
 	for y, l := range lines {
 		c.put(0, 2+y, l, style{})
 	}
 	x, y := board+3, 2
 	if !beside {
-		x, y = 1, len(lines)+3
+		x, y = 1, 3+len(lines)
 	}
 	c.paste(x, y, panel)
 	return strings.TrimRight(c.String(), "\n") + "\n"
@@ -106,29 +108,14 @@ func (f *Frame) view(w, h int, bottom [][]span) *canvas {
 		}
 		x, y = 1, y+1
 	} else {
-		size := cellSizes[len(cellSizes)-1]
-		for _, s := range cellSizes {
-			if s.h*f.Height <= rows && s.w*f.Width+3+minPanel <= w {
-				size = s
-				break
-			}
-		}
-		below := size.w*f.Width+3+minPanel > w
-		if below { // a narrow terminal: the panel goes below the board
-			for _, s := range cellSizes {
-				if s.h*f.Height+len(f.Players) < rows && s.w*f.Width+2 <= w {
-					size = s
-					break
-				}
-			}
-		}
-		f.drawBoard(c, 1, 2, size.w, size.h)
-		x, y = size.w*f.Width+3, 2
+		cw, ch, below := f.fitBoard(w, rows)
+		f.drawBoard(c, 1, 2, cw, ch)
+		x, y = cw*f.Width+3, 2
 		if below {
-			x, y = 1, size.h*f.Height+3
+			x, y = 1, ch*f.Height+3
 		}
 	}
-	c.paste(x, y, f.panel(min(w-x-1, 44), rows+2-y))
+	c.paste(x, y, f.panel(min(w-x-1, 44), rows+2-y, 3))
 	c.fill(0, h-len(bottom), w, len(bottom), style{})
 	for i, line := range bottom {
 		x := 1
@@ -137,6 +124,20 @@ func (f *Frame) view(w, h int, bottom [][]span) *canvas {
 		}
 	}
 	return c
+}
+
+// fitBoard chooses the largest cells for which board and panel fit into w columns
+// and rows lines, and whether the panel goes below the board.
+func (f *Frame) fitBoard(w, rows int) (cw, ch int, below bool) {
+	for _, s := range cellSizes {
+		switch {
+		case s.h*f.Height <= rows && s.w*f.Width+3+minPanel <= w:
+			return s.w, s.h, false
+		case s.h*f.Height+1+len(f.Players) <= rows && s.w*f.Width+2 <= w:
+			return s.w, s.h, true
+		}
+	}
+	return 1, 1, f.Width+3+minPanel > w
 }
 
 // drawHead writes the first line; its ground is a bar that fills up with time.
@@ -194,20 +195,18 @@ func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
 	}
 	row := y + (h-1)/2
 	if top != nil {
-		st := style{fg: mix(top.fill, ink, 0.3), bg: bg, bold: true}
-		sign := string(top.sign)
-		if w >= 5 {
-			sign = top.art
-			if top.level != "" {
-				sign = fit(strings.TrimRight(sign, " "), 3) + fit(top.level, 2)
-			}
-		}
+		st := style{fg: mix(top.fill, ink, 0.5), bg: bg, bold: true}
 		switch {
-		case len(seats) == 0:
-			c.put(x+(w-lipgloss.Width(sign))/2, row, sign, st)
-		case h >= 2:
-			c.put(x+(w-lipgloss.Width(sign))/2, y+(h-2)/2, sign, st)
-			row = y + (h-2)/2 + 1
+		case len(seats) == 0 || h >= 2:
+			lines := top.lines(w, h, len(seats) > 0)
+			from := y + (h-len(lines))/2
+			if len(seats) > 0 {
+				from = y + (h-len(lines)-1)/2
+				row = from + len(lines)
+			}
+			for j, l := range lines {
+				c.put(x+(w-lipgloss.Width(l))/2, from+j, l, st)
+			}
 		case len(seats) < w:
 			c.put(x, row, string(top.sign), st)
 			x, w = x+1, w-1
@@ -219,6 +218,25 @@ func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
 		row = y + (h-2)/2 + 1
 	}
 	drawSeats(c, seats, x, row, w, bg, ghost)
+}
+
+// lines returns what stands for the thing in a cell of w columns and h lines,
+// one of which is left free if it is shared.
+func (t *thing) lines(w, h int, shared bool) []string {
+	if w < 5 || t.art[0] == "" {
+		return []string{string(t.sign)}
+	}
+	first := t.art[0]
+	if t.level != "" {
+		first = fit(strings.TrimRight(first, " "), 4) + t.level
+	}
+	if shared {
+		h--
+	}
+	if h < 2 || t.art[1] == "" {
+		return []string{first}
+	}
+	return []string{first, t.art[1]}
 }
 
 // drawSeats writes the seats' signs into w columns, in brackets if they fit.
@@ -253,11 +271,11 @@ func drawSeats(c *canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost b
 	}
 }
 
-// panel draws what is said about the seats, w columns wide and at most h lines:
-// two lines a seat if there is room for that, else one.
-func (f *Frame) panel(w, h int) *canvas {
+// panel draws what is said about the seats, w columns wide and at most h lines,
+// with as many lines for each seat as there is room for: 3, 2 or 1, but at most
+// each.
+func (f *Frame) panel(w, h, each int) *canvas {
 	w = max(w, 8)
-	each := 3
 	for each > 1 && each*len(f.Players) > h {
 		each--
 	}
@@ -284,17 +302,17 @@ func (f *Frame) panel(w, h int) *canvas {
 			room := max(w-x-8, 1)
 			x = c.put(x, y, fit(p.Name, min(wide, max(room/3, 4)))+" ", name)
 			x = c.put(x, y, fmt.Sprintf("%6s ", ret), style{bold: true})
-			c.put(x, y, fit(p.Status(), max(w-x, 0)), quiet)
+			c.put(x, y, fit(p.status(w-x), max(w-x, 0)), quiet)
 			y++
 			continue
 		}
 		c.put(x, y, fit(p.Name, max(w-x-14, 4)), name)
 		c.put(w-14, y, fmt.Sprintf("%6s", earned), style{tone(p.Reward), color.RGBA{}, true})
 		c.put(w-8, y, fmt.Sprintf("%7s", ret), style{bold: true})
-		c.put(4, y+1, fit(p.Status(), w-4), quiet)
+		c.put(4, y+1, fit(p.status(w-4), w-4), quiet)
 		y += each
 	}
-	if each > 1 && len(f.Panel)+len(f.Bars) > 0 && each*len(f.Players) == y && each == 2 {
+	if each < 3 && len(f.Panel)+len(f.Bars) > 0 {
 		y++
 	}
 	for _, l := range f.Panel {
@@ -304,14 +322,13 @@ func (f *Frame) panel(w, h int) *canvas {
 	y = f.drawBars(c, y)
 	if legend := f.legend(); len(legend) > 0 && y+len(legend) < h {
 		y++
-		for _, name := range legend {
-			t := thingOf(name)
+		for _, t := range legend {
 			st := style{mix(t.fill, ink, 0.3), t.ground, true}
 			if t.fill == t.ground {
 				st.fg = white
 			}
 			x := c.put(0, y, " "+string(t.sign)+" ", st)
-			c.put(x+1, y, fit(name, w-4), style{fg: faint})
+			c.put(x+1, y, fit(t.word, w-4), style{fg: faint})
 			y++
 		}
 	}
@@ -347,18 +364,20 @@ func share(v float64) float64 {
 	return min(v, 1)
 }
 
-// legend lists the things on the board, once each, in the order of the alphabet.
-func (f *Frame) legend() []string {
-	var names []string
+// legend lists the things on the board, once each whatever their numbers, in
+// the order of the alphabet.
+func (f *Frame) legend() []thing {
+	var all []thing
 	for _, c := range f.Cells {
-		for _, n := range c.Things {
-			if !slices.Contains(names, n) {
-				names = append(names, n)
+		for _, name := range c.Things {
+			t := thingOf(name)
+			if t.level = ""; !slices.ContainsFunc(all, func(o thing) bool { return o.word == t.word }) {
+				all = append(all, t)
 			}
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.SortFunc(all, func(a, b thing) int { return strings.Compare(a.word, b.word) })
+	return all
 }
 
 // paste copies src onto c.
