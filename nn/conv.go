@@ -45,27 +45,27 @@ func (c Conv3x3) Work(others ...Conv3x3) *ConvWork {
 
 // Forward writes y[m][H][W][Out] from x[m][H][W][In].
 func (c Conv3x3) Forward(p *Params, ws *ConvWork, y, x []float32, m int) {
-	cells := c.H * c.W
+	cells, act := c.H*c.W, p.act(c.Act)
 	c.chunks(m, func(lo, hi int) {
 		rows := (hi - lo) * cells
 		a := patches(ws.patches, x[lo*cells*c.In:hi*cells*c.In], c.H, c.W, c.In)
 		out := y[lo*cells*c.Out : hi*cells*c.Out]
-		f32.Affine(out, a, p.w(c.w), p.w(c.b), rows, 9*c.In, c.Out, c.Act.fused())
-		c.Act.finish(out)
+		f32.Affine(out, a, p.w(c.w), p.w(c.b), rows, 9*c.In, c.Out, act.fused())
+		act.finish(out)
 	})
 }
 
 // Backward takes dy, the gradient of Forward's y, adds the gradients of the
 // weights to p.G and writes that of x to dx, unless dx is nil. dy is overwritten.
 func (c Conv3x3) Backward(p *Params, ws *ConvWork, dx, dy, x, y []float32, m int) {
-	cells := c.H * c.W
+	cells, act := c.H*c.W, p.act(c.Act)
 	if dx != nil {
 		c.flip(ws.flipped, p.w(c.w))
 	}
 	c.chunks(m, func(lo, hi int) {
 		rows := (hi - lo) * cells
 		d := dy[lo*cells*c.Out : hi*cells*c.Out]
-		c.Act.grad(d, y[lo*cells*c.Out:hi*cells*c.Out])
+		act.grad(d, y[lo*cells*c.Out:hi*cells*c.Out])
 		a := patches(ws.patches, x[lo*cells*c.In:hi*cells*c.In], c.H, c.W, c.In)
 		f32.MulTN(p.g(c.w), a, d, 9*c.In, rows, c.Out, true)
 		f32.SumRows(p.g(c.b), d, rows, c.Out)

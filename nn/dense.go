@@ -25,15 +25,17 @@ func (p *Params) Dense(name string, in, out int, act Act, init ...Init) Dense {
 // Forward writes y[m][Out] from x[m][In].
 func (d Dense) Forward(p *Params, y, x []float32, m int) {
 	y, x = y[:m*d.Out], x[:m*d.In]
-	f32.Affine(y, x, p.w(d.w), p.w(d.b), m, d.In, d.Out, d.Act.fused())
-	d.Act.finish(y)
+	act := p.act(d.Act)
+	f32.Affine(y, x, p.w(d.w), p.w(d.b), m, d.In, d.Out, act.fused())
+	act.finish(y)
 }
 
 // ForwardSparse is Forward for the rows of x.
 func (d Dense) ForwardSparse(p *Params, y []float32, x *f32.Sparse) {
 	y = y[:x.Rows()*d.Out]
-	f32.SparseAffine(y, x, p.w(d.w), p.w(d.b), d.Out, d.Act.fused())
-	d.Act.finish(y)
+	act := p.act(d.Act)
+	f32.SparseAffine(y, x, p.w(d.w), p.w(d.b), d.Out, act.fused())
+	act.finish(y)
 }
 
 // Backward takes dy, the gradient of Forward's y, adds the gradients of the
@@ -50,7 +52,7 @@ func (d Dense) BackwardAdd(p *Params, dx, dy, x, y []float32, m int) {
 
 func (d Dense) backward(p *Params, dx, dy, x, y []float32, m int, acc bool) {
 	dy, x = dy[:m*d.Out], x[:m*d.In]
-	d.Act.grad(dy, y[:m*d.Out])
+	p.act(d.Act).grad(dy, y[:m*d.Out])
 	f32.MulTN(p.g(d.w), x, dy, d.In, m, d.Out, true)
 	f32.SumRows(p.g(d.b), dy, m, d.Out)
 	if dx != nil {
@@ -62,7 +64,7 @@ func (d Dense) backward(p *Params, dx, dy, x, y []float32, m int, acc bool) {
 func (d Dense) BackwardSparse(p *Params, dy []float32, x *f32.Sparse, y []float32) {
 	m := x.Rows()
 	dy = dy[:m*d.Out]
-	d.Act.grad(dy, y[:m*d.Out])
+	p.act(d.Act).grad(dy, y[:m*d.Out])
 	f32.SparseTN(p.g(d.w), x, dy, d.Out)
 	f32.SumRows(p.g(d.b), dy, m, d.Out)
 }

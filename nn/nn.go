@@ -16,6 +16,7 @@
 package nn
 
 import (
+	"math"
 	"slices"
 
 	"hop/f32"
@@ -40,7 +41,8 @@ type Params struct {
 	W, G  []float32 // [sum of parts], each part starting at a multiple of align
 	Parts []Part
 
-	size int
+	size   int
+	smooth *bool // shared with the shards
 }
 
 // align keeps every part at the start of a cache line. The gaps are zero and
@@ -79,7 +81,7 @@ func roundUp(n int) int { return (n + align - 1) / align * align }
 // the numbers of the others. Gradients are zero after it.
 func (p *Params) Init(key rng.Key) {
 	if p.W == nil {
-		p.W, p.G = make([]float32, p.size), make([]float32, p.size)
+		p.W, p.G, p.smooth = make([]float32, p.size), make([]float32, p.size), new(bool)
 	}
 	for _, q := range p.Parts {
 		r := key.Child(q.Name).Rand()
@@ -102,14 +104,14 @@ func (p *Params) ZeroGrad() { clear(p.G) }
 
 // Shard returns Params on the same weights with gradients of their own.
 func (p *Params) Shard() *Params {
-	return &Params{W: p.W, G: make([]float32, p.size), Parts: p.Parts, size: p.size}
+	return &Params{W: p.W, G: make([]float32, p.size), Parts: p.Parts, size: p.size, smooth: p.smooth}
 }
 
 // Clone returns a copy of the weights with gradients of its own: a target network,
 // or a frozen opponent.
 func (p *Params) Clone() *Params {
 	q := p.Shard()
-	q.W = make([]float32, p.size)
+	q.W, q.smooth = make([]float32, p.size), new(bool)
 	copy(q.W, p.W)
 	return q
 }
@@ -154,11 +156,24 @@ const (
 func (a Act) gain() float64 {
 	switch a {
 	case ReLU:
-		return 1.4142135623730951
+		return math.Sqrt2
 	case Tanh:
 		return 5. / 3
 	}
 	return 1
+}
+
+// Smooth makes every layer that runs on p, or on a shard of it, use Tanh in place
+// of ReLU, until it is called with false. It is for nntest: differences tell
+// nothing at a kink, and a large net has one near every point.
+func (p *Params) Smooth(on bool) { *p.smooth = on }
+
+// act returns the activation to use for a.
+func (p *Params) act(a Act) Act {
+	if a == ReLU && *p.smooth {
+		return Tanh
+	}
+	return a
 }
 
 // fused returns the part of a that the product itself applies.

@@ -1,0 +1,161 @@
+package nnbench
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hop/nn"
+	"hop/nn/nntest"
+	"hop/safetensors"
+)
+
+var compareDir = flag.String("compare", "", "a folder of bench/torch_compare.py: do what it asks and nothing else")
+
+func clock() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
+
+func TestCompare(t *testing.T) {
+	if *compareDir != "" {
+		if err := Compare(*compareDir, Config{Clock: clock()}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	const m = 3
+	for _, name := range Nets() {
+		n := build(name, m)
+		rows := n.rows(m)
+		var f safetensors.File
+		n.params().Save(&f, "part/")
+		shape := []int{m, len(n.input()) / m}
+		if name == "lstm" {
+			shape = []int{steps, m, obs}
+		}
+		f.PutFloat32("x", n.input(), shape...)
+		if c, ok := n.(*conv); ok {
+			f.PutFloat32("extra", c.extra, m, convExtras)
+		}
+		f.PutInt64("target", make([]int64, rows), rows)
+		f.PutFloat32("return", make([]float32, rows), rows)
+		b, err := f.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".safetensors"), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Compare(dir, Config{Clock: clock(), Rounds: 1, Round: 1, Forward: []int{1}, Train: []int{2}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Nets() {
+		n := build(name, m)
+		clear(n.heads().target)
+		clear(n.heads().ret)
+		n.forward(m)
+		n.backward(m)
+		b, err := os.ReadFile(filepath.Join(dir, name+".hop.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := safetensors.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range n.params().Parts {
+			got := make([]float32, q.Len)
+			if err := f.Float32(got, "grad/"+q.Name, q.Shape...); err != nil {
+				t.Error(err)
+			}
+			if _, want := n.params().At(q.Span); !slices.Equal(got, want) {
+				t.Errorf("%s: %s has another gradient in the file", name, q.Name)
+			}
+		}
+	}
+	var res Result
+	if b, err := os.ReadFile(filepath.Join(dir, "hop.json")); err != nil || json.Unmarshal(b, &res) != nil {
+		t.Fatal(err)
+	}
+	if len(res.Rows) != 6 || res.Peak <= 0 || res.Rows[0].US <= 0 || res.Rows[0].GFLOPS <= 0 {
+		t.Errorf("got %+v, want six rows with times and a peak", res)
+	}
+}
+
+func TestBadRequestsAreErrors(t *testing.T) {
+	dir := t.TempDir()
+	for want, c := range map[string]Config{
+		`no net is called "mlp"`: {Nets: []string{"mlp"}},
+		"a batch of 0 rows":      {Train: []int{0}},
+		"comparing actor":        {},
+	} {
+		if err := Compare(dir, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// The three nets go through the gradient check whole.
+func TestGradients(t *testing.T) {
+	for _, name := range Nets() {
+		const m = 1
+		n := build(name, m)
+		nntest.Check(t, nntest.Model{
+			Params: []*nn.Params{n.params()},
+			Loss:   func() float64 { n.forward(m); return n.heads().lossOf(n.rows(m)) },
+			Grad:   func() { n.forward(m); n.backward(m) },
+		})
+	}
+}
+
+// lossOf is the heads' loss without a gradient.
+func (h *heads) lossOf(m int) float64 {
+	h.cat.Set(h.logits, nil, m)
+	l := h.cat.CrossEntropy(nil, h.target, nil, nn.Rows{N: m}).Mean()
+	return l + 0.5*nn.MSE(nil, h.value, h.ret, 1, nn.Rows{N: m}).Mean()
+}
+
+func TestNothingAllocates(t *testing.T) {
+	for _, name := range Nets() {
+		const m = 5
+		n := build(name, m)
+		opt, err := nn.NewAdam(nn.AdamConfig{}, n.params())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := testing.AllocsPerRun(3, func() {
+			n.forward(m)
+			n.backward(m)
+			opt.Step(1e-3, 0.5)
+		}); k != 0 {
+			t.Errorf("%s: a training step allocates %v times, want 0", name, k)
+		}
+	}
+}
+
+func BenchmarkTrain256(b *testing.B) {
+	for _, name := range Nets() {
+		b.Run(name, func(b *testing.B) {
+			n := build(name, 256)
+			opt, err := nn.NewAdam(nn.AdamConfig{}, n.params())
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				n.forward(256)
+				n.backward(256)
+				if _, err := opt.Step(1e-4, 0.5); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
