@@ -1,0 +1,97 @@
+package cleanup
+
+import (
+	"hop/game"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+// bot is a scripted agent: uniform over the actions that its mask marks.
+type bot struct {
+	name string
+	mask func(*State, game.Seat) [actions]bool
+}
+
+var _ game.Policy = bot{}
+
+func (b bot) Name() string { return b.name }
+
+func (b bot) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
+	mask := b.mask(st.(*State), s)
+	return game.Uniform(mask[:], r)
+}
+
+func (b bot) Probs(st game.State, s game.Seat, dst []float32) {
+	mask := b.mask(st.(*State), s)
+	game.Spread(dst, mask[:])
+}
+
+// towards marks the moves that lead nearer to the nearest of the cells, of the
+// full ones if full is set, and reports whether there is any.
+func (st *State) towards(here int16, cells []int16, full bool, mask *[actions]bool) bool {
+	size := int16(st.g.c.Size)
+	y, x := here/size, here%size
+	best := grid.Far
+	for _, c := range cells {
+		if full && !st.full[c] {
+			continue
+		}
+		dy, dx := c/size-y, c%size-x
+		d := max(dy, -dy) + max(dx, -dx)
+		if d > best {
+			continue
+		}
+		if d < best {
+			best, *mask = d, [actions]bool{}
+		}
+		mask[grid.Up] = mask[grid.Up] || dy < 0
+		mask[grid.Down] = mask[grid.Down] || dy > 0
+		mask[grid.Left] = mask[grid.Left] || dx < 0
+		mask[grid.Right] = mask[grid.Right] || dx > 0
+	}
+	return best != grid.Far
+}
+
+// cleanMask cleans where it can, else goes to the nearest waste, else stays.
+func (st *State) cleanMask(s game.Seat) (mask [actions]bool) {
+	here := st.pos[s]
+	switch {
+	case st.canClean(here):
+		mask[Clean] = true
+	case !st.towards(here, st.g.river, true, &mask):
+		mask[grid.Stay] = true
+	}
+	return mask
+}
+
+// harvestMask harvests where it can, else goes to the nearest apple, else to the
+// orchard, else stays.
+func (st *State) harvestMask(s game.Seat) (mask [actions]bool) {
+	here := st.pos[s]
+	switch {
+	case st.canHarvest(here):
+		mask[Harvest] = true
+	case st.towards(here, st.g.orchard, true, &mask):
+	case st.g.inOrchard(here):
+		mask[grid.Stay] = true
+	default:
+		st.towards(here, st.g.orchard, false, &mask)
+	}
+	return mask
+}
+
+// stint is how often "fair" does the one before it turns to the other.
+const stint = 4
+
+// fairMask takes turns with itself. Where no apple is left it cleans, or a team
+// of harvesting fair agents would wait for ever.
+func (st *State) fairMask(s game.Seat) [actions]bool {
+	if done := st.cleaned[s] + st.harvested[s]; done/stint%2 == 1 {
+		for _, c := range st.g.orchard {
+			if st.full[c] {
+				return st.harvestMask(s)
+			}
+		}
+	}
+	return st.cleanMask(s)
+}

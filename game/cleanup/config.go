@@ -1,0 +1,151 @@
+package cleanup
+
+import (
+	"errors"
+	"strconv"
+
+	"hop/field"
+	"hop/game"
+	"hop/game/grid"
+)
+
+// Config holds the parameters of the game.
+type Config struct {
+	Size        int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
+	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..8"`
+	Horizon     int     `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	River       int     `yaml:"river" doc:"columns of river, at the left" unit:"cells" range:"1..63"`
+	Orchard     int     `yaml:"orchard" doc:"columns of orchard, at the right" unit:"cells" range:"1..63"`
+	Pollution   float64 `yaml:"pollution" doc:"probability that a clean river cell fills with waste, each step" range:"0..1"`
+	Growth      float64 `yaml:"growth" doc:"probability that a bare orchard cell grows an apple, each step, while the river is clean" range:"0..1"`
+	Restoration float64 `yaml:"restoration" doc:"share of the river filled with waste up to which apples grow at the full rate" range:"0..1"`
+	Depletion   float64 `yaml:"depletion" doc:"share of the river filled with waste from which no apple grows" range:"0..1"`
+	Start       float64 `yaml:"start" doc:"share of the river filled with waste at the start" range:"0..1"`
+	Reach       int     `yaml:"reach" doc:"clean empties river cells up to this many moves away" unit:"cells" range:"0..8"`
+	Pays        float64 `yaml:"pays" doc:"reward for an apple, split equally among those who harvest it in one step" range:"0.."`
+}
+
+// Default returns an 8x8 board with four agents and the rates of Hughes et al.
+// (2018), whose river starts too dirty for any apple to grow.
+func Default() Config {
+	return Config{
+		Size: 8, Agents: 4, Horizon: 100, River: 2, Orchard: 3,
+		Pollution: 0.5, Growth: 0.05, Restoration: 0, Depletion: 0.4, Start: 0.5, Reach: 1, Pays: 1,
+	}
+}
+
+// Validate returns everything that is wrong with the parameters, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if c.River+c.Orchard > c.Size {
+		errs = append(errs, field.Bad("size", c.Size, "a board with room for the river and the orchard"))
+	}
+	if c.Restoration >= c.Depletion {
+		errs = append(errs, field.Bad("restoration", c.Restoration, "less than depletion"))
+	}
+	return errors.Join(errs...)
+}
+
+// The actions after the moves and Stay.
+const (
+	Clean = grid.Stay + 1 + iota
+	Harvest
+	actions
+)
+
+// The goals.
+const (
+	GoalClean = iota
+	GoalHarvest
+)
+
+// MaxSeats bounds what a state holds.
+const MaxSeats = 8
+
+// Game is Cleanup with fixed parameters.
+type Game struct {
+	c       Config
+	spec    game.Spec
+	board   *grid.Board // open, never written
+	river   []int16     // its cells
+	orchard []int16     // its cells
+	near    [][]int16   // [cells] the river cells within reach
+	planes  []float32   // an observation of river and orchard alone
+}
+
+var _ game.Game = (*Game)(nil)
+
+// New returns the game, or everything that is wrong with its parameters.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	planes := make([]string, 0, c.Agents+4)
+	planes = append(planes, "self")
+	for i := 1; i < c.Agents; i++ {
+		planes = append(planes, "other"+strconv.Itoa(i))
+	}
+	planes = append(planes, "river", "waste", "orchard", "apple")
+	g := &Game{c: c, board: grid.New(c.Size, c.Size), spec: game.Spec{
+		Name: "cleanup", Kind: game.GeneralSum, Seats: c.Agents,
+		Actions: append(append([]string{}, grid.MoveNames...), "clean", "harvest"),
+		Goals:   []string{"clean", "harvest"},
+		Horizon: c.Horizon,
+		Obs: game.Layout{
+			Height: c.Size, Width: c.Size, Planes: planes,
+			Legal: actions, Time: 1, Last: c.Agents,
+		},
+		Symmetric: true,
+	}}
+	g.lay()
+	return g, nil
+}
+
+// lay fills the tables of the ground.
+func (g *Game) lay() {
+	c := &g.c
+	cells := int16(g.board.Cells())
+	g.planes = make([]float32, g.spec.Obs.Len())
+	g.near = make([][]int16, cells)
+	dist := make([]int16, cells)
+	for cell := range cells {
+		at := int(cell)*len(g.spec.Obs.Planes) + c.Agents
+		switch {
+		case g.inRiver(cell):
+			g.river = append(g.river, cell)
+			g.planes[at] = 1
+		case g.inOrchard(cell):
+			g.orchard = append(g.orchard, cell)
+			g.planes[at+2] = 1
+		}
+		g.board.Distances(dist, cell)
+		for to, d := range dist {
+			if int(d) <= c.Reach && g.inRiver(int16(to)) {
+				g.near[cell] = append(g.near[cell], int16(to))
+			}
+		}
+	}
+}
+
+func (g *Game) inRiver(cell int16) bool { return int(cell)%g.c.Size < g.c.River }
+
+func (g *Game) inOrchard(cell int16) bool { return int(cell)%g.c.Size >= g.c.Size-g.c.Orchard }
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Config returns the game's parameters.
+func (g *Game) Config() Config { return g.c }
+
+// New returns a state that must be Reset before use.
+func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board.Cells())} }
+
+// Bots lists the scripted agents.
+func (g *Game) Bots() []game.BotInfo {
+	return []game.BotInfo{
+		game.RandomBot(actions),
+		{Name: "cleaner", Doc: "cleans the nearest waste and never harvests: the altruist", New: func() game.Bot { return bot{"cleaner", (*State).cleanMask} }},
+		{Name: "harvester", Doc: "harvests the nearest apple and never cleans: the free rider", New: func() game.Bot { return bot{"harvester", (*State).harvestMask} }},
+		{Name: "fair", Doc: "cleans four times, harvests four times, and so on; cleans while there is no apple", New: func() game.Bot { return bot{"fair", (*State).fairMask} }},
+	}
+}

@@ -1,0 +1,298 @@
+// Package cleanup is a small Cleanup, the public-good game of Hughes et al.
+// (2018): apples grow in an orchard on the right of the board, the faster the
+// less waste lies in the river on the left. Harvesting pays 1; cleaning pays
+// nothing, and its fruit is everyone's. Harvesters alone starve.
+//
+// In a step, all moves happen at once; then each cleaner empties every river
+// cell within Reach moves; then apples are harvested, an apple being split among
+// those who harvest it at once; then with probability Pollution one clean river
+// cell, uniformly drawn, fills with waste; then each bare orchard cell grows an
+// apple with probability Growth * clamp((Depletion-w)/(Depletion-Restoration)),
+// w being the share of river cells with waste. There are no apples at the start,
+// and each agent starts on any cell. Agents share cells, walk in the river, and
+// never leave; no outcome depends on seat numbers. The beams and views of the
+// original are left out.
+package cleanup
+
+import (
+	"math"
+
+	"hop/game"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+// State is one episode.
+type State struct {
+	g *Game
+	play
+	full []bool // [cells] waste in the river, an apple in the orchard
+}
+
+// play is the part of a state that a plain copy moves.
+type play struct {
+	t         int32 // steps so far
+	over      bool
+	waste     int32           // river cells filled with waste
+	pos       [MaxSeats]int16 // cell
+	last      [MaxSeats]int8  // last action, -1 before the first
+	cleaned   [MaxSeats]int16 // steps in which the seat cleaned
+	harvested [MaxSeats]int16 // steps in which the seat harvested
+}
+
+var (
+	_ game.State    = (*State)(nil)
+	_ game.Goaler   = (*State)(nil)
+	_ game.Permuter = (*State)(nil)
+	_ game.Pictured = (*State)(nil)
+)
+
+// Reset fills river cells with waste and puts each agent on any cell.
+func (st *State) Reset(r *rng.Rand) {
+	g := st.g
+	st.play = play{}
+	clear(st.full)
+	for range int(math.Round(g.c.Start * float64(len(g.river)))) {
+		st.pollute(r)
+	}
+	for s := range g.c.Agents {
+		st.pos[s], st.last[s] = int16(r.IntN(len(st.full))), -1
+	}
+}
+
+// pollute fills one clean river cell, if there is one.
+func (st *State) pollute(r *rng.Rand) {
+	clean := len(st.g.river) - int(st.waste)
+	if clean == 0 {
+		return
+	}
+	k := r.IntN(clean)
+	for _, c := range st.g.river {
+		if st.full[c] {
+			continue
+		}
+		if k == 0 {
+			st.full[c] = true
+			st.waste++
+			return
+		}
+		k--
+	}
+}
+
+// Alive reports whether the episode goes on: nobody leaves before its end.
+func (st *State) Alive(game.Seat) bool { return !st.over }
+
+// Over reports whether the time is up.
+func (st *State) Over() bool { return st.over }
+
+// Reached returns what the seat did in the last step, as a goal: clean, harvest
+// or NoGoal. Both always succeed where they are legal.
+func (st *State) Reached(s game.Seat) int {
+	switch st.last[s] {
+	case Clean:
+		return GoalClean
+	case Harvest:
+		return GoalHarvest
+	}
+	return game.NoGoal
+}
+
+// Time returns the number of steps played.
+func (st *State) Time() int { return int(st.t) }
+
+// Waste returns the share of river cells filled with waste.
+func (st *State) Waste() float64 { return float64(st.waste) / float64(len(st.g.river)) }
+
+// Cleaned returns in how many steps of this episode the seat cleaned.
+func (st *State) Cleaned(s game.Seat) int { return int(st.cleaned[s]) }
+
+// Harvested returns in how many steps of this episode the seat harvested.
+func (st *State) Harvested(s game.Seat) int { return int(st.harvested[s]) }
+
+// canClean and canHarvest report whether there is waste within reach of a cell,
+// or an apple on it.
+func (st *State) canClean(c int16) bool {
+	for _, to := range st.g.near[c] {
+		if st.full[to] {
+			return true
+		}
+	}
+	return false
+}
+
+func (st *State) canHarvest(c int16) bool { return st.full[c] && st.g.inOrchard(c) }
+
+// Legal writes the seat's mask: open moves, stay, clean with waste in reach,
+// harvest on an apple.
+func (st *State) Legal(s game.Seat, dst []bool) {
+	dst = dst[:actions]
+	if st.over {
+		clear(dst)
+		return
+	}
+	c := st.pos[s]
+	st.g.board.LegalMoves(c, dst)
+	dst[Clean] = st.canClean(c)
+	dst[Harvest] = st.canHarvest(c)
+}
+
+func (st *State) legal(s int, a int32) bool {
+	c := st.pos[s]
+	switch {
+	case a >= 0 && a < grid.Stay:
+		return st.g.board.Moves[c]>>a&1 != 0
+	case a == grid.Stay:
+		return true
+	case a == Clean:
+		return st.canClean(c)
+	case a == Harvest:
+		return st.canHarvest(c)
+	}
+	return false
+}
+
+// Step plays one move: time, moves, cleaning, harvest, pollution, growth.
+func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
+	g := st.g
+	if st.over {
+		panic("cleanup: Step after the episode is over")
+	}
+	if len(acts) != g.c.Agents || len(rewards) != g.c.Agents {
+		panic("cleanup: Step wants one action and one reward a seat")
+	}
+	for s, a := range acts {
+		rewards[s] = 0
+		if !st.legal(s, a) {
+			panic("cleanup: illegal action")
+		}
+	}
+	st.t++
+	for s, a := range acts {
+		st.last[s] = int8(a)
+		switch {
+		case a < grid.Stay:
+			st.pos[s] = g.board.Next[st.pos[s]][a]
+		case a == Clean:
+			st.clean(st.pos[s])
+			st.cleaned[s]++
+		case a == Harvest:
+			rewards[s] = float32(g.c.Pays / float64(st.harvesters(acts, st.pos[s])))
+			st.harvested[s]++
+		}
+	}
+	for s, a := range acts {
+		if a == Harvest {
+			st.full[st.pos[s]] = false
+		}
+	}
+	if r.Float64() < g.c.Pollution {
+		st.pollute(r)
+	}
+	st.grow(r)
+	st.over = int(st.t) >= g.c.Horizon
+}
+
+// clean empties the river within reach of a cell.
+func (st *State) clean(c int16) {
+	for _, to := range st.g.near[c] {
+		if st.full[to] {
+			st.full[to] = false
+			st.waste--
+		}
+	}
+}
+
+// harvesters returns how many harvest a cell.
+func (st *State) harvesters(acts []int32, c int16) int {
+	n := 0
+	for s, a := range acts {
+		if a == Harvest && st.pos[s] == c {
+			n++
+		}
+	}
+	return n
+}
+
+// grow lets apples grow, at a rate that falls with the waste.
+func (st *State) grow(r *rng.Rand) {
+	c := &st.g.c
+	rate := c.Growth * min((c.Depletion-st.Waste())/(c.Depletion-c.Restoration), 1)
+	if rate <= 0 {
+		return
+	}
+	for _, at := range st.g.orchard {
+		if !st.full[at] && r.Float64() < rate {
+			st.full[at] = true
+		}
+	}
+}
+
+// Observe writes the planes (agents ego-first, river, waste, orchard, apples),
+// the mask, the time and the last joint action.
+func (st *State) Observe(s game.Seat, dst []float32) {
+	g := st.g
+	copy(dst, g.planes)
+	n, planes := g.c.Agents, g.c.Agents+4
+	i := int(s)
+	for k := range n {
+		dst[int(st.pos[i])*planes+k] = 1
+		if i++; i == n {
+			i = 0
+		}
+	}
+	for _, c := range g.river {
+		if st.full[c] {
+			dst[int(c)*planes+n+1] = 1
+		}
+	}
+	for _, c := range g.orchard {
+		if st.full[c] {
+			dst[int(c)*planes+n+3] = 1
+		}
+	}
+	var legal [actions]bool
+	st.Legal(s, legal[:])
+	g.spec.Obs.Tail(dst, s, legal[:], int(st.t), g.c.Horizon, st.last[:n])
+}
+
+// CopyFrom makes the state equal to src.
+func (st *State) CopyFrom(src game.State) {
+	o := src.(*State)
+	st.play = o.play
+	copy(st.full, o.full)
+}
+
+// Permute makes the state equal to src with seat s moved to perm[s].
+func (st *State) Permute(src game.State, perm []game.Seat) {
+	o := src.(*State)
+	st.CopyFrom(o)
+	for s, to := range perm {
+		st.pos[to], st.last[to] = o.pos[s], o.last[s]
+		st.cleaned[to], st.harvested[to] = o.cleaned[s], o.harvested[s]
+	}
+}
+
+// Cell says what stands on a cell, for pictures: the ground, then what is on it.
+func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
+	c := int16(y*st.g.c.Size + x)
+	for s, p := range st.pos[:st.g.c.Agents] {
+		if p == c {
+			seats = append(seats, game.Seat(s))
+		}
+	}
+	ground, on := "", ""
+	switch {
+	case st.g.inRiver(c):
+		ground, on = "river", "waste"
+	case st.g.inOrchard(c):
+		ground, on = "orchard", "apple"
+	default:
+		return seats, things
+	}
+	things = append(things, ground)
+	if st.full[c] {
+		things = append(things, on)
+	}
+	return seats, things
+}
