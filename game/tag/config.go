@@ -1,0 +1,110 @@
+package tag
+
+import (
+	"errors"
+	"math"
+
+	"hop/field"
+	"hop/game"
+	"hop/game/grid"
+)
+
+// Config holds the parameters of the game. Default returns three predators
+// after one prey on an open 6x6 board.
+type Config struct {
+	Size      int `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
+	Blocks    int `yaml:"blocks" doc:"block pieces drawn on the board" range:"0..64"`
+	Predators int `yaml:"predators" doc:"number of predators" range:"1..7"`
+	Prey      int `yaml:"prey" doc:"number of prey" range:"1..7"`
+	Start     int `yaml:"start" doc:"prey appears at least this far from every predator, or as far as it can" unit:"moves" range:"0..64"`
+	Horizon   int `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+}
+
+// Default returns three predators after one prey on an open 6x6 board.
+func Default() Config {
+	return Config{Size: 6, Predators: 3, Prey: 1, Start: 3, Horizon: 50}
+}
+
+// Validate returns everything that is wrong with the parameters, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if c.Predators+c.Prey > MaxSeats {
+		errs = append(errs, field.Bad("predators", c.Predators, "at most 8 together with prey"))
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	actions = grid.Stay + 1
+
+	// MaxSeats bounds what a state holds.
+	MaxSeats = 8
+)
+
+// Game is tag with fixed parameters.
+type Game struct {
+	c     Config
+	seats int
+	spec  game.Spec
+	share float32 // what a predator gets for a catch
+	fine  float32 // what the caught prey pays: exactly a share for each predator
+}
+
+var _ game.Game = (*Game)(nil)
+
+// New returns the game, or everything that is wrong with its parameters.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	n := c.Predators + c.Prey
+	planes := make([]string, 0, n+2)
+	planes = append(planes, "self")
+	for i := 1; i < n; i++ {
+		planes = append(planes, "other"+string(rune('0'+i)))
+	}
+	planes = append(planes, "block", "prey")
+	// A share is 1/Predators rounded to a multiple of 2^-20, so that all rewards
+	// are such multiples and sum to zero exactly in float32, in any order.
+	share := math.Round(1<<20/float64(c.Predators)) / (1 << 20)
+	return &Game{
+		c: c, seats: n, share: float32(share), fine: float32(share * float64(c.Predators)),
+		spec: game.Spec{
+			Name: "tag", Kind: game.ZeroSum, Seats: n,
+			Actions: append([]string{}, grid.MoveNames...),
+			Horizon: c.Horizon,
+			Obs: game.Layout{
+				Height: c.Size, Width: c.Size, Planes: planes,
+				Features: n, Legal: actions, Time: 1, Last: n,
+			},
+			Symmetric: true,
+		},
+	}, nil
+}
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Config returns the game's parameters.
+func (g *Game) Config() Config { return g.c }
+
+// New returns a state that must be Reset before use.
+func (g *Game) New() game.State {
+	cells := g.c.Size * g.c.Size
+	st := &State{g: g, board: grid.New(g.c.Size, g.c.Size), scratch: make([]int16, cells)}
+	st.dist = make([][]int16, g.seats)
+	for s := range st.dist {
+		st.dist[s] = make([]int16, cells)
+	}
+	st.forget()
+	return st
+}
+
+// Bots lists the scripted players.
+func (g *Game) Bots() []game.BotInfo {
+	return []game.BotInfo{
+		game.RandomBot(actions),
+		{Name: "chase", Doc: "plays its role: a predator goes to the nearest prey, prey flees", New: func() game.Bot { return chase{} }},
+		{Name: "flee", Doc: "keeps away from the other side, also as a predator", New: func() game.Bot { return flee{} }},
+	}
+}

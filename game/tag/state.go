@@ -1,0 +1,256 @@
+// Package tag is predator and prey on a grid, a zero-sum game: predators chase,
+// prey flees, and a prey that is caught pays 1, which the predators share.
+//
+// Roles are dealt to the seats at random at the start of each episode and can be
+// seen by all, so the seats are interchangeable. All move at once, at the same
+// speed, and share cells freely. A prey is caught if after the moves a predator
+// is on its cell, or if the two have swapped cells, which would be to run through
+// each other. It then appears elsewhere, and the chase goes on to the horizon.
+// Several predators on one prey are one catch. Nobody leaves.
+//
+// Step draws random numbers only to place a caught prey.
+package tag
+
+import (
+	"hop/game"
+	"hop/game/grid"
+	"hop/rng"
+)
+
+// State is one episode.
+type State struct {
+	g *Game
+	play
+
+	// The episode's board, equal in two states whose id is equal.
+	id    uint64
+	board *grid.Board
+
+	// What bots look up: dist[s] has the moves to the cell from[s], [seats][cells].
+	dist    [][]int16
+	from    [MaxSeats]int16
+	scratch []int16
+}
+
+// play is the part of a state that changes from step to step, or belongs to seats.
+type play struct {
+	t    int32
+	over bool
+	prey [MaxSeats]bool  // the seat's role
+	pos  [MaxSeats]int16 // cell
+	last [MaxSeats]int8  // last action, -1 before the first
+}
+
+var (
+	_ game.State    = (*State)(nil)
+	_ game.Permuter = (*State)(nil)
+	_ game.Pictured = (*State)(nil)
+)
+
+// Reset draws blocks, deals the roles, and puts predators on any free cell and
+// prey away from them.
+func (st *State) Reset(r *rng.Rand) {
+	c := &st.g.c
+	if c.Blocks > 0 {
+		st.board.DrawBlocks(c.Blocks, 1, st.scratch, r)
+	}
+	st.forget()
+	st.id = r.Uint64() | 1
+	st.play = play{}
+	for s := range MaxSeats {
+		st.pos[s], st.last[s] = grid.None, -1
+	}
+	// Each seat is prey with the share of prey among those still to be dealt.
+	prey := c.Prey
+	for s := range st.g.seats {
+		if r.IntN(st.g.seats-s) < prey {
+			st.prey[s] = true
+			prey--
+			continue
+		}
+		cell := r.IntN(st.board.Cells())
+		for st.board.Blocked[cell] {
+			cell = r.IntN(st.board.Cells())
+		}
+		st.pos[s] = int16(cell)
+	}
+	for s := range st.g.seats {
+		if st.prey[s] {
+			st.pos[s] = st.hide(r)
+		}
+	}
+}
+
+// hide draws a free cell at least Start moves from every predator, or as far as
+// there is one.
+func (st *State) hide(r *rng.Rand) int16 {
+	gap := st.scratch // moves to the nearest predator
+	farthest := int16(0)
+	for c := range gap {
+		gap[c] = -1
+		if !st.board.Blocked[c] {
+			gap[c] = st.nearest(int16(c), false)
+			farthest = max(farthest, gap[c])
+		}
+	}
+	enough, n := min(farthest, int16(st.g.c.Start)), 0
+	for _, d := range gap {
+		if d >= enough {
+			n++
+		}
+	}
+	for c, i := int16(0), r.IntN(n); ; c++ {
+		if gap[c] >= enough {
+			if i == 0 {
+				return c
+			}
+			i--
+		}
+	}
+}
+
+// Alive reports whether the episode goes on: nobody leaves before.
+func (st *State) Alive(game.Seat) bool { return !st.over }
+
+// Over reports whether the time is up.
+func (st *State) Over() bool { return st.over }
+
+// Prey reports whether the seat is prey in this episode; if not, it is a predator.
+func (st *State) Prey(s game.Seat) bool { return st.prey[s] }
+
+// Time returns the number of steps played.
+func (st *State) Time() int { return int(st.t) }
+
+// Legal writes the seat's mask: open moves and stay.
+func (st *State) Legal(s game.Seat, dst []bool) {
+	dst = dst[:actions]
+	if st.over {
+		clear(dst)
+		return
+	}
+	st.board.LegalMoves(st.pos[s], dst)
+}
+
+// Step plays one move: time, then all moves at once, then catches.
+func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
+	n := st.g.seats
+	if st.over {
+		panic("tag: Step after the episode is over")
+	}
+	if len(acts) != n || len(rewards) != n {
+		panic("tag: Step wants one action and one reward a seat")
+	}
+	for s, a := range acts {
+		if a < 0 || a > grid.Stay || a < grid.Stay && st.board.Moves[st.pos[s]]>>a&1 == 0 {
+			panic("tag: illegal action")
+		}
+		rewards[s] = 0
+	}
+	st.t++
+	before := st.pos
+	for s, a := range acts {
+		st.last[s] = int8(a)
+		if a < grid.Stay {
+			st.pos[s] = st.board.Next[st.pos[s]][a]
+		}
+	}
+	var caught [MaxSeats]bool
+	catches := float32(0)
+	for s := range n {
+		if st.prey[s] && st.caught(s, &before) {
+			caught[s] = true
+			catches++
+		}
+	}
+	if catches > 0 {
+		for s := range n {
+			switch {
+			case !st.prey[s]:
+				rewards[s] = catches * st.g.share
+			case caught[s]:
+				rewards[s] = -st.g.fine
+				st.pos[s] = st.hide(r)
+			}
+		}
+	}
+	st.over = int(st.t) >= st.g.c.Horizon
+}
+
+// caught reports whether a predator is on the prey's cell or has swapped with it.
+func (st *State) caught(prey int, before *[MaxSeats]int16) bool {
+	at, was := st.pos[prey], before[prey]
+	for s := range st.g.seats {
+		if !st.prey[s] && (st.pos[s] == at || st.pos[s] == was && before[s] == at) {
+			return true
+		}
+	}
+	return false
+}
+
+// Observe writes the planes (agents ego-first, blocks, prey), the roles
+// ego-first (1 is prey), the mask, the time and the last joint action.
+func (st *State) Observe(s game.Seat, dst []float32) {
+	l := &st.g.spec.Obs
+	clear(dst)
+	n, planes := st.g.seats, st.g.seats+2
+	roles := dst[l.FeaturesAt():]
+	i := int(s)
+	for k := range n {
+		at := int(st.pos[i]) * planes
+		dst[at+k] = 1
+		if st.prey[i] {
+			dst[at+n+1] = 1
+			roles[k] = 1
+		}
+		if i++; i == n {
+			i = 0
+		}
+	}
+	for _, b := range st.board.Blocks {
+		dst[int(b)*planes+n] = 1
+	}
+	var legal [actions]bool
+	st.Legal(s, legal[:])
+	l.Tail(dst, s, legal[:], int(st.t), st.g.c.Horizon, st.last[:n])
+}
+
+// CopyFrom makes the state equal to src. Within an episode it copies only what
+// steps change.
+func (st *State) CopyFrom(src game.State) {
+	o := src.(*State)
+	st.play = o.play
+	if st.id == o.id && st.id != 0 {
+		return
+	}
+	st.id = o.id
+	st.forget()
+	st.board.CopyFrom(o.board)
+}
+
+// Permute makes the state equal to src with seat s moved to perm[s].
+func (st *State) Permute(src game.State, perm []game.Seat) {
+	o := src.(*State)
+	st.CopyFrom(o)
+	for s, to := range perm {
+		st.prey[to], st.pos[to], st.last[to] = o.prey[s], o.pos[s], o.last[s]
+	}
+}
+
+// Cell says what stands on a cell, for pictures.
+func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
+	c := int16(y*st.g.c.Size + x)
+	if st.board.Blocked[c] {
+		things = append(things, "block")
+	}
+	prey := false
+	for s, p := range st.pos[:st.g.seats] {
+		if p == c {
+			seats = append(seats, game.Seat(s))
+			prey = prey || st.prey[s]
+		}
+	}
+	if prey {
+		things = append(things, "prey")
+	}
+	return seats, things
+}
