@@ -78,6 +78,9 @@ func (p *Player) status(w int) string {
 	if len(s) > w && p.With != "" {
 		s = fmt.Sprintf("left with %s, step %d", p.With, p.Left)
 	}
+	if len(s) > w && p.With != "" {
+		s = fmt.Sprintf("%s, step %d", p.With, p.Left)
+	}
 	return s
 }
 

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image"
@@ -59,11 +60,20 @@ func gifAt(w io.Writer, frames []Frame, delay time.Duration) error {
 // is alike left clear, which packs to almost nothing.
 func changes(before, now *image.Paletted, clear uint8) *image.Paletted {
 	r := image.Rectangle{}
-	for i, v := range now.Pix {
-		if v != before.Pix[i] {
-			x, y := i%now.Stride, i/now.Stride
-			r = r.Union(image.Rect(x, y, x+1, y+1))
+	w := now.Stride
+	for y := range now.Rect.Dy() {
+		a, b := before.Pix[y*w:(y+1)*w], now.Pix[y*w:(y+1)*w]
+		if bytes.Equal(a, b) {
+			continue
 		}
+		from, to := 0, w
+		for a[from] == b[from] {
+			from++
+		}
+		for a[to-1] == b[to-1] {
+			to--
+		}
+		r = r.Union(image.Rect(from, y, to, y+1))
 	}
 	if r.Empty() {
 		r = image.Rect(0, 0, 1, 1)
@@ -152,10 +162,17 @@ func newInks(frames []Frame) *inks {
 
 // paint writes src in the palette's colours.
 func (k *inks) paint(dst *image.Paletted, src *image.RGBA) {
+	last, v := color.RGBA{}, k.clear
 	for i := range dst.Pix {
-		p := src.Pix[4*i : 4*i+4]
+		p := src.Pix[4*i : 4*i+4 : 4*i+4]
 		c := color.RGBA{p[0], p[1], p[2], 255}
-		v, ok := k.known[c]
+		if c == last { // most pixels are like the one before
+			dst.Pix[i] = v
+			continue
+		}
+		var ok bool
+		last = c
+		v, ok = k.known[c]
 		if !ok {
 			v = uint8(k.palette[1:].Index(c) + 1)
 			k.known[c] = v

@@ -312,7 +312,8 @@ func (f *Frame) panel(w, h, each int) *canvas {
 		c.put(4, y+1, fit(p.status(w-4), w-4), quiet)
 		y += each
 	}
-	if each < 3 && len(f.Panel)+len(f.Bars) > 0 {
+	extra := len(f.Panel)+len(f.Bars) > 0
+	if each < 3 && extra {
 		y++
 	}
 	for _, l := range f.Panel {
@@ -321,7 +322,9 @@ func (f *Frame) panel(w, h, each int) *canvas {
 	}
 	y = f.drawBars(c, y)
 	if legend := f.legend(); len(legend) > 0 && y+len(legend) < h {
-		y++
+		if each < 3 || extra {
+			y++
+		}
 		for _, t := range legend {
 			st := style{mix(t.fill, ink, 0.3), t.ground, true}
 			if t.fill == t.ground {

@@ -1,0 +1,185 @@
+package play
+
+import (
+	"bytes"
+	"image"
+	"image/draw"
+	"image/gif"
+	"math"
+	"reflect"
+	"testing"
+
+	"hop/game"
+)
+
+// episode records an 8x8 hunt in which the random seats stay long.
+func episode(t *testing.T, seed uint64) []Frame {
+	t.Helper()
+	o, _ := options(t, NoHuman, "")
+	o.Game = hunt(t, 8, 5)
+	o.Team = []string{"ns", "ns", "nh", "random"}
+	e, err := newEnv(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.reset(seed)
+	for !e.st.Over() {
+		e.step(game.NoAction)
+	}
+	return e.rec.Frames()
+}
+
+func TestGIFHasAnImageAFrame(t *testing.T) {
+	frames := episode(t, 7)
+	var a bytes.Buffer
+	if err := GIF(&a, frames); err != nil {
+		t.Fatal(err)
+	}
+	if a.Len() > 300_000 {
+		t.Errorf("%d frames took %d bytes, want at most 300000", len(frames), a.Len())
+	}
+	got, err := gif.DecodeAll(&a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Image) != len(frames) {
+		t.Errorf("got %d images, want %d", len(got.Image), len(frames))
+	}
+	for i, img := range got.Image {
+		if !reflect.DeepEqual(img.Palette, got.Image[0].Palette) {
+			t.Fatalf("image %d has a palette of its own", i)
+		}
+	}
+	last := len(got.Delay) - 1
+	if got.Delay[last] < 2*got.Delay[0] {
+		t.Errorf("the last image is shown for %d, the first for %d; want the last longer", got.Delay[last], got.Delay[0])
+	}
+}
+
+func TestSameSeedGivesTheSameGIF(t *testing.T) {
+	var got [2]bytes.Buffer
+	for i := range got {
+		if err := GIF(&got[i], episode(t, 7)[:8]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got[0].Bytes(), got[1].Bytes()) {
+		t.Error("the same seed gave other bytes")
+	}
+}
+
+// Images hold only what changed; laid over each other they must give each frame.
+func TestGIFImagesAddUpToTheFrames(t *testing.T) {
+	frames := hunted(t).Frames()
+	var buf bytes.Buffer
+	if err := GIF(&buf, frames); err != nil {
+		t.Fatal(err)
+	}
+	got, err := gif.DecodeAll(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPainter(frames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newInks(frames)
+	page := image.NewRGBA(image.Rect(0, 0, p.w, p.h))
+	for i, img := range got.Image {
+		draw.Draw(page, img.Rect, img, img.Rect.Min, draw.Over)
+		p.draw(&frames[i])
+		want := image.NewPaletted(page.Rect, k.palette)
+		k.paint(want, p.img)
+		for y := range p.h {
+			for x := range p.w {
+				if r, w := page.RGBAAt(x, y), want.At(x, y); r != w {
+					t.Fatalf("image %d at %d,%d: got %v, want %v", i, x, y, r, w)
+				}
+			}
+		}
+	}
+}
+
+// The palette must be near what was drawn, or edges look ragged.
+func TestPaletteIsNearTheDrawing(t *testing.T) {
+	frames := hunted(t).Frames()
+	p, err := newPainter(frames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newInks(frames)
+	page := image.NewPaletted(image.Rect(0, 0, p.w, p.h), k.palette)
+	for i := range frames {
+		p.draw(&frames[i])
+		k.paint(page, p.img)
+		far := 0
+		for y := range p.h {
+			for x := range p.w {
+				a, b := p.img.RGBAAt(x, y), k.palette[page.ColorIndexAt(x, y)]
+				r, g, bl, _ := b.RGBA()
+				d := math.Hypot(math.Hypot(float64(a.R)-float64(r>>8), float64(a.G)-float64(g>>8)), float64(a.B)-float64(bl>>8))
+				if d > 40 {
+					far++
+				}
+			}
+		}
+		if limit := p.w * p.h / 1000; far > limit {
+			t.Errorf("frame %d: %d pixels are far from their colour, want at most %d", i, far, limit)
+		}
+	}
+}
+
+func TestGIFWithoutFramesIsAnError(t *testing.T) {
+	if err := GIF(&bytes.Buffer{}, nil); err == nil {
+		t.Error("got no error")
+	}
+}
+
+func TestGIFOfOddFrames(t *testing.T) {
+	many := Frame{Scene: Scene{Height: 1, Width: 3, Cells: make([]Cell, 3)}, Players: make([]Player, 12)}
+	for s := range many.Players {
+		many.Players[s] = Player{Name: "猎人", Reward: math.NaN(), At: 0, From: 1}
+		many.Cells[0].Seats = append(many.Cells[0].Seats, game.Seat(s))
+	}
+	many.Cells[0].Things = []string{"stag", "hare", "", "茶壶"}
+	many.Bars = []Bar{{"a", math.NaN(), ""}, {"b", -1, ""}, {"c", math.Inf(1), ""}}
+	for name, f := range map[string]Frame{
+		"empty":        {},
+		"many seats":   many,
+		"nobody":       {Scene: Scene{Height: 2, Width: 2, Cells: make([]Cell, 4)}},
+		"long":         {Title: string(bytes.Repeat([]byte("long "), 99)), Scene: Scene{Words: string(bytes.Repeat([]byte("words "), 999))}},
+		"large":        {Scene: Scene{Height: 64, Width: 64, Cells: make([]Cell, 64*64)}},
+		"past the end": {Step: 9, Horizon: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := GIF(&bytes.Buffer{}, []Frame{f}); err != nil {
+				t.Error(err)
+			}
+			f.Text()
+			f.view(80, 24, nil)
+		})
+	}
+}
+
+func TestDiscsInACellDoNotTouch(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		for _, box := range [][2]float64{{56, 56}, {56, 28}, {14, 14}} {
+			type disc struct{ x, y, r float64 }
+			var all []disc
+			pack(n, 10, 20, box[0], box[1], func(_ int, x, y, r float64) {
+				for _, o := range all {
+					if math.Hypot(o.x-x, o.y-y) < o.r+r {
+						t.Errorf("%d discs in %v: two touch", n, box)
+					}
+				}
+				if x-r < 10 || y-r < 20 || x+r > 10+box[0] || y+r > 20+box[1] {
+					t.Errorf("%d discs in %v: one at %v,%v of %v is outside", n, box, x, y, r)
+				}
+				all = append(all, disc{x, y, r})
+			})
+			if len(all) != n {
+				t.Errorf("got %d discs, want %d", len(all), n)
+			}
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package play
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hop/game"
+	"hop/game/cartpole"
+	"hop/game/staghunt"
+	"hop/rng"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r", ""), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// hunt is a stag hunt on a small board.
+func hunt(t *testing.T, size, blocks int) *staghunt.Game {
+	t.Helper()
+	c := staghunt.Default()
+	c.Size, c.Blocks = size, blocks
+	g, err := staghunt.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// position is two hunters at a stag, one at a hare, one on its own.
+const position = `t=0 first=0
+.   h   2h  .
+.   01S  .  .
+#   .   .   h
+.   .   .   3
+`
+
+// hunted records a stag and a hare being caught, and one step more.
+func hunted(t *testing.T) *Recorder {
+	t.Helper()
+	g := hunt(t, 4, 1)
+	st := g.New().(*staghunt.State)
+	if err := st.UnmarshalText([]byte(position)); err != nil {
+		t.Fatal(err)
+	}
+	rec := NewRecorder(g, "Stag hunt "+g.Label())
+	rec.Start(st, "seed 7", []string{"ns", "hop+", "nh", "random"}, Info{})
+	rewards := make([]float32, 4)
+	var r rng.Rand
+	for _, acts := range [][]int32{
+		{staghunt.HuntStag, staghunt.HuntStag, staghunt.HuntHare, 2},
+		{game.NoAction, game.NoAction, game.NoAction, 0},
+	} {
+		st.Step(acts, rewards, &r)
+		rec.Add(st, Info{Actions: acts, Rewards: rewards, Bars: []Bar{{"stag", 0.75, "0.75"}, {"hare", 0.25, "0.25"}}})
+	}
+	return rec
+}
+
+func options(t *testing.T, human game.Seat, in string) (Options, *bytes.Buffer) {
+	t.Helper()
+	out := &bytes.Buffer{}
+	return Options{
+		Game: hunt(t, 4, 1), Team: []string{"ns", "ns", "nh", "random"}, Seed: 7, Human: human,
+		In: strings.NewReader(in), Out: out,
+	}, out
+}
+
+func TestSameSeedPlaysTheSameEpisode(t *testing.T) {
+	var got [3]string
+	for i, seed := range []uint64{7, 7, 8} {
+		o, out := options(t, NoHuman, "")
+		o.Seed = seed
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		got[i] = out.String()
+	}
+	if got[0] != got[1] {
+		t.Errorf("two runs with seed 7 differ:\n%s", cmp.Diff(got[0], got[1]))
+	}
+	_, seven, _ := strings.Cut(got[0], "\n")
+	_, eight, _ := strings.Cut(got[2], "\n")
+	if seven == eight {
+		t.Error("seeds 7 and 8 start alike")
+	}
+}
+
+func TestPlainOutputHasNoEscapes(t *testing.T) {
+	o, out := options(t, NoHuman, "")
+	o.MaxEpisodes = 2
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsRune(out.String(), '\x1b') {
+		t.Error("there is an escape in the text")
+	}
+	for _, want := range []string{"seed 7, step 0 of 35", "seed 8, step 0 of 35", "left with the hare at step"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in the text", want)
+		}
+	}
+}
+
+func TestPersonAnswersInLines(t *testing.T) {
+	// Wrong answers are asked again; stay is always legal.
+	o, out := options(t, 3, "fly\nhunt stag\n"+strings.Repeat("stay\n.\nSTAY\n", 35))
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"fly" is no action`, "hunt stag is not legal now", "seat 3, your action:", ". stay", "{3} you"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in the text", want)
+		}
+	}
+}
+
+func TestInputThatEndsEarlyIsAnError(t *testing.T) {
+	o, _ := options(t, 3, "stay\n")
+	err := Run(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "one action a line") {
+		t.Errorf("got %v, want an error that says what to give", err)
+	}
+}
+
+func TestWrongOptionsAreAllNamed(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(*Options)
+		want []string
+	}{
+		{"team too short", func(o *Options) { o.Team = []string{"ns"} }, []string{"name 4 bots"}},
+		{"unknown bot", func(o *Options) { o.Team[2] = "xx" }, []string{"seat 2", `no bot "xx"`, "deadline"}},
+		{"no such seat", func(o *Options) { o.Human = 4 }, []string{"seats 0 to 3"}},
+		{"negative seat", func(o *Options) { o.Human = -2 }, []string{"seats 0 to 3"}},
+		{"two faults", func(o *Options) { o.Delay, o.MaxEpisodes = -1, -1 }, []string{"delay", "episodes"}},
+		{"no keyboard", func(o *Options) { o.Human, o.In = 0, nil }, []string{"no keyboard"}},
+		{"no game", func(o *Options) { o.Game = nil }, []string{"a game"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, _ := options(t, NoHuman, "")
+			c.edit(&o)
+			err := Run(t.Context(), o)
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("got %q, want %q in it", err, w)
+				}
+			}
+		})
+	}
+}
+
+func TestRunStopsWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o, _ := options(t, NoHuman, "")
+	if err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestRunWritesTheGIFWhole(t *testing.T) {
+	dir := t.TempDir()
+	o, out := options(t, NoHuman, "")
+	o.GIF = filepath.Join(dir, "a.gif")
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("the folder holds %v (%v), want the GIF alone", files, err)
+	}
+	if !strings.Contains(out.String(), "wrote "+o.GIF) || strings.Count(out.String(), "step") < 1 {
+		t.Errorf("got %q, want the last frame and what was written", out)
+	}
+	o.GIF = filepath.Join(dir, "missing", "a.gif")
+	if err := Run(t.Context(), o); err == nil {
+		t.Error("got no error for a folder that is not there")
+	}
+}
+
+func TestGameWithoutBoardShowsItsText(t *testing.T) {
+	g, err := cartpole.New(cartpole.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := NewRecorder(g, "")
+	st := g.New()
+	if err := st.(*cartpole.State).UnmarshalText([]byte("t=3 x=0.5 v=0 theta=0.01 omega=0.25")); err != nil {
+		t.Fatal(err)
+	}
+	rec.Start(st, "", []string{"balance"}, Info{Panel: []string{"a line"}})
+	golden(t, "words.txt", rec.Last().Text())
+	golden(t, "words80.txt", rec.Last().view(80, 12, nil).String())
+}
+
+func TestTerminalProgramLeavesNoGoroutine(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	o, out := options(t, NoHuman, "")
+	o.Delay = time.Millisecond
+	in, keys := io.Pipe()
+	o.In = in
+	e, err := newEnv(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		io.WriteString(keys, "n")
+		io.WriteString(keys, "rq")
+		keys.Close()
+	}()
+	if err := interactive(t.Context(), o, e); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "seed 8") {
+		t.Error("the second episode was not shown")
+	}
+}
+
+func TestTerminalProgramStopsWhenCancelled(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	o, _ := options(t, 0, "")
+	in, keys := io.Pipe()
+	defer keys.Close()
+	o.In = in
+	e, err := newEnv(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { keys.Close(); cancel() })
+	if err := interactive(ctx, o, e); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
