@@ -64,3 +64,82 @@ func BenchmarkProducts(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSparse times the first layer of a net on 256 observations of 350 planes
+// with 15 ones each, and its weight gradient.
+func BenchmarkSparse(b *testing.B) {
+	const rows, cols, n, ones = 256, 350, 128, 15
+	r := rand.New(rand.NewPCG(1, 1))
+	dense := make([]float32, rows*cols)
+	for i := range rows {
+		for range ones {
+			dense[i*cols+r.IntN(cols)] = 1
+		}
+	}
+	w, bias, dst := fill(r, make([]float32, cols*n)), fill(r, make([]float32, n)), make([]float32, rows*n)
+	everySetBench(b, func(b *testing.B) {
+		var s Sparse
+		build := func() {
+			s.Reset(cols)
+			for i := range rows {
+				s.AppendRow(dense[i*cols : i*cols+cols])
+			}
+		}
+		build()
+		flops := 2 * n * float64(len(s.Idx))
+		for _, c := range []struct {
+			name string
+			f    func()
+		}{
+			{"AppendRow", build},
+			{"SparseAffine", func() { SparseAffine(dst, &s, w, bias, n, ReLU) }},
+			{"SparseTN", func() { SparseTN(w, &s, dst, n) }},
+		} {
+			b.Run(c.name, func(b *testing.B) {
+				for b.Loop() {
+					c.f()
+				}
+				rate(b, flops)
+			})
+		}
+		clear(w)
+	})
+}
+
+// BenchmarkVectors times the functions over vectors on 32768 elements that stay
+// near, and the softmax on 256 rows of 7.
+func BenchmarkVectors(b *testing.B) {
+	const n, rows, cols = 32768, 256, 7
+	r := rand.New(rand.NewPCG(1, 1))
+	x, y, z, dst := fill(r, make([]float32, n)), fill(r, make([]float32, n)), make([]float32, n), make([]float32, n)
+	legal := make([]bool, rows*cols)
+	for i := range legal {
+		legal[i] = r.IntN(4) > 0
+	}
+	everySetBench(b, func(b *testing.B) {
+		for _, c := range []struct {
+			name string
+			n    int
+			f    func()
+		}{
+			{"Axpy", n, func() { Axpy(dst, 1e-3, x) }},
+			{"Dot", n, func() { Dot(x, y) }},
+			{"SumSquares", n, func() { SumSquares(x) }},
+			{"SumRows", n, func() { SumRows(dst[:128], x, n/128, 128) }},
+			{"ReLUGrad", n, func() { ReLUGrad(dst, x, y) }},
+			{"Exp", n, func() { Exp(dst, x) }},
+			{"Tanh", n, func() { Tanh(dst, x) }},
+			{"GELU", n, func() { GELU(dst, x) }},
+			{"Adam", n, func() { Adam(dst, x, y, z, 1e-3, 0.9, 0.999, 1e-8, 0, 1, 1) }},
+			{"Softmax", rows * cols, func() { Softmax(dst[:rows*cols], x[:rows*cols], rows, cols) }},
+			{"MaskedLogSoftmax", rows * cols, func() { MaskedLogSoftmax(dst[:rows*cols], x[:rows*cols], legal, rows, cols) }},
+		} {
+			b.Run(c.name, func(b *testing.B) {
+				for b.Loop() {
+					c.f()
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(c.n), "ns/element")
+			})
+		}
+	})
+}

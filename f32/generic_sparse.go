@@ -17,8 +17,7 @@ func sparseAffineGeneric(dst []float32, s *Sparse, w, bias []float32, n int, act
 			copy(row, bias)
 		}
 		for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
-			j := int(s.Idx[e]) * n
-			axpyGeneric(row, s.Val[e], w[j:j+n])
+			axpyGeneric(row, s.Val[e], rowOf(w, s.Idx[e], s.Cols, n))
 		}
 		if act == ReLU {
 			reluGeneric(row)
@@ -30,8 +29,15 @@ func sparseTNGeneric(dw []float32, s *Sparse, g []float32, n int) {
 	for i := range s.Rows() {
 		row := g[i*n : i*n+n]
 		for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
-			j := int(s.Idx[e]) * n
-			axpyGeneric(dw[j:j+n], s.Val[e], row)
+			axpyGeneric(rowOf(dw, s.Idx[e], s.Cols, n), s.Val[e], row)
 		}
 	}
+}
+
+// rowOf returns row i of w[rows][n].
+func rowOf(w []float32, i int32, rows, n int) []float32 {
+	if uint32(i) >= uint32(rows) {
+		panic(badIndex)
+	}
+	return w[int(i)*n:][:n]
 }

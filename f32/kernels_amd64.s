@@ -6943,9 +6943,9 @@ loop:
 	VFMADD231PS  c_gelu3<>+0(SB), Z5, Z6
 	VFMADD132PS  c_gelu1<>+0(SB), Z1, Z5
 	VMULPS       Z0, Z5, Z5
-	VPXORD       c_sign<>+0(SB), Z5, Z5
+	VPORD        c_sign<>+0(SB), Z5, Z7
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z5, Z1, Z2
+	VMINPS       Z7, Z1, Z2
 	VMOVUPS      c_expMin<>+0(SB), Z1
 	VMAXPS       Z2, Z1, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
@@ -6962,17 +6962,20 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z5, K2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z7, K2
 	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z5
-	VMOVUPS      c_one<>+0(SB), Z1
-	VADDPS       Z1, Z5, Z5
-	VDIVPS       Z5, Z1, Z5
-	VMOVAPS      Z5, Z1
-	VFNMADD231PS Z5, Z5, Z1
-	VMULPS       Z0, Z1, Z1
-	VFMADD231PS  Z6, Z1, Z5
-	VMULPS       Z5, Z8, Z8
+	VMOVAPS      Z3, Z7
+	VMOVUPS      c_one<>+0(SB), Z9
+	VADDPS       Z9, Z7, Z1
+	VDIVPS       Z1, Z9, Z9
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z7, Z1
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $0x01, Z2, Z5, K2
+	VMOVAPS      Z7, K2, Z9
+	VMULPS       Z0, Z6, Z6
+	VFMADD231PS  Z6, Z1, Z9
+	VMULPS       Z9, Z8, Z8
 	VMOVUPS      Z8, (DI)
 	ADDQ         $0x40, DI
 	ADDQ         $0x40, SI
@@ -6994,9 +6997,9 @@ rest:
 	VFMADD231PS  c_gelu3<>+0(SB), Z5, Z6
 	VFMADD132PS  c_gelu1<>+0(SB), Z1, Z5
 	VMULPS       Z0, Z5, Z5
-	VPXORD       c_sign<>+0(SB), Z5, Z5
+	VPORD        c_sign<>+0(SB), Z5, Z7
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z5, Z1, Z2
+	VMINPS       Z7, Z1, Z2
 	VMOVUPS      c_expMin<>+0(SB), Z1
 	VMAXPS       Z2, Z1, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
@@ -7013,17 +7016,20 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z5, K2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z7, K2
 	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z5
-	VMOVUPS      c_one<>+0(SB), Z1
-	VADDPS       Z1, Z5, Z5
-	VDIVPS       Z5, Z1, Z5
-	VMOVAPS      Z5, Z1
-	VFNMADD231PS Z5, Z5, Z1
-	VMULPS       Z0, Z1, Z1
-	VFMADD231PS  Z6, Z1, Z5
-	VMULPS       Z5, Z8, Z8
+	VMOVAPS      Z3, Z7
+	VMOVUPS      c_one<>+0(SB), Z9
+	VADDPS       Z9, Z7, Z1
+	VDIVPS       Z1, Z9, Z9
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z7, Z1
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $0x01, Z2, Z5, K2
+	VMOVAPS      Z7, K2, Z9
+	VMULPS       Z0, Z6, Z6
+	VFMADD231PS  Z6, Z1, Z9
+	VMULPS       Z9, Z8, Z8
 	VMOVUPS      Z8, K1, (DI)
 
 done:
@@ -13566,9 +13572,9 @@ loop:
 	VFMADD231PS  c_gelu3<>+0(SB), Y5, Y6
 	VFMADD132PS  c_gelu1<>+0(SB), Y1, Y5
 	VMULPS       Y0, Y5, Y5
-	VXORPS       c_sign<>+0(SB), Y5, Y5
+	VORPS        c_sign<>+0(SB), Y5, Y7
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y5, Y1, Y2
+	VMINPS       Y7, Y1, Y2
 	VMOVUPS      c_expMin<>+0(SB), Y1
 	VMAXPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
@@ -13593,17 +13599,20 @@ loop:
 	VPADDD       c_bias<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Y5, Y4
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y7, Y4
 	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y5
-	VMOVUPS      c_one<>+0(SB), Y1
-	VADDPS       Y1, Y5, Y5
-	VDIVPS       Y5, Y1, Y5
-	VMOVAPS      Y5, Y1
-	VFNMADD231PS Y5, Y5, Y1
-	VMULPS       Y0, Y1, Y1
-	VFMADD231PS  Y6, Y1, Y5
-	VMULPS       Y5, Y8, Y8
+	VMOVAPS      Y3, Y7
+	VMOVUPS      c_one<>+0(SB), Y9
+	VADDPS       Y9, Y7, Y1
+	VDIVPS       Y1, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y7, Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x01, Y2, Y5, Y3
+	VBLENDVPS    Y3, Y7, Y9, Y9
+	VMULPS       Y0, Y6, Y6
+	VFMADD231PS  Y6, Y1, Y9
+	VMULPS       Y9, Y8, Y8
 	VMOVUPS      Y8, (DI)
 	ADDQ         $0x20, DI
 	ADDQ         $0x20, SI
@@ -13627,9 +13636,9 @@ rest:
 	VFMADD231PS  c_gelu3<>+0(SB), Y5, Y6
 	VFMADD132PS  c_gelu1<>+0(SB), Y1, Y5
 	VMULPS       Y0, Y5, Y5
-	VXORPS       c_sign<>+0(SB), Y5, Y5
+	VORPS        c_sign<>+0(SB), Y5, Y7
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y5, Y1, Y2
+	VMINPS       Y7, Y1, Y2
 	VMOVUPS      c_expMin<>+0(SB), Y1
 	VMAXPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
@@ -13654,17 +13663,20 @@ rest:
 	VPADDD       c_bias<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Y5, Y4
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y7, Y4
 	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y5
-	VMOVUPS      c_one<>+0(SB), Y1
-	VADDPS       Y1, Y5, Y5
-	VDIVPS       Y5, Y1, Y5
-	VMOVAPS      Y5, Y1
-	VFNMADD231PS Y5, Y5, Y1
-	VMULPS       Y0, Y1, Y1
-	VFMADD231PS  Y6, Y1, Y5
-	VMULPS       Y5, Y8, Y8
+	VMOVAPS      Y3, Y7
+	VMOVUPS      c_one<>+0(SB), Y9
+	VADDPS       Y9, Y7, Y1
+	VDIVPS       Y1, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y7, Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x01, Y2, Y5, Y3
+	VBLENDVPS    Y3, Y7, Y9, Y9
+	VMULPS       Y0, Y6, Y6
+	VFMADD231PS  Y6, Y1, Y9
+	VMULPS       Y9, Y8, Y8
 	VMASKMOVPS   Y8, Y15, (DI)
 
 done:

@@ -64,8 +64,10 @@ func SparseTN(dw []float32, s *Sparse, g []float32, n int) {
 	sparseTN(dw, s, g, n)
 }
 
-// checkSparse checks the shapes of x[m][n] and w[Cols][n], and that every index
-// is a column: the fields are open, and the kernels trust them.
+const badIndex = "f32: sparse index out of range"
+
+// checkSparse checks the shapes of x[m][n] and w[Cols][n] and the row pointers:
+// the fields are open, and the kernels trust them. The kernels check the indices.
 func checkSparse(x []float32, s *Sparse, w []float32, n int) {
 	if n < 0 || len(s.Ptr) == 0 {
 		panic("f32: a sparse matrix was not Reset or has a negative size")
@@ -73,9 +75,14 @@ func checkSparse(x []float32, s *Sparse, w []float32, n int) {
 	if len(x) != s.Rows()*n || len(w) != s.Cols*n {
 		panic("f32: slice lengths do not match the matrix sizes")
 	}
-	if len(s.Idx) != len(s.Val) || int(s.Ptr[len(s.Ptr)-1]) != len(s.Idx) {
+	last := int32(0)
+	for _, p := range s.Ptr {
+		if p < last {
+			panic("f32: sparse row pointers do not rise")
+		}
+		last = p
+	}
+	if len(s.Idx) != len(s.Val) || int(last) != len(s.Idx) {
 		panic("f32: a sparse matrix has an unfinished row")
 	}
 }
-
-const badIndex = "f32: sparse index out of range"

@@ -51,7 +51,6 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 		sparseAffineGeneric(dst, s, w, bias, n, act)
 		return
 	}
-	checkPtr(s)
 	t := newStrip(s, n)
 	t.floor = floorOf(act)
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
@@ -100,7 +99,6 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 		sparseTNGeneric(dw, s, g, n)
 		return
 	}
-	checkPtr(s)
 	t := newStrip(s, n)
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
 		at, vectors, tail, ok := cut.next(8)
@@ -141,17 +139,6 @@ func newStrip(s *Sparse, n int) strip {
 	return strip{
 		ptr: &s.Ptr[0], idx: unsafe.SliceData(s.Idx), val: unsafe.SliceData(s.Val),
 		rows: s.Rows(), cols: s.Cols, stride: 4 * n,
-	}
-}
-
-// checkPtr panics unless the row pointers rise from 0: the kernels trust them.
-func checkPtr(s *Sparse) {
-	last := int32(0)
-	for _, p := range s.Ptr {
-		if p < last {
-			panic("f32: sparse row pointers do not rise")
-		}
-		last = p
 	}
 }
 

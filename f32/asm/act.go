@@ -288,11 +288,20 @@ func activations(s isa) {
 		VFMADD231PS(num("gelu3"), u, d)
 		VFMADD132PS(num("gelu1"), t[0], u)
 		VMULPS(y, u, u)
-		s.logistic(u, t[0], t[1], t[2], t[3]) // u = s
-		VMOVAPS(u, t[0])
-		VFNMADD231PS(u, u, t[0]) // s - s²
-		VMULPS(y, t[0], t[0])
-		VFMADD231PS(d, t[0], u)
-		VMULPS(u, dy, dy)
+		// With e = e^-|u| and q = 1/(1+e), the logistic of u is q or e q and its
+		// slope e q²: no difference of near numbers.
+		e, q := r[7], r[9]
+		s.or(num("sign"), u, e)
+		s.exp(e, t[0], t[1], t[2], t[3])
+		VMOVUPS(num("one"), q)
+		VADDPS(q, e, t[0])
+		VDIVPS(t[0], q, q)
+		VMULPS(q, e, e)
+		VMULPS(q, e, t[0]) // the slope
+		s.zero(t[1])
+		s.choose(lessThan, t[1], u, e, q, t[2])
+		VMULPS(y, d, d)
+		VFMADD231PS(d, t[0], q)
+		VMULPS(q, dy, dy)
 	})
 }
