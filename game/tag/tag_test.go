@@ -123,12 +123,17 @@ func TestCatches(t *testing.T) {
 	}
 }
 
-func TestPredatorsDoNotCatchPredators(t *testing.T) {
-	c := with(func(c *tag.Config) { c.Size = 4 })
-	st := position(t, c, "t=0\n0 1 2 .\n. . . .\n. . . .\n. . . 3\nprey 3")
-	for s, x := range play(st, right, left, left, stay) {
-		if x != 0 {
-			t.Errorf("seat %d is paid %v, want 0", s, x)
+func TestOnlyPredatorsCatchAndOnlyPrey(t *testing.T) {
+	c := with(func(c *tag.Config) { c.Size, c.Predators, c.Prey = 4, 2, 2 })
+	for _, acts := range [][]int32{
+		{right, stay, left, stay},  // each onto its own kind
+		{right, left, left, right}, // each swaps with its own kind
+	} {
+		st := position(t, c, "t=0\n0 1 . .\n. . . .\n. . . .\n. . 3 2\nprey 2 3")
+		for s, x := range play(st, acts...) {
+			if x != 0 {
+				t.Errorf("after %v seat %d is paid %v, want 0", acts, s, x)
+			}
 		}
 	}
 }
