@@ -408,3 +408,12 @@ func FuzzUnmarshalText(f *testing.F) {
 		}
 	})
 }
+
+func TestPermuteMovesTheCounts(t *testing.T) {
+	st := at(t, quiet, "t=9\n0~ 1~ . _\n~ ~ . _\n~ ~ . _\n~ ~ . _\nlast 4 5\ncleaned 1 2\nharvested 3 4")
+	moved := newGame(t, quiet).New().(*cleanup.State)
+	moved.Permute(st, []game.Seat{1, 0})
+	if got := text(t, moved); !strings.HasSuffix(got, "last 5 4\ncleaned 2 1\nharvested 4 3\n") {
+		t.Errorf("seats swapped:\n%s", got)
+	}
+}
