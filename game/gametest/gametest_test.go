@@ -22,7 +22,7 @@ var faults = map[string][]string{
 	"layout":      {"part of the observation not written", "a plane of 2", "observes another's mask", "observes the next time", "last actions in the order of seats", "who has left still stays"},
 	"ego-first":   {"planes in the order of seats"},
 	"copy":        {"copies share memory", "a copy forgets the last actions", "a copy adds to what was there"},
-	"text":        {"a text without the last actions", "a text adds to what was there", "cannot read its own text"},
+	"text":        {"a text without the last actions", "a text adds to what was there", "cannot read its own text", "what was read is taken for the same episode"},
 	"allocations": {"Step allocates", "allocates when first needed", "a bot allocates"},
 	"bots": {
 		"a bot acts illegally", "a bot acts otherwise than it says", "a bot changes the state",

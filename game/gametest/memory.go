@@ -93,8 +93,9 @@ func checkText(g game.Game) error {
 	if _, ok := g.New().(encoding.TextUnmarshaler); !ok {
 		return nil
 	}
-	stale := newTour(g)
+	stale, other := newTour(g), g.New()
 	stale.begin(1000)
+	text, _ := stale.st.AppendText(nil)
 	return visit(g, func(tr *tour) error {
 		if tr.pick.IntN(24) != 0 {
 			return nil
@@ -110,6 +111,13 @@ func checkText(g game.Game) error {
 				return fmt.Errorf("reading its own text: %w", err)
 			}
 			if err := compare("read into "+into, look(&tr.spec, read), now); err != nil {
+				return err
+			}
+			if err := other.(encoding.TextUnmarshaler).UnmarshalText(text); err != nil {
+				return fmt.Errorf("reading the text of another episode: %w", err)
+			}
+			other.CopyFrom(read)
+			if err := compare("read into "+into+" and copied into one that was read too", look(&tr.spec, other), now); err != nil {
 				return err
 			}
 			original.CopyFrom(tr.st)

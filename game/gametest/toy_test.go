@@ -78,8 +78,9 @@ type toyState struct {
 	last    [toySeats]int8
 	just    [toySeats]bool
 	berries []bool
-	kept    []int32
+	kept    []int32 // faults only, like the rest
 	lazy    []int
+	read    bool
 }
 
 func (st *toyState) has(fault string) bool { return st.g.fault == fault }
@@ -290,6 +291,9 @@ func (st *toyState) Observe(s game.Seat, dst []float32) {
 func (st *toyState) CopyFrom(src game.State) {
 	o := src.(*toyState)
 	berries, last := st.berries, st.last
+	if st.has("what was read is taken for the same episode") && st.read && o.read {
+		return
+	}
 	*st = *o
 	st.lazy = nil
 	switch st.g.fault {
@@ -329,7 +333,7 @@ func (st *toyState) AppendText(b []byte) ([]byte, error) {
 
 func (st *toyState) UnmarshalText(text []byte) error {
 	berries := st.berries
-	*st = toyState{g: st.g, berries: berries}
+	*st = toyState{g: st.g, berries: berries, read: true}
 	p, l, j := &st.pos, &st.last, &st.just
 	var on [toyCells]bool
 	_, err := fmt.Sscanf(string(text), "%d\n%t\n[%d %d %d]\n[%d %d %d]\n[%t %t %t]\n[%t %t %t %t %t]\n",

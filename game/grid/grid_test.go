@@ -125,7 +125,7 @@ func TestCopyIsIndependent(t *testing.T) {
 	}
 	b.Blocked[0] = true
 	b.Link()
-	if a.Blocked[0] || a.Moves[0] == 0 || len(a.Blocks) != 2 {
+	if a.Blocked[0] || a.Moves[0] == 0 || !slices.Equal(a.Blocks, []int16{2, 3}) {
 		t.Error("a change of the copy changed the original")
 	}
 }
@@ -240,6 +240,20 @@ func TestBlocksConnected(t *testing.T) {
 		if c.pieces == 12 && dropped == 0 {
 			t.Error("12 pieces on 8x8 never overlapped: an overlapping piece must be dropped")
 		}
+	}
+}
+
+// Two pieces that do not overlap block 6, 7 or 8 cells; one alone 3 or 4.
+func TestOverlappingPieceIsDropped(t *testing.T) {
+	b := grid.New(5, 5)
+	r := rng.New(6).Rand()
+	count := map[int]int{}
+	for range 2000 {
+		b.DrawBlocks(2, 1, make([]int16, 25), &r)
+		count[len(b.Blocks)]++
+	}
+	if count[5] > 0 || count[3] == 0 || count[4] == 0 || count[6]+count[7]+count[8] == 0 {
+		t.Errorf("blocked cells %v, want 3, 4, 6, 7 and 8 only", count)
 	}
 }
 

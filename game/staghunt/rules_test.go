@@ -131,8 +131,8 @@ func TestTwoStagsAreTwoHunts(t *testing.T) {
 		 .  . .
 		 .  . 13S`)
 	st.want(t, []int32{5, 5, 5, 5}, 5, 5, 5, 5)
-	if !st.Over() {
-		t.Error("all have left, but the episode is not over")
+	if !st.Over() || st.left&3 != 0 {
+		t.Errorf("over %v, prey left %b, want all gone and no stag", st.Over(), st.left)
 	}
 	st = at(t, small(nil), `
 		0123S . h
@@ -155,6 +155,17 @@ func TestHareIsSplit(t *testing.T) {
 		 .  . .
 		 .  . 3`)
 	st.want(t, []int32{6, 6, 6, 4}, 1./3, 1./3, 1./3, 0)
+}
+
+func TestTwoHaresAreTwoHunts(t *testing.T) {
+	st := at(t, small(nil), `
+		 S  . 0h
+		 .  . 3h
+		 12h  . .`)
+	st.want(t, []int32{6, 6, 6, 4}, 1, 0.5, 0.5, 0)
+	if alive(st) != "3" || st.left != 0b01001 {
+		t.Errorf("alive %s, prey left %05b, want 3 and 01001: the first stag and the hare in the middle", alive(st), st.left)
+	}
 }
 
 func TestOneHunterCatchesAHare(t *testing.T) {
