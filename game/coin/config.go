@@ -66,10 +66,12 @@ func New(c Config) (*Game, error) {
 		return nil, err
 	}
 	planes := make([]string, 2*c.Agents)
-	planes[0], planes[c.Agents] = "self", "own coin"
-	for i := 1; i < c.Agents; i++ {
-		planes[i] = "other" + strconv.Itoa(i)
-		planes[c.Agents+i] = planes[i] + "'s coin"
+	planes[0] = "self"
+	for i := range c.Agents {
+		if i > 0 {
+			planes[i] = "other" + strconv.Itoa(i)
+		}
+		planes[c.Agents+i] = "coin" + strconv.Itoa(i) // coin0 is the observer's own
 	}
 	acts := append([]string{}, grid.MoveNames...)
 	if c.Take == "action" {

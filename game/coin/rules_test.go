@@ -290,3 +290,10 @@ func FuzzUnmarshalText(f *testing.F) {
 		}
 	})
 }
+
+func TestPicturesNumberCoinsByOwner(t *testing.T) {
+	seats, things := at(t, small, "t=0 wait=0\n0 . .\n. 1b .\n. . .").Cell(1, 1, nil, nil)
+	if len(seats) != 1 || seats[0] != 1 || len(things) != 1 || things[0] != "coin1" {
+		t.Errorf("got seats %v and things %v, want seat 1 on coin1", seats, things)
+	}
+}

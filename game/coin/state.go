@@ -201,8 +201,8 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	}
 }
 
-// Cell says what stands on a cell, for pictures. A coin is named as its owner in
-// seat 0's eyes.
+// Cell says what stands on a cell, for pictures. A coin's number is its owner's,
+// which is the plane that seat 0 sees it in.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
 	for s, p := range st.pos[:st.g.c.Agents] {
