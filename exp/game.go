@@ -60,6 +60,19 @@ func (g Game) Set(path, value string) error {
 	return field.At(field.Set(g.params, path, value), "game", nil)
 }
 
+// clone returns a copy whose parameters can be set apart.
+func (g Game) clone() (Game, error) {
+	c, err := NewGame(g.Name)
+	if err != nil {
+		return c, err
+	}
+	text, err := yaml.Marshal(g.params)
+	if err != nil {
+		return c, fmt.Errorf("exp: copying the game: %w", err)
+	}
+	return c, yaml.Unmarshal(text, c.params)
+}
+
 // Build returns the game, or everything that is wrong with its parameters.
 func (g Game) Build() (game.Game, error) {
 	built, err := games[g.Name].build(g.params)

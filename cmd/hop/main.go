@@ -24,6 +24,7 @@ var version = "dev"
 
 type cli struct {
 	List    listCmd    `cmd:"" help:"List games, bots, presets or spec fields."`
+	Train   trainCmd   `cmd:"" help:"Train agents, judge them, write a report."`
 	Eval    evalCmd    `cmd:"" help:"Play a team and count what it gets."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -1,0 +1,238 @@
+package exp
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"hop/agent"
+	"hop/eval"
+	"hop/game"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/ppo"
+	"hop/rng"
+	"hop/rollout"
+	"hop/runlog"
+	"hop/safetensors"
+	"hop/train"
+)
+
+// input says in numbers what an observation of the game looks like.
+func input(spec game.Spec) actor.Input {
+	l := spec.Obs
+	return actor.Input{
+		Height: l.Height, Width: l.Width, Planes: len(l.Planes),
+		Rest: l.Len() - l.PlanesLen(), Actions: len(spec.Actions),
+	}
+}
+
+// brainOf returns each agent's brain, numbered from 0 in order of appearance,
+// and the agents of each brain.
+func (s *Spec) brainOf(seats int) ([]int, [][]agent.ID) {
+	of, agents := make([]int, seats), [][]agent.ID{}
+	number := map[int]int{}
+	for a := range seats {
+		name := a
+		if len(s.Train.Brains) > 0 {
+			name = s.Train.Brains[a]
+		}
+		i, seen := number[name]
+		if !seen {
+			i = len(agents)
+			number[name] = i
+			agents = append(agents, nil)
+		}
+		of[a] = i
+		agents[i] = append(agents[i], agent.ID(a))
+	}
+	return of, agents
+}
+
+// shards is how many parts a brain's minibatch is split into: the fewer the
+// brains, the more. It follows from the spec alone, never from the machine.
+func shards(brains int) int { return max(1, 4/brains) }
+
+// brains makes the spec's brains for a seed.
+func (s *Spec) brains(g game.Game, key rng.Key) ([]*ppo.Brain, []int, error) {
+	of, agents := s.brainOf(g.Spec().Seats)
+	var list []*ppo.Brain
+	for i, ids := range agents {
+		b, err := ppo.New(s.PPO, s.Actor, input(g.Spec()), ids, shards(len(agents)), key.Child("brain", i))
+		if err != nil {
+			return nil, nil, fmt.Errorf("exp: making brain %d: %w", i, err)
+		}
+		list = append(list, b)
+	}
+	return list, of, nil
+}
+
+// stage returns the game with some parameters changed.
+func (s *Spec) stage(set []string) (game.Game, error) {
+	g, err := s.Game.clone()
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range set {
+		path, value, ok := strings.Cut(kv, "=")
+		path, isGame := strings.CutPrefix(path, "game.")
+		if !ok || !isGame {
+			return nil, fmt.Errorf("set %q, want game.FIELD=VALUE", kv)
+		}
+		if err := g.Set(path, value); err != nil {
+			return nil, err
+		}
+	}
+	return g.Build()
+}
+
+// Machine is what a run may use of the machine; none of it reaches a number.
+type Machine struct {
+	Workers int                  // cores
+	Clock   func() time.Duration // nil: phases are not timed
+}
+
+// Build wires a run of the spec with a seed.
+func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
+	g, err := s.Game.Build()
+	if err != nil {
+		return nil, err
+	}
+	key := rng.New(seed)
+	brains, of, err := s.brains(g, key)
+	if err != nil {
+		return nil, err
+	}
+	return train.NewSelfPlay(s.Train, s.PPO, train.Parts{
+		Game: g, Stage: s.stage, Brains: brains, BrainOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
+		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
+	})
+}
+
+// players returns a maker of a bot, or of a frozen agent of an earlier run.
+func players(g game.Game, who string) (train.PlayerMaker, error) {
+	for _, b := range g.Bots() {
+		if b.Name == who {
+			return eval.Bot(g, who).Players, nil
+		}
+	}
+	dir, number, ok := strings.Cut(who, "#")
+	id, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		_, err := game.NewBot(g, who)
+		return nil, fmt.Errorf("%w; or name a frozen agent as RUN#AGENT, such as runs/ppo-4x4-001/seed-1#0", err)
+	}
+	a, err := LoadAgents(dir)
+	if err != nil {
+		return nil, err
+	}
+	if id < 0 || id >= len(a.Members) {
+		return nil, fmt.Errorf("%s has agents 0 to %d, not %d", dir, len(a.Members)-1, id)
+	}
+	if got, want := a.Game.Spec().Obs.Len(), g.Spec().Obs.Len(); got != want || len(a.Game.Spec().Actions) != len(g.Spec().Actions) {
+		return nil, fmt.Errorf("%s was trained on another game: its observations have %d numbers, here %d", dir, got, want)
+	}
+	return a.Members[id].Players, nil
+}
+
+// Agents are the agents of a run, loaded to play.
+type Agents struct {
+	Spec    Spec
+	Game    game.Game
+	Step    int64         // env step of the checkpoint
+	Members []eval.Member // [A]
+	Greedy  []eval.Member // [A] the same, taking the likeliest action
+}
+
+// LoadAgents loads the newest checkpoint of a run's folder.
+func LoadAgents(dir string) (*Agents, error) {
+	text, err := runlog.ReadSpec(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
+	if err != nil {
+		return nil, err
+	}
+	body, step, err := runlog.Last(dir)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.agents(body)
+	if err != nil {
+		return nil, fmt.Errorf("exp: loading the agents of %s: %w", dir, err)
+	}
+	a.Step = step
+	return a, nil
+}
+
+// agents returns the agents that a checkpoint holds.
+func (s *Spec) agents(body []byte) (*Agents, error) {
+	f, err := safetensors.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.Game.Build()
+	if err != nil {
+		return nil, err
+	}
+	brains, of, err := s.brains(g, rng.Key{})
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range brains {
+		if err := b.Params.Load(f, fmt.Sprintf("brain/%d/net/", i)); err != nil {
+			return nil, err
+		}
+	}
+	out := &Agents{Spec: *s, Game: g}
+	for a, i := range of {
+		name := fmt.Sprintf("%s#%d", s.Name, a)
+		out.Members = append(out.Members, netMember(name, brains[i].Model, brains[i].Params, false))
+		out.Greedy = append(out.Greedy, netMember(name, brains[i].Model, brains[i].Params, true))
+	}
+	return out, nil
+}
+
+// Team returns who sits with the run's agents when they are judged: the agents
+// themselves, and where the spec's team ends with bots or frozen agents, those.
+func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
+	team := make([]eval.Member, len(own))
+	for i := range own {
+		who := "learn"
+		if len(s.Train.Team) > 0 {
+			who = s.Train.Team[i]
+		}
+		for _, sw := range s.Train.Switch {
+			if sw.Agent == i {
+				who = sw.To
+			}
+		}
+		if who == "learn" {
+			team[i] = own[i]
+			continue
+		}
+		make, err := players(a.Game, who)
+		if err != nil {
+			return nil, err
+		}
+		team[i] = eval.Member{Name: who, Players: make}
+	}
+	return team, nil
+}
+
+// netMember plays a network that does not learn.
+func netMember(name string, m *actor.Model, p *nn.Params, greedy bool) eval.Member {
+	return eval.Member{Name: name, Players: func(workers, lanes int) ([]rollout.Player, error) {
+		mem := ppo.NewMemory(m, lanes, 1, 1)
+		list := make([]rollout.Player, workers)
+		for w := range list {
+			q := ppo.NewPlayer(m, p, lanes, mem, 1)
+			q.Greedy, q.Frozen = greedy, true
+			list[w] = q
+		}
+		return list, nil
+	}}
+}

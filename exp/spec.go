@@ -1,0 +1,213 @@
+package exp
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"hop/field"
+	"hop/model/actor"
+	"hop/ppo"
+	"hop/train"
+)
+
+// Spec is what a run is. Seeds are not part of it: the same spec is run with
+// several.
+type Spec struct {
+	Name  string       `yaml:"name" doc:"what the run is called; its folder starts with it"`
+	Game  Game         `yaml:"-"`
+	Actor actor.Config `yaml:"actor"`
+	PPO   ppo.Config   `yaml:"ppo"`
+	Train train.Config `yaml:"train"`
+	Eval  Eval         `yaml:"eval"`
+
+	file  string
+	lines field.Lines
+}
+
+// Eval says how the final agents are judged.
+type Eval struct {
+	Episodes int `yaml:"episodes" doc:"fresh episodes of the true game that the final agents play, sampled, and as many greedily" range:"1.."`
+}
+
+// Default returns the spec that files are written over: PPO on 4x4 stag hunt.
+func Default() Spec {
+	g, err := NewGame("staghunt")
+	if err != nil {
+		panic("exp: the default game is not registered")
+	}
+	return Spec{Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Eval: Eval{Episodes: 10_000}}
+}
+
+//go:embed presets/*.yaml
+var presets embed.FS
+
+// Presets returns the names of the embedded specs, sorted.
+func Presets() []string {
+	entries, err := fs.ReadDir(presets, "presets")
+	if err != nil {
+		panic("exp: the presets are not embedded")
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// PresetDoc returns a preset's first comment: what it is for.
+func PresetDoc(name string) string {
+	b, err := presets.ReadFile(path.Join("presets", name+".yaml"))
+	if err != nil {
+		return ""
+	}
+	var doc []string
+	for _, line := range strings.Split(string(b), "\n") {
+		text, comment := strings.CutPrefix(line, "#")
+		if !comment {
+			break
+		}
+		doc = append(doc, strings.TrimSpace(text))
+	}
+	return strings.Join(doc, " ")
+}
+
+// Load returns a spec: a preset by name, or a file, over the defaults, with the
+// sets ("ppo.lr=1e-3") on top. The error lists every fault.
+func Load(what string, sets []string) (Spec, error) {
+	var text []byte
+	var err error
+	file := what
+	if slices.Contains(Presets(), what) {
+		text, err = presets.ReadFile(path.Join("presets", what+".yaml"))
+		file = "preset " + what
+	} else if text, err = os.ReadFile(what); errors.Is(err, fs.ErrNotExist) {
+		return Spec{}, fmt.Errorf("there is no preset and no file %q; presets are %s", what, strings.Join(Presets(), ", "))
+	}
+	if err != nil {
+		return Spec{}, fmt.Errorf("exp: reading a spec: %w", err)
+	}
+	name := strings.TrimSuffix(filepath.Base(what), filepath.Ext(what))
+	if slices.Contains(Presets(), what) {
+		name = what
+	}
+	return Parse(text, file, name, sets)
+}
+
+// Parse reads a spec from text. file and name are for messages and for specs
+// that do not name themselves.
+func Parse(text []byte, file, name string, sets []string) (Spec, error) {
+	s := Default()
+	s.Name, s.file = name, file
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return Spec{}, fmt.Errorf("%s is not YAML: %w", file, err)
+	}
+	var errs []error
+	if len(doc.Content) > 0 {
+		errs = append(errs, s.decode(doc.Content[0]))
+	}
+	for _, set := range sets {
+		if err := s.Set(set); err != nil {
+			errs = append(errs, fmt.Errorf("--set %s: %w", set, err))
+		}
+	}
+	errs = append(errs, s.Validate())
+	if err := errors.Join(errs...); err != nil {
+		return Spec{}, field.Summary(file, err)
+	}
+	return s, nil
+}
+
+// decode reads the top of a spec; the game's block needs to know which game.
+func (s *Spec) decode(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return &field.Fault{Path: "the spec", Value: n.Value, Want: "a block of fields", Line: n.Line}
+	}
+	rest := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}
+	var errs []error
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "game" {
+			errs = append(errs, s.Game.decode(n.Content[i+1]))
+			continue
+		}
+		rest.Content = append(rest.Content, n.Content[i], n.Content[i+1])
+	}
+	lines, faults := field.Decode(rest, s, "")
+	s.lines = lines
+	return errors.Join(append(errs, join(faults))...)
+}
+
+// Set writes one field from "path=value".
+func (s *Spec) Set(set string) error {
+	path, value, ok := strings.Cut(set, "=")
+	if !ok {
+		return errors.New("want PATH=VALUE, such as ppo.lr=1e-3")
+	}
+	if path == "game.name" {
+		g, err := NewGame(value)
+		if err != nil {
+			return err
+		}
+		s.Game = g
+		return nil
+	}
+	if rest, isGame := strings.CutPrefix(path, "game."); isGame {
+		return s.Game.Set(rest, value)
+	}
+	return field.Set(s, path, value)
+}
+
+// Validate returns everything that is wrong, joined, each with its line.
+func (s *Spec) Validate() error {
+	g, err := s.Game.Build()
+	errs := []error{err}
+	part := func(err error, prefix string) { errs = append(errs, field.At(err, prefix, s.lines)) }
+	part(s.Actor.Validate(), "actor")
+	part(s.PPO.Validate(), "ppo")
+	part(field.Check(s.Eval), "eval")
+	if g != nil {
+		part(s.Train.Validate(g.Spec().Seats, g.Spec().Goals), "train")
+		if l := g.Spec().Obs; len(l.Planes) == 0 && (s.Actor.Frame != "board" || s.Actor.Net == "conv") {
+			part(field.Bad("frame", s.Actor.Frame, "board and a dense net, because "+s.Game.Name+" has no board"), "actor")
+		}
+		for i, st := range s.Train.Stages {
+			if _, err := s.stage(st.Set); err != nil {
+				part(field.At(err, fmt.Sprintf("stages[%d]", i), nil), "train")
+			}
+		}
+	}
+	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
+		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
+	}
+	return errors.Join(errs...)
+}
+
+// Fields describes every field of the spec, the game's parameters among them.
+func (s *Spec) Fields() []field.Info {
+	list := []field.Info{{Path: "game.name", Type: "text", Default: s.Game.Name, Doc: "which game", Want: "one of " + strings.Join(Games(), ", ")}}
+	list = append(list, s.Game.Fields()...)
+	return append(list, field.List(s)...)
+}
+
+// YAML returns the resolved spec, every field written out.
+func (s *Spec) YAML() ([]byte, error) {
+	var body, g yaml.Node
+	if err := body.Encode(s); err != nil {
+		return nil, fmt.Errorf("exp: writing the spec: %w", err)
+	}
+	if err := g.Encode(s.Game); err != nil {
+		return nil, fmt.Errorf("exp: writing the spec: %w", err)
+	}
+	key := &yaml.Node{Kind: yaml.ScalarNode, Value: "game"}
+	body.Content = slices.Insert(body.Content, 2, key, &g) // after name
+	return yaml.Marshal(&body)
+}

@@ -1,0 +1,104 @@
+package runlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Info is what the caller knows about a run.
+type Info struct {
+	Preset  string   `json:"preset"`
+	Seed    uint64   `json:"seed"`
+	Command []string `json:"command"`
+	Version string   `json:"version"`
+	Kernels string   `json:"kernels"`
+}
+
+// Env is env.json: where and how a run was made. Nothing in it reaches a number.
+type Env struct {
+	Info
+	Go      string             `json:"go"`
+	Commit  string             `json:"commit,omitempty"`
+	OS      string             `json:"os"`
+	Arch    string             `json:"arch"`
+	CPU     string             `json:"cpu"`
+	Cores   int                `json:"cores"`
+	Started string             `json:"started"`
+	Status  string             `json:"status"` // running, done, stopped or failed
+	Wall    float64            `json:"wall_s"` // over all sessions of the run
+	Phases  map[string]float64 `json:"phases_s"`
+}
+
+func newEnv(info Info) Env {
+	e := Env{
+		Info: info, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuName(), Cores: runtime.NumCPU(),
+		Started: time.Now().UTC().Format(time.RFC3339), Status: "running",
+	}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" {
+				e.Commit = s.Value
+			}
+		}
+	}
+	return e
+}
+
+// cpuName returns the processor's name where the system tells it in a file.
+func cpuName() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// SetPhases notes the seconds spent by phase.
+func (r *Run) SetPhases(seconds map[string]float64) { r.env.Phases = seconds }
+
+// Finish writes how the run ended: done, stopped or failed.
+func (r *Run) Finish(status string) error {
+	r.env.Status = status
+	return r.saveEnv()
+}
+
+// saveEnv writes env.json with the time spent so far.
+func (r *Run) saveEnv() error {
+	now := time.Now()
+	r.env.Wall += now.Sub(r.start).Seconds()
+	r.start = now
+	b, err := json.MarshalIndent(r.env, "", "  ")
+	if err != nil {
+		return fmt.Errorf("runlog: writing %s: %w", envFile, err)
+	}
+	return replace(filepath.Join(r.dir, envFile), b)
+}
+
+// ReadEnv returns a run's env.json.
+func ReadEnv(dir string) (Env, error) {
+	var e Env
+	b, err := os.ReadFile(filepath.Join(dir, envFile))
+	if err == nil {
+		err = json.Unmarshal(b, &e)
+	}
+	if err != nil {
+		return e, fmt.Errorf("runlog: reading %s: %w", filepath.Join(dir, envFile), err)
+	}
+	return e, nil
+}
+
+// busy says that another process holds a run.
+func busy(path string, pid []byte) error {
+	return fmt.Errorf("runlog: another process (%s) is writing %s; wait for it, or stop it first", pid, filepath.Dir(path))
+}

@@ -1,0 +1,92 @@
+package train
+
+import (
+	"hop/agent"
+	"hop/game"
+	"hop/runlog"
+	"hop/stats"
+)
+
+// Progress is what a watcher sees after an update. Its slices are valid until
+// the next.
+type Progress struct {
+	Step, Steps int
+	Update      int
+	Episodes    int            // that ended in the window with only the team's own players
+	Return      []stats.Acc    // [A] over those episodes
+	Goals       [][]float64    // [A][goals] share of them in which the goal was reached
+	None        []float64      // [A] share in which no goal was reached
+	Stats       [][]agent.Stat // [brain]
+	Rows        []runlog.Row   // everything, for metrics.csv
+	Phases      map[string]float64
+}
+
+// progress gathers the numbers of the last window. Returns are true returns of
+// episodes in which nobody's place was taken by a stand-in.
+func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
+	seats, goals := s.spec.Seats, len(s.spec.Goals)
+	p := &Progress{
+		Step: s.step, Steps: s.cfg.Steps, Update: s.update, Stats: learnt, Phases: s.phases,
+		Return: make([]stats.Acc, seats), Goals: make([][]float64, seats), None: make([]float64, seats),
+	}
+	life := make([]stats.Acc, seats)
+	var length, mean stats.Acc
+	for a := range p.Goals {
+		p.Goals[a] = make([]float64, goals)
+	}
+	for _, ep := range s.envs.Episodes() {
+		if ep.Mixed {
+			continue
+		}
+		p.Episodes++
+		length.Add(float64(ep.Steps))
+		sum := 0.
+		for a := range seats {
+			p.Return[a].Add(ep.Return[a])
+			life[a].Add(float64(ep.Life[a]))
+			sum += ep.Return[a]
+			if g := ep.Goal[a]; g != game.NoGoal {
+				p.Goals[a][g]++
+			} else {
+				p.None[a]++
+			}
+		}
+		mean.Add(sum / float64(seats))
+	}
+	add := func(name string, agent int, value float64, n int) {
+		p.Rows = append(p.Rows, runlog.Row{Step: int64(s.step), Name: name, Agent: agent, Value: value, N: n})
+	}
+	if n := p.Episodes; n > 0 {
+		add("return/mean", -1, mean.Mean(), n)
+		add("episode/steps", -1, length.Mean(), n)
+		for a := range seats {
+			add("return", a, p.Return[a].Mean(), n)
+			add("life", a, life[a].Mean(), n)
+			for g := range goals {
+				p.Goals[a][g] /= float64(n)
+				add("goal/"+s.spec.Goals[g], a, p.Goals[a][g], n)
+			}
+			if p.None[a] /= float64(n); goals > 0 {
+				add("goal/none", a, p.None[a], n)
+			}
+		}
+		const memory = 0.9 // of the score that chooses the best checkpoint
+		if !s.scored {
+			s.score, s.scored = mean.Mean(), true
+		}
+		s.score = memory*s.score + (1-memory)*mean.Mean()
+	}
+	for i, list := range learnt {
+		b := s.parts.Brains[i]
+		who := -1
+		if len(b.Agents) == 1 {
+			who = int(b.Agents[0])
+		}
+		for _, st := range list {
+			add(st.Name, who, st.Value, st.N)
+		}
+		add("count/updates", who, float64(b.Updates), 1)
+		add("count/rows", who, float64(b.RowsSeen), 1)
+	}
+	return p
+}
