@@ -31,7 +31,7 @@ func TestConforms(t *testing.T) {
 }
 
 func TestPlaythroughs(t *testing.T) {
-	gametest.Playthrough(t, newGame(t, 500), []string{"random"}, 8, "testdata/random.txt")
+	gametest.Playthrough(t, newGame(t, 500), []string{"random"}, 10, "testdata/random.txt")
 	gametest.Playthrough(t, newGame(t, 10), []string{"balance"}, 1, "testdata/balance.txt")
 }
 
