@@ -1,18 +1,16 @@
 // Package npz reads and writes numpy's array files: .npy, one array, and .npz,
 // a zip archive of them.
 //
-// Write makes what np.savez makes, so numpy reads it with allow_pickle=False;
-// the same arrays give the same bytes, whenever and wherever they are written.
-// Read takes what np.savez and np.savez_compressed make of plain arrays: little
-// endian, C order, numbers or booleans. Anything else is an error that names the
-// array and says what to do in numpy.
+// Write makes what np.savez makes; the same arrays give the same bytes, whenever
+// and wherever. Read takes what np.savez and np.savez_compressed make of plain
+// arrays: little endian, C order, numbers or booleans. Anything else is an error
+// that names the array and says what to do in numpy.
 //
 // Files are not trusted. A reader never panics, checks every size against the
-// length of the file before it allocates, and refuses a truncated file and any
-// altered byte of an array in an .npz (an .npy carries no checksum). Memory stays within
-// 1032 times the length of the file, the most that deflate can pack, and within
-// its length where the members are stored. The package keeps no argument;
-// everything it returns is a copy.
+// length of the file before it allocates, and refuses a truncated file and an
+// altered array (an .npy carries no checksum, an .npz does). Memory stays within
+// 1032 times the length of the file, the most that deflate can pack, and about
+// its length where nothing is deflated. No argument is kept; results are copies.
 package npz
 
 import (

@@ -1,0 +1,152 @@
+// Package stats holds statistics that stay honest when there are few runs.
+//
+// Every interval and test counts its values as independent: episodes when asking
+// about one set of agents, seeds when asking about an algorithm (average within
+// a run first). Which one to use: a mean over runs, MeanCI; several tasks, or
+// outliers, Scores with Bootstrap; a rate, Wilson; do seats differ,
+// PermTestMeans; two algorithms with the same seeds, SignFlipTest, with seeds of
+// their own, PermTestTwo; is a predicted order systematic, TrendTest.
+//
+// Everything is a pure function of its arguments and, where it resamples, of
+// the stream passed last: same stream, same result. No argument is changed or
+// kept. NaN in the data gives NaN out, never a significant result.
+package stats
+
+import (
+	"encoding/json"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a low and a high bound. In JSON it is an array of two numbers, or
+// of two nulls where the data bound nothing.
+type Interval [2]float64
+
+// MarshalJSON writes [low,high]; bounds that are not finite are null.
+func (ci Interval) MarshalJSON() ([]byte, error) {
+	var out [2]*float64
+	for i := range ci {
+		if !math.IsNaN(ci[i]) && !math.IsInf(ci[i], 0) {
+			out[i] = &ci[i]
+		}
+	}
+	return json.Marshal(out)
+}
+
+// Acc gathers the mean and variance of a stream of values in one pass
+// (Welford 1962). Its zero value is empty and ready; copying it forks it.
+type Acc struct {
+	n    int
+	mean float64
+	m2   float64 // sum of squared distances from the mean
+}
+
+// Add takes in one value.
+func (a *Acc) Add(x float64) {
+	a.n++
+	d := x - a.mean
+	a.mean += d / float64(a.n)
+	a.m2 += d * (x - a.mean)
+}
+
+// Merge takes in all values that b has seen (Chan, Golub and LeVeque 1979).
+// Merging parts in index order gives the same bits for any number of workers.
+func (a *Acc) Merge(b Acc) {
+	if b.n == 0 {
+		return
+	}
+	if a.n == 0 {
+		*a = b
+		return
+	}
+	na, nb := float64(a.n), float64(b.n)
+	d := b.mean - a.mean
+	a.n += b.n
+	a.mean += d * nb / (na + nb)
+	a.m2 += b.m2 + d*d*na*nb/(na+nb)
+}
+
+// N returns the number of values.
+func (a *Acc) N() int { return a.n }
+
+// Mean returns the mean, NaN without values.
+func (a *Acc) Mean() float64 {
+	if a.n == 0 {
+		return math.NaN()
+	}
+	return a.mean
+}
+
+// Var returns the unbiased variance, NaN with fewer than two values.
+func (a *Acc) Var() float64 {
+	if a.n < 2 {
+		return math.NaN()
+	}
+	return a.m2 / float64(a.n-1)
+}
+
+// SE returns the standard error of the mean, NaN with fewer than two values.
+func (a *Acc) SE() float64 { return math.Sqrt(a.Var() / float64(a.n)) }
+
+// CI returns Student's interval for the mean at a level such as 0.95. It is
+// exact for normal values, and infinite with fewer than two values: one run
+// bounds nothing. It panics if level is not between 0 and 1.
+func (a *Acc) CI(level float64) Interval {
+	checkLevel(level)
+	if a.n < 2 {
+		return Interval{math.Inf(-1), math.Inf(1)}
+	}
+	h := tQuantile(0.5+level/2, a.n-1) * a.SE()
+	return Interval{a.mean - h, a.mean + h}
+}
+
+// tQuantile returns Student's quantile with nu degrees of freedom.
+func tQuantile(p float64, nu int) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(nu)}.Quantile(p)
+}
+
+func checkLevel(level float64) {
+	if !(level > 0 && level < 1) {
+		panic("stats: a level lies between 0 and 1")
+	}
+}
+
+// MeanCI returns the mean of xs and its Student interval, as Acc does.
+func MeanCI(xs []float64, level float64) (float64, Interval) {
+	a := accOf(xs)
+	return a.Mean(), a.CI(level)
+}
+
+func accOf(xs []float64) Acc {
+	var a Acc
+	for _, x := range xs {
+		a.Add(x)
+	}
+	return a
+}
+
+// Wilson returns Wilson's score interval for a rate of which k of n trials were
+// hits. Unlike rate ± 2 SE it stays within 0 and 1 and is right for k = 0.
+// Without trials it is [0, 1]. It panics if k is not in 0..n.
+func Wilson(k, n int, level float64) Interval {
+	checkLevel(level)
+	if k < 0 || k > n {
+		panic("stats: hits must be between 0 and the number of trials")
+	}
+	if n == 0 {
+		return Interval{0, 1}
+	}
+	z := distuv.UnitNormal.Quantile(0.5 + level/2)
+	p, m := float64(k)/float64(n), float64(n)
+	mid := (p + z*z/(2*m)) / (1 + z*z/m)
+	h := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	ci := Interval{math.Max(0, mid-h), math.Min(1, mid+h)}
+	if k == 0 { // exactly, where rounding leaves 1e-18
+		ci[0] = 0
+	}
+	if k == n {
+		ci[1] = 1
+	}
+	return ci
+}
