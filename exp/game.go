@@ -10,12 +10,26 @@ import (
 
 	"hop/field"
 	"hop/game"
+	"hop/game/cartpole"
+	"hop/game/cleanup"
+	"hop/game/coin"
+	"hop/game/foraging"
+	"hop/game/matrix"
+	"hop/game/snowdrift"
 	"hop/game/staghunt"
+	"hop/game/tag"
 )
 
 // games is the list of games, the only one.
 var games = map[string]gameEntry{
-	"staghunt": entry("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
+	"staghunt":  entry("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
+	"snowdrift": entry("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
+	"coin":      entry("take your own coins, or everybody's", coin.Default, coin.New),
+	"cleanup":   entry("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New),
+	"foraging":  entry("gather food that takes several to lift", foraging.Default, foraging.New),
+	"tag":       entry("predators chase, prey flees", tag.Default, tag.New),
+	"matrix":    entry("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated", matrix.Default, matrix.New),
+	"cartpole":  entry("balance a pole; one seat, to check learners against the literature", cartpole.Default, cartpole.New),
 }
 
 type gameEntry struct {
@@ -89,6 +103,16 @@ func (g Game) Fields() []field.Info {
 		list[i].Path = "game." + list[i].Path
 	}
 	return list
+}
+
+// Map returns the name and all parameters as plain values, for manifests.
+func (g Game) Map() (map[string]any, error) {
+	text, err := yaml.Marshal(g)
+	if err != nil {
+		return nil, fmt.Errorf("exp: writing the game: %w", err)
+	}
+	m := map[string]any{}
+	return m, yaml.Unmarshal(text, &m)
 }
 
 // MarshalYAML writes the name and all parameters.
