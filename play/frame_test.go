@@ -71,6 +71,34 @@ func TestWideLettersKeepColumns(t *testing.T) {
 	if a, b := lipgloss.Width(lines[0]), lipgloss.Width(lines[1]); a != b {
 		t.Errorf("lines have %d and %d columns, want the same", a, b)
 	}
+	c = newCanvas(3, 2)
+	c.put(0, 0, "猎人", style{})
+	if got, want := c.String(), "猎\n\n"; got != want {
+		t.Errorf("cut off at the edge: got %q, want %q", got, want)
+	}
+}
+
+func TestBoardsTakeTheRoomThereIs(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		size, w, rows int
+		cw, ch        int
+		below         bool
+	}{
+		{"4x4 in 80x24", 4, 80, 20, 9, 4, false},
+		{"6x6 in 80x24", 6, 80, 20, 7, 3, false},
+		{"8x8 in 80x24", 8, 80, 20, 5, 2, false},
+		{"16x16 in 80x24", 16, 80, 20, 3, 1, false},
+		{"20x20 in 80x24", 20, 80, 20, 2, 1, false},
+		{"8x8 in 40x24", 8, 40, 20, 3, 1, true},
+		{"8x8 in 60x30", 8, 60, 26, 5, 2, true},
+		{"64x64 in 80x24", 64, 80, 20, 1, 1, true},
+	} {
+		f := Frame{Scene: Scene{Height: c.size, Width: c.size}, Players: make([]Player, 4)}
+		if cw, ch, below := f.fitBoard(c.w, c.rows); cw != c.cw || ch != c.ch || below != c.below {
+			t.Errorf("%s: got %dx%d, below %v; want %dx%d, %v", c.name, cw, ch, below, c.cw, c.ch, c.below)
+		}
+	}
 }
 
 func TestRecorderSaysWhoLeftWithWhat(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"image/gif"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"hop/game"
@@ -130,8 +131,8 @@ func TestPaletteIsNearTheDrawing(t *testing.T) {
 }
 
 func TestGIFWithoutFramesIsAnError(t *testing.T) {
-	if err := GIF(&bytes.Buffer{}, nil); err == nil {
-		t.Error("got no error")
+	if err := GIF(&bytes.Buffer{}, nil); err == nil || !strings.Contains(err.Error(), "record an episode") {
+		t.Errorf("got %v, want an error that says what to do", err)
 	}
 }
 
