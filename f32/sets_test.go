@@ -81,50 +81,50 @@ func shapes(r *rand.Rand, n int, f func(m, k, n int)) {
 }
 
 func TestProductsAgreeWithPlain(t *testing.T) {
-	for _, set := range sets() {
-		t.Run(set.String(), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(2, 2))
-			shapes(r, 400, func(m, k, n int) {
-				a, okA := guarded(r, m*k)
-				b, okB := guarded(r, k*n)
-				bias, _ := guarded(r, n)
-				for name, f := range map[string]func(dst []float32){
-					"MulNN":     func(dst []float32) { MulNN(dst, a, b, m, k, n, false) },
-					"MulNN acc": func(dst []float32) { MulNN(dst, a, b, m, k, n, true) },
-					"MulNT":     func(dst []float32) { MulNT(dst, a, b, m, k, n, false) },
-					"MulNT acc": func(dst []float32) { MulNT(dst, a, b, m, k, n, true) },
-					"MulTN":     func(dst []float32) { MulTN(dst, a, b, m, k, n, false) },
-					"MulTN acc": func(dst []float32) { MulTN(dst, a, b, m, k, n, true) },
-					"Affine":    func(dst []float32) { Affine(dst, a, b, bias, m, k, n, None) },
-					"ReLU":      func(dst []float32) { Affine(dst, a, b, bias, m, k, n, ReLU) },
-					"no bias":   func(dst []float32) { Affine(dst, a, b, nil, m, k, n, ReLU) },
-				} {
-					got, okDst := guarded(r, m*n)
-					want := append([]float32(nil), got...)
-					undo := use(generic)
-					f(want)
-					undo()
-					undo = use(set)
-					f(got)
-					undo()
-					where := fmt.Sprintf("%s m=%d k=%d n=%d", name, m, k, n)
-					same(t, where, got, want, 1, 2e-7*math.Sqrt(float64(k))*4)
-					if !okDst() || !okA() || !okB() {
-						t.Fatalf("%s: wrote outside dst", where)
-					}
+	r := rand.New(rand.NewPCG(2, 2))
+	shapes(r, 160, func(m, k, n int) {
+		a, okA := guarded(r, m*k)
+		b, okB := guarded(r, k*n)
+		bias, _ := guarded(r, n)
+		for name, f := range map[string]func(dst []float32){
+			"MulNN":     func(dst []float32) { MulNN(dst, a, b, m, k, n, false) },
+			"MulNN acc": func(dst []float32) { MulNN(dst, a, b, m, k, n, true) },
+			"MulNT":     func(dst []float32) { MulNT(dst, a, b, m, k, n, false) },
+			"MulNT acc": func(dst []float32) { MulNT(dst, a, b, m, k, n, true) },
+			"MulTN":     func(dst []float32) { MulTN(dst, a, b, m, k, n, false) },
+			"MulTN acc": func(dst []float32) { MulTN(dst, a, b, m, k, n, true) },
+			"Affine":    func(dst []float32) { Affine(dst, a, b, bias, m, k, n, None) },
+			"ReLU":      func(dst []float32) { Affine(dst, a, b, bias, m, k, n, ReLU) },
+			"no bias":   func(dst []float32) { Affine(dst, a, b, nil, m, k, n, ReLU) },
+		} {
+			got, okDst := guarded(r, m*n)
+			old := append([]float32(nil), got...)
+			want := append([]float32(nil), got...)
+			undo := use(generic)
+			f(want)
+			undo()
+			for _, set := range sets() {
+				copy(got, old)
+				undo := use(set)
+				f(got)
+				undo()
+				where := fmt.Sprintf("%v %s m=%d k=%d n=%d", set, name, m, k, n)
+				same(t, where, got, want, 1, 8e-7*math.Sqrt(float64(k)))
+				if !okDst() || !okA() || !okB() {
+					t.Fatalf("%s: wrote outside dst", where)
 				}
-			})
-		})
-	}
+			}
+		}
+	})
 }
 
 // A row of a product is the same bytes alone, in any batch and at any place of it.
 func TestRowsDoNotDependOnTheBatch(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 3))
-		for _, n := range []int{1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 128, 130, 520} {
+		for _, n := range []int{1, 7, 8, 16, 17, 33, 64, 100, 130, 520} {
 			for _, k := range []int{1, 7, 64, 300} {
-				const most = 150
+				const most = 125
 				a, b, bias := fill(r, make([]float32, most*k)), fill(r, make([]float32, k*n)), fill(r, make([]float32, n))
 				forms := map[string]func(dst []float32, a []float32, m int){
 					"MulNN":  func(dst, a []float32, m int) { MulNN(dst, a, b, m, k, n, false) },
@@ -190,7 +190,7 @@ func sparseOf(r *rand.Rand, rows, cols int) ([]float32, *Sparse) {
 func TestSparseIsItsDenseTwin(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 5))
-		for range 300 {
+		for range 80 {
 			rows, cols, n := 1+r.IntN(20), 1+r.IntN(200), 1+r.IntN(150)
 			where := fmt.Sprintf("rows=%d cols=%d n=%d", rows, cols, n)
 			dense, s := sparseOf(r, rows, cols)
