@@ -2,6 +2,7 @@ package game
 
 import (
 	"fmt"
+	"math/bits"
 
 	"hop/rng"
 )
@@ -32,25 +33,29 @@ func Check(g Game, st State, actions []int32) error {
 	return nil
 }
 
-// Uniform returns a uniformly drawn true index of legal, or NoAction if there is none.
+// Uniform returns a uniformly drawn true index of legal, or NoAction if there is
+// none. It looks at the first 64 entries.
 func Uniform(legal []bool, r *rng.Rand) int32 {
-	n := 0
-	for _, ok := range legal {
-		if ok {
-			n++
-		}
+	set := uint64(0)
+	for k, ok := range legal {
+		set |= uint64(bit(ok)) << k
 	}
-	if n == 0 {
+	if set == 0 {
 		return NoAction
 	}
-	for k, i := 0, r.IntN(n); ; k++ {
-		if legal[k] {
-			if i == 0 {
-				return int32(k)
-			}
-			i--
-		}
+	for i := r.IntN(bits.OnesCount64(set)); i > 0; i-- {
+		set &= set - 1
 	}
+	return int32(bits.TrailingZeros64(set))
+}
+
+// bit turns a bool into 0 or 1 without a branch: which actions are legal is
+// hard to predict.
+func bit(ok bool) uint8 {
+	if ok {
+		return 1
+	}
+	return 0
 }
 
 // Sample draws an index of probs, whose entries sum to 1. An entry of 0 is never drawn.
@@ -121,29 +126,31 @@ func RandomBot(actions int) BotInfo {
 
 // Tail writes the parts of an observation that all games share: legal, time and
 // the last joint action, ego-first. dst is a whole observation already zeroed.
-func (l Layout) Tail(dst []float32, s Seat, legal []bool, t, horizon int, last []int8) {
-	at := l.LegalAt()
+func (l *Layout) Tail(dst []float32, s Seat, legal []bool, t, horizon int, last []int8) {
+	dst = dst[l.Height*l.Width*len(l.Planes)+l.Features:]
 	if l.Legal > 0 {
 		for k, ok := range legal {
-			if ok {
-				dst[at+k] = 1
-			}
+			dst[k] = float32(bit(ok))
 		}
+		dst = dst[l.Legal:]
 	}
 	if l.Time > 0 {
-		dst[l.TimeAt()] = float32(t) / float32(horizon)
+		dst[0] = float32(t) / float32(horizon)
+		dst = dst[1:]
 	}
 	if l.Last > 0 {
-		at = l.LastAt()
-		i := int(s)
-		for range l.Last {
-			if a := last[i]; a >= 0 {
+		at, width := 0, l.Legal
+		for _, a := range last[s:] {
+			if a >= 0 {
 				dst[at+int(a)] = 1
 			}
-			at += l.Legal
-			if i++; i == l.Last {
-				i = 0
+			at += width
+		}
+		for _, a := range last[:s] {
+			if a >= 0 {
+				dst[at+int(a)] = 1
 			}
+			at += width
 		}
 	}
 }

@@ -10,6 +10,8 @@
 package staghunt
 
 import (
+	"math/bits"
+
 	"hop/game"
 	"hop/game/grid"
 	"hop/rng"
@@ -258,26 +260,24 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+3
-	i := int(s)
-	for k := range n {
-		if p := st.pos[i]; p != grid.None {
-			dst[int(p)*planes+k] = 1
-		}
-		if i++; i == n {
-			i = 0
+	plane := 0
+	for _, half := range [2][]int16{st.pos[s:n], st.pos[:s]} {
+		for _, p := range half {
+			if p != grid.None {
+				dst[int(p)*planes+plane] = 1
+			}
+			plane++
 		}
 	}
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}
-	for p := range c.Stags + c.Hares {
-		if st.left>>p&1 != 0 {
-			plane := n + 1
-			if p >= c.Stags {
-				plane = n + 2
-			}
-			dst[int(st.prey[p])*planes+plane] = 1
+	for left := st.left; left != 0; left &= left - 1 {
+		p, plane := bits.TrailingZeros64(left), n+1
+		if p >= c.Stags {
+			plane = n + 2
 		}
+		dst[int(st.prey[p])*planes+plane] = 1
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
