@@ -417,3 +417,38 @@ func TestPermuteMovesTheCounts(t *testing.T) {
 		t.Errorf("seats swapped:\n%s", got)
 	}
 }
+
+// The conformance suite compares relabelled steps only where rules are
+// deterministic. Here the draws name no seats, so with equal draws they must
+// agree as well.
+func TestRelabelledSeatsFareAlike(t *testing.T) {
+	g := newGame(t, func(c *cleanup.Config) { c.Size, c.River, c.Orchard, c.Growth = 4, 1, 2, 0.3 })
+	st, moved, want := g.New(), g.New(), g.New()
+	r := rng.New(4).Rand()
+	perm := []game.Seat{2, 0, 3, 1}
+	var mask [cleanup.Harvest + 1]bool
+	acts, turned := make([]int32, 4), make([]int32, 4)
+	paid, got := make([]float32, 4), make([]float32, 4)
+	for range 20 {
+		for st.Reset(&r); !st.Over(); {
+			for s := range acts {
+				st.Legal(game.Seat(s), mask[:])
+				acts[s] = game.Uniform(mask[:], &r)
+				turned[perm[s]] = acts[s]
+			}
+			moved.(game.Permuter).Permute(st, perm)
+			same := r
+			st.Step(acts, paid, &r)
+			moved.Step(turned, got, &same)
+			want.(game.Permuter).Permute(st, perm)
+			if a, b := text(t, moved), text(t, want); a != b {
+				t.Fatalf("seats relabelled %v and stepped:\n%sstepped and relabelled:\n%s", perm, a, b)
+			}
+			for s, to := range perm {
+				if got[to] != paid[s] {
+					t.Fatalf("seat %d, formerly %d, is paid %v, formerly %v:\n%s", to, s, got[to], paid[s], text(t, st))
+				}
+			}
+		}
+	}
+}
