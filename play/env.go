@@ -58,9 +58,6 @@ func (e *env) reset(seed uint64) {
 		e.rec.Drop()
 	}
 	e.rec.Start(e.st, fmt.Sprintf("seed %d", seed), e.names, Info{})
-	if e.human > NoHuman {
-		e.rec.Human(e.human)
-	}
 }
 
 // waits reports whether the person must choose before the next step.

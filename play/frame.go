@@ -56,7 +56,6 @@ type Player struct {
 	With   string  // the goal it left with, or empty
 	At     int     // its cell; once it has left, the last one; -1: none
 	From   int     // its cell one step ago; -1: none
-	Human  bool    // played by hand
 }
 
 // Status says in words what the player is doing or how it left.
@@ -189,10 +188,6 @@ func (r *Recorder) Add(st game.State, info Info) {
 	}
 	r.frames = append(r.frames, f)
 }
-
-// Human marks a seat of the latest frame, and of those after it, as played by
-// hand. It panics before Start.
-func (r *Recorder) Human(s game.Seat) { r.Last().Players[s].Human = true }
 
 // Drop forgets all frames; the next call must be Start.
 func (r *Recorder) Drop() { r.frames = r.frames[:0] }

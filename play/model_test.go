@@ -137,7 +137,7 @@ func TestPersonPlaysByKey(t *testing.T) {
 		t.Errorf("a key without meaning: step %d, note %q", step(m), m.note)
 	}
 	m.Update(press("space"))
-	if p := m.env.rec.Last().Players[3]; step(m) != 1 || p.Action != "stay" || !p.Human || m.note != "" {
+	if p := m.env.rec.Last().Players[3]; step(m) != 1 || p.Action != "stay" || m.note != "" {
 		t.Errorf("space: step %d, %+v, note %q; want stay", step(m), p, m.note)
 	}
 	legal := m.env.legal()

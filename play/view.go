@@ -290,7 +290,7 @@ func (f *Frame) panel(w, h, each int) *canvas {
 		k := lookOf(game.Seat(s))
 		chip, name, quiet := style{k.ink, k.fill, true}, style{bold: true}, style{fg: faint}
 		if p.Left > 0 {
-			chip, name = style{fg: k.fill}, quiet
+			chip, name = style{fg: mix(k.fill, white, 0.25)}, quiet // readable on dark and light
 		}
 		x := c.put(0, y, string(k.left)+string(digit(game.Seat(s)))+string(k.right), chip) + 1
 		ret := num(p.Return)
@@ -307,7 +307,7 @@ func (f *Frame) panel(w, h, each int) *canvas {
 			continue
 		}
 		c.put(x, y, fit(p.Name, max(w-x-14, 4)), name)
-		c.put(w-14, y, fmt.Sprintf("%6s", earned), style{tone(p.Reward), color.RGBA{}, true})
+		c.put(w-14, y, fmt.Sprintf("%6s", earned), style{mix(tone(p.Reward), white, 0.25), color.RGBA{}, true})
 		c.put(w-8, y, fmt.Sprintf("%7s", ret), style{bold: true})
 		c.put(4, y+1, fit(p.status(w-4), w-4), quiet)
 		y += each
