@@ -57,7 +57,11 @@ func Run(t *testing.T, g game.Game) {
 	t.Helper()
 	for _, c := range Checks {
 		ok := t.Run(c.Name, func(t *testing.T) {
-			if err := c.Try(g); err != nil {
+			err := c.Try(g)
+			if why, ok := err.(DoesNotApply); ok {
+				t.Skip(why)
+			}
+			if err != nil {
 				t.Errorf("%s\n%s: %v", c.Doc, g.Spec().Name, err)
 			}
 		})
@@ -66,6 +70,12 @@ func Run(t *testing.T, g game.Game) {
 		}
 	}
 }
+
+// DoesNotApply is what a check returns for games that it says nothing about, such
+// as the exact test of symmetry for games that draw random numbers.
+type DoesNotApply string
+
+func (d DoesNotApply) Error() string { return "gametest: does not apply: " + string(d) }
 
 // Try runs the check and returns a panic of the game as an error.
 func (c Check) Try(g game.Game) (err error) {

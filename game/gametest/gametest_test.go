@@ -2,13 +2,16 @@ package gametest
 
 import (
 	"math"
+	"strings"
 	"testing"
+
+	"hop/game"
 )
 
 // faults lists for each check the faults that it must find in the toy.
 var faults = map[string][]string{
 	"spec":        {"two actions of one name", "a Goaler without goals", "a mask too short", "a bot under another name"},
-	"horizon":     {"plays on after the horizon"},
+	"horizon":     {"plays on after the horizon", "cut and not over"},
 	"determinism": {"Reset counts", "Reset leaves things about", "states share the board"},
 	"arguments":   {"keeps the actions", "changes the actions", "rewards left as they were", "draws in Step"},
 	"legal": {
@@ -43,12 +46,102 @@ func TestEveryCheckObjectsToItsFaults(t *testing.T) {
 		for _, fault := range faults[c.Name] {
 			t.Run(c.Name+"/"+fault, func(t *testing.T) {
 				err := c.Try(&toy{fault: fault})
-				if err == nil {
+				if _, skipped := err.(DoesNotApply); err == nil || skipped {
 					t.Errorf("check %q found nothing wrong with a game that has the fault %q", c.Name, fault)
 				}
 				t.Log(err)
 			})
 		}
+	}
+}
+
+// misdeclared is the honest toy under a false Spec.
+type misdeclared struct {
+	*toy
+	change func(s *game.Spec)
+}
+
+func (g misdeclared) Spec() game.Spec {
+	s := g.toy.Spec()
+	g.change(&s)
+	return s
+}
+
+func TestFalseSpecsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		change func(s *game.Spec)
+	}{
+		{"has no name", func(s *game.Spec) { s.Name = "" }},
+		{"kind is 3", func(s *game.Spec) { s.Kind = 3 }},
+		{"0 seats", func(s *game.Spec) { s.Seats = 0 }},
+		{"horizon is 0", func(s *game.Spec) { s.Horizon = 0 }},
+		{"0 actions", func(s *game.Spec) { s.Actions = nil }},
+		{"17 actions", func(s *game.Spec) { s.Actions = make([]string, 17) }},
+		{"one of the actions has no name", func(s *game.Spec) { s.Actions[2] = "" }},
+		{"negative size", func(s *game.Spec) { s.Obs.Features = -1 }},
+		{"1x0 with 4 planes", func(s *game.Spec) { s.Obs.Width = 0 }},
+		{"two planes", func(s *game.Spec) { s.Obs.Planes = []string{"a", "b", "c", "a"} }},
+		{"2 times", func(s *game.Spec) { s.Obs.Time = 2 }},
+		{"2 last actions", func(s *game.Spec) { s.Obs.Last = 2 }},
+		{"last actions of no width", func(s *game.Spec) { s.Obs.Legal = 0 }},
+		{"observation is empty", func(s *game.Spec) { s.Obs = game.Layout{} }},
+		{"two goals", func(s *game.Spec) { s.Goals = []string{"berry", "berry"} }},
+		{"an empty list", func(s *game.Spec) { s.Goals = []string{} }},
+	} {
+		if err := checkSpec(misdeclared{&toy{}, c.change}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want an error that says %q", err, c.want)
+		}
+	}
+}
+
+func TestFirstDifferenceIsShown(t *testing.T) {
+	for _, c := range []struct{ name, got, want, line string }{
+		{"equal", "a\nb\n", "a\nb\n", ""},
+		{"changed", "a\nb\n", "a\nc\n", "line 2:\ngot  b\nwant c"},
+		{"longer", "a\nb", "a", "line 2:\ngot  b\nwant (end)"},
+		{"shorter", "a", "a\nb", "line 2:\ngot  (end)\nwant b"},
+	} {
+		got := ""
+		if err := firstDifference([]byte(c.got), []byte(c.want)); err != nil {
+			got = err.Error()
+		}
+		if got != c.line {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.line)
+		}
+	}
+}
+
+func TestRecordRefusesATeamThatCannotPlay(t *testing.T) {
+	for _, team := range [][]string{{"random"}, {"random", "random", "wolf"}} {
+		if _, err := Record(&toy{}, team, 1); err == nil {
+			t.Errorf("team %v was recorded", team)
+		}
+	}
+	a, err := Record(&toy{}, []string{"random", "lefty", "lefty"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := Record(&toy{}, []string{"random", "lefty", "lefty"}, 2)
+	if err := firstDifference(a, b); err == nil || !strings.Contains(err.Error(), "line 1:") {
+		t.Errorf("two seeds differ in %v, want the first line", err)
+	}
+}
+
+// A sound game is refused with the stated probability and not more: over many
+// seeds the p-values of the honest toy are uniform. 400 of them below 0.1 are 40
+// with a standard error of 6; 15 to 65 is 4 of them either way. The
+// doubling of the smaller of two p-values that are not independent costs some.
+func TestSeatsPValuesAreHonest(t *testing.T) {
+	low := 0
+	for seed := range uint64(400) {
+		if p, _ := CompareSeats(&toy{}, (&toy{}).Bots()[0], 100, seed); p < 0.1 {
+			low++
+		}
+	}
+	t.Logf("%d of 400 p-values below 0.1", low)
+	if low < 15 || low > 65 {
+		t.Errorf("%d of 400 p-values below 0.1, want 15 to 65", low)
 	}
 }
 

@@ -65,8 +65,8 @@ func checkEgoFirst(g game.Game) error {
 	spec := g.Spec()
 	turned := g.New()
 	p, ok := turned.(game.Permuter)
-	if !ok || !spec.Symmetric {
-		return nil
+	if !ok || !spec.Symmetric || spec.Seats < 2 {
+		return DoesNotApply("the game is not symmetric, or its states are no Permuter")
 	}
 	perm := make([]game.Seat, spec.Seats)
 	want, got := make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len())

@@ -32,23 +32,28 @@ func Playthrough(t *testing.T, g game.Game, team []string, seed uint64, file str
 	if err != nil {
 		t.Fatalf("%v; write it with: go test -run %s -update", err, t.Name())
 	}
-	want = bytes.ReplaceAll(want, []byte("\r"), nil)
-	if bytes.Equal(got, want) {
-		return
+	if err := firstDifference(got, bytes.ReplaceAll(want, []byte("\r"), nil)); err != nil {
+		t.Fatalf("%s, %v\nif the change is right: go test -run %s -update", file, err, t.Name())
 	}
-	gl, wl := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(gl), len(wl)) {
+}
+
+// firstDifference returns an error that shows the first line in which two texts
+// differ, or nil.
+func firstDifference(got, want []byte) error {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(g), len(w)) {
 		a, b := "(end)", "(end)"
-		if i < len(gl) {
-			a = gl[i]
+		if i < len(g) {
+			a = g[i]
 		}
-		if i < len(wl) {
-			b = wl[i]
+		if i < len(w) {
+			b = w[i]
 		}
 		if a != b {
-			t.Fatalf("%s, line %d:\ngot  %s\nwant %s\nif the change is right: go test -run %s -update", file, i+1, a, b, t.Name())
+			return fmt.Errorf("line %d:\ngot  %s\nwant %s", i+1, a, b)
 		}
 	}
+	return nil
 }
 
 // Record returns the text of one episode: every state, joint action and reward.

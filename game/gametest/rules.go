@@ -42,7 +42,7 @@ func checkSpec(g game.Game) error {
 	for what, names := range map[string][]string{"action": spec.Actions, "goal": spec.Goals, "plane": l.Planes, "bot": bots} {
 		seen := map[string]bool{}
 		for _, n := range names {
-			want(n != "", "a %s has no name", what)
+			want(n != "", "one of the %ss has no name", what)
 			want(!seen[n], "two %ss are called %q", what, n)
 			seen[n] = true
 		}
@@ -285,6 +285,9 @@ func checkFinite(g game.Game) error {
 }
 
 func checkKind(g game.Game) error {
+	if g.Spec().Kind == game.GeneralSum {
+		return DoesNotApply("a general-sum game may pay anything")
+	}
 	return visit(g, func(tr *tour) error {
 		sum := 0.
 		for s, r := range tr.rewards {
@@ -301,11 +304,11 @@ func checkKind(g game.Game) error {
 }
 
 func checkGoals(g game.Game) error {
+	if g.Spec().Goals == nil {
+		return DoesNotApply("the game has no goals")
+	}
 	return visit(g, func(tr *tour) error {
-		gs, ok := tr.st.(game.Goaler)
-		if !ok {
-			return nil
-		}
+		gs := tr.st.(game.Goaler)
 		for s := range tr.spec.Seats {
 			goal := gs.Reached(game.Seat(s))
 			if goal != game.NoGoal && (goal < 0 || goal >= len(tr.spec.Goals)) {

@@ -116,6 +116,9 @@ func (st *toyState) Alive(s game.Seat) bool {
 
 func (st *toyState) Over() bool { return st.over }
 
+// Cut reports what never happens in an honest toy: an end from outside.
+func (st *toyState) Cut() bool { return st.has("cut and not over") && st.t == 3 }
+
 func (st *toyState) Reached(s game.Seat) int {
 	if !st.just[s] {
 		return game.NoGoal

@@ -153,7 +153,11 @@ func (deadline) mask(st game.State, s game.Seat) [actions]bool {
 	h := st.(*State)
 	var toHare [actions]bool
 	d := h.towards(h.pos[s], h.g.c.Stags, h.g.c.Stags+h.g.c.Hares, &toHare)
-	if d != grid.Far && h.g.c.Horizon-int(h.t) <= int(d)+1 {
+	end := h.g.c.Horizon
+	if h.g.c.EndAfter > 0 && h.first > 0 {
+		end = min(end, int(h.first)+h.g.c.EndAfter)
+	}
+	if d != grid.Far && end-int(h.t) <= int(d)+1 {
 		return nhMask(st, s)
 	}
 	return nsMask(st, s)

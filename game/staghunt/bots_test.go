@@ -82,6 +82,16 @@ func TestDeadlineCatchesItsHareInTime(t *testing.T) {
 	}
 }
 
+func TestDeadlineKnowsTheEndAfterTheFirstCatch(t *testing.T) {
+	c := small(func(c *Config) { c.EndAfter = 5 })
+	for now, want := range map[string]string{"t=5": " 1:1.00", "t=6": " 3:1.00"} {
+		st := at(t, c, now+" first=4\n 0 . h\n S . .\n 12 . .\ngone 3=hare")
+		if got := probs(t, bot(t, st, "deadline"), st, 0); got != want {
+			t.Errorf("%s of 9: got%s, want%s", now, got, want)
+		}
+	}
+}
+
 func TestSwitcherFollowsItsPartnersLastEpisode(t *testing.T) {
 	start := at(t, small(nil), "0 . h\n S . .\n 123 . .")
 	b := bot(t, start, "switcher")
