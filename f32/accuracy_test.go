@@ -182,7 +182,7 @@ func TestIllegalColumnsHaveNoProbability(t *testing.T) {
 // Adam's plain form is its definition; this is the definition in float64.
 func TestAdamIsItsDefinition(t *testing.T) {
 	everySet(t, func(t *testing.T) {
-		const n, lr, b1, b2, eps, wd = 37, 1e-2, 0.9, 0.999, 1e-8, 0.05
+		const n, lr, b1, b2, eps, wd = 37, 1e-2, 0.9, 0.999, 1e-2, 0.05
 		r := rand.New(rand.NewPCG(10, 10))
 		w, m, v := fill(r, make([]float32, n)), make([]float32, n), make([]float32, n)
 		w64, m64, v64 := make([]float64, n), make([]float64, n), make([]float64, n)

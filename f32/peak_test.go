@@ -37,6 +37,15 @@ func BenchmarkShareOfPeak(b *testing.B) {
 			{"NN/m=256,k=128,n=128", 256, 128, 128, MulNN},
 			{"NT/m=256,k=128,n=128", 256, 128, 128, MulNT},
 			{"TN/m=128,k=256,n=128", 128, 256, 128, MulTN},
+			{"NN/m=16,k=128,n=128", 16, 128, 128, MulNN},
+			{"NN/m=1,k=128,n=128", 1, 128, 128, MulNN},
+			{"NN/m=256,k=128,n=8", 256, 128, 8, MulNN},
+			{"NT/m=256,k=8,n=128", 256, 8, 128, MulNT},
+			{"TN/m=128,k=256,n=8", 128, 256, 8, MulTN},
+			{"NN/m=4096,k=144,n=16", 4096, 144, 16, MulNN},
+			{"NN/m=4096,k=144,n=32", 4096, 144, 32, MulNN},
+			{"NN/m=256,k=128,n=1", 256, 128, 1, MulNN},
+			{"NN/m=1,k=128,n=8", 1, 128, 8, MulNN},
 		} {
 			b.Run(c.name, func(b *testing.B) {
 				x, y, dst := fill(r, make([]float32, c.m*c.k)), fill(r, make([]float32, c.k*c.n)), make([]float32, c.m*c.n)
@@ -45,9 +54,9 @@ func BenchmarkShareOfPeak(b *testing.B) {
 				for b.Loop() {
 					for range 10 {
 						var did float64
-						t := best(1, func() { did = PeakLoop(100_000) })
+						t := best(4, func() { did = PeakLoop(20_000) })
 						peak = max(peak, did/t)
-						got = max(got, flops/best(4, func() { c.f(dst, x, y, c.m, c.k, c.n, false) }))
+						got = max(got, flops/best(20, func() { c.f(dst, x, y, c.m, c.k, c.n, false) }))
 					}
 				}
 				b.ReportMetric(peak/1e9, "peak")

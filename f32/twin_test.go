@@ -107,3 +107,73 @@ func use(set kernelSet) func() {
 	active = set
 	return func() { active = old }
 }
+
+func TestVectorsAreTheirDefinitions(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    func(dst, a, b []float32)
+		twin func(d, a, b float64) float64
+	}{
+		{"Axpy", func(dst, a, b []float32) { Axpy(dst, 0.3, a) }, func(d, a, b float64) float64 { return d + 0.3*a }},
+		{"Scale", func(dst, a, b []float32) { Scale(dst, 0.3) }, func(d, a, b float64) float64 { return 0.3 * d }},
+		{"Add", Add, func(d, a, b float64) float64 { return a + b }},
+		{"Sub", Sub, func(d, a, b float64) float64 { return a - b }},
+		{"Mul", Mul, func(d, a, b float64) float64 { return a * b }},
+		{"MulAdd", MulAdd, func(d, a, b float64) float64 { return d + a*b }},
+		{"Fill", func(dst, a, b []float32) { Fill(dst, 7) }, func(d, a, b float64) float64 { return 7 }},
+		{"AddRows", func(dst, a, b []float32) { AddRows(dst, a, 1, len(a)) }, func(d, a, b float64) float64 { return d + a }},
+		{"SumRows", func(dst, a, b []float32) { SumRows(dst, append(a, b...), 2, len(a)) }, func(d, a, b float64) float64 { return d + a + b }},
+		{"ReLUGrad", ReLUGrad, func(d, y, dy float64) float64 {
+			if y > 0 {
+				return dy
+			}
+			return 0
+		}},
+		{"TanhGrad", TanhGrad, func(d, y, dy float64) float64 { return dy * (1 - y*y) }},
+		{"SigmoidGrad", SigmoidGrad, func(d, y, dy float64) float64 { return dy * y * (1 - y) }},
+	} {
+		everySet(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(12, 12))
+			for n := range 70 {
+				dst, a, b := fill(r, make([]float32, n)), fill(r, make([]float32, n)), fill(r, make([]float32, n))
+				for i := 0; i < n; i += 3 {
+					a[i] = 0 // where ReLU ends
+				}
+				want := make([]float64, n)
+				for i := range want {
+					want[i] = c.twin(float64(dst[i]), float64(a[i]), float64(b[i]))
+				}
+				c.f(dst, a, b)
+				for i := range want {
+					if math.Abs(float64(dst[i])-want[i]) > 3e-7 {
+						t.Fatalf("%s: element %d of %d: got %v, want %v", c.name, i, n, dst[i], want[i])
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestSumsAreTheirDefinitions(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(13, 13))
+		for n := range 300 {
+			a, b := fill(r, make([]float32, n)), fill(r, make([]float32, n))
+			var dot, sum, squares float64
+			for i := range a {
+				dot += float64(a[i]) * float64(b[i])
+				sum += float64(a[i])
+				squares += float64(a[i]) * float64(a[i])
+			}
+			if got := float64(Dot(a, b)); math.Abs(got-dot) > 2e-6 {
+				t.Fatalf("Dot of %d: got %v, want %v", n, got, dot)
+			}
+			if got := Sum(a); math.Abs(got-sum) > 1e-12 {
+				t.Fatalf("Sum of %d: got %v, want %v", n, got, sum)
+			}
+			if got := SumSquares(a); math.Abs(got-squares) > 1e-12 {
+				t.Fatalf("SumSquares of %d: got %v, want %v", n, got, squares)
+			}
+		}
+	})
+}
