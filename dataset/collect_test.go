@@ -333,10 +333,17 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 		t.Errorf("the first shard was written again (%v)", err)
 	}
 
-	collect(t, cfg) // finished: checked and returned
+	manifest, err := os.Stat(filepath.Join(cfg.Dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := collect(t, cfg) // finished: checked and returned
 	sameFiles(t, "again", files(t, cfg.Dir), want)
-	if now, _ := os.Stat(filepath.Join(cfg.Dir, "shard-00000.npz")); !os.SameFile(now, kept) {
-		t.Error("a finished dataset was written again")
+	if now, err := os.Stat(filepath.Join(cfg.Dir, "manifest.json")); err != nil || !os.SameFile(now, manifest) {
+		t.Errorf("a finished dataset was written again (%v)", err)
+	}
+	if d := open(t, cfg.Dir, nil); !reflect.DeepEqual(d.Manifest, again) {
+		t.Errorf("the manifest of a finished dataset is\n%+v\nwant\n%+v", again, d.Manifest)
 	}
 }
 

@@ -171,7 +171,11 @@ func load(path string) (*Manifest, error) {
 	var m Manifest
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&m); err != nil {
+	err = dec.Decode(&m)
+	if _, more := dec.Token(); err == nil && more != io.EOF {
+		err = errors.New("there is more after its end")
+	}
+	if err != nil {
 		var v struct {
 			Format int `json:"format"`
 		}

@@ -1,0 +1,314 @@
+package dataset_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hop/dataset"
+	"hop/game/staghunt"
+	"hop/rng"
+)
+
+// small is one shard of a few rows.
+func small(t testing.TB) dataset.Config {
+	cfg := toys(t)
+	cfg.Rows = 12
+	return cfg
+}
+
+// A flipped bit and a shorter file are refused with their name, or (in the
+// manifest: white space, the case of a key) change nothing. Some 150 places a file.
+func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
+	cfg := small(t)
+	collect(t, cfg)
+	want := open(t, cfg.Dir, nil)
+	for name, content := range files(t, cfg.Dir) {
+		path := filepath.Join(cfg.Dir, name)
+		try := func(where string, b []byte, harmless bool) {
+			t.Helper()
+			if err := os.WriteFile(path, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			d, err := dataset.Open(cfg.Dir, nil)
+			if err == nil && harmless && reflect.DeepEqual(d, want) {
+				return
+			}
+			wantError(t, where, err, name, "collect again")
+		}
+		step := 1 + len(content)/150
+		for i := 0; i < len(content); i += step {
+			b := []byte(content)
+			b[i] ^= 1 << (i / step % 8)
+			try(fmt.Sprintf("%s, byte %d flipped", name, i), b, name == "manifest.json")
+			if i/step%3 == 0 {
+				try(fmt.Sprintf("%s, cut to %d bytes", name, i), []byte(content[:i]), false)
+			}
+			if t.Failed() {
+				return
+			}
+		}
+		try(name+", a byte more", []byte(content+"x"), false)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dataset.Open(cfg.Dir, nil)
+		wantError(t, name+" removed", err, name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s removed: got error %v, want it to wrap %q", name, err, fs.ErrNotExist)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAnotherGameIsRefused(t *testing.T) {
+	cfg := hunts(t)
+	collect(t, cfg)
+	larger, _ := stagHunt(t, func(c *staghunt.Config) { c.Size = 5 })
+	later, _ := stagHunt(t, func(c *staghunt.Config) { c.Horizon = 50 })
+	spec := func(change func(map[string]any)) map[string]any {
+		s := map[string]any{}
+		for k, v := range cfg.GameSpec {
+			s[k] = v
+		}
+		change(s)
+		return s
+	}
+	for name, c := range map[string]struct {
+		want  dataset.Want
+		words []string
+	}{
+		"game":      {dataset.Want{GameSpec: map[string]any{"name": "snowdrift", "size": 8}}, []string{`game.name is "staghunt", want "snowdrift"`}},
+		"parameter": {dataset.Want{GameSpec: spec(func(s map[string]any) { s["size"], s["stags"] = 8, 2 })}, []string{"game.size is 4, want 8", "game.stags is 1, want 2"}},
+		"missing":   {dataset.Want{GameSpec: spec(func(s map[string]any) { delete(s, "stags") })}, []string{"game.stags is 1, want not set"}},
+		"more":      {dataset.Want{GameSpec: spec(func(s map[string]any) { s["blocks"] = 5 })}, []string{"game.blocks is not set, want 5"}},
+		"layout":    {dataset.Want{GameSpec: cfg.GameSpec, Game: larger}, []string{"layout.height is 4, want 5"}},
+		"horizon":   {dataset.Want{Game: later}, []string{"layout.horizon is 35, want 50"}},
+		"function":  {dataset.Want{GameSpec: map[string]any{"f": func() {}}}, []string{"cannot be written"}},
+	} {
+		_, err := dataset.Open(cfg.Dir, &c.want)
+		wantError(t, name, err, c.words...)
+		if c.words[0] != "cannot be written" {
+			wantError(t, name, err, "manifest.json", "collect for this game")
+		}
+	}
+	// A float and an int of the same value are the same parameter.
+	open(t, cfg.Dir, &dataset.Want{GameSpec: spec(func(s map[string]any) { s["size"], s["stag_pays"] = 4.0, 10 }), Game: cfg.Game})
+
+	_, err := dataset.Open(filepath.Join(cfg.Dir, "nowhere"), nil)
+	wantError(t, "no folder", err, "holds no dataset", "collect")
+}
+
+func TestASplitNeverPartsAnEpisode(t *testing.T) {
+	cfg := hunts(t)
+	collect(t, cfg)
+	d := open(t, cfg.Dir, nil)
+	for _, c := range []struct {
+		frac  float64
+		first int
+	}{{0, 0}, {1, d.Episodes}, {0.8, (d.Episodes*8 + 5) / 10}, {0.5, (d.Episodes + 1) / 2}, {1e-9, 1}, {1 - 1e-9, d.Episodes - 1}} {
+		r := rng.New(5).Rand()
+		first, second := d.SplitByEpisode(c.frac, &r)
+		side := map[int32]int{}
+		total := 0
+		for i, p := range []dataset.Part{first, second} {
+			var rows []int32
+			for _, q := range p.Sequences {
+				for row := q.Lo; row < q.Hi; row++ {
+					rows = append(rows, int32(row))
+				}
+			}
+			if !slices.Equal(rows, p.Rows) || !slices.IsSorted(rows) {
+				t.Fatalf("%v: part %d's sequences are not its rows, or not in order", c.frac, i)
+			}
+			for _, row := range rows {
+				e := d.Episode[row]
+				if was, ok := side[e]; ok && was != i {
+					t.Fatalf("%v: episode %d is in both parts", c.frac, e)
+				}
+				side[e] = i
+			}
+			total += len(rows)
+		}
+		n := 0
+		for _, s := range side {
+			if s == 0 {
+				n++
+			}
+		}
+		if total != d.Len() || len(side) != d.Episodes || n != c.first {
+			t.Errorf("%v: %d rows and %d episodes, %d in the first part; want %d, %d, %d", c.frac, total, len(side), n, d.Len(), d.Episodes, c.first)
+		}
+		r = rng.New(5).Rand()
+		if again, _ := d.SplitByEpisode(c.frac, &r); !reflect.DeepEqual(again, first) {
+			t.Errorf("%v: the same stream gives another split", c.frac)
+		}
+		r = rng.New(6).Rand()
+		if other, _ := d.SplitByEpisode(c.frac, &r); c.frac == 0.5 && reflect.DeepEqual(other, first) {
+			t.Errorf("%v: another stream gives the same split", c.frac)
+		}
+	}
+}
+
+func TestSequencesAreAgentsLivesInOrder(t *testing.T) {
+	cfg := hunts(t)
+	collect(t, cfg)
+	d := open(t, cfg.Dir, nil)
+	at := 0
+	agents := map[int]int{}
+	for i, q := range d.Sequences {
+		if q.Lo != at || q.Hi <= q.Lo {
+			t.Fatalf("sequence %d is rows %d to %d, want it to start at %d", i, q.Lo, q.Hi, at)
+		}
+		for row := q.Lo; row < q.Hi; row++ {
+			if int(d.Episode[row]) != q.Episode || int(d.Agent[row]) != int(q.Agent) || int(d.T[row]) != row-q.Lo {
+				t.Fatalf("row %d (episode %d, agent %d, t %d) is in %+v", row, d.Episode[row], d.Agent[row], d.T[row], q)
+			}
+		}
+		agents[q.Episode]++
+		at = q.Hi
+	}
+	if at != d.Len() || len(agents) != d.Episodes {
+		t.Errorf("sequences end at row %d and have %d episodes, want %d and %d", at, len(agents), d.Len(), d.Episodes)
+	}
+	for e, n := range agents {
+		if n != 4 {
+			t.Errorf("episode %d has %d sequences, want one an agent, 4", e, n)
+		}
+	}
+}
+
+func TestObservationDoesNotAllocate(t *testing.T) {
+	cfg := hunts(t)
+	collect(t, cfg)
+	d := open(t, cfg.Dir, nil)
+	dst := make([]float32, d.ObsLen())
+	if n := testing.AllocsPerRun(100, func() {
+		d.Observation(17, dst)
+		d.NextObservation(17, dst)
+	}); n != 0 {
+		t.Errorf("observations allocate %v times, want 0", n)
+	}
+}
+
+// The script is the snippet of docs/data.md, then sums that Go has too.
+const script = `
+import hashlib, json, pathlib, sys
+import numpy as np
+folder = pathlib.Path(sys.argv[1])
+manifest = json.loads((folder / "manifest.json").read_text())
+for s in manifest["shards"]:
+    assert hashlib.sha256((folder / s["file"]).read_bytes()).hexdigest() == s["sha256"], s["file"]
+shards = [np.load(folder / s["file"]) for s in manifest["shards"]]
+data = {k: np.concatenate([s[k] for s in shards]) for k in shards[0]}
+l = manifest["layout"]
+rows, n, k = manifest["rows"], l["seats"], len(l["actions"])
+shape = dict(t=(), action=(), reward=(), end=(), over=(), goal=(), episode=(), agent=(), seat=(), bot=(),
+    legal=(k,), next_legal=(k,), last=(n,), joint=(n,), rewards=(n,), alive=(n,), next_alive=(n,),
+    obs=(l["height"], l["width"], len(l["planes"])), next_obs=(l["height"], l["width"], len(l["planes"])))
+dtype = dict(t="i2", action="i1", reward="f4", end="u1", over="?", goal="i1", episode="i4", agent="i1", seat="i1", bot="i1",
+    legal="?", next_legal="?", last="i1", joint="i1", rewards="f4", alive="?", next_alive="?", obs="u1", next_obs="u1")
+assert set(data) == set(shape), data.keys()
+for c in shape:
+    assert data[c].shape == (rows,) + shape[c] and data[c].dtype == np.dtype(dtype[c]), (c, data[c].shape, data[c].dtype)
+assert np.bincount(data["action"], minlength=k).tolist() == manifest["action_counts"]
+assert len(np.unique(data["episode"])) == manifest["episodes"]
+print(rows, *(float(np.dot(data[c].reshape(rows, -1).astype("f8").sum(1), np.arange(1, rows + 1))) for c in sorted(shape)))
+`
+
+func TestNumpyReadsTheSameValues(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 here: that numpy reads datasets is not tested")
+	}
+	if exec.Command(python, "-c", "import numpy").Run() != nil {
+		t.Skip("no numpy here: that numpy reads datasets is not tested")
+	}
+	cfg := hunts(t)
+	collect(t, cfg)
+	d := open(t, cfg.Dir, nil)
+	out, err := exec.Command(python, "-c", script, cfg.Dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("numpy: %v\n%s", err, out)
+	}
+	want := []float64{float64(d.Len())}
+	add := func(xs any) {
+		v := reflect.ValueOf(xs)
+		w, sum := v.Len()/d.Len(), 0.
+		for i := range v.Len() {
+			x := v.Index(i)
+			f := 0.
+			switch {
+			case x.Kind() == reflect.Bool && x.Bool():
+				f = 1
+			case x.CanInt():
+				f = float64(x.Int())
+			case x.CanUint():
+				f = float64(x.Uint())
+			case x.CanFloat():
+				f = x.Float()
+			}
+			sum += f * float64(i/w+1)
+		}
+		want = append(want, sum)
+	}
+	for _, xs := range []any{
+		d.Action, d.Agent, d.Alive, d.Bot, d.End, d.Episode, d.Goal, d.Joint, d.Last, d.Legal, d.NextAlive, d.NextLegal, d.NextObs,
+		d.Obs, d.Over, d.Reward, d.Rewards, d.Seat, d.T,
+	} {
+		add(xs)
+	}
+	words := strings.Fields(string(out))
+	if len(words) != len(want) {
+		t.Fatalf("numpy printed %q, want %d numbers", out, len(want))
+	}
+	for i, w := range words {
+		if got, err := strconv.ParseFloat(w, 64); err != nil || got < want[i]-1e-6*max(1, want[i]) || got > want[i]+1e-6*max(1, want[i]) {
+			t.Errorf("number %d: numpy has %s, Go %v", i, w, want[i])
+		}
+	}
+}
+
+func ExampleCollect() {
+	g, err := staghunt.New(staghunt.Default())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	dir, err := os.MkdirTemp("", "hunts")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	m, err := dataset.Collect(context.Background(), dataset.Config{
+		Game: g, GameSpec: map[string]any{"name": "staghunt", "size": 4},
+		Mix: []string{"ns", "nh"}, Rows: 1000, Seed: 7, Dir: dir,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := dataset.Open(dir, &dataset.Want{Game: g})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := rng.New(1).Rand()
+	train, test := d.SplitByEpisode(0.8, &r)
+	obs := make([]float32, d.ObsLen())
+	d.Observation(int(train.Rows[0]), obs)
+	fmt.Println(m.Rows >= 1000, len(train.Rows)+len(test.Rows) == m.Rows, len(obs))
+	// Output: true true 148
+}
