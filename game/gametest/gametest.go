@@ -72,7 +72,7 @@ func Run(t *testing.T, g game.Game) {
 }
 
 // DoesNotApply is what a check returns for games that it says nothing about, such
-// as the exact test of symmetry for games that draw random numbers.
+// as those of symmetry about games that are not symmetric.
 type DoesNotApply string
 
 func (d DoesNotApply) Error() string { return "gametest: does not apply: " + string(d) }

@@ -1,6 +1,7 @@
 package gametest
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -91,6 +92,18 @@ func TestFalseSpecsAreNamed(t *testing.T) {
 	} {
 		if err := checkSpec(misdeclared{&toy{}, c.change}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want an error that says %q", err, c.want)
+		}
+	}
+}
+
+// Steps that draw nothing are held to exact symmetry in games of chance too.
+func TestGamesOfChanceArePermuted(t *testing.T) {
+	chance := func(s *game.Spec) { s.Deterministic = false }
+	for fault, want := range map[string]string{
+		"": "<nil>", "the lowest seat takes it all": "is paid", "draws in Step": "every step draws", "seat 0 draws": "the step draws",
+	} {
+		if err := checkPermutation(misdeclared{&toy{fault: fault}, chance}); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("fault %q: got %v, want %s", fault, err, want)
 		}
 	}
 }

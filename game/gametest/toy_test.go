@@ -184,7 +184,7 @@ func (st *toyState) Step(actions []int32, rewards []float32, r *rng.Rand) {
 		}
 		panic("toy: refused")
 	}
-	if st.has("draws in Step") {
+	if st.has("draws in Step") || st.has("seat 0 draws") && actions[0] == pick {
 		r.Uint64()
 	}
 	st.t++
