@@ -165,7 +165,7 @@ func TestSumsAreTheirDefinitions(t *testing.T) {
 				sum += float64(a[i])
 				squares += float64(a[i]) * float64(a[i])
 			}
-			if got := float64(Dot(a, b)); math.Abs(got-dot) > 2e-6 {
+			if got := float64(Dot(a, b)); math.Abs(got-dot) > 1e-5 {
 				t.Fatalf("Dot of %d: got %v, want %v", n, got, dot)
 			}
 			if got := Sum(a); math.Abs(got-sum) > 1e-12 {
