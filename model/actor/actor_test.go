@@ -1,0 +1,274 @@
+package actor_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/f32"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/nn/nntest"
+	"hop/rng"
+)
+
+var in = actor.Input{Height: 3, Width: 4, Planes: 4, Rest: 5, Goal: 2, Actions: 3}
+
+// row draws a plausible observation: oneself somewhere, things around, numbers after.
+func row(r *rng.Rand) (obs, goal []float32) {
+	obs, goal = make([]float32, in.Len()), make([]float32, in.Goal)
+	obs[r.IntN(12)*4] = 1
+	for range 4 {
+		obs[r.IntN(12)*4+1+r.IntN(3)] = 1
+	}
+	for i := range in.Rest {
+		obs[48+i] = float32(r.IntN(2)) * r.Float32()
+	}
+	for i := range goal {
+		goal[i] = float32(r.Norm())
+	}
+	return obs, goal
+}
+
+// Every net passes one gradient check, heads and frame included.
+func TestGradients(t *testing.T) {
+	for _, c := range []actor.Config{
+		{Net: "dense", Frame: "board", Hidden: []int{7, 6}, Act: "tanh"},
+		{Net: "dense", Frame: "ego", Hidden: []int{7}, Act: "tanh"},
+		{Net: "dense", Frame: "egof", Hidden: []int{7, 6}, Act: "tanh"},
+		{Net: "dense", Frame: "egof", Hidden: []int{7, 6}, Act: "tanh", Separate: true},
+	} {
+		name := c.Frame
+		if c.Separate {
+			name += " separate"
+		}
+		t.Run(name, func(t *testing.T) {
+			m, p, err := actor.New(c, in, rng.New(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ws := m.Work(5)
+			r := rng.New(2).Rand()
+			for range 5 {
+				ws.Add(row(&r))
+			}
+			nntest.Check(t, loss(ws, p, func() { ws.Forward(p) }, func() { ws.Backward(p) }))
+		})
+	}
+}
+
+func TestGradientsOfTheLSTM(t *testing.T) {
+	m, p, err := actor.New(actor.Config{Net: "dense", Frame: "egof", Hidden: []int{6}, Act: "tanh", LSTM: 5}, in, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const steps, n = 4, 3
+	ws := m.Work(steps * n)
+	r := rng.New(2).Rand()
+	for range steps * n {
+		ws.Add(row(&r))
+	}
+	seq := nn.Seq{T: steps, N: n, Reset: make([]bool, steps*n), Alive: make([]bool, steps*n)}
+	for i := range seq.Alive {
+		seq.Alive[i] = i != 4
+	}
+	seq.Reset[2*n+1] = true
+	h0, c0 := make([]float32, n*5), make([]float32, n*5)
+	for i := range h0 {
+		h0[i], c0[i] = float32(r.Norm())/2, float32(r.Norm())/2
+	}
+	nntest.Check(t, loss(ws, p, func() { ws.ForwardSeq(p, seq, h0, c0) }, func() { ws.BackwardSeq(p, seq) }))
+}
+
+// loss weights every logit and value differently, so that no gradient can hide.
+func loss(ws *actor.Work, p *nn.Params, forward, backward func()) nntest.Model {
+	rows := ws.X.Rows()
+	weight := func(i int) float32 { return float32(i%7) - 2.5 }
+	return nntest.Model{
+		Params: []*nn.Params{p},
+		Loss: func() float64 {
+			forward()
+			sum := 0.
+			for i := range rows * in.Actions {
+				x := float64(ws.Logits[i])
+				sum += float64(weight(i)) * x * (1 + x)
+			}
+			for i := range rows {
+				sum += float64(weight(i+3)) * float64(ws.Value[i])
+			}
+			return sum
+		},
+		Grad: func() {
+			forward()
+			ws.ZeroGrad()
+			for i := range rows * in.Actions {
+				ws.DLogits[i] = weight(i) * (1 + 2*ws.Logits[i])
+			}
+			for i := range rows {
+				ws.DValue[i] = weight(i + 3)
+			}
+			backward()
+		},
+	}
+}
+
+// The conv net's layers are checked in nn; here that the planes and the rest
+// reach it, which a wrong offset would break.
+func TestConvSeesEveryNumber(t *testing.T) {
+	c := actor.Config{Net: "conv", Frame: "board", Act: "relu"}
+	m, p, err := actor.New(c, in, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := m.Work(2)
+	r := rng.New(3).Rand()
+	obs, goal := row(&r)
+	value := func(obs, goal []float32) []float32 {
+		ws.Reset()
+		ws.Add(obs, goal)
+		ws.Forward(p)
+		return slices.Clone(ws.Logits[:in.Actions])
+	}
+	base := value(obs, goal)
+	for i := range obs {
+		changed := slices.Clone(obs)
+		changed[i] = 1 - changed[i]
+		if slices.Equal(value(changed, goal), base) {
+			t.Errorf("number %d of the observation changes nothing", i)
+		}
+	}
+	for i := range goal {
+		changed := slices.Clone(goal)
+		changed[i]++
+		if slices.Equal(value(obs, changed), base) {
+			t.Errorf("number %d of the goal changes nothing", i)
+		}
+	}
+	ws.Reset()
+	ws.Add(obs, goal)
+	ws.Forward(p)
+	ws.ZeroGrad()
+	ws.DLogits[0], ws.DValue[0] = 1, 1
+	ws.Backward(p)
+	for _, part := range p.Parts {
+		if _, g := p.At(part.Span); f32.SumSquares(g) == 0 {
+			t.Errorf("no gradient reaches %s", part.Name)
+		}
+	}
+}
+
+// Moving the whole scene leaves the ego planes as they are.
+func TestEgoFrameIsRelative(t *testing.T) {
+	m, _, err := actor.New(actor.Config{Net: "dense", Frame: "ego", Hidden: []int{4}, Act: "relu"}, in, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(y, x, plane int) int { return (y*4+x)*4 + plane }
+	scene := func(dy, dx int) []int32 {
+		obs := make([]float32, in.Len())
+		obs[at(0+dy, 0+dx, 0)] = 1 // oneself
+		obs[at(1+dy, 1+dx, 2)] = 1 // down and right of it
+		obs[at(0+dy, 1+dx, 3)] = 1
+		ws := m.Work(1)
+		ws.Add(obs, make([]float32, in.Goal))
+		var planes []int32
+		for _, i := range ws.X.Idx {
+			if i < 5*7*3 {
+				planes = append(planes, i)
+			}
+		}
+		slices.Sort(planes)
+		return planes
+	}
+	if a, b := scene(0, 0), scene(1, 2); !slices.Equal(a, b) || len(a) != 2 {
+		t.Errorf("the same scene in two places: %v and %v", a, b)
+	}
+}
+
+// No two numbers of an observation share a column, in any frame.
+func TestFramesKeepNumbersApart(t *testing.T) {
+	for _, frame := range []string{"board", "ego", "egof"} {
+		m, _, err := actor.New(actor.Config{Net: "dense", Frame: frame, Hidden: []int{4}, Act: "relu"}, in, rng.New(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[int32]int{}
+		for i := range in.Len() + in.Goal {
+			if i < 48 && (i%4 == 0 || frame != "board") {
+				continue // one scene cannot hold oneself twice; offsets overlap on purpose
+			}
+			obs, goal := make([]float32, in.Len()), make([]float32, in.Goal)
+			if i < in.Len() {
+				obs[i] = 1
+			} else {
+				goal[i-in.Len()] = 1
+			}
+			ws := m.Work(1)
+			ws.Add(obs, goal)
+			for _, col := range ws.X.Idx {
+				if was, taken := seen[col]; taken {
+					t.Errorf("%s: numbers %d and %d share column %d", frame, was, i, col)
+				}
+				seen[col] = i
+			}
+		}
+	}
+}
+
+func TestRowsDoNotDependOnTheirBatch(t *testing.T) {
+	m, p, err := actor.New(actor.Default(), in, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rng.New(5).Rand()
+	big, one := m.Work(37), m.Work(1)
+	var rows [][2][]float32
+	for range 37 {
+		o, g := row(&r)
+		rows = append(rows, [2][]float32{o, g})
+		big.Add(o, g)
+	}
+	big.Forward(p)
+	for i, x := range rows {
+		one.Reset()
+		one.Add(x[0], x[1])
+		one.Forward(p)
+		if !slices.Equal(one.Logits, big.Logits[i*3:(i+1)*3]) || one.Value[0] != big.Value[i] {
+			t.Errorf("row %d is %v %v alone and %v %v in a batch", i, one.Logits, one.Value, big.Logits[i*3:(i+1)*3], big.Value[i])
+		}
+	}
+}
+
+func TestNothingAllocates(t *testing.T) {
+	m, p, err := actor.New(actor.Default(), in, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := m.Work(8)
+	r := rng.New(5).Rand()
+	obs, goal := row(&r)
+	step := func() {
+		ws.Reset()
+		for range 8 {
+			ws.Add(obs, goal)
+		}
+		ws.Forward(p)
+		ws.ZeroGrad()
+		ws.Backward(p)
+	}
+	if n := testing.AllocsPerRun(10, step); n != 0 {
+		t.Errorf("a step allocates %v times, want 0", n)
+	}
+}
+
+func TestConfigFaultsAreAllNamed(t *testing.T) {
+	err := actor.Config{Net: "conv", Frame: "ego", Act: "sigmoid", LSTM: 9}.Validate()
+	for _, want := range []string{"frame", "act", "lstm"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+	if _, _, err := actor.New(actor.Default(), actor.Input{Rest: 4, Actions: 2}, rng.New(1)); err == nil {
+		t.Error("an ego frame without planes was accepted")
+	}
+}
