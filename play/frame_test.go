@@ -88,6 +88,7 @@ func TestBoardsTakeTheRoomThereIs(t *testing.T) {
 		{"4x4 in 80x24", 4, 80, 20, 9, 4, false},
 		{"6x6 in 80x24", 6, 80, 20, 7, 3, false},
 		{"8x8 in 80x24", 8, 80, 20, 5, 2, false},
+		{"8x8 in 200x24", 8, 200, 20, 5, 2, false},
 		{"16x16 in 80x24", 16, 80, 20, 3, 1, false},
 		{"20x20 in 80x24", 20, 80, 20, 2, 1, false},
 		{"8x8 in 40x24", 8, 40, 20, 3, 1, true},
@@ -155,11 +156,11 @@ func TestFramesAreCopies(t *testing.T) {
 	first := rec.Frames()[0].Text()
 	g := hunt(t, 4, 1)
 	st := g.New()
-	var key = [4]int32{game.NoAction, game.NoAction, game.NoAction, game.NoAction}
+	none := []int32{game.NoAction, game.NoAction, game.NoAction, game.NoAction}
 	if err := st.(interface{ UnmarshalText([]byte) error }).UnmarshalText([]byte(position)); err != nil {
 		t.Fatal(err)
 	}
-	rec.Add(st, Info{Actions: key[:], Rewards: make([]float32, 4), Bars: bars})
+	rec.Add(st, Info{Actions: none, Rewards: make([]float32, 4), Bars: bars})
 	bars[0].Label = "changed"
 	if got := rec.Last().Bars[0].Label; got != "a" {
 		t.Errorf("got label %q, want a", got)

@@ -128,7 +128,7 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 	if o.In != nil {
 		in = bufio.NewScanner(o.In)
 	}
-	print := func() error {
+	write := func() error {
 		_, err := io.WriteString(o.Out, e.rec.Last().Text()+"\n")
 		return err
 	}
@@ -139,7 +139,7 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 				return err
 			}
 			if every {
-				if err := print(); err != nil {
+				if err := write(); err != nil {
 					return err
 				}
 			}
@@ -152,7 +152,7 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 			}
 			e.step(act)
 		}
-		if err := print(); err != nil {
+		if err := write(); err != nil {
 			return err
 		}
 	}
@@ -188,9 +188,6 @@ func ask(o Options, e *env, in *bufio.Scanner) (int32, error) {
 func interactive(ctx context.Context, o Options, e *env) error {
 	p := tea.NewProgram(newModel(o, e), tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
 	if _, err := p.Run(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		return fmt.Errorf("play: running the terminal view: %w", err)
 	}
 	_, err := io.WriteString(o.Out, e.rec.Last().Text())

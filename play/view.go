@@ -409,11 +409,10 @@ func num(v float64) string {
 
 // signed writes a reward with its sign.
 func signed(v float64) string {
-	if s := num(v); v > 0 {
-		return "+" + s
-	} else {
-		return s
+	if v > 0 {
+		return "+" + num(v)
 	}
+	return num(v)
 }
 
 // tone is the colour of a reward.
