@@ -201,17 +201,19 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 		return false, fmt.Errorf("dataset: %s holds %s but neither %s nor %s; choose another folder, or remove this one", dir, filepath.Base(files[0]), manifestFile, partialFile)
 	}
 	m.sum()
-	return false, m.save(filepath.Join(dir, partialFile))
+	return false, errors.Join(tidy(dir), m.save(filepath.Join(dir, partialFile)))
 }
 
-// tidy removes what an interrupted call left half written.
+// tidy removes what a killed call left half written.
 func tidy(dir string) error {
-	files, err := filepath.Glob(filepath.Join(escape(dir), "shard-*.npz-*"+tmpSuffix))
-	for _, f := range files {
-		err = errors.Join(err, os.Remove(f))
-	}
-	if err != nil {
-		return fmt.Errorf("dataset: removing half-written files: %w", err)
+	for _, name := range []string{"shard-*.npz", partialFile, manifestFile} {
+		files, err := filepath.Glob(filepath.Join(escape(dir), name+"-*"+tmpSuffix))
+		for _, f := range files {
+			err = errors.Join(err, os.Remove(f))
+		}
+		if err != nil {
+			return fmt.Errorf("dataset: removing half-written files: %w", err)
+		}
 	}
 	return nil
 }

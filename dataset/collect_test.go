@@ -323,9 +323,10 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := filepath.Join(cfg.Dir, "shard-00009.npz-123.tmp") // as kill -9 leaves it
-	if err := os.WriteFile(half, []byte("half"), 0o666); err != nil {
-		t.Fatal(err)
+	for _, half := range []string{"shard-00009.npz-123.tmp", "partial.json-4.tmp", "manifest.json-5.tmp"} { // as kill -9 leaves them
+		if err := os.WriteFile(filepath.Join(cfg.Dir, half), []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	collect(t, cfg)
 	sameFiles(t, "resumed", files(t, cfg.Dir), want)
