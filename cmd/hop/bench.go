@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"hop/agent"
 	"hop/batch"
 	"hop/exp"
 	"hop/f32"
@@ -19,14 +22,15 @@ import (
 )
 
 type benchCmd struct {
-	Env benchEnvCmd `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
-	NN  benchNNCmd  `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
+	Env   benchEnvCmd   `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
+	NN    benchNNCmd    `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
+	Train benchTrainCmd `cmd:"" help:"Training: agent-steps a second, by phase."`
 }
 
 type benchEnvCmd struct {
 	Game string        `help:"Which game; empty: stag hunt in several sizes and each other game at its defaults."`
-	CPU  int           `name:"cpu" help:"Cores to run on at once; rates are per core." default:"1"`
-	Time time.Duration `help:"How long to measure each row." default:"1s"`
+	CPU  int           `name:"cpu" help:"Cores to run on at once; rates are per second of one core." default:"1"`
+	Time time.Duration `help:"Processor time to measure each row for." default:"1s"`
 	JSON bool          `help:"Print one JSON object."`
 }
 
@@ -35,7 +39,7 @@ func (benchEnvCmd) Help() string {
 
   hop bench env --time 2s
 
-Random legal play. An agent-step is one step of one agent that is alive, its mask and observation written. Resets are part of the time.`
+Random legal play. An agent-step is one step of one agent that is alive, its mask and observation written. Resets are part of the time. Rates are per second of processor time, so other programs disturb them little.`
 }
 
 type envRow struct {
@@ -86,7 +90,7 @@ func (c benchEnvCmd) Run(a *app) error {
 				return err
 			}
 		}
-		row, err := c.measure(a, g)
+		row, err := c.measure(g)
 		if err != nil {
 			return err
 		}
@@ -101,14 +105,14 @@ func (c benchEnvCmd) Run(a *app) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "game\tboard\tagents\tagent-steps/s per core\tns each\tobservation\tallocations\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.0f\t\n", r.Game, r.Size, r.Size, r.Agents, short(r.Rate), r.NS, r.Bytes, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, short(r.Rate), r.NS, r.Bytes, r.Allocs)
 	}
 	return w.Flush()
 }
 
 // measure plays random legal moves on as many cores as asked and counts the
 // steps of agents that were alive.
-func (c benchEnvCmd) measure(a *app, g exp.Game) (envRow, error) {
+func (c benchEnvCmd) measure(g exp.Game) (envRow, error) {
 	built, err := g.Build()
 	if err != nil {
 		return envRow{}, err
@@ -116,26 +120,31 @@ func (c benchEnvCmd) measure(a *app, g exp.Game) (envRow, error) {
 	spec := built.Spec()
 	row := envRow{Game: spec.Name, Size: spec.Obs.Height, Agents: spec.Seats, Bytes: 4 * spec.Obs.Len()}
 	cores := max(1, c.CPU)
-	rates, allocs := make([]float64, cores), make([]float64, cores)
-	errs := make([]error, cores)
+	alive, steps, errs := make([]int, cores), make([]int, cores), make([]error, cores)
+	var before, after runtime.MemStats
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.ReadMemStats(&before)
+	cpu := cpuTime()
 	var wg sync.WaitGroup
 	for k := range cores {
-		wg.Go(func() { rates[k], allocs[k], errs[k] = c.core(built, k) })
+		wg.Go(func() { alive[k], steps[k], errs[k] = c.core(built, k) })
 	}
 	wg.Wait()
+	spent := (cpuTime() - cpu).Seconds()
+	runtime.ReadMemStats(&after)
+	total, played := 0, 0
 	for k := range cores {
-		if errs[k] != nil {
-			return row, errs[k]
-		}
-		row.Rate += rates[k] / float64(cores)
-		row.Allocs += allocs[k] / float64(cores)
+		total, played = total+alive[k], played+steps[k]
 	}
+	row.Rate = float64(total) / spent
 	row.NS = 1e9 / row.Rate
-	return row, nil
+	row.Allocs = math.Floor(float64(after.Mallocs-before.Mallocs)/float64(played)*100) / 100
+	return row, errors.Join(errs...)
 }
 
-func (c benchEnvCmd) core(g game.Game, k int) (rate, allocs float64, err error) {
-	const lanes, window = 16, 64 // small enough to stay in the cache, as learners' minibatches do not
+// core plays for c.Time and counts the steps of living agents and of envs.
+func (c benchEnvCmd) core(g game.Game, k int) (alive, steps int, err error) {
+	const lanes, window = 16, 64
 	envs, err := rollout.New(rollout.Config{Game: g, Envs: lanes, Key: rng.New(uint64(k)), Workers: 1})
 	if err != nil {
 		return 0, 0, err
@@ -149,24 +158,22 @@ func (c benchEnvCmd) core(g game.Game, k int) (rate, allocs float64, err error) 
 		players[0][i] = bots
 	}
 	ro := batch.New(envs.Shape(window, 0))
-	envs.Collect(ro, players)
-	var before, after runtime.MemStats
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	runtime.ReadMemStats(&before)
-	alive, windows := 0, 0
-	start := time.Now()
-	for time.Since(start) < c.Time {
-		envs.Collect(ro, players)
-		windows++
-		for i, ok := range ro.Alive {
-			if ok && i/lanes%(window+1) < window {
-				alive++
+	until := cpuTime() + time.Duration(max(1, c.CPU))*c.Time
+	for cpuTime() < until {
+		for range 16 {
+			envs.Collect(ro, players)
+			steps += window * lanes
+			for a := range agent.ID(ro.Agents) {
+				slots := ro.Alive[ro.Slot(a, 0, 0):ro.Slot(a, window, 0)]
+				for _, ok := range slots {
+					if ok {
+						alive++
+					}
+				}
 			}
 		}
 	}
-	spent := time.Since(start).Seconds()
-	runtime.ReadMemStats(&after)
-	return float64(alive) / spent, float64(int(float64(after.Mallocs-before.Mallocs) / float64(windows*window*lanes))), nil
+	return alive, steps, nil
 }
 
 type benchNNCmd struct {
