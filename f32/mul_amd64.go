@@ -81,7 +81,7 @@ func mulNN(dst, a, b, bias []float32, m, k, n int, from start, act Act) {
 		return
 	}
 	t := tile{a: &a[0], k: k, aRow: 4 * k, aStep: 4, from: from}
-	if m >= packRows && n > 2*vectorWidth() {
+	if packPays(m, k, n) {
 		mulPacked(&t, dst, b, bias, m, n, act, false)
 		return
 	}
@@ -101,7 +101,7 @@ func mulTN(dst, a, b []float32, m, k, n int, acc bool) {
 	if acc {
 		t.from = fromDst
 	}
-	if m >= packRows && n > 2*vectorWidth() {
+	if packPays(m, k, n) {
 		mulPacked(&t, dst, b, nil, m, n, None, false)
 		return
 	}
@@ -124,8 +124,11 @@ func mulNT(dst, a, b []float32, m, k, n int, acc bool) {
 	mulPacked(&t, dst, b, nil, m, n, None, true)
 }
 
-// packRows is the number of rows from which packing b pays.
-const packRows = 24
+// packPays says whether packing b costs less than it saves, as measured: with few
+// rows, or a b that stays near as it lies, it does not.
+func packPays(m, k, n int) bool {
+	return m >= 24 && n > 2*vectorWidth() && (m >= 192 || k > 512 || n > 256)
+}
 
 // limitFor returns the widest strip for m rows: few rows need many columns to
 // keep the multipliers busy.

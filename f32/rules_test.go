@@ -15,7 +15,7 @@ import (
 func TestNothingAllocates(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
-		const m, k, n = 130, 300, 70
+		const m, k, n = 200, 300, 70
 		a, b, bias := fill(r, make([]float32, m*k)), fill(r, make([]float32, k*n)), fill(r, make([]float32, n))
 		dst, row := make([]float32, m*n), make([]float32, k)
 		row[3], row[299] = 1, 2
@@ -56,7 +56,7 @@ func TestNothingAllocates(t *testing.T) {
 // Several goroutines may multiply at once; each gets what it would get alone.
 func TestProductsMayRunAtOnce(t *testing.T) {
 	everySet(t, func(t *testing.T) {
-		const m, k, n, workers = 100, 250, 130, 8
+		const m, k, n, workers = 200, 250, 70, 8
 		rounds := 40
 		if active == generic {
 			rounds = 2

@@ -66,14 +66,14 @@ func same(t *testing.T, where string, got, want []float32, scale, tol float64) {
 func shapes(r *rand.Rand, n int, f func(m, k, n int)) {
 	for i := range n {
 		m, k, c := 1+r.IntN(30), 1+r.IntN(40), 1+r.IntN(150)
-		switch i % 20 {
+		switch i % 40 {
 		case 6:
-			m, k, c = 115+r.IntN(20), 250+r.IntN(20), 60+r.IntN(60)
-		case 7:
-			m = 100 + r.IntN(60)
-		case 8:
+			m, k, c = 230+r.IntN(20), 250+r.IntN(20), 250+r.IntN(20)
+		case 7, 17, 27:
+			m = 180 + r.IntN(60)
+		case 8, 18, 28:
 			k = 240 + r.IntN(300)
-		case 9:
+		case 9, 19, 29:
 			c, m = 500+r.IntN(100), 1+r.IntN(60)
 		}
 		f(m, k, c)
@@ -122,9 +122,9 @@ func TestProductsAgreeWithPlain(t *testing.T) {
 func TestRowsDoNotDependOnTheBatch(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 3))
-		for _, n := range []int{1, 7, 8, 16, 17, 33, 64, 100, 130, 520} {
+		for _, n := range []int{1, 7, 8, 17, 33, 64, 130, 520} {
 			for _, k := range []int{1, 7, 64, 300} {
-				const most = 125
+				const most = 200
 				a, b, bias := fill(r, make([]float32, most*k)), fill(r, make([]float32, k*n)), fill(r, make([]float32, n))
 				forms := map[string]func(dst []float32, a []float32, m int){
 					"MulNN":  func(dst, a []float32, m int) { MulNN(dst, a, b, m, k, n, false) },
@@ -134,7 +134,7 @@ func TestRowsDoNotDependOnTheBatch(t *testing.T) {
 				for name, f := range forms {
 					whole := make([]float32, most*n)
 					f(whole, a, most)
-					for _, m := range []int{1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 23, 24, 25, 121} {
+					for _, m := range []int{1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 24, 121} {
 						i := r.IntN(most - m + 1)
 						part := make([]float32, m*n)
 						f(part, a[i*k:(i+m)*k], m)
