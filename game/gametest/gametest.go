@@ -42,7 +42,7 @@ var Checks = []Check{
 	{"goals", "Reached names a goal of the Spec, or none", checkGoals},
 	{"layout", "an observation is what the Layout says, all of it", checkLayout},
 	{"ego-first", "turning the seats around the table turns nothing that a seat sees", checkEgoFirst},
-	{"copy", "a copy equals its original, goes on alike, and shares no memory with it", checkCopy},
+	{"copy", "a copy equals its original, goes on like a replay, and shares no memory with it", checkCopy},
 	{"text", "a state that can be read from text comes back whole", checkText},
 	{"allocations", "after New nothing allocates", checkAllocations},
 	{"bots", "bots act legally and as often as they say", checkBots},
@@ -104,6 +104,7 @@ type tour struct {
 	bots    []game.Bot // [Seats] nil plays uniformly
 	episode int
 	t       int
+	start   rng.Rand // where rules began
 	rules   rng.Rand
 	act     rng.Rand // the players' draws
 	pick    rng.Rand // the check's own draws
@@ -112,6 +113,7 @@ type tour struct {
 	played  []int32   // [Seats] the last joint action; NoAction before the first
 	rewards []float32 // [Seats] of the last step
 	actions []int32   // [Seats] the next joint action, legal; NoAction once over
+	history []int32   // [t][Seats] all joint actions of the episode
 	legal   []bool    // [Actions] scratch
 }
 
@@ -120,7 +122,7 @@ func newTour(g game.Game) *tour {
 	return &tour{
 		g: g, spec: spec, st: g.New(), bots: make([]game.Bot, spec.Seats),
 		was: make([]bool, spec.Seats), played: make([]int32, spec.Seats),
-		rewards: make([]float32, spec.Seats), actions: make([]int32, spec.Seats), legal: make([]bool, len(spec.Actions)),
+		rewards: make([]float32, spec.Seats), history: make([]int32, 0, spec.Seats*spec.Horizon), actions: make([]int32, spec.Seats), legal: make([]bool, len(spec.Actions)),
 	}
 }
 
@@ -137,8 +139,20 @@ func (tr *tour) begin(episode int) {
 		}
 		tr.was[s], tr.played[s], tr.rewards[s] = false, game.NoAction, 0
 	}
+	tr.start, tr.history = tr.rules, tr.history[:0]
 	tr.st.Reset(&tr.rules)
 	tr.choose()
+}
+
+// replay returns a new state played from the start of the episode to this slot.
+func (tr *tour) replay() game.State {
+	st, r := tr.g.New(), tr.start
+	rewards := make([]float32, tr.spec.Seats)
+	st.Reset(&r)
+	for h := tr.history; len(h) > 0; h = h[tr.spec.Seats:] {
+		st.Step(h[:tr.spec.Seats], rewards, &r)
+	}
+	return st
 }
 
 // choose fills actions. A bot that acts illegally is replaced by a random draw:
@@ -166,6 +180,7 @@ func (tr *tour) step() {
 		tr.was[s] = tr.st.Alive(game.Seat(s))
 	}
 	copy(tr.played, tr.actions)
+	tr.history = append(tr.history, tr.actions...)
 	tr.st.Step(tr.actions, tr.rewards, &tr.rules)
 	tr.t++
 	tr.choose()

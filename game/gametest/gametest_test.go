@@ -25,7 +25,7 @@ var faults = map[string][]string{
 	"goals":       {"a goal beyond the list", "reached for ever"},
 	"layout":      {"part of the observation not written", "a plane of 2", "observes another's mask", "observes the next time", "last actions in the order of seats", "who has left still stays"},
 	"ego-first":   {"planes in the order of seats"},
-	"copy":        {"copies share memory", "a copy forgets the last actions", "a copy adds to what was there"},
+	"copy":        {"copies share memory", "a copy forgets the last actions", "a copy adds to what was there", "a copy forgets what nobody sees"},
 	"text":        {"a text without the last actions", "a text adds to what was there", "cannot read its own text", "what was read is taken for the same episode"},
 	"allocations": {"Step allocates", "allocates when first needed", "a bot allocates"},
 	"bots": {
@@ -158,7 +158,7 @@ func TestSeatsPValuesAreHonest(t *testing.T) {
 	}
 }
 
-// Values of R's pchisq(x, df, lower.tail = FALSE).
+// Critical values from the usual tables of the chi-square law.
 func TestChiSquareTail(t *testing.T) {
 	for _, c := range []struct {
 		x    float64

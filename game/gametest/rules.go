@@ -140,10 +140,10 @@ func checkArguments(g game.Game) error {
 		}
 		for s := range actions {
 			if actions[s] != tr.actions[s] {
-				return fmt.Errorf("Step changed the action of seat %d from %d to %d", s, tr.actions[s], actions[s])
+				return fmt.Errorf("the action of seat %d was changed by Step from %d to %d", s, tr.actions[s], actions[s])
 			}
 			if rewards[s] != rewards[s] {
-				return fmt.Errorf("Step wrote no reward for seat %d", s)
+				return fmt.Errorf("no reward was written by Step for seat %d", s)
 			}
 		}
 		v := look(&spec, st)

@@ -119,7 +119,8 @@ func CompareSeats(g game.Game, bot game.BotInfo, episodes int, seed uint64) (p f
 			tr.bots[s] = bot.New()
 			returns[s] = 0
 		}
-		tr.rules, tr.act, tr.t = key.Child("rules", e).Rand(), key.Child("act", e).Rand(), 0
+		tr.rules, tr.act = key.Child("rules", e).Rand(), key.Child("act", e).Rand()
+		tr.t, tr.history = 0, tr.history[:0]
 		tr.st.Reset(&tr.rules)
 		for tr.choose(); !tr.ended(); {
 			tr.step()

@@ -81,6 +81,7 @@ type toyState struct {
 	kept    []int32 // faults only, like the rest
 	lazy    []int
 	read    bool
+	hidden  int
 }
 
 func (st *toyState) has(fault string) bool { return st.g.fault == fault }
@@ -188,6 +189,7 @@ func (st *toyState) Step(actions []int32, rewards []float32, r *rng.Rand) {
 		r.Uint64()
 	}
 	st.t++
+	st.hidden++
 	for s, a := range actions {
 		if !st.has("rewards left as they were") {
 			rewards[s] = 0
@@ -223,6 +225,9 @@ func (st *toyState) Step(actions []int32, rewards []float32, r *rng.Rand) {
 			rewards[s] = 1 / float32(len(pickers))
 			if st.has("the lowest seat takes it all") {
 				rewards[s] = number(s == pickers[0])
+			}
+			if st.has("a copy forgets what nobody sees") && st.hidden == 3 {
+				rewards[s] *= 2
 			}
 			if st.has("an infinite reward") && len(pickers) == 2 {
 				rewards[s] = float32(math.Inf(1))
@@ -298,7 +303,7 @@ func (st *toyState) CopyFrom(src game.State) {
 		return
 	}
 	*st = *o
-	st.lazy = nil
+	st.lazy, st.hidden = nil, 0
 	switch st.g.fault {
 	case "copies share memory":
 		return
