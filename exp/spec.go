@@ -174,12 +174,20 @@ func (s *Spec) Validate() error {
 	part(s.Actor.Validate(), "actor")
 	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
+	if g == nil { // the rest of the spec is checked all the same
+		if plain, err := NewGame(s.Game.Name); err == nil {
+			g, _ = plain.Build()
+		}
+	}
 	if g != nil {
 		part(s.Train.Validate(g.Spec().Seats, g.Spec().Goals), "train")
 		if l := g.Spec().Obs; len(l.Planes) == 0 && (s.Actor.Frame != "board" || s.Actor.Net == "conv") {
 			part(field.Bad("frame", s.Actor.Frame, "board and a dense net, because "+s.Game.Name+" has no board"), "actor")
 		}
 		for i, st := range s.Train.Stages {
+			if errs[0] != nil {
+				break // a stage of a wrong game would repeat its faults
+			}
 			if _, err := s.stage(st.Set); err != nil {
 				part(field.At(err, fmt.Sprintf("stages[%d]", i), nil), "train")
 			}
