@@ -142,6 +142,9 @@ func TestPersonAnswersInLines(t *testing.T) {
 			t.Errorf("no %q in the text", want)
 		}
 	}
+	if n := strings.Count(out.String(), "is no action"); n != 1 {
+		t.Errorf("%d answers were not understood, want 1", n)
+	}
 }
 
 func TestInputThatEndsEarlyIsAnError(t *testing.T) {
