@@ -98,38 +98,33 @@ func (c Conv3x3) flip(dst, w []float32) {
 // patches writes the 3 by 3 neighbourhood of every cell of the images in x, a row
 // of 9*ch numbers each, and returns them.
 func patches(dst, x []float32, h, w, ch int) []float32 {
-	row := 9 * ch
-	n := len(x) / ch * row
-	dst = dst[:n]
+	row, third := 9*ch, 3*ch
+	dst = dst[:len(x)/ch*row]
 	out := 0
 	for img := 0; img < len(x); img += h * w * ch {
 		for r := range h {
 			for k := r - 1; k <= r+1; k++ { // the three input rows of output row r
-				at := out + (k-r+1)*3*ch
+				at := out + (k-r+1)*third
 				if k < 0 || k >= h {
 					for range w {
-						clear(dst[at : at+3*ch])
+						clear(dst[at : at+third])
 						at += row
 					}
 					continue
 				}
 				in := x[img+k*w*ch : img+(k+1)*w*ch]
-				for q := range w {
-					d := dst[at : at+3*ch]
-					switch lo, hi := (q-1)*ch, (q+2)*ch; {
-					case q > 0 && q < w-1:
-						copy(d, in[lo:hi])
-					case w == 1:
-						clear(d)
-						copy(d[ch:2*ch], in)
-					case q == 0:
-						clear(d[:ch])
-						copy(d[ch:], in[:hi])
-					default:
-						copy(d, in[lo:])
-						clear(d[2*ch:])
-					}
+				left := dst[at : at+third] // the first cell has no left neighbour
+				clear(left[:ch])
+				clear(left[ch+copy(left[ch:], in):])
+				at += row
+				for q := third; q <= len(in); q += ch {
+					copy(dst[at:at+third], in[q-third:q])
 					at += row
+				}
+				if w > 1 { // the last cell has no right neighbour
+					right := dst[at : at+third]
+					copy(right, in[len(in)-2*ch:])
+					clear(right[2*ch:])
 				}
 			}
 			out += w * row

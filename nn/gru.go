@@ -32,6 +32,7 @@ type GRUWork struct {
 	hp             []float32 // [T][N][H]: state before each step
 	gx, gh, dx, dh []float32 // [T][N][3H]: gates from the input and from the state; their gradients
 	y, dy, tmp     []float32
+	view           f32.Sparse
 }
 
 // Work allocates for up to steps steps of rows sequences.
@@ -46,14 +47,28 @@ func (l GRU) Work(steps, rows int) *GRUWork {
 
 // Forward computes ws.Y from x[T][N][In] and the state in ws.H0.
 func (l GRU) Forward(p *Params, ws *GRUWork, x []float32, s Seq) {
-	n, all := s.N*l.H, s.T*s.N
+	l.forward(p, ws, s, func(g []float32, t int) {
+		f32.Affine(g, x[t*s.N*l.In:(t+1)*s.N*l.In], p.w(l.wx), p.w(l.bx), s.N, l.In, 3*l.H, f32.None)
+	})
+}
+
+// ForwardSparse is Forward for the T*N rows of x, time-major.
+func (l GRU) ForwardSparse(p *Params, ws *GRUWork, x *f32.Sparse, s Seq) {
+	l.forward(p, ws, s, func(g []float32, t int) {
+		f32.SparseAffine(g, s.stepRows(&ws.view, x, t), p.w(l.wx), p.w(l.bx), 3*l.H, f32.None)
+	})
+}
+
+// forward asks input for the gates' part from the input of each step.
+func (l GRU) forward(p *Params, ws *GRUWork, s Seq, input func(g []float32, t int)) {
+	n := s.N * l.H
 	ws.Y, ws.DY = ws.y[:s.T*n], ws.dy[:s.T*n]
-	f32.Affine(ws.gx[:3*all*l.H], x[:all*l.In], p.w(l.wx), p.w(l.bx), all, l.In, 3*l.H, f32.None)
 	h := ws.H0[:n]
 	for t := range s.T {
 		hp := ws.hp[t*n : (t+1)*n]
 		s.enter(hp, h, t)
 		gx, gh := ws.gx[3*t*n:3*(t+1)*n], ws.gh[3*t*n:3*(t+1)*n]
+		input(gx, t)
 		f32.Affine(gh, hp, p.w(l.wh), p.w(l.bh), s.N, l.H, 3*l.H, f32.None)
 		h = ws.Y[t*n : (t+1)*n]
 		for i := range s.N {
@@ -95,6 +110,21 @@ func (l GRU) Step(p *Params, ws *GRUWork, h, x []float32, m int) {
 // Backward goes back through the last Forward from ws.DY, adds the gradients of
 // the weights to p.G and writes that of x to dx, unless dx is nil.
 func (l GRU) Backward(p *Params, ws *GRUWork, dx, x []float32, s Seq) {
+	d := l.backward(p, ws, s)
+	all := s.T * s.N
+	f32.MulTN(p.g(l.wx), x[:all*l.In], d, l.In, all, 3*l.H, true)
+	if dx != nil {
+		f32.MulNT(dx[:all*l.In], d, p.w(l.wx), all, 3*l.H, l.In, false)
+	}
+}
+
+// BackwardSparse is Backward after ForwardSparse.
+func (l GRU) BackwardSparse(p *Params, ws *GRUWork, x *f32.Sparse, s Seq) {
+	f32.SparseTN(p.g(l.wx), x, l.backward(p, ws, s), 3*l.H)
+}
+
+// backward returns the gradients [T][N][3H] of the gates' part from the input.
+func (l GRU) backward(p *Params, ws *GRUWork, s Seq) []float32 {
 	n, all := s.N*l.H, s.T*s.N
 	dh := ws.DH[:n]
 	clear(dh)
@@ -114,13 +144,10 @@ func (l GRU) Backward(p *Params, ws *GRUWork, dx, x []float32, s Seq) {
 		s.leave(dh, t)
 	}
 	dgx, dgh := ws.dx[:3*all*l.H], ws.dh[:3*all*l.H]
-	f32.MulTN(p.g(l.wx), x[:all*l.In], dgx, l.In, all, 3*l.H, true)
 	f32.MulTN(p.g(l.wh), ws.hp[:all*l.H], dgh, l.H, all, 3*l.H, true)
 	f32.SumRows(p.g(l.bx), dgx, all, 3*l.H)
 	f32.SumRows(p.g(l.bh), dgh, all, 3*l.H)
-	if dx != nil {
-		f32.MulNT(dx[:all*l.In], dgx, p.w(l.wx), all, 3*l.H, l.In, false)
-	}
+	return dgx
 }
 
 // cellBack writes the gates' gradients of one row and leaves in dh what goes

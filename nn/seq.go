@@ -34,6 +34,13 @@ func (s Seq) leave(d []float32, t int) {
 	}
 }
 
+// stepRows sets dst to a view of the rows of x at step t.
+func (s Seq) stepRows(dst, x *f32.Sparse, t int) *f32.Sparse {
+	lo, hi := t*s.N, (t+1)*s.N
+	*dst = f32.Sparse{Ptr: x.Ptr[lo : hi+1], Idx: x.Idx[:x.Ptr[hi]], Val: x.Val[:x.Ptr[hi]], Cols: x.Cols}
+	return dst
+}
+
 // LSTM is the recurrent layer of Hochreiter and Schmidhuber with forget gate, the
 // gates in the order in, forget, cell, out:
 //
@@ -64,6 +71,7 @@ type LSTMWork struct {
 	hp, cp, c, tc []float32 // [T][N][H]: state before each step, cell after it and its tanh
 	gates, d      []float32 // [T][N][4H]: after their activations; gradients before
 	y, dy, tmp    []float32
+	view          f32.Sparse
 }
 
 // Work allocates for up to steps steps of rows sequences.
@@ -79,15 +87,30 @@ func (l LSTM) Work(steps, rows int) *LSTMWork {
 
 // Forward computes ws.Y from x[T][N][In] and the state in ws.H0 and ws.C0.
 func (l LSTM) Forward(p *Params, ws *LSTMWork, x []float32, s Seq) {
-	n, all := s.N*l.H, s.T*s.N
+	l.forward(p, ws, s, func(g []float32, t int) {
+		f32.Affine(g, x[t*s.N*l.In:(t+1)*s.N*l.In], p.w(l.wx), p.w(l.b), s.N, l.In, 4*l.H, f32.None)
+	})
+}
+
+// ForwardSparse is Forward for the T*N rows of x, time-major.
+func (l LSTM) ForwardSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
+	l.forward(p, ws, s, func(g []float32, t int) {
+		f32.SparseAffine(g, s.stepRows(&ws.view, x, t), p.w(l.wx), p.w(l.b), 4*l.H, f32.None)
+	})
+}
+
+// forward asks input for the gates' part from the input of each step: step by
+// step, so that they are still in the cache when the state's part is added.
+func (l LSTM) forward(p *Params, ws *LSTMWork, s Seq, input func(g []float32, t int)) {
+	n := s.N * l.H
 	ws.Y, ws.DY = ws.y[:s.T*n], ws.dy[:s.T*n]
-	f32.Affine(ws.gates[:4*all*l.H], x[:all*l.In], p.w(l.wx), p.w(l.b), all, l.In, 4*l.H, f32.None)
 	h, c := ws.H0[:n], ws.C0[:n]
 	for t := range s.T {
 		hp, cp := ws.hp[t*n:(t+1)*n], ws.cp[t*n:(t+1)*n]
 		s.enter(hp, h, t)
 		s.enter(cp, c, t)
 		g := ws.gates[4*t*n : 4*(t+1)*n]
+		input(g, t)
 		f32.MulNN(g, hp, p.w(l.wh), s.N, l.H, 4*l.H, true)
 		h, c = ws.Y[t*n:(t+1)*n], ws.c[t*n:(t+1)*n]
 		tc := ws.tc[t*n : (t+1)*n]
@@ -131,6 +154,21 @@ func (l LSTM) Step(p *Params, ws *LSTMWork, h, c, x []float32, m int) {
 // Backward goes back through the last Forward from ws.DY, adds the gradients of
 // the weights to p.G and writes that of x to dx, unless dx is nil.
 func (l LSTM) Backward(p *Params, ws *LSTMWork, dx, x []float32, s Seq) {
+	d := l.backward(p, ws, s)
+	all := s.T * s.N
+	f32.MulTN(p.g(l.wx), x[:all*l.In], d, l.In, all, 4*l.H, true)
+	if dx != nil {
+		f32.MulNT(dx[:all*l.In], d, p.w(l.wx), all, 4*l.H, l.In, false)
+	}
+}
+
+// BackwardSparse is Backward after ForwardSparse.
+func (l LSTM) BackwardSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
+	f32.SparseTN(p.g(l.wx), x, l.backward(p, ws, s), 4*l.H)
+}
+
+// backward returns the gates' gradients [T][N][4H].
+func (l LSTM) backward(p *Params, ws *LSTMWork, s Seq) []float32 {
 	n, all := s.N*l.H, s.T*s.N
 	dh, dc := ws.DH[:n], ws.DC[:n]
 	clear(dh)
@@ -153,12 +191,9 @@ func (l LSTM) Backward(p *Params, ws *LSTMWork, dx, x []float32, s Seq) {
 		s.leave(dc, t)
 	}
 	d := ws.d[:4*all*l.H]
-	f32.MulTN(p.g(l.wx), x[:all*l.In], d, l.In, all, 4*l.H, true)
 	f32.MulTN(p.g(l.wh), ws.hp[:all*l.H], d, l.H, all, 4*l.H, true)
 	f32.SumRows(p.g(l.b), d, all, 4*l.H)
-	if dx != nil {
-		f32.MulNT(dx[:all*l.In], d, p.w(l.wx), all, 4*l.H, l.In, false)
-	}
+	return d
 }
 
 // cellBack writes the gates' gradients d of one row, turns dc into that of the

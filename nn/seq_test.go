@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"hop/f32"
 	"hop/nn"
 	"hop/nn/nntest"
 	"hop/rng"
@@ -198,6 +199,57 @@ func TestStepsAndCutsEqualTheSequence(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Sparse rows give what the same rows give densely: outputs and gradients.
+func TestSparseSequencesEqualDense(t *testing.T) {
+	const steps, rows, in, hidden = 4, 3, 9, 16
+	s := seqs(steps, rows)[1]
+	p := &nn.Params{}
+	l, g := p.LSTM("l", in, hidden), p.GRU("g", in, hidden)
+	p.Init(rng.New(1))
+	lw, gw, x := l.Work(steps, rows), g.Work(steps, rows), random(steps*rows*in, "x")
+	var sparse f32.Sparse
+	sparse.Reset(in)
+	for i := range steps * rows {
+		for j := range in {
+			if (i+j)%3 > 0 {
+				x[i*in+j] = 0
+			}
+		}
+		sparse.AppendRow(x[i*in : (i+1)*in])
+	}
+	c := random(steps*rows*hidden, "c")
+	l.Forward(p, lw, x, s)
+	g.Forward(p, gw, x, s)
+	want := append(slices.Clone(lw.Y), gw.Y...)
+	copy(lw.DY, c)
+	copy(gw.DY, c)
+	l.Backward(p, lw, nil, x, s)
+	g.Backward(p, gw, nil, x, s)
+	want = append(want, p.G...)
+	p.ZeroGrad()
+	l.ForwardSparse(p, lw, &sparse, s)
+	g.ForwardSparse(p, gw, &sparse, s)
+	got := append(slices.Clone(lw.Y), gw.Y...)
+	copy(lw.DY, c)
+	copy(gw.DY, c)
+	l.BackwardSparse(p, lw, &sparse, s)
+	g.BackwardSparse(p, gw, &sparse, s)
+	got = append(got, p.G...)
+	for i := range got {
+		if math.Abs(float64(got[i]-want[i])) > 1e-5*math.Max(1, math.Abs(float64(want[i]))) {
+			t.Fatalf("element %d: %v sparse, %v dense", i, got[i], want[i])
+		}
+	}
+	if n := testing.AllocsPerRun(5, func() {
+		l.ForwardSparse(p, lw, &sparse, s)
+		g.ForwardSparse(p, gw, &sparse, s)
+		l.BackwardSparse(p, lw, &sparse, s)
+		g.BackwardSparse(p, gw, &sparse, s)
+	}); n != 0 {
+		t.Errorf("sparse sequences allocate %v times, want 0", n)
+	}
 }
 
 func TestRecurrentLayersDoNotAllocate(t *testing.T) {

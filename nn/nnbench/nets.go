@@ -216,6 +216,7 @@ type recurrent struct {
 	lstm nn.LSTM
 	ws   *nn.LSTMWork
 	x    []float32 // [steps][m][obs]
+	s    f32.Sparse
 	h    heads
 }
 
@@ -235,17 +236,21 @@ func (n *recurrent) heads() *heads      { return &n.h }
 func (n *recurrent) rows(m int) int     { return steps * m }
 
 func (n *recurrent) forward(m int) {
-	n.lstm.Forward(n.p, n.ws, n.x, nn.Seq{T: steps, N: m})
+	n.s.Reset(obs)
+	for i := range steps * m {
+		n.s.AppendRow(n.x[i*obs : (i+1)*obs])
+	}
+	n.lstm.ForwardSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
 	n.h.forward(n.p, n.ws.Y, steps*m)
 }
 
 func (n *recurrent) backward(m int) {
 	n.h.backward(n.p, n.ws.DY, n.ws.Y, steps*m)
-	n.lstm.Backward(n.p, n.ws, nil, n.x, nn.Seq{T: steps, N: m})
+	n.lstm.BackwardSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
 }
 
 func (n *recurrent) flops(m int) (forward, train float64) {
-	first := dense(steps*m, obs, 4*hidden)
+	first := 2 * float64(len(n.s.Idx)) * 4 * hidden
 	rest := dense(steps*m, hidden, 4*hidden) + dense(steps*m, hidden, actions+1)
 	return first + rest, 2*first + 3*rest
 }

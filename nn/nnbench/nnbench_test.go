@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hop/nn"
 	"hop/nn/nntest"
@@ -17,14 +16,9 @@ import (
 
 var compareDir = flag.String("compare", "", "a folder of bench/torch_compare.py: do what it asks and nothing else")
 
-func clock() func() time.Duration {
-	start := time.Now()
-	return func() time.Duration { return time.Since(start) }
-}
-
 func TestCompare(t *testing.T) {
 	if *compareDir != "" {
-		if err := Compare(*compareDir, Config{Clock: clock()}); err != nil {
+		if err := Compare(*compareDir, Config{Clock: clock}); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -54,7 +48,7 @@ func TestCompare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Compare(dir, Config{Clock: clock(), Rounds: 1, Round: 1, Forward: []int{1}, Train: []int{2}}); err != nil {
+	if err := Compare(dir, Config{Clock: clock, Rounds: 1, Round: 1, Forward: []int{1}, Train: []int{2}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range Nets() {
