@@ -1,0 +1,215 @@
+package train_test
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/exp"
+	"hop/runlog"
+	"hop/train"
+)
+
+// small is a run of a second or less; what follows is put into its train block.
+func small(extra string) string {
+	return "actor: {hidden: [16]}\ntrain:\n  envs: 16\n  window: 16\n  steps: 8000\n  save: 2000\n" + extra
+}
+
+// play runs a spec and returns every update's progress and the run's folder.
+func play(t *testing.T, text string, seed uint64, workers int) ([]train.Progress, string) {
+	t.Helper()
+	s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop, err := s.Build(seed, exp.Machine{Workers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := runlog.Create(dir, yaml, runlog.Info{Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []train.Progress
+	if err := loop.Run(context.Background(), run, func(p *train.Progress) { seen = append(seen, *p) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return seen, dir
+}
+
+// rows returns how many rows a brain learnt from in an update.
+func rows(p train.Progress, brain int) int {
+	if len(p.Stats[brain]) == 0 {
+		return 0
+	}
+	return p.Stats[brain][0].N
+}
+
+func TestSwitchedAgentsStopAndStartLearning(t *testing.T) {
+	seen, _ := play(t, small(`
+  team: [learn, learn, nh, learn]
+  switch: [{at: 4000, agent: 2, to: learn}, {at: 4000, agent: 1, to: ns}]
+`), 1, 1)
+	for i, p := range seen[1:] {
+		before := seen[i].Step < 4000 // where the update's window began
+		if got := rows(p, 1) > 0; got != before {
+			t.Errorf("step %d: agent 1 learns %v, want %v", p.Step, got, before)
+		}
+		if got := rows(p, 2) > 0; got == before {
+			t.Errorf("step %d: agent 2 learns %v, want %v", p.Step, got, !before)
+		}
+		if rows(p, 0) == 0 || rows(p, 3) == 0 {
+			t.Errorf("step %d: an agent that always learns did not", p.Step)
+		}
+	}
+}
+
+// With stand-ins at probability p, a learner's own rows fall to 1-p and the
+// reported episodes are those without any: (1-p)^4.
+func TestStandinsTakeTheirShare(t *testing.T) {
+	plain, _ := play(t, small(""), 3, 1)
+	mixed, _ := play(t, small("  standins: {share: 0.5, who: [ns, nh]}\n"), 3, 1)
+	own := func(seen []train.Progress) (sum, episodes float64) {
+		for _, p := range seen {
+			sum += float64(rows(p, 0))
+			episodes += float64(p.Episodes)
+		}
+		return sum / float64(len(seen)), episodes
+	}
+	a, all := own(plain)
+	b, pure := own(mixed)
+	if b > 0.75*a || b < 0.2*a {
+		t.Errorf("own rows fell from %.0f to %.0f an update, want about half", a, b)
+	}
+	if pure == 0 || pure > 0.3*all {
+		t.Errorf("%.0f of about %.0f episodes are reported, want about a sixteenth or, as bots end sooner, some more", pure, all)
+	}
+}
+
+func TestStandinsFadeOut(t *testing.T) {
+	seen, _ := play(t, small("  standins: {share: 1, share_end: 0, over: 4000, who: [nh]}\n"), 3, 1)
+	if rows(seen[0], 0) != 0 {
+		t.Errorf("at share 1 the learner still has %d rows of its own", rows(seen[0], 0))
+	}
+	last := seen[len(seen)-1]
+	if rows(last, 0) == 0 || last.Episodes == 0 {
+		t.Errorf("after the fade: %d own rows, %d pure episodes", rows(last, 0), last.Episodes)
+	}
+}
+
+// Past selves appear once there is a checkpoint to take them from.
+func TestPastSelvesPlay(t *testing.T) {
+	seen, _ := play(t, small("  standins: {share: 1, who: [past]}\n"), 5, 1)
+	if rows(seen[0], 0) == 0 {
+		t.Error("before the first checkpoint there is no past self, so the learner plays")
+	}
+	if last := seen[len(seen)-1]; rows(last, 0) != 0 {
+		t.Errorf("at share 1 a past self should play always, but the learner has %d rows", rows(last, 0))
+	}
+}
+
+// A stage changes the game that is trained on: without hares nobody reaches one.
+func TestStagesChangeTheGame(t *testing.T) {
+	seen, _ := play(t, small("  stages: [{at: 0, set: [game.hare_pays=0, game.hares=0]}, {at: 4000, set: [game.hares=4]}]\n"), 5, 1)
+	hare := func(p train.Progress) float64 {
+		sum := 0.
+		for a := range p.Goals {
+			sum += p.Goals[a][1]
+		}
+		return sum
+	}
+	for i, p := range seen[1:] {
+		if p.Episodes == 0 {
+			continue
+		}
+		if early := seen[i].Step < 4000; early && hare(p) != 0 {
+			t.Errorf("step %d: hares were caught in a stage without hares", p.Step)
+		}
+	}
+	if hare(seen[len(seen)-1]) == 0 {
+		t.Error("no hare was caught in the stage with hares")
+	}
+}
+
+// A goal's weight changes what is learnt from, not what is reported: with the
+// first window's play alike, its reported return is alike too.
+func TestGoalWeightIsNotReported(t *testing.T) {
+	long := func(text string) string { return strings.Replace(text, "window: 16", "window: 40", 1) }
+	plain, _ := play(t, long(small("")), 8, 1)
+	faded, _ := play(t, long(small("  goal_weight: [{goal: hare, from: 0, to: 0, over: 1}]\n")), 8, 1)
+	if plain[0].Episodes == 0 {
+		t.Fatal("no episode ended in the first window")
+	}
+	for a := range plain[0].Return {
+		if x, y := plain[0].Return[a].Mean(), faded[0].Return[a].Mean(); x != y {
+			t.Errorf("agent %d: reported return %.3f with a weight, %.3f without", a, y, x)
+		}
+	}
+	value := func(p train.Progress) float64 { return p.Stats[0][1].Value }
+	if value(plain[0]) == value(faded[0]) {
+		t.Error("the weight does not reach the learner")
+	}
+}
+
+// Everything that is logged is finite and has a count behind it.
+func TestEveryNumberHasRowsBehindIt(t *testing.T) {
+	_, dir := play(t, small(""), 2, 1)
+	rows, err := runlog.ReadMetrics(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 100 {
+		t.Fatalf("only %d rows of metrics", len(rows))
+	}
+	for _, r := range rows {
+		if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.N <= 0 {
+			t.Errorf("step %d: %s of agent %d is %v over %d rows", r.Step, r.Name, r.Agent, r.Value, r.N)
+		}
+	}
+}
+
+// The same bytes for any number of workers, shared and independent brains,
+// stand-ins and past selves included.
+func TestWorkersChangeNothing(t *testing.T) {
+	for name, extra := range map[string]string{
+		"independent": "", "shared": "  brains: [0, 0, 0, 0]\n", "mixed": "  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first map[string][]byte
+			for _, workers := range []int{1, 2, 3} {
+				_, dir := play(t, small(extra), 4, workers)
+				got := map[string][]byte{}
+				body, _, err := runlog.Last(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got["checkpoint"] = body
+				for _, f := range []string{"metrics.csv", "events.out.tfevents.0.hop"} {
+					if got[f], err = os.ReadFile(filepath.Join(dir, f)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if first == nil {
+					first = got
+				}
+				for f := range got {
+					if !bytes.Equal(got[f], first[f]) {
+						t.Errorf("%s differs between 1 and %d workers", f, workers)
+					}
+				}
+			}
+		})
+	}
+}
