@@ -67,6 +67,7 @@ type trainJSON struct {
 	CI         stats.Interval `json:"ci"`
 	IQM        float64        `json:"iqm"`
 	GreedyMean float64        `json:"greedy_mean"`
+	Report     string         `json:"report,omitempty"`
 }
 
 func (c trainCmd) Run(a *app) error {
@@ -336,6 +337,11 @@ func (c trainCmd) summary(a *app, group string, jobs []*job) error {
 		g.Add(greedy[i])
 	}
 	out.Mean, out.CI, out.IQM, out.GreedyMean = acc.Mean(), acc.CI(0.95), stats.IQM(means), g.Mean()
+	page, err := writeReport(a.ctx, group, true)
+	if err != nil {
+		fmt.Fprintf(a.err, "note: the runs are saved, but the report could not be written: %v\n", err)
+	}
+	out.Report = page
 	if c.JSON {
 		return a.emit(out)
 	}
@@ -352,5 +358,8 @@ func (c trainCmd) summary(a *app, group string, jobs []*job) error {
 		fmt.Fprintf(a.out, " (95 %% %.3f to %.3f), IQM %.3f", out.CI[0], out.CI[1], out.IQM)
 	}
 	fmt.Fprintf(a.out, "\n\nThe runs are in %s.\n", group)
+	if page != "" {
+		fmt.Fprintf(a.out, "Open the report: %s\n", page)
+	}
 	return nil
 }

@@ -1,0 +1,279 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hop/rng"
+	"hop/stats"
+)
+
+// judged returns the runs whose final agents were judged.
+func (g *group) judged() []*run {
+	var out []*run
+	for _, r := range g.Runs {
+		if r.Result != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// final is the mean of the final agents over seeds.
+func (g *group) final() Interval {
+	var acc, greedy stats.Acc
+	var means []float64
+	for _, r := range g.judged() {
+		acc.Add(r.Result.Mean)
+		greedy.Add(r.Result.Greedy)
+		means = append(means, r.Result.Mean)
+	}
+	return Interval{acc.Mean(), acc.CI(0.95), stats.IQM(means), greedy.Mean(), acc.N()}
+}
+
+// order is whether agents differ, from the last fifth of training.
+type order struct {
+	Means  [][]float64 // [seed][agent]
+	Seeds  []uint64
+	Page   float64 // two-sided p-value of Page's test for an order by number
+	Any    float64 // p-value that agents differ in any way, the same way in every seed
+	Down   bool    // if there is an order, it falls
+	Spread float64 // largest difference between two agents of a seed
+	Least  float64 // the smallest p-value that so many seeds could give
+}
+
+// reps is how many arrangements a test draws where it cannot list them all.
+const reps = 20_000
+
+// order compares agents. Its zero value says that there is nothing to compare.
+func (g *group) order() order {
+	var o order
+	if g.Agents < 2 {
+		return o
+	}
+	for _, r := range g.Runs {
+		row := make([]float64, g.Agents)
+		for a := range row {
+			row[a] = r.lastFifth(key{"return", a})
+		}
+		if slices.ContainsFunc(row, math.IsNaN) {
+			continue
+		}
+		o.Means, o.Seeds = append(o.Means, row), append(o.Seeds, r.Seed)
+		o.Spread = max(o.Spread, slices.Max(row)-slices.Min(row))
+	}
+	if len(o.Means) == 0 {
+		return o
+	}
+	o.Page, o.Down = pageBoth(o.Means)
+	byAgent := make([][]float64, g.Agents)
+	for a := range byAgent {
+		for _, row := range o.Means {
+			byAgent[a] = append(byAgent[a], row[a])
+		}
+	}
+	r := rng.New(0).Child("report").Rand()
+	o.Any = stats.PermTestMeans(byAgent, reps, &r).P
+	orders := 1.
+	for a := 2; a <= g.Agents; a++ {
+		orders *= float64(a)
+	}
+	o.Least = min(1, 2*math.Pow(orders, -float64(len(o.Means))))
+	return o
+}
+
+// pageBoth asks whether rows fall or rise with the agent's number: twice the
+// smaller of the two one-sided p-values.
+func pageBoth(rows [][]float64) (p float64, down bool) {
+	back := make([][]float64, len(rows))
+	for i, row := range rows {
+		back[i] = slices.Clone(row)
+		slices.Reverse(back[i])
+	}
+	r := rng.New(0).Child("report").Child("page").Rand()
+	falls, rises := stats.TrendTest(rows, reps, &r).P, stats.TrendTest(back, reps, &r).P
+	return min(1, 2*min(falls, rises)), falls < rises
+}
+
+// Verdict says in a few words what the tests found.
+func (o order) Verdict() string {
+	switch {
+	case len(o.Means) == 0:
+		return "No run has reached the last fifth of its training yet."
+	case o.Least > 0.05:
+		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", count(len(o.Means), "seed"))
+	case o.Page < 0.05 && o.Down:
+		return "Agents differ systematically: the higher its number, the less an agent gets."
+	case o.Page < 0.05:
+		return "Agents differ systematically: the higher its number, the more an agent gets."
+	case o.Any < 0.05:
+		return "Agents differ in the same way in every seed, though not in the order of their numbers."
+	}
+	return "No systematic order: which agent gets more changes from seed to seed."
+}
+
+// Bad says that the agents should be looked at.
+func (o order) Bad() bool {
+	return len(o.Means) > 0 && o.Least <= 0.05 && (o.Page < 0.05 || o.Any < 0.05)
+}
+
+// Detail gives the numbers behind the verdict.
+func (o order) Detail() string {
+	if len(o.Means) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Page's test for an order by agent number, two-sided: p = %s over %s (the least possible is %s). Permutation test for any difference that seeds share: p = %s. Within a seed, two agents are up to %.2f apart.",
+		pText(o.Page), count(len(o.Means), "seed"), pText(o.Least), pText(o.Any), o.Spread)
+}
+
+// learner is one brain's counts in one run.
+type learner struct {
+	Seed    uint64
+	Who     string
+	Agent   int // -1: shared
+	Updates int
+	Rows    int
+}
+
+// counts returns what each learner of each run was given, and warnings.
+func (g *group) counts() (list []learner, warnings []string) {
+	var all [][]float64
+	for _, r := range g.Runs {
+		var of []learner
+		for a := -1; a < g.Agents; a++ {
+			updates, rows := r.series[key{"count/updates", a}], r.series[key{"count/rows", a}]
+			at := len(updates)
+			for at > 0 && updates[at-1].Step == r.Step { // several shared brains write one row each
+				at--
+			}
+			for i := at; i < min(len(updates), len(rows)); i++ {
+				l := learner{r.Seed, fmt.Sprintf("agent %d", a), a, int(updates[i].Value), int(rows[i].Value)}
+				if a < 0 {
+					l.Who = "shared brain"
+					if len(updates)-at > 1 {
+						l.Who = fmt.Sprintf("shared brain %d", i-at)
+					}
+				}
+				of = append(of, l)
+			}
+		}
+		list = append(list, of...)
+		warnings = append(warnings, unequal(r.Seed, of)...)
+		if row := rowsOf(of); len(row) == g.Agents && g.Agents > 1 {
+			all = append(all, row)
+		}
+	}
+	if len(all) > 1 {
+		if p, down := pageBoth(all); p < 0.05 {
+			way := "more"
+			if down {
+				way = "fewer"
+			}
+			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).", count(len(all), "seed"), way, pText(p)))
+		}
+	}
+	return list, warnings
+}
+
+func rowsOf(of []learner) []float64 {
+	var row []float64
+	for _, l := range of {
+		row = append(row, float64(l.Rows))
+	}
+	return row
+}
+
+// unequal warns about learners of one run that were not treated alike. Agents
+// that leave early act less, so rows may differ somewhat; updates may not.
+func unequal(seed uint64, of []learner) []string {
+	if len(of) < 2 {
+		return nil
+	}
+	var out []string
+	less, more := of[0], of[0]
+	fewer, most := of[0], of[0]
+	for _, l := range of[1:] {
+		if l.Updates < less.Updates {
+			less = l
+		}
+		if l.Updates > more.Updates {
+			more = l
+		}
+		if l.Rows < fewer.Rows {
+			fewer = l
+		}
+		if l.Rows > most.Rows {
+			most = l
+		}
+	}
+	if less.Updates != more.Updates {
+		out = append(out, fmt.Sprintf("Seed %d: %s was updated %s times, %s only %s times.", seed, more.Who, thousands(more.Updates), less.Who, thousands(less.Updates)))
+	}
+	if most.Rows > 2*fewer.Rows {
+		out = append(out, fmt.Sprintf("Seed %d: %s learnt from %s rows, %s from only %s.", seed, most.Who, thousands(most.Rows), fewer.Who, thousands(fewer.Rows)))
+	}
+	return out
+}
+
+// phase is a node of the tree of where the time went.
+type phase struct {
+	Name    string
+	Depth   int
+	Seconds float64 // all runs together
+	Share   float64 // of the time of all runs
+}
+
+// phases returns the tree, in order, with what is not accounted for at the end.
+func (g *group) phases() []phase {
+	sum := map[string]float64{}
+	total := 0.
+	for _, r := range g.Runs {
+		total += r.Env.Wall
+		for name, s := range r.Env.Phases {
+			sum[name] += s
+		}
+	}
+	names := make([]string, 0, len(sum))
+	top := 0.
+	for name, s := range sum {
+		names = append(names, name)
+		if !strings.Contains(name, "/") {
+			top += s
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.SortFunc(names, func(a, b string) int { return byPath(sum, a, b) })
+	total = max(total, top)
+	var out []phase
+	for _, name := range names {
+		parts := strings.Split(name, "/")
+		out = append(out, phase{parts[len(parts)-1], len(parts) - 1, sum[name], sum[name] / total})
+	}
+	if rest := total - top; rest > 0.005*total {
+		out = append(out, phase{"the rest (judging the final agents, starting, waiting)", 0, rest, rest / total})
+	}
+	return out
+}
+
+// byPath orders phases: a node before what is below it, the longest first.
+func byPath(sum map[string]float64, a, b string) int {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	for i := range min(len(x), len(y)) {
+		if x[i] == y[i] {
+			continue
+		}
+		p, q := sum[strings.Join(x[:i+1], "/")], sum[strings.Join(y[:i+1], "/")]
+		switch {
+		case p > q:
+			return -1
+		case p < q:
+			return 1
+		}
+		return strings.Compare(x[i], y[i])
+	}
+	return len(x) - len(y)
+}

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hop/exp"
+	"hop/game"
+	"hop/runlog"
+)
+
+// result is result.json: how the final agents were judged.
+type result struct {
+	Mean     float64   `json:"mean"`
+	SE       float64   `json:"se"`
+	Greedy   float64   `json:"greedy_mean"`
+	Agents   []float64 `json:"agents"`
+	EnvSteps int       `json:"env_steps"`
+	CPU      float64   `json:"cpu_s"`
+	Wall     float64   `json:"wall_s"`
+}
+
+// key names a series of numbers. Agent is -1 for numbers of nobody in particular.
+type key struct {
+	name  string
+	agent int
+}
+
+// run is what one run's folder holds.
+type run struct {
+	Dir    string // the folder's name
+	Seed   uint64
+	State  string // done, running, stopped or failed
+	Step   int64  // how far the numbers reach
+	Steps  int64  // how far they should; 0: unknown
+	Result *result
+	Env    runlog.Env
+	series map[key][]runlog.Row
+	names  []string // of series, in order of appearance
+}
+
+// group is all runs of one experiment.
+type group struct {
+	Dir      string // as the user named it
+	Name     string
+	Single   bool // the folder is itself a run
+	Runs     []*run
+	Notes    []string // what is missing or odd
+	SpecText string
+	Spec     *exp.Spec // nil if it cannot be read
+	Game     *game.Spec
+	Label    string // the game and its setting
+	Agents   int
+	Goals    []string
+	refs     []reference
+}
+
+// read gathers a group. It fails only if there is no run at all.
+func read(dir string) (*group, error) {
+	g := &group{Dir: filepath.ToSlash(dir)}
+	dirs := []string{dir}
+	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
+		g.Single = true
+	} else {
+		if dirs, err = filepath.Glob(filepath.Join(dir, "seed-*")); err != nil || len(dirs) == 0 {
+			return nil, fmt.Errorf("report: %s holds no run: neither spec.yaml nor folders seed-*; name a folder that hop train made", dir)
+		}
+	}
+	for _, d := range dirs {
+		r, err := g.readRun(d)
+		if err != nil {
+			g.note("%s is left out: %v", filepath.Base(d), err)
+			continue
+		}
+		g.Runs = append(g.Runs, r)
+	}
+	if len(g.Runs) == 0 {
+		return nil, fmt.Errorf("report: no run in %s can be read: %s", dir, strings.Join(g.Notes, "; "))
+	}
+	slices.SortFunc(g.Runs, func(a, b *run) int {
+		if a.Seed < b.Seed {
+			return -1
+		}
+		return 1
+	})
+	g.measure()
+	return g, nil
+}
+
+func (g *group) note(format string, a ...any) { g.Notes = append(g.Notes, fmt.Sprintf(format, a...)) }
+
+// readRun reads one folder; what is missing but not needed becomes a note.
+func (g *group) readRun(dir string) (*run, error) {
+	name := filepath.Base(dir)
+	r := &run{Dir: name, series: map[key][]runlog.Row{}}
+	text, err := runlog.ReadSpec(dir)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := runlog.ReadMetrics(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.Env, err = runlog.ReadEnv(dir); err != nil {
+		return nil, err
+	}
+	r.Seed, r.State = r.Env.Seed, r.Env.Status
+	for _, row := range rows {
+		k := key{row.Name, row.Agent}
+		if !slices.Contains(r.names, row.Name) {
+			r.names = append(r.names, row.Name)
+		}
+		r.series[k] = append(r.series[k], row)
+		r.Step = max(r.Step, row.Step)
+	}
+	r.Result, err = readResult(dir)
+	if err != nil {
+		g.note("seed %d: result.json cannot be read (%v); its final agents are not in the mean", r.Seed, err)
+	}
+	g.readSpec(r, text, filepath.Join(dir, "spec.yaml"))
+	return r, nil
+}
+
+func readResult(dir string) (*result, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var res result
+	if err := json.Unmarshal(b, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+// readSpec takes the setting from the first run whose spec can be read.
+func (g *group) readSpec(r *run, text []byte, file string) {
+	s, err := exp.Parse(text, file, r.Env.Preset, nil)
+	if err != nil {
+		if g.SpecText == "" {
+			g.SpecText = string(text)
+		}
+		g.note("seed %d: spec.yaml is not one that this version reads, so no reference lines are shown", r.Seed)
+		return
+	}
+	r.Steps = int64(s.Train.Steps)
+	if g.Spec != nil {
+		if g.SpecText != string(text) {
+			g.note("seed %d was run with another spec than the first: do not average them", r.Seed)
+		}
+		return
+	}
+	g.Spec, g.SpecText, g.Name = &s, string(text), s.Name
+	g.Label = s.Game.Name
+	if built, err := s.Game.Build(); err == nil {
+		spec := built.Spec()
+		g.Game = &spec
+		if l, ok := built.(interface{ Label() string }); ok {
+			g.Label += " " + l.Label()
+		}
+	}
+	if m, err := s.Game.Map(); err == nil {
+		g.refs = references(m)
+	}
+}
+
+// measure finds the agents and goals that the numbers speak of, and says which
+// runs are not whole.
+func (g *group) measure() {
+	if g.Name == "" {
+		g.Name = g.Runs[0].Env.Preset
+	}
+	for _, r := range g.Runs {
+		for k := range r.series {
+			g.Agents = max(g.Agents, k.agent+1)
+		}
+		for _, n := range r.names {
+			if goal, ok := strings.CutPrefix(n, "goal/"); ok && !slices.Contains(g.Goals, goal) {
+				g.Goals = append(g.Goals, goal)
+			}
+		}
+		switch {
+		case r.Result != nil:
+		case r.State == "running":
+			g.note("Seed %d is still running, or was killed, at %s: its curves are shown as far as they go, its agents are not judged yet.", r.Seed, r.progress())
+		default:
+			g.note("Seed %d %s at %s: its curves are shown as far as they go, its agents were not judged.", r.Seed, wasWord(r.State), r.progress())
+		}
+		if len(r.series) == 0 {
+			g.note("Seed %d has no numbers yet.", r.Seed)
+		}
+	}
+}
+
+func wasWord(state string) string {
+	switch state {
+	case "stopped":
+		return "was stopped"
+	case "failed":
+		return "failed"
+	}
+	return "ended as \"" + state + "\""
+}
+
+func (r *run) progress() string {
+	if r.Steps == 0 {
+		return short(float64(r.Step)) + " env steps"
+	}
+	return short(float64(r.Step)) + " of " + short(float64(r.Steps)) + " env steps"
+}
+
+// Run is a run's folder and seed.
+type Run struct {
+	Dir  string
+	Seed uint64
+}
+
+// Middle returns the run whose final agents are the middle ones of a folder's,
+// or the first if none were judged: whom to show when only one can be shown.
+func Middle(dir string) (Run, error) {
+	g, err := read(dir)
+	if err != nil {
+		return Run{}, err
+	}
+	runs := g.judged()
+	slices.SortStableFunc(runs, func(a, b *run) int {
+		switch {
+		case a.Result.Mean < b.Result.Mean:
+			return -1
+		case a.Result.Mean > b.Result.Mean:
+			return 1
+		}
+		return 0
+	})
+	if len(runs) == 0 {
+		runs = g.Runs[:1]
+	}
+	r := runs[(len(runs)-1)/2]
+	if g.Single {
+		return Run{dir, r.Seed}, nil
+	}
+	return Run{filepath.Join(dir, r.Dir), r.Seed}, nil
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// short writes a count such as 150 k.
+func short(x float64) string {
+	switch {
+	case x >= 1e6:
+		return trim(x/1e6) + " M"
+	case x >= 1e4:
+		return trim(math.Round(x/1e3)) + " k"
+	case x >= 1e3:
+		return trim(x/1e3) + " k"
+	}
+	return trim(x)
+}
+
+func trim(x float64) string {
+	s := strconv.FormatFloat(x, 'f', 2, 64)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// thousands writes 12,345.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}
+
+// number writes a return so that three digits can be read.
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return "–"
+	case math.Abs(x) >= 100:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case math.Abs(x) >= 10:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 3, 64)
+}
+
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*x, 'f', 0, 64) + " %"
+}
+
+func seconds(x float64) string {
+	switch {
+	case x >= 7200:
+		return fmt.Sprintf("%.1f h", x/3600)
+	case x >= 120:
+		return fmt.Sprintf("%.1f min", x/60)
+	case x >= 10:
+		return fmt.Sprintf("%.0f s", x)
+	}
+	return fmt.Sprintf("%.2g s", x)
+}
+
+func pText(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "unknown"
+	case p < 0.001:
+		return fmt.Sprintf("%.1g", p)
+	case p < 0.1:
+		return fmt.Sprintf("%.2g", p)
+	}
+	return fmt.Sprintf("%.2f", p)
+}
+
+// small writes small whole numbers as words.
+func small(n int) string {
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight"}
+	if n < len(words) {
+		return words[n]
+	}
+	return strconv.Itoa(n)
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// command writes a command as it can be typed again.
+func command(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	out := []string{strings.TrimSuffix(filepath.Base(filepath.ToSlash(args[0])), ".exe")}
+	for _, a := range args[1:] {
+		out = append(out, quote(a))
+	}
+	return strings.Join(out, " ")
+}
+
+func quote(a string) string {
+	if a != "" && !strings.ContainsAny(a, " \t\n'\"\\$`&|;<>()[]{}*?!#~") {
+		return a
+	}
+	return "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+}
+
+// Headline says in one sentence what was trained and what came of it.
+func (g *group) Headline() string {
+	who := count(g.Agents, "agent")
+	if g.Agents < 9 && g.Agents != 1 {
+		who = small(g.Agents) + " agents"
+	} else if g.Agents == 1 {
+		who = "one agent"
+	}
+	f := g.final()
+	if f.N == 0 {
+		return fmt.Sprintf("%s learnt %s with %s; no run has been judged yet.", capital(who), g.Label, count(len(g.Runs), "seed"))
+	}
+	fresh := "fresh episodes"
+	if g.Spec != nil {
+		fresh = thousands(g.Spec.Eval.Episodes) + " fresh episodes"
+	}
+	text := fmt.Sprintf("%s learnt %s. On %s of the true game each, the final agents of %s get a mean return of %s", capital(who), g.Label, fresh, count(f.N, "seed"), number(f.Mean))
+	if f.N > 1 {
+		text += fmt.Sprintf(" (95 %% interval over seeds %s to %s)", number(f.CI[0]), number(f.CI[1]))
+	} else {
+		text += fmt.Sprintf(" (standard error over episodes %.3f; one seed says nothing about others)", g.judged()[0].Result.SE)
+	}
+	for _, r := range g.refs {
+		if r.Name == "optimum" {
+			text += fmt.Sprintf("; the optimum is %s", trim(r.Value))
+		}
+	}
+	return text + "."
+}
+
+// Setting names what chooses the outcome at least as much as the learner does.
+func (g *group) Setting() string {
+	if g.Spec == nil {
+		return ""
+	}
+	s := fmt.Sprintf("PPO, frame %s, discount %s, hidden %v, learning rate %s", g.Spec.Actor.Frame, trim3(g.Spec.PPO.Gamma), g.Spec.Actor.Hidden, trim3(g.Spec.PPO.LR))
+	if g.Spec.Actor.LSTM > 0 {
+		s += fmt.Sprintf(", LSTM %d", g.Spec.Actor.LSTM)
+	}
+	if g.Spec.PPO.Prosocial > 0 {
+		s += fmt.Sprintf(", prosocial share %s", trim3(g.Spec.PPO.Prosocial))
+	}
+	if len(g.Spec.Train.Brains) > 0 {
+		s += fmt.Sprintf(", brains %v", g.Spec.Train.Brains)
+	} else if g.Agents > 1 {
+		s += ", every agent a brain of its own"
+	}
+	return s + fmt.Sprintf(", %s env steps a seed.", short(float64(g.Spec.Train.Steps)))
+}
+
+func trim3(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
