@@ -9,6 +9,7 @@ import (
 
 	"hop/agent"
 	"hop/eval"
+	"hop/frame"
 	"hop/game"
 	"hop/model/actor"
 	"hop/nn"
@@ -24,8 +25,8 @@ import (
 func input(spec game.Spec) actor.Input {
 	l := spec.Obs
 	return actor.Input{
-		Height: l.Height, Width: l.Width, Planes: len(l.Planes),
-		Rest: l.Len() - l.PlanesLen(), Actions: len(spec.Actions),
+		Input:   frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()},
+		Actions: len(spec.Actions),
 	}
 }
 

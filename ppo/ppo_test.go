@@ -8,6 +8,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/frame"
 	"hop/game"
 	"hop/game/staghunt"
 	"hop/model/actor"
@@ -167,7 +168,7 @@ func newWorld(t testing.TB, net actor.Config, cfg ppo.Config) *world {
 		t.Fatal(err)
 	}
 	l := g.Spec().Obs
-	in := actor.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen(), Actions: 7}
+	in := actor.Input{Input: frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}, Actions: 7}
 	for a := range agent.ID(4) {
 		b, err := ppo.New(cfg, net, in, []agent.ID{a}, 1, key.Child("brain", int(a)))
 		if err != nil {

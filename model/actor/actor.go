@@ -1,12 +1,7 @@
 // Package actor is the network that acts: it turns an observation into logits
 // over the actions and a value.
 //
-// It sees arrays, never games. Observations are mostly zeros, so every row is
-// kept as the list of its nonzeros, and a frame is a way of numbering them: as
-// they stand on the board, or relative to oneself. The frame decides what the
-// network finds easy to tell apart, and with it, often, which equilibrium is
-// learnt; it is part of every published number.
-//
+// It sees arrays, never games, each row as the list of its nonzeros in a frame.
 // A Model is layers and frame; weights are in nn.Params and scratch memory in a
 // Work, one for each goroutine.
 package actor
@@ -17,6 +12,7 @@ import (
 
 	"hop/f32"
 	"hop/field"
+	"hop/frame"
 	"hop/nn"
 	"hop/rng"
 )
@@ -51,23 +47,19 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Input says in numbers how a row is laid out: planes [Height][Width][Planes],
-// of which plane 0 shows oneself, then Rest other numbers, then Goal.
+// Input says in numbers what the model reads, frame.Input with the goal as its
+// Extra, and how many actions there are.
 type Input struct {
-	Height, Width, Planes int
-	Rest, Goal            int
-	Actions               int
+	frame.Input
+	Actions int
 }
-
-// Len returns the length of an observation, without the goal.
-func (in Input) Len() int { return in.Height*in.Width*in.Planes + in.Rest }
 
 // Model is the network's layers. Its weights are elsewhere: see New.
 type Model struct {
 	Input
 	Config
 
-	frame  frame
+	frame  *frame.Frame
 	trunk  nn.MLP
 	critic nn.MLP // with Separate
 	conv   convNet
@@ -84,10 +76,10 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	if c.Frame != "board" && in.Planes == 0 {
 		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
-	m := &Model{Input: in, Config: c, frame: newFrame(c.Frame, in)}
+	m := &Model{Input: in, Config: c, frame: frame.New(c.Frame, in.Input)}
 	p := &nn.Params{}
 	act := map[string]nn.Act{"relu": nn.ReLU, "tanh": nn.Tanh}[c.Act]
-	sizes := append([]int{m.frame.cols}, c.Hidden...)
+	sizes := append([]int{m.frame.Cols}, c.Hidden...)
 	width := sizes[len(sizes)-1]
 	switch {
 	case c.Net == "conv":
@@ -133,7 +125,7 @@ type Work struct {
 
 	m           *Model
 	rows        int
-	ones        []int32
+	enc         *frame.Encoder
 	trunk, crit *nn.MLPWork
 	conv        convWork
 	head, dhead []float32 // [rows][Actions+1]
@@ -142,8 +134,8 @@ type Work struct {
 
 // Work allocates memory for up to rows rows.
 func (m *Model) Work(rows int) *Work {
-	ws := &Work{m: m, rows: rows}
-	ws.X.Reset(m.frame.cols)
+	ws := &Work{m: m, rows: rows, enc: m.frame.Encoder()}
+	ws.X.Reset(m.frame.Cols)
 	ws.Logits, ws.DLogits = make(nn.Logits, rows*m.Actions), make([]float32, rows*m.Actions)
 	ws.Value, ws.DValue = make([]float32, rows), make([]float32, rows)
 	if m.Net == "conv" {
@@ -160,11 +152,11 @@ func (m *Model) Work(rows int) *Work {
 }
 
 // Reset forgets the rows.
-func (ws *Work) Reset() { ws.X.Reset(ws.m.frame.cols) }
+func (ws *Work) Reset() { ws.X.Reset(ws.m.frame.Cols) }
 
 // Add appends a row: an observation and, where the model has one, a goal.
 func (ws *Work) Add(obs, goal []float32) {
-	ws.ones = ws.m.frame.add(&ws.X, obs, goal, ws.ones)
+	ws.enc.Add(&ws.X, obs, goal)
 }
 
 // AddFrom appends row i of rows that were encoded before.
@@ -177,11 +169,11 @@ func (ws *Work) AddFrom(src *f32.Sparse, i int32) {
 
 // Encode appends rows to dst in the model's frame, for AddFrom.
 func (ws *Work) Encode(dst *f32.Sparse, obs, goal []float32) {
-	ws.ones = ws.m.frame.add(dst, obs, goal, ws.ones)
+	ws.enc.Add(dst, obs, goal)
 }
 
 // Cols returns the width of encoded rows.
-func (m *Model) Cols() int { return m.frame.cols }
+func (m *Model) Cols() int { return m.frame.Cols }
 
 // Forward computes Logits and Value of the rows. It panics if there are more
 // rows than the Work was made for.

@@ -6,17 +6,18 @@ import (
 	"testing"
 
 	"hop/f32"
+	"hop/frame"
 	"hop/model/actor"
 	"hop/nn"
 	"hop/nn/nntest"
 	"hop/rng"
 )
 
-var in = actor.Input{Height: 3, Width: 4, Planes: 4, Rest: 5, Goal: 2, Actions: 3}
+var in = actor.Input{Input: frame.Input{Height: 3, Width: 4, Planes: 4, Rest: 5, Extra: 2}, Actions: 3}
 
 // row draws a plausible observation: oneself somewhere, things around, numbers after.
 func row(r *rng.Rand) (obs, goal []float32) {
-	obs, goal = make([]float32, in.Len()), make([]float32, in.Goal)
+	obs, goal = make([]float32, in.Len()), make([]float32, in.Extra)
 	obs[r.IntN(12)*4] = 1
 	for range 4 {
 		obs[r.IntN(12)*4+1+r.IntN(3)] = 1
@@ -157,64 +158,6 @@ func TestConvSeesEveryNumber(t *testing.T) {
 	}
 }
 
-// Moving the whole scene leaves the ego planes as they are.
-func TestEgoFrameIsRelative(t *testing.T) {
-	m, _, err := actor.New(actor.Config{Net: "dense", Frame: "ego", Hidden: []int{4}, Act: "relu"}, in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(y, x, plane int) int { return (y*4+x)*4 + plane }
-	scene := func(dy, dx int) []int32 {
-		obs := make([]float32, in.Len())
-		obs[at(0+dy, 0+dx, 0)] = 1 // oneself
-		obs[at(1+dy, 1+dx, 2)] = 1 // down and right of it
-		obs[at(0+dy, 1+dx, 3)] = 1
-		ws := m.Work(1)
-		ws.Add(obs, make([]float32, in.Goal))
-		var planes []int32
-		for _, i := range ws.X.Idx {
-			if i < 5*7*3 {
-				planes = append(planes, i)
-			}
-		}
-		slices.Sort(planes)
-		return planes
-	}
-	if a, b := scene(0, 0), scene(1, 2); !slices.Equal(a, b) || len(a) != 2 {
-		t.Errorf("the same scene in two places: %v and %v", a, b)
-	}
-}
-
-// No two numbers of an observation share a column, in any frame.
-func TestFramesKeepNumbersApart(t *testing.T) {
-	for _, frame := range []string{"board", "ego", "egof"} {
-		m, _, err := actor.New(actor.Config{Net: "dense", Frame: frame, Hidden: []int{4}, Act: "relu"}, in, rng.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := map[int32]int{}
-		for i := range in.Len() + in.Goal {
-			if i < 48 && (i%4 == 0 || frame != "board") {
-				continue // one scene cannot hold oneself twice; offsets overlap on purpose
-			}
-			obs, goal := make([]float32, in.Len()), make([]float32, in.Goal)
-			if i < in.Len() {
-				obs[i] = 1
-			} else {
-				goal[i-in.Len()] = 1
-			}
-			ws := m.Work(1)
-			ws.Add(obs, goal)
-			for _, col := range ws.X.Idx {
-				if was, taken := seen[col]; taken {
-					t.Errorf("%s: numbers %d and %d share column %d", frame, was, i, col)
-				}
-				seen[col] = i
-			}
-		}
-	}
-}
-
 func TestRowsDoNotDependOnTheirBatch(t *testing.T) {
 	m, p, err := actor.New(actor.Default(), in, rng.New(1))
 	if err != nil {
@@ -268,7 +211,7 @@ func TestConfigFaultsAreAllNamed(t *testing.T) {
 			t.Errorf("%v does not name %s", err, want)
 		}
 	}
-	if _, _, err := actor.New(actor.Default(), actor.Input{Rest: 4, Actions: 2}, rng.New(1)); err == nil {
+	if _, _, err := actor.New(actor.Default(), actor.Input{Input: frame.Input{Rest: 4}, Actions: 2}, rng.New(1)); err == nil {
 		t.Error("an ego frame without planes was accepted")
 	}
 }

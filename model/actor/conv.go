@@ -19,7 +19,7 @@ type convNet struct {
 
 func newConvNet(p *nn.Params, in Input) convNet {
 	h, w := in.Height, in.Width
-	c := convNet{in: in, planes: h * w * in.Planes, flat: h * w * 32, rest: in.Rest + in.Goal, out: 512}
+	c := convNet{in: in, planes: h * w * in.Planes, flat: h * w * 32, rest: in.Rest + in.Extra, out: 512}
 	c.layer[0] = p.Conv3x3("conv/0", h, w, in.Planes, 16, nn.ReLU)
 	c.layer[1] = p.Conv3x3("conv/1", h, w, 16, 32, nn.ReLU)
 	c.layer[2] = p.Conv3x3("conv/2", h, w, 32, 32, nn.ReLU)

@@ -1,0 +1,149 @@
+// Package frame numbers the nonzeros of an observation for a network.
+//
+// Observations are mostly zeros, so networks read them as lists of nonzeros. A
+// frame decides under which column each is listed: as it stands on the board, or
+// relative to oneself. It decides what a small network finds easy to tell apart,
+// and with it, often, which equilibrium is learnt; it is part of every published
+// number. It sees arrays, never games.
+package frame
+
+import "hop/f32"
+
+// The frames. Board: planes as they are. Ego: centred on oneself. Egof: ego, and
+// row and column offsets apart as well.
+const (
+	Board = "board"
+	Ego   = "ego"
+	Egof  = "egof"
+)
+
+// Input says in numbers how an observation is laid out: planes
+// [Height][Width][Planes], of which plane 0 shows oneself, then Rest other
+// numbers. Extra is what a model adds after it, such as a goal.
+type Input struct {
+	Height, Width, Planes int
+	Rest, Extra           int
+}
+
+// Len returns the length of an observation, without Extra.
+func (in Input) Len() int { return in.Height*in.Width*in.Planes + in.Rest }
+
+// Frame is a way of numbering. It is read-only after New.
+type Frame struct {
+	Input
+	Kind string
+	Cols int // width of a row
+
+	at   []place // [H*W*C] where each number of the planes stands
+	row  int32   // first column of own row (H), then own column (W), then offsets apart
+	rest int32   // first column of what follows the planes
+}
+
+type place struct{ y, x, c int32 }
+
+// New returns the frame of that kind. It panics on an unknown kind, and on a
+// frame around oneself for an input without planes.
+func New(kind string, in Input) *Frame {
+	if kind != Board && kind != Ego && kind != Egof {
+		panic("frame: unknown kind")
+	}
+	if kind != Board && in.Planes == 0 {
+		panic("frame: an input without planes has no oneself to be around")
+	}
+	f := &Frame{Input: in, Kind: kind}
+	planes := in.Height * in.Width * in.Planes
+	tall, wide, others := 2*in.Height-1, 2*in.Width-1, in.Planes-1
+	switch kind {
+	case Board:
+		f.rest = int32(planes)
+	default:
+		f.row = int32(tall * wide * others)
+		f.rest = f.row + int32(in.Height+in.Width)
+		if kind == Egof {
+			f.rest += int32((tall + wide) * others)
+		}
+		f.at = make([]place, planes)
+		for i := range f.at {
+			cell := i / in.Planes
+			f.at[i] = place{int32(cell / in.Width), int32(cell % in.Width), int32(i % in.Planes)}
+		}
+	}
+	f.Cols = int(f.rest) + in.Rest + in.Extra
+	return f
+}
+
+// Encoder writes rows in a frame. Each goroutine has its own.
+type Encoder struct {
+	f    *Frame
+	ones []int32
+}
+
+// Encoder returns a new encoder.
+func (f *Frame) Encoder() *Encoder { return &Encoder{f: f} }
+
+// Add appends an observation and what the model adds to it as one row.
+func (e *Encoder) Add(s *f32.Sparse, obs, extra []float32) {
+	e.Begin(s, obs)
+	e.Extra(s, extra)
+	s.EndRow()
+}
+
+// Begin appends an observation to the row that is being built.
+func (e *Encoder) Begin(s *f32.Sparse, obs []float32) {
+	if e.f.Kind == Board {
+		nonzeros(s, obs, 0)
+		return
+	}
+	planes := len(e.f.at)
+	e.ego(s, obs[:planes])
+	nonzeros(s, obs[planes:], e.f.rest)
+}
+
+// Extra appends what the model adds to an observation.
+func (e *Encoder) Extra(s *f32.Sparse, extra []float32) {
+	nonzeros(s, extra, e.f.rest+int32(e.f.Rest))
+}
+
+// nonzeros appends the nonzeros of x, numbered from off.
+func nonzeros(s *f32.Sparse, x []float32, off int32) {
+	for i, v := range x {
+		if v != 0 {
+			s.AppendEntry(off+int32(i), v)
+		}
+	}
+}
+
+// ego appends the planes relative to oneself: each thing by its offset, and in
+// Egof by its row offset and its column offset once more; oneself by row and
+// column, which tells where the walls are.
+func (e *Encoder) ego(s *f32.Sparse, planes []float32) {
+	f := e.f
+	e.ones = e.ones[:0]
+	var me place
+	for i, v := range planes {
+		if v == 0 {
+			continue
+		}
+		e.ones = append(e.ones, int32(i))
+		if f.at[i].c == 0 {
+			me = f.at[i]
+		}
+	}
+	h, w, others := int32(f.Height), int32(f.Width), int32(f.Planes-1)
+	tall, wide := 2*h-1, 2*w-1
+	apart := f.row + h + w
+	for _, i := range e.ones {
+		p, v := f.at[i], planes[i]
+		if p.c == 0 {
+			s.AppendEntry(f.row+p.y, v)
+			s.AppendEntry(f.row+h+p.x, v)
+			continue
+		}
+		dy, dx := p.y-me.y+h-1, p.x-me.x+w-1
+		s.AppendEntry((dy*wide+dx)*others+p.c-1, v)
+		if f.Kind == Egof {
+			s.AppendEntry(apart+dy*others+p.c-1, v)
+			s.AppendEntry(apart+(tall+dx)*others+p.c-1, v)
+		}
+	}
+}
