@@ -16,6 +16,7 @@ var Floors = map[string]int{
 	"dataset": 4, "ppo": 4,
 	"eval": 5, "train": 5, "play": 5,
 	"exp":     6,
+	"report":  7,
 	"cmd/hop": 8,
 }
 
