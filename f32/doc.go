@@ -3,7 +3,8 @@
 //
 // Slices are flat and dense, matrices row-major, dst comes first, the caller
 // owns all memory, nothing allocates. A slice of the wrong length panics. dst may
-// be one of the inputs in the element-wise functions, and in no other.
+// be one of the inputs in the element-wise functions and the softmaxes, and in no
+// other.
 //
 // There are three sets of kernels: AVX-512, AVX2 with FMA, and plain Go, which is
 // the reference. The best one the machine can run is chosen once at start;

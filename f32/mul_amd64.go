@@ -101,7 +101,7 @@ func mulTN(dst, a, b []float32, m, k, n int, acc bool) {
 	if acc {
 		t.from = fromDst
 	}
-	if packPays(m, k, n) {
+	if packPays(m, k, n) || m >= 96 && k >= 256 && n > 2*vectorWidth() { // a is packed too
 		mulPacked(&t, dst, b, nil, m, n, None, false)
 		return
 	}
