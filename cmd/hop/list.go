@@ -28,6 +28,8 @@ func (c listCmd) Run(a *app) error {
 		return c.games(a)
 	case "bots":
 		return c.bots(a)
+	case "presets":
+		return c.presets(a)
 	}
 	return c.fields(a)
 }
@@ -88,12 +90,34 @@ func (c listCmd) bots(a *app) error {
 	return w.Flush()
 }
 
-func (c listCmd) fields(a *app) error {
-	_, g, err := c.build()
-	if err != nil {
-		return err
+func (c listCmd) presets(a *app) error {
+	type row struct {
+		Name string `json:"name"`
+		Doc  string `json:"doc"`
 	}
-	fields := g.Fields()
+	var rows []row
+	for _, name := range exp.Presets() {
+		rows = append(rows, row{name, exp.PresetDoc(name)})
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"presets": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Doc)
+	}
+	return w.Flush()
+}
+
+// fields lists the whole spec, with the parameters of the chosen game.
+func (c listCmd) fields(a *app) error {
+	spec := exp.Default()
+	for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
+		if err := spec.Set(set); err != nil {
+			return usage("--set %s: %w", set, err)
+		}
+	}
+	fields := spec.Fields()
 	if c.JSON {
 		return a.emit(map[string][]field.Info{"fields": fields})
 	}
