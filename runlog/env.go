@@ -3,6 +3,7 @@ package runlog
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -64,11 +65,23 @@ func cpuName() string {
 	return ""
 }
 
-// SetPhases notes the seconds spent by phase.
-func (r *Run) SetPhases(seconds map[string]float64) { r.env.Phases = seconds }
+// SetPhases notes the seconds that this process has spent by phase. Those of
+// earlier processes on the same run are added.
+func (r *Run) SetPhases(seconds map[string]float64) {
+	r.env.Phases = maps.Clone(r.before)
+	if r.env.Phases == nil {
+		r.env.Phases = map[string]float64{}
+	}
+	for phase, s := range seconds {
+		r.env.Phases[phase] += s
+	}
+}
 
 // Finish writes how the run ended: done, stopped or failed.
 func (r *Run) Finish(status string) error {
+	if r.closed {
+		return fmt.Errorf("runlog: writing %s: the run is closed", envFile)
+	}
 	r.env.Status = status
 	return r.saveEnv()
 }
@@ -93,12 +106,7 @@ func ReadEnv(dir string) (Env, error) {
 		err = json.Unmarshal(b, &e)
 	}
 	if err != nil {
-		return e, fmt.Errorf("runlog: reading %s: %w", filepath.Join(dir, envFile), err)
+		return e, fmt.Errorf("runlog: reading %s, which holds the run's seed: %w", filepath.Join(dir, envFile), err)
 	}
 	return e, nil
-}
-
-// busy says that another process holds a run.
-func busy(path string, pid []byte) error {
-	return fmt.Errorf("runlog: another process (%s) is writing %s; wait for it, or stop it first", pid, filepath.Dir(path))
 }

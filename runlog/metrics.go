@@ -12,6 +12,25 @@ import (
 	"strings"
 )
 
+// header is the first line of metrics.csv.
+const header = "step,name,agent,value,n"
+
+// append adds the row's line to b.
+func (row Row) append(b []byte) []byte {
+	b = strconv.AppendInt(b, row.Step, 10)
+	b = append(b, ',')
+	b = append(b, row.Name...)
+	b = append(b, ',')
+	if row.Agent >= 0 {
+		b = strconv.AppendInt(b, int64(row.Agent), 10)
+	}
+	b = append(b, ',')
+	b = strconv.AppendFloat(b, row.Value, 'g', -1, 64)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, int64(row.N), 10)
+	return append(b, '\n')
+}
+
 // ReadMetrics returns all whole rows of a run's metrics.csv.
 func ReadMetrics(dir string) ([]Row, error) {
 	path := filepath.Join(dir, metricsFile)
@@ -20,7 +39,7 @@ func ReadMetrics(dir string) ([]Row, error) {
 		return nil, fmt.Errorf("runlog: %s is not a run's folder: it has no %s", dir, metricsFile)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("runlog: reading %s: %w", path, err)
 	}
 	defer f.Close()
 	rows, err := parseMetrics(f)
@@ -42,10 +61,14 @@ func parseMetrics(r io.Reader) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		if n == 1 {
+			if line != header {
+				return nil, fmt.Errorf("line 1: %.80q, want %q", line, header)
+			}
 			continue
 		}
-		row, err := parseRow(strings.TrimRight(line, "\r\n"))
+		row, err := parseRow(line)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -56,13 +79,15 @@ func parseMetrics(r io.Reader) ([]Row, error) {
 func parseRow(line string) (Row, error) {
 	f := strings.Split(line, ",")
 	if len(f) != 5 {
-		return Row{}, fmt.Errorf("%d fields, want step,name,agent,value,n", len(f))
+		return Row{}, fmt.Errorf("%d fields, want %s", len(f), header)
 	}
 	row := Row{Name: f[1], Agent: -1}
 	var errs [4]error
 	row.Step, errs[0] = strconv.ParseInt(f[0], 10, 64)
 	if f[2] != "" {
-		row.Agent, errs[1] = strconv.Atoi(f[2])
+		if row.Agent, errs[1] = strconv.Atoi(f[2]); row.Agent < 0 {
+			errs[1] = fmt.Errorf("agent %d, want 0 or more, or nothing", row.Agent)
+		}
 	}
 	row.Value, errs[2] = strconv.ParseFloat(f[3], 64)
 	row.N, errs[3] = strconv.Atoi(f[4])

@@ -4,56 +4,48 @@ package runlog
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
+// What writing can fail with.
 var (
-	errDiskFull error = syscall.ENOSPC
-	errReadOnly error = syscall.EROFS
+	errsFull     = []error{syscall.ENOSPC, syscall.EDQUOT}
+	errsReadOnly = []error{syscall.EROFS}
+	errsTooLarge = []error{syscall.EFBIG}
 )
 
-// takeLock locks a file for this process. The system drops the lock when the
-// process ends, however it ends.
-func takeLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, explain(path, err)
+// lock locks a file for as long as it is open.
+func lock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errLocked
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		b := make([]byte, 32)
-		n, _ := f.ReadAt(b, 0)
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = busy(path, b[:n])
-		}
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Truncate(0); err != nil {
-		return nil, errors.Join(explain(path, err), f.Close())
-	}
-	if _, err := fmt.Fprintf(f, "%d", os.Getpid()); err != nil {
-		return nil, errors.Join(explain(path, err), f.Close())
-	}
-	return f, nil
+	return err
 }
 
-func dropLock(f *os.File) error { return f.Close() }
+func rename(from, to string) error { return os.Rename(from, to) }
 
-// syncDir makes a rename survive a crash.
+// held reports whether a file cannot be removed because it is being read.
+func held(error) bool { return false }
+
+// syncDir makes a rename survive a crash, where the file system knows how.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return explain(dir, err)
+		return explain("writing", dir, err)
 	}
 	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
 	if cerr := d.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		return explain(dir, err)
+		return explain("writing", dir, err)
 	}
 	return nil
 }

@@ -2,45 +2,46 @@ package runlog
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
 
+// What writing can fail with.
 var (
-	errDiskFull error = windows.ERROR_DISK_FULL
-	errReadOnly error = windows.ERROR_WRITE_PROTECT
+	errsFull     = []error{windows.ERROR_DISK_FULL, windows.ERROR_HANDLE_DISK_FULL, windows.ERROR_DISK_QUOTA_EXCEEDED}
+	errsReadOnly = []error{windows.ERROR_WRITE_PROTECT}
+	errsTooLarge = []error{windows.ERROR_FILE_TOO_LARGE}
 )
 
-// takeLock locks a file for this process. The system drops the lock when the
-// process ends, however it ends. The locked byte lies beyond the process number,
-// so that others can read it.
-func takeLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, explain(path, err)
-	}
+// lock locks a file for as long as it is open. The locked byte lies beyond the
+// process number, so that others can read that.
+func lock(f *os.File) error {
 	at := &windows.Overlapped{Offset: 1 << 20}
-	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
-	if err != nil {
-		b := make([]byte, 32)
-		n, _ := f.ReadAt(b, 0)
-		if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-			err = busy(path, b[:n])
-		}
-		return nil, errors.Join(err, f.Close())
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return errLocked
 	}
-	if err := f.Truncate(0); err != nil {
-		return nil, errors.Join(explain(path, err), f.Close())
-	}
-	if _, err := fmt.Fprintf(f, "%d", os.Getpid()); err != nil {
-		return nil, errors.Join(explain(path, err), f.Close())
-	}
-	return f, nil
+	return err
 }
 
-func dropLock(f *os.File) error { return f.Close() }
+// rename waits a while if somebody is reading the file that is replaced.
+func rename(from, to string) error {
+	var err error
+	for range 100 {
+		if err = os.Rename(from, to); err == nil || !held(err) {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return err
+}
 
-// syncDir does nothing: Windows keeps renames without it.
+// held reports whether a file cannot be removed because it is being read.
+func held(err error) bool {
+	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
+}
+
+// syncDir does nothing: Windows cannot do it, and keeps renames without it.
 func syncDir(string) error { return nil }

@@ -17,10 +17,13 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -53,81 +56,121 @@ type Run struct {
 	events  *writer
 	log     *os.File
 	env     Env
+	before  map[string]float64 // seconds by phase of earlier processes
 	start   time.Time
+	line    []byte // scratch
 	closed  bool
 }
 
-// writer is a buffered file that knows its length.
+// writer is a buffered file that knows its length. After an error it takes
+// nothing more, because what lies on the disk is then unknown.
 type writer struct {
 	f   *os.File
 	buf *bufio.Writer
 	n   int64
+	err error
 }
 
-func (w *writer) Write(b []byte) (int, error) {
-	n, err := w.buf.Write(b)
-	w.n += int64(n)
-	return n, err
+func (w *writer) write(b []byte) error {
+	if w.err == nil {
+		n, err := w.buf.Write(b)
+		w.n += int64(n)
+		w.fail(err)
+	}
+	return w.err
 }
 
 // sync makes everything written so far survive a crash.
 func (w *writer) sync() error {
-	if err := w.buf.Flush(); err != nil {
-		return err
+	if w.err == nil {
+		w.fail(w.buf.Flush())
 	}
-	return w.f.Sync()
+	if w.err == nil {
+		w.fail(w.f.Sync())
+	}
+	return w.err
 }
 
-// explain says which file could not be written and what to do.
-func explain(path string, err error) error {
+// cut takes the file back to its first n bytes and forgets what is buffered.
+func (w *writer) cut(n int64) error {
+	w.buf.Reset(w.f)
+	w.n, w.err = n, nil
+	w.fail(w.f.Truncate(n))
+	if w.err == nil {
+		_, err := w.f.Seek(n, io.SeekStart)
+		w.fail(err)
+	}
+	return w.err
+}
+
+func (w *writer) fail(err error) {
+	if err != nil {
+		w.err = explain("writing", w.f.Name(), err)
+	}
+}
+
+// explain says what could not be done with which file, and what to do about it.
+func explain(doing, path string, err error) error {
+	is := func(list []error) bool {
+		return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
+	}
 	hint := ""
 	switch {
-	case errors.Is(err, errDiskFull):
-		hint = "; the disk is full: free some space, then resume with hop train --resume"
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):
-		hint = "; the folder cannot be written: choose another with --out"
+	case is(errsFull):
+		hint = "; the disk is full: free some space, then go on with hop train --resume"
+	case is(errsTooLarge):
+		hint = "; files may not grow that large here: raise the limit (ulimit -f), then go on with hop train --resume"
+	case errors.Is(err, fs.ErrPermission), is(errsReadOnly):
+		hint = "; this user may not write there: choose another folder with --out, or change its permissions"
+	case errors.Is(err, syscall.ENOTDIR):
+		hint = "; a part of the path is a file: choose another folder with --out"
 	}
-	return fmt.Errorf("runlog: writing %s: %w%s", path, err, hint)
+	return fmt.Errorf("runlog: %s %s: %w%s", doing, path, err, hint)
 }
 
 // Create makes a run's folder. It is an error if there is a run in it.
 func Create(dir string, spec []byte, info Info) (*Run, error) {
-	if err := os.MkdirAll(filepath.Join(dir, checkDir), 0o755); err != nil {
-		return nil, explain(dir, err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, specFile)); err == nil {
-		return nil, fmt.Errorf("runlog: %s holds a run already; resume it with hop train --resume %s, or choose another folder", dir, dir)
-	}
 	r, err := open(dir)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(filepath.Join(dir, specFile)); err == nil {
+		return nil, errors.Join(fmt.Errorf("runlog: %s holds a run already; go on with it by hop train --resume %s, or choose another folder", dir, dir), r.Close())
+	}
 	r.spec, r.env = spec, newEnv(info)
-	if err := r.begin(); err != nil {
+	if err := r.create(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// begin writes a new run's first files; the spec last, because it makes the
+// create writes a new run's first files; the spec last, because it makes the
 // folder a run.
-func (r *Run) begin() error {
-	if _, err := fmt.Fprintln(r.metrics, "step,name,agent,value,n"); err != nil {
-		return explain(r.metrics.f.Name(), err)
-	}
-	if _, err := r.events.Write(event(0, 0, nil)); err != nil {
-		return explain(r.events.f.Name(), err)
-	}
-	if err := r.flush(); err != nil {
+func (r *Run) create() error {
+	if err := r.begin(); err != nil {
 		return err
 	}
 	if err := r.saveEnv(); err != nil {
 		return err
 	}
-	return replace(filepath.Join(r.dir, specFile), r.spec)
+	if err := replace(filepath.Join(r.dir, specFile), r.spec); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(filepath.Clean(r.dir)))
 }
 
-// Open opens an existing run, to resume it.
+// begin brings metrics and events to a run's beginning.
+func (r *Run) begin() error {
+	if err := errors.Join(r.metrics.cut(0), r.events.cut(0)); err != nil {
+		return err
+	}
+	if err := errors.Join(r.metrics.write([]byte(header+"\n")), r.events.write(event(0, 0, nil))); err != nil {
+		return err
+	}
+	return r.flush()
+}
+
+// Open opens an existing run. Call Resume before anything else.
 func Open(dir string) (*Run, error) {
 	spec, err := ReadSpec(dir)
 	if err != nil {
@@ -138,16 +181,23 @@ func Open(dir string) (*Run, error) {
 		return nil, err
 	}
 	r.spec = spec
-	if r.env, err = ReadEnv(dir); err != nil {
+	if r.env, err = ReadEnv(dir); err == nil {
+		r.before, r.env.Status = r.env.Phases, "running"
+		err = r.saveEnv()
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// open takes the lock and opens the files for appending.
+// open makes the folder, takes the lock and opens the files for appending.
 func open(dir string) (*Run, error) {
+	err := os.MkdirAll(filepath.Join(dir, checkDir), 0o755)
+	if err != nil {
+		return nil, explain("making", dir, err)
+	}
 	r := &Run{dir: dir, start: time.Now()}
-	var err error
 	if r.lock, err = takeLock(filepath.Join(dir, lockFile)); err != nil {
 		return nil, err
 	}
@@ -159,7 +209,7 @@ func open(dir string) (*Run, error) {
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		*f.w = &writer{file, bufio.NewWriterSize(file, 1<<16), n}
+		*f.w = &writer{f: file, buf: bufio.NewWriterSize(file, 1<<16), n: n}
 	}
 	if r.log, _, err = appendTo(filepath.Join(dir, logFile)); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -170,11 +220,11 @@ func open(dir string) (*Run, error) {
 func appendTo(path string) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, 0, explain(path, err)
+		return nil, 0, explain("opening", path, err)
 	}
-	n, err := f.Seek(0, 2)
+	n, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, 0, errors.Join(explain(path, err), f.Close())
+		return nil, 0, errors.Join(explain("opening", path, err), f.Close())
 	}
 	return f, n, nil
 }
@@ -191,20 +241,24 @@ func ReadSpec(dir string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("runlog: %s is not a run's folder: it has no %s", dir, specFile)
 	}
-	return b, err
+	if err != nil {
+		return nil, fmt.Errorf("runlog: reading a spec: %w", err)
+	}
+	return b, nil
 }
 
 // Log adds rows to metrics.csv and to TensorBoard's file. They reach the disk
 // with the next checkpoint, or when the run is closed.
 func (r *Run) Log(rows []Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	var line []byte
 	for _, row := range rows {
-		line = row.append(line[:0])
-		if _, err := r.metrics.Write(line); err != nil {
-			return explain(r.metrics.f.Name(), err)
+		if row.Name == "" || strings.ContainsAny(row.Name, ",\"\r\n") {
+			return fmt.Errorf("runlog: a row is named %q; names are not empty and hold no comma, quote or line end", row.Name)
+		}
+	}
+	for _, row := range rows {
+		r.line = row.append(r.line[:0])
+		if err := r.metrics.write(r.line); err != nil {
+			return err
 		}
 	}
 	for lo := 0; lo < len(rows); {
@@ -212,27 +266,12 @@ func (r *Run) Log(rows []Row) error {
 		for hi < len(rows) && rows[hi].Step == rows[lo].Step {
 			hi++
 		}
-		if _, err := r.events.Write(event(float64(rows[lo].Step), rows[lo].Step, rows[lo:hi])); err != nil {
-			return explain(r.events.f.Name(), err)
+		if err := r.events.write(event(float64(rows[lo].Step), rows[lo].Step, rows[lo:hi])); err != nil {
+			return err
 		}
 		lo = hi
 	}
 	return nil
-}
-
-func (row Row) append(b []byte) []byte {
-	b = strconv.AppendInt(b, row.Step, 10)
-	b = append(b, ',')
-	b = append(b, row.Name...)
-	b = append(b, ',')
-	if row.Agent >= 0 {
-		b = strconv.AppendInt(b, int64(row.Agent), 10)
-	}
-	b = append(b, ',')
-	b = strconv.AppendFloat(b, row.Value, 'g', -1, 64)
-	b = append(b, ',')
-	b = strconv.AppendInt(b, int64(row.N), 10)
-	return append(b, '\n')
 }
 
 // Printf adds a line to log.txt.
@@ -242,15 +281,14 @@ func (r *Run) Printf(format string, args ...any) {
 
 // flush makes metrics and events survive a crash.
 func (r *Run) flush() error {
-	for _, w := range []*writer{r.metrics, r.events} {
-		if err := w.sync(); err != nil {
-			return explain(w.f.Name(), err)
-		}
+	if err := r.metrics.sync(); err != nil {
+		return err
 	}
-	return nil
+	return r.events.sync()
 }
 
-// Close flushes what was logged and gives up the lock. A second call does nothing.
+// Close brings what was logged to the disk and gives up the lock. A second call
+// does nothing. Errors that were returned before are not repeated.
 func (r *Run) Close() error {
 	if r.closed {
 		return nil
@@ -258,18 +296,19 @@ func (r *Run) Close() error {
 	r.closed = true
 	var errs []error
 	for _, w := range []*writer{r.metrics, r.events} {
-		if w != nil {
-			if err := w.sync(); err != nil {
-				errs = append(errs, explain(w.f.Name(), err))
-			}
-			errs = append(errs, w.f.Close())
+		if w == nil {
+			continue
 		}
+		if w.err == nil {
+			errs = append(errs, w.sync())
+		}
+		errs = append(errs, w.f.Close())
 	}
 	if r.log != nil {
 		errs = append(errs, r.log.Close())
 	}
 	if r.lock != nil {
-		errs = append(errs, dropLock(r.lock))
+		errs = append(errs, r.lock.Close()) // last: then everything is written
 	}
 	return errors.Join(errs...)
 }
