@@ -283,10 +283,36 @@ func TestLossesOfShardsAddUp(t *testing.T) {
 func TestClassWeightsWeighTheMean(t *testing.T) {
 	c := nn.NewCategorical(2, 2)
 	c.Set(nn.Logits{0, 1, 2, 0}, nil, 2)
-	l := c.CrossEntropy(nil, []int32{0, 1}, []float32{3, 1}, nn.Rows{N: 2})
+	d := make([]float32, 4)
+	l := c.CrossEntropy(d, []int32{0, 1}, []float32{3, 1}, nn.Rows{N: 2})
 	want := (3*math.Log(1+math.E) + math.Log(1+math.E*math.E)) / 4
 	if math.Abs(l.Mean()-want) > 1e-6 {
 		t.Errorf("got %v, want %v", l.Mean(), want)
+	}
+	if got, want := float64(d[0]), 3./4*(1/(1+math.E)-1); math.Abs(got-want) > 1e-6 {
+		t.Errorf("the gradient is %v, want %v", got, want)
+	}
+}
+
+// An illegal target is a fault of the data: it shows in the loss, and moves nothing.
+func TestIllegalTargetsAreLoud(t *testing.T) {
+	c := nn.NewCategorical(3, 1)
+	c.Set(nn.Logits{1, 2, 3}, []bool{true, true, false}, 1)
+	d := make([]float32, 3)
+	hard := c.CrossEntropy(d, []int32{2}, nil, nn.Rows{N: 1})
+	soft := c.SoftCrossEntropy(d, nn.Probs{0, 0, 1}, nn.Rows{N: 1})
+	if hard.Mean() < 1e8 || soft.Mean() < 1e8 || d[0] != 0 || d[1] != 0 || d[2] != 0 {
+		t.Errorf("losses %v and %v with gradient %v, want about 1e9 and none", hard.Mean(), soft.Mean(), d)
+	}
+}
+
+// The product of thousands of probabilities must not underflow.
+func TestWidePlanesKeepTheirLoss(t *testing.T) {
+	const cols = 5000
+	b := nn.NewBernoulli(cols, 1)
+	b.Set(make(nn.Logits, cols), 1)
+	if got, want := b.Loss(nil, make([]float32, cols), nn.Rows{N: 1}).Mean(), cols*math.Ln2; math.Abs(got-want) > 1e-3 {
+		t.Errorf("%d undecided cells cost %v, want %v", cols, got, want)
 	}
 }
 

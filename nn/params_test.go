@@ -74,7 +74,7 @@ func TestOrthogonalRowsOrColumnsAreOrthonormal(t *testing.T) {
 
 // The variance of n draws has a standard error of sqrt(2/n): the bound is 5.
 func TestKaimingHasItsVariance(t *testing.T) {
-	const in, out = 50, 400
+	const in, out = 50, 4000
 	w := make([]float32, in*out)
 	r := rng.New(1).Rand()
 	nn.Kaiming(math.Sqrt2)(w, []int{5, 10, out}, &r)
@@ -147,9 +147,29 @@ func TestShardsDoNotDependOnCores(t *testing.T) {
 		local.run(p, nil, x[lo*in:], target[lo:], ret[lo:], nn.Rows{N: hi - lo, Total: m}, true)
 	}
 	s.Do(0, nil)
+	s.Do(0, nil) // adds nothing: the shards' gradients were used up
 	for i, g := range whole.p.G {
 		if math.Abs(float64(g-sum[i])) > 1e-6 {
 			t.Fatalf("gradient %d: %v over shards, %v whole", i, g, sum[i])
+		}
+	}
+}
+
+func TestShardsCoverEveryRowOnce(t *testing.T) {
+	p := &nn.Params{}
+	p.Add("a", nn.Zeros, 1)
+	p.Init(rng.New(1))
+	for _, rows := range []int{0, 1, 3, 4, 5, 103} {
+		seen := make([]int, rows)
+		nn.NewShards(p, 4).Do(rows, func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				seen[i]++
+			}
+		})
+		for i, n := range seen {
+			if n != 1 {
+				t.Errorf("row %d of %d was done %d times", i, rows, n)
+			}
 		}
 	}
 }

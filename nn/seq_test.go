@@ -96,6 +96,9 @@ func TestLSTMGradients(t *testing.T) {
 		copy(ws.H0, random(rows*hidden, "h0"))
 		copy(ws.C0, random(rows*hidden, "c0"))
 		x, dx, c := random(steps*rows*in, "x"), make([]float32, steps*rows*in), random(steps*rows*hidden, "c")
+		l.Forward(p, ws, x, nn.Seq{T: steps, N: rows}) // a used workspace must do too
+		copy(ws.DY, c)
+		l.Backward(p, ws, dx, x, nn.Seq{T: steps, N: rows})
 		t.Run(fmt.Sprint("masks ", i == 1), func(t *testing.T) {
 			nntest.Check(t, nntest.Model{
 				Params: []*nn.Params{p},
@@ -122,6 +125,9 @@ func TestGRUGradients(t *testing.T) {
 		ws := l.Work(steps+1, rows+1)
 		copy(ws.H0, random(rows*hidden, "h0"))
 		x, dx, c := random(steps*rows*in, "x"), make([]float32, steps*rows*in), random(steps*rows*hidden, "c")
+		l.Forward(p, ws, x, nn.Seq{T: steps, N: rows}) // a used workspace must do too
+		copy(ws.DY, c)
+		l.Backward(p, ws, dx, x, nn.Seq{T: steps, N: rows})
 		t.Run(fmt.Sprint("masks ", i == 1), func(t *testing.T) {
 			nntest.Check(t, nntest.Model{
 				Params: []*nn.Params{p},
