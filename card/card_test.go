@@ -1,0 +1,205 @@
+package card
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/npz"
+)
+
+func TestVerdictIsTheWorstCheck(t *testing.T) {
+	good := Check{"a", Good, "fine", ""}
+	weak := Check{"b", Weak, "0.7 of 0.8", "train longer"}
+	broken := Check{"c", Broken, "stands still", "give it an optimiser"}
+	for _, tc := range []struct {
+		name   string
+		checks []Check
+		status Status
+		want   string
+	}{
+		{"none", nil, Good, "not judged: the card has no checks"},
+		{"good", []Check{good, good}, Good, "good: all 2 checks pass"},
+		{"weak", []Check{good, weak}, Weak, "weak: b: 0.7 of 0.8; train longer"},
+		{"broken after weak", []Check{weak, broken, good}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},
+		{"first of equals", []Check{broken, {"d", Broken, "x", ""}}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := Card{Checks: tc.checks}
+			if got := c.Verdict(); got != tc.want || c.Status() != tc.status {
+				t.Errorf("Verdict %q, status %s, want %q, %s", got, c.Status(), tc.want, tc.status)
+			}
+		})
+	}
+}
+
+func TestCheckKeepsTheFixOnlyWhereNeeded(t *testing.T) {
+	var c Card
+	c.Check("a", true, true, "why", "fix")
+	c.Check("b", false, true, "why", "fix")
+	c.Check("c", false, false, "why", "fix")
+	for i, want := range []Check{{"a", Good, "why", ""}, {"b", Weak, "why", "fix"}, {"c", Broken, "why", "fix"}} {
+		if c.Checks[i] != want {
+			t.Errorf("check %d is %v, want %v", i, c.Checks[i], want)
+		}
+	}
+}
+
+func classes() *Classes {
+	c := NewClasses([]string{"up", "down", "stay", "hunt"})
+	c.Add(0, []float32{.7, .1, .1, .1})
+	c.Add(0, []float32{.2, .6, .1, .1})
+	c.Add(1, []float32{0, 1, 0, 0})
+	c.Add(2, []float32{.4, .3, .1, .2})
+	return c
+}
+
+// The figures of four rows, worked out by hand.
+func TestClassesCountAsDefined(t *testing.T) {
+	c := classes()
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s is %v, want %v", what, got, want)
+		}
+	}
+	near("top-1", c.Accuracy(), 0.5)
+	near("top-3", c.Accuracy3(), 0.75)
+	near("cross-entropy", c.CE(), -(math.Log(.7)+math.Log(.2)+math.Log(.1))/4)
+	near("calibration error", c.ECE(), (.3+.6+0+.4)/4)
+	near("Brier", c.Brier, (.09+.03)+(.64+.36+.02)+0+(.16+.09+.81+.04))
+	up := c.Class(0)
+	near("count", float64(up.Count), 2)
+	near("ratio", up.Ratio, .5)
+	near("precision", up.Precision, .5)
+	near("recall", up.Recall, .5)
+	near("f1", up.F1, .5)
+	near("recall of the class never predicted", c.Class(2).Recall, 0)
+	near("precision of down", c.Class(1).Precision, .5)
+	if r := c.Class(3); r != (Row{}) {
+		t.Errorf("a class without rows gives %+v, want zeros", r)
+	}
+}
+
+func TestClassFilesHoldTheTable(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "moa_eval_epoch0")
+	if err := classes().Write(base); err != nil {
+		t.Fatal(err)
+	}
+	csv, err := os.ReadFile(base + ".csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "action,count,ratio,precision,recall,f1\n0,2,0.5,0.5,0.5,0.5\n1,1,0.25,0.5,1,0.666667\n2,1,0.25,0,0,0\n3,0,0,0,0,0\n"
+	if string(csv) != want {
+		t.Errorf("csv is\n%swant\n%s", csv, want)
+	}
+	b, err := os.ReadFile(base + ".npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := npz.Read(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, shape, err := npz.Get[int64](f, "confusion", 2)
+	if err != nil || shape[0] != 4 || conf[0] != 1 || conf[1] != 1 || conf[5] != 1 || conf[8] != 1 {
+		t.Errorf("confusion is %v %v, %v", conf, shape, err)
+	}
+	for _, name := range []string{"ratio", "precision", "recall", "f1"} {
+		if v, _, err := npz.Get[float64](f, name, 1); err != nil || len(v) != 4 {
+			t.Errorf("%s is %v, %v", name, v, err)
+		}
+	}
+}
+
+func full(t *testing.T) *Card {
+	t.Helper()
+	c := &Card{Title: "Model of others", Lead: "a <b> lead"}
+	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{"majority", .35}}, Limit: &Ref{"Bayes", .86}})
+	c.Add(Number{Name: "loss", Value: math.NaN(), Lower: true})
+	c.Check("reach", false, true, "98 | of 100", "longer")
+	figs, err := classes().Figures("moa_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Figures = figs
+	for _, f := range []func() (Figure, error){
+		func() (Figure, error) {
+			return Lines("loss", "Loss", "", Axes{X: "epoch"}, Line{Name: "ce", Y: []float64{2, math.NaN(), 1, .5}}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2}, Dash: true})
+		},
+		func() (Figure, error) {
+			return Scatter("map", "Map", "", Axes{}, Cloud{"stag", []float64{0, 1}, []float64{1, 2}}, Cloud{"none", nil, nil})
+		},
+		func() (Figure, error) { return Lines("empty", "No values", "", Axes{}, Line{Name: "x"}) },
+	} {
+		fig, err := f()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Figures = append(c.Figures, fig)
+	}
+	return c
+}
+
+func TestWriteGivesAllForms(t *testing.T) {
+	dir := t.TempDir()
+	c := full(t)
+	if err := c.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) []byte {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	var got struct {
+		Verdict string
+		Status  string
+		Numbers []struct {
+			Name  string
+			Value *float64
+			Limit struct{ Value float64 }
+		}
+	}
+	if err := json.Unmarshal(read("card.json"), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Verdict != c.Verdict() || got.Status != "weak" || got.Numbers[0].Limit.Value != .86 || got.Numbers[1].Value != nil {
+		t.Errorf("card.json holds %+v", got)
+	}
+	md := string(read("card.md"))
+	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`, "(moa_confusion_matrix.png)"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("card.md has no %q:\n%s", want, md)
+		}
+	}
+	html := string(read("card.html"))
+	for _, want := range []string{"a &lt;b&gt; lead", `<p class="verdict weak">`, "data:image/png;base64,"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("card.html has no %q", want)
+		}
+	}
+	if strings.Contains(c.HTML(false), "data:image") || !strings.Contains(c.HTML(false), `src="loss.png"`) {
+		t.Error("HTML(false) does not link its figures by name")
+	}
+	for _, f := range c.Figures {
+		if _, err := png.Decode(bytes.NewReader(read(f.Name + ".png"))); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}
+
+func TestSameCardGivesTheSameBytes(t *testing.T) {
+	a, b := full(t), full(t)
+	if a.HTML(true) != b.HTML(true) || a.Markdown() != b.Markdown() {
+		t.Error("two equal cards differ")
+	}
+}

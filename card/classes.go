@@ -1,0 +1,247 @@
+package card
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"hop/npz"
+)
+
+// Classes counts what was and what was predicted, and how sure the prediction
+// was. Its figures follow from a confusion matrix and from bins of confidence.
+type Classes struct {
+	Names     []string // [K]
+	Confusion []int    // [K][K]: rows what was, columns the likeliest prediction
+	N         int      // rows counted
+	Top1      int      // the likeliest class was right
+	Top3      int      // one of the three likeliest was
+	NLL       float64  // sum of -ln p(what was), each capped at -ln 1e-9
+	Brier     float64  // sum of squared differences to the one-hot truth
+	bins      [15]bin
+}
+
+type bin struct {
+	n         int
+	sure, hit float64
+}
+
+// NewClasses counts classes of those names.
+func NewClasses(names []string) *Classes {
+	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names))}
+}
+
+// Add counts a row: what was, and the predicted probabilities [K]. Of equal
+// probabilities the first class counts as the likelier.
+func (c *Classes) Add(was int, p []float32) {
+	k := len(c.Names)
+	if was < 0 || was >= k || len(p) != k {
+		panic("card: a row's class or probabilities do not fit the classes")
+	}
+	best, above := 0, 0
+	for i, v := range p {
+		if v > p[best] {
+			best = i
+		}
+		if v > p[was] || v == p[was] && i < was {
+			above++
+		}
+		d := float64(v)
+		if i == was {
+			d--
+		}
+		c.Brier += d * d
+	}
+	c.N++
+	c.Confusion[was*k+best]++
+	if best == was {
+		c.Top1++
+	}
+	if above < 3 {
+		c.Top3++
+	}
+	c.NLL -= math.Log(max(float64(p[was]), 1e-9))
+	b := &c.bins[min(int(float64(p[best])*float64(len(c.bins))), len(c.bins)-1)]
+	b.n++
+	b.sure += float64(p[best])
+	if best == was {
+		b.hit++
+	}
+}
+
+func (c *Classes) share(n int) float64 {
+	if c.N == 0 {
+		return math.NaN()
+	}
+	return float64(n) / float64(c.N)
+}
+
+// Accuracy returns the share of rows whose likeliest class was right.
+func (c *Classes) Accuracy() float64 { return c.share(c.Top1) }
+
+// Accuracy3 returns the share of rows with the truth among the three likeliest.
+func (c *Classes) Accuracy3() float64 { return c.share(c.Top3) }
+
+// CE returns the mean cross-entropy in nats.
+func (c *Classes) CE() float64 {
+	if c.N == 0 {
+		return math.NaN()
+	}
+	return c.NLL / float64(c.N)
+}
+
+// ECE returns the expected calibration error: over 15 equal bins of the
+// likeliest class's probability, the mean of |share right - mean probability|,
+// weighted by rows (Guo et al. 2017).
+func (c *Classes) ECE() float64 {
+	if c.N == 0 {
+		return math.NaN()
+	}
+	s := 0.0
+	for _, b := range c.bins {
+		s += math.Abs(b.hit - b.sure)
+	}
+	return s / float64(c.N)
+}
+
+// Row is a class's line of the table of note 000.
+type Row struct {
+	Count                        int
+	Ratio, Precision, Recall, F1 float64 // 0 where nothing was counted
+}
+
+// Class returns the line of class k.
+func (c *Classes) Class(k int) Row {
+	n := len(c.Names)
+	row, col := 0, 0
+	for i := range n {
+		row += c.Confusion[k*n+i]
+		col += c.Confusion[i*n+k]
+	}
+	hit := float64(c.Confusion[k*n+k])
+	r := Row{Count: row}
+	if c.N > 0 {
+		r.Ratio = float64(row) / float64(c.N)
+	}
+	if col > 0 {
+		r.Precision = hit / float64(col)
+	}
+	if row > 0 {
+		r.Recall = hit / float64(row)
+	}
+	if r.Precision+r.Recall > 0 {
+		r.F1 = 2 * r.Precision * r.Recall / (r.Precision + r.Recall)
+	}
+	return r
+}
+
+// Recall returns that of every class.
+func (c *Classes) Recall() []float64 {
+	out := make([]float64, len(c.Names))
+	for k := range out {
+		out[k] = c.Class(k).Recall
+	}
+	return out
+}
+
+// Precision returns that of every class.
+func (c *Classes) Precision() []float64 {
+	out := make([]float64, len(c.Names))
+	for k := range out {
+		out[k] = c.Class(k).Precision
+	}
+	return out
+}
+
+// CSV returns the table action,count,ratio,precision,recall,f1.
+func (c *Classes) CSV() []byte {
+	var b bytes.Buffer
+	b.WriteString("action,count,ratio,precision,recall,f1\n")
+	for k := range c.Names {
+		r := c.Class(k)
+		fmt.Fprintf(&b, "%d,%d", k, r.Count)
+		for _, v := range []float64{r.Ratio, r.Precision, r.Recall, r.F1} {
+			b.WriteByte(',')
+			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// Write writes base.csv and base.npz, the latter with counts, ratio, precision,
+// recall, f1 [K] and confusion [K][K].
+func (c *Classes) Write(base string) error {
+	if err := os.WriteFile(base+".csv", c.CSV(), 0o644); err != nil {
+		return fmt.Errorf("card: writing the classes: %w", err)
+	}
+	k := len(c.Names)
+	counts, confusion := make([]int64, k), make([]int64, k*k)
+	ratio, precision, recall, f1 := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
+	for i := range k {
+		r := c.Class(i)
+		counts[i], ratio[i], precision[i], recall[i], f1[i] = int64(r.Count), r.Ratio, r.Precision, r.Recall, r.F1
+	}
+	for i, v := range c.Confusion {
+		confusion[i] = int64(v)
+	}
+	var b bytes.Buffer
+	err := npz.Write(&b, []npz.Array{
+		{Name: "counts", Shape: []int{k}, Data: counts}, {Name: "ratio", Shape: []int{k}, Data: ratio},
+		{Name: "precision", Shape: []int{k}, Data: precision}, {Name: "recall", Shape: []int{k}, Data: recall},
+		{Name: "f1", Shape: []int{k}, Data: f1}, {Name: "confusion", Shape: []int{k, k}, Data: confusion},
+	})
+	if err == nil {
+		err = os.WriteFile(base+".npz", b.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("card: writing the classes: %w", err)
+	}
+	return nil
+}
+
+// Figures draws the class distribution, the confusion matrix, the recall of
+// each class and the reliability of the probabilities, in files whose names
+// begin with base.
+func (c *Classes) Figures(base string) ([]Figure, error) {
+	k := len(c.Names)
+	ratio, share := make([]float64, k), make([]float64, k*k)
+	for i := range k {
+		r := c.Class(i)
+		ratio[i] = r.Ratio
+		for j := range k {
+			share[i*k+j] = float64(c.Confusion[i*k+j]) / float64(max(1, r.Count))
+		}
+	}
+	var x, y []float64
+	for _, b := range c.bins {
+		if b.n > 0 {
+			x, y = append(x, b.sure/float64(b.n)), append(y, b.hit/float64(b.n))
+		}
+	}
+	var out []Figure
+	for _, f := range []func() (Figure, error){
+		func() (Figure, error) {
+			return Bars(base+"class_distribution", "What was played", fmt.Sprintf("%d rows of agents in the game.", c.N), Axes{X: "action", Y: "share of rows"}, c.Names, Group{"share", ratio})
+		},
+		func() (Figure, error) {
+			return Heat(base+"confusion_matrix", "Confusion", "Rows: what was played; columns: the likeliest prediction; shares of the row. A dark diagonal is good.", Axes{X: "predicted", Y: "played"}, c.Names, c.Names, share)
+		},
+		func() (Figure, error) {
+			return Bars(base+"per_class_recall", "Recall", "Of the rows with this action, the share predicted right.", Axes{X: "action", Y: "recall", YMax: 1}, c.Names, Group{"recall", c.Recall()})
+		},
+		func() (Figure, error) {
+			return Lines(base+"calibration", "Reliability", fmt.Sprintf("How often the likeliest action was right, by its probability; 15 bins. Expected calibration error %.4f.", c.ECE()),
+				Axes{X: "probability of the likeliest action", Y: "share right", YMax: 1}, Line{Name: "model", X: x, Y: y}, Line{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
+		},
+	} {
+		fig, err := f()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fig)
+	}
+	return out, nil
+}
