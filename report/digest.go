@@ -130,36 +130,56 @@ func (o order) Detail() string {
 
 // learner is one brain's counts in one run.
 type learner struct {
-	Seed    uint64
 	Who     string
 	Agent   int // -1: shared
 	Updates int
 	Rows    int
+	Odd     bool // updated less often than another
+}
+
+// class is the learners of one run.
+type class struct {
+	Seed uint64
+	Of   []learner
+}
+
+// learners returns what each brain of a run was given so far.
+func (r *run) learners(agents int) []learner {
+	var of []learner
+	for a := -1; a < agents; a++ {
+		updates, rows := r.series[key{"count/updates", a}], r.series[key{"count/rows", a}]
+		at := len(updates)
+		for at > 0 && updates[at-1].Step == updates[len(updates)-1].Step { // shared brains write one row each
+			at--
+		}
+		for i := at; i < min(len(updates), len(rows)); i++ {
+			l := learner{Who: fmt.Sprintf("agent %d", a), Agent: a, Updates: int(updates[i].Value), Rows: int(rows[i].Value)}
+			if a < 0 {
+				l.Who = "shared brain"
+				if len(updates)-at > 1 {
+					l.Who = fmt.Sprintf("shared brain %d", i-at)
+				}
+			}
+			of = append(of, l)
+		}
+	}
+	for i := range of {
+		for _, l := range of {
+			of[i].Odd = of[i].Odd || of[i].Updates < l.Updates
+		}
+	}
+	return of
 }
 
 // counts returns what each learner of each run was given, and warnings.
-func (g *group) counts() (list []learner, warnings []string) {
+func (g *group) counts() (list []class, warnings []string) {
 	var all [][]float64
 	for _, r := range g.Runs {
-		var of []learner
-		for a := -1; a < g.Agents; a++ {
-			updates, rows := r.series[key{"count/updates", a}], r.series[key{"count/rows", a}]
-			at := len(updates)
-			for at > 0 && updates[at-1].Step == r.Step { // several shared brains write one row each
-				at--
-			}
-			for i := at; i < min(len(updates), len(rows)); i++ {
-				l := learner{r.Seed, fmt.Sprintf("agent %d", a), a, int(updates[i].Value), int(rows[i].Value)}
-				if a < 0 {
-					l.Who = "shared brain"
-					if len(updates)-at > 1 {
-						l.Who = fmt.Sprintf("shared brain %d", i-at)
-					}
-				}
-				of = append(of, l)
-			}
+		of := r.learners(g.Agents)
+		if len(of) == 0 {
+			continue
 		}
-		list = append(list, of...)
+		list = append(list, class{r.Seed, of})
 		warnings = append(warnings, unequal(r.Seed, of)...)
 		if row := rowsOf(of); len(row) == g.Agents && g.Agents > 1 {
 			all = append(all, row)

@@ -85,7 +85,7 @@ func (a area) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // levels are reference lines, each with its name in the margin at the right, or
-// above for lines that stand.
+// as a flag if they stand.
 type levels struct {
 	refs   []reference
 	stand  bool
@@ -106,16 +106,18 @@ func (l levels) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, r := range refs {
 		name := r.Name + " " + trim(r.Value)
 		if l.stand {
-			style := letters(9.5, refColor, -0.5, 0)
-			at, half := x(r.Value), style.Width(name)/2
+			style := letters(9.5, refColor, -1, 0) // a flag to the left of its pole
+			at, wide := x(r.Value), style.Width(name)+4
 			row := vg.Length(14)
-			if at-half < last+8 { // would touch the one before: one row up
+			if at-wide < last+4 { // would touch the pole before: one row up
 				row = 0
 			}
-			mid := min(at, c.Max.X-half)
-			last = max(last, mid+half)
-			c.StrokeLine2(st, at, c.Min.Y, at, c.Max.Y-row-13)
-			c.FillText(style, vg.Point{X: mid, Y: c.Max.Y - row - 10}, name)
+			last = at
+			c.StrokeLine2(st, at, c.Min.Y, at, c.Max.Y-row)
+			if at-wide < c.Min.X {
+				style.XAlign, wide = 0, -4
+			}
+			c.FillText(style, vg.Point{X: at - copysign(4, wide), Y: c.Max.Y - row - 10}, name)
 			continue
 		}
 		if r.Value > p.Y.Max || r.Value < p.Y.Min {
@@ -130,6 +132,9 @@ func (l levels) Plot(c draw.Canvas, p *plot.Plot) {
 		last = at
 	}
 }
+
+// copysign returns x with the sign of y.
+func copysign(x, y vg.Length) vg.Length { return vg.Length(math.Copysign(float64(x), float64(y))) }
 
 // boxes are one box a column, with a dot a seed.
 type boxes struct {

@@ -14,6 +14,7 @@ import (
 // The sizes of panels.
 const (
 	wideW, wideH   = vg.Length(760), vg.Length(260)
+	slimW          = vg.Length(430) // of a wide panel on a phone
 	halfW, halfH   = vg.Length(370), vg.Length(190)
 	thirdW, thirdH = vg.Length(250), vg.Length(150)
 	margin         = vg.Length(132) // at the right, for the names of references
@@ -45,7 +46,7 @@ const fewNote = " Windows in which far fewer episodes ended than usual are left 
 
 // timeFrame is a plot over env steps whose heights hold the values given.
 func timeFrame(d grid, lo, hi float64, n int) *plot.Plot {
-	if !(hi > lo) {
+	if hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)) { // constant, but for rounding
 		pad := max(math.Abs(hi)*0.1, 1e-3)
 		lo, hi = lo-pad, hi+pad
 	}
@@ -290,7 +291,7 @@ func (g *group) module(name string) string {
 	case strings.Contains(name, "loss"):
 		return "losses"
 	case name == "life" || head == "episode" || !ok:
-		return "episodes"
+		return "lengths"
 	}
 	return head
 }
@@ -299,7 +300,7 @@ func rank(module string) int {
 	switch module {
 	case "losses":
 		return 0
-	case "episodes":
+	case "lengths":
 		return 2
 	}
 	return 1
@@ -309,8 +310,8 @@ func moduleTitle(m string) string {
 	switch m {
 	case "losses":
 		return "Losses, each by its own name"
-	case "episodes":
-		return "Episodes"
+	case "lengths":
+		return "How long episodes last"
 	case "ppo":
 		return "How learning went"
 	}
@@ -345,7 +346,7 @@ func (g *group) metricPanel(d grid, name string) panel {
 		bundles, agents, all = append(bundles, b), append(agents, a), append(all, b.mean)
 	}
 	lo, hi, cut := robust(all)
-	p := timeFrame(d, lo, hi, 3)
+	p := timeFrame(d, lo, hi, 4)
 	for i, b := range bundles {
 		p.Add(line{d: d, y: b.mean, color: agentColor(agents[i]), width: 1.3})
 	}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"slices"
 	"strings"
 	texttemplate "text/template"
+
+	"gonum.org/v1/plot/vg"
 
 	"hop/stats"
 )
@@ -28,7 +31,8 @@ type view struct {
 	Judged    []*run
 	Refs      []reference
 	Order     order
-	Learners  []learner
+	Learners  []class
+	Who       []learner // of the first run, for the table's head
 	Warnings  []string
 	Phases    []phase
 	Shares    []share
@@ -61,6 +65,9 @@ func (g *group) view(figs []*figure, o Options) *view {
 		return 1
 	})
 	v.Learners, v.Warnings = g.counts()
+	if len(v.Learners) > 0 {
+		v.Who = v.Learners[0].Of
+	}
 	for _, f := range figs {
 		v.figures[f.Name] = f
 		if f.cols == 3 {
@@ -171,22 +178,26 @@ func rangeTo(n int) func(func(int) bool) {
 // html returns the page: one file, figures and episodes inside.
 func (g *group) html(figs []*figure, o Options) ([]byte, error) {
 	var drawErr error
+	svg := func(p panel, class string, w vg.Length) string {
+		s, err := p.svg(class, w)
+		drawErr = errors.Join(drawErr, err)
+		return s
+	}
 	t, err := template.New("page").Funcs(words).Funcs(template.FuncMap{
 		"svg": func(p panel) template.HTML {
-			s, err := p.svg()
-			if err != nil {
-				drawErr = err
+			if p.w < wideW {
+				return template.HTML(svg(p, "", p.w))
 			}
-			return template.HTML(s)
+			return template.HTML(svg(p, "big", p.w) + svg(p, "slim", slimW)) // the style sheet shows one
 		},
 		"gif": func(b []byte) template.URL {
 			return template.URL("data:image/gif;base64," + base64.StdEncoding.EncodeToString(b))
 		},
-		"key": func(k legendKey) template.CSS { return template.CSS("background:" + css(k.Color)) },
+		"key": func(k legendKey) template.CSS { return template.CSS("background:" + cssColor(k.Color)) },
 		"goal": func(i int, name string) template.CSS {
-			return template.CSS("background:" + css(goalColor(i, name).Color))
+			return template.CSS("background:" + cssColor(goalColor(i, name).Color))
 		},
-		"who": func(a int) template.CSS { return template.CSS("background:" + css(agentColor(a))) },
+		"who": func(a int) template.CSS { return template.CSS("background:" + cssColor(agentColor(a))) },
 	}).Parse(pageText)
 	if err != nil {
 		return nil, err

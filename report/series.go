@@ -130,3 +130,6 @@ func (r *run) lastFifth(k key) float64 {
 	}
 	return sum / weight
 }
+
+// Last is the mean return, over agents, of the last 20 % of training.
+func (r *run) Last() float64 { return r.lastFifth(key{"return/mean", -1}) }

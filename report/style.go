@@ -6,6 +6,8 @@ import (
 	"image/color"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -53,30 +55,46 @@ func agentColor(a int) color.NRGBA {
 	return agentColors[a%len(agentColors)]
 }
 
-// variables names the colours in the style sheet.
-func variables() []string {
-	var out []string
-	add := func(c color.NRGBA, name string) {
-		out = append(out, fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B), "var(--"+name+")")
-	}
-	add(inkColor, "ink")
-	add(faintColor, "faint")
-	add(hairColor, "hair")
-	add(refColor, "ref")
-	add(noneColor, "none")
+// named is a colour of the style sheet.
+type named struct {
+	color.NRGBA
+	name string
+}
+
+// sheet lists the colours that the style sheet names.
+func sheet() []named {
+	out := []named{{inkColor, "ink"}, {faintColor, "faint"}, {hairColor, "hair"}, {refColor, "ref"}, {noneColor, "none"}}
 	for i, c := range agentColors {
-		add(c, fmt.Sprintf("a%d", i))
+		out = append(out, named{c, fmt.Sprintf("a%d", i)})
 	}
 	for i, c := range goalColors {
-		add(c, fmt.Sprintf("g%d", i))
+		out = append(out, named{c, fmt.Sprintf("g%d", i)})
 	}
 	return out
 }
 
-// css names a colour in the page.
-func css(c color.NRGBA) string {
-	return strings.NewReplacer(variables()...).Replace(fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B))
+var hex = regexp.MustCompile(`#[0-9A-F]{6}`)
+
+// css replaces colours by the variables of the style sheet. Faded colours come
+// out of the drawing a little off, so the nearest is taken.
+func css(s string) string {
+	list := sheet()
+	return hex.ReplaceAllStringFunc(s, func(h string) string {
+		v, err := strconv.ParseUint(h[1:], 16, 32)
+		if err != nil {
+			return h
+		}
+		c := rgb(uint32(v))
+		far := func(n named) int {
+			d := func(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }
+			return d(c.R, n.R) + d(c.G, n.G) + d(c.B, n.B)
+		}
+		best := slices.MinFunc(list, func(a, b named) int { return far(a) - far(b) })
+		return "var(--" + best.name + ")"
+	})
 }
+
+func cssColor(c color.NRGBA) string { return css(fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)) }
 
 func letters(size vg.Length, c color.Color, x, y float64) text.Style {
 	return text.Style{
@@ -121,17 +139,18 @@ var (
 	svgFont = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:[^;"]*;font-style:[^;"]*;?`)
 )
 
-// svg draws the panel for the page: colours are the style sheet's variables.
-func (p *panel) svg() (string, error) {
-	c := vgsvg.NewWith(vgsvg.UseWH(p.w, p.h))
+// svg draws the panel for the page, so wide: colours are the style sheet's
+// variables.
+func (p *panel) svg(class string, w vg.Length) (string, error) {
+	c := vgsvg.NewWith(vgsvg.UseWH(w, p.h))
 	p.paint(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", err
 	}
-	s := svgHead.ReplaceAllLiteralString(b.String(), fmt.Sprintf(`<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, p.w.Points(), p.h.Points(), escape(p.Title)))
+	s := svgHead.ReplaceAllLiteralString(b.String(), fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s">`, class, w.Points(), p.h.Points(), escape(p.Title)))
 	s = svgFont.ReplaceAllLiteralString(s, "")
-	return strings.NewReplacer(variables()...).Replace(s), nil
+	return css(s), nil
 }
 
 func escape(s string) string {
@@ -207,10 +226,12 @@ func ticks(lo, hi float64, n int) []float64 {
 			break
 		}
 	}
+	first := math.Ceil(lo/step - 1e-9)
 	var out []float64
-	for v := math.Ceil(lo/step-1e-9) * step; v <= hi+1e-9*step; v += step {
-		if math.Abs(v) < step*1e-6 {
-			v = 0
+	for i := range n + 2 {
+		v := (first + float64(i)) * step
+		if v > hi+1e-9*step {
+			break
 		}
 		out = append(out, v)
 	}

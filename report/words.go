@@ -131,24 +131,38 @@ func (g *group) Headline() string {
 	}
 	f := g.final()
 	if f.N == 0 {
-		return fmt.Sprintf("%s learnt %s with %s; no run has been judged yet.", capital(who), g.Label, count(len(g.Runs), "seed"))
+		return fmt.Sprintf("%s learn %s; no run has been judged yet.", capital(who), g.Label)
+	}
+	text := fmt.Sprintf("%s learnt %s: mean return %s", capital(who), g.Label, number(f.Mean))
+	var about []string
+	if f.N > 1 {
+		about = append(about, fmt.Sprintf("95 %% interval %s to %s over %s", number(f.CI[0]), number(f.CI[1]), count(f.N, "seed")))
+	} else {
+		about = append(about, "one seed")
+	}
+	for _, r := range g.refs {
+		if r.Name == "optimum" {
+			about = append(about, "optimum "+trim(r.Value))
+		}
+	}
+	return text + " (" + strings.Join(about, "; ") + ")."
+}
+
+// Judgement says what the headline's number is.
+func (g *group) Judgement() string {
+	f := g.final()
+	if f.N == 0 {
+		return "The curves below show how far training has come; final agents are judged when a run ends."
 	}
 	fresh := "fresh episodes"
 	if g.Spec != nil {
 		fresh = thousands(g.Spec.Eval.Episodes) + " fresh episodes"
 	}
-	text := fmt.Sprintf("%s learnt %s. On %s of the true game each, the final agents of %s get a mean return of %s", capital(who), g.Label, fresh, count(f.N, "seed"), number(f.Mean))
-	if f.N > 1 {
-		text += fmt.Sprintf(" (95 %% interval over seeds %s to %s)", number(f.CI[0]), number(f.CI[1]))
-	} else {
-		text += fmt.Sprintf(" (standard error over episodes %.3f; one seed says nothing about others)", g.judged()[0].Result.SE)
+	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; the number is the mean over agents, episodes and seeds.", fresh)
+	if f.N == 1 {
+		text += fmt.Sprintf(" Its standard error over episodes is %.3f; one seed says nothing about how other seeds end.", g.judged()[0].Result.SE)
 	}
-	for _, r := range g.refs {
-		if r.Name == "optimum" {
-			text += fmt.Sprintf("; the optimum is %s", trim(r.Value))
-		}
-	}
-	return text + "."
+	return text
 }
 
 // Setting names what chooses the outcome at least as much as the learner does.
