@@ -1,0 +1,300 @@
+// Package world is a learnt model of a game's rules on a board: from what one
+// agent observes and what all agents do, it predicts what everyone observes
+// next, each agent's reward, who has left, whether the episode is over, and
+// everyone's next legal actions.
+//
+// The rules of such games are local, so the networks are too: each looks at the
+// three by three cells around a place and is shared by all places. Things (prey,
+// blocks) are predicted first, then agents and rewards given what became of the
+// things, then the end given the next board. All of it is classified, never
+// regressed, so a prediction is a state. docs/world.md lists what is built in and
+// what is learnt.
+//
+// It sees arrays, never games. A Model is layers; weights are in nn.Params and
+// memory in a Work, one for each goroutine. Agents are numbered ego-first.
+package world
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"hop/field"
+	"hop/nn"
+	"hop/rng"
+)
+
+// The variants.
+const (
+	Heads  = "heads"  // a distribution for everything
+	Planes = "planes" // the plane regression of the users' notes
+)
+
+// The faults that can be planted.
+const (
+	NoFault   = "none"
+	SeatOrder = "seat_order" // joint actions in seat order: the caller's doing, named here for the spec
+	NoEnd     = "no_end"     // nobody leaves, nothing ends, every action is always legal
+	MeanPool  = "mean_pool"  // of the co-players' actions only their mean is known
+)
+
+// Config chooses the networks.
+type Config struct {
+	Variant string    `yaml:"variant" doc:"heads: a distribution for everything; planes: regression of all planes, the notes' baseline" oneof:"heads|planes"`
+	Hidden  []int     `yaml:"hidden" doc:"widths of the layers at each place (heads)" range:"1..1024"`
+	Dense   []int     `yaml:"dense" doc:"widths of the layers over the whole board (planes)" range:"1..4096"`
+	Weights []float64 `yaml:"weights" doc:"one factor a plane for its part of the loss, such as 2,2,2,2,1,1,1; empty: 1 each" range:"0.."`
+	Fault   string    `yaml:"fault" doc:"a mistake planted on purpose, to see which events break" oneof:"none|seat_order|no_end|mean_pool"`
+}
+
+// Default returns the heads variant.
+func Default() Config {
+	return Config{Variant: Heads, Hidden: []int{64, 64}, Dense: []int{256, 256}, Fault: NoFault}
+}
+
+// Validate returns everything that is wrong, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if len(c.Hidden) == 0 {
+		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
+	}
+	if len(c.Dense) == 0 {
+		errs = append(errs, field.Bad("dense", c.Dense, "at least one layer"))
+	}
+	return errors.Join(errs...)
+}
+
+// Input says in numbers what an observation holds: planes
+// [Height][Width][Planes], of which the first Agents show one agent each,
+// ego-first, then the mask, the time and the last joint action where the game
+// observes them.
+type Input struct {
+	Height  int `yaml:"height"`
+	Width   int `yaml:"width"`
+	Planes  int `yaml:"planes"`
+	Agents  int `yaml:"agents"`
+	Actions int `yaml:"actions"`
+	Horizon int `yaml:"horizon"` // an episode has at most this many steps
+	Legal   int `yaml:"legal"`   // Actions, or 0 if the mask is not observed
+	Time    int `yaml:"time"`    // 1, or 0 if the time is not observed
+	Last    int `yaml:"last"`    // Agents, or 0 if the last joint action is not observed
+
+	Rewards []float32 `yaml:"rewards"` // every reward there is, ascending
+}
+
+// MaxRewards bounds how many different rewards a game may pay in a step.
+const MaxRewards = 64
+
+// Validate returns everything that is wrong, joined.
+func (in Input) Validate() error {
+	var errs []error
+	bad := func(name string, value any, want string) { errs = append(errs, field.Bad(name, value, want)) }
+	switch {
+	case in.Height < 1 || in.Width < 1 || in.Planes < 1:
+		bad("planes", []int{in.Height, in.Width, in.Planes}, "a board: the model reads games with planes")
+	case in.Agents < 1 || in.Agents > in.Planes || in.Agents > 16:
+		bad("agents", in.Agents, "1 to 16, with a plane each")
+	case in.Planes-in.Agents > 30:
+		bad("planes", in.Planes, "at most 30 after the agents'")
+	}
+	if in.Actions < 1 || in.Actions > 16 {
+		bad("actions", in.Actions, "1 to 16")
+	}
+	if in.Horizon < 1 {
+		bad("horizon", in.Horizon, "at least 1")
+	}
+	if n := len(in.Rewards); n < 1 || n > MaxRewards {
+		bad("rewards", n, fmt.Sprintf("1 to %d different values: the model classifies rewards", MaxRewards))
+	}
+	return errors.Join(errs...)
+}
+
+// Len returns the length of an observation.
+func (in Input) Len() int { return in.lastAt() + in.Last*in.Actions }
+
+func (in Input) cells() int   { return in.Height * in.Width }
+func (in Input) board() int   { return in.cells() * in.Planes }
+func (in Input) things() int  { return in.Planes - in.Agents }
+func (in Input) legalAt() int { return in.board() }
+func (in Input) timeAt() int  { return in.legalAt() + in.Legal }
+func (in Input) lastAt() int  { return in.timeAt() + in.Time }
+
+// Level returns the number of the reward nearest to v.
+func (in Input) Level(v float32) int32 {
+	best := 0
+	for i, r := range in.Rewards {
+		if abs(r-v) < abs(in.Rewards[best]-v) {
+			best = i
+		}
+	}
+	return int32(best)
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// Model is the networks' layers. The weights are elsewhere: see New.
+type Model struct {
+	Input
+	Config
+
+	base, site int // columns of one place without and with actions
+	cell       net // [places] -> a bit a thing
+	agent      net // [agents] -> where it goes
+	reward     nn.Dense
+	over       net // [rows] -> whether the episode is over
+	legal      net // [agents] -> a bit an action
+	dense      net // variant planes
+}
+
+// net is layers over sparse rows with a head.
+type net struct {
+	cols  int
+	trunk nn.MLP
+	head  nn.Dense
+}
+
+// reach is how many places around a cell are seen, and moves there are.
+const reach = 9
+
+// gone is the class of agents that leave, after the reach moves.
+const gone = reach
+
+// vanishCap bounds what is counted of the things of one kind that vanish.
+const vanishCap = 4
+
+// New returns the model and its weights, drawn from key.
+func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	errs := []error{c.Validate(), in.Validate()}
+	if n := len(c.Weights); n != 0 && n != in.Planes {
+		errs = append(errs, field.Bad("weights", c.Weights, fmt.Sprintf("one factor for each of the %d planes, or none", in.Planes)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	m := &Model{Input: in, Config: c}
+	n, k, e := in.Agents, in.Actions, in.things()
+	m.base = e + 1 + n
+	m.site = m.base + k*n
+	p := &nn.Params{}
+	add := func(name string, hidden []int, cols, out int) net {
+		trunk := p.MLP(name, nn.ReLU, append([]int{cols}, hidden...)...)
+		return net{cols, trunk, p.Dense(name+"/head", hidden[len(hidden)-1], out, nn.None, nn.Orthogonal(0.1))}
+	}
+	m.legal = add("legal", c.Hidden, reach*m.base, k)
+	switch c.Variant {
+	case Planes:
+		m.dense = add("dense", c.Dense, in.board()+n*k+1, in.board()+n+1)
+	default:
+		m.cell = add("things", c.Hidden, reach*m.site+k, max(e, 1))
+		m.agent = add("move", c.Hidden, reach*m.site+k+e+e*vanishCap+k, reach+1)
+		m.reward = p.Dense("reward", c.Hidden[len(c.Hidden)-1], len(in.Rewards), nn.None, nn.Orthogonal(0.1))
+		m.over = add("over", c.Hidden, (n+1)+e*(vanishCap+1)+in.Horizon+2, 1)
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// Describe says in a few words what the model is.
+func (m *Model) Describe(p *nn.Params) string {
+	hidden := m.Hidden
+	if m.Variant == Planes {
+		hidden = m.Dense
+	}
+	return fmt.Sprintf("%s %v, %d weights", m.Variant, hidden, p.Len())
+}
+
+// board is what an observation says.
+type board struct {
+	at    []int16  // [Agents] cell, -1 off the board
+	thing []uint32 // [cells] bit e: thing e
+	crowd []uint8  // [cells] agents there
+	acts  []uint8  // [cells][Actions] agents there by action
+	t     int
+}
+
+func (m *Model) newBoard() board {
+	return board{
+		at: make([]int16, m.Agents), thing: make([]uint32, m.cells()),
+		crowd: make([]uint8, m.cells()), acts: make([]uint8, m.cells()*m.Actions),
+	}
+}
+
+// read takes the planes and the time of an observation.
+func (b *board) read(m *Model, obs []float32) {
+	b.planes(m, obs[:m.board()])
+	b.t = 0
+	if m.Time > 0 {
+		b.t = min(int(obs[m.timeAt()]*float32(m.Horizon)+0.5), m.Horizon)
+	}
+}
+
+// planes takes the planes alone.
+func (b *board) planes(m *Model, planes []float32) {
+	for i := range b.at {
+		b.at[i] = -1
+	}
+	for cell := range b.thing {
+		set := uint32(0)
+		for i, v := range planes[cell*m.Planes : (cell+1)*m.Planes] {
+			switch {
+			case v == 0:
+			case i < m.Agents:
+				b.at[i] = int16(cell)
+			default:
+				set |= 1 << (i - m.Agents)
+			}
+		}
+		b.thing[cell] = set
+	}
+	b.count()
+}
+
+// count fills crowd from at.
+func (b *board) count() {
+	clear(b.crowd)
+	for _, c := range b.at {
+		if c >= 0 {
+			b.crowd[c]++
+		}
+	}
+}
+
+// act fills acts. With MeanPool only the own action has a place.
+func (b *board) act(m *Model, joint []int32) {
+	clear(b.acts)
+	for i, c := range b.at {
+		if k := joint[i]; c >= 0 && k >= 0 && (i == 0 || m.Fault != MeanPool) {
+			b.acts[int(c)*m.Actions+int(k)]++
+		}
+	}
+}
+
+// left returns how many agents are on the board.
+func (b *board) left() int {
+	n := 0
+	for _, c := range b.at {
+		if c >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// things returns how many cells hold thing e.
+func (b *board) things(e int) int {
+	n := 0
+	for _, set := range b.thing {
+		n += int(set >> e & 1)
+	}
+	return n
+}
+
+// vanished returns the things on a cell of b that are not on it in next.
+func (b *board) vanished(next *board, cell int) uint32 { return b.thing[cell] &^ next.thing[cell] }
+
+// bitsOf calls do for each bit of set.
+func bitsOf(set uint32, do func(e int)) {
+	for ; set != 0; set &= set - 1 {
+		do(bits.TrailingZeros32(set))
+	}
+}
