@@ -1,0 +1,229 @@
+// Package vae turns a state into a short code z and back: HOP+'s learnt goals.
+//
+// An encoder reads the state that an agent sees and puts out a distribution of z,
+// a normal one or, for discrete goals, categories drawn by Gumbel's trick. Loss A
+// asks that a decoder can rebuild the state from z; loss B that a model of the
+// agent's action, which reads its observation and z, predicts what it does. The
+// two are different quantities and are never added up or shown under one name.
+//
+// z is a function of what the encoder reads, one state or one observation, so it
+// cannot tell more about the agent's goal than that does.
+//
+// A Model is layers; weights are in nn.Params and scratch memory in a Work, one
+// for each goroutine. It sees arrays, never games.
+package vae
+
+import (
+	"errors"
+	"fmt"
+
+	"hop/f32"
+	"hop/field"
+	"hop/frame"
+	"hop/nn"
+	"hop/rng"
+)
+
+// Config chooses the model.
+type Config struct {
+	Loss     string `yaml:"loss" doc:"a: reconstruction and KL; b: cross-entropy of the agent's action given observation and z, and KL" oneof:"a|b"`
+	Net      string `yaml:"net" doc:"encoder: dense layers of the widths in hidden, or three 3x3 convolutions (16, 32, 32 channels)" oneof:"dense|conv"`
+	Frame    string `yaml:"frame" doc:"how the encoder numbers the state" oneof:"board|ego|egof"`
+	Sees     string `yaml:"sees" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
+	Hidden   []int  `yaml:"hidden" doc:"widths of the encoder's layers; the decoder has them in reverse" range:"1..4096"`
+	Dim      int    `yaml:"dim" doc:"dimensions of a continuous z" range:"1..256"`
+	Discrete int    `yaml:"discrete" doc:"classes of a discrete goal; 0: z is continuous" range:"0..64"`
+	Groups   int    `yaml:"groups" doc:"how many discrete goals z holds" range:"1..16"`
+	Agents   string `yaml:"agents" doc:"cells: one softmax an agent over the cells and gone; bits: each cell apart" oneof:"cells|bits"`
+	MOA      int    `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
+}
+
+// Default returns loss A with 16 dimensions.
+func Default() Config {
+	return Config{Loss: "a", Net: "dense", Frame: "board", Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", MOA: 128}
+}
+
+// Validate returns everything that is wrong, joined.
+func (c Config) Validate() error {
+	errs := []error{field.Check(c)}
+	if len(c.Hidden) == 0 {
+		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
+	}
+	if c.Net == "conv" && c.Frame != frame.Board {
+		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
+	}
+	if c.Discrete == 1 {
+		errs = append(errs, field.Bad("discrete", c.Discrete, "0, or at least 2 classes"))
+	}
+	return errors.Join(errs...)
+}
+
+// Input says in numbers what the model reads: observations laid out as
+// frame.Input says, whose first Agents planes each show one agent, and how many
+// actions there are. Extra must be 0.
+type Input struct {
+	frame.Input
+	Agents, Actions int
+}
+
+// Model is the layers. Its weights are elsewhere: see New.
+type Model struct {
+	Input
+	Config
+
+	state, obs *frame.Frame
+	conv       convNet
+	trunk      nn.MLP
+	mu, logvar nn.Dense
+	logits     nn.Dense // of discrete goals, [hidden][Groups*Discrete]
+	dec        nn.MLP
+	cells      nn.Dense // [hidden][Agents*(cells+1)]
+	bits       nn.Dense // [hidden][Bits]
+	see, mix   nn.Dense // the model of the action: observation, then that and z
+	act        nn.Dense
+}
+
+// New returns the model and its weights, drawn from key.
+func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if in.Planes == 0 || in.Agents < 1 || in.Agents > in.Planes || in.Extra != 0 {
+		return nil, nil, fmt.Errorf("vae: the input has %d planes, %d of them agents', and %d extra numbers; want planes, at least one of them an agent's, and no extra", in.Planes, in.Agents, in.Extra)
+	}
+	if c.Loss == "b" && in.Actions < 2 {
+		return nil, nil, fmt.Errorf("vae: loss b predicts actions, but there are %d", in.Actions)
+	}
+	m := &Model{Input: in, Config: c}
+	seen := in.Input
+	if c.Sees == "planes" {
+		seen.Rest = 0
+	}
+	m.state, m.obs = frame.New(c.Frame, seen), frame.New(frame.Egof, in.Input)
+	p := &nn.Params{}
+	width := c.Hidden[len(c.Hidden)-1]
+	if c.Net == "conv" {
+		m.conv = newConvNet(p, seen)
+		width = m.conv.out
+	} else {
+		m.trunk = p.MLP("enc", nn.ReLU, append([]int{m.state.Cols}, c.Hidden...)...)
+	}
+	if c.Discrete > 0 {
+		m.logits = p.Dense("logits", width, c.Groups*c.Discrete, nn.None)
+	} else {
+		m.mu = p.Dense("mu", width, c.Dim, nn.None)
+		m.logvar = p.Dense("logvar", width, c.Dim, nn.None, nn.Orthogonal(0.01))
+	}
+	sizes := []int{m.Width()}
+	for i := range c.Hidden {
+		sizes = append(sizes, c.Hidden[len(c.Hidden)-1-i])
+	}
+	m.dec = p.MLP("dec", nn.ReLU, sizes...)
+	last := sizes[len(sizes)-1]
+	if m.softAgents() > 0 {
+		m.cells = p.Dense("cells", last, m.softAgents()*(m.Cells()+1), nn.None)
+	}
+	if m.Bits() > 0 {
+		m.bits = p.Dense("bits", last, m.Bits(), nn.None)
+	}
+	if c.Loss == "b" {
+		m.see = p.Dense("moa/see", m.obs.Cols, c.MOA, nn.ReLU)
+		m.mix = p.Dense("moa/mix", c.MOA+m.Width(), c.MOA, nn.ReLU)
+		m.act = p.Dense("moa/act", c.MOA, in.Actions, nn.None, nn.Orthogonal(0.01))
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// Width returns how many numbers z has.
+func (m *Model) Width() int {
+	if m.Discrete > 0 {
+		return m.Groups * m.Discrete
+	}
+	return m.Dim
+}
+
+// Cells returns the number of the board's cells.
+func (m *Model) Cells() int { return m.Height * m.Input.Input.Width }
+
+// softAgents returns how many agents have a softmax over the cells.
+func (m *Model) softAgents() int {
+	if m.Config.Agents == "cells" {
+		return m.Input.Agents
+	}
+	return 0
+}
+
+// Bits returns how many cells of planes are each a bit.
+func (m *Model) Bits() int { return m.Cells() * (m.Planes - m.softAgents()) }
+
+// Rows are states and steps in the form that the model learns from. Only rows of
+// agents that were alive belong in it.
+type Rows struct {
+	m          *Model
+	enc, see   *frame.Encoder
+	State, Obs f32.Sparse // what the encoder and the model of the action read
+	Cell       []int32    // [n][Agents] each agent's cell, Cells() if it is gone
+	Bit        []uint8    // [n][Bits]
+	Legal      []bool     // [n][Actions]
+	Action     []int32    // [n]
+}
+
+// Rows returns an empty set of rows.
+func (m *Model) Rows() *Rows {
+	r := &Rows{m: m, enc: m.state.Encoder(), see: m.obs.Encoder()}
+	r.State.Reset(m.state.Cols)
+	r.Obs.Reset(m.obs.Cols)
+	return r
+}
+
+// Len returns the number of rows.
+func (r *Rows) Len() int { return r.State.Rows() }
+
+// Add appends an observation and what the agent did there. For a state alone,
+// legal and action may be nil and nn.NoClass: such rows serve loss A and Encode.
+func (r *Rows) Add(obs []float32, legal []bool, action int32) {
+	m := r.m
+	seen := obs
+	if m.Sees == "planes" {
+		seen = obs[:m.Cells()*m.Planes]
+	}
+	r.enc.Add(&r.State, seen, nil)
+	agents := m.Input.Agents
+	at := len(r.Cell)
+	for range agents {
+		r.Cell = append(r.Cell, int32(m.Cells()))
+	}
+	for i, v := range obs[:m.Cells()*m.Planes] {
+		if c := i % m.Planes; v > 0.5 && c < agents {
+			r.Cell[at+c] = int32(i / m.Planes)
+		}
+	}
+	soft := m.softAgents()
+	for i, v := range obs[:m.Cells()*m.Planes] {
+		if i%m.Planes >= soft {
+			r.Bit = append(r.Bit, uint8(v+0.5))
+		}
+	}
+	if m.Config.Loss != "b" {
+		return
+	}
+	r.see.Add(&r.Obs, obs, nil)
+	r.Action = append(r.Action, action)
+	if legal == nil {
+		for range m.Actions {
+			r.Legal = append(r.Legal, true)
+		}
+		return
+	}
+	r.Legal = append(r.Legal, legal...)
+}
+
+// Describe says in a few words what the model is.
+func (m *Model) Describe(p *nn.Params) string {
+	z := fmt.Sprintf("z of %d dimensions", m.Dim)
+	if m.Discrete > 0 {
+		z = fmt.Sprintf("z of %d x %d classes", m.Groups, m.Discrete)
+	}
+	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Sees, m.Config.Frame, p.Len())
+}
