@@ -67,12 +67,10 @@ func sheet(title string, ax Axes) *plot.Plot {
 		a.Padding = 0
 	}
 	p.X.Tick.Label, p.Y.Tick.Label = letters(9.5, faint, -0.5, -1), letters(9.5, faint, -1, -0.55)
-	p.X.Label.TextStyle = letters(10, faint, -0.5, -1)
-	y := letters(10, faint, -0.5, 0)
-	y.Rotation = math.Pi / 2
-	p.Y.Label.TextStyle = y
+	p.X.Label.TextStyle, p.Y.Label.TextStyle = letters(10, faint, -0.5, 0), letters(10, faint, -0.5, 0)
+	p.X.Label.Padding, p.Y.Label.Padding = 3, 3
 	p.Legend.TextStyle = letters(9.5, ink, 0, -0.3)
-	p.Legend.Top, p.Legend.Padding, p.Legend.ThumbnailWidth = true, 2, 16
+	p.Legend.Top, p.Legend.Padding, p.Legend.ThumbnailWidth, p.Legend.XOffs = true, 2, 16, -6
 	return p
 }
 

@@ -1,0 +1,389 @@
+package moa
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hop/field"
+	"hop/nn"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// Learning says how a model is trained.
+type Learning struct {
+	LR      float64 `yaml:"lr" doc:"Adam's learning rate" range:"0<.."`
+	Batch   int     `yaml:"batch" doc:"rows of a gradient step" range:"1..65536"`
+	Clip    float64 `yaml:"clip" doc:"largest norm of a gradient; 0: none" range:"0.."`
+	Decay   float64 `yaml:"decay" doc:"decoupled weight decay" range:"0.."`
+	Balance bool    `yaml:"balance" doc:"weight classes inversely to how often they occur; rare actions count more, and probabilities are no longer calibrated"`
+	Shards  int     `yaml:"shards" doc:"parts of a batch that are computed at the same time; part of the numbers" range:"1..64"`
+}
+
+// DefaultLearning returns the settings of offline training.
+func DefaultLearning() Learning {
+	return Learning{LR: 2e-3, Batch: 512, Clip: 1, Shards: 2}
+}
+
+// HOPLearning returns HOP's settings of online training.
+func HOPLearning() Learning { return Learning{LR: 5e-4, Batch: 512, Clip: 0, Shards: 2} }
+
+// Validate returns everything that is wrong, joined.
+func (c Learning) Validate() error { return field.Check(c) }
+
+// Learner is a model with weights and optimiser.
+type Learner struct {
+	Model   *Model
+	Params  *nn.Params
+	Updates int // gradient steps taken
+	Seen    int // rows learnt from, each as often as it was used
+
+	cfg    Learning
+	opt    *nn.Adam
+	start  []float32 // weights before the first step, to tell what has learnt
+	shards *nn.Shards
+	works  []shardWork
+	class  []float32 // [Actions] weights; nil without Balance
+
+	order []int32 // rows or sequences of a pass
+	cut   []int32 // where batches of sequences begin
+	batch []int32
+	rows  *Rows
+	total float64
+}
+
+// shardWork is one shard's memory.
+type shardWork struct {
+	ws     *Work
+	dist   *nn.Categorical
+	legal  []bool
+	target []int32
+	alive  []bool
+	loss   nn.Loss
+}
+
+// NewLearner returns a learner whose weights are drawn from key. It is an error
+// if the optimiser would not hold every weight.
+func NewLearner(net Config, cfg Learning, in Input, key rng.Key) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	m, p, err := New(net, in, key)
+	if err != nil {
+		return nil, err
+	}
+	opt, err := nn.NewAdam(nn.AdamConfig{Eps: 1e-5, WeightDecay: cfg.Decay}, p)
+	if err != nil {
+		return nil, fmt.Errorf("moa: %w", err)
+	}
+	l := &Learner{Model: m, Params: p, cfg: cfg, start: slices.Clone(p.W), shards: nn.NewShards(p, cfg.Shards)}
+	if err := l.optimise(opt); err != nil {
+		return nil, err
+	}
+	l.works = make([]shardWork, cfg.Shards)
+	for i := range l.works {
+		l.works[i].grow(m, max(64, cfg.Batch/cfg.Shards+1))
+	}
+	return l, nil
+}
+
+// optimise takes the optimiser, which must hold every weight.
+func (l *Learner) optimise(opt *nn.Adam) error {
+	if err := opt.Check(l.Params); err != nil {
+		return fmt.Errorf("moa: %w", err)
+	}
+	l.opt = opt
+	return nil
+}
+
+func (w *shardWork) grow(m *Model, rows int) {
+	if w.ws != nil && w.ws.rows >= rows {
+		return
+	}
+	w.ws, w.dist = m.Work(rows), nn.NewCategorical(m.Actions, rows)
+	w.legal, w.target, w.alive = make([]bool, rows*m.Actions), make([]int32, rows), make([]bool, rows)
+}
+
+// Epoch takes one pass over the rows of the sequences, in an order drawn from r,
+// and returns the mean cross-entropy met on the way. watch, if not nil, is told
+// the rows done so far and the loss of each step; an error of its ends the pass.
+func (l *Learner) Epoch(rows *Rows, seqs []int32, lr float64, r *rng.Rand, watch func(done int, loss float64) error) (nn.Loss, error) {
+	l.weigh(rows, seqs)
+	l.arrange(rows, seqs, r)
+	var all nn.Loss
+	done := 0
+	for b := 0; b+1 < len(l.cut); b++ {
+		part := l.order[l.cut[b]:l.cut[b+1]]
+		loss := l.gradient(rows, part)
+		if _, err := l.opt.Step(lr, l.cfg.Clip); err != nil {
+			return all, fmt.Errorf("moa: step %d: %w", l.Updates, err)
+		}
+		l.Updates++
+		l.Seen += loss.Rows
+		done += loss.Rows
+		all = all.Plus(loss)
+		if watch != nil {
+			if err := watch(done, loss.Mean()); err != nil {
+				return all, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// weigh sets the classes' weights: the mean weight of a row is 1.
+func (l *Learner) weigh(rows *Rows, seqs []int32) {
+	l.class = nil
+	if !l.cfg.Balance {
+		return
+	}
+	counts := rows.Counts(seqs)
+	n, kinds := 0, 0
+	for _, c := range counts {
+		n += c
+		if c > 0 {
+			kinds++
+		}
+	}
+	l.class = make([]float32, len(counts))
+	for k, c := range counts {
+		if c > 0 {
+			l.class[k] = float32(n) / float32(kinds*c)
+		}
+	}
+}
+
+// arrange fills order and cut. Without history a batch is any rows; with, it is
+// sequences of like length, drawn a few batches at a time, so that little of the
+// rectangle of steps and sequences is empty.
+func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
+	l.order, l.cut = l.order[:0], append(l.cut[:0], 0)
+	if l.Model.History == 0 {
+		for _, s := range seqs {
+			for i := rows.Seqs[s].Lo; i < rows.Seqs[s].Hi; i++ {
+				l.order = append(l.order, i)
+			}
+		}
+		shuffle(l.order, r)
+		for at := l.cfg.Batch; at < len(l.order); at += l.cfg.Batch {
+			l.cut = append(l.cut, int32(at))
+		}
+		l.cut = append(l.cut, int32(len(l.order)))
+		return
+	}
+	l.order = append(l.order, seqs...)
+	shuffle(l.order, r)
+	size := func(s int32) int32 { return rows.Seqs[s].Hi - rows.Seqs[s].Lo }
+	sum, from := int32(0), 0
+	for i, s := range l.order {
+		if sum += size(s); sum >= int32(16*l.cfg.Batch) || i == len(l.order)-1 {
+			slices.SortStableFunc(l.order[from:i+1], func(a, b int32) int { return int(size(a) - size(b)) })
+			from, sum = i+1, 0
+		}
+	}
+	var parts []Span
+	lo, got := 0, int32(0)
+	for i, s := range l.order {
+		if got += size(s); got >= int32(l.cfg.Batch) || i == len(l.order)-1 {
+			parts = append(parts, Span{int32(lo), int32(i + 1)})
+			lo, got = i+1, 0
+		}
+	}
+	turn := make([]int32, len(parts))
+	for i := range turn {
+		turn[i] = int32(i)
+	}
+	shuffle(turn, r)
+	mixed := make([]int32, 0, len(l.order))
+	for _, t := range turn {
+		mixed = append(mixed, l.order[parts[t].Lo:parts[t].Hi]...)
+		l.cut = append(l.cut, int32(len(mixed)))
+	}
+	l.order = mixed
+}
+
+func shuffle(x []int32, r *rng.Rand) {
+	for i := len(x) - 1; i > 0; i-- {
+		j := r.IntN(i + 1)
+		x[i], x[j] = x[j], x[i]
+	}
+}
+
+// gradient leaves the gradient of one batch in Params.G.
+func (l *Learner) gradient(rows *Rows, part []int32) nn.Loss {
+	l.rows, l.batch = rows, part
+	l.total = 0
+	if l.Model.History == 0 {
+		for _, i := range part {
+			l.total += l.weight(rows.Action[i])
+		}
+	} else {
+		for _, s := range part {
+			for _, a := range rows.Action[rows.Seqs[s].Lo:rows.Seqs[s].Hi] {
+				l.total += l.weight(a)
+			}
+		}
+	}
+	for i := range l.works {
+		l.works[i].loss = nn.Loss{}
+	}
+	l.shards.Do(len(part), l.shard)
+	var all nn.Loss
+	for i := range l.works {
+		all = all.Plus(l.works[i].loss)
+	}
+	return all
+}
+
+func (l *Learner) weight(a int32) float64 {
+	if l.class == nil {
+		return 1
+	}
+	return float64(l.class[a])
+}
+
+// shard computes one shard's rows of the batch.
+func (l *Learner) shard(shard, lo, hi int) {
+	w, p := &l.works[shard], l.shards.Params[shard]
+	seq := w.load(l.Model, l.rows, l.batch[lo:hi])
+	w.forward(l.Model, p, seq)
+	n := w.ws.Rows()
+	w.ws.ZeroGrad()
+	w.loss = w.dist.CrossEntropy(w.ws.DLogits, w.target, l.class, nn.Rows{N: n, Alive: w.alive[:n], Total: l.total})
+	if l.Model.History > 0 {
+		w.ws.BackwardSeq(p, seq)
+	} else {
+		w.ws.Backward(p)
+	}
+}
+
+// load gathers rows, or with history whole sequences as [T][N].
+func (w *shardWork) load(m *Model, rows *Rows, part []int32) nn.Seq {
+	k, g := m.Actions, m.GoalLen
+	if m.History == 0 {
+		w.grow(m, len(part))
+		w.ws.Reset()
+		for at, i := range part {
+			w.put(rows, at, int(i), k, g)
+		}
+		return nn.Seq{}
+	}
+	steps := 0
+	for _, s := range part {
+		steps = max(steps, int(rows.Seqs[s].Hi-rows.Seqs[s].Lo))
+	}
+	w.grow(m, steps*len(part))
+	w.ws.Reset()
+	for t := range steps {
+		for n, s := range part {
+			at, i := t*len(part)+n, int(rows.Seqs[s].Lo)+t
+			if i < int(rows.Seqs[s].Hi) {
+				w.put(rows, at, i, k, g)
+				continue
+			}
+			w.ws.AddFrom(nil, -1, nil)
+			clear(w.legal[at*k : (at+1)*k])
+			w.alive[at], w.target[at] = false, nn.NoClass
+		}
+	}
+	return nn.Seq{T: steps, N: len(part), Alive: w.alive[:steps*len(part)]}
+}
+
+func (w *shardWork) put(rows *Rows, at, i, k, g int) {
+	w.ws.AddFrom(&rows.X, i, rows.Goals[i*g:(i+1)*g])
+	copy(w.legal[at*k:(at+1)*k], rows.Legal[i*k:(i+1)*k])
+	w.alive[at], w.target[at] = true, rows.Action[i]
+}
+
+func (w *shardWork) forward(m *Model, p *nn.Params, seq nn.Seq) {
+	if m.History > 0 {
+		w.ws.ForwardSeq(p, seq)
+	} else {
+		w.ws.Forward(p)
+	}
+	w.dist.Set(w.ws.Logits, w.legal, w.ws.Rows())
+}
+
+// Each calls f with the predicted probabilities [Actions] of every row of the
+// sequences, in order within each sequence. probs is a view.
+func (l *Learner) Each(rows *Rows, seqs []int32, f func(row int, probs nn.Probs)) {
+	w, m := &l.works[0], l.Model
+	k, per := m.Actions, 64
+	for lo := 0; lo < len(seqs); lo += per {
+		part := seqs[lo:min(lo+per, len(seqs))]
+		if m.History == 0 {
+			l.batch = l.batch[:0:0]
+			for _, s := range part {
+				for i := rows.Seqs[s].Lo; i < rows.Seqs[s].Hi; i++ {
+					l.batch = append(l.batch, i)
+				}
+			}
+			w.load(m, rows, l.batch)
+			w.forward(m, l.Params, nn.Seq{})
+			for at, i := range l.batch {
+				f(int(i), w.dist.P[at*k:(at+1)*k])
+			}
+			continue
+		}
+		w.forward(m, l.Params, w.load(m, rows, part))
+		for n, s := range part {
+			for t := range int(rows.Seqs[s].Hi - rows.Seqs[s].Lo) {
+				at := t*len(part) + n
+				f(int(rows.Seqs[s].Lo)+t, w.dist.P[at*k:(at+1)*k])
+			}
+		}
+	}
+}
+
+// Still returns the names of parts whose weights are where they started: they
+// have not learnt.
+func (l *Learner) Still() []string {
+	var out []string
+	for _, part := range l.Params.Parts {
+		lo, hi := part.Off, part.Off+part.Len
+		if slices.Equal(l.start[lo:hi], l.Params.W[lo:hi]) {
+			out = append(out, part.Name)
+		}
+	}
+	return out
+}
+
+// Moved returns how far the weights have gone from their start, as a share of
+// the start's norm.
+func (l *Learner) Moved() float64 {
+	var d, n float64
+	for i, w := range l.Params.W {
+		d += float64(w-l.start[i]) * float64(w-l.start[i])
+		n += float64(l.start[i]) * float64(l.start[i])
+	}
+	return math.Sqrt(d / max(n, 1e-30))
+}
+
+// Save adds weights, optimiser and counters to f under prefix.
+func (l *Learner) Save(f *safetensors.File, prefix string) {
+	l.Params.Save(f, prefix+"net/")
+	l.opt.Save(f, prefix+"adam/")
+	f.PutFloat32(prefix+"start", l.start, len(l.start))
+	f.PutInt64(prefix+"counters", []int64{int64(l.Updates), int64(l.Seen)}, 2)
+}
+
+// Load restores what Save stored, exactly.
+func (l *Learner) Load(f *safetensors.File, prefix string) error {
+	var c [2]int64
+	if err := f.Int64(c[:], prefix+"counters", 2); err != nil {
+		return err
+	}
+	start := make([]float32, len(l.start))
+	if err := f.Float32(start, prefix+"start", len(start)); err != nil {
+		return err
+	}
+	if err := l.Params.Load(f, prefix+"net/"); err != nil {
+		return err
+	}
+	if err := l.opt.Load(f, prefix+"adam/"); err != nil {
+		return err
+	}
+	l.Updates, l.Seen, l.start = int(c[0]), int(c[1]), start
+	return nil
+}

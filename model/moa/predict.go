@@ -1,0 +1,159 @@
+package moa
+
+import "hop/nn"
+
+// Mask writes which actions an observation says are legal: all of them if the
+// game does not show the mask. It reports whether any is; a row without is that
+// of an agent that has left.
+func (m *Model) Mask(dst []bool, obs []float32) bool {
+	if m.LegalAt < 0 {
+		for k := range dst {
+			dst[k] = true
+		}
+		return true
+	}
+	any := false
+	for k := range dst {
+		dst[k] = obs[m.LegalAt+k] != 0
+		any = any || dst[k]
+	}
+	return any
+}
+
+// Predict writes for each row a distribution over the modelled agent's actions.
+// obs is [rows][ObsLen], from that agent's own place; goals [rows][GoalLen] is
+// read only if the model has a goal; probs is [rows][Actions]. Illegal actions
+// get 0, and rows of agents that have left are zero. It allocates nothing, and
+// panics if the lengths do not fit or a model has history, which needs
+// PredictFrom.
+func (ws *Work) Predict(p *nn.Params, obs, goals, probs []float32) {
+	if ws.m.History > 0 {
+		panic("moa: a model with history needs PredictFrom")
+	}
+	ws.predict(p, obs, goals, nil, probs, false)
+}
+
+// PredictFrom is Predict for a model with history: hidden [rows][History] holds
+// what has been remembered of each agent before this observation. It is not
+// changed; Remember advances it.
+func (ws *Work) PredictFrom(p *nn.Params, obs, goals, hidden, probs []float32) {
+	ws.predict(p, obs, goals, hidden, probs, false)
+}
+
+// Remember takes in the observations at which the agents now act: it advances
+// hidden [rows][History], zero at an episode's start. Those of agents that have
+// left stay as they are.
+func (ws *Work) Remember(p *nn.Params, obs, hidden []float32) {
+	ws.predict(p, obs, nil, hidden, nil, true)
+}
+
+// PredictGoals writes probs [rows][GoalLen][Actions]: the distribution for every
+// one-hot goal, which is what a belief's update reads. The work is as that of
+// Predict on rows*GoalLen rows.
+func (ws *Work) PredictGoals(p *nn.Params, obs, hidden, probs []float32) {
+	m := ws.m
+	g, k, n := m.GoalLen, m.Actions, m.Len()
+	rows := len(obs) / n
+	if rows*n != len(obs) || len(probs) != rows*g*k || m.History > 0 && len(hidden) != rows*m.History {
+		panic("moa: lengths do not fit the rows")
+	}
+	per := max(ws.rows/max(g, 1), 1)
+	for lo := 0; lo < rows; lo += per {
+		hi := min(lo+per, rows)
+		ws.Reset()
+		out := probs[lo*g*k : hi*g*k]
+		clear(out)
+		count := 0
+		for i := lo; i < hi; i++ {
+			row := obs[i*n : (i+1)*n]
+			if !m.Mask(ws.legal[count*k:(count+1)*k], row) {
+				continue
+			}
+			for goal := range g {
+				ws.room(count)
+				copy(ws.legal[count*k:(count+1)*k], ws.legal[(count-goal)*k:(count-goal+1)*k])
+				if m.History > 0 {
+					copy(ws.hidden[count*m.History:], hidden[i*m.History:(i+1)*m.History])
+				}
+				ws.enc.Add(&ws.X, row, nil)
+				one := ws.Goals[count*g : (count+1)*g]
+				clear(one)
+				one[goal] = 1
+				ws.at[count] = int32((i-lo)*g + goal)
+				count++
+			}
+		}
+		ws.finish(p, out, count)
+	}
+}
+
+func (ws *Work) predict(p *nn.Params, obs, goals, hidden, probs []float32, advance bool) {
+	m := ws.m
+	n, k, g, h := m.Len(), m.Actions, m.GoalLen, m.History
+	rows := len(obs) / n
+	switch {
+	case rows*n != len(obs),
+		!advance && (len(probs) != rows*k || g > 0 && len(goals) != rows*g),
+		h > 0 && len(hidden) != rows*h:
+		panic("moa: lengths do not fit the rows")
+	}
+	for lo := 0; lo < rows; lo += ws.rows {
+		hi := min(lo+ws.rows, rows)
+		ws.Reset()
+		count := 0
+		for i := lo; i < hi; i++ {
+			row := obs[i*n : (i+1)*n]
+			if !m.Mask(ws.legal[count*k:(count+1)*k], row) {
+				continue
+			}
+			ws.enc.Add(&ws.X, row, nil)
+			if !advance && g > 0 {
+				copy(ws.Goals[count*g:(count+1)*g], goals[i*g:(i+1)*g])
+			}
+			if h > 0 {
+				copy(ws.hidden[count*h:(count+1)*h], hidden[i*h:(i+1)*h])
+			}
+			ws.at[count] = int32(i - lo)
+			count++
+		}
+		if !advance {
+			out := probs[lo*k : hi*k]
+			clear(out)
+			ws.finish(p, out, count)
+			continue
+		}
+		ws.features(p)
+		m.gru.Step(p, ws.gru, ws.hidden, ws.f, count)
+		for i, at := range ws.at[:count] {
+			copy(hidden[(lo+int(at))*h:(lo+int(at)+1)*h], ws.hidden[i*h:(i+1)*h])
+		}
+	}
+}
+
+// finish runs the gathered rows and puts their distributions where they belong.
+func (ws *Work) finish(p *nn.Params, out []float32, count int) {
+	if count == 0 {
+		return
+	}
+	k := ws.m.Actions
+	if ws.m.History > 0 {
+		ws.Step(p, ws.hidden)
+	} else {
+		ws.Forward(p)
+	}
+	ws.dist.Set(ws.Logits, ws.legal, count)
+	for i, at := range ws.at[:count] {
+		copy(out[int(at)*k:(int(at)+1)*k], ws.dist.P[i*k:(i+1)*k])
+	}
+}
+
+// Others is a model with its weights and one goroutine's memory: a predictor of
+// others for a planner.
+type Others struct {
+	Params *nn.Params
+	Work   *Work
+}
+
+// Predict writes, for each other agent, a distribution over its actions. Rows of
+// agents that have left are zero. It panics if probs has the wrong length.
+func (o *Others) Predict(obs, goals, probs []float32) { o.Work.Predict(o.Params, obs, goals, probs) }

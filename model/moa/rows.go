@@ -1,0 +1,117 @@
+package moa
+
+import (
+	"hop/f32"
+	"hop/frame"
+)
+
+// Rows are steps of modelled agents in a model's frame, to learn from or to be
+// judged on. They check what they are given: rows of agents that have left are
+// refused and counted, and each observation's own last action is held against
+// the action recorded before it.
+type Rows struct {
+	X      f32.Sparse // [rows][Cols]
+	Goals  []float32  // [rows][GoalLen]
+	Legal  []bool     // [rows][Actions]
+	Action []int32    // [rows]
+	Seqs   []Span     // each one agent's steps in one episode, in order
+
+	Left    int  // rows of agents that had left
+	Keep    bool // takes such rows in, for audits that show what they do
+	Illegal int  // actions outside the mask; they are refused too
+	Steps   int  // rows whose own last action could be checked
+	Wrong   int  // and was not the action recorded before: orders are mixed up
+
+	m   *Model
+	enc *frame.Encoder
+}
+
+// Span is rows Lo to Hi-1.
+type Span struct{ Lo, Hi int32 }
+
+// NewRows returns an empty set of rows for models of this shape.
+func (m *Model) NewRows() *Rows {
+	r := &Rows{m: m, enc: m.frame.Encoder()}
+	r.Reset()
+	return r
+}
+
+// Reset forgets all rows and counts.
+func (r *Rows) Reset() {
+	r.X.Reset(r.m.frame.Cols)
+	r.Goals, r.Legal, r.Action, r.Seqs = r.Goals[:0], r.Legal[:0], r.Action[:0], r.Seqs[:0]
+	r.Left, r.Illegal, r.Steps, r.Wrong = 0, 0, 0, 0
+}
+
+// Len returns the number of rows.
+func (r *Rows) Len() int { return len(r.Action) }
+
+// Begin starts a sequence: the rows added until the next Begin are one agent's
+// steps in one episode, in order.
+func (r *Rows) Begin() {
+	n := int32(r.Len())
+	r.Seqs = append(r.Seqs, Span{n, n})
+}
+
+// Add appends a step: what the agent saw, its goal and what it did. It reports
+// whether the row was taken in.
+func (r *Rows) Add(obs, goal []float32, action int32) bool {
+	if len(r.Seqs) == 0 {
+		panic("moa: Begin a sequence before adding rows")
+	}
+	m := r.m
+	k, n := m.Actions, r.Len()
+	r.Legal = append(r.Legal, make([]bool, k)...)
+	legal := r.Legal[n*k:]
+	if !m.Mask(legal, obs) || action < 0 || m.absent(obs) {
+		r.Left++
+		if !r.Keep || action < 0 {
+			r.Legal = r.Legal[:n*k]
+			return false
+		}
+		legal[action] = true
+	}
+	if int(action) >= k || !legal[action] {
+		r.Illegal++
+		r.Legal = r.Legal[:n*k]
+		return false
+	}
+	seq := &r.Seqs[len(r.Seqs)-1]
+	if m.LastAt >= 0 && seq.Hi > seq.Lo {
+		r.Steps++
+		if obs[m.LastAt+int(r.Action[n-1])] != 1 {
+			r.Wrong++
+		}
+	}
+	r.enc.Add(&r.X, obs, nil)
+	for i := range m.GoalLen {
+		r.Goals = append(r.Goals, goal[i])
+	}
+	r.Action = append(r.Action, action)
+	seq.Hi++
+	return true
+}
+
+// absent reports that the planes do not show oneself.
+func (m *Model) absent(obs []float32) bool {
+	if m.Planes == 0 {
+		return false
+	}
+	for i := 0; i < m.Height*m.Width*m.Planes; i += m.Planes {
+		if obs[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Counts returns how often each action was taken in the rows of the sequences.
+func (r *Rows) Counts(seqs []int32) []int {
+	out := make([]int, r.m.Actions)
+	for _, s := range seqs {
+		for _, a := range r.Action[r.Seqs[s].Lo:r.Seqs[s].Hi] {
+			out[a]++
+		}
+	}
+	return out
+}
