@@ -212,7 +212,7 @@ func loss32(m Model, a array) (faults []string) {
 		copy(a.x, was)
 	}
 	flat := !slices.ContainsFunc(a.g, func(v float32) bool { return v != 0 })
-	for half := range 4 {
+	for half := range 3 {
 		for i, v := range a.g {
 			dir[i] = float64(v)
 			if flat {
@@ -224,7 +224,7 @@ func loss32(m Model, a array) (faults []string) {
 		}
 		try("")
 	}
-	for _, i := range pick(a.g, 8, a.name) {
+	for _, i := range pick(a.g, 6, a.name) {
 		clear(dir)
 		dir[i] = 1
 		try(fmt.Sprintf("[%d]", i))
