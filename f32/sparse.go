@@ -33,6 +33,19 @@ func (s *Sparse) AppendRow(x []float32) {
 	s.EndRow()
 }
 
+// AppendNonzeros appends the nonzeros of x to the row being built, as columns
+// from off on. It panics if they do not fit.
+func (s *Sparse) AppendNonzeros(x []float32, off int32) {
+	if off < 0 || int(off)+len(x) > s.Cols {
+		panic(badIndex)
+	}
+	n := len(s.Idx)
+	s.appendNonzeros(x)
+	for i := n; i < len(s.Idx); i++ {
+		s.Idx[i] += off
+	}
+}
+
 // AppendEntry appends one entry to the row being built. Entries of a row count in
 // the order they are appended; a column may come twice. It panics if idx is no
 // column.

@@ -75,7 +75,7 @@ func New(kind string, in Input) *Frame {
 // Encoder writes rows in a frame. Each goroutine has its own.
 type Encoder struct {
 	f    *Frame
-	ones []int32
+	ones f32.Sparse // the planes' nonzeros, scratch
 }
 
 // Encoder returns a new encoder.
@@ -91,26 +91,17 @@ func (e *Encoder) Add(s *f32.Sparse, obs, extra []float32) {
 // Begin appends an observation to the row that is being built.
 func (e *Encoder) Begin(s *f32.Sparse, obs []float32) {
 	if e.f.Kind == Board {
-		nonzeros(s, obs, 0)
+		s.AppendNonzeros(obs, 0)
 		return
 	}
 	planes := len(e.f.at)
 	e.ego(s, obs[:planes])
-	nonzeros(s, obs[planes:], e.f.rest)
+	s.AppendNonzeros(obs[planes:], e.f.rest)
 }
 
 // Extra appends what the model adds to an observation.
 func (e *Encoder) Extra(s *f32.Sparse, extra []float32) {
-	nonzeros(s, extra, e.f.rest+int32(e.f.Rest))
-}
-
-// nonzeros appends the nonzeros of x, numbered from off.
-func nonzeros(s *f32.Sparse, x []float32, off int32) {
-	for i, v := range x {
-		if v != 0 {
-			s.AppendEntry(off+int32(i), v)
-		}
-	}
+	s.AppendNonzeros(extra, e.f.rest+int32(e.f.Rest))
 }
 
 // ego appends the planes relative to oneself: each thing by its offset, and in
@@ -118,13 +109,10 @@ func nonzeros(s *f32.Sparse, x []float32, off int32) {
 // column, which tells where the walls are.
 func (e *Encoder) ego(s *f32.Sparse, planes []float32) {
 	f := e.f
-	e.ones = e.ones[:0]
+	e.ones.Reset(len(planes))
+	e.ones.AppendRow(planes)
 	var me place
-	for i, v := range planes {
-		if v == 0 {
-			continue
-		}
-		e.ones = append(e.ones, int32(i))
+	for _, i := range e.ones.Idx {
 		if f.at[i].c == 0 {
 			me = f.at[i]
 		}
@@ -132,7 +120,7 @@ func (e *Encoder) ego(s *f32.Sparse, planes []float32) {
 	h, w, others := int32(f.Height), int32(f.Width), int32(f.Planes-1)
 	tall, wide := 2*h-1, 2*w-1
 	apart := f.row + h + w
-	for _, i := range e.ones {
+	for _, i := range e.ones.Idx {
 		p, v := f.at[i], planes[i]
 		if p.c == 0 {
 			s.AppendEntry(f.row+p.y, v)
