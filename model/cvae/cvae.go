@@ -1,0 +1,142 @@
+// Package cvae infers a co-player's subgoal from its history, as OMG does.
+//
+// The model reads an agent's observations and the joint actions before them, all
+// from that agent's own viewpoint, and puts out a normal distribution
+// q(g | history, s). It is trained towards p(g | s'), the code that a VAE gives to
+// a state s' which the agent really reached within the next few steps and which a
+// Selector chose. So g tells where the agent is going, as far as its history can
+// tell; at play only q is used.
+//
+// An agent's history ends when it leaves: no state after its last one is a subgoal,
+// padding reaches no loss, and its memory is forgotten.
+//
+// A Model is layers; weights are in nn.Params and scratch memory in a Work, one
+// for each goroutine. It sees arrays, never games.
+package cvae
+
+import (
+	"fmt"
+
+	"hop/f32"
+	"hop/field"
+	"hop/frame"
+	"hop/nn"
+	"hop/rng"
+)
+
+// Config chooses the model. The defaults are HOP+'s.
+type Config struct {
+	Dim     int    `yaml:"dim" doc:"dimensions of g, those of the VAE" range:"1..256"`
+	Frame   string `yaml:"frame" doc:"how observations are numbered" oneof:"board|ego|egof"`
+	Feature int    `yaml:"feature" doc:"width of an observation's feature" range:"1..4096"`
+	GRU     int    `yaml:"gru" doc:"width of the memory" range:"1..1024"`
+	Hidden  []int  `yaml:"hidden" doc:"widths of the layers between memory and g" range:"1..4096"`
+}
+
+// Default returns HOP+'s sizes.
+func Default() Config {
+	return Config{Dim: 16, Frame: frame.Egof, Feature: 32, GRU: 96, Hidden: []int{128, 128}}
+}
+
+// Validate returns everything that is wrong, joined.
+func (c Config) Validate() error {
+	if len(c.Hidden) == 0 {
+		return field.Bad("hidden", c.Hidden, "at least one layer")
+	}
+	return field.Check(c)
+}
+
+// Input says in numbers what the model reads: observations, and the last joint
+// action of so many seats.
+type Input struct {
+	frame.Input
+	Seats, Actions int
+}
+
+// Model is the layers. Its weights are elsewhere: see New.
+type Model struct {
+	Input
+	Config
+
+	obs        *frame.Frame
+	feature    nn.Dense
+	gru        nn.GRU // reads the feature before and the joint action before
+	trunk      nn.MLP // reads the memory and the feature
+	mu, logvar nn.Dense
+	dec, out   nn.Dense // read g and the memory, give the feature
+}
+
+// New returns the model and its weights, drawn from key.
+func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if in.Seats < 1 || in.Actions < 1 || in.Extra != 0 {
+		return nil, nil, fmt.Errorf("cvae: the input has %d seats, %d actions and %d extra numbers; want seats, actions and no extra", in.Seats, in.Actions, in.Extra)
+	}
+	if c.Frame != frame.Board && in.Planes == 0 {
+		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
+	}
+	m := &Model{Input: in, Config: c, obs: frame.New(c.Frame, in.Input)}
+	p := &nn.Params{}
+	m.feature = p.Dense("feature", m.obs.Cols, c.Feature, nn.Tanh)
+	m.gru = p.GRU("gru", m.step(), c.GRU)
+	m.trunk = p.MLP("trunk", nn.ReLU, append([]int{c.GRU + c.Feature}, c.Hidden...)...)
+	last := c.Hidden[len(c.Hidden)-1]
+	m.mu = p.Dense("mu", last, c.Dim, nn.None)
+	m.logvar = p.Dense("logvar", last, c.Dim, nn.None, nn.Orthogonal(0.01))
+	m.dec = p.Dense("dec", c.Dim+c.GRU, last, nn.ReLU)
+	m.out = p.Dense("out", last, c.Feature, nn.None)
+	p.Init(key)
+	return m, p, nil
+}
+
+// step returns the width of what the memory reads at each step.
+func (m *Model) step() int { return m.Feature + m.Seats*m.Actions }
+
+// Describe says in a few words what the model is.
+func (m *Model) Describe(p *nn.Params) string {
+	return fmt.Sprintf("g of %d dimensions, feature %d, GRU %d, layers %v, %s frame, %d weights", m.Dim, m.Feature, m.GRU, m.Hidden, m.Config.Frame, p.Len())
+}
+
+// Sequences are agents' histories in the form that the model learns from: each is
+// one agent's rows of one episode, from its first to the last at which it was
+// alive.
+type Sequences struct {
+	m   *Model
+	enc *frame.Encoder
+
+	Lo []int // [n+1] first row of each sequence
+	X  f32.Sparse
+	// Last is the joint action before each row, from the agent's own viewpoint, -1
+	// for none: [rows][Seats].
+	Last []int32
+	// Mu and LogVar are the VAE's code of the state selected for each row:
+	// [rows][Dim], filled by the caller before learning.
+	Mu, LogVar []float32
+}
+
+// Sequences returns an empty set.
+func (m *Model) Sequences() *Sequences {
+	s := &Sequences{m: m, enc: m.obs.Encoder(), Lo: []int{0}}
+	s.X.Reset(m.obs.Cols)
+	return s
+}
+
+// Len returns the number of sequences.
+func (s *Sequences) Len() int { return len(s.Lo) - 1 }
+
+// Rows returns the number of rows.
+func (s *Sequences) Rows() int { return s.X.Rows() }
+
+// Steps returns how many rows sequence i has.
+func (s *Sequences) Steps(i int) int { return s.Lo[i+1] - s.Lo[i] }
+
+// Add appends a row to the sequence that is being built.
+func (s *Sequences) Add(obs []float32, last []int32) {
+	s.enc.Add(&s.X, obs, nil)
+	s.Last = append(s.Last, last[:s.m.Seats]...)
+}
+
+// End ends the sequence.
+func (s *Sequences) End() { s.Lo = append(s.Lo, s.X.Rows()) }

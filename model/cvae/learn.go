@@ -1,0 +1,124 @@
+package cvae
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"hop/field"
+	"hop/nn"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// LearnConfig sets how a model learns.
+type LearnConfig struct {
+	LR      float64 `yaml:"lr" doc:"Adam's step size at the start; it falls along half a cosine to a tenth" range:"0<..1"`
+	Batch   int     `yaml:"batch" doc:"sequences of a gradient step" range:"1..65536"`
+	KL      float64 `yaml:"kl" doc:"weight of the KL term" range:"0<..100"`
+	Mix     float64 `yaml:"mix" doc:"probability that the decoder reads the selected goal at the start; it falls to 0 at half of the steps" range:"0..1"`
+	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
+	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side; part of the numbers" range:"1..64"`
+}
+
+// DefaultLearn returns OMG's KL weight.
+func DefaultLearn() LearnConfig {
+	return LearnConfig{LR: 2e-3, Batch: 64, KL: 0.001, Mix: 1, MaxGrad: 1, Shards: 2}
+}
+
+// Learner trains a model.
+type Learner struct {
+	*Model
+	Params *nn.Params
+	Steps  int // gradient steps taken
+
+	cfg    LearnConfig
+	total  int // steps planned, for the schedules
+	opt    *nn.Adam
+	shards *nn.Shards
+	works  []*Work
+	terms  []Terms
+	key    rng.Key
+}
+
+// NewLearner prepares to train for a number of steps on sequences of at most
+// longest rows. Noise comes from key, by step and shard.
+func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key rng.Key) (*Learner, error) {
+	if err := field.Check(cfg); err != nil {
+		return nil, err
+	}
+	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := opt.Check(p); err != nil {
+		return nil, err
+	}
+	l := &Learner{Model: m, Params: p, cfg: cfg, total: steps, opt: opt, shards: nn.NewShards(p, cfg.Shards), key: key, terms: make([]Terms, cfg.Shards)}
+	for range cfg.Shards {
+		l.works = append(l.works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards*longest))
+	}
+	return l, nil
+}
+
+// Mix returns the probability of the selected goal at the current step.
+func (l *Learner) Mix() float64 { return nn.Linear(l.cfg.Mix, 0, l.total/2)(l.Steps) }
+
+// Step takes one gradient step on the picked sequences, at most a batch of them.
+func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
+	if len(pick) > l.cfg.Batch {
+		panic("cvae: more sequences than a batch holds")
+	}
+	rows := 0
+	for _, i := range pick {
+		rows += s.Steps(i)
+	}
+	mix := l.Mix()
+	clear(l.terms)
+	l.shards.Do(len(pick), func(shard, lo, hi int) {
+		ws := l.works[shard]
+		ws.Load(s, pick[lo:hi])
+		r := l.key.Child("noise", l.Steps, shard).Rand()
+		l.terms[shard] = ws.Learn(l.shards.Params[shard], l.cfg.KL, mix, rows, &r)
+	})
+	lr := nn.Cosine(l.cfg.LR, l.cfg.LR/10, l.total)(l.Steps)
+	if _, err := l.opt.Step(lr, l.cfg.MaxGrad); err != nil {
+		return Terms{}, fmt.Errorf("cvae: step %d: %w; lower lr", l.Steps, err)
+	}
+	l.Steps++
+	var sum Terms
+	for _, t := range l.terms {
+		sum = sum.Plus(t)
+	}
+	return sum, nil
+}
+
+// Order fills order with all sequences for one pass: in random order, but with
+// sequences of like length in one batch, so that little is padding.
+func (l *Learner) Order(order []int, s *Sequences, r *rng.Rand) {
+	const chunk = 16 // batches sorted together
+	r.Perm(order)
+	n := chunk * l.cfg.Batch
+	for lo := 0; lo < len(order); lo += n {
+		part := order[lo:min(lo+n, len(order))]
+		slices.SortStableFunc(part, func(a, b int) int { return s.Steps(a) - s.Steps(b) })
+	}
+}
+
+// Save adds everything that is needed to go on to f, under prefix.
+func (l *Learner) Save(f *safetensors.File, prefix string) {
+	l.Params.Save(f, prefix+"model/")
+	l.opt.Save(f, prefix+"adam/")
+	f.PutInt64(prefix+"steps", []int64{int64(l.Steps)}, 1)
+}
+
+// Load restores what Save stored.
+func (l *Learner) Load(f *safetensors.File, prefix string) error {
+	var steps [1]int64
+	err := errors.Join(l.Params.Load(f, prefix+"model/"), l.opt.Load(f, prefix+"adam/"), f.Int64(steps[:], prefix+"steps", 1))
+	if err != nil {
+		return fmt.Errorf("cvae: loading: %w", err)
+	}
+	l.Steps = int(steps[0])
+	return nil
+}
