@@ -86,7 +86,13 @@ func (c trainCmd) Run(a *app) error {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	beside := min(workers, len(jobs))
-	board := a.board(group, jobs[0].spec.Name, len(jobs))
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	show := setup{name: jobs[0].spec.Name, folder: group, cores: workers}
+	for _, j := range jobs {
+		show.seeds = append(show.seeds, j.seed)
+	}
+	board := a.board(show, cancel)
 	errs := make([]error, len(jobs))
 	turns := make(chan struct{}, beside)
 	var wg sync.WaitGroup
@@ -94,7 +100,7 @@ func (c trainCmd) Run(a *app) error {
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			errs[i] = j.work(a.ctx, max(1, workers/beside), board)
+			errs[i] = j.work(ctx, max(1, workers/beside), board)
 		})
 	}
 	wg.Wait()
@@ -104,6 +110,9 @@ func (c trainCmd) Run(a *app) error {
 			fmt.Fprintf(a.err, "stopped; everything is saved. Go on with:\n  hop train --resume %s\n", group)
 		}
 		return err
+	}
+	for _, j := range jobs {
+		j.result.CPU /= float64(beside) // so many seeds ran side by side in this process
 	}
 	return c.summary(a, group, jobs)
 }
@@ -265,6 +274,7 @@ func (j *job) work(ctx context.Context, workers int, board *board) (err error) {
 	j.result.CPU = (cpuTime() - cpu).Seconds()
 	j.run.Printf("done: mean return %.4f over %d fresh episodes", j.result.Mean, j.spec.Eval.Episodes)
 	status = "done"
+	board.done(j.seed, j.result.Mean)
 	return j.save()
 }
 
@@ -327,7 +337,6 @@ func (c trainCmd) summary(a *app, group string, jobs []*job) error {
 	out := trainJSON{Run: group, Preset: jobs[0].spec.Name}
 	var means, greedy []float64
 	for _, j := range jobs {
-		j.result.CPU /= float64(len(jobs)) // seeds run side by side in one process
 		out.Seeds = append(out.Seeds, j.result)
 		means, greedy = append(means, j.result.Mean), append(greedy, j.result.GreedyMean)
 	}
