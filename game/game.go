@@ -173,6 +173,14 @@ type Watcher interface {
 	Watch(st State, s Seat)
 }
 
+// Keeper is a Watcher whose memory can be saved, so that a resumed run goes on
+// as if it had never stopped. A Watcher that is none cannot be trained with.
+type Keeper interface {
+	Watcher
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
 // BotInfo is one line of `hop list bots`, and how to make the bot.
 type BotInfo struct {
 	Name, Doc string

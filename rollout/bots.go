@@ -1,6 +1,11 @@
 package rollout
 
 import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
 	"hop/game"
 )
 
@@ -45,4 +50,55 @@ func (b *Bots) EpisodeOver(v *View, n int) {
 	}
 }
 
-var _ Watcher = (*Bots)(nil)
+// AppendBinary appends what each env's bot remembers, its length first; nothing
+// for bots without memory. It is an error if they have one that cannot be saved.
+func (b *Bots) AppendBinary(dst []byte) ([]byte, error) {
+	for n, w := range b.watch {
+		if w == nil {
+			continue
+		}
+		k, ok := w.(game.Keeper)
+		if !ok {
+			return nil, fmt.Errorf("rollout: saving bots: %s remembers episodes but cannot be saved; it must be a game.Keeper", w.Name())
+		}
+		at := len(dst)
+		var err error
+		if dst, err = k.AppendBinary(binary.LittleEndian.AppendUint32(dst, 0)); err != nil {
+			return nil, fmt.Errorf("rollout: saving %s of env %d: %w", w.Name(), n, err)
+		}
+		binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst, nil
+}
+
+// UnmarshalBinary goes on from what AppendBinary wrote for as many envs.
+func (b *Bots) UnmarshalBinary(src []byte) error {
+	wrong := errors.New("rollout: loading bots: what was saved is damaged, or of other bots or another number of envs; use the spec of the saved run")
+	for n, w := range b.watch {
+		if w == nil {
+			continue
+		}
+		if len(src) < 4 {
+			return wrong
+		}
+		size := int64(binary.LittleEndian.Uint32(src))
+		k, ok := w.(game.Keeper)
+		if src = src[4:]; !ok || size > int64(len(src)) {
+			return wrong
+		}
+		if err := k.UnmarshalBinary(src[:size]); err != nil {
+			return fmt.Errorf("rollout: loading %s of env %d: %w", w.Name(), n, err)
+		}
+		src = src[size:]
+	}
+	if len(src) != 0 {
+		return wrong
+	}
+	return nil
+}
+
+var (
+	_ Watcher                    = (*Bots)(nil)
+	_ encoding.BinaryAppender    = (*Bots)(nil)
+	_ encoding.BinaryUnmarshaler = (*Bots)(nil)
+)

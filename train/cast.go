@@ -1,9 +1,15 @@
 package train
 
 import (
+	"cmp"
+	"encoding"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"hop/agent"
 	"hop/model/actor"
@@ -220,6 +226,71 @@ func (c *cast) load(f *safetensors.File) error {
 			if err := slots[k].Load(f, fmt.Sprintf("past/%d/%d/", i, k)); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// role is a policy in an agent's place: "learn" for its brain, or another.
+type role struct {
+	agent agent.ID
+	who   string
+}
+
+// keeper is a Player that remembers something from one episode to the next.
+type keeper interface {
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// memories is where checkpoints hold what players remember: memories + AGENT/WHO.
+const memories = "memory/"
+
+// saveMemories adds what bots and frozen agents remember to a checkpoint, those
+// that do not play at present among them. What brains remember is saved with
+// them. Workers share a memory, so their first player stands for all.
+func (s *SelfPlay) saveMemories(f *safetensors.File) error {
+	roles := slices.SortedFunc(maps.Keys(s.roles), func(a, b role) int {
+		return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.who, b.who))
+	})
+	for _, r := range roles {
+		k, ok := s.roles[r][0].(keeper)
+		if !ok || r.who == "learn" {
+			continue
+		}
+		b, err := k.AppendBinary(nil)
+		if err != nil {
+			return fmt.Errorf("train: saving %s, who plays %v: %w", r.who, r.agent, err)
+		}
+		if len(b) > 0 {
+			f.PutBytes(fmt.Sprintf("%s%d/%s", memories, r.agent, r.who), b)
+		}
+	}
+	return nil
+}
+
+// loadMemories hires whoever had a memory and gives it back.
+func (s *SelfPlay) loadMemories(f *safetensors.File) error {
+	for _, t := range f.Tensors {
+		name, ok := strings.CutPrefix(t.Name, memories)
+		if !ok {
+			continue
+		}
+		number, who, _ := strings.Cut(name, "/")
+		a, err := strconv.Atoi(number)
+		if err != nil || a < 0 || a >= s.spec.Seats {
+			return fmt.Errorf("train: loading %s: there is no such agent; use the spec of the saved run", t.Name)
+		}
+		players, err := s.play(who, agent.ID(a))
+		if err != nil {
+			return fmt.Errorf("train: loading %s: %w", t.Name, err)
+		}
+		k, ok := players[0].(keeper)
+		if !ok {
+			return fmt.Errorf("train: loading %s: %s remembers nothing now; use the version of hop that saved it", t.Name, who)
+		}
+		if err := k.UnmarshalBinary(t.Data); err != nil {
+			return fmt.Errorf("train: loading %s: %w", t.Name, err)
 		}
 	}
 	return nil

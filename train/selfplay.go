@@ -30,7 +30,8 @@ type Parts struct {
 }
 
 // PlayerMaker makes players of one policy for a number of envs, one for each
-// worker. It is called once for each agent that the policy plays.
+// worker. It is called once for each agent that the policy plays. Players that
+// remember something share it, by env, and are keepers.
 type PlayerMaker func(workers, envs int) ([]rollout.Player, error)
 
 // SelfPlay is a run of PPO in which agents learn by playing each other, and
@@ -44,9 +45,9 @@ type SelfPlay struct {
 	envs    *rollout.Envs
 	ro      *batch.Rollout
 	cast    *cast
-	players [][]rollout.Player          // [worker][A]
-	seats   []*castPlayer               // the same, flat
-	roles   map[string][]rollout.Player // who and agent -> [worker]
+	players [][]rollout.Player        // [worker][A]
+	seats   []*castPlayer             // the same, flat
+	roles   map[role][]rollout.Player // [worker]
 
 	step, update int
 	stage        int     // index into cfg.Stages, -1: the true game
@@ -59,7 +60,7 @@ type SelfPlay struct {
 func NewSelfPlay(cfg Config, learner ppo.Config, parts Parts) (*SelfPlay, error) {
 	s := &SelfPlay{
 		cfg: cfg, reward: learner, parts: parts, spec: parts.Game.Spec(), stage: -1,
-		roles: map[string][]rollout.Player{}, phases: map[string]float64{},
+		roles: map[role][]rollout.Player{}, phases: map[string]float64{},
 	}
 	s.cast = newCast(s.spec.Seats, cfg.Envs, parts.Brains, cfg.Standins.Who, parts.Key)
 	for _, b := range parts.Brains {
@@ -116,15 +117,7 @@ func (s *SelfPlay) prepare() error {
 		}
 	}
 	if stage != s.stage {
-		g, err := s.parts.Stage(s.cfg.Stages[stage].Set)
-		if err != nil {
-			return err
-		}
-		s.stage = stage
-		if err := s.open(g); err != nil {
-			return err
-		}
-		if err := s.hire(); err != nil {
+		if err := s.enter(stage); err != nil {
 			return err
 		}
 	}
@@ -148,6 +141,19 @@ func (s *SelfPlay) prepare() error {
 		s.cast.share += (st.ShareEnd - st.Share) * min(float64(s.step)/float64(over), 1)
 	}
 	return nil
+}
+
+// enter starts a stage of the curriculum.
+func (s *SelfPlay) enter(stage int) error {
+	g, err := s.parts.Stage(s.cfg.Stages[stage].Set)
+	if err != nil {
+		return err
+	}
+	s.stage = stage
+	if err := s.open(g); err != nil {
+		return err
+	}
+	return s.hire()
 }
 
 // role returns who plays agent a now.
@@ -285,8 +291,7 @@ func (s *SelfPlay) hire() error {
 
 // play returns the players, one a worker, of a policy that plays agent a.
 func (s *SelfPlay) play(who string, a agent.ID) ([]rollout.Player, error) {
-	key := fmt.Sprintf("%s by %d", who, a)
-	if made, ok := s.roles[key]; ok {
+	if made, ok := s.roles[role{a, who}]; ok {
 		return made, nil
 	}
 	var players []rollout.Player
@@ -303,7 +308,7 @@ func (s *SelfPlay) play(who string, a agent.ID) ([]rollout.Player, error) {
 			return nil, err
 		}
 	}
-	s.roles[key] = players
+	s.roles[role{a, who}] = players
 	return players, nil
 }
 
@@ -362,6 +367,9 @@ func (s *SelfPlay) Save() ([]byte, error) {
 	if err := s.cast.save(f); err != nil {
 		return nil, err
 	}
+	if err := s.saveMemories(f); err != nil {
+		return nil, err
+	}
 	for i, b := range s.parts.Brains {
 		if err := b.Save(f, fmt.Sprintf("brain/%d/", i)); err != nil {
 			return nil, err
@@ -382,12 +390,12 @@ func (s *SelfPlay) Load(body []byte) error {
 	}
 	s.step, s.update = int(loop[0]), int(loop[1])
 	s.score, s.scored = math.Float64frombits(uint64(loop[3])), loop[4] == 1
-	if stage := int(loop[2]); stage >= 0 {
-		if err := s.prepare(); err != nil { // opens the stage that step is in
+	// A checkpoint made when a stage's time has come is still of the stage before.
+	if stage := int(loop[2]); stage >= len(s.cfg.Stages) {
+		return fmt.Errorf("train: the checkpoint is of stage %d, the spec has %d stages; use the spec of the saved run", stage, len(s.cfg.Stages))
+	} else if stage >= 0 {
+		if err := s.enter(stage); err != nil {
 			return err
-		}
-		if s.stage != stage {
-			return fmt.Errorf("train: the checkpoint is of stage %d, the spec says %d at env step %d: the spec was changed", stage, s.stage, s.step)
 		}
 	}
 	envs, err := f.Bytes("envs")
@@ -398,6 +406,9 @@ func (s *SelfPlay) Load(body []byte) error {
 		return err
 	}
 	if err := s.cast.load(f); err != nil {
+		return err
+	}
+	if err := s.loadMemories(f); err != nil {
 		return err
 	}
 	for i, b := range s.parts.Brains {

@@ -1,6 +1,8 @@
 package staghunt
 
 import (
+	"fmt"
+
 	"hop/game"
 	"hop/game/grid"
 	"hop/rng"
@@ -143,6 +145,23 @@ func (b *switcher) Watch(st game.State, s game.Seat) {
 	}
 }
 
+// AppendBinary appends what the bot remembers.
+func (b *switcher) AppendBinary(dst []byte) ([]byte, error) {
+	if b.stag {
+		return append(dst, 1), nil
+	}
+	return append(dst, 0), nil
+}
+
+// UnmarshalBinary remembers what AppendBinary wrote.
+func (b *switcher) UnmarshalBinary(src []byte) error {
+	if len(src) != 1 || src[0] > 1 {
+		return fmt.Errorf("staghunt: loading a switcher: %x, want 00 or 01", src)
+	}
+	b.stag = src[0] == 1
+	return nil
+}
+
 // deadline is ns until the last step from which a hare is still in reach. It
 // needs d moves and one hunt, so it turns when only d+1 steps are left.
 type deadline struct{}
@@ -174,9 +193,9 @@ func (b deadline) Probs(st game.State, s game.Seat, dst []float32) {
 }
 
 var (
-	_ game.Policy  = ns{}
-	_ game.Policy  = nh{}
-	_ game.Policy  = deadline{}
-	_ game.Policy  = (*switcher)(nil)
-	_ game.Watcher = (*switcher)(nil)
+	_ game.Policy = ns{}
+	_ game.Policy = nh{}
+	_ game.Policy = deadline{}
+	_ game.Policy = (*switcher)(nil)
+	_ game.Keeper = (*switcher)(nil)
 )
