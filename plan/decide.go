@@ -1,0 +1,74 @@
+package plan
+
+// harvest adds a finished tree's root to its env's results.
+func (f *Forest) harvest(l *lane, slot int32) {
+	env := int(l.tree) / f.Trees
+	n := &f.nodes[slot]
+	f.Value[env] += n.mean / float32(f.Trees)
+	edges := f.edges[int(slot)*f.row : int(slot)*f.row+f.Actions]
+	for k := range f.Actions {
+		if n.legal>>k&1 == 0 || edges[k].n == 0 {
+			continue
+		}
+		q := edges[k].q
+		if f.PlusOne {
+			q *= edges[k].n / (1 + edges[k].n)
+		}
+		f.Q[env*f.Actions+k] += q
+		f.Visits[env*f.Actions+k] += int32(edges[k].n)
+		f.tried[env*f.Actions+k]++
+	}
+}
+
+// decide turns the sums over trees into means and a policy.
+func (f *Forest) decide() {
+	for env := range f.Envs {
+		lo, hi := env*f.Actions, (env+1)*f.Actions
+		q, visits, tried, prior, policy := f.Q[lo:hi], f.Visits[lo:hi], f.tried[lo:hi], f.Prior[lo:hi], f.Policy[lo:hi]
+		legal, total, best := uint32(0), int32(0), 0
+		for k := range q {
+			switch {
+			case tried[k] == 0:
+			case f.Unvisited == "zero":
+				q[k] /= float32(f.Trees)
+			default:
+				q[k] /= float32(tried[k])
+			}
+			total += visits[k]
+			if prior[k] > 0 {
+				legal |= 1 << k
+			}
+		}
+		if total == 0 {
+			copy(policy, prior)
+			continue
+		}
+		for k := range q {
+			if legal>>k&1 != 0 && f.better(q, visits, k, best) {
+				best = k
+			}
+		}
+		switch f.Act {
+		case "softmax":
+			softmax(policy, q, legal, float32(f.Beta))
+		case "visits":
+			for k := range policy {
+				policy[k] = float32(visits[k]) / float32(total)
+			}
+		default:
+			clear(policy)
+			policy[best] = 1
+		}
+	}
+}
+
+// better reports whether action k should be played rather than b.
+func (f *Forest) better(q []float32, visits []int32, k, b int) bool {
+	if visits[k] == 0 || visits[b] == 0 {
+		return visits[b] == 0 && visits[k] > 0
+	}
+	if f.Act == "most" {
+		return visits[k] > visits[b] || visits[k] == visits[b] && q[k] > q[b]
+	}
+	return q[k] > q[b] || q[k] == q[b] && visits[k] > visits[b]
+}

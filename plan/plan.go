@@ -1,0 +1,301 @@
+// Package plan searches over one's own actions against sampled co-players.
+//
+// It knows neither networks nor games. Dynamics plays steps, Others draws what
+// co-players do, Prior judges leaves; states live with the Dynamics and are
+// named by slots. Any number of co-players move at the same time as oneself and
+// only one's own reward is planned for, so a game may be of any kind.
+//
+// Nodes are flat arrays that are reused; nothing is allocated after New. Trees
+// advance in groups, all of a group together, so that networks are asked about
+// many leaves at once. Every tree draws from its own stream and answers to equal
+// questions are equal, so results do not depend on groups, caches or workers.
+package plan
+
+import (
+	"errors"
+	"math"
+
+	"hop/field"
+	"hop/rng"
+)
+
+// MaxActions bounds the number of own actions, so that masks fit into a word.
+const MaxActions = 32
+
+// Dynamics holds states in slots and plays steps from one slot into another:
+// the real rules, or a learnt model of them.
+type Dynamics interface {
+	// Root puts the state that a tree plans from into a slot, and returns a bit
+	// for each legal action, none if there is nothing to decide, and a key.
+	Root(tree, slot int32) (legal uint32, key uint64)
+	// Expand plays the leaves' actions from their From slots into their To
+	// slots and writes the rest of each Leaf. others holds the co-players'
+	// actions, [len(leaves)][J]; rs is indexed by Leaf.Tree.
+	Expand(leaves []Leaf, others []int32, rs []rng.Rand)
+}
+
+// Leaf is one step to play.
+type Leaf struct {
+	Tree     int32
+	From, To int32
+	Action   int32
+
+	Reward float32 // own
+	Over   bool    // nothing is left to decide: one has left, or the episode ended
+	Legal  uint32  // bit k: action k is legal in the new state
+	Key    uint64  // equal for states that go on alike; 0 if not known
+}
+
+// Query names a state for Others and Prior.
+type Query struct {
+	Tree, Slot int32
+	Key        uint64
+	Legal      uint32
+}
+
+// Others models the co-players: bots, a learnt model, or anything uniform.
+type Others interface {
+	// Goals draws what the co-players of a tree are after: once a tree, or with
+	// Config.Hashed once a simulation.
+	Goals(tree int32, r *rng.Rand)
+	// Draw draws one action for each co-player, given the tree's goals, and
+	// writes them to dst, [len(qs)][J]. Who has left plays -1.
+	Draw(dst []int32, qs []Query, rs []rng.Rand)
+}
+
+// Prior judges states before they have been searched.
+type Prior interface {
+	// Eval writes logits, [len(qs)][A], and values. Logits of illegal actions
+	// are not read.
+	Eval(logits, value []float32, qs []Query)
+}
+
+// Config chooses the search. See Default and Paper.
+type Config struct {
+	Trees     int     `yaml:"trees" doc:"trees a decision, each with goals drawn anew; their values are averaged" range:"1..1024"`
+	Sims      int     `yaml:"sims" doc:"simulations a tree; 0 plays the prior" range:"0..1000000"`
+	Hashed    bool    `yaml:"hashed" doc:"draw goals and co-players anew in every simulation, in one tree whose equal states are one node"`
+	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn once for each child, once for each node, or once at the root and for each child below (ignored when hashed)" oneof:"child|node|root"`
+	Depth     int     `yaml:"depth" doc:"longest line searched; 1 is one-step look-ahead; 0: no limit" unit:"steps" range:"0..10000"`
+	C         float64 `yaml:"c" doc:"weight of exploration" range:"0.."`
+	CBase     float64 `yaml:"c_base" doc:"c grows by ln((N + base + 1) / base), as in MuZero; 0: it does not" range:"0.."`
+	Norm      string  `yaml:"norm" doc:"Q as it is, scaled to 0..1 over a node's actions (mctx), or over the tree (MuZero)" oneof:"none|node|tree"`
+	PlusOne   bool    `yaml:"plus_one" doc:"Q is W/(1+n), as in HOP, not W/n"`
+	Unvisited string  `yaml:"unvisited" doc:"Q of an action not yet tried: 0, the node's value, or the lowest of its Q" oneof:"zero|node|min"`
+	VisitAll  bool    `yaml:"visit_all" doc:"try every action of a node once before any twice"`
+	Discount  float64 `yaml:"discount" doc:"of rewards, per step" range:"0..1"`
+	NoiseEps  float64 `yaml:"noise_eps" doc:"share of Dirichlet noise in the root's prior, and only there" range:"0..1"`
+	NoiseA    float64 `yaml:"noise_alpha" doc:"the noise's concentration" range:"0<.."`
+	Act       string  `yaml:"act" doc:"the policy: all on the highest Q, all on the most visits, in proportion to visits, or softmax(beta Q)" oneof:"q|most|visits|softmax"`
+	Beta      float64 `yaml:"beta" doc:"of the softmax" range:"0.."`
+}
+
+// Default returns what measured best in stag hunt (docs/planning.md): every
+// action once, Q scaled over the tree so that rewards have no unit, and the
+// highest mean Q over the trees.
+func Default() Config {
+	return Config{
+		Trees: 5, Sims: 50, Resample: "root", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
+		Discount: 0.999, NoiseA: 0.03, Act: "q", Beta: 2,
+	}
+}
+
+// Paper returns HOP's published settings for stag hunt.
+func Paper() Config {
+	return Config{
+		Trees: 5, Sims: 200, Resample: "child", C: 1, Norm: "none", PlusOne: true, Unvisited: "zero",
+		Discount: 0.95, NoiseA: 0.03, Act: "softmax", Beta: 2,
+	}
+}
+
+// OneStep returns one-step look-ahead: the mean over draws of the co-players of
+// reward and discounted value after each of the actions.
+func OneStep(actions, draws int) Config {
+	c := Default()
+	c.Depth, c.Sims, c.Trees, c.Resample = 1, actions, draws, "node"
+	return c
+}
+
+// Validate returns everything that is wrong, joined.
+func (c Config) Validate() error {
+	return errors.Join(field.Check(c))
+}
+
+// Forest is the memory of a search. Make one with New for each goroutine.
+// Q, Visits, Value and Policy are views, written by Search.
+type Forest struct {
+	Config
+	Actions, Others int // own actions, number of co-players
+	Envs            int // decisions at once; env e has trees e*Trees to (e+1)*Trees
+
+	Policy []float32 // [Envs][Actions]
+	Q      []float32 // [Envs][Actions] mean over trees; 0 where never tried
+	Visits []int32   // [Envs][Actions] sum over trees
+	Value  []float32 // [Envs] the root's mean value
+	Prior  []float32 // [Envs][Actions] the root's prior, before noise
+	Count  Count     // since New
+
+	norm, untried uint8
+
+	group  int // trees that advance together
+	stride int // slots a tree
+	row    int // entries a node in the arrays below: Actions, rounded up to 8
+	lane   []lane
+
+	// By slot, [group][stride].
+	nodes []node
+	edges []edge // [slots][row]
+
+	path  []hop // [group][depth]
+	deep  int   // length of a path
+	table []entry
+	gen   uint32
+
+	active []int32 // lanes with simulations left
+	want   []Leaf  // steps to play in this round
+	acts   []int32 // [group][Others] the joint actions of want
+	kept   []int32 // [slots][Others] joint actions drawn once a node
+	qs     []Query
+	who    []int32 // lanes or rows that qs belong to
+	drawn  []int32 // [group][Others]
+	logits []float32
+	value  []float32
+	prior  []float32 // [Actions]
+	inv    []float32 // 1/n
+	tried  []int32   // [Envs][Actions] trees in which the action was tried
+}
+
+// Count says what searches have cost.
+type Count struct {
+	Sims   int64 // simulations
+	Leaves int64 // states judged
+	Steps  int64 // steps played
+	Rounds int64 // batches asked of Prior
+}
+
+type node struct {
+	key    uint64
+	mean   float32 // of the values backed up, its own judgement first
+	visits float32 // 1 + those of its actions
+	legal  uint32
+	fresh  uint32  // legal actions not yet tried
+	reward float32 // on the edge into it
+	over   bool
+	drawn  bool // the co-players' actions at this node are drawn, and kept
+}
+
+type edge struct {
+	q, n, p float32
+	child   int32 // slot, -1 if none
+}
+
+// hop is one step of a path.
+type hop struct {
+	slot, action int32
+	reward       float32
+}
+
+// lane is a tree that is being searched.
+type lane struct {
+	tree   int32
+	at     int32 // slot of the cursor
+	action int32 // chosen there
+	used   int32 // slots in use
+	steps  int32 // length of the path
+	sims   int32 // left to do
+	stored int32 // entries in the table
+	lo, hi float32
+}
+
+// entry of the table that finds children and equal states when hashed.
+type entry struct {
+	key   uint64
+	gen   uint32
+	slot  int32
+	prize float32
+}
+
+// Config.Norm and Config.Unvisited as numbers.
+const (
+	normNone = iota
+	normNode
+	normTree
+
+	untriedZero = 0
+	untriedNode = 1
+	untriedMin  = 2
+)
+
+// Slots returns how many slots a Dynamics must have.
+func (f *Forest) Slots() int { return f.group * f.stride }
+
+// Len returns the number of trees: one stream each is needed.
+func (f *Forest) Len() int { return f.Envs * f.Trees }
+
+// New returns memory for searches of envs decisions at once, of which group
+// trees advance together: 1 where Prior and Others are cheap, 64 or more where
+// they are networks.
+func New(c Config, actions, others, envs, group int) (*Forest, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if actions < 1 || actions > MaxActions || others < 0 || envs < 1 || group < 1 {
+		return nil, errors.New("plan: 1 to 32 actions, at least one env and a group of at least one tree are needed")
+	}
+	f := &Forest{Config: c, Actions: actions, Others: others, Envs: envs, group: min(group, envs*c.Trees)}
+	f.norm = map[string]uint8{"none": normNone, "node": normNode, "tree": normTree}[c.Norm]
+	f.untried = map[string]uint8{"zero": untriedZero, "node": untriedNode, "min": untriedMin}[c.Unvisited]
+	f.stride = c.Sims + 2
+	f.row = (actions + 7) &^ 7
+	f.deep = c.Sims + 1
+	if c.Hashed {
+		f.deep = 1024
+		size := 64
+		for size < 16*f.stride {
+			size *= 2
+		}
+		f.table = make([]entry, f.group*size)
+	}
+	if c.Depth > 0 {
+		f.deep = min(f.deep, c.Depth)
+	}
+	f.Policy, f.Q = make([]float32, envs*actions), make([]float32, envs*actions)
+	f.Visits, f.Value, f.Prior = make([]int32, envs*actions), make([]float32, envs), make([]float32, envs*actions)
+	slots := f.Slots()
+	f.lane, f.nodes, f.edges = make([]lane, f.group), make([]node, slots), make([]edge, slots*f.row)
+	f.path = make([]hop, f.group*f.deep)
+	f.active, f.who, f.qs = make([]int32, 0, f.group), make([]int32, 0, f.group), make([]Query, 0, f.group)
+	f.want, f.acts, f.drawn = make([]Leaf, 0, f.group), make([]int32, f.group*others), make([]int32, f.group*others)
+	if c.Resample != "child" && !c.Hashed {
+		f.kept = make([]int32, slots*others)
+	}
+	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, actions)
+	f.inv, f.tried = make([]float32, c.Sims+3), make([]int32, envs*actions)
+	for n := 1; n < len(f.inv); n++ {
+		f.inv[n] = 1 / float32(n)
+	}
+	return f, nil
+}
+
+// softmax writes the distribution of scaled logits over the legal actions.
+func softmax(dst, logits []float32, legal uint32, scale float32) {
+	top := float32(math.Inf(-1))
+	for k, x := range logits {
+		if legal>>k&1 != 0 {
+			top = max(top, x*scale)
+		}
+	}
+	sum := float32(0)
+	for k, x := range logits {
+		dst[k] = 0
+		if legal>>k&1 != 0 {
+			dst[k] = float32(math.Exp(float64(x*scale - top)))
+			sum += dst[k]
+		}
+	}
+	if sum > 0 {
+		for k := range logits {
+			dst[k] /= sum
+		}
+	}
+}

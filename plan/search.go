@@ -1,0 +1,365 @@
+package plan
+
+import (
+	"math"
+	"math/bits"
+
+	"hop/rng"
+)
+
+// Search plans one decision for every env and writes Policy, Q, Visits, Value
+// and Prior. rs holds a stream for each tree. It panics if there are fewer.
+func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
+	if len(rs) < f.Len() {
+		panic("plan: Search needs one stream a tree")
+	}
+	clear(f.Q)
+	clear(f.Visits)
+	clear(f.Value)
+	clear(f.Prior)
+	clear(f.tried)
+	for lo := 0; lo < f.Len(); lo += f.group {
+		f.run(d, p, o, rs, lo, min(lo+f.group, f.Len()))
+	}
+	f.decide()
+}
+
+// run searches the trees lo to hi together.
+func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
+	f.gen++
+	f.active, f.qs, f.who = f.active[:0], f.qs[:0], f.who[:0]
+	for tree := lo; tree < hi; tree++ {
+		i := tree - lo
+		slot := int32(i * f.stride)
+		f.lane[i] = lane{tree: int32(tree), at: slot, used: 1, lo: math.MaxFloat32, hi: -math.MaxFloat32}
+		legal, key := d.Root(int32(tree), slot)
+		f.nodes[slot] = node{}
+		if legal == 0 {
+			continue
+		}
+		o.Goals(int32(tree), &rs[tree])
+		f.qs = append(f.qs, Query{int32(tree), slot, key, legal})
+		f.who = append(f.who, int32(i))
+	}
+	f.judge(p)
+	for row, i := range f.who {
+		l := &f.lane[i]
+		f.rootPrior(l, &rs[l.tree])
+		l.sims = int32(f.Sims)
+		if f.Hashed {
+			f.insert(int(i), mix(f.qs[row].Key), l.at, 0)
+		}
+		if l.sims > 0 {
+			f.active = append(f.active, i)
+		}
+	}
+	for f.round(d, p, o, rs) {
+	}
+	for i := range hi - lo {
+		f.harvest(&f.lane[i], int32(i*f.stride))
+	}
+}
+
+// round brings every active lane to one state that must be played or judged,
+// plays and judges them all at once, and backs up. It reports whether any lane
+// is still active.
+func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
+	f.want = f.want[:0]
+	still := f.active[:0]
+	for _, i := range f.active {
+		l := &f.lane[i]
+		if f.descend(int(i), l, o, rs) {
+			still = append(still, i)
+			f.want = append(f.want, Leaf{Tree: l.tree, From: l.at, To: int32(int(i)*f.stride) + l.used, Action: l.action})
+		}
+	}
+	f.active = still
+	if len(still) == 0 {
+		return false
+	}
+	f.draw(o, rs)
+	if f.Hashed {
+		f.follow()
+	}
+	if len(f.want) == 0 {
+		return true
+	}
+	d.Expand(f.want, f.acts, rs)
+	f.Count.Steps += int64(len(f.want))
+	f.qs, f.who = f.qs[:0], f.who[:0]
+	for row := range f.want {
+		leaf := &f.want[row]
+		i := int(leaf.To) / f.stride
+		l := &f.lane[i]
+		to := leaf.To
+		if f.Hashed {
+			if leaf.Over {
+				leaf.Key = 1 // one node stands for every end
+			}
+			known := f.find(i, mix(leaf.Key))
+			if known != nil {
+				to = known.slot
+			}
+			f.insert(i, f.edgeKey(leaf, row), to, leaf.Reward)
+			f.push(i, l, leaf.From, leaf.Action, leaf.Reward, to)
+			if known != nil {
+				if leaf.Over {
+					f.backup(i, l, 0)
+				}
+				continue
+			}
+			f.insert(i, mix(leaf.Key), to, 0)
+		} else {
+			f.edges[int(leaf.From)*f.row+int(leaf.Action)].child = to
+			f.push(i, l, leaf.From, leaf.Action, leaf.Reward, to)
+		}
+		l.used++
+		f.nodes[to] = node{reward: leaf.Reward, over: leaf.Over}
+		if leaf.Over {
+			f.backup(i, l, 0)
+			continue
+		}
+		f.qs = append(f.qs, Query{l.tree, to, leaf.Key, leaf.Legal})
+		f.who = append(f.who, int32(i))
+	}
+	f.judge(p)
+	for row, i := range f.who {
+		f.backup(int(i), &f.lane[i], f.value[row])
+	}
+	return true
+}
+
+// descend walks down from the cursor until a step must be played, finishing
+// simulations that end at what is known. It reports false once none is left.
+func (f *Forest) descend(i int, l *lane, o Others, rs []rng.Rand) bool {
+	for l.sims > 0 {
+		n := &f.nodes[l.at]
+		if int(l.steps) == f.deep {
+			f.backup(i, l, n.mean)
+			continue
+		}
+		if f.Hashed {
+			if l.steps == 0 && int(l.sims) < f.Sims {
+				o.Goals(l.tree, &rs[l.tree])
+			}
+			l.action = f.pick(l, n)
+			return true
+		}
+		a := f.pick(l, n)
+		child := f.edges[int(l.at)*f.row+int(a)].child
+		if child < 0 {
+			l.action = a
+			return true
+		}
+		c := &f.nodes[child]
+		f.push(i, l, l.at, a, c.reward, child)
+		if c.over {
+			f.backup(i, l, 0)
+		}
+	}
+	return false
+}
+
+// push moves the cursor along a step.
+func (f *Forest) push(i int, l *lane, from, action int32, reward float32, to int32) {
+	f.path[i*f.deep+int(l.steps)] = hop{from, action, reward}
+	l.steps++
+	l.at = to
+}
+
+// backup adds a return to every step of the path, and goes back to the root.
+func (f *Forest) backup(i int, l *lane, g float32) {
+	path := f.path[i*f.deep : i*f.deep+int(l.steps)]
+	gamma := float32(f.Discount)
+	for at := len(path) - 1; at >= 0; at-- {
+		h := &path[at]
+		g = h.reward + gamma*g
+		n := &f.nodes[h.slot]
+		e := &f.edges[int(h.slot)*f.row+int(h.action)]
+		e.n++
+		e.q += (g - e.q) * f.inv[int(e.n)]
+		n.fresh &^= 1 << h.action
+		n.visits++
+		n.mean += (g - n.mean) / n.visits
+		l.lo, l.hi = min(l.lo, e.q), max(l.hi, e.q)
+	}
+	l.steps, l.at = 0, int32(i*f.stride)
+	l.sims--
+	f.Count.Sims++
+}
+
+// pick returns the action to try at a node: the first untried one with
+// VisitAll, else the largest Q + c P sqrt(N) / (1 + n).
+func (f *Forest) pick(l *lane, n *node) int32 {
+	if f.VisitAll && n.fresh != 0 {
+		return int32(bits.TrailingZeros32(n.fresh))
+	}
+	edges := f.edges[int(l.at)*f.row : int(l.at)*f.row+f.Actions]
+	lo, scale, untried := float32(0), float32(1), float32(0)
+	switch f.norm {
+	case normNode:
+		lo = n.mean
+		hi := n.mean
+		for set := n.legal &^ n.fresh; set != 0; set &= set - 1 {
+			q := edges[bits.TrailingZeros32(set)].q
+			lo, hi = min(lo, q), max(hi, q)
+		}
+		scale = 1 / max(hi-lo, 1e-8)
+	case normTree:
+		lo = l.lo
+		if scale = 0; l.hi > lo {
+			scale = 1 / (l.hi - lo)
+		}
+	}
+	switch f.untried {
+	case untriedNode:
+		untried = n.mean
+	case untriedMin:
+		untried = lo
+	}
+	c := float32(f.C)
+	if f.CBase > 0 {
+		c += float32(math.Log((float64(n.visits) + f.CBase + 1) / f.CBase))
+	}
+	u := c * float32(math.Sqrt(float64(n.visits)))
+	best, at := float32(math.Inf(-1)), int32(0)
+	for set := n.legal; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros32(set)
+		e := &edges[k]
+		q := e.q
+		inv := f.inv[int(e.n)+1]
+		if e.n == 0 {
+			q = untried
+		} else if f.PlusOne {
+			q *= e.n * inv
+		}
+		if s := (q-lo)*scale + u*e.p*inv; s > best {
+			best, at = s, int32(k)
+		}
+	}
+	return at
+}
+
+// draw draws the co-players' actions for the steps that are wanted.
+func (f *Forest) draw(o Others, rs []rng.Rand) {
+	f.qs, f.who = f.qs[:0], f.who[:0]
+	for row := range f.want {
+		leaf := &f.want[row]
+		n := &f.nodes[leaf.From]
+		if f.keeps(leaf.From) && n.drawn {
+			copy(f.acts[row*f.Others:(row+1)*f.Others], f.kept[int(leaf.From)*f.Others:])
+			continue
+		}
+		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal})
+		f.who = append(f.who, int32(row))
+	}
+	if len(f.qs) == 0 {
+		return
+	}
+	if len(f.qs) == len(f.want) {
+		o.Draw(f.acts[:len(f.qs)*f.Others], f.qs, rs)
+	} else {
+		o.Draw(f.drawn[:len(f.qs)*f.Others], f.qs, rs)
+		for i, row := range f.who {
+			copy(f.acts[int(row)*f.Others:(int(row)+1)*f.Others], f.drawn[i*f.Others:])
+		}
+	}
+	for i, row := range f.who {
+		if slot := f.qs[i].Slot; f.keeps(slot) {
+			copy(f.kept[int(slot)*f.Others:(int(slot)+1)*f.Others], f.acts[int(row)*f.Others:])
+			f.nodes[slot].drawn = true
+		}
+	}
+}
+
+// keeps reports whether a node's joint action is drawn once and kept.
+func (f *Forest) keeps(slot int32) bool {
+	return !f.Hashed && (f.Resample == "node" || f.Resample == "root" && int(slot)%f.stride == 0)
+}
+
+// judge asks the prior about f.qs and makes nodes of them.
+func (f *Forest) judge(p Prior) {
+	rows := len(f.qs)
+	if rows == 0 {
+		return
+	}
+	p.Eval(f.logits[:rows*f.Actions], f.value[:rows], f.qs)
+	f.Count.Leaves += int64(rows)
+	f.Count.Rounds++
+	for row := range f.qs {
+		q := &f.qs[row]
+		n := &f.nodes[q.Slot]
+		n.key, n.mean, n.visits, n.legal, n.fresh = q.Key, f.value[row], 1, q.Legal, q.Legal
+		f.spread(q, f.logits[row*f.Actions:(row+1)*f.Actions])
+		edges := f.edges[int(q.Slot)*f.row : int(q.Slot)*f.row+f.Actions]
+		for k := range edges {
+			edges[k] = edge{p: f.prior[k], child: -1}
+		}
+	}
+}
+
+// spread turns logits into f.prior. All zero logits, as scripts give, are worth
+// a way of their own: no exponentials.
+func (f *Forest) spread(q *Query, logits []float32) {
+	flat := true
+	for _, x := range logits {
+		flat = flat && x == 0
+	}
+	if !flat {
+		softmax(f.prior, logits, q.Legal, 1)
+		return
+	}
+	each := 1 / float32(bits.OnesCount32(q.Legal))
+	for k := range f.prior {
+		f.prior[k] = each * float32(q.Legal>>k&1)
+	}
+}
+
+// rootPrior keeps the root's prior and mixes noise into it.
+func (f *Forest) rootPrior(l *lane, r *rng.Rand) {
+	edges := f.edges[int(l.at)*f.row : int(l.at)*f.row+f.Actions]
+	env := int(l.tree) / f.Trees
+	for k := range edges {
+		f.Prior[env*f.Actions+k] += edges[k].p / float32(f.Trees)
+	}
+	if f.NoiseEps == 0 {
+		return
+	}
+	sum := 0.
+	for set := f.nodes[l.at].legal; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros32(set)
+		f.prior[k] = float32(gamma(f.NoiseA, r))
+		sum += float64(f.prior[k])
+	}
+	if sum == 0 {
+		return
+	}
+	eps := float32(f.NoiseEps)
+	for set := f.nodes[l.at].legal; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros32(set)
+		edges[k].p = (1-eps)*edges[k].p + eps*float32(float64(f.prior[k])/sum)
+	}
+}
+
+// gamma draws from a Gamma distribution of shape a and scale 1 (Marsaglia and
+// Tsang, 2000, with their boost for a below 1).
+func gamma(a float64, r *rng.Rand) float64 {
+	boost := 1.
+	if a < 1 {
+		boost = math.Pow(1-r.Float64(), 1/a)
+		a++
+	}
+	d := a - 1./3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := r.Norm()
+		v := 1 + c*x
+		if v <= 0 {
+			continue
+		}
+		v = v * v * v
+		if math.Log(1-r.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
+			return boost * d * v
+		}
+	}
+}
