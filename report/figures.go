@@ -47,7 +47,7 @@ const fewNote = " Windows in which far fewer episodes ended than usual are left 
 // timeFrame is a plot over env steps whose heights hold the values given.
 func timeFrame(d grid, lo, hi float64, n int) *plot.Plot {
 	if hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)) { // constant, but for rounding
-		pad := max(math.Abs(hi)*0.1, 1e-3)
+		pad := 0.1 * math.Abs(hi)
 		lo, hi = lo-pad, hi+pad
 	}
 	return frame(0, d.last, lo, hi, timeAxis(d), marks{ticks(lo, hi, n), axisNumber})

@@ -58,8 +58,10 @@ func Write(group string, o Options) error {
 }
 
 func (g *group) write(dir string, o Options) error {
-	g.Notes = append(g.Notes, o.Notes...)
-	figs := g.figures()
+	figs, page, text, err := g.render(o)
+	if err != nil {
+		return err
+	}
 	media := filepath.Join(dir, "report")
 	if err := os.MkdirAll(media, 0o755); err != nil {
 		return fmt.Errorf("report: making %s: %w", media, err)
@@ -78,15 +80,20 @@ func (g *group) write(dir string, o Options) error {
 			return err
 		}
 	}
-	page, err := g.html(figs, o)
-	if err != nil {
-		return fmt.Errorf("report: writing the page: %w", err)
-	}
-	text, err := g.markdown(figs, o)
-	if err != nil {
-		return fmt.Errorf("report: writing the text: %w", err)
-	}
 	return errors.Join(put(filepath.Join(dir, "report.html"), page), put(filepath.Join(dir, "report.md"), text))
+}
+
+// render makes everything but the pictures beside the page.
+func (g *group) render(o Options) (figs []*figure, page, text []byte, err error) {
+	g.Notes = append(g.Notes, o.Notes...)
+	figs = g.figures()
+	if page, err = g.html(figs, o); err != nil {
+		return nil, nil, nil, fmt.Errorf("report: writing the page: %w", err)
+	}
+	if text, err = g.markdown(figs, o); err != nil {
+		return nil, nil, nil, fmt.Errorf("report: writing the text: %w", err)
+	}
+	return figs, page, text, nil
 }
 
 // put replaces a file whole, since someone may be looking at it.

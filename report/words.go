@@ -115,7 +115,7 @@ func command(args []string) string {
 }
 
 func quote(a string) string {
-	if a != "" && !strings.ContainsAny(a, " \t\n'\"\\$`&|;<>()[]{}*?!#~") {
+	if a != "" && !strings.ContainsAny(a, " \t\n'\"\\$`&|;<>()[]{}*?!#") && a[0] != '~' {
 		return a
 	}
 	return "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"

@@ -178,7 +178,7 @@ func TestRateCountsFromASeedsOwnStart(t *testing.T) {
 
 func TestHistoryStaysShortAndDropsTheFirstFewEpisodes(t *testing.T) {
 	r := &seedRow{every: 1}
-	r.take(progressOf(1, 1e6, 10, 9), time.Time{})
+	r.take(progressOf(1, 1e6, 10, 1e6), time.Time{})
 	for i := range 2000 {
 		r.take(progressOf(i, 1e6, 100, float64(i)), time.Time{})
 	}

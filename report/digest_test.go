@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/runlog"
+)
+
+// group of three seeds of 10 windows, as told.
+func gathered(t *testing.T, runs ...tiny) *group {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "g")
+	for i, r := range runs {
+		r.seed, r.status, r.windows, r.mean = i+1, "done", 10, 2
+		lay(t, filepath.Join(dir, fmt.Sprintf("seed-%d", i+1)), r)
+	}
+	g, err := read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestOrderByNumberIsFound(t *testing.T) {
+	falls, rises := []float64{0.3, 0.2, 0.1, 0}, []float64{0, 0.1, 0.2, 0.3}
+	second := []float64{0.1, 0.3, 0, 0.2}
+	for _, c := range []struct {
+		name    string
+		bonus   [][]float64
+		verdict string
+		bad     bool
+	}{
+		{"falls in every seed", [][]float64{falls, falls, falls}, "the less an agent gets", true},
+		{"rises in every seed", [][]float64{rises, rises, rises}, "the more an agent gets", true},
+		{"agent 1 always first", [][]float64{second, second, second, second, second}, "though not in the order", true},
+		{"both ways", [][]float64{falls, rises, falls, rises}, "No systematic order", false},
+		{"one seed", [][]float64{falls}, "Too few seeds", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var runs []tiny
+			for _, b := range c.bonus {
+				runs = append(runs, tiny{bonus: b})
+			}
+			o := gathered(t, runs...).order()
+			if !strings.Contains(o.Verdict(), c.verdict) || o.Bad() != c.bad {
+				t.Errorf("got %q (bad %v), want %q (bad %v); %s", o.Verdict(), o.Bad(), c.verdict, c.bad, o.Detail())
+			}
+		})
+	}
+}
+
+func TestUnequalUpdatesAreWarnedOf(t *testing.T) {
+	g := gathered(t, tiny{}, tiny{updates: []int{10, 7, 7, 7}})
+	list, warnings := g.counts()
+	want := "Seed 2: agent 0 was updated 10 times, agent 1 only 7 times."
+	if len(warnings) == 0 || warnings[0] != want {
+		t.Errorf("got %q, want %q", warnings, want)
+	}
+	if len(list) != 2 || list[0].Of[1].Odd || list[1].Of[0].Odd || !list[1].Of[3].Odd {
+		t.Errorf("marked wrongly: %+v", list)
+	}
+}
+
+func TestRowsThatFollowTheAgentsNumberAreWarnedOf(t *testing.T) {
+	g := gathered(t, tiny{skew: 1}, tiny{skew: 1}, tiny{skew: 1})
+	_, warnings := g.counts()
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "the more rows an agent learns from") {
+		t.Errorf("got %q, want a warning about rows", warnings)
+	}
+}
+
+func TestPhasesFormATree(t *testing.T) {
+	g := gathered(t, tiny{}, tiny{})
+	var got []string
+	for _, p := range g.phases() {
+		got = append(got, fmt.Sprintf("%d %s %.0f %.2f", p.Depth, p.Name, p.Seconds, p.Share))
+	}
+	want := []string{"0 learn 12 0.60", "1 back 7 0.35", "1 forward 4 0.20", "0 collect 6 0.30", "0 the rest (judging the final agents, starting, waiting) 2 0.10"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestCurvesWeighAndBridge(t *testing.T) {
+	d := grid{4, 400}
+	rows := []runlog.Row{{Step: 50, Value: 1, N: 1}, {Step: 60, Value: 4, N: 2}, {Step: 250, Value: 9, N: 5}, {Step: 260, Value: 100, N: 0}}
+	got := d.curve(rows, 1)
+	if want := []float64{3, 6, 9}; !slices.Equal(got[:3], want) || !math.IsNaN(got[3]) {
+		t.Errorf("got %v, want %v and NaN", got, want)
+	}
+}
+
+func TestWindowsWithFewEpisodesAreLeftOut(t *testing.T) {
+	rows := []runlog.Row{{N: 5}, {N: 100}, {N: 100}, {N: 100}}
+	if got := few(key{"return", 0}, rows); got != 20 {
+		t.Errorf("returns are shown from %d episodes, want 20", got)
+	}
+	if got := few(key{"ppo/kl", 0}, rows); got != 1 {
+		t.Errorf("statistics of learning are shown from %d rows, want 1", got)
+	}
+}
+
+func TestReferencesHoldOnlyWhereTheyWereMeasured(t *testing.T) {
+	base := map[string]any{"name": "staghunt", "size": 4, "agents": 4, "blocks": 0, "stags": 1, "hares": 4, "horizon": 35, "stag_pays": 10, "hare_pays": 1, "end_after_first_catch": 0, "player_strength": []any{}}
+	with := func(k string, v any) map[string]any {
+		m := map[string]any{k: v}
+		for n, x := range base {
+			if n != k {
+				m[n] = x
+			}
+		}
+		return m
+	}
+	for _, c := range []struct {
+		name   string
+		params map[string]any
+		want   []string
+	}{
+		{"4x4", base, []string{"optimum", "hares only", "selfish equilibrium", "random"}},
+		{"8x8", with("size", 8), []string{"optimum", "hares only", "random"}},
+		{"with blocks", with("blocks", 5), []string{"optimum", "hares only"}},
+		{"two stags", with("stags", 2), []string{"optimum", "hares only"}},
+		{"other pay", with("stag_pays", 12), nil},
+		{"another game", with("name", "tag"), nil},
+	} {
+		var got []string
+		for _, r := range references(c.params) {
+			got = append(got, r.Name)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTicksAreFewAndRound(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		n      int
+		want   []float64
+	}{
+		{0, 3, 3, []float64{0, 1, 2, 3}},
+		{0, 150_000, 5, []float64{0, 50_000, 100_000, 150_000}},
+		{-0.02, 0.001, 4, []float64{-0.02, -0.01, 0}},
+	} {
+		got := ticks(c.lo, c.hi, c.n)
+		if len(got) != len(c.want) {
+			t.Errorf("%v to %v: got %v, want %v", c.lo, c.hi, got, c.want)
+			continue
+		}
+		for i := range got {
+			if math.Abs(got[i]-c.want[i]) > 1e-9 {
+				t.Errorf("%v to %v: got %v, want %v", c.lo, c.hi, got, c.want)
+			}
+		}
+	}
+	lo := 0.001
+	if got := ticks(lo, math.Nextafter(lo, 1), 5); len(got) > 7 {
+		t.Errorf("%d ticks between neighbours, want at most 7", len(got))
+	}
+}
+
+func TestWordsAreReadable(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{short(999), "999"}, {short(4085), "4.08 k"}, {short(150_621), "151 k"}, {short(1.5e6), "1.5 M"},
+		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(1234567), "1,234,567"}, {thousands(-1234), "-1,234"},
+		{number(math.NaN()), "–"}, {number(2.8421), "2.842"}, {number(28.421), "28.42"}, {number(475.25), "475.2"},
+		{command([]string{"/tmp/x/hop.exe", "train", "it's"}), `hop train 'it'\''s'`},
+		{seconds(0.5), "0.5 s"}, {seconds(81), "81 s"}, {seconds(600), "10.0 min"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
