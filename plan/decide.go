@@ -21,8 +21,8 @@ func (f *Forest) harvest(l *lane, slot int32) {
 }
 
 // decide turns the sums over trees into means and a policy.
-func (f *Forest) decide() {
-	for env := range f.Envs {
+func (f *Forest) decide(envs int) {
+	for env := range envs {
 		lo, hi := env*f.Actions, (env+1)*f.Actions
 		q, visits, tried, prior, policy := f.Q[lo:hi], f.Visits[lo:hi], f.tried[lo:hi], f.Prior[lo:hi], f.Policy[lo:hi]
 		legal, total, best := uint32(0), int32(0), 0

@@ -126,7 +126,7 @@ func (c Config) Validate() error {
 type Forest struct {
 	Config
 	Actions, Others int // own actions, number of co-players
-	Envs            int // decisions at once; env e has trees e*Trees to (e+1)*Trees
+	Envs            int // most decisions at once; decision e has trees e*Trees to (e+1)*Trees
 
 	Policy []float32 // [Envs][Actions]
 	Q      []float32 // [Envs][Actions] mean over trees; 0 where never tried
@@ -228,9 +228,6 @@ const (
 
 // Slots returns how many slots a Dynamics must have.
 func (f *Forest) Slots() int { return f.group * f.stride }
-
-// Len returns the number of trees: one stream each is needed.
-func (f *Forest) Len() int { return f.Envs * f.Trees }
 
 // New returns memory for searches of envs decisions at once, of which group
 // trees advance together: 1 where Prior and Others are cheap, 64 or more where

@@ -1,27 +1,46 @@
 package plan
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
 	"hop/rng"
 )
 
-// Search plans one decision for every env and writes Policy, Q, Visits, Value
-// and Prior. rs holds a stream for each tree. It panics if there are fewer.
+// Search plans a number of decisions, at most Envs, and writes Policy, Q,
+// Visits, Value and Prior for each. rs holds Trees streams for each decision.
 func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
-	if len(rs) < f.Len() {
-		panic("plan: Search needs one stream a tree")
+	if len(rs)%f.Trees != 0 || len(rs) > f.Envs*f.Trees {
+		panic("plan: Search needs one stream for each tree of each decision")
 	}
 	clear(f.Q)
 	clear(f.Visits)
 	clear(f.Value)
 	clear(f.Prior)
 	clear(f.tried)
-	for lo := 0; lo < f.Len(); lo += f.group {
-		f.run(d, p, o, rs, lo, min(lo+f.group, f.Len()))
+	for lo := 0; lo < len(rs); lo += f.group {
+		f.run(d, p, o, rs, lo, min(lo+f.group, len(rs)))
 	}
-	f.decide()
+	f.decide(len(rs) / f.Trees)
+}
+
+// Fork fills dst with streams of their own, named by two draws from r each.
+func Fork(dst []rng.Rand, r *rng.Rand) {
+	for i := range dst {
+		dst[i] = Stream(r.Uint64(), r.Uint64())
+	}
+}
+
+// Stream returns the stream named by two numbers, such as a state's key: what
+// is drawn from it is then a function of the state.
+func Stream(hi, lo uint64) rng.Rand {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], hi)
+	binary.LittleEndian.PutUint64(b[8:], lo)
+	var r rng.Rand
+	r.UnmarshalBinary(b[:]) // cannot fail on 16 bytes
+	return r
 }
 
 // run searches the trees lo to hi together.
