@@ -51,6 +51,7 @@ type rows struct {
 	adv, ret          []float32
 	legal             []bool // [rows][Actions]
 	steps, slots, src []int32
+	target            nn.Probs // [rows][Actions] the search's policy, for Distil
 }
 
 // shardWork is one shard's memory.
@@ -58,6 +59,7 @@ type shardWork struct {
 	ws                          *actor.Work
 	cat                         *nn.Categorical
 	legal                       []bool
+	target                      nn.Probs
 	value, ret                  []float32
 	policy, values, entropy, kl nn.Loss
 	clipped                     int
@@ -90,7 +92,8 @@ func New(cfg Config, net actor.Config, in actor.Input, agents []agent.ID, shards
 	for range shards {
 		b.works = append(b.works, shardWork{
 			ws: m.Work(per), cat: nn.NewCategorical(m.Actions, per), legal: make([]bool, per*m.Actions),
-			value: make([]float32, per), ret: make([]float32, per),
+			target: make(nn.Probs, per*m.Actions),
+			value:  make([]float32, per), ret: make([]float32, per),
 		})
 	}
 	return b, nil

@@ -21,13 +21,40 @@ import (
 type Parts struct {
 	Game    game.Game                             // the true game
 	Stage   func(set []string) (game.Game, error) // the game with parameters changed
-	Brains  []*ppo.Brain                          //
+	Brains  []*ppo.Brain                          // the networks that act
+	Minds   []Mind                                // what learns with each of them; nil: the brains alone, by PPO
 	BrainOf []int                                 // [A] each agent's brain
 	Players func(who string) (PlayerMaker, error) // bots and frozen agents
 	Key     rng.Key                               // names all streams
 	Workers int                                   // cores to use; not part of the numbers
 	Clock   func() time.Duration                  // for phase times; nil: none are taken
 }
+
+// Mind learns for the agents of one brain: the brain alone, or with models of
+// others and a planner around it.
+type Mind interface {
+	// Players returns a player of agent a for each worker.
+	Players(a agent.ID, workers, envs int) ([]rollout.Player, error)
+	// Learn takes one window; share is how much of the run lies behind.
+	Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error)
+	// Remember prepares for envs copies and windows of steps steps.
+	Remember(envs, steps int)
+	Save(f *safetensors.File, prefix string) error
+	Load(f *safetensors.File, prefix string) error
+}
+
+// plain is a brain that learns by PPO and nothing else.
+type plain struct{ *ppo.Brain }
+
+func (p plain) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
+	var players []rollout.Player
+	for range workers {
+		players = append(players, p.Player(a, envs))
+	}
+	return players, nil
+}
+
+var _ Mind = plain{}
 
 // PlayerMaker makes players of one policy for a number of envs, one for each
 // worker. It is called once for each agent that the policy plays. Players that
@@ -63,8 +90,13 @@ func NewSelfPlay(cfg Config, learner ppo.Config, parts Parts) (*SelfPlay, error)
 		roles: map[role][]rollout.Player{}, phases: map[string]float64{},
 	}
 	s.cast = newCast(s.spec.Seats, cfg.Envs, parts.Brains, cfg.Standins.Who, parts.Key)
-	for _, b := range parts.Brains {
-		b.Remember(cfg.Envs, cfg.Window)
+	if parts.Minds == nil {
+		for _, b := range parts.Brains {
+			s.parts.Minds = append(s.parts.Minds, plain{b})
+		}
+	}
+	for _, m := range s.parts.Minds {
+		m.Remember(cfg.Envs, cfg.Window)
 	}
 	if err := s.open(parts.Game); err != nil {
 		return nil, err
@@ -177,7 +209,7 @@ func (s *SelfPlay) learn() ([][]agent.Stat, error) {
 	stats, errs := make([][]agent.Stat, len(s.parts.Brains)), make([]error, len(s.parts.Brains))
 	s.timed("learn", func() {
 		var wg sync.WaitGroup
-		for i, b := range s.parts.Brains {
+		for i, b := range s.parts.Minds {
 			learn := func() { stats[i], errs[i] = b.Learn(s.ro, shape, share) }
 			if s.parts.Workers == 1 {
 				learn()
@@ -296,8 +328,9 @@ func (s *SelfPlay) play(who string, a agent.ID) ([]rollout.Player, error) {
 	}
 	var players []rollout.Player
 	if who == "learn" {
-		for range s.envs.Workers {
-			players = append(players, s.parts.Brains[s.parts.BrainOf[a]].Player(a, s.cfg.Envs))
+		var err error
+		if players, err = s.parts.Minds[s.parts.BrainOf[a]].Players(a, s.envs.Workers, s.cfg.Envs); err != nil {
+			return nil, err
 		}
 	} else {
 		make, err := s.parts.Players(who)
@@ -370,7 +403,7 @@ func (s *SelfPlay) Save() ([]byte, error) {
 	if err := s.saveMemories(f); err != nil {
 		return nil, err
 	}
-	for i, b := range s.parts.Brains {
+	for i, b := range s.parts.Minds {
 		if err := b.Save(f, fmt.Sprintf("brain/%d/", i)); err != nil {
 			return nil, err
 		}
@@ -411,7 +444,7 @@ func (s *SelfPlay) Load(body []byte) error {
 	if err := s.loadMemories(f); err != nil {
 		return err
 	}
-	for i, b := range s.parts.Brains {
+	for i, b := range s.parts.Minds {
 		if err := b.Load(f, fmt.Sprintf("brain/%d/", i)); err != nil {
 			return err
 		}
