@@ -136,22 +136,16 @@ func newWorldBatch(in world.Input, rows int) world.Batch {
 	}
 }
 
-// split deals the episodes, and the rows to learn from to strata: the most that
-// was paid in the step or, if nothing was, the own action.
+// split deals the episodes, and the rows to learn from to strata.
 func (w *World) split() {
-	levels, actions := len(w.Model.Rewards), w.Model.Actions
-	w.strata = make([][]worldRow, levels+actions)
+	w.strata = make([][]worldRow, 2*len(w.Model.Rewards)+w.Model.Actions)
 	for i, d := range w.data {
 		r := w.key.Child("split", i).Rand()
 		first, rest := d.SplitByEpisode(0.85, &r)
 		for _, row := range first.Rows {
 			at := worldRow{int32(i), row}
 			w.learn = append(w.learn, at)
-			n := d.Layout.Seats
-			s := levels + int(d.Action[row])
-			if pay := slices.Max(d.Rewards[int(row)*n : (int(row)+1)*n]); pay > 0 {
-				s = int(w.Model.Level(pay))
-			}
+			s := w.stratum(d, int(row))
 			w.strata[s] = append(w.strata[s], at)
 		}
 		for _, q := range rest.Sequences {
@@ -165,6 +159,30 @@ func (w *World) split() {
 		}
 	}
 	w.strata = slices.DeleteFunc(w.strata, func(s []worldRow) bool { return len(s) == 0 })
+}
+
+// stratum returns the kind of a row: the most that was paid in the step and
+// whether someone stood by unpaid where a thing vanished or, if nobody was paid,
+// the own action.
+func (w *World) stratum(d *dataset.Data, row int) int {
+	n, c, levels := d.Layout.Seats, len(d.Layout.Planes), len(w.Model.Rewards)
+	rewards := d.Rewards[row*n : (row+1)*n]
+	pay := slices.Max(rewards)
+	if pay <= 0 {
+		return 2*levels + int(d.Action[row])
+	}
+	planes := d.Layout.Height * d.Layout.Width * c
+	before, after := d.Obs[row*planes:(row+1)*planes], d.NextObs[row*planes:(row+1)*planes]
+	for at, v := range before {
+		if a := at % c; a >= n || v == 0 || rewards[a] > 0 {
+			continue
+		}
+		first := at - at%c
+		if !slices.Equal(before[first+n:first+c], after[first+n:first+c]) {
+			return levels + int(w.Model.Level(pay))
+		}
+	}
+	return int(w.Model.Level(pay))
 }
 
 // Rows returns how many rows there are to learn from, to choose by and to judge by.

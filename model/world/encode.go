@@ -6,11 +6,9 @@ import (
 	"hop/f32"
 )
 
-// patch appends the places around a cell to the row that is being built: what
-// lies there, whether it is off the board, how many agents stand there and, with
-// acts, what they do. Counts are thermometers: one column for "at least j".
+// patch appends the places around a cell to the row that is being built.
 func (m *Model) patch(s *f32.Sparse, b *board, cell int, acts bool) {
-	width, e, n := m.base, m.things(), m.Agents
+	width := m.base
 	if acts {
 		width = m.site
 	}
@@ -20,27 +18,36 @@ func (m *Model) patch(s *f32.Sparse, b *board, cell int, acts bool) {
 		for dx := -1; dx <= 1; dx++ {
 			yy, xx := y+dy, x+dx
 			if yy < 0 || yy >= m.Height || xx < 0 || xx >= m.Width {
-				s.AppendEntry(int32(off+e), 1)
-				off += width
-				continue
-			}
-			c := yy*m.Width + xx
-			for set := b.thing[c]; set != 0; set &= set - 1 {
-				s.AppendEntry(int32(off+bits.TrailingZeros32(set)), 1)
-			}
-			if crowd := int(b.crowd[c]); crowd > 0 {
-				for j := range crowd {
-					s.AppendEntry(int32(off+e+1+j), 1)
-				}
-				if acts {
-					for k, v := range b.acts[c*m.Actions : (c+1)*m.Actions] {
-						for j := range int(v) {
-							s.AppendEntry(int32(off+m.base+k*n+j), 1)
-						}
-					}
-				}
+				s.AppendEntry(int32(off+m.things()), 1)
+			} else {
+				m.place(s, b, yy*m.Width+xx, off, acts)
 			}
 			off += width
+		}
+	}
+}
+
+// place appends one place from column off on: what lies there, how many agents
+// stand there and, with acts, what they do. Counts are thermometers: one column
+// for "at least j". The column after the things is for places off the board.
+func (m *Model) place(s *f32.Sparse, b *board, c, off int, acts bool) {
+	e, n := m.things(), m.Agents
+	for set := b.thing[c]; set != 0; set &= set - 1 {
+		s.AppendEntry(int32(off+bits.TrailingZeros32(set)), 1)
+	}
+	crowd := int(b.crowd[c])
+	if crowd == 0 {
+		return
+	}
+	for j := range crowd {
+		s.AppendEntry(int32(off+e+1+j), 1)
+	}
+	if !acts {
+		return
+	}
+	for k, v := range b.acts[c*m.Actions : (c+1)*m.Actions] {
+		for j := range int(v) {
+			s.AppendEntry(int32(off+m.base+k*n+j), 1)
 		}
 	}
 }
@@ -71,25 +78,38 @@ func (m *Model) placeRow(s *f32.Sparse, b *board, joint []int32, cell int) {
 	s.EndRow()
 }
 
-// agentRow appends agent i's row: the places around it, its action, which things
-// vanish where it stands and how many of each kind vanish in all.
+// agentRow appends agent i's row: the places around it, its action and, apart for
+// each action, its own place, which things vanish there and how many of each kind
+// vanish in all. Apart means that what befalls those who hunt says nothing about
+// those who stand by.
 func (m *Model) agentRow(s *f32.Sparse, b, next *board, joint []int32, i int) {
 	cell, e := int(b.at[i]), m.things()
 	m.patch(s, b, cell, true)
-	off := reach * m.site
+	off, k := reach*m.site, m.Actions // where the own action is not known
 	if i == 0 || m.Fault != MeanPool {
-		s.AppendEntry(int32(off)+joint[i], 1)
+		k = int(joint[i])
 	}
-	off += m.Actions
-	bitsOf(b.vanished(next, cell), func(j int) { s.AppendEntry(int32(off+j), 1) })
+	s.AppendEntry(int32(off+k), 1)
+	off += m.Actions + 1 + k*(m.site+e+e*vanishCap)
+	m.place(s, b, cell, off, true)
+	off += m.site
+	for set := b.vanished(next, cell); set != 0; set &= set - 1 {
+		s.AppendEntry(int32(off+bits.TrailingZeros32(set)), 1)
+	}
 	off += e
 	for j := range e {
 		for v := range min(b.things(j)-next.things(j), vanishCap) {
 			s.AppendEntry(int32(off+j*vanishCap+v), 1)
 		}
 	}
-	m.mean(s, joint, off+e*vanishCap)
+	m.mean(s, joint, m.agentCols()-m.Actions)
 	s.EndRow()
+}
+
+// agentCols returns the width of agents' rows.
+func (m *Model) agentCols() int {
+	e := m.things()
+	return reach*m.site + m.Actions + 1 + (m.Actions+1)*(m.site+e+e*vanishCap) + m.Actions
 }
 
 // overRow appends the row of the end: who and what is left on the next board, and
@@ -106,9 +126,17 @@ func (m *Model) overRow(s *f32.Sparse, next *board, t int) {
 	s.EndRow()
 }
 
-// legalRow appends the row of agent i's mask on a board.
+// legalRow appends the row of agent i's mask on a board: the places around it
+// and, apart for each kind of thing, how many agents stand on its own.
 func (m *Model) legalRow(s *f32.Sparse, b *board, i int) {
-	m.patch(s, b, int(b.at[i]), false)
+	cell := int(b.at[i])
+	m.patch(s, b, cell, false)
+	for set := b.thing[cell]; set != 0; set &= set - 1 {
+		off := reach*m.base + bits.TrailingZeros32(set)*m.Agents
+		for j := range int(b.crowd[cell]) {
+			s.AppendEntry(int32(off+j), 1)
+		}
+	}
 	s.EndRow()
 }
 

@@ -180,13 +180,13 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		trunk := p.MLP(name, nn.ReLU, append([]int{cols}, hidden...)...)
 		return net{cols, trunk, p.Dense(name+"/head", hidden[len(hidden)-1], out, nn.None, nn.Orthogonal(0.1))}
 	}
-	m.legal = add("legal", c.Hidden, reach*m.base, k)
+	m.legal = add("legal", c.Hidden, reach*m.base+e*n, k)
 	switch c.Variant {
 	case Planes:
 		m.dense = add("dense", c.Dense, in.board()+n*k+1, in.board()+n+1)
 	default:
 		m.cell = add("things", c.Hidden, reach*m.site+k, max(e, 1))
-		m.agent = add("move", c.Hidden, reach*m.site+k+e+e*vanishCap+k, reach+1)
+		m.agent = add("move", c.Hidden, m.agentCols(), reach+1)
 		m.reward = p.Dense("reward", c.Hidden[len(c.Hidden)-1], len(in.Rewards), nn.None, nn.Orthogonal(0.1))
 		m.over = add("over", c.Hidden, (n+1)+e*(vanishCap+1)+in.Horizon+2, 1)
 	}
