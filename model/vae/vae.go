@@ -38,9 +38,10 @@ type Config struct {
 	MOA      int    `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
 }
 
-// Default returns loss A with 16 dimensions.
+// Default returns loss A with 16 dimensions. The frame egof gives every agent's row
+// and column apart, from which cells are rebuilt twice as fast as from board.
 func Default() Config {
-	return Config{Loss: "a", Net: "dense", Frame: "board", Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", MOA: 128}
+	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", MOA: 128}
 }
 
 // Validate returns everything that is wrong, joined.

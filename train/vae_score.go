@@ -1,0 +1,222 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hop/card"
+	"hop/model/vae"
+)
+
+// VAEScore is what codes of states are worth, on episodes they were not learnt
+// from. Shares are of rows.
+type VAEScore struct {
+	Rows       int                `json:"rows"`
+	Terms      map[string]float64 `json:"terms"`
+	CellsExact float64            `json:"cells_exact"`    // every agent's cell rebuilt
+	StateExact float64            `json:"state_exact"`    // and all other planes
+	Hidden     float64            `json:"hidden_by_half"` // rounding at a half would hide an agent that is there
+	Probe      float64            `json:"probe"`          // accuracy of a linear probe from z to the goal finally reached
+	ProbeLimit float64            `json:"probe_limit"`    // the same for one who sees what the encoder sees and is taught the goals
+	ProbeRows  int                `json:"probe_rows"`
+	Majority   float64            `json:"probe_majority"` // always naming the most frequent goal
+	Info       float64            `json:"probe_info"`     // nats of the goal's entropy that the probe explains
+	TypeProbe  float64            `json:"type_probe"`     // a probe for the agent's true type
+	Active     int                `json:"active"`         // dimensions of z that vary
+	Width      int                `json:"width"`
+	Top1       float64            `json:"action_top1"` // loss B
+	Counts     []int              `json:"class_counts,omitempty"`
+	Epochs     int                `json:"epochs"`
+	BestEpoch  int                `json:"best_epoch"`
+
+	codes vae.Codes // of the judged rows
+	past  []vaeEpoch
+	goals []string
+}
+
+// DoubleSoftmaxFloor is what a cross-entropy over k classes cannot fall below if a
+// softmax is applied to probabilities: ln(1 + (k-1)/e), 1.165 for 7 actions.
+func DoubleSoftmaxFloor(k int) float64 { return math.Log(1 + float64(k-1)/math.E) }
+
+// Judge measures the best weights.
+func (v *VAE) Judge() (*VAEScore, error) {
+	m, p := v.Model()
+	rows, judge := v.parts[2].vae, v.parts[2].rows
+	s := &VAEScore{Rows: rows.Len(), Width: m.Width(), Epochs: v.epoch, BestEpoch: v.bestAt, past: v.past, goals: v.data.Layout.Goals}
+	var terms vae.Terms
+	scratch := make([]int32, m.Input.Agents)
+	classes := make([]int, m.Discrete)
+	inBatches(m, rows, func(ws *vae.Work, _ int) {
+		terms = terms.Plus(ws.Judge(p))
+		for i := range ws.X.Rows() {
+			cells, state, hidden := ws.Exact(i, scratch)
+			s.CellsExact += share(cells)
+			s.StateExact += share(state)
+			s.Hidden += share(hidden)
+			if m.Config.Loss == "b" {
+				s.Top1 += share(ws.Acts.Mode(i) == ws.Action[i])
+			}
+			if m.Discrete > 0 {
+				classes[ws.Class.Mode(i*m.Groups)]++
+			}
+		}
+	})
+	n := float64(rows.Len())
+	s.CellsExact, s.StateExact, s.Hidden, s.Top1 = s.CellsExact/n, s.StateExact/n, s.Hidden/n, s.Top1/n
+	if m.Discrete > 0 {
+		s.Counts = classes
+	}
+	s.Terms = v.named(terms)
+	return s, v.probe(s, judge)
+}
+
+func share(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// probe asks what z says about goals and types.
+func (v *VAE) probe(s *VAEScore, judge []int32) error {
+	m, _ := v.Model()
+	learn, held := v.codes(0), v.codes(2)
+	s.Active, s.codes = vae.Active(held), held
+	goals := len(v.data.Layout.Goals)
+	if goals < 2 {
+		return nil
+	}
+	score := vae.FitProbe(learn, goals).Score(held)
+	s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
+	limit, _, err := stateLimit(m, &v.parts, v.data.Goal, goals, v.key.Child("limit"))
+	if err != nil {
+		return err
+	}
+	s.ProbeLimit = limit
+	if types := len(v.data.Bots); types > 1 {
+		for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
+			c.Label = make([]int, len(v.parts[part].rows))
+			for i, row := range v.parts[part].rows {
+				c.Label[i] = int(v.data.Bot[row])
+			}
+		}
+		s.TypeProbe = vae.FitProbe(learn, types).Score(held).Accuracy
+	}
+	return nil
+}
+
+// codes returns the means of z of a part of the rows, with the goals reached.
+func (v *VAE) codes(part int) vae.Codes {
+	m, p := v.Model()
+	c := vae.Codes{Dim: m.Width()}
+	inBatches(m, v.parts[part].vae, func(ws *vae.Work, _ int) {
+		ws.Encode(p)
+		ws.Mean()
+		c.Z = append(c.Z, ws.Z[:ws.X.Rows()*m.Width()]...)
+	})
+	for _, row := range v.parts[part].rows {
+		c.Label = append(c.Label, int(v.data.Goal[row]))
+	}
+	return c
+}
+
+// VAECard judges codes of states.
+func VAECard(cfg VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
+	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Lead: describe + ". Judged on episodes that were not learnt from."}
+	for _, name := range sortedKeys(s.Terms) {
+		n := card.Number{Name: name, Value: s.Terms[name], N: s.Rows, Unit: "nats", Lower: true}
+		switch name {
+		case "action":
+			n.Baselines = []card.Ref{{Name: "uniform", Value: math.Log(float64(actions))}}
+		case "kl_weight":
+			n.Unit, n.N = "", 0
+		}
+		c.Add(n)
+	}
+	c.Add(card.Number{Name: "agents' cells exact", Value: s.CellsExact, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{Name: "whole state exact", Value: s.StateExact, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{Name: "rows where rounding at a half hides an agent", Value: s.Hidden, N: s.Rows, Lower: true})
+	c.Add(card.Number{
+		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
+		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "taught, one state", Value: s.ProbeLimit},
+	})
+	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
+	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	vaeChecks(c, cfg, actions, s)
+	return c, vaeFigures(c, s)
+}
+
+func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
+	if cfg.Model.Loss == "b" {
+		floor, ce := DoubleSoftmaxFloor(actions), s.Terms["action"]
+		c.Check("softmax once", ce < 0.9*floor, ce < floor,
+			fmt.Sprintf("the action's cross-entropy is %.3f nats; applied to a softmax of a softmax it cannot fall below %.3f", ce, floor),
+			"give the cross-entropy logits, not probabilities; or, if it is above ln of the number of actions, check that the model of the action is in the optimiser")
+		first, last := s.past[0].Learn["action"], s.past[len(s.past)-1].Learn["action"]
+		c.Check("learns", last < 0.98*first || ce < 0.5*floor, last < first,
+			fmt.Sprintf("the action's cross-entropy on the rows learnt from went from %.3f to %.3f", first, last),
+			"check that the optimiser holds encoder and model of the action alike")
+	} else {
+		c.Check("agents' cells", s.CellsExact >= 0.99, s.CellsExact >= 0.9,
+			fmt.Sprintf("every agent's cell is rebuilt on %.2f %% of states", 100*s.CellsExact),
+			"more epochs, wider layers or more dimensions")
+	}
+	c.Check("z is used", s.Active >= (s.Width+1)/2, s.Active > 0,
+		fmt.Sprintf("%d of %d dimensions vary with the state", s.Active, s.Width), "lower the KL weight")
+	if s.ProbeRows > 0 {
+		c.Check("goal in z", s.Probe >= s.ProbeLimit-0.02, s.Probe > s.Majority+0.01,
+			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+			"a code made to rebuild boards need not order them by goal: use loss b, or infer goals from history with hop pretrain cvae")
+	}
+}
+
+// vaeFigures draws every term's curve by itself, and the map of z.
+func vaeFigures(c *card.Card, s *VAEScore) error {
+	for _, name := range sortedKeys(s.Terms) {
+		var learn, held card.Line
+		learn.Name, held.Name = "learnt from", "held out"
+		for i, e := range s.past {
+			for line, v := range map[*card.Line]float64{&learn: e.Learn[name], &held: e.Held[name]} {
+				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
+			}
+		}
+		f, err := card.Lines("term_"+name, "Term: "+name, "", card.Axes{X: "epoch", Y: name}, learn, held)
+		if err != nil {
+			return err
+		}
+		c.Figures = append(c.Figures, f)
+	}
+	f, err := goalMap("z_map", s.codes, s.goals)
+	if err != nil {
+		return err
+	}
+	c.Figures = append(c.Figures, f)
+	return nil
+}
+
+// goalMap shows codes in the plane in which they vary most, coloured by the goal
+// finally reached: evenly spaced rows, at most 3,000.
+func goalMap(name string, codes vae.Codes, goals []string) (card.Figure, error) {
+	x, y, held := vae.Map(codes)
+	clouds := make([]card.Cloud, len(goals)+1)
+	for i, g := range goals {
+		clouds[i].Name = g
+	}
+	clouds[len(goals)].Name = "none"
+	step := max(1, len(x)/3000)
+	for i := 0; i < len(x); i += step {
+		k := codes.Label[i]
+		if k < 0 {
+			k = len(goals)
+		}
+		clouds[k].X, clouds[k].Y = append(clouds[k].X, x[i]), append(clouds[k].Y, y[i])
+	}
+	var full []card.Cloud
+	for _, cl := range clouds {
+		if len(cl.X) > 0 {
+			full = append(full, cl)
+		}
+	}
+	return card.Scatter(name, "z by the goal finally reached", fmt.Sprintf("The two directions in which z varies most hold %.0f %% of its variance.", 100*held), card.Axes{X: "first direction", Y: "second direction"}, full...)
+}
