@@ -1,0 +1,518 @@
+package truth
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"hop/game"
+	"hop/game/grid"
+	"hop/game/staghunt"
+	"hop/rng"
+)
+
+// The policies that hunt knows. A script for one stag is huntStag plus its number.
+const (
+	huntRandom = iota
+	huntNS
+	huntNH
+	huntDeadline
+	huntStag
+)
+
+var huntKinds = map[string]int{"random": huntRandom, "ns": huntNS, "nh": huntNH, "deadline": huntDeadline}
+
+// gone is the cell of who has left.
+const gone = 255
+
+// huntState is a position, by place.
+type huntState struct {
+	cell     [8]uint8
+	last     [8]int8
+	left     uint64 // bit p: prey p is on the map; stags first
+	t, first int16
+	over     bool
+}
+
+// huntEnv is what all states of a decision share.
+type huntEnv struct {
+	seats  []game.Seat
+	place  []int8 // [seats]
+	weight [8]float64
+	root   huntState
+	salt   uint64
+	board  *grid.Board
+	preyAt []int8
+	prey   []int16
+	dist   [][]int16
+	ways   [64]way
+	known  bool
+}
+
+// way leads from every cell to the nearest of a set of prey.
+type way struct {
+	set  uint64
+	to   []uint16 // [cells] distance << 8 | moves on a shortest path
+	have bool
+}
+
+// hunt is rules for stag hunt. It keeps to package staghunt's; a test compares.
+type hunt struct {
+	g      *staghunt.Game
+	c      staghunt.Config
+	obs    game.Layout
+	n      int
+	stags  uint64
+	model  []int
+	script []int
+	slots  []huntState
+	envs   []huntEnv
+	seats  []game.Seat
+	things []string
+	seen   []float32
+	joint  [8]int32
+	// Last makes keys tell apart states that differ in the last joint action
+	// only. Networks see it; bots do not.
+	Last bool
+}
+
+func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error) {
+	c := g.Config()
+	h := &hunt{g: g, c: c, obs: g.Spec().Obs, n: c.Agents, stags: 1<<c.Stags - 1, envs: make([]huntEnv, envs), Last: true}
+	h.seen = make([]float32, h.obs.Len())
+	for _, name := range models {
+		k, ok := huntKinds[name]
+		if !ok {
+			return nil, fmt.Errorf("there is no model %q of a stag hunter; there are deadline, nh, ns and random", name)
+		}
+		h.model = append(h.model, k)
+	}
+	for _, name := range scripts {
+		if name == "stag" {
+			for p := range c.Stags {
+				h.script = append(h.script, huntStag+p)
+			}
+			continue
+		}
+		k, ok := huntKinds[name]
+		if !ok {
+			return nil, fmt.Errorf("there is no script %q for a stag hunter; there are deadline, nh, ns, random and stag", name)
+		}
+		h.script = append(h.script, k)
+	}
+	cells := c.Size * c.Size
+	for e := range h.envs {
+		v := &h.envs[e]
+		v.seats, v.place = make([]game.Seat, c.Agents), make([]int8, c.Agents)
+		v.board, v.preyAt, v.prey = grid.New(c.Size, c.Size), make([]int8, cells), make([]int16, c.Stags+c.Hares)
+		for range v.prey {
+			v.dist = append(v.dist, make([]int16, cells))
+		}
+		for i := range v.ways {
+			v.ways[i].to = make([]uint16, cells)
+		}
+	}
+	return h, nil
+}
+
+func (h *hunt) size(slots int) {
+	if len(h.slots) < slots {
+		h.slots = make([]huntState, slots)
+	}
+}
+
+func (h *hunt) scripts() int { return len(h.script) }
+
+// set reads the position off the game's state.
+func (h *hunt) set(env int, st game.State, seats []game.Seat) {
+	v, s := &h.envs[env], st.(*staghunt.State)
+	for place, seat := range seats {
+		v.seats[place], v.place[seat] = seat, int8(place)
+		v.weight[place] = 1
+		if len(h.c.Strength) > 0 {
+			v.weight[place] = h.c.Strength[seat]
+		}
+	}
+	if !v.known || !h.look(v, s) {
+		h.learn(v, s)
+		h.look(v, s)
+	}
+	r := &v.root
+	r.t, r.first, r.over = int16(s.Time()), 0, st.Over()
+	for seat := range h.n {
+		if s.Caught(game.Seat(seat)) != game.NoGoal && h.c.EndAfter > 0 {
+			text, err := s.AppendText(nil)
+			if err == nil {
+				fmt.Sscanf(string(text), "t=%d first=%d", &r.t, &r.first)
+			}
+			break
+		}
+	}
+	s.Observe(v.seats[0], h.seen)
+	last := h.seen[h.obs.LastAt():]
+	for i := range h.n {
+		place := v.place[(int(v.seats[0])+i)%h.n]
+		r.last[place] = -1
+		for k := range h.obs.Legal {
+			if last[i*h.obs.Legal+k] != 0 {
+				r.last[place] = int8(k)
+			}
+		}
+	}
+	v.salt = 1
+	for _, c := range v.prey {
+		v.salt = fold(v.salt, uint64(uint16(c)))
+	}
+	for _, c := range v.board.Blocks {
+		v.salt = fold(v.salt, uint64(c))
+	}
+	for _, seat := range seats {
+		v.salt = fold(v.salt, uint64(seat))
+	}
+}
+
+func fold(h, x uint64) uint64 {
+	h = (h ^ x) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
+
+// look reads who and what is where, and reports whether blocks and prey are
+// those that are known.
+func (h *hunt) look(v *huntEnv, s *staghunt.State) bool {
+	for i := range v.root.cell {
+		v.root.cell[i] = gone
+	}
+	v.root.left = 0
+	for c := range v.preyAt {
+		h.seats, h.things = s.Cell(c/h.c.Size, c%h.c.Size, h.seats[:0], h.things[:0])
+		for _, seat := range h.seats {
+			v.root.cell[v.place[seat]] = uint8(c)
+		}
+		thing := ""
+		if len(h.things) > 0 {
+			thing = h.things[0]
+		}
+		if (thing == "block") != v.board.Blocked[c] {
+			return false
+		}
+		if thing == "stag" || thing == "hare" {
+			p := v.preyAt[c]
+			if p < 0 || (int(p) < h.c.Stags) != (thing == "stag") {
+				return false
+			}
+			v.root.left |= 1 << p
+		}
+	}
+	return true
+}
+
+// learn takes blocks and prey from the board.
+func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
+	v.known = true
+	for p := range v.prey {
+		v.prey[p] = grid.None
+	}
+	for i := range v.ways {
+		v.ways[i].have = false
+	}
+	next := [2]int{0, h.c.Stags}
+	for c := range v.preyAt {
+		v.preyAt[c], v.board.Blocked[c] = -1, false
+		h.seats, h.things = s.Cell(c/h.c.Size, c%h.c.Size, h.seats[:0], h.things[:0])
+		if len(h.things) == 0 {
+			continue
+		}
+		kind := 0
+		switch h.things[0] {
+		case "block":
+			v.board.Blocked[c] = true
+			continue
+		case "hare":
+			kind = 1
+		}
+		v.prey[next[kind]], v.preyAt[c] = int16(c), int8(next[kind])
+		next[kind]++
+	}
+	v.board.Link()
+	for p, c := range v.prey {
+		if c != grid.None {
+			v.board.Distances(v.dist[p], c)
+		}
+	}
+}
+
+// to returns the distance from a cell to the nearest of a set of prey and the
+// moves that lead there.
+func (v *huntEnv) to(set uint64, cell uint8) (d int, moves uint32) {
+	w := &v.ways[(set^set>>6^set>>17^set>>31)&63]
+	if w.set != set || !w.have {
+		v.find(w, set)
+	}
+	x := w.to[cell]
+	return int(x >> 8), uint32(x & 255)
+}
+
+// far is a distance that no path has.
+const far = 255
+
+func (v *huntEnv) find(w *way, set uint64) {
+	w.set, w.have = set, true
+	near := func(c int) int16 {
+		best := int16(far)
+		for s := set; s != 0; s &= s - 1 {
+			best = min(best, v.dist[bits.TrailingZeros64(s)][c])
+		}
+		return best
+	}
+	for c := range w.to {
+		d, moves := near(c), uint16(0)
+		if d > 0 && d < far {
+			for k, to := range v.board.Next[c] {
+				if to != grid.None && near(int(to)) == d-1 {
+					moves |= 1 << k
+				}
+			}
+		}
+		w.to[c] = uint16(d)<<8 | moves
+	}
+}
+
+func (h *hunt) root(env int, slot int32) (uint32, uint64) {
+	v := &h.envs[env]
+	h.slots[slot] = v.root
+	return h.mask(v, &v.root, 0), h.key(v, &v.root)
+}
+
+func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
+	k := fold(v.salt, binary.LittleEndian.Uint64(s.cell[:]))
+	k = fold(k, s.left<<20^uint64(s.t)<<10)
+	if h.c.EndAfter > 0 {
+		k = fold(k, uint64(s.first))
+	}
+	if h.Last {
+		x := uint64(0)
+		for i, a := range s.last {
+			x |= uint64(uint8(a)) << (8 * i)
+		}
+		k = fold(k, x)
+	}
+	return k | 1
+}
+
+func (h *hunt) legal(env int, slot int32, place int) uint32 {
+	return h.mask(&h.envs[env], &h.slots[slot], place)
+}
+
+// mask returns a bit for each legal action of a place.
+func (h *hunt) mask(v *huntEnv, s *huntState, place int) uint32 {
+	c := s.cell[place]
+	if c == gone || s.over {
+		return 0
+	}
+	set := uint32(v.board.Moves[c]) | 1<<grid.Stay
+	if p := v.preyAt[c]; p >= 0 && s.left>>p&1 != 0 {
+		if int(p) >= h.c.Stags {
+			set |= 1 << staghunt.HuntHare
+		} else if s.crowd(c) {
+			set |= 1 << staghunt.HuntStag
+		}
+	}
+	return set
+}
+
+// crowd reports whether at least two stand on a cell.
+func (s *huntState) crowd(c uint8) bool {
+	x := binary.LittleEndian.Uint64(s.cell[:]) ^ uint64(c)*0x0101010101010101
+	// A byte of x is 0 where someone stands on c: borrow-free zero-byte test.
+	zero := ^((x&0x7f7f7f7f7f7f7f7f + 0x7f7f7f7f7f7f7f7f) | x | 0x7f7f7f7f7f7f7f7f)
+	return zero&(zero-1) != 0
+}
+
+// step plays a joint action.
+func (h *hunt) step(env int, from, to int32, actions []int32, _ *rng.Rand) (float32, bool, uint32, uint64) {
+	v, s := &h.envs[env], &h.slots[to]
+	*s = h.slots[from]
+	for i, a := range actions {
+		s.last[i] = int8(a)
+	}
+	reward := h.advance(v, s, actions)
+	if s.over || s.cell[0] == gone {
+		return reward, true, 0, 0
+	}
+	return reward, false, h.mask(v, s, 0), h.key(v, s)
+}
+
+// advance plays a joint action by place and returns place 0's reward.
+func (h *hunt) advance(v *huntEnv, s *huntState, actions []int32) float32 {
+	s.t++
+	hunts := false
+	for i, a := range actions {
+		if a >= 0 && a < grid.Stay {
+			s.cell[i] = uint8(v.board.Next[s.cell[i]][a])
+		}
+		hunts = hunts || a > grid.Stay
+	}
+	reward := float32(0)
+	if hunts {
+		reward = h.resolve(v, s, actions)
+	}
+	s.over = int(s.t) >= h.c.Horizon || h.c.EndAfter > 0 && s.first > 0 && int(s.t-s.first) >= h.c.EndAfter
+	return reward
+}
+
+// resolve lets successful hunters and their prey leave.
+func (h *hunt) resolve(v *huntEnv, s *huntState, actions []int32) float32 {
+	reward, at := float32(0), s.cell
+	for i, a := range actions {
+		if a <= grid.Stay {
+			continue
+		}
+		hunters, total := 0, 0.
+		for j, b := range actions {
+			if b == a && at[j] == at[i] {
+				hunters++
+				total += v.share(j, a)
+			}
+		}
+		if a == staghunt.HuntStag && hunters < 2 {
+			continue
+		}
+		s.left &^= 1 << v.preyAt[at[i]]
+		s.cell[i] = gone
+		if s.first == 0 {
+			s.first = s.t
+		}
+		if i == 0 {
+			pays := h.c.HarePays
+			if a == staghunt.HuntStag {
+				pays = h.c.StagPays
+			}
+			reward = float32(pays * v.share(0, a) / total)
+		}
+	}
+	return reward
+}
+
+// share is a place's weight when a prey is split: strength at a stag, equal at
+// a hare.
+func (v *huntEnv) share(place int, action int32) float64 {
+	if action == staghunt.HuntStag {
+		return v.weight[place]
+	}
+	return 1
+}
+
+func (h *hunt) act(env int, slot int32, place, bot int, r *rng.Rand) int32 {
+	v, s := &h.envs[env], &h.slots[slot]
+	if s.cell[place] == gone {
+		return game.NoAction
+	}
+	return pick(h.options(v, s, place, h.model[bot]), r)
+}
+
+// pick draws one of the set's bits.
+func pick(set uint32, r *rng.Rand) int32 {
+	if set&(set-1) != 0 {
+		for i := r.IntN(bits.OnesCount32(set)); i > 0; i-- {
+			set &= set - 1
+		}
+	}
+	return int32(bits.TrailingZeros32(set))
+}
+
+// options returns a bit for each of the equally likely actions of a policy.
+func (h *hunt) options(v *huntEnv, s *huntState, place, kind int) uint32 {
+	c, stags := s.cell[place], s.left&h.stags
+	switch kind {
+	case huntRandom:
+		return h.mask(v, s, place)
+	case huntNH:
+		return h.hare(v, s, place)
+	case huntNS:
+	default:
+		end := h.c.Horizon
+		if h.c.EndAfter > 0 && s.first > 0 {
+			end = min(end, int(s.first)+h.c.EndAfter)
+		}
+		if d, _ := v.to(s.left&^h.stags, c); d < far && end-int(s.t) <= d+1 {
+			return h.hare(v, s, place)
+		}
+		if kind >= huntStag {
+			if one := stags & (1 << (kind - huntStag)); one != 0 {
+				stags = one
+			}
+		}
+	}
+	if stags == 0 {
+		return h.hare(v, s, place)
+	}
+	d, moves := v.to(stags, c)
+	switch {
+	case d > 0:
+		return moves
+	case s.crowd(c):
+		return 1 << staghunt.HuntStag
+	}
+	return 1 << grid.Stay
+}
+
+func (h *hunt) hare(v *huntEnv, s *huntState, place int) uint32 {
+	hares := s.left &^ h.stags
+	if hares == 0 {
+		return h.mask(v, s, place)
+	}
+	d, moves := v.to(hares, s.cell[place])
+	if d == 0 {
+		return 1 << staghunt.HuntHare
+	}
+	return moves
+}
+
+func (h *hunt) rollout(env int, slot int32, script int, others []int32, discount float32, r *rng.Rand) float32 {
+	v, s := &h.envs[env], h.slots[slot]
+	actions := h.joint[:h.n]
+	weight := float32(1)
+	for !s.over && s.cell[0] != gone {
+		actions[0] = pick(h.options(v, &s, 0, h.script[script]), r)
+		for j, bot := range others {
+			actions[j+1] = game.NoAction
+			if s.cell[j+1] != gone {
+				actions[j+1] = pick(h.options(v, &s, j+1, h.model[bot]), r)
+			}
+		}
+		if x := h.advance(v, &s, actions); s.cell[0] == gone {
+			return weight * x
+		}
+		weight *= discount
+	}
+	return 0
+}
+
+func (h *hunt) observe(dst []float32, env int, slot int32, place int) {
+	v, s := &h.envs[env], &h.slots[slot]
+	clear(dst)
+	planes, seat := h.n+3, int(v.seats[place])
+	var last [8]int8
+	for i := range h.n {
+		p := v.place[(seat+i)%h.n]
+		if c := s.cell[p]; c != gone {
+			dst[int(c)*planes+i] = 1
+		}
+		last[(seat+i)%h.n] = s.last[p]
+	}
+	for _, c := range v.board.Blocks {
+		dst[int(c)*planes+h.n] = 1
+	}
+	for left := s.left; left != 0; left &= left - 1 {
+		p, plane := bits.TrailingZeros64(left), h.n+1
+		if p >= h.c.Stags {
+			plane++
+		}
+		dst[int(v.prey[p])*planes+plane] = 1
+	}
+	var legal [game.MaxActions]bool
+	for set := h.mask(v, s, place); set != 0; set &= set - 1 {
+		legal[bits.TrailingZeros32(set)] = true
+	}
+	h.obs.Tail(dst, game.Seat(seat), legal[:h.obs.Legal], int(s.t), h.c.Horizon, last[:h.n])
+}

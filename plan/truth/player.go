@@ -1,0 +1,213 @@
+package truth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"hop/agent"
+	"hop/belief"
+	"hop/field"
+	"hop/game"
+	"hop/plan"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// Config says how the untrained planner thinks.
+type Config struct {
+	Plan    plan.Config   `yaml:"plan" doc:"the search"`
+	Belief  belief.Config `yaml:"belief" doc:"beliefs over the models of each co-player"`
+	Models  []string      `yaml:"models" doc:"bots that a co-player may be"`
+	Scripts []string      `yaml:"scripts" doc:"bots whose best rollout is a leaf's value; in stag hunt stag stands for one script a stag; none: 0"`
+	Repeat  int           `yaml:"repeat" doc:"rollouts of each script that are averaged" range:"1..1000"`
+	PerTree bool          `yaml:"per_tree" doc:"each tree of a decision has rollouts of its own"`
+	Known   []string      `yaml:"known" doc:"the co-players' bots, one a member of the team, if they are known; empty: inferred"`
+}
+
+// Default returns the planner that measured best in stag hunt.
+func Default() Config {
+	return Config{
+		Plan: plan.Default(), Belief: belief.Default(), Models: []string{"ns", "nh", "random"},
+		Scripts: []string{"nh", "stag"}, Repeat: 1, PerTree: true,
+	}
+}
+
+// Validate returns everything that is wrong, joined.
+func (c Config) Validate() error {
+	errs := []error{c.Plan.Validate(), c.Belief.Validate()}
+	if len(c.Models) == 0 {
+		errs = append(errs, field.Bad("models", c.Models, "at least one bot"))
+	}
+	if c.Repeat < 1 {
+		errs = append(errs, field.Bad("repeat", c.Repeat, "at least 1"))
+	}
+	return errors.Join(errs...)
+}
+
+// Player plans every move on the real rules. It is told nothing of its
+// co-players but the models they may be, unless Config.Known says more, and
+// infers within the episode which they are. For one goroutine.
+type Player struct {
+	Config
+	Forest  *plan.Forest
+	Beliefs *belief.Beliefs // [envs][other agents][models]
+
+	agent   agent.ID
+	world   *World
+	bots    *Bots
+	prior   *Scripts
+	policy  []game.Policy // by model
+	before  []game.State  // [envs] the position at the last decision
+	started []bool
+	seats   []game.Seat
+	rs      []rng.Rand
+	legal   []bool
+	probs   []float32 // [models][A]
+	obs     []float32
+	env     []int
+}
+
+// NewPlayer returns the planner of one agent in so many envs.
+func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("plan/truth: %w", err)
+	}
+	spec := g.Spec()
+	p := &Player{Config: c, agent: id, seats: make([]game.Seat, spec.Seats), env: make([]int, 1)}
+	if len(c.Known) != 0 {
+		if len(c.Known) != spec.Seats {
+			return nil, fmt.Errorf("plan/truth: %d known bots, the team has %d members", len(c.Known), spec.Seats)
+		}
+		p.Models = nil
+		for a, name := range c.Known {
+			if agent.ID(a) != id && !slices.Contains(p.Models, name) {
+				p.Models = append(p.Models, name)
+			}
+		}
+	}
+	var err error
+	if p.Forest, err = plan.New(c.Plan, len(spec.Actions), spec.Seats-1, 1, 1); err != nil {
+		return nil, err
+	}
+	if p.world, err = NewWorld(g, p.Models, c.Scripts, 1, c.Plan.Trees); err != nil {
+		return nil, err
+	}
+	if h, ok := p.world.rules.(*hunt); ok {
+		h.Last = false
+	}
+	p.world.Fit(p.Forest)
+	p.Beliefs = belief.New(c.Belief, envs, spec.Seats-1, len(p.Models))
+	p.bots = NewBots(p.world, p.Beliefs, 1)
+	p.bots.Env = p.env
+	p.prior = NewScripts(p.bots, c.Plan.Discount, 14)
+	p.prior.Repeat, p.prior.PerTree, p.prior.Zero = c.Repeat, c.PerTree, len(c.Scripts) == 0
+	for _, name := range p.Models {
+		bot, err := game.NewBot(g, name)
+		if err != nil {
+			return nil, err
+		}
+		pol, ok := bot.(game.Policy)
+		if !ok {
+			return nil, fmt.Errorf("plan/truth: %q cannot say how it acts, so nothing can be inferred from its actions", name)
+		}
+		p.policy = append(p.policy, pol)
+	}
+	p.started = make([]bool, envs)
+	for range envs {
+		p.before = append(p.before, g.New())
+	}
+	p.rs = make([]rng.Rand, c.Plan.Trees)
+	p.legal, p.probs, p.obs = make([]bool, len(spec.Actions)), make([]float32, len(p.Models)*len(spec.Actions)), make([]float32, spec.Obs.Len())
+	return p, nil
+}
+
+// Act plans in one env after the other.
+func (p *Player) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		n := int(n)
+		p.place(v, n)
+		if v.Start[v.Moment(v.T, n)] || !p.started[n] {
+			p.begin(n)
+		} else {
+			p.learn(v, n)
+		}
+		st := v.State(n)
+		p.before[n].CopyFrom(st)
+		p.env[0] = n
+		p.world.Set(0, st, p.seats)
+		plan.Fork(p.rs, v.Rand(n))
+		p.prior.Salt = v.Rand(n).Uint64()
+		p.Forest.Search(p.world, p.prior, p.bots, p.rs)
+		i := v.StepOf(n)
+		v.Action[i] = game.Sample(p.Forest.Policy, v.Rand(n))
+		v.LogProb[i], v.Own[i] = 0, false
+	}
+}
+
+// place notes where everyone sits: this agent, then the others by number.
+func (p *Player) place(v *rollout.View, n int) {
+	for s := range game.Seat(len(p.seats)) {
+		a := v.AgentAt(n, s)
+		switch {
+		case a == p.agent:
+			p.seats[0] = s
+		case a < p.agent:
+			p.seats[a+1] = s
+		default:
+			p.seats[a] = s
+		}
+	}
+}
+
+// begin starts an episode's beliefs.
+func (p *Player) begin(n int) {
+	p.started[n] = true
+	p.Beliefs.Start(n)
+	if len(p.Known) == 0 {
+		return
+	}
+	for j := range p.Beliefs.Others {
+		a := j
+		if j >= int(p.agent) {
+			a++
+		}
+		b := p.Beliefs.At(n, j)
+		clear(b)
+		b[slices.Index(p.Models, p.Known[a])] = 1
+	}
+}
+
+// learn takes in what the others did since the last decision. What they did is
+// read off the observation, where it stands even if they have left since.
+func (p *Player) learn(v *rollout.View, n int) {
+	if len(p.Known) != 0 {
+		return
+	}
+	layout := p.world.Game.Spec().Obs
+	v.State(n).Observe(p.seats[0], p.obs)
+	last := p.obs[layout.LastAt():]
+	actions := len(p.legal)
+	for j, seat := range p.seats[1:] {
+		if !p.before[n].Alive(seat) {
+			continue
+		}
+		ego := (int(seat) - int(p.seats[0]) + len(p.seats)) % len(p.seats)
+		action := game.NoAction
+		for k := range actions {
+			if last[ego*actions+k] != 0 {
+				action = int32(k)
+			}
+		}
+		p.before[n].Legal(seat, p.legal)
+		for m, pol := range p.policy {
+			pol.Probs(p.before[n], seat, p.probs[m*actions:(m+1)*actions])
+		}
+		p.Beliefs.Update(n, j, p.probs, p.legal, action)
+	}
+}
+
+// Evaluate writes nothing.
+func (p *Player) Evaluate(*rollout.View, []int32) {}
+
+var _ rollout.Player = (*Player)(nil)

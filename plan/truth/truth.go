@@ -1,0 +1,214 @@
+// Package truth lets plan search on the real rules of a game, with its bots as
+// models of the others and as rollouts at the leaves.
+//
+// A World is plan.Dynamics. Any game will do; stag hunt has rules of its own
+// here, with a state of 40 bytes and tables shared by all states of an episode,
+// because search plays millions of steps a second. A test holds them to the
+// game's. Bots is plan.Others, Scripts is plan.Prior, and Player puts them
+// together with beliefs into a rollout.Player that plays without any training.
+package truth
+
+import (
+	"fmt"
+
+	"hop/game"
+	"hop/game/staghunt"
+	"hop/plan"
+	"hop/rng"
+)
+
+// rules is what a World needs to know of a game. Places are as in
+// plan.Observer: 0 is the planning agent, then its co-players.
+type rules interface {
+	// set makes decision env plan from st. seats holds the seat of each place.
+	set(env int, st game.State, seats []game.Seat)
+	// size makes room for that many slots.
+	size(slots int)
+	root(env int, slot int32) (legal uint32, key uint64)
+	// step plays a joint action by place from slot to slot.
+	step(env int, from, to int32, actions []int32, r *rng.Rand) (reward float32, over bool, legal uint32, key uint64)
+	legal(env int, slot int32, place int) uint32
+	observe(dst []float32, env int, slot int32, place int)
+	// act draws what a bot would play; -1 if the place has left.
+	act(env int, slot int32, place, bot int, r *rng.Rand) int32
+	scripts() int // how many there are
+	// rollout plays on from a slot to the end, place 0 by script, the others by
+	// the bots given, and returns the discounted return of place 0.
+	rollout(env int, slot int32, script int, others []int32, discount float32, r *rng.Rand) float32
+}
+
+// World is the real rules as plan.Dynamics and plan.Observer, for one goroutine.
+type World struct {
+	rules
+	Game    game.Game
+	Models  []string // bots by number, as models of others
+	Scripts []string // bots by number, as rollouts of one's own
+	trees   int
+	places  int
+	joint   []int32
+}
+
+// NewWorld returns a world for up to envs decisions at once of so many trees
+// each. Models and scripts are names of the game's bots; in stag hunt a script
+// may also be "stag", which stands for one script a stag that goes to that stag
+// until a hare must be taken.
+func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, error) {
+	w := &World{Game: g, Models: models, Scripts: scripts, trees: trees, places: g.Spec().Seats, joint: make([]int32, g.Spec().Seats)}
+	var err error
+	if h, ok := g.(*staghunt.Game); ok && h.Config().Size <= 15 {
+		w.rules, err = newHunt(h, models, scripts, envs)
+	} else {
+		w.rules, err = newAny(g, models, scripts, envs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan/truth: %w", err)
+	}
+	return w, nil
+}
+
+// Set makes decision env plan from st for the agent on seats[0], with
+// co-players on the other seats, in the order in which Others knows them. The
+// state is read when the search starts a tree: it must not change before that.
+func (w *World) Set(env int, st game.State, seats []game.Seat) { w.set(env, st, seats) }
+
+// Fit makes room for a forest's slots.
+func (w *World) Fit(f *plan.Forest) { w.size(f.Slots()) }
+
+// Root puts the decision's state into a slot.
+func (w *World) Root(tree, slot int32) (uint32, uint64) { return w.root(int(tree)/w.trees, slot) }
+
+// Expand plays one step for each leaf.
+func (w *World) Expand(leaves []plan.Leaf, others []int32, rs []rng.Rand) {
+	for i := range leaves {
+		l := &leaves[i]
+		w.joint[0] = l.Action
+		copy(w.joint[1:], others[i*(w.places-1):(i+1)*(w.places-1)])
+		l.Reward, l.Over, l.Legal, l.Key = w.step(int(l.Tree)/w.trees, l.From, l.To, w.joint, &rs[l.Tree])
+	}
+}
+
+// Legal returns the mask of a place.
+func (w *World) Legal(tree, slot int32, place int) uint32 {
+	return w.legal(int(tree)/w.trees, slot, place)
+}
+
+// Observe writes what a place sees.
+func (w *World) Observe(dst []float32, tree, slot int32, place int) {
+	w.observe(dst, int(tree)/w.trees, slot, place)
+}
+
+var (
+	_ plan.Dynamics = (*World)(nil)
+	_ plan.Observer = (*World)(nil)
+)
+
+// Bots is plan.Others: each co-player is one of the world's models, drawn anew
+// for each tree from beliefs over them.
+type Bots struct {
+	*World
+	Beliefs plan.Beliefs
+	Env     []int   // [decisions] the env that beliefs are asked about; nil: the same number
+	goal    []int32 // [trees][others]
+}
+
+// NewBots returns models for up to envs decisions.
+func NewBots(w *World, b plan.Beliefs, envs int) *Bots {
+	return &Bots{World: w, Beliefs: b, goal: make([]int32, envs*w.trees*(w.places-1))}
+}
+
+// Of returns the models drawn for a tree, a view.
+func (b *Bots) Of(tree int32) []int32 {
+	n := b.places - 1
+	return b.goal[int(tree)*n : (int(tree)+1)*n]
+}
+
+// Goals draws a model for each co-player.
+func (b *Bots) Goals(tree int32, r *rng.Rand) {
+	env := int(tree) / b.trees
+	if b.Env != nil {
+		env = b.Env[env]
+	}
+	b.Beliefs.Draw(b.Of(tree), env, r)
+}
+
+// Draw lets the models act.
+func (b *Bots) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) {
+	n := b.places - 1
+	for i := range qs {
+		q := &qs[i]
+		goals := b.Of(q.Tree)
+		for j := range n {
+			dst[i*n+j] = b.act(int(q.Tree)/b.trees, q.Slot, j+1, int(goals[j]), &rs[q.Tree])
+		}
+	}
+}
+
+var _ plan.Others = (*Bots)(nil)
+
+// Scripts is plan.Prior: no preference among actions, and as value the best
+// return of several scripted rollouts against the tree's models. Rollouts draw
+// from a stream named by the state, so a value is a function of the state, the
+// models and Salt, and may be kept.
+type Scripts struct {
+	*Bots
+	Discount float32
+	Repeat   int    // rollouts of each script that are averaged
+	Salt     uint64 // other rollouts for other numbers
+	PerTree  bool   // trees of a decision see rollouts of their own
+	Zero     bool   // no rollouts: every value is 0
+	Cache    *plan.Cache
+}
+
+// NewScripts returns a prior that keeps 2^log values.
+func NewScripts(b *Bots, discount float64, log int) *Scripts {
+	return &Scripts{Bots: b, Discount: float32(discount), Repeat: 1, Cache: plan.NewCache(log, 1)}
+}
+
+// Eval writes even logits and the best script's return.
+func (s *Scripts) Eval(logits, value []float32, qs []plan.Query) {
+	clear(logits)
+	if s.Zero {
+		clear(value)
+		return
+	}
+	for i := range qs {
+		q := &qs[i]
+		goals := s.Of(q.Tree)
+		key := (q.Key ^ s.Salt) | 1
+		for _, g := range goals {
+			key = (key ^ uint64(g+1)) * 0x9e3779b97f4a7c15
+			key ^= key >> 31
+		}
+		if s.PerTree {
+			key = (key ^ uint64(int(q.Tree)%s.trees+1)) * 0xd6e8feb86659fd93
+		}
+		if q.Key != 0 {
+			if row := s.Cache.Find(key); row != nil {
+				value[i] = row[0]
+				continue
+			}
+		}
+		value[i] = s.best(q, goals, key)
+		if q.Key != 0 {
+			s.Cache.Put(key)[0] = value[i]
+		}
+	}
+}
+
+// best is the highest mean return of a script.
+func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
+	env, best := int(q.Tree)/s.trees, float32(0)
+	for script := range s.scripts() {
+		r := plan.Stream(key, uint64(script)+1)
+		sum := float32(0)
+		for range s.Repeat {
+			sum += s.rollout(env, q.Slot, script, goals, s.Discount, &r)
+		}
+		if sum /= float32(s.Repeat); script == 0 || sum > best {
+			best = sum
+		}
+	}
+	return best
+}
+
+var _ plan.Prior = (*Scripts)(nil)
