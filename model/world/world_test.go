@@ -91,7 +91,7 @@ func next(in world.Input, rows int) *world.Next {
 var small = staghunt.Config{Size: 3, Agents: 3, Stags: 1, Hares: 2, Horizon: 9, StagPays: 10, HarePays: 1}
 
 func TestGradients(t *testing.T) {
-	data := play(t, small, 70, 1)
+	data := play(t, small, 66, 1)
 	for _, c := range []world.Config{
 		{Variant: world.Heads, Hidden: []int{6, 5}, Dense: []int{5}, Fault: world.NoFault},
 		{Variant: world.Heads, Hidden: []int{6}, Dense: []int{5}, Fault: world.MeanPool, Weights: []float64{2, 2, 2, 1, .5, 3}},
