@@ -17,17 +17,20 @@ type Learning struct {
 	Batch   int     `yaml:"batch" doc:"rows of a gradient step" range:"1..65536"`
 	Clip    float64 `yaml:"clip" doc:"largest norm of a gradient; 0: none" range:"0.."`
 	Decay   float64 `yaml:"decay" doc:"decoupled weight decay" range:"0.."`
+	Augment string  `yaml:"augment" doc:"learn from each step in random views: turn: the board turned and mirrored; all: the others in another order too; none. Assumes that the modelled agent does not care" oneof:"none|turn|all"`
 	Balance bool    `yaml:"balance" doc:"weight classes inversely to how often they occur; rare actions count more, and probabilities are no longer calibrated"`
 	Shards  int     `yaml:"shards" doc:"parts of a batch that are computed at the same time; part of the numbers" range:"1..64"`
 }
 
 // DefaultLearning returns the settings of offline training.
 func DefaultLearning() Learning {
-	return Learning{LR: 2e-3, Batch: 512, Clip: 1, Shards: 2}
+	return Learning{LR: 3e-3, Batch: 256, Clip: 1, Augment: "none", Shards: 2}
 }
 
 // HOPLearning returns HOP's settings of online training.
-func HOPLearning() Learning { return Learning{LR: 5e-4, Batch: 512, Clip: 0, Shards: 2} }
+func HOPLearning() Learning {
+	return Learning{LR: 5e-4, Batch: 512, Clip: 0, Augment: "none", Shards: 2}
+}
 
 // Validate returns everything that is wrong, joined.
 func (c Learning) Validate() error { return field.Check(c) }
@@ -46,9 +49,13 @@ type Learner struct {
 	works  []shardWork
 	class  []float32 // [Actions] weights; nil without Balance
 
+	turns *turns
+
 	order []int32 // rows or sequences of a pass
+	view  []uint8 // [len(order)] the turn of each; empty without Augment
 	cut   []int32 // where batches of sequences begin
 	batch []int32
+	views []uint8
 	rows  *Rows
 	total float64
 }
@@ -81,6 +88,9 @@ func NewLearner(net Config, cfg Learning, in Input, key rng.Key) (*Learner, erro
 	if err := l.optimise(opt); err != nil {
 		return nil, err
 	}
+	if l.turns, err = m.newTurns(cfg.Augment); err != nil {
+		return nil, err
+	}
 	l.works = make([]shardWork, cfg.Shards)
 	for i := range l.works {
 		l.works[i].grow(m, max(64, cfg.Batch/cfg.Shards+1))
@@ -111,11 +121,20 @@ func (w *shardWork) grow(m *Model, rows int) {
 func (l *Learner) Epoch(rows *Rows, seqs []int32, lr float64, r *rng.Rand, watch func(done int, loss float64) error) (nn.Loss, error) {
 	l.weigh(rows, seqs)
 	l.arrange(rows, seqs, r)
+	l.view = l.view[:0]
+	if n := len(l.turns.cols); n > 0 {
+		for range l.order {
+			l.view = append(l.view, uint8(r.IntN(n)))
+		}
+	}
 	var all nn.Loss
 	done := 0
 	for b := 0; b+1 < len(l.cut); b++ {
-		part := l.order[l.cut[b]:l.cut[b+1]]
-		loss := l.gradient(rows, part)
+		lo, hi := l.cut[b], l.cut[b+1]
+		if l.views = nil; len(l.view) > 0 {
+			l.views = l.view[lo:hi]
+		}
+		loss := l.gradient(rows, l.order[lo:hi])
 		if _, err := l.opt.Step(lr, l.cfg.Clip); err != nil {
 			return all, fmt.Errorf("moa: step %d: %w", l.Updates, err)
 		}
@@ -246,7 +265,11 @@ func (l *Learner) weight(a int32) float64 {
 // shard computes one shard's rows of the batch.
 func (l *Learner) shard(shard, lo, hi int) {
 	w, p := &l.works[shard], l.shards.Params[shard]
-	seq := w.load(l.Model, l.rows, l.batch[lo:hi])
+	var views []uint8
+	if l.views != nil {
+		views = l.views[lo:hi]
+	}
+	seq := w.load(l.Model, l.rows, l.batch[lo:hi], l.turns, views)
 	w.forward(l.Model, p, seq)
 	n := w.ws.Rows()
 	w.ws.ZeroGrad()
@@ -258,14 +281,15 @@ func (l *Learner) shard(shard, lo, hi int) {
 	}
 }
 
-// load gathers rows, or with history whole sequences as [T][N].
-func (w *shardWork) load(m *Model, rows *Rows, part []int32) nn.Seq {
-	k, g := m.Actions, m.GoalLen
+// load gathers rows, or with history whole sequences as [T][N], each in the view
+// given.
+func (w *shardWork) load(m *Model, rows *Rows, part []int32, t *turns, views []uint8) nn.Seq {
+	k := m.Actions
 	if m.History == 0 {
 		w.grow(m, len(part))
 		w.ws.Reset()
 		for at, i := range part {
-			w.put(rows, at, int(i), k, g)
+			w.put(rows, at, int(i), m, t, views, at)
 		}
 		return nn.Seq{}
 	}
@@ -275,11 +299,11 @@ func (w *shardWork) load(m *Model, rows *Rows, part []int32) nn.Seq {
 	}
 	w.grow(m, steps*len(part))
 	w.ws.Reset()
-	for t := range steps {
+	for step := range steps {
 		for n, s := range part {
-			at, i := t*len(part)+n, int(rows.Seqs[s].Lo)+t
+			at, i := step*len(part)+n, int(rows.Seqs[s].Lo)+step
 			if i < int(rows.Seqs[s].Hi) {
-				w.put(rows, at, i, k, g)
+				w.put(rows, at, i, m, t, views, n)
 				continue
 			}
 			w.ws.AddFrom(nil, -1, nil)
@@ -290,10 +314,23 @@ func (w *shardWork) load(m *Model, rows *Rows, part []int32) nn.Seq {
 	return nn.Seq{T: steps, N: len(part), Alive: w.alive[:steps*len(part)]}
 }
 
-func (w *shardWork) put(rows *Rows, at, i, k, g int) {
-	w.ws.AddFrom(&rows.X, i, rows.Goals[i*g:(i+1)*g])
-	copy(w.legal[at*k:(at+1)*k], rows.Legal[i*k:(i+1)*k])
-	w.alive[at], w.target[at] = true, rows.Action[i]
+// put copies row i to place at, in view views[n] unless there are none.
+func (w *shardWork) put(rows *Rows, at, i int, m *Model, t *turns, views []uint8, n int) {
+	k, g := m.Actions, m.GoalLen
+	goal, legal := rows.Goals[i*g:(i+1)*g], rows.Legal[i*k:(i+1)*k]
+	w.alive[at] = true
+	if views == nil {
+		w.ws.AddFrom(&rows.X, i, goal)
+		copy(w.legal[at*k:(at+1)*k], legal)
+		w.target[at] = rows.Action[i]
+		return
+	}
+	acts := t.acts[views[n]]
+	w.ws.addTurned(&rows.X, i, goal, t.cols[views[n]])
+	for a, ok := range legal {
+		w.legal[at*k+int(acts[a])] = ok
+	}
+	w.target[at] = acts[rows.Action[i]]
 }
 
 func (w *shardWork) forward(m *Model, p *nn.Params, seq nn.Seq) {
@@ -319,14 +356,14 @@ func (l *Learner) Each(rows *Rows, seqs []int32, f func(row int, probs nn.Probs)
 					l.batch = append(l.batch, i)
 				}
 			}
-			w.load(m, rows, l.batch)
+			w.load(m, rows, l.batch, nil, nil)
 			w.forward(m, l.Params, nn.Seq{})
 			for at, i := range l.batch {
 				f(int(i), w.dist.P[at*k:(at+1)*k])
 			}
 			continue
 		}
-		w.forward(m, l.Params, w.load(m, rows, part))
+		w.forward(m, l.Params, w.load(m, rows, part, nil, nil))
 		for n, s := range part {
 			for t := range int(rows.Seqs[s].Hi - rows.Seqs[s].Lo) {
 				at := t*len(part) + n

@@ -34,7 +34,7 @@ type Config struct {
 
 // Default returns a dense network in the ego frame without history.
 func Default() Config {
-	return Config{Net: "dense", Frame: "egof", Hidden: []int{128, 128}}
+	return Config{Net: "dense", Frame: "egof", Hidden: []int{128, 128, 128}}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -54,9 +54,11 @@ func (c Config) Validate() error {
 type Input struct {
 	frame.Input
 	Actions int
-	GoalLen int // width of the condition; 0: none
-	LegalAt int // where in an observation the mask [Actions] lies; -1: nowhere, all actions are legal
-	LastAt  int // where the agent's own last action [Actions] lies, one-hot; -1: nowhere
+	GoalLen int     // width of the condition; 0: none
+	LegalAt int     // where in an observation the mask [Actions] lies; -1: nowhere, all actions are legal
+	LastAt  int     // where the last joint action [Seats][Actions] lies, one-hot, own first; -1: nowhere
+	Seats   int     // how many play; the first planes are theirs, own first
+	Moves   []int32 // the actions up, down, left, right; nil: actions have no direction
 }
 
 // Model is the network's layers. Its weights are elsewhere: see New.
@@ -67,6 +69,7 @@ type Model struct {
 	frame *frame.Frame
 	first nn.Dense // dense net: the sparse row to Hidden[0]
 	conv  convNet
+	sense nn.Dense // what of a step is worth remembering
 	gru   nn.GRU
 	body  nn.MLP   // [features, history, goal] to the last width
 	head  nn.Dense // logits
@@ -96,7 +99,8 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	}
 	m.cat = m.feat + c.History + in.GoalLen
 	if c.History > 0 {
-		m.gru = p.GRU("gru", m.feat, c.History)
+		m.sense = p.Dense("sense", m.feat, c.History, nn.ReLU)
+		m.gru = p.GRU("gru", c.History, c.History)
 	}
 	m.body = p.MLP("body", nn.ReLU, append([]int{m.cat}, rest...)...)
 	m.head = p.Dense("head", rest[len(rest)-1], in.Actions, nn.None, nn.Orthogonal(0.01))
@@ -139,7 +143,7 @@ type Work struct {
 	rows      int
 	enc       *frame.Encoder
 	f, df     []float32 // [rows][feat]
-	dg        []float32 // [rows][feat] what comes back through the GRU
+	e, de     []float32 // [rows][History] what the GRU reads
 	conv      convWork
 	gru       *nn.GRUWork
 	cat, dcat []float32 // [rows][feat+History+GoalLen]
@@ -167,7 +171,7 @@ func (m *Model) Work(rows int) *Work {
 	}
 	if m.History > 0 {
 		ws.gru = m.gru.Work(1, rows) // any T by N of at most rows
-		ws.dg = make([]float32, rows*m.feat)
+		ws.e, ws.de = make([]float32, rows*m.History), make([]float32, rows*m.History)
 		ws.hidden = make([]float32, rows*m.History)
 	}
 	ws.Reset()
@@ -190,12 +194,21 @@ func (ws *Work) Add(obs, goal []float32) {
 
 // AddFrom appends row i of rows that were encoded before; i < 0 appends an
 // empty one, for steps after a sequence's end.
-func (ws *Work) AddFrom(src *f32.Sparse, i int, goal []float32) {
+func (ws *Work) AddFrom(src *f32.Sparse, i int, goal []float32) { ws.addTurned(src, i, goal, nil) }
+
+// addTurned is AddFrom with the columns renumbered, unless turn is nil.
+func (ws *Work) addTurned(src *f32.Sparse, i int, goal []float32, turn []int32) {
 	at := ws.X.Rows()
 	ws.room(at)
 	if i >= 0 {
 		lo, hi := src.Ptr[i], src.Ptr[i+1]
-		ws.X.Idx = append(ws.X.Idx, src.Idx[lo:hi]...)
+		if turn == nil {
+			ws.X.Idx = append(ws.X.Idx, src.Idx[lo:hi]...)
+		} else {
+			for _, col := range src.Idx[lo:hi] {
+				ws.X.Idx = append(ws.X.Idx, turn[col])
+			}
+		}
 		ws.X.Val = append(ws.X.Val, src.Val[lo:hi]...)
 	}
 	ws.X.EndRow()
@@ -224,16 +237,23 @@ func (ws *Work) Forward(p *nn.Params) {
 // advanced.
 func (ws *Work) Step(p *nn.Params, h []float32) {
 	ws.features(p)
-	ws.m.gru.Step(p, ws.gru, h, ws.f, ws.X.Rows())
+	ws.remember(p, h, ws.X.Rows())
 	ws.top(p, h)
+}
+
+// remember advances h[rows][History] by the features.
+func (ws *Work) remember(p *nn.Params, h []float32, rows int) {
+	ws.m.sense.Forward(p, ws.e, ws.f, rows)
+	ws.m.gru.Step(p, ws.gru, h, ws.e, rows)
 }
 
 // ForwardSeq is Forward for whole sequences: the rows are [T][N] as seq says,
 // and every sequence starts from nothing.
 func (ws *Work) ForwardSeq(p *nn.Params, seq nn.Seq) {
 	ws.features(p)
-	clear(ws.gru.H0)
-	ws.m.gru.Forward(p, ws.gru, ws.f, seq)
+	clear(ws.gru.H0[:seq.N*ws.m.History])
+	ws.m.sense.Forward(p, ws.e, ws.f, seq.T*seq.N)
+	ws.m.gru.Forward(p, ws.gru, ws.e, seq)
 	ws.top(p, ws.gru.Y)
 }
 
@@ -277,10 +297,8 @@ func (ws *Work) BackwardSeq(p *nn.Params, seq nn.Seq) {
 	for i := range rows {
 		copy(ws.gru.DY[i*m.History:(i+1)*m.History], ws.dcat[i*m.cat+m.feat:])
 	}
-	m.gru.Backward(p, ws.gru, ws.dg, ws.f, seq)
-	for i, v := range ws.dg[:rows*m.feat] {
-		ws.df[i] += v
-	}
+	m.gru.Backward(p, ws.gru, ws.de, ws.e, seq)
+	m.sense.BackwardAdd(p, ws.df, ws.de, ws.f, ws.e, rows)
 	ws.bottom(p)
 }
 

@@ -123,7 +123,7 @@ func (ws *Work) predict(p *nn.Params, obs, goals, hidden, probs []float32, advan
 			continue
 		}
 		ws.features(p)
-		m.gru.Step(p, ws.gru, ws.hidden, ws.f, count)
+		ws.remember(p, ws.hidden, count)
 		for i, at := range ws.at[:count] {
 			copy(hidden[(lo+int(at))*h:(lo+int(at)+1)*h], ws.hidden[i*h:(i+1)*h])
 		}
