@@ -26,11 +26,25 @@ func (g *group) final() Interval {
 	var acc, greedy stats.Acc
 	var means []float64
 	for _, r := range g.judged() {
-		acc.Add(r.Result.Mean)
+		acc.Add(g.Mean(r))
 		greedy.Add(r.Result.Greedy)
-		means = append(means, r.Result.Mean)
+		means = append(means, g.Mean(r))
 	}
 	return Interval{acc.Mean(), acc.CI(0.95), stats.IQM(means), greedy.Mean(), acc.N()}
+}
+
+// Mean is what the learners among a run's final agents got.
+func (g *group) Mean(r *run) float64 {
+	if !g.mixed() || len(r.Result.Agents) != len(g.team) {
+		return r.Result.Mean
+	}
+	var acc stats.Acc
+	for a, x := range r.Result.Agents {
+		if g.learns(a) {
+			acc.Add(x)
+		}
+	}
+	return acc.Mean()
 }
 
 // order is whether agents differ, from the last fifth of training.
@@ -50,7 +64,7 @@ const reps = 20_000
 // order compares agents. Its zero value says that there is nothing to compare.
 func (g *group) order() order {
 	var o order
-	if g.Agents < 2 {
+	if g.Agents < 2 || g.mixed() { // learners and bots are meant to differ
 		return o
 	}
 	for _, r := range g.Runs {

@@ -93,6 +93,9 @@ func TestCurvesWeighAndBridge(t *testing.T) {
 	if want := []float64{3, 6, 9}; !slices.Equal(got[:3], want) || !math.IsNaN(got[3]) {
 		t.Errorf("got %v, want %v and NaN", got, want)
 	}
+	if got := d.curve(rows, 5); !math.IsNaN(got[0]) || got[2] != 9 {
+		t.Errorf("got %v from at least 5, want NaN and 9 at the third", got)
+	}
 }
 
 func TestWindowsWithFewEpisodesAreLeftOut(t *testing.T) {

@@ -95,7 +95,7 @@ func (g *group) returnSpan(curves ...[]float64) (lo, hi float64) {
 func (g *group) finalFigure() *figure {
 	var seeds []float64
 	for _, r := range g.judged() {
-		seeds = append(seeds, r.Result.Mean)
+		seeds = append(seeds, g.Mean(r))
 	}
 	if len(seeds) == 0 {
 		return nil
@@ -153,6 +153,14 @@ func (g *group) seedsCaption(what string) string {
 	return what + fmt.Sprintf(" Thick: mean of %s; thin: each seed; band: lowest to highest seed.", count(len(g.Runs), "seed"))
 }
 
+// played says which game the episodes of training are of.
+func (g *group) played() string {
+	if g.Spec != nil && len(g.Spec.Train.Stages) > 0 {
+		return "of the game as each stage of the curriculum sets it"
+	}
+	return "of the true game"
+}
+
 func (g *group) agentsFigure(d grid) *figure {
 	if g.Agents < 2 {
 		return nil
@@ -177,7 +185,7 @@ func (g *group) agentsFigure(d grid) *figure {
 		p.Add(levels{refs: g.refs, silent: true})
 		p.Add(b.plotters(d, a, true)...)
 		p.Add(line{d: d, y: all.mean, color: faintColor, width: 1, dashes: []vg.Length{1.5, 2}})
-		f.Panels = append(f.Panels, panel{Title: fmt.Sprintf("agent %d", a), w: halfW, h: halfH, paint: paintPlot(p, 8)})
+		f.Panels = append(f.Panels, panel{Title: g.Member(a), w: halfW, h: halfH, paint: paintPlot(p, 8)})
 	}
 	if len(f.Panels) == 0 {
 		return nil
@@ -240,7 +248,7 @@ func (g *group) goalsFigure(d grid) *figure {
 			p.Add(area{d, base, top, goalColor(i, goal).Color})
 			base = top
 		}
-		f.Panels = append(f.Panels, panel{Title: fmt.Sprintf("agent %d", a), w: halfW, h: halfH - 20, paint: paintPlot(p, 8)})
+		f.Panels = append(f.Panels, panel{Title: g.Member(a), w: halfW, h: halfH - 20, paint: paintPlot(p, 8)})
 	}
 	return f
 }

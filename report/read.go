@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,6 +60,7 @@ type group struct {
 	Agents   int
 	Goals    []string
 	refs     []reference
+	team     []string // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
 // read gathers a group. It fails only if there is no run at all.
@@ -168,9 +170,35 @@ func (g *group) readSpec(r *run, text []byte, file string) {
 			g.Label += " " + l.Label()
 		}
 	}
-	if m, err := s.Game.Map(); err == nil {
+	g.team = slices.Clone(s.Train.Team)
+	for _, sw := range s.Train.Switch {
+		if len(g.team) == 0 && g.Game != nil {
+			g.team = slices.Repeat([]string{"learn"}, g.Game.Seats)
+		}
+		if sw.Agent < len(g.team) {
+			g.team[sw.Agent] = sw.To
+		}
+	}
+	if m, err := s.Game.Map(); err == nil && !g.mixed() { // references are means over a team that learns
 		g.refs = references(m)
 	}
+}
+
+// learns says whether the agent's final returns are those of a learner.
+func (g *group) learns(a int) bool { return a >= len(g.team) || g.team[a] == "learn" }
+
+// mixed says whether bots or frozen agents play too.
+func (g *group) mixed() bool {
+	return slices.ContainsFunc(g.team, func(who string) bool { return who != "learn" })
+}
+
+// Member names an agent, and who it is if it does not learn.
+func (g *group) Member(a int) string {
+	name := fmt.Sprintf("agent %d", a)
+	if !g.learns(a) {
+		name += ", " + path.Base(filepath.ToSlash(g.team[a]))
+	}
+	return name
 }
 
 // measure finds the agents and goals that the numbers speak of, and says which

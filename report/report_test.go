@@ -275,6 +275,33 @@ func TestASingleRunIsAReportToo(t *testing.T) {
 	}
 }
 
+func TestBotsAreNotCountedAsLearners(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tiny-001")
+	for i := range 3 {
+		sub := filepath.Join(dir, fmt.Sprintf("seed-%d", i+1))
+		lay(t, sub, tiny{seed: i + 1, status: "done", windows: 10, mean: 1, bonus: []float64{0.3, 0.2, 0.1, 0}})
+		for name, text := range map[string]string{
+			"result.json": `{"mean":1.5,"se":0.01,"greedy_mean":1.4,"agents":[3,1,1,1]}`,
+			"spec.yaml":   "name: tiny\ngame: {name: staghunt, size: 4, agents: 4}\ntrain: {steps: 10000, team: [learn, ns, ns, learn], switch: [{agent: 3, at: 5000, to: nh}]}\n",
+		} {
+			if err := os.WriteFile(filepath.Join(sub, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, md := rendered(t, dir, Options{})
+	for _, want := range []string{"One agent learnt staghunt 4h1s 4x4 with ns, ns, nh: mean return 3.000", "the mean over those that learnt", "agent 3, nh"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("report.md lacks %q:\n%s", want, md[:min(len(md), 2000)])
+		}
+	}
+	for _, bad := range []string{"Do agents differ", "optimum"} {
+		if strings.Contains(md, bad) {
+			t.Errorf("report.md compares learners and bots: %q", bad)
+		}
+	}
+}
+
 func TestAFolderWithoutRunsIsRefused(t *testing.T) {
 	err := Write(t.TempDir(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "hop train") {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -123,17 +124,27 @@ func quote(a string) string {
 
 // Headline says in one sentence what was trained and what came of it.
 func (g *group) Headline() string {
-	who := count(g.Agents, "agent")
-	if g.Agents < 9 && g.Agents != 1 {
-		who = small(g.Agents) + " agents"
-	} else if g.Agents == 1 {
+	n := 0
+	var others []string
+	for a := range g.Agents {
+		if g.learns(a) {
+			n++
+		} else {
+			others = append(others, path.Base(filepath.ToSlash(g.team[a])))
+		}
+	}
+	who, what := small(n)+" agents", g.Label
+	if n == 1 {
 		who = "one agent"
+	}
+	if len(others) > 0 {
+		what += " with " + strings.Join(others, ", ")
 	}
 	f := g.final()
 	if f.N == 0 {
-		return fmt.Sprintf("%s learn %s; no run has been judged yet.", capital(who), g.Label)
+		return fmt.Sprintf("%s learn %s; no run has been judged yet.", capital(who), what)
 	}
-	text := fmt.Sprintf("%s learnt %s: mean return %s", capital(who), g.Label, number(f.Mean))
+	text := fmt.Sprintf("%s learnt %s: mean return %s", capital(who), what, number(f.Mean))
 	var about []string
 	if f.N > 1 {
 		about = append(about, fmt.Sprintf("95 %% interval %s to %s over %s", number(f.CI[0]), number(f.CI[1]), count(f.N, "seed")))
@@ -158,7 +169,11 @@ func (g *group) Judgement() string {
 	if g.Spec != nil {
 		fresh = thousands(g.Spec.Eval.Episodes) + " fresh episodes"
 	}
-	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; the number is the mean over agents, episodes and seeds.", fresh)
+	over := "agents"
+	if g.mixed() {
+		over = "those that learnt"
+	}
+	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; the number is the mean over %s, episodes and seeds.", fresh, over)
 	if f.N == 1 {
 		text += fmt.Sprintf(" Its standard error over episodes is %.3f; one seed says nothing about how other seeds end.", g.judged()[0].Result.SE)
 	}
