@@ -11,8 +11,11 @@ import (
 	"hop/eval"
 	"hop/frame"
 	"hop/game"
+	"hop/game/grid"
 	"hop/model/actor"
+	"hop/model/moa"
 	"hop/nn"
+	"hop/plan/truth"
 	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
@@ -106,10 +109,47 @@ func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
 	if err != nil {
 		return nil, err
 	}
+	minds, err := s.minds(g, brains, key)
+	if err != nil {
+		return nil, err
+	}
 	return train.NewSelfPlay(s.Train, s.PPO, train.Parts{
-		Game: g, Stage: s.stage, Brains: brains, BrainOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
+		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
 		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
 	})
+}
+
+// minds puts a planner around each brain, if the spec says so.
+func (s *Spec) minds(g game.Game, brains []*ppo.Brain, key rng.Key) ([]train.Mind, error) {
+	if !s.Plan.On {
+		return nil, nil
+	}
+	spec := g.Spec()
+	in := moa.Input{
+		Input: input(spec).Input, Actions: len(spec.Actions), LegalAt: -1, LastAt: -1, Seats: spec.Seats,
+	}
+	if spec.Obs.Legal > 0 {
+		in.LegalAt = spec.Obs.LegalAt()
+	}
+	if spec.Obs.Last > 0 {
+		in.LastAt = spec.Obs.LastAt()
+	}
+	if spec.Obs.Height > 0 {
+		in.Moves = []int32{grid.Up, grid.Down, grid.Left, grid.Right}
+	}
+	var minds []train.Mind
+	for i, b := range brains {
+		m, err := train.NewHOP(train.HOPConfig{
+			Planning: s.Plan, Search: s.Search, Belief: s.Belief, MOA: s.MOA.Config, Learning: s.MOA.Learning, Input: in, Game: g,
+			Scale: s.PPO.RewardScale,
+			World: func(envs, trees int) (train.Rules, error) { return truth.NewWorld(g, nil, nil, envs, trees) },
+		}, b, key.Child("mind", i))
+		if err != nil {
+			return nil, fmt.Errorf("exp: making mind %d: %w", i, err)
+		}
+		minds = append(minds, m)
+	}
+	return minds, nil
 }
 
 // players returns a maker of a bot, or of a frozen agent of an earlier run.
@@ -189,12 +229,45 @@ func (s *Spec) agents(body []byte) (*Agents, error) {
 		}
 	}
 	out := &Agents{Spec: *s, Game: g}
+	if s.Plan.On {
+		return out, s.planners(out, f, brains)
+	}
 	for a, i := range of {
 		name := fmt.Sprintf("%s#%d", s.Name, a)
 		out.Members = append(out.Members, netMember(name, brains[i].Model, brains[i].Params, false))
 		out.Greedy = append(out.Greedy, netMember(name, brains[i].Model, brains[i].Params, true))
 	}
 	return out, nil
+}
+
+// planners fills in agents that plan; each plays with a mind of its own.
+func (s *Spec) planners(out *Agents, f *safetensors.File, brains []*ppo.Brain) error {
+	for _, greedy := range []bool{false, true} {
+		minds, err := s.minds(out.Game, brains, rng.Key{})
+		if err != nil {
+			return err
+		}
+		for i, m := range minds {
+			h := m.(*train.HOP)
+			if err := h.LoadWeights(f, fmt.Sprintf("brain/%d/", i)); err != nil {
+				return err
+			}
+			if greedy {
+				h.Greedy()
+			}
+			id := brains[i].Agents[0]
+			member := eval.Member{Name: fmt.Sprintf("%s#%d", s.Name, id), Players: func(workers, lanes int) ([]rollout.Player, error) {
+				h.Remember(lanes, 1)
+				return h.Players(id, workers, lanes)
+			}}
+			if greedy {
+				out.Greedy = append(out.Greedy, member)
+			} else {
+				out.Members = append(out.Members, member)
+			}
+		}
+	}
+	return nil
 }
 
 // Team returns who sits with the run's agents when they are judged: the agents

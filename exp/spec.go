@@ -13,8 +13,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"hop/belief"
 	"hop/field"
 	"hop/model/actor"
+	"hop/model/moa"
+	"hop/plan"
 	"hop/ppo"
 	"hop/train"
 )
@@ -22,15 +25,25 @@ import (
 // Spec is what a run is. Seeds are not part of it: the same spec is run with
 // several.
 type Spec struct {
-	Name  string       `yaml:"name" doc:"what the run is called; its folder starts with it"`
-	Game  Game         `yaml:"-"`
-	Actor actor.Config `yaml:"actor"`
-	PPO   ppo.Config   `yaml:"ppo"`
-	Train train.Config `yaml:"train"`
-	Eval  Eval         `yaml:"eval"`
+	Name   string         `yaml:"name" doc:"what the run is called; its folder starts with it"`
+	Game   Game           `yaml:"-"`
+	Actor  actor.Config   `yaml:"actor"`
+	PPO    ppo.Config     `yaml:"ppo"`
+	Train  train.Config   `yaml:"train"`
+	Plan   train.Planning `yaml:"plan"`
+	Search plan.Config    `yaml:"search"`
+	Belief belief.Config  `yaml:"belief"`
+	MOA    MOA            `yaml:"moa"`
+	Eval   Eval           `yaml:"eval"`
 
 	file  string
 	lines field.Lines
+}
+
+// MOA is the model of others: its network and how it learns.
+type MOA struct {
+	moa.Config   `yaml:",inline"`
+	moa.Learning `yaml:",inline"`
 }
 
 // Eval says how the final agents are judged.
@@ -44,7 +57,10 @@ func Default() Spec {
 	if err != nil {
 		panic("exp: the default game is not registered")
 	}
-	return Spec{Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Eval: Eval{Episodes: 10_000}}
+	return Spec{
+		Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Plan: train.DefaultPlanning(),
+		Search: plan.Default(), Belief: belief.Default(), MOA: MOA{moa.Default(), moa.DefaultLearning()}, Eval: Eval{Episodes: 10_000},
+	}
 }
 
 //go:embed presets/*.yaml
@@ -174,6 +190,10 @@ func (s *Spec) Validate() error {
 	part(s.Actor.Validate(), "actor")
 	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
+	part(s.Plan.Validate(), "plan")
+	part(s.Search.Validate(), "search")
+	part(s.Belief.Validate(), "belief")
+	part(errors.Join(s.MOA.Config.Validate(), s.MOA.Learning.Validate()), "moa")
 	if g == nil { // the rest of the spec is checked all the same
 		if plain, err := NewGame(s.Game.Name); err == nil {
 			g, _ = plain.Build()
@@ -192,6 +212,12 @@ func (s *Spec) Validate() error {
 				part(field.At(err, fmt.Sprintf("stages[%d]", i), nil), "train")
 			}
 		}
+	}
+	if s.Train.Warm.Windows > 0 && (!s.Plan.On || s.Plan.Own != "search") {
+		part(field.Bad("warm.windows", s.Train.Warm.Windows, "0, because only agents that learn from a search (plan.on, plan.own search) can learn by watching"), "train")
+	}
+	if s.Plan.On && s.Actor.LSTM > 0 {
+		part(field.Bad("lstm", s.Actor.LSTM, "0, because plan.on is true and a search judges single states"), "actor")
 	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")

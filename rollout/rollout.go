@@ -60,6 +60,10 @@ func (v *View) State(n int) game.State { return v.envs.env[n].st }
 // SeatOf returns where the agent sits in env n.
 func (v *View) SeatOf(n int) game.Seat { return game.Seat(v.envs.env[n].seat[v.Agent]) }
 
+// GoalOf returns the goal that an agent reached last in env n's running episode,
+// or game.NoGoal.
+func (v *View) GoalOf(n int, a agent.ID) int { return v.envs.env[n].goal[a] }
+
 // Mix marks env n's episode as one in which a stand-in plays.
 func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
 

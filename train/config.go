@@ -24,6 +24,7 @@ type Config struct {
 	Stages     []Stage  `yaml:"stages" doc:"a curriculum over the game's parameters, each {at: STEP, set: [game.FIELD=VALUE, ...]}; evaluation uses the true game"`
 	GoalWeight []Weight `yaml:"goal_weight" doc:"factors on the reward of reaching a goal, for learning only, each {goal: NAME, from: X, to: 1, over: STEPS}"`
 	Standins   Standins `yaml:"standins"`
+	Warm       Warm     `yaml:"warm"`
 	Save       int      `yaml:"save" doc:"env steps between checkpoints" unit:"env steps" range:"1.."`
 	Keep       int      `yaml:"keep" doc:"newest checkpoints to keep, besides the best" range:"1.."`
 	KeepEvery  int      `yaml:"keep_every" doc:"keep every so-many-th checkpoint for good; 0: none" range:"0.."`
@@ -61,6 +62,14 @@ type Standins struct {
 	Who      []string `yaml:"who" doc:"the population: bots, RUN#AGENT, or past for the run's own earlier checkpoints; drawn uniformly"`
 }
 
+// Warm lets agents that plan watch bots before they play: for some windows all
+// places are played by teams of 0..n of the first bot and the rest of the
+// second, and every agent learns from what it saw as if it had played its place.
+type Warm struct {
+	Windows int      `yaml:"windows" doc:"windows to watch at the start; 0: none" range:"0.."`
+	Who     []string `yaml:"who" doc:"two bots"`
+}
+
 // Default returns the loop that ppo-4x4 uses.
 func Default() Config {
 	return Config{Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Save: 100_000, Keep: 3}
@@ -94,6 +103,9 @@ func (c Config) Validate(seats int, goals []string) error {
 		if goalIndex(goals, w.Goal) < 0 {
 			bad(fmt.Sprintf("goal_weight[%d].goal", i), w.Goal, fmt.Sprintf("one of %v", goals))
 		}
+	}
+	if c.Warm.Windows > 0 && len(c.Warm.Who) != 2 {
+		bad("warm.who", c.Warm.Who, "two bots, because warm.windows is above 0")
 	}
 	if c.Standins.Share > 0 && len(c.Standins.Who) == 0 {
 		bad("standins.who", c.Standins.Who, "at least one, because standins.share is above 0")

@@ -116,6 +116,9 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 			return err
 		}
 		s.timed("collect", func() { s.envs.Collect(s.ro, s.players) })
+		if s.warm() {
+			watched(s.ro)
+		}
 		s.step += s.played()
 		s.update++
 		stats, err := s.learn()
@@ -156,6 +159,12 @@ func (s *SelfPlay) prepare() error {
 	for a := range s.spec.Seats {
 		who := s.role(a)
 		s.cast.learns[a] = who == "learn"
+		if s.warm() {
+			if err := s.showBots(agent.ID(a)); err != nil {
+				return err
+			}
+			continue
+		}
 		players, err := s.play(who, agent.ID(a))
 		if err != nil {
 			return err

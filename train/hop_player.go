@@ -1,0 +1,248 @@
+package train
+
+import (
+	"math"
+
+	"hop/game"
+	"hop/model/actor"
+	"hop/model/moa"
+	"hop/nn"
+	"hop/plan"
+	"hop/rng"
+	"hop/rollout"
+)
+
+type nnProbs = nn.Probs
+
+// hopPlayer lets one agent think and act, for one worker.
+type hopPlayer struct {
+	h      *HOP
+	forest *plan.Forest
+	world  Rules
+	prior  *plan.NetPrior
+	others *plan.NetOthers
+	env    []int       // [decisions] env numbers
+	rs     []rng.Rand  // [trees]
+	seats  []game.Seat // [places]
+	seen   int         // version of the weights that caches belong to
+
+	ws    *moa.Work
+	obs   []float32 // [rows][ObsLen]
+	goals []float32 // [rows][GoalLen]
+	probs []float32 // [rows][K]
+	who   []int32   // [rows] place in h.thinks
+}
+
+// player makes a player for up to envs envs.
+func (h *HOP) player(envs int) (*hopPlayer, error) {
+	actions, places := len(h.spec.Actions), len(h.others)+1
+	p := &hopPlayer{h: h, seats: make([]game.Seat, places), env: make([]int, 0, envs), rs: make([]rng.Rand, 0, envs*h.search.Trees)}
+	var err error
+	if p.forest, err = plan.New(h.search, actions, len(h.others), envs, h.cfg.Group); err != nil {
+		return nil, err
+	}
+	if p.world, err = h.world(envs, h.search.Trees); err != nil {
+		return nil, err
+	}
+	p.world.Fit(p.forest)
+	rows := min(h.cfg.Group, envs*h.search.Trees)
+	net := plan.NetConfig{Observer: p.world, ObsLen: h.spec.Obs.Len(), Actions: actions, Rows: rows, Log: h.cfg.Log}
+	net.Net = &actorNet{ws: h.Model.Work(rows), h: h}
+	p.prior = plan.NewNetPrior(net)
+	net.Net = &moaNet{ws: h.moa.Model.Work(rows * len(h.others)), h: h}
+	p.others = plan.NewNetOthers(plan.OthersConfig{
+		NetConfig: net, Beliefs: beliefsOf{h}, Others: len(h.others), Trees: h.search.Trees, Envs: envs, Vectors: vectorsOf{h},
+	})
+	thinks := envs * len(h.others) * h.goals
+	p.ws = h.moa.Model.Work(thinks)
+	p.obs, p.goals = make([]float32, thinks*h.spec.Obs.Len()), make([]float32, thinks*h.moa.Model.GoalLen)
+	p.probs, p.who = make([]float32, thinks*actions), make([]int32, thinks)
+	return p, nil
+}
+
+// beliefsOf and vectorsOf show a HOP's beliefs and goals to a search.
+type beliefsOf struct{ h *HOP }
+
+func (b beliefsOf) Draw(dst []int32, env int, r *rng.Rand) { b.h.belief[env].Draw(dst, 0, r) }
+
+type vectorsOf struct{ h *HOP }
+
+func (v vectorsOf) Vector(_ int32, other int, goal int32) []float32 {
+	return v.h.vector(other, int(goal))
+}
+
+// actorNet is the agent's own network as a search sees it; values are in the
+// game's own reward.
+type actorNet struct {
+	ws *actor.Work
+	h  *HOP
+}
+
+func (n *actorNet) Add(obs, goal []float32) { n.ws.Add(obs, goal) }
+
+func (n *actorNet) Run() (logits, value []float32) {
+	n.ws.Forward(n.h.Params)
+	rows := n.ws.X.Rows()
+	value = n.ws.Value[:rows]
+	for i := range value {
+		value[i] /= n.h.scale
+	}
+	n.ws.Reset()
+	return n.ws.Logits[:rows*n.h.Model.Actions], value
+}
+
+// moaNet is the model of others as a search sees it.
+type moaNet struct {
+	ws *moa.Work
+	h  *HOP
+}
+
+func (n *moaNet) Add(obs, goal []float32) { n.ws.Add(obs, goal) }
+
+func (n *moaNet) Run() (logits, value []float32) {
+	n.ws.Forward(n.h.moa.Params)
+	rows := n.ws.Rows()
+	n.ws.Reset()
+	return n.ws.Logits[:rows*len(n.h.spec.Actions)], nil
+}
+
+// Act updates beliefs by what the others did, thinks about what they will do,
+// and searches.
+func (p *hopPlayer) Act(v *rollout.View, envs []int32) {
+	h := p.h
+	if p.seen != h.version {
+		p.prior.Cache.Clear()
+		p.others.Cache.Clear()
+		p.seen = h.version
+	}
+	for _, n := range envs {
+		p.notice(v, int(n))
+	}
+	p.expect(v, envs)
+	p.env, p.rs = p.env[:0], p.rs[:0]
+	for i, n := range envs {
+		p.seats[0] = v.SeatOf(int(n))
+		for j, a := range h.others {
+			p.seats[j+1] = game.Seat(v.Seat[v.Slot(a, v.T, int(n))])
+		}
+		p.world.Set(i, v.State(int(n)), p.seats)
+		p.env = append(p.env, int(n))
+		lo := len(p.rs)
+		p.rs = p.rs[:lo+h.search.Trees]
+		plan.Fork(p.rs[lo:], v.Rand(int(n)))
+	}
+	p.others.Env = p.env
+	p.forest.Search(p.world, p.prior, p.others, p.rs)
+	p.choose(v, envs)
+}
+
+// choose draws an action from the search's policy and records it.
+func (p *hopPlayer) choose(v *rollout.View, envs []int32) {
+	k := p.forest.Actions
+	for i, n := range envs {
+		policy := p.forest.Policy[i*k : (i+1)*k]
+		a := game.Sample(policy, v.Rand(int(n)))
+		step := v.StepOf(int(n))
+		v.Action[step], v.Own[step] = a, true
+		v.LogProb[step] = float32(math.Log(float64(policy[a])))
+		copy(v.TargetAt(step), policy)
+		v.Value[v.SlotOf(int(n))] = p.forest.Value[i] * p.h.scale
+	}
+}
+
+// notice starts an episode's beliefs, or updates them by the last joint action,
+// which the agent's own observation shows.
+func (p *hopPlayer) notice(v *rollout.View, n int) {
+	h := p.h
+	b := h.belief[n]
+	if v.Start[v.Moment(v.T, n)] {
+		b.Start(0)
+		h.acted[n] = false
+	}
+	if !h.acted[n] {
+		return
+	}
+	k, seats := len(h.spec.Actions), h.spec.Seats
+	obs := v.ObsAt(v.SlotOf(n))[h.spec.Obs.LastAt():]
+	mine := int(v.SeatOf(n))
+	var legal [game.MaxActions]bool
+	for j, a := range h.others {
+		place := (int(v.Seat[v.Slot(a, v.T, n)]) - mine + seats) % seats // ego-first
+		last := obs[place*k : (place+1)*k]
+		action := game.NoAction
+		for i, x := range last {
+			if x != 0 {
+				action = int32(i)
+			}
+		}
+		at := (n*len(h.others) + j) * h.goals * k
+		probs := h.thinks[at : at+h.goals*k]
+		for i := range k {
+			legal[i] = false
+			for g := range h.goals {
+				legal[i] = legal[i] || probs[g*k+i] > 0
+			}
+		}
+		b.Update(0, j, probs, legal[:k], action)
+	}
+}
+
+// expect writes what each living co-player would do for each goal, from its own
+// place: the likelihoods of the next notice.
+func (p *hopPlayer) expect(v *rollout.View, envs []int32) {
+	h := p.h
+	k, width, goalLen := len(h.spec.Actions), h.spec.Obs.Len(), h.moa.Model.GoalLen
+	rows := 0
+	for _, n := range envs {
+		h.acted[n] = true
+		for j, a := range h.others {
+			slot := v.Slot(a, v.T, int(n))
+			at := (int(n)*len(h.others) + j) * h.goals
+			if !v.Alive[slot] {
+				clear(h.thinks[at*k : (at+h.goals)*k])
+				continue
+			}
+			for g := range h.goals {
+				copy(p.obs[rows*width:], v.ObsAt(slot))
+				copy(p.goals[rows*goalLen:], h.vector(j, g))
+				p.who[rows] = int32(at + g)
+				rows++
+			}
+		}
+	}
+	if rows == 0 {
+		return
+	}
+	p.ws.Predict(h.moa.Params, p.obs[:rows*width], p.goals[:rows*goalLen], p.probs[:rows*k])
+	for i := range rows {
+		copy(h.thinks[int(p.who[i])*k:(int(p.who[i])+1)*k], p.probs[i*k:(i+1)*k])
+	}
+}
+
+// Evaluate writes the network's own values, where a window cuts an episode.
+func (p *hopPlayer) Evaluate(v *rollout.View, envs []int32) {
+	for len(envs) > 0 {
+		part := envs[:min(len(envs), p.prior.Rows)]
+		for _, n := range part {
+			p.prior.Add(v.ObsAt(v.SlotOf(int(n))), nil)
+		}
+		_, value := p.prior.Run()
+		for i, n := range part {
+			v.Value[v.SlotOf(int(n))] = value[i] * p.h.scale
+		}
+		envs = envs[len(part):]
+	}
+}
+
+// EpisodeOver counts which goals the others reached.
+func (p *hopPlayer) EpisodeOver(v *rollout.View, n int) {
+	h := p.h
+	if h.cfg.Goals != "hand" {
+		return
+	}
+	for j, a := range h.others {
+		h.belief[n].Seen(j, v.GoalOf(n, a))
+	}
+}
+
+var _ rollout.Watcher = (*hopPlayer)(nil)
