@@ -115,7 +115,7 @@ func boardMap(img *image.RGBA, at image.Point, m *world.Model, side int, planes 
 	small := (side - 3) / per
 	for cell := range m.Height * m.Width {
 		x, y := at.X+cell%m.Width*side, at.Y+cell/m.Width*side
-		frame(img, x, y, side)
+		edge(img, x, y, side)
 		for i := range m.Planes {
 			px, py := x+2+i%per*small, y+2+i/per*small
 			square(img, image.Rect(px, py, px+small-1, py+small-1), planeColour(m, i), planes[cell*m.Planes+i])
@@ -131,7 +131,7 @@ func errorMap(img *image.RGBA, at image.Point, m *world.Model, side int, got, wa
 		for i := cell * m.Planes; i < (cell+1)*m.Planes; i++ {
 			worst = max(worst, got[i]-want[i], want[i]-got[i])
 		}
-		frame(img, x, y, side)
+		edge(img, x, y, side)
 		square(img, image.Rect(x+1, y+1, x+side-1, y+side-1), color.RGBA{200, 0, 0, 255}, worst)
 		if worst >= 0.005 {
 			label(img, x+2, y+side/2+4, strings.TrimPrefix(fmt.Sprintf("%.2f", worst), "0"))
@@ -139,8 +139,8 @@ func errorMap(img *image.RGBA, at image.Point, m *world.Model, side int, got, wa
 	}
 }
 
-// frame draws a cell's border.
-func frame(img *image.RGBA, x, y, side int) {
+// edge draws a cell's border.
+func edge(img *image.RGBA, x, y, side int) {
 	square(img, image.Rect(x, y, x+side, y+side), color.RGBA{200, 200, 200, 255}, 1)
 	square(img, image.Rect(x+1, y+1, x+side-1, y+side-1), color.RGBA{}, 0)
 }
