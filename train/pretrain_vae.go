@@ -21,6 +21,7 @@ import (
 type VAEConfig struct {
 	Model    vae.Config      `yaml:"model"`
 	Learn    vae.LearnConfig `yaml:"learn"`
+	Ahead    int             `yaml:"ahead" doc:"loss b: z also has to help predict the agent's actions up to so many steps later, each as often; 0: the present one only, as in the notes" range:"0..100"`
 	Epochs   int             `yaml:"epochs" doc:"times the rows are gone through at most" range:"1..10000"`
 	Patience int             `yaml:"patience" doc:"stop after so many epochs without a better held-out objective; 0: never" range:"0.."`
 }
@@ -29,7 +30,7 @@ type VAEConfig struct {
 // needs width and epochs to tell all agents' cells apart; loss B fits the rows it
 // learns from within a few.
 func DefaultVAE(loss string) VAEConfig {
-	c := VAEConfig{Model: vae.Default(), Learn: vae.DefaultLearn(), Epochs: 20, Patience: 4}
+	c := VAEConfig{Model: vae.Default(), Learn: vae.DefaultLearn(), Epochs: 16, Patience: 4}
 	c.Model.Loss, c.Model.Hidden = loss, []int{512, 256}
 	if loss == "b" {
 		c.Model.Hidden = []int{256, 128}
@@ -63,6 +64,7 @@ type VAE struct {
 type pretrainPart struct {
 	rows []int32
 	seqs []dataset.Sequence
+	last []int32 // of each row, the last row of its sequence
 	vae  *vae.Rows
 }
 
@@ -129,6 +131,15 @@ func splitParts(d *dataset.Data, key rng.Key) (parts [3]pretrainPart) {
 			to.rows = append(to.rows, int32(row))
 		}
 	}
+	for i := range parts {
+		part := &parts[i]
+		for _, q := range part.seqs {
+			end := len(part.last) + q.Hi - q.Lo - 1
+			for range q.Hi - q.Lo {
+				part.last = append(part.last, int32(end))
+			}
+		}
+	}
 	return parts
 }
 
@@ -182,11 +193,16 @@ func (v *VAE) pass(ctx context.Context) (vae.Terms, error) {
 	r := v.key.Child("epoch", v.epoch).Rand()
 	r.Perm(v.order)
 	var sum vae.Terms
+	ahead := make([]int, len(v.order))
+	for i, at := range v.order {
+		ahead[i] = at + r.IntN(1+min(v.cfg.Ahead, int(v.parts[0].last[at])-at))
+	}
 	for lo := 0; lo < len(v.order); lo += v.cfg.Learn.Batch {
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
-		t, err := v.learn.Step(v.parts[0].vae, v.order[lo:min(lo+v.cfg.Learn.Batch, len(v.order))])
+		hi := min(lo+v.cfg.Learn.Batch, len(v.order))
+		t, err := v.learn.Step(v.parts[0].vae, v.order[lo:hi], ahead[lo:hi])
 		if err != nil {
 			return sum, fmt.Errorf("train: epoch %d: %w", v.epoch+1, err)
 		}

@@ -74,8 +74,9 @@ func (l *Learner) Tau() float64 {
 	return nn.Linear(l.cfg.Tau, l.cfg.TauEnd, l.total)(l.Steps)
 }
 
-// Step takes one gradient step on the picked rows, at most a batch of them.
-func (l *Learner) Step(rows *Rows, pick []int) (Terms, error) {
+// Step takes one gradient step on the picked rows, at most a batch of them. ahead,
+// unless nil, gives for each the row whose action z shall help to predict.
+func (l *Learner) Step(rows *Rows, pick, ahead []int) (Terms, error) {
 	if len(pick) > l.cfg.Batch {
 		panic("vae: more rows than a batch holds")
 	}
@@ -84,8 +85,12 @@ func (l *Learner) Step(rows *Rows, pick []int) (Terms, error) {
 	l.shards.Do(len(pick), func(shard, lo, hi int) {
 		ws := l.works[shard]
 		ws.Reset()
-		for _, i := range pick[lo:hi] {
-			ws.Add(rows, i)
+		for n, i := range pick[lo:hi] {
+			j := i
+			if ahead != nil {
+				j = ahead[lo+n]
+			}
+			ws.AddAhead(rows, i, j)
 		}
 		r := l.key.Child("noise", l.Steps, shard).Rand()
 		l.terms[shard] = ws.Learn(l.shards.Params[shard], kl, tau, len(pick), &r)

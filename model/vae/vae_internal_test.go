@@ -140,7 +140,7 @@ func TestOneStepMovesEveryPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := slices.Clone(p.W)
-		if _, err := l.Step(rows, order(64)); err != nil {
+		if _, err := l.Step(rows, order(64), nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range p.Parts {
@@ -301,7 +301,7 @@ func TestSameBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := l.Step(rows, order(96)[s%3*32:s%3*32+32]); err != nil {
+			if _, err := l.Step(rows, order(96)[s%3*32:s%3*32+32], nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -98,7 +98,11 @@ func (ws *Work) Reset() {
 }
 
 // Add appends row i of src. It panics if the memory is full.
-func (ws *Work) Add(src *Rows, i int) {
+func (ws *Work) Add(src *Rows, i int) { ws.AddAhead(src, i, i) }
+
+// AddAhead appends row i of src as the state, and row j, a later one of the same
+// agent, as the step whose action is to be predicted.
+func (ws *Work) AddAhead(src *Rows, i, j int) {
 	m, at := ws.m, ws.X.Rows()
 	if at >= ws.rows {
 		panic("vae: more rows than the workspace holds")
@@ -106,13 +110,13 @@ func (ws *Work) Add(src *Rows, i int) {
 	appendRow(&ws.X, &src.State, i)
 	a, b, k := m.Input.Agents, m.Bits(), m.Actions
 	copy(ws.Cell[at*a:(at+1)*a], src.Cell[i*a:(i+1)*a])
-	for j, v := range src.Bit[i*b : (i+1)*b] {
-		ws.Bit[at*b+j] = float32(v)
+	for c, v := range src.Bit[i*b : (i+1)*b] {
+		ws.Bit[at*b+c] = float32(v)
 	}
 	if m.Config.Loss == "b" {
-		appendRow(&ws.O, &src.Obs, i)
-		ws.Action[at] = src.Action[i]
-		copy(ws.Legal[at*k:(at+1)*k], src.Legal[i*k:(i+1)*k])
+		appendRow(&ws.O, &src.Obs, j)
+		ws.Action[at] = src.Action[j]
+		copy(ws.Legal[at*k:(at+1)*k], src.Legal[j*k:(j+1)*k])
 	}
 }
 

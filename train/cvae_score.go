@@ -1,0 +1,179 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"hop/card"
+	"hop/game"
+	"hop/model/vae"
+)
+
+// CVAEScore is what inferred subgoals are worth, on episodes that were not learnt
+// from. Shares are of rows.
+type CVAEScore struct {
+	Rows       int                `json:"rows"`
+	Terms      map[string]float64 `json:"terms"`
+	Probe      float64            `json:"probe"`       // accuracy of a linear probe from g to the goal finally reached
+	ProbeLimit float64            `json:"probe_limit"` // that of Bayes' rule on the agent's own history, policies known
+	ProbeRows  int                `json:"probe_rows"`
+	Majority   float64            `json:"probe_majority"`
+	Info       float64            `json:"probe_info"`
+	Hit        float64            `json:"subgoal_hit"`       // the agent's cell in the decoded g is one it stands on later
+	HitStay    float64            `json:"subgoal_hit_stay"`  // the same for its present cell
+	HitBest    float64            `json:"subgoal_hit_best"`  // the same for the subgoal's own code: what decoding allows
+	HitState   float64            `json:"subgoal_hit_state"` // all agents' cells are those of one later state
+	HitRows    int                `json:"subgoal_rows"`
+	Active     int                `json:"active"`
+	Width      int                `json:"width"`
+	Epochs     int                `json:"epochs"`
+	BestEpoch  int                `json:"best_epoch"`
+
+	ByStep      []float64 `json:"probe_by_step"` // of the rows at steps 0, 1, ...
+	LimitByStep []float64 `json:"limit_by_step"`
+
+	codes vae.Codes
+	past  []vaeEpoch
+	goals []string
+}
+
+// curveSteps is how many steps the curves of recognition show.
+const curveSteps = 8
+
+// bySteps returns the probe's accuracy and the limit for each step of an episode.
+func (c *CVAE) bySteps(g game.Game, learn, held vae.Codes) (probe, limit []float64, err error) {
+	goals := len(c.data.Layout.Goals)
+	p := vae.FitProbe(learn, goals)
+	for t := range curveSteps {
+		at := vae.Codes{Dim: held.Dim}
+		var rows []int32
+		for i, row := range c.parts[2].rows {
+			if int(c.data.T[row]) == t {
+				at.Z, at.Label = append(at.Z, held.Z[i*held.Dim:(i+1)*held.Dim]...), append(at.Label, held.Label[i])
+				rows = append(rows, row)
+			}
+		}
+		best, n, err := historyLimit(c.data, g, c.parts[0].rows, rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		if n == 0 {
+			break
+		}
+		probe, limit = append(probe, p.Score(at).Accuracy), append(limit, best)
+	}
+	return probe, limit, nil
+}
+
+// hits decodes every inferred goal and looks whether the agent goes there. A row
+// without later rows of its agent does not count.
+func (c *CVAE) hits(s *CVAEScore, held vae.Codes) {
+	m, n := c.vae, c.vae.Input.Agents
+	part := &c.parts[2]
+	const batch = 512
+	ws, cells, best := m.Work(batch), make([]int32, len(part.rows)*n), make([]int32, len(part.rows)*n)
+	for lo := 0; lo < len(part.rows); lo += batch {
+		hi := min(lo+batch, len(part.rows))
+		for dst, z := range map[*int32][]float32{&cells[lo*n]: held.Z[lo*held.Dim:], &best[lo*n]: c.seqs[2].Mu[lo*held.Dim:]} {
+			ws.DecodeFrom(c.codes, z, hi-lo)
+			to := cells
+			if dst == &best[lo*n] {
+				to = best
+			}
+			for i := range hi - lo {
+				ws.DecodedCells(to[(lo+i)*n:(lo+i+1)*n], i)
+			}
+		}
+	}
+	for i := range part.rows {
+		last := int(part.last[i])
+		if i == last {
+			continue
+		}
+		s.HitRows++
+		var hit, stay, top, state bool
+		for j := i + 1; j <= last; j++ {
+			later := part.vae.Cell[j*n : (j+1)*n]
+			hit = hit || later[0] == cells[i*n]
+			stay = stay || later[0] == part.vae.Cell[i*n]
+			top = top || later[0] == best[i*n]
+			same := true
+			for a, cell := range later {
+				same = same && cell == cells[i*n+a]
+			}
+			state = state || same
+		}
+		s.Hit += share(hit)
+		s.HitStay += share(stay)
+		s.HitBest += share(top)
+		s.HitState += share(state)
+	}
+	k := float64(max(s.HitRows, 1))
+	s.Hit, s.HitStay, s.HitBest, s.HitState = s.Hit/k, s.HitStay/k, s.HitBest/k, s.HitState/k
+}
+
+// CVAECard judges the inference of subgoals.
+func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
+	c := &card.Card{Title: "Subgoals inferred from history", Lead: describe + ". Judged on episodes that were not learnt from."}
+	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
+	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{
+		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
+		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "Bayes, own history", Value: s.ProbeLimit},
+	})
+	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
+	c.Add(card.Number{
+		Name: "subgoal hit ratio", Value: s.Hit, N: s.HitRows,
+		Baselines: []card.Ref{{Name: "present cell", Value: s.HitStay}}, Limit: &card.Ref{Name: "the subgoal's own code", Value: s.HitBest},
+	})
+	c.Add(card.Number{Name: "whole-state hit ratio", Value: s.HitState, N: s.HitRows})
+	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	c.Check("g follows the subgoal", s.Terms["explained"] > 0.3, s.Terms["explained"] > 0.05,
+		fmt.Sprintf("g explains %.0f %% of the variance of the subgoal's code", 100*s.Terms["explained"]),
+		"check that the VAE was loaded, and that its codes are of the right rows")
+	if s.ProbeRows > 0 {
+		c.Check("goal in g", s.Probe >= s.ProbeLimit-0.02, s.Probe > s.Majority+0.01,
+			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; Bayes' rule on the own history %.1f %%, always the most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+			"use a VAE of loss b, whose codes tell apart what the agent does")
+	}
+	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0, fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
+	return c, cvaeFigures(c, s)
+}
+
+func cvaeFigures(c *card.Card, s *CVAEScore) error {
+	curve := func(name, of string) error {
+		learn, held := card.Line{Name: "learnt from"}, card.Line{Name: "held out"}
+		for i, e := range s.past {
+			for line, m := range map[*card.Line]map[string]float64{&learn: e.Learn, &held: e.Held} {
+				v, ok := m[of]
+				if !ok {
+					v = math.NaN()
+				}
+				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
+			}
+		}
+		lines := []card.Line{learn, held}
+		if of != "kl" {
+			lines = lines[:1]
+		}
+		f, err := card.Lines("term_"+name, "Term: "+name, "", card.Axes{X: "epoch", Y: name}, lines...)
+		c.Figures = append(c.Figures, f)
+		return err
+	}
+	for _, name := range []string{"kl", "feature", "mix"} {
+		if err := curve(name, name); err != nil {
+			return err
+		}
+	}
+	if len(s.ByStep) > 0 {
+		f, err := card.Lines("by_step", "How fast the goal is recognised", "Rows of agents that reach a goal in the end.", card.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},
+			card.Line{Name: "linear probe of g", Y: s.ByStep}, card.Line{Name: "Bayes, own history", Y: s.LimitByStep, Dash: true})
+		if err != nil {
+			return err
+		}
+		c.Figures = append(c.Figures, f)
+	}
+	f, err := goalMap("g_map", s.codes, s.goals)
+	c.Figures = append(c.Figures, f)
+	return err
+}
