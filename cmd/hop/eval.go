@@ -11,11 +11,13 @@ import (
 
 type evalCmd struct {
 	gameFlags
-	Team     []string `help:"One bot a seat, or one for all." required:"" placeholder:"BOT,..."`
+	Team     []string `help:"One bot a seat, or one for all; also br, the best response; plan, the untrained planner, which knows the others' bots; plan-infer, which infers them; plan-paper, with HOP's settings." required:"" placeholder:"BOT,..."`
 	Episodes int      `help:"How many episodes to play." default:"10000"`
 	Seed     uint64   `help:"Names all random streams." default:"1"`
 	Workers  int      `help:"How many cores to use; 0: all. The result is the same." default:"0"`
 	FixSeat  bool     `help:"Do not deal the team to seats anew each episode."`
+	Focal    int      `help:"Member, from 0, whose regret against the best response is reported; -1: the one that is no bot." default:"-1" placeholder:"N"`
+	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	JSON     bool     `help:"Print one JSON object."`
 }
 
@@ -23,9 +25,10 @@ func (evalCmd) Help() string {
 	return `Examples:
 
   hop eval --team ns,ns,nh,random
+  hop eval --team plan,ns,ns,nh --episodes 500 --planner plan.sims=200
   hop eval --game staghunt --set game.size=8 --set game.blocks=5 --team ns --episodes 20000 --seed 7 --json
 
-Members are dealt to seats anew each episode. Intervals are 95 % t intervals over episodes.`
+Members are dealt to seats anew each episode. Intervals are 95 % t intervals over episodes. Regret is the best response's value of each start less the focal member's return from it, where the oracle can solve for the other members. "Without luck" sums what each decision lost: the same mean with less noise.`
 }
 
 type seatJSON struct {
@@ -48,6 +51,11 @@ type evalJSON struct {
 	Lifetime float64        `json:"lifetime"`
 	Steps    float64        `json:"steps"`
 	Seats    []seatJSON     `json:"seats"`
+	Focal    *int           `json:"focal,omitempty"`
+	Regret   *float64       `json:"regret,omitempty"`
+	RegretSE *float64       `json:"regret_se,omitempty"`
+	Loss     *float64       `json:"loss,omitempty"`
+	LossSE   *float64       `json:"loss_se,omitempty"`
 }
 
 func (c evalCmd) Run(a *app) error {
@@ -55,15 +63,23 @@ func (c evalCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	members, err := team(g, c.Team)
+	members, err := team(g, c.Team, c.Planner...)
+	if err != nil {
+		return err
+	}
+	reg, err := c.focal(g, members)
 	if err != nil {
 		return err
 	}
 	bar := a.progress("episodes")
-	res, err := eval.Run(a.ctx, eval.Config{
+	cfg := eval.Config{
 		Game: g, Team: members, Episodes: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers, FixSeat: c.FixSeat,
 		Progress: bar.update,
-	})
+	}
+	if reg != nil {
+		cfg.Lanes, cfg.Each = judgedLanes, reg.add
+	}
+	res, err := eval.Run(a.ctx, cfg)
 	bar.end()
 	if err != nil {
 		return err
@@ -73,6 +89,9 @@ func (c evalCmd) Run(a *app) error {
 	for i, m := range members {
 		out.Team = append(out.Team, m.Name)
 		out.Seats[i].Name = m.Name
+	}
+	if reg != nil {
+		reg.write(&out)
 	}
 	if c.JSON {
 		return a.emit(out)
@@ -91,6 +110,10 @@ func (c evalCmd) Run(a *app) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "all\t%.3f\t± %.3f\t%.1f\t\n", out.Mean, (out.CI[1]-out.CI[0])/2, out.Lifetime)
+	if out.Regret != nil {
+		fmt.Fprintf(w, "regret of %s\t%.3f\t± %.3f\t\n", out.Team[*out.Focal], *out.Regret, 1.96**out.RegretSE)
+		fmt.Fprintf(w, "without luck\t%.3f\t± %.3f\t\n", *out.Loss, 1.96**out.LossSE)
+	}
 	return w.Flush()
 }
 

@@ -37,8 +37,9 @@ func (f gameFlags) build() (game.Game, exp.Game, error) {
 	return built, g, nil
 }
 
-// team turns bot names into members. A single name stands for the whole team.
-func team(g game.Game, names []string) ([]eval.Member, error) {
+// team turns names of bots and thinkers into members. A single name stands for
+// the whole team. planner sets fields of planners.
+func team(g game.Game, names []string, planner ...string) ([]eval.Member, error) {
 	spec := g.Spec()
 	if len(names) == 1 {
 		for len(names) < spec.Seats {
@@ -50,6 +51,14 @@ func team(g game.Game, names []string) ([]eval.Member, error) {
 	}
 	members := make([]eval.Member, len(names))
 	for i, name := range names {
+		m, err := thinker(g, names, i, planner)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			members[i] = *m
+			continue
+		}
 		if _, err := game.NewBot(g, name); err != nil {
 			return nil, usageError{err}
 		}

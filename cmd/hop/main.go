@@ -30,6 +30,7 @@ type cli struct {
 	Play     playCmd     `cmd:"" help:"Watch an episode, or join in."`
 	Collect  collectCmd  `cmd:"" help:"Write a dataset of played episodes."`
 	Pretrain pretrainCmd `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
+	Oracle   oracleCmd   `cmd:"" help:"Exact best responses to scripted co-players."`
 	Bench    benchCmd    `cmd:"" help:"Measure speeds on this machine."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
