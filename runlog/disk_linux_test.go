@@ -46,6 +46,9 @@ func TestFullDiskIsExplainedAndNothingIsLost(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
+		if _, err := os.Lstat(filepath.Join(dir, file+tmpKind)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: what could not be written still takes room (%v)", file, err)
+		}
 		if _, step, err := Last(dir); err != nil || step < 9 {
 			t.Errorf("%s: the last whole checkpoint is of step %d (%v), want 9 or later", file, step, err)
 		}

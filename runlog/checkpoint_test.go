@@ -1,0 +1,270 @@
+package runlog
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func steps(t *testing.T, dir string) []int64 {
+	t.Helper()
+	all, files, err := look(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []int64
+	for _, f := range all {
+		list = append(list, f.Step)
+	}
+	if len(files) != 2*len(list) {
+		t.Errorf("%d checkpoints have files %v, want a body and a seal each", len(list), files)
+	}
+	return list
+}
+
+func TestRightCheckpointsAreKept(t *testing.T) {
+	t.Parallel()
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		name   string
+		keep   Keep
+		scores []float64 // of steps 10, 20, ...
+		want   []int64
+		best   int64
+	}{
+		{"all", Keep{}, []float64{1, 2, 3, 2}, []int64{10, 20, 30, 40}, 30},
+		{"the last, which is the best", Keep{Last: 1}, []float64{1, 2, 3}, []int64{30}, 30},
+		{"the last and the best", Keep{Last: 1}, []float64{1, 5, 3, 2}, []int64{20, 40}, 20},
+		{"the newest of equally good ones", Keep{Last: 1}, []float64{5, 5, 3, 2}, []int64{20, 40}, 20},
+		{"the last two", Keep{Last: 2}, []float64{1, 2, 3, 4, 5}, []int64{40, 50}, 50},
+		{"every second too", Keep{Last: 1, Every: 2}, []float64{1, 2, 3, 4, 5, 6, 7}, []int64{20, 40, 60, 70}, 70},
+		{"below zero", Keep{Last: 1}, []float64{-3, -1, -2, -4}, []int64{20, 40}, 20},
+		{"no number is never the best", Keep{Last: 1}, []float64{nan, -7, nan, nan}, []int64{20, 40}, 20},
+		{"infinitely good", Keep{Last: 1}, []float64{1, inf, 3, 2}, []int64{20, 40}, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := started(t)
+			for i, score := range c.scores {
+				step := int64(10 * (i + 1))
+				if err := r.Checkpoint(step, []byte{byte(step)}, score, c.keep); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := steps(t, r.Dir()); !slices.Equal(got, c.want) {
+				t.Errorf("kept %v, want %v", got, c.want)
+			}
+			if b, step, err := Last(r.Dir()); err != nil || step != c.want[len(c.want)-1] || b[0] != byte(step) {
+				t.Errorf("Last is %v of step %d, %v; want step %d", b, step, err, c.want[len(c.want)-1])
+			}
+			if b, step, err := Best(r.Dir()); err != nil || step != c.best || b[0] != byte(step) {
+				t.Errorf("Best is %v of step %d, %v; want step %d", b, step, err, c.best)
+			}
+		})
+	}
+}
+
+func TestTheSameStepTwiceIsOneCheckpoint(t *testing.T) {
+	t.Parallel()
+	r := started(t)
+	keep := Keep{Last: 1, Every: 2}
+	for _, step := range []int64{10, 20, 20, 30, 40} {
+		if err := r.Checkpoint(step, []byte{byte(step)}, float64(step), keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := steps(t, r.Dir()), []int64{20, 40}; !slices.Equal(got, want) {
+		t.Errorf("kept %v, want %v: numbers 2 and 4", got, want)
+	}
+}
+
+func TestFilesOfTheUserStay(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := toyRun(dir, 4); err != nil {
+		t.Fatal(err)
+	}
+	mine := []string{"notes.txt", "step-1.safetensors", "step-000000000009.json.bak", "step-000000000009.png", "step-x.json"}
+	for _, name := range mine {
+		if err := os.WriteFile(filepath.Join(dir, checkDir, name), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{checkPath(dir, 3, sealKind), checkPath(dir, 3, bodyKind)} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := toyRun(dir, 12); err != nil { // from the start
+		t.Fatal(err)
+	}
+	for _, name := range mine {
+		if _, err := os.Stat(filepath.Join(dir, checkDir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStepsSortByNumberNotByName(t *testing.T) {
+	t.Parallel()
+	r := started(t)
+	for _, step := range []int64{0, 999_999_999_999, 1_000_000_000_000} {
+		if err := r.Checkpoint(step, []byte{1}, 0, Keep{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, step, err := Last(r.Dir()); err != nil || step != 1_000_000_000_000 {
+		t.Errorf("the last is step %d (%v), want 1000000000000", step, err)
+	}
+}
+
+// TestDamagedCheckpointsAreNamed also shows that the run then ends in the bytes
+// of an undamaged one.
+func TestDamagedCheckpointsAreNamed(t *testing.T) {
+	t.Parallel()
+	const newest, before, at = 21, 18, 22
+	want := whole(t, toySteps)
+	rewrite := func(path string, do func([]byte) []byte) error {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, do(b), 0o644)
+	}
+	cut := func(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:n] } }
+	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+	for _, c := range []struct {
+		name, kind, note string
+		do               func([]byte) []byte
+	}{
+		{"a body cut short", bodyKind, "bytes", cut(1000)},
+		{"an empty body", bodyKind, "bytes", cut(0)},
+		{"one bit of a body", bodyKind, "changed", flip},
+		{"a longer body", bodyKind, "bytes", func(b []byte) []byte { return append(b, 0) }},
+		{"a seal cut short", sealKind, "JSON", cut(40)},
+		{"an empty seal", sealKind, "JSON", cut(0)},
+		{"a seal of zeros", sealKind, "invalid", func(b []byte) []byte { return make([]byte, len(b)) }},
+		{"a seal of another step", sealKind, "env step 18", func(b []byte) []byte { return bytes.Replace(b, []byte("21"), []byte("18"), 1) }},
+		{"a seal without numbers", sealKind, "cannot be", func([]byte) []byte { return []byte(`{"step":21}`) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "run")
+			if _, err := toyRun(dir, at); err != nil {
+				t.Fatal(err)
+			}
+			path := checkPath(dir, newest, c.kind)
+			if err := rewrite(path, c.do); err != nil {
+				t.Fatal(err)
+			}
+			if _, step, err := Last(dir); err != nil || step != before {
+				t.Errorf("Last: step %d, %v; want %d", step, err, before)
+			}
+			notes, err := toyRun(dir, toySteps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(notes, "\n")
+			for _, word := range []string{path, c.note, "at env step 18"} {
+				if !strings.Contains(text, word) {
+					t.Errorf("notes do not say %q:\n%s", word, text)
+				}
+			}
+			same(t, c.name, exact(t, dir), want)
+		})
+	}
+}
+
+func TestARunWhoseCheckpointsAreAllDamagedStartsOver(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := toyRun(dir, 10); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps(t, dir) {
+		if err := os.Truncate(checkPath(dir, step, bodyKind), 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Last(dir); err == nil || !strings.Contains(err.Error(), "no whole checkpoint") || !strings.Contains(err.Error(), "5 bytes") {
+		t.Errorf("Last: %v, want one that names the damage", err)
+	}
+	notes, err := toyRun(dir, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(notes, "\n"); !strings.Contains(text, "starting over") {
+		t.Errorf("notes do not say that the run starts over:\n%s", text)
+	}
+	same(t, "all damaged", exact(t, dir), whole(t, 12))
+}
+
+func TestADamagedFirstCheckpointIsRemoved(t *testing.T) {
+	t.Parallel()
+	r := started(t)
+	if err := errors.Join(r.Checkpoint(0, []byte("abc"), 0, toyKeep), os.Truncate(checkPath(r.Dir(), 0, bodyKind), 1)); err != nil {
+		t.Fatal(err)
+	}
+	if body, step, notes, err := r.Resume(); body != nil || step != 0 || len(notes) != 2 || err != nil {
+		t.Errorf("body %q, step %d, notes %q, error %v; want none, 0, two, none", body, step, notes, err)
+	}
+	if got := steps(t, r.Dir()); len(got) != 0 {
+		t.Errorf("checkpoints %v are left", got)
+	}
+}
+
+// TestACheckpointThatCannotBeReadIsNotTakenForDamage puts a folder in its place,
+// which fails to be read as a bad disk would.
+func TestACheckpointThatCannotBeReadIsNotTakenForDamage(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{bodyKind, sealKind} {
+		r := started(t)
+		for step := range int64(3) {
+			if err := r.Checkpoint(step, []byte("abc"), 0, Keep{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := checkPath(r.Dir(), 2, kind)
+		if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := r.Resume(); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s cannot be read: %v, want an error that names it", path, err)
+		}
+		if entries, err := os.ReadDir(filepath.Join(r.Dir(), checkDir)); err != nil || len(entries) != 6 {
+			t.Errorf("%d of 6 files are left (%v)", len(entries), err)
+		}
+	}
+}
+
+func TestMetricsCutShortAreRefusedAndNothingIsLost(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{metricsFile, eventsFile} {
+		dir := filepath.Join(t.TempDir(), "run")
+		if _, err := toyRun(dir, 10); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.Truncate(path, 100); err != nil {
+			t.Fatal(err)
+		}
+		before := exact(t, dir)
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = r.Resume()
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "100 bytes") {
+			t.Errorf("%s cut short: %v, want an error that names it and its length", name, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		same(t, name, exact(t, dir), before)
+	}
+}
