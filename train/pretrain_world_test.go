@@ -138,9 +138,9 @@ func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 }
 
 // Each planted fault breaks the events it must and the card says which; without
-// a fault none breaks. Thresholds are far from what was seen: 3x3, 12,000 rows.
+// a fault none breaks. Thresholds are far from what was seen: 3x3, 8,000 rows.
 func TestPlantedFaultsAreNamedByTheirEvents(t *testing.T) {
-	g, data := huntData(t, 6000)
+	g, data := huntData(t, 4000)
 	for _, c := range []struct {
 		fault         string
 		broken, whole []string

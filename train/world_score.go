@@ -77,7 +77,7 @@ const (
 	histBins  = 20
 	maxPoints = 4000
 	maxWorst  = 6
-	near      = 0.01 // rewards within this are equal
+	near      = 0.04 // rewards within this are equal: half the smallest gap between two of stag hunt
 )
 
 // bins holds probabilities and outcomes, to see whether they agree.

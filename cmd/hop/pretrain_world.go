@@ -27,7 +27,7 @@ type pretrainWorldCmd struct {
 	Data    []string `help:"Folder of a dataset; repeatable, all of one game." required:"" sep:"none" type:"path" placeholder:"DIR"`
 	Out     string   `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
 	Variant string   `help:"heads: a distribution for everything; planes: the notes' plane regression." enum:"heads,planes" default:"heads"`
-	Set     []string `help:"Set a field, such as epochs=20 or model.hidden=64,64; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Set     []string `help:"Set a field, such as epochs=20 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seed    uint64   `help:"Names all random streams." default:"1"`
 	Probe   int      `help:"Steps of new episodes, by teams of all bots, to look for illegal transitions in." default:"100000"`
 	Plays   int      `help:"Random plays to follow open loop." default:"1000"`
