@@ -47,6 +47,14 @@ func (g *group) Mean(r *run) float64 {
 	return acc.Mean()
 }
 
+// SE is the standard error of Mean over episodes; NaN where it is not known.
+func (g *group) SE(r *run) float64 {
+	if g.mixed() {
+		return math.NaN()
+	}
+	return r.Result.SE
+}
+
 // order is whether agents differ, from the last fifth of training.
 type order struct {
 	Means  [][]float64 // [seed][agent]
@@ -118,10 +126,15 @@ func (o order) Verdict() string {
 		return "No run has reached the last fifth of its training yet."
 	case o.Least > 0.05:
 		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", count(len(o.Means), "seed"))
-	case o.Page < 0.05 && o.Down:
-		return "Agents differ systematically: the higher its number, the less an agent gets."
 	case o.Page < 0.05:
-		return "Agents differ systematically: the higher its number, the more an agent gets."
+		sure, way, doubt := "Agents differ systematically", "more", ""
+		if o.Down {
+			way = "less"
+		}
+		if o.Page > 0.005 {
+			sure, doubt = "Agents may differ systematically", " One report in twenty shows as much by chance: run more seeds."
+		}
+		return fmt.Sprintf("%s: the higher its number, the %s an agent gets.%s", sure, way, doubt)
 	case o.Any < 0.05:
 		return "Agents differ in the same way in every seed, though not in the order of their numbers."
 	}

@@ -160,6 +160,7 @@ var words = map[string]any{
 	"short": func(x int64) string { return short(float64(x)) },
 	"pct":   func(x float64) string { return fmt.Sprintf("%.1f", 100*x) },
 	"trim":  trim,
+	"tie":   func(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") },
 	"pad":   func(n int) string { return strings.Repeat("  ", n) },
 	"add":   func(a, b int) int { return a + b },
 	"seq":   func(n int) []int { return slices.Collect(rangeTo(n)) },

@@ -135,7 +135,7 @@ func TestPageHasEverySectionAndNothingFromElsewhere(t *testing.T) {
 	dir := good(t)
 	html, _ := rendered(t, dir, film())
 	for _, want := range []string{
-		"Four agents learnt staghunt 4h1s 4x4: mean return 2.850 (95 % interval 2.726 to 2.974 over 3 seeds; optimum 3).",
+		"Four agents learnt staghunt 4h1s 4x4: mean return 2.850 (95\u00a0% interval 2.726 to 2.974 over 3 seeds; optimum 3).",
 		`id="seeds"`, `id="return"`, `id="agents"`, `id="order"`, `id="goals"`, `id="films"`, `id="counts"`, `id="losses"`, `id="ppo"`, `id="time"`, `id="again"`,
 		"No systematic order", "Every learner of a seed was updated equally often", "ppo/value_loss", "ppo/entropy", "24 k rows",
 		"selfish equilibrium 2.89", "data:image/gif;base64,R0lGODlh", "forward", "prefers-color-scheme: dark", "hop train tiny.yaml --set &#39;train.brains=[0, 1]&#39;",

@@ -258,8 +258,8 @@ func axisNumber(v float64) string {
 	switch {
 	case a >= 1e4:
 		return short(v)
-	case a != 0 && a < 0.001:
-		return fmt.Sprintf("%.0e", v)
+	case a != 0 && a < 1e-4:
+		return fmt.Sprintf("%.2g", v)
 	}
 	return strings.Replace(fmt.Sprintf("%.4g", v), "-", "−", 1)
 }

@@ -175,7 +175,10 @@ func (g *group) Judgement() string {
 	}
 	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; the number is the mean over %s, episodes and seeds.", fresh, over)
 	if f.N == 1 {
-		text += fmt.Sprintf(" Its standard error over episodes is %.3f; one seed says nothing about how other seeds end.", g.judged()[0].Result.SE)
+		if se := g.SE(g.judged()[0]); !math.IsNaN(se) {
+			text += fmt.Sprintf(" Its standard error over episodes is %.3f.", se)
+		}
+		text += " One seed says nothing about how other seeds end."
 	}
 	return text
 }
