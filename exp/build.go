@@ -188,12 +188,21 @@ type Agents struct {
 }
 
 // LoadAgents loads the newest checkpoint of a run's folder.
-func LoadAgents(dir string) (*Agents, error) {
+func LoadAgents(dir string) (*Agents, error) { return LoadAgentsFor(dir, nil) }
+
+// LoadAgentsFor loads them to play the game with some parameters changed, such
+// as game.stags=2.
+func LoadAgentsFor(dir string, sets []string) (*Agents, error) {
+	for _, set := range sets {
+		if !strings.HasPrefix(set, "game.") || strings.HasPrefix(set, "game.name=") {
+			return nil, fmt.Errorf("--set %s: only parameters of the game can change, such as game.stags=2", set)
+		}
+	}
 	text, err := runlog.ReadSpec(dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
+	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets)
 	if err != nil {
 		return nil, err
 	}
