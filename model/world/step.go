@@ -27,6 +27,7 @@ type Work struct {
 	mask      *nn.Bernoulli
 	open      []bool  // [chunk*Agents][reach+1] moves that stay on the board
 	who       []int32 // [chunk*Agents] row*Agents + agent of each row of the agents' net
+	may       []bool  // [chunk*Agents][Actions] masks that only observations need
 	tgt       targets
 }
 
@@ -58,7 +59,7 @@ func (n *net) backward(p *nn.Params, w *netWork) {
 // Work allocates memory.
 func (m *Model) Work() *Work {
 	n, cells, e := m.Agents, m.cells(), max(m.things(), 1)
-	ws := &Work{m: m, done: make([]bool, chunk), open: make([]bool, chunk*n*(reach+1)), who: make([]int32, chunk*n)}
+	ws := &Work{m: m, done: make([]bool, chunk), open: make([]bool, chunk*n*(reach+1)), who: make([]int32, chunk*n), may: make([]bool, chunk*n*m.Actions)}
 	for range chunk {
 		ws.was, ws.next = append(ws.was, m.newBoard()), append(ws.next, m.newBoard())
 	}
@@ -83,7 +84,7 @@ type Next struct {
 	End    [][]bool    // [Agents][rows] has left, or the episode is over
 	Legal  [][]bool    // [Agents][rows][Actions], all false once ended
 	Over   []bool      // [rows] nobody acts any more
-	Doubt  []float32   // [rows] 1 - the probability of all that was predicted, in the model's own eyes
+	Doubt  []float32   // [rows] 1 - the probability of all that was asked for, in the model's own eyes
 
 	Planes []float32   // [rows][H][W][Planes] raw probabilities, never rounded
 	Mean   [][]float32 // [Agents][rows] expected rewards
@@ -151,7 +152,7 @@ func (ws *Work) step(p *nn.Params, dst *Next, obs []float32, joint []int32, lo, 
 	for i := range rows {
 		for a := range m.Agents {
 			if o := view(dst.Obs, a, lo+i, m.Len()); o != nil {
-				m.write(o, &ws.next[i], joint[i*m.Agents:(i+1)*m.Agents], a, view(dst.Legal, a, lo+i, m.Actions))
+				m.write(o, &ws.next[i], joint[i*m.Agents:(i+1)*m.Agents], a, ws.maskOf(dst, a, lo, i))
 			}
 		}
 		if dst.Doubt != nil {
@@ -348,16 +349,30 @@ func (ws *Work) predictOver(p *nn.Params, dst *Next, lo, rows int) {
 	}
 }
 
+// maskOf returns where agent a's mask of row i of the chunk goes: where the caller
+// wants it, or to memory of ws if only the observation needs it, or nowhere.
+func (ws *Work) maskOf(dst *Next, a, lo, i int) []bool {
+	m := ws.m
+	if mask := view(dst.Legal, a, lo+i, m.Actions); mask != nil {
+		return mask
+	}
+	if a >= len(dst.Obs) || dst.Obs[a] == nil {
+		return nil
+	}
+	at := (i*m.Agents + a) * m.Actions
+	return ws.may[at : at+m.Actions]
+}
+
 // masks predicts everyone's legal actions on the next boards.
 func (ws *Work) masks(p *nn.Params, dst *Next, lo, rows int) {
 	m, n := ws.m, ws.m.Agents
-	if len(dst.Legal) == 0 {
+	if len(dst.Legal) == 0 && len(dst.Obs) == 0 {
 		return
 	}
 	ws.legal.x.Reset(m.legal.cols)
 	for i := range rows {
 		for a := range n {
-			mask := view(dst.Legal, a, lo+i, m.Actions)
+			mask := ws.maskOf(dst, a, lo, i)
 			clear(mask)
 			if mask == nil || ws.done[i] || ws.next[i].at[a] < 0 {
 				continue
@@ -377,7 +392,7 @@ func (ws *Work) masks(p *nn.Params, dst *Next, lo, rows int) {
 	ws.mask.Set(ws.legal.y, count)
 	for at, w := range ws.who[:count] {
 		i, a := int(w)/n, int(w)%n
-		mask := view(dst.Legal, a, lo+i, m.Actions)
+		mask := ws.maskOf(dst, a, lo, i)
 		for k := range mask {
 			q := ws.mask.P[at*m.Actions+k]
 			mask[k] = q > 0.5

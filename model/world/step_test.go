@@ -187,12 +187,15 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for i := range p.W {
+			p.W[i] *= 5 // so that rows differ
+		}
 		ws, all, one := m.Work(), next(in, 150), next(in, 1)
 		ws.Step(p, all, data.batch.Obs, data.batch.Joint, 150)
 		for _, i := range []int{0, 63, 64, 149} {
 			ws.Step(p, one, data.batch.Obs[i*in.Len():], data.batch.Joint[i*in.Agents:], 1)
 			for a := range in.Agents {
-				if !slices.Equal(one.Obs[a], all.Obs[a][i*in.Len():(i+1)*in.Len()]) || one.Mean[a][0] != all.Mean[a][i] || one.Gone[a][0] != all.Gone[a][i] {
+				if !slices.Equal(one.Obs[a], all.Obs[a][i*in.Len():(i+1)*in.Len()]) || one.Mean[a][0] != all.Mean[a][i] || one.Reward[a][0] != all.Reward[a][i] || one.End[a][0] != all.End[a][i] || one.Gone[a][0] != all.Gone[a][i] {
 					t.Errorf("%s: row %d, agent %d differs alone", variant, i, a)
 				}
 			}
@@ -200,10 +203,10 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 				t.Errorf("%s: row %d: doubt %v alone, %v among others", variant, i, one.Doubt[0], all.Doubt[i])
 			}
 		}
-		few := &world.Next{Reward: [][]float32{nil, make([]float32, 150)}}
+		few := &world.Next{Reward: [][]float32{nil, make([]float32, 150)}, Obs: [][]float32{nil, make([]float32, 150*in.Len())}}
 		ws.Step(p, few, data.batch.Obs, data.batch.Joint, 150)
-		if !slices.Equal(few.Reward[1], all.Reward[1]) {
-			t.Errorf("%s: agent 1's rewards differ when nothing else is asked for", variant)
+		if !slices.Equal(few.Reward[1], all.Reward[1]) || !slices.Equal(few.Obs[1], all.Obs[1]) {
+			t.Errorf("%s: agent 1's rewards or observations differ when nothing else is asked for", variant)
 		}
 	}
 }
