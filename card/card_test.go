@@ -86,6 +86,16 @@ func TestClassesCountAsDefined(t *testing.T) {
 	}
 }
 
+func TestEquallyLikelyClassesShareTheCredit(t *testing.T) {
+	c := NewClasses([]string{"a", "b", "c"})
+	c.Add(2, []float32{0, .5, .5})
+	c.Add(0, []float32{0, .5, .5})
+	c.Add(1, []float32{.25, .5, .25})
+	if got := c.Accuracy(); math.Abs(got-.5) > 1e-9 {
+		t.Errorf("top-1 of a half, a miss and a hit is %v, want 0.5", got)
+	}
+}
+
 func TestClassFilesHoldTheTable(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moa_eval_epoch0")
 	if err := classes().Write(base); err != nil {

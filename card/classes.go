@@ -16,7 +16,7 @@ type Classes struct {
 	Names     []string // [K]
 	Confusion []int    // [K][K]: rows what was, columns the likeliest prediction
 	N         int      // rows counted
-	Top1      int      // the likeliest class was right
+	Top1      float64  // rows whose likeliest class was right; of equally likely ones each counts its share
 	Top3      int      // one of the three likeliest was
 	NLL       float64  // sum of -ln p(what was), each capped at -ln 1e-9
 	Brier     float64  // sum of squared differences to the one-hot truth
@@ -33,17 +33,20 @@ func NewClasses(names []string) *Classes {
 	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names))}
 }
 
-// Add counts a row: what was, and the predicted probabilities [K]. Of equal
-// probabilities the first class counts as the likelier.
+// Add counts a row: what was, and the predicted probabilities [K]. In Confusion
+// and Top3 the first of equally likely classes counts as the likelier.
 func (c *Classes) Add(was int, p []float32) {
 	k := len(c.Names)
 	if was < 0 || was >= k || len(p) != k {
 		panic("card: a row's class or probabilities do not fit the classes")
 	}
-	best, above := 0, 0
+	best, ties, above := 0, 0, 0
 	for i, v := range p {
-		if v > p[best] {
-			best = i
+		switch {
+		case v > p[best]:
+			best, ties = i, 1
+		case v == p[best]:
+			ties++
 		}
 		if v > p[was] || v == p[was] && i < was {
 			above++
@@ -56,8 +59,8 @@ func (c *Classes) Add(was int, p []float32) {
 	}
 	c.N++
 	c.Confusion[was*k+best]++
-	if best == was {
-		c.Top1++
+	if p[was] == p[best] {
+		c.Top1 += 1 / float64(ties)
 	}
 	if above < 3 {
 		c.Top3++
@@ -71,18 +74,18 @@ func (c *Classes) Add(was int, p []float32) {
 	}
 }
 
-func (c *Classes) share(n int) float64 {
+func (c *Classes) share(n float64) float64 {
 	if c.N == 0 {
 		return math.NaN()
 	}
-	return float64(n) / float64(c.N)
+	return n / float64(c.N)
 }
 
 // Accuracy returns the share of rows whose likeliest class was right.
 func (c *Classes) Accuracy() float64 { return c.share(c.Top1) }
 
 // Accuracy3 returns the share of rows with the truth among the three likeliest.
-func (c *Classes) Accuracy3() float64 { return c.share(c.Top3) }
+func (c *Classes) Accuracy3() float64 { return c.share(float64(c.Top3)) }
 
 // CE returns the mean cross-entropy in nats.
 func (c *Classes) CE() float64 {

@@ -1,0 +1,247 @@
+package belief
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/game"
+	"hop/rng"
+)
+
+func near(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
+}
+
+var all = []bool{true, true, true, true}
+
+// like is the likelihood table [2][4] of two goals.
+var like = []float32{.5, .5, 0, 0, 0, .25, .25, .5}
+
+func TestUpdateIsBayesRule(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		eps    float64
+		action int32
+		from   []float64
+		want   []float64
+	}{
+		{"both possible", 0, 1, []float64{.5, .5}, []float64{2. / 3, 1. / 3}},
+		{"from a prior", 0, 1, []float64{.2, .8}, []float64{.1 / .3, .2 / .3}},
+		{"one impossible", 0, 3, []float64{.5, .5}, []float64{0, 1}},
+		{"smoothed", .2, 3, []float64{.5, .5}, []float64{.05 / (.05 + .45), .45 / (.05 + .45)}},
+		{"all zero: those still possible get equal weight", 0, 2, []float64{1, 0}, []float64{1, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := New(Config{Within: true, Smooth: tc.eps}, 2, 3, 2)
+			copy(b.At(1, 2), tc.from)
+			b.Update(1, 2, like, all, tc.action)
+			if got := b.At(1, 2); !near(got, tc.want) {
+				t.Errorf("belief is %v, want %v", got, tc.want)
+			}
+			if !near(b.At(1, 1), []float64{.5, .5}) || !near(b.At(0, 2), []float64{.5, .5}) {
+				t.Error("an update of one co-player in one env changed another's")
+			}
+		})
+	}
+}
+
+func TestAllZeroResetsOnlyWhatIsPossible(t *testing.T) {
+	b := New(Config{Within: true}, 1, 1, 3)
+	copy(b.At(0, 0), []float64{.9, .1, 0})
+	b.Update(0, 0, []float32{0, 1, 0, 1, 1, 0}, []bool{true, true}, 0)
+	if got := b.At(0, 0); !near(got, []float64{.5, .5, 0}) {
+		t.Errorf("belief is %v, want [.5 .5 0]", got)
+	}
+}
+
+func TestSmoothingCountsLegalActionsOnly(t *testing.T) {
+	b := New(Config{Within: true, Smooth: .2}, 1, 1, 2)
+	b.Update(0, 0, like, []bool{false, true, false, true}, 1)
+	p, q := .8*.5+.1, .8*.25+.1
+	if got := b.At(0, 0); !near(got, []float64{p / (p + q), q / (p + q)}) {
+		t.Errorf("belief is %v, want %v", got, []float64{p / (p + q), q / (p + q)})
+	}
+}
+
+func TestAgentsThatLeftTeachNothing(t *testing.T) {
+	b := New(Default(), 1, 1, 2)
+	b.Update(0, 0, like, make([]bool, 4), game.NoAction)
+	b.Update(0, 0, like, []bool{true, true, true, false}, 3)
+	if got := b.At(0, 0); !near(got, []float64{.5, .5}) {
+		t.Errorf("belief is %v, want equal", got)
+	}
+}
+
+func TestCountsAreDiscounted(t *testing.T) {
+	b := New(Config{Across: true, Within: true, Decay: .98}, 1, 2, 2)
+	if c := b.Counts(0); !near(c, []float64{25, 25}) {
+		t.Fatalf("counts start at %v, want 0.5/(1-alpha) = 25", c)
+	}
+	b.Seen(0, 1)
+	b.Seen(0, 1)
+	b.Seen(0, game.NoGoal)
+	want := []float64{25 * .98 * .98, (25*.98+1)*.98 + 1}
+	if c := b.Counts(0); !near(c, want) {
+		t.Errorf("counts are %v, want %v", c, want)
+	}
+	b.Update(0, 0, like, all, 3)
+	b.Start(0)
+	sum := want[0] + want[1]
+	if got := b.At(0, 0); !near(got, []float64{want[0] / sum, want[1] / sum}) {
+		t.Errorf("the next episode starts at %v, want the counts", got)
+	}
+	if c := b.Counts(1); !near(c, []float64{25, 25}) {
+		t.Errorf("another co-player's counts are %v", c)
+	}
+}
+
+// HOP's counters move the prior from .5 to about .65 in 70 episodes.
+func TestPriorMovesAsHOPs(t *testing.T) {
+	b := New(Default(), 1, 1, 2)
+	for range 70 {
+		b.Seen(0, 0)
+	}
+	b.Start(0)
+	if got := b.At(0, 0)[0]; math.Abs(got-.648) > .001 {
+		t.Errorf("after 70 stags the prior is %v, want .648", got)
+	}
+}
+
+func TestAblationsSwitchOff(t *testing.T) {
+	b := New(Config{Within: false, Across: false, Decay: .9}, 1, 1, 2)
+	b.Update(0, 0, like, all, 3)
+	if got := b.At(0, 0); !near(got, []float64{.5, .5}) {
+		t.Errorf("with within off an action changed the belief to %v", got)
+	}
+	b.Seen(0, 1)
+	b.Start(0)
+	if got := b.At(0, 0); !near(got, []float64{.5, .5}) || !near(b.Counts(0), []float64{5, 5}) {
+		t.Errorf("with across off an episode changed the start to %v", got)
+	}
+}
+
+func TestDrawFollowsTheBelief(t *testing.T) {
+	b := New(Default(), 1, 2, 3)
+	copy(b.At(0, 0), []float64{0, .25, .75})
+	copy(b.At(0, 1), []float64{1, 0, 0})
+	r := rng.New(1).Rand()
+	dst, n := make([]int32, 2), [3]int{}
+	const draws = 10000 // the share's deviation is .0043; 5 of them: one false alarm in 2 million
+	for range draws {
+		b.Draw(dst, 0, &r)
+		n[dst[0]]++
+		if dst[1] != 0 {
+			t.Fatalf("a goal of probability 0 was drawn: %d", dst[1])
+		}
+	}
+	if n[0] != 0 || math.Abs(float64(n[2])/draws-.75) > .022 {
+		t.Errorf("drew %v of 10000, want 0, 2500, 7500", n)
+	}
+}
+
+func TestBinaryFormRestoresEverything(t *testing.T) {
+	a, b := New(Default(), 2, 3, 2), New(Default(), 2, 3, 2)
+	a.Update(1, 2, like, all, 1)
+	a.Seen(0, 1)
+	body, err := a.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.UnmarshalBinary(body); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.b, b.b) || !slices.Equal(a.c, b.c) {
+		t.Error("what was loaded is not what was saved")
+	}
+	if err := New(Default(), 3, 2, 2).UnmarshalBinary(body); err == nil || !strings.Contains(err.Error(), "sizes") && !strings.Contains(err.Error(), "bytes") {
+		t.Errorf("beliefs of another size were loaded: %v", err)
+	}
+	body[len(body)-1] = 0xff
+	if err := b.UnmarshalBinary(body); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a negative count was loaded: %v", err)
+	}
+	if !slices.Equal(a.b, b.b) {
+		t.Error("a failed load changed something")
+	}
+}
+
+func TestNothingAllocates(t *testing.T) {
+	b, d := New(Default(), 2, 3, 2), NewDrifts(Default(), 1, 3, 3)
+	r := rng.New(1).Rand()
+	dst := make([]int32, 3)
+	probs, by := make([]float32, 16), make([]bool, 3)
+	if n := testing.AllocsPerRun(10, func() {
+		b.Start(0)
+		b.Update(0, 1, like, all, 1)
+		b.Draw(dst, 0, &r)
+		b.Seen(1, 0)
+		d.Start(0)
+		d.Update(0, 1, probs, all, 1)
+		d.Taken(0, 1, by)
+		d.Seen(0)
+	}); n != 0 {
+		t.Errorf("a step allocates %v times, want 0", n)
+	}
+}
+
+func TestDriftsStartAsPoisson(t *testing.T) {
+	d := NewDrifts(Config{Within: true, Across: true, Decay: .98}, 1, 2, 3)
+	z := 1 + 1 + .5 + 1./6
+	want := []float64{1 / z * 50, 1 / z * 50, .5 / z * 50, 1. / 6 / z * 50}
+	if c := d.Counts(1); !near(c, want) {
+		t.Fatalf("counts are %v, want %v", c, want)
+	}
+	more := 1 - 1/z
+	if b := d.At(0, 0); !near(b, []float64{more / 3, more / 3, more / 3, 1 - more}) {
+		t.Errorf("belief is %v, want %v for each drift", b, more/3)
+	}
+}
+
+func TestTakenDriftsAreNoGoals(t *testing.T) {
+	d := NewDrifts(Config{Within: true, Across: true, Decay: .98}, 1, 2, 3)
+	z := 1 + 1 + .5 + 1./6
+	d.Taken(0, 1, []bool{true, false})
+	more := (.5 + 1./6) / (1 + .5 + 1./6) // P(k > 1 | k >= 1)
+	if b := d.At(0, 0); !near(b, []float64{more / 2, 0, more / 2, 1 - more}) {
+		t.Errorf("the taker's belief is %v, want %v for each that is left", b, more/2)
+	}
+	p := 1 - 1/z
+	rest := 1 - p/3
+	if b := d.At(0, 1); !near(b, []float64{p / 3 / rest, 0, p / 3 / rest, (1 - p) / rest}) {
+		t.Errorf("the other's belief is %v, want the taken one's weight shared out", b)
+	}
+	d.Taken(0, 0, []bool{true, true})
+	d.Taken(0, 2, []bool{true, false})
+	if b := d.At(0, 0); !near(b, []float64{0, 0, 0, 1}) {
+		t.Errorf("with nothing left the belief is %v, want none", b)
+	}
+	before := slices.Clone(d.Counts(0))
+	d.Seen(0)
+	if c := d.Counts(0); math.Abs(c[3]-(before[3]*.98+1)) > 1e-9 || math.Abs(c[0]-before[0]*.98) > 1e-9 {
+		t.Errorf("counts after 3 taken are %v, before %v", c, before)
+	}
+	if c := d.Counts(1); c[1] < c[0] {
+		t.Errorf("counts after 1 taken are %v", c)
+	}
+}
+
+func TestDriftsBinaryFormRestoresEverything(t *testing.T) {
+	a, b := NewDrifts(Default(), 2, 2, 3), NewDrifts(Default(), 2, 2, 3)
+	a.Taken(1, 2, []bool{true, false})
+	a.Seen(1)
+	body, err := a.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.UnmarshalBinary(body); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.b, b.b) || !slices.Equal(a.c, b.c) || !slices.Equal(a.left, b.left) || !slices.Equal(a.taken, b.taken) {
+		t.Error("what was loaded is not what was saved")
+	}
+	if err := b.UnmarshalBinary(body[1:]); err == nil {
+		t.Error("a short body was loaded")
+	}
+}
