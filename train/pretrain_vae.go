@@ -244,6 +244,9 @@ func (v *VAE) objective(t vae.Terms) float64 {
 // terms are called readout there: they are no part of the loss of z.
 func (v *VAE) named(t vae.Terms) map[string]float64 {
 	out := map[string]float64{"kl": t.KL.Mean(), "kl_weight": v.learn.KLWeight()}
+	if v.cfg.Model.Discrete > 0 {
+		out["balance"] = t.Balance.Mean()
+	}
 	name := "reconstruction"
 	if v.cfg.Model.Loss == "b" {
 		name = "readout"

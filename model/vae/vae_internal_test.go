@@ -79,7 +79,7 @@ func TestGradients(t *testing.T) {
 				copy(ws.post.Eps, eps)
 				copy(ws.Z, ws.Mu)
 				f32.MulAdd(ws.Z, ws.post.Std, ws.post.Eps)
-				return ws.learn(p, kl, 6, false)
+				return ws.learn(p, Weights{KL: kl}, 6, false)
 			}
 			nntest.Check(t, nntest.Model{
 				Params: []*nn.Params{p},
@@ -106,7 +106,7 @@ func TestReadoutDoesNotReachTheEncoder(t *testing.T) {
 		p.ZeroGrad()
 		ws.Encode(p)
 		ws.Sample(1, &r)
-		ws.learn(p, 0.1, 6, readout)
+		ws.learn(p, Weights{KL: 0.1}, 6, readout)
 		out := map[string][]float32{}
 		for _, q := range p.Parts {
 			_, g := p.At(q.Span)
@@ -167,7 +167,7 @@ func TestDiscreteGoals(t *testing.T) {
 		ws.Add(rows, i)
 	}
 	r := rng.New(3).Rand()
-	got := ws.Learn(p, 0.1, 0.7, 5, &r)
+	got := ws.Learn(p, Weights{KL: 0.1, Tau: 0.7}, 5, &r)
 	want := 0.
 	for i := range 10 {
 		ones := 0
@@ -187,20 +187,25 @@ func TestDiscreteGoals(t *testing.T) {
 	if d := got.KL.Sum - want; math.Abs(d) > 1e-5 {
 		t.Errorf("the KL is %v, want %v", got.KL.Sum, want)
 	}
-	// The KL's own gradient against differences, through the logits alone.
-	g := slices.Clone(ws.dlogits[:40])
-	clear(ws.dlogits)
-	ws.uniform(nn.Rows{N: 5, Total: 5, Scale: 1})
-	g = slices.Clone(ws.dlogits[:40])
-	at := func(i int, d float32) float64 {
-		ws.logits[i] += d
+	// The gradients of KL and balance against differences, through the logits alone.
+	for name, term := range map[string]func() nn.Loss{
+		"KL":      func() nn.Loss { return ws.uniform(nn.Rows{N: 5, Total: 5, Scale: 1}) },
+		"balance": func() nn.Loss { return ws.balance(1, 5) },
+	} {
 		ws.Class.Set(ws.logits[:40], nil, 10)
-		ws.logits[i] -= d
-		return ws.uniform(nn.Rows{N: 5, Total: 5, Scale: 1}).Sum / 5
-	}
-	for i := range g {
-		if want := (at(i, 0.01) - at(i, -0.01)) / 0.02; math.Abs(float64(g[i])-want) > 1e-4 {
-			t.Errorf("the KL's gradient of logit %d is %v, want %v", i, g[i], want)
+		clear(ws.dlogits)
+		term()
+		g := slices.Clone(ws.dlogits[:40])
+		at := func(i int, d float32) float64 {
+			ws.logits[i] += d
+			ws.Class.Set(ws.logits[:40], nil, 10)
+			ws.logits[i] -= d
+			return term().Mean()
+		}
+		for i := range g {
+			if want := (at(i, 0.01) - at(i, -0.01)) / 0.02; math.Abs(float64(g[i])-want) > 1e-4 {
+				t.Errorf("the gradient of the %s by logit %d is %v, want %v", name, i, g[i], want)
+			}
 		}
 	}
 }
@@ -329,7 +334,7 @@ func TestNothingAllocates(t *testing.T) {
 			for i := range 8 {
 				ws.Add(rows, i)
 			}
-			ws.Learn(p, 1e-4, 1, 8, &r)
+			ws.Learn(p, Weights{KL: 1e-4, Balance: 1, Tau: 1}, 8, &r)
 			ws.Judge(p)
 			g.Apply(ws.Z[:m.Width()], obs)
 		}); n != 0 {

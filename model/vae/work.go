@@ -17,11 +17,17 @@ type Terms struct {
 	Bits   nn.Loss // -ln p of the other planes' cells, summed
 	KL     nn.Loss // from the prior: standard normal, or uniform classes
 	Action nn.Loss // -ln p of the action (loss B)
+	// Balance is, for discrete goals, the divergence of the classes' mean over the
+	// batch from uniform ones: 0 if all are used equally often.
+	Balance nn.Loss
 }
+
+// Weights say how much the terms count, and the temperature of discrete goals.
+type Weights struct{ KL, Balance, Tau float64 }
 
 // Plus returns the terms over the rows of both.
 func (t Terms) Plus(u Terms) Terms {
-	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action)}
+	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Balance.Plus(u.Balance)}
 }
 
 // Work is one goroutine's memory for up to a number of rows.
@@ -48,6 +54,7 @@ type Work struct {
 	gumbel         *nn.Gumbel
 	logits         nn.Logits
 	dlogits        []float32 // [rows][Groups*Discrete]
+	mean           []float32 // [Discrete]
 	dz, dzdec      []float32 // [rows][Width]
 	cell           *nn.Categorical
 	bit            *nn.Bernoulli
@@ -67,7 +74,7 @@ func (m *Model) Work(rows int) *Work {
 		ws.trunk = m.trunk.Work(rows)
 	}
 	if m.Discrete > 0 {
-		ws.logits, ws.dlogits = nn.Logits(n(m.Width())), n(m.Width())
+		ws.logits, ws.dlogits, ws.mean = nn.Logits(n(m.Width())), n(m.Width()), make([]float32, m.Discrete)
 		ws.Class, ws.gumbel = nn.NewCategorical(m.Discrete, rows*m.Groups), nn.NewGumbel(m.Discrete, rows*m.Groups)
 	} else {
 		ws.Mu, ws.LogVar, ws.post = n(m.Dim), n(m.Dim), nn.NewGaussian(m.Dim, rows)
@@ -212,17 +219,16 @@ func (ws *Work) Predict(p *nn.Params) {
 }
 
 // Learn adds the gradients of one part of a minibatch to p.G and returns the
-// terms. z is sampled; kl is the weight of the KL term; total is the number of
-// rows of the whole minibatch.
-func (ws *Work) Learn(p *nn.Params, kl, tau float64, total int, r *rng.Rand) Terms {
+// terms. z is sampled; total is the number of rows of the whole minibatch.
+func (ws *Work) Learn(p *nn.Params, w Weights, total int, r *rng.Rand) Terms {
 	ws.Encode(p)
-	ws.Sample(tau, r)
-	return ws.learn(p, kl, total, true)
+	ws.Sample(w.Tau, r)
+	return ws.learn(p, w, total, true)
 }
 
 // learn is Learn from the Z that is there. Without readout, loss B leaves the
 // decoder alone.
-func (ws *Work) learn(p *nn.Params, kl float64, total int, readout bool) Terms {
+func (ws *Work) learn(p *nn.Params, w Weights, total int, readout bool) Terms {
 	m, rows := ws.m, ws.X.Rows()
 	if rows == 0 {
 		return Terms{}
@@ -239,7 +245,11 @@ func (ws *Work) learn(p *nn.Params, kl float64, total int, readout bool) Terms {
 	} else {
 		t.Cells, t.Bits = ws.rebuild(p, dz, all)
 	}
-	all.Scale = float32(kl)
+	if m.Discrete > 0 {
+		clear(ws.dlogits[:rows*m.Width()])
+		t.Balance = ws.balance(float32(w.Balance)*float32(rows)/float32(total), rows)
+	}
+	all.Scale = float32(w.KL)
 	t.KL = ws.encoder(p, dz, all)
 	return t
 }
@@ -294,7 +304,6 @@ func (ws *Work) encoder(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	var kl nn.Loss
 	if m.Discrete > 0 {
 		n := rows * m.Width()
-		clear(ws.dlogits[:n])
 		ws.gumbel.Grad(ws.dlogits[:n], dz)
 		kl = ws.uniform(all)
 		m.logits.Backward(p, dy, ws.dlogits, y, ws.logits, rows)
@@ -339,6 +348,33 @@ func (ws *Work) uniform(all nn.Rows) nn.Loss {
 	return l
 }
 
+// balance is the divergence of the mean classes of the rows from uniform ones, the
+// mean over groups counted once for each row; it adds to dlogits.
+func (ws *Work) balance(weight float32, rows int) nn.Loss {
+	m, k := ws.m, ws.m.Discrete
+	l := nn.Loss{Weight: float64(rows), Rows: rows}
+	for g := range m.Groups {
+		clear(ws.mean)
+		for i := range rows {
+			_, p := ws.Class.Row(i*m.Groups + g)
+			f32.Axpy(ws.mean, 1/float32(rows), p)
+		}
+		for j, q := range ws.mean {
+			l.Sum += float64(rows) * float64(q) * math.Log(max(float64(q)*float64(k), 1e-30)) / float64(m.Groups)
+			ws.mean[j] = float32(math.Log(max(float64(q), 1e-30))) * weight / float32(rows*m.Groups)
+		}
+		for i := range rows {
+			_, p := ws.Class.Row(i*m.Groups + g)
+			d := ws.dlogits[(i*m.Groups+g)*k : (i*m.Groups+g+1)*k]
+			mid := f32.Dot(p, ws.mean)
+			for j, q := range p {
+				d[j] += q * (ws.mean[j] - mid)
+			}
+		}
+	}
+	return l
+}
+
 // Judge returns the terms of the rows at the mean of z, without gradients.
 func (ws *Work) Judge(p *nn.Params) Terms {
 	m, rows := ws.m, ws.X.Rows()
@@ -358,6 +394,7 @@ func (ws *Work) Judge(p *nn.Params) Terms {
 		t.Bits = ws.bit.Loss(nil, ws.Bit[:rows*b], all)
 	}
 	if m.Discrete > 0 {
+		t.Balance = ws.balance(0, rows)
 		t.KL = nn.Loss{Weight: float64(rows), Rows: rows}
 		for i := range rows * m.Groups {
 			t.KL.Sum += math.Log(float64(m.Discrete)) - float64(ws.Class.Entropy(i))
