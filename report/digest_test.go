@@ -38,7 +38,7 @@ func TestOrderByNumberIsFound(t *testing.T) {
 		{"falls in every seed", [][]float64{falls, falls, falls}, "the less an agent gets", true},
 		{"rises in every seed", [][]float64{rises, rises, rises}, "the more an agent gets", true},
 		{"agent 1 always first", [][]float64{second, second, second, second, second}, "though not in the order", true},
-		{"nearly falls in two seeds", [][]float64{{0.2, 0.3, 0.1, 0}, {0.3, 0.1, 0.2, 0}}, "run more seeds", true},
+		{"nearly falls in two seeds", [][]float64{falls, {0.2, 0.3, 0.1, 0}}, "run more seeds", true},
 		{"both ways", [][]float64{falls, rises, falls, rises}, "No systematic order", false},
 		{"one seed", [][]float64{falls}, "Too few seeds", false},
 	} {

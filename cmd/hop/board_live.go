@@ -205,8 +205,9 @@ func (m *liveModel) tall(r *seedRow) []string {
 	}
 	for _, s := range r.stats {
 		_, name, _ := strings.Cut(s.name, "/")
-		if name != "lr" && name != "grad_norm" && name != "clipped" {
-			stats += faintStyle.Render("  "+name+" ") + fmt.Sprintf("%.3g", s.value)
+		item := faintStyle.Render("  "+name+" ") + fmt.Sprintf("%.3g", s.value)
+		if name != "lr" && name != "grad_norm" && name != "clipped" && lipgloss.Width(stats+item) <= m.w {
+			stats += item
 		}
 	}
 	if lipgloss.Width(goals+stats) <= m.w {
