@@ -1,0 +1,331 @@
+package moa
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/agent"
+	"hop/nn"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+func accuracy(l *Learner, rows *Rows, seqs []int32) float64 {
+	hit, n := 0, 0
+	l.Each(rows, seqs, func(row int, p nn.Probs) {
+		best := 0
+		for k := range p {
+			if p[k] > p[best] {
+				best = k
+			}
+		}
+		if n++; best == int(rows.Action[row]) {
+			hit++
+		}
+	})
+	return float64(hit) / float64(n)
+}
+
+// A model told the goal learns both policies; one that remembers finds out by
+// itself after a step; one that knows neither cannot.
+func TestConditionAndHistoryTellPoliciesApart(t *testing.T) {
+	for _, tc := range []struct {
+		name           string
+		history, goals int
+		augment        string
+		lo, hi         float64
+	}{
+		{"told", 0, 2, "none", .93, 1},
+		{"told, turned, of a hunter who prefers rows to columns", 0, 2, "all", .8, .92},
+		{"remembers", 16, 0, "none", .8, .95},
+		{"neither", 0, 0, "none", .5, .9},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg := DefaultLearning()
+			cfg.Augment, cfg.Batch = tc.augment, 128
+			l := learner(t, Config{Net: "dense", Frame: "egof", Hidden: []int{32, 32}, History: tc.history}, cfg, tc.goals)
+			r := rng.New(4).Rand()
+			rows := l.Model.NewRows()
+			seqs, held := fill(rows, 600, 10, &r), fill(rows, 200, 10, &r)
+			for range 8 {
+				if _, err := l.Epoch(rows, seqs, 3e-3, &r, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := accuracy(l, rows, held); got < tc.lo || got > tc.hi {
+				t.Errorf("top-1 is %.3f, want %v to %v", got, tc.lo, tc.hi)
+			}
+			if rows.Wrong != 0 || rows.Steps == 0 || rows.Left != 0 || rows.Illegal != 0 {
+				t.Errorf("good rows are said to be bad: %d of %d wrong, %d left, %d illegal", rows.Wrong, rows.Steps, rows.Left, rows.Illegal)
+			}
+		})
+	}
+}
+
+func TestRowsOfAgentsThatLeftAreRefused(t *testing.T) {
+	l := learner(t, nets["dense"], DefaultLearning(), 0)
+	r := rng.New(1).Rand()
+	noMask, noSelf, illegal := look(&r, -1), look(&r, -1), look(&r, -1)
+	clear(noMask[l.Model.LegalAt : l.Model.LegalAt+actions])
+	for c := range side * side {
+		noSelf[c*planes] = 0
+	}
+	illegal[l.Model.LegalAt+2] = 0
+	for _, tc := range []struct {
+		name            string
+		obs             []float32
+		action          int32
+		left, illegal   int
+		keep, wantTaken bool
+	}{
+		{"empty mask", noMask, 4, 1, 0, false, false},
+		{"not on the board", noSelf, 4, 1, 0, false, false},
+		{"no action", look(&r, -1), -1, 1, 0, false, false},
+		{"illegal", illegal, 2, 0, 1, false, false},
+		{"kept for an audit", noMask, 4, 1, 0, true, true},
+		{"alive", look(&r, -1), 4, 0, 0, false, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rows := l.Model.NewRows()
+			rows.Keep = tc.keep
+			rows.Begin()
+			if got := rows.Add(tc.obs, nil, tc.action); got != tc.wantTaken || (rows.Len() == 1) != tc.wantTaken {
+				t.Errorf("taken in: %v with %d rows, want %v", got, rows.Len(), tc.wantTaken)
+			}
+			if rows.Left != tc.left || rows.Illegal != tc.illegal {
+				t.Errorf("left %d, illegal %d, want %d, %d", rows.Left, rows.Illegal, tc.left, tc.illegal)
+			}
+		})
+	}
+}
+
+// Fault 5: the last joint action in seat order, planes ego-first.
+func TestSeatOrderIsNoticed(t *testing.T) {
+	l := learner(t, nets["dense"], DefaultLearning(), 0)
+	r := rng.New(1).Rand()
+	rows := l.Model.NewRows()
+	rows.Begin()
+	last := int32(-1)
+	for range 20 {
+		obs := look(&r, int(last))
+		tail := obs[l.Model.LastAt:]
+		for k := range actions { // the agent sits on seat 1: seat order starts with someone else
+			tail[k], tail[actions+k] = tail[actions+k], tail[k]
+		}
+		a := chase(obs, 0)
+		rows.Add(obs, nil, a)
+		last = a
+	}
+	if rows.Wrong == 0 || rows.Steps != 19 {
+		t.Errorf("%d of %d rows are said to be wrong, want some of 19", rows.Wrong, rows.Steps)
+	}
+}
+
+// Fault 3: an optimiser that does not hold the model's weights is refused, and
+// weights that stand still are named.
+func TestWeightsThatDoNotLearnAreNamed(t *testing.T) {
+	l := learner(t, nets["dense"], DefaultLearning(), 0)
+	if still := l.Still(); len(still) != len(l.Params.Parts) {
+		t.Errorf("before any step %v are still, want all", still)
+	}
+	other := &nn.Params{}
+	other.Dense("x", 2, 2, nn.None)
+	other.Init(rng.New(1))
+	foreign, err := nn.NewAdam(nn.AdamConfig{}, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.optimise(foreign); err == nil || !strings.Contains(err.Error(), "head/w") {
+		t.Errorf("a foreign optimiser: %v, want an error that names head/w", err)
+	}
+	frozen, err := nn.NewAdam(nn.AdamConfig{Frozen: []string{"body"}}, l.Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.opt = frozen
+	r := rng.New(1).Rand()
+	rows := l.Model.NewRows()
+	if _, err := l.Epoch(rows, fill(rows, 50, 5, &r), 1e-2, &r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if still := l.Still(); !slices.Equal(still, []string{"body/0/w", "body/0/b"}) {
+		t.Errorf("%v are still, want the body", still)
+	}
+}
+
+func TestBalanceWeighsRareActions(t *testing.T) {
+	cfg := DefaultLearning()
+	cfg.Balance = true
+	l := learner(t, nets["dense"], cfg, 0)
+	r := rng.New(1).Rand()
+	rows := l.Model.NewRows()
+	seqs := fill(rows, 100, 8, &r)
+	l.weigh(rows, seqs)
+	counts := rows.Counts(seqs)
+	sum, n := 0., 0
+	for k, c := range counts {
+		sum += float64(l.class[k]) * float64(c)
+		n += c
+		if math.Abs(float64(l.class[k])*float64(c)-float64(l.class[0])*float64(counts[0])) > 1e-2 {
+			t.Errorf("class %d weighs %v in all, class 0 %v; want alike", k, float64(l.class[k])*float64(c), float64(l.class[0])*float64(counts[0]))
+		}
+	}
+	if math.Abs(sum/float64(n)-1) > 1e-5 {
+		t.Errorf("a row weighs %v on average, want 1", sum/float64(n))
+	}
+}
+
+func body(t *testing.T, save func(f *safetensors.File)) []byte {
+	t.Helper()
+	f := &safetensors.File{}
+	save(f)
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func parse(t *testing.T, b []byte) *safetensors.File {
+	t.Helper()
+	f, err := safetensors.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// push plays chasers for every pair and learns, rounds times.
+func push(t *testing.T, p *Pairs, rounds int, r *rng.Rand) {
+	t.Helper()
+	for range rounds {
+		for a := range p.Agents {
+			for o := range p.Agents {
+				if a == o {
+					continue
+				}
+				goal, last := r.IntN(3)-1, -1
+				var obs []float32
+				var acts []int32
+				for range 6 {
+					row := look(r, last)
+					k := chase(row, max(goal, 0))
+					obs, acts, last = append(obs, row...), append(acts, k), int(k)
+				}
+				p.Buffer(agent.ID(a), agent.ID(o)).Push(obs, acts, goal)
+			}
+		}
+		if _, err := p.Learn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func pairs(t *testing.T) *Pairs {
+	t.Helper()
+	cfg := HOPLearning()
+	cfg.LR, cfg.Batch = 3e-3, 32
+	p, err := NewPairs(3, Config{Net: "dense", Frame: "egof", Hidden: []int{16, 16}}, cfg, Online{Capacity: 40, Passes: 3}, input(2), rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Fault 10: code that runs only for agent 1.
+func TestEveryAgentLearnsAboutEveryOther(t *testing.T) {
+	p := pairs(t)
+	r := rng.New(2).Rand()
+	push(t, p, 40, &r)
+	for a := range p.Agents {
+		for o := range p.Agents {
+			if a == o {
+				continue
+			}
+			of, about := agent.ID(a), agent.ID(o)
+			if l := p.Learner(of, about); p.Trained(of, about) == 0 || len(l.Still()) > 0 || l.Seen == 0 {
+				t.Errorf("agent %d's model of %d: trained %d times on %d rows, still %v", a, o, p.Trained(of, about), l.Seen, l.Still())
+			}
+			if b := p.Buffer(of, about); b.Full() || b.Aimless == 0 || b.Pushed+b.Aimless != 40 {
+				t.Errorf("buffer %d of %d: full %v, %d pushed, %d aimless", a, o, b.Full(), b.Pushed, b.Aimless)
+			}
+		}
+	}
+	if bytes.Equal(body(t, func(f *safetensors.File) { p.Learner(0, 1).Save(f, "") }), body(t, func(f *safetensors.File) { p.Learner(1, 0).Save(f, "") })) {
+		t.Error("two pairs hold the same weights")
+	}
+}
+
+func TestBufferLearnsAtCapacityAndIsEmptied(t *testing.T) {
+	p := pairs(t)
+	b := p.Buffer(0, 1)
+	r := rng.New(3).Rand()
+	for !b.Full() {
+		if b.Len() > 40 {
+			t.Fatal("more than the capacity and not full")
+		}
+		b.Push(append(look(&r, -1), look(&r, 4)...), []int32{4, 4}, 1)
+	}
+	if b.Len() != 42 {
+		t.Errorf("full at %d steps, want the first length above 40", b.Len())
+	}
+	reports, err := p.Learn()
+	if err != nil || len(reports) != 1 || reports[0].Of != 0 || reports[0].About != 1 || reports[0].Stats[0].N != 42 {
+		t.Fatalf("reports are %+v, %v; want one of 42 rows", reports, err)
+	}
+	if b.Len() != 0 || p.Learner(0, 1).Seen != 3*42 {
+		t.Errorf("%d steps left, %d rows seen; want 0 and 3 passes of 42", b.Len(), p.Learner(0, 1).Seen)
+	}
+}
+
+// A run that was saved and loaded goes on as if it had never stopped.
+func TestLoadedPairsGoOnAsIfNeverStopped(t *testing.T) {
+	a, b := pairs(t), pairs(t)
+	ra := rng.New(2).Rand()
+	push(t, a, 12, &ra)
+	saved := body(t, func(f *safetensors.File) {
+		if err := a.Save(f, "moa/"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := b.Load(parse(t, saved), "moa/"); err != nil {
+		t.Fatal(err)
+	}
+	rb := ra
+	push(t, a, 12, &ra)
+	push(t, b, 12, &rb)
+	end := func(p *Pairs) []byte {
+		return body(t, func(f *safetensors.File) {
+			if err := p.Save(f, ""); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if !bytes.Equal(end(a), end(b)) {
+		t.Error("the loaded run ends elsewhere")
+	}
+}
+
+func TestEpochsDoNotDependOnMemory(t *testing.T) {
+	run := func(history int) []float32 {
+		l := learner(t, Config{Net: "dense", Frame: "egof", Hidden: []int{8, 8}, History: history}, DefaultLearning(), 0)
+		r := rng.New(5).Rand()
+		rows := l.Model.NewRows()
+		seqs := fill(rows, 80, 6, &r)
+		for range 2 {
+			if _, err := l.Epoch(rows, seqs, 1e-3, &r, nil); err != nil {
+				t.Fatal(err)
+			}
+			accuracy(l, rows, seqs[:5])
+		}
+		return l.Params.W
+	}
+	for _, h := range []int{0, 4} {
+		if !slices.Equal(run(h), run(h)) {
+			t.Errorf("history %d: two equal runs end with different weights", h)
+		}
+	}
+}
