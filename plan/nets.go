@@ -122,6 +122,11 @@ func NewNetOthers(c OthersConfig) *NetOthers {
 	}
 }
 
+// Of returns the goals drawn for a tree, a view.
+func (n *NetOthers) Of(tree int32) []int32 {
+	return n.goal[int(tree)*n.Others : (int(tree)+1)*n.Others]
+}
+
 // Goals draws the goals of a tree from the beliefs.
 func (n *NetOthers) Goals(tree int32, r *rng.Rand) {
 	env := int(tree) / n.Trees

@@ -24,6 +24,7 @@ import (
 type benchCmd struct {
 	Env   benchEnvCmd   `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
 	NN    benchNNCmd    `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
+	Plan  benchPlanCmd  `cmd:"" help:"Search: simulations a second, with and without networks."`
 	Train benchTrainCmd `cmd:"" help:"Training: agent-steps a second, by phase."`
 }
 

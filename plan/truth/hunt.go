@@ -1,7 +1,6 @@
 package truth
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -23,11 +22,11 @@ const (
 var huntKinds = map[string]int{"random": huntRandom, "ns": huntNS, "nh": huntNH, "deadline": huntDeadline}
 
 // gone is the cell of who has left.
-const gone = 255
+const gone = 1<<16 - 1
 
 // huntState is a position, by place.
 type huntState struct {
-	cell     [8]uint8
+	cell     [8]uint16
 	last     [8]int8
 	left     uint64 // bit p: prey p is on the map; stags first
 	t, first int16
@@ -52,7 +51,7 @@ type huntEnv struct {
 // way leads from every cell to the nearest of a set of prey.
 type way struct {
 	set  uint64
-	to   []uint16 // [cells] distance << 8 | moves on a shortest path
+	to   []uint32 // [cells] distance << 8 | moves on a shortest path
 	have bool
 }
 
@@ -109,7 +108,7 @@ func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error
 			v.dist = append(v.dist, make([]int16, cells))
 		}
 		for i := range v.ways {
-			v.ways[i].to = make([]uint16, cells)
+			v.ways[i].to = make([]uint32, cells)
 		}
 	}
 	return h, nil
@@ -186,7 +185,7 @@ func (h *hunt) look(v *huntEnv, s *staghunt.State) bool {
 	for c := range v.preyAt {
 		h.seats, h.things = s.Cell(c/h.c.Size, c%h.c.Size, h.seats[:0], h.things[:0])
 		for _, seat := range h.seats {
-			v.root.cell[v.place[seat]] = uint8(c)
+			v.root.cell[v.place[seat]] = uint16(c)
 		}
 		thing := ""
 		if len(h.things) > 0 {
@@ -243,37 +242,37 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 
 // to returns the distance from a cell to the nearest of a set of prey and the
 // moves that lead there.
-func (v *huntEnv) to(set uint64, cell uint8) (d int, moves uint32) {
+func (v *huntEnv) to(set uint64, cell uint16) (d int, moves uint32) {
 	w := &v.ways[(set^set>>6^set>>17^set>>31)&63]
 	if w.set != set || !w.have {
 		v.find(w, set)
 	}
 	x := w.to[cell]
-	return int(x >> 8), uint32(x & 255)
+	return int(x >> 8), x & 255
 }
 
 // far is a distance that no path has.
-const far = 255
+const far = int(grid.Far)
 
 func (v *huntEnv) find(w *way, set uint64) {
 	w.set, w.have = set, true
 	near := func(c int) int16 {
-		best := int16(far)
+		best := grid.Far
 		for s := set; s != 0; s &= s - 1 {
 			best = min(best, v.dist[bits.TrailingZeros64(s)][c])
 		}
 		return best
 	}
 	for c := range w.to {
-		d, moves := near(c), uint16(0)
-		if d > 0 && d < far {
+		d, moves := near(c), uint32(0)
+		if d > 0 && d < grid.Far {
 			for k, to := range v.board.Next[c] {
 				if to != grid.None && near(int(to)) == d-1 {
 					moves |= 1 << k
 				}
 			}
 		}
-		w.to[c] = uint16(d)<<8 | moves
+		w.to[c] = uint32(d)<<8 | moves
 	}
 }
 
@@ -284,8 +283,12 @@ func (h *hunt) root(env int, slot int32) (uint32, uint64) {
 }
 
 func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
-	k := fold(v.salt, binary.LittleEndian.Uint64(s.cell[:]))
-	k = fold(k, s.left<<20^uint64(s.t)<<10)
+	c := &s.cell
+	k := fold(v.salt, uint64(c[0])|uint64(c[1])<<16|uint64(c[2])<<32|uint64(c[3])<<48)
+	if h.n > 4 {
+		k = fold(k, uint64(c[4])|uint64(c[5])<<16|uint64(c[6])<<32|uint64(c[7])<<48)
+	}
+	k = fold(k, s.left<<12^uint64(s.t))
 	if h.c.EndAfter > 0 {
 		k = fold(k, uint64(s.first))
 	}
@@ -321,11 +324,14 @@ func (h *hunt) mask(v *huntEnv, s *huntState, place int) uint32 {
 }
 
 // crowd reports whether at least two stand on a cell.
-func (s *huntState) crowd(c uint8) bool {
-	x := binary.LittleEndian.Uint64(s.cell[:]) ^ uint64(c)*0x0101010101010101
-	// A byte of x is 0 where someone stands on c: borrow-free zero-byte test.
-	zero := ^((x&0x7f7f7f7f7f7f7f7f + 0x7f7f7f7f7f7f7f7f) | x | 0x7f7f7f7f7f7f7f7f)
-	return zero&(zero-1) != 0
+func (s *huntState) crowd(c uint16) bool {
+	n := 0
+	for _, o := range s.cell {
+		if o == c {
+			n++
+		}
+	}
+	return n >= 2
 }
 
 // step plays a joint action.
@@ -348,7 +354,7 @@ func (h *hunt) advance(v *huntEnv, s *huntState, actions []int32) float32 {
 	hunts := false
 	for i, a := range actions {
 		if a >= 0 && a < grid.Stay {
-			s.cell[i] = uint8(v.board.Next[s.cell[i]][a])
+			s.cell[i] = uint16(v.board.Next[s.cell[i]][a])
 		}
 		hunts = hunts || a > grid.Stay
 	}

@@ -36,7 +36,7 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 		{"ends after a catch", func(c *staghunt.Config) { c.EndAfter = 3 }},
 		{"strength", func(c *staghunt.Config) { c.Size, c.Strength = 3, []float64{1, 2, 0.3, 4} }},
 		{"eight on 3x3", func(c *staghunt.Config) { c.Size, c.Agents, c.Hares = 3, 8, 3 }},
-		{"two on 15x15", func(c *staghunt.Config) { c.Size, c.Agents, c.Hares = 15, 2, 20 }},
+		{"two on 17x17", func(c *staghunt.Config) { c.Size, c.Agents, c.Hares = 17, 2, 30 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := hunting(t, c.set)

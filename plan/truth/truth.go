@@ -2,7 +2,7 @@
 // models of the others and as rollouts at the leaves.
 //
 // A World is plan.Dynamics. Any game will do; stag hunt has rules of its own
-// here, with a state of 40 bytes and tables shared by all states of an episode,
+// here, with a state of 48 bytes and tables shared by all states of an episode,
 // because search plays millions of steps a second. A test holds them to the
 // game's. Bots is plan.Others, Scripts is plan.Prior, and Player puts them
 // together with beliefs into a rollout.Player that plays without any training.
@@ -55,7 +55,7 @@ type World struct {
 func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, error) {
 	w := &World{Game: g, Models: models, Scripts: scripts, trees: trees, places: g.Spec().Seats, joint: make([]int32, g.Spec().Seats)}
 	var err error
-	if h, ok := g.(*staghunt.Game); ok && h.Config().Size <= 15 {
+	if h, ok := g.(*staghunt.Game); ok {
 		w.rules, err = newHunt(h, models, scripts, envs)
 	} else {
 		w.rules, err = newAny(g, models, scripts, envs)
@@ -157,6 +157,7 @@ type Scripts struct {
 	PerTree  bool   // trees of a decision see rollouts of their own
 	Zero     bool   // no rollouts: every value is 0
 	Cache    *plan.Cache
+	r        rng.Rand // the stream in use, kept here because it must not be allocated
 }
 
 // NewScripts returns a prior that keeps 2^log values.
@@ -199,10 +200,10 @@ func (s *Scripts) Eval(logits, value []float32, qs []plan.Query) {
 func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
 	env, best := int(q.Tree)/s.trees, float32(0)
 	for script := range s.scripts() {
-		r := plan.Stream(key, uint64(script)+1)
+		s.r = plan.Stream(key, uint64(script)+1)
 		sum := float32(0)
 		for range s.Repeat {
-			sum += s.rollout(env, q.Slot, script, goals, s.Discount, &r)
+			sum += s.rollout(env, q.Slot, script, goals, s.Discount, &s.r)
 		}
 		if sum /= float32(s.Repeat); script == 0 || sum > best {
 			best = sum

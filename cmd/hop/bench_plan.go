@@ -1,0 +1,265 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"text/tabwriter"
+	"time"
+
+	"hop/belief"
+	"hop/exp"
+	"hop/frame"
+	"hop/game"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/plan"
+	"hop/plan/truth"
+	"hop/rng"
+)
+
+type benchPlanCmd struct {
+	CPU    int           `name:"cpu" help:"Must be 1: a search runs on one core." default:"1"`
+	Time   time.Duration `help:"Processor time to measure each row for." default:"300ms"`
+	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
+	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
+	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
+	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), or nets (random weights, for prior and others)." default:"zero,scripts,nets"`
+	JSON   bool          `help:"Print one JSON object."`
+}
+
+func (benchPlanCmd) Help() string {
+	return `Example:
+
+  hop bench plan --size 6 --agents 4 --sims 600
+
+Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on. Rates are per second of processor time.`
+}
+
+type planRow struct {
+	Size   int     `json:"size"`
+	Agents int     `json:"agents"`
+	Sims   int     `json:"sims"`
+	Nets   bool    `json:"nets"`
+	Leaf   string  `json:"leaf"`
+	Rate   float64 `json:"sims_per_s"`
+	MS     float64 `json:"ms_per_decision"`
+	Leaves float64 `json:"leaves_per_sim"` // states judged
+	Allocs float64 `json:"allocs"`         // a decision
+}
+
+func (c benchPlanCmd) Run(a *app) error {
+	if c.CPU != 1 {
+		return usage("--cpu %d: a search runs on one core; start several for more", c.CPU)
+	}
+	var rows []planRow
+	for _, leaf := range c.Leaf {
+		for _, size := range c.Size {
+			for _, agents := range c.Agents {
+				for _, sims := range c.Sims {
+					b, err := newPlanBench(leaf, size, agents, sims)
+					if err != nil {
+						return usageError{err}
+					}
+					rows = append(rows, b.measure(c.Time))
+					if err := a.ctx.Err(); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"rows": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\t")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t\n", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, short(r.Rate), r.MS, r.Leaves, r.Allocs)
+	}
+	return w.Flush()
+}
+
+// planBench plans for one agent in each of several envs.
+type planBench struct {
+	row    planRow
+	g      game.Game
+	forest *plan.Forest
+	world  *truth.World
+	prior  plan.Prior
+	others plan.Others
+	st     []game.State
+	seats  []game.Seat
+	bots   []game.Bot // by place
+	joint  []int32
+	reward []float32
+	r      rng.Rand
+	rs     []rng.Rand
+}
+
+func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
+	params, err := exp.NewGame("staghunt")
+	if err != nil {
+		return nil, err
+	}
+	for path, value := range map[string]int{"size": size, "agents": agents, "blocks": size * 5 / 8 * min(1, size/5)} {
+		if err := params.Set(path, fmt.Sprint(value)); err != nil {
+			return nil, err
+		}
+	}
+	g, err := params.Build()
+	if err != nil {
+		return nil, err
+	}
+	spec, c := g.Spec(), plan.Default()
+	switch c.Trees = 5; {
+	case sims < 50:
+		c.Trees = 1
+	case sims == 600:
+		c.Trees = 3 // the users' setting: 200 simulations, 3 trees
+	}
+	c.Sims = sims / c.Trees
+	envs, group := 1, 1
+	if leaf == "nets" {
+		envs, group = 32, 32
+	}
+	b := &planBench{row: planRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: leaf == "nets", Leaf: leaf}, g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, envs*c.Trees)}
+	if b.forest, err = plan.New(c, len(spec.Actions), agents-1, envs, group); err != nil {
+		return nil, err
+	}
+	models := []string{"ns", "nh"}
+	if b.world, err = truth.NewWorld(g, models, []string{"nh", "stag"}, envs, c.Trees); err != nil {
+		return nil, err
+	}
+	b.world.Fit(b.forest)
+	beliefs := belief.New(belief.Default(), envs, agents-1, len(models))
+	bots := truth.NewBots(b.world, beliefs, envs)
+	b.others = bots
+	switch leaf {
+	case "zero":
+		s := truth.NewScripts(bots, c.Discount, 4)
+		s.Zero = true
+		b.prior = s
+	case "scripts":
+		b.prior = truth.NewScripts(bots, c.Discount, 14)
+	case "nets":
+		own, err := newBenchNet(spec, 0, group, 1)
+		if err != nil {
+			return nil, err
+		}
+		other, err := newBenchNet(spec, len(models), group*(agents-1), 2)
+		if err != nil {
+			return nil, err
+		}
+		nc := plan.NetConfig{Observer: b.world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
+		b.prior = plan.NewNetPrior(nc)
+		nc.Net = other
+		nc.Log = 18
+		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs, Vectors: oneHot(len(models))})
+	default:
+		return nil, fmt.Errorf("no leaf %q; there are zero, scripts and nets", leaf)
+	}
+	for place := range agents {
+		b.seats = append(b.seats, game.Seat(place))
+		bot, err := game.NewBot(g, models[place%2])
+		if err != nil {
+			return nil, err
+		}
+		b.bots = append(b.bots, bot)
+	}
+	b.joint, b.reward = make([]int32, agents), make([]float32, agents)
+	for range envs {
+		st := g.New()
+		st.Reset(&b.r)
+		b.st = append(b.st, st)
+	}
+	return b, nil
+}
+
+// decide plans in every env and plays on.
+func (b *planBench) decide() {
+	for e, st := range b.st {
+		b.world.Set(e, st, b.seats)
+	}
+	plan.Fork(b.rs, &b.r)
+	b.forest.Search(b.world, b.prior, b.others, b.rs)
+	n := len(b.g.Spec().Actions)
+	for e, st := range b.st {
+		for place := range b.joint {
+			b.joint[place] = game.NoAction
+			if st.Alive(game.Seat(place)) {
+				b.joint[place] = b.bots[place].Act(st, game.Seat(place), &b.r)
+			}
+		}
+		b.joint[0] = game.Sample(b.forest.Policy[e*n:(e+1)*n], &b.r)
+		if st.Step(b.joint, b.reward, &b.r); !st.Alive(0) {
+			st.Reset(&b.r)
+		}
+	}
+}
+
+func (b *planBench) measure(d time.Duration) planRow {
+	for range 20 {
+		b.decide()
+	}
+	var before, after runtime.MemStats
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.ReadMemStats(&before)
+	from, done, count := cpuTime(), 0, b.forest.Count
+	for cpuTime()-from < d {
+		b.decide()
+		done += len(b.st)
+	}
+	spent := (cpuTime() - from).Seconds()
+	runtime.ReadMemStats(&after)
+	sims := b.forest.Count.Sims - count.Sims
+	row := b.row
+	row.Rate, row.MS = float64(sims)/spent, 1000*spent/float64(done)
+	row.Leaves = float64(b.forest.Count.Leaves-count.Leaves) / float64(sims)
+	row.Allocs = math.Floor(float64(after.Mallocs-before.Mallocs)/float64(done)*100) / 100
+	return row
+}
+
+// benchNet is an actor as a plan.Net.
+type benchNet struct {
+	ws  *actor.Work
+	p   *nn.Params
+	ran bool
+}
+
+func newBenchNet(spec game.Spec, goal, rows int, seed uint64) (*benchNet, error) {
+	l := spec.Obs
+	m, p, err := actor.New(actor.Default(), actor.Input{
+		Input:   frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen(), Extra: goal},
+		Actions: len(spec.Actions),
+	}, rng.New(seed))
+	if err != nil {
+		return nil, err
+	}
+	return &benchNet{ws: m.Work(rows), p: p}, nil
+}
+
+// Add adds a row.
+func (n *benchNet) Add(obs, goal []float32) {
+	if n.ran {
+		n.ws.Reset()
+		n.ran = false
+	}
+	n.ws.Add(obs, goal)
+}
+
+// Run answers the rows.
+func (n *benchNet) Run() (logits, value []float32) {
+	n.ws.Forward(n.p)
+	n.ran = true
+	return n.ws.Logits, n.ws.Value
+}
+
+// oneHot is goals as vectors of that many numbers.
+type oneHot int
+
+var oneHots = [2][]float32{{1, 0}, {0, 1}}
+
+// Vector returns the goal's vector.
+func (oneHot) Vector(_ int32, _ int, goal int32) []float32 { return oneHots[goal] }
