@@ -149,10 +149,10 @@ func (j *WorldJudgement) figures(c *card.Card, m *world.Model) error {
 	names := slices.Sorted(maps.Keys(j.Probe.Events))
 	acc := make([]float64, len(names))
 	for i, n := range names {
-		acc[i] = j.Probe.Events[n].Accuracy
+		e := j.Probe.Events[n]
+		acc[i], names[i] = e.Accuracy, fmt.Sprintf("%s (%d)", n, e.N)
 	}
-	one := card.Axes{Y: "share foreseen", YMin: 0, YMax: 1}
-	if err := add(card.Bars("events", "What happened, and how often it was foreseen", "New episodes by teams of all bots; the board, the hunters' cells and their rewards must be right.", one, names, card.Group{Name: "foreseen", Values: acc})); err != nil {
+	if err := add(card.Heat("events", "What happened, and how often it was foreseen", "New episodes by teams of all bots, with how often it happened; the board, the hunters' cells and their rewards must be right.", card.Axes{}, names, []string{"share foreseen"}, acc)); err != nil {
 		return err
 	}
 	k := make([]float64, len(j.OpenLoop))

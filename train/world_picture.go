@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -39,7 +40,7 @@ func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
 		titles = append(titles, j.BesideName, "its error")
 	}
 	cases := j.Probe.Worst
-	wide, tall := m.Width*side+gap, m.Height*side+2*titleHeight+gap
+	wide, tall := m.Width*side+gap, m.Height*side+3*titleHeight+gap
 	img := image.NewRGBA(image.Rect(0, 0, gap+wide*len(titles), titleHeight+gap+tall*max(len(cases), 1)))
 	draw.Draw(img, img.Bounds(), image.White, image.Point{}, draw.Src)
 	at := gap
@@ -49,7 +50,8 @@ func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
 	}
 	for i, c := range cases {
 		y := titleHeight + gap + i*tall
-		label(img, gap, y+10, fmt.Sprintf("%d: actions %v, rewards %s, expected %s. %s", i+1, c.Joint, short32(c.Reward), short32(c.Mean), c.What))
+		label(img, gap, y+10, fmt.Sprintf("%d: actions %v, rewards %s, expected %s", i+1, c.Joint, short32(c.Reward), short32(c.Mean)))
+		label(img, gap, y+titleHeight+10, cmp.Or(c.What, "right"))
 		panels := [][]float32{c.Before, c.True, c.Raw, nil}
 		errs := [][]float32{nil, nil, nil, c.Raw}
 		if j.Beside != nil {
@@ -57,8 +59,8 @@ func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
 		}
 		for k, title := range titles {
 			x := gap + k*wide
-			label(img, x, y+titleHeight+10, title)
-			at := image.Pt(x, y+2*titleHeight)
+			label(img, x, y+2*titleHeight+10, title)
+			at := image.Pt(x, y+3*titleHeight)
 			if errs[k] != nil {
 				errorMap(img, at, m, side, errs[k], c.True)
 			} else {

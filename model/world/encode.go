@@ -27,8 +27,8 @@ func (m *Model) patch(s *f32.Sparse, b *board, cell int, acts bool) {
 	}
 }
 
-// place appends one place from column off on: what lies there, how many agents
-// stand there and, with acts, what they do. Counts are thermometers: one column
+// place appends one place from column off on: what lies there and how many agents
+// stand there or, with acts, how many do what. Counts are thermometers: one column
 // for "at least j". The column after the things is for places off the board.
 func (m *Model) place(s *f32.Sparse, b *board, c, off int, acts bool) {
 	e, n := m.things(), m.Agents
@@ -39,8 +39,10 @@ func (m *Model) place(s *f32.Sparse, b *board, c, off int, acts bool) {
 	if crowd == 0 {
 		return
 	}
-	for j := range crowd {
-		s.AppendEntry(int32(off+e+1+j), 1)
+	if !acts || m.Fault == MeanPool { // else everyone is counted by what they do
+		for j := range crowd {
+			s.AppendEntry(int32(off+e+1+j), 1)
+		}
 	}
 	if !acts {
 		return
