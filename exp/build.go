@@ -64,7 +64,9 @@ func (s *Spec) brains(g game.Game, key rng.Key) ([]*ppo.Brain, []int, error) {
 	of, agents := s.brainOf(g.Spec().Seats)
 	var list []*ppo.Brain
 	for i, ids := range agents {
-		b, err := ppo.New(s.PPO, s.Actor, input(g.Spec()), ids, shards(len(agents)), key.Child("brain", i))
+		in := input(g.Spec())
+		in.Extra = s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals))
+		b, err := ppo.New(s.PPO, s.Actor, in, ids, shards(len(agents)), key.Child("brain", i))
 		if err != nil {
 			return nil, nil, fmt.Errorf("exp: making brain %d: %w", i, err)
 		}
@@ -114,7 +116,7 @@ func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
 		return nil, err
 	}
 	return train.NewSelfPlay(s.Train, s.PPO, train.Parts{
-		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
+		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals)), Key: key, Workers: m.Workers, Clock: m.Clock,
 		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
 	})
 }

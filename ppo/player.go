@@ -1,6 +1,10 @@
 package ppo
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
 	"hop/agent"
 	"hop/model/actor"
 	"hop/nn"
@@ -58,6 +62,41 @@ func (b *Brain) Player(a agent.ID, envs int) *Player {
 		}
 	}
 	return NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
+}
+
+// AppendBinary appends what a frozen player with an LSTM remembers; a learner's
+// memory is saved with its brain, and other players have none.
+func (p *Player) AppendBinary(b []byte) ([]byte, error) {
+	if p.mem == nil || !p.Frozen {
+		return b, nil
+	}
+	for _, x := range [][]float32{p.mem.h, p.mem.c} {
+		for _, v := range x {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalBinary restores what AppendBinary wrote.
+func (p *Player) UnmarshalBinary(b []byte) error {
+	want := 0
+	if p.mem != nil && p.Frozen {
+		want = 4 * (len(p.mem.h) + len(p.mem.c))
+	}
+	if len(b) != want {
+		return fmt.Errorf("ppo: loading a frozen agent's memory: %d bytes, want %d", len(b), want)
+	}
+	if want == 0 {
+		return nil
+	}
+	for _, x := range [][]float32{p.mem.h, p.mem.c} {
+		for i := range x {
+			x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
+			b = b[4:]
+		}
+	}
+	return nil
 }
 
 // Act draws an action for each env and writes its log-probability and the value.

@@ -358,3 +358,33 @@ func TestCollectingWithNetsDoesNotAllocate(t *testing.T) {
 		t.Errorf("a window allocates %v times, want 0", n)
 	}
 }
+
+// A frozen agent with an LSTM plays windows of any length and keeps its memory
+// across a checkpoint.
+func TestFrozenLSTMPlaysAndRemembers(t *testing.T) {
+	net := actor.Config{Net: "dense", Frame: "egof", Hidden: []int{16}, Act: "tanh", LSTM: 8}
+	w := newWorld(t, net, ppo.Default())
+	frozen := func() *ppo.Player {
+		b := w.brains[0]
+		p := ppo.NewPlayer(b.Model, b.Params, 16, ppo.NewMemory(b.Model, 16, 1, 1), 1)
+		p.Frozen = true
+		return p
+	}
+	a, b := frozen(), frozen()
+	w.play[0][0] = a
+	w.envs.Collect(w.ro, w.play)
+	saved, err := a.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := b.AppendBinary(nil)
+	if len(saved) != 2*4*16*8 || !slices.Equal(saved, again) || !slices.ContainsFunc(saved, func(x byte) bool { return x != 0 }) {
+		t.Errorf("%d bytes of memory, restored alike: %v", len(saved), slices.Equal(saved, again))
+	}
+	if err := b.UnmarshalBinary(saved[1:]); err == nil {
+		t.Error("a cut memory was accepted")
+	}
+}

@@ -32,7 +32,7 @@ func (p *Player) recall(v *rollout.View, envs []int32, act bool) {
 		}
 		copy(h[i*w:(i+1)*w], now)
 		copy(c[i*w:(i+1)*w], cell)
-		if act && v.T%p.seqLen == 0 {
+		if act && !p.Frozen && v.T%p.seqLen == 0 {
 			at := (v.T/p.seqLen*v.Envs + n) * w
 			copy(p.mem.h0[at:at+w], now)
 			copy(p.mem.c0[at:at+w], cell)

@@ -22,6 +22,7 @@ import (
 type Planning struct {
 	On     bool   `yaml:"on" doc:"agents search before they act and learn from the search; false: plain PPO"`
 	Goals  string `yaml:"goals" doc:"what others are thought to want: nothing (direct-OM), or one of the game's hand-made goals (HOP)" oneof:"none|hand"`
+	See    bool   `yaml:"see" doc:"the agent's network is told what the others want: the belief while playing, the drawn goals while searching"`
 	Own    string `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
 	Passes int    `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
 	Group  int    `yaml:"group" doc:"trees that advance together; not part of the numbers" range:"1..4096"`
@@ -30,7 +31,16 @@ type Planning struct {
 
 // DefaultPlanning returns HOP's planner, switched off.
 func DefaultPlanning() Planning {
-	return Planning{Goals: "hand", Own: "search", Passes: 2, Group: 256, Log: 15}
+	return Planning{Goals: "hand", See: true, Own: "search", Passes: 2, Group: 256, Log: 15}
+}
+
+// GoalLen returns how many numbers the agent's network reads about the others'
+// goals, in a game of that many seats and goals.
+func (c Planning) GoalLen(seats, goals int) int {
+	if !c.On || !c.See || c.Goals == "none" {
+		return 0
+	}
+	return (seats - 1) * goals
 }
 
 // Validate returns everything that is wrong, joined.
@@ -53,6 +63,7 @@ type HOP struct {
 	me     agent.ID
 	others []agent.ID
 	goals  int
+	see    int // numbers that the agent's network reads about goals
 	spec   game.Spec
 	moa    *moa.Learner
 	moaLR  float64
@@ -108,6 +119,7 @@ func NewHOP(c HOPConfig, b *ppo.Brain, key rng.Key) (*HOP, error) {
 		}
 		h.goals = len(h.spec.Goals)
 	}
+	h.see = c.Planning.GoalLen(h.spec.Seats, h.goals)
 	for a := range agent.ID(h.spec.Seats) {
 		if a != h.me {
 			h.others = append(h.others, a)

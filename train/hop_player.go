@@ -19,7 +19,7 @@ type hopPlayer struct {
 	h      *HOP
 	forest *plan.Forest
 	world  Rules
-	prior  *plan.NetPrior
+	prior  *hopPrior
 	others *plan.NetOthers
 	env    []int       // [decisions] env numbers
 	rs     []rng.Rand  // [trees]
@@ -48,11 +48,13 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	rows := min(h.cfg.Group, envs*h.search.Trees)
 	net := plan.NetConfig{Observer: p.world, ObsLen: h.spec.Obs.Len(), Actions: actions, Rows: rows, Log: h.cfg.Log}
 	net.Net = &actorNet{ws: h.Model.Work(rows), h: h}
-	p.prior = plan.NewNetPrior(net)
+	p.prior = newHopPrior(net, h, envs)
 	net.Net = &moaNet{ws: h.moa.Model.Work(rows * len(h.others)), h: h}
+	prior := p.prior
 	p.others = plan.NewNetOthers(plan.OthersConfig{
 		NetConfig: net, Beliefs: beliefsOf{h}, Others: len(h.others), Trees: h.search.Trees, Envs: envs, Vectors: vectorsOf{h},
 	})
+	prior.others = p.others
 	thinks := envs * len(h.others) * h.goals
 	p.ws = h.moa.Model.Work(thinks)
 	p.obs, p.goals = make([]float32, thinks*h.spec.Obs.Len()), make([]float32, thinks*h.moa.Model.GoalLen)
@@ -124,7 +126,9 @@ func (p *hopPlayer) Act(v *rollout.View, envs []int32) {
 		p.seats[0] = v.SeatOf(int(n))
 		for j, a := range h.others {
 			p.seats[j+1] = game.Seat(v.Seat[v.Slot(a, v.T, int(n))])
+			p.prior.place[i*len(h.others)+j] = p.place(v, int(n), j)
 		}
+		p.feel(v, int(n))
 		p.world.Set(i, v.State(int(n)), p.seats)
 		p.env = append(p.env, int(n))
 		lo := len(p.rs)
@@ -134,6 +138,34 @@ func (p *hopPlayer) Act(v *rollout.View, envs []int32) {
 	p.others.Env = p.env
 	p.forest.Search(p.world, p.prior, p.others, p.rs)
 	p.choose(v, envs)
+}
+
+// place returns where co-player j of env n stands in ego-first order, from 0 for
+// the next seat.
+func (p *hopPlayer) place(v *rollout.View, n, j int) int {
+	seats := p.h.spec.Seats
+	seat := int(v.Seat[v.Slot(p.h.others[j], v.T, n)])
+	return (seat-int(v.SeatOf(n))+seats)%seats - 1
+}
+
+// feel writes the belief where the agent's network will read it when it learns:
+// by place, zero for those who have left.
+func (p *hopPlayer) feel(v *rollout.View, n int) {
+	h := p.h
+	if h.see == 0 || v.GoalLen != h.see {
+		return
+	}
+	dst := v.GoalAt(v.SlotOf(n))
+	clear(dst)
+	for j, a := range h.others {
+		if !v.Alive[v.Slot(a, v.T, n)] {
+			continue
+		}
+		at := p.place(v, n, j) * h.goals
+		for g, b := range h.belief[n].At(0, j) {
+			dst[at+g] = float32(b)
+		}
+	}
 }
 
 // choose draws an action from the search's policy and records it.
@@ -162,12 +194,11 @@ func (p *hopPlayer) notice(v *rollout.View, n int) {
 	if !h.acted[n] {
 		return
 	}
-	k, seats := len(h.spec.Actions), h.spec.Seats
+	k := len(h.spec.Actions)
 	obs := v.ObsAt(v.SlotOf(n))[h.spec.Obs.LastAt():]
-	mine := int(v.SeatOf(n))
 	var legal [game.MaxActions]bool
-	for j, a := range h.others {
-		place := (int(v.Seat[v.Slot(a, v.T, n)]) - mine + seats) % seats // ego-first
+	for j := range h.others {
+		place := p.place(v, n, j) + 1
 		last := obs[place*k : (place+1)*k]
 		action := game.NoAction
 		for i, x := range last {
@@ -224,7 +255,8 @@ func (p *hopPlayer) Evaluate(v *rollout.View, envs []int32) {
 	for len(envs) > 0 {
 		part := envs[:min(len(envs), p.prior.Rows)]
 		for _, n := range part {
-			p.prior.Add(v.ObsAt(v.SlotOf(int(n))), nil)
+			p.feel(v, int(n))
+			p.prior.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
 		}
 		_, value := p.prior.Run()
 		for i, n := range part {

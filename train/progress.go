@@ -1,6 +1,8 @@
 package train
 
 import (
+	"fmt"
+
 	"hop/agent"
 	"hop/game"
 	"hop/runlog"
@@ -82,11 +84,15 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		if len(b.Agents) == 1 {
 			who = int(b.Agents[0])
 		}
-		for _, st := range list {
-			add(st.Name, who, st.Value, st.N)
+		part := "" // several shared brains would write the same name
+		if who < 0 && len(s.parts.Brains) > 1 {
+			part = fmt.Sprintf("/brain%d", i)
 		}
-		add("count/updates", who, float64(b.Updates), 1)
-		add("count/rows", who, float64(b.RowsSeen), 1)
+		for _, st := range list {
+			add(st.Name+part, who, st.Value, st.N)
+		}
+		add("count/updates"+part, who, float64(b.Updates), 1)
+		add("count/rows"+part, who, float64(b.RowsSeen), 1)
 	}
 	return p
 }

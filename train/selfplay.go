@@ -24,6 +24,7 @@ type Parts struct {
 	Brains  []*ppo.Brain                          // the networks that act
 	Minds   []Mind                                // what learns with each of them; nil: the brains alone, by PPO
 	BrainOf []int                                 // [A] each agent's brain
+	GoalLen int                                   // numbers about goals that brains read
 	Players func(who string) (PlayerMaker, error) // bots and frozen agents
 	Key     rng.Key                               // names all streams
 	Workers int                                   // cores to use; not part of the numbers
@@ -284,7 +285,7 @@ func (s *SelfPlay) open(g game.Game) error {
 	}
 	s.envs = envs
 	if s.ro == nil {
-		s.ro = batch.New(envs.Shape(s.cfg.Window, 0))
+		s.ro = batch.New(envs.Shape(s.cfg.Window, s.parts.GoalLen))
 	}
 	return nil
 }
