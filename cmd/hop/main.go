@@ -27,6 +27,7 @@ type cli struct {
 	Train    trainCmd    `cmd:"" help:"Train agents, judge them, write a report."`
 	Eval     evalCmd     `cmd:"" help:"Play a team and count what it gets."`
 	Report   reportCmd   `cmd:"" help:"Turn run folders into a page with figures."`
+	Adapt    adaptCmd    `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
 	Play     playCmd     `cmd:"" help:"Watch an episode, or join in."`
 	Collect  collectCmd  `cmd:"" help:"Write a dataset of played episodes."`
 	Pretrain pretrainCmd `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
