@@ -245,7 +245,7 @@ func (v *VAE) objective(t vae.Terms) float64 {
 func (v *VAE) named(t vae.Terms) map[string]float64 {
 	out := map[string]float64{"kl": t.KL.Mean(), "kl_weight": v.learn.KLWeight()}
 	if v.cfg.Model.Discrete > 0 {
-		out["balance"] = t.Balance.Mean()
+		out["blur"] = t.Blur.Mean()
 	}
 	name := "reconstruction"
 	if v.cfg.Model.Loss == "b" {

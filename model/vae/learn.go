@@ -17,7 +17,7 @@ type LearnConfig struct {
 	Batch   int     `yaml:"batch" doc:"rows of a gradient step" range:"1..65536"`
 	KL      float64 `yaml:"kl" doc:"weight a of the KL term after warm-up: a = kl (1 - exp(-step/warmup))" range:"0..100"`
 	Warmup  float64 `yaml:"warmup" doc:"gradient steps of the warm-up" range:"0<..1e9"`
-	Balance float64 `yaml:"balance" doc:"discrete goals: weight of the term that asks for all classes to be used equally often over a batch; without it one class takes all" range:"0..100"`
+	Blur    float64 `yaml:"blur" doc:"discrete goals: weight of the term that asks for sure classes, all used equally often over a batch; without it one class takes all" range:"0..100"`
 	Tau     float64 `yaml:"tau" doc:"temperature of discrete goals at the start" range:"0<..100"`
 	TauEnd  float64 `yaml:"tau_end" doc:"and at the end" range:"0<..100"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
@@ -26,7 +26,7 @@ type LearnConfig struct {
 
 // DefaultLearn returns HOP+'s KL weight and warm-up.
 func DefaultLearn() LearnConfig {
-	return LearnConfig{LR: 2e-3, Batch: 256, KL: 1e-4, Warmup: 20000, Balance: 0.5, Tau: 1, TauEnd: 0.5, MaxGrad: 1, Shards: 2}
+	return LearnConfig{LR: 2e-3, Batch: 256, KL: 1e-4, Warmup: 20000, Blur: 0.1, Tau: 1, TauEnd: 0.5, MaxGrad: 1, Shards: 2}
 }
 
 // Learner trains a model: the encoder, the decoder and, in loss B, the model of
@@ -94,7 +94,7 @@ func (l *Learner) Step(rows *Rows, pick, ahead []int) (Terms, error) {
 			ws.AddAhead(rows, i, j)
 		}
 		r := l.key.Child("noise", l.Steps, shard).Rand()
-		l.terms[shard] = ws.Learn(l.shards.Params[shard], Weights{KL: kl, Balance: l.cfg.Balance, Tau: tau}, len(pick), &r)
+		l.terms[shard] = ws.Learn(l.shards.Params[shard], Weights{KL: kl, Blur: l.cfg.Blur, Tau: tau}, len(pick), &r)
 	})
 	lr := nn.Cosine(l.cfg.LR, l.cfg.LR/10, l.total)(l.Steps)
 	if _, err := l.opt.Step(lr, l.cfg.MaxGrad); err != nil {

@@ -26,22 +26,23 @@ import (
 
 // Config chooses the model.
 type Config struct {
-	Loss     string `yaml:"loss" doc:"a: reconstruction and KL; b: cross-entropy of the agent's action given observation and z, and KL" oneof:"a|b"`
-	Net      string `yaml:"net" doc:"encoder: dense layers of the widths in hidden, or three 3x3 convolutions (16, 32, 32 channels)" oneof:"dense|conv"`
-	Frame    string `yaml:"frame" doc:"how the encoder numbers the state" oneof:"board|ego|egof"`
-	Sees     string `yaml:"sees" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
-	Hidden   []int  `yaml:"hidden" doc:"widths of the encoder's layers; the decoder has them in reverse" range:"1..4096"`
-	Dim      int    `yaml:"dim" doc:"dimensions of a continuous z" range:"1..256"`
-	Discrete int    `yaml:"discrete" doc:"classes of a discrete goal; 0: z is continuous" range:"0..64"`
-	Groups   int    `yaml:"groups" doc:"how many discrete goals z holds" range:"1..16"`
-	Agents   string `yaml:"agents" doc:"cells: one softmax an agent over the cells and gone; bits: each cell apart" oneof:"cells|bits"`
-	MOA      int    `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
+	Loss     string  `yaml:"loss" doc:"a: reconstruction and KL; b: cross-entropy of the agent's action given observation and z, and KL" oneof:"a|b"`
+	Net      string  `yaml:"net" doc:"encoder: dense layers of the widths in hidden, or three 3x3 convolutions (16, 32, 32 channels)" oneof:"dense|conv"`
+	Frame    string  `yaml:"frame" doc:"how the encoder numbers the state" oneof:"board|ego|egof"`
+	Sees     string  `yaml:"sees" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
+	Hidden   []int   `yaml:"hidden" doc:"widths of the encoder's layers; the decoder has them in reverse" range:"1..4096"`
+	Dim      int     `yaml:"dim" doc:"dimensions of a continuous z" range:"1..256"`
+	Discrete int     `yaml:"discrete" doc:"classes of a discrete goal; 0: z is continuous" range:"0..64"`
+	Groups   int     `yaml:"groups" doc:"how many discrete goals z holds" range:"1..16"`
+	Agents   string  `yaml:"agents" doc:"cells: one softmax an agent over the cells and gone; bits: each cell apart" oneof:"cells|bits"`
+	Things   float64 `yaml:"things" doc:"weight of the planes that are not agents' in the reconstruction" range:"0<..100"`
+	MOA      int     `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
 }
 
 // Default returns loss A with 16 dimensions. The frame egof gives every agent's row
 // and column apart, from which cells are rebuilt twice as fast as from board.
 func Default() Config {
-	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", MOA: 128}
+	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", Things: 0.25, MOA: 128}
 }
 
 // Validate returns everything that is wrong, joined.

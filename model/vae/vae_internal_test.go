@@ -19,7 +19,7 @@ var in = Input{Input: frame.Input{Height: 3, Width: 4, Planes: 5, Rest: 6}, Agen
 
 // small is a model of every kind, small enough to check whole.
 func small(loss, net, agents string, discrete int) Config {
-	return Config{Loss: loss, Net: net, Frame: frame.Board, Sees: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, MOA: 8}
+	return Config{Loss: loss, Net: net, Frame: frame.Board, Sees: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, Things: 0.5, MOA: 8}
 }
 
 // observation draws agents on cells or gone, and things.
@@ -86,7 +86,7 @@ func TestGradients(t *testing.T) {
 				Loss: func() float64 {
 					t := run()
 					p.ZeroGrad()
-					return t.Cells.Mean() + t.Bits.Mean() + t.Action.Mean() + kl*t.KL.Mean()
+					return t.Cells.Mean() + 0.5*t.Bits.Mean() + t.Action.Mean() + kl*t.KL.Mean()
 				},
 				Grad: func() { run() },
 			})
@@ -187,10 +187,10 @@ func TestDiscreteGoals(t *testing.T) {
 	if d := got.KL.Sum - want; math.Abs(d) > 1e-5 {
 		t.Errorf("the KL is %v, want %v", got.KL.Sum, want)
 	}
-	// The gradients of KL and balance against differences, through the logits alone.
+	// The gradients of KL and blur against differences, through the logits alone.
 	for name, term := range map[string]func() nn.Loss{
-		"KL":      func() nn.Loss { return ws.uniform(nn.Rows{N: 5, Total: 5, Scale: 1}) },
-		"balance": func() nn.Loss { return ws.balance(1, 5) },
+		"KL":   func() nn.Loss { return ws.uniform(nn.Rows{N: 5, Total: 5, Scale: 1}) },
+		"blur": func() nn.Loss { return ws.blur(1, 5) },
 	} {
 		ws.Class.Set(ws.logits[:40], nil, 10)
 		clear(ws.dlogits)
@@ -334,7 +334,7 @@ func TestNothingAllocates(t *testing.T) {
 			for i := range 8 {
 				ws.Add(rows, i)
 			}
-			ws.Learn(p, Weights{KL: 1e-4, Balance: 1, Tau: 1}, 8, &r)
+			ws.Learn(p, Weights{KL: 1e-4, Blur: 1, Tau: 1}, 8, &r)
 			ws.Judge(p)
 			g.Apply(ws.Z[:m.Width()], obs)
 		}); n != 0 {
@@ -344,7 +344,7 @@ func TestNothingAllocates(t *testing.T) {
 }
 
 func TestConfigFaultsAreAllNamed(t *testing.T) {
-	err := Config{Loss: "c", Net: "conv", Frame: "ego", Sees: "all", Dim: 0, Discrete: 1, Agents: "x"}.Validate()
+	err := Config{Loss: "c", Net: "conv", Frame: "ego", Sees: "all", Dim: 0, Discrete: 1, Agents: "x", Things: 1}.Validate()
 	for _, want := range []string{"loss", "sees", "hidden", "dim", "discrete", "frame", "agents", "groups", "moa"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)

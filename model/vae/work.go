@@ -17,17 +17,18 @@ type Terms struct {
 	Bits   nn.Loss // -ln p of the other planes' cells, summed
 	KL     nn.Loss // from the prior: standard normal, or uniform classes
 	Action nn.Loss // -ln p of the action (loss B)
-	// Balance is, for discrete goals, the divergence of the classes' mean over the
-	// batch from uniform ones: 0 if all are used equally often.
-	Balance nn.Loss
+	// Blur is, for discrete goals, ln(classes) less the information that a class
+	// gives about the state, over the batch: 0 if every state has one sure class and
+	// all are used equally often.
+	Blur nn.Loss
 }
 
 // Weights say how much the terms count, and the temperature of discrete goals.
-type Weights struct{ KL, Balance, Tau float64 }
+type Weights struct{ KL, Blur, Tau float64 }
 
 // Plus returns the terms over the rows of both.
 func (t Terms) Plus(u Terms) Terms {
-	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Balance.Plus(u.Balance)}
+	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur)}
 }
 
 // Work is one goroutine's memory for up to a number of rows.
@@ -247,7 +248,7 @@ func (ws *Work) learn(p *nn.Params, w Weights, total int, readout bool) Terms {
 	}
 	if m.Discrete > 0 {
 		clear(ws.dlogits[:rows*m.Width()])
-		t.Balance = ws.balance(float32(w.Balance)*float32(rows)/float32(total), rows)
+		t.Blur = ws.blur(float32(w.Blur)*float32(rows)/float32(total), rows)
 	}
 	all.Scale = float32(w.KL)
 	t.KL = ws.encoder(p, dz, all)
@@ -270,7 +271,9 @@ func (ws *Work) rebuild(p *nn.Params, dz []float32, all nn.Rows) (cells, bits nn
 	if b := m.Bits(); b > 0 {
 		ws.bit.Set(ws.BitLogits[:rows*b], rows)
 		clear(ws.dbit[:rows*b])
-		bits = ws.bit.Loss(ws.dbit, ws.Bit[:rows*b], all)
+		things := all
+		things.Scale = float32(m.Things)
+		bits = ws.bit.Loss(ws.dbit, ws.Bit[:rows*b], things)
 		m.bits.BackwardAdd(p, ws.dec.DY, ws.dbit, ws.dec.Y, ws.BitLogits, rows)
 	}
 	m.dec.Backward(p, ws.dec, dz, ws.Z, rows)
@@ -348,9 +351,9 @@ func (ws *Work) uniform(all nn.Rows) nn.Loss {
 	return l
 }
 
-// balance is the divergence of the mean classes of the rows from uniform ones, the
-// mean over groups counted once for each row; it adds to dlogits.
-func (ws *Work) balance(weight float32, rows int) nn.Loss {
+// blur is ln K - H(mean class) + mean H(class) of the rows, averaged over groups; it
+// adds to dlogits. The first two ask for balance, the last for sureness.
+func (ws *Work) blur(weight float32, rows int) nn.Loss {
 	m, k := ws.m, ws.m.Discrete
 	l := nn.Loss{Weight: float64(rows), Rows: rows}
 	for g := range m.Groups {
@@ -370,6 +373,8 @@ func (ws *Work) balance(weight float32, rows int) nn.Loss {
 			for j, q := range p {
 				d[j] += q * (ws.mean[j] - mid)
 			}
+			l.Sum += float64(ws.Class.Entropy(i*m.Groups+g)) / float64(m.Groups)
+			ws.Class.Grad(d, i*m.Groups+g, 0, 0, weight/float32(rows*m.Groups))
 		}
 	}
 	return l
@@ -394,7 +399,7 @@ func (ws *Work) Judge(p *nn.Params) Terms {
 		t.Bits = ws.bit.Loss(nil, ws.Bit[:rows*b], all)
 	}
 	if m.Discrete > 0 {
-		t.Balance = ws.balance(0, rows)
+		t.Blur = ws.blur(0, rows)
 		t.KL = nn.Loss{Weight: float64(rows), Rows: rows}
 		for i := range rows * m.Groups {
 			t.KL.Sum += math.Log(float64(m.Discrete)) - float64(ws.Class.Entropy(i))
