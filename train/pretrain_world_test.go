@@ -81,11 +81,38 @@ func TestWorldIsTheSameOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
+// resumeWorld opens the run in dir and goes on to its end.
+func resumeWorld(t *testing.T, c train.WorldConfig, data []*dataset.Data, dir string) *train.World {
+	t.Helper()
+	w, err := train.NewWorld(c, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	body, step, _, err := run.Resume()
+	if err == nil {
+		err = w.Resume(body, step)
+	}
+	if err == nil {
+		err = w.Run(context.Background(), run, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 	_, data := huntData(t, 600)
+	c := worldConfig(4)
+	c.Patience = 2
 	dirs := [2]string{filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "cut")}
-	whole := learnWorld(t, worldConfig(3), data, dirs[0])
-	w, err := train.NewWorld(worldConfig(3), data, 1)
+	whole := learnWorld(t, c, data, dirs[0])
+	w, err := train.NewWorld(c, data, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,31 +121,22 @@ func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := w.Run(ctx, run, func(train.WorldProgress) { cancel() }); err == nil {
+	defer cancel()
+	if err := w.Run(ctx, run, func(p train.WorldProgress) {
+		if p.Epoch == 2 {
+			cancel()
+		}
+	}); err == nil {
 		t.Fatal("a cancelled run returned no error")
 	}
 	if err := run.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if run, err = runlog.Open(dirs[1]); err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	body, step, _, err := run.Resume()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, err = train.NewWorld(worldConfig(3), data, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Resume(body, step); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Run(context.Background(), run, nil); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(w.Net.W, whole.Net.W) {
+	if w := resumeWorld(t, c, data, dirs[1]); !slices.Equal(w.Net.W, whole.Net.W) {
 		t.Error("the weights differ from those of a run that was never stopped")
+	}
+	if w := resumeWorld(t, c, data, dirs[1]); !slices.Equal(w.Net.W, whole.Net.W) {
+		t.Error("a finished run, resumed, has other weights")
 	}
 	_, p, err := train.LoadWorld(dirs[1])
 	if err != nil {
@@ -126,9 +144,6 @@ func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 	}
 	if !slices.Equal(p.W, whole.Net.W) {
 		t.Error("the loaded weights are not those at the end of the run")
-	}
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
 	}
 	a, _ := os.ReadFile(filepath.Join(dirs[0], "metrics.csv"))
 	b, _ := os.ReadFile(filepath.Join(dirs[1], "metrics.csv"))

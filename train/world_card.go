@@ -147,12 +147,13 @@ func (j *WorldJudgement) figures(c *card.Card, m *world.Model) error {
 		return err
 	}
 	names := slices.Sorted(maps.Keys(j.Probe.Events))
-	acc := make([]float64, len(names))
+	var share []float64
 	for i, n := range names {
 		e := j.Probe.Events[n]
-		acc[i], names[i] = e.Accuracy, fmt.Sprintf("%s (%d)", n, e.N)
+		share = append(share, e.Accuracy, 1-e.Accuracy)
+		names[i] = fmt.Sprintf("%s (%d)", n, e.N)
 	}
-	if err := add(card.Heat("events", "What happened, and how often it was foreseen", "New episodes by teams of all bots, with how often it happened; the board, the hunters' cells and their rewards must be right.", card.Axes{}, names, []string{"share foreseen"}, acc)); err != nil {
+	if err := add(card.Heat("events", "Events", "Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; the board, the hunters' cells and their rewards must be right.", card.Axes{}, names, []string{"foreseen", "missed"}, share)); err != nil {
 		return err
 	}
 	k := make([]float64, len(j.OpenLoop))

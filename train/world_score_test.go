@@ -114,7 +114,9 @@ func TestNumbersFollowTheirFormulas(t *testing.T) {
 	truth.joint[0], truth.batch.Reward[0] = 4, 1
 	j.next.Mean[0][0], j.next.Reward[0][0] = 0.9, 1
 	state := []float32{1, 0, 0, 1}
-	j.row(0, truth, state, state, state, []float32{0.9, 0, 0.1, 0.7})
+	for range 2 {
+		j.row(0, truth, state, state, state, []float32{0.9, 0, 0.1, 0.7})
+	}
 	s := j.finish()
 	for _, c := range []struct {
 		name      string
