@@ -51,6 +51,8 @@ type Query struct {
 	Tree, Slot int32
 	Key        uint64
 	Legal      uint32
+	Depth      int32  // steps from the root
+	Seed       uint64 // with Resample "depth" the tree's own number, else 0; see Common
 }
 
 // Others models the co-players: bots, a learnt model, or anything uniform.
@@ -59,7 +61,9 @@ type Others interface {
 	// Config.Hashed once a simulation.
 	Goals(tree int32, r *rng.Rand)
 	// Draw draws one action for each co-player, given the tree's goals, and
-	// writes them to dst, [len(qs)][J]. Who has left plays -1.
+	// writes them to dst, [len(qs)][J]. Who has left plays -1. rs is indexed by
+	// Query.Tree; drawing one number for each co-player, needed or not, keeps
+	// random numbers common where they are meant to be.
 	Draw(dst []int32, qs []Query, rs []rng.Rand)
 }
 
@@ -75,7 +79,7 @@ type Config struct {
 	Trees     int     `yaml:"trees" doc:"trees a decision, each with goals drawn anew; their values are averaged" range:"1..1024"`
 	Sims      int     `yaml:"sims" doc:"simulations a tree; 0 plays the prior" range:"0..1000000"`
 	Hashed    bool    `yaml:"hashed" doc:"draw goals and co-players anew in every simulation, in one tree whose equal states are one node"`
-	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn once for each child, once for each node, or once at the root and for each child below (ignored when hashed)" oneof:"child|node|root"`
+	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn anew for each child, once for each node, once at the root and for each child below, or with random numbers that all nodes of a tree at one depth have in common" oneof:"child|node|root|depth"`
 	Depth     int     `yaml:"depth" doc:"longest line searched; 1 is one-step look-ahead; 0: no limit" unit:"steps" range:"0..10000"`
 	C         float64 `yaml:"c" doc:"weight of exploration" range:"0.."`
 	CBase     float64 `yaml:"c_base" doc:"c grows by ln((N + base + 1) / base), as in MuZero; 0: it does not" range:"0.."`
@@ -95,8 +99,8 @@ type Config struct {
 // highest mean Q over the trees.
 func Default() Config {
 	return Config{
-		Trees: 5, Sims: 50, Resample: "root", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
-		Discount: 0.999, NoiseA: 0.03, Act: "q", Beta: 2,
+		Trees: 10, Sims: 50, Resample: "depth", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
+		Discount: 0.99, NoiseA: 0.03, Act: "q", Beta: 2,
 	}
 }
 
@@ -160,9 +164,10 @@ type Forest struct {
 	drawn  []int32 // [group][Others]
 	logits []float32
 	value  []float32
-	prior  []float32 // [Actions]
-	inv    []float32 // 1/n
-	tried  []int32   // [Envs][Actions] trees in which the action was tried
+	prior  []float32  // [Actions]
+	inv    []float32  // 1/n
+	tried  []int32    // [Envs][Actions] trees in which the action was tried
+	common []rng.Rand // [trees] streams that depend on the depth only
 }
 
 // Count says what searches have cost.
@@ -203,6 +208,7 @@ type lane struct {
 	used   int32 // slots in use
 	steps  int32 // length of the path
 	sims   int32 // left to do
+	seed   uint64
 	stored int32 // entries in the table
 	lo, hi float32
 }
@@ -263,7 +269,10 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	f.path = make([]hop, f.group*f.deep)
 	f.active, f.who, f.qs = make([]int32, 0, f.group), make([]int32, 0, f.group), make([]Query, 0, f.group)
 	f.want, f.acts, f.drawn = make([]Leaf, 0, f.group), make([]int32, f.group*others), make([]int32, f.group*others)
-	if c.Resample != "child" && !c.Hashed {
+	if c.Resample == "depth" {
+		f.common = make([]rng.Rand, envs*c.Trees)
+	}
+	if (c.Resample == "node" || c.Resample == "root") && !c.Hashed {
 		f.kept = make([]int32, slots*others)
 	}
 	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, actions)

@@ -32,6 +32,12 @@ func Fork(dst []rng.Rand, r *rng.Rand) {
 	}
 }
 
+// Common returns the stream from which the co-players' actions at a depth are
+// drawn in a tree with that seed, for rollouts that go on where the tree ends.
+func Common(seed uint64, depth int32) rng.Rand {
+	return Stream(mix(seed+uint64(depth)*0x9e3779b97f4a7c15), seed)
+}
+
 // Stream returns the stream named by two numbers, such as a state's key: what
 // is drawn from it is then a function of the state.
 func Stream(hi, lo uint64) rng.Rand {
@@ -57,7 +63,10 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 			continue
 		}
 		o.Goals(int32(tree), &rs[tree])
-		f.qs = append(f.qs, Query{int32(tree), slot, key, legal})
+		if f.common != nil {
+			f.lane[i].seed = rs[tree].Uint64() | 1
+		}
+		f.qs = append(f.qs, Query{int32(tree), slot, key, legal, 0, f.lane[i].seed})
 		f.who = append(f.who, int32(i))
 	}
 	f.judge(p)
@@ -138,7 +147,7 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 			f.backup(i, l, 0)
 			continue
 		}
-		f.qs = append(f.qs, Query{l.tree, to, leaf.Key, leaf.Legal})
+		f.qs = append(f.qs, Query{l.tree, to, leaf.Key, leaf.Legal, l.steps, l.seed})
 		f.who = append(f.who, int32(i))
 	}
 	f.judge(p)
@@ -269,11 +278,18 @@ func (f *Forest) draw(o Others, rs []rng.Rand) {
 			copy(f.acts[row*f.Others:(row+1)*f.Others], f.kept[int(leaf.From)*f.Others:])
 			continue
 		}
-		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal})
+		l := &f.lane[int(leaf.From)/f.stride]
+		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal, l.steps, l.seed})
 		f.who = append(f.who, int32(row))
+		if f.common != nil {
+			f.common[l.tree] = Common(l.seed, l.steps)
+		}
 	}
 	if len(f.qs) == 0 {
 		return
+	}
+	if f.common != nil {
+		rs = f.common
 	}
 	if len(f.qs) == len(f.want) {
 		o.Draw(f.acts[:len(f.qs)*f.Others], f.qs, rs)

@@ -7,6 +7,7 @@ import (
 	"hop/game"
 	"hop/game/grid"
 	"hop/game/staghunt"
+	"hop/plan"
 	"hop/rng"
 )
 
@@ -410,16 +411,18 @@ func (v *huntEnv) share(place int, action int32) float64 {
 
 func (h *hunt) act(env int, slot int32, place, bot int, r *rng.Rand) int32 {
 	v, s := &h.envs[env], &h.slots[slot]
+	u := r.Uint64()
 	if s.cell[place] == gone {
 		return game.NoAction
 	}
-	return pick(h.options(v, s, place, h.model[bot]), r)
+	return pick(h.options(v, s, place, h.model[bot]), u)
 }
 
-// pick draws one of the set's bits.
-func pick(set uint32, r *rng.Rand) int32 {
+// pick turns a random number into one of the set's bits.
+func pick(set uint32, u uint64) int32 {
 	if set&(set-1) != 0 {
-		for i := r.IntN(bits.OnesCount32(set)); i > 0; i-- {
+		i, _ := bits.Mul64(u, uint64(bits.OnesCount32(set)))
+		for ; i > 0; i-- {
 			set &= set - 1
 		}
 	}
@@ -474,17 +477,26 @@ func (h *hunt) hare(v *huntEnv, s *huntState, place int) uint32 {
 	return moves
 }
 
-func (h *hunt) rollout(env int, slot int32, script int, others []int32, discount float32, r *rng.Rand) float32 {
+func (h *hunt) rollout(env int, slot int32, script int, others []int32, discount float32, seed uint64, depth int32, r *rng.Rand) float32 {
 	v, s := &h.envs[env], h.slots[slot]
 	actions := h.joint[:h.n]
 	weight := float32(1)
 	for !s.over && s.cell[0] != gone {
-		actions[0] = pick(h.options(v, &s, 0, h.script[script]), r)
+		actions[0] = pick(h.options(v, &s, 0, h.script[script]), r.Uint64())
+		draw := *r
+		if seed != 0 {
+			draw = plan.Common(seed, depth)
+			depth++
+		}
 		for j, bot := range others {
 			actions[j+1] = game.NoAction
+			u := draw.Uint64()
 			if s.cell[j+1] != gone {
-				actions[j+1] = pick(h.options(v, &s, j+1, h.model[bot]), r)
+				actions[j+1] = pick(h.options(v, &s, j+1, h.model[bot]), u)
 			}
+		}
+		if seed == 0 {
+			*r = draw
 		}
 		if x := h.advance(v, &s, actions); s.cell[0] == gone {
 			return weight * x

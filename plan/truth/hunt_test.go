@@ -104,7 +104,7 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 								t.Fatalf("place %d as %s: %07b, want %07b at\n%s", place, models[m], got, want, text)
 							}
 						}
-						joint[place] = pick(a.legal(0, at, place), &r)
+						joint[place] = pick(a.legal(0, at, place), r.Uint64())
 						if set := a.legal(0, at, place) >> staghunt.HuntStag; set != 0 && r.IntN(2) == 0 {
 							joint[place] = int32(staghunt.HuntStag + bits.TrailingZeros32(set))
 						}

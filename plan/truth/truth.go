@@ -34,7 +34,8 @@ type rules interface {
 	scripts() int // how many there are
 	// rollout plays on from a slot to the end, place 0 by script, the others by
 	// the bots given, and returns the discounted return of place 0.
-	rollout(env int, slot int32, script int, others []int32, discount float32, r *rng.Rand) float32
+	// With a seed, the others draw step i from plan.Common(seed, depth+i).
+	rollout(env int, slot int32, script int, others []int32, discount float32, seed uint64, depth int32, r *rng.Rand) float32
 }
 
 // World is the real rules as plan.Dynamics and plan.Observer, for one goroutine.
@@ -175,7 +176,7 @@ func (s *Scripts) Eval(logits, value []float32, qs []plan.Query) {
 	for i := range qs {
 		q := &qs[i]
 		goals := s.Of(q.Tree)
-		key := (q.Key ^ s.Salt) | 1
+		key := (q.Key ^ s.Salt ^ q.Seed*uint64(2*q.Depth+1)) | 1
 		for _, g := range goals {
 			key = (key ^ uint64(g+1)) * 0x9e3779b97f4a7c15
 			key ^= key >> 31
@@ -203,7 +204,7 @@ func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
 		s.r = plan.Stream(key, uint64(script)+1)
 		sum := float32(0)
 		for range s.Repeat {
-			sum += s.rollout(env, q.Slot, script, goals, s.Discount, &s.r)
+			sum += s.rollout(env, q.Slot, script, goals, s.Discount, q.Seed, q.Depth, &s.r)
 		}
 		if sum /= float32(s.Repeat); script == 0 || sum > best {
 			best = sum
