@@ -33,7 +33,7 @@ func DefaultVAE(loss string) VAEConfig {
 	c := VAEConfig{Model: vae.Default(), Learn: vae.DefaultLearn(), Epochs: 16, Patience: 4}
 	c.Model.Loss, c.Model.Hidden = loss, []int{512, 256}
 	if loss == "b" {
-		c.Model.Hidden = []int{256, 128}
+		c.Model.Hidden, c.Model.Outcome, c.Ahead = []int{256, 128}, 0.5, 5
 		c.Epochs, c.Learn.LR = 6, 1e-3
 	}
 	return c
@@ -90,6 +90,7 @@ func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 	v.parts = splitParts(data, v.key)
 	for i := range v.parts {
 		v.parts[i].vae = vaeRows(m, data, v.parts[i].rows)
+		v.parts[i].outcomes()
 		if v.parts[i].vae.Len() == 0 {
 			return nil, fmt.Errorf("train: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
 		}
@@ -152,6 +153,13 @@ func vaeRows(m *vae.Model, d *dataset.Data, pick []int32) *vae.Rows {
 		rows.Add(obs, d.Legal[int(i)*k:(int(i)+1)*k], int32(d.Action[i]))
 	}
 	return rows
+}
+
+// outcomes tells every row its agent's last action.
+func (p *pretrainPart) outcomes() {
+	for i := range p.vae.Outcome {
+		p.vae.Outcome[i] = p.vae.Action[p.last[i]]
+	}
 }
 
 // Model returns the model and its weights: the best ones after Run.
@@ -251,6 +259,9 @@ func (v *VAE) named(t vae.Terms) map[string]float64 {
 	if v.cfg.Model.Loss == "b" {
 		name = "readout"
 		out["action"] = t.Action.Mean()
+		if v.cfg.Model.Outcome > 0 {
+			out["outcome"] = t.Outcome.Mean()
+		}
 	}
 	out[name+"_agents"], out[name+"_things"] = t.Cells.Mean(), t.Bits.Mean()
 	return out

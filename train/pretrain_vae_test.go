@@ -229,7 +229,7 @@ func TestEveryTermHasItsName(t *testing.T) {
 	d, _ := goalData(t, 2500)
 	for loss, want := range map[string][]string{
 		"a": {"kl", "kl_weight", "reconstruction_agents", "reconstruction_things"},
-		"b": {"action", "kl", "kl_weight", "readout_agents", "readout_things"},
+		"b": {"action", "kl", "kl_weight", "outcome", "readout_agents", "readout_things"},
 	} {
 		v, run := trainVAE(t, smallVAE(loss, 1), d)
 		s, err := v.Judge()

@@ -23,7 +23,7 @@ type pretrainVAECmd struct {
 	Dim      int      `help:"Dimensions of z." default:"16"`
 	Discrete int      `help:"Classes of a discrete goal in place of a continuous z; 0: continuous." default:"0"`
 	Out      string   `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Set      []string `help:"Set a field, such as epochs=30 or model.hidden=512,256; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Set      []string `help:"Set a field, such as epochs=30 or model.hidden=[512,256]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seed     uint64   `help:"Names all random streams." default:"1"`
 	JSON     bool     `help:"Print one JSON object."`
 }

@@ -36,6 +36,7 @@ type Config struct {
 	Groups   int     `yaml:"groups" doc:"how many discrete goals z holds" range:"1..16"`
 	Agents   string  `yaml:"agents" doc:"cells: one softmax an agent over the cells and gone; bits: each cell apart" oneof:"cells|bits"`
 	Things   float64 `yaml:"things" doc:"weight of the planes that are not agents' in the reconstruction" range:"0<..100"`
+	Outcome  float64 `yaml:"outcome" doc:"loss b: weight of a term that asks z alone to tell the agent's last action of the episode; 0: none, as in the notes" range:"0..100"`
 	MOA      int     `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
 }
 
@@ -83,6 +84,7 @@ type Model struct {
 	bits       nn.Dense // [hidden][Bits]
 	see, mix   nn.Dense // the model of the action: observation, then that and z
 	act        nn.Dense
+	fate       nn.Dense // with Outcome: z to the last action
 }
 
 // New returns the model and its weights, drawn from key.
@@ -132,6 +134,9 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		m.see = p.Dense("moa/see", m.obs.Cols, c.MOA, nn.ReLU)
 		m.mix = p.Dense("moa/mix", c.MOA+m.Width(), c.MOA, nn.ReLU)
 		m.act = p.Dense("moa/act", c.MOA, in.Actions, nn.None, nn.Orthogonal(0.01))
+		if c.Outcome > 0 {
+			m.fate = p.Dense("outcome", m.Width(), in.Actions, nn.None, nn.Orthogonal(0.01))
+		}
 	}
 	p.Init(key)
 	if q, ok := p.Find("logvar/b"); ok {
@@ -178,6 +183,7 @@ type Rows struct {
 	Bit        []uint8    // [n][Bits]
 	Legal      []bool     // [n][Actions]
 	Action     []int32    // [n]
+	Outcome    []int32    // [n] the agent's last action, nn.NoClass if unknown; the caller may set it
 }
 
 // Rows returns an empty set of rows.
@@ -220,7 +226,7 @@ func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 		return
 	}
 	r.see.Add(&r.Obs, obs, nil)
-	r.Action = append(r.Action, action)
+	r.Action, r.Outcome = append(r.Action, action), append(r.Outcome, nn.NoClass)
 	if legal == nil {
 		for range m.Actions {
 			r.Legal = append(r.Legal, true)

@@ -19,7 +19,7 @@ var in = Input{Input: frame.Input{Height: 3, Width: 4, Planes: 5, Rest: 6}, Agen
 
 // small is a model of every kind, small enough to check whole.
 func small(loss, net, agents string, discrete int) Config {
-	return Config{Loss: loss, Net: net, Frame: frame.Board, Sees: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, Things: 0.5, MOA: 8}
+	return Config{Loss: loss, Net: net, Frame: frame.Board, Sees: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, Things: 0.5, Outcome: 0.4, MOA: 8}
 }
 
 // observation draws agents on cells or gone, and things.
@@ -49,6 +49,9 @@ func filled(t *testing.T, c Config, n int) (*Model, *nn.Params, *Rows) {
 	for range n {
 		rows.Add(observation(&r))
 	}
+	for i := range rows.Outcome {
+		rows.Outcome[i] = int32(i%4) - 1
+	}
 	return m, p, rows
 }
 
@@ -64,7 +67,7 @@ func TestGradients(t *testing.T) {
 		"b conv": small("b", "conv", "cells", 0),
 	} {
 		t.Run(name, func(t *testing.T) {
-			const kl = 0.3
+			const kl, unknown = 0.3, 2. / 6
 			m, p, rows := filled(t, c, 6)
 			ws := m.Work(6)
 			for i := range 6 {
@@ -86,7 +89,7 @@ func TestGradients(t *testing.T) {
 				Loss: func() float64 {
 					t := run()
 					p.ZeroGrad()
-					return t.Cells.Mean() + 0.5*t.Bits.Mean() + t.Action.Mean() + kl*t.KL.Mean()
+					return t.Cells.Mean() + 0.5*t.Bits.Mean() + t.Action.Mean() + 0.4*(1-unknown)*t.Outcome.Mean() + kl*t.KL.Mean()
 				},
 				Grad: func() { run() },
 			})

@@ -20,7 +20,8 @@ type Terms struct {
 	// Blur is, for discrete goals, ln(classes) less the information that a class
 	// gives about the state, over the batch: 0 if every state has one sure class and
 	// all are used equally often.
-	Blur nn.Loss
+	Blur    nn.Loss
+	Outcome nn.Loss // -ln p of the agent's last action, told by z alone (loss B)
 }
 
 // Weights say how much the terms count, and the temperature of discrete goals.
@@ -28,7 +29,7 @@ type Weights struct{ KL, Blur, Tau float64 }
 
 // Plus returns the terms over the rows of both.
 func (t Terms) Plus(u Terms) Terms {
-	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur)}
+	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur), t.Outcome.Plus(u.Outcome)}
 }
 
 // Work is one goroutine's memory for up to a number of rows.
@@ -62,6 +63,10 @@ type Work struct {
 	dcell, dbit    []float32
 	see, mix, act  []float32
 	dcat, dmix, da []float32
+	fate, dfate    []float32 // [rows][Actions]
+	ends           *nn.Categorical
+	end            []int32 // [rows]
+	known          []bool  // [rows] the outcome is
 }
 
 // Work allocates memory for up to rows rows.
@@ -94,6 +99,8 @@ func (m *Model) Work(rows int) *Work {
 		ws.see, ws.mix, ws.act = n(cat), n(m.MOA), n(m.Actions)
 		ws.dcat, ws.dmix, ws.da = n(cat), n(m.MOA), n(m.Actions)
 		ws.Acts = nn.NewCategorical(m.Actions, rows)
+		ws.fate, ws.dfate, ws.ends = n(m.Actions), n(m.Actions), nn.NewCategorical(m.Actions, rows)
+		ws.end, ws.known = make([]int32, rows), make([]bool, rows)
 	}
 	ws.Reset()
 	return ws
@@ -123,7 +130,7 @@ func (ws *Work) AddAhead(src *Rows, i, j int) {
 	}
 	if m.Config.Loss == "b" {
 		appendRow(&ws.O, &src.Obs, j)
-		ws.Action[at] = src.Action[j]
+		ws.Action[at], ws.end[at], ws.known[at] = src.Action[j], src.Outcome[i], src.Outcome[i] != nn.NoClass
 		copy(ws.Legal[at*k:(at+1)*k], src.Legal[j*k:(j+1)*k])
 	}
 }
@@ -240,6 +247,12 @@ func (ws *Work) learn(p *nn.Params, w Weights, total int, readout bool) Terms {
 	if m.Config.Loss == "b" {
 		ws.Predict(p)
 		t.Action = ws.action(p, dz, all)
+		if m.Outcome > 0 {
+			t.Outcome = ws.outcome(p, rows)
+			clear(ws.dfate[:rows*m.Actions])
+			ws.ends.CrossEntropy(ws.dfate, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
+			m.fate.BackwardAdd(p, dz, ws.dfate, ws.Z, ws.fate, rows)
+		}
 		if readout {
 			t.Cells, t.Bits = ws.rebuild(p, ws.dzdec, all)
 		}
@@ -278,6 +291,13 @@ func (ws *Work) rebuild(p *nn.Params, dz []float32, all nn.Rows) (cells, bits nn
 	}
 	m.dec.Backward(p, ws.dec, dz, ws.Z, rows)
 	return cells, bits
+}
+
+// outcome computes what z alone says about the last action, and its loss.
+func (ws *Work) outcome(p *nn.Params, rows int) nn.Loss {
+	ws.m.fate.Forward(p, ws.fate, ws.Z, rows)
+	ws.ends.Set(nn.Logits(ws.fate[:rows*ws.m.Actions]), nil, rows)
+	return ws.ends.CrossEntropy(nil, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows]})
 }
 
 // action adds the gradients of the model of the action and writes that of z to dz.
@@ -410,6 +430,9 @@ func (ws *Work) Judge(p *nn.Params) Terms {
 	if m.Config.Loss == "b" {
 		ws.Predict(p)
 		t.Action = ws.Acts.CrossEntropy(nil, ws.Action, nil, all)
+		if m.Outcome > 0 {
+			t.Outcome = ws.outcome(p, rows)
+		}
 	}
 	return t
 }
