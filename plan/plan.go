@@ -79,7 +79,7 @@ type Config struct {
 	Trees     int     `yaml:"trees" doc:"trees a decision, each with goals drawn anew; their values are averaged" range:"1..1024"`
 	Sims      int     `yaml:"sims" doc:"simulations a tree; 0 plays the prior" range:"0..1000000"`
 	Hashed    bool    `yaml:"hashed" doc:"draw goals and co-players anew in every simulation, in one tree whose equal states are one node"`
-	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn anew for each child, once for each node, once at the root and for each child below, or with random numbers that all nodes of a tree at one depth have in common" oneof:"child|node|root|depth"`
+	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn anew for each child, once for each node, once at the root and for each child below, or with random numbers that all nodes of a tree at one depth have in common; when hashed always anew" oneof:"child|node|root|depth"`
 	Depth     int     `yaml:"depth" doc:"longest line searched; 1 is one-step look-ahead; 0: no limit" unit:"steps" range:"0..10000"`
 	C         float64 `yaml:"c" doc:"weight of exploration" range:"0.."`
 	CBase     float64 `yaml:"c_base" doc:"c grows by ln((N + base + 1) / base), as in MuZero; 0: it does not" range:"0.."`
@@ -269,7 +269,7 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	f.path = make([]hop, f.group*f.deep)
 	f.active, f.who, f.qs = make([]int32, 0, f.group), make([]int32, 0, f.group), make([]Query, 0, f.group)
 	f.want, f.acts, f.drawn = make([]Leaf, 0, f.group), make([]int32, f.group*others), make([]int32, f.group*others)
-	if c.Resample == "depth" {
+	if c.Resample == "depth" && !c.Hashed {
 		f.common = make([]rng.Rand, envs*c.Trees)
 	}
 	if (c.Resample == "node" || c.Resample == "root") && !c.Hashed {
