@@ -117,7 +117,7 @@ func TestObserversKnowWhatCanBeKnown(t *testing.T) {
 				}
 			}
 			for k := 1; k < oracle.Knowledges; k++ {
-				if ce[k] > ce[k-1] {
+				if ce[k] > ce[k-1]-.002 { // who the others are tells something too: teams are not dealt independently
 					t.Errorf("%s is worse than %s: cross-entropy %.3f, %.3f", oracle.Knowledge(k), oracle.Knowledge(k-1), ce[k], ce[k-1])
 				}
 			}

@@ -34,7 +34,8 @@ type MOAConfig struct {
 // DefaultMOA returns the settings of docs/opponents.md.
 func DefaultMOA() MOAConfig {
 	c := MOAConfig{Model: moa.Default(), Learning: moa.DefaultLearning(), Condition: "none", Epochs: 10, Patience: 4, Smooth: 0.01}
-	c.Learning.Augment = "all"
+	c.Model.Hidden = []int{256, 128, 128}
+	c.Learning.Augment, c.Learning.Decay = "all", 0.1
 	return c
 }
 

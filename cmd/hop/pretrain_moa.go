@@ -24,7 +24,7 @@ type pretrainMOACmd struct {
 	History   bool     `help:"Remember the agent's steps so far (a GRU; model.history=64)."`
 	Net       string   `help:"dense, or conv: HOP's net." enum:"dense,conv" default:"dense"`
 	Epochs    int      `help:"Passes over the data at most." default:"10"`
-	Set       []string `help:"Set a field, such as learning.lr=1e-3 or model.hidden=64,64; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Set       []string `help:"Set a field, such as learning.lr=1e-3 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seed      uint64   `help:"Names all random streams." default:"1"`
 	JSON      bool     `help:"Print one JSON object."`
 }

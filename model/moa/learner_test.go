@@ -154,6 +154,20 @@ func TestWeightsThatDoNotLearnAreNamed(t *testing.T) {
 	if still := l.Still(); !slices.Equal(still, []string{"body/0/w", "body/0/b"}) {
 		t.Errorf("%v are still, want the body", still)
 	}
+	again, err := NewLearner(nets["dense"], DefaultLearning(), input(0), rng.New(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.opt, err = nn.NewAdam(nn.AdamConfig{Frozen: []string{"body"}}, again.Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Load(parse(t, body(t, func(f *safetensors.File) { l.Save(f, "") })), ""); err != nil {
+		t.Fatal(err)
+	}
+	if still := again.Still(); !slices.Equal(still, []string{"body/0/w", "body/0/b"}) || again.Moved() != l.Moved() {
+		t.Errorf("after loading %v are still, moved %v; want the body, %v", still, again.Moved(), l.Moved())
+	}
 }
 
 func TestBalanceWeighsRareActions(t *testing.T) {

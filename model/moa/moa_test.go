@@ -193,6 +193,9 @@ func TestPredictIsMaskedAndZeroForThoseWhoLeft(t *testing.T) {
 			if c.History > 0 {
 				predict = func() { ws.PredictFrom(p, obs, goals, hidden, probs) }
 			}
+			for i := range probs {
+				probs[i] = 9 // left from before
+			}
 			predict()
 			if !slices.Equal(hidden, before) {
 				t.Error("predicting changed what is remembered")
