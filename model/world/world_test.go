@@ -177,13 +177,19 @@ func TestStepAllocatesNothing(t *testing.T) {
 // BenchmarkStep is one step of 256 games on 4x4 with everything asked for.
 func BenchmarkStep(b *testing.B) {
 	data := play(b, staghunt.Default(), 256, 1)
-	m, p, err := world.New(world.Default(), data.in, rng.New(1))
-	if err != nil {
-		b.Fatal(err)
+	for name, hidden := range map[string][]int{"64-64": {64, 64}, "32": {32}} {
+		b.Run(name, func(b *testing.B) {
+			c := world.Default()
+			c.Hidden = hidden
+			m, p, err := world.New(c, data.in, rng.New(1))
+			if err != nil {
+				b.Fatal(err)
+			}
+			ws, dst := m.Work(), next(data.in, 256)
+			for b.Loop() {
+				ws.Step(p, dst, data.batch.Obs, data.batch.Joint, 256)
+			}
+			b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
 	}
-	ws, dst := m.Work(), next(data.in, 256)
-	for b.Loop() {
-		ws.Step(p, dst, data.batch.Obs, data.batch.Joint, 256)
-	}
-	b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
