@@ -30,7 +30,7 @@ type VAEConfig struct {
 // needs width and epochs to tell all agents' cells apart; loss B fits the rows it
 // learns from within a few.
 func DefaultVAE(loss string) VAEConfig {
-	c := VAEConfig{Model: vae.Default(), Learn: vae.DefaultLearn(), Epochs: 16, Patience: 4}
+	c := VAEConfig{Model: vae.Default(), Learn: vae.DefaultLearn(), Epochs: 10, Patience: 4}
 	c.Model.Loss, c.Model.Hidden = loss, []int{512, 256}
 	if loss == "b" {
 		c.Model.Hidden, c.Model.Outcome, c.Ahead = []int{256, 128}, 0.5, 5
