@@ -208,7 +208,7 @@ func (f *Forest) backup(i int, l *lane, g float32) {
 		e.q += (g - e.q) * f.inv[int(e.n)]
 		n.fresh &^= 1 << h.action
 		n.visits++
-		n.mean += (g - n.mean) / n.visits
+		n.mean += (g - n.mean) * f.inv[int(n.visits)]
 		l.lo, l.hi = min(l.lo, e.q), max(l.hi, e.q)
 	}
 	l.steps, l.at = 0, int32(i*f.stride)

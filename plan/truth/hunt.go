@@ -160,9 +160,6 @@ func (h *hunt) set(env int, st game.State, seats []game.Seat) {
 		}
 	}
 	v.salt = 1
-	for _, c := range v.prey {
-		v.salt = fold(v.salt, uint64(uint16(c)))
-	}
 	for _, c := range v.board.Blocks {
 		v.salt = fold(v.salt, uint64(c))
 	}
@@ -289,7 +286,16 @@ func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
 	if h.n > 4 {
 		k = fold(k, uint64(c[4])|uint64(c[5])<<16|uint64(c[6])<<32|uint64(c[7])<<48)
 	}
-	k = fold(k, s.left<<12^uint64(s.t))
+	prey := uint64(s.t) // and what is left where, whatever its number is here
+	for left := s.left; left != 0; left &= left - 1 {
+		p := bits.TrailingZeros64(left)
+		kind := uint64(0)
+		if p >= h.c.Stags {
+			kind = 1 << 20
+		}
+		prey += (uint64(v.prey[p]) + kind + 1<<21) * 0x9e3779b97f4a7c15
+	}
+	k = fold(k, prey)
 	if h.c.EndAfter > 0 {
 		k = fold(k, uint64(s.first))
 	}

@@ -1,0 +1,186 @@
+package truth_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/eval"
+	"hop/game/snowdrift"
+	"hop/game/staghunt"
+	"hop/oracle"
+	"hop/plan"
+	"hop/plan/truth"
+	"hop/rng"
+	"hop/rollout"
+	"hop/stats"
+)
+
+const lanes = 16
+
+// play returns the focal planner's losses against the best response and its
+// returns, over episodes with the given others.
+func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, others string, episodes, workers int) (loss stats.Acc, returns []float64) {
+	t.Helper()
+	gc := staghunt.Default()
+	if set != nil {
+		set(&gc)
+	}
+	g, err := staghunt.New(gc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := append([]string{"plan"}, strings.Fields(others)...)
+	if known {
+		c.Known = team
+	}
+	verdicts := make([][]oracle.Verdict, lanes)
+	members := []eval.Member{{Name: "plan", Blind: true, Players: func(workers, envs int) ([]rollout.Player, error) {
+		ps := make([]rollout.Player, workers)
+		for i := range ps {
+			p, err := truth.NewPlayer(g, c, 0, envs)
+			if err != nil {
+				return nil, err
+			}
+			ps[i] = oracle.NewJudge(p, g, team, verdicts)
+		}
+		return ps, nil
+	}}}
+	for _, name := range team[1:] {
+		members = append(members, eval.Bot(g, name))
+	}
+	_, err = eval.Run(context.Background(), eval.Config{
+		Game: g, Team: members, Episodes: episodes, Key: rng.New(3), Lanes: lanes, Workers: workers,
+		Each: func(ep rollout.Episode) {
+			loss.Add(verdicts[ep.Env][ep.Index].Loss)
+			returns = append(returns, ep.Return[0])
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loss, returns
+}
+
+// Regret is summed over decisions by the oracle, so it is never negative. Seeds
+// are fixed; the limits are those of the planner's promise.
+func TestRegretWithTrueModelsIsSmall(t *testing.T) {
+	eight := func(c *staghunt.Config) { c.Size, c.Blocks = 8, 5 }
+	for _, c := range []struct {
+		name   string
+		set    func(*staghunt.Config)
+		others string
+		limit  float64
+	}{
+		{"4x4", nil, "ns ns ns", 0.03},
+		{"4x4", nil, "nh nh nh", 0.03},
+		{"4x4", nil, "ns nh nh", 0.03},
+		{"4x4, two stags", func(c *staghunt.Config) { c.Stags = 2 }, "ns nh nh", 0.03},
+		{"8x8", eight, "ns ns ns", 0.03},
+		{"8x8", eight, "nh nh nh", 0.03},
+	} {
+		loss, _ := play(t, c.set, truth.Default(), true, c.others, 32, 0)
+		if loss.Mean() > c.limit {
+			t.Errorf("%s against %s: regret %.3f ± %.3f, want at most %.2f", c.name, c.others, loss.Mean(), loss.SE(), c.limit)
+		}
+	}
+}
+
+func TestMoreSimulationsDoNotRaiseRegret(t *testing.T) {
+	last := math.Inf(1)
+	for _, sims := range []int{0, 7, 50, 200} {
+		c := truth.Default()
+		c.Plan.Sims = sims
+		loss, _ := play(t, nil, c, true, "ns nh nh", 32, 0)
+		if loss.Mean() > last+0.01 {
+			t.Errorf("%d simulations: regret %.3f, fewer had %.3f", sims, loss.Mean(), last)
+		}
+		last = loss.Mean()
+	}
+	if last > 0.03 {
+		t.Errorf("200 simulations: regret %.3f", last)
+	}
+}
+
+func TestTypesAreInferredWithinTheEpisode(t *testing.T) {
+	blind := truth.Default()
+	blind.Belief.Within = false
+	guess, _ := play(t, nil, blind, false, "nh nh nh", 32, 0)
+	infer, _ := play(t, nil, truth.Default(), false, "nh nh nh", 32, 0)
+	if infer.Mean() > 0.15 || infer.Mean() > guess.Mean() {
+		t.Errorf("regret with inference %.3f, without %.3f", infer.Mean(), guess.Mean())
+	}
+}
+
+func TestRewardsHaveNoUnit(t *testing.T) {
+	_, one := play(t, nil, truth.Default(), true, "ns ns nh", 16, 0)
+	_, ten := play(t, func(c *staghunt.Config) { c.StagPays, c.HarePays = 100, 10 }, truth.Default(), true, "ns ns nh", 16, 0)
+	for i := range one {
+		if math.Abs(10*one[i]-ten[i]) > 1e-3 {
+			t.Errorf("episode %d: return %v, with rewards times ten %v", i, one[i], ten[i])
+		}
+	}
+}
+
+func TestWorkersDoNotChangeWhatIsPlayed(t *testing.T) {
+	_, one := play(t, nil, truth.Default(), false, "ns nh random", 16, 1)
+	_, three := play(t, nil, truth.Default(), false, "ns nh random", 16, 3)
+	slices.Sort(one)
+	slices.Sort(three)
+	if !slices.Equal(one, three) {
+		t.Errorf("returns %v with one worker, %v with three", one, three)
+	}
+}
+
+// Any game will do: in snowdrift a planner with nd as script clears more than
+// it pays for.
+func TestOtherGamesArePlayed(t *testing.T) {
+	gc := snowdrift.Default()
+	g, err := snowdrift.New(gc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := truth.Default()
+	c.Models, c.Scripts, c.Plan.Sims, c.Plan.Trees = []string{"nd", "fix"}, []string{"nd", "fix"}, 12, 2
+	members := []eval.Member{{Name: "plan", Blind: true, Players: func(workers, envs int) ([]rollout.Player, error) {
+		ps := make([]rollout.Player, workers)
+		for i := range ps {
+			if ps[i], err = truth.NewPlayer(g, c, 0, envs); err != nil {
+				return nil, err
+			}
+		}
+		return ps, nil
+	}}}
+	for range g.Spec().Seats - 1 {
+		members = append(members, eval.Bot(g, "fix"))
+	}
+	res, err := eval.Run(context.Background(), eval.Config{Game: g, Team: members, Episodes: 2, Key: rng.New(1), Lanes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Return[0].Mean(); got < 8 {
+		t.Errorf("planner among free riders got %.2f, a lone remover can get 12", got)
+	}
+}
+
+func TestConfigFaultsAreNamed(t *testing.T) {
+	g, _ := staghunt.New(staghunt.Default())
+	for name, set := range map[string]func(*truth.Config){
+		"no models":     func(c *truth.Config) { c.Models = nil },
+		"model wolf":    func(c *truth.Config) { c.Models = []string{"wolf"} },
+		"script wolf":   func(c *truth.Config) { c.Scripts = []string{"wolf"} },
+		"known too few": func(c *truth.Config) { c.Known = []string{"ns"} },
+		"no trees":      func(c *truth.Config) { c.Plan.Trees = 0 },
+	} {
+		c := truth.Default()
+		set(&c)
+		if _, err := truth.NewPlayer(g, c, 0, 1); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	if _, err := plan.New(plan.Paper(), 7, 3, 1, 1); err != nil {
+		t.Errorf("the paper's settings: %v", err)
+	}
+}
