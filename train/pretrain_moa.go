@@ -202,7 +202,7 @@ func (t *MOA) label(row int) int {
 func (t *MOA) Run(ctx context.Context, run *runlog.Run, watch func(MOAProgress)) error {
 	p := MOAProgress{Epochs: t.cfg.Epochs}
 	for _, s := range t.learn {
-		p.Total += int(t.rows.Seqs[s].Hi-t.rows.Seqs[s].Lo) * t.cfg.Epochs
+		p.Total += int(t.rows.Seqs[s].Hi-t.rows.Seqs[s].Lo) * t.cfg.Epochs * t.cfg.Learning.Views
 	}
 	per := p.Total / t.cfg.Epochs
 	rate := nn.Cosine(t.cfg.Learning.LR, t.cfg.Learning.LR/50, max(t.cfg.Epochs-1, 1))

@@ -18,18 +18,19 @@ type Learning struct {
 	Clip    float64 `yaml:"clip" doc:"largest norm of a gradient; 0: none" range:"0.."`
 	Decay   float64 `yaml:"decay" doc:"decoupled weight decay" range:"0.."`
 	Augment string  `yaml:"augment" doc:"learn from each step in random views: turn: the board turned and mirrored; all: the others in another order too; none. Assumes that the modelled agent does not care" oneof:"none|turn|all"`
+	Views   int     `yaml:"views" doc:"views of each step in an epoch; more than 1 only with augment" range:"1..48"`
 	Balance bool    `yaml:"balance" doc:"weight classes inversely to how often they occur; rare actions count more, and probabilities are no longer calibrated"`
 	Shards  int     `yaml:"shards" doc:"parts of a batch that are computed at the same time; part of the numbers" range:"1..64"`
 }
 
 // DefaultLearning returns the settings of offline training.
 func DefaultLearning() Learning {
-	return Learning{LR: 3e-3, Batch: 256, Clip: 1, Augment: "none", Shards: 2}
+	return Learning{LR: 3e-3, Batch: 256, Clip: 1, Augment: "none", Views: 1, Shards: 2}
 }
 
 // HOPLearning returns HOP's settings of online training.
 func HOPLearning() Learning {
-	return Learning{LR: 5e-4, Batch: 512, Clip: 0, Augment: "none", Shards: 2}
+	return Learning{LR: 5e-4, Batch: 512, Clip: 0, Augment: "none", Views: 1, Shards: 2}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -115,12 +116,12 @@ func (w *shardWork) grow(m *Model, rows int) {
 	w.legal, w.target, w.alive = make([]bool, rows*m.Actions), make([]int32, rows), make([]bool, rows)
 }
 
-// Epoch takes one pass over the rows of the sequences, in an order drawn from r,
-// and returns the mean cross-entropy met on the way. watch, if not nil, is told
+// Epoch takes one pass over the rows of the sequences, each in as many views as
+// Views says, in an order drawn from r, and returns the mean cross-entropy met on the way. watch, if not nil, is told
 // the rows done so far and the loss of each step; an error of its ends the pass.
 func (l *Learner) Epoch(rows *Rows, seqs []int32, lr float64, r *rng.Rand, watch func(done int, loss float64) error) (nn.Loss, error) {
 	l.weigh(rows, seqs)
-	l.arrange(rows, seqs, r)
+	l.arrange(rows, slices.Repeat(seqs, l.cfg.Views), r)
 	l.view = l.view[:0]
 	if n := len(l.turns.cols); n > 0 {
 		for range l.order {
