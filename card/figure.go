@@ -70,13 +70,22 @@ func sheet(title string, ax Axes) *plot.Plot {
 	p.X.Label.TextStyle, p.Y.Label.TextStyle = letters(10, faint, -0.5, 0), letters(10, faint, -0.5, 0)
 	p.X.Label.Padding, p.Y.Label.Padding = 3, 3
 	p.Legend.TextStyle = letters(9.5, ink, 0, -0.3)
-	p.Legend.Top, p.Legend.Padding, p.Legend.ThumbnailWidth, p.Legend.XOffs = true, 2, 16, -6
+	p.Legend.Top, p.Legend.Padding, p.Legend.ThumbnailWidth = true, 4, 16
 	return p
 }
 
 func render(name, title, caption string, p *plot.Plot, w, h vg.Length) (Figure, error) {
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144), vgimg.UseBackgroundColor(color.White))
-	p.Draw(draw.Crop(draw.New(c), 6, -12, 6, -6))
+	all := draw.Crop(draw.New(c), 6, -12, 6, -6)
+	legend := p.Legend // beside the data, not over them
+	p.Legend = plot.NewLegend()
+	names := legend.Rectangle(all)
+	if wide := names.Max.X - names.Min.X; wide > 0 {
+		legend.Draw(draw.Crop(all, 0, 0, 0, -22))
+		p.Draw(draw.Crop(all, 0, -wide-14, 0, 0))
+	} else {
+		p.Draw(all)
+	}
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
 		return Figure{}, fmt.Errorf("card: drawing %s: %w", name, err)
@@ -165,7 +174,7 @@ func Lines(name, title, caption string, ax Axes, lines ...Line) (Figure, error) 
 	}
 	pad := (hi - lo) * 0.05
 	bound(p, ax, lo-pad, hi+pad)
-	return render(name, title, caption, p, 560, 300)
+	return render(name, title, caption, p, 620, 300)
 }
 
 // Group is a set of bars of one colour, one per label.
@@ -202,7 +211,7 @@ func Bars(name, title, caption string, ax Axes, labels []string, groups ...Group
 	}
 	p.NominalX(labels...)
 	bound(p, ax, 0, top*1.12)
-	return render(name, title, caption, p, 560, 300)
+	return render(name, title, caption, p, 620, 300)
 }
 
 // grid is a plotter.GridXYZ of values [rows][cols], the first row on top.
