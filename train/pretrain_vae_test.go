@@ -199,7 +199,8 @@ func TestCardNamesFaults(t *testing.T) {
 		"sound a":         {"a", 0, func(*VAEScore) {}, "", card.Good},
 		"agents vanish":   {"a", 0, func(s *VAEScore) { s.CellsExact = 0.5 }, "agents' cells", card.Broken},
 		"z collapsed":     {"a", 0, func(s *VAEScore) { s.Active = 0 }, "z is used", card.Broken},
-		"no goal in z":    {"a", 0, func(s *VAEScore) { s.Probe = 0.6 }, "goal in z", card.Broken},
+		"a asks for none": {"a", 0, func(s *VAEScore) { s.Probe = 0.6 }, "goal in z", card.Weak},
+		"no goal in z":    {"b", 0.35, func(s *VAEScore) { s.Probe = 0.6 }, "goal in z", card.Broken},
 	} {
 		terms := map[string]float64{"kl": 40}
 		if c.loss == "b" {
