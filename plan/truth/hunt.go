@@ -293,7 +293,7 @@ func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
 		if p >= h.c.Stags {
 			kind = 1 << 20
 		}
-		prey += (uint64(v.prey[p]) + kind + 1<<21) * 0x9e3779b97f4a7c15
+		prey += fold(kind+1, uint64(v.prey[p]))
 	}
 	k = fold(k, prey)
 	if h.c.EndAfter > 0 {
