@@ -144,7 +144,7 @@ func (s *Spec) minds(g game.Game, brains []*ppo.Brain, key rng.Key) ([]train.Min
 		m, err := train.NewHOP(train.HOPConfig{
 			Planning: s.Plan, Search: s.Search, Belief: s.Belief, MOA: s.MOA.Config, Learning: s.MOA.Learning, Input: in, Game: g,
 			Scale: s.PPO.RewardScale,
-			World: func(envs, trees int) (train.Rules, error) { return truth.NewWorld(g, nil, nil, envs, trees) },
+			World: s.rules(g),
 		}, b, key.Child("mind", i))
 		if err != nil {
 			return nil, fmt.Errorf("exp: making mind %d: %w", i, err)
@@ -152,6 +152,22 @@ func (s *Spec) minds(g game.Game, brains []*ppo.Brain, key rng.Key) ([]train.Min
 		minds = append(minds, m)
 	}
 	return minds, nil
+}
+
+// rules makes the true rules for a search, with scripted rollouts if leaves are
+// judged by them.
+func (s *Spec) rules(g game.Game) train.RulesMaker {
+	return func(envs, trees int) (train.Rules, train.Scripts, error) {
+		if s.Plan.Leaf == "net" {
+			w, err := truth.NewWorld(g, nil, nil, envs, trees)
+			return w, nil, err
+		}
+		w, err := truth.NewWorld(g, s.Plan.Bots, s.Plan.Scripts, envs, trees)
+		if err != nil {
+			return nil, nil, err
+		}
+		return w, truth.NewScripts(truth.NewBots(w, nil, envs), s.Search.Discount, s.Plan.Log), nil
+	}
 }
 
 // players returns a maker of a bot, or of a frozen agent of an earlier run.

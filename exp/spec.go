@@ -15,6 +15,7 @@ import (
 
 	"hop/belief"
 	"hop/field"
+	"hop/game"
 	"hop/model/actor"
 	"hop/model/moa"
 	"hop/plan"
@@ -216,6 +217,9 @@ func (s *Spec) Validate() error {
 	if s.Train.Warm.Windows > 0 && (!s.Plan.On || s.Plan.Own != "search") {
 		part(field.Bad("warm.windows", s.Train.Warm.Windows, "0, because only agents that learn from a search (plan.on, plan.own search) can learn by watching"), "train")
 	}
+	if want := s.hypotheses(g); s.Plan.On && s.Plan.Leaf != "net" && len(s.Plan.Bots) != len(want) {
+		part(field.Bad("bots", s.Plan.Bots, fmt.Sprintf("a bot for each of %v, because plan.leaf is %s", want, s.Plan.Leaf)), "plan")
+	}
 	if s.Plan.On && s.Actor.LSTM > 0 {
 		part(field.Bad("lstm", s.Actor.LSTM, "0, because plan.on is true and a search judges single states"), "actor")
 	}
@@ -223,6 +227,18 @@ func (s *Spec) Validate() error {
 		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
 	}
 	return errors.Join(errs...)
+}
+
+// hypotheses names what a co-player may be after.
+func (s *Spec) hypotheses(g game.Game) []string {
+	if g == nil || s.Plan.Goals == "none" {
+		return []string{"anything"}
+	}
+	names := slices.Clone(g.Spec().Goals)
+	if s.Plan.Doubt {
+		names = append(names, "acting at random")
+	}
+	return names
 }
 
 // Fields describes every field of the spec, the game's parameters among them.

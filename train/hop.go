@@ -20,18 +20,22 @@ import (
 
 // Planning sets agents that infer what the others want and plan against it.
 type Planning struct {
-	On     bool   `yaml:"on" doc:"agents search before they act and learn from the search; false: plain PPO"`
-	Goals  string `yaml:"goals" doc:"what others are thought to want: nothing (direct-OM), or one of the game's hand-made goals (HOP)" oneof:"none|hand"`
-	See    bool   `yaml:"see" doc:"the agent's network is told what the others want: the belief while playing, the drawn goals while searching"`
-	Own    string `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
-	Passes int    `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
-	Group  int    `yaml:"group" doc:"trees that advance together; not part of the numbers" range:"1..4096"`
-	Log    int    `yaml:"cache_log" doc:"answers of networks kept while weights stand still: 2 to this power" range:"4..24"`
+	On      bool     `yaml:"on" doc:"agents search before they act and learn from the search; false: plain PPO"`
+	Goals   string   `yaml:"goals" doc:"what others are thought to want: nothing (direct-OM), or one of the game's hand-made goals (HOP)" oneof:"none|hand"`
+	Doubt   bool     `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random"`
+	See     bool     `yaml:"see" doc:"the agent's network is told what the others want: the belief while playing, the drawn goals while searching"`
+	Own     string   `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
+	Leaf    string   `yaml:"leaf" doc:"value of a leaf: the agent's network, the best of several scripted rollouts against the drawn goals, or the better of the two" oneof:"net|scripts|both"`
+	Bots    []string `yaml:"bots" doc:"for scripted rollouts: the bot that stands for each goal"`
+	Scripts []string `yaml:"scripts" doc:"for scripted rollouts: what oneself may do; in stag hunt stag stands for one script a stag"`
+	Passes  int      `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
+	Group   int      `yaml:"group" doc:"trees that advance together; not part of the numbers" range:"1..4096"`
+	Log     int      `yaml:"cache_log" doc:"answers of networks kept while weights stand still: 2 to this power" range:"4..24"`
 }
 
 // DefaultPlanning returns HOP's planner, switched off.
 func DefaultPlanning() Planning {
-	return Planning{Goals: "hand", See: true, Own: "search", Passes: 2, Group: 256, Log: 15}
+	return Planning{Goals: "hand", Doubt: true, See: true, Own: "search", Leaf: "net", Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Passes: 2, Group: 256, Log: 15}
 }
 
 // GoalLen returns how many numbers the agent's network reads about the others'
@@ -40,7 +44,18 @@ func (c Planning) GoalLen(seats, goals int) int {
 	if !c.On || !c.See || c.Goals == "none" {
 		return 0
 	}
-	return (seats - 1) * goals
+	return (seats - 1) * c.hypotheses(goals)
+}
+
+// hypotheses returns how many things a co-player may be after.
+func (c Planning) hypotheses(goals int) int {
+	switch {
+	case c.Goals == "none":
+		return 1
+	case c.Doubt:
+		return goals + 1
+	}
+	return goals
 }
 
 // Validate returns everything that is wrong, joined.
@@ -62,7 +77,8 @@ type HOP struct {
 
 	me     agent.ID
 	others []agent.ID
-	goals  int
+	goals  int // hypotheses about what a co-player is after
+	random int // the one that it acts at random, -1 if there is none
 	see    int // numbers that the agent's network reads about goals
 	spec   game.Spec
 	moa    *moa.Learner
@@ -79,8 +95,14 @@ type HOP struct {
 }
 
 // RulesMaker makes the rules that a search plays on, for up to envs decisions of
-// so many trees each.
-type RulesMaker func(envs, trees int) (Rules, error)
+// so many trees each, and scripted rollouts on them, or nil.
+type RulesMaker func(envs, trees int) (Rules, Scripts, error)
+
+// Scripts judges leaves by scripted rollouts.
+type Scripts interface {
+	plan.Prior
+	Of(tree int32) []int32 // where the goals of a tree's co-players are put
+}
 
 // Rules is what a search plays on: the real rules, or a model of them.
 type Rules interface {
@@ -112,14 +134,16 @@ func NewHOP(c HOPConfig, b *ppo.Brain, key rng.Key) (*HOP, error) {
 		Brain: b, cfg: c.Planning, search: c.Search, beliefs: c.Belief, world: c.World, scale: float32(c.Scale),
 		me: b.Agents[0], spec: c.Game.Spec(), moaLR: c.Learning.LR, rand: key.Child("moa").Rand(),
 	}
-	h.goals = 1
+	h.goals, h.random = c.Planning.hypotheses(len(h.spec.Goals)), -1
 	if c.Planning.Goals == "hand" {
 		if len(h.spec.Goals) == 0 {
 			return nil, field.Bad("plan.goals", c.Planning.Goals, "none, because "+h.spec.Name+" has no hand-made goals")
 		}
-		h.goals = len(h.spec.Goals)
+		if c.Planning.Doubt {
+			h.random = h.goals - 1
+		}
 	}
-	h.see = c.Planning.GoalLen(h.spec.Seats, h.goals)
+	h.see = c.Planning.GoalLen(h.spec.Seats, len(h.spec.Goals))
 	for a := range agent.ID(h.spec.Seats) {
 		if a != h.me {
 			h.others = append(h.others, a)
@@ -134,8 +158,10 @@ func NewHOP(c HOPConfig, b *ppo.Brain, key rng.Key) (*HOP, error) {
 	h.vectors = make([]float32, len(h.others)*h.goals*in.GoalLen)
 	for j := range h.others {
 		for g := range h.goals {
-			v := h.vector(j, g)
-			v[g], v[h.goals+j] = 1, 1
+			if g != h.random { // its vector is zero, and the model is not asked
+				v := h.vector(j, g)
+				v[g], v[h.goals+j] = 1, 1
+			}
 		}
 	}
 	return h, nil

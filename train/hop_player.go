@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 
 	"hop/game"
 	"hop/model/actor"
@@ -41,7 +42,8 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	if p.forest, err = plan.New(h.search, actions, len(h.others), envs, h.cfg.Group); err != nil {
 		return nil, err
 	}
-	if p.world, err = h.world(envs, h.search.Trees); err != nil {
+	var scripts Scripts
+	if p.world, scripts, err = h.world(envs, h.search.Trees); err != nil {
 		return nil, err
 	}
 	p.world.Fit(p.forest)
@@ -54,7 +56,7 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	p.others = plan.NewNetOthers(plan.OthersConfig{
 		NetConfig: net, Beliefs: beliefsOf{h}, Others: len(h.others), Trees: h.search.Trees, Envs: envs, Vectors: vectorsOf{h},
 	})
-	prior.others = p.others
+	prior.others, prior.scripts = p.others, scripts
 	thinks := envs * len(h.others) * h.goals
 	p.ws = h.moa.Model.Work(thinks)
 	p.obs, p.goals = make([]float32, thinks*h.spec.Obs.Len()), make([]float32, thinks*h.moa.Model.GoalLen)
@@ -95,17 +97,27 @@ func (n *actorNet) Run() (logits, value []float32) {
 
 // moaNet is the model of others as a search sees it.
 type moaNet struct {
-	ws *moa.Work
-	h  *HOP
+	ws     *moa.Work
+	h      *HOP
+	random []int32 // rows about co-players that act at random
 }
 
-func (n *moaNet) Add(obs, goal []float32) { n.ws.Add(obs, goal) }
+func (n *moaNet) Add(obs, goal []float32) {
+	if !slices.Contains(goal, 1) {
+		n.random = append(n.random, int32(n.ws.Rows()))
+	}
+	n.ws.Add(obs, goal)
+}
 
 func (n *moaNet) Run() (logits, value []float32) {
 	n.ws.Forward(n.h.moa.Params)
-	rows := n.ws.Rows()
+	rows, k := n.ws.Rows(), len(n.h.spec.Actions)
 	n.ws.Reset()
-	return n.ws.Logits[:rows*len(n.h.spec.Actions)], nil
+	for _, i := range n.random {
+		clear(n.ws.Logits[int(i)*k : (int(i)+1)*k])
+	}
+	n.random = n.random[:0]
+	return n.ws.Logits[:rows*k], nil
 }
 
 // Act updates beliefs by what the others did, thinks about what they will do,
@@ -234,6 +246,10 @@ func (p *hopPlayer) expect(v *rollout.View, envs []int32) {
 				continue
 			}
 			for g := range h.goals {
+				if g == h.random {
+					game.Spread(h.thinks[(at+g)*k:(at+g+1)*k], v.LegalAt(slot))
+					continue
+				}
 				copy(p.obs[rows*width:], v.ObsAt(slot))
 				copy(p.goals[rows*goalLen:], h.vector(j, g))
 				p.who[rows] = int32(at + g)

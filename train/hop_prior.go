@@ -6,25 +6,47 @@ import "hop/plan"
 // that were drawn for the tree, by ego-first place, zero for those who have left.
 type hopPrior struct {
 	plan.NetConfig
-	Cache  *plan.Cache // [A+1] logits and value, by state and goals
-	h      *HOP
-	others *plan.NetOthers
-	place  []int // [decisions][others] ego-first place of each co-player
-	obs    []float32
-	goal   []float32
-	miss   []int32
-	keys   []uint64
+	Cache   *plan.Cache // [A+1] logits and value, by state and goals
+	h       *HOP
+	others  *plan.NetOthers
+	scripts Scripts   // nil: none
+	rolled  []float32 // [rows] values by scripts
+	place   []int     // [decisions][others] ego-first place of each co-player
+	obs     []float32
+	goal    []float32
+	miss    []int32
+	keys    []uint64
 }
 
 func newHopPrior(c plan.NetConfig, h *HOP, envs int) *hopPrior {
 	return &hopPrior{
 		NetConfig: c, Cache: plan.NewCache(c.Log, c.Actions+1), h: h, place: make([]int, envs*len(h.others)),
 		obs: make([]float32, c.ObsLen), goal: make([]float32, h.see), miss: make([]int32, 0, c.Rows), keys: make([]uint64, c.Rows),
+		rolled: make([]float32, c.Rows),
 	}
 }
 
-// Eval asks the network about states that are not in the cache.
+// Eval judges states as Planning.Leaf says. Logits are the network's.
 func (p *hopPrior) Eval(logits, value []float32, qs []plan.Query) {
+	if p.h.cfg.Leaf != "net" {
+		for i := range qs {
+			copy(p.scripts.Of(qs[i].Tree), p.others.Of(qs[i].Tree))
+		}
+		p.scripts.Eval(logits, p.rolled[:len(qs)], qs)
+	}
+	p.ask(logits, value, qs)
+	switch p.h.cfg.Leaf {
+	case "scripts":
+		copy(value, p.rolled[:len(qs)])
+	case "both":
+		for i := range qs {
+			value[i] = max(value[i], p.rolled[i])
+		}
+	}
+}
+
+// ask asks the network about states that are not in the cache.
+func (p *hopPrior) ask(logits, value []float32, qs []plan.Query) {
 	k := p.Actions
 	p.miss = p.miss[:0]
 	for i := range qs {
