@@ -99,7 +99,7 @@ type Config struct {
 // highest mean Q over the trees.
 func Default() Config {
 	return Config{
-		Trees: 10, Sims: 50, Resample: "depth", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
+		Trees: 20, Sims: 50, Resample: "depth", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
 		Discount: 0.99, NoiseA: 0.03, Act: "q", Beta: 2,
 	}
 }

@@ -81,7 +81,7 @@ func TestRegretWithTrueModelsIsSmall(t *testing.T) {
 		{"8x8", eight, "ns ns ns", 0.03},
 		{"8x8", eight, "nh nh nh", 0.03},
 	} {
-		loss, _ := play(t, c.set, truth.Default(), true, c.others, 32, 0)
+		loss, _ := play(t, c.set, truth.Default(), true, c.others, 20, 0)
 		if loss.Mean() > c.limit {
 			t.Errorf("%s against %s: regret %.3f ± %.3f, want at most %.2f", c.name, c.others, loss.Mean(), loss.SE(), c.limit)
 		}
@@ -90,25 +90,25 @@ func TestRegretWithTrueModelsIsSmall(t *testing.T) {
 
 func TestMoreSimulationsDoNotRaiseRegret(t *testing.T) {
 	last := math.Inf(1)
-	for _, sims := range []int{0, 7, 50, 200} {
+	for _, sims := range []int{0, 7, 50, 150} {
 		c := truth.Default()
 		c.Plan.Sims = sims
-		loss, _ := play(t, nil, c, true, "ns nh nh", 32, 0)
+		loss, _ := play(t, nil, c, true, "ns nh nh", 16, 0)
 		if loss.Mean() > last+0.01 {
 			t.Errorf("%d simulations: regret %.3f, fewer had %.3f", sims, loss.Mean(), last)
 		}
 		last = loss.Mean()
 	}
 	if last > 0.03 {
-		t.Errorf("200 simulations: regret %.3f", last)
+		t.Errorf("150 simulations: regret %.3f", last)
 	}
 }
 
 func TestTypesAreInferredWithinTheEpisode(t *testing.T) {
 	blind := truth.Default()
 	blind.Belief.Within = false
-	guess, _ := play(t, nil, blind, false, "nh nh nh", 32, 0)
-	infer, _ := play(t, nil, truth.Default(), false, "nh nh nh", 32, 0)
+	guess, _ := play(t, nil, blind, false, "nh nh nh", 20, 0)
+	infer, _ := play(t, nil, truth.Default(), false, "nh nh nh", 20, 0)
 	if infer.Mean() > 0.15 || infer.Mean() > guess.Mean() {
 		t.Errorf("regret with inference %.3f, without %.3f", infer.Mean(), guess.Mean())
 	}
@@ -125,8 +125,8 @@ func TestRewardsHaveNoUnit(t *testing.T) {
 }
 
 func TestWorkersDoNotChangeWhatIsPlayed(t *testing.T) {
-	_, one := play(t, nil, truth.Default(), false, "ns nh random", 16, 1)
-	_, three := play(t, nil, truth.Default(), false, "ns nh random", 16, 3)
+	_, one := play(t, nil, truth.Default(), false, "ns nh random", 6, 1)
+	_, three := play(t, nil, truth.Default(), false, "ns nh random", 6, 3)
 	slices.Sort(one)
 	slices.Sort(three)
 	if !slices.Equal(one, three) {
