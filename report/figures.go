@@ -153,14 +153,6 @@ func (g *group) seedsCaption(what string) string {
 	return what + fmt.Sprintf(" Thick: mean of %s; thin: each seed; band: lowest to highest seed.", count(len(g.Runs), "seed"))
 }
 
-// played says which game the episodes of training are of.
-func (g *group) played() string {
-	if g.Spec != nil && len(g.Spec.Train.Stages) > 0 {
-		return "of the game as each stage of the curriculum sets it"
-	}
-	return "of the true game"
-}
-
 func (g *group) agentsFigure(d grid) *figure {
 	if g.Agents < 2 {
 		return nil

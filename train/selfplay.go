@@ -74,7 +74,6 @@ type SelfPlay struct {
 	ro      *batch.Rollout
 	cast    *cast
 	players [][]rollout.Player        // [worker][A]
-	seats   []*castPlayer             // the same, flat
 	roles   map[role][]rollout.Player // [worker]
 
 	step, update int
