@@ -202,6 +202,28 @@ func geluGrad(dx, x, dy []float32) {
 	}
 }
 
+func lstm(h, c, tc, g, cp []float32) {
+	switch active {
+	case avx512:
+		lstmAVX512(&h[0], &c[0], &tc[0], &g[0], &cp[0], len(h))
+	case avx2:
+		lstmAVX2(&h[0], &c[0], &tc[0], &g[0], &cp[0], len(h))
+	default:
+		lstmGeneric(h, c, tc, g, cp)
+	}
+}
+
+func lstmGrad(d, dh, dc, g, cp, tc []float32) {
+	switch active {
+	case avx512:
+		lstmGradAVX512(&d[0], &dh[0], &dc[0], &g[0], &cp[0], &tc[0], len(dh))
+	case avx2:
+		lstmGradAVX2(&d[0], &dh[0], &dc[0], &g[0], &cp[0], &tc[0], len(dh))
+	default:
+		lstmGradGeneric(d, dh, dc, g, cp, tc)
+	}
+}
+
 func adam(w, g, m, v []float32, h *adamArgs) {
 	switch active {
 	case avx512:

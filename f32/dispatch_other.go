@@ -10,6 +10,16 @@ func mulNN(dst, a, b, bias []float32, m, k, n int, from start, act Act) {
 func mulNT(dst, a, b []float32, m, k, n int, acc bool) { mulNTGeneric(dst, a, b, m, k, n, acc) }
 func mulTN(dst, a, b []float32, m, k, n int, acc bool) { mulTNGeneric(dst, a, b, m, k, n, acc) }
 
+func (p *Packed) pack(b []float32)                      { p.copy(b) }
+func (p *Packed) mul(dst, a []float32, m int, acc bool) { p.mulCopy(dst, a, m, acc) }
+
+func conv3x3(dst, x, k, bias []float32, h, w, in, out int, from start, act Act) {
+	conv3x3Generic(dst, x, k, bias, h, w, in, out, from, act)
+}
+func conv3x3Grad(dk, x, dy []float32, h, w, in, out int) {
+	conv3x3GradGeneric(dk, x, dy, h, w, in, out)
+}
+
 func (s *Sparse) appendNonzeros(x []float32) { appendNonzerosGeneric(s, x) }
 func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 	sparseAffineGeneric(dst, s, w, bias, n, act)
@@ -27,6 +37,9 @@ func sum(x []float32) float64                        { return sumGeneric(x) }
 func sumSquares(x []float32) float64                 { return sumSquaresGeneric(x) }
 func sumRows(dst, x []float32, m, n int)             { sumRowsGeneric(dst, x, m, n) }
 func adam(w, g, m, v []float32, h *adamArgs)         { adamGeneric(w, g, m, v, h) }
+
+func lstm(h, c, tc, g, cp []float32)          { lstmGeneric(h, c, tc, g, cp) }
+func lstmGrad(d, dh, dc, g, cp, tc []float32) { lstmGradGeneric(d, dh, dc, g, cp, tc) }
 
 func exp(dst, x []float32)               { expGeneric(dst, x) }
 func tanh(dst, x []float32)              { tanhGeneric(dst, x) }

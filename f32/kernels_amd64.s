@@ -808,14 +808,14 @@ TEXT ·mul8AVX512(SB), NOSPLIT, $0-8
 	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 112(AX)
+	MOVQ  BX, 128(AX)
 	MOVQ  32(AX), BX
-	MOVQ  BX, 120(AX)
+	MOVQ  BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x03
+	CMPQ   136(AX), $0x03
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -905,6 +905,9 @@ dst_3:
 	VMOVUPS.Z 448(BX), K1, Z23
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -949,6 +952,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Z24
@@ -1004,12 +1011,12 @@ done_3:
 	VMOVUPS      Z23, K1, 448(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x02
 	JEQ  rest_2
 	CMPQ BX, $0x01
@@ -1018,7 +1025,7 @@ rest:
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -1083,6 +1090,9 @@ dst_2:
 	VMOVUPS.Z 448(BX), K1, Z15
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -1118,6 +1128,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Z16
@@ -1156,13 +1170,13 @@ done_2:
 	VMOVUPS      Z15, K1, 448(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -1202,6 +1216,9 @@ dst_1:
 	VMOVUPS.Z 448(BX), K1, Z7
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -1228,6 +1245,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Z8
@@ -1249,8 +1270,8 @@ done_1:
 	VMOVUPS      Z7, K1, 448(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -1268,14 +1289,14 @@ TEXT ·mul4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 112(AX)
+	MOVQ  BX, 128(AX)
 	MOVQ  32(AX), BX
-	MOVQ  BX, 120(AX)
+	MOVQ  BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x06
+	CMPQ   136(AX), $0x06
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -1369,6 +1390,9 @@ dst_6:
 	VMOVUPS.Z 192(BX), K1, Z23
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -1413,6 +1437,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Z24
@@ -1471,12 +1500,12 @@ done_6:
 	VMOVUPS      Z23, K1, 192(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x05
 	JEQ  rest_5
 	CMPQ BX, $0x04
@@ -1491,7 +1520,7 @@ rest:
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -1572,6 +1601,9 @@ dst_5:
 	VMOVUPS.Z 192(BX), K1, Z19
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -1611,6 +1643,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Z20
@@ -1660,13 +1697,13 @@ done_5:
 	VMOVUPS      Z19, K1, 192(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -1733,6 +1770,9 @@ dst_4:
 	VMOVUPS.Z 192(BX), K1, Z15
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -1766,6 +1806,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Z16
@@ -1806,13 +1850,13 @@ done_4:
 	VMOVUPS      Z15, K1, 192(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -1866,6 +1910,9 @@ dst_3:
 	VMOVUPS.Z 192(BX), K1, Z11
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -1894,6 +1941,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Z12
@@ -1925,13 +1976,13 @@ done_3:
 	VMOVUPS      Z11, K1, 192(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -1972,6 +2023,9 @@ dst_2:
 	VMOVUPS.Z 192(BX), K1, Z7
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -1995,6 +2049,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Z8
@@ -2017,13 +2075,13 @@ done_2:
 	VMOVUPS      Z7, K1, 192(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -2051,6 +2109,9 @@ dst_1:
 	VMOVUPS.Z 192(BX), K1, Z3
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -2069,6 +2130,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Z4
@@ -2082,13 +2147,13 @@ done_1:
 	VMOVUPS      Z3, K1, 192(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
 // func mul2AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·mul2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
 	MOVQ  88(AX), BX
@@ -2101,14 +2166,14 @@ TEXT ·mul2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 112(AX)
+	MOVQ  BX, 128(AX)
 	MOVQ  32(AX), BX
-	MOVQ  BX, 120(AX)
+	MOVQ  BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x0c
+	CMPQ   136(AX), $0x0c
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -2209,13 +2274,57 @@ dst_12:
 	VMOVUPS.Z 64(BX), K1, Z23
 
 started_12:
+	MOVQ       80(AX), CX
+	LEAQ       (CX)(CX*2), BX
+	LEAQ       (DI)(BX*4), BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	ADDQ       CX, BX
+	MOVQ       112(AX), BX
+
+segment_12:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_12
 
 loop_12:
 	VMOVUPS      (DX), Z24
+	PREFETCHT0   2048(DX)
 	VMOVUPS.Z    64(DX), K1, Z25
+	PREFETCHT0   2112(DX)
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
@@ -2258,6 +2367,12 @@ loop_12:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_12
+	DECQ         BX
+	JLE          done_12
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_12
 
 done_12:
 	VBROADCASTSS 104(AX), Z24
@@ -2322,12 +2437,12 @@ done_12:
 	VMOVUPS      Z23, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0c, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0c, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -2354,7 +2469,7 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -2448,6 +2563,9 @@ dst_11:
 	VMOVUPS.Z 64(BX), K1, Z21
 
 started_11:
+	MOVQ 112(AX), BX
+
+segment_11:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_11
@@ -2494,6 +2612,12 @@ loop_11:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_11
+	DECQ         BX
+	JLE          done_11
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_11
 
 done_11:
 	VBROADCASTSS 104(AX), Z22
@@ -2553,13 +2677,13 @@ done_11:
 	VMOVUPS      Z21, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0b, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0b, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -2646,6 +2770,9 @@ dst_10:
 	VMOVUPS.Z 64(BX), K1, Z19
 
 started_10:
+	MOVQ 112(AX), BX
+
+segment_10:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_10
@@ -2689,6 +2816,12 @@ loop_10:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_10
+	DECQ         BX
+	JLE          done_10
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_10
 
 done_10:
 	VBROADCASTSS 104(AX), Z20
@@ -2743,13 +2876,13 @@ done_10:
 	VMOVUPS      Z19, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0a, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0a, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -2829,6 +2962,9 @@ dst_9:
 	VMOVUPS.Z 64(BX), K1, Z17
 
 started_9:
+	MOVQ 112(AX), BX
+
+segment_9:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_9
@@ -2869,6 +3005,12 @@ loop_9:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_9
+	DECQ         BX
+	JLE          done_9
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_9
 
 done_9:
 	VBROADCASTSS 104(AX), Z18
@@ -2918,13 +3060,13 @@ done_9:
 	VMOVUPS      Z17, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x09, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x09, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -2996,6 +3138,9 @@ dst_8:
 	VMOVUPS.Z 64(BX), K1, Z15
 
 started_8:
+	MOVQ 112(AX), BX
+
+segment_8:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_8
@@ -3032,6 +3177,11 @@ loop_8:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_8
+	DECQ         BX
+	JLE          done_8
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_8
 
 done_8:
 	VBROADCASTSS 104(AX), Z16
@@ -3076,13 +3226,13 @@ done_8:
 	VMOVUPS      Z15, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x08, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x08, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -3147,6 +3297,9 @@ dst_7:
 	VMOVUPS.Z 64(BX), K1, Z13
 
 started_7:
+	MOVQ 112(AX), BX
+
+segment_7:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_7
@@ -3180,6 +3333,11 @@ loop_7:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_7
+	DECQ         BX
+	JLE          done_7
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_7
 
 done_7:
 	VBROADCASTSS 104(AX), Z14
@@ -3219,13 +3377,13 @@ done_7:
 	VMOVUPS      Z13, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x07, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x07, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -3283,6 +3441,9 @@ dst_6:
 	VMOVUPS.Z 64(BX), K1, Z11
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -3313,6 +3474,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Z12
@@ -3347,13 +3513,13 @@ done_6:
 	VMOVUPS      Z11, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -3404,6 +3570,9 @@ dst_5:
 	VMOVUPS.Z 64(BX), K1, Z9
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -3431,6 +3600,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Z10
@@ -3460,13 +3634,13 @@ done_5:
 	VMOVUPS      Z9, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -3509,6 +3683,9 @@ dst_4:
 	VMOVUPS.Z 64(BX), K1, Z7
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -3532,6 +3709,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Z8
@@ -3556,13 +3737,13 @@ done_4:
 	VMOVUPS      Z7, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -3598,6 +3779,9 @@ dst_3:
 	VMOVUPS.Z 64(BX), K1, Z5
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -3618,6 +3802,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Z6
@@ -3637,13 +3825,13 @@ done_3:
 	VMOVUPS      Z5, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -3672,6 +3860,9 @@ dst_2:
 	VMOVUPS.Z 64(BX), K1, Z3
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -3689,6 +3880,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Z4
@@ -3703,13 +3898,13 @@ done_2:
 	VMOVUPS      Z3, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -3731,6 +3926,9 @@ dst_1:
 	VMOVUPS.Z 64(BX), K1, Z1
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -3745,6 +3943,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Z2
@@ -3754,8 +3956,8 @@ done_1:
 	VMOVUPS      Z1, K1, 64(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -3773,14 +3975,14 @@ TEXT ·mul1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  72(AX), R13
 	MOVQ  (AX), DI
 	MOVQ  8(AX), BX
-	MOVQ  BX, 112(AX)
+	MOVQ  BX, 128(AX)
 	MOVQ  32(AX), BX
-	MOVQ  BX, 120(AX)
+	MOVQ  BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x0c
+	CMPQ   136(AX), $0x0c
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -3845,6 +4047,9 @@ dst_12:
 	VMOVUPS.Z (BX), K1, Z11
 
 started_12:
+	MOVQ 112(AX), BX
+
+segment_12:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_12
@@ -3881,6 +4086,12 @@ loop_12:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_12
+	DECQ         BX
+	JLE          done_12
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_12
 
 done_12:
 	VBROADCASTSS 104(AX), Z12
@@ -3921,12 +4132,12 @@ done_12:
 	VMOVUPS      Z11, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0c, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0c, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -3953,7 +4164,7 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -4014,6 +4225,9 @@ dst_11:
 	VMOVUPS.Z (BX), K1, Z10
 
 started_11:
+	MOVQ 112(AX), BX
+
+segment_11:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_11
@@ -4048,6 +4262,12 @@ loop_11:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_11
+	DECQ         BX
+	JLE          done_11
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_11
 
 done_11:
 	VBROADCASTSS 104(AX), Z11
@@ -4085,13 +4305,13 @@ done_11:
 	VMOVUPS      Z10, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0b, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0b, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -4148,6 +4368,9 @@ dst_10:
 	VMOVUPS.Z (BX), K1, Z9
 
 started_10:
+	MOVQ 112(AX), BX
+
+segment_10:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_10
@@ -4180,6 +4403,12 @@ loop_10:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_10
+	DECQ         BX
+	JLE          done_10
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_10
 
 done_10:
 	VBROADCASTSS 104(AX), Z10
@@ -4214,13 +4443,13 @@ done_10:
 	VMOVUPS      Z9, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0a, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0a, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -4273,6 +4502,9 @@ dst_9:
 	VMOVUPS.Z (BX), K1, Z8
 
 started_9:
+	MOVQ 112(AX), BX
+
+segment_9:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_9
@@ -4303,6 +4535,12 @@ loop_9:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_9
+	DECQ         BX
+	JLE          done_9
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_9
 
 done_9:
 	VBROADCASTSS 104(AX), Z9
@@ -4334,13 +4572,13 @@ done_9:
 	VMOVUPS      Z8, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x09, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x09, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -4388,6 +4626,9 @@ dst_8:
 	VMOVUPS.Z (BX), K1, Z7
 
 started_8:
+	MOVQ 112(AX), BX
+
+segment_8:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_8
@@ -4415,6 +4656,11 @@ loop_8:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_8
+	DECQ         BX
+	JLE          done_8
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_8
 
 done_8:
 	VBROADCASTSS 104(AX), Z8
@@ -4443,13 +4689,13 @@ done_8:
 	VMOVUPS      Z7, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x08, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x08, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -4493,6 +4739,9 @@ dst_7:
 	VMOVUPS.Z (BX), K1, Z6
 
 started_7:
+	MOVQ 112(AX), BX
+
+segment_7:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_7
@@ -4518,6 +4767,11 @@ loop_7:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_7
+	DECQ         BX
+	JLE          done_7
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_7
 
 done_7:
 	VBROADCASTSS 104(AX), Z7
@@ -4543,13 +4797,13 @@ done_7:
 	VMOVUPS      Z6, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x07, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x07, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -4589,6 +4843,9 @@ dst_6:
 	VMOVUPS.Z (BX), K1, Z5
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -4612,6 +4869,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Z6
@@ -4634,13 +4896,13 @@ done_6:
 	VMOVUPS      Z5, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -4676,6 +4938,9 @@ dst_5:
 	VMOVUPS.Z (BX), K1, Z4
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -4697,6 +4962,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Z5
@@ -4716,13 +4986,13 @@ done_5:
 	VMOVUPS      Z4, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -4753,6 +5023,9 @@ dst_4:
 	VMOVUPS.Z (BX), K1, Z3
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -4771,6 +5044,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Z4
@@ -4787,13 +5064,13 @@ done_4:
 	VMOVUPS      Z3, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -4820,6 +5097,9 @@ dst_3:
 	VMOVUPS.Z (BX), K1, Z2
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -4836,6 +5116,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Z3
@@ -4849,13 +5133,13 @@ done_3:
 	VMOVUPS      Z2, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -4878,6 +5162,9 @@ dst_2:
 	VMOVUPS.Z (BX), K1, Z1
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -4892,6 +5179,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Z2
@@ -4902,13 +5193,13 @@ done_2:
 	VMOVUPS      Z1, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -4927,6 +5218,9 @@ dst_1:
 	VMOVUPS.Z (BX), K1, Z0
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -4939,6 +5233,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Z1
@@ -4946,8 +5244,8 @@ done_1:
 	VMOVUPS      Z0, K1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -5179,7 +5477,7 @@ done:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine8AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5189,7 +5487,7 @@ TEXT ·sparseAffine8AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5228,20 +5526,13 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Z8
-	VMOVUPS      (SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z0
-	VMOVUPS      64(SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z1
-	VMOVUPS      128(SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z2
-	VMOVUPS      192(SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z3
-	VMOVUPS      256(SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z4
-	VMOVUPS      320(SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z5
-	VMOVUPS      384(SI)(R10*1), Z9
-	VFMADD231PS  Z9, Z8, Z6
+	VFMADD231PS  (SI)(R10*1), Z8, Z0
+	VFMADD231PS  64(SI)(R10*1), Z8, Z1
+	VFMADD231PS  128(SI)(R10*1), Z8, Z2
+	VFMADD231PS  192(SI)(R10*1), Z8, Z3
+	VFMADD231PS  256(SI)(R10*1), Z8, Z4
+	VFMADD231PS  320(SI)(R10*1), Z8, Z5
+	VFMADD231PS  384(SI)(R10*1), Z8, Z6
 	VMOVUPS.Z    448(SI)(R10*1), K1, Z9
 	VFMADD231PS  Z9, Z8, Z7
 	INCQ         CX
@@ -5249,7 +5540,7 @@ entry:
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Z8
+	VBROADCASTSS 96(AX), Z8
 	VMAXPS       Z0, Z8, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z8, Z1
@@ -5267,7 +5558,7 @@ store:
 	VMAXPS       Z7, Z8, Z7
 	VMOVUPS      Z7, K1, 448(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -5275,7 +5566,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5283,7 +5574,7 @@ bad:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN8AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5293,7 +5584,7 @@ TEXT ·sparseTN8AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5346,7 +5637,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -5354,7 +5645,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5413,7 +5704,7 @@ loop:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine4AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5423,7 +5714,7 @@ TEXT ·sparseAffine4AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5454,12 +5745,9 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Z4
-	VMOVUPS      (SI)(R10*1), Z5
-	VFMADD231PS  Z5, Z4, Z0
-	VMOVUPS      64(SI)(R10*1), Z5
-	VFMADD231PS  Z5, Z4, Z1
-	VMOVUPS      128(SI)(R10*1), Z5
-	VFMADD231PS  Z5, Z4, Z2
+	VFMADD231PS  (SI)(R10*1), Z4, Z0
+	VFMADD231PS  64(SI)(R10*1), Z4, Z1
+	VFMADD231PS  128(SI)(R10*1), Z4, Z2
 	VMOVUPS.Z    192(SI)(R10*1), K1, Z5
 	VFMADD231PS  Z5, Z4, Z3
 	INCQ         CX
@@ -5467,7 +5755,7 @@ entry:
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Z4
+	VBROADCASTSS 96(AX), Z4
 	VMAXPS       Z0, Z4, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z4, Z1
@@ -5477,7 +5765,7 @@ store:
 	VMAXPS       Z3, Z4, Z3
 	VMOVUPS      Z3, K1, 192(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -5485,7 +5773,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5493,7 +5781,7 @@ bad:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN4AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5503,7 +5791,7 @@ TEXT ·sparseTN4AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5540,7 +5828,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -5548,7 +5836,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5591,7 +5879,7 @@ loop:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine2AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5601,7 +5889,7 @@ TEXT ·sparseAffine2AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5628,8 +5916,7 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Z2
-	VMOVUPS      (SI)(R10*1), Z3
-	VFMADD231PS  Z3, Z2, Z0
+	VFMADD231PS  (SI)(R10*1), Z2, Z0
 	VMOVUPS.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PS  Z3, Z2, Z1
 	INCQ         CX
@@ -5637,13 +5924,13 @@ entry:
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Z2
+	VBROADCASTSS 96(AX), Z2
 	VMAXPS       Z0, Z2, Z0
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z2, Z1
 	VMOVUPS      Z1, K1, 64(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -5651,7 +5938,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5659,7 +5946,7 @@ bad:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN2AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5669,7 +5956,7 @@ TEXT ·sparseTN2AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5698,7 +5985,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -5706,7 +5993,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5741,7 +6028,7 @@ loop:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine1AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5751,7 +6038,7 @@ TEXT ·sparseAffine1AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5783,11 +6070,11 @@ entry:
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Z1
+	VBROADCASTSS 96(AX), Z1
 	VMAXPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -5795,7 +6082,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -5803,7 +6090,7 @@ bad:
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN1AVX512(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	MOVL    $0xffffffff, CX
 	BZHIL   R13, CX, CX
 	KMOVW   CX, K1
@@ -5813,7 +6100,7 @@ TEXT ·sparseTN1AVX512(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -5838,7 +6125,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -5846,7 +6133,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -7036,6 +7323,504 @@ done:
 	VZEROUPPER
 	RET
 
+// func lstmAVX512(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·lstmAVX512(SB), NOSPLIT, $0-48
+	MOVQ h+0(FP), DI
+	MOVQ c+8(FP), SI
+	MOVQ tc+16(FP), DX
+	MOVQ gates+24(FP), R8
+	MOVQ cp+32(FP), R9
+	MOVQ n+40(FP), CX
+	MOVQ CX, R12
+	SHLQ $0x02, R12
+	LEAQ (R12)(R12*2), R13
+
+loop:
+	CMPQ         CX, $0x10
+	JL           rest
+	VMOVUPS      (R8), Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R8)
+	VMOVAPS      Z0, Z8
+	VMOVUPS      (R8)(R12*1), Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R8)(R12*1)
+	VMOVUPS      (R9), Z9
+	VMULPS       Z0, Z9, Z9
+	VMOVUPS      (R8)(R12*2), Z0
+	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VADDPS       Z5, Z5, Z6
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z6, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z6
+	VADDPS       c_one<>+0(SB), Z6, Z6
+	VMOVUPS      c_two<>+0(SB), Z1
+	VDIVPS       Z6, Z1, Z6
+	VMOVUPS      c_one<>+0(SB), Z1
+	VSUBPS       Z6, Z1, Z6
+	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPORD        Z1, Z6, Z6
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VMULPS       Z1, Z7, Z7
+	VFMADD213PS  Z0, Z0, Z7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VMOVAPS      Z7, K2, Z6
+	VMOVAPS      Z6, Z0
+	VMOVUPS      Z0, (R8)(R12*2)
+	VFMADD231PS  Z0, Z8, Z9
+	VMOVUPS      Z9, (SI)
+	VMOVAPS      Z9, Z0
+	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VADDPS       Z5, Z5, Z6
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z6, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z6
+	VADDPS       c_one<>+0(SB), Z6, Z6
+	VMOVUPS      c_two<>+0(SB), Z1
+	VDIVPS       Z6, Z1, Z6
+	VMOVUPS      c_one<>+0(SB), Z1
+	VSUBPS       Z6, Z1, Z6
+	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPORD        Z1, Z6, Z6
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VMULPS       Z1, Z7, Z7
+	VFMADD213PS  Z0, Z0, Z7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VMOVAPS      Z7, K2, Z6
+	VMOVAPS      Z6, Z0
+	VMOVUPS      Z0, (DX)
+	VMOVAPS      Z0, Z9
+	VMOVUPS      (R8)(R13*1), Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (R8)(R13*1)
+	VMULPS       Z0, Z9, Z9
+	VMOVUPS      Z9, (DI)
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, R8
+	ADDQ         $0x40, R9
+	SUBQ         $0x10, CX
+	JMP          loop
+
+rest:
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0xffffffff, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (R8), K1, Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (R8)
+	VMOVAPS      Z0, Z8
+	VMOVUPS.Z    (R8)(R12*1), K1, Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (R8)(R12*1)
+	VMOVUPS.Z    (R9), K1, Z9
+	VMULPS       Z0, Z9, Z9
+	VMOVUPS.Z    (R8)(R12*2), K1, Z0
+	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VADDPS       Z5, Z5, Z6
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z6, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z6
+	VADDPS       c_one<>+0(SB), Z6, Z6
+	VMOVUPS      c_two<>+0(SB), Z1
+	VDIVPS       Z6, Z1, Z6
+	VMOVUPS      c_one<>+0(SB), Z1
+	VSUBPS       Z6, Z1, Z6
+	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPORD        Z1, Z6, Z6
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VMULPS       Z1, Z7, Z7
+	VFMADD213PS  Z0, Z0, Z7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VMOVAPS      Z7, K2, Z6
+	VMOVAPS      Z6, Z0
+	VMOVUPS      Z0, K1, (R8)(R12*2)
+	VFMADD231PS  Z0, Z8, Z9
+	VMOVUPS      Z9, K1, (SI)
+	VMOVAPS      Z9, Z0
+	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VADDPS       Z5, Z5, Z6
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z6, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z6
+	VADDPS       c_one<>+0(SB), Z6, Z6
+	VMOVUPS      c_two<>+0(SB), Z1
+	VDIVPS       Z6, Z1, Z6
+	VMOVUPS      c_one<>+0(SB), Z1
+	VSUBPS       Z6, Z1, Z6
+	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPORD        Z1, Z6, Z6
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VMULPS       Z1, Z7, Z7
+	VFMADD213PS  Z0, Z0, Z7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VMOVAPS      Z7, K2, Z6
+	VMOVAPS      Z6, Z0
+	VMOVUPS      Z0, K1, (DX)
+	VMOVAPS      Z0, Z9
+	VMOVUPS.Z    (R8)(R13*1), K1, Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (R8)(R13*1)
+	VMULPS       Z0, Z9, Z9
+	VMOVUPS      Z9, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func lstmGradAVX512(d *float32, dh *float32, dc *float32, gates *float32, cp *float32, tc *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·lstmGradAVX512(SB), NOSPLIT, $0-56
+	MOVQ d+0(FP), DI
+	MOVQ dh+8(FP), SI
+	MOVQ dc+16(FP), DX
+	MOVQ gates+24(FP), R8
+	MOVQ cp+32(FP), R9
+	MOVQ tc+40(FP), R10
+	MOVQ n+48(FP), CX
+	MOVQ CX, R12
+	SHLQ $0x02, R12
+	LEAQ (R12)(R12*2), R13
+
+loop:
+	CMPQ         CX, $0x10
+	JL           rest
+	VMOVUPS      c_one<>+0(SB), Z5
+	VMOVUPS      (SI), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      (R10), Z2
+	VMOVUPS      (R8)(R13*1), Z6
+	VMULPS       Z0, Z2, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z6, Z6, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, (DI)(R13*1)
+	VMULPS       Z0, Z6, Z7
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z2, Z2, Z8
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS      (R8), Z3
+	VMOVUPS      (R8)(R12*2), Z4
+	VMULPS       Z1, Z4, Z7
+	VMOVAPS      Z3, Z8
+	VFNMADD231PS Z3, Z3, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, (DI)
+	VMULPS       Z1, Z3, Z7
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z4, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, (DI)(R12*2)
+	VMOVUPS      (R8)(R12*1), Z6
+	VMOVUPS      (R9), Z7
+	VMULPS       Z1, Z7, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z6, Z6, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, (DI)(R12*1)
+	VMULPS       Z1, Z6, Z1
+	VMOVUPS      Z1, (DX)
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, (SI)
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, R8
+	ADDQ         $0x40, R9
+	ADDQ         $0x40, R10
+	SUBQ         $0x10, CX
+	JMP          loop
+
+rest:
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0xffffffff, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K1
+	VMOVUPS      c_one<>+0(SB), Z5
+	VMOVUPS.Z    (SI), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS.Z    (R10), K1, Z2
+	VMOVUPS.Z    (R8)(R13*1), K1, Z6
+	VMULPS       Z0, Z2, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z6, Z6, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, K1, (DI)(R13*1)
+	VMULPS       Z0, Z6, Z7
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z2, Z2, Z8
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS.Z    (R8), K1, Z3
+	VMOVUPS.Z    (R8)(R12*2), K1, Z4
+	VMULPS       Z1, Z4, Z7
+	VMOVAPS      Z3, Z8
+	VFNMADD231PS Z3, Z3, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, K1, (DI)
+	VMULPS       Z1, Z3, Z7
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z4, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, K1, (DI)(R12*2)
+	VMOVUPS.Z    (R8)(R12*1), K1, Z6
+	VMOVUPS.Z    (R9), K1, Z7
+	VMULPS       Z1, Z7, Z7
+	VMOVAPS      Z6, Z8
+	VFNMADD231PS Z6, Z6, Z8
+	VMULPS       Z8, Z7, Z7
+	VMOVUPS      Z7, K1, (DI)(R12*1)
+	VMULPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (DX)
+	VPXORD       Z0, Z0, Z0
+	VMOVUPS      Z0, K1, (SI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func softmaxAVX512(dst *float32, x *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·softmaxAVX512(SB), NOSPLIT, $0-32
@@ -7458,14 +8243,14 @@ TEXT ·mul8AVX2(SB), NOSPLIT, $0-8
 	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 112(AX)
+	MOVQ BX, 128(AX)
 	MOVQ 32(AX), BX
-	MOVQ BX, 120(AX)
+	MOVQ BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x01
+	CMPQ   136(AX), $0x01
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -7505,6 +8290,9 @@ dst_1:
 	VMOVUPS 224(BX), Y7
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -7531,6 +8319,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Y8
@@ -7552,12 +8344,12 @@ done_1:
 	VMOVUPS      Y7, 224(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	VZEROUPPER
 	RET
 
@@ -7571,14 +8363,14 @@ TEXT ·mul4AVX2(SB), NOSPLIT, $0-8
 	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 112(AX)
+	MOVQ BX, 128(AX)
 	MOVQ 32(AX), BX
-	MOVQ BX, 120(AX)
+	MOVQ BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x02
+	CMPQ   136(AX), $0x02
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -7619,6 +8411,9 @@ dst_2:
 	VMOVUPS 96(BX), Y7
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -7642,6 +8437,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Y8
@@ -7664,19 +8463,19 @@ done_2:
 	VMOVUPS      Y7, 96(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x01
 	JEQ  rest_1
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -7704,6 +8503,9 @@ dst_1:
 	VMOVUPS 96(BX), Y3
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -7722,6 +8524,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Y4
@@ -7735,8 +8541,8 @@ done_1:
 	VMOVUPS      Y3, 96(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -7750,14 +8556,14 @@ TEXT ·mul2AVX2(SB), NOSPLIT, $0-8
 	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 112(AX)
+	MOVQ BX, 128(AX)
 	MOVQ 32(AX), BX
-	MOVQ BX, 120(AX)
+	MOVQ BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x06
+	CMPQ   136(AX), $0x06
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -7815,6 +8621,9 @@ dst_6:
 	VMOVUPS 32(BX), Y11
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -7845,6 +8654,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Y12
@@ -7879,12 +8693,12 @@ done_6:
 	VMOVUPS      Y11, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x05
 	JEQ  rest_5
 	CMPQ BX, $0x04
@@ -7899,7 +8713,7 @@ rest:
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -7950,6 +8764,9 @@ dst_5:
 	VMOVUPS 32(BX), Y9
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -7977,6 +8794,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Y10
@@ -8006,13 +8828,13 @@ done_5:
 	VMOVUPS      Y9, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -8055,6 +8877,9 @@ dst_4:
 	VMOVUPS 32(BX), Y7
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -8078,6 +8903,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Y8
@@ -8102,13 +8931,13 @@ done_4:
 	VMOVUPS      Y7, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -8144,6 +8973,9 @@ dst_3:
 	VMOVUPS 32(BX), Y5
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -8164,6 +8996,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Y6
@@ -8183,13 +9019,13 @@ done_3:
 	VMOVUPS      Y5, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -8218,6 +9054,9 @@ dst_2:
 	VMOVUPS 32(BX), Y3
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -8235,6 +9074,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Y4
@@ -8249,13 +9092,13 @@ done_2:
 	VMOVUPS      Y3, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -8277,6 +9120,9 @@ dst_1:
 	VMOVUPS 32(BX), Y1
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -8291,6 +9137,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Y2
@@ -8300,8 +9150,8 @@ done_1:
 	VMOVUPS      Y1, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -8315,14 +9165,14 @@ TEXT ·mul1AVX2(SB), NOSPLIT, $0-8
 	MOVQ 72(AX), R13
 	MOVQ (AX), DI
 	MOVQ 8(AX), BX
-	MOVQ BX, 112(AX)
+	MOVQ BX, 128(AX)
 	MOVQ 32(AX), BX
-	MOVQ BX, 120(AX)
+	MOVQ BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x0c
+	CMPQ   136(AX), $0x0c
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -8387,6 +9237,9 @@ dst_12:
 	VMOVUPS (BX), Y11
 
 started_12:
+	MOVQ 112(AX), BX
+
+segment_12:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_12
@@ -8423,6 +9276,12 @@ loop_12:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_12
+	DECQ         BX
+	JLE          done_12
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_12
 
 done_12:
 	VBROADCASTSS 104(AX), Y12
@@ -8463,12 +9322,12 @@ done_12:
 	VMOVUPS      Y11, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0c, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0c, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -8495,7 +9354,7 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -8556,6 +9415,9 @@ dst_11:
 	VMOVUPS (BX), Y10
 
 started_11:
+	MOVQ 112(AX), BX
+
+segment_11:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_11
@@ -8590,6 +9452,12 @@ loop_11:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_11
+	DECQ         BX
+	JLE          done_11
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_11
 
 done_11:
 	VBROADCASTSS 104(AX), Y11
@@ -8627,13 +9495,13 @@ done_11:
 	VMOVUPS      Y10, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0b, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0b, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -8690,6 +9558,9 @@ dst_10:
 	VMOVUPS (BX), Y9
 
 started_10:
+	MOVQ 112(AX), BX
+
+segment_10:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_10
@@ -8722,6 +9593,12 @@ loop_10:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_10
+	DECQ         BX
+	JLE          done_10
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_10
 
 done_10:
 	VBROADCASTSS 104(AX), Y10
@@ -8756,13 +9633,13 @@ done_10:
 	VMOVUPS      Y9, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0a, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0a, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -8815,6 +9692,9 @@ dst_9:
 	VMOVUPS (BX), Y8
 
 started_9:
+	MOVQ 112(AX), BX
+
+segment_9:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_9
@@ -8845,6 +9725,12 @@ loop_9:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_9
+	DECQ         BX
+	JLE          done_9
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_9
 
 done_9:
 	VBROADCASTSS 104(AX), Y9
@@ -8876,13 +9762,13 @@ done_9:
 	VMOVUPS      Y8, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x09, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x09, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -8930,6 +9816,9 @@ dst_8:
 	VMOVUPS (BX), Y7
 
 started_8:
+	MOVQ 112(AX), BX
+
+segment_8:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_8
@@ -8957,6 +9846,11 @@ loop_8:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_8
+	DECQ         BX
+	JLE          done_8
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_8
 
 done_8:
 	VBROADCASTSS 104(AX), Y8
@@ -8985,13 +9879,13 @@ done_8:
 	VMOVUPS      Y7, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x08, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x08, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -9035,6 +9929,9 @@ dst_7:
 	VMOVUPS (BX), Y6
 
 started_7:
+	MOVQ 112(AX), BX
+
+segment_7:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_7
@@ -9060,6 +9957,11 @@ loop_7:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_7
+	DECQ         BX
+	JLE          done_7
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_7
 
 done_7:
 	VBROADCASTSS 104(AX), Y7
@@ -9085,13 +9987,13 @@ done_7:
 	VMOVUPS      Y6, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x07, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x07, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -9131,6 +10033,9 @@ dst_6:
 	VMOVUPS (BX), Y5
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -9154,6 +10059,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Y6
@@ -9176,13 +10086,13 @@ done_6:
 	VMOVUPS      Y5, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -9218,6 +10128,9 @@ dst_5:
 	VMOVUPS (BX), Y4
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -9239,6 +10152,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Y5
@@ -9258,13 +10176,13 @@ done_5:
 	VMOVUPS      Y4, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9295,6 +10213,9 @@ dst_4:
 	VMOVUPS (BX), Y3
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -9313,6 +10234,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Y4
@@ -9329,13 +10254,13 @@ done_4:
 	VMOVUPS      Y3, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9362,6 +10287,9 @@ dst_3:
 	VMOVUPS (BX), Y2
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -9378,6 +10306,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Y3
@@ -9391,13 +10323,13 @@ done_3:
 	VMOVUPS      Y2, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9420,6 +10352,9 @@ dst_2:
 	VMOVUPS (BX), Y1
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -9434,6 +10369,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Y2
@@ -9444,13 +10383,13 @@ done_2:
 	VMOVUPS      Y1, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9469,6 +10408,9 @@ dst_1:
 	VMOVUPS (BX), Y0
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -9481,6 +10423,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Y1
@@ -9488,8 +10434,8 @@ done_1:
 	VMOVUPS      Y0, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -9509,14 +10455,14 @@ TEXT ·mul2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    72(AX), R13
 	MOVQ    (AX), DI
 	MOVQ    8(AX), BX
-	MOVQ    BX, 112(AX)
+	MOVQ    BX, 128(AX)
 	MOVQ    32(AX), BX
-	MOVQ    BX, 120(AX)
+	MOVQ    BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x06
+	CMPQ   136(AX), $0x06
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -9574,6 +10520,9 @@ dst_6:
 	VMASKMOVPS 32(BX), Y15, Y11
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -9604,6 +10553,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Y12
@@ -9638,12 +10592,12 @@ done_6:
 	VMASKMOVPS   Y11, Y15, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x05
 	JEQ  rest_5
 	CMPQ BX, $0x04
@@ -9658,7 +10612,7 @@ rest:
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -9709,6 +10663,9 @@ dst_5:
 	VMASKMOVPS 32(BX), Y15, Y9
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -9736,6 +10693,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Y10
@@ -9765,13 +10727,13 @@ done_5:
 	VMASKMOVPS   Y9, Y15, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9814,6 +10776,9 @@ dst_4:
 	VMASKMOVPS 32(BX), Y15, Y7
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -9837,6 +10802,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Y8
@@ -9861,13 +10830,13 @@ done_4:
 	VMASKMOVPS   Y7, Y15, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9903,6 +10872,9 @@ dst_3:
 	VMASKMOVPS 32(BX), Y15, Y5
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -9923,6 +10895,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Y6
@@ -9942,13 +10918,13 @@ done_3:
 	VMASKMOVPS   Y5, Y15, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -9977,6 +10953,9 @@ dst_2:
 	VMASKMOVPS 32(BX), Y15, Y3
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -9994,6 +10973,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Y4
@@ -10008,13 +10991,13 @@ done_2:
 	VMASKMOVPS   Y3, Y15, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -10036,6 +11019,9 @@ dst_1:
 	VMASKMOVPS 32(BX), Y15, Y1
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -10050,6 +11036,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Y2
@@ -10059,8 +11049,8 @@ done_1:
 	VMASKMOVPS   Y1, Y15, 32(DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -10080,14 +11070,14 @@ TEXT ·mul1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    72(AX), R13
 	MOVQ    (AX), DI
 	MOVQ    8(AX), BX
-	MOVQ    BX, 112(AX)
+	MOVQ    BX, 128(AX)
 	MOVQ    32(AX), BX
-	MOVQ    BX, 120(AX)
+	MOVQ    BX, 136(AX)
 
 tiles:
-	CMPQ   120(AX), $0x0c
+	CMPQ   136(AX), $0x0c
 	JL     rest
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -10152,6 +11142,9 @@ dst_12:
 	VMASKMOVPS (BX), Y15, Y11
 
 started_12:
+	MOVQ 112(AX), BX
+
+segment_12:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_12
@@ -10188,6 +11181,12 @@ loop_12:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_12
+	DECQ         BX
+	JLE          done_12
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_12
 
 done_12:
 	VBROADCASTSS 104(AX), Y12
@@ -10228,12 +11227,12 @@ done_12:
 	VMASKMOVPS   Y11, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0c, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0c, 136(AX)
 	JMP          tiles
 
 rest:
-	MOVQ 120(AX), BX
+	MOVQ 136(AX), BX
 	CMPQ BX, $0x0b
 	JEQ  rest_11
 	CMPQ BX, $0x0a
@@ -10260,7 +11259,7 @@ rest:
 	RET
 
 rest_11:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -10321,6 +11320,9 @@ dst_11:
 	VMASKMOVPS (BX), Y15, Y10
 
 started_11:
+	MOVQ 112(AX), BX
+
+segment_11:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_11
@@ -10355,6 +11357,12 @@ loop_11:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_11
+	DECQ         BX
+	JLE          done_11
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_11
 
 done_11:
 	VBROADCASTSS 104(AX), Y11
@@ -10392,13 +11400,13 @@ done_11:
 	VMASKMOVPS   Y10, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0b, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0b, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_10:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -10455,6 +11463,9 @@ dst_10:
 	VMASKMOVPS (BX), Y15, Y9
 
 started_10:
+	MOVQ 112(AX), BX
+
+segment_10:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_10
@@ -10487,6 +11498,12 @@ loop_10:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_10
+	DECQ         BX
+	JLE          done_10
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_10
 
 done_10:
 	VBROADCASTSS 104(AX), Y10
@@ -10521,13 +11538,13 @@ done_10:
 	VMASKMOVPS   Y9, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x0a, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x0a, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_9:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	LEAQ   (R8)(R10*4), R9
 	MOVQ   16(AX), DX
@@ -10580,6 +11597,9 @@ dst_9:
 	VMASKMOVPS (BX), Y15, Y8
 
 started_9:
+	MOVQ 112(AX), BX
+
+segment_9:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_9
@@ -10610,6 +11630,12 @@ loop_9:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_9
+	DECQ         BX
+	JLE          done_9
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	ADDQ         120(AX), R9
+	JMP          segment_9
 
 done_9:
 	VBROADCASTSS 104(AX), Y9
@@ -10641,13 +11667,13 @@ done_9:
 	VMASKMOVPS   Y8, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x09, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x09, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_8:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -10695,6 +11721,9 @@ dst_8:
 	VMASKMOVPS (BX), Y15, Y7
 
 started_8:
+	MOVQ 112(AX), BX
+
+segment_8:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_8
@@ -10722,6 +11751,11 @@ loop_8:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_8
+	DECQ         BX
+	JLE          done_8
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_8
 
 done_8:
 	VBROADCASTSS 104(AX), Y8
@@ -10750,13 +11784,13 @@ done_8:
 	VMASKMOVPS   Y7, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x08, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x08, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_7:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -10800,6 +11834,9 @@ dst_7:
 	VMASKMOVPS (BX), Y15, Y6
 
 started_7:
+	MOVQ 112(AX), BX
+
+segment_7:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_7
@@ -10825,6 +11862,11 @@ loop_7:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_7
+	DECQ         BX
+	JLE          done_7
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_7
 
 done_7:
 	VBROADCASTSS 104(AX), Y7
@@ -10850,13 +11892,13 @@ done_7:
 	VMASKMOVPS   Y6, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x07, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x07, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_6:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -10896,6 +11938,9 @@ dst_6:
 	VMASKMOVPS (BX), Y15, Y5
 
 started_6:
+	MOVQ 112(AX), BX
+
+segment_6:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_6
@@ -10919,6 +11964,11 @@ loop_6:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_6
+	DECQ         BX
+	JLE          done_6
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_6
 
 done_6:
 	VBROADCASTSS 104(AX), Y6
@@ -10941,13 +11991,13 @@ done_6:
 	VMASKMOVPS   Y5, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x06, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x06, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_5:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	LEAQ   (SI)(R10*4), R8
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
@@ -10983,6 +12033,9 @@ dst_5:
 	VMASKMOVPS (BX), Y15, Y4
 
 started_5:
+	MOVQ 112(AX), BX
+
+segment_5:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_5
@@ -11004,6 +12057,11 @@ loop_5:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_5
+	DECQ         BX
+	JLE          done_5
+	ADDQ         120(AX), SI
+	ADDQ         120(AX), R8
+	JMP          segment_5
 
 done_5:
 	VBROADCASTSS 104(AX), Y5
@@ -11023,13 +12081,13 @@ done_5:
 	VMASKMOVPS   Y4, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x05, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x05, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_4:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -11060,6 +12118,9 @@ dst_4:
 	VMASKMOVPS (BX), Y15, Y3
 
 started_4:
+	MOVQ 112(AX), BX
+
+segment_4:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_4
@@ -11078,6 +12139,10 @@ loop_4:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_4
+	DECQ         BX
+	JLE          done_4
+	ADDQ         120(AX), SI
+	JMP          segment_4
 
 done_4:
 	VBROADCASTSS 104(AX), Y4
@@ -11094,13 +12159,13 @@ done_4:
 	VMASKMOVPS   Y3, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x04, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x04, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_3:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -11127,6 +12192,9 @@ dst_3:
 	VMASKMOVPS (BX), Y15, Y2
 
 started_3:
+	MOVQ 112(AX), BX
+
+segment_3:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_3
@@ -11143,6 +12211,10 @@ loop_3:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_3
+	DECQ         BX
+	JLE          done_3
+	ADDQ         120(AX), SI
+	JMP          segment_3
 
 done_3:
 	VBROADCASTSS 104(AX), Y3
@@ -11156,13 +12228,13 @@ done_3:
 	VMASKMOVPS   Y2, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x03, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x03, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_2:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -11185,6 +12257,9 @@ dst_2:
 	VMASKMOVPS (BX), Y15, Y1
 
 started_2:
+	MOVQ 112(AX), BX
+
+segment_2:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_2
@@ -11199,6 +12274,10 @@ loop_2:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_2
+	DECQ         BX
+	JLE          done_2
+	ADDQ         120(AX), SI
+	JMP          segment_2
 
 done_2:
 	VBROADCASTSS 104(AX), Y2
@@ -11209,13 +12288,13 @@ done_2:
 	VMASKMOVPS   Y1, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x02, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x02, 136(AX)
 	VZEROUPPER
 	RET
 
 rest_1:
-	MOVQ   112(AX), SI
+	MOVQ   128(AX), SI
 	MOVQ   16(AX), DX
 	MOVQ   96(AX), BX
 	CMPQ   BX, $0x01
@@ -11234,6 +12313,9 @@ dst_1:
 	VMASKMOVPS (BX), Y15, Y0
 
 started_1:
+	MOVQ 112(AX), BX
+
+segment_1:
 	MOVQ  40(AX), CX
 	TESTQ CX, CX
 	JZ    done_1
@@ -11246,6 +12328,10 @@ loop_1:
 	ADDQ         R13, DX
 	DECQ         CX
 	JNZ          loop_1
+	DECQ         BX
+	JLE          done_1
+	ADDQ         120(AX), SI
+	JMP          segment_1
 
 done_1:
 	VBROADCASTSS 104(AX), Y1
@@ -11253,8 +12339,8 @@ done_1:
 	VMASKMOVPS   Y0, Y15, (DI)
 	ADDQ         80(AX), DI
 	MOVQ         64(AX), BX
-	ADDQ         BX, 112(AX)
-	SUBQ         $0x01, 120(AX)
+	ADDQ         BX, 128(AX)
+	SUBQ         $0x01, 136(AX)
 	VZEROUPPER
 	RET
 
@@ -11463,7 +12549,7 @@ TEXT ·sparseAffine8AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -11502,28 +12588,20 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Y8
-	VMOVUPS      (SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y0
-	VMOVUPS      32(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y1
-	VMOVUPS      64(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y2
-	VMOVUPS      96(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y3
-	VMOVUPS      128(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y4
-	VMOVUPS      160(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y5
-	VMOVUPS      192(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y6
-	VMOVUPS      224(SI)(R10*1), Y9
-	VFMADD231PS  Y9, Y8, Y7
+	VFMADD231PS  (SI)(R10*1), Y8, Y0
+	VFMADD231PS  32(SI)(R10*1), Y8, Y1
+	VFMADD231PS  64(SI)(R10*1), Y8, Y2
+	VFMADD231PS  96(SI)(R10*1), Y8, Y3
+	VFMADD231PS  128(SI)(R10*1), Y8, Y4
+	VFMADD231PS  160(SI)(R10*1), Y8, Y5
+	VFMADD231PS  192(SI)(R10*1), Y8, Y6
+	VFMADD231PS  224(SI)(R10*1), Y8, Y7
 	INCQ         CX
 	CMPQ         CX, BX
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Y8
+	VBROADCASTSS 96(AX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y8, Y1
@@ -11541,7 +12619,7 @@ store:
 	VMAXPS       Y7, Y8, Y7
 	VMOVUPS      Y7, 224(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -11549,7 +12627,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -11563,7 +12641,7 @@ TEXT ·sparseTN8AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -11616,7 +12694,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -11624,7 +12702,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -11685,7 +12763,7 @@ TEXT ·sparseAffine4AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -11716,20 +12794,16 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Y4
-	VMOVUPS      (SI)(R10*1), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	VMOVUPS      32(SI)(R10*1), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	VMOVUPS      64(SI)(R10*1), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      96(SI)(R10*1), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VFMADD231PS  (SI)(R10*1), Y4, Y0
+	VFMADD231PS  32(SI)(R10*1), Y4, Y1
+	VFMADD231PS  64(SI)(R10*1), Y4, Y2
+	VFMADD231PS  96(SI)(R10*1), Y4, Y3
 	INCQ         CX
 	CMPQ         CX, BX
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Y4
+	VBROADCASTSS 96(AX), Y4
 	VMAXPS       Y0, Y4, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y4, Y1
@@ -11739,7 +12813,7 @@ store:
 	VMAXPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 96(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -11747,7 +12821,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -11761,7 +12835,7 @@ TEXT ·sparseTN4AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -11798,7 +12872,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -11806,7 +12880,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -11851,7 +12925,7 @@ TEXT ·sparseAffine2AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -11878,22 +12952,20 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Y2
-	VMOVUPS      (SI)(R10*1), Y3
-	VFMADD231PS  Y3, Y2, Y0
-	VMOVUPS      32(SI)(R10*1), Y3
-	VFMADD231PS  Y3, Y2, Y1
+	VFMADD231PS  (SI)(R10*1), Y2, Y0
+	VFMADD231PS  32(SI)(R10*1), Y2, Y1
 	INCQ         CX
 	CMPQ         CX, BX
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Y2
+	VBROADCASTSS 96(AX), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y2, Y1
 	VMOVUPS      Y1, 32(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -11901,7 +12973,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -11915,7 +12987,7 @@ TEXT ·sparseTN2AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -11944,7 +13016,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -11952,7 +13024,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -11983,7 +13055,7 @@ loop:
 // Requires: AVX, FMA3
 TEXT ·sparseAffine2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	LEAQ    tailTable<>+0(SB), CX
 	SHLQ    $0x02, R13
 	SUBQ    R13, CX
@@ -11995,7 +13067,7 @@ TEXT ·sparseAffine2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -12022,8 +13094,7 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Y2
-	VMOVUPS      (SI)(R10*1), Y3
-	VFMADD231PS  Y3, Y2, Y0
+	VFMADD231PS  (SI)(R10*1), Y2, Y0
 	VMASKMOVPS   32(SI)(R10*1), Y15, Y3
 	VFMADD231PS  Y3, Y2, Y1
 	INCQ         CX
@@ -12031,13 +13102,13 @@ entry:
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Y2
+	VBROADCASTSS 96(AX), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -12045,7 +13116,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -12053,7 +13124,7 @@ bad:
 // Requires: AVX, FMA3
 TEXT ·sparseTN2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	LEAQ    tailTable<>+0(SB), CX
 	SHLQ    $0x02, R13
 	SUBQ    R13, CX
@@ -12065,7 +13136,7 @@ TEXT ·sparseTN2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -12094,7 +13165,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -12102,7 +13173,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -12145,7 +13216,7 @@ TEXT ·sparseAffine1AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -12170,18 +13241,17 @@ entry:
 	JAE          bad
 	IMULQ        R11, R10
 	VBROADCASTSS (R9)(CX*4), Y1
-	VMOVUPS      (SI)(R10*1), Y2
-	VFMADD231PS  Y2, Y1, Y0
+	VFMADD231PS  (SI)(R10*1), Y1, Y0
 	INCQ         CX
 	CMPQ         CX, BX
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Y1
+	VBROADCASTSS 96(AX), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -12189,7 +13259,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -12203,7 +13273,7 @@ TEXT ·sparseTN1AVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -12228,7 +13298,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -12236,7 +13306,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -12263,7 +13333,7 @@ loop:
 // Requires: AVX, FMA3
 TEXT ·sparseAffine1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	LEAQ    tailTable<>+0(SB), CX
 	SHLQ    $0x02, R13
 	SUBQ    R13, CX
@@ -12275,7 +13345,7 @@ TEXT ·sparseAffine1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -12307,11 +13377,11 @@ entry:
 	JLT          entry
 
 store:
-	VBROADCASTSS 88(AX), Y1
+	VBROADCASTSS 96(AX), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
 	MOVQ         BX, CX
-	ADDQ         R11, DI
+	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
 	JNZ          row
@@ -12319,7 +13389,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -12327,7 +13397,7 @@ bad:
 // Requires: AVX, FMA3
 TEXT ·sparseTN1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    t+0(FP), AX
-	MOVQ    72(AX), R13
+	MOVQ    80(AX), R13
 	LEAQ    tailTable<>+0(SB), CX
 	SHLQ    $0x02, R13
 	SUBQ    R13, CX
@@ -12339,7 +13409,7 @@ TEXT ·sparseTN1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    32(AX), R8
 	MOVQ    40(AX), R9
 	MOVQ    56(AX), R12
-	MOVQ    64(AX), R11
+	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
 	MOVLQSX (DX), CX
 
@@ -12364,7 +13434,7 @@ entry:
 
 store:
 	MOVQ BX, CX
-	ADDQ R11, DI
+	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
 	JNZ  row
@@ -12372,7 +13442,7 @@ store:
 	RET
 
 bad:
-	MOVQ $0x00000001, 80(AX)
+	MOVQ $0x00000001, 88(AX)
 	VZEROUPPER
 	RET
 
@@ -13678,6 +14748,588 @@ rest:
 	VFMADD231PS  Y6, Y1, Y9
 	VMULPS       Y9, Y8, Y8
 	VMASKMOVPS   Y8, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func lstmAVX2(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·lstmAVX2(SB), NOSPLIT, $0-48
+	MOVQ h+0(FP), DI
+	MOVQ c+8(FP), SI
+	MOVQ tc+16(FP), DX
+	MOVQ gates+24(FP), R8
+	MOVQ cp+32(FP), R9
+	MOVQ n+40(FP), CX
+	MOVQ CX, R12
+	SHLQ $0x02, R12
+	LEAQ (R12)(R12*2), R13
+
+loop:
+	CMPQ         CX, $0x08
+	JL           rest
+	VMOVUPS      (R8), Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (R8)
+	VMOVAPS      Y0, Y8
+	VMOVUPS      (R8)(R12*1), Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (R8)(R12*1)
+	VMOVUPS      (R9), Y9
+	VMULPS       Y0, Y9, Y9
+	VMOVUPS      (R8)(R12*2), Y0
+	VANDPS       c_abs<>+0(SB), Y0, Y5
+	VADDPS       Y5, Y5, Y6
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y6, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y6
+	VADDPS       c_one<>+0(SB), Y6, Y6
+	VMOVUPS      c_two<>+0(SB), Y1
+	VDIVPS       Y6, Y1, Y6
+	VMOVUPS      c_one<>+0(SB), Y1
+	VSUBPS       Y6, Y1, Y6
+	VANDPS       c_sign<>+0(SB), Y0, Y1
+	VORPS        Y1, Y6, Y6
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      c_tanh0<>+0(SB), Y7
+	VFMADD213PS  c_tanh1<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh2<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh3<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh4<>+0(SB), Y1, Y7
+	VMULPS       Y1, Y7, Y7
+	VFMADD213PS  Y0, Y0, Y7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
+	VBLENDVPS    Y2, Y7, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VMOVUPS      Y0, (R8)(R12*2)
+	VFMADD231PS  Y0, Y8, Y9
+	VMOVUPS      Y9, (SI)
+	VMOVAPS      Y9, Y0
+	VANDPS       c_abs<>+0(SB), Y0, Y5
+	VADDPS       Y5, Y5, Y6
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y6, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y6
+	VADDPS       c_one<>+0(SB), Y6, Y6
+	VMOVUPS      c_two<>+0(SB), Y1
+	VDIVPS       Y6, Y1, Y6
+	VMOVUPS      c_one<>+0(SB), Y1
+	VSUBPS       Y6, Y1, Y6
+	VANDPS       c_sign<>+0(SB), Y0, Y1
+	VORPS        Y1, Y6, Y6
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      c_tanh0<>+0(SB), Y7
+	VFMADD213PS  c_tanh1<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh2<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh3<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh4<>+0(SB), Y1, Y7
+	VMULPS       Y1, Y7, Y7
+	VFMADD213PS  Y0, Y0, Y7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
+	VBLENDVPS    Y2, Y7, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VMOVUPS      Y0, (DX)
+	VMOVAPS      Y0, Y9
+	VMOVUPS      (R8)(R13*1), Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (R8)(R13*1)
+	VMULPS       Y0, Y9, Y9
+	VMOVUPS      Y9, (DI)
+	ADDQ         $0x20, DI
+	ADDQ         $0x20, SI
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R8
+	ADDQ         $0x20, R9
+	SUBQ         $0x08, CX
+	JMP          loop
+
+rest:
+	TESTQ        CX, CX
+	JZ           done
+	LEAQ         tailTable<>+0(SB), AX
+	SHLQ         $0x02, CX
+	SUBQ         CX, AX
+	VMOVUPS      32(AX), Y15
+	SHRQ         $0x02, CX
+	VMASKMOVPS   (R8), Y15, Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (R8)
+	VMOVAPS      Y0, Y8
+	VMASKMOVPS   (R8)(R12*1), Y15, Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (R8)(R12*1)
+	VMASKMOVPS   (R9), Y15, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   (R8)(R12*2), Y15, Y0
+	VANDPS       c_abs<>+0(SB), Y0, Y5
+	VADDPS       Y5, Y5, Y6
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y6, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y6
+	VADDPS       c_one<>+0(SB), Y6, Y6
+	VMOVUPS      c_two<>+0(SB), Y1
+	VDIVPS       Y6, Y1, Y6
+	VMOVUPS      c_one<>+0(SB), Y1
+	VSUBPS       Y6, Y1, Y6
+	VANDPS       c_sign<>+0(SB), Y0, Y1
+	VORPS        Y1, Y6, Y6
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      c_tanh0<>+0(SB), Y7
+	VFMADD213PS  c_tanh1<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh2<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh3<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh4<>+0(SB), Y1, Y7
+	VMULPS       Y1, Y7, Y7
+	VFMADD213PS  Y0, Y0, Y7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
+	VBLENDVPS    Y2, Y7, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VMASKMOVPS   Y0, Y15, (R8)(R12*2)
+	VFMADD231PS  Y0, Y8, Y9
+	VMASKMOVPS   Y9, Y15, (SI)
+	VMOVAPS      Y9, Y0
+	VANDPS       c_abs<>+0(SB), Y0, Y5
+	VADDPS       Y5, Y5, Y6
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y6, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y6
+	VADDPS       c_one<>+0(SB), Y6, Y6
+	VMOVUPS      c_two<>+0(SB), Y1
+	VDIVPS       Y6, Y1, Y6
+	VMOVUPS      c_one<>+0(SB), Y1
+	VSUBPS       Y6, Y1, Y6
+	VANDPS       c_sign<>+0(SB), Y0, Y1
+	VORPS        Y1, Y6, Y6
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      c_tanh0<>+0(SB), Y7
+	VFMADD213PS  c_tanh1<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh2<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh3<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh4<>+0(SB), Y1, Y7
+	VMULPS       Y1, Y7, Y7
+	VFMADD213PS  Y0, Y0, Y7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
+	VBLENDVPS    Y2, Y7, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VMASKMOVPS   Y0, Y15, (DX)
+	VMOVAPS      Y0, Y9
+	VMASKMOVPS   (R8)(R13*1), Y15, Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (R8)(R13*1)
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   Y9, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func lstmGradAVX2(d *float32, dh *float32, dc *float32, gates *float32, cp *float32, tc *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·lstmGradAVX2(SB), NOSPLIT, $0-56
+	MOVQ d+0(FP), DI
+	MOVQ dh+8(FP), SI
+	MOVQ dc+16(FP), DX
+	MOVQ gates+24(FP), R8
+	MOVQ cp+32(FP), R9
+	MOVQ tc+40(FP), R10
+	MOVQ n+48(FP), CX
+	MOVQ CX, R12
+	SHLQ $0x02, R12
+	LEAQ (R12)(R12*2), R13
+
+loop:
+	CMPQ         CX, $0x08
+	JL           rest
+	VMOVUPS      c_one<>+0(SB), Y5
+	VMOVUPS      (SI), Y0
+	VMOVUPS      (DX), Y1
+	VMOVUPS      (R10), Y2
+	VMOVUPS      (R8)(R13*1), Y6
+	VMULPS       Y0, Y2, Y7
+	VMOVAPS      Y6, Y8
+	VFNMADD231PS Y6, Y6, Y8
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      Y7, (DI)(R13*1)
+	VMULPS       Y0, Y6, Y7
+	VMOVAPS      Y5, Y8
+	VFNMADD231PS Y2, Y2, Y8
+	VMULPS       Y8, Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	VMOVUPS      (R8), Y3
+	VMOVUPS      (R8)(R12*2), Y4
+	VMULPS       Y1, Y4, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS Y3, Y3, Y8
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      Y7, (DI)
+	VMULPS       Y1, Y3, Y7
+	VMOVAPS      Y5, Y8
+	VFNMADD231PS Y4, Y4, Y8
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      Y7, (DI)(R12*2)
+	VMOVUPS      (R8)(R12*1), Y6
+	VMOVUPS      (R9), Y7
+	VMULPS       Y1, Y7, Y7
+	VMOVAPS      Y6, Y8
+	VFNMADD231PS Y6, Y6, Y8
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      Y7, (DI)(R12*1)
+	VMULPS       Y1, Y6, Y1
+	VMOVUPS      Y1, (DX)
+	VXORPS       Y0, Y0, Y0
+	VMOVUPS      Y0, (SI)
+	ADDQ         $0x20, DI
+	ADDQ         $0x20, SI
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R8
+	ADDQ         $0x20, R9
+	ADDQ         $0x20, R10
+	SUBQ         $0x08, CX
+	JMP          loop
+
+rest:
+	TESTQ        CX, CX
+	JZ           done
+	LEAQ         tailTable<>+0(SB), AX
+	SHLQ         $0x02, CX
+	SUBQ         CX, AX
+	VMOVUPS      32(AX), Y15
+	SHRQ         $0x02, CX
+	VMOVUPS      c_one<>+0(SB), Y5
+	VMASKMOVPS   (SI), Y15, Y0
+	VMASKMOVPS   (DX), Y15, Y1
+	VMASKMOVPS   (R10), Y15, Y2
+	VMASKMOVPS   (R8)(R13*1), Y15, Y6
+	VMULPS       Y0, Y2, Y7
+	VMOVAPS      Y6, Y8
+	VFNMADD231PS Y6, Y6, Y8
+	VMULPS       Y8, Y7, Y7
+	VMASKMOVPS   Y7, Y15, (DI)(R13*1)
+	VMULPS       Y0, Y6, Y7
+	VMOVAPS      Y5, Y8
+	VFNMADD231PS Y2, Y2, Y8
+	VMULPS       Y8, Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	VMASKMOVPS   (R8), Y15, Y3
+	VMASKMOVPS   (R8)(R12*2), Y15, Y4
+	VMULPS       Y1, Y4, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS Y3, Y3, Y8
+	VMULPS       Y8, Y7, Y7
+	VMASKMOVPS   Y7, Y15, (DI)
+	VMULPS       Y1, Y3, Y7
+	VMOVAPS      Y5, Y8
+	VFNMADD231PS Y4, Y4, Y8
+	VMULPS       Y8, Y7, Y7
+	VMASKMOVPS   Y7, Y15, (DI)(R12*2)
+	VMASKMOVPS   (R8)(R12*1), Y15, Y6
+	VMASKMOVPS   (R9), Y15, Y7
+	VMULPS       Y1, Y7, Y7
+	VMOVAPS      Y6, Y8
+	VFNMADD231PS Y6, Y6, Y8
+	VMULPS       Y8, Y7, Y7
+	VMASKMOVPS   Y7, Y15, (DI)(R12*1)
+	VMULPS       Y1, Y6, Y1
+	VMASKMOVPS   Y1, Y15, (DX)
+	VXORPS       Y0, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (SI)
 
 done:
 	VZEROUPPER

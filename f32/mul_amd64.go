@@ -19,6 +19,8 @@ type tile struct {
 	tail            int // elements of the last vector
 	from            start
 	floor           float32
+	segments        int     // k steps come this often, 0 is once
+	aJump           int     // a from the end of one segment to the next
 	row             uintptr // scratch of the kernels, no pointer: it ends beyond a
 	left            int     // scratch
 }
@@ -82,7 +84,7 @@ func mulNN(dst, a, b, bias []float32, m, k, n int, from start, act Act) {
 	}
 	t := tile{a: &a[0], k: k, aRow: 4 * k, aStep: 4, from: from}
 	if packPays(m, k, n) {
-		mulPacked(&t, dst, b, bias, m, n, act, false)
+		mulPacked(&t, dst, b, bias, m, n, act, byRows)
 		return
 	}
 	t.m, t.dstRow, t.bStep, t.floor = m, 4*n, 4*n, floorOf(act)
@@ -102,7 +104,7 @@ func mulTN(dst, a, b []float32, m, k, n int, acc bool) {
 		t.from = fromDst
 	}
 	if packPays(m, k, n) || m >= 96 && k >= 256 && n > 2*vectorWidth() { // a is packed too
-		mulPacked(&t, dst, b, nil, m, n, None, false)
+		mulPacked(&t, dst, b, nil, m, n, None, byRows)
 		return
 	}
 	t.m, t.dstRow, t.bStep, t.floor = m, 4*n, 4*n, floorOf(None)
@@ -121,7 +123,7 @@ func mulNT(dst, a, b []float32, m, k, n int, acc bool) {
 	if acc {
 		t.from = fromDst
 	}
-	mulPacked(&t, dst, b, nil, m, n, None, true)
+	mulPacked(&t, dst, b, nil, m, n, None, byColumns)
 }
 
 // packPays says whether packing b costs less than it saves, as measured: with few
@@ -165,9 +167,8 @@ func mulStrips(t *tile, dst, b, bias []float32, n, limit int) {
 	}
 }
 
-// mulPacked runs the kernels over blocks of b laid out in panels. With transposed
-// b is [n][k], else [k][n].
-func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bool) {
+// mulPacked runs the kernels over blocks of b laid out in panels.
+func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, lies layout) {
 	w := takeWorkspace()
 	width := 2 * vectorWidth()
 	k, a, from, aRow, aStep := t.k, t.a, t.from, t.aRow, t.aStep
@@ -178,10 +179,14 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bo
 		nb := min(blockN, n-j0)
 		for p0 := 0; p0 < k; p0 += blockK {
 			kb := min(blockK, k-p0)
-			if transposed {
-				packTransposed(w.b[:], b[j0*k+p0:], kb, nb, k)
-			} else {
-				pack(w.b[:], b[p0*n+j0:], kb, nb, n)
+			panels := w.b[:]
+			switch lies {
+			case byRows:
+				pack(panels, b[p0*n+j0:], kb, nb, n)
+			case byColumns:
+				packTransposed(panels, b[j0*k+p0:], kb, nb, k)
+			case inPanels:
+				panels, b = b, b[kb*roundUp(nb, width):]
 			}
 			t.k, t.from, t.floor = kb, from, floorOf(None)
 			if p0 > 0 {
@@ -205,7 +210,7 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bo
 				}
 				j := 0
 				for ; nb-j > width/2; j += width {
-					t.dst, t.b, t.tail = &dst[i0*n+j0+j], &w.b[j*kb], min(width, nb-j)-width/2
+					t.dst, t.b, t.tail = &dst[i0*n+j0+j], &panels[j*kb], min(width, nb-j)-width/2
 					if bias != nil {
 						t.bias = &bias[j0+j]
 					}
@@ -213,7 +218,7 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bo
 				}
 				if j < nb { // one vector: its tiles may have more rows
 					t.a, t.aStep, t.aTile = block, aStep, tileRows(1)*aRow
-					t.dst, t.b, t.tail = &dst[i0*n+j0+j], &w.b[j*kb], nb-j
+					t.dst, t.b, t.tail = &dst[i0*n+j0+j], &panels[j*kb], nb-j
 					if bias != nil {
 						t.bias = &bias[j0+j]
 					}
@@ -223,6 +228,43 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, transposed bo
 		}
 	}
 	w.giveBack()
+}
+
+func roundUp(n, width int) int { return (n + width - 1) / width * width }
+
+func (p *Packed) pack(b []float32) {
+	if active == generic {
+		p.copy(b)
+		return
+	}
+	width := 2 * vectorWidth()
+	p.resize(p.k * roundUp(p.n, width))
+	at := 0
+	for j0 := 0; j0 < p.n; j0 += blockN { // the order of mulPacked
+		nb := min(blockN, p.n-j0)
+		for p0 := 0; p0 < p.k; p0 += blockK {
+			kb := min(blockK, p.k-p0)
+			if p.lies == byColumns {
+				packTransposed(p.b[at:], b[j0*p.k+p0:], kb, nb, p.k)
+			} else {
+				pack(p.b[at:], b[p0*p.n+j0:], kb, nb, p.n)
+			}
+			at += kb * roundUp(nb, width)
+		}
+	}
+	p.lies = inPanels
+}
+
+func (p *Packed) mul(dst, a []float32, m int, acc bool) {
+	if p.lies != inPanels {
+		p.mulCopy(dst, a, m, acc)
+		return
+	}
+	t := tile{a: &a[0], k: p.k, aRow: 4 * p.k, aStep: 4}
+	if acc {
+		t.from = fromDst
+	}
+	mulPacked(&t, dst, p.b, nil, m, p.n, None, inPanels)
 }
 
 // mulStrip runs the kernel for a strip of 8, 4, 2 or 1 vectors.

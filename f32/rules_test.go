@@ -21,12 +21,19 @@ func TestNothingAllocates(t *testing.T) {
 		row[3], row[299] = 1, 2
 		legal := make([]bool, m*n)
 		var s Sparse
+		var p Packed
 		for name, f := range map[string]func(){
 			"MulNN":  func() { MulNN(dst, a, b, m, k, n, false) },
 			"MulNT":  func() { MulNT(dst, a, b, m, k, n, false) },
 			"MulTN":  func() { MulTN(dst, a, b, m, k, n, true) },
 			"Affine": func() { Affine(dst, a, b, bias, m, k, n, ReLU) },
-			"one":    func() { Affine(dst[:n], a[:k], b, bias, 1, k, n, ReLU) },
+			"packed": func() { p.Pack(b, k, n); MulPacked(dst, a, &p, m, false) },
+			"cells":  func() { LSTM(dst[:k], dst[:k], a[:k], b[:4*k], dst[:k], k) },
+			"conv": func() {
+				Conv3x3(dst[:64*32], a[:100*8], b[:72*32], bias[:32], 8, 8, 8, 32, ReLU)
+				Conv3x3Grad(b[:72*32], a[:100*8], dst[:64*32], 8, 8, 8, 32)
+			},
+			"one": func() { Affine(dst[:n], a[:k], b, bias, 1, k, n, ReLU) },
 			"sparse": func() {
 				s.Reset(k)
 				for range m {
@@ -104,6 +111,13 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"AddRows":               func() { AddRows(x(6), x(2), 2, 3) },
 		"Tanh":                  func() { Tanh(x(2), x(3)) },
 		"ReLUGrad":              func() { ReLUGrad(x(2), x(2), x(3)) },
+		"LSTM":                  func() { LSTM(x(3), x(3), x(3), x(11), x(3), 3) },
+		"LSTMGrad":              func() { LSTMGrad(x(12), x(3), x(3), x(12), x(3), x(2), 3) },
+		"Pack":                  func() { new(Packed).Pack(x(5), 2, 3) },
+		"MulPacked":             func() { var p Packed; p.Pack(x(6), 2, 3); MulPacked(x(6), x(3), &p, 2, false) },
+		"Conv3x3 border":        func() { Conv3x3(x(4), x(4), x(9), nil, 2, 2, 1, 1, None) },
+		"Conv3x3 bias":          func() { Conv3x3(x(4), x(16), x(9), x(2), 2, 2, 1, 1, None) },
+		"Conv3x3Grad":           func() { Conv3x3Grad(x(8), x(16), x(4), 2, 2, 1, 1) },
 		"Softmax":               func() { Softmax(x(6), x(6), 2, 4) },
 		"MaskedLogSoftmax mask": func() { MaskedLogSoftmax(x(6), x(6), make([]bool, 5), 2, 3) },
 		"Adam":                  func() { Adam(x(2), x(2), x(3), x(2), 0, 0, 0, 0, 0, 0, 0) },
@@ -115,9 +129,18 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"sparse weights":        func() { SparseTN(x(5), two, x(4), 2) },
 		"sparse unfinished":     func() { s := *two; s.Ptr = []int32{0, 1, 1}; SparseTN(x(6), &s, x(4), 2) },
 		"sparse no column":      func() { s := *two; s.Idx = []int32{0, 3}; SparseAffine(x(4), &s, x(6), nil, 2, None) },
-		"sparse no column TN":   func() { s := *two; s.Idx = []int32{-1, 0}; SparseTN(x(6), &s, x(4), 2) },
-		"sparse falling":        func() { s := *two; s.Ptr = []int32{0, 3, 2}; SparseTN(x(6), &s, x(4), 2) },
-		"sparse starts late":    func() { s := *two; s.Ptr = []int32{-1, 1, 2}; SparseTN(x(6), &s, x(4), 2) },
+		"sparse no column near": func() {
+			var s Sparse
+			s.Reset(1)
+			for range 9 {
+				s.AppendRow([]float32{1})
+			}
+			s.Idx[8] = 1
+			SparseTN(x(512), &s, x(9*512), 512)
+		},
+		"sparse no column TN": func() { s := *two; s.Idx = []int32{-1, 0}; SparseTN(x(6), &s, x(4), 2) },
+		"sparse falling":      func() { s := *two; s.Ptr = []int32{0, 3, 2}; SparseTN(x(6), &s, x(4), 2) },
+		"sparse starts late":  func() { s := *two; s.Ptr = []int32{-1, 1, 2}; SparseTN(x(6), &s, x(4), 2) },
 	} {
 		everySet(t, func(t *testing.T) {
 			defer func() {

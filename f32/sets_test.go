@@ -91,6 +91,8 @@ func TestProductsAgreeWithPlain(t *testing.T) {
 			"MulNN acc": func(dst []float32) { MulNN(dst, a, b, m, k, n, true) },
 			"MulNT":     func(dst []float32) { MulNT(dst, a, b, m, k, n, false) },
 			"MulNT acc": func(dst []float32) { MulNT(dst, a, b, m, k, n, true) },
+			"packed":    func(dst []float32) { var p Packed; p.Pack(b, k, n); MulPacked(dst, a, &p, m, false) },
+			"packed T":  func(dst []float32) { var p Packed; p.PackT(b, k, n); MulPacked(dst, a, &p, m, true) },
 			"MulTN":     func(dst []float32) { MulTN(dst, a, b, m, k, n, false) },
 			"MulTN acc": func(dst []float32) { MulTN(dst, a, b, m, k, n, true) },
 			"Affine":    func(dst []float32) { Affine(dst, a, b, bias, m, k, n, None) },
@@ -151,6 +153,68 @@ func TestRowsDoNotDependOnTheBatch(t *testing.T) {
 	})
 }
 
+// A matrix packed for many products gives the bytes of the plain calls, whatever it
+// held before.
+func TestPackedIsItsMatrix(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(14, 14))
+		var p Packed
+		shapes(r, 40, func(m, k, n int) {
+			a, b := fill(r, make([]float32, m*k)), fill(r, make([]float32, k*n))
+			got, want := fill(r, make([]float32, m*n)), make([]float32, m*n)
+			copy(want, got)
+			p.Pack(b, k, n)
+			MulPacked(got, a, &p, m, true)
+			MulNN(want, a, b, m, k, n, true)
+			same(t, fmt.Sprintf("Pack m=%d k=%d n=%d", m, k, n), got, want, 0, 0)
+			p.PackT(b, k, n)
+			MulPacked(got, a, &p, m, false)
+			MulNT(want, a, b, m, k, n, false)
+			same(t, fmt.Sprintf("PackT m=%d k=%d n=%d", m, k, n), got, want, 0, 0)
+		})
+	})
+}
+
+// A convolution is, to the byte, the product of its patches and the kernel; its
+// gradient the product of the patches, transposed, and dy.
+func TestConvolutionIsAProductOfPatches(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(15, 15))
+		for i := range 60 {
+			h, w, in, out := 1+r.IntN(9), 1+r.IntN(17), 1+r.IntN(9), 1+r.IntN(40)
+			if i%10 == 0 {
+				in, out = 32, 32
+			}
+			where := fmt.Sprintf("h=%d w=%d in=%d out=%d", h, w, in, out)
+			x, okX := guarded(r, (h+2)*(w+2)*in)
+			var patches []float32 // [h][w][3][3][in]
+			for c := range h * w {
+				for k := range 9 {
+					at := ((c/w+k/3)*(w+2) + c%w + k%3) * in
+					patches = append(patches, x[at:at+in]...)
+				}
+			}
+			kernel, okK := guarded(r, 9*in*out)
+			bias, _ := guarded(r, out)
+			got, okDst := guarded(r, h*w*out)
+			want := make([]float32, len(got))
+			Affine(want, patches, kernel, bias, h*w, 9*in, out, ReLU)
+			Conv3x3(got, x, kernel, bias, h, w, in, out, ReLU)
+			same(t, "Conv3x3 "+where, got, want, 0, 0)
+			MulNN(want, patches, kernel, h*w, 9*in, out, false)
+			Conv3x3(got, x, kernel, nil, h, w, in, out, None)
+			same(t, "Conv3x3 without bias "+where, got, want, 0, 0)
+			sum := append([]float32(nil), kernel...)
+			MulTN(sum, patches, got, 9*in, h*w, out, true)
+			Conv3x3Grad(kernel, x, got, h, w, in, out)
+			same(t, "Conv3x3Grad "+where, kernel, sum, 0, 0)
+			if !okX() || !okK() || !okDst() {
+				t.Fatalf("%s: wrote outside its slices", where)
+			}
+		}
+	})
+}
+
 // A weight gradient adds its batch up in index order: in one call, or row by row.
 func TestMulTNAddsInIndexOrder(t *testing.T) {
 	everySet(t, func(t *testing.T) {
@@ -190,8 +254,11 @@ func sparseOf(r *rand.Rand, rows, cols int) ([]float32, *Sparse) {
 func TestSparseIsItsDenseTwin(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 5))
-		for range 80 {
+		for i := range 84 {
 			rows, cols, n := 1+r.IntN(20), 1+r.IntN(200), 1+r.IntN(150)
+			if i >= 80 { // wide and used often: strips are brought near
+				rows, cols, n = 200, 1+r.IntN(20), 512+r.IntN(100)
+			}
 			where := fmt.Sprintf("rows=%d cols=%d n=%d", rows, cols, n)
 			dense, s := sparseOf(r, rows, cols)
 			if s.Rows() != rows {
@@ -255,9 +322,30 @@ var vectorFuncs = map[string]func(dst, a, b, c []float32) float64{
 	"TanhGrad":    func(dst, a, b, c []float32) float64 { TanhGrad(dst, a, b); return 0 },
 	"SigmoidGrad": func(dst, a, b, c []float32) float64 { SigmoidGrad(dst, a, b); return 0 },
 	"GELUGrad":    func(dst, a, b, c []float32) float64 { GELUGrad(dst, a, b); return 0 },
-	"AddRows":     func(dst, a, b, c []float32) float64 { AddRows(dst, a[:len(a)/3], 3, len(a)/3); return 0 },
-	"SumRows":     func(dst, a, b, c []float32) float64 { SumRows(dst[:len(a)/3], a, 3, len(a)/3); return 0 },
-	"Softmax":     func(dst, a, b, c []float32) float64 { Softmax(dst, a, 3, len(a)/3); return 0 },
+	"LSTM": func(dst, a, b, c []float32) float64 {
+		n := len(a) / 4
+		if n > 0 {
+			LSTM(dst[:n], dst[n:2*n], dst[2*n:3*n], a[:4*n], b[:n], n)
+		}
+		return 0
+	},
+	"LSTM in place, two rows": func(dst, a, b, c []float32) float64 {
+		n := len(a) / 8
+		if n > 0 {
+			LSTM(dst[:2*n], b[:2*n], dst[2*n:4*n], a[:8*n], b[:2*n], n)
+		}
+		return 0
+	},
+	"LSTMGrad": func(dst, a, b, c []float32) float64 {
+		n := len(a) / 4
+		if n > 0 {
+			LSTMGrad(dst[:4*n], b[:n], b[n:2*n], a[:4*n], c[:n], c[n:2*n], n)
+		}
+		return 0
+	},
+	"AddRows": func(dst, a, b, c []float32) float64 { AddRows(dst, a[:len(a)/3], 3, len(a)/3); return 0 },
+	"SumRows": func(dst, a, b, c []float32) float64 { SumRows(dst[:len(a)/3], a, 3, len(a)/3); return 0 },
+	"Softmax": func(dst, a, b, c []float32) float64 { Softmax(dst, a, 3, len(a)/3); return 0 },
 	"MaskedLogSoftmax": func(dst, a, b, c []float32) float64 {
 		legal := make([]bool, len(b))
 		for i := range legal {

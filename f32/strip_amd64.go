@@ -9,10 +9,12 @@ type strip struct {
 	ptr, idx     *int32
 	val          *float32
 	rows, cols   int
-	stride       int // bytes from row to row of dst and w
+	stride       int // bytes from row to row of dst
+	wStride      int // bytes from row to row of w
 	tail         int // elements of the last vector
 	bad          int // set if an index was no column
 	floor        float32
+	entries      int // for nearStrip
 }
 
 // strips cuts n columns into strips of 8, 4, 2 or 1 vectors. next returns the
@@ -53,13 +55,16 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 	}
 	t := newStrip(s, n)
 	t.floor = floorOf(act)
+	near, limit := nearStrip(&t, n)
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
-		at, vectors, tail, ok := cut.next(8)
+		at, vectors, tail, ok := cut.next(limit)
 		if !ok {
-			return
+			break
 		}
 		t.dst, t.tail = &dst[at], tail
-		if len(w) > 0 {
+		if near != nil {
+			near.fetch(&t, w[at:], n, vectors, tail)
+		} else if len(w) > 0 {
 			t.w = &w[at]
 		}
 		if bias != nil {
@@ -89,8 +94,14 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 			sparseAffine1TailAVX2(p)
 		}
 		if t.bad != 0 {
-			panic(badIndex)
+			break
 		}
+	}
+	if near != nil {
+		near.giveBack()
+	}
+	if t.bad != 0 {
+		panic(badIndex)
 	}
 }
 
@@ -100,12 +111,16 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 		return
 	}
 	t := newStrip(s, n)
+	near, limit := nearStrip(&t, n)
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
-		at, vectors, tail, ok := cut.next(8)
+		at, vectors, tail, ok := cut.next(limit)
 		if !ok {
-			return
+			break
 		}
 		t.dst, t.w, t.tail = &g[at], &dw[at], tail
+		if near != nil {
+			near.fetch(&t, dw[at:], n, vectors, tail)
+		}
 		p := (*byte)(unsafe.Pointer(&t))
 		switch {
 		case active == avx512 && vectors == 8:
@@ -129,16 +144,53 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 		default:
 			sparseTN1TailAVX2(p)
 		}
-		if t.bad != 0 {
-			panic(badIndex)
+		if near != nil {
+			near.bring(dw[at:], &t, n, vectors, tail)
 		}
+		if t.bad != 0 {
+			break
+		}
+	}
+	if near != nil {
+		near.giveBack()
+	}
+	if t.bad != 0 {
+		panic(badIndex)
+	}
+}
+
+// nearStrip returns a workspace if the strips of w should be copied to it before
+// use, and the widest strip. Rows of w that lie a large power of two apart fall
+// into few sets of the first-level cache; side by side a narrow strip fits there.
+func nearStrip(t *strip, n int) (near *workspace, limit int) {
+	if n < 512 || t.cols*4*vectorWidth() > len(near.b) || t.entries < 8*t.cols {
+		return nil, 8
+	}
+	return takeWorkspace(), 4
+}
+
+// fetch copies a strip of w to the workspace and points t there.
+func (near *workspace) fetch(t *strip, w []float32, n, vectors, tail int) {
+	cols := (vectors-1)*vectorWidth() + tail
+	for i := range t.cols {
+		copy(near.b[i*cols:(i+1)*cols], w[i*n:])
+	}
+	t.w, t.wStride = &near.b[0], 4*cols
+}
+
+// bring copies the strip back.
+func (near *workspace) bring(w []float32, t *strip, n, vectors, tail int) {
+	cols := (vectors-1)*vectorWidth() + tail
+	for i := range t.cols {
+		copy(w[i*n:i*n+cols], near.b[i*cols:])
 	}
 }
 
 func newStrip(s *Sparse, n int) strip {
 	return strip{
 		ptr: &s.Ptr[0], idx: unsafe.SliceData(s.Idx), val: unsafe.SliceData(s.Val),
-		rows: s.Rows(), cols: s.Cols, stride: 4 * n,
+		rows: s.Rows(), cols: s.Cols, stride: 4 * n, wStride: 4 * n,
+		entries: int(s.Ptr[s.Rows()] - s.Ptr[0]),
 	}
 }
 

@@ -192,6 +192,16 @@ func sigmoidGradAVX512(dx []float32, y []float32, dy []float32)
 //go:noescape
 func geluGradAVX512(dx []float32, y []float32, dy []float32)
 
+// lstmAVX512 applies the gates g[4][n] of a row.
+//
+//go:noescape
+func lstmAVX512(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+
+// lstmGradAVX512 goes back through lstm.
+//
+//go:noescape
+func lstmGradAVX512(d *float32, dh *float32, dc *float32, gates *float32, cp *float32, tc *float32, n int)
+
 // softmaxAVX512 computes the softmax of each row.
 //
 //go:noescape
@@ -434,6 +444,16 @@ func sigmoidGradAVX2(dx []float32, y []float32, dy []float32)
 //
 //go:noescape
 func geluGradAVX2(dx []float32, y []float32, dy []float32)
+
+// lstmAVX2 applies the gates g[4][n] of a row.
+//
+//go:noescape
+func lstmAVX2(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+
+// lstmGradAVX2 goes back through lstm.
+//
+//go:noescape
+func lstmGradAVX2(d *float32, dh *float32, dc *float32, gates *float32, cp *float32, tc *float32, n int)
 
 // softmaxAVX2 computes the softmax of each row.
 //

@@ -21,23 +21,17 @@ func (p *Params) Conv3x3(name string, h, w, in, out int, act Act) Conv3x3 {
 // ConvWork is the scratch of convolutions; layers that run one after another may
 // share one.
 type ConvWork struct {
-	patches []float32 // [images at a time][H][W][9*channels]
+	x, d    []float32 // [H+2][W+2][channels]: an image, or its gradient, within zeros
 	flipped []float32 // [3][3][Out][In]
 }
-
-// patchRows is about how many cells are multiplied at a time: enough for the
-// product to reach its speed, few enough for their patches to stay in the cache.
-const patchRows = 128
-
-// images returns how many images are multiplied at a time.
-func (c Conv3x3) images() int { return max(1, patchRows/(c.H*c.W)) }
 
 // Work allocates scratch for all of the layers given, for any batch.
 func (c Conv3x3) Work(others ...Conv3x3) *ConvWork {
 	ws := &ConvWork{}
 	for _, l := range append(others, c) {
-		n := l.images() * l.H * l.W * 9 * max(l.In, l.Out)
-		ws.patches = append(ws.patches, make([]float32, max(0, n-len(ws.patches)))...)
+		cells := (l.H + 2) * (l.W + 2)
+		ws.x = append(ws.x, make([]float32, max(0, cells*l.In-len(ws.x)))...)
+		ws.d = append(ws.d, make([]float32, max(0, cells*l.Out-len(ws.d)))...)
 		ws.flipped = append(ws.flipped, make([]float32, max(0, 9*l.In*l.Out-len(ws.flipped)))...)
 	}
 	return ws
@@ -45,41 +39,49 @@ func (c Conv3x3) Work(others ...Conv3x3) *ConvWork {
 
 // Forward writes y[m][H][W][Out] from x[m][H][W][In].
 func (c Conv3x3) Forward(p *Params, ws *ConvWork, y, x []float32, m int) {
-	cells, act := c.H*c.W, p.act(c.Act)
-	c.chunks(m, func(lo, hi int) {
-		rows := (hi - lo) * cells
-		a := patches(ws.patches, x[lo*cells*c.In:hi*cells*c.In], c.H, c.W, c.In)
-		out := y[lo*cells*c.Out : hi*cells*c.Out]
-		f32.Affine(out, a, p.w(c.w), p.w(c.b), rows, 9*c.In, c.Out, act.fused())
-		act.finish(out)
-	})
+	act, in, out := p.act(c.Act), c.H*c.W*c.In, c.H*c.W*c.Out
+	px := c.border(ws.x, c.In)
+	for i := range m {
+		c.pad(px, x[i*in:(i+1)*in])
+		f32.Conv3x3(y[i*out:(i+1)*out], px, p.w(c.w), p.w(c.b), c.H, c.W, c.In, c.Out, act.fused())
+	}
+	act.finish(y[:m*out])
 }
 
 // Backward takes dy, the gradient of Forward's y, adds the gradients of the
 // weights to p.G and writes that of x to dx, unless dx is nil. dy is overwritten.
 func (c Conv3x3) Backward(p *Params, ws *ConvWork, dx, dy, x, y []float32, m int) {
-	cells, act := c.H*c.W, p.act(c.Act)
+	act, in, out := p.act(c.Act), c.H*c.W*c.In, c.H*c.W*c.Out
+	px, pd := c.border(ws.x, c.In), c.border(ws.d, c.Out)
+	flipped := ws.flipped[:9*c.Out*c.In]
 	if dx != nil {
-		c.flip(ws.flipped, p.w(c.w))
+		c.flip(flipped, p.w(c.w))
 	}
-	c.chunks(m, func(lo, hi int) {
-		rows := (hi - lo) * cells
-		d := dy[lo*cells*c.Out : hi*cells*c.Out]
-		act.grad(d, y[lo*cells*c.Out:hi*cells*c.Out])
-		a := patches(ws.patches, x[lo*cells*c.In:hi*cells*c.In], c.H, c.W, c.In)
-		f32.MulTN(p.g(c.w), a, d, 9*c.In, rows, c.Out, true)
-		f32.SumRows(p.g(c.b), d, rows, c.Out)
+	for i := range m {
+		d := dy[i*out : (i+1)*out]
+		act.grad(d, y[i*out:(i+1)*out])
+		c.pad(px, x[i*in:(i+1)*in])
+		f32.Conv3x3Grad(p.g(c.w), px, d, c.H, c.W, c.In, c.Out)
+		f32.SumRows(p.g(c.b), d, c.H*c.W, c.Out)
 		if dx != nil {
-			b := patches(ws.patches, d, c.H, c.W, c.Out)
-			f32.MulNN(dx[lo*cells*c.In:hi*cells*c.In], b, ws.flipped[:9*c.Out*c.In], rows, 9*c.Out, c.In, false)
+			c.pad(pd, d)
+			f32.Conv3x3(dx[i*in:(i+1)*in], pd, flipped, nil, c.H, c.W, c.Out, c.In, f32.None)
 		}
-	})
+	}
 }
 
-// chunks calls do for ranges of images in order.
-func (c Conv3x3) chunks(m int, do func(lo, hi int)) {
-	for lo := 0; lo < m; lo += c.images() {
-		do(lo, min(lo+c.images(), m))
+// border returns a padded image of ch channels in buf, all zero.
+func (c Conv3x3) border(buf []float32, ch int) []float32 {
+	buf = buf[:(c.H+2)*(c.W+2)*ch]
+	clear(buf)
+	return buf
+}
+
+// pad copies the image x into the zeros of dst.
+func (c Conv3x3) pad(dst, x []float32) {
+	row, ch := len(x)/c.H, len(x)/(c.H*c.W)
+	for r := range c.H {
+		copy(dst[((r+1)*(c.W+2)+1)*ch:], x[r*row:(r+1)*row])
 	}
 }
 
@@ -93,42 +95,4 @@ func (c Conv3x3) flip(dst, w []float32) {
 			}
 		}
 	}
-}
-
-// patches writes the 3 by 3 neighbourhood of every cell of the images in x, a row
-// of 9*ch numbers each, and returns them.
-func patches(dst, x []float32, h, w, ch int) []float32 {
-	row, third := 9*ch, 3*ch
-	dst = dst[:len(x)/ch*row]
-	out := 0
-	for img := 0; img < len(x); img += h * w * ch {
-		for r := range h {
-			for k := r - 1; k <= r+1; k++ { // the three input rows of output row r
-				at := out + (k-r+1)*third
-				if k < 0 || k >= h {
-					for range w {
-						clear(dst[at : at+third])
-						at += row
-					}
-					continue
-				}
-				in := x[img+k*w*ch : img+(k+1)*w*ch]
-				left := dst[at : at+third] // the first cell has no left neighbour
-				clear(left[:ch])
-				clear(left[ch+copy(left[ch:], in):])
-				at += row
-				for q := third; q <= len(in); q += ch {
-					copy(dst[at:at+third], in[q-third:q])
-					at += row
-				}
-				if w > 1 { // the last cell has no right neighbour
-					right := dst[at : at+third]
-					copy(right, in[len(in)-2*ch:])
-					clear(right[2*ch:])
-				}
-			}
-			out += w * row
-		}
-	}
-	return dst
 }

@@ -12,6 +12,9 @@ type Seq struct {
 func (s Seq) reset(t, i int) bool { return s.Reset != nil && s.Reset[t*s.N+i] }
 func (s Seq) alive(t, i int) bool { return s.Alive == nil || s.Alive[t*s.N+i] }
 
+// packPays says whether to pack the state's weights once for all steps.
+func (s Seq) packPays() bool { return s.T > 1 && s.N >= 24 }
+
 // enter writes the state before step t: the one after the step before, or zero
 // for rows that are reset.
 func (s Seq) enter(dst, state []float32, t int) {
@@ -34,9 +37,9 @@ func (s Seq) leave(d []float32, t int) {
 	}
 }
 
-// stepRows sets dst to a view of the rows of x at step t.
-func (s Seq) stepRows(dst, x *f32.Sparse, t int) *f32.Sparse {
-	lo, hi := t*s.N, (t+1)*s.N
+// stepRows sets dst to a view of the rows of x from step t to before step end.
+func (s Seq) stepRows(dst, x *f32.Sparse, t, end int) *f32.Sparse {
+	lo, hi := t*s.N, end*s.N
 	*dst = f32.Sparse{Ptr: x.Ptr[lo : hi+1], Idx: x.Idx[:x.Ptr[hi]], Val: x.Val[:x.Ptr[hi]], Cols: x.Cols}
 	return dst
 }
@@ -71,6 +74,7 @@ type LSTMWork struct {
 	hp, cp, c, tc []float32 // [T][N][H]: state before each step, cell after it and its tanh
 	gates, d      []float32 // [T][N][4H]: after their activations; gradients before
 	y, dy, tmp    []float32
+	wh            f32.Packed
 	view          f32.Sparse
 }
 
@@ -87,56 +91,91 @@ func (l LSTM) Work(steps, rows int) *LSTMWork {
 
 // Forward computes ws.Y from x[T][N][In] and the state in ws.H0 and ws.C0.
 func (l LSTM) Forward(p *Params, ws *LSTMWork, x []float32, s Seq) {
-	l.forward(p, ws, s, func(g []float32, t int) {
-		f32.Affine(g, x[t*s.N*l.In:(t+1)*s.N*l.In], p.w(l.wx), p.w(l.b), s.N, l.In, 4*l.H, f32.None)
-	})
+	l.forward(p, ws, s, true, l.dense(p, x, s))
+}
+
+// Infer is Forward for a batch that Backward will not see: the same numbers, but
+// what Backward needs is not kept, and the cache has less to do.
+func (l LSTM) Infer(p *Params, ws *LSTMWork, x []float32, s Seq) {
+	l.forward(p, ws, s, false, l.dense(p, x, s))
 }
 
 // ForwardSparse is Forward for the T*N rows of x, time-major.
 func (l LSTM) ForwardSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
-	l.forward(p, ws, s, func(g []float32, t int) {
-		f32.SparseAffine(g, s.stepRows(&ws.view, x, t), p.w(l.wx), p.w(l.b), 4*l.H, f32.None)
-	})
+	l.forward(p, ws, s, true, l.sparse(p, ws, x, s))
 }
 
-// forward asks input for the gates' part from the input of each step: step by
-// step, so that they are still in the cache when the state's part is added.
-func (l LSTM) forward(p *Params, ws *LSTMWork, s Seq, input func(g []float32, t int)) {
-	n := s.N * l.H
+// InferSparse is Infer for the T*N rows of x, time-major.
+func (l LSTM) InferSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
+	l.forward(p, ws, s, false, l.sparse(p, ws, x, s))
+}
+
+// dense and sparse return what writes the gates' part from the input of some steps.
+func (l LSTM) dense(p *Params, x []float32, s Seq) func(g []float32, t, end int) {
+	return func(g []float32, t, end int) {
+		f32.Affine(g, x[t*s.N*l.In:end*s.N*l.In], p.w(l.wx), p.w(l.b), (end-t)*s.N, l.In, 4*l.H, f32.None)
+	}
+}
+
+func (l LSTM) sparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) func(g []float32, t, end int) {
+	return func(g []float32, t, end int) {
+		f32.SparseAffine(g, s.stepRows(&ws.view, x, t, end), p.w(l.wx), p.w(l.b), 4*l.H, f32.None)
+	}
+}
+
+// The input's part of the gates is computed for about inputRows rows at a time: enough
+// to pay for bringing its weights near, few enough to stay in the cache. The rest
+// of a step goes by blocks of blockRows rows, whose gates stay nearer still.
+const (
+	inputRows = 1024
+	blockRows = 120
+)
+
+func (l LSTM) forward(p *Params, ws *LSTMWork, s Seq, keep bool, input func(g []float32, t, end int)) {
+	n, steps := s.N*l.H, max(1, inputRows/s.N)
 	ws.Y, ws.DY = ws.y[:s.T*n], ws.dy[:s.T*n]
 	h, c := ws.H0[:n], ws.C0[:n]
+	packed := s.packPays()
+	if packed {
+		ws.wh.Pack(p.w(l.wh), l.H, 4*l.H)
+	}
 	for t := range s.T {
-		hp, cp := ws.hp[t*n:(t+1)*n], ws.cp[t*n:(t+1)*n]
-		s.enter(hp, h, t)
-		s.enter(cp, c, t)
-		g := ws.gates[4*t*n : 4*(t+1)*n]
-		input(g, t)
-		f32.MulNN(g, hp, p.w(l.wh), s.N, l.H, 4*l.H, true)
-		h, c = ws.Y[t*n:(t+1)*n], ws.c[t*n:(t+1)*n]
-		tc := ws.tc[t*n : (t+1)*n]
-		for i := range s.N {
-			lo, hi := i*l.H, (i+1)*l.H
-			if !s.alive(t, i) {
-				copy(h[lo:hi], hp[lo:hi])
-				copy(c[lo:hi], cp[lo:hi])
-				continue
+		k := t // the place of this step's activations
+		if !keep {
+			k = t % steps
+		}
+		if t%steps == 0 {
+			end := min(t+steps, s.T)
+			input(ws.gates[4*k*n:4*(k+end-t)*n], t, end)
+		}
+		hp, cp := h, c
+		if keep || s.Reset != nil {
+			hp, cp = ws.hp[k*n:(k+1)*n], ws.cp[k*n:(k+1)*n]
+			s.enter(hp, h, t)
+			s.enter(cp, c, t)
+		}
+		h, c = ws.Y[t*n:(t+1)*n], ws.c[k*n:(k+1)*n]
+		g, tc := ws.gates[4*k*n:4*(k+1)*n], ws.tc[k*n:(k+1)*n]
+		for i := 0; i < s.N; i += blockRows {
+			rows := min(blockRows, s.N-i)
+			lo, hi := i*l.H, (i+rows)*l.H
+			if packed {
+				f32.MulPacked(g[4*lo:4*hi], hp[lo:hi], &ws.wh, rows, true)
+			} else {
+				f32.MulNN(g[4*lo:4*hi], hp[lo:hi], p.w(l.wh), rows, l.H, 4*l.H, true)
 			}
-			l.cell(h[lo:hi], c[lo:hi], tc[lo:hi], g[4*lo:4*hi], cp[lo:hi])
+			for i := range rows {
+				lo, hi := lo+i*l.H, lo+(i+1)*l.H
+				if !s.alive(t, lo/l.H) {
+					copy(h[lo:hi], hp[lo:hi])
+					copy(c[lo:hi], cp[lo:hi])
+					continue
+				}
+				f32.LSTM(h[lo:hi], c[lo:hi], tc[lo:hi], g[4*lo:4*hi], cp[lo:hi], l.H)
+			}
 		}
 	}
 	ws.HN, ws.CN = h, c
-}
-
-// cell applies the gates of one row. h and c may be the state before it.
-func (l LSTM) cell(h, c, tc, g, cp []float32) {
-	f32.Sigmoid(g[:2*l.H], g[:2*l.H])
-	f32.Tanh(g[2*l.H:3*l.H], g[2*l.H:3*l.H])
-	f32.Sigmoid(g[3*l.H:], g[3*l.H:])
-	i, f, u, o := g[:l.H], g[l.H:2*l.H], g[2*l.H:3*l.H], g[3*l.H:]
-	f32.Mul(c, f, cp)
-	f32.MulAdd(c, i, u)
-	f32.Tanh(tc, c)
-	f32.Mul(h, o, tc)
 }
 
 // Step advances the states h[m][H] and c[m][H] in place by one step on x[m][In]:
@@ -147,7 +186,7 @@ func (l LSTM) Step(p *Params, ws *LSTMWork, h, c, x []float32, m int) {
 	f32.MulNN(g, h[:m*l.H], p.w(l.wh), m, l.H, 4*l.H, true)
 	for i := range m {
 		lo, hi := i*l.H, (i+1)*l.H
-		l.cell(h[lo:hi], c[lo:hi], ws.tmp, g[4*lo:4*hi], c[lo:hi])
+		f32.LSTM(h[lo:hi], c[lo:hi], ws.tmp, g[4*lo:4*hi], c[lo:hi], l.H)
 	}
 }
 
@@ -173,6 +212,10 @@ func (l LSTM) backward(p *Params, ws *LSTMWork, s Seq) []float32 {
 	dh, dc := ws.DH[:n], ws.DC[:n]
 	clear(dh)
 	clear(dc)
+	packed := s.packPays()
+	if packed {
+		ws.wh.PackT(p.w(l.wh), 4*l.H, l.H)
+	}
 	for t := s.T - 1; t >= 0; t-- {
 		f32.Add(dh, dh, ws.DY[t*n:(t+1)*n])
 		d := ws.d[4*t*n : 4*(t+1)*n]
@@ -182,11 +225,15 @@ func (l LSTM) backward(p *Params, ws *LSTMWork, s Seq) []float32 {
 				clear(d[4*lo : 4*hi])
 				continue
 			}
-			l.cellBack(d[4*lo:4*hi], dh[lo:hi], dc[lo:hi], ws.tmp, ws.gates[4*at:4*(at+l.H)], ws.cp[at:at+l.H], ws.tc[at:at+l.H])
+			f32.LSTMGrad(d[4*lo:4*hi], dh[lo:hi], dc[lo:hi], ws.gates[4*at:4*(at+l.H)], ws.cp[at:at+l.H], ws.tc[at:at+l.H], l.H)
 		}
 		// Live rows pass dh on through the gates alone, dead ones as it is:
-		// cellBack left the former at zero.
-		f32.MulNT(dh, d, p.w(l.wh), s.N, 4*l.H, l.H, true)
+		// LSTMGrad left the former at zero.
+		if packed {
+			f32.MulPacked(dh, d, &ws.wh, s.N, true)
+		} else {
+			f32.MulNT(dh, d, p.w(l.wh), s.N, 4*l.H, l.H, true)
+		}
 		s.leave(dh, t)
 		s.leave(dc, t)
 	}
@@ -194,24 +241,4 @@ func (l LSTM) backward(p *Params, ws *LSTMWork, s Seq) []float32 {
 	f32.MulTN(p.g(l.wh), ws.hp[:all*l.H], d, l.H, all, 4*l.H, true)
 	f32.SumRows(p.g(l.b), d, all, 4*l.H)
 	return d
-}
-
-// cellBack writes the gates' gradients d of one row, turns dc into that of the
-// cell before and clears dh.
-func (l LSTM) cellBack(d, dh, dc, tmp, g, cp, tc []float32) {
-	i, f, u, o := g[:l.H], g[l.H:2*l.H], g[2*l.H:3*l.H], g[3*l.H:]
-	di, df, du, do := d[:l.H], d[l.H:2*l.H], d[2*l.H:3*l.H], d[3*l.H:]
-	f32.Mul(do, dh, tc)
-	f32.SigmoidGrad(do, o, do)
-	f32.Mul(tmp, dh, o)
-	f32.TanhGrad(tmp, tc, tmp)
-	f32.Add(dc, dc, tmp)
-	f32.Mul(di, dc, u)
-	f32.SigmoidGrad(di, i, di)
-	f32.Mul(df, dc, cp)
-	f32.SigmoidGrad(df, f, df)
-	f32.Mul(du, dc, i)
-	f32.TanhGrad(du, u, du)
-	f32.Mul(dc, dc, f)
-	clear(dh)
 }

@@ -258,14 +258,57 @@ func TestSparseSequencesEqualDense(t *testing.T) {
 	}
 }
 
+// A sequence gives the same bytes alone as in a batch of any size, and with Infer as
+// with Forward: packing, blocks and chunks of steps change nothing.
+func TestSequencesDoNotDependOnTheBatch(t *testing.T) {
+	const steps, in, hidden = 5, 6, 7
+	p := &nn.Params{}
+	l := p.LSTM("l", in, hidden)
+	p.Init(rng.New(1))
+	for _, rows := range []int{1, 23, 24, 130, 300, 600} {
+		for i, s := range seqs(steps, rows) {
+			where := fmt.Sprintf("%d sequences, masks %v", rows, i == 1)
+			ws, one := l.Work(steps, rows), l.Work(steps, 1)
+			copy(ws.H0, random(rows*hidden, "h0"))
+			copy(ws.C0, random(rows*hidden, "c0"))
+			x := random(steps*rows*in, "x")
+			l.Forward(p, ws, x, s)
+			y, hn, cn := slices.Clone(ws.Y), slices.Clone(ws.HN), slices.Clone(ws.CN)
+			l.Infer(p, ws, x, s)
+			if !slices.Equal(ws.Y, y) || !slices.Equal(ws.HN, hn) || !slices.Equal(ws.CN, cn) {
+				t.Errorf("%s: Infer gives other numbers than Forward", where)
+			}
+			r := rows - 1
+			a := nn.Seq{T: steps, N: 1}
+			var xa []float32
+			for k := range steps {
+				xa = append(xa, x[(k*rows+r)*in:(k*rows+r+1)*in]...)
+				if s.Reset != nil {
+					a.Reset, a.Alive = append(a.Reset, s.Reset[k*rows+r]), append(a.Alive, s.Alive[k*rows+r])
+				}
+			}
+			copy(one.H0, ws.H0[r*hidden:])
+			copy(one.C0, ws.C0[r*hidden:])
+			l.Forward(p, one, xa, a)
+			for k := range steps {
+				got, want := y[(k*rows+r)*hidden:(k*rows+r+1)*hidden], one.Y[k*hidden:(k+1)*hidden]
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: step %d of the last: got %v, want %v as alone", where, k, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestRecurrentLayersDoNotAllocate(t *testing.T) {
-	const steps, rows, in, hidden = 3, 4, 5, 16
+	const steps, rows, in, hidden = 3, 40, 5, 16
 	p := &nn.Params{}
 	l, g := p.LSTM("l", in, hidden), p.GRU("g", in, hidden)
 	p.Init(rng.New(1))
 	lw, gw, x := l.Work(steps, rows), g.Work(steps, rows), random(steps*rows*in, "x")
 	s := seqs(steps, rows)[1]
 	if n := testing.AllocsPerRun(10, func() {
+		l.Infer(p, lw, x, s)
 		l.Forward(p, lw, x, s)
 		l.Backward(p, lw, nil, x, s)
 		l.Step(p, lw, lw.H0, lw.C0, x, rows)

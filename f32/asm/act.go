@@ -216,6 +216,28 @@ func (s isa) logistic(x, t0, t1, t2, t3 reg.VecPhysical) {
 	VDIVPS(x, t0, x)
 }
 
+// tanh writes x = tanh x; registers 1 to 7 are scratch.
+func (s isa) tanh(x reg.VecPhysical) {
+	t, a, big, small := s.regs[1:5], s.regs[5], s.regs[6], s.regs[7]
+	s.and(num("abs"), x, a)
+	VADDPS(a, a, big)
+	s.exp(big, t[0], t[1], t[2], t[3])
+	VADDPS(num("one"), big, big)
+	VMOVUPS(num("two"), t[0])
+	VDIVPS(big, t[0], big)
+	VMOVUPS(num("one"), t[0])
+	VSUBPS(big, t[0], big)
+	s.and(num("sign"), x, t[0])
+	s.or(t[0], big, big)
+	VMULPS(x, x, t[0])
+	VMOVUPS(num("tanh0"), small)
+	horner(small, t[0], "tanh1", "tanh2", "tanh3", "tanh4")
+	VMULPS(t[0], small, small)
+	VFMADD213PS(x, x, small)
+	s.choose(lessThan, num("tanhSmall"), a, small, big, t[1])
+	VMOVAPS(big, x)
+}
+
 func activations(s isa) {
 	r := s.regs
 	x, t := r[0], r[1:5]
@@ -228,26 +250,7 @@ func activations(s isa) {
 	}
 	unary("exp", "computes e^x.", func() { s.exp(x, t[0], t[1], t[2], t[3]) })
 	unary("sigmoid", "computes 1/(1+e^-x).", func() { s.logistic(x, t[0], t[1], t[2], t[3]) })
-	unary("tanh", "computes tanh x.", func() {
-		a, big, small := r[5], r[6], r[7]
-		s.and(num("abs"), x, a)
-		VADDPS(a, a, big)
-		s.exp(big, t[0], t[1], t[2], t[3])
-		VADDPS(num("one"), big, big)
-		VMOVUPS(num("two"), t[0])
-		VDIVPS(big, t[0], big)
-		VMOVUPS(num("one"), t[0])
-		VSUBPS(big, t[0], big)
-		s.and(num("sign"), x, t[0])
-		s.or(t[0], big, big)
-		VMULPS(x, x, t[0])
-		VMOVUPS(num("tanh0"), small)
-		horner(small, t[0], "tanh1", "tanh2", "tanh3", "tanh4")
-		VMULPS(t[0], small, small)
-		VFMADD213PS(x, x, small)
-		s.choose(lessThan, num("tanhSmall"), a, small, big, t[1])
-		VMOVAPS(big, x)
-	})
+	unary("tanh", "computes tanh x.", func() { s.tanh(x) })
 	unary("gelu", "computes GELU.", func() {
 		u := r[5]
 		VMULPS(x, x, u)

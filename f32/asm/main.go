@@ -114,6 +114,7 @@ func main() {
 		sparse(s)
 		vectors(s)
 		activations(s)
+		cells(s)
 		rows(s)
 		peak(s)
 	}

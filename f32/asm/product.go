@@ -24,6 +24,8 @@ const (
 	tTail
 	tFrom
 	tFloor
+	tSegments
+	tAJump
 	tRow  // scratch: a, past the rows done
 	tLeft // scratch: rows to do
 )
@@ -154,6 +156,18 @@ func productTile(s isa, rows, v int, tail bool) {
 	}
 
 	Label(label("started", id))
+	if s.is512() && v == 2 && rows == 12 { // fetch what the next tile starts from
+		MOVQ(at(pT, tDstRow), pCount)
+		LEAQ(indexed(pCount, pCount, 2, 0), pTmp)
+		LEAQ(indexed(pDst, pTmp, 4, 0), pTmp)
+		for range rows {
+			PREFETCHT0(at(pTmp, 0))
+			PREFETCHT0(at(pTmp, 64))
+			ADDQ(pCount, pTmp)
+		}
+	}
+	MOVQ(at(pT, tSegments), pTmp)
+	Label(label("segment", id))
 	MOVQ(at(pT, tK), pCount)
 	TESTQ(pCount, pCount)
 	JZ(ref(label("done", id)))
@@ -165,6 +179,12 @@ func productTile(s isa, rows, v int, tail bool) {
 	ADDQ(pBStep, pB)
 	DECQ(pCount)
 	JNZ(ref(label("loop", id)))
+	DECQ(pTmp)
+	JLE(ref(label("done", id)))
+	for g := 0; 4*g < rows; g++ {
+		ADDQ(at(pT, tAJump), pA[g])
+	}
+	JMP(ref(label("segment", id)))
 
 	Label(label("done", id))
 	floor := s.regs[rows*v]
@@ -214,6 +234,9 @@ func productStep(s isa, rows, v int, tail bool) {
 	}
 	for i := range v {
 		s.load(at(pB, i*s.bytes()), free[i], tail && i == v-1)
+		if s.is512() && v == 2 && rows == 12 { // b may be large
+			PREFETCHT0(at(pB, 2048+i*s.bytes()))
+		}
 	}
 	xs := free[v:]
 	if !s.is512() && tail {

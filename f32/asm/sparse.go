@@ -19,6 +19,7 @@ const (
 	sRows
 	sCols
 	sStride
+	sWStride
 	sTail
 	sBad
 	sFloor
@@ -66,7 +67,7 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	MOVQ(at(t, sIdx), idx)
 	MOVQ(at(t, sVal), val)
 	MOVQ(at(t, sCols), cols)
-	MOVQ(at(t, sStride), stride)
+	MOVQ(at(t, sWStride), stride)
 	MOVQ(at(t, sRows), rows)
 	acc, x, tmp := s.regs[:v], s.regs[v], s.regs[v+1]
 	last := func(i int) bool { return tail && i == v-1 }
@@ -103,12 +104,16 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	VBROADCASTSS(indexed(val, e, 4, 0), x)
 	for i := range v {
 		m := indexed(w, col, 1, i*s.bytes())
-		s.load(m, tmp, last(i))
-		if transposed {
+		switch {
+		case transposed:
+			s.load(m, tmp, last(i))
 			VFMADD231PS(acc[i], x, tmp)
 			s.store(tmp, m, last(i))
-		} else {
+		case last(i):
+			s.load(m, tmp, true)
 			VFMADD231PS(tmp, x, acc[i])
+		default:
+			VFMADD231PS(m, x, acc[i])
 		}
 	}
 	INCQ(e)
@@ -123,7 +128,7 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 		}
 	}
 	MOVQ(end, e)
-	ADDQ(stride, dst)
+	ADDQ(at(t, sStride), dst)
 	ADDQ(U8(4), ptr)
 	DECQ(rows)
 	JNZ(ref("row"))

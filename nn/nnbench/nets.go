@@ -26,6 +26,7 @@ type net interface {
 	params() *nn.Params
 	input() []float32 // [max rows][floats a row]
 	forward(m int)
+	infer(m int) // forward alone
 	backward(m int) // after forward: losses and gradients
 	rows(m int) int // rows of the heads
 	flops(m int) (forward, train float64)
@@ -122,6 +123,8 @@ func (n *actor) forward(m int) {
 	n.h.forward(n.p, n.ws.Y, m)
 }
 
+func (n *actor) infer(m int) { n.forward(m) }
+
 func (n *actor) backward(m int) {
 	n.h.backward(n.p, n.ws.DY, n.ws.Y, m)
 	n.trunk.BackwardSparse(n.p, n.ws, &n.s)
@@ -191,6 +194,8 @@ func (n *conv) forward(m int) {
 	n.h.forward(n.p, n.out, m)
 }
 
+func (n *conv) infer(m int) { n.forward(m) }
+
 func (n *conv) backward(m int) {
 	n.h.backward(n.p, n.dout, n.out, m)
 	n.fc.Backward(n.p, n.dflat, n.dout, n.flat, n.out, m)
@@ -236,12 +241,22 @@ func (n *recurrent) heads() *heads      { return &n.h }
 func (n *recurrent) rows(m int) int     { return steps * m }
 
 func (n *recurrent) forward(m int) {
+	n.fill(m)
+	n.lstm.ForwardSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
+	n.h.forward(n.p, n.ws.Y, steps*m)
+}
+
+func (n *recurrent) infer(m int) {
+	n.fill(m)
+	n.lstm.InferSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
+	n.h.forward(n.p, n.ws.Y, steps*m)
+}
+
+func (n *recurrent) fill(m int) {
 	n.s.Reset(obs)
 	for i := range steps * m {
 		n.s.AppendRow(n.x[i*obs : (i+1)*obs])
 	}
-	n.lstm.ForwardSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
-	n.h.forward(n.p, n.ws.Y, steps*m)
 }
 
 func (n *recurrent) backward(m int) {

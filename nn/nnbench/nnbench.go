@@ -122,7 +122,7 @@ func (c *Config) measure(name string, n net, peak float64) ([]Row, error) {
 		rows = append(rows, Row{name, op, batch, us, g, g / peak})
 	}
 	for _, m := range c.Forward {
-		us := c.time(func() { n.forward(m) })
+		us := c.time(func() { n.infer(m) })
 		f, _ := n.flops(m)
 		add("forward", m, us, f)
 	}

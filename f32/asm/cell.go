@@ -1,0 +1,129 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// cells writes the two passes over a row of LSTM cells.
+func cells(s isa) {
+	r := s.regs
+	x, t := r[0], r[1:5]
+	// gate i of four stands i rows of n floats beyond base.
+	stride, stride3 := reg.R12, reg.R13
+	gate := func(base reg.GPPhysical, i int) Mem {
+		switch i {
+		case 0:
+			return at(base, 0)
+		case 3:
+			return indexed(base, stride3, 1, 0)
+		}
+		return indexed(base, stride, uint8(i), 0)
+	}
+	frame := func(name, doc, signature string, pointers []string, body func(p []reg.GPPhysical, tail bool)) {
+		name += s.name
+		TEXT(name, NOSPLIT, signature)
+		Pragma("noescape")
+		Doc(name + " " + doc)
+		p := []reg.GPPhysical{reg.RDI, reg.RSI, reg.RDX, reg.R8, reg.R9, reg.R10}[:len(pointers)]
+		for i, q := range pointers {
+			Load(Param(q), p[i])
+		}
+		n := reg.RCX
+		Load(Param("n"), n)
+		MOVQ(n, stride)
+		SHLQ(U8(2), stride)
+		LEAQ(indexed(stride, stride, 2, 0), stride3)
+		Label("loop")
+		CMPQ(n, U8(s.width))
+		JL(ref("rest"))
+		body(p, false)
+		for _, q := range p {
+			ADDQ(U8(s.bytes()), q)
+		}
+		SUBQ(U8(s.width), n)
+		JMP(ref("loop"))
+		Label("rest")
+		TESTQ(n, n)
+		JZ(ref("done"))
+		s.loadMask(n, reg.RAX)
+		body(p, true)
+		Label("done")
+		VZEROUPPER()
+		RET()
+	}
+
+	frame("lstm", "applies the gates g[4][n] of a row.", "func(h, c, tc, gates, cp *float32, n int)", []string{"h", "c", "tc", "gates", "cp"},
+		func(p []reg.GPPhysical, tail bool) {
+			h, c, tc, g, cp := p[0], p[1], p[2], p[3], p[4]
+			in, cell := r[8], r[9]
+			logistic := func(i int) {
+				s.load(gate(g, i), x, tail)
+				s.logistic(x, t[0], t[1], t[2], t[3])
+				s.store(x, gate(g, i), tail)
+			}
+			logistic(0)
+			VMOVAPS(x, in)
+			logistic(1)
+			s.load(at(cp, 0), cell, tail)
+			VMULPS(x, cell, cell)
+			s.load(gate(g, 2), x, tail)
+			s.tanh(x)
+			s.store(x, gate(g, 2), tail)
+			VFMADD231PS(x, in, cell)
+			s.store(cell, at(c, 0), tail)
+			VMOVAPS(cell, x)
+			s.tanh(x)
+			s.store(x, at(tc, 0), tail)
+			VMOVAPS(x, cell)
+			logistic(3)
+			VMULPS(x, cell, cell)
+			s.store(cell, at(h, 0), tail)
+		})
+
+	frame("lstmGrad", "goes back through lstm.", "func(d, dh, dc, gates, cp, tc *float32, n int)", []string{"d", "dh", "dc", "gates", "cp", "tc"},
+		func(p []reg.GPPhysical, tail bool) {
+			d, dh, dc, g, cp, tc := p[0], p[1], p[2], p[3], p[4], p[5]
+			dH, dC, tC, in, new, one := r[0], r[1], r[2], r[3], r[4], r[5]
+			y, v := r[6], r[7]
+			// throughSigmoid stores v y (1-y) as the gradient of gate i.
+			throughSigmoid := func(i int, y reg.VecPhysical) {
+				VMOVAPS(y, r[8])
+				VFNMADD231PS(y, y, r[8])
+				VMULPS(r[8], v, v)
+				s.store(v, gate(d, i), tail)
+			}
+			// throughTanh turns v into v (1-y²).
+			throughTanh := func(y reg.VecPhysical) {
+				VMOVAPS(one, r[8])
+				VFNMADD231PS(y, y, r[8])
+				VMULPS(r[8], v, v)
+			}
+			VMOVUPS(num("one"), one)
+			s.load(at(dh, 0), dH, tail)
+			s.load(at(dc, 0), dC, tail)
+			s.load(at(tc, 0), tC, tail)
+			s.load(gate(g, 3), y, tail)
+			VMULPS(dH, tC, v)
+			throughSigmoid(3, y)
+			VMULPS(dH, y, v)
+			throughTanh(tC)
+			VADDPS(v, dC, dC)
+			s.load(gate(g, 0), in, tail)
+			s.load(gate(g, 2), new, tail)
+			VMULPS(dC, new, v)
+			throughSigmoid(0, in)
+			VMULPS(dC, in, v)
+			throughTanh(new)
+			s.store(v, gate(d, 2), tail)
+			s.load(gate(g, 1), y, tail)
+			s.load(at(cp, 0), v, tail)
+			VMULPS(dC, v, v)
+			throughSigmoid(1, y)
+			VMULPS(dC, y, dC)
+			s.store(dC, at(dc, 0), tail)
+			s.zero(dH)
+			s.store(dH, at(dh, 0), tail)
+		})
+}
