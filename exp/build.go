@@ -116,7 +116,7 @@ func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
 		return nil, err
 	}
 	return train.NewSelfPlay(s.Train, s.PPO, train.Parts{
-		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals)), Key: key, Workers: m.Workers, Clock: m.Clock,
+		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals)), Key: key, Workers: m.Workers, Clock: m.Clock, Imagine: s.Imagine,
 		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
 	})
 }

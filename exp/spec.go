@@ -26,16 +26,17 @@ import (
 // Spec is what a run is. Seeds are not part of it: the same spec is run with
 // several.
 type Spec struct {
-	Name   string         `yaml:"name" doc:"what the run is called; its folder starts with it"`
-	Game   Game           `yaml:"-"`
-	Actor  actor.Config   `yaml:"actor"`
-	PPO    ppo.Config     `yaml:"ppo"`
-	Train  train.Config   `yaml:"train"`
-	Plan   train.Planning `yaml:"plan"`
-	Search plan.Config    `yaml:"search"`
-	Belief belief.Config  `yaml:"belief"`
-	MOA    MOA            `yaml:"moa"`
-	Eval   Eval           `yaml:"eval"`
+	Name    string          `yaml:"name" doc:"what the run is called; its folder starts with it"`
+	Game    Game            `yaml:"-"`
+	Actor   actor.Config    `yaml:"actor"`
+	PPO     ppo.Config      `yaml:"ppo"`
+	Train   train.Config    `yaml:"train"`
+	Imagine train.Imagining `yaml:"imagine"`
+	Plan    train.Planning  `yaml:"plan"`
+	Search  plan.Config     `yaml:"search"`
+	Belief  belief.Config   `yaml:"belief"`
+	MOA     MOA             `yaml:"moa"`
+	Eval    Eval            `yaml:"eval"`
 
 	file  string
 	lines field.Lines
@@ -59,7 +60,7 @@ func Default() Spec {
 		panic("exp: the default game is not registered")
 	}
 	return Spec{
-		Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Plan: train.DefaultPlanning(),
+		Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: train.DefaultImagining(), Plan: train.DefaultPlanning(),
 		Search: plan.Default(), Belief: belief.Default(), MOA: MOA{moa.Default(), moa.DefaultLearning()}, Eval: Eval{Episodes: 10_000},
 	}
 }
@@ -191,6 +192,7 @@ func (s *Spec) Validate() error {
 	part(s.Actor.Validate(), "actor")
 	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
+	part(s.Imagine.Validate(), "imagine")
 	part(s.Plan.Validate(), "plan")
 	part(s.Search.Validate(), "search")
 	part(s.Belief.Validate(), "belief")
@@ -223,10 +225,33 @@ func (s *Spec) Validate() error {
 	if s.Plan.On && s.Actor.LSTM > 0 {
 		part(field.Bad("lstm", s.Actor.LSTM, "0, because plan.on is true and a search judges single states"), "actor")
 	}
+	if why := s.unimaginable(); s.Imagine.On && why != "" {
+		part(field.Bad("on", true, "false, because imagination is self-play of networks on the true game and "+why), "imagine")
+	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
 	}
 	return errors.Join(errs...)
+}
+
+// unimaginable says which other field rules imagination out; "" if none does.
+func (s *Spec) unimaginable() string {
+	t := &s.Train
+	switch {
+	case s.Actor.LSTM > 0:
+		return "actor.lstm is above 0"
+	case s.Plan.On:
+		return "plan.on is true"
+	case len(t.Team)+len(t.Switch) > 0:
+		return "train.team or train.switch is set"
+	case len(t.Standins.Who) > 0:
+		return "train.standins is set"
+	case len(t.Stages) > 0:
+		return "train.stages changes the rules"
+	case len(t.GoalWeight) > 0:
+		return "train.goal_weight needs goals, which the world model does not tell"
+	}
+	return ""
 }
 
 // hypotheses names what a co-player may be after.

@@ -52,6 +52,7 @@ type rows struct {
 	legal             []bool // [rows][Actions]
 	steps, slots, src []int32
 	target            nn.Probs // [rows][Actions] the search's policy, for Distil
+	real              int      // how many come first that were played; the others are imagined
 }
 
 // shardWork is one shard's memory.
@@ -62,6 +63,7 @@ type shardWork struct {
 	target                      nn.Probs
 	value, ret                  []float32
 	policy, values, entropy, kl nn.Loss
+	imagined                    nn.Loss // the values' loss on imagined rows
 	clipped                     int
 	h0, c0                      []float32
 	reset, alive                []bool
@@ -122,6 +124,12 @@ func (b *Brain) Learn(ro *batch.Rollout, shape Shape, share float64) ([]agent.St
 	if err != nil {
 		return nil, err
 	}
+	return b.report(total, lr), nil
+}
+
+// report names what the gradient steps of a window added up.
+func (b *Brain) report(total passStats, lr float64) []agent.Stat {
+	n := b.rows.real
 	return []agent.Stat{
 		{Name: "ppo/policy_loss", Value: total.policy.Mean(), N: n},
 		{Name: "ppo/value_loss", Value: total.value.Mean(), N: n},
@@ -129,22 +137,31 @@ func (b *Brain) Learn(ro *batch.Rollout, shape Shape, share float64) ([]agent.St
 		{Name: "ppo/kl", Value: total.kl.Mean(), N: n},
 		{Name: "ppo/clipped", Value: float64(total.clipped) / float64(max(total.policy.Rows, 1)), N: n},
 		{Name: "ppo/grad_norm", Value: total.norm / float64(max(total.steps, 1)), N: total.steps},
-		{Name: "ppo/explained", Value: b.explained(), N: n},
+		{Name: "ppo/explained", Value: b.explained(0, n), N: n},
 		{Name: "ppo/lr", Value: lr, N: n},
-	}, nil
+	}
 }
 
 // gather computes advantages and collects the alive rows of the brain's agents.
 func (b *Brain) gather(ro *batch.Rollout, shape Shape) {
-	size := ro.Steps * ro.Envs
-	if len(b.adv) != size*len(b.Agents) {
-		all := size * len(b.Agents)
-		b.rewards, b.adv, b.ret = make([]float32, all), make([]float32, all), make([]float32, all)
-	}
 	r := &b.rows
 	r.steps, r.slots, r.src = r.steps[:0], r.slots[:0], r.src[:0]
 	r.action, r.logp, r.value, r.adv, r.ret, r.legal = r.action[:0], r.logp[:0], r.value[:0], r.adv[:0], r.ret[:0], r.legal[:0]
 	b.x.Reset(b.Model.Cols())
+	b.collect(ro, shape)
+	r.real = len(r.steps)
+}
+
+// collect appends the rows of one rollout, with advantages and returns that
+// depend on nothing else.
+func (b *Brain) collect(ro *batch.Rollout, shape Shape) {
+	size := ro.Steps * ro.Envs
+	if all := size * len(b.Agents); cap(b.adv) < all {
+		b.rewards, b.adv, b.ret = make([]float32, all), make([]float32, all), make([]float32, all)
+	}
+	b.rewards, b.adv, b.ret = b.rewards[:size*len(b.Agents)], b.adv[:size*len(b.Agents)], b.ret[:size*len(b.Agents)]
+	r := &b.rows
+	begin := len(r.steps)
 	ws := b.works[0].ws
 	for k, a := range b.Agents {
 		lo, hi := k*size, (k+1)*size
@@ -167,7 +184,7 @@ func (b *Brain) gather(ro *batch.Rollout, shape Shape) {
 		}
 	}
 	if b.cfg.NormAdv {
-		normalise(r.adv)
+		normalise(r.adv[begin:])
 	}
 }
 
@@ -191,19 +208,21 @@ func normalise(x []float32) {
 	}
 }
 
-// explained returns how much of the returns' variance the values explained when
-// the window was collected: 1 all of it, 0 none, below 0 worse than a constant.
-func (b *Brain) explained() float64 {
+// explained returns how much of the variance of the returns of rows lo to hi the
+// values explained when they were collected: 1 all of it, 0 none, below 0 worse
+// than a constant.
+func (b *Brain) explained(lo, hi int) float64 {
+	ret, value := b.rows.ret[lo:hi], b.rows.value[lo:hi]
 	var mr, me float64
-	n := float64(len(b.rows.ret))
-	for i, r := range b.rows.ret {
+	n := float64(len(ret))
+	for i, r := range ret {
 		mr += float64(r) / n
-		me += float64(r-b.rows.value[i]) / n
+		me += float64(r-value[i]) / n
 	}
 	var vr, ve float64
-	for i, r := range b.rows.ret {
+	for i, r := range ret {
 		vr += (float64(r) - mr) * (float64(r) - mr)
-		e := float64(r-b.rows.value[i]) - me
+		e := float64(r-value[i]) - me
 		ve += e * e
 	}
 	if vr == 0 {

@@ -52,7 +52,7 @@ func (b *Brain) Distil(ro *batch.Rollout, shape Shape, share float64) ([]agent.S
 		{Name: "search/value_loss", Value: value.Mean(), N: n},
 		{Name: "search/entropy", Value: entropy.Mean(), N: n},
 		{Name: "search/grad_norm", Value: norms / float64(max(steps, 1)), N: steps},
-		{Name: "search/explained", Value: b.explained(), N: n},
+		{Name: "search/explained", Value: b.explained(0, n), N: n},
 		{Name: "search/lr", Value: lr, N: n},
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 // passStats sums what the gradient steps of a window reported.
 type passStats struct {
 	policy, value, entropy, kl nn.Loss
+	imagined                   nn.Loss // value, on imagined rows
 	clipped, steps             int
 	norm                       float64
 }
@@ -16,6 +17,7 @@ type passStats struct {
 func (s *passStats) add(w *shardWork) {
 	s.policy, s.value = s.policy.Plus(w.policy), s.value.Plus(w.values)
 	s.entropy, s.kl = s.entropy.Plus(w.entropy), s.kl.Plus(w.kl)
+	s.imagined = s.imagined.Plus(w.imagined)
 	s.clipped += w.clipped
 }
 
@@ -28,20 +30,8 @@ func (b *Brain) passes(lr, ent float64) (passStats, error) {
 		b.rand.Perm(b.order)
 		before := total.kl
 		for lo := 0; lo < n; lo += b.cfg.Minibatch {
-			pick := b.order[lo:min(lo+b.cfg.Minibatch, n)]
-			b.shards.Do(len(pick), func(shard, lo, hi int) {
-				b.minibatch(&b.works[shard], b.shards.Params[shard], pick[lo:hi], len(pick), ent)
-			})
-			norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
-			if err != nil {
+			if err := b.step(b.order[lo:min(lo+b.cfg.Minibatch, n)], lr, ent, &total); err != nil {
 				return total, err
-			}
-			b.Steps++
-			total.steps++
-			total.norm += norm
-			for i := range b.works {
-				total.add(&b.works[i])
-				b.works[i].clear()
 			}
 		}
 		if b.tooFar(total.kl, before) {
@@ -49,6 +39,25 @@ func (b *Brain) passes(lr, ent float64) (passStats, error) {
 		}
 	}
 	return total, nil
+}
+
+// step takes one gradient step on the picked rows.
+func (b *Brain) step(pick []int, lr, ent float64, total *passStats) error {
+	b.shards.Do(len(pick), func(shard, lo, hi int) {
+		b.minibatch(&b.works[shard], b.shards.Params[shard], pick[lo:hi], len(pick), ent)
+	})
+	norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
+	if err != nil {
+		return err
+	}
+	b.Steps++
+	total.steps++
+	total.norm += norm
+	for i := range b.works {
+		total.add(&b.works[i])
+		b.works[i].clear()
+	}
+	return nil
 }
 
 // tooFar reports whether the policy has moved beyond the target in the last pass.
@@ -59,6 +68,7 @@ func (b *Brain) tooFar(now, before nn.Loss) bool {
 
 func (w *shardWork) clear() {
 	w.policy, w.values, w.entropy, w.kl, w.clipped = nn.Loss{}, nn.Loss{}, nn.Loss{}, nn.Loss{}, 0
+	w.imagined = nn.Loss{}
 }
 
 func resize(x []int, n int) []int {
@@ -119,7 +129,11 @@ func (b *Brain) row(w *shardWork, i, row, all int, ent float64) {
 		w.clipped++
 	}
 	count(&w.policy, loss)
-	count(&w.values, vloss/2)
+	if row < b.rows.real {
+		count(&w.values, vloss/2)
+	} else {
+		count(&w.imagined, vloss/2)
+	}
 	count(&w.entropy, h)
 	count(&w.kl, ratio-1-logratio) // Schulman's low-variance estimate
 }

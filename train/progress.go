@@ -78,6 +78,11 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		}
 		s.score = memory*s.score + (1-memory)*mean.Mean()
 	}
+	if s.imagine != nil {
+		for _, st := range s.imagine.world.stats() {
+			add(st.Name, -1, st.Value, st.N)
+		}
+	}
 	for i, list := range learnt {
 		b := s.parts.Brains[i]
 		who := -1

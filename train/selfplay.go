@@ -25,6 +25,7 @@ type Parts struct {
 	Minds   []Mind                                // what learns with each of them; nil: the brains alone, by PPO
 	BrainOf []int                                 // [A] each agent's brain
 	GoalLen int                                   // numbers about goals that brains read
+	Imagine Imagining                             // learning from made-up steps, if on
 	Players func(who string) (PlayerMaker, error) // bots and frozen agents
 	Key     rng.Key                               // names all streams
 	Workers int                                   // cores to use; not part of the numbers
@@ -75,6 +76,7 @@ type SelfPlay struct {
 	cast    *cast
 	players [][]rollout.Player        // [worker][A]
 	roles   map[role][]rollout.Player // [worker]
+	imagine *imagination              // nil: off
 
 	step, update int
 	stage        int     // index into cfg.Stages, -1: the true game
@@ -101,6 +103,12 @@ func NewSelfPlay(cfg Config, learner ppo.Config, parts Parts) (*SelfPlay, error)
 	if err := s.open(parts.Game); err != nil {
 		return nil, err
 	}
+	if parts.Imagine.On {
+		var err error
+		if s.imagine, err = newImagination(parts.Imagine, s.spec, s.ro.Shape, parts); err != nil {
+			return nil, err
+		}
+	}
 	return s, s.hire()
 }
 
@@ -124,6 +132,9 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		stats, err := s.learn()
 		if err != nil {
 			return s.failed(run, err)
+		}
+		if says := complaint(stats); says != "" {
+			run.Printf("env step %d: %s", s.step, says)
 		}
 		p := s.progress(stats)
 		if watch != nil {
@@ -213,13 +224,23 @@ func (s *SelfPlay) role(a int) string {
 
 // learn lets every brain learn from its own agents' rows, side by side.
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
+	if s.imagine != nil {
+		return s.learnImagining()
+	}
+	return s.learnBy(func(i int, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+		return s.parts.Minds[i].Learn(s.ro, shape, share)
+	})
+}
+
+// learnBy lets every brain i learn by do.
+func (s *SelfPlay) learnBy(do func(i int, shape ppo.Shape, share float64) ([]agent.Stat, error)) ([][]agent.Stat, error) {
 	shape := s.shape()
 	share := float64(s.step) / float64(s.cfg.Steps)
 	stats, errs := make([][]agent.Stat, len(s.parts.Brains)), make([]error, len(s.parts.Brains))
 	s.timed("learn", func() {
 		var wg sync.WaitGroup
-		for i, b := range s.parts.Minds {
-			learn := func() { stats[i], errs[i] = b.Learn(s.ro, shape, share) }
+		for i := range s.parts.Minds {
+			learn := func() { stats[i], errs[i] = do(i, shape, share) }
 			if s.parts.Workers == 1 {
 				learn()
 			} else {
@@ -417,6 +438,9 @@ func (s *SelfPlay) Save() ([]byte, error) {
 			return nil, err
 		}
 	}
+	if s.imagine != nil {
+		s.imagine.world.save(f)
+	}
 	return f.AppendBinary(nil)
 }
 
@@ -457,6 +481,9 @@ func (s *SelfPlay) Load(body []byte) error {
 		if err := b.Load(f, fmt.Sprintf("brain/%d/", i)); err != nil {
 			return err
 		}
+	}
+	if s.imagine != nil {
+		return s.imagine.world.load(f)
 	}
 	return nil
 }
