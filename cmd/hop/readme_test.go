@@ -39,11 +39,21 @@ func commands(t *testing.T, page string) []string {
 	return lines
 }
 
-// quick are settings that make a README's longer commands short. The plain
-// `hop train` is run as it stands.
-var quick = map[string][]string{
-	"train": {"--set", "train.steps=20000", "--set", "eval.episodes=200", "--set", "train.save=10000"},
-	"bench": {},
+// quick are settings that make a README's longer commands short, by how the
+// command starts. The plain `hop train` is run as it stands.
+var quick = []struct {
+	start string
+	flags []string
+}{
+	{"hop train ppo", []string{"--set", "train.steps=20000", "--set", "eval.episodes=200", "--set", "train.save=10000"}},
+	{"hop train hop", []string{"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1"}},
+	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
+	{"hop pretrain moa", []string{"--epochs", "1", "--set", "model.hidden=[16,16]"}},
+	{"hop pretrain world", []string{"--set", "epochs=1", "--set", "model.hidden=[16]", "--probe", "500", "--plays", "10"}},
+	{"hop collect", []string{"--rows", "5000"}},
+	{"hop oracle", []string{"--episodes", "5"}},
+	{"hop bench env", []string{"--time", "10ms"}},
+	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
 }
 
 func TestReadmeCommandsRun(t *testing.T) {
@@ -65,14 +75,10 @@ func TestReadmeCommandsRun(t *testing.T) {
 			default:
 				t.Fatalf("what is %q?", line)
 			}
-			if len(words) > 1 {
-				words = append(words, quick[words[0]]...)
-			}
-			if words[0] == "bench" && words[1] == "env" {
-				words = append(words, "--time", "10ms")
-			}
-			if words[0] == "bench" && words[1] == "nn" {
-				words = append(words, "--net", "actor", "--round", "1ms")
+			for _, q := range quick {
+				if strings.HasPrefix(line, q.start) {
+					words = append(words, q.flags...)
+				}
 			}
 			code, out, errs := hop(t, words...)
 			if code != 0 || out == "" && words[0] != "play" {
@@ -83,6 +89,9 @@ func TestReadmeCommandsRun(t *testing.T) {
 			}
 			if line == "go run ./cmd/hop train" {
 				cooperates(t)
+				if err := os.RemoveAll("runs/ppo-4x4-001"); err != nil { // so that `hop train ppo-4x4` is the README's runs/ppo-4x4-001
+					t.Fatal(err)
+				}
 			}
 		})
 	}
