@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hop/exp"
@@ -67,5 +68,28 @@ func TestImaginationResumes(t *testing.T) {
 	straight := body("2500", nil)
 	if resumed := body("2500", body("1200", nil)); !bytes.Equal(straight, resumed) {
 		t.Error("a resumed run differs from an uninterrupted one")
+	}
+}
+
+// Imagination is self-play of networks on one game; all else is refused with the
+// field to change.
+func TestWhatCannotBeImaginedIsRefused(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"lstm", "actor: {lstm: 8}\nimagine: {on: true}", "actor.lstm"},
+		{"bots", "train: {team: [learn, nh, nh, nh]}\nimagine: {on: true}", "train.team"},
+		{"stand-ins", "train: {standins: {share: 0.1, who: [nh]}}\nimagine: {on: true}", "train.standins"},
+		{"stages", "train: {stages: [{at: 0, set: [game.hares=0]}]}\nimagine: {on: true}", "train.stages"},
+		{"goal weight", "train: {goal_weight: [{goal: hare, from: 0, to: 1, over: 9}]}\nimagine: {on: true}", "train.goal_weight"},
+		{"all real", "imagine: {on: true, real_ratio: 1}", "imagine.real_ratio"},
+		{"no world", "imagine: {on: true, world: nowhere}", "nowhere"},
+		{"no board", "game: {name: matrix}\nimagine: {on: true}", "board"},
+	} {
+		s, err := exp.Parse([]byte(c.text), "test.yaml", "test", nil)
+		if err == nil {
+			_, err = s.Build(1, exp.Machine{Workers: 1})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got error %v, want one that names %s", c.name, err, c.want)
+		}
 	}
 }

@@ -162,3 +162,12 @@ func TestMixedReturnsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestUnrollingAllocatesNothing(t *testing.T) {
+	s := dreaming(t)
+	imagine(t, s, "slots")
+	d := &s.imagine.workers[0]
+	if n := testing.AllocsPerRun(3, func() { s.imagine.unroll(d, s.ro) }); n != 0 {
+		t.Errorf("unrolling allocates %v times, want 0", n)
+	}
+}
