@@ -257,8 +257,8 @@ func (w *rulesLearner) stats() []agent.Stat {
 	return []agent.Stat{{Name: "imagine/exact", Value: w.exact, N: w.judged}}
 }
 
-// save adds a learning model and its steps to a checkpoint. Steps are on a 0/1
-// grid but for the time, so they are kept as they are.
+// save adds a learning model and its steps to a checkpoint. What is observed is 0
+// or 1 but for the time, so it is kept as bytes, the time apart.
 func (w *rulesLearner) save(f *safetensors.File) {
 	if w.given || w.model == nil {
 		return
@@ -268,10 +268,14 @@ func (w *rulesLearner) save(f *safetensors.File) {
 	f.PutInt64("imagine/seen", []int64{int64(w.seen), int64(len(w.in.Rewards))}, 2)
 	f.PutFloat32("imagine/rewards", w.in.Rewards, len(w.in.Rewards))
 	b := w.part(&w.data, 0, min(w.seen, w.data.Rows))
-	f.PutFloat32("imagine/obs", b.Obs, len(b.Obs))
-	f.PutFloat32("imagine/next", b.Next, len(b.Next))
 	f.PutFloat32("imagine/reward", b.Reward, len(b.Reward))
-	small := make([]byte, 0, len(b.Joint)+len(b.Over))
+	f.PutFloat32("imagine/time", w.times(b), b.Rows)
+	small := make([]byte, 0, w.smallLen(b))
+	for _, x := range [][]float32{b.Obs, b.Next} {
+		for _, v := range x {
+			small = append(small, byte(v))
+		}
+	}
 	for _, k := range b.Joint {
 		small = append(small, byte(k+1))
 	}
@@ -285,6 +289,28 @@ func (w *rulesLearner) save(f *safetensors.File) {
 	f.PutBytes("imagine/small", small)
 }
 
+// smallLen is how many bytes save needs for what fits into a byte.
+func (w *rulesLearner) smallLen(b world.Batch) int {
+	return len(b.Obs) + len(b.Next) + len(b.Joint) + len(b.Over)
+}
+
+// times returns the observed time of each row, 0 if it is not observed.
+func (w *rulesLearner) times(b world.Batch) []float32 {
+	out := make([]float32, b.Rows)
+	for i := range out {
+		if w.in.Time > 0 {
+			out[i] = b.Obs[w.timeAt(i)]
+		}
+	}
+	return out
+}
+
+// timeAt indexes the time of row i.
+func (w *rulesLearner) timeAt(i int) int {
+	return (i+1)*w.in.Len() - w.in.Last*w.in.Actions - 1
+}
+
+// load restores what save stored.
 func (w *rulesLearner) load(f *safetensors.File) error {
 	var head [2]int64
 	if _, ok := f.Get("imagine/seen"); !ok || w.given {
@@ -293,7 +319,10 @@ func (w *rulesLearner) load(f *safetensors.File) error {
 	if err := f.Int64(head[:], "imagine/seen", 2); err != nil {
 		return err
 	}
-	w.seen, w.in.Rewards = int(head[0]), make([]float32, min(head[1], world.MaxRewards))
+	if head[0] < 0 || head[1] < 1 || head[1] > world.MaxRewards {
+		return fmt.Errorf("train: loading imagine/seen: %d steps and %d rewards; the checkpoint is damaged", head[0], head[1])
+	}
+	w.seen, w.in.Rewards = int(head[0]), make([]float32, head[1])
 	if err := f.Float32(w.in.Rewards, "imagine/rewards", len(w.in.Rewards)); err != nil {
 		return err
 	}
@@ -302,13 +331,25 @@ func (w *rulesLearner) load(f *safetensors.File) error {
 	}
 	b := w.part(&w.data, 0, min(w.seen, w.data.Rows))
 	small, err := f.Bytes("imagine/small")
-	if err == nil && len(small) != len(b.Joint)+len(b.Over) {
+	if err == nil && len(small) != w.smallLen(b) {
 		err = errors.New("train: loading imagine/small: it is of a run with another imagine.rows; use the spec of the saved run")
 	}
+	times := make([]float32, b.Rows)
 	err = errors.Join(err, w.net.Load(f, "imagine/net/"), w.opt.Load(f, "imagine/adam/"),
-		f.Float32(b.Obs, "imagine/obs", len(b.Obs)), f.Float32(b.Next, "imagine/next", len(b.Next)), f.Float32(b.Reward, "imagine/reward", len(b.Reward)))
+		f.Float32(b.Reward, "imagine/reward", len(b.Reward)), f.Float32(times, "imagine/time", b.Rows))
 	if err != nil {
 		return err
+	}
+	for _, x := range [][]float32{b.Obs, b.Next} {
+		for i := range x {
+			x[i] = float32(small[i])
+		}
+		small = small[len(x):]
+	}
+	for i, v := range times {
+		if w.in.Time > 0 {
+			b.Obs[w.timeAt(i)] = v
+		}
 	}
 	for i := range b.Joint {
 		b.Joint[i] = int32(small[i]) - 1
