@@ -205,9 +205,11 @@ func geluGrad(dx, x, dy []float32) {
 func lstm(h, c, tc, g, cp []float32) {
 	switch active {
 	case avx512:
-		lstmAVX512(&h[0], &c[0], &tc[0], &g[0], &cp[0], len(h))
+		lstmCellAVX512(&c[0], &g[0], &cp[0], len(c))
+		lstmOutAVX512(h, tc, c, g[3*len(h):])
 	case avx2:
-		lstmAVX2(&h[0], &c[0], &tc[0], &g[0], &cp[0], len(h))
+		lstmCellAVX2(&c[0], &g[0], &cp[0], len(c))
+		lstmOutAVX2(h, tc, c, g[3*len(h):])
 	default:
 		lstmGeneric(h, c, tc, g, cp)
 	}

@@ -7323,15 +7323,13 @@ done:
 	VZEROUPPER
 	RET
 
-// func lstmAVX512(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+// func lstmCellAVX512(c *float32, gates *float32, cp *float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·lstmAVX512(SB), NOSPLIT, $0-48
-	MOVQ h+0(FP), DI
-	MOVQ c+8(FP), SI
-	MOVQ tc+16(FP), DX
-	MOVQ gates+24(FP), R8
-	MOVQ cp+32(FP), R9
-	MOVQ n+40(FP), CX
+TEXT ·lstmCellAVX512(SB), NOSPLIT, $0-32
+	MOVQ c+0(FP), DI
+	MOVQ gates+8(FP), SI
+	MOVQ cp+16(FP), DX
+	MOVQ n+24(FP), CX
 	MOVQ CX, R12
 	SHLQ $0x02, R12
 	LEAQ (R12)(R12*2), R13
@@ -7339,7 +7337,7 @@ TEXT ·lstmAVX512(SB), NOSPLIT, $0-48
 loop:
 	CMPQ         CX, $0x10
 	JL           rest
-	VMOVUPS      (R8), Z0
+	VMOVUPS      (SI)(R13*1), Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
 	VMINPS       Z0, Z1, Z2
@@ -7365,9 +7363,36 @@ loop:
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (R8)
+	VMOVUPS      Z0, (SI)(R13*1)
+	VMOVUPS      (SI), Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (SI)
 	VMOVAPS      Z0, Z8
-	VMOVUPS      (R8)(R12*1), Z0
+	VMOVUPS      (SI)(R12*1), Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
 	VMINPS       Z0, Z1, Z2
@@ -7393,10 +7418,10 @@ loop:
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (R8)(R12*1)
-	VMOVUPS      (R9), Z9
+	VMOVUPS      Z0, (SI)(R12*1)
+	VMOVUPS      (DX), Z9
 	VMULPS       Z0, Z9, Z9
-	VMOVUPS      (R8)(R12*2), Z0
+	VMOVUPS      (SI)(R12*2), Z0
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
@@ -7438,87 +7463,12 @@ loop:
 	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
-	VMOVUPS      Z0, (R8)(R12*2)
+	VMOVUPS      Z0, (SI)(R12*2)
 	VFMADD231PS  Z0, Z8, Z9
-	VMOVUPS      Z9, (SI)
-	VMOVAPS      Z9, Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
-	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
-	VMULPS       Z2, Z2, Z4
-	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
-	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
-	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
-	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
-	VPORD        Z1, Z6, Z6
-	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
-	VMULPS       Z1, Z7, Z7
-	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
-	VMOVAPS      Z7, K2, Z6
-	VMOVAPS      Z6, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVAPS      Z0, Z9
-	VMOVUPS      (R8)(R13*1), Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
-	VMULPS       Z2, Z2, Z4
-	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
-	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
-	VADDPS       Z1, Z0, Z0
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (R8)(R13*1)
-	VMULPS       Z0, Z9, Z9
 	VMOVUPS      Z9, (DI)
 	ADDQ         $0x40, DI
 	ADDQ         $0x40, SI
 	ADDQ         $0x40, DX
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
 	SUBQ         $0x10, CX
 	JMP          loop
 
@@ -7528,7 +7478,7 @@ rest:
 	MOVL         $0xffffffff, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
-	VMOVUPS.Z    (R8), K1, Z0
+	VMOVUPS.Z    (SI)(R13*1), K1, Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
 	VMINPS       Z0, Z1, Z2
@@ -7554,9 +7504,36 @@ rest:
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (R8)
+	VMOVUPS      Z0, K1, (SI)(R13*1)
+	VMOVUPS.Z    (SI), K1, Z0
+	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z2
+	VMOVUPS      c_expMin<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVAPS      Z3, Z0
+	VMOVUPS      c_one<>+0(SB), Z1
+	VADDPS       Z1, Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (SI)
 	VMOVAPS      Z0, Z8
-	VMOVUPS.Z    (R8)(R12*1), K1, Z0
+	VMOVUPS.Z    (SI)(R12*1), K1, Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
 	VMINPS       Z0, Z1, Z2
@@ -7582,10 +7559,10 @@ rest:
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (R8)(R12*1)
-	VMOVUPS.Z    (R9), K1, Z9
+	VMOVUPS      Z0, K1, (SI)(R12*1)
+	VMOVUPS.Z    (DX), K1, Z9
 	VMULPS       Z0, Z9, Z9
-	VMOVUPS.Z    (R8)(R12*2), K1, Z0
+	VMOVUPS.Z    (SI)(R12*2), K1, Z0
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
@@ -7627,10 +7604,27 @@ rest:
 	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
-	VMOVUPS      Z0, K1, (R8)(R12*2)
+	VMOVUPS      Z0, K1, (SI)(R12*2)
 	VFMADD231PS  Z0, Z8, Z9
-	VMOVUPS      Z9, K1, (SI)
-	VMOVAPS      Z9, Z0
+	VMOVUPS      Z9, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func lstmOutAVX512(h []float32, tc []float32, c []float32, o []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·lstmOutAVX512(SB), NOSPLIT, $0-96
+	MOVQ h_base+0(FP), DI
+	MOVQ tc_base+24(FP), SI
+	MOVQ c_base+48(FP), DX
+	MOVQ o_base+72(FP), R8
+	MOVQ h_len+8(FP), CX
+
+loop:
+	CMPQ         CX, $0x10
+	JL           rest
+	VMOVUPS      (DX), Z0
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
@@ -7672,12 +7666,28 @@ rest:
 	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
-	VMOVUPS      Z0, K1, (DX)
-	VMOVAPS      Z0, Z9
-	VMOVUPS.Z    (R8)(R13*1), K1, Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VMOVUPS      (R8), Z8
+	VMULPS       Z0, Z8, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, R8
+	SUBQ         $0x10, CX
+	JMP          loop
+
+rest:
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0xffffffff, AX
+	BZHIL        CX, AX, AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
+	VMINPS       Z6, Z1, Z2
 	VMOVUPS      c_expMin<>+0(SB), Z1
 	VMAXPS       Z2, Z1, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
@@ -7694,15 +7704,31 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS      Z3, Z6
+	VADDPS       c_one<>+0(SB), Z6, Z6
+	VMOVUPS      c_two<>+0(SB), Z1
+	VDIVPS       Z6, Z1, Z6
 	VMOVUPS      c_one<>+0(SB), Z1
-	VADDPS       Z1, Z0, Z0
-	VDIVPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (R8)(R13*1)
-	VMULPS       Z0, Z9, Z9
-	VMOVUPS      Z9, K1, (DI)
+	VSUBPS       Z6, Z1, Z6
+	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPORD        Z1, Z6, Z6
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VMULPS       Z1, Z7, Z7
+	VFMADD213PS  Z0, Z0, Z7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VMOVAPS      Z7, K2, Z6
+	VMOVAPS      Z6, Z0
+	VMOVUPS      Z0, K1, (SI)
+	VMOVUPS.Z    (R8), K1, Z8
+	VMULPS       Z0, Z8, Z0
+	VMOVUPS      Z0, K1, (DI)
 
 done:
 	VZEROUPPER
@@ -14753,15 +14779,13 @@ done:
 	VZEROUPPER
 	RET
 
-// func lstmAVX2(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+// func lstmCellAVX2(c *float32, gates *float32, cp *float32, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·lstmAVX2(SB), NOSPLIT, $0-48
-	MOVQ h+0(FP), DI
-	MOVQ c+8(FP), SI
-	MOVQ tc+16(FP), DX
-	MOVQ gates+24(FP), R8
-	MOVQ cp+32(FP), R9
-	MOVQ n+40(FP), CX
+TEXT ·lstmCellAVX2(SB), NOSPLIT, $0-32
+	MOVQ c+0(FP), DI
+	MOVQ gates+8(FP), SI
+	MOVQ cp+16(FP), DX
+	MOVQ n+24(FP), CX
 	MOVQ CX, R12
 	SHLQ $0x02, R12
 	LEAQ (R12)(R12*2), R13
@@ -14769,7 +14793,7 @@ TEXT ·lstmAVX2(SB), NOSPLIT, $0-48
 loop:
 	CMPQ         CX, $0x08
 	JL           rest
-	VMOVUPS      (R8), Y0
+	VMOVUPS      (SI)(R13*1), Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
 	VMINPS       Y0, Y1, Y2
@@ -14803,9 +14827,44 @@ loop:
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y0, (SI)(R13*1)
+	VMOVUPS      (SI), Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (SI)
 	VMOVAPS      Y0, Y8
-	VMOVUPS      (R8)(R12*1), Y0
+	VMOVUPS      (SI)(R12*1), Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
 	VMINPS       Y0, Y1, Y2
@@ -14839,10 +14898,10 @@ loop:
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, (R8)(R12*1)
-	VMOVUPS      (R9), Y9
+	VMOVUPS      Y0, (SI)(R12*1)
+	VMOVUPS      (DX), Y9
 	VMULPS       Y0, Y9, Y9
-	VMOVUPS      (R8)(R12*2), Y0
+	VMOVUPS      (SI)(R12*2), Y0
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
@@ -14892,103 +14951,12 @@ loop:
 	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
 	VBLENDVPS    Y2, Y7, Y6, Y6
 	VMOVAPS      Y6, Y0
-	VMOVUPS      Y0, (R8)(R12*2)
+	VMOVUPS      Y0, (SI)(R12*2)
 	VFMADD231PS  Y0, Y8, Y9
-	VMOVUPS      Y9, (SI)
-	VMOVAPS      Y9, Y0
-	VANDPS       c_abs<>+0(SB), Y0, Y5
-	VADDPS       Y5, Y5, Y6
-	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
-	VMULPS       c_log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
-	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
-	VMOVUPS      c_exp0<>+0(SB), Y3
-	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VFMADD213PS  Y2, Y4, Y3
-	VADDPS       c_one<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPADDD       c_bias<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VPADDD       c_bias<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
-	VADDPS       c_one<>+0(SB), Y6, Y6
-	VMOVUPS      c_two<>+0(SB), Y1
-	VDIVPS       Y6, Y1, Y6
-	VMOVUPS      c_one<>+0(SB), Y1
-	VSUBPS       Y6, Y1, Y6
-	VANDPS       c_sign<>+0(SB), Y0, Y1
-	VORPS        Y1, Y6, Y6
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      c_tanh0<>+0(SB), Y7
-	VFMADD213PS  c_tanh1<>+0(SB), Y1, Y7
-	VFMADD213PS  c_tanh2<>+0(SB), Y1, Y7
-	VFMADD213PS  c_tanh3<>+0(SB), Y1, Y7
-	VFMADD213PS  c_tanh4<>+0(SB), Y1, Y7
-	VMULPS       Y1, Y7, Y7
-	VFMADD213PS  Y0, Y0, Y7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
-	VBLENDVPS    Y2, Y7, Y6, Y6
-	VMOVAPS      Y6, Y0
-	VMOVUPS      Y0, (DX)
-	VMOVAPS      Y0, Y9
-	VMOVUPS      (R8)(R13*1), Y0
-	VXORPS       c_sign<>+0(SB), Y0, Y0
-	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
-	VMULPS       c_log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
-	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
-	VMOVUPS      c_exp0<>+0(SB), Y3
-	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
-	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VFMADD213PS  Y2, Y4, Y3
-	VADDPS       c_one<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPADDD       c_bias<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VPADDD       c_bias<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
-	VMOVUPS      c_one<>+0(SB), Y1
-	VADDPS       Y1, Y0, Y0
-	VDIVPS       Y0, Y1, Y0
-	VMOVUPS      Y0, (R8)(R13*1)
-	VMULPS       Y0, Y9, Y9
 	VMOVUPS      Y9, (DI)
 	ADDQ         $0x20, DI
 	ADDQ         $0x20, SI
 	ADDQ         $0x20, DX
-	ADDQ         $0x20, R8
-	ADDQ         $0x20, R9
 	SUBQ         $0x08, CX
 	JMP          loop
 
@@ -15000,7 +14968,7 @@ rest:
 	SUBQ         CX, AX
 	VMOVUPS      32(AX), Y15
 	SHRQ         $0x02, CX
-	VMASKMOVPS   (R8), Y15, Y0
+	VMASKMOVPS   (SI)(R13*1), Y15, Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
 	VMINPS       Y0, Y1, Y2
@@ -15034,9 +15002,44 @@ rest:
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, (R8)
+	VMASKMOVPS   Y0, Y15, (SI)(R13*1)
+	VMASKMOVPS   (SI), Y15, Y0
+	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      c_expMax<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y2
+	VMOVUPS      c_expMin<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMULPS       c_log2e<>+0(SB), Y2, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
+	VFNMADD231PS c_ln2lo<>+0(SB), Y1, Y2
+	VMOVUPS      c_exp0<>+0(SB), Y3
+	VFMADD213PS  c_exp1<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp2<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp3<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp4<>+0(SB), Y2, Y3
+	VFMADD213PS  c_exp5<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       c_one<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       c_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       c_bias<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VMOVUPS      c_one<>+0(SB), Y1
+	VADDPS       Y1, Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VMASKMOVPS   Y0, Y15, (SI)
 	VMOVAPS      Y0, Y8
-	VMASKMOVPS   (R8)(R12*1), Y15, Y0
+	VMASKMOVPS   (SI)(R12*1), Y15, Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
 	VMINPS       Y0, Y1, Y2
@@ -15070,10 +15073,10 @@ rest:
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, (R8)(R12*1)
-	VMASKMOVPS   (R9), Y15, Y9
+	VMASKMOVPS   Y0, Y15, (SI)(R12*1)
+	VMASKMOVPS   (DX), Y15, Y9
 	VMULPS       Y0, Y9, Y9
-	VMASKMOVPS   (R8)(R12*2), Y15, Y0
+	VMASKMOVPS   (SI)(R12*2), Y15, Y0
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
@@ -15123,10 +15126,27 @@ rest:
 	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
 	VBLENDVPS    Y2, Y7, Y6, Y6
 	VMOVAPS      Y6, Y0
-	VMASKMOVPS   Y0, Y15, (R8)(R12*2)
+	VMASKMOVPS   Y0, Y15, (SI)(R12*2)
 	VFMADD231PS  Y0, Y8, Y9
-	VMASKMOVPS   Y9, Y15, (SI)
-	VMOVAPS      Y9, Y0
+	VMASKMOVPS   Y9, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func lstmOutAVX2(h []float32, tc []float32, c []float32, o []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·lstmOutAVX2(SB), NOSPLIT, $0-96
+	MOVQ h_base+0(FP), DI
+	MOVQ tc_base+24(FP), SI
+	MOVQ c_base+48(FP), DX
+	MOVQ o_base+72(FP), R8
+	MOVQ h_len+8(FP), CX
+
+loop:
+	CMPQ         CX, $0x08
+	JL           rest
+	VMOVUPS      (DX), Y0
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
@@ -15176,12 +15196,30 @@ rest:
 	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
 	VBLENDVPS    Y2, Y7, Y6, Y6
 	VMOVAPS      Y6, Y0
-	VMASKMOVPS   Y0, Y15, (DX)
-	VMOVAPS      Y0, Y9
-	VMASKMOVPS   (R8)(R13*1), Y15, Y0
-	VXORPS       c_sign<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      (R8), Y8
+	VMULPS       Y0, Y8, Y0
+	VMOVUPS      Y0, (DI)
+	ADDQ         $0x20, DI
+	ADDQ         $0x20, SI
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R8
+	SUBQ         $0x08, CX
+	JMP          loop
+
+rest:
+	TESTQ        CX, CX
+	JZ           done
+	LEAQ         tailTable<>+0(SB), AX
+	SHLQ         $0x02, CX
+	SUBQ         CX, AX
+	VMOVUPS      32(AX), Y15
+	SHRQ         $0x02, CX
+	VMASKMOVPS   (DX), Y15, Y0
+	VANDPS       c_abs<>+0(SB), Y0, Y5
+	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
+	VMINPS       Y6, Y1, Y2
 	VMOVUPS      c_expMin<>+0(SB), Y1
 	VMAXPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
@@ -15206,15 +15244,31 @@ rest:
 	VPADDD       c_bias<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
 	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VMOVAPS      Y3, Y6
+	VADDPS       c_one<>+0(SB), Y6, Y6
+	VMOVUPS      c_two<>+0(SB), Y1
+	VDIVPS       Y6, Y1, Y6
 	VMOVUPS      c_one<>+0(SB), Y1
-	VADDPS       Y1, Y0, Y0
-	VDIVPS       Y0, Y1, Y0
-	VMASKMOVPS   Y0, Y15, (R8)(R13*1)
-	VMULPS       Y0, Y9, Y9
-	VMASKMOVPS   Y9, Y15, (DI)
+	VSUBPS       Y6, Y1, Y6
+	VANDPS       c_sign<>+0(SB), Y0, Y1
+	VORPS        Y1, Y6, Y6
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      c_tanh0<>+0(SB), Y7
+	VFMADD213PS  c_tanh1<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh2<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh3<>+0(SB), Y1, Y7
+	VFMADD213PS  c_tanh4<>+0(SB), Y1, Y7
+	VMULPS       Y1, Y7, Y7
+	VFMADD213PS  Y0, Y0, Y7
+	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Y5, Y2
+	VBLENDVPS    Y2, Y7, Y6, Y6
+	VMOVAPS      Y6, Y0
+	VMASKMOVPS   Y0, Y15, (SI)
+	VMASKMOVPS   (R8), Y15, Y8
+	VMULPS       Y0, Y8, Y0
+	VMASKMOVPS   Y0, Y15, (DI)
 
 done:
 	VZEROUPPER

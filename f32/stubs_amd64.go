@@ -192,10 +192,15 @@ func sigmoidGradAVX512(dx []float32, y []float32, dy []float32)
 //go:noescape
 func geluGradAVX512(dx []float32, y []float32, dy []float32)
 
-// lstmAVX512 applies the gates g[4][n] of a row.
+// lstmCellAVX512 applies the gates[4][n] of a row to its cells.
 //
 //go:noescape
-func lstmAVX512(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+func lstmCellAVX512(c *float32, gates *float32, cp *float32, n int)
+
+// lstmOutAVX512 computes tc = tanh c and h = o tc.
+//
+//go:noescape
+func lstmOutAVX512(h []float32, tc []float32, c []float32, o []float32)
 
 // lstmGradAVX512 goes back through lstm.
 //
@@ -445,10 +450,15 @@ func sigmoidGradAVX2(dx []float32, y []float32, dy []float32)
 //go:noescape
 func geluGradAVX2(dx []float32, y []float32, dy []float32)
 
-// lstmAVX2 applies the gates g[4][n] of a row.
+// lstmCellAVX2 applies the gates[4][n] of a row to its cells.
 //
 //go:noescape
-func lstmAVX2(h *float32, c *float32, tc *float32, gates *float32, cp *float32, n int)
+func lstmCellAVX2(c *float32, gates *float32, cp *float32, n int)
+
+// lstmOutAVX2 computes tc = tanh c and h = o tc.
+//
+//go:noescape
+func lstmOutAVX2(h []float32, tc []float32, c []float32, o []float32)
 
 // lstmGradAVX2 goes back through lstm.
 //

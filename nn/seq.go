@@ -127,7 +127,7 @@ func (l LSTM) sparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) func(g []flo
 // to pay for bringing its weights near, few enough to stay in the cache. The rest
 // of a step goes by blocks of blockRows rows, whose gates stay nearer still.
 const (
-	inputRows = 1024
+	inputRows = 512
 	blockRows = 120
 )
 

@@ -54,15 +54,18 @@ func cells(s isa) {
 		RET()
 	}
 
-	frame("lstm", "applies the gates g[4][n] of a row.", "func(h, c, tc, gates, cp *float32, n int)", []string{"h", "c", "tc", "gates", "cp"},
+	// The two halves of a cell are two loops: in one the second tanh would wait for
+	// the first, and the processor cannot see far enough ahead to work meanwhile.
+	frame("lstmCell", "applies the gates[4][n] of a row to its cells.", "func(c, gates, cp *float32, n int)", []string{"c", "gates", "cp"},
 		func(p []reg.GPPhysical, tail bool) {
-			h, c, tc, g, cp := p[0], p[1], p[2], p[3], p[4]
+			c, g, cp := p[0], p[1], p[2]
 			in, cell := r[8], r[9]
 			logistic := func(i int) {
 				s.load(gate(g, i), x, tail)
 				s.logistic(x, t[0], t[1], t[2], t[3])
 				s.store(x, gate(g, i), tail)
 			}
+			logistic(3)
 			logistic(0)
 			VMOVAPS(x, in)
 			logistic(1)
@@ -73,13 +76,15 @@ func cells(s isa) {
 			s.store(x, gate(g, 2), tail)
 			VFMADD231PS(x, in, cell)
 			s.store(cell, at(c, 0), tail)
-			VMOVAPS(cell, x)
+		})
+	elementwise(s, "lstmOut", "computes tc = tanh c and h = o tc.", "func(h, tc, c, o []float32)", []string{"h", "tc", "c", "o"}, nil,
+		func(p []reg.GPPhysical, tail bool) {
+			s.load(at(p[2], 0), x, tail)
 			s.tanh(x)
-			s.store(x, at(tc, 0), tail)
-			VMOVAPS(x, cell)
-			logistic(3)
-			VMULPS(x, cell, cell)
-			s.store(cell, at(h, 0), tail)
+			s.store(x, at(p[1], 0), tail)
+			s.load(at(p[3], 0), r[8], tail)
+			VMULPS(x, r[8], x)
+			s.store(x, at(p[0], 0), tail)
 		})
 
 	frame("lstmGrad", "goes back through lstm.", "func(d, dh, dc, gates, cp, tc *float32, n int)", []string{"d", "dh", "dc", "gates", "cp", "tc"},

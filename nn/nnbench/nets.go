@@ -26,7 +26,7 @@ type net interface {
 	params() *nn.Params
 	input() []float32 // [max rows][floats a row]
 	forward(m int)
-	infer(m int) // forward alone
+	infer(m int)    // forward alone
 	backward(m int) // after forward: losses and gradients
 	rows(m int) int // rows of the heads
 	flops(m int) (forward, train float64)
