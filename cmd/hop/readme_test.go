@@ -117,7 +117,10 @@ func cooperates(t *testing.T) {
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	for _, cmd := range [][]string{{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"}} {
+	for _, cmd := range [][]string{
+		{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"}, {"bench", "plan"},
+		{"adapt"}, {"oracle"}, {"report"}, {"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"},
+	} {
 		code, out, _ := hop(t, append(cmd, "--help")...)
 		if code != 0 || !strings.Contains(out, "Example") {
 			t.Errorf("hop %s --help: exit %d, no example:\n%s", strings.Join(cmd, " "), code, out)
