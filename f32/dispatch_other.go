@@ -10,8 +10,8 @@ func mulNN(dst, a, b, bias []float32, m, k, n int, from start, act Act) {
 func mulNT(dst, a, b []float32, m, k, n int, acc bool) { mulNTGeneric(dst, a, b, m, k, n, acc) }
 func mulTN(dst, a, b []float32, m, k, n int, acc bool) { mulTNGeneric(dst, a, b, m, k, n, acc) }
 
-func (p *Packed) pack(b []float32)                      { p.copy(b) }
-func (p *Packed) mul(dst, a []float32, m int, acc bool) { p.mulCopy(dst, a, m, acc) }
+func (p *Packed) pack(b []float32)                              { p.copy(b) }
+func (p *Packed) mul(dst, a, bias []float32, m int, from start) { p.mulCopy(dst, a, bias, m, from) }
 
 func conv3x3(dst, x, k, bias []float32, h, w, in, out int, from start, act Act) {
 	conv3x3Generic(dst, x, k, bias, h, w, in, out, from, act)
@@ -21,7 +21,7 @@ func conv3x3Grad(dk, x, dy []float32, h, w, in, out int) {
 }
 
 func (s *Sparse) appendNonzeros(x []float32) { appendNonzerosGeneric(s, x) }
-func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
+func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, _ layout) {
 	sparseAffineGeneric(dst, s, w, bias, n, act)
 }
 func sparseTN(dw []float32, s *Sparse, g []float32, n int) { sparseTNGeneric(dw, s, g, n) }

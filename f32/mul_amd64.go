@@ -30,7 +30,7 @@ type tile struct {
 const (
 	blockK = 256
 	blockN = 512
-	blockM = 120 // a multiple of the kernels' 12 and 6 rows
+	blockM = 132 // half of a usual batch, a multiple of the kernels' 12 and 6 rows
 )
 
 // workspace holds a packed block of b and one of a.
@@ -228,43 +228,6 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, lies layout) 
 		}
 	}
 	w.giveBack()
-}
-
-func roundUp(n, width int) int { return (n + width - 1) / width * width }
-
-func (p *Packed) pack(b []float32) {
-	if active == generic {
-		p.copy(b)
-		return
-	}
-	width := 2 * vectorWidth()
-	p.resize(p.k * roundUp(p.n, width))
-	at := 0
-	for j0 := 0; j0 < p.n; j0 += blockN { // the order of mulPacked
-		nb := min(blockN, p.n-j0)
-		for p0 := 0; p0 < p.k; p0 += blockK {
-			kb := min(blockK, p.k-p0)
-			if p.lies == byColumns {
-				packTransposed(p.b[at:], b[j0*p.k+p0:], kb, nb, p.k)
-			} else {
-				pack(p.b[at:], b[p0*p.n+j0:], kb, nb, p.n)
-			}
-			at += kb * roundUp(nb, width)
-		}
-	}
-	p.lies = inPanels
-}
-
-func (p *Packed) mul(dst, a []float32, m int, acc bool) {
-	if p.lies != inPanels {
-		p.mulCopy(dst, a, m, acc)
-		return
-	}
-	t := tile{a: &a[0], k: p.k, aRow: 4 * p.k, aStep: 4}
-	if acc {
-		t.from = fromDst
-	}
-	mulPacked(&t, dst, p.b, nil, m, p.n, None, inPanels)
 }
 
 // mulStrip runs the kernel for a strip of 8, 4, 2 or 1 vectors.

@@ -41,6 +41,8 @@ func TestNothingAllocates(t *testing.T) {
 				}
 				SparseAffine(dst, &s, b, bias, n, ReLU)
 				SparseTN(b, &s, dst, n)
+				p.PackSparse(b, k, n)
+				SparseAffinePacked(dst, &s, &p, bias)
 			},
 			"vectors": func() {
 				Axpy(dst, 0.1, dst)
@@ -111,6 +113,10 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"AddRows":               func() { AddRows(x(6), x(2), 2, 3) },
 		"Tanh":                  func() { Tanh(x(2), x(3)) },
 		"ReLUGrad":              func() { ReLUGrad(x(2), x(2), x(3)) },
+		"AffinePacked bias":     func() { var p Packed; p.Pack(x(6), 2, 3); AffinePacked(x(3), x(2), &p, x(2), 1) },
+		"packed for the other":  func() { var p Packed; p.PackSparse(x(6), 2, 3); MulPacked(x(3), x(2), &p, 1, false) },
+		"packed sparse":         func() { var p Packed; p.Pack(x(6), 3, 2); SparseAffinePacked(x(4), two, &p, x(2)) },
+		"packed sparse dst":     func() { var p Packed; p.PackSparse(x(6), 3, 2); SparseAffinePacked(x(5), two, &p, x(2)) },
 		"LSTM":                  func() { LSTM(x(3), x(3), x(3), x(11), x(3), 3) },
 		"LSTMGrad":              func() { LSTMGrad(x(12), x(3), x(3), x(12), x(3), x(2), 3) },
 		"Pack":                  func() { new(Packed).Pack(x(5), 2, 3) },

@@ -167,6 +167,10 @@ func TestPackedIsItsMatrix(t *testing.T) {
 			MulPacked(got, a, &p, m, true)
 			MulNN(want, a, b, m, k, n, true)
 			same(t, fmt.Sprintf("Pack m=%d k=%d n=%d", m, k, n), got, want, 0, 0)
+			bias := fill(r, make([]float32, n))
+			AffinePacked(got, a, &p, bias, m)
+			Affine(want, a, b, bias, m, k, n, None)
+			same(t, fmt.Sprintf("AffinePacked m=%d k=%d n=%d", m, k, n), got, want, 0, 0)
 			p.PackT(b, k, n)
 			MulPacked(got, a, &p, m, false)
 			MulNT(want, a, b, m, k, n, false)
@@ -283,6 +287,11 @@ func TestSparseIsItsDenseTwin(t *testing.T) {
 				SparseAffine(got, s, w, nil, n, act)
 				same(t, "SparseAffine without bias "+where, got, want, 0, 0)
 			}
+			var p Packed
+			p.PackSparse(w, cols, n)
+			Affine(want, dense, w, bias, rows, cols, n, None)
+			SparseAffinePacked(got, s, &p, bias)
+			same(t, "SparseAffinePacked "+where, got, want, 0, 0)
 			wantW := append([]float32(nil), w...)
 			MulTN(wantW, dense, got, cols, rows, n, true)
 			SparseTN(w, s, got, n)

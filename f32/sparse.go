@@ -67,7 +67,7 @@ func SparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 		panic("f32: bias length does not match the columns")
 	}
 	checkSparse(dst, s, w, n)
-	sparseAffine(dst, s, w, bias, n, act)
+	sparseAffine(dst, s, w, bias, n, act, byRows)
 }
 
 // SparseTN adds s[m][Cols]ᵀ g[m][n] to dw[Cols][n]: the gradient of the first

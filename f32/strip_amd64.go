@@ -14,7 +14,6 @@ type strip struct {
 	tail         int // elements of the last vector
 	bad          int // set if an index was no column
 	floor        float32
-	entries      int // for nearStrip
 }
 
 // strips cuts n columns into strips of 8, 4, 2 or 1 vectors. next returns the
@@ -48,23 +47,27 @@ func vectorWidth() int {
 	return 8
 }
 
-func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
+func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, lies layout) {
 	if active == generic || len(dst) == 0 {
 		sparseAffineGeneric(dst, s, w, bias, n, act)
 		return
 	}
 	t := newStrip(s, n)
 	t.floor = floorOf(act)
-	near, limit := nearStrip(&t, n)
+	limit := 8
+	if lies == inStrips {
+		limit = nearVectors
+	}
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
 		at, vectors, tail, ok := cut.next(limit)
 		if !ok {
-			break
+			return
 		}
 		t.dst, t.tail = &dst[at], tail
-		if near != nil {
-			near.fetch(&t, w[at:], n, vectors, tail)
-		} else if len(w) > 0 {
+		switch {
+		case lies == inStrips:
+			t.w, t.wStride = &w[at*s.Cols], 4*columns(vectors, tail)
+		case len(w) > 0:
 			t.w = &w[at]
 		}
 		if bias != nil {
@@ -94,14 +97,8 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 			sparseAffine1TailAVX2(p)
 		}
 		if t.bad != 0 {
-			break
+			panic(badIndex)
 		}
-	}
-	if near != nil {
-		near.giveBack()
-	}
-	if t.bad != 0 {
-		panic(badIndex)
 	}
 }
 
@@ -111,15 +108,17 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 		return
 	}
 	t := newStrip(s, n)
-	near, limit := nearStrip(&t, n)
+	near, limit := nearStrips(s, n)
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
 		at, vectors, tail, ok := cut.next(limit)
-		if !ok {
+		if !ok || t.bad != 0 {
 			break
 		}
 		t.dst, t.w, t.tail = &g[at], &dw[at], tail
+		cols := columns(vectors, tail)
 		if near != nil {
-			near.fetch(&t, dw[at:], n, vectors, tail)
+			fetch(near.b[:], dw[at:], s.Cols, n, cols)
+			t.w, t.wStride = &near.b[0], 4*cols
 		}
 		p := (*byte)(unsafe.Pointer(&t))
 		switch {
@@ -145,10 +144,9 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 			sparseTN1TailAVX2(p)
 		}
 		if near != nil {
-			near.bring(dw[at:], &t, n, vectors, tail)
-		}
-		if t.bad != 0 {
-			break
+			for i := range s.Cols {
+				copy(dw[i*n+at:i*n+at+cols], near.b[i*cols:])
+			}
 		}
 	}
 	if near != nil {
@@ -159,38 +157,20 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 	}
 }
 
-// nearStrip returns a workspace if the strips of w should be copied to it before
-// use, and the widest strip. Rows of w that lie a large power of two apart fall
-// into few sets of the first-level cache; side by side a narrow strip fits there.
-func nearStrip(t *strip, n int) (near *workspace, limit int) {
-	if n < 512 || t.cols*4*vectorWidth() > len(near.b) || t.entries < 8*t.cols {
+// nearStrips returns the widest strip of sparseTN and, where it pays, a workspace to
+// which each strip of dw is brought while the rows of s are added to it.
+func nearStrips(s *Sparse, n int) (near *workspace, limit int) {
+	entries := int(s.Ptr[s.Rows()] - s.Ptr[0])
+	if n < 512 || s.Cols*nearVectors*vectorWidth() > len(near.b) || entries < 8*s.Cols {
 		return nil, 8
 	}
-	return takeWorkspace(), 4
-}
-
-// fetch copies a strip of w to the workspace and points t there.
-func (near *workspace) fetch(t *strip, w []float32, n, vectors, tail int) {
-	cols := (vectors-1)*vectorWidth() + tail
-	for i := range t.cols {
-		copy(near.b[i*cols:(i+1)*cols], w[i*n:])
-	}
-	t.w, t.wStride = &near.b[0], 4*cols
-}
-
-// bring copies the strip back.
-func (near *workspace) bring(w []float32, t *strip, n, vectors, tail int) {
-	cols := (vectors-1)*vectorWidth() + tail
-	for i := range t.cols {
-		copy(w[i*n:i*n+cols], near.b[i*cols:])
-	}
+	return takeWorkspace(), nearVectors
 }
 
 func newStrip(s *Sparse, n int) strip {
 	return strip{
 		ptr: &s.Ptr[0], idx: unsafe.SliceData(s.Idx), val: unsafe.SliceData(s.Val),
 		rows: s.Rows(), cols: s.Cols, stride: 4 * n, wStride: 4 * n,
-		entries: int(s.Ptr[s.Rows()] - s.Ptr[0]),
 	}
 }
 

@@ -55,7 +55,7 @@ func (l GRU) Forward(p *Params, ws *GRUWork, x []float32, s Seq) {
 // ForwardSparse is Forward for the T*N rows of x, time-major.
 func (l GRU) ForwardSparse(p *Params, ws *GRUWork, x *f32.Sparse, s Seq) {
 	l.forward(p, ws, s, func(g []float32, t int) {
-		f32.SparseAffine(g, s.stepRows(&ws.view, x, t, t+1), p.w(l.wx), p.w(l.bx), 3*l.H, f32.None)
+		f32.SparseAffine(g, rowsOf(&ws.view, x, t*s.N, (t+1)*s.N), p.w(l.wx), p.w(l.bx), 3*l.H, f32.None)
 	})
 }
 

@@ -12,8 +12,8 @@ type Seq struct {
 func (s Seq) reset(t, i int) bool { return s.Reset != nil && s.Reset[t*s.N+i] }
 func (s Seq) alive(t, i int) bool { return s.Alive == nil || s.Alive[t*s.N+i] }
 
-// packPays says whether to pack the state's weights once for all steps.
-func (s Seq) packPays() bool { return s.T > 1 && s.N >= 24 }
+// packPays says whether to pack the weights once for all steps, as measured.
+func (s Seq) packPays() bool { return s.N >= 8 && s.T*s.N >= 128 }
 
 // enter writes the state before step t: the one after the step before, or zero
 // for rows that are reset.
@@ -37,9 +37,8 @@ func (s Seq) leave(d []float32, t int) {
 	}
 }
 
-// stepRows sets dst to a view of the rows of x from step t to before step end.
-func (s Seq) stepRows(dst, x *f32.Sparse, t, end int) *f32.Sparse {
-	lo, hi := t*s.N, end*s.N
+// rowsOf sets dst to a view of rows lo to before hi of x.
+func rowsOf(dst, x *f32.Sparse, lo, hi int) *f32.Sparse {
 	*dst = f32.Sparse{Ptr: x.Ptr[lo : hi+1], Idx: x.Idx[:x.Ptr[hi]], Val: x.Val[:x.Ptr[hi]], Cols: x.Cols}
 	return dst
 }
@@ -74,7 +73,7 @@ type LSTMWork struct {
 	hp, cp, c, tc []float32 // [T][N][H]: state before each step, cell after it and its tanh
 	gates, d      []float32 // [T][N][4H]: after their activations; gradients before
 	y, dy, tmp    []float32
-	wh            f32.Packed
+	wx, wh        f32.Packed
 	view          f32.Sparse
 }
 
@@ -91,87 +90,87 @@ func (l LSTM) Work(steps, rows int) *LSTMWork {
 
 // Forward computes ws.Y from x[T][N][In] and the state in ws.H0 and ws.C0.
 func (l LSTM) Forward(p *Params, ws *LSTMWork, x []float32, s Seq) {
-	l.forward(p, ws, s, true, l.dense(p, x, s))
+	l.forward(p, ws, x, nil, s, true)
 }
 
 // Infer is Forward for a batch that Backward will not see: the same numbers, but
 // what Backward needs is not kept, and the cache has less to do.
 func (l LSTM) Infer(p *Params, ws *LSTMWork, x []float32, s Seq) {
-	l.forward(p, ws, s, false, l.dense(p, x, s))
+	l.forward(p, ws, x, nil, s, false)
 }
 
 // ForwardSparse is Forward for the T*N rows of x, time-major.
 func (l LSTM) ForwardSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
-	l.forward(p, ws, s, true, l.sparse(p, ws, x, s))
+	l.forward(p, ws, nil, x, s, true)
 }
 
 // InferSparse is Infer for the T*N rows of x, time-major.
 func (l LSTM) InferSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
-	l.forward(p, ws, s, false, l.sparse(p, ws, x, s))
+	l.forward(p, ws, nil, x, s, false)
 }
 
-// dense and sparse return what writes the gates' part from the input of some steps.
-func (l LSTM) dense(p *Params, x []float32, s Seq) func(g []float32, t, end int) {
-	return func(g []float32, t, end int) {
-		f32.Affine(g, x[t*s.N*l.In:end*s.N*l.In], p.w(l.wx), p.w(l.b), (end-t)*s.N, l.In, 4*l.H, f32.None)
+// input writes the gates' part from rows lo to before hi of x, or if that is nil of xs.
+func (l LSTM) input(p *Params, ws *LSTMWork, g, x []float32, xs *f32.Sparse, lo, hi int, packed bool) {
+	b := p.w(l.b)
+	switch {
+	case x == nil && packed:
+		f32.SparseAffinePacked(g, rowsOf(&ws.view, xs, lo, hi), &ws.wx, b)
+	case x == nil:
+		f32.SparseAffine(g, rowsOf(&ws.view, xs, lo, hi), p.w(l.wx), b, 4*l.H, f32.None)
+	case packed:
+		f32.AffinePacked(g, x[lo*l.In:hi*l.In], &ws.wx, b, hi-lo)
+	default:
+		f32.Affine(g, x[lo*l.In:hi*l.In], p.w(l.wx), b, hi-lo, l.In, 4*l.H, f32.None)
 	}
 }
 
-func (l LSTM) sparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) func(g []float32, t, end int) {
-	return func(g []float32, t, end int) {
-		f32.SparseAffine(g, s.stepRows(&ws.view, x, t, end), p.w(l.wx), p.w(l.b), 4*l.H, f32.None)
-	}
-}
+// blockRows is how many rows go through a step together, so that their gates stay
+// in the cache from the input's part to the cells: as many as f32 multiplies together.
+const blockRows = 132
 
-// The input's part of the gates is computed for about inputRows rows at a time: enough
-// to pay for bringing its weights near, few enough to stay in the cache. The rest
-// of a step goes by blocks of blockRows rows, whose gates stay nearer still.
-const (
-	inputRows = 512
-	blockRows = 120
-)
-
-func (l LSTM) forward(p *Params, ws *LSTMWork, s Seq, keep bool, input func(g []float32, t, end int)) {
-	n, steps := s.N*l.H, max(1, inputRows/s.N)
+func (l LSTM) forward(p *Params, ws *LSTMWork, x []float32, xs *f32.Sparse, s Seq, keep bool) {
+	n := s.N * l.H
 	ws.Y, ws.DY = ws.y[:s.T*n], ws.dy[:s.T*n]
 	h, c := ws.H0[:n], ws.C0[:n]
 	packed := s.packPays()
 	if packed {
+		if x != nil {
+			ws.wx.Pack(p.w(l.wx), l.In, 4*l.H)
+		} else {
+			ws.wx.PackSparse(p.w(l.wx), l.In, 4*l.H)
+		}
 		ws.wh.Pack(p.w(l.wh), l.H, 4*l.H)
 	}
 	for t := range s.T {
-		k := t // the place of this step's activations
-		if !keep {
-			k = t % steps
-		}
-		if t%steps == 0 {
-			end := min(t+steps, s.T)
-			input(ws.gates[4*k*n:4*(k+end-t)*n], t, end)
+		k := 0 // the place of this step's activations
+		if keep {
+			k = t * n
 		}
 		hp, cp := h, c
 		if keep || s.Reset != nil {
-			hp, cp = ws.hp[k*n:(k+1)*n], ws.cp[k*n:(k+1)*n]
+			hp, cp = ws.hp[k:k+n], ws.cp[k:k+n]
 			s.enter(hp, h, t)
 			s.enter(cp, c, t)
 		}
-		h, c = ws.Y[t*n:(t+1)*n], ws.c[k*n:(k+1)*n]
-		g, tc := ws.gates[4*k*n:4*(k+1)*n], ws.tc[k*n:(k+1)*n]
+		h, c = ws.Y[t*n:(t+1)*n], ws.c[k:k+n]
+		g, tc := ws.gates[4*k:4*(k+n)], ws.tc[k:k+n]
 		for i := 0; i < s.N; i += blockRows {
 			rows := min(blockRows, s.N-i)
 			lo, hi := i*l.H, (i+rows)*l.H
+			l.input(p, ws, g[4*lo:4*hi], x, xs, t*s.N+i, t*s.N+i+rows, packed)
 			if packed {
 				f32.MulPacked(g[4*lo:4*hi], hp[lo:hi], &ws.wh, rows, true)
 			} else {
 				f32.MulNN(g[4*lo:4*hi], hp[lo:hi], p.w(l.wh), rows, l.H, 4*l.H, true)
 			}
-			for i := range rows {
-				lo, hi := lo+i*l.H, lo+(i+1)*l.H
+			for ; lo < hi; lo += l.H {
+				end := lo + l.H
 				if !s.alive(t, lo/l.H) {
-					copy(h[lo:hi], hp[lo:hi])
-					copy(c[lo:hi], cp[lo:hi])
+					copy(h[lo:end], hp[lo:end])
+					copy(c[lo:end], cp[lo:end])
 					continue
 				}
-				f32.LSTM(h[lo:hi], c[lo:hi], tc[lo:hi], g[4*lo:4*hi], cp[lo:hi], l.H)
+				f32.LSTM(h[lo:end], c[lo:end], tc[lo:end], g[4*lo:4*end], cp[lo:end], l.H)
 			}
 		}
 	}
