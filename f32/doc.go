@@ -1,8 +1,9 @@
 // Package f32 holds the float32 kernels everything numeric in hop stands on:
-// matrix products, sparse input rows, activations, softmax, sums and Adam.
+// matrix products, convolutions, sparse input rows, activations, LSTM cells, softmax,
+// sums and Adam.
 //
 // Slices are flat and dense, matrices row-major, dst comes first, the caller
-// owns all memory, nothing allocates. A slice of the wrong length panics. dst may
+// owns all memory, nothing allocates but a Sparse or Packed that grows. A slice of the wrong length panics. dst may
 // be one of the inputs in the element-wise functions and the softmaxes, and in no
 // other.
 //
