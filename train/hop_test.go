@@ -3,11 +3,14 @@ package train_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hop/exp"
 	"hop/runlog"
+	"hop/safetensors"
 	"hop/train"
 )
 
@@ -87,21 +90,49 @@ func TestPlannersResume(t *testing.T) {
 	}
 }
 
-// The model of others learns for every agent (fault 10), from rewarded
-// trajectories of others alone, and its numbers carry their rows.
+// The model of others learns for every agent (fault 10): its numbers carry their
+// rows, and its weights are no longer those of a run that takes no passes.
 func TestEveryPlannerLearnsItsModelOfOthers(t *testing.T) {
-	seen, _ := play(t, planner, 5, 1)
+	seen, dir := play(t, planner, 5, 1)
+	_, still := play(t, strings.Replace(planner, "leaf: both", "leaf: both, passes: 0", 1), 5, 1)
+	learnt, start := parse(t, last(t, dir)), parse(t, last(t, still))
 	for agent := range 4 {
-		learnt := 0
+		judged := 0
 		for _, p := range seen {
 			for _, s := range p.Stats[agent] {
 				if s.Name == "moa/top1" && s.N > 0 {
-					learnt++
+					judged++
 				}
 			}
 		}
-		if learnt < len(seen)/2 {
-			t.Errorf("agent %d: the model of others learnt in %d of %d updates", agent, learnt, len(seen))
+		if judged < len(seen)/2 {
+			t.Errorf("agent %d: the model of others was judged in %d of %d updates", agent, judged, len(seen))
+		}
+		prefix, parts, moved := fmt.Sprintf("brain/%d/moa/", agent), 0, 0
+		for name, data := range start {
+			if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, "/w") {
+				parts++
+				if !bytes.Equal(data, learnt[name]) {
+					moved++
+				}
+			}
+		}
+		if parts == 0 || moved != parts {
+			t.Errorf("agent %d: %d of %d weight matrices of its model of others moved", agent, moved, parts)
 		}
 	}
+}
+
+// parse returns a checkpoint's tensors by name.
+func parse(t *testing.T, body []byte) map[string][]byte {
+	t.Helper()
+	f, err := safetensors.Parse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensors := map[string][]byte{}
+	for _, x := range f.Tensors {
+		tensors[x.Name] = x.Data
+	}
+	return tensors
 }
