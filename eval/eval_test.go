@@ -1,0 +1,77 @@
+package eval_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"hop/eval"
+	"hop/game"
+	"hop/game/staghunt"
+	"hop/rng"
+	"hop/rollout"
+)
+
+func team(t *testing.T, names ...string) (game.Game, []eval.Member) {
+	t.Helper()
+	g, err := staghunt.New(staghunt.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members []eval.Member
+	for _, n := range names {
+		members = append(members, eval.Bot(g, n))
+	}
+	return g, members
+}
+
+// Every lane plays its quota and no more: lanes with short episodes do not weigh
+// more than the others.
+func TestLanesPlayEquallyMany(t *testing.T) {
+	g, members := team(t, "ns", "nh", "nh", "random")
+	played := map[int]int{}
+	res, err := eval.Run(context.Background(), eval.Config{
+		Game: g, Team: members, Episodes: 103, Lanes: 10, Key: rng.New(1),
+		Each: func(ep rollout.Episode) { played[ep.Env]++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lane := range 10 {
+		want := 10
+		if lane < 3 {
+			want = 11
+		}
+		if played[lane] != want {
+			t.Errorf("lane %d counted %d episodes, want %d", lane, played[lane], want)
+		}
+	}
+	if res.Mean.N() != 103 || res.Return[2].N() != 103 {
+		t.Errorf("%d and %d episodes were counted, want 103", res.Mean.N(), res.Return[2].N())
+	}
+}
+
+// Only the episodes that end in the last steps of a life are judged, and a life
+// ends when its steps are played.
+func TestAdaptationJudgesTheLastSteps(t *testing.T) {
+	g, members := team(t, "nh", "nh", "nh", "nh")
+	c := eval.Adaptation{Game: g, Team: members, Lives: 3, Steps: 300, Last: 100, Key: rng.New(2)}
+	res, err := c.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Score.N() != 3 || res.First.N() != 3 || res.Curve[0].N() != 3 {
+		t.Errorf("%d scores, %d first episodes, want one a life", res.Score.N(), res.First.N())
+	}
+	sum := 0
+	for _, x := range res.Curve {
+		sum += x.N()
+	}
+	if sum != res.Played || math.Abs(res.Score.Mean()-0.86) > 0.15 {
+		t.Errorf("%d of %d episodes on the curve, score %.3f, want about .86", sum, res.Played, res.Score.Mean())
+	}
+	c.Last = 301
+	if _, err := c.Run(context.Background()); err == nil {
+		t.Error("more last steps than steps were accepted")
+	}
+}
