@@ -66,7 +66,7 @@ func TestConvGradients(t *testing.T) {
 					return weigh64(convTwin(l, at("x"), at("c/w"), at("c/b"), c.m), k)
 				},
 			})
-			if n := testing.AllocsPerRun(3, func() {
+			if n := testing.AllocsPerRun(10, func() {
 				l.Forward(p, ws, y, x, c.m)
 				l.Backward(p, ws, dx, dy, x, y, c.m)
 			}); n != 0 {

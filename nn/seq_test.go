@@ -248,7 +248,7 @@ func TestSparseSequencesEqualDense(t *testing.T) {
 			t.Fatalf("element %d: %v sparse, %v dense", i, got[i], want[i])
 		}
 	}
-	if n := testing.AllocsPerRun(5, func() {
+	if n := testing.AllocsPerRun(10, func() {
 		l.ForwardSparse(p, lw, &sparse, s)
 		g.ForwardSparse(p, gw, &sparse, s)
 		l.BackwardSparse(p, lw, &sparse, s)

@@ -240,7 +240,7 @@ func TestPredictIsMaskedAndZeroForThoseWhoLeft(t *testing.T) {
 					t.Errorf("row %d: PredictGoals gives %v, Predict %v", i, every[at:at+actions], probs[i*actions:(i+1)*actions])
 				}
 			}
-			if n := testing.AllocsPerRun(5, func() {
+			if n := testing.AllocsPerRun(10, func() {
 				predict()
 				ws.PredictGoals(p, obs, hidden, every)
 			}); n != 0 {

@@ -165,10 +165,10 @@ func TestStepAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		ws, dst := m.Work(), next(data.in, 100)
-		if n := testing.AllocsPerRun(5, func() { ws.Step(p, dst, data.batch.Obs, data.batch.Joint, 100) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { ws.Step(p, dst, data.batch.Obs, data.batch.Joint, 100) }); n != 0 {
 			t.Errorf("%s: Step allocates %v times, want 0", variant, n)
 		}
-		if n := testing.AllocsPerRun(5, func() { ws.Learn(p, &data.batch, 100) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { ws.Learn(p, &data.batch, 100) }); n != 0 {
 			t.Errorf("%s: Learn allocates %v times, want 0", variant, n)
 		}
 	}

@@ -125,7 +125,7 @@ func TestNothingAllocates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k := testing.AllocsPerRun(3, func() {
+		if k := testing.AllocsPerRun(10, func() {
 			n.forward(m)
 			n.backward(m)
 			opt.Step(1e-3, 0.5)
