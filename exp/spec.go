@@ -20,6 +20,7 @@ import (
 	"hop/model/moa"
 	"hop/plan"
 	"hop/ppo"
+	"hop/stage"
 	"hop/train"
 )
 
@@ -37,6 +38,8 @@ type Spec struct {
 	Belief  belief.Config   `yaml:"belief"`
 	MOA     MOA             `yaml:"moa"`
 	Eval    Eval            `yaml:"eval"`
+	Prepare []stage.Stage   `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
+	Follow  []stage.Stage   `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
 
 	file  string
 	lines field.Lines
@@ -197,6 +200,8 @@ func (s *Spec) Validate() error {
 	part(s.Search.Validate(), "search")
 	part(s.Belief.Validate(), "belief")
 	part(errors.Join(s.MOA.Config.Validate(), s.MOA.Learning.Validate()), "moa")
+	part(stage.Validate(s.Prepare, "game"), "prepare")
+	part(stage.Validate(s.Follow, "game", "run"), "follow")
 	if g == nil { // the rest of the spec is checked all the same
 		if plain, err := NewGame(s.Game.Name); err == nil {
 			g, _ = plain.Build()

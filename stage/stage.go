@@ -1,0 +1,266 @@
+// Package stage does the work around a training in stages, each at most once.
+//
+// A stage is a command of this program, written as a user would type it. Words in
+// braces stand for things known only later: {game} for the flags that name the
+// run's game, {NAME} for the folder of an earlier stage. A stage's folder is
+// called after its name and its key, the hash of its words, of the keys of the
+// stages that it reads and of a salt. So a stage whose inputs are unchanged finds
+// its folder there and is not run again, in any run below the same root; a stage
+// with other inputs gets another folder.
+//
+// done.json makes a folder whole. It holds the sums of the files that were there
+// when the stage ended; a folder whose files are no longer those is done anew. The
+// folder of an interrupted stage is left as it is: commands go on where they were.
+package stage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hop/field"
+)
+
+// Stage is one command.
+type Stage struct {
+	Name string `yaml:"name" doc:"what later stages and fields call its folder: {NAME}"`
+	Run  string `yaml:"run" doc:"a command of hop with its flags, without --out"`
+}
+
+// Validate checks a list of stages: names are good and not repeated, and braces
+// name an earlier stage or one of the given words.
+func Validate(list []Stage, words ...string) error {
+	var errs []error
+	known := slices.Clone(words)
+	for i, s := range list {
+		at := fmt.Sprintf("[%d]", i)
+		if !name.MatchString(s.Name) {
+			errs = append(errs, field.Bad(at+".name", s.Name, "small letters, digits and -"))
+		} else if slices.Contains(known, s.Name) {
+			errs = append(errs, field.Bad(at+".name", s.Name, "a name that is not taken yet"))
+		}
+		if strings.TrimSpace(s.Run) == "" {
+			errs = append(errs, field.Bad(at+".run", s.Run, "a command, such as collect {game} --mix ns,nh"))
+		}
+		for _, w := range braces.FindAllString(s.Run, -1) {
+			if !slices.Contains(known, w[1:len(w)-1]) {
+				errs = append(errs, field.Bad(at+".run", w, "the name of an earlier stage, or one of "+strings.Join(words, ", ")))
+			}
+		}
+		known = append(known, s.Name)
+	}
+	return errors.Join(errs...)
+}
+
+var (
+	name   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	braces = regexp.MustCompile(`\{[^}]*\}`)
+)
+
+// Runner runs stages below a root folder.
+type Runner struct {
+	Root string              // folders of stages are made here
+	Salt string              // what besides words decides the outcome, such as the program's version
+	Game []string            // what {game} stands for
+	Do   Command             // runs a command's words
+	Now  func(Status)        // told before and after each stage; may be nil
+	done map[string]*outcome // by name
+}
+
+// Command runs the program with these words; out takes what it prints.
+type Command func(ctx context.Context, words []string, out io.Writer) error
+
+type outcome struct{ key, dir string }
+
+// Status is how a stage stands.
+type Status struct {
+	Index, Of int
+	Name      string
+	Command   string // as a user would type it
+	Dir       string
+	State     State
+}
+
+// State says what is happening to a stage.
+type State int
+
+// The states of a stage.
+const (
+	Running State = iota
+	Done
+	Reused // it had been done before, with the same inputs
+)
+
+// Run runs the stages that are not done yet, in order, and returns how each stands.
+func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
+	r.done = map[string]*outcome{}
+	var all []Status
+	for i, s := range list {
+		words, key := r.words(s)
+		dir := filepath.Join(r.Root, s.Name+"-"+key[:12])
+		words = append(words, "--out", dir)
+		st := Status{Index: i, Of: len(list), Name: s.Name, Command: Join(words), Dir: dir, State: Running}
+		if whole(dir, key) {
+			st.State = Reused
+			r.tell(st)
+		} else {
+			r.tell(st)
+			if err := r.run(ctx, dir, key, st.Command, words); err != nil {
+				return all, fmt.Errorf("stage %s (%s): %w", s.Name, st.Command, err)
+			}
+			st.State = Done
+			r.tell(st)
+		}
+		r.done[s.Name] = &outcome{key, dir}
+		all = append(all, st)
+	}
+	return all, nil
+}
+
+func (r *Runner) tell(s Status) {
+	if r.Now != nil {
+		r.Now(s)
+	}
+}
+
+// Fill replaces {NAME} in a text by the stage's folder.
+func (r *Runner) Fill(text string) string {
+	return braces.ReplaceAllStringFunc(text, func(w string) string {
+		if o := r.done[w[1:len(w)-1]]; o != nil {
+			return o.dir
+		}
+		return w
+	})
+}
+
+// words returns a stage's words, with folders in place of names, and its key.
+func (r *Runner) words(s Stage) (words []string, key string) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", r.Salt)
+	for _, w := range strings.Fields(s.Run) {
+		if w == "{game}" {
+			words = append(words, r.Game...)
+			fmt.Fprintf(h, "%q\n", r.Game)
+			continue
+		}
+		words = append(words, r.Fill(w))
+		fmt.Fprintf(h, "%q\n", braces.ReplaceAllStringFunc(w, func(b string) string {
+			if o := r.done[b[1:len(b)-1]]; o != nil {
+				return o.key
+			}
+			return b
+		}))
+	}
+	return words, hex.EncodeToString(h.Sum(nil))
+}
+
+// mark is done.json.
+type mark struct {
+	Key     string            `json:"key"`
+	Command string            `json:"command"`
+	Files   map[string]string `json:"sha256"`
+}
+
+const markFile = "done.json"
+
+// run runs one stage and seals its folder.
+func (r *Runner) run(ctx context.Context, dir, key, command string, words []string) error {
+	if err := os.Remove(filepath.Join(dir, markFile)); err == nil {
+		// It was whole once and its files have changed since: nothing in it can be trusted.
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("clearing %s, whose files have changed: %w", dir, err)
+		}
+	}
+	if err := os.MkdirAll(r.Root, 0o755); err != nil {
+		return err
+	}
+	if err := r.Do(ctx, words, io.Discard); err != nil {
+		return err
+	}
+	files, err := sums(dir)
+	if err != nil {
+		return fmt.Errorf("summing %s: %w", dir, err)
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("the command left nothing in %s", dir)
+	}
+	b, err := json.MarshalIndent(mark{key, command, files}, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := filepath.Join(dir, markFile+".part")
+	if err := os.WriteFile(part, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, filepath.Join(dir, markFile))
+}
+
+// whole says whether a folder is done and holds what it held then.
+func whole(dir, key string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, markFile))
+	var m mark
+	if err != nil || json.Unmarshal(b, &m) != nil || m.Key != key {
+		return false
+	}
+	for file, want := range m.Files {
+		if got, err := sum(filepath.Join(dir, filepath.FromSlash(file))); err != nil || got != want {
+			return false
+		}
+	}
+	return len(m.Files) > 0
+}
+
+// sums returns the sum of every file below dir.
+func sums(dir string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == "lock" {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files[filepath.ToSlash(rel)], err = sum(path)
+		return err
+	})
+	return files, err
+}
+
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Join writes words as a line that a shell takes apart the same way.
+func Join(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`*?[]{}();&|<>#!~") {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}

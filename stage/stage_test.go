@@ -1,0 +1,160 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fake runs commands by writing their words into --out, and counts them.
+type fake struct {
+	ran []string
+	err error
+}
+
+func (f *fake) do(_ context.Context, words []string, _ io.Writer) error {
+	f.ran = append(f.ran, words[0])
+	dir := words[len(words)-1]
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte(strings.Join(words[:len(words)-2], " ")), 0o644); err != nil {
+		return err
+	}
+	return f.err
+}
+
+var list = []Stage{{"data", "collect {game} --rows 10"}, {"vae", "learn --data {data}"}, {"moa", "learn2 --data {data} --vae {vae}"}}
+
+func TestStagesRunOnceUntilTheirInputsChange(t *testing.T) {
+	root := t.TempDir()
+	size := []string{"--set", "game.size=4"}
+	ran := func(r Runner, list []Stage) []string {
+		t.Helper()
+		f := &fake{}
+		r.Root, r.Do = root, f.do
+		if r.Game == nil {
+			r.Game = size
+		}
+		if _, err := r.Run(context.Background(), list); err != nil {
+			t.Fatal(err)
+		}
+		return f.ran
+	}
+	changed := slices.Clone(list)
+	changed[1].Run += " --dim 8"
+	for _, c := range []struct {
+		name string
+		run  Runner
+		list []Stage
+		want []string
+	}{
+		{"first", Runner{}, list, []string{"collect", "learn", "learn2"}},
+		{"again", Runner{}, list, nil},
+		{"a stage in the middle changed, so what reads it runs too", Runner{}, changed, []string{"learn", "learn2"}},
+		{"back", Runner{}, list, nil},
+		{"another program", Runner{Salt: "v2"}, list, []string{"collect", "learn", "learn2"}},
+		{"another game", Runner{Game: []string{"--set", "game.size=8"}}, list, []string{"collect", "learn", "learn2"}},
+		{"another order of independent stages", Runner{}, []Stage{list[0], {"other", "x {data}"}, list[1]}, []string{"x"}},
+	} {
+		if got := ran(c.run, c.list); !slices.Equal(got, c.want) {
+			t.Errorf("%s: ran %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAFolderWhoseFilesChangedIsDoneAnew(t *testing.T) {
+	root := t.TempDir()
+	f := &fake{}
+	r := Runner{Root: root, Do: f.do}
+	all, err := r.Run(context.Background(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stray := filepath.Join(all[0].Dir, "stray.txt")
+	for _, harm := range []func() error{
+		func() error { return os.WriteFile(filepath.Join(all[0].Dir, "out.txt"), []byte("other"), 0o644) },
+		func() error { return os.Remove(filepath.Join(all[0].Dir, "out.txt")) },
+		func() error { return os.WriteFile(filepath.Join(all[0].Dir, markFile), []byte("{"), 0o644) },
+	} {
+		if err := errors.Join(os.WriteFile(stray, nil, 0o644), harm()); err != nil {
+			t.Fatal(err)
+		}
+		f.ran = nil
+		if _, err := r.Run(context.Background(), list); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(f.ran, []string{"collect"}) {
+			t.Errorf("ran %v, want [collect]", f.ran)
+		}
+		if _, err := os.Stat(stray); err == nil {
+			t.Error("what lay in the changed folder is still there")
+		}
+	}
+}
+
+func TestAnInterruptedStageIsNotDoneAndKeepsItsFolder(t *testing.T) {
+	root := t.TempDir()
+	f := &fake{err: context.Canceled}
+	r := Runner{Root: root, Do: f.do}
+	if _, err := r.Run(context.Background(), list); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stage data (collect") {
+		t.Fatalf("error %v, want one that names the stage and wraps the cause", err)
+	}
+	dirs, _ := filepath.Glob(filepath.Join(root, "data-*", "out.txt"))
+	if len(dirs) != 1 {
+		t.Errorf("the folder of the interrupted stage is gone: %v", dirs)
+	}
+	f.err = nil
+	if _, err := r.Run(context.Background(), list); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"collect", "collect", "learn", "learn2"}; !slices.Equal(f.ran, want) {
+		t.Errorf("ran %v, want %v", f.ran, want)
+	}
+}
+
+func TestFoldersStandForNames(t *testing.T) {
+	f := &fake{}
+	var seen []Status
+	r := Runner{Root: t.TempDir(), Do: f.do, Now: func(s Status) { seen = append(seen, s) }}
+	all, err := r.Run(context.Background(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Fill("{vae}"), all[1].Dir; got != want {
+		t.Errorf("{vae} is %s, want %s", got, want)
+	}
+	if got := r.Fill("runs/x"); got != "runs/x" {
+		t.Errorf("a plain path became %s", got)
+	}
+	b, err := os.ReadFile(filepath.Join(all[2].Dir, "out.txt"))
+	if want := "learn2 --data " + all[0].Dir + " --vae " + all[1].Dir; err != nil || string(b) != want {
+		t.Errorf("ran %q, want %q", b, want)
+	}
+	if len(seen) != 6 || seen[0].State != Running || seen[1].State != Done || seen[5].Name != "moa" || seen[5].Of != 3 {
+		t.Errorf("told %v", seen)
+	}
+}
+
+func TestValidateListsEveryFault(t *testing.T) {
+	err := Validate([]Stage{{"data", "collect {game}"}, {"data", "x {later}"}, {"Bad Name", " "}, {"later", "y {data}"}}, "game")
+	for _, want := range []string{"[1].name", "{later}", "[2].name", "[2].run"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to name %s", err, want)
+		}
+	}
+	if err := Validate(list, "game"); err != nil {
+		t.Errorf("good stages: %v", err)
+	}
+}
+
+func TestJoinQuotesForAShell(t *testing.T) {
+	if got, want := Join([]string{"a", "b=[1,2]", "it's", ""}), `a 'b=[1,2]' 'it'\''s' ''`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
