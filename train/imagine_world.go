@@ -39,6 +39,9 @@ type rulesLearner struct {
 	judged int         // steps behind it
 }
 
+// worldShards is into how many parts a minibatch is cut, on every machine.
+const worldShards = 4
+
 func newRulesLearner(cfg Imagining, spec game.Spec, key rng.Key) (*rulesLearner, error) {
 	l := spec.Obs
 	if len(l.Planes) == 0 || l.Features > 0 {
@@ -49,7 +52,7 @@ func newRulesLearner(cfg Imagining, spec game.Spec, key rng.Key) (*rulesLearner,
 		Horizon: spec.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: []float32{0},
 	}}
 	if cfg.World != "" {
-		m, p, err := LoadWorld(cfg.World)
+		m, p, err := world.Load(cfg.World)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +63,7 @@ func newRulesLearner(cfg Imagining, spec game.Spec, key rng.Key) (*rulesLearner,
 		w.given, w.model, w.net, w.fresh, w.eye = true, m, p, true, m.Work()
 		return w, nil
 	}
-	w.data, w.mini = newWorldBatch(w.in, cfg.Rows), newWorldBatch(w.in, cfg.Batch)
+	w.data, w.mini = world.NewBatch(w.in, cfg.Rows), world.NewBatch(w.in, cfg.Batch)
 	return w, nil
 }
 
@@ -139,7 +142,7 @@ func (w *rulesLearner) judge(ro *batch.Rollout) float64 {
 	}
 	in, agents := w.in, ro.Agents
 	planes, most := in.Height*in.Width*in.Planes, min(freshRows, ro.Steps*ro.Envs)
-	b := newWorldBatch(in, most)
+	b := world.NewBatch(in, most)
 	var slots []int
 	stride := max(ro.Steps*ro.Envs/most, 1)
 	for i := 0; i < ro.Steps*ro.Envs && len(slots) < most; i += stride {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"hop/f32"
-	"hop/train"
+	"hop/pretrain"
 )
 
 type pretrainCVAECmd struct {
@@ -34,7 +34,7 @@ type cvaeJSON struct {
 	VAE     string `json:"vae"`
 	Verdict string `json:"verdict"`
 	Status  string `json:"status"`
-	*train.CVAEScore
+	*pretrain.CVAEScore
 	CPU  float64 `json:"cpu_s"`  // of learning
 	Wall float64 `json:"wall_s"` // of learning
 }
@@ -43,12 +43,12 @@ func (c pretrainCVAECmd) Run(a *app) error {
 	if err := f32.KernelsErr(); err != nil {
 		return err
 	}
-	cfg := train.DefaultCVAE()
+	cfg := pretrain.DefaultCVAE()
 	cfg.Selector = c.Selector
 	if err := setFields(&cfg, c.Set); err != nil {
 		return err
 	}
-	codes, weights, err := train.LoadVAE(c.VAE)
+	codes, weights, err := pretrain.LoadVAE(c.VAE)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c pretrainCVAECmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v, err := train.NewCVAE(cfg, data[0], codes, weights, c.Seed)
+	v, err := pretrain.NewCVAE(cfg, data[0], codes, weights, c.Seed)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c pretrainCVAECmd) Run(a *app) error {
 		return err
 	}
 	m, p := v.Model()
-	report, err := train.CVAECard(m.Describe(p), out.CVAEScore)
+	report, err := pretrain.CVAECard(m.Describe(p), out.CVAEScore)
 	if err != nil {
 		return err
 	}

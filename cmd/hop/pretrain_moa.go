@@ -13,8 +13,8 @@ import (
 
 	"hop/f32"
 	"hop/field"
+	"hop/pretrain"
 	"hop/runlog"
-	"hop/train"
 )
 
 type pretrainMOACmd struct {
@@ -43,7 +43,7 @@ The model is judged on episodes it has not seen, beside three baselines and the 
 type moaJSON struct {
 	Run     string `json:"run"`
 	Verdict string `json:"verdict"`
-	*train.MOAScore
+	*pretrain.MOAScore
 	CPU      float64 `json:"cpu_s"`       // of learning
 	Wall     float64 `json:"wall_s"`      // of learning
 	EpochCPU float64 `json:"epoch_cpu_s"` // processor time of an epoch, judging the held-out rows included
@@ -61,7 +61,7 @@ func (c pretrainMOACmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	t, err := train.NewMOA(cfg, data[0], c.Seed)
+	t, err := pretrain.NewMOA(cfg, data[0], c.Seed)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c pretrainMOACmd) Run(a *app) error {
 	watch := startWatch()
 	bar := a.progress("rows")
 	epochs := 0
-	err = t.Run(a.ctx, run, func(p train.MOAProgress) {
+	err = t.Run(a.ctx, run, func(p pretrain.MOAProgress) {
 		if p.Whole {
 			epochs++
 			run.Printf("epoch %d: learnt %.4f, held out %.4f, top-1 %.4f", p.Epoch, p.Learnt, p.Held, p.Top1)
@@ -109,8 +109,8 @@ func (c pretrainMOACmd) Run(a *app) error {
 }
 
 // config returns the settings that the flags give.
-func (c pretrainMOACmd) config() (train.MOAConfig, error) {
-	cfg := train.DefaultMOA()
+func (c pretrainMOACmd) config() (pretrain.MOAConfig, error) {
+	cfg := pretrain.DefaultMOA()
 	cfg.Condition, cfg.Epochs, cfg.Model.Net = c.Condition, c.Epochs, c.Net
 	if c.Net == "conv" {
 		cfg.Model.Frame = "board"
@@ -134,7 +134,7 @@ func (c pretrainMOACmd) config() (train.MOAConfig, error) {
 }
 
 // open makes the run's folder, or goes on in one with the same settings.
-func (c pretrainMOACmd) open(cfg train.MOAConfig, t *train.MOA) (*runlog.Run, error) {
+func (c pretrainMOACmd) open(cfg pretrain.MOAConfig, t *pretrain.MOA) (*runlog.Run, error) {
 	spec, err := yaml.Marshal(map[string]any{"data": c.Data, "seed": c.Seed, "moa": cfg})
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 
 	"hop/f32"
 	"hop/field"
+	"hop/pretrain"
 	"hop/runlog"
-	"hop/train"
 )
 
 type pretrainVAECmd struct {
@@ -44,7 +44,7 @@ type vaeJSON struct {
 	Loss    string `json:"loss"`
 	Verdict string `json:"verdict"`
 	Status  string `json:"status"`
-	*train.VAEScore
+	*pretrain.VAEScore
 	CPU  float64 `json:"cpu_s"`  // of learning
 	Wall float64 `json:"wall_s"` // of learning
 }
@@ -53,7 +53,7 @@ func (c pretrainVAECmd) Run(a *app) error {
 	if err := f32.KernelsErr(); err != nil {
 		return err
 	}
-	cfg := train.DefaultVAE(c.Loss)
+	cfg := pretrain.DefaultVAE(c.Loss)
 	cfg.Model.Dim, cfg.Model.Discrete = c.Dim, c.Discrete
 	if err := setFields(&cfg, c.Set); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c pretrainVAECmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v, err := train.NewVAE(cfg, data[0], c.Seed)
+	v, err := pretrain.NewVAE(cfg, data[0], c.Seed)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (c pretrainVAECmd) Run(a *app) error {
 		return err
 	}
 	m, p := v.Model()
-	report, err := train.VAECard(cfg, m.Describe(p), m.Actions, out.VAEScore)
+	report, err := pretrain.VAECard(cfg, m.Describe(p), m.Actions, out.VAEScore)
 	if err != nil {
 		return err
 	}

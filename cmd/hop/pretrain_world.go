@@ -18,9 +18,10 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/game"
+	"hop/model/world"
+	"hop/pretrain"
 	"hop/rng"
 	"hop/runlog"
-	"hop/train"
 )
 
 type pretrainWorldCmd struct {
@@ -53,15 +54,15 @@ type worldJSON struct {
 	Variant string `json:"variant"`
 	Fault   string `json:"fault,omitempty"`
 	Verdict string `json:"verdict"`
-	*train.WorldScore
-	OpenLoop []float64         `json:"open_loop"`
-	Probe    *train.WorldScore `json:"probe"`
-	Rows     map[string]int    `json:"split"`
-	Weights  int               `json:"weights"`
-	Epochs   int               `json:"epochs"`
-	CPU      float64           `json:"cpu_s"`   // of learning
-	Wall     float64           `json:"wall_s"`  // of learning
-	Judging  float64           `json:"judge_s"` // of the clock
+	*pretrain.WorldScore
+	OpenLoop []float64            `json:"open_loop"`
+	Probe    *pretrain.WorldScore `json:"probe"`
+	Rows     map[string]int       `json:"split"`
+	Weights  int                  `json:"weights"`
+	Epochs   int                  `json:"epochs"`
+	CPU      float64              `json:"cpu_s"`   // of learning
+	Wall     float64              `json:"wall_s"`  // of learning
+	Judging  float64              `json:"judge_s"` // of the clock
 }
 
 func (c pretrainWorldCmd) Run(a *app) error {
@@ -76,7 +77,7 @@ func (c pretrainWorldCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	w, err := train.NewWorld(cfg, data, c.Seed)
+	w, err := pretrain.NewWorld(cfg, data, c.Seed)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (c pretrainWorldCmd) Run(a *app) error {
 	out.Rows["learn"], out.Rows["choose"], out.Rows["judge"] = w.Rows()
 	watch := startWatch()
 	bar := a.progress("epochs")
-	err = w.Run(a.ctx, run, func(p train.WorldProgress) {
+	err = w.Run(a.ctx, run, func(p pretrain.WorldProgress) {
 		run.Printf("epoch %d: learnt %.5f, held out %.5f", p.Epoch, p.Learnt.Total(), p.Held.Total())
 		bar.update(p.Epoch, p.Epochs)
 		out.Epochs = p.Epoch
@@ -105,8 +106,8 @@ func (c pretrainWorldCmd) Run(a *app) error {
 	watch = startWatch()
 	key := rng.New(c.Seed).Child("judge")
 	out.WorldScore = w.Judge()
-	out.Probe = train.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
-	out.OpenLoop = train.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+	out.Probe = pretrain.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
+	out.OpenLoop = pretrain.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
 	report, err := c.card(w, &out, g)
 	if err != nil {
 		return err
@@ -128,8 +129,8 @@ func (c pretrainWorldCmd) Run(a *app) error {
 }
 
 // config returns the settings that the flags give.
-func (c pretrainWorldCmd) config() (train.WorldConfig, error) {
-	cfg := train.DefaultWorld()
+func (c pretrainWorldCmd) config() (pretrain.WorldConfig, error) {
+	cfg := pretrain.DefaultWorld()
 	cfg.Model.Variant, cfg.Model.Fault = c.Variant, c.Fault
 	for _, s := range c.Set {
 		path, value, ok := strings.Cut(s, "=")
@@ -180,7 +181,7 @@ func openData(dirs []string) ([]*dataset.Data, game.Game, error) {
 }
 
 // open makes the run's folder, or goes on in one with the same settings.
-func (c pretrainWorldCmd) open(cfg train.WorldConfig, w *train.World) (*runlog.Run, error) {
+func (c pretrainWorldCmd) open(cfg pretrain.WorldConfig, w *pretrain.World) (*runlog.Run, error) {
 	spec, err := yaml.Marshal(map[string]any{"data": c.Data, "seed": c.Seed, "world": cfg})
 	if err != nil {
 		return nil, err
@@ -225,15 +226,15 @@ func (c pretrainWorldCmd) stopped(a *app, run *runlog.Run, err error) error {
 }
 
 // card judges the model.
-func (c pretrainWorldCmd) card(w *train.World, out *worldJSON, g game.Game) (*card.Card, error) {
-	j := train.WorldJudgement{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
+func (c pretrainWorldCmd) card(w *pretrain.World, out *worldJSON, g game.Game) (*card.Card, error) {
+	j := pretrain.WorldJudgement{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
 	if c.Beside != "" {
-		m, p, err := train.LoadWorld(c.Beside)
+		m, p, err := world.Load(c.Beside)
 		if err != nil {
 			return nil, err
 		}
-		j.Beside = train.BesideWorld(m, p, out.Probe)
+		j.Beside = pretrain.BesideWorld(m, p, out.Probe)
 		j.BesideName = fmt.Sprintf("%s (%s)", m.Variant, filepath.Base(c.Beside))
 	}
-	return train.WorldCard(w.Model, w.Model.Describe(w.Net), j)
+	return pretrain.WorldCard(w.Model, w.Model.Describe(w.Net), j)
 }

@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"context"
@@ -85,14 +85,14 @@ func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 	}
 	m, p, err := vae.New(cfg.Model, in, v.key.Child("init"))
 	if err != nil {
-		return nil, fmt.Errorf("train: codes of this data's states: %w", err)
+		return nil, fmt.Errorf("pretrain: codes of this data's states: %w", err)
 	}
 	v.parts = splitParts(data, v.key)
 	for i := range v.parts {
 		v.parts[i].vae = vaeRows(m, data, v.parts[i].rows)
 		v.parts[i].outcomes()
 		if v.parts[i].vae.Len() == 0 {
-			return nil, fmt.Errorf("train: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
+			return nil, fmt.Errorf("pretrain: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
 		}
 	}
 	n := v.parts[0].vae.Len()
@@ -109,7 +109,7 @@ func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 func vaeInput(d *dataset.Data) (vae.Input, error) {
 	l := d.Layout
 	if len(l.Planes) < l.Seats || l.Height == 0 {
-		return vae.Input{}, errors.New("train: a code of states needs a board with a plane for each agent, which this dataset's game has not; choose a game on a board")
+		return vae.Input{}, errors.New("pretrain: a code of states needs a board with a plane for each agent, which this dataset's game has not; choose a game on a board")
 	}
 	in := vae.Input{Agents: l.Seats, Actions: len(l.Actions)}
 	in.Height, in.Input.Width, in.Planes = l.Height, l.Width, len(l.Planes)
@@ -212,7 +212,7 @@ func (v *VAE) pass(ctx context.Context) (vae.Terms, error) {
 		hi := min(lo+v.cfg.Learn.Batch, len(v.order))
 		t, err := v.learn.Step(v.parts[0].vae, v.order[lo:hi], ahead[lo:hi])
 		if err != nil {
-			return sum, fmt.Errorf("train: epoch %d: %w", v.epoch+1, err)
+			return sum, fmt.Errorf("pretrain: epoch %d: %w", v.epoch+1, err)
 		}
 		sum = sum.Plus(t)
 	}
@@ -335,7 +335,7 @@ func (v *VAE) Resume(body []byte, epoch int64) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("train: resuming the code of states: %w", err)
+		return fmt.Errorf("pretrain: resuming the code of states: %w", err)
 	}
 	v.epoch, v.best, v.bestAt, v.past = int(epoch), meta.Best, meta.BestAt, meta.Past
 	return nil
@@ -361,14 +361,14 @@ func LoadVAE(dir string) (*vae.Model, *nn.Params, error) {
 	}
 	f, meta, err := openVAE(body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("train: loading the code of states of %s: %w; train one with hop pretrain vae", dir, err)
+		return nil, nil, fmt.Errorf("pretrain: loading the code of states of %s: %w; train one with hop pretrain vae", dir, err)
 	}
 	m, p, err := vae.New(meta.Config, meta.Input, rng.Key{})
 	if err == nil {
 		err = p.Load(f, "best/")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("train: loading the code of states of %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("pretrain: loading the code of states of %s: %w", dir, err)
 	}
 	return m, p, nil
 }

@@ -1,4 +1,4 @@
-package train_test
+package pretrain_test
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"hop/dataset"
 	"hop/game/staghunt"
 	"hop/model/world"
+	"hop/pretrain"
 	"hop/rng"
 	"hop/runlog"
-	"hop/train"
 )
 
 // huntData collects stag hunts of random teams and of ns with nh.
@@ -42,16 +42,16 @@ func huntData(t *testing.T, rows int) (*staghunt.Game, []*dataset.Data) {
 	return g, data
 }
 
-func worldConfig(epochs int) train.WorldConfig {
-	c := train.DefaultWorld()
+func worldConfig(epochs int) pretrain.WorldConfig {
+	c := pretrain.DefaultWorld()
 	c.Epochs, c.Batch, c.LR, c.Model.Hidden, c.Model.Dense = epochs, 128, 5e-3, []int{32}, []int{64}
 	return c
 }
 
 // learnWorld trains, in the folder dir.
-func learnWorld(t *testing.T, c train.WorldConfig, data []*dataset.Data, dir string) *train.World {
+func learnWorld(t *testing.T, c pretrain.WorldConfig, data []*dataset.Data, dir string) *pretrain.World {
 	t.Helper()
-	w, err := train.NewWorld(c, data, 1)
+	w, err := pretrain.NewWorld(c, data, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +82,9 @@ func TestWorldIsTheSameOnAnyNumberOfCores(t *testing.T) {
 }
 
 // resumeWorld opens the run in dir and goes on to its end.
-func resumeWorld(t *testing.T, c train.WorldConfig, data []*dataset.Data, dir string) *train.World {
+func resumeWorld(t *testing.T, c pretrain.WorldConfig, data []*dataset.Data, dir string) *pretrain.World {
 	t.Helper()
-	w, err := train.NewWorld(c, data, 1)
+	w, err := pretrain.NewWorld(c, data, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 	c.Patience = 2
 	dirs := [2]string{filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "cut")}
 	whole := learnWorld(t, c, data, dirs[0])
-	w, err := train.NewWorld(c, data, 1)
+	w, err := pretrain.NewWorld(c, data, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := w.Run(ctx, run, func(p train.WorldProgress) {
+	if err := w.Run(ctx, run, func(p pretrain.WorldProgress) {
 		if p.Epoch == 2 {
 			cancel()
 		}
@@ -138,7 +138,7 @@ func TestResumedWorldEqualsUninterrupted(t *testing.T) {
 	if w := resumeWorld(t, c, data, dirs[1]); !slices.Equal(w.Net.W, whole.Net.W) {
 		t.Error("a finished run, resumed, has other weights")
 	}
-	_, p, err := train.LoadWorld(dirs[1])
+	_, p, err := world.Load(dirs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,9 +169,9 @@ func TestPlantedFaultsAreNamedByTheirEvents(t *testing.T) {
 			cfg := worldConfig(3)
 			cfg.Model.Fault = c.fault
 			w := learnWorld(t, cfg, data, filepath.Join(t.TempDir(), "run"))
-			probe := train.ProbeWorld(w.Model, w.Net, g, 4000, rng.New(5))
-			card, err := train.WorldCard(w.Model, "test", train.WorldJudgement{
-				Held: w.Judge(), Probe: probe, OpenLoop: train.OpenLoop(w.Model, w.Net, g, 50, 10, rng.New(6)), Planes: g.Spec().Obs.Planes,
+			probe := pretrain.ProbeWorld(w.Model, w.Net, g, 4000, rng.New(5))
+			card, err := pretrain.WorldCard(w.Model, "test", pretrain.WorldJudgement{
+				Held: w.Judge(), Probe: probe, OpenLoop: pretrain.OpenLoop(w.Model, w.Net, g, 50, 10, rng.New(6)), Planes: g.Spec().Obs.Planes,
 			})
 			if err != nil {
 				t.Fatal(err)

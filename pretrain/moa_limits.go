@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"fmt"
@@ -98,7 +98,7 @@ func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start fun
 				d.Observation(row, was)
 				for i := range obs {
 					if obs[i] != was[i] {
-						return fmt.Errorf("train: episode %d, step %d: seat %d does not see what was recorded; the dataset is from another version of the game, collect it again", e, step0, seat)
+						return fmt.Errorf("pretrain: episode %d, step %d: seat %d does not see what was recorded; the dataset is from another version of the game, collect it again", e, step0, seat)
 					}
 				}
 			}

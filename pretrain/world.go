@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 	w := &World{cfg: cfg, key: rng.New(seed), data: data, best: math.Inf(1)}
 	w.Model, w.Net, err = world.New(cfg.Model, in, w.key.Child("init"))
 	if err != nil {
-		return nil, fmt.Errorf("train: a world model for this data: %w", err)
+		return nil, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
 	if w.opt, err = nn.NewAdam(nn.AdamConfig{}, w.Net); err != nil {
 		return nil, err
@@ -88,10 +88,10 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 	for range worldShards {
 		w.works = append(w.works, w.Model.Work())
 	}
-	w.batch = newWorldBatch(in, cfg.Batch)
+	w.batch = world.NewBatch(in, cfg.Batch)
 	w.bestW = slices.Clone(w.Net.W)
 	if w.split(); len(w.learn) == 0 || len(w.choose) == 0 || len(w.judge) == 0 {
-		return nil, fmt.Errorf("train: %d rows to learn from, %d to choose by and %d to judge by: too few episodes; collect more", len(w.learn), len(w.choose), len(w.judge))
+		return nil, fmt.Errorf("pretrain: %d rows to learn from, %d to choose by and %d to judge by: too few episodes; collect more", len(w.learn), len(w.choose), len(w.judge))
 	}
 	return w, nil
 }
@@ -99,20 +99,20 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 // worldInput reads off the datasets what the model sees, and every reward.
 func worldInput(data []*dataset.Data) (world.Input, error) {
 	if len(data) == 0 {
-		return world.Input{}, errors.New("train: no data to learn a world model from; give at least one dataset")
+		return world.Input{}, errors.New("pretrain: no data to learn a world model from; give at least one dataset")
 	}
 	l := data[0].Layout
 	levels := map[float32]bool{0: true}
 	for i, d := range data {
 		if string(d.Game) != string(data[0].Game) {
-			return world.Input{}, fmt.Errorf("train: dataset %d is of the game %s, the first of %s; use datasets of one game", i+1, d.Game, data[0].Game)
+			return world.Input{}, fmt.Errorf("pretrain: dataset %d is of the game %s, the first of %s; use datasets of one game", i+1, d.Game, data[0].Game)
 		}
 		for _, r := range d.Rewards {
 			levels[r] = true
 		}
 	}
 	if l.Features > 0 {
-		return world.Input{}, errors.New("train: the game observes numbers besides its planes, which the world model does not predict; choose a game on a board")
+		return world.Input{}, errors.New("pretrain: the game observes numbers besides its planes, which the world model does not predict; choose a game on a board")
 	}
 	in := world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: l.Seats, Actions: len(l.Actions),
@@ -123,17 +123,9 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 	}
 	slices.Sort(in.Rewards)
 	if err := in.Validate(); err != nil {
-		return in, fmt.Errorf("train: a world model for this data: %w", err)
+		return in, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
 	return in, nil
-}
-
-func newWorldBatch(in world.Input, rows int) world.Batch {
-	n, planes := in.Agents, in.Height*in.Width*in.Planes
-	return world.Batch{
-		Rows: rows, Obs: make([]float32, rows*in.Len()), Joint: make([]int32, rows*n), Next: make([]float32, rows*planes),
-		Reward: make([]float32, rows*n), Over: make([]bool, rows),
-	}
 }
 
 // split deals the episodes, and the rows to learn from to strata.
@@ -296,7 +288,7 @@ func (w *World) runEpoch(ctx context.Context) (world.Losses, error) {
 		}
 		done := float64(w.epoch*steps+i) / float64(w.cfg.Epochs*steps)
 		if _, err := w.opt.Step(w.cfg.LR*(1-0.99*done), 1); err != nil {
-			return sum, fmt.Errorf("train: epoch %d of the world model: %w; lower lr", w.epoch+1, err)
+			return sum, fmt.Errorf("pretrain: epoch %d of the world model: %w; lower lr", w.epoch+1, err)
 		}
 	}
 	return sum, nil
@@ -336,17 +328,9 @@ func (w *World) metrics(learnt, held world.Losses) []runlog.Row {
 	return rows
 }
 
-// worldMeta is what a checkpoint says about its model.
-type worldMeta struct {
-	Config world.Config
-	Input  world.Input
-	Best   float64
-	BestAt int
-}
-
 // save writes everything that is needed to go on, and to use the best weights.
 func (w *World) save(run *runlog.Run, loss float64) error {
-	meta, err := json.Marshal(worldMeta{w.cfg.Model, w.Model.Input, w.best, w.bestAt})
+	meta, err := json.Marshal(world.Meta{Config: w.cfg.Model, Input: w.Model.Input, Best: w.best, BestAt: w.bestAt})
 	if err != nil {
 		return err
 	}
@@ -366,7 +350,7 @@ func (w *World) save(run *runlog.Run, loss float64) error {
 
 // Resume goes back to a checkpoint of the same run.
 func (w *World) Resume(body []byte, epoch int64) error {
-	f, meta, err := openWorld(body)
+	f, meta, err := world.Open(body)
 	if err == nil {
 		err = w.Net.Load(f, "best/")
 		copy(w.bestW, w.Net.W)
@@ -378,40 +362,8 @@ func (w *World) Resume(body []byte, epoch int64) error {
 		err = w.opt.Load(f, "adam/")
 	}
 	if err != nil {
-		return fmt.Errorf("train: resuming the world model: %w", err)
+		return fmt.Errorf("pretrain: resuming the world model: %w", err)
 	}
 	w.epoch, w.best, w.bestAt = int(epoch), meta.Best, meta.BestAt
 	return nil
-}
-
-func openWorld(body []byte) (*safetensors.File, worldMeta, error) {
-	var meta worldMeta
-	f, err := safetensors.Parse(body)
-	if err != nil {
-		return nil, meta, err
-	}
-	if err := json.Unmarshal([]byte(f.Meta["world"]), &meta); err != nil {
-		return nil, meta, fmt.Errorf("the checkpoint is not of a world model: %w", err)
-	}
-	return f, meta, nil
-}
-
-// LoadWorld returns the world model of a run's folder with its best weights.
-func LoadWorld(dir string) (*world.Model, *nn.Params, error) {
-	body, _, err := runlog.Last(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, meta, err := openWorld(body)
-	if err != nil {
-		return nil, nil, fmt.Errorf("train: loading the world model of %s: %w; train one with hop pretrain world", dir, err)
-	}
-	m, p, err := world.New(meta.Config, meta.Input, rng.Key{})
-	if err == nil {
-		err = p.Load(f, "best/")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("train: loading the world model of %s: %w", dir, err)
-	}
-	return m, p, nil
 }

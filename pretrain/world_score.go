@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"cmp"
@@ -114,7 +114,7 @@ type worldTruth struct {
 }
 
 func newWorldTruth(in world.Input, rows int) *worldTruth {
-	return &worldTruth{batch: newWorldBatch(in, rows), joint: make([]int32, rows*in.Agents), legal: make([]bool, rows*in.Actions)}
+	return &worldTruth{batch: world.NewBatch(in, rows), joint: make([]int32, rows*in.Agents), legal: make([]bool, rows*in.Actions)}
 }
 
 // judge counts predictions.

@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"context"
@@ -95,11 +95,11 @@ func NewMOA(cfg MOAConfig, data *dataset.Data, seed uint64) (*MOA, error) {
 	t := &MOA{cfg: cfg, key: rng.New(seed), data: data, best: math.Inf(1)}
 	t.Learner, err = moa.NewLearner(cfg.Model, cfg.Learning, in, t.key.Child("init"))
 	if err != nil {
-		return nil, fmt.Errorf("train: a model of others for this data: %w", err)
+		return nil, fmt.Errorf("pretrain: a model of others for this data: %w", err)
 	}
 	t.bestW = slices.Clone(t.Learner.Params.W)
 	if t.load(); len(t.learn) == 0 || len(t.choose) == 0 || len(t.judge) == 0 {
-		return nil, fmt.Errorf("train: %d agents' episodes to learn from, %d to choose by and %d to judge by: too few (%d reached no goal); collect more", len(t.learn), len(t.choose), len(t.judge), t.aimless)
+		return nil, fmt.Errorf("pretrain: %d agents' episodes to learn from, %d to choose by and %d to judge by: too few (%d reached no goal); collect more", len(t.learn), len(t.choose), len(t.judge), t.aimless)
 	}
 	return t, nil
 }
@@ -283,7 +283,7 @@ func (t *MOA) Save() ([]byte, error) {
 	f.PutInt64("epoch", []int64{int64(t.epoch), int64(t.bestAt)}, 2)
 	curve, err := json.Marshal(t.curve)
 	if err != nil {
-		return nil, fmt.Errorf("train: saving the model of others: %w", err)
+		return nil, fmt.Errorf("pretrain: saving the model of others: %w", err)
 	}
 	f.PutBytes("curve", curve)
 	return f.AppendBinary(nil)
@@ -302,7 +302,7 @@ func (t *MOA) Load(body []byte) error {
 		err = errors.Join(json.Unmarshal(curve, &t.curve), t.Learner.Load(f, ""))
 	}
 	if err != nil {
-		return fmt.Errorf("train: loading the model of others: %w", err)
+		return fmt.Errorf("pretrain: loading the model of others: %w", err)
 	}
 	t.epoch, t.bestAt, t.best = int(e[0]), int(e[1]), math.Inf(1)
 	if t.bestAt > 0 && t.bestAt <= len(t.curve.Held) {

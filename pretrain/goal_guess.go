@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func ownHistory(d *dataset.Data, g game.Game) ([]float32, error) {
 		}
 		p, ok := b.(game.Policy)
 		if !ok {
-			return nil, fmt.Errorf("train: the bot %s cannot say how it acts, so nothing is known of what can be known", name)
+			return nil, fmt.Errorf("pretrain: the bot %s cannot say how it acts, so nothing is known of what can be known", name)
 		}
 		bots[i] = p
 	}
@@ -57,7 +57,7 @@ func ownHistory(d *dataset.Data, g game.Game) ([]float32, error) {
 			}
 			for s, row := range at {
 				if st.Alive(game.Seat(s)) != (row >= 0) {
-					return nil, errors.New("train: the dataset's episodes cannot be played again; it was made by another version of the game")
+					return nil, errors.New("pretrain: the dataset's episodes cannot be played again; it was made by another version of the game")
 				}
 				if row < 0 {
 					continue
@@ -253,7 +253,7 @@ func stateLimit(m *vae.Model, parts *[3]pretrainPart, goal []int8, goals int, ke
 			head.Backward(p, mw.DY, d, mw.Y, logits, len(pick))
 			net.BackwardSparse(p, mw, &ws.X)
 			if _, err := opt.Step(nn.Linear(2e-3, 0, steps)(done), 1); err != nil {
-				return 0, 0, fmt.Errorf("train: the reference of what a state tells: %w", err)
+				return 0, 0, fmt.Errorf("pretrain: the reference of what a state tells: %w", err)
 			}
 			done++
 		}

@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"context"
@@ -62,7 +62,7 @@ type CVAE struct {
 // NewCVAE prepares a run at its start.
 func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params, seed uint64) (*CVAE, error) {
 	if m.Discrete > 0 {
-		return nil, errors.New("train: subgoals are inferred as normal distributions, but this VAE's goals are discrete; use one trained without --discrete")
+		return nil, errors.New("pretrain: subgoals are inferred as normal distributions, but this VAE's goals are discrete; use one trained without --discrete")
 	}
 	cfg.Model.Dim = m.Width()
 	if err := cfg.Validate(); err != nil {
@@ -73,7 +73,7 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 		return nil, err
 	}
 	if in != m.Input {
-		return nil, fmt.Errorf("train: the VAE reads %+v, the dataset has %+v; use a VAE trained on this game", m.Input, in)
+		return nil, fmt.Errorf("pretrain: the VAE reads %+v, the dataset has %+v; use a VAE trained on this game", m.Input, in)
 	}
 	c := &CVAE{cfg: cfg, key: rng.New(seed), data: data, vae: m, codes: codes, best: math.Inf(1)}
 	model, p, err := cvae.New(cfg.Model, cvae.Input{Input: in.Input, Seats: in.Agents, Actions: in.Actions}, c.key.Child("cvae"))
@@ -85,7 +85,7 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 	for i := range c.parts {
 		c.seqs[i] = c.sequences(model, &c.parts[i])
 		if c.seqs[i].Len() == 0 {
-			return nil, fmt.Errorf("train: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
+			return nil, fmt.Errorf("pretrain: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
 		}
 		for k := range c.seqs[i].Len() {
 			longest = max(longest, c.seqs[i].Steps(k))
@@ -191,7 +191,7 @@ func (c *CVAE) pass(ctx context.Context) (map[string]float64, error) {
 		}
 		t, err := c.learn.Step(c.seqs[0], c.order[b*n:min((b+1)*n, len(c.order))])
 		if err != nil {
-			return nil, fmt.Errorf("train: epoch %d: %w", c.epoch+1, err)
+			return nil, fmt.Errorf("pretrain: epoch %d: %w", c.epoch+1, err)
 		}
 		sum = sum.Plus(t)
 	}
@@ -280,7 +280,7 @@ func (c *CVAE) Resume(body []byte, epoch int64) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("train: resuming the inference of subgoals: %w", err)
+		return fmt.Errorf("pretrain: resuming the inference of subgoals: %w", err)
 	}
 	c.epoch, c.best, c.bestAt, c.past = int(epoch), meta.Best, meta.BestAt, meta.Past
 	return nil
@@ -306,14 +306,14 @@ func LoadCVAE(dir string) (*cvae.Model, *nn.Params, error) {
 	}
 	f, meta, err := openCVAE(body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("train: loading the inference of subgoals of %s: %w; train one with hop pretrain cvae", dir, err)
+		return nil, nil, fmt.Errorf("pretrain: loading the inference of subgoals of %s: %w; train one with hop pretrain cvae", dir, err)
 	}
 	m, p, err := cvae.New(meta.Config, meta.Input, rng.Key{})
 	if err == nil {
 		err = p.Load(f, "best/")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("train: loading the inference of subgoals of %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("pretrain: loading the inference of subgoals of %s: %w", dir, err)
 	}
 	return m, p, nil
 }

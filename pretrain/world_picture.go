@@ -1,4 +1,4 @@
-package train
+package pretrain
 
 import (
 	"bytes"
@@ -70,7 +70,7 @@ func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		return card.Figure{}, fmt.Errorf("train: drawing the worst rows: %w", err)
+		return card.Figure{}, fmt.Errorf("pretrain: drawing the worst rows: %w", err)
 	}
 	return card.Figure{
 		Name: "worst", Title: "The worst rows of new episodes, worst first", PNG: b.Bytes(),
