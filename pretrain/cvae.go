@@ -2,11 +2,9 @@ package pretrain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"hop/dataset"
 	"hop/field"
@@ -16,7 +14,6 @@ import (
 	"hop/nn"
 	"hop/rng"
 	"hop/runlog"
-	"hop/safetensors"
 )
 
 // CVAEConfig says how the inference of subgoals is learnt from recorded episodes.
@@ -43,20 +40,16 @@ func (c CVAEConfig) Validate() error {
 // CVAE is the training of subgoal inference on a dataset, towards the codes of a
 // VAE that stays as it is. With the VAE's seed, it learns from the same episodes.
 type CVAE struct {
-	cfg    CVAEConfig
-	key    rng.Key
-	data   *dataset.Data
-	vae    *vae.Model
-	codes  *nn.Params
-	parts  [3]pretrainPart
-	seqs   [3]*cvae.Sequences
-	learn  *cvae.Learner
-	order  []int
-	epoch  int
-	best   float64
-	bestAt int
-	bestW  []float32
-	past   []vaeEpoch
+	cfg   CVAEConfig
+	key   rng.Key
+	data  *dataset.Data
+	vae   *vae.Model
+	codes *nn.Params
+	parts [3]pretrainPart
+	seqs  [3]*cvae.Sequences
+	learn *cvae.Learner
+	order []int
+	course
 }
 
 // NewCVAE prepares a run at its start.
@@ -75,7 +68,7 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 	if in != m.Input {
 		return nil, fmt.Errorf("pretrain: the VAE reads %+v, the dataset has %+v; use a VAE trained on this game", m.Input, in)
 	}
-	c := &CVAE{cfg: cfg, key: rng.New(seed), data: data, vae: m, codes: codes, best: math.Inf(1)}
+	c := &CVAE{cfg: cfg, key: rng.New(seed), data: data, vae: m, codes: codes}
 	model, p, err := cvae.New(cfg.Model, cvae.Input{Input: in.Input, Seats: in.Agents, Actions: in.Actions}, c.key.Child("cvae"))
 	if err != nil {
 		return nil, err
@@ -96,7 +89,7 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 	if c.learn, err = cvae.NewLearner(model, p, cfg.Learn, longest, steps, c.key.Child("learn")); err != nil {
 		return nil, field.At(err, "learn", nil)
 	}
-	c.order, c.bestW = make([]int, n), slices.Clone(p.W)
+	c.order, c.course = make([]int, n), newCourse("cvae", "inference of subgoals", cfg.Epochs, cfg.Patience, p)
 	return c, nil
 }
 
@@ -141,40 +134,20 @@ func (c *CVAE) Model() (*cvae.Model, *nn.Params) { return c.learn.Model, c.learn
 // in which case it returns ctx's error; whole epochs are saved. It ends with the
 // best weights in place.
 func (c *CVAE) Run(ctx context.Context, run *runlog.Run, watch func(epoch, epochs int, learn, held map[string]float64)) error {
-	for c.epoch < c.cfg.Epochs && (c.cfg.Patience == 0 || c.epoch-c.bestAt < c.cfg.Patience) {
-		learnt, err := c.pass(ctx)
-		if err != nil {
-			return err
-		}
-		held := c.held(1)
-		c.epoch++
-		if o := held["kl"]; o < c.best {
-			c.best, c.bestAt = o, c.epoch
-			copy(c.bestW, c.learn.Params.W)
-		}
-		c.past = append(c.past, vaeEpoch{learnt, held})
-		var rows []runlog.Row
-		for _, part := range []struct {
-			name string
-			of   map[string]float64
-			n    int
-		}{{"learn/", learnt, c.seqs[0].Rows()}, {"held/", held, c.seqs[1].Rows()}} {
-			for _, name := range sortedKeys(part.of) {
-				rows = append(rows, runlog.Row{Step: int64(c.epoch), Name: "cvae/" + part.name + name, Agent: -1, Value: part.of[name], N: part.n})
-			}
-		}
-		if err := run.Log(rows); err != nil {
-			return err
-		}
-		if err := c.save(run); err != nil {
-			return err
-		}
-		if watch != nil {
-			watch(c.epoch, c.cfg.Epochs, learnt, held)
-		}
-	}
-	copy(c.learn.Params.W, c.bestW)
-	return nil
+	return c.run(ctx, run, lessons{
+		params: c.learn.Params, metric: "cvae",
+		pass: func(ctx context.Context) (measured, error) {
+			terms, err := c.pass(ctx)
+			return measured{terms, c.seqs[0].Rows()}, err
+		},
+		held: func() (measured, float64) {
+			terms := c.held(1)
+			return measured{terms, c.seqs[1].Rows()}, terms["kl"]
+		},
+		save: func() ([]byte, error) {
+			return pack(&c.course, c.cfg.Model, c.learn.Model.Input, c.learn.Params, c.learn)
+		},
+	}, watch)
 }
 
 // pass goes through the sequences once.
@@ -246,77 +219,13 @@ func (c *CVAE) held(part int) map[string]float64 {
 	return map[string]float64{"kl": kl / float64(s.Rows()), "explained": 1 - square/spread}
 }
 
-// cvaeMeta is what a checkpoint says about its model.
-type cvaeMeta struct {
-	Config cvae.Config
-	Input  cvae.Input
-	Best   float64
-	BestAt int
-	Past   []vaeEpoch
-}
-
-func (c *CVAE) save(run *runlog.Run) error {
-	meta, err := json.Marshal(cvaeMeta{c.cfg.Model, c.learn.Model.Input, c.best, c.bestAt, c.past})
-	if err != nil {
-		return err
-	}
-	f := &safetensors.File{Meta: map[string]string{"cvae": string(meta)}}
-	c.learn.Save(f, "now/")
-	saveAs(f, "best/", c.learn.Params, c.bestW)
-	body, err := f.AppendBinary(nil)
-	if err != nil {
-		return err
-	}
-	return run.Checkpoint(int64(c.epoch), body, -c.best, runlog.Keep{Last: 2})
-}
-
 // Resume goes back to a checkpoint of the same run.
 func (c *CVAE) Resume(body []byte, epoch int64) error {
-	f, meta, err := openCVAE(body)
-	if err == nil {
-		if err = c.learn.Params.Load(f, "best/"); err == nil {
-			copy(c.bestW, c.learn.Params.W)
-			err = c.learn.Load(f, "now/")
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("pretrain: resuming the inference of subgoals: %w", err)
-	}
-	c.epoch, c.best, c.bestAt, c.past = int(epoch), meta.Best, meta.BestAt, meta.Past
-	return nil
-}
-
-func openCVAE(body []byte) (*safetensors.File, cvaeMeta, error) {
-	var meta cvaeMeta
-	f, err := safetensors.Parse(body)
-	if err != nil {
-		return nil, meta, err
-	}
-	if err := json.Unmarshal([]byte(f.Meta["cvae"]), &meta); err != nil {
-		return nil, meta, fmt.Errorf("the checkpoint is not of an inference of subgoals: %w", err)
-	}
-	return f, meta, nil
+	return unpack[cvae.Config, cvae.Input](&c.course, body, epoch, c.learn.Params, c.learn)
 }
 
 // LoadCVAE returns the model of a run's folder with its best weights.
-func LoadCVAE(dir string) (*cvae.Model, *nn.Params, error) {
-	body, _, err := runlog.Last(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, meta, err := openCVAE(body)
-	if err != nil {
-		return nil, nil, fmt.Errorf("pretrain: loading the inference of subgoals of %s: %w; train one with hop pretrain cvae", dir, err)
-	}
-	m, p, err := cvae.New(meta.Config, meta.Input, rng.Key{})
-	if err == nil {
-		err = p.Load(f, "best/")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("pretrain: loading the inference of subgoals of %s: %w", dir, err)
-	}
-	return m, p, nil
-}
+func LoadCVAE(dir string) (*cvae.Model, *nn.Params, error) { return load(dir, "cvae", cvae.New) }
 
 // Judge measures the best weights; g is the dataset's game.
 func (c *CVAE) Judge(g game.Game) (*CVAEScore, error) {

@@ -33,7 +33,7 @@ type CVAEScore struct {
 	LimitByStep []float64 `json:"limit_by_step"`
 
 	codes vae.Codes
-	past  []vaeEpoch
+	past  []epochTerms
 	goals []string
 }
 

@@ -2,11 +2,8 @@ package pretrain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 
 	"hop/dataset"
 	"hop/field"
@@ -14,7 +11,6 @@ import (
 	"hop/nn"
 	"hop/rng"
 	"hop/runlog"
-	"hop/safetensors"
 )
 
 // VAEConfig says how codes of states are learnt from recorded steps.
@@ -47,17 +43,13 @@ func (c VAEConfig) Validate() error {
 // VAE is the training of codes of states on a dataset: 85 % of the episodes to
 // learn from, 5 % to choose the weights by, 10 % to judge them by.
 type VAE struct {
-	cfg    VAEConfig
-	key    rng.Key
-	data   *dataset.Data
-	parts  [3]pretrainPart // learn, choose, judge
-	learn  *vae.Learner
-	order  []int
-	epoch  int
-	best   float64
-	bestAt int
-	bestW  []float32
-	past   []vaeEpoch
+	cfg   VAEConfig
+	key   rng.Key
+	data  *dataset.Data
+	parts [3]pretrainPart // learn, choose, judge
+	learn *vae.Learner
+	order []int
+	course
 }
 
 // pretrainPart is one part of the data in the model's form.
@@ -68,17 +60,12 @@ type pretrainPart struct {
 	vae  *vae.Rows
 }
 
-// vaeEpoch is what an epoch left behind, for the curves.
-type vaeEpoch struct {
-	Learn, Held map[string]float64
-}
-
 // NewVAE prepares a run at its start.
 func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	v := &VAE{cfg: cfg, key: rng.New(seed), data: data, best: math.Inf(1)}
+	v := &VAE{cfg: cfg, key: rng.New(seed), data: data}
 	in, err := vaeInput(data)
 	if err != nil {
 		return nil, err
@@ -100,7 +87,7 @@ func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 	if v.learn, err = vae.NewLearner(m, p, cfg.Learn, steps, v.key.Child("learn")); err != nil {
 		return nil, field.At(err, "learn", nil)
 	}
-	v.order, v.bestW = make([]int, n), slices.Clone(p.W)
+	v.order, v.course = make([]int, n), newCourse("vae", "code of states", cfg.Epochs, cfg.Patience, p)
 	return v, nil
 }
 
@@ -169,31 +156,20 @@ func (v *VAE) Model() (*vae.Model, *nn.Params) { return v.learn.Model, v.learn.P
 // ctx ends, in which case it returns ctx's error; whole epochs are saved. It ends
 // with the best weights in place.
 func (v *VAE) Run(ctx context.Context, run *runlog.Run, watch func(epoch, epochs int, learn, held map[string]float64)) error {
-	for v.epoch < v.cfg.Epochs && (v.cfg.Patience == 0 || v.epoch-v.bestAt < v.cfg.Patience) {
-		learnt, err := v.pass(ctx)
-		if err != nil {
-			return err
-		}
-		held := v.terms(v.parts[1].vae)
-		v.epoch++
-		if o := v.objective(held); o < v.best {
-			v.best, v.bestAt = o, v.epoch
-			copy(v.bestW, v.learn.Params.W)
-		}
-		e := vaeEpoch{v.named(learnt), v.named(held)}
-		v.past = append(v.past, e)
-		if err := run.Log(v.metrics(learnt, held)); err != nil {
-			return err
-		}
-		if err := v.save(run); err != nil {
-			return err
-		}
-		if watch != nil {
-			watch(v.epoch, v.cfg.Epochs, e.Learn, e.Held)
-		}
-	}
-	copy(v.learn.Params.W, v.bestW)
-	return nil
+	return v.run(ctx, run, lessons{
+		params: v.learn.Params, metric: "vae_" + v.cfg.Model.Loss,
+		pass: func(ctx context.Context) (measured, error) {
+			t, err := v.pass(ctx)
+			return measured{v.named(t), t.KL.Rows}, err
+		},
+		held: func() (measured, float64) {
+			t := v.terms(v.parts[1].vae)
+			return measured{v.named(t), t.KL.Rows}, v.objective(t)
+		},
+		save: func() ([]byte, error) {
+			return pack(&v.course, v.cfg.Model, v.learn.Model.Input, v.learn.Params, v.learn)
+		},
+	}, watch)
 }
 
 // pass goes through the rows once.
@@ -267,108 +243,10 @@ func (v *VAE) named(t vae.Terms) map[string]float64 {
 	return out
 }
 
-func (v *VAE) metrics(learnt, held vae.Terms) []runlog.Row {
-	var rows []runlog.Row
-	for _, part := range []struct {
-		name string
-		of   vae.Terms
-	}{{"learn/", learnt}, {"held/", held}} {
-		terms := v.named(part.of)
-		for _, name := range sortedKeys(terms) {
-			rows = append(rows, runlog.Row{
-				Step: int64(v.epoch), Name: "vae_" + v.cfg.Model.Loss + "/" + part.name + name, Agent: -1, Value: terms[name], N: part.of.KL.Rows,
-			})
-		}
-	}
-	return rows
-}
-
-func sortedKeys(m map[string]float64) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// vaeMeta is what a checkpoint says about its model.
-type vaeMeta struct {
-	Config vae.Config
-	Input  vae.Input
-	Best   float64
-	BestAt int
-	Past   []vaeEpoch
-}
-
-// save writes everything that is needed to go on, and to use the best weights.
-func (v *VAE) save(run *runlog.Run) error {
-	meta, err := json.Marshal(vaeMeta{v.cfg.Model, v.learn.Model.Input, v.best, v.bestAt, v.past})
-	if err != nil {
-		return err
-	}
-	f := &safetensors.File{Meta: map[string]string{"vae": string(meta)}}
-	v.learn.Save(f, "now/")
-	saveAs(f, "best/", v.learn.Params, v.bestW)
-	body, err := f.AppendBinary(nil)
-	if err != nil {
-		return err
-	}
-	return run.Checkpoint(int64(v.epoch), body, -v.best, runlog.Keep{Last: 2})
-}
-
-// saveAs saves other weights of a model than those in place.
-func saveAs(f *safetensors.File, prefix string, p *nn.Params, w []float32) {
-	now := slices.Clone(p.W)
-	copy(p.W, w)
-	p.Save(f, prefix)
-	copy(p.W, now)
-}
-
 // Resume goes back to a checkpoint of the same run.
 func (v *VAE) Resume(body []byte, epoch int64) error {
-	f, meta, err := openVAE(body)
-	if err == nil {
-		if err = v.learn.Params.Load(f, "best/"); err == nil {
-			copy(v.bestW, v.learn.Params.W)
-			err = v.learn.Load(f, "now/")
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("pretrain: resuming the code of states: %w", err)
-	}
-	v.epoch, v.best, v.bestAt, v.past = int(epoch), meta.Best, meta.BestAt, meta.Past
-	return nil
-}
-
-func openVAE(body []byte) (*safetensors.File, vaeMeta, error) {
-	var meta vaeMeta
-	f, err := safetensors.Parse(body)
-	if err != nil {
-		return nil, meta, err
-	}
-	if err := json.Unmarshal([]byte(f.Meta["vae"]), &meta); err != nil {
-		return nil, meta, fmt.Errorf("the checkpoint is not of a code of states: %w", err)
-	}
-	return f, meta, nil
+	return unpack[vae.Config, vae.Input](&v.course, body, epoch, v.learn.Params, v.learn)
 }
 
 // LoadVAE returns the model of a run's folder with its best weights.
-func LoadVAE(dir string) (*vae.Model, *nn.Params, error) {
-	body, _, err := runlog.Last(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, meta, err := openVAE(body)
-	if err != nil {
-		return nil, nil, fmt.Errorf("pretrain: loading the code of states of %s: %w; train one with hop pretrain vae", dir, err)
-	}
-	m, p, err := vae.New(meta.Config, meta.Input, rng.Key{})
-	if err == nil {
-		err = p.Load(f, "best/")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("pretrain: loading the code of states of %s: %w", dir, err)
-	}
-	return m, p, nil
-}
+func LoadVAE(dir string) (*vae.Model, *nn.Params, error) { return load(dir, "vae", vae.New) }

@@ -31,7 +31,7 @@ type VAEScore struct {
 	BestEpoch  int                `json:"best_epoch"`
 
 	codes vae.Codes // of the judged rows
-	past  []vaeEpoch
+	past  []epochTerms
 	goals []string
 }
 

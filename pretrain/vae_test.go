@@ -174,7 +174,7 @@ func TestOwnHistory(t *testing.T) {
 func score(terms map[string]float64, change func(*VAEScore)) *VAEScore {
 	s := &VAEScore{
 		Rows: 1000, Terms: terms, CellsExact: 0.995, Probe: 0.75, ProbeLimit: 0.76, ProbeRows: 600, Majority: 0.6, Active: 16, Width: 16,
-		past:  []vaeEpoch{{Learn: map[string]float64{"action": 1.2}, Held: terms}, {Learn: map[string]float64{"action": 0.4}, Held: terms}},
+		past:  []epochTerms{{Learn: map[string]float64{"action": 1.2}, Held: terms}, {Learn: map[string]float64{"action": 0.4}, Held: terms}},
 		goals: []string{"stag", "hare"},
 	}
 	s.codes.Dim, s.codes.Z, s.codes.Label = 2, []float32{1, 2, 3, 1, 5, 6}, []int{0, 1, -1}
