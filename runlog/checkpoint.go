@@ -230,7 +230,7 @@ func (r *Run) prune(all []found, files []string, s seal) error {
 }
 
 // Resume returns the newest whole checkpoint, or nil if there is none, and cuts
-// metrics and events back to it. Damaged checkpoints are named in notes and
+// metrics, events and findings back to it. Damaged checkpoints are named in notes and
 // passed over; what is newer than the one used is removed. After an error,
 // nothing has been removed.
 func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
@@ -260,6 +260,9 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 		notes = append(notes, "no whole checkpoint is left: starting over")
 	}
 	if err := r.cut(to); err != nil {
+		return nil, 0, notes, err
+	}
+	if err := r.cutFindings(to.Step); err != nil {
 		return nil, 0, notes, err
 	}
 	if err := r.prune(all, files, to); err != nil {

@@ -5,6 +5,7 @@
 //	events.out.tfevents.0.hop the same for TensorBoard
 //	checkpoints/              NAME.safetensors with NAME.json, which makes it whole
 //	log.txt                   what was said, with the time
+//	findings.json             what was noticed to be wrong, if anything was
 //	env.json                  machine, versions, seed, seconds by phase, status
 //
 // A run can die at any moment. A checkpoint appears whole or not at all and
