@@ -102,23 +102,32 @@ type Machine struct {
 
 // Build wires a run of the spec with a seed.
 func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
-	g, err := s.Game.Build()
+	parts, err := s.Parts(seed, m)
 	if err != nil {
 		return nil, err
+	}
+	return train.NewSelfPlay(s.Train, s.PPO, parts)
+}
+
+// Parts makes what a run with a seed is built of.
+func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
+	g, err := s.Game.Build()
+	if err != nil {
+		return train.Parts{}, err
 	}
 	key := rng.New(seed)
 	brains, of, err := s.brains(g, key)
 	if err != nil {
-		return nil, err
+		return train.Parts{}, err
 	}
 	minds, err := s.minds(g, brains, key)
 	if err != nil {
-		return nil, err
+		return train.Parts{}, err
 	}
-	return train.NewSelfPlay(s.Train, s.PPO, train.Parts{
+	return train.Parts{
 		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals)), Key: key, Workers: m.Workers, Clock: m.Clock, Imagine: s.Imagine,
 		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
-	})
+	}, nil
 }
 
 // minds puts a planner around each brain, if the spec says so.

@@ -311,6 +311,7 @@ func (s *SelfPlay) learnImagining() ([][]agent.Stat, error) {
 	var stats [][]agent.Stat
 	for round := range m.cfg.Refresh {
 		s.timed("imagine", func() { m.imagine(s.ro, s.update*m.cfg.Refresh+round) })
+		s.show(m.ro, true)
 		stats, err = s.learnBy(func(i int, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 			return m.brains[i].LearnMixed(s.ro, ppo.Mixture{Imagined: m.ro, RealRatio: m.cfg.RealRatio, Again: round > 0}, shape, share)
 		})

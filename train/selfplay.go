@@ -30,6 +30,7 @@ type Parts struct {
 	Key     rng.Key                               // names all streams
 	Workers int                                   // cores to use; not part of the numbers
 	Clock   func() time.Duration                  // for phase times; nil: none are taken
+	Watch   Watching                              // sees windows before they are learnt from; nil: nobody does
 }
 
 // Mind learns for the agents of one brain: the brain alone, or with models of
@@ -127,6 +128,7 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		if s.warm() {
 			watched(s.ro)
 		}
+		s.show(s.ro, false)
 		s.step += s.played()
 		s.update++
 		stats, err := s.learn()
