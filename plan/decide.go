@@ -12,10 +12,10 @@ func (f *Forest) harvest(l *lane, slot int32) {
 		}
 		q := edges[k].q
 		if f.PlusOne {
-			q *= edges[k].n / (1 + edges[k].n)
+			q *= float32(edges[k].n) / float32(1+edges[k].n)
 		}
 		f.Q[env*f.Actions+k] += q
-		f.Visits[env*f.Actions+k] += int32(edges[k].n)
+		f.Visits[env*f.Actions+k] += edges[k].n
 		f.tried[env*f.Actions+k]++
 	}
 }

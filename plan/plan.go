@@ -139,7 +139,8 @@ type Forest struct {
 	Prior  []float32 // [Envs][Actions] the root's prior, before noise
 	Count  Count     // since New
 
-	norm, untried uint8
+	norm, untried     uint8
+	keepAll, keepRoot bool // a node's joint action is drawn once: at all nodes, at the root
 
 	group  int // trees that advance together
 	stride int // slots a tree
@@ -161,11 +162,13 @@ type Forest struct {
 	kept   []int32 // [slots][Others] joint actions drawn once a node
 	qs     []Query
 	who    []int32 // lanes or rows that qs belong to
+	owner  []int32 // lanes that want belongs to
 	drawn  []int32 // [group][Others]
 	logits []float32
 	value  []float32
 	prior  []float32  // [Actions]
 	inv    []float32  // 1/n
+	bonus  []float32  // c sqrt(n) for a node of n visits
 	tried  []int32    // [Envs][Actions] trees in which the action was tried
 	common []rng.Rand // [trees] streams that depend on the depth only
 }
@@ -181,7 +184,7 @@ type Count struct {
 type node struct {
 	key    uint64
 	mean   float32 // of the values backed up, its own judgement first
-	visits float32 // 1 + those of its actions
+	visits int32   // 1 + those of its actions
 	legal  uint32
 	fresh  uint32  // legal actions not yet tried
 	reward float32 // on the edge into it
@@ -190,8 +193,10 @@ type node struct {
 }
 
 type edge struct {
-	q, n, p float32
-	child   int32 // slot, -1 if none
+	q     float32
+	n     int32
+	p     float32
+	child int32 // slot, -1 if none
 }
 
 // hop is one step of a path.
@@ -211,6 +216,7 @@ type lane struct {
 	seed   uint64
 	stored int32 // entries in the table
 	lo, hi float32
+	scale  float32 // 1 / (hi - lo), or 0
 }
 
 // entry of the table that finds children and equal states when hashed.
@@ -268,17 +274,26 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	f.lane, f.nodes, f.edges = make([]lane, f.group), make([]node, slots), make([]edge, slots*f.row)
 	f.path = make([]hop, f.group*f.deep)
 	f.active, f.who, f.qs = make([]int32, 0, f.group), make([]int32, 0, f.group), make([]Query, 0, f.group)
+	f.owner = make([]int32, 0, f.group)
 	f.want, f.acts, f.drawn = make([]Leaf, 0, f.group), make([]int32, f.group*others), make([]int32, f.group*others)
 	if c.Resample == "depth" && !c.Hashed {
 		f.common = make([]rng.Rand, envs*c.Trees)
 	}
 	if (c.Resample == "node" || c.Resample == "root") && !c.Hashed {
 		f.kept = make([]int32, slots*others)
+		f.keepAll, f.keepRoot = c.Resample == "node", true
 	}
 	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, actions)
-	f.inv, f.tried = make([]float32, c.Sims+3), make([]int32, envs*actions)
+	f.inv, f.bonus, f.tried = make([]float32, max(c.Sims+3, MaxActions+1)), make([]float32, c.Sims+3), make([]int32, envs*actions)
 	for n := 1; n < len(f.inv); n++ {
 		f.inv[n] = 1 / float32(n)
+	}
+	for n := range f.bonus {
+		w := float32(c.C)
+		if c.CBase > 0 {
+			w += float32(math.Log((float64(n) + c.CBase + 1) / c.CBase))
+		}
+		f.bonus[n] = w * float32(math.Sqrt(float64(n)))
 	}
 	return f, nil
 }

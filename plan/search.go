@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -41,12 +40,7 @@ func Common(seed uint64, depth int32) rng.Rand {
 // Stream returns the stream named by two numbers, such as a state's key: what
 // is drawn from it is then a function of the state.
 func Stream(hi, lo uint64) rng.Rand {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:], hi)
-	binary.LittleEndian.PutUint64(b[8:], lo)
-	var r rng.Rand
-	r.UnmarshalBinary(b[:]) // cannot fail on 16 bytes
-	return r
+	return rng.Raw(hi, lo)
 }
 
 // run searches the trees lo to hi together.
@@ -92,13 +86,14 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 // plays and judges them all at once, and backs up. It reports whether any lane
 // is still active.
 func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
-	f.want = f.want[:0]
+	f.want, f.owner = f.want[:0], f.owner[:0]
 	still := f.active[:0]
 	for _, i := range f.active {
 		l := &f.lane[i]
 		if f.descend(int(i), l, o, rs) {
 			still = append(still, i)
-			f.want = append(f.want, Leaf{Tree: l.tree, From: l.at, To: int32(int(i)*f.stride) + l.used, Action: l.action})
+			f.want = append(f.want, Leaf{Tree: l.tree, From: l.at, To: i*int32(f.stride) + l.used, Action: l.action})
+			f.owner = append(f.owner, i)
 		}
 	}
 	f.active = still
@@ -117,44 +112,56 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 	f.qs, f.who = f.qs[:0], f.who[:0]
 	for row := range f.want {
 		leaf := &f.want[row]
-		i := int(leaf.To) / f.stride
-		l := &f.lane[i]
-		to := leaf.To
+		i := int(f.owner[row])
 		if f.Hashed {
-			if leaf.Over {
-				leaf.Key = 1 // one node stands for every end
-			}
-			known := f.find(i, mix(leaf.Key))
-			if known != nil {
-				to = known.slot
-			}
-			f.insert(i, f.edgeKey(leaf, row), to, leaf.Reward)
-			f.push(i, l, leaf.From, leaf.Action, leaf.Reward, to)
-			if known != nil {
-				if leaf.Over {
-					f.backup(i, l, 0)
-				}
-				continue
-			}
-			f.insert(i, mix(leaf.Key), to, 0)
+			f.enter(i, row, leaf)
 		} else {
-			f.edges[int(leaf.From)*f.row+int(leaf.Action)].child = to
-			f.push(i, l, leaf.From, leaf.Action, leaf.Reward, to)
+			f.edges[int(leaf.From)*f.row+int(leaf.Action)].child = leaf.To
+			f.grow(i, leaf)
 		}
-		l.used++
-		f.nodes[to] = node{reward: leaf.Reward, over: leaf.Over}
-		if leaf.Over {
-			f.backup(i, l, 0)
-			continue
-		}
-		f.qs = append(f.qs, Query{l.tree, to, leaf.Key, leaf.Legal, l.steps, l.seed})
-		f.who = append(f.who, int32(i))
 	}
 	f.judge(p)
 	for row, i := range f.who {
 		f.backup(int(i), &f.lane[i], f.value[row])
 	}
 	return true
+}
+
+// grow moves the cursor of lane i into a new node, to be judged unless it is an
+// end.
+func (f *Forest) grow(i int, leaf *Leaf) {
+	l := &f.lane[i]
+	f.push(i, l, leaf.From, leaf.Action, leaf.Reward, leaf.To)
+	l.used++
+	n := &f.nodes[leaf.To]
+	n.reward, n.over, n.drawn = leaf.Reward, leaf.Over, false
+	if leaf.Over {
+		n.mean, n.visits = 0, 0
+		f.backup(i, l, 0)
+		return
+	}
+	f.qs = append(f.qs, Query{l.tree, leaf.To, leaf.Key, leaf.Legal, l.steps, l.seed})
+	f.who = append(f.who, int32(i))
+}
+
+// enter is grow where equal states are one node.
+func (f *Forest) enter(i, row int, leaf *Leaf) {
+	l := &f.lane[i]
+	if leaf.Over {
+		leaf.Key = 1 // one node stands for every end
+	}
+	known := f.find(i, mix(leaf.Key))
+	if known == nil {
+		f.insert(i, f.edgeKey(leaf, row), leaf.To, leaf.Reward)
+		f.insert(i, mix(leaf.Key), leaf.To, 0)
+		f.grow(i, leaf)
+		return
+	}
+	f.insert(i, f.edgeKey(leaf, row), known.slot, leaf.Reward)
+	f.push(i, l, leaf.From, leaf.Action, leaf.Reward, known.slot)
+	if leaf.Over {
+		f.backup(i, l, 0)
+	}
 }
 
 // descend walks down from the cursor until a step must be played, finishing
@@ -198,18 +205,28 @@ func (f *Forest) push(i int, l *lane, from, action int32, reward float32, to int
 // backup adds a return to every step of the path, and goes back to the root.
 func (f *Forest) backup(i int, l *lane, g float32) {
 	path := f.path[i*f.deep : i*f.deep+int(l.steps)]
-	gamma := float32(f.Discount)
+	gamma, lo, hi := float32(f.Discount), l.lo, l.hi
 	for at := len(path) - 1; at >= 0; at-- {
 		h := &path[at]
 		g = h.reward + gamma*g
 		n := &f.nodes[h.slot]
 		e := &f.edges[int(h.slot)*f.row+int(h.action)]
 		e.n++
-		e.q += (g - e.q) * f.inv[int(e.n)]
+		e.q += (g - e.q) * f.inv[e.n]
 		n.fresh &^= 1 << h.action
 		n.visits++
-		n.mean += (g - n.mean) * f.inv[int(n.visits)]
-		l.lo, l.hi = min(l.lo, e.q), max(l.hi, e.q)
+		n.mean += (g - n.mean) * f.inv[n.visits]
+		if e.q < lo {
+			lo = e.q
+		}
+		if e.q > hi {
+			hi = e.q
+		}
+	}
+	if l.lo, l.hi = lo, hi; hi > lo {
+		l.scale = 1 / (hi - lo)
+	} else {
+		l.scale = 0
 	}
 	l.steps, l.at = 0, int32(i*f.stride)
 	l.sims--
@@ -234,10 +251,7 @@ func (f *Forest) pick(l *lane, n *node) int32 {
 		}
 		scale = 1 / max(hi-lo, 1e-8)
 	case normTree:
-		lo = l.lo
-		if scale = 0; l.hi > lo {
-			scale = 1 / (l.hi - lo)
-		}
+		lo, scale = l.lo, l.scale
 	}
 	switch f.untried {
 	case untriedNode:
@@ -245,21 +259,17 @@ func (f *Forest) pick(l *lane, n *node) int32 {
 	case untriedMin:
 		untried = lo
 	}
-	c := float32(f.C)
-	if f.CBase > 0 {
-		c += float32(math.Log((float64(n.visits) + f.CBase + 1) / f.CBase))
-	}
-	u := c * float32(math.Sqrt(float64(n.visits)))
+	u := f.bonus[n.visits]
 	best, at := float32(math.Inf(-1)), int32(0)
 	for set := n.legal; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros32(set)
 		e := &edges[k]
 		q := e.q
-		inv := f.inv[int(e.n)+1]
+		inv := f.inv[e.n+1]
 		if e.n == 0 {
 			q = untried
 		} else if f.PlusOne {
-			q *= e.n * inv
+			q *= float32(e.n) * inv
 		}
 		if s := (q-lo)*scale + u*e.p*inv; s > best {
 			best, at = s, int32(k)
@@ -274,11 +284,11 @@ func (f *Forest) draw(o Others, rs []rng.Rand) {
 	for row := range f.want {
 		leaf := &f.want[row]
 		n := &f.nodes[leaf.From]
-		if f.keeps(leaf.From) && n.drawn {
+		l := &f.lane[f.owner[row]]
+		if n.drawn && f.keeps(l.steps) {
 			copy(f.acts[row*f.Others:(row+1)*f.Others], f.kept[int(leaf.From)*f.Others:])
 			continue
 		}
-		l := &f.lane[int(leaf.From)/f.stride]
 		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal, l.steps, l.seed})
 		f.who = append(f.who, int32(row))
 		if f.common != nil {
@@ -299,18 +309,20 @@ func (f *Forest) draw(o Others, rs []rng.Rand) {
 			copy(f.acts[int(row)*f.Others:(int(row)+1)*f.Others], f.drawn[i*f.Others:])
 		}
 	}
+	if !f.keepRoot {
+		return
+	}
 	for i, row := range f.who {
-		if slot := f.qs[i].Slot; f.keeps(slot) {
+		if slot := f.qs[i].Slot; f.keeps(f.qs[i].Depth) {
 			copy(f.kept[int(slot)*f.Others:(int(slot)+1)*f.Others], f.acts[int(row)*f.Others:])
 			f.nodes[slot].drawn = true
 		}
 	}
 }
 
-// keeps reports whether a node's joint action is drawn once and kept.
-func (f *Forest) keeps(slot int32) bool {
-	return !f.Hashed && (f.Resample == "node" || f.Resample == "root" && int(slot)%f.stride == 0)
-}
+// keeps reports whether the joint action of a node at a depth is drawn once and
+// kept.
+func (f *Forest) keeps(depth int32) bool { return f.keepAll || f.keepRoot && depth == 0 }
 
 // judge asks the prior about f.qs and makes nodes of them.
 func (f *Forest) judge(p Prior) {
@@ -344,7 +356,7 @@ func (f *Forest) spread(q *Query, logits []float32) {
 		softmax(f.prior, logits, q.Legal, 1)
 		return
 	}
-	each := 1 / float32(bits.OnesCount32(q.Legal))
+	each := f.inv[bits.OnesCount32(q.Legal)]
 	for k := range f.prior {
 		f.prior[k] = each * float32(q.Legal>>k&1)
 	}

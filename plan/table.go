@@ -56,12 +56,12 @@ func (f *Forest) follow() {
 	kept := 0
 	for row := range f.want {
 		leaf := f.want[row]
-		i := int(leaf.To) / f.stride
+		i := int(f.owner[row])
 		l := &f.lane[i]
 		e := f.find(i, f.edgeKey(&leaf, row))
 		if e == nil {
 			if kept != row {
-				f.want[kept] = leaf
+				f.want[kept], f.owner[kept] = leaf, f.owner[row]
 				copy(f.acts[kept*f.Others:(kept+1)*f.Others], f.acts[row*f.Others:(row+1)*f.Others])
 			}
 			kept++
@@ -72,5 +72,5 @@ func (f *Forest) follow() {
 			f.backup(i, l, 0)
 		}
 	}
-	f.want = f.want[:kept]
+	f.want, f.owner = f.want[:kept], f.owner[:kept]
 }

@@ -18,6 +18,7 @@ type anyGame struct {
 	script  []game.Bot
 	envs    []anyEnv
 	joint   []int32 // by seat
+	places  []int32 // the same, by place
 	rewards []float32
 	mask    []bool
 	obs     []float32
@@ -32,7 +33,7 @@ type anyEnv struct {
 func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
 	spec := g.Spec()
 	a := &anyGame{
-		g: g, actions: len(spec.Actions), play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats),
+		g: g, actions: len(spec.Actions), play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats), places: make([]int32, spec.Seats),
 		rewards: make([]float32, spec.Seats), mask: make([]bool, len(spec.Actions)), obs: make([]float32, spec.Obs.Len()),
 	}
 	for e := range a.envs {
@@ -95,6 +96,17 @@ func (a *anyGame) key(env int, slot int32) uint64 {
 	return h | 1
 }
 
+func (a *anyGame) expand(leaves []plan.Leaf, others, envs []int32, rs []rng.Rand) {
+	n := len(a.joint) - 1
+	for i := range leaves {
+		l := &leaves[i]
+		a.places[0] = l.Action
+		copy(a.places[1:], others[i*n:(i+1)*n])
+		l.Reward, l.Over, l.Legal, l.Key = a.step(int(envs[l.Tree]), l.From, l.To, a.places, &rs[l.Tree])
+	}
+}
+
+// step plays a joint action by place from slot to slot.
 func (a *anyGame) step(env int, from, to int32, actions []int32, r *rng.Rand) (float32, bool, uint32, uint64) {
 	e := &a.envs[env]
 	st := a.slots[to]
@@ -113,8 +125,14 @@ func (a *anyGame) observe(dst []float32, env int, slot int32, place int) {
 	a.slots[slot].Observe(a.envs[env].seats[place], dst)
 }
 
-func (a *anyGame) act(env int, slot int32, place, bot int, r *rng.Rand) int32 {
-	return a.choose(a.model[bot], a.slots[slot], a.envs[env].seats[place], r)
+func (a *anyGame) draw(dst []int32, qs []plan.Query, goals, envs []int32, rs []rng.Rand) {
+	n := len(a.joint) - 1
+	for i := range qs {
+		q := &qs[i]
+		for j, seat := range a.envs[envs[q.Tree]].seats[1:] {
+			dst[i*n+j] = a.choose(a.model[goals[int(q.Tree)*n+j]], a.slots[q.Slot], seat, &rs[q.Tree])
+		}
+	}
 }
 
 func (a *anyGame) choose(b game.Bot, st game.State, seat game.Seat, r *rng.Rand) int32 {

@@ -1,12 +1,14 @@
 package truth
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
 	"hop/game"
 	"hop/game/grid"
 	"hop/game/staghunt"
+	"hop/plan"
 	"hop/rng"
 )
 
@@ -21,14 +23,18 @@ const (
 
 var huntKinds = map[string]int{"random": huntRandom, "ns": huntNS, "nh": huntNH, "deadline": huntDeadline}
 
-// gone is the cell of who has left.
-const gone = 1<<16 - 1
+// gone is the cell of who has left, none an action not taken.
+const (
+	gone = 1<<16 - 1
+	none = 1<<8 - 1
+)
 
 // huntState is a position, by place.
 type huntState struct {
 	cell     [8]uint16
-	last     [8]int8
-	left     uint64 // bit p: prey p is on the map; stags first
+	last     [8]uint8 // 255: none
+	left     uint64   // bit p: prey p is on the map; stags first
+	prey     uint64   // of the key: the sum of what is left
 	t, first int16
 	over     bool
 }
@@ -43,6 +49,7 @@ type huntEnv struct {
 	board  *grid.Board
 	preyAt []int8
 	prey   []int16
+	code   []uint64 // [prey] its part of the key, whatever its number is here
 	dist   [][]int16
 	ways   [64]way
 	known  bool
@@ -104,6 +111,7 @@ func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error
 		v := &h.envs[e]
 		v.seats, v.place = make([]game.Seat, c.Agents), make([]int8, c.Agents)
 		v.board, v.preyAt, v.prey = grid.New(c.Size, c.Size), make([]int8, cells), make([]int16, c.Stags+c.Hares)
+		v.code = make([]uint64, c.Stags+c.Hares)
 		for range v.prey {
 			v.dist = append(v.dist, make([]int16, cells))
 		}
@@ -151,10 +159,10 @@ func (h *hunt) set(env int, st game.State, seats []game.Seat) {
 	last := h.seen[h.obs.LastAt():]
 	for i := range h.n {
 		place := v.place[(int(v.seats[0])+i)%h.n]
-		r.last[place] = -1
+		r.last[place] = none
 		for k := range h.obs.Legal {
 			if last[i*h.obs.Legal+k] != 0 {
-				r.last[place] = int8(k)
+				r.last[place] = uint8(k)
 			}
 		}
 	}
@@ -178,7 +186,7 @@ func (h *hunt) look(v *huntEnv, s *staghunt.State) bool {
 	for i := range v.root.cell {
 		v.root.cell[i] = gone
 	}
-	v.root.left = 0
+	v.root.left, v.root.prey = 0, 0
 	for c := range v.preyAt {
 		h.seats, h.things = s.Cell(c/h.c.Size, c%h.c.Size, h.seats[:0], h.things[:0])
 		for _, seat := range h.seats {
@@ -197,6 +205,7 @@ func (h *hunt) look(v *huntEnv, s *staghunt.State) bool {
 				return false
 			}
 			v.root.left |= 1 << p
+			v.root.prey += v.code[p]
 		}
 	}
 	return true
@@ -227,6 +236,7 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 			kind = 1
 		}
 		v.prey[next[kind]], v.preyAt[c] = int16(c), int8(next[kind])
+		v.code[next[kind]] = fold(uint64(kind)<<20+1, uint64(c))
 		next[kind]++
 	}
 	v.board.Link()
@@ -285,25 +295,12 @@ func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
 	if h.n > 4 {
 		k = fold(k, uint64(c[4])|uint64(c[5])<<16|uint64(c[6])<<32|uint64(c[7])<<48)
 	}
-	prey := uint64(s.t) // and what is left where, whatever its number is here
-	for left := s.left; left != 0; left &= left - 1 {
-		p := bits.TrailingZeros64(left)
-		kind := uint64(0)
-		if p >= h.c.Stags {
-			kind = 1 << 20
-		}
-		prey += fold(kind+1, uint64(v.prey[p]))
-	}
-	k = fold(k, prey)
+	k = fold(k, uint64(s.t)+s.prey)
 	if h.c.EndAfter > 0 {
 		k = fold(k, uint64(s.first))
 	}
 	if h.Last {
-		x := uint64(0)
-		for i, a := range s.last {
-			x |= uint64(uint8(a)) << (8 * i)
-		}
-		k = fold(k, x)
+		k = fold(k, binary.LittleEndian.Uint64(s.last[:]))
 	}
 	return k | 1
 }
@@ -340,12 +337,22 @@ func (s *huntState) crowd(c uint16) bool {
 	return n >= 2
 }
 
-// step plays a joint action.
-func (h *hunt) step(env int, from, to int32, actions []int32, _ *rng.Rand) (float32, bool, uint32, uint64) {
+func (h *hunt) expand(leaves []plan.Leaf, others, envs []int32, _ []rng.Rand) {
+	n := h.n - 1
+	for i := range leaves {
+		l := &leaves[i]
+		h.joint[0] = l.Action
+		copy(h.joint[1:], others[i*n:(i+1)*n])
+		l.Reward, l.Over, l.Legal, l.Key = h.step(int(envs[l.Tree]), l.From, l.To, h.joint[:h.n])
+	}
+}
+
+// step plays a joint action by place from slot to slot.
+func (h *hunt) step(env int, from, to int32, actions []int32) (float32, bool, uint32, uint64) {
 	v, s := &h.envs[env], &h.slots[to]
 	*s = h.slots[from]
 	for i, a := range actions {
-		s.last[i] = int8(a)
+		s.last[i] = uint8(a)
 	}
 	reward := h.advance(v, s, actions)
 	if s.over || s.cell[0] == gone {
@@ -389,7 +396,10 @@ func (h *hunt) resolve(v *huntEnv, s *huntState, actions []int32) float32 {
 		if a == staghunt.HuntStag && hunters < 2 {
 			continue
 		}
-		s.left &^= 1 << v.preyAt[at[i]]
+		if p := v.preyAt[at[i]]; s.left>>p&1 != 0 {
+			s.left &^= 1 << p
+			s.prey -= v.code[p]
+		}
 		s.cell[i] = gone
 		if s.first == 0 {
 			s.first = s.t
@@ -424,7 +434,7 @@ func (h *hunt) observe(dst []float32, env int, slot int32, place int) {
 		if c := s.cell[p]; c != gone {
 			dst[int(c)*planes+i] = 1
 		}
-		last[(seat+i)%h.n] = s.last[p]
+		last[(seat+i)%h.n] = int8(s.last[p])
 	}
 	for _, c := range v.board.Blocks {
 		dst[int(c)*planes+h.n] = 1

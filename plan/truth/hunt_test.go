@@ -112,7 +112,7 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 					if cur.Over() {
 						break
 					}
-					hr, hover, hlegal, _ := h.step(0, at, 1-at, joint, nil)
+					hr, hover, hlegal, _ := h.step(0, at, 1-at, joint)
 					ar, aover, alegal, _ := a.step(0, at, 1-at, joint, nil)
 					if hr != ar || hover != aover || hlegal != alegal {
 						t.Fatalf("after %v: reward %v over %v legal %07b, want %v %v %07b at\n%s", joint, hr, hover, hlegal, ar, aover, alegal, text)

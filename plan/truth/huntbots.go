@@ -10,13 +10,21 @@ import (
 	"hop/rng"
 )
 
-func (h *hunt) act(env int, slot int32, place, bot int, r *rng.Rand) int32 {
-	v, s := &h.envs[env], &h.slots[slot]
-	u := r.Uint64()
-	if s.cell[place] == gone {
-		return game.NoAction
+func (h *hunt) draw(dst []int32, qs []plan.Query, goals, envs []int32, rs []rng.Rand) {
+	n := h.n - 1
+	for i := range qs {
+		q := &qs[i]
+		v, s := &h.envs[envs[q.Tree]], &h.slots[q.Slot]
+		r := rs[q.Tree]
+		for j, bot := range goals[int(q.Tree)*n : (int(q.Tree)+1)*n] {
+			u, act := r.Uint64(), game.NoAction
+			if s.cell[j+1] != gone {
+				act = pick(h.options(v, s, j+1, h.model[bot]), u)
+			}
+			dst[i*n+j] = act
+		}
+		rs[q.Tree] = r
 	}
-	return pick(h.options(v, s, place, h.model[bot]), u)
 }
 
 // pick turns a random number into one of the set's bits.

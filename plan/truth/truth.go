@@ -25,12 +25,13 @@ type rules interface {
 	// size makes room for that many slots.
 	size(slots int)
 	root(env int, slot int32) (legal uint32, key uint64)
-	// step plays a joint action by place from slot to slot.
-	step(env int, from, to int32, actions []int32, r *rng.Rand) (reward float32, over bool, legal uint32, key uint64)
+	// expand plays the leaves; envs gives the decision of each tree.
+	expand(leaves []plan.Leaf, others, envs []int32, rs []rng.Rand)
 	legal(env int, slot int32, place int) uint32
 	observe(dst []float32, env int, slot int32, place int)
-	// act draws what a bot would play; -1 if the place has left.
-	act(env int, slot int32, place, bot int, r *rng.Rand) int32
+	// draw draws what everyone's bot would play, -1 for who has left; goals is
+	// [trees][others].
+	draw(dst []int32, qs []plan.Query, goals, envs []int32, rs []rng.Rand)
 	scripts() int // how many there are
 	// rollout plays on from a slot to the end, place 0 by script, the others by
 	// the bots given, and returns the discounted return of place 0.
@@ -46,7 +47,7 @@ type World struct {
 	Scripts []string // bots by number, as rollouts of one's own
 	trees   int
 	places  int
-	joint   []int32
+	env     []int32 // [trees of all decisions] the decision of each
 }
 
 // NewWorld returns a world for up to envs decisions at once of so many trees
@@ -54,7 +55,10 @@ type World struct {
 // may also be "stag", which stands for one script a stag that goes to that stag
 // until a hare must be taken.
 func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, error) {
-	w := &World{Game: g, Models: models, Scripts: scripts, trees: trees, places: g.Spec().Seats, joint: make([]int32, g.Spec().Seats)}
+	w := &World{Game: g, Models: models, Scripts: scripts, trees: trees, places: g.Spec().Seats, env: make([]int32, envs*trees)}
+	for tree := range w.env {
+		w.env[tree] = int32(tree / trees)
+	}
 	var err error
 	if h, ok := g.(*staghunt.Game); ok {
 		w.rules, err = newHunt(h, models, scripts, envs)
@@ -76,26 +80,21 @@ func (w *World) Set(env int, st game.State, seats []game.Seat) { w.set(env, st, 
 func (w *World) Fit(f *plan.Forest) { w.size(f.Slots()) }
 
 // Root puts the decision's state into a slot.
-func (w *World) Root(tree, slot int32) (uint32, uint64) { return w.root(int(tree)/w.trees, slot) }
+func (w *World) Root(tree, slot int32) (uint32, uint64) { return w.root(int(w.env[tree]), slot) }
 
 // Expand plays one step for each leaf.
 func (w *World) Expand(leaves []plan.Leaf, others []int32, rs []rng.Rand) {
-	for i := range leaves {
-		l := &leaves[i]
-		w.joint[0] = l.Action
-		copy(w.joint[1:], others[i*(w.places-1):(i+1)*(w.places-1)])
-		l.Reward, l.Over, l.Legal, l.Key = w.step(int(l.Tree)/w.trees, l.From, l.To, w.joint, &rs[l.Tree])
-	}
+	w.expand(leaves, others, w.env, rs)
 }
 
 // Legal returns the mask of a place.
 func (w *World) Legal(tree, slot int32, place int) uint32 {
-	return w.legal(int(tree)/w.trees, slot, place)
+	return w.legal(int(w.env[tree]), slot, place)
 }
 
 // Observe writes what a place sees.
 func (w *World) Observe(dst []float32, tree, slot int32, place int) {
-	w.observe(dst, int(tree)/w.trees, slot, place)
+	w.observe(dst, int(w.env[tree]), slot, place)
 }
 
 var (
@@ -125,7 +124,7 @@ func (b *Bots) Of(tree int32) []int32 {
 
 // Goals draws a model for each co-player.
 func (b *Bots) Goals(tree int32, r *rng.Rand) {
-	env := int(tree) / b.trees
+	env := int(b.env[tree])
 	if b.Env != nil {
 		env = b.Env[env]
 	}
@@ -134,14 +133,7 @@ func (b *Bots) Goals(tree int32, r *rng.Rand) {
 
 // Draw lets the models act.
 func (b *Bots) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) {
-	n := b.places - 1
-	for i := range qs {
-		q := &qs[i]
-		goals := b.Of(q.Tree)
-		for j := range n {
-			dst[i*n+j] = b.act(int(q.Tree)/b.trees, q.Slot, j+1, int(goals[j]), &rs[q.Tree])
-		}
-	}
+	b.draw(dst, qs, b.goal, b.env, rs)
 }
 
 var _ plan.Others = (*Bots)(nil)
@@ -199,7 +191,7 @@ func (s *Scripts) Eval(logits, value []float32, qs []plan.Query) {
 
 // best is the highest mean return of a script.
 func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
-	env, best := int(q.Tree)/s.trees, float32(0)
+	env, best := int(s.env[q.Tree]), float32(0)
 	for script := range s.scripts() {
 		s.r = plan.Stream(key, uint64(script)+1)
 		sum := float32(0)
