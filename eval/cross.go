@@ -1,0 +1,95 @@
+package eval
+
+import (
+	"context"
+	"errors"
+
+	"hop/game"
+	"hop/rng"
+	"hop/rollout"
+	"hop/stats"
+)
+
+// Cross is cross-play: a newcomer takes one place of a team after the other,
+// from the same starts each time. So every seat counts alike, and results for
+// other newcomers and other teams can be compared start by start.
+type Cross struct {
+	Game     game.Game
+	Starts   int
+	Key      rng.Key               // names the starts and all other streams
+	Workers  int                   // 0: one a core
+	Lanes    int                   // 0: 64; copies of the game that play side by side
+	Progress func(done, total int) // may be nil; counts episodes
+}
+
+// Crossed is what newcomer and team got. Accumulators count starts; the value
+// of a start is a mean over the newcomer's places.
+type Crossed struct {
+	Own    stats.Acc // the newcomer's return
+	Others stats.Acc // the mean return of the team's other members
+	Start  []float64 // [Starts] the newcomer's return by start
+}
+
+// Run plays. teams[s] is the team in which the newcomer sits on seat s; member a
+// of each sits on seat a.
+func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
+	seats := c.Game.Spec().Seats
+	switch {
+	case c.Starts <= 0:
+		return nil, errors.New("eval: at least one start is needed")
+	case seats < 2:
+		return nil, errors.New("eval: cross-play needs a game of two seats or more")
+	case len(teams) != seats:
+		return nil, errors.New("eval: cross-play needs one team for each seat of the newcomer")
+	}
+	if c.Lanes == 0 {
+		c.Lanes = 64
+	}
+	own, others := make([]float64, c.Starts), make([]float64, c.Starts)
+	for seat, team := range teams {
+		err := c.play(ctx, team, seat*c.Starts, func(start int, ep rollout.Episode) {
+			own[start] += ep.Return[seat] / float64(seats)
+			for a, x := range ep.Return {
+				if a != seat {
+					others[start] += x / float64(seats*(seats-1))
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := &Crossed{Start: own}
+	for i := range own {
+		out.Own.Add(own[i])
+		out.Others.Add(others[i])
+	}
+	return out, nil
+}
+
+// play plays every start once. Where a step draws from the same stream as the
+// starts, only the first episode of a stream is sure to start alike, so each
+// copy plays one; otherwise copies go on.
+func (c Cross) play(ctx context.Context, team []Member, before int, each func(start int, ep rollout.Episode)) error {
+	part := c.Starts
+	if !c.Game.Spec().Deterministic {
+		part = min(c.Lanes, c.Starts)
+	}
+	for first := 0; first < c.Starts; first += part {
+		n := min(part, c.Starts-first)
+		lanes := min(c.Lanes, n)
+		_, err := Run(ctx, Config{
+			Game: c.Game, Team: team, Episodes: n, Key: c.Key.Child("cross", first), Workers: c.Workers, Lanes: lanes, FixSeat: true,
+			Each: func(ep rollout.Episode) { each(first+ep.Index*lanes+ep.Env, ep) },
+			Progress: func(done, _ int) {
+				if c.Progress != nil {
+					c.Progress(before+first+done, len(team)*c.Starts)
+				}
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
