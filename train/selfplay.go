@@ -78,6 +78,7 @@ type SelfPlay struct {
 	players [][]rollout.Player        // [worker][A]
 	roles   map[role][]rollout.Player // [worker]
 	imagine *imagination              // nil: off
+	guards  *guards
 
 	step, update int
 	stage        int     // index into cfg.Stages, -1: the true game
@@ -101,6 +102,7 @@ func NewSelfPlay(cfg Config, learner ppo.Config, parts Parts) (*SelfPlay, error)
 	for _, m := range s.parts.Minds {
 		m.Remember(cfg.Envs, cfg.Window)
 	}
+	s.guards = newGuards(s.parts)
 	if err := s.open(parts.Game); err != nil {
 		return nil, err
 	}
@@ -135,10 +137,10 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		if err != nil {
 			return s.failed(run, err)
 		}
-		if says := complaint(stats); says != "" {
-			run.Printf("env step %d: %s", s.step, says)
-		}
 		p := s.progress(stats)
+		if err := s.guard(run, p); err != nil {
+			return err
+		}
 		if watch != nil {
 			watch(p)
 		}
@@ -399,12 +401,6 @@ func (s *SelfPlay) stopped(run *runlog.Run, cause error) error {
 	return cause
 }
 
-// failed keeps what was learnt before the failure.
-func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
-	run.Printf("failed: %v", cause)
-	return cause
-}
-
 // timed adds the time that do takes to a phase.
 func (s *SelfPlay) timed(phase string, do func()) {
 	if s.parts.Clock == nil {
@@ -442,6 +438,9 @@ func (s *SelfPlay) Save() ([]byte, error) {
 	}
 	if s.imagine != nil {
 		s.imagine.world.save(f)
+	}
+	if err := s.guards.save(f); err != nil {
+		return nil, err
 	}
 	return f.AppendBinary(nil)
 }
@@ -485,9 +484,11 @@ func (s *SelfPlay) Load(body []byte) error {
 		}
 	}
 	if s.imagine != nil {
-		return s.imagine.world.load(f)
+		if err := s.imagine.world.load(f); err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.guards.load(f)
 }
 
 // Step returns how many env steps have been played.

@@ -1,0 +1,461 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/nn"
+	"hop/runlog"
+	"hop/safetensors"
+)
+
+// The limits of the guards. docs/ladder.md says where they come from.
+const (
+	inARow       = 3    // windows that a fault must last, so that one odd window is none
+	collapsed    = 0.02 // share of the entropy of uniform play below which a policy has one action left
+	quietWindows = 5    // windows without rows before an agent counts as left out
+	floorWindows = 10   // windows before a cross-entropy counts as stuck
+	shareSlack   = 0.1  // by how much imagined rows may exceed their share
+)
+
+// guards watch a run for what is known to go wrong (SPEC 6 and the users' notes).
+// They look at every window, read only what is there anyway, and say each thing
+// once, for each brain.
+type guards struct {
+	nets  [][]netWatch // [brain]
+	state guardState
+}
+
+// netWatch is a network that must change while it learns.
+type netWatch struct {
+	name   string // for people
+	params *nn.Params
+	sign   string // the statistic that a window reports when it learnt
+	hash   []uint64
+}
+
+// guardState is what the guards remember; it is part of a checkpoint.
+type guardState struct {
+	Warned []string
+	Bound  float64 // the largest return met, in the unit that is learnt in
+	Brains []brainGuard
+}
+
+// brainGuard is what is remembered of a brain: how many windows in a row
+// something has been so.
+type brainGuard struct {
+	Updates        int // of the brain, when last looked at
+	Quiet, Low     int
+	Loud, Wild     int
+	Dead           int
+	First          float64 // mean return of its first windows with episodes
+	FirstN         int
+	LeastCE        float64 // of the model of others
+	CEs, Uncertain int
+	Learnt, Still  []int    // [net] windows
+	Moved          [][]bool // [net][part] has changed since the start
+}
+
+// netted is a Mind with networks besides its brain's.
+type netted interface{ networks() []netWatch }
+
+func (h *HOP) networks() []netWatch {
+	return []netWatch{{name: "model of others", params: h.moa.Params, sign: "moa/ce"}}
+}
+
+func newGuards(parts Parts) *guards {
+	g := &guards{}
+	for i, b := range parts.Brains {
+		nets := []netWatch{{name: "network", params: b.Params}}
+		if m, ok := parts.Minds[i].(netted); ok {
+			nets = append(nets, m.networks()...)
+		}
+		state := brainGuard{Learnt: make([]int, len(nets)), Still: make([]int, len(nets)), LeastCE: math.MaxFloat64}
+		for n := range nets {
+			nets[n].hash = make([]uint64, len(nets[n].params.Parts))
+			state.Moved = append(state.Moved, make([]bool, len(nets[n].hash)))
+		}
+		g.nets = append(g.nets, nets)
+		g.state.Brains = append(g.state.Brains, state)
+	}
+	g.remember()
+	return g
+}
+
+// remember takes the networks as they are now for those of the last window.
+func (g *guards) remember() {
+	for _, nets := range g.nets {
+		for _, w := range nets {
+			for i := range w.hash {
+				w.hash[i] = w.fingerprint(i)
+			}
+		}
+	}
+}
+
+// fingerprint is a number that changes when any weight of a part does.
+func (w *netWatch) fingerprint(part int) uint64 {
+	span := w.params.Parts[part].Span
+	h := uint64(span.Len)
+	for _, x := range w.params.W[span.Off : span.Off+span.Len] {
+		h = (h ^ uint64(math.Float32bits(x))) * 0x9e3779b97f4a7c15
+	}
+	return h
+}
+
+// save and load make a resumed run warn as an uninterrupted one.
+func (g *guards) save(f *safetensors.File) error {
+	b, err := json.Marshal(g.state)
+	if err != nil {
+		return fmt.Errorf("train: saving the guards: %w", err)
+	}
+	f.PutBytes("guards", b)
+	return nil
+}
+
+func (g *guards) load(f *safetensors.File) error {
+	g.remember()
+	if _, ok := f.Get("guards"); !ok {
+		return nil // a checkpoint of before there were guards
+	}
+	b, err := f.Bytes("guards")
+	if err != nil {
+		return err
+	}
+	fresh := g.state
+	if err := json.Unmarshal(b, &g.state); err != nil {
+		return fmt.Errorf("train: loading the guards: %w", err)
+	}
+	if !g.state.fits(fresh) {
+		return fmt.Errorf("train: loading the guards: made for other networks")
+	}
+	return nil
+}
+
+func (s guardState) fits(o guardState) bool {
+	return slices.EqualFunc(s.Brains, o.Brains, func(a, b brainGuard) bool {
+		return len(a.Learnt) == len(b.Learnt) && len(a.Still) == len(b.Still) &&
+			slices.EqualFunc(a.Moved, b.Moved, func(x, y []bool) bool { return len(x) == len(y) })
+	})
+}
+
+// guard looks at the window that was just learnt from.
+func (s *SelfPlay) guard(run *runlog.Run, p *Progress) error {
+	found := s.guards.look(s, p)
+	p.Findings = found
+	for _, f := range found {
+		if err := run.Find(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed keeps what was learnt before the failure, and says what failed.
+func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
+	run.Printf("failed: %v", cause)
+	if err := run.Find(runlog.Finding{
+		Step: int64(s.step), Check: "learning failed", Module: "learner", Agent: -1, Says: cause.Error(),
+		Next: "lower ppo.lr or ppo.max_grad and see whether a reward is not finite; the last checkpoint is whole",
+	}); err != nil {
+		return err
+	}
+	return cause
+}
+
+// look returns what the window shows that was not said before.
+func (g *guards) look(s *SelfPlay, p *Progress) []runlog.Finding {
+	w := &window{g: g, s: s, p: p}
+	w.rewards(s.ro)
+	for i := range g.nets {
+		w.brain, w.agent, w.who = i, -1, fmt.Sprintf("brain %d", i)
+		b := s.parts.Brains[i]
+		if len(b.Agents) == 1 {
+			w.agent, w.who = int(b.Agents[0]), fmt.Sprintf("agent %d", b.Agents[0])
+		}
+		w.me = &g.state.Brains[i]
+		stats := p.Stats[i]
+		w.finite(stats)
+		w.networks(stats)
+		w.gradients(stats)
+		w.updates(b.Updates)
+		w.valueLoss(stats)
+		w.entropy(stats, b.Agents)
+		w.modelOfOthers(stats)
+		w.imagined(stats)
+	}
+	return w.found
+}
+
+// window is one look.
+type window struct {
+	g     *guards
+	s     *SelfPlay
+	p     *Progress
+	found []runlog.Finding
+
+	brain, agent int
+	who          string
+	me           *brainGuard
+}
+
+// say adds a finding, unless it has been said of this brain before.
+func (w *window) say(check, module, says, next string) {
+	key := fmt.Sprintf("%s/%d", check, w.brain)
+	if slices.Contains(w.g.state.Warned, key) {
+		return
+	}
+	w.g.state.Warned = append(w.g.state.Warned, key)
+	w.found = append(w.found, runlog.Finding{Step: int64(w.s.step), Check: check, Module: module, Agent: w.agent, Says: says, Next: next})
+}
+
+// lasts counts windows in a row and reports whether there have been enough.
+func lasts(count *int, on bool, enough int) bool {
+	if !on {
+		*count = 0
+		return false
+	}
+	*count++
+	return *count >= enough
+}
+
+// stat returns a statistic by the end of its name: ppo/entropy and
+// search/entropy are the same thing of two learners.
+func stat(stats []agent.Stat, names ...string) (agent.Stat, bool) {
+	for _, st := range stats {
+		if slices.Contains(names, st.Name) {
+			return st, true
+		}
+	}
+	return agent.Stat{}, false
+}
+
+func broken(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+
+// rewards finds rewards that are no numbers, and the largest return so far in
+// the unit that is learnt in: no value should be far beyond it.
+func (w *window) rewards(ro *batch.Rollout) {
+	shape := w.s.shape()
+	scale := shape.Scale
+	for _, f := range shape.Goal {
+		scale = max(scale, shape.Scale*f)
+	}
+	most, top := 0., 0.
+	for a := range agent.ID(ro.Agents) {
+		for n := range ro.Envs {
+			sum := 0.
+			for t := ro.Steps - 1; t >= 0; t-- {
+				i := ro.Step(a, t, n)
+				r := float64(ro.Reward[i])
+				if broken(r) {
+					w.brain, w.agent, w.who = w.s.parts.BrainOf[a], int(a), fmt.Sprintf("agent %d", a)
+					w.say("reward not finite", "game", fmt.Sprintf("agent %d got a reward of %v at step %d of env %d's window", a, r, t, n), "look at the game's Step; hop play shows an episode step by step")
+					return
+				}
+				if ro.End[i] != batch.Going {
+					sum = 0
+				}
+				sum = r + shape.Gamma*sum
+				most, top = max(most, math.Abs(sum)), max(top, math.Abs(r))
+			}
+		}
+	}
+	for a := range w.p.Return {
+		if acc := &w.p.Return[a]; acc.N() > 0 {
+			most = max(most, math.Abs(acc.Mean()))
+		}
+	}
+	if shape.Gamma < 1 {
+		most = min(most, top/(1-shape.Gamma))
+	}
+	w.g.state.Bound = max(w.g.state.Bound, most*scale)
+}
+
+// finite finds losses that are no numbers.
+func (w *window) finite(stats []agent.Stat) {
+	for _, st := range stats {
+		if broken(st.Value) {
+			w.say("not finite", "learner", fmt.Sprintf("%s of %s is %v", st.Name, w.who, st.Value), "lower ppo.lr, set ppo.max_grad (0.5), and look for a division or a logarithm of 0 in what feeds it")
+			return
+		}
+	}
+}
+
+// networks finds weights that are no numbers, and weights that do not change
+// though their network learns.
+func (w *window) networks(stats []agent.Stat) {
+	rate, known := stat(stats, "ppo/lr", "search/lr")
+	for n, net := range w.g.nets[w.brain] {
+		learnt := len(stats) > 0 && (!known || rate.Value > 0)
+		if _, ok := stat(stats, net.sign); net.sign != "" && !ok {
+			learnt = false
+		}
+		if learnt {
+			w.me.Learnt[n]++
+		}
+		changed, never := false, ""
+		for i, part := range net.params.Parts {
+			if now := net.fingerprint(i); now != net.hash[i] {
+				changed, w.me.Moved[n][i], net.hash[i] = true, true, now
+				if x := net.params.W[part.Off : part.Off+part.Len]; slices.ContainsFunc(x, func(v float32) bool { return broken(float64(v)) }) {
+					w.say("not finite", "learner", fmt.Sprintf("%s of the %s of %s holds weights that are not numbers", part.Name, net.name, w.who), "go back to a checkpoint before this step with a lower learning rate")
+				}
+			}
+			if !w.me.Moved[n][i] && never == "" {
+				never = part.Name
+			}
+		}
+		if lasts(&w.me.Still[n], learnt && !changed, inARow) {
+			w.say("dead gradients", "learner", fmt.Sprintf("the %s of %s has learnt in the last %d windows and no weight changed", net.name, w.who, w.me.Still[n]), "see that its optimiser holds its weights (nn.Adam.Check) and that its learning rate is not 0")
+		} else if never != "" && w.me.Learnt[n] >= inARow && changed {
+			w.say("dead gradients", "learner", fmt.Sprintf("%s of the %s of %s has never changed in %d windows while the rest did", never, net.name, w.who, w.me.Learnt[n]), "see that its optimiser holds it, and that what it feeds reaches a loss")
+		}
+	}
+}
+
+// gradients finds gradients that are nothing.
+func (w *window) gradients(stats []agent.Stat) {
+	norm, ok := stat(stats, "ppo/grad_norm", "search/grad_norm")
+	if lasts(&w.me.Dead, ok && norm.Value < 1e-9, inARow) {
+		w.say("dead gradients", "learner", fmt.Sprintf("the gradient of %s has had norm %.2g for %d windows", w.who, norm.Value, w.me.Dead), "see whether all rewards are 0 or all advantages equal (metrics.csv), and whether a unit of the network is ever on")
+	}
+}
+
+// updates finds learners that do not get to learn while others do.
+func (w *window) updates(now int) {
+	grew := now > w.me.Updates
+	w.me.Updates = now
+	mine := slices.ContainsFunc(w.s.parts.Brains[w.brain].Agents, func(a agent.ID) bool { return w.s.role(int(a)) == "learn" })
+	others := slices.ContainsFunc(w.p.Stats, func(list []agent.Stat) bool { return len(list) > 0 })
+	if lasts(&w.me.Quiet, !grew && mine && (others || w.s.cast.share < 1), quietWindows) {
+		w.say("agent without updates", "learner", fmt.Sprintf("%s learns by the spec but has not been updated for %d windows", w.who, w.me.Quiet), "see that its rows are its own (batch.Rollout.Own) and that nothing runs for agent 0 only; hop audit names the module")
+	}
+}
+
+// valueLoss finds values that are further off than 0 everywhere would be.
+func (w *window) valueLoss(stats []agent.Stat) {
+	loss, ok := stat(stats, "ppo/value_loss", "search/value_loss")
+	limit := w.g.state.Bound * w.g.state.Bound
+	if lasts(&w.me.Loud, ok && limit > 0 && loss.Value > limit, inARow) {
+		w.say("exploding loss", "value", fmt.Sprintf("the value loss of %s is %.3g for %d windows; returns are at most %.3g in the unit learnt in, so a value of 0 everywhere would lose at most %.3g", w.who, loss.Value, w.me.Loud, w.g.state.Bound, limit/2), "see whether value targets mix two scales (imagined and played rewards, or ppo.reward_scale twice), then lower ppo.lr")
+	}
+}
+
+// entropy finds policies that have settled on one action before they got
+// anywhere: the return is no better than at the start, and where the game has
+// goals mostly none is reached. An equilibrium in one action, such as mutual
+// defection, reaches its goal and is none.
+func (w *window) entropy(stats []agent.Stat, agents []agent.ID) {
+	ret, n, none := 0., 0, 0.
+	for _, a := range agents {
+		if acc := &w.p.Return[a]; acc.N() > 0 {
+			ret, n, none = ret+acc.Mean(), n+1, none+w.p.None[a]
+		}
+	}
+	if n == 0 {
+		return
+	}
+	ret, none = ret/float64(n), none/float64(n)
+	if w.me.FirstN < inARow {
+		w.me.First += (ret - w.me.First) / float64(w.me.FirstN+1)
+		w.me.FirstN++
+		return
+	}
+	h, ok := stat(stats, "ppo/entropy", "search/entropy")
+	poor := ret <= w.me.First && (len(w.s.spec.Goals) == 0 || none > 0.5)
+	low := ok && poor && h.Value < 0.1 // spares counting most of the time
+	uniform := 0.
+	if low {
+		uniform = w.uniform(agents)
+		low = uniform > 0 && h.Value < collapsed*uniform
+	}
+	if lasts(&w.me.Low, low, inARow) {
+		w.say("entropy collapse", "policy", fmt.Sprintf("the policy of %s has an entropy of %.2g nats, uniform play %.2f, and returns %.3g, no more than the %.3g of its first windows", w.who, h.Value, uniform, ret, w.me.First), "raise ppo.entropy or lower ppo.lr, and start over: a policy with one action left does not explore")
+	}
+}
+
+// uniform returns the mean entropy of uniform play over the agents' own rows.
+func (w *window) uniform(agents []agent.ID) float64 {
+	ro, sum, rows := w.s.ro, 0., 0
+	for _, a := range agents {
+		for t := range ro.Steps {
+			for n := range ro.Envs {
+				slot := ro.Slot(a, t, n)
+				if !ro.Alive[slot] || !ro.Own[ro.Step(a, t, n)] {
+					continue
+				}
+				k := 0
+				for _, ok := range ro.LegalAt(slot) {
+					if ok {
+						k++
+					}
+				}
+				sum += math.Log(float64(max(k, 1)))
+				rows++
+			}
+		}
+	}
+	return sum / float64(max(rows, 1))
+}
+
+// modelOfOthers finds a cross-entropy that grew beyond guessing, and one that
+// cannot fall because softmax was applied twice: then no class gets more than
+// e/(e+K-1), and the loss stays above ln(1+(K-1)/e) however often the model is
+// right. A model whose probabilities mean something has at most
+// h(q)+(1-q)ln(K-1) at accuracy q (Fano's inequality).
+func (w *window) modelOfOthers(stats []agent.Stat) {
+	ce, ok := stat(stats, "moa/ce")
+	top1, ok1 := stat(stats, "moa/top1")
+	if !ok || !ok1 || broken(ce.Value) {
+		return
+	}
+	k := float64(len(w.s.spec.Actions))
+	me := w.me
+	if lasts(&me.Wild, ce.Value > 2*math.Log(k), inARow) {
+		w.say("exploding loss", "model of others", fmt.Sprintf("the cross-entropy of %s's model of others is %.3g for %d windows, guessing has %.3g", w.who, ce.Value, me.Wild, math.Log(k)), "see whether actions of agents that have left are learnt from, and whether actions and observations are in the same ego-first order")
+	}
+	me.CEs++
+	me.LeastCE = min(me.LeastCE, ce.Value)
+	floor := math.Log(1 + (k-1)/math.E)
+	stuck := me.CEs >= floorWindows && me.LeastCE > 0.98*floor && ce.Value > 1.05*fano(top1.Value, k)
+	if lasts(&me.Uncertain, stuck, inARow) {
+		w.say("double softmax", "model of others", fmt.Sprintf("%s's model of others is right %.0f %% of the time, but its cross-entropy, %.3f, has not come below ln(1+(K-1)/e) = %.3f in %d windows", w.who, 100*top1.Value, ce.Value, floor, me.CEs), "softmax is applied twice: hand logits, not probabilities, to the cross-entropy")
+	}
+}
+
+// fano is the largest cross-entropy of a calibrated model with accuracy q over
+// k classes.
+func fano(q, k float64) float64 {
+	h := 0.
+	for _, p := range []float64{q, 1 - q} {
+		if p > 0 {
+			h -= p * math.Log(p)
+		}
+	}
+	return h + (1-q)*math.Log(max(k-1, 1))
+}
+
+// imagined finds value targets that are imagined to a larger share than the spec
+// allows, or do not fit the played ones.
+func (w *window) imagined(stats []agent.Stat) {
+	made, ok := stat(stats, "ppo/value_loss_imagined")
+	played, _ := stat(stats, "ppo/value_loss")
+	if !ok {
+		return
+	}
+	allowed := 0.
+	if w.s.parts.Imagine.On {
+		allowed = 1 - w.s.parts.Imagine.RealRatio
+	}
+	share := float64(made.N) / float64(max(made.N+played.N, 1))
+	if share > allowed+shareSlack {
+		w.say("imagined share", "imagination", fmt.Sprintf("%.0f %% of the value targets of %s are imagined, the spec allows %.0f %%", 100*share, w.who, 100*allowed), "raise imagine.real_ratio, or find who writes imagined rows into the played window")
+	}
+	if says := complaint([][]agent.Stat{stats}); says != "" {
+		w.say("imagined targets", "imagination", fmt.Sprintf("the value loss of %s is %.3g on imagined rows and %.3g on played ones: imagined rewards do not fit the returns (fault 7), or the world model is wrong", w.who, made.Value, played.Value), "raise imagine.trust, or judge the model with hop pretrain world")
+	}
+}
