@@ -16,8 +16,9 @@ func sparseAffineGeneric(dst []float32, s *Sparse, w, bias []float32, n int, act
 		} else {
 			copy(row, bias)
 		}
-		for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
-			axpyGeneric(row, s.Val[e], rowOf(w, s.Idx[e], s.Cols, n))
+		idx, val := s.Row(i)
+		for e, col := range idx {
+			axpyGeneric(row, val[e], rowOf(w, col, s.Cols, n))
 		}
 		if act == ReLU {
 			reluGeneric(row)
@@ -28,8 +29,9 @@ func sparseAffineGeneric(dst []float32, s *Sparse, w, bias []float32, n int, act
 func sparseTNGeneric(dw []float32, s *Sparse, g []float32, n int) {
 	for i := range s.Rows() {
 		row := g[i*n : i*n+n]
-		for e := s.Ptr[i]; e < s.Ptr[i+1]; e++ {
-			axpyGeneric(rowOf(dw, s.Idx[e], s.Cols, n), s.Val[e], row)
+		idx, val := s.Row(i)
+		for e, col := range idx {
+			axpyGeneric(rowOf(dw, col, s.Cols, n), val[e], row)
 		}
 	}
 }

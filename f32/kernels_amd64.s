@@ -5476,22 +5476,31 @@ done:
 // func sparseAffine8AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine8AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	MOVQ      16(AX), R10
 	TESTQ     R10, R10
@@ -5557,7 +5566,6 @@ store:
 	VMOVUPS      Z6, 384(DI)
 	VMAXPS       Z7, Z8, Z7
 	VMOVUPS      Z7, K1, 448(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -5573,22 +5581,31 @@ bad:
 // func sparseTN8AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN8AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
@@ -5636,7 +5653,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -5703,22 +5719,31 @@ loop:
 // func sparseAffine4AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine4AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	MOVQ      16(AX), R10
 	TESTQ     R10, R10
@@ -5764,7 +5789,6 @@ store:
 	VMOVUPS      Z2, 128(DI)
 	VMAXPS       Z3, Z4, Z3
 	VMOVUPS      Z3, K1, 192(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -5780,22 +5804,31 @@ bad:
 // func sparseTN4AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN4AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	VMOVUPS   (DI), Z0
 	VMOVUPS   64(DI), Z1
@@ -5827,7 +5860,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -5878,22 +5910,31 @@ loop:
 // func sparseAffine2AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine2AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	MOVQ      16(AX), R10
 	TESTQ     R10, R10
@@ -5929,7 +5970,6 @@ store:
 	VMOVUPS      Z0, (DI)
 	VMAXPS       Z1, Z2, Z1
 	VMOVUPS      Z1, K1, 64(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -5945,22 +5985,31 @@ bad:
 // func sparseTN2AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN2AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	VMOVUPS   (DI), Z0
 	VMOVUPS.Z 64(DI), K1, Z1
@@ -5984,7 +6033,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -6027,22 +6075,31 @@ loop:
 // func sparseAffine1AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseAffine1AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	MOVQ      16(AX), R10
 	TESTQ     R10, R10
@@ -6073,7 +6130,6 @@ store:
 	VBROADCASTSS 96(AX), Z1
 	VMAXPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -6089,22 +6145,31 @@ bad:
 // func sparseTN1AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sparseTN1AVX512(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    80(AX), R13
-	MOVL    $0xffffffff, CX
-	BZHIL   R13, CX, CX
-	KMOVW   CX, K1
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ  t+0(FP), AX
+	MOVQ  80(AX), R13
+	MOVL  $0xffffffff, CX
+	BZHIL R13, CX, CX
+	KMOVW CX, K1
+	MOVQ  (AX), DI
+	MOVQ  8(AX), SI
+	MOVQ  24(AX), DX
+	MOVQ  32(AX), R8
+	MOVQ  40(AX), R9
+	MOVQ  56(AX), R12
+	MOVQ  72(AX), R11
+	MOVQ  48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX   (DX), CX
 	MOVLQSX   4(DX), BX
 	VMOVUPS.Z (DI), K1, Z0
 	CMPQ      CX, BX
@@ -6124,7 +6189,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -6749,9 +6813,8 @@ loop:
 	JL           rest
 	VMOVUPS      (SI), Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -6766,9 +6829,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, (DI)
 	ADDQ         $0x40, DI
 	ADDQ         $0x40, SI
@@ -6783,9 +6844,8 @@ rest:
 	KMOVW        AX, K1
 	VMOVUPS.Z    (SI), K1, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -6800,9 +6860,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, K1, (DI)
 
 done:
@@ -6822,9 +6880,8 @@ loop:
 	VMOVUPS      (SI), Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -6839,9 +6896,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -6860,9 +6915,8 @@ rest:
 	VMOVUPS.Z    (SI), K1, Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -6877,9 +6931,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -6903,9 +6955,8 @@ loop:
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMINPS.Z     Z6, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -6920,9 +6971,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
+	VMOVAPS.Z    Z3, K2, Z6
 	VADDPS       c_one<>+0(SB), Z6, Z6
 	VMOVUPS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
@@ -6957,9 +7006,8 @@ rest:
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMINPS.Z     Z6, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -6974,9 +7022,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
+	VMOVAPS.Z    Z3, K2, Z6
 	VADDPS       c_one<>+0(SB), Z6, Z6
 	VMOVUPS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
@@ -7018,9 +7064,8 @@ loop:
 	VMULPS       Z0, Z5, Z5
 	VPXORD       c_sign<>+0(SB), Z5, Z5
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z5, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z5, K2
+	VMINPS.Z     Z5, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7035,9 +7080,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z5, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z5
+	VMOVAPS.Z    Z3, K2, Z5
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z5, Z5
 	VDIVPS       Z5, Z1, Z5
@@ -7061,9 +7104,8 @@ rest:
 	VMULPS       Z0, Z5, Z5
 	VPXORD       c_sign<>+0(SB), Z5, Z5
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z5, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z5, K2
+	VMINPS.Z     Z5, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7078,9 +7120,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z5, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z5
+	VMOVAPS.Z    Z3, K2, Z5
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z5, Z5
 	VDIVPS       Z5, Z1, Z5
@@ -7232,9 +7272,8 @@ loop:
 	VMULPS       Z0, Z5, Z5
 	VPORD        c_sign<>+0(SB), Z5, Z7
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z7, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z7, K2
+	VMINPS.Z     Z7, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7249,9 +7288,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z7, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z7
+	VMOVAPS.Z    Z3, K2, Z7
 	VMOVUPS      c_one<>+0(SB), Z9
 	VADDPS       Z9, Z7, Z1
 	VDIVPS       Z1, Z9, Z9
@@ -7286,9 +7323,8 @@ rest:
 	VMULPS       Z0, Z5, Z5
 	VPORD        c_sign<>+0(SB), Z5, Z7
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z7, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z7, K2
+	VMINPS.Z     Z7, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7303,9 +7339,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z7, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z7
+	VMOVAPS.Z    Z3, K2, Z7
 	VMOVUPS      c_one<>+0(SB), Z9
 	VADDPS       Z9, Z7, Z1
 	VDIVPS       Z1, Z9, Z9
@@ -7340,9 +7374,8 @@ loop:
 	VMOVUPS      (SI)(R13*1), Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7357,9 +7390,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -7367,9 +7398,8 @@ loop:
 	VMOVUPS      (SI), Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7384,9 +7414,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -7395,9 +7423,8 @@ loop:
 	VMOVUPS      (SI)(R12*1), Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7412,9 +7439,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -7425,9 +7450,8 @@ loop:
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMINPS.Z     Z6, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7442,9 +7466,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
+	VMOVAPS.Z    Z3, K2, Z6
 	VADDPS       c_one<>+0(SB), Z6, Z6
 	VMOVUPS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
@@ -7481,9 +7503,8 @@ rest:
 	VMOVUPS.Z    (SI)(R13*1), K1, Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7498,9 +7519,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -7508,9 +7527,8 @@ rest:
 	VMOVUPS.Z    (SI), K1, Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7525,9 +7543,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -7536,9 +7552,8 @@ rest:
 	VMOVUPS.Z    (SI)(R12*1), K1, Z0
 	VPXORD       c_sign<>+0(SB), Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7553,9 +7568,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
@@ -7566,9 +7579,8 @@ rest:
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMINPS.Z     Z6, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7583,9 +7595,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
+	VMOVAPS.Z    Z3, K2, Z6
 	VADDPS       c_one<>+0(SB), Z6, Z6
 	VMOVUPS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
@@ -7628,9 +7638,8 @@ loop:
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMINPS.Z     Z6, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7645,9 +7654,7 @@ loop:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
+	VMOVAPS.Z    Z3, K2, Z6
 	VADDPS       c_one<>+0(SB), Z6, Z6
 	VMOVUPS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
@@ -7687,9 +7694,8 @@ rest:
 	VPANDD       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z6, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VMINPS.Z     Z6, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7704,9 +7710,7 @@ rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z6
+	VMOVAPS.Z    Z3, K2, Z6
 	VADDPS       c_one<>+0(SB), Z6, Z6
 	VMOVUPS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
@@ -7901,9 +7905,8 @@ exp:
 	VMOVUPS      (SI)(R10*4), Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7918,9 +7921,7 @@ exp:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, (DI)(R10*4)
 	VADDPS       Z0, Z7, Z7
 	ADDQ         $0x10, R10
@@ -7932,9 +7933,8 @@ exp_rest:
 	VMOVUPS.Z    (SI)(R10*4), K1, Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -7949,9 +7949,7 @@ exp_rest:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, K1, (DI)(R10*4)
 	VMOVAPS.Z    Z0, K1, Z0
 	VADDPS       Z0, Z7, Z7
@@ -8072,9 +8070,8 @@ sum_legal_false:
 	VMOVUPS      (SI)(R10*4), Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -8089,9 +8086,7 @@ sum_legal_false:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVAPS.Z    Z0, K3, Z0
 	VADDPS       Z0, Z7, Z7
 	ADDQ         $0x10, R10
@@ -8110,9 +8105,8 @@ sum_legal_true:
 	VMOVUPS.Z    (SI)(R10*4), K1, Z0
 	VSUBPS       Z6, Z0, Z0
 	VMOVUPS      c_expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z2
-	VMOVUPS      c_expMin<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
 	VMULPS       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
@@ -8127,9 +8121,7 @@ sum_legal_true:
 	VFMADD213PS  Z2, Z4, Z3
 	VADDPS       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
-	VMOVAPS.Z    Z3, K2, Z3
-	VMOVAPS      Z3, Z0
+	VMOVAPS.Z    Z3, K2, Z0
 	VMOVAPS.Z    Z0, K3, Z0
 	VADDPS       Z0, Z7, Z7
 
@@ -12568,18 +12560,27 @@ done:
 // func sparseAffine8AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseAffine8AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	MOVQ    16(AX), R10
 	TESTQ   R10, R10
@@ -12644,7 +12645,6 @@ store:
 	VMOVUPS      Y6, 192(DI)
 	VMAXPS       Y7, Y8, Y7
 	VMOVUPS      Y7, 224(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -12660,18 +12660,27 @@ bad:
 // func sparseTN8AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseTN8AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
@@ -12719,7 +12728,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -12782,18 +12790,27 @@ loop:
 // func sparseAffine4AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseAffine4AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	MOVQ    16(AX), R10
 	TESTQ   R10, R10
@@ -12838,7 +12855,6 @@ store:
 	VMOVUPS      Y2, 64(DI)
 	VMAXPS       Y3, Y4, Y3
 	VMOVUPS      Y3, 96(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -12854,18 +12870,27 @@ bad:
 // func sparseTN4AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseTN4AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
@@ -12897,7 +12922,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -12944,18 +12968,27 @@ loop:
 // func sparseAffine2AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseAffine2AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	MOVQ    16(AX), R10
 	TESTQ   R10, R10
@@ -12990,7 +13023,6 @@ store:
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y2, Y1
 	VMOVUPS      Y1, 32(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -13006,18 +13038,27 @@ bad:
 // func sparseTN2AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseTN2AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
@@ -13041,7 +13082,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -13095,9 +13135,18 @@ TEXT ·sparseAffine2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX    (DX), CX
 	MOVLQSX    4(DX), BX
 	MOVQ       16(AX), R10
 	TESTQ      R10, R10
@@ -13133,7 +13182,6 @@ store:
 	VMOVUPS      Y0, (DI)
 	VMAXPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y15, 32(DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -13164,9 +13212,18 @@ TEXT ·sparseTN2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX    (DX), CX
 	MOVLQSX    4(DX), BX
 	VMOVUPS    (DI), Y0
 	VMASKMOVPS 32(DI), Y15, Y1
@@ -13190,7 +13247,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -13235,18 +13291,27 @@ loop:
 // func sparseAffine1AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseAffine1AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	MOVQ    16(AX), R10
 	TESTQ   R10, R10
@@ -13276,7 +13341,6 @@ store:
 	VBROADCASTSS 96(AX), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMOVUPS      Y0, (DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -13292,18 +13356,27 @@ bad:
 // func sparseTN1AVX2(t *byte)
 // Requires: AVX, FMA3
 TEXT ·sparseTN1AVX2(SB), NOSPLIT, $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    (AX), DI
-	MOVQ    8(AX), SI
-	MOVQ    24(AX), DX
-	MOVQ    32(AX), R8
-	MOVQ    40(AX), R9
-	MOVQ    56(AX), R12
-	MOVQ    72(AX), R11
-	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
+	MOVQ t+0(FP), AX
+	MOVQ (AX), DI
+	MOVQ 8(AX), SI
+	MOVQ 24(AX), DX
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R12
+	MOVQ 72(AX), R11
+	MOVQ 48(AX), R13
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX (DX), CX
 	MOVLQSX 4(DX), BX
 	VMOVUPS (DI), Y0
 	CMPQ    CX, BX
@@ -13323,7 +13396,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -13373,9 +13445,18 @@ TEXT ·sparseAffine1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX    (DX), CX
 	MOVLQSX    4(DX), BX
 	MOVQ       16(AX), R10
 	TESTQ      R10, R10
@@ -13406,7 +13487,6 @@ store:
 	VBROADCASTSS 96(AX), Y1
 	VMAXPS       Y0, Y1, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
-	MOVQ         BX, CX
 	ADDQ         64(AX), DI
 	ADDQ         $0x04, DX
 	DECQ         R13
@@ -13437,9 +13517,18 @@ TEXT ·sparseTN1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
-	MOVLQSX (DX), CX
 
 row:
+	MOVQ    104(AX), R10
+	TESTQ   R10, R10
+	JZ      here
+	MOVLQSX (R10), CX
+	ADDQ    $0x04, 104(AX)
+	MOVQ    24(AX), DX
+	LEAQ    (DX)(CX*4), DX
+
+here:
+	MOVLQSX    (DX), CX
 	MOVLQSX    4(DX), BX
 	VMASKMOVPS (DI), Y15, Y0
 	CMPQ       CX, BX
@@ -13459,7 +13548,6 @@ entry:
 	JLT          entry
 
 store:
-	MOVQ BX, CX
 	ADDQ 64(AX), DI
 	ADDQ $0x04, DX
 	DECQ R13
@@ -14109,9 +14197,9 @@ loop:
 	JL           rest
 	VMOVUPS      (SI), Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14135,8 +14223,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      Y0, (DI)
 	ADDQ         $0x20, DI
 	ADDQ         $0x20, SI
@@ -14153,9 +14240,9 @@ rest:
 	SHRQ         $0x02, CX
 	VMASKMOVPS   (SI), Y15, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14179,8 +14266,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMASKMOVPS   Y0, Y15, (DI)
 
 done:
@@ -14200,9 +14286,9 @@ loop:
 	VMOVUPS      (SI), Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14226,8 +14312,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -14248,9 +14333,9 @@ rest:
 	VMASKMOVPS   (SI), Y15, Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14274,8 +14359,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -14299,9 +14383,9 @@ loop:
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y6, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14325,8 +14409,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
+	VANDPS       Y4, Y3, Y6
 	VADDPS       c_one<>+0(SB), Y6, Y6
 	VMOVUPS      c_two<>+0(SB), Y1
 	VDIVPS       Y6, Y1, Y6
@@ -14363,9 +14446,9 @@ rest:
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y6, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14389,8 +14472,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
+	VANDPS       Y4, Y3, Y6
 	VADDPS       c_one<>+0(SB), Y6, Y6
 	VMOVUPS      c_two<>+0(SB), Y1
 	VDIVPS       Y6, Y1, Y6
@@ -14432,9 +14514,9 @@ loop:
 	VMULPS       Y0, Y5, Y5
 	VXORPS       c_sign<>+0(SB), Y5, Y5
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y5, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y5, Y4
+	VANDPS       Y4, Y5, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14458,8 +14540,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y5, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y5
+	VANDPS       Y4, Y3, Y5
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y5, Y5
 	VDIVPS       Y5, Y1, Y5
@@ -14485,9 +14566,9 @@ rest:
 	VMULPS       Y0, Y5, Y5
 	VXORPS       c_sign<>+0(SB), Y5, Y5
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y5, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y5, Y4
+	VANDPS       Y4, Y5, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14511,8 +14592,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y5, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y5
+	VANDPS       Y4, Y3, Y5
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y5, Y5
 	VDIVPS       Y5, Y1, Y5
@@ -14670,9 +14750,9 @@ loop:
 	VMULPS       Y0, Y5, Y5
 	VORPS        c_sign<>+0(SB), Y5, Y7
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y7, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y7, Y4
+	VANDPS       Y4, Y7, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14696,8 +14776,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y7, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y7
+	VANDPS       Y4, Y3, Y7
 	VMOVUPS      c_one<>+0(SB), Y9
 	VADDPS       Y9, Y7, Y1
 	VDIVPS       Y1, Y9, Y9
@@ -14734,9 +14813,9 @@ rest:
 	VMULPS       Y0, Y5, Y5
 	VORPS        c_sign<>+0(SB), Y5, Y7
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y7, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y7, Y4
+	VANDPS       Y4, Y7, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14760,8 +14839,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y7, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y7
+	VANDPS       Y4, Y3, Y7
 	VMOVUPS      c_one<>+0(SB), Y9
 	VADDPS       Y9, Y7, Y1
 	VDIVPS       Y1, Y9, Y9
@@ -14796,9 +14874,9 @@ loop:
 	VMOVUPS      (SI)(R13*1), Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14822,8 +14900,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -14831,9 +14908,9 @@ loop:
 	VMOVUPS      (SI), Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14857,8 +14934,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -14867,9 +14943,9 @@ loop:
 	VMOVUPS      (SI)(R12*1), Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14893,8 +14969,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -14905,9 +14980,9 @@ loop:
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y6, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14931,8 +15006,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
+	VANDPS       Y4, Y3, Y6
 	VADDPS       c_one<>+0(SB), Y6, Y6
 	VMOVUPS      c_two<>+0(SB), Y1
 	VDIVPS       Y6, Y1, Y6
@@ -14971,9 +15045,9 @@ rest:
 	VMASKMOVPS   (SI)(R13*1), Y15, Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -14997,8 +15071,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -15006,9 +15079,9 @@ rest:
 	VMASKMOVPS   (SI), Y15, Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15032,8 +15105,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -15042,9 +15114,9 @@ rest:
 	VMASKMOVPS   (SI)(R12*1), Y15, Y0
 	VXORPS       c_sign<>+0(SB), Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15068,8 +15140,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      c_one<>+0(SB), Y1
 	VADDPS       Y1, Y0, Y0
 	VDIVPS       Y0, Y1, Y0
@@ -15080,9 +15151,9 @@ rest:
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y6, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15106,8 +15177,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
+	VANDPS       Y4, Y3, Y6
 	VADDPS       c_one<>+0(SB), Y6, Y6
 	VMOVUPS      c_two<>+0(SB), Y1
 	VDIVPS       Y6, Y1, Y6
@@ -15150,9 +15220,9 @@ loop:
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y6, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15176,8 +15246,7 @@ loop:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
+	VANDPS       Y4, Y3, Y6
 	VADDPS       c_one<>+0(SB), Y6, Y6
 	VMOVUPS      c_two<>+0(SB), Y1
 	VDIVPS       Y6, Y1, Y6
@@ -15219,9 +15288,9 @@ rest:
 	VANDPS       c_abs<>+0(SB), Y0, Y5
 	VADDPS       Y5, Y5, Y6
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y6, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
+	VANDPS       Y4, Y6, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15245,8 +15314,7 @@ rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y6, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y6
+	VANDPS       Y4, Y3, Y6
 	VADDPS       c_one<>+0(SB), Y6, Y6
 	VMOVUPS      c_two<>+0(SB), Y1
 	VDIVPS       Y6, Y1, Y6
@@ -15443,9 +15511,9 @@ exp:
 	VMOVUPS      (SI)(R10*4), Y0
 	VSUBPS       Y6, Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15469,8 +15537,7 @@ exp:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMOVUPS      Y0, (DI)(R10*4)
 	VADDPS       Y0, Y7, Y7
 	ADDQ         $0x08, R10
@@ -15482,9 +15549,9 @@ exp_rest:
 	VMASKMOVPS   (SI)(R10*4), Y15, Y0
 	VSUBPS       Y6, Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15508,8 +15575,7 @@ exp_rest:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VMASKMOVPS   Y0, Y15, (DI)(R10*4)
 	VANDPS       Y15, Y0, Y0
 	VADDPS       Y0, Y7, Y7
@@ -15642,9 +15708,9 @@ sum_legal_false:
 	VMOVUPS      (SI)(R10*4), Y0
 	VSUBPS       Y6, Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15668,8 +15734,7 @@ sum_legal_false:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VANDPS       Y14, Y0, Y0
 	VADDPS       Y0, Y7, Y7
 	ADDQ         $0x08, R10
@@ -15700,9 +15765,9 @@ sum_legal_true:
 	VMASKMOVPS   (SI)(R10*4), Y15, Y0
 	VSUBPS       Y6, Y0, Y0
 	VMOVUPS      c_expMax<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y2
-	VMOVUPS      c_expMin<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
+	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
+	VANDPS       Y4, Y0, Y2
+	VMINPS       Y2, Y1, Y2
 	VMULPS       c_log2e<>+0(SB), Y2, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS c_ln2hi<>+0(SB), Y1, Y2
@@ -15726,8 +15791,7 @@ sum_legal_true:
 	VPSLLD       $0x17, Y1, Y1
 	VMULPS       Y1, Y3, Y3
 	VCMPPS       $0x05, c_expMin<>+0(SB), Y0, Y4
-	VANDPS       Y4, Y3, Y3
-	VMOVAPS      Y3, Y0
+	VANDPS       Y4, Y3, Y0
 	VANDPS       Y14, Y0, Y0
 	VADDPS       Y0, Y7, Y7
 

@@ -134,6 +134,9 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"sparse dst":            func() { SparseAffine(x(5), two, x(6), nil, 2, None) },
 		"sparse weights":        func() { SparseTN(x(5), two, x(4), 2) },
 		"sparse unfinished":     func() { s := *two; s.Ptr = []int32{0, 1, 1}; SparseTN(x(6), &s, x(4), 2) },
+		"sparse no such row":    func() { s := *two; s.Pick = []int32{1, 2}; SparseTN(x(6), &s, x(4), 2) },
+		"sparse row before":     func() { s := *two; s.Pick = []int32{0, -1}; SparseAffine(x(4), &s, x(6), nil, 2, None) },
+		"sparse picked falls":   func() { s := *two; s.Ptr = []int32{1, 0, 2}; s.Pick = []int32{0, 1}; SparseTN(x(6), &s, x(4), 2) },
 		"sparse no column":      func() { s := *two; s.Idx = []int32{0, 3}; SparseAffine(x(4), &s, x(6), nil, 2, None) },
 		"sparse no column near": func() {
 			var s Sparse

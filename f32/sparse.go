@@ -10,6 +10,7 @@ type Sparse struct {
 	Idx  []int32   // [nonzeros], each below Cols
 	Val  []float32 // [nonzeros]
 	Cols int
+	Pick []int32 // which of these rows count, in which order; nil: all. Only for reading
 }
 
 // Reset empties s and sets its width.
@@ -17,11 +18,35 @@ func (s *Sparse) Reset(cols int) {
 	if cols < 0 {
 		panic("f32: a sparse matrix has a negative size")
 	}
-	s.Ptr, s.Idx, s.Val, s.Cols = append(s.Ptr[:0], 0), s.Idx[:0], s.Val[:0], cols
+	s.Ptr, s.Idx, s.Val, s.Cols, s.Pick = append(s.Ptr[:0], 0), s.Idx[:0], s.Val[:0], cols, nil
 }
 
-// Rows returns the number of finished rows.
-func (s *Sparse) Rows() int { return max(len(s.Ptr)-1, 0) }
+// Rows returns the number of finished rows, or of those picked.
+func (s *Sparse) Rows() int {
+	if s.Pick != nil {
+		return len(s.Pick)
+	}
+	return max(len(s.Ptr)-1, 0)
+}
+
+// Row returns the columns and values of row i, as views.
+func (s *Sparse) Row(i int) (idx []int32, val []float32) {
+	if s.Pick != nil {
+		i = int(s.Pick[i])
+	}
+	lo, hi := s.Ptr[i], s.Ptr[i+1]
+	return s.Idx[lo:hi], s.Val[lo:hi]
+}
+
+// View sets s to the rows lo to before hi of x, which stay where they are.
+func (s *Sparse) View(x *Sparse, lo, hi int) {
+	*s = Sparse{Ptr: x.Ptr, Idx: x.Idx, Val: x.Val, Cols: x.Cols}
+	if x.Pick != nil {
+		s.Pick = x.Pick[lo:hi:hi]
+		return
+	}
+	s.Ptr, s.Idx, s.Val = x.Ptr[lo:hi+1:hi+1], x.Idx[:x.Ptr[hi]], x.Val[:x.Ptr[hi]]
+}
 
 // AppendRow appends the nonzeros of x as one row. It panics if x does not have
 // Cols elements.
@@ -88,14 +113,27 @@ func checkSparse(x []float32, s *Sparse, w []float32, n int) {
 	if len(x) != s.Rows()*n || len(w) != s.Cols*n {
 		panic("f32: slice lengths do not match the matrix sizes")
 	}
+	if len(s.Idx) != len(s.Val) || int(s.Ptr[len(s.Ptr)-1]) != len(s.Idx) {
+		panic("f32: a sparse matrix has an unfinished row")
+	}
+	for _, i := range s.Pick {
+		if uint(i) >= uint(len(s.Ptr)-1) {
+			panic("f32: a picked row is none of the sparse matrix")
+		}
+		if lo, hi := s.Ptr[i], s.Ptr[i+1]; lo < 0 || lo > hi || int(hi) > len(s.Idx) {
+			panic(fallingRows)
+		}
+	}
+	if s.Pick != nil {
+		return
+	}
 	last := int32(0)
 	for _, p := range s.Ptr {
 		if p < last {
-			panic("f32: sparse row pointers do not rise")
+			panic(fallingRows)
 		}
 		last = p
 	}
-	if len(s.Idx) != len(s.Val) || int(last) != len(s.Idx) {
-		panic("f32: a sparse matrix has an unfinished row")
-	}
 }
+
+const fallingRows = "f32: sparse row pointers do not rise"

@@ -14,6 +14,7 @@ type strip struct {
 	tail         int // elements of the last vector
 	bad          int // set if an index was no column
 	floor        float32
+	pick         *int32 // scratch of the kernels; nil: all rows
 }
 
 // strips cuts n columns into strips of 8, 4, 2 or 1 vectors. next returns the
@@ -63,7 +64,7 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, l
 		if !ok {
 			return
 		}
-		t.dst, t.tail = &dst[at], tail
+		t.dst, t.tail, t.pick = &dst[at], tail, unsafe.SliceData(s.Pick)
 		switch {
 		case lies == inStrips:
 			t.w, t.wStride = &w[at*s.Cols], 4*columns(vectors, tail)
@@ -114,7 +115,7 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 		if !ok || t.bad != 0 {
 			break
 		}
-		t.dst, t.w, t.tail = &g[at], &dw[at], tail
+		t.dst, t.w, t.tail, t.pick = &g[at], &dw[at], tail, unsafe.SliceData(s.Pick)
 		cols := columns(vectors, tail)
 		if near != nil {
 			fetch(near.b[:], dw[at:], s.Cols, n, cols)
@@ -160,8 +161,15 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 // nearStrips returns the widest strip of sparseTN and, where it pays, a workspace to
 // which each strip of dw is brought while the rows of s are added to it.
 func nearStrips(s *Sparse, n int) (near *workspace, limit int) {
-	entries := int(s.Ptr[s.Rows()] - s.Ptr[0])
-	if n < 512 || s.Cols*nearVectors*vectorWidth() > len(near.b) || entries < 8*s.Cols {
+	if n < 512 || s.Cols*nearVectors*vectorWidth() > len(near.b) {
+		return nil, 8
+	}
+	entries := 0
+	for i := range s.Rows() {
+		idx, _ := s.Row(i)
+		entries += len(idx)
+	}
+	if entries < 8*s.Cols {
 		return nil, 8
 	}
 	return takeWorkspace(), nearVectors

@@ -138,10 +138,17 @@ func horner(dst, x reg.VecPhysical, names ...string) {
 // exp writes x = e^x; t0 to t3 are scratch.
 func (s isa) exp(x, t0, t1, t2, t3 reg.VecPhysical) {
 	n, r, p := t0, t1, t2
+	// What is too small counts as 0 until the end: a result below the normal
+	// numbers would cost the processor a hundred cycles.
 	VMOVUPS(num("expMax"), n)
-	VMINPS(x, n, r) // NaN stays
-	VMOVUPS(num("expMin"), n)
-	VMAXPS(r, n, r)
+	if s.is512() {
+		VCMPPS(U8(notLess), num("expMin"), x, reg.K2)
+		VMINPS_Z(x, n, reg.K2, r) // NaN stays
+	} else {
+		VCMPPS(U8(notLess), num("expMin"), x, t3)
+		VANDPS(t3, x, r)
+		VMINPS(r, n, r)
+	}
 	VMULPS(num("log2e"), r, n)
 	if s.is512() {
 		VRNDSCALEPS(U8(0), n, n)
@@ -168,8 +175,12 @@ func (s isa) exp(x, t0, t1, t2, t3 reg.VecPhysical) {
 			VMULPS(h, p, p)
 		}
 	}
-	s.keepWhere(notLess, num("expMin"), x, p, t3)
-	VMOVAPS(p, x)
+	if s.is512() {
+		VMOVAPS_Z(p, reg.K2, x)
+	} else {
+		VCMPPS(U8(notLess), num("expMin"), x, t3)
+		VANDPS(t3, p, x)
+	}
 }
 
 // log writes x = ln x for x normal and positive; NaN and +Inf become NaN.

@@ -23,6 +23,7 @@ const (
 	sTail
 	sBad
 	sFloor
+	sPick // scratch: what is left of it
 )
 
 // strips calls f for each strip width, in AVX2 twice for those that can be masked.
@@ -71,9 +72,17 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	MOVQ(at(t, sRows), rows)
 	acc, x, tmp := s.regs[:v], s.regs[v], s.regs[v+1]
 	last := func(i int) bool { return tail && i == v-1 }
-	MOVLQSX(at(ptr, 0), e)
 
 	Label("row")
+	MOVQ(at(t, sPick), col)
+	TESTQ(col, col)
+	JZ(ref("here"))
+	MOVLQSX(at(col, 0), e)
+	ADDQ(U8(4), at(t, sPick))
+	MOVQ(at(t, sPtr), ptr)
+	LEAQ(indexed(ptr, e, 4, 0), ptr)
+	Label("here")
+	MOVLQSX(at(ptr, 0), e)
 	MOVLQSX(at(ptr, 4), end)
 	switch {
 	case transposed:
@@ -127,7 +136,6 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 			s.store(acc[i], at(dst, i*s.bytes()), last(i))
 		}
 	}
-	MOVQ(end, e)
 	ADDQ(at(t, sStride), dst)
 	ADDQ(U8(4), ptr)
 	DECQ(rows)
