@@ -1,0 +1,284 @@
+package diag
+
+import (
+	"fmt"
+	"math"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game"
+	"hop/rng"
+)
+
+// Deed is what was seen and done at a row while it was played, as a recorder
+// beside the players kept it.
+type Deed struct {
+	Acted  bool // the others mean something
+	Action int32
+	// Of the step before, as it stood when the agent acted again; Paid says
+	// whether there was one.
+	Paid   bool
+	Reward float32
+	Obs    uint64 // Print of the observation
+}
+
+// Print is a fingerprint of an observation (FNV-1a over the bits).
+func Print(obs []float32) uint64 {
+	h := uint64(14695981039346656037)
+	for _, v := range obs {
+		h = (h ^ uint64(math.Float32bits(v))) * 1099511628211
+	}
+	return h
+}
+
+// Kinds of differences between a record and the rules, in the order in which
+// one explains the next.
+var kinds = []string{
+	"seat", "start", "alive", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal", "after exit",
+}
+
+// differences counts one kind.
+type differences struct {
+	count  [2]int // while playing, and after
+	rows   int    // compared
+	where  string // the first
+	agents map[agent.ID]int
+}
+
+// Replay plays recorded actions again on the rules, env by env, from the run's
+// first step on, and compares everything that was recorded with what the rules
+// say. The streams are those that docs/architecture.md promises: rules/i for
+// the rules, deal/i for seats. Feed it every window in order.
+type Replay struct {
+	spec   game.Spec
+	envs   []replayEnv
+	diff   map[string]*differences
+	dealt  [][]int // [agent][seat] episodes
+	Ends   int     // episodes that ended
+	Return [][]float64
+	Mixed  []bool // [episode] somebody else played in it
+}
+
+type replayEnv struct {
+	st      game.State
+	rules   rng.Rand
+	deal    rng.Rand
+	seat    []int // [A]
+	began   bool
+	lost    bool // the record left the rules: nothing can be compared any more
+	steps   int
+	acted   []bool // [A] in the last step
+	ret     []float64
+	mixed   bool
+	actions []int32
+	rewards []float32
+}
+
+// NewReplay starts at a run's first step.
+func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
+	spec := g.Spec()
+	r := &Replay{spec: spec, envs: make([]replayEnv, envs), diff: map[string]*differences{}, Return: make([][]float64, spec.Seats)}
+	for range spec.Seats {
+		r.dealt = append(r.dealt, make([]int, spec.Seats))
+	}
+	for n := range r.envs {
+		r.envs[n] = replayEnv{
+			st: g.New(), rules: key.Child("rules", n).Rand(), deal: key.Child("deal", n).Rand(), seat: make([]int, spec.Seats),
+			acted: make([]bool, spec.Seats), ret: make([]float64, spec.Seats), actions: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats),
+		}
+	}
+	for _, k := range kinds {
+		r.diff[k] = &differences{agents: map[agent.ID]int{}}
+	}
+	return r
+}
+
+// Window compares the next window. deed, if not nil, tells what the players'
+// own recorder saw at (agent, step, env): a record that differed while it was
+// played is the rollout's fault, one that was changed later the buffers'.
+func (r *Replay) Window(ro *batch.Rollout, deed func(a agent.ID, t, n int) Deed) {
+	if deed == nil {
+		deed = func(agent.ID, int, int) Deed { return Deed{} }
+	}
+	for n := range r.envs {
+		e := &r.envs[n]
+		if !e.began {
+			r.begin(e)
+		}
+		for t := 0; t <= ro.Steps && !e.lost; t++ {
+			r.slot(e, ro, t, n, deed)
+			if t < ro.Steps && !e.lost {
+				r.step(e, ro, t, n, deed)
+			}
+		}
+	}
+}
+
+// begin deals seats and starts an episode.
+func (r *Replay) begin(e *replayEnv) {
+	for i := range e.seat {
+		e.seat[i] = i
+	}
+	for i := len(e.seat) - 1; i > 0; i-- { // Fisher and Yates, as rng promises
+		j := e.deal.IntN(i + 1)
+		e.seat[i], e.seat[j] = e.seat[j], e.seat[i]
+	}
+	for a, s := range e.seat {
+		r.dealt[a][s]++
+		e.ret[a], e.acted[a] = 0, false
+	}
+	e.st.Reset(&e.rules)
+	e.began, e.steps, e.mixed = true, 0, false
+}
+
+// note counts a comparison. late says that the difference came after playing.
+func (r *Replay) note(kind string, same, late bool, a agent.ID, t, n int, got, want any) {
+	d := r.diff[kind]
+	d.rows++
+	if same {
+		return
+	}
+	if late {
+		d.count[1]++
+	} else {
+		d.count[0]++
+	}
+	d.agents[a]++
+	if d.where == "" {
+		d.where = fmt.Sprintf("agent %d, step %d, env %d: %v, the rules say %v", a, t, n, got, want)
+	}
+}
+
+// slot compares what was seen before acting.
+func (r *Replay) slot(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent.ID, int, int) Deed) {
+	l := r.spec.Obs
+	want := make([]float32, l.Len())
+	legal := make([]bool, len(r.spec.Actions))
+	r.note("start", ro.Start[ro.Moment(t, n)] == (e.steps == 0), true, 0, t, n, ro.Start[ro.Moment(t, n)], e.steps == 0)
+	for a := range agent.ID(ro.Agents) {
+		slot, s := ro.Slot(a, t, n), game.Seat(e.seat[a])
+		alive := e.st.Alive(s)
+		r.note("seat", int(ro.Seat[slot]) == int(s), false, a, t, n, ro.Seat[slot], s)
+		r.note("alive", ro.Alive[slot] == alive, true, a, t, n, ro.Alive[slot], alive)
+		e.st.Legal(s, legal)
+		same := true
+		for k, ok := range ro.LegalAt(slot) {
+			same = same && ok == legal[k]
+		}
+		r.note("legal", same, true, a, t, n, ro.LegalAt(slot), legal)
+		if !alive && !(e.steps > 0 && e.acted[a]) {
+			continue // nothing is promised about what it sees
+		}
+		e.st.Observe(s, want)
+		var d Deed
+		if t < ro.Steps {
+			d = deed(a, t, n)
+		}
+		late := !d.Acted || d.Obs == Print(want)
+		r.compare("planes", ro.ObsAt(slot), want, 0, l.PlanesLen(), late, a, t, n)
+		r.compare("features", ro.ObsAt(slot), want, l.FeaturesAt(), l.LegalAt(), late, a, t, n)
+		r.compare("mask", ro.ObsAt(slot), want, l.LegalAt(), l.TimeAt(), late, a, t, n)
+		r.compare("time", ro.ObsAt(slot), want, l.TimeAt(), l.LastAt(), late, a, t, n)
+		r.compare("last actions", ro.ObsAt(slot), want, l.LastAt(), l.Len(), late, a, t, n)
+	}
+}
+
+// compare compares one part of an observation.
+func (r *Replay) compare(kind string, got, want []float32, lo, hi int, late bool, a agent.ID, t, n int) {
+	if lo == hi {
+		return
+	}
+	at := -1
+	for i := lo; i < hi && at < 0; i++ {
+		if got[i] != want[i] {
+			at = i
+		}
+	}
+	if at < 0 {
+		r.note(kind, true, late, a, t, n, nil, nil)
+		return
+	}
+	r.note(kind, false, late, a, t, n, fmt.Sprintf("number %d is %v", at, got[at]), want[at])
+}
+
+// step plays the recorded actions and compares what came of them.
+func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent.ID, int, int) Deed) {
+	if e.st.Over() {
+		for a := range agent.ID(ro.Agents) {
+			i := ro.Step(a, t, n)
+			clean := ro.Action[i] == game.NoAction && ro.Reward[i] == 0 && ro.End[i] == batch.Going && !ro.Own[i]
+			r.note("after exit", clean, true, a, t, n, fmt.Sprintf("action %d, reward %v", ro.Action[i], ro.Reward[i]), "nothing")
+		}
+		r.begin(e)
+		return
+	}
+	legal := make([]bool, len(r.spec.Actions))
+	for a := range agent.ID(ro.Agents) {
+		i, s := ro.Step(a, t, n), game.Seat(e.seat[a])
+		act, d := ro.Action[i], deed(a, t, n)
+		if !e.st.Alive(s) {
+			clean := act == game.NoAction && ro.Reward[i] == 0 && !ro.Own[i]
+			r.note("after exit", clean, true, a, t, n, fmt.Sprintf("action %d, reward %v, own %v", act, ro.Reward[i], ro.Own[i]), "nothing")
+			e.actions[s] = game.NoAction
+			continue
+		}
+		if d.Acted {
+			r.note("action", act == d.Action, true, a, t, n, act, d.Action)
+			act = d.Action // what was really played
+		}
+		e.st.Legal(s, legal)
+		if act < 0 || int(act) >= len(legal) || !legal[act] {
+			r.note("action", false, !d.Acted, a, t, n, act, "it is not legal")
+			e.lost = true
+			return
+		}
+		e.actions[s] = act
+		e.mixed = e.mixed || !ro.Own[i]
+	}
+	for a := range e.acted {
+		e.acted[a] = e.st.Alive(game.Seat(e.seat[a]))
+	}
+	e.st.Step(e.actions, e.rewards, &e.rules)
+	e.steps++
+	over := e.st.Over()
+	limited, _ := e.st.(game.Limited)
+	goals, _ := e.st.(game.Goaler)
+	for a := range agent.ID(ro.Agents) {
+		if !e.acted[a] {
+			continue
+		}
+		i, s := ro.Step(a, t, n), game.Seat(e.seat[a])
+		want := e.rewards[s]
+		e.ret[a] += float64(want)
+		late := true
+		if t+1 < ro.Steps {
+			if d := deed(a, t+1, n); d.Acted && d.Paid {
+				late = d.Reward == want
+			}
+		}
+		r.note("reward", ro.Reward[i] == want, late, a, t, n, ro.Reward[i], want)
+		end := batch.Going
+		switch {
+		case !e.st.Alive(s):
+			end = batch.Exited
+			if over && limited != nil && limited.Cut() {
+				end = batch.Cut
+			}
+		case t == ro.Steps-1:
+			end = batch.Cut
+		}
+		names := [...]string{"going", "exit", "cut"}
+		r.note("end", ro.End[i] == end, true, a, t, n, names[ro.End[i]], names[end])
+		if goals != nil {
+			g := goals.Reached(s)
+			r.note("goal", int(ro.Reached[i]) == g, true, a, t, n, ro.Reached[i], g)
+		}
+	}
+	if over {
+		r.Ends++
+		for a := range e.ret {
+			r.Return[a] = append(r.Return[a], e.ret[a])
+		}
+		r.Mixed = append(r.Mixed, e.mixed)
+	}
+}

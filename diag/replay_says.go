@@ -1,0 +1,148 @@
+package diag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hop/agent"
+)
+
+// what says in a sentence's middle what a kind of difference means, and where to
+// look.
+var what = map[string][2]string{
+	"seat":         {"sit on other seats than were dealt", "rollout: where agents are dealt to seats; the stream is deal/ENV"},
+	"start":        {"are marked as starting or not starting an episode, wrongly", "rollout: Start is true at an episode's first slot only"},
+	"alive":        {"are marked alive or gone, wrongly", "Alive must follow game.State.Alive for each agent and slot; who has left stays gone until the next episode"},
+	"action":       {"hold another action than was played", "whoever writes Action; map agents to seats by Seat, not by number"},
+	"planes":       {"hold another board than the agent saw", "the observation: each agent's own, and the last one of an episode in its own slot, before the reset"},
+	"features":     {"hold other features than the agent saw", "the observation: each agent's own, before the reset"},
+	"mask":         {"show another mask in the observation than the rules give", "the observation's mask"},
+	"time":         {"show another time than the rules give", "the observation's time: the last observation of an episode must not be the next one's first"},
+	"last actions": {"show the last joint action in another order than ego-first", "the last joint action: the observing seat first, then the next seats, wrapping"},
+	"legal":        {"hold another mask of legal actions than the rules give", "Legal: an all-ones mask lets the learner put weight on actions that cannot be played"},
+	"reward":       {"hold another reward than was earned", "whoever writes Reward: by agent, not by seat, in the step in which it was earned"},
+	"end":          {"are marked with the wrong end", "End: a cut bootstraps from the next value, an exit does not; a time limit inside the rules is an exit"},
+	"goal":         {"hold another goal than was reached", "Reached must be taken from the state right after the step"},
+	"after exit":   {"of agents that had left hold an action, a reward or a claim to be learnt from", "rows after an exit must hold NoAction, no reward and Own false"},
+}
+
+// Findings says what the windows so far came to, one finding for each kind.
+func (r *Replay) Findings() []Finding {
+	var out []Finding
+	lost := 0
+	for n := range r.envs {
+		if r.envs[n].lost {
+			lost++
+		}
+	}
+	for _, kind := range kinds {
+		d := r.diff[kind]
+		if d.rows == 0 {
+			continue
+		}
+		bad := d.count[0] + d.count[1]
+		f := Finding{
+			Step: 3, Check: "replay: " + kind, Module: "buffers", Rows: d.rows, Unit: "share of rows",
+			Says: fmt.Sprintf("The record of %s is what the rules say, in %d rows.", kind, d.rows),
+		}
+		if bad > 0 {
+			f.Verdict = Fault
+			if d.count[0] > 0 {
+				f.Module = "rollout"
+			}
+			f.Effect = float64(bad) / float64(d.rows)
+			f.Lo, f.Hi = f.Effect, f.Effect
+			f.Says = fmt.Sprintf("%s of %s %s (%s).", percent(f.Effect), rowsOf(d.agents), what[kind][0], d.where)
+			f.Next = what[kind][1]
+			for _, a := range agentsOf(d.agents) {
+				f.Evidence = append(f.Evidence, Row{fmt.Sprintf("agent %d: rows that differ", a), float64(d.agents[a]), 0})
+			}
+			if lost > 0 {
+				f.Evidence = append(f.Evidence, Row{"envs that could not be followed further", float64(lost), 0})
+			}
+		}
+		out = append(out, f)
+	}
+	return append(out, r.dealing())
+}
+
+// dealing asks whether agents are dealt to seats evenly: chi-square over agents
+// and seats.
+func (r *Replay) dealing() Finding {
+	n := 0
+	k := len(r.dealt)
+	for _, c := range r.dealt[0] {
+		n += c
+	}
+	f := Finding{
+		Step: 3, Check: "seats are dealt evenly", Module: "rollout", Rows: n, Unit: "episodes above even",
+		Says: fmt.Sprintf("Every agent sat on every seat about equally often in %d episodes.", n),
+	}
+	if k < 2 || n == 0 {
+		return f
+	}
+	even, x2 := float64(n)/float64(k), 0.
+	for a := range r.dealt {
+		for _, c := range r.dealt[a] {
+			x2 += (float64(c) - even) * (float64(c) - even) / even
+			f.Effect = max(f.Effect, math.Abs(float64(c)-even))
+		}
+	}
+	f.Lo, f.Hi = f.Effect, f.Effect
+	if p := chiTail(x2, (k-1)*(k-1)); p < 1e-6 {
+		f.Verdict, f.Says = Fault, fmt.Sprintf("Agents are not dealt to seats evenly: chance gives this once in %.0e runs.", 1/p)
+		f.Next = "rollout: deal agents to seats anew each episode, so that a seat's advantage is no agent's"
+	}
+	return f
+}
+
+// agentsOf lists agents in order.
+func agentsOf(m map[agent.ID]int) []agent.ID {
+	var list []agent.ID
+	for a := range m {
+		list = append(list, a)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func rowsOf(m map[agent.ID]int) string { return "the rows, of " + names(agentsOf(m)) + "," }
+
+// names writes "agent 1" or "agents 1, 2 and 3".
+func names(list []agent.ID) string {
+	var s []string
+	for _, a := range list {
+		s = append(s, fmt.Sprint(int(a)))
+	}
+	switch len(s) {
+	case 0:
+		return "no agent"
+	case 1:
+		return "agent " + s[0]
+	}
+	return "agents " + strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
+}
+
+// percent writes a share so that a small one is not called 0 %.
+func percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.01:
+		return fmt.Sprintf("%.2g %%", 100*share)
+	default:
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+}
+
+// chiTail returns the probability that a chi-square variable of df degrees of
+// freedom is at least x (Wilson and Hilferty 1931; good to a few percent in the
+// tail, which is all that a bound of 1e-6 needs).
+func chiTail(x float64, df int) float64 {
+	if x <= 0 {
+		return 1
+	}
+	k := float64(df)
+	z := (math.Cbrt(x/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
+	return math.Erfc(z/math.Sqrt2) / 2
+}
