@@ -221,3 +221,21 @@ func show(v float64, unit string) string {
 	}
 	return strings.TrimSpace(s + " " + unit)
 }
+
+// Spikes returns where a loss that had fallen returns at least half of the way
+// to its start within one point, as it does when a model is saved but a fresh
+// one goes on.
+func Spikes(curve []float64) []int {
+	var at []int
+	if len(curve) == 0 {
+		return at
+	}
+	start, low := curve[0], curve[0]
+	for i := 1; i < len(curve); i++ {
+		if fallen := start - low; fallen > 0.1*start && curve[i]-curve[i-1] > 0.5*fallen {
+			at = append(at, i)
+		}
+		low = min(low, curve[i])
+	}
+	return at
+}

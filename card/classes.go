@@ -109,6 +109,17 @@ func (c *Classes) ECE() float64 {
 	return s / float64(c.N)
 }
 
+// Sure returns the mean probability of the likeliest class. Beside Accuracy it
+// says whether predictions are surer than they should be, and, unlike ECE, its
+// mean over small sets of rows is that of all of them.
+func (c *Classes) Sure() float64 {
+	s := 0.0
+	for _, b := range c.bins {
+		s += b.sure
+	}
+	return c.share(s)
+}
+
 // Row is a class's line of the table of note 000.
 type Row struct {
 	Count                        int

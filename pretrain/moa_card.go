@@ -202,7 +202,7 @@ func checkFloor(k *card.Card, ce, floor float64, actions int) {
 // checkSpikes asks whether the loss keeps jumping back to where it began, as it
 // does when a model is saved but a fresh one goes on (fault 9).
 func checkSpikes(k *card.Card, curve []float64) {
-	at := spikes(curve)
+	at := card.Spikes(curve)
 	why := "the loss never jumps back to where it began"
 	if len(at) == 1 {
 		why = fmt.Sprintf("the loss jumps back towards its start once, at point %d of %d", at[0], len(curve))
@@ -210,23 +210,6 @@ func checkSpikes(k *card.Card, curve []float64) {
 		why = fmt.Sprintf("the loss jumps back towards its start %d times, every %d points or so", len(at), (at[len(at)-1]-at[0])/(len(at)-1))
 	}
 	k.Check("keeps what it has learnt", len(at) == 0, len(at) == 1, why, "load the saved model before going on")
-}
-
-// spikes returns where a loss that had fallen returns at least half of the way
-// to its start within one point.
-func spikes(curve []float64) []int {
-	var at []int
-	if len(curve) == 0 {
-		return at
-	}
-	start, low := curve[0], curve[0]
-	for i := 1; i < len(curve); i++ {
-		if fallen := start - low; fallen > 0.1*start && curve[i]-curve[i-1] > 0.5*fallen {
-			at = append(at, i)
-		}
-		low = min(low, curve[i])
-	}
-	return at
 }
 
 // checkSkill asks how good the predictions are.

@@ -24,7 +24,7 @@ const (
 func (g *group) figures() []*figure {
 	d := g.grid()
 	var out []*figure
-	for _, f := range []*figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d)} {
+	for _, f := range []*figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d), g.othersFigure(d)} {
 		if f != nil {
 			out = append(out, f)
 		}
@@ -286,7 +286,7 @@ func (g *group) metricFigures(d grid) []*figure {
 func (g *group) module(name string) string {
 	head, _, ok := strings.Cut(name, "/")
 	switch {
-	case name == "return" || name == "return/mean" || head == "goal" || head == "count":
+	case name == "return" || name == "return/mean" || head == "goal" || head == "count" || head == "others":
 		return ""
 	case strings.Contains(name, "loss"):
 		return "losses"
@@ -328,6 +328,12 @@ var meaning = map[string]string{
 	"ppo/explained":   "share of the returns' variance that the value explains",
 	"ppo/grad_norm":   "before clipping",
 	"ppo/lr":          "learning rate",
+	"moa/top1":        "share of co-players' actions named, before learning from them",
+	"moa/ce":          "of the models of others, in nats, before learning",
+	"moa/uniform":     "what guessing among the legal actions gets",
+	"moa/floor":       "below which a softmax of a softmax cannot fall",
+	"moa/dead":        "rows of agents that had left; want 0",
+	"moa/still":       "parts of the network that have not moved; want 0",
 	"life":            "steps until an agent leaves",
 	"episode/steps":   "length of an episode",
 }

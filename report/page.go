@@ -36,6 +36,7 @@ type view struct {
 	Warnings  []string
 	Phases    []phase
 	Shares    []share
+	Others    *othersView // nil without models of others
 	SpecLines string
 	Commands  []string
 	Next      []next
@@ -56,7 +57,7 @@ type next struct{ Why, Command string }
 func (g *group) view(figs []*figure, o Options) *view {
 	v := &view{
 		group: g, Episodes: o.Episodes, Sample: o.Sample, Final: g.final(), Judged: g.judged(), Refs: slices.Clone(g.refs), Order: g.order(),
-		Phases: g.phases(), Shares: g.shares(), SpecLines: strings.TrimSpace(g.SpecText), figures: map[string]*figure{},
+		Phases: g.phases(), Shares: g.shares(), Others: g.others(), SpecLines: strings.TrimSpace(g.SpecText), figures: map[string]*figure{},
 	}
 	slices.SortFunc(v.Refs, func(a, b reference) int {
 		if a.Value > b.Value {

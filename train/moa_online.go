@@ -18,7 +18,8 @@ import (
 // legal actions gets), moa/floor (below which a softmax of a softmax cannot
 // fall), moa/dead (rows of agents that had left and were taken in), moa/still
 // (parts of the network that are where they started); and for each co-player j
-// others/j/top1, ce, ece, rows, and recall/ACTION of every action played.
+// others/j/top1, ce, ece, sure (mean probability of the likeliest action),
+// rows, and recall/ACTION of every action played.
 type OthersSeen struct {
 	others  []agent.ID
 	of      []*card.Classes // [others]
@@ -93,6 +94,7 @@ func (s *OthersSeen) Stats(l *moa.Learner, rows *moa.Rows) []agent.Stat {
 		add(at+"top1", c.Accuracy(), c.N)
 		add(at+"ce", c.CE(), c.N)
 		add(at+"ece", c.ECE(), c.N)
+		add(at+"sure", c.Sure(), c.N)
 		for k, name := range c.Names {
 			if r := c.Class(k); r.Count > 0 {
 				add(at+"recall/"+name, r.Recall, r.Count)
