@@ -115,6 +115,23 @@ func (g Game) Map() (map[string]any, error) {
 	return m, yaml.Unmarshal(text, &m)
 }
 
+// Flags returns the command-line flags that name the game with its parameters,
+// as far as they are not the defaults.
+func (g Game) Flags() ([]string, error) {
+	plain, err := NewGame(g.Name)
+	if err != nil {
+		return nil, err
+	}
+	was := plain.Fields()
+	flags := []string{"--game", g.Name}
+	for i, f := range g.Fields() {
+		if f.Default != was[i].Default {
+			flags = append(flags, "--set", f.Path+"="+f.Default)
+		}
+	}
+	return flags, nil
+}
+
 // MarshalYAML writes the name and all parameters.
 func (g Game) MarshalYAML() (any, error) {
 	var params yaml.Node

@@ -1,8 +1,8 @@
 // Package stage does the work around a training in stages, each at most once.
 //
 // A stage is a command of this program, written as a user would type it. Words in
-// braces stand for things known only later: {game} for the flags that name the
-// run's game, {NAME} for the folder of an earlier stage. A stage's folder is
+// braces stand for things known only later: {NAME} for the folder of an earlier
+// stage, and others that the caller gives, such as the flags that name a game. A stage's folder is
 // called after its name and its key, the hash of its words, of the keys of the
 // stages that it reads and of a salt. So a stage whose inputs are unchanged finds
 // its folder there and is not run again, in any run below the same root; a stage
@@ -71,7 +71,7 @@ var (
 type Runner struct {
 	Root string              // folders of stages are made here
 	Salt string              // what besides words decides the outcome, such as the program's version
-	Game []string            // what {game} stands for
+	Give map[string][]string // what other words in braces stand for
 	Do   Command             // runs a command's words
 	Now  func(Status)        // told before and after each stage; may be nil
 	done map[string]*outcome // by name
@@ -148,9 +148,9 @@ func (r *Runner) words(s Stage) (words []string, key string) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", r.Salt)
 	for _, w := range strings.Fields(s.Run) {
-		if w == "{game}" {
-			words = append(words, r.Game...)
-			fmt.Fprintf(h, "%q\n", r.Game)
+		if give, ok := r.Give[strings.Trim(w, "{}")]; ok && w[0] == '{' {
+			words = append(words, give...)
+			fmt.Fprintf(h, "%q\n", give)
 			continue
 		}
 		words = append(words, r.Fill(w))

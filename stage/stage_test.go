@@ -38,8 +38,8 @@ func TestStagesRunOnceUntilTheirInputsChange(t *testing.T) {
 		t.Helper()
 		f := &fake{}
 		r.Root, r.Do = root, f.do
-		if r.Game == nil {
-			r.Game = size
+		if r.Give == nil {
+			r.Give = map[string][]string{"game": size}
 		}
 		if _, err := r.Run(context.Background(), list); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestStagesRunOnceUntilTheirInputsChange(t *testing.T) {
 		{"a stage in the middle changed, so what reads it runs too", Runner{}, changed, []string{"learn", "learn2"}},
 		{"back", Runner{}, list, nil},
 		{"another program", Runner{Salt: "v2"}, list, []string{"collect", "learn", "learn2"}},
-		{"another game", Runner{Game: []string{"--set", "game.size=8"}}, list, []string{"collect", "learn", "learn2"}},
+		{"another game", Runner{Give: map[string][]string{"game": {"--set", "game.size=8"}}}, list, []string{"collect", "learn", "learn2"}},
 		{"another order of independent stages", Runner{}, []Stage{list[0], {"other", "x {data}"}, list[1]}, []string{"x"}},
 	} {
 		if got := ran(c.run, c.list); !slices.Equal(got, c.want) {

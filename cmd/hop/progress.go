@@ -20,9 +20,14 @@ type progress struct {
 }
 
 func (a *app) progress(what string) *progress {
-	f, ok := a.err.(*os.File)
 	now := time.Now()
-	return &progress{w: a.err, what: what, tty: ok && term.IsTerminal(int(f.Fd())), start: now, shown: now}
+	return &progress{w: a.err, what: what, tty: a.terminal(), start: now, shown: now}
+}
+
+// terminal says whether progress goes to a terminal.
+func (a *app) terminal() bool {
+	f, ok := a.err.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (p *progress) update(done, total int) {

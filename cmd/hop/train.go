@@ -68,6 +68,7 @@ type trainJSON struct {
 	IQM        float64        `json:"iqm"`
 	GreedyMean float64        `json:"greedy_mean"`
 	Report     string         `json:"report,omitempty"`
+	Stages     []stageJSON    `json:"stages,omitempty"`
 }
 
 func (c trainCmd) Run(a *app) error {
@@ -81,6 +82,17 @@ func (c trainCmd) Run(a *app) error {
 	for _, j := range jobs {
 		defer j.run.Close()
 	}
+	around, err := newStages(a, &jobs[0].spec, group)
+	if err != nil {
+		return err
+	}
+	if err := around.prepare(); err != nil {
+		return around.stopped(err)
+	}
+	for _, j := range jobs {
+		j.spec.Fill(around.run.Fill)
+	}
+	around.training()
 	workers := c.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -106,15 +118,20 @@ func (c trainCmd) Run(a *app) error {
 	wg.Wait()
 	board.end()
 	if err := errors.Join(errs...); err != nil {
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(a.err, "stopped; everything is saved. Go on with:\n  hop train --resume %s\n", group)
-		}
-		return err
+		return around.stopped(err)
+	}
+	var mean stats.Acc
+	for _, j := range jobs {
+		mean.Add(j.result.Mean)
+	}
+	around.trained(mean.Mean())
+	if err := around.follow(jobs); err != nil {
+		return around.stopped(err)
 	}
 	for _, j := range jobs {
 		j.result.CPU /= float64(beside) // so many seeds ran side by side in this process
 	}
-	return c.summary(a, group, jobs)
+	return c.summary(a, group, jobs, around.done)
 }
 
 // job is one seed.
@@ -333,8 +350,8 @@ func (j *job) save() error {
 	return os.WriteFile(filepath.Join(j.run.Dir(), "result.json"), append(b, '\n'), 0o644)
 }
 
-func (c trainCmd) summary(a *app, group string, jobs []*job) error {
-	out := trainJSON{Run: group, Preset: jobs[0].spec.Name}
+func (c trainCmd) summary(a *app, group string, jobs []*job, around []stageJSON) error {
+	out := trainJSON{Run: group, Preset: jobs[0].spec.Name, Stages: around}
 	var means, greedy []float64
 	for _, j := range jobs {
 		out.Seeds = append(out.Seeds, j.result)
