@@ -60,12 +60,12 @@ func (s *Spec) brainOf(seats int) ([]int, [][]agent.ID) {
 func shards(brains int) int { return max(1, 4/brains) }
 
 // brains makes the spec's brains for a seed.
-func (s *Spec) brains(g game.Game, key rng.Key) ([]*ppo.Brain, []int, error) {
+func (s *Spec) brains(g game.Game, models train.Models, key rng.Key) ([]*ppo.Brain, []int, error) {
 	of, agents := s.brainOf(g.Spec().Seats)
 	var list []*ppo.Brain
 	for i, ids := range agents {
 		in := input(g.Spec())
-		in.Extra = s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals))
+		in.Extra = s.Plan.GoalLen(g.Spec(), models)
 		b, err := ppo.New(s.PPO, s.Actor, in, ids, shards(len(agents)), key.Child("brain", i))
 		if err != nil {
 			return nil, nil, fmt.Errorf("exp: making brain %d: %w", i, err)
@@ -98,6 +98,9 @@ func (s *Spec) stage(set []string) (game.Game, error) {
 type Machine struct {
 	Workers int                  // cores
 	Clock   func() time.Duration // nil: phases are not timed
+	// Saved is the checkpoint that will be loaded, if there is one: models come from
+	// it, and folders of models need not be there any more.
+	Saved []byte
 }
 
 // Build wires a run of the spec with a seed.
@@ -115,27 +118,40 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 	if err != nil {
 		return train.Parts{}, err
 	}
-	key := rng.New(seed)
-	brains, of, err := s.brains(g, key)
+	models, err := s.models(g, m.Saved)
 	if err != nil {
 		return train.Parts{}, err
 	}
-	minds, err := s.minds(g, brains, key)
+	key := rng.New(seed)
+	brains, of, err := s.brains(g, models, key)
+	if err != nil {
+		return train.Parts{}, err
+	}
+	minds, err := s.minds(g, models, brains, key)
 	if err != nil {
 		return train.Parts{}, err
 	}
 	return train.Parts{
-		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec().Seats, len(g.Spec().Goals)), Key: key, Workers: m.Workers, Clock: m.Clock, Imagine: s.Imagine,
+		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec(), models), Key: key, Workers: m.Workers, Clock: m.Clock, Imagine: s.Imagine,
 		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
 	}, nil
 }
 
-// minds puts a planner around each brain, if the spec says so.
-func (s *Spec) minds(g game.Game, brains []*ppo.Brain, key rng.Key) ([]train.Mind, error) {
-	if !s.Plan.On {
-		return nil, nil
+// models returns the models that were trained before: from their folders, or as a
+// checkpoint holds them.
+func (s *Spec) models(g game.Game, saved []byte) (train.Models, error) {
+	if saved == nil {
+		return s.load(g)
 	}
-	spec := g.Spec()
+	f, err := safetensors.Parse(saved)
+	if err != nil {
+		return train.Models{}, err
+	}
+	return train.ModelsOf(f)
+}
+
+// moaInput says what a model of others reads of the game, without goals.
+func moaInput(spec game.Spec) moa.Input {
 	in := moa.Input{
 		Input: input(spec).Input, Actions: len(spec.Actions), LegalAt: -1, LastAt: -1, Seats: spec.Seats,
 	}
@@ -148,11 +164,20 @@ func (s *Spec) minds(g game.Game, brains []*ppo.Brain, key rng.Key) ([]train.Min
 	if spec.Obs.Height > 0 {
 		in.Moves = []int32{grid.Up, grid.Down, grid.Left, grid.Right}
 	}
+	return in
+}
+
+// minds puts a planner around each brain, if the spec says so.
+func (s *Spec) minds(g game.Game, models train.Models, brains []*ppo.Brain, key rng.Key) ([]train.Mind, error) {
+	if !s.Plan.On {
+		return nil, nil
+	}
+	in := moaInput(g.Spec())
 	var minds []train.Mind
 	for i, b := range brains {
 		m, err := train.NewHOP(train.HOPConfig{
 			Planning: s.Plan, Search: s.Search, Belief: s.Belief, MOA: s.MOA.Config, Learning: s.MOA.Learning, Input: in, Game: g,
-			Scale: s.PPO.RewardScale,
+			Scale: s.PPO.RewardScale, Models: models,
 			World: s.rules(g),
 		}, b, key.Child("mind", i))
 		if err != nil {
@@ -255,7 +280,11 @@ func (s *Spec) agents(body []byte) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	brains, of, err := s.brains(g, rng.Key{})
+	models, err := train.ModelsOf(f)
+	if err != nil {
+		return nil, err
+	}
+	brains, of, err := s.brains(g, models, rng.Key{})
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +295,7 @@ func (s *Spec) agents(body []byte) (*Agents, error) {
 	}
 	out := &Agents{Spec: *s, Game: g}
 	if s.Plan.On {
-		return out, s.planners(out, f, brains)
+		return out, s.planners(out, f, models, brains)
 	}
 	for a, i := range of {
 		name := fmt.Sprintf("%s#%d", s.Name, a)
@@ -277,9 +306,9 @@ func (s *Spec) agents(body []byte) (*Agents, error) {
 }
 
 // planners fills in agents that plan; each plays with a mind of its own.
-func (s *Spec) planners(out *Agents, f *safetensors.File, brains []*ppo.Brain) error {
+func (s *Spec) planners(out *Agents, f *safetensors.File, models train.Models, brains []*ppo.Brain) error {
 	for _, greedy := range []bool{false, true} {
-		minds, err := s.minds(out.Game, brains, rng.Key{})
+		minds, err := s.minds(out.Game, models, brains, rng.Key{})
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,7 @@ type Spec struct {
 	Search  plan.Config     `yaml:"search"`
 	Belief  belief.Config   `yaml:"belief"`
 	MOA     MOA             `yaml:"moa"`
+	Models  Models          `yaml:"models"`
 	Eval    Eval            `yaml:"eval"`
 	Prepare []stage.Stage   `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
 	Follow  []stage.Stage   `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
@@ -221,6 +222,7 @@ func (s *Spec) Validate() error {
 			}
 		}
 	}
+	part(s.Models.check(s.Plan), "models")
 	if s.Train.Warm.Windows > 0 && (!s.Plan.On || s.Plan.Own != "search") {
 		part(field.Bad("warm.windows", s.Train.Warm.Windows, "0, because only agents that learn from a search (plan.on, plan.own search) can learn by watching"), "train")
 	}

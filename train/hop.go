@@ -3,7 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
@@ -15,51 +15,7 @@ import (
 	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
-	"hop/safetensors"
 )
-
-// Planning sets agents that infer what the others want and plan against it.
-type Planning struct {
-	On      bool     `yaml:"on" doc:"agents search before they act and learn from the search; false: plain PPO"`
-	Goals   string   `yaml:"goals" doc:"what others are thought to want: nothing (direct-OM), or one of the game's hand-made goals (HOP)" oneof:"none|hand"`
-	Doubt   bool     `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random"`
-	See     bool     `yaml:"see" doc:"the agent's network is told what the others want: the belief while playing, the drawn goals while searching"`
-	Own     string   `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
-	Leaf    string   `yaml:"leaf" doc:"value of a leaf: the agent's network, the best of several scripted rollouts against the drawn goals, or the better of the two" oneof:"net|scripts|both"`
-	Bots    []string `yaml:"bots" doc:"for scripted rollouts: the bot that stands for each goal"`
-	Scripts []string `yaml:"scripts" doc:"for scripted rollouts: what oneself may do; in stag hunt stag stands for one script a stag"`
-	Passes  int      `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
-	Group   int      `yaml:"group" doc:"trees that advance together; not part of the numbers" range:"1..4096"`
-	Log     int      `yaml:"cache_log" doc:"answers of networks kept while weights stand still: 2 to this power" range:"4..24"`
-}
-
-// DefaultPlanning returns HOP's planner, switched off.
-func DefaultPlanning() Planning {
-	return Planning{Goals: "hand", Doubt: true, See: true, Own: "search", Leaf: "net", Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Passes: 2, Group: 256, Log: 15}
-}
-
-// GoalLen returns how many numbers the agent's network reads about the others'
-// goals, in a game of that many seats and goals.
-func (c Planning) GoalLen(seats, goals int) int {
-	if !c.On || !c.See || c.Goals == "none" {
-		return 0
-	}
-	return (seats - 1) * c.hypotheses(goals)
-}
-
-// hypotheses returns how many things a co-player may be after.
-func (c Planning) hypotheses(goals int) int {
-	switch {
-	case c.Goals == "none":
-		return 1
-	case c.Doubt:
-		return goals + 1
-	}
-	return goals
-}
-
-// Validate returns everything that is wrong, joined.
-func (c Planning) Validate() error { return errors.Join(field.Check(c)) }
 
 // HOP is the mind of one agent that plans: its own network, a model of others
 // with beliefs about what each of them wants, and a search over its own actions
@@ -77,9 +33,12 @@ type HOP struct {
 
 	me     agent.ID
 	others []agent.ID
-	goals  int // hypotheses about what a co-player is after
-	random int // the one that it acts at random, -1 if there is none
-	see    int // numbers that the agent's network reads about goals
+	models Models
+	wants  wants // what co-players are after
+	goals  int   // hypotheses about what a co-player is after, doubt among them
+	random int   // the one that it acts at random, -1 if there is none
+	width  int   // numbers that networks read about one co-player's goal, the last of them doubt
+	see    int   // numbers that the agent's network reads about goals
 	spec   game.Spec
 	moa    *moa.Learner
 	moaLR  float64
@@ -90,8 +49,7 @@ type HOP struct {
 	thinks []float32 // [N][others][goals][K] what each co-player was expected to do
 	acted  []bool    // [N] thinks belongs to the slot before
 
-	version int       // of the weights, for caches
-	vectors []float32 // [others][goals][GoalLen]
+	version int // of the weights, for caches
 }
 
 // RulesMaker makes the rules that a search plays on, for up to envs decisions of
@@ -122,6 +80,7 @@ type HOPConfig struct {
 	Input    moa.Input // without GoalLen
 	World    RulesMaker
 	Game     game.Game
+	Models   Models
 	Scale    float64 // of rewards in the network's values
 }
 
@@ -131,48 +90,79 @@ func NewHOP(c HOPConfig, b *ppo.Brain, key rng.Key) (*HOP, error) {
 		return nil, errors.New("train: an agent that plans needs a brain of its own; use train.brains [0,1,2,3]")
 	}
 	h := &HOP{
-		Brain: b, cfg: c.Planning, search: c.Search, beliefs: c.Belief, world: c.World, scale: float32(c.Scale),
-		me: b.Agents[0], spec: c.Game.Spec(), moaLR: c.Learning.LR, rand: key.Child("moa").Rand(),
+		Brain: b, cfg: c.Planning, search: c.Search, beliefs: c.Belief, world: c.World, scale: float32(c.Scale), models: c.Models,
+		me: b.Agents[0], spec: c.Game.Spec(), moaLR: c.Learning.LR, rand: key.Child("moa").Rand(), random: -1,
 	}
-	h.goals, h.random = c.Planning.hypotheses(len(h.spec.Goals)), -1
-	if c.Planning.Goals == "hand" {
-		if len(h.spec.Goals) == 0 {
-			return nil, field.Bad("plan.goals", c.Planning.Goals, "none, because "+h.spec.Name+" has no hand-made goals")
-		}
-		if c.Planning.Doubt {
-			h.random = h.goals - 1
-		}
-	}
-	h.see = c.Planning.GoalLen(h.spec.Seats, len(h.spec.Goals))
 	for a := range agent.ID(h.spec.Seats) {
 		if a != h.me {
 			h.others = append(h.others, a)
 		}
 	}
+	h.plan()
+	if err := h.want(key); err != nil {
+		return nil, err
+	}
+	h.goals, h.width = h.wants.hypotheses(), h.cfg.Width(h.spec, h.models)
+	if h.cfg.Doubt && h.cfg.Goals != "none" {
+		h.random = h.goals
+		h.goals++
+	}
+	h.see = h.cfg.GoalLen(h.spec, h.models)
 	in := c.Input
-	in.GoalLen = h.goals + len(h.others)
+	in.GoalLen = h.width + len(h.others)
 	var err error
 	if h.moa, err = moa.NewLearner(c.MOA, c.Learning, in, key.Child("moa")); err != nil {
 		return nil, err
 	}
-	h.vectors = make([]float32, len(h.others)*h.goals*in.GoalLen)
-	for j := range h.others {
-		for g := range h.goals {
-			if g != h.random { // its vector is zero, and the model is not asked
-				v := h.vector(j, g)
-				v[g], v[h.goals+j] = 1, 1
-			}
+	if c.Models.MOA != nil {
+		if err := widen(h.moa, c.Models.MOA, h.wants.width()); err != nil {
+			return nil, err
 		}
 	}
 	return h, nil
 }
 
-// vector is what the model of others reads about co-player j with goal g: both
-// one-hot.
-func (h *HOP) vector(j, g int) []float32 {
-	n := h.goals + len(h.others)
-	at := (j*h.goals + g) * n
-	return h.vectors[at : at+n]
+// plan makes the search what the planner's name says.
+func (h *HOP) plan() {
+	switch s := &h.search; h.cfg.Planner {
+	case "onestep":
+		s.Depth, s.Sims, s.Resample, s.Hashed = 1, len(h.spec.Actions), "node", false
+	case "none":
+		s.Sims, s.Trees = 0, 1
+	}
+}
+
+// want finds what co-players are taken to be after.
+func (h *HOP) want(key rng.Key) (err error) {
+	if err := h.models.check(h.cfg.Goals); err != nil {
+		return err
+	}
+	if l := h.spec.Obs; (h.cfg.Goals == "latent" || h.cfg.Goals == "codes") && (len(l.Planes) == 0 || l.Last == 0) {
+		return field.Bad("plan.goals", h.cfg.Goals, "hand or none, because "+h.spec.Name+" shows no board or no last actions")
+	}
+	switch h.cfg.Goals {
+	case "hand":
+		if len(h.spec.Goals) == 0 {
+			return field.Bad("plan.goals", h.cfg.Goals, "none, because "+h.spec.Name+" has no hand-made goals")
+		}
+		h.wants = newHandmade(h, len(h.spec.Goals), false)
+	case "latent":
+		h.wants, err = newLatent(h, h.models, key)
+	case "codes":
+		if n := classCount(h.models.VAE); n > maxClasses {
+			return fmt.Errorf("train: the VAE's goals make more than %d classes, too many to keep a belief over; train one with fewer classes or groups", maxClasses)
+		}
+		h.wants, err = newClasses(h, h.models, key)
+	default:
+		h.wants = newHandmade(h, 1, true)
+	}
+	if err != nil {
+		return err
+	}
+	if c, ok := h.wants.(interface{ tells() bool }); ok && h.cfg.Leaf != "net" && !c.tells() {
+		return field.Bad("plan.leaf", h.cfg.Leaf, "net, because the VAE's codes do not tell goals; train it with --loss b and model.outcome above 0")
+	}
+	return nil
 }
 
 // Remember prepares beliefs for envs copies.
@@ -184,12 +174,13 @@ func (h *HOP) Remember(envs, steps int) {
 	}
 	h.thinks = make([]float32, envs*len(h.others)*h.goals*len(h.spec.Actions))
 	h.acted = make([]bool, envs)
+	h.wants.remember(envs)
 }
 
-// Learn takes one window: the model of others from trajectories whose goal is
-// known in hindsight, then the agent's own network.
+// Learn takes one window: what is known of the others and of their goals, then
+// the agent's own network.
 func (h *HOP) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-	stats, err := h.learnOthers(ro)
+	stats, err := h.learnOthers(ro, share)
 	if err != nil {
 		return nil, err
 	}
@@ -204,37 +195,20 @@ func (h *HOP) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.
 
 // learnOthers judges the model of others on the window it has not seen, then
 // learns from it.
-func (h *HOP) learnOthers(ro *batch.Rollout) ([]agent.Stat, error) {
-	rows := h.moa.Model.NewRows()
-	for j, a := range h.others {
-		for n := range ro.Envs {
-			h.trajectories(rows, ro, a, j, n)
-		}
-	}
-	if rows.Len() == 0 {
-		return nil, nil
+func (h *HOP) learnOthers(ro *batch.Rollout, share float64) ([]agent.Stat, error) {
+	rows, who, stats, err := h.rows(ro, share)
+	if err != nil || rows.Len() == 0 {
+		return stats, err
 	}
 	seqs := make([]int32, len(rows.Seqs))
 	for i := range seqs {
 		seqs[i] = int32(i)
 	}
-	hits, nll := 0, 0.
-	h.moa.Each(rows, seqs, func(row int, probs nnProbs) {
-		best := 0
-		for k, p := range probs {
-			if p > probs[best] {
-				best = k
-			}
-		}
-		if int32(best) == rows.Action[row] {
-			hits++
-		}
-		nll -= math.Log(max(float64(probs[rows.Action[row]]), 1e-9))
-	})
-	n := rows.Len()
-	stats := []agent.Stat{
-		{Name: "moa/top1", Value: float64(hits) / float64(n), N: n},
-		{Name: "moa/ce", Value: nll / float64(n), N: n},
+	seen := NewOthersSeen(h.others, h.spec.Actions)
+	seen.Judge(h.moa, rows, seqs, who)
+	stats = append(stats, seen.Stats(h.moa, rows)...)
+	if !slices.Contains(h.cfg.Train, "moa") {
+		return stats, nil
 	}
 	for range h.cfg.Passes {
 		if _, err := h.moa.Epoch(rows, seqs, h.moaLR, &h.rand, nil); err != nil {
@@ -244,118 +218,49 @@ func (h *HOP) learnOthers(ro *batch.Rollout) ([]agent.Stat, error) {
 	return stats, nil
 }
 
-// trajectories adds co-player a's steps of env n, episode by episode, labelled
-// with the goal that it reached in the end. With goals, only episodes in which
-// it was rewarded count; without, all.
-func (h *HOP) trajectories(rows *moa.Rows, ro *batch.Rollout, a agent.ID, j, n int) {
-	for t := 0; t < ro.Steps; t++ {
-		if !ro.Start[ro.Moment(t, n)] {
-			continue
+// rows returns the steps of the co-players' episodes that began and ended in the
+// window, each with what it was done for, and whose each episode is.
+func (h *HOP) rows(ro *batch.Rollout, share float64) (*moa.Rows, []int32, []agent.Stat, error) {
+	rows, who := h.moa.Model.NewRows(), []int32(nil)
+	var list []path
+	steps := 0
+	for j, a := range h.others {
+		for n := range ro.Envs {
+			list = paths(list, ro, a, j, n)
 		}
-		end := t
-		for end < ro.Steps && ro.Alive[ro.Slot(a, end, n)] && ro.End[ro.Step(a, end, n)] == batch.Going {
-			end++
-		}
-		if end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited {
-			return // the window ends first
-		}
-		last := ro.Step(a, end, n)
-		goal := 0
-		if h.cfg.Goals == "hand" {
-			goal = int(ro.Reached[last])
-			if goal == game.NoGoal || ro.Reward[last] <= 0 {
-				continue
-			}
-		}
+	}
+	list = slices.DeleteFunc(list, func(p path) bool { return !h.useful(ro, p) })
+	for _, p := range list {
+		steps += p.hi - p.lo
+	}
+	if steps == 0 {
+		return rows, nil, nil, nil
+	}
+	width := h.wants.width()
+	goals, vector := make([]float32, steps*width), make([]float32, h.moa.Model.GoalLen)
+	stats, err := h.wants.label(goals, ro, list, share, &h.rand)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	row := 0
+	for _, p := range list {
 		rows.Begin()
-		for s := t; s <= end; s++ {
-			rows.Add(ro.ObsAt(ro.Slot(a, s, n)), h.vector(j, goal), ro.Action[ro.Step(a, s, n)])
+		who = append(who, int32(p.other))
+		for t := p.lo; t < p.hi; t++ {
+			h.vector(vector, p.other, goals[row*width:(row+1)*width])
+			rows.Add(ro.ObsAt(ro.Slot(p.agent, t, p.env)), vector, ro.Action[ro.Step(p.agent, t, p.env)])
+			row++
 		}
 	}
+	return rows, who, stats, nil
 }
 
-// Save adds everything to f under prefix.
-func (h *HOP) Save(f *safetensors.File, prefix string) error {
-	if err := h.Brain.Save(f, prefix); err != nil {
-		return err
-	}
-	h.moa.Save(f, prefix+"moa/")
-	var b []byte
-	var err error
-	for _, x := range h.belief {
-		if b, err = x.AppendBinary(b); err != nil {
-			return err
-		}
-	}
-	f.PutBytes(prefix+"beliefs", b)
-	stream, err := h.rand.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	f.PutBytes(prefix+"moa_stream", stream)
-	f.PutFloat32(prefix+"thinks", h.thinks, len(h.thinks))
-	acted := make([]byte, len(h.acted))
-	for n, on := range h.acted {
-		if on {
-			acted[n] = 1
-		}
-	}
-	f.PutBytes(prefix+"acted", acted)
-	return nil
-}
-
-// Load restores what Save stored, exactly.
-func (h *HOP) Load(f *safetensors.File, prefix string) error {
-	if err := h.Brain.Load(f, prefix); err != nil {
-		return err
-	}
-	if err := h.moa.Load(f, prefix+"moa/"); err != nil {
-		return err
-	}
-	h.version++
-	b, err := f.Bytes(prefix + "beliefs")
-	if err != nil {
-		return err
-	}
-	if len(h.belief) == 0 || len(b)%len(h.belief) != 0 {
-		return fmt.Errorf("train: loading %sbeliefs: made for another number of envs", prefix)
-	}
-	size := len(b) / len(h.belief)
-	for n, x := range h.belief {
-		if err := x.UnmarshalBinary(b[n*size : (n+1)*size]); err != nil {
-			return err
-		}
-	}
-	stream, err := f.Bytes(prefix + "moa_stream")
-	if err != nil {
-		return err
-	}
-	if err := h.rand.UnmarshalBinary(stream); err != nil {
-		return err
-	}
-	if err := f.Float32(h.thinks, prefix+"thinks", len(h.thinks)); err != nil {
-		return err
-	}
-	acted, err := f.Bytes(prefix + "acted")
-	if err != nil {
-		return err
-	}
-	if len(acted) != len(h.acted) {
-		return fmt.Errorf("train: loading %sacted: made for another number of envs", prefix)
-	}
-	for n := range acted {
-		h.acted[n] = acted[n] == 1
-	}
-	return nil
-}
-
-// LoadWeights restores the networks alone, to play.
-func (h *HOP) LoadWeights(f *safetensors.File, prefix string) error {
-	if err := h.Params.Load(f, prefix+"net/"); err != nil {
-		return err
-	}
-	h.version++
-	return h.moa.Load(f, prefix+"moa/")
+// vector writes what the model of others reads about co-player j: its goal, and
+// which one it is, one-hot.
+func (h *HOP) vector(dst []float32, j int, goal []float32) {
+	clear(dst)
+	copy(dst, goal)
+	dst[h.width+j] = 1
 }
 
 // Greedy makes the agent play the action of the highest value.

@@ -7,13 +7,10 @@ import (
 	"hop/game"
 	"hop/model/actor"
 	"hop/model/moa"
-	"hop/nn"
 	"hop/plan"
 	"hop/rng"
 	"hop/rollout"
 )
-
-type nnProbs = nn.Probs
 
 // hopPlayer lets one agent think and act, for one worker.
 type hopPlayer struct {
@@ -21,7 +18,8 @@ type hopPlayer struct {
 	forest *plan.Forest
 	world  Rules
 	prior  *hopPrior
-	others *plan.NetOthers
+	others *hopOthers
+	guess  guess
 	env    []int       // [decisions] env numbers
 	rs     []rng.Rand  // [trees]
 	seats  []game.Seat // [places]
@@ -52,11 +50,9 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	net.Net = &actorNet{ws: h.Model.Work(rows), h: h}
 	p.prior = newHopPrior(net, h, envs)
 	net.Net = &moaNet{ws: h.moa.Model.Work(rows * len(h.others)), h: h}
-	prior := p.prior
-	p.others = plan.NewNetOthers(plan.OthersConfig{
-		NetConfig: net, Beliefs: beliefsOf{h}, Others: len(h.others), Trees: h.search.Trees, Envs: envs, Vectors: vectorsOf{h},
-	})
-	prior.others, prior.scripts = p.others, scripts
+	p.guess = h.wants.guess(envs, h.search.Trees)
+	p.others = newHopOthers(net, h, p.guess, envs)
+	p.prior.others, p.prior.scripts = p.others, scripts
 	thinks := envs * len(h.others) * h.goals
 	p.ws = h.moa.Model.Work(thinks)
 	p.obs, p.goals = make([]float32, thinks*h.spec.Obs.Len()), make([]float32, thinks*h.moa.Model.GoalLen)
@@ -64,15 +60,45 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	return p, nil
 }
 
-// beliefsOf and vectorsOf show a HOP's beliefs and goals to a search.
-type beliefsOf struct{ h *HOP }
+// hopOthers is the model of others in a search. A tree's co-players are after what
+// was drawn for it.
+type hopOthers struct {
+	*plan.NetOthers
+	h       *HOP
+	guess   guess
+	vectors []float32 // [trees][others][GoalLen] what the model reads
+}
 
-func (b beliefsOf) Draw(dst []int32, env int, r *rng.Rand) { b.h.belief[env].Draw(dst, 0, r) }
+func newHopOthers(net plan.NetConfig, h *HOP, g guess, envs int) *hopOthers {
+	o := &hopOthers{h: h, guess: g, vectors: make([]float32, envs*h.search.Trees*len(h.others)*h.moa.Model.GoalLen)}
+	o.NetOthers = plan.NewNetOthers(plan.OthersConfig{
+		NetConfig: net, Others: len(h.others), Trees: h.search.Trees, Envs: envs, Vectors: o,
+	})
+	return o
+}
 
-type vectorsOf struct{ h *HOP }
+// Goals draws a hypothesis about each co-player from the beliefs, and what it
+// wants if that holds.
+func (o *hopOthers) Goals(tree int32, r *rng.Rand) {
+	env := o.Env[int(tree)/o.Trees]
+	names := o.Of(tree)
+	o.h.belief[env].Draw(names, 0, r)
+	for j, g := range names {
+		v := o.Vector(tree, j, g)
+		if int(g) == o.h.random {
+			clear(v) // the model is not asked
+			continue
+		}
+		names[j] = o.guess.draw(tree, env, j, g, r)
+		o.h.vector(v, j, o.guess.drawn(tree, j, names[j]))
+	}
+}
 
-func (v vectorsOf) Vector(_ int32, other int, goal int32) []float32 {
-	return v.h.vector(other, int(goal))
+// Vector returns what the model reads about a tree's co-player.
+func (o *hopOthers) Vector(tree int32, other int, _ int32) []float32 {
+	n := o.h.moa.Model.GoalLen
+	at := (int(tree)*o.Others + other) * n
+	return o.vectors[at : at+n]
 }
 
 // actorNet is the agent's own network as a search sees it; values are in the
@@ -103,7 +129,7 @@ type moaNet struct {
 }
 
 func (n *moaNet) Add(obs, goal []float32) {
-	if !slices.Contains(goal, 1) {
+	if n.h.cfg.Others == "uniform" || !slices.ContainsFunc(goal[n.h.width:], func(x float32) bool { return x != 0 }) {
 		n.random = append(n.random, int32(n.ws.Rows()))
 	}
 	n.ws.Add(obs, goal)
@@ -124,7 +150,7 @@ func (n *moaNet) Run() (logits, value []float32) {
 // and searches.
 func (p *hopPlayer) Act(v *rollout.View, envs []int32) {
 	h := p.h
-	if p.seen != h.version {
+	if anew := p.guess.watch(v, envs); anew || p.seen != h.version {
 		p.prior.Cache.Clear()
 		p.others.Cache.Clear()
 		p.seen = h.version
@@ -173,9 +199,15 @@ func (p *hopPlayer) feel(v *rollout.View, n int) {
 		if !v.Alive[v.Slot(a, v.T, n)] {
 			continue
 		}
-		at := p.place(v, n, j) * h.goals
+		told := dst[p.place(v, n, j)*h.width:][:h.width]
 		for g, b := range h.belief[n].At(0, j) {
-			dst[at+g] = float32(b)
+			if g == h.random {
+				told[h.width-1] = float32(b)
+				continue
+			}
+			for i, x := range p.guess.now(n, j, g) {
+				told[i] += float32(b) * x
+			}
 		}
 	}
 }
@@ -246,12 +278,12 @@ func (p *hopPlayer) expect(v *rollout.View, envs []int32) {
 				continue
 			}
 			for g := range h.goals {
-				if g == h.random {
+				if g == h.random || h.cfg.Others == "uniform" {
 					game.Spread(h.thinks[(at+g)*k:(at+g+1)*k], v.LegalAt(slot))
 					continue
 				}
 				copy(p.obs[rows*width:], v.ObsAt(slot))
-				copy(p.goals[rows*goalLen:], h.vector(j, g))
+				h.vector(p.goals[rows*goalLen:(rows+1)*goalLen], j, p.guess.now(int(n), j, g))
 				p.who[rows] = int32(at + g)
 				rows++
 			}
@@ -282,15 +314,7 @@ func (p *hopPlayer) Evaluate(v *rollout.View, envs []int32) {
 	}
 }
 
-// EpisodeOver counts which goals the others reached.
-func (p *hopPlayer) EpisodeOver(v *rollout.View, n int) {
-	h := p.h
-	if h.cfg.Goals != "hand" {
-		return
-	}
-	for j, a := range h.others {
-		h.belief[n].Seen(j, v.GoalOf(n, a))
-	}
-}
+// EpisodeOver takes in what the others did in the end.
+func (p *hopPlayer) EpisodeOver(v *rollout.View, n int) { p.guess.over(v, n) }
 
 var _ rollout.Watcher = (*hopPlayer)(nil)

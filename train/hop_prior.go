@@ -8,7 +8,7 @@ type hopPrior struct {
 	plan.NetConfig
 	Cache   *plan.Cache // [A+1] logits and value, by state and goals
 	h       *HOP
-	others  *plan.NetOthers
+	others  *hopOthers
 	scripts Scripts   // nil: none
 	rolled  []float32 // [rows] values by scripts
 	place   []int     // [decisions][others] ego-first place of each co-player
@@ -30,7 +30,7 @@ func newHopPrior(c plan.NetConfig, h *HOP, envs int) *hopPrior {
 func (p *hopPrior) Eval(logits, value []float32, qs []plan.Query) {
 	if p.h.cfg.Leaf != "net" {
 		for i := range qs {
-			copy(p.scripts.Of(qs[i].Tree), p.others.Of(qs[i].Tree))
+			p.cast(qs[i].Tree)
 		}
 		p.scripts.Eval(logits, p.rolled[:len(qs)], qs)
 	}
@@ -41,6 +41,18 @@ func (p *hopPrior) Eval(logits, value []float32, qs []plan.Query) {
 	case "both":
 		for i := range qs {
 			value[i] = max(value[i], p.rolled[i])
+		}
+	}
+}
+
+// cast tells the scripts which bot stands for what a tree's co-players are after.
+func (p *hopPrior) cast(tree int32) {
+	bots := p.scripts.Of(tree)
+	for j, name := range p.others.Of(tree) {
+		if int(name) == p.h.random {
+			bots[j] = int32(len(p.h.cfg.Bots) - 1)
+		} else {
+			bots[j] = p.others.guess.bot(tree, j, name)
 		}
 	}
 }
@@ -86,13 +98,18 @@ func (p *hopPrior) read(q *plan.Query) uint64 {
 	clear(p.goal)
 	n := len(p.h.others)
 	env := int(q.Tree) / p.others.Trees
-	for j, g := range p.others.Of(q.Tree) {
+	for j, name := range p.others.Of(q.Tree) {
 		if p.Legal(q.Tree, q.Slot, j+1) == 0 {
 			continue
 		}
-		at := p.place[env*n+j]*p.h.goals + int(g)
-		p.goal[at] = 1
-		key = (key ^ uint64(at+1)) * 0x9e3779b97f4a7c15
+		place := p.place[env*n+j]
+		told := p.goal[place*p.h.width:][:p.h.width]
+		if int(name) == p.h.random {
+			told[p.h.width-1] = 1
+		} else {
+			copy(told, p.others.guess.drawn(q.Tree, j, name))
+		}
+		key = (key ^ (uint64(place)<<32 | uint64(uint32(name)) + 1)) * 0x9e3779b97f4a7c15
 		key ^= key >> 29
 	}
 	if q.Key == 0 {

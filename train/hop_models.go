@@ -1,0 +1,107 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hop/model/cvae"
+	"hop/model/vae"
+	"hop/nn"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// Models are networks that were trained before the run, with their weights; nil
+// where there is none. Minds take copies.
+type Models struct {
+	VAE   *vae.Model
+	Codes *nn.Params // the VAE's
+	CVAE  *cvae.Model
+	Infer *nn.Params // the CVAE's
+	MOA   *nn.Params // of a model of others without places for who is modelled
+}
+
+// shapes is what a checkpoint says about the models in it, so that it can be
+// loaded without the folders that they came from.
+type shapes struct {
+	VAE  *vaeShape  `json:",omitempty"`
+	CVAE *cvaeShape `json:",omitempty"`
+}
+
+type vaeShape struct {
+	Config vae.Config
+	Input  vae.Input
+}
+
+type cvaeShape struct {
+	Config cvae.Config
+	Input  cvae.Input
+}
+
+// shapesKey is the checkpoint's entry for shapes.
+const shapesKey = "models"
+
+// save notes the models' shapes in a checkpoint.
+func (m Models) save(f *safetensors.File) error {
+	var s shapes
+	if m.VAE != nil {
+		s.VAE = &vaeShape{m.VAE.Config, m.VAE.Input}
+	}
+	if m.CVAE != nil {
+		s.CVAE = &cvaeShape{m.CVAE.Config, m.CVAE.Input}
+	}
+	if s == (shapes{}) {
+		return nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("train: saving the models' shapes: %w", err)
+	}
+	if f.Meta == nil {
+		f.Meta = map[string]string{}
+	}
+	f.Meta[shapesKey] = string(b)
+	return nil
+}
+
+// ModelsOf returns models of the shapes that a checkpoint holds. Their weights are
+// nobody's: minds load their own.
+func ModelsOf(f *safetensors.File) (Models, error) {
+	var m Models
+	var s shapes
+	text, ok := f.Meta[shapesKey]
+	if !ok {
+		return m, nil
+	}
+	err := json.Unmarshal([]byte(text), &s)
+	if err == nil && s.VAE != nil {
+		m.VAE, m.Codes, err = vae.New(s.VAE.Config, s.VAE.Input, rng.Key{})
+	}
+	if err == nil && s.CVAE != nil {
+		m.CVAE, m.Infer, err = cvae.New(s.CVAE.Config, s.CVAE.Input, rng.Key{})
+	}
+	if err != nil {
+		return Models{}, fmt.Errorf("train: loading the models' shapes: %w", err)
+	}
+	return m, nil
+}
+
+// check says what a kind of goals lacks.
+func (m Models) check(goals string) error {
+	switch {
+	case goals != "latent" && goals != "codes":
+		return nil
+	case m.VAE == nil:
+		return errors.New("train: learnt goals need a VAE: set models.vae to the folder of hop pretrain vae")
+	case goals == "codes" && m.VAE.Discrete == 0:
+		return errors.New("train: plan.goals codes needs a VAE with discrete goals: train one with hop pretrain vae --discrete 4")
+	case goals == "latent" && m.VAE.Discrete > 0:
+		return errors.New("train: plan.goals latent needs a VAE with continuous goals; with discrete ones use plan.goals codes")
+	case goals == "latent" && m.CVAE == nil:
+		return errors.New("train: plan.goals latent needs the inference of goals: set models.cvae to the folder of hop pretrain cvae")
+	case goals == "latent" && m.CVAE.Dim != m.VAE.Dim:
+		return fmt.Errorf("train: the VAE's goals have %d dimensions, the inferred ones %d; infer over the same VAE", m.VAE.Dim, m.CVAE.Dim)
+	}
+	return nil
+}
