@@ -241,6 +241,9 @@ const (
 // Slots returns how many slots a Dynamics must have.
 func (f *Forest) Slots() int { return f.group * f.stride }
 
+// Group returns how many trees advance together: the most leaves in a batch.
+func (f *Forest) Group() int { return f.group }
+
 // New returns memory for searches of envs decisions at once, of which group
 // trees advance together: 1 where Prior and Others are cheap, 64 or more where
 // they are networks.
