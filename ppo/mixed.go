@@ -47,6 +47,7 @@ func (b *Brain) LearnMixed(ro *batch.Rollout, mix Mixture, shape Shape, share fl
 	return append(b.report(total, lr),
 		agent.Stat{Name: "ppo/value_loss_imagined", Value: total.imagined.Mean(), N: m},
 		agent.Stat{Name: "ppo/explained_imagined", Value: b.explained(n, n+m), N: m},
+		agent.Stat{Name: "ppo/imagined_share", Value: float64(total.imagined.Rows) / float64(max(total.imagined.Rows+total.value.Rows, 1)), N: total.imagined.Rows + total.value.Rows},
 	), nil
 }
 
