@@ -60,6 +60,7 @@ type group struct {
 	Agents   int
 	Goals    []string
 	refs     []reference
+	Stages   []stage  // around the training, in order
 	team     []string // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
@@ -91,6 +92,7 @@ func read(dir string) (*group, error) {
 		}
 		return 1
 	})
+	g.readStages(dir)
 	g.measure()
 	return g, nil
 }

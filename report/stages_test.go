@@ -1,0 +1,53 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The page shows what the stages around a training found, and survives cards
+// that are missing or damaged.
+func TestStagesAreShownWithTheirCards(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "tiny-001")
+	lay(t, filepath.Join(dir, "seed-1"), tiny{seed: 1, status: "done", windows: 10, mean: 2.8})
+	put := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("tiny-001/stages.json", `[{"name":"data","command":"hop collect","dir":"../stages/data-1","wall_s":1.5},
+{"name":"moa","command":"hop pretrain moa","dir":"../stages/moa-1","reused":true,"verdict":"weak: recall","status":"weak"},
+{"name":"vae","command":"hop pretrain vae","dir":"../stages/vae-1","status":"good","verdict":"good: all"}]`)
+	put("stages/moa-1/card.json", `{"numbers":[{"name":"top-1","value":0.81,"limit":{"name":"Bayes","value":0.85}},{"name":"odd","value":null}]}`)
+	put("stages/vae-1/card.json", `{"numbers": 7`)
+	if err := Write(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"report.html", "report.md"} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"What it is made of", "top-1 0.81 (limit 0.85)", "odd –", "done before", "../stages/moa-1/card.html"} {
+			if !strings.Contains(string(b), want) {
+				t.Errorf("%s lacks %q", file, want)
+			}
+		}
+	}
+	put("tiny-001/stages.json", `[{`)
+	if err := Write(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || !strings.Contains(string(b), "stages.json cannot be read") {
+		t.Errorf("a damaged stages.json goes unmentioned: %v", err)
+	}
+}
