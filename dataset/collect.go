@@ -4,7 +4,9 @@
 // A row is one agent's step while it was alive; seats that have left have no
 // rows. Every episode is played from streams of its own, named by the seed and
 // its number, so the same Config gives the same bytes for any number of workers
-// and however often collecting was interrupted.
+// and however often collecting was interrupted. Agents that have learnt play in
+// lanes instead, since they may remember episodes; an interrupted recording of
+// them begins anew.
 //
 // Files appear whole or not at all. The manifest comes last, so a folder with a
 // manifest is finished; without, Collect goes on after the last whole file. Open
@@ -37,6 +39,7 @@ type Config struct {
 	GameSpec map[string]any // "name" and the game's resolved parameters, for the manifest
 	Mix      []string       // two bots: episode e has e mod (n+1) of the first, the rest of the second
 	Team     []string       // or n bots: the same team in every episode
+	Players  Players        // plays instead of bots, if not nil; Team then names its members
 	Rows     int            // stop at the first whole episode that reaches it
 	Seed     uint64         //
 	Dir      string         // made if it is not there
@@ -93,6 +96,8 @@ func (c *Config) manifest() (*Manifest, error) {
 		bad("want either a mix of two bots or a team of %d", spec.Seats)
 	case len(c.Mix) > 0 && len(c.Mix) != 2:
 		bad("mix is %v, want two bots", c.Mix)
+	case len(c.Mix) > 0 && c.Players != nil:
+		bad("players were given, but a mix is of bots; name the players with Team")
 	case len(c.Mix) > 0:
 		names = c.Mix
 	case len(c.Team) != spec.Seats:
@@ -102,8 +107,10 @@ func (c *Config) manifest() (*Manifest, error) {
 		if slices.Contains(m.Bots, name) {
 			continue
 		}
-		if _, err := game.NewBot(c.Game, name); err != nil {
-			bad("%w", err)
+		if c.Players == nil {
+			if _, err := game.NewBot(c.Game, name); err != nil {
+				bad("%w", err)
+			}
 		}
 		m.Bots = append(m.Bots, name)
 	}
@@ -147,7 +154,11 @@ func Collect(ctx context.Context, cfg Config) (Manifest, error) {
 	if cfg.Workers <= 0 {
 		c.cfg.Workers = runtime.GOMAXPROCS(0)
 	}
-	if err := c.run(ctx); err != nil {
+	work := c.run
+	if cfg.Players != nil {
+		work = c.record
+	}
+	if err := work(ctx); err != nil {
 		return *m, err
 	}
 	if err := syncDir(cfg.Dir); err != nil { // the shards last before the manifest names them

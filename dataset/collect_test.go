@@ -51,22 +51,30 @@ type row struct {
 
 // byHand plays an episode without package dataset, rows sorted by agent, then time.
 func byHand(t *testing.T, g game.Game, seed uint64, episode int, team []string) []row {
-	spec := g.Spec()
-	n := spec.Seats
+	n := g.Spec().Seats
 	key := rng.New(seed).Child("episode", episode)
 	rules, deal := key.Child("rules").Rand(), key.Child("deal").Rand()
-	seat := make([]int, n)
+	seat, act := make([]int, n), make([]rng.Rand, n)
 	deal.Perm(seat)
-	bots, act := make([]game.Bot, n), make([]rng.Rand, n)
+	for a := range act {
+		act[a] = key.Child("act", a).Rand()
+	}
+	return fromStreams(t, g, episode, team, seat, &rules, act)
+}
+
+// fromStreams plays an episode of bots on those seats, which draw from act.
+func fromStreams(t *testing.T, g game.Game, episode int, team []string, seat []int, rules *rng.Rand, act []rng.Rand) []row {
+	spec := g.Spec()
+	n := spec.Seats
+	bots := make([]game.Bot, n)
 	for a, name := range team {
 		var err error
 		if bots[a], err = game.NewBot(g, name); err != nil {
 			t.Fatal(err)
 		}
-		act[a] = key.Child("act", a).Rand()
 	}
 	st := g.New()
-	st.Reset(&rules)
+	st.Reset(rules)
 	look := func(s int) (obs []float32, legal, alive []bool) {
 		obs, legal, alive = make([]float32, spec.Obs.Len()), make([]bool, len(spec.Actions)), make([]bool, n)
 		st.Observe(game.Seat(s), obs)
@@ -95,7 +103,7 @@ func byHand(t *testing.T, g game.Game, seed uint64, episode int, team []string) 
 			actions[s] = bots[a].Act(st, game.Seat(s), &act[a])
 			byAgent[a] = append(byAgent[a], r)
 		}
-		st.Step(actions, rewards, &rules)
+		st.Step(actions, rewards, rules)
 		for a, s := range seat {
 			if !acted[a] {
 				continue

@@ -11,11 +11,11 @@ import (
 
 // player plays episodes one at a time, for one goroutine.
 type player struct {
-	g      game.Game
-	layout *Layout
-	key    rng.Key
-	team   func(episode int, dst []int8) // which bot each agent is
-	bots   []string
+	scribe
+	g    game.Game
+	key  rng.Key
+	team func(episode int, dst []int8) // which bot each agent is
+	bots []string
 
 	st      game.State
 	cut     game.Limited // nil if the game has no outside limit
@@ -29,17 +29,27 @@ type player struct {
 	actions []int32      // [n] by seat
 	last    []int8       // [n] by seat
 	rewards []float32    // [n] by seat
-	obs     []float32
-	check   []float32
+}
+
+// scribe writes observations as columns and checks that they can be read back.
+type scribe struct {
+	game   string
+	layout *Layout
+	obs    []float32 // the observation to write
+	check  []float32
+}
+
+func newScribe(c *Config, m *Manifest) scribe {
+	spec := c.Game.Spec()
+	return scribe{spec.Name, &m.Layout, make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len())}
 }
 
 func newPlayer(c *Config, m *Manifest) *player {
 	n := m.Layout.Seats
 	p := &player{
-		g: c.Game, layout: &m.Layout, key: rng.New(c.Seed), team: c.teamOf(m.Bots, n), bots: m.Bots, st: c.Game.New(),
+		scribe: newScribe(c, m), g: c.Game, key: rng.New(c.Seed), team: c.teamOf(m.Bots, n), bots: m.Bots, st: c.Game.New(),
 		bot: make([]game.Bot, n), act: make([]rng.Rand, n), kind: make([]int8, n), seat: make([]int, n),
 		agents: make([]Columns, n), acts: make([]bool, n), actions: make([]int32, n), last: make([]int8, n), rewards: make([]float32, n),
-		obs: make([]float32, c.Game.Spec().Obs.Len()), check: make([]float32, c.Game.Spec().Obs.Len()),
 	}
 	p.cut, _ = p.st.(game.Limited)
 	p.goals, _ = p.st.(game.Goaler)
@@ -160,14 +170,14 @@ func (c *Columns) hindsight() {
 	}
 }
 
-func (p *player) planes(dst []uint8) []uint8 {
+func (p *scribe) planes(dst []uint8) []uint8 {
 	for _, x := range p.obs[:p.layout.planesLen()] {
 		dst = append(dst, uint8(x))
 	}
 	return dst
 }
 
-func (p *player) features() []float32 {
+func (p *scribe) features() []float32 {
 	at := p.layout.planesLen()
 	return p.obs[at : at+p.layout.Features]
 }
@@ -191,11 +201,11 @@ func egoFirst[T any](dst, bySeat []T, s int) []T {
 }
 
 // same returns an error if the observation cannot be rebuilt from its columns.
-func (p *player) same(episode, t int) error {
+func (p *scribe) same(episode, t int) error {
 	for i, x := range p.obs {
 		if math.Float32bits(x) != math.Float32bits(p.check[i]) {
 			return fmt.Errorf("dataset: episode %d, time %d: %s observes %v at %d, its layout makes that %v; the game does not follow its layout and cannot be stored",
-				episode, t, p.g.Spec().Name, x, i, p.check[i])
+				episode, t, p.game, x, i, p.check[i])
 		}
 	}
 	return nil

@@ -1,0 +1,171 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// Players returns players of the whole team, [worker][agent], who play env
+// n < lanes.
+type Players func(workers, lanes int) ([][]rollout.Player, error)
+
+const (
+	lanes     = 32 // copies of the game that players play side by side; part of the bytes
+	recordLen = 64 // steps of a window
+)
+
+// record plays episodes with the Config's players and adds them in the order in
+// which they end: by window, then lane. Those that are still going on when there
+// are enough rows are left out.
+func (c *collector) record(ctx context.Context) error {
+	c.m.Shards = nil // players may remember what they did, so all is played anew
+	c.m.sum()
+	envs, err := rollout.New(rollout.Config{Game: c.cfg.Game, Envs: lanes, Key: rng.New(c.cfg.Seed).Child("record"), Workers: c.cfg.Workers})
+	if err != nil {
+		return err
+	}
+	players, err := c.cfg.Players(envs.Workers, lanes)
+	if err != nil {
+		return err
+	}
+	rec := newRecorder(c)
+	ro := batch.New(envs.Shape(recordLen, 0))
+	for episode, rows := 0, 0; rows < c.m.Wanted; {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("dataset: recording into %s: stopped; the same call begins anew: %w", c.dir, err)
+		}
+		envs.Collect(ro, players)
+		for n := range lanes {
+			if err := rec.lane(ro, n, func(played *Columns) error {
+				if rows >= c.m.Wanted {
+					return nil
+				}
+				for i := range played.Episode {
+					played.Episode[i] = int32(episode)
+				}
+				episode, rows = episode+1, rows+played.rows()
+				return c.add(played, episode-1)
+			}); err != nil {
+				return err
+			}
+		}
+		if c.cfg.Progress != nil {
+			c.cfg.Progress(rows, episode)
+		}
+	}
+	return c.flush()
+}
+
+// recorder turns windows into rows.
+type recorder struct {
+	scribe
+	kind  []int8 // [A] index of each agent in the manifest's bots
+	open  []openEpisode
+	whole Columns
+}
+
+// openEpisode is what has been played of a lane's episode.
+type openEpisode struct {
+	t      int
+	agents []Columns // [A]
+	last   []int8    // [n] by seat
+}
+
+func newRecorder(c *collector) *recorder {
+	n := c.m.Layout.Seats
+	r := &recorder{scribe: newScribe(c.cfg, c.m), kind: make([]int8, n), open: make([]openEpisode, lanes)}
+	c.cfg.teamOf(c.m.Bots, n)(0, r.kind)
+	for i := range r.open {
+		r.open[i] = openEpisode{agents: make([]Columns, n), last: make([]int8, n)}
+	}
+	return r
+}
+
+// lane adds a window's steps of one copy, and calls done for every episode that
+// ended, whose rows are valid until the next.
+func (r *recorder) lane(ro *batch.Rollout, n int, done func(*Columns) error) error {
+	o, seats := &r.open[n], r.layout.Seats
+	actions, rewards := make([]int8, seats), make([]float32, seats)
+	alive, next := make([]bool, seats), make([]bool, seats)
+	for t := range ro.Steps {
+		if ro.Start[ro.Moment(t, n)] {
+			o.t = 0
+			for a := range o.agents {
+				o.agents[a].truncate()
+				o.last[a] = int8(game.NoAction)
+			}
+		}
+		any, goes := false, false
+		for a := range agent.ID(seats) {
+			s := int(ro.Seat[ro.Slot(a, t, n)])
+			alive[s] = ro.Alive[ro.Slot(a, t, n)]
+			actions[s], rewards[s] = int8(ro.Action[ro.Step(a, t, n)]), ro.Reward[ro.Step(a, t, n)]
+			any = any || alive[s]
+		}
+		if !any {
+			continue // the step after an episode's end only resets
+		}
+		for a := range agent.ID(seats) {
+			i := ro.Slot(a, t+1, n)
+			next[ro.Seat[i]] = ro.Alive[i]
+			goes = goes || ro.Alive[i]
+		}
+		for a := range agent.ID(seats) {
+			if !ro.Alive[ro.Slot(a, t, n)] {
+				continue
+			}
+			if err := r.row(o, ro, a, t, n, actions, rewards, alive, next, !goes); err != nil {
+				return err
+			}
+		}
+		copy(o.last, actions)
+		o.t++
+		if goes {
+			continue
+		}
+		r.whole.truncate()
+		for a := range o.agents {
+			o.agents[a].hindsight()
+			r.whole.append(&o.agents[a])
+		}
+		if err := done(&r.whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row appends agent a's step from slot t; slices by seat.
+func (r *recorder) row(o *openEpisode, ro *batch.Rollout, a agent.ID, t, n int, actions []int8, rewards []float32, alive, next []bool, over bool) error {
+	c, slot, after, step := &o.agents[a], ro.Slot(a, t, n), ro.Slot(a, t+1, n), ro.Step(a, t, n)
+	s, row := int(ro.Seat[slot]), c.rows()
+	copy(r.obs, ro.ObsAt(slot))
+	c.Obs, c.Features = r.planes(c.Obs), append(c.Features, r.features()...)
+	c.Legal = append(c.Legal, ro.LegalAt(slot)...)
+	c.T = append(c.T, int16(o.t))
+	c.Last = egoFirst(c.Last, o.last, s)
+	c.Alive = egoFirst(c.Alive, alive, s)
+	c.Episode, c.Agent, c.Seat, c.Bot = append(c.Episode, 0), append(c.Agent, int8(a)), append(c.Seat, int8(s)), append(c.Bot, r.kind[a])
+	c.observation(r.layout, row, r.check)
+	if err := r.same(0, o.t); err != nil {
+		return err
+	}
+	copy(r.obs, ro.ObsAt(after))
+	c.Action, c.Joint = append(c.Action, actions[s]), egoFirst(c.Joint, actions, s)
+	c.Reward, c.Rewards = append(c.Reward, rewards[s]), egoFirst(c.Rewards, rewards, s)
+	c.NextObs, c.NextFeat = r.planes(c.NextObs), append(c.NextFeat, r.features()...)
+	c.NextLegal, c.NextAlive = append(c.NextLegal, ro.LegalAt(after)...), egoFirst(c.NextAlive, next, s)
+	end := ro.End[step]
+	if ro.Alive[after] {
+		end = batch.Going // a window's cut is none of the episode's
+	}
+	c.End, c.Over, c.Goal = append(c.End, end), append(c.Over, over), append(c.Goal, ro.Reached[step])
+	c.nextObservation(r.layout, row, r.check)
+	return r.same(0, o.t+1)
+}

@@ -1,0 +1,128 @@
+package dataset_test
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"hop/dataset"
+	"hop/game"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// byBots plays a team of bots as if they were agents that have learnt.
+func byBots(g game.Game, team []string) dataset.Players {
+	return func(workers, lanes int) ([][]rollout.Player, error) {
+		players := make([][]rollout.Player, workers)
+		for _, name := range team {
+			bots, err := rollout.NewBots(g, name, lanes)
+			if err != nil {
+				return nil, err
+			}
+			for w := range players {
+				players[w] = append(players[w], bots)
+			}
+		}
+		return players, nil
+	}
+}
+
+func recorded(t *testing.T, cfg dataset.Config, bots []string) dataset.Config {
+	t.Helper()
+	cfg.Mix, cfg.Team = nil, nil
+	for a := range bots {
+		cfg.Team = append(cfg.Team, "run#"+string(rune('0'+a)))
+	}
+	cfg.Players = byBots(cfg.Game, bots)
+	return cfg
+}
+
+// Every episode that players played is, column by column, the next one of some
+// lane, played by hand from the lane's streams; windows end within episodes.
+func TestRecordedRowsAreThoseOfPlayByHand(t *testing.T) {
+	const lanes = 32
+	for name, c := range map[string]struct {
+		cfg  dataset.Config
+		bots []string
+	}{
+		"staghunt": {hunts(t), []string{"ns", "random", "nh", "ns"}},
+		"toy":      {toys(t), []string{"random", "random", "random"}},
+	} {
+		cfg := recorded(t, c.cfg, c.bots)
+		cfg.Rows, cfg.Workers = 6000, 3
+		m := collect(t, cfg)
+		d := open(t, cfg.Dir, &dataset.Want{GameSpec: cfg.GameSpec, Game: cfg.Game})
+		n, key := cfg.Game.Spec().Seats, rng.New(cfg.Seed).Child("record")
+		rules, deal, act := make([]rng.Rand, lanes), make([]rng.Rand, lanes), make([][]rng.Rand, lanes)
+		next := make([][]row, lanes)
+		play := func(lane int) {
+			seat := make([]int, n)
+			for a := range seat {
+				seat[a] = a
+			}
+			deal[lane].Perm(seat)
+			next[lane] = fromStreams(t, cfg.Game, 0, c.bots, seat, &rules[lane], act[lane])
+		}
+		for lane := range lanes {
+			rules[lane], deal[lane] = key.Child("rules", lane).Rand(), key.Child("deal", lane).Rand()
+			for a := range n {
+				act[lane] = append(act[lane], key.Child("act", a).Child("env", lane).Rand())
+			}
+			play(lane)
+		}
+		i := 0
+		for e := range m.Episodes {
+			var got []row
+			for ; i < d.Len() && int(d.Episode[i]) == e; i++ {
+				r := read(d, i)
+				r.Episode, r.Bot = 0, c.bots[r.Agent]
+				got = append(got, r)
+			}
+			lane := slices.IndexFunc(next, func(want []row) bool { return reflect.DeepEqual(got, want) })
+			if lane < 0 {
+				t.Fatalf("%s: episode %d, %d rows, is no lane's next one", name, e, len(got))
+			}
+			play(lane)
+		}
+		if i != d.Len() || m.Rows < cfg.Rows {
+			t.Errorf("%s: %d of %d rows checked, %d wanted", name, i, d.Len(), cfg.Rows)
+		}
+		if want := cfg.Team; !slices.Equal(m.Bots, want) {
+			t.Errorf("%s: rows are said to be of %v, want %v", name, m.Bots, want)
+		}
+	}
+}
+
+func TestRecordingDoesNotDependOnWorkers(t *testing.T) {
+	one := recorded(t, hunts(t), []string{"ns", "random", "nh", "ns"})
+	one.Rows, one.Workers = 2000, 1
+	collect(t, one)
+	many := one
+	many.Dir, many.Workers = t.TempDir(), 5
+	collect(t, many)
+	sameFiles(t, "5 workers", files(t, many.Dir), files(t, one.Dir))
+}
+
+func TestInterruptedRecordingBeginsAnew(t *testing.T) {
+	whole := recorded(t, hunts(t), []string{"ns", "random", "nh", "ns"})
+	whole.Rows, whole.ShardRows = 6000, 1000
+	collect(t, whole)
+	cfg := whole
+	cfg.Dir = t.TempDir()
+	ctx, stop := context.WithCancel(context.Background())
+	cfg.Progress = func(rows, _ int) {
+		if rows > 2500 {
+			stop()
+		}
+	}
+	if _, err := dataset.Collect(ctx, cfg); err == nil {
+		t.Fatal("it was not stopped")
+	}
+	collect(t, cfg)
+	sameFiles(t, "interrupted", files(t, cfg.Dir), files(t, whole.Dir))
+	cfg.Mix, cfg.Team = []string{"ns", "nh"}, nil
+	_, err := dataset.Collect(context.Background(), cfg)
+	wantError(t, "players and a mix", err, "a mix is of bots")
+}
