@@ -169,6 +169,9 @@ func moaInput(spec game.Spec) moa.Input {
 
 // minds puts a planner around each brain, if the spec says so.
 func (s *Spec) minds(g game.Game, models train.Models, brains []*ppo.Brain, key rng.Key) ([]train.Mind, error) {
+	if s.LOLA.On || s.Influence.On {
+		return s.social(g, brains, key)
+	}
 	if !s.Plan.On {
 		return nil, nil
 	}

@@ -42,6 +42,10 @@ type Spec struct {
 	Prepare []stage.Stage   `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
 	Follow  []stage.Stage   `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
 
+	// Learners for the zoo: minds around PPO.
+	LOLA      train.Awareness   `yaml:"lola"`
+	Influence train.Influencing `yaml:"influence"`
+
 	file  string
 	lines field.Lines
 }
@@ -66,6 +70,7 @@ func Default() Spec {
 	return Spec{
 		Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: train.DefaultImagining(), Plan: train.DefaultPlanning(),
 		Search: plan.Default(), Belief: belief.Default(), MOA: MOA{moa.Default(), moa.DefaultLearning()}, Eval: Eval{Episodes: 10_000},
+		LOLA: train.DefaultAwareness(), Influence: train.DefaultInfluencing(),
 	}
 }
 
@@ -203,6 +208,7 @@ func (s *Spec) Validate() error {
 	part(errors.Join(s.MOA.Config.Validate(), s.MOA.Learning.Validate()), "moa")
 	part(stage.Validate(s.Prepare, "game"), "prepare")
 	part(stage.Validate(s.Follow, "game", "run"), "follow")
+	s.checkSocial(part)
 	if g == nil { // the rest of the spec is checked all the same
 		if plain, err := NewGame(s.Game.Name); err == nil {
 			g, _ = plain.Build()
