@@ -19,7 +19,7 @@ const (
 	collapsed    = 0.02 // share of the entropy of uniform play below which a policy has one action left
 	quietWindows = 5    // windows without rows before an agent counts as left out
 	floorWindows = 10   // windows before a cross-entropy counts as stuck
-	shareSlack   = 0.1  // by how much imagined rows may exceed their share
+	shareSlack   = 0.02 // by how much imagined rows may exceed their share
 )
 
 // guards watch a run for what is known to go wrong (SPEC 6 and the users' notes).
@@ -33,6 +33,7 @@ type guards struct {
 // netWatch is a network that must change while it learns.
 type netWatch struct {
 	name   string // for people
+	module string // for a finding
 	params *nn.Params
 	sign   string // the statistic that a window reports when it learnt
 	hash   []uint64
@@ -64,13 +65,13 @@ type brainGuard struct {
 type netted interface{ networks() []netWatch }
 
 func (h *HOP) networks() []netWatch {
-	return []netWatch{{name: "model of others", params: h.moa.Params, sign: "moa/ce"}}
+	return []netWatch{{name: "model of others", module: "moa", params: h.moa.Params, sign: "moa/ce"}}
 }
 
 func newGuards(parts Parts) *guards {
 	g := &guards{}
 	for i, b := range parts.Brains {
-		nets := []netWatch{{name: "network", params: b.Params}}
+		nets := []netWatch{{name: "network", module: "ppo", params: b.Params}}
 		if m, ok := parts.Minds[i].(netted); ok {
 			nets = append(nets, m.networks()...)
 		}
@@ -158,11 +159,14 @@ func (s *SelfPlay) guard(run *runlog.Run, p *Progress) error {
 // failed keeps what was learnt before the failure, and says what failed.
 func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
 	run.Printf("failed: %v", cause)
-	if err := run.Find(runlog.Finding{
-		Step: int64(s.step), Check: "learning failed", Module: "learner", Agent: -1, Says: cause.Error(),
-		Next: "lower ppo.lr or ppo.max_grad and see whether a reward is not finite; the last checkpoint is whole",
-	}); err != nil {
-		return err
+	w := &window{g: s.guards, s: s, p: &Progress{}, agent: -1}
+	w.rewards(s.ro)
+	w.brain, w.agent = -1, -1
+	w.say("learning failed", "ppo", cause.Error(), "lower ppo.lr or ppo.max_grad, unless a reward is not finite; the last checkpoint is whole")
+	for _, f := range w.found {
+		if err := run.Find(f); err != nil {
+			return err
+		}
 	}
 	return cause
 }
@@ -223,7 +227,7 @@ func lasts(count *int, on bool, enough int) bool {
 	return *count >= enough
 }
 
-// stat returns a statistic by the end of its name: ppo/entropy and
+// stat returns the first statistic of one of the names: ppo/entropy and
 // search/entropy are the same thing of two learners.
 func stat(stats []agent.Stat, names ...string) (agent.Stat, bool) {
 	for _, st := range stats {
@@ -279,7 +283,7 @@ func (w *window) rewards(ro *batch.Rollout) {
 func (w *window) finite(stats []agent.Stat) {
 	for _, st := range stats {
 		if broken(st.Value) {
-			w.say("not finite", "learner", fmt.Sprintf("%s of %s is %v", st.Name, w.who, st.Value), "lower ppo.lr, set ppo.max_grad (0.5), and look for a division or a logarithm of 0 in what feeds it")
+			w.say("not finite", "ppo", fmt.Sprintf("%s of %s is %v", st.Name, w.who, st.Value), "lower ppo.lr, set ppo.max_grad (0.5), and look for a division or a logarithm of 0 in what feeds it")
 			return
 		}
 	}
@@ -302,7 +306,7 @@ func (w *window) networks(stats []agent.Stat) {
 			if now := net.fingerprint(i); now != net.hash[i] {
 				changed, w.me.Moved[n][i], net.hash[i] = true, true, now
 				if x := net.params.W[part.Off : part.Off+part.Len]; slices.ContainsFunc(x, func(v float32) bool { return broken(float64(v)) }) {
-					w.say("not finite", "learner", fmt.Sprintf("%s of the %s of %s holds weights that are not numbers", part.Name, net.name, w.who), "go back to a checkpoint before this step with a lower learning rate")
+					w.say("not finite", net.module, fmt.Sprintf("%s of the %s of %s holds weights that are not numbers", part.Name, net.name, w.who), "go back to a checkpoint before this step with a lower learning rate")
 				}
 			}
 			if !w.me.Moved[n][i] && never == "" {
@@ -310,9 +314,9 @@ func (w *window) networks(stats []agent.Stat) {
 			}
 		}
 		if lasts(&w.me.Still[n], learnt && !changed, inARow) {
-			w.say("dead gradients", "learner", fmt.Sprintf("the %s of %s has learnt in the last %d windows and no weight changed", net.name, w.who, w.me.Still[n]), "see that its optimiser holds its weights (nn.Adam.Check) and that its learning rate is not 0")
+			w.say("dead gradients", net.module, fmt.Sprintf("the %s of %s has learnt in the last %d windows and no weight changed", net.name, w.who, w.me.Still[n]), "see that its optimiser holds its weights (nn.Adam.Check) and that its learning rate is not 0")
 		} else if never != "" && w.me.Learnt[n] >= inARow && changed {
-			w.say("dead gradients", "learner", fmt.Sprintf("%s of the %s of %s has never changed in %d windows while the rest did", never, net.name, w.who, w.me.Learnt[n]), "see that its optimiser holds it, and that what it feeds reaches a loss")
+			w.say("dead gradients", net.module, fmt.Sprintf("%s of the %s of %s has never changed in %d windows while the rest did", never, net.name, w.who, w.me.Learnt[n]), "see that its optimiser holds it, and that what it feeds reaches a loss")
 		}
 	}
 }
@@ -321,7 +325,7 @@ func (w *window) networks(stats []agent.Stat) {
 func (w *window) gradients(stats []agent.Stat) {
 	norm, ok := stat(stats, "ppo/grad_norm", "search/grad_norm")
 	if lasts(&w.me.Dead, ok && norm.Value < 1e-9, inARow) {
-		w.say("dead gradients", "learner", fmt.Sprintf("the gradient of %s has had norm %.2g for %d windows", w.who, norm.Value, w.me.Dead), "see whether all rewards are 0 or all advantages equal (metrics.csv), and whether a unit of the network is ever on")
+		w.say("dead gradients", "ppo", fmt.Sprintf("the gradient of %s has had norm %.2g for %d windows", w.who, norm.Value, w.me.Dead), "see whether all rewards are 0 or all advantages equal (metrics.csv), and whether a unit of the network is ever on")
 	}
 }
 
@@ -332,7 +336,7 @@ func (w *window) updates(now int) {
 	mine := slices.ContainsFunc(w.s.parts.Brains[w.brain].Agents, func(a agent.ID) bool { return w.s.role(int(a)) == "learn" })
 	others := slices.ContainsFunc(w.p.Stats, func(list []agent.Stat) bool { return len(list) > 0 })
 	if lasts(&w.me.Quiet, !grew && mine && (others || w.s.cast.share < 1), quietWindows) {
-		w.say("agent without updates", "learner", fmt.Sprintf("%s learns by the spec but has not been updated for %d windows", w.who, w.me.Quiet), "see that its rows are its own (batch.Rollout.Own) and that nothing runs for agent 0 only; hop audit names the module")
+		w.say("agent without updates", "ppo", fmt.Sprintf("%s learns by the spec but has not been updated for %d windows", w.who, w.me.Quiet), "see that its rows are its own (batch.Rollout.Own) and that nothing runs for agent 0 only; hop audit names the module")
 	}
 }
 
@@ -341,7 +345,7 @@ func (w *window) valueLoss(stats []agent.Stat) {
 	loss, ok := stat(stats, "ppo/value_loss", "search/value_loss")
 	limit := w.g.state.Bound * w.g.state.Bound
 	if lasts(&w.me.Loud, ok && limit > 0 && loss.Value > limit, inARow) {
-		w.say("exploding loss", "value", fmt.Sprintf("the value loss of %s is %.3g for %d windows; returns are at most %.3g in the unit learnt in, so a value of 0 everywhere would lose at most %.3g", w.who, loss.Value, w.me.Loud, w.g.state.Bound, limit/2), "see whether value targets mix two scales (imagined and played rewards, or ppo.reward_scale twice), then lower ppo.lr")
+		w.say("exploding loss", "ppo", fmt.Sprintf("the value loss of %s is %.3g for %d windows; returns are at most %.3g in the unit learnt in, so a value of 0 everywhere would lose at most %.3g", w.who, loss.Value, w.me.Loud, w.g.state.Bound, limit/2), "see whether value targets mix two scales (imagined and played rewards, or ppo.reward_scale twice), then lower ppo.lr")
 	}
 }
 
@@ -374,7 +378,7 @@ func (w *window) entropy(stats []agent.Stat, agents []agent.ID) {
 		low = uniform > 0 && h.Value < collapsed*uniform
 	}
 	if lasts(&w.me.Low, low, inARow) {
-		w.say("entropy collapse", "policy", fmt.Sprintf("the policy of %s has an entropy of %.2g nats, uniform play %.2f, and returns %.3g, no more than the %.3g of its first windows", w.who, h.Value, uniform, ret, w.me.First), "raise ppo.entropy or lower ppo.lr, and start over: a policy with one action left does not explore")
+		w.say("entropy collapse", "ppo", fmt.Sprintf("the policy of %s has an entropy of %.2g nats, uniform play %.2f, and returns %.3g, no more than the %.3g of its first windows", w.who, h.Value, uniform, ret, w.me.First), "raise ppo.entropy or lower ppo.lr, and start over: a policy with one action left does not explore")
 	}
 }
 
@@ -416,14 +420,14 @@ func (w *window) modelOfOthers(stats []agent.Stat) {
 	k := float64(len(w.s.spec.Actions))
 	me := w.me
 	if lasts(&me.Wild, ce.Value > 2*math.Log(k), inARow) {
-		w.say("exploding loss", "model of others", fmt.Sprintf("the cross-entropy of %s's model of others is %.3g for %d windows, guessing has %.3g", w.who, ce.Value, me.Wild, math.Log(k)), "see whether actions of agents that have left are learnt from, and whether actions and observations are in the same ego-first order")
+		w.say("exploding loss", "moa", fmt.Sprintf("the cross-entropy of %s's model of others is %.3g for %d windows, guessing has %.3g", w.who, ce.Value, me.Wild, math.Log(k)), "see whether actions of agents that have left are learnt from, and whether actions and observations are in the same ego-first order")
 	}
 	me.CEs++
 	me.LeastCE = min(me.LeastCE, ce.Value)
 	floor := math.Log(1 + (k-1)/math.E)
 	stuck := me.CEs >= floorWindows && me.LeastCE > 0.98*floor && ce.Value > 1.05*fano(top1.Value, k)
 	if lasts(&me.Uncertain, stuck, inARow) {
-		w.say("double softmax", "model of others", fmt.Sprintf("%s's model of others is right %.0f %% of the time, but its cross-entropy, %.3f, has not come below ln(1+(K-1)/e) = %.3f in %d windows", w.who, 100*top1.Value, ce.Value, floor, me.CEs), "softmax is applied twice: hand logits, not probabilities, to the cross-entropy")
+		w.say("double softmax", "moa", fmt.Sprintf("%s's model of others is right %.0f %% of the time, but its cross-entropy, %.3f, has not come below ln(1+(K-1)/e) = %.3f in %d windows", w.who, 100*top1.Value, ce.Value, floor, me.CEs), "softmax is applied twice: hand logits, not probabilities, to the cross-entropy")
 	}
 }
 
@@ -442,20 +446,17 @@ func fano(q, k float64) float64 {
 // imagined finds value targets that are imagined to a larger share than the spec
 // allows, or do not fit the played ones.
 func (w *window) imagined(stats []agent.Stat) {
-	made, ok := stat(stats, "ppo/value_loss_imagined")
+	made, _ := stat(stats, "ppo/value_loss_imagined")
 	played, _ := stat(stats, "ppo/value_loss")
-	if !ok {
-		return
-	}
+	share, _ := stat(stats, "ppo/imagined_share")
 	allowed := 0.
 	if w.s.parts.Imagine.On {
 		allowed = 1 - w.s.parts.Imagine.RealRatio
 	}
-	share := float64(made.N) / float64(max(made.N+played.N, 1))
-	if share > allowed+shareSlack {
-		w.say("imagined share", "imagination", fmt.Sprintf("%.0f %% of the value targets of %s are imagined, the spec allows %.0f %%", 100*share, w.who, 100*allowed), "raise imagine.real_ratio, or find who writes imagined rows into the played window")
+	if share.Value > allowed+shareSlack {
+		w.say("imagined share", "world", fmt.Sprintf("%.0f %% of the value targets of %s are imagined, the spec allows %.0f %%", 100*share.Value, w.who, 100*allowed), "raise imagine.real_ratio, or find who writes imagined rows into the played window")
 	}
 	if says := complaint([][]agent.Stat{stats}); says != "" {
-		w.say("imagined targets", "imagination", fmt.Sprintf("the value loss of %s is %.3g on imagined rows and %.3g on played ones: imagined rewards do not fit the returns (fault 7), or the world model is wrong", w.who, made.Value, played.Value), "raise imagine.trust, or judge the model with hop pretrain world")
+		w.say("imagined targets", "world", fmt.Sprintf("the value loss of %s is %.3g on imagined rows and %.3g on played ones: imagined rewards do not fit the returns (fault 7), or the world model is wrong", w.who, made.Value, played.Value), "raise imagine.trust, or judge the model with hop pretrain world")
 	}
 }

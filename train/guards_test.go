@@ -1,0 +1,367 @@
+package train_test
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/exp"
+	"hop/ppo"
+	"hop/rng"
+	"hop/runlog"
+	"hop/train"
+)
+
+// meddler is a mind with a fault planted around its learning.
+type meddler struct {
+	train.Mind
+	learn func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error)
+}
+
+func (m meddler) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+	return m.learn(ro, shape, share)
+}
+
+// planted runs a spec with its parts changed and returns what the guards found.
+func planted(t *testing.T, text string, change func(p *train.Parts)) ([]runlog.Finding, error) {
+	t.Helper()
+	s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := s.Parts(1, exp.Machine{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts.Minds == nil {
+		for _, b := range parts.Brains {
+			parts.Minds = append(parts.Minds, train.Plain(b))
+		}
+	}
+	if change != nil {
+		change(&parts)
+	}
+	loop, err := train.NewSelfPlay(s.Train, s.PPO, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := runlog.Create(dir, nil, runlog.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	var seen []runlog.Finding
+	ran := loop.Run(context.Background(), run, func(p *train.Progress) { seen = append(seen, p.Findings...) })
+	found, err := runlog.ReadFindings(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range seen {
+		if !slices.Contains(found, f) {
+			t.Errorf("a watcher saw %v, findings.json does not hold it", f)
+		}
+	}
+	return found, ran
+}
+
+// around puts a fault around agent 2's learning: after is called when it has
+// learnt, with the statistics that it will report.
+func around(p *train.Parts, after func(b *ppo.Brain, update int, stats []agent.Stat) []agent.Stat) {
+	inner, b, update := p.Minds[2], p.Brains[2], 0
+	p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+		stats, err := inner.Learn(ro, shape, share)
+		update++
+		return after(b, update, stats), err
+	}}
+}
+
+func set(stats []agent.Stat, name string, v float64) []agent.Stat {
+	for i := range stats {
+		if stats[i].Name == name {
+			stats[i].Value = v
+		}
+	}
+	return stats
+}
+
+// Every fault is found, at the agent that has it, under the right name, once.
+func TestGuardsFindPlantedFaults(t *testing.T) {
+	hare := "game: {stags: 0}\n" // so that few windows show a return
+	for _, c := range []struct {
+		name, spec string
+		plant      func(p *train.Parts)
+		check      string
+		module     string
+		agent      int // -2: any
+		says       string
+	}{
+		{"a loss that is no number", small(""), func(p *train.Parts) {
+			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				return set(stats, "ppo/value_loss", math.NaN())
+			})
+		}, "not finite", "ppo", 2, "ppo/value_loss of agent 2 is NaN"},
+		{"a weight that is no number", small(""), func(p *train.Parts) {
+			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				if u == 3 {
+					b.Params.W[b.Params.Parts[0].Off] = float32(math.Inf(1))
+				}
+				return stats
+			})
+		}, "not finite", "ppo", 2, "weights that are not numbers"},
+		{"a reward that is no number", small(""), func(p *train.Parts) {
+			p.Watch = func(ro *batch.Rollout, _ bool) { ro.Reward[ro.Step(1, 3, 5)] = float32(math.NaN()) }
+		}, "reward not finite", "game", 1, "at step 3 of env 5's window"},
+		{"value targets of two scales", small(""), func(p *train.Parts) {
+			inner, u := p.Minds[2], 0
+			p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+				shape.Scale *= 30
+				u++
+				return inner.Learn(ro, shape, share)
+			}}
+		}, "exploding loss", "ppo", 2, "a value of 0 everywhere would lose at most"},
+		{"a model of others that learnt from the dead", small(""), func(p *train.Parts) {
+			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				return append(stats, agent.Stat{Name: "moa/ce", Value: 12, N: 100}, agent.Stat{Name: "moa/top1", Value: 0.15, N: 100})
+			})
+		}, "exploding loss", "moa", 2, "guessing has 1.95"},
+		{"a policy with one action left", small("") + hare, func(p *train.Parts) {
+			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				for _, part := range b.Params.Parts {
+					if strings.HasPrefix(part.Name, "head") && len(part.Shape) == 1 {
+						b.Params.W[part.Off+4] = 50 // stay
+					}
+				}
+				return stats
+			})
+		}, "entropy collapse", "ppo", 2, "no more than the"},
+		{"an optimiser that holds no weights", small(""), func(p *train.Parts) {
+			kept := slices.Clone(p.Brains[2].Params.W)
+			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				copy(b.Params.W, kept)
+				return stats
+			})
+		}, "dead gradients", "ppo", 2, "no weight changed"},
+		{"an optimiser that misses a part", small(""), func(p *train.Parts) {
+			last := p.Brains[2].Params.Parts[len(p.Brains[2].Params.Parts)-1]
+			kept := slices.Clone(p.Brains[2].Params.W)
+			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				copy(b.Params.W[last.Off:last.Off+last.Len], kept[last.Off:])
+				return stats
+			})
+		}, "dead gradients", "ppo", 2, "has never changed"},
+		{"gradients of nothing", small(""), func(p *train.Parts) {
+			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/grad_norm", 0) })
+		}, "dead gradients", "ppo", 2, "has had norm 0"},
+		{"learning frozen after some updates", small(""), func(p *train.Parts) {
+			inner, u := p.Minds[2], 0
+			p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+				if u++; u > 4 {
+					return nil, nil
+				}
+				return inner.Learn(ro, shape, share)
+			}}
+		}, "agent without updates", "ppo", 2, "has not been updated for 5 windows"},
+		{"softmax applied twice", small(""), func(p *train.Parts) {
+			model := newTwice(true)
+			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
+		}, "double softmax", "moa", 2, "ln(1+(K-1)/e) = 1.165"},
+		{"imagined rows where none are allowed", small(""), func(p *train.Parts) {
+			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+				return append(stats, agent.Stat{Name: "ppo/imagined_share", Value: 0.3, N: 100})
+			})
+		}, "imagined share", "world", 2, "the spec allows 0 %"},
+		{"imagined rewards that are returns", imagining + "4000}\n", func(p *train.Parts) {
+			p.Watch = func(ro *batch.Rollout, imagined bool) {
+				if !imagined {
+					return
+				}
+				for i := range ro.Reward {
+					if ro.Own[i] {
+						ro.Reward[i] += 5
+					}
+				}
+			}
+		}, "imagined targets", "world", -2, "fault 7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found, _ := planted(t, c.spec, c.plant)
+			hits := 0
+			for _, f := range found {
+				if f.Check == c.check && f.Module == c.module && (f.Agent == c.agent || c.agent == -2) {
+					hits++
+					if !strings.Contains(f.Says, c.says) {
+						t.Errorf("it says %q, want something with %q", f.Says, c.says)
+					}
+					if f.Next == "" {
+						t.Error("it does not say what to do")
+					}
+				} else if f.Agent != c.agent && f.Agent != -1 && c.agent != -2 {
+					t.Errorf("another agent is named: %+v", f)
+				}
+			}
+			if hits == 0 || c.agent >= 0 && hits > 1 {
+				t.Errorf("%q of agent %d was found %d times, want once; found %+v", c.check, c.agent, hits, found)
+			}
+		})
+	}
+}
+
+// Healthy runs are left alone.
+func TestGuardsAreSilentOnHealthyRuns(t *testing.T) {
+	for _, c := range []struct{ preset, steps string }{
+		{"ppo-4x4", "40000"}, {"ppo-cartpole", "8000"}, {"ppo-matrix", "40000"}, {"hop-4x4", "6000"},
+	} {
+		t.Run(c.preset, func(t *testing.T) {
+			s, err := exp.Load(c.preset, []string{"train.steps=" + c.steps})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := s.YAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := planted(t, string(text), nil)
+			if err != nil || len(found) > 0 {
+				t.Errorf("got %+v, %v, want nothing", found, err)
+			}
+		})
+	}
+}
+
+// A model that is fine is not said to apply softmax twice, however uncertain
+// what it predicts is.
+func TestHonestModelsAreNotSaidToApplySoftmaxTwice(t *testing.T) {
+	model := newTwice(false)
+	found, err := planted(t, small(""), func(p *train.Parts) {
+		around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
+	})
+	if err != nil || len(found) > 0 {
+		t.Errorf("got %+v, %v, want nothing", found, err)
+	}
+}
+
+// What was said before a checkpoint is not said again after it.
+func TestGuardsRememberWhatTheySaid(t *testing.T) {
+	s, err := exp.Parse([]byte(small("")), "test.yaml", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	run, err := runlog.Create(dir, nil, runlog.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	build := func(steps int) *train.SelfPlay {
+		s.Train.Steps = steps
+		parts, err := s.Parts(1, exp.Machine{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range parts.Brains {
+			parts.Minds = append(parts.Minds, train.Plain(b))
+		}
+		parts.Minds[2] = meddler{parts.Minds[2], func(*batch.Rollout, ppo.Shape, float64) ([]agent.Stat, error) { return nil, nil }}
+		loop, err := train.NewSelfPlay(s.Train, s.PPO, parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loop
+	}
+	first := build(4000)
+	if err := first.Run(context.Background(), run, nil); err != nil {
+		t.Fatal(err)
+	}
+	body, err := first.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := build(8000)
+	if err := second.Load(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(context.Background(), run, nil); err != nil {
+		t.Fatal(err)
+	}
+	found, err := runlog.ReadFindings(dir)
+	if err != nil || len(found) != 1 {
+		t.Errorf("got %+v, %v, want one finding", found, err)
+	}
+}
+
+// twice is a small model of others: softmax regression of 7 actions on 12
+// situations, most of which have one right action, learnt by gradient descent.
+// With double set its loss is of softmax(softmax(logits)).
+type twice struct {
+	double bool
+	w      [12][7]float64
+	rand   rng.Rand
+}
+
+func newTwice(double bool) *twice { return &twice{double: double, rand: rng.New(4).Rand()} }
+
+// window learns from some hundred samples and reports as a HOP's model does.
+func (m *twice) window() []agent.Stat {
+	const n = 400
+	hits, nll := 0, 0.
+	for range n {
+		x := m.rand.IntN(12)
+		y := x % 7
+		if m.rand.Float32() < 0.15 {
+			y = m.rand.IntN(7)
+		}
+		p := softmax(m.w[x])
+		q := p
+		if m.double {
+			q = softmax(p)
+		}
+		best := 0
+		for k := range q {
+			if q[k] > q[best] {
+				best = k
+			}
+		}
+		if best == y {
+			hits++
+		}
+		nll -= math.Log(q[y])
+		var dq, dp [7]float64 // of the loss by what went into the last softmax
+		for k := range q {
+			dq[k] = q[k]
+		}
+		dq[y]--
+		if !m.double {
+			dp = dq
+		} else {
+			sum := 0.
+			for k := range p {
+				sum += dq[k] * p[k]
+			}
+			for k := range p {
+				dp[k] = p[k] * (dq[k] - sum)
+			}
+		}
+		for k := range dp {
+			m.w[x][k] -= 0.3 * dp[k]
+		}
+	}
+	return []agent.Stat{{Name: "moa/ce", Value: nll / n, N: n}, {Name: "moa/top1", Value: float64(hits) / n, N: n}}
+}
+
+func softmax(x [7]float64) (p [7]float64) {
+	sum := 0.
+	for k := range x {
+		p[k] = math.Exp(x[k])
+		sum += p[k]
+	}
+	for k := range p {
+		p[k] /= sum
+	}
+	return p
+}
