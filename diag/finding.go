@@ -17,6 +17,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"hop/stats"
 )
 
 // Verdict is what a check came to.
@@ -56,7 +58,7 @@ type Row struct {
 type Finding struct {
 	Step     int     // of the procedure, 0 to 5: is it real, game, pipeline, data, learners, shared brains
 	Check    string  // short name, such as "own rows"
-	Module   string  // one of Modules
+	Module   string  // one of Modules; "" for a symptom that names none
 	Verdict  Verdict //
 	Says     string  // one sentence
 	Effect   float64 // how much is wrong, in Unit; 0: nothing
@@ -73,17 +75,17 @@ var Modules = []string{"game", "spec", "rollout", "buffers", "ppo", "moa", "worl
 
 // findingJSON is a Finding's form in --json.
 type findingJSON struct {
-	Step     int        `json:"step"`
-	Check    string     `json:"check"`
-	Status   Verdict    `json:"status"`
-	Module   string     `json:"module"`
-	Says     string     `json:"says"`
-	Effect   float64    `json:"effect"`
-	CI       [2]float64 `json:"ci"`
-	Unit     string     `json:"unit"`
-	Rows     int        `json:"rows"`
-	Evidence []Row      `json:"evidence"`
-	Next     string     `json:"next"`
+	Step     int            `json:"step"`
+	Check    string         `json:"check"`
+	Status   Verdict        `json:"status"`
+	Module   string         `json:"module"`
+	Says     string         `json:"says"`
+	Effect   float64        `json:"effect"`
+	CI       stats.Interval `json:"ci"`
+	Unit     string         `json:"unit"`
+	Rows     int            `json:"rows"`
+	Evidence []Row          `json:"evidence"`
+	Next     string         `json:"next"`
 }
 
 // MarshalJSON writes the finding with the keys that scripts rely on.
@@ -91,7 +93,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	if f.Evidence == nil {
 		f.Evidence = []Row{}
 	}
-	return json.Marshal(findingJSON{f.Step, f.Check, f.Verdict, f.Module, f.Says, f.Effect, [2]float64{f.Lo, f.Hi}, f.Unit, f.Rows, f.Evidence, f.Next})
+	return json.Marshal(findingJSON{f.Step, f.Check, f.Verdict, f.Module, f.Says, f.Effect, stats.Interval{f.Lo, f.Hi}, f.Unit, f.Rows, f.Evidence, f.Next})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -145,8 +147,12 @@ func (r *Report) Judge() {
 	}
 }
 
-// place returns where a module comes in causal order.
+// place returns where a module comes in causal order; symptoms, which name
+// none, come last.
 func place(module string) int {
+	if module == "" {
+		return len(Modules)
+	}
 	i := slices.Index(Modules, module)
 	if i < 0 {
 		panic("diag: a finding names a module that is not in Modules")

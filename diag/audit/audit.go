@@ -1,0 +1,348 @@
+// Package audit finds the module at fault in a spec or in a run.
+//
+// It builds the run from its parts, puts recorders beside them, trains for a few
+// seconds and asks the questions of package diag in order: is it real, is the
+// game even, does every agent learn from its own rows, is the data what was
+// played, do the learners learn, and what do shared brains show. What a learner
+// learns from is found by experiment: its window is changed in one respect, it
+// learns, and what came of it is compared with what would have come otherwise.
+// No learner is asked, so none can hide.
+//
+// Nothing here is on the path of a training. Results follow from the spec and
+// the seeds alone.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/diag"
+	"hop/exp"
+	"hop/game"
+	"hop/rng"
+	"hop/runlog"
+	"hop/safetensors"
+	"hop/train"
+)
+
+// Options say how to audit.
+type Options struct {
+	Seeds    []uint64 // the first one's run is examined closely, the others' returns are compared
+	Updates  int      // windows of the examined run; 0: as the kind of agent needs
+	Episodes int      // of scripted play to compare seats with; 0: 1000
+	// Change, if not nil, changes the parts before the run is built: another
+	// game, other minds, a window between playing and learning.
+	Change func(*train.Parts)
+	// Rows, if not nil, changes what is logged before it is.
+	Rows func([]runlog.Row)
+	// Say, if not nil, is told what is being done.
+	Say func(what string)
+}
+
+// Result is a report with the numbers behind its figures.
+type Result struct {
+	diag.Report
+	Agents  []string      `json:"agents"`
+	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth
+	Learns  [][]float64   `json:"learns"`  // [agent][agent] share of the column's probed rows that the row's agent learns from; -1: not probed
+	Updates []int         `json:"updates"` // [brain] windows in which weights changed
+	Rows    []int         `json:"rows"`    // [agent] rows to learn from
+	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
+	Windows int           `json:"windows"`
+}
+
+// Spec audits a spec.
+func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
+	return audit(ctx, s, opt, nil)
+}
+
+// small returns the spec as the audit runs it: the same agents, game and
+// schedules on few envs, without a curriculum, whose games are other games.
+func small(s exp.Spec) exp.Spec {
+	most := 16
+	if s.Plan.On {
+		most = 8
+	}
+	s.Train.Envs = min(s.Train.Envs, most)
+	s.Train.Window = min(s.Train.Window, 64)
+	s.Train.Stages, s.Train.Switch = nil, nil
+	s.Train.Warm.Windows = min(s.Train.Warm.Windows, 2)
+	s.Train.Save = max(s.Train.Steps, 1)
+	if s.Imagine.On {
+		s.Train.Envs, s.Imagine.Trust = 64, min(s.Imagine.Trust, 0.3)
+	}
+	return s
+}
+
+// updates returns how many windows are enough for the checks to mean something.
+func updates(s *exp.Spec, opt Options) int {
+	switch {
+	case opt.Updates > 0:
+		return opt.Updates
+	case s.Plan.On:
+		return 6
+	case s.Imagine.On:
+		return 14
+	}
+	return 90
+}
+
+func audit(ctx context.Context, s exp.Spec, opt Options, weights *safetensors.File) (*Result, error) {
+	if len(opt.Seeds) == 0 {
+		opt.Seeds = []uint64{1, 2, 3}
+	}
+	if opt.Episodes == 0 {
+		opt.Episodes = 1000
+	}
+	say := opt.Say
+	if say == nil {
+		say = func(string) {}
+	}
+	r := &Result{Report: diag.Report{Subject: s.Name}}
+	if weights == nil {
+		s = small(s)
+	}
+	var first *session
+	for i, seed := range opt.Seeds {
+		say(fmt.Sprintf("seed %d: %d windows", seed, updates(&s, opt)))
+		u, err := newSession(s, seed, opt, i == 0, weights)
+		if err != nil {
+			return nil, err
+		}
+		if err := u.run(ctx, updates(&s, opt)); err != nil {
+			if u.broke == nil {
+				return nil, err
+			}
+		}
+		if i == 0 {
+			first = u
+		}
+		r.Curves = append(r.Curves, u.curves)
+		r.Returns = append(r.Returns, u.last())
+		if u.broke != nil {
+			break
+		}
+	}
+	spec := first.spec
+	for a := range spec.Seats {
+		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
+	}
+	if first.alike() {
+		r.Add(diag.Order(r.Returns))
+	}
+	say("the game, without learning")
+	r.Add(diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)...)
+	r.Add(first.findings()...)
+	if first.alike() && len(first.parts.Brains) == spec.Seats && !s.Plan.On && first.broke == nil {
+		say("shared brains")
+		f, err := shared(ctx, s, opt, r.Returns)
+		if err != nil {
+			return nil, err
+		}
+		r.Add(f)
+	}
+	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
+	return r, nil
+}
+
+// session is one instrumented run.
+type session struct {
+	exp    exp.Spec
+	spec   game.Spec
+	opt    Options
+	parts  train.Parts
+	loop   *train.SelfPlay
+	close  bool // examine closely, not only count returns
+	taps   []*tap
+	replay *diag.Replay
+	deeds  []diag.Deed // [A][T][N]
+	window int         // windows seen
+	curves [][]float64 // [A][windows]
+	rows   []int       // [A] own rows seen
+	acts   [][]int     // [A][actions] how often each was taken
+	acting acting
+	logs   logs
+	dreams dreams
+	broke  error // a panic or an error of the run itself
+}
+
+// newSession builds a run with recorders in it.
+func newSession(s exp.Spec, seed uint64, opt Options, close bool, weights *safetensors.File) (*session, error) {
+	parts, err := s.Parts(seed, exp.Machine{Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	if parts.Minds == nil {
+		for _, b := range parts.Brains {
+			parts.Minds = append(parts.Minds, train.Plain(b))
+		}
+	}
+	if opt.Change != nil {
+		opt.Change(&parts)
+	}
+	u := &session{exp: s, spec: parts.Game.Spec(), opt: opt, close: close}
+	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
+	for a := range u.acts {
+		u.acts[a] = make([]int, len(u.spec.Actions))
+	}
+	if close {
+		for i, m := range parts.Minds {
+			t := &tap{Mind: m, u: u, i: i, brain: parts.Brains[i], inner: m}
+			u.taps = append(u.taps, t)
+			parts.Minds[i] = t
+		}
+		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		u.deeds = make([]diag.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
+		before := parts.Watch
+		parts.Watch = func(ro *batch.Rollout, imagined bool) {
+			if before != nil {
+				before(ro, imagined)
+			}
+			u.see(ro, imagined)
+		}
+	}
+	u.parts = parts
+	if u.loop, err = train.NewSelfPlay(s.Train, s.PPO, parts); err != nil {
+		return nil, err
+	}
+	if weights != nil {
+		for i, m := range parts.Minds {
+			if err := m.Load(weights, fmt.Sprintf("brain/%d/", i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return u, nil
+}
+
+// run plays and learns for so many windows.
+func (u *session) run(ctx context.Context, updates int) (err error) {
+	dir, err := os.MkdirTemp("", "hop-audit-")
+	if err != nil {
+		return fmt.Errorf("audit: a folder to run in: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	run, err := runlog.Create(filepath.Join(dir, "run"), []byte("name: audit\n"), runlog.Info{})
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer func() {
+		if p := recover(); p != nil {
+			u.broke = fmt.Errorf("the run panics: %v", p)
+			err = u.broke
+		}
+	}()
+	done := false
+	err = u.loop.Run(ctx, run, func(p *train.Progress) {
+		if u.opt.Rows != nil {
+			u.opt.Rows(p.Rows)
+		}
+		u.logged(p)
+		if p.Update >= updates {
+			done = true
+			stop()
+		}
+	})
+	if done && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	if err != nil && ctx.Err() == nil {
+		u.broke = err
+	}
+	return err
+}
+
+// logged takes in what the loop reports after an update.
+func (u *session) logged(p *train.Progress) {
+	for a := range u.curves {
+		v := 0.
+		if p.Episodes > 0 {
+			v = p.Return[a].Mean()
+		} else if n := len(u.curves[a]); n > 0 {
+			v = u.curves[a][n-1]
+		}
+		u.curves[a] = append(u.curves[a], v)
+	}
+	if u.close {
+		u.logs.take(u, p)
+	}
+}
+
+// last returns each agent's mean return over the last fifth of the windows.
+func (u *session) last() []float64 {
+	out := make([]float64, len(u.curves))
+	for a, c := range u.curves {
+		tail := c[len(c)-(len(c)+4)/5:]
+		for _, v := range tail {
+			out[a] += v / float64(len(tail))
+		}
+	}
+	return out
+}
+
+// alike reports whether all agents are learners on equal terms.
+func (u *session) alike() bool {
+	return u.spec.Symmetric && u.spec.Seats > 1 && len(u.exp.Train.Team) == 0 && u.broke == nil
+}
+
+// see looks at a window before it is learnt from.
+func (u *session) see(ro *batch.Rollout, imagined bool) {
+	if imagined {
+		u.dreams.take(u, ro)
+		return
+	}
+	u.window++
+	u.replay.Window(ro, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
+	for a := range agent.ID(ro.Agents) {
+		each(ro, a, func(t, n, step, slot int) {
+			if ro.Alive[slot] && ro.Own[step] {
+				u.rows[a]++
+				if k := ro.Action[step]; k >= 0 && int(k) < len(u.acts[a]) {
+					u.acts[a][k]++
+				}
+			}
+		})
+	}
+	if u.window <= 3 || u.window%20 == 0 {
+		u.acting.take(u, ro)
+	}
+	u.dreams.real(ro)
+	clear(u.deeds)
+}
+
+// shared trains one brain for all agents and compares the order of earnings.
+func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (diag.Finding, error) {
+	s.Train.Brains = make([]int, len(apart[0]))
+	opt.Change, opt.Rows = nil, nil
+	var returns [][]float64
+	for _, seed := range opt.Seeds {
+		u, err := newSession(s, seed, opt, false, nil)
+		if err != nil {
+			return diag.Finding{}, err
+		}
+		if err := u.run(ctx, updates(&s, opt)); err != nil {
+			return diag.Finding{}, err
+		}
+		returns = append(returns, u.last())
+	}
+	f := diag.Order(returns)
+	f.Step, f.Check = 5, "earnings by agent, one shared brain"
+	separate := diag.Order(apart)
+	switch {
+	case f.Verdict != diag.Pass:
+		f.Next = "the game and the account of rewards: agents with one and the same policy earn unequally"
+	case separate.Verdict != diag.Pass:
+		f.Says = "With one shared brain the order vanishes: the game and the account are even, the separate learners are not."
+	default:
+		f.Says = "Neither separate brains nor one shared brain show an order."
+	}
+	return f, nil
+}
