@@ -2,14 +2,18 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"hop/dataset"
+	"hop/exp"
+	"hop/rollout"
 )
 
 type collectCmd struct {
 	gameFlags
 	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT,BOT" xor:"who"`
 	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT,..." xor:"who"`
+	Agents  string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
 	Rows    int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
 	Seed    uint64   `help:"Names all random streams." default:"1"`
 	Out     string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
@@ -23,31 +27,14 @@ func (collectCmd) Help() string {
 
   hop collect --mix ns,nh --rows 107000 --seed 7 --out data/
   hop collect --game staghunt --set game.size=8 --set game.blocks=5 --team ns,ns,nh,random --out data8/
+  hop collect --agents runs/hop-4x4-001/seed-1 --rows 20000 --out data-hop/
 
 Only rows of agents that are alive. docs/data.md describes the columns; numpy opens the files.`
 }
 
 func (c collectCmd) Run(a *app) error {
-	g, params, err := c.build()
+	cfg, err := c.config()
 	if err != nil {
-		return err
-	}
-	if len(c.Mix) == 0 && len(c.Team) == 0 {
-		return usage("name two bots with --mix, or a team with --team")
-	}
-	cfg := dataset.Config{
-		Game: g, Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers, Version: version,
-	}
-	if len(c.Team) > 0 {
-		members, err := team(g, c.Team)
-		if err != nil {
-			return err
-		}
-		for _, m := range members {
-			cfg.Team = append(cfg.Team, m.Name)
-		}
-	}
-	if cfg.GameSpec, err = params.Map(); err != nil {
 		return err
 	}
 	bar := a.progress("rows")
@@ -64,8 +51,65 @@ func (c collectCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.out, "%s holds %d rows of %d episodes in %d files\n", c.Out, m.Rows, m.Episodes, len(m.Shards))
 	for k, n := range m.ActionCounts {
-		fmt.Fprintf(a.out, "  %-10s %8d  %5.1f %%\n", g.Spec().Actions[k], n, 100*float64(n)/float64(m.Rows))
+		fmt.Fprintf(a.out, "  %-10s %8d  %5.1f %%\n", cfg.Game.Spec().Actions[k], n, 100*float64(n)/float64(m.Rows))
 	}
 	fmt.Fprintf(a.out, "  sha256 %s\n", m.SHA256)
+	return nil
+}
+
+// config says who plays what.
+func (c collectCmd) config() (dataset.Config, error) {
+	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers, Version: version}
+	if c.Agents != "" {
+		return cfg, c.agents(&cfg)
+	}
+	g, params, err := c.build()
+	if err != nil {
+		return cfg, err
+	}
+	if len(c.Mix) == 0 && len(c.Team) == 0 {
+		return cfg, usage("name two bots with --mix, a team with --team, or a run with --agents")
+	}
+	if len(c.Team) > 0 {
+		members, err := team(g, c.Team)
+		if err != nil {
+			return cfg, err
+		}
+		for _, m := range members {
+			cfg.Team = append(cfg.Team, m.Name)
+		}
+	}
+	cfg.Game = g
+	cfg.GameSpec, err = params.Map()
+	return cfg, err
+}
+
+// agents lets the final agents of a run play.
+func (c collectCmd) agents(cfg *dataset.Config) error {
+	run, err := exp.LoadAgentsFor(c.Agents, c.Set)
+	if err != nil {
+		return err
+	}
+	cfg.Game = run.Game
+	if cfg.GameSpec, err = run.Spec.Game.Map(); err != nil {
+		return err
+	}
+	dir := filepath.Clean(c.Agents)
+	for a := range run.Members {
+		cfg.Team = append(cfg.Team, fmt.Sprintf("%s/%s#%d@%d", filepath.Base(filepath.Dir(dir)), filepath.Base(dir), a, run.Step))
+	}
+	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
+		players := make([][]rollout.Player, workers)
+		for _, m := range run.Members {
+			list, err := m.Players(workers, lanes)
+			if err != nil {
+				return nil, err
+			}
+			for w := range players {
+				players[w] = append(players[w], list[w])
+			}
+		}
+		return players, nil
+	}
 	return nil
 }
