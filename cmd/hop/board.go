@@ -86,6 +86,9 @@ func (b *board) row(seed uint64) *seedRow {
 
 // update takes in one seed's progress.
 func (b *board) update(seed uint64, p *train.Progress) {
+	for _, f := range p.Findings {
+		b.note(fmt.Sprintf("seed %d, env step %d: %s: %s; %s", seed, f.Step, f.Check, f.Says, f.Next))
+	}
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"hop/runlog"
+)
+
+// noticed is what a run's guards found.
+type noticed struct {
+	Seed uint64
+	runlog.Finding
+}
+
+// Findings returns what the guards of all runs noticed, by seed and step.
+func (g *group) Findings() []noticed {
+	var list []noticed
+	for _, r := range g.Runs {
+		dir := filepath.Join(g.Dir, r.Dir)
+		if g.Single {
+			dir = g.Dir
+		}
+		found, err := runlog.ReadFindings(dir)
+		if err != nil {
+			found = []runlog.Finding{{Check: "unreadable findings", Module: "logging", Agent: -1, Says: err.Error(), Next: "copy the folder anew"}}
+		}
+		for _, f := range found {
+			list = append(list, noticed{r.Seed, f})
+		}
+	}
+	return list
+}
+
+// Where says of whom and when.
+func (n noticed) Where() string {
+	who := ""
+	if n.Agent >= 0 {
+		who = fmt.Sprintf("agent %d, ", n.Agent)
+	}
+	return fmt.Sprintf("seed %d, %senv step %s", n.Seed, who, thousands(int(n.Step)))
+}
