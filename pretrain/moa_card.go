@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"hop/agent"
 	"hop/card"
 	"hop/game"
 	"hop/model/moa"
@@ -36,6 +35,10 @@ type MOAScore struct {
 	Epochs     int                `json:"epochs"`
 	Describe   string             `json:"model"`
 	LimitError string             `json:"limit_error,omitempty"`
+
+	Beside     []MOABeside `json:"beside,omitempty"`            // models that a run's agents have of each other
+	BesideTop1 float64     `json:"beside_top1,omitempty"`       // of all of them together
+	BesideOf   float64     `json:"beside_of_offline,omitempty"` // divided by that of the model learnt here
 }
 
 // Judge scores the best weights and fills a card.
@@ -250,42 +253,4 @@ func (t *MOA) checkSkill(k *card.Card, s *MOAScore, c, limit *card.Classes) {
 	if b := s.Belief; b != nil {
 		k.Check("names types in time", b.OnTime >= 0.95, b.OnTime >= 0.8, fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime, b.Agents), "a better model of others, or another belief.smooth")
 	}
-}
-
-// PairsCard judges the models that agents train of each other while they play:
-// whether all of them learn (fault 10), from whom, and from how much.
-func PairsCard(p *moa.Pairs) *card.Card {
-	k := &card.Card{Title: "Models of others, online", Lead: "One model for each agent and co-player, trained on full buffers of trajectories that reached a goal."}
-	var idle, still []string
-	busy := 0
-	for a := range p.Agents {
-		for o := range p.Agents {
-			if a == o {
-				continue
-			}
-			of, about := agent.ID(a), agent.ID(o)
-			name := fmt.Sprintf("agent %d of agent %d", a, o)
-			l, b := p.Learner(of, about), p.Buffer(of, about)
-			k.Add(card.Number{Name: name + ": rows learnt from", Value: float64(l.Seen), N: b.Pushed})
-			switch {
-			case p.Trained(of, about) == 0:
-				idle = append(idle, fmt.Sprintf("%s (%d trajectories, %d without a goal)", name, b.Pushed, b.Aimless))
-			case len(l.Still()) > 0:
-				still = append(still, name)
-				busy++
-			default:
-				busy++
-			}
-		}
-	}
-	k.Check("every agent's models learn", len(idle) == 0, busy == 0, fmt.Sprintf("%d of %d models have learnt; idle: %s", busy, busy+len(idle), list(idle)), "push every agent's trajectories and train every agent's models, not only the first's")
-	k.Check("every part learns", len(still) == 0, false, "weights at their start in: "+list(still), "give the optimiser these parameters")
-	return k
-}
-
-func list(x []string) string {
-	if len(x) == 0 {
-		return "none"
-	}
-	return strings.Join(x, "; ")
 }

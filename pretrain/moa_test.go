@@ -11,15 +11,12 @@ import (
 	"sync"
 	"testing"
 
-	"hop/agent"
 	"hop/card"
 	"hop/dataset"
 	"hop/game"
 	"hop/game/staghunt"
-	"hop/model/moa"
 	"hop/nn"
 	"hop/oracle"
-	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
 )
@@ -253,48 +250,6 @@ func TestForgettingIsNamed(t *testing.T) {
 		} else if k.Status() != card.Good {
 			t.Errorf("a sound run is judged %q; curve %.2f", k.Verdict(), m.curve.Steps)
 		}
-	}
-}
-
-// Fault 10: code that runs only for the first agent.
-func TestIdleAgentsAreNamed(t *testing.T) {
-	d, _ := moaData(t)
-	in, err := MOAInput(d.Layout, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := smallMOA()
-	learning := moa.HOPLearning()
-	pairs, err := moa.NewPairs(4, c.Model, learning, moa.Online{Capacity: 20, Passes: 2}, in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	feed := func(of agent.ID) {
-		obs := make([]float32, d.ObsLen())
-		for _, s := range d.Sequences[:80] {
-			if s.Agent == of {
-				continue
-			}
-			var all []float32
-			var acts []int32
-			for i := s.Lo; i < s.Hi; i++ {
-				d.Observation(i, obs)
-				all, acts = append(all, obs...), append(acts, int32(d.Action[i]))
-			}
-			pairs.Buffer(of, s.Agent).Push(all, acts, int(d.Goal[s.Lo]))
-		}
-		if _, err := pairs.Learn(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	feed(0)
-	k := PairsCard(pairs)
-	broken(t, k, "every agent's models learn", "3 of 12 models have learnt; idle: agent 1 of agent 0")
-	for a := range 3 {
-		feed(agent.ID(a + 1))
-	}
-	if k := PairsCard(pairs); k.Status() != card.Good {
-		t.Errorf("with all agents learning the card says %q", k.Verdict())
 	}
 }
 

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/agent"
 	"hop/card"
@@ -102,4 +103,34 @@ func (s *OthersSeen) Stats(l *moa.Learner, rows *moa.Rows) []agent.Stat {
 		}
 	}
 	return out
+}
+
+// About predicts what co-player a does if it pursues goal, as the agent's model
+// of others sees it: probs [Actions] from a's own observation. It reports false
+// where the model cannot say: of the agent itself, or without a goal if it was
+// taught goals.
+type About func(probs, obs []float32, a agent.ID, goal int) bool
+
+// About returns the agent's view of others, for one goroutine. It is an error if
+// goals are not the game's own: those that are inferred need the whole history.
+func (h *HOP) About() (About, error) {
+	if h.cfg.Goals != "hand" && h.cfg.Goals != "none" || h.moa.Model.History > 0 {
+		return nil, fmt.Errorf("train: the agent's models read goals of the kind %q or history, so single steps cannot be judged; look at the models' card in the run's report", h.cfg.Goals)
+	}
+	ws, vector := h.moa.Model.Work(1), make([]float32, h.moa.Model.GoalLen)
+	hot := make([]float32, h.wants.width())
+	return func(probs, obs []float32, a agent.ID, goal int) bool {
+		if h.cfg.Goals == "none" {
+			goal = 0
+		}
+		j := slices.Index(h.others, a)
+		if j < 0 || goal < 0 {
+			return false
+		}
+		clear(hot)
+		hot[goal] = 1
+		h.vector(vector, j, hot)
+		ws.Predict(h.moa.Params, obs, vector, probs)
+		return true
+	}, nil
 }

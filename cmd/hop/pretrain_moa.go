@@ -11,6 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"hop/agent"
+	"hop/exp"
 	"hop/f32"
 	"hop/field"
 	"hop/pretrain"
@@ -23,6 +25,7 @@ type pretrainMOACmd struct {
 	Condition string   `help:"What the model is told about the agent: none, the goal it reached in the end, or its type." enum:"none,goal,type" default:"none"`
 	History   bool     `help:"Remember the agent's steps so far (a GRU; model.history=64)."`
 	Net       string   `help:"dense, or conv: HOP's net." enum:"dense,conv" default:"dense"`
+	Beside    string   `help:"Run whose agents' own models of each other are judged on the same rows." type:"path" placeholder:"RUN"`
 	Epochs    int      `help:"Passes over the data at most." default:"10"`
 	Set       []string `help:"Set a field, such as learning.lr=1e-3 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seed      uint64   `help:"Names all random streams." default:"1"`
@@ -35,6 +38,9 @@ func (pretrainMOACmd) Help() string {
   hop collect --mix ns,nh --rows 107000 --seed 7 --out data/mix
   hop pretrain moa --data data/mix --history --out runs/moa --json
   hop pretrain moa --data data/mix --condition type --out runs/moa-type
+
+  hop collect --agents runs/hop-4x4-001/seed-1 --rows 20000 --out data/hop
+  hop pretrain moa --data data/hop --condition goal --beside runs/hop-4x4-001/seed-1 --out runs/moa-hop
 
 The model is judged on episodes it has not seen, beside three baselines and the limit that an exact observer of the scripts sets; card.html in the run's folder shows all of it and ends in a verdict. docs/opponents.md explains the numbers.`
 }
@@ -95,6 +101,17 @@ func (c pretrainMOACmd) Run(a *app) error {
 	score, report, err := t.Judge(g)
 	if err != nil {
 		return err
+	}
+	if c.Beside != "" {
+		agents, err := exp.LoadAbout(c.Beside)
+		if err != nil {
+			return err
+		}
+		beside := map[agent.ID]pretrain.About{}
+		for id, f := range agents {
+			beside[id] = pretrain.About(f)
+		}
+		t.Beside(beside, score, report)
 	}
 	out.MOAScore, out.Verdict = score, report.Verdict()
 	if err := errors.Join(report.Write(run.Dir()), run.Finish("done")); err != nil {

@@ -28,11 +28,6 @@ func DefaultLearning() Learning {
 	return Learning{LR: 3e-3, Batch: 256, Clip: 1, Augment: "none", Views: 1, Shards: 2}
 }
 
-// HOPLearning returns HOP's settings of online training.
-func HOPLearning() Learning {
-	return Learning{LR: 5e-4, Batch: 512, Clip: 0, Augment: "none", Views: 1, Shards: 2}
-}
-
 // Validate returns everything that is wrong, joined.
 func (c Learning) Validate() error { return field.Check(c) }
 

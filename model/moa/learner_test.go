@@ -1,13 +1,11 @@
 package moa
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
-	"hop/agent"
 	"hop/nn"
 	"hop/rng"
 	"hop/safetensors"
@@ -210,117 +208,6 @@ func parse(t *testing.T, b []byte) *safetensors.File {
 		t.Fatal(err)
 	}
 	return f
-}
-
-// push plays chasers for every pair and learns, rounds times.
-func push(t *testing.T, p *Pairs, rounds int, r *rng.Rand) {
-	t.Helper()
-	for range rounds {
-		for a := range p.Agents {
-			for o := range p.Agents {
-				if a == o {
-					continue
-				}
-				goal, last := r.IntN(3)-1, -1
-				var obs []float32
-				var acts []int32
-				for range 6 {
-					row := look(r, last)
-					k := chase(row, max(goal, 0))
-					obs, acts, last = append(obs, row...), append(acts, k), int(k)
-				}
-				p.Buffer(agent.ID(a), agent.ID(o)).Push(obs, acts, goal)
-			}
-		}
-		if _, err := p.Learn(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func pairs(t *testing.T) *Pairs {
-	t.Helper()
-	cfg := HOPLearning()
-	cfg.LR, cfg.Batch = 3e-3, 32
-	p, err := NewPairs(3, Config{Net: "dense", Frame: "egof", Hidden: []int{16, 16}}, cfg, Online{Capacity: 40, Passes: 3}, input(2), rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// Fault 10: code that runs only for agent 1.
-func TestEveryAgentLearnsAboutEveryOther(t *testing.T) {
-	p := pairs(t)
-	r := rng.New(2).Rand()
-	push(t, p, 40, &r)
-	for a := range p.Agents {
-		for o := range p.Agents {
-			if a == o {
-				continue
-			}
-			of, about := agent.ID(a), agent.ID(o)
-			if l := p.Learner(of, about); p.Trained(of, about) == 0 || len(l.Still()) > 0 || l.Seen == 0 {
-				t.Errorf("agent %d's model of %d: trained %d times on %d rows, still %v", a, o, p.Trained(of, about), l.Seen, l.Still())
-			}
-			if b := p.Buffer(of, about); b.Full() || b.Aimless == 0 || b.Pushed+b.Aimless != 40 {
-				t.Errorf("buffer %d of %d: full %v, %d pushed, %d aimless", a, o, b.Full(), b.Pushed, b.Aimless)
-			}
-		}
-	}
-	if bytes.Equal(body(t, func(f *safetensors.File) { p.Learner(0, 1).Save(f, "") }), body(t, func(f *safetensors.File) { p.Learner(1, 0).Save(f, "") })) {
-		t.Error("two pairs hold the same weights")
-	}
-}
-
-func TestBufferLearnsAtCapacityAndIsEmptied(t *testing.T) {
-	p := pairs(t)
-	b := p.Buffer(0, 1)
-	r := rng.New(3).Rand()
-	for !b.Full() {
-		if b.Len() > 40 {
-			t.Fatal("more than the capacity and not full")
-		}
-		b.Push(append(look(&r, -1), look(&r, 4)...), []int32{4, 4}, 1)
-	}
-	if b.Len() != 42 {
-		t.Errorf("full at %d steps, want the first length above 40", b.Len())
-	}
-	reports, err := p.Learn()
-	if err != nil || len(reports) != 1 || reports[0].Of != 0 || reports[0].About != 1 || reports[0].Stats[0].N != 42 {
-		t.Fatalf("reports are %+v, %v; want one of 42 rows", reports, err)
-	}
-	if b.Len() != 0 || p.Learner(0, 1).Seen != 3*42 {
-		t.Errorf("%d steps left, %d rows seen; want 0 and 3 passes of 42", b.Len(), p.Learner(0, 1).Seen)
-	}
-}
-
-// A run that was saved and loaded goes on as if it had never stopped.
-func TestLoadedPairsGoOnAsIfNeverStopped(t *testing.T) {
-	a, b := pairs(t), pairs(t)
-	ra := rng.New(2).Rand()
-	push(t, a, 12, &ra)
-	saved := body(t, func(f *safetensors.File) {
-		if err := a.Save(f, "moa/"); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if err := b.Load(parse(t, saved), "moa/"); err != nil {
-		t.Fatal(err)
-	}
-	rb := ra
-	push(t, a, 12, &ra)
-	push(t, b, 12, &rb)
-	end := func(p *Pairs) []byte {
-		return body(t, func(f *safetensors.File) {
-			if err := p.Save(f, ""); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	if !bytes.Equal(end(a), end(b)) {
-		t.Error("the loaded run ends elsewhere")
-	}
 }
 
 func TestEpochsDoNotDependOnMemory(t *testing.T) {
