@@ -23,17 +23,18 @@ import (
 var version = "dev"
 
 type cli struct {
-	List     listCmd     `cmd:"" help:"List games, bots, presets or spec fields."`
-	Train    trainCmd    `cmd:"" help:"Train agents, judge them, write a report."`
-	Eval     evalCmd     `cmd:"" help:"Play a team and count what it gets."`
-	Report   reportCmd   `cmd:"" help:"Turn run folders into a page with figures."`
-	Adapt    adaptCmd    `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
-	Play     playCmd     `cmd:"" help:"Watch an episode, or join in."`
-	Collect  collectCmd  `cmd:"" help:"Write a dataset of played episodes."`
-	Pretrain pretrainCmd `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
-	Oracle   oracleCmd   `cmd:"" help:"Exact best responses to scripted co-players."`
-	Bench    benchCmd    `cmd:"" help:"Measure speeds on this machine."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	List      listCmd      `cmd:"" help:"List games, bots, presets or spec fields."`
+	Train     trainCmd     `cmd:"" help:"Train agents, judge them, write a report."`
+	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
+	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
+	Adapt     adaptCmd     `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
+	Crossplay crossplayCmd `cmd:"" help:"Everyone with everyone: a matrix of who gets what among whom."`
+	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
+	Collect   collectCmd   `cmd:"" help:"Write a dataset of played episodes."`
+	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
+	Oracle    oracleCmd    `cmd:"" help:"Exact best responses to scripted co-players."`
+	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // app is what every command is given.

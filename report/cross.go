@@ -1,0 +1,154 @@
+package report
+
+import (
+	_ "embed"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hop/stats"
+)
+
+// Cross is what cross-play found: every entry as a newcomer in a team of every
+// entry.
+type Cross struct {
+	Game    string // and its setting
+	Entries []CrossEntry
+	Cells   [][]CrossCell // [newcomer][team]
+	Starts  int           // of each pair of seeds
+	Seats   int
+	Greedy  bool
+	Command string
+}
+
+// CrossEntry is who plays.
+type CrossEntry struct {
+	Name  string
+	Kind  string // what it is: a bot, a planner, a run
+	Seeds int    // 0: it has none
+}
+
+// CrossCell is a newcomer among a team.
+type CrossCell struct {
+	Own, Others CrossMean
+	Missing     string // why it could not be played; "": it was
+}
+
+// CrossMean is a mean with its 95 % interval.
+type CrossMean struct {
+	Mean float64
+	CI   stats.Interval
+}
+
+// Seeded says that some entry has more than one seed, over which intervals are.
+func (c *Cross) Seeded() bool {
+	for _, e := range c.Entries {
+		if e.Seeds > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// Best returns the newcomer that does best in a team, or -1.
+func (c *Cross) Best(team int) int {
+	best := -1
+	for i := range c.Cells {
+		if cell := c.Cells[i][team]; cell.Missing == "" && (best < 0 || cell.Own.Mean > c.Cells[best][team].Own.Mean) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Average returns what a newcomer gets on average over the teams, each team
+// counting alike; NaN if it could not join all of them.
+func (c *Cross) Average(newcomer int) float64 {
+	var acc stats.Acc
+	for _, cell := range c.Cells[newcomer] {
+		if cell.Missing != "" {
+			return math.NaN()
+		}
+		acc.Add(cell.Own.Mean)
+	}
+	return acc.Mean()
+}
+
+// Absent says why some pairs could not be played, each reason once.
+func (c *Cross) Absent() []string {
+	var out []string
+	for _, row := range c.Cells {
+		for _, cell := range row {
+			if cell.Missing != "" && !slices.Contains(out, cell.Missing) {
+				out = append(out, cell.Missing)
+			}
+		}
+	}
+	return out
+}
+
+// heats returns the two tables: what newcomers get, and what the others get.
+func (c *Cross) heats() (own, others *heat) {
+	own = &heat{Title: "What the newcomer gets"}
+	others = &heat{Title: "What each of the others gets"}
+	for i, e := range c.Entries {
+		for _, h := range []*heat{own, others} {
+			h.Rows, h.Cols, h.Cells = append(h.Rows, e.Name), append(h.Cols, e.Name), append(h.Cells, nil)
+		}
+		for k, cell := range c.Cells[i] {
+			own.Cells[i] = append(own.Cells[i], cell.Own.warm(cell.Missing))
+			own.Cells[i][k].Best = c.Best(k) == i
+			others.Cells[i] = append(others.Cells[i], cell.Others.warm(cell.Missing))
+		}
+	}
+	scale(own, others)
+	return own, others
+}
+
+func (m CrossMean) warm(missing string) warm {
+	if missing != "" {
+		return warm{Value: math.NaN(), Text: "–", Hint: missing}
+	}
+	return warm{Value: m.Mean, Text: number(m.Mean), Hint: m.Range()}
+}
+
+// Range writes the interval.
+func (m CrossMean) Range() string { return number(m.CI[0]) + " to " + number(m.CI[1]) }
+
+// Half is half the width of the interval.
+func (m CrossMean) Half() float64 { return (m.CI[1] - m.CI[0]) / 2 }
+
+//go:embed cross.html
+var crossPage string
+
+//go:embed cross.md
+var crossText string
+
+// WriteCross writes crossplay.html, one file that opens offline, crossplay.md
+// and crossplay.png into a folder.
+func WriteCross(dir string, c *Cross) error {
+	own, others := c.heats()
+	f := &figure{Name: "crossplay", Title: "Cross-play on " + c.Game + ": rows join teams of columns", Panels: []panel{own.panel(), others.panel()}, cols: 1}
+	picture, err := f.png()
+	if err != nil {
+		return err
+	}
+	data := struct {
+		*Cross
+		Own, Others *heat
+	}{c, own, others}
+	page, err := fillPage(crossPage, data)
+	if err != nil {
+		return err
+	}
+	text, err := fillText(crossText, data)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.MkdirAll(dir, 0o755), put(filepath.Join(dir, "crossplay.png"), picture),
+		put(filepath.Join(dir, "crossplay.html"), page), put(filepath.Join(dir, "crossplay.md"), text),
+	)
+}
