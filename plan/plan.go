@@ -140,6 +140,7 @@ type Forest struct {
 	Count  Count     // since New
 
 	norm, untried     uint8
+	plain             bool // Q is W/n, scaled over the tree
 	keepAll, keepRoot bool // a node's joint action is drawn once: at all nodes, at the root
 
 	group  int // trees that advance together
@@ -166,7 +167,7 @@ type Forest struct {
 	drawn  []int32 // [group][Others]
 	logits []float32
 	value  []float32
-	prior  []float32  // [Actions]
+	prior  []float32  // [row]
 	inv    []float32  // 1/n
 	bonus  []float32  // c sqrt(n) for a node of n visits
 	tried  []int32    // [Envs][Actions] trees in which the action was tried
@@ -190,13 +191,15 @@ type node struct {
 	reward float32 // on the edge into it
 	over   bool
 	drawn  bool // the co-players' actions at this node are drawn, and kept
+	shut   bool // never gone through: see open
+	flat   bool // all logits are zero
 }
 
 type edge struct {
 	q     float32
 	n     int32
-	p     float32
-	child int32 // slot, -1 if none
+	p     float32 // the logit, while the node is shut
+	child int32   // slot, -1 if none
 }
 
 // hop is one step of a path.
@@ -257,6 +260,7 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	f := &Forest{Config: c, Actions: actions, Others: others, Envs: envs, group: min(group, envs*c.Trees)}
 	f.norm = map[string]uint8{"none": normNone, "node": normNode, "tree": normTree}[c.Norm]
 	f.untried = map[string]uint8{"zero": untriedZero, "node": untriedNode, "min": untriedMin}[c.Unvisited]
+	f.plain = f.norm == normTree && !c.PlusOne
 	f.stride = c.Sims + 2
 	f.row = (actions + 7) &^ 7
 	f.deep = c.Sims + 1
@@ -286,7 +290,7 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 		f.kept = make([]int32, slots*others)
 		f.keepAll, f.keepRoot = c.Resample == "node", true
 	}
-	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, actions)
+	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, f.row)
 	f.inv, f.bonus, f.tried = make([]float32, max(c.Sims+3, MaxActions+1)), make([]float32, c.Sims+3), make([]int32, envs*actions)
 	for n := 1; n < len(f.inv); n++ {
 		f.inv[n] = 1 / float32(n)

@@ -177,11 +177,10 @@ func (f *Forest) descend(i int, l *lane, o Others, rs []rng.Rand) bool {
 			if l.steps == 0 && int(l.sims) < f.Sims {
 				o.Goals(l.tree, &rs[l.tree])
 			}
-			l.action = f.pick(l, n)
+			l.action, _ = f.pick(l, n)
 			return true
 		}
-		a := f.pick(l, n)
-		child := f.edges[int(l.at)*f.row+int(a)].child
+		a, child := f.pick(l, n)
 		if child < 0 {
 			l.action = a
 			return true
@@ -233,13 +232,24 @@ func (f *Forest) backup(i int, l *lane, g float32) {
 	f.Count.Sims++
 }
 
-// pick returns the action to try at a node: the first untried one with
-// VisitAll, else the largest Q + c P sqrt(N) / (1 + n).
-func (f *Forest) pick(l *lane, n *node) int32 {
+// pick returns the action to try at a node, and the child that it leads to: the
+// first untried one with VisitAll, else the largest Q + c P sqrt(N) / (1 + n).
+func (f *Forest) pick(l *lane, n *node) (action, child int32) {
+	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
 	if f.VisitAll && n.fresh != 0 {
-		return int32(bits.TrailingZeros32(n.fresh))
+		if n.shut {
+			f.open(n, edges)
+		}
+		k := bits.TrailingZeros32(n.fresh)
+		return int32(k), edges[k].child
 	}
-	edges := f.edges[int(l.at)*f.row : int(l.at)*f.row+f.Actions]
+	if f.plain && n.fresh == 0 {
+		k := f.largest(l, n.legal, edges, f.bonus[n.visits])
+		return int32(k), edges[k].child
+	}
+	if n.shut {
+		f.open(n, edges)
+	}
 	lo, scale, untried := float32(0), float32(1), float32(0)
 	switch f.norm {
 	case normNode:
@@ -260,7 +270,7 @@ func (f *Forest) pick(l *lane, n *node) int32 {
 		untried = lo
 	}
 	u := f.bonus[n.visits]
-	best, at := float32(math.Inf(-1)), int32(0)
+	best, at := float32(math.Inf(-1)), 0
 	for set := n.legal; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros32(set)
 		e := &edges[k]
@@ -272,7 +282,22 @@ func (f *Forest) pick(l *lane, n *node) int32 {
 			q *= float32(e.n) * inv
 		}
 		if s := (q-lo)*scale + u*e.p*inv; s > best {
-			best, at = s, int32(k)
+			best, at = s, k
+		}
+	}
+	return int32(at), edges[at].child
+}
+
+// largest is pick where every action has been tried and Q is scaled over the
+// tree, as nearly always.
+func (f *Forest) largest(l *lane, set uint32, edges []edge, u float32) int {
+	lo, scale, inv := l.lo, l.scale, f.inv
+	best, at := float32(math.Inf(-1)), 0
+	for ; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros32(set)
+		e := &edges[k]
+		if s := (e.q-lo)*scale + u*e.p*inv[e.n+1]; s > best {
+			best, at = s, k
 		}
 	}
 	return at
@@ -324,7 +349,7 @@ func (f *Forest) draw(o Others, rs []rng.Rand) {
 // kept.
 func (f *Forest) keeps(depth int32) bool { return f.keepAll || f.keepRoot && depth == 0 }
 
-// judge asks the prior about f.qs and makes nodes of them.
+// judge asks the prior about f.qs and makes nodes of them, shut ones.
 func (f *Forest) judge(p Prior) {
 	rows := len(f.qs)
 	if rows == 0 {
@@ -336,37 +361,48 @@ func (f *Forest) judge(p Prior) {
 	for row := range f.qs {
 		q := &f.qs[row]
 		n := &f.nodes[q.Slot]
-		n.key, n.mean, n.visits, n.legal, n.fresh = q.Key, f.value[row], 1, q.Legal, q.Legal
-		f.spread(q, f.logits[row*f.Actions:(row+1)*f.Actions])
-		edges := f.edges[int(q.Slot)*f.row : int(q.Slot)*f.row+f.Actions]
-		for k := range edges {
-			edges[k] = edge{p: f.prior[k], child: -1}
+		n.key, n.mean, n.visits, n.legal, n.fresh, n.shut, n.flat = q.Key, f.value[row], 1, q.Legal, q.Legal, true, true
+		logits := f.logits[row*f.Actions : (row+1)*f.Actions]
+		for _, x := range logits {
+			if x != 0 {
+				n.flat = false
+			}
+		}
+		if !n.flat {
+			edges := f.edges[int(q.Slot)*f.row : (int(q.Slot)+1)*f.row]
+			for k, x := range logits {
+				edges[k].p = x
+			}
 		}
 	}
 }
 
-// spread turns logits into f.prior. All zero logits, as scripts give, are worth
-// a way of their own: no exponentials.
-func (f *Forest) spread(q *Query, logits []float32) {
-	flat := true
-	for _, x := range logits {
-		flat = flat && x == 0
-	}
-	if !flat {
-		softmax(f.prior, logits, q.Legal, 1)
+// open makes a node's edges when it is first gone through: most nodes never are.
+// All zero logits, as scripts give, are worth a way of their own: no exponentials.
+func (f *Forest) open(n *node, edges []edge) {
+	n.shut = false
+	if n.flat {
+		each := f.inv[bits.OnesCount32(n.legal)]
+		for k := range edges {
+			edges[k] = edge{p: each * float32(n.legal>>k&1), child: -1}
+		}
 		return
 	}
-	each := f.inv[bits.OnesCount32(q.Legal)]
-	for k := range f.prior {
-		f.prior[k] = each * float32(q.Legal>>k&1)
+	for k := range edges {
+		f.prior[k] = edges[k].p
+	}
+	softmax(f.prior, f.prior, n.legal, 1)
+	for k := range edges {
+		edges[k] = edge{p: f.prior[k], child: -1}
 	}
 }
 
 // rootPrior keeps the root's prior and mixes noise into it.
 func (f *Forest) rootPrior(l *lane, r *rng.Rand) {
-	edges := f.edges[int(l.at)*f.row : int(l.at)*f.row+f.Actions]
+	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
+	f.open(&f.nodes[l.at], edges)
 	env := int(l.tree) / f.Trees
-	for k := range edges {
+	for k := range f.Actions {
 		f.Prior[env*f.Actions+k] += edges[k].p / float32(f.Trees)
 	}
 	if f.NoiseEps == 0 {

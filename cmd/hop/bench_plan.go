@@ -120,7 +120,7 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 		c.Trees = 3 // the users' setting: 200 simulations, 3 trees
 	}
 	c.Sims = sims / c.Trees
-	envs, group := 1, 1
+	envs, group := 1, c.Trees
 	if leaf == "nets" {
 		envs, group = 32, 32
 	}
