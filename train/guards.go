@@ -146,7 +146,8 @@ func (s guardState) fits(o guardState) bool {
 
 // guard looks at the window that was just learnt from.
 func (s *SelfPlay) guard(run *runlog.Run, p *Progress) error {
-	found := s.guards.look(s, p)
+	var found []runlog.Finding
+	s.timed("guard", func() { found = s.guards.look(s, p) })
 	p.Findings = found
 	for _, f := range found {
 		if err := run.Find(f); err != nil {

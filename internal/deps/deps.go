@@ -15,7 +15,7 @@ var Floors = map[string]int{
 	"game/gametest": 3, "rollout": 3, "model/actor": 3, "model/moa": 3, "model/world": 3,
 	"dataset": 4, "ppo": 4, "oracle": 4, "plan/truth": 4, "plan/learned": 4, "card": 4, "diag": 4,
 	"model/vae": 4, "model/cvae": 4,
-	"eval": 5, "pretrain": 5, "train": 5, "play": 5,
+	"diag/dump": 5, "eval": 5, "pretrain": 5, "train": 5, "play": 5,
 	"exp":    6,
 	"report": 7, "diag/audit": 7,
 	"cmd/hop": 8,

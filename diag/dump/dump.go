@@ -1,0 +1,473 @@
+// Package dump reads trajectories that foreign code recorded and asks of them
+// what can be asked without that code: is an order of agents real, does it
+// follow the name or the place, and are the recorded rows what they claim to be?
+//
+// A dump is an .npz that numpy writes; docs/ladder.md describes its arrays and
+// docs/examples/dump.py writes one. Steps of all episodes stand one after the
+// other. Reading checks shapes and types and names everything that is wrong at
+// once; what the numbers mean is left to the checks, which return findings of
+// package diag.
+//
+// Nothing is trusted: a dump may be of any game, cut short, or made up. Reading
+// allocates no more than the file's arrays and a few numbers a row.
+package dump
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hop/npz"
+)
+
+// Dump is one recorded run. Arrays are flat, [T][A] and what follows.
+type Dump struct {
+	Name   string   // of the file
+	Agents []string // [A]
+
+	Steps   int       // T
+	Starts  []int     // the first step of each episode
+	Alive   []bool    // [T][A] may act at this step
+	Action  []int32   // [T][A] negative: none
+	Reward  []float32 // [T][A]
+	Done    []bool    // [T][A] leaves with this step; nil: not recorded
+	Cut     []bool    // [T][A] is cut off after this step, from outside; nil: not recorded
+	Seat    []int32   // [T][A]; nil: not recorded
+	Horizon int       // a time limit that is a rule of the game; 0: none known
+
+	Obs, Next []float32 // [T][A][Shape]; nil: not recorded
+	Shape     []int     // of one observation
+	Last      bool      // planes are the last dimension, not the first
+	Legal     []bool    // [T][A][K]; nil: not recorded
+	Actions   int       // K, from Legal or from the largest action
+	Label     []int32   // [T][A] negative: none; nil: not recorded
+	Goal      []float32 // [T][A][GoalLen]; nil: not recorded
+	GoalLen   int
+	Joint     []int32 // [T][A][A] the last joint action as each agent recorded it; nil: not recorded
+}
+
+// At returns the place of a step and agent in [T][A] arrays.
+func (d *Dump) At(t, a int) int { return t*len(d.Agents) + a }
+
+// End returns the step after an episode's last.
+func (d *Dump) End(episode int) int {
+	if episode+1 < len(d.Starts) {
+		return d.Starts[episode+1]
+	}
+	return d.Steps
+}
+
+// Open reads one file.
+func Open(path string) (*Dump, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("dump: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("dump: %w", err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("dump: %s is a folder; name an .npz, or use --data for a folder of them", path)
+	}
+	return Read(f, info.Size(), filepath.Base(path))
+}
+
+// OpenDir reads all .npz of a folder, by name: runs of the same agents.
+func OpenDir(dir string) ([]*Dump, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.npz"))
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("dump: there is no .npz in %s; docs/examples/dump.py shows how to write one", dir)
+	}
+	slices.Sort(paths)
+	var list []*Dump
+	var errs []error
+	for _, path := range paths {
+		d, err := Open(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, d)
+		if first := list[0]; len(d.Agents) != len(first.Agents) {
+			errs = append(errs, fmt.Errorf("dump: %s has %d agents, %s has %d; put runs of different teams into different folders", d.Name, len(d.Agents), first.Name, len(first.Agents)))
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// Read reads a dump of size bytes; name is for messages.
+func Read(r io.ReaderAt, size int64, name string) (*Dump, error) {
+	file, err := npz.Read(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("dump: %s: %w", name, err)
+	}
+	l := &loader{file: file, d: &Dump{Name: name}}
+	l.load()
+	if len(l.errs) > 0 {
+		return nil, fmt.Errorf("dump: %s: %w", name, errors.Join(l.errs...))
+	}
+	return l.d, nil
+}
+
+// known are the arrays that a dump may have.
+var known = []string{
+	"rewards", "actions", "alive", "dones", "truncated", "episode", "seats", "horizon", "obs", "next_obs", "channels_last",
+	"legal", "labels", "goals", "joint", "names",
+}
+
+type loader struct {
+	file npz.File
+	d    *Dump
+	errs []error
+}
+
+func (l *loader) bad(format string, a ...any) { l.errs = append(l.errs, fmt.Errorf(format, a...)) }
+
+// numbers returns an array of any numeric type as float64, or nil.
+func (l *loader) numbers(name string) ([]float64, []int) {
+	for _, a := range l.file {
+		if a.Name != name {
+			continue
+		}
+		x, ok := widen(a.Data)
+		if !ok {
+			l.bad("%s holds %T; save it as numbers", name, a.Data)
+		}
+		return x, a.Shape
+	}
+	return nil, nil
+}
+
+func widen(data any) ([]float64, bool) {
+	switch x := data.(type) {
+	case []bool:
+		out := make([]float64, len(x))
+		for i, v := range x {
+			if v {
+				out[i] = 1
+			}
+		}
+		return out, true
+	case []float64:
+		return x, true
+	case []float32:
+		return floats(x), true
+	case []int64:
+		return floats(x), true
+	case []int32:
+		return floats(x), true
+	case []int16:
+		return floats(x), true
+	case []int8:
+		return floats(x), true
+	case []uint8:
+		return floats(x), true
+	}
+	return nil, false
+}
+
+func floats[T float32 | int64 | int32 | int16 | int8 | uint8](x []T) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+func (l *loader) has(name string) bool {
+	return slices.ContainsFunc(l.file, func(a npz.Array) bool { return a.Name == name })
+}
+
+// load fills in the dump as far as its arrays allow, and lists all faults.
+func (l *loader) load() {
+	d := l.d
+	for _, a := range l.file {
+		if !slices.Contains(known, a.Name) {
+			l.bad("there is no array %q in the format; it has %s", a.Name, strings.Join(known, ", "))
+		}
+	}
+	reward, shape := l.numbers("rewards")
+	switch {
+	case reward == nil && !l.has("rewards"):
+		l.bad("rewards is missing: a number for each step and agent, [T][A]")
+	case len(shape) != 2 || shape[0] == 0 || shape[1] == 0:
+		l.bad("rewards has shape %v, want [T][A]: steps of all episodes one after the other, then agents", shape)
+	case shape[1] > 64:
+		l.bad("rewards has %d agents (shape %v), want at most 64; is it [A][T]?", shape[1], shape)
+	}
+	if len(l.errs) > 0 {
+		return
+	}
+	d.Steps, d.Reward = shape[0], narrow(reward)
+	l.names(shape[1])
+	d.Action = l.ints("actions", true)
+	l.episodes()
+	d.Done, d.Cut = l.flags("dones"), l.flags("truncated")
+	if alive := l.flags("alive"); alive != nil {
+		d.Alive = alive
+	} else if d.Done != nil {
+		d.Alive = d.aliveByDone()
+	} else {
+		l.bad("alive and dones are both missing; one is needed to know who may act: alive[t][a] 1 while agent a is in the game, or dones[t][a] 1 at the step with which it leaves")
+	}
+	d.Seat, d.Label = l.ints("seats", false), l.ints("labels", false)
+	d.Horizon = l.scalar("horizon")
+	d.Last = l.scalar("channels_last") != 0
+	l.observations()
+	l.wide()
+	if len(l.errs) == 0 {
+		l.meaning()
+	}
+}
+
+func narrow(x []float64) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+// names reads the agents' names: text separated by commas, as bytes.
+func (l *loader) names(agents int) {
+	for a := range agents {
+		l.d.Agents = append(l.d.Agents, fmt.Sprintf("agent %d", a))
+	}
+	if !l.has("names") {
+		return
+	}
+	text, _, err := npz.Get[uint8](l.file, "names", 1)
+	if err != nil {
+		l.bad("names: %w; write np.frombuffer(b\"alice,bob\", np.uint8)", err)
+		return
+	}
+	list := strings.Split(string(text), ",")
+	if len(list) != agents {
+		l.bad("names has %d names, rewards has %d agents", len(list), agents)
+		return
+	}
+	for a, n := range list {
+		if n = strings.TrimSpace(n); n != "" && len(n) <= 40 && strings.IndexFunc(n, func(r rune) bool { return r < ' ' }) < 0 {
+			l.d.Agents[a] = n
+		}
+	}
+}
+
+// grid returns an array whose first dimensions are [T][A], and the others.
+func (l *loader) grid(name string) ([]float64, []int) {
+	x, shape := l.numbers(name)
+	if x == nil {
+		return nil, nil
+	}
+	if len(shape) < 2 || shape[0] != l.d.Steps || shape[1] != len(l.d.Agents) {
+		l.bad("%s has shape %v, want [%d][%d]... as rewards", name, shape, l.d.Steps, len(l.d.Agents))
+		return nil, nil
+	}
+	return x, shape[2:]
+}
+
+// ints reads whole numbers, [T][A].
+func (l *loader) ints(name string, needed bool) []int32 {
+	if !l.has(name) {
+		if needed {
+			l.bad("%s is missing: a whole number for each step and agent, [T][A], -1 for an agent that has left", name)
+		}
+		return nil
+	}
+	x, more := l.grid(name)
+	if x == nil {
+		return nil
+	}
+	if len(more) != 0 {
+		l.bad("%s has %d more dimensions than [T][A]; save indices, not one-hot vectors", name, len(more))
+		return nil
+	}
+	return l.whole(name, x)
+}
+
+func (l *loader) whole(name string, x []float64) []int32 {
+	out := make([]int32, len(x))
+	for i, v := range x {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<20 {
+			l.bad("%s[%d][%d] is %v, want a whole number of at most %d", name, i/len(l.d.Agents)%max(l.d.Steps, 1), i%len(l.d.Agents), v, 1<<20)
+			return nil
+		}
+		out[i] = int32(v)
+	}
+	return out
+}
+
+// flags reads 0 and 1, [T][A] or [T] for all agents alike.
+func (l *loader) flags(name string) []bool {
+	x, shape := l.numbers(name)
+	if x == nil {
+		return nil
+	}
+	n := len(l.d.Agents)
+	out := make([]bool, l.d.Steps*n)
+	switch {
+	case len(shape) == 1 && shape[0] == l.d.Steps:
+		for i := range out {
+			out[i] = x[i/n] != 0
+		}
+	case len(shape) == 2 && shape[0] == l.d.Steps && shape[1] == n:
+		for i := range out {
+			out[i] = x[i] != 0
+		}
+	default:
+		l.bad("%s has shape %v, want [%d][%d], or [%d] for all agents alike", name, shape, l.d.Steps, n, l.d.Steps)
+		return nil
+	}
+	for i, v := range x {
+		if v != 0 && v != 1 {
+			l.bad("%s has %v at %d, want 0 or 1", name, v, i)
+			return nil
+		}
+	}
+	return out
+}
+
+func (l *loader) scalar(name string) int {
+	x, shape := l.numbers(name)
+	if x == nil {
+		return 0
+	}
+	if len(x) != 1 || x[0] != math.Trunc(x[0]) || x[0] < 0 || x[0] > 1<<30 {
+		l.bad("%s has shape %v, want one whole number, 0 or more", name, shape)
+		return 0
+	}
+	return int(x[0])
+}
+
+// episodes reads which episode each step belongs to.
+func (l *loader) episodes() {
+	x, shape := l.numbers("episode")
+	switch {
+	case !l.has("episode"):
+		l.bad("episode is missing: the number of the episode that each step belongs to, [T]")
+		return
+	case len(shape) != 1 || len(x) != l.d.Steps:
+		l.bad("episode has shape %v, want [%d]", shape, l.d.Steps)
+		return
+	}
+	seen := map[float64]bool{}
+	for t, e := range x {
+		if math.IsNaN(e) {
+			l.bad("episode[%d] is not a number", t)
+			return
+		}
+		if t > 0 && e == x[t-1] {
+			continue
+		}
+		if seen[e] {
+			l.bad("episode %v goes on at step %d after another one began; put each episode's steps together (with several envs: one env after the other)", e, t)
+			return
+		}
+		seen[e] = true
+		l.d.Starts = append(l.d.Starts, t)
+	}
+}
+
+// observations reads obs and next_obs.
+func (l *loader) observations() {
+	for _, o := range []struct {
+		name string
+		to   *[]float32
+	}{{"obs", &l.d.Obs}, {"next_obs", &l.d.Next}} {
+		x, shape := l.grid(o.name)
+		if x == nil {
+			continue
+		}
+		if len(shape) == 0 || len(shape) > 4 {
+			l.bad("%s has %d dimensions after [T][A], want 1 to 4", o.name, len(shape))
+			continue
+		}
+		if l.d.Shape != nil && !slices.Equal(shape, l.d.Shape) {
+			l.bad("next_obs has shape [T][A]%v, obs [T][A]%v", shape, l.d.Shape)
+			continue
+		}
+		l.d.Shape, *o.to = shape, narrow(x)
+	}
+}
+
+// wide reads the arrays with a third dimension.
+func (l *loader) wide() {
+	d := l.d
+	if x, more := l.grid("legal"); x != nil {
+		if len(more) != 1 || more[0] == 0 {
+			l.bad("legal has shape [T][A]%v, want [T][A][actions]", more)
+		} else {
+			d.Actions = more[0]
+			for _, v := range x {
+				d.Legal = append(d.Legal, v != 0)
+			}
+		}
+	}
+	if x, more := l.grid("goals"); x != nil {
+		if len(more) != 1 || more[0] == 0 {
+			l.bad("goals has shape [T][A]%v, want [T][A][numbers]; hand-made goals go into labels", more)
+		} else {
+			d.GoalLen, d.Goal = more[0], narrow(x)
+		}
+	}
+	if x, more := l.grid("joint"); x != nil {
+		if len(more) != 1 || more[0] != len(d.Agents) {
+			l.bad("joint has shape [T][A]%v, want [T][A][%d]: one action for each agent, as indices", more, len(d.Agents))
+		} else {
+			d.Joint = l.whole("joint", x)
+		}
+	}
+}
+
+// meaning checks what shapes do not tell.
+func (l *loader) meaning() {
+	d := l.d
+	top := int32(0)
+	for i, a := range d.Action {
+		top = max(top, a)
+		if a < -1 {
+			l.bad("actions has %d at step %d, want -1 for none, or 0 and above", a, i/len(d.Agents))
+			return
+		}
+	}
+	if d.Legal == nil {
+		d.Actions = int(top) + 1
+	} else if int(top) >= d.Actions {
+		l.bad("actions goes up to %d, legal has room for %d actions", top, d.Actions)
+	}
+	taken := make([]bool, len(d.Agents))
+	for i, s := range d.Seat {
+		if i%len(taken) == 0 {
+			clear(taken)
+		}
+		if s < 0 || int(s) >= len(taken) || taken[s] {
+			l.bad("seats has %d at step %d, want each of 0 to %d once", s, i/len(taken), len(taken)-1)
+			return
+		}
+		taken[s] = true
+	}
+}
+
+// aliveByDone says that an agent is in the game up to the step with which it
+// leaves.
+func (d *Dump) aliveByDone() []bool {
+	alive := make([]bool, d.Steps*len(d.Agents))
+	for e := range d.Starts {
+		for a := range d.Agents {
+			for t := d.Starts[e]; t < d.End(e); t++ {
+				alive[d.At(t, a)] = true
+				if d.Done[d.At(t, a)] {
+					break
+				}
+			}
+		}
+	}
+	return alive
+}

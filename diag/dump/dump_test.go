@@ -1,0 +1,467 @@
+package dump
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/diag"
+	"hop/game"
+	"hop/game/staghunt"
+	"hop/npz"
+	"hop/rng"
+)
+
+// record is a dump in the making, as foreign code would hold it.
+type record struct {
+	steps                           int
+	episode, actions, seats, labels []int64
+	rewards, obs, next, goals       []float32
+	dones, truncated, alive, legal  []bool
+	joint                           []int64
+	shape                           []int
+	without                         []string // arrays to leave out
+}
+
+const agents = 4
+
+// hunting records random play of the stag hunt on 4x4, agents dealt to seats
+// anew each episode.
+func hunting(t testing.TB, episodes int, seed uint64) *record {
+	t.Helper()
+	g, err := staghunt.New(staghunt.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := g.Spec()
+	k, planes := len(spec.Actions), spec.Obs.PlanesLen()
+	r := rng.New(seed).Rand()
+	bot, err := game.NewBot(g, "random")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &record{shape: []int{spec.Obs.Height, spec.Obs.Width, len(spec.Obs.Planes)}}
+	st, seat := g.New(), make([]int, agents)
+	see, mask := make([]float32, spec.Obs.Len()), make([]bool, k)
+	play, pay := make([]int32, agents), make([]float32, agents)
+	for e := range episodes {
+		st.Reset(&r)
+		r.Perm(seat)
+		last := []int64{-1, -1, -1, -1} // by seat
+		for !st.Over() {
+			was := make([]bool, agents)
+			for a, s := range seat {
+				was[a] = st.Alive(game.Seat(s))
+				play[s] = game.NoAction
+				st.Observe(game.Seat(s), see)
+				st.Legal(game.Seat(s), mask)
+				rec.obs, rec.legal = append(rec.obs, see[:planes]...), append(rec.legal, mask...)
+				for j := range agents {
+					rec.joint = append(rec.joint, last[(s+j)%agents])
+				}
+				if was[a] {
+					play[s] = bot.Act(st, game.Seat(s), &r)
+				}
+			}
+			st.Step(play, pay, &r)
+			for a, s := range seat {
+				rec.actions, rec.seats, rec.alive = append(rec.actions, int64(play[s])), append(rec.seats, int64(s)), append(rec.alive, was[a])
+				rec.rewards = append(rec.rewards, pay[s])
+				rec.dones = append(rec.dones, was[a] && !st.Alive(game.Seat(s)))
+				rec.truncated = append(rec.truncated, false)
+				st.Observe(game.Seat(s), see)
+				rec.next = append(rec.next, see[:planes]...)
+				label, goal := int64(-1), float32(0)
+				if was[a] {
+					label, goal = int64(r.IntN(2)), 1
+				}
+				rec.labels, rec.goals = append(rec.labels, label), append(rec.goals, goal, 0)
+				last[s] = int64(play[s])
+			}
+			rec.episode = append(rec.episode, int64(e))
+			rec.steps++
+		}
+	}
+	return rec
+}
+
+// arrays returns the record as arrays.
+func (r *record) arrays() []npz.Array {
+	ta := func(more ...int) []int { return append([]int{r.steps, agents}, more...) }
+	all := []npz.Array{
+		{Name: "rewards", Shape: ta(), Data: r.rewards}, {Name: "actions", Shape: ta(), Data: r.actions},
+		{Name: "dones", Shape: ta(), Data: r.dones}, {Name: "truncated", Shape: ta(), Data: r.truncated}, {Name: "alive", Shape: ta(), Data: r.alive},
+		{Name: "episode", Shape: []int{r.steps}, Data: r.episode}, {Name: "seats", Shape: ta(), Data: r.seats},
+		{Name: "obs", Shape: ta(r.shape...), Data: r.obs}, {Name: "next_obs", Shape: ta(r.shape...), Data: r.next}, {Name: "channels_last", Data: []bool{true}},
+		{Name: "legal", Shape: ta(7), Data: r.legal}, {Name: "labels", Shape: ta(), Data: r.labels}, {Name: "goals", Shape: ta(2), Data: r.goals},
+		{Name: "joint", Shape: ta(agents), Data: r.joint}, {Name: "horizon", Data: []int64{35}},
+		{Name: "names", Shape: []int{39}, Data: []uint8("player_1,player_2,player_3,player_4    ")},
+	}
+	kept := all[:0]
+	for _, a := range all {
+		if !strings.Contains(","+strings.Join(r.without, ",")+",", ","+a.Name+",") {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// dumped writes and reads it.
+func dumped(t testing.TB, arrays []npz.Array) (*Dump, error) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := npz.Write(&b, arrays); err != nil {
+		t.Fatal(err)
+	}
+	return Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "run.npz")
+}
+
+func audited(t testing.TB, recs ...*record) *diag.Report {
+	t.Helper()
+	var ds []*Dump
+	for _, r := range recs {
+		d, err := dumped(t, r.arrays())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ds = append(ds, d)
+	}
+	return Audit("test", ds)
+}
+
+// A faithful record is called healthy, whether it tells much or little.
+func TestFaithfulRecordsPass(t *testing.T) {
+	little := strings.Split("truncated,alive,seats,obs,next_obs,legal,labels,goals,joint,names", ",")
+	for seed := range uint64(4) {
+		for _, without := range [][]string{nil, little, {"dones", "truncated"}} {
+			rec := hunting(t, 60, seed)
+			rec.without = without
+			r := audited(t, rec)
+			for _, f := range r.Findings {
+				if f.Verdict != diag.Pass {
+					t.Errorf("seed %d without %v: %s: %s %s", seed, without, f.Check, f.Verdict, f.Says)
+				}
+				if f.Says == "" {
+					t.Errorf("%s says nothing", f.Check)
+				}
+			}
+		}
+	}
+	if r := audited(t, hunting(t, 30, 1), hunting(t, 30, 2), hunting(t, 30, 3)); r.Verdict != diag.Pass {
+		t.Errorf("three runs: %s", r.Says)
+	}
+}
+
+// Every fault in a record is found, by the right check.
+func TestFaultsInRecordsAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		plant func(r *record)
+		check string
+		want  diag.Verdict
+		says  string
+	}{
+		{"actions after exit", func(r *record) {
+			for i := range r.actions {
+				if !r.alive[i] && i%agents == 2 {
+					r.actions[i] = 4
+				}
+			}
+		}, "rows after exit", diag.Fault, "of player_3"},
+		{"alive after done", func(r *record) {
+			for i := range r.alive {
+				if !r.alive[i] {
+					r.alive[i], r.actions[i] = true, 4
+				}
+			}
+		}, "rows after exit", diag.Fault, "all agents"},
+		{"rewards after exit", func(r *record) {
+			for i := range r.rewards {
+				if !r.alive[i] {
+					r.rewards[i] = 1
+				}
+			}
+		}, "rewards after exit", diag.Fault, "agents that have left"},
+		{"a reward that is no number", func(r *record) {
+			zero := float32(0)
+			r.rewards[9] = zero / zero
+		}, "rewards after exit", diag.Fault, "player_2 at step 2 of run.npz is NaN"},
+		{"everybody gets player_1's rows", func(r *record) {
+			n := len(r.obs) / len(r.actions)
+			for t := range r.steps {
+				for a := 1; a < agents; a++ {
+					i, j := t*agents+a, t*agents
+					copy(r.obs[i*n:(i+1)*n], r.obs[j*n:(j+1)*n])
+					copy(r.joint[i*agents:(i+1)*agents], r.joint[j*agents:(j+1)*agents])
+					copy(r.legal[i*7:(i+1)*7], r.legal[j*7:(j+1)*7])
+					r.actions[i], r.rewards[i], r.alive[i], r.dones[i], r.labels[i] = r.actions[j], r.rewards[j], r.alive[j], r.dones[j], r.labels[j]
+				}
+			}
+		}, "rows are the agent's own", diag.Fault, "player_2, player_3 and player_4 hold rows of another agent: 100 %"},
+		{"the first seat is paid more", func(r *record) {
+			for i := range r.rewards {
+				r.rewards[i] *= float32(2 - 0.6*float64(r.seats[i]))
+			}
+		}, "earnings by place", diag.Fault, "whoever sits there"},
+		{"the first agent is paid more", func(r *record) {
+			for i := range r.rewards {
+				r.rewards[i] *= float32(2 - 0.6*float64(i%agents))
+			}
+		}, "earnings by agent", diag.Suspect, "follow the agents' numbers"},
+		{"joint actions by number", func(r *record) {
+			for t := range r.steps {
+				for a := range agents {
+					s := int(r.seats[t*agents+a])
+					at := (t*agents + a) * agents
+					was := append([]int64{}, r.joint[at:at+agents]...)
+					for j := range agents {
+						r.joint[at+(s+j)%agents] = was[j]
+					}
+				}
+			}
+		}, "ego order", diag.Fault, "Planes are in ego-first order, joint actions in global order"},
+		{"joint actions of the wrong step", func(r *record) {
+			for i := range r.joint {
+				r.joint[i] = int64(i*7919%5) % 7
+			}
+		}, "ego order", diag.Suspect, "joint actions are neither"},
+		{"masks of ones", func(r *record) {
+			for i := range r.legal {
+				r.legal[i] = true
+			}
+		}, "legal actions", diag.Suspect, "allows everything"},
+		{"masks of another step", func(r *record) { r.legal = append(r.legal[28:], r.legal[:28]...) }, "legal actions", diag.Fault, "the mask forbids"},
+		{"last observation overwritten", func(r *record) {
+			n := len(r.obs) / len(r.actions)
+			for t := range r.steps - 1 {
+				if r.episode[t] != r.episode[t+1] {
+					copy(r.next[t*agents*n:(t+1)*agents*n], r.obs[(t+1)*agents*n:])
+				}
+			}
+		}, "last observation", diag.Fault, "first of the next"},
+		{"ends without a reason", func(r *record) { clear(r.dones) }, "ends of episodes", diag.Fault, "neither left nor were cut off"},
+		{"exits and cuts as one", func(r *record) { copy(r.truncated, r.dones) }, "ends of episodes", diag.Suspect, "both"},
+		{"a time limit as death", func(r *record) { r.without = []string{"horizon"} }, "ends of episodes", diag.Suspect, "after exactly 35 steps"},
+		{"alive without action", func(r *record) {
+			for i := range r.actions {
+				if i%5 == 0 {
+					r.actions[i] = -1
+				}
+			}
+		}, "actions", diag.Fault, "agents that are alive"},
+		{"one agent only stays", func(r *record) {
+			for i := range r.actions {
+				if i%agents == 1 && r.alive[i] {
+					r.actions[i] = 4
+				}
+			}
+			r.without = []string{"legal", "joint"}
+		}, "actions", diag.Suspect, "player_2 plays one action only"},
+		{"goals of one agent lost", func(r *record) {
+			for i := range r.goals {
+				if i/2%agents == 3 {
+					r.goals[i] = 0
+				}
+			}
+		}, "goal series", diag.Fault, "player_4"},
+		{"a few goals lost", func(r *record) {
+			for i := range r.goals {
+				if i/2%97 == 0 {
+					r.goals[i] = 0
+				}
+			}
+		}, "goal series", diag.Suspect, "missing"},
+		{"labels after exit", func(r *record) {
+			for i := range r.labels {
+				r.labels[i] = 1
+			}
+		}, "labels", diag.Fault, "Labels are recorded"},
+		{"one agent's labels are all alike", func(r *record) {
+			for i := range r.labels {
+				if i%agents == 0 && r.labels[i] >= 0 {
+					r.labels[i] = 0
+				}
+			}
+		}, "labels", diag.Suspect, "player_1 has fewer kinds"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rec := hunting(t, 80, 3)
+			c.plant(rec)
+			r := audited(t, rec)
+			for _, f := range r.Findings {
+				if f.Check == c.check {
+					if f.Verdict != c.want || !strings.Contains(f.Says, c.says) {
+						t.Errorf("%s: got %s, %q, want %s with %q", c.check, f.Verdict, f.Says, c.want, c.says)
+					}
+					if f.Next == "" {
+						t.Error("it does not say where to look next")
+					}
+				}
+			}
+			if r.Verdict == diag.Pass {
+				t.Error("the report says that all is well")
+			}
+			if _, err := r.Findings[0].MarshalJSON(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is wrong with a file is said all at once, by name.
+func TestMalformedDumpsAreRefused(t *testing.T) {
+	edit := func(name string, change func(a *npz.Array)) func([]npz.Array) []npz.Array {
+		return func(list []npz.Array) []npz.Array {
+			for i := range list {
+				if list[i].Name == name {
+					change(&list[i])
+				}
+			}
+			return list
+		}
+	}
+	drop := func(names ...string) func([]npz.Array) []npz.Array {
+		return func(list []npz.Array) []npz.Array {
+			kept := list[:0]
+			for _, a := range list {
+				if !strings.Contains(strings.Join(names, ","), a.Name) {
+					kept = append(kept, a)
+				}
+			}
+			return kept
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func([]npz.Array) []npz.Array
+		want   []string
+	}{
+		{"nothing needed", drop("rewards"), []string{"rewards is missing"}},
+		{"three missing", drop("actions", "episode", "alive", "dones"), []string{"actions is missing", "episode is missing", "alive and dones are both missing"}},
+		{"an unknown array", func(l []npz.Array) []npz.Array {
+			return append(l, npz.Array{Name: "reward", Shape: []int{1}, Data: []float32{1}})
+		}, []string{`no array "reward"`}},
+		{"agents first", edit("rewards", func(a *npz.Array) { a.Shape = []int{a.Shape[1], a.Shape[0]} }), []string{"is it [A][T]?"}},
+		{"one-hot actions", edit("actions", func(a *npz.Array) { a.Shape = append(a.Shape, 1) }), []string{"save indices"}},
+		{"fractions as actions", edit("actions", func(a *npz.Array) {
+			x := make([]float64, len(a.Data.([]int64)))
+			x[5] = 0.5
+			a.Data = x
+		}), []string{"actions[1][1] is 0.5"}},
+		{"actions below -1", edit("actions", func(a *npz.Array) { a.Data.([]int64)[4] = -2 }), []string{"actions has -2 at step 1"}},
+		{"more actions than masks", edit("actions", func(a *npz.Array) { a.Data.([]int64)[4] = 9 }), []string{"legal has room for 7"}},
+		{"flags of two", edit("dones", func(a *npz.Array) {
+			x := make([]int8, len(a.Data.([]bool)))
+			x[0] = 2
+			a.Data = x
+		}), []string{"want 0 or 1"}},
+		{"episodes mixed", edit("episode", func(a *npz.Array) { a.Data.([]int64)[10] = 1 }), []string{"one env after the other"}},
+		{"a seat twice", edit("seats", func(a *npz.Array) { a.Data.([]int64)[0] = a.Data.([]int64)[1] }), []string{"want each of 0 to 3 once"}},
+		{"too few names", edit("names", func(a *npz.Array) { a.Data, a.Shape = []uint8("a,b"), []int{3} }), []string{"2 names"}},
+		{"names of numbers", edit("names", func(a *npz.Array) { a.Data, a.Shape = []int64{1}, []int{1} }), []string{"np.frombuffer"}},
+		{"a short array", edit("labels", func(a *npz.Array) { a.Data, a.Shape = []int64{1, 2, 3, 4}, []int{1, 4} }), []string{"labels has shape [1 4]"}},
+		{"another observation", edit("next_obs", func(a *npz.Array) { a.Shape = []int{a.Shape[0], a.Shape[1], a.Shape[2] * a.Shape[3] * a.Shape[4]} }), []string{"next_obs has shape"}},
+		{"a horizon of two", edit("horizon", func(a *npz.Array) { a.Data, a.Shape = []int64{1, 2}, []int{2} }), []string{"one whole number"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := dumped(t, c.change(hunting(t, 3, 1).arrays()))
+			for _, want := range c.want {
+				if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "run.npz") {
+					t.Errorf("got %v, want an error with %q that names the file", err, want)
+				}
+			}
+		})
+	}
+	if _, err := Read(strings.NewReader("no zip"), 6, "x.npz"); err == nil || !strings.Contains(err.Error(), "x.npz") {
+		t.Errorf("a text file: got %v", err)
+	}
+	if _, err := OpenDir(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no .npz") {
+		t.Errorf("an empty folder: got %v", err)
+	}
+}
+
+// The Python example is diagnosed as it should be, with and without its fault.
+func TestPythonExampleIsDiagnosed(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil || exec.Command(python, "-c", "import numpy").Run() != nil {
+		t.Skip("needs python3 with numpy")
+	}
+	script, err := filepath.Abs("../../docs/examples/dump.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, faulty := range []bool{false, true} {
+		dir := t.TempDir()
+		args := []string{script}
+		if faulty {
+			args = append(args, "--rows-after-exit")
+		}
+		cmd := exec.Command(python, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		ds, err := OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Audit("example", ds)
+		want, module := diag.Pass, ""
+		if faulty {
+			want, module = diag.Fault, "buffers"
+		}
+		if r.Verdict != want || r.Module != module {
+			t.Errorf("rows after exit %v: got %s in %q (%s), want %s in %q", faulty, r.Verdict, r.Module, r.Says, want, module)
+		}
+	}
+}
+
+// Whatever a file holds, reading and checking it ends without a panic.
+func FuzzDump(f *testing.F) {
+	rec := hunting(f, 1, 1)
+	for _, without := range [][]string{{"obs", "next_obs", "joint"}, {"obs", "next_obs", "legal", "labels", "goals", "joint", "seats", "dones"}} {
+		rec.without = without
+		var b bytes.Buffer
+		if err := npz.Write(&b, rec.arrays()); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes(), "rewards", []byte{1, 2, 3}, uint8(3))
+	}
+	names := known
+	rec.without = nil
+	f.Fuzz(func(t *testing.T, raw []byte, name string, data []byte, rank uint8) {
+		if d, err := Read(bytes.NewReader(raw), int64(len(raw)), "raw"); err == nil {
+			Audit("raw", []*Dump{d})
+		}
+		// A whole archive with one array replaced gets further than random bytes.
+		list := rec.arrays()
+		i := int(rank) % len(list)
+		x := make([]int8, len(data))
+		for j, v := range data {
+			x[j] = int8(v)
+		}
+		list[i].Data, list[i].Shape = x, []int{len(x)}
+		if n := rec.steps * agents; len(data) >= n {
+			list[i].Data, list[i].Shape = x[:n], []int{rec.steps, agents}
+		}
+		if name = names[len(name)%len(names)]; len(data)%3 == 0 {
+			kept := list[:0]
+			for _, a := range list {
+				if a.Name != name {
+					kept = append(kept, a)
+				}
+			}
+			list = kept
+		}
+		if d, err := dumped(t, list); err == nil {
+			r := Audit("made", []*Dump{d})
+			for _, f := range r.Findings {
+				if _, err := f.MarshalJSON(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
