@@ -14,6 +14,7 @@ package plan
 import (
 	"errors"
 	"math"
+	"time"
 
 	"hop/field"
 	"hop/rng"
@@ -139,6 +140,10 @@ type Forest struct {
 	Prior  []float32 // [Envs][Actions] the root's prior, before noise
 	Count  Count     // since New
 
+	Clock func() time.Duration // nil: phases are not timed
+	Spent Spent                // since New, where Clock is set
+	mark  time.Duration        // when the phase began
+
 	norm, untried     uint8
 	plain             bool // Q is W/n, scaled over the tree
 	keepAll, keepRoot bool // a node's joint action is drawn once: at all nodes, at the root
@@ -180,6 +185,24 @@ type Count struct {
 	Leaves int64 // states judged
 	Steps  int64 // steps played
 	Rounds int64 // batches asked of Prior
+}
+
+// Spent says where the time of searches went.
+type Spent struct {
+	Select   time.Duration // walking down the trees
+	Others   time.Duration // drawing goals and the co-players' actions
+	Dynamics time.Duration // putting states into slots and playing steps
+	Judge    time.Duration // asking the prior
+	Backup   time.Duration // adding returns to the trees, and the results
+}
+
+// lap adds the time since the last lap to a phase.
+func (f *Forest) lap(phase *time.Duration) {
+	if f.Clock != nil {
+		now := f.Clock()
+		*phase += now - f.mark
+		f.mark = now
+	}
 }
 
 type node struct {

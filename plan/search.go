@@ -45,6 +45,9 @@ func Stream(hi, lo uint64) rng.Rand {
 
 // run searches the trees lo to hi together.
 func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
+	if f.Clock != nil {
+		f.mark = f.Clock()
+	}
 	f.gen++
 	f.active, f.qs, f.who = f.active[:0], f.qs[:0], f.who[:0]
 	for tree := lo; tree < hi; tree++ {
@@ -63,6 +66,7 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 		f.qs = append(f.qs, Query{int32(tree), slot, key, legal, 0, f.lane[i].seed})
 		f.who = append(f.who, int32(i))
 	}
+	f.lap(&f.Spent.Dynamics)
 	f.judge(p)
 	for row, i := range f.who {
 		l := &f.lane[i]
@@ -80,6 +84,7 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 	for i := range hi - lo {
 		f.harvest(&f.lane[i], int32(i*f.stride))
 	}
+	f.lap(&f.Spent.Backup)
 }
 
 // round brings every active lane to one state that must be played or judged,
@@ -97,17 +102,21 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 		}
 	}
 	f.active = still
+	f.lap(&f.Spent.Select)
 	if len(still) == 0 {
 		return false
 	}
 	f.draw(o, rs)
+	f.lap(&f.Spent.Others)
 	if f.Hashed {
 		f.follow()
+		f.lap(&f.Spent.Select)
 	}
 	if len(f.want) == 0 {
 		return true
 	}
 	d.Expand(f.want, f.acts, rs)
+	f.lap(&f.Spent.Dynamics)
 	f.Count.Steps += int64(len(f.want))
 	f.qs, f.who = f.qs[:0], f.who[:0]
 	for row := range f.want {
@@ -120,10 +129,12 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 			f.grow(i, leaf)
 		}
 	}
+	f.lap(&f.Spent.Backup)
 	f.judge(p)
 	for row, i := range f.who {
 		f.backup(int(i), &f.lane[i], f.value[row])
 	}
+	f.lap(&f.Spent.Backup)
 	return true
 }
 
@@ -356,6 +367,7 @@ func (f *Forest) judge(p Prior) {
 		return
 	}
 	p.Eval(f.logits[:rows*f.Actions], f.value[:rows], f.qs)
+	f.lap(&f.Spent.Judge)
 	f.Count.Leaves += int64(rows)
 	f.Count.Rounds++
 	for row := range f.qs {

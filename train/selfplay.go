@@ -126,7 +126,7 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		if err := s.prepare(); err != nil {
 			return err
 		}
-		s.timed("collect", func() { s.envs.Collect(s.ro, s.players) })
+		s.collect()
 		if s.warm() {
 			watched(s.ro)
 		}
