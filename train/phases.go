@@ -4,15 +4,28 @@ import (
 	"time"
 
 	"hop/plan"
+	"hop/rollout"
 )
 
 // searcher is a player that searches before it acts.
 type searcher interface {
+	rollout.Player
 	// search returns the memory of its searches.
 	search() *plan.Forest
 }
 
 func (p *hopPlayer) search() *plan.Forest { return p.forest }
+
+// searches calls do with the searches of every player of the learners' own.
+func (s *SelfPlay) searches(do func(f *plan.Forest)) {
+	for _, worker := range s.players {
+		for _, p := range worker {
+			if p, ok := p.(*castPlayer).own.(searcher); ok {
+				do(p.search())
+			}
+		}
+	}
+}
 
 // collect plays a window and notes where its time went, inside searches too.
 // Workers play side by side, so a search's share is the mean over workers.
@@ -21,33 +34,16 @@ func (s *SelfPlay) collect() {
 		s.envs.Collect(s.ro, s.players)
 		return
 	}
-	for _, worker := range s.players {
-		for _, p := range worker {
-			if p, ok := p.(searcher); ok {
-				f := p.search()
-				f.Clock, f.Spent = s.parts.Clock, plan.Spent{}
-			}
-		}
-	}
+	s.searches(func(f *plan.Forest) { f.Clock, f.Spent = s.parts.Clock, plan.Spent{} })
 	s.timed("collect", func() { s.envs.Collect(s.ro, s.players) })
-	all := map[string]time.Duration{}
-	for _, worker := range s.players {
-		for _, p := range worker {
-			p, ok := p.(searcher)
-			if !ok {
-				continue
-			}
-			at := &p.search().Spent
-			for name, d := range map[string]time.Duration{
-				"select": at.Select, "others": at.Others, "dynamics": at.Dynamics, "judge": at.Judge, "backup": at.Backup,
-			} {
-				all["collect/search/"+name] += d
-				all["collect/search"] += d
-			}
-			*at = plan.Spent{} // one player may play several agents
+	s.searches(func(f *plan.Forest) {
+		for name, d := range map[string]time.Duration{
+			"select": f.Spent.Select, "others": f.Spent.Others, "dynamics": f.Spent.Dynamics, "judge": f.Spent.Judge, "backup": f.Spent.Backup,
+		} {
+			d := d.Seconds() / float64(len(s.players))
+			s.phases["collect/search/"+name] += d
+			s.phases["collect/search"] += d
 		}
-	}
-	for name, d := range all {
-		s.phases[name] += d.Seconds() / float64(len(s.players))
-	}
+		f.Spent = plan.Spent{}
+	})
 }

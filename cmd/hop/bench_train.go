@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"hop/exp"
@@ -107,11 +108,13 @@ func (c benchTrainCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.out, "%s on %d core%s: %s agent-steps for each second of processor time, %s for each second of the clock\n", out.Preset, out.CPU, plural(out.CPU), short(out.Rate), short(out.WallRate))
 	total := 0.
-	for _, s := range out.Phases {
-		total += s
+	for name, s := range out.Phases {
+		if !strings.Contains(name, "/") {
+			total += s
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(out.Phases)) {
-		fmt.Fprintf(a.out, "  %-12s %6.2f s  %4.0f %%\n", name, out.Phases[name], 100*out.Phases[name]/total)
+		fmt.Fprintf(a.out, "  %-24s %6.2f s  %4.0f %%\n", name, out.Phases[name], 100*out.Phases[name]/total)
 	}
 	fmt.Fprintf(a.out, "  memory %.0f MiB\n", out.MemoryMiB)
 	return nil
