@@ -66,7 +66,19 @@ func TestPresetsAreWhole(t *testing.T) {
 		if s.Name != name {
 			t.Errorf("preset %s calls itself %s", name, s.Name)
 		}
-		if _, err := s.Build(1, exp.Machine{Workers: 1}); err != nil {
+		_, err = s.Build(1, exp.Machine{Workers: 1})
+		if len(s.Models.Unfilled()) > 0 { // its models come from stages
+			if err == nil || !strings.Contains(err.Error(), s.Models.Unfilled()[0]) {
+				t.Errorf("preset %s: built without its models: %v", name, err)
+			}
+			for _, stage := range s.Models.Unfilled() {
+				if len(s.Prepare) == 0 {
+					t.Errorf("preset %s: nothing prepares %s", name, stage)
+				}
+			}
+			continue
+		}
+		if err != nil {
 			t.Errorf("preset %s: %v", name, err)
 		}
 	}

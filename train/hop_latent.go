@@ -187,17 +187,20 @@ func (w *latent) close(g []float32, ro *batch.Rollout, paths []path) {
 	}
 }
 
-// practise takes one pass over the histories.
+// practise lets the inference learn from the histories, as often as the model of
+// others does from the steps.
 func (w *latent) practise(s *cvae.Sequences, r *rng.Rand) ([]agent.Stat, error) {
 	order, batch := make([]int, s.Len()), cvae.DefaultLearn().Batch
-	w.teach.Order(order, s, r)
 	var sum cvae.Terms
-	for lo := 0; lo < len(order); lo += batch {
-		t, err := w.teach.Step(s, order[lo:min(lo+batch, len(order))])
-		if err != nil {
-			return nil, err
+	for range w.h.cfg.Passes {
+		w.teach.Order(order, s, r)
+		for lo := 0; lo < len(order); lo += batch {
+			t, err := w.teach.Step(s, order[lo:min(lo+batch, len(order))])
+			if err != nil {
+				return nil, err
+			}
+			sum = sum.Plus(t)
 		}
-		sum = sum.Plus(t)
 	}
 	return []agent.Stat{
 		{Name: "cvae/kl", Value: sum.KL.Mean(), N: s.Rows()},
@@ -259,8 +262,9 @@ type latentGuess struct {
 	next   int32     // the next point's name
 }
 
-// watch advances what is remembered of the living co-players and forgets the rest.
-// It reports that names start anew.
+// watch forgets what was remembered when an episode starts and advances what is
+// remembered of the living co-players; who left wants nothing. It reports that
+// names start anew.
 func (g *latentGuess) watch(v *rollout.View, envs []int32) (anew bool) {
 	g.work.Reset()
 	g.places = g.places[:0]
@@ -268,7 +272,7 @@ func (g *latentGuess) watch(v *rollout.View, envs []int32) (anew bool) {
 		fresh := v.Start[v.Moment(v.T, int(n))]
 		for j, a := range g.h.others {
 			place, slot := int(n)*len(g.h.others)+j, v.Slot(a, v.T, int(n))
-			if fresh || !v.Alive[slot] {
+			if fresh {
 				g.mem.Forget(g.infer, place)
 			}
 			if !v.Alive[slot] {

@@ -260,12 +260,11 @@ func (j *job) work(ctx context.Context, workers int, board *board) (err error) {
 		}
 		err = errors.Join(err, j.run.Finish(status), j.run.Close())
 	}()
-	loop, err := j.spec.Build(j.seed, exp.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }})
-	if err != nil {
-		return err
-	}
+	var saved []byte
+	step := int64(0)
 	if j.resume {
-		body, step, notes, err := j.run.Resume()
+		var notes []string
+		saved, step, notes, err = j.run.Resume()
 		for _, n := range notes {
 			board.note(n)
 			j.run.Printf("%s", n)
@@ -273,11 +272,17 @@ func (j *job) work(ctx context.Context, workers int, board *board) (err error) {
 		if err != nil {
 			return err
 		}
-		if body != nil {
-			if err := loop.Load(body); err != nil {
-				return fmt.Errorf("resuming %s at env step %d: %w", j.run.Dir(), step, err)
-			}
+	}
+	loop, err := j.spec.Build(j.seed, exp.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }, Saved: saved})
+	if err != nil {
+		return err
+	}
+	if saved != nil {
+		if err := loop.Load(saved); err != nil {
+			return fmt.Errorf("resuming %s at env step %d: %w", j.run.Dir(), step, err)
 		}
+	}
+	if j.resume {
 		j.run.Printf("resumed at env step %d", step)
 	}
 	if err := loop.Run(ctx, j.run, func(p *train.Progress) { board.update(j.seed, p) }); err != nil {
