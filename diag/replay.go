@@ -13,13 +13,26 @@ import (
 // Deed is what was seen and done at a row while it was played, as a recorder
 // beside the players kept it.
 type Deed struct {
-	Acted  bool // the others mean something
-	Action int32
+	Acted          bool // the others mean something
+	Action         int32
+	LogProb, Value float32
 	// Of the step before, as it stood when the agent acted again; Paid says
 	// whether there was one.
 	Paid   bool
 	Reward float32
 	Obs    uint64 // Print of the observation
+	Legal  uint64 // a bit for each legal action
+}
+
+// Bits returns a mask as a word.
+func Bits(legal []bool) uint64 {
+	w := uint64(0)
+	for k, ok := range legal {
+		if ok {
+			w |= 1 << k
+		}
+	}
+	return w
 }
 
 // Print is a fingerprint of an observation (FNV-1a over the bits).
@@ -34,7 +47,7 @@ func Print(obs []float32) uint64 {
 // Kinds of differences between a record and the rules, in the order in which
 // one explains the next.
 var kinds = []string{
-	"seat", "start", "alive", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal", "after exit",
+	"seat", "start", "alive", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal", "after exit", "probability", "value",
 }
 
 // differences counts one kind.
@@ -224,6 +237,9 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		}
 		if d.Acted {
 			r.note("action", act == d.Action, true, a, t, n, act, d.Action)
+			slot := ro.Slot(a, t, n)
+			r.note("probability", ro.LogProb[i] == d.LogProb, true, a, t, n, ro.LogProb[i], d.LogProb)
+			r.note("value", ro.Value[slot] == d.Value, true, a, t, n, ro.Value[slot], d.Value)
 			act = d.Action // what was really played
 		}
 		e.st.Legal(s, legal)

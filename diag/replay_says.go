@@ -25,6 +25,8 @@ var what = map[string][2]string{
 	"reward":       {"hold another reward than was earned", "whoever writes Reward: by agent, not by seat, in the step in which it was earned"},
 	"end":          {"are marked with the wrong end", "End: a cut bootstraps from the next value, an exit does not; a time limit inside the rules is an exit"},
 	"goal":         {"hold another goal than was reached", "Reached must be taken from the state right after the step"},
+	"probability":  {"hold another probability than the player recorded", "whoever touches LogProb between playing and learning"},
+	"value":        {"hold another value than the player recorded", "whoever touches Value between playing and learning"},
 	"after exit":   {"of agents that had left hold an action, a reward or a claim to be learnt from", "rows after an exit must hold NoAction, no reward and Own false"},
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/diag"
 )
 
 // acting compares what players recorded about their choices with what their
@@ -36,7 +37,7 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	for i, b := range u.parts.Brains {
 		for _, a := range b.Agents {
 			if c.search {
-				c.searched(ro, a)
+				c.searched(u, ro, a)
 				continue
 			}
 			c.network(u, ro, i, a)
@@ -50,7 +51,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, brain int, a agent.ID) {
 	ws := b.Model.Work(1)
 	seen := 0
 	each(ro, a, func(_, _, step, slot int) {
-		if !ro.Alive[slot] || !ro.Own[step] || seen >= actRows {
+		if !untouched(u, ro, step, slot) || seen >= actRows {
 			return
 		}
 		seen++
@@ -79,6 +80,14 @@ func (c *acting) network(u *session, ro *batch.Rollout, brain int, a agent.ID) {
 	})
 }
 
+// untouched reports whether a row is an agent's own and as it was played: what
+// was changed later is the buffers' fault, not the player's.
+func untouched(u *session, ro *batch.Rollout, step, slot int) bool {
+	d := u.deeds[step]
+	return d.Acted && ro.Alive[slot] && ro.Own[step] && d.Action == ro.Action[step] && d.LogProb == ro.LogProb[step] && d.Value == ro.Value[slot] &&
+		d.Legal == diag.Bits(ro.LegalAt(slot)) && d.Obs == diag.Print(ro.ObsAt(slot))
+}
+
 // likeliest counts how often the likeliest action was taken, against how often
 // it should be.
 func (c *acting) likeliest(probs []float64, act int32) {
@@ -96,9 +105,9 @@ func (c *acting) likeliest(probs []float64, act int32) {
 }
 
 // searched holds a search's policy to what it must be.
-func (c *acting) searched(ro *batch.Rollout, a agent.ID) {
+func (c *acting) searched(u *session, ro *batch.Rollout, a agent.ID) {
 	each(ro, a, func(_, _, step, slot int) {
-		if !ro.Alive[slot] || !ro.Own[step] {
+		if !untouched(u, ro, step, slot) {
 			return
 		}
 		c.asked = true

@@ -37,7 +37,7 @@ type Options struct {
 	Episodes int      // of scripted play to compare seats with; 0: 1000
 	// Change, if not nil, changes the parts before the run is built: another
 	// game, other minds, a window between playing and learning.
-	Change func(*train.Parts)
+	Change func(*exp.Spec, *train.Parts)
 	// Rows, if not nil, changes what is logged before it is.
 	Rows func([]runlog.Row)
 	// Say, if not nil, is told what is being done.
@@ -74,7 +74,7 @@ func small(s exp.Spec) exp.Spec {
 	s.Train.Warm.Windows = min(s.Train.Warm.Windows, 2)
 	s.Train.Save = max(s.Train.Steps, 1)
 	if s.Imagine.On {
-		s.Train.Envs, s.Imagine.Trust = 64, min(s.Imagine.Trust, 0.3)
+		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = 64, min(s.Imagine.Trust, 0.3), 1
 	}
 	return s
 }
@@ -87,7 +87,9 @@ func updates(s *exp.Spec, opt Options) int {
 	case s.Plan.On:
 		return 6
 	case s.Imagine.On:
-		return 14
+		return 12
+	case s.Actor.LSTM > 0:
+		return 40
 	}
 	return 90
 }
@@ -138,7 +140,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, weights *safetensors.Fi
 	say("the game, without learning")
 	r.Add(diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)...)
 	r.Add(first.findings()...)
-	if first.alike() && len(first.parts.Brains) == spec.Seats && !s.Plan.On && first.broke == nil {
+	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Brains) == spec.Seats && plainPPO(&s) {
 		say("shared brains")
 		f, err := shared(ctx, s, opt, r.Returns)
 		if err != nil {
@@ -148,6 +150,11 @@ func audit(ctx context.Context, s exp.Spec, opt Options, weights *safetensors.Fi
 	}
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
+}
+
+// plainPPO reports whether nothing but PPO learns, so that brains can be shared.
+func plainPPO(s *exp.Spec) bool {
+	return !s.Plan.On && !s.Imagine.On && !s.LOLA.On && !s.Influence.On
 }
 
 // session is one instrumented run.
@@ -183,7 +190,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, close bool, weights *safet
 		}
 	}
 	if opt.Change != nil {
-		opt.Change(&parts)
+		opt.Change(&s, &parts)
 	}
 	u := &session{exp: s, spec: parts.Game.Spec(), opt: opt, close: close}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)

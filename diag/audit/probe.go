@@ -2,10 +2,12 @@ package audit
 
 import (
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"hop/agent"
 	"hop/batch"
+	"hop/diag"
 	"hop/ppo"
 	"hop/safetensors"
 	"hop/train"
@@ -16,11 +18,9 @@ const rowProbes = 8
 
 // sources is what one learner was found to learn from.
 type sources struct {
-	brain  int
 	agents []agent.ID // whose rows it should learn from
 
 	twice    bool      // learning twice from one checkpoint gave one result
-	learns   bool      // and changed something
 	restored []string  // tensors that Load did not restore
 	share    []float64 // [A] share of that agent's probed rows that it learns from
 	probed   []int     // [A] rows probed
@@ -42,23 +42,26 @@ type yes struct{ asked, is bool }
 // the model of others if there is one.
 type digest struct{ net, others uint64 }
 
-func digestOf(f *safetensors.File) digest {
-	net, others := fnv.New64a(), fnv.New64a()
+// othersOf is a fingerprint of the saved model of others; 0 if there is none.
+func othersOf(f *safetensors.File) uint64 {
+	h, any := fnv.New64a(), false
 	for _, t := range f.Tensors {
-		switch {
-		case strings.HasPrefix(t.Name, "net/"):
-			net.Write(t.Data)
-		case strings.HasPrefix(t.Name, "moa/net/"):
-			others.Write(t.Data)
+		if strings.HasPrefix(t.Name, "moa/net/") {
+			h.Write(t.Data)
+			any = true
 		}
 	}
-	return digest{net.Sum64(), others.Sum64()}
+	if !any {
+		return 0
+	}
+	return h.Sum64()
 }
 
 // prober changes a window in one respect, lets a mind learn from it, looks
 // whether that made a difference, and puts the mind back.
 type prober struct {
 	mind  train.Mind
+	brain *ppo.Brain
 	start *safetensors.File
 	real  *batch.Rollout
 	copy  *batch.Rollout
@@ -89,8 +92,9 @@ func (p *prober) learn(ro *batch.Rollout) (digest, []agent.Stat) {
 		p.err = err
 		return digest{}, nil
 	}
+	d := digest{diag.Print(p.brain.Params.W), othersOf(f)}
 	p.err = p.mind.Load(p.start, "")
-	return digestOf(f), stats
+	return d, stats
 }
 
 // changed reports whether learning from the window after edit ends elsewhere.
@@ -174,13 +178,15 @@ func mark(ro *batch.Rollout, step, slot int, prosocial bool) {
 }
 
 // probe finds out by experiment what a mind learns from.
-func probe(mind train.Mind, brain int, agents []agent.ID, ro *batch.Rollout, shape ppo.Shape, share float64, planes int) (*sources, error) {
-	src := &sources{brain: brain, agents: agents, share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
+func probe(mind train.Mind, brain *ppo.Brain, ro *batch.Rollout, shape ppo.Shape, share float64, planes int) (*sources, error) {
+	src := &sources{agents: brain.Agents, share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
 	start, err := saved(mind)
 	if err != nil {
 		return nil, err
 	}
-	p := &prober{mind: mind, start: start, real: ro, copy: batch.New(ro.Shape), shape: shape, share: share}
+	weights := slices.Clone(brain.Params.W)
+	defer copy(brain.Params.W, weights) // whatever Load does, the run goes on from here
+	p := &prober{mind: mind, brain: brain, start: start, real: ro, copy: batch.New(ro.Shape), shape: shape, share: share}
 	copyRollout(p.copy, ro)
 	p.base, _ = p.learn(p.copy)
 	if p.err != nil {
@@ -191,16 +197,18 @@ func probe(mind train.Mind, brain int, agents []agent.ID, ro *batch.Rollout, sha
 		return nil, err
 	}
 	src.restored = unlike(start, back)
+	if !slices.Equal(weights, brain.Params.W) {
+		src.restored = append(src.restored, "net")
+	}
 	copyRollout(p.copy, ro)
 	again, _ := p.learn(p.copy)
 	src.twice = again == p.base
-	src.learns = p.base.net != digestOf(start).net
 	if !src.twice || len(src.restored) > 0 {
 		return src, p.err // every experiment would start elsewhere
 	}
 	p.rows(src, planes)
 	p.places(src, planes)
-	if others := digestOf(start).others; others != (digestOf(&safetensors.File{})).others {
+	if othersOf(start) != 0 {
 		p.modelled(src)
 	}
 	return src, p.err
@@ -240,7 +248,9 @@ func (p *prober) rows(src *sources, planes int) {
 		}
 		src.share[b], src.probed[b] = float64(hits)/float64(n), n
 	}
-	src.obs.asked = planes > 0
+	for _, a := range src.agents {
+		src.obs.asked = src.obs.asked || planes > 0 && src.probed[a] > 0
+	}
 	if src.obs.asked {
 		src.obs.is, _ = p.changed(func(ro *batch.Rollout) {
 			for _, a := range src.agents {

@@ -22,12 +22,6 @@ func finding(step int, check, module string, bad float64, rows int, unit, good, 
 // findings says what the closely examined run came to.
 func (u *session) findings() []diag.Finding {
 	var out []diag.Finding
-	if u.broke != nil {
-		out = append(out, diag.Finding{
-			Step: 2, Check: "the run runs", Module: u.blame(), Verdict: diag.Fault, Effect: 1, Lo: 1, Hi: 1, Unit: "runs", Rows: 1,
-			Says: fmt.Sprintf("The run broke in window %d: %v.", u.window+1, u.broke), Next: "the message; a player that acts illegally, or rules that refuse what their mask allows",
-		})
-	}
 	out = append(out, u.pipeline()...)
 	out = append(out, u.replay.Findings()...)
 	out = append(out, u.data()...)
@@ -36,15 +30,25 @@ func (u *session) findings() []diag.Finding {
 	if u.exp.Imagine.On {
 		out = append(out, u.imagined()...)
 	}
-	return append(out, u.logging())
+	out = append(out, u.logging())
+	if u.broke != nil {
+		out = append(out, u.broken(out))
+	}
+	return out
 }
 
-// blame says which module a run that broke is likeliest to break in.
-func (u *session) blame() string {
-	if strings.Contains(u.broke.Error(), "panics") {
-		return "rollout"
+// broken says that the run ended early: a symptom if something explains it.
+func (u *session) broken(found []diag.Finding) diag.Finding {
+	f := diag.Finding{
+		Step: 2, Check: "the run runs", Module: "rollout", Verdict: diag.Fault, Effect: 1, Lo: 1, Hi: 1, Unit: "runs", Rows: 1,
+		Says: fmt.Sprintf("The run broke in window %d: %v.", u.window+1, u.broke), Next: "the message; a player that acts illegally, or rules that refuse what their mask allows",
 	}
-	return "ppo"
+	for _, g := range found {
+		if g.Verdict == diag.Fault {
+			f.Module = ""
+		}
+	}
+	return f
 }
 
 // pipeline is step 2: who learns, how often, from whose rows.
@@ -92,6 +96,8 @@ func (u *session) pipeline() []diag.Finding {
 	switch {
 	case probed == 0:
 		f.Says, f.Next = "No row could be probed.", ""
+	case len(foreign) > 0 && (u.exp.LOLA.On || u.exp.Influence.On):
+		f.Says, f.Next, f.Effect, f.Lo, f.Hi = "Agents learn from each other's rows, as the spec asks them to (lola or influence).", "", 0, 0, 0
 	case len(foreign) > 0:
 		f.Verdict = diag.Fault
 		for b := range agent.ID(u.spec.Seats) {

@@ -143,11 +143,9 @@ func (u *session) counted() diag.Finding {
 		Step: 4, Check: "returns and counts, recomputed", Module: "ppo", Unit: "difference of the explained share",
 		Says: "Returns, recomputed from the definition, explain as much as the learners report, from as many rows.",
 	}
-	rates := map[bool]int{}
 	for i, t := range u.taps {
 		c := &t.stats
 		f.Rows += c.windows
-		rates[c.wrongN > 0]++
 		if c.wrongN > 0 {
 			f.Verdict = diag.Fault
 			f.Says = fmt.Sprintf("Brain %d reports %d rows in a window in which its agents had %d rows of their own.", i, c.gotN, c.wantN)
@@ -170,6 +168,9 @@ func (u *session) counted() diag.Finding {
 
 // modelOfOthers is what is asked about models of others.
 func (u *session) modelOfOthers() []diag.Finding {
+	if !slices.Contains(u.exp.Plan.Train, "moa") || u.exp.Plan.Passes == 0 {
+		return []diag.Finding{{Step: 4, Check: "models of others", Module: "moa", Says: "The models of others are not meant to learn."}}
+	}
 	var out []diag.Finding
 	out = append(out, u.asked(4, "models of others learn from others", "moa", true, func(s *sources) yes { return s.others },
 		"What co-players did changes the models of them.", "%s: what co-players did changes nothing in the model of them.", "the model's Learn for that agent")...)
@@ -206,7 +207,7 @@ func (u *session) modelOfOthers() []diag.Finding {
 			}
 		}
 		count.Rows += t.stats.windows
-		if t.stats.moaN > 0 && u.handMade() {
+		if t.stats.moaN > 0 {
 			count.Verdict = diag.Fault
 			count.Effect = max(count.Effect, float64(t.stats.moaN))
 			count.Says = fmt.Sprintf("Brain %d's model of others learnt from %d rows where its co-players' labelled trajectories have %d.", i, t.stats.gotMoa, t.stats.wantMoa)
@@ -232,9 +233,6 @@ func (u *session) modelOfOthers() []diag.Finding {
 	}
 	return append(out, idle, count, fit)
 }
-
-// handMade reports whether the audit knows how trajectories are labelled.
-func (u *session) handMade() bool { return u.exp.Plan.Goals == "hand" || u.exp.Plan.Goals == "none" }
 
 // imagined is what is asked about a world model's windows.
 func (u *session) imagined() []diag.Finding {

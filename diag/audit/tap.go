@@ -22,7 +22,7 @@ type tap struct {
 	brain *ppo.Brain
 	inner train.Mind
 
-	first    []float32      // the network's weights before the first window
+	first    []float32 // the network's weights before the first window
 	still    map[string]bool
 	windows  int // learnt from, with rows of its own
 	idle     int // of those, windows in which no weight changed
@@ -62,10 +62,10 @@ func (p *tap) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.
 	}
 	labels := 0
 	if p.u.exp.Plan.On {
-		labels = labelled(ro, p.brain.Agents[0], p.u.exp.Plan.Goals)
+		labels = labelled(ro, p.brain.Agents[0], p.u.exp.Plan)
 	}
 	if p.u.window == probeAt {
-		src, err := probe(p.inner, p.i, p.brain.Agents, ro, shape, share, p.u.spec.Obs.PlanesLen())
+		src, err := probe(p.inner, p.brain, ro, shape, share, p.u.spec.Obs.PlanesLen())
 		if err != nil {
 			return nil, err
 		}
@@ -147,8 +147,8 @@ func (p *tap) compareOthers(before, after *safetensors.File, labels int) {
 }
 
 // labelled counts the steps of co-players in episodes that began and ended, for
-// them, within the window and, with hand-made goals, paid in the end.
-func labelled(ro *batch.Rollout, me agent.ID, goals string) int {
+// them, within the window and, if only such count, paid in the end.
+func labelled(ro *batch.Rollout, me agent.ID, c train.Planning) int {
 	count := 0
 	for a := range agent.ID(ro.Agents) {
 		if a == me {
@@ -166,7 +166,8 @@ func labelled(ro *batch.Rollout, me agent.ID, goals string) int {
 				}
 				length++
 				if ro.End[step] == batch.Exited {
-					if goals != "hand" || ro.Reached[step] >= 0 && ro.Reward[step] > 0 {
+					paid := ro.Reward[step] > 0
+					if c.Goals == "hand" && paid && ro.Reached[step] >= 0 || c.Goals != "hand" && (paid || !c.Rewarded) {
 						count += length
 					}
 					length = -1
@@ -188,7 +189,10 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 	r.Player.Act(v, envs)
 	for _, n := range envs {
 		step, slot := v.StepOf(int(n)), v.SlotOf(int(n))
-		d := diag.Deed{Acted: true, Action: v.Action[step], Obs: diag.Print(v.ObsAt(slot))}
+		d := diag.Deed{
+			Acted: true, Action: v.Action[step], LogProb: v.LogProb[step], Value: v.Value[slot],
+			Obs: diag.Print(v.ObsAt(slot)), Legal: diag.Bits(v.LegalAt(slot)),
+		}
 		if v.T > 0 && !v.Start[v.Moment(v.T, int(n))] {
 			d.Paid, d.Reward = true, v.Reward[v.Step(v.Agent, v.T-1, int(n))]
 		}
@@ -208,17 +212,17 @@ var _ rollout.Watcher = (*recorder)(nil)
 // statCheck compares what a learner reports of a window with the audit's own
 // arithmetic.
 type statCheck struct {
-	windows  int
-	far      float64 // largest distance of the explained share
-	got      float64 // where that was
-	want     float64
-	wrongN   int // windows with another count of rows
-	gotN     int
-	wantN    int
-	moaN     int // windows in which the model of others counted otherwise
-	gotMoa   int
-	wantMoa  int
-	moaCE    float64
+	windows int
+	far     float64 // largest distance of the explained share
+	got     float64 // where that was
+	want    float64
+	wrongN  int // windows with another count of rows
+	gotN    int
+	wantN   int
+	moaN    int // windows in which the model of others counted otherwise
+	gotMoa  int
+	wantMoa int
+	moaCE   float64
 }
 
 func (c *statCheck) take(p *tap, ro *batch.Rollout, shape ppo.Shape, stats []agent.Stat, own, labels int) {

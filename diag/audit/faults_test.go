@@ -1,0 +1,103 @@
+package audit_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"hop/diag"
+	"hop/diag/audit"
+	"hop/diag/faults"
+	"hop/exp"
+	"hop/train"
+)
+
+var (
+	long  = flag.Bool("long", false, "audit as hop audit does, and print the table of docs/audit.md")
+	named = flag.String("fault", "", "only faults whose names hold this text")
+)
+
+// tiny makes a preset small enough for many audits.
+var tiny = map[string][]string{
+	"ppo-4x4":         {"train.envs=6", "train.window=24", "actor.hidden=[24]"},
+	"hop-4x4":         {"train.envs=4", "train.window=36", "search.trees=1", "search.sims=4", "moa.hidden=[24,24]", "actor.hidden=[24]", "plan.cache_log=8", "plan.leaf=net"},
+	"ppo-imagine-4x4": {"imagine.steps=60", "actor.hidden=[24]"},
+}
+
+func load(t *testing.T, preset string, small bool) exp.Spec {
+	t.Helper()
+	var sets []string
+	if small {
+		sets = tiny[preset]
+	}
+	s, err := exp.Load(preset, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// options are those of a short audit, or with -long of hop audit.
+func options(s *exp.Spec) audit.Options {
+	opt := audit.Options{Seeds: []uint64{1}, Updates: 7, Episodes: 150}
+	if s.Plan.On {
+		opt.Updates = 4
+	}
+	if s.Imagine.On {
+		opt.Updates = 9
+	}
+	if *long {
+		opt = audit.Options{Seeds: []uint64{1}}
+	}
+	return opt
+}
+
+// Every planted fault is found, and its module named first. At least 23 of 25
+// are asked for; none is missed.
+func TestTableOfFaults(t *testing.T) {
+	missed, all := 0, 0
+	for _, f := range faults.Named(*named) {
+		t.Run(f.Name, func(t *testing.T) {
+			s := load(t, f.Preset, !*long)
+			opt := options(&s)
+			opt.Change, opt.Rows = f.Change, f.Rows
+			at := time.Now()
+			r, err := audit.Spec(t.Context(), s, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all++
+			if r.Verdict == diag.Pass || r.Module != f.Module {
+				missed++
+				t.Errorf("%s (%s): got %v in %q (%s), want a finding in %s", f.Name, f.Says, r.Verdict, r.Module, r.Says, f.Module)
+				for _, g := range r.Findings {
+					if g.Verdict != diag.Pass {
+						t.Logf("  %v %s %s: %s", g.Verdict, g.Module, g.Check, g.Says)
+					}
+				}
+			}
+			if *long || *named != "" {
+				fmt.Printf("| %s | %s | %v, %s | %s | %.1f s |\n", f.Name, f.Module, r.Verdict, r.Module, r.Says, time.Since(at).Seconds())
+			}
+		})
+	}
+	if *named == "" {
+		t.Logf("%d of %d faults found in the right module", all-missed, all)
+	}
+}
+
+// A game that is wrapped and not bent passes, so the faults of the game are
+// found for what they bend.
+func TestWrappingAGameIsHarmless(t *testing.T) {
+	s := load(t, "ppo-4x4", true)
+	opt := options(&s)
+	opt.Change = func(s *exp.Spec, p *train.Parts) { faults.Straight(s, p) }
+	r, err := audit.Spec(t.Context(), s, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != diag.Pass {
+		t.Errorf("got %v in %s: %s", r.Verdict, r.Module, r.Says)
+	}
+}
