@@ -49,7 +49,8 @@ type HOP struct {
 	thinks []float32 // [N][others][goals][K] what each co-player was expected to do
 	acted  []bool    // [N] thinks belongs to the slot before
 
-	version int // of the weights, for caches
+	swap    Swap // what is replaced by the truth
+	version int  // of the weights, for caches
 }
 
 // RulesMaker makes the rules that a search plays on, for up to envs decisions of

@@ -19,6 +19,7 @@ type hopPlayer struct {
 	world  Rules
 	prior  *hopPrior
 	others *hopOthers
+	models plan.Others // what the search asks: others, or the truth
 	guess  guess
 	env    []int       // [decisions] env numbers
 	rs     []rng.Rand  // [trees]
@@ -53,6 +54,9 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	p.guess = h.wants.guess(envs, h.search.Trees)
 	p.others = newHopOthers(net, h, p.guess, envs)
 	p.prior.others, p.prior.scripts = p.others, scripts
+	if p.models, err = p.modelled(envs); err != nil {
+		return nil, err
+	}
 	thinks := envs * len(h.others) * h.goals
 	p.ws = h.moa.Model.Work(thinks)
 	p.obs, p.goals = make([]float32, thinks*h.spec.Obs.Len()), make([]float32, thinks*h.moa.Model.GoalLen)
@@ -83,6 +87,7 @@ func (o *hopOthers) Goals(tree int32, r *rng.Rand) {
 	env := o.Env[int(tree)/o.Trees]
 	names := o.Of(tree)
 	o.h.belief[env].Draw(names, 0, r)
+	copy(names, o.h.swap.Goals)
 	for j, g := range names {
 		v := o.Vector(tree, j, g)
 		if int(g) == o.h.random {
@@ -174,7 +179,7 @@ func (p *hopPlayer) Act(v *rollout.View, envs []int32) {
 		plan.Fork(p.rs[lo:], v.Rand(int(n)))
 	}
 	p.others.Env = p.env
-	p.forest.Search(p.world, p.prior, p.others, p.rs)
+	p.forest.Search(p.world, p.prior, p.models, p.rs)
 	p.choose(v, envs)
 }
 
