@@ -25,16 +25,18 @@ type benchPlanCmd struct {
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
 	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), or nets (random weights, for prior and others)." default:"zero,scripts,nets"`
+	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), or conv (convolutional ones)." default:"zero,scripts,nets,conv"`
+	Loop   bool          `help:"Measure one iteration of training instead: 1,554 env steps on 6x6, all four agents plan with 3 trees of 200 simulations and learn."`
 	JSON   bool          `help:"Print one JSON object."`
 }
 
 func (benchPlanCmd) Help() string {
-	return `Example:
+	return `Examples:
 
   hop bench plan --size 6 --agents 4 --sims 600
+  hop bench plan --loop
 
-Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on. Rates are per second of processor time.`
+Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on; conv is the same with three convolutions. Rates are per second of processor time. The last columns say which share of it went into walking down the tree, drawing co-players, playing steps, judging leaves and backing up, by the clock.`
 }
 
 type planRow struct {
@@ -47,11 +49,24 @@ type planRow struct {
 	MS     float64 `json:"ms_per_decision"`
 	Leaves float64 `json:"leaves_per_sim"` // states judged
 	Allocs float64 `json:"allocs"`         // a decision
+
+	Phases planPhases `json:"phases"` // shares of the time
+}
+
+type planPhases struct {
+	Select   float64 `json:"select"`
+	Others   float64 `json:"others"`
+	Dynamics float64 `json:"dynamics"`
+	Judge    float64 `json:"judge"`
+	Backup   float64 `json:"backup"`
 }
 
 func (c benchPlanCmd) Run(a *app) error {
 	if c.CPU != 1 {
 		return usage("--cpu %d: a search runs on one core; start several for more", c.CPU)
+	}
+	if c.Loop {
+		return c.loop(a)
 	}
 	var rows []planRow
 	for _, leaf := range c.Leaf {
@@ -74,9 +89,13 @@ func (c benchPlanCmd) Run(a *app) error {
 		return a.emit(map[string]any{"rows": rows})
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\t")
+	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\tselect\tothers\tsteps\tjudge\tbackup\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t\n", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, short(r.Rate), r.MS, r.Leaves, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, short(r.Rate), r.MS, r.Leaves, r.Allocs)
+		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Judge, r.Phases.Backup} {
+			fmt.Fprintf(w, "%.0f %%\t", 100*share)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
@@ -121,10 +140,15 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 	}
 	c.Sims = sims / c.Trees
 	envs, group := 1, c.Trees
-	if leaf == "nets" {
-		envs, group = 32, 32
+	net := actor.Default()
+	if leaf == "conv" {
+		net.Net, net.Frame = "conv", "board"
 	}
-	b := &planBench{row: planRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: leaf == "nets", Leaf: leaf}, g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, envs*c.Trees)}
+	nets := leaf == "nets" || leaf == "conv"
+	if nets {
+		envs, group = 32, 32*c.Trees
+	}
+	b := &planBench{row: planRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: nets, Leaf: leaf}, g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, envs*c.Trees)}
 	if b.forest, err = plan.New(c, len(spec.Actions), agents-1, envs, group); err != nil {
 		return nil, err
 	}
@@ -143,12 +167,12 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 		b.prior = s
 	case "scripts":
 		b.prior = truth.NewScripts(bots, c.Discount, 14)
-	case "nets":
-		own, err := newBenchNet(spec, 0, group, 1)
+	case "nets", "conv":
+		own, err := newBenchNet(net, spec, 0, group, 1)
 		if err != nil {
 			return nil, err
 		}
-		other, err := newBenchNet(spec, len(models), group*(agents-1), 2)
+		other, err := newBenchNet(net, spec, len(models), group*(agents-1), 2)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +182,7 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 		nc.Log = 18
 		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs, Vectors: oneHot(len(models))})
 	default:
-		return nil, fmt.Errorf("no leaf %q; there are zero, scripts and nets", leaf)
+		return nil, fmt.Errorf("no leaf %q; there are zero, scripts, nets and conv", leaf)
 	}
 	for place := range agents {
 		b.seats = append(b.seats, game.Seat(place))
@@ -200,14 +224,15 @@ func (b *planBench) decide() {
 }
 
 func (b *planBench) measure(d time.Duration) planRow {
-	for range 20 {
+	from := cpuTime()
+	for i := 0; i < 20 && (i == 0 || cpuTime()-from < d); i++ {
 		b.decide()
 	}
 	var before, after runtime.MemStats
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.ReadMemStats(&before)
-	from, done, count := cpuTime(), 0, b.forest.Count
-	for cpuTime()-from < d {
+	done, count := 0, b.forest.Count
+	for from = cpuTime(); cpuTime()-from < d; {
 		b.decide()
 		done += len(b.st)
 	}
@@ -218,7 +243,34 @@ func (b *planBench) measure(d time.Duration) planRow {
 	row.Rate, row.MS = float64(sims)/spent, 1000*spent/float64(done)
 	row.Leaves = float64(b.forest.Count.Leaves-count.Leaves) / float64(sims)
 	row.Allocs = math.Floor(float64(after.Mallocs-before.Mallocs)/float64(done)*100) / 100
+	row.Phases = b.phases(d / 4)
 	return row
+}
+
+// phases plans on with a clock, whose own cost is taken off: of a round, six
+// readings, two of them while backing up.
+func (b *planBench) phases(d time.Duration) planPhases {
+	start := time.Now()
+	clock := func() time.Duration { return time.Since(start) }
+	const readings = 1000
+	for range readings {
+		clock()
+	}
+	cost := clock().Seconds() / readings
+	b.forest.Clock = clock
+	rounds := b.forest.Count.Rounds
+	for from := cpuTime(); ; {
+		b.decide()
+		if cpuTime()-from >= d {
+			break
+		}
+	}
+	b.forest.Clock = nil
+	s, n := b.forest.Spent, float64(b.forest.Count.Rounds-rounds)
+	net := func(d time.Duration, readings float64) float64 { return max(d.Seconds()-readings*n*cost, 0) }
+	p := planPhases{net(s.Select, 1), net(s.Others, 1), net(s.Dynamics, 1), net(s.Judge, 1), net(s.Backup, 2)}
+	sum := p.Select + p.Others + p.Dynamics + p.Judge + p.Backup
+	return planPhases{p.Select / sum, p.Others / sum, p.Dynamics / sum, p.Judge / sum, p.Backup / sum}
 }
 
 // benchNet is an actor as a plan.Net.
@@ -228,9 +280,9 @@ type benchNet struct {
 	ran bool
 }
 
-func newBenchNet(spec game.Spec, goal, rows int, seed uint64) (*benchNet, error) {
+func newBenchNet(c actor.Config, spec game.Spec, goal, rows int, seed uint64) (*benchNet, error) {
 	l := spec.Obs
-	m, p, err := actor.New(actor.Default(), actor.Input{
+	m, p, err := actor.New(c, actor.Input{
 		Input:   frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen(), Extra: goal},
 		Actions: len(spec.Actions),
 	}, rng.New(seed))
