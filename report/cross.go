@@ -111,7 +111,7 @@ func (m CrossMean) warm(missing string) warm {
 	if missing != "" {
 		return warm{Value: math.NaN(), Text: "–", Hint: missing}
 	}
-	return warm{Value: m.Mean, Text: number(m.Mean), Hint: m.Range()}
+	return warm{Value: m.Mean, Text: number(m.Mean), Sub: "± " + number(m.Half()), Hint: m.Range()}
 }
 
 // Range writes the interval.
@@ -130,7 +130,7 @@ var crossText string
 // and crossplay.png into a folder.
 func WriteCross(dir string, c *Cross) error {
 	own, others := c.heats()
-	f := &figure{Name: "crossplay", Title: "Cross-play on " + c.Game + ": rows join teams of columns", Panels: []panel{own.panel(), others.panel()}, cols: 1}
+	f := &figure{Name: "crossplay", Title: "Rows join teams of columns: " + c.Game, Panels: []panel{own.panel(), others.panel()}, cols: 1}
 	picture, err := f.png()
 	if err != nil {
 		return err

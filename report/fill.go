@@ -16,6 +16,7 @@ const heatStyle = `
 table.heat td, table.heat th { border: 2px solid var(--card); text-align: center; padding: .42rem .7rem; }
 table.heat th { color: var(--ink); font-weight: 500; }
 table.heat th:first-child { text-align: right; }
+table.heat small { display: block; font-size: .74em; font-weight: 400; line-height: 1.2; }
 table.heat td.best { font-weight: 700; outline: 2px solid var(--ink); outline-offset: -4px; border-radius: 5px; }
 `
 

@@ -25,6 +25,7 @@ type heat struct {
 type warm struct {
 	Value float64 // NaN: nothing to show
 	Text  string  // what stands in the cell
+	Sub   string  // below it, small
 	Hint  string  // what is said when one points at it
 	Best  bool    // of its column
 }
@@ -74,8 +75,9 @@ func (h *heat) Style(c warm) template.CSS {
 
 // The sizes of a drawn table.
 const (
-	heatCellH = vg.Length(26)
+	heatCellH = vg.Length(34)
 	heatCellW = vg.Length(74)
+	heatLeast = vg.Length(300) // room for a title
 )
 
 // panel draws the table.
@@ -90,7 +92,7 @@ func (h *heat) panel() panel {
 	}
 	return panel{
 		Title: h.Title, Note: h.Note,
-		w: left + wide*vg.Length(len(h.Cols)), h: heatCellH * vg.Length(len(h.Rows)+1),
+		w: max(left+wide*vg.Length(len(h.Cols)), heatLeast), h: heatCellH * vg.Length(len(h.Rows)+1),
 		paint: func(c draw.Canvas) { h.paint(c, left, wide) },
 	}
 }
@@ -116,7 +118,12 @@ func (h *heat) paint(c draw.Canvas, left, wide vg.Length) {
 			if cell.Best {
 				c.StrokeLines(draw.LineStyle{Color: inkColor, Width: 1.4}, append(box(x+2, top-heatCellH+2, x+wide-2, top-2), vg.Point{X: x + 2, Y: top - heatCellH + 2}))
 			}
-			c.FillText(letters(10, ink, -0.5, -0.4), vg.Point{X: x + wide/2, Y: top - heatCellH/2}, cell.Text)
+			mid := top - heatCellH/2
+			if cell.Sub != "" {
+				c.FillText(letters(8, ink, -0.5, -0.4), vg.Point{X: x + wide/2, Y: mid - 8}, cell.Sub)
+				mid += 6
+			}
+			c.FillText(letters(10, ink, -0.5, -0.4), vg.Point{X: x + wide/2, Y: mid}, cell.Text)
 		}
 	}
 }

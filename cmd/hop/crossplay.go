@@ -256,10 +256,17 @@ func (c crossplayCmd) member(g game.Game, e *entry, names []string, seat, k int)
 		return eval.Bot(g, e.bot), nil
 	}
 	if e.bot != "plan-infer" {
+		random := 0
 		for b, name := range names {
+			if name == "random" {
+				random++
+			}
 			if _, err := game.NewBot(g, name); err != nil && b != seat {
 				return eval.Member{}, usage("%s needs to know the others' bots", e.bot)
 			}
+		}
+		if e.bot == "br" && random > 1 {
+			return eval.Member{}, usage("br takes minutes a start among several random bots (hop oracle does it)")
 		}
 	}
 	m, err := thinker(g, names, seat, c.Planner)
