@@ -58,6 +58,16 @@ func (s *Sparse) AppendRow(x []float32) {
 	s.EndRow()
 }
 
+// AppendFrom appends row i of x as one row. It panics if x is wider.
+func (s *Sparse) AppendFrom(x *Sparse, i int) {
+	if x.Cols > s.Cols {
+		panic("f32: row length does not match the sparse matrix")
+	}
+	idx, val := x.Row(i)
+	s.Idx, s.Val = append(s.Idx, idx...), append(s.Val, val...)
+	s.EndRow()
+}
+
 // AppendNonzeros appends the nonzeros of x to the row being built, as columns
 // from off on. It panics if they do not fit.
 func (s *Sparse) AppendNonzeros(x []float32, off int32) {

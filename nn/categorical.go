@@ -126,6 +126,22 @@ func (c *Categorical) Grad(d []float32, i int, k int32, dlogp, dentropy float32)
 	d[k] += dlogp
 }
 
+// GradTo is Grad that writes d instead of adding to it. It returns the entropy.
+func (c *Categorical) GradTo(d []float32, i int, k int32, dlogp, dentropy float32) float32 {
+	logp, p := c.Row(i)
+	h := float32(0)
+	for j, q := range p {
+		h -= q * logp[j]
+	}
+	all := dlogp + dentropy*h
+	d, logp = d[:len(p)], logp[:len(p)]
+	for j, q := range p {
+		d[j] = -q * (all + dentropy*logp[j])
+	}
+	d[k] += dlogp
+	return h
+}
+
 // CrossEntropy is -log P of the target class of each row. class, unless nil, gives
 // each class a factor to the row's weight, as in other frameworks. It adds the
 // gradient of the logits to d, unless that is nil. The target of a row that counts

@@ -39,7 +39,7 @@ func (s Seq) leave(d []float32, t int) {
 
 // rowsOf sets dst to a view of rows lo to before hi of x.
 func rowsOf(dst, x *f32.Sparse, lo, hi int) *f32.Sparse {
-	*dst = f32.Sparse{Ptr: x.Ptr[lo : hi+1], Idx: x.Idx[:x.Ptr[hi]], Val: x.Val[:x.Ptr[hi]], Cols: x.Cols}
+	dst.View(x, lo, hi)
 	return dst
 }
 

@@ -10,13 +10,12 @@ import (
 // time, each with gradients of its own, which are then added up in index order.
 // The result depends on the number of shards but not on the number of cores.
 type Shards struct {
-	Params []*Params // one per shard, on the weights of the model
+	Params []*Params // one per shard, on the weights of the model; the first is the model
 
-	model *Params
-	rows  int
-	do    func(shard, lo, hi int)
-	work  []func()
-	wait  sync.WaitGroup
+	rows int
+	do   func(shard, lo, hi int)
+	work []func()
+	wait sync.WaitGroup
 }
 
 // NewShards prepares n shards of a model, after its Init. It panics if n is not
@@ -25,9 +24,13 @@ func NewShards(model *Params, n int) *Shards {
 	if n <= 0 {
 		panic("nn: a batch needs at least one shard")
 	}
-	s := &Shards{model: model}
+	s := &Shards{}
 	for i := range n {
-		s.Params = append(s.Params, model.Shard())
+		p := model
+		if i > 0 {
+			p = model.Shard()
+		}
+		s.Params = append(s.Params, p)
 		s.work = append(s.work, func() { // made once: starting it does not allocate
 			defer s.wait.Done()
 			if lo, hi := s.rows*i/n, s.rows*(i+1)/n; lo < hi {
@@ -50,8 +53,9 @@ func (s *Shards) Do(rows int, do func(shard, lo, hi int)) {
 	}
 	s.work[0]()
 	s.wait.Wait()
-	for _, p := range s.Params {
-		f32.Add(s.model.G, s.model.G, p.G)
+	g := s.Params[0].G
+	for _, p := range s.Params[1:] {
+		f32.Add(g, g, p.G)
 		p.ZeroGrad()
 	}
 }

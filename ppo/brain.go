@@ -36,10 +36,12 @@ type Brain struct {
 	rand   rng.Rand
 	shards *nn.Shards
 	works  []shardWork
+	folded []float32    // the weights for narrow rows, of this step
+	narrow []*nn.Params // [shards] on them; the shards themselves where a frame does not fold
 
 	rewards, adv, ret []float32 // [agents of this brain][T][N]
 	rows              rows
-	x                 f32.Sparse // all rows in the model's frame
+	x                 f32.Sparse // all rows, narrow, in the model's frame
 	order             []int
 	memory            []*Memory // [agents of this brain], with an LSTM
 }
@@ -61,13 +63,14 @@ type shardWork struct {
 	cat                         *nn.Categorical
 	legal                       []bool
 	target                      nn.Probs
-	value, ret                  []float32
+	ret                         []float32
+	logratio, ratio             []float32 // [rows] of the new policy to the old one
 	policy, values, entropy, kl nn.Loss
 	imagined                    nn.Loss // the values' loss on imagined rows
 	clipped                     int
 	h0, c0                      []float32
 	reset, alive                []bool
-	pick                        []int32
+	pick                        []int32 // the rows, by their place in Brain.rows; below 0: none
 }
 
 // New returns a brain for agents, with weights drawn from key. shards is the
@@ -87,15 +90,24 @@ func New(cfg Config, net actor.Config, in actor.Input, agents []agent.ID, shards
 	}
 	b := &Brain{Model: m, Params: p, Agents: agents, cfg: cfg, opt: opt, rand: key.Child("learn").Rand()}
 	b.shards = nn.NewShards(p, shards)
-	per := cfg.Minibatch
+	b.narrow = b.shards.Params
+	if m.Folds() {
+		b.folded, b.narrow = make([]float32, len(p.W)), nil
+		for _, s := range b.shards.Params {
+			q := *s
+			q.W = b.folded
+			b.narrow = append(b.narrow, &q)
+		}
+	}
+	per := min(cfg.Minibatch, block)
 	if m.LSTM > 0 {
-		per = max(per, cfg.SeqLen) + cfg.SeqLen
+		per = max(cfg.Minibatch, cfg.SeqLen) + cfg.SeqLen
 	}
 	for range shards {
 		b.works = append(b.works, shardWork{
 			ws: m.Work(per), cat: nn.NewCategorical(m.Actions, per), legal: make([]bool, per*m.Actions),
-			target: make(nn.Probs, per*m.Actions),
-			value:  make([]float32, per), ret: make([]float32, per),
+			target: make(nn.Probs, per*m.Actions), ret: make([]float32, per),
+			logratio: make([]float32, per), ratio: make([]float32, per), pick: make([]int32, 0, per),
 		})
 	}
 	return b, nil
@@ -180,7 +192,7 @@ func (b *Brain) collect(ro *batch.Rollout, shape Shape) {
 			r.adv = append(r.adv, b.adv[at])
 			r.ret = append(r.ret, b.ret[at])
 			r.legal = append(r.legal, ro.LegalAt(slot)...)
-			ws.Encode(&b.x, ro.ObsAt(slot), ro.GoalAt(slot))
+			ws.EncodeNarrow(&b.x, ro.ObsAt(slot), ro.GoalAt(slot))
 		}
 	}
 	if b.cfg.NormAdv {

@@ -23,35 +23,26 @@ func (b *Brain) Distil(ro *batch.Rollout, shape Shape, share float64) ([]agent.S
 	b.RowsSeen += n
 	b.Updates++
 	lr := at(b.cfg.LR, b.cfg.LREnd, share)
-	var policy, value, entropy nn.Loss
-	norms, steps := 0., 0
+	var total passStats
 	b.order = resize(b.order, n)
 	for range b.cfg.Epochs {
 		b.rand.Perm(b.order)
 		for lo := 0; lo < n; lo += b.cfg.Minibatch {
 			pick := b.order[lo:min(lo+b.cfg.Minibatch, n)]
-			b.shards.Do(len(pick), func(shard, lo, hi int) {
-				b.imitate(&b.works[shard], b.shards.Params[shard], pick[lo:hi], len(pick))
+			norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
+				b.imitate(w, p, pick[lo:hi], len(pick))
 			})
-			norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
+			total.count(b.works, norm)
 			if err != nil {
 				return nil, err
-			}
-			b.Steps++
-			steps++
-			norms += norm
-			for i := range b.works {
-				w := &b.works[i]
-				policy, value, entropy = policy.Plus(w.policy), value.Plus(w.values), entropy.Plus(w.entropy)
-				w.clear()
 			}
 		}
 	}
 	return []agent.Stat{
-		{Name: "search/policy_loss", Value: policy.Mean(), N: n},
-		{Name: "search/value_loss", Value: value.Mean(), N: n},
-		{Name: "search/entropy", Value: entropy.Mean(), N: n},
-		{Name: "search/grad_norm", Value: norms / float64(max(steps, 1)), N: steps},
+		{Name: "search/policy_loss", Value: total.policy.Mean(), N: n},
+		{Name: "search/value_loss", Value: total.value.Mean(), N: n},
+		{Name: "search/entropy", Value: total.entropy.Mean(), N: n},
+		{Name: "search/grad_norm", Value: total.norm / float64(max(total.steps, 1)), N: total.steps},
 		{Name: "search/explained", Value: b.explained(0, n), N: n},
 		{Name: "search/lr", Value: lr, N: n},
 	}, nil
@@ -60,22 +51,24 @@ func (b *Brain) Distil(ro *batch.Rollout, shape Shape, share float64) ([]agent.S
 // imitate adds the gradients of the picked rows, a part of a minibatch of all.
 func (b *Brain) imitate(w *shardWork, p *nn.Params, pick []int, all int) {
 	k := b.Model.Actions
-	w.ws.Reset()
-	for i, row := range pick {
-		w.ws.AddFrom(&b.x, int32(row))
-		copy(w.legal[i*k:(i+1)*k], b.rows.legal[row*k:(row+1)*k])
-		copy(w.target[i*k:(i+1)*k], b.rows.target[row*k:(row+1)*k])
-		w.ret[i] = b.rows.ret[row]
+	for lo := 0; lo < len(pick); lo += block {
+		b.pick(w, pick[lo:min(lo+block, len(pick))])
+		m := len(w.pick)
+		for i, row := range w.pick {
+			copy(w.target[i*k:(i+1)*k], b.rows.target[int(row)*k:])
+			w.ret[i] = b.rows.ret[row]
+		}
+		w.ws.Forward(p)
+		w.cat.Set(w.ws.Logits, w.legal, m)
+		w.ws.ZeroGrad()
+		rows := nn.Rows{N: m, Scale: 0.5, Total: float64(all)}
+		w.policy = w.policy.Plus(w.cat.SoftCrossEntropy(w.ws.DLogits, w.target[:m*k], rows))
+		w.values = w.values.Plus(nn.MSE(w.ws.DValue, w.ws.Value, w.ret, 1, rows))
+		var entropy sum
+		for i := range m {
+			entropy.add(w.cat.Entropy(i))
+		}
+		entropy.to(&w.entropy)
+		w.ws.Backward(p)
 	}
-	m := len(pick)
-	w.ws.Forward(p)
-	w.cat.Set(w.ws.Logits, w.legal, m)
-	w.ws.ZeroGrad()
-	rows := nn.Rows{N: m, Scale: 0.5, Total: float64(all)}
-	w.policy = w.cat.SoftCrossEntropy(w.ws.DLogits, w.target[:m*k], rows)
-	w.values = nn.MSE(w.ws.DValue, w.ws.Value, w.ret, 1, rows)
-	for i := range pick {
-		count(&w.entropy, w.cat.Entropy(i))
-	}
-	w.ws.Backward(p)
 }

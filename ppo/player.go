@@ -24,6 +24,8 @@ type Player struct {
 
 	model  *actor.Model
 	params *nn.Params
+	narrow *nn.Params // params for narrow rows, in this window
+	window rollout.Window
 	ws     *actor.Work
 	cat    *nn.Categorical
 	legal  []bool
@@ -36,8 +38,12 @@ var _ rollout.Player = (*Player)(nil)
 // NewPlayer returns a player of a network for up to envs envs at a time. Agents
 // with an LSTM need a Memory of their own, shared by their workers.
 func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
+	narrow := p
+	if m.Folds() {
+		narrow = p.Clone()
+	}
 	return &Player{
-		model: m, params: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		model: m, params: p, narrow: narrow, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
 		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
 	}
 }
@@ -123,18 +129,22 @@ func (p *Player) Evaluate(v *rollout.View, envs []int32) {
 }
 
 func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
+	if w := v.Window(); p.window != w && p.narrow != p.params {
+		p.window = w
+		p.model.Fold(p.narrow.W, p.params)
+	}
 	p.ws.Reset()
 	k := p.model.Actions
 	for i, n := range envs {
 		slot := v.SlotOf(int(n))
-		p.ws.Add(v.ObsAt(slot), v.GoalAt(slot))
+		p.ws.AddNarrow(v.ObsAt(slot), v.GoalAt(slot))
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {
-		p.ws.Forward(p.params)
+		p.ws.Forward(p.narrow)
 	} else {
 		p.recall(v, envs, act)
-		p.ws.Step(p.params)
+		p.ws.Step(p.narrow)
 		if act {
 			p.remember(envs)
 		}

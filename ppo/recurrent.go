@@ -69,19 +69,12 @@ func (b *Brain) passesSeq(ro *batch.Rollout, lr, ent float64) (passStats, error)
 			for _, s := range pick {
 				all += b.alive(ro, seqs[s], rowAt)
 			}
-			b.shards.Do(len(pick), func(shard, lo, hi int) {
-				b.minibatchSeq(&b.works[shard], b.shards.Params[shard], ro, seqs, rowAt, pick[lo:hi], all, ent)
+			norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
+				b.minibatchSeq(w, p, ro, seqs, rowAt, pick[lo:hi], all, ent)
 			})
-			norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
+			total.count(b.works, norm)
 			if err != nil {
 				return total, err
-			}
-			b.Steps++
-			total.steps++
-			total.norm += norm
-			for i := range b.works {
-				total.add(&b.works[i])
-				b.works[i].clear()
 			}
 		}
 		if b.tooFar(total.kl, before) {
@@ -170,11 +163,6 @@ func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs
 	seq := nn.Seq{T: length, N: n, Reset: w.reset, Alive: w.alive}
 	w.ws.ForwardSeq(p, seq, w.h0, w.c0)
 	w.cat.Set(w.ws.Logits, w.legal, length*n)
-	w.ws.ZeroGrad()
-	for i, row := range w.pick {
-		if row >= 0 {
-			b.row(w, i, int(row), all, ent)
-		}
-	}
+	b.losses(w, all, ent)
 	w.ws.BackwardSeq(p, seq)
 }

@@ -1,8 +1,7 @@
 package ppo
 
 import (
-	"math"
-
+	"hop/f32"
 	"hop/nn"
 )
 
@@ -14,11 +13,18 @@ type passStats struct {
 	norm                       float64
 }
 
-func (s *passStats) add(w *shardWork) {
-	s.policy, s.value = s.policy.Plus(w.policy), s.value.Plus(w.values)
-	s.entropy, s.kl = s.entropy.Plus(w.entropy), s.kl.Plus(w.kl)
-	s.imagined = s.imagined.Plus(w.imagined)
-	s.clipped += w.clipped
+// count takes what the shards of one gradient step summed up.
+func (s *passStats) count(works []shardWork, norm float64) {
+	s.steps++
+	s.norm += norm
+	for i := range works {
+		w := &works[i]
+		s.policy, s.value = s.policy.Plus(w.policy), s.value.Plus(w.values)
+		s.entropy, s.kl = s.entropy.Plus(w.entropy), s.kl.Plus(w.kl)
+		s.imagined = s.imagined.Plus(w.imagined)
+		s.clipped += w.clipped
+		w.clear()
+	}
 }
 
 // passes goes over the rows in random minibatches.
@@ -43,21 +49,26 @@ func (b *Brain) passes(lr, ent float64) (passStats, error) {
 
 // step takes one gradient step on the picked rows.
 func (b *Brain) step(pick []int, lr, ent float64, total *passStats) error {
-	b.shards.Do(len(pick), func(shard, lo, hi int) {
-		b.minibatch(&b.works[shard], b.shards.Params[shard], pick[lo:hi], len(pick), ent)
+	norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
+		b.minibatch(w, p, pick[lo:hi], len(pick), ent)
 	})
+	total.count(b.works, norm)
+	return err
+}
+
+// descend takes one gradient step on n rows; add adds the gradients of those from
+// lo to before hi to p. It returns the gradient's norm.
+func (b *Brain) descend(n int, lr float64, add func(w *shardWork, p *nn.Params, lo, hi int)) (float64, error) {
+	if b.folded != nil {
+		b.Model.Fold(b.folded, b.Params)
+	}
+	b.shards.Do(n, func(shard, lo, hi int) { add(&b.works[shard], b.narrow[shard], lo, hi) })
+	b.Model.Unfold(b.Params)
 	norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
-	if err != nil {
-		return err
+	if err == nil {
+		b.Steps++
 	}
-	b.Steps++
-	total.steps++
-	total.norm += norm
-	for i := range b.works {
-		total.add(&b.works[i])
-		b.works[i].clear()
-	}
-	return nil
+	return norm, err
 }
 
 // tooFar reports whether the policy has moved beyond the target in the last pass.
@@ -78,68 +89,104 @@ func resize(x []int, n int) []int {
 	return x[:n]
 }
 
+// block is how many rows go through the network at a time: few enough for what
+// is computed on the way to stay near, and a multiple of the products' 12 rows.
+const block = 120
+
 // minibatch adds the gradients of the picked rows, a part of a minibatch of all
 // rows.
 func (b *Brain) minibatch(w *shardWork, p *nn.Params, pick []int, all int, ent float64) {
+	for lo := 0; lo < len(pick); lo += block {
+		b.pick(w, pick[lo:min(lo+block, len(pick))])
+		w.ws.Forward(p)
+		w.cat.Set(w.ws.Logits, w.legal, len(w.pick))
+		b.losses(w, all, ent)
+		w.ws.Backward(p)
+	}
+}
+
+// pick makes these the rows of w.
+func (b *Brain) pick(w *shardWork, rows []int) {
 	k := b.Model.Actions
-	w.ws.Reset()
-	for i, row := range pick {
-		w.ws.AddFrom(&b.x, int32(row))
+	w.pick = w.pick[:0]
+	for i, row := range rows {
+		w.pick = append(w.pick, int32(row))
 		copy(w.legal[i*k:(i+1)*k], b.rows.legal[row*k:(row+1)*k])
 	}
-	w.ws.Forward(p)
-	w.cat.Set(w.ws.Logits, w.legal, len(pick))
-	w.ws.ZeroGrad()
-	for i, row := range pick {
-		b.row(w, i, row, all, ent)
-	}
-	w.ws.Backward(p)
+	w.ws.Pick(&b.x, w.pick)
 }
 
-// row adds the losses of one row to w and their gradients to its workspace.
-// Equation 7 of Schulman et al. 2017 for the policy, a squared error for the
-// value, and an entropy bonus.
-func (b *Brain) row(w *shardWork, i, row, all int, ent float64) {
-	unit := 1 / float32(all)
-	clip := float32(b.cfg.Clip)
-	adv, ret, old := b.rows.adv[row], b.rows.ret[row], b.rows.value[row]
-	act := b.rows.action[row]
-	logratio := w.cat.LogProb(i, act) - b.rows.logp[row]
-	ratio := float32(math.Exp(float64(logratio)))
-	held := min(max(ratio, 1-clip), 1+clip)
-	loss, dlogp := -ratio*adv, -ratio*adv
-	if l := -held * adv; l > loss {
-		loss, dlogp = l, 0
-	}
-	h := w.cat.Entropy(i)
-	w.cat.Grad(w.ws.DLogits[i*b.Model.Actions:], i, act, dlogp*unit, -float32(ent)*unit)
-
-	v := w.ws.Value[i]
-	e := v - ret
-	vloss, dv := e*e, e
-	if b.cfg.ClipValue {
-		moved := min(max(v-old, -clip), clip)
-		if c := old + moved - ret; c*c > vloss {
-			vloss, dv = c*c, 0
+// losses adds the losses of w's rows to its sums and writes their gradients to
+// its workspace: Equation 7 of Schulman et al. 2017 for the policy, a squared
+// error for the value, and an entropy bonus. Rows below 0 have none.
+func (b *Brain) losses(w *shardWork, all int, ent float64) {
+	m, k := len(w.pick), b.Model.Actions
+	unit, clip := 1/float32(all), float32(b.cfg.Clip)
+	bonus, weight := -float32(ent)*unit, float32(b.cfg.ValueCoef)*unit
+	logratio, ratios := w.logratio[:m], w.ratio[:m]
+	for i, row := range w.pick {
+		logratio[i] = 0
+		if row >= 0 {
+			logratio[i] = w.cat.LogProb(i, b.rows.action[row]) - b.rows.logp[row]
 		}
 	}
-	w.ws.DValue[i] = 2 * 0.5 * float32(b.cfg.ValueCoef) * dv * unit
+	f32.Exp(ratios, logratio)
+	var policy, values, imagined, entropy, kl sum
+	for i, row := range w.pick {
+		d := w.ws.DLogits[i*k : (i+1)*k]
+		if row < 0 {
+			clear(d)
+			w.ws.DValue[i] = 0
+			continue
+		}
+		adv, ret, ratio := b.rows.adv[row], b.rows.ret[row], ratios[i]
+		held := min(max(ratio, 1-clip), 1+clip)
+		loss, dlogp := -ratio*adv, -ratio*adv
+		if l := -held * adv; l > loss {
+			loss, dlogp = l, 0
+		}
+		if held != ratio {
+			w.clipped++
+		}
+		entropy.add(w.cat.GradTo(d, i, b.rows.action[row], dlogp*unit, bonus))
 
-	if held != ratio {
-		w.clipped++
+		v := w.ws.Value[i]
+		e := v - ret
+		vloss, dv := e*e, e
+		if b.cfg.ClipValue {
+			old := b.rows.value[row]
+			if c := old + min(max(v-old, -clip), clip) - ret; c*c > vloss {
+				vloss, dv = c*c, 0
+			}
+		}
+		w.ws.DValue[i] = weight * dv // of half the square
+
+		policy.add(loss)
+		if int(row) < b.rows.real {
+			values.add(vloss / 2)
+		} else {
+			imagined.add(vloss / 2)
+		}
+		kl.add(ratio - 1 - logratio[i]) // Schulman's low-variance estimate
 	}
-	count(&w.policy, loss)
-	if row < b.rows.real {
-		count(&w.values, vloss/2)
-	} else {
-		count(&w.imagined, vloss/2)
-	}
-	count(&w.entropy, h)
-	count(&w.kl, ratio-1-logratio) // Schulman's low-variance estimate
+	policy.to(&w.policy)
+	values.to(&w.values)
+	imagined.to(&w.imagined)
+	entropy.to(&w.entropy)
+	kl.to(&w.kl)
 }
 
-func count(l *nn.Loss, v float32) {
-	l.Sum += float64(v)
-	l.Weight++
-	l.Rows++
+// sum is a loss of rows that all weigh 1.
+type sum struct {
+	v float64
+	n int
+}
+
+func (s *sum) add(v float32) {
+	s.v += float64(v)
+	s.n++
+}
+
+func (s *sum) to(l *nn.Loss) {
+	*l = l.Plus(nn.Loss{Sum: s.v, Weight: float64(s.n), Rows: s.n})
 }

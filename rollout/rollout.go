@@ -77,6 +77,16 @@ func (v *View) AgentAt(n int, s game.Seat) agent.ID {
 	panic("rollout: no agent on that seat")
 }
 
+// Window names one Collect; no two have the same.
+type Window struct {
+	of *Envs
+	n  int
+}
+
+// Window returns which Collect this is. A player's weights stay the same within
+// one.
+func (v *View) Window() Window { return Window{v.envs, v.envs.windows} }
+
 // Episode is the record of a finished episode, by agent. Its slices are views,
 // valid until the next Collect.
 type Episode struct {
@@ -107,6 +117,8 @@ type Envs struct {
 	done   []Episode
 	last   *batch.Rollout // the last window, whose last slot is the next one's first
 	fill   bool           // slot 0 of the next window must be observed
+
+	windows int // collected
 }
 
 // worker is one worker's scratch memory.
@@ -206,7 +218,8 @@ func (e *Envs) reset(v *env) {
 	v.episode++
 }
 
-// Collect plays a window into ro. players[w][a] is worker w's player of agent
+// Collect plays a window into ro. The players' weights must stay the same until it
+// returns. players[w][a] is worker w's player of agent
 // a; there must be at least Workers rows. Finished episodes are in Episodes.
 func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
 	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() || ro.Actions != len(e.spec.Actions) {
@@ -224,6 +237,7 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
 	if !e.fill {
 		ro.Roll()
 	}
+	e.windows++
 	e.room(ro.Steps)
 	if e.Workers == 1 {
 		e.work(ro, players[0], &e.worker[0], 0, len(e.env))

@@ -53,11 +53,12 @@ func (ws *convWork) forward(p *nn.Params, c *convNet, rows *f32.Sparse) []float3
 	clear(ws.x[0][:m*c.planes])
 	clear(ws.cat[:m*width])
 	for i := range m {
-		for k := rows.Ptr[i]; k < rows.Ptr[i+1]; k++ {
-			if at := int(rows.Idx[k]); at < c.planes {
-				ws.x[0][i*c.planes+at] = rows.Val[k]
+		idx, val := rows.Row(i)
+		for k, at := range idx {
+			if at := int(at); at < c.planes {
+				ws.x[0][i*c.planes+at] = val[k]
 			} else {
-				ws.cat[i*width+c.flat+at-c.planes] = rows.Val[k]
+				ws.cat[i*width+c.flat+at-c.planes] = val[k]
 			}
 		}
 	}

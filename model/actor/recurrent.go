@@ -27,7 +27,7 @@ func (ws *Work) State() (h, c []float32) {
 // the states in State, which advance.
 func (ws *Work) Step(p *nn.Params) {
 	ws.reserve()
-	rows := ws.X.Rows()
+	rows := ws.x.Rows()
 	y := ws.features(p)
 	ws.m.lstm.Step(p, ws.rec.lstm, ws.rec.h, ws.rec.c, y, rows)
 	ws.heads(p, ws.rec.h, rows)
@@ -50,5 +50,5 @@ func (ws *Work) BackwardSeq(p *nn.Params, seq nn.Seq) {
 	ws.mergeHeads(rows)
 	m.head.Backward(p, ws.rec.lstm.DY, ws.dhead, ws.rec.lstm.Y, ws.head, rows)
 	m.lstm.Backward(p, ws.rec.lstm, ws.trunk.DY, ws.trunk.Y, seq)
-	m.trunk.BackwardSparse(p, ws.trunk, &ws.X)
+	m.trunk.BackwardSparse(p, ws.trunk, ws.x)
 }
