@@ -20,7 +20,7 @@ type Planning struct {
 	Dynamics string   `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
 	Own      string   `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
 	Leaf     string   `yaml:"leaf" doc:"value of a leaf: the agent's network, the best of several scripted rollouts against the drawn goals, or the better of the two" oneof:"net|scripts|both"`
-	Bots     []string `yaml:"bots" doc:"for scripted rollouts: the bot that stands for each hand-made goal, then one for doubt"`
+	Bots     []string `yaml:"bots" doc:"for scripted rollouts: the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them"`
 	Scripts  []string `yaml:"scripts" doc:"for scripted rollouts: what oneself may do; in stag hunt stag stands for one script a stag"`
 	Train    []string `yaml:"train" doc:"which models go on learning during the run: moa, cvae, vae"`
 	Passes   int      `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`

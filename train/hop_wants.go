@@ -81,7 +81,8 @@ func paths(dst []path, ro *batch.Rollout, a agent.ID, j, n int) []path {
 	return dst
 }
 
-// handmade is the game's own goals, or one hypothesis that says nothing.
+// handmade is the game's own goals, or one hypothesis that says nothing. Scripted
+// rollouts against co-players of whom nothing is known draw any of the bots.
 type handmade struct {
 	h    *HOP
 	hot  []float32 // [hypotheses][hypotheses] one-hot
@@ -110,7 +111,13 @@ func (w *handmade) width() int { return w.hypotheses() }
 
 func (w *handmade) remember(int) {}
 
-func (w *handmade) guess(int, int) guess { return handGuess{w} }
+func (w *handmade) guess(envs, trees int) guess {
+	g := &handGuess{handmade: w}
+	if w.none {
+		g.bots = make([]int32, envs*trees*len(w.h.others))
+	}
+	return g
+}
 
 // label gives every step the goal that its path reached in the end.
 func (w *handmade) label(g []float32, ro *batch.Rollout, paths []path, _ float64, _ *rng.Rand) ([]agent.Stat, error) {
@@ -131,25 +138,41 @@ func (w *handmade) label(g []float32, ro *batch.Rollout, paths []path, _ float64
 func (w *handmade) save(*safetensors.File, string) error       { return nil }
 func (w *handmade) load(*safetensors.File, string, bool) error { return nil }
 
-type handGuess struct{ *handmade }
+// handGuess is one worker's part.
+type handGuess struct {
+	*handmade
+	bots []int32 // [trees][others] without goals: the bot drawn
+}
 
-func (w handGuess) watch(*rollout.View, []int32) bool { return false }
+func (g *handGuess) watch(*rollout.View, []int32) bool { return false }
 
-func (w handGuess) now(_, _, g int) []float32 { return w.hot[g*w.width() : (g+1)*w.width()] }
+func (g *handGuess) now(_, _, goal int) []float32 {
+	return g.hot[goal*g.width() : (goal+1)*g.width()]
+}
 
-func (w handGuess) draw(_ int32, _, _ int, g int32, _ *rng.Rand) int32 { return g }
+func (g *handGuess) draw(tree int32, _, j int, goal int32, r *rng.Rand) int32 {
+	if g.none && g.h.cfg.Leaf != "net" {
+		g.bots[int(tree)*len(g.h.others)+j] = int32(r.IntN(len(g.h.cfg.Bots)))
+	}
+	return goal
+}
 
-func (w handGuess) drawn(_ int32, _ int, name int32) []float32 { return w.now(0, 0, int(name)) }
+func (g *handGuess) drawn(_ int32, _ int, name int32) []float32 { return g.now(0, 0, int(name)) }
 
-func (w handGuess) bot(_ int32, _ int, name int32) int32 { return name }
+func (g *handGuess) bot(tree int32, j int, name int32) int32 {
+	if g.none {
+		return g.bots[int(tree)*len(g.h.others)+j]
+	}
+	return name
+}
 
 // over counts which goals the others reached.
-func (w handGuess) over(v *rollout.View, n int) {
-	if w.none {
+func (g *handGuess) over(v *rollout.View, n int) {
+	if g.none {
 		return
 	}
-	for j, a := range w.h.others {
-		w.h.belief[n].Seen(j, v.GoalOf(n, a))
+	for j, a := range g.h.others {
+		g.h.belief[n].Seen(j, v.GoalOf(n, a))
 	}
 }
 
@@ -165,5 +188,5 @@ func (h *HOP) useful(ro *batch.Rollout, p path) bool {
 
 var (
 	_ wants = (*handmade)(nil)
-	_ guess = handGuess{}
+	_ guess = (*handGuess)(nil)
 )
