@@ -27,6 +27,7 @@ type cli struct {
 	Train     trainCmd     `cmd:"" help:"Train agents, judge them, write a report."`
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
+	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and ask in order."`
 	Adapt     adaptCmd     `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
 	Crossplay crossplayCmd `cmd:"" help:"Everyone with everyone: a matrix of who gets what among whom."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`

@@ -26,7 +26,6 @@ import (
 	"hop/game"
 	"hop/rng"
 	"hop/runlog"
-	"hop/safetensors"
 	"hop/train"
 )
 
@@ -94,7 +93,7 @@ func updates(s *exp.Spec, opt Options) int {
 	return 90
 }
 
-func audit(ctx context.Context, s exp.Spec, opt Options, weights *safetensors.File) (*Result, error) {
+func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Result, error) {
 	if len(opt.Seeds) == 0 {
 		opt.Seeds = []uint64{1, 2, 3}
 	}
@@ -106,13 +105,13 @@ func audit(ctx context.Context, s exp.Spec, opt Options, weights *safetensors.Fi
 		say = func(string) {}
 	}
 	r := &Result{Report: diag.Report{Subject: s.Name}}
-	if weights == nil {
+	if from == nil {
 		s = small(s)
 	}
 	var first *session
 	for i, seed := range opt.Seeds {
 		say(fmt.Sprintf("seed %d: %d windows", seed, updates(&s, opt)))
-		u, err := newSession(s, seed, opt, i == 0, weights)
+		u, err := newSession(s, seed, opt, i == 0, from)
 		if err != nil {
 			return nil, err
 		}
@@ -179,8 +178,12 @@ type session struct {
 }
 
 // newSession builds a run with recorders in it.
-func newSession(s exp.Spec, seed uint64, opt Options, close bool, weights *safetensors.File) (*session, error) {
-	parts, err := s.Parts(seed, exp.Machine{Workers: 1})
+func newSession(s exp.Spec, seed uint64, opt Options, close bool, from *checkpoint) (*session, error) {
+	machine := exp.Machine{Workers: 1}
+	if from != nil {
+		machine.Saved = from.body
+	}
+	parts, err := s.Parts(seed, machine)
 	if err != nil {
 		return nil, err
 	}
@@ -217,9 +220,9 @@ func newSession(s exp.Spec, seed uint64, opt Options, close bool, weights *safet
 	if u.loop, err = train.NewSelfPlay(s.Train, s.PPO, parts); err != nil {
 		return nil, err
 	}
-	if weights != nil {
+	if from != nil {
 		for i, m := range parts.Minds {
-			if err := m.Load(weights, fmt.Sprintf("brain/%d/", i)); err != nil {
+			if err := m.Load(from.file, fmt.Sprintf("brain/%d/", i)); err != nil {
 				return nil, err
 			}
 		}

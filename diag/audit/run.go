@@ -1,0 +1,192 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hop/diag"
+	"hop/exp"
+	"hop/runlog"
+	"hop/safetensors"
+)
+
+// recorded is what the folder of a run, or of several seeds of one, holds.
+type recorded struct {
+	dirs    []string
+	seeds   []uint64
+	spec    exp.Spec
+	body    []byte // the newest checkpoint of the first
+	step    int64
+	returns [][]float64   // [seed][agent] over the last fifth
+	curves  [][][]float64 // [seed][agent][logged]
+	counts  []map[string][]float64
+	noticed []runlog.Finding // by the guards, while it ran
+}
+
+// Folder reports whether dir holds a run, or seeds of one.
+func Folder(dir string) bool { return len(folders(dir)) > 0 }
+
+// folders returns the folders of the seeds.
+func folders(dir string) []string {
+	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
+		return []string{dir}
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "seed-*"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(list, func(d string) bool {
+		_, err := os.Stat(filepath.Join(d, "spec.yaml"))
+		return err != nil
+	})
+}
+
+// Run audits a run's folder: what it recorded, then its agents, loaded from the
+// newest checkpoint, as they play and learn on for a few windows from fresh
+// starts.
+func Run(ctx context.Context, dir string, opt Options) (*Result, error) {
+	rec, err := read(dir)
+	if err != nil {
+		return nil, err
+	}
+	opt.Seeds = rec.seeds[:1]
+	if opt.Updates == 0 {
+		opt.Updates = probeAt + 1
+	}
+	s := rec.spec
+	s.Train.Stages, s.Train.Switch = nil, nil
+	s.Train.Warm.Windows = 0
+	s.Train.Save = max(s.Train.Steps, 1)
+	f, err := safetensors.Parse(rec.body)
+	if err != nil {
+		return nil, fmt.Errorf("audit: the checkpoint of %s: %w", rec.dirs[0], err)
+	}
+	r, err := audit(ctx, s, opt, &checkpoint{f, rec.body})
+	if err != nil {
+		return nil, err
+	}
+	r.Subject = dir
+	r.Findings = slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return f.Step == 0 }) // a few windows tell less than the record
+	r.Returns, r.Curves = rec.returns, rec.curves
+	alike := len(s.Train.Team) == 0
+	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
+		alike = false
+	}
+	if alike {
+		r.Findings = slices.Insert(r.Findings, 0, diag.Order(rec.returns))
+	}
+	r.Add(rec.counted()...)
+	return r, nil
+}
+
+// checkpoint is what a run is loaded from.
+type checkpoint struct {
+	file *safetensors.File
+	body []byte
+}
+
+// read reads a folder.
+func read(dir string) (*recorded, error) {
+	rec := &recorded{dirs: folders(dir)}
+	if len(rec.dirs) == 0 {
+		return nil, fmt.Errorf("%s holds no run: neither spec.yaml nor folders seed-*", dir)
+	}
+	for i, d := range rec.dirs {
+		env, err := runlog.ReadEnv(d)
+		if err != nil {
+			return nil, err
+		}
+		rec.seeds = append(rec.seeds, env.Seed)
+		text, err := runlog.ReadSpec(d)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if rec.spec, err = exp.Parse(text, filepath.Join(d, "spec.yaml"), env.Preset, nil); err != nil {
+				return nil, err
+			}
+			if rec.body, rec.step, err = runlog.Last(d); err != nil {
+				return nil, err
+			}
+		}
+		rows, err := runlog.ReadMetrics(d)
+		if err != nil {
+			return nil, err
+		}
+		rec.take(rows)
+		if list, err := runlog.ReadFindings(d); err == nil {
+			rec.noticed = append(rec.noticed, list...)
+		}
+	}
+	return rec, nil
+}
+
+// take takes in one seed's metrics.
+func (rec *recorded) take(rows []runlog.Row) {
+	var curves [][]float64
+	counts := map[string][]float64{}
+	for _, row := range rows {
+		switch {
+		case row.Agent < 0:
+		case row.Name == "return":
+			for len(curves) <= row.Agent {
+				curves = append(curves, nil)
+			}
+			curves[row.Agent] = append(curves[row.Agent], row.Value)
+		case row.Name == "count/updates" || row.Name == "count/rows":
+			key := fmt.Sprintf("%s, agent %d", row.Name, row.Agent)
+			counts[key] = append(counts[key], row.Value)
+		}
+	}
+	last := make([]float64, len(curves))
+	for a, c := range curves {
+		tail := c[len(c)-(len(c)+4)/5:]
+		for _, v := range tail {
+			last[a] += v / float64(len(tail))
+		}
+	}
+	rec.curves, rec.returns, rec.counts = append(rec.curves, curves), append(rec.returns, last), append(rec.counts, counts)
+}
+
+// counted looks at the counters that the run recorded, and at what its guards
+// noticed.
+func (rec *recorded) counted() []diag.Finding {
+	f := diag.Finding{Step: 2, Check: "recorded updates", Module: "ppo", Unit: "updates behind the first", Says: "Every learner was updated until the end, as often as the others."}
+	for i, counts := range rec.counts {
+		ends := make([]float64, len(rec.returns[i]))
+		most := 0.
+		for a := range ends {
+			list := counts[fmt.Sprintf("count/updates, agent %d", a)]
+			f.Rows += len(list)
+			if ends[a] = -1; len(list) > 0 { // bots, and agents of one brain, have no counter
+				ends[a] = list[len(list)-1]
+				most = max(most, ends[a])
+			}
+		}
+		for a, n := range ends {
+			if n < 0 {
+				continue
+			}
+			f.Evidence = append(f.Evidence, diag.Row{Label: fmt.Sprintf("seed %d, agent %d: updates", rec.seeds[i], a), Value: n, Wanted: most})
+			if behind := most - n; behind > 0.02*most && behind > f.Effect {
+				f.Verdict, f.Effect, f.Lo, f.Hi = diag.Fault, behind, behind, behind
+				f.Says = fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most)
+				f.Next = "why that learner had no rows, or stopped: hop report on the run"
+			}
+		}
+	}
+	out := []diag.Finding{f}
+	for _, n := range rec.noticed {
+		module := n.Module
+		if !slices.Contains(diag.Modules, module) {
+			module = "guards"
+		}
+		out = append(out, diag.Finding{
+			Step: 4, Check: "guard: " + n.Check, Module: module, Verdict: diag.Suspect, Says: n.Says, Effect: 1, Lo: 1, Hi: 1, Unit: "warnings", Rows: 1, Next: n.Next,
+		})
+	}
+	return out
+}
