@@ -31,7 +31,8 @@ type Crossed struct {
 }
 
 // Run plays. teams[s] is the team in which the newcomer sits on seat s; member a
-// of each sits on seat a.
+// of each sits on seat a. A single team is one whose members all count as
+// newcomers: the team among itself, which need not be played once for each seat.
 func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
 	seats := c.Game.Spec().Seats
 	switch {
@@ -39,19 +40,21 @@ func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
 		return nil, errors.New("eval: at least one start is needed")
 	case seats < 2:
 		return nil, errors.New("eval: cross-play needs a game of two seats or more")
-	case len(teams) != seats:
-		return nil, errors.New("eval: cross-play needs one team for each seat of the newcomer")
+	case len(teams) != seats && len(teams) != 1:
+		return nil, errors.New("eval: cross-play needs one team for each seat of the newcomer, or a single one")
 	}
 	if c.Lanes == 0 {
 		c.Lanes = 64
 	}
 	own, others := make([]float64, c.Starts), make([]float64, c.Starts)
 	for seat, team := range teams {
-		err := c.play(ctx, team, seat*c.Starts, func(start int, ep rollout.Episode) {
-			own[start] += ep.Return[seat] / float64(seats)
+		err := c.play(ctx, team, seat*c.Starts, len(teams)*c.Starts, func(start int, ep rollout.Episode) {
 			for a, x := range ep.Return {
-				if a != seat {
-					others[start] += x / float64(seats*(seats-1))
+				if a == seat || len(teams) == 1 {
+					own[start] += x / float64(seats)
+				}
+				if a != seat || len(teams) == 1 {
+					others[start] += x / float64(seats*max(1, len(teams)-1))
 				}
 			}
 		})
@@ -70,7 +73,7 @@ func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
 // play plays every start once. Where a step draws from the same stream as the
 // starts, only the first episode of a stream is sure to start alike, so each
 // copy plays one; otherwise copies go on.
-func (c Cross) play(ctx context.Context, team []Member, before int, each func(start int, ep rollout.Episode)) error {
+func (c Cross) play(ctx context.Context, team []Member, before, total int, each func(start int, ep rollout.Episode)) error {
 	part := c.Starts
 	if !c.Game.Spec().Deterministic {
 		part = min(c.Lanes, c.Starts)
@@ -83,7 +86,7 @@ func (c Cross) play(ctx context.Context, team []Member, before int, each func(st
 			Each: func(ep rollout.Episode) { each(first+ep.Index*lanes+ep.Env, ep) },
 			Progress: func(done, _ int) {
 				if c.Progress != nil {
-					c.Progress(before+first+done, len(team)*c.Starts)
+					c.Progress(before+first+done, total)
 				}
 			},
 		})

@@ -139,6 +139,27 @@ func TestCrossPlayGetsTheReferenceReturns(t *testing.T) {
 	}
 }
 
+// A team among itself is what each of its members gets in the place of itself.
+func TestATeamAmongItselfIsPlayedOnce(t *testing.T) {
+	for bots, g := range twoGames(t) {
+		name := strings.Fields(bots)[0]
+		c := eval.Cross{Game: g, Starts: 50, Lanes: 16, Key: rng.New(3)}
+		long := crossed(t, g, c, eval.Bot(g, name), name)
+		short, err := c.Run(context.Background(), [][]eval.Member{slices.Repeat([]eval.Member{eval.Bot(g, name)}, g.Spec().Seats)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range long.Start {
+			if math.Abs(long.Start[i]-short.Start[i]) > 1e-9 {
+				t.Fatalf("%s: start %d gives %v, want %v", g.Spec().Name, i, short.Start[i], long.Start[i])
+			}
+		}
+		if d := math.Abs(long.Others.Mean() - short.Others.Mean()); d > 1e-9 {
+			t.Errorf("%s: the others get %v, want %v", g.Spec().Name, short.Others.Mean(), long.Others.Mean())
+		}
+	}
+}
+
 // A value belongs to its start whatever the number of lanes and workers.
 func TestCrossPlayDoesNotDependOnWorkers(t *testing.T) {
 	for _, g := range twoGames(t) {
