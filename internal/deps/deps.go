@@ -17,7 +17,7 @@ var Floors = map[string]int{
 	"model/vae": 4, "model/cvae": 4,
 	"diag/dump": 5, "eval": 5, "pretrain": 5, "train": 5, "play": 5,
 	"exp":    6,
-	"report": 7, "diag/audit": 7, "diag/faults": 7,
+	"report": 7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
 	"cmd/hop": 8,
 }
 
