@@ -179,6 +179,9 @@ func (c crossplayCmd) cell(a *app, g game.Game, one, team *entry, progress func(
 		if err != nil {
 			return cell, err
 		}
+		if one == team {
+			teams = teams[:1]
+		}
 		res, err := eval.Cross{
 			Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers,
 			Progress: func(done, total int) { progress(k*total+done, pairs*total) },

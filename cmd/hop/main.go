@@ -30,10 +30,12 @@ type cli struct {
 	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and ask in order."`
 	Adapt     adaptCmd     `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
 	Crossplay crossplayCmd `cmd:"" help:"Everyone with everyone: a matrix of who gets what among whom."`
+	Compare   compareCmd   `cmd:"" help:"Variants and seeds in one command: train what is missing, then compare."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
 	Collect   collectCmd   `cmd:"" help:"Write a dataset of played episodes."`
 	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
 	Oracle    oracleCmd    `cmd:"" help:"Exact best responses to scripted co-players."`
+	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

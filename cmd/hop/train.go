@@ -130,6 +130,9 @@ func (c trainCmd) Run(a *app) error {
 	}
 	for _, j := range jobs {
 		j.result.CPU /= float64(beside) // so many seeds ran side by side in this process
+		if err := j.save(); err != nil {
+			return err
+		}
 	}
 	return c.summary(a, group, jobs, around.done)
 }

@@ -1,0 +1,260 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hop/rng"
+	"hop/stats"
+)
+
+// Variant is one column of a comparison: a spec and its runs.
+type Variant struct {
+	Name string
+	Dirs []string // of its runs, one a seed
+}
+
+// Comparison is variants of one experiment side by side.
+type Comparison struct {
+	Label     string // the game and its setting
+	Variants  []*Compared
+	Threshold float64
+	Improve   [][]Win // [x][y] does x do better than y?
+	Notes     []string
+	Command   string
+	refs      []reference
+	tau       []float64 // thresholds of the profiles
+}
+
+// Compared is a variant's numbers.
+type Compared struct {
+	Name    string
+	Number  int // in the order in which they were named
+	Seeds   []SeedResult
+	Mean    float64
+	CI      stats.Interval // Student's, over seeds
+	IQM     float64
+	IQMCI   stats.Interval // bootstrap
+	Diff    float64        // mean less the first variant's
+	DiffCI  stats.Interval // Welch's
+	Steps   float64        // env steps to the threshold, median over seeds; NaN: fewer than half got there
+	CPU     float64        // processor seconds to it
+	Reached int            // seeds that got there
+
+	group           *group
+	profile, pl, ph []float64 // [tau] and its interval
+}
+
+// SeedResult is one run of a variant.
+type SeedResult struct {
+	Seed     uint64
+	Dir      string
+	Mean     float64 // of the final agents
+	EnvSteps int64
+	CPU      float64 // processor seconds
+	Steps    float64 // env steps to the threshold; NaN: never
+}
+
+// Win is the probability that a run of one variant does better than one of
+// another, with Newcombe's interval.
+type Win struct {
+	P  float64
+	CI stats.Interval
+}
+
+// Values returns the seeds' means.
+func (c *Compared) Values() []float64 {
+	var out []float64
+	for _, s := range c.Seeds {
+		out = append(out, s.Mean)
+	}
+	return out
+}
+
+// draws is how often a bootstrap draws.
+const draws = 5000
+
+// Compare reads the runs. Without a threshold (NaN) it is 95 % of the way from
+// the lowest point of all curves to the best variant's mean.
+func Compare(list []Variant, threshold float64) (*Comparison, error) {
+	c := &Comparison{Threshold: threshold}
+	for i, v := range list {
+		g, err := gather(v)
+		if err != nil {
+			return nil, err
+		}
+		c.Notes = append(c.Notes, g.Notes...)
+		x := &Compared{Name: v.Name, Number: i, group: g}
+		for k, r := range g.Runs {
+			if r.Result == nil {
+				return nil, fmt.Errorf("report: seed %d of %s has no result.json: its agents were not judged", r.Seed, v.Name)
+			}
+			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU, math.NaN()})
+		}
+		c.Variants = append(c.Variants, x)
+		switch {
+		case i == 0:
+			c.Label, c.refs = g.Label, g.refs
+		case g.Label != c.Label:
+			c.Notes = append(c.Notes, fmt.Sprintf("%s plays %s, the first variant %s: their returns cannot be compared.", v.Name, g.Label, c.Label))
+		}
+	}
+	if len(c.Variants) == 0 {
+		return nil, fmt.Errorf("report: nothing to compare")
+	}
+	c.judge()
+	c.pace()
+	return c, nil
+}
+
+// gather reads a variant's runs, which may lie anywhere, in order of seeds.
+func gather(v Variant) (*group, error) {
+	g := &group{Dir: v.Name}
+	for _, dir := range v.Dirs {
+		r, err := g.readRun(dir)
+		if err != nil {
+			return nil, fmt.Errorf("report: reading %s: %w", dir, err)
+		}
+		g.Runs = append(g.Runs, r)
+	}
+	if len(g.Runs) == 0 {
+		return nil, fmt.Errorf("report: %s has no runs", v.Name)
+	}
+	g.measure()
+	return g, nil
+}
+
+// judge fills in what is known about the final agents.
+func (c *Comparison) judge() {
+	first := c.Variants[0].Values()
+	var all []float64
+	for _, x := range c.Variants {
+		xs := x.Values()
+		all = append(all, xs...)
+		x.Mean, x.CI = stats.MeanCI(xs, 0.95)
+		x.IQM = stats.IQM(xs)
+		r := rng.New(0).Child("compare").Child("iqm").Rand()
+		x.IQMCI = stats.Bootstrap(stats.Scores{xs}, stats.Scores.IQM, draws, 0.95, &r)
+		x.Diff, x.DiffCI = stats.DiffCI(xs, first, 0.95)
+		var row []Win
+		for _, y := range c.Variants {
+			p, ci := stats.WinCI(xs, y.Values(), 0.95)
+			row = append(row, Win{p, ci})
+		}
+		c.Improve = append(c.Improve, row)
+	}
+	lo, hi := span(all)
+	pad := max(0.05*(hi-lo), 1e-6)
+	const points = 120
+	for i := range points {
+		c.tau = append(c.tau, lo-pad+(hi-lo+2*pad)*float64(i)/(points-1))
+	}
+	for _, x := range c.Variants {
+		x.profiles(c.tau)
+	}
+}
+
+// profiles computes the share of runs above each threshold (a performance
+// profile), with Wilson's interval at each.
+func (c *Compared) profiles(tau []float64) {
+	s := stats.Scores{c.Values()}
+	c.profile, c.pl, c.ph = make([]float64, len(tau)), make([]float64, len(tau)), make([]float64, len(tau))
+	s.Profile(c.profile, tau)
+	for i, share := range c.profile {
+		n := len(s[0])
+		ci := stats.Wilson(int(math.Round(share*float64(n))), n, 0.95)
+		c.pl[i], c.ph[i] = ci[0], ci[1]
+	}
+}
+
+// pace finds when each seed came to the threshold.
+func (c *Comparison) pace() {
+	if math.IsNaN(c.Threshold) {
+		low, best := math.Inf(1), math.Inf(-1)
+		for _, x := range c.Variants {
+			b := x.group.bundle(x.group.grid(), key{"return/mean", -1})
+			lo, _ := span(b.mean)
+			low, best = min(low, lo), max(best, x.Mean)
+		}
+		c.Threshold = low + 0.95*(best-low)
+	}
+	for _, x := range c.Variants {
+		d := x.group.grid()
+		k := key{"return/mean", -1}
+		var steps, cpu []float64
+		for i, r := range x.group.Runs {
+			at := math.Inf(1)
+			rows := r.series[k]
+			for j, v := range d.curve(rows, few(k, rows)) {
+				if v >= c.Threshold {
+					at = d.x(j)
+					break
+				}
+			}
+			steps = append(steps, at)
+			cpu = append(cpu, r.trainCPU()*at/float64(max(r.Step, 1)))
+			if !math.IsInf(at, 1) {
+				x.Seeds[i].Steps = at
+				x.Reached++
+			}
+		}
+		x.Steps, x.CPU = finite(stats.Quantile(steps, 0.5)), finite(stats.Quantile(cpu, 0.5))
+	}
+}
+
+// finite returns NaN for infinities.
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.NaN()
+	}
+	return x
+}
+
+// trainCPU estimates the processor seconds of the training alone: those of the
+// whole run, in proportion to the time that its phases took.
+func (r *run) trainCPU() float64 {
+	sum := 0.
+	for name, s := range r.Env.Phases {
+		if !strings.Contains(name, "/") {
+			sum += s
+		}
+	}
+	if sum == 0 || r.Env.Wall <= 0 {
+		return r.Result.CPU
+	}
+	return r.Result.CPU * min(1, sum/r.Env.Wall)
+}
+
+// WriteCompare writes compare.html, one file that opens offline, compare.md and
+// the figures in compare/ into a folder.
+func WriteCompare(dir string, c *Comparison) error {
+	figs := c.figures()
+	if err := os.MkdirAll(filepath.Join(dir, "compare"), 0o755); err != nil {
+		return fmt.Errorf("report: making %s: %w; choose another folder with --out", dir, err)
+	}
+	data := c.view(figs)
+	page, err := fillPage(comparePage, data)
+	if err != nil {
+		return err
+	}
+	text, err := fillText(compareText, data)
+	if err != nil {
+		return err
+	}
+	for _, f := range figs {
+		b, err := f.png()
+		if err != nil {
+			return err
+		}
+		if err := put(filepath.Join(dir, "compare", f.Name+".png"), b); err != nil {
+			return err
+		}
+	}
+	if err := put(filepath.Join(dir, "compare.md"), text); err != nil {
+		return err
+	}
+	return put(filepath.Join(dir, "compare.html"), page)
+}
