@@ -182,7 +182,7 @@ func TestIllegalColumnsHaveNoProbability(t *testing.T) {
 // Adam's plain form is its definition; this is the definition in float64.
 func TestAdamIsItsDefinition(t *testing.T) {
 	everySet(t, func(t *testing.T) {
-		const n, lr, b1, b2, eps, wd = 37, 1e-2, 0.9, 0.999, 1e-2, 0.05
+		const n, lr, b1, b2, eps, wd, scale = 37, 1e-2, 0.9, 0.999, 1e-2, 0.05, 0.75
 		r := rand.New(rand.NewPCG(10, 10))
 		w, m, v := fill(r, make([]float32, n)), make([]float32, n), make([]float32, n)
 		w64, m64, v64 := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -191,10 +191,15 @@ func TestAdamIsItsDefinition(t *testing.T) {
 		}
 		for step := 1; step <= 20; step++ {
 			g := fill(r, make([]float32, n))
+			g[0], g[1], g[2] = 0, 1e-25, 1e12 // never learns; too small to square; large
+			old := append([]float32(nil), g...)
 			p1, p2 := math.Pow(b1, float64(step)), math.Pow(b2, float64(step))
-			Adam(w, g, m, v, lr, b1, b2, eps, wd, float32(1/(1-p1)), float32(1/(1-p2)))
+			Adam(w, g, m, v, lr, b1, b2, eps, wd, float32(1/(1-p1)), float32(1/(1-p2)), scale)
 			for i := range w64 {
-				d := float64(g[i])
+				if g[i] != 0 {
+					t.Fatalf("step %d leaves gradient %d at %v, want 0", step, i, g[i])
+				}
+				d := scale * float64(old[i])
 				m64[i] = b1*m64[i] + (1-b1)*d
 				v64[i] = b2*v64[i] + (1-b2)*d*d
 				w64[i] -= lr * (m64[i]/(1-p1)/(math.Sqrt(v64[i]/(1-p2))+eps) + wd*w64[i])

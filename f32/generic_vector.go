@@ -84,7 +84,8 @@ func sumRowsGeneric(dst, x []float32, m, n int) {
 func adamGeneric(w, g, m, v []float32, h *adamArgs) {
 	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
 	for i, x := range w {
-		d := g[i]
+		d := h.scale * g[i]
+		g[i] = 0
 		mi := float32(h.b1*m[i]) + float32(h.b1c*d)
 		vi := float32(h.b2*v[i]) + float32(h.b2c*float32(d*d))
 		m[i], v[i] = mi, vi

@@ -146,6 +146,42 @@ DATA c_zero<>+56(SB)/4, $0x00000000
 DATA c_zero<>+60(SB)/4, $0x00000000
 GLOBL c_zero<>(SB), RODATA|NOPTR, $64
 
+DATA c_rootMin<>+0(SB)/4, $0x0d800000
+DATA c_rootMin<>+4(SB)/4, $0x0d800000
+DATA c_rootMin<>+8(SB)/4, $0x0d800000
+DATA c_rootMin<>+12(SB)/4, $0x0d800000
+DATA c_rootMin<>+16(SB)/4, $0x0d800000
+DATA c_rootMin<>+20(SB)/4, $0x0d800000
+DATA c_rootMin<>+24(SB)/4, $0x0d800000
+DATA c_rootMin<>+28(SB)/4, $0x0d800000
+DATA c_rootMin<>+32(SB)/4, $0x0d800000
+DATA c_rootMin<>+36(SB)/4, $0x0d800000
+DATA c_rootMin<>+40(SB)/4, $0x0d800000
+DATA c_rootMin<>+44(SB)/4, $0x0d800000
+DATA c_rootMin<>+48(SB)/4, $0x0d800000
+DATA c_rootMin<>+52(SB)/4, $0x0d800000
+DATA c_rootMin<>+56(SB)/4, $0x0d800000
+DATA c_rootMin<>+60(SB)/4, $0x0d800000
+GLOBL c_rootMin<>(SB), RODATA|NOPTR, $64
+
+DATA c_rootMax<>+0(SB)/4, $0x7e800000
+DATA c_rootMax<>+4(SB)/4, $0x7e800000
+DATA c_rootMax<>+8(SB)/4, $0x7e800000
+DATA c_rootMax<>+12(SB)/4, $0x7e800000
+DATA c_rootMax<>+16(SB)/4, $0x7e800000
+DATA c_rootMax<>+20(SB)/4, $0x7e800000
+DATA c_rootMax<>+24(SB)/4, $0x7e800000
+DATA c_rootMax<>+28(SB)/4, $0x7e800000
+DATA c_rootMax<>+32(SB)/4, $0x7e800000
+DATA c_rootMax<>+36(SB)/4, $0x7e800000
+DATA c_rootMax<>+40(SB)/4, $0x7e800000
+DATA c_rootMax<>+44(SB)/4, $0x7e800000
+DATA c_rootMax<>+48(SB)/4, $0x7e800000
+DATA c_rootMax<>+52(SB)/4, $0x7e800000
+DATA c_rootMax<>+56(SB)/4, $0x7e800000
+DATA c_rootMax<>+60(SB)/4, $0x7e800000
+GLOBL c_rootMax<>(SB), RODATA|NOPTR, $64
+
 DATA c_expMin<>+0(SB)/4, $0xc2aeac50
 DATA c_expMin<>+4(SB)/4, $0xc2aeac50
 DATA c_expMin<>+8(SB)/4, $0xc2aeac50
@@ -6511,12 +6547,16 @@ TEXT ·adamAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS 20(R9), Z11
 	VBROADCASTSS 24(R9), Z12
 	VBROADCASTSS 28(R9), Z13
+	VBROADCASTSS 32(R9), Z14
 
 loop:
 	CMPQ         CX, $0x10
 	JL           rest
 	VMOVUPS      (DI), Z0
 	VMOVUPS      (SI), Z1
+	VPXORD       Z4, Z4, Z4
+	VMOVUPS      Z4, (SI)
+	VMULPS       Z14, Z1, Z1
 	VMOVUPS      (DX), Z2
 	VMOVUPS      (R8), Z3
 	VMULPS       Z2, Z6, Z2
@@ -6527,10 +6567,22 @@ loop:
 	VMOVUPS      Z2, (DX)
 	VMOVUPS      Z3, (R8)
 	VMULPS       Z3, Z11, Z4
-	VSQRTPS      Z4, Z4
-	VADDPS       Z12, Z4, Z4
 	VMULPS       Z2, Z10, Z2
-	VDIVPS       Z4, Z2, Z2
+	VMOVUPS      c_rootMin<>+0(SB), Z1
+	VMAXPS       Z4, Z1, Z4
+	VMOVUPS      c_rootMax<>+0(SB), Z1
+	VMINPS       Z4, Z1, Z4
+	VRSQRT14PS   Z4, Z1
+	VMULPS       Z1, Z4, Z5
+	VMULPS       c_half<>+0(SB), Z1, Z1
+	VFNMADD231PS Z5, Z5, Z4
+	VFMADD213PS  Z5, Z1, Z4
+	VADDPS       Z12, Z4, Z4
+	VRCP14PS     Z4, Z1
+	VMOVUPS      c_one<>+0(SB), Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z1, Z5, Z1
+	VMULPS       Z1, Z2, Z2
 	VFNMADD231PS Z0, Z13, Z0
 	VSUBPS       Z2, Z0, Z0
 	VMOVUPS      Z0, (DI)
@@ -6549,6 +6601,9 @@ rest:
 	KMOVW        AX, K1
 	VMOVUPS.Z    (DI), K1, Z0
 	VMOVUPS.Z    (SI), K1, Z1
+	VPXORD       Z4, Z4, Z4
+	VMOVUPS      Z4, K1, (SI)
+	VMULPS       Z14, Z1, Z1
 	VMOVUPS.Z    (DX), K1, Z2
 	VMOVUPS.Z    (R8), K1, Z3
 	VMULPS       Z2, Z6, Z2
@@ -6559,10 +6614,22 @@ rest:
 	VMOVUPS      Z2, K1, (DX)
 	VMOVUPS      Z3, K1, (R8)
 	VMULPS       Z3, Z11, Z4
-	VSQRTPS      Z4, Z4
-	VADDPS       Z12, Z4, Z4
 	VMULPS       Z2, Z10, Z2
-	VDIVPS       Z4, Z2, Z2
+	VMOVUPS      c_rootMin<>+0(SB), Z1
+	VMAXPS       Z4, Z1, Z4
+	VMOVUPS      c_rootMax<>+0(SB), Z1
+	VMINPS       Z4, Z1, Z4
+	VRSQRT14PS   Z4, Z1
+	VMULPS       Z1, Z4, Z5
+	VMULPS       c_half<>+0(SB), Z1, Z1
+	VFNMADD231PS Z5, Z5, Z4
+	VFMADD213PS  Z5, Z1, Z4
+	VADDPS       Z12, Z4, Z4
+	VRCP14PS     Z4, Z1
+	VMOVUPS      c_one<>+0(SB), Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z1, Z5, Z1
+	VMULPS       Z1, Z2, Z2
 	VFNMADD231PS Z0, Z13, Z0
 	VSUBPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (DI)
@@ -13893,12 +13960,16 @@ TEXT ·adamAVX2(SB), NOSPLIT, $0-104
 	VBROADCASTSS 20(R9), Y11
 	VBROADCASTSS 24(R9), Y12
 	VBROADCASTSS 28(R9), Y13
+	VBROADCASTSS 32(R9), Y14
 
 loop:
 	CMPQ         CX, $0x08
 	JL           rest
 	VMOVUPS      (DI), Y0
 	VMOVUPS      (SI), Y1
+	VXORPS       Y4, Y4, Y4
+	VMOVUPS      Y4, (SI)
+	VMULPS       Y14, Y1, Y1
 	VMOVUPS      (DX), Y2
 	VMOVUPS      (R8), Y3
 	VMULPS       Y2, Y6, Y2
@@ -13909,9 +13980,9 @@ loop:
 	VMOVUPS      Y2, (DX)
 	VMOVUPS      Y3, (R8)
 	VMULPS       Y3, Y11, Y4
+	VMULPS       Y2, Y10, Y2
 	VSQRTPS      Y4, Y4
 	VADDPS       Y12, Y4, Y4
-	VMULPS       Y2, Y10, Y2
 	VDIVPS       Y4, Y2, Y2
 	VFNMADD231PS Y0, Y13, Y0
 	VSUBPS       Y2, Y0, Y0
@@ -13933,6 +14004,9 @@ rest:
 	SHRQ         $0x02, CX
 	VMASKMOVPS   (DI), Y15, Y0
 	VMASKMOVPS   (SI), Y15, Y1
+	VXORPS       Y4, Y4, Y4
+	VMASKMOVPS   Y4, Y15, (SI)
+	VMULPS       Y14, Y1, Y1
 	VMASKMOVPS   (DX), Y15, Y2
 	VMASKMOVPS   (R8), Y15, Y3
 	VMULPS       Y2, Y6, Y2
@@ -13943,9 +14017,9 @@ rest:
 	VMASKMOVPS   Y2, Y15, (DX)
 	VMASKMOVPS   Y3, Y15, (R8)
 	VMULPS       Y3, Y11, Y4
+	VMULPS       Y2, Y10, Y2
 	VSQRTPS      Y4, Y4
 	VADDPS       Y12, Y4, Y4
-	VMULPS       Y2, Y10, Y2
 	VDIVPS       Y4, Y2, Y2
 	VFNMADD231PS Y0, Y13, Y0
 	VSUBPS       Y2, Y0, Y0

@@ -51,7 +51,7 @@ func TestNothingAllocates(t *testing.T) {
 				Tanh(dst, dst)
 				Softmax(dst, dst, m, n)
 				MaskedLogSoftmax(dst, dst, legal, m, n)
-				Adam(dst, dst, dst, dst, 1, 1, 1, 1, 1, 1, 1)
+				Adam(dst, dst, dst, dst, 1, 1, 1, 1, 1, 1, 1, 1)
 			},
 		} {
 			f() // warm up
@@ -126,7 +126,7 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"Conv3x3Grad":           func() { Conv3x3Grad(x(8), x(16), x(4), 2, 2, 1, 1) },
 		"Softmax":               func() { Softmax(x(6), x(6), 2, 4) },
 		"MaskedLogSoftmax mask": func() { MaskedLogSoftmax(x(6), x(6), make([]bool, 5), 2, 3) },
-		"Adam":                  func() { Adam(x(2), x(2), x(3), x(2), 0, 0, 0, 0, 0, 0, 0) },
+		"Adam":                  func() { Adam(x(2), x(2), x(3), x(2), 0, 0, 0, 0, 0, 0, 0, 0) },
 		"sparse row":            func() { var s Sparse; s.Reset(3); s.AppendRow(x(4)) },
 		"sparse entry":          func() { var s Sparse; s.Reset(3); s.AppendEntry(3, 1) },
 		"sparse negative entry": func() { var s Sparse; s.Reset(3); s.AppendEntry(-1, 1) },

@@ -132,7 +132,7 @@ func mulAVX512(dst []float32, a []float32, b []float32)
 //go:noescape
 func mulAddAVX512(dst []float32, a []float32, b []float32)
 
-// adamAVX512 takes one step of Adam.
+// adamAVX512 takes one step of Adam and clears g.
 //
 //go:noescape
 func adamAVX512(w []float32, g []float32, m []float32, v []float32, h *byte)
@@ -390,7 +390,7 @@ func mulAVX2(dst []float32, a []float32, b []float32)
 //go:noescape
 func mulAddAVX2(dst []float32, a []float32, b []float32)
 
-// adamAVX2 takes one step of Adam.
+// adamAVX2 takes one step of Adam and clears g.
 //
 //go:noescape
 func adamAVX2(w []float32, g []float32, m []float32, v []float32, h *byte)

@@ -90,24 +90,26 @@ func SumRows(dst, x []float32, m, n int) {
 }
 
 // Adam takes one step of Adam with decoupled weight decay (AdamW; wd 0 is Adam)
-// over the parameters w with gradient g and moments m and v:
+// over the parameters w with gradient g and moments m and v, and clears g:
 //
+//	g = scale g
 //	m = beta1 m + (1-beta1) g
 //	v = beta2 v + (1-beta2) g²
 //	w = w - lr (c1 m / (sqrt(c2 v) + eps) + wd w)
 //
 // c1 and c2 correct the bias of step t = 1, 2, ...: c1 = 1/(1-beta1^t) and
-// c2 = 1/(1-beta2^t), to be computed in float64.
-func Adam(w, g, m, v []float32, lr, beta1, beta2, eps, wd, c1, c2 float32) {
+// c2 = 1/(1-beta2^t), to be computed in float64. A c2 v below 2^-100 may count as
+// that.
+func Adam(w, g, m, v []float32, lr, beta1, beta2, eps, wd, c1, c2, scale float32) {
 	checkSame(len(w), len(g))
 	checkSame(len(w), len(m))
 	checkSame(len(w), len(v))
 	h := adamArgs{
 		b1: beta1, b1c: float32(1 - float64(beta1)), b2: beta2, b2c: float32(1 - float64(beta2)),
-		lrc1: lr * c1, c2: c2, eps: eps, decay: float32(float64(lr) * float64(wd)),
+		lrc1: lr * c1, c2: c2, eps: eps, decay: float32(float64(lr) * float64(wd)), scale: scale,
 	}
 	adam(w, g, m, v, &h)
 }
 
 // adamArgs are the scalars of one Adam step, laid out for the kernels.
-type adamArgs struct{ b1, b1c, b2, b2c, lrc1, c2, eps, decay float32 }
+type adamArgs struct{ b1, b1c, b2, b2c, lrc1, c2, eps, decay, scale float32 }

@@ -35,6 +35,7 @@ type Frame struct {
 	Cols int // width of a row
 
 	at   []place // [H*W*C] where each number of the planes stands
+	near []near  // [Len] how narrow rows list each number
 	row  int32   // first column of own row (H), then own column (W), then offsets apart
 	rest int32   // first column of what follows the planes
 }
@@ -69,6 +70,7 @@ func New(kind string, in Input) *Frame {
 		}
 	}
 	f.Cols = int(f.rest) + in.Rest + in.Extra
+	f.number()
 	return f
 }
 

@@ -26,31 +26,64 @@ func (e *Encoder) AddNarrow(s *f32.Sparse, obs, extra []float32) {
 	s.EndRow()
 }
 
-// narrow appends what ones holds: things by their offset, oneself by row and
-// column, and what follows the planes.
-func (e *Encoder) narrow(s *f32.Sparse) {
-	f, planes := e.f, int32(len(e.f.at))
-	idx, val := e.ones.Idx, e.ones.Val
-	me := place{}
-	for _, i := range idx {
-		if i < planes && f.at[i].c == 0 {
-			me = f.at[i]
-		}
+// near is how a narrow row lists a number of the observation: under col, plus
+// the shift to oneself where around is -1. Oneself is listed under second too,
+// and shifts the others by shift.
+type near struct {
+	col, around   int32
+	second, shift int32
+	self          bool
+}
+
+// number fills the table of narrow rows.
+func (f *Frame) number() {
+	if f.Kind == Board {
+		return
 	}
 	h, w, others := int32(f.Height), int32(f.Width), int32(f.Planes-1)
 	wide := 2*w - 1
-	shift := ((h-1-me.y)*wide+w-1-me.x)*others - 1
-	s.Idx, s.Val = slices.Grow(s.Idx, 2*len(idx)), slices.Grow(s.Val, 2*len(idx))
+	f.near = make([]near, f.Len())
+	for i := range f.near {
+		n := &f.near[i]
+		if i >= len(f.at) {
+			n.col = int32(i-len(f.at)) + f.rest
+			continue
+		}
+		if p := f.at[i]; p.c == 0 {
+			*n = near{f.row + p.y, 0, f.row + h + p.x, ((h-1-p.y)*wide + w - 1 - p.x) * others, true}
+		} else {
+			n.col, n.around = (p.y*wide+p.x)*others+p.c-1, -1
+		}
+	}
+}
+
+// narrow appends what ones holds: things by their offset, oneself by row and
+// column, and what follows the planes.
+func (e *Encoder) narrow(s *f32.Sparse) {
+	idx, val, table := e.ones.Idx, e.ones.Val, e.f.near
+	shift, selves, last := table[0].shift, 0, 0 // without oneself as if one were in the corner
 	for k, i := range idx {
-		switch {
-		case i >= planes:
-			s.Idx, s.Val = append(s.Idx, i-planes+f.rest), append(s.Val, val[k])
-		case f.at[i].c == 0:
-			p := f.at[i]
-			s.Idx, s.Val = append(s.Idx, f.row+p.y, f.row+h+p.x), append(s.Val, val[k], val[k])
-		default:
-			p := f.at[i]
-			s.Idx, s.Val = append(s.Idx, (p.y*wide+p.x)*others+p.c+shift), append(s.Val, val[k])
+		if n := &table[i]; n.self {
+			shift, last = n.shift, k
+			selves++
+		}
+	}
+	from := len(s.Idx)
+	s.Idx, s.Val = slices.Grow(s.Idx, len(idx)+selves), slices.Grow(s.Val, len(idx)+selves)
+	s.Idx, s.Val = s.Idx[:from+len(idx)], append(s.Val, val...)
+	to := s.Idx[from:]
+	for k, i := range idx {
+		n := &table[i]
+		to[k] = n.col + shift&n.around
+	}
+	if selves == 1 { // nearly always
+		s.Idx, s.Val = append(s.Idx, table[idx[last]].second), append(s.Val, val[last])
+		return
+	}
+	for k := 0; selves > 0; k++ {
+		if n := &table[idx[k]]; n.self {
+			s.Idx, s.Val = append(s.Idx, n.second), append(s.Val, val[k])
+			selves--
 		}
 	}
 }

@@ -114,10 +114,6 @@ func (o *Adam) Check(want ...*Params) error {
 // Steps returns how many steps have been taken.
 func (o *Adam) Steps() int { return o.t }
 
-// stepChunk is how many weights are stepped at a time: scaled, used and cleared
-// while they are in the cache.
-const stepChunk = 4096
-
 // Step takes one step at learning rate lr and clears the gradients. First it
 // scales them down to a global norm of at most clip, unless clip is 0. It returns
 // the norm before that. If a gradient is not finite nothing is changed, and the
@@ -136,18 +132,15 @@ func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
 	o.t++
 	c1 := float32(1 / (1 - math.Pow(o.cfg.Beta1, float64(o.t))))
 	c2 := float32(1 / (1 - math.Pow(o.cfg.Beta2, float64(o.t))))
+	scale := float32(1)
+	if clip > 0 && norm > clip {
+		scale = float32(clip / norm)
+	}
 	for _, h := range o.held {
 		for _, s := range h.runs {
-			for ; s.Len > 0; s.Off, s.Len = s.Off+stepChunk, s.Len-stepChunk {
-				c := Span{s.Off, min(s.Len, stepChunk)}
-				w, g := h.p.At(c)
-				if clip > 0 && norm > clip {
-					f32.Scale(g, float32(clip/norm))
-				}
-				m, v := h.m[c.Off:c.Off+c.Len], h.v[c.Off:c.Off+c.Len]
-				f32.Adam(w, g, m, v, float32(lr), float32(o.cfg.Beta1), float32(o.cfg.Beta2), float32(o.cfg.Eps), float32(o.cfg.WeightDecay), c1, c2)
-				clear(g)
-			}
+			w, g := h.p.At(s)
+			m, v := h.m[s.Off:s.Off+s.Len], h.v[s.Off:s.Off+s.Len]
+			f32.Adam(w, g, m, v, float32(lr), float32(o.cfg.Beta1), float32(o.cfg.Beta2), float32(o.cfg.Eps), float32(o.cfg.WeightDecay), c1, c2, scale)
 		}
 		if len(o.cfg.Frozen) > 0 {
 			h.p.ZeroGrad()

@@ -35,6 +35,8 @@ func constants() {
 		v    float64
 	}{
 		{"one", 1}, {"two", 2}, {"half", 0.5}, {"minusInf", math.Inf(-1)}, {"logZero", -1e9}, {"zero", 0},
+		// The bounds of Adam's square root: 2^-100 and 2^126.
+		{"rootMin", 0x1p-100}, {"rootMax", 0x1p126},
 		// e^x: the bounds of x, 1/ln 2, ln 2 in two parts and the polynomial of
 		// Cephes' expf for (e^r-1-r)/r².
 		{"expMin", -87.33654475}, {"expMax", 89}, {"log2e", math.Log2E}, {"ln2hi", 0.693359375}, {"ln2lo", -2.12194440e-4},
