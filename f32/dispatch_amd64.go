@@ -252,6 +252,9 @@ func logSoftmax(dst, x []float32, legal []bool, rows, cols int) {
 	switch {
 	case active == generic || len(dst) == 0:
 		logSoftmaxGeneric(dst, x, legal, rows, cols)
+	case active == avx512 && cols <= 16: // by the columns alone: rows must not depend on their batch
+		var near [16*16 + 8]float32 // 16 vectors, then 16 masks of 16 bits
+		logSoftmaxLanesAVX512(&dst[0], &x[0], unsafe.SliceData(legal), rows, cols, &near[0])
 	case active == avx512:
 		logSoftmaxAVX512(&dst[0], &x[0], unsafe.SliceData(legal), rows, cols)
 	default:

@@ -16006,3 +16006,157 @@ loop:
 	JNZ         loop
 	VZEROUPPER
 	RET
+
+// func logSoftmaxLanesAVX512(dst *float32, x *float32, legal *bool, rows int, cols int, near *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·logSoftmaxLanesAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         legal+16(FP), DX
+	MOVQ         rows+24(FP), R8
+	MOVQ         cols+32(FP), R9
+	MOVQ         near+40(FP), R11
+	VMOVUPS      c_minusInf<>+0(SB), Z8
+	VMOVUPS      c_logZero<>+0(SB), Z9
+	VPBROADCASTD R9, Z10
+	VPMULLD      iota16<>+0(SB), Z10, Z10
+	MOVL         $0x00000001, AX
+	VPBROADCASTD AX, Z13
+	MOVL         $0x00000003, AX
+	VPBROADCASTD AX, Z14
+	MOVL         $0x000000ff, AX
+	VPBROADCASTD AX, Z15
+
+block:
+	MOVL  $0x0000ffff, AX
+	CMPQ  R8, $0x10
+	JGE   full
+	BZHIL R8, AX, AX
+
+full:
+	KMOVW        AX, K1
+	MOVQ         DX, R13
+	ANDQ         $-4, R13
+	MOVQ         DX, AX
+	ANDQ         $0x03, AX
+	VPBROADCASTD AX, Z11
+	VPADDD       Z10, Z11, Z11
+	MOVQ         SI, R12
+	VMOVAPS      Z8, Z6
+	XORQ         R10, R10
+	MOVQ         R11, R15
+
+max:
+	KMOVW      K1, K2
+	VGATHERDPS (R12)(Z10*4), K2, Z0
+	KMOVW      K1, K3
+	TESTQ      DX, DX
+	JZ         allowed
+	VPSRLD     $0x02, Z11, Z1
+	KMOVW      K1, K2
+	VPGATHERDD (R13)(Z1*4), K2, Z2
+	VPANDD     Z14, Z11, Z12
+	VPSLLD     $0x03, Z12, Z12
+	VPSRLVD    Z12, Z2, Z2
+	VPTESTMD   Z15, Z2, K1, K3
+	VPADDD     Z13, Z11, Z11
+
+allowed:
+	VBLENDMPS Z0, Z8, K3, Z0
+	VMAXPS    Z0, Z6, Z6
+	VMOVUPS   Z0, (R15)
+	KMOVW     K3, AX
+	MOVW      AX, 1024(R11)(R10*2)
+	ADDQ      $0x40, R15
+	ADDQ      $0x04, R12
+	INCQ      R10
+	CMPQ      R10, R9
+	JL        max
+	VPXORD    Z7, Z7, Z7
+	MOVQ      R11, R15
+	MOVQ      R9, R10
+
+sum:
+	VMOVUPS      (R15), Z0
+	VSUBPS       Z6, Z0, Z0
+	VMOVUPS      c_expMax<>+0(SB), Z1
+	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VMINPS.Z     Z0, Z1, K2, Z2
+	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
+	VMOVUPS      c_exp0<>+0(SB), Z3
+	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       c_one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VMOVAPS.Z    Z3, K2, Z0
+	VADDPS       Z0, Z7, Z7
+	ADDQ         $0x40, R15
+	DECQ         R10
+	JNZ          sum
+	VPSRLD       $0x17, Z7, Z1
+	VPSUBD       c_bias126<>+0(SB), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VPANDD       c_mantissa<>+0(SB), Z7, Z2
+	VPORD        c_halfBits<>+0(SB), Z2, Z2
+	VMOVAPS      Z2, Z3
+	VCMPPS       $0x01, c_sqrtHalf<>+0(SB), Z2, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VADDPS       Z3, Z2, Z2
+	VSUBPS       c_one<>+0(SB), Z1, K2, Z1
+	VSUBPS       c_one<>+0(SB), Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c_log0<>+0(SB), Z3
+	VFMADD213PS  c_log1<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log2<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log3<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log4<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log5<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log6<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log7<>+0(SB), Z2, Z3
+	VFMADD213PS  c_log8<>+0(SB), Z2, Z3
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  c_ln2lo<>+0(SB), Z1, Z3
+	VFNMADD231PS c_half<>+0(SB), Z4, Z3
+	VADDPS       Z2, Z3, Z3
+	VFMADD231PS  c_ln2hi<>+0(SB), Z1, Z3
+	VFMADD132PS  c_zero<>+0(SB), Z3, Z7
+	MOVQ         R11, R15
+	MOVQ         DI, R12
+	XORQ         R10, R10
+
+out:
+	MOVWLZX     1024(R11)(R10*2), AX
+	KMOVW       AX, K3
+	VMOVUPS     (R15), Z0
+	VSUBPS      Z6, Z0, Z0
+	VSUBPS      Z7, Z0, Z0
+	VBLENDMPS   Z0, Z9, K3, Z0
+	KMOVW       K1, K2
+	VSCATTERDPS Z0, K2, (R12)(Z10*4)
+	ADDQ        $0x40, R15
+	ADDQ        $0x04, R12
+	INCQ        R10
+	CMPQ        R10, R9
+	JL          out
+	MOVQ        R9, AX
+	SHLQ        $0x04, AX
+	LEAQ        (SI)(AX*4), SI
+	LEAQ        (DI)(AX*4), DI
+	TESTQ       DX, DX
+	JZ          next
+	ADDQ        AX, DX
+
+next:
+	SUBQ $0x10, R8
+	JG   block
+	VZEROUPPER
+	RET

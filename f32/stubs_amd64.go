@@ -477,3 +477,8 @@ func logSoftmaxAVX2(dst *float32, x *float32, legal *bool, rows int, cols int)
 
 // peakAVX2 runs iters rounds of 12 multiply-adds on vectors.
 func peakAVX2(iters int)
+
+// logSoftmaxLanesAVX512 computes the log-softmax of the legal columns of each row, sixteen rows at a time.
+//
+//go:noescape
+func logSoftmaxLanesAVX512(dst *float32, x *float32, legal *bool, rows int, cols int, near *float32)

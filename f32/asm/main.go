@@ -118,5 +118,6 @@ func main() {
 		rows(s)
 		peak(s)
 	}
+	lanes()
 	Generate()
 }
