@@ -37,6 +37,7 @@ type cli struct {
 	Oracle    oracleCmd    `cmd:"" help:"Exact best responses to scripted co-players."`
 	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
+	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
