@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"hop/batch"
 	"hop/game"
@@ -15,22 +16,41 @@ import (
 // never trained with, for a number of env steps in a row, and is judged on the
 // last of them. It is lived several times over, each life with streams of its
 // own, because one life is a small sample.
+//
+// Co-players may change once: from episode At on, Then sits in their places.
 type Adaptation struct {
 	Game    game.Game
 	Team    []Member // the focal member first
+	Then    []Member // nil: nobody changes; Then[0] is not read
+	At      int      // the first episode of Then, from 0
 	Lives   int
 	Steps   int // env steps of a life
 	Last    int // the steps that count
 	Key     rng.Key
 	Workers int // 0: one a core
+	GoalLen int // numbers about goals that the focal member writes for its network
+
+	// After is called with every window of so many steps, if not nil: a focal
+	// member that learns does it there.
+	After  func(ro *batch.Rollout) error
+	Window int // 0: 64
+}
+
+// Lived is an episode of a life.
+type Lived struct {
+	Life, Index int
+	Return      float64
+	Steps       int
+	Last        bool // it ended in the last steps, so it counts
 }
 
 // Adapted is what came of it.
 type Adapted struct {
-	Score  stats.Acc   // over lives: mean return of the episodes that ended in the last steps
-	First  stats.Acc   // over lives: return of the first episode
-	Curve  []stats.Acc // by episode, over the lives that got so far
-	Played int         // episodes in all
+	Score    stats.Acc   // over lives: mean return of the episodes that ended in the last steps
+	First    stats.Acc   // over lives: return of the first episode
+	Curve    []stats.Acc // by episode, over the lives that got so far
+	Played   int         // episodes in all
+	Episodes []Lived     // by life, then index
 }
 
 // Run lives all lives.
@@ -38,15 +58,21 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 	if c.Lives <= 0 || c.Steps <= 0 || c.Last <= 0 || c.Last > c.Steps {
 		return nil, errors.New("eval: at least one life, and some steps of which the last count, are needed")
 	}
+	if c.Then != nil && (len(c.Then) != len(c.Team) || c.At < 1) {
+		return nil, errors.New("eval: those who come later need as many places as those before, and an episode above 0")
+	}
 	envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers})
 	if err != nil {
 		return nil, err
 	}
-	players, err := assemble(c.Team, envs.Workers, c.Lives)
+	players, err := assemble(c.changing(), envs.Workers, c.Lives)
 	if err != nil {
 		return nil, err
 	}
-	ro := batch.New(envs.Shape(window, 0))
+	if c.Window == 0 {
+		c.Window = window
+	}
+	ro := batch.New(envs.Shape(c.Window, c.GoalLen))
 	steps, tail := make([]int, c.Lives), make([]stats.Acc, c.Lives)
 	out := &Adapted{}
 	for left := c.Lives; left > 0; {
@@ -62,16 +88,15 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 			if steps[ep.Env] >= c.Steps {
 				left--
 			}
-			for len(out.Curve) <= ep.Index {
-				out.Curve = append(out.Curve, stats.Acc{})
-			}
-			out.Played++
-			out.Curve[ep.Index].Add(ep.Return[0])
-			if ep.Index == 0 {
-				out.First.Add(ep.Return[0])
-			}
-			if steps[ep.Env] > c.Steps-c.Last {
+			last := steps[ep.Env] > c.Steps-c.Last
+			out.add(ep, last)
+			if last {
 				tail[ep.Env].Add(ep.Return[0])
+			}
+		}
+		if c.After != nil {
+			if err := c.After(ro); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -80,5 +105,104 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 			out.Score.Add(tail[n].Mean())
 		}
 	}
+	slices.SortStableFunc(out.Episodes, func(a, b Lived) int {
+		if a.Life != b.Life {
+			return a.Life - b.Life
+		}
+		return a.Index - b.Index
+	})
 	return out, nil
 }
+
+func (out *Adapted) add(ep rollout.Episode, last bool) {
+	for len(out.Curve) <= ep.Index {
+		out.Curve = append(out.Curve, stats.Acc{})
+	}
+	out.Played++
+	out.Curve[ep.Index].Add(ep.Return[0])
+	if ep.Index == 0 {
+		out.First.Add(ep.Return[0])
+	}
+	out.Episodes = append(out.Episodes, Lived{ep.Env, ep.Index, ep.Return[0], ep.Steps, last})
+}
+
+// changing returns the team, with co-players that make way for others.
+func (c Adaptation) changing() []Member {
+	if c.Then == nil {
+		return c.Team
+	}
+	team := slices.Clone(c.Team)
+	for a := 1; a < len(team); a++ {
+		before, after := c.Team[a], c.Then[a]
+		team[a] = Member{
+			Name: before.Name, Blind: before.Blind && after.Blind,
+			Players: func(workers, lanes int) ([]rollout.Player, error) {
+				first, err := before.Players(workers, lanes)
+				if err != nil {
+					return nil, err
+				}
+				second, err := after.Players(workers, lanes)
+				if err != nil {
+					return nil, err
+				}
+				played := make([]int, lanes) // by env, so workers never meet
+				list := make([]rollout.Player, workers)
+				for w := range list {
+					list[w] = &relay{first: first[w], second: second[w], at: c.At, played: played}
+				}
+				return list, nil
+			},
+		}
+	}
+	return team
+}
+
+// relay is two players of whom the second takes over after some episodes.
+type relay struct {
+	first, second rollout.Player
+	at            int
+	played        []int // [N] episodes
+	rows          []int32
+}
+
+// Act lets each play its envs.
+func (p *relay) Act(v *rollout.View, envs []int32) {
+	p.each(envs, func(q rollout.Player, rows []int32) { q.Act(v, rows) })
+}
+
+// Evaluate lets each write its values.
+func (p *relay) Evaluate(v *rollout.View, envs []int32) {
+	p.each(envs, func(q rollout.Player, rows []int32) { q.Evaluate(v, rows) })
+}
+
+func (p *relay) each(envs []int32, do func(q rollout.Player, rows []int32)) {
+	for _, late := range []bool{false, true} {
+		p.rows = p.rows[:0]
+		for _, n := range envs {
+			if p.played[n] >= p.at == late {
+				p.rows = append(p.rows, n)
+			}
+		}
+		switch {
+		case len(p.rows) == 0:
+		case late:
+			do(p.second, p.rows)
+		default:
+			do(p.first, p.rows)
+		}
+	}
+}
+
+// EpisodeOver tells whoever played, if it remembers.
+func (p *relay) EpisodeOver(v *rollout.View, n int) {
+	q := p.first
+	if p.played[n] >= p.at {
+		q = p.second
+	}
+	if w, ok := q.(rollout.Watcher); ok {
+		w.EpisodeOver(v, n)
+	}
+	p.played[n]++
+}
+
+var _ rollout.Watcher = (*relay)(nil)

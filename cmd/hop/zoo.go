@@ -172,6 +172,7 @@ func (c zooTrainCmd) spec(b breed) (exp.Spec, error) {
 	if s.Train.Steps = min(s.Train.Steps, 2_000_000); c.Steps > 0 {
 		s.Train.Steps = c.Steps
 	}
+	s.Eval.Episodes = min(s.Eval.Episodes, 2_000)
 	s.Train.Save = max(1, min(s.Train.Save, s.Train.Steps))
 	return s, s.Validate()
 }
