@@ -171,7 +171,7 @@ func (c adaptCmd) rows() (rows []adaptRow, g game.Game, about map[string]any, er
 	most := 1
 	for _, name := range c.Runs {
 		r := adaptRow{name: strings.TrimRight(filepath.ToSlash(name), "/")}
-		if r.dirs, err = seedFolders(name); err != nil {
+		if r.dirs, err = adaptFolders(name); err != nil {
 			return nil, nil, nil, err
 		}
 		most = max(most, len(r.dirs))
@@ -223,9 +223,9 @@ func (c adaptCmd) rows() (rows []adaptRow, g game.Game, about map[string]any, er
 	return rows, g, about, nil
 }
 
-// seedFolders returns the folders of a run's seeds; none if the name is not a
+// adaptFolders returns the folders of a run's seeds; none if the name is not a
 // folder.
-func seedFolders(name string) ([]string, error) {
+func adaptFolders(name string) ([]string, error) {
 	if _, err := os.Stat(name); err != nil {
 		if strings.ContainsAny(name, `/\`) {
 			return nil, usage("%s is no run: there is no such folder", name)
