@@ -15,6 +15,7 @@ import (
 	"hop/model/actor"
 	"hop/model/moa"
 	"hop/nn"
+	"hop/plan/learned"
 	"hop/plan/truth"
 	"hop/ppo"
 	"hop/rng"
@@ -181,7 +182,7 @@ func (s *Spec) minds(g game.Game, models train.Models, brains []*ppo.Brain, key 
 		m, err := train.NewHOP(train.HOPConfig{
 			Planning: s.Plan, Search: s.Search, Belief: s.Belief, MOA: s.MOA.Config, Learning: s.MOA.Learning, Input: in, Game: g,
 			Scale: s.PPO.RewardScale, Models: models,
-			World: s.rules(g),
+			World: s.rules(g, models),
 		}, b, key.Child("mind", i))
 		if err != nil {
 			return nil, fmt.Errorf("exp: making mind %d: %w", i, err)
@@ -191,10 +192,14 @@ func (s *Spec) minds(g game.Game, models train.Models, brains []*ppo.Brain, key 
 	return minds, nil
 }
 
-// rules makes the true rules for a search, with scripted rollouts if leaves are
-// judged by them.
-func (s *Spec) rules(g game.Game) train.RulesMaker {
+// rules makes what a search plays on: the learnt world model, or the true rules,
+// with scripted rollouts if leaves are judged by them.
+func (s *Spec) rules(g game.Game, models train.Models) train.RulesMaker {
 	return func(envs, trees int) (train.Rules, train.Scripts, error) {
+		if s.Plan.Dynamics == "world" {
+			w, err := learned.New(models.World, models.Steps, learned.Config{Envs: envs, Trees: trees, Log: s.Plan.Log})
+			return w, nil, err
+		}
 		if s.Plan.Leaf == "net" {
 			w, err := truth.NewWorld(g, nil, nil, envs, trees)
 			return w, nil, err

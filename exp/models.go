@@ -3,6 +3,7 @@ package exp
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"hop/field"
@@ -10,6 +11,7 @@ import (
 	"hop/model/cvae"
 	"hop/model/moa"
 	"hop/model/vae"
+	"hop/model/world"
 	"hop/nn"
 	"hop/pretrain"
 	"hop/rng"
@@ -86,6 +88,19 @@ func (s *Spec) load(g game.Game) (train.Models, error) {
 		}
 		if want := (cvae.Input{Input: in, Seats: g.Spec().Seats, Actions: len(g.Spec().Actions)}); m.CVAE.Input != want {
 			return m, misfit("cvae", s.Models.CVAE, m.CVAE.Input, want)
+		}
+	}
+	if s.Plan.Dynamics == "world" {
+		if m.World, m.Steps, err = world.Load(s.Models.World); err != nil {
+			return m, fmt.Errorf("exp: models.world: %w", err)
+		}
+		l, w := g.Spec().Obs, m.World.Input
+		want := world.Input{
+			Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: g.Spec().Seats, Actions: len(g.Spec().Actions), Horizon: g.Spec().Horizon,
+			Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: w.Rewards,
+		}
+		if !reflect.DeepEqual(w, want) {
+			return m, misfit("world", s.Models.World, w, want)
 		}
 	}
 	if s.Models.MOA != "" {

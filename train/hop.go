@@ -243,6 +243,7 @@ func (h *HOP) rows(ro *batch.Rollout, share float64) (*moa.Rows, []int32, []agen
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	h.tell(ro, list, goals)
 	row := 0
 	for _, p := range list {
 		rows.Begin()
@@ -254,6 +255,27 @@ func (h *HOP) rows(ro *batch.Rollout, share float64) (*moa.Rows, []int32, []agen
 		}
 	}
 	return rows, who, stats, nil
+}
+
+// tell puts what the co-players turned out to be after in place of what was
+// believed, where the agent's own network reads it when it learns from a search:
+// in a tree it is told single goals, and beliefs only blur them.
+func (h *HOP) tell(ro *batch.Rollout, list []path, goals []float32) {
+	if h.see == 0 || ro.GoalLen != h.see || h.cfg.Own != "search" {
+		return
+	}
+	row, width, seats := 0, h.wants.width(), h.spec.Seats
+	for _, p := range list {
+		for t := p.lo; t < p.hi; t++ {
+			if slot := ro.Slot(h.me, t, p.env); ro.Alive[slot] {
+				place := (int(ro.Seat[ro.Slot(p.agent, t, p.env)])-int(ro.Seat[slot])+seats)%seats - 1
+				told := ro.GoalAt(slot)[place*h.width:][:h.width]
+				clear(told)
+				copy(told, goals[row*width:(row+1)*width])
+			}
+			row++
+		}
+	}
 }
 
 // vector writes what the model of others reads about co-player j: its goal, and

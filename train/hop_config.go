@@ -14,6 +14,7 @@ type Planning struct {
 	On       bool     `yaml:"on" doc:"agents search before they act and learn from the search; false: plain PPO"`
 	Goals    string   `yaml:"goals" doc:"what others are thought to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); or a class of states (needs models.vae with discrete goals)" oneof:"none|hand|latent|codes"`
 	Doubt    bool     `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random"`
+	Start    float64  `yaml:"doubt_start" doc:"probability at an episode's start that a co-player acts at random; -1: as often as each other hypothesis, or as belief.across has counted" range:"-1..1"`
 	See      bool     `yaml:"see" doc:"the agent's network is told what the others want: the belief while playing, the drawn goals while searching"`
 	Others   string   `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 	Planner  string   `yaml:"planner" doc:"tree search as search says; one-step look-ahead over search.trees draws; or none: the network's own policy, for plan.own ppo" oneof:"tree|onestep|none"`
@@ -38,7 +39,7 @@ type Planning struct {
 // DefaultPlanning returns HOP's planner, switched off.
 func DefaultPlanning() Planning {
 	return Planning{
-		Goals: "hand", Doubt: true, See: true, Others: "model", Planner: "tree", Dynamics: "rules", Own: "search", Leaf: "net",
+		Goals: "hand", Doubt: true, Start: -1, See: true, Others: "model", Planner: "tree", Dynamics: "rules", Own: "search", Leaf: "net",
 		Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Train: []string{"moa"}, Passes: 2,
 		Rate: 5e-4, Selector: "optimistic", Ahead: 5, Mix: 0.5, Spread: 1, Gate: -1, Group: 256, Log: 15,
 	}

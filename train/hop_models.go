@@ -7,19 +7,23 @@ import (
 
 	"hop/model/cvae"
 	"hop/model/vae"
+	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
 	"hop/safetensors"
 )
 
 // Models are networks that were trained before the run, with their weights; nil
-// where there is none. Minds take copies.
+// where there is none. Minds take copies, except of the world model, which does
+// not learn.
 type Models struct {
 	VAE   *vae.Model
 	Codes *nn.Params // the VAE's
 	CVAE  *cvae.Model
 	Infer *nn.Params // the CVAE's
 	MOA   *nn.Params // of a model of others without places for who is modelled
+	World *world.Model
+	Steps *nn.Params // the world model's
 }
 
 // shapes is what a checkpoint says about the models in it, so that it can be
@@ -27,6 +31,8 @@ type Models struct {
 type shapes struct {
 	VAE  *vaeShape  `json:",omitempty"`
 	CVAE *cvaeShape `json:",omitempty"`
+
+	World *worldShape `json:",omitempty"`
 }
 
 type vaeShape struct {
@@ -39,10 +45,18 @@ type cvaeShape struct {
 	Input  cvae.Input
 }
 
+type worldShape struct {
+	Config world.Config
+	Input  world.Input
+}
+
+// worldPrefix is where a checkpoint holds the world model, once for all minds.
+const worldPrefix = "models/world/"
+
 // shapesKey is the checkpoint's entry for shapes.
 const shapesKey = "models"
 
-// save notes the models' shapes in a checkpoint.
+// save notes the models' shapes in a checkpoint, and the world model's weights.
 func (m Models) save(f *safetensors.File) error {
 	var s shapes
 	if m.VAE != nil {
@@ -50,6 +64,12 @@ func (m Models) save(f *safetensors.File) error {
 	}
 	if m.CVAE != nil {
 		s.CVAE = &cvaeShape{m.CVAE.Config, m.CVAE.Input}
+	}
+	if m.World != nil {
+		s.World = &worldShape{m.World.Config, m.World.Input}
+		if _, saved := f.Meta[shapesKey]; !saved {
+			m.Steps.Save(f, worldPrefix)
+		}
 	}
 	if s == (shapes{}) {
 		return nil
@@ -65,8 +85,8 @@ func (m Models) save(f *safetensors.File) error {
 	return nil
 }
 
-// ModelsOf returns models of the shapes that a checkpoint holds. Their weights are
-// nobody's: minds load their own.
+// ModelsOf returns models of the shapes that a checkpoint holds. The weights of
+// those that may learn are nobody's: minds load their own.
 func ModelsOf(f *safetensors.File) (Models, error) {
 	var m Models
 	var s shapes
@@ -80,6 +100,11 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 	}
 	if err == nil && s.CVAE != nil {
 		m.CVAE, m.Infer, err = cvae.New(s.CVAE.Config, s.CVAE.Input, rng.Key{})
+	}
+	if err == nil && s.World != nil {
+		if m.World, m.Steps, err = world.New(s.World.Config, s.World.Input, rng.Key{}); err == nil {
+			err = m.Steps.Load(f, worldPrefix)
+		}
 	}
 	if err != nil {
 		return Models{}, fmt.Errorf("train: loading the models' shapes: %w", err)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"hop/belief"
 	"hop/game"
 	"hop/model/actor"
 	"hop/model/moa"
@@ -237,7 +238,7 @@ func (p *hopPlayer) notice(v *rollout.View, n int) {
 	h := p.h
 	b := h.belief[n]
 	if v.Start[v.Moment(v.T, n)] {
-		b.Start(0)
+		p.start(b)
 		h.acted[n] = false
 	}
 	if !h.acted[n] {
@@ -264,6 +265,23 @@ func (p *hopPlayer) notice(v *rollout.View, n int) {
 			}
 		}
 		b.Update(0, j, probs, legal[:k], action)
+	}
+}
+
+// start begins an episode's beliefs, with as much doubt as is wanted.
+func (p *hopPlayer) start(b *belief.Beliefs) {
+	b.Start(0)
+	h := p.h
+	if h.random < 0 || h.cfg.Start < 0 {
+		return
+	}
+	for j := range h.others {
+		at := b.At(0, j)
+		rest := 1 - at[h.random]
+		for g := range at {
+			at[g] *= (1 - h.cfg.Start) / rest
+		}
+		at[h.random] = h.cfg.Start
 	}
 }
 

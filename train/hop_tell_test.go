@@ -1,0 +1,135 @@
+package train
+
+import (
+	"testing"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/belief"
+	"hop/game"
+	"hop/game/staghunt"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// When it learns, an agent's network is told of each living co-player, at the
+// place where the agent sees it, the goal that it reached in the end.
+func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
+	cfg := staghunt.Default()
+	cfg.Size = 4
+	g, err := staghunt.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := g.Spec()
+	h := &HOP{cfg: DefaultPlanning(), spec: spec, me: 1, others: []agent.ID{0, 2, 3}, random: 2, width: 3, see: 9}
+	h.wants = newHandmade(h, 2, false)
+	const envs = 8
+	e, err := rollout.New(rollout.Config{Game: g, Envs: envs, Key: rng.New(4), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var players []rollout.Player
+	for _, name := range []string{"ns", "random", "nh", "ns"} {
+		b, err := rollout.NewBots(g, name, envs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		players = append(players, b)
+	}
+	ro := batch.New(e.Shape(40, h.see))
+	e.Collect(ro, [][]rollout.Player{players})
+	var list []path
+	steps := 0
+	for j, a := range h.others {
+		for n := range envs {
+			for _, p := range paths(nil, ro, a, j, n) {
+				if h.useful(ro, p) {
+					list = append(list, p)
+					steps += p.hi - p.lo
+				}
+			}
+		}
+	}
+	goals := make([]float32, steps*2)
+	if _, err := h.wants.label(goals, ro, list, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	h.tell(ro, list, goals)
+	cell := func(obs []float32, plane int) int {
+		for c := range cells(spec) {
+			if obs[c*len(spec.Obs.Planes)+plane] != 0 {
+				return c
+			}
+		}
+		return -1
+	}
+	told, shared := 0, 0
+	for _, p := range list {
+		reached := int(ro.Reached[p.last(ro)])
+		for s := p.lo; s < p.hi; s++ {
+			mine := ro.Slot(h.me, s, p.env)
+			if !ro.Alive[mine] {
+				continue
+			}
+			// Who stands where the co-player sees itself?
+			at := cell(ro.ObsAt(ro.Slot(p.agent, s, p.env)), 0)
+			var places []int
+			for place := range 3 {
+				if cell(ro.ObsAt(mine), 1+place) == at {
+					places = append(places, place)
+				}
+			}
+			if len(places) != 1 {
+				shared++ // a shared cell does not tell who is who
+				continue
+			}
+			told++
+			got := ro.GoalAt(mine)[places[0]*3 : places[0]*3+3]
+			for k, x := range got {
+				if want := k == reached; (x == 1) != want || x != 0 && x != 1 {
+					t.Fatalf("%v reached goal %d, step %d of env %d is told %v at place %d", p.agent, reached, s, p.env, got, places[0])
+				}
+			}
+		}
+	}
+	if told < 50 {
+		t.Errorf("%d steps were told, %d cells shared: the test saw too little", told, shared)
+	}
+	// A policy that acted on beliefs learns from what it acted on.
+	h.cfg.Own = "ppo"
+	clear(ro.Goal)
+	h.tell(ro, list, goals)
+	for _, x := range ro.Goal {
+		if x != 0 {
+			t.Fatal("PPO was told goals that it did not act on")
+		}
+	}
+}
+
+func cells(s game.Spec) int { return s.Obs.Height * s.Obs.Width }
+
+// Doubt starts an episode as the spec says, whatever earlier episodes counted.
+func TestDoubtStartsAsItIsSet(t *testing.T) {
+	h := &HOP{cfg: DefaultPlanning(), others: []agent.ID{1, 2}, random: 2}
+	p, b := &hopPlayer{h: h}, belief.New(belief.Default(), 1, 2, 3)
+	for range 50 {
+		b.Seen(0, 1)
+	}
+	p.start(b)
+	if b.At(0, 0)[2] > 0.4 || b.At(0, 0)[1] < 0.35 {
+		t.Errorf("as counted the belief starts at %v", b.At(0, 0))
+	}
+	ratio := b.At(0, 0)[1] / b.At(0, 0)[0]
+	h.cfg.Start = 0.1
+	p.start(b)
+	for j := range 2 {
+		at := b.At(0, j)
+		if sum := at[0] + at[1] + at[2]; at[2] != 0.1 || sum < 1-1e-9 || sum > 1+1e-9 {
+			t.Errorf("the belief starts at %v, want doubt 0.1 and a sum of 1", at)
+		}
+	}
+	if got := b.At(0, 0)[1] / b.At(0, 0)[0]; got < ratio-1e-9 || got > ratio+1e-9 {
+		t.Errorf("the goals are believed in at %v, want %v as counted", got, ratio)
+	}
+}
