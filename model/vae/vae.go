@@ -135,7 +135,7 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		m.mix = p.Dense("moa/mix", c.MOA+m.Width(), c.MOA, nn.ReLU)
 		m.act = p.Dense("moa/act", c.MOA, in.Actions, nn.None, nn.Orthogonal(0.01))
 		if c.Outcome > 0 {
-			m.fate = p.Dense("outcome", m.Width(), in.Actions, nn.None, nn.Orthogonal(0.01))
+			m.fate = p.Dense("outcome", m.Width(), in.Actions, nn.None)
 		}
 	}
 	p.Init(key)

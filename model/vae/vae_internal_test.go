@@ -97,6 +97,34 @@ func TestGradients(t *testing.T) {
 	}
 }
 
+// What discrete goals tell of the last action, they tell by their probabilities,
+// so its gradient has no noise and passes a check.
+func TestGradientsOfDiscreteOutcomes(t *testing.T) {
+	const unknown = 2. / 6
+	m, p, rows := filled(t, small("b", "dense", "cells", 4), 6)
+	ws := m.Work(6)
+	for i := range 6 {
+		ws.Add(rows, i)
+	}
+	run := func() float64 {
+		ws.Encode(p)
+		clear(ws.dlogits)
+		loss := ws.learnOutcome(p, nil, nn.Rows{N: 6, Total: 6})
+		m.logits.Backward(p, ws.trunk.DY, ws.dlogits, ws.trunk.Y, ws.logits, 6)
+		m.trunk.BackwardSparse(p, ws.trunk, &ws.X)
+		return 0.4 * (1 - unknown) * loss.Mean()
+	}
+	nntest.Check(t, nntest.Model{
+		Params: []*nn.Params{p},
+		Loss: func() float64 {
+			loss := run()
+			p.ZeroGrad()
+			return loss
+		},
+		Grad: func() { run() },
+	})
+}
+
 // In loss B the decoder learns to read z but z does not learn to be read.
 func TestReadoutDoesNotReachTheEncoder(t *testing.T) {
 	m, p, rows := filled(t, small("b", "dense", "cells", 0), 6)

@@ -56,6 +56,7 @@ type Work struct {
 	gumbel         *nn.Gumbel
 	logits         nn.Logits
 	dlogits        []float32 // [rows][Groups*Discrete]
+	dtold          []float32 // [rows][Groups*Discrete]
 	mean           []float32 // [Discrete]
 	dz, dzdec      []float32 // [rows][Width]
 	cell           *nn.Categorical
@@ -81,6 +82,7 @@ func (m *Model) Work(rows int) *Work {
 	}
 	if m.Discrete > 0 {
 		ws.logits, ws.dlogits, ws.mean = nn.Logits(n(m.Width())), n(m.Width()), make([]float32, m.Discrete)
+		ws.dtold = n(m.Width())
 		ws.Class, ws.gumbel = nn.NewCategorical(m.Discrete, rows*m.Groups), nn.NewGumbel(m.Discrete, rows*m.Groups)
 	} else {
 		ws.Mu, ws.LogVar, ws.post = n(m.Dim), n(m.Dim), nn.NewGaussian(m.Dim, rows)
@@ -244,14 +246,12 @@ func (ws *Work) learn(p *nn.Params, w Weights, total int, readout bool) Terms {
 	all := nn.Rows{N: rows, Total: float64(total)}
 	var t Terms
 	dz := ws.dz[:rows*m.Width()]
+	clear(ws.dlogits)
 	if m.Config.Loss == "b" {
 		ws.Predict(p)
 		t.Action = ws.action(p, dz, all)
 		if m.Outcome > 0 {
-			t.Outcome = ws.outcome(p, rows)
-			clear(ws.dfate[:rows*m.Actions])
-			ws.ends.CrossEntropy(ws.dfate, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
-			m.fate.BackwardAdd(p, dz, ws.dfate, ws.Z, ws.fate, rows)
+			t.Outcome = ws.learnOutcome(p, dz, all)
 		}
 		if readout {
 			t.Cells, t.Bits = ws.rebuild(p, ws.dzdec, all)
@@ -260,7 +260,6 @@ func (ws *Work) learn(p *nn.Params, w Weights, total int, readout bool) Terms {
 		t.Cells, t.Bits = ws.rebuild(p, dz, all)
 	}
 	if m.Discrete > 0 {
-		clear(ws.dlogits[:rows*m.Width()])
 		t.Blur = ws.blur(float32(w.Blur)*float32(rows)/float32(total), rows)
 	}
 	all.Scale = float32(w.KL)
@@ -293,11 +292,45 @@ func (ws *Work) rebuild(p *nn.Params, dz []float32, all nn.Rows) (cells, bits nn
 	return cells, bits
 }
 
+// told returns what the last action is told from: z as it was drawn, or, for
+// discrete goals, the probabilities of the classes. One draw among classes says
+// so little at first that they settle on whatever else tells them apart before
+// it is heard.
+func (ws *Work) told() []float32 {
+	if ws.m.Discrete > 0 {
+		return ws.Class.P
+	}
+	return ws.Z
+}
+
 // outcome computes what z alone says about the last action, and its loss.
 func (ws *Work) outcome(p *nn.Params, rows int) nn.Loss {
-	ws.m.fate.Forward(p, ws.fate, ws.Z, rows)
+	ws.m.fate.Forward(p, ws.fate, ws.told(), rows)
 	ws.ends.Set(nn.Logits(ws.fate[:rows*ws.m.Actions]), nil, rows)
 	return ws.ends.CrossEntropy(nil, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows]})
+}
+
+// learnOutcome is outcome with its gradients, which it adds to dz, or to those of
+// the classes' logits.
+func (ws *Work) learnOutcome(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
+	m, rows := ws.m, all.N
+	loss := ws.outcome(p, rows)
+	clear(ws.dfate[:rows*m.Actions])
+	ws.ends.CrossEntropy(ws.dfate, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
+	if m.Discrete == 0 {
+		m.fate.BackwardAdd(p, dz, ws.dfate, ws.Z, ws.fate, rows)
+		return loss
+	}
+	m.fate.Backward(p, ws.dtold, ws.dfate, ws.Class.P, ws.fate, rows)
+	for i := range rows * m.Groups {
+		_, q := ws.Class.Row(i)
+		d, to := ws.dtold[i*m.Discrete:(i+1)*m.Discrete], ws.dlogits[i*m.Discrete:(i+1)*m.Discrete]
+		mean := f32.Dot(q, d)
+		for k, v := range q {
+			to[k] += v * (d[k] - mean)
+		}
+	}
+	return loss
 }
 
 // action adds the gradients of the model of the action and writes that of z to dz.
