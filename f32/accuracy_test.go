@@ -212,3 +212,15 @@ func TestAdamIsItsDefinition(t *testing.T) {
 		}
 	})
 }
+
+// Adam's kernels count numbers below the normal ones as 0; nobody else does.
+func TestAdamLeavesTheProcessorAsItWas(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		w, g := []float32{1}, []float32{1}
+		Adam(w, g, []float32{0}, []float32{0}, 1e-3, 0.9, 0.999, 1e-8, 0, 10, 1000, 1)
+		tiny := w[0] * 0x1p-126
+		if tiny *= 0.5; tiny == 0 {
+			t.Errorf("half the smallest normal number, times %v, is 0 after Adam", w[0])
+		}
+	})
+}

@@ -6531,13 +6531,18 @@ done:
 	RET
 
 // func adamAVX512(w []float32, g []float32, m []float32, v []float32, h *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·adamAVX512(SB), NOSPLIT, $0-104
+// Requires: AVX, AVX512F, BMI2, SSE
+TEXT ·adamAVX512(SB), NOSPLIT, $8-104
 	MOVQ         w_base+0(FP), DI
 	MOVQ         g_base+24(FP), SI
 	MOVQ         m_base+48(FP), DX
 	MOVQ         v_base+72(FP), R8
 	MOVQ         w_len+8(FP), CX
+	STMXCSR      (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	LDMXCSR      4(SP)
 	MOVQ         h+96(FP), R9
 	VBROADCASTSS (R9), Z6
 	VBROADCASTSS 4(R9), Z7
@@ -6635,6 +6640,7 @@ rest:
 	VMOVUPS      Z0, K1, (DI)
 
 done:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -13944,13 +13950,18 @@ done:
 	RET
 
 // func adamAVX2(w []float32, g []float32, m []float32, v []float32, h *byte)
-// Requires: AVX, FMA3
-TEXT ·adamAVX2(SB), NOSPLIT, $0-104
+// Requires: AVX, FMA3, SSE
+TEXT ·adamAVX2(SB), NOSPLIT, $8-104
 	MOVQ         w_base+0(FP), DI
 	MOVQ         g_base+24(FP), SI
 	MOVQ         m_base+48(FP), DX
 	MOVQ         v_base+72(FP), R8
 	MOVQ         w_len+8(FP), CX
+	STMXCSR      (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	LDMXCSR      4(SP)
 	MOVQ         h+96(FP), R9
 	VBROADCASTSS (R9), Y6
 	VBROADCASTSS 4(R9), Y7
@@ -14026,6 +14037,7 @@ rest:
 	VMASKMOVPS   Y0, Y15, (DI)
 
 done:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 

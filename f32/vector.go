@@ -99,7 +99,7 @@ func SumRows(dst, x []float32, m, n int) {
 //
 // c1 and c2 correct the bias of step t = 1, 2, ...: c1 = 1/(1-beta1^t) and
 // c2 = 1/(1-beta2^t), to be computed in float64. A c2 v below 2^-100 may count as
-// that.
+// that, and a moment below the normal numbers as 0.
 func Adam(w, g, m, v []float32, lr, beta1, beta2, eps, wd, c1, c2, scale float32) {
 	checkSame(len(w), len(g))
 	checkSame(len(w), len(m))

@@ -8,7 +8,7 @@ import (
 
 // elementwise writes a function that goes over slices of one length, first named
 // n; body gets the offset register and whether the vector is a tail.
-func elementwise(s isa, name, doc, signature string, slices []string, scalars func(), body func(p []reg.GPPhysical, tail bool)) {
+func elementwise(s isa, name, doc, signature string, slices []string, scalars func(), body func(p []reg.GPPhysical, tail bool), last ...func()) {
 	name += s.name
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
@@ -38,6 +38,9 @@ func elementwise(s isa, name, doc, signature string, slices []string, scalars fu
 	s.loadMask(n, reg.RAX)
 	body(p, true)
 	Label("done")
+	for _, f := range last {
+		f()
+	}
 	VZEROUPPER()
 	RET()
 }
@@ -96,8 +99,20 @@ func adam(s isa) {
 	h := reg.R9
 	b1, b1c, b2, b2c, lr, c2, eps := r[6], r[7], r[8], r[9], r[10], r[11], r[12]
 	decay, scale := r[13], r[14]
+	var control Mem
+
 	elementwise(s, "adam", "takes one step of Adam and clears g.", "func(w, g, m, v []float32, h *byte)", []string{"w", "g", "m", "v"},
 		func() {
+			// Moments of weights that no longer learn shrink until they are below
+			// the normal numbers, where each would cost a hundred cycles: they
+			// count as 0, and are stored so.
+			was, flush := AllocLocal(4), AllocLocal(4)
+			STMXCSR(was)
+			MOVL(was, reg.EAX)
+			ORL(U32(0x8040), reg.EAX)
+			MOVL(reg.EAX, flush)
+			LDMXCSR(flush)
+			control = was
 			Load(Param("h"), h)
 			for i, x := range []reg.VecPhysical{b1, b1c, b2, b2c, lr, c2, eps, decay, scale} {
 				VBROADCASTSS(at(h, 4*i), x)
@@ -133,7 +148,8 @@ func adam(s isa) {
 			VFNMADD231PS(w, decay, w)
 			VSUBPS(m, w, w)
 			s.store(w, at(p[0], 0), tail)
-		})
+		},
+		func() { LDMXCSR(control) })
 }
 
 // sqrt writes x = sqrt(x) for x from rootMin to rootMax, and as if x were at the
