@@ -67,13 +67,14 @@ func small(s exp.Spec) exp.Spec {
 	if s.Plan.On {
 		most = 8
 	}
-	s.Train.Envs = min(s.Train.Envs, most)
+	given := s.Train.Envs
+	s.Train.Envs = min(given, most)
 	s.Train.Window = min(s.Train.Window, 64)
 	s.Train.Stages, s.Train.Switch = nil, nil
 	s.Train.Warm.Windows = min(s.Train.Warm.Windows, 2)
 	s.Train.Save = max(s.Train.Steps, 1)
 	if s.Imagine.On {
-		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = 64, min(s.Imagine.Trust, 0.3), 1
+		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = min(given, 64), min(s.Imagine.Trust, 0.3), 1
 	}
 	return s
 }

@@ -3,6 +3,8 @@ package audit_test
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 var (
 	long  = flag.Bool("long", false, "audit as hop audit does, and print the table of docs/audit.md")
+	out   = flag.String("out", "", "folder to write the page of fault 1 to")
 	named = flag.String("fault", "", "only faults whose names hold this text")
 )
 
@@ -22,7 +25,7 @@ var (
 var tiny = map[string][]string{
 	"ppo-4x4":         {"train.envs=6", "train.window=24", "actor.hidden=[24]"},
 	"hop-4x4":         {"train.envs=4", "train.window=36", "search.trees=1", "search.sims=4", "moa.hidden=[24,24]", "actor.hidden=[24]", "plan.cache_log=8", "plan.leaf=net"},
-	"ppo-imagine-4x4": {"imagine.steps=60", "actor.hidden=[24]"},
+	"ppo-imagine-4x4": {"train.envs=20", "imagine.steps=40", "imagine.batch=128", "actor.hidden=[24]"},
 }
 
 func load(t *testing.T, preset string, small bool) exp.Spec {
@@ -100,4 +103,40 @@ func TestWrappingAGameIsHarmless(t *testing.T) {
 	if r.Verdict != diag.Pass {
 		t.Errorf("got %v in %s: %s", r.Verdict, r.Module, r.Says)
 	}
+}
+
+// Fault 1 of the users, with the options of hop audit. A minute of running time
+// is allowed; the test gives it three on a busy machine.
+func TestTheUsersFaultIsNamed(t *testing.T) {
+	s := load(t, "ppo-4x4", false)
+	at := time.Now()
+	r, err := audit.Spec(t.Context(), s, audit.Options{Change: faults.Named("all learn from agent 0's rows")[0].Change, Seeds: seeds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const says = "Agents 1, 2 and 3 learn from agent 0's rows: 100 % of them, and from none of their own."
+	if r.Verdict != diag.Fault || r.Module != "ppo" || r.Says != says {
+		t.Errorf("got %v in %q: %q, want %q", r.Verdict, r.Module, r.Says, says)
+	}
+	if spent := time.Since(at); spent > 3*time.Minute {
+		t.Errorf("the audit took %v", spent)
+	}
+	if *out != "" {
+		page, err := r.Page("hop audit ppo-4x4")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*out, "fault1.html"), page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("named after %v", time.Since(at))
+}
+
+// seeds are those of hop audit with -long, else one.
+func seeds() []uint64 {
+	if *long {
+		return []uint64{1, 2, 3}
+	}
+	return []uint64{1}
 }

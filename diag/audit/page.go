@@ -96,6 +96,9 @@ func effect(f diag.Finding) string {
 	if f.Unit == "" {
 		return ""
 	}
+	if of, share := strings.CutPrefix(f.Unit, "share of "); share {
+		return fmt.Sprintf("%s %% of %s", number(100*f.Effect), of)
+	}
 	s := number(f.Effect)
 	if f.Lo != f.Hi {
 		s += fmt.Sprintf(" (%s to %s)", number(f.Lo), number(f.Hi))
@@ -179,27 +182,34 @@ func (r *Result) matrix() pageFigure {
 		s.text(left+(float64(a)+0.5)*size, figureTop+24, "middle", fmt.Sprint(a))
 		for b, v := range row {
 			x, y := left+float64(b)*size, figureTop+30+float64(a)*size
-			fill, op := "a0", v
+			fill, edge, op := "a0", "hair", v
+			if a == b && v >= 0 && v < 0.75 {
+				edge = "bad" // its own rows are missing
+			}
 			if a != b && v > 0 && !r.sharing(a, b) {
 				fill = "bad"
 			}
 			if v < 0 {
 				op = 0
 			}
-			fmt.Fprintf(&s, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="var(--%s)" fill-opacity="%.2f" stroke="var(--hair)"/>`, x, y, size-3, size-3, fill, 0.04+0.8*op)
+			fmt.Fprintf(&s, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="var(--%s)" fill-opacity="%.2f" stroke="var(--%s)"/>`, x, y, size-3, size-3, fill, 0.04+0.9*op, edge)
 			label := "?"
 			if v >= 0 {
 				label = fmt.Sprintf("%.0f%%", 100*v)
 			}
 			if size > 24 {
-				fmt.Fprintf(&s, `<text class="ink" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x+(size-3)/2, y+size/2+3, label)
+				class := "ink"
+				if v > 0.5 {
+					class = "paper"
+				}
+				fmt.Fprintf(&s, `<text class="%s" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, class, x+(size-3)/2, y+size/2+3, label)
 			}
 		}
 	}
 	s.text(left+float64(n)*size/2, figureTop+6, "middle", "rows of agent")
 	return pageFigure{
 		Title: "Who learns from whose rows", SVG: s.html(figureWide, figureHigh, "who learns from whose rows"),
-		Caption: "Share of the column agent's probed rows that change the row agent's weights. In a correct run with separate brains the diagonal is 100 % and the rest 0 %; red cells are rows that do not belong there. A question mark: nothing to probe.",
+		Caption: "Share of the column agent's probed rows that change the row agent's weights. In a correct run with separate brains the diagonal is 100 % and the rest 0 %; red cells are rows that do not belong there, a red edge marks own rows that are missing. A question mark: nothing to probe.",
 	}
 }
 

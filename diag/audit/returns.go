@@ -9,8 +9,8 @@ import (
 // explained computes, in float64 and from the definitions, how much of the
 // variance of the returns of an agents' own rows their values explained:
 // 1 - Var(G - V) / Var(G), G the lambda-return (Schulman et al. 2016, as
-// A + V).
-func explained(ro *batch.Rollout, agents []agent.ID, shape ppo.Shape, gamma, lambda float64) float64 {
+// A + V). It is not ok if the returns hardly vary, where rounding decides.
+func explained(ro *batch.Rollout, agents []agent.ID, shape ppo.Shape, gamma, lambda float64) (share float64, ok bool) {
 	var rets, errs []float64
 	for _, a := range agents {
 		rewards := learnt(ro, a, shape)
@@ -39,10 +39,10 @@ func explained(ro *batch.Rollout, agents []agent.ID, shape ppo.Shape, gamma, lam
 		}
 	}
 	all := spread(rets)
-	if all == 0 {
-		return 0
+	if all < 1e-6*float64(len(rets)) {
+		return 0, false
 	}
-	return 1 - spread(errs)/all
+	return 1 - spread(errs)/all, true
 }
 
 // learnt returns the rewards [T][N] that an agent learns from: its own, weighted

@@ -55,6 +55,7 @@ func (u *session) broken(found []diag.Finding) diag.Finding {
 func (u *session) pipeline() []diag.Finding {
 	out := []diag.Finding{u.configured()}
 	own, foreign, none, probed := []agent.ID{}, map[agent.ID][]agent.ID{}, []agent.ID{}, 0
+	var taught []agent.ID // by the first agent whose rows others learn from
 	worst := 0.
 	f := diag.Finding{Step: 2, Check: "every agent learns from its own rows", Module: "ppo", Unit: "share of another agent's rows learnt from"}
 	for _, t := range u.taps {
@@ -106,11 +107,17 @@ func (u *session) pipeline() []diag.Finding {
 				if len(who) == 1 {
 					f.Says = fmt.Sprintf("%s learns from agent %d's rows: %.0f %% of them", capital(names(who)), b, 100*worst)
 				}
+				taught = who
 				break
 			}
 		}
-		if len(none) > 0 {
-			f.Says += fmt.Sprintf(", and %s from none of their own", names(none))
+		switch {
+		case slices.Equal(none, taught) && len(none) == 1:
+			f.Says += ", and from none of its own"
+		case slices.Equal(none, taught):
+			f.Says += ", and from none of their own"
+		case len(none) > 0:
+			f.Says += fmt.Sprintf("; %s learn nothing from their own rows", names(none))
 		}
 		f.Says += "."
 	case len(none) > 0:

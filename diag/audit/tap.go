@@ -228,12 +228,13 @@ type statCheck struct {
 func (c *statCheck) take(p *tap, ro *batch.Rollout, shape ppo.Shape, stats []agent.Stat, own, labels int) {
 	c.windows++
 	cfg := p.u.exp.PPO
-	want := explained(ro, p.brain.Agents, shape, cfg.Gamma, cfg.Lambda)
+	want, varied := explained(ro, p.brain.Agents, shape, cfg.Gamma, cfg.Lambda)
 	seenN := false
 	for _, st := range stats {
 		switch st.Name {
 		case "ppo/explained", "search/explained":
-			if d := math.Abs(st.Value - want); d > c.far {
+			// A share far below 0 is a large ratio of two sums: compare it as one.
+			if d := math.Abs(st.Value-want) / max(1, math.Abs(want)); varied && d > c.far {
 				c.far, c.got, c.want = d, st.Value, want
 			}
 			if seenN = true; st.N != own {

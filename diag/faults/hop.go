@@ -223,6 +223,16 @@ func inWorld() []Fault {
 			}),
 		},
 		{
+			Name: "imagined exits are bootstrapped", Module: "world", Preset: "ppo-imagine-4x4", Says: "every imagined end is taken for a cut (SPEC fault 8)",
+			Change: dreaming(func(ro *batch.Rollout) {
+				for i, e := range ro.End {
+					if e == batch.Exited {
+						ro.End[i] = batch.Cut
+					}
+				}
+			}),
+		},
+		{
 			Name: "imagination with all-ones masks", Module: "world", Preset: "ppo-imagine-4x4", Says: "SPEC fault 8",
 			Change: dreaming(func(ro *batch.Rollout) {
 				for i := range ro.Legal {

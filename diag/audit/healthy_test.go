@@ -1,0 +1,87 @@
+package audit_test
+
+import (
+	"fmt"
+	"testing"
+
+	"hop/diag"
+	"hop/diag/audit"
+	"hop/exp"
+)
+
+// healthy are runs in which nothing is wrong: presets, games and seeds.
+var healthy = []struct {
+	preset string
+	seed   uint64
+	sets   []string
+}{
+	{"ppo-4x4", 1, nil},
+	{"ppo-4x4", 2, nil},
+	{"ppo-4x4", 3, nil},
+	{"ppo-8x8", 4, nil},
+	{"ppo-lstm-4x4", 5, nil},
+	{"ppo-prosocial-4x4", 6, nil},
+	{"ppo-shared-4x4", 7, nil},
+	{"ppo-vs-bots", 8, nil},
+	{"ppo-snowdrift", 9, nil},
+	{"ppo-matrix", 10, nil},
+	{"ppo-matrix", 11, []string{"game.matrix=rps"}},
+	{"lola-matrix", 12, nil},
+	{"ppo-cartpole", 13, nil},
+	{"ppo-imagine-4x4", 14, nil},
+	{"hop-4x4", 15, nil},
+	{"hop-4x4", 16, []string{"plan.goals=none", "plan.bots=[ns]"}},
+	{"ppo-4x4", 17, []string{"game.name=coin", "train.steps=100000"}},
+	{"ppo-4x4", 18, []string{"game.name=cleanup"}},
+	{"ppo-4x4", 19, []string{"game.name=foraging"}},
+	{"ppo-4x4", 20, []string{"game.name=tag"}},
+	{"ppo-4x4", 21, []string{"train.standins.share=0.4", "train.standins.who=[ns,past]"}},
+	{"ppo-4x4", 22, []string{"train.brains=[0,0,1,1]", "ppo.prosocial=0.5"}},
+}
+
+// Healthy runs are not accused. A test in 2000 may call one suspect; the seeds
+// are fixed, so the outcome is too.
+func TestHealthyRunsPass(t *testing.T) {
+	suspects := 0
+	for _, h := range healthy {
+		name := fmt.Sprintf("%s seed %d %v", h.preset, h.seed, h.sets)
+		t.Run(name, func(t *testing.T) {
+			sets := h.sets
+			if !*long {
+				small := tiny[h.preset]
+				if small == nil {
+					small = []string{"train.envs=6"}
+				}
+				sets = append(append([]string{}, small...), sets...)
+			}
+			s, err := exp.Load(h.preset, sets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := options(&s)
+			opt.Seeds = []uint64{h.seed}
+			if *long {
+				opt.Seeds = []uint64{h.seed, h.seed + 100, h.seed + 200}
+			}
+			r, err := audit.Spec(t.Context(), s, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Findings {
+				switch f.Verdict {
+				case diag.Fault:
+					t.Errorf("fault in %s, %s: %s", f.Module, f.Check, f.Says)
+				case diag.Suspect:
+					suspects++
+					t.Logf("suspect in %s, %s: %s", f.Module, f.Check, f.Says)
+				}
+			}
+			if *long {
+				fmt.Printf("| %s | %v | %v | %d |\n", name, r.Verdict, r.Says, len(r.Findings))
+			}
+		})
+	}
+	if suspects > 1 {
+		t.Errorf("%d suspects in %d healthy runs, want at most 1", suspects, len(healthy))
+	}
+}
