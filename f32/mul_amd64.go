@@ -230,6 +230,9 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, lies layout) 
 	w.giveBack()
 }
 
+// nearK is up to how many steps two vectors of b stay in the nearest cache.
+const nearK = 128
+
 // mulStrip runs the kernel for a strip of 8, 4, 2 or 1 vectors.
 func mulStrip(t *tile, vectors int) {
 	p := (*byte)(unsafe.Pointer(t))
@@ -238,6 +241,8 @@ func mulStrip(t *tile, vectors int) {
 		mul8AVX512(p)
 	case active == avx512 && vectors == 4:
 		mul4AVX512(p)
+	case active == avx512 && vectors == 2 && t.k > nearK:
+		mul2FarAVX512(p)
 	case active == avx512 && vectors == 2:
 		mul2AVX512(p)
 	case active == avx512:

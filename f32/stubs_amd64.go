@@ -17,6 +17,11 @@ func mul4AVX512(t *byte)
 //go:noescape
 func mul2AVX512(t *byte)
 
+// mul2FarAVX512 computes a strip of 2 vectors of a product, 12 rows at a time.
+//
+//go:noescape
+func mul2FarAVX512(t *byte)
+
 // mul1AVX512 computes a strip of 1 vectors of a product, 12 rows at a time.
 //
 //go:noescape

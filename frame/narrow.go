@@ -91,27 +91,36 @@ func (e *Encoder) narrow(s *f32.Sparse) {
 // Folds reports whether narrow rows are shorter than rows.
 func (f *Frame) Folds() bool { return f.Kind == Egof }
 
-// Fold turns w[Cols][n], the weights of rows, into those of narrow rows.
-func (f *Frame) Fold(w []float32, n int) {
-	f.apart(w, n, func(thing, row, col []float32) {
-		f32.Add(thing, thing, row)
-		f32.Add(thing, thing, col)
+// Fold writes to dst[Cols][n] weights of narrow rows, from those of rows, w. Of
+// columns that narrow rows do not have it writes nothing.
+func (f *Frame) Fold(dst, w []float32, n int) {
+	if !f.Folds() {
+		copy(dst, w)
+		return
+	}
+	copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
+	copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
+	size := (f.Planes - 1) * n
+	f.apart(w, n, func(at int, thing, row, col []float32) {
+		to := dst[at : at+size]
+		f32.Add(to, row, col)
+		f32.Add(to, to, thing)
 	})
 }
 
 // Unfold turns g[Cols][n], the gradients of weights on narrow rows, into those on
 // rows. Those of the columns that narrow rows leave out must be zero before.
 func (f *Frame) Unfold(g []float32, n int) {
-	f.apart(g, n, func(thing, row, col []float32) {
+	f.apart(g, n, func(_ int, thing, row, col []float32) {
 		f32.Add(row, row, thing)
 		f32.Add(col, col, thing)
 	})
 }
 
 // apart calls do for every offset with the parts of w[Cols][n] under which a row
-// in Egof lists things there: by offset, row offset and column offset, each
-// [Planes-1][n].
-func (f *Frame) apart(w []float32, n int, do func(thing, row, col []float32)) {
+// in Egof lists things there: by offset, which begins at at, row offset and column
+// offset, each [Planes-1][n].
+func (f *Frame) apart(w []float32, n int, do func(at int, thing, row, col []float32)) {
 	if f.Kind != Egof {
 		return
 	}
@@ -120,7 +129,8 @@ func (f *Frame) apart(w []float32, n int, do func(thing, row, col []float32)) {
 	part := func(at int) []float32 { return w[at : at+size : at+size] }
 	for dy := range tall {
 		for dx := range wide {
-			do(part((dy*wide+dx)*size), part(first+dy*size), part(first+(tall+dx)*size))
+			at := (dy*wide + dx) * size
+			do(at, part(at), part(first+dy*size), part(first+(tall+dx)*size))
 		}
 	}
 }

@@ -49,24 +49,29 @@ var (
 // a time as the registers hold.
 func products(s isa) {
 	if s.is512() {
-		product(s, 8, 3, true)
-		product(s, 4, 6, true)
-		product(s, 2, 12, true)
-		product(s, 1, 12, true)
+		product(s, 8, 3, true, false)
+		product(s, 4, 6, true, false)
+		product(s, 2, 12, true, false)
+		product(s, 2, 12, true, true)
+		product(s, 1, 12, true, false)
 		return
 	}
-	product(s, 8, 1, false)
-	product(s, 4, 2, false)
+	product(s, 8, 1, false, false)
+	product(s, 4, 2, false, false)
 	for _, tail := range []bool{false, true} {
-		product(s, 2, 6, tail)
-		product(s, 1, 12, tail)
+		product(s, 2, 6, tail, false)
+		product(s, 1, 12, tail, false)
 	}
 }
 
 // product writes mul<v>: all rows of dst's strip of v vectors. With tail the last
-// vector is masked.
-func product(s isa, v, maxRows int, tail bool) {
+// vector is masked. With far, mul<v>Far, for what is not in the nearest cache: it
+// asks for b and dst before they are needed, which costs a little otherwise.
+func product(s isa, v, maxRows int, tail, far bool) {
 	name := fmt.Sprintf("mul%d%s", v, s.name)
+	if far {
+		name = fmt.Sprintf("mul%dFar%s", v, s.name)
+	}
 	if tail && !s.is512() {
 		name = fmt.Sprintf("mul%dTail%s", v, s.name)
 	}
@@ -92,7 +97,7 @@ func product(s isa, v, maxRows int, tail bool) {
 	Label("tiles")
 	CMPQ(at(pT, tLeft), U8(maxRows))
 	JL(ref("rest"))
-	productTile(s, maxRows, v, tail)
+	productTile(s, maxRows, v, tail, far)
 	JMP(ref("tiles"))
 	Label("rest")
 	MOVQ(at(pT, tLeft), pTmp)
@@ -104,7 +109,7 @@ func product(s isa, v, maxRows int, tail bool) {
 	RET()
 	for r := maxRows - 1; r > 0; r-- {
 		Label(label("rest", r))
-		productTile(s, r, v, tail)
+		productTile(s, r, v, tail, false)
 		VZEROUPPER()
 		RET()
 	}
@@ -112,7 +117,7 @@ func product(s isa, v, maxRows int, tail bool) {
 
 // productTile writes one tile of rows x v vectors: start the chains, run over k,
 // apply the floor of the activation, store, move on to the next rows.
-func productTile(s isa, rows, v int, tail bool) {
+func productTile(s isa, rows, v int, tail, far bool) {
 	acc := func(r, i int) reg.VecPhysical { return s.regs[r*v+i] }
 	last := func(i int) bool { return tail && i == v-1 }
 	id := rows
@@ -156,7 +161,7 @@ func productTile(s isa, rows, v int, tail bool) {
 	}
 
 	Label(label("started", id))
-	if s.is512() && v == 2 && rows == 12 { // fetch what the next tile starts from
+	if far { // fetch what the next tile starts from
 		MOVQ(at(pT, tDstRow), pCount)
 		LEAQ(indexed(pCount, pCount, 2, 0), pTmp)
 		LEAQ(indexed(pDst, pTmp, 4, 0), pTmp)
@@ -172,7 +177,7 @@ func productTile(s isa, rows, v int, tail bool) {
 	TESTQ(pCount, pCount)
 	JZ(ref(label("done", id)))
 	Label(label("loop", id))
-	productStep(s, rows, v, tail)
+	productStep(s, rows, v, tail, far)
 	for g := 0; 4*g < rows; g++ {
 		ADDQ(pAStep, pA[g])
 	}
@@ -202,7 +207,7 @@ func productTile(s isa, rows, v int, tail bool) {
 }
 
 // productStep adds one column of a times one row of b to the tile.
-func productStep(s isa, rows, v int, tail bool) {
+func productStep(s isa, rows, v int, tail, far bool) {
 	acc := func(r, i int) reg.VecPhysical { return s.regs[r*v+i] }
 	row := func(r int) Mem {
 		switch r % 4 {
@@ -234,7 +239,7 @@ func productStep(s isa, rows, v int, tail bool) {
 	}
 	for i := range v {
 		s.load(at(pB, i*s.bytes()), free[i], tail && i == v-1)
-		if s.is512() && v == 2 && rows == 12 { // b may be large
+		if far {
 			PREFETCHT0(at(pB, 2048+i*s.bytes()))
 		}
 	}

@@ -26,6 +26,9 @@ const (
 	sPick // scratch: what is left of it
 )
 
+// ahead is how many rows before it is needed a picked row is asked for.
+const ahead = 3
+
 // strips calls f for each strip width, in AVX2 twice for those that can be masked.
 func strips(s isa, f func(v int, tail bool, suffix string)) {
 	for _, v := range []int{8, 4, 2, 1} {
@@ -81,6 +84,16 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	ADDQ(U8(4), at(t, sPick))
 	MOVQ(at(t, sPtr), ptr)
 	LEAQ(indexed(ptr, e, 4, 0), ptr)
+	CMPQ(rows, U8(ahead))
+	JLE(ref("here"))
+	// Picked rows lie anywhere: ask for one that comes later.
+	MOVLQSX(at(col, 4*ahead), e)
+	MOVQ(at(t, sPtr), end)
+	MOVLQSX(indexed(end, e, 4, 0), e)
+	for line := range 2 {
+		PREFETCHT0(indexed(idx, e, 4, 64*line))
+		PREFETCHT0(indexed(val, e, 4, 64*line))
+	}
 	Label("here")
 	MOVLQSX(at(ptr, 0), e)
 	MOVLQSX(at(ptr, 4), end)
@@ -197,6 +210,8 @@ func nonzeros(s isa) {
 	XORQ(count, count)
 	if s.is512() {
 		zero, v, pos, step := z.regs[0], z.regs[1], z.regs[2], z.regs[3]
+		length := reg.R8
+		MOVQ(n, length)
 		z.zero(zero)
 		VMOVDQU32(iota16, pos)
 		MOVL(U32(16), tmp.As32())
@@ -204,7 +219,8 @@ func nonzeros(s isa) {
 		body := func(tail bool) {
 			skip := label("skip", tail)
 			z.load(at(x, 0), v, tail)
-			VCMPPS(U8(4), zero, v, reg.K2) // not equal, or not a number
+			PREFETCHT0(indexed(x, length, 4, 0)) // rows mostly follow one another
+			VCMPPS(U8(4), zero, v, reg.K2)       // not equal, or not a number
 			KMOVW(reg.K2, tmp.As32())
 			TESTL(tmp.As32(), tmp.As32())
 			JZ(ref(skip))

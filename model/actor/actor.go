@@ -195,10 +195,14 @@ func (m *Model) Folds() bool { return m.frame.Folds() }
 // Fold writes weights for narrow rows to dst, of the length of p.W: the same
 // results but for rounding, with less work for each row. See package frame.
 func (m *Model) Fold(dst []float32, p *nn.Params) {
-	copy(dst, p.W)
+	from := 0
 	for _, l := range m.first {
-		m.frame.Fold(dst[l.Off:l.Off+l.Len], m.Hidden[0])
+		copy(dst[from:l.Off], p.W[from:])
+		from = l.Off + l.Len
+		w, _ := p.At(l)
+		m.frame.Fold(dst[l.Off:from], w, m.Hidden[0])
 	}
+	copy(dst[from:], p.W[from:])
 }
 
 // Unfold turns gradients of what Fold wrote into gradients of the weights.
