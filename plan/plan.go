@@ -152,6 +152,7 @@ type Forest struct {
 	stride int // slots a tree
 	row    int // entries a node in the arrays below: Actions, rounded up to 8
 	lane   []lane
+	live   int // lanes of the last group
 
 	// By slot, [group][stride].
 	nodes []node
@@ -166,6 +167,7 @@ type Forest struct {
 	want   []Leaf  // steps to play in this round
 	acts   []int32 // [group][Others] the joint actions of want
 	kept   []int32 // [slots][Others] joint actions drawn once a node
+	joint  []int32 // [slots][Others] with Trace: joint actions on the way into nodes
 	qs     []Query
 	who    []int32 // lanes or rows that qs belong to
 	owner  []int32 // lanes that want belongs to

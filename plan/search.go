@@ -49,6 +49,7 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 		f.mark = f.Clock()
 	}
 	f.gen++
+	f.live = hi - lo
 	f.active, f.qs, f.who = f.active[:0], f.qs[:0], f.who[:0]
 	for tree := lo; tree < hi; tree++ {
 		i := tree - lo
@@ -126,6 +127,9 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 			f.enter(i, row, leaf)
 		} else {
 			f.edges[int(leaf.From)*f.row+int(leaf.Action)].child = leaf.To
+			if f.joint != nil {
+				copy(f.drawnAt(leaf.To), f.acts[row*f.Others:(row+1)*f.Others])
+			}
 			f.grow(i, leaf)
 		}
 	}

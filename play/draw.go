@@ -50,11 +50,14 @@ func newPainter(frames []Frame) (*painter, error) {
 		}
 		p.fonts[name] = f
 	}
-	high, wide, strip := 0, 0, 0
+	high, wide, strip, mind := 0, 0, 0, 0
 	for i := range frames {
 		f := &frames[i]
 		high, wide = max(high, f.Height), max(wide, f.Width)
 		strip = max(strip, seatTall*len(f.Players)+lineTall*(len(f.Panel)+len(f.Bars))+10)
+		if f.Mind != nil {
+			mind = max(mind, f.Mind.mindTall())
+		}
 	}
 	p.board, p.cell = wordsWide, 0
 	tall := float64(wordsTall)
@@ -63,7 +66,10 @@ func newPainter(frames []Frame) (*painter, error) {
 		p.board, tall = p.cell*float64(wide), p.cell*float64(high)
 	}
 	p.w = int(p.board) + 3*margin + stripWide
-	p.h = headTall + max(int(tall), strip) + 2*margin
+	if mind > 0 {
+		p.w += mindWide + 2*margin
+	}
+	p.h = headTall + max(int(tall), strip, mind) + 2*margin
 	p.img = image.NewRGBA(image.Rect(0, 0, p.w, p.h))
 	p.dc = gg.NewContextForRGBA(p.img)
 	return p, nil
@@ -126,6 +132,9 @@ func (p *painter) draw(f *Frame) {
 		p.drawWords(f, x, y)
 	}
 	p.strip(f, x+p.board+margin, y)
+	if f.Mind != nil {
+		p.mind(f.Mind, x+p.board+margin+stripWide+2*margin, y)
+	}
 }
 
 // head draws the title, the time in words and the time as a bar.

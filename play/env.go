@@ -20,7 +20,8 @@ type env struct {
 	rewards []float32
 	mask    []bool // [Actions]
 	rec     *Recorder
-	keep    bool // keep the frames of earlier episodes, for a GIF
+	keep    bool  // keep the frames of earlier episodes, for a GIF
+	cast    *Cast // plays instead of the bots, or nil
 }
 
 // newEnv returns a copy that must be reset before use.
@@ -33,6 +34,11 @@ func newEnv(o Options) (*env, error) {
 		mask: make([]bool, len(spec.Actions)),
 		rec:  NewRecorder(o.Game, o.Label),
 		keep: o.GIF != "",
+		cast: o.Cast,
+	}
+	if e.cast != nil {
+		e.st, e.names = e.cast.now, e.cast.names
+		return e, nil
 	}
 	for s, name := range o.Team {
 		if game.Seat(s) == o.Human {
@@ -49,15 +55,24 @@ func newEnv(o Options) (*env, error) {
 }
 
 // reset starts the episode of that seed. Bots keep what they remember.
-func (e *env) reset(seed uint64) {
+func (e *env) reset(seed uint64) error {
+	if !e.keep {
+		e.rec.Drop()
+	}
+	name := fmt.Sprintf("seed %d", seed)
+	if e.cast != nil {
+		if err := e.cast.reset(seed); err != nil {
+			return err
+		}
+		e.rec.Start(e.st, name, e.names, Info{Mind: e.cast.mind})
+		return nil
+	}
 	key := rng.New(seed)
 	e.rules = key.Child("rules", 0).Rand()
 	e.act = key.Rands("act", e.spec.Seats)
 	e.st.Reset(&e.rules)
-	if !e.keep {
-		e.rec.Drop()
-	}
-	e.rec.Start(e.st, fmt.Sprintf("seed %d", seed), e.names, Info{})
+	e.rec.Start(e.st, name, e.names, Info{})
+	return nil
 }
 
 // waits reports whether the person must choose before the next step.
@@ -74,6 +89,11 @@ func (e *env) legal() []bool {
 
 // step plays one step. act is the person's, and not looked at unless e waits.
 func (e *env) step(act int32) {
+	if e.cast != nil {
+		e.cast.step(e.actions, e.rewards)
+		e.rec.Add(e.st, Info{Actions: e.actions, Rewards: e.rewards, Mind: e.cast.mind})
+		return
+	}
 	for s, bot := range e.bots {
 		seat := game.Seat(s)
 		switch {

@@ -101,6 +101,7 @@ type Frame struct {
 	Players []Player // [Seats]
 	Panel   []string // lines shown below the seats; may be empty
 	Bars    []Bar    // shown below the panel; may be empty
+	Mind    *Mind    // what one of the agents thinks before it acts, or nil
 }
 
 // Info is what a Recorder cannot see in a state. It keeps copies.
@@ -109,6 +110,7 @@ type Info struct {
 	Rewards []float32 // [Seats] just earned
 	Panel   []string
 	Bars    []Bar
+	Mind    *Mind // not copied
 }
 
 // Recorder makes frames from the states of one game, whoever plays. Use it as:
@@ -137,7 +139,7 @@ func (r *Recorder) Start(st game.State, episode string, names []string, info Inf
 	f := Frame{
 		Title: r.title, Episode: episode, Horizon: r.spec.Horizon, Over: st.Over(),
 		Scene: NewScene(st, r.spec), Players: make([]Player, len(names)),
-		Panel: slices.Clone(info.Panel), Bars: slices.Clone(info.Bars),
+		Panel: slices.Clone(info.Panel), Bars: slices.Clone(info.Bars), Mind: info.Mind,
 	}
 	for s := range f.Players {
 		at := f.Find(game.Seat(s))
@@ -160,7 +162,7 @@ func (r *Recorder) Add(st game.State, info Info) {
 	f.Step++
 	f.Over = st.Over()
 	f.Scene = NewScene(st, r.spec)
-	f.Panel, f.Bars = slices.Clone(info.Panel), slices.Clone(info.Bars)
+	f.Panel, f.Bars, f.Mind = slices.Clone(info.Panel), slices.Clone(info.Bars), info.Mind
 	f.Players = slices.Clone(before.Players)
 	goals, _ := st.(game.Goaler)
 	for s := range f.Players {

@@ -39,13 +39,12 @@ type model struct {
 
 var _ tea.Model = (*model)(nil)
 
-func newModel(o Options, e *env) *model {
+func newModel(o Options, e *env) (*model, error) {
 	m := &model{
 		env: e, keys: bind(e.spec.Actions), seed: o.Seed, first: o.Seed, most: o.MaxEpisodes,
 		delay: o.Delay, w: 80, h: 24,
 	}
-	e.reset(m.seed)
-	return m
+	return m, e.reset(m.seed)
 }
 
 // Init starts the clock.
@@ -131,7 +130,10 @@ func (m *model) next() tea.Cmd {
 		return nil
 	}
 	m.seed++
-	m.env.reset(m.seed)
+	if err := m.env.reset(m.seed); err != nil {
+		m.note = err.Error()
+		return nil
+	}
 	return m.start()
 }
 

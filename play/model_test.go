@@ -36,7 +36,11 @@ func watching(t *testing.T, human game.Seat) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newModel(o, e)
+	m, err := newModel(o, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func step(m *model) int { return m.env.rec.Last().Step }

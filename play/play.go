@@ -39,6 +39,7 @@ type Options struct {
 	Game  game.Game
 	Label string    // the setting in words, for the title; empty: the game's name
 	Team  []string  // a bot's name for each seat; the person's own is not looked at
+	Cast  *Cast     // plays instead of the team's bots; nil: they do
 	Seed  uint64    // of the first episode; the next one has the next seed
 	Human game.Seat // the seat that the keyboard plays, or NoHuman
 
@@ -67,6 +68,12 @@ func (o Options) Validate() error {
 	spec := o.Game.Spec()
 	if o.Human < NoHuman || int(o.Human) >= spec.Seats {
 		bad("seat %d is not in the game; %s has seats 0 to %d", o.Human, spec.Name, spec.Seats-1)
+	}
+	if o.Cast != nil {
+		if o.Human > NoHuman {
+			bad("seat %d cannot be played by hand in a team of planners or learnt agents; join bots, or watch", o.Human)
+		}
+		return errors.Join(errs...)
 	}
 	if len(o.Team) != spec.Seats {
 		bad("team %v has %d names; %s has %d seats, so name %[4]d bots", o.Team, len(o.Team), spec.Name, spec.Seats)
@@ -133,7 +140,9 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 		return err
 	}
 	for n := range max(o.MaxEpisodes, 1) {
-		e.reset(o.Seed + uint64(n))
+		if err := e.reset(o.Seed + uint64(n)); err != nil {
+			return err
+		}
 		for !e.st.Over() {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -186,11 +195,15 @@ func ask(o Options, e *env, in *bufio.Scanner) (int32, error) {
 
 // interactive runs the terminal program until the person quits.
 func interactive(ctx context.Context, o Options, e *env) error {
-	p := tea.NewProgram(newModel(o, e), tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
+	m, err := newModel(o, e)
+	if err != nil {
+		return err
+	}
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
 	if _, err := p.Run(); err != nil {
 		return fmt.Errorf("play: running the terminal view: %w", err)
 	}
-	_, err := io.WriteString(o.Out, e.rec.Last().Text())
+	_, err = io.WriteString(o.Out, e.rec.Last().Text())
 	return err
 }
 

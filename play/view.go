@@ -28,7 +28,7 @@ type span struct {
 // Text returns the frame without escapes, in characters whose width is the same
 // everywhere.
 func (f *Frame) Text() string {
-	cells, wide := make([]string, len(f.Cells)), 3
+	cells, most := make([]string, len(f.Cells)), 3
 	for i, c := range f.Cells {
 		for _, s := range c.Seats {
 			cells[i] += string(digit(s))
@@ -39,14 +39,14 @@ func (f *Frame) Text() string {
 		if cells[i] == "" {
 			cells[i] = "."
 		}
-		wide = max(wide, len(cells[i]))
+		most = max(most, len(cells[i]))
 	}
 	var lines []string
 	for y := range f.Height {
 		line := ""
 		for _, c := range cells[y*f.Width : (y+1)*f.Width] {
-			left := (wide - len(c)) / 2
-			line += strings.Repeat(" ", left+1) + c + strings.Repeat(" ", wide-len(c)-left)
+			left := (most - len(c)) / 2
+			line += strings.Repeat(" ", left+1) + c + strings.Repeat(" ", most-len(c)-left)
 		}
 		lines = append(lines, line)
 	}
@@ -57,11 +57,15 @@ func (f *Frame) Text() string {
 	for _, l := range lines {
 		board = max(board, lipgloss.Width(l))
 	}
-	panel, beside := f.panel(44, math.MaxInt, 3), f.Words == "" && board <= 52
+	wide := 44
+	if f.Mind != nil {
+		wide = 60
+	}
+	panel, beside := f.panel(wide, math.MaxInt, 3), f.Words == "" && board <= 52
 	if !beside {
 		panel = f.panel(78, math.MaxInt, 1)
 	}
-	c := newCanvas(max(board+48, 80), 3+len(lines)+panel.h)
+	c := newCanvas(max(board+4+wide, 80), 3+len(lines)+panel.h)
 	c.put(0, 0, f.head(), style{})
 	for y, l := range lines {
 		c.put(0, 2+y, l, style{})
@@ -115,7 +119,11 @@ func (f *Frame) view(w, h int, bottom [][]span) *canvas {
 			x, y = 1, ch*f.Height+3
 		}
 	}
-	c.paste(x, y, f.panel(min(w-x-1, 44), rows+2-y, 3))
+	most := 44
+	if f.Mind != nil {
+		most = 60
+	}
+	c.paste(x, y, f.panel(min(w-x-1, most), rows+2-y, 3))
 	c.fill(0, h-len(bottom), w, len(bottom), style{})
 	for i, line := range bottom {
 		x := 1
@@ -276,10 +284,14 @@ func drawSeats(c *canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost b
 // each.
 func (f *Frame) panel(w, h, each int) *canvas {
 	w = max(w, 8)
-	for each > 1 && each*len(f.Players) > h {
+	mind := newCanvas(w, 0)
+	if f.Mind != nil {
+		mind = f.Mind.drawMind(w)
+	}
+	for each > 1 && each*len(f.Players)+mind.h > h {
 		each--
 	}
-	c := newCanvas(w, each*len(f.Players)+len(f.Panel)+len(f.Bars)+len(f.legend())+3)
+	c := newCanvas(w, each*len(f.Players)+mind.h+len(f.Panel)+len(f.Bars)+len(f.legend())+4)
 	y := 0
 	wide := 4
 	for _, p := range f.Players {
@@ -312,10 +324,12 @@ func (f *Frame) panel(w, h, each int) *canvas {
 		c.put(4, y+1, fit(p.status(w-4), w-4), quiet)
 		y += each
 	}
-	extra := len(f.Panel)+len(f.Bars) > 0
+	extra := len(f.Panel)+len(f.Bars)+mind.h > 0
 	if each < 3 && extra {
 		y++
 	}
+	c.paste(0, y, mind)
+	y += mind.h
 	for _, l := range f.Panel {
 		c.put(0, y, fit(l, w), style{})
 		y++

@@ -87,7 +87,7 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 		}
 	}
 	var err error
-	if p.Forest, err = plan.New(c.Plan, len(spec.Actions), spec.Seats-1, 1, 1); err != nil {
+	if p.Forest, err = plan.New(c.Plan, len(spec.Actions), spec.Seats-1, 1, c.Plan.Trees); err != nil {
 		return nil, err
 	}
 	if p.world, err = NewWorld(g, p.Models, c.Scripts, 1, c.Plan.Trees); err != nil {
@@ -205,6 +205,24 @@ func (p *Player) learn(v *rollout.View, n int) {
 		}
 		p.Beliefs.Update(n, j, p.probs, p.legal, action)
 	}
+}
+
+// Trace makes the player remember the lines of its searches, for Think.
+func (p *Player) Trace() { p.Forest.Trace() }
+
+// lineLen is how far ahead a shown line goes at most.
+const lineLen = 12
+
+// Think returns the last decision, for people to look at.
+func (p *Player) Think() plan.Thought {
+	t := p.Forest.Think(0, lineLen)
+	n := p.env[0]
+	for j, seat := range p.seats[1:] {
+		t.Guesses = append(t.Guesses, plan.Guess{
+			Seat: int(seat), Left: !p.before[n].Alive(seat), Names: p.Models, Probs: slices.Clone(p.Beliefs.At(n, j)),
+		})
+	}
+	return t
 }
 
 // Evaluate writes nothing.

@@ -1,0 +1,154 @@
+package play
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"hop/game"
+	"hop/plan/truth"
+	"hop/rollout"
+)
+
+// thinking is a cast of a planner among bots.
+func thinking(t *testing.T, g game.Game, focal game.Seat) (*Cast, error) {
+	t.Helper()
+	names := []string{"plan", "ns", "nh", "random"}
+	c := truth.Default()
+	c.Plan.Trees, c.Plan.Sims = 4, 20
+	p, err := truth.NewPlayer(g, c, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	players := []rollout.Player{p}
+	for _, name := range names[1:] {
+		b, err := rollout.NewBots(g, name, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		players = append(players, b)
+	}
+	return NewCast(g, names, players, focal)
+}
+
+// A frame shows the thoughts before the step that comes next: what the agent
+// says that it does is what the next frame shows as done, and who has left has
+// no thoughts.
+func TestThoughtsBelongToTheNextStep(t *testing.T) {
+	g := hunt(t, 4, 0)
+	c, err := thinking(t, g, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	e, err := newEnv(Options{Game: g, Cast: c, Out: &out, Human: NoHuman, GIF: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	thoughts := 0
+	for seed := range uint64(4) {
+		if err := e.reset(seed); err != nil {
+			t.Fatal(err)
+		}
+		for !e.st.Over() {
+			was := *e.rec.Last()
+			alive := e.st.Alive(0)
+			e.step(game.NoAction)
+			now := e.rec.Last()
+			if (was.Mind != nil) != alive {
+				t.Fatalf("seed %d, step %d: thoughts %v of an agent that is alive: %v", seed, was.Step, was.Mind, alive)
+			}
+			if now.Step != was.Step+1 {
+				t.Fatalf("step %d after step %d", now.Step, was.Step)
+			}
+			if !alive {
+				continue
+			}
+			thoughts++
+			if did := g.Spec().Actions[was.Mind.Does]; did != now.Players[0].Action {
+				t.Errorf("seed %d, step %d: the thought says %s, the agent did %s", seed, was.Step, did, now.Players[0].Action)
+			}
+			if len(was.Mind.Line) == 0 || was.Mind.Line[0].Action != was.Mind.Does || was.Mind.Visits[was.Mind.Does] == 0 {
+				t.Errorf("seed %d, step %d: does %d, line %v, visits %v", seed, was.Step, was.Mind.Does, was.Mind.Line, was.Mind.Visits)
+			}
+			for j, guess := range was.Mind.Guesses {
+				if guess.Left == was.Players[guess.Seat].Alive {
+					t.Errorf("seed %d, step %d: co-player %d on seat %d is thought to have left: %v", seed, was.Step, j, guess.Seat, guess.Left)
+				}
+			}
+		}
+	}
+	if thoughts < 8 {
+		t.Errorf("only %d thoughts were looked at", thoughts)
+	}
+}
+
+func TestThoughtsAreShownInTextAndPicture(t *testing.T) {
+	g := hunt(t, 4, 0)
+	c, err := thinking(t, g, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Run(context.Background(), Options{Game: g, Cast: c, Out: &out, Human: NoHuman, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(out.String(), "step 1 of")
+	for _, want := range []string{"seat 0 thinks", "[1] ", "33 %", "visits", "value", "the line it expects", "hs hunt stag"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first frame lacks %q:\n%s", want, first)
+		}
+	}
+	c, _ = thinking(t, g, 0)
+	e, err := newEnv(Options{Game: g, Cast: c, Out: &out, Human: NoHuman})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.reset(1); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{100, 30}, {100, 24}, {80, 24}, {40, 12}, {1, 1}} {
+		text := e.rec.Last().view(size[0], size[1], nil).String()
+		for _, line := range strings.Split(text, "\n") {
+			if len([]rune(line)) > size[0] {
+				t.Errorf("%v: a line of %d columns: %q", size, len([]rune(line)), line)
+			}
+		}
+		if size[0] == 100 && !strings.Contains(text, "the line it expects") {
+			t.Errorf("%v: no line:\n%s", size, text)
+		}
+	}
+	var with, without bytes.Buffer
+	frames := e.rec.Frames()
+	if err := GIF(&with, frames); err != nil {
+		t.Fatal(err)
+	}
+	plain := frames[0]
+	plain.Mind = nil
+	if err := GIF(&without, []Frame{plain}); err != nil {
+		t.Fatal(err)
+	}
+	if with.Len() < without.Len()+2000 {
+		t.Errorf("the picture has %d bytes with thoughts, %d without", with.Len(), without.Len())
+	}
+}
+
+func TestCastsThatCannotThinkAreRefused(t *testing.T) {
+	g := hunt(t, 4, 0)
+	for _, focal := range []game.Seat{1, 4, -2} {
+		if _, err := thinking(t, g, focal); err == nil {
+			t.Errorf("the thoughts of seat %d were promised", focal)
+		}
+	}
+	if _, err := NewCast(g, []string{"ns"}, nil, -1); err == nil {
+		t.Error("no players were accepted")
+	}
+	c, err := thinking(t, g, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Options{Game: g, Cast: c, Out: &bytes.Buffer{}, Human: 0}).Validate(); err == nil {
+		t.Error("a person was seated among planners")
+	}
+}
