@@ -64,10 +64,6 @@ type brainGuard struct {
 // netted is a Mind with networks besides its brain's.
 type netted interface{ networks() []netWatch }
 
-func (h *HOP) networks() []netWatch {
-	return []netWatch{{name: "model of others", module: "moa", params: h.moa.Params, sign: "moa/ce"}}
-}
-
 func newGuards(parts Parts) *guards {
 	g := &guards{}
 	for i, b := range parts.Brains {

@@ -286,6 +286,18 @@ func (h *HOP) vector(dst []float32, j int, goal []float32) {
 	dst[h.width+j] = 1
 }
 
+// networks returns the networks that learn beside the brain's, for the guards.
+func (h *HOP) networks() []netWatch {
+	var list []netWatch
+	if slices.Contains(h.cfg.Train, "moa") && h.cfg.Passes > 0 {
+		list = append(list, netWatch{name: "model of others", module: "moa", params: h.moa.Params, sign: "moa/ce"})
+	}
+	if w, ok := h.wants.(*latent); ok && w.teach != nil && h.cfg.Passes > 0 {
+		list = append(list, netWatch{name: "inference of goals", module: "cvae", params: w.params, sign: "cvae/kl"})
+	}
+	return list
+}
+
 // Greedy makes the agent play the action of the highest value.
 func (h *HOP) Greedy() { h.search.Act = "q" }
 
