@@ -3,6 +3,7 @@ package exp
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,6 +165,9 @@ func moaInput(spec game.Spec) moa.Input {
 	}
 	if spec.Obs.Height > 0 {
 		in.Moves = []int32{grid.Up, grid.Down, grid.Left, grid.Right}
+	}
+	if i := slices.Index(spec.Obs.Planes, "block"); i >= 0 {
+		in.Blocks = []int{i}
 	}
 	return in
 }

@@ -130,6 +130,9 @@ func MOAInput(l dataset.Layout, goalLen int) (moa.Input, error) {
 		}
 	}
 	in.Moves = moves(l.Actions)
+	if i := slices.Index(l.Planes, "block"); i >= 0 {
+		in.Blocks = []int{i}
+	}
 	return in, nil
 }
 

@@ -16,7 +16,7 @@ type convNet struct {
 
 func newConvNet(p *nn.Params, in frame.Input) convNet {
 	h, w := in.Height, in.Width
-	c := convNet{planes: h * w * in.Planes, flat: h * w * 32, rest: in.Rest}
+	c := convNet{planes: h * w * in.Planes, flat: h * w * 32, rest: in.Rest + in.Extra}
 	c.out = c.flat + c.rest
 	c.layer[0] = p.Conv3x3("conv/0", h, w, in.Planes, 16, nn.ReLU)
 	c.layer[1] = p.Conv3x3("conv/1", h, w, 16, 32, nn.ReLU)

@@ -29,6 +29,7 @@ type Config struct {
 	Net     string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
 	Frame   string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
 	Hidden  []int  `yaml:"hidden" doc:"widths of the dense layers, at least two: the goal joins after the first" range:"1..4096"`
+	Ways    bool   `yaml:"ways" doc:"also read, for each kind of thing on the board, which moves are on a shortest path around blocks to the nearest: a function of the observation that says how to get anywhere"`
 	History int    `yaml:"history" doc:"width of a GRU over the modelled agent's steps so far; 0: none" range:"0..1024"`
 }
 
@@ -59,6 +60,7 @@ type Input struct {
 	LastAt  int     // where the last joint action [Seats][Actions] lies, one-hot, own first; -1: nowhere
 	Seats   int     // how many play; the first planes are theirs, own first
 	Moves   []int32 // the actions up, down, left, right; nil: actions have no direction
+	Blocks  []int   // planes of what cannot be entered
 }
 
 // Model is the network's layers. Its weights are elsewhere: see New.
@@ -86,6 +88,11 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
 	in.Extra = 0
+	if c.Ways {
+		if in.Extra = 4 * len(in.thingsOf()); in.Extra == 0 || len(in.Moves) != 4 {
+			return nil, nil, field.Bad("ways", c.Ways, "false, because the game has no board with moves and things on it")
+		}
+	}
 	m := &Model{Input: in, Config: c, frame: frame.New(c.Frame, in.Input)}
 	p := &nn.Params{}
 	rest := []int{512}
@@ -120,6 +127,9 @@ func (m *Model) Describe(p *nn.Params) string {
 	if m.Net == "conv" {
 		s = "conv 16-32-32, dense 512"
 	}
+	if m.Ways {
+		s += ", ways"
+	}
 	if m.History > 0 {
 		s += fmt.Sprintf(", GRU %d", m.History)
 	}
@@ -142,6 +152,7 @@ type Work struct {
 	m         *Model
 	rows      int
 	enc       *frame.Encoder
+	ways      *ways
 	f, df     []float32 // [rows][feat]
 	e, de     []float32 // [rows][History] what the GRU reads
 	conv      convWork
@@ -158,7 +169,7 @@ type Work struct {
 func (m *Model) Work(rows int) *Work {
 	k := m.Actions
 	ws := &Work{
-		m: m, rows: rows, enc: m.frame.Encoder(),
+		m: m, rows: rows, enc: m.frame.Encoder(), ways: m.newWays(),
 		Goals: make([]float32, rows*m.GoalLen), DGoals: make([]float32, rows*m.GoalLen),
 		Logits: make(nn.Logits, rows*k), DLogits: make([]float32, rows*k),
 		f: make([]float32, rows*m.feat), df: make([]float32, rows*m.feat),
@@ -188,7 +199,7 @@ func (ws *Work) Rows() int { return ws.X.Rows() }
 func (ws *Work) Add(obs, goal []float32) {
 	i := ws.X.Rows()
 	ws.room(i)
-	ws.enc.Add(&ws.X, obs, nil)
+	ws.enc.Add(&ws.X, obs, ws.ways.of(obs))
 	copy(ws.Goals[i*ws.m.GoalLen:(i+1)*ws.m.GoalLen], goal)
 }
 

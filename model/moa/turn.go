@@ -2,6 +2,7 @@ package moa
 
 import (
 	"fmt"
+	"slices"
 
 	"hop/frame"
 )
@@ -107,7 +108,7 @@ func (t *turns) add(m *Model, flip int, order []int) {
 		}
 	}
 	cols := make([]int32, m.frame.Cols)
-	rest := m.frame.Cols - m.Rest
+	rest := m.frame.Cols - m.Rest - m.Extra
 	if m.frame.Kind == frame.Board {
 		for y := range h {
 			for x := range w {
@@ -159,6 +160,10 @@ func (t *turns) add(m *Model, flip int, order []int) {
 	planes := h * w * c
 	for i := range m.Rest {
 		cols[rest+i] = int32(rest + i)
+	}
+	for i := range m.Extra { // ways: [things][4 moves]
+		to := slices.Index(m.Moves, acts[m.Moves[i%4]])
+		cols[rest+m.Rest+i] = int32(rest + m.Rest + i/4*4 + to)
 	}
 	for a := range k {
 		cols[rest+m.LegalAt-planes+a] = int32(rest+m.LegalAt-planes) + acts[a]
