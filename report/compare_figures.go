@@ -72,7 +72,7 @@ func (c *Comparison) Headline() string {
 			best = x
 		}
 	}
-	text := fmt.Sprintf("%s does best of %d on %s: mean return %s", best.Name, len(c.Variants), c.Label, number(best.Mean))
+	text := fmt.Sprintf("%s has the highest mean return of %d on %s: %s", best.Name, len(c.Variants), c.Label, number(best.Mean))
 	if len(best.Seeds) > 1 {
 		text += fmt.Sprintf(" (95 %% interval %s to %s over %s)", number(best.CI[0]), number(best.CI[1]), count(len(best.Seeds), "seed"))
 	}
@@ -83,7 +83,7 @@ func (c *Comparison) Headline() string {
 func (c *Comparison) Verdict(x *Compared) string {
 	switch {
 	case x.Number == 0:
-		return "the one that others are held against"
+		return "the reference"
 	case math.IsInf(x.DiffCI[0], 0):
 		return "too few seeds to tell"
 	case x.DiffCI[0] > 0:

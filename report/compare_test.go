@@ -1,0 +1,153 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hop/stats"
+)
+
+// rivals lays runs of variants by hand: the final mean of each seed.
+func rivals(t *testing.T, means map[string][]float64, order ...string) []Variant {
+	t.Helper()
+	var out []Variant
+	root := t.TempDir()
+	for _, name := range order {
+		v := Variant{Name: name}
+		for i, m := range means[name] {
+			dir := filepath.Join(root, name, fmt.Sprintf("seed-%d", i+1))
+			lay(t, dir, tiny{seed: i + 1, status: "done", windows: 10, mean: m})
+			v.Dirs = append(v.Dirs, dir)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func TestComparisonIsOfSeeds(t *testing.T) {
+	a, b := []float64{1, 1.2, 1.1, 0.9, 1.3}, []float64{2, 2.2, 2.1, 1.05, 2.3}
+	c, err := Compare(rivals(t, map[string][]float64{"a": a, "b": b}, "a", "b"), math.NaN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, ci := stats.MeanCI(b, 0.95)
+	diff, dci := stats.DiffCI(b, a, 0.95)
+	p, pci := stats.WinCI(b, a, 0.95)
+	x := c.Variants[1]
+	for _, q := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"mean", x.Mean, mean}, {"low", x.CI[0], ci[0]}, {"high", x.CI[1], ci[1]}, {"IQM", x.IQM, stats.IQM(b)},
+		{"difference", x.Diff, diff}, {"its low", x.DiffCI[0], dci[0]}, {"its high", x.DiffCI[1], dci[1]},
+		{"wins", c.Improve[1][0].P, p}, {"their low", c.Improve[1][0].CI[0], pci[0]}, {"losses", c.Improve[0][1].P, 1 - p},
+		{"seed 4", x.Of(4), 1.05}, {"no seed 9", x.Of(9), math.NaN()},
+	} {
+		if !(math.Abs(q.got-q.want) < 1e-9) && !(math.IsNaN(q.got) && math.IsNaN(q.want)) {
+			t.Errorf("%s: got %v, want %v", q.name, q.got, q.want)
+		}
+	}
+	if v := c.Verdict(x); v != "better" {
+		t.Errorf("verdict %q, want better", v)
+	}
+	for i, tau := range c.tau { // the profile is the share of seeds above
+		n := 0.
+		for _, m := range b {
+			if m > tau {
+				n++
+			}
+		}
+		if x.profile[i] != n/5 {
+			t.Fatalf("profile at %v: got %v, want %v", tau, x.profile[i], n/5)
+		}
+	}
+}
+
+// The curves of these runs are 1 + 0.2 w after window w of 1,000 steps.
+func TestPaceIsWhenTheCurvePassesTheThreshold(t *testing.T) {
+	for _, c := range []struct {
+		threshold, steps float64
+		reached          int
+	}{
+		{1.55, 4000, 2}, // window 3, which ends at 4,000, is the first above it
+		{2.9, math.NaN(), 0},
+	} {
+		res, err := Compare(rivals(t, map[string][]float64{"a": {2, 2}}, "a"), c.threshold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := res.Variants[0]
+		if x.Reached != c.reached || !(math.Abs(x.Steps-c.steps) <= 500) && !(math.IsNaN(x.Steps) && math.IsNaN(c.steps)) {
+			t.Errorf("threshold %v: %d seeds after %v steps, want %d after about %v", c.threshold, x.Reached, x.Steps, c.reached, c.steps)
+		}
+	}
+}
+
+func TestOneSeedShowsNoDifference(t *testing.T) {
+	c, err := Compare(rivals(t, map[string][]float64{"a": {1}, "b": {2}}, "a", "b"), math.NaN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := c.Verdict(c.Variants[1]); v != "too few seeds to tell" {
+		t.Errorf("one seed each: %q", v)
+	}
+	if ci := c.Improve[1][0].CI; ci[0] > 0.3 {
+		t.Errorf("one seed each: the probability of improvement is between %v and %v, which claims too much", ci[0], ci[1])
+	}
+}
+
+func TestComparisonPageIsWholeAndOffline(t *testing.T) {
+	dir := t.TempDir()
+	c, err := Compare(rivals(t, map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first", "second <one>"), math.NaN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Command = "hop compare first second"
+	if err := WriteCompare(dir, c); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "compare.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := regexp.MustCompile(`(?i)(src|href)="?https?:|url\(|<script|@import`).Find(page); m != nil {
+		t.Errorf("the page fetches something: %s", m)
+	}
+	for _, want := range []string{"second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "<svg", "1.200", "hop compare first second"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "compare.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range regexp.MustCompile(`\]\((\S+\.png)\)`).FindAllStringSubmatch(string(text), -1) {
+		f, err := os.Open(filepath.Join(dir, link[1]))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := png.Decode(f); err != nil {
+			t.Errorf("%s: %v", link[1], err)
+		}
+		f.Close()
+	}
+	if n := strings.Count(string(text), ".png)"); n != 4 {
+		t.Errorf("the text shows %d figures, want 4", n)
+	}
+}
+
+func TestRunsThatWereNotJudgedAreRefused(t *testing.T) {
+	_, err := Compare(rivals(t, map[string][]float64{"a": {1, math.NaN()}}, "a"), math.NaN())
+	if err == nil || !strings.Contains(err.Error(), "seed 2 of a") {
+		t.Errorf("got %v, want an error that names seed 2 of a", err)
+	}
+}
