@@ -213,3 +213,19 @@ func TestSameCardGivesTheSameBytes(t *testing.T) {
 		t.Error("two equal cards differ")
 	}
 }
+
+// An observer who cannot decide between two actions is as often right about one
+// as about the other, whichever comes first in the list.
+func TestTiesAreShared(t *testing.T) {
+	c := NewClasses([]string{"first", "second"})
+	for range 3 {
+		c.Add(0, []float32{0.5, 0.5})
+		c.Add(1, []float32{0.5, 0.5})
+	}
+	if a, b := c.Class(0).Recall, c.Class(1).Recall; a != 0.5 || b != 0.5 || c.Accuracy() != 0.5 {
+		t.Errorf("recalls %v and %v, accuracy %v, want .5 each", a, b, c.Accuracy())
+	}
+	if s := c.Sure(); s != 0.5 {
+		t.Errorf("mean probability of the likeliest class %v, want .5", s)
+	}
+}

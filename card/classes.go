@@ -21,6 +21,7 @@ type Classes struct {
 	NLL       float64  // sum of -ln p(what was), each capped at -ln 1e-9
 	Brier     float64  // sum of squared differences to the one-hot truth
 	bins      [15]bin
+	hits      []float64 // [K] Top1 by class
 }
 
 type bin struct {
@@ -30,11 +31,12 @@ type bin struct {
 
 // NewClasses counts classes of those names.
 func NewClasses(names []string) *Classes {
-	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names))}
+	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names)), hits: make([]float64, len(names))}
 }
 
-// Add counts a row: what was, and the predicted probabilities [K]. In Confusion
-// and Top3 the first of equally likely classes counts as the likelier.
+// Add counts a row: what was, and the predicted probabilities [K]. In Confusion,
+// Top3 and precision the first of equally likely classes counts as the likelier;
+// in Top1 and recall each counts its share.
 func (c *Classes) Add(was int, p []float32) {
 	k := len(c.Names)
 	if was < 0 || was >= k || len(p) != k {
@@ -61,6 +63,7 @@ func (c *Classes) Add(was int, p []float32) {
 	c.Confusion[was*k+best]++
 	if p[was] == p[best] {
 		c.Top1 += 1 / float64(ties)
+		c.hits[was] += 1 / float64(ties)
 	}
 	if above < 3 {
 		c.Top3++
@@ -143,7 +146,7 @@ func (c *Classes) Class(k int) Row {
 		r.Precision = hit / float64(col)
 	}
 	if row > 0 {
-		r.Recall = hit / float64(row)
+		r.Recall = c.hits[k] / float64(row)
 	}
 	if r.Precision+r.Recall > 0 {
 		r.F1 = 2 * r.Precision * r.Recall / (r.Precision + r.Recall)
