@@ -62,7 +62,7 @@ func Rungs(s exp.Spec) ([]Rung, error) {
 		list = append(list, Rung{Name: name, Module: module, swap: exp.Swap{Sets: sets}})
 	}
 	if s.Plan.Planner != "none" {
-		add("its network alone", "own network", "plan.planner=none", "plan.own=ppo")
+		add("its network alone", "own network", "search.sims=0")
 		if s.Plan.Others != "uniform" {
 			add("planner, others at random", "planner", "plan.others=uniform")
 		}
