@@ -11,6 +11,7 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/plan/truth"
 	"hop/stats"
 )
 
@@ -45,7 +46,7 @@ func (adaptCmd) Help() string {
   hop adapt runs/hop-8x8-001 --vs ns,ns,ns --then nh,nh,nh --at-episode 10
   hop adapt plan-infer --vs ns,nh,nh --game staghunt --set game.size=8 --set game.blocks=5 --seeds 1-5
 
-One agent meets co-players it never trained with for --steps env steps; its score is the mean return over the last of them. Normalised is (score - random) / (best response - random). The best response is exact, on the very starts that were judged, where the oracle can solve for the co-players with at most one at random; elsewhere it is the best of the bots, the untrained planners and a best response of the zoo, all living the same lives.`
+One agent meets co-players it never trained with for --steps env steps; its score is the mean return over the last of them. Normalised is 1 - regret / (best response - random), which is (score - random) / (best response - random) on the same starts. The best response is exact, on the very starts that were judged, where the oracle can solve for the co-players with at most one at random; elsewhere it is the best of the bots, the untrained planners and a best response of the zoo, all living the same lives.`
 }
 
 // six are the trios of SPEC's table.
@@ -189,7 +190,9 @@ func (c adaptCmd) rows() (rows []adaptRow, g game.Game, about map[string]any, er
 			return nil, nil, nil, err
 		}
 		if len(r.dirs) == 0 {
-			r.met = []string{"ns", "nh", "random"}
+			if strings.HasPrefix(r.name, "plan") {
+				r.met = truth.Default().Models
+			}
 			continue
 		}
 		s, err := exp.LoadStranger(r.dirs[0], c.Set, c.Agent, c.Learn)

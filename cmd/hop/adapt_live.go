@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -256,7 +257,6 @@ func (c adaptCmd) judge(a *app, m *meeting, s *livedSeed, alone bool) error {
 		if err := c.solve(a, m, s, alone); err != nil {
 			return err
 		}
-		s.Best = s.Score + s.Regret
 	} else {
 		best, err := c.bestOf(a, m, s.Seed)
 		if err != nil {
@@ -264,7 +264,7 @@ func (c adaptCmd) judge(a *app, m *meeting, s *livedSeed, alone bool) error {
 		}
 		s.Best, s.Regret = best, best-s.Score
 	}
-	s.Normalised = (s.Score - s.Random) / (s.Best - s.Random)
+	s.Normalised = 1 - s.Regret/(s.Best-s.Random)
 	return nil
 }
 
@@ -313,23 +313,28 @@ func (c adaptCmd) solve(a *app, m *meeting, s *livedSeed, alone bool) error {
 			s.value[at] = x
 		}
 	}
-	lives := make([]stats.Acc, c.Lives)
+	lost, worth := make([]stats.Acc, c.Lives), make([]stats.Acc, c.Lives)
 	solved := map[[2]int]bool{}
 	for _, at := range judged {
 		solved[at] = true
 	}
 	for _, e := range s.res.Episodes {
 		if at := [2]int{e.Life, e.Index}; solved[at] {
-			lives[e.Life].Add(s.value[at] - e.Return)
+			lost[e.Life].Add(s.value[at] - e.Return)
+			worth[e.Life].Add(s.value[at])
 		}
 	}
-	var regret stats.Acc
-	for i := range lives {
-		if lives[i].N() > 0 {
-			regret.Add(lives[i].Mean())
+	var regret, best stats.Acc
+	for i := range lost {
+		if lost[i].N() > 0 {
+			regret.Add(lost[i].Mean())
+			best.Add(worth[i].Mean())
 		}
 	}
-	s.Regret = regret.Mean()
+	s.Regret, s.Best = regret.Mean(), best.Mean()
+	if math.Abs(s.Regret) < 1e-9 {
+		s.Regret = 0 // sums of returns round otherwise than sums of values
+	}
 	return nil
 }
 

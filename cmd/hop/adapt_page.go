@@ -6,6 +6,7 @@ import (
 	"html"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -92,7 +93,7 @@ func (t *adaptTable) shown() (list []int) {
 func (t *adaptTable) words() string {
 	r := t.Table[0]
 	s := fmt.Sprintf("%s. Each life has %d env steps, of which the last %d are judged; %d lives for each of %d seeds; what goes on learning: %s.", gameWords(t.Game), t.Steps, t.Last, r.Lives, len(r.Seeds), r.Learn)
-	return s + " Normalised is (score - random) / (best response - random). An exact best response is the value of the very starts that were judged; otherwise it is the best of the candidates, living the same lives. Intervals are over seeds, or over lives where there is one seed. \"Met\" says whether all co-players were met in training, or stand in the agent's own scripts."
+	return s + " Normalised is 1 - regret / (best response - random). An exact best response is the value of the very starts that were judged; otherwise it is the best of the candidates, living the same lives. Intervals are over seeds, or over lives where there is one seed. \"Met\" says whether all co-players were met in training, or stand in the agent's own scripts."
 }
 
 func (t *adaptTable) markdown() string {
@@ -148,10 +149,18 @@ table{border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;border-
 	b.WriteString("</table>\n")
 	b.WriteString("<h2>Return by episode</h2><p>Means over lives, smoothed over five episodes. Dashed: the best response; dotted: random.</p>")
 	t.figures(&b, func(r *adaptJSON) []float64 { return r.Episodes }, true)
-	b.WriteString("<h2>Actions guessed by episode</h2>")
-	t.figures(&b, func(r *adaptJSON) []float64 { return r.Action }, false)
-	b.WriteString("<h2>Belief in the truth by episode</h2>")
-	t.figures(&b, func(r *adaptJSON) []float64 { return r.Belief }, false)
+	for _, part := range []struct {
+		head string
+		of   func(*adaptJSON) []float64
+	}{
+		{"Actions guessed by episode", func(r *adaptJSON) []float64 { return r.Action }},
+		{"Belief in the truth by episode", func(r *adaptJSON) []float64 { return r.Belief }},
+	} {
+		if slices.ContainsFunc(t.Table, func(r *adaptJSON) bool { return len(part.of(r)) > 1 }) {
+			fmt.Fprintf(&b, "<h2>%s</h2>", part.head)
+			t.figures(&b, part.of, false)
+		}
+	}
 	b.WriteString("</html>\n")
 	return b.String()
 }
@@ -194,7 +203,11 @@ func drawPanel(b *strings.Builder, rows []*adaptJSON, of func(*adaptJSON) []floa
 		fmt.Fprintf(b, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#bbb" stroke-width=".5"/><text x="%g" y="%.1f" text-anchor="end">%.1f</text>`, left, w-right, y(v), y(v), left-4, y(v)+4, v)
 	}
 	for _, i := range []int{0, (most - 1) / 2, most - 1} {
-		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%d</text>`, x(i), h-10, i+1)
+		anchor := "middle"
+		if i == most-1 {
+			anchor = "end"
+		}
+		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="%s">%d</text>`, x(i), h-10, anchor, i+1)
 	}
 	if refs {
 		for _, ref := range []struct {

@@ -35,7 +35,7 @@ func (c adaptCmd) sum(out *adaptJSON, m *meeting, all []*livedSeed) {
 		}
 	}
 	out.Score, out.BestResponse, out.Random, out.Regret, out.First = score.Mean(), best.Mean(), random.Mean(), regret.Mean(), first.Mean()
-	out.Normalised, out.BestName = (out.Score-out.Random)/(out.BestResponse-out.Random), m.bestBy
+	out.Normalised, out.BestName = 1-out.Regret/(out.BestResponse-out.Random), m.bestBy
 	over := score
 	if len(all) == 1 {
 		over = all[0].res.Score
@@ -48,8 +48,8 @@ func (c adaptCmd) sum(out *adaptJSON, m *meeting, all []*livedSeed) {
 		out.NormalisedCI, out.RegretCI = finite(norm.CI(0.95), out.Normalised), finite(regret.CI(0.95), out.Regret)
 	} else {
 		span := out.BestResponse - out.Random
-		out.NormalisedCI = stats.Interval{(out.CI[0] - out.Random) / span, (out.CI[1] - out.Random) / span}
-		out.RegretCI = stats.Interval{out.BestResponse - out.CI[1], out.BestResponse - out.CI[0]}
+		out.RegretCI = c.regretCI(all[0], out)
+		out.NormalisedCI = stats.Interval{1 - out.RegretCI[1]/span, 1 - out.RegretCI[0]/span}
 	}
 	lives := c.Lives * len(all)
 	out.Episodes = meansOf(curve, lives/2)
@@ -65,6 +65,27 @@ func (c adaptCmd) sum(out *adaptJSON, m *meeting, all []*livedSeed) {
 		back := c.back(curve, value)
 		out.Back = &back
 	}
+}
+
+// regretCI is the interval of a single seed's regret, over its lives: paired with
+// the starts where they were solved.
+func (c adaptCmd) regretCI(s *livedSeed, out *adaptJSON) stats.Interval {
+	if s.value == nil {
+		return stats.Interval{out.BestResponse - out.CI[1], out.BestResponse - out.CI[0]}
+	}
+	lost := make([]stats.Acc, c.Lives)
+	for _, e := range s.res.Episodes {
+		if v, ok := s.value[[2]int{e.Life, e.Index}]; ok && e.Last {
+			lost[e.Life].Add(v - e.Return)
+		}
+	}
+	var over stats.Acc
+	for i := range lost {
+		if lost[i].N() > 0 {
+			over.Add(lost[i].Mean())
+		}
+	}
+	return finite(over.CI(0.95), out.Regret)
 }
 
 // back returns how many episodes after the change the mean return over three
