@@ -149,8 +149,9 @@ func (m *Mind) key() string {
 	return strings.Join(words, ", ")
 }
 
-// drawMind draws the thoughts for a terminal, w columns wide.
-func (m *Mind) drawMind(w int) *canvas {
+// drawMind draws the thoughts for a terminal, w columns wide, without blank lines
+// if it must be tight.
+func (m *Mind) drawMind(w int, tight bool) *canvas {
 	options := m.options()
 	rows := m.line((w - 10) / 3)
 	c := newCanvas(w, 7+len(m.Guesses)+len(options)+len(rows))
@@ -190,7 +191,9 @@ func (m *Mind) drawMind(w int) *canvas {
 		c.put(x, y, fit(rest, max(w-x, 0)), quiet)
 		y++
 	}
-	y++
+	if !tight {
+		y++
+	}
 	c.put(4+wide+1, y, "visits", quiet)
 	c.put(4+wide+1+room+9, y, "value", quiet)
 	y++
@@ -206,7 +209,9 @@ func (m *Mind) drawMind(w int) *canvas {
 		c.put(x, y, fmt.Sprintf("%7s", o.q), st)
 		y++
 	}
-	y++
+	if !tight {
+		y++
+	}
 	if len(rows[0].moves) > 0 {
 		c.put(0, y, "the line it expects", strong)
 		if key := m.key(); lipgloss.Width(key)+22 <= w {
@@ -230,7 +235,7 @@ func firstOf(top string, _ float64, _ string) string { return top }
 
 // Measures of the thoughts in the picture, in pixels.
 const (
-	mindWide = 352
+	mindWide = 376
 	mindLine = 20
 )
 

@@ -286,7 +286,7 @@ func (f *Frame) panel(w, h, each int) *canvas {
 	w = max(w, 8)
 	mind := newCanvas(w, 0)
 	if f.Mind != nil {
-		mind = f.Mind.drawMind(w)
+		mind = f.Mind.drawMind(w, len(f.Players)+1+len(f.Panel)+len(f.Bars)+f.Mind.drawMind(w, false).h > h)
 	}
 	for each > 1 && each*len(f.Players)+mind.h > h {
 		each--
