@@ -48,20 +48,24 @@ type run struct {
 
 // group is all runs of one experiment.
 type group struct {
-	Dir      string // as the user named it
-	Name     string
-	Single   bool // the folder is itself a run
-	Runs     []*run
-	Notes    []string // what is missing or odd
-	SpecText string
-	Spec     *exp.Spec // nil if it cannot be read
-	Game     *game.Spec
-	Label    string // the game and its setting
-	Agents   int
-	Goals    []string
-	refs     []reference
-	Stages   []stage  // around the training, in order
-	team     []string // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
+	Dir          string // as the user named it
+	Name         string
+	Single       bool // the folder is itself a run
+	Runs         []*run
+	Notes        []string // what is missing or odd
+	SpecText     string
+	Spec         *exp.Spec // nil if it cannot be read
+	Game         *game.Spec
+	Label        string // the game and its setting
+	Agents       int
+	Goals        []string
+	refs         []reference
+	Stages       []stage // around the training, in order
+	Meetings     []meeting
+	Life         int      // env steps of a meeting
+	LifeEnd      int      // the last ones, which are judged
+	MeetingsPage string   // link to the whole table
+	team         []string // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
 // read gathers a group. It fails only if there is no run at all.

@@ -68,6 +68,7 @@ func (g *group) readStages(dir string) {
 	}
 	for i := range g.Stages {
 		g.Stages[i].readCard(dir)
+		g.readMeetings(dir, g.Stages[i])
 	}
 }
 
