@@ -14,6 +14,7 @@ import (
 // beside the players kept it.
 type Deed struct {
 	Acted          bool // the others mean something
+	Own            bool // as it was marked
 	Action         int32
 	LogProb, Value float32
 	// Of the step before, as it stood when the agent acted again; Paid says
@@ -47,7 +48,7 @@ func Print(obs []float32) uint64 {
 // Kinds of differences between a record and the rules, in the order in which
 // one explains the next.
 var kinds = []string{
-	"seat", "start", "alive", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal", "after exit", "probability", "value",
+	"seat", "start", "alive", "own", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal", "after exit", "probability", "value",
 }
 
 // differences counts one kind.
@@ -63,13 +64,15 @@ type differences struct {
 // say. The streams are those that docs/architecture.md promises: rules/i for
 // the rules, deal/i for seats. Feed it every window in order.
 type Replay struct {
-	spec   game.Spec
-	envs   []replayEnv
-	diff   map[string]*differences
-	dealt  [][]int // [agent][seat] episodes
-	Ends   int     // episodes that ended
-	Return [][]float64
-	Mixed  []bool // [episode] somebody else played in it
+	spec     game.Spec
+	envs     []replayEnv
+	diff     map[string]*differences
+	dealt    [][]int // [agent][seat] episodes
+	Ends     int     // episodes that ended
+	Return   [][]float64
+	Mixed    []bool // [episode] somebody else played in it
+	recorded bool
+	Shown    bool // bots are being shown: what they play counts as the agents' own
 }
 
 type replayEnv struct {
@@ -110,6 +113,7 @@ func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
 // own recorder saw at (agent, step, env): a record that differed while it was
 // played is the rollout's fault, one that was changed later the buffers'.
 func (r *Replay) Window(ro *batch.Rollout, deed func(a agent.ID, t, n int) Deed) {
+	r.recorded = deed != nil
 	if deed == nil {
 		deed = func(agent.ID, int, int) Deed { return Deed{} }
 	}
@@ -171,7 +175,7 @@ func (r *Replay) slot(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 	for a := range agent.ID(ro.Agents) {
 		slot, s := ro.Slot(a, t, n), game.Seat(e.seat[a])
 		alive := e.st.Alive(s)
-		r.note("seat", int(ro.Seat[slot]) == int(s), false, a, t, n, ro.Seat[slot], s)
+		r.note("seat", int(ro.Seat[slot]) == int(s), true, a, t, n, ro.Seat[slot], s)
 		r.note("alive", ro.Alive[slot] == alive, true, a, t, n, ro.Alive[slot], alive)
 		e.st.Legal(s, legal)
 		same := true
@@ -234,6 +238,9 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 			r.note("after exit", clean, true, a, t, n, fmt.Sprintf("action %d, reward %v, own %v", act, ro.Reward[i], ro.Own[i]), "nothing")
 			e.actions[s] = game.NoAction
 			continue
+		}
+		if r.recorded && !r.Shown {
+			r.note("own", ro.Own[i] == d.Acted, d.Own == d.Acted, a, t, n, ro.Own[i], d.Acted)
 		}
 		if d.Acted {
 			r.note("action", act == d.Action, true, a, t, n, act, d.Action)

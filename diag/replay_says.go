@@ -15,6 +15,7 @@ var what = map[string][2]string{
 	"seat":         {"sit on other seats than were dealt", "rollout: where agents are dealt to seats; the stream is deal/ENV"},
 	"start":        {"are marked as starting or not starting an episode, wrongly", "rollout: Start is true at an episode's first slot only"},
 	"alive":        {"are marked alive or gone, wrongly", "Alive must follow game.State.Alive for each agent and slot; who has left stays gone until the next episode"},
+	"own":          {"are marked as played by somebody else, or a stranger's as their own", "Own: true where the agent's own policy acted, and nowhere else; only such rows are learnt from"},
 	"action":       {"hold another action than was played", "whoever writes Action; map agents to seats by Seat, not by number"},
 	"planes":       {"hold another board than the agent saw", "the observation: each agent's own, and the last one of an episode in its own slot, before the reset"},
 	"features":     {"hold other features than the agent saw", "the observation: each agent's own, before the reset"},

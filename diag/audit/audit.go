@@ -311,6 +311,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 		return
 	}
 	u.window++
+	u.replay.Shown = u.window <= u.exp.Train.Warm.Windows
 	u.replay.Window(ro, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
 	for a := range agent.ID(ro.Agents) {
 		each(ro, a, func(t, n, step, slot int) {

@@ -3,8 +3,10 @@ package audit_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +62,7 @@ func options(s *exp.Spec) audit.Options {
 // are asked for; none is missed.
 func TestTableOfFaults(t *testing.T) {
 	missed, all := 0, 0
+	objected, asked := map[string]bool{}, map[string]bool{}
 	for _, f := range faults.Named(*named) {
 		t.Run(f.Name, func(t *testing.T) {
 			s := load(t, f.Preset, !*long)
@@ -71,6 +74,10 @@ func TestTableOfFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			all++
+			for _, g := range r.Findings {
+				asked[g.Check] = true
+				objected[g.Check] = objected[g.Check] || g.Verdict != diag.Pass
+			}
 			if r.Verdict == diag.Pass || r.Module != f.Module {
 				missed++
 				t.Errorf("%s (%s): got %v in %q (%s), want a finding in %s", f.Name, f.Says, r.Verdict, r.Module, r.Says, f.Module)
@@ -87,6 +94,11 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	if *named == "" {
 		t.Logf("%d of %d faults found in the right module", all-missed, all)
+		for _, check := range slices.Sorted(maps.Keys(asked)) {
+			if !objected[check] {
+				t.Logf("never objected: %s", check)
+			}
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func number(v float64) string {
 
 // effect writes a finding's effect with its interval, if it was estimated.
 func effect(f diag.Finding) string {
-	if f.Unit == "" {
+	if f.Unit == "" || f.Verdict == diag.Pass && f.Effect == 0 {
 		return ""
 	}
 	if of, share := strings.CutPrefix(f.Unit, "share of "); share {

@@ -190,7 +190,7 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		step, slot := v.StepOf(int(n)), v.SlotOf(int(n))
 		d := diag.Deed{
-			Acted: true, Action: v.Action[step], LogProb: v.LogProb[step], Value: v.Value[slot],
+			Acted: true, Own: v.Own[step], Action: v.Action[step], LogProb: v.LogProb[step], Value: v.Value[slot],
 			Obs: diag.Print(v.ObsAt(slot)), Legal: diag.Bits(v.LegalAt(slot)),
 		}
 		if v.T > 0 && !v.Start[v.Moment(v.T, int(n))] {

@@ -17,13 +17,22 @@ const (
 )
 
 // Audit runs every check that the dumps hold enough for: runs of the same
-// agents, or one. Checks that need an array which was not recorded say so and
-// pass with no rows.
-func Audit(subject string, ds []*Dump) *diag.Report {
-	r := &diag.Report{Subject: subject}
+// agents, or one. What could not be asked, for want of an array, is said in
+// missing.
+func Audit(subject string, ds []*Dump) (r *diag.Report, missing []string) {
+	r = &diag.Report{Subject: subject}
 	x := set(ds)
-	r.Add(x.order(), x.place(), x.identity(), x.afterExit(), x.rewards(), x.actions(), x.legal(), x.cuts(), x.lastObs(), x.ego(), x.labels(), x.goals())
-	return r
+	for _, f := range []diag.Finding{
+		x.order(), x.place(), x.identity(), x.afterExit(), x.rewards(), x.actions(), x.legal(), x.cuts(), x.lastObs(), x.ego(), x.labels(), x.goals(),
+	} {
+		if f.Rows == 0 && f.Verdict == diag.Pass {
+			missing = append(missing, f.Says)
+			continue
+		}
+		r.Add(f)
+	}
+	r.Judge()
+	return r, missing
 }
 
 // set is dumps of the same agents.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,7 +129,11 @@ func audited(t testing.TB, recs ...*record) *diag.Report {
 		}
 		ds = append(ds, d)
 	}
-	return Audit("test", ds)
+	r, missing := Audit("test", ds)
+	if len(r.Findings)+len(missing) != 12 || slices.Contains(missing, "") {
+		t.Errorf("%d findings and what could not be asked, %q, want 12 in all", len(r.Findings), missing)
+	}
+	return r
 }
 
 // A faithful record is called healthy, whether it tells much or little.
@@ -407,7 +412,7 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := Audit("example", ds)
+		r, _ := Audit("example", ds)
 		want, module := diag.Pass, ""
 		if faulty {
 			want, module = diag.Fault, "buffers"
@@ -456,7 +461,7 @@ func FuzzDump(f *testing.F) {
 			list = kept
 		}
 		if d, err := dumped(t, list); err == nil {
-			r := Audit("made", []*Dump{d})
+			r, _ := Audit("made", []*Dump{d})
 			for _, f := range r.Findings {
 				if _, err := f.MarshalJSON(); err != nil {
 					t.Error(err)

@@ -107,6 +107,16 @@ func inRollout() []Fault {
 			},
 		},
 		{
+			Name: "own rows are marked as a stand-in's", Module: "rollout", Preset: "ppo-4x4", Says: "nine in ten rows of agent 3 are not learnt from",
+			Change: acting(func(a agent.ID) bool { return a == 3 }, func(v *rollout.View, envs []int32) {
+				for _, n := range envs {
+					if (v.T+int(n))%10 > 0 {
+						v.Own[v.StepOf(int(n))] = false
+					}
+				}
+			}),
+		},
+		{
 			Name: "what was seen is overwritten while playing", Module: "rollout", Preset: "ppo-4x4", Says: "a network that works in place clears the board it was shown",
 			Change: acting(func(a agent.ID) bool { return a == 1 }, func(v *rollout.View, envs []int32) {
 				for _, n := range envs {
@@ -235,6 +245,16 @@ func inBuffers() []Fault {
 					}
 				}
 			}),
+		},
+		{
+			Name: "seats are the agents' numbers", Module: "buffers", Preset: "ppo-4x4", Says: "the deal of the episode is lost",
+			Change: between(func(ro *batch.Rollout) {
+				rows(ro, func(a agent.ID, _, _, _, slot int) { ro.Seat[slot] = int8(a) })
+			}),
+		},
+		{
+			Name: "starts of episodes are lost", Module: "buffers", Preset: "ppo-4x4", Says: "episodes of an env run into each other",
+			Change: between(func(ro *batch.Rollout) { clear(ro.Start) }),
 		},
 		{
 			Name: "rewards of the next agent", Module: "buffers", Preset: "ppo-4x4", Says: "joined by position, not by agent",

@@ -94,10 +94,10 @@ func prolong(c, ro *batch.Rollout, a agent.ID) {
 			}
 			slot := ro.Slot(a, t+1, n)
 			c.End[step], c.End[next] = batch.Going, batch.Exited
-			c.Alive[slot], c.Action[next] = true, 0
+			c.Alive[slot] = true
 			c.Reached[next], c.Reward[next] = ro.Reached[step], ro.Reward[step]
 			copy(c.ObsAt(slot), ro.ObsAt(ro.Slot(a, t, n)))
-			c.Action[next] = ro.Action[step]
+			c.Action[next] = max(ro.Action[next], 0)
 		}
 	}
 }

@@ -125,6 +125,17 @@ func inLearner() []Fault {
 			}),
 		},
 		{
+			Name: "policies that have collapsed", Module: "ppo", Preset: "ppo-4x4", Says: "every agent stays where it is, whatever it sees",
+			Change: func(_ *exp.Spec, p *train.Parts) {
+				stay := slices.Index(p.Game.Spec().Actions, "stay")
+				for _, b := range p.Brains {
+					if part, ok := b.Params.Find("head/b"); ok && stay >= 0 {
+						b.Params.W[part.Off+stay] = 12
+					}
+				}
+			},
+		},
+		{
 			Name: "the board is not read", Module: "ppo", Preset: "ppo-4x4", Says: "an encoder that gives zeros",
 			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				c := clone(ro)
