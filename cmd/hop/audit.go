@@ -20,6 +20,9 @@ type auditCmd struct {
 	Episodes int      `help:"Episodes of scripted play to compare seats with." default:"1000"`
 	Out      string   `help:"Folder that the page is put in." default:"runs" type:"path"`
 	JSON     bool     `help:"Print one JSON object."`
+
+	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
+	Trajectories string `help:"The same of one .npz." type:"path" placeholder:"FILE"`
 }
 
 func (auditCmd) Help() string {
@@ -29,11 +32,15 @@ func (auditCmd) Help() string {
   hop audit ppo-4x4 --json
   hop audit runs/ppo-4x4-001
   hop audit my.yaml --set game.size=6 --seeds 1-5
+  hop audit --trajectories run.npz
 
-Which module is at fault? The audit trains for seconds with recorders in the run and asks in order: is it real, is the game even, does every agent learn from its own rows, is the data what was played, do the learners learn, what do shared brains show. It names the first module at fault, the evidence and where to look, in the terminal and in audit.html. A run's folder is judged by its record and by its newest checkpoint.`
+Which module is at fault? The audit trains for seconds with recorders in the run and asks in order: is it real, is the game even, does every agent learn from its own rows, is the data what was played, do the learners learn, what do shared brains show. It names the first module at fault, the evidence and where to look, in the terminal and in audit.html. A run's folder is judged by its record and by its newest checkpoint. Trajectories that other code recorded are judged by what can be seen in them; docs/ladder.md describes the file.`
 }
 
 func (c auditCmd) Run(a *app) error {
+	if c.Data != "" || c.Trajectories != "" {
+		return c.foreign(a)
+	}
 	seeds, err := parseSeeds(c.Seeds)
 	if err != nil {
 		return usageError{err}
@@ -71,6 +78,11 @@ func (c auditCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	return c.show(a, r, name)
+}
+
+// show writes the page and the result.
+func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 	page, err := c.write(r, name)
 	if err != nil {
 		return err
@@ -92,8 +104,7 @@ func (c auditCmd) write(r *audit.Result, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	command := append([]string{"hop", "audit", c.What}, sets(c.Set)...)
-	html, err := r.Page(strings.Join(append(command, "--seeds", c.Seeds), " "))
+	html, err := r.Page(c.command())
 	if err != nil {
 		return "", err
 	}
@@ -106,6 +117,18 @@ func (c auditCmd) write(r *audit.Result, name string) (string, error) {
 		return "", fmt.Errorf("writing the findings: %w", err)
 	}
 	return page, os.WriteFile(filepath.Join(dir, "audit.json"), append(body, '\n'), 0o644)
+}
+
+// command is how to do it again.
+func (c auditCmd) command() string {
+	switch {
+	case c.Data != "":
+		return "hop audit --data " + c.Data
+	case c.Trajectories != "":
+		return "hop audit --trajectories " + c.Trajectories
+	}
+	command := append([]string{"hop", "audit", c.What}, sets(c.Set)...)
+	return strings.Join(append(command, "--seeds", c.Seeds), " ")
 }
 
 // sets returns the flags that set fields.
