@@ -44,7 +44,7 @@ func (f *Forest) decide(envs int) {
 			continue
 		}
 		for k := range q {
-			if legal>>k&1 != 0 && f.better(q, visits, k, best) {
+			if legal>>k&1 != 0 && f.better(q, prior, visits, k, best) {
 				best = k
 			}
 		}
@@ -62,13 +62,18 @@ func (f *Forest) decide(envs int) {
 	}
 }
 
-// better reports whether action k should be played rather than b.
-func (f *Forest) better(q []float32, visits []int32, k, b int) bool {
-	if visits[k] == 0 || visits[b] == 0 {
+// better reports whether action k should be played rather than b: by Q, then
+// visits, or the other way round, then prior. Of equals the first is played.
+func (f *Forest) better(q, prior []float32, visits []int32, k, b int) bool {
+	switch {
+	case visits[k] == 0 || visits[b] == 0:
 		return visits[b] == 0 && visits[k] > 0
+	case q[k] == q[b] && visits[k] == visits[b]:
+		return prior[k] > prior[b]
+	case f.Act == "most" && visits[k] != visits[b]:
+		return visits[k] > visits[b]
+	case q[k] == q[b]:
+		return visits[k] > visits[b]
 	}
-	if f.Act == "most" {
-		return visits[k] > visits[b] || visits[k] == visits[b] && q[k] > q[b]
-	}
-	return q[k] > q[b] || q[k] == q[b] && visits[k] > visits[b]
+	return q[k] > q[b]
 }

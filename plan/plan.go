@@ -217,7 +217,7 @@ type node struct {
 	over   bool
 	drawn  bool // the co-players' actions at this node are drawn, and kept
 	shut   bool // never gone through: see open
-	flat   bool // all logits are zero
+	flat   bool // all actions have the same prior
 }
 
 type edge struct {
@@ -338,17 +338,18 @@ func softmax(dst, logits []float32, legal uint32, scale float32) {
 			top = max(top, x*scale)
 		}
 	}
-	sum := float32(0)
+	sum := 0. // in double, so that it is the same in any order
 	for k, x := range logits {
 		dst[k] = 0
 		if legal>>k&1 != 0 {
 			dst[k] = float32(math.Exp(float64(x*scale - top)))
-			sum += dst[k]
+			sum += float64(dst[k])
 		}
 	}
 	if sum > 0 {
+		inv := float32(1 / sum)
 		for k := range logits {
-			dst[k] /= sum
+			dst[k] *= inv
 		}
 	}
 }

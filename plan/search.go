@@ -247,8 +247,9 @@ func (f *Forest) backup(i int, l *lane, g float32) {
 	f.Count.Sims++
 }
 
-// pick returns the action to try at a node, and the child that it leads to: the
-// first untried one with VisitAll, else the largest Q + c P sqrt(N) / (1 + n).
+// pick returns the action to try at a node, and the child that it leads to: with
+// VisitAll the untried one of the highest prior, else the largest
+// Q + c P sqrt(N) / (1 + n). Of equals the first is taken.
 func (f *Forest) pick(l *lane, n *node) (action, child int32) {
 	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
 	if f.VisitAll && n.fresh != 0 {
@@ -256,6 +257,13 @@ func (f *Forest) pick(l *lane, n *node) (action, child int32) {
 			f.open(n, edges)
 		}
 		k := bits.TrailingZeros32(n.fresh)
+		if !n.flat {
+			for set := n.fresh & (n.fresh - 1); set != 0; set &= set - 1 {
+				if o := bits.TrailingZeros32(set); edges[o].p > edges[k].p {
+					k = o
+				}
+			}
+		}
 		return int32(k), edges[k].child
 	}
 	if f.plain && n.fresh == 0 {
@@ -433,6 +441,7 @@ func (f *Forest) rootPrior(l *lane, r *rng.Rand) {
 	if sum == 0 {
 		return
 	}
+	f.nodes[l.at].flat = false
 	eps := float32(f.NoiseEps)
 	for set := f.nodes[l.at].legal; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros32(set)
