@@ -26,6 +26,7 @@ type course struct {
 	bestAt int
 	bestW  []float32
 	past   []epochTerms
+	start  []float32 // the weights before the first epoch
 }
 
 // epochTerms is what an epoch left behind, for the curves.
@@ -41,7 +42,7 @@ type measured struct {
 
 // newCourse begins a course with the weights as they are.
 func newCourse(kind, what string, epochs, patience int, p *nn.Params) course {
-	return course{kind: kind, what: what, epochs: epochs, patience: patience, best: math.Inf(1), bestW: slices.Clone(p.W)}
+	return course{kind: kind, what: what, epochs: epochs, patience: patience, best: math.Inf(1), bestW: slices.Clone(p.W), start: slices.Clone(p.W)}
 }
 
 // lessons are the parts in which courses differ.

@@ -245,6 +245,8 @@ func (c *CVAE) Judge(g game.Game) (*CVAEScore, error) {
 		}
 	}
 	c.hits(s, held)
+	s.sound = soundOf(c.data, &c.parts[0]).learnt(&c.course, c.learn.Params, "kl")
+	s.Left = s.sound.left
 	return s, nil
 }
 

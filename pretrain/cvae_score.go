@@ -32,8 +32,10 @@ type CVAEScore struct {
 	ByStep      []float64 `json:"probe_by_step"` // of the rows at steps 0, 1, ...
 	LimitByStep []float64 `json:"limit_by_step"`
 
+	Left  int `json:"rows_of_agents_that_left"`
 	codes vae.Codes
 	past  []epochTerms
+	sound soundness
 	goals []string
 }
 
@@ -128,6 +130,7 @@ func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
 	})
 	c.Add(card.Number{Name: "whole-state hit ratio", Value: s.HitState, N: s.HitRows})
 	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	s.sound.check(c)
 	c.Check("g follows the subgoal", s.Terms["explained"] > 0.3, s.Terms["explained"] > 0.05,
 		fmt.Sprintf("g explains %.0f %% of the variance of the subgoal's code", 100*s.Terms["explained"]),
 		"check that the VAE was loaded, and that its codes are of the right rows")

@@ -30,7 +30,9 @@ type VAEScore struct {
 	Epochs     int                `json:"epochs"`
 	BestEpoch  int                `json:"best_epoch"`
 
+	Left  int       `json:"rows_of_agents_that_left"`
 	codes vae.Codes // of the judged rows
+	sound soundness
 	past  []epochTerms
 	goals []string
 }
@@ -68,6 +70,12 @@ func (v *VAE) Judge() (*VAEScore, error) {
 		s.Counts = classes
 	}
 	s.Terms = v.named(terms)
+	term := "action"
+	if v.cfg.Model.Loss == "a" {
+		term = "reconstruction_agents"
+	}
+	s.sound = soundOf(v.data, &v.parts[0]).learnt(&v.course, p, term)
+	s.Left = s.sound.left
 	return s, v.probe(s, judge)
 }
 
@@ -148,6 +156,7 @@ func VAECard(cfg VAEConfig, describe string, actions int, s *VAEScore) (*card.Ca
 }
 
 func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
+	s.sound.check(c)
 	if cfg.Model.Loss == "b" {
 		floor, ce := DoubleSoftmaxFloor(actions), s.Terms["action"]
 		c.Check("softmax once", ce < 0.9*floor, ce < floor,
@@ -166,9 +175,8 @@ func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
 		fmt.Sprintf("%d of %d dimensions vary with the state", s.Active, s.Width), "lower the KL weight")
 	if s.ProbeRows > 0 {
 		c.Check("goal in z", s.Probe >= s.ProbeLimit-0.02, cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01, // loss A does not ask for it
-
 			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
-			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 and without --discrete, or infer goals from history with hop pretrain cvae")
+			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or model.groups=4), or infer goals from history with hop pretrain cvae")
 	}
 }
 
