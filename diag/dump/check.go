@@ -66,6 +66,9 @@ func late(d *Dump) int {
 	return max(n-max(n/5, 100), 0)
 }
 
+// Late returns each agent's mean return late in the dump.
+func (d *Dump) Late() []float64 { return blocks(returns(d, late(d), byAgent), 1)[0] }
+
 // trend is Page's test both ways: does a row fall, or rise, with its index?
 func trend(rows [][]float64) (p float64, exact bool) {
 	back := make([][]float64, len(rows))
@@ -131,7 +134,7 @@ func (s set) order() diag.Finding {
 	unit := "runs"
 	for _, d := range s {
 		if len(s) >= 3 {
-			rows = append(rows, blocks(returns(d, late(d), byAgent), 1)...)
+			rows = append(rows, d.Late())
 		} else {
 			unit = "episodes"
 			rows = append(rows, returns(d, late(d), byAgent)...)
