@@ -211,7 +211,27 @@ func (u *session) counts() []diag.Finding {
 		still.Says = fmt.Sprintf("%d layers never moved (%s): the optimiser does not hold them, or no gradient reaches them.", len(stuck), strings.Join(slices.Compact(slices.Sorted(slices.Values(stuck))), ", "))
 		still.Next = "the optimiser's list of parameters; call it after the network is complete"
 	}
-	return []diag.Finding{idle, still}
+	return []diag.Finding{u.counters(), idle, still}
+}
+
+// counters compares the learners' own counters with the audit's count.
+func (u *session) counters() diag.Finding {
+	f := diag.Finding{Step: 2, Check: "rows learnt from, as counted", Module: "ppo", Unit: "rows too many or too few", Says: "The learners count as many rows as their agents played."}
+	for i, t := range u.taps {
+		if t.windows == 0 || u.exp.Imagine.On {
+			continue // imagined rounds learn from a window without passing here
+		}
+		counted := t.brain.RowsSeen - t.begun
+		f.Rows += t.rows
+		f.Evidence = append(f.Evidence,
+			diag.Row{Label: fmt.Sprintf("brain %d (%s): rows learnt from", i, names(t.brain.Agents)), Value: float64(counted), Wanted: float64(t.rows)})
+		if d := math.Abs(float64(counted - t.rows)); d > f.Effect {
+			f.Verdict, f.Effect, f.Lo, f.Hi = diag.Fault, d, d, d
+			f.Says = fmt.Sprintf("Brain %d learnt from %d rows, its agents played %d of their own.", i, counted, t.rows)
+			f.Next = "which rows the learner gathers: alive, own, and of its agents"
+		}
+	}
+	return f
 }
 
 // data is what else step 3 asks: how many rows everybody has, and what they show.

@@ -28,6 +28,7 @@ type tap struct {
 	idle     int // of those, windows in which no weight changed
 	since    int // the last window in which one did
 	rows     int // own alive rows of its agents, by the audit's own count
+	begun    int // the learner's own count before the first window
 	moaStill map[string]bool
 	moaIdle  int
 	moaSeen  int // windows with labelled trajectories
@@ -70,6 +71,9 @@ func (p *tap) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.
 			return nil, err
 		}
 		p.src = src
+	}
+	if p.first == nil {
+		p.begun = p.brain.RowsSeen
 	}
 	before := slices.Clone(p.brain.Params.W)
 	var moaBefore *safetensors.File

@@ -1,0 +1,166 @@
+package ladder
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/exp"
+	"hop/rng"
+	"hop/runlog"
+)
+
+// trained trains a spec for a moment and returns the run's folder.
+func trained(t *testing.T, preset string, sets ...string) string {
+	t.Helper()
+	s, err := exp.Load(preset, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop, err := s.Build(1, exp.Machine{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), preset)
+	run, err := runlog.Create(dir, text, runlog.Info{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := loop.Run(context.Background(), run, nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The ladder's differences add up, its top is the best response, and knowing the
+// truth takes a planner whose models have learnt nothing most of the way there.
+func TestLadderAddsUp(t *testing.T) {
+	hop := trained(t, "hop-4x4", "train.steps=400", "train.envs=8", "train.warm.windows=1")
+	ppo := trained(t, "ppo-4x4", "train.steps=400", "train.envs=8")
+	c := Config{Runs: []string{hop}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}}, Episodes: 32, Key: rng.New(5), Workers: 1}
+	told := 0
+	c.Progress = func(done, total int) {
+		if told = done; done > total {
+			t.Errorf("%d of %d rungs are done", done, total)
+		}
+	}
+	res, err := Run(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.
+	for _, d := range res.Deltas {
+		sum += d.Delta
+		if d.CI[0] > d.Delta || d.CI[1] < d.Delta {
+			t.Errorf("%s: %.3f lies outside of its interval %v", d.To, d.Delta, d.CI)
+		}
+	}
+	if math.Abs(sum-res.Gap.Delta) > 1e-9 {
+		t.Errorf("differences add up to %v, the gap is %v", sum, res.Gap.Delta)
+	}
+	by := map[string]Step{}
+	for _, s := range res.Rungs {
+		by[s.Name] = s
+	}
+	best := by["best response"].Mean.Mean
+	for _, s := range res.Rungs {
+		if s.Mean.Mean > best+0.15 {
+			t.Errorf("%s gets %.3f, more than the best response, %.3f", s.Name, s.Mean.Mean, best)
+		}
+	}
+	if got := by["+ true policies"].Mean.Mean; got < 0.9*best {
+		t.Errorf("a planner that knows everything gets %.3f, the best response %.3f", got, best)
+	}
+	if got := by["its network alone"].Mean.Mean; got > 0.8*best {
+		t.Errorf("an untrained network gets %.3f of %.3f: is it the network that plays?", got, best)
+	}
+	again, err := Run(context.Background(), Config{Runs: c.Runs, PPO: c.PPO, Vs: c.Vs, Episodes: c.Episodes, Key: c.Key, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range res.Rungs {
+		if a, b := res.Rungs[i].Mean.Mean, again.Rungs[i].Mean.Mean; a != b {
+			t.Errorf("%s gets %v with one worker, %v with two", res.Rungs[i].Name, a, b)
+		}
+	}
+	if told != len(c.Vs)*(len(res.Rungs)+len(res.Singles)) {
+		t.Errorf("progress ended at %d", told)
+	}
+}
+
+// Every module is a rung of the agents that have it, and only of those.
+func TestRungsFollowTheSpec(t *testing.T) {
+	for _, c := range []struct {
+		sets      []string
+		has, lack []string
+	}{
+		{nil, []string{"its network alone", "model of others, no inference", "as trained", "+ true goals", "+ true policies", "best response"}, []string{"+ true rules", "+ scripted leaves"}},
+		{[]string{"plan.goals=none"}, []string{"planner, others at random", "+ true policies"}, []string{"model of others, no inference", "+ true goals"}},
+		{[]string{"plan.leaf=net"}, []string{"+ scripted leaves"}, nil},
+		{[]string{"plan.others=uniform"}, []string{"its network alone"}, []string{"planner, others at random"}},
+	} {
+		s, err := exp.Load("hop-4x4", c.sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := Rungs(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, r := range list {
+			names = append(names, r.Name)
+		}
+		for _, want := range c.has {
+			if !slices.Contains(names, want) {
+				t.Errorf("%v: there is no rung %q in %q", c.sets, want, names)
+			}
+		}
+		for _, not := range c.lack {
+			if slices.Contains(names, not) {
+				t.Errorf("%v: there is a rung %q", c.sets, not)
+			}
+		}
+	}
+	ppo, err := exp.Load("ppo-4x4", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rungs(ppo); err == nil || !strings.Contains(err.Error(), "do not plan") {
+		t.Errorf("PPO agents: got %v, want an error that they do not plan", err)
+	}
+}
+
+// The single replacement that is named is the best of those beyond chance.
+func TestBestSingleIsNamed(t *testing.T) {
+	rungs := []Rung{{Name: "PPO agent"}, {Name: "as trained"}, {Name: "best response", Oracle: true}}
+	alone := []Rung{{Name: "small", Module: "a"}, {Name: "large", Module: "b"}, {Name: "noisy", Module: "c"}}
+	at := func(mean, noise float64) [][][]float64 {
+		x := make([]float64, 40)
+		for e := range x {
+			x[e] = mean + noise*float64(e%2*2-1)
+		}
+		return [][][]float64{{x}}
+	}
+	c := Config{Runs: []string{"x"}, Vs: [][]string{{"ns"}}}
+	climbed := [][][][]float64{at(1, 0), at(2, 0), at(3, 0)}
+	res := sum(c, rungs, climbed, alone, [][][][]float64{at(2.1, 0.1), at(2.6, 0.1), at(2.9, 9)}, 1)
+	if res.Best != "large" || math.Abs(res.Singles[1].Share-0.6) > 1e-9 {
+		t.Errorf("best is %q with shares %v, want large with 0.6", res.Best, res.Singles)
+	}
+	if !strings.Contains(res.Says, "Work on the b first") {
+		t.Errorf("it says %q", res.Says)
+	}
+	res = sum(c, rungs, [][][][]float64{at(1, 0), at(3, 0.5), at(3, 0)}, alone, [][][][]float64{at(3, 0.1), at(3, 0.1), at(3, 9)}, 1)
+	if res.Best != "" || !strings.Contains(res.Says, "within what chance allows") {
+		t.Errorf("without a gap best is %q: %s", res.Best, res.Says)
+	}
+}
