@@ -138,7 +138,7 @@ func (c *Comparison) finalsFigure() *figure {
 	}
 	var refs []reference
 	for _, r := range c.refs {
-		if r.Value >= lo-0.5*(hi-lo) && r.Value <= hi+0.5*(hi-lo) {
+		if r.Value >= lo && r.Value <= hi+0.5*(hi-lo) {
 			refs = append(refs, r)
 			lo, hi = min(lo, r.Value), max(hi, r.Value)
 		}

@@ -144,7 +144,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *report.Cross) error {
 	}
 	over := "starts"
 	if x.Seeded() {
-		over = "seeds"
+		over = "pairs of seeds, or over starts where neither has several seeds"
 	}
 	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, page)
 	return err
