@@ -119,7 +119,7 @@ func cooperates(t *testing.T) {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, cmd := range [][]string{
 		{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"}, {"bench", "plan"},
-		{"adapt"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"report"}, {"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"},
+		{"adapt"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"}, {"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"},
 	} {
 		code, out, _ := hop(t, append(cmd, "--help")...)
 		if code != 0 || !strings.Contains(out, "Example") {
