@@ -26,11 +26,14 @@ type Config struct {
 	Within bool    `yaml:"within" doc:"update within an episode by Bayes' rule; false is HOP's ablation without intra-episode update"`
 	Across bool    `yaml:"across" doc:"start an episode from the goals seen in earlier ones; false is HOP's ablation without inter-episode update"`
 	Decay  float64 `yaml:"decay" doc:"alpha: what a count is worth one episode later; 0.995 in stag hunt, 0.98 in snowdrift" range:"0..<1"`
+	Count  string  `yaml:"count" doc:"what is counted of an episode that is over: the goal that was reached (HOP), or the belief at its end, which also tells those who act at random" oneof:"goal|belief"`
 	Smooth float64 `yaml:"smooth" doc:"epsilon: share of a uniform choice among legal actions mixed into each likelihood; 0: none" range:"0..<1"`
 }
 
 // Default returns HOP's settings for the stag hunt, with smoothing.
-func Default() Config { return Config{Within: true, Across: true, Decay: 0.995, Smooth: 0.01} }
+func Default() Config {
+	return Config{Within: true, Across: true, Decay: 0.995, Count: "goal", Smooth: 0.01}
+}
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error { return field.Check(c) }
@@ -143,6 +146,22 @@ func (b *Beliefs) Seen(j, goal int) {
 		c[g] *= b.Decay
 	}
 	c[goal]++
+}
+
+// Over counts an episode of env n that is over, as Count says: the goal that other
+// j reached, as Seen does, or the belief about it. Nothing changes if Across is off.
+func (b *Beliefs) Over(n, j, goal int) {
+	if b.Count != "belief" {
+		b.Seen(j, goal)
+		return
+	}
+	if !b.Across {
+		return
+	}
+	c := b.Counts(j)
+	for g, p := range b.At(n, j) {
+		c[g] = b.Decay*c[g] + p
+	}
 }
 
 // Draw draws a goal for each other of env n.

@@ -245,3 +245,30 @@ func TestDriftsBinaryFormRestoresEverything(t *testing.T) {
 		t.Error("a short body was loaded")
 	}
 }
+
+// Counting beliefs, somebody who acts at random is remembered as such although it
+// reached a goal, and an episode without a goal counts too; counting goals neither.
+func TestCountingBeliefsRemembersThoseWithoutPurpose(t *testing.T) {
+	for _, c := range []struct {
+		count string
+		want  float64 // prior of the last hypothesis after ten episodes
+	}{{"goal", 0.04}, {"belief", 0.9}} {
+		cfg := Default()
+		cfg.Decay, cfg.Count = 0.8, c.count
+		b := New(cfg, 1, 1, 3)
+		for i := range 10 {
+			b.Start(0)
+			copy(b.At(0, 0), []float64{0, 0.05, 0.95})
+			goal := 1
+			if i%2 == 1 && c.count == "belief" {
+				goal = game.NoGoal
+			}
+			b.Over(0, 0, goal)
+		}
+		var prior [3]float64
+		b.Prior(0, prior[:])
+		if math.Abs(prior[2]-c.want) > 0.06 {
+			t.Errorf("counting by %s, the prior of acting at random is %.3f, want about %.2f", c.count, prior[2], c.want)
+		}
+	}
+}

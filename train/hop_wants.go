@@ -172,7 +172,7 @@ func (g *handGuess) over(v *rollout.View, n int) {
 		return
 	}
 	for j, a := range g.h.others {
-		g.h.belief[n].Seen(j, v.GoalOf(n, a))
+		g.h.belief[n].Over(0, j, v.GoalOf(n, a))
 	}
 }
 
