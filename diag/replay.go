@@ -70,7 +70,6 @@ type Replay struct {
 	dealt    [][]int // [agent][seat] episodes
 	Ends     int     // episodes that ended
 	Return   [][]float64
-	Mixed    []bool // [episode] somebody else played in it
 	recorded bool
 	Shown    bool // bots are being shown: what they play counts as the agents' own
 }
@@ -85,7 +84,6 @@ type replayEnv struct {
 	steps   int
 	acted   []bool // [A] in the last step
 	ret     []float64
-	mixed   bool
 	actions []int32
 	rewards []float32
 }
@@ -145,7 +143,7 @@ func (r *Replay) begin(e *replayEnv) {
 		e.ret[a], e.acted[a] = 0, false
 	}
 	e.st.Reset(&e.rules)
-	e.began, e.steps, e.mixed = true, 0, false
+	e.began, e.steps = true, 0
 }
 
 // note counts a comparison. late says that the difference came after playing.
@@ -256,7 +254,6 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 			return
 		}
 		e.actions[s] = act
-		e.mixed = e.mixed || !ro.Own[i]
 	}
 	for a := range e.acted {
 		e.acted[a] = e.st.Alive(game.Seat(e.seat[a]))
@@ -302,6 +299,5 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		for a := range e.ret {
 			r.Return[a] = append(r.Return[a], e.ret[a])
 		}
-		r.Mixed = append(r.Mixed, e.mixed)
 	}
 }

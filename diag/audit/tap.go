@@ -36,7 +36,6 @@ type tap struct {
 
 	src   *sources
 	stats statCheck
-	err   error
 }
 
 // probeAt is the window at which the experiments are made.
@@ -78,7 +77,10 @@ func (p *tap) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.
 	before := slices.Clone(p.brain.Params.W)
 	var moaBefore *safetensors.File
 	if p.u.exp.Plan.On {
-		moaBefore, p.err = saved(p.inner)
+		var err error
+		if moaBefore, err = saved(p.inner); err != nil {
+			return nil, err
+		}
 	}
 	stats, err := p.inner.Learn(ro, shape, share)
 	if err != nil {
@@ -86,11 +88,12 @@ func (p *tap) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.
 	}
 	p.rows += own
 	p.compare(before, own)
-	if moaBefore != nil && p.err == nil {
-		var after *safetensors.File
-		if after, p.err = saved(p.inner); p.err == nil {
-			p.compareOthers(moaBefore, after, labels)
+	if moaBefore != nil {
+		after, err := saved(p.inner)
+		if err != nil {
+			return nil, err
 		}
+		p.compareOthers(moaBefore, after, labels)
 	}
 	p.stats.take(p, ro, shape, stats, own, labels)
 	return stats, nil
@@ -226,7 +229,6 @@ type statCheck struct {
 	moaN    int // windows in which the model of others counted otherwise
 	gotMoa  int
 	wantMoa int
-	moaCE   float64
 }
 
 func (c *statCheck) take(p *tap, ro *batch.Rollout, shape ppo.Shape, stats []agent.Stat, own, labels int) {
@@ -248,7 +250,6 @@ func (c *statCheck) take(p *tap, ro *batch.Rollout, shape ppo.Shape, stats []age
 		case "ppo/lr", "search/lr":
 			p.lr = st.Value
 		case "moa/ce":
-			c.moaCE = st.Value
 			if st.N != labels {
 				c.moaN++
 				c.gotMoa, c.wantMoa = st.N, labels
