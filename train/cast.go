@@ -43,6 +43,7 @@ type cast struct {
 	ring         [][]*nn.Params // [brain][maxPast] earlier selves
 	taken        int            // how many have been taken in all
 	learns       []bool         // [A] the agent's own policy is its brain, now
+	teams        *teams         // nil: stand-ins are drawn one by one only
 }
 
 func newCast(agents, envs int, brains []*ppo.Brain, who []string, key rng.Key) *cast {
@@ -85,6 +86,14 @@ func (c *cast) remember(brains []*ppo.Brain) {
 
 // draw chooses who plays agent a in env n for the episode that starts.
 func (c *cast) draw(a agent.ID, n int) int16 {
+	if c.teams != nil {
+		if a == lead {
+			c.teams.deal(c, n)
+		}
+		if c.teams.dealt[n] && c.learns[a] {
+			return c.choice[a][n]
+		}
+	}
 	if c.who == 0 || !c.learns[a] {
 		return own
 	}
@@ -190,6 +199,9 @@ func (c *cast) save(f *safetensors.File) error {
 		}
 	}
 	f.PutBytes("cast", b)
+	if err := c.teams.save(f); err != nil {
+		return err
+	}
 	f.PutInt64("cast/taken", []int64{int64(c.taken)}, 1)
 	for i, slots := range c.ring {
 		for k := range min(c.taken, maxPast) {
@@ -220,6 +232,9 @@ func (c *cast) load(f *safetensors.File) error {
 			}
 			b = b[18:]
 		}
+	}
+	if err := c.teams.load(f); err != nil {
+		return err
 	}
 	for i, slots := range c.ring {
 		for k := range min(c.taken, maxPast) {

@@ -59,6 +59,7 @@ type Standins struct {
 	Share    float64  `yaml:"share" doc:"probability that a learner's place is played by a stand-in for an episode" range:"0..1"`
 	ShareEnd float64  `yaml:"share_end" doc:"the probability at the end of the fade; -1: as share" range:"-1..1"`
 	Over     int      `yaml:"over" doc:"length of the fade; 0: the whole run" unit:"env steps" range:"0.."`
+	Teams    float64  `yaml:"teams" doc:"probability that an episode is one learner's among bots: in all other learners' places the first or the second of who, 0 to all of them the first" range:"0..1"`
 	Who      []string `yaml:"who" doc:"the population: bots, RUN#AGENT, or past for the run's own earlier checkpoints; drawn uniformly"`
 }
 
@@ -106,6 +107,9 @@ func (c Config) Validate(seats int, goals []string) error {
 	}
 	if c.Warm.Windows > 0 && len(c.Warm.Who) != 2 {
 		bad("warm.who", c.Warm.Who, "two bots, because warm.windows is above 0")
+	}
+	if w := c.Standins.Who; c.Standins.Teams > 0 && (len(w) < 2 || w[0] == "past" || w[1] == "past") {
+		bad("standins.who", w, "at least two, none of the first two past, because standins.teams is above 0")
 	}
 	if c.Standins.Share > 0 && len(c.Standins.Who) == 0 {
 		bad("standins.who", c.Standins.Who, "at least one, because standins.share is above 0")

@@ -292,7 +292,7 @@ func (h *HOP) networks() []netWatch {
 	if slices.Contains(h.cfg.Train, "moa") && h.cfg.Passes > 0 {
 		list = append(list, netWatch{name: "model of others", module: "moa", params: h.moa.Params, sign: "moa/ce"})
 	}
-	if w, ok := h.wants.(*latent); ok && w.teach != nil && h.cfg.Passes > 0 {
+	if w, ok := h.wants.(*latent); ok && w.teach != nil && h.cfg.Infer > 0 {
 		list = append(list, netWatch{name: "inference of goals", module: "cvae", params: w.params, sign: "cvae/kl"})
 	}
 	return list

@@ -25,6 +25,7 @@ type Planning struct {
 	Scripts  []string `yaml:"scripts" doc:"for scripted rollouts: what oneself may do; in stag hunt stag stands for one script a stag"`
 	Train    []string `yaml:"train" doc:"which models go on learning during the run: moa, cvae, vae"`
 	Passes   int      `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
+	Infer    int      `yaml:"cvae_passes" doc:"passes over a window's histories when the CVAE learns" range:"0..100"`
 	Rewarded bool     `yaml:"rewarded" doc:"models learn only from trajectories that were rewarded in the end; with hand-made goals they always do"`
 	Rate     float64  `yaml:"rate" doc:"learning rate of the VAE and the CVAE, if they learn" range:"0<..1"`
 	Selector string   `yaml:"selector" doc:"learnt goals: which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative"`
@@ -40,7 +41,7 @@ type Planning struct {
 func DefaultPlanning() Planning {
 	return Planning{
 		Goals: "hand", Doubt: true, Start: -1, See: true, Others: "model", Planner: "tree", Dynamics: "rules", Own: "search", Leaf: "net",
-		Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Train: []string{"moa"}, Passes: 2,
+		Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Train: []string{"moa"}, Passes: 2, Infer: 1,
 		Rate: 5e-4, Selector: "optimistic", Ahead: 5, Mix: 0.5, Spread: 1, Gate: -1, Group: 256, Log: 15,
 	}
 }

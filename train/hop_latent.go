@@ -94,7 +94,7 @@ func (w *latent) label(g []float32, ro *batch.Rollout, paths []path, share float
 	}
 	w.close(g, ro, paths)
 	w.count(ro, paths)
-	if w.teach != nil {
+	if w.teach != nil && w.h.cfg.Infer > 0 {
 		more, err := w.practise(s, r)
 		if err != nil {
 			return nil, err
@@ -187,12 +187,11 @@ func (w *latent) close(g []float32, ro *batch.Rollout, paths []path) {
 	}
 }
 
-// practise lets the inference learn from the histories, as often as the model of
-// others does from the steps.
+// practise lets the inference learn from the histories.
 func (w *latent) practise(s *cvae.Sequences, r *rng.Rand) ([]agent.Stat, error) {
 	order, batch := make([]int, s.Len()), cvae.DefaultLearn().Batch
 	var sum cvae.Terms
-	for range w.h.cfg.Passes {
+	for range w.h.cfg.Infer {
 		w.teach.Order(order, s, r)
 		for lo := 0; lo < len(order); lo += batch {
 			t, err := w.teach.Step(s, order[lo:min(lo+batch, len(order))])

@@ -27,7 +27,7 @@ train:
   steps: 1400
   save: 300
   warm: {windows: 2, who: [ns, nh]}
-  standins: {share: 0.3, who: [nh]}
+  standins: {share: 0.2, teams: 0.2, who: [nh, ns]}
 `
 
 func last(t *testing.T, dir string) []byte {

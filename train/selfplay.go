@@ -94,6 +94,7 @@ func NewSelfPlay(cfg Config, learner ppo.Config, parts Parts) (*SelfPlay, error)
 		roles: map[role][]rollout.Player{}, phases: map[string]float64{},
 	}
 	s.cast = newCast(s.spec.Seats, cfg.Envs, parts.Brains, cfg.Standins.Who, parts.Key)
+	s.cast.teams = newTeams(cfg.Standins.Teams, cfg.Envs, parts.Key)
 	if parts.Minds == nil {
 		for _, b := range parts.Brains {
 			s.parts.Minds = append(s.parts.Minds, plain{b})
