@@ -444,3 +444,30 @@ func TestGradientsPassThroughSamples(t *testing.T) {
 		}
 	})
 }
+
+// GradTo writes what Grad adds, and returns the entropy.
+func TestGradToIsGrad(t *testing.T) {
+	const rows, k = 20, 7
+	r := rng.New(4).Rand()
+	logits, legal := make(nn.Logits, rows*k), make([]bool, rows*k)
+	for i := range logits {
+		logits[i], legal[i] = float32(r.Norm()), i%k == 3 || r.IntN(3) > 0
+	}
+	c := nn.NewCategorical(k, rows)
+	c.Set(logits, legal, rows)
+	for i := range rows {
+		want, got := make([]float32, k), make([]float32, k)
+		for j := range got {
+			got[j] = 99
+		}
+		c.Grad(want, i, 3, 0.7, -0.2)
+		if h := c.GradTo(got, i, 3, 0.7, -0.2); h != c.Entropy(i) {
+			t.Errorf("row %d: entropy %v, want %v", i, h, c.Entropy(i))
+		}
+		for j := range want {
+			if d := got[j] - want[j]; d > 1e-6 || d < -1e-6 {
+				t.Errorf("row %d class %d: got %v, want %v", i, j, got[j], want[j])
+			}
+		}
+	}
+}
