@@ -330,6 +330,7 @@ var meaning = map[string]string{
 	"ppo/lr":          "learning rate",
 	"moa/top1":        "share of co-players' actions named, before learning from them",
 	"moa/ce":          "of the models of others, in nats, before learning",
+	"moa/sure":        "mean probability of the likeliest action",
 	"moa/uniform":     "what guessing among the legal actions gets",
 	"moa/floor":       "below which a softmax of a softmax cannot fall",
 	"moa/dead":        "rows of agents that had left; want 0",

@@ -15,12 +15,12 @@ import (
 // not learnt from: of all of them together, and of each co-player by itself.
 // Add rows as the model predicts them, then read Stats.
 //
-// The names, by agent: moa/top1, moa/ce, moa/uniform (what guessing among the
+// The names, by agent: moa/top1, moa/ce, moa/sure (mean probability of the
+// likeliest action), moa/uniform (what guessing among the
 // legal actions gets), moa/floor (below which a softmax of a softmax cannot
 // fall), moa/dead (rows of agents that had left and were taken in), moa/still
 // (parts of the network that are where they started); and for each co-player j
-// others/j/top1, ce, ece, sure (mean probability of the likeliest action),
-// rows, and recall/ACTION of every action played.
+// others/j/top1, ce, ece, sure, rows, and recall/ACTION of every action played.
 type OthersSeen struct {
 	others  []agent.ID
 	of      []*card.Classes // [others]
@@ -67,9 +67,11 @@ func (s *OthersSeen) Judge(l *moa.Learner, rows *moa.Rows, seqs, who []int32) {
 
 // Stats returns the numbers. A co-player without rows has only that one, 0.
 func (s *OthersSeen) Stats(l *moa.Learner, rows *moa.Rows) []agent.Stat {
-	n, top, nll := 0, 0., 0.
+	n, top, nll, sure := 0, 0., 0., 0.
 	for _, c := range s.of {
-		n, top, nll = n+c.N, top+c.Top1, nll+c.NLL
+		if c.N > 0 {
+			n, top, nll, sure = n+c.N, top+c.Top1, nll+c.NLL, sure+c.Sure()*float64(c.N)
+		}
 	}
 	var out []agent.Stat
 	add := func(name string, v float64, n int) { out = append(out, agent.Stat{Name: name, Value: v, N: n}) }
@@ -81,6 +83,7 @@ func (s *OthersSeen) Stats(l *moa.Learner, rows *moa.Rows) []agent.Stat {
 		}
 		add("moa/top1", top/m, n)
 		add("moa/ce", nll/m, n)
+		add("moa/sure", sure/m, n)
 		add("moa/uniform", s.uniform/m, n)
 		add("moa/floor", s.floor/m, n)
 		add("moa/dead", float64(dead), n)
