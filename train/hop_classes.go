@@ -191,7 +191,7 @@ func (g *classGuess) bot(tree int32, j int, _ int32) int32 {
 // over counts the classes of the states that the others were last seen in.
 func (g *classGuess) over(_ *rollout.View, n int) {
 	for j := range g.h.others {
-		g.h.belief[n].Seen(j, int(g.last[n*len(g.h.others)+j]))
+		g.h.belief[n].Over(0, j, int(g.last[n*len(g.h.others)+j]))
 	}
 }
 

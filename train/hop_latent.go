@@ -335,7 +335,12 @@ func (g *latentGuess) bot(tree int32, j int, _ int32) int32 {
 	return g.bots[int(tree)*len(g.h.others)+j]
 }
 
-func (g *latentGuess) over(*rollout.View, int) {}
+// over counts whether the others seemed to act at random, if beliefs are counted.
+func (g *latentGuess) over(_ *rollout.View, n int) {
+	for j := range g.h.others {
+		g.h.belief[n].Over(0, j, game.NoGoal)
+	}
+}
 
 var (
 	_ wants = (*latent)(nil)
