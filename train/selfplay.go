@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hop/agent"
@@ -243,15 +244,17 @@ func (s *SelfPlay) learnBy(do func(i int, shape ppo.Shape, share float64) ([]age
 	share := float64(s.step) / float64(s.cfg.Steps)
 	stats, errs := make([][]agent.Stat, len(s.parts.Brains)), make([]error, len(s.parts.Brains))
 	s.timed("learn", func() {
-		var wg sync.WaitGroup
-		for i := range s.parts.Minds {
-			learn := func() { stats[i], errs[i] = do(i, shape, share) }
-			if s.parts.Workers == 1 {
-				learn()
-			} else {
-				wg.Go(learn)
+		var next atomic.Int32 // one brain at a time on each core, whose cache holds one
+		learn := func() {
+			for i := int(next.Add(1)) - 1; i < len(stats); i = int(next.Add(1)) - 1 {
+				stats[i], errs[i] = do(i, shape, share)
 			}
 		}
+		var wg sync.WaitGroup
+		for range min(s.envs.Workers, len(stats)) - 1 {
+			wg.Go(learn)
+		}
+		learn()
 		wg.Wait()
 	})
 	for i, err := range errs {
