@@ -43,9 +43,9 @@ func trained(t *testing.T, preset string, sets ...string) string {
 // The ladder's differences add up, its top is the best response, and knowing the
 // truth takes a planner whose models have learnt nothing most of the way there.
 func TestLadderAddsUp(t *testing.T) {
-	hop := trained(t, "hop-4x4", "train.steps=400", "train.envs=8", "train.warm.windows=1")
-	ppo := trained(t, "ppo-4x4", "train.steps=400", "train.envs=8")
-	c := Config{Runs: []string{hop}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}}, Episodes: 32, Key: rng.New(5), Workers: 1}
+	hop := trained(t, "hop-4x4", "train.steps=200", "train.envs=8", "train.warm.windows=1", "search.trees=2", "search.sims=10", "actor.hidden=[16]", "moa.hidden=[16, 16]")
+	ppo := trained(t, "ppo-4x4", "train.steps=200", "train.envs=8", "actor.hidden=[16]")
+	c := Config{Runs: []string{hop}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}}, Episodes: 16, Key: rng.New(5), Workers: 1}
 	told := 0
 	c.Progress = func(done, total int) {
 		if told = done; done > total {
