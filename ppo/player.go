@@ -137,7 +137,7 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	k := p.model.Actions
 	for i, n := range envs {
 		slot := v.SlotOf(int(n))
-		p.ws.AddNarrow(v.ObsAt(slot), v.GoalAt(slot))
+		p.ws.AddNarrow(v.ObsAt(slot), v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)]) // a network that reads no goals may play among those that do
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hop/exp"
@@ -75,6 +76,19 @@ func TestSocialMindsResume(t *testing.T) {
 				t.Error("a run stopped every two updates ends differently")
 			}
 		})
+	}
+}
+
+// A network that reads no goals plays among planners whose windows hold some.
+func TestFrozenNetworksPlayAmongPlanners(t *testing.T) {
+	_, dir := play(t, small(""), 1, 1)
+	at := strings.Index(planner, "  standins:")
+	if at < 0 {
+		t.Fatal("the planner has no stand-ins to replace")
+	}
+	seen, _ := play(t, planner[:at]+"  standins: {share: 0.5, who: ['"+filepath.ToSlash(dir)+"#0']}\n", 3, 1)
+	if len(seen) == 0 {
+		t.Error("no update was seen")
 	}
 }
 

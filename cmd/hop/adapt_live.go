@@ -68,7 +68,7 @@ func lifeKey(seed uint64) rng.Key { return rng.New(seed).Child("adapt") }
 func (c adaptCmd) live(a *app, m *meeting, seed uint64, focal exp.Life) (*eval.Adapted, error) {
 	run := eval.Adaptation{
 		Game: m.g, Team: slices.Clone(m.now), Then: m.next, At: c.AtEpisode, Lives: c.Lives, Steps: c.Steps, Last: c.Last,
-		Key: lifeKey(seed), Workers: c.Workers, GoalLen: focal.GoalLen,
+		Key: lifeKey(seed), Workers: c.Workers,
 	}
 	run.Team[0] = focal.Member
 	return run.Run(a.ctx)
