@@ -34,6 +34,8 @@ type Options struct {
 	Seeds    []uint64 // the first one's run is examined closely, the others' returns are compared
 	Updates  int      // windows of the examined run; 0: as the kind of agent needs
 	Episodes int      // of scripted play to compare seats with; 0: 1000
+	// Game is what is known about the game already, from diag.Game; nil: it is asked.
+	Game []diag.Finding
 	// Change, if not nil, changes the parts before the run is built: another
 	// game, other minds, a window between playing and learning.
 	Change func(*exp.Spec, *train.Parts)
@@ -137,8 +139,11 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if first.alike() {
 		r.Add(diag.Order(r.Returns))
 	}
-	say("the game, without learning")
-	r.Add(diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)...)
+	if opt.Game == nil {
+		say("the game, without learning")
+		opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
+	}
+	r.Add(opt.Game...)
 	r.Add(first.findings()...)
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Brains) == spec.Seats && plainPPO(&s) {
 		say("shared brains")

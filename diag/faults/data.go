@@ -151,7 +151,7 @@ func between(change func(ro *batch.Rollout)) func(*exp.Spec, *train.Parts) {
 func inBuffers() []Fault {
 	return []Fault{
 		{
-			Name: "actions of agents that had left", Module: "buffers", Preset: "ppo-4x4", Says: "recorded as stay (SPEC fault 4)",
+			Name: "actions of agents that had left", Module: "buffers", Preset: "ppo-4x4", Says: "recorded as stay (the users' fault 4)",
 			Change: between(func(ro *batch.Rollout) {
 				rows(ro, func(a agent.ID, t, n, step, _ int) {
 					if left(ro, a, t, n) {
@@ -161,7 +161,7 @@ func inBuffers() []Fault {
 			}),
 		},
 		{
-			Name: "agent 0's rows in everybody's buffer", Module: "buffers", Preset: "ppo-4x4", Says: "the buffer is filled by a name (SPEC fault 1)",
+			Name: "agent 0's rows in everybody's buffer", Module: "buffers", Preset: "ppo-4x4", Says: "the buffer is filled by a name (the users' fault 1)",
 			Change: between(func(ro *batch.Rollout) {
 				for a := agent.ID(1); int(a) < ro.Agents; a++ {
 					give(ro, a, 0)
@@ -179,7 +179,7 @@ func inBuffers() []Fault {
 			}),
 		},
 		{
-			Name: "the last observation is overwritten", Module: "buffers", Preset: "ppo-4x4", Says: "by the next episode's first, as auto-reset does (SPEC fault 11)",
+			Name: "the last observation is overwritten", Module: "buffers", Preset: "ppo-4x4", Says: "by the next episode's first, as auto-reset does (the users' fault 11)",
 			Change: between(func(ro *batch.Rollout) {
 				for a := range agent.ID(ro.Agents) {
 					for t := range ro.Steps {
@@ -193,7 +193,7 @@ func inBuffers() []Fault {
 			}),
 		},
 		{
-			Name: "cuts are called exits", Module: "buffers", Preset: "ppo-4x4", Says: "a time limit learnt as death (SPEC fault 11)",
+			Name: "cuts are called exits", Module: "buffers", Preset: "ppo-4x4", Says: "a time limit learnt as death (the users' fault 11)",
 			Change: between(func(ro *batch.Rollout) {
 				for i, e := range ro.End {
 					if e == batch.Cut {
@@ -213,7 +213,7 @@ func inBuffers() []Fault {
 			}),
 		},
 		{
-			Name: "recorded joint actions in seat order", Module: "buffers", Preset: "ppo-4x4", Says: "global order beside ego-first planes (SPEC fault 5)",
+			Name: "recorded joint actions in seat order", Module: "buffers", Preset: "ppo-4x4", Says: "global order beside ego-first planes (the users' fault 5)",
 			Change: func(s *exp.Spec, p *train.Parts) {
 				spec := p.Game.Spec()
 				at, k := spec.Obs.LastAt(), len(spec.Actions)

@@ -171,7 +171,7 @@ func inGame() []Fault {
 	return []Fault{
 		{
 			Name: "ties go to the lowest seat", Module: "game", Preset: "ppo-4x4",
-			Says: "what a step pays is handed to the seats in the order of their numbers (SPEC fault 11)",
+			Says: "what a step pays is handed to the seats in the order of their numbers (the users' fault 11)",
 			Change: bend(bent{pay: func(st *state, acted []bool, rewards []float32) {
 				var paid []float32
 				for s, ok := range acted {
@@ -224,7 +224,7 @@ func inGame() []Fault {
 			}}),
 		},
 		{
-			Name: "last actions in seat order", Module: "game", Preset: "ppo-4x4", Says: "joint actions in global order, planes ego-first (SPEC fault 5)",
+			Name: "last actions in seat order", Module: "game", Preset: "ppo-4x4", Says: "joint actions in global order, planes ego-first (the users' fault 5)",
 			Change: func(s *exp.Spec, p *train.Parts) {
 				l, k := p.Game.Spec().Obs, len(p.Game.Spec().Actions)
 				bend(bent{observe: func(st *state, _ game.Seat, dst []float32) {

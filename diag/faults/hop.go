@@ -35,7 +35,7 @@ func without(in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64, p
 func inOthers() []Fault {
 	return []Fault{
 		{
-			Name: "only agent 0's model of others learns", Module: "moa", Preset: "hop-4x4", Says: "code that runs only for agent 1 (SPEC fault 10)",
+			Name: "only agent 0's model of others learns", Module: "moa", Preset: "hop-4x4", Says: "code that runs only for agent 1 (the users' fault 10)",
 			Change: learning(func(i int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				if i == 0 {
 					return in.Learn(ro, shape, share)
@@ -44,13 +44,13 @@ func inOthers() []Fault {
 			}),
 		},
 		{
-			Name: "the optimiser does not hold the model's head", Module: "moa", Preset: "hop-4x4", Says: "an optimiser that did not hold the model's parameters (SPEC fault 3)",
+			Name: "the optimiser does not hold the model's head", Module: "moa", Preset: "hop-4x4", Says: "an optimiser that did not hold the model's parameters (the users' fault 3)",
 			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				return without(in, ro, shape, share, "moa/net/head")
 			}),
 		},
 		{
-			Name: "the model learns from who has left", Module: "moa", Preset: "hop-4x4", Says: "it learns stay, and its loss rises to 10-30 (SPEC fault 4)",
+			Name: "the model learns from who has left", Module: "moa", Preset: "hop-4x4", Says: "it learns stay, and its loss rises to 10-30 (the users' fault 4)",
 			Change: learning(func(i int, b *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				c := clone(ro)
 				for a := range agent.ID(ro.Agents) {
@@ -62,7 +62,7 @@ func inOthers() []Fault {
 			}),
 		},
 		{
-			Name: "softmax twice", Module: "moa", Preset: "hop-4x4", Says: "before the cross-entropy: with 7 actions the loss stays above 1.165 (SPEC fault 2)",
+			Name: "softmax twice", Module: "moa", Preset: "hop-4x4", Says: "before the cross-entropy: with 7 actions the loss stays above 1.165 (the users' fault 2)",
 			Change: func(_ *exp.Spec, p *train.Parts) {
 				each(p, func(i int, m train.Mind) train.Mind {
 					h := m.(*train.HOP)
@@ -213,7 +213,7 @@ func dreaming(change func(ro *batch.Rollout)) func(*exp.Spec, *train.Parts) {
 func inWorld() []Fault {
 	return []Fault{
 		{
-			Name: "imagination without done", Module: "world", Preset: "ppo-imagine-4x4", Says: "imagined episodes never end (SPEC fault 8)",
+			Name: "imagination without done", Module: "world", Preset: "ppo-imagine-4x4", Says: "imagined episodes never end (the users' fault 8)",
 			Change: dreaming(func(ro *batch.Rollout) {
 				for i, e := range ro.End {
 					if e == batch.Exited {
@@ -223,7 +223,7 @@ func inWorld() []Fault {
 			}),
 		},
 		{
-			Name: "imagined exits are bootstrapped", Module: "world", Preset: "ppo-imagine-4x4", Says: "every imagined end is taken for a cut (SPEC fault 8)",
+			Name: "imagined exits are bootstrapped", Module: "world", Preset: "ppo-imagine-4x4", Says: "every imagined end is taken for a cut (the users' fault 8)",
 			Change: dreaming(func(ro *batch.Rollout) {
 				for i, e := range ro.End {
 					if e == batch.Exited {
@@ -233,7 +233,7 @@ func inWorld() []Fault {
 			}),
 		},
 		{
-			Name: "imagination with all-ones masks", Module: "world", Preset: "ppo-imagine-4x4", Says: "SPEC fault 8",
+			Name: "imagination with all-ones masks", Module: "world", Preset: "ppo-imagine-4x4", Says: "the users' fault 8",
 			Change: dreaming(func(ro *batch.Rollout) {
 				for i := range ro.Legal {
 					ro.Legal[i] = true
@@ -241,7 +241,7 @@ func inWorld() []Fault {
 			}),
 		},
 		{
-			Name: "imagined rewards mixed with returns", Module: "world", Preset: "ppo-imagine-4x4", Says: "value targets of two kinds: value loss 40-60 (SPEC fault 7)",
+			Name: "imagined rewards mixed with returns", Module: "world", Preset: "ppo-imagine-4x4", Says: "value targets of two kinds: value loss 40-60 (the users' fault 7)",
 			Change: dreaming(func(ro *batch.Rollout) {
 				for a := range agent.ID(ro.Agents) {
 					for t := ro.Steps - 2; t >= 0; t-- {

@@ -29,7 +29,7 @@ func learning(wrap func(i int, b *ppo.Brain, in train.Mind, ro *batch.Rollout, s
 func inLearner() []Fault {
 	return []Fault{
 		{
-			Name: "all learn from agent 0's rows", Module: "ppo", Preset: "ppo-4x4", Says: "train() guessed its identity: R1 > R2 > R3 > R4 (SPEC fault 1)",
+			Name: "all learn from agent 0's rows", Module: "ppo", Preset: "ppo-4x4", Says: "train() guessed its identity: R1 > R2 > R3 > R4 (the users' fault 1)",
 			Change: learning(func(i int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				c := clone(ro)
 				give(c, agent.ID(i), 0)
@@ -37,7 +37,7 @@ func inLearner() []Fault {
 			}),
 		},
 		{
-			Name: "only agent 0 learns", Module: "ppo", Preset: "ppo-4x4", Says: "code that runs only for agent 1 (SPEC fault 10)",
+			Name: "only agent 0 learns", Module: "ppo", Preset: "ppo-4x4", Says: "code that runs only for agent 1 (the users' fault 10)",
 			Change: learning(func(i int, b *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				before := slices.Clone(b.Params.W)
 				stats, err := in.Learn(ro, shape, share)
@@ -48,11 +48,11 @@ func inLearner() []Fault {
 			}),
 		},
 		{
-			Name: "agents 1 to 3 freeze after 4 updates", Module: "ppo", Preset: "ppo-4x4", Says: "theirs froze after 75 (SPEC fault 10)",
+			Name: "agents 1 to 3 freeze after 4 updates", Module: "ppo", Preset: "ppo-4x4", Says: "theirs froze after 75 (the users' fault 10)",
 			Change: frozen(4),
 		},
 		{
-			Name: "the optimiser does not hold the policy head", Module: "ppo", Preset: "ppo-4x4", Says: "made before the network was complete (SPEC fault 3)",
+			Name: "the optimiser does not hold the policy head", Module: "ppo", Preset: "ppo-4x4", Says: "made before the network was complete (the users' fault 3)",
 			Change: learning(func(_ int, b *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				part := b.Params.Parts[len(b.Params.Parts)-1]
 				before := slices.Clone(b.Params.W[part.Off : part.Off+part.Len])
@@ -62,7 +62,7 @@ func inLearner() []Fault {
 			}),
 		},
 		{
-			Name: "rows after an exit are learnt from", Module: "ppo", Preset: "ppo-4x4", Says: "the learner has no mask (SPEC fault 4)",
+			Name: "rows after an exit are learnt from", Module: "ppo", Preset: "ppo-4x4", Says: "the learner has no mask (the users' fault 4)",
 			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				c := clone(ro)
 				rows(c, func(a agent.ID, t, n, step, slot int) {
@@ -75,7 +75,7 @@ func inLearner() []Fault {
 			}),
 		},
 		{
-			Name: "a cut is not bootstrapped", Module: "ppo", Preset: "ppo-4x4", Says: "terminated or truncated, it is all done (SPEC fault 11)",
+			Name: "a cut is not bootstrapped", Module: "ppo", Preset: "ppo-4x4", Says: "terminated or truncated, it is all done (the users' fault 11)",
 			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				c := clone(ro)
 				for i, e := range c.End {
@@ -158,9 +158,9 @@ func frozen(after int) func(*exp.Spec, *train.Parts) {
 	})
 }
 
-// Frozen is SPEC fault 10 as the users met it.
+// Frozen is the users' fault 10 as the users met it.
 func Frozen(after int) Fault {
-	return Fault{Name: fmt.Sprintf("agents 1 to 3 freeze after %d updates", after), Module: "ppo", Preset: "ppo-4x4", Says: "SPEC fault 10", Change: frozen(after)}
+	return Fault{Name: fmt.Sprintf("agents 1 to 3 freeze after %d updates", after), Module: "ppo", Preset: "ppo-4x4", Says: "the users' fault 10", Change: frozen(after)}
 }
 
 // keep returns f with the tensors whose names begin so taken from old.
@@ -178,7 +178,7 @@ func keep(f, old *safetensors.File, prefix string) *safetensors.File {
 func inCheckpoint() []Fault {
 	return []Fault{
 		{
-			Name: "the model of others is not loaded", Module: "checkpoint", Preset: "hop-4x4", Says: "saved but never loaded again: periodic loss spikes (SPEC fault 9)",
+			Name: "the model of others is not loaded", Module: "checkpoint", Preset: "hop-4x4", Says: "saved but never loaded again: periodic loss spikes (the users' fault 9)",
 			Change: func(_ *exp.Spec, p *train.Parts) {
 				each(p, func(_ int, m train.Mind) train.Mind {
 					return &mind{Mind: m, load: func(in train.Mind, f *safetensors.File, prefix string) error {

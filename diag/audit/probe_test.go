@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"testing"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game"
+	"hop/nn"
+	"hop/ppo"
+	"hop/safetensors"
+	"hop/train"
+)
+
+// reader is a mind whose network and model of others are sums over what it reads.
+type reader struct {
+	train.Mind
+	brain  *ppo.Brain
+	others []float32
+	net    func(ro *batch.Rollout) float32
+	model  func(ro *batch.Rollout) float32
+	forget bool // Load does not restore
+}
+
+func (r *reader) Learn(ro *batch.Rollout, _ ppo.Shape, _ float64) ([]agent.Stat, error) {
+	r.brain.Params.W[0] += r.net(ro)
+	r.others[0] += r.model(ro)
+	return nil, nil
+}
+
+func (r *reader) Save(f *safetensors.File, prefix string) error {
+	f.PutFloat32(prefix+"net/w", r.brain.Params.W, len(r.brain.Params.W))
+	f.PutFloat32(prefix+"moa/net/w", r.others, len(r.others))
+	return nil
+}
+
+func (r *reader) Load(f *safetensors.File, prefix string) error {
+	if r.forget {
+		return nil
+	}
+	if err := f.Float32(r.brain.Params.W, prefix+"net/w", len(r.brain.Params.W)); err != nil {
+		return err
+	}
+	return f.Float32(r.others, prefix+"moa/net/w", len(r.others))
+}
+
+// played is a window of 2 agents: agent 1 leaves after step 1 of 4.
+func played() *batch.Rollout {
+	ro := batch.New(batch.Shape{Agents: 2, Steps: 4, Envs: 1, ObsLen: 2, Actions: 3})
+	for i := range ro.Legal {
+		ro.Legal[i] = i%3 < 2 // the third action is illegal
+	}
+	for a := range agent.ID(2) {
+		each(ro, a, func(t, _, step, slot int) {
+			ro.Alive[slot], ro.Own[step] = true, true
+			if a == 1 && t > 1 {
+				ro.Alive[slot], ro.Own[step], ro.Action[step] = false, false, game.NoAction
+			}
+		})
+	}
+	ro.End[ro.Step(1, 1, 0)], ro.End[ro.Step(0, 3, 0)] = batch.Exited, batch.Cut
+	return ro
+}
+
+// rowsOf sums rewards, actions and values of an agent's rows that are picked.
+func rowsOf(a agent.ID, pick func(ro *batch.Rollout, step, slot int) bool) func(*batch.Rollout) float32 {
+	return func(ro *batch.Rollout) float32 {
+		sum := float32(1)
+		each(ro, a, func(t, _, step, slot int) {
+			if pick(ro, step, slot) {
+				sum += float32(step+1) * (ro.Reward[step] + 3*float32(ro.Action[step]) + 7*ro.Value[slot])
+				for k, ok := range ro.LegalAt(slot) {
+					if ok {
+						sum += float32(k)
+					}
+				}
+				for _, v := range ro.ObsAt(slot) {
+					sum += v
+				}
+			}
+		})
+		return sum
+	}
+}
+
+func alive(ro *batch.Rollout, _, slot int) bool { return ro.Alive[slot] }
+func gone(ro *batch.Rollout, _, slot int) bool  { return !ro.Alive[slot] }
+
+func probed(t *testing.T, a agent.ID, r *reader) *sources {
+	t.Helper()
+	r.brain = &ppo.Brain{Params: &nn.Params{W: make([]float32, 2)}, Agents: []agent.ID{a}}
+	r.others = make([]float32, 1)
+	src, err := probe(r, r.brain, played(), ppo.Shape{Scale: 1}, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func TestExperimentsFindWhatAMindReads(t *testing.T) {
+	right := &reader{net: rowsOf(1, alive), model: rowsOf(0, alive)}
+	src := probed(t, 1, right)
+	if src.share[1] != 1 || src.share[0] != 0 || src.dead.is || !src.dead.asked || src.exits.is || !src.exits.asked || !src.mask.is || !src.obs.is {
+		t.Errorf("a right mind: %+v", src)
+	}
+	if !src.others.is || src.mine.is || !src.mine.asked || src.left.is {
+		t.Errorf("a right model of others: others %v, mine %v, left %v", src.others, src.mine, src.left)
+	}
+	if src := probed(t, 1, &reader{net: rowsOf(0, alive), model: rowsOf(1, alive)}); src.share[1] != 0 || src.share[0] != 1 || src.mask.is || src.obs.is || !src.mine.is || src.others.is {
+		t.Errorf("a mind that reads agent 0's rows, a model that reads its own: %+v", src)
+	}
+	if src := probed(t, 1, &reader{net: rowsOf(1, gone), model: rowsOf(0, alive)}); !src.dead.is || !src.exits.is || src.share[1] != 0 {
+		t.Errorf("a mind that reads rows after its exit: %+v", src)
+	}
+	if src := probed(t, 0, &reader{net: rowsOf(0, alive), model: rowsOf(1, gone)}); !src.left.is || src.others.is {
+		t.Errorf("a model that reads rows of who has left: left %v, others %v", src.left, src.others)
+	}
+	if src := probed(t, 0, &reader{net: rowsOf(0, alive), model: rowsOf(1, alive)}); src.cuts.is || !src.cuts.asked {
+		t.Errorf("a mind that does not read the value after a cut: %+v", src.cuts)
+	}
+}
+
+func TestAMindThatIsNotRestoredIsNoticed(t *testing.T) {
+	src := probed(t, 1, &reader{net: rowsOf(1, alive), model: rowsOf(0, alive), forget: true})
+	if len(src.restored) == 0 {
+		t.Error("Load does nothing, and nothing was missed")
+	}
+}
