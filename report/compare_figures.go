@@ -144,12 +144,12 @@ func (c *Comparison) finalsFigure() *figure {
 		}
 	}
 	pad := max(0.04*(hi-lo), 1e-6)
-	p := frame(lo-pad, hi+pad, -0.7, float64(len(c.Variants))-0.3, marks{ticks(lo-pad, hi+pad, 6), axisNumber}, rows)
+	p := frame(lo-pad, hi+pad, -0.7, float64(len(c.Variants))+0.4, marks{ticks(lo-pad, hi+pad, 6), axisNumber}, rows)
 	p.Add(levels{refs: refs, stand: true}, finals{c.Variants})
 	return &figure{
 		Name: "final", Title: "Mean return of the final agents",
 		Caption: "Each dot is a seed; the line is their mean, the bar its 95 % interval (Student's, over seeds). Dashed: references near by.",
-		Panels:  []panel{{Title: "Mean return of the final agents, by variant", w: wideW, h: vg.Length(64 + 32*len(c.Variants)), paint: paintPlot(p, 8)}},
+		Panels:  []panel{{Title: "Mean return of the final agents, by variant", w: wideW, h: vg.Length(84 + 32*len(c.Variants)), paint: paintPlot(p, 8)}},
 	}
 }
 
