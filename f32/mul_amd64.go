@@ -241,7 +241,7 @@ func mulStrip(t *tile, vectors int) {
 		mul8AVX512(p)
 	case active == avx512 && vectors == 4:
 		mul4AVX512(p)
-	case active == avx512 && vectors == 2 && t.k > nearK:
+	case active == avx512 && vectors == 2 && t.k*max(t.segments, 1) > nearK:
 		mul2FarAVX512(p)
 	case active == avx512 && vectors == 2:
 		mul2AVX512(p)
