@@ -25,10 +25,14 @@ type Config struct {
 	Known   []string      `yaml:"known" doc:"the co-players' bots, one a member of the team, if they are known; empty: inferred"`
 }
 
-// Default returns the planner that measured best in stag hunt.
+// Default returns the planner that measured best in stag hunt. Leaves that are
+// judged by rollouts need fewer simulations than plan.Default has; more trees
+// know less of the future that each of them has drawn.
 func Default() Config {
+	search := plan.Default()
+	search.Trees, search.Sims = 40, 30
 	return Config{
-		Plan: plan.Default(), Belief: belief.Default(), Models: []string{"ns", "nh", "random"},
+		Plan: search, Belief: belief.Default(), Models: []string{"ns", "nh", "random"},
 		Scripts: []string{"nh", "stag"}, Repeat: 1, PerTree: true,
 	}
 }
