@@ -16,7 +16,7 @@ import (
 )
 
 // dreaming is a self-play run whose world model has seen a few windows.
-func dreaming(t *testing.T) *SelfPlay {
+func dreaming(t testing.TB) *SelfPlay {
 	t.Helper()
 	g, err := staghunt.New(staghunt.Default())
 	if err != nil {
