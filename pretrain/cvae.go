@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/dataset"
 	"hop/field"
@@ -25,11 +26,12 @@ type CVAEConfig struct {
 	Gamma    float64          `yaml:"gamma" doc:"discount of the recorded return that serves as a state's value" range:"0<..1"`
 	Epochs   int              `yaml:"epochs" doc:"times the sequences are gone through at most" range:"1..10000"`
 	Patience int              `yaml:"patience" doc:"stop after so many epochs without a better held-out KL; 0: never" range:"0.."`
+	Gate     int              `yaml:"gate" doc:"judge g as a planner with this gate would use it: neutral, zeros, unless the agent is within so many cells of something it could want; -1: always inferred" unit:"cells" range:"-1..1000"`
 }
 
 // DefaultCVAE returns OMG's horizon and weights.
 func DefaultCVAE() CVAEConfig {
-	return CVAEConfig{Model: cvae.Default(), Learn: cvae.DefaultLearn(), Selector: string(cvae.Optimistic), Horizon: cvae.Horizon, Gamma: 0.95, Epochs: 8, Patience: 3}
+	return CVAEConfig{Model: cvae.Default(), Learn: cvae.DefaultLearn(), Selector: string(cvae.Optimistic), Horizon: cvae.Horizon, Gamma: 0.95, Epochs: 8, Patience: 3, Gate: -1}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -54,9 +56,6 @@ type CVAE struct {
 
 // NewCVAE prepares a run at its start.
 func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params, seed uint64) (*CVAE, error) {
-	if m.Discrete > 0 {
-		return nil, errors.New("pretrain: subgoals are inferred as normal distributions, but this VAE's goals are discrete; use one trained without --discrete")
-	}
 	cfg.Model.Dim = m.Width()
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -93,6 +92,10 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 	return c, nil
 }
 
+// discreteLogVar is the spread of a discrete code's probabilities, as the target
+// of an inference by normal distributions: a deviation of 0.14.
+const discreteLogVar = -4
+
 // sequences puts a part into the model's form, with the code of the subgoal that
 // the selector finds for every row.
 func (c *CVAE) sequences(m *cvae.Model, part *pretrainPart) *cvae.Sequences {
@@ -102,6 +105,10 @@ func (c *CVAE) sequences(m *cvae.Model, part *pretrainPart) *cvae.Sequences {
 	inBatches(c.vae, part.vae, func(ws *vae.Work, _ int) {
 		ws.Encode(c.codes)
 		n := ws.X.Rows() * c.vae.Width()
+		if c.vae.Discrete > 0 {
+			mu, logvar = append(mu, ws.Class.P[:n]...), append(logvar, slices.Repeat([]float32{discreteLogVar}, n)...)
+			return
+		}
 		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
 	})
 	s, dim := m.Sequences(), c.vae.Width()
@@ -230,7 +237,9 @@ func LoadCVAE(dir string) (*cvae.Model, *nn.Params, error) { return load(dir, "c
 // Judge measures the best weights; g is the dataset's game.
 func (c *CVAE) Judge(g game.Game) (*CVAEScore, error) {
 	s := &CVAEScore{Rows: c.seqs[2].Rows(), Terms: c.held(2), Epochs: c.epoch, BestEpoch: c.bestAt, past: c.past, goals: c.data.Layout.Goals}
-	learn, held := c.inferred(0), c.inferred(2)
+	learn, _ := c.inferred(0)
+	held, open := c.inferred(2)
+	s.Open = open
 	s.codes, s.Active, s.Width = held, vae.Active(held), held.Dim
 	if goals := len(c.data.Layout.Goals); goals > 1 {
 		score := vae.FitProbe(learn, goals).Score(held)
@@ -250,12 +259,22 @@ func (c *CVAE) Judge(g game.Game) (*CVAEScore, error) {
 	return s, nil
 }
 
-// inferred returns the means of the goals of a part, with the goals reached.
-func (c *CVAE) inferred(part int) vae.Codes {
+// inferred returns the means of the goals of a part, with the goals reached, and
+// the share of rows at which the gate is open.
+func (c *CVAE) inferred(part int) (vae.Codes, float64) {
 	out := vae.Codes{Dim: c.learn.Dim, Z: make([]float32, c.seqs[part].Rows()*c.learn.Dim)}
 	c.goals(part, func(row int, mu, _ []float32) { copy(out.Z[row*out.Dim:], mu) })
-	for _, row := range c.parts[part].rows {
-		out.Label = append(out.Label, int(c.data.Goal[row]))
+	gate := vae.Gate{Layout: c.vae.Input.Input, Distance: c.cfg.Gate}
+	for i, plane := range c.data.Layout.Planes {
+		if slices.Contains(c.data.Layout.Goals, plane) {
+			gate.Prey = append(gate.Prey, i)
+		}
 	}
-	return out
+	obs, open := make([]float32, c.data.ObsLen()), 0.
+	for i, row := range c.parts[part].rows {
+		out.Label = append(out.Label, int(c.data.Goal[row]))
+		c.data.Observation(int(row), obs)
+		open += share(gate.Apply(out.Z[i*out.Dim:(i+1)*out.Dim], obs))
+	}
+	return out, open / float64(max(len(out.Label), 1))
 }

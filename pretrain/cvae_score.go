@@ -24,6 +24,7 @@ type CVAEScore struct {
 	HitBest    float64            `json:"subgoal_hit_best"`  // the same for the subgoal's own code: what decoding allows
 	HitState   float64            `json:"subgoal_hit_state"` // all agents' cells are those of one later state
 	HitRows    int                `json:"subgoal_rows"`
+	Open       float64            `json:"gate_open"` // share of judged rows at which a goal is inferred
 	Active     int                `json:"active"`
 	Width      int                `json:"width"`
 	Epochs     int                `json:"epochs"`
@@ -129,6 +130,7 @@ func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
 		Baselines: []card.Ref{{Name: "present cell", Value: s.HitStay}}, Limit: &card.Ref{Name: "the subgoal's own code", Value: s.HitBest},
 	})
 	c.Add(card.Number{Name: "whole-state hit ratio", Value: s.HitState, N: s.HitRows})
+	c.Add(card.Number{Name: "rows where the gate is open", Value: s.Open, N: s.Rows})
 	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
 	s.sound.check(c)
 	c.Check("g follows the subgoal", s.Terms["explained"] > 0.3, s.Terms["explained"] > 0.05,

@@ -215,13 +215,17 @@ func (v *VAE) terms(rows *vae.Rows) vae.Terms {
 	return sum
 }
 
-// objective is what the weights are chosen by: the reconstruction in loss A, the
-// action's cross-entropy in loss B.
+// objective is what the weights are chosen by: the reconstruction in loss A; in
+// loss B the action's cross-entropy and, where z is asked for it, the last
+// action's, which z learns by heart sooner.
 func (v *VAE) objective(t vae.Terms) float64 {
-	if v.cfg.Model.Loss == "b" {
-		return t.Action.Mean()
+	switch {
+	case v.cfg.Model.Loss == "a":
+		return t.Cells.Mean() + t.Bits.Mean()
+	case v.cfg.Model.Outcome > 0:
+		return t.Action.Mean() + v.cfg.Model.Outcome*t.Outcome.Mean()
 	}
-	return t.Cells.Mean() + t.Bits.Mean()
+	return t.Action.Mean()
 }
 
 // named gives every term its own name. In loss B the decoder reads along, so its

@@ -14,7 +14,6 @@ import (
 	"hop/dataset"
 	"hop/game/staghunt"
 	"hop/model/cvae"
-	"hop/nn"
 	"hop/runlog"
 )
 
@@ -343,9 +342,57 @@ func TestSubgoalsAreTheAgentsOwnStates(t *testing.T) {
 			}
 		}
 	}
-	m2 := *m
-	m2.Discrete = 4
-	if _, err := NewCVAE(DefaultCVAE(), d, &m2, &nn.Params{}, 1); err == nil || !strings.Contains(err.Error(), "--discrete") {
-		t.Errorf("a VAE with discrete goals gave %v, want what to do", err)
+}
+
+// The gate makes g neutral where the agent is far from all prey, and only there.
+func TestTheGateClosesFarFromPrey(t *testing.T) {
+	d, _ := goalData(t, 2500)
+	v, _ := trainVAE(t, smallVAE("b", 1), d)
+	m, p := v.Model()
+	last := 0.
+	for _, gate := range []int{0, 1, 2, 100, -1} {
+		cfg := DefaultCVAE()
+		cfg.Gate = gate
+		c, err := NewCVAE(cfg, d, m, p, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes, open := c.inferred(2)
+		closed := 0
+		for i := range codes.Label {
+			if !slices.ContainsFunc(codes.Z[i*codes.Dim:(i+1)*codes.Dim], func(x float32) bool { return x != 0 }) {
+				closed++
+			}
+		}
+		if want := float64(closed) / float64(len(codes.Label)); math.Abs(1-want-open) > 1e-9 {
+			t.Errorf("gate %d: said to be open on %.3f of rows, but %.3f are neutral", gate, open, want)
+		}
+		if open < last || gate == 0 && (open == 0 || open == 1) || (gate < 0 || gate == 100) && open != 1 {
+			t.Errorf("gate %d is open on %.3f of rows, the one before on %.3f", gate, open, last)
+		}
+		last = open
+	}
+}
+
+// Over discrete codes the inference aims at the probabilities of the classes.
+func TestSubgoalsOfDiscreteCodes(t *testing.T) {
+	d, _ := goalData(t, 2500)
+	cfg := smallVAE("b", 1)
+	cfg.Model.Discrete = 4
+	v, _ := trainVAE(t, cfg, d)
+	m, p := v.Model()
+	c, err := NewCVAE(DefaultCVAE(), d, m, p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.seqs[0]
+	for row := range s.Rows() {
+		sum := float32(0)
+		for _, q := range s.Mu[row*4 : (row+1)*4] {
+			sum += q
+		}
+		if sum < 0.999 || sum > 1.001 {
+			t.Fatalf("the subgoal of row %d has classes that add up to %v, want 1", row, sum)
+		}
 	}
 }

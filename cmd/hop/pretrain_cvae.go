@@ -14,6 +14,7 @@ type pretrainCVAECmd struct {
 	VAE      string   `name:"vae" help:"Run of hop pretrain vae whose codes are the subgoals." required:"" type:"path" placeholder:"RUN"`
 	Selector string   `help:"Which of the next states is the subgoal: the one of the highest or lowest value." enum:"optimistic,conservative" default:"optimistic"`
 	Out      string   `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
+	Gate     int      `help:"Judge g as a planner with this distance gate uses it: neutral beyond so many cells of a prey; -1: everywhere." default:"-1"`
 	Set      []string `help:"Set a field, such as epochs=20 or model.gru=64; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seed     uint64   `help:"Names all random streams; with the VAE's seed the same episodes are judged." default:"1"`
 	JSON     bool     `help:"Print one JSON object."`
@@ -44,7 +45,7 @@ func (c pretrainCVAECmd) Run(a *app) error {
 		return err
 	}
 	cfg := pretrain.DefaultCVAE()
-	cfg.Selector = c.Selector
+	cfg.Selector, cfg.Gate = c.Selector, c.Gate
 	if err := setFields(&cfg, c.Set); err != nil {
 		return err
 	}
