@@ -42,7 +42,8 @@ type huntState struct {
 // huntEnv is what all states of a decision share.
 type huntEnv struct {
 	seats  []game.Seat
-	place  []int8 // [seats]
+	place  []int8      // [seats]
+	ego    [8][8]uint8 // [place][i] the place i seats on from a place's own
 	weight [8]float64
 	root   huntState
 	salt   uint64
@@ -138,6 +139,11 @@ func (h *hunt) set(env int, st game.State, seats []game.Seat) {
 		v.weight[place] = 1
 		if len(h.c.Strength) > 0 {
 			v.weight[place] = h.c.Strength[seat]
+		}
+	}
+	for place, seat := range seats {
+		for i := range h.n {
+			v.ego[place][i] = uint8(v.place[(int(seat)+i)%h.n])
 		}
 	}
 	if !v.known || !h.look(v, s) {
@@ -424,17 +430,21 @@ func (v *huntEnv) share(place int, action int32) float64 {
 	return 1
 }
 
+// observe writes what a place sees; it keeps to the layout that game.Layout has.
 func (h *hunt) observe(dst []float32, env int, slot int32, place int) {
 	v, s := &h.envs[env], &h.slots[slot]
 	clear(dst)
-	planes, seat := h.n+3, int(v.seats[place])
-	var last [8]int8
+	planes := h.n + 3
+	legal := dst[h.obs.LegalAt():]
+	last := dst[h.obs.LastAt():]
 	for i := range h.n {
-		p := v.place[(seat+i)%h.n]
+		p := v.ego[place][i]
 		if c := s.cell[p]; c != gone {
 			dst[int(c)*planes+i] = 1
 		}
-		last[(seat+i)%h.n] = int8(s.last[p])
+		if a := s.last[p]; a != none && h.obs.Last > 0 {
+			last[i*h.obs.Legal+int(a)] = 1
+		}
 	}
 	for _, c := range v.board.Blocks {
 		dst[int(c)*planes+h.n] = 1
@@ -446,9 +456,12 @@ func (h *hunt) observe(dst []float32, env int, slot int32, place int) {
 		}
 		dst[int(v.prey[p])*planes+plane] = 1
 	}
-	var legal [game.MaxActions]bool
-	for set := h.mask(v, s, place); set != 0; set &= set - 1 {
-		legal[bits.TrailingZeros32(set)] = true
+	if h.obs.Legal > 0 {
+		for set := h.mask(v, s, place); set != 0; set &= set - 1 {
+			legal[bits.TrailingZeros32(set)] = 1
+		}
 	}
-	h.obs.Tail(dst, game.Seat(seat), legal[:h.obs.Legal], int(s.t), h.c.Horizon, last[:h.n])
+	if h.obs.Time > 0 {
+		dst[h.obs.TimeAt()] = float32(s.t) / float32(h.c.Horizon)
+	}
 }
