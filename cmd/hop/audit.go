@@ -151,6 +151,9 @@ func auditText(r *audit.Result) string {
 	if r.Next != "" {
 		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
 	}
+	if r.Verdict == diag.Pass {
+		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
+	}
 	for i, name := range audit.Steps {
 		good, any := 0, false
 		var lines []string

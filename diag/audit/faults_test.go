@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,11 +32,10 @@ var tiny = map[string][]string{
 	"ppo-imagine-4x4": {"train.envs=20", "imagine.steps=40", "imagine.batch=128", "actor.hidden=[24]"},
 }
 
-func load(t *testing.T, preset string, small bool) exp.Spec {
+func load(t *testing.T, preset string, small bool, sets ...string) exp.Spec {
 	t.Helper()
-	var sets []string
 	if small {
-		sets = tiny[preset]
+		sets = append(slices.Clone(tiny[preset]), sets...)
 	}
 	s, err := exp.Load(preset, sets)
 	if err != nil {
@@ -71,12 +71,12 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	known := diag.Game(straight, rng.New(1), 150) // all presets here play one game; asking once is enough
 	list := faults.Named(*named)
-	if *long && *named == "" {
-		list = append(list, faults.Frozen(75)) // as the users met it; an audit has 90 windows
+	if f := faults.Frozen(75); *long && strings.Contains(f.Name, *named) {
+		list = append(list, f) // as the users met it; an audit has 90 windows
 	}
 	for _, f := range list {
 		t.Run(f.Name, func(t *testing.T) {
-			s := load(t, f.Preset, !*long)
+			s := load(t, f.Preset, !*long, f.Sets...)
 			opt := options(&s)
 			opt.Change, opt.Rows = f.Change, f.Rows
 			if f.Module != "game" && !*long {

@@ -27,6 +27,7 @@ type Fault struct {
 	Module string // where it sits
 	Says   string // what it is, and where in the field it was met
 	Preset string
+	Sets   []string // changes of the preset that it needs
 	// Change plants it; s is the spec that the parts were made from.
 	Change func(s *exp.Spec, p *train.Parts)
 	Rows   func([]runlog.Row) // plants it in the log

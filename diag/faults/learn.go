@@ -75,6 +75,15 @@ func inLearner() []Fault {
 			}),
 		},
 		{
+			Name: "rows of stand-ins are learnt from", Module: "ppo", Preset: "ppo-4x4", Sets: []string{"train.standins.share=0.5", "train.standins.who=[nh]"},
+			Says: "what a bot did in the agent's place, as if the agent had done it",
+			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+				c := clone(ro)
+				rows(c, func(_ agent.ID, _, _, step, slot int) { c.Own[step] = c.Alive[slot] })
+				return in.Learn(c, shape, share)
+			}),
+		},
+		{
 			Name: "a cut is not bootstrapped", Module: "ppo", Preset: "ppo-4x4", Says: "terminated or truncated, it is all done (the users' fault 11)",
 			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
 				c := clone(ro)
