@@ -156,7 +156,7 @@ func (l *Ladder) figure() *figure {
 	return &figure{
 		Name: "ladder", Title: "The ladder: " + l.Subject,
 		Caption: "Each bar starts where the one above it ended. Whiskers: 95 % interval of the difference, measured start by start. At the right the mean return and the difference.",
-		Legend:  []legendKey{{"a module of the agent's own", agentColors[0], true}, {"replaced by the truth", agentColors[2], true}, {"takes away", agentColors[1], true}},
+		Legend:  []legendKey{{"a module of the agent's own", agentColors[0], true}, {"replaced by the truth, or searched more", agentColors[2], true}, {"takes away", agentColors[1], true}},
 		Panels:  []panel{l.waterfall()}, cols: 1,
 	}
 }
