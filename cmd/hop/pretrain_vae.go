@@ -33,7 +33,7 @@ func (pretrainVAECmd) Help() string {
 
   hop collect --mix ns,nh --rows 107000 --seed 7 --out data/
   hop pretrain vae --data data/ --loss a --dim 16 --out runs/vae-a --json
-  hop pretrain vae --data data/ --loss b --discrete 4 --out runs/vae-b4
+  hop pretrain vae --data data/ --loss b --discrete 8 --out runs/vae-b8
 
 Loss a and loss b are different quantities; each of their terms has its own name. card.html in the run's folder shows them all, and what z says about the goal finally reached. docs/opponents.md explains it.`
 }
