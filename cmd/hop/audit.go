@@ -70,6 +70,9 @@ func (c auditCmd) Run(a *app) error {
 			return usageError{err}
 		}
 		name = spec.Name
+		if err := prepareSpec(a, &spec, c.Out); err != nil {
+			return err
+		}
 		r, err = audit.Spec(a.ctx, spec, opt)
 	}
 	if a.terminal() {

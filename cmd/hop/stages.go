@@ -151,6 +151,15 @@ func (s *stages) prepare() error {
 	return nil
 }
 
+// prepareSpec runs what comes before a training that is not hop train's own.
+func prepareSpec(a *app, spec *exp.Spec, out string) error {
+	s, err := newStages(a, spec, filepath.Join(out, "any")) // stages lie beside the runs
+	if err != nil {
+		return err
+	}
+	return s.prepare()
+}
+
 // training announces the training itself.
 func (s *stages) training() {
 	s.at++
