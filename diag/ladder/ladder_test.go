@@ -130,6 +130,22 @@ func TestRungsFollowTheSpec(t *testing.T) {
 			}
 		}
 	}
+	plus, err := exp.Load("hop-4x4", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plus.Plan.Goals, plus.Plan.Dynamics, plus.Plan.Leaf = "latent", "world", "net" // as a run with models has it
+	list, err := Rungs(plus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range list {
+		names = append(names, r.Name)
+	}
+	if want := []string{"PPO agent", "its network alone", "planner, others at random", "model of others, no inference", "as trained", "+ true rules", "+ true policies", "+ scripted leaves", "+ 8 times the search", "best response"}; !slices.Equal(names, want) {
+		t.Errorf("HOP+ on a world model has rungs %q, want %q", names, want)
+	}
 	ppo, err := exp.Load("ppo-4x4", nil)
 	if err != nil {
 		t.Fatal(err)
