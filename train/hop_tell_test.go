@@ -186,3 +186,52 @@ func TestTeamsAreOneLearnerAmongBots(t *testing.T) {
 		}
 	}
 }
+
+// What bots show is learnt from where it paid: every row of such an episode, and
+// no row of one that got nothing.
+func TestOnlyWhatPaidIsLearntByWatching(t *testing.T) {
+	cfg := staghunt.Default()
+	cfg.Size = 4
+	g, err := staghunt.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rollout.New(rollout.Config{Game: g, Envs: 8, Key: rng.New(4), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var players []rollout.Player
+	for _, name := range []string{"ns", "nh", "nh", "nh"} { // the first waits in vain
+		b, err := rollout.NewBots(g, name, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		players = append(players, b)
+	}
+	ro := batch.New(e.Shape(80, 0))
+	e.Collect(ro, [][]rollout.Player{players})
+	watched(ro)
+	own := [4]int{}
+	for a := range agent.ID(4) {
+		for n := range 8 {
+			for _, p := range paths(nil, ro, a, 0, n) {
+				paid := false
+				for s := p.lo; s < p.hi; s++ {
+					paid = paid || ro.Reward[ro.Step(a, s, n)] > 0
+				}
+				for s := p.lo; s < p.hi; s++ {
+					step := ro.Step(a, s, n)
+					if ro.Own[step] != paid || paid && ro.TargetAt(step)[ro.Action[step]] != 1 {
+						t.Fatalf("%v, step %d of env %d: own is %v, the episode paid: %v", a, s, n, ro.Own[step], paid)
+					}
+					if paid {
+						own[a]++
+					}
+				}
+			}
+		}
+	}
+	if own[1] == 0 || own[0] > own[1]/4 {
+		t.Errorf("rows learnt from: %v, want many of those who take hares and few of the one who waits", own)
+	}
+}
