@@ -26,7 +26,7 @@ type Config struct {
 	Within bool    `yaml:"within" doc:"update within an episode by Bayes' rule; false is HOP's ablation without intra-episode update"`
 	Across bool    `yaml:"across" doc:"start an episode from the goals seen in earlier ones; false is HOP's ablation without inter-episode update"`
 	Decay  float64 `yaml:"decay" doc:"alpha: what a count is worth one episode later; 0.995 in stag hunt, 0.98 in snowdrift" range:"0..<1"`
-	Count  string  `yaml:"count" doc:"what is counted of an episode that is over: the goal that was reached (HOP), or the belief at its end, which also tells those who act at random" oneof:"goal|belief"`
+	Count  string  `yaml:"count" doc:"what is counted of an episode that is over: the goal that was reached (HOP), or the evidence of its actions, which also tells those who act at random" oneof:"goal|evidence"`
 	Smooth float64 `yaml:"smooth" doc:"epsilon: share of a uniform choice among legal actions mixed into each likelihood; 0: none" range:"0..<1"`
 }
 
@@ -149,9 +149,11 @@ func (b *Beliefs) Seen(j, goal int) {
 }
 
 // Over counts an episode of env n that is over, as Count says: the goal that other
-// j reached, as Seen does, or the belief about it. Nothing changes if Across is off.
+// j reached, as Seen does, or the evidence: what the belief would be if the episode
+// had started from equal weights. Counting the belief itself would count the past
+// again and again. Nothing changes if Across is off.
 func (b *Beliefs) Over(n, j, goal int) {
-	if b.Count != "belief" {
+	if b.Count != "evidence" {
 		b.Seen(j, goal)
 		return
 	}
@@ -159,8 +161,16 @@ func (b *Beliefs) Over(n, j, goal int) {
 		return
 	}
 	c := b.Counts(j)
-	for g, p := range b.At(n, j) {
-		c[g] = b.Decay*c[g] + p
+	start, sum := 0., 0. // the episode started from c / start
+	for _, x := range c {
+		start += x
+	}
+	now := b.At(n, j)
+	for g, x := range c {
+		sum += now[g] * start / max(x, 1e-9)
+	}
+	for g, x := range c {
+		c[g] = b.Decay*x + now[g]*start/max(x, 1e-9)/sum
 	}
 }
 

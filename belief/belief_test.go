@@ -246,29 +246,39 @@ func TestDriftsBinaryFormRestoresEverything(t *testing.T) {
 	}
 }
 
-// Counting beliefs, somebody who acts at random is remembered as such although it
-// reached a goal, and an episode without a goal counts too; counting goals neither.
-func TestCountingBeliefsRemembersThoseWithoutPurpose(t *testing.T) {
+// Counting evidence, somebody who acts at random is remembered as such although it
+// reached a goal; counting goals it is forgotten. And evidence is of the episode
+// alone: one in which nothing was seen adds equal weights, whatever was believed.
+func TestCountingEvidenceRemembersThoseWithoutPurpose(t *testing.T) {
+	legal := []bool{true, true, true, true}
+	probs := []float32{1, 0, 0, 0, 0, 1, 0, 0, 0.25, 0.25, 0.25, 0.25} // for the first, the second, at random
 	for _, c := range []struct {
 		count string
-		want  float64 // prior of the last hypothesis after ten episodes
-	}{{"goal", 0.04}, {"belief", 0.9}} {
+		want  float64 // prior of acting at random after ten episodes
+	}{{"goal", 0.04}, {"evidence", 0.87}} {
 		cfg := Default()
 		cfg.Decay, cfg.Count = 0.8, c.count
 		b := New(cfg, 1, 1, 3)
-		for i := range 10 {
+		for range 10 {
 			b.Start(0)
-			copy(b.At(0, 0), []float64{0, 0.05, 0.95})
-			goal := 1
-			if i%2 == 1 && c.count == "belief" {
-				goal = game.NoGoal
+			for _, action := range []int32{1, 2} { // towards the second, then for nothing
+				b.Update(0, 0, probs, legal, action)
 			}
-			b.Over(0, 0, goal)
+			b.Over(0, 0, 1)
 		}
 		var prior [3]float64
 		b.Prior(0, prior[:])
-		if math.Abs(prior[2]-c.want) > 0.06 {
+		if math.Abs(prior[2]-c.want) > 0.04 {
 			t.Errorf("counting by %s, the prior of acting at random is %.3f, want about %.2f", c.count, prior[2], c.want)
+		}
+		if c.count == "goal" {
+			continue
+		}
+		before := b.Counts(0)[0]
+		b.Start(0)
+		b.Over(0, 0, game.NoGoal)
+		if got, want := b.Counts(0)[0], 0.8*before+1./3; math.Abs(got-want) > 1e-9 {
+			t.Errorf("an episode in which nothing was seen brought a count from %.4f to %.4f, want %.4f", before, got, want)
 		}
 	}
 }
