@@ -198,8 +198,12 @@ func (c ladderCmd) fits(runs, ppo []string, teams [][]string) (string, error) {
 }
 
 func (c ladderCmd) show(a *app, res *ladder.Result, runs, ppo []string, game, dir string) error {
+	subject := filepath.Base(c.What)
+	if strings.HasPrefix(subject, "seed-") {
+		subject = filepath.Base(filepath.Dir(c.What)) + ", " + subject
+	}
 	l := &report.Ladder{
-		Subject: filepath.Base(c.What), Game: game, Says: res.Says, Seeds: res.Seeds, Episodes: c.Episodes, Best: res.Best, Command: commandLine(),
+		Subject: subject, Game: game, Says: res.Says, Seeds: res.Seeds, Episodes: c.Episodes, Best: res.Best, Command: commandLine(),
 	}
 	teams, err := c.teams()
 	if err != nil {
