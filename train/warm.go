@@ -58,35 +58,21 @@ func (p *shown) isFirst(n int) bool { return (p.a+n/(p.agents+1))%p.agents < n%(
 // Evaluate writes nothing: bots have no values.
 func (p *shown) Evaluate(*rollout.View, []int32) {}
 
-// watched makes a window that bots played one to learn from: rows of episodes that
-// paid are the agent's own, and what was played is the policy to learn. A bot
-// that waits in vain until the end would teach that nothing can be had there.
+// watched makes a window that bots played one to learn from: every living row is
+// the agent's own, and what was played is the policy to learn.
 func watched(ro *batch.Rollout) {
-	var list []path
 	for a := range agent.ID(ro.Agents) {
-		for n := range ro.Envs {
-			list = paths(list[:0], ro, a, 0, n)
-			for _, p := range list {
-				if pay(ro, p) <= 0 {
+		for t := range ro.Steps {
+			for n := range ro.Envs {
+				if !ro.Alive[ro.Slot(a, t, n)] {
 					continue
 				}
-				for t := p.lo; t < p.hi; t++ {
-					step := ro.Step(a, t, n)
-					ro.Own[step] = true
-					target := ro.TargetAt(step)
-					clear(target)
-					target[ro.Action[step]] = 1
-				}
+				step := ro.Step(a, t, n)
+				ro.Own[step] = true
+				target := ro.TargetAt(step)
+				clear(target)
+				target[ro.Action[step]] = 1
 			}
 		}
 	}
-}
-
-// pay returns what a path was rewarded in all.
-func pay(ro *batch.Rollout, p path) float32 {
-	sum := float32(0)
-	for t := p.lo; t < p.hi; t++ {
-		sum += ro.Reward[ro.Step(p.agent, t, p.env)]
-	}
-	return sum
 }
