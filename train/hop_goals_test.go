@@ -14,6 +14,7 @@ import (
 	"hop/frame"
 	"hop/model/cvae"
 	"hop/model/vae"
+	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
 	"hop/runlog"
@@ -73,7 +74,20 @@ func untrained(t *testing.T, size int) (points, infer, classes string) {
 	return points, folder(t, "cvae", q, cin, p), classes
 }
 
-// kinds returns short runs of planners with learnt goals.
+// untrainedWorld writes a small world model.
+func untrainedWorld(t *testing.T) string {
+	t.Helper()
+	c := world.Default()
+	c.Hidden = []int{8}
+	in := world.Input{Height: 4, Width: 4, Planes: 7, Agents: 4, Actions: 7, Horizon: 35, Legal: 7, Time: 1, Last: 4, Rewards: []float32{0, 1, 5}}
+	_, p, err := world.New(c, in, rng.New(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder(t, "world", c, in, p)
+}
+
+// kinds returns short runs of planners with models that were trained before.
 func kinds(t *testing.T) map[string]string {
 	points, infer, classes := untrained(t, 4)
 	with := func(goals, vae, rest string) string {
@@ -81,6 +95,8 @@ func kinds(t *testing.T) map[string]string {
 		return s + fmt.Sprintf("models: {vae: %q, cvae: %q}\n", vae, infer)
 	}
 	return map[string]string{
+		"world": strings.Replace(planner, "leaf: both", "leaf: net, dynamics: world", 1) +
+			fmt.Sprintf("models: {world: %q}\n", untrainedWorld(t)),
 		"latent":         with("latent", points, ""),
 		"latent, all of": with("latent", points, ", train: [moa, cvae, vae], gate: 1"),
 		"codes":          with("codes", classes, ", train: [moa, vae]"),
@@ -139,7 +155,7 @@ func TestLearntGoalsResumeWithoutTheirFolders(t *testing.T) {
 			if saved, _ = loop.Save(); err == nil {
 				break
 			}
-			s.Models.VAE, s.Models.CVAE = "gone", "gone"
+			s.Models.VAE, s.Models.CVAE, s.Models.World = "gone", "gone", "gone"
 		}
 		run.Close()
 		if !bytes.Equal(saved, want) {
