@@ -36,7 +36,7 @@ func (benchPlanCmd) Help() string {
   hop bench plan --size 6 --agents 4 --sims 600
   hop bench plan --loop
 
-Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on; conv is the same with three convolutions. Rates are per second of processor time. The last columns say which share of it went into walking down the tree, drawing co-players, playing steps, judging leaves and backing up, by the clock.`
+Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on; conv is the same with three convolutions and a layer of 512, and fewer envs where there are many simulations. Rates are per second of processor time. The last columns say which share of it went into walking down the tree, drawing co-players, playing steps, judging leaves and backing up, by the clock.`
 }
 
 type planRow struct {
@@ -146,7 +146,11 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 	}
 	nets := leaf == "nets" || leaf == "conv"
 	if nets {
-		envs, group = 32, 32*c.Trees
+		envs = 32
+		if leaf == "conv" {
+			envs = min(max(20000/sims, 1), 32) // so that a round takes about a second
+		}
+		group = envs * c.Trees
 	}
 	b := &planBench{row: planRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: nets, Leaf: leaf}, g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, envs*c.Trees)}
 	if b.forest, err = plan.New(c, len(spec.Actions), agents-1, envs, group); err != nil {
@@ -179,7 +183,6 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 		nc := plan.NetConfig{Observer: b.world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
 		b.prior = plan.NewNetPrior(nc)
 		nc.Net = other
-		nc.Log = 18
 		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs, Vectors: oneHot(len(models))})
 	default:
 		return nil, fmt.Errorf("no leaf %q; there are zero, scripts, nets and conv", leaf)
