@@ -25,7 +25,7 @@ type benchPlanCmd struct {
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
 	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), or conv (convolutional ones)." default:"zero,scripts,nets,conv"`
+	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), or conv (convolutional ones)." default:"zero,scripts,nets"`
 	Loop   bool          `help:"Measure one iteration of training instead: 1,554 env steps on 6x6, all four agents plan with 3 trees of 200 simulations and learn."`
 	JSON   bool          `help:"Print one JSON object."`
 }
