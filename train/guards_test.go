@@ -331,10 +331,8 @@ func (m *twice) window() []agent.Stat {
 			hits++
 		}
 		nll -= math.Log(q[y])
-		var dq, dp [7]float64 // of the loss by what went into the last softmax
-		for k := range q {
-			dq[k] = q[k]
-		}
+		var dp [7]float64
+		dq := q // of the loss by what went into the last softmax
 		dq[y]--
 		if !m.double {
 			dp = dq

@@ -21,7 +21,6 @@ type dilemma struct {
 	pays   [][]int
 	rounds int
 	model  *actor.Model
-	nets   [2]*nn.Params
 	ws     *actor.Work
 	cat    *nn.Categorical
 }

@@ -16,7 +16,7 @@ type evalCmd struct {
 	Seed     uint64   `help:"Names all random streams." default:"1"`
 	Workers  int      `help:"How many cores to use; 0: all. The result is the same." default:"0"`
 	FixSeat  bool     `help:"Do not deal the team to seats anew each episode."`
-	Focal    int      `help:"Member, from 0, whose regret against the best response is reported; -1: the one that is no bot." default:"-1" placeholder:"N"`
+	Focal    int      `help:"Member, from 0, whose regret against the best response is reported; -1: the one that is no bot, unless two or more co-players act at random, which takes long to solve." default:"-1" placeholder:"N"`
 	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	JSON     bool     `help:"Print one JSON object."`
 }

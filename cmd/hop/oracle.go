@@ -188,6 +188,9 @@ func (c evalCmd) focal(g game.Game, members []eval.Member) (*regret, error) {
 		}
 		return nil, nil
 	}
+	if c.Focal < 0 && atRandom(others) > 1 {
+		return nil, nil // hours on a large board; --focal asks for it all the same
+	}
 	return newRegret(g, members, names, agent.ID(focal)), nil
 }
 

@@ -195,8 +195,12 @@ func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
 	for script := range s.scripts() {
 		s.r = plan.Stream(key, uint64(script)+1)
 		sum := float32(0)
-		for range s.Repeat {
-			sum += s.rollout(env, q.Slot, script, goals, s.Discount, q.Seed, q.Depth, &s.r)
+		for i := range s.Repeat {
+			seed := q.Seed
+			if seed != 0 { // common to the tree, but another future each time
+				seed += uint64(i) * 0x9e3779b97f4a7c16
+			}
+			sum += s.rollout(env, q.Slot, script, goals, s.Discount, seed, q.Depth, &s.r)
 		}
 		if sum /= float32(s.Repeat); script == 0 || sum > best {
 			best = sum
