@@ -212,8 +212,15 @@ func (s *Spec) rules(g game.Game, models train.Models) train.RulesMaker {
 		if err != nil {
 			return nil, nil, err
 		}
-		return w, truth.NewScripts(truth.NewBots(w, nil, envs), s.Search.Discount, s.Plan.Log), nil
+		return w, s.scripts(w, envs), nil
 	}
+}
+
+// scripts judges leaves by scripted rollouts on the real rules.
+func (s *Spec) scripts(w *truth.World, envs int) *truth.Scripts {
+	scripts := truth.NewScripts(truth.NewBots(w, nil, envs), s.Search.Discount, s.Plan.Log)
+	scripts.Repeat = s.Plan.Repeat
+	return scripts
 }
 
 // players returns a maker of a bot, or of a frozen agent of an earlier run.

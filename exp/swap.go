@@ -155,6 +155,6 @@ func (s *Spec) rulesWith(g game.Game, bots []string) train.RulesMaker {
 		if err != nil || s.Plan.Leaf == "net" {
 			return w, nil, err
 		}
-		return w, truth.NewScripts(truth.NewBots(w, nil, envs), s.Search.Discount, s.Plan.Log), nil
+		return w, s.scripts(w, envs), nil
 	}
 }

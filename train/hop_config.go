@@ -23,6 +23,7 @@ type Planning struct {
 	Leaf     string   `yaml:"leaf" doc:"value of a leaf: the agent's network, the best of several scripted rollouts against the drawn goals, or the better of the two" oneof:"net|scripts|both"`
 	Bots     []string `yaml:"bots" doc:"for scripted rollouts: the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them"`
 	Scripts  []string `yaml:"scripts" doc:"for scripted rollouts: what oneself may do; in stag hunt stag stands for one script a stag"`
+	Repeat   int      `yaml:"repeat" doc:"for scripted rollouts: futures that each script is averaged over before the best one counts" range:"1..1000"`
 	Train    []string `yaml:"train" doc:"which models go on learning during the run: moa, cvae, vae"`
 	Passes   int      `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
 	Infer    int      `yaml:"cvae_passes" doc:"passes over a window's histories when the CVAE learns" range:"0..100"`
@@ -41,7 +42,7 @@ type Planning struct {
 func DefaultPlanning() Planning {
 	return Planning{
 		Goals: "hand", Doubt: true, Start: -1, See: true, Others: "model", Planner: "tree", Dynamics: "rules", Own: "search", Leaf: "net",
-		Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Train: []string{"moa"}, Passes: 2, Infer: 1,
+		Bots: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1, Train: []string{"moa"}, Passes: 2, Infer: 1,
 		Rate: 5e-4, Selector: "optimistic", Ahead: 5, Mix: 0.5, Spread: 1, Gate: -1, Group: 256, Log: 15,
 	}
 }
