@@ -10,8 +10,8 @@ import (
 	"hop/stats"
 )
 
-// meeting is how the run's agents did among co-players they had not trained with,
-// as hop adapt wrote it.
+// meeting is how one of the run's agents did among three co-players, as hop adapt
+// wrote it.
 type meeting struct {
 	VS         []string       `json:"vs"`
 	Known      bool           `json:"in_distribution"`

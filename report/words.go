@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hop/exp"
 )
 
 // short writes a count such as 150 k.
@@ -183,12 +185,26 @@ func (g *group) Judgement() string {
 	return text
 }
 
+// planning names the kind of agent.
+func planning(s *exp.Spec) string {
+	if !s.Plan.On {
+		return "PPO"
+	}
+	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "codes": "HOP+ with discrete goals"}[s.Plan.Goals]
+	rules := "the true rules"
+	if s.Plan.Dynamics == "world" {
+		rules = "the learnt world model"
+	}
+	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves judged by %s", kind, rules, s.Search.Trees, s.Search.Sims, map[string]string{"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts"}[s.Plan.Leaf])
+}
+
 // Setting names what chooses the outcome at least as much as the learner does.
 func (g *group) Setting() string {
 	if g.Spec == nil {
 		return ""
 	}
-	s := fmt.Sprintf("PPO, frame %s, discount %s, hidden %v, learning rate %s", g.Spec.Actor.Frame, trim3(g.Spec.PPO.Gamma), g.Spec.Actor.Hidden, trim3(g.Spec.PPO.LR))
+	s := planning(g.Spec)
+	s += fmt.Sprintf(", frame %s, discount %s, hidden %v, learning rate %s", g.Spec.Actor.Frame, trim3(g.Spec.PPO.Gamma), g.Spec.Actor.Hidden, trim3(g.Spec.PPO.LR))
 	if g.Spec.Actor.LSTM > 0 {
 		s += fmt.Sprintf(", LSTM %d", g.Spec.Actor.LSTM)
 	}

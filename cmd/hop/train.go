@@ -291,6 +291,7 @@ func (j *job) work(ctx context.Context, workers int, board *board) (err error) {
 	if err := loop.Run(ctx, j.run, func(p *train.Progress) { board.update(j.seed, p) }); err != nil {
 		return err
 	}
+	board.note(fmt.Sprintf("seed %d: judging the final agents on %d fresh episodes, sampled and greedy", j.seed, j.spec.Eval.Episodes))
 	if err := j.judge(ctx, workers); err != nil {
 		return err
 	}
