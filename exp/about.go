@@ -7,7 +7,6 @@ import (
 	"hop/agent"
 	"hop/rng"
 	"hop/runlog"
-	"hop/safetensors"
 	"hop/train"
 )
 
@@ -37,33 +36,21 @@ func LoadAbout(dir string) (map[agent.ID]train.About, error) {
 }
 
 func (s *Spec) about(body []byte) (map[agent.ID]train.About, error) {
-	f, err := safetensors.Parse(body)
+	c, err := s.open(body)
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.Game.Build()
-	if err != nil {
-		return nil, err
-	}
-	models, err := train.ModelsOf(f)
-	if err != nil {
-		return nil, err
-	}
-	brains, _, err := s.brains(g, models, rng.Key{})
-	if err != nil {
-		return nil, err
-	}
-	minds, err := s.minds(g, models, brains, rng.Key{})
+	minds, err := s.minds(c.game, c.models, c.brains, rng.Key{})
 	if err != nil {
 		return nil, err
 	}
 	out := map[agent.ID]train.About{}
 	for i, m := range minds {
 		h := m.(*train.HOP)
-		if err := h.LoadWeights(f, fmt.Sprintf("brain/%d/", i)); err != nil {
+		if err := h.LoadWeights(c.f, fmt.Sprintf("brain/%d/", i)); err != nil {
 			return nil, err
 		}
-		if out[brains[i].Agents[0]], err = h.About(); err != nil {
+		if out[c.brains[i].Agents[0]], err = h.About(); err != nil {
 			return nil, err
 		}
 	}

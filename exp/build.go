@@ -289,37 +289,49 @@ func LoadAgentsFor(dir string, sets []string) (*Agents, error) {
 	return a, nil
 }
 
+// saved is what a checkpoint is read into: brains of its shapes, not loaded yet.
+type saved struct {
+	f      *safetensors.File
+	game   game.Game
+	models train.Models
+	brains []*ppo.Brain
+	of     []int // [agents] its brain
+}
+
+// open makes what a checkpoint's weights are to be loaded into.
+func (s *Spec) open(body []byte) (c saved, err error) {
+	if c.f, err = safetensors.Parse(body); err != nil {
+		return c, err
+	}
+	if c.game, err = s.Game.Build(); err != nil {
+		return c, err
+	}
+	if c.models, err = train.ModelsOf(c.f); err != nil {
+		return c, err
+	}
+	c.brains, c.of, err = s.brains(c.game, c.models, rng.Key{})
+	return c, err
+}
+
 // agents returns the agents that a checkpoint holds.
 func (s *Spec) agents(body []byte) (*Agents, error) {
-	f, err := safetensors.Parse(body)
+	c, err := s.open(body)
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.Game.Build()
-	if err != nil {
-		return nil, err
-	}
-	models, err := train.ModelsOf(f)
-	if err != nil {
-		return nil, err
-	}
-	brains, of, err := s.brains(g, models, rng.Key{})
-	if err != nil {
-		return nil, err
-	}
-	for i, b := range brains {
-		if err := b.Params.Load(f, fmt.Sprintf("brain/%d/net/", i)); err != nil {
+	for i, b := range c.brains {
+		if err := b.Params.Load(c.f, fmt.Sprintf("brain/%d/net/", i)); err != nil {
 			return nil, err
 		}
 	}
-	out := &Agents{Spec: *s, Game: g}
+	out := &Agents{Spec: *s, Game: c.game}
 	if s.Plan.On {
-		return out, s.planners(out, f, models, brains)
+		return out, s.planners(out, c.f, c.models, c.brains)
 	}
-	for a, i := range of {
+	for a, i := range c.of {
 		name := fmt.Sprintf("%s#%d", s.Name, a)
-		out.Members = append(out.Members, netMember(name, brains[i].Model, brains[i].Params, false))
-		out.Greedy = append(out.Greedy, netMember(name, brains[i].Model, brains[i].Params, true))
+		out.Members = append(out.Members, netMember(name, c.brains[i].Model, c.brains[i].Params, false))
+		out.Greedy = append(out.Greedy, netMember(name, c.brains[i].Model, c.brains[i].Params, true))
 	}
 	return out, nil
 }

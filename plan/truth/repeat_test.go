@@ -1,0 +1,60 @@
+package truth
+
+import (
+	"testing"
+
+	"hop/belief"
+	"hop/game"
+	"hop/game/staghunt"
+	"hop/plan"
+	"hop/rng"
+)
+
+// Under common random numbers every rollout of a script would meet the same
+// future, and the best script on it is what somebody who knows the future does.
+// Repeats must meet others, and the same ones when asked again.
+func TestRepeatsMeetOtherFutures(t *testing.T) {
+	c := staghunt.Default()
+	g, err := staghunt.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := Default().Plan
+	search.Trees = 1
+	w, err := NewWorld(g, []string{"random"}, []string{"nh", "stag"}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := plan.New(search, len(g.Spec().Actions), 3, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Fit(f)
+	bots := NewBots(w, belief.New(belief.Default(), 1, 3, 1), 1)
+	st := g.New()
+	r := rng.New(5).Rand()
+	differ, same := 0, 0
+	for range 40 {
+		st.Reset(&r)
+		w.Set(0, st, []game.Seat{0, 1, 2, 3})
+		key := r
+		value := func(repeat int) float32 {
+			s := NewScripts(bots, search.Discount, 4)
+			s.Repeat = repeat
+			draw, rs := key, make([]rng.Rand, 1)
+			plan.Fork(rs, &draw)
+			f.Search(w, s, bots, rs)
+			return f.Value[0]
+		}
+		one, many := value(1), value(8)
+		if one != many {
+			differ++
+		}
+		if many == value(8) {
+			same++
+		}
+	}
+	if differ < 20 || same != 40 {
+		t.Errorf("of 40 starts, 8 futures give another value than 1 on %d (want most), the same again on %d (want all)", differ, same)
+	}
+}
