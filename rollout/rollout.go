@@ -64,6 +64,26 @@ func (v *View) SeatOf(n int) game.Seat { return game.Seat(v.envs.env[n].seat[v.A
 // or game.NoGoal.
 func (v *View) GoalOf(n int, a agent.ID) int { return v.envs.env[n].goal[a] }
 
+// ReachedOf returns the goal that an agent reached in the last step of env n's
+// running episode, or game.NoGoal.
+func (v *View) ReachedOf(n int, a agent.ID) int {
+	e := &v.envs.env[n]
+	if e.goals == nil || e.steps == 0 {
+		return game.NoGoal
+	}
+	return e.goals.Reached(game.Seat(e.seat[a]))
+}
+
+// PlayedOf returns what an agent played in the last step of env n's running
+// episode, or game.NoAction.
+func (v *View) PlayedOf(n int, a agent.ID) int32 {
+	e := &v.envs.env[n]
+	if e.steps == 0 {
+		return game.NoAction
+	}
+	return int32(e.log[len(e.log)-len(e.seat)+int(e.seat[a])])
+}
+
 // Mix marks env n's episode as one in which a stand-in plays.
 func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
 

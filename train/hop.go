@@ -219,18 +219,11 @@ func (h *HOP) learnOthers(ro *batch.Rollout, share float64) ([]agent.Stat, error
 	return stats, nil
 }
 
-// rows returns the steps of the co-players' episodes that began and ended in the
-// window, each with what it was done for, and whose each episode is.
+// rows returns the co-players' steps that may be learnt from, each with what it
+// was done for, and whose each episode is.
 func (h *HOP) rows(ro *batch.Rollout, share float64) (*moa.Rows, []int32, []agent.Stat, error) {
 	rows, who := h.moa.Model.NewRows(), []int32(nil)
-	var list []path
-	steps := 0
-	for j, a := range h.others {
-		for n := range ro.Envs {
-			list = paths(list, ro, a, j, n)
-		}
-	}
-	list = slices.DeleteFunc(list, func(p path) bool { return !h.useful(ro, p) })
+	list, steps := h.learns(ro), 0
 	for _, p := range list {
 		steps += p.hi - p.lo
 	}

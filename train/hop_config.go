@@ -27,7 +27,7 @@ type Planning struct {
 	Train    []string `yaml:"train" doc:"which models go on learning during the run: moa, cvae, vae"`
 	Passes   int      `yaml:"passes" doc:"passes over a window's labelled trajectories when the model of others learns" range:"0..100"`
 	Infer    int      `yaml:"cvae_passes" doc:"passes over a window's histories when the CVAE learns" range:"0..100"`
-	Rewarded bool     `yaml:"rewarded" doc:"models learn only from trajectories that were rewarded in the end; with hand-made goals they always do"`
+	Rewarded bool     `yaml:"rewarded" doc:"models learn only from trajectories that were rewarded in the end; with hand-made goals they learn from all steps up to the last goal reached"`
 	Rate     float64  `yaml:"rate" doc:"learning rate of the VAE and the CVAE, if they learn" range:"0<..1"`
 	Selector string   `yaml:"selector" doc:"learnt goals: which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative"`
 	Ahead    int      `yaml:"ahead" doc:"learnt goals: how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000"`

@@ -251,7 +251,7 @@ func TestSubgoalsStayWithinTheirPath(t *testing.T) {
 	var list []path
 	for j, a := range w.h.others {
 		for n := range 6 {
-			list = paths(list, ro, a, j, n)
+			list = paths(list, ro, a, j, n, false)
 		}
 	}
 	chosen, row := w.choose(ro, list), 0

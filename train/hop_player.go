@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"hop/belief"
 	"hop/game"
 	"hop/model/actor"
 	"hop/model/moa"
@@ -233,12 +232,15 @@ func (p *hopPlayer) choose(v *rollout.View, envs []int32) {
 }
 
 // notice starts an episode's beliefs, or updates them by the last joint action,
-// which the agent's own observation shows.
+// which the agent's own observation shows; in games whose observations have no
+// place for it, what was earned tells it.
 func (p *hopPlayer) notice(v *rollout.View, n int) {
 	h := p.h
 	b := h.belief[n]
 	if v.Start[v.Moment(v.T, n)] {
-		p.start(b)
+		for j := range h.others {
+			h.start(n, j)
+		}
 		h.acted[n] = false
 	}
 	if !h.acted[n] {
@@ -247,13 +249,15 @@ func (p *hopPlayer) notice(v *rollout.View, n int) {
 	k := len(h.spec.Actions)
 	obs := v.ObsAt(v.SlotOf(n))[h.spec.Obs.LastAt():]
 	var legal [game.MaxActions]bool
-	for j := range h.others {
-		place := p.place(v, n, j) + 1
-		last := obs[place*k : (place+1)*k]
-		action := game.NoAction
-		for i, x := range last {
-			if x != 0 {
-				action = int32(i)
+	for j, a := range h.others {
+		action := v.PlayedOf(n, a)
+		if h.spec.Obs.Last > 0 {
+			place := p.place(v, n, j) + 1
+			action = game.NoAction
+			for i, x := range obs[place*k : (place+1)*k] {
+				if x != 0 {
+					action = int32(i)
+				}
 			}
 		}
 		at := (n*len(h.others) + j) * h.goals * k
@@ -265,24 +269,23 @@ func (p *hopPlayer) notice(v *rollout.View, n int) {
 			}
 		}
 		b.Update(0, j, probs, legal[:k], action)
+		h.next(v, n, j)
 	}
 }
 
-// start begins an episode's beliefs, with as much doubt as is wanted.
-func (p *hopPlayer) start(b *belief.Beliefs) {
-	b.Start(0)
-	h := p.h
+// start begins the belief about co-player j of env n, with as much doubt as is
+// wanted.
+func (h *HOP) start(n, j int) {
+	at := h.belief[n].At(0, j)
+	h.belief[n].Prior(j, at)
 	if h.random < 0 || h.cfg.Start < 0 {
 		return
 	}
-	for j := range h.others {
-		at := b.At(0, j)
-		rest := 1 - at[h.random]
-		for g := range at {
-			at[g] *= (1 - h.cfg.Start) / rest
-		}
-		at[h.random] = h.cfg.Start
+	rest := 1 - at[h.random]
+	for g := range at {
+		at[g] *= (1 - h.cfg.Start) / rest
 	}
+	at[h.random] = h.cfg.Start
 }
 
 // expect writes what each living co-player would do for each goal, from its own

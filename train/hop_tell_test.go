@@ -39,17 +39,9 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 	}
 	ro := batch.New(e.Shape(40, h.see))
 	e.Collect(ro, [][]rollout.Player{players})
-	var list []path
-	steps := 0
-	for j, a := range h.others {
-		for n := range envs {
-			for _, p := range paths(nil, ro, a, j, n) {
-				if h.useful(ro, p) {
-					list = append(list, p)
-					steps += p.hi - p.lo
-				}
-			}
-		}
+	list, steps := h.learns(ro), 0
+	for _, p := range list {
+		steps += p.hi - p.lo
 	}
 	goals := make([]float32, steps*2)
 	if _, err := h.wants.label(goals, ro, list, 0, nil); err != nil {
@@ -112,18 +104,19 @@ func cells(s game.Spec) int { return s.Obs.Height * s.Obs.Width }
 // Doubt starts an episode as the spec says, whatever earlier episodes counted.
 func TestDoubtStartsAsItIsSet(t *testing.T) {
 	h := &HOP{cfg: DefaultPlanning(), others: []agent.ID{1, 2}, random: 2}
-	p, b := &hopPlayer{h: h}, belief.New(belief.Default(), 1, 2, 3)
+	b := belief.New(belief.Default(), 1, 2, 3)
+	h.belief = []*belief.Beliefs{b}
 	for range 50 {
 		b.Seen(0, 1)
 	}
-	p.start(b)
+	h.start(0, 0)
 	if b.At(0, 0)[2] > 0.4 || b.At(0, 0)[1] < 0.35 {
 		t.Errorf("as counted the belief starts at %v", b.At(0, 0))
 	}
 	ratio := b.At(0, 0)[1] / b.At(0, 0)[0]
 	h.cfg.Start = 0.1
-	p.start(b)
 	for j := range 2 {
+		h.start(0, j)
 		at := b.At(0, j)
 		if sum := at[0] + at[1] + at[2]; at[2] != 0.1 || sum < 1-1e-9 || sum > 1+1e-9 {
 			t.Errorf("the belief starts at %v, want doubt 0.1 and a sum of 1", at)

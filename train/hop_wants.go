@@ -51,7 +51,7 @@ type guess interface {
 	over(v *rollout.View, n int)
 }
 
-// path is one co-player's steps lo to hi-1 of an episode that ended in the window.
+// path is one co-player's steps lo to hi-1 of an episode.
 type path struct {
 	other  int // which of the others
 	agent  agent.ID
@@ -62,9 +62,9 @@ type path struct {
 // last returns the index of the path's last step.
 func (p path) last(ro *batch.Rollout) int { return ro.Step(p.agent, p.hi-1, p.env) }
 
-// paths appends the steps of co-player j's episodes in env n that began and
-// ended in the window.
-func paths(dst []path, ro *batch.Rollout, a agent.ID, j, n int) []path {
+// paths appends the steps of co-player j's episodes in env n that began in the
+// window and, unless cut, ended in it too.
+func paths(dst []path, ro *batch.Rollout, a agent.ID, j, n int, cut bool) []path {
 	for t := 0; t < ro.Steps; t++ {
 		if !ro.Start[ro.Moment(t, n)] {
 			continue
@@ -73,9 +73,10 @@ func paths(dst []path, ro *batch.Rollout, a agent.ID, j, n int) []path {
 		for end < ro.Steps && ro.Alive[ro.Slot(a, end, n)] && ro.End[ro.Step(a, end, n)] == batch.Going {
 			end++
 		}
-		if end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited {
+		if !cut && (end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited) {
 			return dst // the window ends first
 		}
+		end = min(end, ro.Steps-1)
 		dst = append(dst, path{j, a, n, t, end + 1})
 	}
 	return dst
@@ -119,18 +120,19 @@ func (w *handmade) guess(envs, trees int) guess {
 	return g
 }
 
-// label gives every step the goal that its path reached in the end.
+// label gives every step the goal that its path reached next; paths end with one.
 func (w *handmade) label(g []float32, ro *batch.Rollout, paths []path, _ float64, _ *rng.Rand) ([]agent.Stat, error) {
-	row, k := 0, w.width()
+	first, k := 0, w.width()
 	for _, p := range paths {
 		goal := 0
-		if !w.none {
-			goal = int(ro.Reached[p.last(ro)])
-		}
-		for range p.hi - p.lo {
+		for t := p.hi - 1; t >= p.lo; t-- {
+			if reached := ro.Reached[ro.Step(p.agent, t, p.env)]; !w.none && reached != game.NoGoal {
+				goal = int(reached)
+			}
+			row := first + t - p.lo
 			copy(g[row*k:(row+1)*k], w.hot[goal*k:])
-			row++
 		}
+		first += p.hi - p.lo
 	}
 	return nil, nil
 }
@@ -166,24 +168,56 @@ func (g *handGuess) bot(tree int32, j int, name int32) int32 {
 	return name
 }
 
-// over counts which goals the others reached.
+// over counts what the others were after in the end: the goal of the last step, or
+// with which they left. Goals before that were counted when they were reached.
 func (g *handGuess) over(v *rollout.View, n int) {
 	if g.none {
 		return
 	}
 	for j, a := range g.h.others {
-		g.h.belief[n].Over(0, j, v.GoalOf(n, a))
+		goal := v.GoalOf(n, a)
+		if v.Alive[v.Slot(a, v.T, n)] {
+			goal = v.ReachedOf(n, a)
+		}
+		g.h.belief[n].Over(0, j, goal)
 	}
 }
 
-// useful reports whether a path may be learnt from: with hand-made goals one that
-// was rewarded and reached a goal.
-func (h *HOP) useful(ro *batch.Rollout, p path) bool {
-	last := p.last(ro)
-	if h.cfg.Goals == "hand" && ro.Reached[last] == game.NoGoal {
-		return false
+// next takes in that a co-player who plays on has reached a goal: it is counted,
+// and what the co-player is after now is open.
+func (h *HOP) next(v *rollout.View, n, j int) {
+	if h.cfg.Goals != "hand" {
+		return
 	}
-	return ro.Reward[last] > 0 || h.cfg.Goals != "hand" && !h.cfg.Rewarded
+	a := h.others[j]
+	if goal := v.ReachedOf(n, a); goal != game.NoGoal && v.Alive[v.Slot(a, v.T, n)] {
+		h.belief[n].Over(0, j, goal)
+		h.start(n, j)
+	}
+}
+
+// learns returns the steps of co-players' episodes that may be learnt from. With
+// hand-made goals they are those up to the last goal that was reached in the
+// window, because what the rest was done for is not known; else whole episodes,
+// if wanted only those that were rewarded in the end.
+func (h *HOP) learns(ro *batch.Rollout) []path {
+	hand := h.cfg.Goals == "hand"
+	var list []path
+	for j, a := range h.others {
+		for n := range ro.Envs {
+			list = paths(list, ro, a, j, n, hand)
+		}
+	}
+	kept := list[:0]
+	for _, p := range list {
+		for hand && p.hi > p.lo && ro.Reached[p.last(ro)] == game.NoGoal {
+			p.hi--
+		}
+		if p.hi > p.lo && (hand || !h.cfg.Rewarded || ro.Reward[p.last(ro)] > 0) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 var (

@@ -153,8 +153,10 @@ func (p *tap) compareOthers(before, after *safetensors.File, labels int) {
 	}
 }
 
-// labelled counts the steps of co-players in episodes that began and ended, for
-// them, within the window and, if only such count, paid in the end.
+// labelled counts the steps of co-players that a model of others learns from: in
+// episodes that began within the window, with hand-made goals those up to the last
+// goal reached; else those of episodes that ended within it too and, if only such
+// count, paid in the end.
 func labelled(ro *batch.Rollout, me agent.ID, c train.Planning) int {
 	count := 0
 	for a := range agent.ID(ro.Agents) {
@@ -172,11 +174,12 @@ func labelled(ro *batch.Rollout, me agent.ID, c train.Planning) int {
 					continue
 				}
 				length++
-				if ro.End[step] == batch.Exited {
-					paid := ro.Reward[step] > 0
-					if c.Goals == "hand" && paid && ro.Reached[step] >= 0 || c.Goals != "hand" && (paid || !c.Rewarded) {
-						count += length
-					}
+				over := ro.End[step] == batch.Exited
+				if c.Goals == "hand" && ro.Reached[step] >= 0 || c.Goals != "hand" && over && (ro.Reward[step] > 0 || !c.Rewarded) {
+					count += length
+					length = 0
+				}
+				if over {
 					length = -1
 				}
 			}
