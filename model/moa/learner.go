@@ -63,6 +63,7 @@ type shardWork struct {
 	legal  []bool
 	target []int32
 	alive  []bool
+	lanes  lanes
 	loss   nn.Loss
 }
 
@@ -169,9 +170,10 @@ func (l *Learner) weigh(rows *Rows, seqs []int32) {
 	}
 }
 
-// arrange fills order and cut. Without history a batch is any rows; with, it is
-// sequences of like length, drawn a few batches at a time, so that little of the
-// rectangle of steps and sequences is empty.
+// arrange fills order and cut: a batch is any rows, with history any sequences.
+// Sequences must not be sorted by length to save padding: how long an agent lived
+// tells what it did last, so such batches are of one kind each, and clipping,
+// which bounds every batch alike, then weighs the kinds wrongly.
 func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 	l.order, l.cut = l.order[:0], append(l.cut[:0], 0)
 	if l.Model.History == 0 {
@@ -189,33 +191,13 @@ func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 	}
 	l.order = append(l.order, seqs...)
 	shuffle(l.order, r)
-	size := func(s int32) int32 { return rows.Seqs[s].Hi - rows.Seqs[s].Lo }
-	sum, from := int32(0), 0
+	got := 0
 	for i, s := range l.order {
-		if sum += size(s); sum >= int32(16*l.cfg.Batch) || i == len(l.order)-1 {
-			slices.SortStableFunc(l.order[from:i+1], func(a, b int32) int { return int(size(a) - size(b)) })
-			from, sum = i+1, 0
+		if got += int(rows.Seqs[s].Hi - rows.Seqs[s].Lo); got >= l.cfg.Batch || i == len(l.order)-1 {
+			l.cut = append(l.cut, int32(i+1))
+			got = 0
 		}
 	}
-	var parts []Span
-	lo, got := 0, int32(0)
-	for i, s := range l.order {
-		if got += size(s); got >= int32(l.cfg.Batch) || i == len(l.order)-1 {
-			parts = append(parts, Span{int32(lo), int32(i + 1)})
-			lo, got = i+1, 0
-		}
-	}
-	turn := make([]int32, len(parts))
-	for i := range turn {
-		turn[i] = int32(i)
-	}
-	shuffle(turn, r)
-	mixed := make([]int32, 0, len(l.order))
-	for _, t := range turn {
-		mixed = append(mixed, l.order[parts[t].Lo:parts[t].Hi]...)
-		l.cut = append(l.cut, int32(len(mixed)))
-	}
-	l.order = mixed
 }
 
 func shuffle(x []int32, r *rng.Rand) {
@@ -280,7 +262,6 @@ func (l *Learner) shard(shard, lo, hi int) {
 // load gathers rows, or with history whole sequences as [T][N], each in the view
 // given.
 func (w *shardWork) load(m *Model, rows *Rows, part []int32, t *turns, views []uint8) nn.Seq {
-	k := m.Actions
 	if m.History == 0 {
 		w.grow(m, len(part))
 		w.ws.Reset()
@@ -289,25 +270,20 @@ func (w *shardWork) load(m *Model, rows *Rows, part []int32, t *turns, views []u
 		}
 		return nn.Seq{}
 	}
-	steps := 0
-	for _, s := range part {
-		steps = max(steps, int(rows.Seqs[s].Hi-rows.Seqs[s].Lo))
-	}
-	w.grow(m, steps*len(part))
+	w.lanes.pack(rows, part)
+	w.grow(m, len(w.lanes.row))
 	w.ws.Reset()
-	for step := range steps {
-		for n, s := range part {
-			at, i := step*len(part)+n, int(rows.Seqs[s].Lo)+step
-			if i < int(rows.Seqs[s].Hi) {
-				w.put(rows, at, i, m, t, views, n)
-				continue
-			}
-			w.ws.AddFrom(nil, -1, nil)
-			clear(w.legal[at*k : (at+1)*k])
-			w.alive[at], w.target[at] = false, nn.NoClass
+	k := m.Actions
+	for at, i := range w.lanes.row {
+		if i >= 0 {
+			w.put(rows, at, int(i), m, t, views, int(w.lanes.of[at]))
+			continue
 		}
+		w.ws.AddFrom(nil, -1, nil)
+		clear(w.legal[at*k : (at+1)*k])
+		w.alive[at], w.target[at] = false, nn.NoClass
 	}
-	return nn.Seq{T: steps, N: len(part), Alive: w.alive[:steps*len(part)]}
+	return w.lanes.Seq
 }
 
 // put copies row i to place at, in view views[n] unless there are none.
@@ -362,7 +338,7 @@ func (l *Learner) Each(rows *Rows, seqs []int32, f func(row int, probs nn.Probs)
 		w.forward(m, l.Params, w.load(m, rows, part, nil, nil))
 		for n, s := range part {
 			for t := range int(rows.Seqs[s].Hi - rows.Seqs[s].Lo) {
-				at := t*len(part) + n
+				at := w.lanes.at(n, t)
 				f(int(rows.Seqs[s].Lo)+t, w.dist.P[at*k:(at+1)*k])
 			}
 		}
