@@ -31,11 +31,20 @@ type MOAConfig struct {
 	Smooth    float64      `yaml:"smooth" doc:"epsilon of the belief that is judged with the model" range:"0..<1"`
 }
 
-// DefaultMOA returns the settings of docs/opponents.md.
-func DefaultMOA() MOAConfig {
+// DefaultMOA returns the settings of docs/opponents.md for data of this layout:
+// on a board with moves the model is told which of them lead nearer to things,
+// and learns from turned and mirrored boards.
+func DefaultMOA(l dataset.Layout) MOAConfig {
 	c := MOAConfig{Model: moa.Default(), Learning: moa.DefaultLearning(), Condition: "none", Epochs: 10, Patience: 4, Smooth: 0.01}
 	c.Model.Hidden = []int{256, 128, 128}
-	c.Learning.Augment, c.Learning.Decay = "all", 0.1
+	c.Learning.Decay = 0.1
+	in := MOAInput(l, 0)
+	if c.Model.Ways = in.HasWays(); in.Planes == 0 {
+		c.Model.Frame = obsframe.Board
+	}
+	if in.CanTurn() {
+		c.Learning.Augment = "all"
+	}
 	return c
 }
 
@@ -88,13 +97,9 @@ func NewMOA(cfg MOAConfig, data *dataset.Data, seed uint64) (*MOA, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	in, err := MOAInput(data.Layout, cfg.condition(data))
-	if err != nil {
-		return nil, err
-	}
 	t := &MOA{cfg: cfg, key: rng.New(seed), data: data, best: math.Inf(1)}
-	t.Learner, err = moa.NewLearner(cfg.Model, cfg.Learning, in, t.key.Child("init"))
-	if err != nil {
+	var err error
+	if t.Learner, err = moa.NewLearner(cfg.Model, cfg.Learning, MOAInput(data.Layout, cfg.condition(data)), t.key.Child("init")); err != nil {
 		return nil, fmt.Errorf("pretrain: a model of others for this data: %w", err)
 	}
 	t.bestW = slices.Clone(t.Learner.Params.W)
@@ -117,7 +122,7 @@ func (c MOAConfig) condition(data *dataset.Data) int {
 
 // MOAInput says what a model of others reads in a game with this layout, with
 // a condition of goalLen numbers.
-func MOAInput(l dataset.Layout, goalLen int) (moa.Input, error) {
+func MOAInput(l dataset.Layout, goalLen int) moa.Input {
 	planes := l.Height * l.Width * len(l.Planes)
 	in := moa.Input{
 		Input:   obsframe.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Features + l.Legal + l.Time + l.Last*l.Legal},
@@ -133,7 +138,7 @@ func MOAInput(l dataset.Layout, goalLen int) (moa.Input, error) {
 	if i := slices.Index(l.Planes, "block"); i >= 0 {
 		in.Blocks = []int{i}
 	}
-	return in, nil
+	return in
 }
 
 // moves finds the actions that go up, down, left and right.
@@ -158,13 +163,16 @@ func (t *MOA) load() {
 	for _, s := range judge.Sequences {
 		part[s.Episode] = &t.judge
 	}
-	choose := t.key.Child("choose").Rand()
+	choose, chosen := t.key.Child("choose").Rand(), false
 	for _, s := range rest.Sequences {
 		if part[s.Episode] == nil {
 			if part[s.Episode] = &t.learn; choose.Float64() < 0.05/0.90 {
-				part[s.Episode] = &t.choose
+				part[s.Episode], chosen = &t.choose, true
 			}
 		}
+	}
+	if n := len(rest.Sequences); n > 0 && !chosen { // so few that chance took none
+		part[rest.Sequences[n-1].Episode] = &t.choose
 	}
 	obs, goal := make([]float32, d.ObsLen()), make([]float32, t.Learner.Model.GoalLen)
 	for _, s := range d.Sequences {

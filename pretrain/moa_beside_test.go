@@ -11,7 +11,7 @@ import (
 
 func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
 	d, g := moaData(t)
-	c := smallMOA()
+	c := smallMOA(d)
 	c.Condition = "goal"
 	m := newMOA(t, c, d)
 	if err := m.Run(context.Background(), moaRun(t), nil); err != nil {

@@ -45,8 +45,8 @@ func moaData(t *testing.T) (*dataset.Data, game.Game) {
 	return d, g
 }
 
-func smallMOA() MOAConfig {
-	c := DefaultMOA()
+func smallMOA(d *dataset.Data) MOAConfig {
+	c := DefaultMOA(d.Layout)
 	c.Model.Hidden, c.Epochs, c.Learning.Batch = []int{32, 32}, 4, 32
 	return c
 }
@@ -94,7 +94,7 @@ func broken(t *testing.T, k *card.Card, name, word string) {
 
 func TestMOALearnsAndIsJudgedBesideLimits(t *testing.T) {
 	d, g := moaData(t)
-	c := smallMOA()
+	c := smallMOA(d)
 	c.Condition = "type"
 	m := newMOA(t, c, d)
 	run := moaRun(t)
@@ -128,7 +128,7 @@ func TestMOALearnsAndIsJudgedBesideLimits(t *testing.T) {
 
 func TestEpisodesAreNotShared(t *testing.T) {
 	d, _ := moaData(t)
-	m := newMOA(t, smallMOA(), d)
+	m := newMOA(t, smallMOA(d), d)
 	part := map[int32]string{}
 	for name, seqs := range map[string][]int32{"learn": m.learn, "choose": m.choose, "judge": m.judge} {
 		for _, s := range seqs {
@@ -174,14 +174,14 @@ func TestDoubleSoftmaxIsNamed(t *testing.T) {
 // Fault 3: an optimiser that never moves the weights.
 func TestStillWeightsAreNamed(t *testing.T) {
 	d, g := moaData(t)
-	_, k := judge(t, newMOA(t, smallMOA(), d), g)
+	_, k := judge(t, newMOA(t, smallMOA(d), d), g)
 	broken(t, k, "every part learns", "head/w")
 }
 
 // Fault 4: rows of agents that have left, recorded as "stay".
 func TestRowsOfThoseWhoLeftAreNamed(t *testing.T) {
 	d, _ := moaData(t)
-	m := newMOA(t, smallMOA(), d)
+	m := newMOA(t, smallMOA(d), d)
 	rows := m.Learner.Model.NewRows()
 	rows.Keep = true
 	obs := make([]float32, d.ObsLen())
@@ -217,7 +217,7 @@ func TestSeatOrderIsNamed(t *testing.T) {
 			d.Last[row*n+(seat+i)%n] = a
 		}
 	}
-	m := newMOA(t, smallMOA(), d)
+	m := newMOA(t, smallMOA(d), d)
 	s, k := judge(t, m, g)
 	broken(t, k, "joint actions are ego-first", "not the one recorded")
 	if !strings.Contains(s.LimitError, "does not see what was recorded") {
@@ -229,7 +229,7 @@ func TestSeatOrderIsNamed(t *testing.T) {
 func TestForgettingIsNamed(t *testing.T) {
 	d, _ := moaData(t)
 	for _, forget := range []bool{false, true} {
-		m := newMOA(t, smallMOA(), d)
+		m := newMOA(t, smallMOA(d), d)
 		m.cfg.Patience = 0
 		f := &safetensors.File{}
 		m.Learner.Save(f, "")
@@ -255,7 +255,7 @@ func TestForgettingIsNamed(t *testing.T) {
 
 func TestResumedMOAEqualsUninterrupted(t *testing.T) {
 	d, g := moaData(t)
-	c := smallMOA()
+	c := smallMOA(d)
 	c.Model.History = 8
 	whole, run := newMOA(t, c, d), moaRun(t)
 	if err := whole.Run(context.Background(), run, nil); err != nil {

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hop/agent"
+	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
 	"hop/field"
@@ -59,11 +60,11 @@ func (c pretrainMOACmd) Run(a *app) error {
 	if err := f32.KernelsErr(); err != nil {
 		return err
 	}
-	cfg, err := c.config()
+	data, g, err := openData([]string{c.Data})
 	if err != nil {
 		return err
 	}
-	data, g, err := openData([]string{c.Data})
+	cfg, err := c.config(data[0].Layout)
 	if err != nil {
 		return err
 	}
@@ -125,9 +126,9 @@ func (c pretrainMOACmd) Run(a *app) error {
 	return nil
 }
 
-// config returns the settings that the flags give.
-func (c pretrainMOACmd) config() (pretrain.MOAConfig, error) {
-	cfg := pretrain.DefaultMOA()
+// config returns the settings that the flags give, for data of this layout.
+func (c pretrainMOACmd) config(l dataset.Layout) (pretrain.MOAConfig, error) {
+	cfg := pretrain.DefaultMOA(l)
 	cfg.Condition, cfg.Epochs, cfg.Model.Net = c.Condition, c.Epochs, c.Net
 	if c.Net == "conv" {
 		cfg.Model.Frame = "board"

@@ -158,7 +158,7 @@ func openData(dirs []string) ([]*dataset.Data, game.Game, error) {
 		data = append(data, d)
 	}
 	var params map[string]json.RawMessage
-	var name string
+	var name, word string
 	err := json.Unmarshal(data[0].Game, &params)
 	if err == nil {
 		err = json.Unmarshal(params["name"], &name)
@@ -172,7 +172,11 @@ func openData(dirs []string) ([]*dataset.Data, game.Game, error) {
 	}
 	delete(params, "name")
 	for path, value := range params {
-		if err := made.Set(path, string(value)); err != nil {
+		text := string(value)
+		if json.Unmarshal(value, &word) == nil {
+			text = word
+		}
+		if err := made.Set(path, text); err != nil {
 			return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 		}
 	}

@@ -89,9 +89,10 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	}
 	in.Extra = 0
 	if c.Ways {
-		if in.Extra = 4 * len(in.thingsOf()); in.Extra == 0 || len(in.Moves) != 4 {
+		if !in.HasWays() {
 			return nil, nil, field.Bad("ways", c.Ways, "false, because the game has no board with moves and things on it")
 		}
+		in.Extra = 4 * len(in.thingsOf())
 	}
 	m := &Model{Input: in, Config: c, frame: frame.New(c.Frame, in.Input)}
 	p := &nn.Params{}

@@ -18,6 +18,13 @@ type turns struct {
 	acts [][]int32 // [turns][Actions]
 }
 
+// CanTurn reports whether observations can be shown turned: they must be planes,
+// mask, time and last joint action and nothing else, and the actions must say
+// which are moves.
+func (in Input) CanTurn() bool {
+	return in.Planes > 0 && len(in.Moves) == 4 && in.LastAt >= 0 && in.LegalAt == in.Height*in.Width*in.Planes
+}
+
 // newTurns returns all turns that leave the rules of the board as they are. It
 // is an error if the input does not say which actions are moves, or holds
 // numbers whose meaning under a turn is not known.
@@ -26,7 +33,7 @@ func (m *Model) newTurns(augment string) (*turns, error) {
 	if augment == "none" || augment == "" {
 		return t, nil
 	}
-	if m.Planes == 0 || len(m.Moves) != 4 || m.LegalAt < 0 || m.LastAt < 0 || m.LegalAt != m.Height*m.Width*m.Planes {
+	if !m.CanTurn() {
 		return nil, fmt.Errorf("moa: augment is %q, but this game's observations cannot be turned: it needs planes, four moves, the mask and the last joint action, and no other features; set augment to none", augment)
 	}
 	orders := [][]int{nil}

@@ -34,6 +34,9 @@ func (in Input) thingsOf() []int {
 	return out
 }
 
+// HasWays reports whether there are things on a board that moves may lead to.
+func (in Input) HasWays() bool { return len(in.Moves) == 4 && len(in.thingsOf()) > 0 }
+
 func (m *Model) newWays() *ways {
 	if !m.Ways {
 		return nil
