@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hop/exp"
 )
 
 const stagedSpec = `
@@ -55,6 +57,77 @@ func TestStagesOfATrainingAreReused(t *testing.T) {
 	}
 	if first.Stages[1].Status == "" {
 		t.Error("the card of the world model is not in the result")
+	}
+}
+
+// A stage is run again when its own command, or a stage that it reads, is another
+// one, and when what it left is not whole; the others are reused.
+func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4", "--probe 20 --plays 1").Replace(stagedSpec)
+	other := func(old, new string) string { return strings.Replace(small, old, new, 1) }
+	var first []stageJSON
+	left := func(file string) string {
+		return filepath.Join("runs", "s-001", filepath.FromSlash(first[1].Dir), file)
+	}
+	for _, c := range []struct {
+		what        string
+		spec        string
+		harm        func() error
+		data, world bool // reused
+	}{
+		{"the first time", small, nil, false, false},
+		{"nothing has changed", small, nil, true, true},
+		{"the training is another one", other("steps: 4096", "steps: 1024"), nil, true, true},
+		{"the second command is another one", other("hidden=[16]", "hidden=[8]"), nil, true, false},
+		{"the first command is another one", other("--seed 7", "--seed 8"), nil, false, false},
+		{"the second was broken off", small, func() error { return os.Remove(left("done.json")) }, true, false},
+		{"a file of the second has changed", small, func() error { return os.WriteFile(left("card.json"), nil, 0o644) }, true, false},
+	} {
+		if c.harm != nil {
+			if err := c.harm(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spec, err := exp.Parse([]byte(c.spec), "s.yaml", "s", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		s, err := newStages(&app{context.Background(), strings.NewReader(""), &errs, &errs}, &spec, filepath.Join("runs", "s-001"))
+		if err == nil {
+			err = s.prepare()
+		}
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.what, err, errs.String())
+		}
+		if got, want := [2]bool{s.done[0].Reused, s.done[1].Reused}, [2]bool{c.data, c.world}; got != want {
+			t.Errorf("%s: data and world were reused: %v, want %v", c.what, got, want)
+		}
+		if want := filepath.Join("runs", "s-001", filepath.FromSlash(s.done[1].Dir)); filepath.Clean(spec.Imagine.World) != want {
+			t.Errorf("%s: the spec's world is %s, want the stage's folder %s", c.what, spec.Imagine.World, want)
+		}
+		if first == nil {
+			first = s.done
+		}
+	}
+}
+
+// An audit of a spec runs what comes before its training, beside the runs, where a
+// training finds it done.
+func TestAnAuditPreparesItsSpec(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := hop(t, "audit", "s.yaml", "--seeds", "1", "--updates", "3", "--episodes", "20", "--json")
+	if code != 0 && !strings.Contains(out, `"verdict"`) {
+		t.Fatalf("exit %d\n%s", code, errs)
+	}
+	for _, s := range staged(t, "s.yaml").Stages {
+		if s.Name != "train" && !s.Reused {
+			t.Errorf("stage %s was run again after the audit", s.Name)
+		}
 	}
 }
 
