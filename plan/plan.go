@@ -54,6 +54,7 @@ type Query struct {
 	Legal      uint32
 	Depth      int32  // steps from the root
 	Seed       uint64 // with Resample "depth" the tree's own number, else 0; see Common
+	End        bool   // nothing is searched below it: of a Prior's answer only the value is read
 }
 
 // Others models the co-players: bots, a learnt model, or anything uniform.
@@ -71,7 +72,7 @@ type Others interface {
 // Prior judges states before they have been searched.
 type Prior interface {
 	// Eval writes logits, [len(qs)][A], and values. Logits of illegal actions
-	// are not read.
+	// are not read, nor any where Query.End.
 	Eval(logits, value []float32, qs []Query)
 }
 
@@ -311,9 +312,9 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	if c.Resample == "depth" && !c.Hashed {
 		f.common = make([]rng.Rand, envs*c.Trees)
 	}
-	if (c.Resample == "node" || c.Resample == "root") && !c.Hashed {
+	if c.Resample != "child" && !c.Hashed { // with common numbers they would be drawn the same again
 		f.kept = make([]int32, slots*others)
-		f.keepAll, f.keepRoot = c.Resample == "node", true
+		f.keepAll, f.keepRoot = c.Resample != "root", true
 	}
 	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, f.row)
 	f.inv, f.bonus, f.tried = make([]float32, max(c.Sims+3, MaxActions+1)), make([]float32, c.Sims+3), make([]int32, envs*actions)

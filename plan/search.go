@@ -64,7 +64,7 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 		if f.common != nil {
 			f.lane[i].seed = rs[tree].Uint64() | 1
 		}
-		f.qs = append(f.qs, Query{int32(tree), slot, key, legal, 0, f.lane[i].seed})
+		f.qs = append(f.qs, Query{int32(tree), slot, key, legal, 0, f.lane[i].seed, false})
 		f.who = append(f.who, int32(i))
 	}
 	f.lap(&f.Spent.Dynamics)
@@ -155,7 +155,7 @@ func (f *Forest) grow(i int, leaf *Leaf) {
 		f.backup(i, l, 0)
 		return
 	}
-	f.qs = append(f.qs, Query{l.tree, leaf.To, leaf.Key, leaf.Legal, l.steps, l.seed})
+	f.qs = append(f.qs, Query{l.tree, leaf.To, leaf.Key, leaf.Legal, l.steps, l.seed, !f.Hashed && int(l.steps) == f.deep})
 	f.who = append(f.who, int32(i))
 }
 
@@ -337,7 +337,7 @@ func (f *Forest) draw(o Others, rs []rng.Rand) {
 			copy(f.acts[row*f.Others:(row+1)*f.Others], f.kept[int(leaf.From)*f.Others:])
 			continue
 		}
-		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal, l.steps, l.seed})
+		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal, l.steps, l.seed, false})
 		f.who = append(f.who, int32(row))
 		if f.common != nil {
 			f.common[l.tree] = Common(l.seed, l.steps)
@@ -386,6 +386,9 @@ func (f *Forest) judge(p Prior) {
 		q := &f.qs[row]
 		n := &f.nodes[q.Slot]
 		n.key, n.mean, n.visits, n.legal, n.fresh, n.shut, n.flat = q.Key, f.value[row], 1, q.Legal, q.Legal, true, true
+		if q.End {
+			continue
+		}
 		logits := f.logits[row*f.Actions : (row+1)*f.Actions]
 		for _, x := range logits {
 			if x != 0 {

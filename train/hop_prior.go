@@ -62,6 +62,9 @@ func (p *hopPrior) ask(logits, value []float32, qs []plan.Query) {
 	k := p.Actions
 	p.miss = p.miss[:0]
 	for i := range qs {
+		if qs[i].End && p.h.cfg.Leaf == "scripts" {
+			continue // only the value is read, and that is the scripts'
+		}
 		p.keys[i] = p.read(&qs[i])
 		if row := p.Cache.Find(p.keys[i]); row != nil {
 			copy(logits[i*k:(i+1)*k], row)

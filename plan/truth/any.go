@@ -144,24 +144,25 @@ func (a *anyGame) choose(b game.Bot, st game.State, seat game.Seat, r *rng.Rand)
 
 func (a *anyGame) scripts() int { return len(a.script) }
 
-func (a *anyGame) rollout(env int, slot int32, script int, others []int32, discount float32, seed uint64, depth int32, r *rng.Rand) float32 {
-	seats := a.envs[env].seats
+func (a *anyGame) rollout(ro *roll, r *rng.Rand) float32 {
+	seats := a.envs[ro.env].seats
 	st := a.play
-	st.CopyFrom(a.slots[slot])
+	st.CopyFrom(a.slots[ro.slot])
+	depth := ro.depth
 	sum, weight := float32(0), float32(1)
 	for st.Alive(seats[0]) {
-		a.joint[seats[0]] = a.script[script].Act(st, seats[0], r)
+		a.joint[seats[0]] = a.script[ro.script].Act(st, seats[0], r)
 		draw := r
-		if seed != 0 {
-			a.r, draw = plan.Common(seed, depth), &a.r
+		if ro.seed != 0 {
+			a.r, draw = plan.Common(ro.seed, depth), &a.r
 			depth++
 		}
-		for j, bot := range others {
+		for j, bot := range ro.others {
 			a.joint[seats[j+1]] = a.choose(a.model[bot], st, seats[j+1], draw)
 		}
 		st.Step(a.joint, a.rewards, r)
 		sum += weight * a.rewards[seats[0]]
-		weight *= discount
+		weight *= ro.discount
 	}
 	return sum
 }

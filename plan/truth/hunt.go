@@ -52,16 +52,22 @@ type huntEnv struct {
 	prey   []int16
 	code   []uint64 // [prey] its part of the key, whatever its number is here
 	dist   [][]int16
+	reach  int    // no path to a prey is longer
+	stag   []bool // [cells] a stag is or was there
 	ways   [64]way
 	known  bool
+	looked uint64 // names the position read last
 }
 
 // way leads from every cell to the nearest of a set of prey.
 type way struct {
-	set  uint64
-	to   []uint32 // [cells] distance << 8 | moves on a shortest path
-	have bool
+	set uint64
+	to  []uint32 // [cells] distance << 8 | crossing | moves on a shortest path
+	aim []uint64 // [cells] those of the set that are nearest
 }
+
+// noSet is the set of a way that has not been found; there are never 64 prey.
+const noSet = 1<<64 - 1
 
 // hunt is rules for stag hunt. It keeps to package staghunt's; a test compares.
 type hunt struct {
@@ -78,6 +84,9 @@ type hunt struct {
 	things []string
 	seen   []float32
 	joint  [8]int32
+	looks  uint64    // positions read so far
+	traces []trace   // by roll.future
+	weight []float32 // [steps] the discount's powers
 	// Last makes keys tell apart states that differ in the last joint action
 	// only. Networks see it; bots do not.
 	Last bool
@@ -112,12 +121,12 @@ func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error
 		v := &h.envs[e]
 		v.seats, v.place = make([]game.Seat, c.Agents), make([]int8, c.Agents)
 		v.board, v.preyAt, v.prey = grid.New(c.Size, c.Size), make([]int8, cells), make([]int16, c.Stags+c.Hares)
-		v.code = make([]uint64, c.Stags+c.Hares)
+		v.code, v.stag = make([]uint64, c.Stags+c.Hares), make([]bool, cells)
 		for range v.prey {
 			v.dist = append(v.dist, make([]int16, cells))
 		}
 		for i := range v.ways {
-			v.ways[i].to = make([]uint32, cells)
+			v.ways[i].to, v.ways[i].aim = make([]uint32, cells), make([]uint64, cells)
 		}
 	}
 	return h, nil
@@ -134,6 +143,8 @@ func (h *hunt) scripts() int { return len(h.script) }
 // set reads the position off the game's state.
 func (h *hunt) set(env int, st game.State, seats []game.Seat) {
 	v, s := &h.envs[env], st.(*staghunt.State)
+	h.looks++
+	v.looked = h.looks
 	for place, seat := range seats {
 		v.seats[place], v.place[seat] = seat, int8(place)
 		v.weight[place] = 1
@@ -224,11 +235,11 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 		v.prey[p] = grid.None
 	}
 	for i := range v.ways {
-		v.ways[i].have = false
+		v.ways[i].set = noSet
 	}
 	next := [2]int{0, h.c.Stags}
 	for c := range v.preyAt {
-		v.preyAt[c], v.board.Blocked[c] = -1, false
+		v.preyAt[c], v.board.Blocked[c], v.stag[c] = -1, false, false
 		h.seats, h.things = s.Cell(c/h.c.Size, c%h.c.Size, h.seats[:0], h.things[:0])
 		if len(h.things) == 0 {
 			continue
@@ -241,34 +252,50 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 		case "hare":
 			kind = 1
 		}
-		v.prey[next[kind]], v.preyAt[c] = int16(c), int8(next[kind])
+		v.prey[next[kind]], v.preyAt[c], v.stag[c] = int16(c), int8(next[kind]), kind == 0
 		v.code[next[kind]] = fold(uint64(kind)<<20+1, uint64(c))
 		next[kind]++
 	}
 	v.board.Link()
+	v.reach = 0
 	for p, c := range v.prey {
-		if c != grid.None {
-			v.board.Distances(v.dist[p], c)
+		if c == grid.None {
+			continue
+		}
+		v.board.Distances(v.dist[p], c)
+		for _, d := range v.dist[p] {
+			if d < grid.Far {
+				v.reach = max(v.reach, int(d))
+			}
 		}
 	}
 }
 
+// far is a distance that no path has, crossing the bit in way.to that says that a
+// shortest path may lead over the cell of a stag that is not its aim.
+const (
+	far      = int(grid.Far)
+	crossing = 1 << 7
+)
+
 // to returns the distance from a cell to the nearest of a set of prey and the
 // moves that lead there.
 func (v *huntEnv) to(set uint64, cell uint16) (d int, moves uint32) {
-	w := &v.ways[(set^set>>6^set>>17^set>>31)&63]
-	if w.set != set || !w.have {
-		v.find(w, set)
-	}
-	x := w.to[cell]
-	return int(x >> 8), x & 255
+	x := v.way(set).to[cell]
+	return int(x >> 8), x & (crossing - 1)
 }
 
-// far is a distance that no path has.
-const far = int(grid.Far)
+// way returns the way to a set of prey, valid until the next call.
+func (v *huntEnv) way(set uint64) *way {
+	w := &v.ways[(set^set>>6)&63]
+	if w.set != set {
+		v.find(w, set)
+	}
+	return w
+}
 
 func (v *huntEnv) find(w *way, set uint64) {
-	w.set, w.have = set, true
+	w.set = set
 	near := func(c int) int16 {
 		best := grid.Far
 		for s := set; s != 0; s &= s - 1 {
@@ -285,7 +312,26 @@ func (v *huntEnv) find(w *way, set uint64) {
 				}
 			}
 		}
-		w.to[c] = uint32(d)<<8 | moves
+		if v.stag[c] && d > 0 {
+			moves |= crossing
+		}
+		w.to[c], w.aim[c] = uint32(d)<<8|moves, 0
+		for s := set; s != 0; s &= s - 1 {
+			if p := bits.TrailingZeros64(s); v.dist[p][c] == d {
+				w.aim[c] |= 1 << p
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for c, x := range w.to {
+			for k, to := range v.board.Next[c] {
+				if x&crossing == 0 && x>>k&1 != 0 && w.to[to]&crossing != 0 {
+					w.to[c] |= crossing
+					again = true
+				}
+			}
+		}
 	}
 }
 
@@ -381,8 +427,16 @@ func (h *hunt) advance(v *huntEnv, s *huntState, actions []int32) float32 {
 	if hunts {
 		reward = h.resolve(v, s, actions)
 	}
-	s.over = int(s.t) >= h.c.Horizon || h.c.EndAfter > 0 && s.first > 0 && int(s.t-s.first) >= h.c.EndAfter
+	s.over = int(s.t) >= h.end(s)
 	return reward
+}
+
+// end returns the time at which the episode ends.
+func (h *hunt) end(s *huntState) int {
+	if h.c.EndAfter > 0 && s.first > 0 {
+		return min(h.c.Horizon, int(s.first)+h.c.EndAfter)
+	}
+	return h.c.Horizon
 }
 
 // resolve lets successful hunters and their prey leave.

@@ -15,16 +15,28 @@ func (h *hunt) draw(dst []int32, qs []plan.Query, goals, envs []int32, rs []rng.
 	for i := range qs {
 		q := &qs[i]
 		v, s := &h.envs[envs[q.Tree]], &h.slots[q.Slot]
-		r := rs[q.Tree]
-		for j, bot := range goals[int(q.Tree)*n : (int(q.Tree)+1)*n] {
-			u, act := r.Uint64(), game.NoAction
-			if s.cell[j+1] != gone {
-				act = pick(h.options(v, s, j+1, h.model[bot]), u)
-			}
-			dst[i*n+j] = act
-		}
-		rs[q.Tree] = r
+		h.others(dst[i*n:(i+1)*n], v, s, goals[int(q.Tree)*n:(int(q.Tree)+1)*n], &rs[q.Tree])
 	}
+}
+
+// others draws what the co-players do: one number each, whether it is needed or
+// not. It reports whether all of them wait for somebody to come, so that they do
+// the same until that happens.
+func (h *hunt) others(dst []int32, v *huntEnv, s *huntState, bots []int32, from *rng.Rand) (wait bool) {
+	r := *from
+	wait = true
+	for j, bot := range bots {
+		u, act := r.Uint64(), game.NoAction
+		if s.cell[j+1] != gone {
+			kind := h.model[bot]
+			set := h.options(v, s, j+1, kind)
+			act = pick(set, u)
+			wait = wait && set == 1<<grid.Stay && kind == huntNS
+		}
+		dst[j] = act
+	}
+	*from = r
+	return wait
 }
 
 // pick turns a random number into one of the set's bits.
@@ -40,30 +52,40 @@ func pick(set uint32, u uint64) int32 {
 
 // options returns a bit for each of the equally likely actions of a policy.
 func (h *hunt) options(v *huntEnv, s *huntState, place, kind int) uint32 {
-	c, stags := s.cell[place], s.left&h.stags
-	switch kind {
-	case huntRandom:
+	if kind == huntRandom {
 		return h.mask(v, s, place)
+	}
+	if stags := h.aim(v, s, s.cell[place], kind); stags != 0 {
+		return h.stag(v, s, place, stags)
+	}
+	return h.hare(v, s, place)
+}
+
+// aim returns the stags that a policy on cell c is after, none if it wants a hare.
+func (h *hunt) aim(v *huntEnv, s *huntState, c uint16, kind int) uint64 {
+	stags := s.left & h.stags
+	switch kind {
 	case huntNH:
-		return h.hare(v, s, place)
+		return 0
 	case huntNS:
-	default:
-		end := h.c.Horizon
-		if h.c.EndAfter > 0 && s.first > 0 {
-			end = min(end, int(s.first)+h.c.EndAfter)
-		}
-		if d, _ := v.to(s.left&^h.stags, c); d < far && end-int(s.t) <= d+1 {
-			return h.hare(v, s, place)
-		}
-		if kind >= huntStag {
-			if one := stags & (1 << (kind - huntStag)); one != 0 {
-				stags = one
-			}
+		return stags
+	}
+	if rest := h.end(s) - int(s.t); rest <= v.reach+1 {
+		if d, _ := v.to(s.left&^h.stags, c); d < far && rest <= d+1 {
+			return 0
 		}
 	}
-	if stags == 0 {
-		return h.hare(v, s, place)
+	if kind >= huntStag {
+		if one := stags & (1 << (kind - huntStag)); one != 0 {
+			return one
+		}
 	}
+	return stags
+}
+
+// stag returns the options of who wants one of a set of stags.
+func (h *hunt) stag(v *huntEnv, s *huntState, place int, stags uint64) uint32 {
+	c := s.cell[place]
 	d, moves := v.to(stags, c)
 	switch {
 	case d > 0:
@@ -74,6 +96,7 @@ func (h *hunt) options(v *huntEnv, s *huntState, place, kind int) uint32 {
 	return 1 << grid.Stay
 }
 
+// hare returns the options of who wants a hare.
 func (h *hunt) hare(v *huntEnv, s *huntState, place int) uint32 {
 	hares := s.left &^ h.stags
 	if hares == 0 {
@@ -86,31 +109,21 @@ func (h *hunt) hare(v *huntEnv, s *huntState, place int) uint32 {
 	return moves
 }
 
-func (h *hunt) rollout(env int, slot int32, script int, others []int32, discount float32, seed uint64, depth int32, r *rng.Rand) float32 {
-	v, s := &h.envs[env], h.slots[slot]
+// play plays a position on to the end, from step i of a rollout.
+func (h *hunt) play(v *huntEnv, s huntState, ro *roll, i int, r *rng.Rand) float32 {
 	actions := h.joint[:h.n]
-	weight := float32(1)
-	for !s.over && s.cell[0] != gone {
-		actions[0] = pick(h.options(v, &s, 0, h.script[script]), r.Uint64())
-		draw := *r
-		if seed != 0 {
-			draw = plan.Common(seed, depth)
-			depth++
-		}
-		for j, bot := range others {
-			actions[j+1] = game.NoAction
-			u := draw.Uint64()
-			if s.cell[j+1] != gone {
-				actions[j+1] = pick(h.options(v, &s, j+1, h.model[bot]), u)
-			}
-		}
-		if seed == 0 {
-			*r = draw
+	ro.settle(r)
+	for ; !s.over && s.cell[0] != gone; i++ {
+		actions[0] = pick(h.options(v, &s, 0, h.script[ro.script]), r.Uint64())
+		if ro.seed == 0 {
+			h.others(actions[1:], v, &s, ro.others, r)
+		} else {
+			draw := plan.Common(ro.seed, ro.depth+int32(i))
+			h.others(actions[1:], v, &s, ro.others, &draw)
 		}
 		if x := h.advance(v, &s, actions); s.cell[0] == gone {
-			return weight * x
+			return h.weight[i] * x
 		}
-		weight *= discount
 	}
 	return 0
 }

@@ -33,10 +33,40 @@ type rules interface {
 	// [trees][others].
 	draw(dst []int32, qs []plan.Query, goals, envs []int32, rs []rng.Rand)
 	scripts() int // how many there are
-	// rollout plays on from a slot to the end, place 0 by script, the others by
-	// the bots given, and returns the discounted return of place 0.
-	// With a seed, the others draw step i from plan.Common(seed, depth+i).
-	rollout(env int, slot int32, script int, others []int32, discount float32, seed uint64, depth int32, r *rng.Rand) float32
+	// rollout plays on from a slot to the end and returns the discounted return
+	// of place 0.
+	rollout(ro *roll, r *rng.Rand) float32
+}
+
+// roll is one scripted rollout: place 0 plays by script, the others by the bots
+// given. With a seed, the others draw step i from plan.Common(seed, depth+i).
+type roll struct {
+	env      int
+	slot     int32
+	script   int
+	others   []int32
+	discount float32
+	seed     uint64
+	depth    int32
+	future   int // rollouts of one tree and one repeat, which meet the same future, have one number
+	owed     int // numbers that were not needed and are still to be drawn
+}
+
+// number draws a random number to pick from a set, later if there is no choice.
+func (ro *roll) number(set uint32, r *rng.Rand) uint64 {
+	if set&(set-1) == 0 {
+		ro.owed++
+		return 0
+	}
+	ro.settle(r)
+	return r.Uint64()
+}
+
+// settle draws what is owed.
+func (ro *roll) settle(r *rng.Rand) {
+	for ; ro.owed > 0; ro.owed-- {
+		r.Uint64()
+	}
 }
 
 // World is the real rules as plan.Dynamics and plan.Observer, for one goroutine.
@@ -47,6 +77,7 @@ type World struct {
 	Scripts []string // bots by number, as rollouts of one's own
 	trees   int
 	places  int
+	group   int     // trees that are searched together
 	env     []int32 // [trees of all decisions] the decision of each
 }
 
@@ -77,7 +108,10 @@ func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, e
 func (w *World) Set(env int, st game.State, seats []game.Seat) { w.set(env, st, seats) }
 
 // Fit makes room for a forest's slots.
-func (w *World) Fit(f *plan.Forest) { w.size(f.Slots()) }
+func (w *World) Fit(f *plan.Forest) {
+	w.size(f.Slots())
+	w.group = f.Group()
+}
 
 // Root puts the decision's state into a slot.
 func (w *World) Root(tree, slot int32) (uint32, uint64) { return w.root(int(w.env[tree]), slot) }
@@ -151,6 +185,7 @@ type Scripts struct {
 	Zero     bool   // no rollouts: every value is 0
 	Cache    *plan.Cache
 	r        rng.Rand // the stream in use, kept here because it must not be allocated
+	roll     roll     // and the rollout
 }
 
 // NewScripts returns a prior that keeps 2^log values.
@@ -191,16 +226,18 @@ func (s *Scripts) Eval(logits, value []float32, qs []plan.Query) {
 
 // best is the highest mean return of a script.
 func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
-	env, best := int(s.env[q.Tree]), float32(0)
+	best := float32(0)
+	lane := int(q.Tree) % s.group
 	for script := range s.scripts() {
 		s.r = plan.Stream(key, uint64(script)+1)
+		s.roll = roll{env: int(s.env[q.Tree]), slot: q.Slot, script: script, others: goals, discount: s.Discount, depth: q.Depth}
 		sum := float32(0)
 		for i := range s.Repeat {
-			seed := q.Seed
-			if seed != 0 { // common to the tree, but another future each time
-				seed += uint64(i) * 0x9e3779b97f4a7c16
+			if q.Seed != 0 { // common to the tree, but another future each time
+				s.roll.seed = q.Seed + uint64(i)*0x9e3779b97f4a7c16
 			}
-			sum += s.rollout(env, q.Slot, script, goals, s.Discount, seed, q.Depth, &s.r)
+			s.roll.future = lane*s.Repeat + i
+			sum += s.rollout(&s.roll, &s.r)
 		}
 		if sum /= float32(s.Repeat); script == 0 || sum > best {
 			best = sum
