@@ -334,6 +334,7 @@ var meaning = map[string]string{
 	"moa/uniform":     "what guessing among the legal actions gets",
 	"moa/floor":       "below which a softmax of a softmax cannot fall",
 	"moa/dead":        "rows of agents that had left; want 0",
+	"moa/wrong":       "rows whose last joint action is not ego-first; want 0",
 	"moa/still":       "parts of the network that have not moved; want 0",
 	"life":            "steps until an agent leaves",
 	"episode/steps":   "length of an episode",

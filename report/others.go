@@ -119,7 +119,7 @@ func (g *group) lastRows(k key) int {
 
 // checkOthers asks the questions of docs/opponents.md of every seed and agent.
 func (g *group) checkOthers(v *othersView) {
-	var idle, dead, still, floor, spiky, guess, lost, weak []string
+	var idle, dead, wrong, still, floor, spiky, guess, lost, weak []string
 	for _, r := range g.Runs {
 		for a := range g.Agents {
 			if !g.learns(a) {
@@ -132,6 +132,9 @@ func (g *group) checkOthers(v *othersView) {
 			}
 			if n := r.sum(key{"moa/dead", a}); n > 0 {
 				dead = append(dead, fmt.Sprintf("%s: %.0f rows", who, n))
+			}
+			if n := r.sum(key{"moa/wrong", a}); n > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: %.0f rows", who, n))
 			}
 			if n := r.lastFifth(key{"moa/still", a}); n > 0 {
 				still = append(still, fmt.Sprintf("%s: %.0f parts", who, n))
@@ -177,6 +180,7 @@ func (g *group) checkOthers(v *othersView) {
 		return someOf(list)
 	}
 	c.Check("agents that have left", len(dead) == 0, false, none(dead, "no row of an agent that had left was learnt from"), "record rows only while an agent is alive")
+	c.Check("joint actions are ego-first", len(wrong) == 0, false, none(wrong, "every row shows the modelled agent's own last action first"), "write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
 	c.Check("every agent's models learn", len(idle) == 0, false, none(idle, "every agent has learnt about every other one"), "push every agent's trajectories and train every agent's models, not only the first's")
 	c.Check("every part learns", len(still) == 0, false, none(still, "all weights have moved"), "give the optimiser these parameters")
 	c.Check("softmax once", len(floor) == 0, false, none(floor, "no model stays above what a softmax of a softmax can reach while it is right more often than sure"), "take the cross-entropy of logits, not of probabilities")

@@ -38,6 +38,7 @@ func know(t *testing.T, dir string, change func(name string, agent, window int, 
 			put("moa/uniform", 0.25, 300)
 			put("moa/floor", 0.9, 300)
 			put("moa/dead", 0, 300)
+			put("moa/wrong", 0, 300)
 			put("moa/still", 0, 300)
 			for j := range 4 {
 				if j == a {
@@ -86,7 +87,7 @@ func TestModelsOfOthersHaveACard(t *testing.T) {
 	if p.Of != 0 || p.About != 1 || p.Rows != 600 || p.Top1 < 0.739 || p.Top1 > 0.741 || p.Over < 0.049 || p.Over > 0.051 {
 		t.Errorf("first pair %+v, want agent 0 of agent 1 on 600 rows, top-1 .74, too sure by .05: windows 9 and 10 of three seeds", p)
 	}
-	for _, want := range []string{"What they know of each other", "good: all 7 checks pass", "hunt hare"} {
+	for _, want := range []string{"What they know of each other", "good: all 8 checks pass", "hunt hare"} {
 		if !strings.Contains(html, want) || !strings.Contains(md, want) {
 			t.Errorf("the page or the text does not say %q", want)
 		}
@@ -139,6 +140,12 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 		{"4: rows of those who left", "agents that have left", "agent 0: 70 rows", func(name string, a, w int, v float64) (float64, bool) {
 			if name == "moa/dead" {
 				return 7, true
+			}
+			return v, true
+		}},
+		{"5: joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", func(name string, a, w int, v float64) (float64, bool) {
+			if name == "moa/wrong" && a == 3 {
+				return 4, true
 			}
 			return v, true
 		}},

@@ -172,6 +172,7 @@ func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
 func (g *guards) look(s *SelfPlay, p *Progress) []runlog.Finding {
 	w := &window{g: g, s: s, p: p}
 	w.rewards(s.ro)
+	w.order(s.ro)
 	for i := range g.nets {
 		w.brain, w.agent, w.who = i, -1, fmt.Sprintf("brain %d", i)
 		b := s.parts.Brains[i]

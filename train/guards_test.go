@@ -117,6 +117,23 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 		{"a reward that is no number", small(""), func(p *train.Parts) {
 			p.Watch = func(ro *batch.Rollout, _ bool) { ro.Reward[ro.Step(1, 3, 5)] = float32(math.NaN()) }
 		}, "reward not finite", "game", 1, "at step 3 of env 5's window"},
+		{"joint actions in seat order", small(""), func(p *train.Parts) {
+			l := p.Game.Spec().Obs
+			p.Watch = func(ro *batch.Rollout, _ bool) { // of agent 2 alone, so that one is named
+				was := make([]float32, l.Last*l.Legal)
+				for t := range ro.Steps + 1 {
+					for n := range ro.Envs {
+						slot := ro.Slot(2, t, n)
+						last := ro.ObsAt(slot)[l.LastAt():]
+						copy(was, last)
+						for seat := range l.Last {
+							from := (seat - int(ro.Seat[slot]) + l.Last) % l.Last
+							copy(last[seat*l.Legal:(seat+1)*l.Legal], was[from*l.Legal:])
+						}
+					}
+				}
+			}
+		}, "joint actions out of order", "game", 2, "fault 5"},
 		{"value targets of two scales", small(""), func(p *train.Parts) {
 			inner, u := p.Minds[2], 0
 			p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {

@@ -18,7 +18,8 @@ import (
 // The names, by agent: moa/top1, moa/ce, moa/sure (mean probability of the
 // likeliest action), moa/uniform (what guessing among the
 // legal actions gets), moa/floor (below which a softmax of a softmax cannot
-// fall), moa/dead (rows of agents that had left and were taken in), moa/still
+// fall), moa/dead (rows of agents that had left and were taken in), moa/wrong
+// (rows that do not show the modelled agent's own last action first), moa/still
 // (parts of the network that are where they started); and for each co-player j
 // others/j/top1, ce, ece, sure, rows, and recall/ACTION of every action played.
 type OthersSeen struct {
@@ -87,6 +88,7 @@ func (s *OthersSeen) Stats(l *moa.Learner, rows *moa.Rows) []agent.Stat {
 		add("moa/uniform", s.uniform/m, n)
 		add("moa/floor", s.floor/m, n)
 		add("moa/dead", float64(dead), n)
+		add("moa/wrong", float64(rows.Wrong), rows.Steps)
 		add("moa/still", float64(len(l.Still())), n)
 	}
 	for j, c := range s.of {
