@@ -6,14 +6,12 @@ import (
 	"testing"
 )
 
-// Flags and back gives the same game, for every game and every preset.
+// Flags and back gives the same game, for every preset and for every parameter of
+// every game.
 func TestFlagsNameTheSameGame(t *testing.T) {
-	for _, preset := range Presets() {
-		spec, err := Load(preset, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		flags, err := spec.Game.Flags()
+	same := func(what string, g Game) {
+		t.Helper()
+		flags, err := g.Flags()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,11 +22,43 @@ func TestFlagsNameTheSameGame(t *testing.T) {
 		for i := 3; i < len(flags); i += 2 {
 			path, value, _ := strings.Cut(strings.TrimPrefix(flags[i], "game."), "=")
 			if err := back.Set(path, value); err != nil {
-				t.Fatalf("%s: %v: %v", preset, flags, err)
+				t.Fatalf("%s: %v: %v", what, flags, err)
 			}
 		}
-		if got, want := back.Fields(), spec.Game.Fields(); !slices.Equal(got, want) {
-			t.Errorf("%s: %v make\n%v, want\n%v", preset, flags, got, want)
+		if got, want := back.Fields(), g.Fields(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v make\n%v, want\n%v", what, flags, got, want)
 		}
+	}
+	for _, preset := range Presets() {
+		spec, err := Load(preset, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(preset, spec.Game)
+	}
+	changed := 0
+	for _, name := range Games() {
+		plain, err := NewGame(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range plain.Fields() {
+			path := strings.TrimPrefix(f.Path, "game.")
+			for _, value := range []string{"walk", "3", "0.25", "true", "false", "[2,1,1,1]"} {
+				g, err := NewGame(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if g.Set(path, value) != nil || g.Fields()[i].Default == f.Default {
+					continue
+				}
+				same(name+" with "+f.Path+"="+value, g)
+				changed++
+				break
+			}
+		}
+	}
+	if changed < 30 {
+		t.Errorf("%d parameters were changed: the test saw too little", changed)
 	}
 }

@@ -43,12 +43,29 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 			}
 		}
 	}
+	page := func() string {
+		b, err := os.ReadFile(filepath.Join(dir, "report.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	sections := []string{`<section id="stages">`, `<section id="meetings">`, `href="#stages"`, `href="#meetings"`}
+	for _, want := range sections {
+		if strings.Count(page(), want) != 1 {
+			t.Errorf("report.html has %s %d times, want once", want, strings.Count(page(), want))
+		}
+	}
 	put("tiny-001/stages.json", `[{`)
 	if err := Write(dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "report.html"))
-	if err != nil || !strings.Contains(string(b), "stages.json cannot be read") {
-		t.Errorf("a damaged stages.json goes unmentioned: %v", err)
+	if !strings.Contains(page(), "stages.json cannot be read") {
+		t.Error("a damaged stages.json goes unmentioned")
+	}
+	for _, no := range sections {
+		if strings.Contains(page(), no) {
+			t.Errorf("report.html has %s, and no stages to show", no)
+		}
 	}
 }
