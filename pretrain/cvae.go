@@ -23,7 +23,9 @@ type CVAEConfig struct {
 	Learn    cvae.LearnConfig `yaml:"learn"`
 	Selector string           `yaml:"selector" doc:"which of the states an agent reached next was its subgoal: the one of the highest or of the lowest value" oneof:"optimistic|conservative"`
 	Horizon  int              `yaml:"horizon" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000"`
-	Gamma    float64          `yaml:"gamma" doc:"discount of the recorded return that serves as a state's value" range:"0<..1"`
+	Value    string           `yaml:"value" doc:"what a state is worth to the selector: returns: what the agent did earn from there on; learnt: what a network expects of any agent there" oneof:"returns|learnt"`
+	ValueNet cvae.ValueConfig `yaml:"value_net"`
+	Gamma    float64          `yaml:"gamma" doc:"discount of the return that serves as a state's value" range:"0<..1"`
 	Epochs   int              `yaml:"epochs" doc:"times the sequences are gone through at most" range:"1..10000"`
 	Patience int              `yaml:"patience" doc:"stop after so many epochs without a better held-out KL; 0: never" range:"0.."`
 	Gate     int              `yaml:"gate" doc:"judge g as a planner with this gate would use it: neutral, zeros, unless the agent is within so many cells of something it could want; -1: always inferred" unit:"cells" range:"-1..1000"`
@@ -31,12 +33,12 @@ type CVAEConfig struct {
 
 // DefaultCVAE returns OMG's horizon and weights.
 func DefaultCVAE() CVAEConfig {
-	return CVAEConfig{Model: cvae.Default(), Learn: cvae.DefaultLearn(), Selector: string(cvae.Optimistic), Horizon: cvae.Horizon, Gamma: 0.95, Epochs: 8, Patience: 3, Gate: -1}
+	return CVAEConfig{Model: cvae.Default(), Learn: cvae.DefaultLearn(), Selector: string(cvae.Optimistic), Horizon: cvae.Horizon, Value: "returns", ValueNet: cvae.DefaultValue(), Gamma: 0.95, Epochs: 8, Patience: 3, Gate: -1}
 }
 
 // Validate returns everything that is wrong, joined.
 func (c CVAEConfig) Validate() error {
-	return errors.Join(field.Check(c), field.At(c.Model.Validate(), "model", nil))
+	return errors.Join(field.Check(c), field.At(c.Model.Validate(), "model", nil), field.At(c.ValueNet.Validate(), "value_net", nil))
 }
 
 // CVAE is the training of subgoal inference on a dataset, towards the codes of a
@@ -49,6 +51,7 @@ type CVAE struct {
 	codes *nn.Params
 	parts [3]pretrainPart
 	seqs  [3]*cvae.Sequences
+	worth *stateValues
 	learn *cvae.Learner
 	order []int
 	course
@@ -75,10 +78,15 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 	c.parts = splitParts(data, c.key)
 	longest := 0
 	for i := range c.parts {
-		c.seqs[i] = c.sequences(model, &c.parts[i])
-		if c.seqs[i].Len() == 0 {
+		if c.seqs[i] = c.sequences(model, &c.parts[i]); c.seqs[i].Len() == 0 {
 			return nil, fmt.Errorf("pretrain: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
 		}
+	}
+	if c.worth, err = c.values(); err != nil {
+		return nil, err
+	}
+	for i := range c.parts {
+		c.subgoals(i)
 		for k := range c.seqs[i].Len() {
 			longest = max(longest, c.seqs[i].Steps(k))
 		}
@@ -96,42 +104,51 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 // of an inference by normal distributions: a deviation of 0.14.
 const discreteLogVar = -4
 
-// sequences puts a part into the model's form, with the code of the subgoal that
-// the selector finds for every row.
+// sequences puts a part into the model's form.
 func (c *CVAE) sequences(m *cvae.Model, part *pretrainPart) *cvae.Sequences {
 	d := c.data
-	part.vae = vaeRows(c.vae, d, part.rows)
-	var mu, logvar []float32
-	inBatches(c.vae, part.vae, func(ws *vae.Work, _ int) {
-		ws.Encode(c.codes)
-		n := ws.X.Rows() * c.vae.Width()
-		if c.vae.Discrete > 0 {
-			mu, logvar = append(mu, ws.Class.P[:n]...), append(logvar, slices.Repeat([]float32{discreteLogVar}, n)...)
-			return
-		}
-		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
-	})
-	s, dim := m.Sequences(), c.vae.Width()
+	s := m.Sequences()
 	obs, last := make([]float32, d.ObsLen()), make([]int32, m.Seats)
-	value := make([]float32, len(part.rows))
-	at := 0
 	for _, q := range part.seqs {
-		hi := at + q.Hi - q.Lo
-		cvae.Returns(value[at:hi], d.Reward[q.Lo:q.Hi], float32(c.cfg.Gamma))
 		for row := q.Lo; row < q.Hi; row++ {
 			d.Observation(row, obs)
 			for k := range last {
 				last[k] = int32(d.Last[row*m.Seats+k])
 			}
 			s.Add(obs, last)
-			goal := cvae.Selector(c.cfg.Selector).Pick(at+row-q.Lo, hi, c.cfg.Horizon, func(r int) float32 { return value[r] })
+		}
+		s.End()
+	}
+	return s
+}
+
+// subgoals gives every row of a part the code of the state that the selector
+// finds for it.
+func (c *CVAE) subgoals(i int) {
+	part, s, dim := &c.parts[i], c.seqs[i], c.vae.Width()
+	part.vae = vaeRows(c.vae, c.data, part.rows)
+	var mu, logvar []float32
+	inBatches(c.vae, part.vae, func(ws *vae.Work, _ int) {
+		ws.Encode(c.codes)
+		n := ws.X.Rows() * dim
+		if c.vae.Discrete > 0 {
+			mu, logvar = append(mu, ws.Class.P[:n]...), append(logvar, slices.Repeat([]float32{discreteLogVar}, n)...)
+			return
+		}
+		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
+	})
+	for k := range s.Len() {
+		for row := s.Lo[k]; row < s.Lo[k+1]; row++ {
+			goal := c.pick(row, s.Lo[k+1], c.worth.of[i])
 			s.Mu = append(s.Mu, mu[goal*dim:(goal+1)*dim]...)
 			s.LogVar = append(s.LogVar, logvar[goal*dim:(goal+1)*dim]...)
 		}
-		s.End()
-		at = hi
 	}
-	return s
+}
+
+// pick returns the subgoal of a row whose sequence ends before row hi.
+func (c *CVAE) pick(row, hi int, value []float32) int {
+	return cvae.Selector(c.cfg.Selector).Pick(row, hi, c.cfg.Horizon, func(r int) float32 { return value[r] })
 }
 
 // Model returns the model and its weights: the best ones after Run.
@@ -254,6 +271,7 @@ func (c *CVAE) Judge(g game.Game) (*CVAEScore, error) {
 		}
 	}
 	c.hits(s, held)
+	s.Value = c.worth.judge(c)
 	s.sound = soundOf(c.data, &c.parts[0]).learnt(&c.course, c.learn.Params, "kl")
 	s.Left = s.sound.left
 	return s, nil

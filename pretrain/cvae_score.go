@@ -33,6 +33,8 @@ type CVAEScore struct {
 	ByStep      []float64 `json:"probe_by_step"` // of the rows at steps 0, 1, ...
 	LimitByStep []float64 `json:"limit_by_step"`
 
+	Value *CVAEValue `json:"value,omitempty"` // of states; nil if it was not learnt
+
 	Left  int `json:"rows_of_agents_that_left"`
 	codes vae.Codes
 	past  []epochTerms
@@ -132,6 +134,10 @@ func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
 	c.Add(card.Number{Name: "whole-state hit ratio", Value: s.HitState, N: s.HitRows})
 	c.Add(card.Number{Name: "rows where the gate is open", Value: s.Open, N: s.Rows})
 	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	if v := s.Value; v != nil {
+		c.Add(card.Number{Name: "return explained by the learnt value", Value: v.Explained, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+		c.Add(card.Number{Name: "subgoals as by the recorded return", Value: v.Agrees, N: s.Rows})
+	}
 	s.sound.check(c)
 	c.Check("g follows the subgoal", s.Terms["explained"] > 0.3, s.Terms["explained"] > 0.05,
 		fmt.Sprintf("g explains %.0f %% of the variance of the subgoal's code", 100*s.Terms["explained"]),

@@ -323,9 +323,12 @@ func TestSubgoalsAreTheAgentsOwnStates(t *testing.T) {
 	d, _ := goalData(t, 2500)
 	v, _ := trainVAE(t, smallVAE("a", 1), d)
 	m, p := v.Model()
-	for _, sel := range []cvae.Selector{cvae.Optimistic, cvae.Conservative} {
+	for _, tc := range []struct {
+		sel   cvae.Selector
+		value string
+	}{{cvae.Optimistic, "returns"}, {cvae.Conservative, "returns"}, {cvae.Optimistic, "learnt"}, {cvae.Conservative, "learnt"}} {
 		cfg := DefaultCVAE()
-		cfg.Selector = string(sel)
+		cfg.Selector, cfg.Value, cfg.ValueNet.Epochs = string(tc.sel), tc.value, 1
 		c, err := NewCVAE(cfg, d, m, p, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -338,7 +341,7 @@ func TestSubgoalsAreTheAgentsOwnStates(t *testing.T) {
 				found = found || slices.Equal(s.Mu[row*m.Dim:(row+1)*m.Dim], codes.Z[j*m.Dim:(j+1)*m.Dim])
 			}
 			if !found {
-				t.Fatalf("%s: the subgoal of row %d is none of its agent's next %d states", sel, row, cfg.Horizon)
+				t.Fatalf("%s, %s: the subgoal of row %d is none of its agent's next %d states", tc.sel, tc.value, row, cfg.Horizon)
 			}
 		}
 	}
