@@ -144,7 +144,8 @@ func (a *anyGame) choose(b game.Bot, st game.State, seat game.Seat, r *rng.Rand)
 
 func (a *anyGame) scripts() int { return len(a.script) }
 
-func (a *anyGame) rollout(ro *roll, r *rng.Rand) float32 {
+func (a *anyGame) rollout(ro *roll, from *stream) float32 {
+	r := &from.Rand
 	seats := a.envs[ro.env].seats
 	st := a.play
 	st.CopyFrom(a.slots[ro.slot])

@@ -287,27 +287,26 @@ func (v *huntEnv) to(set uint64, cell uint16) (d int, moves uint32) {
 
 // way returns the way to a set of prey, valid until the next call.
 func (v *huntEnv) way(set uint64) *way {
-	w := &v.ways[(set^set>>6)&63]
-	if w.set != set {
-		v.find(w, set)
+	if w := &v.ways[(set^set>>6)&63]; w.set == set {
+		return w
 	}
-	return w
+	return v.find(set)
 }
 
-func (v *huntEnv) find(w *way, set uint64) {
+func (v *huntEnv) find(set uint64) *way {
+	w := &v.ways[(set^set>>6)&63]
 	w.set = set
-	near := func(c int) int16 {
-		best := grid.Far
-		for s := set; s != 0; s &= s - 1 {
-			best = min(best, v.dist[bits.TrailingZeros64(s)][c])
-		}
-		return best
-	}
 	for c := range w.to {
-		d, moves := near(c), uint32(0)
+		w.aim[c] = 0
+		d, moves := v.near(set, c), uint32(0)
+		for s := set; s != 0; s &= s - 1 {
+			if p := bits.TrailingZeros64(s); v.dist[p][c] == d {
+				w.aim[c] |= 1 << p
+			}
+		}
 		if d > 0 && d < grid.Far {
 			for k, to := range v.board.Next[c] {
-				if to != grid.None && near(int(to)) == d-1 {
+				if to != grid.None && v.near(set, int(to)) == d-1 {
 					moves |= 1 << k
 				}
 			}
@@ -315,12 +314,7 @@ func (v *huntEnv) find(w *way, set uint64) {
 		if v.stag[c] && d > 0 {
 			moves |= crossing
 		}
-		w.to[c], w.aim[c] = uint32(d)<<8|moves, 0
-		for s := set; s != 0; s &= s - 1 {
-			if p := bits.TrailingZeros64(s); v.dist[p][c] == d {
-				w.aim[c] |= 1 << p
-			}
-		}
+		w.to[c] = uint32(d)<<8 | moves
 	}
 	for again := true; again; {
 		again = false
@@ -333,6 +327,16 @@ func (v *huntEnv) find(w *way, set uint64) {
 			}
 		}
 	}
+	return w
+}
+
+// near returns the distance from a cell to the nearest of a set of prey.
+func (v *huntEnv) near(set uint64, c int) int16 {
+	best := grid.Far
+	for ; set != 0; set &= set - 1 {
+		best = min(best, v.dist[bits.TrailingZeros64(set)][c])
+	}
+	return best
 }
 
 func (h *hunt) root(env int, slot int32) (uint32, uint64) {
@@ -380,13 +384,24 @@ func (h *hunt) mask(v *huntEnv, s *huntState, place int) uint32 {
 
 // crowd reports whether at least two stand on a cell.
 func (s *huntState) crowd(c uint16) bool {
-	n := 0
-	for _, o := range s.cell {
-		if o == c {
-			n++
-		}
-	}
-	return n >= 2
+	all := s.on(c)
+	return all&(all-1) != 0
+}
+
+// on returns a bit, every sixteenth, for each of the first four places that stands
+// on a cell, and for the others the bits after those.
+func (s *huntState) on(c uint16) uint64 {
+	p := &s.cell
+	const one = 1 | 1<<16 | 1<<32 | 1<<48
+	lo := uint64(p[0]) | uint64(p[1])<<16 | uint64(p[2])<<32 | uint64(p[3])<<48
+	hi := uint64(p[4]) | uint64(p[5])<<16 | uint64(p[6])<<32 | uint64(p[7])<<48
+	return zeros(lo^one*uint64(c)) | zeros(hi^one*uint64(c))<<1
+}
+
+// zeros returns the lowest bit of each quarter of x that is 0.
+func zeros(x uint64) uint64 {
+	const rest = 0x7fff7fff7fff7fff
+	return ^((x&rest + rest) | x | rest) >> 15
 }
 
 func (h *hunt) expand(leaves []plan.Leaf, others, envs []int32, _ []rng.Rand) {

@@ -14,29 +14,24 @@ func (h *hunt) draw(dst []int32, qs []plan.Query, goals, envs []int32, rs []rng.
 	n := h.n - 1
 	for i := range qs {
 		q := &qs[i]
-		v, s := &h.envs[envs[q.Tree]], &h.slots[q.Slot]
-		h.others(dst[i*n:(i+1)*n], v, s, goals[int(q.Tree)*n:(int(q.Tree)+1)*n], &rs[q.Tree])
+		r := stream{Rand: rs[q.Tree]}
+		h.others(dst[i*n:(i+1)*n], &h.envs[envs[q.Tree]], &h.slots[q.Slot], goals[int(q.Tree)*n:(int(q.Tree)+1)*n], &r)
+		r.settle()
+		rs[q.Tree] = r.Rand
 	}
 }
 
 // others draws what the co-players do: one number each, whether it is needed or
-// not. It reports whether all of them wait for somebody to come, so that they do
-// the same until that happens.
-func (h *hunt) others(dst []int32, v *huntEnv, s *huntState, bots []int32, from *rng.Rand) (wait bool) {
-	r := *from
-	wait = true
+// not.
+func (h *hunt) others(dst []int32, v *huntEnv, s *huntState, bots []int32, r *stream) {
 	for j, bot := range bots {
-		u, act := r.Uint64(), game.NoAction
-		if s.cell[j+1] != gone {
-			kind := h.model[bot]
-			set := h.options(v, s, j+1, kind)
-			act = pick(set, u)
-			wait = wait && set == 1<<grid.Stay && kind == huntNS
+		if s.cell[j+1] == gone {
+			dst[j] = game.NoAction
+			r.owed++
+			continue
 		}
-		dst[j] = act
+		dst[j] = r.pick(h.options(v, s, j+1, h.model[bot]))
 	}
-	*from = r
-	return wait
 }
 
 // pick turns a random number into one of the set's bits.
@@ -110,15 +105,14 @@ func (h *hunt) hare(v *huntEnv, s *huntState, place int) uint32 {
 }
 
 // play plays a position on to the end, from step i of a rollout.
-func (h *hunt) play(v *huntEnv, s huntState, ro *roll, i int, r *rng.Rand) float32 {
+func (h *hunt) play(v *huntEnv, s huntState, ro *roll, i int, r *stream) float32 {
 	actions := h.joint[:h.n]
-	ro.settle(r)
 	for ; !s.over && s.cell[0] != gone; i++ {
-		actions[0] = pick(h.options(v, &s, 0, h.script[ro.script]), r.Uint64())
+		actions[0] = r.pick(h.options(v, &s, 0, h.script[ro.script]))
 		if ro.seed == 0 {
 			h.others(actions[1:], v, &s, ro.others, r)
 		} else {
-			draw := plan.Common(ro.seed, ro.depth+int32(i))
+			draw := stream{Rand: plan.Common(ro.seed, ro.depth+int32(i))}
 			h.others(actions[1:], v, &s, ro.others, &draw)
 		}
 		if x := h.advance(v, &s, actions); s.cell[0] == gone {

@@ -7,7 +7,6 @@ import (
 	"hop/game/grid"
 	"hop/game/staghunt"
 	"hop/plan"
-	"hop/rng"
 )
 
 // trace is one future of the co-players as it would be without oneself.
@@ -21,6 +20,7 @@ type trace struct {
 	seed   uint64
 	look   uint64      // huntEnv.look: belongs to one position read
 	others [8]int32    // their models
+	kind   [8]int      // by place
 	depth  int32       // of the first moment
 	wait   bool        // from the last moment on all who are left wait
 	at     []huntState // moments; last holds the joint action into each, cell[0] anything
@@ -45,22 +45,49 @@ func (h *hunt) later(v *huntEnv, f *trace, k int) *huntState {
 func (h *hunt) extend(v *huntEnv, f *trace) {
 	n := len(f.at)
 	f.at = f.at[:n+1]
-	s := &f.at[n]
-	*s = f.at[n-1]
-	s.cell[0] = gone
-	actions := h.joint[:h.n]
-	if f.wait {
-		s.t++
-		s.over = int(s.t) >= h.end(s)
+	was, s := &f.at[n-1], &f.at[n]
+	own := was.cell[0]
+	was.cell[0] = gone
+	*s = *was
+	s.t++
+	if !f.wait {
+		r := stream{Rand: plan.Common(f.seed, f.depth+int32(n-1))}
+		h.turn(v, f, was, s, &r)
+	}
+	s.over = int(s.t) >= h.end(s)
+	was.cell[0] = own
+}
+
+// turn lets the co-players act at a moment, and writes what they do and where they
+// are then.
+func (h *hunt) turn(v *huntEnv, f *trace, was, s *huntState, r *stream) {
+	hunts := false
+	f.wait = true
+	for j := 1; j < h.n; j++ {
+		c := was.cell[j]
+		if c == gone {
+			r.owed++
+			s.last[j] = none
+			continue
+		}
+		set := h.options(v, was, j, f.kind[j])
+		f.wait = f.wait && set == 1<<grid.Stay && f.kind[j] == huntNS
+		act := r.pick(set)
+		s.last[j] = uint8(act)
+		if act < grid.Stay {
+			s.cell[j] = uint16(v.board.Next[c][act])
+		}
+		hunts = hunts || act > grid.Stay
+	}
+	if !hunts {
 		return
 	}
-	r := plan.Common(f.seed, f.depth+int32(n-1))
+	actions := h.joint[:h.n]
 	actions[0] = game.NoAction
-	f.wait = h.others(actions[1:], v, s, f.others[:h.n-1], &r)
-	for i, a := range actions {
-		s.last[i] = uint8(a)
+	for j := 1; j < h.n; j++ {
+		actions[j] = int32(int8(s.last[j]))
 	}
-	h.advance(v, s, actions)
+	h.resolve(v, s, actions)
 }
 
 // future returns the future that a rollout meets, and the moment of it at which
@@ -74,7 +101,9 @@ func (h *hunt) future(v *huntEnv, s *huntState, ro *roll) (*trace, int) {
 		return f, k
 	}
 	f.seed, f.look, f.depth, f.wait = ro.seed, v.looked, ro.depth, false
-	copy(f.others[:], ro.others)
+	for j, bot := range ro.others {
+		f.others[j], f.kind[j+1] = bot, h.model[bot]
+	}
 	f.at = append(f.at[:0], *s)
 	return f, 0
 }
@@ -99,7 +128,7 @@ func (s *huntState) alike(o *huntState) bool {
 	return s.left == o.left && s.t == o.t && s.first == o.first
 }
 
-func (h *hunt) rollout(ro *roll, r *rng.Rand) float32 {
+func (h *hunt) rollout(ro *roll, r *stream) float32 {
 	v, s := &h.envs[ro.env], &h.slots[ro.slot]
 	h.weigh(ro.discount)
 	if ro.seed == 0 {
@@ -122,28 +151,28 @@ func (h *hunt) rollout(ro *roll, r *rng.Rand) float32 {
 			set = h.mask(v, now, 0)
 		case stags == 0:
 			if steps, x := h.catch(v, f, k+i, c); steps > 0 {
-				ro.owed += steps
+				r.owed += steps
 				return h.weight[i+steps-1] * x
 			}
 			set = h.hare(v, now, 0)
 		default:
 			if steps := h.walk(v, f, k+i, c, stags); steps > 0 {
-				ro.owed += steps
+				r.owed += steps
 				i += steps - 1
 				c = uint16(v.prey[bits.TrailingZeros64(stags)])
 				continue
 			}
 			if set = h.stag(v, now, 0, stags); set == 1<<grid.Stay {
 				steps := h.wait(v, f, k+i, c, kind)
-				ro.owed += steps
+				r.owed += steps
 				i += steps - 1
 				continue
 			}
 		}
-		act := pick(set, ro.number(set, r))
+		act := r.pick(set)
 		if h.meet(v, now, c) {
 			s := *now
-			x, same := h.together(v, f, k+i, &s, act, ro)
+			x, same := h.together(v, f, k+i, &s, act)
 			if s.cell[0] == gone {
 				return h.weight[i] * x
 			}
@@ -204,10 +233,8 @@ func (h *hunt) wait(v *huntEnv, f *trace, k int, c uint16, kind int) int {
 		if s.over || s.left != now.left || int(s.t) >= until {
 			return n
 		}
-		for j := 1; j < h.n; j++ {
-			if s.cell[j] == c {
-				return n
-			}
+		if s.cell[0] = gone; s.on(c) != 0 {
+			return n
 		}
 	}
 }
@@ -256,17 +283,23 @@ func (h *hunt) shared(v *huntEnv, f *trace, k int, c uint16) float32 {
 	return float32(h.c.HarePays / total)
 }
 
-// together plays the step from moment k with oneself among the others, and
-// reports whether they do what they would have done anyway.
-func (h *hunt) together(v *huntEnv, f *trace, k int, s *huntState, act int32, ro *roll) (reward float32, same bool) {
+// together plays the step from moment k with oneself on a stag's cell among others,
+// and reports whether they do what they would have done anyway. Those elsewhere do.
+func (h *hunt) together(v *huntEnv, f *trace, k int, s *huntState, act int32) (reward float32, same bool) {
 	next := h.moment(v, f, k+1)
 	actions := h.joint[:h.n]
-	r := plan.Common(f.seed, f.depth+int32(k))
 	actions[0] = act
-	h.others(actions[1:], v, s, ro.others, &r)
+	r := stream{Rand: plan.Common(f.seed, f.depth+int32(k))}
 	same = true
 	for j := 1; j < h.n; j++ {
-		same = same && uint8(actions[j]) == next.last[j]
+		actions[j] = int32(int8(next.last[j]))
+		if s.cell[j] != s.cell[0] {
+			r.owed++
+			continue
+		}
+		if a := r.pick(h.options(v, s, j, f.kind[j])); a != actions[j] {
+			actions[j], same = a, false
+		}
 	}
 	return h.advance(v, s, actions), same
 }

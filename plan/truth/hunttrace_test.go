@@ -88,8 +88,8 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 				legal, _ := h.root(0, 0)
 				judge := func(slot, depth int32) {
 					for script := range h.script {
-						fast := plan.Stream(seed, uint64(script)+uint64(slot)<<8)
-						slow := fast
+						fast := stream{Rand: plan.Stream(seed, uint64(script)+uint64(slot)<<8)}
+						slow := fast.Rand
 						ro := roll{slot: slot, script: script, others: others, discount: 0.97, depth: depth}
 						for i := range 3 {
 							ro.seed, ro.future = seed+uint64(2*i), i
@@ -100,14 +100,13 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 							}
 							values[got]++
 						}
-						ro.settle(&fast)
-						if fast != slow {
+						if fast.settle(); fast.Rand != slow {
 							t.Fatalf("slot %d, script %d: the stream is not where it would be", slot, script)
 						}
 					}
 				}
 				judge(0, 0)
-				draw := plan.Common(seed, 0)
+				draw := stream{Rand: plan.Common(seed, 0)}
 				h.others(joint[1:], &h.envs[0], &h.slots[0], others, &draw)
 				for slot := int32(1); legal != 0; legal &= legal - 1 {
 					joint[0] = int32(bits.TrailingZeros32(legal))

@@ -10,6 +10,7 @@ package truth
 
 import (
 	"fmt"
+	"math/bits"
 
 	"hop/game"
 	"hop/game/staghunt"
@@ -35,7 +36,7 @@ type rules interface {
 	scripts() int // how many there are
 	// rollout plays on from a slot to the end and returns the discounted return
 	// of place 0.
-	rollout(ro *roll, r *rng.Rand) float32
+	rollout(ro *roll, r *stream) float32
 }
 
 // roll is one scripted rollout: place 0 plays by script, the others by the bots
@@ -49,22 +50,27 @@ type roll struct {
 	seed     uint64
 	depth    int32
 	future   int // rollouts of one tree and one repeat, which meet the same future, have one number
-	owed     int // numbers that were not needed and are still to be drawn
 }
 
-// number draws a random number to pick from a set, later if there is no choice.
-func (ro *roll) number(set uint32, r *rng.Rand) uint64 {
+// stream is a stream whose numbers are only made where there is a choice.
+type stream struct {
+	rng.Rand
+	owed int // numbers that were not needed and are still to be drawn
+}
+
+// pick picks one of a set's bits, by one number.
+func (r *stream) pick(set uint32) int32 {
 	if set&(set-1) == 0 {
-		ro.owed++
-		return 0
+		r.owed++
+		return int32(bits.TrailingZeros32(set))
 	}
-	ro.settle(r)
-	return r.Uint64()
+	r.settle()
+	return pick(set, r.Uint64())
 }
 
 // settle draws what is owed.
-func (ro *roll) settle(r *rng.Rand) {
-	for ; ro.owed > 0; ro.owed-- {
+func (r *stream) settle() {
+	for ; r.owed > 0; r.owed-- {
 		r.Uint64()
 	}
 }
@@ -184,8 +190,8 @@ type Scripts struct {
 	PerTree  bool   // trees of a decision see rollouts of their own
 	Zero     bool   // no rollouts: every value is 0
 	Cache    *plan.Cache
-	r        rng.Rand // the stream in use, kept here because it must not be allocated
-	roll     roll     // and the rollout
+	r        stream // the stream in use, kept here because it must not be allocated
+	roll     roll   // and the rollout
 }
 
 // NewScripts returns a prior that keeps 2^log values.
@@ -229,7 +235,7 @@ func (s *Scripts) best(q *plan.Query, goals []int32, key uint64) float32 {
 	best := float32(0)
 	lane := int(q.Tree) % s.group
 	for script := range s.scripts() {
-		s.r = plan.Stream(key, uint64(script)+1)
+		s.r = stream{Rand: plan.Stream(key, uint64(script)+1)}
 		s.roll = roll{env: int(s.env[q.Tree]), slot: q.Slot, script: script, others: goals, discount: s.Discount, depth: q.Depth}
 		sum := float32(0)
 		for i := range s.Repeat {
