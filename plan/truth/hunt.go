@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
+	"hop/f32"
 	"hop/game"
 	"hop/game/grid"
 	"hop/game/staghunt"
@@ -59,16 +61,6 @@ type huntEnv struct {
 	looked uint64 // names the position read last
 }
 
-// way leads from every cell to the nearest of a set of prey.
-type way struct {
-	set uint64
-	to  []uint32 // [cells] distance << 8 | crossing | moves on a shortest path
-	aim []uint64 // [cells] those of the set that are nearest
-}
-
-// noSet is the set of a way that has not been found; there are never 64 prey.
-const noSet = 1<<64 - 1
-
 // hunt is rules for stag hunt. It keeps to package staghunt's; a test compares.
 type hunt struct {
 	g      *staghunt.Game
@@ -83,6 +75,7 @@ type hunt struct {
 	seats  []game.Seat
 	things []string
 	seen   []float32
+	ones   f32.Sparse // where seen is not 0
 	joint  [8]int32
 	looks  uint64    // positions read so far
 	traces []trace   // by roll.future
@@ -95,7 +88,9 @@ type hunt struct {
 func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error) {
 	c := g.Config()
 	h := &hunt{g: g, c: c, obs: g.Spec().Obs, n: c.Agents, stags: 1<<c.Stags - 1, envs: make([]huntEnv, envs), Last: true}
-	h.seen = make([]float32, h.obs.Len())
+	h.seen, h.seats, h.things = make([]float32, h.obs.Len()), make([]game.Seat, 0, c.Agents), make([]string, 0, 1)
+	h.ones.Reset(h.obs.Len())
+	h.ones.AppendNonzeros(slices.Repeat([]float32{1}, h.obs.Len()), 0) // so that it need not grow
 	for _, name := range models {
 		k, ok := huntKinds[name]
 		if !ok {
@@ -157,9 +152,10 @@ func (h *hunt) set(env int, st game.State, seats []game.Seat) {
 			v.ego[place][i] = uint8(v.place[(int(seat)+i)%h.n])
 		}
 	}
-	if !v.known || !h.look(v, s) {
+	s.Observe(v.seats[0], h.seen)
+	if !v.known || !h.look(v) {
 		h.learn(v, s)
-		h.look(v, s)
+		h.look(v)
 	}
 	r := &v.root
 	r.t, r.first, r.over = int16(s.Time()), 0, st.Over()
@@ -172,7 +168,6 @@ func (h *hunt) set(env int, st game.State, seats []game.Seat) {
 			break
 		}
 	}
-	s.Observe(v.seats[0], h.seen)
 	last := h.seen[h.obs.LastAt():]
 	for i := range h.n {
 		place := v.place[(int(v.seats[0])+i)%h.n]
@@ -197,35 +192,36 @@ func fold(h, x uint64) uint64 {
 	return h ^ h>>29
 }
 
-// look reads who and what is where, and reports whether blocks and prey are
-// those that are known.
-func (h *hunt) look(v *huntEnv, s *staghunt.State) bool {
+// look reads who and what is where off what place 0 sees, and reports whether
+// blocks and prey are those that are known.
+func (h *hunt) look(v *huntEnv) bool {
 	for i := range v.root.cell {
 		v.root.cell[i] = gone
 	}
 	v.root.left, v.root.prey = 0, 0
-	for c := range v.preyAt {
-		h.seats, h.things = s.Cell(c/h.c.Size, c%h.c.Size, h.seats[:0], h.things[:0])
-		for _, seat := range h.seats {
-			v.root.cell[v.place[seat]] = uint16(c)
-		}
-		thing := ""
-		if len(h.things) > 0 {
-			thing = h.things[0]
-		}
-		if (thing == "block") != v.board.Blocked[c] {
-			return false
-		}
-		if thing == "stag" || thing == "hare" {
+	h.ones.Reset(h.obs.PlanesLen())
+	h.ones.AppendNonzeros(h.seen[:h.obs.PlanesLen()], 0)
+	planes, blocks := int32(h.n+3), 0
+	for _, i := range h.ones.Idx {
+		c := i / planes
+		switch plane := int(i - c*planes); {
+		case plane < h.n:
+			v.root.cell[v.ego[0][plane]] = uint16(c)
+		case plane == h.n:
+			if !v.board.Blocked[c] {
+				return false
+			}
+			blocks++
+		default:
 			p := v.preyAt[c]
-			if p < 0 || (int(p) < h.c.Stags) != (thing == "stag") {
+			if p < 0 || (int(p) < h.c.Stags) != (plane == h.n+1) {
 				return false
 			}
 			v.root.left |= 1 << p
 			v.root.prey += v.code[p]
 		}
 	}
-	return true
+	return blocks == len(v.board.Blocks)
 }
 
 // learn takes blocks and prey from the board.
@@ -269,74 +265,6 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 			}
 		}
 	}
-}
-
-// far is a distance that no path has, crossing the bit in way.to that says that a
-// shortest path may lead over the cell of a stag that is not its aim.
-const (
-	far      = int(grid.Far)
-	crossing = 1 << 7
-)
-
-// to returns the distance from a cell to the nearest of a set of prey and the
-// moves that lead there.
-func (v *huntEnv) to(set uint64, cell uint16) (d int, moves uint32) {
-	x := v.way(set).to[cell]
-	return int(x >> 8), x & (crossing - 1)
-}
-
-// way returns the way to a set of prey, valid until the next call.
-func (v *huntEnv) way(set uint64) *way {
-	if w := &v.ways[(set^set>>6)&63]; w.set == set {
-		return w
-	}
-	return v.find(set)
-}
-
-func (v *huntEnv) find(set uint64) *way {
-	w := &v.ways[(set^set>>6)&63]
-	w.set = set
-	for c := range w.to {
-		w.aim[c] = 0
-		d, moves := v.near(set, c), uint32(0)
-		for s := set; s != 0; s &= s - 1 {
-			if p := bits.TrailingZeros64(s); v.dist[p][c] == d {
-				w.aim[c] |= 1 << p
-			}
-		}
-		if d > 0 && d < grid.Far {
-			for k, to := range v.board.Next[c] {
-				if to != grid.None && v.near(set, int(to)) == d-1 {
-					moves |= 1 << k
-				}
-			}
-		}
-		if v.stag[c] && d > 0 {
-			moves |= crossing
-		}
-		w.to[c] = uint32(d)<<8 | moves
-	}
-	for again := true; again; {
-		again = false
-		for c, x := range w.to {
-			for k, to := range v.board.Next[c] {
-				if x&crossing == 0 && x>>k&1 != 0 && w.to[to]&crossing != 0 {
-					w.to[c] |= crossing
-					again = true
-				}
-			}
-		}
-	}
-	return w
-}
-
-// near returns the distance from a cell to the nearest of a set of prey.
-func (v *huntEnv) near(set uint64, c int) int16 {
-	best := grid.Far
-	for ; set != 0; set &= set - 1 {
-		best = min(best, v.dist[bits.TrailingZeros64(set)][c])
-	}
-	return best
 }
 
 func (h *hunt) root(env int, slot int32) (uint32, uint64) {
