@@ -243,6 +243,26 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+func TestOrderSortsByLengthUnlessMixed(t *testing.T) {
+	m, p, s := filled(t, 5, 1, 4, 2, 5, 3, 3, 1, 1, 4, 2, 2)
+	for _, mixed := range []bool{false, true} {
+		cfg := DefaultLearn()
+		cfg.Batch, cfg.Mixed = 4, mixed
+		l, err := NewLearner(m, p, cfg, 5, 6, rng.New(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, r := make([]int, s.Len()), rng.New(5).Rand()
+		l.Order(got, s, &r)
+		if sorted := slices.IsSortedFunc(got, func(a, b int) int { return s.Steps(a) - s.Steps(b) }); sorted == mixed {
+			t.Errorf("mixed %v: sequences %v are sorted by length: %v", mixed, got, sorted)
+		}
+		if slices.Sort(got); !slices.Equal(got, order(s.Len())) {
+			t.Errorf("mixed %v: the sequences are %v, want each once", mixed, got)
+		}
+	}
+}
+
 func TestNothingAllocates(t *testing.T) {
 	m, p, s := filled(t, 5, 2)
 	ws, r, mem := m.Work(10), rng.New(1).Rand(), m.Memory(2)

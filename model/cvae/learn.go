@@ -18,6 +18,7 @@ type LearnConfig struct {
 	KL      float64 `yaml:"kl" doc:"weight of the KL term" range:"0<..100"`
 	Mix     float64 `yaml:"mix" doc:"probability that the decoder reads the selected goal at the start; it falls to 0 at half of the steps" range:"0..1"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
+	Mixed   bool    `yaml:"mixed" doc:"batches of sequences of any length; false: of like length, less padding and several times as fast, but each batch is of agents that lived as long, and a bounded gradient weighs them wrongly"`
 	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side; part of the numbers" range:"1..64"`
 }
 
@@ -93,11 +94,13 @@ func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
 	return sum, nil
 }
 
-// Order fills order with all sequences for one pass: in random order, but with
-// sequences of like length in one batch, so that little is padding.
+// Order fills order with all sequences for one pass: in random order, but, unless
+// Mixed, with sequences of like length in one batch, so that little is padding.
 func (l *Learner) Order(order []int, s *Sequences, r *rng.Rand) {
 	const chunk = 16 // batches sorted together
-	r.Perm(order)
+	if r.Perm(order); l.cfg.Mixed {
+		return
+	}
 	n := chunk * l.cfg.Batch
 	for lo := 0; lo < len(order); lo += n {
 		part := order[lo:min(lo+n, len(order))]
