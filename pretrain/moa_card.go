@@ -28,7 +28,8 @@ type MOAScore struct {
 	Baselines  map[string]MOABase `json:"baselines"`
 	Limits     map[string]MOABase `json:"limits"`
 	Belief     *MOABelief         `json:"belief,omitempty"`
-	Split      map[string]int     `json:"split"` // rows
+	Drift      *MOADrift          `json:"drift,omitempty"` // where it is most off on average
+	Split      map[string]int     `json:"split"`           // rows
 	Left       int                `json:"rows_of_agents_that_left"`
 	Aimless    int                `json:"left_out_without_goal"`
 	BestEpoch  int                `json:"best_epoch"`
@@ -73,7 +74,7 @@ func (t *MOA) Judge(g game.Game) (*MOAScore, *card.Card, error) {
 		s.Limit, s.LimitTop1, s.LimitCE = know.String(), limit.Accuracy(), limit.CE()
 		s.OfLimit = s.Top1 / s.LimitTop1
 	}
-	s.Belief = t.belief(l)
+	s.Belief, s.Drift = t.belief(l), t.drift()
 	report, err := t.card(s, c, limit, uniform.floor)
 	return s, report, err
 }
@@ -250,6 +251,7 @@ func (t *MOA) checkSkill(k *card.Card, s *MOAScore, c, limit *card.Classes) {
 		fix = "learning.balance shifts probabilities towards rare actions; turn it off where they are used as such"
 	}
 	k.Check("calibrated", s.ECE < 0.02, s.ECE < 0.05, fmt.Sprintf("probabilities are off by %.3f on average", s.ECE), fix)
+	s.Drift.check(k, t.cfg.Learning.Balance)
 	if b := s.Belief; b != nil {
 		k.Check("names types in time", b.OnTime >= 0.95, b.OnTime >= 0.8, fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime, b.Agents), "a better model of others, or another belief.smooth")
 	}
