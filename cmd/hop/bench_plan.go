@@ -48,7 +48,7 @@ type planRow struct {
 	Rate   float64 `json:"sims_per_s"`
 	MS     float64 `json:"ms_per_decision"`
 	Leaves float64 `json:"leaves_per_sim"` // states judged
-	Allocs float64 `json:"allocs"`         // a decision
+	Allocs float64 `json:"allocs"`         // a decision, in the part of the time with the fewest
 
 	Phases planPhases `json:"phases"` // shares of the time
 }
@@ -226,26 +226,35 @@ func (b *planBench) decide() {
 	}
 }
 
+// measure plans for d of processor time, after some to warm up. Allocations are
+// those of the best of ten parts: the runtime has some of its own, at any time.
 func (b *planBench) measure(d time.Duration) planRow {
 	from := cpuTime()
 	for i := 0; i < 20 && (i == 0 || cpuTime()-from < d); i++ {
 		b.decide()
 	}
-	var before, after runtime.MemStats
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	runtime.ReadMemStats(&before)
-	done, count := 0, b.forest.Count
-	for from = cpuTime(); cpuTime()-from < d; {
-		b.decide()
-		done += len(b.st)
+	const parts = 10
+	done, spent, allocs, count := 0, 0., math.Inf(1), b.forest.Count
+	for range parts {
+		n := 0
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for from = cpuTime(); n == 0 || cpuTime()-from < d/parts; n += len(b.st) {
+			b.decide()
+		}
+		spent += (cpuTime() - from).Seconds()
+		runtime.ReadMemStats(&after)
+		allocs = min(allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
+		if done += n; spent >= d.Seconds() {
+			break
+		}
 	}
-	spent := (cpuTime() - from).Seconds()
-	runtime.ReadMemStats(&after)
 	sims := b.forest.Count.Sims - count.Sims
 	row := b.row
 	row.Rate, row.MS = float64(sims)/spent, 1000*spent/float64(done)
 	row.Leaves = float64(b.forest.Count.Leaves-count.Leaves) / float64(sims)
-	row.Allocs = math.Floor(float64(after.Mallocs-before.Mallocs)/float64(done)*100) / 100
+	row.Allocs = allocs
 	row.Phases = b.phases(d / 4)
 	return row
 }
@@ -255,11 +264,15 @@ func (b *planBench) measure(d time.Duration) planRow {
 func (b *planBench) phases(d time.Duration) planPhases {
 	start := time.Now()
 	clock := func() time.Duration { return time.Since(start) }
-	const readings = 1000
-	for range readings {
-		clock()
+	cost := math.Inf(1)
+	for range 20 { // the least, because others may run in between
+		const readings = 100
+		from := clock()
+		for range readings {
+			clock()
+		}
+		cost = min(cost, (clock()-from).Seconds()/(readings+1))
 	}
-	cost := clock().Seconds() / readings
 	b.forest.Clock = clock
 	rounds := b.forest.Count.Rounds
 	for from := cpuTime(); ; {
@@ -273,6 +286,9 @@ func (b *planBench) phases(d time.Duration) planPhases {
 	net := func(d time.Duration, readings float64) float64 { return max(d.Seconds()-readings*n*cost, 0) }
 	p := planPhases{net(s.Select, 1), net(s.Others, 1), net(s.Dynamics, 1), net(s.Judge, 1), net(s.Backup, 2)}
 	sum := p.Select + p.Others + p.Dynamics + p.Judge + p.Backup
+	if sum == 0 {
+		return planPhases{}
+	}
 	return planPhases{p.Select / sum, p.Others / sum, p.Dynamics / sum, p.Judge / sum, p.Backup / sum}
 }
 
