@@ -177,7 +177,7 @@ func (s *Spec) Met() []string {
 	if s.Train.Warm.Windows > 0 {
 		who = append(who, s.Train.Warm.Who...)
 	}
-	if s.Plan.On && s.Plan.Leaf != "net" {
+	if s.Plan.On && s.Plan.Casts() {
 		who = append(who, s.Plan.Bots...)
 	}
 	slices.Sort(who)

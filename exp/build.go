@@ -204,7 +204,7 @@ func (s *Spec) rules(g game.Game, models train.Models) train.RulesMaker {
 			w, err := learned.New(models.World, models.Steps, learned.Config{Envs: envs, Trees: trees, Log: s.Plan.Log})
 			return w, nil, err
 		}
-		if s.Plan.Leaf == "net" {
+		if !s.Plan.Scripted() {
 			w, err := truth.NewWorld(g, nil, nil, envs, trees)
 			return w, nil, err
 		}

@@ -232,7 +232,7 @@ func (s *Spec) Validate() error {
 	if s.Train.Warm.Windows > 0 && (!s.Plan.On || s.Plan.Own != "search") {
 		part(field.Bad("warm.windows", s.Train.Warm.Windows, "0, because only agents that learn from a search (plan.on, plan.own search) can learn by watching"), "train")
 	}
-	if want := s.hypotheses(g); s.Plan.On && s.Plan.Leaf != "net" && (len(s.Plan.Bots) == 0 || s.Plan.Goals != "none" && len(s.Plan.Bots) != len(want)) {
+	if want := s.hypotheses(g); s.Plan.On && s.Plan.Casts() && (len(s.Plan.Bots) == 0 || s.Plan.Goals != "none" && len(s.Plan.Bots) != len(want)) {
 		part(field.Bad("bots", s.Plan.Bots, fmt.Sprintf("a bot for each of %v, because plan.leaf is %s", want, s.Plan.Leaf)), "plan")
 	}
 	if s.Plan.On && s.Actor.LSTM > 0 {

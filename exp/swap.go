@@ -152,7 +152,7 @@ func (k fixed) Draw(dst []int32, _ int, _ *rng.Rand) { copy(dst, k) }
 func (s *Spec) rulesWith(g game.Game, bots []string) train.RulesMaker {
 	return func(envs, trees int) (train.Rules, train.Scripts, error) {
 		w, err := truth.NewWorld(g, bots, s.Plan.Scripts, envs, trees)
-		if err != nil || s.Plan.Leaf == "net" {
+		if err != nil || !s.Plan.Scripted() {
 			return w, nil, err
 		}
 		return w, s.scripts(w, envs), nil

@@ -1,5 +1,7 @@
 package plan
 
+import "math"
+
 // harvest adds a finished tree's root to its env's results.
 func (f *Forest) harvest(l *lane, slot int32) {
 	env := int(l.tree) / f.Trees
@@ -49,6 +51,9 @@ func (f *Forest) decide(envs int) {
 			}
 		}
 		switch f.Act {
+		case "prior":
+			clear(policy)
+			policy[f.improved(q, prior, tried, best)] = 1
 		case "softmax":
 			softmax(policy, q, legal, float32(f.Beta))
 		case "visits":
@@ -60,6 +65,21 @@ func (f *Forest) decide(envs int) {
 			policy[best] = 1
 		}
 	}
+}
+
+// improved returns the action of the highest log prior + beta Q: as good as Q says
+// it is, as far as Q and prior can be trusted (Grill et al. 2020). Actions that
+// were not tried are not played.
+func (f *Forest) improved(q, prior []float32, tried []int32, best int) int {
+	score := func(k int) float64 {
+		return math.Log(max(float64(prior[k]), 1e-9)) + f.Beta*float64(q[k])
+	}
+	for k := range q {
+		if tried[k] > 0 && prior[k] > 0 && score(k) > score(best) {
+			best = k
+		}
+	}
+	return best
 }
 
 // better reports whether action k should be played rather than b: by Q, then

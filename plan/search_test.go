@@ -286,6 +286,23 @@ func TestNoiseIsAtTheRootOnly(t *testing.T) {
 	}
 }
 
+// Log prior + beta Q: a prior of e to 1 outweighs Q's lead of 1 below beta 1, and
+// not above it; an action that was not tried is not played.
+func TestThePriorWeighsAgainstBetaTimesQ(t *testing.T) {
+	f := &Forest{Config: Config{Act: "prior", Trees: 1}, Actions: 3}
+	prior := []float32{0.6, 0.6 / math.E, 0}
+	for _, c := range []struct {
+		beta  float64
+		tried []int32
+		want  int
+	}{{0, []int32{1, 1, 0}, 0}, {0.9, []int32{1, 1, 0}, 0}, {1.1, []int32{1, 1, 0}, 1}, {1.1, []int32{1, 0, 0}, 0}} {
+		f.Beta = c.beta
+		if got := f.improved([]float32{2, 3, 9}, prior, c.tried, 0); got != c.want {
+			t.Errorf("beta %v, tried %v: action %d is played, want %d", c.beta, c.tried, got, c.want)
+		}
+	}
+}
+
 // One action, rewards 1 on each of three steps, then a leaf worth 8: with
 // discount 1/2 the root is worth 1 + 1/2 + 1/4 + 8/8 when depth 3 is reached.
 func TestRewardsOnTheWayAreDiscountedAndCount(t *testing.T) {

@@ -160,7 +160,7 @@ func (h *HOP) want(key rng.Key) (err error) {
 	if err != nil {
 		return err
 	}
-	if c, ok := h.wants.(interface{ tells() bool }); ok && h.cfg.Leaf != "net" && !c.tells() {
+	if c, ok := h.wants.(interface{ tells() bool }); ok && h.cfg.Casts() && !c.tells() {
 		return field.Bad("plan.leaf", h.cfg.Leaf, "net, because the VAE's codes do not tell goals; train it with --loss b and model.outcome above 0")
 	}
 	return nil
@@ -291,8 +291,12 @@ func (h *HOP) networks() []netWatch {
 	return list
 }
 
-// Greedy makes the agent play the action of the highest value.
-func (h *HOP) Greedy() { h.search.Act = "q" }
+// Greedy makes the agent play the action that the search finds best.
+func (h *HOP) Greedy() {
+	if h.search.Act != "prior" {
+		h.search.Act = "q"
+	}
+}
 
 var _ Mind = (*HOP)(nil)
 

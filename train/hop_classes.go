@@ -175,7 +175,7 @@ func reset(r *vae.Rows) {
 func (g *classGuess) now(_, _, class int) []float32 { return g.hot[class*g.n : (class+1)*g.n] }
 
 func (g *classGuess) draw(tree int32, _, j int, class int32, r *rng.Rand) int32 {
-	if g.h.cfg.Leaf != "net" {
+	if g.h.cfg.Casts() {
 		g.code(g.z, class)
 		g.bots[int(tree)*len(g.h.others)+j] = g.teller.lead(g.z, r)
 	}

@@ -12,10 +12,12 @@ import (
 
 	"hop/exp"
 	"hop/frame"
+	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/nn"
+	"hop/pretrain"
 	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
@@ -37,6 +39,7 @@ func folder(t *testing.T, kind string, config, input any, p *nn.Params) string {
 	}
 	f := &safetensors.File{Meta: map[string]string{kind: string(meta)}}
 	p.Save(f, "best/")
+	p.Save(f, "brain/net/") // where hop pretrain judge has it
 	body, err := f.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -87,12 +90,28 @@ func untrainedWorld(t *testing.T) string {
 	return folder(t, "world", c, in, p)
 }
 
+// untrainedJudge writes a small judge that knows the default bots.
+func untrainedJudge(t *testing.T) string {
+	t.Helper()
+	c := actor.Default()
+	c.Hidden = []int{8}
+	in := pretrain.JudgeInput{
+		Input: actor.Input{Input: frame.Input{Height: 4, Width: 4, Planes: 7, Rest: 7 + 1 + 28, Extra: 9}, Actions: 7},
+		Seats: 4, Who: []string{"ns", "nh", "random"}, Scale: 0.2,
+	}
+	_, p, err := actor.New(c, in.Input, rng.New(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder(t, "judge", c, in, p)
+}
+
 // kinds returns short runs of planners with models that were trained before.
 func kinds(t *testing.T) map[string]string {
 	points, infer, classes := untrained(t, 4)
 	with := func(goals, vae, rest string) string {
 		s := strings.Replace(planner, "leaf: both", "leaf: both, goals: "+goals+rest, 1)
-		return s + fmt.Sprintf("models: {vae: %q, cvae: %q}\n", vae, infer)
+		return s + fmt.Sprintf("models:\n  vae: %q\n  cvae: %q\n", vae, infer)
 	}
 	return map[string]string{
 		"world": strings.Replace(planner, "leaf: both", "leaf: net, dynamics: world", 1) +
@@ -100,6 +119,8 @@ func kinds(t *testing.T) map[string]string {
 		"latent":         with("latent", points, ""),
 		"latent, all of": with("latent", points, ", train: [moa, cvae, vae], gate: 1"),
 		"codes":          with("codes", classes, ", train: [moa, vae]"),
+		"judge": strings.Replace(with("latent", points, ""), "leaf: both", "leaf: judge", 1) +
+			fmt.Sprintf("  judge: %q\n", untrainedJudge(t)),
 	}
 }
 
@@ -112,7 +133,7 @@ func TestLearntGoalsDoNotDependOnWorkersOrCaches(t *testing.T) {
 		}
 		// A cache that mixes what belongs to different goals changes what is
 		// planned; one that hardly keeps anything cannot mix.
-		_, small := play(t, strings.Replace(text, "leaf: both", "leaf: both, cache_log: 4", 1), 3, 1)
+		_, small := play(t, strings.Replace(text, "leaf: ", "cache_log: 4, leaf: ", 1), 3, 1)
 		if !bytes.Equal(last(t, one), last(t, small)) {
 			t.Errorf("%s: the size of the caches changes what is played", name)
 		}

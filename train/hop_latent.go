@@ -318,7 +318,7 @@ func (g *latentGuess) draw(tree int32, n, j int, _ int32, r *rng.Rand) int32 {
 	for k, m := range mu {
 		z[k] = m + float32(g.h.cfg.Spread)*sd[k]*float32(r.Norm())
 	}
-	if g.h.cfg.Leaf != "net" {
+	if g.h.cfg.Casts() {
 		g.bots[int(tree)*len(g.h.others)+j] = g.teller.lead(z, r)
 	}
 	g.next++

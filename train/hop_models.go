@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
 	"hop/model/world"
@@ -14,8 +15,8 @@ import (
 )
 
 // Models are networks that were trained before the run, with their weights; nil
-// where there is none. Minds take copies, except of the world model, which does
-// not learn.
+// where there is none. Minds take copies, except of the world model and of the
+// judge, which do not learn.
 type Models struct {
 	VAE   *vae.Model
 	Codes *nn.Params // the VAE's
@@ -24,6 +25,10 @@ type Models struct {
 	MOA   *nn.Params // of a model of others without places for who is modelled
 	World *world.Model
 	Steps *nn.Params // the world model's
+	Judge *actor.Model
+	Rates *nn.Params // the judge's
+
+	RateScale float64 // of rewards in the judge's values
 }
 
 // shapes is what a checkpoint says about the models in it, so that it can be
@@ -33,6 +38,7 @@ type shapes struct {
 	CVAE *cvaeShape `json:",omitempty"`
 
 	World *worldShape `json:",omitempty"`
+	Judge *judgeShape `json:",omitempty"`
 }
 
 type vaeShape struct {
@@ -49,6 +55,15 @@ type worldShape struct {
 	Config world.Config
 	Input  world.Input
 }
+
+type judgeShape struct {
+	Config actor.Config
+	Input  actor.Input
+	Scale  float64
+}
+
+// judgePrefix is where a checkpoint holds the judge, once for all minds.
+const judgePrefix = "models/judge/"
 
 // worldPrefix is where a checkpoint holds the world model, once for all minds.
 const worldPrefix = "models/world/"
@@ -69,6 +84,12 @@ func (m Models) save(f *safetensors.File) error {
 		s.World = &worldShape{m.World.Config, m.World.Input}
 		if _, saved := f.Meta[shapesKey]; !saved {
 			m.Steps.Save(f, worldPrefix)
+		}
+	}
+	if m.Judge != nil {
+		s.Judge = &judgeShape{m.Judge.Config, m.Judge.Input, m.RateScale}
+		if _, saved := f.Meta[shapesKey]; !saved {
+			m.Rates.Save(f, judgePrefix)
 		}
 	}
 	if s == (shapes{}) {
@@ -104,6 +125,12 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 	if err == nil && s.World != nil {
 		if m.World, m.Steps, err = world.New(s.World.Config, s.World.Input, rng.Key{}); err == nil {
 			err = m.Steps.Load(f, worldPrefix)
+		}
+	}
+	if err == nil && s.Judge != nil {
+		m.RateScale = s.Judge.Scale
+		if m.Judge, m.Rates, err = actor.New(s.Judge.Config, s.Judge.Input, rng.Key{}); err == nil {
+			err = m.Rates.Load(f, judgePrefix)
 		}
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"hop/game"
 	"hop/model/actor"
 	"hop/model/moa"
+	"hop/nn"
 	"hop/plan"
 	"hop/rng"
 	"hop/rollout"
@@ -48,7 +49,7 @@ func (h *HOP) player(envs int) (*hopPlayer, error) {
 	p.world.Fit(p.forest)
 	rows := min(h.cfg.Group, envs*h.search.Trees)
 	net := plan.NetConfig{Observer: p.world, ObsLen: h.spec.Obs.Len(), Actions: actions, Rows: rows, Log: h.cfg.Log}
-	net.Net = &actorNet{ws: h.Model.Work(rows), h: h}
+	net.Net = &actorNet{ws: h.Model.Work(rows), params: h.Params, scale: h.scale, actions: actions}
 	p.prior = newHopPrior(net, h, envs)
 	net.Net = &moaNet{ws: h.moa.Model.Work(rows * len(h.others)), h: h}
 	p.guess = h.wants.guess(envs, h.search.Trees)
@@ -106,24 +107,26 @@ func (o *hopOthers) Vector(tree int32, other int, _ int32) []float32 {
 	return o.vectors[at : at+n]
 }
 
-// actorNet is the agent's own network as a search sees it; values are in the
-// game's own reward.
+// actorNet is a network that judges states as a search sees it: the agent's own,
+// or a judge. Values are in the game's own reward.
 type actorNet struct {
-	ws *actor.Work
-	h  *HOP
+	ws      *actor.Work
+	params  *nn.Params
+	scale   float32 // of rewards in its values
+	actions int
 }
 
 func (n *actorNet) Add(obs, goal []float32) { n.ws.Add(obs, goal) }
 
 func (n *actorNet) Run() (logits, value []float32) {
-	n.ws.Forward(n.h.Params)
+	n.ws.Forward(n.params)
 	rows := n.ws.X.Rows()
 	value = n.ws.Value[:rows]
 	for i := range value {
-		value[i] /= n.h.scale
+		value[i] /= n.scale
 	}
 	n.ws.Reset()
-	return n.ws.Logits[:rows*n.h.Model.Actions], value
+	return n.ws.Logits[:rows*n.actions], value
 }
 
 // moaNet is the model of others as a search sees it.
@@ -156,7 +159,7 @@ func (n *moaNet) Run() (logits, value []float32) {
 func (p *hopPlayer) Act(v *rollout.View, envs []int32) {
 	h := p.h
 	if anew := p.guess.watch(v, envs); anew || p.seen != h.version {
-		p.prior.Cache.Clear()
+		p.prior.own.Cache.Clear()
 		p.others.Cache.Clear()
 		p.seen = h.version
 	}
@@ -327,12 +330,12 @@ func (p *hopPlayer) expect(v *rollout.View, envs []int32) {
 // Evaluate writes the network's own values, where a window cuts an episode.
 func (p *hopPlayer) Evaluate(v *rollout.View, envs []int32) {
 	for len(envs) > 0 {
-		part := envs[:min(len(envs), p.prior.Rows)]
+		part := envs[:min(len(envs), p.prior.own.Rows)]
 		for _, n := range part {
 			p.feel(v, int(n))
-			p.prior.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
+			p.prior.own.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
 		}
-		_, value := p.prior.Run()
+		_, value := p.prior.own.Run()
 		for i, n := range part {
 			v.Value[v.SlotOf(int(n))] = value[i] * p.h.scale
 		}

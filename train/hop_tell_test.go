@@ -1,13 +1,20 @@
 package train
 
 import (
+	"slices"
 	"testing"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/belief"
+	"hop/frame"
 	"hop/game"
 	"hop/game/staghunt"
+	"hop/model/actor"
+	"hop/model/moa"
+	"hop/plan"
+	"hop/plan/truth"
+	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
 )
@@ -177,5 +184,109 @@ func TestTeamsAreOneLearnerAmongBots(t *testing.T) {
 		if s := float64(focal[i]) / float64(teams); s < 0.2 || s > 0.3 {
 			t.Errorf("agent %d is the learner in %.3f of the teams, want 0.25", i, s)
 		}
+	}
+}
+
+// recorder is a judge's network that says nothing and keeps what it is told.
+type recorder struct {
+	actions   int
+	rows      int
+	obs, told [][]float32
+}
+
+func (r *recorder) Add(obs, goal []float32) {
+	r.obs, r.told = append(r.obs, slices.Clone(obs)), append(r.told, slices.Clone(goal))
+	r.rows++
+}
+
+func (r *recorder) Run() (logits, value []float32) {
+	n := r.rows
+	r.rows = 0
+	return make([]float32, n*r.actions), make([]float32, n)
+}
+
+// A judge is told which bot stands for what each living co-player is after, at
+// the place where the agent sees it, and nothing of those who have left.
+func TestTheJudgeIsToldTheDrawnGoals(t *testing.T) {
+	cfg := staghunt.Default()
+	cfg.Size = 4
+	g, err := staghunt.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := g.Spec()
+	in := frame.Input{Height: 4, Width: 4, Planes: len(spec.Obs.Planes), Rest: spec.Obs.Len() - spec.Obs.PlanesLen()}
+	judged := in
+	judged.Extra = 9
+	c := HOPConfig{
+		Planning: DefaultPlanning(), Search: plan.OneStep(7, 2), Belief: belief.Default(), MOA: moa.Default(), Learning: moa.DefaultLearning(),
+		Input: moa.Input{Input: in, Actions: 7, LegalAt: spec.Obs.LegalAt(), LastAt: spec.Obs.LastAt(), Seats: 4}, Game: g, Scale: 1,
+		World: func(envs, trees int) (Rules, Scripts, error) {
+			w, err := truth.NewWorld(g, nil, nil, envs, trees)
+			return w, nil, err
+		},
+	}
+	c.Planning.Leaf, c.Models.RateScale = "judge", 1
+	if c.Models.Judge, c.Models.Rates, err = actor.New(actor.Default(), actor.Input{Input: judged, Actions: 7}, rng.New(1)); err != nil {
+		t.Fatal(err)
+	}
+	own := in
+	own.Extra = c.Planning.GoalLen(spec, c.Models)
+	b, err := ppo.New(ppo.Default(), actor.Default(), actor.Input{Input: own, Actions: 7}, []agent.ID{1}, 1, rng.New(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := NewHOP(c, b, rng.New(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Swap(Swap{Goals: []int32{0, 1, 2}}) // of agents 0, 2 and 3
+	const envs = 8
+	h.Remember(envs, 40)
+	thinkers, err := h.Players(1, 1, envs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := &recorder{actions: 7}
+	thinkers[0].(*hopPlayer).prior.judge.Net = heard
+	e, err := rollout.New(rollout.Config{Game: g, Envs: envs, Key: rng.New(4), Workers: 1, FixSeat: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var players []rollout.Player
+	for _, name := range []string{"ns", "", "nh", "random"} {
+		if name == "" {
+			players = append(players, thinkers[0])
+			continue
+		}
+		bots, err := rollout.NewBots(g, name, envs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		players = append(players, bots)
+	}
+	e.Collect(batch.New(e.Shape(40, h.see)), [][]rollout.Player{players})
+	kind := []int{1, 2, 0} // of agents 2, 3 and 0, who sit after agent 1
+	left, there := 0, 0
+	for i, obs := range heard.obs {
+		for place := range 3 {
+			seen := false
+			for cell := range cells(spec) {
+				seen = seen || obs[cell*len(spec.Obs.Planes)+1+place] != 0
+			}
+			want := [3]float32{}
+			if seen {
+				there++
+				want[kind[place]] = 1
+			} else {
+				left++
+			}
+			if got := [3]float32(heard.told[i][place*3:]); got != want {
+				t.Fatalf("the co-player at place %d, seen %v, is told as %v, want %v", place, seen, got, want)
+			}
+		}
+	}
+	if left < 50 || there < 50 {
+		t.Errorf("%d co-players had left, %d had not: the test saw too little", left, there)
 	}
 }

@@ -153,7 +153,7 @@ func (g *handGuess) now(_, _, goal int) []float32 {
 }
 
 func (g *handGuess) draw(tree int32, _, j int, goal int32, r *rng.Rand) int32 {
-	if g.none && g.h.cfg.Leaf != "net" {
+	if g.none && g.h.cfg.Casts() {
 		g.bots[int(tree)*len(g.h.others)+j] = int32(r.IntN(len(g.h.cfg.Bots)))
 	}
 	return goal

@@ -6,4 +6,5 @@ type pretrainCmd struct {
 	VAE   pretrainVAECmd   `cmd:"" name:"vae" help:"Codes of states: learnt goals."`
 	CVAE  pretrainCVAECmd  `cmd:"" name:"cvae" help:"Subgoals inferred from history."`
 	World pretrainWorldCmd `cmd:"" help:"A model of the rules."`
+	Judge pretrainJudgeCmd `cmd:"" help:"A network that tells what states are worth against known co-players."`
 }

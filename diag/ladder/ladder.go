@@ -105,11 +105,19 @@ func oracles(s exp.Spec) []Rung {
 		if s.Plan.Dynamics == "world" {
 			leaf.Sets = append(leaf.Sets, "plan.dynamics=rules")
 		}
-		list = append(list, Rung{Name: "scripted leaves", Module: "own network", swap: leaf})
+		list = append(list, Rung{Name: "scripted leaves", Module: judging(s), swap: leaf})
 	}
 	more := fmt.Sprintf("search.sims=%d", 4*max(s.Search.Sims, 1))
 	trees := fmt.Sprintf("search.trees=%d", 2*s.Search.Trees)
 	return append(list, Rung{Name: "8 times the search", Module: "planner", swap: exp.Swap{Sets: []string{more, trees}}})
+}
+
+// judging names the module that judges leaves.
+func judging(s exp.Spec) string {
+	if s.Plan.Leaf == "judge" {
+		return "judge"
+	}
+	return "own network"
 }
 
 // plus puts one replacement on top of another.

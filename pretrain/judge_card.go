@@ -1,0 +1,213 @@
+package pretrain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hop/batch"
+	"hop/card"
+	"hop/game"
+	"hop/oracle"
+	"hop/ppo"
+	"hop/rng"
+	"hop/rollout"
+	"hop/stats"
+)
+
+// JudgeScore says how a judge answers teams, each met in fresh episodes.
+type JudgeScore struct {
+	Teams    []JudgeTeam `json:"teams"`
+	Episodes int         `json:"episodes"` // a team
+}
+
+// JudgeTeam is how a judge answers one team.
+type JudgeTeam struct {
+	Team   string   `json:"team"`
+	Return float64  `json:"return"` // of its own policy
+	SE     float64  `json:"se"`
+	Says   float64  `json:"says"`           // its value of the starts, discounted
+	Was    float64  `json:"was"`            // the discounted return from them
+	Best   *float64 `json:"best,omitempty"` // of the exact best response on the same starts
+}
+
+// Regret returns what the team's best response would have got more, NaN if that
+// is not known.
+func (t JudgeTeam) Regret() float64 {
+	if t.Best == nil {
+		return math.NaN()
+	}
+	return *t.Best - t.Return
+}
+
+// judgeLanes is how many copies of the game are played side by side to judge.
+const judgeLanes = 64
+
+// Score plays fresh episodes of every team of the bots.
+func (j *Judge) Score(episodes int) (*JudgeScore, error) {
+	s := &JudgeScore{Episodes: episodes}
+	key := j.key.Child("judge")
+	for _, team := range judgeTeams(j.game.Spec().Seats, len(j.cfg.Who)) {
+		t, err := j.meet(team, episodes, key)
+		if err != nil {
+			return nil, err
+		}
+		s.Teams = append(s.Teams, t)
+	}
+	return s, nil
+}
+
+// judgeTeams returns every team but for the order of its members; the first is
+// the learner's place.
+func judgeTeams(seats, kinds int) [][]int8 {
+	teams := [][]int8{{0}}
+	for range seats - 1 {
+		var more [][]int8
+		for _, t := range teams {
+			lo := int8(0)
+			if len(t) > 1 {
+				lo = t[len(t)-1]
+			}
+			for k := lo; int(k) < kinds; k++ {
+				more = append(more, append(append([]int8(nil), t...), k))
+			}
+		}
+		teams = more
+	}
+	return teams
+}
+
+// meet plays one team.
+func (j *Judge) meet(team []int8, episodes int, key rng.Key) (JudgeTeam, error) {
+	names := make([]string, len(team))
+	for a, k := range team {
+		if names[a] = j.cfg.Who[k]; a == 0 {
+			names[a] = "learner"
+		}
+	}
+	out := JudgeTeam{Team: strings.Join(names[1:], ",")}
+	lanes := min(judgeLanes, episodes)
+	envs, err := rollout.New(rollout.Config{Game: j.game, Envs: lanes, Key: key, Workers: j.envs.Workers})
+	if err != nil {
+		return out, err
+	}
+	cast := newJudgeCast(len(team), lanes, len(j.cfg.Who), key)
+	cast.fixed = team
+	players, err := cast.players(j.game, j.cfg.Who, envs.Workers, lanes, func() rollout.Player {
+		return ppo.NewPlayer(j.brain.Model, j.brain.Params, lanes, nil, 1)
+	})
+	if err != nil {
+		return out, err
+	}
+	quota := func(lane int) int { return (episodes + lanes - 1 - lane) / lanes }
+	ro := batch.New(envs.Shape(j.cfg.Window, j.brain.Model.Extra))
+	var got, says, was stats.Acc
+	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
+	for done := 0; done < episodes; {
+		envs.Collect(ro, players)
+		for n := range lanes {
+			for t := range ro.Steps {
+				if ro.Start[ro.Moment(t, n)] {
+					if began[n] > 0 && began[n] <= quota(n) {
+						was.Add(sum[n])
+					}
+					if began[n]++; began[n] <= quota(n) {
+						says.Add(float64(ro.Value[ro.Slot(0, t, n)]) / j.cfg.PPO.RewardScale)
+					}
+					factor[n], sum[n] = 1, 0
+				}
+				if ro.Alive[ro.Slot(0, t, n)] {
+					sum[n] += factor[n] * float64(ro.Reward[ro.Step(0, t, n)])
+					factor[n] *= j.cfg.PPO.Gamma
+				}
+			}
+		}
+		for _, ep := range envs.Episodes() {
+			if ep.Index < quota(ep.Env) {
+				got.Add(ep.Return[0])
+				done++
+			}
+		}
+	}
+	out.Return, out.SE, out.Says, out.Was = got.Mean(), got.SE(), says.Mean(), was.Mean()
+	best, err := j.best(names, lanes, episodes, key)
+	out.Best = best
+	return out, err
+}
+
+// best returns the mean of the exact best response on the same starts, nil where
+// it is not known or slow to find.
+func (j *Judge) best(names []string, lanes, episodes int, key rng.Key) (*float64, error) {
+	for _, name := range names[1:] {
+		if name == "random" {
+			return nil, nil
+		}
+	}
+	if oracle.Solvable(j.game, names[1:]) != nil {
+		return nil, nil
+	}
+	br, err := oracle.NewBR(j.game, 1)
+	if err != nil {
+		return nil, err
+	}
+	var acc stats.Acc
+	err = oracle.Starts(j.game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
+		v, err := br.Value(st, seat, bots)
+		acc.Add(v)
+		return err
+	})
+	best := acc.Mean()
+	return &best, err
+}
+
+// What a judge must do to be called good.
+const (
+	judgeGoodRegret = 0.1
+	judgeWeakRegret = 0.3
+	judgeGoodBias   = 0.1
+	judgeWeakBias   = 0.3
+)
+
+// Card writes the report card.
+func (j *Judge) Card(s *JudgeScore) (*card.Card, error) {
+	c := &card.Card{
+		Title: "Judge of states",
+		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Judged in %d fresh episodes of every team; its policy draws its actions.", j.brain.Model.Describe(j.brain.Params), s.Episodes),
+	}
+	worst, bias := JudgeTeam{}, JudgeTeam{}
+	for _, t := range s.Teams {
+		n := card.Number{Name: "return among " + t.Team, Value: t.Return, N: s.Episodes}
+		if t.Best != nil {
+			n.Limit = &card.Ref{Name: "best response", Value: *t.Best}
+			if worst.Team == "" || t.Regret() > worst.Regret() {
+				worst = t
+			}
+		}
+		if bias.Team == "" || math.Abs(t.Says-t.Was) > math.Abs(bias.Says-bias.Was) {
+			bias = t
+		}
+		c.Add(n)
+	}
+	if worst.Team != "" {
+		r := worst.Regret()
+		c.Check("answers", r <= judgeGoodRegret, r <= judgeWeakRegret,
+			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team, r), "learn longer (steps), or with a larger net (net.hidden)")
+	}
+	off := math.Abs(bias.Says - bias.Was)
+	c.Check("values", off <= judgeGoodBias, off <= judgeWeakBias,
+		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f", bias.Team, bias.Says, bias.Was), "learn longer (steps), or raise ppo.value_coef")
+	returns := card.Line{Name: "return"}
+	losses := card.Line{Name: "value loss"}
+	for _, at := range j.past {
+		returns.X, returns.Y = append(returns.X, float64(at.Step)), append(returns.Y, at.Return)
+		losses.X, losses.Y = append(losses.X, float64(at.Step)), append(losses.Y, at.Value)
+	}
+	for _, l := range []card.Line{returns, losses} {
+		f, err := card.Lines(strings.ReplaceAll(l.Name, " ", "_"), "The judge's "+l.Name, "Mean of a window, over all teams.", card.Axes{X: "env steps", Y: l.Name}, l)
+		if err != nil {
+			return nil, err
+		}
+		c.Figures = append(c.Figures, f)
+	}
+	return c, nil
+}

@@ -1,0 +1,197 @@
+package pretrain
+
+import (
+	"fmt"
+
+	"hop/agent"
+	"hop/game"
+	"hop/rng"
+	"hop/rollout"
+	"hop/safetensors"
+)
+
+// judgeCast decides which bot each co-player is, anew each episode: half of the
+// teams are all of one kind, the others are drawn one by one. All is kept by env,
+// so that workers with ranges of their own do not meet.
+type judgeCast struct {
+	seats, kinds int
+	who          []int8            // [N][A] the kind of each agent; agent 0's is not used
+	rand         []rng.Rand        // [N]
+	bots         [][]*rollout.Bots // [A][kinds]; workers share them, each env has its own
+	fixed        []int8            // [A] not nil: always this team
+}
+
+func newJudgeCast(seats, envs, kinds int, key rng.Key) *judgeCast {
+	return &judgeCast{seats: seats, kinds: kinds, who: make([]int8, envs*seats), rand: key.Rands("env", envs)}
+}
+
+// deal draws the team of env n.
+func (c *judgeCast) deal(n int) {
+	team := c.who[n*c.seats : (n+1)*c.seats]
+	if c.fixed != nil {
+		copy(team, c.fixed)
+		return
+	}
+	r := &c.rand[n]
+	alike, kind := r.Float64() < 0.5, int8(r.IntN(c.kinds))
+	for a := range team {
+		if team[a] = kind; !alike {
+			team[a] = int8(r.IntN(c.kinds))
+		}
+	}
+}
+
+// players makes the learner's player and those of its co-players for each worker.
+func (c *judgeCast) players(g game.Game, who []string, workers, envs int, learner func() rollout.Player) ([][]rollout.Player, error) {
+	c.bots = make([][]*rollout.Bots, c.seats)
+	for a := 1; a < c.seats; a++ {
+		for _, name := range who {
+			b, err := rollout.NewBots(g, name, envs)
+			if err != nil {
+				return nil, err
+			}
+			c.bots[a] = append(c.bots[a], b)
+		}
+	}
+	var all [][]rollout.Player
+	for range workers {
+		row := []rollout.Player{&toldPlayer{learner(), c}}
+		for a := 1; a < c.seats; a++ {
+			row = append(row, &dealtPlayer{c: c, a: a, bots: c.bots[a]})
+		}
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+// toldPlayer plays agent 0, whose turn comes first, and is told who the others are.
+type toldPlayer struct {
+	rollout.Player
+	c *judgeCast
+}
+
+// Act deals the teams of episodes that start.
+func (p *toldPlayer) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		if v.Start[v.Moment(v.T, int(n))] {
+			p.c.deal(int(n))
+		}
+	}
+	p.tell(v, envs)
+	p.Player.Act(v, envs)
+}
+
+func (p *toldPlayer) Evaluate(v *rollout.View, envs []int32) {
+	p.tell(v, envs)
+	p.Player.Evaluate(v, envs)
+}
+
+func (p *toldPlayer) tell(v *rollout.View, envs []int32) {
+	seats := p.c.seats
+	for _, n := range envs {
+		n := int(n)
+		told := v.GoalAt(v.SlotOf(n))
+		clear(told)
+		for a := 1; a < seats; a++ {
+			slot := v.Slot(agent.ID(a), v.T, n)
+			if !v.Alive[slot] {
+				continue
+			}
+			place := (int(v.Seat[slot])-int(v.SeatOf(n))+seats)%seats - 1
+			told[place*p.c.kinds+int(p.c.who[n*seats+a])] = 1
+		}
+	}
+}
+
+// dealtPlayer plays a co-player: whichever bot was dealt.
+type dealtPlayer struct {
+	c    *judgeCast
+	a    int
+	bots []*rollout.Bots // [kinds]
+	rows []int32
+}
+
+func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
+	for kind, b := range p.bots {
+		p.rows = p.rows[:0]
+		for _, n := range envs {
+			if int(p.c.who[int(n)*p.c.seats+p.a]) == kind {
+				p.rows = append(p.rows, n)
+			}
+		}
+		if len(p.rows) > 0 {
+			b.Act(v, p.rows)
+		}
+	}
+}
+
+func (p *dealtPlayer) Evaluate(*rollout.View, []int32) {}
+
+// EpisodeOver shows the finished episode to the bot that played it.
+func (p *dealtPlayer) EpisodeOver(v *rollout.View, n int) {
+	p.bots[p.c.who[n*p.c.seats+p.a]].EpisodeOver(v, n)
+}
+
+var (
+	_ rollout.Player  = (*toldPlayer)(nil)
+	_ rollout.Watcher = (*dealtPlayer)(nil)
+)
+
+// save adds the teams and their streams to a checkpoint.
+func (c *judgeCast) save(f *safetensors.File) error {
+	b := make([]byte, 0, len(c.who)+16*len(c.rand))
+	for _, k := range c.who {
+		b = append(b, byte(k))
+	}
+	for i := range c.rand {
+		var err error
+		if b, err = c.rand[i].AppendBinary(b); err != nil {
+			return err
+		}
+	}
+	f.PutBytes("cast", b)
+	for a, kinds := range c.bots {
+		for k, bots := range kinds {
+			b, err := bots.AppendBinary(nil)
+			if err != nil {
+				return err
+			}
+			f.PutBytes(fmt.Sprintf("bots/%d/%d", a, k), b)
+		}
+	}
+	return nil
+}
+
+func (c *judgeCast) load(f *safetensors.File) error {
+	b, err := f.Bytes("cast")
+	if err != nil {
+		return err
+	}
+	if len(b) <= len(c.who) || (len(b)-len(c.who))%len(c.rand) != 0 {
+		return fmt.Errorf("loading the teams: %d bytes do not fit %d envs; use the settings of the saved run", len(b), len(c.rand))
+	}
+	for i := range c.who {
+		if c.who[i] = int8(b[i]); int(c.who[i]) >= c.kinds || c.who[i] < 0 {
+			return fmt.Errorf("loading the teams: there is no bot number %d", c.who[i])
+		}
+	}
+	b = b[len(c.who):]
+	size := len(b) / len(c.rand)
+	for i := range c.rand {
+		if err := c.rand[i].UnmarshalBinary(b[i*size : (i+1)*size]); err != nil {
+			return err
+		}
+	}
+	for a, kinds := range c.bots {
+		for k, bots := range kinds {
+			b, err := f.Bytes(fmt.Sprintf("bots/%d/%d", a, k))
+			if err != nil {
+				return err
+			}
+			if err := bots.UnmarshalBinary(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package pretrain
+
+import (
+	"testing"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game/staghunt"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// still plays the first legal action and remembers what it was told.
+type still struct{ told [][]float32 }
+
+func (p *still) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		p.told = append(p.told, append([]float32(nil), v.GoalAt(v.SlotOf(int(n)))...))
+		for k, ok := range v.LegalAt(v.SlotOf(int(n))) {
+			if ok {
+				v.Action[v.StepOf(int(n))] = int32(k)
+				break
+			}
+		}
+	}
+}
+
+func (p *still) Evaluate(*rollout.View, []int32) {}
+
+// The learner is told of each co-player at the place where it sees it, and
+// nothing of those who have left.
+func TestToldOfTheLivingAtTheirPlaces(t *testing.T) {
+	cfg := staghunt.Default()
+	cfg.Size = 4
+	g, err := staghunt.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rollout.New(rollout.Config{Game: g, Envs: 1, Key: rng.New(8), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := []string{"ns", "nh", "random"}
+	cast := newJudgeCast(4, 1, len(who), rng.New(9))
+	cast.fixed = []int8{0, 1, 2, 1}
+	learner := &still{}
+	players, err := cast.players(g, who, 1, 1, func() rollout.Player { return learner })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ro := batch.New(e.Shape(200, 9))
+	e.Collect(ro, players)
+	alone, with, at := 0, 0, 0
+	for step := range 200 {
+		slot := ro.Slot(0, step, 0)
+		if !ro.Alive[slot] {
+			continue
+		}
+		want := make([]float32, 9)
+		for a := 1; a < 4; a++ {
+			if other := ro.Slot(agent.ID(a), step, 0); ro.Alive[other] {
+				place := (int(ro.Seat[other])-int(ro.Seat[slot])+4)%4 - 1
+				want[place*3+int(cast.fixed[a])] = 1
+				with++
+			} else {
+				alone++
+			}
+		}
+		for i, x := range learner.told[at] {
+			if x != want[i] {
+				t.Fatalf("step %d: told %v, want %v", step, learner.told[at], want)
+			}
+		}
+		at++
+	}
+	if alone < 10 || with < 10 {
+		t.Errorf("%d co-players had left, %d had not: the test saw too little", alone, with)
+	}
+}

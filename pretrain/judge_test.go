@@ -1,0 +1,129 @@
+package pretrain_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"hop/game"
+	"hop/game/matrix"
+	"hop/game/staghunt"
+	"hop/pretrain"
+	"hop/runlog"
+)
+
+// learnJudge trains, in a new folder, and stops after so many windows, 0: never.
+func learnJudge(t *testing.T, c pretrain.JudgeConfig, g game.Game, workers, stop int) (*pretrain.Judge, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "judge")
+	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	j, err := pretrain.NewJudge(c, g, 3, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	windows := 0
+	err = j.Run(ctx, run, func(pretrain.JudgeProgress) {
+		if windows++; windows == stop {
+			cancel()
+		}
+	})
+	if err != nil && (stop == 0 || !errors.Is(err, context.Canceled)) {
+		t.Fatal(err)
+	}
+	return j, dir
+}
+
+// Who is told what the other plays wins every round of rock-paper-scissors; who
+// is not wins as many as it loses.
+func TestJudgeAnswersWhomItIsToldOf(t *testing.T) {
+	g, err := matrix.New(matrix.Config{Matrix: "rps", Rounds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := pretrain.DefaultJudge()
+	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
+	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
+	j, _ := learnJudge(t, c, g, 1, 0)
+	s, err := j.Score(200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Teams) != 3 {
+		t.Fatalf("%d teams, want rock, paper and scissors", len(s.Teams))
+	}
+	for _, team := range s.Teams {
+		if team.Return < 0.95 || math.Abs(team.Says-1) > 0.1 || math.Abs(team.Was-team.Return) > 1e-6 {
+			t.Errorf("against %s: return %.3f, value %.3f, discounted return %.3f; want 1 each", team.Team, team.Return, team.Says, team.Was)
+		}
+	}
+}
+
+func smallJudge(t *testing.T) (pretrain.JudgeConfig, game.Game) {
+	t.Helper()
+	h := staghunt.Default()
+	h.Size, h.Horizon = 3, 12
+	g, err := staghunt.New(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := pretrain.DefaultJudge()
+	c.Envs, c.Window, c.Steps, c.Save, c.Net.Hidden = 6, 7, 12*6*7, 4, []int{8}
+	return c, g
+}
+
+func TestJudgeIsTheSameForAnyNumberOfWorkers(t *testing.T) {
+	c, g := smallJudge(t)
+	one, _ := learnJudge(t, c, g, 1, 0)
+	three, _ := learnJudge(t, c, g, 3, 0)
+	_, a := one.Model()
+	_, b := three.Model()
+	if !slices.Equal(a.W, b.W) {
+		t.Error("one and three workers end in different weights")
+	}
+}
+
+func TestResumedJudgeEqualsUninterrupted(t *testing.T) {
+	c, g := smallJudge(t)
+	whole, _ := learnJudge(t, c, g, 1, 0)
+	_, dir := learnJudge(t, c, g, 1, 5) // in the middle of episodes
+	run, err := runlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	body, step, _, err := run.Resume()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := pretrain.NewJudge(c, g, 3, 1)
+	if err == nil {
+		err = j.Resume(body, step)
+	}
+	if err == nil {
+		err = j.Run(context.Background(), run, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, a := whole.Model()
+	_, b := j.Model()
+	if !slices.Equal(a.W, b.W) {
+		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
+	}
+	_, p, in, err := pretrain.LoadJudge(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
+		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)
+	}
+}
