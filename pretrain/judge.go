@@ -36,8 +36,8 @@ type JudgeConfig struct {
 
 // DefaultJudge returns the settings of docs/planning.md.
 func DefaultJudge() JudgeConfig {
-	c := JudgeConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36, Steps: 2_000_000, Save: 40}
-	c.PPO.LREnd, c.PPO.EntropyEnd = 1e-4, 1e-3
+	c := JudgeConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36, Steps: 3_000_000, Save: 40}
+	c.Net.Separate, c.PPO.LREnd, c.PPO.EntropyEnd = true, 1e-4, 1e-3
 	return c
 }
 

@@ -64,7 +64,8 @@ var quick = []struct {
 
 // mainStages is the main job's preparation, made small.
 const mainStages = `prepare=[{name: data, run: 'collect {game} --mix ns,nh --rows 3000 --seed 7'},
-{name: vae, run: 'pretrain vae --data {data} --loss b --set epochs=1'}, {name: cvae, run: 'pretrain cvae --data {data} --vae {vae} --set epochs=1'}]`
+{name: vae, run: 'pretrain vae --data {data} --loss b --set epochs=1'}, {name: cvae, run: 'pretrain cvae --data {data} --vae {vae} --set epochs=1'},
+{name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'}, {name: judge, run: 'pretrain judge {game} --set steps=5000 --set save=1000 --episodes 20'}]`
 
 func TestReadmeCommandsRun(t *testing.T) {
 	english, chinese := commands(t, "README.md"), commands(t, "README.zh-CN.md")
