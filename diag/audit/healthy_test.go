@@ -37,6 +37,7 @@ var healthy = []struct {
 	{"ppo-4x4", 20, []string{"game.name=tag"}},
 	{"ppo-4x4", 21, []string{"train.standins.share=0.4", "train.standins.who=[ns,past]"}},
 	{"ppo-4x4", 22, []string{"train.brains=[0,0,1,1]", "ppo.prosocial=0.5"}},
+	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}}, // goals within episodes, and windows that cut them
 }
 
 // Healthy runs are not accused. A test in 2000 may call one suspect; the seeds
