@@ -10,10 +10,7 @@ import (
 
 	"hop/belief"
 	"hop/exp"
-	"hop/frame"
 	"hop/game"
-	"hop/model/actor"
-	"hop/nn"
 	"hop/plan"
 	"hop/plan/truth"
 	"hop/rng"
@@ -25,7 +22,7 @@ type benchPlanCmd struct {
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
 	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), or conv (convolutional ones)." default:"zero,scripts,nets"`
+	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), conv16 (small convolutional ones) or conv (HOP's)." default:"zero,scripts,nets"`
 	Loop   bool          `help:"Measure one iteration of training instead: 1,554 env steps on 6x6, all four agents plan with 3 trees of 200 simulations and learn."`
 	JSON   bool          `help:"Print one JSON object."`
 }
@@ -36,7 +33,7 @@ func (benchPlanCmd) Help() string {
   hop bench plan --size 6 --agents 4 --sims 600
   hop bench plan --loop
 
-Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on; conv is the same with three convolutions and a layer of 512, and fewer envs where there are many simulations. Rates are per second of processor time. The last columns say which share of it went into walking down the tree, drawing co-players, playing steps, judging leaves and backing up, by the clock.`
+Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on. conv16 is the same with two 3x3 convolutions of 16 channels and a layer of 64, conv with HOP's convolutions of 16, 32 and 32 channels and a layer of 512, and fewer envs where there are many simulations. Rates are per second of processor time. The last columns say which share of it went into walking down the tree, drawing co-players, playing steps, judging leaves and backing up, by the clock.`
 }
 
 type planRow struct {
@@ -140,11 +137,7 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 	}
 	c.Sims = sims / c.Trees
 	envs, group := 1, c.Trees
-	net := actor.Default()
-	if leaf == "conv" {
-		net.Net, net.Frame = "conv", "board"
-	}
-	nets := leaf == "nets" || leaf == "conv"
+	nets := leaf == "nets" || leaf == "conv" || leaf == "conv16"
 	if nets {
 		envs = 32
 		if leaf == "conv" {
@@ -171,12 +164,12 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 		b.prior = s
 	case "scripts":
 		b.prior = truth.NewScripts(bots, c.Discount, 14)
-	case "nets", "conv":
-		own, err := newBenchNet(net, spec, 0, group, 1)
+	case "nets", "conv", "conv16":
+		own, err := newBenchNet(leaf, spec, 0, group, 1)
 		if err != nil {
 			return nil, err
 		}
-		other, err := newBenchNet(net, spec, len(models), group*(agents-1), 2)
+		other, err := newBenchNet(leaf, spec, len(models), group*(agents-1), 2)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +178,7 @@ func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
 		nc.Net = other
 		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs, Vectors: oneHot(len(models))})
 	default:
-		return nil, fmt.Errorf("no leaf %q; there are zero, scripts, nets and conv", leaf)
+		return nil, fmt.Errorf("no leaf %q; there are zero, scripts, nets, conv16 and conv", leaf)
 	}
 	for place := range agents {
 		b.seats = append(b.seats, game.Seat(place))
@@ -291,46 +284,3 @@ func (b *planBench) phases(d time.Duration) planPhases {
 	}
 	return planPhases{p.Select / sum, p.Others / sum, p.Dynamics / sum, p.Judge / sum, p.Backup / sum}
 }
-
-// benchNet is an actor as a plan.Net.
-type benchNet struct {
-	ws  *actor.Work
-	p   *nn.Params
-	ran bool
-}
-
-func newBenchNet(c actor.Config, spec game.Spec, goal, rows int, seed uint64) (*benchNet, error) {
-	l := spec.Obs
-	m, p, err := actor.New(c, actor.Input{
-		Input:   frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen(), Extra: goal},
-		Actions: len(spec.Actions),
-	}, rng.New(seed))
-	if err != nil {
-		return nil, err
-	}
-	return &benchNet{ws: m.Work(rows), p: p}, nil
-}
-
-// Add adds a row.
-func (n *benchNet) Add(obs, goal []float32) {
-	if n.ran {
-		n.ws.Reset()
-		n.ran = false
-	}
-	n.ws.Add(obs, goal)
-}
-
-// Run answers the rows.
-func (n *benchNet) Run() (logits, value []float32) {
-	n.ws.Forward(n.p)
-	n.ran = true
-	return n.ws.Logits, n.ws.Value
-}
-
-// oneHot is goals as vectors of that many numbers.
-type oneHot int
-
-var oneHots = [2][]float32{{1, 0}, {0, 1}}
-
-// Vector returns the goal's vector.
-func (oneHot) Vector(_ int32, _ int, goal int32) []float32 { return oneHots[goal] }

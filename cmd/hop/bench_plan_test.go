@@ -4,7 +4,7 @@ import "testing"
 
 // A decision allocates nothing once a search has begun, whatever judges leaves.
 func TestPlanBenchAllocatesNothing(t *testing.T) {
-	for _, leaf := range []string{"zero", "scripts", "nets", "conv"} {
+	for _, leaf := range []string{"zero", "scripts", "nets", "conv16", "conv"} {
 		b, err := newPlanBench(leaf, 4, 4, 10)
 		if err != nil {
 			t.Fatal(err)
