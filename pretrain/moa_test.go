@@ -124,6 +124,13 @@ func TestMOALearnsAndIsJudgedBesideLimits(t *testing.T) {
 	if err := k.Write(run.Dir()); err != nil {
 		t.Error(err)
 	}
+	if k.Find("names types in time") == nil {
+		t.Error("a model that is told types is not asked whether it names them")
+	}
+	c.Condition = "goal"
+	if _, k := judge(t, newMOA(t, c, d), g); k.Find("names types in time") != nil {
+		t.Error("a model that is told goals is asked for types")
+	}
 }
 
 func TestEpisodesAreNotShared(t *testing.T) {
