@@ -5,7 +5,9 @@
 // someone who acts at random has probability 0 under every purposeful goal.
 // Across episodes discounted counts of the goals seen give the start of the next
 // episode: c <- alpha c, +1 for the goal seen (HOP, section 4.1). Each of the
-// two can be switched off, which are HOP's ablations.
+// two can be switched off, which are HOP's ablations. Where an agent plays on
+// after it has reached a goal, what is said here of an episode holds of its
+// pursuit of one goal.
 //
 // A co-player is an agent, not a seat: index others by who they are. Arrays are
 // flat, nothing allocates after New, and the binary form holds everything.
@@ -25,7 +27,7 @@ import (
 type Config struct {
 	Within bool    `yaml:"within" doc:"update within an episode by Bayes' rule; false is HOP's ablation without intra-episode update"`
 	Across bool    `yaml:"across" doc:"start an episode from the goals seen in earlier ones; false is HOP's ablation without inter-episode update"`
-	Decay  float64 `yaml:"decay" doc:"alpha: what a count is worth one episode later; 0.995 in stag hunt, 0.98 in snowdrift" range:"0..<1"`
+	Decay  float64 `yaml:"decay" doc:"alpha: what a count is worth one episode later, or one goal later where several are reached in an episode; 0.995 in stag hunt, 0.98 in snowdrift" range:"0..<1"`
 	Count  string  `yaml:"count" doc:"what is counted of an episode that is over: the goal that was reached (HOP), or the evidence of its actions, which also tells those who act at random" oneof:"goal|evidence"`
 	Smooth float64 `yaml:"smooth" doc:"epsilon: share of a uniform choice among legal actions mixed into each likelihood; 0: none" range:"0..<1"`
 }
