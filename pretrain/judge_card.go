@@ -28,6 +28,7 @@ type JudgeTeam struct {
 	SE     float64  `json:"se"`
 	Says   float64  `json:"says"`           // its value of the starts, discounted
 	Was    float64  `json:"was"`            // the discounted return from them
+	WasSE  float64  `json:"was_se"`
 	Best   *float64 `json:"best,omitempty"` // of the exact best response on the same starts
 }
 
@@ -39,6 +40,10 @@ func (t JudgeTeam) Regret() float64 {
 	}
 	return *t.Best - t.Return
 }
+
+// Bias returns how far the value of the starts is from what followed, beyond the
+// two standard errors that chance explains.
+func (t JudgeTeam) Bias() float64 { return max(0, math.Abs(t.Says-t.Was)-2*t.WasSE) }
 
 // judgeLanes is how many copies of the game are played side by side to judge.
 const judgeLanes = 64
@@ -129,7 +134,7 @@ func (j *Judge) meet(team []int8, episodes int, key rng.Key) (JudgeTeam, error) 
 			}
 		}
 	}
-	out.Return, out.SE, out.Says, out.Was = got.Mean(), got.SE(), says.Mean(), was.Mean()
+	out.Return, out.SE, out.Says, out.Was, out.WasSE = got.Mean(), got.SE(), says.Mean(), was.Mean(), was.SE()
 	best, err := j.best(names, lanes, episodes, key)
 	out.Best = best
 	return out, err
@@ -183,7 +188,7 @@ func (j *Judge) Card(s *JudgeScore) (*card.Card, error) {
 				worst = t
 			}
 		}
-		if bias.Team == "" || math.Abs(t.Says-t.Was) > math.Abs(bias.Says-bias.Was) {
+		if bias.Team == "" || t.Bias() > bias.Bias() {
 			bias = t
 		}
 		c.Add(n)
@@ -193,9 +198,9 @@ func (j *Judge) Card(s *JudgeScore) (*card.Card, error) {
 		c.Check("answers", r <= judgeGoodRegret, r <= judgeWeakRegret,
 			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team, r), "learn longer (steps), or with a larger net (net.hidden)")
 	}
-	off := math.Abs(bias.Says - bias.Was)
+	off := bias.Bias()
 	c.Check("values", off <= judgeGoodBias, off <= judgeWeakBias,
-		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f", bias.Team, bias.Says, bias.Was), "learn longer (steps), or raise ppo.value_coef")
+		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
 	returns := card.Line{Name: "return"}
 	losses := card.Line{Name: "value loss"}
 	for _, at := range j.past {
