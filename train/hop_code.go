@@ -24,6 +24,7 @@ type coder struct {
 	work  *vae.Work
 	gate  vae.Gate
 	ends  []float32 // [actions][goals] paths that ended with an action and a goal, counted
+	plane []int     // [goals] where the board shows what is wanted; -1: nowhere
 }
 
 // codeRows is how many states are encoded at a time.
@@ -45,6 +46,9 @@ func newCoder(h *HOP, m Models, key rng.Key) (*coder, error) {
 		if slices.Contains(h.spec.Goals, plane) {
 			c.gate.Prey = append(c.gate.Prey, i)
 		}
+	}
+	for _, goal := range h.spec.Goals {
+		c.plane = append(c.plane, slices.Index(l.Planes, goal))
 	}
 	return c, nil
 }
@@ -107,14 +111,37 @@ func (c *coder) choose(ro *batch.Rollout, paths []path) []int {
 // selectGamma is the discount that the inference was trained with.
 const selectGamma = 0.95
 
-// count learns which goals go with which last actions.
+// count learns which goals go with which last actions. Whoever reached nothing
+// was after what it stood at in the end: a hunter who waited at the stag in vain
+// wanted the stag.
 func (c *coder) count(ro *batch.Rollout, paths []path) {
 	for _, p := range paths {
 		last := p.last(ro)
-		if g := ro.Reached[last]; g != game.NoGoal {
-			c.ends[int(ro.Action[last])*len(c.h.spec.Goals)+int(g)]++
+		g := int(ro.Reached[last])
+		if g == game.NoGoal {
+			g = c.stood(ro.ObsAt(ro.Slot(p.agent, p.hi-1, p.env)))
+		}
+		if g != game.NoGoal {
+			c.ends[int(ro.Action[last])*len(c.h.spec.Goals)+g]++
 		}
 	}
+}
+
+// stood returns the goal whose thing is on the observer's own cell, the first of
+// several, or game.NoGoal.
+func (c *coder) stood(obs []float32) int {
+	l := c.gate.Layout
+	for at := 0; at < l.Height*l.Width*l.Planes; at += l.Planes {
+		if obs[at] == 0 {
+			continue // the first plane is the observer
+		}
+		for g, k := range c.plane {
+			if k >= 0 && obs[at+k] != 0 {
+				return g
+			}
+		}
+	}
+	return game.NoGoal
 }
 
 // learn takes one pass over the states, if the VAE learns.
