@@ -256,6 +256,7 @@ type Agents struct {
 	Step    int64         // env step of the checkpoint
 	Members []eval.Member // [A]
 	Greedy  []eval.Member // [A] the same, taking the likeliest action
+	Sure    bool          // Members take the likeliest action too: their search ends in one
 }
 
 // LoadAgents loads the newest checkpoint of a run's folder.
@@ -338,6 +339,7 @@ func (s *Spec) agents(body []byte) (*Agents, error) {
 
 // planners fills in agents that plan; each plays with a mind of its own.
 func (s *Spec) planners(out *Agents, f *safetensors.File, models train.Models, brains []*ppo.Brain) error {
+	out.Sure = s.Search.Sure() && s.Plan.Planner != "none"
 	for _, greedy := range []bool{false, true} {
 		minds, err := s.minds(out.Game, models, brains, rng.Key{})
 		if err != nil {

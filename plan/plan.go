@@ -127,6 +127,9 @@ func (c Config) Validate() error {
 	return errors.Join(field.Check(c))
 }
 
+// Sure reports that the policy is all on one action.
+func (c Config) Sure() bool { return c.Sims > 0 && c.Act != "visits" && c.Act != "softmax" }
+
 // Forest is the memory of a search. Make one with New for each goroutine.
 // Q, Visits, Value and Policy are views, written by Search.
 type Forest struct {

@@ -291,7 +291,7 @@ func (j *job) work(ctx context.Context, workers int, board *board) (err error) {
 	if err := loop.Run(ctx, j.run, func(p *train.Progress) { board.update(j.seed, p) }); err != nil {
 		return err
 	}
-	board.note(fmt.Sprintf("seed %d: judging the final agents on %d fresh episodes, sampled and greedy", j.seed, j.spec.Eval.Episodes))
+	board.note(fmt.Sprintf("seed %d: judging the final agents on %d fresh episodes", j.seed, j.spec.Eval.Episodes))
 	if err := j.judge(ctx, workers); err != nil {
 		return err
 	}
@@ -328,12 +328,16 @@ func (j *job) judge(ctx context.Context, workers int) error {
 		}
 		if way.name == "greedy" {
 			j.result.GreedyMean = res.Mean.Mean()
-			continue
+			break
 		}
 		j.result.Mean, j.result.SE = res.Mean.Mean(), res.Mean.SE()
 		j.result.Agents = nil
 		for i := range res.Return {
 			j.result.Agents = append(j.result.Agents, res.Return[i].Mean())
+		}
+		if agents.Sure {
+			j.result.GreedyMean = j.result.Mean // there is nothing to draw
+			break
 		}
 	}
 	rows, err := runlog.ReadMetrics(j.run.Dir())
