@@ -54,6 +54,7 @@ type World struct {
 
 	kept    []uint64 // [2^Log][width]
 	keptKey []uint64 // [2^Log]
+	asked   []int32  // [2^Log] 1 + the row of this batch that will predict it; 0: it is there
 
 	// One batch of predictions.
 	obs   []float32 // [group][Len]
@@ -61,9 +62,13 @@ type World struct {
 	next  world.Next
 	miss  []int32  // leaves that are predicted
 	steps []uint64 // their keys
+	same  []twin   // leaves whose step another leaf of the batch asks for
 	seen  []float32
 	legal []bool
 }
+
+// twin is a leaf and the row that predicts its step.
+type twin struct{ leaf, row int32 }
 
 // decision is what the states of one decision share.
 type decision struct {
@@ -92,7 +97,7 @@ func New(m *world.Model, p *nn.Params, c Config) (*World, error) {
 	for e := range w.envs {
 		w.envs[e] = decision{place: make([]int32, m.Agents), root: make([]uint64, w.width)}
 	}
-	w.kept, w.keptKey = make([]uint64, w.width<<c.Log), make([]uint64, 1<<c.Log)
+	w.kept, w.keptKey, w.asked = make([]uint64, w.width<<c.Log), make([]uint64, 1<<c.Log), make([]int32, 1<<c.Log)
 	w.seen, w.legal = make([]float32, m.Len()), make([]bool, m.Actions)
 	return w, w.Use(m, p)
 }
@@ -118,7 +123,7 @@ func (w *World) Fit(f *plan.Forest) {
 	slots, rows := f.Slots(), f.Group()
 	w.state, w.key = make([]uint64, slots*w.width), make([]uint64, slots)
 	w.obs, w.joint = make([]float32, rows*w.in.Len()), make([]int32, rows*w.in.Agents)
-	w.miss, w.steps = make([]int32, 0, rows), make([]uint64, 0, rows)
+	w.miss, w.steps, w.same = make([]int32, 0, rows), make([]uint64, 0, rows), make([]twin, 0, rows)
 	w.next = world.Next{
 		Obs: [][]float32{make([]float32, rows*w.in.Len())}, Reward: [][]float32{make([]float32, rows)},
 		End: [][]bool{make([]bool, rows)}, Doubt: make([]float32, rows),
@@ -156,7 +161,7 @@ func (w *World) Root(tree, slot int32) (uint32, uint64) {
 // Expand predicts one step for each leaf. Where the model sees oneself on the
 // board with nothing to do it is lost: the search looks no further.
 func (w *World) Expand(leaves []plan.Leaf, others []int32, _ []rng.Rand) {
-	w.miss, w.steps = w.miss[:0], w.steps[:0]
+	w.miss, w.steps, w.same = w.miss[:0], w.steps[:0], w.same[:0]
 	n, size := w.in.Agents, w.in.Len()
 	for i := range leaves {
 		l, rows := &leaves[i], len(w.miss)
@@ -173,8 +178,14 @@ func (w *World) Expand(leaves []plan.Leaf, others []int32, _ []rng.Rand) {
 		w.Asked++
 		if at := int(step>>20) & (len(w.keptKey) - 1); w.keptKey[at] == step {
 			w.Found++
-			copy(w.at(l.To), w.kept[at*w.width:(at+1)*w.width])
+			if row := w.asked[at]; row > 0 {
+				w.same = append(w.same, twin{int32(i), row - 1})
+			} else {
+				copy(w.at(l.To), w.kept[at*w.width:(at+1)*w.width])
+			}
 			continue
+		} else {
+			w.keptKey[at], w.asked[at] = step, int32(rows)+1
 		}
 		w.unpack(w.obs[rows*size:(rows+1)*size], l.From)
 		w.miss, w.steps = append(w.miss, int32(i)), append(w.steps, step)
@@ -209,8 +220,11 @@ func (w *World) predict(leaves []plan.Leaf) {
 		s[w.pay] = uint64(math.Float32bits(w.next.Reward[0][row])) | uint64(math.Float32bits(doubt))<<32
 		w.Doubted += float64(doubt)
 		at := int(w.steps[row]>>20) & (len(w.keptKey) - 1)
-		w.keptKey[at] = w.steps[row]
+		w.keptKey[at], w.asked[at] = w.steps[row], 0
 		copy(w.kept[at*w.width:(at+1)*w.width], s)
+	}
+	for _, t := range w.same {
+		copy(w.at(leaves[t.leaf].To), w.at(leaves[w.miss[t.row]].To))
 	}
 }
 
