@@ -56,6 +56,7 @@ var quick = []struct {
 	{"hop zoo train", []string{"--steps", "5000"}},
 	{"hop pretrain moa", []string{"--epochs", "1", "--set", "model.hidden=[16,16]"}},
 	{"hop pretrain world", []string{"--set", "epochs=1", "--set", "model.hidden=[16]", "--probe", "500", "--plays", "10"}},
+	{"hop pretrain judge", []string{"--set", "steps=5000", "--episodes", "20"}},
 	{"hop collect", []string{"--rows", "5000"}},
 	{"hop oracle", []string{"--episodes", "5"}},
 	{"hop bench env", []string{"--time", "10ms"}},
