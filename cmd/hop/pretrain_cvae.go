@@ -1,10 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"path/filepath"
-
 	"hop/f32"
 	"hop/pretrain"
 )
@@ -91,13 +87,5 @@ func (c pretrainCVAECmd) Run(a *app) error {
 		return err
 	}
 	out.Verdict, out.Status = report.Verdict(), string(report.Status())
-	if err := errors.Join(report.Write(run.Dir()), run.Finish("done")); err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.emit(out)
-	}
-	fmt.Fprintln(a.out, report.Markdown())
-	fmt.Fprintf(a.out, "See %s\n", filepath.Join(c.Out, "card.html"))
-	return nil
+	return finishPretrain(a, run, report, c.JSON, out)
 }

@@ -115,15 +115,7 @@ func (c pretrainMOACmd) Run(a *app) error {
 		t.Beside(beside, score, report)
 	}
 	out.MOAScore, out.Verdict = score, report.Verdict()
-	if err := errors.Join(report.Write(run.Dir()), run.Finish("done")); err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.emit(out)
-	}
-	fmt.Fprintln(a.out, report.Markdown())
-	fmt.Fprintf(a.out, "See %s\n", filepath.Join(c.Out, "card.html"))
-	return nil
+	return finishPretrain(a, run, report, c.JSON, out)
 }
 
 // config returns the settings that the flags give, for data of this layout.

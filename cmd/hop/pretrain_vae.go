@@ -95,15 +95,7 @@ func (c pretrainVAECmd) Run(a *app) error {
 		return err
 	}
 	out.Verdict, out.Status = report.Verdict(), string(report.Status())
-	if err := errors.Join(report.Write(run.Dir()), run.Finish("done")); err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.emit(out)
-	}
-	fmt.Fprintln(a.out, report.Markdown())
-	fmt.Fprintf(a.out, "See %s\n", filepath.Join(c.Out, "card.html"))
-	return nil
+	return finishPretrain(a, run, report, c.JSON, out)
 }
 
 // terms writes every term under its own name.

@@ -113,19 +113,8 @@ func (c pretrainWorldCmd) Run(a *app) error {
 		return err
 	}
 	out.Verdict = report.Verdict()
-	if err := report.Write(run.Dir()); err != nil {
-		return err
-	}
 	_, out.Judging = watch.spent()
-	if err := run.Finish("done"); err != nil {
-		return err
-	}
-	if c.JSON {
-		return a.emit(out)
-	}
-	fmt.Fprintln(a.out, report.Markdown())
-	fmt.Fprintf(a.out, "See %s\n", filepath.Join(c.Out, "card.html"))
-	return nil
+	return finishPretrain(a, run, report, c.JSON, out)
 }
 
 // config returns the settings that the flags give.
