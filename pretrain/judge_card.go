@@ -26,8 +26,8 @@ type JudgeTeam struct {
 	Team   string   `json:"team"`
 	Return float64  `json:"return"` // of its own policy
 	SE     float64  `json:"se"`
-	Says   float64  `json:"says"`           // its value of the starts, discounted
-	Was    float64  `json:"was"`            // the discounted return from them
+	Says   float64  `json:"says"` // its value of the starts, discounted
+	Was    float64  `json:"was"`  // the discounted return from them
 	WasSE  float64  `json:"was_se"`
 	Best   *float64 `json:"best,omitempty"` // of the exact best response on the same starts
 }
