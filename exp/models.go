@@ -113,7 +113,7 @@ func (s *Spec) load(g game.Game) (train.Models, error) {
 	}
 	if s.Models.MOA != "" {
 		if m.MOA, err = s.loadMOA(g); err != nil {
-			return m, fmt.Errorf("exp: models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa --condition goal --set model.hidden=[64,64]", s.Models.MOA, err)
+			return m, fmt.Errorf("exp: models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa --condition goal --set model.hidden=[64,64] --set model.ways=false", s.Models.MOA, err)
 		}
 	}
 	return m, nil
