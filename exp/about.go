@@ -12,12 +12,12 @@ import (
 
 // LoadAbout returns what each agent of a run that plans has learnt about the
 // others, by agent, from the newest checkpoint.
-func LoadAbout(dir string) (map[agent.ID]train.About, error) {
+func (r *Registry) LoadAbout(dir string) (map[agent.ID]train.About, error) {
 	text, err := runlog.ReadSpec(dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
+	s, err := r.Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
 	if err != nil {
 		return nil, err
 	}

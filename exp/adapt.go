@@ -42,7 +42,7 @@ type Stranger struct {
 
 // LoadStranger loads agent id of a run. sets may change the game's parameters and
 // how the agent thinks (search.*, belief.*, plan.*), not what its networks are.
-func LoadStranger(dir string, sets []string, id int, learn string) (*Stranger, error) {
+func (r *Registry) LoadStranger(dir string, sets []string, id int, learn string) (*Stranger, error) {
 	for _, set := range sets {
 		part, _, _ := strings.Cut(set, ".")
 		if !slices.Contains([]string{"game", "search", "belief", "plan"}, part) || strings.HasPrefix(set, "game.name=") {
@@ -53,7 +53,7 @@ func LoadStranger(dir string, sets []string, id int, learn string) (*Stranger, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets)
+	s, err := r.Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets)
 	if err != nil {
 		return nil, err
 	}
@@ -186,12 +186,12 @@ func (s *Spec) Met() []string {
 }
 
 // Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT.
-func Member(g game.Game, who string) (eval.Member, error) {
+func (r *Registry) Member(g game.Game, who string) (eval.Member, error) {
 	for _, b := range g.Bots() {
 		if b.Name == who {
 			return eval.Bot(g, who), nil
 		}
 	}
-	make, err := players(g, who)
+	make, err := r.players(g, who)
 	return eval.Member{Name: who, Players: make}, err
 }

@@ -135,7 +135,7 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 	}
 	return train.Parts{
 		Game: g, Stage: s.stage, Brains: brains, Minds: minds, BrainOf: of, GoalLen: s.Plan.GoalLen(g.Spec(), models), Key: key, Workers: m.Workers, Clock: m.Clock, Imagine: s.Imagine,
-		Players: func(who string) (train.PlayerMaker, error) { return players(g, who) },
+		Players: func(who string) (train.PlayerMaker, error) { return s.reg.players(g, who) },
 	}, nil
 }
 
@@ -224,7 +224,7 @@ func (s *Spec) scripts(w *truth.World, envs int) *truth.Scripts {
 }
 
 // players returns a maker of a bot, or of a frozen agent of an earlier run.
-func players(g game.Game, who string) (train.PlayerMaker, error) {
+func (r *Registry) players(g game.Game, who string) (train.PlayerMaker, error) {
 	for _, b := range g.Bots() {
 		if b.Name == who {
 			return eval.Bot(g, who).Players, nil
@@ -236,7 +236,7 @@ func players(g game.Game, who string) (train.PlayerMaker, error) {
 		_, err := game.NewBot(g, who)
 		return nil, fmt.Errorf("%w; or name a frozen agent as RUN#AGENT, such as runs/ppo-4x4-001/seed-1#0", err)
 	}
-	a, err := LoadAgents(dir)
+	a, err := r.LoadAgents(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -260,11 +260,11 @@ type Agents struct {
 }
 
 // LoadAgents loads the newest checkpoint of a run's folder.
-func LoadAgents(dir string) (*Agents, error) { return LoadAgentsFor(dir, nil) }
+func (r *Registry) LoadAgents(dir string) (*Agents, error) { return r.LoadAgentsFor(dir, nil) }
 
 // LoadAgentsFor loads them to play the game with some parameters changed, such
 // as game.stags=2.
-func LoadAgentsFor(dir string, sets []string) (*Agents, error) {
+func (r *Registry) LoadAgentsFor(dir string, sets []string) (*Agents, error) {
 	for _, set := range sets {
 		if !strings.HasPrefix(set, "game.") || strings.HasPrefix(set, "game.name=") {
 			return nil, fmt.Errorf("--set %s: only parameters of the game can change, such as game.stags=2", set)
@@ -274,7 +274,7 @@ func LoadAgentsFor(dir string, sets []string) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets)
+	s, err := r.Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets)
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +386,7 @@ func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
 			team[i] = own[i]
 			continue
 		}
-		make, err := players(a.Game, who)
+		make, err := s.reg.players(a.Game, who)
 		if err != nil {
 			return nil, err
 		}

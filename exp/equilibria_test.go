@@ -8,6 +8,7 @@ import (
 
 	"hop/eval"
 	"hop/exp"
+	"hop/registry"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -15,7 +16,7 @@ import (
 // final trains a preset and plays its agents.
 func final(t *testing.T, preset string, seed uint64, episodes int, sets ...string) *eval.Result {
 	t.Helper()
-	s, err := exp.Load(preset, sets)
+	s, err := registry.New().Load(preset, sets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func final(t *testing.T, preset string, seed uint64, episodes int, sets ...strin
 	if err := run.Close(); err != nil {
 		t.Fatal(err)
 	}
-	agents, err := exp.LoadAgents(dir)
+	agents, err := registry.New().LoadAgents(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"hop/exp"
 	"hop/game"
+	"hop/registry"
 )
 
 func TestAWrongSpecListsAllItsFaults(t *testing.T) {
@@ -26,7 +27,7 @@ train:
   standins: {share: 0.5}
 colour: red
 `
-	_, err := exp.Parse([]byte(text), "my.yaml", "my", []string{"ppo.lrr=1", "train.envs=0", "nonsense"})
+	_, err := registry.New().Parse([]byte(text), "my.yaml", "my", []string{"ppo.lrr=1", "train.envs=0", "nonsense"})
 	if err == nil {
 		t.Fatal("the spec was accepted")
 	}
@@ -54,13 +55,13 @@ colour: red
 }
 
 func TestPresetsAreWhole(t *testing.T) {
-	for _, name := range exp.Presets() {
-		s, err := exp.Load(name, nil)
+	for _, name := range registry.New().PresetNames() {
+		s, err := registry.New().Load(name, nil)
 		if err != nil {
 			t.Errorf("preset %s: %v", name, err)
 			continue
 		}
-		if exp.PresetDoc(name) == "" {
+		if registry.New().PresetDoc(name) == "" {
 			t.Errorf("preset %s does not say what it is for", name)
 		}
 		if s.Name != name {
@@ -86,8 +87,8 @@ func TestPresetsAreWhole(t *testing.T) {
 
 // The resolved spec in a run's folder says everything: read back, it is the same.
 func TestResolvedSpecReadsBack(t *testing.T) {
-	for _, name := range exp.Presets() {
-		s, err := exp.Load(name, []string{"ppo.lr=0.00123"})
+	for _, name := range registry.New().PresetNames() {
+		s, err := registry.New().Load(name, []string{"ppo.lr=0.00123"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestResolvedSpecReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := exp.Parse(text, "spec.yaml", "other", nil)
+		back, err := registry.New().Parse(text, "spec.yaml", "other", nil)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text)
 		}
@@ -113,8 +114,8 @@ func TestResolvedSpecReadsBack(t *testing.T) {
 }
 
 func TestEveryFieldIsDocumented(t *testing.T) {
-	for _, name := range exp.Games() {
-		s := exp.Default()
+	for _, name := range registry.New().GameNames() {
+		s := registry.New().Default()
 		if err := s.Set("game.name=" + name); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 }
 
 func TestSetReachesEveryPart(t *testing.T) {
-	s := exp.Default()
+	s := registry.New().Default()
 	for _, set := range []string{"game.size=6", "ppo.gamma=0.5", "actor.hidden=[8, 8]", "train.brains=[0,0,0,0]", "eval.episodes=7", "train.standins.share=0.25", "name=mine"} {
 		if err := s.Set(set); err != nil {
 			t.Errorf("%s: %v", set, err)
@@ -151,7 +152,7 @@ func TestSetReachesEveryPart(t *testing.T) {
 }
 
 func TestStagesChangeOnlyTheirGame(t *testing.T) {
-	s, err := exp.Parse([]byte("train: {stages: [{at: 0, set: [game.blocks=0, game.hares=2]}]}"), "x.yaml", "x", []string{"game.size=6", "game.blocks=2"})
+	s, err := registry.New().Parse([]byte("train: {stages: [{at: 0, set: [game.blocks=0, game.hares=2]}]}"), "x.yaml", "x", []string{"game.size=6", "game.blocks=2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +166,14 @@ func TestStagesChangeOnlyTheirGame(t *testing.T) {
 	if !strings.Contains(string(text), "blocks: 2") {
 		t.Errorf("building a stage changed the true game:\n%s", text)
 	}
-	if _, err := exp.Parse([]byte("train: {stages: [{at: 0, set: [ppo.lr=1]}]}"), "x.yaml", "x", nil); err == nil {
+	if _, err := registry.New().Parse([]byte("train: {stages: [{at: 0, set: [ppo.lr=1]}]}"), "x.yaml", "x", nil); err == nil {
 		t.Error("a stage may only change the game")
 	}
 }
 
 func TestEveryGameBuilds(t *testing.T) {
-	for _, name := range exp.Games() {
-		g, err := exp.NewGame(name)
+	for _, name := range registry.New().GameNames() {
+		g, err := registry.New().NewGame(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +188,7 @@ func TestEveryGameBuilds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := exp.NewGame("chess"); err == nil || !strings.Contains(err.Error(), "staghunt") {
+	if _, err := registry.New().NewGame("chess"); err == nil || !strings.Contains(err.Error(), "staghunt") {
 		t.Errorf("an unknown game: %v, want the list of games", err)
 	}
 }

@@ -1,21 +1,24 @@
-package exp
+package exp_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hop/exp"
+	"hop/registry"
 )
 
 // Flags and back gives the same game, for every preset and for every parameter of
 // every game.
 func TestFlagsNameTheSameGame(t *testing.T) {
-	same := func(what string, g Game) {
+	same := func(what string, g exp.Game) {
 		t.Helper()
 		flags, err := g.Flags()
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := NewGame(flags[1])
+		back, err := registry.New().NewGame(flags[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,23 +32,23 @@ func TestFlagsNameTheSameGame(t *testing.T) {
 			t.Errorf("%s: %v make\n%v, want\n%v", what, flags, got, want)
 		}
 	}
-	for _, preset := range Presets() {
-		spec, err := Load(preset, nil)
+	for _, preset := range registry.New().PresetNames() {
+		spec, err := registry.New().Load(preset, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(preset, spec.Game)
 	}
 	changed := 0
-	for _, name := range Games() {
-		plain, err := NewGame(name)
+	for _, name := range registry.New().GameNames() {
+		plain, err := registry.New().NewGame(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, f := range plain.Fields() {
 			path := strings.TrimPrefix(f.Path, "game.")
 			for _, value := range []string{"walk", "3", "0.25", "true", "false", "[2,1,1,1]"} {
-				g, err := NewGame(name)
+				g, err := registry.New().NewGame(name)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,71 +2,30 @@ package exp
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"hop/field"
 	"hop/game"
-	"hop/game/cartpole"
-	"hop/game/cleanup"
-	"hop/game/coin"
-	"hop/game/foraging"
-	"hop/game/matrix"
-	"hop/game/snowdrift"
-	"hop/game/staghunt"
-	"hop/game/tag"
 )
-
-// games is the list of games, the only one.
-var games = map[string]gameEntry{
-	"staghunt":  entry("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
-	"snowdrift": entry("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
-	"coin":      entry("take your own coins, or everybody's", coin.Default, coin.New),
-	"cleanup":   entry("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New),
-	"foraging":  entry("gather food that takes several to lift", foraging.Default, foraging.New),
-	"tag":       entry("predators chase, prey flees", tag.Default, tag.New),
-	"matrix":    entry("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated", matrix.Default, matrix.New),
-	"cartpole":  entry("balance a pole; one seat, to check learners against the literature", cartpole.Default, cartpole.New),
-}
-
-type gameEntry struct {
-	doc    string
-	params func() any // a pointer to the game's Config, at its defaults
-	build  func(params any) (game.Game, error)
-}
-
-func entry[C any, G game.Game](doc string, def func() C, build func(C) (G, error)) gameEntry {
-	return gameEntry{
-		doc:    doc,
-		params: func() any { c := def(); return &c },
-		build:  func(p any) (game.Game, error) { return build(*p.(*C)) },
-	}
-}
-
-// Games returns the names of all games, sorted.
-func Games() []string { return slices.Sorted(maps.Keys(games)) }
-
-// GameDoc says in a few words what the game is about.
-func GameDoc(name string) string { return games[name].doc }
 
 // Game is the part of a spec that names a game and holds its parameters. Make
 // it with NewGame.
 type Game struct {
+	reg    *Registry
 	Name   string
 	params any
 	lines  field.Lines
 }
 
 // NewGame returns the game of that name at its default parameters.
-func NewGame(name string) (Game, error) {
-	e, ok := games[name]
+func (r *Registry) NewGame(name string) (Game, error) {
+	e, ok := r.Games[name]
 	if !ok {
-		return Game{}, fmt.Errorf("there is no game %q; there are %s", name, strings.Join(Games(), ", "))
+		return Game{}, fmt.Errorf("there is no game %q; there are %s", name, strings.Join(r.GameNames(), ", "))
 	}
-	return Game{Name: name, params: e.params()}, nil
+	return Game{reg: r, Name: name, params: e.params()}, nil
 }
 
 // Set writes one parameter, such as "size", from text.
@@ -76,7 +35,7 @@ func (g Game) Set(path, value string) error {
 
 // clone returns a copy whose parameters can be set apart.
 func (g Game) clone() (Game, error) {
-	c, err := NewGame(g.Name)
+	c, err := g.reg.NewGame(g.Name)
 	if err != nil {
 		return c, err
 	}
@@ -89,7 +48,7 @@ func (g Game) clone() (Game, error) {
 
 // Build returns the game, or everything that is wrong with its parameters.
 func (g Game) Build() (game.Game, error) {
-	built, err := games[g.Name].build(g.params)
+	built, err := g.reg.Games[g.Name].build(g.params)
 	if err != nil {
 		return nil, field.At(err, "game", g.lines)
 	}
@@ -118,7 +77,7 @@ func (g Game) Map() (map[string]any, error) {
 // Flags returns the command-line flags that name the game with its parameters,
 // as far as they are not the defaults.
 func (g Game) Flags() ([]string, error) {
-	plain, err := NewGame(g.Name)
+	plain, err := g.reg.NewGame(g.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +114,9 @@ func (g *Game) decode(n *yaml.Node) error {
 			continue
 		}
 		if name := n.Content[i+1].Value; name != g.Name {
-			fresh, err := NewGame(name)
+			fresh, err := g.reg.NewGame(name)
 			if err != nil {
-				return &field.Fault{Path: "game.name", Value: name, Want: "one of " + strings.Join(Games(), ", "), Line: n.Content[i+1].Line}
+				return &field.Fault{Path: "game.name", Value: name, Want: "one of " + strings.Join(g.reg.GameNames(), ", "), Line: n.Content[i+1].Line}
 			}
 			*g = fresh
 		}

@@ -8,6 +8,7 @@ import (
 
 	"hop/eval"
 	"hop/exp"
+	"hop/registry"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -20,7 +21,7 @@ func TestAwareLearnersCooperateWhereNaiveOnesDefect(t *testing.T) {
 		eta    string
 		lo, hi float64 // of ten rounds together; 10 is defection, 30 cooperation
 	}{{"0", 9, 12}, {"1", 26, 30}} {
-		s, err := exp.Load("lola-matrix", []string{"lola.eta=" + c.eta})
+		s, err := registry.New().Load("lola-matrix", []string{"lola.eta=" + c.eta})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestAwareLearnersCooperateWhereNaiveOnesDefect(t *testing.T) {
 		if err := run.Close(); err != nil {
 			t.Fatal(err)
 		}
-		agents, err := exp.LoadAgents(dir)
+		agents, err := registry.New().LoadAgents(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestSocialMindsThatCannotBeAreRefused(t *testing.T) {
 		{"train.brains=[0,0]", "a brain of its own"},
 		{"lola.eta=-1", "lola.eta"},
 	} {
-		_, err := exp.Load("lola-matrix", []string{c.set})
+		_, err := registry.New().Load("lola-matrix", []string{c.set})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("--set %s: %v, want something about %q", c.set, err, c.want)
 		}

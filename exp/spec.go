@@ -1,12 +1,10 @@
 package exp
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +44,7 @@ type Spec struct {
 	LOLA      train.Awareness   `yaml:"lola"`
 	Influence train.Influencing `yaml:"influence"`
 
+	reg   *Registry
 	file  string
 	lines field.Lines
 }
@@ -62,24 +61,21 @@ type Eval struct {
 }
 
 // Default returns the spec that files are written over: PPO on 4x4 stag hunt.
-func Default() Spec {
-	g, err := NewGame("staghunt")
+func (r *Registry) Default() Spec {
+	g, err := r.NewGame("staghunt")
 	if err != nil {
 		panic("exp: the default game is not registered")
 	}
 	return Spec{
-		Name: "run", Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: train.DefaultImagining(), Plan: train.DefaultPlanning(),
+		Name: "run", reg: r, Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: train.DefaultImagining(), Plan: train.DefaultPlanning(),
 		Search: plan.Default(), Belief: belief.Default(), MOA: MOA{moa.Default(), moa.DefaultLearning()}, Eval: Eval{Episodes: 10_000},
 		LOLA: train.DefaultAwareness(), Influence: train.DefaultInfluencing(),
 	}
 }
 
-//go:embed presets/*.yaml
-var presets embed.FS
-
 // Presets returns the names of the embedded specs, sorted.
-func Presets() []string {
-	entries, err := fs.ReadDir(presets, "presets")
+func (r *Registry) PresetNames() []string {
+	entries, err := fs.ReadDir(r.Presets, ".")
 	if err != nil {
 		panic("exp: the presets are not embedded")
 	}
@@ -91,8 +87,8 @@ func Presets() []string {
 }
 
 // PresetDoc returns a preset's first comment: what it is for.
-func PresetDoc(name string) string {
-	b, err := presets.ReadFile(path.Join("presets", name+".yaml"))
+func (r *Registry) PresetDoc(name string) string {
+	b, err := fs.ReadFile(r.Presets, name+".yaml")
 	if err != nil {
 		return ""
 	}
@@ -109,30 +105,30 @@ func PresetDoc(name string) string {
 
 // Load returns a spec: a preset by name, or a file, over the defaults, with the
 // sets ("ppo.lr=1e-3") on top. The error lists every fault.
-func Load(what string, sets []string) (Spec, error) {
+func (r *Registry) Load(what string, sets []string) (Spec, error) {
 	var text []byte
 	var err error
 	file := what
-	if slices.Contains(Presets(), what) {
-		text, err = presets.ReadFile(path.Join("presets", what+".yaml"))
+	if slices.Contains(r.PresetNames(), what) {
+		text, err = fs.ReadFile(r.Presets, what+".yaml")
 		file = "preset " + what
 	} else if text, err = os.ReadFile(what); errors.Is(err, fs.ErrNotExist) {
-		return Spec{}, fmt.Errorf("there is no preset and no file %q; presets are %s", what, strings.Join(Presets(), ", "))
+		return Spec{}, fmt.Errorf("there is no preset and no file %q; presets are %s", what, strings.Join(r.PresetNames(), ", "))
 	}
 	if err != nil {
 		return Spec{}, fmt.Errorf("exp: reading a spec: %w", err)
 	}
 	name := strings.TrimSuffix(filepath.Base(what), filepath.Ext(what))
-	if slices.Contains(Presets(), what) {
+	if slices.Contains(r.PresetNames(), what) {
 		name = what
 	}
-	return Parse(text, file, name, sets)
+	return r.Parse(text, file, name, sets)
 }
 
 // Parse reads a spec from text. file and name are for messages and for specs
 // that do not name themselves.
-func Parse(text []byte, file, name string, sets []string) (Spec, error) {
-	s := Default()
+func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, error) {
+	s := r.Default()
 	s.Name, s.file = name, file
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -180,7 +176,7 @@ func (s *Spec) Set(set string) error {
 		return errors.New("want PATH=VALUE, such as ppo.lr=1e-3")
 	}
 	if path == "game.name" {
-		g, err := NewGame(value)
+		g, err := s.reg.NewGame(value)
 		if err != nil {
 			return err
 		}
@@ -210,7 +206,7 @@ func (s *Spec) Validate() error {
 	part(stage.Validate(s.Follow, "game", "run"), "follow")
 	s.checkSocial(part)
 	if g == nil { // the rest of the spec is checked all the same
-		if plain, err := NewGame(s.Game.Name); err == nil {
+		if plain, err := s.reg.NewGame(s.Game.Name); err == nil {
 			g, _ = plain.Build()
 		}
 	}
@@ -281,7 +277,7 @@ func (s *Spec) hypotheses(g game.Game) []string {
 
 // Fields describes every field of the spec, the game's parameters among them.
 func (s *Spec) Fields() []field.Info {
-	list := []field.Info{{Path: "game.name", Type: "text", Default: s.Game.Name, Doc: "which game", Want: "one of " + strings.Join(Games(), ", ")}}
+	list := []field.Info{{Path: "game.name", Type: "text", Default: s.Game.Name, Doc: "which game", Want: "one of " + strings.Join(s.reg.GameNames(), ", ")}}
 	list = append(list, s.Game.Fields()...)
 	return append(list, field.List(s)...)
 }

@@ -29,20 +29,20 @@ type Swap struct {
 
 // Focal loads an agent of a run's newest checkpoint to play among bots: team[a]
 // is the bot that every other agent a is.
-func (w Swap) Focal(dir string, id agent.ID, team []string) (eval.Member, game.Game, error) {
-	m, g, err := w.focal(dir, id, team)
+func (w Swap) Focal(r *Registry, dir string, id agent.ID, team []string) (eval.Member, game.Game, error) {
+	m, g, err := w.focal(r, dir, id, team)
 	if err != nil {
 		err = fmt.Errorf("exp: loading agent %d of %s: %w", id, dir, err)
 	}
 	return m, g, err
 }
 
-func (w Swap) focal(dir string, id agent.ID, team []string) (m eval.Member, g game.Game, err error) {
+func (w Swap) focal(r *Registry, dir string, id agent.ID, team []string) (m eval.Member, g game.Game, err error) {
 	text, err := runlog.ReadSpec(dir)
 	if err != nil {
 		return m, nil, err
 	}
-	s, err := Parse(text, filepath.Join(dir, "spec.yaml"), "run", w.Sets)
+	s, err := r.Parse(text, filepath.Join(dir, "spec.yaml"), "run", w.Sets)
 	if err != nil {
 		return m, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hop/exp"
 	"hop/rng"
 	"hop/stats"
 )
@@ -79,10 +80,10 @@ const draws = 5000
 
 // Compare reads the runs. Without a threshold (NaN) it is 95 % of the way from
 // the lowest point of all curves to the best variant's mean.
-func Compare(list []Variant, threshold float64) (*Comparison, error) {
+func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison, error) {
 	c := &Comparison{Threshold: threshold}
 	for i, v := range list {
-		g, err := gather(v)
+		g, err := gather(reg, v)
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +112,8 @@ func Compare(list []Variant, threshold float64) (*Comparison, error) {
 }
 
 // gather reads a variant's runs, which may lie anywhere, in order of seeds.
-func gather(v Variant) (*group, error) {
-	g := &group{Dir: v.Name}
+func gather(reg *exp.Registry, v Variant) (*group, error) {
+	g := &group{reg: reg, Dir: v.Name}
 	for _, dir := range v.Dirs {
 		r, err := g.readRun(dir)
 		if err != nil {

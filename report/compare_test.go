@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hop/registry"
 	"hop/stats"
 )
 
@@ -33,7 +34,7 @@ func rivals(t *testing.T, means map[string][]float64, order ...string) []Variant
 
 func TestComparisonIsOfSeeds(t *testing.T) {
 	a, b := []float64{1, 1.2, 1.1, 0.9, 1.3}, []float64{2, 2.2, 2.1, 1.05, 2.3}
-	c, err := Compare(rivals(t, map[string][]float64{"a": a, "b": b}, "a", "b"), math.NaN())
+	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": a, "b": b}, "a", "b"), math.NaN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestPaceIsWhenTheCurvePassesTheThreshold(t *testing.T) {
 		{1.55, 4000, 2}, // window 3, which ends at 4,000, is the first above it
 		{2.9, math.NaN(), 0},
 	} {
-		res, err := Compare(rivals(t, map[string][]float64{"a": {2, 2}}, "a"), c.threshold)
+		res, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {2, 2}}, "a"), c.threshold)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestPaceIsWhenTheCurvePassesTheThreshold(t *testing.T) {
 }
 
 func TestOneSeedShowsNoDifference(t *testing.T) {
-	c, err := Compare(rivals(t, map[string][]float64{"a": {1}, "b": {2}}, "a", "b"), math.NaN())
+	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {1}, "b": {2}}, "a", "b"), math.NaN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestOneSeedShowsNoDifference(t *testing.T) {
 
 func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Compare(rivals(t, map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first", "second <one>"), math.NaN())
+	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first", "second <one>"), math.NaN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 }
 
 func TestRunsThatWereNotJudgedAreRefused(t *testing.T) {
-	_, err := Compare(rivals(t, map[string][]float64{"a": {1, math.NaN()}}, "a"), math.NaN())
+	_, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {1, math.NaN()}}, "a"), math.NaN())
 	if err == nil || !strings.Contains(err.Error(), "seed 2 of a") {
 		t.Errorf("got %v, want an error that names seed 2 of a", err)
 	}

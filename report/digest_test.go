@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hop/registry"
 	"hop/runlog"
 )
 
@@ -19,7 +20,7 @@ func gathered(t *testing.T, runs ...tiny) *group {
 		r.seed, r.status, r.windows, r.mean = i+1, "done", 10, 2
 		lay(t, filepath.Join(dir, fmt.Sprintf("seed-%d", i+1)), r)
 	}
-	g, err := read(dir)
+	g, err := read(registry.New(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hop/card"
+	"hop/registry"
 )
 
 // know adds models of others to a hand-made run: every agent of every other one,
@@ -67,7 +68,7 @@ func knowing(t *testing.T, change func(name string, agent, window int, v float64
 	for i := range 3 {
 		know(t, filepath.Join(dir, fmt.Sprintf("seed-%d", i+1)), change)
 	}
-	g, err := read(dir)
+	g, err := read(registry.New(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

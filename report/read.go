@@ -48,6 +48,7 @@ type run struct {
 
 // group is all runs of one experiment.
 type group struct {
+	reg          *exp.Registry
 	Dir          string // as the user named it
 	Name         string
 	Single       bool // the folder is itself a run
@@ -69,8 +70,8 @@ type group struct {
 }
 
 // read gathers a group. It fails only if there is no run at all.
-func read(dir string) (*group, error) {
-	g := &group{Dir: filepath.ToSlash(dir)}
+func read(reg *exp.Registry, dir string) (*group, error) {
+	g := &group{reg: reg, Dir: filepath.ToSlash(dir)}
 	dirs := []string{dir}
 	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
 		g.Single = true
@@ -152,7 +153,7 @@ func readResult(dir string) (*result, error) {
 
 // readSpec takes the setting from the first run whose spec can be read.
 func (g *group) readSpec(r *run, text []byte, file string) {
-	s, err := exp.Parse(text, file, r.Env.Preset, nil)
+	s, err := g.reg.Parse(text, file, r.Env.Preset, nil)
 	if err != nil {
 		if g.SpecText == "" {
 			g.SpecText = string(text)
@@ -260,8 +261,8 @@ type Run struct {
 
 // Middle returns the run whose final agents are the middle ones of a folder's,
 // or the first if none were judged: whom to show when only one can be shown.
-func Middle(dir string) (Run, error) {
-	g, err := read(dir)
+func Middle(reg *exp.Registry, dir string) (Run, error) {
+	g, err := read(reg, dir)
 	if err != nil {
 		return Run{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hop/exp"
 	"hop/stats"
 )
 
@@ -49,8 +50,8 @@ type Interval struct {
 
 // Write reads the runs in a folder, which holds seed-1, seed-2, ... or is a run
 // itself, and writes report.html, report.md and report/ into it.
-func Write(group string, o Options) error {
-	g, err := read(group)
+func Write(reg *exp.Registry, group string, o Options) error {
+	g, err := read(reg, group)
 	if err != nil {
 		return err
 	}

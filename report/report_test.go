@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hop/registry"
 	"hop/runlog"
 )
 
@@ -98,7 +99,7 @@ func good(t *testing.T) string {
 // rendered returns the page and the text of a folder's report.
 func rendered(t *testing.T, dir string, o Options) (html, md string) {
 	t.Helper()
-	g, err := read(dir)
+	g, err := read(registry.New(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestPageIsBalanced(t *testing.T) {
 
 func TestFilesLieBesideThePage(t *testing.T) {
 	dir := good(t)
-	if err := Write(dir, film()); err != nil {
+	if err := Write(registry.New(), dir, film()); err != nil {
 		t.Fatal(err)
 	}
 	html, _ := rendered(t, dir, film())
@@ -303,7 +304,7 @@ func TestBotsAreNotCountedAsLearners(t *testing.T) {
 }
 
 func TestAFolderWithoutRunsIsRefused(t *testing.T) {
-	err := Write(t.TempDir(), Options{})
+	err := Write(registry.New(), t.TempDir(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "hop train") {
 		t.Errorf("got %v, want an error that says which folders have reports", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hop/registry"
 )
 
 // The page shows what the stages around a training found, and survives cards
@@ -29,7 +31,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	put("stages/moa-1/card.json", `{"numbers":[{"name":"top-1","value":0.81,"limit":{"name":"Bayes","value":0.85}},{"name":"odd","value":null}]}`)
 	put("stages/vae-1/card.json", `{"numbers": 7`)
 	put("stages/vae-1/adapt.json", `{"steps":2400,"last":600,"table":[{"vs":["ns","nh","nh"],"score":4.9,"best_response":5,"normalised":0.97,"normalised_ci":[0.95,0.99]}]}`)
-	if err := Write(dir, Options{}); err != nil {
+	if err := Write(registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"report.html", "report.md"} {
@@ -57,7 +59,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 		}
 	}
 	put("tiny-001/stages.json", `[{`)
-	if err := Write(dir, Options{}); err != nil {
+	if err := Write(registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(page(), "stages.json cannot be read") {

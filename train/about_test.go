@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hop/agent"
-	"hop/exp"
 	"hop/game"
+	"hop/registry"
 	"hop/rng"
 )
 
@@ -15,11 +15,11 @@ import (
 // every other one would do for a goal, from its own place, and nothing of oneself.
 func TestWhatPlannersKnowOfEachOtherIsLoaded(t *testing.T) {
 	_, dir := play(t, planner, 3, 1)
-	about, err := exp.LoadAbout(dir)
+	about, err := registry.New().LoadAbout(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents, err := exp.LoadAgents(dir)
+	agents, err := registry.New().LoadAgents(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestWhatPlannersKnowOfEachOtherIsLoaded(t *testing.T) {
 		t.Error("agent 0 claims to know itself, or someone without a goal")
 	}
 	_, plain := play(t, small(""), 3, 1)
-	if _, err := exp.LoadAbout(plain); err == nil || !strings.Contains(err.Error(), "do not plan") {
+	if _, err := registry.New().LoadAbout(plain); err == nil || !strings.Contains(err.Error(), "do not plan") {
 		t.Errorf("a run without planners gave %v, want what is missing", err)
 	}
 }

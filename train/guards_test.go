@@ -12,6 +12,7 @@ import (
 	"hop/batch"
 	"hop/exp"
 	"hop/ppo"
+	"hop/registry"
 	"hop/rng"
 	"hop/runlog"
 	"hop/train"
@@ -30,7 +31,7 @@ func (m meddler) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]age
 // planted runs a spec with its parts changed and returns what the guards found.
 func planted(t *testing.T, text string, change func(p *train.Parts)) ([]runlog.Finding, error) {
 	t.Helper()
-	s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestGuardsAreSilentOnHealthyRuns(t *testing.T) {
 		{"ppo-4x4", "40000"}, {"ppo-cartpole", "8000"}, {"ppo-matrix", "40000"}, {"hop-4x4", "6000"},
 	} {
 		t.Run(c.preset, func(t *testing.T) {
-			s, err := exp.Load(c.preset, []string{"train.steps=" + c.steps})
+			s, err := registry.New().Load(c.preset, []string{"train.steps=" + c.steps})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +266,7 @@ func TestHonestModelsAreNotSaidToApplySoftmaxTwice(t *testing.T) {
 
 // What was said before a checkpoint is not said again after it.
 func TestGuardsRememberWhatTheySaid(t *testing.T) {
-	s, err := exp.Parse([]byte(small("")), "test.yaml", "test", nil)
+	s, err := registry.New().Parse([]byte(small("")), "test.yaml", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/runlog"
 	"hop/train"
 )
@@ -61,7 +62,7 @@ func TestPlannersOfOtherGamesResumeAndDoNotDependOnWorkers(t *testing.T) {
 // and returns the last checkpoint.
 func inPieces(t *testing.T, text string, updates int) []byte {
 	t.Helper()
-	s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

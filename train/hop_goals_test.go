@@ -18,6 +18,7 @@ import (
 	"hop/model/world"
 	"hop/nn"
 	"hop/pretrain"
+	"hop/registry"
 	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
@@ -146,7 +147,7 @@ func TestLearntGoalsResumeWithoutTheirFolders(t *testing.T) {
 	for name, text := range kinds(t) {
 		_, whole := play(t, text, 3, 1)
 		want := last(t, whole)
-		s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+		s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestAgentsCarryTheirModels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := exp.LoadAgents(dir); err != nil {
+	if _, err := registry.New().LoadAgents(dir); err != nil {
 		t.Error(err)
 	}
 }
@@ -226,7 +227,7 @@ func TestModelsMustFit(t *testing.T) {
 		{"latent", filepath.Join(t.TempDir(), "none"), infer, "models.vae"},
 	} {
 		text := strings.Replace(planner, "leaf: both", "leaf: both, goals: "+c.goals, 1) + fmt.Sprintf("models: {vae: %q, cvae: %q}\n", c.vae, c.cvae)
-		s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+		s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
 		if err == nil {
 			_, err = s.Build(1, exp.Machine{Workers: 1})
 		}

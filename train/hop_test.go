@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/runlog"
 	"hop/safetensors"
 	"hop/train"
@@ -52,7 +53,7 @@ func TestPlannersDoNotDependOnWorkers(t *testing.T) {
 func TestPlannersResume(t *testing.T) {
 	_, whole := play(t, planner, 3, 1)
 	want := last(t, whole)
-	s, err := exp.Parse([]byte(planner), "test.yaml", "test", nil)
+	s, err := registry.New().Parse([]byte(planner), "test.yaml", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

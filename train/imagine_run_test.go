@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/runlog"
 )
 
@@ -38,7 +39,7 @@ func TestImaginationDoesNotDependOnWorkers(t *testing.T) {
 // Stopped and started again, the world model and its steps are as they were.
 func TestImaginationResumes(t *testing.T) {
 	body := func(steps string, from []byte) []byte {
-		s, err := exp.Parse([]byte(imagining+steps+"}\n"), "test.yaml", "test", nil)
+		s, err := registry.New().Parse([]byte(imagining+steps+"}\n"), "test.yaml", "test", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func TestWhatCannotBeImaginedIsRefused(t *testing.T) {
 		{"no world", "imagine: {on: true, world: nowhere}", "nowhere"},
 		{"no board", "game: {name: matrix}\nimagine: {on: true}", "board"},
 	} {
-		s, err := exp.Parse([]byte(c.text), "test.yaml", "test", nil)
+		s, err := registry.New().Parse([]byte(c.text), "test.yaml", "test", nil)
 		if err == nil {
 			_, err = s.Build(1, exp.Machine{Workers: 1})
 		}

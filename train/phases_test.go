@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/runlog"
 	"hop/train"
 )
@@ -15,7 +16,7 @@ import (
 // A clock that goes one millisecond ahead whenever it is read: what the parts of
 // a search are told must sum to the search, and the search fit into collecting.
 func TestPhasesOfSearchesAddUp(t *testing.T) {
-	s, err := exp.Parse([]byte(planner), "test.yaml", "test", nil)
+	s, err := registry.New().Parse([]byte(planner), "test.yaml", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

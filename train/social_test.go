@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/runlog"
 	"hop/train"
 )
@@ -40,7 +41,7 @@ func TestSocialMindsResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := block + small("")
 			_, whole := play(t, text, 3, 1)
-			s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+			s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/runlog"
 	"hop/train"
 )
@@ -22,7 +23,7 @@ func small(extra string) string {
 // play runs a spec and returns every update's progress and the run's folder.
 func play(t *testing.T, text string, seed uint64, workers int) ([]train.Progress, string) {
 	t.Helper()
-	s, err := exp.Parse([]byte(text), "test.yaml", "test", nil)
+	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"hop/eval"
-	"hop/exp"
 	"hop/game"
 	"hop/plan/truth"
 	"hop/stats"
@@ -195,7 +194,7 @@ func (c adaptCmd) rows() (rows []adaptRow, g game.Game, about map[string]any, er
 			}
 			continue
 		}
-		s, err := exp.LoadStranger(r.dirs[0], c.Set, c.Agent, c.Learn)
+		s, err := reg.LoadStranger(r.dirs[0], c.Set, c.Agent, c.Learn)
 		if err != nil {
 			return nil, nil, nil, usageError{err}
 		}
@@ -274,7 +273,7 @@ func (c adaptCmd) members(g game.Game, about map[string]any, names []string) ([]
 	var zoo []zooEntry
 	var list []eval.Member
 	for i, name := range names {
-		m, err := exp.Member(g, name)
+		m, err := reg.Member(g, name)
 		if err == nil {
 			list = append(list, m)
 			continue
@@ -292,7 +291,7 @@ func (c adaptCmd) members(g game.Game, about map[string]any, names []string) ([]
 			_, err := game.NewBot(g, name)
 			return nil, usage("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, gameWords(about), c.Zoo)
 		}
-		if m, err = exp.Member(g, fmt.Sprintf("%s#%d", e.Run, i+1)); err != nil {
+		if m, err = reg.Member(g, fmt.Sprintf("%s#%d", e.Run, i+1)); err != nil {
 			return nil, err
 		}
 		m.Name = name

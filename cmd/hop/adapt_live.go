@@ -192,7 +192,7 @@ func (c adaptCmd) sample(a *app, m *meeting, r adaptRow, i int, seed uint64) (*l
 		return s, err
 	}
 	s.Run = r.dirs[i%len(r.dirs)]
-	x, err := exp.LoadStranger(s.Run, c.Set, c.Agent, c.Learn)
+	x, err := reg.LoadStranger(s.Run, c.Set, c.Agent, c.Learn)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -409,7 +409,7 @@ func (c adaptCmd) bestOf(a *app, m *meeting, seed uint64) (float64, error) {
 	}
 	if zoo, err := readZoos(c.Zoo); err == nil && m.next == nil {
 		if e := findZoo(zoo, "best-"+m.vs[0], m.about); e != nil && !slices.ContainsFunc(m.vs, func(n string) bool { return n != m.vs[0] }) {
-			if b, err := exp.Member(m.g, e.Run+"#0"); err == nil {
+			if b, err := reg.Member(m.g, e.Run+"#0"); err == nil {
 				add("PPO "+e.Name, b)
 			}
 		}

@@ -63,10 +63,10 @@ func (c auditCmd) Run(a *app) error {
 		if len(c.Set) > 0 {
 			return usage("--set: a run's folder is audited as it was run")
 		}
-		r, err = audit.Run(a.ctx, c.What, opt)
+		r, err = audit.Run(a.ctx, reg, c.What, opt)
 	} else {
 		var spec exp.Spec
-		if spec, err = exp.Load(c.What, c.Set); err != nil {
+		if spec, err = reg.Load(c.What, c.Set); err != nil {
 			return usageError{err}
 		}
 		name = spec.Name

@@ -71,7 +71,7 @@ func (c benchEnvCmd) Run(a *app) error {
 			}
 		}
 	}
-	for _, name := range exp.Games() {
+	for _, name := range reg.GameNames() {
 		if name != "staghunt" && (c.Game == "" || c.Game == name) {
 			settings = append(settings, setting{game: name})
 		}
@@ -81,7 +81,7 @@ func (c benchEnvCmd) Run(a *app) error {
 	}
 	var rows []envRow
 	for _, s := range settings {
-		g, err := exp.NewGame(s.game)
+		g, err := reg.NewGame(s.game)
 		if err != nil {
 			return err
 		}

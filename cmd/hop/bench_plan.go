@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hop/belief"
-	"hop/exp"
 	"hop/game"
 	"hop/plan"
 	"hop/plan/truth"
@@ -144,7 +143,7 @@ type planBench struct {
 }
 
 func newPlanBench(leaf string, size, agents, sims int) (*planBench, error) {
-	params, err := exp.NewGame("staghunt")
+	params, err := reg.NewGame("staghunt")
 	if err != nil {
 		return nil, err
 	}

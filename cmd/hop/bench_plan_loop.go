@@ -27,7 +27,7 @@ type planLoop struct {
 // loopSpec is HOP on 6x6 with trees of 200 simulations, of any depth, judged by a
 // network.
 func loopSpec() (exp.Spec, error) {
-	return exp.Load("hop-4x4", []string{
+	return reg.Load("hop-4x4", []string{
 		"game.size=6", "game.blocks=3", "search.trees=3", "search.sims=200", "search.depth=0", "plan.leaf=net", "train.warm.windows=0", "train.standins.share=0",
 		fmt.Sprintf("train.envs=%d", loopEnvs), fmt.Sprintf("train.window=%d", loopWindow), fmt.Sprintf("train.steps=%d", 2*loopEnvs*loopWindow), "train.save=1000000",
 	})

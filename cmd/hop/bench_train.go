@@ -45,7 +45,7 @@ type benchTrainJSON struct {
 }
 
 func (c benchTrainCmd) Run(a *app) error {
-	spec, err := exp.Load(c.What, append([]string{fmt.Sprintf("train.steps=%d", 2*c.Steps), fmt.Sprintf("train.save=%d", 4*c.Steps)}, c.Set...))
+	spec, err := reg.Load(c.What, append([]string{fmt.Sprintf("train.steps=%d", 2*c.Steps), fmt.Sprintf("train.save=%d", 4*c.Steps)}, c.Set...))
 	if err != nil {
 		return usageError{err}
 	}

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"hop/dataset"
-	"hop/exp"
 	"hop/rollout"
 )
 
@@ -86,7 +85,7 @@ func (c collectCmd) config() (dataset.Config, error) {
 
 // agents lets the final agents of a run play.
 func (c collectCmd) agents(cfg *dataset.Config) error {
-	run, err := exp.LoadAgentsFor(c.Agents, c.Set)
+	run, err := reg.LoadAgentsFor(c.Agents, c.Set)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (c compareCmd) Run(a *app) error {
 		}
 		in = append(in, x)
 	}
-	res, err := report.Compare(in, threshold)
+	res, err := report.Compare(reg, in, threshold)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (c compareCmd) Run(a *app) error {
 func (c compareCmd) load() ([]*variant, error) {
 	var list []*variant
 	for _, what := range c.Variants {
-		s, err := exp.Load(what, c.Set)
+		s, err := reg.Load(what, c.Set)
 		if err != nil {
 			return nil, usageError{err}
 		}

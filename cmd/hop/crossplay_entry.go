@@ -67,7 +67,7 @@ func (c crossplayCmd) enter() (game.Game, string, []entry, error) {
 // find returns the entries that a name stands for.
 func (c crossplayCmd) find(name string) ([]entry, error) {
 	dirs := runsIn(name)
-	if len(dirs) == 0 && slices.Contains(exp.Presets(), name) {
+	if len(dirs) == 0 && slices.Contains(reg.PresetNames(), name) {
 		groups, err := filepath.Glob(filepath.Join(c.Runs, name+"-[0-9][0-9][0-9]"))
 		if err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func specOf(dir string) (exp.Spec, error) {
 	if err != nil {
 		return exp.Spec{}, err
 	}
-	return exp.Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
+	return reg.Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
 }
 
 // game returns the game to play.
@@ -132,7 +132,7 @@ func (c crossplayCmd) game(list []entry) (exp.Game, error) {
 	if name == "" {
 		name = "staghunt"
 	}
-	spec, err := exp.NewGame(name)
+	spec, err := reg.NewGame(name)
 	if err != nil {
 		return spec, usageError{err}
 	}
@@ -189,7 +189,7 @@ func (e *entry) ready(g game.Game, name string, sets, planner []string) error {
 		if s.Game.Name != name {
 			return usage("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
 		}
-		run, err := exp.LoadAgentsFor(dir, sets)
+		run, err := reg.LoadAgentsFor(dir, sets)
 		if err != nil {
 			return fmt.Errorf("%s cannot play this game: %w", dir, err)
 		}

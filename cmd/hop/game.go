@@ -16,7 +16,7 @@ type gameFlags struct {
 
 // build returns the game and the part of a spec that describes it.
 func (f gameFlags) build() (game.Game, exp.Game, error) {
-	g, err := exp.NewGame(f.Game)
+	g, err := reg.NewGame(f.Game)
 	if err != nil {
 		return nil, g, usageError{err}
 	}

@@ -80,7 +80,7 @@ func (c ladderCmd) Run(a *app) error {
 		return err
 	}
 	bar := a.progress("rungs")
-	res, err := ladder.Run(a.ctx, ladder.Config{
+	res, err := ladder.Run(a.ctx, ladder.Config{Reg: reg,
 		Runs: runs, PPO: ppo, Vs: teams, Episodes: c.Episodes, Key: rng.New(c.Seed).Child("ladder"), Workers: c.Workers, Progress: bar.update,
 	})
 	bar.end()
@@ -124,13 +124,13 @@ func (c ladderCmd) plans() error {
 func ladderSpec(what string, sets []string) (exp.Spec, error) {
 	dirs, err := seedFolders(what)
 	if err != nil {
-		return exp.Load(what, sets)
+		return reg.Load(what, sets)
 	}
 	text, err := runlog.ReadSpec(dirs[0])
 	if err != nil {
 		return exp.Spec{}, err
 	}
-	return exp.Parse(text, filepath.Join(dirs[0], "spec.yaml"), "run", nil)
+	return reg.Parse(text, filepath.Join(dirs[0], "spec.yaml"), "run", nil)
 }
 
 // seedFolders returns the runs of a folder: itself, or seed-1, seed-2, ...

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"hop/exp"
 	"hop/field"
 )
 
@@ -44,8 +43,8 @@ func (c listCmd) games(a *app) error {
 		Doc     string   `json:"doc"`
 	}
 	var rows []row
-	for _, name := range exp.Games() {
-		g, err := exp.NewGame(name)
+	for _, name := range reg.GameNames() {
+		g, err := reg.NewGame(name)
 		if err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func (c listCmd) games(a *app) error {
 			return err
 		}
 		s := built.Spec()
-		rows = append(rows, row{name, s.Kind.String(), s.Seats, s.Actions, s.Goals, exp.GameDoc(name)})
+		rows = append(rows, row{name, s.Kind.String(), s.Seats, s.Actions, s.Goals, reg.GameDoc(name)})
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"games": rows})
@@ -96,8 +95,8 @@ func (c listCmd) presets(a *app) error {
 		Doc  string `json:"doc"`
 	}
 	var rows []row
-	for _, name := range exp.Presets() {
-		rows = append(rows, row{name, exp.PresetDoc(name)})
+	for _, name := range reg.PresetNames() {
+		rows = append(rows, row{name, reg.PresetDoc(name)})
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"presets": rows})
@@ -111,7 +110,7 @@ func (c listCmd) presets(a *app) error {
 
 // fields lists the whole spec, with the parameters of the chosen game.
 func (c listCmd) fields(a *app) error {
-	spec := exp.Default()
+	spec := reg.Default()
 	for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
 		if err := spec.Set(set); err != nil {
 			return usage("--set %s: %w", set, err)

@@ -17,7 +17,12 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"hop/registry"
 )
+
+// reg is what commands can name.
+var reg = registry.New()
 
 // version is set by release builds.
 var version = "dev"

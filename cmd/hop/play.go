@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hop/eval"
-	"hop/exp"
 	"hop/game"
 	"hop/play"
 	"hop/rollout"
@@ -104,7 +103,7 @@ func (c playCmd) team() (game.Game, []eval.Member, error) {
 		}
 		dir = seeds[0]
 	}
-	agents, err := exp.LoadAgentsFor(dir, c.Set)
+	agents, err := reg.LoadAgentsFor(dir, c.Set)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"hop/agent"
 	"hop/dataset"
-	"hop/exp"
 	"hop/f32"
 	"hop/field"
 	"hop/pretrain"
@@ -104,7 +103,7 @@ func (c pretrainMOACmd) Run(a *app) error {
 		return err
 	}
 	if c.Beside != "" {
-		agents, err := exp.LoadAbout(c.Beside)
+		agents, err := reg.LoadAbout(c.Beside)
 		if err != nil {
 			return err
 		}

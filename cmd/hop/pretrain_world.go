@@ -14,7 +14,6 @@ import (
 
 	"hop/card"
 	"hop/dataset"
-	"hop/exp"
 	"hop/f32"
 	"hop/field"
 	"hop/game"
@@ -155,7 +154,7 @@ func openData(dirs []string) ([]*dataset.Data, game.Game, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 	}
-	made, err := exp.NewGame(name)
+	made, err := reg.NewGame(name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/eval"
-	"hop/exp"
 	"hop/game"
 	"hop/play"
 	"hop/report"
@@ -71,7 +70,7 @@ func writeReport(ctx context.Context, dir string, gifs bool) (string, error) {
 			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
 		}
 	}
-	if err := report.Write(dir, o); err != nil {
+	if err := report.Write(reg, dir, o); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil
@@ -85,11 +84,11 @@ const sample = 64
 // same in all figures.
 func films(ctx context.Context, dir string) (report.Options, error) {
 	var o report.Options
-	run, err := report.Middle(dir)
+	run, err := report.Middle(reg, dir)
 	if err != nil {
 		return o, err
 	}
-	agents, err := exp.LoadAgents(run.Dir)
+	agents, err := reg.LoadAgents(run.Dir)
 	if err != nil {
 		return o, err
 	}

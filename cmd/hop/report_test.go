@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"hop/eval"
-	"hop/exp"
 	"hop/game"
 	"hop/play"
+	"hop/registry"
 )
 
 func TestTapesHoldWholeEpisodes(t *testing.T) {
-	spec, err := exp.NewGame("staghunt")
+	spec, err := registry.New().NewGame("staghunt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/exp"
+	"hop/registry"
 )
 
 const stagedSpec = `
@@ -89,7 +89,7 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		spec, err := exp.Parse([]byte(c.spec), "s.yaml", "s", nil)
+		spec, err := registry.New().Parse([]byte(c.spec), "s.yaml", "s", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -151,7 +151,7 @@ func (c trainCmd) jobs() ([]*job, string, error) {
 	if c.Resume != "" {
 		return c.reopen()
 	}
-	spec, err := exp.Load(c.What, c.Set)
+	spec, err := reg.Load(c.What, c.Set)
 	if err != nil {
 		return nil, "", usageError{err}
 	}
@@ -199,7 +199,7 @@ func (c trainCmd) reopen() ([]*job, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		spec, err := exp.Parse(run.Spec(), filepath.Join(dir, "spec.yaml"), env.Preset, nil)
+		spec, err := reg.Parse(run.Spec(), filepath.Join(dir, "spec.yaml"), env.Preset, nil)
 		if err != nil {
 			return nil, "", err
 		}
@@ -306,7 +306,7 @@ func (j *job) work(ctx context.Context, workers int, board *board) (err error) {
 
 // judge plays the final agents on fresh episodes of the true game.
 func (j *job) judge(ctx context.Context, workers int) error {
-	agents, err := exp.LoadAgents(j.run.Dir())
+	agents, err := reg.LoadAgents(j.run.Dir())
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (c zooTrainCmd) spec(b breed) (exp.Spec, error) {
 	base := "ppo-4x4"
 	switch c.Game {
 	case "staghunt":
-		s, err := exp.Load(base, c.Set)
+		s, err := reg.Load(base, c.Set)
 		if err != nil {
 			return s, err
 		}
@@ -165,7 +165,7 @@ func (c zooTrainCmd) spec(b breed) (exp.Spec, error) {
 	default:
 		sets = append([]string{"game.name=" + c.Game}, sets...)
 	}
-	s, err := exp.Load(base, append(sets, "name=zoo-"+b.name))
+	s, err := reg.Load(base, append(sets, "name=zoo-"+b.name))
 	if err != nil {
 		return s, err
 	}
@@ -240,7 +240,7 @@ func readZoo(dir string) (zooEntry, error) {
 	if err != nil {
 		return e, err
 	}
-	s, err := exp.Parse(text, filepath.Join(dir, "spec.yaml"), "zoo", nil)
+	s, err := reg.Parse(text, filepath.Join(dir, "spec.yaml"), "zoo", nil)
 	if err != nil {
 		return e, err
 	}
@@ -329,7 +329,7 @@ func zooTable(a *app, list []zooEntry) error {
 func gameWords(params map[string]any) string {
 	name, _ := params["name"].(string)
 	plain := map[string]any{}
-	if g, err := exp.NewGame(name); err == nil {
+	if g, err := reg.NewGame(name); err == nil {
 		plain, _ = g.Map()
 	}
 	words := []string{name}

@@ -15,6 +15,7 @@ import (
 	"hop/diag/audit"
 	"hop/diag/faults"
 	"hop/exp"
+	"hop/registry"
 	"hop/rng"
 	"hop/train"
 )
@@ -37,7 +38,7 @@ func load(t *testing.T, preset string, small bool, sets ...string) exp.Spec {
 	if small {
 		sets = append(slices.Clone(tiny[preset]), sets...)
 	}
-	s, err := exp.Load(preset, sets)
+	s, err := registry.New().Load(preset, sets)
 	if err != nil {
 		t.Fatal(err)
 	}

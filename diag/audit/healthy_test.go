@@ -6,7 +6,7 @@ import (
 
 	"hop/diag"
 	"hop/diag/audit"
-	"hop/exp"
+	"hop/registry"
 )
 
 // healthy are runs in which nothing is wrong: presets, games and seeds.
@@ -55,7 +55,7 @@ func TestHealthyRunsPass(t *testing.T) {
 				}
 				sets = append(append([]string{}, small...), sets...)
 			}
-			s, err := exp.Load(h.preset, sets)
+			s, err := registry.New().Load(h.preset, sets)
 			if err != nil {
 				t.Fatal(err)
 			}

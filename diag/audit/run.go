@@ -47,8 +47,8 @@ func folders(dir string) []string {
 // Run audits a run's folder: what it recorded, then its agents, loaded from the
 // newest checkpoint, as they play and learn on for a few windows from fresh
 // starts.
-func Run(ctx context.Context, dir string, opt Options) (*Result, error) {
-	rec, err := read(dir)
+func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Result, error) {
+	rec, err := read(reg, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ type checkpoint struct {
 }
 
 // read reads a folder.
-func read(dir string) (*recorded, error) {
+func read(reg *exp.Registry, dir string) (*recorded, error) {
 	rec := &recorded{dirs: folders(dir)}
 	if len(rec.dirs) == 0 {
 		return nil, fmt.Errorf("%s holds no run: neither spec.yaml nor folders seed-*", dir)
@@ -105,7 +105,7 @@ func read(dir string) (*recorded, error) {
 			return nil, err
 		}
 		if i == 0 {
-			if rec.spec, err = exp.Parse(text, filepath.Join(d, "spec.yaml"), env.Preset, nil); err != nil {
+			if rec.spec, err = reg.Parse(text, filepath.Join(d, "spec.yaml"), env.Preset, nil); err != nil {
 				return nil, err
 			}
 			if rec.body, rec.step, err = runlog.Last(d); err != nil {

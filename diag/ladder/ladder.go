@@ -31,6 +31,7 @@ import (
 
 // Config says what to measure.
 type Config struct {
+	Reg      *exp.Registry
 	Runs     []string   // folders of single runs, one a seed; their agents plan
 	PPO      []string   // folders of PPO runs, for the lowest rung; run i is compared with PPO[i mod len]
 	Vs       [][]string // the co-players of each setting, bots
@@ -134,7 +135,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := exp.Parse(text, c.Runs[0], "run", nil)
+	spec, err := c.Reg.Parse(text, c.Runs[0], "run", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +222,7 @@ func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key 
 		dir, swap = m.PPO[run%len(m.PPO)], exp.Swap{}
 	}
 	team := append([]string{""}, vs...)
-	me, g, err := swap.Focal(dir, focal, team)
+	me, g, err := swap.Focal(m.Reg, dir, focal, team)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hop/exp"
+	"hop/registry"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -16,7 +17,7 @@ import (
 // trained trains a spec for a moment and returns the run's folder.
 func trained(t *testing.T, preset string, sets ...string) string {
 	t.Helper()
-	s, err := exp.Load(preset, sets)
+	s, err := registry.New().Load(preset, sets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func trained(t *testing.T, preset string, sets ...string) string {
 func TestLadderAddsUp(t *testing.T) {
 	hop := trained(t, "hop-4x4", "train.steps=200", "train.envs=8", "train.warm.windows=1", "search.trees=2", "search.sims=10", "actor.hidden=[16]", "moa.hidden=[16, 16]")
 	ppo := trained(t, "ppo-4x4", "train.steps=200", "train.envs=8", "actor.hidden=[16]")
-	c := Config{Runs: []string{hop}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}}, Episodes: 16, Key: rng.New(5), Workers: 1}
+	c := Config{Reg: registry.New(), Runs: []string{hop}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}}, Episodes: 16, Key: rng.New(5), Workers: 1}
 	told := 0
 	c.Progress = func(done, total int) {
 		if told = done; done > total {
@@ -107,7 +108,7 @@ func TestRungsFollowTheSpec(t *testing.T) {
 		{[]string{"plan.leaf=net"}, []string{"+ scripted leaves"}, nil},
 		{[]string{"plan.others=uniform"}, []string{"its network alone"}, []string{"planner, others at random"}},
 	} {
-		s, err := exp.Load("hop-4x4", c.sets)
+		s, err := registry.New().Load("hop-4x4", c.sets)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func TestRungsFollowTheSpec(t *testing.T) {
 			}
 		}
 	}
-	plus, err := exp.Load("hop-4x4", nil)
+	plus, err := registry.New().Load("hop-4x4", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestRungsFollowTheSpec(t *testing.T) {
 	if want := []string{"PPO agent", "its network alone", "planner, others at random", "model of others, no inference", "as trained", "+ true rules", "+ true policies", "+ scripted leaves", "+ 8 times the search", "best response"}; !slices.Equal(names, want) {
 		t.Errorf("HOP+ on a world model has rungs %q, want %q", names, want)
 	}
-	ppo, err := exp.Load("ppo-4x4", nil)
+	ppo, err := registry.New().Load("ppo-4x4", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestBestSingleIsNamed(t *testing.T) {
 		}
 		return [][][]float64{{x}}
 	}
-	c := Config{Runs: []string{"x"}, Vs: [][]string{{"ns"}}}
+	c := Config{Reg: registry.New(), Runs: []string{"x"}, Vs: [][]string{{"ns"}}}
 	climbed := [][][][]float64{at(1, 0), at(2, 0), at(3, 0)}
 	res := sum(c, rungs, climbed, alone, [][][][]float64{at(2.1, 0.1), at(2.6, 0.1), at(2.9, 9)}, 1)
 	if res.Best != "large" || math.Abs(res.Singles[1].Share-0.6) > 1e-9 {

@@ -16,8 +16,9 @@ var Floors = map[string]int{
 	"dataset": 4, "ppo": 4, "oracle": 4, "plan/truth": 4, "plan/learned": 4, "card": 4, "diag": 4,
 	"model/vae": 4, "model/cvae": 4,
 	"diag/dump": 5, "eval": 5, "pretrain": 5, "train": 5, "play": 5,
-	"exp":    6,
-	"report": 7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
+	"exp":      6,
+	"registry": 7,
+	"report":   7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
 	"cmd/hop": 8,
 }
 

@@ -1,0 +1,39 @@
+// Package registry is hop's own list of games and presets: what cmd/hop hands to
+// the command line, and where somebody else's program starts from.
+package registry
+
+import (
+	"embed"
+	"io/fs"
+
+	"hop/exp"
+	"hop/game/cartpole"
+	"hop/game/cleanup"
+	"hop/game/coin"
+	"hop/game/foraging"
+	"hop/game/matrix"
+	"hop/game/snowdrift"
+	"hop/game/staghunt"
+	"hop/game/tag"
+)
+
+//go:embed presets/*.yaml
+var presets embed.FS
+
+// New returns a registry of everything that hop comes with.
+func New() *exp.Registry {
+	files, err := fs.Sub(presets, "presets")
+	if err != nil {
+		panic("registry: the presets are not embedded")
+	}
+	return &exp.Registry{Presets: files, Games: map[string]exp.GameEntry{
+		"staghunt":  exp.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
+		"snowdrift": exp.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
+		"coin":      exp.AddGame("take your own coins, or everybody's", coin.Default, coin.New),
+		"cleanup":   exp.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New),
+		"foraging":  exp.AddGame("gather food that takes several to lift", foraging.Default, foraging.New),
+		"tag":       exp.AddGame("predators chase, prey flees", tag.Default, tag.New),
+		"matrix":    exp.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated", matrix.Default, matrix.New),
+		"cartpole":  exp.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default, cartpole.New),
+	}}
+}
