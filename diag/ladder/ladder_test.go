@@ -83,7 +83,7 @@ func TestLadderAddsUp(t *testing.T) {
 	if got := by["its network alone"].Mean.Mean; got > 0.8*best {
 		t.Errorf("an untrained network gets %.3f of %.3f: is it the network that plays?", got, best)
 	}
-	again, err := Run(context.Background(), Config{Runs: c.Runs, PPO: c.PPO, Vs: c.Vs, Episodes: c.Episodes, Key: c.Key, Workers: 2})
+	again, err := Run(context.Background(), Config{Reg: c.Reg, Runs: c.Runs, PPO: c.PPO, Vs: c.Vs, Episodes: c.Episodes, Key: c.Key, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
