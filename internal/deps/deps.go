@@ -19,7 +19,8 @@ var Floors = map[string]int{
 	"exp":      6,
 	"registry": 7,
 	"report":   7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
-	"cmd/hop": 8,
+	"cli":     9,
+	"cmd/hop": 10,
 }
 
 // Trees gives packages below a folder one floor.
@@ -45,17 +46,17 @@ type Ban struct {
 var ForbiddenImports = []Ban{
 	{"math/rand", "random numbers come from rng", nil},
 	{"math/rand/v2", "random numbers come from rng", nil},
-	{"log", "packages return numbers and errors; cmd/hop prints", nil},
-	{"log/slog", "packages return numbers and errors; cmd/hop prints", []string{"cmd/hop/"}},
+	{"log", "packages return numbers and errors; cli prints", nil},
+	{"log/slog", "packages return numbers and errors; cli prints", []string{"cli/"}},
 	{"C", "no cgo", nil},
 }
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{
-	{"time.Now", "no clock below cmd/hop reaches a number", []string{"cmd/hop/", "runlog/", "play/"}},
-	{"time.Since", "no clock below cmd/hop reaches a number", []string{"cmd/hop/", "runlog/", "play/"}},
-	{"fmt.Print", "packages do not print", []string{"cmd/hop/"}},
-	{"fmt.Println", "packages do not print", []string{"cmd/hop/"}},
-	{"fmt.Printf", "packages do not print", []string{"cmd/hop/"}},
-	{"os.Exit", "only main exits", []string{"cmd/hop/main.go"}},
+	{"time.Now", "no clock below cli reaches a number", []string{"cli/", "runlog/", "play/"}},
+	{"time.Since", "no clock below cli reaches a number", []string{"cli/", "runlog/", "play/"}},
+	{"fmt.Print", "packages do not print", []string{"cli/"}},
+	{"fmt.Println", "packages do not print", []string{"cli/"}},
+	{"fmt.Printf", "packages do not print", []string{"cli/"}},
+	{"os.Exit", "only cli.Main exits", []string{"cli/main.go"}},
 }

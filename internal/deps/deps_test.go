@@ -205,7 +205,7 @@ func f() { _ = rand.Int(); _ = time.Now(); log.Print(); fmt.Println() }`)
 			t.Errorf("no objection to %s in:\n%s", want, got)
 		}
 	}
-	if f := check("cmd/hop/x.go", []byte("package main\nimport (\"time\"; \"fmt\")\nfunc f() { _ = time.Now(); fmt.Println() }")); len(f) != 0 {
-		t.Errorf("cmd/hop may look at the clock and print, got %v", f)
+	if f := check("cli/x.go", []byte("package cli\nimport (\"time\"; \"fmt\")\nfunc f() { _ = time.Now(); fmt.Println() }")); len(f) != 0 {
+		t.Errorf("cli may look at the clock and print, got %v", f)
 	}
 }

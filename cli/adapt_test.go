@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func adaptOf(t *testing.T, args ...string) adaptJSON {
+	t.Helper()
+	code, out, errs := hop(t, append([]string{"adapt", "--json"}, args...)...)
+	if code != 0 {
+		t.Fatalf("hop adapt %s: exit %d\n%s", strings.Join(args, " "), code, errs)
+	}
+	var r adaptJSON
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The exact best response has no regret on its own starts, beyond the luck of
+// ties; a hare hunter among stag hunters loses what the stag pays.
+func TestAdaptationRegretIsOnCommonStarts(t *testing.T) {
+	args := []string{"--vs", "ns,ns,ns", "--lives", "8", "--steps", "300", "--last", "150"}
+	best := adaptOf(t, append([]string{"br"}, args...)...)
+	hares := adaptOf(t, append([]string{"nh"}, args...)...)
+	if best.BestName != "exact" || math.Abs(best.Regret) > 0.08 || math.Abs(best.Normalised-1) > 0.05 {
+		t.Errorf("the best response has regret %.3f and normalised score %.3f (%s), want about 0 and 1", best.Regret, best.Normalised, best.BestName)
+	}
+	if hares.Regret < 1.5 || hares.Normalised > 0.5 {
+		t.Errorf("nh has regret %.3f and normalised score %.3f, want about 1.9 and little", hares.Regret, hares.Normalised)
+	}
+	if got := hares.Score + hares.Regret; math.Abs(got-hares.BestResponse) > 1e-9 {
+		t.Errorf("score and regret add up to %.4f, the best response is %.4f", got, hares.BestResponse)
+	}
+}
+
+// A bot that follows one script never comes back after the world has changed;
+// the best response is there at once.
+func TestAdaptationSeesAChangeOfCoPlayers(t *testing.T) {
+	args := []string{"--vs", "nh,nh,nh", "--then", "ns,ns,ns", "--at-episode", "5", "--lives", "12", "--steps", "300", "--last", "100"}
+	stag := adaptOf(t, append([]string{"ns"}, args...)...)
+	hare := adaptOf(t, append([]string{"nh"}, args...)...)
+	if stag.Back == nil || *stag.Back > 1 {
+		t.Errorf("a stag hunter is back after %v episodes among stag hunters, want at once", stag.Back)
+	}
+	if hare.Back == nil || *hare.Back != -1 {
+		t.Errorf("a hare hunter is back after %v episodes among stag hunters, want never", hare.Back)
+	}
+}
+
+// A run goes on with what it is told, and the same command gives the same numbers
+// for any number of workers.
+func TestAdaptationLearnsWhatItIsTold(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if code, _, errs := hop(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1", "--set", "search.trees=2", "--set", "search.sims=8"); code != 0 {
+		t.Fatal(errs)
+	}
+	scores := map[string]string{}
+	for _, learn := range []string{"nothing", "beliefs", "moa", "policy", "all"} {
+		var first string
+		for _, workers := range []string{"2", "1"} {
+			if learn != "all" && learn != "beliefs" && workers == "1" {
+				continue
+			}
+			args := []string{"adapt", "runs/hop-4x4-001", "--vs", "ns,nh,deadline", "--learn", learn, "--lives", "2", "--steps", "120", "--last", "60", "--every", "60", "--workers", workers, "--json"}
+			code, out, errs := hop(t, args...)
+			if code != 0 {
+				t.Fatalf("%s: exit %d\n%s", learn, code, errs)
+			}
+			if first == "" {
+				first = out
+			}
+			if out != first {
+				t.Errorf("%s: one and two workers differ", learn)
+			}
+		}
+		var r adaptJSON
+		if err := json.Unmarshal([]byte(first), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Known {
+			t.Errorf("the run has not met a deadline, but is said to have")
+		}
+		if len(r.Action) == 0 || len(r.Belief) == 0 {
+			t.Errorf("%s: %d episodes of guessed actions and %d of beliefs, want some", learn, len(r.Action), len(r.Belief))
+		}
+		r.Learn = ""
+		b, _ := json.Marshal(r)
+		for other, same := range scores {
+			if same == string(b) {
+				t.Errorf("learning %s and %s came out the same", learn, other)
+			}
+		}
+		scores[learn] = string(b)
+	}
+}
+
+func TestAdaptationTableHasEveryTrio(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "table")
+	code, out, errs := hop(t, "adapt", "ns", "switcher", "--trios", "ns,ns,ns nh,nh,nh", "--lives", "4", "--steps", "200", "--last", "100", "--seeds", "1-2", "--out", dir)
+	if code != 0 || strings.Count(out, "switcher") != 2 {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	for _, name := range []string{"adapt.md", "adapt.html", "adapt.json"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(b), "switcher") {
+			t.Errorf("%s: %v, %d bytes", name, err, len(b))
+		}
+	}
+}

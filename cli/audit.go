@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hop/diag"
+	"hop/diag/audit"
+	"hop/exp"
+)
+
+type auditCmd struct {
+	What     string   `arg:"" optional:"" help:"A preset, a spec file, or the folder of a run (or of its seeds)." default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
+	Set      []string `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Seeds    string   `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
+	Updates  int      `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
+	Episodes int      `help:"Episodes of scripted play to compare seats with." default:"1000"`
+	Out      string   `help:"Folder that the page is put in." default:"runs" type:"path"`
+	JSON     bool     `help:"Print one JSON object."`
+
+	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
+	Trajectories string `help:"The same of one .npz." type:"path" placeholder:"FILE"`
+}
+
+func (auditCmd) Help() string {
+	return `Examples:
+
+  hop audit
+  hop audit ppo-4x4 --json
+  hop audit runs/ppo-4x4-001
+  hop audit my.yaml --set game.size=6 --seeds 1-5
+  hop audit --trajectories run.npz
+
+Which module is at fault? The audit trains for seconds with recorders in the run and asks in order: is it real, is the game even, does every agent learn from its own rows, is the data what was played, do the learners learn, what do shared brains show. It names the first module at fault, the evidence and where to look, in the terminal and in audit.html. A run's folder is judged by its record and by its newest checkpoint. Trajectories that other code recorded are judged by what can be seen in them; docs/ladder.md describes the file.`
+}
+
+func (c auditCmd) Run(a *app) error {
+	if c.Data != "" || c.Trajectories != "" {
+		return c.foreign(a)
+	}
+	seeds, err := parseSeeds(c.Seeds)
+	if err != nil {
+		return usageError{err}
+	}
+	if c.Updates < 0 || c.Updates > 0 && c.Updates < 3 {
+		return usage("--updates %d, want 0 or at least 3", c.Updates)
+	}
+	if c.Episodes < 20 {
+		return usage("--episodes %d, want at least 20", c.Episodes)
+	}
+	opt := audit.Options{Seeds: seeds, Updates: c.Updates, Episodes: c.Episodes}
+	if a.terminal() {
+		opt.Say = func(what string) { fmt.Fprintf(a.err, "\r\x1b[K%s", what) }
+	} else {
+		opt.Say = func(what string) { fmt.Fprintln(a.err, what) }
+	}
+	var r *audit.Result
+	name := filepath.Base(c.What)
+	if audit.Folder(c.What) {
+		if len(c.Set) > 0 {
+			return usage("--set: a run's folder is audited as it was run")
+		}
+		r, err = audit.Run(a.ctx, a.reg, c.What, opt)
+	} else {
+		var spec exp.Spec
+		if spec, err = a.reg.Load(c.What, c.Set); err != nil {
+			return usageError{err}
+		}
+		name = spec.Name
+		if err := prepareSpec(a, &spec, c.Out); err != nil {
+			return err
+		}
+		r, err = audit.Spec(a.ctx, spec, opt)
+	}
+	if a.terminal() {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+	if err != nil {
+		return err
+	}
+	return c.show(a, r, name)
+}
+
+// show writes the page and the result.
+func (c auditCmd) show(a *app, r *audit.Result, name string) error {
+	page, err := c.write(r, name)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(struct {
+			*audit.Result
+			Page string `json:"page"`
+		}{r, page})
+	}
+	fmt.Fprint(a.out, auditText(r))
+	_, err = fmt.Fprintf(a.out, "\nPage: %s\n", page)
+	return err
+}
+
+// write puts the page and the numbers into a folder of their own.
+func (c auditCmd) write(r *audit.Result, name string) (string, error) {
+	dir, err := freeFolder(c.Out, "audit-"+name)
+	if err != nil {
+		return "", err
+	}
+	html, err := r.Page(c.command())
+	if err != nil {
+		return "", err
+	}
+	page := filepath.Join(dir, "audit.html")
+	if err := os.WriteFile(page, html, 0o644); err != nil {
+		return "", fmt.Errorf("writing the page: %w", err)
+	}
+	body, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("writing the findings: %w", err)
+	}
+	return page, os.WriteFile(filepath.Join(dir, "audit.json"), append(body, '\n'), 0o644)
+}
+
+// command is how to do it again.
+func (c auditCmd) command() string {
+	switch {
+	case c.Data != "":
+		return "hop audit --data " + c.Data
+	case c.Trajectories != "":
+		return "hop audit --trajectories " + c.Trajectories
+	}
+	command := append([]string{"hop", "audit", c.What}, sets(c.Set)...)
+	return strings.Join(append(command, "--seeds", c.Seeds), " ")
+}
+
+// sets returns the flags that set fields.
+func sets(list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, "--set", s)
+	}
+	return out
+}
+
+// auditText is the terminal's page.
+func auditText(r *audit.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Audit of %s: %s", r.Subject, strings.ToUpper(r.Verdict.String()))
+	if r.Module != "" {
+		fmt.Fprintf(&b, " in %s", r.Module)
+	}
+	fmt.Fprintf(&b, "\n%s\n", r.Says)
+	if r.Next != "" {
+		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
+	}
+	if r.Verdict == diag.Pass {
+		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
+	}
+	for i, name := range audit.Steps {
+		good, any := 0, false
+		var lines []string
+		for _, f := range r.Findings {
+			if f.Step != i {
+				continue
+			}
+			any = true
+			if f.Verdict == diag.Pass {
+				good++
+				continue
+			}
+			module := f.Module
+			if module == "" {
+				module = "symptom"
+			}
+			lines = append(lines, fmt.Sprintf("  %-7s %-10s %s", f.Verdict, module, f.Says))
+			for k, row := range f.Evidence {
+				if k == 4 {
+					lines = append(lines, fmt.Sprintf("%21s%d more in the page", "", len(f.Evidence)-k))
+					break
+				}
+				lines = append(lines, fmt.Sprintf("%21s%s: %.4g, wanted %.4g", "", row.Label, row.Value, row.Wanted))
+			}
+		}
+		if !any {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s  %d passed\n", name, good)
+		for _, l := range lines {
+			fmt.Fprintln(&b, l)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"hop/train"
+)
+
+// board shows how training goes: a live view on a terminal, plain lines every
+// few seconds elsewhere. Training hands it numbers; the live view fetches them a
+// few times a second, so that it never waits for the terminal.
+type board struct {
+	mu    sync.Mutex
+	w     io.Writer
+	seeds []*seedRow
+	notes []string
+	live  *live // nil: plain lines
+}
+
+// setup is what a board shows about the whole of a training.
+type setup struct {
+	name, folder string
+	seeds        []uint64
+	cores        int
+}
+
+// seedRow is what is known about one seed.
+type seedRow struct {
+	seed        uint64
+	step, steps int
+	first       int       // step of the first news
+	began, last time.Time // of the first and of the latest news
+	shown       time.Time // when a plain line was printed
+	agents      []float64 // mean return by agent
+	mean        float64
+	goals       []part
+	stats       []part
+	history     []float64 // of mean, made coarser as it grows
+	every, skip int       // updates that one point of history stands for, and those not in it yet
+	sum         float64   // of those
+	early       int       // episodes behind the first point
+	result      float64   // on fresh episodes; NaN until judged
+}
+
+// part is a number with a name.
+type part struct {
+	name  string
+	value float64
+}
+
+// board starts showing. cancel stops training as Ctrl-C does.
+func (a *app) board(s setup, cancel context.CancelFunc) *board {
+	b := &board{w: a.err}
+	for _, seed := range s.seeds {
+		b.seeds = append(b.seeds, &seedRow{seed: seed, every: 1, result: math.NaN()})
+	}
+	if f, ok := a.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		b.live = startLive(b, s, a.in, f, cancel)
+		return b
+	}
+	fmt.Fprintf(a.err, "training %s, %d seed%s, in %s\n", s.name, len(s.seeds), plural(len(s.seeds)), s.folder)
+	return b
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+func (b *board) row(seed uint64) *seedRow {
+	i := slices.IndexFunc(b.seeds, func(r *seedRow) bool { return r.seed == seed })
+	return b.seeds[i]
+}
+
+// update takes in one seed's progress.
+func (b *board) update(seed uint64, p *train.Progress) {
+	for _, f := range p.Findings {
+		b.note(fmt.Sprintf("seed %d, env step %d: %s: %s; %s", seed, f.Step, f.Check, f.Says, f.Next))
+	}
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.row(seed)
+	r.take(p, now)
+	const often = 3 * time.Second
+	if b.live == nil && (now.Sub(r.shown) >= often || p.Step >= p.Steps) {
+		r.shown = now
+		fmt.Fprintln(b.w, r.line(len(b.seeds) > 1))
+	}
+}
+
+// take copies what is shown of p, whose memory is not the board's.
+func (r *seedRow) take(p *train.Progress, now time.Time) {
+	if r.began.IsZero() {
+		r.began, r.first, r.shown = now, p.Step, now
+	}
+	r.step, r.steps, r.last = p.Step, p.Steps, now
+	r.stats = r.stats[:0]
+	for _, list := range p.Stats[:min(len(p.Stats), 1)] {
+		for _, s := range list {
+			r.stats = append(r.stats, part{s.Name, stat(p, s.Name)})
+		}
+	}
+	if p.Episodes == 0 {
+		return
+	}
+	r.agents, r.mean = r.agents[:0], 0
+	for i := range p.Return {
+		r.agents = append(r.agents, p.Return[i].Mean())
+		r.mean += p.Return[i].Mean() / float64(len(p.Return))
+	}
+	r.takeGoals(p)
+	if len(r.history) == 1 && 5*r.early < p.Episodes { // the first window holds only short episodes
+		r.history = r.history[:0]
+	}
+	if len(r.history) == 0 {
+		r.early = p.Episodes
+	}
+	r.sum += r.mean
+	if r.skip++; r.skip < r.every {
+		return
+	}
+	r.history = append(r.history, r.sum/float64(r.every))
+	r.sum, r.skip = 0, 0
+	const most = 256
+	if len(r.history) == most {
+		for i := range most / 2 {
+			r.history[i] = (r.history[2*i] + r.history[2*i+1]) / 2
+		}
+		r.history, r.every = r.history[:most/2], 2*r.every
+	}
+}
+
+// takeGoals averages the shares of goals over agents. Their names are in the
+// rows of the first agent.
+func (r *seedRow) takeGoals(p *train.Progress) {
+	r.goals = r.goals[:0]
+	if len(p.Goals) == 0 || len(p.Goals[0]) == 0 {
+		return
+	}
+	for _, row := range p.Rows {
+		if name, ok := strings.CutPrefix(row.Name, "goal/"); ok && row.Agent == 0 {
+			r.goals = append(r.goals, part{name: name})
+		}
+	}
+	for _, row := range p.Rows {
+		for i := range r.goals {
+			if row.Name == "goal/"+r.goals[i].name {
+				r.goals[i].value += row.Value / float64(len(p.Goals))
+			}
+		}
+	}
+}
+
+// rate returns env steps a second, or 0 while that is unknown.
+func (r *seedRow) rate() float64 {
+	if spent := r.last.Sub(r.began).Seconds(); spent > 0 {
+		return float64(r.step-r.first) / spent
+	}
+	return 0
+}
+
+// left returns the time to the end, or false while that is unknown.
+func (r *seedRow) left() (time.Duration, bool) {
+	rate := r.rate()
+	if rate <= 0 {
+		return 0, false
+	}
+	return time.Duration(max(float64(r.steps-r.step), 0) / rate * float64(time.Second)).Round(time.Second), true
+}
+
+// share returns how much of the training is done.
+func (r *seedRow) share() float64 { return min(1, float64(r.step)/float64(max(r.steps, 1))) }
+
+// line is the row without escapes.
+func (r *seedRow) line(many bool) string {
+	var b strings.Builder
+	if many {
+		fmt.Fprintf(&b, "seed %-3d  ", r.seed)
+	}
+	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), short(float64(r.step)))
+	if len(r.agents) > 0 {
+		fmt.Fprintf(&b, "  return %6.3f [", r.mean)
+		for i, x := range r.agents {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			fmt.Fprintf(&b, "%5.2f", x)
+		}
+		b.WriteByte(']')
+	}
+	for _, g := range r.goals {
+		fmt.Fprintf(&b, "  %s %3.0f %%", g.name, 100*g.value)
+	}
+	for _, s := range r.stats {
+		if name, ok := strings.CutPrefix(s.name, "ppo/"); ok && slices.Contains([]string{"entropy", "value_loss", "kl"}, name) {
+			fmt.Fprintf(&b, "  %s %7.4f", name, s.value)
+		}
+	}
+	if rate := r.rate(); rate > 0 {
+		fmt.Fprintf(&b, "  %6s steps/s", short(rate))
+	}
+	if left, ok := r.left(); ok {
+		fmt.Fprintf(&b, "  %6s left", left)
+	}
+	return b.String()
+}
+
+// stat returns a statistic averaged over brains.
+func stat(p *train.Progress, name string) float64 {
+	sum, n := 0., 0
+	for _, list := range p.Stats {
+		for _, s := range list {
+			if s.Name == name {
+				sum += s.Value
+				n++
+			}
+		}
+	}
+	return sum / float64(n)
+}
+
+// done notes what a seed's final agents got.
+func (b *board) done(seed uint64, mean float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.row(seed).result = mean
+}
+
+// note says something that the user should not miss.
+func (b *board) note(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notes = append(b.notes, text)
+	if b.live == nil {
+		fmt.Fprintln(b.w, "note:", text)
+	}
+}
+
+// snapshot copies everything for the live view.
+func (b *board) snapshot() ([]seedRow, []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rows := make([]seedRow, len(b.seeds))
+	for i, r := range b.seeds {
+		rows[i] = *r
+		rows[i].agents, rows[i].goals = slices.Clone(r.agents), slices.Clone(r.goals)
+		rows[i].stats, rows[i].history = slices.Clone(r.stats), slices.Clone(r.history)
+	}
+	return rows, slices.Clone(b.notes)
+}
+
+// end stops showing and gives the terminal back.
+func (b *board) end() {
+	if b.live != nil {
+		b.live.end()
+	}
+}

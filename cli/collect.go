@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"hop/dataset"
+	"hop/rollout"
+)
+
+type collectCmd struct {
+	gameFlags
+	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT,BOT" xor:"who"`
+	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT,..." xor:"who"`
+	Agents  string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
+	Rows    int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
+	Seed    uint64   `help:"Names all random streams." default:"1"`
+	Out     string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
+	Shard   int      `help:"The most rows in one file; 0: 32768." default:"0"`
+	Workers int      `help:"How many cores to use; 0: all. The files are the same." default:"0"`
+	JSON    bool     `help:"Print one JSON object."`
+}
+
+func (collectCmd) Help() string {
+	return `Examples:
+
+  hop collect --mix ns,nh --rows 107000 --seed 7 --out data/
+  hop collect --game staghunt --set game.size=8 --set game.blocks=5 --team ns,ns,nh,random --out data8/
+  hop collect --agents runs/hop-4x4-001/seed-1 --rows 20000 --out data-hop/
+
+Only rows of agents that are alive. docs/data.md describes the columns; numpy opens the files.`
+}
+
+func (c collectCmd) Run(a *app) error {
+	cfg, err := c.config(a)
+	if err != nil {
+		return err
+	}
+	bar := a.progress("rows")
+	cfg.Progress = func(rows, _ int) { bar.update(min(rows, c.Rows), c.Rows) }
+	m, err := dataset.Collect(a.ctx, cfg)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(map[string]any{
+			"dir": c.Out, "rows": m.Rows, "episodes": m.Episodes, "action_counts": m.ActionCounts, "sha256": m.SHA256,
+		})
+	}
+	fmt.Fprintf(a.out, "%s holds %d rows of %d episodes in %d files\n", c.Out, m.Rows, m.Episodes, len(m.Shards))
+	for k, n := range m.ActionCounts {
+		fmt.Fprintf(a.out, "  %-10s %8d  %5.1f %%\n", cfg.Game.Spec().Actions[k], n, 100*float64(n)/float64(m.Rows))
+	}
+	fmt.Fprintf(a.out, "  sha256 %s\n", m.SHA256)
+	return nil
+}
+
+// config says who plays what.
+func (c collectCmd) config(a *app) (dataset.Config, error) {
+	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers, Version: version}
+	if c.Agents != "" {
+		return cfg, c.agents(a, &cfg)
+	}
+	g, params, err := c.build(a)
+	if err != nil {
+		return cfg, err
+	}
+	if len(c.Mix) == 0 && len(c.Team) == 0 {
+		return cfg, usage("name two bots with --mix, a team with --team, or a run with --agents")
+	}
+	if len(c.Team) > 0 {
+		members, err := team(g, c.Team)
+		if err != nil {
+			return cfg, err
+		}
+		for _, m := range members {
+			cfg.Team = append(cfg.Team, m.Name)
+		}
+	}
+	cfg.Game = g
+	cfg.GameSpec, err = params.Map()
+	return cfg, err
+}
+
+// agents lets the final agents of a run play.
+func (c collectCmd) agents(a *app, cfg *dataset.Config) error {
+	run, err := a.reg.LoadAgentsFor(c.Agents, c.Set)
+	if err != nil {
+		return err
+	}
+	cfg.Game = run.Game
+	if cfg.GameSpec, err = run.Spec.Game.Map(); err != nil {
+		return err
+	}
+	dir := filepath.Clean(c.Agents)
+	for i := range run.Members {
+		cfg.Team = append(cfg.Team, fmt.Sprintf("%s/%s#%d@%d", filepath.Base(filepath.Dir(dir)), filepath.Base(dir), i, run.Step))
+	}
+	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
+		players := make([][]rollout.Player, workers)
+		for _, m := range run.Members {
+			list, err := m.Players(workers, lanes)
+			if err != nil {
+				return nil, err
+			}
+			for w := range players {
+				players[w] = append(players[w], list[w])
+			}
+		}
+		return players, nil
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
+// cpuTime returns the processor time that this process has used.
+func cpuTime() time.Duration {
+	var created, exited, kernel, user windows.Filetime
+	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user) != nil {
+		return 0
+	}
+	ticks := func(f windows.Filetime) time.Duration {
+		return time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime)) * 100
+	}
+	return ticks(kernel) + ticks(user)
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"hop/field"
+)
+
+type listCmd struct {
+	What string `arg:"" help:"games, bots, presets or fields." enum:"games,bots,presets,fields"`
+	gameFlags
+	JSON bool `help:"Print one JSON object."`
+}
+
+func (listCmd) Help() string {
+	return `Examples:
+
+  hop list games
+  hop list bots --game snowdrift
+  hop list fields --game staghunt`
+}
+
+func (c listCmd) Run(a *app) error {
+	switch c.What {
+	case "games":
+		return c.games(a)
+	case "bots":
+		return c.bots(a)
+	case "presets":
+		return c.presets(a)
+	}
+	return c.fields(a)
+}
+
+func (c listCmd) games(a *app) error {
+	type row struct {
+		Name    string   `json:"name"`
+		Kind    string   `json:"kind"`
+		Seats   int      `json:"seats"`
+		Actions []string `json:"actions"`
+		Goals   []string `json:"goals"`
+		Doc     string   `json:"doc"`
+	}
+	var rows []row
+	for _, name := range a.reg.GameNames() {
+		g, err := a.reg.NewGame(name)
+		if err != nil {
+			return err
+		}
+		built, err := g.Build()
+		if err != nil {
+			return err
+		}
+		s := built.Spec()
+		rows = append(rows, row{name, s.Kind.String(), s.Seats, s.Actions, s.Goals, a.reg.GameDoc(name)})
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"games": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "game\tkind\tseats\tactions\tgoals\t")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Name, r.Kind, r.Seats, len(r.Actions), len(r.Goals), r.Doc)
+	}
+	return w.Flush()
+}
+
+func (c listCmd) bots(a *app) error {
+	g, _, err := c.build(a)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		type row struct {
+			Name string `json:"name"`
+			Doc  string `json:"doc"`
+		}
+		rows := []row{}
+		for _, b := range g.Bots() {
+			rows = append(rows, row{b.Name, b.Doc})
+		}
+		return a.emit(map[string]any{"game": c.Game, "bots": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, b := range g.Bots() {
+		fmt.Fprintf(w, "%s\t%s\n", b.Name, b.Doc)
+	}
+	return w.Flush()
+}
+
+func (c listCmd) presets(a *app) error {
+	type row struct {
+		Name string `json:"name"`
+		Doc  string `json:"doc"`
+	}
+	var rows []row
+	for _, name := range a.reg.PresetNames() {
+		rows = append(rows, row{name, a.reg.PresetDoc(name)})
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"presets": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Doc)
+	}
+	return w.Flush()
+}
+
+// fields lists the whole spec, with the parameters of the chosen game.
+func (c listCmd) fields(a *app) error {
+	spec := a.reg.Default()
+	for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
+		if err := spec.Set(set); err != nil {
+			return usage("--set %s: %w", set, err)
+		}
+	}
+	fields := spec.Fields()
+	if c.JSON {
+		return a.emit(map[string][]field.Info{"fields": fields})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "field\tdefault\tmeaning")
+	for _, f := range fields {
+		doc := f.Doc
+		if f.Unit != "" {
+			doc += " [" + f.Unit + "]"
+		}
+		if f.Want != "" {
+			doc += " (" + f.Want + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Path, f.Default, doc)
+	}
+	return w.Flush()
+}

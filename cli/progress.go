@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress shows how far a loop is: a live line on a terminal, a plain line
+// every ten seconds elsewhere.
+type progress struct {
+	w     io.Writer
+	what  string
+	tty   bool
+	start time.Time
+	shown time.Time
+}
+
+func (a *app) progress(what string) *progress {
+	now := time.Now()
+	return &progress{w: a.err, what: what, tty: a.terminal(), start: now, shown: now}
+}
+
+// terminal says whether progress goes to a terminal.
+func (a *app) terminal() bool {
+	f, ok := a.err.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (p *progress) update(done, total int) {
+	every := 10 * time.Second
+	if p.tty {
+		every = 100 * time.Millisecond
+	}
+	now := time.Now()
+	if done == 0 || now.Sub(p.shown) < every {
+		return
+	}
+	p.shown = now
+	spent := now.Sub(p.start)
+	rate := float64(done) / spent.Seconds()
+	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
+	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, short(rate), left)
+	if p.tty {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+		return
+	}
+	fmt.Fprintln(p.w, line)
+}
+
+// end clears the live line.
+func (p *progress) end() {
+	if p.tty {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// short writes a rate such as 1.2 M.
+func short(x float64) string {
+	switch {
+	case x >= 1e6:
+		return fmt.Sprintf("%.2f M", x/1e6)
+	case x >= 1e4:
+		return fmt.Sprintf("%.0f k", x/1e3)
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}

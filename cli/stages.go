@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hop/exp"
+	"hop/f32"
+	"hop/stage"
+)
+
+// stageJSON is how one stage around a training went; stages.json in a group's
+// folder holds them for the report.
+type stageJSON struct {
+	Name    string  `json:"name"`
+	Command string  `json:"command"`
+	Dir     string  `json:"dir"`
+	Reused  bool    `json:"reused"`
+	Wall    float64 `json:"wall_s"`
+	Verdict string  `json:"verdict,omitempty"` // of the report card in its folder
+	Status  string  `json:"status,omitempty"`
+}
+
+// stages runs a training's stages and says how far they are.
+type stages struct {
+	a     *app
+	spec  *exp.Spec
+	group string
+	of    int // stages in all, the training among them
+	at    int // stages begun
+	done  []stageJSON
+	run   stage.Runner
+	began time.Time
+}
+
+func newStages(a *app, spec *exp.Spec, group string) (*stages, error) {
+	flags, err := spec.Game.Flags()
+	if err != nil {
+		return nil, err
+	}
+	s := &stages{a: a, spec: spec, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
+	s.run = stage.Runner{Salt: version + " " + f32.Kernels(), Give: map[string][]string{"game": flags, "run": {group}}, Now: s.now}
+	s.run.Do = func(ctx context.Context, words []string, out io.Writer) error {
+		var errs strings.Builder
+		quiet := &app{ctx, a.reg, strings.NewReader(""), out, io.MultiWriter(a.err, &errs)}
+		if a.terminal() {
+			quiet.err = a.err // a live line needs the terminal itself
+		}
+		switch code := run(quiet, words); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case code != 0:
+			return fmt.Errorf("it failed with exit code %d%s", code, lastLine(errs.String()))
+		}
+		return nil
+	}
+	return s, nil
+}
+
+// lastLine returns what a command said last, with a colon, or nothing.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// plain says that there is nothing to do but to train.
+func (s *stages) plain() bool { return s.of == 1 }
+
+// say writes a line about a stage.
+func (s *stages) say(name, format string, args ...any) {
+	if !s.plain() {
+		fmt.Fprintf(s.a.err, "[%d/%d] %-8s %s\n", s.at, s.of, name, fmt.Sprintf(format, args...))
+	}
+}
+
+// now is told how stages stand.
+func (s *stages) now(st stage.Status) {
+	if st.State != stage.Done {
+		s.at++
+	}
+	if st.State == stage.Running {
+		s.began = time.Now()
+		s.say(st.Name, "hop %s", shorten(st.Command))
+		return
+	}
+	j := stageJSON{Name: st.Name, Command: "hop " + st.Command, Dir: st.Dir, Reused: st.State == stage.Reused}
+	if rel, err := filepath.Rel(s.group, st.Dir); err == nil {
+		j.Dir = filepath.ToSlash(rel)
+	}
+	j.Status, j.Verdict = readVerdict(st.Dir)
+	how := "done before with the same inputs"
+	if !j.Reused {
+		j.Wall = time.Since(s.began).Seconds()
+		how = fmt.Sprintf("%.1f s", j.Wall)
+	}
+	if j.Verdict != "" {
+		how += "; " + j.Verdict
+	}
+	s.say(st.Name, "%s", how)
+	s.done = append(s.done, j)
+}
+
+// shorten writes folders below the working folder as a user would.
+func shorten(command string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return command
+	}
+	return strings.ReplaceAll(command, wd+string(filepath.Separator), "")
+}
+
+// readVerdict returns what the report card in a folder says, if there is one.
+func readVerdict(dir string) (status, verdict string) {
+	b, err := os.ReadFile(filepath.Join(dir, "card.json"))
+	if err != nil {
+		return "", ""
+	}
+	var c struct{ Status, Verdict string }
+	if json.Unmarshal(b, &c) != nil {
+		return "", ""
+	}
+	return c.Status, c.Verdict
+}
+
+// prepare runs what comes before the training, and puts the folders of stages in
+// place of their names.
+func (s *stages) prepare() error {
+	if len(s.spec.Prepare) == 0 {
+		return nil
+	}
+	root := filepath.Dir(s.group)
+	if _, err := os.Stat(filepath.Join(s.group, "spec.yaml")); err == nil {
+		root = filepath.Dir(root) // the group is a single seed's folder
+	}
+	s.run.Root = filepath.Join(root, "stages")
+	if _, err := s.run.Run(s.a.ctx, s.spec.Prepare); err != nil {
+		return err
+	}
+	s.spec.Fill(s.run.Fill)
+	return nil
+}
+
+// prepareSpec runs what comes before a training that is not hop train's own.
+func prepareSpec(a *app, spec *exp.Spec, out string) error {
+	s, err := newStages(a, spec, filepath.Join(out, "any")) // stages lie beside the runs
+	if err != nil {
+		return err
+	}
+	return s.prepare()
+}
+
+// training announces the training itself.
+func (s *stages) training() {
+	s.at++
+	s.began = time.Now()
+	s.say("train", "%s, env steps %s a seed", s.spec.Name, short(float64(s.spec.Train.Steps)))
+}
+
+// trained notes how long the training took.
+func (s *stages) trained(mean float64) {
+	if s.plain() {
+		return
+	}
+	wall := time.Since(s.began).Seconds()
+	s.say("train", "%.1f s; mean return %.3f", wall, mean)
+	s.done = append(s.done, stageJSON{Name: "train", Command: "hop train", Dir: ".", Wall: wall, Verdict: fmt.Sprintf("mean return %.3f on fresh episodes", mean)})
+}
+
+// follow runs what comes after the training, anew whenever the agents are others.
+func (s *stages) follow(jobs []*job) error {
+	if len(s.spec.Follow) > 0 {
+		h := sha256.New()
+		for _, j := range jobs {
+			b, err := json.Marshal(j.result.Agents)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(h, "%d %s\n", j.seed, b)
+		}
+		s.run.Salt += fmt.Sprintf(" %x", h.Sum(nil))
+		s.run.Root = filepath.Join(s.group, "follow")
+		if _, err := s.run.Run(s.a.ctx, s.spec.Follow); err != nil {
+			return err
+		}
+	}
+	if s.plain() {
+		return nil
+	}
+	return s.save()
+}
+
+// save writes stages.json.
+func (s *stages) save() error {
+	b, err := json.MarshalIndent(s.done, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.group, "stages.json"), append(b, '\n'), 0o644)
+}
+
+// stopped says how to go on if the user stopped a stage.
+func (s *stages) stopped(err error) error {
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(s.a.err, "stopped; everything is saved. Go on with:\n  hop train --resume %s\n", s.group)
+	}
+	return err
+}

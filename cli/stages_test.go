@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/registry"
+)
+
+const stagedSpec = `
+game: {name: staghunt, size: 4}
+train: {steps: 4096}
+eval: {episodes: 50}
+imagine: {on: true, world: "{world}"}
+prepare:
+  - {name: data, run: "collect {game} --mix ns,nh --rows 1000 --seed 7"}
+  - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays 4"}
+`
+
+func staged(t *testing.T, args ...string) trainJSON {
+	t.Helper()
+	code, out, errs := hop(t, append([]string{"train", "--json"}, args...)...)
+	if code != 0 {
+		t.Fatalf("exit %d\n%s", code, errs)
+	}
+	var r trainJSON
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Preparing a training is part of it: what is there is reused, what changed is
+// not, and the agents are the same either way.
+func TestStagesOfATrainingAreReused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first, second := staged(t, "s.yaml"), staged(t, "s.yaml")
+	for i, s := range first.Stages {
+		if again := second.Stages[i]; s.Reused || s.Name != "train" && !again.Reused {
+			t.Errorf("stage %s: reused %v, then %v; want false, then true", s.Name, s.Reused, again.Reused)
+		}
+	}
+	if first.Mean != second.Mean {
+		t.Errorf("mean %v from fresh stages, %v from reused ones", first.Mean, second.Mean)
+	}
+	larger := staged(t, "s.yaml", "--set", "game.hares=3")
+	if larger.Stages[0].Reused || larger.Stages[1].Reused {
+		t.Error("the stages of another game were reused")
+	}
+	if first.Stages[1].Status == "" {
+		t.Error("the card of the world model is not in the result")
+	}
+}
+
+// A stage is run again when its own command, or a stage that it reads, is another
+// one, and when what it left is not whole; the others are reused.
+func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4", "--probe 20 --plays 1").Replace(stagedSpec)
+	other := func(old, new string) string { return strings.Replace(small, old, new, 1) }
+	var first []stageJSON
+	left := func(file string) string {
+		return filepath.Join("runs", "s-001", filepath.FromSlash(first[1].Dir), file)
+	}
+	for _, c := range []struct {
+		what        string
+		spec        string
+		harm        func() error
+		data, world bool // reused
+	}{
+		{"the first time", small, nil, false, false},
+		{"nothing has changed", small, nil, true, true},
+		{"the training is another one", other("steps: 4096", "steps: 1024"), nil, true, true},
+		{"the second command is another one", other("hidden=[16]", "hidden=[8]"), nil, true, false},
+		{"the first command is another one", other("--seed 7", "--seed 8"), nil, false, false},
+		{"the second was broken off", small, func() error { return os.Remove(left("done.json")) }, true, false},
+		{"a file of the second has changed", small, func() error { return os.WriteFile(left("card.json"), nil, 0o644) }, true, false},
+	} {
+		if c.harm != nil {
+			if err := c.harm(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spec, err := registry.New().Parse([]byte(c.spec), "s.yaml", "s", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		s, err := newStages(&app{context.Background(), registry.New(), strings.NewReader(""), &errs, &errs}, &spec, filepath.Join("runs", "s-001"))
+		if err == nil {
+			err = s.prepare()
+		}
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.what, err, errs.String())
+		}
+		if got, want := [2]bool{s.done[0].Reused, s.done[1].Reused}, [2]bool{c.data, c.world}; got != want {
+			t.Errorf("%s: data and world were reused: %v, want %v", c.what, got, want)
+		}
+		if want := filepath.Join("runs", "s-001", filepath.FromSlash(s.done[1].Dir)); filepath.Clean(spec.Imagine.World) != want {
+			t.Errorf("%s: the spec's world is %s, want the stage's folder %s", c.what, spec.Imagine.World, want)
+		}
+		if first == nil {
+			first = s.done
+		}
+	}
+}
+
+// An audit of a spec runs what comes before its training, beside the runs, where a
+// training finds it done.
+func TestAnAuditPreparesItsSpec(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := hop(t, "audit", "s.yaml", "--seeds", "1", "--updates", "3", "--episodes", "20", "--json")
+	if code != 0 && !strings.Contains(out, `"verdict"`) {
+		t.Fatalf("exit %d\n%s", code, errs)
+	}
+	for _, s := range staged(t, "s.yaml").Stages {
+		if s.Name != "train" && !s.Reused {
+			t.Errorf("stage %s was run again after the audit", s.Name)
+		}
+	}
+}
+
+// Stopping in a stage loses nothing, and --resume goes on from there.
+func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var out bytes.Buffer
+	errs := &tripwire{at: "world", cut: cancel}
+	if code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, errs}, []string{"train", "s.yaml"}); code != 1 || !strings.Contains(errs.String(), "--resume") {
+		t.Fatalf("exit %d, want 1 and how to resume:\n%s", code, errs.String())
+	}
+	whole, _ := filepath.Glob("runs/stages/*/done.json")
+	if len(whole) != 1 {
+		t.Fatalf("whole stages after stopping in the second: %v, want the first", whole)
+	}
+	resumed := staged(t, "--resume", "runs/s-001")
+	if !resumed.Stages[0].Reused || resumed.Stages[1].Reused {
+		t.Errorf("stages after resuming: %+v, want the first reused and the second run", resumed.Stages)
+	}
+	if fresh := staged(t, "s.yaml"); fresh.Mean != resumed.Mean {
+		t.Errorf("mean %v after resuming, %v without a stop", resumed.Mean, fresh.Mean)
+	}
+}
+
+func TestAFailingStageIsNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	spec := strings.Replace(stagedSpec, "--seed 7", "--sede 7", 1)
+	if err := os.WriteFile("s.yaml", []byte(spec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := hop(t, "train", "s.yaml"); code != 1 || !strings.Contains(errs, "stage data (collect") || !strings.Contains(errs, "--sede") {
+		t.Errorf("exit %d, want 1, the stage and the flag:\n%s", code, errs)
+	}
+}
+
+// tripwire cancels as soon as a word is written.
+type tripwire struct {
+	bytes.Buffer
+	at  string
+	cut context.CancelFunc
+}
+
+func (w *tripwire) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), "] "+w.at) {
+		w.cut()
+	}
+	return w.Buffer.Write(b)
+}
