@@ -23,7 +23,7 @@ type benchPlanCmd struct {
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
 	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), conv16 (small convolutional ones) or conv (HOP's)." default:"zero,scripts,nets"`
+	Leaf   []string      `help:"What evaluates leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), conv16 (small convolutional ones) or conv (HOP's)." default:"zero,scripts,nets"`
 	Loop   bool          `help:"Measure one iteration of training instead: 1,554 env steps on 6x6, all four agents plan with 3 trees of 200 simulations and learn."`
 	Grid   bool          `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
 	JSON   bool          `help:"Print one JSON object."`
@@ -47,7 +47,7 @@ type planRow struct {
 	Leaf   string  `json:"leaf"`
 	Rate   float64 `json:"sims_per_s"`
 	MS     float64 `json:"ms_per_decision"`
-	Leaves float64 `json:"leaves_per_sim"` // states judged
+	Leaves float64 `json:"leaves_per_sim"` // states evaluated
 	Allocs float64 `json:"allocs"`         // a decision, in the part of the time with the fewest
 
 	Phases planPhases `json:"phases"` // shares of the time
@@ -57,7 +57,7 @@ type planPhases struct {
 	Select   float64 `json:"select"`
 	Others   float64 `json:"others"`
 	Dynamics float64 `json:"dynamics"`
-	Judge    float64 `json:"judge"`
+	Leaf     float64 `json:"leaf"`
 	Backup   float64 `json:"backup"`
 }
 
@@ -93,10 +93,10 @@ func (c benchPlanCmd) Run(a *app) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\tselect\tothers\tsteps\tjudge\tbackup\t")
+	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\tselect\tothers\tsteps\tleaf\tbackup\t")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, short(r.Rate), r.MS, r.Leaves, r.Allocs)
-		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Judge, r.Phases.Backup} {
+		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Leaf, r.Phases.Backup} {
 			fmt.Fprintf(w, "%.0f %%\t", 100*share)
 		}
 		fmt.Fprintln(w)
@@ -306,10 +306,10 @@ func (b *planBench) phases(d time.Duration) planPhases {
 	b.forest.Clock = nil
 	s, n := b.forest.Spent, float64(b.forest.Count.Rounds-rounds)
 	net := func(d time.Duration, readings float64) float64 { return max(d.Seconds()-readings*n*cost, 0) }
-	p := planPhases{net(s.Select, 1), net(s.Others, 1), net(s.Dynamics, 1), net(s.Judge, 1), net(s.Backup, 2)}
-	sum := p.Select + p.Others + p.Dynamics + p.Judge + p.Backup
+	p := planPhases{net(s.Select, 1), net(s.Others, 1), net(s.Dynamics, 1), net(s.Leaf, 1), net(s.Backup, 2)}
+	sum := p.Select + p.Others + p.Dynamics + p.Leaf + p.Backup
 	if sum == 0 {
 		return planPhases{}
 	}
-	return planPhases{p.Select / sum, p.Others / sum, p.Dynamics / sum, p.Judge / sum, p.Backup / sum}
+	return planPhases{p.Select / sum, p.Others / sum, p.Dynamics / sum, p.Leaf / sum, p.Backup / sum}
 }

@@ -11,11 +11,11 @@ import (
 
 // pretrainCmd learns models from recorded episodes.
 type pretrainCmd struct {
-	MOA   pretrainMOACmd   `cmd:"" name:"moa" help:"A model of what others do next."`
-	VAE   pretrainVAECmd   `cmd:"" name:"vae" help:"Codes of states: learnt goals."`
-	CVAE  pretrainCVAECmd  `cmd:"" name:"cvae" help:"Subgoals inferred from history."`
-	World pretrainWorldCmd `cmd:"" help:"A model of the rules."`
-	Judge pretrainJudgeCmd `cmd:"" help:"A network that tells what states are worth against known co-players."`
+	MOA      pretrainMOACmd      `cmd:"" name:"moa" help:"A model of what others do next."`
+	VAE      pretrainVAECmd      `cmd:"" name:"vae" help:"Codes of states: learnt goals."`
+	CVAE     pretrainCVAECmd     `cmd:"" name:"cvae" help:"Subgoals inferred from history."`
+	World    pretrainWorldCmd    `cmd:"" help:"A model of the rules."`
+	Response pretrainResponseCmd `cmd:"" help:"The response network: how to answer known co-players, and what states are worth against them."`
 }
 
 // finishPretrain writes the card of a run that is done, and says what it says, or

@@ -58,7 +58,7 @@ var quick = []struct {
 	{"hop zoo train", []string{"--steps", "5000"}},
 	{"hop pretrain moa", []string{"--epochs", "1", "--set", "model.hidden=[16,16]"}},
 	{"hop pretrain world", []string{"--set", "epochs=1", "--set", "model.hidden=[16]", "--probe", "500", "--plays", "10"}},
-	{"hop pretrain judge", []string{"--set", "steps=5000", "--episodes", "20"}},
+	{"hop pretrain response", []string{"--set", "steps=5000", "--episodes", "20"}},
 	{"hop collect", []string{"--rows", "5000"}},
 	{"hop oracle", []string{"--episodes", "5"}},
 	{"hop bench env", []string{"--time", "10ms"}},
@@ -68,7 +68,7 @@ var quick = []struct {
 // mainStages is the main job's preparation, made small.
 const mainStages = `prepare=[{name: data, run: 'collect {game} --mix ns,nh --rows 3000 --seed 7'},
 {name: vae, run: 'pretrain vae --data {data} --loss b --set epochs=1'}, {name: cvae, run: 'pretrain cvae --data {data} --vae {vae} --set epochs=1'},
-{name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'}, {name: judge, run: 'pretrain judge {game} --set steps=5000 --set save=1000 --episodes 20'}]`
+{name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'}, {name: response, run: 'pretrain response {game} --set steps=5000 --set save=1000 --episodes 20'}]`
 
 func TestReadmeCommandsRun(t *testing.T) {
 	english, chinese := commands(t, "README.md"), commands(t, "README.zh-CN.md")

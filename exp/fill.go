@@ -4,7 +4,7 @@ package exp
 // every field that names a folder.
 func (s *Spec) Fill(fill func(string) string) {
 	m := &s.Models
-	for _, field := range []*string{&s.Imagine.World, &m.VAE, &m.CVAE, &m.MOA, &m.World, &m.Judge} {
+	for _, field := range []*string{&s.Imagine.World, &m.VAE, &m.CVAE, &m.MOA, &m.World, &m.Response} {
 		*field = fill(*field)
 	}
 }

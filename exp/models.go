@@ -25,11 +25,11 @@ import (
 // are copied into the run's checkpoints, so that a run, once it has one, needs
 // the folders no more.
 type Models struct {
-	VAE   string `yaml:"vae" doc:"folder of hop pretrain vae: codes of states, for plan.goals latent and codes; empty: none"`
-	CVAE  string `yaml:"cvae" doc:"folder of hop pretrain cvae: codes inferred from history, for plan.goals latent; empty: none"`
-	MOA   string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for plan.goals hand, none for none; empty: untrained"`
-	World string `yaml:"world" doc:"folder of hop pretrain world, for plan.dynamics world; empty: none"`
-	Judge string `yaml:"judge" doc:"folder of hop pretrain judge, for plan.leaf judge; empty: none"`
+	VAE      string `yaml:"vae" doc:"folder of hop pretrain vae: codes of states, for plan.goals latent and codes; empty: none"`
+	CVAE     string `yaml:"cvae" doc:"folder of hop pretrain cvae: codes inferred from history, for plan.goals latent; empty: none"`
+	MOA      string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for plan.goals hand, none for none; empty: untrained"`
+	World    string `yaml:"world" doc:"folder of hop pretrain world, for plan.dynamics world; empty: none"`
+	Response string `yaml:"response" doc:"folder of hop pretrain response, for plan.leaf response; empty: none"`
 }
 
 // check says which models are missing.
@@ -46,7 +46,7 @@ func (m Models) check(p train.Planning) error {
 	need("vae", m.VAE, "a folder of hop pretrain vae, because plan.goals is "+p.Goals, p.Learnt())
 	need("cvae", m.CVAE, "a folder of hop pretrain cvae, because plan.goals is latent", p.Goals == "latent")
 	need("world", m.World, "a folder of hop pretrain world, because plan.dynamics is world", p.Dynamics == "world")
-	need("judge", m.Judge, "a folder of hop pretrain judge, because plan.leaf is judge", p.Leaf == "judge")
+	need("response", m.Response, "a folder of hop pretrain response, because plan.leaf is response", p.Leaf == "response")
 	if m.MOA != "" && p.Learnt() {
 		errs = append(errs, field.Bad("moa", m.MOA, "nothing, because no model of others is pretrained on learnt goals; the run trains its own"))
 	}
@@ -106,9 +106,9 @@ func (s *Spec) load(g game.Game) (train.Models, error) {
 			return m, misfit("world", s.Models.World, w, want)
 		}
 	}
-	if s.Plan.Leaf == "judge" {
-		if err := s.loadJudge(g, &m); err != nil {
-			return m, fmt.Errorf("exp: models.judge: %w", err)
+	if s.Plan.Leaf == "response" {
+		if err := s.loadResponse(g, &m); err != nil {
+			return m, fmt.Errorf("exp: models.response: %w", err)
 		}
 	}
 	if s.Models.MOA != "" {
@@ -123,21 +123,21 @@ func misfit(name, dir string, got, want any) error {
 	return fmt.Errorf("exp: models.%s: %s was trained on observations %+v, here they are %+v; train one on this game", name, dir, got, want)
 }
 
-// loadJudge reads a judge, which must have been told of the plan's bots.
-func (s *Spec) loadJudge(g game.Game, m *train.Models) error {
-	j, p, in, err := pretrain.LoadJudge(s.Models.Judge)
+// loadResponse reads a response network, which must have been told of the plan's bots.
+func (s *Spec) loadResponse(g game.Game, m *train.Models) error {
+	j, p, in, err := pretrain.LoadResponse(s.Models.Response)
 	if err != nil {
 		return err
 	}
 	want := input(g.Spec())
 	want.Extra = (g.Spec().Seats - 1) * len(s.Plan.Bots)
 	if in.Input != want {
-		return misfit("judge", s.Models.Judge, in.Input, want)
+		return misfit("response", s.Models.Response, in.Input, want)
 	}
 	if !slices.Equal(in.Who, s.Plan.Bots) {
-		return fmt.Errorf("%s was told of the bots %v, plan.bots are %v; they must be the same, in the same order", s.Models.Judge, in.Who, s.Plan.Bots)
+		return fmt.Errorf("%s was told of the bots %v, plan.bots are %v; they must be the same, in the same order", s.Models.Response, in.Who, s.Plan.Bots)
 	}
-	m.Judge, m.Rates, m.RateScale = j, p, in.Scale
+	m.Response, m.Rates, m.RateScale = j, p, in.Scale
 	return nil
 }
 

@@ -1,7 +1,7 @@
 // Package plan searches over one's own actions against sampled co-players.
 //
 // It knows neither networks nor games. Dynamics plays steps, Others draws what
-// co-players do, Prior judges leaves; states live with the Dynamics and are
+// co-players do, Prior evaluates leaves; states live with the Dynamics and are
 // named by slots. Any number of co-players move at the same time as oneself and
 // only one's own reward is planned for, so a game may be of any kind.
 //
@@ -69,7 +69,7 @@ type Others interface {
 	Draw(dst []int32, qs []Query, rs []rng.Rand)
 }
 
-// Prior judges states before they have been searched.
+// Prior evaluates states before they have been searched.
 type Prior interface {
 	// Eval writes logits, [len(qs)][A], and values. Logits of illegal actions
 	// are not read, nor any where Query.End.
@@ -188,7 +188,7 @@ type Forest struct {
 // Count says what searches have cost.
 type Count struct {
 	Sims   int64 // simulations
-	Leaves int64 // states judged
+	Leaves int64 // states evaluated
 	Steps  int64 // steps played
 	Rounds int64 // batches asked of Prior
 }
@@ -198,7 +198,7 @@ type Spent struct {
 	Select   time.Duration // walking down the trees
 	Others   time.Duration // drawing goals and the co-players' actions
 	Dynamics time.Duration // putting states into slots and playing steps
-	Judge    time.Duration // asking the prior
+	Leaf     time.Duration // asking the prior
 	Backup   time.Duration // adding returns to the trees, and the results
 }
 
@@ -213,7 +213,7 @@ func (f *Forest) lap(phase *time.Duration) {
 
 type node struct {
 	key    uint64
-	mean   float32 // of the values backed up, its own judgement first
+	mean   float32 // of the values backed up, its own evaluation first
 	visits int32   // 1 + those of its actions
 	legal  uint32
 	fresh  uint32  // legal actions not yet tried

@@ -68,7 +68,7 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 		f.who = append(f.who, int32(i))
 	}
 	f.lap(&f.Spent.Dynamics)
-	f.judge(p)
+	f.evaluate(p)
 	for row, i := range f.who {
 		l := &f.lane[i]
 		f.rootPrior(l, &rs[l.tree])
@@ -88,8 +88,8 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 	f.lap(&f.Spent.Backup)
 }
 
-// round brings every active lane to one state that must be played or judged,
-// plays and judges them all at once, and backs up. It reports whether any lane
+// round brings every active lane to one state that must be played or evaluated,
+// plays and evaluates them all at once, and backs up. It reports whether any lane
 // is still active.
 func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 	f.want, f.owner = f.want[:0], f.owner[:0]
@@ -134,7 +134,7 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 		}
 	}
 	f.lap(&f.Spent.Backup)
-	f.judge(p)
+	f.evaluate(p)
 	for row, i := range f.who {
 		f.backup(int(i), &f.lane[i], f.value[row])
 	}
@@ -142,7 +142,7 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 	return true
 }
 
-// grow moves the cursor of lane i into a new node, to be judged unless it is an
+// grow moves the cursor of lane i into a new node, to be evaluated unless it is an
 // end.
 func (f *Forest) grow(i int, leaf *Leaf) {
 	l := &f.lane[i]
@@ -372,14 +372,14 @@ func (f *Forest) draw(o Others, rs []rng.Rand) {
 // kept.
 func (f *Forest) keeps(depth int32) bool { return f.keepAll || f.keepRoot && depth == 0 }
 
-// judge asks the prior about f.qs and makes nodes of them, shut ones.
-func (f *Forest) judge(p Prior) {
+// evaluate asks the prior about f.qs and makes nodes of them, shut ones.
+func (f *Forest) evaluate(p Prior) {
 	rows := len(f.qs)
 	if rows == 0 {
 		return
 	}
 	p.Eval(f.logits[:rows*f.Actions], f.value[:rows], f.qs)
-	f.lap(&f.Spent.Judge)
+	f.lap(&f.Spent.Leaf)
 	f.Count.Leaves += int64(rows)
 	f.Count.Rounds++
 	for row := range f.qs {

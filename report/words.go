@@ -195,7 +195,7 @@ func planning(s *exp.Spec) string {
 	if s.Plan.Dynamics == "world" {
 		rules = "the learnt world model"
 	}
-	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves judged by %s", kind, rules, s.Search.Trees, s.Search.Sims, map[string]string{"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts", "judge": "a network that is told what the others want"}[s.Plan.Leaf])
+	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims, map[string]string{"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts", "response": "a network that is told what the others want"}[s.Plan.Leaf])
 }
 
 // Setting names what chooses the outcome at least as much as the learner does.

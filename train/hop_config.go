@@ -20,8 +20,8 @@ type Planning struct {
 	Planner  string   `yaml:"planner" doc:"tree search as search says; one-step look-ahead over search.trees draws; or none: the network's own policy, for plan.own ppo" oneof:"tree|onestep|none"`
 	Dynamics string   `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
 	Own      string   `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
-	Leaf     string   `yaml:"leaf" doc:"value of a leaf: the agent's network, the best of several scripted rollouts against the drawn goals, the better of the two, or a network that was trained beforehand to answer known co-players and is told the drawn goals (needs models.judge)" oneof:"net|scripts|both|judge"`
-	Bots     []string `yaml:"bots" doc:"for scripted rollouts and the judge: the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them"`
+	Leaf     string   `yaml:"leaf" doc:"value of a leaf: the agent's network, the best of several scripted rollouts against the drawn goals, the better of the two, or a network that was trained beforehand to answer known co-players and is told the drawn goals (needs models.response)" oneof:"net|scripts|both|response"`
+	Bots     []string `yaml:"bots" doc:"for scripted rollouts and the response network: the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them"`
 	Scripts  []string `yaml:"scripts" doc:"for scripted rollouts: what oneself may do; in stag hunt stag stands for one script a stag"`
 	Repeat   int      `yaml:"repeat" doc:"for scripted rollouts: futures that each script is averaged over before the best one counts" range:"1..1000"`
 	Train    []string `yaml:"train" doc:"which models go on learning during the run: moa, cvae, vae"`
@@ -98,7 +98,7 @@ func (c Planning) Validate() error {
 		errs = append(errs, field.Bad("own", c.Own, "ppo, because plan.planner is none and there is no search to learn from"))
 	}
 	if c.On && c.Dynamics == "world" && c.Scripted() {
-		errs = append(errs, field.Bad("leaf", c.Leaf, "net or judge, because plan.dynamics is world and scripts need the true rules"))
+		errs = append(errs, field.Bad("leaf", c.Leaf, "net or response, because plan.dynamics is world and scripts need the true rules"))
 	}
 	return errors.Join(errs...)
 }

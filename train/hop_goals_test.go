@@ -40,7 +40,7 @@ func folder(t *testing.T, kind string, config, input any, p *nn.Params) string {
 	}
 	f := &safetensors.File{Meta: map[string]string{kind: string(meta)}}
 	p.Save(f, "best/")
-	p.Save(f, "brain/net/") // where hop pretrain judge has it
+	p.Save(f, "brain/net/") // where hop pretrain response has it
 	body, err := f.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,12 +91,12 @@ func untrainedWorld(t *testing.T) string {
 	return folder(t, "world", c, in, p)
 }
 
-// untrainedJudge writes a small judge that knows the default bots.
-func untrainedJudge(t *testing.T) string {
+// untrainedResponse writes a small response network that knows the default bots.
+func untrainedResponse(t *testing.T) string {
 	t.Helper()
 	c := actor.Default()
 	c.Hidden = []int{8}
-	in := pretrain.JudgeInput{
+	in := pretrain.ResponseInput{
 		Input: actor.Input{Input: frame.Input{Height: 4, Width: 4, Planes: 7, Rest: 7 + 1 + 28, Extra: 9}, Actions: 7},
 		Seats: 4, Who: []string{"ns", "nh", "random"}, Scale: 0.2,
 	}
@@ -104,7 +104,7 @@ func untrainedJudge(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return folder(t, "judge", c, in, p)
+	return folder(t, "response", c, in, p)
 }
 
 // kinds returns short runs of planners with models that were trained before.
@@ -120,8 +120,8 @@ func kinds(t *testing.T) map[string]string {
 		"latent":         with("latent", points, ""),
 		"latent, all of": with("latent", points, ", train: [moa, cvae, vae], gate: 1"),
 		"codes":          with("codes", classes, ", train: [moa, vae]"),
-		"judge": strings.Replace(with("latent", points, ""), "leaf: both", "leaf: judge", 1) +
-			fmt.Sprintf("  judge: %q\n", untrainedJudge(t)),
+		"response": strings.Replace(with("latent", points, ""), "leaf: both", "leaf: response", 1) +
+			fmt.Sprintf("  response: %q\n", untrainedResponse(t)),
 	}
 }
 

@@ -16,19 +16,19 @@ import (
 
 // Models are networks that were trained before the run, with their weights; nil
 // where there is none. Minds take copies, except of the world model and of the
-// judge, which do not learn.
+// response network, which do not learn.
 type Models struct {
-	VAE   *vae.Model
-	Codes *nn.Params // the VAE's
-	CVAE  *cvae.Model
-	Infer *nn.Params // the CVAE's
-	MOA   *nn.Params // of a model of others without places for who is modelled
-	World *world.Model
-	Steps *nn.Params // the world model's
-	Judge *actor.Model
-	Rates *nn.Params // the judge's
+	VAE      *vae.Model
+	Codes    *nn.Params // the VAE's
+	CVAE     *cvae.Model
+	Infer    *nn.Params // the CVAE's
+	MOA      *nn.Params // of a model of others without places for who is modelled
+	World    *world.Model
+	Steps    *nn.Params // the world model's
+	Response *actor.Model
+	Rates    *nn.Params // the response network's
 
-	RateScale float64 // of rewards in the judge's values
+	RateScale float64 // of rewards in the response network's values
 }
 
 // shapes is what a checkpoint says about the models in it, so that it can be
@@ -37,8 +37,8 @@ type shapes struct {
 	VAE  *vaeShape  `json:",omitempty"`
 	CVAE *cvaeShape `json:",omitempty"`
 
-	World *worldShape `json:",omitempty"`
-	Judge *judgeShape `json:",omitempty"`
+	World    *worldShape    `json:",omitempty"`
+	Response *responseShape `json:",omitempty"`
 }
 
 type vaeShape struct {
@@ -56,14 +56,14 @@ type worldShape struct {
 	Input  world.Input
 }
 
-type judgeShape struct {
+type responseShape struct {
 	Config actor.Config
 	Input  actor.Input
 	Scale  float64
 }
 
-// judgePrefix is where a checkpoint holds the judge, once for all minds.
-const judgePrefix = "models/judge/"
+// responsePrefix is where a checkpoint holds the response network, once for all minds.
+const responsePrefix = "models/response/"
 
 // worldPrefix is where a checkpoint holds the world model, once for all minds.
 const worldPrefix = "models/world/"
@@ -86,10 +86,10 @@ func (m Models) save(f *safetensors.File) error {
 			m.Steps.Save(f, worldPrefix)
 		}
 	}
-	if m.Judge != nil {
-		s.Judge = &judgeShape{m.Judge.Config, m.Judge.Input, m.RateScale}
+	if m.Response != nil {
+		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.RateScale}
 		if _, saved := f.Meta[shapesKey]; !saved {
-			m.Rates.Save(f, judgePrefix)
+			m.Rates.Save(f, responsePrefix)
 		}
 	}
 	if s == (shapes{}) {
@@ -127,10 +127,10 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 			err = m.Steps.Load(f, worldPrefix)
 		}
 	}
-	if err == nil && s.Judge != nil {
-		m.RateScale = s.Judge.Scale
-		if m.Judge, m.Rates, err = actor.New(s.Judge.Config, s.Judge.Input, rng.Key{}); err == nil {
-			err = m.Rates.Load(f, judgePrefix)
+	if err == nil && s.Response != nil {
+		m.RateScale = s.Response.Scale
+		if m.Response, m.Rates, err = actor.New(s.Response.Config, s.Response.Input, rng.Key{}); err == nil {
+			err = m.Rates.Load(f, responsePrefix)
 		}
 	}
 	if err != nil {

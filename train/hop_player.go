@@ -107,8 +107,8 @@ func (o *hopOthers) Vector(tree int32, other int, _ int32) []float32 {
 	return o.vectors[at : at+n]
 }
 
-// actorNet is a network that judges states as a search sees it: the agent's own,
-// or a judge. Values are in the game's own reward.
+// actorNet is a network that evaluates states as a search sees it: the agent's own,
+// or a response network. Values are in the game's own reward.
 type actorNet struct {
 	ws      *actor.Work
 	params  *nn.Params

@@ -2,16 +2,16 @@ package train
 
 import "hop/plan"
 
-// hopPrior judges states for a search: by the agent's own network, by scripted
-// rollouts, or by a judge, as Planning.Leaf says.
+// hopPrior evaluates states for a search: by the agent's own network, by scripted
+// rollouts, or by a response network, as Planning.Leaf says.
 type hopPrior struct {
-	own     *reader
-	judge   *reader // nil: none
-	scripts Scripts // nil: none
-	h       *HOP
-	others  *hopOthers
-	rolled  []float32 // [rows] values by scripts
-	place   []int     // [decisions][others] ego-first place of each co-player
+	own      *reader
+	response *reader // nil: none
+	scripts  Scripts // nil: none
+	h        *HOP
+	others   *hopOthers
+	rolled   []float32 // [rows] values by scripts
+	place    []int     // [decisions][others] ego-first place of each co-player
 }
 
 // reader asks a network about states, with what it is told about the goals that
@@ -42,9 +42,9 @@ func newHopPrior(c plan.NetConfig, h *HOP, envs int) *hopPrior {
 		width = h.width
 	}
 	p.own = newReader(c, len(h.others), width, p.wish)
-	if h.cfg.Leaf == "judge" {
-		c.Net = &actorNet{ws: h.models.Judge.Work(c.Rows), params: h.models.Rates, scale: float32(h.models.RateScale), actions: c.Actions}
-		p.judge = newReader(c, len(h.others), len(h.cfg.Bots), p.kind)
+	if h.cfg.Leaf == "response" {
+		c.Net = &actorNet{ws: h.models.Response.Work(c.Rows), params: h.models.Rates, scale: float32(h.models.RateScale), actions: c.Actions}
+		p.response = newReader(c, len(h.others), len(h.cfg.Bots), p.kind)
 	}
 	return p
 }
@@ -72,11 +72,11 @@ func (p *hopPrior) bot(tree int32, j int, name int32) int32 {
 	return p.others.guess.bot(tree, j, name)
 }
 
-// Eval judges states as Planning.Leaf says. Logits are the judge's if there is
+// Eval evaluates states as Planning.Leaf says. Logits are the response network's if there is
 // one, else the own network's.
 func (p *hopPrior) Eval(logits, value []float32, qs []plan.Query) {
-	if p.judge != nil {
-		p.ask(p.judge, logits, value, qs)
+	if p.response != nil {
+		p.ask(p.response, logits, value, qs)
 		return
 	}
 	if p.h.cfg.Scripted() {
@@ -154,7 +154,7 @@ func (p *hopPrior) read(r *reader, q *plan.Query) uint64 {
 		}
 		place := p.place[env*n+j]
 		r.tell(r.goal[place*r.width:][:r.width], q.Tree, j, name)
-		if r == p.judge {
+		if r == p.response {
 			name = p.bot(q.Tree, j, name)
 		}
 		key = (key ^ (uint64(place)<<32 | uint64(uint32(name)) + 1)) * 0x9e3779b97f4a7c15

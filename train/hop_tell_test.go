@@ -187,7 +187,7 @@ func TestTeamsAreOneLearnerAmongBots(t *testing.T) {
 	}
 }
 
-// recorder is a judge's network that says nothing and keeps what it is told.
+// recorder is a response network that says nothing and keeps what it is told.
 type recorder struct {
 	actions   int
 	rows      int
@@ -205,9 +205,9 @@ func (r *recorder) Run() (logits, value []float32) {
 	return make([]float32, n*r.actions), make([]float32, n)
 }
 
-// A judge is told which bot stands for what each living co-player is after, at
+// A response network is told which bot stands for what each living co-player is after, at
 // the place where the agent sees it, and nothing of those who have left.
-func TestTheJudgeIsToldTheDrawnGoals(t *testing.T) {
+func TestTheResponseNetworkIsToldTheDrawnGoals(t *testing.T) {
 	cfg := staghunt.Default()
 	cfg.Size = 4
 	g, err := staghunt.New(cfg)
@@ -226,8 +226,8 @@ func TestTheJudgeIsToldTheDrawnGoals(t *testing.T) {
 			return w, nil, err
 		},
 	}
-	c.Planning.Leaf, c.Models.RateScale = "judge", 1
-	if c.Models.Judge, c.Models.Rates, err = actor.New(actor.Default(), actor.Input{Input: judged, Actions: 7}, rng.New(1)); err != nil {
+	c.Planning.Leaf, c.Models.RateScale = "response", 1
+	if c.Models.Response, c.Models.Rates, err = actor.New(actor.Default(), actor.Input{Input: judged, Actions: 7}, rng.New(1)); err != nil {
 		t.Fatal(err)
 	}
 	own := in
@@ -248,7 +248,7 @@ func TestTheJudgeIsToldTheDrawnGoals(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := &recorder{actions: 7}
-	thinkers[0].(*hopPlayer).prior.judge.Net = heard
+	thinkers[0].(*hopPlayer).prior.response.Net = heard
 	e, err := rollout.New(rollout.Config{Game: g, Envs: envs, Key: rng.New(4), Workers: 1, FixSeat: true})
 	if err != nil {
 		t.Fatal(err)

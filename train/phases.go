@@ -38,7 +38,7 @@ func (s *SelfPlay) collect() {
 	s.timed("collect", func() { s.envs.Collect(s.ro, s.players) })
 	s.searches(func(f *plan.Forest) {
 		for name, d := range map[string]time.Duration{
-			"select": f.Spent.Select, "others": f.Spent.Others, "dynamics": f.Spent.Dynamics, "judge": f.Spent.Judge, "backup": f.Spent.Backup,
+			"select": f.Spent.Select, "others": f.Spent.Others, "dynamics": f.Spent.Dynamics, "leaf": f.Spent.Leaf, "backup": f.Spent.Backup,
 		} {
 			d := d.Seconds() / float64(len(s.players))
 			s.phases["collect/search/"+name] += d

@@ -35,7 +35,7 @@ func TestPhasesOfSearchesAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := 0.
-	for _, name := range []string{"select", "others", "dynamics", "judge", "backup"} {
+	for _, name := range []string{"select", "others", "dynamics", "leaf", "backup"} {
 		if got["collect/search/"+name] <= 0 {
 			t.Errorf("no time in %s: %v", name, got)
 		}

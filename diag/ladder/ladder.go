@@ -106,17 +106,17 @@ func oracles(s exp.Spec) []Rung {
 		if s.Plan.Dynamics == "world" {
 			leaf.Sets = append(leaf.Sets, "plan.dynamics=rules")
 		}
-		list = append(list, Rung{Name: "scripted leaves", Module: judging(s), swap: leaf})
+		list = append(list, Rung{Name: "scripted leaves", Module: leafModule(s), swap: leaf})
 	}
 	more := fmt.Sprintf("search.sims=%d", 4*max(s.Search.Sims, 1))
 	trees := fmt.Sprintf("search.trees=%d", 2*s.Search.Trees)
 	return append(list, Rung{Name: "8 times the search", Module: "planner", swap: exp.Swap{Sets: []string{more, trees}}})
 }
 
-// judging names the module that judges leaves.
-func judging(s exp.Spec) string {
-	if s.Plan.Leaf == "judge" {
-		return "judge"
+// leafModule names the module that values leaves.
+func leafModule(s exp.Spec) string {
+	if s.Plan.Leaf == "response" {
+		return "response network"
 	}
 	return "own network"
 }

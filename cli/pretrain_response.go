@@ -7,39 +7,39 @@ import (
 	"hop/pretrain"
 )
 
-type pretrainJudgeCmd struct {
+type pretrainResponseCmd struct {
 	gameFlags
 	Out      string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Episodes int    `help:"Fresh episodes of every team to judge it by." default:"500"`
+	Episodes int    `help:"Fresh episodes of every team to score it by." default:"500"`
 	Seed     uint64 `help:"Names all random streams." default:"1"`
 	Workers  int    `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON     bool   `help:"Print one JSON object."`
 }
 
-func (pretrainJudgeCmd) Help() string {
+func (pretrainResponseCmd) Help() string {
 	return `Examples:
 
-  hop pretrain judge --out runs/judge
-  hop pretrain judge --game staghunt --set game.size=8 --set game.blocks=5 --set steps=6000000 --out runs/judge8
+  hop pretrain response --out runs/response
+  hop pretrain response --game staghunt --set game.size=8 --set game.blocks=5 --set steps=6000000 --out runs/response8
 
-A network learns by PPO to answer teams of bots and is told who they are, so that a search can ask it what a state is worth against what the co-players are thought to want (plan.leaf judge). --set also takes its own fields, such as steps, who, net.hidden or ppo.gamma. docs/planning.md explains it.`
+A network learns by PPO to answer teams of bots and is told who they are, so that a search can ask it what a state is worth against what the co-players are thought to want (plan.leaf response). --set also takes its own fields, such as steps, who, net.hidden or ppo.gamma. docs/planning.md explains it.`
 }
 
-// judgeJSON is the promise of the command.
-type judgeJSON struct {
+// responseJSON is the promise of the command.
+type responseJSON struct {
 	Run     string `json:"run"`
 	Verdict string `json:"verdict"`
 	Status  string `json:"status"`
-	*pretrain.JudgeScore
+	*pretrain.ResponseScore
 	CPU  float64 `json:"cpu_s"`  // of learning
 	Wall float64 `json:"wall_s"` // of learning
 }
 
-func (c pretrainJudgeCmd) Run(a *app) error {
+func (c pretrainResponseCmd) Run(a *app) error {
 	if err := f32.KernelsErr(); err != nil {
 		return err
 	}
-	cfg := pretrain.DefaultJudge()
+	cfg := pretrain.DefaultResponse()
 	var own []string
 	all := c.Set
 	c.Set = nil
@@ -64,28 +64,28 @@ func (c pretrainJudgeCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	j, err := pretrain.NewJudge(cfg, g, c.Seed, c.Workers)
+	r, err := pretrain.NewResponse(cfg, g, c.Seed, c.Workers)
 	if err != nil {
 		return err
 	}
-	run, err := openPretrain(c.Out, "judge", c.Seed, map[string]any{"game": played, "seed": c.Seed, "judge": cfg}, j.Resume)
+	run, err := openPretrain(c.Out, "response", c.Seed, map[string]any{"game": played, "seed": c.Seed, "response": cfg}, r.Resume)
 	if err != nil {
 		return err
 	}
 	defer run.Close()
 	watch := startWatch()
 	bar := a.progress("steps")
-	err = j.Run(a.ctx, run, func(p pretrain.JudgeProgress) { bar.update(p.Step, p.Steps) })
+	err = r.Run(a.ctx, run, func(p pretrain.ResponseProgress) { bar.update(p.Step, p.Steps) })
 	bar.end()
 	if err != nil {
 		return stoppedPretrain(a, run, err)
 	}
-	out := judgeJSON{Run: c.Out}
+	out := responseJSON{Run: c.Out}
 	out.CPU, out.Wall = watch.spent()
-	if out.JudgeScore, err = j.Score(c.Episodes); err != nil {
+	if out.ResponseScore, err = r.Score(c.Episodes); err != nil {
 		return err
 	}
-	report, err := j.Card(out.JudgeScore)
+	report, err := r.Card(out.ResponseScore)
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,10 @@ func TestToldOfTheLivingAtTheirPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := []string{"ns", "nh", "random"}
-	cast := newJudgeCast(4, 1, len(who), rng.New(9))
-	cast.fixed = []int8{0, 1, 2, 1}
+	teams := newTeamDealer(4, 1, len(who), rng.New(9))
+	teams.fixed = []int8{0, 1, 2, 1}
 	learner := &still{}
-	players, err := cast.players(g, who, 1, 1, func() rollout.Player { return learner })
+	players, err := teams.players(g, who, 1, 1, func() rollout.Player { return learner })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestToldOfTheLivingAtTheirPlaces(t *testing.T) {
 		for a := 1; a < 4; a++ {
 			if other := ro.Slot(agent.ID(a), step, 0); ro.Alive[other] {
 				place := (int(ro.Seat[other])-int(ro.Seat[slot])+4)%4 - 1
-				want[place*3+int(cast.fixed[a])] = 1
+				want[place*3+int(teams.fixed[a])] = 1
 				with++
 			} else {
 				alone++

@@ -15,14 +15,14 @@ import (
 	"hop/stats"
 )
 
-// JudgeScore says how a judge answers teams, each met in fresh episodes.
-type JudgeScore struct {
-	Teams    []JudgeTeam `json:"teams"`
-	Episodes int         `json:"episodes"` // a team
+// ResponseScore says how a response network answers teams, each met in fresh episodes.
+type ResponseScore struct {
+	Teams    []ResponseTeam `json:"teams"`
+	Episodes int            `json:"episodes"` // a team
 }
 
-// JudgeTeam is how a judge answers one team.
-type JudgeTeam struct {
+// ResponseTeam is how a response network answers one team.
+type ResponseTeam struct {
 	Team   string   `json:"team"`
 	Return float64  `json:"return"` // of its own policy
 	SE     float64  `json:"se"`
@@ -34,7 +34,7 @@ type JudgeTeam struct {
 
 // Regret returns what the team's best response would have got more, NaN if that
 // is not known.
-func (t JudgeTeam) Regret() float64 {
+func (t ResponseTeam) Regret() float64 {
 	if t.Best == nil {
 		return math.NaN()
 	}
@@ -43,17 +43,17 @@ func (t JudgeTeam) Regret() float64 {
 
 // Bias returns how far the value of the starts is from what followed, beyond the
 // two standard errors that chance explains.
-func (t JudgeTeam) Bias() float64 { return max(0, math.Abs(t.Says-t.Was)-2*t.WasSE) }
+func (t ResponseTeam) Bias() float64 { return max(0, math.Abs(t.Says-t.Was)-2*t.WasSE) }
 
-// judgeLanes is how many copies of the game are played side by side to judge.
-const judgeLanes = 64
+// responseLanes is how many copies of the game are played side by side to score it.
+const responseLanes = 64
 
 // Score plays fresh episodes of every team of the bots.
-func (j *Judge) Score(episodes int) (*JudgeScore, error) {
-	s := &JudgeScore{Episodes: episodes}
-	key := j.key.Child("judge")
-	for _, team := range judgeTeams(j.game.Spec().Seats, len(j.cfg.Who)) {
-		t, err := j.meet(team, episodes, key)
+func (r *Response) Score(episodes int) (*ResponseScore, error) {
+	s := &ResponseScore{Episodes: episodes}
+	key := r.key.Child("judge") // the name is part of the numbers
+	for _, team := range allTeams(r.game.Spec().Seats, len(r.cfg.Who)) {
+		t, err := r.meet(team, episodes, key)
 		if err != nil {
 			return nil, err
 		}
@@ -62,9 +62,9 @@ func (j *Judge) Score(episodes int) (*JudgeScore, error) {
 	return s, nil
 }
 
-// judgeTeams returns every team but for the order of its members; the first is
+// allTeams returns every team but for the order of its members; the first is
 // the learner's place.
-func judgeTeams(seats, kinds int) [][]int8 {
+func allTeams(seats, kinds int) [][]int8 {
 	teams := [][]int8{{0}}
 	for range seats - 1 {
 		var more [][]int8
@@ -83,29 +83,29 @@ func judgeTeams(seats, kinds int) [][]int8 {
 }
 
 // meet plays one team.
-func (j *Judge) meet(team []int8, episodes int, key rng.Key) (JudgeTeam, error) {
+func (r *Response) meet(team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
 	names := make([]string, len(team))
 	for a, k := range team {
-		if names[a] = j.cfg.Who[k]; a == 0 {
+		if names[a] = r.cfg.Who[k]; a == 0 {
 			names[a] = "learner"
 		}
 	}
-	out := JudgeTeam{Team: strings.Join(names[1:], ",")}
-	lanes := min(judgeLanes, episodes)
-	envs, err := rollout.New(rollout.Config{Game: j.game, Envs: lanes, Key: key, Workers: j.envs.Workers})
+	out := ResponseTeam{Team: strings.Join(names[1:], ",")}
+	lanes := min(responseLanes, episodes)
+	envs, err := rollout.New(rollout.Config{Game: r.game, Envs: lanes, Key: key, Workers: r.envs.Workers})
 	if err != nil {
 		return out, err
 	}
-	cast := newJudgeCast(len(team), lanes, len(j.cfg.Who), key)
-	cast.fixed = team
-	players, err := cast.players(j.game, j.cfg.Who, envs.Workers, lanes, func() rollout.Player {
-		return ppo.NewPlayer(j.brain.Model, j.brain.Params, lanes, nil, 1)
+	teams := newTeamDealer(len(team), lanes, len(r.cfg.Who), key)
+	teams.fixed = team
+	players, err := teams.players(r.game, r.cfg.Who, envs.Workers, lanes, func() rollout.Player {
+		return ppo.NewPlayer(r.brain.Model, r.brain.Params, lanes, nil, 1)
 	})
 	if err != nil {
 		return out, err
 	}
 	quota := func(lane int) int { return (episodes + lanes - 1 - lane) / lanes }
-	ro := batch.New(envs.Shape(j.cfg.Window, j.brain.Model.Extra))
+	ro := batch.New(envs.Shape(r.cfg.Window, r.brain.Model.Extra))
 	var got, says, was stats.Acc
 	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
 	for done := 0; done < episodes; {
@@ -117,13 +117,13 @@ func (j *Judge) meet(team []int8, episodes int, key rng.Key) (JudgeTeam, error) 
 						was.Add(sum[n])
 					}
 					if began[n]++; began[n] <= quota(n) {
-						says.Add(float64(ro.Value[ro.Slot(0, t, n)]) / j.cfg.PPO.RewardScale)
+						says.Add(float64(ro.Value[ro.Slot(0, t, n)]) / r.cfg.PPO.RewardScale)
 					}
 					factor[n], sum[n] = 1, 0
 				}
 				if ro.Alive[ro.Slot(0, t, n)] {
 					sum[n] += factor[n] * float64(ro.Reward[ro.Step(0, t, n)])
-					factor[n] *= j.cfg.PPO.Gamma
+					factor[n] *= r.cfg.PPO.Gamma
 				}
 			}
 		}
@@ -135,28 +135,28 @@ func (j *Judge) meet(team []int8, episodes int, key rng.Key) (JudgeTeam, error) 
 		}
 	}
 	out.Return, out.SE, out.Says, out.Was, out.WasSE = got.Mean(), got.SE(), says.Mean(), was.Mean(), was.SE()
-	best, err := j.best(names, lanes, episodes, key)
+	best, err := r.best(names, lanes, episodes, key)
 	out.Best = best
 	return out, err
 }
 
 // best returns the mean of the exact best response on the same starts, nil where
 // it is not known or slow to find.
-func (j *Judge) best(names []string, lanes, episodes int, key rng.Key) (*float64, error) {
+func (r *Response) best(names []string, lanes, episodes int, key rng.Key) (*float64, error) {
 	for _, name := range names[1:] {
 		if name == "random" {
 			return nil, nil
 		}
 	}
-	if oracle.Solvable(j.game, names[1:]) != nil {
+	if oracle.Solvable(r.game, names[1:]) != nil {
 		return nil, nil
 	}
-	br, err := oracle.NewBR(j.game, 1)
+	br, err := oracle.NewBR(r.game, 1)
 	if err != nil {
 		return nil, err
 	}
 	var acc stats.Acc
-	err = oracle.Starts(j.game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
+	err = oracle.Starts(r.game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
 		v, err := br.Value(st, seat, bots)
 		acc.Add(v)
 		return err
@@ -165,21 +165,21 @@ func (j *Judge) best(names []string, lanes, episodes int, key rng.Key) (*float64
 	return &best, err
 }
 
-// What a judge must do to be called good.
+// What a response network must do to be called good.
 const (
-	judgeGoodRegret = 0.1
-	judgeWeakRegret = 0.3
-	judgeGoodBias   = 0.1
-	judgeWeakBias   = 0.3
+	responseGoodRegret = 0.1
+	responseWeakRegret = 0.3
+	responseGoodBias   = 0.1
+	responseWeakBias   = 0.3
 )
 
 // Card writes the report card.
-func (j *Judge) Card(s *JudgeScore) (*card.Card, error) {
+func (r *Response) Card(s *ResponseScore) (*card.Card, error) {
 	c := &card.Card{
-		Title: "Judge of states",
-		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Judged in %d fresh episodes of every team; its policy draws its actions.", j.brain.Model.Describe(j.brain.Params), s.Episodes),
+		Title: "Response network",
+		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its policy draws its actions.", r.brain.Model.Describe(r.brain.Params), s.Episodes),
 	}
-	worst, bias := JudgeTeam{}, JudgeTeam{}
+	worst, bias := ResponseTeam{}, ResponseTeam{}
 	for _, t := range s.Teams {
 		n := card.Number{Name: "return among " + t.Team, Value: t.Return, N: s.Episodes}
 		if t.Best != nil {
@@ -194,21 +194,21 @@ func (j *Judge) Card(s *JudgeScore) (*card.Card, error) {
 		c.Add(n)
 	}
 	if worst.Team != "" {
-		r := worst.Regret()
-		c.Check("answers", r <= judgeGoodRegret, r <= judgeWeakRegret,
-			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team, r), "learn longer (steps), or with a larger net (net.hidden)")
+		lost := worst.Regret()
+		c.Check("answers", lost <= responseGoodRegret, lost <= responseWeakRegret,
+			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team, lost), "learn longer (steps), or with a larger net (net.hidden)")
 	}
 	off := bias.Bias()
-	c.Check("values", off <= judgeGoodBias, off <= judgeWeakBias,
+	c.Check("values", off <= responseGoodBias, off <= responseWeakBias,
 		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
 	returns := card.Line{Name: "return"}
 	losses := card.Line{Name: "value loss"}
-	for _, at := range j.past {
+	for _, at := range r.past {
 		returns.X, returns.Y = append(returns.X, float64(at.Step)), append(returns.Y, at.Return)
 		losses.X, losses.Y = append(losses.X, float64(at.Step)), append(losses.Y, at.Value)
 	}
 	for _, l := range []card.Line{returns, losses} {
-		f, err := card.Lines(strings.ReplaceAll(l.Name, " ", "_"), "The judge's "+l.Name, "Mean of a window, over all teams.", card.Axes{X: "env steps", Y: l.Name}, l)
+		f, err := card.Lines(strings.ReplaceAll(l.Name, " ", "_"), "The response network's "+l.Name, "Mean of a window, over all teams.", card.Axes{X: "env steps", Y: l.Name}, l)
 		if err != nil {
 			return nil, err
 		}

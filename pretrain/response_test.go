@@ -15,23 +15,23 @@ import (
 	"hop/runlog"
 )
 
-// learnJudge trains, in a new folder, and stops after so many windows, 0: never.
-func learnJudge(t *testing.T, c pretrain.JudgeConfig, g game.Game, workers, stop int) (*pretrain.Judge, string) {
+// learnResponse trains, in a new folder, and stops after so many windows, 0: never.
+func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers, stop int) (*pretrain.Response, string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "judge")
+	dir := filepath.Join(t.TempDir(), "response")
 	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer run.Close()
-	j, err := pretrain.NewJudge(c, g, 3, workers)
+	r, err := pretrain.NewResponse(c, g, 3, workers)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	windows := 0
-	err = j.Run(ctx, run, func(pretrain.JudgeProgress) {
+	err = r.Run(ctx, run, func(pretrain.ResponseProgress) {
 		if windows++; windows == stop {
 			cancel()
 		}
@@ -39,21 +39,21 @@ func learnJudge(t *testing.T, c pretrain.JudgeConfig, g game.Game, workers, stop
 	if err != nil && (stop == 0 || !errors.Is(err, context.Canceled)) {
 		t.Fatal(err)
 	}
-	return j, dir
+	return r, dir
 }
 
 // Who is told what the other plays wins every round of rock-paper-scissors; who
 // is not wins as many as it loses.
-func TestJudgeAnswersWhomItIsToldOf(t *testing.T) {
+func TestResponseAnswersWhomItIsToldOf(t *testing.T) {
 	g, err := matrix.New(matrix.Config{Matrix: "rps", Rounds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := pretrain.DefaultJudge()
+	c := pretrain.DefaultResponse()
 	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
 	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
-	j, _ := learnJudge(t, c, g, 1, 0)
-	s, err := j.Score(200)
+	r, _ := learnResponse(t, c, g, 1, 0)
+	s, err := r.Score(200)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestJudgeAnswersWhomItIsToldOf(t *testing.T) {
 	}
 }
 
-func smallJudge(t *testing.T) (pretrain.JudgeConfig, game.Game) {
+func smallResponse(t *testing.T) (pretrain.ResponseConfig, game.Game) {
 	t.Helper()
 	h := staghunt.Default()
 	h.Size, h.Horizon = 3, 12
@@ -75,15 +75,15 @@ func smallJudge(t *testing.T) (pretrain.JudgeConfig, game.Game) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := pretrain.DefaultJudge()
+	c := pretrain.DefaultResponse()
 	c.Envs, c.Window, c.Steps, c.Save, c.Net.Hidden = 6, 7, 12*6*7, 4, []int{8}
 	return c, g
 }
 
-func TestJudgeIsTheSameForAnyNumberOfWorkers(t *testing.T) {
-	c, g := smallJudge(t)
-	one, _ := learnJudge(t, c, g, 1, 0)
-	three, _ := learnJudge(t, c, g, 3, 0)
+func TestResponseIsTheSameForAnyNumberOfWorkers(t *testing.T) {
+	c, g := smallResponse(t)
+	one, _ := learnResponse(t, c, g, 1, 0)
+	three, _ := learnResponse(t, c, g, 3, 0)
 	_, a := one.Model()
 	_, b := three.Model()
 	if !slices.Equal(a.W, b.W) {
@@ -91,10 +91,10 @@ func TestJudgeIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-func TestResumedJudgeEqualsUninterrupted(t *testing.T) {
-	c, g := smallJudge(t)
-	whole, _ := learnJudge(t, c, g, 1, 0)
-	_, dir := learnJudge(t, c, g, 1, 5) // in the middle of episodes
+func TestResumedResponseEqualsUninterrupted(t *testing.T) {
+	c, g := smallResponse(t)
+	whole, _ := learnResponse(t, c, g, 1, 0)
+	_, dir := learnResponse(t, c, g, 1, 5) // in the middle of episodes
 	run, err := runlog.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -104,22 +104,22 @@ func TestResumedJudgeEqualsUninterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := pretrain.NewJudge(c, g, 3, 1)
+	r, err := pretrain.NewResponse(c, g, 3, 1)
 	if err == nil {
-		err = j.Resume(body, step)
+		err = r.Resume(body, step)
 	}
 	if err == nil {
-		err = j.Run(context.Background(), run, nil)
+		err = r.Run(context.Background(), run, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, a := whole.Model()
-	_, b := j.Model()
+	_, b := r.Model()
 	if !slices.Equal(a.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
-	_, p, in, err := pretrain.LoadJudge(dir)
+	_, p, in, err := pretrain.LoadResponse(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

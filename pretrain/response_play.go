@@ -10,10 +10,10 @@ import (
 	"hop/safetensors"
 )
 
-// judgeCast decides which bot each co-player is, anew each episode: half of the
+// teamDealer decides which bot each co-player is, anew each episode: half of the
 // teams are all of one kind, the others are drawn one by one. All is kept by env,
 // so that workers with ranges of their own do not meet.
-type judgeCast struct {
+type teamDealer struct {
 	seats, kinds int
 	who          []int8            // [N][A] the kind of each agent; agent 0's is not used
 	rand         []rng.Rand        // [N]
@@ -21,12 +21,12 @@ type judgeCast struct {
 	fixed        []int8            // [A] not nil: always this team
 }
 
-func newJudgeCast(seats, envs, kinds int, key rng.Key) *judgeCast {
-	return &judgeCast{seats: seats, kinds: kinds, who: make([]int8, envs*seats), rand: key.Rands("env", envs)}
+func newTeamDealer(seats, envs, kinds int, key rng.Key) *teamDealer {
+	return &teamDealer{seats: seats, kinds: kinds, who: make([]int8, envs*seats), rand: key.Rands("env", envs)}
 }
 
 // deal draws the team of env n.
-func (c *judgeCast) deal(n int) {
+func (c *teamDealer) deal(n int) {
 	team := c.who[n*c.seats : (n+1)*c.seats]
 	if c.fixed != nil {
 		copy(team, c.fixed)
@@ -42,7 +42,7 @@ func (c *judgeCast) deal(n int) {
 }
 
 // players makes the learner's player and those of its co-players for each worker.
-func (c *judgeCast) players(g game.Game, who []string, workers, envs int, learner func() rollout.Player) ([][]rollout.Player, error) {
+func (c *teamDealer) players(g game.Game, who []string, workers, envs int, learner func() rollout.Player) ([][]rollout.Player, error) {
 	c.bots = make([][]*rollout.Bots, c.seats)
 	for a := 1; a < c.seats; a++ {
 		for _, name := range who {
@@ -55,7 +55,7 @@ func (c *judgeCast) players(g game.Game, who []string, workers, envs int, learne
 	}
 	var all [][]rollout.Player
 	for range workers {
-		row := []rollout.Player{&toldPlayer{learner(), c}}
+		row := []rollout.Player{&answerPlayer{learner(), c}}
 		for a := 1; a < c.seats; a++ {
 			row = append(row, &dealtPlayer{c: c, a: a, bots: c.bots[a]})
 		}
@@ -64,48 +64,48 @@ func (c *judgeCast) players(g game.Game, who []string, workers, envs int, learne
 	return all, nil
 }
 
-// toldPlayer plays agent 0, whose turn comes first, and is told who the others are.
-type toldPlayer struct {
+// answerPlayer plays agent 0, whose turn comes first, and knows which bot each of the others is.
+type answerPlayer struct {
 	rollout.Player
-	c *judgeCast
+	c *teamDealer
 }
 
 // Act deals the teams of episodes that start.
-func (p *toldPlayer) Act(v *rollout.View, envs []int32) {
+func (p *answerPlayer) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		if v.Start[v.Moment(v.T, int(n))] {
 			p.c.deal(int(n))
 		}
 	}
-	p.tell(v, envs)
+	p.writeKinds(v, envs)
 	p.Player.Act(v, envs)
 }
 
-func (p *toldPlayer) Evaluate(v *rollout.View, envs []int32) {
-	p.tell(v, envs)
+func (p *answerPlayer) Evaluate(v *rollout.View, envs []int32) {
+	p.writeKinds(v, envs)
 	p.Player.Evaluate(v, envs)
 }
 
-func (p *toldPlayer) tell(v *rollout.View, envs []int32) {
+func (p *answerPlayer) writeKinds(v *rollout.View, envs []int32) {
 	seats := p.c.seats
 	for _, n := range envs {
 		n := int(n)
-		told := v.GoalAt(v.SlotOf(n))
-		clear(told)
+		kinds := v.GoalAt(v.SlotOf(n))
+		clear(kinds)
 		for a := 1; a < seats; a++ {
 			slot := v.Slot(agent.ID(a), v.T, n)
 			if !v.Alive[slot] {
 				continue
 			}
 			place := (int(v.Seat[slot])-int(v.SeatOf(n))+seats)%seats - 1
-			told[place*p.c.kinds+int(p.c.who[n*seats+a])] = 1
+			kinds[place*p.c.kinds+int(p.c.who[n*seats+a])] = 1
 		}
 	}
 }
 
 // dealtPlayer plays a co-player: whichever bot was dealt.
 type dealtPlayer struct {
-	c    *judgeCast
+	c    *teamDealer
 	a    int
 	bots []*rollout.Bots // [kinds]
 	rows []int32
@@ -133,12 +133,12 @@ func (p *dealtPlayer) EpisodeOver(v *rollout.View, n int) {
 }
 
 var (
-	_ rollout.Player  = (*toldPlayer)(nil)
+	_ rollout.Player  = (*answerPlayer)(nil)
 	_ rollout.Watcher = (*dealtPlayer)(nil)
 )
 
 // save adds the teams and their streams to a checkpoint.
-func (c *judgeCast) save(f *safetensors.File) error {
+func (c *teamDealer) save(f *safetensors.File) error {
 	b := make([]byte, 0, len(c.who)+16*len(c.rand))
 	for _, k := range c.who {
 		b = append(b, byte(k))
@@ -162,7 +162,7 @@ func (c *judgeCast) save(f *safetensors.File) error {
 	return nil
 }
 
-func (c *judgeCast) load(f *safetensors.File) error {
+func (c *teamDealer) load(f *safetensors.File) error {
 	b, err := f.Bytes("cast")
 	if err != nil {
 		return err

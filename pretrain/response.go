@@ -1,0 +1,273 @@
+package pretrain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/field"
+	"hop/frame"
+	"hop/game"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/ppo"
+	"hop/rng"
+	"hop/rollout"
+	"hop/runlog"
+	"hop/safetensors"
+)
+
+// ResponseConfig says how a response network learns: a network that is told who each
+// co-player is, and by PPO learns the best response to teams of bots. A search
+// asks it what a state is worth against what the co-players are drawn to be.
+type ResponseConfig struct {
+	Who    []string     `yaml:"who" doc:"the bots, in the order of plan.bots: one for each hand-made goal, then one for doubt"`
+	Net    actor.Config `yaml:"net"`
+	PPO    ppo.Config   `yaml:"ppo"`
+	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
+	Window int          `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
+	Steps  int          `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
+	Save   int          `yaml:"save" doc:"windows between checkpoints" range:"1.."`
+}
+
+// DefaultResponse returns the settings of docs/planning.md.
+func DefaultResponse() ResponseConfig {
+	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36, Steps: 3_000_000, Save: 40}
+	c.Net.Separate, c.PPO.LREnd, c.PPO.EntropyEnd = true, 1e-4, 1e-3
+	return c
+}
+
+// Validate returns everything that is wrong, joined.
+func (c ResponseConfig) Validate() error {
+	errs := []error{field.Check(c), field.At(c.Net.Validate(), "net", nil), field.At(c.PPO.Validate(), "ppo", nil)}
+	if len(c.Who) < 2 {
+		errs = append(errs, field.Bad("who", c.Who, "at least two bots"))
+	}
+	if c.Net.LSTM > 0 {
+		errs = append(errs, field.Bad("net.lstm", c.Net.LSTM, "0, because a search asks about single states"))
+	}
+	return errors.Join(errs...)
+}
+
+// ResponseInput is what a response network reads.
+type ResponseInput struct {
+	actor.Input
+	Seats int
+	Who   []string
+	Scale float64 // of rewards in its values
+}
+
+// Response is the training of a response network. Agent 0 learns; in each episode the others
+// are bots, drawn anew.
+type Response struct {
+	cfg   ResponseConfig
+	game  game.Game
+	key   rng.Key
+	brain *ppo.Brain
+	teams *teamDealer
+	envs  *rollout.Envs
+	ro    *batch.Rollout
+	play  [][]rollout.Player // [worker][A]
+
+	step, update int
+	past         []responsePast
+}
+
+// responsePast is what the curve of a run shows.
+type responsePast struct {
+	Step          int
+	Return        float64
+	Policy, Value float64 // losses
+}
+
+// NewResponse prepares a run at its start. workers 0: one a core.
+func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Response, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	spec := g.Spec()
+	if spec.Seats < 2 {
+		return nil, fmt.Errorf("pretrain: %s has no co-players to answer; choose a game of several agents", spec.Name)
+	}
+	r := &Response{cfg: cfg, game: g, key: rng.New(seed)}
+	var err error
+	if r.envs, err = rollout.New(rollout.Config{Game: g, Envs: cfg.Envs, Key: r.key.Child("envs"), Workers: workers}); err != nil {
+		return nil, err
+	}
+	in := responseInput(spec, cfg)
+	if r.brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, []agent.ID{0}, responseShards, r.key.Child("brain")); err != nil {
+		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
+	}
+	r.brain.Remember(cfg.Envs, cfg.Window)
+	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
+	r.teams = newTeamDealer(spec.Seats, cfg.Envs, len(cfg.Who), r.key.Child("cast")) // the name is part of the numbers
+	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func() rollout.Player { return r.brain.Player(0, cfg.Envs) })
+	return r, err
+}
+
+// responseShards is into how many parts a minibatch is cut, on every machine.
+const responseShards = 4
+
+// responseInput says what a response network reads of a game: an observation, and who the
+// others are, one-hot by place after oneself, zero for those who have left.
+func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
+	l := spec.Obs
+	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen(), Extra: (spec.Seats - 1) * len(cfg.Who)}
+	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale}
+}
+
+// ResponseProgress is what a run says after each window.
+type ResponseProgress struct {
+	Step, Steps int
+	Episodes    int     // that ended in the window
+	Return      float64 // the learner's mean over them
+	Stats       []agent.Stat
+}
+
+// Run learns until the run's length is reached or ctx ends, in which case it
+// saves and returns ctx's error.
+func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(ResponseProgress)) error {
+	shape := ppo.Shape{Scale: r.cfg.PPO.RewardScale, Gamma: r.cfg.PPO.Gamma}
+	for r.step < r.cfg.Steps {
+		if ctx.Err() != nil {
+			return errors.Join(r.checkpoint(run), ctx.Err())
+		}
+		r.envs.Collect(r.ro, r.play)
+		share := float64(r.step) / float64(r.cfg.Steps)
+		r.step += r.cfg.Envs * r.cfg.Window
+		r.update++
+		stats, err := r.brain.Learn(r.ro, shape, share)
+		if err != nil {
+			return fmt.Errorf("pretrain: the response network at step %d: %w; lower ppo.lr", r.step, err)
+		}
+		p := ResponseProgress{Step: min(r.step, r.cfg.Steps), Steps: r.cfg.Steps, Stats: stats}
+		for _, ep := range r.envs.Episodes() {
+			p.Episodes++
+			p.Return += (ep.Return[0] - p.Return) / float64(p.Episodes)
+		}
+		if err := run.Log(r.rows(p)); err != nil {
+			return err
+		}
+		if watch != nil {
+			watch(p)
+		}
+		if r.update%r.cfg.Save == 0 || r.step >= r.cfg.Steps {
+			if err := r.checkpoint(run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Response) rows(p ResponseProgress) []runlog.Row {
+	rows := []runlog.Row{{Step: int64(r.step), Name: "response/return", Agent: -1, Value: p.Return, N: p.Episodes}}
+	at := responsePast{Step: r.step, Return: p.Return}
+	for _, s := range p.Stats {
+		rows = append(rows, runlog.Row{Step: int64(r.step), Name: strings.Replace(s.Name, "ppo/", "response/", 1), Agent: -1, Value: s.Value, N: s.N})
+		switch s.Name {
+		case "ppo/value_loss":
+			at.Value = s.Value
+		case "ppo/policy_loss":
+			at.Policy = s.Value
+		}
+	}
+	r.past = append(r.past, at)
+	return rows
+}
+
+// responseMeta is what a checkpoint says about its model.
+type responseMeta struct {
+	Config actor.Config
+	Input  ResponseInput
+	Step   int
+	Update int
+	Past   []responsePast
+}
+
+// checkpoint writes everything that is needed to go on, and to use the weights.
+func (r *Response) checkpoint(run *runlog.Run) error {
+	meta, err := json.Marshal(responseMeta{r.cfg.Net, responseInput(r.game.Spec(), r.cfg), r.step, r.update, r.past})
+	if err != nil {
+		return err
+	}
+	f := &safetensors.File{Meta: map[string]string{"response": string(meta)}}
+	if err := r.brain.Save(f, "brain/"); err != nil {
+		return err
+	}
+	envs, err := r.envs.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	f.PutBytes("envs", envs)
+	if err := r.teams.save(f); err != nil {
+		return err
+	}
+	body, err := f.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	return run.Checkpoint(int64(r.step), body, float64(r.step), runlog.Keep{Last: 2})
+}
+
+// Resume goes back to a checkpoint of the same run.
+func (r *Response) Resume(body []byte, _ int64) error {
+	f, meta, err := openResponse(body)
+	var envs []byte
+	if err == nil {
+		err = r.brain.Load(f, "brain/")
+	}
+	if err == nil {
+		envs, err = f.Bytes("envs")
+	}
+	if err == nil {
+		err = r.envs.UnmarshalBinary(envs)
+	}
+	if err == nil {
+		err = r.teams.load(f)
+	}
+	if err != nil {
+		return fmt.Errorf("pretrain: resuming the response network: %w", err)
+	}
+	r.step, r.update, r.past = meta.Step, meta.Update, meta.Past
+	return nil
+}
+
+func openResponse(body []byte) (*safetensors.File, responseMeta, error) {
+	var m responseMeta
+	f, err := safetensors.Parse(body)
+	if err != nil {
+		return nil, m, err
+	}
+	if err := json.Unmarshal([]byte(f.Meta["response"]), &m); err != nil {
+		return nil, m, fmt.Errorf("the checkpoint is not one of hop pretrain response: %w", err)
+	}
+	return f, m, nil
+}
+
+// LoadResponse makes the response network of a run's folder.
+func LoadResponse(dir string) (*actor.Model, *nn.Params, ResponseInput, error) {
+	body, _, err := runlog.Last(dir)
+	if err != nil {
+		return nil, nil, ResponseInput{}, err
+	}
+	f, meta, err := openResponse(body)
+	if err != nil {
+		return nil, nil, ResponseInput{}, fmt.Errorf("pretrain: loading %s: %w; train one with hop pretrain response", dir, err)
+	}
+	m, p, err := actor.New(meta.Config, meta.Input.Input, rng.Key{})
+	if err == nil {
+		err = p.Load(f, "brain/net/")
+	}
+	if err != nil {
+		return nil, nil, ResponseInput{}, fmt.Errorf("pretrain: loading %s: %w", dir, err)
+	}
+	return m, p, meta.Input, nil
+}
+
+// Model returns the network and its weights.
+func (r *Response) Model() (*actor.Model, *nn.Params) { return r.brain.Model, r.brain.Params }
