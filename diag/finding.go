@@ -93,7 +93,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	if f.Evidence == nil {
 		f.Evidence = []Row{}
 	}
-	return json.Marshal(findingJSON{f.Step, f.Check, f.Verdict, f.Module, f.Says, f.Effect, stats.Interval{f.Lo, f.Hi}, f.Unit, f.Rows, f.Evidence, f.Next})
+	return json.Marshal(findingJSON{f.Step, f.Check, f.Verdict, f.Module, f.Says, f.Effect, stats.Interval{f.Lo, f.Hi}, f.Unit, f.Rows,
+		f.Evidence, f.Next})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -119,13 +120,13 @@ type Report struct {
 // Add appends findings and judges anew.
 func (r *Report) Add(fs ...Finding) {
 	r.Findings = append(r.Findings, fs...)
-	r.Judge()
+	r.Conclude()
 }
 
-// Judge sets the verdict: that of the worst finding, and of those the module
+// Conclude sets the verdict: that of the worst finding, and of those the module
 // that comes first in causal order, because what comes later inherits its
 // fault. Among findings of one module the one found first speaks.
-func (r *Report) Judge() {
+func (r *Report) Conclude() {
 	r.Verdict, r.Module, r.Next = Pass, "", ""
 	r.Says = fmt.Sprintf("%d checks found nothing wrong.", len(r.Findings))
 	if len(r.Findings) == 0 {

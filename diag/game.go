@@ -37,7 +37,8 @@ func Game(g game.Game, key rng.Key, episodes int) []Finding {
 	for _, name := range bots {
 		fs, err := even(g, name, key.Child(name), episodes)
 		if err != nil {
-			out = append(out, Finding{Step: 1, Check: "even play of " + name, Module: "game", Verdict: Fault, Says: fmt.Sprintf("The game's bot %s cannot play it: %v.", name, err), Next: "the bot's Act"})
+			out = append(out, Finding{Step: 1, Check: "even play of " + name, Module: "game",
+				Verdict: Fault, Says: fmt.Sprintf("The game's bot %s cannot play it: %v.", name, err), Next: "the bot's Act"})
 			continue
 		}
 		out = append(out, fs...)
@@ -182,7 +183,8 @@ func compareMeans(x [][]float64, bot, by, unit, module, next string) Finding {
 		if p < faultP {
 			f.Verdict = Fault
 		}
-		f.Says = fmt.Sprintf("With the same bot (%s) on every place, %s %d earns %+.3g against the mean of %.3g: p = %.1g in %d episodes.", bot, unit, best, f.Effect, all, p, len(x[0]))
+		f.Says = fmt.Sprintf("With the same bot (%s) on every place, %s %d earns %+.3g against the mean of %.3g: p = %.1g in %d episodes.",
+			bot, unit, best, f.Effect, all, p, len(x[0]))
 		f.Next = next
 	}
 	return f

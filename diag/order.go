@@ -54,7 +54,8 @@ func Order(returns [][]float64) Finding {
 	}
 	if p < 1e-3 {
 		f.Verdict = Suspect
-		f.Says = fmt.Sprintf("Earnings follow the agents' numbers in seed after seed: p = %.2g over %d seeds. Agents that are built alike differ.", p, len(returns))
+		f.Says = fmt.Sprintf("Earnings follow the agents' numbers in seed after seed: p = %.2g over %d seeds. Agents that are "+
+			"built alike differ.", p, len(returns))
 		f.Next = "the findings below: the first module that differs by agent explains it"
 	}
 	return f

@@ -48,7 +48,8 @@ func Print(obs []float32) uint64 {
 // Kinds of differences between a record and the rules, in the order in which
 // one explains the next.
 var kinds = []string{
-	"seat", "start", "alive", "own", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal", "after exit", "probability", "value",
+	"seat", "start", "alive", "own", "action", "planes", "features", "mask", "time", "last actions", "legal", "reward", "end", "goal",
+	"after exit", "probability", "value",
 }
 
 // differences counts one kind.
@@ -98,7 +99,8 @@ func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
 	for n := range r.envs {
 		r.envs[n] = replayEnv{
 			st: g.New(), rules: key.Child("rules", n).Rand(), deal: key.Child("deal", n).Rand(), seat: make([]int, spec.Seats),
-			acted: make([]bool, spec.Seats), ret: make([]float64, spec.Seats), actions: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats),
+			acted: make([]bool, spec.Seats), ret: make([]float64, spec.Seats), actions: make([]int32, spec.Seats),
+			rewards: make([]float32, spec.Seats),
 		}
 	}
 	for _, k := range kinds {

@@ -40,7 +40,8 @@ func TestCoPlayersChangeAtTheirEpisode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if stags[false] != 0 || stags[true] < 10 {
-			t.Errorf("%d workers: agent 1 reached %s %d times before the change and %d after, want 0 and many", workers, g.Spec().Goals[0], stags[false], stags[true])
+			t.Errorf("%d workers: agent 1 reached %s %d times before the change and %d after, want 0 and many",
+				workers, g.Spec().Goals[0], stags[false], stags[true])
 		}
 		if first == nil {
 			first = res
@@ -58,7 +59,8 @@ func TestCoPlayersChangeAtTheirEpisode(t *testing.T) {
 	if g.Spec().Goals[0] != "stag" || game.NoGoal == 0 {
 		t.Fatal("the test counts the wrong goal")
 	}
-	if _, err := (eval.Adaptation{Game: g, Team: before, Then: after[:2], At: 4, Lives: 1, Steps: 10, Last: 10}).Run(context.Background()); err == nil {
+	if _, err := (eval.Adaptation{Game: g, Team: before, Then: after[:2], At: 4, Lives: 1, Steps: 10,
+		Last: 10}).Run(context.Background()); err == nil {
 		t.Error("too few successors were accepted")
 	}
 }

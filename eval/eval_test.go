@@ -53,7 +53,7 @@ func TestLanesPlayEquallyMany(t *testing.T) {
 
 // Only the episodes that end in the last steps of a life are judged, and a life
 // ends when its steps are played.
-func TestAdaptationJudgesTheLastSteps(t *testing.T) {
+func TestAdaptationScoresTheLastSteps(t *testing.T) {
 	g, members := team(t, "nh", "nh", "nh", "nh")
 	c := eval.Adaptation{Game: g, Team: members, Lives: 3, Steps: 300, Last: 100, Key: rng.New(2)}
 	res, err := c.Run(context.Background())

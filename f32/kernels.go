@@ -40,7 +40,8 @@ func choose(want string, best kernelSet) (kernelSet, error) {
 			continue
 		}
 		if kernelSet(s) > best {
-			return best, fmt.Errorf("f32: choosing kernels: this machine cannot run HOP_KERNELS=%s, its best is %s; unset it or ask for less", want, best)
+			return best, fmt.Errorf("f32: choosing kernels: this machine cannot run HOP_KERNELS=%s, its best is %s; unset it or ask for less",
+				want, best)
 		}
 		return kernelSet(s), nil
 	}

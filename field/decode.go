@@ -39,14 +39,22 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, prefix string) {
 		d.bad(n, prefix, strconv.Quote(n.Value), "a block of fields")
 		return
 	}
-	fields := map[string]reflect.Value{}
-	collect(v, fields)
+	b := blockOf(v)
+	var names []string
+	fields := map[string]part{}
+	known := d.kind(n, &b)
+	for _, p := range b.parts {
+		fields[p.name] = p
+		if !known || b.lacks(p) == "" {
+			names = append(names, p.name)
+		}
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
 		path := join(prefix, key.Value)
-		f, ok := fields[key.Value]
+		p, ok := fields[key.Value]
 		if !ok {
-			d.bad(key, path, "not a field", "one of `hop list fields`"+suggest(key.Value, prefix, fields))
+			d.bad(key, path, "not a field", "one of `hop list fields`"+suggest(key.Value, names, prefix))
 			continue
 		}
 		if _, twice := d.lines[path]; twice {
@@ -54,8 +62,31 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, prefix string) {
 			continue
 		}
 		d.lines[path] = key.Line
-		d.value(val, f, path)
+		if why := b.lacks(p); known && why != "" {
+			d.bad(key, path, text(val), why)
+			continue
+		}
+		d.value(val, p.v, path)
 	}
+}
+
+// kind finds out which kind a block will be, wherever it is written, and
+// reports whether that is sure: a kind that cannot be read says nothing about
+// the other fields.
+func (d *decoder) kind(n *yaml.Node, b *block) bool {
+	for i := 0; i+1 < len(n.Content) && b.kinds != nil; i += 2 {
+		if n.Content[i].Value == "kind" {
+			return read(n.Content[i+1], reflect.ValueOf(&b.kind).Elem())
+		}
+	}
+	return true
+}
+
+func text(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode {
+		return "a block or list"
+	}
+	return n.Value
 }
 
 func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
@@ -70,41 +101,9 @@ func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
 		f.Set(out)
 	default:
 		if !read(n, f) {
-			value := n.Value
-			if n.Kind != yaml.ScalarNode {
-				value = "a block or list"
-			}
-			d.bad(n, path, strconv.Quote(value), "a value of type "+typeName(f.Type()))
+			d.bad(n, path, strconv.Quote(text(n)), "a value of type "+typeName(f.Type()))
 		}
 	}
-}
-
-// collect gathers the fields of one level by name.
-func collect(v reflect.Value, into map[string]reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, opts, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case strings.Contains(opts, "inline"):
-			collect(v.Field(i), into)
-		default:
-			into[name] = v.Field(i)
-		}
-	}
-}
-
-func suggest(name, prefix string, fields map[string]reflect.Value) string {
-	best, bestD := "", 4
-	for f := range fields {
-		if d := distance(name, f); d < bestD || d == bestD && f < best {
-			best, bestD = f, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + join(prefix, best) + "?"
 }
 
 // At puts a prefix before the path of every Fault joined in err and gives each

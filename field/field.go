@@ -10,6 +10,13 @@
 // "0<..1" and "0..<1" exclude a bound. unit is optional. Nested structs are
 // walked; their path is joined with dots. Slices of numbers apply range to every
 // element.
+//
+// A block with kinds has a text field "kind", and fields that only some of the
+// kinds have. Such a field cannot be written for another kind; it is not
+// checked, listed or encoded for it either.
+//
+//	Kind string  `yaml:"kind" doc:"..." oneof:"none|latent|classes"`
+//	Mix  float64 `yaml:"mix" doc:"..." range:"0..1" when:"latent|classes"`
 package field
 
 import (
@@ -31,6 +38,7 @@ type Info struct {
 	Doc     string `json:"doc"`            // what it means
 	Unit    string `json:"unit,omitempty"` //
 	Want    string `json:"want,omitempty"` // the allowed values, in words
+	When    string `json:"when,omitempty"` // "goals.kind latent or classes"; empty: always
 }
 
 // Fault is one wrong field.
@@ -52,25 +60,48 @@ func Bad(path string, value any, want string) error {
 	return &Fault{Path: path, Value: show(reflect.ValueOf(value)), Want: want}
 }
 
-// List describes every field of v, a struct or a pointer to one, in order.
+// List describes every field that v, a struct or a pointer to one, has, in order.
 func List(v any) []Info {
+	return list(v, func(l leaf) bool { return l.lacks == "" })
+}
+
+// ListAll describes the fields of all kinds, also of those that v is not.
+func ListAll(v any) []Info {
+	return list(v, func(leaf) bool { return true })
+}
+
+func list(v any, keep func(leaf) bool) []Info {
 	var out []Info
-	walk(reflect.Indirect(reflect.ValueOf(v)), "", func(path string, f reflect.StructField, v reflect.Value) {
-		out = append(out, Info{path, typeName(f.Type), show(v), f.Tag.Get("doc"), f.Tag.Get("unit"), wanted(f.Tag)})
+	walk(reflect.Indirect(reflect.ValueOf(v)), leaf{}, func(l leaf) {
+		if keep(l) {
+			tag := l.f.Tag
+			out = append(out, Info{l.path, typeName(l.f.Type), show(l.v), tag.Get("doc"), tag.Get("unit"), wanted(tag), l.when})
+		}
 	})
 	return out
+}
+
+// Under puts a prefix, such as "game", before every path of list, in place.
+func Under(prefix string, list []Info) []Info {
+	for i := range list {
+		list[i].Path = join(prefix, list[i].Path)
+		if w := list[i].When; w != "" {
+			list[i].When = join(prefix, strings.ReplaceAll(w, ", ", ", "+prefix+"."))
+		}
+	}
+	return list
 }
 
 // Check returns all fields of v whose value is outside its tags, joined.
 func Check(v any) error {
 	var errs []error
-	walk(reflect.Indirect(reflect.ValueOf(v)), "", func(path string, f reflect.StructField, v reflect.Value) {
-		if !fits(f.Tag, v) {
-			want := wanted(f.Tag)
+	walk(reflect.Indirect(reflect.ValueOf(v)), leaf{}, func(l leaf) {
+		if l.lacks == "" && !fits(l.f.Tag, l.v) {
+			want := wanted(l.f.Tag)
 			if want == "" {
 				want = "a finite number"
 			}
-			errs = append(errs, &Fault{Path: path, Value: show(v), Want: want})
+			errs = append(errs, &Fault{Path: l.path, Value: show(l.v), Want: want})
 		}
 	})
 	return errors.Join(errs...)
@@ -79,26 +110,41 @@ func Check(v any) error {
 // Set writes value, as it would stand in a spec, to the field at path of v, a
 // pointer to a struct. It does not check ranges: Check does, for all at once.
 func Set(v any, path, value string) error {
-	found := false
-	var err error
-	walk(reflect.ValueOf(v).Elem(), "", func(p string, f reflect.StructField, v reflect.Value) {
-		if p != path {
-			return
-		}
-		found = true
-		if f.Type.Kind() == reflect.String {
-			v.SetString(value)
-			return
-		}
-		var doc yaml.Node
-		if yaml.Unmarshal([]byte(value), &doc) != nil || len(doc.Content) == 0 || !read(doc.Content[0], v) {
-			err = &Fault{Path: path, Value: strconv.Quote(value), Want: "a value of type " + typeName(f.Type)}
+	var at *leaf
+	walk(reflect.ValueOf(v).Elem(), leaf{}, func(l leaf) {
+		if l.path == path {
+			at = &l
 		}
 	})
-	if !found {
+	switch {
+	case at == nil:
 		return &Fault{Path: path, Value: "not a field", Want: "one of `hop list fields`" + nearest(path, v)}
+	case at.lacks != "":
+		return &Fault{Path: path, Value: value, Want: at.lacks}
+	case at.f.Type.Kind() == reflect.String:
+		at.v.SetString(value)
+		return nil
 	}
-	return err
+	var doc yaml.Node
+	if yaml.Unmarshal([]byte(value), &doc) != nil || len(doc.Content) == 0 || !read(doc.Content[0], at.v) {
+		return &Fault{Path: path, Value: strconv.Quote(value), Want: "a value of type " + typeName(at.f.Type)}
+	}
+	return nil
+}
+
+// nearest suggests the field that path resembles, or the only one that ends like it.
+func nearest(path string, v any) string {
+	var all, ends []string
+	for _, f := range List(v) {
+		all = append(all, f.Path)
+		if strings.HasSuffix(f.Path, "."+path) {
+			ends = append(ends, f.Path)
+		}
+	}
+	if len(ends) == 1 {
+		return "; did you mean " + ends[0] + "?"
+	}
+	return suggest(path, all, "")
 }
 
 // read writes a node to v if it is a value of that type. The yaml library alone
@@ -127,61 +173,6 @@ func exact(n *yaml.Node, t reflect.Type) bool {
 		return err == nil && x == math.Trunc(x)
 	}
 	return true
-}
-
-// nearest suggests the field whose path resembles path most.
-func nearest(path string, v any) string {
-	best, bestD := "", 4
-	for _, f := range List(v) {
-		if d := distance(path, f.Path); d < bestD {
-			best, bestD = f.Path, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// walk visits the leaves of a struct in order.
-func walk(v reflect.Value, prefix string, visit func(string, reflect.StructField, reflect.Value)) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, opts, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if name == "-" || !f.IsExported() {
-			continue
-		}
-		path := prefix
-		if !strings.Contains(opts, "inline") {
-			path = strings.TrimPrefix(prefix+"."+name, ".")
-		}
-		if f.Type.Kind() == reflect.Struct {
-			walk(v.Field(i), path, visit)
-			continue
-		}
-		visit(path, f, v.Field(i))
-	}
 }
 
 // fits reports whether a value is inside its tags. Elements of lists are each checked.

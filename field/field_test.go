@@ -100,7 +100,8 @@ func TestAllFaultsAreListed(t *testing.T) {
 func TestSet(t *testing.T) {
 	v := sound()
 	for _, c := range []struct{ path, value string }{
-		{"size", "8"}, {"frame", "board"}, {"ppo.rate", "1e-3"}, {"ppo.on", "true"}, {"weight", "[3, 4.5]"}, {"count", "7"}, {"steps", "[1, 1e3]"},
+		{"size", "8"}, {"frame", "board"}, {"ppo.rate", "1e-3"}, {"ppo.on", "true"},
+		{"weight", "[3, 4.5]"}, {"count", "7"}, {"steps", "[1, 1e3]"},
 	} {
 		if err := field.Set(&v, c.path, c.value); err != nil {
 			t.Errorf("Set %s=%s: %v", c.path, c.value, err)

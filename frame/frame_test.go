@@ -73,7 +73,7 @@ func TestFramesKeepNumbersApart(t *testing.T) {
 
 // Different scenes have different rows: with one thing besides oneself, every
 // pair of places is told apart.
-func TestFramesTellScenesApart(t *testing.T) {
+func TestFramesKeepScenesApart(t *testing.T) {
 	for _, kind := range []string{frame.Board, frame.Ego, frame.Egof} {
 		seen := map[string]bool{}
 		for me := range 12 {

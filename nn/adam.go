@@ -140,7 +140,8 @@ func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
 		for _, s := range h.runs {
 			w, g := h.p.At(s)
 			m, v := h.m[s.Off:s.Off+s.Len], h.v[s.Off:s.Off+s.Len]
-			f32.Adam(w, g, m, v, float32(lr), float32(o.cfg.Beta1), float32(o.cfg.Beta2), float32(o.cfg.Eps), float32(o.cfg.WeightDecay), c1, c2, scale)
+			f32.Adam(w, g, m, v, float32(lr), float32(o.cfg.Beta1), float32(o.cfg.Beta2),
+				float32(o.cfg.Eps), float32(o.cfg.WeightDecay), c1, c2, scale)
 		}
 		if len(o.cfg.Frozen) > 0 {
 			h.p.ZeroGrad()

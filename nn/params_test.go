@@ -51,14 +51,14 @@ func TestOrthogonalRowsOrColumnsAreOrthonormal(t *testing.T) {
 		w := make([]float32, in*out)
 		r := rng.New(1).Rand()
 		nn.Orthogonal(3)(w, []int{in, out}, &r)
-		n, step, other, len := in, out, 1, out
+		n, step, other, size := in, out, 1, out
 		if in > out {
-			n, step, other, len = out, 1, out, in
+			n, step, other, size = out, 1, out, in
 		}
 		for i := range n {
 			for j := range n {
 				dot, want := 0., 0.
-				for k := range len {
+				for k := range size {
 					dot += float64(w[i*step+k*other]) * float64(w[j*step+k*other])
 				}
 				if i == j {
@@ -264,7 +264,8 @@ func TestProbabilitiesAreNoLogits(t *testing.T) {
 		compiled[path] = file
 	}
 	fset := token.NewFileSet()
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) })}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) })}
 	for code, ok := range map[string]bool{
 		"nn.Softmax(p, l, 1, 1)": true, "nn.Softmax(p, p, 1, 1)": false, "nn.Softmax(l, l, 1, 1)": false,
 		"c.Set(l, nil, 1)": true, "c.Set(p, nil, 1)": false, "c.Set(c.P, nil, 1)": false,

@@ -48,7 +48,8 @@ func TestFaultyNpyHeadersAreRefused(t *testing.T) {
 	if _, err := readNpy(npy(good, "abc")); err != nil {
 		t.Fatalf("the good header: %v", err)
 	}
-	if a, err := readNpy(npy(`{"shape":(1, 3 ) ,"fortran_order" :False,'descr':'|u1'}`, "abc")); err != nil || !reflect.DeepEqual(a.Shape, []int{1, 3}) {
+	if a, err := readNpy(npy(`{"shape":(1, 3 ) ,"fortran_order" :False,'descr':'|u1'}`, "abc")); err != nil ||
+		!reflect.DeepEqual(a.Shape, []int{1, 3}) {
 		t.Errorf("another spelling: got %v, %v; want shape [1 3]", a, err)
 	}
 	for _, c := range []struct{ name, from, to, want string }{

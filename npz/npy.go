@@ -93,7 +93,8 @@ func descr(data any) (name string, n int) {
 func (a Array) header() ([]byte, error) {
 	d, n := descr(a.Data)
 	if d == "" {
-		return nil, fmt.Errorf("npz: writing %q: cannot store a %T; convert it to a flat slice of float32, float64, int8, uint8, int16, int32, int64 or bool", a.Name, a.Data)
+		return nil, fmt.Errorf("npz: writing %q: cannot store a %T; convert it to a flat slice of float32, float64, int8, "+
+			"uint8, int16, int32, int64 or bool", a.Name, a.Data)
 	}
 	want, ok := volume(a.Shape)
 	if !ok || len(a.Shape) > maxDims {

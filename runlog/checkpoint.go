@@ -282,7 +282,8 @@ func (r *Run) cut(s seal) error {
 		n int64
 	}{{r.metrics, s.Metrics}, {r.events, s.Events}} {
 		if f.n > f.w.n {
-			return fmt.Errorf("runlog: %s has %d bytes, but had %d when the checkpoint of env step %d was made: it was cut short or replaced; put it back, or start a new run", f.w.f.Name(), f.w.n, f.n, s.Step)
+			return fmt.Errorf("runlog: %s has %d bytes, but had %d when the checkpoint of env step %d was made: it was cut short "+
+				"or replaced; put it back, or start a new run", f.w.f.Name(), f.w.n, f.n, s.Step)
 		}
 	}
 	return errors.Join(r.metrics.cut(s.Metrics), r.events.cut(s.Events))

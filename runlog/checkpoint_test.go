@@ -191,7 +191,8 @@ func TestARunWhoseCheckpointsAreAllDamagedStartsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := Last(dir); err == nil || !strings.Contains(err.Error(), "no whole checkpoint") || !strings.Contains(err.Error(), "5 bytes") {
+	if _, _, err := Last(dir); err == nil || !strings.Contains(err.Error(), "no whole checkpoint") ||
+		!strings.Contains(err.Error(), "5 bytes") {
 		t.Errorf("Last: %v, want one that names the damage", err)
 	}
 	notes, err := toyRun(dir, 12)

@@ -174,7 +174,8 @@ import json, sys
 from tensorboard.backend.event_processing import event_accumulator
 acc = event_accumulator.EventAccumulator(sys.argv[1], size_guidance={event_accumulator.SCALARS: 0})
 acc.Reload()
-print(json.dumps([{"Tag": tag, "Step": e.step, "Wall": e.wall_time, "Value": repr(e.value)} for tag in acc.Tags()["scalars"] for e in acc.Scalars(tag)]))
+print(json.dumps([{"Tag": tag, "Step": e.step, "Wall": e.wall_time, "Value": repr(e.value)}
+  for tag in acc.Tags()["scalars"] for e in acc.Scalars(tag)]))
 `
 
 // TestTensorBoardReadsEvents needs a Python with tensorboard; HOP_PYTHON names

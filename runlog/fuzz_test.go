@@ -66,7 +66,8 @@ func FuzzSeal(f *testing.F) {
 }
 
 func FuzzStepOf(f *testing.F) {
-	for _, name := range []string{"step-000000000030.json", "step-000000000030.safetensors.tmp", "step-30.json", "step--00000000001.json", "notes", "", "step-9223372036854775808.json", "step-000000000030.json/x"} {
+	for _, name := range []string{"step-000000000030.json", "step-000000000030.safetensors.tmp", "step-30.json", "step--00000000001.json",
+		"notes", "", "step-9223372036854775808.json", "step-000000000030.json/x"} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

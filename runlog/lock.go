@@ -47,5 +47,6 @@ func busy(f *os.File) error {
 	if b = bytes.TrimSpace(b[:n]); len(b) > 0 {
 		pid = fmt.Sprintf(", process %s,", b)
 	}
-	return fmt.Errorf("runlog: another process%s is writing %s; wait until it is done, or stop it and then resume", pid, filepath.Dir(f.Name()))
+	return fmt.Errorf("runlog: another process%s is writing %s; wait until it is done, or stop it and then resume",
+		pid, filepath.Dir(f.Name()))
 }

@@ -136,7 +136,8 @@ func Create(dir string, spec []byte, info Info) (*Run, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, specFile)); err == nil {
-		return nil, errors.Join(fmt.Errorf("runlog: %s holds a run already; go on with it by hop train --resume %s, or choose another folder", dir, dir), r.Close())
+		return nil, errors.Join(fmt.Errorf("runlog: %s holds a run already; go on with it by hop train --resume %s, or choose another folder",
+			dir, dir), r.Close())
 	}
 	r.spec, r.env = spec, newEnv(info)
 	if err := r.create(); err != nil {

@@ -208,7 +208,8 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]float64{"learn": 4, "collect": 4}; two.Status != "done" || !maps.Equal(two.Phases, want) || two.Wall <= one.Wall || two.Started != one.Started {
+	if want := map[string]float64{"learn": 4, "collect": 4}; two.Status != "done" || !maps.Equal(two.Phases, want) || two.Wall <= one.Wall ||
+		two.Started != one.Started {
 		t.Errorf("after a second process: %+v; want phases %v, a later wall time and the same start", two, want)
 	}
 }
@@ -223,7 +224,8 @@ func TestLogHasLinesWithTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(b), "\n")
-	if len(lines) != 3 || !strings.HasSuffix(lines[0], "  one 1") || !strings.HasPrefix(lines[0], "20") || !strings.HasSuffix(lines[1], "  two") {
+	if len(lines) != 3 || !strings.HasSuffix(lines[0], "  one 1") || !strings.HasPrefix(lines[0], "20") ||
+		!strings.HasSuffix(lines[1], "  two") {
 		t.Errorf("log is %q", b)
 	}
 }

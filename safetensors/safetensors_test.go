@@ -106,7 +106,8 @@ func TestBadHeadersAreErrors(t *testing.T) {
 	for _, c := range []struct{ name, head, data, want string }{
 		{"no object", `[]`, "", "not a JSON object"},
 		{"twice", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, "x", "twice"},
-		{"overlap", `{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, "xxx", `"b" starts at byte 1`},
+		{"overlap", `{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, "xxx",
+			`"b" starts at byte 1`},
 		{"hole", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, "xx", `"a" starts at byte 1`},
 		{"tail", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, "xx", "1 bytes of data follow"},
 		{"outside", `{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}`, "xx", `"a": bytes 0 to 9`},

@@ -112,14 +112,14 @@ func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
 		st := Status{Index: i, Of: len(list), Name: s.Name, Command: Join(words), Dir: dir, State: Running}
 		if whole(dir, key) {
 			st.State = Reused
-			r.tell(st)
+			r.report(st)
 		} else {
-			r.tell(st)
+			r.report(st)
 			if err := r.run(ctx, dir, key, st.Command, words); err != nil {
 				return all, fmt.Errorf("stage %s (%s): %w", s.Name, st.Command, err)
 			}
 			st.State = Done
-			r.tell(st)
+			r.report(st)
 		}
 		r.done[s.Name] = &outcome{key, dir}
 		all = append(all, st)
@@ -127,7 +127,7 @@ func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
 	return all, nil
 }
 
-func (r *Runner) tell(s Status) {
+func (r *Runner) report(s Status) {
 	if r.Now != nil {
 		r.Now(s)
 	}

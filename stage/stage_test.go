@@ -102,7 +102,8 @@ func TestAnInterruptedStageIsNotDoneAndKeepsItsFolder(t *testing.T) {
 	root := t.TempDir()
 	f := &fake{err: context.Canceled}
 	r := Runner{Root: root, Do: f.do}
-	if _, err := r.Run(context.Background(), list); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stage data (collect") {
+	if _, err := r.Run(context.Background(), list); !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "stage data (collect") {
 		t.Fatalf("error %v, want one that names the stage and wraps the cause", err)
 	}
 	dirs, _ := filepath.Glob(filepath.Join(root, "data-*", "out.txt"))

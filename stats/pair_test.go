@@ -11,7 +11,8 @@ import (
 
 func TestWelchIntervalIsScipys(t *testing.T) {
 	x, y := []float64{2.88, 2.87, 2.91, 2.60, 2.89}, []float64{2.5, 2.7, 2.65}
-	for level, w := range map[float64]stats.Interval{0.9: {0.04660264141632908, 0.38006402525033756}, 0.95: {0.0012729275466990264, 0.4253937391199677}} {
+	for level, w := range map[float64]stats.Interval{0.9: {0.04660264141632908, 0.38006402525033756},
+		0.95: {0.0012729275466990264, 0.4253937391199677}} {
 		d, ci := stats.DiffCI(x, y, level)
 		want(t, "difference", d, 0.21333333333333337)
 		want(t, fmt.Sprintf("low at %v", level), ci[0], w[0])

@@ -23,7 +23,8 @@ func Audit(subject string, ds []*Dump) (r *diag.Report, missing []string) {
 	r = &diag.Report{Subject: subject}
 	x := set(ds)
 	for _, f := range []diag.Finding{
-		x.order(), x.place(), x.identity(), x.afterExit(), x.rewards(), x.actions(), x.legal(), x.cuts(), x.lastObs(), x.ego(), x.labels(), x.goals(),
+		x.order(), x.place(), x.identity(), x.afterExit(), x.rewards(), x.actions(), x.legal(), x.cuts(), x.lastObs(), x.ego(), x.labels(),
+		x.goals(),
 	} {
 		if f.Rows == 0 && f.Verdict == diag.Pass {
 			missing = append(missing, f.Says)
@@ -31,7 +32,7 @@ func Audit(subject string, ds []*Dump) (r *diag.Report, missing []string) {
 		}
 		r.Add(f)
 	}
-	r.Judge()
+	r.Conclude()
 	return r, missing
 }
 
@@ -150,7 +151,8 @@ func (s set) order() diag.Finding {
 	f.Says = fmt.Sprintf("Late earnings do not follow the agents' numbers: p = %.2g, %s, over %d %s.", p, how, f.Rows, unit)
 	if p < 1e-3 {
 		f.Verdict = diag.Suspect
-		f.Says = fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. Agents that are built alike differ.", p, how, f.Rows, unit)
+		f.Says = fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. Agents that are built alike differ.",
+			p, how, f.Rows, unit)
 		f.Next = "the findings below: the first module that differs by agent explains it"
 		if len(s) < 3 {
 			f.Next = "dump three runs or more with different seeds: in one run agents may differ by chance of learning"
@@ -201,7 +203,8 @@ func (s set) place() diag.Finding {
 		f.Says = fmt.Sprintf("The place decides what is earned, whoever sits there: p = %.2g over %d episodes.", p, len(rows))
 		f.Next = "the game: tie-breaks, the order in which agents are moved, and who is paid first"
 	default:
-		f.Says = fmt.Sprintf("No place is favoured: p = %.2g over %d episodes. An order of agents follows their names, so it is made in training.", p, len(rows))
+		f.Says = fmt.Sprintf("No place is favoured: p = %.2g over %d episodes. An order of agents follows their names, so it "+
+			"is made in training.", p, len(rows))
 	}
 	return f
 }
@@ -238,7 +241,8 @@ func (s set) identity() diag.Finding {
 		if rows[at] >= 20 && float64(n) > 0.99*float64(rows[at]) {
 			share := float64(n) / float64(rows[at])
 			f.Effect = max(f.Effect, share)
-			f.Evidence = append(f.Evidence, diag.Row{Label: fmt.Sprintf("%s and %s: equal observation, action and reward", s.agents()[at/k], s.agents()[at%k]), Value: share, Wanted: 0})
+			f.Evidence = append(f.Evidence, diag.Row{Label: fmt.Sprintf("%s and %s: equal observation, action and reward",
+				s.agents()[at/k], s.agents()[at%k]), Value: share, Wanted: 0})
 			if !slices.Contains(copies, at%k) {
 				copies = append(copies, at%k)
 			}
@@ -249,7 +253,8 @@ func (s set) identity() diag.Finding {
 		f.Says = fmt.Sprintf("No two agents share their rows, in %d pairs of rows.", f.Rows)
 		return f
 	}
-	f.Verdict, f.Says = diag.Fault, fmt.Sprintf("%s %s rows of another agent: %.0f %% of their rows are equal (%d of %d agents).", list(s.agents(), copies), verb(copies, "holds", "hold"), 100*f.Effect, len(copies), k)
+	f.Verdict, f.Says = diag.Fault, fmt.Sprintf("%s %s rows of another agent: %.0f %% of their rows are equal (%d of %d agents).",
+		list(s.agents(), copies), verb(copies, "holds", "hold"), 100*f.Effect, len(copies), k)
 	f.Next = "where rows are pushed and where train() picks its agent: index by the agent's own id, never by the first one found"
 	return f
 }
@@ -389,7 +394,8 @@ func (s set) actions() diag.Finding {
 	for a := range of {
 		top, all := slices.Max(of[a]), c.rows[a]
 		share := float64(top) / float64(max(all, 1))
-		f.Evidence = append(f.Evidence, diag.Row{Label: fmt.Sprintf("%s: share of its most frequent action, %d", s.agents()[a], slices.Index(of[a], top)), Value: share, Wanted: 1 / float64(max(k, 1))})
+		f.Evidence = append(f.Evidence, diag.Row{Label: fmt.Sprintf("%s: share of its most frequent action, %d",
+			s.agents()[a], slices.Index(of[a], top)), Value: share, Wanted: 1 / float64(max(k, 1))})
 		if all >= 50 && share > 0.99 {
 			one = append(one, a)
 		}

@@ -94,7 +94,8 @@ func (s set) cuts() diag.Finding {
 	if f.Verdict == diag.Pass && horizon != longest && episodes >= 20 && limits*20 > episodes && dones {
 		f.Verdict, f.Effect = diag.Suspect, float64(limits)/float64(episodes)
 		f.Lo, f.Hi, f.Unit = f.Effect, f.Effect, "share of episodes"
-		f.Says = fmt.Sprintf("%d of %d episodes end after exactly %d steps with several agents leaving at once: a time limit may be recorded as death.", limits, episodes, longest)
+		f.Says = fmt.Sprintf("%d of %d episodes end after exactly %d steps with several agents leaving at once: a time limit "+
+			"may be recorded as death.", limits, episodes, longest)
 		f.Next = "mark such ends in truncated, or, if the limit is a rule of the game and time is observed, save horizon"
 	}
 	return f
@@ -132,7 +133,8 @@ func (s set) lastObs() diag.Finding {
 		f.Says = "All episodes start alike, so an overwritten last observation would not show."
 		return f
 	}
-	s.finish(&f, c, "overwritten last observations", "The last observation of an episode is its own", "The last observation of an episode is the first of the next",
+	s.finish(&f, c, "overwritten last observations", "The last observation of an episode is its own",
+		"The last observation of an episode is the first of the next",
 		"auto-reset: take the final observation from info (final_obs) before the reset")
 	return f
 }

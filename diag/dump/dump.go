@@ -96,7 +96,8 @@ func OpenDir(dir string) ([]*Dump, error) {
 		}
 		list = append(list, d)
 		if first := list[0]; len(d.Agents) != len(first.Agents) {
-			errs = append(errs, fmt.Errorf("dump: %s has %d agents, %s has %d; put runs of different teams into different folders", d.Name, len(d.Agents), first.Name, len(first.Agents)))
+			errs = append(errs, fmt.Errorf("dump: %s has %d agents, %s has %d; put runs of different teams into different folders",
+				d.Name, len(d.Agents), first.Name, len(first.Agents)))
 		}
 	}
 	return list, errors.Join(errs...)
@@ -215,7 +216,8 @@ func (l *loader) load() {
 	} else if d.Done != nil {
 		d.Alive = d.aliveByDone()
 	} else {
-		l.bad("alive and dones are both missing; one is needed to know who may act: alive[t][a] 1 while agent a is in the game, or dones[t][a] 1 at the step with which it leaves")
+		l.bad("alive and dones are both missing; one is needed to know who may act: alive[t][a] 1 while agent a is in the " +
+			"game, or dones[t][a] 1 at the step with which it leaves")
 	}
 	d.Seat, d.Label = l.ints("seats", false), l.ints("labels", false)
 	d.Horizon = l.scalar("horizon")
@@ -367,7 +369,8 @@ func (l *loader) episodes() {
 			continue
 		}
 		if seen[e] {
-			l.bad("episode %v goes on at step %d after another one began; put each episode's steps together (with several envs: one env after the other)", e, t)
+			l.bad("episode %v goes on at step %d after another one began; put each episode's steps together (with several envs: "+
+				"one env after the other)", e, t)
 			return
 		}
 		seen[e] = true

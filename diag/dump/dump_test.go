@@ -93,9 +93,11 @@ func (r *record) arrays() []npz.Array {
 	ta := func(more ...int) []int { return append([]int{r.steps, agents}, more...) }
 	all := []npz.Array{
 		{Name: "rewards", Shape: ta(), Data: r.rewards}, {Name: "actions", Shape: ta(), Data: r.actions},
-		{Name: "dones", Shape: ta(), Data: r.dones}, {Name: "truncated", Shape: ta(), Data: r.truncated}, {Name: "alive", Shape: ta(), Data: r.alive},
+		{Name: "dones", Shape: ta(), Data: r.dones}, {Name: "truncated", Shape: ta(), Data: r.truncated},
+		{Name: "alive", Shape: ta(), Data: r.alive},
 		{Name: "episode", Shape: []int{r.steps}, Data: r.episode}, {Name: "seats", Shape: ta(), Data: r.seats},
-		{Name: "obs", Shape: ta(r.shape...), Data: r.obs}, {Name: "next_obs", Shape: ta(r.shape...), Data: r.next}, {Name: "channels_last", Data: []bool{true}},
+		{Name: "obs", Shape: ta(r.shape...), Data: r.obs}, {Name: "next_obs", Shape: ta(r.shape...), Data: r.next},
+		{Name: "channels_last", Data: []bool{true}},
 		{Name: "legal", Shape: ta(7), Data: r.legal}, {Name: "labels", Shape: ta(), Data: r.labels}, {Name: "goals", Shape: ta(2), Data: r.goals},
 		{Name: "joint", Shape: ta(agents), Data: r.joint}, {Name: "horizon", Data: []int64{35}},
 		{Name: "names", Shape: []int{39}, Data: []uint8("player_1,player_2,player_3,player_4    ")},
@@ -237,7 +239,8 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 				r.legal[i] = true
 			}
 		}, "legal actions", diag.Suspect, "allows everything"},
-		{"masks of another step", func(r *record) { r.legal = append(r.legal[28:], r.legal[:28]...) }, "legal actions", diag.Fault, "the mask forbids"},
+		{"masks of another step", func(r *record) { r.legal = append(r.legal[28:], r.legal[:28]...) }, "legal actions",
+			diag.Fault, "the mask forbids"},
 		{"last observation overwritten", func(r *record) {
 			n := len(r.obs) / len(r.actions)
 			for t := range r.steps - 1 {
@@ -248,7 +251,8 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 		}, "last observation", diag.Fault, "first of the next"},
 		{"ends without a reason", func(r *record) { clear(r.dones) }, "ends of episodes", diag.Fault, "neither left nor were cut off"},
 		{"exits and cuts as one", func(r *record) { copy(r.truncated, r.dones) }, "ends of episodes", diag.Suspect, "both"},
-		{"a time limit as death", func(r *record) { r.without = []string{"horizon"} }, "ends of episodes", diag.Suspect, "after exactly 35 steps"},
+		{"a time limit as death", func(r *record) { r.without = []string{"horizon"} }, "ends of episodes",
+			diag.Suspect, "after exactly 35 steps"},
 		{"alive without action", func(r *record) {
 			for i := range r.actions {
 				if i%5 == 0 {
@@ -344,7 +348,8 @@ func TestMalformedDumpsAreRefused(t *testing.T) {
 		want   []string
 	}{
 		{"nothing needed", drop("rewards"), []string{"rewards is missing"}},
-		{"three missing", drop("actions", "episode", "alive", "dones"), []string{"actions is missing", "episode is missing", "alive and dones are both missing"}},
+		{"three missing", drop("actions", "episode", "alive", "dones"), []string{"actions is missing", "episode is missing",
+			"alive and dones are both missing"}},
 		{"an unknown array", func(l []npz.Array) []npz.Array {
 			return append(l, npz.Array{Name: "reward", Shape: []int{1}, Data: []float32{1}})
 		}, []string{`no array "reward"`}},
@@ -366,8 +371,11 @@ func TestMalformedDumpsAreRefused(t *testing.T) {
 		{"a seat twice", edit("seats", func(a *npz.Array) { a.Data.([]int64)[0] = a.Data.([]int64)[1] }), []string{"want each of 0 to 3 once"}},
 		{"too few names", edit("names", func(a *npz.Array) { a.Data, a.Shape = []uint8("a,b"), []int{3} }), []string{"2 names"}},
 		{"names of numbers", edit("names", func(a *npz.Array) { a.Data, a.Shape = []int64{1}, []int{1} }), []string{"np.frombuffer"}},
-		{"a short array", edit("labels", func(a *npz.Array) { a.Data, a.Shape = []int64{1, 2, 3, 4}, []int{1, 4} }), []string{"labels has shape [1 4]"}},
-		{"another observation", edit("next_obs", func(a *npz.Array) { a.Shape = []int{a.Shape[0], a.Shape[1], a.Shape[2] * a.Shape[3] * a.Shape[4]} }), []string{"next_obs has shape"}},
+		{"a short array", edit("labels", func(a *npz.Array) { a.Data, a.Shape = []int64{1, 2, 3, 4}, []int{1, 4} }),
+			[]string{"labels has shape [1 4]"}},
+		{"another observation", edit("next_obs", func(a *npz.Array) {
+			a.Shape = []int{a.Shape[0], a.Shape[1], a.Shape[2] * a.Shape[3] * a.Shape[4]}
+		}), []string{"next_obs has shape"}},
 		{"a horizon of two", edit("horizon", func(a *npz.Array) { a.Data, a.Shape = []int64{1, 2}, []int{2} }), []string{"one whole number"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -426,7 +434,8 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 // Whatever a file holds, reading and checking it ends without a panic.
 func FuzzDump(f *testing.F) {
 	rec := hunting(f, 1, 1)
-	for _, without := range [][]string{{"obs", "next_obs", "joint"}, {"obs", "next_obs", "legal", "labels", "goals", "joint", "seats", "dones"}} {
+	for _, without := range [][]string{{"obs", "next_obs", "joint"},
+		{"obs", "next_obs", "legal", "labels", "goals", "joint", "seats", "dones"}} {
 		rec.without = without
 		var b bytes.Buffer
 		if err := npz.Write(&b, rec.arrays()); err != nil {

@@ -87,10 +87,11 @@ func cells(s isa) {
 			s.store(x, at(p[0], 0), tail)
 		})
 
-	frame("lstmGrad", "goes back through lstm.", "func(d, dh, dc, gates, cp, tc *float32, n int)", []string{"d", "dh", "dc", "gates", "cp", "tc"},
+	frame("lstmGrad", "goes back through lstm.", "func(d, dh, dc, gates, cp, tc *float32, n int)",
+		[]string{"d", "dh", "dc", "gates", "cp", "tc"},
 		func(p []reg.GPPhysical, tail bool) {
 			d, dh, dc, g, cp, tc := p[0], p[1], p[2], p[3], p[4], p[5]
-			dH, dC, tC, in, new, one := r[0], r[1], r[2], r[3], r[4], r[5]
+			dH, dC, tC, in, next, one := r[0], r[1], r[2], r[3], r[4], r[5]
 			y, v := r[6], r[7]
 			// throughSigmoid stores v y (1-y) as the gradient of gate i.
 			throughSigmoid := func(i int, y reg.VecPhysical) {
@@ -116,11 +117,11 @@ func cells(s isa) {
 			throughTanh(tC)
 			VADDPS(v, dC, dC)
 			s.load(gate(g, 0), in, tail)
-			s.load(gate(g, 2), new, tail)
-			VMULPS(dC, new, v)
+			s.load(gate(g, 2), next, tail)
+			VMULPS(dC, next, v)
 			throughSigmoid(0, in)
 			VMULPS(dC, in, v)
-			throughTanh(new)
+			throughTanh(next)
 			s.store(v, gate(d, 2), tail)
 			s.load(gate(g, 1), y, tail)
 			s.load(at(cp, 0), v, tail)

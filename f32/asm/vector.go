@@ -8,7 +8,8 @@ import (
 
 // elementwise writes a function that goes over slices of one length, first named
 // n; body gets the offset register and whether the vector is a tail.
-func elementwise(s isa, name, doc, signature string, slices []string, scalars func(), body func(p []reg.GPPhysical, tail bool), last ...func()) {
+func elementwise(s isa, name, doc, signature string, slices []string, scalars func(), body func(p []reg.GPPhysical, tail bool),
+	last ...func()) {
 	name += s.name
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")

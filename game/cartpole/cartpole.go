@@ -20,7 +20,7 @@ import (
 
 // Config holds the parameters of the game. Default returns CartPole-v1.
 type Config struct {
-	Limit int `yaml:"limit" doc:"cut the episode after this many steps; the agent does not see it (CartPole-v0: 200)" unit:"steps" range:"1..100000"`
+	Limit int `yaml:"limit" doc:"cut the episode then; the agent does not see it (CartPole-v0: 200)" unit:"steps" range:"1..100000"`
 }
 
 // Default returns CartPole-v1.

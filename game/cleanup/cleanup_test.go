@@ -81,7 +81,8 @@ func TestCleaningIsAPublicGood(t *testing.T) {
 			t.Errorf("four of %s earn %.2f, want nothing at all", alone, got)
 		}
 	}
-	one, two, three := returns("cleaner", "harvester", "harvester", "harvester"), returns("cleaner", "cleaner", "harvester", "harvester"), returns("cleaner", "cleaner", "cleaner", "harvester")
+	one, two, three := returns("cleaner", "harvester", "harvester", "harvester"), returns("cleaner", "cleaner", "harvester", "harvester"),
+		returns("cleaner", "cleaner", "cleaner", "harvester")
 	if one[0] != 0 || two[0] != 0 || three[0] != 0 {
 		t.Errorf("cleaners earn %.2f, %.2f and %.2f, want 0", one[0], two[0], three[0])
 	}
@@ -96,7 +97,8 @@ func TestCleaningIsAPublicGood(t *testing.T) {
 		t.Errorf("four fair earn %.2f each, want well above the harvesters' 0", fair[0])
 	}
 	if !(free[0] > fair[0]+2 && free[1] < fair[1]-2) {
-		t.Errorf("a harvester among fair earns %.2f and leaves them %.2f, want it above and them below the %.2f of four fair", free[0], free[1], fair[0])
+		t.Errorf("a harvester among fair earns %.2f and leaves them %.2f, want it above and them below the %.2f of four fair",
+			free[0], free[1], fair[0])
 	}
 }
 

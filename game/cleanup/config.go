@@ -13,11 +13,11 @@ import (
 type Config struct {
 	Size        int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
 	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..8"`
-	Horizon     int     `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon     int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	River       int     `yaml:"river" doc:"columns of river, at the left" unit:"cells" range:"1..63"`
 	Orchard     int     `yaml:"orchard" doc:"columns of orchard, at the right" unit:"cells" range:"1..63"`
 	Pollution   float64 `yaml:"pollution" doc:"probability that a clean river cell fills with waste, each step" range:"0..1"`
-	Growth      float64 `yaml:"growth" doc:"probability that a bare orchard cell grows an apple, each step, while the river is clean" range:"0..1"`
+	Growth      float64 `yaml:"growth" doc:"probability each step that a bare cell grows an apple, in a clean river's orchard" range:"0..1"`
 	Restoration float64 `yaml:"restoration" doc:"share of the river filled with waste up to which apples grow at the full rate" range:"0..1"`
 	Depletion   float64 `yaml:"depletion" doc:"share of the river filled with waste from which no apple grows" range:"0..1"`
 	Start       float64 `yaml:"start" doc:"share of the river filled with waste at the start" range:"0..1"`
@@ -144,8 +144,11 @@ func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		{Name: "cleaner", Doc: "cleans the nearest waste and never harvests: the altruist", New: func() game.Bot { return bot{"cleaner", (*State).cleanMask} }},
-		{Name: "harvester", Doc: "harvests the nearest apple and never cleans: the free rider", New: func() game.Bot { return bot{"harvester", (*State).harvestMask} }},
-		{Name: "fair", Doc: "cleans four times, harvests four times, and so on; cleans while there is no apple", New: func() game.Bot { return bot{"fair", (*State).fairMask} }},
+		{Name: "cleaner", Doc: "cleans the nearest waste and never harvests: the altruist",
+			New: func() game.Bot { return bot{"cleaner", (*State).cleanMask} }},
+		{Name: "harvester", Doc: "harvests the nearest apple and never cleans: the free rider",
+			New: func() game.Bot { return bot{"harvester", (*State).harvestMask} }},
+		{Name: "fair", Doc: "cleans four times, harvests four times, and so on; cleans while there is no apple",
+			New: func() game.Bot { return bot{"fair", (*State).fairMask} }},
 	}
 }

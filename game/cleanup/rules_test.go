@@ -207,7 +207,8 @@ func TestCleaningAndHarvestComeBeforeGrowth(t *testing.T) {
 }
 
 func TestPollutionComesBeforeGrowth(t *testing.T) {
-	st := at(t, func(c *cleanup.Config) { quiet(c); c.Growth, c.Pollution, c.Depletion = 1, 1, 0.125 }, "t=0\n0~ ~ . _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _")
+	st := at(t, func(c *cleanup.Config) { quiet(c); c.Growth, c.Pollution, c.Depletion = 1, 1, 0.125 },
+		"t=0\n0~ ~ . _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _")
 	step(st, stay, stay)
 	if got := board(t, st); strings.Contains(got, "a") || !strings.Contains(got, "w") {
 		t.Errorf("apples grew though the new waste reaches depletion:\n%s", got)
@@ -348,7 +349,8 @@ func TestBotsActByTheirRules(t *testing.T) {
 
 func TestValidateNamesEveryFault(t *testing.T) {
 	_, err := cleanup.New(cleanup.Config{
-		Size: 3, Agents: 9, Horizon: 0, River: 2, Orchard: 2, Pollution: 2, Growth: -1, Restoration: 0.5, Depletion: 0.5, Start: 2, Reach: -1, Pays: math.Inf(1),
+		Size: 3, Agents: 9, Horizon: 0, River: 2, Orchard: 2, Pollution: 2, Growth: -1, Restoration: 0.5, Depletion: 0.5, Start: 2, Reach: -1,
+		Pays: math.Inf(1),
 	})
 	if err == nil {
 		t.Fatal("no error")

@@ -143,7 +143,8 @@ func (st *State) UnmarshalText(text []byte) error {
 			case words[0] == "harvested" && err == nil && k >= 0 && k <= t:
 				fresh.harvested[s] = int16(k)
 			default:
-				return bad("%q of seat %d in %q, want last with an action below %d or -, or cleaned or harvested with a number up to %d", w, s, line, actions, t)
+				return bad("%q of seat %d in %q, want last with an action below %d or -, or cleaned or harvested with a number up to %d",
+					w, s, line, actions, t)
 			}
 		}
 	}

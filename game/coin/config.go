@@ -14,7 +14,7 @@ import (
 type Config struct {
 	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
 	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..4"`
-	Horizon int     `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	Pays    float64 `yaml:"pays" doc:"reward for taking a coin of any colour" range:"0.."`
 	Harm    float64 `yaml:"harm" doc:"what a coin's owner loses when another takes it" range:"0.."`
 	Take    string  `yaml:"take" doc:"a coin is taken by an action of its own, or by walking onto it as in LOLA" oneof:"action|walk"`
@@ -103,7 +103,8 @@ func (g *Game) New() game.State { return &State{g: g} }
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(g.actions),
-		{Name: "own", Doc: "takes only its own coins and stays while there is none: the cooperator", New: func() game.Bot { return seeker{name: "own"} }},
+		{Name: "own", Doc: "takes only its own coins and stays while there is none: the cooperator",
+			New: func() game.Bot { return seeker{name: "own"} }},
 		{Name: "any", Doc: "takes every coin: the defector", New: func() game.Bot { return seeker{name: "any", all: true} }},
 	}
 }

@@ -57,13 +57,19 @@ func TestTakingPays(t *testing.T) {
 		reached   []int
 	}{
 		{"own coin", "t=0 wait=0\n0a . .\n. 1 .\n. . .", small, []int32{take, stay}, []float32{1, 0}, []int{coin.GoalOwn, game.NoGoal}},
-		{"the other's coin costs its owner 2", "t=0 wait=0\n0b . .\n. 1 .\n. . .", small, []int32{take, stay}, []float32{1, -2}, []int{coin.GoalOther, game.NoGoal}},
-		{"owner and other at once", "t=0 wait=0\n01b . .\n. . .\n. . .", small, []int32{take, take}, []float32{1, -1}, []int{coin.GoalOther, coin.GoalOwn}},
-		{"owner alone though the other stands by", "t=0 wait=0\n01b . .\n. . .\n. . .", small, []int32{stay, take}, []float32{0, 1}, []int{game.NoGoal, coin.GoalOwn}},
-		{"two robbers harm the owner once", "t=0 wait=0\n01c . .\n. 2 .\n. . .", three, []int32{take, take, stay}, []float32{1, 1, -2}, []int{coin.GoalOther, coin.GoalOther, game.NoGoal}},
+		{"the other's coin costs its owner 2", "t=0 wait=0\n0b . .\n. 1 .\n. . .",
+			small, []int32{take, stay}, []float32{1, -2}, []int{coin.GoalOther, game.NoGoal}},
+		{"owner and other at once", "t=0 wait=0\n01b . .\n. . .\n. . .",
+			small, []int32{take, take}, []float32{1, -1}, []int{coin.GoalOther, coin.GoalOwn}},
+		{"owner alone though the other stands by", "t=0 wait=0\n01b . .\n. . .\n. . .",
+			small, []int32{stay, take}, []float32{0, 1}, []int{game.NoGoal, coin.GoalOwn}},
+		{"two robbers harm the owner once", "t=0 wait=0\n01c . .\n. 2 .\n. . .",
+			three, []int32{take, take, stay}, []float32{1, 1, -2}, []int{coin.GoalOther, coin.GoalOther, game.NoGoal}},
 		{"by walking", "t=0 wait=0\n0 a .\n. 1 .\n. . .", walking, []int32{grid.Right, stay}, []float32{1, 0}, []int{coin.GoalOwn, game.NoGoal}},
-		{"both by walking", "t=0 wait=0\n0 a .\n. 1 .\n. . .", walking, []int32{grid.Right, grid.Up}, []float32{-1, 1}, []int{coin.GoalOwn, coin.GoalOther}},
-		{"walking over it is not taking where that is an action", "t=0 wait=0\n0 a .\n. 1 .\n. . .", small, []int32{grid.Right, stay}, []float32{0, 0}, []int{game.NoGoal, game.NoGoal}},
+		{"both by walking", "t=0 wait=0\n0 a .\n. 1 .\n. . .", walking, []int32{grid.Right, grid.Up}, []float32{-1, 1},
+			[]int{coin.GoalOwn, coin.GoalOther}},
+		{"walking over it is not taking where that is an action", "t=0 wait=0\n0 a .\n. 1 .\n. . .",
+			small, []int32{grid.Right, stay}, []float32{0, 0}, []int{game.NoGoal, game.NoGoal}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			st := at(t, tc.edit, tc.pos)
@@ -235,7 +241,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"size is 2, want a board with more cells", "agents is 5", "horizon is 0", "pays is -1", "harm is -1", "take is grab", "pause is -1"} {
+	for _, want := range []string{"size is 2, want a board with more cells", "agents is 5", "horizon is 0", "pays is -1", "harm is -1",
+		"take is grab", "pause is -1"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)
 		}

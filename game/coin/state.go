@@ -57,14 +57,14 @@ func (st *State) drop(r *rng.Rand) {
 	st.wait = 0
 	for {
 		st.coin = int16(r.IntN(st.g.board.Cells()))
-		if !st.stood(st.coin) {
+		if !st.taken(st.coin) {
 			return
 		}
 	}
 }
 
-// stood reports whether an agent stands on a cell.
-func (st *State) stood(c int16) bool {
+// taken reports whether an agent is on a cell.
+func (st *State) taken(c int16) bool {
 	for _, p := range st.pos[:st.g.c.Agents] {
 		if p == c {
 			return true

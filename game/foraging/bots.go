@@ -9,7 +9,7 @@ import (
 // flood fills st.dist with the moves from each cell to the nearest free cell
 // beside one of the wanted items, around food and around all agents but s.
 // Beyond them it is grid.Far; the cells of food and of those agents are below 0.
-func (st *State) flood(wants uint8, s game.Seat) {
+func (st *State) flood(items uint8, s game.Seat) {
 	const closed = -1
 	dist, q := st.dist, st.queue[:0]
 	for i := range dist {
@@ -26,7 +26,7 @@ func (st *State) flood(wants uint8, s game.Seat) {
 		}
 	}
 	for f := range st.g.c.Food {
-		if wants>>f&1 == 0 {
+		if items>>f&1 == 0 {
 			continue
 		}
 		for _, c := range st.g.board.Next[st.food[f]] {
@@ -70,10 +70,10 @@ const wander = 0.1
 
 // walker goes to the nearest of the items it wants along shortest paths around
 // the other agents, ties at random, and loads beside it. If the others close all
-// ways, it does anything legal.
+// paths, it does anything legal.
 type walker struct {
 	name  string
-	wants func(st *State, s game.Seat) uint8
+	items func(st *State, s game.Seat) uint8
 }
 
 func (b walker) Name() string { return b.name }
@@ -91,12 +91,12 @@ func (b walker) Probs(st game.State, s game.Seat, dst []float32) {
 }
 
 func (b walker) probs(st *State, s game.Seat, probs *[actions]float32) {
-	wants, cell := b.wants(st, s), st.pos[s]
-	if f := st.beside(cell); f >= 0 && wants>>f&1 != 0 {
+	items, cell := b.items(st, s), st.pos[s]
+	if f := st.beside(cell); f >= 0 && items>>f&1 != 0 {
 		probs[Load] = 1
 		return
 	}
-	st.flood(wants, s)
+	st.flood(items, s)
 	var closer [actions]bool
 	found := false
 	for k, to := range st.g.board.Next[cell] {

@@ -19,7 +19,7 @@ type Config struct {
 	MaxLevel int  `yaml:"max_level" doc:"highest level of an agent" range:"1..8"`
 	Coop     bool `yaml:"coop" doc:"every food item needs the three weakest agents together; with two or three agents, everyone"`
 	Shared   bool `yaml:"shared" doc:"pay every seat the whole of each item taken; if not, split it among its takers by level"`
-	Horizon  int  `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon  int  `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 }
 
 // Default returns lbforaging's 8x8 board with two agents, levels 1 and 2, and
@@ -111,7 +111,8 @@ func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
 		{Name: "nearest", Doc: "nearest food, whatever its level", New: func() game.Bot { return walker{"nearest", anyFood} }},
-		{Name: "solo", Doc: "nearest food that it can take alone; none left: as nearest", New: func() game.Bot { return walker{"solo", soloFood} }},
+		{Name: "solo", Doc: "nearest food that it can take alone; none left: as nearest",
+			New: func() game.Bot { return walker{"solo", soloFood} }},
 		{Name: "team", Doc: "the food on the lowest cell, the same for everyone", New: func() game.Bot { return walker{"team", teamFood} }},
 	}
 }

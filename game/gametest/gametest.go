@@ -122,7 +122,8 @@ func newTour(g game.Game) *tour {
 	return &tour{
 		g: g, spec: spec, st: g.New(), bots: make([]game.Bot, spec.Seats),
 		was: make([]bool, spec.Seats), played: make([]int32, spec.Seats),
-		rewards: make([]float32, spec.Seats), history: make([]int32, 0, spec.Seats*spec.Horizon), actions: make([]int32, spec.Seats), legal: make([]bool, len(spec.Actions)),
+		rewards: make([]float32, spec.Seats), history: make([]int32, 0, spec.Seats*spec.Horizon), actions: make([]int32, spec.Seats),
+		legal: make([]bool, len(spec.Actions)),
 	}
 }
 

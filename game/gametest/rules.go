@@ -28,7 +28,8 @@ func checkSpec(g game.Game) error {
 	want(len(spec.Actions) >= 1 && len(spec.Actions) <= game.MaxActions, "%d actions, want 1 to %d", len(spec.Actions), game.MaxActions)
 	want(l.Height >= 0 && l.Width >= 0 && l.Features >= 0, "the layout has a negative size: %+v", l)
 	want((l.Height*l.Width == 0) == (len(l.Planes) == 0), "a layout of %dx%d with %d planes", l.Height, l.Width, len(l.Planes))
-	want(l.Legal == 0 || l.Legal == len(spec.Actions), "the layout has %d masks, want one for each of the %d actions, or none", l.Legal, len(spec.Actions))
+	want(l.Legal == 0 || l.Legal == len(spec.Actions), "the layout has %d masks, want one for each of the %d actions, or none",
+		l.Legal, len(spec.Actions))
 	want(l.Time == 0 || l.Time == 1, "the layout has %d times, want 0 or 1", l.Time)
 	want(l.Last == 0 || l.Last == spec.Seats, "the layout has %d last actions, want one for each of the %d seats, or none", l.Last, spec.Seats)
 	want(l.Last == 0 || l.Legal > 0, "the layout has last actions of no width: it needs masks too")

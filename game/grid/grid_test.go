@@ -120,7 +120,8 @@ func TestConnected(t *testing.T) {
 func TestCopyIsIndependent(t *testing.T) {
 	a, b := board("..#", "#.."), board("###", "...")
 	b.CopyFrom(a)
-	if !slices.Equal(a.Blocked, b.Blocked) || !slices.Equal(a.Next, b.Next) || !slices.Equal(a.Moves, b.Moves) || !slices.Equal(a.Blocks, b.Blocks) {
+	if !slices.Equal(a.Blocked, b.Blocked) || !slices.Equal(a.Next, b.Next) || !slices.Equal(a.Moves, b.Moves) ||
+		!slices.Equal(a.Blocks, b.Blocks) {
 		t.Errorf("the copy of\n%sis\n%s", show(a), show(b))
 	}
 	b.Blocked[0] = true

@@ -19,7 +19,7 @@ import (
 // Config holds the parameters of the game. Default returns ten rounds of the
 // prisoner's dilemma.
 type Config struct {
-	Matrix string `yaml:"matrix" doc:"the stage game: prisoner's dilemma, stag hunt, chicken or rock-paper-scissors" oneof:"pd|staghunt|chicken|rps"`
+	Matrix string `yaml:"matrix" doc:"prisoner's dilemma, stag hunt, chicken or rock-paper-scissors" oneof:"pd|staghunt|chicken|rps"`
 	Rounds int    `yaml:"rounds" doc:"an episode has this many rounds; 1 is the one-shot game" unit:"rounds" range:"1..100000"`
 	Memory bool   `yaml:"memory" doc:"observe the last joint action; if not, a constant 1 stands in its place"`
 	Time   bool   `yaml:"time" doc:"observe the time"`

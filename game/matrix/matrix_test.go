@@ -99,8 +99,8 @@ func TestStepPaysTheMatrix(t *testing.T) {
 	}
 }
 
-// expect returns what a strategy earns against another, exactly.
-func expect(s matrix.Stage, own, other []*big.Rat) *big.Rat {
+// earns returns what a strategy earns against another, exactly.
+func earns(s matrix.Stage, own, other []*big.Rat) *big.Rat {
 	sum := new(big.Rat)
 	for a, p := range own {
 		for b, q := range other {
@@ -137,12 +137,12 @@ func TestNoDeviationFromAnEquilibriumPays(t *testing.T) {
 				if sum.Cmp(big.NewRat(1, 1)) != 0 || len(own) != len(s.Actions) {
 					t.Errorf("%s, equilibrium %d, seat %d: %v is no distribution over %v", s.Name, i, seat, own, s.Actions)
 				}
-				value := expect(s, own, other)
+				value := earns(s, own, other)
 				if value.Cmp(e.Value[seat]) != 0 {
 					t.Errorf("%s, equilibrium %d: seat %d expects %v, the table says %v", s.Name, i, seat, value, e.Value[seat])
 				}
 				for a := range s.Actions {
-					if got := expect(s, pure(len(s.Actions), a), other); got.Cmp(value) > 0 {
+					if got := earns(s, pure(len(s.Actions), a), other); got.Cmp(value) > 0 {
 						t.Errorf("%s, equilibrium %d: seat %d gets %v by %s, more than %v", s.Name, i, seat, got, s.Actions[a], value)
 					}
 				}

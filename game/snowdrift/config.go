@@ -15,7 +15,7 @@ type Config struct {
 	Agents  int     `yaml:"agents" doc:"number of agents" range:"2..8"`
 	Blocks  int     `yaml:"blocks" doc:"block pieces drawn on the board" range:"0..64"`
 	Drifts  int     `yaml:"drifts" doc:"number of snowdrifts" range:"1..32"`
-	Horizon int     `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	Pays    float64 `yaml:"pays" doc:"reward of every agent when a drift is removed" range:"0.."`
 	Cost    float64 `yaml:"cost" doc:"cost of a removal, split among the removers of that step" range:"0.."`
 }

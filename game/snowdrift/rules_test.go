@@ -245,7 +245,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"agents is 9", "horizon is 0", "pays is -1", "cost is", "size is 2, want a board with a cell for each drift"} {
+	for _, want := range []string{"agents is 9", "horizon is 0", "pays is -1", "cost is",
+		"size is 2, want a board with a cell for each drift"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)
 		}

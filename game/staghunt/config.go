@@ -17,7 +17,7 @@ type Config struct {
 	Blocks   int       `yaml:"blocks" doc:"block pieces drawn on the board (HOP: 5 on 8x8, 4 on 6x6)" range:"0..64"`
 	Stags    int       `yaml:"stags" doc:"number of stags" range:"0..16"`
 	Hares    int       `yaml:"hares" doc:"number of hares" range:"0..32"`
-	Horizon  int       `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon  int       `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	StagPays float64   `yaml:"stag_pays" doc:"reward for a stag, split among its hunters" range:"0.."`
 	HarePays float64   `yaml:"hare_pays" doc:"reward for a hare, split equally among its hunters" range:"0.."`
 	EndAfter int       `yaml:"end_after_first_catch" doc:"end this many steps after the first catch; 0 plays on" unit:"steps" range:"0..1000"`
@@ -124,8 +124,10 @@ func (g *Game) Bots() []game.BotInfo {
 		game.RandomBot(actions),
 		{Name: "ns", Doc: "nearest stag, the cooperator; no stag left: as nh", New: func() game.Bot { return ns{} }},
 		{Name: "nh", Doc: "nearest hare, the defector; no hare left: random", New: func() game.Bot { return nh{} }},
-		{Name: "switcher", Doc: "ns if a partner's last episode ended in a stag, else nh; starts as ns", New: func() game.Bot { return &switcher{stag: true} }},
-		{Name: "deadline", Doc: "ns until the last step from which a hare is still in reach, then nh", New: func() game.Bot { return deadline{} }},
+		{Name: "switcher", Doc: "ns if a partner's last episode ended in a stag, else nh; starts as ns",
+			New: func() game.Bot { return &switcher{stag: true} }},
+		{Name: "deadline", Doc: "ns until the last step from which a hare is still in reach, then nh",
+			New: func() game.Bot { return deadline{} }},
 	}
 }
 

@@ -78,7 +78,8 @@ func TestSkillPays(t *testing.T) {
 	const n = 300
 	chaseRandom, chaseFlee := catches(t, "chase", "random", n), catches(t, "chase", "chase", n)
 	randomRandom, randomFlee := catches(t, "random", "random", n), catches(t, "random", "chase", n)
-	t.Logf("catches an episode: chase-random %.2f, chase-flee %.2f, random-random %.2f, random-flee %.2f", chaseRandom, chaseFlee, randomRandom, randomFlee)
+	t.Logf("catches an episode: chase-random %.2f, chase-flee %.2f, random-random %.2f, random-flee %.2f",
+		chaseRandom, chaseFlee, randomRandom, randomFlee)
 	if chaseRandom < 2*randomRandom || chaseFlee < 2*randomFlee {
 		t.Error("chasing does not double the catches")
 	}

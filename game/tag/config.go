@@ -17,7 +17,7 @@ type Config struct {
 	Predators int `yaml:"predators" doc:"number of predators" range:"1..7"`
 	Prey      int `yaml:"prey" doc:"number of prey" range:"1..7"`
 	Start     int `yaml:"start" doc:"prey appears at least this far from every predator, or as far as it can" unit:"moves" range:"0..64"`
-	Horizon   int `yaml:"horizon" doc:"an episode ends after this many steps; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon   int `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 }
 
 // Default returns three predators after one prey on an open 6x6 board.

@@ -230,7 +230,8 @@ func loss32(m Model, a array) (faults []string) {
 		try(fmt.Sprintf("[%d]", i))
 	}
 	if len(faults) == 0 && 2*undecided > tries {
-		faults = append(faults, fmt.Sprintf("%s: differences settle in only %d of %d directions: give the model a Twin", a.name, tries-undecided, tries))
+		faults = append(faults, fmt.Sprintf("%s: differences settle in only %d of %d directions: give the model a Twin",
+			a.name, tries-undecided, tries))
 	}
 	return faults
 }
