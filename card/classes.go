@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"hop/npz"
+	"hop/page"
 )
 
 // Classes counts what was and what was predicted, and how sure the prediction
@@ -123,7 +124,7 @@ func (c *Classes) Sure() float64 {
 	return c.share(s)
 }
 
-// Row is a class's line of the table of note 000.
+// Row is a class's line of the table that CSV returns.
 type Row struct {
 	Count                        int
 	Ratio, Precision, Recall, F1 float64 // 0 where nothing was counted
@@ -222,7 +223,7 @@ func (c *Classes) Write(base string) error {
 // Figures draws the class distribution, the confusion matrix, the recall of
 // each class and the reliability of the probabilities, in files whose names
 // begin with base.
-func (c *Classes) Figures(base string) ([]Figure, error) {
+func (c *Classes) Figures(base string) []*page.Figure {
 	k := len(c.Names)
 	ratio, share := make([]float64, k), make([]float64, k*k)
 	for i := range k {
@@ -238,27 +239,17 @@ func (c *Classes) Figures(base string) ([]Figure, error) {
 			x, y = append(x, b.sure/float64(b.n)), append(y, b.hit/float64(b.n))
 		}
 	}
-	var out []Figure
-	for _, f := range []func() (Figure, error){
-		func() (Figure, error) {
-			return Bars(base+"class_distribution", "What was played", fmt.Sprintf("%d rows of agents in the game.", c.N), Axes{X: "action", Y: "share of rows"}, c.Names, Group{"share", ratio})
-		},
-		func() (Figure, error) {
-			return Heat(base+"confusion_matrix", "Confusion", "Rows: what was played; columns: the likeliest prediction; shares of the row. A dark diagonal is good.", Axes{X: "predicted", Y: "played"}, c.Names, c.Names, share)
-		},
-		func() (Figure, error) {
-			return Bars(base+"per_class_recall", "Recall", "Of the rows with this action, the share predicted right.", Axes{X: "action", Y: "recall", YMax: 1}, c.Names, Group{"recall", c.Recall()})
-		},
-		func() (Figure, error) {
-			return Lines(base+"calibration", "Reliability", fmt.Sprintf("How often the likeliest action was right, by its probability; 15 bins. Expected calibration error %.4f.", c.ECE()),
-				Axes{X: "probability of the likeliest action", Y: "share right", YMax: 1}, Line{Name: "model", X: x, Y: y}, Line{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
-		},
-	} {
-		fig, err := f()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, fig)
+	model, perfect := page.Line{Name: "model", X: x, Y: y}, page.Line{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true}
+	return []*page.Figure{
+		page.Bars(base+"class_distribution", "What was played", fmt.Sprintf("%d rows of agents in the game.", c.N),
+			page.Axes{X: "action", Y: "share of rows"}, c.Names, page.Group{Name: "share", Values: ratio}),
+		page.HeatOf(base+"confusion_matrix", "Confusion",
+			"Rows: what was played; columns: the likeliest prediction; shares of the row. A dark diagonal is good.",
+			"played, predicted", c.Names, c.Names, share),
+		page.Bars(base+"per_class_recall", "Recall", "Of the rows with this action, the share predicted right.",
+			page.Axes{X: "action", Y: "recall", YMax: 1}, c.Names, page.Group{Name: "recall", Values: c.Recall()}),
+		page.Lines(base+"calibration", "Reliability", fmt.Sprintf(
+			"How often the likeliest action was right, by its probability; 15 bins. Expected calibration error %.4f.", c.ECE()),
+			page.Axes{X: "probability of the likeliest action", Y: "share right", YMax: 1}, model, perfect),
 	}
-	return out, nil
 }

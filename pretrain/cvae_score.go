@@ -7,6 +7,7 @@ import (
 	"hop/card"
 	"hop/game"
 	"hop/model/vae"
+	"hop/page"
 )
 
 // CVAEScore is what inferred subgoals are worth, on episodes that were not learnt
@@ -148,43 +149,32 @@ func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
 			"use a VAE of loss b, whose codes tell apart what the agent does")
 	}
 	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0, fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
-	return c, cvaeFigures(c, s)
+	cvaeFigures(c, s)
+	return c, nil
 }
 
-func cvaeFigures(c *card.Card, s *CVAEScore) error {
-	curve := func(name, of string) error {
-		learn, held := card.Line{Name: "learnt from"}, card.Line{Name: "held out"}
+func cvaeFigures(c *card.Card, s *CVAEScore) {
+	for _, name := range []string{"kl", "feature", "mix"} {
+		learn, held := page.Line{Name: "learnt from"}, page.Line{Name: "held out"}
 		for i, e := range s.past {
-			for line, m := range map[*card.Line]map[string]float64{&learn: e.Learn, &held: e.Held} {
-				v, ok := m[of]
+			for line, m := range map[*page.Line]map[string]float64{&learn: e.Learn, &held: e.Held} {
+				v, ok := m[name]
 				if !ok {
 					v = math.NaN()
 				}
 				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
 			}
 		}
-		lines := []card.Line{learn, held}
-		if of != "kl" {
+		lines := []page.Line{learn, held}
+		if name != "kl" {
 			lines = lines[:1]
 		}
-		f, err := card.Lines("term_"+name, "Term: "+name, "", card.Axes{X: "epoch", Y: name}, lines...)
-		c.Figures = append(c.Figures, f)
-		return err
-	}
-	for _, name := range []string{"kl", "feature", "mix"} {
-		if err := curve(name, name); err != nil {
-			return err
-		}
+		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, lines...))
 	}
 	if len(s.ByStep) > 0 {
-		f, err := card.Lines("by_step", "How fast the goal is recognised", "Rows of agents that reach a goal in the end.", card.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},
-			card.Line{Name: "linear probe of g", Y: s.ByStep}, card.Line{Name: "Bayes, own history", Y: s.LimitByStep, Dash: true})
-		if err != nil {
-			return err
-		}
-		c.Figures = append(c.Figures, f)
+		c.Figures = append(c.Figures, page.Lines("by_step", "How fast the goal is recognised",
+			"Rows of agents that reach a goal in the end.", page.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},
+			page.Line{Name: "linear probe of g", Y: s.ByStep}, page.Line{Name: "Bayes, own history", Y: s.LimitByStep, Dash: true}))
 	}
-	f, err := goalMap("g_map", s.codes, s.goals)
-	c.Figures = append(c.Figures, f)
-	return err
+	c.Figures = append(c.Figures, goalMap("g_map", s.codes, s.goals))
 }

@@ -9,6 +9,7 @@ import (
 	"hop/game"
 	"hop/model/moa"
 	"hop/oracle"
+	"hop/page"
 )
 
 // MOAScore is what `hop pretrain moa` promises, on episodes that were not learnt
@@ -118,11 +119,7 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 	checkFloor(k, min(s.CE, best(t.curve.Learnt)), floor, len(t.data.Layout.Actions))
 	checkSpikes(k, t.curve.Steps)
 	t.checkSkill(k, s, c, limit)
-	figs, err := c.Figures("moa_")
-	if err != nil {
-		return nil, err
-	}
-	k.Figures = append(k.Figures, figs...)
+	k.Figures = append(k.Figures, c.Figures("moa_")...)
 	flat := func(v float64) []float64 {
 		out := make([]float64, max(len(t.curve.Held), 1))
 		for i := range out {
@@ -130,20 +127,14 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 		}
 		return out
 	}
-	lines := []card.Line{{Name: "learnt", Y: t.curve.Learnt}, {Name: "held out", Y: t.curve.Held}, {Name: "softmax twice: floor", Y: flat(floor), Dash: true}}
+	lines := []page.Line{{Name: "learnt", Y: t.curve.Learnt}, {Name: "held out", Y: t.curve.Held}, {Name: "softmax twice: floor", Y: flat(floor), Dash: true}}
 	if limit != nil {
-		lines = append(lines, card.Line{Name: s.Limit, Y: flat(s.LimitCE), Dash: true})
+		lines = append(lines, page.Line{Name: s.Limit, Y: flat(s.LimitCE), Dash: true})
 	}
-	fig, err := card.Lines("moa_loss", "Cross-entropy", "Mean -ln p of what was played, over the legal actions, by epoch.", card.Axes{X: "epoch", Y: "nats"}, lines...)
-	if err != nil {
-		return nil, err
-	}
-	k.Figures = append(k.Figures, fig)
+	k.Figures = append(k.Figures, page.Lines("moa_loss", "Cross-entropy",
+		"Mean -ln p of what was played, over the legal actions, by epoch.", page.Axes{X: "epoch", Y: "nats"}, lines...))
 	if s.Belief != nil {
-		if fig, err = t.beliefFigure(s.Belief); err != nil {
-			return nil, err
-		}
-		k.Figures = append(k.Figures, fig)
+		k.Figures = append(k.Figures, t.beliefFigure(s.Belief))
 	}
 	if s.LimitError != "" {
 		k.Notes = append(k.Notes, "No limit: "+s.LimitError)
@@ -151,8 +142,8 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 	return k, nil
 }
 
-func (t *MOA) beliefFigure(b *MOABelief) (card.Figure, error) {
-	var lines []card.Line
+func (t *MOA) beliefFigure(b *MOABelief) *page.Figure {
+	var lines []page.Line
 	for i, bot := range t.data.Bots {
 		cut := len(b.Counted[i])
 		for j, n := range b.Counted[i] {
@@ -161,9 +152,11 @@ func (t *MOA) beliefFigure(b *MOABelief) (card.Figure, error) {
 				break
 			}
 		}
-		lines = append(lines, card.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]}, card.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
+		lines = append(lines, page.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]}, page.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
 	}
-	return card.Lines("moa_belief", "Belief in the true type", "Mean probability after so many of its actions, while at least 20 agents are in the game.", card.Axes{X: "actions seen - 1", Y: "probability", YMax: 1.02}, lines...)
+	return page.Lines("moa_belief", "Belief in the true type",
+		"Mean probability after so many of its actions, while at least 20 agents are in the game.",
+		page.Axes{X: "actions of it - 1", Y: "probability", YMax: 1.02}, lines...)
 }
 
 func best(x []float64) float64 {

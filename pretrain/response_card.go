@@ -9,6 +9,7 @@ import (
 	"hop/card"
 	"hop/game"
 	"hop/oracle"
+	"hop/page"
 	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
@@ -201,18 +202,15 @@ func (r *Response) Card(s *ResponseScore) (*card.Card, error) {
 	off := bias.Bias()
 	c.Check("values", off <= responseGoodBias, off <= responseWeakBias,
 		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
-	returns := card.Line{Name: "return"}
-	losses := card.Line{Name: "value loss"}
+	returns := page.Line{Name: "return"}
+	losses := page.Line{Name: "value loss"}
 	for _, at := range r.past {
 		returns.X, returns.Y = append(returns.X, float64(at.Step)), append(returns.Y, at.Return)
 		losses.X, losses.Y = append(losses.X, float64(at.Step)), append(losses.Y, at.Value)
 	}
-	for _, l := range []card.Line{returns, losses} {
-		f, err := card.Lines(strings.ReplaceAll(l.Name, " ", "_"), "The response network's "+l.Name, "Mean of a window, over all teams.", card.Axes{X: "env steps", Y: l.Name}, l)
-		if err != nil {
-			return nil, err
-		}
-		c.Figures = append(c.Figures, f)
+	for _, l := range []page.Line{returns, losses} {
+		name := strings.ReplaceAll(l.Name, " ", "_")
+		c.Figures = append(c.Figures, page.Lines(name, "The response network's "+l.Name, "Mean of a window, over all teams.", page.Axes{X: "env steps", Y: l.Name}, l))
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"hop/card"
 	"hop/model/vae"
+	"hop/page"
 )
 
 // VAEScore is what codes of states are worth, on episodes they were not learnt
@@ -152,7 +153,8 @@ func VAECard(cfg VAEConfig, describe string, actions int, s *VAEScore) (*card.Ca
 	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
 	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
 	vaeChecks(c, cfg, actions, s)
-	return c, vaeFigures(c, s)
+	vaeFigures(c, s)
+	return c, nil
 }
 
 func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
@@ -181,34 +183,25 @@ func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
 }
 
 // vaeFigures draws every term's curve by itself, and the map of z.
-func vaeFigures(c *card.Card, s *VAEScore) error {
+func vaeFigures(c *card.Card, s *VAEScore) {
 	for _, name := range sortedKeys(s.Terms) {
-		var learn, held card.Line
+		var learn, held page.Line
 		learn.Name, held.Name = "learnt from", "held out"
 		for i, e := range s.past {
-			for line, v := range map[*card.Line]float64{&learn: e.Learn[name], &held: e.Held[name]} {
+			for line, v := range map[*page.Line]float64{&learn: e.Learn[name], &held: e.Held[name]} {
 				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
 			}
 		}
-		f, err := card.Lines("term_"+name, "Term: "+name, "", card.Axes{X: "epoch", Y: name}, learn, held)
-		if err != nil {
-			return err
-		}
-		c.Figures = append(c.Figures, f)
+		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, learn, held))
 	}
-	f, err := goalMap("z_map", s.codes, s.goals)
-	if err != nil {
-		return err
-	}
-	c.Figures = append(c.Figures, f)
-	return nil
+	c.Figures = append(c.Figures, goalMap("z_map", s.codes, s.goals))
 }
 
 // goalMap shows codes in the plane in which they vary most, coloured by the goal
 // finally reached: evenly spaced rows, at most 3,000.
-func goalMap(name string, codes vae.Codes, goals []string) (card.Figure, error) {
+func goalMap(name string, codes vae.Codes, goals []string) *page.Figure {
 	x, y, held := vae.Map(codes)
-	clouds := make([]card.Cloud, len(goals)+1)
+	clouds := make([]page.Cloud, len(goals)+1)
 	for i, g := range goals {
 		clouds[i].Name = g
 	}
@@ -221,11 +214,12 @@ func goalMap(name string, codes vae.Codes, goals []string) (card.Figure, error) 
 		}
 		clouds[k].X, clouds[k].Y = append(clouds[k].X, x[i]), append(clouds[k].Y, y[i])
 	}
-	var full []card.Cloud
+	var full []page.Cloud
 	for _, cl := range clouds {
 		if len(cl.X) > 0 {
 			full = append(full, cl)
 		}
 	}
-	return card.Scatter(name, "z by the goal finally reached", fmt.Sprintf("The two directions in which z varies most hold %.0f %% of its variance.", 100*held), card.Axes{X: "first direction", Y: "second direction"}, full...)
+	caption := fmt.Sprintf("The two directions in which z varies most hold %.0f %% of its variance.", 100*held)
+	return page.Scatter(name, "z by the goal finally reached", caption, page.Axes{X: "first direction", Y: "second direction"}, full...)
 }

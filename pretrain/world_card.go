@@ -9,6 +9,7 @@ import (
 	"hop/card"
 	"hop/model/world"
 	"hop/nn"
+	"hop/page"
 )
 
 // WorldJudgement is all that was measured of a world model.
@@ -140,12 +141,6 @@ func kindList(m map[string]int) string {
 
 // figures draws events, open loop, calibration, histograms and the worst rows.
 func (j *WorldJudgement) figures(c *card.Card, m *world.Model) error {
-	add := func(f card.Figure, err error) error {
-		if err == nil {
-			c.Figures = append(c.Figures, f)
-		}
-		return err
-	}
 	names := slices.Sorted(maps.Keys(j.Probe.Events))
 	var share []float64
 	for i, n := range names {
@@ -153,53 +148,50 @@ func (j *WorldJudgement) figures(c *card.Card, m *world.Model) error {
 		share = append(share, e.Accuracy, 1-e.Accuracy)
 		names[i] = fmt.Sprintf("%s (%d)", n, e.N)
 	}
-	if err := add(card.Heat("events", "Events", "Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; the board, the hunters' cells and their rewards must be right.", card.Axes{}, names, []string{"foreseen", "missed"}, share)); err != nil {
-		return err
-	}
+	c.Figures = append(c.Figures, page.HeatOf("events", "Events",
+		"Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; "+
+			"the board, the hunters' cells and their rewards must be right.",
+		"", names, []string{"foreseen", "missed"}, share))
 	k := make([]float64, len(j.OpenLoop))
 	for i := range k {
 		k[i] = float64(i + 1)
 	}
-	if err := add(card.Lines("open_loop", "Open loop", "Share of random plays whose first k steps are exact; the model never sees the game again after the start.", card.Axes{X: "steps k", Y: "exact plays", YMin: 0, YMax: 1}, card.Line{Name: "exact", X: k, Y: j.OpenLoop})); err != nil {
-		return err
-	}
-	if err := add(j.calibration()); err != nil {
-		return err
-	}
-	if err := add(j.rewards()); err != nil {
-		return err
-	}
+	c.Figures = append(c.Figures, page.Lines("open_loop", "Open loop",
+		"Share of random plays whose first k steps are exact; the model never sees the game again after the start.",
+		page.Axes{X: "steps k", Y: "exact plays", YMin: 0, YMax: 1}, page.Line{Name: "exact", X: k, Y: j.OpenLoop}),
+		j.calibration(), j.rewards())
 	for i, name := range j.Planes {
-		if err := add(histogram(j.Held, i, name)); err != nil {
-			return err
-		}
+		c.Figures = append(c.Figures, histogram(j.Held, i, name))
 	}
-	return add(j.picture(m))
+	worst, err := j.picture(m)
+	c.Figures = append(c.Figures, worst)
+	return err
 }
 
 // calibration compares probabilities of ends with how often they came true.
-func (j *WorldJudgement) calibration() (card.Figure, error) {
+func (j *WorldJudgement) calibration() *page.Figure {
 	var x, y []float64
 	for i, n := range j.Held.end.n {
 		if n > 0 {
 			x, y = append(x, j.Held.end.sum[i]/n), append(y, j.Held.end.hit[i]/n)
 		}
 	}
-	return card.Lines("ends", "Calibration of ends", "Ten bins of the probability that an agent leaves or the episode ends, against how often it did.", card.Axes{X: "predicted", Y: "came true", YMin: 0, YMax: 1},
-		card.Line{Name: "this model", X: x, Y: y}, card.Line{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
+	return page.Lines("ends", "Calibration of ends", "Ten bins of the probability that an agent leaves or the episode ends, against how often it did.",
+		page.Axes{X: "predicted", Y: "came true", YMin: 0, YMax: 1},
+		page.Line{Name: "this model", X: x, Y: y}, page.Line{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
 }
 
 // rewards is a scatter of true and expected rewards.
-func (j *WorldJudgement) rewards() (card.Figure, error) {
-	cloud := card.Cloud{Name: "rows"}
+func (j *WorldJudgement) rewards() *page.Figure {
+	cloud := page.Cloud{Name: "rows"}
 	for _, p := range j.Held.mean {
 		cloud.X, cloud.Y = append(cloud.X, p[0]), append(cloud.Y, p[1])
 	}
-	return card.Scatter("rewards", "Calibration of rewards", "The own reward of held-out rows: true and expected, raw.", card.Axes{X: "true", Y: "expected"}, cloud)
+	return page.Scatter("rewards", "Calibration of rewards", "The own reward of held-out rows: true and expected, raw.", page.Axes{X: "true", Y: "expected"}, cloud)
 }
 
 // histogram shows the raw values of a plane where it is set and where it is not.
-func histogram(s *WorldScore, plane int, name string) (card.Figure, error) {
+func histogram(s *WorldScore, plane int, name string) *page.Figure {
 	share := func(counts []int) []float64 {
 		total := 0
 		for _, n := range counts {
@@ -215,6 +207,7 @@ func histogram(s *WorldScore, plane int, name string) (card.Figure, error) {
 	for i := range labels {
 		labels[i] = fmt.Sprintf("%.2f", float64(i)/histBins)
 	}
-	return card.Bars("plane_"+name, "Raw values of plane "+name, "Share of cells by predicted value, never rounded, where the truth is 1 and where it is 0.", card.Axes{X: "predicted", Y: "share", YMin: 0, YMax: 1}, labels,
-		card.Group{Name: "truth 1", Values: share(s.hist[plane])}, card.Group{Name: "truth 0", Values: share(s.zero[plane])})
+	return page.Bars("plane_"+name, "Raw values of plane "+name, "Share of cells by predicted value, never rounded, where the truth is 1 and where it is 0.",
+		page.Axes{X: "predicted", Y: "share", YMin: 0, YMax: 1}, labels,
+		page.Group{Name: "truth 1", Values: share(s.hist[plane])}, page.Group{Name: "truth 0", Values: share(s.zero[plane])})
 }

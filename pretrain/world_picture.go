@@ -15,8 +15,8 @@ import (
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
 
-	"hop/card"
 	"hop/model/world"
+	"hop/page"
 )
 
 // The colours of the planes: agents first, then things, again and again.
@@ -33,7 +33,7 @@ const (
 // picture draws the worst rows, worst first: before, what came, what was
 // predicted with raw probabilities as shades, and the error; then the same of the
 // other model. A cell is a grid of small squares, one for each plane.
-func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
+func (j *WorldJudgement) picture(m *world.Model) (*page.Figure, error) {
 	side := max(24, min(48, 192/max(m.Height, m.Width)))
 	titles := []string{"before", "true next", "predicted, raw", "error"}
 	if j.Beside != nil {
@@ -70,10 +70,10 @@ func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		return card.Figure{}, fmt.Errorf("pretrain: drawing the worst rows: %w", err)
+		return nil, fmt.Errorf("pretrain: drawing the worst rows: %w", err)
 	}
-	return card.Figure{
-		Name: "worst", Title: "The worst rows of new episodes, worst first", PNG: b.Bytes(),
+	return &page.Figure{
+		Name: "worst", Title: "The worst rows of new episodes, worst first", Image: b.Bytes(),
 		Caption: "Each cell holds a small square for each plane, as dark as its raw probability, never rounded. The error is the largest difference of any plane of the cell.",
 	}, nil
 }

@@ -3,11 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"hop/exp"
+	"hop/page"
 	"hop/rng"
 	"hop/stats"
 )
@@ -26,7 +25,7 @@ type Comparison struct {
 	Improve   [][]Win // [x][y] does x do better than y?
 	Notes     []string
 	Command   string
-	refs      []reference
+	refs      []page.Ref
 	tau       []float64 // thresholds of the profiles
 }
 
@@ -91,7 +90,7 @@ func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison,
 		x := &Compared{Name: v.Name, Number: i, group: g}
 		for k, r := range g.Runs {
 			if r.Result == nil {
-				return nil, fmt.Errorf("report: seed %d of %s has no result.json: its agents were not judged", r.Seed, v.Name)
+				return nil, fmt.Errorf("report: seed %d of %s has no result.json: its agents were not scored", r.Seed, v.Name)
 			}
 			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU, math.NaN()})
 		}
@@ -106,7 +105,7 @@ func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison,
 	if len(c.Variants) == 0 {
 		return nil, fmt.Errorf("report: nothing to compare")
 	}
-	c.judge()
+	c.score()
 	c.pace()
 	return c, nil
 }
@@ -128,8 +127,8 @@ func gather(reg *exp.Registry, v Variant) (*group, error) {
 	return g, nil
 }
 
-// judge fills in what is known about the final agents.
-func (c *Comparison) judge() {
+// score fills in what is known about the final agents.
+func (c *Comparison) score() {
 	first := c.Variants[0].Values()
 	var all []float64
 	for _, x := range c.Variants {
@@ -147,7 +146,7 @@ func (c *Comparison) judge() {
 		}
 		c.Improve = append(c.Improve, row)
 	}
-	lo, hi := span(all)
+	lo, hi := page.Span(all)
 	pad := max(0.05*(hi-lo), 1e-6)
 	const points = 120
 	for i := range points {
@@ -177,7 +176,7 @@ func (c *Comparison) pace() {
 		low, best := math.Inf(1), math.Inf(-1)
 		for _, x := range c.Variants {
 			b := x.group.bundle(x.group.grid(), key{"return/mean", -1})
-			lo, _ := span(b.mean)
+			lo, _ := page.Span(b.mean)
 			low, best = min(low, lo), max(best, x.Mean)
 		}
 		c.Threshold = low + 0.95*(best-low)
@@ -232,30 +231,12 @@ func (r *run) trainCPU() float64 {
 // WriteCompare writes compare.html, one file that opens offline, compare.md and
 // the figures in compare/ into a folder.
 func WriteCompare(dir string, c *Comparison) error {
-	figs := c.figures()
-	if err := os.MkdirAll(filepath.Join(dir, "compare"), 0o755); err != nil {
-		return fmt.Errorf("report: making %s: %w; choose another folder with --out", dir, err)
-	}
-	data := c.view(figs)
-	page, err := fillPage(comparePage, data)
-	if err != nil {
-		return err
-	}
-	text, err := fillText(compareText, data)
-	if err != nil {
-		return err
-	}
-	for _, f := range figs {
-		b, err := f.png()
-		if err != nil {
-			return err
-		}
-		if err := put(filepath.Join(dir, "compare", f.Name+".png"), b); err != nil {
-			return err
-		}
-	}
-	if err := put(filepath.Join(dir, "compare.md"), text); err != nil {
-		return err
-	}
-	return put(filepath.Join(dir, "compare.html"), page)
+	figs := figures{c.finalsFigure(), c.curvesFigure(), c.profileFigure(), c.winsFigure()}
+	data := struct {
+		*Comparison
+		figures
+		Wins *page.Heat
+	}{c, figs, figs[3].Panels[0].Table}
+	doc := page.Document{Name: "compare", HTML: comparePage, Text: compareText, Data: data, Figures: figs, Folder: "compare"}
+	return doc.Write(dir)
 }

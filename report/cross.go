@@ -2,12 +2,10 @@ package report
 
 import (
 	_ "embed"
-	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
+	"hop/page"
 	"hop/stats"
 )
 
@@ -90,32 +88,28 @@ func (c *Cross) Absent() []string {
 }
 
 // heats returns the two tables: what newcomers get, and what the others get.
-func (c *Cross) heats() (own, others *heat) {
-	own = &heat{Title: "What the newcomer gets"}
-	others = &heat{Title: "What each of the others gets"}
+func (c *Cross) heats() (own, others *page.Heat) {
+	own, others = &page.Heat{Title: "What the newcomer gets"}, &page.Heat{Title: "What each of the others gets"}
 	for i, e := range c.Entries {
-		for _, h := range []*heat{own, others} {
+		for _, h := range []*page.Heat{own, others} {
 			h.Rows, h.Cols, h.Cells = append(h.Rows, e.Name), append(h.Cols, e.Name), append(h.Cells, nil)
 		}
 		for k, cell := range c.Cells[i] {
-			own.Cells[i] = append(own.Cells[i], cell.Own.warm(cell.Missing))
+			own.Cells[i] = append(own.Cells[i], cell.Own.cell(cell.Missing))
 			own.Cells[i][k].Best = c.Best(k) == i
-			others.Cells[i] = append(others.Cells[i], cell.Others.warm(cell.Missing))
+			others.Cells[i] = append(others.Cells[i], cell.Others.cell(cell.Missing))
 		}
 	}
-	scale(own, others)
+	page.Scale(own, others)
 	return own, others
 }
 
-func (m CrossMean) warm(missing string) warm {
+func (m CrossMean) cell(missing string) page.Cell {
 	if missing != "" {
-		return warm{Value: math.NaN(), Text: "–", Hint: missing}
+		return page.Cell{Value: math.NaN(), Text: "–", Hint: missing}
 	}
-	return warm{Value: m.Mean, Text: number(m.Mean), Sub: "± " + number(m.Half()), Hint: m.Range()}
+	return page.Cell{Value: m.Mean, Text: page.Number(m.Mean), Sub: "± " + page.Number(m.Half()), Hint: page.Range(m.CI)}
 }
-
-// Range writes the interval.
-func (m CrossMean) Range() string { return number(m.CI[0]) + " to " + number(m.CI[1]) }
 
 // Half is half the width of the interval.
 func (m CrossMean) Half() float64 { return (m.CI[1] - m.CI[0]) / 2 }
@@ -130,25 +124,11 @@ var crossText string
 // and crossplay.png into a folder.
 func WriteCross(dir string, c *Cross) error {
 	own, others := c.heats()
-	f := &figure{Name: "crossplay", Title: "Rows join teams of columns: " + c.Game, Panels: []panel{own.panel(), others.panel()}, cols: 1}
-	picture, err := f.png()
-	if err != nil {
-		return err
-	}
 	data := struct {
 		*Cross
-		Own, Others *heat
+		Own, Others *page.Heat
 	}{c, own, others}
-	page, err := fillPage(crossPage, data)
-	if err != nil {
-		return err
-	}
-	text, err := fillText(crossText, data)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		os.MkdirAll(dir, 0o755), put(filepath.Join(dir, "crossplay.png"), picture),
-		put(filepath.Join(dir, "crossplay.html"), page), put(filepath.Join(dir, "crossplay.md"), text),
-	)
+	f := &page.Figure{Name: "crossplay", Title: "Rows join teams of columns: " + c.Game, Panels: []page.Panel{own.Panel(), others.Panel()}}
+	doc := page.Document{Name: "crossplay", HTML: crossPage, Text: crossText, Data: data, Figures: []*page.Figure{f}}
+	return doc.Write(dir)
 }

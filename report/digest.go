@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"hop/page"
 	"hop/rng"
 	"hop/stats"
 )
 
-// judged returns the runs whose final agents were judged.
-func (g *group) judged() []*run {
+// scored returns the runs whose final agents were scored.
+func (g *group) scored() []*run {
 	var out []*run
 	for _, r := range g.Runs {
 		if r.Result != nil {
@@ -25,7 +26,7 @@ func (g *group) judged() []*run {
 func (g *group) final() Interval {
 	var acc, greedy stats.Acc
 	var means []float64
-	for _, r := range g.judged() {
+	for _, r := range g.scored() {
 		acc.Add(g.Mean(r))
 		greedy.Add(r.Result.Greedy)
 		means = append(means, g.Mean(r))
@@ -125,7 +126,7 @@ func (o order) Verdict() string {
 	case len(o.Means) == 0:
 		return "No run has reached the last fifth of its training yet."
 	case o.Least > 0.05:
-		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", count(len(o.Means), "seed"))
+		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", page.Count(len(o.Means), "seed"))
 	case o.Page < 0.05:
 		sure, way, doubt := "Agents differ systematically", "more", ""
 		if o.Down {
@@ -152,7 +153,7 @@ func (o order) Detail() string {
 		return ""
 	}
 	return fmt.Sprintf("Page's test for an order by agent number, two-sided: p = %s over %s (the least possible is %s). Permutation test for any difference that seeds share: p = %s. Within a seed, two agents are up to %.2f apart.",
-		pText(o.Page), count(len(o.Means), "seed"), pText(o.Least), pText(o.Any), o.Spread)
+		pText(o.Page), page.Count(len(o.Means), "seed"), pText(o.Least), pText(o.Any), o.Spread)
 }
 
 // learner is one brain's counts in one run.
@@ -218,7 +219,7 @@ func (g *group) counts() (list []class, warnings []string) {
 			if down {
 				way = "fewer"
 			}
-			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).", count(len(all), "seed"), way, pText(p)))
+			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).", page.Count(len(all), "seed"), way, pText(p)))
 		}
 	}
 	return list, warnings
@@ -256,10 +257,10 @@ func unequal(seed uint64, of []learner) []string {
 		}
 	}
 	if less.Updates != more.Updates {
-		out = append(out, fmt.Sprintf("Seed %d: %s was updated %s times, %s only %s times.", seed, more.Who, thousands(more.Updates), less.Who, thousands(less.Updates)))
+		out = append(out, fmt.Sprintf("Seed %d: %s was updated %s times, %s only %s times.", seed, more.Who, page.Thousands(more.Updates), less.Who, page.Thousands(less.Updates)))
 	}
 	if most.Rows > 2*fewer.Rows {
-		out = append(out, fmt.Sprintf("Seed %d: %s learnt from %s rows, %s from only %s.", seed, most.Who, thousands(most.Rows), fewer.Who, thousands(fewer.Rows)))
+		out = append(out, fmt.Sprintf("Seed %d: %s learnt from %s rows, %s from only %s.", seed, most.Who, page.Thousands(most.Rows), fewer.Who, page.Thousands(fewer.Rows)))
 	}
 	return out
 }

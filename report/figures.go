@@ -8,152 +8,105 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-)
 
-// The sizes of panels.
-const (
-	wideW, wideH   = vg.Length(760), vg.Length(260)
-	slimW          = vg.Length(430) // of a wide panel on a phone
-	halfW, halfH   = vg.Length(370), vg.Length(190)
-	thirdW, thirdH = vg.Length(250), vg.Length(150)
-	margin         = vg.Length(132) // at the right, for the names of references
+	"hop/page"
 )
 
 // figures draws everything that the numbers allow.
-func (g *group) figures() []*figure {
+func (g *group) figures() []*page.Figure {
 	d := g.grid()
-	var out []*figure
-	for _, f := range []*figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d), g.othersFigure(d)} {
-		if f != nil {
-			out = append(out, f)
-		}
-	}
-	return append(out, g.metricFigures(d)...)
-}
-
-func timeAxis(d grid) marks {
-	return marks{ticks(0, d.last, 5), func(v float64) string {
-		if v == 0 {
-			return "0"
-		}
-		return short(v)
-	}}
+	all := []*page.Figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d), g.othersFigure(d)}
+	return slices.DeleteFunc(append(all, g.metricFigures(d)...), func(f *page.Figure) bool { return f == nil || len(f.Panels) == 0 })
 }
 
 // fewNote goes with curves that pass over windows with few episodes.
 const fewNote = " Windows in which far fewer episodes ended than usual are left out: at the start only the shortest have ended."
 
-// timeFrame is a plot over env steps whose heights hold the values given.
-func timeFrame(d grid, lo, hi float64, n int) *plot.Plot {
-	if hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)) { // constant, but for rounding
-		pad := 0.1 * math.Abs(hi)
-		lo, hi = lo-pad, hi+pad
-	}
-	return frame(0, d.last, lo, hi, timeAxis(d), marks{ticks(lo, hi, n), axisNumber})
+// timePlot is a plot over env steps between two heights, with about n ticks.
+func timePlot(d grid, lo, hi float64, n int) *page.Plot {
+	return page.New(page.Steps(d.last), page.Round(lo, hi, n))
 }
 
-// paintPlot draws a plot with room at the right for names.
-func paintPlot(p *plot.Plot, right vg.Length) func(draw.Canvas) {
-	return func(c draw.Canvas) { p.Draw(draw.Crop(c, 4, -right-4, 0, -4)) }
-}
-
-// span returns the smallest and largest finite values.
-func span(lists ...[]float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, l := range lists {
-		for _, v := range l {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				lo, hi = min(lo, v), max(hi, v)
-			}
-		}
-	}
-	if lo > hi {
-		return 0, 1
-	}
-	return lo, hi
-}
-
-func (g *group) refValues() []float64 {
-	var out []float64
-	for _, r := range g.refs {
-		out = append(out, r.Value)
-	}
-	return out
+// wide is a figure of one panel that takes a row of its own.
+func wide(name, title, caption string, p *page.Plot, h vg.Length, legend ...page.Key) *page.Figure {
+	return &page.Figure{Name: name, Title: title, Caption: caption, Legend: legend, Panels: []page.Panel{p.Panel(title, page.WideW, h)}}
 }
 
 // returnSpan is the height of all plots of returns.
 func (g *group) returnSpan(curves ...[]float64) (lo, hi float64) {
-	lo, hi = span(append(curves, g.refValues())...)
-	pad := 0.06 * (hi - lo)
-	if lo >= 0 && lo < 0.5*hi {
-		return 0, hi + pad
+	for _, r := range g.refs {
+		curves = append(curves, []float64{r.Value})
 	}
-	return lo - pad, hi + pad
+	return pad(0.5, curves...)
 }
 
-func (g *group) finalFigure() *figure {
-	var seeds []float64
-	for _, r := range g.judged() {
-		seeds = append(seeds, g.Mean(r))
+// pad returns what the values span and a little more. It starts at 0 where the
+// lowest value is less than a share of the highest.
+func pad(share float64, values ...[]float64) (lo, hi float64) {
+	lo, hi = page.Span(values...)
+	more := 0.06 * (hi - lo)
+	if lo >= 0 && lo < share*hi {
+		return 0, hi + more
 	}
-	if len(seeds) == 0 {
+	return lo - more, hi + more
+}
+
+func (g *group) finalFigure() *page.Figure {
+	f := g.final()
+	if f.N == 0 {
 		return nil
 	}
-	lo, hi := g.returnSpan(seeds)
-	p := frame(lo, hi, 0, 1, marks{ticks(lo, hi, 6), axisNumber}, marks{})
-	p.Add(levels{refs: g.refs, stand: true}, strip{seeds, g.final()})
-	return &figure{
+	row := page.Spread{Color: page.Agent(0), Mean: f.Mean, CI: f.CI}
+	for _, r := range g.scored() {
+		row.Values = append(row.Values, g.Mean(r))
+	}
+	lo, hi := g.returnSpan(row.Values)
+	return &page.Figure{
 		Name: "final", Title: "Mean return of the final agents",
 		Caption: "Each dot is a seed; the line is their mean, the bar its 95 % interval (Student's, over seeds). Dashed: references.",
-		Panels:  []panel{{Title: "Mean return of the final agents, by seed", w: wideW, h: 116, paint: paintPlot(p, 8)}},
+		Panels:  []page.Panel{page.Spreads("Mean return of the final agents, by seed", lo, hi, g.refs, row)},
 	}
 }
 
-func (g *group) returnFigure(d grid) *figure {
+func (g *group) returnFigure(d grid) *page.Figure {
 	b := g.bundle(d, key{"return/mean", -1})
 	if len(b.seeds) == 0 {
 		return nil
 	}
 	lo, hi := g.returnSpan(b.lo, b.hi)
-	p := timeFrame(d, lo, hi, 5)
-	right := vg.Length(8)
-	if len(g.refs) > 0 {
-		right = margin
-	}
-	p.X.Label.Text = "env steps"
-	p.Add(levels{refs: g.refs})
-	p.Add(b.plotters(d, -1, true)...)
-	return &figure{
-		Name: "return", Title: "Return during training, mean over agents",
-		Caption: g.seedsCaption("Undiscounted return of whole episodes of the true game, as they were played for learning." + fewNote),
-		Panels:  []panel{{Title: "Return during training, mean over agents", w: wideW, h: wideH, paint: paintPlot(p, right)}},
-	}
+	x := page.Steps(d.last)
+	x.Name = "env steps"
+	p := page.New(x, page.Round(lo, hi, 5)).Add(page.Levels{Refs: g.refs}).Add(b.marks(d, -1)...)
+	what := "Undiscounted return of whole episodes of the true game, as they were played for learning." + fewNote
+	return wide("return", "Return during training, mean over agents", g.seedsCaption(what), p, page.WideH)
 }
 
-// plotters are a bundle's band, seeds and mean.
-func (b bundle) plotters(d grid, agent int, seeds bool) []plot.Plotter {
-	col := agentColor(agent)
+// marks are a bundle's band, seeds and mean.
+func (b bundle) marks(d grid, agent int) []plot.Plotter {
+	col := page.Agent(agent)
 	var out []plot.Plotter
 	if len(b.seeds) > 1 {
-		out = append(out, area{d, b.lo, b.hi, fade(col, 0.14)})
+		out = append(out, page.Band{X: d.xs(), Low: b.lo, High: b.hi, Color: page.Fade(col, 0.14)})
 		for _, s := range b.seeds {
-			if seeds {
-				out = append(out, line{d: d, y: s, color: fade(col, 0.45), width: 0.7})
-			}
+			out = append(out, page.Line{X: d.xs(), Y: s, Color: page.Fade(col, 0.45), Width: 0.7})
 		}
 	}
-	return append(out, line{d: d, y: b.mean, color: col, width: 1.8})
+	return append(out, b.line(d, agent, 1.8))
+}
+
+// line is a bundle's mean in an agent's colour.
+func (b bundle) line(d grid, agent int, width vg.Length) page.Line {
+	return page.Line{X: d.xs(), Y: b.mean, Color: page.Agent(agent), Width: width}
 }
 
 func (g *group) seedsCaption(what string) string {
 	if len(g.Runs) == 1 {
 		return what + " One seed."
 	}
-	return what + fmt.Sprintf(" Thick: mean of %s; thin: each seed; band: lowest to highest seed.", count(len(g.Runs), "seed"))
+	return what + fmt.Sprintf(" Thick: mean of %s; thin: each seed; band: lowest to highest seed.", page.Count(len(g.Runs), "seed"))
 }
 
-func (g *group) agentsFigure(d grid) *figure {
+func (g *group) agentsFigure(d grid) *page.Figure {
 	if g.Agents < 2 {
 		return nil
 	}
@@ -164,72 +117,54 @@ func (g *group) agentsFigure(d grid) *figure {
 		heights = append(heights, bundles[a].lo, bundles[a].hi)
 	}
 	lo, hi := g.returnSpan(heights...)
-	f := &figure{
-		Name: "agents", Title: "Return of each agent", cols: 2,
-		Caption: g.seedsCaption("One panel an agent, all on one scale; dotted, the mean of all agents."),
+	f := &page.Figure{
+		Name: "agents", Title: "Return of each agent", Cols: 2,
+		Caption: g.seedsCaption("One panel an agent, all on one scale; dashed and grey, the mean of all agents."),
 	}
-	all := g.bundle(d, key{"return/mean", -1})
+	all := g.bundle(d, key{"return/mean", -1}).line(d, 0, 1)
+	all.Color, all.Dash = page.Faint, true
 	for a, b := range bundles {
-		if len(b.seeds) == 0 {
-			continue
+		if len(b.seeds) > 0 {
+			p := timePlot(d, lo, hi, 4).Add(page.Levels{Refs: g.refs, Silent: true}).Add(b.marks(d, a)...).Add(all)
+			f.Panels = append(f.Panels, p.Panel(g.Member(a), page.HalfW, page.HalfH))
 		}
-		p := timeFrame(d, lo, hi, 4)
-		p.Add(levels{refs: g.refs, silent: true})
-		p.Add(b.plotters(d, a, true)...)
-		p.Add(line{d: d, y: all.mean, color: faintColor, width: 1, dashes: []vg.Length{1.5, 2}})
-		f.Panels = append(f.Panels, panel{Title: g.Member(a), w: halfW, h: halfH, paint: paintPlot(p, 8)})
-	}
-	if len(f.Panels) == 0 {
-		return nil
 	}
 	return f
 }
 
-func (g *group) orderFigure() *figure {
+func (g *group) orderFigure() *page.Figure {
 	o := g.order()
 	if len(o.Means) == 0 {
 		return nil
 	}
-	b := boxes{make([][]float64, g.Agents)}
-	names := make([]float64, g.Agents)
-	for a := range b.values {
-		names[a] = float64(a)
+	values, names := make([][]float64, g.Agents), make([]string, g.Agents)
+	for a := range values {
+		names[a] = fmt.Sprintf("agent %d", a)
 		for _, row := range o.Means {
-			b.values[a] = append(b.values[a], row[a])
+			values[a] = append(values[a], row[a])
 		}
 	}
-	lo, hi := span(b.values...)
-	pad := max(0.12*(hi-lo), 0.01)
-	p := frame(-0.6, float64(g.Agents)-0.4, lo-pad, hi+pad,
-		marks{names, func(v float64) string { return fmt.Sprintf("agent %.0f", v) }}, marks{ticks(lo-pad, hi+pad, 5), axisNumber})
-	p.Add(b)
-	return &figure{
+	return &page.Figure{
 		Name: "order", Title: "Do agents differ? Mean return over the last 20 % of training",
-		Caption: "Each dot is a seed, from left to right in the order of the table; boxes hold the middle half of the seeds, whiskers reach to the lowest and highest.",
-		Panels:  []panel{{Title: "Mean return over the last 20 % of training, by agent", w: wideW, h: wideH, paint: paintPlot(p, 8)}},
+		Caption: "Each dot is a seed, from left to right in the order of the table; " +
+			"boxes hold the middle half of the seeds, whiskers reach to the lowest and highest.",
+		Panels: []page.Panel{page.Boxes("Mean return over the last 20 % of training, by agent", names, values, page.WideW, page.WideH)},
 	}
 }
 
-func goalColor(i int, name string) (c legendKey) {
-	if name == "none" {
-		return legendKey{"nothing", noneColor, true}
-	}
-	return legendKey{name, goalColors[i%len(goalColors)], true}
-}
-
-func (g *group) goalsFigure(d grid) *figure {
+func (g *group) goalsFigure(d grid) *page.Figure {
 	if len(g.Goals) == 0 {
 		return nil
 	}
-	f := &figure{
-		Name: "goals", Title: "Who reached what", cols: 2,
+	f := &page.Figure{
+		Name: "goals", Title: "Who reached what", Cols: 2,
 		Caption: "Share of episodes by the goal that an agent reached last, mean over seeds.",
 	}
 	for i, goal := range g.Goals {
-		f.Legend = append(f.Legend, goalColor(i, goal))
+		f.Legend = append(f.Legend, page.Goal(i, goal))
 	}
 	for a := range g.Agents {
-		p := frame(0, d.last, 0, 1, timeAxis(d), marks{[]float64{0, 0.25, 0.5, 0.75, 1}, percent})
+		p := page.New(page.Steps(d.last), page.Shares())
 		base := make([]float64, d.n)
 		for i, goal := range g.Goals {
 			b := g.bundle(d, key{"goal/" + goal, a})
@@ -237,41 +172,40 @@ func (g *group) goalsFigure(d grid) *figure {
 			for j := range top {
 				top[j] = base[j] + b.mean[j]
 			}
-			p.Add(area{d, base, top, goalColor(i, goal).Color})
+			p.Add(page.Band{X: d.xs(), Low: base, High: top, Color: page.Goal(i, goal).Color})
 			base = top
 		}
-		f.Panels = append(f.Panels, panel{Title: g.Member(a), w: halfW, h: halfH - 20, paint: paintPlot(p, 8)})
+		f.Panels = append(f.Panels, p.Panel(g.Member(a), page.HalfW, page.HalfH-20))
 	}
 	return f
 }
 
 // metricFigures plots every other number by its own name: losses, then the rest
 // of each module.
-func (g *group) metricFigures(d grid) []*figure {
+func (g *group) metricFigures(d grid) []*page.Figure {
 	groups := map[string][]string{}
 	var order []string
-	seen := map[string]bool{}
 	for _, r := range g.Runs {
 		for _, n := range r.names {
 			module := g.module(n)
-			if seen[n] || module == "" {
+			if module == "" || slices.Contains(groups[module], n) {
 				continue
 			}
-			seen[n] = true
 			if groups[module] == nil {
 				order = append(order, module)
 			}
 			groups[module] = append(groups[module], n)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return rank(a) - rank(b) })
-	var out []*figure
+	rank := map[string]int{"losses": -1, "lengths": 1}
+	slices.SortStableFunc(order, func(a, b string) int { return rank[a] - rank[b] })
+	var out []*page.Figure
 	for _, m := range order {
-		f := &figure{Name: m, Title: moduleTitle(m), cols: 3}
+		f := &page.Figure{Name: m, Title: moduleTitle(m), Cols: 3}
 		f.Caption = "Lines: mean over seeds, coloured by agent. Below each name: how much is behind it."
 		for a := range g.Agents {
 			if g.Agents > 1 {
-				f.Legend = append(f.Legend, legendKey{fmt.Sprintf("agent %d", a), agentColor(a), false})
+				f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("agent %d", a), Color: page.Agent(a)})
 			}
 		}
 		for _, n := range groups[m] {
@@ -294,16 +228,6 @@ func (g *group) module(name string) string {
 		return "lengths"
 	}
 	return head
-}
-
-func rank(module string) int {
-	switch module {
-	case "losses":
-		return 0
-	case "lengths":
-		return 2
-	}
-	return 1
 }
 
 func moduleTitle(m string) string {
@@ -340,24 +264,17 @@ var meaning = map[string]string{
 	"episode/steps":   "length of an episode",
 }
 
-func (g *group) metricPanel(d grid, name string) panel {
+func (g *group) metricPanel(d grid, name string) page.Panel {
 	rows, updates := 0, 0
 	var all [][]float64
-	var bundles []bundle
-	var agents []int
+	var lines []plot.Plotter
 	for a := -1; a < g.Agents; a++ {
-		b := g.bundle(d, key{name, a})
-		if len(b.seeds) == 0 {
-			continue
+		if b := g.bundle(d, key{name, a}); len(b.seeds) > 0 {
+			rows, updates = rows+b.rows, updates+b.updates
+			all, lines = append(all, b.mean), append(lines, b.line(d, a, 1.3))
 		}
-		rows, updates = rows+b.rows, updates+b.updates
-		bundles, agents, all = append(bundles, b), append(agents, a), append(all, b.mean)
 	}
 	lo, hi, cut := robust(all)
-	p := timeFrame(d, lo, hi, 4)
-	for i, b := range bundles {
-		p.Add(line{d: d, y: b.mean, color: agentColor(agents[i]), width: 1.3})
-	}
 	unit := "rows"
 	switch {
 	case name == "life" || strings.HasPrefix(name, "episode/"):
@@ -365,43 +282,28 @@ func (g *group) metricPanel(d grid, name string) panel {
 	case strings.HasSuffix(name, "grad_norm"):
 		unit = "gradient steps"
 	}
-	note := fmt.Sprintf("%s %s in %s points", short(float64(rows)), unit, thousands(updates))
+	p := timePlot(d, lo, hi, 4).Add(lines...).Panel(name, page.ThirdW, page.ThirdH)
+	p.Note = fmt.Sprintf("%s %s in %s points", page.Short(float64(rows)), unit, page.Thousands(updates))
 	if m := meaning[name]; m != "" {
-		note = m + "; " + note
+		p.Note = m + "; " + p.Note
 	}
 	if cut {
-		note += "; the axis leaves out the wildest 2 %"
+		p.Note += "; the axis leaves out the wildest 2 %"
 	}
-	return panel{Title: name, Note: note, w: thirdW, h: thirdH, paint: paintPlot(p, 8)}
+	return p
 }
 
 // robust returns heights for curves; a few values far out do not set the scale.
 func robust(curves [][]float64) (lo, hi float64, cut bool) {
-	var all []float64
-	for _, c := range curves {
-		for _, v := range c {
-			if !math.IsNaN(v) {
-				all = append(all, v)
-			}
+	all := slices.DeleteFunc(slices.Concat(curves...), math.IsNaN)
+	lo, hi = page.Span(all)
+	if n := len(all); n >= 50 {
+		slices.Sort(all)
+		low, high := all[n/50], all[n-1-n/50]
+		if cut = hi-lo > 2*(high-low) && high > low; cut {
+			lo, hi = low, high
 		}
 	}
-	min, max := span(all)
-	if len(all) < 50 {
-		return pad(min, max, false)
-	}
-	slices.Sort(all)
-	low, high := all[len(all)/50], all[len(all)-1-len(all)/50]
-	cut = max-min > 2*(high-low) && high > low
-	if cut {
-		min, max = low, high
-	}
-	return pad(min, max, cut)
-}
-
-func pad(lo, hi float64, cut bool) (float64, float64, bool) {
-	p := 0.06 * (hi - lo)
-	if lo >= 0 && lo < 0.6*hi {
-		return 0, hi + p, cut
-	}
-	return lo - p, hi + p, cut
+	lo, hi = pad(0.6, []float64{lo, hi})
+	return lo, hi, cut
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"hop/page"
 	"hop/runlog"
 )
 
@@ -38,5 +39,5 @@ func (n noticed) Where() string {
 	if n.Agent >= 0 {
 		who = fmt.Sprintf("agent %d, ", n.Agent)
 	}
-	return fmt.Sprintf("seed %d, %senv step %s", n.Seed, who, thousands(int(n.Step)))
+	return fmt.Sprintf("seed %d, %senv step %s", n.Seed, who, page.Thousands(int(n.Step)))
 }

@@ -2,16 +2,14 @@ package report
 
 import (
 	_ "embed"
-	"errors"
 	"image/color"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"hop/page"
 	"hop/stats"
 )
 
@@ -49,12 +47,6 @@ type LadderSingle struct {
 	Share        float64        // of what is missing to the best response
 }
 
-// Range writes an interval.
-func (s LadderSingle) Range() string { return number(s.CI[0]) + " to " + number(s.CI[1]) }
-
-// Range writes the interval of the mean.
-func (r LadderRung) Range() string { return number(r.CI[0]) + " to " + number(r.CI[1]) }
-
 // DeltaText writes the difference to the rung below with its interval.
 func (r LadderRung) DeltaText() string {
 	return signed(r.Delta) + " (" + signed(r.DeltaCI[0]) + " to " + signed(r.DeltaCI[1]) + ")"
@@ -62,9 +54,9 @@ func (r LadderRung) DeltaText() string {
 
 func signed(x float64) string {
 	if x < 0 {
-		return "−" + number(-x)
+		return "−" + page.Number(-x)
 	}
-	return "+" + number(x)
+	return "+" + page.Number(x)
 }
 
 // The sizes of a waterfall.
@@ -75,89 +67,91 @@ const (
 )
 
 // waterfall draws the rungs from top to bottom, each from where the one before
-// ended.
+// ended. Where there is little room their names stand above the bars.
 type waterfall struct {
-	rungs  []LadderRung
-	lo, hi float64
-}
-
-func (l *Ladder) waterfall() panel {
-	f := waterfall{rungs: l.Rungs}
-	for i, r := range l.Rungs {
-		f.hi = max(f.hi, r.Mean)
-		f.lo = min(f.lo, r.Mean)
-		if i > 0 && !math.IsNaN(r.DeltaCI[1]) {
-			f.hi, f.lo = max(f.hi, r.Mean-r.Delta+r.DeltaCI[1]), min(f.lo, r.Mean-r.Delta+r.DeltaCI[0])
-		}
-	}
-	if f.hi <= f.lo {
-		f.hi = f.lo + 1
-	}
-	return panel{
-		Title: "What each module adds, and what each oracle would", w: wideW, h: fallRow*vg.Length(len(l.Rungs)) + fallAxis,
-		paint: f.paint,
-	}
+	rungs []LadderRung
+	axis  page.Axis
 }
 
 func (f waterfall) paint(c draw.Canvas) {
-	name := letters(10.5, inkColor, -1, -0.4)
-	left := vg.Length(60)
+	name, row, up := page.Letters(10.5, page.Ink, -1, -0.4), fallRow, vg.Length(0)
+	left, right := vg.Length(60), fallRight
 	for _, r := range f.rungs {
 		left = max(left, name.Width(r.Name)+14)
 	}
-	x0, x1 := c.Min.X+left, c.Max.X-fallRight
-	at := func(v float64) vg.Length { return x0 + (x1-x0)*vg.Length((v-f.lo)/(f.hi-f.lo)) }
+	slim := left+right > 0.6*(c.Max.X-c.Min.X)
+	if slim {
+		name, row, up, left, right = page.Letters(10.5, page.Ink, 0, -0.4), 1.6*fallRow, 16, 8, 92
+	}
+	x0, x1 := c.Min.X+left, c.Max.X-right
+	at := func(v float64) vg.Length { return x0 + (x1-x0)*vg.Length((v-f.axis.Min)/(f.axis.Max-f.axis.Min)) }
 	bottom := c.Min.Y + fallAxis
-	for _, v := range ticks(f.lo, f.hi, 6) {
-		c.StrokeLine2(draw.LineStyle{Color: hairColor, Width: 0.6}, at(v), bottom, at(v), c.Max.Y)
-		c.FillText(letters(9.5, faintColor, -0.5, -1), vg.Point{X: at(v), Y: bottom - 5}, axisNumber(v))
+	for _, v := range f.axis.At {
+		c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.2}, at(v), bottom, at(v), c.Max.Y)
+		c.FillText(page.Letters(9.5, page.Faint, -0.5, -1), vg.Point{X: at(v), Y: bottom - 5}, page.Trim(v))
 	}
 	for i, r := range f.rungs {
-		mid := c.Max.Y - fallRow*(vg.Length(i)+0.5)
-		c.FillText(name, vg.Point{X: x0 - 10, Y: mid}, r.Name)
+		mid := c.Max.Y - row*(vg.Length(i)+0.5) - up/2
+		if slim {
+			c.FillText(name, vg.Point{X: x0, Y: mid + up}, r.Name)
+		} else {
+			c.FillText(name, vg.Point{X: x0 - 10, Y: mid}, r.Name)
+		}
 		from := r.Mean - r.Delta
 		if i == 0 {
 			from = 0
+		} else {
+			c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.6}, at(from), mid+row, at(from), mid)
+			c.FillText(page.Letters(10, page.Faint, 0, -0.4), vg.Point{X: x1 + 52, Y: mid}, signed(r.Delta))
 		}
-		col := f.color(i)
-		if i > 0 {
-			c.StrokeLine2(draw.LineStyle{Color: faintColor, Width: 0.6}, at(from), mid+fallRow, at(from), mid)
-		}
-		c.FillPolygon(fade(col, 0.75), box(min(at(from), at(r.Mean)-0.8), mid-8, max(at(from), at(r.Mean)+0.8), mid+8))
-		text := letters(10, inkColor, 0, -0.4)
+		c.FillText(page.Letters(10, page.Ink, 0, -0.4), vg.Point{X: x1 + 12, Y: mid}, page.Number(r.Mean))
+		c.FillPolygon(page.Fade(r.color(i), 0.75), page.Box(min(at(from), at(r.Mean)-0.8), mid-8, max(at(from), at(r.Mean)+0.8), mid+8))
 		if i > 0 && !math.IsNaN(r.DeltaCI[0]) {
-			pen := draw.LineStyle{Color: inkColor, Width: 1}
+			pen := draw.LineStyle{Color: page.Ink, Width: 1}
 			a, b := at(from+r.DeltaCI[0]), at(from+r.DeltaCI[1])
 			c.StrokeLine2(pen, a, mid, b, mid)
 			c.StrokeLine2(pen, a, mid-3, a, mid+3)
 			c.StrokeLine2(pen, b, mid-3, b, mid+3)
-		}
-		c.FillText(text, vg.Point{X: x1 + 14, Y: mid}, number(r.Mean))
-		if i > 0 {
-			c.FillText(letters(10, faintColor, 0, -0.4), vg.Point{X: x1 + 56, Y: mid}, signed(r.Delta))
 		}
 	}
 }
 
 // color says whether a module is the agent's own or an oracle, and whether it
 // takes away.
-func (f waterfall) color(i int) color.NRGBA {
-	switch r := f.rungs[i]; {
+func (r LadderRung) color(i int) color.NRGBA {
+	switch {
 	case i > 0 && r.Delta < 0:
-		return agentColors[1]
+		return page.Agent(1)
 	case r.Oracle:
-		return agentColors[2]
+		return page.Agent(2)
 	}
-	return agentColors[0]
+	return page.Agent(0)
 }
 
-// Figure is the waterfall with what its colours mean.
-func (l *Ladder) figure() *figure {
-	return &figure{
+// figure is the waterfall with what its colours mean.
+func (l *Ladder) figure() *page.Figure {
+	ends := []float64{0}
+	for i, r := range l.Rungs {
+		ends = append(ends, r.Mean)
+		if i > 0 {
+			ends = append(ends, r.Mean-r.Delta+r.DeltaCI[0], r.Mean-r.Delta+r.DeltaCI[1])
+		}
+	}
+	lo, hi := page.Span(ends)
+	n := vg.Length(len(l.Rungs))
+	return &page.Figure{
 		Name: "ladder", Title: "The ladder: " + l.Subject,
-		Caption: "Each bar starts where the one above it ended. Whiskers: 95 % interval of the difference, measured start by start. At the right the mean return and the difference.",
-		Legend:  []legendKey{{"a module of the agent's own", agentColors[0], true}, {"replaced by the truth, or searched more", agentColors[2], true}, {"takes away", agentColors[1], true}},
-		Panels:  []panel{l.waterfall()}, cols: 1,
+		Caption: "Each bar starts where the one above it ended. Whiskers: 95 % interval of the difference, measured start by start. " +
+			"At the right the mean return and the difference.",
+		Legend: []page.Key{
+			{Name: "a module of the agent's own", Color: page.Agent(0), Area: true},
+			{Name: "replaced by the truth, or searched more", Color: page.Agent(2), Area: true},
+			{Name: "takes away", Color: page.Agent(1), Area: true},
+		},
+		Panels: []page.Panel{{
+			Title: "What each module adds, and what each oracle would", W: page.WideW, H: fallRow*n + fallAxis, SlimH: 1.6*fallRow*n + fallAxis,
+			Paint: waterfall{l.Rungs, page.Round(lo, hi, 6)}.paint,
+		}},
 	}
 }
 
@@ -191,7 +185,7 @@ func (l *Ladder) Bars(width int) string {
 		}
 		b.WriteString("  " + r.Name + strings.Repeat(" ", name-len(r.Name)+2))
 		b.WriteString(strings.Repeat(" ", a) + strings.Repeat(mark, z-a) + strings.Repeat(" ", max(width+1-z, 0)))
-		b.WriteString("  " + number(r.Mean))
+		b.WriteString("  " + page.Number(r.Mean))
 		if i > 0 {
 			b.WriteString("  " + r.DeltaText())
 		}
@@ -209,25 +203,10 @@ var ladderText string
 // WriteLadder writes ladder.html, one file that opens offline, ladder.md and
 // ladder.png into a folder.
 func WriteLadder(dir string, l *Ladder) error {
-	f := l.figure()
-	picture, err := f.png()
-	if err != nil {
-		return err
-	}
 	data := struct {
 		*Ladder
-		Fig *figure
-	}{l, f}
-	page, err := fillPage(ladderPage, data)
-	if err != nil {
-		return err
-	}
-	text, err := fillText(ladderText, data)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		os.MkdirAll(dir, 0o755), put(filepath.Join(dir, "ladder.png"), picture),
-		put(filepath.Join(dir, "ladder.html"), page), put(filepath.Join(dir, "ladder.md"), text),
-	)
+		Fig *page.Figure
+	}{l, l.figure()}
+	doc := page.Document{Name: "ladder", HTML: ladderPage, Text: ladderText, Data: data, Figures: []*page.Figure{data.Fig}}
+	return doc.Write(dir)
 }

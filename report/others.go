@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/plot"
+
 	"hop/card"
+	"hop/page"
 	"hop/stats"
 )
 
@@ -208,29 +211,26 @@ func someOf(list []string) string {
 }
 
 // othersFigure draws how top-1 went, one panel an agent, coloured by co-player.
-func (g *group) othersFigure(d grid) *figure {
-	f := &figure{
+func (g *group) othersFigure(d grid) *page.Figure {
+	f := &page.Figure{
 		Name: "others", Title: "What they know of each other",
-		Caption: "Share of a co-player's steps whose action the agent's model of it names, told the goal in hindsight where it is told any, on windows not learnt from yet. Lines: mean over seeds, coloured by the co-player.",
+		Caption: "Share of a co-player's steps whose action the agent's model of it names, given the goal in hindsight where it is given any, " +
+			"on windows not learnt from yet. Lines: mean over seeds, coloured by the co-player.",
 	}
 	for j := range g.Agents {
-		f.Legend = append(f.Legend, legendKey{fmt.Sprintf("of agent %d", j), agentColor(j), false})
+		f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("of agent %d", j), Color: page.Agent(j)})
 	}
 	for a := range g.Agents {
-		p := timeFrame(d, 0, 1, 4)
-		any := false
+		var lines []plot.Plotter
 		for j := range g.Agents {
 			if b := g.bundle(d, key{fmt.Sprintf("others/%d/top1", j), a}); len(b.seeds) > 0 {
-				any = true
-				p.Add(line{d: d, y: b.mean, color: agentColor(j), width: 1.3})
+				lines = append(lines, b.line(d, j, 1.3))
 			}
 		}
-		if any {
-			f.Panels = append(f.Panels, panel{Title: g.Member(a) + "'s models: top-1", w: halfW, h: halfH - 20, paint: paintPlot(p, 8)})
+		if lines != nil {
+			p := timePlot(d, 0, 1, 4).Add(lines...)
+			f.Panels = append(f.Panels, p.Panel(g.Member(a)+"'s models: top-1", page.HalfW, page.HalfH-20))
 		}
-	}
-	if len(f.Panels) == 0 {
-		return nil
 	}
 	return f
 }

@@ -1,18 +1,13 @@
 package report
 
 import (
-	"bytes"
+	"cmp"
 	_ "embed"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
-	texttemplate "text/template"
 
-	"gonum.org/v1/plot/vg"
-
+	"hop/page"
 	"hop/stats"
 )
 
@@ -25,11 +20,12 @@ var markdownText string
 // view is what both forms of the report are made from.
 type view struct {
 	*group
+	figures
 	Episodes  []Episode
 	Sample    int
 	Final     Interval
-	Judged    []*run
-	Refs      []reference
+	Scored    []*run
+	Refs      []page.Ref
 	Order     order
 	Learners  []class
 	Who       []learner // of the first run, for the table's head
@@ -41,8 +37,6 @@ type view struct {
 	Commands  []string
 	Next      []next
 	Machines  []string
-	figures   map[string]*figure
-	rest      []*figure
 }
 
 // share is what an agent reached in the last fifth of training.
@@ -54,26 +48,15 @@ type share struct {
 // next is a command to go on with.
 type next struct{ Why, Command string }
 
-func (g *group) view(figs []*figure, o Options) *view {
+func (g *group) view(figs []*page.Figure, o Options) *view {
 	v := &view{
-		group: g, Episodes: o.Episodes, Sample: o.Sample, Final: g.final(), Judged: g.judged(), Refs: slices.Clone(g.refs), Order: g.order(),
-		Phases: g.phases(), Shares: g.shares(), Others: g.others(), SpecLines: strings.TrimSpace(g.SpecText), figures: map[string]*figure{},
+		group: g, figures: figs, Episodes: o.Episodes, Sample: o.Sample, Final: g.final(), Scored: g.scored(), Order: g.order(),
+		Phases: g.phases(), Shares: g.shares(), Others: g.others(), SpecLines: strings.TrimSpace(g.SpecText),
 	}
-	slices.SortFunc(v.Refs, func(a, b reference) int {
-		if a.Value > b.Value {
-			return -1
-		}
-		return 1
-	})
+	v.Refs = slices.SortedFunc(slices.Values(g.refs), func(a, b page.Ref) int { return cmp.Compare(b.Value, a.Value) })
 	v.Learners, v.Warnings = g.counts()
 	if len(v.Learners) > 0 {
 		v.Who = v.Learners[0].Of
-	}
-	for _, f := range figs {
-		v.figures[f.Name] = f
-		if f.cols == 3 {
-			v.rest = append(v.rest, f)
-		}
 	}
 	for _, r := range g.Runs {
 		if c := command(r.Env.Command); c != "" && !slices.Contains(v.Commands, c) {
@@ -87,11 +70,26 @@ func (g *group) view(figs []*figure, o Options) *view {
 	return v
 }
 
+// figures are those of a page.
+type figures []*page.Figure
+
 // Figure returns a figure by name, or nil.
-func (v *view) Figure(name string) *figure { return v.figures[name] }
+func (list figures) Figure(name string) *page.Figure {
+	for _, f := range list {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Figures returns all of them.
+func (list figures) Figures() []*page.Figure { return list }
 
 // Metrics returns the figures of losses and other numbers.
-func (v *view) Metrics() []*figure { return v.rest }
+func (list figures) Metrics() []*page.Figure {
+	return slices.DeleteFunc(slices.Clone(list), func(f *page.Figure) bool { return f.Cols != 3 })
+}
 
 func (r *run) machine() string {
 	e := r.Env
@@ -99,7 +97,7 @@ func (r *run) machine() string {
 	if cpu == "" {
 		cpu = e.Arch
 	}
-	s := fmt.Sprintf("hop %s, %s, %s/%s, %s with %s, %s kernels", e.Version, e.Go, e.OS, e.Arch, cpu, count(e.Cores, "core"), e.Kernels)
+	s := fmt.Sprintf("hop %s, %s, %s/%s, %s with %s, %s kernels", e.Version, e.Go, e.OS, e.Arch, cpu, page.Count(e.Cores, "core"), e.Kernels)
 	if e.Commit != "" {
 		s += ", commit " + e.Commit[:min(12, len(e.Commit))]
 	}
@@ -132,7 +130,7 @@ func (g *group) shares() []share {
 func (g *group) next() []next {
 	var out []next
 	dir := quote(g.Dir)
-	if len(g.judged()) < len(g.Runs) {
+	if len(g.scored()) < len(g.Runs) {
 		out = append(out, next{"Go on where the runs stopped", "hop train --resume " + dir})
 	}
 	one := dir
@@ -156,70 +154,14 @@ func (g *group) next() []next {
 	return out
 }
 
-var words = map[string]any{
-	"number": number, "percent": percent, "seconds": seconds, "thousands": thousands, "count": count,
-	"short": func(x int64) string { return short(float64(x)) },
-	"pct":   func(x float64) string { return fmt.Sprintf("%.1f", 100*x) },
-	"trim":  trim,
-	"tie":   func(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") },
-	"pad":   func(n int) string { return strings.Repeat("  ", n) },
-	"add":   func(a, b int) int { return a + b },
-	"seq":   func(n int) []int { return slices.Collect(rangeTo(n)) },
-}
-
-func rangeTo(n int) func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if !yield(i) {
-				return
-			}
-		}
+// document is the report as a page and as text; figures are files in report/.
+func (g *group) document(o Options) *page.Document {
+	g.Notes = append(g.Notes, o.Notes...)
+	figs := g.figures()
+	d := &page.Document{Name: "report", HTML: pageText, Text: markdownText, Data: g.view(figs, o), Figures: figs, Folder: "report"}
+	d.Files = map[string][]byte{}
+	for _, e := range o.Episodes {
+		d.Files["report/"+e.Name+".gif"] = e.GIF
 	}
-}
-
-// html returns the page: one file, figures and episodes inside.
-func (g *group) html(figs []*figure, o Options) ([]byte, error) {
-	var drawErr error
-	svg := func(p panel, class string, w vg.Length) string {
-		s, err := p.svg(class, w)
-		drawErr = errors.Join(drawErr, err)
-		return s
-	}
-	t, err := template.New("page").Funcs(words).Funcs(template.FuncMap{
-		"svg": func(p panel) template.HTML {
-			if p.w < wideW {
-				return template.HTML(svg(p, "", p.w))
-			}
-			return template.HTML(svg(p, "big", p.w) + svg(p, "slim", slimW)) // the style sheet shows one
-		},
-		"gif": func(b []byte) template.URL {
-			return template.URL("data:image/gif;base64," + base64.StdEncoding.EncodeToString(b))
-		},
-		"key": func(k legendKey) template.CSS { return template.CSS("background:" + cssColor(k.Color)) },
-		"goal": func(i int, name string) template.CSS {
-			return template.CSS("background:" + cssColor(goalColor(i, name).Color))
-		},
-		"who": func(a int) template.CSS { return template.CSS("background:" + cssColor(agentColor(a))) },
-	}).Parse(pageText)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, g.view(figs, o)); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), drawErr
-}
-
-// markdown returns the same as text; figures are files in report/.
-func (g *group) markdown(figs []*figure, o Options) ([]byte, error) {
-	t, err := texttemplate.New("text").Funcs(words).Parse(markdownText)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, g.view(figs, o)); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return d
 }

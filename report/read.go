@@ -13,6 +13,7 @@ import (
 
 	"hop/exp"
 	"hop/game"
+	"hop/page"
 	"hop/runlog"
 )
 
@@ -60,7 +61,7 @@ type group struct {
 	Label        string // the game and its setting
 	Agents       int
 	Goals        []string
-	refs         []reference
+	refs         []page.Ref
 	Stages       []stage // around the training, in order
 	Meetings     []meeting
 	Life         int      // env steps of a meeting
@@ -158,7 +159,7 @@ func (g *group) readSpec(r *run, text []byte, file string) {
 		if g.SpecText == "" {
 			g.SpecText = string(text)
 		}
-		g.note("seed %d: spec.yaml is not one that this version reads, so no reference lines are shown", r.Seed)
+		g.note("seed %d: spec.yaml is not one that this version reads, so no page.Ref lines are shown", r.Seed)
 		return
 	}
 	r.Steps = int64(s.Train.Steps)
@@ -248,9 +249,9 @@ func wasWord(state string) string {
 
 func (r *run) progress() string {
 	if r.Steps == 0 {
-		return short(float64(r.Step)) + " env steps"
+		return page.Short(float64(r.Step)) + " env steps"
 	}
-	return short(float64(r.Step)) + " of " + short(float64(r.Steps)) + " env steps"
+	return page.Short(float64(r.Step)) + " of " + page.Short(float64(r.Steps)) + " env steps"
 }
 
 // Run is a run's folder and seed.
@@ -266,7 +267,7 @@ func Middle(reg *exp.Registry, dir string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	runs := g.judged()
+	runs := g.scored()
 	slices.SortStableFunc(runs, func(a, b *run) int {
 		switch {
 		case a.Result.Mean < b.Result.Mean:

@@ -12,11 +12,6 @@
 package report
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-
 	"hop/exp"
 	"hop/stats"
 )
@@ -55,58 +50,5 @@ func Write(reg *exp.Registry, group string, o Options) error {
 	if err != nil {
 		return err
 	}
-	return g.write(group, o)
-}
-
-func (g *group) write(dir string, o Options) error {
-	figs, page, text, err := g.render(o)
-	if err != nil {
-		return err
-	}
-	media := filepath.Join(dir, "report")
-	if err := os.MkdirAll(media, 0o755); err != nil {
-		return fmt.Errorf("report: making %s: %w", media, err)
-	}
-	for _, f := range figs {
-		png, err := f.png()
-		if err != nil {
-			return fmt.Errorf("report: drawing %s: %w", f.Name, err)
-		}
-		if err := put(filepath.Join(media, f.Name+".png"), png); err != nil {
-			return err
-		}
-	}
-	for _, e := range o.Episodes {
-		if err := put(filepath.Join(media, e.Name+".gif"), e.GIF); err != nil {
-			return err
-		}
-	}
-	return errors.Join(put(filepath.Join(dir, "report.html"), page), put(filepath.Join(dir, "report.md"), text))
-}
-
-// render makes everything but the pictures beside the page.
-func (g *group) render(o Options) (figs []*figure, page, text []byte, err error) {
-	g.Notes = append(g.Notes, o.Notes...)
-	figs = g.figures()
-	if page, err = g.html(figs, o); err != nil {
-		return nil, nil, nil, fmt.Errorf("report: writing the page: %w", err)
-	}
-	if text, err = g.markdown(figs, o); err != nil {
-		return nil, nil, nil, fmt.Errorf("report: writing the text: %w", err)
-	}
-	return figs, page, text, nil
-}
-
-// put replaces a file whole, since someone may be looking at it.
-func put(path string, b []byte) error {
-	tmp := path + ".tmp"
-	err := os.WriteFile(tmp, b, 0o644)
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		os.Remove(tmp)
-		return fmt.Errorf("report: writing %s: %w; make room there, or copy the folder elsewhere and run hop report on it", path, err)
-	}
-	return nil
+	return g.document(o).Write(group)
 }

@@ -103,7 +103,12 @@ func rendered(t *testing.T, dir string, o Options) (html, md string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, page, text, err := g.render(o)
+	doc := g.document(o)
+	page, err := doc.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := doc.Markdown()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,15 @@ func (g *group) grid() grid {
 // x returns the middle of a stretch, in env steps.
 func (d grid) x(i int) float64 { return (float64(i) + 0.5) * d.last / float64(d.n) }
 
+// xs returns the middles of all stretches.
+func (d grid) xs() []float64 {
+	out := make([]float64, d.n)
+	for i := range out {
+		out[i] = d.x(i)
+	}
+	return out
+}
+
 // few returns the count from which a row is shown. Of numbers about episodes,
 // windows in which less than a fifth of the usual number ended are passed over:
 // a run's first window holds only the episodes that happened to be short.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"hop/page"
 )
 
 // stage is a step around the training, as hop train left it in stages.json, with
@@ -43,12 +45,12 @@ func (n cardNumber) Says() string {
 	if n.Value == nil {
 		return n.Name + " –"
 	}
-	s := fmt.Sprintf("%s %s", n.Name, trim(*n.Value))
+	s := fmt.Sprintf("%s %s", n.Name, page.Trim(*n.Value))
 	if n.Unit != "" {
 		s += " " + n.Unit
 	}
 	if n.Limit != nil && n.Limit.Value != nil {
-		s += fmt.Sprintf(" (limit %s)", trim(*n.Limit.Value))
+		s += fmt.Sprintf(" (limit %s)", page.Trim(*n.Limit.Value))
 	}
 	return s
 }

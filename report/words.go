@@ -9,73 +9,8 @@ import (
 	"strings"
 
 	"hop/exp"
+	"hop/page"
 )
-
-// short writes a count such as 150 k.
-func short(x float64) string {
-	switch {
-	case x >= 1e6:
-		return trim(x/1e6) + " M"
-	case x >= 1e4:
-		return trim(math.Round(x/1e3)) + " k"
-	case x >= 1e3:
-		return trim(x/1e3) + " k"
-	}
-	return trim(x)
-}
-
-func trim(x float64) string {
-	s := strconv.FormatFloat(x, 'f', 2, 64)
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
-}
-
-// thousands writes 12,345.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
-}
-
-// number writes a return so that three digits can be read.
-func number(x float64) string {
-	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return "–"
-	case math.Abs(x) >= 100:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	case math.Abs(x) >= 10:
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	}
-	return strconv.FormatFloat(x, 'f', 3, 64)
-}
-
-func percent(x float64) string {
-	if math.IsNaN(x) {
-		return "–"
-	}
-	return strconv.FormatFloat(100*x, 'f', 0, 64) + " %"
-}
-
-func seconds(x float64) string {
-	switch {
-	case x >= 7200:
-		return fmt.Sprintf("%.1f h", x/3600)
-	case x >= 120:
-		return fmt.Sprintf("%.1f min", x/60)
-	case x >= 10:
-		return fmt.Sprintf("%.0f s", x)
-	}
-	return fmt.Sprintf("%.2g s", x)
-}
 
 func pText(p float64) string {
 	switch {
@@ -146,30 +81,30 @@ func (g *group) Headline() string {
 	if f.N == 0 {
 		return fmt.Sprintf("%s learn %s; no run has been judged yet.", capital(who), what)
 	}
-	text := fmt.Sprintf("%s learnt %s: mean return %s", capital(who), what, number(f.Mean))
+	text := fmt.Sprintf("%s learnt %s: mean return %s", capital(who), what, page.Number(f.Mean))
 	var about []string
 	if f.N > 1 {
-		about = append(about, fmt.Sprintf("95 %% interval %s to %s over %s", number(f.CI[0]), number(f.CI[1]), count(f.N, "seed")))
+		about = append(about, fmt.Sprintf("95 %% interval %s to %s over %s", page.Number(f.CI[0]), page.Number(f.CI[1]), page.Count(f.N, "seed")))
 	} else {
 		about = append(about, "one seed")
 	}
 	for _, r := range g.refs {
 		if r.Name == "optimum" {
-			about = append(about, "optimum "+trim(r.Value))
+			about = append(about, "optimum "+page.Trim(r.Value))
 		}
 	}
 	return text + " (" + strings.Join(about, "; ") + ")."
 }
 
-// Judgement says what the headline's number is.
-func (g *group) Judgement() string {
+// Scoring says what the headline's number is.
+func (g *group) Scoring() string {
 	f := g.final()
 	if f.N == 0 {
 		return "The curves below show how far training has come; final agents are judged when a run ends."
 	}
 	fresh := "fresh episodes"
 	if g.Spec != nil {
-		fresh = thousands(g.Spec.Eval.Episodes) + " fresh episodes"
+		fresh = page.Thousands(g.Spec.Eval.Episodes) + " fresh episodes"
 	}
 	over := "agents"
 	if g.mixed() {
@@ -177,7 +112,7 @@ func (g *group) Judgement() string {
 	}
 	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; the number is the mean over %s, episodes and seeds.", fresh, over)
 	if f.N == 1 {
-		if se := g.SE(g.judged()[0]); !math.IsNaN(se) {
+		if se := g.SE(g.scored()[0]); !math.IsNaN(se) {
 			text += fmt.Sprintf(" Its standard error over episodes is %.3f.", se)
 		}
 		text += " One seed says nothing about how other seeds end."
@@ -216,7 +151,7 @@ func (g *group) Setting() string {
 	} else if g.Agents > 1 {
 		s += ", every agent a brain of its own"
 	}
-	return s + fmt.Sprintf(", %s env steps a seed.", short(float64(g.Spec.Train.Steps)))
+	return s + fmt.Sprintf(", %s env steps a seed.", page.Short(float64(g.Spec.Train.Steps)))
 }
 
 func trim3(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }

@@ -1,0 +1,114 @@
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	texttemplate "text/template"
+)
+
+//go:embed style.css
+var style string
+
+//go:embed parts.html
+var parts string
+
+// Document is a page and the same as text. Its files are NAME.html and NAME.md.
+type Document struct {
+	Name    string
+	HTML    string // template of the page
+	Text    string // template of the text
+	Data    any
+	Figures []*Figure
+	Folder  string            // for the figures as PNG; "": beside the page
+	Files   map[string][]byte // more files, by name
+}
+
+// Page returns the page: one file, figures inside.
+func (d *Document) Page() ([]byte, error) {
+	base64URL := func(kind string, b []byte) template.URL {
+		return template.URL("data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(b))
+	}
+	t, err := template.New(d.Name).Funcs(words).Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(style) },
+		"svg":   Panel.svg,
+		"image": base64URL,
+		"key":   swatch,
+		"goal":  func(i int, name string) template.CSS { return swatch(Goal(i, name)) },
+		"who":   func(a int) template.CSS { return swatch(Key{Color: Agent(a)}) },
+	}).Parse(parts)
+	if err == nil {
+		t, err = t.Parse(d.HTML)
+	}
+	var b bytes.Buffer
+	if err == nil {
+		err = t.Execute(&b, d.Data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("page: making %s.html: %w", d.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// Markdown returns the text.
+func (d *Document) Markdown() ([]byte, error) {
+	t, err := texttemplate.New(d.Name).Funcs(words).Parse(d.Text)
+	var b bytes.Buffer
+	if err == nil {
+		err = t.Execute(&b, d.Data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("page: making %s.md: %w", d.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// Write puts everything into a folder, which it makes.
+func (d *Document) Write(dir string) error {
+	media := filepath.Join(dir, d.Folder)
+	if err := os.MkdirAll(media, 0o755); err != nil {
+		return fmt.Errorf("page: making %s: %w; choose another folder with --out", media, err)
+	}
+	files := map[string][]byte{}
+	for name, b := range d.Files {
+		files[filepath.Join(dir, name)] = b
+	}
+	for _, f := range d.Figures {
+		b, err := f.PNG()
+		if err != nil {
+			return err
+		}
+		files[filepath.Join(media, f.Name+".png")] = b
+	}
+	var err error
+	if files[filepath.Join(dir, d.Name+".html")], err = d.Page(); err != nil {
+		return err
+	}
+	if files[filepath.Join(dir, d.Name+".md")], err = d.Markdown(); err != nil {
+		return err
+	}
+	for path, b := range files {
+		if err := put(path, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put replaces a file whole, since someone may be looking at it.
+func put(path string, b []byte) error {
+	tmp := path + ".tmp"
+	err := os.WriteFile(tmp, b, 0o644)
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+		return fmt.Errorf("page: writing %s: %w; make room there, or copy the folder elsewhere", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+// Package page draws figures, tables and pages: one kit for everything that hop
+// shows in a browser.
+//
+// A Figure is panels with a legend and a caption. In a page its panels are SVG in
+// the colours of the style sheet, so that they are light or dark as the reader's
+// screen is, and every panel that is too wide for a phone is drawn a second time,
+// slim. For texts and talks the same figure is a PNG. Lines, Bars and Scatter make
+// whole figures; New makes a plot to add marks to; Heat is a table of colours.
+//
+// A Document is a page and the same as text, made from two templates. A page is
+// one file that opens offline. Its templates may use "top", "end", "figure" and
+// "heat", which this package defines. The same data give the same bytes: no clock,
+// no fonts or scripts from elsewhere.
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"image/color"
+	"regexp"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// The sizes of panels: a row of their own, two or three to a row, and on a phone.
+const (
+	WideW, WideH   = vg.Length(760), vg.Length(260)
+	HalfW, HalfH   = vg.Length(370), vg.Length(190)
+	ThirdW, ThirdH = vg.Length(250), vg.Length(150)
+	slimW          = vg.Length(280)
+)
+
+// Key explains a colour.
+type Key struct {
+	Name  string
+	Color color.NRGBA
+	Area  bool
+	Dash  bool
+}
+
+// Panel is one plot, or one table of colours.
+type Panel struct {
+	Title string
+	Note  string
+	W, H  vg.Length
+	SlimH vg.Length // its height on a phone; 0: as elsewhere
+	Paint func(draw.Canvas)
+	Table *Heat // shown in the page instead of the drawing
+}
+
+// Figure is panels that belong together, or a ready picture.
+type Figure struct {
+	Name    string // of its file, without .png
+	Title   string
+	Caption string
+	Legend  []Key
+	Panels  []Panel
+	Cols    int    // panels to a row
+	Image   []byte // a PNG instead of panels
+}
+
+// Wide says that the figure is one panel.
+func (f *Figure) Wide() bool { return len(f.Panels) == 1 }
+
+// Letters returns a style of text; x and y align it: 0 starts at the point, -0.5
+// is centred, -1 ends there.
+func Letters(size vg.Length, c color.Color, x, y float64) text.Style {
+	return text.Style{
+		Color: c, Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size),
+		XAlign: text.XAlignment(x), YAlign: text.YAlignment(y), Handler: plot.DefaultTextHandler,
+	}
+}
+
+// Box returns the corners of a rectangle.
+func Box(x0, y0, x1, y1 vg.Length) []vg.Point {
+	return []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}}
+}
+
+var (
+	svgHead = regexp.MustCompile(`(?s)^.*?<svg [^>]*>`)
+	svgFont = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:[^;"]*;font-style:[^;"]*;?`)
+)
+
+// svg draws the panel for a page, twice if a phone needs it slim; the style sheet
+// shows one.
+func (p Panel) svg() (template.HTML, error) {
+	if p.W <= slimW {
+		s, err := p.drawing("small", p.W, p.H)
+		return template.HTML(s), err
+	}
+	big, err := p.drawing("big", p.W, p.H)
+	if err != nil {
+		return "", err
+	}
+	h := p.H
+	if p.SlimH > 0 {
+		h = p.SlimH
+	}
+	slim, err := p.drawing("slim", slimW, min(h, max(HalfH, p.SlimH)))
+	return template.HTML(big + slim), err
+}
+
+func (p Panel) drawing(class string, w, h vg.Length) (string, error) {
+	c := vgsvg.NewWith(vgsvg.UseWH(w, h))
+	p.Paint(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return "", fmt.Errorf("page: drawing %s: %w", p.Title, err)
+	}
+	head := fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s">`, class, w, h, template.HTMLEscapeString(p.Title))
+	return variables(svgFont.ReplaceAllLiteralString(svgHead.ReplaceAllLiteralString(b.String(), head), "")), nil
+}
+
+// The margins of a figure as a picture.
+const (
+	edge     = vg.Length(14)
+	gap      = vg.Length(16)
+	titleRow = vg.Length(16)
+	headRow  = vg.Length(26)
+	keyRow   = vg.Length(18)
+)
+
+// PNG draws the whole figure at twice the usual density, on white.
+func (f *Figure) PNG() ([]byte, error) {
+	if f.Image != nil {
+		return f.Image, nil
+	}
+	cols := min(max(f.Cols, 1), len(f.Panels))
+	rows := (len(f.Panels) + cols - 1) / cols
+	w, h := f.Panels[0].W, f.Panels[0].H
+	if len(f.Panels) > 1 {
+		h += titleRow
+	}
+	width := 2*edge + vg.Length(cols)*(w+gap) - gap
+	head := headRow + keyRow*vg.Length(f.legend(nil, edge, 0, width-edge))
+	height := 2*edge + head + vg.Length(rows)*(h+gap) - gap
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
+	all := draw.New(c)
+	y := all.Max.Y - edge
+	all.FillText(Letters(13, Ink, 0, -1), vg.Point{X: edge, Y: y}, f.Title)
+	f.legend(&all, edge, y-26, width-edge)
+	for i, p := range f.Panels {
+		x := edge + vg.Length(i%cols)*(w+gap)
+		top := y - head - vg.Length(i/cols)*(h+gap)
+		if len(f.Panels) > 1 {
+			all.FillText(Letters(10.5, Ink, 0, -1), vg.Point{X: x, Y: top}, p.Title)
+		}
+		place := vg.Rectangle{Min: vg.Point{X: x, Y: top - h}, Max: vg.Point{X: x + w, Y: top - h + p.H}}
+		p.Paint(draw.Canvas{Canvas: c, Rectangle: place})
+	}
+	var b bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// legend draws the keys from left to right and returns how many rows they take.
+// Without a canvas it only counts.
+func (f *Figure) legend(c *draw.Canvas, left, y, right vg.Length) (rows int) {
+	x := right
+	for _, k := range f.Legend {
+		st := Letters(9.5, Faint, 0, -0.5)
+		need := 22 + st.Width(k.Name) + 14
+		if x+need > right {
+			x, rows = left, rows+1
+		}
+		at := y - keyRow*vg.Length(rows-1)
+		half := vg.Length(1)
+		if k.Area {
+			half = 4
+		}
+		for from := vg.Length(0); c != nil && from < 16; from += 6 {
+			to := from + 6
+			if k.Dash {
+				to -= 2
+			}
+			c.FillPolygon(k.Color, Box(x+from, at-half, x+min(to, 16), at+half))
+		}
+		if c != nil {
+			c.FillText(st, vg.Point{X: x + 22, Y: at}, k.Name)
+		}
+		x += need
+	}
+	return rows
+}

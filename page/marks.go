@@ -1,0 +1,309 @@
+package page
+
+import (
+	"cmp"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"hop/stats"
+)
+
+// rules are hairlines across the plot at some heights.
+type rules []float64
+
+func (r rules) Plot(c draw.Canvas, p *plot.Plot) {
+	_, y := p.Transforms(&c)
+	for _, v := range r {
+		if v >= p.Y.Min && v <= p.Y.Max {
+			c.StrokeLine2(draw.LineStyle{Color: hair, Width: 0.6}, c.Min.X, y(v), c.Max.X, y(v))
+		}
+	}
+}
+
+var dashes = []vg.Length{4, 3}
+
+// Line is a named curve. It breaks where a value is not finite.
+type Line struct {
+	Name  string
+	X, Y  []float64 // X nil: 0, 1, 2, ...
+	Dash  bool      // a reference rather than a measurement
+	Color color.NRGBA
+	Width vg.Length
+}
+
+func (l Line) x(i int) float64 {
+	if l.X == nil {
+		return float64(i)
+	}
+	return l.X[i]
+}
+
+// Plot draws the curve.
+func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	st := draw.LineStyle{Color: l.Color, Width: l.Width}
+	if l.Dash {
+		st.Dashes = dashes
+	}
+	var points []vg.Point
+	flush := func() {
+		if len(points) == 1 {
+			dot(c, l.Color, max(l.Width, 1.2), points[0])
+		} else if len(points) > 1 {
+			c.StrokeLines(st, c.ClipLinesXY(points)...)
+		}
+		points = nil
+	}
+	for i, v := range l.Y {
+		if !finite(v) || !finite(l.x(i)) {
+			flush()
+			continue
+		}
+		points = append(points, vg.Point{X: x(l.x(i)), Y: y(v)})
+	}
+	flush()
+}
+
+func dot(c draw.Canvas, col color.Color, radius vg.Length, at vg.Point) {
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: col, Radius: radius, Shape: draw.CircleGlyph{}}, at)
+}
+
+// Band fills between two curves.
+type Band struct {
+	X, Low, High []float64
+	Color        color.NRGBA
+}
+
+// Plot draws the band.
+func (b Band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	var up, down []vg.Point
+	flush := func() {
+		if len(up) > 1 {
+			slices.Reverse(down)
+			c.FillPolygon(b.Color, c.ClipPolygonXY(append(up, down...)))
+		}
+		up, down = nil, nil
+	}
+	for i, at := range b.X {
+		if math.IsNaN(b.Low[i]) || math.IsNaN(b.High[i]) {
+			flush()
+			continue
+		}
+		up = append(up, vg.Point{X: x(at), Y: y(b.High[i])})
+		down = append(down, vg.Point{X: x(at), Y: y(b.Low[i])})
+	}
+	flush()
+}
+
+// Ref is a number to compare with.
+type Ref struct {
+	Name  string
+	Value float64
+}
+
+// Levels are reference lines, each with its name: at the right, inside the plot
+// where that is slim, or as flags if they stand upright.
+type Levels struct {
+	Refs   []Ref
+	Flags  bool
+	Silent bool // without names
+}
+
+// Plot draws the lines.
+func (l Levels) Plot(c draw.Canvas, p *plot.Plot) {
+	refs := slices.SortedFunc(slices.Values(l.Refs), func(a, b Ref) int { return cmp.Compare(a.Value, b.Value) })
+	refs = slices.DeleteFunc(refs, func(r Ref) bool { return !l.Flags && (r.Value > p.Y.Max || r.Value < p.Y.Min) })
+	pen := draw.LineStyle{Color: ref, Width: 0.9, Dashes: dashes}
+	if l.Flags {
+		flags(c, p, pen, refs)
+		return
+	}
+	_, y := p.Transforms(&c)
+	slim := c.Max.X-c.Min.X < slimmer
+	var names []vg.Point
+	for _, r := range refs {
+		c.StrokeLine2(pen, c.Min.X, y(r.Value), c.Max.X, y(r.Value))
+		at := vg.Point{X: c.Max.X + 6, Y: y(r.Value) - 4}
+		if slim { // where a curve that rises is not
+			at = vg.Point{X: c.Min.X + 3, Y: y(r.Value) + 2}
+			if at.Y < c.Center().Y {
+				at.X = c.Max.X - Letters(9.5, ref, 0, 0).Width(label(r)) - 2
+			}
+		}
+		names = append(names, at)
+	}
+	for i := range names { // apart from each other, from below
+		if i > 0 {
+			names[i].Y = max(names[i].Y, names[i-1].Y+11)
+		}
+	}
+	for i := len(names) - 1; i >= 0 && slim; i-- { // and inside
+		names[i].Y = min(names[i].Y, c.Max.Y-9-11*vg.Length(len(names)-1-i))
+	}
+	for i, at := range names {
+		if st := Letters(9.5, ref, 0, 0); !l.Silent {
+			c.FillPolygon(white, Box(at.X-2, at.Y-1, at.X+st.Width(label(refs[i]))+2, at.Y+9))
+			c.FillText(st, at, label(refs[i]))
+		}
+	}
+}
+
+func label(r Ref) string { return r.Name + " " + Trim(r.Value) }
+
+// flags draws poles with names, which point to the middle. A name stands above the
+// poles that it would cross.
+func flags(c draw.Canvas, p *plot.Plot, pen draw.LineStyle, refs []Ref) {
+	type flag struct {
+		name         string
+		at, from, to vg.Length
+		row          int
+	}
+	x, _ := p.Transforms(&c)
+	var placed []flag
+	most, st := 0, Letters(9.5, ref, 0, 0)
+	fromMiddle := func(r Ref) vg.Length { return max(x(r.Value)-c.Center().X, c.Center().X-x(r.Value)) }
+	for _, r := range slices.SortedFunc(slices.Values(refs), func(a, b Ref) int { return cmp.Compare(fromMiddle(a), fromMiddle(b)) }) {
+		f := flag{name: label(r), at: x(r.Value)}
+		if f.from = f.at + 4; f.at > c.Center().X {
+			f.from = f.at - 4 - st.Width(f.name)
+		}
+		f.to = f.from + st.Width(f.name)
+		for _, o := range placed {
+			if f.from-3 < o.at && o.at < f.to+3 || f.from < o.to+3 && o.from < f.to+3 {
+				f.row = max(f.row, o.row+1)
+			}
+		}
+		most, placed = max(most, f.row), append(placed, f)
+	}
+	for _, f := range placed {
+		top := c.Max.Y - 13*vg.Length(most-f.row)
+		c.StrokeLine2(pen, f.at, c.Min.Y, f.at, top)
+		c.FillText(st, vg.Point{X: f.from, Y: top - 10}, f.name)
+	}
+}
+
+// boxes are one box a column, with a dot a value.
+type boxes [][]float64
+
+func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, values := range b {
+		col, at := Agent(i), x(float64(i))
+		half := min(vg.Length(26), (x(1)-x(0))*0.28)
+		box := stats.BoxOf(values)
+		pen := draw.LineStyle{Color: col, Width: 1.2}
+		if box.N > 2 {
+			corners := Box(at-half, y(box.Q1), at+half, y(box.Q3))
+			c.FillPolygon(Fade(col, 0.18), corners)
+			c.StrokeLines(pen, append(corners, corners[0]))
+			c.StrokeLine2(pen, at, y(box.Q3), at, y(box.Max))
+			c.StrokeLine2(pen, at, y(box.Min), at, y(box.Q1))
+			c.StrokeLine2(draw.LineStyle{Color: col, Width: 2.4}, at-half, y(box.Median), at+half, y(box.Median))
+		}
+		for s, v := range values {
+			shift := vg.Length(0)
+			if n := len(values); n > 1 {
+				shift = half * 1.1 * vg.Length(float64(s)/float64(n-1)-0.5)
+			}
+			dot(c, col, 3, vg.Point{X: at + shift, Y: y(v)})
+		}
+	}
+}
+
+// Boxes draws a box for each name, with a dot for each of its values.
+func Boxes(title string, names []string, values [][]float64, w, h vg.Length) Panel {
+	lo, hi := Span(values...)
+	pad := max(0.12*(hi-lo), 0.01)
+	return New(Names(names), Round(lo-pad, hi+pad, 5)).Add(boxes(values)).Panel(title, w, h)
+}
+
+// Spread is a row of values with their mean and its interval.
+type Spread struct {
+	Name   string
+	Color  color.NRGBA
+	Values []float64
+	Mean   float64
+	CI     stats.Interval
+}
+
+type spreads []Spread
+
+func (s spreads) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, row := range s {
+		mid := y(float64(len(s) - 1 - i))
+		if len(row.Values) > 1 {
+			c.FillPolygon(Fade(row.Color, 0.22), Box(x(max(row.CI[0], p.X.Min)), mid-8, x(min(row.CI[1], p.X.Max)), mid+8))
+			c.StrokeLine2(draw.LineStyle{Color: row.Color, Width: 2}, x(row.Mean), mid-10, x(row.Mean), mid+10)
+		}
+		for _, v := range row.Values {
+			dot(c, Fade(row.Color, 0.75), 3.4, vg.Point{X: x(v), Y: mid})
+		}
+	}
+}
+
+// Spreads draws rows between lo and hi: every value, the mean and its interval.
+func Spreads(title string, lo, hi float64, refs []Ref, rows ...Spread) Panel {
+	n := len(rows)
+	names := Axis{Min: -0.7, Max: float64(n) + 0.4, Label: func(v float64) string { return rows[n-1-int(v)].Name }}
+	for i := range rows {
+		if rows[i].Name != "" {
+			names.At = append(names.At, float64(i))
+		}
+	}
+	p := New(Round(lo, hi, 6), names).Add(Levels{Refs: refs, Flags: true}, spreads(rows))
+	panel := p.Panel(title, WideW, vg.Length(84+32*n))
+	panel.SlimH = panel.H + 26 // flags need more rows there
+	return panel
+}
+
+// columns are groups of bars side by side over names.
+type columns struct {
+	groups []Group
+	n      int
+}
+
+func (b columns) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	wide := min(40, 0.8*(x(1)-x(0))/vg.Length(len(b.groups)))
+	for i, g := range b.groups {
+		for k, v := range g.Values[:min(b.n, len(g.Values))] {
+			if finite(v) {
+				left := x(float64(k)) + wide*(vg.Length(i)-vg.Length(len(b.groups))/2)
+				c.FillPolygon(Agent(i), c.ClipPolygonY(Box(left, y(0), left+wide*0.94, y(v))))
+			}
+		}
+	}
+}
+
+// cloud is small squares of one colour, drawn as one path.
+type cloud struct {
+	xs, ys []float64
+	color  color.NRGBA
+}
+
+func (d cloud) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	const half = 1.6
+	var path vg.Path
+	for i := range d.xs {
+		if finite(d.xs[i]) && finite(d.ys[i]) {
+			for k, at := range Box(x(d.xs[i])-half, y(d.ys[i])-half, x(d.xs[i])+half, y(d.ys[i])+half) {
+				if k == 0 {
+					path.Move(at)
+				} else {
+					path.Line(at)
+				}
+			}
+			path.Close()
+		}
+	}
+	c.SetColor(d.color)
+	c.Fill(path)
+}

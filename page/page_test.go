@@ -1,0 +1,167 @@
+package page
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestTicksAreFewAndRound(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		n      int
+		want   []float64
+	}{
+		{0, 3, 3, []float64{0, 1, 2, 3}},
+		{0, 150_000, 5, []float64{0, 50_000, 100_000, 150_000}},
+		{-0.02, 0.001, 4, []float64{-0.02, -0.01, 0}},
+	} {
+		got := ticks(c.lo, c.hi, c.n)
+		if len(got) != len(c.want) {
+			t.Errorf("%v to %v: got %v, want %v", c.lo, c.hi, got, c.want)
+			continue
+		}
+		for i := range got {
+			if math.Abs(got[i]-c.want[i]) > 1e-9 {
+				t.Errorf("%v to %v: got %v, want %v", c.lo, c.hi, got, c.want)
+			}
+		}
+	}
+	lo := 0.001
+	if got := ticks(lo, math.Nextafter(lo, 1), 5); len(got) > 7 {
+		t.Errorf("%d ticks between neighbours, want at most 7", len(got))
+	}
+}
+
+func TestWordsAreReadable(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Short(999), "999"}, {Short(4085), "4.08 k"}, {Short(150_621), "151 k"}, {Short(1.5e6), "1.5 M"},
+		{Thousands(0), "0"}, {Thousands(999), "999"}, {Thousands(1234567), "1,234,567"}, {Thousands(-1234), "-1,234"},
+		{Number(math.NaN()), "–"}, {Number(2.8421), "2.842"}, {Number(28.421), "28.42"}, {Number(475.25), "475.2"},
+		{Seconds(0.5), "0.5 s"}, {Seconds(81), "81 s"}, {Seconds(600), "10.0 min"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// Text of a cell can be read on its colour, in the light and in the dark.
+func TestHeatsAreReadable(t *testing.T) {
+	h := &Heat{Cells: [][]Cell{{{Value: 0}, {Value: 10}}, {{Value: 4}, {Value: math.NaN()}}}}
+	Scale(h)
+	if h.Low != 0 || h.High != 10 || h.share(4) != 0.4 {
+		t.Errorf("the scale is %v to %v, 4 lies at %v of it", h.Low, h.High, h.share(4))
+	}
+	if s := string(h.Style(h.Cells[0][0])); !strings.Contains(s, "var(--ink)") || !strings.Contains(s, " 6%") {
+		t.Errorf("the lowest cell: %s", s)
+	}
+	if s := string(h.Style(h.Cells[0][1])); !strings.Contains(s, "color:var(--card)") {
+		t.Errorf("a high cell: %s", s)
+	}
+}
+
+// all returns one figure of every kind.
+func all() []*Figure {
+	xs, ys := []float64{0, 1, 2, 3}, []float64{2, math.NaN(), 1, 0.5}
+	refs := []Ref{{"optimum", 3}, {"hares only", 1}, {"equilibrium of the selfish", 2.9}}
+	p := New(Steps(3), Round(0, 3, 5)).Add(Levels{Refs: refs}, Band{X: xs, Low: ys, High: []float64{3, 3, 3, 3}, Color: Agent(1)})
+	return []*Figure{
+		Lines("lines", "Lines", "", Axes{X: "epoch", Y: "nats"}, Line{Name: "ce", Y: ys}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2}, Dash: true}),
+		Lines("empty", "No values", "", Axes{}, Line{Name: "x"}),
+		Scatter("scatter", "Scatter", "", Axes{}, Cloud{"stag", []float64{0, 1}, []float64{1, 2}}, Cloud{"none", nil, nil}),
+		Bars("bars", "Bars", "", Axes{YMax: 1}, []string{"a", "b"}, Group{"one", []float64{.5, math.NaN()}}, Group{"two", []float64{.2}}),
+		HeatOf("heat", "Heat", "", "was", []string{"a", "b"}, []string{"c"}, []float64{0.5, 1}),
+		{Name: "levels", Title: "Levels", Panels: []Panel{p.Panel("Levels <1>", WideW, WideH)}},
+		{Name: "spreads", Panels: []Panel{Spreads("Spreads", 0, 3, refs, Spread{Values: ys[2:], Mean: 0.7})}},
+		{Name: "boxes", Cols: 2, Panels: []Panel{
+			Boxes("Boxes", []string{"a", "b"}, [][]float64{xs, xs}, HalfW, HalfH), Boxes("More", []string{"a"}, [][]float64{xs}, HalfW, HalfH),
+		}},
+	}
+}
+
+var (
+	viewBox  = regexp.MustCompile(`<svg class="(\w*)" viewBox="0 0 (\S+) `)
+	fontSize = regexp.MustCompile(`font-size:([0-9.]+)px`)
+)
+
+// On a phone of 390 px a drawing gets 336 px or more, and no text in it is smaller
+// than 11 px. No colour is fixed, so every drawing is light or dark as the page is.
+func TestFiguresFitPhonesAndTheDark(t *testing.T) {
+	for _, f := range all() {
+		for _, p := range f.Panels {
+			if p.Table != nil {
+				continue
+			}
+			html, err := p.svg()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hex.MatchString(string(html)) {
+				t.Errorf("%s has a colour of its own", f.Name)
+			}
+			shown := 0
+			for _, svg := range strings.SplitAfter(string(html), "</svg>") {
+				box := viewBox.FindStringSubmatch(svg)
+				if box == nil || box[1] == "big" {
+					continue
+				}
+				shown++
+				width, err := strconv.ParseFloat(box[2], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, size := range fontSize.FindAllStringSubmatch(svg, -1) {
+					if px, err := strconv.ParseFloat(size[1], 64); err != nil || px*336/width < 11 {
+						t.Errorf("%s, %s: text of %.1f px on a phone (%v)", f.Name, p.Title, px*336/width, err)
+					}
+				}
+			}
+			if shown != 1 || !fontSize.MatchString(string(html)) {
+				t.Errorf("%s, %s: %d drawings for a phone, want 1", f.Name, p.Title, shown)
+			}
+		}
+	}
+}
+
+func TestDocumentsAreWhole(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	d := Document{
+		Name: "all", HTML: `{{template "top" "<All>"}}{{range .}}{{template "figure" .}}{{end}}{{template "end"}}`,
+		Text: "{{range .}}![{{.Title}}](media/{{.Name}}.png)\n{{end}}", Data: all(), Figures: all(), Folder: "media",
+		Files: map[string][]byte{"more.txt": []byte("more")},
+	}
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) []byte {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, want := range []string{"<title>&lt;All&gt;</title>", "prefers-color-scheme: dark", "Levels &lt;1&gt;", `<table class="heat">`, "</html>"} {
+		if !bytes.Contains(read("all.html"), []byte(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if m := regexp.MustCompile(`(?i)(src|href)="?https?:|url\(|<script|@import`).Find(read("all.html")); m != nil {
+		t.Errorf("the page fetches something: %s", m)
+	}
+	for _, f := range d.Figures {
+		if _, err := png.Decode(bytes.NewReader(read("media/" + f.Name + ".png"))); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+	if string(read("more.txt")) != "more" || !bytes.Contains(read("all.md"), []byte("![Bars](media/bars.png)")) {
+		t.Error("a file is not as given")
+	}
+}
