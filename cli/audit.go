@@ -10,6 +10,7 @@ import (
 	"hop/diag"
 	"hop/diag/audit"
 	"hop/exp"
+	"hop/lab"
 )
 
 type auditCmd struct {
@@ -70,7 +71,7 @@ func (c auditCmd) Run(a *app) error {
 			return usageError{err}
 		}
 		name = spec.Name
-		if err := prepareSpec(a, &spec, c.Out); err != nil {
+		if _, err := a.lab().Prepare(a.ctx, &spec, c.Out); err != nil {
 			return err
 		}
 		r, err = audit.Spec(a.ctx, spec, opt)
@@ -103,7 +104,7 @@ func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 
 // write puts the page and the numbers into a folder of their own.
 func (c auditCmd) write(r *audit.Result, name string) (string, error) {
-	dir, err := freeFolder(c.Out, "audit-"+name)
+	dir, err := lab.NewFolder(c.Out, "audit-"+name)
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"hop/dataset"
+	"hop/lab"
 	"hop/rollout"
 )
 
@@ -70,7 +71,7 @@ func (c collectCmd) config(a *app) (dataset.Config, error) {
 		return cfg, usage("name two bots with --mix, a team with --team, or a run with --agents")
 	}
 	if len(c.Team) > 0 {
-		members, err := team(g, c.Team)
+		members, err := lab.Team(g, c.Team)
 		if err != nil {
 			return cfg, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"hop/eval"
 	"hop/game"
+	"hop/lab"
 	"hop/play"
 	"hop/rollout"
 )
@@ -92,7 +93,7 @@ func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
 		if len(c.Team) == 0 {
 			c.Team = []string{"random"}
 		}
-		members, err := team(g, c.Team, c.Planner...)
+		members, err := lab.Team(g, c.Team, c.Planner...)
 		return g, members, err
 	}
 	dir := c.Run_
@@ -120,7 +121,7 @@ func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
 			names[i] = agents.Game.Bots()[0].Name // in its place for now
 		}
 	}
-	others, err := team(agents.Game, names, c.Planner...)
+	others, err := lab.Team(agents.Game, names, c.Planner...)
 	if err != nil {
 		return nil, nil, err
 	}

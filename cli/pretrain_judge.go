@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hop/f32"
+	"hop/internal/cpu"
 	"hop/pretrain"
 )
 
@@ -73,7 +74,7 @@ func (c pretrainJudgeCmd) Run(a *app) error {
 		return err
 	}
 	defer run.Close()
-	watch := startWatch()
+	watch := cpu.Start()
 	bar := a.progress("steps")
 	err = j.Run(a.ctx, run, func(p pretrain.JudgeProgress) { bar.update(p.Step, p.Steps) })
 	bar.end()
@@ -81,7 +82,7 @@ func (c pretrainJudgeCmd) Run(a *app) error {
 		return stoppedPretrain(a, run, err)
 	}
 	out := judgeJSON{Run: c.Out}
-	out.CPU, out.Wall = watch.spent()
+	out.CPU, out.Wall = watch.Spent()
 	if out.JudgeScore, err = j.Score(c.Episodes); err != nil {
 		return err
 	}
