@@ -16,31 +16,19 @@ type adaptCmd struct {
 	Then      []string `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
 	AtEpisode int      `help:"The first episode with those of --then." default:"10"`
 	Zoo       string   `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
-	Learn     string   `help:"What goes on learning: nothing, beliefs, moa (the model of others), policy, all." enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
+	Learn     string   `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
 	Every     int      `help:"Steps between two updates of what learns." default:"200"`
 	Steps     int      `help:"Env steps of a life." default:"2400"`
 	Last      int      `help:"The last steps, which are judged." default:"600"`
 	Lives     int      `help:"How often each seed lives it, with other starts." default:"16"`
 	Seeds     string   `help:"Seeds of the lives, such as 1-5; none: as many as a run has seeds." placeholder:"1-5"`
 	Agent     int      `help:"Which agent of a run." default:"0"`
-	Starts    int      `help:"At most so many starts of a seed are solved exactly where a co-player acts at random, which is slow." default:"64"`
+	Starts    int      `help:"${adapt_starts}" default:"64"`
 	Game      string   `help:"The game for those that are no runs." default:"staghunt"`
-	Set       []string `help:"Change the game, such as game.stags=2, or how runs think, such as search.trees=20." sep:"none" placeholder:"PATH=VALUE"`
+	Set       []string `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
 	Out       string   `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`
 	Workers   int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON      bool     `help:"Print one JSON object."`
-}
-
-func (adaptCmd) Help() string {
-	return `Examples:
-
-  hop adapt runs/hop-4x4-001 --vs ns,ns,ns
-  hop adapt runs/hop-8x8-001 plan-infer --trios six --out adapt
-  hop adapt runs/hop-8x8-001 --vs prosocial,prosocial,prosocial --zoo zoo --json
-  hop adapt runs/hop-8x8-001 --vs ns,ns,ns --then nh,nh,nh --at-episode 10
-  hop adapt plan-infer --vs ns,nh,nh --game staghunt --set game.size=8 --set game.blocks=5 --seeds 1-5
-
-One agent meets co-players it never trained with for --steps env steps; its score is the mean return over the last of them. Normalised is 1 - regret / (best response - random), which is (score - random) / (best response - random) on the same starts. The best response is exact, on the very starts that were judged, where the oracle can solve for the co-players with at most one at random; elsewhere it is the best of the bots, the untrained planners and a best response of the zoo, all living the same lives.`
 }
 
 // six are the trios of bots that docs/adaptation.md shows.

@@ -28,14 +28,6 @@ type benchEnvCmd struct {
 	JSON bool          `help:"Print one JSON object."`
 }
 
-func (benchEnvCmd) Help() string {
-	return `Example:
-
-  hop bench env --time 2s
-
-Random legal play. An agent-step is one step of one agent that is alive, its mask and observation written. Resets are part of the time. Rates are per second of processor time, so other programs disturb them little.`
-}
-
 func (c benchEnvCmd) Run(a *app) error {
 	rows, err := bench.Env(a.ctx, a.reg, c.Game, c.CPU, c.Time)
 	if err != nil {
@@ -56,18 +48,11 @@ func (c benchEnvCmd) Run(a *app) error {
 }
 
 type benchNNCmd struct {
-	Compare string        `help:"Folder written by bench/torch_compare.py; write outputs, gradients and times there." type:"path" placeholder:"DIR"`
+	Compare string        `help:"${bench_nn_compare}" type:"path" placeholder:"DIR"`
 	Net     []string      `help:"Which nets; default all." placeholder:"NET"`
 	Round   time.Duration `help:"Length of a round; the fastest of several counts." default:"20ms"`
 	CPU     int           `name:"cpu" help:"Must be 1: kernels run on one core." default:"1"`
 	JSON    bool          `help:"Print one JSON object."`
-}
-
-func (benchNNCmd) Help() string {
-	return `Examples:
-
-  hop bench nn
-  python3 bench/torch_compare.py`
 }
 
 func (c benchNNCmd) Run(a *app) error {
@@ -101,20 +86,10 @@ type benchPlanCmd struct {
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
 	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"What judges leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), conv16 (small convolutional ones) or conv (HOP's)." default:"zero,scripts,nets"`
-	Loop   bool          `help:"Measure one iteration of training instead: 1,554 env steps on 6x6, all four agents plan with 3 trees of 200 simulations and learn."`
+	Leaf   []string      `help:"${bench_plan_leaf}" default:"zero,scripts,nets"`
+	Loop   bool          `help:"${bench_plan_loop}"`
 	Grid   bool          `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
 	JSON   bool          `help:"Print one JSON object."`
-}
-
-func (benchPlanCmd) Help() string {
-	return `Examples:
-
-  hop bench plan --size 6 --agents 4 --sims 600
-  hop bench plan --grid
-  hop bench plan --loop
-
-Decisions of one agent in stag hunt on the true rules, along episodes that its plans and bots play. With nets, 32 envs are planned for at once, with an actor of two layers of 64 as prior and another as model of the others, caches on. conv16 is the same with two 3x3 convolutions of 16 channels and a layer of 64, conv with HOP's convolutions of 16, 32 and 32 channels and a layer of 512, and fewer envs where there are many simulations. Rates are per second of processor time. The last columns say which share of it went into walking down the tree, drawing co-players, playing steps, judging leaves and backing up, by the clock.`
 }
 
 func (c benchPlanCmd) Run(a *app) error {
@@ -204,15 +179,6 @@ type benchTrainCmd struct {
 	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
 	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`
 	JSON  bool     `help:"Print one JSON object."`
-}
-
-func (benchTrainCmd) Help() string {
-	return `Examples:
-
-  hop bench train
-  hop bench train ppo-4x4 --set actor.hidden=[128,128] --cpu 2
-
-An agent-step is one row of one agent that was alive: played once and learnt from ppo.epochs times. Phases are in seconds of processor time with --cpu 1, else of the clock.`
 }
 
 func (c benchTrainCmd) Run(a *app) error {

@@ -22,16 +22,6 @@ type collectCmd struct {
 	JSON    bool     `help:"Print one JSON object."`
 }
 
-func (collectCmd) Help() string {
-	return `Examples:
-
-  hop collect --mix ns,nh --rows 107000 --seed 7 --out data/
-  hop collect --game staghunt --set game.size=8 --set game.blocks=5 --team ns,ns,nh,random --out data8/
-  hop collect --agents runs/hop-4x4-001/seed-1 --rows 20000 --out data-hop/
-
-Only rows of agents that are alive. docs/data.md describes the columns; numpy opens the files.`
-}
-
 func (c collectCmd) Run(a *app) error {
 	cfg, err := c.config(a)
 	if err != nil {

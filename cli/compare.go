@@ -20,18 +20,9 @@ type compareCmd struct {
 	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`
 	Reuse     []string `help:"Folders in which finished runs are looked for too." default:"runs" type:"path" sep:"none"`
-	Threshold string   `help:"Return to which the time is measured; default: 95 % of the way from the lowest point to the best mean." default:"" placeholder:"X"`
+	Threshold string   `help:"${compare_threshold}" default:"" placeholder:"X"`
 	Workers   int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON      bool     `help:"Print one JSON object."`
-}
-
-func (compareCmd) Help() string {
-	return `Examples:
-
-  hop compare ppo-4x4 ppo-shared-4x4 ppo-prosocial-4x4 --seeds 1-5
-  hop compare ppo-4x4 ppo-imagine-4x4 --seeds 1-3 --set train.steps=200000 --threshold 2.8 --json
-
-Trains what is missing, one variant after the other, and compares the final agents. A finished run with the same resolved spec and seed is not trained again; an unfinished one in the folder goes on where it stopped. So Ctrl-C or a crash costs nothing: give the same command again. Writes compare.html (one file, opens offline), compare.md and the figures in compare/.`
 }
 
 type comparedJSON struct {

@@ -15,7 +15,7 @@ import (
 )
 
 type crossplayCmd struct {
-	Entries  []string `arg:"" help:"Who plays: folders that hop train made, presets trained before, bots, plan-infer, plan or br." placeholder:"ENTRY"`
+	Entries  []string `arg:"" help:"${crossplay_entries}" placeholder:"ENTRY"`
 	Game     string   `help:"Name of the game; default: that of the first run, or staghunt." default:""`
 	Set      []string `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Episodes int      `help:"Starts of each pair; each is played from every seat." default:"1000"`
@@ -27,17 +27,6 @@ type crossplayCmd struct {
 	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Workers  int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON     bool     `help:"Print one JSON object."`
-}
-
-func (crossplayCmd) Help() string {
-	return `Examples:
-
-  hop crossplay ns nh random
-  hop crossplay runs/ppo-4x4-001 runs/hop-4x4-001 ns nh random --episodes 500
-  hop crossplay ppo-4x4 ppo-prosocial-4x4 ns --set game.stags=2 --json
-  hop crossplay --game snowdrift nd fix random plan --planner scripts=[nd,fix]
-
-Each entry (row) takes one seat in a team of each entry (column). All cells are played from the same starts, from every seat. A folder of several seeds is one entry: its seed i meets seed i of the other. br is the exact best response and plan a planner that is told who the others are: both need teams of bots. Writes crossplay.html (one file, opens offline), crossplay.md and crossplay.png.`
 }
 
 type crossMeanJSON struct {

@@ -9,24 +9,14 @@ import (
 
 type evalCmd struct {
 	gameFlags
-	Team     []string `help:"One bot a seat, or one for all; also br, the best response; plan, the untrained planner, which knows the others' bots; plan-infer, which infers them; plan-paper, with HOP's settings." required:"" placeholder:"BOT,..."`
+	Team     []string `help:"${eval_team}" required:"" placeholder:"BOT,..."`
 	Episodes int      `help:"How many episodes to play." default:"10000"`
 	Seed     uint64   `help:"Names all random streams." default:"1"`
 	Workers  int      `help:"How many cores to use; 0: all. The result is the same." default:"0"`
 	FixSeat  bool     `help:"Do not deal the team to seats anew each episode."`
-	Focal    int      `help:"Member, from 0, whose regret against the best response is reported; -1: the one that is no bot, unless two or more co-players act at random, which takes long to solve." default:"-1" placeholder:"N"`
+	Focal    int      `help:"${eval_focal}" default:"-1" placeholder:"N"`
 	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	JSON     bool     `help:"Print one JSON object."`
-}
-
-func (evalCmd) Help() string {
-	return `Examples:
-
-  hop eval --team ns,ns,nh,random
-  hop eval --team plan,ns,ns,nh --episodes 500 --planner plan.sims=200
-  hop eval --game staghunt --set game.size=8 --set game.blocks=5 --team ns --episodes 20000 --seed 7 --json
-
-Members are dealt to seats anew each episode. Intervals are 95 % t intervals over episodes. Regret is the best response's value of each start less the focal member's return from it, where the oracle can solve for the other members. "Without luck" sums what each decision lost: the same mean with less noise.`
 }
 
 func (c evalCmd) Run(a *app) error {

@@ -13,9 +13,9 @@ import (
 )
 
 type ladderCmd struct {
-	What     string   `arg:"" optional:"" help:"A preset or spec file of agents that plan, to train first, or the folder of a run." default:"hop-4x4"`
-	PPO      string   `name:"ppo" help:"The lowest rung: a PPO preset or spec file, or the folder of a run." default:"ppo-4x4" placeholder:"SPEC|RUN"`
-	Vs       []string `help:"A team of co-players, such as ns,nh,nh; repeatable." sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
+	What     string   `arg:"" optional:"" help:"${ladder_what}" default:"hop-4x4"`
+	PPO      string   `name:"ppo" help:"${ladder_ppo}" default:"ppo-4x4" placeholder:"SPEC|RUN"`
+	Vs       []string `help:"${ladder_vs}" sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
 	Set      []string `help:"Set a field of what is trained first, such as train.steps=20000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds    string   `help:"Seeds to train, where something is trained first." default:"1-3"`
 	Episodes int      `help:"Starts of every rung, team and seed." default:"200"`
@@ -23,16 +23,6 @@ type ladderCmd struct {
 	Out      string   `help:"Folder to write into; default: a new one, runs/ladder-001." type:"path" placeholder:"DIR"`
 	Workers  int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON     bool     `help:"Print one JSON object."`
-}
-
-func (ladderCmd) Help() string {
-	return `Examples:
-
-  hop ladder hop-4x4
-  hop ladder runs/hop-4x4-001 --ppo runs/ppo-4x4-001 --vs ns,nh,nh --vs ns,ns,ns --episodes 500
-  hop ladder hop-4x4 --seeds 1 --set train.steps=10000 --json
-
-What is each module worth, and what does its imperfection cost? One agent plays against scripted co-players from the same starts, rung after rung: a PPO agent; the planning agent's network alone; with its planner, its model of others, its inference switched on; then with one module after the other replaced by the truth; at the top the exact best response. The differences add up to the whole gap. Each replacement is also measured alone. Writes ladder.html (one file, opens offline), ladder.md and ladder.png.`
 }
 
 type ladderJSON struct {

@@ -105,11 +105,13 @@ func run(a *app, args []string) (code int) {
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),
+		flagHelp(),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 	)
 	if err != nil {
 		panic(err) // a mistake in the flags' tags
 	}
+	describe(parser)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:

@@ -17,15 +17,6 @@ type oracleCmd struct {
 	JSON     bool     `help:"Print one JSON object."`
 }
 
-func (oracleCmd) Help() string {
-	return `Examples:
-
-  hop oracle --vs ns,nh,nh
-  hop oracle --game staghunt --set game.size=8 --set game.blocks=5 --vs ns,ns,random --episodes 20 --check --json
-
-The exact value of the best response to fixed scripted co-players, by expectimax. Against ns and nh a start takes about a millisecond, with one random co-player about a tenth of a second, with three on 4x4 about 20 seconds.`
-}
-
 func (c oracleCmd) Run(a *app) error {
 	g, _, err := c.build(a)
 	if err != nil {

@@ -8,15 +8,6 @@ type reportCmd struct {
 	JSON  bool     `help:"Print one JSON object."`
 }
 
-func (reportCmd) Help() string {
-	return `Examples:
-
-  hop report runs/ppo-4x4-001
-  hop report runs/ppo-4x4-001/seed-2 --no-gif
-
-Writes report.html (one file, opens offline), report.md and the figures in report/ into each folder. Runs that are not finished are shown as far as they got.`
-}
-
 type reportJSON struct {
 	Reports []string `json:"reports"`
 }

@@ -19,17 +19,6 @@ type trainCmd struct {
 	JSON    bool     `help:"Print one JSON object."`
 }
 
-func (trainCmd) Help() string {
-	return `Examples:
-
-  hop train
-  hop train ppo-4x4 --seeds 1-5
-  hop train ppo-8x8 --set train.steps=1000000 --set ppo.lr=5e-4 --json
-  hop train --resume runs/ppo-4x4-001
-
-Each seed gets a folder with its spec, metrics, TensorBoard events, checkpoints and log. Ctrl-C saves and stops; --resume goes on as if nothing had happened.`
-}
-
 func (c trainCmd) Run(a *app) error {
 	t, err := c.training(a)
 	if err != nil {

@@ -70,12 +70,6 @@ type zooListCmd struct {
 	JSON bool   `help:"Print one JSON object."`
 }
 
-func (zooListCmd) Help() string {
-	return `Example:
-
-  hop zoo list --out zoo`
-}
-
 func (c zooListCmd) Run(a *app) error {
 	list, err := a.lab().Zoo(c.Out)
 	if err != nil {
