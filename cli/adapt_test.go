@@ -7,15 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hop/report"
 )
 
-func adaptOf(t *testing.T, args ...string) adaptJSON {
+func adaptOf(t *testing.T, args ...string) report.Adapted {
 	t.Helper()
 	code, out, errs := hop(t, append([]string{"adapt", "--json"}, args...)...)
 	if code != 0 {
 		t.Fatalf("hop adapt %s: exit %d\n%s", strings.Join(args, " "), code, errs)
 	}
-	var r adaptJSON
+	var r report.Adapted
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,7 @@ func TestAdaptationLearnsWhatItIsTold(t *testing.T) {
 				t.Errorf("%s: one and two workers differ", learn)
 			}
 		}
-		var r adaptJSON
+		var r report.Adapted
 		if err := json.Unmarshal([]byte(first), &r); err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,11 @@ import (
 	"hop/diag"
 	"hop/diag/audit"
 	"hop/exp"
+	"hop/lab"
 )
 
 type auditCmd struct {
-	What     string   `arg:"" optional:"" help:"A preset, a spec file, or the folder of a run (or of its seeds)." default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
+	What     string   `arg:"" optional:"" help:"${audit_what}" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set      []string `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds    string   `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
 	Updates  int      `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
@@ -23,18 +24,6 @@ type auditCmd struct {
 
 	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
 	Trajectories string `help:"The same of one .npz." type:"path" placeholder:"FILE"`
-}
-
-func (auditCmd) Help() string {
-	return `Examples:
-
-  hop audit
-  hop audit ppo-4x4 --json
-  hop audit runs/ppo-4x4-001
-  hop audit my.yaml --set game.size=6 --seeds 1-5
-  hop audit --trajectories run.npz
-
-Which module is at fault? The audit trains for seconds with recorders in the run and asks in order: is it real, is the game even, does every agent learn from its own rows, is the data what was played, do the learners learn, what do shared brains show. It names the first module at fault, the evidence and where to look, in the terminal and in audit.html. A run's folder is judged by its record and by its newest checkpoint. Trajectories that other code recorded are judged by what can be seen in them; docs/ladder.md describes the file.`
 }
 
 func (c auditCmd) Run(a *app) error {
@@ -70,7 +59,7 @@ func (c auditCmd) Run(a *app) error {
 			return usageError{err}
 		}
 		name = spec.Name
-		if err := prepareSpec(a, &spec, c.Out); err != nil {
+		if _, err := a.lab().Prepare(a.ctx, &spec, c.Out); err != nil {
 			return err
 		}
 		r, err = audit.Spec(a.ctx, spec, opt)
@@ -103,7 +92,7 @@ func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 
 // write puts the page and the numbers into a folder of their own.
 func (c auditCmd) write(r *audit.Result, name string) (string, error) {
-	dir, err := freeFolder(c.Out, "audit-"+name)
+	dir, err := lab.NewFolder(c.Out, "audit-"+name)
 	if err != nil {
 		return "", err
 	}

@@ -1,24 +1,17 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"runtime"
-	"runtime/debug"
+	"maps"
+	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/exp"
 	"hop/f32"
-	"hop/game"
+	"hop/lab"
+	"hop/lab/bench"
 	"hop/nn/nnbench"
-	"hop/rng"
-	"hop/rollout"
 )
 
 type benchCmd struct {
@@ -35,70 +28,13 @@ type benchEnvCmd struct {
 	JSON bool          `help:"Print one JSON object."`
 }
 
-func (benchEnvCmd) Help() string {
-	return `Example:
-
-  hop bench env --time 2s
-
-Random legal play. An agent-step is one step of one agent that is alive, its mask and observation written. Resets are part of the time. Rates are per second of processor time, so other programs disturb them little.`
-}
-
-type envRow struct {
-	Game   string  `json:"game"`
-	Size   int     `json:"size"`
-	Agents int     `json:"agents"`
-	Rate   float64 `json:"agent_steps_per_s"`
-	NS     float64 `json:"ns_per_agent_step"`
-	Bytes  int     `json:"obs_bytes"`
-	Allocs float64 `json:"allocs"` // for each env step
-}
-
 func (c benchEnvCmd) Run(a *app) error {
-	type setting struct {
-		game string
-		size int
-		set  []string
+	rows, err := bench.Env(a.ctx, a.reg, c.Game, c.CPU, c.Time)
+	if err != nil {
+		return err
 	}
-	var settings []setting
-	if c.Game == "" || c.Game == "staghunt" {
-		for _, size := range []int{4, 8, 16} {
-			for _, agents := range []int{2, 4, 8} {
-				set := []string{fmt.Sprintf("size=%d", size), fmt.Sprintf("agents=%d", agents)}
-				if size > 4 {
-					set = append(set, fmt.Sprintf("blocks=%d", size*5/8))
-				}
-				settings = append(settings, setting{"staghunt", size, set})
-			}
-		}
-	}
-	for _, name := range a.reg.GameNames() {
-		if name != "staghunt" && (c.Game == "" || c.Game == name) {
-			settings = append(settings, setting{game: name})
-		}
-	}
-	if len(settings) == 0 {
+	if len(rows) == 0 {
 		return usage("there is no game %q; see hop list games", c.Game)
-	}
-	var rows []envRow
-	for _, s := range settings {
-		g, err := a.reg.NewGame(s.game)
-		if err != nil {
-			return err
-		}
-		for _, kv := range s.set {
-			key, value, _ := strings.Cut(kv, "=")
-			if err := g.Set(key, value); err != nil {
-				return err
-			}
-		}
-		row, err := c.measure(g)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row)
-		if err := a.ctx.Err(); err != nil {
-			return err
-		}
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"cpu": c.CPU, "rows": rows})
@@ -106,90 +42,17 @@ func (c benchEnvCmd) Run(a *app) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "game\tboard\tagents\tagent-steps/s per core\tns each\tobservation\tallocations\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, short(r.Rate), r.NS, r.Bytes, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, lab.Short(r.Rate), r.NS, r.Bytes, r.Allocs)
 	}
 	return w.Flush()
 }
 
-// measure plays random legal moves on as many cores as asked and counts the
-// steps of agents that were alive.
-func (c benchEnvCmd) measure(g exp.Game) (envRow, error) {
-	built, err := g.Build()
-	if err != nil {
-		return envRow{}, err
-	}
-	spec := built.Spec()
-	row := envRow{Game: spec.Name, Size: spec.Obs.Height, Agents: spec.Seats, Bytes: 4 * spec.Obs.Len()}
-	cores := max(1, c.CPU)
-	alive, steps, errs := make([]int, cores), make([]int, cores), make([]error, cores)
-	var before, after runtime.MemStats
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	runtime.ReadMemStats(&before)
-	cpu := cpuTime()
-	var wg sync.WaitGroup
-	for k := range cores {
-		wg.Go(func() { alive[k], steps[k], errs[k] = c.core(built, k) })
-	}
-	wg.Wait()
-	spent := (cpuTime() - cpu).Seconds()
-	runtime.ReadMemStats(&after)
-	total, played := 0, 0
-	for k := range cores {
-		total, played = total+alive[k], played+steps[k]
-	}
-	row.Rate = float64(total) / spent
-	row.NS = 1e9 / row.Rate
-	row.Allocs = math.Floor(float64(after.Mallocs-before.Mallocs)/float64(played)*100) / 100
-	return row, errors.Join(errs...)
-}
-
-// core plays for c.Time and counts the steps of living agents and of envs.
-func (c benchEnvCmd) core(g game.Game, k int) (alive, steps int, err error) {
-	const lanes, window = 16, 64
-	envs, err := rollout.New(rollout.Config{Game: g, Envs: lanes, Key: rng.New(uint64(k)), Workers: 1})
-	if err != nil {
-		return 0, 0, err
-	}
-	bots, err := rollout.NewBots(g, "random", lanes)
-	if err != nil {
-		return 0, 0, err
-	}
-	players := [][]rollout.Player{make([]rollout.Player, g.Spec().Seats)}
-	for i := range players[0] {
-		players[0][i] = bots
-	}
-	ro := batch.New(envs.Shape(window, 0))
-	until := cpuTime() + time.Duration(max(1, c.CPU))*c.Time
-	for cpuTime() < until {
-		for range 16 {
-			envs.Collect(ro, players)
-			steps += window * lanes
-			for a := range agent.ID(ro.Agents) {
-				slots := ro.Alive[ro.Slot(a, 0, 0):ro.Slot(a, window, 0)]
-				for _, ok := range slots {
-					if ok {
-						alive++
-					}
-				}
-			}
-		}
-	}
-	return alive, steps, nil
-}
-
 type benchNNCmd struct {
-	Compare string        `help:"Folder written by bench/torch_compare.py; write outputs, gradients and times there." type:"path" placeholder:"DIR"`
+	Compare string        `help:"${bench_nn_compare}" type:"path" placeholder:"DIR"`
 	Net     []string      `help:"Which nets; default all." placeholder:"NET"`
 	Round   time.Duration `help:"Length of a round; the fastest of several counts." default:"20ms"`
 	CPU     int           `name:"cpu" help:"Must be 1: kernels run on one core." default:"1"`
 	JSON    bool          `help:"Print one JSON object."`
-}
-
-func (benchNNCmd) Help() string {
-	return `Examples:
-
-  hop bench nn
-  python3 bench/torch_compare.py`
 }
 
 func (c benchNNCmd) Run(a *app) error {
@@ -215,4 +78,132 @@ func (c benchNNCmd) Run(a *app) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%.1f\t%.0f %%\t\n", r.Net, r.Op, r.Batch, r.US, r.GFLOPS, 100*r.Share)
 	}
 	return w.Flush()
+}
+
+type benchPlanCmd struct {
+	CPU    int           `name:"cpu" help:"Must be 1: a search runs on one core." default:"1"`
+	Time   time.Duration `help:"Processor time to measure each row for." default:"300ms"`
+	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
+	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
+	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
+	Leaf   []string      `help:"${bench_plan_leaf}" default:"zero,scripts,nets"`
+	Loop   bool          `help:"${bench_plan_loop}"`
+	Grid   bool          `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
+	JSON   bool          `help:"Print one JSON object."`
+}
+
+func (c benchPlanCmd) Run(a *app) error {
+	if c.CPU != 1 {
+		return usage("--cpu %d: a search runs on one core; start several for more", c.CPU)
+	}
+	if c.Loop {
+		return c.loop(a)
+	}
+	var rows []bench.PlanRow
+	for _, leaf := range c.Leaf {
+		for _, size := range c.Size {
+			for _, agents := range c.Agents {
+				for _, sims := range c.Sims {
+					b, err := bench.NewPlan(a.reg, leaf, size, agents, sims)
+					if err != nil {
+						return usageError{err}
+					}
+					rows = append(rows, b.Measure(c.Time))
+					if err := a.ctx.Err(); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"rows": rows})
+	}
+	if c.Grid {
+		c.grid(a, rows)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\tselect\tothers\tsteps\tleaves\tbackup\t")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, lab.Short(r.Rate), r.MS, r.Leaves, r.Allocs)
+		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Leaf, r.Phases.Backup} {
+			fmt.Fprintf(w, "%.0f %%\t", 100*share)
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// grid prints the rows, which lie in the order of Leaf, Size, Agents and Sims.
+func (c benchPlanCmd) grid(a *app, rows []bench.PlanRow) {
+	for _, leaf := range c.Leaf {
+		fmt.Fprintf(a.out, "| %s, agents |", leaf)
+		for _, sims := range c.Sims {
+			fmt.Fprintf(a.out, " %d |", sims)
+		}
+		fmt.Fprintf(a.out, "\n|%s\n", strings.Repeat("---|", len(c.Sims)+1))
+		for _, size := range c.Size {
+			for _, agents := range c.Agents {
+				fmt.Fprintf(a.out, "| %dx%d, %d |", size, size, agents)
+				for range c.Sims {
+					fmt.Fprintf(a.out, " %.3g |", rows[0].Rate/1e6)
+					rows = rows[1:]
+				}
+				fmt.Fprintln(a.out)
+			}
+		}
+		fmt.Fprintln(a.out)
+	}
+}
+
+// loop measures one iteration of training.
+func (c benchPlanCmd) loop(a *app) error {
+	worst, err := bench.Loop(a.ctx, a.reg)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"loop": worst})
+	}
+	fmt.Fprintf(a.out, "%d env steps with %d decisions of %d simulations, and learning: %.2f s of processor time\n", worst.Steps, worst.Decisions, worst.Sims, worst.CPU)
+	for _, name := range slices.Sorted(maps.Keys(worst.Phases)) {
+		fmt.Fprintf(a.out, "  %-24s %6.2f s by the clock\n", name, worst.Phases[name])
+	}
+	return nil
+}
+
+type benchTrainCmd struct {
+	What  string   `arg:"" optional:"" help:"A preset or a spec file." default:"ppo-4x4"`
+	Set   []string `help:"Set a field, such as actor.hidden=[128,128]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
+	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`
+	JSON  bool     `help:"Print one JSON object."`
+}
+
+func (c benchTrainCmd) Run(a *app) error {
+	steps := []string{fmt.Sprintf("train.steps=%d", 2*c.Steps), fmt.Sprintf("train.save=%d", 4*c.Steps)}
+	spec, err := a.reg.Load(c.What, append(steps, c.Set...))
+	if err != nil {
+		return usageError{err}
+	}
+	out, err := bench.Train(a.ctx, spec, c.CPU, c.Steps)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(out)
+	}
+	fmt.Fprintf(a.out, "%s on %d core%s: %s agent-steps for each second of processor time, %s for each second of the clock\n", out.Preset, out.CPU, plural(out.CPU), lab.Short(out.Rate), lab.Short(out.WallRate))
+	total := 0.
+	for name, s := range out.Phases {
+		if !strings.Contains(name, "/") {
+			total += s
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(out.Phases)) {
+		fmt.Fprintf(a.out, "  %-24s %6.2f s  %4.0f %%\n", name, out.Phases[name], 100*out.Phases[name]/total)
+	}
+	fmt.Fprintf(a.out, "  memory %.0f MiB\n", out.MemoryMiB)
+	return nil
 }

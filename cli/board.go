@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"hop/lab"
 	"hop/train"
 )
 
@@ -56,6 +57,35 @@ type seedRow struct {
 type part struct {
 	name  string
 	value float64
+}
+
+// view returns what shows how a lab's work goes.
+func (a *app) view() func(lab.News) {
+	var b *board
+	return func(n lab.News) {
+		switch n.Kind {
+		case lab.Said:
+			fmt.Fprintln(a.err, n.Text)
+		case lab.Staged:
+			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
+		case lab.Begun:
+			t := n.Training
+			b = a.board(setup{name: t.Spec.Name, folder: t.Folder, seeds: t.Seeds(), cores: t.Cores()}, n.Stop)
+		case lab.Learnt:
+			b.update(n.Seed, n.Progress)
+		case lab.Scored:
+			b.done(n.Seed, n.Mean)
+		case lab.Ended:
+			b.end()
+			b = nil
+		case lab.Noted:
+			if b == nil {
+				fmt.Fprintln(a.err, "note:", n.Text)
+				return
+			}
+			b.note(n.Text)
+		}
+	}
 }
 
 // board starts showing. cancel stops training as Ctrl-C does.
@@ -190,7 +220,7 @@ func (r *seedRow) line(many bool) string {
 	if many {
 		fmt.Fprintf(&b, "seed %-3d  ", r.seed)
 	}
-	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), short(float64(r.step)))
+	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), lab.Short(float64(r.step)))
 	if len(r.agents) > 0 {
 		fmt.Fprintf(&b, "  return %6.3f [", r.mean)
 		for i, x := range r.agents {
@@ -210,7 +240,7 @@ func (r *seedRow) line(many bool) string {
 		}
 	}
 	if rate := r.rate(); rate > 0 {
-		fmt.Fprintf(&b, "  %6s steps/s", short(rate))
+		fmt.Fprintf(&b, "  %6s steps/s", lab.Short(rate))
 	}
 	if left, ok := r.left(); ok {
 		fmt.Fprintf(&b, "  %6s left", left)

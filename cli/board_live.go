@@ -12,6 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"golang.org/x/term"
+
+	"hop/lab"
 )
 
 // pace is the time between two pictures of the live view.
@@ -185,9 +187,9 @@ func (m *liveModel) tall(r *seedRow) []string {
 	if s := m.state(r); s != "" {
 		first += "  " + s
 	} else {
-		first += fmt.Sprintf("  %s of %s", short(float64(r.step)), short(float64(r.steps)))
+		first += fmt.Sprintf("  %s of %s", lab.Short(float64(r.step)), lab.Short(float64(r.steps)))
 		if left, ok := r.left(); ok {
-			first += fmt.Sprintf("  %s steps/s  %s left", short(r.rate()), left)
+			first += fmt.Sprintf("  %s steps/s  %s left", lab.Short(r.rate()), left)
 		}
 	}
 	lines := []string{first}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"hop/dataset"
+	"hop/lab"
 	"hop/rollout"
 )
 
@@ -19,16 +20,6 @@ type collectCmd struct {
 	Shard   int      `help:"The most rows in one file; 0: 32768." default:"0"`
 	Workers int      `help:"How many cores to use; 0: all. The files are the same." default:"0"`
 	JSON    bool     `help:"Print one JSON object."`
-}
-
-func (collectCmd) Help() string {
-	return `Examples:
-
-  hop collect --mix ns,nh --rows 107000 --seed 7 --out data/
-  hop collect --game staghunt --set game.size=8 --set game.blocks=5 --team ns,ns,nh,random --out data8/
-  hop collect --agents runs/hop-4x4-001/seed-1 --rows 20000 --out data-hop/
-
-Only rows of agents that are alive. docs/data.md describes the columns; numpy opens the files.`
 }
 
 func (c collectCmd) Run(a *app) error {
@@ -70,7 +61,7 @@ func (c collectCmd) config(a *app) (dataset.Config, error) {
 		return cfg, usage("name two bots with --mix, a team with --team, or a run with --agents")
 	}
 	if len(c.Team) > 0 {
-		members, err := team(g, c.Team)
+		members, err := lab.Team(g, c.Team)
 		if err != nil {
 			return cfg, err
 		}

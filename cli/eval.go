@@ -4,58 +4,19 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"hop/eval"
-	"hop/rng"
-	"hop/stats"
+	"hop/lab"
 )
 
 type evalCmd struct {
 	gameFlags
-	Team     []string `help:"One bot a seat, or one for all; also br, the best response; plan, the untrained planner, which knows the others' bots; plan-infer, which infers them; plan-paper, with HOP's settings." required:"" placeholder:"BOT,..."`
+	Team     []string `help:"${eval_team}" required:"" placeholder:"BOT,..."`
 	Episodes int      `help:"How many episodes to play." default:"10000"`
 	Seed     uint64   `help:"Names all random streams." default:"1"`
 	Workers  int      `help:"How many cores to use; 0: all. The result is the same." default:"0"`
 	FixSeat  bool     `help:"Do not deal the team to seats anew each episode."`
-	Focal    int      `help:"Member, from 0, whose regret against the best response is reported; -1: the one that is no bot, unless two or more co-players act at random, which takes long to solve." default:"-1" placeholder:"N"`
+	Focal    int      `help:"${eval_focal}" default:"-1" placeholder:"N"`
 	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	JSON     bool     `help:"Print one JSON object."`
-}
-
-func (evalCmd) Help() string {
-	return `Examples:
-
-  hop eval --team ns,ns,nh,random
-  hop eval --team plan,ns,ns,nh --episodes 500 --planner plan.sims=200
-  hop eval --game staghunt --set game.size=8 --set game.blocks=5 --team ns --episodes 20000 --seed 7 --json
-
-Members are dealt to seats anew each episode. Intervals are 95 % t intervals over episodes. Regret is the best response's value of each start less the focal member's return from it, where the oracle can solve for the other members. "Without luck" sums what each decision lost: the same mean with less noise.`
-}
-
-type seatJSON struct {
-	Name  string             `json:"name"`
-	Mean  float64            `json:"mean"`
-	SE    float64            `json:"se"`
-	CI    stats.Interval     `json:"ci"`
-	Life  float64            `json:"lifetime"`
-	Goals map[string]float64 `json:"goals,omitempty"`
-}
-
-type evalJSON struct {
-	Game     string         `json:"game"`
-	Team     []string       `json:"team"`
-	Episodes int            `json:"episodes"`
-	Seed     uint64         `json:"seed"`
-	Mean     float64        `json:"mean"`
-	SE       float64        `json:"se"`
-	CI       stats.Interval `json:"ci"`
-	Lifetime float64        `json:"lifetime"`
-	Steps    float64        `json:"steps"`
-	Seats    []seatJSON     `json:"seats"`
-	Focal    *int           `json:"focal,omitempty"`
-	Regret   *float64       `json:"regret,omitempty"`
-	RegretSE *float64       `json:"regret_se,omitempty"`
-	Loss     *float64       `json:"loss,omitempty"`
-	LossSE   *float64       `json:"loss_se,omitempty"`
 }
 
 func (c evalCmd) Run(a *app) error {
@@ -63,35 +24,14 @@ func (c evalCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	members, err := team(g, c.Team, c.Planner...)
-	if err != nil {
-		return err
-	}
-	lost, err := c.focal(g, members)
-	if err != nil {
-		return err
-	}
 	bar := a.progress("episodes")
-	cfg := eval.Config{
-		Game: g, Team: members, Episodes: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers, FixSeat: c.FixSeat,
+	out, err := lab.Eval(a.ctx, g, lab.EvalConfig{
+		Team: c.Team, Planner: c.Planner, Episodes: c.Episodes, Seed: c.Seed, Workers: c.Workers, FixSeat: c.FixSeat, Focal: c.Focal,
 		Progress: bar.update,
-	}
-	if lost != nil {
-		cfg.Lanes, cfg.Each = judgedLanes, lost.add
-	}
-	res, err := eval.Run(a.ctx, cfg)
+	})
 	bar.end()
 	if err != nil {
 		return err
-	}
-	out := evalResult(g.Spec().Goals, res)
-	out.Game, out.Episodes, out.Seed = g.Spec().Name, c.Episodes, c.Seed
-	for i, m := range members {
-		out.Team = append(out.Team, m.Name)
-		out.Seats[i].Name = m.Name
-	}
-	if lost != nil {
-		lost.write(&out)
 	}
 	if c.JSON {
 		return a.emit(out)
@@ -115,19 +55,4 @@ func (c evalCmd) Run(a *app) error {
 		fmt.Fprintf(w, "without luck\t%.3f\t± %.3f\t\n", *out.Loss, 1.96**out.LossSE)
 	}
 	return w.Flush()
-}
-
-// evalResult puts a result into the form that --json promises, without names.
-func evalResult(goals []string, res *eval.Result) evalJSON {
-	out := evalJSON{Mean: res.Mean.Mean(), SE: res.Mean.SE(), CI: res.Mean.CI(0.95), Steps: res.Steps.Mean()}
-	for i := range res.Return {
-		r := res.Return[i]
-		s := seatJSON{Mean: r.Mean(), SE: r.SE(), CI: r.CI(0.95), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
-		for k, name := range goals {
-			s.Goals[name] = res.Goals[i][k].Mean()
-		}
-		out.Lifetime += s.Life / float64(len(res.Return))
-		out.Seats = append(out.Seats, s)
-	}
-	return out
 }

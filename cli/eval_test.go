@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"testing"
+
+	"hop/lab"
 )
 
 // Two co-players at random take the oracle hours on a large board, so the best
@@ -26,7 +28,7 @@ func TestEvalLeavesOutTheBestResponseAmongTwoAtRandom(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("%v: exit %d\n%s", args, code, errs)
 		}
-		var r evalJSON
+		var r lab.Evaluation
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}

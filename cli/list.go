@@ -13,14 +13,6 @@ type listCmd struct {
 	JSON bool `help:"Print one JSON object."`
 }
 
-func (listCmd) Help() string {
-	return `Examples:
-
-  hop list games
-  hop list bots --game snowdrift
-  hop list fields --game staghunt`
-}
-
 func (c listCmd) Run(a *app) error {
 	switch c.What {
 	case "games":

@@ -14,11 +14,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"hop/exp"
+	"hop/lab"
 )
 
 // version is set by release builds.
@@ -51,6 +53,31 @@ type app struct {
 	out, err io.Writer
 }
 
+// lab is where the app's experiments are run.
+func (a *app) lab() *lab.Lab {
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Tell: a.view(), Do: a.stage}
+}
+
+// stage runs a command of a spec's stages.
+func (a *app) stage(ctx context.Context, words []string, out io.Writer) error {
+	var errs strings.Builder
+	quiet := &app{ctx, a.reg, strings.NewReader(""), out, io.MultiWriter(a.err, &errs)}
+	if a.terminal() {
+		quiet.err = a.err // a live line needs the terminal itself
+	}
+	switch code := run(quiet, words); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case code != 0:
+		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+		if last := lines[len(lines)-1]; last != "" {
+			return fmt.Errorf("it failed with exit code %d: %s", code, last)
+		}
+		return fmt.Errorf("it failed with exit code %d", code)
+	}
+	return nil
+}
+
 // Main runs the program on the process's arguments, stops it cleanly at a signal,
 // and exits.
 func Main(reg *exp.Registry) {
@@ -78,11 +105,13 @@ func run(a *app, args []string) (code int) {
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),
+		flagHelp(),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 	)
 	if err != nil {
 		panic(err) // a mistake in the flags' tags
 	}
+	describe(parser)
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -102,11 +131,12 @@ func run(a *app, args []string) (code int) {
 	}
 	if err := k.Run(a); err != nil {
 		var u usageError
+		var m lab.Misuse
 		switch {
 		case errors.Is(err, context.Canceled):
 			fmt.Fprintln(a.err, "hop: stopped")
 			return 1
-		case errors.As(err, &u):
+		case errors.As(err, &u), errors.As(err, &m):
 			fmt.Fprintf(a.err, "hop: %v\n", err)
 			return 2
 		}

@@ -8,15 +8,16 @@ import (
 
 	"hop/eval"
 	"hop/game"
+	"hop/lab"
 	"hop/play"
 	"hop/rollout"
 )
 
 type playCmd struct {
 	gameFlags
-	Team     []string      `help:"One member a seat, or one for all: a bot, plan-infer, plan, plan-paper, br, or run for the run's agent of that number. Default: random, or the run's agents." placeholder:"WHO,..."`
-	Run_     string        `name:"run" help:"Play the game of this run's folder, with its agents: all of them, or where --team says run." type:"path" placeholder:"RUN"`
-	Think    int           `help:"Show what this member, from 0, thinks: its beliefs about the others, visits and values of its actions, and the line it expects. It must plan; -1: nobody." default:"-1" placeholder:"N"`
+	Team     []string      `help:"${play_team}" placeholder:"WHO,..."`
+	Run_     string        `name:"run" help:"${play_run}" type:"path" placeholder:"RUN"`
+	Think    int           `help:"${play_think}" default:"-1" placeholder:"N"`
 	Planner  []string      `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seat     int           `help:"Join bots on this seat with the keyboard; -1: watch." default:"-1"`
 	Seed     uint64        `help:"Seed of the first episode." default:"1"`
@@ -24,18 +25,6 @@ type playCmd struct {
 	GIF      string        `name:"gif" help:"Write the episodes to this GIF." type:"path" placeholder:"FILE"`
 	Plain    bool          `help:"Print frames as plain text."`
 	Delay    time.Duration `help:"Time between steps; when thoughts are shown, five times as long unless given." default:"400ms"`
-}
-
-func (playCmd) Help() string {
-	return `Examples:
-
-  hop play --team ns,ns,nh,random
-  hop play --set game.size=8 --set game.blocks=5 --team ns --gif hunt.gif
-  hop play --team plan-infer,ns,nh,nh --think 0
-  hop play --run runs/hop-4x4-001 --team run,ns,nh,nh --think 0 --gif thoughts.gif
-  hop play --team ns --seat 0
-
-Keys while watching: space pauses, right steps, + and - change the speed, r starts the next episode, q quits. Thoughts are those before the step that comes next; the line shows moves as arrows, other actions by their first letters.`
 }
 
 // Run plays bots as they are, and teams in which anyone is none through their
@@ -92,7 +81,7 @@ func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
 		if len(c.Team) == 0 {
 			c.Team = []string{"random"}
 		}
-		members, err := team(g, c.Team, c.Planner...)
+		members, err := lab.Team(g, c.Team, c.Planner...)
 		return g, members, err
 	}
 	dir := c.Run_
@@ -120,7 +109,7 @@ func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
 			names[i] = agents.Game.Bots()[0].Name // in its place for now
 		}
 	}
-	others, err := team(agents.Game, names, c.Planner...)
+	others, err := lab.Team(agents.Game, names, c.Planner...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"hop/f32"
+	"hop/internal/cpu"
 	"hop/pretrain"
 )
 
@@ -66,7 +67,7 @@ func (c pretrainCVAECmd) Run(a *app) error {
 		return err
 	}
 	defer run.Close()
-	watch := startWatch()
+	watch := cpu.Start()
 	bar := a.progress("epochs")
 	err = v.Run(a.ctx, run, func(epoch, epochs int, learn, held map[string]float64) {
 		run.Printf("epoch %d: learnt from %s; held out %s", epoch, terms(learn), terms(held))
@@ -77,7 +78,7 @@ func (c pretrainCVAECmd) Run(a *app) error {
 		return stoppedPretrain(a, run, err)
 	}
 	out := cvaeJSON{Run: c.Out, VAE: c.VAE}
-	out.CPU, out.Wall = watch.spent()
+	out.CPU, out.Wall = watch.Spent()
 	if out.CVAEScore, err = v.Judge(g); err != nil {
 		return err
 	}

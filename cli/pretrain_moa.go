@@ -15,6 +15,7 @@ import (
 	"hop/dataset"
 	"hop/f32"
 	"hop/field"
+	"hop/internal/cpu"
 	"hop/pretrain"
 	"hop/runlog"
 )
@@ -76,7 +77,7 @@ func (c pretrainMOACmd) Run(a *app) error {
 		return err
 	}
 	defer run.Close()
-	watch := startWatch()
+	watch := cpu.Start()
 	bar := a.progress("rows")
 	epochs := 0
 	err = t.Run(a.ctx, run, func(p pretrain.MOAProgress) {
@@ -89,7 +90,7 @@ func (c pretrainMOACmd) Run(a *app) error {
 	})
 	bar.end()
 	out := moaJSON{Run: c.Out}
-	out.CPU, out.Wall = watch.spent()
+	out.CPU, out.Wall = watch.Spent()
 	out.EpochCPU = out.CPU / float64(max(epochs, 1))
 	if err != nil {
 		if a.ctx.Err() != nil {

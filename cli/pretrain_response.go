@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hop/f32"
+	"hop/internal/cpu"
 	"hop/pretrain"
 )
 
@@ -73,7 +74,7 @@ func (c pretrainResponseCmd) Run(a *app) error {
 		return err
 	}
 	defer run.Close()
-	watch := startWatch()
+	watch := cpu.Start()
 	bar := a.progress("steps")
 	err = r.Run(a.ctx, run, func(p pretrain.ResponseProgress) { bar.update(p.Step, p.Steps) })
 	bar.end()
@@ -81,7 +82,7 @@ func (c pretrainResponseCmd) Run(a *app) error {
 		return stoppedPretrain(a, run, err)
 	}
 	out := responseJSON{Run: c.Out}
-	out.CPU, out.Wall = watch.spent()
+	out.CPU, out.Wall = watch.Spent()
 	if out.ResponseScore, err = r.Score(c.Episodes); err != nil {
 		return err
 	}

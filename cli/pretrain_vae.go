@@ -13,6 +13,7 @@ import (
 
 	"hop/f32"
 	"hop/field"
+	"hop/internal/cpu"
 	"hop/pretrain"
 	"hop/runlog"
 )
@@ -74,7 +75,7 @@ func (c pretrainVAECmd) Run(a *app) error {
 		return err
 	}
 	defer run.Close()
-	watch := startWatch()
+	watch := cpu.Start()
 	bar := a.progress("epochs")
 	err = v.Run(a.ctx, run, func(epoch, epochs int, learn, held map[string]float64) {
 		run.Printf("epoch %d: learnt from %s; held out %s", epoch, terms(learn), terms(held))
@@ -85,7 +86,7 @@ func (c pretrainVAECmd) Run(a *app) error {
 		return stoppedPretrain(a, run, err)
 	}
 	out := vaeJSON{Run: c.Out, Loss: cfg.Model.Loss}
-	out.CPU, out.Wall = watch.spent()
+	out.CPU, out.Wall = watch.Spent()
 	if out.VAEScore, err = v.Judge(); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/game"
+	"hop/internal/cpu"
 	"hop/model/world"
 	"hop/pretrain"
 	"hop/rng"
@@ -90,7 +91,7 @@ func (c pretrainWorldCmd) Run(a *app) error {
 		out.Fault = cfg.Model.Fault
 	}
 	out.Rows["learn"], out.Rows["choose"], out.Rows["judge"] = w.Rows()
-	watch := startWatch()
+	watch := cpu.Start()
 	bar := a.progress("epochs")
 	err = w.Run(a.ctx, run, func(p pretrain.WorldProgress) {
 		run.Printf("epoch %d: learnt %.5f, held out %.5f", p.Epoch, p.Learnt.Total(), p.Held.Total())
@@ -98,11 +99,11 @@ func (c pretrainWorldCmd) Run(a *app) error {
 		out.Epochs = p.Epoch
 	})
 	bar.end()
-	out.CPU, out.Wall = watch.spent()
+	out.CPU, out.Wall = watch.Spent()
 	if err != nil {
 		return c.stopped(a, run, err)
 	}
-	watch = startWatch()
+	watch = cpu.Start()
 	key := rng.New(c.Seed).Child("judge")
 	out.WorldScore = w.Judge()
 	out.Probe = pretrain.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
@@ -112,7 +113,7 @@ func (c pretrainWorldCmd) Run(a *app) error {
 		return err
 	}
 	out.Verdict = report.Verdict()
-	_, out.Judging = watch.spent()
+	_, out.Judging = watch.Spent()
 	return finishPretrain(a, run, report, c.JSON, out)
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"hop/lab"
 )
 
 // progress shows how far a loop is: a live line on a terminal, a plain line
@@ -43,7 +45,7 @@ func (p *progress) update(done, total int) {
 	spent := now.Sub(p.start)
 	rate := float64(done) / spent.Seconds()
 	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
-	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, short(rate), left)
+	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, lab.Short(rate), left)
 	if p.tty {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 		return
@@ -56,17 +58,4 @@ func (p *progress) end() {
 	if p.tty {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
-}
-
-// short writes a rate such as 1.2 M.
-func short(x float64) string {
-	switch {
-	case x >= 1e6:
-		return fmt.Sprintf("%.2f M", x/1e6)
-	case x >= 1e4:
-		return fmt.Sprintf("%.0f k", x/1e3)
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.1f", x)
 }

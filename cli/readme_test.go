@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hop/lab"
 	"hop/registry"
 )
 
@@ -129,7 +130,7 @@ func TestPPOCooperates(t *testing.T) {
 	if code != 0 {
 		t.Fatal(errs)
 	}
-	var r trainJSON
+	var r lab.Trained
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestScriptedTeamsGetTheReferenceReturns(t *testing.T) {
 		if code != 0 {
 			t.Fatal(errs)
 		}
-		var got evalJSON
+		var got lab.Evaluation
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hop/lab"
 	"hop/registry"
 )
 
@@ -22,13 +23,13 @@ prepare:
   - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays 4"}
 `
 
-func staged(t *testing.T, args ...string) trainJSON {
+func staged(t *testing.T, args ...string) lab.Trained {
 	t.Helper()
 	code, out, errs := hop(t, append([]string{"train", "--json"}, args...)...)
 	if code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
-	var r trainJSON
+	var r lab.Trained
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +67,9 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4", "--probe 20 --plays 1").Replace(stagedSpec)
 	other := func(old, new string) string { return strings.Replace(small, old, new, 1) }
-	var first []stageJSON
+	var first []lab.Stage
 	left := func(file string) string {
-		return filepath.Join("runs", "s-001", filepath.FromSlash(first[1].Dir), file)
+		return filepath.Join("runs", "any", filepath.FromSlash(first[1].Dir), file)
 	}
 	for _, c := range []struct {
 		what        string
@@ -94,21 +95,19 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var errs bytes.Buffer
-		s, err := newStages(&app{context.Background(), registry.New(), strings.NewReader(""), &errs, &errs}, &spec, filepath.Join("runs", "s-001"))
-		if err == nil {
-			err = s.prepare()
-		}
+		a := &app{context.Background(), registry.New(), strings.NewReader(""), &errs, &errs}
+		done, err := a.lab().Prepare(t.Context(), &spec, "runs")
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", c.what, err, errs.String())
 		}
-		if got, want := [2]bool{s.done[0].Reused, s.done[1].Reused}, [2]bool{c.data, c.world}; got != want {
+		if got, want := [2]bool{done[0].Reused, done[1].Reused}, [2]bool{c.data, c.world}; got != want {
 			t.Errorf("%s: data and world were reused: %v, want %v", c.what, got, want)
 		}
-		if want := filepath.Join("runs", "s-001", filepath.FromSlash(s.done[1].Dir)); filepath.Clean(spec.Imagine.World) != want {
+		if want := filepath.Join("runs", "any", filepath.FromSlash(done[1].Dir)); filepath.Clean(spec.Imagine.World) != want {
 			t.Errorf("%s: the spec's world is %s, want the stage's folder %s", c.what, spec.Imagine.World, want)
 		}
 		if first == nil {
-			first = s.done
+			first = done
 		}
 	}
 }

@@ -10,6 +10,63 @@ import (
 	"hop/stats"
 )
 
+// Adapted is one agent against one trio.
+type Adapted struct {
+	Run          string         `json:"run"`
+	VS           []string       `json:"vs"`
+	Then         []string       `json:"then,omitempty"`
+	Known        bool           `json:"in_distribution"` // it met all of them, or has scripts of them
+	Learn        string         `json:"learn"`
+	Lives        int            `json:"lives"` // of each seed
+	Score        float64        `json:"score"`
+	SE           float64        `json:"se"`
+	CI           stats.Interval `json:"ci"`
+	First        float64        `json:"first_episode"`
+	BestResponse float64        `json:"best_response"`
+	BestName     string         `json:"best_response_by"` // exact, or whoever did best
+	Random       float64        `json:"random"`
+	Normalised   float64        `json:"normalised"`
+	NormalisedCI stats.Interval `json:"normalised_ci"`
+	Regret       float64        `json:"regret"`
+	RegretCI     stats.Interval `json:"regret_ci"`
+	Seeds        []AdaptedSeed  `json:"seeds"`
+	Episodes     []float64      `json:"episodes"`                  // mean return by episode
+	Best         []float64      `json:"best_episodes,omitempty"`   // the best response's value of the same starts
+	Action       []float64      `json:"action_accuracy,omitempty"` // by episode: the likeliest action was played
+	Belief       []float64      `json:"belief_accuracy,omitempty"` // by episode: probability of the truth
+	BeliefStep   []float64      `json:"belief_by_step,omitempty"`  // by step of an episode
+	Back         *int           `json:"back_after,omitempty"`      // episodes after the change until back at 90 %
+}
+
+// AdaptedSeed is one seed's part.
+type AdaptedSeed struct {
+	Seed       uint64  `json:"seed"`
+	Run        string  `json:"run,omitempty"`
+	Score      float64 `json:"score"`
+	Best       float64 `json:"best_response"`
+	Random     float64 `json:"random"`
+	Normalised float64 `json:"normalised"`
+	Regret     float64 `json:"regret"`
+}
+
+// AdaptTable is all who adapted, against all co-players.
+type AdaptTable struct {
+	Words string         `json:"-"` // what the game is
+	Game  map[string]any `json:"game"`
+	Steps int            `json:"steps"`
+	Last  int            `json:"last"`
+	Table []*Adapted     `json:"table"`
+}
+
+// Against names the co-players.
+func (r *Adapted) Against() string {
+	s := strings.Join(r.VS, ",")
+	if len(r.Then) > 0 {
+		s += " then " + strings.Join(r.Then, ",")
+	}
+	return s
+}
+
 // meeting is how one of the run's agents did among three co-players, as hop adapt
 // wrote it.
 type meeting struct {

@@ -7,7 +7,7 @@ package deps
 
 // Floors gives each package its floor.
 var Floors = map[string]int{
-	"rng": 0, "f32": 0, "field": 0, "npz": 0, "safetensors": 0, "runlog": 0, "internal/deps": 0,
+	"rng": 0, "f32": 0, "field": 0, "npz": 0, "safetensors": 0, "runlog": 0, "internal/deps": 0, "internal/cpu": 0,
 	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1,
 	"frame": 1, "page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2,
 	"game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
@@ -19,6 +19,7 @@ var Floors = map[string]int{
 	"exp":      6,
 	"registry": 7,
 	"report":   7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
+	"lab": 8, "lab/bench": 8,
 	"cli":     9,
 	"cmd/hop": 10,
 }
@@ -53,8 +54,8 @@ var ForbiddenImports = []Ban{
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{
-	{"time.Now", "no clock below cli reaches a number", []string{"cli/", "runlog/", "play/"}},
-	{"time.Since", "no clock below cli reaches a number", []string{"cli/", "runlog/", "play/"}},
+	{"time.Now", "no clock below lab reaches a number", []string{"cli/", "lab/", "internal/cpu/", "runlog/", "play/"}},
+	{"time.Since", "no clock below lab reaches a number", []string{"cli/", "lab/", "internal/cpu/", "runlog/", "play/"}},
 	{"fmt.Print", "packages do not print", []string{"cli/"}},
 	{"fmt.Println", "packages do not print", []string{"cli/"}},
 	{"fmt.Printf", "packages do not print", []string{"cli/"}},

@@ -1,4 +1,4 @@
-package cli
+package cpu
 
 import (
 	"time"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// cpuTime returns the processor time that this process has used.
-func cpuTime() time.Duration {
+// Time returns the processor time that this process has used.
+func Time() time.Duration {
 	var created, exited, kernel, user windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user) != nil {
 		return 0

@@ -1,14 +1,14 @@
 //go:build unix
 
-package cli
+package cpu
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime returns the processor time that this process has used.
-func cpuTime() time.Duration {
+// Time returns the processor time that this process has used.
+func Time() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"hop/frame"
@@ -9,9 +9,9 @@ import (
 	"hop/rng"
 )
 
-// newBenchNet returns the network that a leaf names, with random weights: dense
+// newNet returns the network that a leaf names, with random weights: dense
 // layers of 64 and 64, HOP's convolutions, or small ones.
-func newBenchNet(leaf string, spec game.Spec, goal, rows int, seed uint64) (plan.Net, error) {
+func newNet(leaf string, spec game.Spec, goal, rows int, seed uint64) (plan.Net, error) {
 	if leaf == "conv16" {
 		return newSmallConv(spec, goal, rows, seed), nil
 	}
@@ -27,18 +27,18 @@ func newBenchNet(leaf string, spec game.Spec, goal, rows int, seed uint64) (plan
 	if err != nil {
 		return nil, err
 	}
-	return &benchNet{ws: m.Work(rows), p: p}, nil
+	return &net{ws: m.Work(rows), p: p}, nil
 }
 
-// benchNet is an actor as a plan.Net.
-type benchNet struct {
+// net is an actor as a plan.Net.
+type net struct {
 	ws  *actor.Work
 	p   *nn.Params
 	ran bool
 }
 
 // Add adds a row.
-func (n *benchNet) Add(obs, goal []float32) {
+func (n *net) Add(obs, goal []float32) {
 	if n.ran {
 		n.ws.Reset()
 		n.ran = false
@@ -47,7 +47,7 @@ func (n *benchNet) Add(obs, goal []float32) {
 }
 
 // Run answers the rows.
-func (n *benchNet) Run() (logits, value []float32) {
+func (n *net) Run() (logits, value []float32) {
 	n.ws.Forward(n.p)
 	n.ran = true
 	return n.ws.Logits, n.ws.Value

@@ -1,9 +1,9 @@
-package cli
+package lab
 
 import (
+	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +13,8 @@ import (
 	"hop/exp"
 	"hop/game"
 	"hop/oracle"
+	"hop/report"
 	"hop/rng"
-	"hop/stats"
 	"hop/train"
 )
 
@@ -30,9 +30,9 @@ type meeting struct {
 	bestBy    string
 }
 
-func (c adaptCmd) meeting(a *app, g game.Game, about map[string]any, vs []string) (*meeting, error) {
+func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*meeting, error) {
 	m := &meeting{g: g, about: about, vs: vs, then: c.Then, random: map[uint64]float64{}, best: map[uint64]float64{}}
-	list, err := c.members(a, g, about, vs)
+	list, err := c.members(g, about, vs)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +40,9 @@ func (c adaptCmd) meeting(a *app, g game.Game, about map[string]any, vs []string
 	all := vs
 	if len(c.Then) > 0 {
 		if c.AtEpisode < 1 {
-			return nil, usage("--at-episode %d, want at least 1", c.AtEpisode)
+			return nil, misuse("--at-episode %d, want at least 1", c.AtEpisode)
 		}
-		if list, err = c.members(a, g, about, c.Then); err != nil {
+		if list, err = c.members(g, about, c.Then); err != nil {
 			return nil, err
 		}
 		m.next = append([]eval.Member{{}}, list...)
@@ -52,37 +52,24 @@ func (c adaptCmd) meeting(a *app, g game.Game, about map[string]any, vs []string
 	return m, nil
 }
 
-func atRandom(names []string) (n int) {
-	for _, name := range names {
-		if name == "random" {
-			n++
-		}
-	}
-	return n
-}
-
-// key names the streams of a seed's lives.
+// lifeKey names the streams of a seed's lives.
 func lifeKey(seed uint64) rng.Key { return rng.New(seed).Child("adapt") }
 
 // live lets a member live among the co-players.
-func (c adaptCmd) live(a *app, m *meeting, seed uint64, focal exp.Life) (*eval.Adapted, error) {
+func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, focal exp.Life) (*eval.Adapted, error) {
 	run := eval.Adaptation{
 		Game: m.g, Team: slices.Clone(m.now), Then: m.next, At: c.AtEpisode, Lives: c.Lives, Steps: c.Steps, Last: c.Last,
 		Key: lifeKey(seed), Workers: c.Workers,
 	}
 	run.Team[0] = focal.Member
-	return run.Run(a.ctx)
+	return run.Run(ctx)
 }
 
 // learnt is live for one whose weights change: each life alone, with a mind of
 // its own, side by side over the cores.
-func (c adaptCmd) learnt(a *app, m *meeting, seed uint64, s *exp.Stranger, reads []*train.Reads) (*eval.Adapted, error) {
-	workers := c.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+func (c *adapting) learnt(ctx context.Context, m *meeting, seed uint64, s *exp.Stranger, reads []*train.Reads) (*eval.Adapted, error) {
 	lives, errs := make([]*eval.Adapted, c.Lives), make([]error, c.Lives)
-	turns := make(chan struct{}, workers)
+	turns := make(chan struct{}, cores(c.Workers))
 	var wg sync.WaitGroup
 	for n := range c.Lives {
 		wg.Go(func() {
@@ -93,16 +80,17 @@ func (c adaptCmd) learnt(a *app, m *meeting, seed uint64, s *exp.Stranger, reads
 				errs[n] = err
 				return
 			}
-			now, next, err := c.fresh(a, m)
+			// Players of lives side by side must not share memory.
+			own, err := c.meeting(m.g, m.about, m.vs)
 			if err != nil {
 				errs[n] = err
 				return
 			}
-			now[0] = focal.Member
+			own.now[0] = focal.Member
 			lives[n], errs[n] = eval.Adaptation{
-				Game: m.g, Team: now, Then: next, At: c.AtEpisode, Lives: 1, Steps: c.Steps, Last: c.Last,
+				Game: m.g, Team: own.now, Then: own.next, At: c.AtEpisode, Lives: 1, Steps: c.Steps, Last: c.Last,
 				Key: lifeKey(seed).Child("life", n), Workers: 1, GoalLen: focal.GoalLen, Window: c.Every, After: focal.After,
-			}.Run(a.ctx)
+			}.Run(ctx)
 		})
 	}
 	wg.Wait()
@@ -114,12 +102,7 @@ func (c adaptCmd) learnt(a *app, m *meeting, seed uint64, s *exp.Stranger, reads
 		out.Score.Merge(l.Score)
 		out.First.Merge(l.First)
 		out.Played += l.Played
-		for i, x := range l.Curve {
-			if i == len(out.Curve) {
-				out.Curve = append(out.Curve, stats.Acc{})
-			}
-			out.Curve[i].Merge(x)
-		}
+		out.Curve = mergeAll(out.Curve, l.Curve)
 		for _, e := range l.Episodes {
 			e.Life = n
 			out.Episodes = append(out.Episodes, e)
@@ -128,48 +111,31 @@ func (c adaptCmd) learnt(a *app, m *meeting, seed uint64, s *exp.Stranger, reads
 	return out, nil
 }
 
-// fresh loads the co-players anew, since players of lives side by side must not
-// share memory.
-func (c adaptCmd) fresh(a *app, m *meeting) (now, next []eval.Member, err error) {
-	list, err := c.members(a, m.g, m.about, m.vs)
-	if err != nil {
-		return nil, nil, err
-	}
-	now = append([]eval.Member{{}}, list...)
-	if m.next != nil {
-		if list, err = c.members(a, m.g, m.about, m.then); err != nil {
-			return nil, nil, err
-		}
-		next = append([]eval.Member{{}}, list...)
-	}
-	return now, next, nil
-}
-
 // livedSeed is one seed's lives of one who adapts.
 type livedSeed struct {
-	adaptSeed
+	report.AdaptedSeed
 	res   *eval.Adapted
 	value map[[2]int]float64 // the best response's value of starts that were solved, by life and index
 	reads []*train.Reads
 }
 
 // cell lets one adapt to one trio.
-func (c adaptCmd) cell(a *app, m *meeting, r adaptRow) (*adaptJSON, error) {
-	out := &adaptJSON{Run: r.name, VS: m.vs, Then: m.then, Known: r.knows(append(slices.Clone(m.vs), m.then...)), Learn: c.Learn, Lives: c.Lives}
+func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*report.Adapted, error) {
+	out := &report.Adapted{Run: r.name, VS: m.vs, Then: m.then, Known: r.knows(append(slices.Clone(m.vs), m.then...)), Learn: c.Learn, Lives: c.Lives}
 	if len(r.dirs) == 0 {
 		out.Learn = exp.LearnBeliefs
 	}
 	var all []*livedSeed
 	for i, seed := range r.seeds {
-		s, err := c.sample(a, m, r, i, seed)
+		s, err := c.sample(ctx, m, r, i, seed)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.judge(a, m, s, r.dirs != nil && changes(c.Learn)); err != nil {
+		if err := c.refer(ctx, m, s, r.dirs != nil && changes(c.Learn)); err != nil {
 			return nil, err
 		}
 		all = append(all, s)
-		out.Seeds = append(out.Seeds, s.adaptSeed)
+		out.Seeds = append(out.Seeds, s.AdaptedSeed)
 	}
 	c.sum(out, m, all)
 	return out, nil
@@ -181,20 +147,23 @@ func changes(learn string) bool {
 }
 
 // sample lives one seed's lives.
-func (c adaptCmd) sample(a *app, m *meeting, r adaptRow, i int, seed uint64) (*livedSeed, error) {
-	s := &livedSeed{adaptSeed: adaptSeed{Seed: seed}}
+func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, seed uint64) (*livedSeed, error) {
+	s := &livedSeed{AdaptedSeed: report.AdaptedSeed{Seed: seed}}
 	if len(r.dirs) == 0 {
-		focal, err := c.plain(m, r.name)
+		focal, err := member(m.g, append([]string{r.name}, m.vs...), 0, nil)
+		if _, none := game.NewBot(m.g, r.name); none != nil && !isPlanner(r.name) {
+			return nil, misuse("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
+		}
 		if err != nil {
 			return nil, err
 		}
-		s.res, err = c.live(a, m, seed, exp.Life{Member: focal})
+		s.res, err = c.live(ctx, m, seed, exp.Life{Member: focal})
 		return s, err
 	}
 	s.Run = r.dirs[i%len(r.dirs)]
-	x, err := a.reg.LoadStranger(s.Run, c.Set, c.Agent, c.Learn)
+	x, err := c.Reg.LoadStranger(s.Run, c.Set, c.Agent, c.Learn)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, Misuse{err}
 	}
 	lives := 1
 	if changes(c.Learn) {
@@ -214,38 +183,22 @@ func (c adaptCmd) sample(a *app, m *meeting, r adaptRow, i int, seed uint64) (*l
 		s.reads = make([]*train.Reads, lives)
 	}
 	if lives > 1 {
-		s.res, err = c.learnt(a, m, seed, x, s.reads)
+		s.res, err = c.learnt(ctx, m, seed, x, s.reads)
 		return s, err
 	}
 	focal, err := x.Member(s.reads[0])
 	if err != nil {
 		return nil, err
 	}
-	s.res, err = c.live(a, m, seed, focal)
+	s.res, err = c.live(ctx, m, seed, focal)
 	return s, err
 }
 
-// plain returns a bot or a thinker as the focal member.
-func (c adaptCmd) plain(m *meeting, name string) (eval.Member, error) {
-	names := append([]string{name}, m.vs...)
-	t, err := thinker(m.g, names, 0, nil)
-	if err != nil {
-		return eval.Member{}, err
-	}
-	if t != nil {
-		return *t, nil
-	}
-	if _, err := game.NewBot(m.g, name); err != nil {
-		return eval.Member{}, usage("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", name, err)
-	}
-	return eval.Bot(m.g, name), nil
-}
-
-// judge adds the references to a sample.
-func (c adaptCmd) judge(a *app, m *meeting, s *livedSeed, alone bool) error {
+// refer adds the references to a sample.
+func (c *adapting) refer(ctx context.Context, m *meeting, s *livedSeed, alone bool) error {
 	random, ok := m.random[s.Seed]
 	if !ok {
-		res, err := c.live(a, m, s.Seed, exp.Life{Member: eval.Bot(m.g, "random")})
+		res, err := c.live(ctx, m, s.Seed, exp.Life{Member: eval.Bot(m.g, "random")})
 		if err != nil {
 			return err
 		}
@@ -254,11 +207,11 @@ func (c adaptCmd) judge(a *app, m *meeting, s *livedSeed, alone bool) error {
 	}
 	s.Random, s.Score = random, s.res.Score.Mean()
 	if m.exact {
-		if err := c.solve(a, m, s, alone); err != nil {
+		if err := c.solve(ctx, m, s, alone); err != nil {
 			return err
 		}
 	} else {
-		best, err := c.bestOf(a, m, s.Seed)
+		best, err := c.bestOf(ctx, m, s.Seed)
 		if err != nil {
 			return err
 		}
@@ -270,39 +223,36 @@ func (c adaptCmd) judge(a *app, m *meeting, s *livedSeed, alone bool) error {
 
 // solve computes the exact best response's value of the starts that count, and,
 // if co-players change, of those until some time after the change.
-func (c adaptCmd) solve(a *app, m *meeting, s *livedSeed, alone bool) error {
+func (c *adapting) solve(ctx context.Context, m *meeting, s *livedSeed, alone bool) error {
 	m.bestBy = "exact"
 	s.value = map[[2]int]float64{}
 	want, most := map[[2]int]bool{}, 0
-	var judged [][2]int
+	var scored [][2]int
 	for _, e := range s.res.Episodes {
 		at := [2]int{e.Life, e.Index}
 		most = max(most, e.Index+1)
 		if e.Last {
-			judged = append(judged, at)
+			scored = append(scored, at)
 		}
 		if m.next != nil && e.Index < c.AtEpisode+24 {
 			want[at] = true
 		}
 	}
-	if n := len(judged); atRandom(m.vs)+atRandom(m.then) > 0 && n > c.Starts {
+	if n := len(scored); atRandom(m.vs)+atRandom(m.then) > 0 && n > c.Starts {
 		var some [][2]int
 		for i := range c.Starts {
-			some = append(some, judged[i*n/c.Starts])
+			some = append(some, scored[i*n/c.Starts])
 		}
-		judged = some
+		scored = some
 	}
-	for _, at := range judged {
+	for _, at := range scored {
 		want[at] = true
 	}
-	workers := max(c.Workers, 1)
-	if c.Workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := cores(c.Workers)
 	errs, values := make([]error, workers), make([]map[[2]int]float64, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
-		wg.Go(func() { values[w], errs[w] = c.values(a, m, s.Seed, most, alone, want, w, workers) })
+		wg.Go(func() { values[w], errs[w] = c.values(ctx, m, s.Seed, most, alone, want, w, workers) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -313,24 +263,12 @@ func (c adaptCmd) solve(a *app, m *meeting, s *livedSeed, alone bool) error {
 			s.value[at] = x
 		}
 	}
-	lost, worth := make([]stats.Acc, c.Lives), make([]stats.Acc, c.Lives)
 	solved := map[[2]int]bool{}
-	for _, at := range judged {
+	for _, at := range scored {
 		solved[at] = true
 	}
-	for _, e := range s.res.Episodes {
-		if at := [2]int{e.Life, e.Index}; solved[at] {
-			lost[e.Life].Add(s.value[at] - e.Return)
-			worth[e.Life].Add(s.value[at])
-		}
-	}
-	var regret, best stats.Acc
-	for i := range lost {
-		if lost[i].N() > 0 {
-			regret.Add(lost[i].Mean())
-			best.Add(worth[i].Mean())
-		}
-	}
+	counts := func(e eval.Lived) bool { return solved[[2]int{e.Life, e.Index}] }
+	regret, best := c.overLives(s, counts)
 	s.Regret, s.Best = regret.Mean(), best.Mean()
 	if math.Abs(s.Regret) < 1e-9 {
 		s.Regret = 0 // sums of returns round otherwise than sums of values
@@ -339,7 +277,8 @@ func (c adaptCmd) solve(a *app, m *meeting, s *livedSeed, alone bool) error {
 }
 
 // values solves the wanted starts of every workers-th life, from w on.
-func (c adaptCmd) values(a *app, m *meeting, seed uint64, most int, alone bool, want map[[2]int]bool, w, workers int) (map[[2]int]float64, error) {
+func (c *adapting) values(ctx context.Context, m *meeting, seed uint64, most int, alone bool, want map[[2]int]bool, w, workers int,
+) (map[[2]int]float64, error) {
 	br, err := oracle.NewBR(m.g, 1)
 	if err != nil {
 		return nil, err
@@ -348,12 +287,12 @@ func (c adaptCmd) values(a *app, m *meeting, seed uint64, most int, alone bool, 
 	places := []string{"0", "1", "2", "3", "4", "5", "6", "7"}[:m.g.Spec().Seats]
 	bots := make([]string, len(places))
 	lanes := func(life int, key rng.Key, n int) error {
-		return oracle.Starts(m.g, key, n, n*most, false, places, agent.ID(0), func(env, index int, st game.State, seat game.Seat, who []string) error {
+		value := func(env, index int, st game.State, seat game.Seat, who []string) error {
 			at := [2]int{life + env, index}
 			if !want[at] || at[0]%workers != w {
 				return nil
 			}
-			if err := a.ctx.Err(); err != nil {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
 			names := m.vs
@@ -368,7 +307,8 @@ func (c adaptCmd) values(a *app, m *meeting, seed uint64, most int, alone bool, 
 			v, err := br.Value(st, seat, bots)
 			out[at] = v
 			return err
-		})
+		}
+		return oracle.Starts(m.g, key, n, n*most, false, places, agent.ID(0), value)
 	}
 	if !alone {
 		return out, lanes(0, lifeKey(seed), c.Lives)
@@ -387,15 +327,14 @@ func (c adaptCmd) values(a *app, m *meeting, seed uint64, most int, alone bool, 
 // bestOf lets every candidate live the same lives and returns what the best got
 // over all seeds so far asked for: the game's bots, the untrained planners, and a
 // best response of the zoo.
-func (c adaptCmd) bestOf(a *app, m *meeting, seed uint64) (float64, error) {
+func (c *adapting) bestOf(ctx context.Context, m *meeting, seed uint64) (float64, error) {
 	if best, ok := m.best[seed]; ok {
 		return best, nil
 	}
-	candidates := map[string]eval.Member{}
-	var names []string
-	add := func(name string, member eval.Member) {
-		names = append(names, name)
-		candidates[name] = member
+	var candidates []eval.Member
+	add := func(name string, m eval.Member) {
+		m.Name = name
+		candidates = append(candidates, m)
 	}
 	for _, b := range m.g.Bots() {
 		if b.Name != "random" {
@@ -403,25 +342,25 @@ func (c adaptCmd) bestOf(a *app, m *meeting, seed uint64) (float64, error) {
 		}
 	}
 	for _, name := range []string{"plan", "plan-infer"} {
-		if t, err := thinker(m.g, append([]string{name}, m.vs...), 0, nil); err == nil && m.next == nil {
-			add(name, *t)
+		if p, err := member(m.g, append([]string{name}, m.vs...), 0, nil); err == nil && m.next == nil {
+			add(name, p)
 		}
 	}
-	if zoo, err := a.readZoos(c.Zoo); err == nil && m.next == nil {
-		if e := a.findZoo(zoo, "best-"+m.vs[0], m.about); e != nil && !slices.ContainsFunc(m.vs, func(n string) bool { return n != m.vs[0] }) {
-			if b, err := a.reg.Member(m.g, e.Run+"#0"); err == nil {
-				add("PPO "+e.Name, b)
+	if zoo, err := c.Lab.Zoo(c.AdaptConfig.Zoo); err == nil && m.next == nil {
+		if e := c.findZoo(zoo, "best-"+m.vs[0], m.about); e != nil && !slices.ContainsFunc(m.vs, func(n string) bool { return n != m.vs[0] }) {
+			if p, err := c.Reg.Member(m.g, e.Run+"#0"); err == nil {
+				add("PPO "+e.Name, p)
 			}
 		}
 	}
 	best, by := 0., ""
-	for _, name := range names {
-		res, err := c.live(a, m, seed, exp.Life{Member: candidates[name]})
+	for _, one := range candidates {
+		res, err := c.live(ctx, m, seed, exp.Life{Member: one})
 		if err != nil {
 			return 0, err
 		}
 		if x := res.Score.Mean(); by == "" || x > best {
-			best, by = x, name
+			best, by = x, one.Name
 		}
 	}
 	m.best[seed] = best

@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"encoding/json"
@@ -8,10 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hop/stats"
 )
 
-// writeAdapt writes the table and the curves: adapt.json, adapt.md, adapt.html.
-func writeAdapt(dir string, t *adaptTable) error {
+func ends(ci stats.Interval) string { return fmt.Sprintf("%.3f to %.3f", ci[0], ci[1]) }
+
+// WriteAdapt writes the table and the curves: adapt.json, adapt.md, adapt.html.
+func WriteAdapt(dir string, t *AdaptTable) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
 	}
@@ -30,25 +34,25 @@ func writeAdapt(dir string, t *adaptTable) error {
 // columns are what the tables show of a cell, with the words above them.
 var adaptColumns = []struct {
 	head string
-	cell func(r *adaptJSON) string
+	cell func(r *Adapted) string
 }{
-	{"against", (*adaptJSON).against},
-	{"who", func(r *adaptJSON) string { return r.Run }},
-	{"met", func(r *adaptJSON) string {
+	{"against", (*Adapted).Against},
+	{"who", func(r *Adapted) string { return r.Run }},
+	{"met", func(r *Adapted) string {
 		if r.Known {
 			return "yes"
 		}
 		return "no"
 	}},
-	{"normalised (95 %)", func(r *adaptJSON) string { return fmt.Sprintf("%.3f (%s)", r.Normalised, ends(r.NormalisedCI)) }},
-	{"score (95 %)", func(r *adaptJSON) string { return fmt.Sprintf("%.3f (%s)", r.Score, ends(r.CI)) }},
-	{"best response", func(r *adaptJSON) string { return fmt.Sprintf("%.3f, %s", r.BestResponse, r.BestName) }},
-	{"random", func(r *adaptJSON) string { return fmt.Sprintf("%.3f", r.Random) }},
-	{"regret", func(r *adaptJSON) string { return fmt.Sprintf("%.3f", r.Regret) }},
-	{"first episode", func(r *adaptJSON) string { return fmt.Sprintf("%.3f", r.First) }},
-	{"actions guessed, first to last fifth", func(r *adaptJSON) string { return ends5(r.Action) }},
-	{"belief in the truth, first to last fifth", func(r *adaptJSON) string { return ends5(r.Belief) }},
-	{"back at 90 % after", func(r *adaptJSON) string {
+	{"normalised (95 %)", func(r *Adapted) string { return fmt.Sprintf("%.3f (%s)", r.Normalised, ends(r.NormalisedCI)) }},
+	{"score (95 %)", func(r *Adapted) string { return fmt.Sprintf("%.3f (%s)", r.Score, ends(r.CI)) }},
+	{"best response", func(r *Adapted) string { return fmt.Sprintf("%.3f, %s", r.BestResponse, r.BestName) }},
+	{"random", func(r *Adapted) string { return fmt.Sprintf("%.3f", r.Random) }},
+	{"regret", func(r *Adapted) string { return fmt.Sprintf("%.3f", r.Regret) }},
+	{"first episode", func(r *Adapted) string { return fmt.Sprintf("%.3f", r.First) }},
+	{"actions guessed, first to last fifth", func(r *Adapted) string { return ends5(r.Action) }},
+	{"belief in the truth, first to last fifth", func(r *Adapted) string { return ends5(r.Belief) }},
+	{"back at 90 % after", func(r *Adapted) string {
 		switch {
 		case r.Back == nil:
 			return ""
@@ -77,7 +81,7 @@ func mean(x []float64) float64 {
 }
 
 // shown returns the columns that say something of this table.
-func (t *adaptTable) shown() (list []int) {
+func (t *AdaptTable) shown() (list []int) {
 	for i, col := range adaptColumns {
 		for _, r := range t.Table {
 			if col.cell(r) != "" {
@@ -90,13 +94,13 @@ func (t *adaptTable) shown() (list []int) {
 }
 
 // words says what was done.
-func (t *adaptTable) words() string {
+func (t *AdaptTable) words() string {
 	r := t.Table[0]
 	s := fmt.Sprintf("%s. Each life has %d env steps, of which the last %d are judged; %d lives for each of %d seeds; what goes on learning: %s.", t.Words, t.Steps, t.Last, r.Lives, len(r.Seeds), r.Learn)
 	return s + " Normalised is 1 - regret / (best response - random). An exact best response is the value of the very starts that were judged; otherwise it is the best of the candidates, living the same lives. Intervals are over seeds, or over lives where there is one seed. \"Met\" says whether all co-players were met in training, or stand in the agent's own scripts."
 }
 
-func (t *adaptTable) markdown() string {
+func (t *AdaptTable) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Few-shot adaptation\n\n%s\n\n|", t.words())
 	cols := t.shown()
@@ -113,7 +117,7 @@ func (t *adaptTable) markdown() string {
 	}
 	b.WriteString("\nEvery seed's score and normalised score:\n\n")
 	for _, r := range t.Table {
-		fmt.Fprintf(&b, "- %s, %s:", r.against(), r.Run)
+		fmt.Fprintf(&b, "- %s, %s:", r.Against(), r.Run)
 		for _, s := range r.Seeds {
 			fmt.Fprintf(&b, " %.3f (%.3f)", s.Score, s.Normalised)
 		}
@@ -125,7 +129,7 @@ func (t *adaptTable) markdown() string {
 // adaptColors tell curves apart, also for the colour-blind (Okabe and Ito).
 var adaptColors = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
-func (t *adaptTable) page() string {
+func (t *AdaptTable) page() string {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><title>Few-shot adaptation</title><style>
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:1180px;padding:0 1rem;color:#222;background:#fff}
@@ -148,15 +152,15 @@ table{border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;border-
 	}
 	b.WriteString("</table>\n")
 	b.WriteString("<h2>Return by episode</h2><p>Means over lives, smoothed over five episodes. Dashed: the best response; dotted: random.</p>")
-	t.figures(&b, func(r *adaptJSON) []float64 { return r.Episodes }, true)
+	t.figures(&b, func(r *Adapted) []float64 { return r.Episodes }, true)
 	for _, part := range []struct {
 		head string
-		of   func(*adaptJSON) []float64
+		of   func(*Adapted) []float64
 	}{
-		{"Actions guessed by episode", func(r *adaptJSON) []float64 { return r.Action }},
-		{"Belief in the truth by episode", func(r *adaptJSON) []float64 { return r.Belief }},
+		{"Actions guessed by episode", func(r *Adapted) []float64 { return r.Action }},
+		{"Belief in the truth by episode", func(r *Adapted) []float64 { return r.Belief }},
 	} {
-		if slices.ContainsFunc(t.Table, func(r *adaptJSON) bool { return len(part.of(r)) > 1 }) {
+		if slices.ContainsFunc(t.Table, func(r *Adapted) bool { return len(part.of(r)) > 1 }) {
 			fmt.Fprintf(&b, "<h2>%s</h2>", part.head)
 			t.figures(&b, part.of, false)
 		}
@@ -166,11 +170,11 @@ table{border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;border-
 }
 
 // figures draws one panel a trio, one line for each who adapts.
-func (t *adaptTable) figures(b *strings.Builder, of func(*adaptJSON) []float64, refs bool) {
+func (t *AdaptTable) figures(b *strings.Builder, of func(*Adapted) []float64, refs bool) {
 	b.WriteString(`<div class="figures">`)
 	for i := 0; i < len(t.Table); {
 		j := i
-		for j < len(t.Table) && t.Table[j].against() == t.Table[i].against() {
+		for j < len(t.Table) && t.Table[j].Against() == t.Table[i].Against() {
 			j++
 		}
 		drawPanel(b, t.Table[i:j], of, refs)
@@ -180,7 +184,7 @@ func (t *adaptTable) figures(b *strings.Builder, of func(*adaptJSON) []float64, 
 }
 
 // drawPanel draws one figure; nothing if there are no curves.
-func drawPanel(b *strings.Builder, rows []*adaptJSON, of func(*adaptJSON) []float64, refs bool) {
+func drawPanel(b *strings.Builder, rows []*Adapted, of func(*Adapted) []float64, refs bool) {
 	const w, h, left, top, right, bottom = 360., 210., 34., 8., 8., 26.
 	most, high := 0, 1.
 	for _, r := range rows {
@@ -230,7 +234,7 @@ func drawPanel(b *strings.Builder, rows []*adaptJSON, of func(*adaptJSON) []floa
 		fmt.Fprintf(b, `<polyline fill="none" stroke="%s" stroke-width="1.6" points="%s"/>`, color, strings.Join(points, " "))
 		legend = append(legend, fmt.Sprintf(`<span style="color:%s">%s</span>`, color, html.EscapeString(r.Run)))
 	}
-	fmt.Fprintf(b, `</svg><figcaption>%s: %s</figcaption></figure>`, html.EscapeString(rows[0].against()), strings.Join(legend, ", "))
+	fmt.Fprintf(b, `</svg><figcaption>%s: %s</figcaption></figure>`, html.EscapeString(rows[0].Against()), strings.Join(legend, ", "))
 }
 
 // smooth averages over five neighbours.

@@ -1,14 +1,16 @@
-package cli
+package lab
 
 import (
 	"math"
 
+	"hop/eval"
+	"hop/report"
 	"hop/stats"
 )
 
 // sum adds up the samples of a cell. Intervals are over seeds, or, of a single
 // seed, over lives.
-func (c adaptCmd) sum(out *adaptJSON, m *meeting, all []*livedSeed) {
+func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed) {
 	var score, best, random, norm, regret, first stats.Acc
 	var curve, value, action, belief, step []stats.Acc
 	for _, s := range all {
@@ -69,29 +71,37 @@ func (c adaptCmd) sum(out *adaptJSON, m *meeting, all []*livedSeed) {
 
 // regretCI is the interval of a single seed's regret, over its lives: paired with
 // the starts where they were solved.
-func (c adaptCmd) regretCI(s *livedSeed, out *adaptJSON) stats.Interval {
+func (c *adapting) regretCI(s *livedSeed, out *report.Adapted) stats.Interval {
 	if s.value == nil {
 		return stats.Interval{out.BestResponse - out.CI[1], out.BestResponse - out.CI[0]}
 	}
-	lost := make([]stats.Acc, c.Lives)
-	for _, e := range s.res.Episodes {
-		if v, ok := s.value[[2]int{e.Life, e.Index}]; ok && e.Last {
-			lost[e.Life].Add(v - e.Return)
-		}
-	}
-	var over stats.Acc
-	for i := range lost {
-		if lost[i].N() > 0 {
-			over.Add(lost[i].Mean())
-		}
-	}
+	over, _ := c.overLives(s, func(e eval.Lived) bool { return e.Last })
 	return finite(over.CI(0.95), out.Regret)
+}
+
+// overLives returns each life's mean of what was lost and of what the best response
+// is worth, over those episodes that count and whose starts were solved.
+func (c *adapting) overLives(s *livedSeed, counts func(eval.Lived) bool) (lost, worth stats.Acc) {
+	losses, values := make([]stats.Acc, c.Lives), make([]stats.Acc, c.Lives)
+	for _, e := range s.res.Episodes {
+		if v, ok := s.value[[2]int{e.Life, e.Index}]; ok && counts(e) {
+			losses[e.Life].Add(v - e.Return)
+			values[e.Life].Add(v)
+		}
+	}
+	for i := range losses {
+		if losses[i].N() > 0 {
+			lost.Add(losses[i].Mean())
+			worth.Add(values[i].Mean())
+		}
+	}
+	return lost, worth
 }
 
 // back returns how many episodes after the change the mean return over three
 // episodes is at least 90 % of the best response's on the same starts; -1: never
 // within what was solved.
-func (c adaptCmd) back(curve, value []stats.Acc) int {
+func (c *adapting) back(curve, value []stats.Acc) int {
 	const run = 3
 	for k := c.AtEpisode; k+run <= min(len(curve), len(value), c.AtEpisode+24); k++ {
 		var got, best float64

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // A decision allocates nothing once a search has begun, whatever judges leaves.
 func TestPlanBenchAllocatesNothing(t *testing.T) {
 	for _, leaf := range []string{"zero", "scripts", "nets", "conv16", "conv"} {
-		b, err := newPlanBench(registry.New(), leaf, 4, 4, 10)
+		b, err := NewPlan(registry.New(), leaf, 4, 4, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

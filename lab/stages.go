@@ -1,12 +1,10 @@
-package cli
+package lab
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,9 +15,9 @@ import (
 	"hop/stage"
 )
 
-// stageJSON is how one stage around a training went; stages.json in a group's
+// Stage is how one stage around a training went; stages.json in a training's
 // folder holds them for the report.
-type stageJSON struct {
+type Stage struct {
 	Name    string  `json:"name"`
 	Command string  `json:"command"`
 	Dir     string  `json:"dir"`
@@ -31,47 +29,36 @@ type stageJSON struct {
 
 // stages runs a training's stages and says how far they are.
 type stages struct {
-	a     *app
+	lab   *Lab
 	spec  *exp.Spec
 	group string
 	of    int // stages in all, the training among them
 	at    int // stages begun
-	done  []stageJSON
+	done  []Stage
 	run   stage.Runner
 	began time.Time
 }
 
-func newStages(a *app, spec *exp.Spec, group string) (*stages, error) {
+func (l *Lab) around(spec *exp.Spec, group string) (*stages, error) {
 	flags, err := spec.Game.Flags()
 	if err != nil {
 		return nil, err
 	}
-	s := &stages{a: a, spec: spec, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
-	s.run = stage.Runner{Salt: version + " " + f32.Kernels(), Give: map[string][]string{"game": flags, "run": {group}}, Now: s.now}
-	s.run.Do = func(ctx context.Context, words []string, out io.Writer) error {
-		var errs strings.Builder
-		quiet := &app{ctx, a.reg, strings.NewReader(""), out, io.MultiWriter(a.err, &errs)}
-		if a.terminal() {
-			quiet.err = a.err // a live line needs the terminal itself
-		}
-		switch code := run(quiet, words); {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case code != 0:
-			return fmt.Errorf("it failed with exit code %d%s", code, lastLine(errs.String()))
-		}
-		return nil
-	}
+	s := &stages{lab: l, spec: spec, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
+	give := map[string][]string{"game": flags, "run": {group}}
+	s.run = stage.Runner{Salt: l.Version + " " + f32.Kernels(), Give: give, Now: s.now, Do: l.Do}
 	return s, nil
 }
 
-// lastLine returns what a command said last, with a colon, or nothing.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return ": " + last
+// Prepare runs what comes before a training, in folders beside the runs of out,
+// and puts the folders of stages in place of their names.
+func (l *Lab) Prepare(ctx context.Context, spec *exp.Spec, out string) ([]Stage, error) {
+	s, err := l.around(spec, filepath.Join(out, "any"))
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	err = s.prepare(ctx)
+	return s.done, err
 }
 
 // plain says that there is nothing to do but to train.
@@ -80,7 +67,7 @@ func (s *stages) plain() bool { return s.of == 1 }
 // say writes a line about a stage.
 func (s *stages) say(name, format string, args ...any) {
 	if !s.plain() {
-		fmt.Fprintf(s.a.err, "[%d/%d] %-8s %s\n", s.at, s.of, name, fmt.Sprintf(format, args...))
+		s.lab.tell(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -94,7 +81,7 @@ func (s *stages) now(st stage.Status) {
 		s.say(st.Name, "hop %s", shorten(st.Command))
 		return
 	}
-	j := stageJSON{Name: st.Name, Command: "hop " + st.Command, Dir: st.Dir, Reused: st.State == stage.Reused}
+	j := Stage{Name: st.Name, Command: "hop " + st.Command, Dir: st.Dir, Reused: st.State == stage.Reused}
 	if rel, err := filepath.Rel(s.group, st.Dir); err == nil {
 		j.Dir = filepath.ToSlash(rel)
 	}
@@ -135,7 +122,7 @@ func readVerdict(dir string) (status, verdict string) {
 
 // prepare runs what comes before the training, and puts the folders of stages in
 // place of their names.
-func (s *stages) prepare() error {
+func (s *stages) prepare(ctx context.Context) error {
 	if len(s.spec.Prepare) == 0 {
 		return nil
 	}
@@ -144,27 +131,18 @@ func (s *stages) prepare() error {
 		root = filepath.Dir(root) // the group is a single seed's folder
 	}
 	s.run.Root = filepath.Join(root, "stages")
-	if _, err := s.run.Run(s.a.ctx, s.spec.Prepare); err != nil {
+	if _, err := s.run.Run(ctx, s.spec.Prepare); err != nil {
 		return err
 	}
 	s.spec.Fill(s.run.Fill)
 	return nil
 }
 
-// prepareSpec runs what comes before a training that is not hop train's own.
-func prepareSpec(a *app, spec *exp.Spec, out string) error {
-	s, err := newStages(a, spec, filepath.Join(out, "any")) // stages lie beside the runs
-	if err != nil {
-		return err
-	}
-	return s.prepare()
-}
-
 // training announces the training itself.
 func (s *stages) training() {
 	s.at++
 	s.began = time.Now()
-	s.say("train", "%s, env steps %s a seed", s.spec.Name, short(float64(s.spec.Train.Steps)))
+	s.say("train", "%s, env steps %s a seed", s.spec.Name, Short(float64(s.spec.Train.Steps)))
 }
 
 // trained notes how long the training took.
@@ -174,11 +152,13 @@ func (s *stages) trained(mean float64) {
 	}
 	wall := time.Since(s.began).Seconds()
 	s.say("train", "%.1f s; mean return %.3f", wall, mean)
-	s.done = append(s.done, stageJSON{Name: "train", Command: "hop train", Dir: ".", Wall: wall, Verdict: fmt.Sprintf("mean return %.3f on fresh episodes", mean)})
+	s.done = append(s.done, Stage{
+		Name: "train", Command: "hop train", Dir: ".", Wall: wall, Verdict: fmt.Sprintf("mean return %.3f on fresh episodes", mean),
+	})
 }
 
 // follow runs what comes after the training, anew whenever the agents are others.
-func (s *stages) follow(jobs []*job) error {
+func (s *stages) follow(ctx context.Context, jobs []*job) error {
 	if len(s.spec.Follow) > 0 {
 		h := sha256.New()
 		for _, j := range jobs {
@@ -190,29 +170,12 @@ func (s *stages) follow(jobs []*job) error {
 		}
 		s.run.Salt += fmt.Sprintf(" %x", h.Sum(nil))
 		s.run.Root = filepath.Join(s.group, "follow")
-		if _, err := s.run.Run(s.a.ctx, s.spec.Follow); err != nil {
+		if _, err := s.run.Run(ctx, s.spec.Follow); err != nil {
 			return err
 		}
 	}
 	if s.plain() {
 		return nil
 	}
-	return s.save()
-}
-
-// save writes stages.json.
-func (s *stages) save() error {
-	b, err := json.MarshalIndent(s.done, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(s.group, "stages.json"), append(b, '\n'), 0o644)
-}
-
-// stopped says how to go on if the user stopped a stage.
-func (s *stages) stopped(err error) error {
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(s.a.err, "stopped; everything is saved. Go on with:\n  hop train --resume %s\n", s.group)
-	}
-	return err
+	return writeJSON(filepath.Join(s.group, "stages.json"), s.done)
 }

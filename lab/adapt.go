@@ -1,0 +1,195 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hop/eval"
+	"hop/game"
+	"hop/plan/truth"
+	"hop/report"
+)
+
+// AdaptConfig says who meets whom.
+type AdaptConfig struct {
+	Runs      []string   // who adapts: folders of runs, br, plan, plan-infer, plan-paper, or bots
+	Teams     [][]string // co-players: bots, kinds of the zoo, or RUN#AGENT
+	Then      []string   // who takes the co-players' places later
+	AtEpisode int        // the first episode with those
+	Zoo       string     // folder of learnt co-players
+	Learn     string     // what goes on learning, such as exp.LearnBeliefs
+	Every     int        // steps between two updates of what learns
+	Steps     int        // of a life
+	Last      int        // the last steps, which count
+	Lives     int        // of each seed
+	Seeds     []uint64   // of the lives; none: as many as a run has seeds
+	Agent     int        // which agent of a run
+	Starts    int        // at most so many starts of a seed are solved where a co-player acts at random
+	Game      string     // for those that are no runs
+	Set       []string   // changes the game, or how runs think
+	Workers   int        // 0: all cores
+	Progress  func(done, total int)
+}
+
+// adapting is an adaptation under way.
+type adapting struct {
+	*Lab
+	AdaptConfig
+}
+
+// Adapt lets agents meet co-players that they never trained with.
+func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable, error) {
+	c := &adapting{l, config}
+	rows, g, about, err := c.rows()
+	if err != nil {
+		return nil, err
+	}
+	table := &report.AdaptTable{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
+	for _, team := range c.Teams {
+		m, err := c.meeting(g, about, team)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			res, err := c.cell(ctx, m, r)
+			if err != nil {
+				return nil, err
+			}
+			if table.Table = append(table.Table, res); c.Progress != nil {
+				c.Progress(len(table.Table), len(c.Teams)*len(rows))
+			}
+		}
+	}
+	return table, nil
+}
+
+// adaptRow is one who adapts: a run's seeds, or somebody without a run.
+type adaptRow struct {
+	name  string
+	dirs  []string // of the run; none: a bot or a thinker
+	seeds []uint64 // of the lives; sample i plays dirs[i mod len(dirs)]
+	met   []string
+	types []string // bots that stand for its hypotheses
+}
+
+// rows finds out who adapts, and on which game: the first run's, or the flags'.
+func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, err error) {
+	most := 1
+	for _, name := range c.Runs {
+		r := adaptRow{name: strings.TrimRight(filepath.ToSlash(name), "/")}
+		if r.dirs, err = adaptFolders(name); err != nil {
+			return nil, nil, nil, err
+		}
+		most = max(most, len(r.dirs))
+		rows = append(rows, r)
+	}
+	var sets []string
+	for _, s := range c.Set {
+		if strings.HasPrefix(s, "game.") {
+			sets = append(sets, s)
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if r.seeds = c.Seeds; r.seeds == nil { // one life for each seed of the run
+			n := len(r.dirs)
+			if n == 0 {
+				n = most
+			}
+			for k := range n {
+				r.seeds = append(r.seeds, uint64(k+1))
+			}
+		}
+		if len(r.dirs) == 0 {
+			if strings.HasPrefix(r.name, "plan") {
+				r.met = truth.Default().Models
+			}
+			continue
+		}
+		s, err := c.Reg.LoadStranger(r.dirs[0], c.Set, c.Agent, c.Learn)
+		if err != nil {
+			return nil, nil, nil, Misuse{err}
+		}
+		r.met = s.Spec.Met()
+		if s.Plans && s.Spec.Plan.Goals == "hand" {
+			r.types = s.Spec.Plan.Bots
+		}
+		here, err := s.Spec.Game.Map()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if g == nil {
+			g, about = s.Game, here
+		} else if c.GameWords(here) != c.GameWords(about) {
+			return nil, nil, nil, misuse("%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE", r.name, c.GameWords(here), c.GameWords(about))
+		}
+	}
+	if g == nil {
+		built, spec, err := c.Lab.NewGame(c.Game, sets)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if about, err = spec.Map(); err != nil {
+			return nil, nil, nil, err
+		}
+		g = built
+	}
+	return rows, g, about, nil
+}
+
+// adaptFolders returns the folders of a run's seeds; none if the name is not a
+// folder.
+func adaptFolders(name string) ([]string, error) {
+	if _, err := os.Stat(name); err == nil {
+		return Folders(name)
+	}
+	if strings.ContainsAny(name, `/\`) {
+		return nil, misuse("%s is no run: there is no such folder", name)
+	}
+	return nil, nil
+}
+
+// members turns names into co-players: bots, kinds of the zoo, RUN#AGENT. The
+// k-th of a kind is agent k of its run, from 1: the focal agent has 0's place.
+func (c *adapting) members(g game.Game, about map[string]any, names []string) ([]eval.Member, error) {
+	if n := g.Spec().Seats - 1; len(names) != n {
+		return nil, misuse("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
+	}
+	var zoo []ZooEntry
+	var list []eval.Member
+	for i, name := range names {
+		m, err := c.Reg.Member(g, name)
+		if err == nil {
+			list = append(list, m)
+			continue
+		}
+		if strings.Contains(name, "#") {
+			return nil, Misuse{err}
+		}
+		if zoo == nil {
+			if zoo, err = c.Lab.Zoo(c.AdaptConfig.Zoo); err != nil {
+				return nil, err
+			}
+		}
+		e := c.findZoo(zoo, name, about)
+		if e == nil {
+			_, err := game.NewBot(g, name)
+			return nil, misuse("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about), c.AdaptConfig.Zoo)
+		}
+		if m, err = c.Reg.Member(g, fmt.Sprintf("%s#%d", e.Run, i+1)); err != nil {
+			return nil, err
+		}
+		m.Name = name
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// knows reports whether all of the co-players are among those met.
+func (r adaptRow) knows(names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(r.met, n) })
+}

@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"hop/exp"
+	"hop/internal/cpu"
+	"hop/runlog"
+	"hop/train"
+)
+
+// TrainRow is a training's speed.
+type TrainRow struct {
+	Preset    string             `json:"preset"`
+	CPU       int                `json:"cpu"`
+	Rate      float64            `json:"agent_steps_per_s"`      // per second of processor time
+	WallRate  float64            `json:"agent_steps_per_wall_s"` // per second of the clock, all cores
+	EnvRate   float64            `json:"env_steps_per_s"`
+	Collect   float64            `json:"collect_agent_steps_per_s"`
+	Learn     float64            `json:"learn_agent_steps_per_s"`
+	Phases    map[string]float64 `json:"phases"`
+	MemoryMiB float64            `json:"memory_mib"`
+}
+
+// mark is how far a training is, and what it has cost.
+type mark struct {
+	rows, step int // rows of agents that were alive
+	cpu        time.Duration
+	wall       time.Time
+	phases     map[string]float64
+}
+
+// since returns the seconds of every phase since an earlier mark.
+func (m mark) since(from mark) map[string]float64 {
+	out := map[string]float64{}
+	for name, s := range m.phases {
+		out[name] = s - from.phases[name]
+	}
+	return out
+}
+
+// watch trains in a folder that is thrown away, and marks every window.
+func watch(ctx context.Context, spec exp.Spec, workers int, clock func() time.Duration, each func(mark)) error {
+	dir, err := os.MkdirTemp("", "hop-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	run, err := runlog.Create(filepath.Join(dir, "run"), nil, runlog.Info{})
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	loop, err := spec.Build(1, exp.Machine{Workers: workers, Clock: clock})
+	if err != nil {
+		return err
+	}
+	rows := 0
+	return loop.Run(ctx, run, func(p *train.Progress) {
+		for _, list := range p.Stats {
+			if len(list) > 0 {
+				rows += list[0].N
+			}
+		}
+		each(mark{rows, p.Step, cpu.Time(), time.Now(), maps.Clone(p.Phases)})
+	})
+}
+
+func clock() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
+
+// Train measures a training of twice as many env steps as given, over the second
+// half.
+func Train(ctx context.Context, spec exp.Spec, cores, steps int) (*TrainRow, error) {
+	cores = max(1, cores)
+	timer := cpu.Time
+	if cores > 1 {
+		timer = clock()
+	}
+	var from, to mark
+	err := watch(ctx, spec, cores, timer, func(m mark) {
+		if to = m; from.wall.IsZero() && m.step >= steps {
+			from = m
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	rows, spent := float64(to.rows-from.rows), (to.cpu - from.cpu).Seconds()
+	out := &TrainRow{
+		Preset: spec.Name, CPU: cores, Phases: to.since(from), MemoryMiB: float64(mem.Sys) / (1 << 20),
+		Rate: rows / spent, WallRate: rows / to.wall.Sub(from.wall).Seconds(), EnvRate: float64(to.step-from.step) / spent,
+	}
+	out.Collect, out.Learn = rows/out.Phases["collect"], rows/out.Phases["learn"]
+	return out, nil
+}
+
+// loopEnvs times loopWindow are the 1,554 env steps of an iteration.
+const loopEnvs, loopWindow = 37, 42
+
+// LoopRow is the cost of one iteration of training.
+type LoopRow struct {
+	Steps     int                `json:"env_steps"`
+	Decisions int                `json:"decisions"`
+	Sims      int                `json:"sims"` // a decision
+	CPU       float64            `json:"cpu_s"`
+	Phases    map[string]float64 `json:"phases"` // seconds
+}
+
+// loopSpec is HOP on 6x6 with trees of 200 simulations, of any depth, whose leaves a
+// network evaluates.
+func loopSpec(reg *exp.Registry) (exp.Spec, error) {
+	return reg.Load("hop-4x4", []string{
+		"game.size=6", "game.blocks=3", "search.trees=3", "search.sims=200", "search.depth=0", "plan.leaf=net",
+		"train.warm.windows=0", "train.standins.share=0", "train.save=1000000",
+		fmt.Sprintf("train.envs=%d", loopEnvs), fmt.Sprintf("train.window=%d", loopWindow),
+		fmt.Sprintf("train.steps=%d", 2*loopEnvs*loopWindow),
+	})
+}
+
+// Loop measures the slower of two iterations of training.
+func Loop(ctx context.Context, reg *exp.Registry) (*LoopRow, error) {
+	spec, err := loopSpec(reg)
+	if err != nil {
+		return nil, err
+	}
+	worst, last := &LoopRow{}, mark{cpu: cpu.Time()}
+	err = watch(ctx, spec, 1, clock(), func(m mark) {
+		out := &LoopRow{Steps: loopEnvs * loopWindow, Decisions: m.rows - last.rows, Sims: 600, Phases: m.since(last)}
+		if out.CPU = (m.cpu - last.cpu).Seconds(); out.CPU > worst.CPU {
+			worst = out
+		}
+		last = m
+	})
+	return worst, err
+}

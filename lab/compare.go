@@ -1,0 +1,182 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hop/exp"
+	"hop/report"
+	"hop/runlog"
+)
+
+// CompareConfig says what is compared.
+type CompareConfig struct {
+	Variants  []string // presets or spec files
+	Set       []string // of all variants
+	Seeds     []uint64
+	Out       string   // folder of the comparison and of the runs it trains
+	Reuse     []string // folders in which finished runs are looked for too
+	Threshold float64  // return to which the time is measured; NaN: 95 % of the way to the best mean
+	Workers   int      // 0: all cores
+}
+
+// variant is a spec and where its runs are.
+type variant struct {
+	spec exp.Spec
+	text []byte            // the resolved spec
+	runs map[uint64]string // finished, by seed
+}
+
+// Compare trains what is missing, one variant after the other, and compares the
+// final agents. It also returns the folders of runs that were there before.
+func (l *Lab) Compare(ctx context.Context, c CompareConfig) (*report.Comparison, map[string]bool, error) {
+	list, err := l.variants(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	reused := map[string]bool{}
+	var in []report.Variant
+	for i, v := range list {
+		l.say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
+		if err := l.complete(ctx, c, v, reused); err != nil {
+			return nil, nil, err
+		}
+		x := report.Variant{Name: v.spec.Name}
+		for _, s := range c.Seeds {
+			x.Dirs = append(x.Dirs, v.runs[s])
+		}
+		in = append(in, x)
+	}
+	res, err := report.Compare(l.Reg, in, c.Threshold)
+	return res, reused, err
+}
+
+// variants resolves the variants. They must play one game.
+func (l *Lab) variants(c CompareConfig) ([]*variant, error) {
+	var list []*variant
+	for _, what := range c.Variants {
+		s, err := l.Reg.Load(what, c.Set)
+		if err != nil {
+			return nil, Misuse{err}
+		}
+		text, err := s.YAML()
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range list {
+			if v.spec.Name == s.Name {
+				return nil, misuse("two variants are called %s; give one of them another name in its spec", s.Name)
+			}
+		}
+		list = append(list, &variant{spec: s, text: text, runs: map[uint64]string{}})
+		if err := sameGame(&list[0].spec, &s); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// sameGame refuses variants whose returns mean different things.
+func sameGame(v, w *exp.Spec) error {
+	x, err := v.Game.Map()
+	if err != nil {
+		return err
+	}
+	y, err := w.Game.Map()
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
+			differ = append(differ, fmt.Sprintf("game.%s (%v and %v)", name, x[name], y[name]))
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return misuse("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
+		v.Name, w.Name, strings.Join(differ, ", "))
+}
+
+// complete finds or trains the runs of all seeds.
+func (l *Lab) complete(ctx context.Context, c CompareConfig, v *variant, reused map[string]bool) error {
+	stopped, err := c.search(v)
+	if err != nil {
+		return err
+	}
+	var missing []uint64
+	for _, s := range c.Seeds {
+		dir, halfway := v.runs[s], stopped[s]
+		switch {
+		case dir != "":
+			reused[dir] = true
+			l.say("seed %d is done already: %s", s, dir)
+		case halfway != "":
+			l.say("seed %d goes on: %s", s, halfway)
+			t, err := l.Reopen(halfway, c.Workers)
+			if err != nil {
+				return err
+			}
+			if _, err := l.Train(ctx, t); err != nil {
+				return err
+			}
+			v.runs[s] = halfway
+		default:
+			missing = append(missing, s)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	t, err := l.NewTraining(v.spec, missing, c.Out, c.Workers)
+	if err != nil {
+		return err
+	}
+	out, err := l.Train(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, s := range out.Seeds {
+		v.runs[s.Seed] = s.Run
+	}
+	return nil
+}
+
+// search finds the variant's finished runs, and in the comparison's own folder
+// those that stopped on the way.
+func (c CompareConfig) search(v *variant) (stopped map[uint64]string, err error) {
+	stopped = map[uint64]string{}
+	for _, root := range append([]string{c.Out}, c.Reuse...) {
+		dirs, err := filepath.Glob(filepath.Join(root, "*", "seed-*"))
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			text, err := runlog.ReadSpec(dir)
+			if err != nil || !bytes.Equal(text, v.text) {
+				continue
+			}
+			env, err := runlog.ReadEnv(dir)
+			if err != nil || !slices.Contains(c.Seeds, env.Seed) || v.runs[env.Seed] != "" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil && env.Status == "done" {
+				v.runs[env.Seed] = dir
+			} else if root == c.Out {
+				stopped[env.Seed] = dir
+			}
+		}
+	}
+	return stopped, nil
+}
+
+func (l *Lab) say(format string, args ...any) {
+	l.tell(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
+}

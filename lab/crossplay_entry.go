@@ -1,0 +1,162 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hop/exp"
+	"hop/game"
+)
+
+// entry is one who plays.
+type entry struct {
+	name string
+	kind string
+	bot  string        // a bot or a thinker; "": runs
+	runs []*exp.Agents // by seed
+	dirs []string
+}
+
+// enter finds out who the entries are and which game they play.
+func (c *crossing) enter() (game.Game, []entry, error) {
+	var list []entry
+	for _, name := range c.Entries {
+		more, err := c.find(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, more...)
+	}
+	g, spec, err := c.game(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g.Spec().Seats < 2 {
+		return nil, nil, misuse("%s has one seat; cross-play needs two or more", spec.Name)
+	}
+	var sets []string
+	for _, f := range spec.Fields() {
+		sets = append(sets, f.Path+"="+f.Default)
+	}
+	names := map[string]bool{}
+	for i := range list {
+		e := &list[i]
+		if names[e.name] {
+			return nil, nil, misuse("%s is entered twice", e.name)
+		}
+		names[e.name] = true
+		if err := c.ready(e, g, spec.Name, sets); err != nil {
+			return nil, nil, err
+		}
+	}
+	return g, list, nil
+}
+
+// find returns the entries that a name stands for.
+func (c *crossing) find(name string) ([]entry, error) {
+	dirs := runsIn(name)
+	if len(dirs) == 0 && slices.Contains(c.Reg.PresetNames(), name) {
+		groups, err := filepath.Glob(filepath.Join(c.Runs, name+"-[0-9][0-9][0-9]"))
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(groups)
+		for _, group := range slices.Backward(groups) { // the newest that has runs
+			if dirs = runsIn(group); len(dirs) > 0 {
+				break
+			}
+		}
+		if len(dirs) == 0 {
+			return nil, misuse("%s has not been trained yet: no %s in %s; hop train %s does it", name, name+"-001", c.Runs, name)
+		}
+	}
+	switch {
+	case len(dirs) == 0:
+		return []entry{{name: name, bot: name}}, nil
+	case c.Split:
+		var list []entry
+		for _, dir := range dirs {
+			list = append(list, entry{name: filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir), dirs: []string{dir}})
+		}
+		return list, nil
+	}
+	label := filepath.Base(filepath.Clean(name))
+	if len(dirs) == 1 && dirs[0] == name {
+		label = filepath.Base(filepath.Dir(name)) + "/" + label
+	}
+	return []entry{{name: label, dirs: dirs}}, nil
+}
+
+// runsIn returns the runs of a folder by seed; none if there are none.
+func runsIn(dir string) []string {
+	dirs, _ := Folders(dir)
+	slices.SortFunc(dirs, func(a, b string) int { // seed-10 after seed-9
+		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
+	})
+	return dirs
+}
+
+// game returns the game to play.
+func (c *crossing) game(list []entry) (game.Game, exp.Game, error) {
+	name := c.Game
+	if name == "" {
+		name = "staghunt"
+	}
+	spec, err := c.Reg.NewGame(name)
+	if err != nil {
+		return nil, spec, Misuse{err}
+	}
+	for _, e := range list {
+		if len(e.dirs) == 0 {
+			continue
+		}
+		s, err := c.RunSpec(e.dirs[0])
+		if err != nil {
+			return nil, spec, err
+		}
+		if c.Game != "" && c.Game != s.Game.Name {
+			continue // ready says so
+		}
+		spec = s.Game
+		break
+	}
+	return build(spec, c.Set)
+}
+
+// ready loads an entry's agents, or checks that there is such a bot.
+func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) error {
+	if e.bot != "" {
+		names := slices.Repeat([]string{"random"}, g.Spec().Seats)
+		names[0] = e.bot
+		if e.kind = "bot"; isPlanner(e.bot) {
+			e.kind = "planner"
+			if e.bot == "br" {
+				e.kind = "exact best response"
+				return nil
+			}
+		}
+		if _, err := Team(g, names, c.Planner...); err != nil {
+			return misuse("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
+		}
+		return nil
+	}
+	e.kind = "run, " + strings.Join(e.dirs, ", ")
+	for _, dir := range e.dirs {
+		s, err := c.RunSpec(dir)
+		if err != nil {
+			return err
+		}
+		if s.Game.Name != name {
+			return misuse("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
+		}
+		run, err := c.Reg.LoadAgentsFor(dir, sets)
+		if err != nil {
+			return fmt.Errorf("%s cannot play this game: %w", dir, err)
+		}
+		e.runs = append(e.runs, run)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hop/agent"
+	"hop/eval"
+	"hop/game"
+	"hop/internal/cpu"
+	"hop/oracle"
+	"hop/rng"
+	"hop/rollout"
+	"hop/stats"
+)
+
+// EvalConfig says who plays how often.
+type EvalConfig struct {
+	Team     []string // of bots and planners, one for each seat or one for all
+	Planner  []string // sets fields of planners
+	Episodes int
+	Seed     uint64
+	Workers  int // 0: all cores
+	FixSeat  bool
+	Focal    int // whose regret is reported; -1: the one that is no bot
+	Progress func(done, total int)
+}
+
+// Seat is what one member got.
+type Seat struct {
+	Name  string             `json:"name"`
+	Mean  float64            `json:"mean"`
+	SE    float64            `json:"se"`
+	CI    stats.Interval     `json:"ci"`
+	Life  float64            `json:"lifetime"`
+	Goals map[string]float64 `json:"goals,omitempty"`
+}
+
+// Evaluation is what a team got.
+type Evaluation struct {
+	Game     string         `json:"game"`
+	Team     []string       `json:"team"`
+	Episodes int            `json:"episodes"`
+	Seed     uint64         `json:"seed"`
+	Mean     float64        `json:"mean"`
+	SE       float64        `json:"se"`
+	CI       stats.Interval `json:"ci"`
+	Lifetime float64        `json:"lifetime"`
+	Steps    float64        `json:"steps"`
+	Seats    []Seat         `json:"seats"`
+	Focal    *int           `json:"focal,omitempty"`
+	Regret   *float64       `json:"regret,omitempty"` // of the focal member, against the best response to the others
+	RegretSE *float64       `json:"regret_se,omitempty"`
+	Loss     *float64       `json:"loss,omitempty"` // the same without luck
+	LossSE   *float64       `json:"loss_se,omitempty"`
+}
+
+// Eval plays a team and counts what it gets.
+func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
+	members, err := Team(g, c.Team, c.Planner...)
+	if err != nil {
+		return nil, err
+	}
+	out := &Evaluation{Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed}
+	for _, m := range members {
+		out.Team = append(out.Team, m.Name)
+	}
+	cfg := eval.Config{
+		Game: g, Team: members, Episodes: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers, FixSeat: c.FixSeat, Progress: c.Progress,
+	}
+	lost, err := c.focal(g, members, out.Team)
+	if err != nil {
+		return nil, err
+	}
+	if lost != nil {
+		cfg.Lanes, cfg.Each = scoredLanes, lost.add
+	}
+	res, err := eval.Run(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	out.Mean, out.SE, out.CI, out.Steps = res.Mean.Mean(), res.Mean.SE(), res.Mean.CI(0.95), res.Steps.Mean()
+	for i, name := range out.Team {
+		r := res.Return[i]
+		s := Seat{Name: name, Mean: r.Mean(), SE: r.SE(), CI: r.CI(0.95), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
+		for k, goal := range g.Spec().Goals {
+			s.Goals[goal] = res.Goals[i][k].Mean()
+		}
+		out.Lifetime += s.Life / float64(len(res.Return))
+		out.Seats = append(out.Seats, s)
+	}
+	if lost != nil {
+		focal, mean, se, loss, lossSE := int(lost.focal), lost.acc.Mean(), lost.acc.SE(), lost.loss.Mean(), lost.loss.SE()
+		out.Focal, out.Regret, out.RegretSE, out.Loss, out.LossSE = &focal, &mean, &se, &loss, &lossSE
+	}
+	return out, nil
+}
+
+// focal returns the regret to report: of the member asked for, or else of the
+// only one that is no bot, or nil.
+func (c EvalConfig) focal(g game.Game, members []eval.Member, names []string) (*regret, error) {
+	focal, others := c.Focal, 0
+	for i, name := range names {
+		if _, err := game.NewBot(g, name); err != nil {
+			others++
+			if c.Focal < 0 {
+				focal = i
+			}
+		}
+	}
+	switch {
+	case focal >= len(members):
+		return nil, misuse("--focal %d: the team has members 0 to %d", focal, len(members)-1)
+	case c.Focal < 0 && others != 1:
+		return nil, nil
+	}
+	if err := oracle.Solvable(g, without(names, focal)); err != nil {
+		if c.Focal >= 0 {
+			return nil, Misuse{err}
+		}
+		return nil, nil
+	}
+	if c.Focal < 0 && atRandom(without(names, focal)) > 1 {
+		return nil, nil // hours on a large board; --focal asks for it all the same
+	}
+	return newRegret(g, members, names, agent.ID(focal)), nil
+}
+
+// scoredLanes is how many envs an evaluation with regret has: each keeps a table
+// of the best response's values, which may take megabytes.
+const scoredLanes = 16
+
+// regret compares a focal member with the best response to the others.
+type regret struct {
+	focal     agent.ID
+	verdicts  [][]oracle.Verdict
+	acc, loss stats.Acc
+}
+
+// newRegret puts the oracle before one of the members.
+func newRegret(g game.Game, members []eval.Member, names []string, focal agent.ID) *regret {
+	r := &regret{focal: focal, verdicts: make([][]oracle.Verdict, scoredLanes)}
+	inner := members[focal].Players
+	members[focal].Players = func(workers, lanes int) ([]rollout.Player, error) {
+		players, err := inner(workers, lanes)
+		for w := range players {
+			players[w] = oracle.NewJudge(players[w], g, names, r.verdicts)
+		}
+		return players, err
+	}
+	return r
+}
+
+func (r *regret) add(ep rollout.Episode) {
+	v := r.verdicts[ep.Env][ep.Index]
+	r.acc.Add(v.Value - ep.Return[r.focal])
+	r.loss.Add(v.Loss)
+}
+
+// SolveConfig says whom to respond to.
+type SolveConfig struct {
+	VS       []string // the co-players' bots, one for each or one for all
+	Episodes int      // starts to average over
+	Seed     uint64
+	Discount float64
+	Check    bool // also play the best response from the same starts
+	Progress func(done, total int)
+}
+
+// Solved is the exact best response's value.
+type Solved struct {
+	Game     string   `json:"game"`
+	VS       []string `json:"vs"`
+	Episodes int      `json:"episodes"`
+	Seed     uint64   `json:"seed"`
+	Discount float64  `json:"discount"`
+	Value    float64  `json:"value"`
+	SE       float64  `json:"se"`
+	States   float64  `json:"states"` // met, a start
+	MS       float64  `json:"ms"`     // of processor time, a start
+	Played   *float64 `json:"played,omitempty"`
+	DiffSE   *float64 `json:"played_minus_value_se,omitempty"`
+}
+
+// Solve computes the exact value of the best response to fixed bots.
+func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
+	n := g.Spec().Seats - 1
+	if len(c.VS) == 1 && n > 1 {
+		c.VS = slices.Repeat(c.VS, n)
+	}
+	switch {
+	case len(c.VS) != n:
+		return nil, misuse("--vs names %d co-players (%s), the game has %d other seats; name one for each, or one for all",
+			len(c.VS), strings.Join(c.VS, ","), n)
+	case c.Episodes < 1:
+		return nil, misuse("--episodes %d, want at least 1", c.Episodes)
+	case c.Check && c.Discount != 1:
+		return nil, misuse("--check plays undiscounted episodes, so it needs --discount 1")
+	}
+	if err := oracle.Solvable(g, c.VS); err != nil {
+		return nil, Misuse{err}
+	}
+	br, err := oracle.NewBR(g, c.Discount)
+	if err != nil {
+		return nil, Misuse{err}
+	}
+	team := append([]string{"br"}, c.VS...)
+	var values stats.Acc
+	states, from := 0, cpu.Time()
+	err = oracle.Starts(g, rng.New(c.Seed), scoredLanes, c.Episodes, false, team, 0,
+		func(_, _ int, st game.State, seat game.Seat, bots []string) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			v, err := br.Value(st, seat, bots)
+			if err != nil {
+				return err
+			}
+			values.Add(v)
+			states += br.States()
+			if c.Progress != nil {
+				c.Progress(values.N(), c.Episodes)
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	starts := float64(c.Episodes)
+	out := &Solved{
+		Game: g.Spec().Name, VS: c.VS, Episodes: c.Episodes, Seed: c.Seed, Discount: c.Discount,
+		Value: values.Mean(), SE: values.SE(), States: float64(states) / starts, MS: 1000 * (cpu.Time() - from).Seconds() / starts,
+	}
+	if !c.Check {
+		return out, nil
+	}
+	members, err := Team(g, team)
+	if err != nil {
+		return nil, err
+	}
+	r := newRegret(g, members, team, 0)
+	key := rng.New(c.Seed)
+	if _, err = eval.Run(ctx, eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes, Each: r.add}); err != nil {
+		return nil, err
+	}
+	played, se := out.Value-r.acc.Mean(), r.acc.SE()
+	out.Played, out.DiffSE = &played, &se
+	return out, nil
+}

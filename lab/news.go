@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"context"
+
+	"hop/train"
+)
+
+// News is what a lab says while it works.
+type News struct {
+	Kind     Kind
+	Text     string
+	Name     string             // of a stage
+	At, Of   int                // of a stage: its number, and how many there are
+	Training *Training          // that has begun
+	Stop     context.CancelFunc // of it
+	Seed     uint64
+	Progress *train.Progress // of the seed; its memory is the loop's
+	Mean     float64         // what the seed's final agents get
+}
+
+// Kind is a kind of news.
+type Kind int
+
+const (
+	Said   Kind = iota // Text, by the way
+	Noted              // Text, which should not be missed
+	Staged             // Text about stage Name, At and Of
+	Begun              // Training has begun, Stop stops it
+	Learnt             // Seed has learnt from a window: Progress
+	Scored             // Seed's final agents were scored: Mean
+	Ended              // the training has ended
+)
+
+func (l *Lab) tell(n News) {
+	if l.Tell != nil {
+		l.Tell(n)
+	}
+}

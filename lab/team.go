@@ -1,0 +1,112 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+
+	"hop/agent"
+	"hop/eval"
+	"hop/field"
+	"hop/game"
+	"hop/oracle"
+	"hop/plan"
+	"hop/plan/truth"
+	"hop/rollout"
+)
+
+// Team turns names of bots and planners into members. A single name stands for
+// the whole team. planner sets fields of planners, such as plan.sims=200.
+func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error) {
+	spec := g.Spec()
+	if len(names) == 1 {
+		names = slices.Repeat(names, spec.Seats)
+	}
+	if len(names) != spec.Seats {
+		return nil, misuse("the team has %d members (%s), the game has %d seats; name one for each, or one for all",
+			len(names), strings.Join(names, ","), spec.Seats)
+	}
+	members := make([]eval.Member, len(names))
+	for i := range names {
+		m, err := member(g, names, i, planner)
+		if err != nil {
+			return nil, err
+		}
+		members[i] = m
+	}
+	return members, nil
+}
+
+// isPlanner reports whether a name stands for somebody who thinks.
+func isPlanner(name string) bool {
+	return slices.Contains([]string{"br", "plan", "plan-infer", "plan-paper"}, name)
+}
+
+// without returns the names but one.
+func without(names []string, at int) []string { return slices.Delete(slices.Clone(names), at, at+1) }
+
+// member returns what a name of a team stands for: a bot; br, the best response;
+// plan, the untrained planner that knows its co-players' bots; plan-infer, which
+// infers them; or plan-paper, with HOP's settings.
+func member(g game.Game, names []string, at int, set []string) (eval.Member, error) {
+	name := names[at]
+	m := eval.Member{Name: name, Blind: true}
+	switch name {
+	case "br":
+		if err := oracle.Solvable(g, without(names, at)); err != nil {
+			return m, Misuse{err}
+		}
+		m.Players = each(func(lanes int) (rollout.Player, error) { return oracle.NewPlayer(g, names, 1, lanes) })
+	case "plan", "plan-infer", "plan-paper":
+		c := truth.Default()
+		if name == "plan-paper" {
+			c.Plan = plan.Paper()
+		}
+		if name != "plan-infer" {
+			c.Known = names
+		}
+		for _, s := range set {
+			path, value, ok := strings.Cut(s, "=")
+			if !ok {
+				return m, misuse("--planner %s: want FIELD=VALUE, such as plan.sims=200", s)
+			}
+			if err := field.Set(&c, path, value); err != nil {
+				return m, misuse("--planner %s: %w", s, err)
+			}
+		}
+		player := func(lanes int) (rollout.Player, error) { return truth.NewPlayer(g, c, agent.ID(at), lanes) }
+		if _, err := player(1); err != nil {
+			return m, Misuse{err}
+		}
+		m.Players = each(player)
+	default:
+		if _, err := game.NewBot(g, name); err != nil {
+			return m, Misuse{err}
+		}
+		return eval.Bot(g, name), nil
+	}
+	return m, nil
+}
+
+// each makes a player for each worker.
+func each(player func(lanes int) (rollout.Player, error)) func(workers, lanes int) ([]rollout.Player, error) {
+	return func(workers, lanes int) (players []rollout.Player, err error) {
+		for range workers {
+			p, err := player(lanes)
+			if err != nil {
+				return nil, err
+			}
+			players = append(players, p)
+		}
+		return players, nil
+	}
+}
+
+// atRandom counts those who act at random.
+func atRandom(names []string) (n int) {
+	for _, name := range names {
+		if name == "random" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,238 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hop/exp"
+	"hop/f32"
+	"hop/runlog"
+)
+
+// Breed is a kind of co-player and how its spec differs from the game's plain PPO.
+type Breed struct {
+	Name, Doc string
+	set       []string
+}
+
+// Breeds lists them. On boards where plain PPO ends in hares, all but the first
+// see the hare's reward fade in (train.goal_weight of the preset).
+func Breeds() []Breed {
+	return []Breed{
+		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}},
+		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil},
+		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}},
+		{"lola", "opponent-learning awareness (Foerster et al. 2018)", []string{"lola.on=true"}},
+		{"influence", "paid for social influence (Jaques et al. 2019)", []string{"influence.on=true"}},
+	}
+}
+
+// ZooConfig says which co-players are trained.
+type ZooConfig struct {
+	Game    string
+	Set     []string // of the game and of the specs
+	Who     []string // kinds; all: every kind
+	Best    bool     // also a PPO best response to each kind
+	Steps   int      // of each; 0: as the game's preset, at most two million
+	Seed    uint64
+	Out     string // folder of the zoo
+	Workers int    // 0: all cores
+}
+
+// ZooEntry is one trained kind.
+type ZooEntry struct {
+	Name     string         `json:"name"`
+	Run      string         `json:"run"`
+	Game     map[string]any `json:"game"`
+	Seed     uint64         `json:"seed"`
+	Status   string         `json:"status"`
+	Reused   bool           `json:"reused,omitempty"`
+	Mean     float64        `json:"mean"`
+	Agents   []float64      `json:"agents,omitempty"`
+	EnvSteps int            `json:"env_steps"`
+	CPU      float64        `json:"cpu_s"`
+}
+
+// TrainZoo trains a set of co-players; those that exist are kept.
+func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
+	if err := f32.KernelsErr(); err != nil {
+		return nil, err
+	}
+	g, _, err := l.NewGame(c.Game, c.Set)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, b := range Breeds() {
+		names = append(names, b.Name)
+	}
+	for _, name := range c.Who {
+		if name != "all" && !slices.Contains(names, name) {
+			return nil, misuse("--who %s: there is no such kind; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	var list []ZooEntry
+	for _, b := range Breeds() {
+		if !slices.Contains(c.Who, b.Name) && !slices.Contains(c.Who, "all") {
+			continue
+		}
+		e, err := l.raise(ctx, c, b)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+		if !c.Best {
+			continue
+		}
+		team := []string{"learn"}
+		for i := 1; i < g.Spec().Seats; i++ {
+			team = append(team, fmt.Sprintf("%s#%d", e.Run, i))
+		}
+		best := Breed{Name: "best-" + b.Name, set: []string{"train.team=[" + strings.Join(team, ",") + "]"}}
+		if e, err = l.raise(ctx, c, best); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// breedSpec returns what a kind of co-player is trained by.
+func (l *Lab) breedSpec(c ZooConfig, b Breed) (exp.Spec, error) {
+	sets := append(slices.Clone(c.Set), b.set...)
+	base := "ppo-4x4"
+	switch c.Game {
+	case "staghunt":
+		s, err := l.Reg.Load(base, c.Set)
+		if err != nil {
+			return s, err
+		}
+		params, err := s.Game.Map()
+		if err != nil {
+			return s, err
+		}
+		if size, ok := params["size"].(int); ok && size > 4 {
+			base = "ppo-8x8"
+		}
+	case "snowdrift", "matrix":
+		base = "ppo-" + c.Game
+	default:
+		sets = append([]string{"game.name=" + c.Game}, sets...)
+	}
+	s, err := l.Reg.Load(base, append(sets, "name=zoo-"+b.Name))
+	if err != nil {
+		return s, err
+	}
+	if s.Train.Steps = min(s.Train.Steps, 2_000_000); c.Steps > 0 {
+		s.Train.Steps = c.Steps
+	}
+	s.Eval.Episodes = min(s.Eval.Episodes, 2_000)
+	s.Train.Save = max(1, min(s.Train.Save, s.Train.Steps))
+	return s, s.Validate()
+}
+
+// raise returns a trained kind: the one that is there, or a new one.
+func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error) {
+	s, err := l.breedSpec(c, b)
+	if err != nil {
+		return ZooEntry{}, Misuse{err}
+	}
+	text, err := s.YAML()
+	if err != nil {
+		return ZooEntry{}, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "zoo 1\nseed %d\n%s", c.Seed, text))
+	dir := filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4]), fmt.Sprintf("seed-%d", c.Seed))
+	if e, err := l.zooEntry(dir); err == nil && e.Status == "done" {
+		l.say("%s: kept %s", b.Name, dir)
+		e.Reused = true
+		return e, nil
+	}
+	j := &job{seed: c.Seed, spec: s}
+	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
+		j.resume = true
+		j.run, err = runlog.Open(dir)
+		if err != nil {
+			return ZooEntry{}, err
+		}
+	} else {
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			return ZooEntry{}, fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
+		}
+		if j.run, err = runlog.Create(dir, text, l.info(s.Name, c.Seed)); err != nil {
+			return ZooEntry{}, err
+		}
+	}
+	t := &Training{Spec: s, Folder: dir, Workers: c.Workers, lab: l, jobs: []*job{j}}
+	if _, err := t.run(ctx); err != nil {
+		return ZooEntry{}, err
+	}
+	return l.zooEntry(dir)
+}
+
+// zooEntry reads one seed's folder of a zoo.
+func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
+	e := ZooEntry{Run: dir}
+	env, err := runlog.ReadEnv(dir)
+	if err != nil {
+		return e, err
+	}
+	s, err := l.RunSpec(dir)
+	if err != nil {
+		return e, err
+	}
+	if e.Game, err = s.Game.Map(); err != nil {
+		return e, err
+	}
+	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), env.Seed, env.Status
+	b, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	}
+	var r SeedResult
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return e, fmt.Errorf("reading the result of %s: %w", dir, err)
+	}
+	e.Mean, e.Agents, e.EnvSteps, e.CPU = r.Mean, r.Agents, r.EnvSteps, r.CPU
+	return e, nil
+}
+
+// Zoo reads a whole zoo, by name and folder.
+func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
+	dirs, err := filepath.Glob(filepath.Join(dir, "*", "seed-*"))
+	if err != nil {
+		return nil, err
+	}
+	var list []ZooEntry
+	for _, dir := range dirs {
+		e, err := l.zooEntry(dir)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b ZooEntry) int { return strings.Compare(a.Name+a.Run, b.Name+b.Run) })
+	return list, nil
+}
+
+// findZoo returns a finished kind for a game, the first of its name.
+func (l *Lab) findZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
+	for i := range zoo {
+		if e := &zoo[i]; e.Name == name && e.Status == "done" && l.GameWords(e.Game) == l.GameWords(about) {
+			return e
+		}
+	}
+	return nil
+}
