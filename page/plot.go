@@ -128,7 +128,7 @@ type Plot struct {
 const margin = vg.Length(132)
 
 // slimmer is the width below which references are named inside the plot.
-const slimmer = vg.Length(320)
+const slimmer = vg.Length(400)
 
 // New returns an empty plot.
 func New(x, y Axis) *Plot {
