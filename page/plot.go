@@ -179,7 +179,7 @@ func (p *Plot) paint(c draw.Canvas) {
 	st := Letters(9.5, Faint, -0.5, -1)
 	need := vg.Length(0)
 	for _, name := range p.x.names {
-		need += st.Width(name) + 6
+		need = max(need, (st.Width(name)+4)*vg.Length(len(p.x.names)))
 	}
 	if need > wide-48 { // the names do not fit side by side
 		st = Letters(9.5, Faint, -1, -0.5)
