@@ -146,7 +146,7 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	}
 }
 
-func TestRunsThatWereNotJudgedAreRefused(t *testing.T) {
+func TestRunsThatWereNotScoredAreRefused(t *testing.T) {
 	_, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {1, math.NaN()}}, "a"), math.NaN())
 	if err == nil || !strings.Contains(err.Error(), "seed 2 of a") {
 		t.Errorf("got %v, want an error that names seed 2 of a", err)

@@ -27,7 +27,7 @@ type tiny struct {
 	seed    int
 	status  string
 	windows int       // of 10, 1,000 env steps each
-	mean    float64   // of the final agents; NaN: not judged
+	mean    float64   // of the final agents; NaN: not scored
 	updates []int     // by agent, in the last window; nil: one a window
 	bonus   []float64 // what an agent gets more
 	skew    int       // rows that each agent has more than the one before
