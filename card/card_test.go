@@ -131,7 +131,7 @@ func TestClassFilesHoldTheTable(t *testing.T) {
 
 func full(t *testing.T) *Card {
 	t.Helper()
-	c := &Card{Title: "Model of others", Lead: "a <b> lead"}
+	c := &Card{Title: "Model of others", About: "a <b> lead"}
 	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{"majority", .35}}, Limit: &Ref{"Bayes", .86}})
 	c.Add(Number{Name: "loss", Value: math.NaN(), Lower: true})
 	c.Check("reach", false, true, "98 | of 100", "longer")

@@ -178,7 +178,7 @@ const (
 func (j *Judge) Card(s *JudgeScore) (*card.Card, error) {
 	c := &card.Card{
 		Title: "Judge of states",
-		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Judged in %d fresh episodes of every team; its policy draws its actions.", j.brain.Model.Describe(j.brain.Params), s.Episodes),
+		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Judged in %d fresh episodes of every team; its policy draws its actions.", j.brain.Model.Describe(j.brain.Params), s.Episodes),
 	}
 	worst, bias := JudgeTeam{}, JudgeTeam{}
 	for _, t := range s.Teams {

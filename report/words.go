@@ -126,7 +126,7 @@ func planning(s *exp.Spec) string {
 	}
 	leaf := map[string]string{
 		"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts",
-		"judge": "a network that is given the others' goals",
+		"response": "a network that is given the others' goals",
 	}[s.Plan.Leaf]
 	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims, leaf)
 }
