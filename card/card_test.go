@@ -174,13 +174,15 @@ func TestWriteGivesAllForms(t *testing.T) {
 		t.Errorf("card.json holds %+v", got)
 	}
 	md := string(read("card.md"))
-	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`, "(moa_confusion_matrix.png)"} {
+	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
+		"(moa_confusion_matrix.png)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("card.md has no %q:\n%s", want, md)
 		}
 	}
 	html := string(read("card.html"))
-	for _, want := range []string{"a &lt;b&gt; lead", `<p class="verdict weak">`, "data:image/png;base64,", "<svg", `<table class="heat">`, "prefers-color-scheme: dark"} {
+	for _, want := range []string{"a &lt;b&gt; lead", `<p class="verdict weak">`, "data:image/png;base64,", "<svg", `<table class="heat">`,
+		"prefers-color-scheme: dark"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("card.html has no %q", want)
 		}

@@ -128,7 +128,8 @@ func planning(s *exp.Spec) string {
 		"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts",
 		"response": "a network that is given the others' goals",
 	}[s.Plan.Leaf]
-	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims, leaf)
+	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims,
+		leaf)
 }
 
 // Setting names what chooses the outcome at least as much as the learner does.
