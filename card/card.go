@@ -67,7 +67,7 @@ type Number struct {
 // Card scores one model. Its zero value is an empty card.
 type Card struct {
 	Title   string
-	Lead    string // a sentence on what was scored
+	About   string // a sentence on what was scored
 	Numbers []Number
 	Checks  []Check
 	Figures []*page.Figure
@@ -194,14 +194,14 @@ func (c *Card) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		Title   string   `json:"title"`
-		Lead    string   `json:"lead,omitempty"`
+		About   string   `json:"lead,omitempty"`
 		Status  Status   `json:"status"`
 		Verdict string   `json:"verdict"`
 		Numbers []Number `json:"numbers"`
 		Checks  []Check  `json:"checks"`
 		Figures []fig    `json:"figures,omitempty"`
 		Notes   []string `json:"notes,omitempty"`
-	}{c.Title, c.Lead, c.Status(), c.Verdict(), c.Numbers, c.Checks, figs, c.Notes})
+	}{c.Title, c.About, c.Status(), c.Verdict(), c.Numbers, c.Checks, figs, c.Notes})
 }
 
 // show writes a number as people read it.

@@ -131,7 +131,7 @@ func TestClassFilesHoldTheTable(t *testing.T) {
 
 func full(t *testing.T) *Card {
 	t.Helper()
-	c := &Card{Title: "Model of others", Lead: "a <b> lead"}
+	c := &Card{Title: "Model of others", About: "a <b> lead"}
 	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{"majority", .35}}, Limit: &Ref{"Bayes", .86}})
 	c.Add(Number{Name: "loss", Value: math.NaN(), Lower: true})
 	c.Check("reach", false, true, "98 | of 100", "longer")
@@ -174,13 +174,15 @@ func TestWriteGivesAllForms(t *testing.T) {
 		t.Errorf("card.json holds %+v", got)
 	}
 	md := string(read("card.md"))
-	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`, "(moa_confusion_matrix.png)"} {
+	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
+		"(moa_confusion_matrix.png)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("card.md has no %q:\n%s", want, md)
 		}
 	}
 	html := string(read("card.html"))
-	for _, want := range []string{"a &lt;b&gt; lead", `<p class="verdict weak">`, "data:image/png;base64,", "<svg", `<table class="heat">`, "prefers-color-scheme: dark"} {
+	for _, want := range []string{"a &lt;b&gt; lead", `<p class="verdict weak">`, "data:image/png;base64,", "<svg", `<table class="heat">`,
+		"prefers-color-scheme: dark"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("card.html has no %q", want)
 		}

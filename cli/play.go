@@ -55,7 +55,7 @@ func (c playCmd) Run(a *app) error {
 			}
 			players = append(players, p[0])
 		}
-		if o.Cast, err = play.NewCast(g, o.Team, players, game.Seat(c.Think)); err != nil {
+		if o.Agents, err = play.NewTeam(g, o.Team, players, game.Seat(c.Think)); err != nil {
 			return usageError{err}
 		}
 	}

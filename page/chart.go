@@ -1,5 +1,10 @@
 package page
 
+import (
+	"math"
+	"slices"
+)
+
 // Axes names and bounds the axes of a figure.
 type Axes struct {
 	X, Y       string
@@ -55,6 +60,10 @@ func Lines(name, title, caption string, ax Axes, lines ...Line) *Figure {
 		x = Round(first, last, 5)
 	}
 	x.Name = ax.X
+	broken := func(v float64) bool { return v != math.Trunc(v) }
+	if !slices.ContainsFunc(slices.Concat(xs...), broken) {
+		x.At = slices.DeleteFunc(x.At, broken)
+	}
 	p := New(x, ax.y(lo, hi))
 	for _, l := range lines {
 		p.Add(l)

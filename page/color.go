@@ -100,7 +100,8 @@ func variable(c color.NRGBA) string {
 func swatch(k Key) template.CSS {
 	c := variable(k.Color)
 	if k.Dash {
-		return template.CSS("background:repeating-linear-gradient(90deg," + c + " 0 .25em,transparent .25em .4em)")
+		const line = ";width:1.35em;height:.2em;border-radius:0;vertical-align:.25em"
+		return template.CSS("background:repeating-linear-gradient(90deg," + c + " 0 .35em,transparent .35em .5em)" + line)
 	}
 	return template.CSS("background:" + c)
 }

@@ -89,7 +89,7 @@ func (h *Heat) Style(c Cell) template.CSS {
 	}
 	x := h.share(c.Value)
 	text, hue := "--ink", "--a0"
-	if x > 0.55 {
+	if x > 0.7 {
 		text = "--card"
 	}
 	if c.Bad {
@@ -142,7 +142,7 @@ func (h *Heat) paint(c draw.Canvas, left, wide vg.Length) {
 			if !math.IsNaN(cell.Value) {
 				share := h.share(cell.Value)
 				ink = Ink
-				if share > 0.55 {
+				if share > 0.7 {
 					ink = white
 				}
 				c.FillPolygon(mix(hue, 0.06+0.94*share), Box(x+1, top-cellH+1, x+wide-1, top-1))

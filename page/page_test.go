@@ -73,7 +73,8 @@ func all() []*Figure {
 	refs := []Ref{{"optimum", 3}, {"hares only", 1}, {"equilibrium of the selfish", 2.9}}
 	p := New(Steps(3), Round(0, 3, 5)).Add(Levels{Refs: refs}, Band{X: xs, Low: ys, High: []float64{3, 3, 3, 3}, Color: Agent(1)})
 	return []*Figure{
-		Lines("lines", "Lines", "", Axes{X: "epoch", Y: "nats"}, Line{Name: "ce", Y: ys}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2}, Dash: true}),
+		Lines("lines", "Lines", "", Axes{X: "epoch", Y: "nats"}, Line{Name: "ce", Y: ys}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2},
+			Dash: true}),
 		Lines("empty", "No values", "", Axes{}, Line{Name: "x"}),
 		Scatter("scatter", "Scatter", "", Axes{}, Cloud{"stag", []float64{0, 1}, []float64{1, 2}}, Cloud{"none", nil, nil}),
 		Bars("bars", "Bars", "", Axes{YMax: 1}, []string{"a", "b"}, Group{"one", []float64{.5, math.NaN()}}, Group{"two", []float64{.2}}),
@@ -148,7 +149,8 @@ func TestDocumentsAreWhole(t *testing.T) {
 		}
 		return b
 	}
-	for _, want := range []string{"<title>&lt;All&gt;</title>", "prefers-color-scheme: dark", "Levels &lt;1&gt;", `<table class="heat">`, "</html>"} {
+	for _, want := range []string{"<title>&lt;All&gt;</title>", "prefers-color-scheme: dark", "Levels &lt;1&gt;", `<table class="heat">`,
+		"</html>"} {
 		if !bytes.Contains(read("all.html"), []byte(want)) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -128,7 +128,7 @@ type Plot struct {
 const margin = vg.Length(132)
 
 // slimmer is the width below which references are named inside the plot.
-const slimmer = vg.Length(320)
+const slimmer = vg.Length(400)
 
 // New returns an empty plot.
 func New(x, y Axis) *Plot {
@@ -179,7 +179,7 @@ func (p *Plot) paint(c draw.Canvas) {
 	st := Letters(9.5, Faint, -0.5, -1)
 	need := vg.Length(0)
 	for _, name := range p.x.names {
-		need += st.Width(name) + 6
+		need = max(need, (st.Width(name)+4)*vg.Length(len(p.x.names)))
 	}
 	if need > wide-48 { // the names do not fit side by side
 		st = Letters(9.5, Faint, -1, -0.5)

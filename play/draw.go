@@ -170,7 +170,7 @@ func (p *painter) drawWords(f *Frame, x, y float64) {
 	d.SetColor(tileA)
 	d.DrawRoundedRectangle(x, y, p.board, wordsTall, 8)
 	d.Fill()
-	const size, lead = 15, 24
+	const size, row = 15, 24
 	at := y + 24
 	for _, line := range strings.Split(f.Words, "\n") {
 		for _, l := range p.lines(line) {
@@ -178,7 +178,7 @@ func (p *painter) drawWords(f *Frame, x, y float64) {
 				return
 			}
 			p.text(l, x+16, at, 0, "mono", size, ink)
-			at += lead
+			at += row
 		}
 	}
 }

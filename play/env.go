@@ -21,7 +21,7 @@ type env struct {
 	mask    []bool // [Actions]
 	rec     *Recorder
 	keep    bool  // keep the frames of earlier episodes, for a GIF
-	cast    *Cast // plays instead of the bots, or nil
+	team    *Team // plays instead of the bots, or nil
 }
 
 // newEnv returns a copy that must be reset before use.
@@ -34,10 +34,10 @@ func newEnv(o Options) (*env, error) {
 		mask: make([]bool, len(spec.Actions)),
 		rec:  NewRecorder(o.Game, o.Label),
 		keep: o.GIF != "",
-		cast: o.Cast,
+		team: o.Agents,
 	}
-	if e.cast != nil {
-		e.st, e.names = e.cast.now, e.cast.names
+	if e.team != nil {
+		e.st, e.names = e.team.now, e.team.names
 		return e, nil
 	}
 	for s, name := range o.Team {
@@ -60,11 +60,11 @@ func (e *env) reset(seed uint64) error {
 		e.rec.Drop()
 	}
 	name := fmt.Sprintf("seed %d", seed)
-	if e.cast != nil {
-		if err := e.cast.reset(seed); err != nil {
+	if e.team != nil {
+		if err := e.team.reset(seed); err != nil {
 			return err
 		}
-		e.rec.Start(e.st, name, e.names, Info{Mind: e.cast.mind})
+		e.rec.Start(e.st, name, e.names, Info{Mind: e.team.mind})
 		return nil
 	}
 	key := rng.New(seed)
@@ -89,9 +89,9 @@ func (e *env) legal() []bool {
 
 // step plays one step. act is the person's, and not looked at unless e waits.
 func (e *env) step(act int32) {
-	if e.cast != nil {
-		e.cast.step(e.actions, e.rewards)
-		e.rec.Add(e.st, Info{Actions: e.actions, Rewards: e.rewards, Mind: e.cast.mind})
+	if e.team != nil {
+		e.team.step(e.actions, e.rewards)
+		e.rec.Add(e.st, Info{Actions: e.actions, Rewards: e.rewards, Mind: e.team.mind})
 		return
 	}
 	for s, bot := range e.bots {

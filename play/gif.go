@@ -58,7 +58,7 @@ func gifAt(w io.Writer, frames []Frame, delay time.Duration) error {
 
 // changes returns the smallest part of now that differs from before, with what
 // is alike left clear, which packs to almost nothing.
-func changes(before, now *image.Paletted, clear uint8) *image.Paletted {
+func changes(before, now *image.Paletted, empty uint8) *image.Paletted {
 	r := image.Rectangle{}
 	w := now.Stride
 	for y := range now.Rect.Dy() {
@@ -83,7 +83,7 @@ func changes(before, now *image.Paletted, clear uint8) *image.Paletted {
 		for x := r.Min.X; x < r.Max.X; x++ {
 			v := now.ColorIndexAt(x, y)
 			if v == before.ColorIndexAt(x, y) {
-				v = clear
+				v = empty
 			}
 			out.SetColorIndex(x, y, v)
 		}

@@ -25,9 +25,9 @@ func (m *Mind) title() (who, worth string) {
 	return fmt.Sprintf("seat %d thinks", m.Seat), fmt.Sprintf("expects %s more", num(float64(m.Value)))
 }
 
-// guess is what is believed of a co-player: the likeliest first, then the rest
+// believed is what is believed of a co-player: the likeliest first, then the rest
 // in words.
-func guess(g plan.Guess) (top string, p float64, rest string) {
+func believed(g plan.Guess) (top string, p float64, rest string) {
 	if g.Left {
 		return "has left", 0, ""
 	}
@@ -174,12 +174,12 @@ func (m *Mind) drawMind(w int, tight bool) *canvas {
 		wide = max(wide, lipgloss.Width(o.name))
 	}
 	for _, g := range m.Guesses {
-		wide = max(wide, min(lipgloss.Width(firstOf(guess(g))), w/3))
+		wide = max(wide, min(lipgloss.Width(firstOf(believed(g))), w/3))
 	}
 	room := min(max(w-4-wide-8-14, 6), 16)
 	for _, g := range m.Guesses {
 		x := chip(0, y, game.Seat(g.Seat))
-		top, p, rest := guess(g)
+		top, p, rest := believed(g)
 		if g.Left {
 			c.put(x, y, top, quiet)
 			y++
@@ -263,7 +263,7 @@ func (p *painter) mind(m *Mind, x, y float64) {
 		}
 	}
 	for _, g := range m.Guesses {
-		top, share, rest := guess(g)
+		top, share, rest := believed(g)
 		seat, mid := game.Seat(g.Seat), y+mindLine/2
 		if g.Left {
 			p.ring(seat, x+9, mid, 8, lookOf(seat).fill)

@@ -36,12 +36,12 @@ const NoHuman game.Seat = -1
 
 // Options says what to play and where to show it.
 type Options struct {
-	Game  game.Game
-	Label string    // the setting in words, for the title; empty: the game's name
-	Team  []string  // a bot's name for each seat; the person's own is not looked at
-	Cast  *Cast     // plays instead of the team's bots; nil: they do
-	Seed  uint64    // of the first episode; the next one has the next seed
-	Human game.Seat // the seat that the keyboard plays, or NoHuman
+	Game   game.Game
+	Label  string    // the setting in words, for the title; empty: the game's name
+	Team   []string  // a bot's name for each seat; the person's own is not looked at
+	Agents *Team     // plays instead of the team's bots; nil: they do
+	Seed   uint64    // of the first episode; the next one has the next seed
+	Human  game.Seat // the seat that the keyboard plays, or NoHuman
 
 	GIF   string        // write the episodes to this file; empty: none
 	Plain bool          // text without escapes, also on a terminal
@@ -69,7 +69,7 @@ func (o Options) Validate() error {
 	if o.Human < NoHuman || int(o.Human) >= spec.Seats {
 		bad("seat %d is not in the game; %s has seats 0 to %d", o.Human, spec.Name, spec.Seats-1)
 	}
-	if o.Cast != nil {
+	if o.Agents != nil {
 		if o.Human > NoHuman {
 			bad("seat %d cannot be played by hand in a team of planners or learnt agents; join bots, or watch", o.Human)
 		}

@@ -120,7 +120,7 @@ func (c *CVAE) hits(s *CVAEScore, held vae.Codes) {
 
 // CVAECard judges the inference of subgoals.
 func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Subgoals inferred from history", Lead: describe + ". Judged on episodes that were not learnt from."}
+	c := &card.Card{Title: "Subgoals inferred from history", About: describe + ". Judged on episodes that were not learnt from."}
 	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
 	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
 	c.Add(card.Number{

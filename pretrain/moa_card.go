@@ -83,7 +83,7 @@ func (t *MOA) Judge(g game.Game) (*MOAScore, *card.Card, error) {
 func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Card, error) {
 	k := &card.Card{
 		Title: "Model of others: " + s.Describe,
-		Lead: fmt.Sprintf("Told: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, judged on %d rows of other episodes.",
+		About: fmt.Sprintf("Told: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, judged on %d rows of other episodes.",
 			t.cfg.Condition, s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], s.Rows),
 	}
 	number := func(name string, v float64, lower bool, of func(MOABase) float64) {

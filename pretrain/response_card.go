@@ -178,7 +178,7 @@ const (
 func (r *Response) Card(s *ResponseScore) (*card.Card, error) {
 	c := &card.Card{
 		Title: "Response network",
-		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its policy draws its actions.", r.brain.Model.Describe(r.brain.Params), s.Episodes),
+		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its policy draws its actions.", r.brain.Model.Describe(r.brain.Params), s.Episodes),
 	}
 	worst, bias := ResponseTeam{}, ResponseTeam{}
 	for _, t := range s.Teams {

@@ -132,7 +132,7 @@ func (v *VAE) codes(part int) vae.Codes {
 
 // VAECard judges codes of states.
 func VAECard(cfg VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Lead: describe + ". Judged on episodes that were not learnt from."}
+	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), About: describe + ". Judged on episodes that were not learnt from."}
 	for _, name := range sortedKeys(s.Terms) {
 		n := card.Number{Name: name, Value: s.Terms[name], N: s.Rows, Unit: "nats", Lower: true}
 		switch name {

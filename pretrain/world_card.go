@@ -55,7 +55,7 @@ func WorldCard(m *world.Model, what string, j WorldJudgement) (*card.Card, error
 	h, p := j.Held, j.Probe
 	c := &card.Card{
 		Title: "World model",
-		Lead:  fmt.Sprintf("%s. Judged on %d held-out steps and on %d steps of new episodes by teams of all bots. The rules are deterministic: the limit is 100 %% exact.", what, h.Rows, p.Rows),
+		About: fmt.Sprintf("%s. Judged on %d held-out steps and on %d steps of new episodes by teams of all bots. The rules are deterministic: the limit is 100 %% exact.", what, h.Rows, p.Rows),
 	}
 	limit := func(v float64) *card.Ref { return &card.Ref{Name: "the rules", Value: v} }
 	notes := func(v float64) []card.Ref { return []card.Ref{{Name: "the notes' model", Value: v}} }

@@ -52,7 +52,7 @@ func (c *Comparison) Headline() string {
 	}
 	text := fmt.Sprintf("%s has the highest mean return of %d on %s: %s", best.Name, len(c.Variants), c.Label, page.Number(best.Mean))
 	if len(best.Seeds) > 1 {
-		text += fmt.Sprintf(" (95 %% interval %s to %s over %s)", page.Number(best.CI[0]), page.Number(best.CI[1]), page.Count(len(best.Seeds), "seed"))
+		text += fmt.Sprintf(" (95 %% interval %s over %s)", page.Range(best.CI), page.Count(len(best.Seeds), "seed"))
 	}
 	return text + "."
 }

@@ -106,7 +106,8 @@ func TestOneSeedShowsNoDifference(t *testing.T) {
 
 func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first", "second <one>"), math.NaN())
+	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first",
+		"second <one>"), math.NaN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	if m := regexp.MustCompile(`(?i)(src|href)="?https?:|url\(|<script|@import`).Find(page); m != nil {
 		t.Errorf("the page fetches something: %s", m)
 	}
-	for _, want := range []string{"second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "<svg", "1.200", "hop compare first second"} {
+	for _, want := range []string{"second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "<svg", "1.200",
+		"hop compare first second"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -146,7 +148,7 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	}
 }
 
-func TestRunsThatWereNotJudgedAreRefused(t *testing.T) {
+func TestRunsThatWereNotScoredAreRefused(t *testing.T) {
 	_, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {1, math.NaN()}}, "a"), math.NaN())
 	if err == nil || !strings.Contains(err.Error(), "seed 2 of a") {
 		t.Errorf("got %v, want an error that names seed 2 of a", err)

@@ -11,8 +11,8 @@ import (
 	"hop/stats"
 )
 
-// scored returns the runs whose final agents were scored.
-func (g *group) scored() []*run {
+// Scored returns the runs whose final agents were scored.
+func (g *group) Scored() []*run {
 	var out []*run
 	for _, r := range g.Runs {
 		if r.Result != nil {
@@ -22,11 +22,11 @@ func (g *group) scored() []*run {
 	return out
 }
 
-// final is the mean of the final agents over seeds.
-func (g *group) final() Interval {
+// Final is the mean of the final agents over seeds.
+func (g *group) Final() Interval {
 	var acc, greedy stats.Acc
 	var means []float64
-	for _, r := range g.scored() {
+	for _, r := range g.Scored() {
 		acc.Add(g.Mean(r))
 		greedy.Add(r.Result.Greedy)
 		means = append(means, g.Mean(r))
@@ -128,14 +128,14 @@ func (o order) Verdict() string {
 	case o.Least > 0.05:
 		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", page.Count(len(o.Means), "seed"))
 	case o.Page < 0.05:
-		sure, way, doubt := "Agents differ systematically", "more", ""
+		sure, more, doubt := "Agents differ systematically", "more", ""
 		if o.Down {
-			way = "less"
+			more = "less"
 		}
 		if o.Page > 0.005 {
 			sure, doubt = "Agents may differ systematically", " One report in twenty shows as much by chance: run more seeds."
 		}
-		return fmt.Sprintf("%s: the higher its number, the %s an agent gets.%s", sure, way, doubt)
+		return fmt.Sprintf("%s: the higher its number, the %s an agent gets.%s", sure, more, doubt)
 	case o.Any < 0.05:
 		return "Agents differ in the same way in every seed, though not in the order of their numbers."
 	}
@@ -152,7 +152,8 @@ func (o order) Detail() string {
 	if len(o.Means) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Page's test for an order by agent number, two-sided: p = %s over %s (the least possible is %s). Permutation test for any difference that seeds share: p = %s. Within a seed, two agents are up to %.2f apart.",
+	return fmt.Sprintf("Page's test for an order by agent number, two-sided: p = %s over %s (the least possible is %s). "+
+		"Permutation test for any difference that seeds share: p = %s. Within a seed, two agents are up to %.2f apart.",
 		pText(o.Page), page.Count(len(o.Means), "seed"), pText(o.Least), pText(o.Any), o.Spread)
 }
 
@@ -209,58 +210,39 @@ func (g *group) counts() (list []class, warnings []string) {
 		}
 		list = append(list, class{r.Seed, of})
 		warnings = append(warnings, unequal(r.Seed, of)...)
-		if row := rowsOf(of); len(row) == g.Agents && g.Agents > 1 {
+		var row []float64
+		for _, l := range of {
+			row = append(row, float64(l.Rows))
+		}
+		if len(row) == g.Agents && g.Agents > 1 {
 			all = append(all, row)
 		}
 	}
 	if len(all) > 1 {
 		if p, down := pageBoth(all); p < 0.05 {
-			way := "more"
+			more := "more"
 			if down {
-				way = "fewer"
+				more = "fewer"
 			}
-			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).", page.Count(len(all), "seed"), way, pText(p)))
+			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).",
+				page.Count(len(all), "seed"), more, pText(p)))
 		}
 	}
 	return list, warnings
 }
 
-func rowsOf(of []learner) []float64 {
-	var row []float64
-	for _, l := range of {
-		row = append(row, float64(l.Rows))
-	}
-	return row
-}
-
 // unequal warns about learners of one run that were not treated alike. Agents
 // that leave early act less, so rows may differ somewhat; updates may not.
 func unequal(seed uint64, of []learner) []string {
-	if len(of) < 2 {
-		return nil
-	}
 	var out []string
-	less, more := of[0], of[0]
-	fewer, most := of[0], of[0]
-	for _, l := range of[1:] {
-		if l.Updates < less.Updates {
-			less = l
-		}
-		if l.Updates > more.Updates {
-			more = l
-		}
-		if l.Rows < fewer.Rows {
-			fewer = l
-		}
-		if l.Rows > most.Rows {
-			most = l
-		}
+	updates, rows := func(a, b learner) int { return a.Updates - b.Updates }, func(a, b learner) int { return a.Rows - b.Rows }
+	if less, more := slices.MinFunc(of, updates), slices.MaxFunc(of, updates); less.Updates != more.Updates {
+		out = append(out, fmt.Sprintf("Seed %d: %s was updated %s times, %s only %s times.",
+			seed, more.Who, page.Thousands(more.Updates), less.Who, page.Thousands(less.Updates)))
 	}
-	if less.Updates != more.Updates {
-		out = append(out, fmt.Sprintf("Seed %d: %s was updated %s times, %s only %s times.", seed, more.Who, page.Thousands(more.Updates), less.Who, page.Thousands(less.Updates)))
-	}
-	if most.Rows > 2*fewer.Rows {
-		out = append(out, fmt.Sprintf("Seed %d: %s learnt from %s rows, %s from only %s.", seed, most.Who, page.Thousands(most.Rows), fewer.Who, page.Thousands(fewer.Rows)))
+	if less, more := slices.MinFunc(of, rows), slices.MaxFunc(of, rows); more.Rows > 2*less.Rows {
+		out = append(out, fmt.Sprintf("Seed %d: %s learnt from %s rows, %s from only %s.",
+			seed, more.Who, page.Thousands(more.Rows), less.Who, page.Thousands(less.Rows)))
 	}
 	return out
 }
@@ -273,8 +255,8 @@ type phase struct {
 	Share   float64 // of the time of all runs
 }
 
-// phases returns the tree, in order, with what is not accounted for at the end.
-func (g *group) phases() []phase {
+// Phases returns the tree, in order, with what is not accounted for at the end.
+func (g *group) Phases() []phase {
 	sum := map[string]float64{}
 	total := 0.
 	for _, r := range g.Runs {
@@ -302,7 +284,7 @@ func (g *group) phases() []phase {
 		out = append(out, phase{parts[len(parts)-1], len(parts) - 1, sum[name], sum[name] / total})
 	}
 	if rest := total - top; rest > 0.005*total {
-		out = append(out, phase{"the rest (judging the final agents, starting, waiting)", 0, rest, rest / total})
+		out = append(out, phase{"the rest (scoring the final agents, starting, waiting)", 0, rest, rest / total})
 	}
 	return out
 }

@@ -79,10 +79,11 @@ func TestRowsThatFollowTheAgentsNumberAreWarnedOf(t *testing.T) {
 func TestPhasesFormATree(t *testing.T) {
 	g := gathered(t, tiny{}, tiny{})
 	var got []string
-	for _, p := range g.phases() {
+	for _, p := range g.Phases() {
 		got = append(got, fmt.Sprintf("%d %s %.0f %.2f", p.Depth, p.Name, p.Seconds, p.Share))
 	}
-	want := []string{"0 learn 12 0.60", "1 back 7 0.35", "1 forward 4 0.20", "0 collect 6 0.30", "0 the rest (judging the final agents, starting, waiting) 2 0.10"}
+	want := []string{"0 learn 12 0.60", "1 back 7 0.35", "1 forward 4 0.20", "0 collect 6 0.30",
+		"0 the rest (scoring the final agents, starting, waiting) 2 0.10"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -111,7 +112,8 @@ func TestWindowsWithFewEpisodesAreLeftOut(t *testing.T) {
 }
 
 func TestReferencesHoldOnlyWhereTheyWereMeasured(t *testing.T) {
-	base := map[string]any{"name": "staghunt", "size": 4, "agents": 4, "blocks": 0, "stags": 1, "hares": 4, "horizon": 35, "stag_pays": 10, "hare_pays": 1, "end_after_first_catch": 0, "player_strength": []any{}}
+	base := map[string]any{"name": "staghunt", "size": 4, "agents": 4, "blocks": 0, "stags": 1, "hares": 4, "horizon": 35, "stag_pays": 10,
+		"hare_pays": 1, "end_after_first_catch": 0, "player_strength": []any{}}
 	with := func(k string, v any) map[string]any {
 		m := map[string]any{k: v}
 		for n, x := range base {

@@ -52,12 +52,12 @@ func pad(share float64, values ...[]float64) (lo, hi float64) {
 }
 
 func (g *group) finalFigure() *page.Figure {
-	f := g.final()
+	f := g.Final()
 	if f.N == 0 {
 		return nil
 	}
 	row := page.Spread{Color: page.Agent(0), Mean: f.Mean, CI: f.CI}
-	for _, r := range g.scored() {
+	for _, r := range g.Scored() {
 		row.Values = append(row.Values, g.Mean(r))
 	}
 	lo, hi := g.returnSpan(row.Values)

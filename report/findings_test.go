@@ -13,7 +13,8 @@ func TestFindingsAreShown(t *testing.T) {
 	for seed := 1; seed <= 2; seed++ {
 		lay(t, filepath.Join(dir, []string{"", "seed-1", "seed-2"}[seed]), tiny{seed: seed, status: "done", windows: 10, mean: 2})
 	}
-	text := `[{"step": 21000, "check": "entropy collapse", "module": "ppo", "agent": 3, "says": "the policy has <one> action left", "next": "raise ppo.entropy"}]`
+	text := `[{"step": 21000, "check": "entropy collapse", "module": "ppo", "agent": 3,
+ "says": "the policy has <one> action left", "next": "raise ppo.entropy"}]`
 	if err := os.WriteFile(filepath.Join(dir, "seed-2", "findings.json"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"hop/card"
 	"hop/page"
-	"hop/stats"
 )
 
 // othersView is what the agents' models of each other are worth.
@@ -25,7 +24,7 @@ type othersView struct {
 // mean over seeds.
 type othersPair struct {
 	Of, About int
-	Rows      int // judged in the last fifth, all seeds together
+	Rows      int // counted in the last fifth, all seeds together
 	Top1      float64
 	CE        float64
 	ECE       float64
@@ -79,18 +78,7 @@ func (g *group) others() *othersView {
 
 func (g *group) othersPair(a, j int, actions []string) othersPair {
 	at := fmt.Sprintf("others/%d/", j)
-	mean := func(name string) float64 {
-		var acc stats.Acc
-		for _, r := range g.Runs {
-			if x := r.lastFifth(key{at + name, a}); !math.IsNaN(x) {
-				acc.Add(x)
-			}
-		}
-		if acc.N() == 0 {
-			return math.NaN()
-		}
-		return acc.Mean()
-	}
+	mean := func(name string) float64 { return g.lastFifth(key{at + name, a}) }
 	p := othersPair{Of: a, About: j, Top1: mean("top1"), CE: mean("ce"), ECE: mean("ece"), Rows: g.lastRows(key{at + "top1", a})}
 	p.Over = mean("sure") - p.Top1
 	for _, act := range actions {
@@ -103,26 +91,10 @@ func (g *group) othersPair(a, j int, actions []string) othersPair {
 	return p
 }
 
-// lastRows counts the rows behind a number in the last fifth, over all seeds.
-func (g *group) lastRows(k key) int {
-	n := 0
-	for _, r := range g.Runs {
-		end := r.Steps
-		if end == 0 {
-			end = r.Step
-		}
-		for _, row := range r.series[k] {
-			if float64(row.Step) > 0.8*float64(end) {
-				n += row.N
-			}
-		}
-	}
-	return n
-}
-
 // checkOthers asks the questions of docs/opponents.md of every seed and agent.
 func (g *group) checkOthers(v *othersView) {
-	var idle, dead, wrong, still, floor, spiky, guess, lost, weak []string
+	bad := map[string][]string{} // by check
+	note := func(check, format string, a ...any) { bad[check] = append(bad[check], fmt.Sprintf(format, a...)) }
 	for _, r := range g.Runs {
 		for a := range g.Agents {
 			if !g.learns(a) {
@@ -130,66 +102,70 @@ func (g *group) checkOthers(v *othersView) {
 			}
 			who := fmt.Sprintf("seed %d agent %d", r.Seed, a)
 			if len(r.series[key{"moa/ce", a}]) == 0 {
-				idle = append(idle, who)
+				note("idle", "%s", who)
 				continue
 			}
-			if n := r.sum(key{"moa/dead", a}); n > 0 {
-				dead = append(dead, fmt.Sprintf("%s: %.0f rows", who, n))
+			for _, of := range []string{"dead", "wrong"} {
+				if n := r.sum(key{"moa/" + of, a}); n > 0 {
+					note(of, "%s: %.0f rows", who, n)
+				}
 			}
-			if n := r.sum(key{"moa/wrong", a}); n > 0 {
-				wrong = append(wrong, fmt.Sprintf("%s: %.0f rows", who, n))
+			last := func(name string) float64 { return r.lastFifth(key{"moa/" + name, a}) }
+			if n := last("still"); n > 0 {
+				note("still", "%s: %.0f parts", who, n)
 			}
-			if n := r.lastFifth(key{"moa/still", a}); n > 0 {
-				still = append(still, fmt.Sprintf("%s: %.0f parts", who, n))
+			ce, floor, right, sure, uniform := last("ce"), last("floor"), last("top1"), last("sure"), last("uniform")
+			if ce > floor-0.01 && right > sure+0.05 { // who acts at random is above the floor too, but nobody is less sure than right
+				note("floor", "%s: cross-entropy %.3f, floor %.3f; right on %.0f %%, sure of %.0f %%", who, ce, floor, 100*right, 100*sure)
 			}
-			ce, f := r.lastFifth(key{"moa/ce", a}), r.lastFifth(key{"moa/floor", a})
-			right, sure := r.lastFifth(key{"moa/top1", a}), r.lastFifth(key{"moa/sure", a})
-			if ce > f-0.01 && right > sure+0.05 { // who acts at random is above the floor too, but nobody is less sure than right
-				floor = append(floor, fmt.Sprintf("%s: cross-entropy %.3f, floor %.3f; right on %.0f %%, sure of %.0f %%", who, ce, f, 100*right, 100*sure))
-			}
-			if u := r.lastFifth(key{"moa/uniform", a}); right < u+0.1 {
-				guess = append(guess, fmt.Sprintf("%s: %.3f, guessing %.3f", who, right, u))
+			if right < uniform+0.1 {
+				note("uniform", "%s: %.3f, guessing %.3f", who, right, uniform)
 			}
 			var losses []float64
 			for _, row := range r.series[key{"moa/ce", a}] {
 				losses = append(losses, row.Value)
 			}
 			if n := len(card.Spikes(losses)); n > 2 {
-				spiky = append(spiky, fmt.Sprintf("%s: %d times", who, n))
+				note("spikes", "%s: %d times", who, n)
 			}
 			for j := range g.Agents {
 				k := key{fmt.Sprintf("others/%d/rows", j), a}
 				if j != a && len(r.series[k]) > 0 && r.sum(k) == 0 {
-					idle = append(idle, fmt.Sprintf("%s of agent %d", who, j))
+					note("idle", "%s of agent %d", who, j)
 				}
 			}
 		}
 	}
-	for _, p := range v.Pairs {
-		for i, recall := range p.Recall {
-			text := fmt.Sprintf("agent %d of agent %d: %s %.2f", p.Of, p.About, v.Actions[i], recall)
-			if p.Lost[i] {
-				lost = append(lost, text)
-			} else if recall < weakRecall {
-				weak = append(weak, text)
+	for _, want := range []bool{true, false} { // the lost ones first
+		for _, p := range v.Pairs {
+			for i, recall := range p.Recall {
+				if recall < weakRecall && p.Lost[i] == want {
+					note("recall", "agent %d of agent %d: %s %.2f", p.Of, p.About, v.Actions[i], recall)
+				}
 			}
 		}
 	}
-	c := v.Card
-	none := func(list []string, good string) string {
-		if len(list) == 0 {
-			return good
+	check := func(of, name, good, fix string) {
+		list, why := bad[of], good
+		if len(list) > 0 {
+			why = someOf(list)
 		}
-		return someOf(list)
+		lost := slices.ContainsFunc(v.Pairs, func(p othersPair) bool { return slices.Contains(p.Lost, true) })
+		v.Card.Check(name, len(list) == 0, of == "recall" && !lost, why, fix)
 	}
-	c.Check("agents that have left", len(dead) == 0, false, none(dead, "no row of an agent that had left was learnt from"), "record rows only while an agent is alive")
-	c.Check("joint actions are ego-first", len(wrong) == 0, false, none(wrong, "every row shows the modelled agent's own last action first"), "write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
-	c.Check("every agent's models learn", len(idle) == 0, false, none(idle, "every agent has learnt about every other one"), "push every agent's trajectories and train every agent's models, not only the first's")
-	c.Check("every part learns", len(still) == 0, false, none(still, "all weights have moved"), "give the optimiser these parameters")
-	c.Check("softmax once", len(floor) == 0, false, none(floor, "no model stays above what a softmax of a softmax can reach while it is right more often than sure"), "take the cross-entropy of logits, not of probabilities")
-	c.Check("keeps what it has learnt", len(spiky) == 0, false, none(spiky, "no loss keeps jumping back to where it began"), "load the saved model before going on")
-	c.Check("beats guessing", len(guess) == 0, false, none(guess, "every top-1 is above guessing among the legal actions by at least .1"), "look at moa/ce: it has learnt little")
-	c.Check("no action is lost", len(lost)+len(weak) == 0, len(lost) == 0, none(append(lost, weak...), fmt.Sprintf("every action that is at least %.0f %% of what was played is foreseen", 100*seldom)), "more rows of it, or moa.balance: true")
+	check("dead", "agents that have left", "no row of an agent that had left was learnt from", "record rows only while an agent is alive")
+	check("wrong", "joint actions are ego-first", "every row shows the modelled agent's own last action first",
+		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
+	check("idle", "every agent's models learn", "every agent has learnt about every other one",
+		"push every agent's trajectories and train every agent's models, not only the first's")
+	check("still", "every part learns", "all weights have moved", "give the optimiser these parameters")
+	check("floor", "softmax once", "no model stays above what a softmax of a softmax can reach while it is right more often than sure",
+		"take the cross-entropy of logits, not of probabilities")
+	check("spikes", "keeps what it has learnt", "no loss keeps jumping back to where it began", "load the saved model before going on")
+	check("uniform", "beats guessing", "every top-1 is above guessing among the legal actions by at least .1",
+		"look at moa/ce: it has learnt little")
+	check("recall", "no action is lost", fmt.Sprintf("every action that is at least %.0f %% of what was played is foreseen", 100*seldom),
+		"more rows of it, or moa.balance: true")
 }
 
 // sum adds up a series.

@@ -144,7 +144,8 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 			}
 			return v, true
 		}},
-		{"5: joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", func(name string, a, w int, v float64) (float64, bool) {
+		{"5: joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", func(name string, a, w int,
+			v float64) (float64, bool) {
 			if name == "moa/wrong" && a == 3 {
 				return 4, true
 			}
@@ -156,10 +157,12 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 			}
 			return v, true
 		}},
-		{"10: only the first agent", "every agent's models learn", "seed 1 agent 1; seed 1 agent 2", func(name string, a, w int, v float64) (float64, bool) {
+		{"10: only the first agent", "every agent's models learn", "seed 1 agent 1; seed 1 agent 2", func(name string, a, w int,
+			v float64) (float64, bool) {
 			return v, a == 0
 		}},
-		{"10: one co-player unseen", "every agent's models learn", "seed 1 agent 0 of agent 3", func(name string, a, w int, v float64) (float64, bool) {
+		{"10: one co-player unseen", "every agent's models learn", "seed 1 agent 0 of agent 3", func(name string, a, w int,
+			v float64) (float64, bool) {
 			if strings.HasPrefix(name, "others/3/") {
 				return 0, name == "others/3/rows"
 			}

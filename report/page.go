@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hop/page"
-	"hop/stats"
 )
 
 //go:embed page.html
@@ -21,22 +20,12 @@ var markdownText string
 type view struct {
 	*group
 	figures
-	Episodes  []Episode
-	Sample    int
-	Final     Interval
-	Scored    []*run
-	Refs      []page.Ref
-	Order     order
-	Learners  []class
-	Who       []learner // of the first run, for the table's head
-	Warnings  []string
-	Phases    []phase
-	Shares    []share
-	Others    *othersView // nil without models of others
-	SpecLines string
-	Commands  []string
-	Next      []next
-	Machines  []string
+	Episodes []Episode
+	Sample   int
+	Order    order
+	Learners []class
+	Warnings []string
+	Others   *othersView // nil without models of others
 }
 
 // share is what an agent reached in the last fifth of training.
@@ -48,26 +37,26 @@ type share struct {
 // next is a command to go on with.
 type next struct{ Why, Command string }
 
-func (g *group) view(figs []*page.Figure, o Options) *view {
-	v := &view{
-		group: g, figures: figs, Episodes: o.Episodes, Sample: o.Sample, Final: g.final(), Scored: g.scored(), Order: g.order(),
-		Phases: g.phases(), Shares: g.shares(), Others: g.others(), SpecLines: strings.TrimSpace(g.SpecText),
-	}
-	v.Refs = slices.SortedFunc(slices.Values(g.refs), func(a, b page.Ref) int { return cmp.Compare(b.Value, a.Value) })
-	v.Learners, v.Warnings = g.counts()
-	if len(v.Learners) > 0 {
-		v.Who = v.Learners[0].Of
-	}
+// Refs returns the references, the highest first.
+func (g *group) Refs() []page.Ref {
+	return slices.SortedFunc(slices.Values(g.refs), func(a, b page.Ref) int { return cmp.Compare(b.Value, a.Value) })
+}
+
+// Commands returns what the runs were started with, each command once.
+func (g *group) Commands() []string {
+	return g.once(func(r *run) string { return command(r.Env.Command) })
+}
+
+// Machines returns what the runs ran on.
+func (g *group) Machines() []string { return g.once((*run).machine) }
+
+func (g *group) once(of func(*run) string) (list []string) {
 	for _, r := range g.Runs {
-		if c := command(r.Env.Command); c != "" && !slices.Contains(v.Commands, c) {
-			v.Commands = append(v.Commands, c)
-		}
-		if m := r.machine(); !slices.Contains(v.Machines, m) {
-			v.Machines = append(v.Machines, m)
+		if s := of(r); s != "" && !slices.Contains(list, s) {
+			list = append(list, s)
 		}
 	}
-	v.Next = g.next()
-	return v
+	return list
 }
 
 // figures are those of a page.
@@ -93,44 +82,31 @@ func (list figures) Metrics() []*page.Figure {
 
 func (r *run) machine() string {
 	e := r.Env
-	cpu := e.CPU
-	if cpu == "" {
-		cpu = e.Arch
-	}
-	s := fmt.Sprintf("hop %s, %s, %s/%s, %s with %s, %s kernels", e.Version, e.Go, e.OS, e.Arch, cpu, page.Count(e.Cores, "core"), e.Kernels)
+	s := fmt.Sprintf("hop %s, %s, %s/%s, %s with %s, %s kernels",
+		e.Version, e.Go, e.OS, e.Arch, cmp.Or(e.CPU, e.Arch), page.Count(e.Cores, "core"), e.Kernels)
 	if e.Commit != "" {
 		s += ", commit " + e.Commit[:min(12, len(e.Commit))]
 	}
 	return s
 }
 
-// shares returns what each agent reached in the last fifth, mean over seeds.
-func (g *group) shares() []share {
-	var out []share
+// Shares returns what each agent reached in the last fifth, mean over seeds.
+func (g *group) Shares() (list []share) {
 	for a := range g.Agents {
-		s := share{a, make([]float64, len(g.Goals))}
-		for i, goal := range g.Goals {
-			var acc stats.Acc
-			for _, r := range g.Runs {
-				if x := r.lastFifth(key{"goal/" + goal, a}); x == x {
-					acc.Add(x)
-				}
-			}
-			s.Of[i] = acc.Mean()
+		s := share{Agent: a}
+		for _, goal := range g.Goals {
+			s.Of = append(s.Of, g.lastFifth(key{"goal/" + goal, a}))
 		}
-		out = append(out, s)
+		list = append(list, s)
 	}
-	if len(g.Goals) == 0 {
-		return nil
-	}
-	return out
+	return list
 }
 
-// next says how to go on.
-func (g *group) next() []next {
+// Next says how to go on.
+func (g *group) Next() []next {
 	var out []next
 	dir := quote(g.Dir)
-	if len(g.scored()) < len(g.Runs) {
+	if len(g.Scored()) < len(g.Runs) {
 		out = append(out, next{"Go on where the runs stopped", "hop train --resume " + dir})
 	}
 	one := dir
@@ -149,7 +125,8 @@ func (g *group) next() []next {
 		for a := 1; a < g.Agents; a++ {
 			team = append(team, fmt.Sprintf("%s#%d", strings.Trim(one, "'"), a))
 		}
-		out = append(out, next{"Train a newcomer against these agents, frozen", fmt.Sprintf("hop train %s/spec.yaml --set %s", one, quote("train.team=["+strings.Join(team, ", ")+"]"))})
+		set := quote("train.team=[" + strings.Join(team, ", ") + "]")
+		out = append(out, next{"Train a newcomer against these agents, frozen", fmt.Sprintf("hop train %s/spec.yaml --set %s", one, set)})
 	}
 	return out
 }
@@ -158,7 +135,9 @@ func (g *group) next() []next {
 func (g *group) document(o Options) *page.Document {
 	g.Notes = append(g.Notes, o.Notes...)
 	figs := g.figures()
-	d := &page.Document{Name: "report", HTML: pageText, Text: markdownText, Data: g.view(figs, o), Figures: figs, Folder: "report"}
+	v := &view{group: g, figures: figs, Episodes: o.Episodes, Sample: o.Sample, Order: g.order(), Others: g.others()}
+	v.Learners, v.Warnings = g.counts()
+	d := &page.Document{Name: "report", HTML: pageText, Text: markdownText, Data: v, Figures: figs, Folder: "report"}
 	d.Files = map[string][]byte{}
 	for _, e := range o.Episodes {
 		d.Files["report/"+e.Name+".gif"] = e.GIF

@@ -17,7 +17,7 @@ import (
 	"hop/runlog"
 )
 
-// result is result.json: how the final agents were judged.
+// result is result.json: how the final agents were scored.
 type result struct {
 	Mean     float64   `json:"mean"`
 	SE       float64   `json:"se"`
@@ -65,7 +65,7 @@ type group struct {
 	Stages       []stage // around the training, in order
 	Meetings     []meeting
 	Life         int      // env steps of a meeting
-	LifeEnd      int      // the last ones, which are judged
+	LifeEnd      int      // the last ones, which are scored
 	MeetingsPage string   // link to the whole table
 	team         []string // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
@@ -154,22 +154,23 @@ func readResult(dir string) (*result, error) {
 
 // readSpec takes the setting from the first run whose spec can be read.
 func (g *group) readSpec(r *run, text []byte, file string) {
+	shown := strings.TrimSpace(string(text))
 	s, err := g.reg.Parse(text, file, r.Env.Preset, nil)
 	if err != nil {
 		if g.SpecText == "" {
-			g.SpecText = string(text)
+			g.SpecText = shown
 		}
 		g.note("seed %d: spec.yaml is not one that this version reads, so no page.Ref lines are shown", r.Seed)
 		return
 	}
 	r.Steps = int64(s.Train.Steps)
 	if g.Spec != nil {
-		if g.SpecText != string(text) {
+		if g.SpecText != shown {
 			g.note("seed %d was run with another spec than the first: do not average them", r.Seed)
 		}
 		return
 	}
-	g.Spec, g.SpecText, g.Name = &s, string(text), s.Name
+	g.Spec, g.SpecText, g.Name = &s, shown, s.Name
 	g.Label = s.Game.Name
 	if built, err := s.Game.Build(); err == nil {
 		spec := built.Spec()
@@ -224,27 +225,17 @@ func (g *group) measure() {
 				g.Goals = append(g.Goals, goal)
 			}
 		}
-		switch {
-		case r.Result != nil:
-		case r.State == "running":
-			g.note("Seed %d is still running, or was killed, at %s: its curves are shown as far as they go, its agents are not judged yet.", r.Seed, r.progress())
-		default:
-			g.note("Seed %d %s at %s: its curves are shown as far as they go, its agents were not judged.", r.Seed, wasWord(r.State), r.progress())
+		if r.Result == nil {
+			was := map[string]string{"running": "is still running, or was killed,", "stopped": "was stopped", "failed": "failed"}[r.State]
+			if was == "" {
+				was = fmt.Sprintf("ended as %q", r.State)
+			}
+			g.note("Seed %d %s at %s: its curves are shown as far as they go, its agents are not scored.", r.Seed, was, r.progress())
 		}
 		if len(r.series) == 0 {
 			g.note("Seed %d has no numbers yet.", r.Seed)
 		}
 	}
-}
-
-func wasWord(state string) string {
-	switch state {
-	case "stopped":
-		return "was stopped"
-	case "failed":
-		return "failed"
-	}
-	return "ended as \"" + state + "\""
 }
 
 func (r *run) progress() string {
@@ -261,13 +252,13 @@ type Run struct {
 }
 
 // Middle returns the run whose final agents are the middle ones of a folder's,
-// or the first if none were judged: whom to show when only one can be shown.
+// or the first if none were scored: whom to show when only one can be shown.
 func Middle(reg *exp.Registry, dir string) (Run, error) {
 	g, err := read(reg, dir)
 	if err != nil {
 		return Run{}, err
 	}
-	runs := g.scored()
+	runs := g.Scored()
 	slices.SortStableFunc(runs, func(a, b *run) int {
 		switch {
 		case a.Result.Mean < b.Result.Mean:

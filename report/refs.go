@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 
 	"hop/page"
 )
@@ -17,30 +18,25 @@ type setting struct {
 // settings lists what is known. Optima follow from the rules; random play was
 // simulated with 200,000 episodes; the selfish equilibrium was measured.
 var settings = []setting{
-	{"staghunt", map[string]any{"agents": 4, "stags": 1, "hares": 4, "stag_pays": 10, "hare_pays": 1, "player_strength": "[]"}, []page.Ref{
-		{Name: "optimum", Value: 3},
-		{Name: "hares only", Value: 1},
+	{"staghunt", hunt(map[string]any{"stags": 1}), []page.Ref{{Name: "optimum", Value: 3}, {Name: "hares only", Value: 1}}},
+	{"staghunt", hunt(map[string]any{"stags": 1, "size": 4, "blocks": 0, "horizon": 35, "end_after_first_catch": 0}), []page.Ref{
+		{Name: "selfish equilibrium", Value: 2.89}, {Name: "random", Value: 0.66},
 	}},
-	{"staghunt", map[string]any{"agents": 4, "stags": 1, "hares": 4, "stag_pays": 10, "hare_pays": 1, "player_strength": "[]", "size": 4, "blocks": 0, "horizon": 35, "end_after_first_catch": 0}, []page.Ref{
-		{Name: "selfish equilibrium", Value: 2.89},
-		{Name: "random", Value: 0.66},
-	}},
-	{"staghunt", map[string]any{"agents": 4, "stags": 1, "hares": 4, "stag_pays": 10, "hare_pays": 1, "player_strength": "[]", "size": 8, "blocks": 0, "horizon": 35, "end_after_first_catch": 0}, []page.Ref{
+	{"staghunt", hunt(map[string]any{"stags": 1, "size": 8, "blocks": 0, "horizon": 35, "end_after_first_catch": 0}), []page.Ref{
 		{Name: "random", Value: 0.26},
 	}},
-	{"staghunt", map[string]any{"agents": 4, "stags": 2, "hares": 4, "stag_pays": 10, "hare_pays": 1, "player_strength": "[]"}, []page.Ref{
-		{Name: "optimum", Value: 5},
-		{Name: "hares only", Value: 1},
-	}},
-	{"snowdrift", map[string]any{"agents": 4, "drifts": 6, "pays": 6, "cost": 4, "blocks": 0}, []page.Ref{
-		{Name: "optimum", Value: 30},
-	}},
+	{"staghunt", hunt(map[string]any{"stags": 2}), []page.Ref{{Name: "optimum", Value: 5}, {Name: "hares only", Value: 1}}},
+	{"snowdrift", map[string]any{"agents": 4, "drifts": 6, "pays": 6, "cost": 4, "blocks": 0}, []page.Ref{{Name: "optimum", Value: 30}}},
 	{"snowdrift", map[string]any{"agents": 4, "drifts": 6, "pays": 6, "cost": 4, "blocks": 0, "size": 8, "horizon": 50}, []page.Ref{
 		{Name: "random", Value: 11.04},
 	}},
-	{"coin", map[string]any{"agents": 2, "size": 5, "horizon": 100, "pays": 1, "harm": 2}, []page.Ref{
-		{Name: "own coins only", Value: 9},
-	}},
+	{"coin", map[string]any{"agents": 2, "size": 5, "horizon": 100, "pays": 1, "harm": 2}, []page.Ref{{Name: "own coins only", Value: 9}}},
+}
+
+// hunt adds what the settings of the stag hunt share.
+func hunt(is map[string]any) map[string]any {
+	maps.Copy(is, map[string]any{"agents": 4, "hares": 4, "stag_pays": 10, "hare_pays": 1, "player_strength": "[]"})
+	return is
 }
 
 // references returns what is known about a game, given as its name and

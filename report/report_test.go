@@ -27,7 +27,7 @@ type tiny struct {
 	seed    int
 	status  string
 	windows int       // of 10, 1,000 env steps each
-	mean    float64   // of the final agents; NaN: not judged
+	mean    float64   // of the final agents; NaN: not scored
 	updates []int     // by agent, in the last window; nil: one a window
 	bonus   []float64 // what an agent gets more
 	skew    int       // rows that each agent has more than the one before
@@ -45,10 +45,17 @@ func lay(t *testing.T, dir string, r tiny) {
 			t.Fatal(err)
 		}
 	}
-	write("spec.yaml", "name: tiny\nactor: {frame: egof, hidden: [64, 64]}\nppo: {gamma: 0.99, lr: 1e-3}\ngame: {name: staghunt, size: 4, agents: 4, stags: 1, hares: 4, horizon: 35}\ntrain: {steps: 10000}\neval: {episodes: 1000}\n")
+	write("spec.yaml", `name: tiny
+actor: {frame: egof, hidden: [64, 64]}
+ppo: {gamma: 0.99, lr: 1e-3}
+game: {name: staghunt, size: 4, agents: 4, stags: 1, hares: 4, horizon: 35}
+train: {steps: 10000}
+eval: {episodes: 1000}
+`)
 	env := runlog.Env{
-		Info: runlog.Info{Preset: "tiny", Seed: uint64(r.seed), Command: []string{"/x/hop", "train", "tiny.yaml", "--set", "train.brains=[0, 1]"}, Version: "1.0", Kernels: "plain"},
-		Go:   "go1.26", OS: "linux", Arch: "amd64", CPU: "Test CPU", Cores: 2, Started: "2026-01-01T00:00:00Z", Status: r.status, Wall: 10,
+		Info: runlog.Info{Preset: "tiny", Seed: uint64(r.seed), Command: []string{"/x/hop", "train", "tiny.yaml", "--set",
+			"train.brains=[0, 1]"}, Version: "1.0", Kernels: "plain"},
+		Go: "go1.26", OS: "linux", Arch: "amd64", CPU: "Test CPU", Cores: 2, Started: "2026-01-01T00:00:00Z", Status: r.status, Wall: 10,
 		Phases: map[string]float64{"collect": 3, "learn": 6, "learn/forward": 2, "learn/back": 3.5},
 	}
 	b, err := json.Marshal(env)
@@ -82,7 +89,8 @@ func lay(t *testing.T, dir string, r tiny) {
 	}
 	write("metrics.csv", m.String())
 	if !math.IsNaN(r.mean) {
-		write("result.json", fmt.Sprintf(`{"seed":%d,"mean":%v,"se":0.01,"greedy_mean":%v,"agents":[%[2]v,%[2]v,%[2]v,%[2]v],"env_steps":10000,"cpu_s":5,"wall_s":10}`, r.seed, r.mean, r.mean-0.1))
+		write("result.json", fmt.Sprintf(`{"seed":%d,"mean":%v,"se":0.01,"greedy_mean":%v,"agents":[%[2]v,%[2]v,%[2]v,%[2]v],`+
+			`"env_steps":10000,"cpu_s":5,"wall_s":10}`, r.seed, r.mean, r.mean-0.1))
 	}
 }
 
@@ -91,7 +99,8 @@ func good(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tiny-001")
 	for i, bonus := range [][]float64{{0.2, 0, 0.1, -0.3}, {-0.3, 0.1, 0.2, 0}, {0.1, -0.3, 0, 0.2}} {
-		lay(t, filepath.Join(dir, fmt.Sprintf("seed-%d", i+1)), tiny{seed: i + 1, status: "done", windows: 10, mean: 2.8 + 0.05*float64(i), bonus: bonus})
+		lay(t, filepath.Join(dir, fmt.Sprintf("seed-%d", i+1)), tiny{seed: i + 1, status: "done", windows: 10, mean: 2.8 + 0.05*float64(i),
+			bonus: bonus})
 	}
 	return dir
 }
@@ -116,7 +125,8 @@ func rendered(t *testing.T, dir string, o Options) (html, md string) {
 }
 
 func film() Options {
-	return Options{Sample: 64, Episodes: []Episode{{Name: "median", Seed: 2, Return: 3, Agents: []float64{5, 5, 1, 1}, Steps: 9, GIF: []byte("GIF89a")}}}
+	return Options{Sample: 64, Episodes: []Episode{{Name: "median", Seed: 2, Return: 3, Agents: []float64{5, 5, 1, 1}, Steps: 9,
+		GIF: []byte("GIF89a")}}}
 }
 
 func TestMarkdownIsAsReviewed(t *testing.T) {
@@ -142,9 +152,11 @@ func TestPageHasEverySectionAndNothingFromElsewhere(t *testing.T) {
 	html, _ := rendered(t, dir, film())
 	for _, want := range []string{
 		"Four agents learnt staghunt 4h1s 4x4: mean return 2.850 (95\u00a0% interval 2.726 to 2.974 over 3 seeds; optimum 3).",
-		`id="seeds"`, `id="return"`, `id="agents"`, `id="order"`, `id="goals"`, `id="films"`, `id="counts"`, `id="losses"`, `id="ppo"`, `id="time"`, `id="again"`,
+		`id="seeds"`, `id="return"`, `id="agents"`, `id="order"`, `id="goals"`, `id="films"`, `id="counts"`,
+		`id="losses"`, `id="ppo"`, `id="time"`, `id="again"`,
 		"No systematic order", "Every learner of a seed was updated equally often", "ppo/value_loss", "ppo/entropy", "24 k rows",
-		"selfish equilibrium 2.89", "data:image/gif;base64,R0lGODlh", "forward", "prefers-color-scheme: dark", "hop train tiny.yaml --set &#39;train.brains=[0, 1]&#39;",
+		"selfish equilibrium 2.89", "data:image/gif;base64,R0lGODlh", "forward", "prefers-color-scheme: dark",
+		"hop train tiny.yaml --set &#39;train.brains=[0, 1]&#39;",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
@@ -274,7 +286,8 @@ func TestASingleRunIsAReportToo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "seed-4")
 	lay(t, dir, tiny{seed: 4, status: "done", windows: 10, mean: 2.5})
 	_, md := rendered(t, dir, Options{})
-	for _, want := range []string{"mean return 2.500 (one seed; optimum 3).", "Too few seeds to tell: with 1 seed no order could reach p < 0.05.", "hop train DIR/spec.yaml --seeds 5-9"} {
+	for _, want := range []string{"mean return 2.500 (one seed; optimum 3).",
+		"Too few seeds to tell: with 1 seed no order could reach p < 0.05.", "hop train DIR/spec.yaml --seeds 5-9"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("report.md lacks %q:\n%s", want, md)
 		}
@@ -288,7 +301,8 @@ func TestBotsAreNotCountedAsLearners(t *testing.T) {
 		lay(t, sub, tiny{seed: i + 1, status: "done", windows: 10, mean: 1, bonus: []float64{0.3, 0.2, 0.1, 0}})
 		for name, text := range map[string]string{
 			"result.json": `{"mean":1.5,"se":0.01,"greedy_mean":1.4,"agents":[3,1,1,1]}`,
-			"spec.yaml":   "name: tiny\ngame: {name: staghunt, size: 4, agents: 4}\ntrain: {steps: 10000, team: [learn, ns, ns, learn], switch: [{agent: 3, at: 5000, to: nh}]}\n",
+			"spec.yaml": "name: tiny\ngame: {name: staghunt, size: 4, agents: 4}\n" +
+				"train: {steps: 10000, team: [learn, ns, ns, learn], switch: [{agent: 3, at: 5000, to: nh}]}\n",
 		} {
 			if err := os.WriteFile(filepath.Join(sub, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -296,7 +310,8 @@ func TestBotsAreNotCountedAsLearners(t *testing.T) {
 		}
 	}
 	_, md := rendered(t, dir, Options{})
-	for _, want := range []string{"One agent learnt staghunt 4h1s 4x4 with ns, ns, nh: mean return 3.000", "the mean over those that learnt", "agent 3, nh"} {
+	for _, want := range []string{"One agent learnt staghunt 4h1s 4x4 with ns, ns, nh: mean return 3.000",
+		"the mean over those that learnt", "agent 3, nh"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("report.md lacks %q:\n%s", want, md[:min(len(md), 2000)])
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -123,21 +124,44 @@ func (g *group) bundle(d grid, k key) bundle {
 	return b
 }
 
-// lastFifth returns the mean over the last 20 % of training, weighted by the
-// counts behind the rows, or NaN. A run that has not come that far has none.
+// last returns the rows of the last 20 % of training. A run that has not come that
+// far has none.
+func (r *run) last(k key) []runlog.Row {
+	end := cmp.Or(r.Steps, r.Step)
+	return slices.DeleteFunc(slices.Clone(r.series[k]), func(row runlog.Row) bool { return float64(row.Step) <= 0.8*float64(end) })
+}
+
+// lastFifth returns the mean over the last 20 %, weighted by the counts behind the
+// rows, or NaN.
 func (r *run) lastFifth(k key) float64 {
-	end := r.Steps
-	if end == 0 {
-		end = r.Step
-	}
 	sum, weight := 0., 0.
-	for _, row := range r.series[k] {
-		if float64(row.Step) > 0.8*float64(end) {
-			sum += row.Value * float64(row.N)
-			weight += float64(row.N)
-		}
+	for _, row := range r.last(k) {
+		sum += row.Value * float64(row.N)
+		weight += float64(row.N)
 	}
 	return sum / weight
+}
+
+// lastFifth returns the mean over the seeds that have one, or NaN.
+func (g *group) lastFifth(k key) float64 {
+	sum, n := 0., 0.
+	for _, r := range g.Runs {
+		if x := r.lastFifth(k); !math.IsNaN(x) {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / n
+}
+
+// lastRows counts the rows behind a number in the last fifth, over all seeds.
+func (g *group) lastRows(k key) int {
+	n := 0
+	for _, r := range g.Runs {
+		for _, row := range r.last(k) {
+			n += row.N
+		}
+	}
+	return n
 }
 
 // Last is the mean return, over agents, of the last 20 % of training.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"hop/page"
 )
@@ -15,44 +16,15 @@ import (
 // stage is a step around the training, as hop train left it in stages.json, with
 // the card of the model that it made.
 type stage struct {
-	Name    string  `json:"name"`
-	Command string  `json:"command"`
-	Dir     string  `json:"dir"` // from the group's folder
-	Reused  bool    `json:"reused"`
-	Wall    float64 `json:"wall_s"`
-	Verdict string  `json:"verdict"`
-	Status  string  `json:"status"`
-	Card    string  // link to its card, empty if there is none
-	Numbers []cardNumber
-}
-
-// cardNumber is a number of a card between its references.
-type cardNumber struct {
-	Name      string    `json:"name"`
-	Value     *float64  `json:"value"`
-	Unit      string    `json:"unit"`
-	Baselines []cardRef `json:"baselines"`
-	Limit     *cardRef  `json:"limit"`
-}
-
-type cardRef struct {
-	Name  string   `json:"name"`
-	Value *float64 `json:"value"`
-}
-
-// Says writes the number beside its best baseline and its limit.
-func (n cardNumber) Says() string {
-	if n.Value == nil {
-		return n.Name + " –"
-	}
-	s := fmt.Sprintf("%s %s", n.Name, page.Trim(*n.Value))
-	if n.Unit != "" {
-		s += " " + n.Unit
-	}
-	if n.Limit != nil && n.Limit.Value != nil {
-		s += fmt.Sprintf(" (limit %s)", page.Trim(*n.Limit.Value))
-	}
-	return s
+	Name    string   `json:"name"`
+	Command string   `json:"command"`
+	Dir     string   `json:"dir"` // from the group's folder
+	Reused  bool     `json:"reused"`
+	Wall    float64  `json:"wall_s"`
+	Verdict string   `json:"verdict"`
+	Status  string   `json:"status"`
+	Card    string   // link to its card, empty if there is none
+	Numbers []string // what it measured
 }
 
 // readStages reads stages.json and the cards it leads to.
@@ -80,21 +52,28 @@ func (s *stage) readCard(dir string) {
 	if err != nil {
 		return
 	}
+	type value struct {
+		Name, Unit string
+		Value      *float64
+	}
 	var c struct {
-		Numbers []cardNumber `json:"numbers"`
+		Numbers []struct {
+			value
+			Limit *value
+		}
 	}
 	if json.Unmarshal(b, &c) != nil {
 		return
 	}
 	s.Card = path.Join(s.Dir, "card.html")
-	s.Numbers = c.Numbers[:min(3, len(c.Numbers))]
-}
-
-// StagesTook returns the seconds of all stages that were run.
-func (g *group) StagesTook() float64 {
-	sum := 0.0
-	for _, s := range g.Stages {
-		sum += s.Wall
+	for _, n := range c.Numbers[:min(3, len(c.Numbers))] {
+		text := n.Name + " –"
+		if n.Value != nil {
+			text = strings.TrimSpace(fmt.Sprintf("%s %s %s", n.Name, page.Trim(*n.Value), n.Unit))
+			if n.Limit != nil && n.Limit.Value != nil {
+				text += fmt.Sprintf(" (limit %s)", page.Trim(*n.Limit.Value))
+			}
+		}
+		s.Numbers = append(s.Numbers, text)
 	}
-	return sum
 }

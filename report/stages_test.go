@@ -28,9 +28,11 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	put("tiny-001/stages.json", `[{"name":"data","command":"hop collect","dir":"../stages/data-1","wall_s":1.5},
 {"name":"moa","command":"hop pretrain moa","dir":"../stages/moa-1","reused":true,"verdict":"weak: recall","status":"weak"},
 {"name":"vae","command":"hop pretrain vae","dir":"../stages/vae-1","status":"good","verdict":"good: all"}]`)
-	put("stages/moa-1/card.json", `{"numbers":[{"name":"top-1","value":0.81,"limit":{"name":"Bayes","value":0.85}},{"name":"odd","value":null}]}`)
+	put("stages/moa-1/card.json", `{"numbers":[{"name":"top-1","value":0.81,"limit":{"name":"Bayes","value":0.85}},
+{"name":"odd","value":null}]}`)
 	put("stages/vae-1/card.json", `{"numbers": 7`)
-	put("stages/vae-1/adapt.json", `{"steps":2400,"last":600,"table":[{"vs":["ns","nh","nh"],"score":4.9,"best_response":5,"normalised":0.97,"normalised_ci":[0.95,0.99]}]}`)
+	put("stages/vae-1/adapt.json", `{"steps":2400,"last":600,"table":[
+{"vs":["ns","nh","nh"],"score":4.9,"best_response":5,"normalised":0.97,"normalised_ci":[0.95,0.99]}]}`)
 	if err := Write(registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,8 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"What it is made of", "Meeting strangers", "ns, nh, nh", "0.970", "top-1 0.81 (limit 0.85)", "odd –", "done before", "../stages/moa-1/card.html"} {
+		for _, want := range []string{"What it is made of", "Meeting strangers", "ns, nh, nh", "0.970", "top-1 0.81 (limit 0.85)", "odd –",
+			"done before", "../stages/moa-1/card.html"} {
 			if !strings.Contains(string(b), want) {
 				t.Errorf("%s lacks %q", file, want)
 			}

@@ -24,20 +24,13 @@ func pText(p float64) string {
 	return fmt.Sprintf("%.2f", p)
 }
 
-// small writes small whole numbers as words.
+// small writes small whole numbers as words that begin a sentence.
 func small(n int) string {
-	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight"}
+	words := []string{"No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"}
 	if n < len(words) {
 		return words[n]
 	}
 	return strconv.Itoa(n)
-}
-
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // command writes a command as it can be typed again.
@@ -72,19 +65,19 @@ func (g *group) Headline() string {
 	}
 	who, what := small(n)+" agents", g.Label
 	if n == 1 {
-		who = "one agent"
+		who = "One agent"
 	}
 	if len(others) > 0 {
 		what += " with " + strings.Join(others, ", ")
 	}
-	f := g.final()
+	f := g.Final()
 	if f.N == 0 {
-		return fmt.Sprintf("%s learn %s; no run has been judged yet.", capital(who), what)
+		return fmt.Sprintf("%s learn %s; no run has been scored yet.", who, what)
 	}
-	text := fmt.Sprintf("%s learnt %s: mean return %s", capital(who), what, page.Number(f.Mean))
+	text := fmt.Sprintf("%s learnt %s: mean return %s", who, what, page.Number(f.Mean))
 	var about []string
 	if f.N > 1 {
-		about = append(about, fmt.Sprintf("95 %% interval %s to %s over %s", page.Number(f.CI[0]), page.Number(f.CI[1]), page.Count(f.N, "seed")))
+		about = append(about, fmt.Sprintf("95 %% interval %s over %s", page.Range(f.CI), page.Count(f.N, "seed")))
 	} else {
 		about = append(about, "one seed")
 	}
@@ -98,9 +91,9 @@ func (g *group) Headline() string {
 
 // Scoring says what the headline's number is.
 func (g *group) Scoring() string {
-	f := g.final()
+	f := g.Final()
 	if f.N == 0 {
-		return "The curves below show how far training has come; final agents are judged when a run ends."
+		return "The curves below show how far training has come; final agents are scored when a run ends."
 	}
 	fresh := "fresh episodes"
 	if g.Spec != nil {
@@ -110,9 +103,10 @@ func (g *group) Scoring() string {
 	if g.mixed() {
 		over = "those that learnt"
 	}
-	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; the number is the mean over %s, episodes and seeds.", fresh, over)
+	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; "+
+		"the number is the mean over %s, episodes and seeds.", fresh, over)
 	if f.N == 1 {
-		if se := g.SE(g.scored()[0]); !math.IsNaN(se) {
+		if se := g.SE(g.Scored()[0]); !math.IsNaN(se) {
 			text += fmt.Sprintf(" Its standard error over episodes is %.3f.", se)
 		}
 		text += " One seed says nothing about how other seeds end."
@@ -130,7 +124,12 @@ func planning(s *exp.Spec) string {
 	if s.Plan.Dynamics == "world" {
 		rules = "the learnt world model"
 	}
-	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims, map[string]string{"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts", "response": "a network that is told what the others want"}[s.Plan.Leaf])
+	leaf := map[string]string{
+		"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts",
+		"response": "a network that is given the others' goals",
+	}[s.Plan.Leaf]
+	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims,
+		leaf)
 }
 
 // Setting names what chooses the outcome at least as much as the learner does.
@@ -138,8 +137,8 @@ func (g *group) Setting() string {
 	if g.Spec == nil {
 		return ""
 	}
-	s := planning(g.Spec)
-	s += fmt.Sprintf(", frame %s, discount %s, hidden %v, learning rate %s", g.Spec.Actor.Frame, trim3(g.Spec.PPO.Gamma), g.Spec.Actor.Hidden, trim3(g.Spec.PPO.LR))
+	s := planning(g.Spec) + fmt.Sprintf(", frame %s, discount %s, hidden %v, learning rate %s",
+		g.Spec.Actor.Frame, trim3(g.Spec.PPO.Gamma), g.Spec.Actor.Hidden, trim3(g.Spec.PPO.LR))
 	if g.Spec.Actor.LSTM > 0 {
 		s += fmt.Sprintf(", LSTM %d", g.Spec.Actor.LSTM)
 	}

@@ -20,10 +20,10 @@ type Thinker interface {
 	Think() plan.Thought
 }
 
-// Cast is players of any kind on all seats of one copy of a game: bots, learnt
+// Team is players of any kind on all seats of one copy of a game: bots, learnt
 // agents, planners. It plays one step ahead of what is shown, so that a frame
 // can say what the agent that acts in it has in mind.
-type Cast struct {
+type Team struct {
 	game    game.Game
 	names   []string
 	players []rollout.Player // [Seats] with eyes
@@ -40,21 +40,22 @@ type Cast struct {
 	mind    *Mind
 }
 
-// NewCast seats players on the seats of their number. The thoughts of the one on
+// NewTeam seats players on the seats of their number. The thoughts of the one on
 // seat focal are shown; -1: nobody's.
-func NewCast(g game.Game, names []string, players []rollout.Player, focal game.Seat) (*Cast, error) {
+func NewTeam(g game.Game, names []string, players []rollout.Player, focal game.Seat) (*Team, error) {
 	spec := g.Spec()
 	if len(players) != spec.Seats || len(names) != spec.Seats {
 		return nil, fmt.Errorf("play: %d players and %d names; %s has %d seats", len(players), len(names), spec.Name, spec.Seats)
 	}
-	c := &Cast{game: g, names: names, focal: focal, now: g.New(), actions: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats)}
+	c := &Team{game: g, names: names, focal: focal, now: g.New(), actions: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats)}
 	if focal < -1 || int(focal) >= spec.Seats {
 		return nil, fmt.Errorf("play: agent %d is not in the game; %s has agents 0 to %d", focal, spec.Name, spec.Seats-1)
 	}
 	if focal >= 0 {
 		var ok bool
 		if c.thinker, ok = players[focal].(Thinker); !ok {
-			return nil, fmt.Errorf("play: agent %d, %s, does not plan, so there are no thoughts to show; choose one that does, such as plan-infer", focal, names[focal])
+			return nil, fmt.Errorf("play: agent %d, %s, does not plan, so there are no thoughts to show; choose one that does, such as plan-infer",
+				focal, names[focal])
 		}
 		c.thinker.Trace()
 	}
@@ -64,11 +65,11 @@ func NewCast(g game.Game, names []string, players []rollout.Player, focal game.S
 	return c, nil
 }
 
-// eye is a player through which a Cast sees the state. Windows are cut after
+// eye is a player through which a Team sees the state. Windows are cut after
 // every step here, and nobody learns, so values are not asked for.
 type eye struct {
 	rollout.Player
-	c *Cast
+	c *Team
 }
 
 // Act copies the state and lets the player act.
@@ -92,7 +93,7 @@ func (e *eye) EpisodeOver(v *rollout.View, n int) {
 }
 
 // reset starts the episode of that seed.
-func (c *Cast) reset(seed uint64) error {
+func (c *Team) reset(seed uint64) error {
 	var err error
 	if c.envs, err = rollout.New(rollout.Config{Game: c.game, Envs: 1, Key: rng.New(seed), Workers: 1, FixSeat: true}); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (c *Cast) reset(seed uint64) error {
 }
 
 // step shows the state after the step that was played ahead, and plays another.
-func (c *Cast) step(actions []int32, rewards []float32) {
+func (c *Team) step(actions []int32, rewards []float32) {
 	copy(actions, c.actions)
 	copy(rewards, c.rewards)
 	c.now.CopyFrom(c.state)
@@ -114,7 +115,7 @@ func (c *Cast) step(actions []int32, rewards []float32) {
 }
 
 // ahead plays a step beyond what is shown and keeps what the agent thought.
-func (c *Cast) ahead() {
+func (c *Team) ahead() {
 	c.mind = nil
 	if c.seen && c.now.Over() {
 		return

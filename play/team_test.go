@@ -11,8 +11,8 @@ import (
 	"hop/rollout"
 )
 
-// thinking is a cast of a planner among bots.
-func thinking(t *testing.T, g game.Game, focal game.Seat) (*Cast, error) {
+// thinking is a team of a planner among bots.
+func thinking(t *testing.T, g game.Game, focal game.Seat) (*Team, error) {
 	t.Helper()
 	names := []string{"plan", "ns", "nh", "random"}
 	c := truth.Default()
@@ -29,7 +29,7 @@ func thinking(t *testing.T, g game.Game, focal game.Seat) (*Cast, error) {
 		}
 		players = append(players, b)
 	}
-	return NewCast(g, names, players, focal)
+	return NewTeam(g, names, players, focal)
 }
 
 // A frame shows the thoughts before the step that comes next: what the agent
@@ -42,7 +42,7 @@ func TestThoughtsBelongToTheNextStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	e, err := newEnv(Options{Game: g, Cast: c, Out: &out, Human: NoHuman, GIF: "x"})
+	e, err := newEnv(Options{Game: g, Agents: c, Out: &out, Human: NoHuman, GIF: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,9 +72,9 @@ func TestThoughtsBelongToTheNextStep(t *testing.T) {
 			if len(was.Mind.Line) == 0 || was.Mind.Line[0].Action != was.Mind.Does || was.Mind.Visits[was.Mind.Does] == 0 {
 				t.Errorf("seed %d, step %d: does %d, line %v, visits %v", seed, was.Step, was.Mind.Does, was.Mind.Line, was.Mind.Visits)
 			}
-			for j, guess := range was.Mind.Guesses {
-				if guess.Left == was.Players[guess.Seat].Alive {
-					t.Errorf("seed %d, step %d: co-player %d on seat %d is thought to have left: %v", seed, was.Step, j, guess.Seat, guess.Left)
+			for j, b := range was.Mind.Guesses {
+				if b.Left == was.Players[b.Seat].Alive {
+					t.Errorf("seed %d, step %d: co-player %d on seat %d is thought to have left: %v", seed, was.Step, j, b.Seat, b.Left)
 				}
 			}
 		}
@@ -91,7 +91,7 @@ func TestThoughtsAreShownInTextAndPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Run(context.Background(), Options{Game: g, Cast: c, Out: &out, Human: NoHuman, Seed: 1}); err != nil {
+	if err := Run(context.Background(), Options{Game: g, Agents: c, Out: &out, Human: NoHuman, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(out.String(), "step 1 of")
@@ -101,7 +101,7 @@ func TestThoughtsAreShownInTextAndPicture(t *testing.T) {
 		}
 	}
 	c, _ = thinking(t, g, 0)
-	e, err := newEnv(Options{Game: g, Cast: c, Out: &out, Human: NoHuman})
+	e, err := newEnv(Options{Game: g, Agents: c, Out: &out, Human: NoHuman})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,21 +134,21 @@ func TestThoughtsAreShownInTextAndPicture(t *testing.T) {
 	}
 }
 
-func TestCastsThatCannotThinkAreRefused(t *testing.T) {
+func TestTeamsThatCannotThinkAreRefused(t *testing.T) {
 	g := hunt(t, 4, 0)
 	for _, focal := range []game.Seat{1, 4, -2} {
 		if _, err := thinking(t, g, focal); err == nil {
 			t.Errorf("the thoughts of seat %d were promised", focal)
 		}
 	}
-	if _, err := NewCast(g, []string{"ns"}, nil, -1); err == nil {
+	if _, err := NewTeam(g, []string{"ns"}, nil, -1); err == nil {
 		t.Error("no players were accepted")
 	}
 	c, err := thinking(t, g, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (Options{Game: g, Cast: c, Out: &bytes.Buffer{}, Human: 0}).Validate(); err == nil {
+	if err := (Options{Game: g, Agents: c, Out: &bytes.Buffer{}, Human: 0}).Validate(); err == nil {
 		t.Error("a person was seated among planners")
 	}
 }
