@@ -61,7 +61,7 @@ func TestAdamFollowsThePaper(t *testing.T) {
 	}
 }
 
-// Fault 3 of the users: an optimiser that did not hold the model's parameters.
+// docs/faults.md#optimiser-misses-parameters: an optimiser that did not hold the model's parameters.
 func TestMissingParametersAreNamed(t *testing.T) {
 	vae, moa := adamParams("vae/w"), adamParams("moa/w", "moa/b")
 	opt, err := nn.NewAdam(nn.AdamConfig{}, vae)
