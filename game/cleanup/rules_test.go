@@ -341,8 +341,8 @@ func TestWrongTextIsRefused(t *testing.T) {
 	gametest.Refuses(t, newGame(t, quiet), [][3]string{
 		{"empty", "", "lines"},
 		{"time", "t=x\n0~ 1~ . _" + rest, "first line"},
-		{"over too early", "t=3 over\n0~ 1~ . _" + rest, "over only there"},
-		{"not over at the horizon", "t=10\n0~ 1~ . _" + rest, "over only there"},
+		{"over too early", "t=3 over\n0~ 1~ . _" + rest, "by the rules"},
+		{"not over at the horizon", "t=10\n0~ 1~ . _" + rest, "by the rules"},
 		{"short row", "t=3\n0~ 1~ ." + rest, "row 0 has 3 cells"},
 		{"apple in the river", "t=3\n0~ 1a . _" + rest, `"1a"`},
 		{"waste in the orchard", "t=3\n0~ 1~ . w" + rest, `"w"`},

@@ -235,7 +235,7 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"empty", "", "lines"},
 		{"no wait", "t=0\n0 . a\n. 1 .\n. . .", "first line"},
 		{"time beyond the horizon", "t=11 wait=0\n0 . a\n. 1 .\n. . .", "first line"},
-		{"over too early", "t=3 wait=0 over\n0 . a\n. 1 .\n. . .", "over only there"},
+		{"over too early", "t=3 wait=0 over\n0 . a\n. 1 .\n. . .", "by the rules"},
 		{"long wait", "t=3 wait=2\n0 . .\n. 1 .\n. . .", "wait=2"},
 		{"no coin", "t=3 wait=0\n0 . .\n. 1 .\n. . .", "a coin on the board"},
 		{"coin too early", "t=3 wait=1\n0 . a\n. 1 .\n. . .", "none otherwise"},

@@ -26,7 +26,7 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"few drifts", "t=0\n0* . .\n. 1 .\n. 2 .", "1 drifts"},
 		{"many drifts", "t=0\n0* . .\n* 1 .\n. 2 *", "2 drifts"},
 		{"last action", "t=1\n0* . .\n. 1 .\n. 2 *\nlast 9 1 1", `"9"`},
-		{"last of two", "t=1\n0* . .\n. 1 .\n. 2 *\nlast 1 1", "3 actions"},
+		{"last of two", "t=1\n0* . .\n. 1 .\n. 2 *\nlast 1 1", "3 numbers"},
 		{"removal of nothing", "t=1\n0* . .\n. 1 .\n. 2 *\nlast 5 1 1", "seat 0 removed"},
 		{"not over at the horizon", "t=10\n0* . .\n. 1 .\n. 2 *", "over is false"},
 		{"over too early", "t=9 over\n0* . .\n. 1 .\n. 2 *", "over is true"},

@@ -296,7 +296,7 @@ func TestEndAfterFirstCatch(t *testing.T) {
 }
 
 func TestStagMaskNeedsTwoLiveAgents(t *testing.T) {
-	st := at(t, small(nil), "t=1 first=1\n 0S . h\n . 1 .\n 2S3 . .")
+	st := at(t, small(nil), "t=1 first=1\n 0S . h\n . 1 .\n 23S . .")
 	for s, want := range []string{"134", "01234", "0345", "0345"} {
 		if got := mask(st, game.Seat(s)); got != want {
 			t.Errorf("seat %d may play %s, want %s", s, got, want)
