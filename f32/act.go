@@ -20,14 +20,6 @@ func Sigmoid(dst, x []float32) {
 	sigmoid(dst, x)
 }
 
-// GELU computes the tanh form of Hendrycks and Gimpel,
-// dst = x/2 (1 + tanh(sqrt(2/π) (x + 0.044715 x³))), the one that other
-// frameworks call approximate, within 5e-7 of the result plus 1e-7.
-func GELU(dst, x []float32) {
-	checkSame(len(dst), len(x))
-	gelu(dst, x)
-}
-
 // ReLUGrad computes dx = dy where y > 0, else 0; y is ReLU's output (or input).
 func ReLUGrad(dx, y, dy []float32) {
 	checkSame(len(dx), len(y))
@@ -47,11 +39,4 @@ func SigmoidGrad(dx, y, dy []float32) {
 	checkSame(len(dx), len(y))
 	checkSame(len(dx), len(dy))
 	sigmoidGrad(dx, y, dy)
-}
-
-// GELUGrad computes dx = dy GELU'(x); x is GELU's input.
-func GELUGrad(dx, x, dy []float32) {
-	checkSame(len(dx), len(x))
-	checkSame(len(dx), len(dy))
-	geluGrad(dx, x, dy)
 }

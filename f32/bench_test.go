@@ -129,7 +129,6 @@ func BenchmarkVectors(b *testing.B) {
 			{"ReLUGrad", n, func() { ReLUGrad(dst, x, y) }},
 			{"Exp", n, func() { Exp(dst, x) }},
 			{"Tanh", n, func() { Tanh(dst, x) }},
-			{"GELU", n, func() { GELU(dst, x) }},
 			{"Adam", n, func() { Adam(dst, x, y, z, 1e-3, 0.9, 0.999, 1e-8, 0, 1, 1, 1) }},
 			{"Softmax", rows * cols, func() { Softmax(dst[:rows*cols], x[:rows*cols], rows, cols) }},
 			{"MaskedLogSoftmax", rows * cols, func() { MaskedLogSoftmax(dst[:rows*cols], x[:rows*cols], legal, rows, cols) }},

@@ -147,17 +147,6 @@ func sigmoid(dst, x []float32) {
 	}
 }
 
-func gelu(dst, x []float32) {
-	switch active {
-	case avx512:
-		geluAVX512(dst, x)
-	case avx2:
-		geluAVX2(dst, x)
-	default:
-		geluGeneric(dst, x)
-	}
-}
-
 func reluGrad(dx, y, dy []float32) {
 	switch active {
 	case avx512:
@@ -188,17 +177,6 @@ func sigmoidGrad(dx, y, dy []float32) {
 		sigmoidGradAVX2(dx, y, dy)
 	default:
 		sigmoidGradGeneric(dx, y, dy)
-	}
-}
-
-func geluGrad(dx, x, dy []float32) {
-	switch active {
-	case avx512:
-		geluGradAVX512(dx, x, dy)
-	case avx2:
-		geluGradAVX2(dx, x, dy)
-	default:
-		geluGradGeneric(dx, x, dy)
 	}
 }
 

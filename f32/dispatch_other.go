@@ -44,11 +44,9 @@ func lstmGrad(d, dh, dc, g, cp, tc []float32) { lstmGradGeneric(d, dh, dc, g, cp
 func exp(dst, x []float32)               { expGeneric(dst, x) }
 func tanh(dst, x []float32)              { tanhGeneric(dst, x) }
 func sigmoid(dst, x []float32)           { sigmoidGeneric(dst, x) }
-func gelu(dst, x []float32)              { geluGeneric(dst, x) }
 func reluGrad(dx, y, dy []float32)       { reluGradGeneric(dx, y, dy) }
 func tanhGrad(dx, y, dy []float32)       { tanhGradGeneric(dx, y, dy) }
 func sigmoidGrad(dx, y, dy []float32)    { sigmoidGradGeneric(dx, y, dy) }
-func geluGrad(dx, x, dy []float32)       { geluGradGeneric(dx, x, dy) }
 func softmax(dst, x []float32, r, c int) { softmaxGeneric(dst, x, r, c) }
 func logSoftmax(dst, x []float32, legal []bool, rows, cols int) {
 	logSoftmaxGeneric(dst, x, legal, rows, cols)

@@ -1,7 +1,7 @@
 package f32
 
 // Act is an activation that a product applies before it stores. The others pay
-// no better fused: call Tanh, Sigmoid or GELU on the result.
+// no better fused: call Tanh or Sigmoid on the result.
 type Act uint8
 
 const (

@@ -47,7 +47,6 @@ func TestNothingAllocates(t *testing.T) {
 			"vectors": func() {
 				Axpy(dst, 0.1, dst)
 				SumRows(bias, dst, m, n)
-				AddRows(dst, bias, m, n)
 				Tanh(dst, dst)
 				Softmax(dst, dst, m, n)
 				MaskedLogSoftmax(dst, dst, legal, m, n)
@@ -110,7 +109,6 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"Add":                   func() { Add(x(3), x(3), x(2)) },
 		"Dot":                   func() { Dot(x(3), x(2)) },
 		"SumRows":               func() { SumRows(x(3), x(7), 2, 3) },
-		"AddRows":               func() { AddRows(x(6), x(2), 2, 3) },
 		"Tanh":                  func() { Tanh(x(2), x(3)) },
 		"ReLUGrad":              func() { ReLUGrad(x(2), x(2), x(3)) },
 		"AffinePacked bias":     func() { var p Packed; p.Pack(x(6), 2, 3); AffinePacked(x(3), x(2), &p, x(2), 1) },

@@ -326,11 +326,9 @@ var vectorFuncs = map[string]func(dst, a, b, c []float32) float64{
 	"Exp":         func(dst, a, b, c []float32) float64 { Exp(dst, a); return 0 },
 	"Tanh":        func(dst, a, b, c []float32) float64 { Tanh(dst, a); return 0 },
 	"Sigmoid":     func(dst, a, b, c []float32) float64 { Sigmoid(dst, a); return 0 },
-	"GELU":        func(dst, a, b, c []float32) float64 { GELU(dst, a); return 0 },
 	"ReLUGrad":    func(dst, a, b, c []float32) float64 { ReLUGrad(dst, a, b); return 0 },
 	"TanhGrad":    func(dst, a, b, c []float32) float64 { TanhGrad(dst, a, b); return 0 },
 	"SigmoidGrad": func(dst, a, b, c []float32) float64 { SigmoidGrad(dst, a, b); return 0 },
-	"GELUGrad":    func(dst, a, b, c []float32) float64 { GELUGrad(dst, a, b); return 0 },
 	"LSTM": func(dst, a, b, c []float32) float64 {
 		n := len(a) / 4
 		if n > 0 {
@@ -352,7 +350,6 @@ var vectorFuncs = map[string]func(dst, a, b, c []float32) float64{
 		}
 		return 0
 	},
-	"AddRows": func(dst, a, b, c []float32) float64 { AddRows(dst, a[:len(a)/3], 3, len(a)/3); return 0 },
 	"SumRows": func(dst, a, b, c []float32) float64 { SumRows(dst[:len(a)/3], a, 3, len(a)/3); return 0 },
 	"Softmax": func(dst, a, b, c []float32) float64 { Softmax(dst, a, 3, len(a)/3); return 0 },
 	"MaskedLogSoftmax": func(dst, a, b, c []float32) float64 {

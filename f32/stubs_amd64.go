@@ -172,11 +172,6 @@ func sigmoidAVX512(dst []float32, x []float32)
 //go:noescape
 func tanhAVX512(dst []float32, x []float32)
 
-// geluAVX512 computes GELU.
-//
-//go:noescape
-func geluAVX512(dst []float32, x []float32)
-
 // reluGradAVX512 computes dy where y > 0.
 //
 //go:noescape
@@ -191,11 +186,6 @@ func tanhGradAVX512(dx []float32, y []float32, dy []float32)
 //
 //go:noescape
 func sigmoidGradAVX512(dx []float32, y []float32, dy []float32)
-
-// geluGradAVX512 computes dy GELU'(y).
-//
-//go:noescape
-func geluGradAVX512(dx []float32, y []float32, dy []float32)
 
 // lstmCellAVX512 applies the gates[4][n] of a row to its cells.
 //
@@ -430,11 +420,6 @@ func sigmoidAVX2(dst []float32, x []float32)
 //go:noescape
 func tanhAVX2(dst []float32, x []float32)
 
-// geluAVX2 computes GELU.
-//
-//go:noescape
-func geluAVX2(dst []float32, x []float32)
-
 // reluGradAVX2 computes dy where y > 0.
 //
 //go:noescape
@@ -449,11 +434,6 @@ func tanhGradAVX2(dx []float32, y []float32, dy []float32)
 //
 //go:noescape
 func sigmoidGradAVX2(dx []float32, y []float32, dy []float32)
-
-// geluGradAVX2 computes dy GELU'(y).
-//
-//go:noescape
-func geluGradAVX2(dx []float32, y []float32, dy []float32)
 
 // lstmCellAVX2 applies the gates[4][n] of a row to its cells.
 //

@@ -121,7 +121,6 @@ func TestVectorsAreTheirDefinitions(t *testing.T) {
 		{"Mul", Mul, func(d, a, b float64) float64 { return a * b }},
 		{"MulAdd", MulAdd, func(d, a, b float64) float64 { return d + a*b }},
 		{"Fill", func(dst, a, b []float32) { Fill(dst, 7) }, func(d, a, b float64) float64 { return 7 }},
-		{"AddRows", func(dst, a, b []float32) { AddRows(dst, a, 1, len(a)) }, func(d, a, b float64) float64 { return d + a }},
 		{"SumRows", func(dst, a, b []float32) { SumRows(dst, append(a, b...), 2, len(a)) }, func(d, a, b float64) float64 { return d + a + b }},
 		{"ReLUGrad", ReLUGrad, func(d, y, dy float64) float64 {
 			if y > 0 {

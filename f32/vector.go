@@ -69,17 +69,6 @@ func Sum(x []float32) float64 { return sum(x) }
 // SumSquares returns the sum of the squares of x, added up in float64.
 func SumSquares(x []float32) float64 { return sumSquares(x) }
 
-// AddRows adds bias[n] to each of the m rows of dst[m][n].
-func AddRows(dst, bias []float32, m, n int) {
-	if m < 0 || n < 0 || len(dst) != m*n || len(bias) != n {
-		panic(badLengths)
-	}
-	for i := range m {
-		row := dst[i*n : i*n+n]
-		add(row, row, bias)
-	}
-}
-
 // SumRows adds the m rows of x[m][n], in index order, to dst[n]: the gradient of
 // a bias.
 func SumRows(dst, x []float32, m, n int) {

@@ -96,20 +96,6 @@ func (c *Categorical) Entropy(i int) float32 {
 	return h
 }
 
-// KL returns the divergence of row i of c from row i of q, KL(c || q). A class
-// that only q rules out makes it about 1e9.
-func (c *Categorical) KL(i int, q *Categorical) float32 {
-	logp, p := c.Row(i)
-	logq, _ := q.Row(i)
-	d := float32(0)
-	for k, v := range p {
-		if v != 0 {
-			d += v * (logp[k] - logq[k])
-		}
-	}
-	return d
-}
-
 // Grad adds to d, row i's gradient of the logits, that of a loss which has the
 // derivative dlogp by the log-probability of class k and dentropy by the entropy.
 // This is all a policy gradient needs.

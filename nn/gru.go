@@ -32,7 +32,6 @@ type GRUWork struct {
 	hp             []float32 // [T][N][H]: state before each step
 	gx, gh, dx, dh []float32 // [T][N][3H]: gates from the input and from the state; their gradients
 	y, dy, tmp     []float32
-	view           f32.Sparse
 }
 
 // Work allocates for up to steps steps of rows sequences.
@@ -47,20 +46,6 @@ func (l GRU) Work(steps, rows int) *GRUWork {
 
 // Forward computes ws.Y from x[T][N][In] and the state in ws.H0.
 func (l GRU) Forward(p *Params, ws *GRUWork, x []float32, s Seq) {
-	l.forward(p, ws, s, func(g []float32, t int) {
-		f32.Affine(g, x[t*s.N*l.In:(t+1)*s.N*l.In], p.w(l.wx), p.w(l.bx), s.N, l.In, 3*l.H, f32.None)
-	})
-}
-
-// ForwardSparse is Forward for the T*N rows of x, time-major.
-func (l GRU) ForwardSparse(p *Params, ws *GRUWork, x *f32.Sparse, s Seq) {
-	l.forward(p, ws, s, func(g []float32, t int) {
-		f32.SparseAffine(g, rowsOf(&ws.view, x, t*s.N, (t+1)*s.N), p.w(l.wx), p.w(l.bx), 3*l.H, f32.None)
-	})
-}
-
-// forward asks input for the gates' part from the input of each step.
-func (l GRU) forward(p *Params, ws *GRUWork, s Seq, input func(g []float32, t int)) {
 	n := s.N * l.H
 	ws.Y, ws.DY = ws.y[:s.T*n], ws.dy[:s.T*n]
 	h := ws.H0[:n]
@@ -68,7 +53,7 @@ func (l GRU) forward(p *Params, ws *GRUWork, s Seq, input func(g []float32, t in
 		hp := ws.hp[t*n : (t+1)*n]
 		s.enter(hp, h, t)
 		gx, gh := ws.gx[3*t*n:3*(t+1)*n], ws.gh[3*t*n:3*(t+1)*n]
-		input(gx, t)
+		f32.Affine(gx, x[t*s.N*l.In:(t+1)*s.N*l.In], p.w(l.wx), p.w(l.bx), s.N, l.In, 3*l.H, f32.None)
 		f32.Affine(gh, hp, p.w(l.wh), p.w(l.bh), s.N, l.H, 3*l.H, f32.None)
 		h = ws.Y[t*n : (t+1)*n]
 		for i := range s.N {
@@ -116,11 +101,6 @@ func (l GRU) Backward(p *Params, ws *GRUWork, dx, x []float32, s Seq) {
 	if dx != nil {
 		f32.MulNT(dx[:all*l.In], d, p.w(l.wx), all, 3*l.H, l.In, false)
 	}
-}
-
-// BackwardSparse is Backward after ForwardSparse.
-func (l GRU) BackwardSparse(p *Params, ws *GRUWork, x *f32.Sparse, s Seq) {
-	f32.SparseTN(p.g(l.wx), x, l.backward(p, ws, s), 3*l.H)
 }
 
 // backward returns the gradients [T][N][3H] of the gates' part from the input.

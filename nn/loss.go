@@ -96,58 +96,6 @@ func MSE(dy, y, target []float32, cols int, rows Rows) Loss {
 	return l
 }
 
-// Huber is MSE/2 for errors up to delta and linear beyond, averaged over the
-// columns. It adds the gradient of y to dy, unless that is nil.
-func Huber(dy, y, target []float32, cols int, delta float32, rows Rows) Loss {
-	unit := rows.perUnit() / float32(cols)
-	var l Loss
-	for i := range rows.N {
-		w := rows.weight(i)
-		if w == 0 {
-			continue
-		}
-		sum := 0.
-		for j := i * cols; j < (i+1)*cols; j++ {
-			e := y[j] - target[j]
-			g := min(max(e, -delta), delta)
-			sum += float64(g) * (float64(e) - 0.5*float64(g))
-			if dy != nil {
-				dy[j] += g * w * unit
-			}
-		}
-		l.add(sum/float64(cols), w)
-	}
-	return l
-}
-
-// ClippedValue is PPO's value loss over v[N]: half the larger squared error of v
-// and of v held within clip of old, its prediction when the data was collected.
-// It adds the gradient of v to dv, unless that is nil.
-func ClippedValue(dv, v, old, target []float32, clip float32, rows Rows) Loss {
-	unit := rows.perUnit()
-	var l Loss
-	for i := range rows.N {
-		w := rows.weight(i)
-		if w == 0 {
-			continue
-		}
-		move := v[i] - old[i]
-		held := min(max(move, -clip), clip)
-		e, c := v[i]-target[i], old[i]+held-target[i]
-		g := e
-		if c*c > e*e {
-			if g = c; held != move {
-				g = 0
-			}
-		}
-		if dv != nil {
-			dv[i] += g * w * unit
-		}
-		l.add(0.5*float64(max(e*e, c*c)), w)
-	}
-	return l
-}
-
 // Bernoulli is the negative log-likelihood of 0/1 targets [N][cols], such as
 // planes, summed over the columns. Targets between 0 and 1 are allowed. The zero
 // value is not usable: make one with NewBernoulli.

@@ -58,7 +58,7 @@ func lossCases() []lossCase {
 	for i := range bits {
 		bits[i] = float32(i % 2)
 	}
-	y, old := random(m*k, "target"), random(m, "old")
+	y := random(m*k, "target")
 	bern, bernW := nn.NewBernoulli(k, m), nn.NewBernoulli(k, m)
 	bernW.Weight = class
 	g, q := nn.NewGaussian(k, m), nn.NewGaussian(k, m)
@@ -108,26 +108,6 @@ func lossCases() []lossCase {
 				s += math.Pow(v-float64(y[i*k+j]), 2) / k
 			}
 			return s
-		}},
-		{"Huber", m * k, func(dx, x []float32, rows nn.Rows) nn.Loss {
-			return nn.Huber(dx, x, y, k, 0.8, rows)
-		}, func(x []float64, i int) float64 {
-			s := 0.
-			for j, v := range at(x, i) {
-				if e := math.Abs(v - float64(y[i*k+j])); e <= 0.8 {
-					s += e * e / 2 / k
-				} else {
-					s += 0.8 * (e - 0.4) / k
-				}
-			}
-			return s
-		}},
-		{"clipped value", m, func(dx, x []float32, rows nn.Rows) nn.Loss {
-			return nn.ClippedValue(dx, x, old, y[:m], 0.5, rows)
-		}, func(x []float64, i int) float64 {
-			o, r := float64(old[i]), float64(y[i])
-			c := o + math.Min(math.Max(x[i]-o, -0.5), 0.5)
-			return 0.5 * math.Max((x[i]-r)*(x[i]-r), (c-r)*(c-r))
 		}},
 		{"KL to standard", 2 * m * k, func(dx, x []float32, rows nn.Rows) nn.Loss {
 			g.Set(x[:m*k], x[m*k:], m)

@@ -142,7 +142,6 @@ func (p *Params) w(s Span) []float32 { return p.W[s.Off : s.Off+s.Len : s.Off+s.
 func (p *Params) g(s Span) []float32 { return p.G[s.Off : s.Off+s.Len : s.Off+s.Len] }
 
 // Act is a layer's activation, one whose derivative follows from its output.
-// For GELU put f32.GELU after a layer with None.
 type Act uint8
 
 // The activations of a layer.

@@ -90,8 +90,6 @@ func TestProgrammerErrorsPanic(t *testing.T) {
 		"added too late":  func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Init(rng.New(1)); p.Add("b", nn.Zeros, 1) },
 		"other layout":    func() { (&nn.Params{W: make([]float32, 1)}).CopyFrom(&nn.Params{}) },
 		"no shard":        func() { nn.NewShards(&nn.Params{}, 0) },
-		"knots":           func() { nn.Piecewise(nn.Knot{Step: 2, Value: 1}, nn.Knot{Step: 2, Value: 0}) },
-		"no knots":        func() { nn.Piecewise() },
 		"MLP of one size": func() { (&nn.Params{}).MLP("a", nn.ReLU, 3) },
 		"temperature":     func() { nn.NewGumbel(1, 1).Sample(nil, nil, nil, 0, nil) },
 	} {

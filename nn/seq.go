@@ -93,18 +93,13 @@ func (l LSTM) Forward(p *Params, ws *LSTMWork, x []float32, s Seq) {
 	l.forward(p, ws, x, nil, s, true)
 }
 
-// Infer is Forward for a batch that Backward will not see: the same numbers, but
-// what Backward needs is not kept, and the cache has less to do.
-func (l LSTM) Infer(p *Params, ws *LSTMWork, x []float32, s Seq) {
-	l.forward(p, ws, x, nil, s, false)
-}
-
 // ForwardSparse is Forward for the T*N rows of x, time-major.
 func (l LSTM) ForwardSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
 	l.forward(p, ws, nil, x, s, true)
 }
 
-// InferSparse is Infer for the T*N rows of x, time-major.
+// InferSparse is ForwardSparse for a batch that Backward will not see: the same
+// numbers, but what Backward needs is not kept, and the cache has less to do.
 func (l LSTM) InferSparse(p *Params, ws *LSTMWork, x *f32.Sparse, s Seq) {
 	l.forward(p, ws, nil, x, s, false)
 }

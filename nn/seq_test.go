@@ -212,9 +212,9 @@ func TestSparseSequencesEqualDense(t *testing.T) {
 	const steps, rows, in, hidden = 4, 3, 9, 16
 	s := seqs(steps, rows)[1]
 	p := &nn.Params{}
-	l, g := p.LSTM("l", in, hidden), p.GRU("g", in, hidden)
+	l := p.LSTM("l", in, hidden)
 	p.Init(rng.New(1))
-	lw, gw, x := l.Work(steps, rows), g.Work(steps, rows), random(steps*rows*in, "x")
+	lw, x := l.Work(steps, rows), random(steps*rows*in, "x")
 	var sparse f32.Sparse
 	sparse.Reset(in)
 	for i := range steps * rows {
@@ -227,21 +227,15 @@ func TestSparseSequencesEqualDense(t *testing.T) {
 	}
 	c := random(steps*rows*hidden, "c")
 	l.Forward(p, lw, x, s)
-	g.Forward(p, gw, x, s)
-	want := append(slices.Clone(lw.Y), gw.Y...)
+	want := slices.Clone(lw.Y)
 	copy(lw.DY, c)
-	copy(gw.DY, c)
 	l.Backward(p, lw, nil, x, s)
-	g.Backward(p, gw, nil, x, s)
 	want = append(want, p.G...)
 	p.ZeroGrad()
 	l.ForwardSparse(p, lw, &sparse, s)
-	g.ForwardSparse(p, gw, &sparse, s)
-	got := append(slices.Clone(lw.Y), gw.Y...)
+	got := slices.Clone(lw.Y)
 	copy(lw.DY, c)
-	copy(gw.DY, c)
 	l.BackwardSparse(p, lw, &sparse, s)
-	g.BackwardSparse(p, gw, &sparse, s)
 	got = append(got, p.G...)
 	for i := range got {
 		if math.Abs(float64(got[i]-want[i])) > 1e-5*math.Max(1, math.Abs(float64(want[i]))) {
@@ -250,16 +244,15 @@ func TestSparseSequencesEqualDense(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() {
 		l.ForwardSparse(p, lw, &sparse, s)
-		g.ForwardSparse(p, gw, &sparse, s)
+		l.InferSparse(p, lw, &sparse, s)
 		l.BackwardSparse(p, lw, &sparse, s)
-		g.BackwardSparse(p, gw, &sparse, s)
 	}); n != 0 {
 		t.Errorf("sparse sequences allocate %v times, want 0", n)
 	}
 }
 
-// A sequence gives the same bytes alone as in a batch of any size, and with Infer as
-// with Forward: packing, blocks and chunks of steps change nothing.
+// A sequence gives the same bytes alone as in a batch of any size, and with InferSparse
+// as with ForwardSparse: packing, blocks and chunks of steps change nothing.
 func TestSequencesDoNotDependOnTheBatch(t *testing.T) {
 	const steps, in, hidden = 5, 6, 7
 	p := &nn.Params{}
@@ -273,10 +266,17 @@ func TestSequencesDoNotDependOnTheBatch(t *testing.T) {
 			copy(ws.C0, random(rows*hidden, "c0"))
 			x := random(steps*rows*in, "x")
 			l.Forward(p, ws, x, s)
-			y, hn, cn := slices.Clone(ws.Y), slices.Clone(ws.HN), slices.Clone(ws.CN)
-			l.Infer(p, ws, x, s)
-			if !slices.Equal(ws.Y, y) || !slices.Equal(ws.HN, hn) || !slices.Equal(ws.CN, cn) {
-				t.Errorf("%s: Infer gives other numbers than Forward", where)
+			y := slices.Clone(ws.Y)
+			var sparse f32.Sparse
+			sparse.Reset(in)
+			for i := range steps * rows {
+				sparse.AppendRow(x[i*in : (i+1)*in])
+			}
+			l.ForwardSparse(p, ws, &sparse, s)
+			ys, hn, cn := slices.Clone(ws.Y), slices.Clone(ws.HN), slices.Clone(ws.CN)
+			l.InferSparse(p, ws, &sparse, s)
+			if !slices.Equal(ws.Y, ys) || !slices.Equal(ws.HN, hn) || !slices.Equal(ws.CN, cn) {
+				t.Errorf("%s: InferSparse gives other numbers than ForwardSparse", where)
 			}
 			r := rows - 1
 			a := nn.Seq{T: steps, N: 1}
@@ -308,7 +308,6 @@ func TestRecurrentLayersDoNotAllocate(t *testing.T) {
 	lw, gw, x := l.Work(steps, rows), g.Work(steps, rows), random(steps*rows*in, "x")
 	s := seqs(steps, rows)[1]
 	if n := testing.AllocsPerRun(10, func() {
-		l.Infer(p, lw, x, s)
 		l.Forward(p, lw, x, s)
 		l.Backward(p, lw, nil, x, s)
 		l.Step(p, lw, lw.H0, lw.C0, x, rows)

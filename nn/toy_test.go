@@ -84,7 +84,7 @@ func sevenClasses(n int) (x []float32, y []int32) {
 	return x, y
 }
 
-// Fault 2 of the users: a softmax of a softmax cannot get below ln(1+6/e) = 1.165
+// docs/faults.md#double-softmax: a softmax of a softmax cannot get below ln(1+6/e) = 1.165
 // with seven classes. Cross-entropy from logits gets below 0.01 on the same data.
 func TestSevenClassesFallBelowTheDoubleSoftmaxFloor(t *testing.T) {
 	const m, k = 140, 7

@@ -18,9 +18,9 @@ const (
 	chunkLen  = 4096      // elements encoded at a time
 )
 
-// WriteNpy writes a as an .npy file, byte for byte what np.save writes. The
+// writeNpy writes a as an .npy file, byte for byte what np.save writes. The
 // name is used in errors only.
-func WriteNpy(w io.Writer, a Array) error {
+func writeNpy(w io.Writer, a Array) error {
 	h, err := a.header()
 	if err != nil {
 		return err
@@ -150,18 +150,6 @@ func volume(shape []int) (int, bool) {
 		return 0, true
 	}
 	return n, true
-}
-
-// ReadNpy reads an .npy file that is size bytes long. The array has no name.
-func ReadNpy(r io.Reader, size int64) (Array, error) {
-	a, err := readNpy(r, size, "")
-	if err != nil {
-		return Array{}, err
-	}
-	if n, _ := io.ReadFull(r, make([]byte, 1)); n != 0 {
-		return Array{}, fmt.Errorf("npz: reading an array: more than %d bytes; pass the size of the file", size)
-	}
-	return a, nil
 }
 
 // readNpy reads exactly size bytes from r, or fails.

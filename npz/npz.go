@@ -47,10 +47,6 @@ const (
 // is written if an array is faulty; the error then tells all faults.
 func Write(w io.Writer, arrays []Array) error { return write(w, arrays, zip.Store) }
 
-// WriteDeflated is Write with compression, like np.savez_compressed. Its bytes
-// are the same for the same arrays and Go version.
-func WriteDeflated(w io.Writer, arrays []Array) error { return write(w, arrays, zip.Deflate) }
-
 func write(w io.Writer, arrays []Array, method uint16) error {
 	var faults []error
 	seen := make(map[string]bool, len(arrays))
@@ -76,7 +72,7 @@ func write(w io.Writer, arrays []Array, method uint16) error {
 			Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC), // the same bytes on every day
 		})
 		if err == nil {
-			err = WriteNpy(m, a)
+			err = writeNpy(m, a)
 		}
 		if err != nil {
 			return fmt.Errorf("npz: writing %q: %w", a.Name, err)

@@ -30,13 +30,16 @@ func TestWelchIntervalIsScipys(t *testing.T) {
 // variance with the mean of the two sizes.
 func TestWinIntervalIsNewcombes(t *testing.T) {
 	const z = 1.959963984540054
-	for _, c := range []struct{ x, y []float64 }{
-		{[]float64{1, 2, 3, 4, 5}, []float64{0, 2, 2.5}},
-		{[]float64{3, 4}, []float64{1, 2}},
-		{[]float64{1, 5, 9, 2}, []float64{4, 4, 4, 4, 4, 8}},
+	for _, c := range []struct {
+		x, y []float64
+		want float64
+	}{
+		{[]float64{1, 2, 3, 4, 5}, []float64{0, 2, 2.5}, 11.5 / 15},
+		{[]float64{3, 4}, []float64{1, 2}, 1},
+		{[]float64{1, 5, 9, 2}, []float64{4, 4, 4, 4, 4, 8}, 11. / 24},
 	} {
 		p, ci := stats.WinCI(c.x, c.y, 0.95)
-		want(t, "estimate", p, stats.ProbImprovement(stats.Scores{c.x}, stats.Scores{c.y}))
+		want(t, "estimate", p, c.want)
 		back, turned := stats.WinCI(c.y, c.x, 0.95)
 		want(t, "turned", back, 1-p)
 		want(t, "turned, low", turned[0], 1-ci[1])
@@ -55,6 +58,9 @@ func TestWinIntervalIsNewcombes(t *testing.T) {
 	}
 	if p, ci := stats.WinCI(nil, []float64{1}, 0.95); !math.IsNaN(p) || ci != (stats.Interval{0, 1}) {
 		t.Errorf("without runs: got %v %v", p, ci)
+	}
+	if p, ci := stats.WinCI([]float64{1, math.NaN()}, []float64{1}, 0.95); !math.IsNaN(p) || ci != (stats.Interval{0, 1}) {
+		t.Errorf("with a NaN: got %v %v", p, ci)
 	}
 }
 

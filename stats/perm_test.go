@@ -22,10 +22,6 @@ func TestExactPValuesAreScipys(t *testing.T) {
 	var r rng.Rand
 	seats := [][]float64{{5, 3, 6, 4}, {1, 2, 0, 3}, {2, 2.5, 4, 1}}
 	wantTest(t, "seats", stats.PermTestMeans(seats, 1, &r), 0.07407407407407407, 2.380208333333333, 216)
-	a := []float64{3.1, 2.4, 5.9, 4.2, 0.7, 3.3, 2.9}
-	b := []float64{2.5, 2.6, 4.1, 3.0, 0.9, 2.2, 2.0}
-	wantTest(t, "sign flip", stats.SignFlipTest(a, b, 1, &r), 0.0625, 5.2/7, 64)
-	wantTest(t, "two samples", stats.PermTestTwo(a[:5], b[:4], 1, &r), 0.8968253968253969, 3.26-3.05, 126)
 	seeds := [][]float64{{4, 3, 2, 1}, {4, 2, 3, 1}, {3, 4, 1, 2}, {4, 3, 1, 2}, {2, 4, 3, 1}}
 	for n, w := range map[int][2]float64{
 		1: {30, 1. / 24}, // scipy wants two; only the predicted order gives 30
@@ -171,24 +167,10 @@ func TestExactTestsEqualTheirDefinition(t *testing.T) {
 			}
 			return l
 		}))
-		pairs := rowsOf(t, n, 2)
-		xy := columns(times(pairs, unit))
-		check(t, "SignFlipTest", stats.SignFlipTest(xy[0], xy[1], 1, &r), hits(pairs, orders(pairs), func(pairs [][]float64) float64 {
-			sum := 0.
-			for _, p := range pairs {
-				sum += p[0] - p[1]
-			}
-			return math.Abs(sum)
-		}))
-		all := rowsOf(t, 1, n+2)
-		values := times(all, unit)[0]
-		check(t, "PermTestTwo", stats.PermTestTwo(values[:n], values[n:], 1, &r), hits(all[0], permute(all[0]), func(all []float64) float64 {
-			return math.Abs(meanOf(all[:n]) - meanOf(all[n:]))
-		}))
 	})
 }
 
-// tests are the four tests as functions of n units of noise, to which the first
+// tests are the tests as functions of n units of noise, to which the first
 // group's advantage is added. The noise of PermTestMeans has a part that all
 // seats of an episode share, and heavy tails.
 var tests = []struct {
@@ -208,21 +190,6 @@ var tests = []struct {
 			x[0][e] += advantage * shared
 		}
 		return stats.PermTestMeans(x, reps, r)
-	}},
-	{"SignFlipTest", func(n int, advantage float64, reps int, r *rng.Rand) stats.Test {
-		x, y := make([]float64, n), make([]float64, n)
-		for i := range x {
-			shared := 5 * r.Norm()
-			x[i], y[i] = shared+r.Norm()+advantage, shared+r.Norm()
-		}
-		return stats.SignFlipTest(x, y, reps, r)
-	}},
-	{"PermTestTwo", func(n int, advantage float64, reps int, r *rng.Rand) stats.Test {
-		x, y := normals(make([]float64, n), r), normals(make([]float64, n+1), r)
-		for i := range x {
-			x[i] += advantage
-		}
-		return stats.PermTestTwo(x, y, reps, r)
 	}},
 	{"TrendTest", func(n int, advantage float64, reps int, r *rng.Rand) stats.Test {
 		x := make([][]float64, n)
@@ -297,30 +264,20 @@ func TestNothingToSeeIsNotSignificant(t *testing.T) {
 		got  stats.Test
 		want float64
 	}{
-		"seats alike":          {stats.PermTestMeans([][]float64{same, same, same}, 9, &r), 1},
-		"many episodes alike":  {stats.PermTestMeans([][]float64{long, long}, 9, &r), 1},
-		"no episodes":          {stats.PermTestMeans([][]float64{{}, {}}, 9, &r), 1},
-		"seat with a NaN":      {stats.PermTestMeans([][]float64{same, nan}, 9, &r), math.NaN()},
-		"seat with infinity":   {stats.PermTestMeans([][]float64{inf, same}, 9, &r), math.NaN()},
-		"pairs alike":          {stats.SignFlipTest(same, same, 9, &r), 1},
-		"many pairs alike":     {stats.SignFlipTest(long, long, 9, &r), 1},
-		"no pairs":             {stats.SignFlipTest(nil, nil, 9, &r), 1},
-		"pair with a NaN":      {stats.SignFlipTest(same, nan, 9, &r), math.NaN()},
-		"samples alike":        {stats.PermTestTwo(same, same, 9, &r), 1},
-		"long samples alike":   {stats.PermTestTwo(long, long, 9, &r), 1},
-		"no samples":           {stats.PermTestTwo(nil, nil, 9, &r), 1},
-		"one sample":           {stats.PermTestTwo(same, nil, 9, &r), 1},
-		"sample with a NaN":    {stats.PermTestTwo(same, nan, 9, &r), math.NaN()},
-		"sample with infinity": {stats.PermTestTwo(same, inf, 9, &r), math.NaN()},
-		"no seeds":             {stats.TrendTest(nil, 9, &r), 1},
-		"all tied":             {stats.TrendTest([][]float64{{1, 1, 1}, {2, 2, 2}}, 9, &r), 1},
-		"seed with a NaN":      {stats.TrendTest([][]float64{nan, same}, 9, &r), math.NaN()},
+		"seats alike":         {stats.PermTestMeans([][]float64{same, same, same}, 9, &r), 1},
+		"many episodes alike": {stats.PermTestMeans([][]float64{long, long}, 9, &r), 1},
+		"no episodes":         {stats.PermTestMeans([][]float64{{}, {}}, 9, &r), 1},
+		"seat with a NaN":     {stats.PermTestMeans([][]float64{same, nan}, 9, &r), math.NaN()},
+		"seat with infinity":  {stats.PermTestMeans([][]float64{inf, same}, 9, &r), math.NaN()},
+		"no seeds":            {stats.TrendTest(nil, 9, &r), 1},
+		"all tied":            {stats.TrendTest([][]float64{{1, 1, 1}, {2, 2, 2}}, 9, &r), 1},
+		"seed with a NaN":     {stats.TrendTest([][]float64{nan, same}, 9, &r), math.NaN()},
 	} {
 		want(t, name, c.got.P, c.want)
 	}
 }
 
-// 18 pairs are the most that are enumerated; a hundred pairs without a
+// 18 episodes of two seats are the most that are enumerated; a hundred without a
 // difference more make the same test random.
 func TestRandomDrawsAgreeWithEnumeration(t *testing.T) {
 	const reps = 40_000
@@ -329,17 +286,16 @@ func TestRandomDrawsAgreeWithEnumeration(t *testing.T) {
 	for i, v := range normals(x[100:], &r) {
 		x[100+i] = v + 0.4
 	}
-	pairs := stats.SignFlipTest(x[100:], y[100:], reps, &r)
+	few := stats.PermTestMeans([][]float64{x[100:], y[100:]}, reps, &r)
 	for _, c := range []struct {
 		name string
 		got  stats.Test
 		p    float64
 	}{
-		{"pairs", stats.SignFlipTest(x, y, reps, &r), pairs.P},
-		{"seats", stats.PermTestMeans([][]float64{x, y}, reps, &r), pairs.P},
+		{"seats", stats.PermTestMeans([][]float64{x, y}, reps, &r), few.P},
 		{"trend with ties", stats.TrendTest([][]float64{{1, 0, 0, 0, 0, 0, 0, 0, 0}}, reps, &r), 1. / 9},
 	} {
-		if tol := 5 * math.Sqrt(c.p*(1-c.p)/reps); !pairs.Exact || c.got.Exact || math.Abs(c.got.P-c.p) > tol {
+		if tol := 5 * math.Sqrt(c.p*(1-c.p)/reps); !few.Exact || c.got.Exact || math.Abs(c.got.P-c.p) > tol {
 			t.Errorf("%s: got %+v, want a random p of %v ± %v", c.name, c.got, c.p, tol)
 		}
 	}
@@ -348,25 +304,16 @@ func TestRandomDrawsAgreeWithEnumeration(t *testing.T) {
 func TestSmallDifferencesAreNotRounding(t *testing.T) {
 	var r rng.Rand
 	x, y := []float64{1, 1, 1e-6}, []float64{0, 0, 0}
-	want(t, "pairs", stats.SignFlipTest(x, y, 1, &r).P, 0.25)
 	want(t, "seats", stats.PermTestMeans([][]float64{x, y}, 1, &r).P, 0.25)
-	want(t, "two samples", stats.PermTestTwo([]float64{1, 0.5 + 1e-6}, []float64{0.5, 0}, 1, &r).P, 2./6)
 }
 
 func TestSmallestPValueIsStated(t *testing.T) {
 	var r rng.Rand
-	want(t, "three against three", stats.PermTestTwo([]float64{7, 8, 9}, []float64{1, 2, 3}, 1, &r).P, 0.1)
-	want(t, "four against four", stats.PermTestTwo([]float64{7, 8, 9, 9}, []float64{1, 2, 3, 3}, 1, &r).P, 2./70)
 	x, y := make([]float64, 100), make([]float64, 100)
 	for i := range x {
 		x[i] = 1
 	}
-	for name, got := range map[string]stats.Test{
-		"seats": stats.PermTestMeans([][]float64{x, y}, 99, &r), "pairs": stats.SignFlipTest(x, y, 99, &r),
-		"two": stats.PermTestTwo(x, y, 99, &r),
-	} {
-		want(t, name, got.P, 0.01)
-	}
+	want(t, "seats", stats.PermTestMeans([][]float64{x, y}, 99, &r).P, 0.01)
 }
 
 func TestWrongUsePanics(t *testing.T) {
@@ -378,12 +325,10 @@ func TestWrongUsePanics(t *testing.T) {
 		"quantile 25":      func() { stats.Quantile([]float64{1}, 25) },
 		"one seat":         func() { stats.PermTestMeans([][]float64{{1}}, 9, &r) },
 		"unequal seats":    func() { stats.PermTestMeans([][]float64{{1}, {1, 2}}, 9, &r) },
-		"unequal pairs":    func() { stats.SignFlipTest([]float64{1}, nil, 9, &r) },
-		"no draws":         func() { stats.SignFlipTest(nil, nil, 0, &r) },
+		"no draws":         func() { stats.PermTestMeans([][]float64{{1}, {1}}, 0, &r) },
 		"one agent":        func() { stats.TrendTest([][]float64{{1}}, 9, &r) },
 		"unequal seeds":    func() { stats.TrendTest([][]float64{{1, 2}, {1}}, 9, &r) },
 		"no resamples":     func() { stats.Bootstrap(nil, stats.Scores.IQM, 0, 0.9, &r) },
-		"other tasks":      func() { stats.ProbImprovement(stats.Scores{{1}}, nil) },
 		"unequal profile":  func() { stats.Scores{{1}}.Profile(nil, []float64{1}) },
 	} {
 		func() {

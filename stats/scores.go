@@ -15,15 +15,6 @@ type Scores [][]float64 // [task][run]
 // (rliable's aggregate_iqm). A task with more runs weighs more.
 func (s Scores) IQM() float64 { return iqm(slices.Concat(s...)) }
 
-// Mean returns the mean over tasks of their mean over runs.
-func (s Scores) Mean() float64 {
-	var a Acc
-	for _, runs := range s {
-		a.Add(mean(runs))
-	}
-	return a.Mean()
-}
-
 // Profile writes the performance profile at each threshold: the fraction of
 // runs that score more, averaged over tasks (rliable's run_score_distribution).
 // It panics if dst and taus differ in length.
@@ -53,34 +44,6 @@ func (s Scores) above(tau float64) float64 {
 	return a.Mean()
 }
 
-// ProbImprovement returns the probability that a random run of x scores more
-// than a random run of y on the same task, ties counting half, averaged over
-// tasks (the Mann-Whitney statistic; rliable's probability of improvement).
-// It panics if x and y have different numbers of tasks.
-func ProbImprovement(x, y Scores) float64 {
-	if len(x) != len(y) {
-		panic("stats: both algorithms need the same tasks")
-	}
-	var a Acc
-	for i := range x {
-		wins := 0.
-		for _, u := range x[i] {
-			for _, v := range y[i] {
-				switch {
-				case u > v:
-					wins++
-				case u == v:
-					wins += 0.5
-				case !(u < v):
-					return math.NaN()
-				}
-			}
-		}
-		a.Add(wins / float64(len(x[i])*len(y[i])))
-	}
-	return a.Mean()
-}
-
 // Bootstrap returns the percentile interval of f, such as Scores.IQM, under
 // stratified resampling: each of reps times, every task's runs are drawn anew
 // with replacement (rliable). f must not keep its argument.
@@ -90,31 +53,14 @@ func ProbImprovement(x, y Scores) float64 {
 // 90% with 10, where MeanCI keeps 95%; with 5 runs in each of 5 tasks the IQM's
 // covers in about 91%. The tests measure this.
 func Bootstrap(s Scores, f func(Scores) float64, reps int, level float64, r *rng.Rand) Interval {
-	draw := s.like()
+	draw := make(Scores, len(s))
+	for i := range s {
+		draw[i] = make([]float64, len(s[i]))
+	}
 	return percentile(reps, level, func() float64 {
 		draw.resample(s, r)
 		return f(draw)
 	})
-}
-
-// BootstrapPair is Bootstrap for a comparison of two algorithms, such as
-// ProbImprovement; both are resampled, independently.
-func BootstrapPair(x, y Scores, f func(x, y Scores) float64, reps int, level float64, r *rng.Rand) Interval {
-	dx, dy := x.like(), y.like()
-	return percentile(reps, level, func() float64 {
-		dx.resample(x, r)
-		dy.resample(y, r)
-		return f(dx, dy)
-	})
-}
-
-// like returns scores of the same shape.
-func (s Scores) like() Scores {
-	c := make(Scores, len(s))
-	for i := range s {
-		c[i] = make([]float64, len(s[i]))
-	}
-	return c
 }
 
 // resample fills s, of the shape of src, with draws from src.

@@ -15,8 +15,6 @@ var (
 	numbers           = map[string]Mem{}
 )
 
-const geluC, geluA = 0.7978845608028654, 0.044715
-
 func constants() {
 	tailTable = GLOBL("tailTable", RODATA|NOPTR)
 	for i := range 16 {
@@ -45,8 +43,6 @@ func constants() {
 		// tanh near 0: Cephes' tanhf for (tanh x-x)/x³.
 		{"tanhSmall", 0.625}, {"tanh0", -5.70498872745e-3}, {"tanh1", 2.06390887954e-2}, {"tanh2", -5.37397155531e-2},
 		{"tanh3", 1.33314422036e-1}, {"tanh4", -3.33332819422e-1},
-		// The logistic form of GELU: x/(1+e^-(c0 x+c1 x³)).
-		{"gelu0", 2 * geluC}, {"gelu1", 2 * geluC * geluA}, {"gelu3", 3 * 2 * geluC * geluA},
 		// log: Cephes' logf for (log(1+x)-x+x²/2)/x³.
 		{"log0", 7.0376836292e-2}, {"log1", -1.1514610310e-1}, {"log2", 1.1676998740e-1}, {"log3", -1.2420140846e-1},
 		{"log4", 1.4249322787e-1}, {"log5", -1.6668057665e-1}, {"log6", 2.0000714765e-1}, {"log7", -2.4999993993e-1},
@@ -264,15 +260,6 @@ func activations(s isa) {
 	unary("exp", "computes e^x.", func() { s.exp(x, t[0], t[1], t[2], t[3]) })
 	unary("sigmoid", "computes 1/(1+e^-x).", func() { s.logistic(x, t[0], t[1], t[2], t[3]) })
 	unary("tanh", "computes tanh x.", func() { s.tanh(x) })
-	unary("gelu", "computes GELU.", func() {
-		u := r[5]
-		VMULPS(x, x, u)
-		VMOVUPS(num("gelu0"), t[0])
-		VFMADD132PS(num("gelu1"), t[0], u) // u = x²·c1 + c0
-		VMULPS(x, u, u)
-		s.logistic(u, t[0], t[1], t[2], t[3])
-		VMULPS(u, x, x)
-	})
 
 	grad := func(name, doc string, op func(y, dy reg.VecPhysical)) {
 		elementwise(s, name, doc, "func(dx, y, dy []float32)", []string{"dx", "y", "dy"}, nil, func(p []reg.GPPhysical, tail bool) {
@@ -295,29 +282,5 @@ func activations(s isa) {
 		VMOVAPS(y, r[1])
 		VFNMADD231PS(y, y, r[1])
 		VMULPS(r[1], dy, dy)
-	})
-	grad("geluGrad", "computes dy GELU'(y).", func(y, dy reg.VecPhysical) {
-		u, d := r[5], r[6]
-		VMULPS(y, y, u)
-		VMOVUPS(num("gelu0"), d)
-		VMOVAPS(d, t[0])
-		VFMADD231PS(num("gelu3"), u, d)
-		VFMADD132PS(num("gelu1"), t[0], u)
-		VMULPS(y, u, u)
-		// With e = e^-|u| and q = 1/(1+e), the logistic of u is q or e q and its
-		// slope e q²: no difference of near numbers.
-		e, q := r[7], r[9]
-		s.or(num("sign"), u, e)
-		s.exp(e, t[0], t[1], t[2], t[3])
-		VMOVUPS(num("one"), q)
-		VADDPS(q, e, t[0])
-		VDIVPS(t[0], q, q)
-		VMULPS(q, e, e)
-		VMULPS(q, e, t[0]) // the slope
-		s.zero(t[1])
-		s.choose(lessThan, t[1], u, e, q, t[2])
-		VMULPS(y, d, d)
-		VFMADD231PS(d, t[0], q)
-		VMULPS(q, dy, dy)
 	})
 }

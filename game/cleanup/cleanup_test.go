@@ -3,21 +3,15 @@ package cleanup_test
 import (
 	"testing"
 
-	"hop/game"
 	"hop/game/cleanup"
 	"hop/game/gametest"
-	"hop/rng"
 )
 
 func newGame(t testing.TB, edit func(*cleanup.Config)) *cleanup.Game {
 	t.Helper()
 	c := cleanup.Default()
 	edit(&c)
-	g, err := cleanup.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, cleanup.New, c)
 }
 
 func TestConformance(t *testing.T) {
@@ -42,39 +36,17 @@ func TestPlaythroughs(t *testing.T) {
 	gametest.Playthrough(t, g, []string{"cleaner", "harvester", "fair"}, 1, "testdata/6x6.txt")
 }
 
-// play returns each seat's mean return.
-func play(t *testing.T, g *cleanup.Game, team []string, episodes int, seed uint64) []float64 {
-	t.Helper()
-	bots := make([]game.Bot, len(team))
-	for s, name := range team {
-		var err error
-		if bots[s], err = game.NewBot(g, name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	st, r := g.New(), rng.New(seed).Rand()
-	acts, rewards := make([]int32, len(team)), make([]float32, len(team))
-	means := make([]float64, len(team))
-	for range episodes {
-		for st.Reset(&r); !st.Over(); {
-			for s := range acts {
-				acts[s] = bots[s].Act(st, game.Seat(s), &r)
-			}
-			st.Step(acts, rewards, &r)
-			for s, x := range rewards {
-				means[s] += float64(x) / float64(episodes)
-			}
-		}
-	}
-	return means
-}
-
 // The shape of the public good. Team returns over 500 episodes have standard
 // errors below 0.2; every gap asked for is at least 2.
 func TestCleaningIsAPublicGood(t *testing.T) {
 	g := newGame(t, func(*cleanup.Config) {})
-	returns := func(team ...string) []float64 { return play(t, g, team, 500, 7) }
-	sum := func(x []float64) float64 { return x[0] + x[1] + x[2] + x[3] }
+	returns := func(team ...string) (x []float64) {
+		for _, score := range gametest.Returns(t, g, team, 500, 7) {
+			x = append(x, score.Mean)
+		}
+		return x
+	}
+	sum := func(x []float64) float64 { return 4 * x[4] }
 
 	for _, alone := range []string{"harvester", "cleaner"} {
 		if got := sum(returns(alone, alone, alone, alone)); got != 0 {
@@ -102,23 +74,4 @@ func TestCleaningIsAPublicGood(t *testing.T) {
 	}
 }
 
-func BenchmarkStep(b *testing.B) {
-	g := newGame(b, func(*cleanup.Config) {})
-	spec := g.Spec()
-	st, r := g.New(), rng.New(1).Rand()
-	legal, obs := make([]bool, len(spec.Actions)), make([]float32, spec.Obs.Len())
-	acts, rewards := make([]int32, spec.Seats), make([]float32, spec.Seats)
-	st.Reset(&r)
-	for b.Loop() {
-		for s := range acts {
-			st.Legal(game.Seat(s), legal)
-			st.Observe(game.Seat(s), obs)
-			acts[s] = game.Uniform(legal, &r)
-		}
-		st.Step(acts, rewards, &r)
-		if st.Over() {
-			st.Reset(&r)
-		}
-	}
-	b.ReportMetric(float64(b.N*spec.Seats)/b.Elapsed().Seconds(), "agent-steps/s")
-}
+func BenchmarkStep(b *testing.B) { gametest.Bench(b, newGame(b, func(*cleanup.Config) {})) }

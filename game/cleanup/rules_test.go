@@ -9,6 +9,7 @@ import (
 
 	"hop/game"
 	"hop/game/cleanup"
+	"hop/game/gametest"
 	"hop/game/grid"
 	"hop/rng"
 )
@@ -22,37 +23,7 @@ func quiet(c *cleanup.Config) {
 // at returns a game in the given position.
 func at(t *testing.T, edit func(*cleanup.Config), text string) *cleanup.State {
 	t.Helper()
-	st := newGame(t, edit).New().(*cleanup.State)
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func step(st game.State, acts ...int32) []float32 {
-	rewards := make([]float32, len(acts))
-	r := rng.New(1).Rand()
-	st.Step(acts, rewards, &r)
-	return rewards
-}
-
-func text(t *testing.T, st game.State) string {
-	t.Helper()
-	b, err := st.AppendText(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// board returns the rows of the text with single spaces.
-func board(t *testing.T, st game.State) string {
-	t.Helper()
-	rows := strings.Split(text(t, st), "\n")[1:5]
-	for i, row := range rows {
-		rows[i] = strings.Join(strings.Fields(row), " ")
-	}
-	return strings.Join(rows, "\n")
+	return gametest.At[*cleanup.State](t, newGame(t, edit), text)
 }
 
 const (
@@ -70,10 +41,10 @@ func TestCleanEmptiesTheRiverWithinReach(t *testing.T) {
 		"~ ~ . _\n~ 0~ . _\n~ ~ . 1_\n~ ~ . _",
 	} {
 		st := at(t, func(c *cleanup.Config) { quiet(c); c.Reach = reach }, pos)
-		if got := step(st, clean, stay); got[0] != 0 || got[1] != 0 {
+		if got := gametest.Step(st, clean, stay); got[0] != 0 || got[1] != 0 {
 			t.Errorf("reach %d: cleaning pays %v, want nothing", reach, got)
 		}
-		if got := board(t, st); got != want {
+		if got := gametest.Board(t, st, 4); got != want {
 			t.Errorf("reach %d: got\n%s\nwant\n%s", reach, got, want)
 		}
 		if got, want := st.Waste(), float64(strings.Count(want, "w"))/8; got != want {
@@ -84,18 +55,18 @@ func TestCleanEmptiesTheRiverWithinReach(t *testing.T) {
 
 func TestHarvestPaysAndIsSplit(t *testing.T) {
 	alone := at(t, quiet, "t=0\n~ ~ . 0a\n~ ~ . _\n~ ~ . 1a\n~ ~ . _")
-	if got := step(alone, harvest, stay); !slices.Equal(got, []float32{1, 0}) {
+	if got := gametest.Step(alone, harvest, stay); !slices.Equal(got, []float32{1, 0}) {
 		t.Errorf("rewards %v, want 1 and 0", got)
 	}
-	if got, want := board(t, alone), "~ ~ . 0_\n~ ~ . _\n~ ~ . 1a\n~ ~ . _"; got != want {
+	if got, want := gametest.Board(t, alone, 4), "~ ~ . 0_\n~ ~ . _\n~ ~ . 1a\n~ ~ . _"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	both := at(t, quiet, "t=0\n~ ~ . 01a\n~ ~ . _\n~ ~ . a\n~ ~ . _")
-	if got := step(both, harvest, harvest); !slices.Equal(got, []float32{0.5, 0.5}) {
+	if got := gametest.Step(both, harvest, harvest); !slices.Equal(got, []float32{0.5, 0.5}) {
 		t.Errorf("rewards %v, want a half each", got)
 	}
 	two := at(t, quiet, "t=0\n~ ~ . 0a\n~ ~ . _\n~ ~ . 1a\n~ ~ . _")
-	if got := step(two, harvest, harvest); !slices.Equal(got, []float32{1, 1}) {
+	if got := gametest.Step(two, harvest, harvest); !slices.Equal(got, []float32{1, 1}) {
 		t.Errorf("rewards of two apples %v, want 1 each", got)
 	}
 }
@@ -137,10 +108,10 @@ func TestApplesGrowAtTheStatedRate(t *testing.T) {
 		r := rng.New(5).Rand()
 		const n = 10_000
 		apples := 0.
-		start := text(t, st)
+		start := gametest.Text(t, st)
 		for range n {
 			st.Step([]int32{stay, stay}, make([]float32, 2), &r)
-			apples += float64(strings.Count(board(t, st), "a"))
+			apples += float64(strings.Count(gametest.Board(t, st, 4), "a"))
 			if err := st.UnmarshalText([]byte(start)); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +127,7 @@ func TestApplesGrowAtTheStatedRate(t *testing.T) {
 // the rate is 5 standard errors; the seed is fixed.
 func TestPollutionFillsOneCleanCellAtRandom(t *testing.T) {
 	st := at(t, func(c *cleanup.Config) { quiet(c); c.Pollution = 0.3 }, "t=0\n0w w . _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _")
-	r, start := rng.New(5).Rand(), text(t, st)
+	r, start := rng.New(5).Rand(), gametest.Text(t, st)
 	const n = 20_000
 	count := map[string]float64{}
 	none := 0.
@@ -166,7 +137,7 @@ func TestPollutionFillsOneCleanCellAtRandom(t *testing.T) {
 		case 2:
 			none++
 		case 3:
-			count[board(t, st)]++
+			count[gametest.Board(t, st, 4)]++
 		default:
 			t.Fatalf("waste on %v of 8 cells after one step from 2", st.Waste()*8)
 		}
@@ -188,7 +159,7 @@ func TestPollutionFillsOneCleanCellAtRandom(t *testing.T) {
 
 func TestAFullRiverStaysFull(t *testing.T) {
 	st := at(t, func(c *cleanup.Config) { quiet(c); c.Pollution = 1 }, "t=0\n0w w . _\nw w . _\nw w . 1_\nw w . _")
-	step(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if st.Waste() != 1 {
 		t.Errorf("waste %v, want 1", st.Waste())
 	}
@@ -198,10 +169,10 @@ func TestAFullRiverStaysFull(t *testing.T) {
 // and an apple is harvested, so in the same step the whole orchard is full.
 func TestCleaningAndHarvestComeBeforeGrowth(t *testing.T) {
 	st := at(t, func(c *cleanup.Config) { quiet(c); c.Growth = 1 }, "t=0\n0w w . _\nw ~ . _\n~ ~ . 1a\n~ ~ . _")
-	if got := step(st, clean, harvest); got[1] != 1 {
+	if got := gametest.Step(st, clean, harvest); got[1] != 1 {
 		t.Errorf("harvest pays %v, want 1", got[1])
 	}
-	if got, want := board(t, st), "0~ ~ . a\n~ ~ . a\n~ ~ . 1a\n~ ~ . a"; got != want {
+	if got, want := gametest.Board(t, st, 4), "0~ ~ . a\n~ ~ . a\n~ ~ . 1a\n~ ~ . a"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -209,31 +180,31 @@ func TestCleaningAndHarvestComeBeforeGrowth(t *testing.T) {
 func TestPollutionComesBeforeGrowth(t *testing.T) {
 	st := at(t, func(c *cleanup.Config) { quiet(c); c.Growth, c.Pollution, c.Depletion = 1, 1, 0.125 },
 		"t=0\n0~ ~ . _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _")
-	step(st, stay, stay)
-	if got := board(t, st); strings.Contains(got, "a") || !strings.Contains(got, "w") {
+	gametest.Step(st, stay, stay)
+	if got := gametest.Board(t, st, 4); strings.Contains(got, "a") || !strings.Contains(got, "w") {
 		t.Errorf("apples grew though the new waste reaches depletion:\n%s", got)
 	}
 }
 
 func TestMovesAreSimultaneousAndCellsAreShared(t *testing.T) {
 	st := at(t, quiet, "t=0\n0~ 1~ . _\n~ ~ . _\n~ ~ . _\n~ ~ . _")
-	step(st, grid.Right, grid.Left)
-	if got := board(t, st); !strings.HasPrefix(got, "1~ 0~ ") {
+	gametest.Step(st, grid.Right, grid.Left)
+	if got := gametest.Board(t, st, 4); !strings.HasPrefix(got, "1~ 0~ ") {
 		t.Errorf("seats did not swap:\n%s", got)
 	}
-	step(st, stay, grid.Right)
-	if got := board(t, st); !strings.HasPrefix(got, "~ 01~ ") {
+	gametest.Step(st, stay, grid.Right)
+	if got := gametest.Board(t, st, 4); !strings.HasPrefix(got, "~ 01~ ") {
 		t.Errorf("seats do not share a cell:\n%s", got)
 	}
 }
 
 func TestHorizonEnds(t *testing.T) {
 	st := at(t, quiet, "t=8\n0~ 1~ . _\n~ ~ . _\n~ ~ . _\n~ ~ . _")
-	step(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if st.Over() {
 		t.Error("over after 9 of 10 steps")
 	}
-	step(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if !st.Over() {
 		t.Error("not over after 10 of 10 steps")
 	}
@@ -241,11 +212,11 @@ func TestHorizonEnds(t *testing.T) {
 
 func TestReachedAndCountsSayWhatWasDone(t *testing.T) {
 	st := at(t, quiet, "t=0\n0w ~ . _\n~ ~ . _\n~ ~ . 1a\n~ ~ . _")
-	step(st, clean, harvest)
+	gametest.Step(st, clean, harvest)
 	if a, b := st.Reached(0), st.Reached(1); a != cleanup.GoalClean || b != cleanup.GoalHarvest {
 		t.Errorf("reached %d and %d, want clean and harvest", a, b)
 	}
-	step(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if a, b := st.Reached(0), st.Reached(1); a != game.NoGoal || b != game.NoGoal {
 		t.Errorf("reached %d and %d, want none", a, b)
 	}
@@ -271,7 +242,7 @@ func TestStart(t *testing.T) {
 				waste[cell]++
 			}
 			if slices.Contains(things, "apple") {
-				t.Fatalf("an apple at the start:\n%s", text(t, st))
+				t.Fatalf("an apple at the start:\n%s", gametest.Text(t, st))
 			}
 		}
 	}
@@ -367,11 +338,11 @@ func TestValidateNamesEveryFault(t *testing.T) {
 
 func TestWrongTextIsRefused(t *testing.T) {
 	const rest = "\n~ ~ . _\n~ ~ . _\n~ ~ . _"
-	for _, tc := range []struct{ name, text, want string }{
+	gametest.Refuses(t, newGame(t, quiet), [][3]string{
 		{"empty", "", "lines"},
 		{"time", "t=x\n0~ 1~ . _" + rest, "first line"},
-		{"over too early", "t=3 over\n0~ 1~ . _" + rest, "over only there"},
-		{"not over at the horizon", "t=10\n0~ 1~ . _" + rest, "over only there"},
+		{"over too early", "t=3 over\n0~ 1~ . _" + rest, "by the rules"},
+		{"not over at the horizon", "t=10\n0~ 1~ . _" + rest, "by the rules"},
 		{"short row", "t=3\n0~ 1~ ." + rest, "row 0 has 3 cells"},
 		{"apple in the river", "t=3\n0~ 1a . _" + rest, `"1a"`},
 		{"waste in the orchard", "t=3\n0~ 1~ . w" + rest, `"w"`},
@@ -383,74 +354,26 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"count beyond the time", "t=3\n0~ 1~ . _" + rest + "\ncleaned 4 1", `"4"`},
 		{"few counts", "t=3\n0~ 1~ . _" + rest + "\nharvested 1", "2 numbers"},
 		{"unknown line", "t=3\n0~ 1~ . _" + rest + "\nnext 1 1", "next"},
-	} {
-		err := newGame(t, quiet).New().(*cleanup.State).UnmarshalText([]byte(tc.text))
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want one that says %s", tc.name, err, tc.want)
-		}
-	}
+	})
 }
 
-// What is accepted is written back to a text that is accepted and written alike.
 func FuzzUnmarshalText(f *testing.F) {
-	f.Add("t=0\n0~ 1w . _\n~ ~ . _\n~ ~ . a\n~ w . _")
-	f.Add("t=9\n~ w 01. _\n~ ~ . _\n~ ~ . _\n~ ~ . _\nlast 5 -\ncleaned 4 0\nharvested 0 9")
-	f.Add("t=10 over\n~ w . _\n~ 0~ . _\n~ ~ . 1a\n~ ~ . _\nlast 4 6")
-	f.Fuzz(func(t *testing.T, in string) {
-		st := newGame(t, quiet).New().(*cleanup.State)
-		if st.UnmarshalText([]byte(in)) != nil {
-			return
-		}
-		first := text(t, st)
-		if err := st.UnmarshalText([]byte(first)); err != nil {
-			t.Fatalf("%v\n%s", err, first)
-		}
-		if again := text(t, st); again != first {
-			t.Errorf("got\n%swant\n%s", again, first)
-		}
-	})
+	gametest.Fuzz(f, newGame(f, quiet), "t=0\n0~ 1w . _\n~ ~ . _\n~ ~ . a\n~ w . _",
+		"t=9\n~ w 01. _\n~ ~ . _\n~ ~ . _\n~ ~ . _\nlast 5 -\ncleaned 4 0\nharvested 0 9",
+		"t=10 over\n~ w . _\n~ 0~ . _\n~ ~ . 1a\n~ ~ . _\nlast 4 6")
 }
 
 func TestPermuteMovesTheCounts(t *testing.T) {
 	st := at(t, quiet, "t=9\n0~ 1~ . _\n~ ~ . _\n~ ~ . _\n~ ~ . _\nlast 4 5\ncleaned 1 2\nharvested 3 4")
 	moved := newGame(t, quiet).New().(*cleanup.State)
 	moved.Permute(st, []game.Seat{1, 0})
-	if got := text(t, moved); !strings.HasSuffix(got, "last 5 4\ncleaned 2 1\nharvested 4 3\n") {
+	if got := gametest.Text(t, moved); !strings.HasSuffix(got, "last 5 4\ncleaned 2 1\nharvested 4 3\n") {
 		t.Errorf("seats swapped:\n%s", got)
 	}
 }
 
-// The conformance suite compares relabelled steps only where rules are
-// deterministic. Here the draws name no seats, so with equal draws they must
-// agree as well.
+// The draws name no seats, so with equal draws all must agree.
 func TestRelabelledSeatsFareAlike(t *testing.T) {
 	g := newGame(t, func(c *cleanup.Config) { c.Size, c.River, c.Orchard, c.Growth = 4, 1, 2, 0.3 })
-	st, moved, want := g.New(), g.New(), g.New()
-	r := rng.New(4).Rand()
-	perm := []game.Seat{2, 0, 3, 1}
-	var mask [cleanup.Harvest + 1]bool
-	acts, turned := make([]int32, 4), make([]int32, 4)
-	paid, got := make([]float32, 4), make([]float32, 4)
-	for range 20 {
-		for st.Reset(&r); !st.Over(); {
-			for s := range acts {
-				st.Legal(game.Seat(s), mask[:])
-				acts[s] = game.Uniform(mask[:], &r)
-				turned[perm[s]] = acts[s]
-			}
-			moved.(game.Permuter).Permute(st, perm)
-			same := r
-			st.Step(acts, paid, &r)
-			moved.Step(turned, got, &same)
-			want.(game.Permuter).Permute(st, perm)
-			if a, b := text(t, moved), text(t, want); a != b {
-				t.Fatalf("seats relabelled %v and stepped:\n%sstepped and relabelled:\n%s", perm, a, b)
-			}
-			for s, to := range perm {
-				if got[to] != paid[s] {
-					t.Fatalf("seat %d, formerly %d, is paid %v, formerly %v:\n%s", to, s, got[to], paid[s], text(t, st))
-				}
-			}
-		}
-	}
+	gametest.Relabelled(t, g, []game.Seat{2, 0, 3, 1}, true)
 }

@@ -8,6 +8,7 @@ import (
 
 	"hop/game"
 	"hop/game/coin"
+	"hop/game/gametest"
 	"hop/game/grid"
 	"hop/rng"
 )
@@ -19,27 +20,7 @@ func walking(c *coin.Config) { c.Size, c.Horizon, c.Take, c.Pause = 3, 10, "walk
 // at returns a 3x3 game in the given position.
 func at(t *testing.T, edit func(*coin.Config), text string) *coin.State {
 	t.Helper()
-	st := newGame(t, edit).New().(*coin.State)
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func step(st game.State, acts ...int32) []float32 {
-	rewards := make([]float32, len(acts))
-	r := rng.New(1).Rand()
-	st.Step(acts, rewards, &r)
-	return rewards
-}
-
-func text(t *testing.T, st game.State) string {
-	t.Helper()
-	b, err := st.AppendText(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return gametest.At[*coin.State](t, newGame(t, edit), text)
 }
 
 const (
@@ -73,7 +54,7 @@ func TestTakingPays(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			st := at(t, tc.edit, tc.pos)
-			if got := step(st, tc.acts...); !slices.Equal(got, tc.want) {
+			if got := gametest.Step(st, tc.acts...); !slices.Equal(got, tc.want) {
 				t.Errorf("rewards %v, want %v", got, tc.want)
 			}
 			for s, want := range tc.reached {
@@ -104,26 +85,26 @@ func TestWalkersHaveNoTakeAction(t *testing.T) {
 func TestNextCoinComesAfterThePause(t *testing.T) {
 	for pause := range 4 {
 		st := at(t, func(c *coin.Config) { small(c); c.Pause = pause }, "t=0 wait=0\n0a . .\n. 1 .\n. . .")
-		step(st, take, stay)
+		gametest.Step(st, take, stay)
 		for i := range pause {
-			if !strings.Contains(text(t, st), " wait="+string(rune('0'+pause-i))) {
-				t.Errorf("pause %d: %d steps after the coin was taken:\n%s", pause, i, text(t, st))
+			if !strings.Contains(gametest.Text(t, st), " wait="+string(rune('0'+pause-i))) {
+				t.Errorf("pause %d: %d steps after the coin was taken:\n%s", pause, i, gametest.Text(t, st))
 			}
-			step(st, stay, stay)
+			gametest.Step(st, stay, stay)
 		}
-		if !strings.Contains(text(t, st), "wait=0") {
-			t.Errorf("pause %d: no coin after %d steps:\n%s", pause, pause, text(t, st))
+		if !strings.Contains(gametest.Text(t, st), "wait=0") {
+			t.Errorf("pause %d: no coin after %d steps:\n%s", pause, pause, gametest.Text(t, st))
 		}
 	}
 }
 
 func TestHorizonEnds(t *testing.T) {
 	st := at(t, small, "t=8 wait=0\n0a . .\n. 1 .\n. . .")
-	step(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if st.Over() {
 		t.Error("over after 9 of 10 steps")
 	}
-	step(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if !st.Over() {
 		t.Error("not over after 10 of 10 steps")
 	}
@@ -142,7 +123,7 @@ func TestNewCoinsAreUniformOnFreeCells(t *testing.T) {
 			t.Fatal(err)
 		}
 		st.Step([]int32{grid.Right, stay, stay}, make([]float32, 3), &r) // seat 0 now stands in the middle of the first row
-		count[text(t, st)]++
+		count[gametest.Text(t, st)]++
 	}
 	const kinds = 6 * 3 // free cells, owners
 	chi := 0.
@@ -166,7 +147,7 @@ func TestStartIsUniform(t *testing.T) {
 			agents[cell] += float64(len(seats))
 			coins[cell] += float64(len(things))
 			if len(seats) > 0 && len(things) > 0 {
-				t.Fatalf("the coin starts under an agent:\n%s", text(t, st))
+				t.Fatalf("the coin starts under an agent:\n%s", gametest.Text(t, st))
 			}
 		}
 	}
@@ -250,52 +231,31 @@ func TestValidateNamesEveryFault(t *testing.T) {
 }
 
 func TestWrongTextIsRefused(t *testing.T) {
-	for _, tc := range []struct {
-		name, text, want string
-		edit             func(*coin.Config)
-	}{
-		{"empty", "", "lines", small},
-		{"no wait", "t=0\n0 . a\n. 1 .\n. . .", "first line", small},
-		{"time beyond the horizon", "t=11 wait=0\n0 . a\n. 1 .\n. . .", "first line", small},
-		{"over too early", "t=3 wait=0 over\n0 . a\n. 1 .\n. . .", "over only there", small},
-		{"long wait", "t=3 wait=2\n0 . .\n. 1 .\n. . .", "wait=2", small},
-		{"no coin", "t=3 wait=0\n0 . .\n. 1 .\n. . .", "a coin on the board", small},
-		{"coin too early", "t=3 wait=1\n0 . a\n. 1 .\n. . .", "none otherwise", small},
-		{"two coins", "t=3 wait=0\n0 . a\n. 1 b\n. . .", `"b"`, small},
-		{"short row", "t=3 wait=0\n0 a\n. 1 .\n. . .", "row 0 has 2 cells", small},
-		{"seat twice", "t=3 wait=0\n0 . a\n. 01 .\n. . .", `"01"`, small},
-		{"seat missing", "t=3 wait=0\n0 . a\n. . .\n. . .", "seat 1", small},
-		{"unknown owner", "t=3 wait=0\n0 . c\n. 1 .\n. . .", `"c"`, small},
-		{"a walker on a coin", "t=3 wait=0\n0a . .\n. 1 .\n. . .", "would have taken", walking},
-		{"last action", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nlast 7 1", `"7"`, small},
-		{"took", "t=3 wait=0\n0 . a\n. 1 .\n. . .\ntook 0=mine", `"0=mine"`, small},
-		{"unknown line", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nnext", `"next"`, small},
-	} {
-		err := newGame(t, tc.edit).New().(*coin.State).UnmarshalText([]byte(tc.text))
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want one that says %s", tc.name, err, tc.want)
-		}
-	}
+	gametest.Refuses(t, newGame(t, small), [][3]string{
+		{"empty", "", "lines"},
+		{"no wait", "t=0\n0 . a\n. 1 .\n. . .", "first line"},
+		{"time beyond the horizon", "t=11 wait=0\n0 . a\n. 1 .\n. . .", "first line"},
+		{"over too early", "t=3 wait=0 over\n0 . a\n. 1 .\n. . .", "by the rules"},
+		{"long wait", "t=3 wait=2\n0 . .\n. 1 .\n. . .", "wait=2"},
+		{"no coin", "t=3 wait=0\n0 . .\n. 1 .\n. . .", "a coin on the board"},
+		{"coin too early", "t=3 wait=1\n0 . a\n. 1 .\n. . .", "none otherwise"},
+		{"two coins", "t=3 wait=0\n0 . a\n. 1 b\n. . .", `"b"`},
+		{"short row", "t=3 wait=0\n0 a\n. 1 .\n. . .", "row 0 has 2 cells"},
+		{"seat twice", "t=3 wait=0\n0 . a\n. 01 .\n. . .", `"01"`},
+		{"seat missing", "t=3 wait=0\n0 . a\n. . .\n. . .", "seat 1"},
+		{"unknown owner", "t=3 wait=0\n0 . c\n. 1 .\n. . .", `"c"`},
+		{"last action", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nlast 7 1", `"7"`},
+		{"took", "t=3 wait=0\n0 . a\n. 1 .\n. . .\ntook 0=mine", `"0=mine"`},
+		{"unknown line", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nnext", `"next"`},
+	})
+	gametest.Refuses(t, newGame(t, walking), [][3]string{
+		{"a walker on a coin", "t=3 wait=0\n0a . .\n. 1 .\n. . .", "would have taken"},
+	})
 }
 
-// What is accepted is written back to a text that is accepted and written alike.
 func FuzzUnmarshalText(f *testing.F) {
-	f.Add("t=0 wait=0\n0 . a\n. 1 .\n. . .")
-	f.Add("t=3 wait=1\n0 . .\n. 1 .\n. . .\nlast 5 -\ntook 0=other")
-	f.Add("t=10 wait=0 over\n01b . .\n. . .\n. . .\nlast 4 4")
-	f.Fuzz(func(t *testing.T, in string) {
-		st := newGame(t, small).New().(*coin.State)
-		if st.UnmarshalText([]byte(in)) != nil {
-			return
-		}
-		first := text(t, st)
-		if err := st.UnmarshalText([]byte(first)); err != nil {
-			t.Fatalf("%v\n%s", err, first)
-		}
-		if again := text(t, st); again != first {
-			t.Errorf("got\n%swant\n%s", again, first)
-		}
-	})
+	gametest.Fuzz(f, newGame(f, small), "t=0 wait=0\n0 . a\n. 1 .\n. . .",
+		"t=3 wait=1\n0 . .\n. 1 .\n. . .\nlast 5 -\ntook 0=other", "t=10 wait=0 over\n01b . .\n. . .\n. . .\nlast 4 4")
 }
 
 func TestPicturesNumberCoinsByOwner(t *testing.T) {
@@ -305,34 +265,9 @@ func TestPicturesNumberCoinsByOwner(t *testing.T) {
 	}
 }
 
-// The conformance suite compares relabelled steps only where rules are
-// deterministic. Here only the owner of a new coin is drawn, so what a step pays
-// and who reached what must agree as well.
+// Only the owner of a new coin is drawn, so what a step pays and who reached what
+// must agree.
 func TestRelabelledSeatsFareAlike(t *testing.T) {
 	g := newGame(t, func(c *coin.Config) { c.Size, c.Agents = 2, 3 })
-	st, moved := g.New().(*coin.State), g.New().(*coin.State)
-	r := rng.New(4).Rand()
-	perm := []game.Seat{2, 0, 1}
-	mask := make([]bool, coin.Take+1)
-	acts, turned := make([]int32, 3), make([]int32, 3)
-	paid, got := make([]float32, 3), make([]float32, 3)
-	for range 20 {
-		for st.Reset(&r); !st.Over(); {
-			for s := range acts {
-				st.Legal(game.Seat(s), mask)
-				acts[s] = game.Uniform(mask, &r)
-				turned[perm[s]] = acts[s]
-			}
-			moved.Permute(st, perm)
-			same := r
-			st.Step(acts, paid, &r)
-			moved.Step(turned, got, &same)
-			for s, to := range perm {
-				if got[to] != paid[s] || moved.Reached(to) != st.Reached(game.Seat(s)) {
-					t.Fatalf("seat %d, formerly %d, is paid %v and reached %d, formerly %v and %d:\n%s",
-						to, s, got[to], moved.Reached(to), paid[s], st.Reached(game.Seat(s)), text(t, st))
-				}
-			}
-		}
-	}
+	gametest.Relabelled(t, g, []game.Seat{2, 0, 1}, false)
 }

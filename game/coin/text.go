@@ -2,6 +2,7 @@ package coin
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,40 +26,15 @@ var _ encoding.TextUnmarshaler = (*State)(nil)
 // Digits are seats; a is seat 0's coin, b seat 1's, and so on. wait counts the
 // steps to play before the next coin. Actions are numbers, - before the first.
 func (st *State) AppendText(b []byte) ([]byte, error) {
-	n, size := st.g.c.Agents, st.g.c.Size
-	b = fmt.Appendf(b, "t=%d wait=%d", st.t, st.wait)
-	if st.over {
-		b = append(b, " over"...)
-	}
-	b = append(b, '\n')
-	for c := range int16(size * size) {
-		cell := len(b)
-		b = append(b, "     "...)
-		for s, p := range st.pos[:n] {
-			if p == c {
-				b = append(b, byte('0'+s))
-			}
+	n := st.g.c.Agents
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d wait=%d", st.t, st.wait), st.over)
+	b = grid.AppendRows(b, st.g.c.Size, st.pos[:n], func(b []byte, c int16) []byte {
+		if c == st.coin {
+			return append(b, byte('a'+st.owner))
 		}
-		switch {
-		case c == st.coin:
-			b = append(b, byte('a'+st.owner))
-		case len(b) == cell+5:
-			b = append(b, '.')
-		}
-		b = slices.Delete(b, cell, cell+min(len(b)-cell-5, 4)) // right-align in 5 columns
-		if int(c)%size == size-1 {
-			b = append(b, '\n')
-		}
-	}
-	b = append(b, "last"...)
-	for _, a := range st.last[:n] {
-		if a < 0 {
-			b = append(b, " -"...)
-			continue
-		}
-		b = append(b, ' ', byte('0'+a))
-	}
-	b = append(b, "\ntook"...)
+		return b
+	})
+	b = append(grid.AppendNumbers(b, "last", st.last[:n]), "took"...)
 	for s, goal := range st.took[:n] {
 		if goal != game.NoGoal {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[goal])
@@ -70,88 +46,55 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 // UnmarshalText sets the state from what AppendText wrote; "last" and "took" may
 // be left out. The text must have the game's size and agents.
 func (st *State) UnmarshalText(text []byte) error {
-	bad := func(format string, a ...any) error {
-		return fmt.Errorf("coin: reading a position: "+format, a...)
+	if err := st.read(text); err != nil {
+		return fmt.Errorf("coin: reading a position: %w", err)
 	}
+	return nil
+}
+
+func (st *State) read(text []byte) error {
 	c := &st.g.c
-	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
-	if len(lines) < c.Size+1 {
-		return bad("%d lines, want a line of time and %d of board", len(lines), c.Size)
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"wait"}, []string{"last", "took"})
+	if err != nil {
+		return err
 	}
-	fresh := play{coin: grid.None}
-	head, over := strings.CutSuffix(strings.TrimSpace(lines[0]), " over")
-	words := strings.Fields(head)
-	if len(words) != 2 {
-		return bad("the first line is %q, want t=3 wait=0", head)
+	wait, ok := t.Head["wait"]
+	if !ok || int(wait) > c.Pause {
+		return fmt.Errorf("wait=%d in the first line, want wait= and a number up to %d", wait, c.Pause)
 	}
-	t, err := strconv.Atoi(strings.TrimPrefix(words[0], "t="))
-	if err != nil || t < 0 || t > c.Horizon || over != (t == c.Horizon) {
-		return bad("%q in the first line, want t= and a number up to %d, over only there", lines[0], c.Horizon)
-	}
-	wait, err := strconv.Atoi(strings.TrimPrefix(words[1], "wait="))
-	if err != nil || wait < 0 || wait > c.Pause {
-		return bad("%q in the first line, want wait= and a number up to %d", words[1], c.Pause)
-	}
-	fresh.t, fresh.wait, fresh.over = int32(t), int32(wait), over
-	seen := make([]bool, c.Agents)
-	for y := range c.Size {
-		cells := strings.Fields(lines[1+y])
-		if len(cells) != c.Size {
-			return bad("row %d has %d cells, want %d", y, len(cells), c.Size)
+	fresh := play{coin: grid.None, t: t.T, wait: wait, over: t.Over}
+	copy(fresh.pos[:], t.Pos)
+	for at, thing := range t.Things {
+		if thing == "" {
+			continue
 		}
-		for x, cell := range cells {
-			at := int16(y*c.Size + x)
-			for _, ch := range cell {
-				switch {
-				case ch >= '0' && int(ch-'0') < c.Agents && !seen[ch-'0']:
-					fresh.pos[ch-'0'], seen[ch-'0'] = at, true
-				case ch >= 'a' && int(ch-'a') < c.Agents && fresh.coin == grid.None:
-					fresh.coin, fresh.owner = at, int8(ch-'a')
-				case ch != '.' || cell != ".":
-					return bad("row %d has %q, want seats below %d once each, one coin or .", y, cell, c.Agents)
-				}
-			}
+		if owner := int(thing[0]) - 'a'; len(thing) == 1 && owner >= 0 && owner < c.Agents && fresh.coin == grid.None {
+			fresh.coin, fresh.owner = int16(at), int8(owner)
+			continue
 		}
+		return fmt.Errorf("a cell %q, want seats, one coin of a seat below %d, or . alone", t.Cells[at], c.Agents)
 	}
 	if (fresh.coin == grid.None) != (wait > 0) {
-		return bad("wait=%d, which wants a coin on the board if it is 0 and none otherwise", wait)
+		return fmt.Errorf("wait=%d, which asks for a coin on the board if it is 0 and none otherwise", wait)
+	}
+	over := int(t.T) == c.Horizon
+	if err := errors.Join(t.AllHere(), t.Last(fresh.last[:c.Agents], st.g.actions), t.EndsAt(over)); err != nil {
+		return err
 	}
 	for s := range c.Agents {
-		fresh.last[s], fresh.took[s] = -1, game.NoGoal
-		if !seen[s] {
-			return bad("seat %d is not on the board", s)
-		}
+		fresh.took[s] = game.NoGoal
 		if c.Take == "walk" && fresh.pos[s] == fresh.coin {
-			return bad("seat %d stands on a coin that it would have taken", s)
+			return fmt.Errorf("seat %d stands on a coin that it would have taken", s)
 		}
 	}
-	for _, line := range lines[1+c.Size:] {
-		words := strings.Fields(line)
-		switch {
-		case len(words) == c.Agents+1 && words[0] == "last":
-			for s, w := range words[1:] {
-				if w == "-" {
-					continue
-				}
-				a, err := strconv.Atoi(w)
-				if err != nil || a < 0 || a >= st.g.actions {
-					return bad("last action %q of seat %d, want a number below %d or -", w, s, st.g.actions)
-				}
-				fresh.last[s] = int8(a)
-			}
-		case len(words) > 0 && words[0] == "took":
-			for _, w := range words[1:] {
-				seat, name, _ := strings.Cut(w, "=")
-				s, err := strconv.Atoi(seat)
-				goal := slices.Index(st.g.spec.Goals, name)
-				if err != nil || s < 0 || s >= c.Agents || goal < 0 {
-					return bad("%q, want 0=own or 0=other", w)
-				}
-				fresh.took[s] = int8(goal)
-			}
-		default:
-			return bad("a line %q, want last and %d actions, or took", line, c.Agents)
+	for _, w := range t.Lines["took"] {
+		seat, name, _ := strings.Cut(w, "=")
+		s, err := strconv.Atoi(seat)
+		goal := slices.Index(st.g.spec.Goals, name)
+		if err != nil || s < 0 || s >= c.Agents || goal < 0 {
+			return fmt.Errorf("%q, want 0=own or 0=other", w)
 		}
+		fresh.took[s] = int8(goal)
 	}
 	st.play = fresh
 	return nil

@@ -11,7 +11,6 @@ import (
 	"hop/game"
 	"hop/game/foraging"
 	"hop/game/gametest"
-	"hop/rng"
 )
 
 func with(change func(c *foraging.Config)) foraging.Config {
@@ -22,11 +21,7 @@ func with(change func(c *foraging.Config)) foraging.Config {
 
 func newGame(t testing.TB, c foraging.Config) *foraging.Game {
 	t.Helper()
-	g, err := foraging.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, foraging.New, c)
 }
 
 // settings are the boards that the suite is run on.
@@ -165,12 +160,7 @@ levels 1 3 2 4
 food a=4 b=1`
 
 func TestWrongTextIsRefused(t *testing.T) {
-	st := newGame(t, small(4, true)).New().(*foraging.State)
-	if err := st.UnmarshalText([]byte(twoFoods)); err != nil {
-		t.Fatal(err)
-	}
-	before, _ := st.AppendText(nil)
-	for _, swap := range [][2]string{
+	gametest.Refuses(t, newGame(t, small(4, true)), gametest.Swap(t, twoFoods, [][2]string{
 		{"t=0", "t=51"},
 		{"t=0", "t=-1"},
 		{"t=0", "t=0 over"},
@@ -194,35 +184,12 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"food", "fool"},
 		{"b=1", "b=1\nlast 9 - - -"},
 		{"b=1", "b=1\ntook c - - -"},
-	} {
-		text := strings.Replace(twoFoods, swap[0], swap[1], 1)
-		if text == twoFoods {
-			t.Fatalf("%q is not in the text", swap[0])
-		}
-		if err := st.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q for %q was read, want an error", swap[1], swap[0])
-		}
-	}
-	if after, _ := st.AppendText(nil); string(after) != string(before) {
-		t.Errorf("refused texts changed the state to\n%s", after)
-	}
+	}))
 }
 
 func FuzzText(f *testing.F) {
-	f.Add(twoFoods)
-	f.Add(strings.Replace(twoFoods, "0 a 1", "0 . 1", 1) + "-\nlast 5 5 0 -\ntook a a - -")
-	g := newGame(f, small(4, true))
-	f.Fuzz(func(t *testing.T, text string) {
-		st := g.New().(*foraging.State)
-		if st.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		out, _ := st.AppendText(nil)
-		again := g.New().(*foraging.State)
-		if err := again.UnmarshalText(out); err != nil {
-			t.Fatalf("%q was read and written as %q, which is refused: %v", text, out, err)
-		}
-	})
+	gametest.Fuzz(f, newGame(f, small(4, true)), twoFoods,
+		strings.NewReplacer("0 a 1", "0 . 1", "a=4", "a=4-").Replace(twoFoods)+"\nlast 5 5 0 -\ntook a a - -")
 }
 
 func TestConfigIsValidated(t *testing.T) {
@@ -241,25 +208,6 @@ func TestConfigIsValidated(t *testing.T) {
 
 func BenchmarkStep(b *testing.B) {
 	for _, s := range settings[:3] {
-		b.Run(s.name, func(b *testing.B) {
-			g := newGame(b, s.c)
-			st := g.New()
-			bot, _ := game.NewBot(g, "random")
-			r := rng.New(1).Rand()
-			obs := make([]float32, g.Spec().Obs.Len())
-			acts, rewards := make([]int32, s.c.Agents), make([]float32, s.c.Agents)
-			st.Reset(&r)
-			for b.Loop() {
-				if st.Over() {
-					st.Reset(&r)
-				}
-				for s := range acts {
-					st.Observe(game.Seat(s), obs)
-					acts[s] = bot.Act(st, game.Seat(s), &r)
-				}
-				st.Step(acts, rewards, &r)
-			}
-			b.ReportMetric(float64(b.N*s.c.Agents)/b.Elapsed().Seconds()/1e6, "Magent-steps/s")
-		})
+		b.Run(s.name, func(b *testing.B) { gametest.Bench(b, newGame(b, s.c)) })
 	}
 }

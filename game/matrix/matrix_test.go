@@ -9,7 +9,6 @@ import (
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/matrix"
-	"hop/rng"
 )
 
 func newGame(t testing.TB, name string, rounds int) *matrix.Game {
@@ -341,13 +340,8 @@ func TestKnownScores(t *testing.T) {
 }
 
 func TestWrongTextIsRefused(t *testing.T) {
-	g := newGame(t, "pd", 10)
-	good := "t=1\n0 last=cooperate cooperate=1 defect=0\n1 last=defect cooperate=0 defect=1\n"
-	st := g.New().(*matrix.State)
-	if err := st.UnmarshalText([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
-	for _, swap := range [][2]string{
+	const good = "t=1\n0 last=cooperate cooperate=1 defect=0\n1 last=defect cooperate=0 defect=1\n"
+	gametest.Refuses(t, newGame(t, "pd", 10), gametest.Swap(t, good, [][2]string{
 		{"t=1", "t=11"},
 		{"t=1", "t=-1"},
 		{"t=1", "t=2"},
@@ -358,31 +352,12 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"cooperate=1", "cooperate=x"},
 		{"cooperate=1", "stag=1"},
 		{"\n0", "\n1"},
-	} {
-		if err := st.UnmarshalText([]byte(strings.Replace(good, swap[0], swap[1], 1))); err == nil {
-			t.Errorf("%q for %q was read, want an error", swap[1], swap[0])
-		}
-		if text, _ := st.AppendText(nil); string(text) != good {
-			t.Fatalf("a refused text changed the state to\n%s", text)
-		}
-	}
+	}))
 }
 
 func FuzzText(f *testing.F) {
-	f.Add("t=1\n0 last=cooperate cooperate=1 defect=0\n1 last=defect cooperate=0 defect=1\n")
-	f.Add("t=0\n0 last=-\n1 last=-\n")
-	g := newGame(f, "pd", 10)
-	f.Fuzz(func(t *testing.T, text string) {
-		st := g.New().(*matrix.State)
-		if st.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		out, _ := st.AppendText(nil)
-		again := g.New().(*matrix.State)
-		if err := again.UnmarshalText(out); err != nil {
-			t.Fatalf("%q was read and written as %q, which is refused: %v", text, out, err)
-		}
-	})
+	gametest.Fuzz(f, newGame(f, "pd", 10), "t=1\n0 last=cooperate cooperate=1 defect=0\n1 last=defect cooperate=0 defect=1\n",
+		"t=0\n0 last=- cooperate=0 defect=0\n1 last=- cooperate=0 defect=0\n")
 }
 
 func TestConfigIsValidated(t *testing.T) {
@@ -393,22 +368,4 @@ func TestConfigIsValidated(t *testing.T) {
 	}
 }
 
-func BenchmarkStep(b *testing.B) {
-	g := newGame(b, "pd", 10)
-	st := start(g)
-	bot, _ := game.NewBot(g, "random")
-	r := rng.New(1).Rand()
-	obs := make([]float32, g.Spec().Obs.Len())
-	acts, rewards := make([]int32, 2), make([]float32, 2)
-	for b.Loop() {
-		if st.Over() {
-			st.Reset(&r)
-		}
-		for s := range acts {
-			st.Observe(game.Seat(s), obs)
-			acts[s] = bot.Act(st, game.Seat(s), &r)
-		}
-		st.Step(acts, rewards, &r)
-	}
-	b.ReportMetric(float64(b.N)*2/b.Elapsed().Seconds()/1e6, "Magent-steps/s")
-}
+func BenchmarkStep(b *testing.B) { gametest.Bench(b, newGame(b, "pd", 10)) }

@@ -4,19 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"hop/game"
+	"hop/game/gametest"
 )
-
-func probs(t *testing.T, st game.State, s game.Seat, g game.Game, bot string) []float32 {
-	t.Helper()
-	b, err := game.NewBot(g, bot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dst := make([]float32, len(g.Spec().Actions))
-	b.(game.Policy).Probs(st, s, dst)
-	return dst
-}
 
 func TestBotsActByTheirRules(t *testing.T) {
 	for _, tc := range []struct {
@@ -24,7 +13,7 @@ func TestBotsActByTheirRules(t *testing.T) {
 		want           []float32
 	}{
 		{"nd removes on a drift", "nd", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, 0, 0, 0, 0, 1}},
-		{"nd takes the shortest way", "nd", "t=0\n 0 . *\n . 1 .\n . 2 *", []float32{0, 0, 0, 1, 0, 0}},
+		{"nd takes the shortest path", "nd", "t=0\n 0 . *\n . 1 .\n . 2 *", []float32{0, 0, 0, 1, 0, 0}},
 		{"nd breaks ties at random", "nd", "t=0\n 0 . *\n . 1 .\n * 2 .", []float32{0, .5, 0, .5, 0, 0}},
 		{"nd walks around blocks", "nd", "t=0\n 0 # *\n . 1 .\n x 2 .", []float32{0, 1, 0, 0, 0, 0}},
 		{"nd ignores where a drift was", "nd", "t=0\n 0 x .\n . 1 .\n * 2 .", []float32{0, 1, 0, 0, 0, 0}},
@@ -32,8 +21,7 @@ func TestBotsActByTheirRules(t *testing.T) {
 		{"fix never removes", "fix", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, 1. / 3, 0, 1. / 3, 1. / 3, 0}},
 		{"random is uniform", "random", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, .25, 0, .25, .25, .25}},
 	} {
-		st := at(t, tc.pos)
-		if got := probs(t, st, 0, threeSeats(t), tc.bot); !slices.Equal(got, tc.want) {
+		if got := gametest.Probs(t, threeSeats(t), tc.bot, tc.pos, 0); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -4,57 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"hop/game"
+	"hop/game/gametest"
 	"hop/game/snowdrift"
-	"hop/rng"
 )
-
-// score is a mean over episodes and its standard error.
-type score struct{ mean, se float64 }
-
-func newScore(sum, squares, n float64) score {
-	m := sum / n
-	return score{m, math.Sqrt(max(squares/n-m*m, 0) / n)}
-}
-
-// play returns the first seat's return, and the mean over seats.
-func play(t *testing.T, c snowdrift.Config, team []string, episodes int, seed uint64) (focal, all score) {
-	t.Helper()
-	g, err := snowdrift.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bots := make([]game.Bot, len(team))
-	for s, name := range team {
-		if bots[s], err = game.NewBot(g, name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r := rng.New(seed).Rand()
-	st := g.New()
-	acts, rewards := make([]int32, c.Agents), make([]float32, c.Agents)
-	var sum, squares [2]float64
-	for range episodes {
-		st.Reset(&r)
-		var x [2]float64
-		for !st.Over() {
-			for s := range acts {
-				acts[s] = bots[s].Act(st, game.Seat(s), &r)
-			}
-			st.Step(acts, rewards, &r)
-			x[0] += float64(rewards[0])
-			for _, v := range rewards {
-				x[1] += float64(v) / float64(len(rewards))
-			}
-		}
-		for i, v := range x {
-			sum[i] += v
-			squares[i] += v * v
-		}
-	}
-	n := float64(episodes)
-	return newScore(sum[0], squares[0], n), newScore(sum[1], squares[1], n)
-}
 
 // The returns that were simulated from the rules before this package was written,
 // 1,500 episodes each. Ours must lie within 4 combined standard errors: by chance
@@ -80,13 +32,14 @@ func TestReferenceReturns(t *testing.T) {
 		{"8x8 fix vs 3 nd", big, []string{"fix", "nd", "nd", "nd"}, 36},
 	} {
 		const episodes = 8000
-		got, all := play(t, tc.c, tc.team, episodes, 7)
+		scores := gametest.Returns(t, gametest.New(t, snowdrift.New, tc.c), tc.team, episodes, 7)
+		got := scores[0]
 		if tc.team[0] == tc.team[1] {
-			got = all
+			got = scores[len(tc.team)]
 		}
-		tol := 4*got.se*math.Sqrt(1+episodes/1500.) + 0.005
-		if math.Abs(got.mean-tc.want) > tol {
-			t.Errorf("%s: got %.3f, want %.3f ± %.3f", tc.name, got.mean, tc.want, tol)
+		tol := 4*got.SE*math.Sqrt(1+episodes/1500.) + 0.005
+		if math.Abs(got.Mean-tc.want) > tol {
+			t.Errorf("%s: got %.3f, want %.3f ± %.3f", tc.name, got.Mean, tc.want, tol)
 		}
 	}
 }

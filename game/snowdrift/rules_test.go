@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/grid"
 	"hop/game/snowdrift"
 	"hop/rng"
@@ -22,37 +23,13 @@ func at(t *testing.T, text string) *snowdrift.State {
 
 func position(t *testing.T, c snowdrift.Config, text string) *snowdrift.State {
 	t.Helper()
-	g, err := snowdrift.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := g.New().(*snowdrift.State)
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func step(st game.State, acts ...int32) []float32 {
-	rewards := make([]float32, len(acts))
-	r := rng.New(1).Rand()
-	st.Step(acts, rewards, &r)
-	return rewards
+	return gametest.At[*snowdrift.State](t, gametest.New(t, snowdrift.New, c), text)
 }
 
 func legal(st game.State, s game.Seat) []bool {
 	dst := make([]bool, snowdrift.Remove+1)
 	st.Legal(s, dst)
 	return dst
-}
-
-func text(t *testing.T, st game.State) string {
-	t.Helper()
-	b, err := st.AppendText(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 func wantRewards(t *testing.T, got []float32, want ...float32) {
@@ -69,22 +46,22 @@ const (
 
 func TestEveryoneGainsAndTheRemoverPays(t *testing.T) {
 	st := at(t, "t=0\n 0* . .\n . 1 .\n . 2 *")
-	wantRewards(t, step(st, remove, stay, stay), 2, 6, 6)
+	wantRewards(t, gametest.Step(st, remove, stay, stay), 2, 6, 6)
 }
 
 func TestCostIsSplitAmongTheRemoversOfTheStep(t *testing.T) {
-	wantRewards(t, step(at(t, "t=0\n 01* . .\n . . .\n . 2 *"), remove, remove, stay), 4, 4, 6)
+	wantRewards(t, gametest.Step(at(t, "t=0\n 01* . .\n . . .\n . 2 *"), remove, remove, stay), 4, 4, 6)
 	third := float32(6 - 4./3)
-	wantRewards(t, step(at(t, "t=0\n 012* . .\n . . .\n . . *"), remove, remove, remove), third, third, third)
+	wantRewards(t, gametest.Step(at(t, "t=0\n 012* . .\n . . .\n . . *"), remove, remove, remove), third, third, third)
 }
 
 func TestWhoStandsByDoesNotPay(t *testing.T) {
-	wantRewards(t, step(at(t, "t=0\n 01* . .\n . . .\n . 2 *"), remove, stay, stay), 2, 6, 6)
+	wantRewards(t, gametest.Step(at(t, "t=0\n 01* . .\n . . .\n . 2 *"), remove, stay, stay), 2, 6, 6)
 }
 
 func TestSeveralDriftsMayGoInOneStep(t *testing.T) {
 	st := at(t, "t=0\n 02* . .\n . . .\n . . 1*")
-	wantRewards(t, step(st, remove, remove, stay), 8, 8, 12)
+	wantRewards(t, gametest.Step(st, remove, remove, stay), 8, 8, 12)
 	if !st.Over() {
 		t.Error("not over with no drift left")
 	}
@@ -97,7 +74,7 @@ func TestRemoveIsLegalOnlyOnADrift(t *testing.T) {
 			t.Errorf("seat %d: remove legal %v, want %v", s, got, want)
 		}
 	}
-	step(st, remove, stay, stay)
+	gametest.Step(st, remove, stay, stay)
 	if legal(st, 0)[remove] {
 		t.Error("remove is legal where the drift has gone")
 	}
@@ -118,20 +95,20 @@ func TestMoveIntoWallOrBlockIsIllegal(t *testing.T) {
 
 func TestMovesAreSimultaneousAndCellsAreShared(t *testing.T) {
 	st := at(t, "t=0\n 0 1 .\n . . .\n * 2 *")
-	wantRewards(t, step(st, grid.Right, grid.Left, grid.Up), 0, 0, 0)
+	wantRewards(t, gametest.Step(st, grid.Right, grid.Left, grid.Up), 0, 0, 0)
 	want := "t=1\n    1    0    .\n    .    2    .\n    *    .    *\nlast 3 2 0\n"
-	if got := text(t, st); got != want {
+	if got := gametest.Text(t, st); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	step(st, grid.Down, grid.Down, grid.Left)
-	if got := text(t, st); !strings.Contains(got, "12    0    .") {
+	gametest.Step(st, grid.Down, grid.Down, grid.Left)
+	if got := gametest.Text(t, st); !strings.Contains(got, "12    0    .") {
 		t.Errorf("seats 1 and 2 do not share a cell:\n%s", got)
 	}
 }
 
 func TestEndsWhenNoDriftIsLeft(t *testing.T) {
 	st := at(t, "t=0\n 0* . .\n . 1 .\n . 2 x")
-	step(st, remove, stay, stay)
+	gametest.Step(st, remove, stay, stay)
 	for s := range game.Seat(3) {
 		if st.Alive(s) {
 			t.Errorf("seat %d is alive after the end", s)
@@ -144,11 +121,11 @@ func TestEndsWhenNoDriftIsLeft(t *testing.T) {
 
 func TestHorizonEnds(t *testing.T) {
 	st := at(t, "t=8\n 0* . .\n . 1 .\n . 2 *")
-	step(st, stay, stay, stay)
+	gametest.Step(st, stay, stay, stay)
 	if st.Over() {
 		t.Error("over after 9 of 10 steps")
 	}
-	step(st, stay, stay, stay)
+	gametest.Step(st, stay, stay, stay)
 	if !st.Over() {
 		t.Error("not over after 10 of 10 steps")
 	}
@@ -156,7 +133,7 @@ func TestHorizonEnds(t *testing.T) {
 
 func TestRemoversStay(t *testing.T) {
 	st := at(t, "t=0\n 0* . .\n . 1 .\n . 2 *")
-	step(st, remove, stay, stay)
+	gametest.Step(st, remove, stay, stay)
 	for s := range game.Seat(3) {
 		if !st.Alive(s) {
 			t.Errorf("seat %d has left", s)
@@ -173,7 +150,7 @@ func TestReachedIsTheRemovedDriftInRowMajorOrder(t *testing.T) {
 				acts[s] = remove
 			}
 		}
-		step(st, acts...)
+		gametest.Step(st, acts...)
 		for s, goal := range want {
 			if got := st.Reached(game.Seat(s)); got != goal {
 				t.Errorf("t=%d: seat %d reached %d, want %d", st.Time(), s, got, goal)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/grid"
 	"hop/rng"
 )
@@ -130,10 +131,7 @@ func TestReferenceReturns(t *testing.T) {
 		{"4h1s 4x4 T=50", fifty, "RRRR", 0.745, 0.745},
 	} {
 		t.Run(c.name+" "+c.team, func(t *testing.T) {
-			g, err := New(c.c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := gametest.New(t, New, c.c)
 			const n = 3000
 			focal, all := moments(g, c.team, n)
 			for _, m := range []struct {
@@ -152,10 +150,7 @@ func TestReferenceReturns(t *testing.T) {
 // Four random hunters on 4x4 with T=50 live 25.2 steps on average; 4.5 standard
 // errors of 3,000 episodes, and the rounding.
 func TestRandomHuntersLive25Steps(t *testing.T) {
-	g, err := New(with(func(c *Config) { c.Horizon = 50 }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, New, with(func(c *Config) { c.Horizon = 50 }))
 	const n = 3000
 	st, r := g.New().(*State), rng.New(6).Rand()
 	b := &game.Random{Actions: actions}

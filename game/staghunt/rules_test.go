@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/grid"
 )
 
@@ -23,10 +24,7 @@ func small(change func(c *Config)) Config {
 // at returns the state that the text shows. A text without a first line is at t=0.
 func at(t *testing.T, c Config, text string) *State {
 	t.Helper()
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, New, c)
 	st := g.New().(*State)
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "t=") {
@@ -226,7 +224,7 @@ func TestHuntersAndPreyLeave(t *testing.T) {
 	}
 }
 
-// Fault 4 of the users: actions recorded for agents that had left.
+// docs/faults.md#rows-after-exit: actions recorded for agents that had left.
 func TestSeatThatLeftPlaysNoAction(t *testing.T) {
 	st := at(t, small(nil), `
 		01S . h
@@ -298,7 +296,7 @@ func TestEndAfterFirstCatch(t *testing.T) {
 }
 
 func TestStagMaskNeedsTwoLiveAgents(t *testing.T) {
-	st := at(t, small(nil), "t=1 first=1\n 0S . h\n . 1 .\n 2S3 . .")
+	st := at(t, small(nil), "t=1 first=1\n 0S . h\n . 1 .\n 23S . .")
 	for s, want := range []string{"134", "01234", "0345", "0345"} {
 		if got := mask(st, game.Seat(s)); got != want {
 			t.Errorf("seat %d may play %s, want %s", s, got, want)
@@ -383,7 +381,7 @@ func TestOptimumIsTwelve(t *testing.T) {
 	st.want(t, []int32{5, 5, 6, 6}, 5, 5, 1, 1)
 }
 
-// Fault 5 of the users: joint actions in global order, planes ego-first.
+// docs/faults.md#mixed-order: joint actions in global order, planes ego-first.
 func TestJointActionIsEgoFirst(t *testing.T) {
 	st := at(t, small(nil), "0 1 2\n . . .\n 3 . .\nlast 4 3 2 1")
 	l := st.g.spec.Obs

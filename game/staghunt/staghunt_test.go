@@ -26,10 +26,7 @@ func with(change func(c *Config)) Config {
 
 func TestConforms(t *testing.T) {
 	for _, c := range settings {
-		g, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := gametest.New(t, New, c)
 		t.Run(fmt.Sprintf("%s %d agents", g.Label(), c.Agents), func(t *testing.T) { gametest.Run(t, g) })
 	}
 }

@@ -15,10 +15,7 @@ func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 // Each count is tested within 5 standard errors: with 112 counts a false alarm
 // about once in 15,000 seeds, and the seed is fixed.
 func TestStartIsUniform(t *testing.T) {
-	g, err := New(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, New, Default())
 	const n = 20_000
 	st, r := g.New().(*State), rng.New(2).Rand()
 	var agent [4][16]int
@@ -60,10 +57,7 @@ func TestStartIsUniform(t *testing.T) {
 }
 
 func TestStartIsOnFreeCells(t *testing.T) {
-	g, err := New(with(func(c *Config) { c.Size, c.Blocks, c.Stags = 6, 4, 2 }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, New, with(func(c *Config) { c.Size, c.Blocks, c.Stags = 6, 4, 2 }))
 	st, r := g.New().(*State), rng.New(3).Rand()
 	blocks := 0
 	for range 2000 {
@@ -88,15 +82,12 @@ func TestStartIsOnFreeCells(t *testing.T) {
 	}
 }
 
-// Fault 11 of the users: tie-breaks that favour low seats.
+// docs/faults.md#time-limit-as-death: tie-breaks that favour low seats.
 func TestNoSeatIsFavoured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("20,000 episodes of two teams")
 	}
-	g, err := New(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, New, Default())
 	for _, info := range g.Bots()[:2] {
 		if p, means := gametest.CompareSeats(g, info, 20_000, 9); p < 0.001 {
 			t.Errorf("20,000 episodes of %s pay the seats %.4f: p = %.2g, want at least 0.001", info.Name, means, p)
@@ -153,10 +144,7 @@ func TestLowSeatTieBreakIsCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("20,000 episodes of three teams")
 	}
-	g, err := New(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, New, Default())
 	for _, c := range []struct {
 		name string
 		kind int32
@@ -186,10 +174,7 @@ func TestPlaythroughs(t *testing.T) {
 		{"8x8_blocks_random.txt", with(func(c *Config) { *c = eight; c.Horizon = 8 }), []string{"random", "random", "random", "deadline"}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			g, err := New(c.c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := gametest.New(t, New, c.c)
 			gametest.Playthrough(t, g, c.team, 7, "testdata/"+c.file)
 		})
 	}

@@ -1,8 +1,8 @@
 package staghunt
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,11 +24,7 @@ import (
 // the last step.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n, size := st.g.c.Agents, st.g.c.Size
-	b = fmt.Appendf(b, "t=%d first=%d", st.t, st.first)
-	if st.over {
-		b = append(b, " over"...)
-	}
-	b = append(b, '\n')
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d first=%d", st.t, st.first), st.over)
 	var seats []game.Seat
 	var things []string
 	for y := range size {
@@ -53,15 +49,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		b = append(b, '\n')
 	}
-	b = append(b, "last"...)
-	for _, a := range st.last[:n] {
-		if a < 0 {
-			b = append(b, " -"...)
-			continue
-		}
-		b = fmt.Appendf(b, " %d", a)
-	}
-	b = append(b, "\ngone"...)
+	b = append(grid.AppendNumbers(b, "last", st.last[:n]), "gone"...)
 	for s := range n {
 		if st.pos[s] == grid.None {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[st.caught[s]])
@@ -88,119 +76,67 @@ func glyph(thing string) string {
 // map. The state's board must have the text's size. A text that no episode could
 // have written is refused and leaves the state as it was.
 func (st *State) UnmarshalText(text []byte) error {
-	bad := func(format string, a ...any) error {
-		return fmt.Errorf("staghunt: reading a position: "+format, a...)
+	if err := st.read(text); err != nil {
+		return fmt.Errorf("staghunt: reading a position: %w", err)
 	}
+	return nil
+}
+
+func (st *State) read(text []byte) error {
 	c := &st.g.c
-	lines := strings.Split(strings.TrimSpace(string(bytes.ReplaceAll(text, []byte("\r"), nil))), "\n")
-	if len(lines) < c.Size+1 {
-		return bad("%d lines, want a line of time and %d of board", len(lines), c.Size)
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"first"}, []string{"last", "gone"})
+	if err != nil {
+		return err
 	}
-	fresh := play{}
+	fresh := play{t: t.T, first: t.Head["first"], over: t.Over}
 	for s := range MaxSeats {
 		fresh.pos[s], fresh.last[s], fresh.caught[s] = grid.None, -1, game.NoGoal
 	}
-	for _, w := range strings.Fields(lines[0]) {
-		key, val, _ := strings.Cut(w, "=")
-		v, err := strconv.ParseInt(val, 10, 32)
-		switch {
-		case key == "over":
-			fresh.over = true
-		case err != nil || v < 0:
-			return bad("%q in the first line, want t=3 first=0", w)
-		case key == "t":
-			fresh.t = int32(v)
-		case key == "first":
-			fresh.first = int32(v)
-		default:
-			return bad("%q in the first line, want t=3 first=0", w)
-		}
-	}
-	blocked := make([]bool, c.Size*c.Size)
+	copy(fresh.pos[:], t.Pos)
 	var stags, hares []int16
-	for y := range c.Size {
-		cells := strings.Fields(lines[1+y])
-		if len(cells) != c.Size {
-			return bad("row %d has %d cells, want %d", y, len(cells), c.Size)
-		}
-		for x, cell := range cells {
-			at := int16(y*c.Size + x)
-			things := 0
-			for _, ch := range cell {
-				switch {
-				case ch == '#':
-					blocked[at] = true
-				case ch == 'S':
-					stags = append(stags, at)
-				case ch == 'h':
-					hares = append(hares, at)
-				case ch >= '0' && int(ch-'0') < c.Agents && fresh.pos[ch-'0'] == grid.None:
-					fresh.pos[ch-'0'] = at
-					continue
-				case ch != '.' || len(cell) > 1:
-					return bad("row %d has %q, want each seat below %d once, S, h, # or .", y, cell, c.Agents)
-				}
-				things++
-			}
-			if things > 1 || blocked[at] && len(cell) > 1 {
-				return bad("row %d has %q, want at most one prey in a cell, and nothing on a block", y, cell)
-			}
+	for at, thing := range t.Things {
+		switch {
+		case thing == "" || t.Cells[at] == "#":
+		case thing == "S":
+			stags = append(stags, int16(at))
+		case thing == "h":
+			hares = append(hares, int16(at))
+		default:
+			return fmt.Errorf("a cell %q, want seats, at most one prey, S or h, and nothing on a block, #", t.Cells[at])
 		}
 	}
 	if len(stags) > c.Stags || len(hares) > c.Hares {
-		return bad("%d stags and %d hares, the game has %d and %d", len(stags), len(hares), c.Stags, c.Hares)
+		return fmt.Errorf("%d stags and %d hares, the game has %d and %d", len(stags), len(hares), c.Stags, c.Hares)
 	}
-	for _, line := range lines[1+c.Size:] {
-		words := strings.Fields(line)
-		if len(words) == 0 {
-			continue
+	if err := t.Last(fresh.last[:c.Agents], actions); err != nil {
+		return err
+	}
+	for _, w := range t.Lines["gone"] {
+		seat, goal, _ := strings.Cut(w, "=")
+		s, err := strconv.Atoi(seat)
+		if err != nil || s < 0 || s >= c.Agents || fresh.pos[s] != grid.None {
+			return fmt.Errorf("%q is no seat that has left", w)
 		}
-		switch words[0] {
-		case "last":
-			for s, w := range words[1:] {
-				if w == "-" {
-					continue
-				}
-				a, err := strconv.ParseInt(w, 10, 8)
-				if err != nil || a < 0 || a >= actions || s >= c.Agents {
-					return bad("last action %q of seat %d", w, s)
-				}
-				fresh.last[s] = int8(a)
-			}
-		case "gone":
-			for _, w := range words[1:] {
-				seat, goal, _ := strings.Cut(w, "=")
-				s, err := strconv.Atoi(seat)
-				if err != nil || s < 0 || s >= c.Agents || fresh.pos[s] != grid.None {
-					return bad("%q is no seat that has left", w)
-				}
-				goal, fresh.just[s] = strings.CutSuffix(goal, "*")
-				switch goal {
-				case "stag":
-					fresh.caught[s] = GoalStag
-				case "hare":
-					fresh.caught[s] = GoalHare
-				default:
-					return bad("%q, want 2=stag or 2=hare", w)
-				}
-			}
-		default:
-			return bad("a line that starts with %q", words[0])
+		goal, fresh.just[s] = strings.CutSuffix(goal, "*")
+		caught := slices.Index(st.g.spec.Goals, goal)
+		if caught < 0 {
+			return fmt.Errorf("%q, want 2=stag or 2=hare", w)
 		}
+		fresh.caught[s] = int8(caught)
 	}
 	for s := range c.Agents {
 		if fresh.pos[s] == grid.None && fresh.caught[s] == game.NoGoal {
-			return bad("seat %d is neither on the board nor gone", s)
+			return fmt.Errorf("seat %d is neither on the board nor gone", s)
 		}
 	}
-	if fresh.first > fresh.t || int(fresh.t) > c.Horizon {
-		return bad("t=%d first=%d, want first at most t and t at most the horizon, %d", fresh.t, fresh.first, c.Horizon)
+	if fresh.first > fresh.t {
+		return fmt.Errorf("t=%d first=%d, want first at most t", fresh.t, fresh.first)
 	}
-	if over := fresh.ends(c); over != fresh.over {
-		return bad("over is %v, but by the rules it is %v", fresh.over, over)
+	if err := t.EndsAt(fresh.ends(c)); err != nil {
+		return err
 	}
 	st.play = fresh
-	copy(st.board.Blocked, blocked)
+	t.Blocks(st.board.Blocked)
 	st.board.Link()
 	for i := range st.preyAt {
 		st.preyAt[i] = -1

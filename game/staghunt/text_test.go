@@ -1,17 +1,13 @@
 package staghunt
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"hop/game/gametest"
 )
 
 func TestPositionsAreRefused(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
+	gametest.Refuses(t, gametest.New(t, New, small(nil)), [][3]string{
 		{"too short", "t=0\n . .", "lines"},
 		{"no time", "t=x\n 0123 . .\n . . .\n . . .", "first line"},
 		{"negative time", "t=-1\n 0123 . .\n . . .\n . . .", "first line"},
@@ -28,63 +24,16 @@ func TestPositionsAreRefused(t *testing.T) {
 		{"two prey in a cell", "t=0\n 0123 . .\n . hS .\n . . .", "at most one prey"},
 		{"three stags", "t=0\n 0123 . .\n S S S\n . . .", "3 stags"},
 		{"a seat missing", "t=0\n 012 . .\n . . .\n . . .", "seat 3 is neither"},
-		{"no such action", "t=0\n 0123 . .\n . . .\n . . .\nlast 0 7 1 1", "last action"},
-		{"too many actions", "t=0\n 0123 . .\n . . .\n . . .\nlast 0 1 1 1 1", "last action"},
+		{"no such action", "t=0\n 0123 . .\n . . .\n . . .\nlast 0 7 1 1", "of seat 1 after \"last\""},
+		{"too many actions", "t=0\n 0123 . .\n . . .\n . . .\nlast 0 1 1 1 1", "4 numbers"},
 		{"gone but here", "t=0\n 0123 . .\n . . .\n . . .\ngone 0=hare", "no seat that has left"},
 		{"gone with a fox", "t=1 first=1\n 123 . .\n . . .\n . . .\ngone 0=fox", "want 2=stag"},
 		{"a line too many", "t=0\n 0123 . .\n . . .\n . . .\nhello", "hello"},
-	} {
-		g, err := New(small(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		st := g.New().(*State)
-		r := rng.New(1).Rand()
-		st.Reset(&r)
-		before := st.show()
-		err = st.UnmarshalText([]byte(c.text))
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "staghunt: ") {
-			t.Errorf("%s: error %v, want one of staghunt that says %q", c.name, err, c.want)
-		}
-		if st.show() != before {
-			t.Errorf("%s: a refused text changed the state", c.name)
-		}
-	}
+	})
 }
 
-// A text is refused, or read to a state that writes a text which is read alike,
-// and which can be played to its end.
 func FuzzUnmarshalText(f *testing.F) {
-	f.Add("t=0 first=0\n 0123 . h\n . S .\n # # h")
-	f.Add("t=3 first=2\n 0 . h\n 1h S .\n # # h\nlast 5 - 3 4\ngone 2=hare* 3=stag")
-	f.Add("t=20 first=0 over\n01S 2 h\n . S 3\n # # h\nlast 5 4 3 4\ngone")
-	f.Add("t=0\r\n 0123 . h\r\n . S .\r\n # # h\r\n")
-	g, err := New(small(nil))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		st, again := g.New().(*State), g.New().(*State)
-		if st.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		first, _ := st.AppendText(nil)
-		if err := again.UnmarshalText(first); err != nil {
-			t.Fatalf("its own text is refused: %v\n%s", err, first)
-		}
-		if second, _ := again.AppendText(nil); !bytes.Equal(first, second) {
-			t.Fatalf("read\n%s\nwrote\n%s", first, second)
-		}
-		r := rng.New(1).Rand()
-		acts, rewards := make([]int32, 4), make([]float32, 4)
-		for !st.Over() {
-			for s := range acts {
-				acts[s] = game.NoAction
-				if st.pos[s] != grid.None {
-					acts[s] = ns{}.Act(st, game.Seat(s), &r)
-				}
-			}
-			st.Step(acts, rewards, &r)
-		}
-	})
+	gametest.Fuzz(f, gametest.New(f, New, small(nil)), "t=0 first=0\n 0123 . h\n . S .\n # # h",
+		"t=3 first=2\n 0 . h\n 1h S .\n # # h\nlast 5 - 3 4\ngone 2=hare* 3=stag",
+		"t=20 first=0 over\n01S 2 h\n . S 3\n # # h\nlast 5 4 3 4\ngone", "t=0\r\n 0123 . h\r\n . S .\r\n # # h\r\n")
 }

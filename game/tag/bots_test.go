@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/tag"
 	"hop/rng"
 )
@@ -25,13 +26,8 @@ func TestBotsPlayTheirRule(t *testing.T) {
 		{"chase", blocks, 1, [5]float32{up: .5, right: .5}},
 		{"flee", blocks, 0, [5]float32{up: 1}},
 	} {
-		st := position(t, with(func(c *tag.Config) { c.Size, c.Predators, c.Blocks = 4, 1, 1 }), c.text)
-		b, err := game.NewBot(newGame(t, duel), c.bot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got [5]float32
-		if b.(game.Policy).Probs(st, c.seat, got[:]); got != c.want {
+		blocked := newGame(t, with(func(c *tag.Config) { c.Size, c.Predators, c.Blocks = 4, 1, 1 }))
+		if got := [5]float32(gametest.Probs(t, blocked, c.bot, c.text, c.seat)); got != c.want {
 			t.Errorf("%s in seat %d: %v, want %v in\n%s", c.bot, c.seat, got, c.want, c.text)
 		}
 	}

@@ -2,7 +2,6 @@ package tag_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"hop/game"
@@ -19,11 +18,7 @@ func with(change func(c *tag.Config)) tag.Config {
 
 func newGame(t testing.TB, c tag.Config) *tag.Game {
 	t.Helper()
-	g, err := tag.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, tag.New, c)
 }
 
 // settings are the boards that the suite is run on.
@@ -64,18 +59,7 @@ var duel = with(func(c *tag.Config) { c.Size, c.Predators = 4, 1 })
 
 func position(t testing.TB, c tag.Config, text string) *tag.State {
 	t.Helper()
-	st := newGame(t, c).New().(*tag.State)
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func play(st game.State, acts ...int32) []float32 {
-	rewards := make([]float32, len(acts))
-	r := rng.New(1).Rand()
-	st.Step(acts, rewards, &r)
-	return rewards
+	return gametest.At[*tag.State](t, newGame(t, c), text)
 }
 
 func where(t testing.TB, st *tag.State, size int, s game.Seat) (int, int) {
@@ -111,7 +95,7 @@ func TestCatches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := position(t, duel, "t=0\n"+c.row+"\n. . . .\n. . . .\n. . . .\nprey 1")
-			paid := play(st, c.predator, c.prey)
+			paid := gametest.Step(st, c.predator, c.prey)
 			want := []float32{0, 0}
 			if c.caught {
 				want = []float32{1, -1}
@@ -130,7 +114,7 @@ func TestOnlyPredatorsCatchAndOnlyPrey(t *testing.T) {
 		{right, left, left, right}, // each swaps with its own kind
 	} {
 		st := position(t, c, "t=0\n0 1 . .\n. . . .\n. . . .\n. . 3 2\nprey 2 3")
-		for s, x := range play(st, acts...) {
+		for s, x := range gametest.Step(st, acts...) {
 			if x != 0 {
 				t.Errorf("after %v seat %d is paid %v, want 0", acts, s, x)
 			}
@@ -141,7 +125,7 @@ func TestOnlyPredatorsCatchAndOnlyPrey(t *testing.T) {
 func TestPredatorsShareOneCatch(t *testing.T) {
 	c := with(func(c *tag.Config) { c.Size = 4 })
 	st := position(t, c, "t=0\n0 3 1 .\n. . . .\n. . . .\n2 . . .\nprey 3")
-	paid := play(st, right, left, stay, stay)
+	paid := gametest.Step(st, right, left, stay, stay)
 	for s := range 3 {
 		if math.Abs(float64(paid[s])-1./3) > 1e-6 {
 			t.Errorf("predator %d is paid %v, want a third, also without being there", s, paid[s])
@@ -155,7 +139,7 @@ func TestPredatorsShareOneCatch(t *testing.T) {
 func TestTwoCatchesPayTwice(t *testing.T) {
 	c := with(func(c *tag.Config) { c.Size, c.Predators, c.Prey = 4, 2, 2 })
 	st := position(t, c, "t=0\n0 2 . .\n. . . .\n. . . .\n. . 3 1\nprey 2 3")
-	paid := play(st, right, left, stay, stay)
+	paid := gametest.Step(st, right, left, stay, stay)
 	if want := [4]float32{1, 1, -1, -1}; [4]float32(paid) != want {
 		t.Errorf("paid %v, want %v", paid, want)
 	}
@@ -227,7 +211,7 @@ func TestCaughtPreyAppearsFarAway(t *testing.T) {
 	}
 	far := with(func(c *tag.Config) { c.Size, c.Predators, c.Start = 4, 1, 60 })
 	st := position(t, far, "t=0\n0 1 . .\n. . . .\n. . . .\n. . . .\nprey 1")
-	play(st, right, stay)
+	gametest.Step(st, right, stay)
 	if y, x := where(t, st, 4, 1); y != 3 || x != 3 {
 		t.Errorf("prey appears on %d,%d, want 3,3, the farthest", y, x)
 	}
@@ -236,7 +220,7 @@ func TestCaughtPreyAppearsFarAway(t *testing.T) {
 func TestPreyAppearsAwayAlsoAroundBlocks(t *testing.T) {
 	c := with(func(c *tag.Config) { c.Size, c.Predators, c.Start, c.Blocks = 4, 1, 60, 1 })
 	st := position(t, c, "t=0\n0 1 # .\n. . # .\n. . # .\n. . . .\nprey 1")
-	play(st, right, stay)
+	gametest.Step(st, right, stay)
 	if y, x := where(t, st, 4, 1); y != 0 || x != 3 {
 		t.Errorf("prey appears on %d,%d, want 0,3: eight moves around the blocks", y, x)
 	}
@@ -312,8 +296,8 @@ func TestPermutedStepsAgree(t *testing.T) {
 	for s, to := range perm {
 		turned[to] = acts[s]
 	}
-	play(st, acts...)
-	play(moved, turned...)
+	gametest.Step(st, acts...)
+	gametest.Step(moved, turned...)
 	want.Permute(st, perm)
 	a, _ := moved.AppendText(nil)
 	b, _ := want.AppendText(nil)
@@ -324,7 +308,7 @@ func TestPermutedStepsAgree(t *testing.T) {
 
 func TestHorizonEnds(t *testing.T) {
 	st := position(t, duel, "t=49\n0 . . .\n. . . .\n. . . .\n. . . 1\nprey 1")
-	play(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if !st.Over() || st.Alive(0) || st.Alive(1) {
 		t.Errorf("at the horizon: over %v, alive %v %v", st.Over(), st.Alive(0), st.Alive(1))
 	}
@@ -332,9 +316,7 @@ func TestHorizonEnds(t *testing.T) {
 
 func TestWrongTextIsRefused(t *testing.T) {
 	const good = "t=0\n0 . . .\n. . # .\n. . # .\n. . # 1\nprey 1\nlast 4 -\n"
-	st := position(t, duel, good)
-	before, _ := st.AppendText(nil)
-	for _, swap := range [][2]string{
+	gametest.Refuses(t, newGame(t, duel), gametest.Swap(t, good, [][2]string{
 		{"t=0", "t=51"},
 		{"t=0", "t=-1"},
 		{"t=0", "t=3 over"},
@@ -353,35 +335,12 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"last 4 -", "last 4 - -"},
 		{"last 4 -", "last 4 - 1"},
 		{"# 1\n", "# 1 \n\n2\n"},
-	} {
-		text := strings.Replace(good, swap[0], swap[1], 1)
-		if text == good {
-			t.Fatalf("%q is not in the text", swap[0])
-		}
-		if err := st.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q for %q was read, want an error", swap[1], swap[0])
-		}
-	}
-	if after, _ := st.AppendText(nil); string(after) != string(before) {
-		t.Errorf("refused texts changed the state to\n%s", after)
-	}
+	}))
 }
 
 func FuzzText(f *testing.F) {
-	f.Add("t=0\n0 . . .\n. . # .\n. . # .\n. . # 1\nprey 1\nlast 4 -\n")
-	f.Add("t=50 over\n01 . . .\n. . . .\n. . . .\n. . . .\nprey 1\n")
-	g := newGame(f, duel)
-	f.Fuzz(func(t *testing.T, text string) {
-		st := g.New().(*tag.State)
-		if st.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		out, _ := st.AppendText(nil)
-		again := g.New().(*tag.State)
-		if err := again.UnmarshalText(out); err != nil {
-			t.Fatalf("%q was read and written as %q, which is refused: %v", text, out, err)
-		}
-	})
+	gametest.Fuzz(f, newGame(f, duel), "t=0\n0 . . .\n. . # .\n. . # .\n. . # 1\nprey 1\nlast 4 -\n",
+		"t=50 over\n01 . . .\n. . . .\n. . . .\n. . . .\nprey 1\n")
 }
 
 func TestConfigIsValidated(t *testing.T) {
@@ -399,26 +358,6 @@ func TestConfigIsValidated(t *testing.T) {
 
 func BenchmarkStep(b *testing.B) {
 	for _, s := range settings[:3] {
-		b.Run(s.name, func(b *testing.B) {
-			g := newGame(b, s.c)
-			st := g.New()
-			bot, _ := game.NewBot(g, "random")
-			r := rng.New(1).Rand()
-			n := g.Spec().Seats
-			obs := make([]float32, g.Spec().Obs.Len())
-			acts, rewards := make([]int32, n), make([]float32, n)
-			st.Reset(&r)
-			for b.Loop() {
-				if st.Over() {
-					st.Reset(&r)
-				}
-				for s := range acts {
-					st.Observe(game.Seat(s), obs)
-					acts[s] = bot.Act(st, game.Seat(s), &r)
-				}
-				st.Step(acts, rewards, &r)
-			}
-			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds()/1e6, "Magent-steps/s")
-		})
+		b.Run(s.name, func(b *testing.B) { gametest.Bench(b, newGame(b, s.c)) })
 	}
 }

@@ -1,10 +1,9 @@
 package tag
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"hop/game"
 	"hop/game/grid"
@@ -24,11 +23,7 @@ import (
 // last actions.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n, size := st.g.seats, st.g.c.Size
-	b = fmt.Appendf(b, "t=%d", st.t)
-	if st.over {
-		b = append(b, " over"...)
-	}
-	b = append(b, '\n')
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.t), st.over)
 	var seats []game.Seat
 	for y := range size {
 		for x := range size {
@@ -56,88 +51,49 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			b = fmt.Appendf(b, " %d", s)
 		}
 	}
-	b = append(b, "\nlast"...)
-	for _, a := range st.last[:n] {
-		if a < 0 {
-			b = append(b, " -"...)
-			continue
-		}
-		b = fmt.Appendf(b, " %d", a)
-	}
-	return append(b, '\n'), nil
+	return grid.AppendNumbers(append(b, '\n'), "last", st.last[:n]), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; "last" may be left
 // out. The game must have the text's size and numbers of predators and prey.
 func (st *State) UnmarshalText(text []byte) error {
-	bad := func(format string, a ...any) error {
-		return fmt.Errorf("tag: reading a position: "+format, a...)
+	if err := st.read(text); err != nil {
+		return fmt.Errorf("tag: reading a position: %w", err)
 	}
-	c := &st.g.c
-	lines := strings.Split(strings.TrimSpace(string(bytes.ReplaceAll(text, []byte("\r"), nil))), "\n")
-	if len(lines) < c.Size+2 {
-		return bad("%d lines, want the time, %d of board, and prey", len(lines), c.Size)
+	return nil
+}
+
+func (st *State) read(text []byte) error {
+	c, n := &st.g.c, st.g.seats
+	t, err := grid.ReadText(text, c.Size, n, c.Horizon, nil, []string{"prey", "last"})
+	if err != nil {
+		return err
 	}
-	fresh := play{}
+	fresh := play{t: t.T, over: t.Over}
 	for s := range MaxSeats {
 		fresh.pos[s], fresh.last[s] = grid.None, -1
 	}
-	head, over := strings.CutSuffix(strings.TrimSpace(lines[0]), " over")
-	num, ok := strings.CutPrefix(head, "t=")
-	t, err := strconv.ParseInt(num, 10, 32)
-	if !ok || err != nil || t < 0 || int(t) > c.Horizon || over != (int(t) == c.Horizon) {
-		return bad("%q in the first line, want t from 0 to %d, over at the end", lines[0], c.Horizon)
-	}
-	fresh.t, fresh.over = int32(t), over
-	blocked := make([]bool, c.Size*c.Size)
-	for y := range c.Size {
-		cells := strings.Fields(lines[1+y])
-		if len(cells) != c.Size {
-			return bad("row %d has %d cells, want %d", y, len(cells), c.Size)
-		}
-		for x, cell := range cells {
-			at := y*c.Size + x
-			if blocked[at] = cell == "#"; blocked[at] || cell == "." {
-				continue
-			}
-			for _, ch := range cell {
-				s := int(ch) - '0'
-				if s < 0 || s >= st.g.seats || fresh.pos[s] != grid.None {
-					return bad("row %d has %q, want seats below %d, each once, # or .", y, cell, st.g.seats)
-				}
-				fresh.pos[s] = int16(at)
-			}
+	copy(fresh.pos[:], t.Pos)
+	for at, thing := range t.Things {
+		if thing != "" && t.Cells[at] != "#" {
+			return fmt.Errorf("a cell %q, want seats, # or . alone", t.Cells[at])
 		}
 	}
-	prey := 0
-	for _, line := range lines[1+c.Size:] {
-		words := strings.Fields(line)
-		for i, w := range words {
-			k, err := strconv.ParseUint(w, 10, 8)
-			switch {
-			case i == 0 && w != "prey" && w != "last":
-				return bad("a line that starts with %q", w)
-			case i == 0 || words[0] == "last" && i <= st.g.seats && w == "-":
-			case words[0] == "prey" && err == nil && int(k) < st.g.seats && !fresh.prey[k]:
-				fresh.prey[k] = true
-				prey++
-			case words[0] == "last" && err == nil && k < actions && i <= st.g.seats:
-				fresh.last[i-1] = int8(k)
-			default:
-				return bad("%q in %q", w, line)
-			}
+	for _, w := range t.Lines["prey"] {
+		s, err := strconv.Atoi(w)
+		if err != nil || s < 0 || s >= n || fresh.prey[s] {
+			return fmt.Errorf("%q after prey, want seats below %d, once each", w, n)
 		}
+		fresh.prey[s] = true
 	}
-	if prey != c.Prey {
-		return bad("%d prey, want %d", prey, c.Prey)
+	if prey := len(t.Lines["prey"]); prey != c.Prey {
+		return fmt.Errorf("%d prey, want %d", prey, c.Prey)
 	}
-	for s := range st.g.seats {
-		if fresh.pos[s] == grid.None {
-			return bad("seat %d is not on the board", s)
-		}
+	if err := errors.Join(t.AllHere(), t.Last(fresh.last[:n], actions), t.EndsAt(int(t.T) == c.Horizon)); err != nil {
+		return err
 	}
 	st.play = fresh
-	copy(st.board.Blocked, blocked)
+	t.Blocks(st.board.Blocked)
 	st.board.Link()
 	st.forget()
 	st.id = 0 // no other state is known to share this board

@@ -1,0 +1,193 @@
+package grid
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Text is a position that was read from text, as games on a board write it: a
+// line with the time, the rows of the board, and lines that start with a name.
+// Cells are separated by spaces; in a cell seats come first, as digits.
+//
+//	t=3 first=0 over
+//	  .   h   0   .
+//	  .  13S  .   .
+//	last 5 - 3 4
+type Text struct {
+	T      int32
+	Over   bool
+	Head   map[string]int32    // the other numbers of the first line
+	Pos    []int16             // [seats] cell, or None
+	Cells  []string            // [H*W] what stands in each cell
+	Things []string            // [H*W] the same without seats; "" for "."
+	Lines  map[string][]string // the words after each name
+}
+
+// ReadText reads a position on a square board. keys are the numbers that the
+// first line may have beside the time, lines the names of lines that may follow.
+func ReadText(text []byte, size, seats, horizon int, keys, lines []string) (*Text, error) {
+	rows := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
+	if len(rows) < size+1 {
+		return nil, fmt.Errorf("%d lines, want a line of time and %d of board", len(rows), size)
+	}
+	t := &Text{Head: map[string]int32{}, Pos: slices.Repeat([]int16{None}, seats), Lines: map[string][]string{}}
+	if err := t.head(rows[0], horizon, keys); err != nil {
+		return nil, err
+	}
+	for y, row := range rows[1 : size+1] {
+		if err := t.row(y, size, strings.Fields(row)); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range rows[size+1:] {
+		words := strings.Fields(row)
+		if len(words) == 0 {
+			continue
+		}
+		if _, twice := t.Lines[words[0]]; twice || !slices.Contains(lines, words[0]) {
+			return nil, fmt.Errorf("a line %q, want %s, once each", row, strings.Join(lines, ", "))
+		}
+		t.Lines[words[0]] = words[1:]
+	}
+	return t, nil
+}
+
+func (t *Text) head(line string, horizon int, keys []string) error {
+	line, t.Over = strings.CutSuffix(strings.TrimSpace(line), " over")
+	timed := false
+	for _, w := range strings.Fields(line) {
+		key, num, _ := strings.Cut(w, "=")
+		v, err := strconv.ParseInt(num, 10, 32)
+		switch _, twice := t.Head[key]; {
+		case err == nil && key == "t" && !timed && v >= 0 && int(v) <= horizon:
+			t.T, timed = int32(v), true
+		case err == nil && slices.Contains(keys, key) && !twice && v >= 0:
+			t.Head[key] = int32(v)
+		default:
+			return fmt.Errorf("%q in the first line, want t up to the horizon, %d, and numbers %v", w, horizon, keys)
+		}
+	}
+	if !timed {
+		return fmt.Errorf("no time t in the first line, %q", line)
+	}
+	return nil
+}
+
+func (t *Text) row(y, size int, cells []string) error {
+	if len(cells) != size {
+		return fmt.Errorf("row %d has %d cells, want %d", y, len(cells), size)
+	}
+	for _, cell := range cells {
+		rest := strings.TrimLeft(cell, "0123456789")
+		for _, ch := range cell[:len(cell)-len(rest)] {
+			s := int(ch - '0')
+			if s >= len(t.Pos) || t.Pos[s] != None {
+				return fmt.Errorf("row %d has %q, want seats below %d once each", y, cell, len(t.Pos))
+			}
+			t.Pos[s] = int16(len(t.Cells))
+		}
+		if cell == "." {
+			rest = ""
+		}
+		t.Cells, t.Things = append(t.Cells, cell), append(t.Things, rest)
+	}
+	return nil
+}
+
+// AllHere returns an error unless all seats are on the board.
+func (t *Text) AllHere() error {
+	if s := slices.Index(t.Pos, None); s >= 0 {
+		return fmt.Errorf("seat %d is not on the board", s)
+	}
+	return nil
+}
+
+// EndsAt returns an error unless the episode is over exactly if the rules say so.
+func (t *Text) EndsAt(over bool) error {
+	if t.Over != over {
+		return fmt.Errorf("over is %v, but by the rules it is %v", t.Over, over)
+	}
+	return nil
+}
+
+// Blocks writes which cells hold a block, "#", and nothing else.
+func (t *Text) Blocks(dst []bool) {
+	for c, cell := range t.Cells {
+		dst[c] = cell == "#"
+	}
+}
+
+// Numbers hands out the numbers of a line, one for each seat, from 0 to limit, or
+// - for -1 if dash. Without the line it does nothing.
+func (t *Text) Numbers(name string, limit int, dash bool, set func(s, v int)) error {
+	words, ok := t.Lines[name]
+	if ok && len(words) != len(t.Pos) {
+		return fmt.Errorf("%d numbers after %q, want %d numbers", len(words), name, len(t.Pos))
+	}
+	for s, w := range words {
+		v, err := strconv.Atoi(w)
+		if dash && w == "-" {
+			v, err = -1, nil
+		} else if v < 0 || v > limit {
+			err = strconv.ErrRange
+		}
+		if err != nil {
+			return fmt.Errorf("%q of seat %d after %q, want 0 to %d", w, s, name, limit)
+		}
+		set(s, v)
+	}
+	return nil
+}
+
+// Last reads the last actions into dst, -1 where there are none.
+func (t *Text) Last(dst []int8, actions int) error {
+	for s := range dst {
+		dst[s] = -1
+	}
+	return t.Numbers("last", actions-1, true, func(s, v int) { dst[s] = int8(v) })
+}
+
+// AppendEnd ends the first line, with "over" if the episode is.
+func AppendEnd(b []byte, over bool) []byte {
+	if over {
+		b = append(b, " over"...)
+	}
+	return append(b, '\n')
+}
+
+// AppendRows writes a square board, cells aligned to the right of five columns:
+// the seats on a cell, then what thing appends, or "." if that is nothing.
+func AppendRows(b []byte, size int, pos []int16, thing func(b []byte, c int16) []byte) []byte {
+	for c := range int16(size * size) {
+		cell := len(b)
+		b = append(b, "     "...)
+		for s, p := range pos {
+			if p == c {
+				b = append(b, byte('0'+s))
+			}
+		}
+		if b = thing(b, c); len(b) == cell+5 {
+			b = append(b, '.')
+		}
+		b = slices.Delete(b, cell, cell+min(len(b)-cell-5, 4))
+		if int(c)%size == size-1 {
+			b = append(b, '\n')
+		}
+	}
+	return b
+}
+
+// AppendNumbers writes a line of a name and numbers, - for those below 0.
+func AppendNumbers[T int8 | int16](b []byte, name string, xs []T) []byte {
+	b = append(b, name...)
+	for _, x := range xs {
+		if x < 0 {
+			b = append(b, " -"...)
+			continue
+		}
+		b = strconv.AppendInt(append(b, ' '), int64(x), 10)
+	}
+	return append(b, '\n')
+}
