@@ -61,10 +61,12 @@ func TestAuditReadsTrajectories(t *testing.T) {
 	}
 	write("good.npz", -1)
 	write("bad.npz", 3)
-	if code, out, err := called("audit", "--trajectories", "good.npz", "--json"); code != 0 || !strings.Contains(out, `"verdict": "pass"`) || !strings.Contains(err, "not asked: Seats are not recorded") {
+	if code, out, err := called("audit", "--trajectories", "good.npz", "--json"); code != 0 || !strings.Contains(out, `"verdict": "pass"`) ||
+		!strings.Contains(err, "not asked: Seats are not recorded") {
 		t.Errorf("good: exit %d, %s, %s", code, out, err)
 	}
-	if code, out, _ := called("audit", "--trajectories", "bad.npz", "--json"); code != 0 || !strings.Contains(out, `"module": "buffers"`) || !strings.Contains(out, "2 rows of agent 1") {
+	if code, out, _ := called("audit", "--trajectories", "bad.npz", "--json"); code != 0 || !strings.Contains(out, `"module": "buffers"`) ||
+		!strings.Contains(out, "2 rows of agent 1") {
 		t.Errorf("bad: exit %d, %s", code, out)
 	}
 	if err := os.WriteFile("text.npz", []byte("no"), 0o644); err != nil {

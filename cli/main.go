@@ -101,7 +101,7 @@ func run(a *app, args []string) (code int) {
 	parser, err := kong.New(
 		&c,
 		kong.Name("hop"),
-		kong.Description("Agents that infer what others want, imagine, plan and learn, in games where hunting the stag together pays and the hare alone is safe."),
+		kong.Description(text("hop")),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),

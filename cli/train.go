@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hop/cli/board"
 	"hop/lab"
 )
 
@@ -40,7 +41,7 @@ func (c trainCmd) Run(a *app) error {
 		for _, x := range s.Agents {
 			fmt.Fprintf(a.out, " %.2f", x)
 		}
-		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, lab.Short(float64(s.EnvSteps)), s.Wall)
+		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, board.Short(float64(s.EnvSteps)), s.Wall)
 	}
 	fmt.Fprintf(a.out, "\n  all seeds  mean %.3f", out.Mean)
 	if len(out.Seeds) > 1 {

@@ -121,7 +121,8 @@ type livedSeed struct {
 
 // cell lets one adapt to one trio.
 func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*report.Adapted, error) {
-	out := &report.Adapted{Run: r.name, VS: m.vs, Then: m.then, Known: r.knows(append(slices.Clone(m.vs), m.then...)), Learn: c.Learn, Lives: c.Lives}
+	out := &report.Adapted{Run: r.name, VS: m.vs, Then: m.then, Known: r.knows(append(slices.Clone(m.vs), m.then...)), Learn: c.Learn,
+		Lives: c.Lives}
 	if len(r.dirs) == 0 {
 		out.Learn = exp.LearnBeliefs
 	}

@@ -241,7 +241,8 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	}
 	r := newRegret(g, members, team, 0)
 	key := rng.New(c.Seed)
-	if _, err = eval.Run(ctx, eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes, Each: r.add}); err != nil {
+	if _, err = eval.Run(ctx, eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes,
+		Each: r.add}); err != nil {
 		return nil, err
 	}
 	played, se := out.Value-r.acc.Mean(), r.acc.SE()

@@ -145,16 +145,3 @@ func label(g game.Game) string {
 	}
 	return g.Spec().Name
 }
-
-// Short writes a number such as 1.2 M.
-func Short(x float64) string {
-	switch {
-	case x >= 1e6:
-		return fmt.Sprintf("%.2f M", x/1e6)
-	case x >= 1e4:
-		return fmt.Sprintf("%.0f k", x/1e3)
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.1f", x)
-}

@@ -251,7 +251,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
-	t.lab.tell(News{Kind: Noted, Text: fmt.Sprintf("seed %d: judging the final agents on %d fresh episodes", j.seed, episodes)})
+	t.lab.tell(News{Kind: Noted, Text: fmt.Sprintf("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)})
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
 	}
