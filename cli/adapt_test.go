@@ -58,7 +58,7 @@ func TestAdaptationSeesAChangeOfCoPlayers(t *testing.T) {
 
 // A run goes on with what it is told, and the same command gives the same numbers
 // for any number of workers.
-func TestAdaptationLearnsWhatItIsTold(t *testing.T) {
+func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if code, _, errs := hop(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1",
 		"--set", "search.trees=2", "--set", "search.sims=8"); code != 0 {

@@ -55,7 +55,7 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Tell: a.view(), Do: a.stage}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
 }
 
 // stage runs a command of a spec's stages.

@@ -67,7 +67,7 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4",
 		"--probe 20 --plays 1").Replace(stagedSpec)
-	other := func(old, new string) string { return strings.Replace(small, old, new, 1) }
+	other := func(was, is string) string { return strings.Replace(small, was, is, 1) }
 	var first []lab.Stage
 	left := func(file string) string {
 		return filepath.Join("runs", "any", filepath.FromSlash(first[1].Dir), file)

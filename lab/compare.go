@@ -178,5 +178,5 @@ func (c CompareConfig) search(v *variant) (stopped map[uint64]string, err error)
 }
 
 func (l *Lab) say(format string, args ...any) {
-	l.tell(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
+	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
 }

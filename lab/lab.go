@@ -1,7 +1,7 @@
 // Package lab runs experiments as Go calls: it trains, scores, adapts, cross-plays,
 // compares and keeps a zoo of co-players, and returns what the command line prints.
 //
-// It prints nothing. Long work takes a context first and tells its progress to a
+// It prints nothing. Long work takes a context first and hands its progress to a
 // function. What specs can name is handed in with the Lab.
 package lab
 
@@ -29,7 +29,7 @@ type Lab struct {
 	Reg     *exp.Registry // what specs can name
 	Version string        // of the program, for run folders
 	Command []string      // how the program was called, for run folders
-	Tell    func(News)    // how work goes, from any goroutine; may be nil
+	Watch   func(News)    // sees how work goes, from any goroutine; may be nil
 	// Do runs a stage's command, such as collect --mix ns,nh, and writes its result.
 	Do func(ctx context.Context, words []string, out io.Writer) error
 }

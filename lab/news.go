@@ -32,8 +32,8 @@ const (
 	Ended              // the training has ended
 )
 
-func (l *Lab) tell(n News) {
-	if l.Tell != nil {
-		l.Tell(n)
+func (l *Lab) news(n News) {
+	if l.Watch != nil {
+		l.Watch(n)
 	}
 }

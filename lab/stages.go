@@ -67,7 +67,7 @@ func (s *stages) plain() bool { return s.of == 1 }
 // say writes a line about a stage.
 func (s *stages) say(name, format string, args ...any) {
 	if !s.plain() {
-		s.lab.tell(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
+		s.lab.news(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -146,7 +146,7 @@ func (l *Lab) Train(ctx context.Context, t *Training) (*Trained, error) {
 		return nil, err
 	}
 	if out.Report, err = l.Report(ctx, t.Folder, true); err != nil {
-		l.tell(News{Kind: Noted, Text: fmt.Sprintf("the runs are saved, but the report could not be written: %v", err)})
+		l.news(News{Kind: Noted, Text: fmt.Sprintf("the runs are saved, but the report could not be written: %v", err)})
 	}
 	return out, nil
 }
@@ -170,7 +170,7 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 	beside := min(workers, len(t.jobs))
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.lab.tell(News{Kind: Begun, Training: t, Stop: cancel})
+	t.lab.news(News{Kind: Begun, Training: t, Stop: cancel})
 	errs := make([]error, len(t.jobs))
 	turns := make(chan struct{}, beside)
 	var wg sync.WaitGroup
@@ -182,7 +182,7 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 		})
 	}
 	wg.Wait()
-	t.lab.tell(News{Kind: Ended})
+	t.lab.news(News{Kind: Ended})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		var notes []string
 		saved, step, notes, err = j.run.Resume()
 		for _, n := range notes {
-			t.lab.tell(News{Kind: Noted, Text: n})
+			t.lab.news(News{Kind: Noted, Text: n})
 			j.run.Printf("%s", n)
 		}
 		if err != nil {
@@ -246,12 +246,12 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 	if j.resume {
 		j.run.Printf("resumed at env step %d", step)
 	}
-	learnt := func(p *train.Progress) { t.lab.tell(News{Kind: Learnt, Seed: j.seed, Progress: p}) }
+	learnt := func(p *train.Progress) { t.lab.news(News{Kind: Learnt, Seed: j.seed, Progress: p}) }
 	if err := loop.Run(ctx, j.run, learnt); err != nil {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
-	t.lab.tell(News{Kind: Noted, Text: fmt.Sprintf("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)})
+	t.lab.news(News{Kind: Noted, Text: fmt.Sprintf("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)})
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 	j.result.CPU, j.result.Wall = watch.Spent()
 	j.run.Printf("done: mean return %.4f over %d fresh episodes", j.result.Mean, episodes)
 	status = "done"
-	t.lab.tell(News{Kind: Scored, Seed: j.seed, Mean: j.result.Mean})
+	t.lab.news(News{Kind: Scored, Seed: j.seed, Mean: j.result.Mean})
 	return j.save()
 }
 
