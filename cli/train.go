@@ -25,9 +25,6 @@ func (c trainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range t.Notes {
-		fmt.Fprintln(a.err, "note:", n)
-	}
 	out, err := a.lab().Train(a.ctx, t)
 	if err != nil {
 		return err

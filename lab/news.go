@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 
 	"hop/train"
 )
@@ -36,4 +37,14 @@ func (l *Lab) news(n News) {
 	if l.Watch != nil {
 		l.Watch(n)
 	}
+}
+
+// say says something by the way.
+func (l *Lab) say(format string, args ...any) {
+	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
+}
+
+// note says what should not be missed.
+func (l *Lab) note(format string, args ...any) {
+	l.news(News{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }
