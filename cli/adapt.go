@@ -100,7 +100,8 @@ func adaptText(a *app, t *report.AdaptTable) error {
 		if r.Back != nil {
 			note += fmt.Sprintf(" back at 90 %% after %d episodes", *r.Back)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%.3f\t%s\t%.3f\t%.3f\t%s\n", r.Against(), r.Run, r.Score, between(r.CI), r.BestResponse, r.BestName, r.Random, r.Normalised, between(r.NormalisedCI), r.Regret, r.First, strings.TrimSpace(note))
+		fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%.3f\t%s\t%.3f\t%.3f\t%s\n", r.Against(), r.Run, r.Score, between(r.CI),
+			r.BestResponse, r.BestName, r.Random, r.Normalised, between(r.NormalisedCI), r.Regret, r.First, strings.TrimSpace(note))
 	}
 	return w.Flush()
 }

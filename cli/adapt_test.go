@@ -31,7 +31,8 @@ func TestAdaptationRegretIsOnCommonStarts(t *testing.T) {
 	best := adaptOf(t, append([]string{"br"}, args...)...)
 	hares := adaptOf(t, append([]string{"nh"}, args...)...)
 	if best.BestName != "exact" || math.Abs(best.Regret) > 0.08 || math.Abs(best.Normalised-1) > 0.05 {
-		t.Errorf("the best response has regret %.3f and normalised score %.3f (%s), want about 0 and 1", best.Regret, best.Normalised, best.BestName)
+		t.Errorf("the best response has regret %.3f and normalised score %.3f (%s), want about 0 and 1",
+			best.Regret, best.Normalised, best.BestName)
 	}
 	if hares.Regret < 1.5 || hares.Normalised > 0.5 {
 		t.Errorf("nh has regret %.3f and normalised score %.3f, want about 1.9 and little", hares.Regret, hares.Normalised)
@@ -57,9 +58,10 @@ func TestAdaptationSeesAChangeOfCoPlayers(t *testing.T) {
 
 // A run goes on with what it is told, and the same command gives the same numbers
 // for any number of workers.
-func TestAdaptationLearnsWhatItIsTold(t *testing.T) {
+func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, errs := hop(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1", "--set", "search.trees=2", "--set", "search.sims=8"); code != 0 {
+	if code, _, errs := hop(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1",
+		"--set", "search.trees=2", "--set", "search.sims=8"); code != 0 {
 		t.Fatal(errs)
 	}
 	scores := map[string]string{}
@@ -69,7 +71,8 @@ func TestAdaptationLearnsWhatItIsTold(t *testing.T) {
 			if learn != "all" && learn != "beliefs" && workers == "1" {
 				continue
 			}
-			args := []string{"adapt", "runs/hop-4x4-001", "--vs", "ns,nh,deadline", "--learn", learn, "--lives", "2", "--steps", "120", "--last", "60", "--every", "60", "--workers", workers, "--json"}
+			args := []string{"adapt", "runs/hop-4x4-001", "--vs", "ns,nh,deadline", "--learn", learn, "--lives", "2", "--steps", "120",
+				"--last", "60", "--every", "60", "--workers", workers, "--json"}
 			code, out, errs := hop(t, args...)
 			if code != 0 {
 				t.Fatalf("%s: exit %d\n%s", learn, code, errs)
@@ -104,7 +107,8 @@ func TestAdaptationLearnsWhatItIsTold(t *testing.T) {
 
 func TestAdaptationTableHasEveryTrio(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "table")
-	code, out, errs := hop(t, "adapt", "ns", "switcher", "--trios", "ns,ns,ns nh,nh,nh", "--lives", "4", "--steps", "200", "--last", "100", "--seeds", "1-2", "--out", dir)
+	code, out, errs := hop(t, "adapt", "ns", "switcher", "--trios", "ns,ns,ns nh,nh,nh", "--lives", "4", "--steps", "200", "--last", "100",
+		"--seeds", "1-2", "--out", dir)
 	if code != 0 || strings.Count(out, "switcher") != 2 {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}

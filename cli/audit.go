@@ -9,6 +9,7 @@ import (
 
 	"hop/diag"
 	"hop/diag/audit"
+	"hop/diag/dump"
 	"hop/exp"
 	"hop/lab"
 )
@@ -32,7 +33,7 @@ func (c auditCmd) Run(a *app) error {
 	}
 	seeds, err := parseSeeds(c.Seeds)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Updates < 0 || c.Updates > 0 && c.Updates < 3 {
 		return usage("--updates %d, want 0 or at least 3", c.Updates)
@@ -41,10 +42,12 @@ func (c auditCmd) Run(a *app) error {
 		return usage("--episodes %d, want at least 20", c.Episodes)
 	}
 	opt := audit.Options{Seeds: seeds, Updates: c.Updates, Episodes: c.Episodes}
-	if a.terminal() {
-		opt.Say = func(what string) { fmt.Fprintf(a.err, "\r\x1b[K%s", what) }
-	} else {
-		opt.Say = func(what string) { fmt.Fprintln(a.err, what) }
+	opt.Say = func(what string) {
+		if a.terminal() {
+			fmt.Fprintf(a.err, "\r\x1b[K%s", what)
+			return
+		}
+		fmt.Fprintln(a.err, what)
 	}
 	var r *audit.Result
 	name := filepath.Base(c.What)
@@ -71,6 +74,33 @@ func (c auditCmd) Run(a *app) error {
 		return err
 	}
 	return c.show(a, r, name)
+}
+
+// foreign audits trajectories that other code recorded: one file, or all .npz
+// of a folder, runs of the same agents.
+func (c auditCmd) foreign(a *app) error {
+	if c.Data != "" && c.Trajectories != "" {
+		return usage("--data %s and --trajectories %s: choose one", c.Data, c.Trajectories)
+	}
+	list, err := dump.OpenDir(c.Data)
+	if c.Trajectories != "" {
+		var d *dump.Dump
+		d, err = dump.Open(c.Trajectories)
+		list = []*dump.Dump{d}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	subject := c.Data + c.Trajectories
+	r, missing := dump.Audit(subject, list)
+	for _, why := range missing {
+		fmt.Fprintln(a.err, "not asked:", why)
+	}
+	out := &audit.Result{Report: *r, Agents: list[0].Agents}
+	for _, d := range list {
+		out.Returns = append(out.Returns, d.Late())
+	}
+	return c.show(a, out, strings.TrimSuffix(filepath.Base(subject), ".npz"))
 }
 
 // show writes the page and the result.
@@ -119,17 +149,11 @@ func (c auditCmd) command() string {
 	case c.Trajectories != "":
 		return "hop audit --trajectories " + c.Trajectories
 	}
-	command := append([]string{"hop", "audit", c.What}, sets(c.Set)...)
-	return strings.Join(append(command, "--seeds", c.Seeds), " ")
-}
-
-// sets returns the flags that set fields.
-func sets(list []string) []string {
-	var out []string
-	for _, s := range list {
-		out = append(out, "--set", s)
+	command := "hop audit " + c.What
+	for _, s := range c.Set {
+		command += " --set " + s
 	}
-	return out
+	return command + " --seeds " + c.Seeds
 }
 
 // auditText is the terminal's page.
@@ -147,14 +171,13 @@ func auditText(r *audit.Result) string {
 		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
 	}
 	for i, name := range audit.Steps {
-		good, any := 0, false
+		asked, good := 0, 0
 		var lines []string
 		for _, f := range r.Findings {
 			if f.Step != i {
 				continue
 			}
-			any = true
-			if f.Verdict == diag.Pass {
+			if asked++; f.Verdict == diag.Pass {
 				good++
 				continue
 			}
@@ -171,12 +194,8 @@ func auditText(r *audit.Result) string {
 				lines = append(lines, fmt.Sprintf("%21s%s: %.4g, wanted %.4g", "", row.Label, row.Value, row.Wanted))
 			}
 		}
-		if !any {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s  %d passed\n", name, good)
-		for _, l := range lines {
-			fmt.Fprintln(&b, l)
+		if asked > 0 {
+			fmt.Fprintf(&b, "\n%s  %d passed\n%s", name, good, strings.Join(append(lines, ""), "\n"))
 		}
 	}
 	return b.String()

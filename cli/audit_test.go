@@ -46,7 +46,8 @@ func TestAuditOfAPresetSaysPassAndWritesAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Verdict: pass", "Who learns from whose rows", "prefers-color-scheme: dark", "hop audit ppo-matrix --seeds 1-2"} {
+	for _, want := range []string{"Verdict: pass", "Who learns from whose rows", "prefers-color-scheme: dark",
+		"hop audit ppo-matrix --seeds 1-2"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -60,7 +61,8 @@ func TestAuditOfAPresetSaysPassAndWritesAPage(t *testing.T) {
 // still from the middle on.
 func TestAuditOfARunReadsItsRecord(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, errs := hop(t, "train", "ppo-matrix", "--set", "train.steps=8000", "--set", "eval.episodes=20", "--set", "train.save=4000"); code != 0 {
+	if code, _, errs := hop(t, "train", "ppo-matrix", "--set", "train.steps=8000", "--set", "eval.episodes=20", "--set",
+		"train.save=4000"); code != 0 {
 		t.Fatal(errs)
 	}
 	const run = "runs/ppo-matrix-001"

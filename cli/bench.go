@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"hop/cli/board"
 	"hop/f32"
-	"hop/lab"
 	"hop/lab/bench"
 	"hop/nn/nnbench"
 )
@@ -42,7 +42,7 @@ func (c benchEnvCmd) Run(a *app) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "game\tboard\tagents\tagent-steps/s per core\tns each\tobservation\tallocations\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, lab.Short(r.Rate), r.NS, r.Bytes, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, board.Short(r.Rate), r.NS, r.Bytes, r.Allocs)
 	}
 	return w.Flush()
 }
@@ -124,9 +124,11 @@ func (c benchPlanCmd) Run(a *app) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\tselect\tothers\tsteps\tleaves\tbackup\t")
+	fmt.Fprint(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\t")
+	fmt.Fprintln(w, "select\tothers\tsteps\tleaves\tbackup\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, lab.Short(r.Rate), r.MS, r.Leaves, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, board.Short(r.Rate), r.MS,
+			r.Leaves, r.Allocs)
 		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Leaf, r.Phases.Backup} {
 			fmt.Fprintf(w, "%.0f %%\t", 100*share)
 		}
@@ -166,7 +168,8 @@ func (c benchPlanCmd) loop(a *app) error {
 	if c.JSON {
 		return a.emit(map[string]any{"loop": worst})
 	}
-	fmt.Fprintf(a.out, "%d env steps with %d decisions of %d simulations, and learning: %.2f s of processor time\n", worst.Steps, worst.Decisions, worst.Sims, worst.CPU)
+	fmt.Fprintf(a.out, "%d env steps with %d decisions of %d simulations, and learning: %.2f s of processor time\n", worst.Steps,
+		worst.Decisions, worst.Sims, worst.CPU)
 	for _, name := range slices.Sorted(maps.Keys(worst.Phases)) {
 		fmt.Fprintf(a.out, "  %-24s %6.2f s by the clock\n", name, worst.Phases[name])
 	}
@@ -194,7 +197,8 @@ func (c benchTrainCmd) Run(a *app) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "%s on %d core%s: %s agent-steps for each second of processor time, %s for each second of the clock\n", out.Preset, out.CPU, plural(out.CPU), lab.Short(out.Rate), lab.Short(out.WallRate))
+	fmt.Fprintf(a.out, "%s on %s: %s agent-steps for each second of processor time, %s for each second of the clock\n",
+		out.Preset, board.Count(out.CPU, "core"), board.Short(out.Rate), board.Short(out.WallRate))
 	total := 0.
 	for name, s := range out.Phases {
 		if !strings.Contains(name, "/") {

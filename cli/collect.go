@@ -2,11 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"hop/dataset"
 	"hop/lab"
-	"hop/rollout"
 )
 
 type collectCmd struct {
@@ -51,7 +49,8 @@ func (c collectCmd) Run(a *app) error {
 func (c collectCmd) config(a *app) (dataset.Config, error) {
 	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers, Version: version}
 	if c.Agents != "" {
-		return cfg, c.agents(a, &cfg)
+		err := a.lab().RecordAgents(&cfg, c.Agents, c.Set)
+		return cfg, err
 	}
 	g, params, err := c.build(a)
 	if err != nil {
@@ -72,34 +71,4 @@ func (c collectCmd) config(a *app) (dataset.Config, error) {
 	cfg.Game = g
 	cfg.GameSpec, err = params.Map()
 	return cfg, err
-}
-
-// agents lets the final agents of a run play.
-func (c collectCmd) agents(a *app, cfg *dataset.Config) error {
-	run, err := a.reg.LoadAgentsFor(c.Agents, c.Set)
-	if err != nil {
-		return err
-	}
-	cfg.Game = run.Game
-	if cfg.GameSpec, err = run.Spec.Game.Map(); err != nil {
-		return err
-	}
-	dir := filepath.Clean(c.Agents)
-	for i := range run.Members {
-		cfg.Team = append(cfg.Team, fmt.Sprintf("%s/%s#%d@%d", filepath.Base(filepath.Dir(dir)), filepath.Base(dir), i, run.Step))
-	}
-	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
-		players := make([][]rollout.Player, workers)
-		for _, m := range run.Members {
-			list, err := m.Players(workers, lanes)
-			if err != nil {
-				return nil, err
-			}
-			for w := range players {
-				players[w] = append(players[w], list[w])
-			}
-		}
-		return players, nil
-	}
-	return nil
 }

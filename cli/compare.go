@@ -113,7 +113,9 @@ func (c compareCmd) show(a *app, res *report.Comparison, reused map[string]bool)
 	for _, n := range res.Notes {
 		fmt.Fprintf(a.out, "note: %s\n", n)
 	}
-	_, err := fmt.Fprintf(a.out, "\nDifferences and wins are to %s. Intervals: Student's and Welch's over seeds. Steps and processor time are to a return of %.3f.\nOpen the page: %s\n", res.Variants[0].Name, res.Threshold, page)
+	_, err := fmt.Fprintf(a.out,
+		"\nDifferences and wins are to %s. Intervals: Student's and Welch's over seeds. "+
+			"Steps and processor time are to a return of %.3f.\nOpen the page: %s\n", res.Variants[0].Name, res.Threshold, page)
 	return err
 }
 

@@ -50,9 +50,9 @@ func (c evalCmd) Run(a *app) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "all\t%.3f\t± %.3f\t%.1f\t\n", out.Mean, (out.CI[1]-out.CI[0])/2, out.Lifetime)
-	if out.Regret != nil {
-		fmt.Fprintf(w, "regret of %s\t%.3f\t± %.3f\t\n", out.Team[*out.Focal], *out.Regret, 1.96**out.RegretSE)
-		fmt.Fprintf(w, "without luck\t%.3f\t± %.3f\t\n", *out.Loss, 1.96**out.LossSE)
+	if out.Lost != nil {
+		fmt.Fprintf(w, "regret of %s\t%.3f\t± %.3f\t\n", out.Team[out.Focal], out.Regret, 1.96*out.RegretSE)
+		fmt.Fprintf(w, "without luck\t%.3f\t± %.3f\t\n", out.Loss, 1.96*out.LossSE)
 	}
 	return w.Flush()
 }

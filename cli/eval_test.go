@@ -32,7 +32,7 @@ func TestEvalLeavesOutTheBestResponseAmongTwoAtRandom(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Regret != nil; got != c.regret {
+		if got := r.Lost != nil; got != c.regret {
 			t.Errorf("--team %s --focal %s: regret is reported: %v, want %v", c.team, c.focal, got, c.regret)
 		}
 	}

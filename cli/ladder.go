@@ -104,7 +104,8 @@ func (c ladderCmd) show(a *app, res *ladder.Result, teams [][]string, runs, ppo 
 	}
 	page := filepath.Join(dir, "ladder.html")
 	if c.JSON {
-		return a.emit(ladderJSON{Run: filepath.Dir(runs[0]), PPO: filepath.Dir(ppo[0]), Game: game, Teams: l.Vs, Episodes: c.Episodes, Seed: c.Seed, Result: res, Page: page})
+		return a.emit(ladderJSON{Run: filepath.Dir(runs[0]), PPO: filepath.Dir(ppo[0]), Game: game, Teams: l.Vs, Episodes: c.Episodes,
+			Seed: c.Seed, Result: res, Page: page})
 	}
 	fmt.Fprintf(a.out, "%s\n\n%s\nEach alone, everything else as trained:\n", res.Says, l.Bars(40))
 	for _, s := range res.Singles {

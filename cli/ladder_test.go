@@ -1,23 +1,13 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"hop/npz"
-	"hop/registry"
 )
-
-// called runs the program and returns its exit code and what it wrote.
-func called(args ...string) (code int, out, err string) {
-	var o, e bytes.Buffer
-	code = run(&app{context.Background(), registry.New(), strings.NewReader(""), &o, &e}, args)
-	return code, o.String(), e.String()
-}
 
 // What cannot be climbed is refused before anything is trained.
 func TestLadderRefusesWhatItCannotClimb(t *testing.T) {
@@ -31,7 +21,7 @@ func TestLadderRefusesWhatItCannotClimb(t *testing.T) {
 		{[]string{"ladder", "hop-4x4", "--vs", "ns,,nh"}, "want bots"},
 		{[]string{"ladder", "nothing"}, "nothing"},
 	} {
-		code, _, err := called(c.args...)
+		code, _, err := hop(t, c.args...)
 		if code != 2 || !strings.Contains(err, c.want) {
 			t.Errorf("%v: exit %d, %q, want exit 2 with %q", c.args, code, err, c.want)
 		}
@@ -61,19 +51,21 @@ func TestAuditReadsTrajectories(t *testing.T) {
 	}
 	write("good.npz", -1)
 	write("bad.npz", 3)
-	if code, out, err := called("audit", "--trajectories", "good.npz", "--json"); code != 0 || !strings.Contains(out, `"verdict": "pass"`) || !strings.Contains(err, "not asked: Seats are not recorded") {
+	if code, out, err := hop(t, "audit", "--trajectories", "good.npz", "--json"); code != 0 || !strings.Contains(out, `"verdict": "pass"`) ||
+		!strings.Contains(err, "not asked: Seats are not recorded") {
 		t.Errorf("good: exit %d, %s, %s", code, out, err)
 	}
-	if code, out, _ := called("audit", "--trajectories", "bad.npz", "--json"); code != 0 || !strings.Contains(out, `"module": "buffers"`) || !strings.Contains(out, "2 rows of agent 1") {
+	if code, out, _ := hop(t, "audit", "--trajectories", "bad.npz", "--json"); code != 0 || !strings.Contains(out, `"module": "buffers"`) ||
+		!strings.Contains(out, "2 rows of agent 1") {
 		t.Errorf("bad: exit %d, %s", code, out)
 	}
 	if err := os.WriteFile("text.npz", []byte("no"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, err := called("audit", "--trajectories", "text.npz"); code != 2 || !strings.Contains(err, "text.npz") {
+	if code, _, err := hop(t, "audit", "--trajectories", "text.npz"); code != 2 || !strings.Contains(err, "text.npz") {
 		t.Errorf("a text file: exit %d, %s", code, err)
 	}
-	if code, _, err := called("audit", "--data", ".", "--trajectories", "good.npz"); code != 2 || !strings.Contains(err, "choose one") {
+	if code, _, err := hop(t, "audit", "--data", ".", "--trajectories", "good.npz"); code != 2 || !strings.Contains(err, "choose one") {
 		t.Errorf("both: exit %d, %s", code, err)
 	}
 }

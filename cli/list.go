@@ -58,40 +58,35 @@ func (c listCmd) games(a *app) error {
 	return w.Flush()
 }
 
+// named is something that a user can name, and what it is.
+type named struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
 func (c listCmd) bots(a *app) error {
 	g, _, err := c.build(a)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		type row struct {
-			Name string `json:"name"`
-			Doc  string `json:"doc"`
-		}
-		rows := []row{}
-		for _, b := range g.Bots() {
-			rows = append(rows, row{b.Name, b.Doc})
-		}
-		return a.emit(map[string]any{"game": c.Game, "bots": rows})
-	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	rows := []named{}
 	for _, b := range g.Bots() {
-		fmt.Fprintf(w, "%s\t%s\n", b.Name, b.Doc)
+		rows = append(rows, named{b.Name, b.Doc})
 	}
-	return w.Flush()
+	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
 }
 
 func (c listCmd) presets(a *app) error {
-	type row struct {
-		Name string `json:"name"`
-		Doc  string `json:"doc"`
-	}
-	var rows []row
+	var rows []named
 	for _, name := range a.reg.PresetNames() {
-		rows = append(rows, row{name, a.reg.PresetDoc(name)})
+		rows = append(rows, named{name, a.reg.PresetDoc(name)})
 	}
+	return c.show(a, rows, map[string]any{"presets": rows})
+}
+
+func (c listCmd) show(a *app, rows []named, out map[string]any) error {
 	if c.JSON {
-		return a.emit(map[string]any{"presets": rows})
+		return a.emit(out)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {

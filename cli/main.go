@@ -55,7 +55,7 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Tell: a.view(), Do: a.stage}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
 }
 
 // stage runs a command of a spec's stages.
@@ -101,7 +101,7 @@ func run(a *app, args []string) (code int) {
 	parser, err := kong.New(
 		&c,
 		kong.Name("hop"),
-		kong.Description("Agents that infer what others want, imagine, plan and learn, in games where hunting the stag together pays and the hare alone is safe."),
+		kong.Description(text("hop")),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -73,50 +71,16 @@ const defaultDelay = 400 * time.Millisecond
 
 // team returns the game and who plays it.
 func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
-	if c.Run_ == "" {
-		g, _, err := c.build(a)
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(c.Team) == 0 {
-			c.Team = []string{"random"}
-		}
-		members, err := lab.Team(g, c.Team, c.Planner...)
-		return g, members, err
+	if c.Run_ != "" {
+		return a.lab().RunTeam(c.Run_, c.Set, c.Team, c.Planner)
 	}
-	dir := c.Run_
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err != nil {
-		seeds, err := filepath.Glob(filepath.Join(dir, "seed-*"))
-		if err != nil || len(seeds) == 0 {
-			return nil, nil, usage("--run %s: no run is there: neither spec.yaml nor folders seed-*", c.Run_)
-		}
-		dir = seeds[0]
-	}
-	agents, err := a.reg.LoadAgentsFor(dir, c.Set)
+	g, _, err := c.build(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	members, err := agents.Spec.Team(agents, agents.Members)
-	if err != nil || len(c.Team) == 0 {
-		return agents.Game, members, err
+	if len(c.Team) == 0 {
+		c.Team = []string{"random"}
 	}
-	names := slices.Clone(c.Team)
-	for len(c.Team) == 1 && len(names) < len(members) {
-		names = append(names, names[0])
-	}
-	for i, name := range names {
-		if name == "run" {
-			names[i] = agents.Game.Bots()[0].Name // in its place for now
-		}
-	}
-	others, err := lab.Team(agents.Game, names, c.Planner...)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range others {
-		if c.Team[min(i, len(c.Team)-1)] != "run" {
-			members[i] = others[i]
-		}
-	}
-	return agents.Game, members, nil
+	members, err := lab.Team(g, c.Team, c.Planner...)
+	return g, members, err
 }

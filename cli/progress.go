@@ -3,11 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
-	"golang.org/x/term"
-
+	"hop/cli/board"
 	"hop/lab"
 )
 
@@ -27,10 +25,7 @@ func (a *app) progress(what string) *progress {
 }
 
 // terminal says whether progress goes to a terminal.
-func (a *app) terminal() bool {
-	f, ok := a.err.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func (a *app) terminal() bool { return board.Terminal(a.err) }
 
 func (p *progress) update(done, total int) {
 	every := 10 * time.Second
@@ -45,7 +40,7 @@ func (p *progress) update(done, total int) {
 	spent := now.Sub(p.start)
 	rate := float64(done) / spent.Seconds()
 	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
-	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, lab.Short(rate), left)
+	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, board.Short(rate), left)
 	if p.tty {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 		return
@@ -57,5 +52,34 @@ func (p *progress) update(done, total int) {
 func (p *progress) end() {
 	if p.tty {
 		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// view returns what shows how a lab's work goes.
+func (a *app) view() func(lab.News) {
+	var b *board.Board
+	return func(n lab.News) {
+		switch n.Kind {
+		case lab.Said:
+			fmt.Fprintln(a.err, n.Text)
+		case lab.Staged:
+			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
+		case lab.Begun:
+			t := n.Training
+			b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores()}, a.in, a.err, n.Stop)
+		case lab.Learnt:
+			b.Update(n.Seed, n.Progress)
+		case lab.Scored:
+			b.Done(n.Seed, n.Mean)
+		case lab.Ended:
+			b.End()
+			b = nil
+		case lab.Noted:
+			if b == nil {
+				fmt.Fprintln(a.err, "note:", n.Text)
+				return
+			}
+			b.Note(n.Text)
+		}
 	}
 }

@@ -48,10 +48,15 @@ var quick = []struct {
 	start string
 	flags []string
 }{
-	{"go run ./cmd/hop train", []string{"--set", mainStages, "--set", "follow=[{name: adapt, run: 'adapt {run} --vs ns,nh,nh --lives 1 --steps 200 --last 100'}]", "--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1"}},
+	{"go run ./cmd/hop train", []string{
+		"--set", mainStages, "--set", "follow=[{name: adapt, run: 'adapt {run} --vs ns,nh,nh --lives 1 --steps 200 --last 100'}]",
+		"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+	}},
 	{"hop train ppo", []string{"--set", "train.steps=20000", "--set", "eval.episodes=200", "--set", "train.save=10000"}},
 	{"hop compare ppo", []string{"--set", "train.steps=10000", "--set", "eval.episodes=100"}},
-	{"hop train hop", []string{"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1"}},
+	{"hop train hop", []string{
+		"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+	}},
 	{"hop ladder", []string{"--vs", "ns,nh,nh", "--episodes", "4"}},
 	{"hop audit", []string{"--seeds", "1", "--updates", "6", "--episodes", "100"}},
 	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
@@ -116,7 +121,8 @@ func wholePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Meeting strangers", "What it is made of", "Every seed", "Three episodes of the final agents", "What they know of each other"} {
+	for _, want := range []string{"Meeting strangers", "What it is made of", "Every seed", "Three episodes of the final agents",
+		"What they know of each other"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the main job's page lacks %q", want)
 		}
@@ -142,7 +148,8 @@ func TestPPOCooperates(t *testing.T) {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, cmd := range [][]string{
 		{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"}, {"bench", "plan"},
-		{"adapt"}, {"audit"}, {"ladder"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"}, {"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"},
+		{"adapt"}, {"audit"}, {"ladder"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"},
+		{"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"},
 	} {
 		code, out, _ := hop(t, append(cmd, "--help")...)
 		if code != 0 || !strings.Contains(out, "Example") {

@@ -65,8 +65,9 @@ func TestStagesOfATrainingAreReused(t *testing.T) {
 // one, and when what it left is not whole; the others are reused.
 func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
-	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4", "--probe 20 --plays 1").Replace(stagedSpec)
-	other := func(old, new string) string { return strings.Replace(small, old, new, 1) }
+	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4",
+		"--probe 20 --plays 1").Replace(stagedSpec)
+	other := func(was, is string) string { return strings.Replace(small, was, is, 1) }
 	var first []lab.Stage
 	left := func(file string) string {
 		return filepath.Join("runs", "any", filepath.FromSlash(first[1].Dir), file)
@@ -139,7 +140,8 @@ func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out bytes.Buffer
 	errs := &tripwire{at: "world", cut: cancel}
-	if code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, errs}, []string{"train", "s.yaml"}); code != 1 || !strings.Contains(errs.String(), "--resume") {
+	if code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, errs}, []string{"train", "s.yaml"}); code != 1 ||
+		!strings.Contains(errs.String(), "--resume") {
 		t.Fatalf("exit %d, want 1 and how to resume:\n%s", code, errs.String())
 	}
 	whole, _ := filepath.Glob("runs/stages/*/done.json")
@@ -161,7 +163,8 @@ func TestAFailingStageIsNamed(t *testing.T) {
 	if err := os.WriteFile("s.yaml", []byte(spec), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := hop(t, "train", "s.yaml"); code != 1 || !strings.Contains(errs, "stage data (collect") || !strings.Contains(errs, "--sede") {
+	if code, _, errs := hop(t, "train", "s.yaml"); code != 1 || !strings.Contains(errs, "stage data (collect") ||
+		!strings.Contains(errs, "--sede") {
 		t.Errorf("exit %d, want 1, the stage and the flag:\n%s", code, errs)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hop/cli/board"
 	"hop/lab"
 )
 
@@ -24,9 +25,6 @@ func (c trainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range t.Notes {
-		fmt.Fprintln(a.err, "note:", n)
-	}
 	out, err := a.lab().Train(a.ctx, t)
 	if err != nil {
 		return err
@@ -40,7 +38,7 @@ func (c trainCmd) Run(a *app) error {
 		for _, x := range s.Agents {
 			fmt.Fprintf(a.out, " %.2f", x)
 		}
-		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, lab.Short(float64(s.EnvSteps)), s.Wall)
+		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, board.Short(float64(s.EnvSteps)), s.Wall)
 	}
 	fmt.Fprintf(a.out, "\n  all seeds  mean %.3f", out.Mean)
 	if len(out.Seeds) > 1 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"hop/cli/board"
 	"hop/lab"
 )
 
@@ -27,21 +28,13 @@ type zooTrainCmd struct {
 	JSON    bool     `help:"Print one JSON object."`
 }
 
+// Help lists the kinds below what the text says.
 func (zooTrainCmd) Help() string {
 	var kinds strings.Builder
 	for _, b := range lab.Breeds() {
 		fmt.Fprintf(&kinds, "  %-10s %s\n", b.Name, b.Doc)
 	}
-	return `Examples:
-
-  hop zoo train
-  hop zoo train --game staghunt --set game.size=8 --set game.blocks=5 --who selfish,prosocial --out zoo
-  hop adapt runs/hop-8x8-001 --vs prosocial,prosocial,prosocial --zoo zoo
-
-Kinds:
-
-` + kinds.String() + `
-Each gets a folder named by a hash of its whole spec and seed: the same command keeps what is there, goes on with what was stopped, and trains what is new.`
+	return strings.Replace(text("zoo"), "KINDS\n", kinds.String(), 1)
 }
 
 type zooJSON struct {
@@ -97,7 +90,8 @@ func zooTable(a *app, list []lab.ZooEntry) error {
 		if e.Status == "done" {
 			mean = fmt.Sprintf("%.3f", e.Mean)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, mean, strings.Join(agents, " "), lab.Short(float64(e.EnvSteps)), a.lab().GameWords(e.Game), e.Run)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, mean, strings.Join(agents, " "), board.Short(float64(e.EnvSteps)),
+			a.lab().GameWords(e.Game), e.Run)
 	}
 	return w.Flush()
 }

@@ -12,7 +12,8 @@ func TestZooKeepsWhatIsThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	raise := func(args ...string) zooJSON {
 		t.Helper()
-		code, out, errs := hop(t, append([]string{"zoo", "train", "--who", "selfish", "--steps", "1000", "--set", "game.horizon=8", "--json"}, args...)...)
+		code, out, errs := hop(t, append([]string{"zoo", "train", "--who", "selfish", "--steps", "1000", "--set", "game.horizon=8", "--json"},
+			args...)...)
 		if code != 0 {
 			t.Fatalf("exit %d\n%s", code, errs)
 		}
@@ -41,7 +42,8 @@ func TestZooKeepsWhatIsThere(t *testing.T) {
 	if other := raise("--set", "game.stags=2"); other.Members[0].Reused {
 		t.Errorf("another game gave the same: %+v", other.Members[0])
 	}
-	r := adaptOf(t, "ns", "--vs", "selfish,selfish,nh", "--zoo", "zoo", "--set", "game.horizon=8", "--lives", "2", "--steps", "60", "--last", "30")
+	r := adaptOf(t, "ns", "--vs", "selfish,selfish,nh", "--zoo", "zoo", "--set", "game.horizon=8", "--lives", "2", "--steps", "60", "--last",
+		"30")
 	if r.Known || r.BestName == "exact" {
 		t.Errorf("learners are said to be known (%v), or solved by %q", r.Known, r.BestName)
 	}

@@ -125,7 +125,9 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if g == nil {
 			g, about = s.Game, here
 		} else if c.GameWords(here) != c.GameWords(about) {
-			return nil, nil, nil, misuse("%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE", r.name, c.GameWords(here), c.GameWords(about))
+			return nil, nil, nil, misuse(
+				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
+				r.name, c.GameWords(here), c.GameWords(about))
 		}
 	}
 	if g == nil {
@@ -178,7 +180,8 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) ([
 		e := c.findZoo(zoo, name, about)
 		if e == nil {
 			_, err := game.NewBot(g, name)
-			return nil, misuse("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about), c.AdaptConfig.Zoo)
+			return nil, misuse("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
+				c.AdaptConfig.Zoo)
 		}
 		if m, err = c.Reg.Member(g, fmt.Sprintf("%s#%d", e.Run, i+1)); err != nil {
 			return nil, err

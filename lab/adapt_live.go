@@ -52,6 +52,14 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 	return m, nil
 }
 
+// names returns who the co-players of an episode are.
+func (c *adapting) names(m *meeting, episode int) []string {
+	if m.next != nil && episode >= c.AtEpisode {
+		return m.then
+	}
+	return m.vs
+}
+
 // lifeKey names the streams of a seed's lives.
 func lifeKey(seed uint64) rng.Key { return rng.New(seed).Child("adapt") }
 
@@ -121,7 +129,8 @@ type livedSeed struct {
 
 // cell lets one adapt to one trio.
 func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*report.Adapted, error) {
-	out := &report.Adapted{Run: r.name, VS: m.vs, Then: m.then, Known: r.knows(append(slices.Clone(m.vs), m.then...)), Learn: c.Learn, Lives: c.Lives}
+	out := &report.Adapted{Run: r.name, VS: m.vs, Then: m.then, Known: r.knows(append(slices.Clone(m.vs), m.then...)), Learn: c.Learn,
+		Lives: c.Lives}
 	if len(r.dirs) == 0 {
 		out.Learn = exp.LearnBeliefs
 	}
@@ -169,18 +178,11 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 	if changes(c.Learn) {
 		lives = c.Lives
 	}
-	s.reads = make([]*train.Reads, lives)
+	s.reads = make([]*train.Reads, lives) // nil for those who read nothing of others
 	for n := range s.reads {
-		s.reads[n] = &train.Reads{Truth: func(episode, j int) int {
-			names := m.vs
-			if m.next != nil && episode >= c.AtEpisode {
-				names = m.then
-			}
-			return slices.Index(r.types, names[j])
-		}}
-	}
-	if !x.Plans {
-		s.reads = make([]*train.Reads, lives)
+		if x.Plans {
+			s.reads[n] = &train.Reads{Truth: func(episode, j int) int { return slices.Index(r.types, c.names(m, episode)[j]) }}
+		}
 	}
 	if lives > 1 {
 		s.res, err = c.learnt(ctx, m, seed, x, s.reads)
@@ -295,13 +297,9 @@ func (c *adapting) values(ctx context.Context, m *meeting, seed uint64, most int
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			names := m.vs
-			if m.next != nil && index >= c.AtEpisode {
-				names = m.then
-			}
 			for s, place := range who {
 				if bots[s] = ""; place != "0" {
-					bots[s] = names[slices.Index(places, place)-1]
+					bots[s] = c.names(m, index)[slices.Index(places, place)-1]
 				}
 			}
 			v, err := br.Value(st, seat, bots)

@@ -176,7 +176,3 @@ func (c CompareConfig) search(v *variant) (stopped map[uint64]string, err error)
 	}
 	return stopped, nil
 }
-
-func (l *Lab) say(format string, args ...any) {
-	l.tell(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
-}

@@ -49,11 +49,16 @@ type Evaluation struct {
 	Lifetime float64        `json:"lifetime"`
 	Steps    float64        `json:"steps"`
 	Seats    []Seat         `json:"seats"`
-	Focal    *int           `json:"focal,omitempty"`
-	Regret   *float64       `json:"regret,omitempty"` // of the focal member, against the best response to the others
-	RegretSE *float64       `json:"regret_se,omitempty"`
-	Loss     *float64       `json:"loss,omitempty"` // the same without luck
-	LossSE   *float64       `json:"loss_se,omitempty"`
+	*Lost                   // nil: not known
+}
+
+// Lost is what a focal member got less than the best response to the others.
+type Lost struct {
+	Focal    int     `json:"focal"`
+	Regret   float64 `json:"regret"`
+	RegretSE float64 `json:"regret_se"`
+	Loss     float64 `json:"loss"` // the same without luck
+	LossSE   float64 `json:"loss_se"`
 }
 
 // Eval plays a team and counts what it gets.
@@ -91,8 +96,7 @@ func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
 		out.Seats = append(out.Seats, s)
 	}
 	if lost != nil {
-		focal, mean, se, loss, lossSE := int(lost.focal), lost.acc.Mean(), lost.acc.SE(), lost.loss.Mean(), lost.loss.SE()
-		out.Focal, out.Regret, out.RegretSE, out.Loss, out.LossSE = &focal, &mean, &se, &loss, &lossSE
+		out.Lost = &Lost{int(lost.focal), lost.acc.Mean(), lost.acc.SE(), lost.loss.Mean(), lost.loss.SE()}
 	}
 	return out, nil
 }
@@ -241,7 +245,8 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	}
 	r := newRegret(g, members, team, 0)
 	key := rng.New(c.Seed)
-	if _, err = eval.Run(ctx, eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes, Each: r.add}); err != nil {
+	if _, err = eval.Run(ctx, eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes,
+		Each: r.add}); err != nil {
 		return nil, err
 	}
 	played, se := out.Value-r.acc.Mean(), r.acc.SE()

@@ -33,7 +33,8 @@ func TestTapesHoldWholeEpisodes(t *testing.T) {
 	}
 	for i, tape := range tapes {
 		if len(tape.states) != len(tape.actions)+1 || !tape.states[len(tape.states)-1].Over() {
-			t.Fatalf("episode %d: %d states for %d steps, the last over: %v", i, len(tape.states), len(tape.actions), tape.states[len(tape.states)-1].Over())
+			t.Fatalf("episode %d: %d states for %d steps, the last over: %v", i, len(tape.states), len(tape.actions),
+				tape.states[len(tape.states)-1].Over())
 		}
 		for s := range team {
 			sum := 0.

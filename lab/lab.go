@@ -1,7 +1,7 @@
 // Package lab runs experiments as Go calls: it trains, scores, adapts, cross-plays,
 // compares and keeps a zoo of co-players, and returns what the command line prints.
 //
-// It prints nothing. Long work takes a context first and tells its progress to a
+// It prints nothing. Long work takes a context first and hands its progress to a
 // function. What specs can name is handed in with the Lab.
 package lab
 
@@ -29,7 +29,7 @@ type Lab struct {
 	Reg     *exp.Registry // what specs can name
 	Version string        // of the program, for run folders
 	Command []string      // how the program was called, for run folders
-	Tell    func(News)    // how work goes, from any goroutine; may be nil
+	Watch   func(News)    // sees how work goes, from any goroutine; may be nil
 	// Do runs a stage's command, such as collect --mix ns,nh, and writes its result.
 	Do func(ctx context.Context, words []string, out io.Writer) error
 }
@@ -144,17 +144,4 @@ func label(g game.Game) string {
 		return g.Spec().Name + " " + l.Label()
 	}
 	return g.Spec().Name
-}
-
-// Short writes a number such as 1.2 M.
-func Short(x float64) string {
-	switch {
-	case x >= 1e6:
-		return fmt.Sprintf("%.2f M", x/1e6)
-	case x >= 1e4:
-		return fmt.Sprintf("%.0f k", x/1e3)
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.1f", x)
 }

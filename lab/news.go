@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 
 	"hop/train"
 )
@@ -32,8 +33,18 @@ const (
 	Ended              // the training has ended
 )
 
-func (l *Lab) tell(n News) {
-	if l.Tell != nil {
-		l.Tell(n)
+func (l *Lab) news(n News) {
+	if l.Watch != nil {
+		l.Watch(n)
 	}
+}
+
+// say says something by the way.
+func (l *Lab) say(format string, args ...any) {
+	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
+}
+
+// note says what should not be missed.
+func (l *Lab) note(format string, args ...any) {
+	l.news(News{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }

@@ -67,7 +67,7 @@ func (s *stages) plain() bool { return s.of == 1 }
 // say writes a line about a stage.
 func (s *stages) say(name, format string, args ...any) {
 	if !s.plain() {
-		s.lab.tell(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
+		s.lab.news(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *stages) prepare(ctx context.Context) error {
 func (s *stages) training() {
 	s.at++
 	s.began = time.Now()
-	s.say("train", "%s, env steps %s a seed", s.spec.Name, Short(float64(s.spec.Train.Steps)))
+	s.say("train", "%s, %d env steps a seed", s.spec.Name, s.spec.Train.Steps)
 }
 
 // trained notes how long the training took.

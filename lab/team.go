@@ -1,10 +1,13 @@
 package lab
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"hop/agent"
+	"hop/dataset"
 	"hop/eval"
 	"hop/field"
 	"hop/game"
@@ -34,6 +37,72 @@ func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error)
 		members[i] = m
 	}
 	return members, nil
+}
+
+// RunTeam returns the game of a run's folder and who plays it: the run's agents, or
+// whom names say, where run is the run's own agent of that number.
+func (l *Lab) RunTeam(dir string, sets, names, planner []string) (game.Game, []eval.Member, error) {
+	dirs, err := Folders(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	agents, err := l.Reg.LoadAgentsFor(dirs[0], sets)
+	if err != nil {
+		return nil, nil, err
+	}
+	members, err := agents.Spec.Team(agents, agents.Members)
+	if err != nil || len(names) == 0 {
+		return agents.Game, members, err
+	}
+	if len(names) == 1 {
+		names = slices.Repeat(names, len(members))
+	}
+	bots := slices.Clone(names)
+	for i, name := range names {
+		if name == "run" {
+			bots[i] = agents.Game.Bots()[0].Name // in its place for now
+		}
+	}
+	others, err := Team(agents.Game, bots, planner...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range others {
+		if names[i] != "run" {
+			members[i] = others[i]
+		}
+	}
+	return agents.Game, members, nil
+}
+
+// RecordAgents lets the final agents of a run play for a dataset.
+func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error {
+	run, err := l.Reg.LoadAgentsFor(dir, sets)
+	if err != nil {
+		return err
+	}
+	cfg.Game = run.Game
+	if cfg.GameSpec, err = run.Spec.Game.Map(); err != nil {
+		return err
+	}
+	dir = filepath.Clean(dir)
+	for i := range run.Members {
+		cfg.Team = append(cfg.Team, fmt.Sprintf("%s/%s#%d@%d", filepath.Base(filepath.Dir(dir)), filepath.Base(dir), i, run.Step))
+	}
+	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
+		players := make([][]rollout.Player, workers)
+		for _, m := range run.Members {
+			list, err := m.Players(workers, lanes)
+			if err != nil {
+				return nil, err
+			}
+			for w := range players {
+				players[w] = append(players[w], list[w])
+			}
+		}
+		return players, nil
+	}
+	return nil
 }
 
 // isPlanner reports whether a name stands for somebody who thinks.

@@ -52,8 +52,7 @@ type Trained struct {
 type Training struct {
 	Spec    exp.Spec
 	Folder  string
-	Workers int      // 0: all cores; numbers do not depend on it
-	Notes   []string // what is odd about runs that go on
+	Workers int // 0: all cores; numbers do not depend on it
 	lab     *Lab
 	jobs    []*job
 }
@@ -125,8 +124,7 @@ func (l *Lab) Reopen(dir string, workers int) (*Training, error) {
 			return nil, err
 		}
 		if env.Kernels != f32.Kernels() {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s was started with %s kernels, this machine uses %s: numbers will differ in rounding",
-				dir, env.Kernels, f32.Kernels()))
+			l.note("%s was started with %s kernels, this machine uses %s: numbers will differ in rounding", dir, env.Kernels, f32.Kernels())
 		}
 		t.jobs = append(t.jobs, &job{seed: env.Seed, spec: spec, run: run, resume: true})
 	}
@@ -146,7 +144,7 @@ func (l *Lab) Train(ctx context.Context, t *Training) (*Trained, error) {
 		return nil, err
 	}
 	if out.Report, err = l.Report(ctx, t.Folder, true); err != nil {
-		l.tell(News{Kind: Noted, Text: fmt.Sprintf("the runs are saved, but the report could not be written: %v", err)})
+		l.note("the runs are saved, but the report could not be written: %v", err)
 	}
 	return out, nil
 }
@@ -170,7 +168,7 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 	beside := min(workers, len(t.jobs))
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.lab.tell(News{Kind: Begun, Training: t, Stop: cancel})
+	t.lab.news(News{Kind: Begun, Training: t, Stop: cancel})
 	errs := make([]error, len(t.jobs))
 	turns := make(chan struct{}, beside)
 	var wg sync.WaitGroup
@@ -182,7 +180,7 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 		})
 	}
 	wg.Wait()
-	t.lab.tell(News{Kind: Ended})
+	t.lab.news(News{Kind: Ended})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -226,7 +224,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		var notes []string
 		saved, step, notes, err = j.run.Resume()
 		for _, n := range notes {
-			t.lab.tell(News{Kind: Noted, Text: n})
+			t.lab.note("%s", n)
 			j.run.Printf("%s", n)
 		}
 		if err != nil {
@@ -246,12 +244,12 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 	if j.resume {
 		j.run.Printf("resumed at env step %d", step)
 	}
-	learnt := func(p *train.Progress) { t.lab.tell(News{Kind: Learnt, Seed: j.seed, Progress: p}) }
+	learnt := func(p *train.Progress) { t.lab.news(News{Kind: Learnt, Seed: j.seed, Progress: p}) }
 	if err := loop.Run(ctx, j.run, learnt); err != nil {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
-	t.lab.tell(News{Kind: Noted, Text: fmt.Sprintf("seed %d: judging the final agents on %d fresh episodes", j.seed, episodes)})
+	t.lab.note("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
 	}
@@ -259,7 +257,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 	j.result.CPU, j.result.Wall = watch.Spent()
 	j.run.Printf("done: mean return %.4f over %d fresh episodes", j.result.Mean, episodes)
 	status = "done"
-	t.lab.tell(News{Kind: Scored, Seed: j.seed, Mean: j.result.Mean})
+	t.lab.news(News{Kind: Scored, Seed: j.seed, Mean: j.result.Mean})
 	return j.save()
 }
 

@@ -19,7 +19,7 @@ var Floors = map[string]int{
 	"exp":      6,
 	"registry": 7,
 	"report":   7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
-	"lab": 8, "lab/bench": 8,
+	"lab": 8, "lab/bench": 8, "cli/board": 8,
 	"cli":     9,
 	"cmd/hop": 10,
 }

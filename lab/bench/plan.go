@@ -90,7 +90,8 @@ func NewPlan(reg *exp.Registry, leaf string, size, agents, sims int) (*Plan, err
 		}
 		group = envs * c.Trees
 	}
-	b := &Plan{row: PlanRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: nets, Leaf: leaf}, g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, envs*c.Trees)}
+	b := &Plan{row: PlanRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: nets, Leaf: leaf}, g: g, r: rng.New(1).Rand(),
+		rs: make([]rng.Rand, envs*c.Trees)}
 	if b.forest, err = plan.New(c, len(spec.Actions), agents-1, envs, group); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,8 @@ func NewPlan(reg *exp.Registry, leaf string, size, agents, sims int) (*Plan, err
 		nc := plan.NetConfig{Observer: b.world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
 		b.prior = plan.NewNetPrior(nc)
 		nc.Net = other
-		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs, Vectors: oneHot(len(models))})
+		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs,
+			Vectors: oneHot(len(models))})
 	default:
 		return nil, fmt.Errorf("no leaf %q; there are zero, scripts, nets, conv16 and conv", leaf)
 	}

@@ -1,19 +1,15 @@
-package cli
+package board
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
-	"golang.org/x/term"
-
-	"hop/lab"
 )
 
 // pace is the time between two pictures of the live view.
@@ -27,10 +23,10 @@ type live struct {
 
 // startLive shows the board on the terminal. Without a keyboard to read, Ctrl-C
 // stays a signal.
-func startLive(b *board, s setup, in io.Reader, out *os.File, cancel context.CancelFunc) *live {
-	m := &liveModel{setup: s, source: b.snapshot, cancel: cancel, start: time.Now(), w: 80, h: 24}
+func startLive(b *Board, s Setup, in io.Reader, out io.Writer, cancel context.CancelFunc) *live {
+	m := &liveModel{Setup: s, source: b.snapshot, cancel: cancel, start: time.Now(), w: 80, h: 24}
 	m.rows, m.notes = b.snapshot()
-	if f, ok := in.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if !Terminal(in) {
 		in = nil
 	}
 	l := &live{tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler()), make(chan struct{})}
@@ -58,7 +54,7 @@ type lastPicture struct{}
 // liveModel is the live view: a pure function of the numbers and the terminal's
 // size.
 type liveModel struct {
-	setup
+	Setup
 	source   func() ([]seedRow, []string)
 	cancel   context.CancelFunc
 	rows     []seedRow
@@ -116,8 +112,8 @@ var agentHues = []string{"#4aa8e8", "#f07f2f", "#2fb98f", "#d97fb0", "#e8b000", 
 // View draws a header, the seeds and what the keys do. Seeds take a few
 // lines each, or one where there is no room; what still does not fit is counted.
 func (m *liveModel) View() tea.View {
-	head := []string{boldStyle.Render("hop train "+m.name) + faintStyle.Render(fmt.Sprintf("  %d seed%s, %d core%s, %s", len(m.seeds), plural(len(m.seeds)), m.cores, plural(m.cores), m.elapsed()))}
-	head = append(head, faintStyle.Render(m.folder), "")
+	what := fmt.Sprintf("  %s, %s, %s", Count(len(m.Seeds), "seed"), Count(m.Cores, "core"), m.elapsed())
+	head := []string{boldStyle.Render("hop train "+m.Name) + faintStyle.Render(what), faintStyle.Render(m.Folder), ""}
 	var foot []string
 	for _, n := range m.notes[max(0, len(m.notes)-2):] {
 		foot = append(foot, warnStyle.Render("note: "+n))
@@ -176,7 +172,7 @@ func (m *liveModel) state(r *seedRow) string {
 	case r.steps == 0:
 		return "waiting for a core"
 	case r.step >= r.steps:
-		return "judging the final agents"
+		return "scoring the final agents"
 	}
 	return ""
 }
@@ -187,9 +183,9 @@ func (m *liveModel) tall(r *seedRow) []string {
 	if s := m.state(r); s != "" {
 		first += "  " + s
 	} else {
-		first += fmt.Sprintf("  %s of %s", lab.Short(float64(r.step)), lab.Short(float64(r.steps)))
+		first += fmt.Sprintf("  %s of %s", Short(float64(r.step)), Short(float64(r.steps)))
 		if left, ok := r.left(); ok {
-			first += fmt.Sprintf("  %s steps/s  %s left", lab.Short(r.rate()), left)
+			first += fmt.Sprintf("  %s steps/s  %s left", Short(r.rate()), left)
 		}
 	}
 	lines := []string{first}

@@ -1,4 +1,6 @@
-package cli
+// Package board shows how training goes: a live view on a terminal, plain lines every
+// few seconds elsewhere.
+package board
 
 import (
 	"context"
@@ -13,14 +15,12 @@ import (
 
 	"golang.org/x/term"
 
-	"hop/lab"
 	"hop/train"
 )
 
-// board shows how training goes: a live view on a terminal, plain lines every
-// few seconds elsewhere. Training hands it numbers; the live view fetches them a
-// few times a second, so that it never waits for the terminal.
-type board struct {
+// Board shows one training, which hands it numbers; the live view fetches them a few
+// times a second, so that training never waits for the terminal.
+type Board struct {
 	mu    sync.Mutex
 	w     io.Writer
 	seeds []*seedRow
@@ -28,11 +28,11 @@ type board struct {
 	live  *live // nil: plain lines
 }
 
-// setup is what a board shows about the whole of a training.
-type setup struct {
-	name, folder string
-	seeds        []uint64
-	cores        int
+// Setup is what a board shows about the whole of a training.
+type Setup struct {
+	Name, Folder string
+	Seeds        []uint64
+	Cores        int
 }
 
 // seedRow is what is known about one seed.
@@ -59,65 +59,56 @@ type part struct {
 	value float64
 }
 
-// view returns what shows how a lab's work goes.
-func (a *app) view() func(lab.News) {
-	var b *board
-	return func(n lab.News) {
-		switch n.Kind {
-		case lab.Said:
-			fmt.Fprintln(a.err, n.Text)
-		case lab.Staged:
-			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
-		case lab.Begun:
-			t := n.Training
-			b = a.board(setup{name: t.Spec.Name, folder: t.Folder, seeds: t.Seeds(), cores: t.Cores()}, n.Stop)
-		case lab.Learnt:
-			b.update(n.Seed, n.Progress)
-		case lab.Scored:
-			b.done(n.Seed, n.Mean)
-		case lab.Ended:
-			b.end()
-			b = nil
-		case lab.Noted:
-			if b == nil {
-				fmt.Fprintln(a.err, "note:", n.Text)
-				return
-			}
-			b.note(n.Text)
-		}
-	}
-}
-
-// board starts showing. cancel stops training as Ctrl-C does.
-func (a *app) board(s setup, cancel context.CancelFunc) *board {
-	b := &board{w: a.err}
-	for _, seed := range s.seeds {
+// New starts showing on w, with keys from in. cancel stops training as Ctrl-C does.
+func New(s Setup, in io.Reader, w io.Writer, cancel context.CancelFunc) *Board {
+	b := &Board{w: w}
+	for _, seed := range s.Seeds {
 		b.seeds = append(b.seeds, &seedRow{seed: seed, every: 1, result: math.NaN()})
 	}
-	if f, ok := a.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		b.live = startLive(b, s, a.in, f, cancel)
+	if Terminal(w) {
+		b.live = startLive(b, s, in, w, cancel)
 		return b
 	}
-	fmt.Fprintf(a.err, "training %s, %d seed%s, in %s\n", s.name, len(s.seeds), plural(len(s.seeds)), s.folder)
+	fmt.Fprintf(w, "training %s, %s, in %s\n", s.Name, Count(len(s.Seeds), "seed"), s.Folder)
 	return b
 }
 
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
+// Terminal reports whether it is one.
+func Terminal(f any) bool {
+	file, ok := f.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-func (b *board) row(seed uint64) *seedRow {
+// Short writes a number such as 1.2 M.
+func Short(x float64) string {
+	switch {
+	case x >= 1e6:
+		return fmt.Sprintf("%.2f M", x/1e6)
+	case x >= 1e4:
+		return fmt.Sprintf("%.0f k", x/1e3)
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
+// Count writes how many there are.
+func Count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func (b *Board) row(seed uint64) *seedRow {
 	i := slices.IndexFunc(b.seeds, func(r *seedRow) bool { return r.seed == seed })
 	return b.seeds[i]
 }
 
-// update takes in one seed's progress.
-func (b *board) update(seed uint64, p *train.Progress) {
+// Update takes in one seed's progress.
+func (b *Board) Update(seed uint64, p *train.Progress) {
 	for _, f := range p.Findings {
-		b.note(fmt.Sprintf("seed %d, env step %d: %s: %s; %s", seed, f.Step, f.Check, f.Says, f.Next))
+		b.Note(fmt.Sprintf("seed %d, env step %d: %s: %s; %s", seed, f.Step, f.Check, f.Says, f.Next))
 	}
 	now := time.Now()
 	b.mu.Lock()
@@ -220,7 +211,7 @@ func (r *seedRow) line(many bool) string {
 	if many {
 		fmt.Fprintf(&b, "seed %-3d  ", r.seed)
 	}
-	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), lab.Short(float64(r.step)))
+	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), Short(float64(r.step)))
 	if len(r.agents) > 0 {
 		fmt.Fprintf(&b, "  return %6.3f [", r.mean)
 		for i, x := range r.agents {
@@ -240,7 +231,7 @@ func (r *seedRow) line(many bool) string {
 		}
 	}
 	if rate := r.rate(); rate > 0 {
-		fmt.Fprintf(&b, "  %6s steps/s", lab.Short(rate))
+		fmt.Fprintf(&b, "  %6s steps/s", Short(rate))
 	}
 	if left, ok := r.left(); ok {
 		fmt.Fprintf(&b, "  %6s left", left)
@@ -262,15 +253,15 @@ func stat(p *train.Progress, name string) float64 {
 	return sum / float64(n)
 }
 
-// done notes what a seed's final agents got.
-func (b *board) done(seed uint64, mean float64) {
+// Done notes what a seed's final agents got.
+func (b *Board) Done(seed uint64, mean float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.row(seed).result = mean
 }
 
-// note says something that the user should not miss.
-func (b *board) note(text string) {
+// Note says something that the user should not miss.
+func (b *Board) Note(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.notes = append(b.notes, text)
@@ -280,7 +271,7 @@ func (b *board) note(text string) {
 }
 
 // snapshot copies everything for the live view.
-func (b *board) snapshot() ([]seedRow, []string) {
+func (b *Board) snapshot() ([]seedRow, []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	rows := make([]seedRow, len(b.seeds))
@@ -292,8 +283,8 @@ func (b *board) snapshot() ([]seedRow, []string) {
 	return rows, slices.Clone(b.notes)
 }
 
-// end stops showing and gives the terminal back.
-func (b *board) end() {
+// End stops showing and gives the terminal back.
+func (b *Board) End() {
 	if b.live != nil {
 		b.live.end()
 	}

@@ -1,4 +1,4 @@
-package cli
+package board
 
 import (
 	"bytes"
@@ -21,7 +21,8 @@ import (
 
 // progressOf makes what training says after a window: two agents, two goals.
 func progressOf(step, steps, episodes int, mean float64) *train.Progress {
-	p := &train.Progress{Step: step, Steps: steps, Episodes: episodes, Return: make([]stats.Acc, 2), Goals: [][]float64{{0.25, 0.5}, {0.75, 0}}}
+	p := &train.Progress{Step: step, Steps: steps, Episodes: episodes, Return: make([]stats.Acc, 2), Goals: [][]float64{{0.25, 0.5}, {0.75,
+		0}}}
 	p.Return[0].Add(mean - 0.5)
 	p.Return[1].Add(mean + 0.5)
 	for a, g := range p.Goals {
@@ -32,7 +33,8 @@ func progressOf(step, steps, episodes int, mean float64) *train.Progress {
 		)
 	}
 	for a := range 2 {
-		p.Stats = append(p.Stats, []agent.Stat{{Name: "ppo/policy_loss", Value: -0.01}, {Name: "ppo/value_loss", Value: 0.02}, {Name: "ppo/entropy", Value: 1 + float64(a)}, {Name: "ppo/lr", Value: 1e-3}})
+		p.Stats = append(p.Stats, []agent.Stat{{Name: "ppo/policy_loss", Value: -0.01}, {Name: "ppo/value_loss", Value: 0.02},
+			{Name: "ppo/entropy", Value: 1 + float64(a)}, {Name: "ppo/lr", Value: 1e-3}})
 	}
 	return p
 }
@@ -40,10 +42,10 @@ func progressOf(step, steps, episodes int, mean float64) *train.Progress {
 // shown returns a live view after some news, without escapes.
 func shown(t *testing.T, w, h, seeds int) (*liveModel, string) {
 	t.Helper()
-	b := &board{}
-	s := setup{name: "ppo-4x4", folder: "runs/ppo-4x4-001", cores: 2}
+	b := &Board{}
+	s := Setup{Name: "ppo-4x4", Folder: "runs/ppo-4x4-001", Cores: 2}
 	for i := range seeds {
-		s.seeds = append(s.seeds, uint64(i+1))
+		s.Seeds = append(s.Seeds, uint64(i+1))
 		b.seeds = append(b.seeds, &seedRow{seed: uint64(i + 1), every: 1, result: math.NaN()})
 	}
 	at := time.Unix(1000, 0)
@@ -52,7 +54,7 @@ func shown(t *testing.T, w, h, seeds int) (*liveModel, string) {
 			r.take(progressOf(1000*(i+1), 20000, 100, 1+float64(i)/10), at.Add(time.Duration(i)*time.Second))
 		}
 	}
-	m := &liveModel{setup: s, source: b.snapshot, cancel: func() {}, start: at}
+	m := &liveModel{Setup: s, source: b.snapshot, cancel: func() {}, start: at}
 	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	m.Update(picture(at.Add(12 * time.Second)))
 	return m, ansi.Strip(m.View().Content)
@@ -76,7 +78,8 @@ func TestLiveViewShowsEverySeed(t *testing.T) {
 }
 
 func TestLiveViewFitsTheTerminal(t *testing.T) {
-	for _, size := range []struct{ w, h, seeds int }{{80, 24, 1}, {80, 24, 3}, {80, 24, 12}, {80, 24, 100}, {120, 40, 5}, {40, 12, 4}, {20, 8, 3}, {1, 1, 2}} {
+	for _, size := range []struct{ w, h, seeds int }{{80, 24, 1}, {80, 24, 3}, {80, 24, 12}, {80, 24, 100}, {120, 40, 5}, {40, 12, 4}, {20,
+		8, 3}, {1, 1, 2}} {
 		t.Run(fmt.Sprintf("%dx%d %d seeds", size.w, size.h, size.seeds), func(t *testing.T) {
 			_, got := shown(t, size.w, size.h, size.seeds)
 			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
@@ -137,19 +140,20 @@ func TestLastPictureShowsResultsAndQuits(t *testing.T) {
 
 func TestPlainLinesHaveNoEscapesAndAlign(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{ctx: t.Context(), err: &out}
-	b := a.board(setup{name: "ppo-4x4", folder: "runs/x", seeds: []uint64{1, 12}}, func() {})
-	b.update(1, progressOf(4000, 3000, 100, 1))
-	b.update(12, progressOf(300_000, 300_000, 100, 2.5))
-	b.note("odd")
-	b.done(12, 2)
-	b.end()
+	b := New(Setup{Name: "ppo-4x4", Folder: "runs/x", Seeds: []uint64{1, 12}}, nil, &out, func() {})
+	b.Update(1, progressOf(4000, 3000, 100, 1))
+	b.Update(12, progressOf(300_000, 300_000, 100, 2.5))
+	b.Note("odd")
+	b.Done(12, 2)
+	b.End()
 	got := out.String()
 	if strings.ContainsAny(got, "\x1b\r") {
 		t.Errorf("escapes in plain lines: %q", got)
 	}
 	lines := strings.Split(got, "\n")
-	if want := "seed 1    100 %     4000 steps  return  1.000 [ 0.50  1.50]  stag  50 %  hare  25 %  none  25 %  value_loss  0.0200  entropy  1.5000"; lines[1] != want {
+	want := "seed 1    100 %     4000 steps  return  1.000 [ 0.50  1.50]  stag  50 %  hare  25 %  none  25 %" +
+		"  value_loss  0.0200  entropy  1.5000"
+	if lines[1] != want {
 		t.Errorf("got  %q\nwant %q", lines[1], want)
 	}
 	if len(lines[1]) != len(lines[2]) {

@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"hop/exp"
+	"hop/registry"
+)
+
+// A program that is no command line trains, goes on, evaluates and adapts with
+// nobody watching.
+func TestALabNeedsNoCommandLine(t *testing.T) {
+	l, out := &Lab{Reg: registry.New(), Version: "test"}, t.TempDir()
+	spec, err := l.Reg.Load("ppo-4x4", []string{"train.steps=3000", "train.save=1500", "eval.episodes=20"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	training, err := l.NewTraining(spec, []uint64{1, 2}, out, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := l.Train(t.Context(), training)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(first.Report); err != nil || len(first.Seeds) != 2 || first.Run != filepath.Join(out, "ppo-4x4-001") {
+		t.Errorf("%d seeds in %s, %v", len(first.Seeds), first.Run, err)
+	}
+	again, err := l.Reopen(first.Run, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := l.Train(t.Context(), again)
+	if err != nil || second.Mean != first.Mean {
+		t.Errorf("a finished training that goes on gets %+v, %v; want %v", second, err, first.Mean)
+	}
+	table, err := l.Adapt(t.Context(), AdaptConfig{
+		Runs: []string{first.Run, "ns"}, Teams: [][]string{{"ns", "ns", "ns"}}, Learn: exp.LearnBeliefs, Steps: 100, Last: 50, Lives: 2,
+		Starts: 8, Game: "staghunt",
+	})
+	if err != nil || len(table.Table) != 2 || table.Table[0].BestName != "exact" || len(table.Table[1].Seeds) != 2 {
+		t.Errorf("adapting: %+v, %v", table, err)
+	}
+}
+
+// What was asked wrongly is told apart from what went wrong.
+func TestMisuseIsAKindOfError(t *testing.T) {
+	l := &Lab{Reg: registry.New()}
+	g, _, err := l.NewGame("staghunt", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, wrongGame := l.NewGame("staghunt", []string{"size=8"})
+	_, wrongTeam := Eval(t.Context(), g, EvalConfig{Team: []string{"ns", "ns"}, Episodes: 1})
+	_, wrongBots := Solve(t.Context(), g, SolveConfig{VS: []string{"nobody"}, Episodes: 1, Discount: 1})
+	_, _, wrongEntry := l.Crossplay(t.Context(), CrossConfig{Entries: []string{"ns", "nobody"}, Starts: 1})
+	_, _, wrongVariant := l.Compare(t.Context(), CompareConfig{Variants: []string{"no-such"}})
+	_, wrongKind := l.TrainZoo(t.Context(), ZooConfig{Game: "staghunt", Who: []string{"no-such"}})
+	_, wrongFolder := Folders(t.TempDir())
+	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongVariant, wrongKind, wrongFolder} {
+		var m Misuse
+		if !errors.As(err, &m) {
+			t.Errorf("mistake %d: %v is no Misuse", i, err)
+		}
+	}
+}
+
+// Runs of a folder are paired by seed, not by name.
+func TestRunsAreInTheOrderOfTheirSeeds(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"seed-10", "seed-9", "seed-2"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, run := range runsIn(dir) {
+		got = append(got, filepath.Base(run))
+	}
+	if want := []string{"seed-2", "seed-9", "seed-10"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
