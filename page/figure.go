@@ -168,7 +168,7 @@ func (f *Figure) legend(c *draw.Canvas, left, y, right vg.Length) (rows int) {
 	x := right
 	for _, k := range f.Legend {
 		st := Letters(9.5, Faint, 0, -0.5)
-		need := 22 + st.Width(k.Name) + 14
+		need := 24 + st.Width(k.Name) + 14
 		if x+need > right {
 			x, rows = left, rows+1
 		}
@@ -177,15 +177,15 @@ func (f *Figure) legend(c *draw.Canvas, left, y, right vg.Length) (rows int) {
 		if k.Area {
 			half = 4
 		}
-		for from := vg.Length(0); c != nil && from < 16; from += 6 {
-			to := from + 6
-			if k.Dash {
-				to -= 2
-			}
-			c.FillPolygon(k.Color, Box(x+from, at-half, x+min(to, 16), at+half))
+		long := vg.Length(6)
+		if k.Dash {
+			long = 4
+		}
+		for from := vg.Length(0); c != nil && from < 18; from += 6 {
+			c.FillPolygon(k.Color, Box(x+from, at-half, x+from+long, at+half))
 		}
 		if c != nil {
-			c.FillText(st, vg.Point{X: x + 22, Y: at}, k.Name)
+			c.FillText(st, vg.Point{X: x + 24, Y: at}, k.Name)
 		}
 		x += need
 	}

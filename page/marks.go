@@ -117,7 +117,7 @@ type Levels struct {
 
 // Plot draws the lines.
 func (l Levels) Plot(c draw.Canvas, p *plot.Plot) {
-	refs := slices.SortedFunc(slices.Values(l.Refs), func(a, b Ref) int { return cmp.Compare(a.Value, b.Value) })
+	refs := slices.SortedFunc(slices.Values(l.Refs), func(a, b Ref) int { return cmp.Compare(b.Value, a.Value) })
 	refs = slices.DeleteFunc(refs, func(r Ref) bool { return !l.Flags && (r.Value > p.Y.Max || r.Value < p.Y.Min) })
 	pen := draw.LineStyle{Color: ref, Width: 0.9, Dashes: dashes}
 	if l.Flags {
@@ -125,32 +125,25 @@ func (l Levels) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	_, y := p.Transforms(&c)
-	slim := c.Max.X-c.Min.X < slimmer
-	var names []vg.Point
+	st, slim := Letters(9.5, ref, 0, 0), c.Max.X-c.Min.X < slimmer
+	above := vg.Length(math.Inf(1)) // where the name above begins
+	if slim {
+		above = c.Max.Y + 2
+	}
 	for _, r := range refs {
 		c.StrokeLine2(pen, c.Min.X, y(r.Value), c.Max.X, y(r.Value))
-		at := vg.Point{X: c.Max.X + 6, Y: y(r.Value) - 4}
+		at := vg.Point{X: c.Max.X + 6, Y: min(y(r.Value)-4, above-11)}
 		if slim { // where a curve that rises is not
-			at = vg.Point{X: c.Min.X + 3, Y: y(r.Value) + 2}
+			at = vg.Point{X: c.Min.X + 3, Y: min(y(r.Value)+2, above-11)}
 			if at.Y < c.Center().Y {
-				at.X = c.Max.X - Letters(9.5, ref, 0, 0).Width(label(r)) - 2
+				at.X = c.Max.X - st.Width(label(r)) - 2
 			}
 		}
-		names = append(names, at)
-	}
-	for i := range names { // apart from each other, from below
-		if i > 0 {
-			names[i].Y = max(names[i].Y, names[i-1].Y+11)
+		if !l.Silent {
+			c.FillPolygon(white, Box(at.X-2, at.Y-1, at.X+st.Width(label(r))+2, at.Y+9))
+			c.FillText(st, at, label(r))
 		}
-	}
-	for i := len(names) - 1; i >= 0 && slim; i-- { // and inside
-		names[i].Y = min(names[i].Y, c.Max.Y-9-11*vg.Length(len(names)-1-i))
-	}
-	for i, at := range names {
-		if st := Letters(9.5, ref, 0, 0); !l.Silent {
-			c.FillPolygon(white, Box(at.X-2, at.Y-1, at.X+st.Width(label(refs[i]))+2, at.Y+9))
-			c.FillText(st, at, label(refs[i]))
-		}
+		above = at.Y
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"hop/stats"
 )
@@ -23,11 +22,6 @@ type meeting struct {
 	Normalised float64        `json:"normalised"`
 	CI         stats.Interval `json:"normalised_ci"`
 	Regret     float64        `json:"regret"`
-}
-
-// Among names the co-players.
-func (m meeting) Among() string {
-	return strings.Join(m.VS, ", ")
 }
 
 // Width is the length of the bar that shows the score, in per cent.

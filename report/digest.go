@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -296,14 +297,8 @@ func byPath(sum map[string]float64, a, b string) int {
 		if x[i] == y[i] {
 			continue
 		}
-		p, q := sum[strings.Join(x[:i+1], "/")], sum[strings.Join(y[:i+1], "/")]
-		switch {
-		case p > q:
-			return -1
-		case p < q:
-			return 1
-		}
-		return strings.Compare(x[i], y[i])
+		up := func(path []string) float64 { return sum[strings.Join(path[:i+1], "/")] }
+		return cmp.Or(cmp.Compare(up(y), up(x)), strings.Compare(x[i], y[i]))
 	}
 	return len(x) - len(y)
 }

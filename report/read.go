@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,12 +93,7 @@ func read(reg *exp.Registry, dir string) (*group, error) {
 	if len(g.Runs) == 0 {
 		return nil, fmt.Errorf("report: no run in %s can be read: %s", dir, strings.Join(g.Notes, "; "))
 	}
-	slices.SortFunc(g.Runs, func(a, b *run) int {
-		if a.Seed < b.Seed {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(g.Runs, func(a, b *run) int { return cmp.Compare(a.Seed, b.Seed) })
 	g.readStages(dir)
 	g.measure()
 	return g, nil
@@ -259,15 +255,7 @@ func Middle(reg *exp.Registry, dir string) (Run, error) {
 		return Run{}, err
 	}
 	runs := g.Scored()
-	slices.SortStableFunc(runs, func(a, b *run) int {
-		switch {
-		case a.Result.Mean < b.Result.Mean:
-			return -1
-		case a.Result.Mean > b.Result.Mean:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(runs, func(a, b *run) int { return cmp.Compare(a.Result.Mean, b.Result.Mean) })
 	if len(runs) == 0 {
 		runs = g.Runs[:1]
 	}
