@@ -17,11 +17,9 @@ type meeting struct {
 	Score      float64        `json:"score"`
 	First      float64        `json:"first_episode"`
 	Best       float64        `json:"best_response"`
-	BestBy     string         `json:"best_response_by"`
 	Random     float64        `json:"random"`
 	Normalised float64        `json:"normalised"`
 	CI         stats.Interval `json:"normalised_ci"`
-	Regret     float64        `json:"regret"`
 }
 
 // Width is the length of the bar that shows the score, in per cent.

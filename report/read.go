@@ -20,13 +20,11 @@ import (
 
 // result is result.json: how the final agents were scored.
 type result struct {
-	Mean     float64   `json:"mean"`
-	SE       float64   `json:"se"`
-	Greedy   float64   `json:"greedy_mean"`
-	Agents   []float64 `json:"agents"`
-	EnvSteps int       `json:"env_steps"`
-	CPU      float64   `json:"cpu_s"`
-	Wall     float64   `json:"wall_s"`
+	Mean   float64   `json:"mean"`
+	SE     float64   `json:"se"`
+	Greedy float64   `json:"greedy_mean"`
+	Agents []float64 `json:"agents"`
+	CPU    float64   `json:"cpu_s"`
 }
 
 // key names a series of numbers. Agent is -1 for numbers of nobody in particular.
@@ -38,6 +36,7 @@ type key struct {
 // run is what one run's folder holds.
 type run struct {
 	Dir    string // the folder's name
+	path   string // the folder
 	Seed   uint64
 	State  string // done, running, stopped or failed
 	Step   int64  // how far the numbers reach
@@ -53,7 +52,6 @@ type group struct {
 	reg          *exp.Registry
 	Dir          string // as the user named it
 	Name         string
-	Single       bool // the folder is itself a run
 	Runs         []*run
 	Notes        []string // what is missing or odd
 	SpecText     string
@@ -75,9 +73,7 @@ type group struct {
 func read(reg *exp.Registry, dir string) (*group, error) {
 	g := &group{reg: reg, Dir: filepath.ToSlash(dir)}
 	dirs := []string{dir}
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		g.Single = true
-	} else {
+	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err != nil { // not itself a run
 		if dirs, err = filepath.Glob(filepath.Join(dir, "seed-*")); err != nil || len(dirs) == 0 {
 			return nil, fmt.Errorf("report: %s holds no run: neither spec.yaml nor folders seed-*; name a folder that hop train made", dir)
 		}
@@ -104,7 +100,7 @@ func (g *group) note(format string, a ...any) { g.Notes = append(g.Notes, fmt.Sp
 // readRun reads one folder; what is missing but not needed becomes a note.
 func (g *group) readRun(dir string) (*run, error) {
 	name := filepath.Base(dir)
-	r := &run{Dir: name, series: map[key][]runlog.Row{}}
+	r := &run{Dir: name, path: dir, series: map[key][]runlog.Row{}}
 	text, err := runlog.ReadSpec(dir)
 	if err != nil {
 		return nil, err
@@ -156,7 +152,7 @@ func (g *group) readSpec(r *run, text []byte, file string) {
 		if g.SpecText == "" {
 			g.SpecText = shown
 		}
-		g.note("seed %d: spec.yaml is not one that this version reads, so no page.Ref lines are shown", r.Seed)
+		g.note("seed %d: spec.yaml is not one that this version reads, so no reference lines are shown", r.Seed)
 		return
 	}
 	r.Steps = int64(s.Train.Steps)
@@ -260,8 +256,5 @@ func Middle(reg *exp.Registry, dir string) (Run, error) {
 		runs = g.Runs[:1]
 	}
 	r := runs[(len(runs)-1)/2]
-	if g.Single {
-		return Run{dir, r.Seed}, nil
-	}
-	return Run{filepath.Join(dir, r.Dir), r.Seed}, nil
+	return Run{r.path, r.Seed}, nil
 }
