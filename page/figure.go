@@ -50,7 +50,6 @@ type Panel struct {
 	Title string
 	Note  string
 	W, H  vg.Length
-	SlimH vg.Length // its height on a phone; 0: as elsewhere
 	Paint func(draw.Canvas)
 	Table *Heat // shown in the page instead of the drawing
 }
@@ -92,29 +91,25 @@ var (
 // shows one.
 func (p Panel) svg() (template.HTML, error) {
 	if p.W <= slimW {
-		s, err := p.drawing("small", p.W, p.H)
+		s, err := p.drawing("small", p.W)
 		return template.HTML(s), err
 	}
-	big, err := p.drawing("big", p.W, p.H)
+	big, err := p.drawing("big", p.W)
 	if err != nil {
 		return "", err
 	}
-	h := p.H
-	if p.SlimH > 0 {
-		h = p.SlimH
-	}
-	slim, err := p.drawing("slim", slimW, min(h, max(HalfH, p.SlimH)))
+	slim, err := p.drawing("slim", slimW)
 	return template.HTML(big + slim), err
 }
 
-func (p Panel) drawing(class string, w, h vg.Length) (string, error) {
-	c := vgsvg.NewWith(vgsvg.UseWH(w, h))
+func (p Panel) drawing(class string, w vg.Length) (string, error) {
+	c := vgsvg.NewWith(vgsvg.UseWH(w, p.H))
 	p.Paint(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", fmt.Errorf("page: drawing %s: %w", p.Title, err)
 	}
-	head := fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s">`, class, w, h, template.HTMLEscapeString(p.Title))
+	head := fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s">`, class, w, p.H, template.HTMLEscapeString(p.Title))
 	return variables(svgFont.ReplaceAllLiteralString(svgHead.ReplaceAllLiteralString(b.String(), head), "")), nil
 }
 
