@@ -199,7 +199,8 @@ func (c *Classes) Write(base string) error {
 	err := npz.Write(&b, []npz.Array{
 		{Name: "counts", Shape: []int{k}, Data: counts}, {Name: "ratio", Shape: []int{k}, Data: c.ratio()},
 		{Name: "precision", Shape: []int{k}, Data: c.Precision()}, {Name: "recall", Shape: []int{k}, Data: c.Recall()},
-		{Name: "f1", Shape: []int{k}, Data: c.each(func(r Row) float64 { return r.F1 })}, {Name: "confusion", Shape: []int{k, k}, Data: confusion},
+		{Name: "f1", Shape: []int{k}, Data: c.each(func(r Row) float64 { return r.F1 })},
+		{Name: "confusion", Shape: []int{k, k}, Data: confusion},
 	})
 	if err == nil {
 		err = os.WriteFile(base+".npz", b.Bytes(), 0o644)

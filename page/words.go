@@ -98,7 +98,6 @@ var words = map[string]any{
 	"short": func(x int64) string { return Short(float64(x)) },
 	"pct":   func(x float64) string { return fmt.Sprintf("%.1f", 100*x) },
 	"tie":   func(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") },
-	"join":  strings.Join,
 	"pad":   func(n int) string { return strings.Repeat("  ", n) },
 	"add":   func(a, b int) int { return a + b },
 	"cell":  strings.NewReplacer("|", "\\|", "\n", " ").Replace,

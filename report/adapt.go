@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"hop/stats"
 )
@@ -21,6 +22,9 @@ type meeting struct {
 	Normalised float64        `json:"normalised"`
 	CI         stats.Interval `json:"normalised_ci"`
 }
+
+// Among names the co-players.
+func (m meeting) Among() string { return strings.Join(m.VS, ", ") }
 
 // Width is the length of the bar that shows the score, in per cent.
 func (m meeting) Width() float64 { return 100 * min(max(m.Normalised, 0), 1) }
