@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hop/page"
@@ -29,15 +30,7 @@ const (
 	Broken Status = "broken"
 )
 
-func (s Status) rank() int {
-	switch s {
-	case Good:
-		return 0
-	case Weak:
-		return 1
-	}
-	return 2
-}
+func (s Status) rank() int { return slices.Index([]Status{Good, Weak, Broken}, s) }
 
 // Check is one question about a model.
 type Check struct {
@@ -93,10 +86,8 @@ func (c *Card) Check(name string, good, tolerable bool, why, fix string) {
 
 // Find returns the check of that name, nil if there is none.
 func (c *Card) Find(name string) *Check {
-	for i := range c.Checks {
-		if c.Checks[i].Name == name {
-			return &c.Checks[i]
-		}
+	if i := slices.IndexFunc(c.Checks, func(k Check) bool { return k.Name == name }); i >= 0 {
+		return &c.Checks[i]
 	}
 	return nil
 }
@@ -133,20 +124,16 @@ func (c *Card) Verdict() string {
 	if w.Fix != "" {
 		s += "; " + w.Fix
 	}
-	if more := c.count(Weak) + c.count(Broken) - 1; more > 0 {
+	more := -1
+	for _, k := range c.Checks {
+		if k.Status != Good {
+			more++
+		}
+	}
+	if more > 0 {
 		s += fmt.Sprintf(" (and %d more)", more)
 	}
 	return s
-}
-
-func (c *Card) count(s Status) int {
-	n := 0
-	for _, k := range c.Checks {
-		if k.Status == s {
-			n++
-		}
-	}
-	return n
 }
 
 // jsonFloat is null where a number is not finite.

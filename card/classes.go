@@ -93,24 +93,18 @@ func (c *Classes) Accuracy3() float64 { return c.share(float64(c.Top3)) }
 
 // CE returns the mean cross-entropy in nats.
 func (c *Classes) CE() float64 {
-	if c.N == 0 {
-		return math.NaN()
-	}
-	return c.NLL / float64(c.N)
+	return c.share(c.NLL)
 }
 
 // ECE returns the expected calibration error: over 15 equal bins of the
 // likeliest class's probability, the mean of |share right - mean probability|,
 // weighted by rows (Guo et al. 2017).
 func (c *Classes) ECE() float64 {
-	if c.N == 0 {
-		return math.NaN()
-	}
 	s := 0.0
 	for _, b := range c.bins {
 		s += math.Abs(b.hit - b.sure)
 	}
-	return s / float64(c.N)
+	return c.share(s)
 }
 
 // Sure returns the mean probability of the likeliest class. Beside Accuracy it
@@ -156,19 +150,17 @@ func (c *Classes) Class(k int) Row {
 }
 
 // Recall returns that of every class.
-func (c *Classes) Recall() []float64 {
-	out := make([]float64, len(c.Names))
-	for k := range out {
-		out[k] = c.Class(k).Recall
-	}
-	return out
-}
+func (c *Classes) Recall() []float64 { return c.each(func(r Row) float64 { return r.Recall }) }
 
 // Precision returns that of every class.
-func (c *Classes) Precision() []float64 {
+func (c *Classes) Precision() []float64 { return c.each(func(r Row) float64 { return r.Precision }) }
+
+func (c *Classes) ratio() []float64 { return c.each(func(r Row) float64 { return r.Ratio }) }
+
+func (c *Classes) each(of func(Row) float64) []float64 {
 	out := make([]float64, len(c.Names))
 	for k := range out {
-		out[k] = c.Class(k).Precision
+		out[k] = of(c.Class(k))
 	}
 	return out
 }
@@ -197,19 +189,18 @@ func (c *Classes) Write(base string) error {
 	}
 	k := len(c.Names)
 	counts, confusion := make([]int64, k), make([]int64, k*k)
-	ratio, precision, recall, f1 := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
-	for i := range k {
-		r := c.Class(i)
-		counts[i], ratio[i], precision[i], recall[i], f1[i] = int64(r.Count), r.Ratio, r.Precision, r.Recall, r.F1
+	for i := range counts {
+		counts[i] = int64(c.Class(i).Count)
 	}
 	for i, v := range c.Confusion {
 		confusion[i] = int64(v)
 	}
 	var b bytes.Buffer
 	err := npz.Write(&b, []npz.Array{
-		{Name: "counts", Shape: []int{k}, Data: counts}, {Name: "ratio", Shape: []int{k}, Data: ratio},
-		{Name: "precision", Shape: []int{k}, Data: precision}, {Name: "recall", Shape: []int{k}, Data: recall},
-		{Name: "f1", Shape: []int{k}, Data: f1}, {Name: "confusion", Shape: []int{k, k}, Data: confusion},
+		{Name: "counts", Shape: []int{k}, Data: counts}, {Name: "ratio", Shape: []int{k}, Data: c.ratio()},
+		{Name: "precision", Shape: []int{k}, Data: c.Precision()}, {Name: "recall", Shape: []int{k}, Data: c.Recall()},
+		{Name: "f1", Shape: []int{k}, Data: c.each(func(r Row) float64 { return r.F1 })},
+		{Name: "confusion", Shape: []int{k, k}, Data: confusion},
 	})
 	if err == nil {
 		err = os.WriteFile(base+".npz", b.Bytes(), 0o644)
@@ -225,13 +216,9 @@ func (c *Classes) Write(base string) error {
 // begin with base.
 func (c *Classes) Figures(base string) []*page.Figure {
 	k := len(c.Names)
-	ratio, share := make([]float64, k), make([]float64, k*k)
-	for i := range k {
-		r := c.Class(i)
-		ratio[i] = r.Ratio
-		for j := range k {
-			share[i*k+j] = float64(c.Confusion[i*k+j]) / float64(max(1, r.Count))
-		}
+	share := make([]float64, k*k)
+	for i, n := range c.Confusion {
+		share[i] = float64(n) / float64(max(1, c.Class(i/k).Count))
 	}
 	var x, y []float64
 	for _, b := range c.bins {
@@ -242,7 +229,7 @@ func (c *Classes) Figures(base string) []*page.Figure {
 	model, perfect := page.Line{Name: "model", X: x, Y: y}, page.Line{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true}
 	return []*page.Figure{
 		page.Bars(base+"class_distribution", "What was played", fmt.Sprintf("%d rows of agents in the game.", c.N),
-			page.Axes{X: "action", Y: "share of rows"}, c.Names, page.Group{Name: "share", Values: ratio}),
+			page.Axes{X: "action", Y: "share of rows"}, c.Names, page.Group{Name: "share", Values: c.ratio()}),
 		page.HeatOf(base+"confusion_matrix", "Confusion",
 			"Rows: what was played; columns: the likeliest prediction; shares of the row. A dark diagonal is good.",
 			"played, predicted", c.Names, c.Names, share),

@@ -1,11 +1,10 @@
 package page
 
 import (
-	"fmt"
 	"html/template"
 	"image/color"
+	"math"
 	"regexp"
-	"slices"
 	"strconv"
 )
 
@@ -56,24 +55,6 @@ func Goal(i int, name string) Key {
 	return Key{Name: name, Color: goals[i%len(goals)], Area: true}
 }
 
-// named is a colour of the style sheet.
-type named struct {
-	color.NRGBA
-	name string
-}
-
-// sheet lists the colours that the style sheet names.
-var sheet = func() []named {
-	out := []named{{Ink, "ink"}, {Faint, "faint"}, {hair, "hair"}, {ref, "ref"}, {none, "none"}, {white, "card"}}
-	for i, c := range agents {
-		out = append(out, named{c, fmt.Sprintf("a%d", i)})
-	}
-	for i, c := range goals {
-		out = append(out, named{c, fmt.Sprintf("g%d", i)})
-	}
-	return out
-}()
-
 var hex = regexp.MustCompile(`#[0-9A-F]{6}`)
 
 // variables replaces colours by the variables of the style sheet. Faded colours
@@ -88,13 +69,20 @@ func variables(s string) string {
 	})
 }
 
-func variable(c color.NRGBA) string {
-	far := func(n named) int {
-		square := func(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }
-		return square(c.R, n.R) + square(c.G, n.G) + square(c.B, n.B)
+func variable(c color.NRGBA) (name string) {
+	least := math.MaxInt
+	try := func(prefix string, list ...color.NRGBA) {
+		for i, n := range list {
+			r, g, b := int(c.R)-int(n.R), int(c.G)-int(n.G), int(c.B)-int(n.B)
+			if far := r*r + g*g + b*b; far < least {
+				least, name = far, "var(--"+prefix+strconv.Itoa(i)+")"
+			}
+		}
 	}
-	nearest := slices.MinFunc(sheet, func(a, b named) int { return far(a) - far(b) })
-	return "var(--" + nearest.name + ")"
+	try("c", Ink, Faint, hair, ref, none, white)
+	try("a", agents...)
+	try("g", goals...)
+	return name
 }
 
 func swatch(k Key) template.CSS {

@@ -50,7 +50,6 @@ type Panel struct {
 	Title string
 	Note  string
 	W, H  vg.Length
-	SlimH vg.Length // its height on a phone; 0: as elsewhere
 	Paint func(draw.Canvas)
 	Table *Heat // shown in the page instead of the drawing
 }
@@ -92,29 +91,25 @@ var (
 // shows one.
 func (p Panel) svg() (template.HTML, error) {
 	if p.W <= slimW {
-		s, err := p.drawing("small", p.W, p.H)
+		s, err := p.drawing("small", p.W)
 		return template.HTML(s), err
 	}
-	big, err := p.drawing("big", p.W, p.H)
+	big, err := p.drawing("big", p.W)
 	if err != nil {
 		return "", err
 	}
-	h := p.H
-	if p.SlimH > 0 {
-		h = p.SlimH
-	}
-	slim, err := p.drawing("slim", slimW, min(h, max(HalfH, p.SlimH)))
+	slim, err := p.drawing("slim", slimW)
 	return template.HTML(big + slim), err
 }
 
-func (p Panel) drawing(class string, w, h vg.Length) (string, error) {
-	c := vgsvg.NewWith(vgsvg.UseWH(w, h))
+func (p Panel) drawing(class string, w vg.Length) (string, error) {
+	c := vgsvg.NewWith(vgsvg.UseWH(w, p.H))
 	p.Paint(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", fmt.Errorf("page: drawing %s: %w", p.Title, err)
 	}
-	head := fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s">`, class, w, h, template.HTMLEscapeString(p.Title))
+	head := fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s">`, class, w, p.H, template.HTMLEscapeString(p.Title))
 	return variables(svgFont.ReplaceAllLiteralString(svgHead.ReplaceAllLiteralString(b.String(), head), "")), nil
 }
 
@@ -168,7 +163,7 @@ func (f *Figure) legend(c *draw.Canvas, left, y, right vg.Length) (rows int) {
 	x := right
 	for _, k := range f.Legend {
 		st := Letters(9.5, Faint, 0, -0.5)
-		need := 22 + st.Width(k.Name) + 14
+		need := 24 + st.Width(k.Name) + 14
 		if x+need > right {
 			x, rows = left, rows+1
 		}
@@ -177,15 +172,15 @@ func (f *Figure) legend(c *draw.Canvas, left, y, right vg.Length) (rows int) {
 		if k.Area {
 			half = 4
 		}
-		for from := vg.Length(0); c != nil && from < 16; from += 6 {
-			to := from + 6
-			if k.Dash {
-				to -= 2
-			}
-			c.FillPolygon(k.Color, Box(x+from, at-half, x+min(to, 16), at+half))
+		long := vg.Length(6)
+		if k.Dash {
+			long = 4
+		}
+		for from := vg.Length(0); c != nil && from < 18; from += 6 {
+			c.FillPolygon(k.Color, Box(x+from, at-half, x+from+long, at+half))
 		}
 		if c != nil {
-			c.FillText(st, vg.Point{X: x + 22, Y: at}, k.Name)
+			c.FillText(st, vg.Point{X: x + 24, Y: at}, k.Name)
 		}
 		x += need
 	}

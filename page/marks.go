@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -117,7 +118,7 @@ type Levels struct {
 
 // Plot draws the lines.
 func (l Levels) Plot(c draw.Canvas, p *plot.Plot) {
-	refs := slices.SortedFunc(slices.Values(l.Refs), func(a, b Ref) int { return cmp.Compare(a.Value, b.Value) })
+	refs := slices.SortedFunc(slices.Values(l.Refs), func(a, b Ref) int { return cmp.Compare(b.Value, a.Value) })
 	refs = slices.DeleteFunc(refs, func(r Ref) bool { return !l.Flags && (r.Value > p.Y.Max || r.Value < p.Y.Min) })
 	pen := draw.LineStyle{Color: ref, Width: 0.9, Dashes: dashes}
 	if l.Flags {
@@ -125,66 +126,46 @@ func (l Levels) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	_, y := p.Transforms(&c)
-	slim := c.Max.X-c.Min.X < slimmer
-	var names []vg.Point
+	st, slim := Letters(9.5, ref, 0, 0), c.Max.X-c.Min.X < slimmer
+	above := vg.Length(math.Inf(1)) // where the name above begins
+	if slim {
+		above = c.Max.Y + 2
+	}
 	for _, r := range refs {
 		c.StrokeLine2(pen, c.Min.X, y(r.Value), c.Max.X, y(r.Value))
-		at := vg.Point{X: c.Max.X + 6, Y: y(r.Value) - 4}
+	}
+	for _, r := range refs {
+		at := vg.Point{X: c.Max.X + 6, Y: min(y(r.Value)-4, above-11)}
 		if slim { // where a curve that rises is not
-			at = vg.Point{X: c.Min.X + 3, Y: y(r.Value) + 2}
+			at = vg.Point{X: c.Min.X + 3, Y: min(y(r.Value)+2, above-11)}
 			if at.Y < c.Center().Y {
-				at.X = c.Max.X - Letters(9.5, ref, 0, 0).Width(label(r)) - 2
+				at.X = c.Max.X - st.Width(label(r)) - 2
 			}
 		}
-		names = append(names, at)
-	}
-	for i := range names { // apart from each other, from below
-		if i > 0 {
-			names[i].Y = max(names[i].Y, names[i-1].Y+11)
+		if !l.Silent {
+			c.FillPolygon(white, Box(at.X-2, at.Y-1, at.X+st.Width(label(r))+2, at.Y+9))
+			c.FillText(st, at, label(r))
 		}
-	}
-	for i := len(names) - 1; i >= 0 && slim; i-- { // and inside
-		names[i].Y = min(names[i].Y, c.Max.Y-9-11*vg.Length(len(names)-1-i))
-	}
-	for i, at := range names {
-		if st := Letters(9.5, ref, 0, 0); !l.Silent {
-			c.FillPolygon(white, Box(at.X-2, at.Y-1, at.X+st.Width(label(refs[i]))+2, at.Y+9))
-			c.FillText(st, at, label(refs[i]))
-		}
+		above = at.Y
 	}
 }
 
 func label(r Ref) string { return r.Name + " " + Trim(r.Value) }
 
-// flags draws poles with names, which point to the middle. A name stands above the
-// poles that it would cross.
+// flags draws poles with names, which point to the middle, the outermost on top:
+// so no name crosses a pole.
 func flags(c draw.Canvas, p *plot.Plot, pen draw.LineStyle, refs []Ref) {
-	type flag struct {
-		name         string
-		at, from, to vg.Length
-		row          int
-	}
 	x, _ := p.Transforms(&c)
-	var placed []flag
-	most, st := 0, Letters(9.5, ref, 0, 0)
-	fromMiddle := func(r Ref) vg.Length { return max(x(r.Value)-c.Center().X, c.Center().X-x(r.Value)) }
-	for _, r := range slices.SortedFunc(slices.Values(refs), func(a, b Ref) int { return cmp.Compare(fromMiddle(a), fromMiddle(b)) }) {
-		f := flag{name: label(r), at: x(r.Value)}
-		if f.from = f.at + 4; f.at > c.Center().X {
-			f.from = f.at - 4 - st.Width(f.name)
+	out := func(r Ref) float64 { return math.Abs(float64(x(r.Value) - c.Center().X)) }
+	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(out(b), out(a)) })
+	for i, r := range refs {
+		at, top, st := x(r.Value), c.Max.Y-13*vg.Length(i), Letters(9.5, ref, 0, 0)
+		c.StrokeLine2(pen, at, c.Min.Y, at, top)
+		name := vg.Point{X: at + 4, Y: top - 10}
+		if at > c.Center().X {
+			name.X = at - 4 - st.Width(label(r))
 		}
-		f.to = f.from + st.Width(f.name)
-		for _, o := range placed {
-			if f.from-3 < o.at && o.at < f.to+3 || f.from < o.to+3 && o.from < f.to+3 {
-				f.row = max(f.row, o.row+1)
-			}
-		}
-		most, placed = max(most, f.row), append(placed, f)
-	}
-	for _, f := range placed {
-		top := c.Max.Y - 13*vg.Length(most-f.row)
-		c.StrokeLine2(pen, f.at, c.Min.Y, f.at, top)
-		c.FillText(st, vg.Point{X: f.from, Y: top - 10}, f.name)
+		c.FillText(st, name, label(r))
 	}
 }
 
@@ -216,8 +197,15 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Boxes draws a box for each name, with a dot for each of its values.
-func Boxes(title string, names []string, values [][]float64, w, h vg.Length) Panel {
+// Boxes draws a box for each agent, with a dot for each of its values [seed][agent].
+func Boxes(title string, rows [][]float64, w, h vg.Length) Panel {
+	names, values := make([]string, len(rows[0])), make([][]float64, len(rows[0]))
+	for a := range names {
+		names[a] = fmt.Sprintf("agent %d", a)
+		for _, row := range rows {
+			values[a] = append(values[a], row[a])
+		}
+	}
 	lo, hi := Span(values...)
 	pad := max(0.12*(hi-lo), 0.01)
 	return New(Names(names), Round(lo-pad, hi+pad, 5)).Add(boxes(values)).Panel(title, w, h)
@@ -258,9 +246,7 @@ func Spreads(title string, lo, hi float64, refs []Ref, rows ...Spread) Panel {
 		}
 	}
 	p := New(Round(lo, hi, 6), names).Add(Levels{Refs: refs, Flags: true}, spreads(rows))
-	panel := p.Panel(title, WideW, vg.Length(84+32*n))
-	panel.SlimH = panel.H + 26 // flags need more rows there
-	return panel
+	return p.Panel(title, WideW, vg.Length(58+32*n+13*len(refs)))
 }
 
 // columns are groups of bars side by side over names.

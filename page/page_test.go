@@ -82,7 +82,7 @@ func all() []*Figure {
 		{Name: "levels", Title: "Levels", Panels: []Panel{p.Panel("Levels <1>", WideW, WideH)}},
 		{Name: "spreads", Panels: []Panel{Spreads("Spreads", 0, 3, refs, Spread{Values: ys[2:], Mean: 0.7})}},
 		{Name: "boxes", Cols: 2, Panels: []Panel{
-			Boxes("Boxes", []string{"a", "b"}, [][]float64{xs, xs}, HalfW, HalfH), Boxes("More", []string{"a"}, [][]float64{xs}, HalfW, HalfH),
+			Boxes("Boxes", [][]float64{xs, xs}, HalfW, HalfH), Boxes("More", [][]float64{xs}, HalfW, HalfH),
 		}},
 	}
 }

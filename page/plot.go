@@ -182,7 +182,7 @@ func (p *Plot) paint(c draw.Canvas) {
 		need = max(need, (st.Width(name)+4)*vg.Length(len(p.x.names)))
 	}
 	if need > wide-48 { // the names do not fit side by side
-		st = Letters(9.5, Faint, -1, -0.5)
+		st = Letters(9.5, Faint, -1, -1)
 		st.Rotation = 0.7
 	}
 	p.p.X.Tick.Label = st

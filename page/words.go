@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -102,10 +101,4 @@ var words = map[string]any{
 	"pad":   func(n int) string { return strings.Repeat("  ", n) },
 	"add":   func(a, b int) int { return a + b },
 	"cell":  strings.NewReplacer("|", "\\|", "\n", " ").Replace,
-	"seq": func(n int) []int {
-		return slices.Collect(func(yield func(int) bool) {
-			for i := 0; i < n && yield(i); i++ {
-			}
-		})
-	},
 }

@@ -75,17 +75,13 @@ type meeting struct {
 	Score      float64        `json:"score"`
 	First      float64        `json:"first_episode"`
 	Best       float64        `json:"best_response"`
-	BestBy     string         `json:"best_response_by"`
 	Random     float64        `json:"random"`
 	Normalised float64        `json:"normalised"`
 	CI         stats.Interval `json:"normalised_ci"`
-	Regret     float64        `json:"regret"`
 }
 
 // Among names the co-players.
-func (m meeting) Among() string {
-	return strings.Join(m.VS, ", ")
-}
+func (m meeting) Among() string { return strings.Join(m.VS, ", ") }
 
 // Width is the length of the bar that shows the score, in per cent.
 func (m meeting) Width() float64 { return 100 * min(max(m.Normalised, 0), 1) }

@@ -55,7 +55,6 @@ type SeedResult struct {
 	Mean     float64 // of the final agents
 	EnvSteps int64
 	CPU      float64 // processor seconds
-	Steps    float64 // env steps to the threshold; NaN: never
 }
 
 // Win is the probability that a run of one variant does better than one of
@@ -92,7 +91,7 @@ func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison,
 			if r.Result == nil {
 				return nil, fmt.Errorf("report: seed %d of %s has no result.json: its agents were not scored", r.Seed, v.Name)
 			}
-			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU, math.NaN()})
+			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU})
 		}
 		c.Variants = append(c.Variants, x)
 		switch {
@@ -185,19 +184,18 @@ func (c *Comparison) pace() {
 		d := x.group.grid()
 		k := key{"return/mean", -1}
 		var steps, cpu []float64
-		for i, r := range x.group.Runs {
+		for _, r := range x.group.Runs {
 			at := math.Inf(1)
 			rows := r.series[k]
 			for j, v := range d.curve(rows, few(k, rows)) {
 				if v >= c.Threshold {
-					at = d.x(j)
+					at = d.xs()[j]
 					break
 				}
 			}
 			steps = append(steps, at)
 			cpu = append(cpu, r.trainCPU()*at/float64(max(r.Step, 1)))
 			if !math.IsInf(at, 1) {
-				x.Seeds[i].Steps = at
 				x.Reached++
 			}
 		}

@@ -61,7 +61,7 @@ func (c *Comparison) Headline() string {
 func (c *Comparison) Verdict(x *Compared) string {
 	switch {
 	case x.Number == 0:
-		return "the page.Ref"
+		return "the reference"
 	case math.IsInf(x.DiffCI[0], 0):
 		return "too few seeds to tell"
 	case x.DiffCI[0] > 0:
@@ -118,7 +118,7 @@ func (c *Comparison) curvesFigure() *page.Figure {
 		d := x.group.grid()
 		b := x.group.bundle(d, key{"return/mean", -1})
 		heights, marks = append(heights, b.lo, b.hi), append(marks, b.marks(d, x.Number)...)
-		first, least, last = min(first, d.x(0)), min(least, d.last), max(last, d.last)
+		first, least, last = min(first, d.xs()[0]), min(least, d.last), max(last, d.last)
 	}
 	lo, hi := c.Variants[0].group.returnSpan(heights...)
 	x, how := page.Steps(last), ""

@@ -122,7 +122,8 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	if m := regexp.MustCompile(`(?i)(src|href)="?https?:|url\(|<script|@import`).Find(page); m != nil {
 		t.Errorf("the page fetches something: %s", m)
 	}
-	for _, want := range []string{"second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "<svg", "1.200",
+	for _, want := range []string{"second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "the reference",
+		"<svg", "1.200",
 		"hop compare first second"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page lacks %q", want)

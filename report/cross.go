@@ -42,12 +42,7 @@ type CrossMean struct {
 
 // Seeded says that some entry has more than one seed, over which intervals are.
 func (c *Cross) Seeded() bool {
-	for _, e := range c.Entries {
-		if e.Seeds > 1 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Entries, func(e CrossEntry) bool { return e.Seeds > 1 })
 }
 
 // Best returns the newcomer that does best in a team, or -1.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,7 +24,7 @@ func (g *group) Scored() []*run {
 }
 
 // Final is the mean of the final agents over seeds.
-func (g *group) Final() Interval {
+func (g *group) Final() outcome {
 	var acc, greedy stats.Acc
 	var means []float64
 	for _, r := range g.Scored() {
@@ -31,7 +32,7 @@ func (g *group) Final() Interval {
 		greedy.Add(r.Result.Greedy)
 		means = append(means, g.Mean(r))
 	}
-	return Interval{acc.Mean(), acc.CI(0.95), stats.IQM(means), greedy.Mean(), acc.N()}
+	return outcome{acc.Mean(), acc.CI(0.95), stats.IQM(means), greedy.Mean(), acc.N()}
 }
 
 // Mean is what the learners among a run's final agents got.
@@ -59,12 +60,11 @@ func (g *group) SE(r *run) float64 {
 // order is whether agents differ, from the last fifth of training.
 type order struct {
 	Means  [][]float64 // [seed][agent]
-	Seeds  []uint64
-	Page   float64 // two-sided p-value of Page's test for an order by number
-	Any    float64 // p-value that agents differ in any way, the same way in every seed
-	Down   bool    // if there is an order, it falls
-	Spread float64 // largest difference between two agents of a seed
-	Least  float64 // the smallest p-value that so many seeds could give
+	Page   float64     // two-sided p-value of Page's test for an order by number
+	Any    float64     // p-value that agents differ in any way, the same way in every seed
+	Down   bool        // if there is an order, it falls
+	Spread float64     // largest difference between two agents of a seed
+	Least  float64     // the smallest p-value that so many seeds could give
 }
 
 // reps is how many arrangements a test draws where it cannot list them all.
@@ -84,7 +84,7 @@ func (g *group) order() order {
 		if slices.ContainsFunc(row, math.IsNaN) {
 			continue
 		}
-		o.Means, o.Seeds = append(o.Means, row), append(o.Seeds, r.Seed)
+		o.Means = append(o.Means, row)
 		o.Spread = max(o.Spread, slices.Max(row)-slices.Min(row))
 	}
 	if len(o.Means) == 0 {
@@ -296,14 +296,8 @@ func byPath(sum map[string]float64, a, b string) int {
 		if x[i] == y[i] {
 			continue
 		}
-		p, q := sum[strings.Join(x[:i+1], "/")], sum[strings.Join(y[:i+1], "/")]
-		switch {
-		case p > q:
-			return -1
-		case p < q:
-			return 1
-		}
-		return strings.Compare(x[i], y[i])
+		up := func(path []string) float64 { return sum[strings.Join(path[:i+1], "/")] }
+		return cmp.Or(cmp.Compare(up(y), up(x)), strings.Compare(x[i], y[i]))
 	}
 	return len(x) - len(y)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -137,18 +138,11 @@ func (g *group) orderFigure() *page.Figure {
 	if len(o.Means) == 0 {
 		return nil
 	}
-	values, names := make([][]float64, g.Agents), make([]string, g.Agents)
-	for a := range values {
-		names[a] = fmt.Sprintf("agent %d", a)
-		for _, row := range o.Means {
-			values[a] = append(values[a], row[a])
-		}
-	}
 	return &page.Figure{
 		Name: "order", Title: "Do agents differ? Mean return over the last 20 % of training",
 		Caption: "Each dot is a seed, from left to right in the order of the table; " +
 			"boxes hold the middle half of the seeds, whiskers reach to the lowest and highest.",
-		Panels: []page.Panel{page.Boxes("Mean return over the last 20 % of training, by agent", names, values, page.WideW, page.WideH)},
+		Panels: []page.Panel{page.Boxes("Mean return over the last 20 % of training, by agent", o.Means, page.WideW, page.WideH)},
 	}
 }
 
@@ -201,7 +195,7 @@ func (g *group) metricFigures(d grid) []*page.Figure {
 	slices.SortStableFunc(order, func(a, b string) int { return rank[a] - rank[b] })
 	var out []*page.Figure
 	for _, m := range order {
-		f := &page.Figure{Name: m, Title: moduleTitle(m), Cols: 3}
+		f := &page.Figure{Name: m, Title: cmp.Or(moduleTitles[m], "Module "+m), Cols: 3}
 		f.Caption = "Lines: mean over seeds, coloured by agent. Below each name: how much is behind it."
 		for a := range g.Agents {
 			if g.Agents > 1 {
@@ -230,16 +224,8 @@ func (g *group) module(name string) string {
 	return head
 }
 
-func moduleTitle(m string) string {
-	switch m {
-	case "losses":
-		return "Losses, each by its own name"
-	case "lengths":
-		return "How long episodes last"
-	case "ppo":
-		return "How learning went"
-	}
-	return "Module " + m
+var moduleTitles = map[string]string{
+	"losses": "Losses, each by its own name", "lengths": "How long episodes last", "ppo": "How learning went",
 }
 
 // meaning says what a number is, where its name does not.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"hop/page"
 	"hop/runlog"
@@ -18,11 +17,7 @@ type noticed struct {
 func (g *group) Findings() []noticed {
 	var list []noticed
 	for _, r := range g.Runs {
-		dir := filepath.Join(g.Dir, r.Dir)
-		if g.Single {
-			dir = g.Dir
-		}
-		found, err := runlog.ReadFindings(dir)
+		found, err := runlog.ReadFindings(r.path)
 		if err != nil {
 			found = []runlog.Finding{{Check: "unreadable findings", Module: "logging", Agent: -1, Says: err.Error(), Next: "copy the folder anew"}}
 		}

@@ -61,29 +61,20 @@ func signed(x float64) string {
 
 // The sizes of a waterfall.
 const (
-	fallRow   = vg.Length(27)
+	fallRow   = vg.Length(41)
 	fallAxis  = vg.Length(26)
-	fallRight = vg.Length(128)
+	fallRight = vg.Length(92)
 )
 
 // waterfall draws the rungs from top to bottom, each from where the one before
-// ended. Where there is little room their names stand above the bars.
+// ended, with its name above it.
 type waterfall struct {
 	rungs []LadderRung
 	axis  page.Axis
 }
 
 func (f waterfall) paint(c draw.Canvas) {
-	name, row, up := page.Letters(10.5, page.Ink, -1, -0.4), fallRow, vg.Length(0)
-	left, right := vg.Length(60), fallRight
-	for _, r := range f.rungs {
-		left = max(left, name.Width(r.Name)+14)
-	}
-	slim := left+right > 0.6*(c.Max.X-c.Min.X)
-	if slim {
-		name, row, up, left, right = page.Letters(10.5, page.Ink, 0, -0.4), 1.6*fallRow, 16, 8, 92
-	}
-	x0, x1 := c.Min.X+left, c.Max.X-right
+	x0, x1 := c.Min.X+8, c.Max.X-fallRight
 	at := func(v float64) vg.Length { return x0 + (x1-x0)*vg.Length((v-f.axis.Min)/(f.axis.Max-f.axis.Min)) }
 	bottom := c.Min.Y + fallAxis
 	for _, v := range f.axis.At {
@@ -91,17 +82,13 @@ func (f waterfall) paint(c draw.Canvas) {
 		c.FillText(page.Letters(9.5, page.Faint, -0.5, -1), vg.Point{X: at(v), Y: bottom - 5}, page.Trim(v))
 	}
 	for i, r := range f.rungs {
-		mid := c.Max.Y - row*(vg.Length(i)+0.5) - up/2
-		if slim {
-			c.FillText(name, vg.Point{X: x0, Y: mid + up}, r.Name)
-		} else {
-			c.FillText(name, vg.Point{X: x0 - 10, Y: mid}, r.Name)
-		}
+		mid := c.Max.Y - fallRow*(vg.Length(i)+0.5) - 8
+		c.FillText(page.Letters(10.5, page.Ink, 0, -0.4), vg.Point{X: x0, Y: mid + 16}, r.Name)
 		from := r.Mean - r.Delta
 		if i == 0 {
 			from = 0
 		} else {
-			c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.6}, at(from), mid+row, at(from), mid)
+			c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.6}, at(from), mid+fallRow, at(from), mid)
 			c.FillText(page.Letters(10, page.Faint, 0, -0.4), vg.Point{X: x1 + 52, Y: mid}, signed(r.Delta))
 		}
 		c.FillText(page.Letters(10, page.Ink, 0, -0.4), vg.Point{X: x1 + 12, Y: mid}, page.Number(r.Mean))
@@ -149,7 +136,7 @@ func (l *Ladder) figure() *page.Figure {
 			{Name: "takes away", Color: page.Agent(1), Area: true},
 		},
 		Panels: []page.Panel{{
-			Title: "What each module adds, and what each oracle would", W: page.WideW, H: fallRow*n + fallAxis, SlimH: 1.6*fallRow*n + fallAxis,
+			Title: "What each module adds, and what each oracle would", W: page.WideW, H: fallRow*n + fallAxis,
 			Paint: waterfall{l.Rungs, page.Round(lo, hi, 6)}.paint,
 		}},
 	}

@@ -123,7 +123,7 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 		fault, check, word string
 		change             func(name string, a, w int, v float64) (float64, bool)
 	}{
-		{"2: softmax twice", "softmax once", "floor 0.900; right on 74 %, sure of 40 %", func(name string, a, w int, v float64) (float64, bool) {
+		{"softmax twice", "softmax once", "floor 0.900; right on 74 %, sure of 40 %", func(name string, a, w int, v float64) (float64, bool) {
 			switch name {
 			case "moa/ce":
 				return max(v, 0.95), true
@@ -132,36 +132,36 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 			}
 			return v, true
 		}},
-		{"3: not in the optimiser", "every part learns", "seed 1 agent 2: 4 parts", func(name string, a, w int, v float64) (float64, bool) {
+		{"not in the optimiser", "every part learns", "seed 1 agent 2: 4 parts", func(name string, a, w int, v float64) (float64, bool) {
 			if name == "moa/still" && a == 2 {
 				return 4, true
 			}
 			return v, true
 		}},
-		{"4: rows of those who left", "agents that have left", "agent 0: 70 rows", func(name string, a, w int, v float64) (float64, bool) {
+		{"rows of those who left", "agents that have left", "agent 0: 70 rows", func(name string, a, w int, v float64) (float64, bool) {
 			if name == "moa/dead" {
 				return 7, true
 			}
 			return v, true
 		}},
-		{"5: joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", func(name string, a, w int,
+		{"joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", func(name string, a, w int,
 			v float64) (float64, bool) {
 			if name == "moa/wrong" && a == 3 {
 				return 4, true
 			}
 			return v, true
 		}},
-		{"9: never loaded", "keeps what it has learnt", "agent 1: 3 times", func(name string, a, w int, v float64) (float64, bool) {
+		{"never loaded", "keeps what it has learnt", "agent 1: 3 times", func(name string, a, w int, v float64) (float64, bool) {
 			if name == "moa/ce" && a == 1 && w%3 == 0 && w > 0 {
 				return 1.4, true
 			}
 			return v, true
 		}},
-		{"10: only the first agent", "every agent's models learn", "seed 1 agent 1; seed 1 agent 2", func(name string, a, w int,
+		{"only the first agent", "every agent's models learn", "seed 1 agent 1; seed 1 agent 2", func(name string, a, w int,
 			v float64) (float64, bool) {
 			return v, a == 0
 		}},
-		{"10: one co-player unseen", "every agent's models learn", "seed 1 agent 0 of agent 3", func(name string, a, w int,
+		{"one co-player unseen", "every agent's models learn", "seed 1 agent 0 of agent 3", func(name string, a, w int,
 			v float64) (float64, bool) {
 			if strings.HasPrefix(name, "others/3/") {
 				return 0, name == "others/3/rows"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -109,10 +110,7 @@ func (g *group) Next() []next {
 	if len(g.Scored()) < len(g.Runs) {
 		out = append(out, next{"Go on where the runs stopped", "hop train --resume " + dir})
 	}
-	one := dir
-	if !g.Single {
-		one = quote(g.Dir + "/" + g.Runs[0].Dir)
-	}
+	one := quote(filepath.ToSlash(g.Runs[0].path))
 	if last := g.Runs[len(g.Runs)-1].Seed; g.Spec != nil {
 		out = append(out, next{"More seeds, for a narrower interval", fmt.Sprintf("hop train %s/spec.yaml --seeds %d-%d", one, last+1, last+5)})
 	}

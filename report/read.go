@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,13 +20,11 @@ import (
 
 // result is result.json: how the final agents were scored.
 type result struct {
-	Mean     float64   `json:"mean"`
-	SE       float64   `json:"se"`
-	Greedy   float64   `json:"greedy_mean"`
-	Agents   []float64 `json:"agents"`
-	EnvSteps int       `json:"env_steps"`
-	CPU      float64   `json:"cpu_s"`
-	Wall     float64   `json:"wall_s"`
+	Mean   float64   `json:"mean"`
+	SE     float64   `json:"se"`
+	Greedy float64   `json:"greedy_mean"`
+	Agents []float64 `json:"agents"`
+	CPU    float64   `json:"cpu_s"`
 }
 
 // key names a series of numbers. Agent is -1 for numbers of nobody in particular.
@@ -37,6 +36,7 @@ type key struct {
 // run is what one run's folder holds.
 type run struct {
 	Dir    string // the folder's name
+	path   string // the folder
 	Seed   uint64
 	State  string // done, running, stopped or failed
 	Step   int64  // how far the numbers reach
@@ -52,7 +52,6 @@ type group struct {
 	reg          *exp.Registry
 	Dir          string // as the user named it
 	Name         string
-	Single       bool // the folder is itself a run
 	Runs         []*run
 	Notes        []string // what is missing or odd
 	SpecText     string
@@ -74,9 +73,7 @@ type group struct {
 func read(reg *exp.Registry, dir string) (*group, error) {
 	g := &group{reg: reg, Dir: filepath.ToSlash(dir)}
 	dirs := []string{dir}
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		g.Single = true
-	} else {
+	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err != nil { // not itself a run
 		if dirs, err = filepath.Glob(filepath.Join(dir, "seed-*")); err != nil || len(dirs) == 0 {
 			return nil, fmt.Errorf("report: %s holds no run: neither spec.yaml nor folders seed-*; name a folder that hop train made", dir)
 		}
@@ -92,12 +89,7 @@ func read(reg *exp.Registry, dir string) (*group, error) {
 	if len(g.Runs) == 0 {
 		return nil, fmt.Errorf("report: no run in %s can be read: %s", dir, strings.Join(g.Notes, "; "))
 	}
-	slices.SortFunc(g.Runs, func(a, b *run) int {
-		if a.Seed < b.Seed {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(g.Runs, func(a, b *run) int { return cmp.Compare(a.Seed, b.Seed) })
 	g.readStages(dir)
 	g.measure()
 	return g, nil
@@ -108,7 +100,7 @@ func (g *group) note(format string, a ...any) { g.Notes = append(g.Notes, fmt.Sp
 // readRun reads one folder; what is missing but not needed becomes a note.
 func (g *group) readRun(dir string) (*run, error) {
 	name := filepath.Base(dir)
-	r := &run{Dir: name, series: map[key][]runlog.Row{}}
+	r := &run{Dir: name, path: dir, series: map[key][]runlog.Row{}}
 	text, err := runlog.ReadSpec(dir)
 	if err != nil {
 		return nil, err
@@ -160,7 +152,7 @@ func (g *group) readSpec(r *run, text []byte, file string) {
 		if g.SpecText == "" {
 			g.SpecText = shown
 		}
-		g.note("seed %d: spec.yaml is not one that this version reads, so no page.Ref lines are shown", r.Seed)
+		g.note("seed %d: spec.yaml is not one that this version reads, so no reference lines are shown", r.Seed)
 		return
 	}
 	r.Steps = int64(s.Train.Steps)
@@ -259,21 +251,10 @@ func Middle(reg *exp.Registry, dir string) (Run, error) {
 		return Run{}, err
 	}
 	runs := g.Scored()
-	slices.SortStableFunc(runs, func(a, b *run) int {
-		switch {
-		case a.Result.Mean < b.Result.Mean:
-			return -1
-		case a.Result.Mean > b.Result.Mean:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(runs, func(a, b *run) int { return cmp.Compare(a.Result.Mean, b.Result.Mean) })
 	if len(runs) == 0 {
 		runs = g.Runs[:1]
 	}
 	r := runs[(len(runs)-1)/2]
-	if g.Single {
-		return Run{dir, r.Seed}, nil
-	}
-	return Run{filepath.Join(dir, r.Dir), r.Seed}, nil
+	return Run{r.path, r.Seed}, nil
 }

@@ -34,8 +34,8 @@ type Options struct {
 	Notes    []string // more to say at the top
 }
 
-// Interval is a mean with its 95 % interval.
-type Interval struct {
+// outcome is the mean of the final agents with its 95 % interval.
+type outcome struct {
 	Mean   float64
 	CI     stats.Interval
 	IQM    float64

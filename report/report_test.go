@@ -269,7 +269,7 @@ func TestUnfinishedRunsAreShownAndSaid(t *testing.T) {
 		"Seed 4 has no numbers yet",
 		"seed-5 is left out",
 		"seed 6: result.json cannot be read",
-		"seed 7: spec.yaml is not one that this version reads",
+		"seed 7: spec.yaml is not one that this version reads, so no reference lines are shown",
 		"No episodes are shown: told so",
 		"hop train --resume DIR",
 	} {

@@ -30,14 +30,11 @@ func (g *group) grid() grid {
 	return grid{min(bins, points), last}
 }
 
-// x returns the middle of a stretch, in env steps.
-func (d grid) x(i int) float64 { return (float64(i) + 0.5) * d.last / float64(d.n) }
-
-// xs returns the middles of all stretches.
+// xs returns the middles of the stretches, in env steps.
 func (d grid) xs() []float64 {
 	out := make([]float64, d.n)
 	for i := range out {
-		out[i] = d.x(i)
+		out[i] = (float64(i) + 0.5) * d.last / float64(d.n)
 	}
 	return out
 }

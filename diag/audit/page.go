@@ -143,16 +143,9 @@ func (r *Result) sharing(a, b int) bool {
 
 // boxes shows each agent's returns over seeds.
 func (r *Result) boxes() *page.Figure {
-	names, values := make([]string, len(r.Returns[0])), make([][]float64, len(r.Returns[0]))
-	for a := range names {
-		names[a] = fmt.Sprintf("agent %d", a)
-		for _, row := range r.Returns {
-			values[a] = append(values[a], row[a])
-		}
-	}
 	title := "Returns by agent"
 	return &page.Figure{
-		Title: title, Panels: []page.Panel{page.Boxes(title, names, values, page.HalfW, page.HalfH+20)},
+		Title: title, Panels: []page.Panel{page.Boxes(title, r.Returns, page.HalfW, page.HalfH+20)},
 		Caption: fmt.Sprintf("Mean return over the last fifth, a point a seed (%d seeds); box: quartiles, line: median. "+
 			"If agents are alike, no order by number should hold in seed after seed.", len(r.Returns)),
 	}
