@@ -134,9 +134,6 @@ func (g *Game) inOrchard(cell int16) bool { return int(cell)%g.c.Size >= g.c.Siz
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
-
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board.Cells())} }
 

@@ -98,9 +98,6 @@ func (st *State) Reached(s game.Seat) int {
 	return game.NoGoal
 }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // Waste returns the share of river cells filled with waste.
 func (st *State) Waste() float64 { return float64(st.waste) / float64(len(st.g.river)) }
 

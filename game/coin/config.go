@@ -93,9 +93,6 @@ func New(c Config) (*Game, error) {
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
-
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g} }
 

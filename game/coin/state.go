@@ -82,9 +82,6 @@ func (st *State) Over() bool { return st.over }
 // Reached returns whose coin the seat took in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // Legal writes the seat's mask: open moves, stay, and take on the coin's cell.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:st.g.actions]

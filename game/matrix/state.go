@@ -33,9 +33,6 @@ func (st *State) Alive(game.Seat) bool { return !st.Over() }
 // Over reports whether all rounds are played.
 func (st *State) Over() bool { return int(st.t) >= st.g.c.Rounds }
 
-// Time returns the number of rounds played.
-func (st *State) Time() int { return int(st.t) }
-
 // Reached returns the action that the seat just played: in these games every
 // round pursues something, and the action says what.
 func (st *State) Reached(s game.Seat) int {

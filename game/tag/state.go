@@ -118,9 +118,6 @@ func (st *State) Over() bool { return st.over }
 // Prey reports whether the seat is prey in this episode; if not, it is a predator.
 func (st *State) Prey(s game.Seat) bool { return st.prey[s] }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // Legal writes the seat's mask: open moves and stay.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:actions]
