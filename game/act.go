@@ -124,6 +124,38 @@ func RandomBot(actions int) BotInfo {
 	return BotInfo{"random", "uniform over the legal actions", func() Bot { return &Random{Actions: actions} }}
 }
 
+// Mask marks some of a game's actions.
+type Mask [MaxActions]bool
+
+// Scripted is a bot without a memory that is uniform over the actions its rule
+// marks.
+type Scripted[S State] struct {
+	Label string
+	Rule  func(st S, s Seat) Mask
+}
+
+// Name returns the label.
+func (b Scripted[S]) Name() string { return b.Label }
+
+// Act draws an action that is marked.
+func (b Scripted[S]) Act(st State, s Seat, r *rng.Rand) int32 {
+	mask := b.Rule(st.(S), s)
+	return Uniform(mask[:], r)
+}
+
+// Probs writes the uniform distribution over what is marked.
+func (b Scripted[S]) Probs(st State, s Seat, dst []float32) {
+	mask := b.Rule(st.(S), s)
+	Spread(dst, mask[:len(dst)])
+}
+
+var _ Policy = Scripted[State]{}
+
+// Script is the BotInfo of a Scripted bot.
+func Script[S State](name, doc string, rule func(st S, s Seat) Mask) BotInfo {
+	return BotInfo{name, doc, func() Bot { return Scripted[S]{name, rule} }}
+}
+
 // Tail writes the parts of an observation that all games share: legal, time and
 // the last joint action, ego-first. dst is a whole observation already zeroed.
 func (l *Layout) Tail(dst []float32, s Seat, legal []bool, t, horizon int, last []int8) {

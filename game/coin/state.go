@@ -202,11 +202,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // which is the plane that seat 0 sees it in.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			seats = append(seats, game.Seat(s))
-		}
-	}
+	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
 	if c == st.coin {
 		things = append(things, st.g.spec.Obs.Planes[st.g.c.Agents+int(st.owner)])
 	}

@@ -253,11 +253,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			seats = append(seats, game.Seat(s))
-		}
-	}
+	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

@@ -185,7 +185,8 @@ type moment struct{ mean, se float64 }
 // moments plays teams such as "SSHR" and returns the return of seat 0 and of all.
 func moments(g *Game, team string, n int) (focal, all moment) {
 	st, r := g.New().(*State), rng.New(5).Rand()
-	names := map[rune]game.Bot{'S': ns{}, 'H': nh{}, 'R': &game.Random{Actions: actions}}
+	script := func(rule func(*State, game.Seat) game.Mask) game.Bot { return game.Scripted[*State]{Rule: rule} }
+	names := map[rune]game.Bot{'S': script((*State).ns), 'H': script((*State).nh), 'R': &game.Random{Actions: actions}}
 	acts, rewards := make([]int32, len(team)), make([]float32, len(team))
 	var sum, sq [2]float64
 	for range n {
