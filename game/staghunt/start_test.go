@@ -9,8 +9,6 @@ import (
 	"hop/rng"
 )
 
-func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
-
 // Each count is tested within 5 standard errors: with 112 counts a false alarm
 // about once in 15,000 seeds, and the seed is fixed.
 func TestStartIsUniform(t *testing.T) {
