@@ -33,6 +33,17 @@ func Check(g Game, st State, actions []int32) error {
 	return nil
 }
 
+// Ready panics unless a Step may be played: the episode goes on, and every seat
+// has an action and a reward.
+func Ready(over bool, seats int, acts []int32, rewards []float32) {
+	if over {
+		panic("game: Step after the episode is over")
+	}
+	if len(acts) != seats || len(rewards) != seats {
+		panic("game: Step needs one action and one reward a seat")
+	}
+}
+
 // Uniform returns a uniformly drawn true index of legal, or NoAction if there is
 // none. It looks at the first 64 entries.
 func Uniform(legal []bool, r *rng.Rand) int32 {

@@ -113,12 +113,7 @@ func (st *State) Reset(r *rng.Rand) {
 // Step pushes the cart for 0.02 s, by Euler's method, and pays 1, also for the
 // step in which the pole falls.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	if st.Over() {
-		panic("cartpole: Step after the episode is over")
-	}
-	if len(acts) != 1 || len(rewards) != 1 {
-		panic("cartpole: Step wants one action and one reward")
-	}
+	game.Ready(st.Over(), 1, acts, rewards)
 	push := force
 	switch acts[0] {
 	case PushLeft:

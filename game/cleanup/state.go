@@ -137,10 +137,8 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 func (st *State) legal(s int, a int32) bool {
 	c := st.pos[s]
 	switch {
-	case a >= 0 && a < grid.Stay:
-		return st.g.board.Moves[c]>>a&1 != 0
-	case a == grid.Stay:
-		return true
+	case a <= grid.Stay:
+		return st.g.board.Open(c, a)
 	case a == Clean:
 		return st.canClean(c)
 	case a == Harvest:
@@ -152,12 +150,7 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, moves, cleaning, harvest, pollution, growth.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	g := st.g
-	if st.over {
-		panic("cleanup: Step after the episode is over")
-	}
-	if len(acts) != g.c.Agents || len(rewards) != g.c.Agents {
-		panic("cleanup: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, g.c.Agents, acts, rewards)
 	for s, a := range acts {
 		rewards[s] = 0
 		if !st.legal(s, a) {

@@ -133,6 +133,21 @@ func (b *Board) LegalMoves(c int16, dst []bool) {
 	dst[Stay] = true
 }
 
+// Open reports whether an action is Stay, or a move that is open at a cell.
+func (b *Board) Open(c int16, a int32) bool {
+	return a == Stay || a >= 0 && a < Stay && b.Moves[c]>>a&1 != 0
+}
+
+// Walk makes all moves at once, and keeps everybody's action as the last one.
+func (b *Board) Walk(pos []int16, last []int8, acts []int32) {
+	for s, a := range acts {
+		last[s] = int8(a)
+		if a >= 0 && a < Stay {
+			pos[s] = b.Next[pos[s]][a]
+		}
+	}
+}
+
 // Distances writes to dst the number of moves from every cell to the target,
 // Far where there is no path. It uses a queue of the board's own.
 func (b *Board) Distances(dst []int16, target int16) {

@@ -52,12 +52,7 @@ func (st *State) Legal(_ game.Seat, dst []bool) {
 
 // Step plays one round.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	if st.Over() {
-		panic("matrix: Step after the episode is over")
-	}
-	if len(acts) != 2 || len(rewards) != 2 {
-		panic("matrix: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.Over(), 2, acts, rewards)
 	pays := st.g.stage.Pays
 	for _, a := range acts {
 		if a < 0 || int(a) >= len(pays) {
