@@ -94,16 +94,6 @@ func dot(a, b []float32) float32 {
 	return dotGeneric(a, b)
 }
 
-func sum(x []float32) float64 {
-	switch active {
-	case avx512:
-		return sumAVX512(x)
-	case avx2:
-		return sumAVX2(x)
-	}
-	return sumGeneric(x)
-}
-
 func sumSquares(x []float32) float64 {
 	switch active {
 	case avx512:

@@ -33,7 +33,6 @@ func sub(dst, a, b []float32)                        { subGeneric(dst, a, b) }
 func mul(dst, a, b []float32)                        { mulGeneric(dst, a, b) }
 func mulAdd(dst, a, b []float32)                     { mulAddGeneric(dst, a, b) }
 func dot(a, b []float32) float32                     { return dotGeneric(a, b) }
-func sum(x []float32) float64                        { return sumGeneric(x) }
 func sumSquares(x []float32) float64                 { return sumSquaresGeneric(x) }
 func sumRows(dst, x []float32, m, n int)             { sumRowsGeneric(dst, x, m, n) }
 func adam(w, g, m, v []float32, h *adamArgs)         { adamGeneric(w, g, m, v, h) }

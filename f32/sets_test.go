@@ -314,7 +314,6 @@ var vectorFuncs = map[string]func(dst, a, b, c []float32) float64{
 	"MulAdd":     func(dst, a, b, c []float32) float64 { MulAdd(dst, a, b); return 0 },
 	"Fill":       func(dst, a, b, c []float32) float64 { Fill(dst, 3); return 0 },
 	"Dot":        func(dst, a, b, c []float32) float64 { return float64(Dot(a, b)) },
-	"Sum":        func(dst, a, b, c []float32) float64 { return Sum(a) },
 	"SumSquares": func(dst, a, b, c []float32) float64 { return SumSquares(a) },
 	"Adam": func(dst, a, b, c []float32) float64 {
 		for i := range c {

@@ -147,11 +147,6 @@ func adamAVX512(w []float32, g []float32, m []float32, v []float32, h *byte)
 //go:noescape
 func dotAVX512(a []float32, b []float32) float32
 
-// sumAVX512 returns the sum of x.
-//
-//go:noescape
-func sumAVX512(x []float32) float64
-
 // sumSquaresAVX512 returns the sum of the squares of x.
 //
 //go:noescape
@@ -394,11 +389,6 @@ func adamAVX2(w []float32, g []float32, m []float32, v []float32, h *byte)
 //
 //go:noescape
 func dotAVX2(a []float32, b []float32) float32
-
-// sumAVX2 returns the sum of x.
-//
-//go:noescape
-func sumAVX2(x []float32) float64
 
 // sumSquaresAVX2 returns the sum of the squares of x.
 //

@@ -63,9 +63,6 @@ func Dot(a, b []float32) float32 {
 	return dot(a, b)
 }
 
-// Sum returns the sum of x, added up in float64.
-func Sum(x []float32) float64 { return sum(x) }
-
 // SumSquares returns the sum of the squares of x, added up in float64.
 func SumSquares(x []float32) float64 { return sumSquares(x) }
 

@@ -33,6 +33,17 @@ func Check(g Game, st State, actions []int32) error {
 	return nil
 }
 
+// Ready panics unless a Step may be played: the episode goes on, and every seat
+// has an action and a reward.
+func Ready(over bool, seats int, acts []int32, rewards []float32) {
+	if over {
+		panic("game: Step after the episode is over")
+	}
+	if len(acts) != seats || len(rewards) != seats {
+		panic("game: Step needs one action and one reward a seat")
+	}
+}
+
 // Uniform returns a uniformly drawn true index of legal, or NoAction if there is
 // none. It looks at the first 64 entries.
 func Uniform(legal []bool, r *rng.Rand) int32 {
@@ -122,6 +133,38 @@ var _ Policy = (*Random)(nil)
 // RandomBot is the BotInfo of Random for a game with that many actions.
 func RandomBot(actions int) BotInfo {
 	return BotInfo{"random", "uniform over the legal actions", func() Bot { return &Random{Actions: actions} }}
+}
+
+// Mask marks some of a game's actions.
+type Mask [MaxActions]bool
+
+// Scripted is a bot without a memory that is uniform over the actions its rule
+// marks.
+type Scripted[S State] struct {
+	Label string
+	Rule  func(st S, s Seat) Mask
+}
+
+// Name returns the label.
+func (b Scripted[S]) Name() string { return b.Label }
+
+// Act draws an action that is marked.
+func (b Scripted[S]) Act(st State, s Seat, r *rng.Rand) int32 {
+	mask := b.Rule(st.(S), s)
+	return Uniform(mask[:], r)
+}
+
+// Probs writes the uniform distribution over what is marked.
+func (b Scripted[S]) Probs(st State, s Seat, dst []float32) {
+	mask := b.Rule(st.(S), s)
+	Spread(dst, mask[:len(dst)])
+}
+
+var _ Policy = Scripted[State]{}
+
+// Script is the BotInfo of a Scripted bot.
+func Script[S State](name, doc string, rule func(st S, s Seat) Mask) BotInfo {
+	return BotInfo{name, doc, func() Bot { return Scripted[S]{name, rule} }}
 }
 
 // Tail writes the parts of an observation that all games share: legal, time and

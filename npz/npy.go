@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -28,63 +29,34 @@ func writeNpy(w io.Writer, a Array) error {
 	if _, err := w.Write(h); err != nil {
 		return err
 	}
-	switch xs := a.Data.(type) {
-	case []float32:
-		err = writeData(w, xs)
-	case []float64:
-		err = writeData(w, xs)
-	case []int8:
-		err = writeData(w, xs)
-	case []uint8:
-		_, err = w.Write(xs)
-	case []int16:
-		err = writeData(w, xs)
-	case []int32:
-		err = writeData(w, xs)
-	case []int64:
-		err = writeData(w, xs)
-	case []bool:
-		err = writeData(w, xs)
-	}
-	return err
-}
-
-func writeData[T Elem](w io.Writer, xs []T) error {
 	var buf []byte
-	for len(xs) > 0 {
-		n := min(len(xs), chunkLen)
-		var err error
-		if buf, err = binary.Append(buf[:0], binary.LittleEndian, xs[:n]); err != nil {
+	for xs := reflect.ValueOf(a.Data); xs.Len() > 0; {
+		n := min(xs.Len(), chunkLen)
+		if buf, err = binary.Append(buf[:0], binary.LittleEndian, xs.Slice(0, n).Interface()); err != nil {
 			return err
 		}
 		if _, err := w.Write(buf); err != nil {
 			return err
 		}
-		xs = xs[n:]
+		xs = xs.Slice(n, xs.Len())
 	}
 	return nil
 }
 
+// types are those that an Array may hold, by numpy's names.
+var types = map[string]reflect.Type{
+	"<f4": reflect.TypeFor[float32](), "<f8": reflect.TypeFor[float64](), "|b1": reflect.TypeFor[bool](),
+	"|i1": reflect.TypeFor[int8](), "|u1": reflect.TypeFor[uint8](),
+	"<i2": reflect.TypeFor[int16](), "<i4": reflect.TypeFor[int32](), "<i8": reflect.TypeFor[int64](),
+}
+
 // descr returns numpy's name for the type of a flat slice, and its length.
 // The name is empty if data is not one of the slices an Array may hold.
-func descr(data any) (name string, n int) {
-	switch xs := data.(type) {
-	case []float32:
-		return "<f4", len(xs)
-	case []float64:
-		return "<f8", len(xs)
-	case []int8:
-		return "|i1", len(xs)
-	case []uint8:
-		return "|u1", len(xs)
-	case []int16:
-		return "<i2", len(xs)
-	case []int32:
-		return "<i4", len(xs)
-	case []int64:
-		return "<i8", len(xs)
-	case []bool:
-		return "|b1", len(xs)
+func descr(data any) (string, int) {
+	for name, t := range types {
+		if reflect.TypeOf(data) == reflect.SliceOf(t) {
+			return name, reflect.ValueOf(data).Len()
+		}
 	}
 	return "", 0
 }
@@ -203,28 +175,17 @@ func readNpy(r io.Reader, size int64, name string) (Array, error) {
 	if !ok {
 		return bad("impossible shape %v; the file is damaged", d.shape)
 	}
-	if width := elemSize(d.descr); width > 0 && int64(elems)*width != rest {
-		return bad("shape %v of '%s' needs %d bytes, the file has %d; the file is damaged", d.shape, d.descr, int64(elems)*width, rest)
-	}
-	switch d.descr {
-	case "<f4":
-		a.Data, err = readData[float32](r, elems)
-	case "<f8":
-		a.Data, err = readData[float64](r, elems)
-	case "|i1":
-		a.Data, err = readData[int8](r, elems)
-	case "|u1":
-		a.Data, err = readData[uint8](r, elems)
-	case "<i2":
-		a.Data, err = readData[int16](r, elems)
-	case "<i4":
-		a.Data, err = readData[int32](r, elems)
-	case "<i8":
-		a.Data, err = readData[int64](r, elems)
-	case "|b1":
-		a.Data, err = readBools(r, elems)
-	default:
+	elem, ok := types[d.descr]
+	if !ok {
 		return bad("%s", advice(d.descr))
+	}
+	if need := int64(elems) * int64(elem.Size()); need != rest {
+		return bad("shape %v of '%s' needs %d bytes, the file has %d; the file is damaged", d.shape, d.descr, need, rest)
+	}
+	if elem.Kind() == reflect.Bool {
+		a.Data, err = readBools(r, elems)
+	} else {
+		a.Data, err = readData(r, elem, elems)
 	}
 	if err != nil {
 		return bad("%w; the file is damaged", err)
@@ -239,27 +200,12 @@ func label(name string) string {
 	return strings.ReplaceAll(strconv.Quote(name), "%", "%%")
 }
 
-// elemSize returns the bytes of one element, 0 for a type that is not read.
-func elemSize(descr string) int64 {
-	switch descr {
-	case "|i1", "|u1", "|b1":
-		return 1
-	case "<i2":
-		return 2
-	case "<f4", "<i4":
-		return 4
-	case "<f8", "<i8":
-		return 8
-	}
-	return 0
-}
-
 // advice says what a numpy type that is not read is, and what to save instead.
 func advice(descr string) string {
 	switch {
 	case strings.HasSuffix(descr, "O"):
 		return "it holds Python objects; save numbers, as with x.astype('<f4')"
-	case strings.HasPrefix(descr, ">") && elemSize("<"+descr[1:]) > 0:
+	case strings.HasPrefix(descr, ">") && types["<"+descr[1:]] != nil:
 		return fmt.Sprintf("it is big-endian ('%s'); save x.astype('<%s')", descr, descr[1:])
 	case descr == "<f2":
 		return "half precision ('<f2') is not read; save x.astype('<f4')"
@@ -271,31 +217,31 @@ func advice(descr string) string {
 	return fmt.Sprintf("type %.40q is not read; save x.astype('<f4'), or f8, i1, u1, i2, i4, i8, bool", descr)
 }
 
-func readData[T Elem](r io.Reader, n int) ([]T, error) {
-	xs := make([]T, n)
-	buf := make([]byte, binary.Size(xs[:min(n, chunkLen)]))
-	for todo := xs; len(todo) > 0; {
-		chunk := todo[:min(len(todo), chunkLen)]
-		todo = todo[len(chunk):]
-		b := buf[:binary.Size(chunk)]
+func readData(r io.Reader, elem reflect.Type, n int) (any, error) {
+	xs := reflect.MakeSlice(reflect.SliceOf(elem), n, n)
+	buf := make([]byte, min(n, chunkLen)*int(elem.Size()))
+	for at := 0; at < n; {
+		chunk := xs.Slice(at, min(at+chunkLen, n))
+		at += chunk.Len()
+		b := buf[:chunk.Len()*int(elem.Size())]
 		if _, err := io.ReadFull(r, b); err != nil {
 			return nil, err
 		}
-		if _, err := binary.Decode(b, binary.LittleEndian, chunk); err != nil {
+		if _, err := binary.Decode(b, binary.LittleEndian, chunk.Interface()); err != nil {
 			return nil, err
 		}
 	}
-	return xs, nil
+	return xs.Interface(), nil
 }
 
 // readBools refuses bytes that are neither 0 nor 1.
 func readBools(r io.Reader, n int) ([]bool, error) {
-	raw, err := readData[uint8](r, n)
+	raw, err := readData(r, types["|u1"], n)
 	if err != nil {
 		return nil, err
 	}
 	xs := make([]bool, n)
-	for i, b := range raw {
+	for i, b := range raw.([]uint8) {
 		if b > 1 {
 			return nil, fmt.Errorf("element %d of a bool array is %d", i, b)
 		}

@@ -291,12 +291,7 @@ func (r *Run) cut(s seal) error {
 
 // Last returns the newest whole checkpoint of a run that another process may be
 // writing.
-func Last(dir string) ([]byte, int64, error) { return pick(dir, false) }
-
-// Best returns the whole checkpoint with the best score, the newest of several.
-func Best(dir string) ([]byte, int64, error) { return pick(dir, true) }
-
-func pick(dir string, best bool) ([]byte, int64, error) {
+func Last(dir string) ([]byte, int64, error) {
 	if _, err := ReadSpec(dir); err != nil {
 		return nil, 0, err
 	}
@@ -305,17 +300,6 @@ func pick(dir string, best bool) ([]byte, int64, error) {
 		all, _, err := look(dir)
 		if err != nil {
 			return nil, 0, err
-		}
-		if best {
-			slices.SortStableFunc(all, func(a, b found) int {
-				switch {
-				case a.Score < b.Score:
-					return -1
-				case a.Score > b.Score:
-					return 1
-				}
-				return 0
-			})
 		}
 		gone := false
 		faults = faults[:0]

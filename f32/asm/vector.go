@@ -91,7 +91,7 @@ func vectors(s isa) {
 	})
 	adam(s)
 	dot(s)
-	sums(s)
+	sumSquares(s)
 }
 
 // adam writes one step of Adam; the scalars are those of f32's type adamArgs.
@@ -253,51 +253,42 @@ func fold(s isa, i, j int, op func(a, b, c Op)) {
 	op(xj, xi, xi)
 }
 
-// sums writes the two sums in float64: a register of float32 fills two of float64.
-func sums(s isa) {
-	for _, squares := range []bool{false, true} {
-		name, doc := "sum"+s.name, " returns the sum of x."
-		if squares {
-			name, doc = "sumSquares"+s.name, " returns the sum of the squares of x."
-		}
-		TEXT(name, NOSPLIT, "func(x []float32) float64")
-		Pragma("noescape")
-		Doc(name + doc)
-		x, n := reg.RDI, reg.RCX
-		Load(Param("x").Base(), x)
-		Load(Param("x").Len(), n)
-		r := s.regs
-		accumulate(s, []reg.GPPhysical{x}, n, s.width, func(acc reg.VecPhysical, disp int, tail bool) {
-			s.load(at(x, disp), r[4], tail)
-			s.upperHalf(r[4], r[5])
-			for _, half := range []int{4, 5} {
-				if s.is512() {
-					VCVTPS2PD(r[half].AsY(), r[half])
-				} else {
-					VCVTPS2PD(r[half].AsX(), r[half])
-				}
-				if squares {
-					VFMADD231PD(r[half], r[half], acc)
-				} else {
-					VADDPD(r[half], acc, acc)
-				}
+// sumSquares adds up in float64: a register of float32 fills two of float64.
+func sumSquares(s isa) {
+	name := "sumSquares" + s.name
+	TEXT(name, NOSPLIT, "func(x []float32) float64")
+	Pragma("noescape")
+	Doc(name + " returns the sum of the squares of x.")
+	x, n := reg.RDI, reg.RCX
+	Load(Param("x").Base(), x)
+	Load(Param("x").Len(), n)
+	r := s.regs
+	accumulate(s, []reg.GPPhysical{x}, n, s.width, func(acc reg.VecPhysical, disp int, tail bool) {
+		s.load(at(x, disp), r[4], tail)
+		s.upperHalf(r[4], r[5])
+		for _, half := range []int{4, 5} {
+			if s.is512() {
+				VCVTPS2PD(r[half].AsY(), r[half])
+			} else {
+				VCVTPS2PD(r[half].AsX(), r[half])
 			}
-		})
-		VADDPD(r[1], r[0], r[0])
-		VADDPD(r[3], r[2], r[2])
-		VADDPD(r[2], r[0], r[0])
-		if s.is512() {
-			VEXTRACTF64X4(U8(1), r[0], r[1].AsY())
-			VADDPD(r[1].AsY(), r[0].AsY(), r[0].AsY())
+			VFMADD231PD(r[half], r[half], acc)
 		}
-		VEXTRACTF128(U8(1), r[0].AsY(), reg.X1)
-		VADDPD(reg.X1, reg.X0, reg.X0)
-		VUNPCKHPD(reg.X0, reg.X0, reg.X1)
-		VADDSD(reg.X1, reg.X0, reg.X0)
-		VZEROUPPER()
-		Store(reg.X0, ReturnIndex(0))
-		RET()
+	})
+	VADDPD(r[1], r[0], r[0])
+	VADDPD(r[3], r[2], r[2])
+	VADDPD(r[2], r[0], r[0])
+	if s.is512() {
+		VEXTRACTF64X4(U8(1), r[0], r[1].AsY())
+		VADDPD(r[1].AsY(), r[0].AsY(), r[0].AsY())
 	}
+	VEXTRACTF128(U8(1), r[0].AsY(), reg.X1)
+	VADDPD(reg.X1, reg.X0, reg.X0)
+	VUNPCKHPD(reg.X0, reg.X0, reg.X1)
+	VADDSD(reg.X1, reg.X0, reg.X0)
+	VZEROUPPER()
+	Store(reg.X0, ReturnIndex(0))
+	RET()
 }
 
 // upperHalf copies the upper half of src to the lower half of dst.

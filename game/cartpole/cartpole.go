@@ -77,9 +77,6 @@ func New(c Config) (*Game, error) {
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
-
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g} }
 
@@ -116,12 +113,7 @@ func (st *State) Reset(r *rng.Rand) {
 // Step pushes the cart for 0.02 s, by Euler's method, and pays 1, also for the
 // step in which the pole falls.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	if st.Over() {
-		panic("cartpole: Step after the episode is over")
-	}
-	if len(acts) != 1 || len(rewards) != 1 {
-		panic("cartpole: Step wants one action and one reward")
-	}
+	game.Ready(st.Over(), 1, acts, rewards)
 	push := force
 	switch acts[0] {
 	case PushLeft:

@@ -17,11 +17,7 @@ func newGame(t testing.TB, limit int) *cartpole.Game {
 	t.Helper()
 	c := cartpole.Default()
 	c.Limit = limit
-	g, err := cartpole.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, cartpole.New, c)
 }
 
 func TestConforms(t *testing.T) {
@@ -38,11 +34,7 @@ func TestPlaythroughs(t *testing.T) {
 // position returns a state of g with the given text.
 func position(t testing.TB, g *cartpole.Game, text string) *cartpole.State {
 	t.Helper()
-	st := g.New().(*cartpole.State)
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return gametest.At[*cartpole.State](t, g, text)
 }
 
 func push(st game.State, action int32) float32 {
@@ -54,12 +46,9 @@ func push(st game.State, action int32) float32 {
 // numbers reads the four numbers of a state back from its text.
 func numbers(t testing.TB, st *cartpole.State) (at [4]float64) {
 	t.Helper()
-	text, err := st.AppendText(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, w := range strings.Fields(string(text))[1:] {
+	for i, w := range strings.Fields(gametest.Text(t, st))[1:] {
 		_, val, _ := strings.Cut(w, "=")
+		var err error
 		if at[i], err = strconv.ParseFloat(val, 64); err != nil {
 			t.Fatal(err)
 		}
@@ -219,20 +208,7 @@ func TestStartIsUniform(t *testing.T) {
 // play returns the mean return of a bot.
 func play(t testing.TB, bot string, episodes int) float64 {
 	t.Helper()
-	g := newGame(t, 500)
-	b, err := game.NewBot(g, bot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := g.New()
-	rules, act := rng.New(7).Child("rules").Rand(), rng.New(7).Child("act").Rand()
-	total := 0.
-	for range episodes {
-		for st.Reset(&rules); !st.Over(); {
-			total += float64(push(st, b.Act(st, 0, &act)))
-		}
-	}
-	return total / float64(episodes)
+	return gametest.Returns(t, newGame(t, 500), []string{bot}, episodes, 7)[0].Mean
 }
 
 func TestBalanceBotNeverFalls(t *testing.T) {

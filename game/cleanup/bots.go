@@ -3,32 +3,11 @@ package cleanup
 import (
 	"hop/game"
 	"hop/game/grid"
-	"hop/rng"
 )
-
-// bot is a scripted agent: uniform over the actions that its mask marks.
-type bot struct {
-	name string
-	mask func(*State, game.Seat) [actions]bool
-}
-
-var _ game.Policy = bot{}
-
-func (b bot) Name() string { return b.name }
-
-func (b bot) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	mask := b.mask(st.(*State), s)
-	return game.Uniform(mask[:], r)
-}
-
-func (b bot) Probs(st game.State, s game.Seat, dst []float32) {
-	mask := b.mask(st.(*State), s)
-	game.Spread(dst, mask[:])
-}
 
 // towards marks the moves that lead nearer to the nearest of the cells, of the
 // full ones if full is set, and reports whether there is any.
-func (st *State) towards(here int16, cells []int16, full bool, mask *[actions]bool) bool {
+func (st *State) towards(here int16, cells []int16, full bool, mask *game.Mask) bool {
 	size := int16(st.g.c.Size)
 	y, x := here/size, here%size
 	best := grid.Far
@@ -42,7 +21,7 @@ func (st *State) towards(here int16, cells []int16, full bool, mask *[actions]bo
 			continue
 		}
 		if d < best {
-			best, *mask = d, [actions]bool{}
+			best, *mask = d, game.Mask{}
 		}
 		mask[grid.Up] = mask[grid.Up] || dy < 0
 		mask[grid.Down] = mask[grid.Down] || dy > 0
@@ -53,7 +32,7 @@ func (st *State) towards(here int16, cells []int16, full bool, mask *[actions]bo
 }
 
 // cleanMask cleans where it can, else goes to the nearest waste, else stays.
-func (st *State) cleanMask(s game.Seat) (mask [actions]bool) {
+func (st *State) cleanMask(s game.Seat) (mask game.Mask) {
 	here := st.pos[s]
 	switch {
 	case st.canClean(here):
@@ -66,7 +45,7 @@ func (st *State) cleanMask(s game.Seat) (mask [actions]bool) {
 
 // harvestMask harvests where it can, else goes to the nearest apple, else to the
 // orchard, else stays.
-func (st *State) harvestMask(s game.Seat) (mask [actions]bool) {
+func (st *State) harvestMask(s game.Seat) (mask game.Mask) {
 	here := st.pos[s]
 	switch {
 	case st.canHarvest(here):
@@ -85,7 +64,7 @@ const stint = 4
 
 // fairMask takes turns with itself. Where no apple is left it cleans, or a team
 // of harvesting fair agents would wait for ever.
-func (st *State) fairMask(s game.Seat) [actions]bool {
+func (st *State) fairMask(s game.Seat) game.Mask {
 	if done := st.cleaned[s] + st.harvested[s]; done/stint%2 == 1 {
 		for _, c := range st.g.orchard {
 			if st.full[c] {

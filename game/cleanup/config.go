@@ -2,7 +2,6 @@ package cleanup
 
 import (
 	"errors"
-	"strconv"
 
 	"hop/field"
 	"hop/game"
@@ -80,21 +79,12 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	planes := make([]string, 0, c.Agents+4)
-	planes = append(planes, "self")
-	for i := 1; i < c.Agents; i++ {
-		planes = append(planes, "other"+strconv.Itoa(i))
-	}
-	planes = append(planes, "river", "waste", "orchard", "apple")
 	g := &Game{c: c, board: grid.New(c.Size, c.Size), spec: game.Spec{
 		Name: "cleanup", Kind: game.GeneralSum, Seats: c.Agents,
-		Actions: append(append([]string{}, grid.MoveNames...), "clean", "harvest"),
-		Goals:   []string{"clean", "harvest"},
-		Horizon: c.Horizon,
-		Obs: game.Layout{
-			Height: c.Size, Width: c.Size, Planes: planes,
-			Legal: actions, Time: 1, Last: c.Agents,
-		},
+		Actions:   grid.Actions("clean", "harvest"),
+		Goals:     []string{"clean", "harvest"},
+		Horizon:   c.Horizon,
+		Obs:       grid.Layout(c.Size, c.Agents, actions, "river", "waste", "orchard", "apple"),
 		Symmetric: true,
 	}}
 	g.lay()
@@ -134,9 +124,6 @@ func (g *Game) inOrchard(cell int16) bool { return int(cell)%g.c.Size >= g.c.Siz
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
-
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board.Cells())} }
 
@@ -144,11 +131,8 @@ func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		{Name: "cleaner", Doc: "cleans the nearest waste and never harvests: the altruist",
-			New: func() game.Bot { return bot{"cleaner", (*State).cleanMask} }},
-		{Name: "harvester", Doc: "harvests the nearest apple and never cleans: the free rider",
-			New: func() game.Bot { return bot{"harvester", (*State).harvestMask} }},
-		{Name: "fair", Doc: "cleans four times, harvests four times, and so on; cleans while there is no apple",
-			New: func() game.Bot { return bot{"fair", (*State).fairMask} }},
+		game.Script("cleaner", "cleans the nearest waste and never harvests: the altruist", (*State).cleanMask),
+		game.Script("harvester", "harvests the nearest apple and never cleans: the free rider", (*State).harvestMask),
+		game.Script("fair", "cleans four times, harvests four times, and so on; cleans while there is no apple", (*State).fairMask),
 	}
 }

@@ -98,9 +98,6 @@ func (st *State) Reached(s game.Seat) int {
 	return game.NoGoal
 }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // Waste returns the share of river cells filled with waste.
 func (st *State) Waste() float64 { return float64(st.waste) / float64(len(st.g.river)) }
 
@@ -140,10 +137,8 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 func (st *State) legal(s int, a int32) bool {
 	c := st.pos[s]
 	switch {
-	case a >= 0 && a < grid.Stay:
-		return st.g.board.Moves[c]>>a&1 != 0
-	case a == grid.Stay:
-		return true
+	case a <= grid.Stay:
+		return st.g.board.Open(c, a)
 	case a == Clean:
 		return st.canClean(c)
 	case a == Harvest:
@@ -155,12 +150,7 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, moves, cleaning, harvest, pollution, growth.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	g := st.g
-	if st.over {
-		panic("cleanup: Step after the episode is over")
-	}
-	if len(acts) != g.c.Agents || len(rewards) != g.c.Agents {
-		panic("cleanup: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, g.c.Agents, acts, rewards)
 	for s, a := range acts {
 		rewards[s] = 0
 		if !st.legal(s, a) {
@@ -276,11 +266,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures: the ground, then what is on it.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			seats = append(seats, game.Seat(s))
-		}
-	}
+	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
 	ground, on := "", ""
 	switch {
 	case st.g.inRiver(c):

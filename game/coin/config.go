@@ -2,7 +2,6 @@ package coin
 
 import (
 	"errors"
-	"strconv"
 
 	"hop/field"
 	"hop/game"
@@ -65,36 +64,22 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	planes := make([]string, 2*c.Agents)
-	planes[0] = "self"
-	for i := range c.Agents {
-		if i > 0 {
-			planes[i] = "other" + strconv.Itoa(i)
-		}
-		planes[c.Agents+i] = "coin" + strconv.Itoa(i) // coin0 is the observer's own
-	}
-	acts := append([]string{}, grid.MoveNames...)
+	acts := grid.Actions()
 	if c.Take == "action" {
 		acts = append(acts, "take")
 	}
 	return &Game{c: c, board: grid.New(c.Size, c.Size), actions: len(acts), spec: game.Spec{
 		Name: "coin", Kind: game.GeneralSum, Seats: c.Agents,
-		Actions: acts,
-		Goals:   []string{"own", "other"},
-		Horizon: c.Horizon,
-		Obs: game.Layout{
-			Height: c.Size, Width: c.Size, Planes: planes,
-			Legal: len(acts), Time: 1, Last: c.Agents,
-		},
+		Actions:   acts,
+		Goals:     []string{"own", "other"},
+		Horizon:   c.Horizon,
+		Obs:       grid.Layout(c.Size, c.Agents, len(acts), grid.Numbered("coin", c.Agents)...), // coin0 is the observer's own
 		Symmetric: true,
 	}}, nil
 }
 
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
-
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g} }
@@ -103,8 +88,9 @@ func (g *Game) New() game.State { return &State{g: g} }
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(g.actions),
-		{Name: "own", Doc: "takes only its own coins and stays while there is none: the cooperator",
-			New: func() game.Bot { return seeker{name: "own"} }},
-		{Name: "any", Doc: "takes every coin: the defector", New: func() game.Bot { return seeker{name: "any", all: true} }},
+		game.Script("own", "takes only its own coins and stays while there is none: the cooperator",
+			func(st *State, s game.Seat) game.Mask { return st.seek(s, false) }),
+		game.Script("any", "takes every coin: the defector",
+			func(st *State, s game.Seat) game.Mask { return st.seek(s, true) }),
 	}
 }

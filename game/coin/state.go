@@ -82,9 +82,6 @@ func (st *State) Over() bool { return st.over }
 // Reached returns whose coin the seat took in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // Legal writes the seat's mask: open moves, stay, and take on the coin's cell.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:st.g.actions]
@@ -101,10 +98,8 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 
 func (st *State) legal(s int, a int32) bool {
 	switch {
-	case a >= 0 && a < grid.Stay:
-		return st.g.board.Moves[st.pos[s]]>>a&1 != 0
-	case a == grid.Stay:
-		return true
+	case a <= grid.Stay:
+		return st.g.board.Open(st.pos[s], a)
 	case a == Take:
 		return st.g.actions > Take && st.pos[s] == st.coin
 	}
@@ -114,13 +109,7 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, then all moves at once, then the coin is taken,
 // then a new one may appear.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
-	n := st.g.c.Agents
-	if st.over {
-		panic("coin: Step after the episode is over")
-	}
-	if len(acts) != n || len(rewards) != n {
-		panic("coin: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, st.g.c.Agents, acts, rewards)
 	for s, a := range acts {
 		rewards[s] = 0
 		if !st.legal(s, a) {
@@ -128,12 +117,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 		}
 	}
 	st.t++
-	for s, a := range acts {
-		st.last[s] = int8(a)
-		if a < grid.Stay {
-			st.pos[s] = st.g.board.Next[st.pos[s]][a]
-		}
-	}
+	st.g.board.Walk(st.pos[:], st.last[:], acts)
 	taken := st.take(acts, rewards)
 	switch {
 	case taken && st.g.c.Pause > 0:
@@ -205,11 +189,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // which is the plane that seat 0 sees it in.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			seats = append(seats, game.Seat(s))
-		}
-	}
+	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
 	if c == st.coin {
 		things = append(things, st.g.spec.Obs.Planes[st.g.c.Agents+int(st.owner)])
 	}

@@ -6,7 +6,7 @@ import (
 
 	"hop/game"
 	"hop/game/foraging"
-	"hop/rng"
+	"hop/game/gametest"
 )
 
 // TestAllFoodSumsToOne plays teams to the end: who took everything got 1.
@@ -15,11 +15,8 @@ func TestAllFoodSumsToOne(t *testing.T) {
 		c := with(func(c *foraging.Config) { c.Agents, c.Food, c.Shared, c.Horizon = 3, 4, shared, 1000 })
 		g := newGame(t, c)
 		for seed := range uint64(20) {
-			returns, _ := episode(t, g, []string{"team", "team", "team"}, seed)
-			sum := 0.
-			for _, x := range returns {
-				sum += x
-			}
+			returns := gametest.Returns(t, g, []string{"team", "team", "team"}, 1, seed)
+			sum := 3 * returns[3].Mean
 			if shared {
 				sum /= 3
 			}
@@ -28,32 +25,6 @@ func TestAllFoodSumsToOne(t *testing.T) {
 			}
 		}
 	}
-}
-
-// episode plays one with bots and returns the returns and the number of steps.
-func episode(t testing.TB, g *foraging.Game, team []string, seed uint64) ([]float64, int) {
-	t.Helper()
-	rules, act := rng.New(seed).Child("rules").Rand(), rng.New(seed).Child("act").Rand()
-	st := g.New().(*foraging.State)
-	st.Reset(&rules)
-	returns, acts := make([]float64, len(team)), make([]int32, len(team))
-	bots := make([]game.Bot, len(team))
-	for s, name := range team {
-		b, err := game.NewBot(g, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bots[s] = b
-	}
-	for !st.Over() {
-		for s := range acts {
-			acts[s] = bots[s].Act(st, game.Seat(s), &act)
-		}
-		for s, x := range play(st, acts...) {
-			returns[s] += float64(x)
-		}
-	}
-	return returns, st.Time()
 }
 
 // TestBotsPlayTheirRule gives the probabilities of one position: a walker goes
@@ -80,13 +51,7 @@ food a=3 b=1`
 		{"team", 0, toB},
 		{"team", 1, [6]float32{up: .02, down: .02, left: .92, right: .02, stay: .02}},
 	} {
-		st := position(t, small(2, true), text)
-		b, err := game.NewBot(newGame(t, small(2, true)), c.bot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got [6]float32
-		b.(game.Policy).Probs(st, c.seat, got[:])
+		got := gametest.Probs(t, newGame(t, small(2, true)), c.bot, text, c.seat)
 		for k := range got {
 			if math.Abs(float64(got[k]-c.want[k])) > 1e-6 {
 				t.Errorf("%s in seat %d: %v, want %v", c.bot, c.seat, got, c.want)
@@ -97,19 +62,13 @@ food a=3 b=1`
 }
 
 func TestWalkersLoadBesideTheirFood(t *testing.T) {
-	st := position(t, small(4, true), twoFoods)
 	g := newGame(t, small(4, true))
 	for _, c := range []struct {
 		bot  string
 		seat game.Seat
 		load float32
 	}{{"nearest", 0, 1}, {"team", 1, 1}, {"solo", 3, 0}, {"team", 3, 0}} {
-		b, err := game.NewBot(g, c.bot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var probs [6]float32
-		if b.(game.Policy).Probs(st, c.seat, probs[:]); probs[load] != c.load {
+		if probs := gametest.Probs(t, g, c.bot, twoFoods, c.seat); probs[load] != c.load {
 			t.Errorf("%s in seat %d loads with probability %v, want %v", c.bot, c.seat, probs[load], c.load)
 		}
 	}
@@ -121,13 +80,7 @@ func TestTeamsOfBotsFinish(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		g := newGame(t, with(func(c *foraging.Config) { c.Coop, c.Agents, c.Food = true, n, 3 }))
 		team := []string{"team", "team", "team"}[:n]
-		sum := 0.
-		const episodes = 200
-		for seed := range uint64(episodes) {
-			returns, _ := episode(t, g, team, seed)
-			sum += returns[0]
-		}
-		if mean := sum / episodes; mean < 0.98 {
+		if mean := gametest.Returns(t, g, team, 200, 1)[0].Mean; mean < 0.98 {
 			t.Errorf("%d team bots return %v, want nearly all of 1", n, mean)
 		}
 	}

@@ -66,14 +66,9 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	planes := []string{"self"}
-	for i := 1; i < c.Agents; i++ {
-		planes = append(planes, "other"+string(rune('0'+i)))
-	}
-	var goals []string
-	for f := range c.Food {
-		goals = append(goals, "food"+string(rune('0'+f)))
-	}
+	goals := grid.Numbered("food", c.Food)
+	obs := grid.Layout(c.Size, c.Agents, actions, goals...)
+	obs.Features = c.Agents + c.Food
 	kind := game.GeneralSum
 	if c.Shared {
 		kind = game.Cooperative
@@ -82,13 +77,10 @@ func New(c Config) (*Game, error) {
 		c: c, board: grid.New(c.Size, c.Size), topFood: min(weakest, c.Agents) * c.MaxLevel,
 		spec: game.Spec{
 			Name: "foraging", Kind: kind, Seats: c.Agents,
-			Actions: append(append([]string{}, grid.MoveNames...), "load"),
-			Goals:   goals,
-			Horizon: c.Horizon,
-			Obs: game.Layout{
-				Height: c.Size, Width: c.Size, Planes: append(planes, goals...),
-				Features: c.Agents + c.Food, Legal: actions, Time: 1, Last: c.Agents,
-			},
+			Actions:   grid.Actions("load"),
+			Goals:     goals,
+			Horizon:   c.Horizon,
+			Obs:       obs,
 			Symmetric: true, Deterministic: true,
 		},
 	}, nil
@@ -96,9 +88,6 @@ func New(c Config) (*Game, error) {
 
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
-
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {

@@ -52,29 +52,7 @@ func TestPlaythroughs(t *testing.T) {
 // position returns a state with the given text on a 5x5 board.
 func position(t testing.TB, c foraging.Config, text string) *foraging.State {
 	t.Helper()
-	st := newGame(t, c).New().(*foraging.State)
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func play(st game.State, acts ...int32) []float32 {
-	rewards := make([]float32, len(acts))
-	st.Step(acts, rewards, nil)
-	return rewards
-}
-
-// board returns the lines of a state's board.
-func board(t testing.TB, st *foraging.State) string {
-	t.Helper()
-	text, err := st.AppendText(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "\n")
-	rows, _, _ := strings.Cut(rest, "levels")
-	return rows
+	return gametest.At[*foraging.State](t, newGame(t, c), text)
 }
 
 const (
@@ -124,16 +102,16 @@ func TestStepsLikeLbforaging(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for s, got := range play(st, acts...) {
+			for s, got := range gametest.Step(st, acts...) {
 				want, err := strconv.ParseFloat(words[2*n+s], 64)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if math.Abs(float64(got)-want) > 1e-7 {
-					t.Fatalf("episode %d, step %d: seat %d is paid %v, want %v in\n%s", i, k, s, got, want, board(t, st))
+					t.Fatalf("episode %d, step %d: seat %d is paid %v, want %v in\n%s", i, k, s, got, want, gametest.Board(t, st, 5))
 				}
 				if seats, _ := st.Cell(cells[s]/c.Size, cells[s]%c.Size, nil, nil); len(seats) != 1 || seats[0] != game.Seat(s) {
-					t.Fatalf("episode %d, step %d: cell %d has seats %v, want %d in\n%s", i, k, cells[s], seats, s, board(t, st))
+					t.Fatalf("episode %d, step %d: cell %d has seats %v, want %d in\n%s", i, k, cells[s], seats, s, gametest.Board(t, st, 5))
 				}
 				if want > 0 {
 					taken++

@@ -8,6 +8,7 @@ import (
 
 	"hop/game"
 	"hop/game/foraging"
+	"hop/game/gametest"
 	"hop/rng"
 )
 
@@ -34,7 +35,7 @@ func TestFoodIsTakenWhenLevelsSuffice(t *testing.T) {
 . . . . .
 levels 1 2
 food a=%d`, c.food))
-			paid := play(st, c.acts...)
+			paid := gametest.Step(st, c.acts...)
 			if taken := st.FoodLevel(0) == 0; taken != c.taken || taken != (paid[0] == 1) || st.Over() != taken {
 				t.Errorf("taken %v, paid %v, over %v; want taken %v", taken, paid, st.Over(), c.taken)
 			}
@@ -44,7 +45,7 @@ food a=%d`, c.food))
 
 func TestRewardIsSplitByLevel(t *testing.T) {
 	st := position(t, small(4, false), twoFoods)
-	paid := play(st, load, load, stay, stay)
+	paid := gametest.Step(st, load, load, stay, stay)
 	// a is worth 4/5 of all food; levels 1 and 3 took it.
 	want := []float32{4. / 5 / 4, 4. / 5 * 3 / 4, 0, 0}
 	for s := range want {
@@ -57,7 +58,7 @@ func TestRewardIsSplitByLevel(t *testing.T) {
 
 func TestSharedRewardIsTheSameForAll(t *testing.T) {
 	st := position(t, small(4, true), twoFoods)
-	for s, x := range play(st, load, load, stay, stay) {
+	for s, x := range gametest.Step(st, load, load, stay, stay) {
 		if x != float32(4./5) {
 			t.Errorf("seat %d is paid %v, want 0.8", s, x)
 		}
@@ -80,12 +81,12 @@ func TestCollisions(t *testing.T) {
 		{"free move", "0 1 . 2 .", "0 . 1 . 2", []int32{stay, right, right}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			const rest = "\n. . . . .\n. . . . .\n. . a . .\n. . . . .\n"
+			const rest = "\n. . . . .\n. . . . .\n. . a . .\n. . . . ."
 			levels := "levels" + strings.Repeat(" 1", len(c.acts))
-			st := position(t, small(len(c.acts), true), "t=0\n"+c.row+rest+levels+"\nfood a=3")
-			play(st, c.acts...)
-			if got, want := board(t, st), c.after+rest; got != want {
-				t.Errorf("after %v:\n%swant\n%s", c.acts, got, want)
+			st := position(t, small(len(c.acts), true), "t=0\n"+c.row+rest+"\n"+levels+"\nfood a=3")
+			gametest.Step(st, c.acts...)
+			if got, want := gametest.Board(t, st, 5), c.after+rest; got != want {
+				t.Errorf("after %v:\n%s\nwant\n%s", c.acts, got, want)
 			}
 		})
 	}
@@ -137,7 +138,7 @@ func TestCellOfTakenFoodIsOpen(t *testing.T) {
 . . . . .
 levels 2 1
 food a=1 b=1`)
-	play(st, load, stay)
+	gametest.Step(st, load, stay)
 	if got := st.Reached(0); got != 0 {
 		t.Errorf("seat 0 reached %d, want food 0", got)
 	}
@@ -145,7 +146,7 @@ food a=1 b=1`)
 	if st.Legal(0, legal[:]); !legal[right] || legal[load] {
 		t.Errorf("beside food just taken: %v, want right and no load", legal)
 	}
-	play(st, right, stay)
+	gametest.Step(st, right, stay)
 	if got := st.Reached(0); got != game.NoGoal {
 		t.Errorf("seat 0 reached %d by walking, want none", got)
 	}
@@ -156,7 +157,7 @@ food a=1 b=1`)
 
 func TestGoalIsTheItemTaken(t *testing.T) {
 	st := position(t, small(4, false), twoFoods)
-	play(st, load, load, stay, left)
+	gametest.Step(st, load, load, stay, left)
 	for s, want := range []int{0, 0, game.NoGoal, game.NoGoal} {
 		if got := st.Reached(game.Seat(s)); got != want {
 			t.Errorf("seat %d reached %d, want %d", s, got, want)
@@ -173,7 +174,7 @@ func TestHorizonEnds(t *testing.T) {
 . . . . .
 levels 1 1
 food a=2`)
-	play(st, stay, stay)
+	gametest.Step(st, stay, stay)
 	if !st.Over() || st.Alive(0) || st.Alive(1) {
 		t.Errorf("at the horizon: over %v, alive %v %v", st.Over(), st.Alive(0), st.Alive(1))
 	}
@@ -226,18 +227,18 @@ func TestStart(t *testing.T) {
 						continue
 					}
 					if y == 0 || x == 0 || y == s.c.Size-1 || x == s.c.Size-1 {
-						t.Fatalf("%s: food on the border:\n%s", s.name, board(t, st))
+						t.Fatalf("%s: food on the border:\n%s", s.name, gametest.Board(t, st, 5))
 					}
 					for _, f := range food {
 						if math.Abs(float64(f[0]-y))+math.Abs(float64(f[1]-x)) <= 2 {
-							t.Fatalf("%s: food too close:\n%s", s.name, board(t, st))
+							t.Fatalf("%s: food too close:\n%s", s.name, gametest.Board(t, st, 5))
 						}
 					}
 					food = append(food, [2]int{y, x})
 				}
 			}
 			if agents != s.c.Agents || len(food) == 0 || len(food) > s.c.Food {
-				t.Fatalf("%s: %d agents and %d items:\n%s", s.name, agents, len(food), board(t, st))
+				t.Fatalf("%s: %d agents and %d items:\n%s", s.name, agents, len(food), gametest.Board(t, st, 5))
 			}
 			for seat := range s.c.Agents {
 				level := st.Level(game.Seat(seat))

@@ -236,13 +236,7 @@ func (st *State) legal(s int, a int32) bool {
 
 // Step plays one move: time, then all moves at once, then loading.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	n := st.g.c.Agents
-	if st.over {
-		panic("foraging: Step after the episode is over")
-	}
-	if len(acts) != n || len(rewards) != n {
-		panic("foraging: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, st.g.c.Agents, acts, rewards)
 	loads := false
 	for s, a := range acts {
 		if !st.legal(s, a) {

@@ -64,15 +64,21 @@ func Step(st game.State, acts ...int32) []float32 {
 	return rewards
 }
 
-// Probs returns how a bot of the game acts in a position.
-func Probs(t testing.TB, g game.Game, bot, text string, s game.Seat) []float32 {
+// Bot returns a bot of the game.
+func Bot(t testing.TB, g game.Game, name string) game.Bot {
 	t.Helper()
-	b, err := game.NewBot(g, bot)
+	b, err := game.NewBot(g, name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// Probs returns how a bot of the game acts in a position.
+func Probs(t testing.TB, g game.Game, bot, text string, s game.Seat) []float32 {
+	t.Helper()
 	dst := make([]float32, len(g.Spec().Actions))
-	b.(game.Policy).Probs(At[game.State](t, g, text), s, dst)
+	Bot(t, g, bot).(game.Policy).Probs(At[game.State](t, g, text), s, dst)
 	return dst
 }
 
@@ -85,10 +91,7 @@ func Returns(t testing.TB, g game.Game, team []string, episodes int, seed uint64
 	t.Helper()
 	bots := make([]game.Bot, len(team))
 	for s, name := range team {
-		var err error
-		if bots[s], err = game.NewBot(g, name); err != nil {
-			t.Fatal(err)
-		}
+		bots[s] = Bot(t, g, name)
 	}
 	st, r := g.New(), rng.New(seed).Rand()
 	k := len(team)

@@ -6,7 +6,13 @@
 // between, so a step looks everything up and allocates nothing.
 package grid
 
-import "hop/rng"
+import (
+	"slices"
+	"strconv"
+
+	"hop/game"
+	"hop/rng"
+)
 
 // The moves, and the action that every game on a board has after them.
 const (
@@ -17,8 +23,37 @@ const (
 	Stay
 )
 
-// MoveNames are the names of actions 0 to 4.
-var MoveNames = []string{"up", "down", "left", "right", "stay"}
+// moveNames are the names of actions 0 to 4.
+var moveNames = []string{"up", "down", "left", "right", "stay"}
+
+// Layout is the observation of a game on a square board: planes of the agents,
+// ego-first, then more planes, the mask, the time and the last joint action.
+func Layout(size, agents, actions int, more ...string) game.Layout {
+	planes := append([]string{"self"}, Numbered("other", agents)[1:]...)
+	return game.Layout{Height: size, Width: size, Planes: append(planes, more...), Legal: actions, Time: 1, Last: agents}
+}
+
+// Numbered returns the name with each of the numbers from 0 to below n.
+func Numbered(name string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = name + strconv.Itoa(i)
+	}
+	return out
+}
+
+// Actions returns the names of the moves and Stay, and more.
+func Actions(more ...string) []string { return append(slices.Clone(moveNames), more...) }
+
+// SeatsOn appends the seats that are on a cell.
+func SeatsOn(seats []game.Seat, pos []int16, c int16) []game.Seat {
+	for s, p := range pos {
+		if p == c {
+			seats = append(seats, game.Seat(s))
+		}
+	}
+	return seats
+}
 
 // None is no cell: beyond a wall, or where a seat that has left stands.
 const None = int16(-1)
@@ -96,6 +131,21 @@ func (b *Board) LegalMoves(c int16, dst []bool) {
 	dst[Left] = m&4 != 0
 	dst[Right] = m&8 != 0
 	dst[Stay] = true
+}
+
+// Open reports whether an action is Stay, or a move that is open at a cell.
+func (b *Board) Open(c int16, a int32) bool {
+	return a == Stay || a >= 0 && a < Stay && b.Moves[c]>>a&1 != 0
+}
+
+// Walk makes all moves at once, and keeps everybody's action as the last one.
+func (b *Board) Walk(pos []int16, last []int8, acts []int32) {
+	for s, a := range acts {
+		last[s] = int8(a)
+		if a >= 0 && a < Stay {
+			pos[s] = b.Next[pos[s]][a]
+		}
+	}
 }
 
 // Distances writes to dst the number of moves from every cell to the target,

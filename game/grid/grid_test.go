@@ -62,7 +62,7 @@ func TestLinkAgreesWithCoordinates(t *testing.T) {
 					want = int16(to[0]*b.W + to[1])
 				}
 				if got := b.Next[c][k]; got != want || legal[k] != (want != grid.None) || (b.Moves[c]>>k&1 == 1) != legal[k] {
-					t.Fatalf("%s from cell %d of\n%sleads to %d, want %d; mask %v", grid.MoveNames[k], c, show(b), got, want, legal[k])
+					t.Fatalf("%s from cell %d of\n%sleads to %d, want %d; mask %v", grid.Actions()[k], c, show(b), got, want, legal[k])
 				}
 			}
 			if !legal[grid.Stay] {

@@ -74,14 +74,8 @@ func New(c Config) (*Game, error) {
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
-
 // Stage returns the stage game.
 func (g *Game) Stage() Stage { return g.stage }
-
-// Equilibria returns the Nash equilibria of the stage game.
-func (g *Game) Equilibria() []Equilibrium { return g.stage.Equilibria() }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g} }

@@ -15,11 +15,7 @@ func newGame(t testing.TB, name string, rounds int) *matrix.Game {
 	t.Helper()
 	c := matrix.Default()
 	c.Matrix, c.Rounds = name, rounds
-	g, err := matrix.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, matrix.New, c)
 }
 
 func TestConforms(t *testing.T) {
@@ -33,11 +29,7 @@ func TestConforms(t *testing.T) {
 		{Matrix: "rps", Rounds: 30, Memory: true, Time: true},
 	} {
 		t.Run(fmt.Sprintf("%s %d rounds memory %v time %v", c.Matrix, c.Rounds, c.Memory, c.Time), func(t *testing.T) {
-			g, err := matrix.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gametest.Run(t, g)
+			gametest.Run(t, gametest.New(t, matrix.New, c))
 		})
 	}
 }
@@ -226,10 +218,7 @@ func TestMemoryIsEgoFirst(t *testing.T) {
 }
 
 func TestWithoutMemoryAndTimeNothingIsSeen(t *testing.T) {
-	g, err := matrix.New(matrix.Config{Matrix: "pd", Rounds: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, matrix.New, matrix.Config{Matrix: "pd", Rounds: 5})
 	st := start(g)
 	obs := make([]float32, g.Spec().Obs.Len())
 	for range 5 {
@@ -287,10 +276,7 @@ func TestBotsPlayTheirRule(t *testing.T) {
 		}
 		for seat := range game.Seat(2) {
 			g := newGame(t, c.stage, len(c.want))
-			b, err := game.NewBot(g, c.bot)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := gametest.Bot(t, g, c.bot)
 			st, got := start(g), ""
 			for _, ch := range c.other {
 				var acts [2]int32
@@ -312,28 +298,16 @@ func TestKnownScores(t *testing.T) {
 	g := newGame(t, "pd", 10)
 	for _, c := range []struct {
 		a, b string
-		want [2]float32
+		want [2]float64
 	}{
-		{"tft", "tft", [2]float32{30, 30}},
-		{"allc", "alld", [2]float32{0, 50}},
-		{"tft", "alld", [2]float32{9, 14}},
-		{"grim", "alld", [2]float32{9, 14}},
-		{"alld", "alld", [2]float32{10, 10}},
+		{"tft", "tft", [2]float64{30, 30}},
+		{"allc", "alld", [2]float64{0, 50}},
+		{"tft", "alld", [2]float64{9, 14}},
+		{"grim", "alld", [2]float64{9, 14}},
+		{"alld", "alld", [2]float64{10, 10}},
 	} {
-		a, err := game.NewBot(g, c.a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := game.NewBot(g, c.b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got [2]float32
-		for st := start(g); !st.Over(); {
-			paid := round(st, a.Act(st, 0, nil), b.Act(st, 1, nil))
-			got[0], got[1] = got[0]+paid[0], got[1]+paid[1]
-		}
-		if got != c.want {
+		scores := gametest.Returns(t, g, []string{c.a, c.b}, 1, 1)
+		if got := [2]float64{scores[0].Mean, scores[1].Mean}; got != c.want {
 			t.Errorf("%s against %s: %v, want %v", c.a, c.b, got, c.want)
 		}
 	}

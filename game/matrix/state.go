@@ -33,9 +33,6 @@ func (st *State) Alive(game.Seat) bool { return !st.Over() }
 // Over reports whether all rounds are played.
 func (st *State) Over() bool { return int(st.t) >= st.g.c.Rounds }
 
-// Time returns the number of rounds played.
-func (st *State) Time() int { return int(st.t) }
-
 // Reached returns the action that the seat just played: in these games every
 // round pursues something, and the action says what.
 func (st *State) Reached(s game.Seat) int {
@@ -55,12 +52,7 @@ func (st *State) Legal(_ game.Seat, dst []bool) {
 
 // Step plays one round.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	if st.Over() {
-		panic("matrix: Step after the episode is over")
-	}
-	if len(acts) != 2 || len(rewards) != 2 {
-		panic("matrix: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.Over(), 2, acts, rewards)
 	pays := st.g.stage.Pays
 	for _, a := range acts {
 		if a < 0 || int(a) >= len(pays) {

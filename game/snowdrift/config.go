@@ -2,7 +2,6 @@ package snowdrift
 
 import (
 	"errors"
-	"strconv"
 
 	"hop/field"
 	"hop/game"
@@ -59,34 +58,18 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	planes := make([]string, 0, c.Agents+2)
-	planes = append(planes, "self")
-	for i := 1; i < c.Agents; i++ {
-		planes = append(planes, "other"+strconv.Itoa(i))
-	}
-	planes = append(planes, "block", "drift")
-	goals := make([]string, c.Drifts)
-	for d := range goals {
-		goals[d] = "drift" + strconv.Itoa(d)
-	}
 	return &Game{c: c, spec: game.Spec{
 		Name: "snowdrift", Kind: game.GeneralSum, Seats: c.Agents,
-		Actions: append(append([]string{}, grid.MoveNames...), "remove"),
-		Goals:   goals,
-		Horizon: c.Horizon,
-		Obs: game.Layout{
-			Height: c.Size, Width: c.Size, Planes: planes,
-			Legal: actions, Time: 1, Last: c.Agents,
-		},
+		Actions:   grid.Actions("remove"),
+		Goals:     grid.Numbered("drift", c.Drifts),
+		Horizon:   c.Horizon,
+		Obs:       grid.Layout(c.Size, c.Agents, actions, "block", "drift"),
 		Symmetric: true, Deterministic: true,
 	}}, nil
 }
 
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
-
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
@@ -103,7 +86,7 @@ func (g *Game) New() game.State {
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		{Name: "nd", Doc: "nearest drift, ties random, and removes it: the cooperator", New: func() game.Bot { return nd{} }},
-		{Name: "fix", Doc: "wanders and never removes: the free rider", New: func() game.Bot { return fix{} }},
+		game.Script("nd", "nearest drift, ties random, and removes it: the cooperator", (*State).nearest),
+		game.Script("fix", "wanders and never removes: the free rider", (*State).wander),
 	}
 }

@@ -132,10 +132,8 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 func (st *State) legal(s int, a int32) bool {
 	c := st.pos[s]
 	switch {
-	case a >= 0 && a < grid.Stay:
-		return st.board.Moves[c]>>a&1 != 0
-	case a == grid.Stay:
-		return true
+	case a <= grid.Stay:
+		return st.board.Open(c, a)
 	case a == Remove:
 		return st.here(c)
 	}
@@ -144,13 +142,7 @@ func (st *State) legal(s int, a int32) bool {
 
 // Step plays one move: time, then all moves at once, then removals cell by cell.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	n := st.g.c.Agents
-	if st.over {
-		panic("snowdrift: Step after the episode is over")
-	}
-	if len(acts) != n || len(rewards) != n {
-		panic("snowdrift: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, st.g.c.Agents, acts, rewards)
 	removes := false
 	for s, a := range acts {
 		rewards[s] = 0
@@ -160,12 +152,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		removes = removes || a == Remove
 	}
 	st.t++
-	for s, a := range acts {
-		st.last[s] = int8(a)
-		if a < grid.Stay {
-			st.pos[s] = st.board.Next[st.pos[s]][a]
-		}
-	}
+	st.board.Walk(st.pos[:], st.last[:], acts)
 	if removes {
 		st.remove(acts, rewards)
 	}
@@ -253,11 +240,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			seats = append(seats, game.Seat(s))
-		}
-	}
+	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

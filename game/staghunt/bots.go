@@ -23,7 +23,7 @@ func (st *State) distances() [][]int16 {
 // towards writes to mask the moves from cell that lead along a shortest path to
 // the nearest prey in [lo, hi), and returns the distance to it, or grid.Far if
 // none is left.
-func (st *State) towards(cell int16, lo, hi int, mask *[actions]bool) int16 {
+func (st *State) towards(cell int16, lo, hi int, mask *game.Mask) int16 {
 	dist := st.distances()
 	best := grid.Far
 	for p := lo; p < hi; p++ {
@@ -50,7 +50,7 @@ func (st *State) towards(cell int16, lo, hi int, mask *[actions]bool) int16 {
 
 // stagMask writes the actions among which "ns" chooses at random: the steps
 // along shortest paths to the nearest stag; on it, hunt if legal, else wait.
-func (st *State) stagMask(s game.Seat, mask *[actions]bool) {
+func (st *State) stagMask(s game.Seat, mask *game.Mask) {
 	cell := st.pos[s]
 	switch st.towards(cell, 0, st.g.c.Stags, mask) {
 	case grid.Far:
@@ -66,7 +66,7 @@ func (st *State) stagMask(s game.Seat, mask *[actions]bool) {
 
 // hareMask is the same for "nh": shortest paths to the nearest hare; on it,
 // hunt; no hare left, anything legal.
-func (st *State) hareMask(s game.Seat, mask *[actions]bool) {
+func (st *State) hareMask(s game.Seat, mask *game.Mask) {
 	switch st.towards(st.pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, mask) {
 	case grid.Far:
 		st.Legal(s, mask[:])
@@ -75,44 +75,14 @@ func (st *State) hareMask(s game.Seat, mask *[actions]bool) {
 	}
 }
 
-func nsMask(st game.State, s game.Seat) (mask [actions]bool) {
-	st.(*State).stagMask(s, &mask)
+func (st *State) ns(s game.Seat) (mask game.Mask) {
+	st.stagMask(s, &mask)
 	return mask
 }
 
-func nhMask(st game.State, s game.Seat) (mask [actions]bool) {
-	st.(*State).hareMask(s, &mask)
+func (st *State) nh(s game.Seat) (mask game.Mask) {
+	st.hareMask(s, &mask)
 	return mask
-}
-
-// ns goes to the nearest stag.
-type ns struct{}
-
-func (ns) Name() string { return "ns" }
-
-func (ns) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	mask := nsMask(st, s)
-	return game.Uniform(mask[:], r)
-}
-
-func (ns) Probs(st game.State, s game.Seat, dst []float32) {
-	mask := nsMask(st, s)
-	game.Spread(dst, mask[:])
-}
-
-// nh goes to the nearest hare.
-type nh struct{}
-
-func (nh) Name() string { return "nh" }
-
-func (nh) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	mask := nhMask(st, s)
-	return game.Uniform(mask[:], r)
-}
-
-func (nh) Probs(st game.State, s game.Seat, dst []float32) {
-	mask := nhMask(st, s)
-	game.Spread(dst, mask[:])
 }
 
 // switcher is ns if a partner's last episode ended in a stag, else nh.
@@ -120,19 +90,15 @@ type switcher struct{ stag bool }
 
 func (*switcher) Name() string { return "switcher" }
 
-func (b *switcher) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	if b.stag {
-		return ns{}.Act(st, s, r)
-	}
-	return nh{}.Act(st, s, r)
-}
+func (b *switcher) Act(st game.State, s game.Seat, r *rng.Rand) int32 { return b.now().Act(st, s, r) }
 
-func (b *switcher) Probs(st game.State, s game.Seat, dst []float32) {
+func (b *switcher) Probs(st game.State, s game.Seat, dst []float32) { b.now().Probs(st, s, dst) }
+
+func (b *switcher) now() game.Scripted[*State] {
 	if b.stag {
-		ns{}.Probs(st, s, dst)
-		return
+		return game.Scripted[*State]{Rule: (*State).ns}
 	}
-	nh{}.Probs(st, s, dst)
+	return game.Scripted[*State]{Rule: (*State).nh}
 }
 
 func (b *switcher) Watch(st game.State, s game.Seat) {
@@ -164,38 +130,20 @@ func (b *switcher) UnmarshalBinary(src []byte) error {
 
 // deadline is ns until the last step from which a hare is still in reach. It
 // needs d moves and one hunt, so it turns when only d+1 steps are left.
-type deadline struct{}
-
-func (deadline) Name() string { return "deadline" }
-
-func (deadline) mask(st game.State, s game.Seat) [actions]bool {
-	h := st.(*State)
-	var toHare [actions]bool
-	d := h.towards(h.pos[s], h.g.c.Stags, h.g.c.Stags+h.g.c.Hares, &toHare)
-	end := h.g.c.Horizon
-	if h.g.c.EndAfter > 0 && h.first > 0 {
-		end = min(end, int(h.first)+h.g.c.EndAfter)
+func (st *State) deadline(s game.Seat) game.Mask {
+	var toHare game.Mask
+	d := st.towards(st.pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, &toHare)
+	end := st.g.c.Horizon
+	if st.g.c.EndAfter > 0 && st.first > 0 {
+		end = min(end, int(st.first)+st.g.c.EndAfter)
 	}
-	if d != grid.Far && end-int(h.t) <= int(d)+1 {
-		return nhMask(st, s)
+	if d != grid.Far && end-int(st.t) <= int(d)+1 {
+		return st.nh(s)
 	}
-	return nsMask(st, s)
-}
-
-func (b deadline) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	mask := b.mask(st, s)
-	return game.Uniform(mask[:], r)
-}
-
-func (b deadline) Probs(st game.State, s game.Seat, dst []float32) {
-	mask := b.mask(st, s)
-	game.Spread(dst, mask[:])
+	return st.ns(s)
 }
 
 var (
-	_ game.Policy = ns{}
-	_ game.Policy = nh{}
-	_ game.Policy = deadline{}
 	_ game.Policy = (*switcher)(nil)
 	_ game.Keeper = (*switcher)(nil)
 )

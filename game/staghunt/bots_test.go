@@ -2,11 +2,12 @@ package staghunt
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"hop/game"
 	"hop/game/gametest"
-	"hop/game/grid"
 	"hop/rng"
 )
 
@@ -26,11 +27,7 @@ func probs(t *testing.T, b game.Bot, st *State, s game.Seat) string {
 
 func bot(t *testing.T, st *State, name string) game.Bot {
 	t.Helper()
-	b, err := game.NewBot(st.g, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return gametest.Bot(t, st.g, name)
 }
 
 func TestBots(t *testing.T) {
@@ -133,14 +130,15 @@ func TestReferenceReturns(t *testing.T) {
 		t.Run(c.name+" "+c.team, func(t *testing.T) {
 			g := gametest.New(t, New, c.c)
 			const n = 3000
-			focal, all := moments(g, c.team, n)
+			team := strings.Fields(strings.NewReplacer("S", "ns ", "H", "nh ", "R", "random ").Replace(c.team))
+			scores := gametest.Returns(t, g, team, n, 5)
 			for _, m := range []struct {
 				name      string
-				got       moment
+				got       gametest.Score
 				want, eps float64
-			}{{"focal", focal, c.focal, 0.007}, {"mean of all", all, c.mean, 0.004}} {
-				if d, tol := m.got.mean-m.want, 4.5*m.got.se+m.eps; d > tol || d < -tol {
-					t.Errorf("%s %.3f, want %.3f ± %.3f", m.name, m.got.mean, m.want, tol)
+			}{{"focal", scores[0], c.focal, 0.007}, {"mean of all", scores[len(team)], c.mean, 0.004}} {
+				if d, tol := m.got.Mean-m.want, 4.5*m.got.SE+m.eps; d > tol || d < -tol {
+					t.Errorf("%s %.3f, want %.3f ± %.3f", m.name, m.got.Mean, m.want, tol)
 				}
 			}
 		})
@@ -173,45 +171,9 @@ func TestRandomHuntersLive25Steps(t *testing.T) {
 		sq += x * x
 	}
 	mean := sum / n
-	tol := 0.05 + 4.5*sqrt((sq/n-mean*mean)/n)
+	tol := 0.05 + 4.5*math.Sqrt((sq/n-mean*mean)/n)
 	if mean < 25.2-tol || mean > 25.2+tol {
 		t.Errorf("mean lifetime %.2f, want 25.2 ± %.2f", mean, tol)
 	}
 	t.Logf("mean lifetime %.2f ± %.2f", mean, tol)
-}
-
-type moment struct{ mean, se float64 }
-
-// moments plays teams such as "SSHR" and returns the return of seat 0 and of all.
-func moments(g *Game, team string, n int) (focal, all moment) {
-	st, r := g.New().(*State), rng.New(5).Rand()
-	names := map[rune]game.Bot{'S': ns{}, 'H': nh{}, 'R': &game.Random{Actions: actions}}
-	acts, rewards := make([]int32, len(team)), make([]float32, len(team))
-	var sum, sq [2]float64
-	for range n {
-		st.Reset(&r)
-		var x [2]float64
-		for !st.Over() {
-			for s, name := range team {
-				acts[s] = game.NoAction
-				if st.pos[s] != grid.None {
-					acts[s] = names[name].Act(st, game.Seat(s), &r)
-				}
-			}
-			st.Step(acts, rewards, &r)
-			x[0] += float64(rewards[0])
-			for _, v := range rewards {
-				x[1] += float64(v) / float64(len(team))
-			}
-		}
-		for i := range x {
-			sum[i] += x[i]
-			sq[i] += x[i] * x[i]
-		}
-	}
-	m := func(i int) moment {
-		mean := sum[i] / float64(n)
-		return moment{mean, sqrt((sq[i]/float64(n) - mean*mean) / float64(n))}
-	}
-	return m(0), m(1)
 }

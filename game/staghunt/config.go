@@ -74,21 +74,12 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	planes := make([]string, 0, c.Agents+3)
-	planes = append(planes, "self")
-	for i := 1; i < c.Agents; i++ {
-		planes = append(planes, "other"+string(rune('0'+i)))
-	}
-	planes = append(planes, "block", "stag", "hare")
 	g := &Game{c: c, spec: game.Spec{
 		Name: "staghunt", Kind: game.GeneralSum, Seats: c.Agents,
-		Actions: append(append([]string{}, grid.MoveNames...), "hunt stag", "hunt hare"),
-		Goals:   []string{"stag", "hare"},
-		Horizon: c.Horizon,
-		Obs: game.Layout{
-			Height: c.Size, Width: c.Size, Planes: planes,
-			Legal: actions, Time: 1, Last: c.Agents,
-		},
+		Actions:   grid.Actions("hunt stag", "hunt hare"),
+		Goals:     []string{"stag", "hare"},
+		Horizon:   c.Horizon,
+		Obs:       grid.Layout(c.Size, c.Agents, actions, "block", "stag", "hare"),
 		Symmetric: true, Deterministic: true,
 	}}
 	for s := range g.strength {
@@ -122,12 +113,11 @@ func (g *Game) New() game.State {
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		{Name: "ns", Doc: "nearest stag, the cooperator; no stag left: as nh", New: func() game.Bot { return ns{} }},
-		{Name: "nh", Doc: "nearest hare, the defector; no hare left: random", New: func() game.Bot { return nh{} }},
+		game.Script("ns", "nearest stag, the cooperator; no stag left: as nh", (*State).ns),
+		game.Script("nh", "nearest hare, the defector; no hare left: random", (*State).nh),
 		{Name: "switcher", Doc: "ns if a partner's last episode ended in a stag, else nh; starts as ns",
 			New: func() game.Bot { return &switcher{stag: true} }},
-		{Name: "deadline", Doc: "ns until the last step from which a hare is still in reach, then nh",
-			New: func() game.Bot { return deadline{} }},
+		game.Script("deadline", "ns until the last step from which a hare is still in reach, then nh", (*State).deadline),
 	}
 }
 

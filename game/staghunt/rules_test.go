@@ -24,16 +24,11 @@ func small(change func(c *Config)) Config {
 // at returns the state that the text shows. A text without a first line is at t=0.
 func at(t *testing.T, c Config, text string) *State {
 	t.Helper()
-	g := gametest.New(t, New, c)
-	st := g.New().(*State)
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "t=") {
 		text = "t=0 first=0\n" + text
 	}
-	if err := st.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return st
+	return gametest.At[*State](t, gametest.New(t, New, c), text)
 }
 
 // want steps and compares the rewards.

@@ -146,10 +146,8 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 func (st *State) legal(s int, a int32) bool {
 	c := st.pos[s]
 	switch {
-	case a >= 0 && a < grid.Stay:
-		return st.board.Moves[c]>>a&1 != 0
-	case a == grid.Stay:
-		return true
+	case a <= grid.Stay:
+		return st.board.Open(c, a)
 	case a == HuntStag:
 		return st.hereStag(c) && st.crowd(c) >= 2
 	case a == HuntHare:
@@ -161,13 +159,7 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, then all moves at once, then hare hunts, then stag
 // hunts, then exits.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	n := st.g.c.Agents
-	if st.over {
-		panic("staghunt: Step after the episode is over")
-	}
-	if len(acts) != n || len(rewards) != n {
-		panic("staghunt: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, st.g.c.Agents, acts, rewards)
 	hunts := false
 	for s, a := range acts {
 		rewards[s], st.just[s] = 0, false
@@ -181,12 +173,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		hunts = hunts || a >= HuntStag
 	}
 	st.t++
-	for s, a := range acts {
-		st.last[s] = int8(a)
-		if a >= 0 && a < grid.Stay {
-			st.pos[s] = st.board.Next[st.pos[s]][a]
-		}
-	}
+	st.board.Walk(st.pos[:], st.last[:], acts)
 	if hunts {
 		st.hunt(acts, rewards, HuntHare)
 		st.hunt(acts, rewards, HuntStag)
@@ -310,11 +297,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			seats = append(seats, game.Seat(s))
-		}
-	}
+	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

@@ -3,7 +3,6 @@ package tag
 import (
 	"hop/game"
 	"hop/game/grid"
-	"hop/rng"
 )
 
 // forget drops the distances, which belong to the board.
@@ -40,11 +39,11 @@ func (st *State) nearest(cell int16, prey bool) int16 {
 }
 
 // best writes the actions that lead nearest to the other side, or farthest from it.
-func (st *State) best(s game.Seat, farthest bool, mask *[actions]bool) {
+func (st *State) best(s game.Seat, farthest bool, mask *game.Mask) {
 	var score [actions]int16
 	here := st.pos[s]
 	top := int16(-grid.Far)
-	for k := range mask {
+	for k := range score {
 		to := here
 		if k < grid.Stay {
 			to = st.board.Next[here][k]
@@ -58,54 +57,20 @@ func (st *State) best(s game.Seat, farthest bool, mask *[actions]bool) {
 		mask[k] = true
 		top = max(top, score[k])
 	}
-	for k := range mask {
+	for k := range score {
 		mask[k] = mask[k] && score[k] == top
 	}
 }
 
 // chase plays its role: a predator goes to the nearest prey along a shortest
 // path, prey goes where the nearest predator is farthest; ties are random.
-type chase struct{}
-
-func (chase) Name() string { return "chase" }
-
-func (chase) mask(st game.State, s game.Seat) (mask [actions]bool) {
-	h := st.(*State)
-	h.best(s, h.prey[s], &mask)
+func (st *State) chase(s game.Seat) (mask game.Mask) {
+	st.best(s, st.prey[s], &mask)
 	return mask
-}
-
-func (b chase) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	mask := b.mask(st, s)
-	return game.Uniform(mask[:], r)
-}
-
-func (b chase) Probs(st game.State, s game.Seat, dst []float32) {
-	mask := b.mask(st, s)
-	game.Spread(dst, mask[:])
 }
 
 // flee goes where the nearest of the other side is farthest, whatever its role.
-type flee struct{}
-
-func (flee) Name() string { return "flee" }
-
-func (flee) mask(st game.State, s game.Seat) (mask [actions]bool) {
-	st.(*State).best(s, true, &mask)
+func (st *State) flee(s game.Seat) (mask game.Mask) {
+	st.best(s, true, &mask)
 	return mask
 }
-
-func (b flee) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	mask := b.mask(st, s)
-	return game.Uniform(mask[:], r)
-}
-
-func (b flee) Probs(st game.State, s game.Seat, dst []float32) {
-	mask := b.mask(st, s)
-	game.Spread(dst, mask[:])
-}
-
-var (
-	_ game.Policy = chase{}
-	_ game.Policy = flee{}
-)

@@ -58,12 +58,8 @@ func New(c Config) (*Game, error) {
 		return nil, err
 	}
 	n := c.Predators + c.Prey
-	planes := make([]string, 0, n+2)
-	planes = append(planes, "self")
-	for i := 1; i < n; i++ {
-		planes = append(planes, "other"+string(rune('0'+i)))
-	}
-	planes = append(planes, "block", "prey")
+	obs := grid.Layout(c.Size, n, actions, "block", "prey")
+	obs.Features = n
 	// A share is 1/Predators rounded to a multiple of 2^-20, so that all rewards
 	// are such multiples and sum to zero exactly in float32, in any order.
 	share := math.Round(1<<20/float64(c.Predators)) / (1 << 20)
@@ -71,12 +67,9 @@ func New(c Config) (*Game, error) {
 		c: c, seats: n, share: float32(share), fine: float32(share * float64(c.Predators)),
 		spec: game.Spec{
 			Name: "tag", Kind: game.ZeroSum, Seats: n,
-			Actions: append([]string{}, grid.MoveNames...),
-			Horizon: c.Horizon,
-			Obs: game.Layout{
-				Height: c.Size, Width: c.Size, Planes: planes,
-				Features: n, Legal: actions, Time: 1, Last: n,
-			},
+			Actions:   grid.Actions(),
+			Horizon:   c.Horizon,
+			Obs:       obs,
 			Symmetric: true,
 		},
 	}, nil
@@ -84,9 +77,6 @@ func New(c Config) (*Game, error) {
 
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
-
-// Config returns the game's parameters.
-func (g *Game) Config() Config { return g.c }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
@@ -104,7 +94,7 @@ func (g *Game) New() game.State {
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		{Name: "chase", Doc: "plays its role: a predator goes to the nearest prey, prey flees", New: func() game.Bot { return chase{} }},
-		{Name: "flee", Doc: "keeps away from the other side, also as a predator", New: func() game.Bot { return flee{} }},
+		game.Script("chase", "plays its role: a predator goes to the nearest prey, prey flees", (*State).chase),
+		game.Script("flee", "keeps away from the other side, also as a predator", (*State).flee),
 	}
 }

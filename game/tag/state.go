@@ -118,9 +118,6 @@ func (st *State) Over() bool { return st.over }
 // Prey reports whether the seat is prey in this episode; if not, it is a predator.
 func (st *State) Prey(s game.Seat) bool { return st.prey[s] }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // Legal writes the seat's mask: open moves and stay.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:actions]
@@ -134,26 +131,16 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 // Step plays one move: time, then all moves at once, then catches.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	n := st.g.seats
-	if st.over {
-		panic("tag: Step after the episode is over")
-	}
-	if len(acts) != n || len(rewards) != n {
-		panic("tag: Step wants one action and one reward a seat")
-	}
+	game.Ready(st.over, n, acts, rewards)
 	for s, a := range acts {
-		if a < 0 || a > grid.Stay || a < grid.Stay && st.board.Moves[st.pos[s]]>>a&1 == 0 {
+		if !st.board.Open(st.pos[s], a) {
 			panic("tag: illegal action")
 		}
 		rewards[s] = 0
 	}
 	st.t++
 	before := st.pos
-	for s, a := range acts {
-		st.last[s] = int8(a)
-		if a < grid.Stay {
-			st.pos[s] = st.board.Next[st.pos[s]][a]
-		}
-	}
+	st.board.Walk(st.pos[:], st.last[:], acts)
 	var caught [MaxSeats]bool
 	catches := float32(0)
 	for s := range n {
