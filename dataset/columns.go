@@ -166,7 +166,7 @@ func (c *Columns) nextObservation(l *Layout, row int, dst []float32) {
 
 // decode puts an observation together from its parts; last is ego-first.
 func (l *Layout) decode(dst []float32, planes []uint8, features []float32, legal []bool, t int, last []int8) {
-	obs := l.obs()
+	obs := l.Obs()
 	if len(dst) != obs.Len() {
 		panic("dataset: dst has not the length of an observation")
 	}
@@ -178,8 +178,8 @@ func (l *Layout) decode(dst []float32, planes []uint8, features []float32, legal
 	obs.Tail(dst, 0, legal, t, l.Horizon, last)
 }
 
-// obs returns the game's own layout.
-func (l *Layout) obs() game.Layout {
+// Obs returns the game's own layout.
+func (l *Layout) Obs() game.Layout {
 	return game.Layout{
 		Height: l.Height, Width: l.Width, Planes: l.Planes, Features: l.Features,
 		Legal: l.Legal, Time: l.Time, Last: l.Last,

@@ -290,7 +290,7 @@ func (c *Columns) check(m *Manifest, s *Shard) error {
 func (d *Data) Len() int { return d.rows() }
 
 // ObsLen returns the length of an observation.
-func (d *Data) ObsLen() int { return d.Layout.obs().Len() }
+func (d *Data) ObsLen() int { return d.Layout.Obs().Len() }
 
 // Observation writes what the row's agent saw before acting, exactly as the
 // game's Observe wrote it. It panics if dst has not length ObsLen.

@@ -20,6 +20,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -140,3 +141,6 @@ func (s *Sequences) Add(obs []float32, last []int32) {
 
 // End ends the sequence.
 func (s *Sequences) End() { s.Lo = append(s.Lo, s.X.Rows()) }
+
+// Load returns the model of a folder of hop pretrain cvae with its best weights.
+func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "cvae", New) }

@@ -168,7 +168,7 @@ func (t *turns) add(m *Model, flip int, order []int) {
 	for i := range m.Rest {
 		cols[rest+i] = int32(rest + i)
 	}
-	for i := range m.Extra { // ways: [things][4 moves]
+	for i := range m.Extra { // distances: [things][4 moves]
 		to := slices.Index(m.Moves, acts[m.Moves[i%4]])
 		cols[rest+m.Rest+i] = int32(rest + m.Rest + i/4*4 + to)
 	}

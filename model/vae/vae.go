@@ -20,6 +20,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -75,7 +76,7 @@ type Model struct {
 	Config
 
 	state, obs *frame.Frame
-	conv       convNet
+	conv       model.Conv
 	trunk      nn.MLP
 	mu, logvar nn.Dense
 	logits     nn.Dense // of discrete goals, [hidden][Groups*Discrete]
@@ -107,8 +108,8 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	p := &nn.Params{}
 	width := c.Hidden[len(c.Hidden)-1]
 	if c.Net == "conv" {
-		m.conv = newConvNet(p, seen)
-		width = m.conv.out
+		m.conv = model.NewConv(p, "enc", seen)
+		width = m.conv.Out
 	} else {
 		m.trunk = p.MLP("enc", nn.ReLU, append([]int{m.state.Cols}, c.Hidden...)...)
 	}
@@ -235,6 +236,22 @@ func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 	}
 	r.Legal = append(r.Legal, legal...)
 }
+
+// Each fills a workspace with all rows, 512 at a time.
+func (m *Model) Each(rows *Rows, do func(ws *Work)) {
+	const batch = 512
+	ws := m.Work(batch)
+	for lo := 0; lo < rows.Len(); lo += batch {
+		ws.Reset()
+		for i := lo; i < min(lo+batch, rows.Len()); i++ {
+			ws.Add(rows, i)
+		}
+		do(ws)
+	}
+}
+
+// Load returns the model of a folder of hop pretrain vae with its best weights.
+func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "vae", New) }
 
 // Describe says in a few words what the model is.
 func (m *Model) Describe(p *nn.Params) string {

@@ -250,7 +250,7 @@ func TestFaintAgentsAreFound(t *testing.T) {
 		for i := range 40 {
 			ws.Add(rows, i)
 		}
-		ws.Judge(p) // an untrained model: every probability is faint
+		ws.Evaluate(p) // an untrained model: every probability is faint
 		for i := range 40 {
 			_, _, hidden := ws.Exact(i, got)
 			if hidden {
@@ -366,7 +366,7 @@ func TestNothingAllocates(t *testing.T) {
 				ws.Add(rows, i)
 			}
 			ws.Learn(p, Weights{KL: 1e-4, Blur: 1, Tau: 1}, 8, &r)
-			ws.Judge(p)
+			ws.Evaluate(p)
 			g.Apply(ws.Z[:m.Width()], obs)
 		}); n != 0 {
 			t.Errorf("%s: a step allocates %v times, want 0", name, n)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hop/f32"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -51,7 +52,7 @@ type Work struct {
 	m              *Model
 	rows           int
 	trunk, dec     *nn.MLPWork
-	conv           convWork
+	conv           *model.ConvWork
 	post           *nn.Gaussian
 	gumbel         *nn.Gumbel
 	logits         nn.Logits
@@ -76,7 +77,7 @@ func (m *Model) Work(rows int) *Work {
 	ws := &Work{m: m, rows: rows, Z: n(m.Width()), dz: n(m.Width()), dzdec: n(m.Width())}
 	ws.Cell, ws.Bit = make([]int32, rows*m.Input.Agents), n(m.Bits())
 	if m.Net == "conv" {
-		ws.conv = m.conv.work(rows)
+		ws.conv = m.conv.Work(rows)
 	} else {
 		ws.trunk = m.trunk.Work(rows)
 	}
@@ -160,8 +161,8 @@ func (ws *Work) Encode(p *nn.Params) {
 
 func (ws *Work) features(p *nn.Params) []float32 {
 	if ws.m.Net == "conv" {
-		ws.conv.forward(p, &ws.m.conv, &ws.X)
-		return ws.conv.y
+		ws.m.conv.ForwardSparse(p, ws.conv, &ws.X)
+		return ws.conv.Y
 	}
 	ws.m.trunk.ForwardSparse(p, ws.trunk, &ws.X)
 	return ws.trunk.Y
@@ -353,8 +354,10 @@ func (ws *Work) action(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 // encoder takes the KL and goes back from dz through the sample and the encoder.
 func (ws *Work) encoder(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	m, rows := ws.m, all.N
-	y, dy := ws.conv.y, ws.conv.dy
-	if m.Net == "dense" {
+	var y, dy []float32
+	if m.Net == "conv" {
+		y, dy = ws.conv.Y, ws.conv.DY
+	} else {
 		y, dy = ws.trunk.Y, ws.trunk.DY
 	}
 	var kl nn.Loss
@@ -374,7 +377,7 @@ func (ws *Work) encoder(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 		m.logvar.BackwardAdd(p, dy, ws.post.DLogVar, y, ws.LogVar, rows)
 	}
 	if m.Net == "conv" {
-		ws.conv.backward(p, &m.conv, rows)
+		m.conv.Backward(p, ws.conv, rows)
 	} else {
 		m.trunk.BackwardSparse(p, ws.trunk, &ws.X)
 	}
@@ -433,8 +436,8 @@ func (ws *Work) blur(weight float32, rows int) nn.Loss {
 	return l
 }
 
-// Judge returns the terms of the rows at the mean of z, without gradients.
-func (ws *Work) Judge(p *nn.Params) Terms {
+// Evaluate returns the terms of the rows at the mean of z, without gradients.
+func (ws *Work) Evaluate(p *nn.Params) Terms {
 	m, rows := ws.m, ws.X.Rows()
 	all := nn.Rows{N: rows}
 	var t Terms

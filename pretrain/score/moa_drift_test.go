@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"hop/game"
 	"hop/model/world"
 	"hop/nn"
+	"hop/pretrain"
 	"hop/rng"
 )
 
@@ -68,7 +69,7 @@ func (w *worldGame) row(t *worldTruth, i, s int) {
 		t.batch.Reward[i*n+a] = w.rewards[(s+a)%n]
 	}
 	for a := range n {
-		t.batch.Joint[i*n+a] = t.joint[i*n+worldAgent(m.Fault, a, s, n)]
+		t.batch.Joint[i*n+a] = t.joint[i*n+pretrain.WorldAgent(m.Fault, a, s, n)]
 	}
 	t.batch.Over[i] = w.st.Over()
 }
@@ -77,8 +78,8 @@ func (w *worldGame) row(t *worldTruth, i, s int) {
 // the game's bots.
 func ProbeWorld(m *world.Model, p *nn.Params, g game.Game, rows int, key rng.Key) *WorldScore {
 	w := newWorldGame(g, m, key.Child("probe").Rand(), false)
-	j := newWorldJudge(m, p, w.spec.Obs.Planes, w.spec.Actions)
-	t := newWorldTruth(m.Input, judgeRows)
+	j := newWorldScorer(m, p, w.spec.Obs.Planes, w.spec.Actions)
+	t := newWorldTruth(m.Input, scoreRows)
 	w.reset()
 	for done := 0; done < rows; {
 		if w.st.Over() {
@@ -91,7 +92,7 @@ func ProbeWorld(m *world.Model, p *nn.Params, g game.Game, rows int, key rng.Key
 			}
 			w.row(t, t.filled, s)
 			done++
-			if t.filled++; t.filled == judgeRows {
+			if t.filled++; t.filled == scoreRows {
 				j.add(t)
 			}
 		}

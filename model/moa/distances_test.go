@@ -8,20 +8,20 @@ import (
 )
 
 // A move leads nearer if a slow search by rounds says so, on boards with blocks.
-func TestWaysAreShortestPathsAroundBlocks(t *testing.T) {
+func TestDistancesAreShortestPathsAroundBlocks(t *testing.T) {
 	const h, w, planes = 5, 6, 5 // self, other, block, two kinds of things
 	in := Input{
 		Input: frame.Input{Height: h, Width: w, Planes: planes, Rest: 5}, Actions: 5, LegalAt: h * w * planes, LastAt: -1, Seats: 2,
 		Moves: []int32{0, 1, 2, 3}, Blocks: []int{2},
 	}
-	m, _, err := New(Config{Net: "dense", Frame: "egof", Hidden: []int{4, 4}, Ways: true}, in, rng.New(1))
+	m, _, err := New(Config{Net: "dense", Frame: "egof", Hidden: []int{4, 4}, Distances: true}, in, rng.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m.Cols() != frame.New("egof", in.Input).Cols+8 {
-		t.Fatalf("%d columns, want 8 more than without ways: two kinds of things, four moves", m.Cols())
+		t.Fatalf("%d columns, want 8 more than without distances: two kinds of things, four moves", m.Cols())
 	}
-	ways, r := m.newWays(), rng.New(2).Rand()
+	distances, r := m.newDistances(), rng.New(2).Rand()
 	seen := 0
 	for board := range 300 {
 		obs := make([]float32, in.Len())
@@ -36,7 +36,7 @@ func TestWaysAreShortestPathsAroundBlocks(t *testing.T) {
 				obs[cell*planes+3] = 1
 			}
 		}
-		got := ways.of(obs)
+		got := distances.of(obs)
 		// near[k] holds the cells from which a thing of plane 3 is at most k moves off.
 		var near [h*w + 1][h * w]bool
 		next := func(cell, d int) int {
@@ -82,15 +82,15 @@ func TestWaysAreShortestPathsAroundBlocks(t *testing.T) {
 	}
 }
 
-func TestWaysNeedABoard(t *testing.T) {
+func TestDistancesNeedABoard(t *testing.T) {
 	in := Input{Input: frame.Input{Rest: 4}, Actions: 2, LegalAt: -1, LastAt: -1}
-	if _, _, err := New(Config{Net: "dense", Frame: "board", Hidden: []int{4, 4}, Ways: true}, in, rng.New(1)); err == nil {
-		t.Error("a game without a board has ways")
+	if _, _, err := New(Config{Net: "dense", Frame: "board", Hidden: []int{4, 4}, Distances: true}, in, rng.New(1)); err == nil {
+		t.Error("a game without a board has distances")
 	}
 }
 
-func TestPredictingWithWaysAllocatesNothing(t *testing.T) {
-	m, p, err := New(Config{Net: "dense", Frame: "egof", Hidden: []int{8, 8}, Ways: true}, input(0), rng.New(1))
+func TestPredictingWithDistancesAllocatesNothing(t *testing.T) {
+	m, p, err := New(Config{Net: "dense", Frame: "egof", Hidden: []int{8, 8}, Distances: true}, input(0), rng.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"hop/card"
 	"hop/nn"
+	"hop/pretrain"
 )
 
 // MOADrift is where a model is off on average: an action of a step that it
@@ -84,12 +85,12 @@ func (d *drifts) worst() *MOADrift {
 	return out
 }
 
-// drift judges the current weights on the judged rows.
-func (t *MOA) drift() *MOADrift {
-	d := &drifts{names: t.data.Layout.Actions}
-	t.Learner.Each(t.rows, t.judge, func(row int, p nn.Probs) {
-		at := t.source[row]
-		d.add(int(t.data.Episode[at]), int(t.data.T[at]), int(t.rows.Action[row]), p)
+// driftOf scores the current weights.
+func driftOf(t *pretrain.MOA) *MOADrift {
+	d := &drifts{names: t.Data.Layout.Actions}
+	t.Learner.Each(t.Rows, t.Parts[2], func(row int, p nn.Probs) {
+		at := t.Source[row]
+		d.add(int(t.Data.Episode[at]), int(t.Data.T[at]), int(t.Rows.Action[row]), p)
 	})
 	return d.worst()
 }

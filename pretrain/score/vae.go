@@ -1,12 +1,17 @@
-package pretrain
+package score
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
+	"hop/agent"
 	"hop/card"
+	"hop/model"
 	"hop/model/vae"
+	"hop/pretrain"
 )
 
 // VAEScore is what codes of states are worth, on episodes they were not learnt
@@ -31,26 +36,26 @@ type VAEScore struct {
 	BestEpoch  int                `json:"best_epoch"`
 
 	Left  int       `json:"rows_of_agents_that_left"`
-	codes vae.Codes // of the judged rows
+	codes vae.Codes // of the scored rows
 	sound soundness
-	past  []epochTerms
+	past  []model.Epoch
 	goals []string
 }
 
-// DoubleSoftmaxFloor is what a cross-entropy over k classes cannot fall below if a
+// doubleSoftmaxFloor is what a cross-entropy over k classes cannot fall below if a
 // softmax is applied to probabilities: ln(1 + (k-1)/e), 1.165 for 7 actions.
-func DoubleSoftmaxFloor(k int) float64 { return math.Log(1 + float64(k-1)/math.E) }
+func doubleSoftmaxFloor(k int) float64 { return math.Log(1 + float64(k-1)/math.E) }
 
-// Judge measures the best weights.
-func (v *VAE) Judge() (*VAEScore, error) {
-	m, p := v.Model()
-	rows, judge := v.parts[2].vae, v.parts[2].rows
-	s := &VAEScore{Rows: rows.Len(), Width: m.Width(), Epochs: v.epoch, BestEpoch: v.bestAt, past: v.past, goals: v.data.Layout.Goals}
+// VAE scores codes of states and fills a card.
+func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
+	m, p := v.Learner.Model, v.Learner.Params
+	rows := v.Parts[2].States
+	s := &VAEScore{Rows: rows.Len(), Width: m.Width(), Epochs: v.Epoch, BestEpoch: v.BestAt, past: v.Past, goals: v.Data.Layout.Goals}
 	var terms vae.Terms
 	scratch := make([]int32, m.Input.Agents)
 	classes := make([]int, m.Discrete)
-	inBatches(m, rows, func(ws *vae.Work, _ int) {
-		terms = terms.Plus(ws.Judge(p))
+	m.Each(rows, func(ws *vae.Work) {
+		terms = terms.Plus(ws.Evaluate(p))
 		for i := range ws.X.Rows() {
 			cells, state, hidden := ws.Exact(i, scratch)
 			s.CellsExact += share(cells)
@@ -69,14 +74,26 @@ func (v *VAE) Judge() (*VAEScore, error) {
 	if m.Discrete > 0 {
 		s.Counts = classes
 	}
-	s.Terms = v.named(terms)
+	s.Terms = byName(v.Named(terms))
 	term := "action"
-	if v.cfg.Model.Loss == "a" {
+	if v.Config.Model.Loss == "a" {
 		term = "reconstruction_agents"
 	}
-	s.sound = soundOf(v.data, &v.parts[0]).learnt(&v.course, p, term)
+	s.sound = soundOf(v.Data, &v.Parts[0]).learnt(v.Training, p, term)
 	s.Left = s.sound.left
-	return s, v.probe(s, judge)
+	if err := probeVAE(v, s); err != nil {
+		return nil, nil, err
+	}
+	k, err := vaeCard(v.Config, m.Describe(p), m.Actions, s)
+	return s, k, err
+}
+
+func byName(terms []agent.Stat) map[string]float64 {
+	out := map[string]float64{}
+	for _, t := range terms {
+		out[t.Name] = t.Value
+	}
+	return out
 }
 
 func share(b bool) float64 {
@@ -86,27 +103,26 @@ func share(b bool) float64 {
 	return 0
 }
 
-// probe asks what z says about goals and types.
-func (v *VAE) probe(s *VAEScore, judge []int32) error {
-	m, _ := v.Model()
-	learn, held := v.codes(0), v.codes(2)
+// probeVAE asks what z says about goals and types.
+func probeVAE(v *pretrain.VAE, s *VAEScore) error {
+	learn, held := codes(v, 0), codes(v, 2)
 	s.Active, s.codes = vae.Active(held), held
-	goals := len(v.data.Layout.Goals)
+	goals := len(v.Data.Layout.Goals)
 	if goals < 2 {
 		return nil
 	}
 	score := vae.FitProbe(learn, goals).Score(held)
 	s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
-	limit, _, err := stateLimit(m, &v.parts, v.data.Goal, goals, v.key.Child("limit"))
+	limit, _, err := stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit"))
 	if err != nil {
 		return err
 	}
 	s.ProbeLimit = limit
-	if types := len(v.data.Bots); types > 1 {
+	if types := len(v.Data.Bots); types > 1 {
 		for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
-			c.Label = make([]int, len(v.parts[part].rows))
-			for i, row := range v.parts[part].rows {
-				c.Label[i] = int(v.data.Bot[row])
+			c.Label = make([]int, len(v.Parts[part].Rows))
+			for i, row := range v.Parts[part].Rows {
+				c.Label[i] = int(v.Data.Bot[row])
 			}
 		}
 		s.TypeProbe = vae.FitProbe(learn, types).Score(held).Accuracy
@@ -115,24 +131,24 @@ func (v *VAE) probe(s *VAEScore, judge []int32) error {
 }
 
 // codes returns the means of z of a part of the rows, with the goals reached.
-func (v *VAE) codes(part int) vae.Codes {
-	m, p := v.Model()
+func codes(v *pretrain.VAE, part int) vae.Codes {
+	m, p := v.Learner.Model, v.Learner.Params
 	c := vae.Codes{Dim: m.Width()}
-	inBatches(m, v.parts[part].vae, func(ws *vae.Work, _ int) {
+	m.Each(v.Parts[part].States, func(ws *vae.Work) {
 		ws.Encode(p)
 		ws.Mean()
 		c.Z = append(c.Z, ws.Z[:ws.X.Rows()*m.Width()]...)
 	})
-	for _, row := range v.parts[part].rows {
-		c.Label = append(c.Label, int(v.data.Goal[row]))
+	for _, row := range v.Parts[part].Rows {
+		c.Label = append(c.Label, int(v.Data.Goal[row]))
 	}
 	return c
 }
 
-// VAECard judges codes of states.
-func VAECard(cfg VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Lead: describe + ". Judged on episodes that were not learnt from."}
-	for _, name := range sortedKeys(s.Terms) {
+// vaeCard fills the card of codes of states.
+func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
+	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Lead: describe + ". Scored on episodes that were not learnt from."}
+	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
 		n := card.Number{Name: name, Value: s.Terms[name], N: s.Rows, Unit: "nats", Lower: true}
 		switch name {
 		case "action":
@@ -155,10 +171,10 @@ func VAECard(cfg VAEConfig, describe string, actions int, s *VAEScore) (*card.Ca
 	return c, vaeFigures(c, s)
 }
 
-func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
+func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 	s.sound.check(c)
 	if cfg.Model.Loss == "b" {
-		floor, ce := DoubleSoftmaxFloor(actions), s.Terms["action"]
+		floor, ce := doubleSoftmaxFloor(actions), s.Terms["action"]
 		c.Check("softmax once", ce < 0.9*floor, ce < floor,
 			fmt.Sprintf("the action's cross-entropy is %.3f nats; applied to a softmax of a softmax it cannot fall below %.3f", ce, floor),
 			"give the cross-entropy logits, not probabilities; or, if it is above ln of the number of actions, check that the model of the action is in the optimiser")
@@ -182,7 +198,7 @@ func vaeChecks(c *card.Card, cfg VAEConfig, actions int, s *VAEScore) {
 
 // vaeFigures draws every term's curve by itself, and the map of z.
 func vaeFigures(c *card.Card, s *VAEScore) error {
-	for _, name := range sortedKeys(s.Terms) {
+	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
 		var learn, held card.Line
 		learn.Name, held.Name = "learnt from", "held out"
 		for i, e := range s.past {

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ const (
 // picture draws the worst rows, worst first: before, what came, what was
 // predicted with raw probabilities as shades, and the error; then the same of the
 // other model. A cell is a grid of small squares, one for each plane.
-func (j *WorldJudgement) picture(m *world.Model) (card.Figure, error) {
+func (j *WorldScores) picture(m *world.Model) (card.Figure, error) {
 	side := max(24, min(48, 192/max(m.Height, m.Width)))
 	titles := []string{"before", "true next", "predicted, raw", "error"}
 	if j.Beside != nil {

@@ -1,7 +1,6 @@
-package pretrain
+package score
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -9,6 +8,8 @@ import (
 	"hop/game"
 	"hop/model/vae"
 	"hop/nn"
+	"hop/oracle"
+	"hop/pretrain"
 	"hop/rng"
 )
 
@@ -18,92 +19,35 @@ import (
 // first, as they are over the teams of a mix. It is an error if a bot cannot say
 // how it acts or the dataset is not of the game.
 func ownHistory(d *dataset.Data, g game.Game) ([]float32, error) {
-	n, types, k := d.Layout.Seats, len(d.Bots), len(d.Layout.Actions)
-	bots := make([]game.Policy, types)
-	for i, name := range d.Bots {
-		b, err := game.NewBot(g, name)
-		if err != nil {
-			return nil, err
-		}
-		p, ok := b.(game.Policy)
-		if !ok {
-			return nil, fmt.Errorf("pretrain: the bot %s cannot say how it acts, so nothing is known of what can be known", name)
-		}
-		bots[i] = p
+	b, err := oracle.NewBayes(g, d.Bots)
+	if err != nil {
+		return nil, err
 	}
-	post := make([]float32, d.Len()*types)
-	st, rewards, joint := g.New(), make([]float32, n), make([]int32, n)
-	belief, probs := make([]float64, n*types), make([]float32, k)
-	at := make([]int, n) // the row of each seat at this step, -1 if it has left
-	for lo := 0; lo < len(d.Sequences); {
-		hi := lo
-		for hi < len(d.Sequences) && d.Sequences[hi].Episode == d.Sequences[lo].Episode {
-			hi++
-		}
-		rules := rng.New(d.Seed).Child("episode", d.Sequences[lo].Episode).Child("rules").Rand()
-		st.Reset(&rules)
-		for i := range belief {
-			belief[i] = 1 / float64(types)
-		}
-		for t := 0; !st.Over(); t++ {
-			for s := range at {
-				at[s], joint[s] = -1, game.NoAction
+	post, types := make([]float32, d.Len()*len(d.Bots)), make([]float64, len(d.Bots))
+	all := func(int) bool { return true }
+	return post, replay(d, g, all, b.Start, func(st game.State, rows []int, actions []int32) {
+		for _, row := range rows {
+			b.Types(types, oracle.OwnHistory, game.Seat(d.Seat[row]), 0)
+			for i, p := range types {
+				post[row*len(types)+i] = float32(p)
 			}
-			for _, q := range d.Sequences[lo:hi] {
-				if row := q.Lo + t; row < q.Hi {
-					s := int(d.Seat[row])
-					at[s], joint[s] = row, int32(d.Action[row])
-				}
-			}
-			for s, row := range at {
-				if st.Alive(game.Seat(s)) != (row >= 0) {
-					return nil, errors.New("pretrain: the dataset's episodes cannot be played again; it was made by another version of the game")
-				}
-				if row < 0 {
-					continue
-				}
-				b := belief[s*types : (s+1)*types]
-				for i := range b {
-					post[row*types+i] = float32(b[i])
-				}
-				bayesUpdate(b, bots, st, game.Seat(s), joint[s], probs)
-			}
-			st.Step(joint, rewards, &rules)
 		}
-		lo = hi
-	}
-	return post, nil
+		b.Update(st, actions)
+	})
 }
 
-// bayesUpdate is Bayes' rule; an action that no type can do leaves all as likely as
-// before.
-func bayesUpdate(b []float64, bots []game.Policy, st game.State, s game.Seat, action int32, probs []float32) {
-	like, sum := make([]float64, len(b)), 0.
-	for i, bot := range bots {
-		bot.Probs(st, s, probs)
-		like[i] = b[i] * float64(probs[action])
-		sum += like[i]
-	}
-	if sum == 0 {
-		return
-	}
-	for i := range b {
-		b[i] = like[i] / sum
-	}
-}
-
-// guesser turns a belief about an agent's type into a guess of the goal it will
-// reach: it has counted, on the rows to learn from, what each type reached when
+// goalCounts turns a belief about an agent's type into the likeliest goal that it
+// will reach: it has counted, on the rows to learn from, what each type reached when
 // the same of the goals' things were still on the board.
-type guesser struct {
+type goalCounts struct {
 	d      *dataset.Data
 	goals  int
 	planes []int           // of each goal's things, -1 if there is no plane of that name
 	count  map[int][]int32 // by what is left: [types][goals]
 }
 
-func newGuesser(d *dataset.Data, learn []int32) *guesser {
-	q := &guesser{d: d, goals: len(d.Layout.Goals), count: map[int][]int32{}}
+func newGoalCounts(d *dataset.Data, learn []int32) *goalCounts {
+	q := &goalCounts{d: d, goals: len(d.Layout.Goals), count: map[int][]int32{}}
 	for _, goal := range d.Layout.Goals {
 		at := -1
 		for i, plane := range d.Layout.Planes {
@@ -123,7 +67,7 @@ func newGuesser(d *dataset.Data, learn []int32) *guesser {
 }
 
 // at returns the counts for what is left on the board at a row.
-func (q *guesser) at(row int) []int32 {
+func (q *goalCounts) at(row int) []int32 {
 	d := q.d
 	c := len(d.Layout.Planes)
 	size := d.Layout.Height * d.Layout.Width
@@ -142,8 +86,8 @@ func (q *guesser) at(row int) []int32 {
 	return q.count[left]
 }
 
-// guess returns the likeliest goal under the belief post[types].
-func (q *guesser) guess(row int, post []float32) int {
+// likeliest returns the likeliest goal under the belief post[types].
+func (q *goalCounts) likeliest(row int, post []float32) int {
 	counts := q.at(row)
 	best, top := 0, math.Inf(-1)
 	for g := range q.goals {
@@ -164,37 +108,45 @@ func (q *guesser) guess(row int, post []float32) int {
 	return best
 }
 
-// historyLimit returns how often the goal finally reached is guessed from the
-// agent's own history by one who knows all types' policies, over the rows that
-// have a goal.
-func historyLimit(d *dataset.Data, g game.Game, learn, judge []int32) (accuracy float64, n int, err error) {
+// history says what an agent's own history tells of its goal, to one who knows all
+// types' policies.
+type history struct {
+	d     *dataset.Data
+	post  []float32 // [rows][bots]
+	goals *goalCounts
+}
+
+func newHistory(d *dataset.Data, g game.Game, learn []int32) (*history, error) {
 	post, err := ownHistory(d, g)
-	if err != nil {
-		return 0, 0, err
-	}
-	q, types := newGuesser(d, learn), len(d.Bots)
-	for _, row := range judge {
-		goal := int(d.Goal[row])
+	return &history{d, post, newGoalCounts(d, learn)}, err
+}
+
+// limit returns how often the goal finally reached is named, over the n rows that
+// have a goal.
+func (h *history) limit(rows []int32) (accuracy float64, n int) {
+	types := len(h.d.Bots)
+	for _, row := range rows {
+		goal := int(h.d.Goal[row])
 		if goal < 0 {
 			continue
 		}
 		n++
-		if q.guess(int(row), post[int(row)*types:(int(row)+1)*types]) == goal {
+		if h.goals.likeliest(int(row), h.post[int(row)*types:(int(row)+1)*types]) == goal {
 			accuracy++
 		}
 	}
-	return accuracy / float64(max(n, 1)), n, nil
+	return accuracy / float64(max(n, 1)), n
 }
 
-// stateLimit returns how often the goal is guessed from one state by a network
+// stateLimit returns how often the goal is named from one state by a network
 // that is taught the goals: what a code of that state could at best say. No exact
 // posterior of single states exists without summing over all pasts, so this
 // estimates it from below: layers of 128, the best of a few passes by the rows to
 // choose by.
-func stateLimit(m *vae.Model, parts *[3]pretrainPart, goal []int8, goals int, key rng.Key) (float64, int, error) {
+func stateLimit(m *vae.Model, parts *[3]pretrain.Part, goal []int8, goals int, key rng.Key) (float64, int, error) {
 	const width, batch, passes = 128, 256, 4
 	p := &nn.Params{}
-	net := p.MLP("net", nn.ReLU, parts[0].vae.State.Cols, width, width)
+	net := p.MLP("net", nn.ReLU, parts[0].States.State.Cols, width, width)
 	head := p.Dense("head", width, goals, nn.None)
 	p.Init(key)
 	opt, err := nn.NewAdam(nn.AdamConfig{WeightDecay: 1e-3}, p)
@@ -206,8 +158,8 @@ func stateLimit(m *vae.Model, parts *[3]pretrainPart, goal []int8, goals int, ke
 	run := func(part int, pick []int) int {
 		ws.Reset()
 		for i, at := range pick {
-			ws.Add(parts[part].vae, at)
-			target[i] = int32(goal[parts[part].rows[at]])
+			ws.Add(parts[part].States, at)
+			target[i] = int32(goal[parts[part].Rows[at]])
 		}
 		net.ForwardSparse(p, mw, &ws.X)
 		head.Forward(p, logits, mw.Y, len(pick))
@@ -229,7 +181,7 @@ func stateLimit(m *vae.Model, parts *[3]pretrainPart, goal []int8, goals int, ke
 	}
 	var known [3][]int
 	for i := range parts {
-		for at, row := range parts[i].rows {
+		for at, row := range parts[i].Rows {
 			if goal[row] >= 0 {
 				known[i] = append(known[i], at)
 			}

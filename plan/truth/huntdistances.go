@@ -6,17 +6,17 @@ import (
 	"hop/game/grid"
 )
 
-// way leads from every cell to the nearest of a set of prey.
-type way struct {
+// distances lead from every cell to the nearest of a set of prey.
+type distances struct {
 	set uint64
 	to  []uint32 // [cells] distance << 8 | crossing | moves on a shortest path
 	aim []uint64 // [cells] those of the set that are nearest
 }
 
-// noSet is the set of a way that has not been found; there are never 64 prey.
+// noSet is the set of distances that has not been found; there are never 64 prey.
 const noSet = 1<<64 - 1
 
-// far is a distance that no path has, crossing the bit in way.to that says that a
+// far is a distance that no path has, crossing the bit in distances.to that says that a
 // shortest path may lead over the cell of a stag that is not its aim.
 const (
 	far      = int(grid.Far)
@@ -26,20 +26,20 @@ const (
 // to returns the distance from a cell to the nearest of a set of prey and the
 // moves that lead there.
 func (v *huntEnv) to(set uint64, cell uint16) (d int, moves uint32) {
-	x := v.way(set).to[cell]
+	x := v.distance(set).to[cell]
 	return int(x >> 8), x & (crossing - 1)
 }
 
-// way returns the way to a set of prey, valid until the next call.
-func (v *huntEnv) way(set uint64) *way {
-	if w := &v.ways[(set^set>>6)&63]; w.set == set {
+// distance returns the distances to a set of prey, valid until the next call.
+func (v *huntEnv) distance(set uint64) *distances {
+	if w := &v.distances[(set^set>>6)&63]; w.set == set {
 		return w
 	}
 	return v.find(set)
 }
 
-func (v *huntEnv) find(set uint64) *way {
-	w := &v.ways[(set^set>>6)&63]
+func (v *huntEnv) find(set uint64) *distances {
+	w := &v.distances[(set^set>>6)&63]
 	w.set = set
 	for c := range w.to {
 		d, aim := grid.Far, uint64(0)

@@ -1,7 +1,6 @@
-package pretrain
+package score
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -10,15 +9,10 @@ import (
 )
 
 func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
-	d, g := moaData(t)
-	c := smallMOA(d)
-	c.Condition = "goal"
-	m := newMOA(t, c, d)
-	if err := m.Run(context.Background(), moaRun(t), nil); err != nil {
-		t.Fatal(err)
-	}
+	d, g := goalData(t, 8000)
+	m := smallMOA(t, d, "goal", folder(t))
 	ws := m.Learner.Model.Work(1)
-	// same knows what the model learnt here knows; stuck thinks that all stand still.
+	// same knows what the model learnt here knows; stuck says that all stand still.
 	same := func(me agent.ID) About {
 		return func(probs, obs []float32, a agent.ID, goal int) bool {
 			if a == me || goal < 0 {
@@ -35,8 +29,8 @@ func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
 		probs[4] = 1
 		return a == 2
 	}
-	s, k := judge(t, m, g)
-	m.Beside(map[agent.ID]About{0: same(0), 1: same(1)}, s, k)
+	s, k := scoreMOA(t, m, g)
+	Beside(m, map[agent.ID]About{0: same(0), 1: same(1)}, s, k)
 	if len(s.Beside) != 6 || s.BesideOf < 0.999 || s.BesideOf > 1.001 {
 		t.Fatalf("%d pairs reach %.3f of the model they are copies of, want 6 and 1", len(s.Beside), s.BesideOf)
 	}
@@ -50,8 +44,8 @@ func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
 			t.Errorf("check %q of copies is %+v", name, q)
 		}
 	}
-	s, k = judge(t, m, g)
-	m.Beside(map[agent.ID]About{3: stuck}, s, k)
+	s, k = scoreMOA(t, m, g)
+	Beside(m, map[agent.ID]About{3: stuck}, s, k)
 	broken(t, k, "online models keep up", "agent 3's of agent 2")
 	broken(t, k, "online models lose no action", "recall 0.00")
 	if q := k.Find("online models keep up"); !strings.Contains(q.Why, "learnt while playing: top-1 0.") {

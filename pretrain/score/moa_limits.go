@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"fmt"
@@ -10,52 +10,53 @@ import (
 	"hop/dataset"
 	"hop/game"
 	"hop/oracle"
+	"hop/pretrain"
 	"hop/rng"
 )
 
-// MOALimits are what can be known about the rows that a model is judged on.
+// MOALimits are what can be known about the rows that a model is scored on.
 type MOALimits struct {
 	Know [oracle.Knowledges]*card.Classes // what each exact observer predicts; nil if the bots cannot say how they act
 	post [][]float64                      // [row of the dataset] the own-history observer's belief in the true type, after the row's action; nil elsewhere
 	why  error                            // why there are none
 }
 
-// limits replays the judged episodes with exact observers.
-func (t *MOA) limits(g game.Game) *MOALimits {
+// limits replays the scored episodes with exact observers.
+func limits(t *pretrain.MOA, g game.Game) *MOALimits {
 	l := &MOALimits{}
-	b, err := oracle.NewBayes(g, t.data.Bots)
+	b, err := oracle.NewBayes(g, t.Data.Bots)
 	if err != nil {
 		l.why = err
 		return l
 	}
 	for k := range l.Know {
-		l.Know[k] = card.NewClasses(t.data.Layout.Actions)
+		l.Know[k] = card.NewClasses(t.Data.Layout.Actions)
 	}
-	l.post = make([][]float64, t.data.Len())
+	l.post = make([][]float64, t.Data.Len())
 	rowOf := map[int32]bool{}
 	episodes := map[int]bool{}
-	for _, s := range t.judge {
-		for i := t.rows.Seqs[s].Lo; i < t.rows.Seqs[s].Hi; i++ {
-			rowOf[t.source[i]] = true
-			episodes[int(t.data.Episode[t.source[i]])] = true
+	for _, s := range t.Parts[2] {
+		for i := t.Rows.Seqs[s].Lo; i < t.Rows.Seqs[s].Hi; i++ {
+			rowOf[t.Source[i]] = true
+			episodes[int(t.Data.Episode[t.Source[i]])] = true
 		}
 	}
-	probs, types := make([]float32, len(t.data.Layout.Actions)), make([]float64, len(t.data.Bots))
-	l.why = replay(t.data, g, func(e int) bool { return episodes[e] }, func(e int) { b.Start() },
+	probs, types := make([]float32, len(t.Data.Layout.Actions)), make([]float64, len(t.Data.Bots))
+	l.why = replay(t.Data, g, func(e int) bool { return episodes[e] }, b.Start,
 		func(st game.State, rows []int, actions []int32) {
 			for _, row := range rows {
 				if !rowOf[int32(row)] {
 					continue
 				}
 				for k, c := range l.Know {
-					b.Predict(probs, oracle.Knowledge(k), st, game.Seat(t.data.Seat[row]), int(t.data.Bot[row]))
-					c.Add(int(t.data.Action[row]), probs)
+					b.Predict(probs, oracle.Knowledge(k), st, game.Seat(t.Data.Seat[row]), int(t.Data.Bot[row]))
+					c.Add(int(t.Data.Action[row]), probs)
 				}
 			}
 			b.Update(st, actions)
 			for _, row := range rows {
-				b.Types(types, oracle.OwnHistory, game.Seat(t.data.Seat[row]), 0)
-				l.post[row] = []float64{types[t.data.Bot[row]]}
+				b.Types(types, oracle.OwnHistory, game.Seat(t.Data.Seat[row]), 0)
+				l.post[row] = []float64{types[t.Data.Bot[row]]}
 			}
 		})
 	return l
@@ -64,7 +65,7 @@ func (t *MOA) limits(g game.Game) *MOALimits {
 // replay plays recorded episodes again, from their start streams and actions, and
 // calls step before each with the rows of those who act and everyone's actions by
 // seat. It is an error if what is seen is not what was recorded.
-func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start func(episode int), step func(st game.State, rows []int, actions []int32)) error {
+func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start func(), step func(st game.State, rows []int, actions []int32)) error {
 	n := d.Layout.Seats
 	st := g.New()
 	actions, rewards, obs, was := make([]int32, n), make([]float32, n), make([]float32, d.ObsLen()), make([]float32, d.ObsLen())
@@ -80,7 +81,7 @@ func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start fun
 		}
 		rules := rng.New(d.Seed).Child("episode", e).Child("rules").Rand()
 		st.Reset(&rules)
-		start(e)
+		start()
 		for step0 := 0; !st.Over(); step0++ {
 			rows = rows[:0]
 			for s := range actions {
@@ -109,29 +110,29 @@ func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start fun
 	return nil
 }
 
-// baselines are predictions that need no learning, on the judged rows.
-func (t *MOA) baselines() (uniform MOABase, majority, table *card.Classes) {
-	k := len(t.data.Layout.Actions)
-	counts := t.rows.Counts(t.learn)
+// baselines are predictions that need no learning, on the scored rows.
+func baselines(t *pretrain.MOA) (uniform MOABase, majority, table *card.Classes) {
+	k := len(t.Data.Layout.Actions)
+	counts := t.Rows.Counts(t.Parts[0])
 	seed := maphash.MakeSeed()
 	near := map[uint64][]float32{}
-	for _, s := range t.learn {
-		for i := t.rows.Seqs[s].Lo; i < t.rows.Seqs[s].Hi; i++ {
-			key := t.around(seed, int(t.source[i]))
+	for _, s := range t.Parts[0] {
+		for i := t.Rows.Seqs[s].Lo; i < t.Rows.Seqs[s].Hi; i++ {
+			key := around(t, seed, int(t.Source[i]))
 			if near[key] == nil {
 				near[key] = make([]float32, k)
 			}
-			near[key][t.rows.Action[i]]++
+			near[key][t.Rows.Action[i]]++
 		}
 	}
-	majority, table = card.NewClasses(t.data.Layout.Actions), card.NewClasses(t.data.Layout.Actions)
+	majority, table = card.NewClasses(t.Data.Layout.Actions), card.NewClasses(t.Data.Layout.Actions)
 	p := make([]float32, k)
-	for _, s := range t.judge {
-		for i := int(t.rows.Seqs[s].Lo); i < int(t.rows.Seqs[s].Hi); i++ {
-			legal, a := t.rows.Legal[i*k:(i+1)*k], int(t.rows.Action[i])
+	for _, s := range t.Parts[2] {
+		for i := int(t.Rows.Seqs[s].Lo); i < int(t.Rows.Seqs[s].Hi); i++ {
+			legal, a := t.Rows.Legal[i*k:(i+1)*k], int(t.Rows.Action[i])
 			spread(p, legal, func(a int) float32 { return float32(counts[a]) })
 			majority.Add(a, p)
-			seen := near[t.around(seed, int(t.source[i]))]
+			seen := near[around(t, seed, int(t.Source[i]))]
 			spread(p, legal, func(a int) float32 {
 				if seen == nil {
 					return float32(counts[a])
@@ -189,10 +190,10 @@ func spread(p []float32, legal []bool, weight func(a int) float32) {
 
 // around hashes the state as a small table sees it: what lies on the agent's
 // cell and on its eight neighbours, and its mask.
-func (t *MOA) around(seed maphash.Seed, row int) uint64 {
-	l := t.data.Layout
+func around(t *pretrain.MOA, seed maphash.Seed, row int) uint64 {
+	l := t.Data.Layout
 	c := len(l.Planes)
-	planes := t.data.Obs[row*l.Height*l.Width*c : (row+1)*l.Height*l.Width*c]
+	planes := t.Data.Obs[row*l.Height*l.Width*c : (row+1)*l.Height*l.Width*c]
 	var h maphash.Hash
 	h.SetSeed(seed)
 	me := -1
@@ -212,7 +213,7 @@ func (t *MOA) around(seed maphash.Seed, row int) uint64 {
 			h.Write(planes[cell*c : (cell+1)*c])
 		}
 	}
-	for _, ok := range t.data.Legal[row*len(l.Actions) : (row+1)*len(l.Actions)] {
+	for _, ok := range t.Data.Legal[row*len(l.Actions) : (row+1)*len(l.Actions)] {
 		if ok {
 			h.WriteByte(1)
 		} else {
@@ -232,15 +233,15 @@ type MOABelief struct {
 	Counted [][]int     `json:"counted"` // agents still in the game
 }
 
-// belief follows the judged agents with the model as likelihood. It needs a
+// follow watches the scored agents with the model as likelihood. It needs a
 // model that is told goals or types.
-func (t *MOA) belief(l *MOALimits) *MOABelief {
+func follow(t *pretrain.MOA, l *MOALimits) *MOABelief {
 	m := t.Learner.Model
 	g, k := m.GoalLen, m.Actions
 	if g < 2 || l.post == nil || l.why != nil {
 		return nil
 	}
-	d := t.data
+	d := t.Data
 	out := &MOABelief{}
 	for range d.Bots {
 		out.Learnt, out.Exact, out.Counted = append(out.Learnt, make([]float64, d.Layout.Horizon)), append(out.Exact, make([]float64, d.Layout.Horizon)), append(out.Counted, make([]int, d.Layout.Horizon))
@@ -250,20 +251,20 @@ func (t *MOA) belief(l *MOALimits) *MOABelief {
 	hidden := make([]float32, m.History)
 	b := make([]float64, g)
 	hits := 0
-	for _, s := range t.judge {
-		span := t.rows.Seqs[s]
-		truth := t.label(int(t.source[span.Lo]))
-		bot := d.Bot[t.source[span.Lo]]
+	for _, s := range t.Parts[2] {
+		span := t.Rows.Seqs[s]
+		truth := t.Label(int(t.Source[span.Lo]))
+		bot := d.Bot[t.Source[span.Lo]]
 		for i := range b {
 			b[i] = 1 / float64(g)
 		}
 		clear(hidden)
 		exact, mine := -1, -1
 		for i := int(span.Lo); i < int(span.Hi); i++ {
-			row, step := int(t.source[i]), i-int(span.Lo)
+			row, step := int(t.Source[i]), i-int(span.Lo)
 			d.Observation(row, obs)
 			ws.PredictGoals(t.Learner.Params, obs, hidden, probs)
-			belief.Bayes(b, probs, t.rows.Legal[i*k:(i+1)*k], t.rows.Action[i], t.cfg.Smooth)
+			belief.Bayes(b, probs, t.Rows.Legal[i*k:(i+1)*k], t.Rows.Action[i], t.Config.Smooth)
 			if m.History > 0 {
 				ws.Remember(t.Learner.Params, obs, hidden)
 			}

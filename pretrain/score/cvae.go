@@ -1,12 +1,15 @@
-package pretrain
+package score
 
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/card"
 	"hop/game"
+	"hop/model"
 	"hop/model/vae"
+	"hop/pretrain"
 )
 
 // CVAEScore is what inferred subgoals are worth, on episodes that were not learnt
@@ -24,7 +27,7 @@ type CVAEScore struct {
 	HitBest    float64            `json:"subgoal_hit_best"`  // the same for the subgoal's own code: what decoding allows
 	HitState   float64            `json:"subgoal_hit_state"` // all agents' cells are those of one later state
 	HitRows    int                `json:"subgoal_rows"`
-	Open       float64            `json:"gate_open"` // share of judged rows at which a goal is inferred
+	Open       float64            `json:"gate_open"` // share of scored rows at which a goal is inferred
 	Active     int                `json:"active"`
 	Width      int                `json:"width"`
 	Epochs     int                `json:"epochs"`
@@ -37,50 +40,117 @@ type CVAEScore struct {
 
 	Left  int `json:"rows_of_agents_that_left"`
 	codes vae.Codes
-	past  []epochTerms
+	past  []model.Epoch
 	sound soundness
 	goals []string
+}
+
+// CVAEValue is what a learnt value of states is worth on the scored rows.
+type CVAEValue struct {
+	Explained float64   `json:"explained"` // 1 - squared error / variance of the recorded returns
+	Agrees    float64   `json:"agrees"`    // share of rows whose subgoal is the one that the recorded return picks
+	Epochs    []float64 `json:"epochs"`    // Explained on the rows to choose by, after each
+}
+
+// CVAE scores the inference of subgoals and fills a card; g is the dataset's game.
+func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
+	s := &CVAEScore{Rows: c.Seqs[2].Rows(), Terms: byName(c.Held(2)), Epochs: c.Epoch, BestEpoch: c.BestAt, past: c.Past, goals: c.Data.Layout.Goals}
+	learn, _ := inferred(c, 0)
+	held, open := inferred(c, 2)
+	s.Open = open
+	s.codes, s.Active, s.Width = held, vae.Active(held), held.Dim
+	if goals := len(c.Data.Layout.Goals); goals > 1 {
+		score := vae.FitProbe(learn, goals).Score(held)
+		s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
+		h, err := newHistory(c.Data, g, c.Parts[0].Rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.ProbeLimit, _ = h.limit(c.Parts[2].Rows)
+		s.ByStep, s.LimitByStep = bySteps(c, h, learn, held)
+	}
+	hits(c, s, held)
+	s.Value = valueOf(c)
+	s.sound = soundOf(c.Data, &c.Parts[0]).learnt(c.Training, c.Learner.Params, "kl")
+	s.Left = s.sound.left
+	k, err := cvaeCard(c.Learner.Model.Describe(c.Learner.Params), s)
+	return s, k, err
+}
+
+// inferred returns the means of the goals of a part, with the goals reached, and
+// the share of rows at which the gate is open.
+func inferred(c *pretrain.CVAE, part int) (vae.Codes, float64) {
+	out := vae.Codes{Dim: c.Learner.Dim, Z: make([]float32, c.Seqs[part].Rows()*c.Learner.Dim)}
+	c.Goals(part, func(row int, mu, _ []float32) { copy(out.Z[row*out.Dim:], mu) })
+	gate := vae.Gate{Layout: c.VAE.Input.Input, Distance: c.Config.Gate}
+	for i, plane := range c.Data.Layout.Planes {
+		if slices.Contains(c.Data.Layout.Goals, plane) {
+			gate.Prey = append(gate.Prey, i)
+		}
+	}
+	obs, open := make([]float32, c.Data.ObsLen()), 0.
+	for i, row := range c.Parts[part].Rows {
+		out.Label = append(out.Label, int(c.Data.Goal[row]))
+		c.Data.Observation(int(row), obs)
+		open += share(gate.Apply(out.Z[i*out.Dim:(i+1)*out.Dim], obs))
+	}
+	return out, open / float64(max(len(out.Label), 1))
+}
+
+// valueOf returns what the learnt values are worth, nil if they are the recorded
+// returns.
+func valueOf(c *pretrain.CVAE) *CVAEValue {
+	v := c.Values
+	if !v.Learnt {
+		return nil
+	}
+	s, same := c.Seqs[2], 0
+	for k := range s.Len() {
+		for row := s.Lo[k]; row < s.Lo[k+1]; row++ {
+			if c.Pick(row, s.Lo[k+1], v.Of[2]) == c.Pick(row, s.Lo[k+1], v.Earned[2]) {
+				same++
+			}
+		}
+	}
+	return &CVAEValue{Explained: pretrain.Explained(v.Of[2], v.Earned[2]), Agrees: float64(same) / float64(s.Rows()), Epochs: v.Epochs}
 }
 
 // curveSteps is how many steps the curves of recognition show.
 const curveSteps = 8
 
 // bySteps returns the probe's accuracy and the limit for each step of an episode.
-func (c *CVAE) bySteps(g game.Game, learn, held vae.Codes) (probe, limit []float64, err error) {
-	goals := len(c.data.Layout.Goals)
+func bySteps(c *pretrain.CVAE, h *history, learn, held vae.Codes) (probe, limit []float64) {
+	goals := len(c.Data.Layout.Goals)
 	p := vae.FitProbe(learn, goals)
 	for t := range curveSteps {
 		at := vae.Codes{Dim: held.Dim}
 		var rows []int32
-		for i, row := range c.parts[2].rows {
-			if int(c.data.T[row]) == t {
+		for i, row := range c.Parts[2].Rows {
+			if int(c.Data.T[row]) == t {
 				at.Z, at.Label = append(at.Z, held.Z[i*held.Dim:(i+1)*held.Dim]...), append(at.Label, held.Label[i])
 				rows = append(rows, row)
 			}
 		}
-		best, n, err := historyLimit(c.data, g, c.parts[0].rows, rows)
-		if err != nil {
-			return nil, nil, err
-		}
+		best, n := h.limit(rows)
 		if n == 0 {
 			break
 		}
 		probe, limit = append(probe, p.Score(at).Accuracy), append(limit, best)
 	}
-	return probe, limit, nil
+	return probe, limit
 }
 
 // hits decodes every inferred goal and looks whether the agent goes there. A row
 // without later rows of its agent does not count.
-func (c *CVAE) hits(s *CVAEScore, held vae.Codes) {
-	m, n := c.vae, c.vae.Input.Agents
-	part := &c.parts[2]
+func hits(c *pretrain.CVAE, s *CVAEScore, held vae.Codes) {
+	m, n := c.VAE, c.VAE.Input.Agents
+	part := &c.Parts[2]
 	const batch = 512
-	ws, cells, best := m.Work(batch), make([]int32, len(part.rows)*n), make([]int32, len(part.rows)*n)
-	for lo := 0; lo < len(part.rows); lo += batch {
-		hi := min(lo+batch, len(part.rows))
-		for dst, z := range map[*int32][]float32{&cells[lo*n]: held.Z[lo*held.Dim:], &best[lo*n]: c.seqs[2].Mu[lo*held.Dim:]} {
-			ws.DecodeFrom(c.codes, z, hi-lo)
+	ws, cells, best := m.Work(batch), make([]int32, len(part.Rows)*n), make([]int32, len(part.Rows)*n)
+	for lo := 0; lo < len(part.Rows); lo += batch {
+		hi := min(lo+batch, len(part.Rows))
+		for dst, z := range map[*int32][]float32{&cells[lo*n]: held.Z[lo*held.Dim:], &best[lo*n]: c.Seqs[2].Mu[lo*held.Dim:]} {
+			ws.DecodeFrom(c.Codes, z, hi-lo)
 			to := cells
 			if dst == &best[lo*n] {
 				to = best
@@ -90,17 +160,17 @@ func (c *CVAE) hits(s *CVAEScore, held vae.Codes) {
 			}
 		}
 	}
-	for i := range part.rows {
-		last := int(part.last[i])
+	for i := range part.Rows {
+		last := int(part.Last[i])
 		if i == last {
 			continue
 		}
 		s.HitRows++
 		var hit, stay, top, state bool
 		for j := i + 1; j <= last; j++ {
-			later := part.vae.Cell[j*n : (j+1)*n]
+			later := part.States.Cell[j*n : (j+1)*n]
 			hit = hit || later[0] == cells[i*n]
-			stay = stay || later[0] == part.vae.Cell[i*n]
+			stay = stay || later[0] == part.States.Cell[i*n]
 			top = top || later[0] == best[i*n]
 			same := true
 			for a, cell := range later {
@@ -117,9 +187,9 @@ func (c *CVAE) hits(s *CVAEScore, held vae.Codes) {
 	s.Hit, s.HitStay, s.HitBest, s.HitState = s.Hit/k, s.HitStay/k, s.HitBest/k, s.HitState/k
 }
 
-// CVAECard judges the inference of subgoals.
-func CVAECard(describe string, s *CVAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Subgoals inferred from history", Lead: describe + ". Judged on episodes that were not learnt from."}
+// cvaeCard fills the card of the inference of subgoals.
+func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
+	c := &card.Card{Title: "Subgoals inferred from history", Lead: describe + ". Scored on episodes that were not learnt from."}
 	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
 	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
 	c.Add(card.Number{

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"fmt"
@@ -9,9 +9,8 @@ import (
 	"hop/card"
 	"hop/game"
 	"hop/oracle"
-	"hop/ppo"
+	"hop/pretrain"
 	"hop/rng"
-	"hop/rollout"
 	"hop/stats"
 )
 
@@ -48,18 +47,20 @@ func (t ResponseTeam) Bias() float64 { return max(0, math.Abs(t.Says-t.Was)-2*t.
 // responseLanes is how many copies of the game are played side by side to score it.
 const responseLanes = 64
 
-// Score plays fresh episodes of every team of the bots.
-func (r *Response) Score(episodes int) (*ResponseScore, error) {
+// Response scores a response network in fresh episodes of every team of the bots,
+// and fills a card.
+func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
 	s := &ResponseScore{Episodes: episodes}
-	key := r.key.Child("judge") // the name is part of the numbers
-	for _, team := range allTeams(r.game.Spec().Seats, len(r.cfg.Who)) {
-		t, err := r.meet(team, episodes, key)
+	key := r.Key.Child("judge") // the name is part of the numbers
+	for _, team := range allTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
+		t, err := meet(r, team, episodes, key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.Teams = append(s.Teams, t)
 	}
-	return s, nil
+	k, err := responseCard(r, s)
+	return s, k, err
 }
 
 // allTeams returns every team but for the order of its members; the first is
@@ -83,29 +84,21 @@ func allTeams(seats, kinds int) [][]int8 {
 }
 
 // meet plays one team.
-func (r *Response) meet(team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
+func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
 	names := make([]string, len(team))
 	for a, k := range team {
-		if names[a] = r.cfg.Who[k]; a == 0 {
+		if names[a] = r.Config.Who[k]; a == 0 {
 			names[a] = "learner"
 		}
 	}
 	out := ResponseTeam{Team: strings.Join(names[1:], ",")}
 	lanes := min(responseLanes, episodes)
-	envs, err := rollout.New(rollout.Config{Game: r.game, Envs: lanes, Key: key, Workers: r.envs.Workers})
-	if err != nil {
-		return out, err
-	}
-	teams := newTeamDealer(len(team), lanes, len(r.cfg.Who), key)
-	teams.fixed = team
-	players, err := teams.players(r.game, r.cfg.Who, envs.Workers, lanes, func() rollout.Player {
-		return ppo.NewPlayer(r.brain.Model, r.brain.Params, lanes, nil, 1)
-	})
+	envs, players, err := r.Against(team, lanes, key)
 	if err != nil {
 		return out, err
 	}
 	quota := func(lane int) int { return (episodes + lanes - 1 - lane) / lanes }
-	ro := batch.New(envs.Shape(r.cfg.Window, r.brain.Model.Extra))
+	ro := batch.New(envs.Shape(r.Config.Window, r.Brain.Model.Extra))
 	var got, says, was stats.Acc
 	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
 	for done := 0; done < episodes; {
@@ -117,13 +110,13 @@ func (r *Response) meet(team []int8, episodes int, key rng.Key) (ResponseTeam, e
 						was.Add(sum[n])
 					}
 					if began[n]++; began[n] <= quota(n) {
-						says.Add(float64(ro.Value[ro.Slot(0, t, n)]) / r.cfg.PPO.RewardScale)
+						says.Add(float64(ro.Value[ro.Slot(0, t, n)]) / r.Config.PPO.RewardScale)
 					}
 					factor[n], sum[n] = 1, 0
 				}
 				if ro.Alive[ro.Slot(0, t, n)] {
 					sum[n] += factor[n] * float64(ro.Reward[ro.Step(0, t, n)])
-					factor[n] *= r.cfg.PPO.Gamma
+					factor[n] *= r.Config.PPO.Gamma
 				}
 			}
 		}
@@ -135,28 +128,28 @@ func (r *Response) meet(team []int8, episodes int, key rng.Key) (ResponseTeam, e
 		}
 	}
 	out.Return, out.SE, out.Says, out.Was, out.WasSE = got.Mean(), got.SE(), says.Mean(), was.Mean(), was.SE()
-	best, err := r.best(names, lanes, episodes, key)
+	best, err := bestResponse(r, names, lanes, episodes, key)
 	out.Best = best
 	return out, err
 }
 
-// best returns the mean of the exact best response on the same starts, nil where
+// bestResponse returns the mean of the exact best response on the same starts, nil where
 // it is not known or slow to find.
-func (r *Response) best(names []string, lanes, episodes int, key rng.Key) (*float64, error) {
+func bestResponse(r *pretrain.Response, names []string, lanes, episodes int, key rng.Key) (*float64, error) {
 	for _, name := range names[1:] {
 		if name == "random" {
 			return nil, nil
 		}
 	}
-	if oracle.Solvable(r.game, names[1:]) != nil {
+	if oracle.Solvable(r.Game, names[1:]) != nil {
 		return nil, nil
 	}
-	br, err := oracle.NewBR(r.game, 1)
+	br, err := oracle.NewBR(r.Game, 1)
 	if err != nil {
 		return nil, err
 	}
 	var acc stats.Acc
-	err = oracle.Starts(r.game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
+	err = oracle.Starts(r.Game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
 		v, err := br.Value(st, seat, bots)
 		acc.Add(v)
 		return err
@@ -173,11 +166,11 @@ const (
 	responseWeakBias   = 0.3
 )
 
-// Card writes the report card.
-func (r *Response) Card(s *ResponseScore) (*card.Card, error) {
+// responseCard fills the card.
+func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	c := &card.Card{
 		Title: "Response network",
-		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its policy draws its actions.", r.brain.Model.Describe(r.brain.Params), s.Episodes),
+		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its policy draws its actions.", r.Brain.Model.Describe(r.Brain.Params), s.Episodes),
 	}
 	worst, bias := ResponseTeam{}, ResponseTeam{}
 	for _, t := range s.Teams {
@@ -203,7 +196,7 @@ func (r *Response) Card(s *ResponseScore) (*card.Card, error) {
 		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
 	returns := card.Line{Name: "return"}
 	losses := card.Line{Name: "value loss"}
-	for _, at := range r.past {
+	for _, at := range r.Past {
 		returns.X, returns.Y = append(returns.X, float64(at.Step)), append(returns.Y, at.Return)
 		losses.X, losses.Y = append(losses.X, float64(at.Step)), append(losses.Y, at.Value)
 	}

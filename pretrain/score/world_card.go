@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"hop/nn"
 )
 
-// WorldJudgement is all that was measured of a world model.
-type WorldJudgement struct {
+// WorldScores is all that was measured of a world model.
+type WorldScores struct {
 	Held, Probe *WorldScore
 	OpenLoop    []float64
 	Planes      []string // names
@@ -35,7 +35,7 @@ func BesideWorld(m *world.Model, p *nn.Params, s *WorldScore) [][]float32 {
 	return out
 }
 
-// What issue asks of a model that obeys the rules; see docs/world.md.
+// What is asked of a model that obeys the rules; see docs/world.md.
 const (
 	goodExact  = 0.999
 	weakExact  = 0.99
@@ -50,11 +50,11 @@ const (
 )
 
 // WorldCard writes the report card.
-func WorldCard(m *world.Model, what string, j WorldJudgement) (*card.Card, error) {
+func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 	h, p := j.Held, j.Probe
 	c := &card.Card{
 		Title: "World model",
-		Lead:  fmt.Sprintf("%s. Judged on %d held-out steps and on %d steps of new episodes by teams of all bots. The rules are deterministic: the limit is 100 %% exact.", what, h.Rows, p.Rows),
+		Lead:  fmt.Sprintf("%s. Scored on %d held-out steps and on %d steps of new episodes by teams of all bots. The rules are deterministic: the limit is 100 %% exact.", what, h.Rows, p.Rows),
 	}
 	limit := func(v float64) *card.Ref { return &card.Ref{Name: "the rules", Value: v} }
 	notes := func(v float64) []card.Ref { return []card.Ref{{Name: "the notes' model", Value: v}} }
@@ -78,15 +78,15 @@ func WorldCard(m *world.Model, what string, j WorldJudgement) (*card.Card, error
 }
 
 // loop returns the share of plays exact for k steps.
-func (j *WorldJudgement) loop(k int) float64 {
+func (j *WorldScores) loop(k int) float64 {
 	if len(j.OpenLoop) == 0 {
 		return 0
 	}
 	return j.OpenLoop[min(k, len(j.OpenLoop))-1]
 }
 
-// checks asks what issue 6 asks.
-func (j *WorldJudgement) checks(c *card.Card) {
+// checks asks whether the model obeys the rules.
+func (j *WorldScores) checks(c *card.Card) {
 	h, p := j.Held, j.Probe
 	c.Check("exact", h.Exact >= goodExact, h.Exact >= weakExact, fmt.Sprintf("%.3f %% of held-out next states are exact; wrong: %s", 100*h.Exact, kindList(h.Wrong)),
 		"more data or epochs; look at the worst rows first")
@@ -111,7 +111,7 @@ func (j *WorldJudgement) checks(c *card.Card) {
 }
 
 // broken names the events that are foreseen in less than 95 % of at least 20 cases.
-func (j *WorldJudgement) broken() string {
+func (j *WorldScores) broken() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(j.Probe.Events)) {
 		if e := j.Probe.Events[name]; e.N >= 20 && e.Accuracy < weakEvent {
@@ -139,7 +139,7 @@ func kindList(m map[string]int) string {
 }
 
 // figures draws events, open loop, calibration, histograms and the worst rows.
-func (j *WorldJudgement) figures(c *card.Card, m *world.Model) error {
+func (j *WorldScores) figures(c *card.Card, m *world.Model) error {
 	add := func(f card.Figure, err error) error {
 		if err == nil {
 			c.Figures = append(c.Figures, f)
@@ -178,7 +178,7 @@ func (j *WorldJudgement) figures(c *card.Card, m *world.Model) error {
 }
 
 // calibration compares probabilities of ends with how often they came true.
-func (j *WorldJudgement) calibration() (card.Figure, error) {
+func (j *WorldScores) calibration() (card.Figure, error) {
 	var x, y []float64
 	for i, n := range j.Held.end.n {
 		if n > 0 {
@@ -190,7 +190,7 @@ func (j *WorldJudgement) calibration() (card.Figure, error) {
 }
 
 // rewards is a scatter of true and expected rewards.
-func (j *WorldJudgement) rewards() (card.Figure, error) {
+func (j *WorldScores) rewards() (card.Figure, error) {
 	cloud := card.Cloud{Name: "rows"}
 	for _, p := range j.Held.mean {
 		cloud.X, cloud.Y = append(cloud.X, p[0]), append(cloud.Y, p[1])

@@ -1,14 +1,16 @@
-package pretrain
+package score
 
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hop/card"
 	"hop/game"
 	"hop/model/moa"
 	"hop/oracle"
+	"hop/pretrain"
 )
 
 // MOAScore is what `hop pretrain moa` promises, on episodes that were not learnt
@@ -20,7 +22,7 @@ type MOAScore struct {
 	ECE        float64            `json:"ece"`
 	Recall     []float64          `json:"recall"`
 	Precision  []float64          `json:"precision"`
-	Rows       int                `json:"rows"` // judged
+	Rows       int                `json:"rows"` // scored
 	Limit      string             `json:"limit"`
 	LimitTop1  float64            `json:"limit_top1"`
 	LimitCE    float64            `json:"limit_ce"`
@@ -42,24 +44,22 @@ type MOAScore struct {
 	BesideOf   float64     `json:"beside_of_offline,omitempty"` // divided by that of the model learnt here
 }
 
-// Judge scores the best weights and fills a card.
-func (t *MOA) Judge(g game.Game) (*MOAScore, *card.Card, error) {
-	c := t.classes(t.judge)
-	l := t.limits(g)
-	uniform, majority, table := t.baselines()
+// MOA scores the best weights and fills a card.
+func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
+	c := t.Classes(2)
+	l := limits(t, g)
+	uniform, majority, table := baselines(t)
 	s := &MOAScore{
 		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Recall: c.Recall(), Precision: c.Precision(), Rows: c.N,
 		Baselines: map[string]MOABase{"uniform_legal": uniform, "majority": base(majority), "state_table": base(table)},
-		Limits:    map[string]MOABase{}, Split: map[string]int{}, Left: t.rows.Left, Aimless: t.aimless,
-		BestEpoch: t.bestAt, Epochs: t.epoch, Describe: t.Learner.Model.Describe(t.Learner.Params), LimitTop1: math.NaN(), LimitCE: math.NaN(), OfLimit: math.NaN(),
+		Limits:    map[string]MOABase{}, Split: map[string]int{}, Left: t.Rows.Left, Aimless: t.Aimless,
+		BestEpoch: t.BestAt, Epochs: t.Epoch, Describe: t.Learner.Model.Describe(t.Learner.Params), LimitTop1: math.NaN(), LimitCE: math.NaN(), OfLimit: math.NaN(),
 	}
-	for name, seqs := range map[string][]int32{"learn": t.learn, "choose": t.choose, "judge": t.judge} {
-		for _, q := range seqs {
-			s.Split[name] += int(t.rows.Seqs[q].Hi - t.rows.Seqs[q].Lo)
-		}
+	for part, name := range []string{"learn", "choose", "score"} {
+		s.Split[name] = t.Len(part)
 	}
 	know := oracle.OwnHistory
-	if t.cfg.Condition != "none" {
+	if t.Config.Condition != "none" {
 		know = oracle.TypeKnown
 	}
 	var limit *card.Classes
@@ -74,16 +74,16 @@ func (t *MOA) Judge(g game.Game) (*MOAScore, *card.Card, error) {
 		s.Limit, s.LimitTop1, s.LimitCE = know.String(), limit.Accuracy(), limit.CE()
 		s.OfLimit = s.Top1 / s.LimitTop1
 	}
-	s.Belief, s.Drift = t.belief(l), t.drift()
-	report, err := t.card(s, c, limit, uniform.floor)
+	s.Belief, s.Drift = follow(t, l), driftOf(t)
+	report, err := moaCard(t, s, c, limit, uniform.floor)
 	return s, report, err
 }
 
-func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Card, error) {
+func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64) (*card.Card, error) {
 	k := &card.Card{
 		Title: "Model of others: " + s.Describe,
-		Lead: fmt.Sprintf("Told: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, judged on %d rows of other episodes.",
-			t.cfg.Condition, s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], s.Rows),
+		Lead: fmt.Sprintf("Given: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, scored on %d rows of other episodes.",
+			t.Config.Condition, s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], s.Rows),
 	}
 	number := func(name string, v float64, lower bool, of func(MOABase) float64) {
 		n := card.Number{Name: name, Value: v, N: s.Rows, Lower: lower}
@@ -99,7 +99,7 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 	number("top-3", s.Top3, false, func(b MOABase) float64 { return b.Top3 })
 	number("cross-entropy", s.CE, true, func(b MOABase) float64 { return b.CE })
 	k.Add(card.Number{Name: "calibration error", Value: s.ECE, N: s.Rows, Lower: true})
-	for a, name := range t.data.Layout.Actions {
+	for a, name := range t.Data.Layout.Actions {
 		n := card.Number{Name: "recall of " + name, Value: s.Recall[a], N: c.Class(a).Count}
 		if limit != nil {
 			n.Limit = &card.Ref{Name: s.Limit, Value: limit.Class(a).Recall}
@@ -108,29 +108,33 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 	}
 	if b := s.Belief; b != nil {
 		name := "type named in time"
-		if t.cfg.Condition == "goal" {
+		if t.Config.Condition == "goal" {
 			name = "goal named when the exact observer names the type"
 		}
 		k.Add(card.Number{Name: name, Value: b.OnTime, N: b.Agents})
 	}
-	checkRows(k, t.rows)
+	var learnt, held, steps []float64
+	for _, e := range t.Past {
+		learnt, held, steps = append(learnt, e.Learn["ce_learnt"]), append(held, e.Held["ce_held"]), append(steps, e.Steps...)
+	}
+	checkRows(k, t.Rows)
 	checkLearns(k, t.Learner)
-	checkFloor(k, min(s.CE, best(t.curve.Learnt)), floor, len(t.data.Layout.Actions))
-	checkSpikes(k, t.curve.Steps)
-	t.checkSkill(k, s, c, limit)
+	checkFloor(k, min(s.CE, slices.Min(append(learnt, math.Inf(1)))), floor, len(t.Data.Layout.Actions))
+	checkSpikes(k, steps)
+	checkSkill(t, k, s, c, limit)
 	figs, err := c.Figures("moa_")
 	if err != nil {
 		return nil, err
 	}
 	k.Figures = append(k.Figures, figs...)
 	flat := func(v float64) []float64 {
-		out := make([]float64, max(len(t.curve.Held), 1))
+		out := make([]float64, max(len(held), 1))
 		for i := range out {
 			out[i] = v
 		}
 		return out
 	}
-	lines := []card.Line{{Name: "learnt", Y: t.curve.Learnt}, {Name: "held out", Y: t.curve.Held}, {Name: "softmax twice: floor", Y: flat(floor), Dash: true}}
+	lines := []card.Line{{Name: "learnt", Y: learnt}, {Name: "held out", Y: held}, {Name: "softmax twice: floor", Y: flat(floor), Dash: true}}
 	if limit != nil {
 		lines = append(lines, card.Line{Name: s.Limit, Y: flat(s.LimitCE), Dash: true})
 	}
@@ -140,7 +144,7 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 	}
 	k.Figures = append(k.Figures, fig)
 	if s.Belief != nil {
-		if fig, err = t.beliefFigure(s.Belief); err != nil {
+		if fig, err = beliefFigure(t, s.Belief); err != nil {
 			return nil, err
 		}
 		k.Figures = append(k.Figures, fig)
@@ -151,9 +155,9 @@ func (t *MOA) card(s *MOAScore, c, limit *card.Classes, floor float64) (*card.Ca
 	return k, nil
 }
 
-func (t *MOA) beliefFigure(b *MOABelief) (card.Figure, error) {
+func beliefFigure(t *pretrain.MOA, b *MOABelief) (card.Figure, error) {
 	var lines []card.Line
-	for i, bot := range t.data.Bots {
+	for i, bot := range t.Data.Bots {
 		cut := len(b.Counted[i])
 		for j, n := range b.Counted[i] {
 			if n < 20 {
@@ -166,15 +170,7 @@ func (t *MOA) beliefFigure(b *MOABelief) (card.Figure, error) {
 	return card.Lines("moa_belief", "Belief in the true type", "Mean probability after so many of its actions, while at least 20 agents are in the game.", card.Axes{X: "actions seen - 1", Y: "probability", YMax: 1.02}, lines...)
 }
 
-func best(x []float64) float64 {
-	m := math.Inf(1)
-	for _, v := range x {
-		m = min(m, v)
-	}
-	return m
-}
-
-// checkRows asks whether the data are what they seem (faults 4 and 5).
+// checkRows asks whether the data are what they seem.
 func checkRows(k *card.Card, r *moa.Rows) {
 	taken := r.Keep && r.Left > 0
 	why := "every row is of an agent that was in the game"
@@ -191,7 +187,7 @@ func checkRows(k *card.Card, r *moa.Rows) {
 	k.Check("actions are legal", r.Illegal == 0, false, fmt.Sprintf("%d recorded actions are outside their mask", r.Illegal), "record mask and action at the same moment")
 }
 
-// checkLearns asks whether the optimiser moves every weight (fault 3).
+// checkLearns asks whether the optimiser moves every weight.
 func checkLearns(k *card.Card, l *moa.Learner) {
 	still := l.Still()
 	k.Check("every part learns", len(still) == 0, false,
@@ -200,7 +196,7 @@ func checkLearns(k *card.Card, l *moa.Learner) {
 }
 
 // checkFloor asks whether the loss has come below what a softmax of a softmax
-// can reach (fault 2).
+// can reach.
 func checkFloor(k *card.Card, ce, floor float64, actions int) {
 	k.Check("below the floor of a double softmax", ce < floor-0.01, false,
 		fmt.Sprintf("best cross-entropy %.3f; a softmax of probabilities cannot fall below %.3f on these masks (%.3f with all %d actions legal)", ce, floor, math.Log(1+float64(actions-1)/math.E), actions),
@@ -208,7 +204,7 @@ func checkFloor(k *card.Card, ce, floor float64, actions int) {
 }
 
 // checkSpikes asks whether the loss keeps jumping back to where it began, as it
-// does when a model is saved but a fresh one goes on (fault 9).
+// does when a model is saved but a fresh one goes on.
 func checkSpikes(k *card.Card, curve []float64) {
 	at := card.Spikes(curve)
 	why := "the loss never jumps back to where it began"
@@ -221,7 +217,7 @@ func checkSpikes(k *card.Card, curve []float64) {
 }
 
 // checkSkill asks how good the predictions are.
-func (t *MOA) checkSkill(k *card.Card, s *MOAScore, c, limit *card.Classes) {
+func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Classes) {
 	if limit != nil {
 		k.Check("reaches what can be known", s.OfLimit >= 0.98, s.OfLimit >= 0.9,
 			fmt.Sprintf("top-1 %.3f is %.1f %% of the %.3f that %s gives", s.Top1, 100*s.OfLimit, s.LimitTop1, s.Limit), "train longer, or give it history")
@@ -248,15 +244,15 @@ func (t *MOA) checkSkill(k *card.Card, s *MOAScore, c, limit *card.Classes) {
 		}
 	}
 	if at >= 0 {
-		k.Check("no action is lost", worst >= 0.75, worst >= 0.25, fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.data.Layout.Actions[at], s.Recall[at], 100*worst), "more rows of it, or learning.balance=true")
+		k.Check("no action is lost", worst >= 0.75, worst >= 0.25, fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.Data.Layout.Actions[at], s.Recall[at], 100*worst), "more rows of it, or learning.balance=true")
 	}
 	fix := "stop earlier, or give more data"
-	if t.cfg.Learning.Balance {
+	if t.Config.Learning.Balance {
 		fix = "learning.balance shifts probabilities towards rare actions; turn it off where they are used as such"
 	}
 	k.Check("calibrated", s.ECE < 0.02, s.ECE < 0.05, fmt.Sprintf("probabilities are off by %.3f on average", s.ECE), fix)
-	s.Drift.check(k, t.cfg.Learning.Balance)
-	if b := s.Belief; b != nil && t.cfg.Condition == "type" { // who wants a stag may end with a hare, so goals have no such limit
+	s.Drift.check(k, t.Config.Learning.Balance)
+	if b := s.Belief; b != nil && t.Config.Condition == "type" { // who wants a stag may end with a hare, so goals have no such limit
 		k.Check("names types in time", b.OnTime >= 0.95, b.OnTime >= 0.8, fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime, b.Agents), "a better model of others, or another belief.smooth")
 	}
 }

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"fmt"
@@ -8,27 +8,28 @@ import (
 	"hop/card"
 	"hop/dataset"
 	"hop/nn"
+	"hop/pretrain"
 )
 
 // soundness is whether a model was taught from sound rows and learnt at all: what
 // the cards of codes and of subgoals ask first.
 type soundness struct {
 	rows    int
-	left    int      // rows whose own plane shows nobody (fault 4)
+	left    int      // rows whose own plane shows nobody
 	checked int      // rows whose own last action could be checked
-	wrong   int      // and was not the one recorded a step before (fault 5)
-	agents  []int    // rows of each agent (fault 10)
-	still   []string // parts whose weights are where they started (fault 3)
+	wrong   int      // and was not the one recorded a step before
+	agents  []int    // rows of each agent
+	still   []string // parts whose weights are where they started
 	parts   int
-	curve   []float64 // the learnt loss by epoch (fault 9)
+	curve   []float64 // the learnt loss by epoch
 }
 
 // soundOf looks at the rows that are learnt from.
-func soundOf(d *dataset.Data, part *pretrainPart) soundness {
+func soundOf(d *dataset.Data, part *pretrain.Part) soundness {
 	l := d.Layout
-	s := soundness{rows: len(part.rows), agents: make([]int, l.Seats)}
+	s := soundness{rows: len(part.Rows), agents: make([]int, l.Seats)}
 	cells, c := l.Height*l.Width, len(l.Planes)
-	for _, row := range part.rows {
+	for _, row := range part.Rows {
 		planes := d.Obs[int(row)*cells*c : int(row+1)*cells*c]
 		there := false
 		for i := 0; i < len(planes); i += c {
@@ -39,7 +40,7 @@ func soundOf(d *dataset.Data, part *pretrainPart) soundness {
 		}
 		s.agents[d.Agent[row]]++
 	}
-	for _, q := range part.seqs {
+	for _, q := range part.Seqs {
 		for row := q.Lo + 1; l.Last > 0 && row < q.Hi; row++ {
 			s.checked++
 			if d.Last[row*l.Seats] != d.Action[row-1] {
@@ -50,15 +51,15 @@ func soundOf(d *dataset.Data, part *pretrainPart) soundness {
 	return s
 }
 
-// learnt adds how the weights went since the start of the course.
-func (s soundness) learnt(c *course, p *nn.Params, term string) soundness {
+// learnt adds how the weights went since the start of the training.
+func (s soundness) learnt(t *pretrain.Training, p *nn.Params, term string) soundness {
 	s.parts = len(p.Parts)
 	for _, part := range p.Parts {
-		if lo, hi := part.Off, part.Off+part.Len; slices.Equal(c.start[lo:hi], p.W[lo:hi]) {
+		if lo, hi := part.Off, part.Off+part.Len; slices.Equal(t.Start[lo:hi], p.W[lo:hi]) {
 			s.still = append(s.still, part.Name)
 		}
 	}
-	for _, e := range c.past {
+	for _, e := range t.Past {
 		s.curve = append(s.curve, e.Learn[term])
 	}
 	return s

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"hop/model/world"
 	"hop/nn"
+	"hop/pretrain"
 )
 
 // WorldScore is what a world model's predictions are worth, on steps it has not
@@ -117,8 +118,8 @@ func newWorldTruth(in world.Input, rows int) *worldTruth {
 	return &worldTruth{batch: world.NewBatch(in, rows), joint: make([]int32, rows*in.Agents), legal: make([]bool, rows*in.Actions)}
 }
 
-// judge counts predictions.
-type worldJudge struct {
+// worldScorer counts predictions.
+type worldScorer struct {
 	m       *world.Model
 	p       *nn.Params
 	ws      *world.Work
@@ -134,11 +135,11 @@ type worldJudge struct {
 	doubt        [2]float64
 }
 
-const judgeRows = 512
+const scoreRows = 512
 
-func newWorldJudge(m *world.Model, p *nn.Params, planes, actions []string) *worldJudge {
+func newWorldScorer(m *world.Model, p *nn.Params, planes, actions []string) *worldScorer {
 	c := m.Planes
-	j := &worldJudge{m: m, p: p, ws: m.Work(), next: newWorldNext(m.Input, judgeRows), planes: planes, actions: actions, channel: make([]float64, c)}
+	j := &worldScorer{m: m, p: p, ws: m.Work(), next: newWorldNext(m.Input, scoreRows), planes: planes, actions: actions, channel: make([]float64, c)}
 	j.score = &WorldScore{Kinds: map[string]int{}, Wrong: map[string]int{}, Channels: map[string]float64{}, Events: map[string]WorldEvent{}}
 	for _, k := range worldKinds {
 		j.score.Kinds[k] = 0
@@ -163,8 +164,8 @@ func newWorldNext(in world.Input, rows int) *world.Next {
 	return d
 }
 
-// add judges the first rows of t.
-func (j *worldJudge) add(t *worldTruth) {
+// add scores the first rows of t.
+func (j *worldScorer) add(t *worldTruth) {
 	m := j.m
 	j.ws.Step(j.p, j.next, t.batch.Obs, t.batch.Joint, t.filled)
 	planes := m.Height * m.Width * m.Planes
@@ -174,8 +175,8 @@ func (j *worldJudge) add(t *worldTruth) {
 	t.filled = 0
 }
 
-// row judges one row: planes before, after, predicted and raw.
-func (j *worldJudge) row(i int, t *worldTruth, before, after, got, raw []float32) {
+// row scores one row: planes before, after, predicted and raw.
+func (j *worldScorer) row(i int, t *worldTruth, before, after, got, raw []float32) {
 	m, s, n := j.m, j.score, j.m.Agents
 	joint, rewards := t.joint[i*n:(i+1)*n], t.batch.Reward[i*n:(i+1)*n]
 	s.Rows++
@@ -231,19 +232,19 @@ func (f faults) String() string {
 }
 
 // agent compares agent a.
-func (j *worldJudge) agent(f *faults, i, a int, act int32, reward float32, before, after, got, raw []float32, over bool) {
+func (j *worldScorer) agent(f *faults, i, a int, act int32, reward float32, before, after, got, raw []float32, over bool) {
 	m := j.m
-	was, is, told := cellOf(before, a, m.Planes), cellOf(after, a, m.Planes), cellOf(got, a, m.Planes)
+	was, is, says := cellOf(before, a, m.Planes), cellOf(after, a, m.Planes), cellOf(got, a, m.Planes)
 	switch {
-	case was < 0 && told >= 0:
+	case was < 0 && says >= 0:
 		f.add(kindRevive)
-	case told >= 0 && was >= 0 && apart(was, told, m.Width) > 1:
+	case says >= 0 && was >= 0 && apart(was, says, m.Width) > 1:
 		f.add(kindTeleport)
-	case told < 0 && is >= 0:
+	case says < 0 && is >= 0:
 		f.add(kindVanish)
-	case told >= 0 && is < 0 && was >= 0:
+	case says >= 0 && is < 0 && was >= 0:
 		f.add("lingers")
-	case told != is:
+	case says != is:
 		f.add("wrong_cell")
 	}
 	if first, second := largest(raw, a, m.Planes); first > 0.2 && second > first/2 {
@@ -265,15 +266,15 @@ func (j *worldJudge) agent(f *faults, i, a int, act int32, reward float32, befor
 }
 
 // things compares the planes after the agents'.
-func (j *worldJudge) things(f *faults, before, after, got []float32) {
-	for i, told := range got {
-		if i%j.m.Planes < j.m.Agents || told == after[i] {
+func (j *worldScorer) things(f *faults, before, after, got []float32) {
+	for i, says := range got {
+		if i%j.m.Planes < j.m.Agents || says == after[i] {
 			continue
 		}
 		switch {
-		case told > 0 && before[i] == 0:
+		case says > 0 && before[i] == 0:
 			f.add(kindDuplicate)
-		case told > 0:
+		case says > 0:
 			f.add("lingers")
 		default:
 			f.add(kindVanish)
@@ -282,7 +283,7 @@ func (j *worldJudge) things(f *faults, before, after, got []float32) {
 }
 
 // numbers adds up the errors of the raw predictions.
-func (j *worldJudge) numbers(i int, t *worldTruth, f *faults, before, after, raw []float32) {
+func (j *worldScorer) numbers(i int, t *worldTruth, f *faults, before, after, raw []float32) {
 	m, s, n := j.m, j.score, j.m.Agents
 	square := 0.
 	for k, v := range raw {
@@ -312,7 +313,7 @@ func (j *worldJudge) numbers(i int, t *worldTruth, f *faults, before, after, raw
 
 // remember keeps the row if it is among the worst. Rows that are right are kept
 // too while nothing worse is known.
-func (j *worldJudge) remember(i int, t *worldTruth, square float64, f *faults, before, after, raw []float32) {
+func (j *worldScorer) remember(i int, t *worldTruth, square float64, f *faults, before, after, raw []float32) {
 	m, s, n := j.m, j.score, j.m.Agents
 	if len(s.Worst) == maxWorst && square <= s.Worst[maxWorst-1].Error {
 		return
@@ -332,7 +333,7 @@ func (j *worldJudge) remember(i int, t *worldTruth, square float64, f *faults, b
 }
 
 // finish turns sums into means.
-func (j *worldJudge) finish() *WorldScore {
+func (j *worldScorer) finish() *WorldScore {
 	s, m := j.score, j.m
 	rows := float64(max(s.Rows, 1))
 	cells := float64(m.Height * m.Width)
@@ -356,7 +357,7 @@ func (j *worldJudge) finish() *WorldScore {
 
 // rewardGap returns, over bins of the expected reward, the mean of |mean expected
 // - mean true|, weighted by rows.
-func (j *worldJudge) rewardGap() float64 {
+func (j *worldScorer) rewardGap() float64 {
 	top := max(float64(slices.Max(j.m.Rewards)), 1e-9)
 	var n, gap [20]float64
 	for _, p := range j.score.mean {
@@ -403,7 +404,7 @@ func apart(a, b, width int) int {
 const firstSpecial = 5
 
 // events counts what happened on the board and whether it was foreseen.
-func (j *worldJudge) events(i int, joint []int32, rewards, before, after, got []float32, over bool) {
+func (j *worldScorer) events(i int, joint []int32, rewards, before, after, got []float32, over bool) {
 	m, c := j.m, j.m.Planes
 	for at := m.Agents; at < len(before); at++ {
 		e := at % c
@@ -446,11 +447,11 @@ func (j *worldJudge) events(i int, joint []int32, rewards, before, after, got []
 }
 
 // agentRight reports whether agent a's cell and reward are right.
-func (j *worldJudge) agentRight(i, a int, reward float32, after, got []float32) bool {
+func (j *worldScorer) agentRight(i, a int, reward float32, after, got []float32) bool {
 	return cellOf(after, a, j.m.Planes) == cellOf(got, a, j.m.Planes) && math.Abs(float64(j.next.Reward[a][i]-reward)) <= near
 }
 
-func (j *worldJudge) count(name string, right bool) {
+func (j *worldScorer) count(name string, right bool) {
 	e := j.score.Events[name]
 	e.N++
 	if right {
@@ -459,20 +460,20 @@ func (j *worldJudge) count(name string, right bool) {
 	j.score.Events[name] = e
 }
 
-// Judge scores the model on the rows kept for it.
-func (w *World) Judge() *WorldScore {
-	d := w.data[0]
-	j := newWorldJudge(w.Model, w.Net, d.Layout.Planes, d.Layout.Actions)
-	t := newWorldTruth(w.Model.Input, judgeRows)
+// World scores the model on the rows kept for it.
+func World(w *pretrain.World) *WorldScore {
+	d := w.Data[0]
+	j := newWorldScorer(w.Model, w.Net, d.Layout.Planes, d.Layout.Actions)
+	t := newWorldTruth(w.Model.Input, scoreRows)
 	n, k := w.Model.Agents, w.Model.Actions
-	for _, at := range w.judge {
-		i, d, row := t.filled, w.data[at.data], int(at.row)
-		w.fill(&t.batch, i, at)
+	for _, at := range w.Parts[2] {
+		i, d, row := t.filled, w.Data[at.Data], int(at.Row)
+		w.Fill(&t.batch, i, at)
 		for a := range n {
 			t.joint[i*n+a] = int32(d.Joint[row*n+a])
 		}
 		copy(t.legal[i*k:], d.NextLegal[row*k:(row+1)*k])
-		if t.filled++; t.filled == judgeRows {
+		if t.filled++; t.filled == scoreRows {
 			j.add(t)
 		}
 	}

@@ -1,4 +1,4 @@
-package pretrain
+package score
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"hop/agent"
 	"hop/card"
 	"hop/nn"
+	"hop/pretrain"
 )
 
 // About predicts what agent a does if it pursues goal: probs [Actions] from a's
@@ -14,7 +15,7 @@ import (
 type About func(probs, obs []float32, a agent.ID, goal int) bool
 
 // MOABeside is what an agent's own model of another, learnt while playing, is
-// worth on the judged rows.
+// worth on the scored rows.
 type MOABeside struct {
 	Of        agent.ID  `json:"of"`
 	About     agent.ID  `json:"about"`
@@ -31,10 +32,10 @@ type MOABeside struct {
 // Beside holds what agents have learnt about each other while playing against
 // the model learnt here, row by row, and adds it to score and card: want it to
 // reach four fifths of the top-1, and to lose no action.
-func (t *MOA) Beside(agents map[agent.ID]About, s *MOAScore, k *card.Card) {
-	d, m := t.data, t.Learner.Model
-	here := make([]nn.Probs, t.rows.Len())
-	t.Learner.Each(t.rows, t.judge, func(row int, p nn.Probs) { here[row] = slices.Clone(p) })
+func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Card) {
+	d, m := t.Data, t.Learner.Model
+	here := make([]nn.Probs, t.Rows.Len())
+	t.Learner.Each(t.Rows, t.Parts[2], func(row int, p nn.Probs) { here[row] = slices.Clone(p) })
 	obs, probs := make([]float32, d.ObsLen()), make([]float32, m.Actions)
 	all, ref := card.NewClasses(d.Layout.Actions), card.NewClasses(d.Layout.Actions)
 	for of := range agent.ID(d.Layout.Seats) {
@@ -46,15 +47,15 @@ func (t *MOA) Beside(agents map[agent.ID]About, s *MOAScore, k *card.Card) {
 		for j := range pairs {
 			pairs[j] = MOABeside{Of: of, About: agent.ID(j), online: card.NewClasses(d.Layout.Actions), offline: card.NewClasses(d.Layout.Actions)}
 		}
-		for _, q := range t.judge {
-			for i := int(t.rows.Seqs[q].Lo); i < int(t.rows.Seqs[q].Hi); i++ {
-				row := int(t.source[i])
+		for _, q := range t.Parts[2] {
+			for i := int(t.Rows.Seqs[q].Lo); i < int(t.Rows.Seqs[q].Hi); i++ {
+				row := int(t.Source[i])
 				d.Observation(row, obs)
 				j := agent.ID(d.Agent[row])
 				if !about(probs, obs, j, int(d.Goal[row])) {
 					continue
 				}
-				was := int(t.rows.Action[i])
+				was := int(t.Rows.Action[i])
 				pairs[j].online.Add(was, probs)
 				pairs[j].offline.Add(was, here[i])
 				all.Add(was, probs)
@@ -75,7 +76,7 @@ func (t *MOA) Beside(agents map[agent.ID]About, s *MOAScore, k *card.Card) {
 		}
 	}
 	if all.N == 0 {
-		k.Check("online models keep up", false, false, "no judged row has a goal that they could be told", "collect rows of the run's own agents")
+		k.Check("online models keep up", false, false, "no scored row has a goal that they could be told", "collect rows of the run's own agents")
 		return
 	}
 	worst := s.Beside[0]

@@ -2,11 +2,11 @@ package moa
 
 import "hop/frame"
 
-// ways tells which moves lead nearer: for each plane of things, which of the four
+// distances says which moves lead nearer: for each plane of things, which of the four
 // moves are on a shortest path, around what cannot be entered, to the nearest of
 // them. It is a function of the observation alone; what a dense net would need
 // many boards to learn, the shape of detours, it reads off.
-type ways struct {
+type distances struct {
 	in     frame.Input
 	block  []bool // [Planes] cannot be entered
 	things []int  // planes
@@ -34,15 +34,15 @@ func (in Input) thingsOf() []int {
 	return out
 }
 
-// HasWays reports whether there are things on a board that moves may lead to.
-func (in Input) HasWays() bool { return len(in.Moves) == 4 && len(in.thingsOf()) > 0 }
+// HasDistances reports whether there are things on a board that moves may lead to.
+func (in Input) HasDistances() bool { return len(in.Moves) == 4 && len(in.thingsOf()) > 0 }
 
-func (m *Model) newWays() *ways {
-	if !m.Ways {
+func (m *Model) newDistances() *distances {
+	if !m.Distances {
 		return nil
 	}
 	cells := m.Height * m.Width
-	w := &ways{
+	w := &distances{
 		in: m.Input.Input, block: make([]bool, m.Planes), things: m.thingsOf(),
 		shut: make([]bool, cells), dist: make([]int32, cells), queue: make([]int32, 0, cells), out: make([]float32, m.Extra),
 	}
@@ -52,8 +52,8 @@ func (m *Model) newWays() *ways {
 	return w
 }
 
-// of returns what an observation's extra columns hold, a view; nil without ways.
-func (w *ways) of(obs []float32) []float32 {
+// of returns what an observation's extra columns hold, a view; nil without distances.
+func (w *distances) of(obs []float32) []float32 {
 	if w == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (w *ways) of(obs []float32) []float32 {
 }
 
 // measure writes every cell's distance to the nearest thing of plane p.
-func (w *ways) measure(obs []float32, p int) {
+func (w *distances) measure(obs []float32, p int) {
 	w.queue = w.queue[:0]
 	for cell := range w.dist {
 		if w.dist[cell] = far; obs[cell*w.in.Planes+p] != 0 {
@@ -107,7 +107,7 @@ func (w *ways) measure(obs []float32, p int) {
 
 // step returns the cell that a move up, down, left or right leads to, -1 if it
 // cannot be entered.
-func (w *ways) step(at, d int) int {
+func (w *distances) step(at, d int) int {
 	y, x := at/w.in.Width, at%w.in.Width
 	switch d {
 	case 0:
