@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"hop/rng"
-)
+import "hop/rng"
 
 // Observer shows the states in slots as networks see them. Place 0 is oneself,
 // places 1 to J are the co-players, in the order of Others.
@@ -209,29 +207,7 @@ func sample(probs []float32, r *rng.Rand) int32 {
 	return last
 }
 
-// Mixed is a Prior with the logits of one and a weighted mean of two values,
-// such as a network and scripted rollouts.
-type Mixed struct {
-	A, B   Prior
-	Weight float32 // of B's value
-	logits []float32
-	value  []float32
-}
-
-// Eval asks both.
-func (m *Mixed) Eval(logits, value []float32, qs []Query) {
-	if len(m.logits) < len(logits) {
-		m.logits, m.value = make([]float32, len(logits)), make([]float32, len(value))
-	}
-	m.A.Eval(logits, value, qs)
-	m.B.Eval(m.logits[:len(logits)], m.value[:len(value)], qs)
-	for i := range value {
-		value[i] += m.Weight * (m.value[i] - value[i])
-	}
-}
-
 var (
 	_ Prior  = (*NetPrior)(nil)
 	_ Others = (*NetOthers)(nil)
-	_ Prior  = (*Mixed)(nil)
 )

@@ -146,14 +146,3 @@ func (ws *Work) finish(p *nn.Params, out []float32, count int) {
 		copy(out[int(at)*k:(int(at)+1)*k], ws.dist.P[i*k:(i+1)*k])
 	}
 }
-
-// Others is a model with its weights and one goroutine's memory: a predictor of
-// others for a planner.
-type Others struct {
-	Params *nn.Params
-	Work   *Work
-}
-
-// Predict writes, for each other agent, a distribution over its actions. Rows of
-// agents that have left are zero. It panics if probs has the wrong length.
-func (o *Others) Predict(obs, goals, probs []float32) { o.Work.Predict(o.Params, obs, goals, probs) }
