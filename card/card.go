@@ -5,7 +5,7 @@
 // question, answers good, weak or broken, and says why and what to do. The
 // verdict is the worst check, in a sentence.
 //
-// A card knows nothing of the model it judges: any package that trains one
+// A card knows nothing of the model it scores: any package that trains one
 // fills a card. The same card gives the same bytes. Write puts it into a folder
 // as JSON, Markdown, a piece of HTML for a larger page, and PNGs.
 package card
@@ -62,10 +62,10 @@ type Number struct {
 	Limit     *Ref   // the best that can be known, nil if there is none
 }
 
-// Card judges one model. Its zero value is an empty card.
+// Card scores one model. Its zero value is an empty card.
 type Card struct {
 	Title   string
-	Lead    string // a sentence on what was judged
+	Lead    string // a sentence on what was scored
 	Numbers []Number
 	Checks  []Check
 	Figures []Figure
@@ -123,7 +123,7 @@ func (c *Card) Verdict() string {
 	w := c.Worst()
 	switch {
 	case w == nil:
-		return "not judged: the card has no checks"
+		return "not scored: the card has no checks"
 	case w.Status == Good:
 		return fmt.Sprintf("good: all %d checks pass", len(c.Checks))
 	}

@@ -23,7 +23,7 @@ func TestVerdictIsTheWorstCheck(t *testing.T) {
 		status Status
 		want   string
 	}{
-		{"none", nil, Good, "not judged: the card has no checks"},
+		{"none", nil, Good, "not scored: the card has no checks"},
 		{"good", []Check{good, good}, Good, "good: all 2 checks pass"},
 		{"weak", []Check{good, weak}, Weak, "weak: b: 0.7 of 0.8; train longer"},
 		{"broken after weak", []Check{weak, broken, good}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},

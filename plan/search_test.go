@@ -245,7 +245,7 @@ func TestResultsDoNotDependOnGroups(t *testing.T) {
 
 // With n lanes a round asks about up to n leaves at once: one call of the
 // network for a simulation of every tree, not one a tree.
-func TestLeavesAreJudgedTogether(t *testing.T) {
+func TestLeavesAreEvaluatedTogether(t *testing.T) {
 	c := Default()
 	c.Trees, c.Sims = 5, 20
 	g := corridor(40, 1, []int{0, 1, 2})

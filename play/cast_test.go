@@ -72,7 +72,7 @@ func TestThoughtsBelongToTheNextStep(t *testing.T) {
 			if len(was.Mind.Line) == 0 || was.Mind.Line[0].Action != was.Mind.Does || was.Mind.Visits[was.Mind.Does] == 0 {
 				t.Errorf("seed %d, step %d: does %d, line %v, visits %v", seed, was.Step, was.Mind.Does, was.Mind.Line, was.Mind.Visits)
 			}
-			for j, guess := range was.Mind.Guesses {
+			for j, guess := range was.Mind.Posteriors {
 				if guess.Left == was.Players[guess.Seat].Alive {
 					t.Errorf("seed %d, step %d: co-player %d on seat %d is thought to have left: %v", seed, was.Step, j, guess.Seat, guess.Left)
 				}

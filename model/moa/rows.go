@@ -6,7 +6,7 @@ import (
 )
 
 // Rows are steps of modelled agents in a model's frame, to learn from or to be
-// judged on. They check what they are given: rows of agents that have left are
+// scored on. They check what they are given: rows of agents that have left are
 // refused and counted, and each observation's own last action is held against
 // the action recorded before it.
 type Rows struct {

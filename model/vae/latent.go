@@ -123,7 +123,7 @@ type Score struct {
 	N        int
 }
 
-// Score judges the probe.
+// Score says how good the probe is.
 func (p *Probe) Score(c Codes) Score {
 	var s Score
 	count := make([]int, p.Classes)

@@ -41,7 +41,7 @@ func (ws *Work) Plane(i, k, c int) float32 {
 
 // Exact reports, for row i after Evaluate, whether every agent's cell was rebuilt,
 // whether the whole state was, and whether rounding each cell at a half, the
-// mistake of SPEC's fault 6, would have hidden an agent that is there.
+// mistake of a threshold, would have hidden an agent that is there.
 func (ws *Work) Exact(i int, scratch []int32) (cells, state, hidden bool) {
 	m := ws.m
 	a, b := m.Input.Agents, m.Bits()

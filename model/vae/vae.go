@@ -30,21 +30,21 @@ type Config struct {
 	Loss     string  `yaml:"loss" doc:"a: reconstruction and KL; b: cross-entropy of the agent's action given observation and z, and KL" oneof:"a|b"`
 	Net      string  `yaml:"net" doc:"encoder: dense layers of the widths in hidden, or three 3x3 convolutions (16, 32, 32 channels)" oneof:"dense|conv"`
 	Frame    string  `yaml:"frame" doc:"how the encoder numbers the state" oneof:"board|ego|egof"`
-	Sees     string  `yaml:"sees" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
+	Reads    string  `yaml:"reads" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
 	Hidden   []int   `yaml:"hidden" doc:"widths of the encoder's layers; the decoder has them in reverse" range:"1..4096"`
 	Dim      int     `yaml:"dim" doc:"dimensions of a continuous z" range:"1..256"`
 	Discrete int     `yaml:"discrete" doc:"classes of a discrete goal; 0: z is continuous" range:"0..64"`
 	Groups   int     `yaml:"groups" doc:"how many discrete goals z holds" range:"1..16"`
 	Agents   string  `yaml:"agents" doc:"cells: one softmax an agent over the cells and gone; bits: each cell apart" oneof:"cells|bits"`
 	Things   float64 `yaml:"things" doc:"weight of the planes that are not agents' in the reconstruction" range:"0<..100"`
-	Outcome  float64 `yaml:"outcome" doc:"loss b: weight of a term that asks z alone to tell the agent's last action of the episode; 0: none, as in the notes" range:"0..100"`
+	Outcome  float64 `yaml:"outcome" doc:"loss b: weight of a term that asks z alone for the agent's last action of the episode; 0: none, as in the notes" range:"0..100"`
 	MOA      int     `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
 }
 
 // Default returns loss A with 16 dimensions. The frame egof gives every agent's row
 // and column apart, from which cells are rebuilt twice as fast as from board.
 func Default() Config {
-	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", Things: 0.25, MOA: 128}
+	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Reads: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", Things: 0.25, MOA: 128}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -83,9 +83,9 @@ type Model struct {
 	dec        nn.MLP
 	cells      nn.Dense // [hidden][Agents*(cells+1)]
 	bits       nn.Dense // [hidden][Bits]
-	see, mix   nn.Dense // the model of the action: observation, then that and z
+	look, mix  nn.Dense // the model of the action: observation, then that and z
 	act        nn.Dense
-	fate       nn.Dense // with Outcome: z to the last action
+	outcome    nn.Dense // with Outcome: z to the last action
 }
 
 // New returns the model and its weights, drawn from key.
@@ -101,7 +101,7 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	}
 	m := &Model{Input: in, Config: c}
 	seen := in.Input
-	if c.Sees == "planes" {
+	if c.Reads == "planes" {
 		seen.Rest = 0
 	}
 	m.state, m.obs = frame.New(c.Frame, seen), frame.New(frame.Egof, in.Input)
@@ -132,11 +132,11 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		m.bits = p.Dense("bits", last, m.Bits(), nn.None)
 	}
 	if c.Loss == "b" {
-		m.see = p.Dense("moa/see", m.obs.Cols, c.MOA, nn.ReLU)
+		m.look = p.Dense("moa/see", m.obs.Cols, c.MOA, nn.ReLU)
 		m.mix = p.Dense("moa/mix", c.MOA+m.Width(), c.MOA, nn.ReLU)
 		m.act = p.Dense("moa/act", c.MOA, in.Actions, nn.None, nn.Orthogonal(0.01))
 		if c.Outcome > 0 {
-			m.fate = p.Dense("outcome", m.Width(), in.Actions, nn.None)
+			m.outcome = p.Dense("outcome", m.Width(), in.Actions, nn.None)
 		}
 	}
 	p.Init(key)
@@ -178,7 +178,7 @@ func (m *Model) Bits() int { return m.Cells() * (m.Planes - m.softAgents()) }
 // agents that were alive belong in it.
 type Rows struct {
 	m          *Model
-	enc, see   *frame.Encoder
+	enc, all   *frame.Encoder
 	State, Obs f32.Sparse // what the encoder and the model of the action read
 	Cell       []int32    // [n][Agents] each agent's cell, Cells() if it is gone
 	Bit        []uint8    // [n][Bits]
@@ -189,7 +189,7 @@ type Rows struct {
 
 // Rows returns an empty set of rows.
 func (m *Model) Rows() *Rows {
-	r := &Rows{m: m, enc: m.state.Encoder(), see: m.obs.Encoder()}
+	r := &Rows{m: m, enc: m.state.Encoder(), all: m.obs.Encoder()}
 	r.State.Reset(m.state.Cols)
 	r.Obs.Reset(m.obs.Cols)
 	return r
@@ -203,7 +203,7 @@ func (r *Rows) Len() int { return r.State.Rows() }
 func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 	m := r.m
 	seen := obs
-	if m.Sees == "planes" {
+	if m.Reads == "planes" {
 		seen = obs[:m.Cells()*m.Planes]
 	}
 	r.enc.Add(&r.State, seen, nil)
@@ -226,7 +226,7 @@ func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 	if m.Config.Loss != "b" {
 		return
 	}
-	r.see.Add(&r.Obs, obs, nil)
+	r.all.Add(&r.Obs, obs, nil)
 	r.Action, r.Outcome = append(r.Action, action), append(r.Outcome, nn.NoClass)
 	if legal == nil {
 		for range m.Actions {
@@ -259,5 +259,5 @@ func (m *Model) Describe(p *nn.Params) string {
 	if m.Discrete > 0 {
 		z = fmt.Sprintf("z of %d x %d classes", m.Groups, m.Discrete)
 	}
-	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Sees, m.Config.Frame, p.Len())
+	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Reads, m.Config.Frame, p.Len())
 }

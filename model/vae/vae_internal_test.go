@@ -19,7 +19,7 @@ var in = Input{Input: frame.Input{Height: 3, Width: 4, Planes: 5, Rest: 6}, Agen
 
 // small is a model of every kind, small enough to check whole.
 func small(loss, net, agents string, discrete int) Config {
-	return Config{Loss: loss, Net: net, Frame: frame.Board, Sees: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, Things: 0.5, Outcome: 0.4, MOA: 8}
+	return Config{Loss: loss, Net: net, Frame: frame.Board, Reads: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, Things: 0.5, Outcome: 0.4, MOA: 8}
 }
 
 // observation draws agents on cells or gone, and things.
@@ -157,7 +157,7 @@ func TestReadoutDoesNotReachTheEncoder(t *testing.T) {
 	}
 }
 
-// Fault 3: all parts that a loss needs are moved by a step.
+// All parts that a loss needs are moved by a step.
 func TestOneStepMovesEveryPart(t *testing.T) {
 	for name, c := range map[string]Config{
 		"a": small("a", "dense", "cells", 0), "b": small("b", "dense", "cells", 0),
@@ -375,7 +375,7 @@ func TestNothingAllocates(t *testing.T) {
 }
 
 func TestConfigFaultsAreAllNamed(t *testing.T) {
-	err := Config{Loss: "c", Net: "conv", Frame: "ego", Sees: "all", Dim: 0, Discrete: 1, Agents: "x", Things: 1}.Validate()
+	err := Config{Loss: "c", Net: "conv", Frame: "ego", Reads: "all", Dim: 0, Discrete: 1, Agents: "x", Things: 1}.Validate()
 	for _, want := range []string{"loss", "sees", "hidden", "dim", "discrete", "frame", "agents", "groups", "moa"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)

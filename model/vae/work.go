@@ -22,7 +22,7 @@ type Terms struct {
 	// gives about the state, over the batch: 0 if every state has one sure class and
 	// all are used equally often.
 	Blur    nn.Loss
-	Outcome nn.Loss // -ln p of the agent's last action, told by z alone (loss B)
+	Outcome nn.Loss // -ln p of the agent's last action, given by z alone (loss B)
 }
 
 // Weights say how much the terms count, and the temperature of discrete goals.
@@ -49,26 +49,26 @@ type Work struct {
 	BitLogits  nn.Logits       // [rows][Bits]
 	Acts       *nn.Categorical // [rows][Actions] after Predict
 
-	m              *Model
-	rows           int
-	trunk, dec     *nn.MLPWork
-	conv           *model.ConvWork
-	post           *nn.Gaussian
-	gumbel         *nn.Gumbel
-	logits         nn.Logits
-	dlogits        []float32 // [rows][Groups*Discrete]
-	dtold          []float32 // [rows][Groups*Discrete]
-	mean           []float32 // [Discrete]
-	dz, dzdec      []float32 // [rows][Width]
-	cell           *nn.Categorical
-	bit            *nn.Bernoulli
-	dcell, dbit    []float32
-	see, mix, act  []float32
-	dcat, dmix, da []float32
-	fate, dfate    []float32 // [rows][Actions]
-	ends           *nn.Categorical
-	end            []int32 // [rows]
-	known          []bool  // [rows] the outcome is
+	m               *Model
+	rows            int
+	trunk, dec      *nn.MLPWork
+	conv            *model.ConvWork
+	post            *nn.Gaussian
+	gumbel          *nn.Gumbel
+	logits          nn.Logits
+	dlogits         []float32 // [rows][Groups*Discrete]
+	dsure           []float32 // [rows][Groups*Discrete]
+	mean            []float32 // [Discrete]
+	dz, dzdec       []float32 // [rows][Width]
+	cell            *nn.Categorical
+	bit             *nn.Bernoulli
+	dcell, dbit     []float32
+	cat, mix, act   []float32
+	dcat, dmix, da  []float32
+	ending, dending []float32 // [rows][Actions]
+	ends            *nn.Categorical
+	end             []int32 // [rows]
+	known           []bool  // [rows] the outcome is
 }
 
 // Work allocates memory for up to rows rows.
@@ -83,7 +83,7 @@ func (m *Model) Work(rows int) *Work {
 	}
 	if m.Discrete > 0 {
 		ws.logits, ws.dlogits, ws.mean = nn.Logits(n(m.Width())), n(m.Width()), make([]float32, m.Discrete)
-		ws.dtold = n(m.Width())
+		ws.dsure = n(m.Width())
 		ws.Class, ws.gumbel = nn.NewCategorical(m.Discrete, rows*m.Groups), nn.NewGumbel(m.Discrete, rows*m.Groups)
 	} else {
 		ws.Mu, ws.LogVar, ws.post = n(m.Dim), n(m.Dim), nn.NewGaussian(m.Dim, rows)
@@ -99,10 +99,10 @@ func (m *Model) Work(rows int) *Work {
 	if m.Config.Loss == "b" {
 		ws.Legal, ws.Action = make([]bool, rows*m.Actions), make([]int32, rows)
 		cat := m.MOA + m.Width()
-		ws.see, ws.mix, ws.act = n(cat), n(m.MOA), n(m.Actions)
+		ws.cat, ws.mix, ws.act = n(cat), n(m.MOA), n(m.Actions)
 		ws.dcat, ws.dmix, ws.da = n(cat), n(m.MOA), n(m.Actions)
 		ws.Acts = nn.NewCategorical(m.Actions, rows)
-		ws.fate, ws.dfate, ws.ends = n(m.Actions), n(m.Actions), nn.NewCategorical(m.Actions, rows)
+		ws.ending, ws.dending, ws.ends = n(m.Actions), n(m.Actions), nn.NewCategorical(m.Actions, rows)
 		ws.end, ws.known = make([]int32, rows), make([]bool, rows)
 	}
 	ws.Reset()
@@ -218,13 +218,13 @@ func (ws *Work) decode(p *nn.Params, rows int) {
 // Predict computes the distribution of the action given observation and Z.
 func (ws *Work) Predict(p *nn.Params) {
 	m, rows := ws.m, ws.O.Rows()
-	m.see.ForwardSparse(p, ws.mix[:rows*m.MOA], &ws.O)
+	m.look.ForwardSparse(p, ws.mix[:rows*m.MOA], &ws.O)
 	w, z := m.MOA+m.Width(), m.Width()
 	for i := range rows {
-		copy(ws.see[i*w:], ws.mix[i*m.MOA:(i+1)*m.MOA])
-		copy(ws.see[i*w+m.MOA:], ws.Z[i*z:(i+1)*z])
+		copy(ws.cat[i*w:], ws.mix[i*m.MOA:(i+1)*m.MOA])
+		copy(ws.cat[i*w+m.MOA:], ws.Z[i*z:(i+1)*z])
 	}
-	m.mix.Forward(p, ws.mix, ws.see, rows)
+	m.mix.Forward(p, ws.mix, ws.cat, rows)
 	m.act.Forward(p, ws.act, ws.mix, rows)
 	ws.Acts.Set(nn.Logits(ws.act[:rows*m.Actions]), ws.Legal, rows)
 }
@@ -293,11 +293,11 @@ func (ws *Work) rebuild(p *nn.Params, dz []float32, all nn.Rows) (cells, bits nn
 	return cells, bits
 }
 
-// told returns what the last action is told from: z as it was drawn, or, for
+// sure returns what the last action is predicted from: z as it was drawn, or, for
 // discrete goals, the probabilities of the classes. One draw among classes says
 // so little at first that they settle on whatever else tells them apart before
 // it is heard.
-func (ws *Work) told() []float32 {
+func (ws *Work) sure() []float32 {
 	if ws.m.Discrete > 0 {
 		return ws.Class.P
 	}
@@ -306,8 +306,8 @@ func (ws *Work) told() []float32 {
 
 // outcome computes what z alone says about the last action, and its loss.
 func (ws *Work) outcome(p *nn.Params, rows int) nn.Loss {
-	ws.m.fate.Forward(p, ws.fate, ws.told(), rows)
-	ws.ends.Set(nn.Logits(ws.fate[:rows*ws.m.Actions]), nil, rows)
+	ws.m.outcome.Forward(p, ws.ending, ws.sure(), rows)
+	ws.ends.Set(nn.Logits(ws.ending[:rows*ws.m.Actions]), nil, rows)
 	return ws.ends.CrossEntropy(nil, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows]})
 }
 
@@ -316,16 +316,16 @@ func (ws *Work) outcome(p *nn.Params, rows int) nn.Loss {
 func (ws *Work) learnOutcome(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	m, rows := ws.m, all.N
 	loss := ws.outcome(p, rows)
-	clear(ws.dfate[:rows*m.Actions])
-	ws.ends.CrossEntropy(ws.dfate, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
+	clear(ws.dending[:rows*m.Actions])
+	ws.ends.CrossEntropy(ws.dending, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
 	if m.Discrete == 0 {
-		m.fate.BackwardAdd(p, dz, ws.dfate, ws.Z, ws.fate, rows)
+		m.outcome.BackwardAdd(p, dz, ws.dending, ws.Z, ws.ending, rows)
 		return loss
 	}
-	m.fate.Backward(p, ws.dtold, ws.dfate, ws.Class.P, ws.fate, rows)
+	m.outcome.Backward(p, ws.dsure, ws.dending, ws.Class.P, ws.ending, rows)
 	for i := range rows * m.Groups {
 		_, q := ws.Class.Row(i)
-		d, to := ws.dtold[i*m.Discrete:(i+1)*m.Discrete], ws.dlogits[i*m.Discrete:(i+1)*m.Discrete]
+		d, to := ws.dsure[i*m.Discrete:(i+1)*m.Discrete], ws.dlogits[i*m.Discrete:(i+1)*m.Discrete]
 		mean := f32.Dot(q, d)
 		for k, v := range q {
 			to[k] += v * (d[k] - mean)
@@ -340,14 +340,14 @@ func (ws *Work) action(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	clear(ws.da[:rows*m.Actions])
 	loss := ws.Acts.CrossEntropy(ws.da, ws.Action, nil, all)
 	m.act.Backward(p, ws.dmix, ws.da, ws.mix, ws.act, rows)
-	m.mix.Backward(p, ws.dcat, ws.dmix, ws.see, ws.mix, rows)
+	m.mix.Backward(p, ws.dcat, ws.dmix, ws.cat, ws.mix, rows)
 	w, z := m.MOA+m.Width(), m.Width()
 	for i := range rows {
-		copy(ws.mix[i*m.MOA:(i+1)*m.MOA], ws.see[i*w:])
+		copy(ws.mix[i*m.MOA:(i+1)*m.MOA], ws.cat[i*w:])
 		copy(ws.dmix[i*m.MOA:(i+1)*m.MOA], ws.dcat[i*w:])
 		copy(dz[i*z:(i+1)*z], ws.dcat[i*w+m.MOA:(i+1)*w])
 	}
-	m.see.BackwardSparse(p, ws.dmix[:rows*m.MOA], &ws.O, ws.mix[:rows*m.MOA])
+	m.look.BackwardSparse(p, ws.dmix[:rows*m.MOA], &ws.O, ws.mix[:rows*m.MOA])
 	return loss
 }
 

@@ -163,7 +163,7 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 			m.cell.backward(p, &ws.cell)
 		}
 	}
-	for i := range b.Rows { // what truly came of it, for the rest
+	for i := range b.Rows { // what came of it, for the rest
 		next := b.Next[i*m.board() : (i+1)*m.board()]
 		ws.next[i].planes(m, next)
 		ws.next[i].t = ws.was[i].t + 1

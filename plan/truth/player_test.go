@@ -44,7 +44,7 @@ func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, 
 			if err != nil {
 				return nil, err
 			}
-			ps[i] = oracle.NewJudge(p, g, team, verdicts)
+			ps[i] = oracle.NewScorer(p, g, team, verdicts)
 		}
 		return ps, nil
 	}}}
@@ -132,10 +132,10 @@ func TestMoreSimulationsDoNotRaiseRegret(t *testing.T) {
 func TestTypesAreInferredWithinTheEpisode(t *testing.T) {
 	blind := truth.Default()
 	blind.Belief.Within = false
-	guess, _, _ := play(t, nil, blind, false, "nh nh nh", 20, 0)
+	blindly, _, _ := play(t, nil, blind, false, "nh nh nh", 20, 0)
 	infer, _, _ := play(t, nil, truth.Default(), false, "nh nh nh", 20, 0)
-	if infer.Mean() > 0.15 || infer.Mean() > guess.Mean() {
-		t.Errorf("regret with inference %.3f, without %.3f", infer.Mean(), guess.Mean())
+	if infer.Mean() > 0.15 || infer.Mean() > blindly.Mean() {
+		t.Errorf("regret with inference %.3f, without %.3f", infer.Mean(), blindly.Mean())
 	}
 }
 

@@ -11,10 +11,10 @@ type Verdict struct {
 	Loss  float64 // sum over decisions of the best value less the value of what was played
 }
 
-// Judge watches a player and says how much each decision lost against the best
+// Scorer watches a player and says how much each decision lost against the best
 // response. The mean of Loss is the regret, free of the luck that is in returns:
 // V(start) - E return = E sum (V(s) - Q(s, a)).
-type Judge struct {
+type Scorer struct {
 	rollout.Player
 	team     []string
 	bots     []string
@@ -25,25 +25,25 @@ type Judge struct {
 	q        [game.MaxActions]float64
 }
 
-// NewJudge returns a judge of a player that plays with a team, one bot's name an
-// agent. Judges of several workers may share verdicts, [envs][episodes], since
+// NewScorer returns a scorer of a player that plays with a team, one bot's name an
+// agent. Scorers of several workers may share verdicts, [envs][episodes], since
 // workers share no env. It panics later if the team is not Solvable.
-func NewJudge(p rollout.Player, g game.Game, team []string, verdicts [][]Verdict) *Judge {
-	return &Judge{
+func NewScorer(p rollout.Player, g game.Game, team []string, verdicts [][]Verdict) *Scorer {
+	return &Scorer{
 		Player: p, g: g, team: team, bots: make([]string, len(team)), envs: make([]*BR, len(verdicts)),
 		verdicts: verdicts, running: make([]Verdict, len(verdicts)),
 	}
 }
 
-// Act lets the player act, then judges.
-func (j *Judge) Act(v *rollout.View, envs []int32) {
+// Act lets the player act, then scores.
+func (j *Scorer) Act(v *rollout.View, envs []int32) {
 	j.Player.Act(v, envs)
 	for _, n := range envs {
 		n := int(n)
 		if j.envs[n] == nil {
 			br, err := NewBR(j.g, 1)
 			if err != nil {
-				panic("oracle: a judge's game must be solvable")
+				panic("oracle: a scorer's game must be solvable")
 			}
 			j.envs[n] = br
 		}
@@ -52,7 +52,7 @@ func (j *Judge) Act(v *rollout.View, envs []int32) {
 		}
 		legal, err := j.envs[n].Q(j.q[:], v.State(n), v.SeatOf(n), j.bots)
 		if err != nil {
-			panic("oracle: a judge's team must be solvable")
+			panic("oracle: a scorer's team must be solvable")
 		}
 		best, got := 0., j.q[v.Action[v.StepOf(n)]]
 		for k, q := range j.q {
@@ -68,11 +68,11 @@ func (j *Judge) Act(v *rollout.View, envs []int32) {
 }
 
 // EpisodeOver keeps the verdict.
-func (j *Judge) EpisodeOver(v *rollout.View, n int) {
+func (j *Scorer) EpisodeOver(v *rollout.View, n int) {
 	j.verdicts[n] = append(j.verdicts[n], j.running[n])
 	if w, ok := j.Player.(rollout.Watcher); ok {
 		w.EpisodeOver(v, n)
 	}
 }
 
-var _ rollout.Watcher = (*Judge)(nil)
+var _ rollout.Watcher = (*Scorer)(nil)
