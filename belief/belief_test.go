@@ -155,7 +155,8 @@ func TestBinaryFormRestoresEverything(t *testing.T) {
 	if !slices.Equal(a.b, b.b) || !slices.Equal(a.c, b.c) {
 		t.Error("what was loaded is not what was saved")
 	}
-	if err := New(Default(), 3, 2, 2).UnmarshalBinary(body); err == nil || !strings.Contains(err.Error(), "sizes") && !strings.Contains(err.Error(), "bytes") {
+	if err := New(Default(), 3, 2, 2).UnmarshalBinary(body); err == nil ||
+		!strings.Contains(err.Error(), "sizes") && !strings.Contains(err.Error(), "bytes") {
 		t.Errorf("beliefs of another size were loaded: %v", err)
 	}
 	body[len(body)-1] = 0xff

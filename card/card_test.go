@@ -141,7 +141,8 @@ func full(t *testing.T) *Card {
 	c.Figures = figs
 	for _, f := range []func() (Figure, error){
 		func() (Figure, error) {
-			return Lines("loss", "Loss", "", Axes{X: "epoch"}, Line{Name: "ce", Y: []float64{2, math.NaN(), 1, .5}}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2}, Dash: true})
+			return Lines("loss", "Loss", "", Axes{X: "epoch"}, Line{Name: "ce", Y: []float64{2, math.NaN(), 1, .5}},
+				Line{Name: "kl", Y: []float64{.1, .2, .3, .2}, Dash: true})
 		},
 		func() (Figure, error) {
 			return Scatter("map", "Map", "", Axes{}, Cloud{"stag", []float64{0, 1}, []float64{1, 2}}, Cloud{"none", nil, nil})
@@ -186,7 +187,8 @@ func TestWriteGivesAllForms(t *testing.T) {
 		t.Errorf("card.json holds %+v", got)
 	}
 	md := string(read("card.md"))
-	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`, "(moa_confusion_matrix.png)"} {
+	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
+		"(moa_confusion_matrix.png)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("card.md has no %q:\n%s", want, md)
 		}

@@ -241,17 +241,23 @@ func (c *Classes) Figures(base string) ([]Figure, error) {
 	var out []Figure
 	for _, f := range []func() (Figure, error){
 		func() (Figure, error) {
-			return Bars(base+"class_distribution", "What was played", fmt.Sprintf("%d rows of agents in the game.", c.N), Axes{X: "action", Y: "share of rows"}, c.Names, Group{"share", ratio})
+			return Bars(base+"class_distribution", "What was played", fmt.Sprintf("%d rows of agents in the game.", c.N),
+				Axes{X: "action", Y: "share of rows"}, c.Names, Group{"share", ratio})
 		},
 		func() (Figure, error) {
-			return Heat(base+"confusion_matrix", "Confusion", "Rows: what was played; columns: the likeliest prediction; shares of the row. A dark diagonal is good.", Axes{X: "predicted", Y: "played"}, c.Names, c.Names, share)
+			return Heat(base+"confusion_matrix", "Confusion",
+				"Rows: what was played; columns: the likeliest prediction; shares of the row. A dark diagonal is good.",
+				Axes{X: "predicted", Y: "played"}, c.Names, c.Names, share)
 		},
 		func() (Figure, error) {
-			return Bars(base+"per_class_recall", "Recall", "Of the rows with this action, the share predicted right.", Axes{X: "action", Y: "recall", YMax: 1}, c.Names, Group{"recall", c.Recall()})
+			return Bars(base+"per_class_recall", "Recall", "Of the rows with this action, the share predicted right.",
+				Axes{X: "action", Y: "recall", YMax: 1}, c.Names, Group{"recall", c.Recall()})
 		},
 		func() (Figure, error) {
-			return Lines(base+"calibration", "Reliability", fmt.Sprintf("How often the likeliest action was right, by its probability; 15 bins. Expected calibration error %.4f.", c.ECE()),
-				Axes{X: "probability of the likeliest action", Y: "share right", YMax: 1}, Line{Name: "model", X: x, Y: y}, Line{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
+			return Lines(base+"calibration", "Reliability",
+				fmt.Sprintf("How often the likeliest action was right, by its probability; 15 bins. Expected calibration error %.4f.", c.ECE()),
+				Axes{X: "probability of the likeliest action", Y: "share right", YMax: 1}, Line{Name: "model", X: x, Y: y},
+				Line{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
 		},
 	} {
 		fig, err := f()

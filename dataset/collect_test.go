@@ -166,7 +166,8 @@ func TestRowsAreThoseOfPlayByHand(t *testing.T) {
 		"staghunt mix":         hunts(t),
 		"staghunt with blocks": {Game: block, GameSpec: spec, Team: []string{"ns", "random", "nh", "ns"}, Rows: 300, Seed: 1, Dir: t.TempDir()},
 		"toy":                  toys(t),
-		"toy without planes":   {Game: toy{horizon: 5, features: true}, GameSpec: map[string]any{"name": "toy"}, Mix: []string{"random", "random"}, Rows: 100, Dir: t.TempDir()},
+		"toy without planes": {Game: toy{horizon: 5, features: true}, GameSpec: map[string]any{"name": "toy"},
+			Mix: []string{"random", "random"}, Rows: 100, Dir: t.TempDir()},
 	} {
 		m := collect(t, cfg)
 		d := open(t, cfg.Dir, &dataset.Want{GameSpec: cfg.GameSpec, Game: cfg.Game})
@@ -196,7 +197,8 @@ func TestRowsAreThoseOfPlayByHand(t *testing.T) {
 			}
 		}
 		if i != d.Len() || d.Len() != m.Rows || m.Rows < cfg.Rows || before >= cfg.Rows {
-			t.Errorf("%s: %d rows played, %d read, %d in the manifest, %d without the last episode; %d were wanted", name, i, d.Len(), m.Rows, before, cfg.Rows)
+			t.Errorf("%s: %d rows played, %d read, %d in the manifest, %d without the last episode; %d were wanted", name, i, d.Len(), m.Rows,
+				before, cfg.Rows)
 		}
 		if !reflect.DeepEqual(counts, m.ActionCounts) {
 			t.Errorf("%s: action counts %v, want %v", name, m.ActionCounts, counts)

@@ -58,7 +58,8 @@ func (c *Columns) list(l *Layout) []column {
 	cols = append(cols, next...)
 	return append(cols,
 		column{"next_legal", k, &c.NextLegal}, column{"next_alive", n, &c.NextAlive}, column{"end", one, &c.End}, column{"over", one, &c.Over},
-		column{"goal", one, &c.Goal}, column{"episode", one, &c.Episode}, column{"agent", one, &c.Agent}, column{"seat", one, &c.Seat}, column{"bot", one, &c.Bot})
+		column{"goal", one, &c.Goal}, column{"episode", one, &c.Episode}, column{"agent", one, &c.Agent},
+		column{"seat", one, &c.Seat}, column{"bot", one, &c.Bot})
 }
 
 // rows returns the number of rows.

@@ -107,7 +107,8 @@ func (w *Want) check(dir string, m *Manifest) error {
 		faults = differ("layout.", layout(m.Layout), layout(layoutOf(w.Game.Spec())))
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("dataset: %s is of another game: %s; open another folder, or collect for this game", filepath.Join(dir, manifestFile), strings.Join(faults, "; "))
+		return fmt.Errorf("dataset: %s is of another game: %s; open another folder, or collect for this game", filepath.Join(dir, manifestFile),
+			strings.Join(faults, "; "))
 	}
 	return nil
 }

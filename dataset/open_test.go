@@ -89,13 +89,15 @@ func TestAnotherGameIsRefused(t *testing.T) {
 		want  dataset.Want
 		words []string
 	}{
-		"game":      {dataset.Want{GameSpec: map[string]any{"name": "snowdrift", "size": 8}}, []string{`game.name is "staghunt", want "snowdrift"`}},
-		"parameter": {dataset.Want{GameSpec: spec(func(s map[string]any) { s["size"], s["stags"] = 8, 2 })}, []string{"game.size is 4, want 8", "game.stags is 1, want 2"}},
-		"missing":   {dataset.Want{GameSpec: spec(func(s map[string]any) { delete(s, "stags") })}, []string{"game.stags is 1, want not set"}},
-		"more":      {dataset.Want{GameSpec: spec(func(s map[string]any) { s["blocks"] = 5 })}, []string{"game.blocks is not set, want 5"}},
-		"layout":    {dataset.Want{GameSpec: cfg.GameSpec, Game: larger}, []string{"layout.height is 4, want 5"}},
-		"horizon":   {dataset.Want{Game: later}, []string{"layout.horizon is 35, want 50"}},
-		"function":  {dataset.Want{GameSpec: map[string]any{"f": func() {}}}, []string{"cannot be written"}},
+		"game": {dataset.Want{GameSpec: map[string]any{"name": "snowdrift", "size": 8}},
+			[]string{`game.name is "staghunt", want "snowdrift"`}},
+		"parameter": {dataset.Want{GameSpec: spec(func(s map[string]any) { s["size"], s["stags"] = 8, 2 })},
+			[]string{"game.size is 4, want 8", "game.stags is 1, want 2"}},
+		"missing":  {dataset.Want{GameSpec: spec(func(s map[string]any) { delete(s, "stags") })}, []string{"game.stags is 1, want not set"}},
+		"more":     {dataset.Want{GameSpec: spec(func(s map[string]any) { s["blocks"] = 5 })}, []string{"game.blocks is not set, want 5"}},
+		"layout":   {dataset.Want{GameSpec: cfg.GameSpec, Game: larger}, []string{"layout.height is 4, want 5"}},
+		"horizon":  {dataset.Want{Game: later}, []string{"layout.horizon is 35, want 50"}},
+		"function": {dataset.Want{GameSpec: map[string]any{"f": func() {}}}, []string{"cannot be written"}},
 	} {
 		_, err := dataset.Open(cfg.Dir, &c.want)
 		wantError(t, name, err, c.words...)

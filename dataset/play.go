@@ -77,7 +77,8 @@ func (p *player) play(episode int, dst *Columns) error {
 	p.st.Reset(&rules)
 	for t := 0; !p.st.Over(); t++ {
 		if t >= p.layout.Horizon {
-			return fmt.Errorf("dataset: episode %d of %s is longer than its horizon of %d; the game is at fault", episode, p.g.Spec().Name, p.layout.Horizon)
+			return fmt.Errorf("dataset: episode %d of %s is longer than its horizon of %d; the game is at fault", episode, p.g.Spec().Name,
+				p.layout.Horizon)
 		}
 		for a, s := range p.seat {
 			p.actions[s] = game.NoAction
@@ -204,7 +205,8 @@ func egoFirst[T any](dst, bySeat []T, s int) []T {
 func (p *scribe) same(episode, t int) error {
 	for i, x := range p.obs {
 		if math.Float32bits(x) != math.Float32bits(p.check[i]) {
-			return fmt.Errorf("dataset: episode %d, time %d: %s observes %v at %d, its layout makes that %v; the game does not follow its layout and cannot be stored",
+			return fmt.Errorf("dataset: episode %d, time %d: %s observes %v at %d, its layout makes that %v; the game does not follow its layout "+
+				"and cannot be stored",
 				episode, t, p.game, x, i, p.check[i])
 		}
 	}

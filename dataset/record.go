@@ -142,7 +142,8 @@ func (r *recorder) lane(ro *batch.Rollout, n int, done func(*Columns) error) err
 }
 
 // row appends agent a's step from slot t; slices by seat.
-func (r *recorder) row(o *openEpisode, ro *batch.Rollout, a agent.ID, t, n int, actions []int8, rewards []float32, alive, next []bool, over bool) error {
+func (r *recorder) row(o *openEpisode, ro *batch.Rollout, a agent.ID, t, n int, actions []int8, rewards []float32, alive, next []bool,
+	over bool) error {
 	c, slot, after, step := &o.agents[a], ro.Slot(a, t, n), ro.Slot(a, t+1, n), ro.Step(a, t, n)
 	s, row := int(ro.Seat[slot]), c.rows()
 	copy(r.obs, ro.ObsAt(slot))

@@ -114,7 +114,8 @@ func TestValuesEqualExpectimaxOverTheRealRules(t *testing.T) {
 		{"deadline", []string{"deadline", "", "random"}, 1, 0.95, small},
 		{"ends after a catch", []string{"", "nh", "ns"}, 0, 1, func(c *staghunt.Config) { small(c); c.EndAfter = 2 }},
 		{"strength", []string{"", "ns", "ns"}, 0, 1, func(c *staghunt.Config) { small(c); c.Strength = []float64{1, 2, 3} }},
-		{"two stags, blocks", []string{"", "ns", "random"}, 0, 0.99, func(c *staghunt.Config) { small(c); c.Size, c.Stags, c.Blocks, c.Horizon = 4, 2, 1, 4 }},
+		{"two stags, blocks", []string{"", "ns", "random"}, 0, 0.99,
+			func(c *staghunt.Config) { small(c); c.Size, c.Stags, c.Blocks, c.Horizon = 4, 2, 1, 4 }},
 		{"prices", []string{"", "ns", "nh"}, 0, 1, func(c *staghunt.Config) { small(c); c.StagPays, c.HarePays = 3, 1.4 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

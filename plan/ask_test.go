@@ -92,7 +92,8 @@ func TestCommonNumbersAreDrawnOnceANode(t *testing.T) {
 			twice = twice || seen[q.Slot] > 1
 		}
 		if want := resample == "child"; twice != want {
-			t.Errorf("%s: co-players were asked twice at a node: %v, want %v (%d questions, %d steps)", resample, twice, want, len(a.drawn), f.Count.Steps)
+			t.Errorf("%s: co-players were asked twice at a node: %v, want %v (%d questions, %d steps)", resample, twice, want, len(a.drawn),
+				f.Count.Steps)
 		}
 	}
 }

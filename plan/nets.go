@@ -166,7 +166,7 @@ func (n *NetOthers) Draw(dst []int32, qs []Query, rs []rng.Rand) {
 	for at := range dst {
 		dst[at] = -1
 		if n.mask[at] != 0 {
-			dst[at] = sample(n.probs[at*n.Actions:(at+1)*n.Actions], &rs[qs[at/n.Others].Tree])
+			dst[at] = rng.Pick(n.probs[at*n.Actions:(at+1)*n.Actions], rs[qs[at/n.Others].Tree].Float32())
 		}
 	}
 }
@@ -190,21 +190,6 @@ func (n *NetOthers) key(q *Query, j int, goal int32) uint64 {
 		return 0
 	}
 	return mix(q.Key ^ (uint64(j)<<32|uint64(uint32(goal)))*0x9e3779b97f4a7c15)
-}
-
-// sample draws an index; the entries sum to 1, and one of 0 is never drawn.
-func sample(probs []float32, r *rng.Rand) int32 {
-	u, last := r.Float32(), int32(-1)
-	for k, p := range probs {
-		if p <= 0 {
-			continue
-		}
-		last = int32(k)
-		if u -= p; u < 0 {
-			break
-		}
-	}
-	return last
 }
 
 var (

@@ -220,7 +220,8 @@ func TestScaledRewardsGiveTheSameSearch(t *testing.T) {
 func TestResultsDoNotDependOnGroups(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"depth": func(*Config) {}, "child": func(c *Config) { c.Resample = "child" }, "root": func(c *Config) { c.Resample = "root" },
-		"node": func(c *Config) { c.Resample = "node" }, "hashed": func(c *Config) { c.Hashed = true }, "noise": func(c *Config) { c.NoiseEps = 0.25 },
+		"node": func(c *Config) { c.Resample = "node" }, "hashed": func(c *Config) { c.Hashed = true },
+		"noise": func(c *Config) { c.NoiseEps = 0.25 },
 	} {
 		c := Default()
 		set(&c)

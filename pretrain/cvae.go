@@ -31,7 +31,8 @@ type CVAEConfig struct {
 
 // DefaultCVAE returns OMG's horizon and weights.
 func DefaultCVAE() CVAEConfig {
-	return CVAEConfig{Model: cvae.Default(), Learn: cvae.DefaultLearn(), Selector: string(cvae.Optimistic), Horizon: cvae.Horizon, Value: "returns", ValueNet: cvae.DefaultValue(), Gamma: 0.95, Epochs: 8, Patience: 3, Gate: -1}
+	return CVAEConfig{Model: cvae.Default(), Learn: cvae.DefaultLearn(), Selector: string(cvae.Optimistic), Horizon: cvae.Horizon,
+		Value: "returns", ValueNet: cvae.DefaultValue(), Gamma: 0.95, Epochs: 8, Patience: 3, Gate: -1}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -173,7 +174,8 @@ func (c *CVAE) pass(step func(rows int) error) ([]agent.Stat, error) {
 		sum = sum.Plus(t)
 	}
 	rows := c.Seqs[0].Rows()
-	return []agent.Stat{{Name: "feature", Value: sum.Feature.Mean(), N: rows}, {Name: "kl", Value: sum.KL.Mean(), N: rows}, {Name: "mix", Value: c.Learner.Mix(), N: rows}}, nil
+	return []agent.Stat{{Name: "feature", Value: sum.Feature.Mean(), N: rows}, {Name: "kl", Value: sum.KL.Mean(), N: rows},
+		{Name: "mix", Value: c.Learner.Mix(), N: rows}}, nil
 }
 
 // Goals calls do for every row of a part with the inferred distribution of its

@@ -75,7 +75,8 @@ func NewMOA(cfg MOAConfig, data *dataset.Data, seed uint64) (*MOA, error) {
 		return nil, fmt.Errorf("pretrain: a model of others for this data: %w", err)
 	}
 	if t.split(); len(t.Parts[0]) == 0 || len(t.Parts[1]) == 0 || len(t.Parts[2]) == 0 {
-		return nil, fmt.Errorf("pretrain: %d agents' episodes to learn from, %d to choose by and %d to score: too few (%d reached no goal); collect more",
+		return nil, fmt.Errorf("pretrain: %d agents' episodes to learn from, %d to choose by and %d to score: too few (%d reached no goal); "+
+			"collect more",
 			len(t.Parts[0]), len(t.Parts[1]), len(t.Parts[2]), t.Aimless)
 	}
 	t.Training = newTraining(settings{

@@ -36,7 +36,8 @@ type ResponseConfig struct {
 
 // DefaultResponse returns the settings of docs/planning.md.
 func DefaultResponse() ResponseConfig {
-	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36, Steps: 3_000_000, Save: 40}
+	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36,
+		Steps: 3_000_000, Save: 40}
 	c.Net.Separate, c.PPO.LREnd, c.PPO.EntropyEnd = true, 1e-4, 1e-3
 	return c
 }
@@ -169,7 +170,8 @@ func (r *Response) rows(p ResponseProgress) []runlog.Row {
 	rows := []runlog.Row{{Step: int64(r.step), Name: "response/return", Agent: -1, Value: p.Return, N: p.Episodes}}
 	at := ResponsePast{Step: r.step, Return: p.Return}
 	for _, s := range p.Stats {
-		rows = append(rows, runlog.Row{Step: int64(r.step), Name: strings.Replace(s.Name, "ppo/", "response/", 1), Agent: -1, Value: s.Value, N: s.N})
+		rows = append(rows, runlog.Row{Step: int64(r.step), Name: strings.Replace(s.Name, "ppo/", "response/", 1), Agent: -1, Value: s.Value,
+			N: s.N})
 		switch s.Name {
 		case "ppo/value_loss":
 			at.Value = s.Value

@@ -31,7 +31,8 @@ func hunts(t *testing.T, rows int) *dataset.Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Mix: []string{"ns", "nh"}, Rows: rows, Seed: 7, Dir: t.TempDir()}
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Mix: []string{"ns", "nh"}, Rows: rows, Seed: 7,
+		Dir: t.TempDir()}
 	if _, err := dataset.Collect(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,8 @@ func tooFew(d *dataset.Data) error {
 func vaeInput(d *dataset.Data) (vae.Input, error) {
 	l := d.Layout
 	if len(l.Planes) < l.Seats || l.Height == 0 {
-		return vae.Input{}, errors.New("pretrain: a code of states needs a board with a plane for each agent, which this dataset's game has not; choose a game on a board")
+		return vae.Input{}, errors.New("pretrain: a code of states needs a board with a plane for each agent, which this dataset's game has " +
+			"not; choose a game on a board")
 	}
 	return vae.Input{Input: frame.Layout(l.Obs()).Input(), Agents: l.Seats, Actions: len(l.Actions)}, nil
 }

@@ -115,14 +115,16 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 	levels := map[float32]bool{0: true}
 	for i, d := range data {
 		if string(d.Game) != string(data[0].Game) {
-			return world.Input{}, fmt.Errorf("pretrain: dataset %d is of the game %s, the first of %s; use datasets of one game", i+1, d.Game, data[0].Game)
+			return world.Input{}, fmt.Errorf("pretrain: dataset %d is of the game %s, the first of %s; use datasets of one game", i+1, d.Game,
+				data[0].Game)
 		}
 		for _, r := range d.Rewards {
 			levels[r] = true
 		}
 	}
 	if l.Features > 0 {
-		return world.Input{}, errors.New("pretrain: the game observes numbers besides its planes, which the world model does not predict; choose a game on a board")
+		return world.Input{}, errors.New("pretrain: the game observes numbers besides its planes, which the world model does not predict; " +
+			"choose a game on a board")
 	}
 	in := world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: l.Seats, Actions: len(l.Actions),

@@ -34,7 +34,8 @@ func (m *Model) newTurns(augment string) (*turns, error) {
 		return t, nil
 	}
 	if !m.CanTurn() {
-		return nil, fmt.Errorf("moa: augment is %q, but this game's observations cannot be turned: it needs planes, four moves, the mask and the last joint action, and no other features; set augment to none", augment)
+		return nil, fmt.Errorf("moa: augment is %q, but this game's observations cannot be turned: it needs planes, four moves, the mask and "+
+			"the last joint action, and no other features; set augment to none", augment)
 	}
 	orders := [][]int{nil}
 	if augment == "all" {

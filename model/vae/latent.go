@@ -28,7 +28,8 @@ type Probe struct {
 // does not depend on chance. Rows without a label are left out; of more than 20,000
 // others, evenly spaced ones are taken.
 func FitProbe(c Codes, classes int) *Probe {
-	p := &Probe{Classes: classes, Dim: c.Dim, W: make([]float64, (c.Dim+1)*classes), mean: make([]float64, c.Dim), scale: make([]float64, c.Dim)}
+	p := &Probe{Classes: classes, Dim: c.Dim, W: make([]float64, (c.Dim+1)*classes), mean: make([]float64, c.Dim),
+		scale: make([]float64, c.Dim)}
 	var rows []int
 	for i, l := range c.Label {
 		if l >= 0 {

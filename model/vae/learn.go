@@ -58,7 +58,8 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, steps int, key rng.Key)
 	if err := opt.Check(p); err != nil {
 		return nil, err
 	}
-	l := &Learner{Model: m, Params: p, cfg: cfg, total: steps, opt: opt, shards: nn.NewShards(p, cfg.Shards), key: key, terms: make([]Terms, cfg.Shards)}
+	l := &Learner{Model: m, Params: p, cfg: cfg, total: steps, opt: opt, shards: nn.NewShards(p, cfg.Shards), key: key,
+		terms: make([]Terms, cfg.Shards)}
 	for range cfg.Shards {
 		l.works = append(l.works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards))
 	}

@@ -44,7 +44,8 @@ type Config struct {
 // Default returns loss A with 16 dimensions. The frame egof gives every agent's row
 // and column apart, from which cells are rebuilt twice as fast as from board.
 func Default() Config {
-	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Reads: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", Things: 0.25, MOA: 128}
+	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Reads: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells",
+		Things: 0.25, MOA: 128}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -94,7 +95,8 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		return nil, nil, err
 	}
 	if in.Planes == 0 || in.Agents < 1 || in.Agents > in.Planes || in.Extra != 0 {
-		return nil, nil, fmt.Errorf("vae: the input has %d planes, %d of them agents', and %d extra numbers; want planes, at least one of them an agent's, and no extra", in.Planes, in.Agents, in.Extra)
+		return nil, nil, fmt.Errorf("vae: the input has %d planes, %d of them agents', and %d extra numbers; want planes, at least one of "+
+			"them an agent's, and no extra", in.Planes, in.Agents, in.Extra)
 	}
 	if c.Loss == "b" && in.Actions < 2 {
 		return nil, nil, fmt.Errorf("vae: loss b predicts actions, but there are %d", in.Actions)
@@ -259,5 +261,6 @@ func (m *Model) Describe(p *nn.Params) string {
 	if m.Discrete > 0 {
 		z = fmt.Sprintf("z of %d x %d classes", m.Groups, m.Discrete)
 	}
-	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Reads, m.Config.Frame, p.Len())
+	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Reads,
+		m.Config.Frame, p.Len())
 }

@@ -19,7 +19,8 @@ var in = Input{Input: frame.Input{Height: 3, Width: 4, Planes: 5, Rest: 6}, Agen
 
 // small is a model of every kind, small enough to check whole.
 func small(loss, net, agents string, discrete int) Config {
-	return Config{Loss: loss, Net: net, Frame: frame.Board, Reads: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2, Agents: agents, Things: 0.5, Outcome: 0.4, MOA: 8}
+	return Config{Loss: loss, Net: net, Frame: frame.Board, Reads: "observation", Hidden: []int{7, 6}, Dim: 3, Discrete: discrete, Groups: 2,
+		Agents: agents, Things: 0.5, Outcome: 0.4, MOA: 8}
 }
 
 // observation draws agents on cells or gone, and things.

@@ -30,7 +30,8 @@ type Weights struct{ KL, Blur, Tau float64 }
 
 // Plus returns the terms over the rows of both.
 func (t Terms) Plus(u Terms) Terms {
-	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur), t.Outcome.Plus(u.Outcome)}
+	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur),
+		t.Outcome.Plus(u.Outcome)}
 }
 
 // Work is one goroutine's memory for up to a number of rows.

@@ -97,7 +97,8 @@ func (h *hunt) future(v *huntEnv, s *huntState, ro *roll) (*trace, int) {
 		h.traces = append(h.traces, trace{at: make([]huntState, 0, h.c.Horizon+2)})
 	}
 	f := &h.traces[ro.future]
-	if k := int(ro.depth - f.depth); f.seed == ro.seed && f.look == v.looked && uint(k) < uint(len(f.at)) && f.at[k].alike(s) && h.meets(f, ro) {
+	if k := int(ro.depth - f.depth); f.seed == ro.seed && f.look == v.looked && uint(k) < uint(len(f.at)) && f.at[k].alike(s) && h.meets(f,
+		ro) {
 		return f, k
 	}
 	f.seed, f.look, f.depth, f.wait = ro.seed, v.looked, ro.depth, false

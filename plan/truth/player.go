@@ -124,7 +124,8 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 		p.before = append(p.before, g.New())
 	}
 	p.rs = make([]rng.Rand, c.Plan.Trees)
-	p.legal, p.probs, p.obs = make([]bool, len(spec.Actions)), make([]float32, len(p.Models)*len(spec.Actions)), make([]float32, spec.Obs.Len())
+	p.legal, p.probs, p.obs = make([]bool, len(spec.Actions)), make([]float32, len(p.Models)*len(spec.Actions)), make([]float32,
+		spec.Obs.Len())
 	return p, nil
 }
 

@@ -22,7 +22,8 @@ const lanes = 16
 
 // play returns the focal planner's losses against the best response and its
 // returns, over episodes with the given others, always from the same starts.
-func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, others string, episodes, workers int) (loss stats.Acc, losses, returns []float64) {
+func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, others string, episodes, workers int) (loss stats.Acc,
+	losses, returns []float64) {
 	t.Helper()
 	gc := staghunt.Default()
 	if set != nil {

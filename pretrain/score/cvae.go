@@ -54,7 +54,8 @@ type CVAEValue struct {
 
 // CVAE scores the inference of subgoals and fills a card; g is the dataset's game.
 func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
-	s := &CVAEScore{Rows: c.Seqs[2].Rows(), Terms: byName(c.Held(2)), Epochs: c.Epoch, BestEpoch: c.BestAt, past: c.Past, goals: c.Data.Layout.Goals}
+	s := &CVAEScore{Rows: c.Seqs[2].Rows(), Terms: byName(c.Held(2)), Epochs: c.Epoch, BestEpoch: c.BestAt, past: c.Past,
+		goals: c.Data.Layout.Goals}
 	learn, _ := inferred(c, 0)
 	held, open := inferred(c, 2)
 	s.Open = open
@@ -191,7 +192,8 @@ func hits(c *pretrain.CVAE, s *CVAEScore, held vae.Codes) {
 func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
 	c := &card.Card{Title: "Subgoals inferred from history", Lead: describe + ". Scored on episodes that were not learnt from."}
 	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
-	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows,
+		Limit: &card.Ref{Name: "all", Value: 1}})
 	c.Add(card.Number{
 		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
 		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "Bayes, own history", Value: s.ProbeLimit},
@@ -214,10 +216,12 @@ func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
 		"check that the VAE was loaded, and that its codes are of the right rows")
 	if s.ProbeRows > 0 {
 		c.Check("goal in g", s.Probe >= s.ProbeLimit-0.02, s.Probe > s.Majority+0.01,
-			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; Bayes' rule on the own history %.1f %%, always the most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; Bayes' rule on the own history %.1f %%, always the "+
+				"most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
 			"use a VAE of loss b, whose codes tell apart what the agent does")
 	}
-	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0, fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
+	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0, fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width),
+		"raise the KL weight")
 	return c, cvaeFigures(c, s)
 }
 
@@ -247,7 +251,8 @@ func cvaeFigures(c *card.Card, s *CVAEScore) error {
 		}
 	}
 	if len(s.ByStep) > 0 {
-		f, err := card.Lines("by_step", "How fast the goal is recognised", "Rows of agents that reach a goal in the end.", card.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},
+		f, err := card.Lines("by_step", "How fast the goal is recognised", "Rows of agents that reach a goal in the end.",
+			card.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},
 			card.Line{Name: "linear probe of g", Y: s.ByStep}, card.Line{Name: "Bayes, own history", Y: s.LimitByStep, Dash: true})
 		if err != nil {
 			return err

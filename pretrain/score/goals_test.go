@@ -28,7 +28,8 @@ func hunts(t *testing.T, size, horizon, rows int, seed uint64, team ...string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: team, Rows: rows, Seed: seed, Dir: t.TempDir(), Workers: 1}
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: team, Rows: rows, Seed: seed, Dir: t.TempDir(),
+		Workers: 1}
 	if team == nil {
 		cfg.Mix = []string{"ns", "nh"}
 	}

@@ -53,7 +53,8 @@ func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
 		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Recall: c.Recall(), Precision: c.Precision(), Rows: c.N,
 		Baselines: map[string]MOABase{"uniform_legal": uniform, "majority": base(majority), "state_table": base(table)},
 		Limits:    map[string]MOABase{}, Split: map[string]int{}, Left: t.Rows.Left, Aimless: t.Aimless,
-		BestEpoch: t.BestAt, Epochs: t.Epoch, Describe: t.Learner.Model.Describe(t.Learner.Params), LimitTop1: math.NaN(), LimitCE: math.NaN(), OfLimit: math.NaN(),
+		BestEpoch: t.BestAt, Epochs: t.Epoch, Describe: t.Learner.Model.Describe(t.Learner.Params),
+		LimitTop1: math.NaN(), LimitCE: math.NaN(), OfLimit: math.NaN(),
 	}
 	for part, name := range []string{"learn", "choose", "score"} {
 		s.Split[name] = t.Len(part)
@@ -87,7 +88,8 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	}
 	number := func(name string, v float64, lower bool, of func(MOABase) float64) {
 		n := card.Number{Name: name, Value: v, N: s.Rows, Lower: lower}
-		for _, b := range []struct{ key, name string }{{"uniform_legal", "uniform legal"}, {"majority", "majority"}, {"state_table", "state table"}} {
+		for _, b := range []struct{ key, name string }{{"uniform_legal", "uniform legal"}, {"majority", "majority"},
+			{"state_table", "state table"}} {
 			n.Baselines = append(n.Baselines, card.Ref{Name: b.name, Value: of(s.Baselines[b.key])})
 		}
 		if limit != nil {
@@ -138,7 +140,8 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	if limit != nil {
 		lines = append(lines, card.Line{Name: s.Limit, Y: flat(s.LimitCE), Dash: true})
 	}
-	fig, err := card.Lines("moa_loss", "Cross-entropy", "Mean -ln p of what was played, over the legal actions, by epoch.", card.Axes{X: "epoch", Y: "nats"}, lines...)
+	fig, err := card.Lines("moa_loss", "Cross-entropy", "Mean -ln p of what was played, over the legal actions, by epoch.",
+		card.Axes{X: "epoch", Y: "nats"}, lines...)
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +168,12 @@ func beliefFigure(t *pretrain.MOA, b *MOABelief) (card.Figure, error) {
 				break
 			}
 		}
-		lines = append(lines, card.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]}, card.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
+		lines = append(lines, card.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]},
+			card.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
 	}
-	return card.Lines("moa_belief", "Belief in the true type", "Mean probability after so many of its actions, while at least 20 agents are in the game.", card.Axes{X: "actions seen - 1", Y: "probability", YMax: 1.02}, lines...)
+	return card.Lines("moa_belief", "Belief in the true type",
+		"Mean probability after so many of its actions, while at least 20 agents are in the game.",
+		card.Axes{X: "actions seen - 1", Y: "probability", YMax: 1.02}, lines...)
 }
 
 // checkRows asks whether the data are what they seem.
@@ -184,14 +190,16 @@ func checkRows(k *card.Card, r *moa.Rows) {
 	k.Check("joint actions are ego-first", r.Wrong == 0, false,
 		fmt.Sprintf("in %d of %d rows the own last action that is observed is not the one recorded a step before", r.Wrong, r.Steps),
 		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
-	k.Check("actions are legal", r.Illegal == 0, false, fmt.Sprintf("%d recorded actions are outside their mask", r.Illegal), "record mask and action at the same moment")
+	k.Check("actions are legal", r.Illegal == 0, false, fmt.Sprintf("%d recorded actions are outside their mask", r.Illegal),
+		"record mask and action at the same moment")
 }
 
 // checkLearns asks whether the optimiser moves every weight.
 func checkLearns(k *card.Card, l *moa.Learner) {
 	still := l.Still()
 	k.Check("every part learns", len(still) == 0, false,
-		fmt.Sprintf("%d gradient steps moved the weights by %.0f %% of their norm; where they started: %d of %d parts %s", l.Updates, 100*l.Moved(), len(still), len(l.Params.Parts), strings.Join(still, ", ")),
+		fmt.Sprintf("%d gradient steps moved the weights by %.0f %% of their norm; where they started: %d of %d parts %s", l.Updates,
+			100*l.Moved(), len(still), len(l.Params.Parts), strings.Join(still, ", ")),
 		"give the optimiser these parameters")
 }
 
@@ -199,7 +207,8 @@ func checkLearns(k *card.Card, l *moa.Learner) {
 // can reach.
 func checkFloor(k *card.Card, ce, floor float64, actions int) {
 	k.Check("below the floor of a double softmax", ce < floor-0.01, false,
-		fmt.Sprintf("best cross-entropy %.3f; a softmax of probabilities cannot fall below %.3f on these masks (%.3f with all %d actions legal)", ce, floor, math.Log(1+float64(actions-1)/math.E), actions),
+		fmt.Sprintf("best cross-entropy %.3f; a softmax of probabilities cannot fall below %.3f on these masks (%.3f with all %d actions legal)",
+			ce, floor, math.Log(1+float64(actions-1)/math.E), actions),
 		"take the cross-entropy of logits, not of probabilities")
 }
 
@@ -220,7 +229,8 @@ func checkSpikes(k *card.Card, curve []float64) {
 func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Classes) {
 	if limit != nil {
 		k.Check("reaches what can be known", s.OfLimit >= 0.98, s.OfLimit >= 0.9,
-			fmt.Sprintf("top-1 %.3f is %.1f %% of the %.3f that %s gives", s.Top1, 100*s.OfLimit, s.LimitTop1, s.Limit), "train longer, or give it history")
+			fmt.Sprintf("top-1 %.3f is %.1f %% of the %.3f that %s gives", s.Top1, 100*s.OfLimit, s.LimitTop1,
+				s.Limit), "train longer, or give it history")
 	}
 	top, name := 0., ""
 	for n, b := range s.Baselines {
@@ -228,7 +238,9 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 			top, name = b.Top1, n
 		}
 	}
-	k.Check("beats what needs no learning", s.Top1 > top+0.02, s.Top1 > top, fmt.Sprintf("top-1 %.3f against %.3f of %s", s.Top1, top, strings.ReplaceAll(name, "_", " ")), "look at the loss curve: it has learnt little")
+	k.Check("beats what needs no learning", s.Top1 > top+0.02, s.Top1 > top,
+		fmt.Sprintf("top-1 %.3f against %.3f of %s", s.Top1, top, strings.ReplaceAll(name, "_", " ")),
+		"look at the loss curve: it has learnt little")
 	worst, at := 1., -1
 	for a := range s.Recall {
 		r := c.Class(a)
@@ -244,7 +256,9 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 		}
 	}
 	if at >= 0 {
-		k.Check("no action is lost", worst >= 0.75, worst >= 0.25, fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.Data.Layout.Actions[at], s.Recall[at], 100*worst), "more rows of it, or learning.balance=true")
+		k.Check("no action is lost", worst >= 0.75, worst >= 0.25,
+			fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.Data.Layout.Actions[at], s.Recall[at], 100*worst),
+			"more rows of it, or learning.balance=true")
 	}
 	fix := "stop earlier, or give more data"
 	if t.Config.Learning.Balance {
@@ -253,6 +267,8 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 	k.Check("calibrated", s.ECE < 0.02, s.ECE < 0.05, fmt.Sprintf("probabilities are off by %.3f on average", s.ECE), fix)
 	s.Drift.check(k, t.Config.Learning.Balance)
 	if b := s.Belief; b != nil && t.Config.Condition == "type" { // who wants a stag may end with a hare, so goals have no such limit
-		k.Check("names types in time", b.OnTime >= 0.95, b.OnTime >= 0.8, fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime, b.Agents), "a better model of others, or another belief.smooth")
+		k.Check("names types in time", b.OnTime >= 0.95, b.OnTime >= 0.8,
+			fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime,
+				b.Agents), "a better model of others, or another belief.smooth")
 	}
 }

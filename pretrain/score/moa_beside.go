@@ -87,7 +87,8 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 	}
 	s.BesideTop1, s.BesideOf = all.Accuracy(), all.Accuracy()/ref.Accuracy()
 	k.Check("online models keep up", worst.OfOffline >= 0.8, worst.OfOffline >= 0.5,
-		fmt.Sprintf("learnt while playing: top-1 %.3f, cross-entropy %.3f, calibration error %.3f on %d rows; learnt here: %.3f, %.3f, %.3f. The weakest, agent %d's of agent %d, reaches %.0f %%",
+		fmt.Sprintf("learnt while playing: top-1 %.3f, cross-entropy %.3f, calibration error %.3f on %d rows; learnt here: %.3f, %.3f, %.3f. "+
+			"The weakest, agent %d's of agent %d, reaches %.0f %%",
 			all.Accuracy(), all.CE(), all.ECE(), all.N, ref.Accuracy(), ref.CE(), ref.ECE(), worst.Of, worst.About, 100*worst.OfOffline),
 		"more passes (plan.passes), or a higher moa.lr")
 	least, name := 1., ""

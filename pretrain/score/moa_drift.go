@@ -102,7 +102,8 @@ func (d *MOADrift) check(k *card.Card, balance bool) {
 	why, ok, weak := "every action is predicted as often as it is taken, at every step, within 0.01 or five standard errors", true, true
 	if d != nil && d.Z > 5 {
 		ok, weak = false, math.Abs(d.Predicted-d.Taken) < 0.1
-		why = fmt.Sprintf("at step %d, %s has %.3f on average and is taken in %.3f of %d rows, %.0f standard errors off", d.Step, d.Action, d.Predicted, d.Taken, d.Rows, d.Z)
+		why = fmt.Sprintf("at step %d, %s has %.3f on average and is taken in %.3f of %d rows, %.0f standard errors off", d.Step, d.Action,
+			d.Predicted, d.Taken, d.Rows, d.Z)
 	}
 	fix := "see whether batches are drawn from all rows alike: sorted by length or kind, they are weighed wrongly"
 	if balance {

@@ -17,8 +17,9 @@ import (
 // MOALimits are what can be known about the rows that a model is scored on.
 type MOALimits struct {
 	Know [oracle.Knowledges]*card.Classes // what each exact observer predicts; nil if the bots cannot say how they act
-	post [][]float64                      // [row of the dataset] the own-history observer's belief in the true type, after the row's action; nil elsewhere
-	why  error                            // why there are none
+	// [row of the dataset] the own-history observer's belief in the true type, after the row's action; nil elsewhere
+	post [][]float64
+	why  error // why there are none
 }
 
 // limits replays the scored episodes with exact observers.
@@ -65,7 +66,8 @@ func limits(t *pretrain.MOA, g game.Game) *MOALimits {
 // replay plays recorded episodes again, from their start streams and actions, and
 // calls step before each with the rows of those who act and everyone's actions by
 // seat. It is an error if what is seen is not what was recorded.
-func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start func(), step func(st game.State, rows []int, actions []int32)) error {
+func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start func(),
+	step func(st game.State, rows []int, actions []int32)) error {
 	n := d.Layout.Seats
 	st := g.New()
 	actions, rewards, obs, was := make([]int32, n), make([]float32, n), make([]float32, d.ObsLen()), make([]float32, d.ObsLen())
@@ -99,7 +101,8 @@ func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start fun
 				d.Observation(row, was)
 				for i := range obs {
 					if obs[i] != was[i] {
-						return fmt.Errorf("pretrain: episode %d, step %d: seat %d does not see what was recorded; the dataset is from another version of the game, collect it again", e, step0, seat)
+						return fmt.Errorf("pretrain: episode %d, step %d: seat %d does not see what was recorded; the dataset is from another version of "+
+							"the game, collect it again", e, step0, seat)
 					}
 				}
 			}
@@ -244,7 +247,8 @@ func follow(t *pretrain.MOA, l *MOALimits) *MOABelief {
 	d := t.Data
 	out := &MOABelief{}
 	for range d.Bots {
-		out.Learnt, out.Exact, out.Counted = append(out.Learnt, make([]float64, d.Layout.Horizon)), append(out.Exact, make([]float64, d.Layout.Horizon)), append(out.Counted, make([]int, d.Layout.Horizon))
+		out.Learnt, out.Exact, out.Counted = append(out.Learnt, make([]float64, d.Layout.Horizon)), append(out.Exact,
+			make([]float64, d.Layout.Horizon)), append(out.Counted, make([]int, d.Layout.Horizon))
 	}
 	ws := m.Work(64 * g)
 	obs, probs := make([]float32, d.ObsLen()), make([]float32, g*k)

@@ -54,7 +54,8 @@ func TestMOALearnsAndIsScoredBesideLimits(t *testing.T) {
 	if s.Belief == nil || s.Belief.Agents < 100 || s.Belief.OnTime < .5 {
 		t.Errorf("belief is %+v", s.Belief)
 	}
-	for _, name := range []string{"agents that have left", "joint actions are ego-first", "actions are legal", "every part learns", "below the floor of a double softmax", "keeps what it has learnt", "beats what needs no learning"} {
+	for _, name := range []string{"agents that have left", "joint actions are ego-first", "actions are legal", "every part learns",
+		"below the floor of a double softmax", "keeps what it has learnt", "beats what needs no learning"} {
 		if c := k.Find(name); c == nil || c.Status != card.Good {
 			t.Errorf("check %q of a sound run is %+v", name, c)
 		}

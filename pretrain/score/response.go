@@ -170,7 +170,8 @@ const (
 func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	c := &card.Card{
 		Title: "Response network",
-		Lead:  fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its policy draws its actions.", r.Brain.Model.Describe(r.Brain.Params), s.Episodes),
+		Lead: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its "+
+			"policy draws its actions.", r.Brain.Model.Describe(r.Brain.Params), s.Episodes),
 	}
 	worst, bias := ResponseTeam{}, ResponseTeam{}
 	for _, t := range s.Teams {
@@ -189,11 +190,13 @@ func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	if worst.Team != "" {
 		lost := worst.Regret()
 		c.Check("answers", lost <= responseGoodRegret, lost <= responseWeakRegret,
-			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team, lost), "learn longer (steps), or with a larger net (net.hidden)")
+			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team,
+				lost), "learn longer (steps), or with a larger net (net.hidden)")
 	}
 	off := bias.Bias()
 	c.Check("values", off <= responseGoodBias, off <= responseWeakBias,
-		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
+		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team,
+			bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
 	returns := card.Line{Name: "return"}
 	losses := card.Line{Name: "value loss"}
 	for _, at := range r.Past {
@@ -201,7 +204,8 @@ func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 		losses.X, losses.Y = append(losses.X, float64(at.Step)), append(losses.Y, at.Value)
 	}
 	for _, l := range []card.Line{returns, losses} {
-		f, err := card.Lines(strings.ReplaceAll(l.Name, " ", "_"), "The response network's "+l.Name, "Mean of a window, over all teams.", card.Axes{X: "env steps", Y: l.Name}, l)
+		f, err := card.Lines(strings.ReplaceAll(l.Name, " ", "_"), "The response network's "+l.Name, "Mean of a window, over all teams.",
+			card.Axes{X: "env steps", Y: l.Name}, l)
 		if err != nil {
 			return nil, err
 		}

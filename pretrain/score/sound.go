@@ -68,7 +68,8 @@ func (s soundness) learnt(t *pretrain.Training, p *nn.Params, term string) sound
 // check adds the questions to a card.
 func (s soundness) check(k *card.Card) {
 	k.Check("agents that have left", s.left == 0, false,
-		fmt.Sprintf("%d of %d rows learnt from are of agents that are not on the board", s.left, s.rows), "record rows only while an agent is alive")
+		fmt.Sprintf("%d of %d rows learnt from are of agents that are not on the board", s.left,
+			s.rows), "record rows only while an agent is alive")
 	k.Check("joint actions are ego-first", s.wrong == 0, false,
 		fmt.Sprintf("in %d of %d rows the own last action that is observed is not the one recorded a step before", s.wrong, s.checked),
 		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")

@@ -25,7 +25,8 @@ func vaeCardOf(t *testing.T, d *dataset.Data, spoil func(*pretrain.VAE)) *card.C
 	return k
 }
 
-var soundChecks = []string{"agents that have left", "joint actions are ego-first", "every agent is learnt from", "every part learns", "keeps what it has learnt"}
+var soundChecks = []string{"agents that have left", "joint actions are ego-first", "every agent is learnt from", "every part learns",
+	"keeps what it has learnt"}
 
 // Faults that are planted into data and loop are named by the card of
 // codes; a sound run passes all five checks.

@@ -147,7 +147,8 @@ func codes(v *pretrain.VAE, part int) vae.Codes {
 
 // vaeCard fills the card of codes of states.
 func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Lead: describe + ". Scored on episodes that were not learnt from."}
+	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss),
+		Lead: describe + ". Scored on episodes that were not learnt from."}
 	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
 		n := card.Number{Name: name, Value: s.Terms[name], N: s.Rows, Unit: "nats", Lower: true}
 		switch name {
@@ -177,7 +178,8 @@ func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 		floor, ce := doubleSoftmaxFloor(actions), s.Terms["action"]
 		c.Check("softmax once", ce < 0.9*floor, ce < floor,
 			fmt.Sprintf("the action's cross-entropy is %.3f nats; applied to a softmax of a softmax it cannot fall below %.3f", ce, floor),
-			"give the cross-entropy logits, not probabilities; or, if it is above ln of the number of actions, check that the model of the action is in the optimiser")
+			"give the cross-entropy logits, not probabilities; or, if it is above ln of the number of actions, check that the model of the "+
+				"action is in the optimiser")
 		first, last := s.past[0].Learn["action"], s.past[len(s.past)-1].Learn["action"]
 		c.Check("learns", last < 0.98*first || ce < 0.5*floor, last < first,
 			fmt.Sprintf("the action's cross-entropy on the rows learnt from went from %.3f to %.3f", first, last),
@@ -191,8 +193,10 @@ func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 		fmt.Sprintf("%d of %d dimensions vary with the state", s.Active, s.Width), "lower the KL weight")
 	if s.ProbeRows > 0 {
 		c.Check("goal in z", s.Probe >= s.ProbeLimit-0.02, cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01, // loss A does not ask for it
-			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
-			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or model.groups=4), or infer goals from history with hop pretrain cvae")
+			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most "+
+				"frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or "+
+				"model.groups=4), or infer goals from history with hop pretrain cvae")
 	}
 }
 
@@ -243,5 +247,7 @@ func goalMap(name string, codes vae.Codes, goals []string) (card.Figure, error) 
 			full = append(full, cl)
 		}
 	}
-	return card.Scatter(name, "z by the goal finally reached", fmt.Sprintf("The two directions in which z varies most hold %.0f %% of its variance.", 100*held), card.Axes{X: "first direction", Y: "second direction"}, full...)
+	return card.Scatter(name, "z by the goal finally reached",
+		fmt.Sprintf("The two directions in which z varies most hold %.0f %% of its variance.", 100*held),
+		card.Axes{X: "first direction", Y: "second direction"}, full...)
 }

@@ -139,7 +139,8 @@ const scoreRows = 512
 
 func newWorldScorer(m *world.Model, p *nn.Params, planes, actions []string) *worldScorer {
 	c := m.Planes
-	j := &worldScorer{m: m, p: p, ws: m.Work(), next: newWorldNext(m.Input, scoreRows), planes: planes, actions: actions, channel: make([]float64, c)}
+	j := &worldScorer{m: m, p: p, ws: m.Work(), next: newWorldNext(m.Input, scoreRows), planes: planes, actions: actions,
+		channel: make([]float64, c)}
 	j.score = &WorldScore{Kinds: map[string]int{}, Wrong: map[string]int{}, Channels: map[string]float64{}, Events: map[string]WorldEvent{}}
 	for _, k := range worldKinds {
 		j.score.Kinds[k] = 0
@@ -170,7 +171,8 @@ func (j *worldScorer) add(t *worldTruth) {
 	j.ws.Step(j.p, j.next, t.batch.Obs, t.batch.Joint, t.filled)
 	planes := m.Height * m.Width * m.Planes
 	for i := range t.filled {
-		j.row(i, t, t.batch.Obs[i*m.Len():i*m.Len()+planes], t.batch.Next[i*planes:(i+1)*planes], j.next.Obs[0][i*m.Len():i*m.Len()+planes], j.next.Planes[i*planes:(i+1)*planes])
+		j.row(i, t, t.batch.Obs[i*m.Len():i*m.Len()+planes], t.batch.Next[i*planes:(i+1)*planes], j.next.Obs[0][i*m.Len():i*m.Len()+planes],
+			j.next.Planes[i*planes:(i+1)*planes])
 	}
 	t.filled = 0
 }

@@ -54,7 +54,8 @@ func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 	h, p := j.Held, j.Probe
 	c := &card.Card{
 		Title: "World model",
-		Lead:  fmt.Sprintf("%s. Scored on %d held-out steps and on %d steps of new episodes by teams of all bots. The rules are deterministic: the limit is 100 %% exact.", what, h.Rows, p.Rows),
+		Lead: fmt.Sprintf("%s. Scored on %d held-out steps and on %d steps of new episodes by teams of all bots. The rules are "+
+			"deterministic: the limit is 100 %% exact.", what, h.Rows, p.Rows),
 	}
 	limit := func(v float64) *card.Ref { return &card.Ref{Name: "the rules", Value: v} }
 	notes := func(v float64) []card.Ref { return []card.Ref{{Name: "the notes' model", Value: v}} }
@@ -88,9 +89,11 @@ func (j *WorldScores) loop(k int) float64 {
 // checks asks whether the model obeys the rules.
 func (j *WorldScores) checks(c *card.Card) {
 	h, p := j.Held, j.Probe
-	c.Check("exact", h.Exact >= goodExact, h.Exact >= weakExact, fmt.Sprintf("%.3f %% of held-out next states are exact; wrong: %s", 100*h.Exact, kindList(h.Wrong)),
+	c.Check("exact", h.Exact >= goodExact, h.Exact >= weakExact,
+		fmt.Sprintf("%.3f %% of held-out next states are exact; wrong: %s", 100*h.Exact, kindList(h.Wrong)),
 		"more data or epochs; look at the worst rows first")
-	c.Check("legal", p.Illegal == 0, float64(p.Illegal) <= 1e-3*float64(p.Rows), fmt.Sprintf("%d of %d transitions are illegal: %s", p.Illegal, p.Rows, kindList(p.Kinds)),
+	c.Check("legal", p.Illegal == 0, float64(p.Illegal) <= 1e-3*float64(p.Rows),
+		fmt.Sprintf("%d of %d transitions are illegal: %s", p.Illegal, p.Rows, kindList(p.Kinds)),
 		"a model that moves agents where the rules do not cannot be planned with; train the heads variant longer")
 	worst, acc := "", 1.
 	for _, name := range slices.Sorted(maps.Keys(p.Events)) {
@@ -103,11 +106,14 @@ func (j *WorldScores) checks(c *card.Card) {
 		why = fmt.Sprintf("%s is foreseen in %.2f %% of %d cases; %s", worst, 100*acc, p.Events[worst].N, j.broken())
 	}
 	c.Check("events", acc >= goodEvent, acc >= weakEvent, why, "collect more of the rare event (teams of one bot), or raise rare")
-	c.Check("rewards", h.RewardMSE <= goodReward, h.RewardMSE <= weakReward, fmt.Sprintf("the own expected reward has a squared error of %.2g", h.RewardMSE),
+	c.Check("rewards", h.RewardMSE <= goodReward, h.RewardMSE <= weakReward,
+		fmt.Sprintf("the own expected reward has a squared error of %.2g", h.RewardMSE),
 		"see which events break; rewards follow them")
-	c.Check("open loop", j.loop(10) >= goodLoop, j.loop(10) >= weakLoop, fmt.Sprintf("%.1f %% of random plays are exact for 10 steps without seeing the game again", 100*j.loop(10)),
+	c.Check("open loop", j.loop(10) >= goodLoop, j.loop(10) >= weakLoop,
+		fmt.Sprintf("%.1f %% of random plays are exact for 10 steps without seeing the game again", 100*j.loop(10)),
 		"imagine fewer steps, or only where doubt is small")
-	c.Check("sharp", h.PSNR >= goodPSNR, h.PSNR >= weakPSNR, fmt.Sprintf("raw planes have %.1f dB", h.PSNR), "train longer; regression of planes stays at 20 to 30 dB")
+	c.Check("sharp", h.PSNR >= goodPSNR, h.PSNR >= weakPSNR, fmt.Sprintf("raw planes have %.1f dB", h.PSNR),
+		"train longer; regression of planes stays at 20 to 30 dB")
 }
 
 // broken names the events that are foreseen in less than 95 % of at least 20 cases.
@@ -153,14 +159,18 @@ func (j *WorldScores) figures(c *card.Card, m *world.Model) error {
 		share = append(share, e.Accuracy, 1-e.Accuracy)
 		names[i] = fmt.Sprintf("%s (%d)", n, e.N)
 	}
-	if err := add(card.Heat("events", "Events", "Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; the board, the hunters' cells and their rewards must be right.", card.Axes{}, names, []string{"foreseen", "missed"}, share)); err != nil {
+	if err := add(card.Heat("events", "Events", "Share of each event that was foreseen in new episodes by teams of all bots, with how "+
+		"often it happened; the board, the hunters' cells and their rewards must be right.", card.Axes{}, names, []string{"foreseen", "missed"},
+		share)); err != nil {
 		return err
 	}
 	k := make([]float64, len(j.OpenLoop))
 	for i := range k {
 		k[i] = float64(i + 1)
 	}
-	if err := add(card.Lines("open_loop", "Open loop", "Share of random plays whose first k steps are exact; the model never sees the game again after the start.", card.Axes{X: "steps k", Y: "exact plays", YMin: 0, YMax: 1}, card.Line{Name: "exact", X: k, Y: j.OpenLoop})); err != nil {
+	if err := add(card.Lines("open_loop", "Open loop",
+		"Share of random plays whose first k steps are exact; the model never sees the game again after the start.",
+		card.Axes{X: "steps k", Y: "exact plays", YMin: 0, YMax: 1}, card.Line{Name: "exact", X: k, Y: j.OpenLoop})); err != nil {
 		return err
 	}
 	if err := add(j.calibration()); err != nil {
@@ -185,7 +195,9 @@ func (j *WorldScores) calibration() (card.Figure, error) {
 			x, y = append(x, j.Held.end.sum[i]/n), append(y, j.Held.end.hit[i]/n)
 		}
 	}
-	return card.Lines("ends", "Calibration of ends", "Ten bins of the probability that an agent leaves or the episode ends, against how often it did.", card.Axes{X: "predicted", Y: "came true", YMin: 0, YMax: 1},
+	return card.Lines("ends", "Calibration of ends",
+		"Ten bins of the probability that an agent leaves or the episode ends, against how often it did.",
+		card.Axes{X: "predicted", Y: "came true", YMin: 0, YMax: 1},
 		card.Line{Name: "this model", X: x, Y: y}, card.Line{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
 }
 
@@ -195,7 +207,8 @@ func (j *WorldScores) rewards() (card.Figure, error) {
 	for _, p := range j.Held.mean {
 		cloud.X, cloud.Y = append(cloud.X, p[0]), append(cloud.Y, p[1])
 	}
-	return card.Scatter("rewards", "Calibration of rewards", "The own reward of held-out rows: true and expected, raw.", card.Axes{X: "true", Y: "expected"}, cloud)
+	return card.Scatter("rewards", "Calibration of rewards", "The own reward of held-out rows: true and expected, raw.",
+		card.Axes{X: "true", Y: "expected"}, cloud)
 }
 
 // histogram shows the raw values of a plane where it is set and where it is not.
@@ -215,6 +228,8 @@ func histogram(s *WorldScore, plane int, name string) (card.Figure, error) {
 	for i := range labels {
 		labels[i] = fmt.Sprintf("%.2f", float64(i)/histBins)
 	}
-	return card.Bars("plane_"+name, "Raw values of plane "+name, "Share of cells by predicted value, never rounded, where the truth is 1 and where it is 0.", card.Axes{X: "predicted", Y: "share", YMin: 0, YMax: 1}, labels,
+	return card.Bars("plane_"+name, "Raw values of plane "+name,
+		"Share of cells by predicted value, never rounded, where the truth is 1 and where it is 0.",
+		card.Axes{X: "predicted", Y: "share", YMin: 0, YMax: 1}, labels,
 		card.Group{Name: "truth 1", Values: share(s.hist[plane])}, card.Group{Name: "truth 0", Values: share(s.zero[plane])})
 }

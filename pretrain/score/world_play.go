@@ -134,7 +134,8 @@ func OpenLoop(m *world.Model, p *nn.Params, g game.Game, plays, steps int, key r
 			if over[i] {
 				continue
 			}
-			exact[i] = exact[i] && slices.Equal(own[i*m.Len():i*m.Len()+planes], t.batch.Next[i*planes:(i+1)*planes]) && next.Over[i] == t.batch.Over[i]
+			exact[i] = exact[i] && slices.Equal(own[i*m.Len():i*m.Len()+planes],
+				t.batch.Next[i*planes:(i+1)*planes]) && next.Over[i] == t.batch.Over[i]
 			for a := range n {
 				d := next.Reward[a][i] - t.batch.Reward[i*n+a]
 				exact[i] = exact[i] && max(d, -d) <= near
