@@ -31,7 +31,7 @@ func tiny(t testing.TB) (Manifest, Columns) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(dir, nil)
+	d, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestForgedContentIsRefused(t *testing.T) {
 		c.forge(&forged, &cols)
 		dir := t.TempDir()
 		forge(t, dir, forged, shardOf(t, cols.arrays(&m.Layout)))
-		_, err := Open(dir, nil)
+		_, err := Open(dir)
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -179,7 +179,7 @@ func FuzzShard(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, shard []byte) {
 		forge(t, dir, m, shard)
-		if d, err := Open(dir, nil); err == nil {
+		if d, err := Open(dir); err == nil {
 			use(d)
 		}
 	})
@@ -214,7 +214,7 @@ func FuzzColumns(f *testing.F) {
 			xs[int(at)%len(xs)] = value&1 != 0
 		}
 		forge(t, dir, m, shardOf(t, arrays))
-		if d, err := Open(dir, nil); err == nil {
+		if d, err := Open(dir); err == nil {
 			use(d)
 		}
 	})
@@ -246,7 +246,7 @@ func FuzzManifest(f *testing.F) {
 			t.Skip()
 		}
 		forge(t, dir, m, shard)
-		if d, err := Open(dir, nil); err == nil {
+		if d, err := Open(dir); err == nil {
 			use(d)
 		}
 	})

@@ -36,7 +36,7 @@ func hunts(t *testing.T, rows int) *dataset.Data {
 	if _, err := dataset.Collect(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(cfg.Dir, nil)
+	d, err := dataset.Open(cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (c pretrainWorldCmd) config() (pretrain.WorldConfig, error) {
 func openData(dirs []string) ([]*dataset.Data, game.Game, error) {
 	var data []*dataset.Data
 	for _, dir := range dirs {
-		d, err := dataset.Open(dir, nil)
+		d, err := dataset.Open(dir)
 		if err != nil {
 			return nil, nil, err
 		}

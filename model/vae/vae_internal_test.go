@@ -377,7 +377,7 @@ func TestNothingAllocates(t *testing.T) {
 
 func TestConfigFaultsAreAllNamed(t *testing.T) {
 	err := Config{Loss: "c", Net: "conv", Frame: "ego", Reads: "all", Dim: 0, Discrete: 1, Agents: "x", Things: 1}.Validate()
-	for _, want := range []string{"loss", "sees", "hidden", "dim", "discrete", "frame", "agents", "groups", "moa"} {
+	for _, want := range []string{"loss", "reads", "hidden", "dim", "discrete", "frame", "agents", "groups", "moa"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
 		}

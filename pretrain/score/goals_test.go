@@ -36,7 +36,7 @@ func hunts(t *testing.T, size, horizon, rows int, seed uint64, team ...string) (
 	if _, err := dataset.Collect(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(cfg.Dir, nil)
+	d, err := dataset.Open(cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
