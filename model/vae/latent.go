@@ -12,7 +12,6 @@ type Codes struct {
 	Dim   int
 	Z     []float32 // [n][Dim] means
 	Label []int     // [n] the goal finally reached, -1 if none
-	Group []int     // [n] the row's episode; a split never cuts one
 }
 
 // Probe is a softmax regression from z to the label: what z says about the goal

@@ -2,7 +2,6 @@ package vae
 
 import (
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"hop/nn"
 	"hop/nn/nntest"
 	"hop/rng"
-	"hop/safetensors"
 )
 
 var in = Input{Input: frame.Input{Height: 3, Width: 4, Planes: 5, Rest: 6}, Agents: 3, Actions: 3}
@@ -308,48 +306,6 @@ func TestWarmUp(t *testing.T) {
 		if l.Steps = step; math.Abs(l.Tau()-want) > 1e-12 {
 			t.Errorf("the temperature at step %d is %v, want %v", step, l.Tau(), want)
 		}
-	}
-}
-
-// Resumed equals uninterrupted, and the number of cores changes nothing.
-func TestSameBytes(t *testing.T) {
-	train := func(procs, cut int) []float32 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		c := small("b", "dense", "cells", 0)
-		m, p, rows := filled(t, c, 96)
-		cfg := DefaultLearn()
-		cfg.Batch = 32
-		l, err := NewLearner(m, p, cfg, 9, rng.New(4))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for s := range 9 {
-			if s == cut {
-				var f safetensors.File
-				l.Save(&f, "x/")
-				m2, p2, err := New(c, in, rng.New(77))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if l, err = NewLearner(m2, p2, cfg, 9, rng.New(4)); err != nil {
-					t.Fatal(err)
-				}
-				if err := l.Load(&f, "x/"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if _, err := l.Step(rows, order(96)[s%3*32:s%3*32+32], nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return l.Params.W
-	}
-	want := train(1, -1)
-	if !slices.Equal(train(2, -1), want) {
-		t.Error("two cores give other weights than one")
-	}
-	if !slices.Equal(train(2, 5), want) {
-		t.Error("a resumed training gives other weights")
 	}
 }
 
