@@ -179,22 +179,8 @@ func (b *Beliefs) Over(n, j, goal int) {
 // Draw draws a goal for each other of env n.
 func (b *Beliefs) Draw(dst []int32, n int, r *rng.Rand) {
 	for j := range b.Others {
-		dst[j] = pick(b.At(n, j), r)
+		dst[j] = max(0, rng.Pick(b.At(n, j), r.Float64()))
 	}
-}
-
-func pick(p []float64, r *rng.Rand) int32 {
-	u, last := r.Float64(), int32(0)
-	for g, v := range p {
-		if v <= 0 {
-			continue
-		}
-		last = int32(g)
-		if u -= v; u < 0 {
-			break
-		}
-	}
-	return last
 }
 
 func equal(dst []float64) {
@@ -234,7 +220,8 @@ func (b *Beliefs) UnmarshalBinary(src []byte) error {
 	}
 	for i, want := range []int{b.Envs, b.Others, b.Goals} {
 		if got := int(binary.LittleEndian.Uint32(src[4*i:])); got != want {
-			return fmt.Errorf("belief: loading: saved for sizes %d at place %d, want %d; use the spec that the checkpoint was made with", got, i, want)
+			return fmt.Errorf("belief: loading: saved for sizes %d at place %d, want %d; use the spec that the checkpoint was made with", got, i,
+				want)
 		}
 	}
 	all := make([]float64, len(b.b)+len(b.c))

@@ -155,7 +155,8 @@ func TestBinaryFormRestoresEverything(t *testing.T) {
 	if !slices.Equal(a.b, b.b) || !slices.Equal(a.c, b.c) {
 		t.Error("what was loaded is not what was saved")
 	}
-	if err := New(Default(), 3, 2, 2).UnmarshalBinary(body); err == nil || !strings.Contains(err.Error(), "sizes") && !strings.Contains(err.Error(), "bytes") {
+	if err := New(Default(), 3, 2, 2).UnmarshalBinary(body); err == nil ||
+		!strings.Contains(err.Error(), "sizes") && !strings.Contains(err.Error(), "bytes") {
 		t.Errorf("beliefs of another size were loaded: %v", err)
 	}
 	body[len(body)-1] = 0xff
@@ -168,81 +169,16 @@ func TestBinaryFormRestoresEverything(t *testing.T) {
 }
 
 func TestNothingAllocates(t *testing.T) {
-	b, d := New(Default(), 2, 3, 2), NewDrifts(Default(), 1, 3, 3)
+	b := New(Default(), 2, 3, 2)
 	r := rng.New(1).Rand()
 	dst := make([]int32, 3)
-	probs, by := make([]float32, 16), make([]bool, 3)
 	if n := testing.AllocsPerRun(10, func() {
 		b.Start(0)
 		b.Update(0, 1, like, all, 1)
 		b.Draw(dst, 0, &r)
 		b.Seen(1, 0)
-		d.Start(0)
-		d.Update(0, 1, probs, all, 1)
-		d.Taken(0, 1, by)
-		d.Seen(0)
 	}); n != 0 {
 		t.Errorf("a step allocates %v times, want 0", n)
-	}
-}
-
-func TestDriftsStartAsPoisson(t *testing.T) {
-	d := NewDrifts(Config{Within: true, Across: true, Decay: .98}, 1, 2, 3)
-	z := 1 + 1 + .5 + 1./6
-	want := []float64{1 / z * 50, 1 / z * 50, .5 / z * 50, 1. / 6 / z * 50}
-	if c := d.Counts(1); !near(c, want) {
-		t.Fatalf("counts are %v, want %v", c, want)
-	}
-	more := 1 - 1/z
-	if b := d.At(0, 0); !near(b, []float64{more / 3, more / 3, more / 3, 1 - more}) {
-		t.Errorf("belief is %v, want %v for each drift", b, more/3)
-	}
-}
-
-func TestTakenDriftsAreNoGoals(t *testing.T) {
-	d := NewDrifts(Config{Within: true, Across: true, Decay: .98}, 1, 2, 3)
-	z := 1 + 1 + .5 + 1./6
-	d.Taken(0, 1, []bool{true, false})
-	more := (.5 + 1./6) / (1 + .5 + 1./6) // P(k > 1 | k >= 1)
-	if b := d.At(0, 0); !near(b, []float64{more / 2, 0, more / 2, 1 - more}) {
-		t.Errorf("the taker's belief is %v, want %v for each that is left", b, more/2)
-	}
-	p := 1 - 1/z
-	rest := 1 - p/3
-	if b := d.At(0, 1); !near(b, []float64{p / 3 / rest, 0, p / 3 / rest, (1 - p) / rest}) {
-		t.Errorf("the other's belief is %v, want the taken one's weight shared out", b)
-	}
-	d.Taken(0, 0, []bool{true, true})
-	d.Taken(0, 2, []bool{true, false})
-	if b := d.At(0, 0); !near(b, []float64{0, 0, 0, 1}) {
-		t.Errorf("with nothing left the belief is %v, want none", b)
-	}
-	before := slices.Clone(d.Counts(0))
-	d.Seen(0)
-	if c := d.Counts(0); math.Abs(c[3]-(before[3]*.98+1)) > 1e-9 || math.Abs(c[0]-before[0]*.98) > 1e-9 {
-		t.Errorf("counts after 3 taken are %v, before %v", c, before)
-	}
-	if c := d.Counts(1); c[1] < c[0] {
-		t.Errorf("counts after 1 taken are %v", c)
-	}
-}
-
-func TestDriftsBinaryFormRestoresEverything(t *testing.T) {
-	a, b := NewDrifts(Default(), 2, 2, 3), NewDrifts(Default(), 2, 2, 3)
-	a.Taken(1, 2, []bool{true, false})
-	a.Seen(1)
-	body, err := a.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.UnmarshalBinary(body); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(a.b, b.b) || !slices.Equal(a.c, b.c) || !slices.Equal(a.left, b.left) || !slices.Equal(a.taken, b.taken) {
-		t.Error("what was loaded is not what was saved")
-	}
-	if err := b.UnmarshalBinary(body[1:]); err == nil {
-		t.Error("a short body was loaded")
 	}
 }
 

@@ -118,7 +118,7 @@ func (c *Classes) Sure() float64 {
 	return c.share(s)
 }
 
-// Row is a class's line of the table that CSV returns.
+// Row is a class's line of the table of docs/opponents.md.
 type Row struct {
 	Count                        int
 	Ratio, Precision, Recall, F1 float64 // 0 where nothing was counted

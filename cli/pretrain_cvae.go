@@ -3,7 +3,9 @@ package cli
 import (
 	"hop/f32"
 	"hop/internal/cpu"
+	"hop/model/vae"
 	"hop/pretrain"
+	"hop/pretrain/score"
 )
 
 type pretrainCVAECmd struct {
@@ -11,9 +13,9 @@ type pretrainCVAECmd struct {
 	VAE      string   `name:"vae" help:"Run of hop pretrain vae whose codes are the subgoals." required:"" type:"path" placeholder:"RUN"`
 	Selector string   `help:"Which of the next states is the subgoal: the one of the highest or lowest value." enum:"optimistic,conservative" default:"optimistic"`
 	Out      string   `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Gate     int      `help:"Judge g as a planner with this distance gate uses it: neutral beyond so many cells of a prey; -1: everywhere." default:"-1"`
+	Gate     int      `help:"Score g as a planner with this distance gate uses it: neutral beyond so many cells of a prey; -1: everywhere." default:"-1"`
 	Set      []string `help:"Set a field, such as epochs=20 or model.gru=64; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Seed     uint64   `help:"Names all random streams; with the VAE's seed the same episodes are judged." default:"1"`
+	Seed     uint64   `help:"Names all random streams; with the VAE's seed the same episodes are scored." default:"1"`
 	JSON     bool     `help:"Print one JSON object."`
 }
 
@@ -32,7 +34,7 @@ type cvaeJSON struct {
 	VAE     string `json:"vae"`
 	Verdict string `json:"verdict"`
 	Status  string `json:"status"`
-	*pretrain.CVAEScore
+	*score.CVAEScore
 	CPU  float64 `json:"cpu_s"`  // of learning
 	Wall float64 `json:"wall_s"` // of learning
 }
@@ -46,7 +48,7 @@ func (c pretrainCVAECmd) Run(a *app) error {
 	if err := setFields(&cfg, c.Set); err != nil {
 		return err
 	}
-	codes, weights, err := pretrain.LoadVAE(c.VAE)
+	codes, weights, err := vae.Load(c.VAE)
 	if err != nil {
 		return err
 	}
@@ -68,25 +70,19 @@ func (c pretrainCVAECmd) Run(a *app) error {
 	}
 	defer run.Close()
 	watch := cpu.Start()
-	bar := a.progress("epochs")
-	err = v.Run(a.ctx, run, func(epoch, epochs int, learn, held map[string]float64) {
-		run.Printf("epoch %d: learnt from %s; held out %s", epoch, terms(learn), terms(held))
-		bar.update(epoch, epochs)
-	})
+	bar := a.progress("rows")
+	err = v.Run(a.ctx, run, logEpochs(run, bar))
 	bar.end()
 	if err != nil {
 		return stoppedPretrain(a, run, err)
 	}
 	out := cvaeJSON{Run: c.Out, VAE: c.VAE}
 	out.CPU, out.Wall = watch.Spent()
-	if out.CVAEScore, err = v.Judge(g); err != nil {
-		return err
-	}
-	m, p := v.Model()
-	report, err := pretrain.CVAECard(m.Describe(p), out.CVAEScore)
+	score, report, err := score.CVAE(v, g)
 	if err != nil {
 		return err
 	}
+	out.CVAEScore = score
 	out.Verdict, out.Status = report.Verdict(), string(report.Status())
 	return finishPretrain(a, run, report, c.JSON, out)
 }

@@ -6,6 +6,7 @@ import (
 	"hop/f32"
 	"hop/internal/cpu"
 	"hop/pretrain"
+	"hop/pretrain/score"
 )
 
 type pretrainResponseCmd struct {
@@ -31,7 +32,7 @@ type responseJSON struct {
 	Run     string `json:"run"`
 	Verdict string `json:"verdict"`
 	Status  string `json:"status"`
-	*pretrain.ResponseScore
+	*score.ResponseScore
 	CPU  float64 `json:"cpu_s"`  // of learning
 	Wall float64 `json:"wall_s"` // of learning
 }
@@ -83,13 +84,11 @@ func (c pretrainResponseCmd) Run(a *app) error {
 	}
 	out := responseJSON{Run: c.Out}
 	out.CPU, out.Wall = watch.Spent()
-	if out.ResponseScore, err = r.Score(c.Episodes); err != nil {
-		return err
-	}
-	report, err := r.Card(out.ResponseScore)
+	score, report, err := score.Response(r, c.Episodes)
 	if err != nil {
 		return err
 	}
+	out.ResponseScore = score
 	out.Verdict, out.Status = report.Verdict(), string(report.Status())
 	return finishPretrain(a, run, report, c.JSON, out)
 }

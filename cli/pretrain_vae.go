@@ -15,6 +15,7 @@ import (
 	"hop/field"
 	"hop/internal/cpu"
 	"hop/pretrain"
+	"hop/pretrain/score"
 	"hop/runlog"
 )
 
@@ -45,7 +46,7 @@ type vaeJSON struct {
 	Loss    string `json:"loss"`
 	Verdict string `json:"verdict"`
 	Status  string `json:"status"`
-	*pretrain.VAEScore
+	*score.VAEScore
 	CPU  float64 `json:"cpu_s"`  // of learning
 	Wall float64 `json:"wall_s"` // of learning
 }
@@ -76,27 +77,31 @@ func (c pretrainVAECmd) Run(a *app) error {
 	}
 	defer run.Close()
 	watch := cpu.Start()
-	bar := a.progress("epochs")
-	err = v.Run(a.ctx, run, func(epoch, epochs int, learn, held map[string]float64) {
-		run.Printf("epoch %d: learnt from %s; held out %s", epoch, terms(learn), terms(held))
-		bar.update(epoch, epochs)
-	})
+	bar := a.progress("rows")
+	err = v.Run(a.ctx, run, logEpochs(run, bar))
 	bar.end()
 	if err != nil {
 		return stoppedPretrain(a, run, err)
 	}
 	out := vaeJSON{Run: c.Out, Loss: cfg.Model.Loss}
 	out.CPU, out.Wall = watch.Spent()
-	if out.VAEScore, err = v.Judge(); err != nil {
-		return err
-	}
-	m, p := v.Model()
-	report, err := pretrain.VAECard(cfg, m.Describe(p), m.Actions, out.VAEScore)
+	score, report, err := score.VAE(v)
 	if err != nil {
 		return err
 	}
+	out.VAEScore = score
 	out.Verdict, out.Status = report.Verdict(), string(report.Status())
 	return finishPretrain(a, run, report, c.JSON, out)
+}
+
+// logEpochs shows the rows on a bar and writes whole epochs to the log.
+func logEpochs(run *runlog.Run, bar *progress) func(pretrain.Progress) {
+	return func(p pretrain.Progress) {
+		if p.Whole {
+			run.Printf("epoch %d: learnt from %s; held out %s", p.Epoch, terms(p.Learn), terms(p.Held))
+		}
+		bar.update(p.Rows, p.Total)
+	}
 }
 
 // terms writes every term under its own name.

@@ -2,26 +2,18 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"hop/card"
 	"hop/dataset"
 	"hop/f32"
-	"hop/field"
 	"hop/game"
 	"hop/internal/cpu"
 	"hop/model/world"
 	"hop/pretrain"
+	"hop/pretrain/score"
 	"hop/rng"
-	"hop/runlog"
 )
 
 type pretrainWorldCmd struct {
@@ -45,7 +37,7 @@ func (pretrainWorldCmd) Help() string {
   hop pretrain world --data data/mix --data data/random --out runs/world --json
   hop pretrain world --data data/mix --data data/random --variant planes --out runs/planes
 
-The model is judged on episodes it has not seen; card.html in the run's folder shows every number, which events break, and the worst rows as pictures. docs/world.md explains all of it.`
+The model is scored on episodes it has not seen; card.html in the run's folder shows every number, which events break, and the worst rows as pictures. docs/world.md explains all of it.`
 }
 
 // worldJSON is the promise of the command.
@@ -54,15 +46,15 @@ type worldJSON struct {
 	Variant string `json:"variant"`
 	Fault   string `json:"fault,omitempty"`
 	Verdict string `json:"verdict"`
-	*pretrain.WorldScore
-	OpenLoop []float64            `json:"open_loop"`
-	Probe    *pretrain.WorldScore `json:"probe"`
-	Rows     map[string]int       `json:"split"`
-	Weights  int                  `json:"weights"`
-	Epochs   int                  `json:"epochs"`
-	CPU      float64              `json:"cpu_s"`   // of learning
-	Wall     float64              `json:"wall_s"`  // of learning
-	Judging  float64              `json:"judge_s"` // of the clock
+	*score.WorldScore
+	OpenLoop []float64         `json:"open_loop"`
+	Probe    *score.WorldScore `json:"probe"`
+	Rows     map[string]int    `json:"split"`
+	Weights  int               `json:"weights"`
+	Epochs   int               `json:"epochs"`
+	CPU      float64           `json:"cpu_s"`   // of learning
+	Wall     float64           `json:"wall_s"`  // of learning
+	Scoring  float64           `json:"score_s"` // of the clock
 }
 
 func (c pretrainWorldCmd) Run(a *app) error {
@@ -81,7 +73,7 @@ func (c pretrainWorldCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	run, err := c.open(cfg, w)
+	run, err := openPretrain(c.Out, "world", c.Seed, map[string]any{"data": c.Data, "seed": c.Seed, "world": cfg}, w.Resume)
 	if err != nil {
 		return err
 	}
@@ -90,30 +82,29 @@ func (c pretrainWorldCmd) Run(a *app) error {
 	if cfg.Model.Fault != "none" {
 		out.Fault = cfg.Model.Fault
 	}
-	out.Rows["learn"], out.Rows["choose"], out.Rows["judge"] = w.Rows()
+	for part, name := range []string{"learn", "choose", "score"} {
+		out.Rows[name] = len(w.Parts[part])
+	}
 	watch := cpu.Start()
-	bar := a.progress("epochs")
-	err = w.Run(a.ctx, run, func(p pretrain.WorldProgress) {
-		run.Printf("epoch %d: learnt %.5f, held out %.5f", p.Epoch, p.Learnt.Total(), p.Held.Total())
-		bar.update(p.Epoch, p.Epochs)
-		out.Epochs = p.Epoch
-	})
+	bar := a.progress("rows")
+	err = w.Run(a.ctx, run, logEpochs(run, bar))
 	bar.end()
 	out.CPU, out.Wall = watch.Spent()
+	out.Epochs = w.Epoch
 	if err != nil {
-		return c.stopped(a, run, err)
+		return stoppedPretrain(a, run, err)
 	}
 	watch = cpu.Start()
-	key := rng.New(c.Seed).Child("judge")
-	out.WorldScore = w.Judge()
-	out.Probe = pretrain.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
-	out.OpenLoop = pretrain.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+	key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
+	out.WorldScore = score.World(w)
+	out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
+	out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
 	report, err := c.card(w, &out, g)
 	if err != nil {
 		return err
 	}
 	out.Verdict = report.Verdict()
-	_, out.Judging = watch.Spent()
+	_, out.Scoring = watch.Spent()
 	return finishPretrain(a, run, report, c.JSON, out)
 }
 
@@ -121,14 +112,8 @@ func (c pretrainWorldCmd) Run(a *app) error {
 func (c pretrainWorldCmd) config() (pretrain.WorldConfig, error) {
 	cfg := pretrain.DefaultWorld()
 	cfg.Model.Variant, cfg.Model.Fault = c.Variant, c.Fault
-	for _, s := range c.Set {
-		path, value, ok := strings.Cut(s, "=")
-		if !ok {
-			return cfg, usage("--set %s: want FIELD=VALUE, such as epochs=20", s)
-		}
-		if err := field.Set(&cfg, path, value); err != nil {
-			return cfg, usage("--set %s: %w", s, err)
-		}
+	if err := setFields(&cfg, c.Set); err != nil {
+		return cfg, err
 	}
 	if err := cfg.Validate(); err != nil {
 		return cfg, usageError{err}
@@ -140,7 +125,7 @@ func (c pretrainWorldCmd) config() (pretrain.WorldConfig, error) {
 func openData(a *app, dirs []string) ([]*dataset.Data, game.Game, error) {
 	var data []*dataset.Data
 	for _, dir := range dirs {
-		d, err := dataset.Open(dir, nil)
+		d, err := dataset.Open(dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -173,61 +158,16 @@ func openData(a *app, dirs []string) ([]*dataset.Data, game.Game, error) {
 	return data, g, err
 }
 
-// open makes the run's folder, or goes on in one with the same settings.
-func (c pretrainWorldCmd) open(cfg pretrain.WorldConfig, w *pretrain.World) (*runlog.Run, error) {
-	spec, err := yaml.Marshal(map[string]any{"data": c.Data, "seed": c.Seed, "world": cfg})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(c.Out, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
-		return runlog.Create(c.Out, spec, runlog.Info{
-			Preset: "world", Seed: c.Seed, Command: os.Args, Version: version, Kernels: f32.Kernels(),
-		})
-	}
-	was, err := runlog.ReadSpec(c.Out)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Equal(was, spec) {
-		return nil, usage("%s holds a run with other settings (see its spec.yaml); choose another --out", c.Out)
-	}
-	run, err := runlog.Open(c.Out)
-	if err != nil {
-		return nil, err
-	}
-	body, step, notes, err := run.Resume()
-	for _, n := range notes {
-		run.Printf("%s", n)
-	}
-	if err == nil && body != nil {
-		err = w.Resume(body, step)
-	}
-	if err != nil {
-		run.Close()
-		return nil, err
-	}
-	return run, nil
-}
-
-// stopped closes a run that did not end by itself.
-func (c pretrainWorldCmd) stopped(a *app, run *runlog.Run, err error) error {
-	if a.ctx.Err() != nil {
-		fmt.Fprintln(a.err, "stopped; whole epochs are saved. The same command goes on.")
-		return errors.Join(run.Finish("stopped"), err)
-	}
-	return errors.Join(run.Finish("failed"), err)
-}
-
-// card judges the model.
+// card fills the model's card.
 func (c pretrainWorldCmd) card(w *pretrain.World, out *worldJSON, g game.Game) (*card.Card, error) {
-	j := pretrain.WorldJudgement{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
+	j := score.WorldScores{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
 	if c.Beside != "" {
 		m, p, err := world.Load(c.Beside)
 		if err != nil {
 			return nil, err
 		}
-		j.Beside = pretrain.BesideWorld(m, p, out.Probe)
+		j.Beside = score.BesideWorld(m, p, out.Probe)
 		j.BesideName = fmt.Sprintf("%s (%s)", m.Variant, filepath.Base(c.Beside))
 	}
-	return pretrain.WorldCard(w.Model, w.Model.Describe(w.Net), j)
+	return score.WorldCard(w.Model, w.Model.Describe(w.Net), j)
 }

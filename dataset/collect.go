@@ -189,7 +189,8 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 			return false, err
 		}
 		if faults := old.sameMaking(m); len(faults) > 0 {
-			return false, fmt.Errorf("dataset: %s holds another dataset (%s): %s. Choose another folder, or remove this one", dir, file, strings.Join(faults, "; "))
+			return false, fmt.Errorf("dataset: %s holds another dataset (%s): %s. Choose another folder, or remove this one", dir, file,
+				strings.Join(faults, "; "))
 		}
 		for _, s := range old.Shards {
 			if hashFile(filepath.Join(dir, s.File)) != s.SHA256 {
@@ -209,7 +210,8 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 		return false, fmt.Errorf("dataset: looking into the folder: %w", err)
 	}
 	if len(files) > 0 {
-		return false, fmt.Errorf("dataset: %s holds %s but neither %s nor %s; choose another folder, or remove this one", dir, filepath.Base(files[0]), manifestFile, partialFile)
+		return false, fmt.Errorf("dataset: %s holds %s but neither %s nor %s; choose another folder, or remove this one", dir,
+			filepath.Base(files[0]), manifestFile, partialFile)
 	}
 	m.sum()
 	return false, errors.Join(tidy(dir), m.save(filepath.Join(dir, partialFile)))
@@ -256,7 +258,8 @@ func (c *collector) run(ctx context.Context) error {
 	rows, episode := c.m.Rows, c.m.Episodes
 	for rows < c.m.Wanted {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("dataset: collecting into %s: stopped, %d rows are kept; the same call again goes on from there: %w", c.dir, c.m.Rows, err)
+			return fmt.Errorf("dataset: collecting into %s: stopped, %d rows are kept; the same call again goes on from there: %w", c.dir, c.m.Rows,
+				err)
 		}
 		var wg sync.WaitGroup
 		for w, p := range players {

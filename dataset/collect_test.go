@@ -27,9 +27,9 @@ func collect(t testing.TB, cfg dataset.Config) dataset.Manifest {
 	return m
 }
 
-func open(t testing.TB, dir string, want *dataset.Want) *dataset.Data {
+func open(t testing.TB, dir string) *dataset.Data {
 	t.Helper()
-	d, err := dataset.Open(dir, want)
+	d, err := dataset.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,10 +166,11 @@ func TestRowsAreThoseOfPlayByHand(t *testing.T) {
 		"staghunt mix":         hunts(t),
 		"staghunt with blocks": {Game: block, GameSpec: spec, Team: []string{"ns", "random", "nh", "ns"}, Rows: 300, Seed: 1, Dir: t.TempDir()},
 		"toy":                  toys(t),
-		"toy without planes":   {Game: toy{horizon: 5, features: true}, GameSpec: map[string]any{"name": "toy"}, Mix: []string{"random", "random"}, Rows: 100, Dir: t.TempDir()},
+		"toy without planes": {Game: toy{horizon: 5, features: true}, GameSpec: map[string]any{"name": "toy"},
+			Mix: []string{"random", "random"}, Rows: 100, Dir: t.TempDir()},
 	} {
 		m := collect(t, cfg)
-		d := open(t, cfg.Dir, &dataset.Want{GameSpec: cfg.GameSpec, Game: cfg.Game})
+		d := open(t, cfg.Dir)
 		if !reflect.DeepEqual(d.Manifest, m) {
 			t.Errorf("%s: opened manifest\n%+v\nwant\n%+v", name, d.Manifest, m)
 		}
@@ -196,7 +197,8 @@ func TestRowsAreThoseOfPlayByHand(t *testing.T) {
 			}
 		}
 		if i != d.Len() || d.Len() != m.Rows || m.Rows < cfg.Rows || before >= cfg.Rows {
-			t.Errorf("%s: %d rows played, %d read, %d in the manifest, %d without the last episode; %d were wanted", name, i, d.Len(), m.Rows, before, cfg.Rows)
+			t.Errorf("%s: %d rows played, %d read, %d in the manifest, %d without the last episode; %d were wanted", name, i, d.Len(), m.Rows,
+				before, cfg.Rows)
 		}
 		if !reflect.DeepEqual(counts, m.ActionCounts) {
 			t.Errorf("%s: action counts %v, want %v", name, m.ActionCounts, counts)
@@ -212,7 +214,7 @@ func TestRowsAreThoseOfPlayByHand(t *testing.T) {
 func TestGoalIsWhatWasReachedNext(t *testing.T) {
 	cfg := hunts(t)
 	collect(t, cfg)
-	d := open(t, cfg.Dir, nil)
+	d := open(t, cfg.Dir)
 	seen := map[[2]int]int{}
 	for _, q := range d.Sequences {
 		want := int8(game.NoGoal)
@@ -314,7 +316,7 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "goes on") {
 			t.Fatalf("stopped at %d rows: got error %v, want a cancelled context and how to go on", rows, err)
 		}
-		if _, err := dataset.Open(cfg.Dir, nil); err == nil || !strings.Contains(err.Error(), "not finished") {
+		if _, err := dataset.Open(cfg.Dir); err == nil || !strings.Contains(err.Error(), "not finished") {
 			t.Errorf("stopped at %d rows: Open says %v, want that it is not finished", rows, err)
 		}
 		got := files(t, cfg.Dir)
@@ -351,7 +353,7 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 	if now, err := os.Stat(filepath.Join(cfg.Dir, "manifest.json")); err != nil || !os.SameFile(now, manifest) {
 		t.Errorf("a finished dataset was written again (%v)", err)
 	}
-	if d := open(t, cfg.Dir, nil); !reflect.DeepEqual(d.Manifest, again) {
+	if d := open(t, cfg.Dir); !reflect.DeepEqual(d.Manifest, again) {
 		t.Errorf("the manifest of a finished dataset is\n%+v\nwant\n%+v", again, d.Manifest)
 	}
 }
@@ -384,7 +386,7 @@ func TestDamagedShardsAreMadeAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			if finished {
-				_, err := dataset.Open(cfg.Dir, nil)
+				_, err := dataset.Open(cfg.Dir)
 				wantError(t, name, err, "shard-00001.npz", "collect again")
 			}
 			collect(t, cfg)
@@ -440,6 +442,6 @@ func BenchmarkOpen(b *testing.B) {
 	cfg := dataset.Config{Game: g, GameSpec: spec, Mix: []string{"ns", "nh"}, Rows: 107_000, Seed: 7, Dir: b.TempDir()}
 	collect(b, cfg)
 	for b.Loop() {
-		open(b, cfg.Dir, nil)
+		open(b, cfg.Dir)
 	}
 }

@@ -36,7 +36,61 @@ type Columns struct {
 type column struct {
 	name string
 	dims []int
-	data any // pointer to the slice
+	series
+}
+
+// series is a column's slice, whatever it holds.
+type series interface {
+	truncate()
+	append(src series)
+	array() any // for a file
+	take(f npz.File, c column, rows int) error
+}
+
+// slice is a series of numbers or bools; ends that of how steps ended.
+type (
+	slice[T npz.Elem] struct{ p *[]T }
+	ends              struct{ p *[]batch.End }
+)
+
+func of[T npz.Elem](p *[]T) series { return slice[T]{p} }
+
+func (s slice[T]) truncate()         { *s.p = (*s.p)[:0] }
+func (s slice[T]) append(src series) { *s.p = append(*s.p, *src.(slice[T]).p...) }
+func (s slice[T]) array() any        { return *s.p }
+
+func (s slice[T]) take(f npz.File, c column, rows int) (err error) {
+	*s.p, err = array[T](f, c, rows)
+	return err
+}
+
+func (s ends) truncate()         { *s.p = (*s.p)[:0] }
+func (s ends) append(src series) { *s.p = append(*s.p, *src.(ends).p...) }
+
+func (s ends) array() any {
+	out := make([]uint8, len(*s.p))
+	for i, e := range *s.p {
+		out[i] = uint8(e)
+	}
+	return out
+}
+
+func (s ends) take(f npz.File, c column, rows int) error {
+	codes, err := array[uint8](f, c, rows)
+	*s.p = make([]batch.End, len(codes))
+	for i, e := range codes {
+		(*s.p)[i] = batch.End(e)
+	}
+	return err
+}
+
+// all returns every column.
+func (c *Columns) all() []series {
+	return []series{
+		of(&c.Obs), of(&c.Features), of(&c.Legal), of(&c.T), of(&c.Last), of(&c.Alive), of(&c.Action), of(&c.Joint), of(&c.Reward),
+		of(&c.Rewards), of(&c.NextObs), of(&c.NextFeat), of(&c.NextLegal), of(&c.NextAlive), ends{&c.End}, of(&c.Over), of(&c.Goal),
+		of(&c.Episode), of(&c.Agent), of(&c.Seat), of(&c.Bot),
+	}
 }
 
 // list returns the columns in the order of the file. A game without planes has
@@ -44,21 +98,22 @@ type column struct {
 func (c *Columns) list(l *Layout) []column {
 	n, k := []int{l.Seats}, []int{len(l.Actions)}
 	planes, one := []int{l.Height, l.Width, len(l.Planes)}, []int{}
-	seen, next := []column{{"obs", planes, &c.Obs}}, []column{{"next_obs", planes, &c.NextObs}}
+	seen, next := []column{{"obs", planes, of(&c.Obs)}}, []column{{"next_obs", planes, of(&c.NextObs)}}
 	switch {
 	case len(l.Planes) == 0:
-		seen, next = []column{{"obs", []int{l.Features}, &c.Features}}, []column{{"next_obs", []int{l.Features}, &c.NextFeat}}
+		seen, next = []column{{"obs", []int{l.Features}, of(&c.Features)}}, []column{{"next_obs", []int{l.Features}, of(&c.NextFeat)}}
 	case l.Features > 0:
-		seen = append(seen, column{"features", []int{l.Features}, &c.Features})
-		next = append(next, column{"next_features", []int{l.Features}, &c.NextFeat})
+		seen = append(seen, column{"features", []int{l.Features}, of(&c.Features)})
+		next = append(next, column{"next_features", []int{l.Features}, of(&c.NextFeat)})
 	}
 	cols := append(seen,
-		column{"legal", k, &c.Legal}, column{"t", one, &c.T}, column{"last", n, &c.Last}, column{"alive", n, &c.Alive},
-		column{"action", one, &c.Action}, column{"joint", n, &c.Joint}, column{"reward", one, &c.Reward}, column{"rewards", n, &c.Rewards})
+		column{"legal", k, of(&c.Legal)}, column{"t", one, of(&c.T)}, column{"last", n, of(&c.Last)}, column{"alive", n, of(&c.Alive)},
+		column{"action", one, of(&c.Action)}, column{"joint", n, of(&c.Joint)}, column{"reward", one, of(&c.Reward)}, column{"rewards", n, of(&c.Rewards)})
 	cols = append(cols, next...)
 	return append(cols,
-		column{"next_legal", k, &c.NextLegal}, column{"next_alive", n, &c.NextAlive}, column{"end", one, &c.End}, column{"over", one, &c.Over},
-		column{"goal", one, &c.Goal}, column{"episode", one, &c.Episode}, column{"agent", one, &c.Agent}, column{"seat", one, &c.Seat}, column{"bot", one, &c.Bot})
+		column{"next_legal", k, of(&c.NextLegal)}, column{"next_alive", n, of(&c.NextAlive)}, column{"end", one, ends{&c.End}}, column{"over", one, of(&c.Over)},
+		column{"goal", one, of(&c.Goal)}, column{"episode", one, of(&c.Episode)}, column{"agent", one, of(&c.Agent)},
+		column{"seat", one, of(&c.Seat)}, column{"bot", one, of(&c.Bot)})
 }
 
 // rows returns the number of rows.
@@ -66,80 +121,24 @@ func (c *Columns) rows() int { return len(c.Episode) }
 
 // truncate drops all rows and keeps the memory.
 func (c *Columns) truncate() {
-	c.Obs = c.Obs[:0]
-	c.Features = c.Features[:0]
-	c.Legal = c.Legal[:0]
-	c.T = c.T[:0]
-	c.Last = c.Last[:0]
-	c.Alive = c.Alive[:0]
-	c.Action = c.Action[:0]
-	c.Joint = c.Joint[:0]
-	c.Reward = c.Reward[:0]
-	c.Rewards = c.Rewards[:0]
-	c.NextObs = c.NextObs[:0]
-	c.NextFeat = c.NextFeat[:0]
-	c.NextLegal = c.NextLegal[:0]
-	c.NextAlive = c.NextAlive[:0]
-	c.End = c.End[:0]
-	c.Over = c.Over[:0]
-	c.Goal = c.Goal[:0]
-	c.Episode = c.Episode[:0]
-	c.Agent = c.Agent[:0]
-	c.Seat = c.Seat[:0]
-	c.Bot = c.Bot[:0]
+	for _, s := range c.all() {
+		s.truncate()
+	}
 }
 
 // append appends all rows of src.
 func (c *Columns) append(src *Columns) {
-	c.Obs = append(c.Obs, src.Obs...)
-	c.Features = append(c.Features, src.Features...)
-	c.Legal = append(c.Legal, src.Legal...)
-	c.T = append(c.T, src.T...)
-	c.Last = append(c.Last, src.Last...)
-	c.Alive = append(c.Alive, src.Alive...)
-	c.Action = append(c.Action, src.Action...)
-	c.Joint = append(c.Joint, src.Joint...)
-	c.Reward = append(c.Reward, src.Reward...)
-	c.Rewards = append(c.Rewards, src.Rewards...)
-	c.NextObs = append(c.NextObs, src.NextObs...)
-	c.NextFeat = append(c.NextFeat, src.NextFeat...)
-	c.NextLegal = append(c.NextLegal, src.NextLegal...)
-	c.NextAlive = append(c.NextAlive, src.NextAlive...)
-	c.End = append(c.End, src.End...)
-	c.Over = append(c.Over, src.Over...)
-	c.Goal = append(c.Goal, src.Goal...)
-	c.Episode = append(c.Episode, src.Episode...)
-	c.Agent = append(c.Agent, src.Agent...)
-	c.Seat = append(c.Seat, src.Seat...)
-	c.Bot = append(c.Bot, src.Bot...)
+	from := src.all()
+	for i, s := range c.all() {
+		s.append(from[i])
+	}
 }
 
 // arrays returns the columns as arrays of a file, views except for End.
 func (c *Columns) arrays(l *Layout) []npz.Array {
 	var out []npz.Array
 	for _, col := range c.list(l) {
-		a := npz.Array{Name: col.name, Shape: append([]int{c.rows()}, col.dims...)}
-		switch d := col.data.(type) {
-		case *[]uint8:
-			a.Data = *d
-		case *[]int8:
-			a.Data = *d
-		case *[]int16:
-			a.Data = *d
-		case *[]int32:
-			a.Data = *d
-		case *[]float32:
-			a.Data = *d
-		case *[]bool:
-			a.Data = *d
-		case *[]batch.End:
-			end := make([]uint8, len(*d))
-			for i, e := range *d {
-				end[i] = uint8(e)
-			}
-			a.Data = end
-		}
-		out = append(out, a)
+		out = append(out, npz.Array{Name: col.name, Shape: append([]int{c.rows()}, col.dims...), Data: col.array()})
 	}
 	return out
 }
@@ -166,7 +165,7 @@ func (c *Columns) nextObservation(l *Layout, row int, dst []float32) {
 
 // decode puts an observation together from its parts; last is ego-first.
 func (l *Layout) decode(dst []float32, planes []uint8, features []float32, legal []bool, t int, last []int8) {
-	obs := l.obs()
+	obs := l.Obs()
 	if len(dst) != obs.Len() {
 		panic("dataset: dst has not the length of an observation")
 	}
@@ -178,8 +177,8 @@ func (l *Layout) decode(dst []float32, planes []uint8, features []float32, legal
 	obs.Tail(dst, 0, legal, t, l.Horizon, last)
 }
 
-// obs returns the game's own layout.
-func (l *Layout) obs() game.Layout {
+// Obs returns the game's own layout.
+func (l *Layout) Obs() game.Layout {
 	return game.Layout{
 		Height: l.Height, Width: l.Width, Planes: l.Planes, Features: l.Features,
 		Legal: l.Legal, Time: l.Time, Last: l.Last,

@@ -21,15 +21,17 @@ func TestAnotherConfigInTheSameFolderIsRefused(t *testing.T) {
 		change func(*dataset.Config)
 		want   []string
 	}{
-		"seed":    {func(c *dataset.Config) { c.Seed = 8 }, []string{"seed is 7, want 8"}},
-		"rows":    {func(c *dataset.Config) { c.Rows = 901 }, []string{"wanted_rows is 900, want 901"}},
-		"shards":  {func(c *dataset.Config) { c.ShardRows = 300 }, []string{"shard_rows is 250, want 300"}},
-		"mix":     {func(c *dataset.Config) { c.Mix = []string{"nh", "ns"} }, []string{`mix is ["ns","nh"], want ["nh","ns"]`}},
-		"team":    {func(c *dataset.Config) { c.Mix, c.Team = nil, []string{"ns", "nh", "ns", "nh"} }, []string{`team is not set, want ["ns","nh"`, "mix is"}},
+		"seed":   {func(c *dataset.Config) { c.Seed = 8 }, []string{"seed is 7, want 8"}},
+		"rows":   {func(c *dataset.Config) { c.Rows = 901 }, []string{"wanted_rows is 900, want 901"}},
+		"shards": {func(c *dataset.Config) { c.ShardRows = 300 }, []string{"shard_rows is 250, want 300"}},
+		"mix":    {func(c *dataset.Config) { c.Mix = []string{"nh", "ns"} }, []string{`mix is ["ns","nh"], want ["nh","ns"]`}},
+		"team": {func(c *dataset.Config) { c.Mix, c.Team = nil, []string{"ns", "nh", "ns", "nh"} },
+			[]string{`team is not set, want ["ns","nh"`, "mix is"}},
 		"version": {func(c *dataset.Config) { c.Version = "newer" }, []string{`hop is "test", want "newer"`}},
 		"spec": {func(c *dataset.Config) { c.GameSpec = map[string]any{"name": "staghunt", "size": 4} },
 			[]string{"game.stags is 1, want not set"}},
-		"game": {func(c *dataset.Config) { c.Game, c.GameSpec = larger, largerSpec }, []string{"game.size is 4, want 5", "layout.height is 4, want 5"}},
+		"game": {func(c *dataset.Config) { c.Game, c.GameSpec = larger, largerSpec },
+			[]string{"game.size is 4, want 5", "layout.height is 4, want 5"}},
 	} {
 		for _, cfg := range []dataset.Config{finished, partial} {
 			before := files(t, cfg.Dir)

@@ -31,7 +31,7 @@ func tiny(t testing.TB) (Manifest, Columns) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(dir, nil)
+	d, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,20 +78,21 @@ func TestForgedContentIsRefused(t *testing.T) {
 		forge func(*Manifest, *Columns)
 		want  string
 	}{
-		"nothing":             {func(*Manifest, *Columns) {}, ""},
-		"action too large":    {func(_ *Manifest, c *Columns) { c.Action[3] = 7 }, "row 3: action is 7"},
-		"action negative":     {func(_ *Manifest, c *Columns) { c.Action[3] = -1 }, "row 3: action"},
-		"illegal action":      {func(_ *Manifest, c *Columns) { clear(c.Legal[14:21]) }, "row 2: action"},
-		"joint":               {func(_ *Manifest, c *Columns) { c.Joint[1] = 9 }, "row 0: joint"},
-		"joint of the gone":   {func(_ *Manifest, c *Columns) { c.Alive[1] = !c.Alive[1] }, "row 0: joint"},
-		"joint not ego-first": {func(_ *Manifest, c *Columns) { c.Joint[0] = 4; c.Action[0] = 3; c.Legal[3] = true }, "row 0: the first of joint"},
-		"rewards":             {func(_ *Manifest, c *Columns) { c.Rewards[0] = 3 }, "row 0: the first of joint"},
-		"last":                {func(_ *Manifest, c *Columns) { c.Last[4] = -2 }, "row 1: last"},
-		"last large":          {func(_ *Manifest, c *Columns) { c.Last[4] = 7 }, "row 1: last"},
-		"time":                {func(_ *Manifest, c *Columns) { c.T[1] = 5 }, "row 1 (episode 0, agent 0, t 5) is out of order"},
-		"negative time":       {func(_ *Manifest, c *Columns) { c.T[0] = -1 }, "out of order"},
-		"time past horizon":   {func(m *Manifest, _ *Columns) { m.Layout.Horizon = 1 }, "t is 1"},
-		"agent":               {func(_ *Manifest, c *Columns) { fill(c.Agent, 4) }, "out of order"},
+		"nothing":           {func(*Manifest, *Columns) {}, ""},
+		"action too large":  {func(_ *Manifest, c *Columns) { c.Action[3] = 7 }, "row 3: action is 7"},
+		"action negative":   {func(_ *Manifest, c *Columns) { c.Action[3] = -1 }, "row 3: action"},
+		"illegal action":    {func(_ *Manifest, c *Columns) { clear(c.Legal[14:21]) }, "row 2: action"},
+		"joint":             {func(_ *Manifest, c *Columns) { c.Joint[1] = 9 }, "row 0: joint"},
+		"joint of the gone": {func(_ *Manifest, c *Columns) { c.Alive[1] = !c.Alive[1] }, "row 0: joint"},
+		"joint not ego-first": {func(_ *Manifest, c *Columns) { c.Joint[0] = 4; c.Action[0] = 3; c.Legal[3] = true },
+			"row 0: the first of joint"},
+		"rewards":           {func(_ *Manifest, c *Columns) { c.Rewards[0] = 3 }, "row 0: the first of joint"},
+		"last":              {func(_ *Manifest, c *Columns) { c.Last[4] = -2 }, "row 1: last"},
+		"last large":        {func(_ *Manifest, c *Columns) { c.Last[4] = 7 }, "row 1: last"},
+		"time":              {func(_ *Manifest, c *Columns) { c.T[1] = 5 }, "row 1 (episode 0, agent 0, t 5) is out of order"},
+		"negative time":     {func(_ *Manifest, c *Columns) { c.T[0] = -1 }, "out of order"},
+		"time past horizon": {func(m *Manifest, _ *Columns) { m.Layout.Horizon = 1 }, "t is 1"},
+		"agent":             {func(_ *Manifest, c *Columns) { fill(c.Agent, 4) }, "out of order"},
 		"agent large": {func(_ *Manifest, c *Columns) {
 			c.Agent[last] = 4
 			c.T[last] = 0
@@ -137,7 +138,7 @@ func TestForgedContentIsRefused(t *testing.T) {
 		c.forge(&forged, &cols)
 		dir := t.TempDir()
 		forge(t, dir, forged, shardOf(t, cols.arrays(&m.Layout)))
-		_, err := Open(dir, nil)
+		_, err := Open(dir)
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -178,7 +179,7 @@ func FuzzShard(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, shard []byte) {
 		forge(t, dir, m, shard)
-		if d, err := Open(dir, nil); err == nil {
+		if d, err := Open(dir); err == nil {
 			use(d)
 		}
 	})
@@ -213,7 +214,7 @@ func FuzzColumns(f *testing.F) {
 			xs[int(at)%len(xs)] = value&1 != 0
 		}
 		forge(t, dir, m, shardOf(t, arrays))
-		if d, err := Open(dir, nil); err == nil {
+		if d, err := Open(dir); err == nil {
 			use(d)
 		}
 	})
@@ -245,7 +246,7 @@ func FuzzManifest(f *testing.F) {
 			t.Skip()
 		}
 		forge(t, dir, m, shard)
-		if d, err := Open(dir, nil); err == nil {
+		if d, err := Open(dir); err == nil {
 			use(d)
 		}
 	})

@@ -218,8 +218,10 @@ func (m *Manifest) check() error {
 		if s.File != shardName(i) {
 			return fmt.Errorf("shard %d is called %q, want %q", i, s.File, shardName(i))
 		}
-		if s.Rows < 1 || s.Rows > 1<<31-1 || s.Episodes < 1 || s.Episodes > s.Rows || s.FirstEpisode != episode || len(s.ActionCounts) != len(m.Layout.Actions) {
-			return fmt.Errorf("%s has %d rows of %d episodes from %d and %d action counts, which cannot be", s.File, s.Rows, s.Episodes, s.FirstEpisode, len(s.ActionCounts))
+		if s.Rows < 1 || s.Rows > 1<<31-1 || s.Episodes < 1 || s.Episodes > s.Rows || s.FirstEpisode != episode ||
+			len(s.ActionCounts) != len(m.Layout.Actions) {
+			return fmt.Errorf("%s has %d rows of %d episodes from %d and %d action counts, which cannot be", s.File, s.Rows, s.Episodes,
+				s.FirstEpisode, len(s.ActionCounts))
 		}
 		episode += s.Episodes
 	}

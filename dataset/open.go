@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"hop/agent"
 	"hop/batch"
@@ -19,12 +17,6 @@ import (
 	"hop/npz"
 	"hop/rng"
 )
-
-// Want is what a dataset must be of. The zero value wants nothing in particular.
-type Want struct {
-	GameSpec map[string]any // the game's name and resolved parameters; nil for any
-	Game     game.Game      // a game that must have the same layout; nil for any
-}
 
 // Data is an opened dataset: its manifest, its columns, and where each agent's
 // episodes lie. It is read only and safe for concurrent use.
@@ -48,8 +40,8 @@ type Part struct {
 	Sequences []Sequence // the same rows, by agent and episode
 }
 
-// Open reads a dataset and checks all of it. A nil want takes any dataset.
-func Open(dir string, want *Want) (*Data, error) {
+// Open reads a dataset and checks all of it.
+func Open(dir string) (*Data, error) {
 	m, err := load(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, partial := os.Stat(filepath.Join(dir, partialFile)); partial == nil {
@@ -63,11 +55,6 @@ func Open(dir string, want *Want) (*Data, error) {
 	if len(m.Shards) == 0 {
 		return nil, fmt.Errorf("dataset: %s lists no shards; %s", filepath.Join(dir, manifestFile), anew)
 	}
-	if want != nil {
-		if err := want.check(dir, m); err != nil {
-			return nil, err
-		}
-	}
 	d := &Data{Manifest: *m}
 	for i := range m.Shards {
 		if err := d.read(dir, &m.Shards[i]); err != nil {
@@ -75,41 +62,6 @@ func Open(dir string, want *Want) (*Data, error) {
 		}
 	}
 	return d, nil
-}
-
-// check compares the manifest with what is wanted.
-func (w *Want) check(dir string, m *Manifest) error {
-	var faults []string
-	if w.GameSpec != nil {
-		b, err := json.Marshal(w.GameSpec)
-		if err != nil {
-			return fmt.Errorf("dataset: the wanted game's spec cannot be written: %w", err)
-		}
-		is, err := flatten(m.Game)
-		if err != nil {
-			return fmt.Errorf("dataset: opening %s: game: %w", dir, err)
-		}
-		should, err := flatten(b)
-		if err != nil {
-			return fmt.Errorf("dataset: the wanted game's spec: %w", err)
-		}
-		if is["name"] != should["name"] { // parameters of another game say nothing
-			is, should = map[string]string{"name": is["name"]}, map[string]string{"name": should["name"]}
-		}
-		faults = differ("game.", is, should)
-	}
-	if w.Game != nil && len(faults) == 0 {
-		layout := func(l Layout) map[string]string {
-			b, _ := json.Marshal(l)
-			flat, _ := flatten(b)
-			return flat
-		}
-		faults = differ("layout.", layout(m.Layout), layout(layoutOf(w.Game.Spec())))
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("dataset: %s is of another game: %s; open another folder, or collect for this game", filepath.Join(dir, manifestFile), strings.Join(faults, "; "))
-	}
-	return nil
 }
 
 // read appends one shard.
@@ -135,7 +87,7 @@ func (d *Data) read(dir string, s *Shard) error {
 		return bad("%d arrays, want %d", len(f), len(cols))
 	}
 	for _, col := range cols {
-		if err := col.take(f, s.Rows); err != nil {
+		if err := col.take(f, col, s.Rows); err != nil {
 			return bad("%w", err)
 		}
 	}
@@ -156,33 +108,7 @@ func (d *Data) read(dir string, s *Shard) error {
 	return nil
 }
 
-// take sets the column to the array of its name.
-func (c column) take(f npz.File, rows int) error {
-	var err error
-	switch d := c.data.(type) {
-	case *[]uint8:
-		*d, err = array[uint8](f, c, rows)
-	case *[]int8:
-		*d, err = array[int8](f, c, rows)
-	case *[]int16:
-		*d, err = array[int16](f, c, rows)
-	case *[]int32:
-		*d, err = array[int32](f, c, rows)
-	case *[]float32:
-		*d, err = array[float32](f, c, rows)
-	case *[]bool:
-		*d, err = array[bool](f, c, rows)
-	case *[]batch.End:
-		var codes []uint8
-		codes, err = array[uint8](f, c, rows)
-		*d = make([]batch.End, len(codes))
-		for i, e := range codes {
-			(*d)[i] = batch.End(e)
-		}
-	}
-	return err
-}
-
+// array returns the array of a column's name.
 func array[T npz.Elem](f npz.File, c column, rows int) ([]T, error) {
 	data, shape, err := npz.Get[T](f, c.name, 1+len(c.dims))
 	if err != nil {
@@ -290,7 +216,7 @@ func (c *Columns) check(m *Manifest, s *Shard) error {
 func (d *Data) Len() int { return d.rows() }
 
 // ObsLen returns the length of an observation.
-func (d *Data) ObsLen() int { return d.Layout.obs().Len() }
+func (d *Data) ObsLen() int { return d.Layout.Obs().Len() }
 
 // Observation writes what the row's agent saw before acting, exactly as the
 // game's Observe wrote it. It panics if dst has not length ObsLen.

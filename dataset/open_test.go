@@ -31,7 +31,7 @@ func small(t testing.TB) dataset.Config {
 func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
 	cfg := small(t)
 	collect(t, cfg)
-	want := open(t, cfg.Dir, nil)
+	want := open(t, cfg.Dir)
 	for name, content := range files(t, cfg.Dir) {
 		path := filepath.Join(cfg.Dir, name)
 		try := func(where string, b []byte, harmless bool) {
@@ -39,7 +39,7 @@ func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
 			if err := os.WriteFile(path, b, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			d, err := dataset.Open(cfg.Dir, nil)
+			d, err := dataset.Open(cfg.Dir)
 			if err == nil && harmless && reflect.DeepEqual(d, want) {
 				return
 			}
@@ -61,7 +61,7 @@ func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		_, err := dataset.Open(cfg.Dir, nil)
+		_, err := dataset.Open(cfg.Dir)
 		wantError(t, name+" removed", err, name)
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s removed: got error %v, want it to wrap %q", name, err, fs.ErrNotExist)
@@ -72,48 +72,16 @@ func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnotherGameIsRefused(t *testing.T) {
+func TestNoDatasetIsRefused(t *testing.T) {
 	cfg := hunts(t)
-	collect(t, cfg)
-	larger, _ := stagHunt(t, func(c *staghunt.Config) { c.Size = 5 })
-	later, _ := stagHunt(t, func(c *staghunt.Config) { c.Horizon = 50 })
-	spec := func(change func(map[string]any)) map[string]any {
-		s := map[string]any{}
-		for k, v := range cfg.GameSpec {
-			s[k] = v
-		}
-		change(s)
-		return s
-	}
-	for name, c := range map[string]struct {
-		want  dataset.Want
-		words []string
-	}{
-		"game":      {dataset.Want{GameSpec: map[string]any{"name": "snowdrift", "size": 8}}, []string{`game.name is "staghunt", want "snowdrift"`}},
-		"parameter": {dataset.Want{GameSpec: spec(func(s map[string]any) { s["size"], s["stags"] = 8, 2 })}, []string{"game.size is 4, want 8", "game.stags is 1, want 2"}},
-		"missing":   {dataset.Want{GameSpec: spec(func(s map[string]any) { delete(s, "stags") })}, []string{"game.stags is 1, want not set"}},
-		"more":      {dataset.Want{GameSpec: spec(func(s map[string]any) { s["blocks"] = 5 })}, []string{"game.blocks is not set, want 5"}},
-		"layout":    {dataset.Want{GameSpec: cfg.GameSpec, Game: larger}, []string{"layout.height is 4, want 5"}},
-		"horizon":   {dataset.Want{Game: later}, []string{"layout.horizon is 35, want 50"}},
-		"function":  {dataset.Want{GameSpec: map[string]any{"f": func() {}}}, []string{"cannot be written"}},
-	} {
-		_, err := dataset.Open(cfg.Dir, &c.want)
-		wantError(t, name, err, c.words...)
-		if c.words[0] != "cannot be written" {
-			wantError(t, name, err, "manifest.json", "collect for this game")
-		}
-	}
-	// A float and an int of the same value are the same parameter.
-	open(t, cfg.Dir, &dataset.Want{GameSpec: spec(func(s map[string]any) { s["size"], s["stag_pays"] = 4.0, 10 }), Game: cfg.Game})
-
-	_, err := dataset.Open(filepath.Join(cfg.Dir, "nowhere"), nil)
+	_, err := dataset.Open(filepath.Join(cfg.Dir, "nowhere"))
 	wantError(t, "no folder", err, "holds no dataset", "collect")
 }
 
 func TestASplitNeverPartsAnEpisode(t *testing.T) {
 	cfg := hunts(t)
 	collect(t, cfg)
-	d := open(t, cfg.Dir, nil)
+	d := open(t, cfg.Dir)
 	for _, c := range []struct {
 		frac  float64
 		first int
@@ -164,7 +132,7 @@ func TestASplitNeverPartsAnEpisode(t *testing.T) {
 func TestSequencesAreAgentsLivesInOrder(t *testing.T) {
 	cfg := hunts(t)
 	collect(t, cfg)
-	d := open(t, cfg.Dir, nil)
+	d := open(t, cfg.Dir)
 	at := 0
 	agents := map[int]int{}
 	for i, q := range d.Sequences {
@@ -192,7 +160,7 @@ func TestSequencesAreAgentsLivesInOrder(t *testing.T) {
 func TestObservationDoesNotAllocate(t *testing.T) {
 	cfg := hunts(t)
 	collect(t, cfg)
-	d := open(t, cfg.Dir, nil)
+	d := open(t, cfg.Dir)
 	dst := make([]float32, d.ObsLen())
 	if n := testing.AllocsPerRun(100, func() {
 		d.Observation(17, dst)
@@ -238,7 +206,7 @@ func TestNumpyReadsTheSameValues(t *testing.T) {
 	}
 	cfg := hunts(t)
 	collect(t, cfg)
-	d := open(t, cfg.Dir, nil)
+	d := open(t, cfg.Dir)
 	cmd := exec.Command(python, "-c", snippet+script)
 	cmd.Dir = t.TempDir()
 	if err := os.Rename(cfg.Dir, filepath.Join(cmd.Dir, "data")); err != nil { // the snippet opens data/
@@ -306,7 +274,7 @@ func ExampleCollect() {
 		fmt.Println(err)
 		return
 	}
-	d, err := dataset.Open(dir, &dataset.Want{Game: g})
+	d, err := dataset.Open(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -29,9 +29,11 @@ type player struct {
 	actions []int32      // [n] by seat
 	last    []int8       // [n] by seat
 	rewards []float32    // [n] by seat
+	alive   []bool       // [n] by seat
+	mask    [game.MaxActions]bool
 }
 
-// scribe writes observations as columns and checks that they can be read back.
+// scribe writes steps as columns and checks that observations can be read back.
 type scribe struct {
 	game   string
 	layout *Layout
@@ -39,9 +41,41 @@ type scribe struct {
 	check  []float32
 }
 
+// moment is what a seat sees besides its observation.
+type moment struct {
+	t     int
+	legal []bool // its own mask
+	alive []bool // by seat
+}
+
 func newScribe(c *Config, m *Manifest) scribe {
 	spec := c.Game.Spec()
 	return scribe{spec.Name, &m.Layout, make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len())}
+}
+
+// before begins a row: obs is what seat s sees, last the joint action before, by
+// seat.
+func (p *scribe) before(c *Columns, m moment, episode, a, s int, kind int8, last []int8) error {
+	c.Obs, c.Features = p.planes(c.Obs), append(c.Features, p.features()...)
+	c.Legal, c.T = append(c.Legal, m.legal...), append(c.T, int16(m.t))
+	c.Last, c.Alive = egoFirst(c.Last, last, s), egoFirst(c.Alive, m.alive, s)
+	c.Episode, c.Agent = append(c.Episode, int32(episode)), append(c.Agent, int8(a))
+	c.Seat, c.Bot = append(c.Seat, int8(s)), append(c.Bot, kind)
+	c.observation(p.layout, c.rows()-1, p.check)
+	return p.same(episode, m.t)
+}
+
+// after ends the row: what all did and got, by seat, and what seat s then sees.
+func (p *scribe) after(c *Columns, m moment, actions []int8, rewards []float32, end batch.End, over bool, goal int8) error {
+	row := c.rows() - 1
+	s := int(c.Seat[row])
+	c.Action, c.Joint = append(c.Action, actions[s]), egoFirst(c.Joint, actions, s)
+	c.Reward, c.Rewards = append(c.Reward, rewards[s]), egoFirst(c.Rewards, rewards, s)
+	c.NextObs, c.NextFeat = p.planes(c.NextObs), append(c.NextFeat, p.features()...)
+	c.NextLegal, c.NextAlive = append(c.NextLegal, m.legal...), egoFirst(c.NextAlive, m.alive, s)
+	c.End, c.Over, c.Goal = append(c.End, end), append(c.Over, over), append(c.Goal, goal)
+	c.nextObservation(p.layout, row, p.check)
+	return p.same(int(c.Episode[row]), m.t)
 }
 
 func newPlayer(c *Config, m *Manifest) *player {
@@ -50,6 +84,7 @@ func newPlayer(c *Config, m *Manifest) *player {
 		scribe: newScribe(c, m), g: c.Game, key: rng.New(c.Seed), team: c.teamOf(m.Bots, n), bots: m.Bots, st: c.Game.New(),
 		bot: make([]game.Bot, n), act: make([]rng.Rand, n), kind: make([]int8, n), seat: make([]int, n),
 		agents: make([]Columns, n), acts: make([]bool, n), actions: make([]int32, n), last: make([]int8, n), rewards: make([]float32, n),
+		alive: make([]bool, n),
 	}
 	p.cut, _ = p.st.(game.Limited)
 	p.goals, _ = p.st.(game.Goaler)
@@ -77,27 +112,30 @@ func (p *player) play(episode int, dst *Columns) error {
 	p.st.Reset(&rules)
 	for t := 0; !p.st.Over(); t++ {
 		if t >= p.layout.Horizon {
-			return fmt.Errorf("dataset: episode %d of %s is longer than its horizon of %d; the game is at fault", episode, p.g.Spec().Name, p.layout.Horizon)
+			return fmt.Errorf("dataset: episode %d of %s is longer than its horizon of %d; the game is at fault", episode, p.g.Spec().Name,
+				p.layout.Horizon)
 		}
 		for a, s := range p.seat {
 			p.actions[s] = game.NoAction
 			if p.acts[a] = p.st.Alive(game.Seat(s)); p.acts[a] {
-				if err := p.before(a, episode, t); err != nil {
+				if err := p.before(&p.agents[a], p.look(t, s), episode, a, s, p.kind[a], p.last); err != nil {
 					return err
 				}
 				p.actions[s] = p.bot[a].Act(p.st, game.Seat(s), &p.act[a])
 			}
 		}
 		p.st.Step(p.actions, p.rewards, &rules)
-		for a, acts := range p.acts {
-			if acts {
-				if err := p.after(a); err != nil {
-					return err
-				}
-			}
-		}
 		for s, k := range p.actions {
 			p.last[s] = int8(k)
+		}
+		for a, acts := range p.acts {
+			if !acts {
+				continue
+			}
+			end, goal := p.outcome(p.seat[a])
+			if err := p.after(&p.agents[a], p.look(t+1, p.seat[a]), p.last, p.rewards, end, p.st.Over(), goal); err != nil {
+				return err
+			}
 		}
 	}
 	dst.truncate()
@@ -108,55 +146,30 @@ func (p *player) play(episode int, dst *Columns) error {
 	return nil
 }
 
-// before writes what agent a sees, and who it is.
-func (p *player) before(a, episode, t int) error {
-	c, s := &p.agents[a], p.seat[a]
+// look observes the game from seat s.
+func (p *player) look(t, s int) moment {
+	k := len(p.layout.Actions)
 	p.st.Observe(game.Seat(s), p.obs)
-	c.Obs = p.planes(c.Obs)
-	c.Features = append(c.Features, p.features()...)
-	c.Legal = p.legal(c.Legal, s)
-	c.T = append(c.T, int16(t))
-	c.Last = egoFirst(c.Last, p.last, s)
-	c.Alive = p.alive(c.Alive, s)
-	c.Episode = append(c.Episode, int32(episode))
-	c.Agent = append(c.Agent, int8(a))
-	c.Seat = append(c.Seat, int8(s))
-	c.Bot = append(c.Bot, p.kind[a])
-	c.observation(p.layout, c.rows()-1, p.check)
-	return p.same(episode, t)
+	p.st.Legal(game.Seat(s), p.mask[:k])
+	for i := range p.alive {
+		p.alive[i] = p.st.Alive(game.Seat(i))
+	}
+	return moment{t, p.mask[:k], p.alive}
 }
 
-// after writes what agent a did and what came of it.
-func (p *player) after(a int) error {
-	c, s := &p.agents[a], p.seat[a]
-	row := c.rows() - 1
-	p.st.Observe(game.Seat(s), p.obs)
-	c.Action = append(c.Action, int8(p.actions[s]))
-	for i := range p.actions {
-		c.Joint = append(c.Joint, int8(p.actions[(s+i)%len(p.actions)]))
-	}
-	c.Reward = append(c.Reward, p.rewards[s])
-	c.Rewards = egoFirst(c.Rewards, p.rewards, s)
-	c.NextObs = p.planes(c.NextObs)
-	c.NextFeat = append(c.NextFeat, p.features()...)
-	c.NextLegal = p.legal(c.NextLegal, s)
-	c.NextAlive = p.alive(c.NextAlive, s)
-	end, over := batch.Going, p.st.Over()
+// outcome returns how the last step ended for seat s, and which goal it reached.
+func (p *player) outcome(s int) (end batch.End, goal int8) {
 	if !p.st.Alive(game.Seat(s)) {
 		end = batch.Exited
-		if over && p.cut != nil && p.cut.Cut() {
+		if p.st.Over() && p.cut != nil && p.cut.Cut() {
 			end = batch.Cut
 		}
 	}
-	c.End = append(c.End, end)
-	c.Over = append(c.Over, over)
-	goal := game.NoGoal
+	goal = int8(game.NoGoal)
 	if p.goals != nil {
-		goal = p.goals.Reached(game.Seat(s))
+		goal = int8(p.goals.Reached(game.Seat(s)))
 	}
-	c.Goal = append(c.Goal, int8(goal))
-	c.nextObservation(p.layout, row, p.check)
-	return p.same(int(c.Episode[row]), int(c.T[row])+1)
+	return end, goal
 }
 
 // hindsight spreads each goal backwards over the steps that led to it.
@@ -182,20 +195,6 @@ func (p *scribe) features() []float32 {
 	return p.obs[at : at+p.layout.Features]
 }
 
-func (p *player) legal(dst []bool, s int) []bool {
-	var mask [game.MaxActions]bool
-	k := len(p.layout.Actions)
-	p.st.Legal(game.Seat(s), mask[:k])
-	return append(dst, mask[:k]...)
-}
-
-func (p *player) alive(dst []bool, s int) []bool {
-	for i := range p.seat {
-		dst = append(dst, p.st.Alive(game.Seat((s+i)%len(p.seat))))
-	}
-	return dst
-}
-
 func egoFirst[T any](dst, bySeat []T, s int) []T {
 	return append(append(dst, bySeat[s:]...), bySeat[:s]...)
 }
@@ -204,7 +203,8 @@ func egoFirst[T any](dst, bySeat []T, s int) []T {
 func (p *scribe) same(episode, t int) error {
 	for i, x := range p.obs {
 		if math.Float32bits(x) != math.Float32bits(p.check[i]) {
-			return fmt.Errorf("dataset: episode %d, time %d: %s observes %v at %d, its layout makes that %v; the game does not follow its layout and cannot be stored",
+			return fmt.Errorf("dataset: episode %d, time %d: %s observes %v at %d, its layout makes that %v; the game does not follow its layout "+
+				"and cannot be stored",
 				episode, t, p.game, x, i, p.check[i])
 		}
 	}

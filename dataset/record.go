@@ -101,14 +101,14 @@ func (r *recorder) lane(ro *batch.Rollout, n int, done func(*Columns) error) err
 				o.last[a] = int8(game.NoAction)
 			}
 		}
-		any, goes := false, false
+		acts, goes := false, false
 		for a := range agent.ID(seats) {
 			s := int(ro.Seat[ro.Slot(a, t, n)])
 			alive[s] = ro.Alive[ro.Slot(a, t, n)]
 			actions[s], rewards[s] = int8(ro.Action[ro.Step(a, t, n)]), ro.Reward[ro.Step(a, t, n)]
-			any = any || alive[s]
+			acts = acts || alive[s]
 		}
-		if !any {
+		if !acts {
 			continue // the step after an episode's end only resets
 		}
 		for a := range agent.ID(seats) {
@@ -142,30 +142,17 @@ func (r *recorder) lane(ro *batch.Rollout, n int, done func(*Columns) error) err
 }
 
 // row appends agent a's step from slot t; slices by seat.
-func (r *recorder) row(o *openEpisode, ro *batch.Rollout, a agent.ID, t, n int, actions []int8, rewards []float32, alive, next []bool, over bool) error {
+func (r *recorder) row(o *openEpisode, ro *batch.Rollout, a agent.ID, t, n int, actions []int8, rewards []float32, alive, next []bool,
+	over bool) error {
 	c, slot, after, step := &o.agents[a], ro.Slot(a, t, n), ro.Slot(a, t+1, n), ro.Step(a, t, n)
-	s, row := int(ro.Seat[slot]), c.rows()
 	copy(r.obs, ro.ObsAt(slot))
-	c.Obs, c.Features = r.planes(c.Obs), append(c.Features, r.features()...)
-	c.Legal = append(c.Legal, ro.LegalAt(slot)...)
-	c.T = append(c.T, int16(o.t))
-	c.Last = egoFirst(c.Last, o.last, s)
-	c.Alive = egoFirst(c.Alive, alive, s)
-	c.Episode, c.Agent, c.Seat, c.Bot = append(c.Episode, 0), append(c.Agent, int8(a)), append(c.Seat, int8(s)), append(c.Bot, r.kind[a])
-	c.observation(r.layout, row, r.check)
-	if err := r.same(0, o.t); err != nil {
+	if err := r.before(c, moment{o.t, ro.LegalAt(slot), alive}, 0, int(a), int(ro.Seat[slot]), r.kind[a], o.last); err != nil {
 		return err
 	}
 	copy(r.obs, ro.ObsAt(after))
-	c.Action, c.Joint = append(c.Action, actions[s]), egoFirst(c.Joint, actions, s)
-	c.Reward, c.Rewards = append(c.Reward, rewards[s]), egoFirst(c.Rewards, rewards, s)
-	c.NextObs, c.NextFeat = r.planes(c.NextObs), append(c.NextFeat, r.features()...)
-	c.NextLegal, c.NextAlive = append(c.NextLegal, ro.LegalAt(after)...), egoFirst(c.NextAlive, next, s)
 	end := ro.End[step]
 	if ro.Alive[after] {
 		end = batch.Going // a window's cut is none of the episode's
 	}
-	c.End, c.Over, c.Goal = append(c.End, end), append(c.Over, over), append(c.Goal, ro.Reached[step])
-	c.nextObservation(r.layout, row, r.check)
-	return r.same(0, o.t+1)
+	return r.after(c, moment{o.t + 1, ro.LegalAt(after), next}, actions, rewards, end, over, ro.Reached[step])
 }

@@ -53,7 +53,7 @@ func TestRecordedRowsAreThoseOfPlayByHand(t *testing.T) {
 		cfg := recorded(t, c.cfg, c.bots)
 		cfg.Rows, cfg.Workers = 6000, 3
 		m := collect(t, cfg)
-		d := open(t, cfg.Dir, &dataset.Want{GameSpec: cfg.GameSpec, Game: cfg.Game})
+		d := open(t, cfg.Dir)
 		n, key := cfg.Game.Spec().Seats, rng.New(cfg.Seed).Child("record")
 		rules, deal, act := make([]rng.Rand, lanes), make([]rng.Rand, lanes), make([][]rng.Rand, lanes)
 		next := make([][]row, lanes)

@@ -3,7 +3,6 @@ package exp
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"hop/eval"
 	"hop/frame"
 	"hop/game"
-	"hop/game/grid"
 	"hop/model/actor"
 	"hop/model/moa"
 	"hop/nn"
@@ -28,11 +26,7 @@ import (
 
 // input says in numbers what an observation of the game looks like.
 func input(spec game.Spec) actor.Input {
-	l := spec.Obs
-	return actor.Input{
-		Input:   frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()},
-		Actions: len(spec.Actions),
-	}
+	return actor.Input{Input: frame.Layout(spec.Obs).Input(), Actions: len(spec.Actions)}
 }
 
 // brainOf returns each agent's brain, numbered from 0 in order of appearance,
@@ -154,22 +148,7 @@ func (s *Spec) models(g game.Game, saved []byte) (train.Models, error) {
 
 // moaInput says what a model of others reads of the game, without goals.
 func moaInput(spec game.Spec) moa.Input {
-	in := moa.Input{
-		Input: input(spec).Input, Actions: len(spec.Actions), LegalAt: -1, LastAt: -1, Seats: spec.Seats,
-	}
-	if spec.Obs.Legal > 0 {
-		in.LegalAt = spec.Obs.LegalAt()
-	}
-	if spec.Obs.Last > 0 {
-		in.LastAt = spec.Obs.LastAt()
-	}
-	if spec.Obs.Height > 0 {
-		in.Moves = []int32{grid.Up, grid.Down, grid.Left, grid.Right}
-	}
-	if i := slices.Index(spec.Obs.Planes, "block"); i >= 0 {
-		in.Blocks = []int{i}
-	}
-	return in
+	return moa.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions, 0)
 }
 
 // minds puts a planner around each brain, if the spec says so.

@@ -78,7 +78,7 @@ func (s *Spec) load(g game.Game) (train.Models, error) {
 	in := input(g.Spec()).Input
 	var err error
 	if s.Plan.Learnt() {
-		if m.VAE, m.Codes, err = pretrain.LoadVAE(s.Models.VAE); err != nil {
+		if m.VAE, m.Codes, err = vae.Load(s.Models.VAE); err != nil {
 			return m, fmt.Errorf("exp: models.vae: %w", err)
 		}
 		if want := (vae.Input{Input: in, Agents: g.Spec().Seats, Actions: len(g.Spec().Actions)}); m.VAE.Input != want {
@@ -86,7 +86,7 @@ func (s *Spec) load(g game.Game) (train.Models, error) {
 		}
 	}
 	if s.Plan.Goals == "latent" {
-		if m.CVAE, m.Infer, err = pretrain.LoadCVAE(s.Models.CVAE); err != nil {
+		if m.CVAE, m.Infer, err = cvae.Load(s.Models.CVAE); err != nil {
 			return m, fmt.Errorf("exp: models.cvae: %w", err)
 		}
 		if want := (cvae.Input{Input: in, Seats: g.Spec().Seats, Actions: len(g.Spec().Actions)}); m.CVAE.Input != want {
@@ -113,7 +113,7 @@ func (s *Spec) load(g game.Game) (train.Models, error) {
 	}
 	if s.Models.MOA != "" {
 		if m.MOA, err = s.loadMOA(g); err != nil {
-			return m, fmt.Errorf("exp: models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa --condition goal --set model.hidden=[64,64] --set model.ways=false", s.Models.MOA, err)
+			return m, fmt.Errorf("exp: models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa --condition goal --set model.hidden=[64,64] --set model.distances=false", s.Models.MOA, err)
 		}
 	}
 	return m, nil
@@ -159,8 +159,5 @@ func (s *Spec) loadMOA(g game.Game) (*nn.Params, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Load(f, "net/"); err != nil {
-		return nil, err
-	}
-	return p, f.Float32(p.W, "best", len(p.W))
+	return p, p.Load(f, "best/")
 }

@@ -70,19 +70,7 @@ func bit(ok bool) uint8 {
 }
 
 // Sample draws an index of probs, whose entries sum to 1. An entry of 0 is never drawn.
-func Sample(probs []float32, r *rng.Rand) int32 {
-	u, last := r.Float32(), NoAction
-	for k, p := range probs {
-		if p <= 0 {
-			continue
-		}
-		last = int32(k)
-		if u -= p; u < 0 {
-			break
-		}
-	}
-	return last
-}
+func Sample(probs []float32, r *rng.Rand) int32 { return rng.Pick(probs, r.Float32()) }
 
 // Spread writes the uniform distribution over the true entries of legal.
 func Spread(dst []float32, legal []bool) {

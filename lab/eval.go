@@ -149,7 +149,7 @@ func newRegret(g game.Game, members []eval.Member, names []string, focal agent.I
 	members[focal].Players = func(workers, lanes int) ([]rollout.Player, error) {
 		players, err := inner(workers, lanes)
 		for w := range players {
-			players[w] = oracle.NewJudge(players[w], g, names, r.verdicts)
+			players[w] = oracle.NewScorer(players[w], g, names, r.verdicts)
 		}
 		return players, err
 	}

@@ -57,17 +57,7 @@ func (c *Categorical) Row(i int) (logp []float32, p Probs) {
 // Sample draws a class from row i with one draw of r, NoClass if none is legal.
 func (c *Categorical) Sample(i int, r *rng.Rand) int32 {
 	_, p := c.Row(i)
-	u, last := r.Float32(), NoClass
-	for k, q := range p {
-		if q == 0 {
-			continue
-		}
-		if u -= q; u < 0 {
-			return int32(k)
-		}
-		last = int32(k) // rounding can leave u at the end: the last legal class
-	}
-	return last
+	return rng.Pick(p, r.Float32())
 }
 
 // Mode returns the likeliest class of row i, the first of equals, NoClass if none

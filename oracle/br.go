@@ -171,7 +171,7 @@ func (b *BR) read(st game.State, focal game.Seat, bots []string) (brState, error
 	if len(bots) != b.c.Agents {
 		return s, fmt.Errorf("oracle: best responses: %d names for %d seats", len(bots), b.c.Agents)
 	}
-	if err := b.cast(focal, bots); err != nil {
+	if err := b.setTeam(focal, bots); err != nil {
 		return s, err
 	}
 	for i := range s.cell {
@@ -272,9 +272,9 @@ func (b *BR) relearn(h *staghunt.State) {
 	}
 }
 
-// cast notes who plays where: the focal seat first, then the others, those of
+// setTeam notes who plays where: the focal seat first, then the others, those of
 // one kind and strength side by side.
-func (b *BR) cast(focal game.Seat, bots []string) error {
+func (b *BR) setTeam(focal game.Seat, bots []string) error {
 	if focal < 0 || int(focal) >= len(bots) {
 		return fmt.Errorf("oracle: best responses: there is no seat %d", focal)
 	}

@@ -66,13 +66,13 @@ func (w *twin) q(st game.State) map[int]float64 {
 		if ok {
 			actions := make([]int32, spec.Seats)
 			actions[w.seat] = int32(k)
-			out[k] = w.expect(st, actions, 0)
+			out[k] = w.mean(st, actions, 0)
 		}
 	}
 	return out
 }
 
-func (w *twin) expect(st game.State, actions []int32, s int) float64 {
+func (w *twin) mean(st game.State, actions []int32, s int) float64 {
 	if s == len(actions) {
 		next := w.g.New()
 		next.CopyFrom(st)
@@ -81,11 +81,11 @@ func (w *twin) expect(st game.State, actions []int32, s int) float64 {
 		return float64(rewards[w.seat]) + w.gamma*w.value(next)
 	}
 	if game.Seat(s) == w.seat {
-		return w.expect(st, actions, s+1)
+		return w.mean(st, actions, s+1)
 	}
 	if !st.Alive(game.Seat(s)) {
 		actions[s] = game.NoAction
-		return w.expect(st, actions, s+1)
+		return w.mean(st, actions, s+1)
 	}
 	probs := make([]float32, len(w.g.Spec().Actions))
 	w.pol[s].Probs(st, game.Seat(s), probs)
@@ -93,7 +93,7 @@ func (w *twin) expect(st game.State, actions []int32, s int) float64 {
 	for k, p := range probs {
 		if p > 0 {
 			actions[s] = int32(k)
-			sum += float64(p) * w.expect(st, actions, s+1)
+			sum += float64(p) * w.mean(st, actions, s+1)
 		}
 	}
 	return sum
@@ -114,7 +114,8 @@ func TestValuesEqualExpectimaxOverTheRealRules(t *testing.T) {
 		{"deadline", []string{"deadline", "", "random"}, 1, 0.95, small},
 		{"ends after a catch", []string{"", "nh", "ns"}, 0, 1, func(c *staghunt.Config) { small(c); c.EndAfter = 2 }},
 		{"strength", []string{"", "ns", "ns"}, 0, 1, func(c *staghunt.Config) { small(c); c.Strength = []float64{1, 2, 3} }},
-		{"two stags, blocks", []string{"", "ns", "random"}, 0, 0.99, func(c *staghunt.Config) { small(c); c.Size, c.Stags, c.Blocks, c.Horizon = 4, 2, 1, 4 }},
+		{"two stags, blocks", []string{"", "ns", "random"}, 0, 0.99,
+			func(c *staghunt.Config) { small(c); c.Size, c.Stags, c.Blocks, c.Horizon = 4, 2, 1, 4 }},
 		{"prices", []string{"", "ns", "nh"}, 0, 1, func(c *staghunt.Config) { small(c); c.StagPays, c.HarePays = 3, 1.4 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -90,7 +90,8 @@ var _ rollout.Player = (*Player)(nil)
 // same key, lanes and dealing: lane by lane, each with its quota. bots names who
 // sits where, and is valid during the call. Games that draw random numbers in a
 // step have no starts in common, so it must not be used with them.
-func Starts(g game.Game, key rng.Key, lanes, episodes int, fixSeat bool, team []string, focal agent.ID, f func(env, index int, st game.State, seat game.Seat, bots []string) error) error {
+func Starts(g game.Game, key rng.Key, lanes, episodes int, fixSeat bool, team []string, focal agent.ID,
+	f func(env, index int, st game.State, seat game.Seat, bots []string) error) error {
 	st := g.New()
 	perm, bots := make([]int, len(team)), make([]string, len(team))
 	lanes = min(lanes, episodes)

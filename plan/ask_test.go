@@ -10,11 +10,11 @@ import (
 // asker is a toy that notes what it is asked.
 type asker struct {
 	*toy
-	judged, drawn []Query
+	evaluated, drawn []Query
 }
 
 func (a *asker) Eval(logits, value []float32, qs []Query) {
-	a.judged = append(a.judged, qs...)
+	a.evaluated = append(a.evaluated, qs...)
 	a.toy.Eval(logits, value, qs)
 	for i, q := range qs {
 		for k := range a.actions {
@@ -62,7 +62,7 @@ func TestPriorsAreToldWhereTheSearchEnds(t *testing.T) {
 				t.Errorf("depth %d, hashed %v: visits %v Q %v, want %v %v", depth, hashed, f.Visits, f.Q, want.Visits, want.Q)
 			}
 			ends := 0
-			for _, q := range a.judged {
+			for _, q := range a.evaluated {
 				if want := depth > 0 && !hashed && int(q.Depth) == depth; q.End != want {
 					t.Fatalf("depth %d, hashed %v: a state %d steps from the root has End %v, want %v", depth, hashed, q.Depth, q.End, want)
 				}
@@ -71,7 +71,7 @@ func TestPriorsAreToldWhereTheSearchEnds(t *testing.T) {
 				}
 			}
 			if depth > 0 && !hashed && ends == 0 {
-				t.Errorf("depth %d: no end was judged", depth)
+				t.Errorf("depth %d: no end was evaluated", depth)
 			}
 		}
 	}
@@ -92,7 +92,8 @@ func TestCommonNumbersAreDrawnOnceANode(t *testing.T) {
 			twice = twice || seen[q.Slot] > 1
 		}
 		if want := resample == "child"; twice != want {
-			t.Errorf("%s: co-players were asked twice at a node: %v, want %v (%d questions, %d steps)", resample, twice, want, len(a.drawn), f.Count.Steps)
+			t.Errorf("%s: co-players were asked twice at a node: %v, want %v (%d questions, %d steps)", resample, twice, want, len(a.drawn),
+				f.Count.Steps)
 		}
 	}
 }

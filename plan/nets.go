@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"hop/rng"
-)
+import "hop/rng"
 
 // Observer shows the states in slots as networks see them. Place 0 is oneself,
 // places 1 to J are the co-players, in the order of Others.
@@ -168,7 +166,7 @@ func (n *NetOthers) Draw(dst []int32, qs []Query, rs []rng.Rand) {
 	for at := range dst {
 		dst[at] = -1
 		if n.mask[at] != 0 {
-			dst[at] = sample(n.probs[at*n.Actions:(at+1)*n.Actions], &rs[qs[at/n.Others].Tree])
+			dst[at] = rng.Pick(n.probs[at*n.Actions:(at+1)*n.Actions], rs[qs[at/n.Others].Tree].Float32())
 		}
 	}
 }
@@ -194,44 +192,7 @@ func (n *NetOthers) key(q *Query, j int, goal int32) uint64 {
 	return mix(q.Key ^ (uint64(j)<<32|uint64(uint32(goal)))*0x9e3779b97f4a7c15)
 }
 
-// sample draws an index; the entries sum to 1, and one of 0 is never drawn.
-func sample(probs []float32, r *rng.Rand) int32 {
-	u, last := r.Float32(), int32(-1)
-	for k, p := range probs {
-		if p <= 0 {
-			continue
-		}
-		last = int32(k)
-		if u -= p; u < 0 {
-			break
-		}
-	}
-	return last
-}
-
-// Mixed is a Prior with the logits of one and a weighted mean of two values,
-// such as a network and scripted rollouts.
-type Mixed struct {
-	A, B   Prior
-	Weight float32 // of B's value
-	logits []float32
-	value  []float32
-}
-
-// Eval asks both.
-func (m *Mixed) Eval(logits, value []float32, qs []Query) {
-	if len(m.logits) < len(logits) {
-		m.logits, m.value = make([]float32, len(logits)), make([]float32, len(value))
-	}
-	m.A.Eval(logits, value, qs)
-	m.B.Eval(m.logits[:len(logits)], m.value[:len(value)], qs)
-	for i := range value {
-		value[i] += m.Weight * (m.value[i] - value[i])
-	}
-}
-
 var (
 	_ Prior  = (*NetPrior)(nil)
 	_ Others = (*NetOthers)(nil)
-	_ Prior  = (*Mixed)(nil)
 )

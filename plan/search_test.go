@@ -220,7 +220,8 @@ func TestScaledRewardsGiveTheSameSearch(t *testing.T) {
 func TestResultsDoNotDependOnGroups(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"depth": func(*Config) {}, "child": func(c *Config) { c.Resample = "child" }, "root": func(c *Config) { c.Resample = "root" },
-		"node": func(c *Config) { c.Resample = "node" }, "hashed": func(c *Config) { c.Hashed = true }, "noise": func(c *Config) { c.NoiseEps = 0.25 },
+		"node": func(c *Config) { c.Resample = "node" }, "hashed": func(c *Config) { c.Hashed = true },
+		"noise": func(c *Config) { c.NoiseEps = 0.25 },
 	} {
 		c := Default()
 		set(&c)
@@ -245,7 +246,7 @@ func TestResultsDoNotDependOnGroups(t *testing.T) {
 
 // With n lanes a round asks about up to n leaves at once: one call of the
 // network for a simulation of every tree, not one a tree.
-func TestLeavesAreJudgedTogether(t *testing.T) {
+func TestLeavesAreEvaluatedTogether(t *testing.T) {
 	c := Default()
 	c.Trees, c.Sims = 5, 20
 	g := corridor(40, 1, []int{0, 1, 2})

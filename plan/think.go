@@ -4,17 +4,17 @@ import "slices"
 
 // Thought is one decision as a person may look at it.
 type Thought struct {
-	Guesses []Guess   // what is believed of each co-player, in the order of Others
-	Visits  []int32   // [Actions] of all trees
-	Q       []float32 // [Actions] 0 where never tried
-	Prior   []float32 // [Actions] 0 where not legal
-	Policy  []float32 // [Actions]
-	Value   float32
-	Line    []Move
+	Posteriors []Posterior // what is believed of each co-player, in the order of Others
+	Visits     []int32     // [Actions] of all trees
+	Q          []float32   // [Actions] 0 where never tried
+	Prior      []float32   // [Actions] 0 where not legal
+	Policy     []float32   // [Actions]
+	Value      float32
+	Line       []Move
 }
 
-// Guess is a belief about one co-player.
-type Guess struct {
+// Posterior is a belief about one co-player.
+type Posterior struct {
 	Seat  int
 	Left  bool
 	Names []string // what it may be, or be after
@@ -36,7 +36,7 @@ func (f *Forest) Trace() {
 	}
 }
 
-// Think returns copies of decision env's results, and its line. Guesses are the
+// Think returns copies of decision env's results, and its line. Posteriors are the
 // caller's to add.
 func (f *Forest) Think(env, most int) Thought {
 	lo, hi := env*f.Actions, (env+1)*f.Actions

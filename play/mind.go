@@ -27,7 +27,7 @@ func (m *Mind) title() (who, worth string) {
 
 // believed is what is believed of a co-player: the likeliest first, then the rest
 // in words.
-func believed(g plan.Guess) (top string, p float64, rest string) {
+func believed(g plan.Posterior) (top string, p float64, rest string) {
 	if g.Left {
 		return "has left", 0, ""
 	}
@@ -121,7 +121,7 @@ func (m *Mind) line(most int) []lineRow {
 		own.moves = append(own.moves, sign(m.Actions, s.Action))
 	}
 	rows := []lineRow{own}
-	for j, g := range m.Guesses {
+	for j, g := range m.Posteriors {
 		if g.Left {
 			continue
 		}
@@ -154,7 +154,7 @@ func (m *Mind) key() string {
 func (m *Mind) drawMind(w int, tight bool) *canvas {
 	options := m.options()
 	rows := m.line((w - 10) / 3)
-	c := newCanvas(w, 7+len(m.Guesses)+len(options)+len(rows))
+	c := newCanvas(w, 7+len(m.Posteriors)+len(options)+len(rows))
 	quiet, strong := style{fg: faint}, style{bold: true}
 	bar := func(x, y, room int, share float64) {
 		full := int(float64(room)*min(max(share, 0), 1) + 0.5)
@@ -173,11 +173,11 @@ func (m *Mind) drawMind(w int, tight bool) *canvas {
 	for _, o := range options {
 		wide = max(wide, lipgloss.Width(o.name))
 	}
-	for _, g := range m.Guesses {
+	for _, g := range m.Posteriors {
 		wide = max(wide, min(lipgloss.Width(firstOf(believed(g))), w/3))
 	}
 	room := min(max(w-4-wide-8-14, 6), 16)
-	for _, g := range m.Guesses {
+	for _, g := range m.Posteriors {
 		x := chip(0, y, game.Seat(g.Seat))
 		top, p, rest := believed(g)
 		if g.Left {
@@ -241,7 +241,7 @@ const (
 
 // mindTall is how much room the thoughts need.
 func (m *Mind) mindTall() int {
-	return 30 + mindLine*(len(m.Guesses)+len(m.options())+len(m.Guesses)+1) + 92
+	return 30 + mindLine*(len(m.Posteriors)+len(m.options())+len(m.Posteriors)+1) + 92
 }
 
 // mind draws the thoughts beside the seats.
@@ -262,7 +262,7 @@ func (p *painter) mind(m *Mind, x, y float64) {
 			d.Fill()
 		}
 	}
-	for _, g := range m.Guesses {
+	for _, g := range m.Posteriors {
 		top, share, rest := believed(g)
 		seat, mid := game.Seat(g.Seat), y+mindLine/2
 		if g.Left {

@@ -72,7 +72,7 @@ func TestThoughtsBelongToTheNextStep(t *testing.T) {
 			if len(was.Mind.Line) == 0 || was.Mind.Line[0].Action != was.Mind.Does || was.Mind.Visits[was.Mind.Does] == 0 {
 				t.Errorf("seed %d, step %d: does %d, line %v, visits %v", seed, was.Step, was.Mind.Does, was.Mind.Line, was.Mind.Visits)
 			}
-			for j, b := range was.Mind.Guesses {
+			for j, b := range was.Mind.Posteriors {
 				if b.Left == was.Players[b.Seat].Alive {
 					t.Errorf("seed %d, step %d: co-player %d on seat %d is thought to have left: %v", seed, was.Step, j, b.Seat, b.Left)
 				}

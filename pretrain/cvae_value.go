@@ -8,53 +8,45 @@ import (
 	"hop/model/cvae"
 )
 
-// stateValues are what the selector goes by: a number for every row of every
-// part.
-type stateValues struct {
-	of     [3][]float32
-	earned [3][]float32 // the recorded returns
-	learnt bool
-	epochs []float64 // share of the variance of returns that was explained on the rows to choose by
-}
-
-// CVAEValue is what a learnt value of states is worth on the judged rows.
-type CVAEValue struct {
-	Explained float64   `json:"explained"` // 1 - squared error / variance of the recorded returns
-	Agrees    float64   `json:"agrees"`    // share of rows whose subgoal is the one that the recorded return picks
-	Epochs    []float64 `json:"epochs"`    // Explained on the rows to choose by, after each
+// Values are what the selector goes by: a number for every row of every part.
+type Values struct {
+	Of     [3][]float32
+	Earned [3][]float32 // the recorded returns
+	Learnt bool         // Of is what a network expects; else it is Earned
+	Epochs []float64    // share of the variance of returns that was explained on the rows to choose by
 }
 
 // values computes the recorded returns and, if so set, teaches a network to
 // expect them. It depends on the seed and the data alone, so that a resumed run
 // finds the same.
-func (c *CVAE) values() (*stateValues, error) {
-	v := &stateValues{learnt: c.cfg.Value == "learnt"}
-	for i := range c.parts {
-		v.earned[i] = make([]float32, len(c.parts[i].rows))
+func (c *CVAE) values() (*Values, error) {
+	v := &Values{Learnt: c.Config.Value == "learnt"}
+	for i := range c.Parts {
+		v.Earned[i] = make([]float32, len(c.Parts[i].Rows))
 		at := 0
-		for _, q := range c.parts[i].seqs {
+		for _, q := range c.Parts[i].Seqs {
 			hi := at + q.Hi - q.Lo
-			cvae.Returns(v.earned[i][at:hi], c.data.Reward[q.Lo:q.Hi], float32(c.cfg.Gamma))
+			cvae.Returns(v.Earned[i][at:hi], c.Data.Reward[q.Lo:q.Hi], float32(c.Config.Gamma))
 			at = hi
 		}
-		v.of[i] = v.earned[i]
+		v.Of[i] = v.Earned[i]
 	}
-	if !v.learnt {
+	if !v.Learnt {
 		return v, nil
 	}
-	net, err := cvae.NewValue(c.cfg.ValueNet, c.seqs[0].X.Cols, c.key.Child("value").Child("init"))
+	net, err := cvae.NewValue(c.Config.ValueNet, c.Seqs[0].X.Cols, c.key.Child("value").Child("init"))
 	if err != nil {
 		return nil, field.At(err, "value_net", nil)
 	}
-	for i := range v.of {
-		v.of[i] = make([]float32, len(v.earned[i]))
+	for i := range v.Of {
+		v.Of[i] = make([]float32, len(v.Earned[i]))
 	}
 	best, weights := math.Inf(-1), slices.Clone(net.Params.W)
 	r := c.key.Child("value").Child("order").Rand()
-	err = net.Learn(&c.seqs[0].X, v.earned[0], &r, func(float64) error {
-		net.Of(v.of[1], &c.seqs[1].X)
-		e := explained(v.of[1], v.earned[1])
-		if v.epochs = append(v.epochs, e); e > best {
+	err = net.Learn(&c.Seqs[0].X, v.Earned[0], &r, func(float64) error {
+		net.Of(v.Of[1], &c.Seqs[1].X)
+		e := Explained(v.Of[1], v.Earned[1])
+		if v.Epochs = append(v.Epochs, e); e > best {
 			best = e
 			copy(weights, net.Params.W)
 		}
@@ -64,14 +56,14 @@ func (c *CVAE) values() (*stateValues, error) {
 		return nil, err
 	}
 	copy(net.Params.W, weights)
-	for i := range v.of {
-		net.Of(v.of[i], &c.seqs[i].X)
+	for i := range v.Of {
+		net.Of(v.Of[i], &c.Seqs[i].X)
 	}
 	return v, nil
 }
 
-// explained returns the share of the variance of want that got accounts for.
-func explained(got, want []float32) float64 {
+// Explained returns the share of the variance of want that got accounts for.
+func Explained(got, want []float32) float64 {
 	mean, square, spread := 0., 0., 0.
 	for _, w := range want {
 		mean += float64(w) / float64(len(want))
@@ -81,21 +73,4 @@ func explained(got, want []float32) float64 {
 		spread += (float64(w) - mean) * (float64(w) - mean)
 	}
 	return 1 - square/max(spread, 1e-12)
-}
-
-// judge returns what the learnt values are worth, nil if they are the recorded
-// returns.
-func (v *stateValues) judge(c *CVAE) *CVAEValue {
-	if !v.learnt {
-		return nil
-	}
-	s, same := c.seqs[2], 0
-	for k := range s.Len() {
-		for row := s.Lo[k]; row < s.Lo[k+1]; row++ {
-			if c.pick(row, s.Lo[k+1], v.of[2]) == c.pick(row, s.Lo[k+1], v.earned[2]) {
-				same++
-			}
-		}
-	}
-	return &CVAEValue{Explained: explained(v.of[2], v.earned[2]), Agrees: float64(same) / float64(s.Rows()), Epochs: v.epochs}
 }

@@ -36,7 +36,8 @@ type ResponseConfig struct {
 
 // DefaultResponse returns the settings of docs/planning.md.
 func DefaultResponse() ResponseConfig {
-	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36, Steps: 3_000_000, Save: 40}
+	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: 36,
+		Steps: 3_000_000, Save: 40}
 	c.Net.Separate, c.PPO.LREnd, c.PPO.EntropyEnd = true, 1e-4, 1e-3
 	return c
 }
@@ -64,21 +65,22 @@ type ResponseInput struct {
 // Response is the training of a response network. Agent 0 learns; in each episode the others
 // are bots, drawn anew.
 type Response struct {
-	cfg   ResponseConfig
-	game  game.Game
-	key   rng.Key
-	brain *ppo.Brain
+	Config ResponseConfig
+	Game   game.Game
+	Key    rng.Key
+	Brain  *ppo.Brain
+	Past   []ResponsePast // by window
+
 	teams *teamDealer
 	envs  *rollout.Envs
 	ro    *batch.Rollout
 	play  [][]rollout.Player // [worker][A]
 
 	step, update int
-	past         []responsePast
 }
 
-// responsePast is what the curve of a run shows.
-type responsePast struct {
+// ResponsePast is what the curve of a run shows of a window.
+type ResponsePast struct {
 	Step          int
 	Return        float64
 	Policy, Value float64 // losses
@@ -93,19 +95,19 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	if spec.Seats < 2 {
 		return nil, fmt.Errorf("pretrain: %s has no co-players to answer; choose a game of several agents", spec.Name)
 	}
-	r := &Response{cfg: cfg, game: g, key: rng.New(seed)}
+	r := &Response{Config: cfg, Game: g, Key: rng.New(seed)}
 	var err error
-	if r.envs, err = rollout.New(rollout.Config{Game: g, Envs: cfg.Envs, Key: r.key.Child("envs"), Workers: workers}); err != nil {
+	if r.envs, err = rollout.New(rollout.Config{Game: g, Envs: cfg.Envs, Key: r.Key.Child("envs"), Workers: workers}); err != nil {
 		return nil, err
 	}
 	in := responseInput(spec, cfg)
-	if r.brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, []agent.ID{0}, responseShards, r.key.Child("brain")); err != nil {
+	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, []agent.ID{0}, responseShards, r.Key.Child("brain")); err != nil {
 		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
 	}
-	r.brain.Remember(cfg.Envs, cfg.Window)
+	r.Brain.Remember(cfg.Envs, cfg.Window)
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
-	r.teams = newTeamDealer(spec.Seats, cfg.Envs, len(cfg.Who), r.key.Child("cast")) // the name is part of the numbers
-	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func() rollout.Player { return r.brain.Player(0, cfg.Envs) })
+	r.teams = newTeamDealer(spec.Seats, cfg.Envs, len(cfg.Who), r.Key.Child("cast")) // the name is part of the numbers
+	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func() rollout.Player { return r.Brain.Player(0, cfg.Envs) })
 	return r, err
 }
 
@@ -115,8 +117,8 @@ const responseShards = 4
 // responseInput says what a response network reads of a game: an observation, and who the
 // others are, one-hot by place after oneself, zero for those who have left.
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
-	l := spec.Obs
-	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen(), Extra: (spec.Seats - 1) * len(cfg.Who)}
+	in := frame.Layout(spec.Obs).Input()
+	in.Extra = (spec.Seats - 1) * len(cfg.Who)
 	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale}
 }
 
@@ -131,20 +133,20 @@ type ResponseProgress struct {
 // Run learns until the run's length is reached or ctx ends, in which case it
 // saves and returns ctx's error.
 func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(ResponseProgress)) error {
-	shape := ppo.Shape{Scale: r.cfg.PPO.RewardScale, Gamma: r.cfg.PPO.Gamma}
-	for r.step < r.cfg.Steps {
+	shape := ppo.Shape{Scale: r.Config.PPO.RewardScale, Gamma: r.Config.PPO.Gamma}
+	for r.step < r.Config.Steps {
 		if ctx.Err() != nil {
 			return errors.Join(r.checkpoint(run), ctx.Err())
 		}
 		r.envs.Collect(r.ro, r.play)
-		share := float64(r.step) / float64(r.cfg.Steps)
-		r.step += r.cfg.Envs * r.cfg.Window
+		share := float64(r.step) / float64(r.Config.Steps)
+		r.step += r.Config.Envs * r.Config.Window
 		r.update++
-		stats, err := r.brain.Learn(r.ro, shape, share)
+		stats, err := r.Brain.Learn(r.ro, shape, share)
 		if err != nil {
 			return fmt.Errorf("pretrain: the response network at step %d: %w; lower ppo.lr", r.step, err)
 		}
-		p := ResponseProgress{Step: min(r.step, r.cfg.Steps), Steps: r.cfg.Steps, Stats: stats}
+		p := ResponseProgress{Step: min(r.step, r.Config.Steps), Steps: r.Config.Steps, Stats: stats}
 		for _, ep := range r.envs.Episodes() {
 			p.Episodes++
 			p.Return += (ep.Return[0] - p.Return) / float64(p.Episodes)
@@ -155,7 +157,7 @@ func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(Response
 		if watch != nil {
 			watch(p)
 		}
-		if r.update%r.cfg.Save == 0 || r.step >= r.cfg.Steps {
+		if r.update%r.Config.Save == 0 || r.step >= r.Config.Steps {
 			if err := r.checkpoint(run); err != nil {
 				return err
 			}
@@ -166,9 +168,10 @@ func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(Response
 
 func (r *Response) rows(p ResponseProgress) []runlog.Row {
 	rows := []runlog.Row{{Step: int64(r.step), Name: "response/return", Agent: -1, Value: p.Return, N: p.Episodes}}
-	at := responsePast{Step: r.step, Return: p.Return}
+	at := ResponsePast{Step: r.step, Return: p.Return}
 	for _, s := range p.Stats {
-		rows = append(rows, runlog.Row{Step: int64(r.step), Name: strings.Replace(s.Name, "ppo/", "response/", 1), Agent: -1, Value: s.Value, N: s.N})
+		rows = append(rows, runlog.Row{Step: int64(r.step), Name: strings.Replace(s.Name, "ppo/", "response/", 1), Agent: -1, Value: s.Value,
+			N: s.N})
 		switch s.Name {
 		case "ppo/value_loss":
 			at.Value = s.Value
@@ -176,7 +179,7 @@ func (r *Response) rows(p ResponseProgress) []runlog.Row {
 			at.Policy = s.Value
 		}
 	}
-	r.past = append(r.past, at)
+	r.Past = append(r.Past, at)
 	return rows
 }
 
@@ -186,17 +189,17 @@ type responseMeta struct {
 	Input  ResponseInput
 	Step   int
 	Update int
-	Past   []responsePast
+	Past   []ResponsePast
 }
 
 // checkpoint writes everything that is needed to go on, and to use the weights.
 func (r *Response) checkpoint(run *runlog.Run) error {
-	meta, err := json.Marshal(responseMeta{r.cfg.Net, responseInput(r.game.Spec(), r.cfg), r.step, r.update, r.past})
+	meta, err := json.Marshal(responseMeta{r.Config.Net, responseInput(r.Game.Spec(), r.Config), r.step, r.update, r.Past})
 	if err != nil {
 		return err
 	}
 	f := &safetensors.File{Meta: map[string]string{"response": string(meta)}}
-	if err := r.brain.Save(f, "brain/"); err != nil {
+	if err := r.Brain.Save(f, "brain/"); err != nil {
 		return err
 	}
 	envs, err := r.envs.AppendBinary(nil)
@@ -219,7 +222,7 @@ func (r *Response) Resume(body []byte, _ int64) error {
 	f, meta, err := openResponse(body)
 	var envs []byte
 	if err == nil {
-		err = r.brain.Load(f, "brain/")
+		err = r.Brain.Load(f, "brain/")
 	}
 	if err == nil {
 		envs, err = f.Bytes("envs")
@@ -233,7 +236,7 @@ func (r *Response) Resume(body []byte, _ int64) error {
 	if err != nil {
 		return fmt.Errorf("pretrain: resuming the response network: %w", err)
 	}
-	r.step, r.update, r.past = meta.Step, meta.Update, meta.Past
+	r.step, r.update, r.Past = meta.Step, meta.Update, meta.Past
 	return nil
 }
 
@@ -269,5 +272,17 @@ func LoadResponse(dir string) (*actor.Model, *nn.Params, ResponseInput, error) {
 	return m, p, meta.Input, nil
 }
 
-// Model returns the network and its weights.
-func (r *Response) Model() (*actor.Model, *nn.Params) { return r.brain.Model, r.brain.Params }
+// Against makes lanes copies of the game in which the network meets one team, given
+// as the kind of each agent; the learner's own, the first, is not used.
+func (r *Response) Against(team []int8, lanes int, key rng.Key) (*rollout.Envs, [][]rollout.Player, error) {
+	envs, err := rollout.New(rollout.Config{Game: r.Game, Envs: lanes, Key: key, Workers: r.envs.Workers})
+	if err != nil {
+		return nil, nil, err
+	}
+	teams := newTeamDealer(len(team), lanes, len(r.Config.Who), key)
+	teams.fixed = team
+	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, func() rollout.Player {
+		return ppo.NewPlayer(r.Brain.Model, r.Brain.Params, lanes, nil, 1)
+	})
+	return envs, players, err
+}

@@ -10,12 +10,12 @@ import (
 	"hop/rollout"
 )
 
-// still plays the first legal action and remembers what it was told.
-type still struct{ told [][]float32 }
+// still plays the first legal action and remembers what it was seen.
+type still struct{ seen [][]float32 }
 
 func (p *still) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
-		p.told = append(p.told, append([]float32(nil), v.GoalAt(v.SlotOf(int(n)))...))
+		p.seen = append(p.seen, append([]float32(nil), v.GoalAt(v.SlotOf(int(n)))...))
 		for k, ok := range v.LegalAt(v.SlotOf(int(n))) {
 			if ok {
 				v.Action[v.StepOf(int(n))] = int32(k)
@@ -27,7 +27,7 @@ func (p *still) Act(v *rollout.View, envs []int32) {
 
 func (p *still) Evaluate(*rollout.View, []int32) {}
 
-// The learner is told of each co-player at the place where it sees it, and
+// The learner is seen of each co-player at the place where it sees it, and
 // nothing of those who have left.
 func TestToldOfTheLivingAtTheirPlaces(t *testing.T) {
 	cfg := staghunt.Default()
@@ -66,9 +66,9 @@ func TestToldOfTheLivingAtTheirPlaces(t *testing.T) {
 				alone++
 			}
 		}
-		for i, x := range learner.told[at] {
+		for i, x := range learner.seen[at] {
 			if x != want[i] {
-				t.Fatalf("step %d: told %v, want %v", step, learner.told[at], want)
+				t.Fatalf("step %d: seen %v, want %v", step, learner.seen[at], want)
 			}
 		}
 		at++

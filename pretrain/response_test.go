@@ -12,6 +12,7 @@ import (
 	"hop/game/matrix"
 	"hop/game/staghunt"
 	"hop/pretrain"
+	"hop/pretrain/score"
 	"hop/runlog"
 )
 
@@ -42,9 +43,8 @@ func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers
 	return r, dir
 }
 
-// Who is told what the other plays wins every round of rock-paper-scissors; who
-// is not wins as many as it loses.
-func TestResponseAnswersWhomItIsToldOf(t *testing.T) {
+// Who knows what the other plays wins every round of rock-paper-scissors.
+func TestResponseAnswersWhomItKnows(t *testing.T) {
 	g, err := matrix.New(matrix.Config{Matrix: "rps", Rounds: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestResponseAnswersWhomItIsToldOf(t *testing.T) {
 	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
 	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
 	r, _ := learnResponse(t, c, g, 1, 0)
-	s, err := r.Score(200)
+	s, _, err := score.Response(r, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,7 @@ func TestResponseIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	c, g := smallResponse(t)
 	one, _ := learnResponse(t, c, g, 1, 0)
 	three, _ := learnResponse(t, c, g, 3, 0)
-	_, a := one.Model()
-	_, b := three.Model()
-	if !slices.Equal(a.W, b.W) {
+	if !slices.Equal(one.Brain.Params.W, three.Brain.Params.W) {
 		t.Error("one and three workers end in different weights")
 	}
 }
@@ -114,9 +112,8 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, a := whole.Model()
-	_, b := r.Model()
-	if !slices.Equal(a.W, b.W) {
+	b := r.Brain.Params
+	if !slices.Equal(whole.Brain.Params.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
 	_, p, in, err := pretrain.LoadResponse(dir)

@@ -1,16 +1,16 @@
 package pretrain
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"hop/agent"
 	"hop/dataset"
 	"hop/field"
+	"hop/frame"
 	"hop/model/vae"
-	"hop/nn"
 	"hop/rng"
-	"hop/runlog"
 )
 
 // VAEConfig says how codes of states are learnt from recorded steps.
@@ -41,23 +41,23 @@ func (c VAEConfig) Validate() error {
 }
 
 // VAE is the training of codes of states on a dataset: 85 % of the episodes to
-// learn from, 5 % to choose the weights by, 10 % to judge them by.
+// learn from, 5 % to choose the weights by, 10 % to score them by.
 type VAE struct {
-	cfg   VAEConfig
-	key   rng.Key
-	data  *dataset.Data
-	parts [3]pretrainPart // learn, choose, judge
-	learn *vae.Learner
-	order []int
-	course
+	*Training
+	Config  VAEConfig
+	Key     rng.Key
+	Data    *dataset.Data
+	Parts   [3]Part // to learn from, to choose by, to score
+	Learner *vae.Learner
+	order   []int
 }
 
-// pretrainPart is one part of the data in the model's form.
-type pretrainPart struct {
-	rows []int32
-	seqs []dataset.Sequence
-	last []int32 // of each row, the last row of its sequence
-	vae  *vae.Rows
+// Part is one part of the data in the model's form.
+type Part struct {
+	Rows   []int32
+	Seqs   []dataset.Sequence
+	Last   []int32 // of each row, the last row of its sequence
+	States *vae.Rows
 }
 
 // NewVAE prepares a run at its start.
@@ -65,30 +65,38 @@ func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	v := &VAE{cfg: cfg, key: rng.New(seed), data: data}
+	v := &VAE{Config: cfg, Key: rng.New(seed), Data: data}
 	in, err := vaeInput(data)
 	if err != nil {
 		return nil, err
 	}
-	m, p, err := vae.New(cfg.Model, in, v.key.Child("init"))
+	m, p, err := vae.New(cfg.Model, in, v.Key.Child("init"))
 	if err != nil {
 		return nil, fmt.Errorf("pretrain: codes of this data's states: %w", err)
 	}
-	v.parts = splitParts(data, v.key)
-	for i := range v.parts {
-		v.parts[i].vae = vaeRows(m, data, v.parts[i].rows)
-		v.parts[i].outcomes()
-		if v.parts[i].vae.Len() == 0 {
-			return nil, fmt.Errorf("pretrain: %d episodes are too few to learn from, choose by and judge by; collect more", data.Episodes)
+	v.Parts = splitParts(data, v.Key)
+	for i := range v.Parts {
+		v.Parts[i].States = vaeRows(m, data, v.Parts[i].Rows)
+		v.Parts[i].outcomes()
+		if v.Parts[i].States.Len() == 0 {
+			return nil, tooFew(data)
 		}
 	}
-	n := v.parts[0].vae.Len()
+	n := v.Parts[0].States.Len()
 	steps := cfg.Epochs * ((n + cfg.Learn.Batch - 1) / cfg.Learn.Batch)
-	if v.learn, err = vae.NewLearner(m, p, cfg.Learn, steps, v.key.Child("learn")); err != nil {
+	if v.Learner, err = vae.NewLearner(m, p, cfg.Learn, steps, v.Key.Child("learn")); err != nil {
 		return nil, field.At(err, "learn", nil)
 	}
-	v.order, v.course = make([]int, n), newCourse("vae", "code of states", cfg.Epochs, cfg.Patience, p)
+	v.order = make([]int, n)
+	v.Training = newTraining(settings{
+		kind: "vae", metrics: [2]string{"vae_" + cfg.Model.Loss + "/learn/", "vae_" + cfg.Model.Loss + "/held/"},
+		epochs: cfg.Epochs, patience: cfg.Patience, rows: n, config: cfg.Model, input: in, params: p, learner: v.Learner, epoch: v,
+	})
 	return v, nil
+}
+
+func tooFew(d *dataset.Data) error {
+	return fmt.Errorf("pretrain: %d episodes are too few to learn from, choose by and score; collect more", d.Episodes)
 }
 
 // vaeInput reads off the dataset what the model sees. The first planes of a game
@@ -96,39 +104,54 @@ func NewVAE(cfg VAEConfig, data *dataset.Data, seed uint64) (*VAE, error) {
 func vaeInput(d *dataset.Data) (vae.Input, error) {
 	l := d.Layout
 	if len(l.Planes) < l.Seats || l.Height == 0 {
-		return vae.Input{}, errors.New("pretrain: a code of states needs a board with a plane for each agent, which this dataset's game has not; choose a game on a board")
+		return vae.Input{}, errors.New("pretrain: a code of states needs a board with a plane for each agent, which this dataset's game has " +
+			"not; choose a game on a board")
 	}
-	in := vae.Input{Agents: l.Seats, Actions: len(l.Actions)}
-	in.Height, in.Input.Width, in.Planes = l.Height, l.Width, len(l.Planes)
-	in.Rest = d.ObsLen() - l.Height*l.Width*len(l.Planes)
-	return in, nil
+	return vae.Input{Input: frame.Layout(l.Obs()).Input(), Agents: l.Seats, Actions: len(l.Actions)}, nil
 }
 
 // splitParts deals whole episodes to three parts.
-func splitParts(d *dataset.Data, key rng.Key) (parts [3]pretrainPart) {
-	r := key.Child("split").Rand()
-	first, rest := d.SplitByEpisode(0.85, &r)
-	parts[0].rows, parts[0].seqs = first.Rows, first.Sequences
-	for _, q := range rest.Sequences {
-		to := &parts[2]
-		if q.Episode%3 == 0 {
-			to = &parts[1]
-		}
-		to.seqs = append(to.seqs, q)
-		for row := q.Lo; row < q.Hi; row++ {
-			to.rows = append(to.rows, int32(row))
-		}
-	}
-	for i := range parts {
+func splitParts(d *dataset.Data, key rng.Key) (parts [3]Part) {
+	for i, seqs := range splitEpisodes(d, key.Child("split"), func(_, episode int) bool { return episode%3 == 0 }) {
 		part := &parts[i]
-		for _, q := range part.seqs {
-			end := len(part.last) + q.Hi - q.Lo - 1
-			for range q.Hi - q.Lo {
-				part.last = append(part.last, int32(end))
-			}
+		part.Seqs, part.Rows = seqs, rowsOf(seqs)
+		for _, q := range seqs {
+			end := int32(len(part.Last) + q.Hi - q.Lo - 1)
+			part.Last = append(part.Last, slices.Repeat([]int32{end}, q.Hi-q.Lo)...)
 		}
 	}
 	return parts
+}
+
+// splitEpisodes deals 85 % of the episodes to the first part; of the others, counted
+// from 1, those that are chosen go to the second and the rest to the third.
+func splitEpisodes(d *dataset.Data, key rng.Key, choose func(nth, episode int) bool) (parts [3][]dataset.Sequence) {
+	r := key.Rand()
+	first, rest := d.SplitByEpisode(0.85, &r)
+	parts[0] = first.Sequences
+	nth, episode := 0, -1
+	for _, q := range rest.Sequences {
+		if q.Episode != episode {
+			nth, episode = nth+1, q.Episode
+		}
+		to := &parts[2]
+		if choose(nth, episode) {
+			to = &parts[1]
+		}
+		*to = append(*to, q)
+	}
+	return parts
+}
+
+// rowsOf lists the rows of sequences.
+func rowsOf(seqs []dataset.Sequence) []int32 {
+	var rows []int32
+	for _, q := range seqs {
+		for row := q.Lo; row < q.Hi; row++ {
+			rows = append(rows, int32(row))
+		}
+	}
+	return rows
 }
 
 // vaeRows puts rows into the model's form. A dataset has only rows of agents that
@@ -142,77 +165,41 @@ func vaeRows(m *vae.Model, d *dataset.Data, pick []int32) *vae.Rows {
 	return rows
 }
 
-// outcomes tells every row its agent's last action.
-func (p *pretrainPart) outcomes() {
-	for i := range p.vae.Outcome {
-		p.vae.Outcome[i] = p.vae.Action[p.last[i]]
+// outcomes gives every row its agent's last action.
+func (p *Part) outcomes() {
+	for i := range p.States.Outcome {
+		p.States.Outcome[i] = p.States.Action[p.Last[i]]
 	}
 }
 
-// Model returns the model and its weights: the best ones after Run.
-func (v *VAE) Model() (*vae.Model, *nn.Params) { return v.learn.Model, v.learn.Params }
-
-// Run learns until the epochs are over, the held-out objective stops falling or
-// ctx ends, in which case it returns ctx's error; whole epochs are saved. It ends
-// with the best weights in place.
-func (v *VAE) Run(ctx context.Context, run *runlog.Run, watch func(epoch, epochs int, learn, held map[string]float64)) error {
-	return v.run(ctx, run, lessons{
-		params: v.learn.Params, metric: "vae_" + v.cfg.Model.Loss,
-		pass: func(ctx context.Context) (measured, error) {
-			t, err := v.pass(ctx)
-			return measured{v.named(t), t.KL.Rows}, err
-		},
-		held: func() (measured, float64) {
-			t := v.terms(v.parts[1].vae)
-			return measured{v.named(t), t.KL.Rows}, v.objective(t)
-		},
-		save: func() ([]byte, error) {
-			return pack(&v.course, v.cfg.Model, v.learn.Model.Input, v.learn.Params, v.learn)
-		},
-	}, watch)
-}
-
 // pass goes through the rows once.
-func (v *VAE) pass(ctx context.Context) (vae.Terms, error) {
-	r := v.key.Child("epoch", v.epoch).Rand()
+func (v *VAE) pass(step func(rows int) error) ([]agent.Stat, error) {
+	r := v.Key.Child("epoch", v.Epoch).Rand()
 	r.Perm(v.order)
 	var sum vae.Terms
 	ahead := make([]int, len(v.order))
 	for i, at := range v.order {
-		ahead[i] = at + r.IntN(1+min(v.cfg.Ahead, int(v.parts[0].last[at])-at))
+		ahead[i] = at + r.IntN(1+min(v.Config.Ahead, int(v.Parts[0].Last[at])-at))
 	}
-	for lo := 0; lo < len(v.order); lo += v.cfg.Learn.Batch {
-		if err := ctx.Err(); err != nil {
-			return sum, err
+	for lo := 0; lo < len(v.order); lo += v.Config.Learn.Batch {
+		if err := step(lo); err != nil {
+			return nil, err
 		}
-		hi := min(lo+v.cfg.Learn.Batch, len(v.order))
-		t, err := v.learn.Step(v.parts[0].vae, v.order[lo:hi], ahead[lo:hi])
+		hi := min(lo+v.Config.Learn.Batch, len(v.order))
+		t, err := v.Learner.Step(v.Parts[0].States, v.order[lo:hi], ahead[lo:hi])
 		if err != nil {
-			return sum, fmt.Errorf("pretrain: epoch %d: %w", v.epoch+1, err)
+			return nil, fmt.Errorf("pretrain: epoch %d: %w", v.Epoch+1, err)
 		}
 		sum = sum.Plus(t)
 	}
-	return sum, nil
+	return v.Named(sum), nil
 }
 
-// inBatches fills a workspace with the rows, a batch at a time.
-func inBatches(m *vae.Model, rows *vae.Rows, do func(ws *vae.Work, first int)) {
-	const batch = 512
-	ws := m.Work(batch)
-	for lo := 0; lo < rows.Len(); lo += batch {
-		ws.Reset()
-		for i := lo; i < min(lo+batch, rows.Len()); i++ {
-			ws.Add(rows, i)
-		}
-		do(ws, lo)
-	}
-}
-
-// terms returns the losses of rows that are not learnt from.
-func (v *VAE) terms(rows *vae.Rows) vae.Terms {
+// held scores the weights on the rows to choose by.
+func (v *VAE) held(string) ([]agent.Stat, float64, error) {
 	var sum vae.Terms
-	inBatches(v.learn.Model, rows, func(ws *vae.Work, _ int) { sum = sum.Plus(ws.Judge(v.learn.Params)) })
-	return sum
+	v.Learner.Model.Each(v.Parts[1].States, func(ws *vae.Work) { sum = sum.Plus(ws.Evaluate(v.Learner.Params)) })
+	return v.Named(sum), v.objective(sum), nil
 }
 
 // objective is what the weights are chosen by: the reconstruction in loss A; in
@@ -220,37 +207,33 @@ func (v *VAE) terms(rows *vae.Rows) vae.Terms {
 // action's, which z learns by heart sooner.
 func (v *VAE) objective(t vae.Terms) float64 {
 	switch {
-	case v.cfg.Model.Loss == "a":
+	case v.Config.Model.Loss == "a":
 		return t.Cells.Mean() + t.Bits.Mean()
-	case v.cfg.Model.Outcome > 0:
-		return t.Action.Mean() + v.cfg.Model.Outcome*t.Outcome.Mean()
+	case v.Config.Model.Outcome > 0:
+		return t.Action.Mean() + v.Config.Model.Outcome*t.Outcome.Mean()
 	}
 	return t.Action.Mean()
 }
 
-// named gives every term its own name. In loss B the decoder reads along, so its
+// Named gives every term its own name. In loss B the decoder reads along, so its
 // terms are called readout there: they are no part of the loss of z.
-func (v *VAE) named(t vae.Terms) map[string]float64 {
-	out := map[string]float64{"kl": t.KL.Mean(), "kl_weight": v.learn.KLWeight()}
-	if v.cfg.Model.Discrete > 0 {
-		out["blur"] = t.Blur.Mean()
-	}
-	name := "reconstruction"
-	if v.cfg.Model.Loss == "b" {
-		name = "readout"
-		out["action"] = t.Action.Mean()
-		if v.cfg.Model.Outcome > 0 {
-			out["outcome"] = t.Outcome.Mean()
+func (v *VAE) Named(t vae.Terms) []agent.Stat {
+	var out []agent.Stat
+	add := func(name string, value float64, on bool) {
+		if on {
+			out = append(out, agent.Stat{Name: name, Value: value, N: t.KL.Rows})
 		}
 	}
-	out[name+"_agents"], out[name+"_things"] = t.Cells.Mean(), t.Bits.Mean()
+	b, name := v.Config.Model.Loss == "b", "reconstruction"
+	if b {
+		name = "readout"
+	}
+	add("action", t.Action.Mean(), b)
+	add("blur", t.Blur.Mean(), v.Config.Model.Discrete > 0)
+	add("kl", t.KL.Mean(), true)
+	add("kl_weight", v.Learner.KLWeight(), true)
+	add("outcome", t.Outcome.Mean(), b && v.Config.Model.Outcome > 0)
+	add(name+"_agents", t.Cells.Mean(), true)
+	add(name+"_things", t.Bits.Mean(), true)
 	return out
 }
-
-// Resume goes back to a checkpoint of the same run.
-func (v *VAE) Resume(body []byte, epoch int64) error {
-	return unpack[vae.Config, vae.Input](&v.course, body, epoch, v.learn.Params, v.learn)
-}
-
-// LoadVAE returns the model of a run's folder with its best weights.
-func LoadVAE(dir string) (*vae.Model, *nn.Params, error) { return load(dir, "vae", vae.New) }

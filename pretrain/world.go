@@ -1,19 +1,16 @@
 package pretrain
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
+	"hop/agent"
 	"hop/dataset"
 	"hop/field"
 	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
-	"hop/runlog"
 	"hop/safetensors"
 )
 
@@ -40,31 +37,25 @@ const worldShards = 4
 
 // World is the training of a world model on the episodes of one or several
 // datasets of one game: 85 % of the episodes to learn from, 5 % to choose the
-// weights by, 10 % to judge them by.
+// weights by, 10 % to score them by.
 type World struct {
-	cfg   WorldConfig
-	key   rng.Key
+	*Training
 	Model *world.Model
 	Net   *nn.Params // the best weights after Run
+	Data  []*dataset.Data
+	Parts [3][]WorldRow // to learn from, to choose by, to score
 
-	data   []*dataset.Data
-	learn  []worldRow
-	choose []worldRow
-	judge  []worldRow
-	strata [][]worldRow // rows of learn by what was paid and done
-
+	cfg    WorldConfig
+	key    rng.Key
+	strata [][]WorldRow // rows to learn from by what was paid and done
 	opt    *nn.Adam
 	shards *nn.Shards
 	works  []*world.Work
 	batch  world.Batch
-	epoch  int
-	best   float64
-	bestAt int
-	bestW  []float32
 }
 
-// worldRow is a row of one of the datasets.
-type worldRow struct{ data, row int32 }
+// WorldRow is a row of one of the datasets.
+type WorldRow struct{ Data, Row int32 }
 
 // NewWorld prepares a run at its start. It is an error if the datasets are of
 // different games or the game is not on a board.
@@ -76,7 +67,7 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 	if err != nil {
 		return nil, err
 	}
-	w := &World{cfg: cfg, key: rng.New(seed), data: data, best: math.Inf(1)}
+	w := &World{cfg: cfg, key: rng.New(seed), Data: data}
 	w.Model, w.Net, err = world.New(cfg.Model, in, w.key.Child("init"))
 	if err != nil {
 		return nil, fmt.Errorf("pretrain: a world model for this data: %w", err)
@@ -89,11 +80,30 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 		w.works = append(w.works, w.Model.Work())
 	}
 	w.batch = world.NewBatch(in, cfg.Batch)
-	w.bestW = slices.Clone(w.Net.W)
-	if w.split(); len(w.learn) == 0 || len(w.choose) == 0 || len(w.judge) == 0 {
-		return nil, fmt.Errorf("pretrain: %d rows to learn from, %d to choose by and %d to judge by: too few episodes; collect more", len(w.learn), len(w.choose), len(w.judge))
+	if w.split(); len(w.Parts[0]) == 0 || len(w.Parts[1]) == 0 || len(w.Parts[2]) == 0 {
+		return nil, fmt.Errorf("pretrain: %d rows to learn from, %d to choose by and %d to score: too few episodes; collect more",
+			len(w.Parts[0]), len(w.Parts[1]), len(w.Parts[2]))
 	}
+	w.Training = newTraining(settings{
+		kind: "world", metrics: [2]string{"world/learn/", "world/held/"}, epochs: cfg.Epochs, patience: cfg.Patience, rows: len(w.Parts[0]),
+		config: cfg.Model, input: in, params: w.Net, learner: worldLearner{w.Net, w.opt}, epoch: w,
+	})
 	return w, nil
+}
+
+// worldLearner saves and loads weights with their optimiser.
+type worldLearner struct {
+	net *nn.Params
+	opt *nn.Adam
+}
+
+func (l worldLearner) Save(f *safetensors.File, prefix string) {
+	l.net.Save(f, prefix+"net/")
+	l.opt.Save(f, prefix+"adam/")
+}
+
+func (l worldLearner) Load(f *safetensors.File, prefix string) error {
+	return errors.Join(l.net.Load(f, prefix+"net/"), l.opt.Load(f, prefix+"adam/"))
 }
 
 // worldInput reads off the datasets what the model sees, and every reward.
@@ -105,14 +115,16 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 	levels := map[float32]bool{0: true}
 	for i, d := range data {
 		if string(d.Game) != string(data[0].Game) {
-			return world.Input{}, fmt.Errorf("pretrain: dataset %d is of the game %s, the first of %s; use datasets of one game", i+1, d.Game, data[0].Game)
+			return world.Input{}, fmt.Errorf("pretrain: dataset %d is of the game %s, the first of %s; use datasets of one game", i+1, d.Game,
+				data[0].Game)
 		}
 		for _, r := range d.Rewards {
 			levels[r] = true
 		}
 	}
 	if l.Features > 0 {
-		return world.Input{}, errors.New("pretrain: the game observes numbers besides its planes, which the world model does not predict; choose a game on a board")
+		return world.Input{}, errors.New("pretrain: the game observes numbers besides its planes, which the world model does not predict; " +
+			"choose a game on a board")
 	}
 	in := world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: l.Seats, Actions: len(l.Actions),
@@ -130,32 +142,19 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 
 // split deals the episodes, and the rows to learn from to strata.
 func (w *World) split() {
-	w.strata = make([][]worldRow, 2*len(w.Model.Rewards)+w.Model.Actions)
-	for i, d := range w.data {
-		r := w.key.Child("split", i).Rand()
-		first, rest := d.SplitByEpisode(0.85, &r)
-		for _, row := range first.Rows {
-			at := worldRow{int32(i), row}
-			w.learn = append(w.learn, at)
-			s := w.stratum(d, int(row))
-			w.strata[s] = append(w.strata[s], at)
-		}
-		episode, seen := -1, 0
-		for _, q := range rest.Sequences {
-			if q.Episode != episode {
-				episode = q.Episode
-				seen++
-			}
-			to := &w.judge
-			if seen%3 == 1 {
-				to = &w.choose
-			}
-			for row := q.Lo; row < q.Hi; row++ {
-				*to = append(*to, worldRow{int32(i), int32(row)})
+	w.strata = make([][]WorldRow, 2*len(w.Model.Rewards)+w.Model.Actions)
+	for i, d := range w.Data {
+		for part, seqs := range splitEpisodes(d, w.key.Child("split", i), func(nth, _ int) bool { return nth%3 == 1 }) {
+			for _, row := range rowsOf(seqs) {
+				at := WorldRow{int32(i), row}
+				if w.Parts[part] = append(w.Parts[part], at); part == 0 {
+					s := w.stratum(d, int(row))
+					w.strata[s] = append(w.strata[s], at)
+				}
 			}
 		}
 	}
-	w.strata = slices.DeleteFunc(w.strata, func(s []worldRow) bool { return len(s) == 0 })
+	w.strata = slices.DeleteFunc(w.strata, func(s []WorldRow) bool { return len(s) == 0 })
 }
 
 // stratum returns the kind of a row: the most that was paid in the step and
@@ -182,27 +181,24 @@ func (w *World) stratum(d *dataset.Data, row int) int {
 	return int(w.Model.Level(pay))
 }
 
-// Rows returns how many rows there are to learn from, to choose by and to judge by.
-func (w *World) Rows() (learn, choose, judge int) { return len(w.learn), len(w.choose), len(w.judge) }
-
-// fill writes a row of the data as row i of b.
-func (w *World) fill(b *world.Batch, i int, at worldRow) {
-	m, d, row := w.Model, w.data[at.data], int(at.row)
+// Fill writes a row of the data as row i of b.
+func (w *World) Fill(b *world.Batch, i int, at WorldRow) {
+	m, d, row := w.Model, w.Data[at.Data], int(at.Row)
 	n, planes := m.Agents, m.Height*m.Width*m.Planes
 	d.Observation(row, b.Obs[i*m.Len():(i+1)*m.Len()])
 	for j, v := range d.NextObs[row*planes : (row+1)*planes] {
 		b.Next[i*planes+j] = float32(v)
 	}
 	for a := range n {
-		b.Joint[i*n+a] = int32(d.Joint[row*n+worldAgent(m.Fault, a, int(d.Seat[row]), n)])
+		b.Joint[i*n+a] = int32(d.Joint[row*n+WorldAgent(m.Fault, a, int(d.Seat[row]), n)])
 	}
 	copy(b.Reward[i*n:], d.Rewards[row*n:(row+1)*n])
 	b.Over[i] = d.Over[row]
 }
 
-// worldAgent returns whose action, ego-first, stands at place a of the joint
+// WorldAgent returns whose action, ego-first, stands at place a of the joint
 // action: a's own, unless actions are in seat order by mistake.
-func worldAgent(fault string, a, seat, n int) int {
+func WorldAgent(fault string, a, seat, n int) int {
 	if fault == world.SeatOrder {
 		return (a - seat + n) % n
 	}
@@ -219,151 +215,58 @@ func (w *World) shard(lo, hi int) world.Batch {
 	}
 }
 
-// WorldProgress is what a run says after each epoch.
-type WorldProgress struct {
-	Epoch, Epochs int
-	Learnt, Held  world.Losses
-}
-
-// Run learns until the epochs are over, the held-out loss stops falling or ctx
-// ends, in which case it saves and returns ctx's error. It ends with the best
-// weights in Net.
-func (w *World) Run(ctx context.Context, run *runlog.Run, watch func(WorldProgress)) error {
-	for w.epoch < w.cfg.Epochs && (w.cfg.Patience == 0 || w.epoch-w.bestAt < w.cfg.Patience) {
-		learnt, err := w.runEpoch(ctx)
-		if err != nil {
-			return err // the epoch is begun anew when the run is resumed
-		}
-		held := w.held()
-		w.epoch++
-		if loss := held.Total(); loss < w.best {
-			w.best, w.bestAt = loss, w.epoch
-			copy(w.bestW, w.Net.W)
-		}
-		if err := run.Log(w.metrics(learnt, held)); err != nil {
-			return err
-		}
-		if err := w.save(run, held.Total()); err != nil {
-			return err
-		}
-		if watch != nil {
-			watch(WorldProgress{w.epoch, w.cfg.Epochs, learnt, held})
-		}
-	}
-	copy(w.Net.W, w.bestW)
-	return nil
-}
-
-// runEpoch goes through the rows once.
-func (w *World) runEpoch(ctx context.Context) (world.Losses, error) {
-	r := w.key.Child("epoch", w.epoch).Rand()
-	order := make([]int, len(w.learn))
+// pass goes through the rows once.
+func (w *World) pass(step func(rows int) error) ([]agent.Stat, error) {
+	r := w.key.Child("epoch", w.Epoch).Rand()
+	order := make([]int, len(w.Parts[0]))
 	r.Perm(order)
 	rare := int(w.cfg.Rare * float64(w.cfg.Batch))
 	fresh := min(w.cfg.Batch-rare, len(order))
-	rows := make([]worldRow, fresh+rare)
+	rows := make([]WorldRow, fresh+rare)
 	steps := len(order) / fresh
-	parts := make([]world.Losses, worldShards)
 	var sum world.Losses
 	for i := range steps {
-		if err := ctx.Err(); err != nil {
-			return sum, err
+		if err := step(i * fresh); err != nil {
+			return nil, err
 		}
 		for j := range fresh {
-			rows[j] = w.learn[order[i*fresh+j]]
+			rows[j] = w.Parts[0][order[i*fresh+j]]
 		}
 		for j := fresh; j < len(rows); j++ {
 			s := w.strata[r.IntN(len(w.strata))]
 			rows[j] = s[r.IntN(len(s))]
 		}
-		w.shards.Do(len(rows), func(shard, lo, hi int) {
-			for j := lo; j < hi; j++ {
-				w.fill(&w.batch, j, rows[j])
-			}
-			b := w.shard(lo, hi)
-			parts[shard] = w.works[shard].Learn(w.shards.Params[shard], &b, len(rows))
-		})
-		for _, l := range parts {
-			sum = sum.Plus(l)
-		}
-		done := float64(w.epoch*steps+i) / float64(w.cfg.Epochs*steps)
+		sum = w.inShards(sum, rows, func(ws *world.Work, p *nn.Params, b *world.Batch) world.Losses { return ws.Learn(p, b, len(rows)) })
+		done := float64(w.Epoch*steps+i) / float64(w.cfg.Epochs*steps)
 		if _, err := w.opt.Step(w.cfg.LR*(1-0.99*done), 1); err != nil {
-			return sum, fmt.Errorf("pretrain: epoch %d of the world model: %w; lower lr", w.epoch+1, err)
+			return nil, fmt.Errorf("pretrain: epoch %d of the world model: %w; lower lr", w.Epoch+1, err)
 		}
 	}
-	return sum, nil
+	return sum.Terms(), nil
 }
 
-// held returns the losses on the rows to choose by.
-func (w *World) held() world.Losses {
-	var sum world.Losses
-	parts := make([]world.Losses, worldShards)
-	for lo := 0; lo < len(w.choose); lo += w.cfg.Batch {
-		rows := w.choose[lo:min(lo+w.cfg.Batch, len(w.choose))]
-		clear(parts)
-		w.shards.Do(len(rows), func(shard, lo, hi int) {
-			for j := lo; j < hi; j++ {
-				w.fill(&w.batch, j, rows[j])
-			}
-			b := w.shard(lo, hi)
-			parts[shard] = w.works[shard].Loss(w.shards.Params[shard], &b)
-		})
-		for _, l := range parts {
-			sum = sum.Plus(l)
+// inShards adds the losses of rows, at most a batch of them, to sum. Shards are
+// computed side by side and added in their order.
+func (w *World) inShards(sum world.Losses, rows []WorldRow, do func(*world.Work, *nn.Params, *world.Batch) world.Losses) world.Losses {
+	var parts [worldShards]world.Losses
+	w.shards.Do(len(rows), func(shard, lo, hi int) {
+		for j := lo; j < hi; j++ {
+			w.Fill(&w.batch, j, rows[j])
 		}
+		b := w.shard(lo, hi)
+		parts[shard] = do(w.works[shard], w.shards.Params[shard], &b)
+	})
+	for _, l := range parts {
+		sum = sum.Plus(l)
 	}
 	return sum
 }
 
-func (w *World) metrics(learnt, held world.Losses) []runlog.Row {
-	var rows []runlog.Row
-	for _, part := range []struct {
-		name string
-		of   world.Losses
-	}{{"world/learn/", learnt}, {"world/held/", held}} {
-		for _, t := range part.of.Terms() {
-			rows = append(rows, runlog.Row{Step: int64(w.epoch), Name: part.name + t.Name, Agent: -1, Value: t.Value, N: t.N})
-		}
+// held scores the weights on the rows to choose by.
+func (w *World) held(string) ([]agent.Stat, float64, error) {
+	var sum world.Losses
+	for rows := range slices.Chunk(w.Parts[1], w.cfg.Batch) {
+		sum = w.inShards(sum, rows, (*world.Work).Loss)
 	}
-	return rows
-}
-
-// save writes everything that is needed to go on, and to use the best weights.
-func (w *World) save(run *runlog.Run, loss float64) error {
-	meta, err := json.Marshal(world.Meta{Config: w.cfg.Model, Input: w.Model.Input, Best: w.best, BestAt: w.bestAt})
-	if err != nil {
-		return err
-	}
-	f := &safetensors.File{Meta: map[string]string{"world": string(meta)}}
-	w.Net.Save(f, "net/")
-	w.opt.Save(f, "adam/")
-	now := slices.Clone(w.Net.W)
-	copy(w.Net.W, w.bestW)
-	w.Net.Save(f, "best/")
-	copy(w.Net.W, now)
-	body, err := f.AppendBinary(nil)
-	if err != nil {
-		return err
-	}
-	return run.Checkpoint(int64(w.epoch), body, -loss, runlog.Keep{Last: 2})
-}
-
-// Resume goes back to a checkpoint of the same run.
-func (w *World) Resume(body []byte, epoch int64) error {
-	f, meta, err := world.Open(body)
-	if err == nil {
-		err = w.Net.Load(f, "best/")
-		copy(w.bestW, w.Net.W)
-	}
-	if err == nil {
-		err = w.Net.Load(f, "net/")
-	}
-	if err == nil {
-		err = w.opt.Load(f, "adam/")
-	}
-	if err != nil {
-		return fmt.Errorf("pretrain: resuming the world model: %w", err)
-	}
-	w.epoch, w.best, w.bestAt = int(epoch), meta.Best, meta.BestAt
-	return nil
+	return sum.Terms(), sum.Total(), nil
 }

@@ -22,11 +22,11 @@ func (p *hopPlayer) Think() plan.Thought {
 	}
 	n := p.env[0]
 	for j := range h.others {
-		g := plan.Guess{Seat: int(p.seats[j+1]), Left: p.world.Legal(0, 0, j+1) == 0}
+		g := plan.Posterior{Seat: int(p.seats[j+1]), Left: p.world.Legal(0, 0, j+1) == 0}
 		for i, b := range h.belief[n].At(0, j) {
 			g.Names, g.Probs = append(g.Names, p.name(n, j, i)), append(g.Probs, float64(b))
 		}
-		t.Guesses = append(t.Guesses, g)
+		t.Posteriors = append(t.Posteriors, g)
 	}
 	return t
 }

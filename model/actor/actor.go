@@ -13,6 +13,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -63,7 +64,8 @@ type Model struct {
 	first  []nn.Span // the weights of the layers that read rows, where a frame folds
 	trunk  nn.MLP
 	critic nn.MLP // with Separate
-	conv   convNet
+	conv   model.Conv
+	dense  nn.Dense // after the convolutions
 	lstm   nn.LSTM
 	head   nn.Dense // [hidden][Actions+1]: logits, then the value
 	value  nn.Dense // with Separate: [hidden][1]
@@ -84,8 +86,8 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	width := sizes[len(sizes)-1]
 	switch {
 	case c.Net == "conv":
-		m.conv = newConvNet(p, in)
-		width = m.conv.out
+		m.conv, width = model.NewConv(p, "conv", in.Input), 512
+		m.dense = p.Dense("dense", m.conv.Out, width, nn.ReLU)
 	default:
 		m.trunk = p.MLP("trunk", act, sizes...)
 	}
@@ -135,7 +137,8 @@ type Work struct {
 	picked      f32.Sparse
 	enc         *frame.Encoder
 	trunk, crit *nn.MLPWork
-	conv        convWork
+	conv        *model.ConvWork
+	y, dy       []float32 // [rows][512] after the convolutions
 	head, dhead []float32 // [rows][Actions+1]
 	rec         recurrent
 }
@@ -147,7 +150,7 @@ func (m *Model) Work(rows int) *Work {
 	ws.Logits, ws.DLogits = make(nn.Logits, rows*m.Actions), make([]float32, rows*m.Actions)
 	ws.Value, ws.DValue = make([]float32, rows), make([]float32, rows)
 	if m.Net == "conv" {
-		ws.conv = m.conv.work(rows)
+		ws.conv, ws.y, ws.dy = m.conv.Work(rows), make([]float32, rows*m.dense.Out), make([]float32, rows*m.dense.Out)
 	} else {
 		ws.trunk = m.trunk.Work(rows)
 	}
@@ -237,7 +240,9 @@ func (ws *Work) Forward(p *nn.Params) {
 // features runs the layers below the heads.
 func (ws *Work) features(p *nn.Params) []float32 {
 	if ws.m.Net == "conv" {
-		return ws.conv.forward(p, &ws.m.conv, ws.x)
+		ws.m.conv.ForwardSparse(p, ws.conv, ws.x)
+		ws.m.dense.Forward(p, ws.y, ws.conv.Y, ws.x.Rows())
+		return ws.y
 	}
 	ws.m.trunk.ForwardSparse(p, ws.trunk, ws.x)
 	return ws.trunk.Y
@@ -273,8 +278,9 @@ func (ws *Work) Backward(p *nn.Params) {
 	}
 	ws.mergeHeads(rows)
 	if m.Net == "conv" {
-		m.head.Backward(p, ws.conv.dy, ws.dhead, ws.conv.y, ws.head, rows)
-		ws.conv.backward(p, &m.conv, rows)
+		m.head.Backward(p, ws.dy, ws.dhead, ws.y, ws.head, rows)
+		m.dense.Backward(p, ws.conv.DY, ws.dy, ws.conv.Y, ws.y, rows)
+		m.conv.Backward(p, ws.conv, rows)
 		return
 	}
 	m.head.Backward(p, ws.trunk.DY, ws.dhead, ws.trunk.Y, ws.head, rows)

@@ -20,6 +20,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -72,7 +73,8 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		return nil, nil, err
 	}
 	if in.Seats < 1 || in.Actions < 1 || in.Extra != 0 {
-		return nil, nil, fmt.Errorf("cvae: the input has %d seats, %d actions and %d extra numbers; want seats, actions and no extra", in.Seats, in.Actions, in.Extra)
+		return nil, nil, fmt.Errorf("cvae: the input has %d seats, %d actions and %d extra numbers; want seats, actions and no extra", in.Seats,
+			in.Actions, in.Extra)
 	}
 	if c.Frame != frame.Board && in.Planes == 0 {
 		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
@@ -96,7 +98,8 @@ func (m *Model) step() int { return m.Feature + m.Seats*m.Actions }
 
 // Describe says in a few words what the model is.
 func (m *Model) Describe(p *nn.Params) string {
-	return fmt.Sprintf("g of %d dimensions, feature %d, GRU %d, layers %v, %s frame, %d weights", m.Dim, m.Feature, m.GRU, m.Hidden, m.Config.Frame, p.Len())
+	return fmt.Sprintf("g of %d dimensions, feature %d, GRU %d, layers %v, %s frame, %d weights", m.Dim, m.Feature, m.GRU, m.Hidden,
+		m.Config.Frame, p.Len())
 }
 
 // Sequences are agents' histories in the form that the model learns from: each is
@@ -140,3 +143,6 @@ func (s *Sequences) Add(obs []float32, last []int32) {
 
 // End ends the sequence.
 func (s *Sequences) End() { s.Lo = append(s.Lo, s.X.Rows()) }
+
+// Load returns the model of a folder of hop pretrain cvae with its best weights.
+func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "cvae", New) }

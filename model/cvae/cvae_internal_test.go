@@ -2,7 +2,6 @@ package cvae
 
 import (
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"hop/nn"
 	"hop/nn/nntest"
 	"hop/rng"
-	"hop/safetensors"
 )
 
 var in = Input{Input: frame.Input{Height: 3, Width: 3, Planes: 4, Rest: 2}, Seats: 2, Actions: 3}
@@ -199,47 +197,6 @@ func TestReturns(t *testing.T) {
 	Returns(got, []float32{0, 0, 4, 1}, 0.5)
 	if want := []float32{1.125, 2.25, 4.5, 1}; !slices.Equal(got, want) {
 		t.Errorf("returns are %v, want %v", got, want)
-	}
-}
-
-// Resumed equals uninterrupted, and the number of cores changes nothing.
-func TestSameBytes(t *testing.T) {
-	train := func(procs, cut int) []float32 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		m, p, s := filled(t, 5, 1, 4, 2, 5, 3, 3, 1)
-		cfg := DefaultLearn()
-		cfg.Batch = 4
-		l, err := NewLearner(m, p, cfg, 5, 6, rng.New(4))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range 6 {
-			if k == cut {
-				var f safetensors.File
-				l.Save(&f, "x/")
-				m2, p2, err := New(small(), in, rng.New(77))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if l, err = NewLearner(m2, p2, cfg, 5, 6, rng.New(4)); err != nil {
-					t.Fatal(err)
-				}
-				if err := l.Load(&f, "x/"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if _, err := l.Step(s, order(8)[k%2*4:k%2*4+4]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return l.Params.W
-	}
-	want := train(1, -1)
-	if !slices.Equal(train(2, -1), want) {
-		t.Error("two cores give other weights than one")
-	}
-	if !slices.Equal(train(2, 3), want) {
-		t.Error("a resumed training gives other weights")
 	}
 }
 

@@ -1,14 +1,12 @@
 package cvae
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"hop/field"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
-	"hop/safetensors"
 )
 
 // LearnConfig sets how a model learns.
@@ -30,16 +28,8 @@ func DefaultLearn() LearnConfig {
 // Learner trains a model.
 type Learner struct {
 	*Model
-	Params *nn.Params
-	Steps  int // gradient steps taken
-
-	cfg    LearnConfig
-	total  int // steps planned, for the schedules
-	opt    *nn.Adam
-	shards *nn.Shards
-	works  []*Work
-	terms  []Terms
-	key    rng.Key
+	*model.Learner[*Work, Terms]
+	cfg LearnConfig
 }
 
 // NewLearner prepares to train for a number of steps on sequences of at most
@@ -48,22 +38,16 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key
 	if err := field.Check(cfg); err != nil {
 		return nil, err
 	}
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := opt.Check(p); err != nil {
-		return nil, err
-	}
-	l := &Learner{Model: m, Params: p, cfg: cfg, total: steps, opt: opt, shards: nn.NewShards(p, cfg.Shards), key: key, terms: make([]Terms, cfg.Shards)}
+	var works []*Work
 	for range cfg.Shards {
-		l.works = append(l.works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards*longest))
+		works = append(works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards*longest))
 	}
-	return l, nil
+	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works)
+	return &Learner{m, l, cfg}, err
 }
 
 // Mix returns the probability of the selected goal at the current step.
-func (l *Learner) Mix() float64 { return nn.Linear(l.cfg.Mix, 0, l.total/2)(l.Steps) }
+func (l *Learner) Mix() float64 { return nn.Linear(l.cfg.Mix, 0, l.Total/2)(l.Steps) }
 
 // Step takes one gradient step on the picked sequences, at most a batch of them.
 func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
@@ -75,23 +59,10 @@ func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
 		rows += s.Steps(i)
 	}
 	mix := l.Mix()
-	clear(l.terms)
-	l.shards.Do(len(pick), func(shard, lo, hi int) {
-		ws := l.works[shard]
+	return l.Learner.Step(len(pick), func(ws *Work, p *nn.Params, lo, hi int, r *rng.Rand) Terms {
 		ws.Load(s, pick[lo:hi])
-		r := l.key.Child("noise", l.Steps, shard).Rand()
-		l.terms[shard] = ws.Learn(l.shards.Params[shard], l.cfg.KL, mix, rows, &r)
+		return ws.Learn(p, l.cfg.KL, mix, rows, r)
 	})
-	lr := nn.Cosine(l.cfg.LR, l.cfg.LR/10, l.total)(l.Steps)
-	if _, err := l.opt.Step(lr, l.cfg.MaxGrad); err != nil {
-		return Terms{}, fmt.Errorf("cvae: step %d: %w; lower lr", l.Steps, err)
-	}
-	l.Steps++
-	var sum Terms
-	for _, t := range l.terms {
-		sum = sum.Plus(t)
-	}
-	return sum, nil
 }
 
 // Order fills order with all sequences for one pass: in random order, but, unless
@@ -106,22 +77,4 @@ func (l *Learner) Order(order []int, s *Sequences, r *rng.Rand) {
 		part := order[lo:min(lo+n, len(order))]
 		slices.SortStableFunc(part, func(a, b int) int { return s.Steps(a) - s.Steps(b) })
 	}
-}
-
-// Save adds everything that is needed to go on to f, under prefix.
-func (l *Learner) Save(f *safetensors.File, prefix string) {
-	l.Params.Save(f, prefix+"model/")
-	l.opt.Save(f, prefix+"adam/")
-	f.PutInt64(prefix+"steps", []int64{int64(l.Steps)}, 1)
-}
-
-// Load restores what Save stored.
-func (l *Learner) Load(f *safetensors.File, prefix string) error {
-	var steps [1]int64
-	err := errors.Join(l.Params.Load(f, prefix+"model/"), l.opt.Load(f, prefix+"adam/"), f.Int64(steps[:], prefix+"steps", 1))
-	if err != nil {
-		return fmt.Errorf("cvae: loading: %w", err)
-	}
-	l.Steps = int(steps[0])
-	return nil
 }

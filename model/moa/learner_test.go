@@ -100,7 +100,7 @@ func TestRowsOfAgentsThatLeftAreRefused(t *testing.T) {
 	}
 }
 
-// Fault 5: the last joint action in seat order, planes ego-first.
+// The last joint action in seat order, planes ego-first.
 func TestSeatOrderIsNoticed(t *testing.T) {
 	l := learner(t, nets["dense"], DefaultLearning(), 0)
 	r := rng.New(1).Rand()
@@ -122,7 +122,7 @@ func TestSeatOrderIsNoticed(t *testing.T) {
 	}
 }
 
-// Fault 3: an optimiser that does not hold the model's weights is refused, and
+// An optimiser that does not hold the model's weights is refused, and
 // weights that stand still are named.
 func TestWeightsThatDoNotLearnAreNamed(t *testing.T) {
 	l := learner(t, nets["dense"], DefaultLearning(), 0)

@@ -346,10 +346,10 @@ func TestTurnedRowsAreThoseOfATurnedBoard(t *testing.T) {
 		slices.Sort(x)
 		return x
 	}
-	for _, kind := range []string{"board", "ego", "egof", "egof ways"} {
+	for _, kind := range []string{"board", "ego", "egof", "egof distances"} {
 		t.Run(kind, func(t *testing.T) {
-			kind, ways := strings.CutSuffix(kind, " ways")
-			m, _, err := New(Config{Net: "dense", Frame: kind, Hidden: []int{4, 4}, Ways: ways}, input(0), rng.New(1))
+			kind, distances := strings.CutSuffix(kind, " distances")
+			m, _, err := New(Config{Net: "dense", Frame: kind, Hidden: []int{4, 4}, Distances: distances}, input(0), rng.New(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,8 +368,8 @@ func TestTurnedRowsAreThoseOfATurnedBoard(t *testing.T) {
 				var a, b f32.Sparse
 				a.Reset(m.Cols())
 				b.Reset(m.Cols())
-				m.Encoder().Add(&a, obs, m.newWays().of(obs))
-				m.Encoder().Add(&b, want, m.newWays().of(want))
+				m.Encoder().Add(&a, obs, m.newDistances().of(obs))
+				m.Encoder().Add(&b, want, m.newDistances().of(want))
 				for j, c := range a.Idx {
 					a.Idx[j] = cols[c]
 				}

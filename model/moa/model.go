@@ -16,21 +16,23 @@ package moa
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"hop/f32"
 	"hop/field"
 	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
 
 // Config chooses the network.
 type Config struct {
-	Net     string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
-	Frame   string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
-	Hidden  []int  `yaml:"hidden" doc:"widths of the dense layers, at least two: the goal joins after the first" range:"1..4096"`
-	Ways    bool   `yaml:"ways" doc:"also read, for each kind of thing on the board, which moves are on a shortest path around blocks to the nearest: a function of the observation that says how to get anywhere"`
-	History int    `yaml:"history" doc:"width of a GRU over the modelled agent's steps so far; 0: none" range:"0..1024"`
+	Net       string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
+	Frame     string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
+	Hidden    []int  `yaml:"hidden" doc:"widths of the dense layers, at least two: the goal joins after the first" range:"1..4096"`
+	Distances bool   `yaml:"distances" doc:"also read, for each kind of thing on the board, which moves are on a shortest path around blocks to the nearest: a function of the observation that says how to get anywhere"`
+	History   int    `yaml:"history" doc:"width of a GRU over the modelled agent's steps so far; 0: none" range:"0..1024"`
 }
 
 // Default returns a dense network in the ego frame without history.
@@ -63,6 +65,31 @@ type Input struct {
 	Blocks  []int   // planes of what cannot be entered
 }
 
+// NewInput says what a model reads in a game of this layout, with a condition of
+// goalLen numbers. Actions called up, down, left and right are moves; nobody enters
+// what the plane block shows.
+func NewInput(l frame.Layout, seats int, actions []string, goalLen int) Input {
+	in := Input{Input: l.Input(), Actions: len(actions), GoalLen: goalLen, LegalAt: -1, LastAt: -1, Seats: seats}
+	if l.Legal > 0 {
+		in.LegalAt = l.Height*l.Width*len(l.Planes) + l.Features
+		if l.Last > 0 {
+			in.LastAt = in.LegalAt + l.Legal + l.Time
+		}
+	}
+	for _, name := range []string{"up", "down", "left", "right"} {
+		if i := slices.Index(actions, name); i >= 0 {
+			in.Moves = append(in.Moves, int32(i))
+		}
+	}
+	if len(in.Moves) != 4 || l.Height == 0 {
+		in.Moves = nil
+	}
+	if i := slices.Index(l.Planes, "block"); i >= 0 {
+		in.Blocks = []int{i}
+	}
+	return in
+}
+
 // Model is the network's layers. Its weights are elsewhere: see New.
 type Model struct {
 	Input
@@ -70,7 +97,7 @@ type Model struct {
 
 	frame *frame.Frame
 	first nn.Dense // dense net: the sparse row to Hidden[0]
-	conv  convNet
+	conv  model.Conv
 	sense nn.Dense // what of a step is worth remembering
 	gru   nn.GRU
 	body  nn.MLP   // [features, history, goal] to the last width
@@ -88,9 +115,9 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
 	in.Extra = 0
-	if c.Ways {
-		if !in.HasWays() {
-			return nil, nil, field.Bad("ways", c.Ways, "false, because the game has no board with moves and things on it")
+	if c.Distances {
+		if !in.HasDistances() {
+			return nil, nil, field.Bad("distances", c.Distances, "false, because the game has no board with moves and things on it")
 		}
 		in.Extra = 4 * len(in.thingsOf())
 	}
@@ -98,8 +125,8 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	p := &nn.Params{}
 	rest := []int{512}
 	if c.Net == "conv" {
-		m.conv = newConvNet(p, in.Input)
-		m.feat = m.conv.out
+		m.conv = model.NewConv(p, "conv", in.Input)
+		m.feat = m.conv.Out
 	} else {
 		m.first = p.Dense("first", m.frame.Cols, c.Hidden[0], nn.ReLU)
 		m.feat = c.Hidden[0]
@@ -128,8 +155,8 @@ func (m *Model) Describe(p *nn.Params) string {
 	if m.Net == "conv" {
 		s = "conv 16-32-32, dense 512"
 	}
-	if m.Ways {
-		s += ", ways"
+	if m.Distances {
+		s += ", distances"
 	}
 	if m.History > 0 {
 		s += fmt.Sprintf(", GRU %d", m.History)
@@ -153,10 +180,10 @@ type Work struct {
 	m         *Model
 	rows      int
 	enc       *frame.Encoder
-	ways      *ways
+	distances *distances
 	f, df     []float32 // [rows][feat]
 	e, de     []float32 // [rows][History] what the GRU reads
-	conv      convWork
+	conv      *model.ConvWork
 	gru       *nn.GRUWork
 	cat, dcat []float32 // [rows][feat+History+GoalLen]
 	body      *nn.MLPWork
@@ -170,16 +197,18 @@ type Work struct {
 func (m *Model) Work(rows int) *Work {
 	k := m.Actions
 	ws := &Work{
-		m: m, rows: rows, enc: m.frame.Encoder(), ways: m.newWays(),
+		m: m, rows: rows, enc: m.frame.Encoder(), distances: m.newDistances(),
 		Goals: make([]float32, rows*m.GoalLen), DGoals: make([]float32, rows*m.GoalLen),
 		Logits: make(nn.Logits, rows*k), DLogits: make([]float32, rows*k),
-		f: make([]float32, rows*m.feat), df: make([]float32, rows*m.feat),
 		cat: make([]float32, rows*m.cat), dcat: make([]float32, rows*m.cat),
 		body: m.body.Work(rows), dist: nn.NewCategorical(k, rows),
 		legal: make([]bool, rows*k), at: make([]int32, rows),
 	}
 	if m.Net == "conv" {
-		ws.conv = m.conv.work(rows)
+		ws.conv = m.conv.Work(rows)
+		ws.f, ws.df = ws.conv.Y, ws.conv.DY
+	} else {
+		ws.f, ws.df = make([]float32, rows*m.feat), make([]float32, rows*m.feat)
 	}
 	if m.History > 0 {
 		ws.gru = m.gru.Work(1, rows) // any T by N of at most rows
@@ -200,7 +229,7 @@ func (ws *Work) Rows() int { return ws.X.Rows() }
 func (ws *Work) Add(obs, goal []float32) {
 	i := ws.X.Rows()
 	ws.room(i)
-	ws.enc.Add(&ws.X, obs, ws.ways.of(obs))
+	ws.enc.Add(&ws.X, obs, ws.distances.of(obs))
 	copy(ws.Goals[i*ws.m.GoalLen:(i+1)*ws.m.GoalLen], goal)
 }
 
@@ -271,7 +300,7 @@ func (ws *Work) ForwardSeq(p *nn.Params, seq nn.Seq) {
 
 func (ws *Work) features(p *nn.Params) {
 	if ws.m.Net == "conv" {
-		ws.conv.forward(p, &ws.m.conv, ws.f, &ws.X)
+		ws.m.conv.ForwardSparse(p, ws.conv, &ws.X)
 		return
 	}
 	ws.m.first.ForwardSparse(p, ws.f, &ws.X)
@@ -326,9 +355,9 @@ func (ws *Work) down(p *nn.Params) {
 }
 
 func (ws *Work) bottom(p *nn.Params) {
-	m, rows := ws.m, ws.X.Rows()
+	m := ws.m
 	if m.Net == "conv" {
-		ws.conv.backward(p, &m.conv, ws.df, rows)
+		m.conv.Backward(p, ws.conv, ws.X.Rows())
 		return
 	}
 	m.first.BackwardSparse(p, ws.df, &ws.X, ws.f)

@@ -75,7 +75,7 @@ func (ws *Work) PredictGoals(p *nn.Params, obs, hidden, probs []float32) {
 				if m.History > 0 {
 					copy(ws.hidden[count*m.History:], hidden[i*m.History:(i+1)*m.History])
 				}
-				ws.enc.Add(&ws.X, row, ws.ways.of(row))
+				ws.enc.Add(&ws.X, row, ws.distances.of(row))
 				one := ws.Goals[count*g : (count+1)*g]
 				clear(one)
 				one[goal] = 1
@@ -106,7 +106,7 @@ func (ws *Work) predict(p *nn.Params, obs, goals, hidden, probs []float32, advan
 			if !m.Mask(ws.legal[count*k:(count+1)*k], row) {
 				continue
 			}
-			ws.enc.Add(&ws.X, row, ws.ways.of(row))
+			ws.enc.Add(&ws.X, row, ws.distances.of(row))
 			if !advance && g > 0 {
 				copy(ws.Goals[count*g:(count+1)*g], goals[i*g:(i+1)*g])
 			}
@@ -146,14 +146,3 @@ func (ws *Work) finish(p *nn.Params, out []float32, count int) {
 		copy(out[int(at)*k:(int(at)+1)*k], ws.dist.P[i*k:(i+1)*k])
 	}
 }
-
-// Others is a model with its weights and one goroutine's memory: a predictor of
-// others for a planner.
-type Others struct {
-	Params *nn.Params
-	Work   *Work
-}
-
-// Predict writes, for each other agent, a distribution over its actions. Rows of
-// agents that have left are zero. It panics if probs has the wrong length.
-func (o *Others) Predict(obs, goals, probs []float32) { o.Work.Predict(o.Params, obs, goals, probs) }

@@ -6,7 +6,7 @@ import (
 )
 
 // Rows are steps of modelled agents in a model's frame, to learn from or to be
-// judged on. They check what they are given: rows of agents that have left are
+// scored on. They check what they are given: rows of agents that have left are
 // refused and counted, and each observation's own last action is held against
 // the action recorded before it.
 type Rows struct {
@@ -22,9 +22,9 @@ type Rows struct {
 	Steps   int  // rows whose own last action could be checked
 	Wrong   int  // and was not the action recorded before: orders are mixed up
 
-	m    *Model
-	enc  *frame.Encoder
-	ways *ways
+	m         *Model
+	enc       *frame.Encoder
+	distances *distances
 }
 
 // Span is rows Lo to Hi-1.
@@ -32,7 +32,7 @@ type Span struct{ Lo, Hi int32 }
 
 // NewRows returns an empty set of rows for models of this shape.
 func (m *Model) NewRows() *Rows {
-	r := &Rows{m: m, enc: m.frame.Encoder(), ways: m.newWays()}
+	r := &Rows{m: m, enc: m.frame.Encoder(), distances: m.newDistances()}
 	r.Reset()
 	return r
 }
@@ -84,7 +84,7 @@ func (r *Rows) Add(obs, goal []float32, action int32) bool {
 			r.Wrong++
 		}
 	}
-	r.enc.Add(&r.X, obs, r.ways.of(obs))
+	r.enc.Add(&r.X, obs, r.distances.of(obs))
 	for i := range m.GoalLen {
 		r.Goals = append(r.Goals, goal[i])
 	}

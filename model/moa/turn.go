@@ -34,7 +34,8 @@ func (m *Model) newTurns(augment string) (*turns, error) {
 		return t, nil
 	}
 	if !m.CanTurn() {
-		return nil, fmt.Errorf("moa: augment is %q, but this game's observations cannot be turned: it needs planes, four moves, the mask and the last joint action, and no other features; set augment to none", augment)
+		return nil, fmt.Errorf("moa: augment is %q, but this game's observations cannot be turned: it needs planes, four moves, the mask and "+
+			"the last joint action, and no other features; set augment to none", augment)
 	}
 	orders := [][]int{nil}
 	if augment == "all" {
@@ -168,7 +169,7 @@ func (t *turns) add(m *Model, flip int, order []int) {
 	for i := range m.Rest {
 		cols[rest+i] = int32(rest + i)
 	}
-	for i := range m.Extra { // ways: [things][4 moves]
+	for i := range m.Extra { // distances: [things][4 moves]
 		to := slices.Index(m.Moves, acts[m.Moves[i%4]])
 		cols[rest+m.Rest+i] = int32(rest + m.Rest + i/4*4 + to)
 	}

@@ -12,7 +12,6 @@ type Codes struct {
 	Dim   int
 	Z     []float32 // [n][Dim] means
 	Label []int     // [n] the goal finally reached, -1 if none
-	Group []int     // [n] the row's episode; a split never cuts one
 }
 
 // Probe is a softmax regression from z to the label: what z says about the goal
@@ -28,7 +27,8 @@ type Probe struct {
 // does not depend on chance. Rows without a label are left out; of more than 20,000
 // others, evenly spaced ones are taken.
 func FitProbe(c Codes, classes int) *Probe {
-	p := &Probe{Classes: classes, Dim: c.Dim, W: make([]float64, (c.Dim+1)*classes), mean: make([]float64, c.Dim), scale: make([]float64, c.Dim)}
+	p := &Probe{Classes: classes, Dim: c.Dim, W: make([]float64, (c.Dim+1)*classes), mean: make([]float64, c.Dim),
+		scale: make([]float64, c.Dim)}
 	var rows []int
 	for i, l := range c.Label {
 		if l >= 0 {
@@ -123,7 +123,7 @@ type Score struct {
 	N        int
 }
 
-// Score judges the probe.
+// Score says how good the probe is.
 func (p *Probe) Score(c Codes) Score {
 	var s Score
 	count := make([]int, p.Classes)

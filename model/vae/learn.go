@@ -1,14 +1,12 @@
 package vae
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"hop/field"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
-	"hop/safetensors"
 )
 
 // LearnConfig sets how a model learns.
@@ -33,16 +31,8 @@ func DefaultLearn() LearnConfig {
 // the action are one set of weights under one optimiser.
 type Learner struct {
 	*Model
-	Params *nn.Params
-	Steps  int // gradient steps taken
-
-	cfg    LearnConfig
-	total  int // steps planned, for the schedules
-	opt    *nn.Adam
-	shards *nn.Shards
-	works  []*Work
-	terms  []Terms
-	key    rng.Key
+	*model.Learner[*Work, Terms]
+	cfg LearnConfig
 }
 
 // NewLearner prepares to train for a number of steps. Noise comes from key, by
@@ -51,18 +41,12 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, steps int, key rng.Key)
 	if err := field.Check(cfg); err != nil {
 		return nil, err
 	}
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := opt.Check(p); err != nil {
-		return nil, err
-	}
-	l := &Learner{Model: m, Params: p, cfg: cfg, total: steps, opt: opt, shards: nn.NewShards(p, cfg.Shards), key: key, terms: make([]Terms, cfg.Shards)}
+	var works []*Work
 	for range cfg.Shards {
-		l.works = append(l.works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards))
+		works = append(works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards))
 	}
-	return l, nil
+	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works)
+	return &Learner{m, l, cfg}, err
 }
 
 // KLWeight returns a at the current step.
@@ -72,7 +56,7 @@ func (l *Learner) KLWeight() float64 {
 
 // Tau returns the temperature at the current step.
 func (l *Learner) Tau() float64 {
-	return nn.Linear(l.cfg.Tau, l.cfg.TauEnd, l.total)(l.Steps)
+	return nn.Linear(l.cfg.Tau, l.cfg.TauEnd, l.Total)(l.Steps)
 }
 
 // Step takes one gradient step on the picked rows, at most a batch of them. ahead,
@@ -81,10 +65,8 @@ func (l *Learner) Step(rows *Rows, pick, ahead []int) (Terms, error) {
 	if len(pick) > l.cfg.Batch {
 		panic("vae: more rows than a batch holds")
 	}
-	kl, tau := l.KLWeight(), l.Tau()
-	clear(l.terms)
-	l.shards.Do(len(pick), func(shard, lo, hi int) {
-		ws := l.works[shard]
+	w := Weights{KL: l.KLWeight(), Blur: l.cfg.Blur, Tau: l.Tau()}
+	return l.Learner.Step(len(pick), func(ws *Work, p *nn.Params, lo, hi int, r *rng.Rand) Terms {
 		ws.Reset()
 		for n, i := range pick[lo:hi] {
 			j := i
@@ -93,35 +75,6 @@ func (l *Learner) Step(rows *Rows, pick, ahead []int) (Terms, error) {
 			}
 			ws.AddAhead(rows, i, j)
 		}
-		r := l.key.Child("noise", l.Steps, shard).Rand()
-		l.terms[shard] = ws.Learn(l.shards.Params[shard], Weights{KL: kl, Blur: l.cfg.Blur, Tau: tau}, len(pick), &r)
+		return ws.Learn(p, w, len(pick), r)
 	})
-	lr := nn.Cosine(l.cfg.LR, l.cfg.LR/10, l.total)(l.Steps)
-	if _, err := l.opt.Step(lr, l.cfg.MaxGrad); err != nil {
-		return Terms{}, fmt.Errorf("vae: step %d: %w; lower lr", l.Steps, err)
-	}
-	l.Steps++
-	var sum Terms
-	for _, t := range l.terms {
-		sum = sum.Plus(t)
-	}
-	return sum, nil
-}
-
-// Save adds everything that is needed to go on to f, under prefix.
-func (l *Learner) Save(f *safetensors.File, prefix string) {
-	l.Params.Save(f, prefix+"model/")
-	l.opt.Save(f, prefix+"adam/")
-	f.PutInt64(prefix+"steps", []int64{int64(l.Steps)}, 1)
-}
-
-// Load restores what Save stored.
-func (l *Learner) Load(f *safetensors.File, prefix string) error {
-	var steps [1]int64
-	err := errors.Join(l.Params.Load(f, prefix+"model/"), l.opt.Load(f, prefix+"adam/"), f.Int64(steps[:], prefix+"steps", 1))
-	if err != nil {
-		return fmt.Errorf("vae: loading: %w", err)
-	}
-	l.Steps = int(steps[0])
-	return nil
 }

@@ -13,7 +13,7 @@ func (m *Model) Outcomes(p *nn.Params, dst, z []float32, rows int) {
 		panic("vae: the model was not taught outcomes")
 	}
 	k := m.Actions
-	m.fate.Forward(p, dst[:rows*k], z[:rows*m.Width()], rows)
+	m.outcome.Forward(p, dst[:rows*k], z[:rows*m.Width()], rows)
 	for i := range rows {
 		row := dst[i*k : (i+1)*k]
 		top, sum := row[0], float32(0)

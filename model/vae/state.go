@@ -30,7 +30,7 @@ func (ws *Work) DecodedCells(dst []int32, i int) {
 }
 
 // Plane returns the raw probability that cell c of plane k is full in the decoded
-// state of row i. It is valid after Learn or Judge.
+// state of row i. It is valid after Learn or Evaluate.
 func (ws *Work) Plane(i, k, c int) float32 {
 	m, n, soft := ws.m, ws.m.Cells(), ws.m.softAgents()
 	if k < soft {
@@ -39,9 +39,9 @@ func (ws *Work) Plane(i, k, c int) float32 {
 	return ws.bit.P[i*m.Bits()+c*(m.Planes-soft)+k-soft]
 }
 
-// Exact reports, for row i after Judge, whether every agent's cell was rebuilt,
+// Exact reports, for row i after Evaluate, whether every agent's cell was rebuilt,
 // whether the whole state was, and whether rounding each cell at a half, the
-// mistake of SPEC's fault 6, would have hidden an agent that is there.
+// mistake of a threshold, would have hidden an agent that is there.
 func (ws *Work) Exact(i int, scratch []int32) (cells, state, hidden bool) {
 	m := ws.m
 	a, b := m.Input.Agents, m.Bits()

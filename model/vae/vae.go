@@ -20,6 +20,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -29,21 +30,22 @@ type Config struct {
 	Loss     string  `yaml:"loss" doc:"a: reconstruction and KL; b: cross-entropy of the agent's action given observation and z, and KL" oneof:"a|b"`
 	Net      string  `yaml:"net" doc:"encoder: dense layers of the widths in hidden, or three 3x3 convolutions (16, 32, 32 channels)" oneof:"dense|conv"`
 	Frame    string  `yaml:"frame" doc:"how the encoder numbers the state" oneof:"board|ego|egof"`
-	Sees     string  `yaml:"sees" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
+	Reads    string  `yaml:"reads" doc:"planes: the board alone; observation: mask, time and last joint action too" oneof:"planes|observation"`
 	Hidden   []int   `yaml:"hidden" doc:"widths of the encoder's layers; the decoder has them in reverse" range:"1..4096"`
 	Dim      int     `yaml:"dim" doc:"dimensions of a continuous z" range:"1..256"`
 	Discrete int     `yaml:"discrete" doc:"classes of a discrete goal; 0: z is continuous" range:"0..64"`
 	Groups   int     `yaml:"groups" doc:"how many discrete goals z holds" range:"1..16"`
 	Agents   string  `yaml:"agents" doc:"cells: one softmax an agent over the cells and gone; bits: each cell apart" oneof:"cells|bits"`
 	Things   float64 `yaml:"things" doc:"weight of the planes that are not agents' in the reconstruction" range:"0<..100"`
-	Outcome  float64 `yaml:"outcome" doc:"loss b: weight of a term that asks z alone to tell the agent's last action of the episode; 0: none, as in the notes" range:"0..100"`
+	Outcome  float64 `yaml:"outcome" doc:"loss b: weight of a term that asks z alone for the agent's last action of the episode; 0: none, as in the notes" range:"0..100"`
 	MOA      int     `yaml:"moa" doc:"width of the two layers that predict the action in loss b" range:"1..4096"`
 }
 
 // Default returns loss A with 16 dimensions. The frame egof gives every agent's row
 // and column apart, from which cells are rebuilt twice as fast as from board.
 func Default() Config {
-	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Sees: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells", Things: 0.25, MOA: 128}
+	return Config{Loss: "a", Net: "dense", Frame: frame.Egof, Reads: "planes", Hidden: []int{256, 128}, Dim: 16, Groups: 1, Agents: "cells",
+		Things: 0.25, MOA: 128}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -75,16 +77,16 @@ type Model struct {
 	Config
 
 	state, obs *frame.Frame
-	conv       convNet
+	conv       model.Conv
 	trunk      nn.MLP
 	mu, logvar nn.Dense
 	logits     nn.Dense // of discrete goals, [hidden][Groups*Discrete]
 	dec        nn.MLP
 	cells      nn.Dense // [hidden][Agents*(cells+1)]
 	bits       nn.Dense // [hidden][Bits]
-	see, mix   nn.Dense // the model of the action: observation, then that and z
+	look, mix  nn.Dense // the model of the action: observation, then that and z
 	act        nn.Dense
-	fate       nn.Dense // with Outcome: z to the last action
+	outcome    nn.Dense // with Outcome: z to the last action
 }
 
 // New returns the model and its weights, drawn from key.
@@ -93,22 +95,23 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		return nil, nil, err
 	}
 	if in.Planes == 0 || in.Agents < 1 || in.Agents > in.Planes || in.Extra != 0 {
-		return nil, nil, fmt.Errorf("vae: the input has %d planes, %d of them agents', and %d extra numbers; want planes, at least one of them an agent's, and no extra", in.Planes, in.Agents, in.Extra)
+		return nil, nil, fmt.Errorf("vae: the input has %d planes, %d of them agents', and %d extra numbers; want planes, at least one of "+
+			"them an agent's, and no extra", in.Planes, in.Agents, in.Extra)
 	}
 	if c.Loss == "b" && in.Actions < 2 {
 		return nil, nil, fmt.Errorf("vae: loss b predicts actions, but there are %d", in.Actions)
 	}
 	m := &Model{Input: in, Config: c}
 	seen := in.Input
-	if c.Sees == "planes" {
+	if c.Reads == "planes" {
 		seen.Rest = 0
 	}
 	m.state, m.obs = frame.New(c.Frame, seen), frame.New(frame.Egof, in.Input)
 	p := &nn.Params{}
 	width := c.Hidden[len(c.Hidden)-1]
 	if c.Net == "conv" {
-		m.conv = newConvNet(p, seen)
-		width = m.conv.out
+		m.conv = model.NewConv(p, "enc", seen)
+		width = m.conv.Out
 	} else {
 		m.trunk = p.MLP("enc", nn.ReLU, append([]int{m.state.Cols}, c.Hidden...)...)
 	}
@@ -131,11 +134,11 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		m.bits = p.Dense("bits", last, m.Bits(), nn.None)
 	}
 	if c.Loss == "b" {
-		m.see = p.Dense("moa/see", m.obs.Cols, c.MOA, nn.ReLU)
+		m.look = p.Dense("moa/see", m.obs.Cols, c.MOA, nn.ReLU)
 		m.mix = p.Dense("moa/mix", c.MOA+m.Width(), c.MOA, nn.ReLU)
 		m.act = p.Dense("moa/act", c.MOA, in.Actions, nn.None, nn.Orthogonal(0.01))
 		if c.Outcome > 0 {
-			m.fate = p.Dense("outcome", m.Width(), in.Actions, nn.None)
+			m.outcome = p.Dense("outcome", m.Width(), in.Actions, nn.None)
 		}
 	}
 	p.Init(key)
@@ -177,7 +180,7 @@ func (m *Model) Bits() int { return m.Cells() * (m.Planes - m.softAgents()) }
 // agents that were alive belong in it.
 type Rows struct {
 	m          *Model
-	enc, see   *frame.Encoder
+	enc, all   *frame.Encoder
 	State, Obs f32.Sparse // what the encoder and the model of the action read
 	Cell       []int32    // [n][Agents] each agent's cell, Cells() if it is gone
 	Bit        []uint8    // [n][Bits]
@@ -188,7 +191,7 @@ type Rows struct {
 
 // Rows returns an empty set of rows.
 func (m *Model) Rows() *Rows {
-	r := &Rows{m: m, enc: m.state.Encoder(), see: m.obs.Encoder()}
+	r := &Rows{m: m, enc: m.state.Encoder(), all: m.obs.Encoder()}
 	r.State.Reset(m.state.Cols)
 	r.Obs.Reset(m.obs.Cols)
 	return r
@@ -202,7 +205,7 @@ func (r *Rows) Len() int { return r.State.Rows() }
 func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 	m := r.m
 	seen := obs
-	if m.Sees == "planes" {
+	if m.Reads == "planes" {
 		seen = obs[:m.Cells()*m.Planes]
 	}
 	r.enc.Add(&r.State, seen, nil)
@@ -225,7 +228,7 @@ func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 	if m.Config.Loss != "b" {
 		return
 	}
-	r.see.Add(&r.Obs, obs, nil)
+	r.all.Add(&r.Obs, obs, nil)
 	r.Action, r.Outcome = append(r.Action, action), append(r.Outcome, nn.NoClass)
 	if legal == nil {
 		for range m.Actions {
@@ -236,11 +239,28 @@ func (r *Rows) Add(obs []float32, legal []bool, action int32) {
 	r.Legal = append(r.Legal, legal...)
 }
 
+// Each fills a workspace with all rows, 512 at a time.
+func (m *Model) Each(rows *Rows, do func(ws *Work)) {
+	const batch = 512
+	ws := m.Work(batch)
+	for lo := 0; lo < rows.Len(); lo += batch {
+		ws.Reset()
+		for i := lo; i < min(lo+batch, rows.Len()); i++ {
+			ws.Add(rows, i)
+		}
+		do(ws)
+	}
+}
+
+// Load returns the model of a folder of hop pretrain vae with its best weights.
+func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "vae", New) }
+
 // Describe says in a few words what the model is.
 func (m *Model) Describe(p *nn.Params) string {
 	z := fmt.Sprintf("z of %d dimensions", m.Dim)
 	if m.Discrete > 0 {
 		z = fmt.Sprintf("z of %d x %d classes", m.Groups, m.Discrete)
 	}
-	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Sees, m.Config.Frame, p.Len())
+	return fmt.Sprintf("loss %s, %s, %s %v encoder of the %s, %s frame, %d weights", m.Config.Loss, z, m.Net, m.Hidden, m.Reads,
+		m.Config.Frame, p.Len())
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hop/f32"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -21,7 +22,7 @@ type Terms struct {
 	// gives about the state, over the batch: 0 if every state has one sure class and
 	// all are used equally often.
 	Blur    nn.Loss
-	Outcome nn.Loss // -ln p of the agent's last action, told by z alone (loss B)
+	Outcome nn.Loss // -ln p of the agent's last action, given by z alone (loss B)
 }
 
 // Weights say how much the terms count, and the temperature of discrete goals.
@@ -29,7 +30,8 @@ type Weights struct{ KL, Blur, Tau float64 }
 
 // Plus returns the terms over the rows of both.
 func (t Terms) Plus(u Terms) Terms {
-	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur), t.Outcome.Plus(u.Outcome)}
+	return Terms{t.Cells.Plus(u.Cells), t.Bits.Plus(u.Bits), t.KL.Plus(u.KL), t.Action.Plus(u.Action), t.Blur.Plus(u.Blur),
+		t.Outcome.Plus(u.Outcome)}
 }
 
 // Work is one goroutine's memory for up to a number of rows.
@@ -48,26 +50,26 @@ type Work struct {
 	BitLogits  nn.Logits       // [rows][Bits]
 	Acts       *nn.Categorical // [rows][Actions] after Predict
 
-	m              *Model
-	rows           int
-	trunk, dec     *nn.MLPWork
-	conv           convWork
-	post           *nn.Gaussian
-	gumbel         *nn.Gumbel
-	logits         nn.Logits
-	dlogits        []float32 // [rows][Groups*Discrete]
-	dtold          []float32 // [rows][Groups*Discrete]
-	mean           []float32 // [Discrete]
-	dz, dzdec      []float32 // [rows][Width]
-	cell           *nn.Categorical
-	bit            *nn.Bernoulli
-	dcell, dbit    []float32
-	see, mix, act  []float32
-	dcat, dmix, da []float32
-	fate, dfate    []float32 // [rows][Actions]
-	ends           *nn.Categorical
-	end            []int32 // [rows]
-	known          []bool  // [rows] the outcome is
+	m               *Model
+	rows            int
+	trunk, dec      *nn.MLPWork
+	conv            *model.ConvWork
+	post            *nn.Gaussian
+	gumbel          *nn.Gumbel
+	logits          nn.Logits
+	dlogits         []float32 // [rows][Groups*Discrete]
+	dsure           []float32 // [rows][Groups*Discrete]
+	mean            []float32 // [Discrete]
+	dz, dzdec       []float32 // [rows][Width]
+	cell            *nn.Categorical
+	bit             *nn.Bernoulli
+	dcell, dbit     []float32
+	cat, mix, act   []float32
+	dcat, dmix, da  []float32
+	ending, dending []float32 // [rows][Actions]
+	ends            *nn.Categorical
+	end             []int32 // [rows]
+	known           []bool  // [rows] the outcome is
 }
 
 // Work allocates memory for up to rows rows.
@@ -76,13 +78,13 @@ func (m *Model) Work(rows int) *Work {
 	ws := &Work{m: m, rows: rows, Z: n(m.Width()), dz: n(m.Width()), dzdec: n(m.Width())}
 	ws.Cell, ws.Bit = make([]int32, rows*m.Input.Agents), n(m.Bits())
 	if m.Net == "conv" {
-		ws.conv = m.conv.work(rows)
+		ws.conv = m.conv.Work(rows)
 	} else {
 		ws.trunk = m.trunk.Work(rows)
 	}
 	if m.Discrete > 0 {
 		ws.logits, ws.dlogits, ws.mean = nn.Logits(n(m.Width())), n(m.Width()), make([]float32, m.Discrete)
-		ws.dtold = n(m.Width())
+		ws.dsure = n(m.Width())
 		ws.Class, ws.gumbel = nn.NewCategorical(m.Discrete, rows*m.Groups), nn.NewGumbel(m.Discrete, rows*m.Groups)
 	} else {
 		ws.Mu, ws.LogVar, ws.post = n(m.Dim), n(m.Dim), nn.NewGaussian(m.Dim, rows)
@@ -98,10 +100,10 @@ func (m *Model) Work(rows int) *Work {
 	if m.Config.Loss == "b" {
 		ws.Legal, ws.Action = make([]bool, rows*m.Actions), make([]int32, rows)
 		cat := m.MOA + m.Width()
-		ws.see, ws.mix, ws.act = n(cat), n(m.MOA), n(m.Actions)
+		ws.cat, ws.mix, ws.act = n(cat), n(m.MOA), n(m.Actions)
 		ws.dcat, ws.dmix, ws.da = n(cat), n(m.MOA), n(m.Actions)
 		ws.Acts = nn.NewCategorical(m.Actions, rows)
-		ws.fate, ws.dfate, ws.ends = n(m.Actions), n(m.Actions), nn.NewCategorical(m.Actions, rows)
+		ws.ending, ws.dending, ws.ends = n(m.Actions), n(m.Actions), nn.NewCategorical(m.Actions, rows)
 		ws.end, ws.known = make([]int32, rows), make([]bool, rows)
 	}
 	ws.Reset()
@@ -160,8 +162,8 @@ func (ws *Work) Encode(p *nn.Params) {
 
 func (ws *Work) features(p *nn.Params) []float32 {
 	if ws.m.Net == "conv" {
-		ws.conv.forward(p, &ws.m.conv, &ws.X)
-		return ws.conv.y
+		ws.m.conv.ForwardSparse(p, ws.conv, &ws.X)
+		return ws.conv.Y
 	}
 	ws.m.trunk.ForwardSparse(p, ws.trunk, &ws.X)
 	return ws.trunk.Y
@@ -217,13 +219,13 @@ func (ws *Work) decode(p *nn.Params, rows int) {
 // Predict computes the distribution of the action given observation and Z.
 func (ws *Work) Predict(p *nn.Params) {
 	m, rows := ws.m, ws.O.Rows()
-	m.see.ForwardSparse(p, ws.mix[:rows*m.MOA], &ws.O)
+	m.look.ForwardSparse(p, ws.mix[:rows*m.MOA], &ws.O)
 	w, z := m.MOA+m.Width(), m.Width()
 	for i := range rows {
-		copy(ws.see[i*w:], ws.mix[i*m.MOA:(i+1)*m.MOA])
-		copy(ws.see[i*w+m.MOA:], ws.Z[i*z:(i+1)*z])
+		copy(ws.cat[i*w:], ws.mix[i*m.MOA:(i+1)*m.MOA])
+		copy(ws.cat[i*w+m.MOA:], ws.Z[i*z:(i+1)*z])
 	}
-	m.mix.Forward(p, ws.mix, ws.see, rows)
+	m.mix.Forward(p, ws.mix, ws.cat, rows)
 	m.act.Forward(p, ws.act, ws.mix, rows)
 	ws.Acts.Set(nn.Logits(ws.act[:rows*m.Actions]), ws.Legal, rows)
 }
@@ -292,11 +294,11 @@ func (ws *Work) rebuild(p *nn.Params, dz []float32, all nn.Rows) (cells, bits nn
 	return cells, bits
 }
 
-// told returns what the last action is told from: z as it was drawn, or, for
+// sure returns what the last action is predicted from: z as it was drawn, or, for
 // discrete goals, the probabilities of the classes. One draw among classes says
 // so little at first that they settle on whatever else tells them apart before
 // it is heard.
-func (ws *Work) told() []float32 {
+func (ws *Work) sure() []float32 {
 	if ws.m.Discrete > 0 {
 		return ws.Class.P
 	}
@@ -305,8 +307,8 @@ func (ws *Work) told() []float32 {
 
 // outcome computes what z alone says about the last action, and its loss.
 func (ws *Work) outcome(p *nn.Params, rows int) nn.Loss {
-	ws.m.fate.Forward(p, ws.fate, ws.told(), rows)
-	ws.ends.Set(nn.Logits(ws.fate[:rows*ws.m.Actions]), nil, rows)
+	ws.m.outcome.Forward(p, ws.ending, ws.sure(), rows)
+	ws.ends.Set(nn.Logits(ws.ending[:rows*ws.m.Actions]), nil, rows)
 	return ws.ends.CrossEntropy(nil, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows]})
 }
 
@@ -315,16 +317,16 @@ func (ws *Work) outcome(p *nn.Params, rows int) nn.Loss {
 func (ws *Work) learnOutcome(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	m, rows := ws.m, all.N
 	loss := ws.outcome(p, rows)
-	clear(ws.dfate[:rows*m.Actions])
-	ws.ends.CrossEntropy(ws.dfate, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
+	clear(ws.dending[:rows*m.Actions])
+	ws.ends.CrossEntropy(ws.dending, ws.end, nil, nn.Rows{N: rows, Alive: ws.known[:rows], Total: all.Total, Scale: float32(m.Outcome)})
 	if m.Discrete == 0 {
-		m.fate.BackwardAdd(p, dz, ws.dfate, ws.Z, ws.fate, rows)
+		m.outcome.BackwardAdd(p, dz, ws.dending, ws.Z, ws.ending, rows)
 		return loss
 	}
-	m.fate.Backward(p, ws.dtold, ws.dfate, ws.Class.P, ws.fate, rows)
+	m.outcome.Backward(p, ws.dsure, ws.dending, ws.Class.P, ws.ending, rows)
 	for i := range rows * m.Groups {
 		_, q := ws.Class.Row(i)
-		d, to := ws.dtold[i*m.Discrete:(i+1)*m.Discrete], ws.dlogits[i*m.Discrete:(i+1)*m.Discrete]
+		d, to := ws.dsure[i*m.Discrete:(i+1)*m.Discrete], ws.dlogits[i*m.Discrete:(i+1)*m.Discrete]
 		mean := f32.Dot(q, d)
 		for k, v := range q {
 			to[k] += v * (d[k] - mean)
@@ -339,22 +341,24 @@ func (ws *Work) action(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	clear(ws.da[:rows*m.Actions])
 	loss := ws.Acts.CrossEntropy(ws.da, ws.Action, nil, all)
 	m.act.Backward(p, ws.dmix, ws.da, ws.mix, ws.act, rows)
-	m.mix.Backward(p, ws.dcat, ws.dmix, ws.see, ws.mix, rows)
+	m.mix.Backward(p, ws.dcat, ws.dmix, ws.cat, ws.mix, rows)
 	w, z := m.MOA+m.Width(), m.Width()
 	for i := range rows {
-		copy(ws.mix[i*m.MOA:(i+1)*m.MOA], ws.see[i*w:])
+		copy(ws.mix[i*m.MOA:(i+1)*m.MOA], ws.cat[i*w:])
 		copy(ws.dmix[i*m.MOA:(i+1)*m.MOA], ws.dcat[i*w:])
 		copy(dz[i*z:(i+1)*z], ws.dcat[i*w+m.MOA:(i+1)*w])
 	}
-	m.see.BackwardSparse(p, ws.dmix[:rows*m.MOA], &ws.O, ws.mix[:rows*m.MOA])
+	m.look.BackwardSparse(p, ws.dmix[:rows*m.MOA], &ws.O, ws.mix[:rows*m.MOA])
 	return loss
 }
 
 // encoder takes the KL and goes back from dz through the sample and the encoder.
 func (ws *Work) encoder(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 	m, rows := ws.m, all.N
-	y, dy := ws.conv.y, ws.conv.dy
-	if m.Net == "dense" {
+	var y, dy []float32
+	if m.Net == "conv" {
+		y, dy = ws.conv.Y, ws.conv.DY
+	} else {
 		y, dy = ws.trunk.Y, ws.trunk.DY
 	}
 	var kl nn.Loss
@@ -374,7 +378,7 @@ func (ws *Work) encoder(p *nn.Params, dz []float32, all nn.Rows) nn.Loss {
 		m.logvar.BackwardAdd(p, dy, ws.post.DLogVar, y, ws.LogVar, rows)
 	}
 	if m.Net == "conv" {
-		ws.conv.backward(p, &m.conv, rows)
+		m.conv.Backward(p, ws.conv, rows)
 	} else {
 		m.trunk.BackwardSparse(p, ws.trunk, &ws.X)
 	}
@@ -433,8 +437,8 @@ func (ws *Work) blur(weight float32, rows int) nn.Loss {
 	return l
 }
 
-// Judge returns the terms of the rows at the mean of z, without gradients.
-func (ws *Work) Judge(p *nn.Params) Terms {
+// Evaluate returns the terms of the rows at the mean of z, without gradients.
+func (ws *Work) Evaluate(p *nn.Params) Terms {
 	m, rows := ws.m, ws.X.Rows()
 	all := nn.Rows{N: rows}
 	var t Terms

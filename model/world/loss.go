@@ -1,6 +1,9 @@
 package world
 
-import "hop/nn"
+import (
+	"hop/agent"
+	"hop/nn"
+)
 
 // Batch is steps to learn from: what one agent observed, what all did, ego-first,
 // and what came of it.
@@ -34,22 +37,15 @@ func (l Losses) Total() float64 {
 	return l.Things.Mean() + l.Move.Mean() + l.Reward.Mean() + l.Over.Mean() + l.Legal.Mean() + l.Planes.Mean()
 }
 
-// Term is one named term.
-type Term struct {
-	Name  string
-	Value float64
-	N     int
-}
-
 // Terms lists what has been learnt from, by name.
-func (l Losses) Terms() []Term {
-	var out []Term
+func (l Losses) Terms() []agent.Stat {
+	var out []agent.Stat
 	for _, t := range []struct {
 		name string
 		loss nn.Loss
 	}{{"things", l.Things}, {"move", l.Move}, {"reward", l.Reward}, {"over", l.Over}, {"legal", l.Legal}, {"planes", l.Planes}} {
 		if t.loss.Rows > 0 {
-			out = append(out, Term{t.name, t.loss.Mean(), t.loss.Rows})
+			out = append(out, agent.Stat{Name: t.name, Value: t.loss.Mean(), N: t.loss.Rows})
 		}
 	}
 	return out
@@ -167,7 +163,7 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 			m.cell.backward(p, &ws.cell)
 		}
 	}
-	for i := range b.Rows { // what truly came of it, for the rest
+	for i := range b.Rows { // what came of it, for the rest
 		next := b.Next[i*m.board() : (i+1)*m.board()]
 		ws.next[i].planes(m, next)
 		ws.next[i].t = ws.was[i].t + 1

@@ -59,7 +59,8 @@ func (n *net) backward(p *nn.Params, w *netWork) {
 // Work allocates memory.
 func (m *Model) Work() *Work {
 	n, cells, e := m.Agents, m.cells(), max(m.things(), 1)
-	ws := &Work{m: m, done: make([]bool, chunk), open: make([]bool, chunk*n*(reach+1)), who: make([]int32, chunk*n), may: make([]bool, chunk*n*m.Actions)}
+	ws := &Work{m: m, done: make([]bool, chunk), open: make([]bool, chunk*n*(reach+1)), who: make([]int32, chunk*n),
+		may: make([]bool, chunk*n*m.Actions)}
 	for range chunk {
 		ws.was, ws.next = append(ws.was, m.newBoard()), append(ws.next, m.newBoard())
 	}

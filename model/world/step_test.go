@@ -169,7 +169,8 @@ func TestFinishedRowsStayAndPayNothing(t *testing.T) {
 		}
 		for a := range in.Agents {
 			if dst.Reward[a][0] != 0 || !dst.End[a][0] || slices.Contains(dst.Legal[a], true) || !dst.Over[0] {
-				t.Errorf("%s: agent %d of a finished row: reward %v, end %v, legal %v, over %v; want 0, true, none, true", variant, a, dst.Reward[a][0], dst.End[a][0], dst.Legal[a], dst.Over[0])
+				t.Errorf("%s: agent %d of a finished row: reward %v, end %v, legal %v, over %v; want 0, true, none, true", variant, a,
+					dst.Reward[a][0], dst.End[a][0], dst.Legal[a], dst.Over[0])
 			}
 		}
 	}
@@ -195,7 +196,8 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 		for _, i := range []int{0, 63, 64, 149} {
 			ws.Step(p, one, data.batch.Obs[i*in.Len():], data.batch.Joint[i*in.Agents:], 1)
 			for a := range in.Agents {
-				if !slices.Equal(one.Obs[a], all.Obs[a][i*in.Len():(i+1)*in.Len()]) || one.Mean[a][0] != all.Mean[a][i] || one.Reward[a][0] != all.Reward[a][i] || one.End[a][0] != all.End[a][i] || one.Gone[a][0] != all.Gone[a][i] {
+				if !slices.Equal(one.Obs[a], all.Obs[a][i*in.Len():(i+1)*in.Len()]) || one.Mean[a][0] != all.Mean[a][i] ||
+					one.Reward[a][0] != all.Reward[a][i] || one.End[a][0] != all.End[a][i] || one.Gone[a][0] != all.Gone[a][i] {
 					t.Errorf("%s: row %d, agent %d differs alone", variant, i, a)
 				}
 			}

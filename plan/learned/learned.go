@@ -107,7 +107,8 @@ func New(m *world.Model, p *nn.Params, c Config) (*World, error) {
 // other rewards than before, but must be of the same game.
 func (w *World) Use(m *world.Model, p *nn.Params) error {
 	in := m.Input
-	if in.Rewards = nil; in.Len() != w.in.Len() || in.Agents != w.in.Agents || in.Actions != w.in.Actions || in.Planes != w.in.Planes || in.Horizon != w.in.Horizon {
+	if in.Rewards = nil; in.Len() != w.in.Len() || in.Agents != w.in.Agents || in.Actions != w.in.Actions || in.Planes != w.in.Planes ||
+		in.Horizon != w.in.Horizon {
 		return errors.New("plan/learned: the world model is of another game")
 	}
 	if w.m != m {

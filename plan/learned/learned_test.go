@@ -172,7 +172,8 @@ func newMind(t testing.TB, g game.Game, w rules, group int) *mind {
 		t.Fatal(err)
 	}
 	w.Fit(f)
-	nc := plan.NetConfig{Observer: w, Net: &hashNet{actions: len(spec.Actions)}, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 10}
+	nc := plan.NetConfig{Observer: w, Net: &hashNet{actions: len(spec.Actions)}, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions),
+		Rows: group, Log: 10}
 	m := &mind{f: f, w: w, prior: plan.NewNetPrior(nc)}
 	nc.Net = &hashNet{actions: len(spec.Actions)}
 	m.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: noGoals{}, Others: spec.Seats - 1, Trees: trees, Envs: 1})

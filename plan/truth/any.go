@@ -33,7 +33,8 @@ type anyEnv struct {
 func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
 	spec := g.Spec()
 	a := &anyGame{
-		g: g, actions: len(spec.Actions), play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats), places: make([]int32, spec.Seats),
+		g: g, actions: len(spec.Actions), play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats),
+		places:  make([]int32, spec.Seats),
 		rewards: make([]float32, spec.Seats), mask: make([]bool, len(spec.Actions)), obs: make([]float32, spec.Obs.Len()),
 	}
 	for e := range a.envs {

@@ -43,7 +43,7 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 // BenchmarkAhead is the planner of the HOP presets on 8x8: every action once in 16
-// futures, judged by scripts that are averaged over four more, along episodes.
+// futures, scored by scripts that are averaged over four more, along episodes.
 func BenchmarkAhead(b *testing.B) {
 	g := hunting(b, func(c *staghunt.Config) { c.Size, c.Blocks = 8, 5 })
 	c := Default().Plan

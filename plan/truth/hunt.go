@@ -43,22 +43,22 @@ type huntState struct {
 
 // huntEnv is what all states of a decision share.
 type huntEnv struct {
-	seats  []game.Seat
-	place  []int8      // [seats]
-	ego    [8][8]uint8 // [place][i] the place i seats on from a place's own
-	weight [8]float64
-	root   huntState
-	salt   uint64
-	board  *grid.Board
-	preyAt []int8
-	prey   []int16
-	code   []uint64 // [prey] its part of the key, whatever its number is here
-	dist   [][]int16
-	reach  int    // no path to a prey is longer
-	stag   []bool // [cells] a stag is or was there
-	ways   [64]way
-	known  bool
-	looked uint64 // names the position read last
+	seats     []game.Seat
+	place     []int8      // [seats]
+	ego       [8][8]uint8 // [place][i] the place i seats on from a place's own
+	weight    [8]float64
+	root      huntState
+	salt      uint64
+	board     *grid.Board
+	preyAt    []int8
+	prey      []int16
+	code      []uint64 // [prey] its part of the key, whatever its number is here
+	dist      [][]int16
+	reach     int    // no path to a prey is longer
+	stag      []bool // [cells] a stag is or was there
+	distances [64]distances
+	known     bool
+	looked    uint64 // names the position read last
 }
 
 // hunt is rules for stag hunt. It keeps to package staghunt's; a test compares.
@@ -120,8 +120,8 @@ func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error
 		for range v.prey {
 			v.dist = append(v.dist, make([]int16, cells))
 		}
-		for i := range v.ways {
-			v.ways[i].to, v.ways[i].aim = make([]uint32, cells), make([]uint64, cells)
+		for i := range v.distances {
+			v.distances[i].to, v.distances[i].aim = make([]uint32, cells), make([]uint64, cells)
 		}
 	}
 	return h, nil
@@ -230,8 +230,8 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 	for p := range v.prey {
 		v.prey[p] = grid.None
 	}
-	for i := range v.ways {
-		v.ways[i].set = noSet
+	for i := range v.distances {
+		v.distances[i].set = noSet
 	}
 	next := [2]int{0, h.c.Stags}
 	for c := range v.preyAt {

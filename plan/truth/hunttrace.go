@@ -97,7 +97,8 @@ func (h *hunt) future(v *huntEnv, s *huntState, ro *roll) (*trace, int) {
 		h.traces = append(h.traces, trace{at: make([]huntState, 0, h.c.Horizon+2)})
 	}
 	f := &h.traces[ro.future]
-	if k := int(ro.depth - f.depth); f.seed == ro.seed && f.look == v.looked && uint(k) < uint(len(f.at)) && f.at[k].alike(s) && h.meets(f, ro) {
+	if k := int(ro.depth - f.depth); f.seed == ro.seed && f.look == v.looked && uint(k) < uint(len(f.at)) && f.at[k].alike(s) && h.meets(f,
+		ro) {
 		return f, k
 	}
 	f.seed, f.look, f.depth, f.wait = ro.seed, v.looked, ro.depth, false
@@ -189,16 +190,16 @@ func (h *hunt) rollout(ro *roll, r *stream) float32 {
 }
 
 // walk returns how many steps it takes from cell c at moment k to a stag, if
-// nothing can happen on the way: it is one stag and still there then, the way does
+// nothing can happen on the path: it is one stag and still there then, the path does
 // not cross another's cell, and there is time for a hare after it. Otherwise 0.
 //
-// A hare is at most as far from any cell of the way as from its end by way of it,
+// A hare is at most as far from any cell of the path as from its end by way of it,
 // so that time at the start is time at every step.
 func (h *hunt) walk(v *huntEnv, f *trace, k int, c uint16, stags uint64) int {
 	if stags&(stags-1) != 0 {
 		return 0
 	}
-	x := v.way(stags).to[c]
+	x := v.distance(stags).to[c]
 	d := int(x >> 8)
 	if d == 0 || d == far || x&crossing != 0 {
 		return 0
@@ -247,15 +248,15 @@ func (h *hunt) meet(v *huntEnv, s *huntState, c uint16) bool {
 
 // catch returns after how many steps one who goes to the nearest hare from cell c
 // at moment k has it, or the end comes, and what it gets, if that is sure: until
-// then nobody takes one of the nearest, and the way does not cross a stag's cell.
+// then nobody takes one of the nearest, and the path does not cross a stag's cell.
 // Otherwise no steps. Hares that are not among the nearest now are among them at no
-// cell of the way, so it does not matter who takes them.
+// cell of the path, so it does not matter who takes them.
 func (h *hunt) catch(v *huntEnv, f *trace, k int, c uint16) (steps int, pays float32) {
 	hares := f.at[k].left &^ h.stags
 	if hares == 0 {
 		return 0, 0
 	}
-	w := v.way(hares)
+	w := v.distance(hares)
 	x, nearest := w.to[c], w.aim[c]
 	d := int(x >> 8)
 	if d == far || x&crossing != 0 {

@@ -86,7 +86,7 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 				}
 				seed := uint64(r.IntN(3)+1) * 0x9e3779b97f4a7c15 // on other boards too
 				legal, _ := h.root(0, 0)
-				judge := func(slot, depth int32) {
+				check := func(slot, depth int32) {
 					for script := range h.script {
 						fast := stream{Rand: plan.Stream(seed, uint64(script)+uint64(slot)<<8)}
 						slow := fast.Rand
@@ -105,18 +105,18 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 						}
 					}
 				}
-				judge(0, 0)
+				check(0, 0)
 				draw := stream{Rand: plan.Common(seed, 0)}
 				h.others(joint[1:], &h.envs[0], &h.slots[0], others, &draw)
 				for slot := int32(1); legal != 0; legal &= legal - 1 {
 					joint[0] = int32(bits.TrailingZeros32(legal))
 					if _, over, _, _ := h.step(0, 0, slot, joint); !over {
-						judge(slot, 1)
+						check(slot, 1)
 						slot++
 					}
 				}
 				others[0] = 3 - others[0]
-				judge(0, 0)
+				check(0, 0)
 			}
 			if len(values) < 10 {
 				t.Errorf("only %d different values were compared", len(values))

@@ -26,7 +26,7 @@ type Config struct {
 }
 
 // Default returns the planner that measured best in stag hunt: every action is
-// tried once in each of 20 futures, and what follows is judged by the script that
+// tried once in each of 20 futures, and what follows is scored by the script that
 // does best on average over several others. A deeper tree knows the future that it
 // has drawn, and so thinks that it will be at the stag just when somebody else is;
 // against co-players that act at random it never waits there.
@@ -124,7 +124,8 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 		p.before = append(p.before, g.New())
 	}
 	p.rs = make([]rng.Rand, c.Plan.Trees)
-	p.legal, p.probs, p.obs = make([]bool, len(spec.Actions)), make([]float32, len(p.Models)*len(spec.Actions)), make([]float32, spec.Obs.Len())
+	p.legal, p.probs, p.obs = make([]bool, len(spec.Actions)), make([]float32, len(p.Models)*len(spec.Actions)), make([]float32,
+		spec.Obs.Len())
 	return p, nil
 }
 
@@ -224,7 +225,7 @@ func (p *Player) Think() plan.Thought {
 	t := p.Forest.Think(0, lineLen)
 	n := p.env[0]
 	for j, seat := range p.seats[1:] {
-		t.Guesses = append(t.Guesses, plan.Guess{
+		t.Posteriors = append(t.Posteriors, plan.Posterior{
 			Seat: int(seat), Left: !p.before[n].Alive(seat), Names: p.Models, Probs: slices.Clone(p.Beliefs.At(n, j)),
 		})
 	}

@@ -22,7 +22,8 @@ const lanes = 16
 
 // play returns the focal planner's losses against the best response and its
 // returns, over episodes with the given others, always from the same starts.
-func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, others string, episodes, workers int) (loss stats.Acc, losses, returns []float64) {
+func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, others string, episodes, workers int) (loss stats.Acc,
+	losses, returns []float64) {
 	t.Helper()
 	gc := staghunt.Default()
 	if set != nil {
@@ -44,7 +45,7 @@ func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, 
 			if err != nil {
 				return nil, err
 			}
-			ps[i] = oracle.NewJudge(p, g, team, verdicts)
+			ps[i] = oracle.NewScorer(p, g, team, verdicts)
 		}
 		return ps, nil
 	}}}
@@ -132,10 +133,10 @@ func TestMoreSimulationsDoNotRaiseRegret(t *testing.T) {
 func TestTypesAreInferredWithinTheEpisode(t *testing.T) {
 	blind := truth.Default()
 	blind.Belief.Within = false
-	guess, _, _ := play(t, nil, blind, false, "nh nh nh", 20, 0)
+	blindly, _, _ := play(t, nil, blind, false, "nh nh nh", 20, 0)
 	infer, _, _ := play(t, nil, truth.Default(), false, "nh nh nh", 20, 0)
-	if infer.Mean() > 0.15 || infer.Mean() > guess.Mean() {
-		t.Errorf("regret with inference %.3f, without %.3f", infer.Mean(), guess.Mean())
+	if infer.Mean() > 0.15 || infer.Mean() > blindly.Mean() {
+		t.Errorf("regret with inference %.3f, without %.3f", infer.Mean(), blindly.Mean())
 	}
 }
 

@@ -161,7 +161,8 @@ func TestScaledRewardsGiveTheSameDecisions(t *testing.T) {
 					b.f.Search(b.w, b.prior, b.bots, slices.Clone(rs))
 				}
 				if !slices.Equal(one.f.Policy, many.f.Policy) || scale == 8 && !slices.Equal(one.f.Visits, many.f.Visits) {
-					t.Errorf("%s, position %d: policy %v visits %v, with rewards times %v %v %v", name, i, one.f.Policy, one.f.Visits, scale, many.f.Policy, many.f.Visits)
+					t.Errorf("%s, position %d: policy %v visits %v, with rewards times %v %v %v", name, i, one.f.Policy, one.f.Visits, scale,
+						many.f.Policy, many.f.Visits)
 				}
 			})
 		}

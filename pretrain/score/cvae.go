@@ -1,0 +1,253 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hop/card"
+	"hop/game"
+	"hop/model"
+	"hop/model/vae"
+	"hop/page"
+	"hop/pretrain"
+)
+
+// CVAEScore is what inferred subgoals are worth, on episodes that were not learnt
+// from. Shares are of rows.
+type CVAEScore struct {
+	Rows       int                `json:"rows"`
+	Terms      map[string]float64 `json:"terms"`
+	Probe      float64            `json:"probe"`       // accuracy of a linear probe from g to the goal finally reached
+	ProbeLimit float64            `json:"probe_limit"` // that of Bayes' rule on the agent's own history, policies known
+	ProbeRows  int                `json:"probe_rows"`
+	Majority   float64            `json:"probe_majority"`
+	Info       float64            `json:"probe_info"`
+	Hit        float64            `json:"subgoal_hit"`       // the agent's cell in the decoded g is one it stands on later
+	HitStay    float64            `json:"subgoal_hit_stay"`  // the same for its present cell
+	HitBest    float64            `json:"subgoal_hit_best"`  // the same for the subgoal's own code: what decoding allows
+	HitState   float64            `json:"subgoal_hit_state"` // all agents' cells are those of one later state
+	HitRows    int                `json:"subgoal_rows"`
+	Open       float64            `json:"gate_open"` // share of scored rows at which a goal is inferred
+	Active     int                `json:"active"`
+	Width      int                `json:"width"`
+	Epochs     int                `json:"epochs"`
+	BestEpoch  int                `json:"best_epoch"`
+
+	ByStep      []float64 `json:"probe_by_step"` // of the rows at steps 0, 1, ...
+	LimitByStep []float64 `json:"limit_by_step"`
+
+	Value *CVAEValue `json:"value,omitempty"` // of states; nil if it was not learnt
+
+	Left  int `json:"rows_of_agents_that_left"`
+	codes vae.Codes
+	past  []model.Epoch
+	sound soundness
+	goals []string
+}
+
+// CVAEValue is what a learnt value of states is worth on the scored rows.
+type CVAEValue struct {
+	Explained float64   `json:"explained"` // 1 - squared error / variance of the recorded returns
+	Agrees    float64   `json:"agrees"`    // share of rows whose subgoal is the one that the recorded return picks
+	Epochs    []float64 `json:"epochs"`    // Explained on the rows to choose by, after each
+}
+
+// CVAE scores the inference of subgoals and fills a card; g is the dataset's game.
+func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
+	s := &CVAEScore{Rows: c.Seqs[2].Rows(), Terms: byName(c.Held(2)), Epochs: c.Epoch, BestEpoch: c.BestAt, past: c.Past,
+		goals: c.Data.Layout.Goals}
+	learn, _ := inferred(c, 0)
+	held, open := inferred(c, 2)
+	s.Open = open
+	s.codes, s.Active, s.Width = held, vae.Active(held), held.Dim
+	if goals := len(c.Data.Layout.Goals); goals > 1 {
+		score := vae.FitProbe(learn, goals).Score(held)
+		s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
+		h, err := newHistory(c.Data, g, c.Parts[0].Rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.ProbeLimit, _ = h.limit(c.Parts[2].Rows)
+		s.ByStep, s.LimitByStep = bySteps(c, h, learn, held)
+	}
+	hits(c, s, held)
+	s.Value = valueOf(c)
+	s.sound = soundOf(c.Data, &c.Parts[0]).learnt(c.Training, c.Learner.Params, "kl")
+	s.Left = s.sound.left
+	k, err := cvaeCard(c.Learner.Model.Describe(c.Learner.Params), s)
+	return s, k, err
+}
+
+// inferred returns the means of the goals of a part, with the goals reached, and
+// the share of rows at which the gate is open.
+func inferred(c *pretrain.CVAE, part int) (vae.Codes, float64) {
+	out := vae.Codes{Dim: c.Learner.Dim, Z: make([]float32, c.Seqs[part].Rows()*c.Learner.Dim)}
+	c.Goals(part, func(row int, mu, _ []float32) { copy(out.Z[row*out.Dim:], mu) })
+	gate := vae.Gate{Layout: c.VAE.Input.Input, Distance: c.Config.Gate}
+	for i, plane := range c.Data.Layout.Planes {
+		if slices.Contains(c.Data.Layout.Goals, plane) {
+			gate.Prey = append(gate.Prey, i)
+		}
+	}
+	obs, open := make([]float32, c.Data.ObsLen()), 0.
+	for i, row := range c.Parts[part].Rows {
+		out.Label = append(out.Label, int(c.Data.Goal[row]))
+		c.Data.Observation(int(row), obs)
+		open += share(gate.Apply(out.Z[i*out.Dim:(i+1)*out.Dim], obs))
+	}
+	return out, open / float64(max(len(out.Label), 1))
+}
+
+// valueOf returns what the learnt values are worth, nil if they are the recorded
+// returns.
+func valueOf(c *pretrain.CVAE) *CVAEValue {
+	v := c.Values
+	if !v.Learnt {
+		return nil
+	}
+	s, same := c.Seqs[2], 0
+	for k := range s.Len() {
+		for row := s.Lo[k]; row < s.Lo[k+1]; row++ {
+			if c.Pick(row, s.Lo[k+1], v.Of[2]) == c.Pick(row, s.Lo[k+1], v.Earned[2]) {
+				same++
+			}
+		}
+	}
+	return &CVAEValue{Explained: pretrain.Explained(v.Of[2], v.Earned[2]), Agrees: float64(same) / float64(s.Rows()), Epochs: v.Epochs}
+}
+
+// curveSteps is how many steps the curves of recognition show.
+const curveSteps = 8
+
+// bySteps returns the probe's accuracy and the limit for each step of an episode.
+func bySteps(c *pretrain.CVAE, h *history, learn, held vae.Codes) (probe, limit []float64) {
+	goals := len(c.Data.Layout.Goals)
+	p := vae.FitProbe(learn, goals)
+	for t := range curveSteps {
+		at := vae.Codes{Dim: held.Dim}
+		var rows []int32
+		for i, row := range c.Parts[2].Rows {
+			if int(c.Data.T[row]) == t {
+				at.Z, at.Label = append(at.Z, held.Z[i*held.Dim:(i+1)*held.Dim]...), append(at.Label, held.Label[i])
+				rows = append(rows, row)
+			}
+		}
+		best, n := h.limit(rows)
+		if n == 0 {
+			break
+		}
+		probe, limit = append(probe, p.Score(at).Accuracy), append(limit, best)
+	}
+	return probe, limit
+}
+
+// hits decodes every inferred goal and looks whether the agent goes there. A row
+// without later rows of its agent does not count.
+func hits(c *pretrain.CVAE, s *CVAEScore, held vae.Codes) {
+	m, n := c.VAE, c.VAE.Input.Agents
+	part := &c.Parts[2]
+	const batch = 512
+	ws, cells, best := m.Work(batch), make([]int32, len(part.Rows)*n), make([]int32, len(part.Rows)*n)
+	for lo := 0; lo < len(part.Rows); lo += batch {
+		hi := min(lo+batch, len(part.Rows))
+		for dst, z := range map[*int32][]float32{&cells[lo*n]: held.Z[lo*held.Dim:], &best[lo*n]: c.Seqs[2].Mu[lo*held.Dim:]} {
+			ws.DecodeFrom(c.Codes, z, hi-lo)
+			to := cells
+			if dst == &best[lo*n] {
+				to = best
+			}
+			for i := range hi - lo {
+				ws.DecodedCells(to[(lo+i)*n:(lo+i+1)*n], i)
+			}
+		}
+	}
+	for i := range part.Rows {
+		last := int(part.Last[i])
+		if i == last {
+			continue
+		}
+		s.HitRows++
+		var hit, stay, top, state bool
+		for j := i + 1; j <= last; j++ {
+			later := part.States.Cell[j*n : (j+1)*n]
+			hit = hit || later[0] == cells[i*n]
+			stay = stay || later[0] == part.States.Cell[i*n]
+			top = top || later[0] == best[i*n]
+			same := true
+			for a, cell := range later {
+				same = same && cell == cells[i*n+a]
+			}
+			state = state || same
+		}
+		s.Hit += share(hit)
+		s.HitStay += share(stay)
+		s.HitBest += share(top)
+		s.HitState += share(state)
+	}
+	k := float64(max(s.HitRows, 1))
+	s.Hit, s.HitStay, s.HitBest, s.HitState = s.Hit/k, s.HitStay/k, s.HitBest/k, s.HitState/k
+}
+
+// cvaeCard fills the card of the inference of subgoals.
+func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
+	c := &card.Card{Title: "Subgoals inferred from history", About: describe + ". Scored on episodes that were not learnt from."}
+	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
+	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows,
+		Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{
+		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
+		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "Bayes, own history", Value: s.ProbeLimit},
+	})
+	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
+	c.Add(card.Number{
+		Name: "subgoal hit ratio", Value: s.Hit, N: s.HitRows,
+		Baselines: []card.Ref{{Name: "present cell", Value: s.HitStay}}, Limit: &card.Ref{Name: "the subgoal's own code", Value: s.HitBest},
+	})
+	c.Add(card.Number{Name: "whole-state hit ratio", Value: s.HitState, N: s.HitRows})
+	c.Add(card.Number{Name: "rows where the gate is open", Value: s.Open, N: s.Rows})
+	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	if v := s.Value; v != nil {
+		c.Add(card.Number{Name: "return explained by the learnt value", Value: v.Explained, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+		c.Add(card.Number{Name: "subgoals as by the recorded return", Value: v.Agrees, N: s.Rows})
+	}
+	s.sound.check(c)
+	c.Check("g follows the subgoal", s.Terms["explained"] > 0.3, s.Terms["explained"] > 0.05,
+		fmt.Sprintf("g explains %.0f %% of the variance of the subgoal's code", 100*s.Terms["explained"]),
+		"check that the VAE was loaded, and that its codes are of the right rows")
+	if s.ProbeRows > 0 {
+		c.Check("goal in g", s.Probe >= s.ProbeLimit-0.02, s.Probe > s.Majority+0.01,
+			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; Bayes' rule on the own history %.1f %%, always the "+
+				"most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+			"use a VAE of loss b, whose codes tell apart what the agent does")
+	}
+	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0, fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
+	cvaeFigures(c, s)
+	return c, nil
+}
+
+func cvaeFigures(c *card.Card, s *CVAEScore) {
+	for _, name := range []string{"kl", "feature", "mix"} {
+		learn, held := page.Line{Name: "learnt from"}, page.Line{Name: "held out"}
+		for i, e := range s.past {
+			for line, m := range map[*page.Line]map[string]float64{&learn: e.Learn, &held: e.Held} {
+				v, ok := m[name]
+				if !ok {
+					v = math.NaN()
+				}
+				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
+			}
+		}
+		lines := []page.Line{learn, held}
+		if name != "kl" {
+			lines = lines[:1]
+		}
+		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, lines...))
+	}
+	if len(s.ByStep) > 0 {
+		c.Figures = append(c.Figures, page.Lines("by_step", "How fast the goal is recognised",
+			"Rows of agents that reach a goal in the end.", page.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},
+			page.Line{Name: "linear probe of g", Y: s.ByStep}, page.Line{Name: "Bayes, own history", Y: s.LimitByStep, Dash: true}))
+	}
+	c.Figures = append(c.Figures, goalMap("g_map", s.codes, s.goals))
+}

@@ -1,0 +1,231 @@
+package score
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/card"
+	"hop/dataset"
+	"hop/game"
+	"hop/game/staghunt"
+	"hop/model"
+	"hop/model/cvae"
+	"hop/pretrain"
+	"hop/runlog"
+)
+
+// hunts records rows of stag hunts: of ns with nh, or of a team.
+func hunts(t *testing.T, size, horizon, rows int, seed uint64, team ...string) (*dataset.Data, game.Game) {
+	t.Helper()
+	c := staghunt.Default()
+	c.Size, c.Horizon = size, horizon
+	g, err := staghunt.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: team, Rows: rows, Seed: seed, Dir: t.TempDir(),
+		Workers: 1}
+	if team == nil {
+		cfg.Mix = []string{"ns", "nh"}
+	}
+	if _, err := dataset.Collect(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(cfg.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, g
+}
+
+func goalData(t *testing.T, rows int) (*dataset.Data, game.Game) {
+	return hunts(t, 4, staghunt.Default().Horizon, rows, 7)
+}
+
+// folder makes a run.
+func folder(t *testing.T) *runlog.Run {
+	t.Helper()
+	run, err := runlog.Create(filepath.Join(t.TempDir(), "run"), []byte("x: 1\n"), runlog.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { run.Close() })
+	return run
+}
+
+func trainVAE(t *testing.T, loss string, epochs int, d *dataset.Data) *pretrain.VAE {
+	t.Helper()
+	c := pretrain.DefaultVAE(loss)
+	c.Model.Hidden, c.Model.MOA, c.Model.Dim, c.Epochs = []int{48, 24}, 32, 6, epochs
+	v, err := pretrain.NewVAE(c, d, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Run(context.Background(), folder(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// broken fails unless the check is broken and the verdict, or at least the card,
+// names it.
+func broken(t *testing.T, k *card.Card, name, word string) {
+	t.Helper()
+	c := k.Find(name)
+	if c == nil || c.Status != card.Broken || !strings.Contains(c.Why, word) || c.Fix == "" {
+		t.Errorf("check %q is %+v, want it broken with %q and a fix", name, c, word)
+	}
+	if k.Status() != card.Broken {
+		t.Errorf("the verdict is %q", k.Verdict())
+	}
+}
+
+// The own-history posterior is Bayes' rule: it starts even, is certain after an
+// action that only one type does, and on average gives the true type more.
+func TestOwnHistory(t *testing.T) {
+	d, g := goalData(t, 3000)
+	post, err := ownHistory(d, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, n := 0., 0
+	for _, q := range d.Sequences {
+		if post[2*q.Lo] != 0.5 {
+			t.Fatalf("the belief starts at %v, want even", post[2*q.Lo])
+		}
+		for row := q.Lo; row < q.Hi; row++ {
+			p := post[2*row+int(d.Bot[row])]
+			if p < 1e-6 {
+				t.Fatalf("row %d: the true type is ruled out", row)
+			}
+			if row > q.Lo {
+				right += float64(p)
+				n++
+			}
+		}
+	}
+	if mean := right / float64(n); mean < 0.8 {
+		t.Errorf("after the first step the true type has %.3f on average, want at least 0.8", mean)
+	}
+}
+
+func vaeScore(terms map[string]float64, change func(*VAEScore)) *VAEScore {
+	s := &VAEScore{
+		Rows: 1000, Terms: terms, CellsExact: 0.995, Probe: 0.75, ProbeLimit: 0.76, ProbeRows: 600, Majority: 0.6, Active: 16, Width: 16,
+		past:  []model.Epoch{{Learn: map[string]float64{"action": 1.2}, Held: terms}, {Learn: map[string]float64{"action": 0.4}, Held: terms}},
+		goals: []string{"stag", "hare"},
+	}
+	s.codes.Dim, s.codes.Z, s.codes.Label = 2, []float32{1, 2, 3, 1, 5, 6}, []int{0, 1, -1}
+	change(s)
+	return s
+}
+
+// Each fault of the notes is named by the card: a softmax of a softmax (2), an
+// optimiser without the model of the action (3), agents that vanish (6), a z that
+// says nothing.
+func TestCardNamesFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		loss   string
+		action float64
+		change func(*VAEScore)
+		check  string
+		want   card.Status
+	}{
+		"sound b":         {"b", 0.35, func(*VAEScore) {}, "", card.Good},
+		"softmax twice":   {"b", 1.2, func(*VAEScore) {}, "softmax once", card.Broken},
+		"moa not trained": {"b", 1.1, func(s *VAEScore) { s.past[1].Learn["action"] = 1.2 }, "learns", card.Broken},
+		"sound a":         {"a", 0, func(*VAEScore) {}, "", card.Good},
+		"agents vanish":   {"a", 0, func(s *VAEScore) { s.CellsExact = 0.5 }, "agents' cells", card.Broken},
+		"z collapsed":     {"a", 0, func(s *VAEScore) { s.Active = 0 }, "z is used", card.Broken},
+		"a asks for none": {"a", 0, func(s *VAEScore) { s.Probe = 0.6 }, "goal in z", card.Weak},
+		"no goal in z":    {"b", 0.35, func(s *VAEScore) { s.Probe = 0.6 }, "goal in z", card.Broken},
+	} {
+		terms := map[string]float64{"kl": 40}
+		if c.loss == "b" {
+			terms["action"] = c.action
+		}
+		got, err := vaeCard(pretrain.DefaultVAE(c.loss), "x", 7, vaeScore(terms, c.change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.check == "" {
+			if got.Status() != card.Good {
+				t.Errorf("%s: the verdict is %q, want good", name, got.Verdict())
+			}
+			continue
+		}
+		if f := got.Find(c.check); f == nil || f.Status != c.want || !strings.Contains(got.Verdict(), string(c.want)) {
+			t.Errorf("%s: the check %q is %+v, verdict %q; want %s", name, c.check, f, got.Verdict(), c.want)
+		}
+	}
+	if f := doubleSoftmaxFloor(7); math.Abs(f-1.1654) > 1e-4 {
+		t.Errorf("the floor is %.4f, want 1.1654", f)
+	}
+}
+
+// The whole chain runs on agents that leave at different times.
+func TestSubgoalsFromHistory(t *testing.T) {
+	d, g := goalData(t, 2500)
+	v := trainVAE(t, "b", 2, d)
+	cfg := pretrain.DefaultCVAE()
+	cfg.Model = cvae.Config{Frame: "egof", Feature: 12, GRU: 16, Hidden: []int{24}, Dim: 6}
+	cfg.Epochs, cfg.Value = 2, "learnt"
+	c, err := pretrain.NewCVAE(cfg, d, v.Learner.Model, v.Learner.Params, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(context.Background(), folder(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	s, k, err := CVAE(c, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ProbeLimit < 0.7 || s.ProbeLimit > 1 || s.HitRows == 0 || s.HitRows >= s.Rows {
+		t.Errorf("limit %.3f, %d rows with a future of %d", s.ProbeLimit, s.HitRows, s.Rows)
+	}
+	if s.Value.Agrees < 0.3 || s.Value.Agrees > 0.999 {
+		t.Errorf("learnt values pick %.3f of the subgoals as returns do; want at least 0.3, and not all", s.Value.Agrees)
+	}
+	dir := t.TempDir()
+	if err := k.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "g_map.png")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The gate makes g neutral where the agent is far from all prey, and only there.
+func TestTheGateClosesFarFromPrey(t *testing.T) {
+	d, _ := goalData(t, 2500)
+	v := trainVAE(t, "b", 1, d)
+	last := 0.
+	for _, gate := range []int{0, 1, 2, 100, -1} {
+		cfg := pretrain.DefaultCVAE()
+		cfg.Gate = gate
+		c, err := pretrain.NewCVAE(cfg, d, v.Learner.Model, v.Learner.Params, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes, open := inferred(c, 2)
+		closed := 0
+		for i := range codes.Label {
+			if !slices.ContainsFunc(codes.Z[i*codes.Dim:(i+1)*codes.Dim], func(x float32) bool { return x != 0 }) {
+				closed++
+			}
+		}
+		if want := float64(closed) / float64(len(codes.Label)); math.Abs(1-want-open) > 1e-9 {
+			t.Errorf("gate %d: said to be open on %.3f of rows, but %.3f are neutral", gate, open, want)
+		}
+		if open < last || gate == 0 && (open == 0 || open == 1) || (gate < 0 || gate == 100) && open != 1 {
+			t.Errorf("gate %d is open on %.3f of rows, the one before on %.3f", gate, open, last)
+		}
+		last = open
+	}
+}

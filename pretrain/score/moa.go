@@ -1,0 +1,263 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hop/card"
+	"hop/game"
+	"hop/model/moa"
+	"hop/oracle"
+	"hop/page"
+	"hop/pretrain"
+)
+
+// MOAScore is what `hop pretrain moa` promises, on episodes that were not learnt
+// from.
+type MOAScore struct {
+	Top1       float64            `json:"top1"`
+	Top3       float64            `json:"top3"`
+	CE         float64            `json:"ce"`
+	ECE        float64            `json:"ece"`
+	Recall     []float64          `json:"recall"`
+	Precision  []float64          `json:"precision"`
+	Rows       int                `json:"rows"` // scored
+	Limit      string             `json:"limit"`
+	LimitTop1  float64            `json:"limit_top1"`
+	LimitCE    float64            `json:"limit_ce"`
+	OfLimit    float64            `json:"of_limit"` // top1 / limit_top1
+	Baselines  map[string]MOABase `json:"baselines"`
+	Limits     map[string]MOABase `json:"limits"`
+	Belief     *MOABelief         `json:"belief,omitempty"`
+	Drift      *MOADrift          `json:"drift,omitempty"` // where it is most off on average
+	Split      map[string]int     `json:"split"`           // rows
+	Left       int                `json:"rows_of_agents_that_left"`
+	Aimless    int                `json:"left_out_without_goal"`
+	BestEpoch  int                `json:"best_epoch"`
+	Epochs     int                `json:"epochs"`
+	Describe   string             `json:"model"`
+	LimitError string             `json:"limit_error,omitempty"`
+
+	Beside     []MOABeside `json:"beside,omitempty"`            // models that a run's agents have of each other
+	BesideTop1 float64     `json:"beside_top1,omitempty"`       // of all of them together
+	BesideOf   float64     `json:"beside_of_offline,omitempty"` // divided by that of the model learnt here
+}
+
+// MOA scores the best weights and fills a card.
+func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
+	c := t.Classes(2)
+	l := limits(t, g)
+	uniform, majority, table := baselines(t)
+	s := &MOAScore{
+		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Recall: c.Recall(), Precision: c.Precision(), Rows: c.N,
+		Baselines: map[string]MOABase{"uniform_legal": uniform, "majority": base(majority), "state_table": base(table)},
+		Limits:    map[string]MOABase{}, Split: map[string]int{}, Left: t.Rows.Left, Aimless: t.Aimless,
+		BestEpoch: t.BestAt, Epochs: t.Epoch, Describe: t.Learner.Model.Describe(t.Learner.Params),
+		LimitTop1: math.NaN(), LimitCE: math.NaN(), OfLimit: math.NaN(),
+	}
+	for part, name := range []string{"learn", "choose", "score"} {
+		s.Split[name] = t.Len(part)
+	}
+	know := oracle.OwnHistory
+	if t.Config.Condition != "none" {
+		know = oracle.TypeKnown
+	}
+	var limit *card.Classes
+	if l.why != nil {
+		s.LimitError = l.why.Error()
+		s.LimitTop1, s.LimitCE, s.OfLimit = 0, 0, 0
+	} else {
+		for k, x := range l.Know {
+			s.Limits[strings.ReplaceAll(oracle.Knowledge(k).String(), " ", "_")] = base(x)
+		}
+		limit = l.Know[know]
+		s.Limit, s.LimitTop1, s.LimitCE = know.String(), limit.Accuracy(), limit.CE()
+		s.OfLimit = s.Top1 / s.LimitTop1
+	}
+	s.Belief, s.Drift = follow(t, l), driftOf(t)
+	report, err := moaCard(t, s, c, limit, uniform.floor)
+	return s, report, err
+}
+
+func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64) (*card.Card, error) {
+	k := &card.Card{
+		Title: "Model of others: " + s.Describe,
+		About: fmt.Sprintf("Given: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, scored on %d rows of other episodes.",
+			t.Config.Condition, s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], s.Rows),
+	}
+	number := func(name string, v float64, lower bool, of func(MOABase) float64) {
+		n := card.Number{Name: name, Value: v, N: s.Rows, Lower: lower}
+		for _, b := range []struct{ key, name string }{{"uniform_legal", "uniform legal"}, {"majority", "majority"},
+			{"state_table", "state table"}} {
+			n.Baselines = append(n.Baselines, card.Ref{Name: b.name, Value: of(s.Baselines[b.key])})
+		}
+		if limit != nil {
+			n.Limit = &card.Ref{Name: s.Limit, Value: of(base(limit))}
+		}
+		k.Add(n)
+	}
+	number("top-1", s.Top1, false, func(b MOABase) float64 { return b.Top1 })
+	number("top-3", s.Top3, false, func(b MOABase) float64 { return b.Top3 })
+	number("cross-entropy", s.CE, true, func(b MOABase) float64 { return b.CE })
+	k.Add(card.Number{Name: "calibration error", Value: s.ECE, N: s.Rows, Lower: true})
+	for a, name := range t.Data.Layout.Actions {
+		n := card.Number{Name: "recall of " + name, Value: s.Recall[a], N: c.Class(a).Count}
+		if limit != nil {
+			n.Limit = &card.Ref{Name: s.Limit, Value: limit.Class(a).Recall}
+		}
+		k.Add(n)
+	}
+	if b := s.Belief; b != nil {
+		name := "type named in time"
+		if t.Config.Condition == "goal" {
+			name = "goal named when the exact observer names the type"
+		}
+		k.Add(card.Number{Name: name, Value: b.OnTime, N: b.Agents})
+	}
+	var learnt, held, steps []float64
+	for _, e := range t.Past {
+		learnt, held, steps = append(learnt, e.Learn["ce_learnt"]), append(held, e.Held["ce_held"]), append(steps, e.Steps...)
+	}
+	checkRows(k, t.Rows)
+	checkLearns(k, t.Learner)
+	checkFloor(k, min(s.CE, slices.Min(append(learnt, math.Inf(1)))), floor, len(t.Data.Layout.Actions))
+	checkSpikes(k, steps)
+	checkSkill(t, k, s, c, limit)
+	k.Figures = append(k.Figures, c.Figures("moa_")...)
+	flat := func(v float64) []float64 {
+		out := make([]float64, max(len(held), 1))
+		for i := range out {
+			out[i] = v
+		}
+		return out
+	}
+	lines := []page.Line{{Name: "learnt", Y: learnt}, {Name: "held out", Y: held}, {Name: "softmax twice: floor", Y: flat(floor), Dash: true}}
+	if limit != nil {
+		lines = append(lines, page.Line{Name: s.Limit, Y: flat(s.LimitCE), Dash: true})
+	}
+	k.Figures = append(k.Figures, page.Lines("moa_loss", "Cross-entropy",
+		"Mean -ln p of what was played, over the legal actions, by epoch.", page.Axes{X: "epoch", Y: "nats"}, lines...))
+	if s.Belief != nil {
+		k.Figures = append(k.Figures, beliefFigure(t, s.Belief))
+	}
+	if s.LimitError != "" {
+		k.Notes = append(k.Notes, "No limit: "+s.LimitError)
+	}
+	return k, nil
+}
+
+func beliefFigure(t *pretrain.MOA, b *MOABelief) *page.Figure {
+	var lines []page.Line
+	for i, bot := range t.Data.Bots {
+		cut := len(b.Counted[i])
+		for j, n := range b.Counted[i] {
+			if n < 20 {
+				cut = j
+				break
+			}
+		}
+		lines = append(lines, page.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]}, page.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
+	}
+	return page.Lines("moa_belief", "Belief in the true type",
+		"Mean probability after so many of its actions, while at least 20 agents are in the game.",
+		page.Axes{X: "actions seen - 1", Y: "probability", YMax: 1.02}, lines...)
+}
+
+// checkRows asks whether the data are what they seem.
+func checkRows(k *card.Card, r *moa.Rows) {
+	taken := r.Keep && r.Left > 0
+	why := "every row is of an agent that was in the game"
+	switch {
+	case taken:
+		why = fmt.Sprintf("%d of %d rows are of agents that had left; a model learns from them that everybody stands still", r.Left, r.Len())
+	case r.Left > 0:
+		why = fmt.Sprintf("%d rows of agents that had left were offered and refused", r.Left)
+	}
+	k.Check("agents that have left", !taken, false, why, "record rows only while an agent is alive")
+	k.Check("joint actions are ego-first", r.Wrong == 0, false,
+		fmt.Sprintf("in %d of %d rows the own last action that is observed is not the one recorded a step before", r.Wrong, r.Steps),
+		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
+	k.Check("actions are legal", r.Illegal == 0, false, fmt.Sprintf("%d recorded actions are outside their mask", r.Illegal),
+		"record mask and action at the same moment")
+}
+
+// checkLearns asks whether the optimiser moves every weight.
+func checkLearns(k *card.Card, l *moa.Learner) {
+	still := l.Still()
+	k.Check("every part learns", len(still) == 0, false,
+		fmt.Sprintf("%d gradient steps moved the weights by %.0f %% of their norm; where they started: %d of %d parts %s", l.Updates,
+			100*l.Moved(), len(still), len(l.Params.Parts), strings.Join(still, ", ")),
+		"give the optimiser these parameters")
+}
+
+// checkFloor asks whether the loss has come below what a softmax of a softmax
+// can reach.
+func checkFloor(k *card.Card, ce, floor float64, actions int) {
+	k.Check("below the floor of a double softmax", ce < floor-0.01, false,
+		fmt.Sprintf("best cross-entropy %.3f; a softmax of probabilities cannot fall below %.3f on these masks (%.3f with all %d actions legal)",
+			ce, floor, math.Log(1+float64(actions-1)/math.E), actions),
+		"take the cross-entropy of logits, not of probabilities")
+}
+
+// checkSpikes asks whether the loss keeps jumping back to where it began, as it
+// does when a model is saved but a fresh one goes on.
+func checkSpikes(k *card.Card, curve []float64) {
+	at := card.Spikes(curve)
+	why := "the loss never jumps back to where it began"
+	if len(at) == 1 {
+		why = fmt.Sprintf("the loss jumps back towards its start once, at point %d of %d", at[0], len(curve))
+	} else if len(at) > 1 {
+		why = fmt.Sprintf("the loss jumps back towards its start %d times, every %d points or so", len(at), (at[len(at)-1]-at[0])/(len(at)-1))
+	}
+	k.Check("keeps what it has learnt", len(at) == 0, len(at) == 1, why, "load the saved model before going on")
+}
+
+// checkSkill asks how good the predictions are.
+func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Classes) {
+	if limit != nil {
+		k.Check("reaches what can be known", s.OfLimit >= 0.98, s.OfLimit >= 0.9,
+			fmt.Sprintf("top-1 %.3f is %.1f %% of the %.3f that %s gives", s.Top1, 100*s.OfLimit, s.LimitTop1,
+				s.Limit), "train longer, or give it history")
+	}
+	top, name := 0., ""
+	for n, b := range s.Baselines {
+		if b.Top1 > top || b.Top1 == top && n < name {
+			top, name = b.Top1, n
+		}
+	}
+	k.Check("beats what needs no learning", s.Top1 > top+0.02, s.Top1 > top,
+		fmt.Sprintf("top-1 %.3f against %.3f of %s", s.Top1, top, strings.ReplaceAll(name, "_", " ")),
+		"look at the loss curve: it has learnt little")
+	worst, at := 1., -1
+	for a := range s.Recall {
+		r := c.Class(a)
+		if r.Ratio < 0.005 {
+			continue
+		}
+		want := 1.
+		if limit != nil {
+			want = max(limit.Class(a).Recall, 1e-9)
+		}
+		if share := r.Recall / want; at < 0 || share < worst {
+			worst, at = share, a
+		}
+	}
+	if at >= 0 {
+		k.Check("no action is lost", worst >= 0.75, worst >= 0.25,
+			fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.Data.Layout.Actions[at], s.Recall[at], 100*worst),
+			"more rows of it, or learning.balance=true")
+	}
+	fix := "stop earlier, or give more data"
+	if t.Config.Learning.Balance {
+		fix = "learning.balance shifts probabilities towards rare actions; turn it off where they are used as such"
+	}
+	k.Check("calibrated", s.ECE < 0.02, s.ECE < 0.05, fmt.Sprintf("probabilities are off by %.3f on average", s.ECE), fix)
+	s.Drift.check(k, t.Config.Learning.Balance)
+	if b := s.Belief; b != nil && t.Config.Condition == "type" { // who wants a stag may end with a hare, so goals have no such limit
+		k.Check("names types in time", b.OnTime >= 0.95, b.OnTime >= 0.8,
+			fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime,
+				b.Agents), "a better model of others, or another belief.smooth")
+	}
+}

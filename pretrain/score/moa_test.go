@@ -1,0 +1,189 @@
+package score
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/card"
+	"hop/dataset"
+	"hop/game"
+	"hop/nn"
+	"hop/pretrain"
+	"hop/runlog"
+	"hop/safetensors"
+)
+
+// smallMOA trains a model of others on 8,000 rows, unless it may not learn.
+func smallMOA(t *testing.T, d *dataset.Data, condition string, run *runlog.Run) *pretrain.MOA {
+	t.Helper()
+	c := pretrain.DefaultMOA(d.Layout)
+	c.Model.Hidden, c.Epochs, c.Patience, c.Learning.Batch, c.Condition = []int{32, 32}, 4, 0, 32, condition
+	m, err := pretrain.NewMOA(c, d, 1)
+	if err == nil && run != nil {
+		err = m.Run(context.Background(), run, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func scoreMOA(t *testing.T, m *pretrain.MOA, g game.Game) (*MOAScore, *card.Card) {
+	t.Helper()
+	s, k, err := MOA(m, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, k
+}
+
+func TestMOALearnsAndIsScoredBesideLimits(t *testing.T) {
+	d, g := goalData(t, 8000)
+	run := folder(t)
+	s, k := scoreMOA(t, smallMOA(t, d, "type", run), g)
+	if s.OfLimit < .93 || s.Limit != "type known" || s.Top1 < s.Baselines["state_table"].Top1 {
+		t.Errorf("top-1 %.3f is %.3f of %s; baselines %v", s.Top1, s.OfLimit, s.Limit, s.Baselines)
+	}
+	if own, known := s.Limits["own_history"].Top1, s.Limits["type_known"].Top1; own < .8 || known < own+.03 {
+		t.Errorf("own history %.3f, type known %.3f", own, known)
+	}
+	if s.Belief == nil || s.Belief.Agents < 100 || s.Belief.OnTime < .5 {
+		t.Errorf("belief is %+v", s.Belief)
+	}
+	for _, name := range []string{"agents that have left", "joint actions are ego-first", "actions are legal", "every part learns",
+		"below the floor of a double softmax", "keeps what it has learnt", "beats what needs no learning"} {
+		if c := k.Find(name); c == nil || c.Status != card.Good {
+			t.Errorf("check %q of a sound run is %+v", name, c)
+		}
+	}
+	for _, name := range []string{"moa_eval_epoch0.csv", "moa_eval_epoch3.npz", "metrics.csv"} {
+		if _, err := os.Stat(filepath.Join(run.Dir(), name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := k.Write(run.Dir()); err != nil {
+		t.Error(err)
+	}
+	if k.Find("names types in time") == nil {
+		t.Error("a model that is given types is not asked whether it names them")
+	}
+	if _, k := scoreMOA(t, smallMOA(t, d, "goal", nil), g); k.Find("names types in time") != nil {
+		t.Error("a model that is given goals is asked for types")
+	}
+}
+
+// The cross-entropy of a softmax of probabilities. It does not compile with
+// nn's types; forced through a conversion, even certainty stays at the floor.
+func TestDoubleSoftmaxIsNamed(t *testing.T) {
+	for _, legal := range []int{2, 4, 7} {
+		mask, sure := make([]bool, 7), make(nn.Probs, 7)
+		for i := range legal {
+			mask[i] = true
+		}
+		sure[0] = 1
+		cat := nn.NewCategorical(7, 1)
+		cat.Set(nn.Logits(sure), mask, 1)
+		got := cat.CrossEntropy(nil, []int32{0}, nil, nn.Rows{N: 1}).Mean()
+		floor := math.Log(1 + float64(legal-1)/math.E)
+		if math.Abs(got-floor) > 1e-5 {
+			t.Errorf("%d legal actions: %v, want the floor %v", legal, got, floor)
+		}
+		k := &card.Card{}
+		checkFloor(k, got, floor, 7)
+		broken(t, k, "below the floor of a double softmax", "1.165 with all 7")
+		k = &card.Card{}
+		checkFloor(k, got-.2, floor, 7)
+		if k.Status() != card.Good {
+			t.Errorf("a loss below the floor is scored %q", k.Verdict())
+		}
+	}
+}
+
+// An optimiser that never moves the weights.
+func TestStillWeightsAreNamed(t *testing.T) {
+	d, g := goalData(t, 8000)
+	_, k := scoreMOA(t, smallMOA(t, d, "none", nil), g)
+	broken(t, k, "every part learns", "head/w")
+}
+
+// Rows of agents that have left, recorded as "stay".
+func TestRowsOfThoseWhoLeftAreNamed(t *testing.T) {
+	d, _ := goalData(t, 8000)
+	m := smallMOA(t, d, "none", nil)
+	rows := m.Learner.Model.NewRows()
+	rows.Keep = true
+	obs := make([]float32, d.ObsLen())
+	dead := 0
+	for _, s := range d.Sequences {
+		rows.Begin()
+		for i := s.Lo; i < s.Hi; i++ {
+			d.Observation(i, obs)
+			rows.Add(obs, nil, int32(d.Action[i]))
+		}
+		d.NextObservation(s.Hi-1, obs) // what a loop without exits goes on to see
+		for range 3 {
+			dead++
+			rows.Add(obs, nil, 4)
+		}
+	}
+	if rows.Left != dead {
+		t.Fatalf("%d of %d dead rows were noticed", rows.Left, dead)
+	}
+	k := &card.Card{}
+	checkRows(k, rows)
+	broken(t, k, "agents that have left", "stands still")
+}
+
+// Joint actions in seat order.
+func TestSeatOrderIsNamed(t *testing.T) {
+	d, g := goalData(t, 8000)
+	n := d.Layout.Seats
+	for row := range d.Len() {
+		ego, seat := make([]int8, n), int(d.Seat[row])
+		copy(ego, d.Last[row*n:(row+1)*n])
+		for i, a := range ego {
+			d.Last[row*n+(seat+i)%n] = a
+		}
+	}
+	m := smallMOA(t, d, "none", nil)
+	s, k := scoreMOA(t, m, g)
+	broken(t, k, "joint actions are ego-first", "not the one recorded")
+	if !strings.Contains(s.LimitError, "does not see what was recorded") {
+		t.Errorf("the replay says %q", s.LimitError)
+	}
+}
+
+// A model that is saved, while a fresh one goes on.
+func TestForgettingIsNamed(t *testing.T) {
+	d, _ := goalData(t, 8000)
+	for _, forget := range []bool{false, true} {
+		m := smallMOA(t, d, "none", nil)
+		f := &safetensors.File{}
+		m.Learner.Save(f, "")
+		err := m.Run(context.Background(), folder(t), func(p pretrain.Progress) {
+			if forget && p.Whole {
+				if err := m.Learner.Load(f, ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &card.Card{}
+		var steps []float64
+		for _, e := range m.Past {
+			steps = append(steps, e.Steps...)
+		}
+		checkSpikes(k, steps)
+		if forget {
+			broken(t, k, "keeps what it has learnt", "jumps back towards its start 3 times")
+		} else if k.Status() != card.Good {
+			t.Errorf("a sound run is scored %q; curve %.2f", k.Verdict(), steps)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hop/batch"
+	"hop/card"
+	"hop/game"
+	"hop/oracle"
+	"hop/page"
+	"hop/pretrain"
+	"hop/rng"
+	"hop/stats"
+)
+
+// ResponseScore says how a response network answers teams, each met in fresh episodes.
+type ResponseScore struct {
+	Teams    []ResponseTeam `json:"teams"`
+	Episodes int            `json:"episodes"` // a team
+}
+
+// ResponseTeam is how a response network answers one team.
+type ResponseTeam struct {
+	Team   string   `json:"team"`
+	Return float64  `json:"return"` // of its own policy
+	SE     float64  `json:"se"`
+	Says   float64  `json:"says"` // its value of the starts, discounted
+	Was    float64  `json:"was"`  // the discounted return from them
+	WasSE  float64  `json:"was_se"`
+	Best   *float64 `json:"best,omitempty"` // of the exact best response on the same starts
+}
+
+// Regret returns what the team's best response would have got more, NaN if that
+// is not known.
+func (t ResponseTeam) Regret() float64 {
+	if t.Best == nil {
+		return math.NaN()
+	}
+	return *t.Best - t.Return
+}
+
+// Bias returns how far the value of the starts is from what followed, beyond the
+// two standard errors that chance explains.
+func (t ResponseTeam) Bias() float64 { return max(0, math.Abs(t.Says-t.Was)-2*t.WasSE) }
+
+// responseLanes is how many copies of the game are played side by side to score it.
+const responseLanes = 64
+
+// Response scores a response network in fresh episodes of every team of the bots,
+// and fills a card.
+func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
+	s := &ResponseScore{Episodes: episodes}
+	key := r.Key.Child("judge") // the name is part of the numbers
+	for _, team := range allTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
+		t, err := meet(r, team, episodes, key)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.Teams = append(s.Teams, t)
+	}
+	k, err := responseCard(r, s)
+	return s, k, err
+}
+
+// allTeams returns every team but for the order of its members; the first is
+// the learner's place.
+func allTeams(seats, kinds int) [][]int8 {
+	teams := [][]int8{{0}}
+	for range seats - 1 {
+		var more [][]int8
+		for _, t := range teams {
+			lo := int8(0)
+			if len(t) > 1 {
+				lo = t[len(t)-1]
+			}
+			for k := lo; int(k) < kinds; k++ {
+				more = append(more, append(append([]int8(nil), t...), k))
+			}
+		}
+		teams = more
+	}
+	return teams
+}
+
+// meet plays one team.
+func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
+	names := make([]string, len(team))
+	for a, k := range team {
+		if names[a] = r.Config.Who[k]; a == 0 {
+			names[a] = "learner"
+		}
+	}
+	out := ResponseTeam{Team: strings.Join(names[1:], ",")}
+	lanes := min(responseLanes, episodes)
+	envs, players, err := r.Against(team, lanes, key)
+	if err != nil {
+		return out, err
+	}
+	quota := func(lane int) int { return (episodes + lanes - 1 - lane) / lanes }
+	ro := batch.New(envs.Shape(r.Config.Window, r.Brain.Model.Extra))
+	var got, says, was stats.Acc
+	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
+	for done := 0; done < episodes; {
+		envs.Collect(ro, players)
+		for n := range lanes {
+			for t := range ro.Steps {
+				if ro.Start[ro.Moment(t, n)] {
+					if began[n] > 0 && began[n] <= quota(n) {
+						was.Add(sum[n])
+					}
+					if began[n]++; began[n] <= quota(n) {
+						says.Add(float64(ro.Value[ro.Slot(0, t, n)]) / r.Config.PPO.RewardScale)
+					}
+					factor[n], sum[n] = 1, 0
+				}
+				if ro.Alive[ro.Slot(0, t, n)] {
+					sum[n] += factor[n] * float64(ro.Reward[ro.Step(0, t, n)])
+					factor[n] *= r.Config.PPO.Gamma
+				}
+			}
+		}
+		for _, ep := range envs.Episodes() {
+			if ep.Index < quota(ep.Env) {
+				got.Add(ep.Return[0])
+				done++
+			}
+		}
+	}
+	out.Return, out.SE, out.Says, out.Was, out.WasSE = got.Mean(), got.SE(), says.Mean(), was.Mean(), was.SE()
+	best, err := bestResponse(r, names, lanes, episodes, key)
+	out.Best = best
+	return out, err
+}
+
+// bestResponse returns the mean of the exact best response on the same starts, nil where
+// it is not known or slow to find.
+func bestResponse(r *pretrain.Response, names []string, lanes, episodes int, key rng.Key) (*float64, error) {
+	for _, name := range names[1:] {
+		if name == "random" {
+			return nil, nil
+		}
+	}
+	if oracle.Solvable(r.Game, names[1:]) != nil {
+		return nil, nil
+	}
+	br, err := oracle.NewBR(r.Game, 1)
+	if err != nil {
+		return nil, err
+	}
+	var acc stats.Acc
+	err = oracle.Starts(r.Game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
+		v, err := br.Value(st, seat, bots)
+		acc.Add(v)
+		return err
+	})
+	best := acc.Mean()
+	return &best, err
+}
+
+// What a response network must do to be called good.
+const (
+	responseGoodRegret = 0.1
+	responseWeakRegret = 0.3
+	responseGoodBias   = 0.1
+	responseWeakBias   = 0.3
+)
+
+// responseCard fills the card.
+func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
+	c := &card.Card{
+		Title: "Response network",
+		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its "+
+			"policy draws its actions.", r.Brain.Model.Describe(r.Brain.Params), s.Episodes),
+	}
+	worst, bias := ResponseTeam{}, ResponseTeam{}
+	for _, t := range s.Teams {
+		n := card.Number{Name: "return among " + t.Team, Value: t.Return, N: s.Episodes}
+		if t.Best != nil {
+			n.Limit = &card.Ref{Name: "best response", Value: *t.Best}
+			if worst.Team == "" || t.Regret() > worst.Regret() {
+				worst = t
+			}
+		}
+		if bias.Team == "" || t.Bias() > bias.Bias() {
+			bias = t
+		}
+		c.Add(n)
+	}
+	if worst.Team != "" {
+		lost := worst.Regret()
+		c.Check("answers", lost <= responseGoodRegret, lost <= responseWeakRegret,
+			fmt.Sprintf("among %s it loses most to the exact best response: %.3f", worst.Team,
+				lost), "learn longer (steps), or with a larger net (net.hidden)")
+	}
+	off := bias.Bias()
+	c.Check("values", off <= responseGoodBias, off <= responseWeakBias,
+		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
+	returns := page.Line{Name: "return"}
+	losses := page.Line{Name: "value loss"}
+	for _, at := range r.Past {
+		returns.X, returns.Y = append(returns.X, float64(at.Step)), append(returns.Y, at.Return)
+		losses.X, losses.Y = append(losses.X, float64(at.Step)), append(losses.Y, at.Value)
+	}
+	for _, l := range []page.Line{returns, losses} {
+		name := strings.ReplaceAll(l.Name, " ", "_")
+		c.Figures = append(c.Figures, page.Lines(name, "The response network's "+l.Name, "Mean of a window, over all teams.", page.Axes{X: "env steps", Y: l.Name}, l))
+	}
+	return c, nil
+}

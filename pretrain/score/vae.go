@@ -1,0 +1,245 @@
+package score
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"hop/agent"
+	"hop/card"
+	"hop/model"
+	"hop/model/vae"
+	"hop/page"
+	"hop/pretrain"
+)
+
+// VAEScore is what codes of states are worth, on episodes they were not learnt
+// from. Shares are of rows.
+type VAEScore struct {
+	Rows       int                `json:"rows"`
+	Terms      map[string]float64 `json:"terms"`
+	CellsExact float64            `json:"cells_exact"`    // every agent's cell rebuilt
+	StateExact float64            `json:"state_exact"`    // and all other planes
+	Hidden     float64            `json:"hidden_by_half"` // rounding at a half would hide an agent that is there
+	Probe      float64            `json:"probe"`          // accuracy of a linear probe from z to the goal finally reached
+	ProbeLimit float64            `json:"probe_limit"`    // the same for one who sees what the encoder sees and is taught the goals
+	ProbeRows  int                `json:"probe_rows"`
+	Majority   float64            `json:"probe_majority"` // always naming the most frequent goal
+	Info       float64            `json:"probe_info"`     // nats of the goal's entropy that the probe explains
+	TypeProbe  float64            `json:"type_probe"`     // a probe for the agent's true type
+	Active     int                `json:"active"`         // dimensions of z that vary
+	Width      int                `json:"width"`
+	Top1       float64            `json:"action_top1"` // loss B
+	Counts     []int              `json:"class_counts,omitempty"`
+	Epochs     int                `json:"epochs"`
+	BestEpoch  int                `json:"best_epoch"`
+
+	Left  int       `json:"rows_of_agents_that_left"`
+	codes vae.Codes // of the scored rows
+	sound soundness
+	past  []model.Epoch
+	goals []string
+}
+
+// doubleSoftmaxFloor is what a cross-entropy over k classes cannot fall below if a
+// softmax is applied to probabilities: ln(1 + (k-1)/e), 1.165 for 7 actions.
+func doubleSoftmaxFloor(k int) float64 { return math.Log(1 + float64(k-1)/math.E) }
+
+// VAE scores codes of states and fills a card.
+func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
+	m, p := v.Learner.Model, v.Learner.Params
+	rows := v.Parts[2].States
+	s := &VAEScore{Rows: rows.Len(), Width: m.Width(), Epochs: v.Epoch, BestEpoch: v.BestAt, past: v.Past, goals: v.Data.Layout.Goals}
+	var terms vae.Terms
+	scratch := make([]int32, m.Input.Agents)
+	classes := make([]int, m.Discrete)
+	m.Each(rows, func(ws *vae.Work) {
+		terms = terms.Plus(ws.Evaluate(p))
+		for i := range ws.X.Rows() {
+			cells, state, hidden := ws.Exact(i, scratch)
+			s.CellsExact += share(cells)
+			s.StateExact += share(state)
+			s.Hidden += share(hidden)
+			if m.Config.Loss == "b" {
+				s.Top1 += share(ws.Acts.Mode(i) == ws.Action[i])
+			}
+			if m.Discrete > 0 {
+				classes[ws.Class.Mode(i*m.Groups)]++
+			}
+		}
+	})
+	n := float64(rows.Len())
+	s.CellsExact, s.StateExact, s.Hidden, s.Top1 = s.CellsExact/n, s.StateExact/n, s.Hidden/n, s.Top1/n
+	if m.Discrete > 0 {
+		s.Counts = classes
+	}
+	s.Terms = byName(v.Named(terms))
+	term := "action"
+	if v.Config.Model.Loss == "a" {
+		term = "reconstruction_agents"
+	}
+	s.sound = soundOf(v.Data, &v.Parts[0]).learnt(v.Training, p, term)
+	s.Left = s.sound.left
+	if err := probeVAE(v, s); err != nil {
+		return nil, nil, err
+	}
+	k, err := vaeCard(v.Config, m.Describe(p), m.Actions, s)
+	return s, k, err
+}
+
+func byName(terms []agent.Stat) map[string]float64 {
+	out := map[string]float64{}
+	for _, t := range terms {
+		out[t.Name] = t.Value
+	}
+	return out
+}
+
+func share(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// probeVAE asks what z says about goals and types.
+func probeVAE(v *pretrain.VAE, s *VAEScore) error {
+	learn, held := codes(v, 0), codes(v, 2)
+	s.Active, s.codes = vae.Active(held), held
+	goals := len(v.Data.Layout.Goals)
+	if goals < 2 {
+		return nil
+	}
+	score := vae.FitProbe(learn, goals).Score(held)
+	s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
+	limit, _, err := stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit"))
+	if err != nil {
+		return err
+	}
+	s.ProbeLimit = limit
+	if types := len(v.Data.Bots); types > 1 {
+		for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
+			c.Label = make([]int, len(v.Parts[part].Rows))
+			for i, row := range v.Parts[part].Rows {
+				c.Label[i] = int(v.Data.Bot[row])
+			}
+		}
+		s.TypeProbe = vae.FitProbe(learn, types).Score(held).Accuracy
+	}
+	return nil
+}
+
+// codes returns the means of z of a part of the rows, with the goals reached.
+func codes(v *pretrain.VAE, part int) vae.Codes {
+	m, p := v.Learner.Model, v.Learner.Params
+	c := vae.Codes{Dim: m.Width()}
+	m.Each(v.Parts[part].States, func(ws *vae.Work) {
+		ws.Encode(p)
+		ws.Mean()
+		c.Z = append(c.Z, ws.Z[:ws.X.Rows()*m.Width()]...)
+	})
+	for _, row := range v.Parts[part].Rows {
+		c.Label = append(c.Label, int(v.Data.Goal[row]))
+	}
+	return c
+}
+
+// vaeCard fills the card of codes of states.
+func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
+	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss),
+		About: describe + ". Scored on episodes that were not learnt from."}
+	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
+		n := card.Number{Name: name, Value: s.Terms[name], N: s.Rows, Unit: "nats", Lower: true}
+		switch name {
+		case "action":
+			n.Baselines = []card.Ref{{Name: "uniform", Value: math.Log(float64(actions))}}
+		case "kl_weight":
+			n.Unit, n.N = "", 0
+		}
+		c.Add(n)
+	}
+	c.Add(card.Number{Name: "agents' cells exact", Value: s.CellsExact, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{Name: "whole state exact", Value: s.StateExact, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
+	c.Add(card.Number{Name: "rows where rounding at a half hides an agent", Value: s.Hidden, N: s.Rows, Lower: true})
+	c.Add(card.Number{
+		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
+		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "taught, one state", Value: s.ProbeLimit},
+	})
+	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
+	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	vaeChecks(c, cfg, actions, s)
+	vaeFigures(c, s)
+	return c, nil
+}
+
+func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
+	s.sound.check(c)
+	if cfg.Model.Loss == "b" {
+		floor, ce := doubleSoftmaxFloor(actions), s.Terms["action"]
+		c.Check("softmax once", ce < 0.9*floor, ce < floor,
+			fmt.Sprintf("the action's cross-entropy is %.3f nats; applied to a softmax of a softmax it cannot fall below %.3f", ce, floor),
+			"give the cross-entropy logits, not probabilities; or, if it is above ln of the number of actions, check that the model of the "+
+				"action is in the optimiser")
+		first, last := s.past[0].Learn["action"], s.past[len(s.past)-1].Learn["action"]
+		c.Check("learns", last < 0.98*first || ce < 0.5*floor, last < first,
+			fmt.Sprintf("the action's cross-entropy on the rows learnt from went from %.3f to %.3f", first, last),
+			"check that the optimiser holds encoder and model of the action alike")
+	} else {
+		c.Check("agents' cells", s.CellsExact >= 0.99, s.CellsExact >= 0.9,
+			fmt.Sprintf("every agent's cell is rebuilt on %.2f %% of states", 100*s.CellsExact),
+			"more epochs, wider layers or more dimensions")
+	}
+	c.Check("z is used", s.Active >= (s.Width+1)/2, s.Active > 0,
+		fmt.Sprintf("%d of %d dimensions vary with the state", s.Active, s.Width), "lower the KL weight")
+	if s.ProbeRows > 0 {
+		c.Check("goal in z", s.Probe >= s.ProbeLimit-0.02, cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01, // loss A does not ask for it
+			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most "+
+				"frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or "+
+				"model.groups=4), or infer goals from history with hop pretrain cvae")
+	}
+}
+
+// vaeFigures draws every term's curve by itself, and the map of z.
+func vaeFigures(c *card.Card, s *VAEScore) {
+	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
+		var learn, held page.Line
+		learn.Name, held.Name = "learnt from", "held out"
+		for i, e := range s.past {
+			for line, v := range map[*page.Line]float64{&learn: e.Learn[name], &held: e.Held[name]} {
+				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
+			}
+		}
+		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, learn, held))
+	}
+	c.Figures = append(c.Figures, goalMap("z_map", s.codes, s.goals))
+}
+
+// goalMap shows codes in the plane in which they vary most, coloured by the goal
+// finally reached: evenly spaced rows, at most 3,000.
+func goalMap(name string, codes vae.Codes, goals []string) *page.Figure {
+	x, y, held := vae.Map(codes)
+	clouds := make([]page.Cloud, len(goals)+1)
+	for i, g := range goals {
+		clouds[i].Name = g
+	}
+	clouds[len(goals)].Name = "none"
+	step := max(1, len(x)/3000)
+	for i := 0; i < len(x); i += step {
+		k := codes.Label[i]
+		if k < 0 {
+			k = len(goals)
+		}
+		clouds[k].X, clouds[k].Y = append(clouds[k].X, x[i]), append(clouds[k].Y, y[i])
+	}
+	var full []page.Cloud
+	for _, cl := range clouds {
+		if len(cl.X) > 0 {
+			full = append(full, cl)
+		}
+	}
+	caption := fmt.Sprintf("The two directions in which z varies most hold %.0f %% of its variance.", 100*held)
+	return page.Scatter(name, "z by the goal finally reached", caption, page.Axes{X: "first direction", Y: "second direction"}, full...)
+}

@@ -1,0 +1,154 @@
+package score
+
+import (
+	"slices"
+
+	"hop/game"
+	"hop/model/world"
+	"hop/nn"
+	"hop/pretrain"
+	"hop/rng"
+)
+
+// worldGame plays a game and writes its steps as arrays for the model.
+type worldGame struct {
+	g        game.Game
+	m        *world.Model
+	spec     game.Spec
+	st, was  game.State
+	bots     []game.Bot
+	acts     []int32
+	rewards  []float32
+	obs      []float32
+	r        rng.Rand
+	infos    []game.BotInfo
+	onlyRand bool
+}
+
+func newWorldGame(g game.Game, m *world.Model, r rng.Rand, onlyRandom bool) *worldGame {
+	spec := g.Spec()
+	return &worldGame{
+		g: g, m: m, spec: spec, st: g.New(), was: g.New(), bots: make([]game.Bot, spec.Seats), acts: make([]int32, spec.Seats),
+		rewards: make([]float32, spec.Seats), obs: make([]float32, m.Len()), r: r, infos: g.Bots(), onlyRand: onlyRandom,
+	}
+}
+
+// reset begins an episode, of random agents or of bots drawn at random.
+func (w *worldGame) reset() {
+	w.st.Reset(&w.r)
+	for s := range w.bots {
+		w.bots[s] = &game.Random{Actions: w.m.Actions}
+		if !w.onlyRand {
+			w.bots[s] = w.infos[w.r.IntN(len(w.infos))].New()
+		}
+	}
+}
+
+// step plays one step and keeps the state before it in was.
+func (w *worldGame) step() {
+	w.was.CopyFrom(w.st)
+	for s := range w.acts {
+		w.acts[s] = game.NoAction
+		if w.st.Alive(game.Seat(s)) {
+			w.acts[s] = w.bots[s].Act(w.st, game.Seat(s), &w.r)
+		}
+	}
+	w.st.Step(w.acts, w.rewards, &w.r)
+}
+
+// row writes the last step through the eyes of seat s as row i of t.
+func (w *worldGame) row(t *worldTruth, i, s int) {
+	m, n := w.m, w.spec.Seats
+	planes := m.Height * m.Width * m.Planes
+	w.was.Observe(game.Seat(s), t.batch.Obs[i*m.Len():(i+1)*m.Len()])
+	w.st.Observe(game.Seat(s), w.obs)
+	copy(t.batch.Next[i*planes:(i+1)*planes], w.obs)
+	w.st.Legal(game.Seat(s), t.legal[i*m.Actions:(i+1)*m.Actions])
+	for a := range n {
+		t.joint[i*n+a] = w.acts[(s+a)%n]
+		t.batch.Reward[i*n+a] = w.rewards[(s+a)%n]
+	}
+	for a := range n {
+		t.batch.Joint[i*n+a] = t.joint[i*n+pretrain.WorldAgent(m.Fault, a, s, n)]
+	}
+	t.batch.Over[i] = w.st.Over()
+}
+
+// ProbeWorld scores a model on rows of new episodes, played by teams drawn from
+// the game's bots.
+func ProbeWorld(m *world.Model, p *nn.Params, g game.Game, rows int, key rng.Key) *WorldScore {
+	w := newWorldGame(g, m, key.Child("probe").Rand(), false)
+	j := newWorldScorer(m, p, w.spec.Obs.Planes, w.spec.Actions)
+	t := newWorldTruth(m.Input, scoreRows)
+	w.reset()
+	for done := 0; done < rows; {
+		if w.st.Over() {
+			w.reset()
+		}
+		w.step()
+		for s, k := range w.acts {
+			if k == game.NoAction || done == rows {
+				continue
+			}
+			w.row(t, t.filled, s)
+			done++
+			if t.filled++; t.filled == scoreRows {
+				j.add(t)
+			}
+		}
+	}
+	j.add(t)
+	return j.finish()
+}
+
+// OpenLoop plays random agents and lets the model follow their actions without
+// ever seeing the game again. It returns the share of plays of which the first k
+// steps were foreseen without a single mistake in boards, rewards and ends, for k
+// = 1 to steps. A play that ends keeps what it had.
+func OpenLoop(m *world.Model, p *nn.Params, g game.Game, plays, steps int, key rng.Key) []float64 {
+	ws, next := m.Work(), newWorldNext(m.Input, plays)
+	t := newWorldTruth(m.Input, plays)
+	games, exact := make([]*worldGame, plays), make([]bool, plays)
+	for i := range games {
+		games[i] = newWorldGame(g, m, key.Child("open", i).Rand(), true)
+		games[i].reset()
+		exact[i] = true
+	}
+	n, planes := m.Agents, m.Height*m.Width*m.Planes
+	own, over := make([]float32, plays*m.Len()), make([]bool, plays)
+	share := make([]float64, steps)
+	for k := range steps {
+		for i, w := range games {
+			if over[i] {
+				continue
+			}
+			w.step()
+			w.row(t, i, i%n)
+			if k > 0 {
+				copy(t.batch.Obs[i*m.Len():(i+1)*m.Len()], own[i*m.Len():])
+			}
+		}
+		ws.Step(p, next, t.batch.Obs, t.batch.Joint, plays)
+		copy(own, next.Obs[0])
+		for i := range games {
+			if over[i] {
+				continue
+			}
+			exact[i] = exact[i] && slices.Equal(own[i*m.Len():i*m.Len()+planes],
+				t.batch.Next[i*planes:(i+1)*planes]) && next.Over[i] == t.batch.Over[i]
+			for a := range n {
+				d := next.Reward[a][i] - t.batch.Reward[i*n+a]
+				exact[i] = exact[i] && max(d, -d) <= near
+			}
+			over[i] = t.batch.Over[i]
+		}
+		right := 0
+		for _, ok := range exact {
+			if ok {
+				right++
+			}
+		}
+		share[k] = float64(right) / float64(plays)
+	}
+	return share
+}
