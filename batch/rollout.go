@@ -11,7 +11,10 @@
 // the step from there only starts the next episode.
 package batch
 
-import "hop/agent"
+import (
+	"hop/agent"
+	"hop/game"
+)
 
 // End says how a step ended for an agent.
 type End uint8
@@ -34,7 +37,7 @@ type Shape struct {
 // New; nothing is allocated after.
 type Rollout struct {
 	Shape
-	// Written by package rollout.
+	// Every array has one writer. Package rollout writes these.
 	Obs     []float32 // [A][T+1][N][ObsLen] zero if the agent has long left
 	Legal   []bool    // [A][T+1][N][Actions]
 	Alive   []bool    // [A][T+1][N]
@@ -43,12 +46,14 @@ type Rollout struct {
 	End     []End     // [A][T][N]
 	Reached []int8    // [A][T][N] the goal reached in this step, or game.NoGoal
 	Start   []bool    // [T+1][N] the slot is an episode's first
-	// Written by the agent's player.
+	// The player that acts for the agent at a row writes these there, while it acts
+	// or evaluates, and rollout clears rows at which nobody does. Nothing is written
+	// after play: what a mind makes of a window is in memory of its own.
 	Action  []int32   // [A][T][N] game.NoAction if not alive
 	LogProb []float32 // [A][T][N]
 	Own     []bool    // [A][T][N] the agent's own policy acted, not a bot or a stand-in
 	Value   []float32 // [A][T+1][N] also where End is Cut, at the slot after
-	Goal    []float32 // [A][T+1][N][GoalLen] what the agent pursues or infers; zero when off
+	Goal    []float32 // [A][T+1][N][GoalLen] features of the others' goals, as believed; zero when off
 	Target  []float32 // [A][T][N][Actions] the search's policy; zero when off
 }
 
@@ -64,6 +69,24 @@ func New(s Shape) *Rollout {
 		Action: make([]int32, steps), LogProb: make([]float32, steps), Own: make([]bool, steps), Value: make([]float32, slots),
 		Goal: make([]float32, slots*s.GoalLen), Target: make([]float32, steps*s.Actions),
 	}
+}
+
+// CopyFrom makes r equal to o, which has the same shape.
+func (r *Rollout) CopyFrom(o *Rollout) {
+	copy(r.Obs, o.Obs)
+	copy(r.Legal, o.Legal)
+	copy(r.Alive, o.Alive)
+	copy(r.Seat, o.Seat)
+	copy(r.Reward, o.Reward)
+	copy(r.End, o.End)
+	copy(r.Reached, o.Reached)
+	copy(r.Start, o.Start)
+	copy(r.Action, o.Action)
+	copy(r.LogProb, o.LogProb)
+	copy(r.Own, o.Own)
+	copy(r.Value, o.Value)
+	copy(r.Goal, o.Goal)
+	copy(r.Target, o.Target)
 }
 
 // Slot indexes Alive, Seat and Value, and rows of Obs, Legal and Goal.
@@ -118,3 +141,6 @@ func (r *Rollout) OwnRows(a agent.ID, steps, slots []int32) ([]int32, []int32) {
 	}
 	return steps, slots
 }
+
+// SeatAt returns where the agent of a slot sits.
+func (r *Rollout) SeatAt(slot int) game.Seat { return game.Seat(r.Seat[slot]) }

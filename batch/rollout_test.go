@@ -154,3 +154,18 @@ func TestOwnRowsAreTheOwnRowsOfOnesOwnPolicy(t *testing.T) {
 		}
 	}
 }
+
+// A field that is added to Rollout and forgotten in CopyFrom is missed here.
+func TestACopyIsEqualInEveryArray(t *testing.T) {
+	r, c := batch.New(shape), batch.New(shape)
+	v := reflect.ValueOf(r).Elem()
+	for i := range v.NumField() {
+		for k := 0; v.Field(i).Kind() == reflect.Slice && k < v.Field(i).Len(); k++ {
+			e := v.Field(i).Index(k)
+			e.Set(reflect.ValueOf(map[bool]any{true: true, false: 1}[e.Kind() == reflect.Bool]).Convert(e.Type()))
+		}
+	}
+	if c.CopyFrom(r); !reflect.DeepEqual(c, r) {
+		t.Errorf("got %+v, want %+v", c, r)
+	}
+}

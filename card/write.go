@@ -2,8 +2,6 @@ package card
 
 import (
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"hop/page"
@@ -22,12 +20,8 @@ func (c *Card) document() *page.Document {
 // Write puts the card into a folder, which it makes: card.json, card.md,
 // card.html and one PNG per figure.
 func (c *Card) Write(dir string) error {
-	b, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return fmt.Errorf("card: writing JSON: %w", err)
-	}
 	d := c.document()
-	d.Files = map[string][]byte{"card.json": append(b, '\n')}
+	d.JSON = c
 	return d.Write(dir)
 }
 

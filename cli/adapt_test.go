@@ -11,16 +11,9 @@ import (
 	"hop/report"
 )
 
-func adaptOf(t *testing.T, args ...string) report.Adapted {
+func adaptOf(t *testing.T, args ...string) (r report.Adapted) {
 	t.Helper()
-	code, out, errs := hop(t, append([]string{"adapt", "--json"}, args...)...)
-	if code != 0 {
-		t.Fatalf("hop adapt %s: exit %d\n%s", strings.Join(args, " "), code, errs)
-	}
-	var r report.Adapted
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	into(t, &r, append([]string{"adapt"}, args...)...)
 	return r
 }
 
@@ -60,10 +53,8 @@ func TestAdaptationSeesAChangeOfCoPlayers(t *testing.T) {
 // for any number of workers.
 func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, errs := hop(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1",
-		"--set", "search.trees=2", "--set", "search.sims=8"); code != 0 {
-		t.Fatal(errs)
-	}
+	ok(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1",
+		"--set", "search.trees=2", "--set", "search.sims=8")
 	scores := map[string]string{}
 	for _, learn := range []string{"nothing", "beliefs", "moa", "policy", "all"} {
 		var first string
@@ -71,12 +62,8 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 			if learn != "all" && learn != "beliefs" && workers == "1" {
 				continue
 			}
-			args := []string{"adapt", "runs/hop-4x4-001", "--vs", "ns,nh,deadline", "--learn", learn, "--lives", "2", "--steps", "120",
-				"--last", "60", "--every", "60", "--workers", workers, "--json"}
-			code, out, errs := hop(t, args...)
-			if code != 0 {
-				t.Fatalf("%s: exit %d\n%s", learn, code, errs)
-			}
+			out := ok(t, "adapt", "runs/hop-4x4-001", "--vs", "ns,nh,deadline", "--learn", learn, "--lives", "2", "--steps", "120",
+				"--last", "60", "--every", "60", "--workers", workers, "--json")
 			if first == "" {
 				first = out
 			}
@@ -92,7 +79,7 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 			t.Errorf("the run has not met a deadline, but is said to have")
 		}
 		if len(r.Action) == 0 || len(r.Belief) == 0 {
-			t.Errorf("%s: %d episodes of guessed actions and %d of beliefs, want some", learn, len(r.Action), len(r.Belief))
+			t.Errorf("%s: %d episodes of predicted actions and %d of beliefs, want some", learn, len(r.Action), len(r.Belief))
 		}
 		r.Learn = ""
 		b, _ := json.Marshal(r)
@@ -107,10 +94,10 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 
 func TestAdaptationTableHasEveryTrio(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "table")
-	code, out, errs := hop(t, "adapt", "ns", "switcher", "--trios", "ns,ns,ns nh,nh,nh", "--lives", "4", "--steps", "200", "--last", "100",
+	out := ok(t, "adapt", "ns", "switcher", "--trios", "ns,ns,ns nh,nh,nh", "--lives", "4", "--steps", "200", "--last", "100",
 		"--seeds", "1-2", "--out", dir)
-	if code != 0 || strings.Count(out, "switcher") != 2 {
-		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	if strings.Count(out, "switcher") != 2 {
+		t.Fatalf("two meetings of the switcher are not listed:\n%s", out)
 	}
 	for _, name := range []string{"adapt.md", "adapt.html", "adapt.json"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))

@@ -17,7 +17,7 @@ import (
 type auditCmd struct {
 	What     string   `arg:"" optional:"" help:"${audit_what}" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set      []string `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds    string   `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
+	Seeds    seeds    `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
 	Updates  int      `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
 	Episodes int      `help:"Episodes of scripted play to compare seats with." default:"1000"`
 	Out      string   `help:"Folder that the page is put in." default:"runs" type:"path"`
@@ -31,17 +31,13 @@ func (c auditCmd) Run(a *app) error {
 	if c.Data != "" || c.Trajectories != "" {
 		return c.foreign(a)
 	}
-	seeds, err := parseSeeds(c.Seeds)
-	if err != nil {
-		return err
-	}
 	if c.Updates < 0 || c.Updates > 0 && c.Updates < 3 {
 		return usage("--updates %d, want 0 or at least 3", c.Updates)
 	}
 	if c.Episodes < 20 {
 		return usage("--episodes %d, want at least 20", c.Episodes)
 	}
-	opt := audit.Options{Seeds: seeds, Updates: c.Updates, Episodes: c.Episodes}
+	opt := audit.Options{Seeds: c.Seeds.list, Updates: c.Updates, Episodes: c.Episodes}
 	opt.Say = func(what string) {
 		if a.terminal() {
 			fmt.Fprintf(a.err, "\r\x1b[K%s", what)
@@ -50,6 +46,7 @@ func (c auditCmd) Run(a *app) error {
 		fmt.Fprintln(a.err, what)
 	}
 	var r *audit.Result
+	var err error
 	name := filepath.Base(c.What)
 	if audit.Folder(c.What) {
 		if len(c.Set) > 0 {
@@ -153,7 +150,7 @@ func (c auditCmd) command() string {
 	for _, s := range c.Set {
 		command += " --set " + s
 	}
-	return command + " --seeds " + c.Seeds
+	return command + " --seeds " + c.Seeds.text
 }
 
 // auditText is the terminal's page.

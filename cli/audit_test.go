@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hop/npz"
 )
 
 // audited is what scripts rely on.
@@ -18,16 +19,9 @@ type audited struct {
 	}
 }
 
-func auditOf(t *testing.T, args ...string) audited {
+func auditOf(t *testing.T, args ...string) (x audited) {
 	t.Helper()
-	code, out, errs := hop(t, append(append([]string{"audit"}, args...), "--episodes", "60", "--json")...)
-	if code != 0 {
-		t.Fatalf("hop audit %s: exit %d\n%s", strings.Join(args, " "), code, errs)
-	}
-	var x audited
-	if err := json.Unmarshal([]byte(out), &x); err != nil {
-		t.Fatal(err)
-	}
+	into(t, &x, append(append([]string{"audit"}, args...), "--episodes", "60")...)
 	return x
 }
 
@@ -57,14 +51,11 @@ func TestAuditOfAPresetSaysPassAndWritesAPage(t *testing.T) {
 	}
 }
 
-// A run is judged by what it recorded too: here the counter of agent 1 stands
+// A run is scored by what it recorded too: here the counter of agent 1 stands
 // still from the middle on.
 func TestAuditOfARunReadsItsRecord(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, errs := hop(t, "train", "ppo-matrix", "--set", "train.steps=8000", "--set", "eval.episodes=20", "--set",
-		"train.save=4000"); code != 0 {
-		t.Fatal(errs)
-	}
+	ok(t, "train", "ppo-matrix", "--set", "train.steps=8000", "--set", "eval.episodes=20", "--set", "train.save=4000")
 	const run = "runs/ppo-matrix-001"
 	if x := auditOf(t, run); x.Verdict != "pass" {
 		t.Fatalf("got %s in %s: %s", x.Verdict, x.Module, x.Says)
@@ -90,16 +81,37 @@ func TestAuditOfARunReadsItsRecord(t *testing.T) {
 	}
 }
 
-func TestAuditSaysWhatIsWrongWithItsArguments(t *testing.T) {
+// Trajectories of other code are audited; a damaged file is wrong usage.
+func TestAuditReadsTrajectories(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, c := range []struct{ args, want string }{
-		{"nothing-there", "there is no preset and no file"},
-		{"ppo-matrix --seeds x", "--seeds x"},
-		{"ppo-matrix --updates 2", "want 0 or at least 3"},
-		{"ppo-matrix --episodes 1", "want at least 20"},
-	} {
-		if code, _, errs := hop(t, append([]string{"audit"}, strings.Fields(c.args)...)...); code != 2 || !strings.Contains(errs, c.want) {
-			t.Errorf("hop audit %s: exit %d, %s; want 2 and %q", c.args, code, errs, c.want)
+	write := func(name string, left int64) {
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := npz.Write(f, []npz.Array{
+			{Name: "rewards", Shape: []int{3, 2}, Data: []float32{0, 1, 0, 0, 1, 0}},
+			{Name: "actions", Shape: []int{3, 2}, Data: []int64{0, 1, 1, left, 0, left}},
+			{Name: "dones", Shape: []int{3, 2}, Data: []bool{false, true, false, false, true, false}},
+			{Name: "episode", Shape: []int{3}, Data: []int64{0, 0, 0}},
+		}); err != nil {
+			t.Fatal(err)
 		}
 	}
+	write("good.npz", -1)
+	write("bad.npz", 3)
+	if code, out, err := hop(t, "audit", "--trajectories", "good.npz", "--json"); code != 0 || !strings.Contains(out, `"verdict": "pass"`) ||
+		!strings.Contains(err, "not asked: Seats are not recorded") {
+		t.Errorf("good: exit %d, %s, %s", code, out, err)
+	}
+	if code, out, _ := hop(t, "audit", "--trajectories", "bad.npz", "--json"); code != 0 || !strings.Contains(out, `"module": "buffers"`) ||
+		!strings.Contains(out, "2 rows of agent 1") {
+		t.Errorf("bad: exit %d, %s", code, out)
+	}
+	if err := os.WriteFile("text.npz", []byte("no"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "audit --trajectories text.npz", "text.npz")
+	refused(t, "audit --data . --trajectories good.npz", "choose one")
 }

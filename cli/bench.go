@@ -8,10 +8,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hop/cli/board"
 	"hop/f32"
 	"hop/lab/bench"
 	"hop/nn/nnbench"
+	"hop/page"
 )
 
 type benchCmd struct {
@@ -42,7 +42,7 @@ func (c benchEnvCmd) Run(a *app) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "game\tboard\tagents\tagent-steps/s per core\tns each\tobservation\tallocations\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, board.Short(r.Rate), r.NS, r.Bytes, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, page.Short(r.Rate), r.NS, r.Bytes, r.Allocs)
 	}
 	return w.Flush()
 }
@@ -127,7 +127,7 @@ func (c benchPlanCmd) Run(a *app) error {
 	fmt.Fprint(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\t")
 	fmt.Fprintln(w, "select\tothers\tsteps\tleaves\tbackup\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, board.Short(r.Rate), r.MS,
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, page.Short(r.Rate), r.MS,
 			r.Leaves, r.Allocs)
 		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Leaf, r.Phases.Backup} {
 			fmt.Fprintf(w, "%.0f %%\t", 100*share)
@@ -198,7 +198,7 @@ func (c benchTrainCmd) Run(a *app) error {
 		return a.emit(out)
 	}
 	fmt.Fprintf(a.out, "%s on %s: %s agent-steps for each second of processor time, %s for each second of the clock\n",
-		out.Preset, board.Count(out.CPU, "core"), board.Short(out.Rate), board.Short(out.WallRate))
+		out.Preset, page.Count(out.CPU, "core"), page.Short(out.Rate), page.Short(out.WallRate))
 	total := 0.
 	for name, s := range out.Phases {
 		if !strings.Contains(name, "/") {

@@ -11,52 +11,27 @@ import (
 	"hop/game"
 	"hop/lab"
 	"hop/report"
-	"hop/stats"
 )
 
 type crossplayCmd struct {
-	Entries  []string `arg:"" help:"${crossplay_entries}" placeholder:"ENTRY"`
-	Game     string   `help:"Name of the game; default: that of the first run, or staghunt." default:""`
-	Set      []string `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Episodes int      `help:"Starts of each pair; each is played from every seat." default:"1000"`
-	Seed     uint64   `help:"Names all random streams." default:"1"`
-	Greedy   bool     `help:"Trained agents take their likeliest action."`
-	Split    bool     `help:"Every seed of a run is an entry of its own."`
-	Runs     string   `help:"Where presets trained before are looked for." default:"runs" type:"path"`
-	Out      string   `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
-	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Workers  int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	JSON     bool     `help:"Print one JSON object."`
-}
-
-type crossMeanJSON struct {
-	Mean float64        `json:"mean"`
-	CI   stats.Interval `json:"ci"`
-}
-
-type crossCellJSON struct {
-	Newcomer string         `json:"newcomer"`
-	Team     string         `json:"team"`
-	Own      *crossMeanJSON `json:"own"`
-	Others   *crossMeanJSON `json:"others"`
-	Missing  string         `json:"missing,omitempty"`
+	lab.CrossConfig
+	Out  string `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
+	JSON bool   `help:"Print one JSON object."`
 }
 
 type crossplayJSON struct {
-	Game     string          `json:"game"`
-	Entries  []string        `json:"entries"`
-	Episodes int             `json:"episodes"`
-	Seed     uint64          `json:"seed"`
-	Cells    []crossCellJSON `json:"cells"` // row by row
-	Page     string          `json:"page"`
+	Game     string             `json:"game"`
+	Entries  []string           `json:"entries"`
+	Episodes int                `json:"episodes"`
+	Seed     uint64             `json:"seed"`
+	Cells    []report.CrossCell `json:"cells"` // row by row
+	Page     string             `json:"page"`
 }
 
 func (c crossplayCmd) Run(a *app) error {
 	bar := a.progress("episodes")
-	x, g, err := a.lab().Crossplay(a.ctx, lab.CrossConfig{
-		Entries: c.Entries, Game: c.Game, Set: c.Set, Starts: c.Episodes, Seed: c.Seed, Greedy: c.Greedy, Split: c.Split, Runs: c.Runs,
-		Planner: c.Planner, Workers: c.Workers, Progress: bar.update,
-	})
+	c.Progress = bar.update
+	x, g, err := a.lab().Crossplay(a.ctx, c.CrossConfig)
 	bar.end()
 	if err != nil {
 		return err
@@ -86,7 +61,13 @@ func (c crossplayCmd) show(a *app, g game.Game, x *report.Cross) error {
 	}
 	page := filepath.Join(dir, "crossplay.html")
 	if c.JSON {
-		return a.emit(c.json(g, x, page))
+		out := crossplayJSON{
+			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: page, Cells: slices.Concat(x.Cells...),
+		}
+		for _, e := range x.Entries {
+			out.Entries = append(out.Entries, e.Name)
+		}
+		return a.emit(out)
 	}
 	fmt.Fprintf(a.out, "%s: rows join teams of columns; what the newcomer gets / what each of the others gets\n\n", x.Game)
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -118,19 +99,4 @@ func (c crossplayCmd) show(a *app, g game.Game, x *report.Cross) error {
 	}
 	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, page)
 	return err
-}
-
-func (c crossplayCmd) json(g game.Game, x *report.Cross, page string) crossplayJSON {
-	out := crossplayJSON{Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: page}
-	for i, row := range x.Cells {
-		out.Entries = append(out.Entries, x.Entries[i].Name)
-		for k, cell := range row {
-			j := crossCellJSON{Newcomer: x.Entries[i].Name, Team: x.Entries[k].Name, Missing: cell.Missing}
-			if cell.Missing == "" {
-				j.Own, j.Others = &crossMeanJSON{cell.Own.Mean, cell.Own.CI}, &crossMeanJSON{cell.Others.Mean, cell.Others.CI}
-			}
-			out.Cells = append(out.Cells, j)
-		}
-	}
-	return out
 }

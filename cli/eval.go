@@ -9,14 +9,8 @@ import (
 
 type evalCmd struct {
 	gameFlags
-	Team     []string `help:"${eval_team}" required:"" placeholder:"BOT,..."`
-	Episodes int      `help:"How many episodes to play." default:"10000"`
-	Seed     uint64   `help:"Names all random streams." default:"1"`
-	Workers  int      `help:"How many cores to use; 0: all. The result is the same." default:"0"`
-	FixSeat  bool     `help:"Do not deal the team to seats anew each episode."`
-	Focal    int      `help:"${eval_focal}" default:"-1" placeholder:"N"`
-	Planner  []string `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	JSON     bool     `help:"Print one JSON object."`
+	lab.EvalConfig
+	JSON bool `help:"Print one JSON object."`
 }
 
 func (c evalCmd) Run(a *app) error {
@@ -25,10 +19,8 @@ func (c evalCmd) Run(a *app) error {
 		return err
 	}
 	bar := a.progress("episodes")
-	out, err := lab.Eval(a.ctx, g, lab.EvalConfig{
-		Team: c.Team, Planner: c.Planner, Episodes: c.Episodes, Seed: c.Seed, Workers: c.Workers, FixSeat: c.FixSeat, Focal: c.Focal,
-		Progress: bar.update,
-	})
+	c.Progress = bar.update
+	out, err := lab.Eval(a.ctx, g, c.EvalConfig)
 	bar.end()
 	if err != nil {
 		return err

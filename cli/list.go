@@ -8,19 +8,25 @@ import (
 )
 
 type listCmd struct {
-	What string `arg:"" help:"games, bots, presets or fields." enum:"games,bots,presets,fields"`
+	What string `arg:"" help:"games, minds, bots, presets or fields." enum:"games,minds,bots,presets,fields"`
+	Of   string `arg:"" optional:"" help:"For fields: a preset, a spec file or the folder of a run." placeholder:"PRESET|SPEC|RUN"`
 	gameFlags
 	JSON bool `help:"Print one JSON object."`
 }
 
 func (c listCmd) Run(a *app) error {
+	if c.Of != "" && c.What != "fields" {
+		return usage("hop list %s takes no %s; only hop list fields does", c.What, c.Of)
+	}
 	switch c.What {
 	case "games":
 		return c.games(a)
+	case "minds":
+		return c.named(a, a.reg.MindNames(), a.reg.MindDoc)
 	case "bots":
 		return c.bots(a)
 	case "presets":
-		return c.presets(a)
+		return c.named(a, a.reg.PresetNames(), a.reg.PresetDoc)
 	}
 	return c.fields(a)
 }
@@ -76,12 +82,13 @@ func (c listCmd) bots(a *app) error {
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
 }
 
-func (c listCmd) presets(a *app) error {
-	var rows []named
-	for _, name := range a.reg.PresetNames() {
-		rows = append(rows, named{name, a.reg.PresetDoc(name)})
+// named lists names with a few words on each.
+func (c listCmd) named(a *app, names []string, doc func(string) string) error {
+	rows := []named{}
+	for _, name := range names {
+		rows = append(rows, named{name, doc(name)})
 	}
-	return c.show(a, rows, map[string]any{"presets": rows})
+	return c.show(a, rows, map[string]any{c.What: rows})
 }
 
 func (c listCmd) show(a *app, rows []named, out map[string]any) error {
@@ -95,20 +102,30 @@ func (c listCmd) show(a *app, rows []named, out map[string]any) error {
 	return w.Flush()
 }
 
-// fields lists the whole spec, with the parameters of the chosen game.
+// fields lists the fields of a spec, or all that a spec of the game can have.
 func (c listCmd) fields(a *app) error {
-	spec := a.reg.Default()
-	for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
-		if err := spec.Set(set); err != nil {
-			return usage("--set %s: %w", set, err)
+	var fields []field.Info
+	value := "value"
+	if c.Of != "" {
+		spec, err := a.spec(c.Of, c.Set)
+		if err != nil {
+			return err
 		}
+		fields = spec.Fields()
+	} else {
+		spec := a.reg.Default()
+		for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
+			if err := spec.Set(set); err != nil {
+				return usage("--set %s: %w", set, err)
+			}
+		}
+		fields, value = spec.AllFields(), "default"
 	}
-	fields := spec.Fields()
 	if c.JSON {
 		return a.emit(map[string][]field.Info{"fields": fields})
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "field\tdefault\tmeaning")
+	fmt.Fprintf(w, "field\t%s\tmeaning\n", value)
 	for _, f := range fields {
 		doc := f.Doc
 		if f.Unit != "" {
@@ -116,6 +133,9 @@ func (c listCmd) fields(a *app) error {
 		}
 		if f.Want != "" {
 			doc += " (" + f.Want + ")"
+		}
+		if f.When != "" && c.Of == "" {
+			doc += "; only for " + f.When
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Path, f.Default, doc)
 	}

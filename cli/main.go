@@ -27,8 +27,9 @@ import (
 var version = "dev"
 
 type grammar struct {
-	List      listCmd      `cmd:"" help:"List games, bots, presets or spec fields."`
-	Train     trainCmd     `cmd:"" help:"Train agents, judge them, write a report."`
+	List      listCmd      `cmd:"" help:"List games, minds, bots, presets or spec fields."`
+	Show      showCmd      `cmd:"" help:"Print what a preset, a spec file or a run resolves to, or how two differ."`
+	Train     trainCmd     `cmd:"" help:"Train agents, score them, write a report."`
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
 	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and ask in order."`

@@ -9,12 +9,8 @@ import (
 
 type oracleCmd struct {
 	gameFlags
-	Vs       []string `help:"The co-players, one bot for each other seat." required:"" placeholder:"BOT,..."`
-	Episodes int      `help:"Starts to average over." default:"100"`
-	Seed     uint64   `help:"Names all random streams; the starts are those of a focal hop eval with this seed." default:"1"`
-	Discount float64  `help:"Of rewards, per step." default:"1"`
-	Check    bool     `help:"Also play the best response from the same starts: it must get its value."`
-	JSON     bool     `help:"Print one JSON object."`
+	lab.SolveConfig
+	JSON bool `help:"Print one JSON object."`
 }
 
 func (c oracleCmd) Run(a *app) error {
@@ -23,9 +19,8 @@ func (c oracleCmd) Run(a *app) error {
 		return err
 	}
 	bar := a.progress("starts")
-	out, err := lab.Solve(a.ctx, g, lab.SolveConfig{
-		VS: c.Vs, Episodes: c.Episodes, Seed: c.Seed, Discount: c.Discount, Check: c.Check, Progress: bar.update,
-	})
+	c.Progress = bar.update
+	out, err := lab.Solve(a.ctx, g, c.SolveConfig)
 	bar.end()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"hop/cli/board"
 	"hop/lab"
+	"hop/page"
 )
 
 // progress shows how far a loop is: a live line on a terminal, a plain line
@@ -40,7 +41,7 @@ func (p *progress) update(done, total int) {
 	spent := now.Sub(p.start)
 	rate := float64(done) / spent.Seconds()
 	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
-	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, board.Short(rate), left)
+	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, page.Short(rate), left)
 	if p.tty {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 		return

@@ -133,7 +133,7 @@ func (tr *trial) newest() int64 {
 }
 
 // until runs a process until something holds, then kills it. What comes after
-// training (judging, the report) is not tested here.
+// training (scoring, the report) is not tested here.
 func (tr *trial) until(m machine, done func() bool) {
 	tr.t.Helper()
 	cmd, said := tr.process(m)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,26 +22,25 @@ prepare:
   - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays 4"}
 `
 
-func staged(t *testing.T, args ...string) lab.Trained {
+// stagesHere goes to a folder of the test's own that holds the spec as s.yaml.
+func stagesHere(t *testing.T, spec string) {
 	t.Helper()
-	code, out, errs := hop(t, append([]string{"train", "--json"}, args...)...)
-	if code != 0 {
-		t.Fatalf("exit %d\n%s", code, errs)
-	}
-	var r lab.Trained
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.yaml", []byte(spec), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func staged(t *testing.T, args ...string) (r lab.Trained) {
+	t.Helper()
+	into(t, &r, append([]string{"train"}, args...)...)
 	return r
 }
 
 // Preparing a training is part of it: what is there is reused, what changed is
 // not, and the agents are the same either way.
 func TestStagesOfATrainingAreReused(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	stagesHere(t, stagedSpec)
 	first, second := staged(t, "s.yaml"), staged(t, "s.yaml")
 	for i, s := range first.Stages {
 		if again := second.Stages[i]; s.Reused || s.Name != "train" && !again.Reused {
@@ -116,10 +114,7 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 // An audit of a spec runs what comes before its training, beside the runs, where a
 // training finds it done.
 func TestAnAuditPreparesItsSpec(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	stagesHere(t, stagedSpec)
 	code, out, errs := hop(t, "audit", "s.yaml", "--seeds", "1", "--updates", "3", "--episodes", "20", "--json")
 	if code != 0 && !strings.Contains(out, `"verdict"`) {
 		t.Fatalf("exit %d\n%s", code, errs)
@@ -133,10 +128,7 @@ func TestAnAuditPreparesItsSpec(t *testing.T) {
 
 // Stopping in a stage loses nothing, and --resume goes on from there.
 func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("s.yaml", []byte(stagedSpec), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	stagesHere(t, stagedSpec)
 	ctx, cancel := context.WithCancel(context.Background())
 	var out bytes.Buffer
 	errs := &tripwire{at: "world", cut: cancel}
@@ -158,11 +150,7 @@ func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
 }
 
 func TestAFailingStageIsNamed(t *testing.T) {
-	t.Chdir(t.TempDir())
-	spec := strings.Replace(stagedSpec, "--seed 7", "--sede 7", 1)
-	if err := os.WriteFile("s.yaml", []byte(spec), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	stagesHere(t, strings.Replace(stagedSpec, "--seed 7", "--sede 7", 1))
 	if code, _, errs := hop(t, "train", "s.yaml"); code != 1 || !strings.Contains(errs, "stage data (collect") ||
 		!strings.Contains(errs, "--sede") {
 		t.Errorf("exit %d, want 1, the stage and the flag:\n%s", code, errs)

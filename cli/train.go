@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/cli/board"
 	"hop/lab"
+	"hop/page"
 )
 
 type trainCmd struct {
 	What    string   `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main"`
 	Set     []string `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds   string   `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores." default:"1"`
+	Seeds   seeds    `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores." default:"1"`
 	Out     string   `help:"Folder that runs are put in." default:"runs" type:"path"`
 	Resume  string   `help:"Go on with the runs in this folder." type:"path" placeholder:"RUN"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
@@ -38,7 +38,7 @@ func (c trainCmd) Run(a *app) error {
 		for _, x := range s.Agents {
 			fmt.Fprintf(a.out, " %.2f", x)
 		}
-		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, board.Short(float64(s.EnvSteps)), s.Wall)
+		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, page.Short(float64(s.EnvSteps)), s.Wall)
 	}
 	fmt.Fprintf(a.out, "\n  all seeds  mean %.3f", out.Mean)
 	if len(out.Seeds) > 1 {
@@ -60,17 +60,19 @@ func (c trainCmd) training(a *app) (*lab.Training, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	seeds, err := parseSeeds(c.Seeds)
-	if err != nil {
-		return nil, err
-	}
-	return a.lab().NewTraining(spec, seeds, c.Out, c.Workers)
+	return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 }
 
-// parseSeeds reads "1-5" or "1,4,9".
-func parseSeeds(text string) ([]uint64, error) {
-	var seeds []uint64
-	for _, part := range strings.Split(text, ",") {
+// seeds are those of a flag, such as 1-5 or 1,4,9.
+type seeds struct {
+	text string
+	list []uint64
+}
+
+// UnmarshalText reads them.
+func (s *seeds) UnmarshalText(b []byte) error {
+	*s = seeds{text: string(b)}
+	for _, part := range strings.Split(s.text, ",") {
 		lo, hi, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		first, err := strconv.ParseUint(lo, 10, 63)
 		last := first
@@ -78,14 +80,14 @@ func parseSeeds(text string) ([]uint64, error) {
 			last, err = strconv.ParseUint(hi, 10, 63)
 		}
 		if err != nil || last < first || last-first >= 10_000 {
-			return nil, usage("--seeds %s: want numbers such as 1-5 or 1,4,9", text)
+			return fmt.Errorf("%s: want numbers such as 1-5 or 1,4,9", s.text)
 		}
-		for s := first; s <= last; s++ {
-			if slices.Contains(seeds, s) {
-				return nil, usage("--seeds %s: seed %d stands there twice", text, s)
+		for seed := first; seed <= last; seed++ {
+			if slices.Contains(s.list, seed) {
+				return fmt.Errorf("%s: seed %d stands there twice", s.text, seed)
 			}
-			seeds = append(seeds, s)
+			s.list = append(s.list, seed)
 		}
 	}
-	return seeds, nil
+	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"hop/cli/board"
 	"hop/lab"
+	"hop/page"
 )
 
 // zooCmd keeps co-players that have learnt.
@@ -18,14 +18,8 @@ type zooCmd struct {
 }
 
 type zooTrainCmd struct {
-	gameFlags
-	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND,..."`
-	Best    bool     `help:"Also train, for each of them, a PPO best response to three of it, hop adapt's reference."`
-	Steps   int      `help:"Env steps of each; 0: as the game's preset, at most two million." default:"0"`
-	Seed    uint64   `help:"Seed of each." default:"1"`
-	Out     string   `help:"Folder of the zoo." default:"zoo"`
-	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	JSON    bool     `help:"Print one JSON object."`
+	lab.ZooConfig
+	JSON bool `help:"Print one JSON object."`
 }
 
 // Help lists the kinds below what the text says.
@@ -43,9 +37,7 @@ type zooJSON struct {
 }
 
 func (c zooTrainCmd) Run(a *app) error {
-	list, err := a.lab().TrainZoo(a.ctx, lab.ZooConfig{
-		Game: c.Game, Set: c.Set, Who: c.Who, Best: c.Best, Steps: c.Steps, Seed: c.Seed, Out: c.Out, Workers: c.Workers,
-	})
+	list, err := a.lab().TrainZoo(a.ctx, c.ZooConfig)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.err, "stopped; everything is saved. The same command goes on.")
 	}
@@ -90,7 +82,7 @@ func zooTable(a *app, list []lab.ZooEntry) error {
 		if e.Status == "done" {
 			mean = fmt.Sprintf("%.3f", e.Mean)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, mean, strings.Join(agents, " "), board.Short(float64(e.EnvSteps)),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, mean, strings.Join(agents, " "), page.Short(float64(e.EnvSteps)),
 			a.lab().GameWords(e.Game), e.Run)
 	}
 	return w.Flush()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,17 +9,9 @@ import (
 // The same command keeps what is there; another game or seed is another folder.
 func TestZooKeepsWhatIsThere(t *testing.T) {
 	t.Chdir(t.TempDir())
-	raise := func(args ...string) zooJSON {
+	raise := func(args ...string) (z zooJSON) {
 		t.Helper()
-		code, out, errs := hop(t, append([]string{"zoo", "train", "--who", "selfish", "--steps", "1000", "--set", "game.horizon=8", "--json"},
-			args...)...)
-		if code != 0 {
-			t.Fatalf("exit %d\n%s", code, errs)
-		}
-		var z zooJSON
-		if err := json.Unmarshal([]byte(out), &z); err != nil {
-			t.Fatal(err)
-		}
+		into(t, &z, append([]string{"zoo", "train", "--who", "selfish", "--steps", "1000", "--set", "game.horizon=8"}, args...)...)
 		return z
 	}
 	first := raise()
@@ -47,7 +38,5 @@ func TestZooKeepsWhatIsThere(t *testing.T) {
 	if r.Known || r.BestName == "exact" {
 		t.Errorf("learners are said to be known (%v), or solved by %q", r.Known, r.BestName)
 	}
-	if code, _, errs := hop(t, "adapt", "ns", "--vs", "selfish,nobody,nh", "--set", "game.horizon=8"); code != 2 {
-		t.Errorf("a co-player that is nowhere: exit %d\n%s", code, errs)
-	}
+	refused(t, "adapt ns --vs selfish,nobody,nh --set game.horizon=8", "nobody")
 }

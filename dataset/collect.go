@@ -16,11 +16,13 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,6 +33,7 @@ import (
 
 	"hop/game"
 	"hop/npz"
+	"hop/runlog"
 )
 
 // Config says what to collect. Exactly one of Mix and Team must be set.
@@ -161,13 +164,7 @@ func Collect(ctx context.Context, cfg Config) (Manifest, error) {
 	if err := work(ctx); err != nil {
 		return *m, err
 	}
-	if err := syncDir(cfg.Dir); err != nil { // the shards last before the manifest names them
-		return *m, err
-	}
 	if err := m.save(filepath.Join(cfg.Dir, manifestFile)); err != nil {
-		return *m, err
-	}
-	if err := syncDir(cfg.Dir); err != nil {
 		return *m, err
 	}
 	m.Checksum = m.checksum()
@@ -193,7 +190,8 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 				strings.Join(faults, "; "))
 		}
 		for _, s := range old.Shards {
-			if hashFile(filepath.Join(dir, s.File)) != s.SHA256 {
+			b, err := os.ReadFile(filepath.Join(dir, s.File))
+			if h := sha256.Sum256(b); err != nil || hex.EncodeToString(h[:]) != s.SHA256 {
 				break // this one and all after it are made anew
 			}
 			m.Shards = append(m.Shards, s)
@@ -220,7 +218,7 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 // tidy removes what a killed call left half written.
 func tidy(dir string) error {
 	for _, name := range []string{"shard-*.npz", partialFile, manifestFile} {
-		files, err := filepath.Glob(filepath.Join(escape(dir), name+"-*"+tmpSuffix))
+		files, err := filepath.Glob(filepath.Join(escape(dir), name+"*.tmp"))
 		for _, f := range files {
 			err = errors.Join(err, os.Remove(f))
 		}
@@ -312,11 +310,16 @@ func (c *collector) flush() error {
 	if c.open.Episodes == 0 {
 		return nil
 	}
-	sum, err := writeWhole(filepath.Join(c.dir, c.open.File), func(w io.Writer) error { return npz.Write(w, c.shard.arrays(&c.m.Layout)) })
-	if err != nil {
-		return err
+	var b bytes.Buffer
+	path, err := filepath.Join(c.dir, c.open.File), npz.Write(&b, c.shard.arrays(&c.m.Layout))
+	if err == nil {
+		err = runlog.WriteWhole(path, b.Bytes())
 	}
-	c.open.Rows, c.open.SHA256 = c.shard.rows(), sum
+	if err != nil {
+		return fmt.Errorf("dataset: writing %s: %w", path, err)
+	}
+	h := sha256.Sum256(b.Bytes())
+	c.open.Rows, c.open.SHA256 = c.shard.rows(), hex.EncodeToString(h[:])
 	c.m.Shards = append(c.m.Shards, c.open)
 	c.m.sum()
 	c.open = Shard{}

@@ -18,21 +18,24 @@ import (
 	"hop/rng"
 )
 
-func collect(t testing.TB, cfg dataset.Config) dataset.Manifest {
+func must(t testing.TB, err error) {
 	t.Helper()
-	m, err := dataset.Collect(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func collect(t testing.TB, cfg dataset.Config) dataset.Manifest {
+	t.Helper()
+	m, err := dataset.Collect(context.Background(), cfg)
+	must(t, err)
 	return m
 }
 
 func open(t testing.TB, dir string) *dataset.Data {
 	t.Helper()
 	d, err := dataset.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
@@ -212,9 +215,7 @@ func TestRowsAreThoseOfPlayByHand(t *testing.T) {
 // The goal of a row is the prey that its agent caught later, and the true type
 // is not the goal: ns takes a hare once no stag is left.
 func TestGoalIsWhatWasReachedNext(t *testing.T) {
-	cfg := hunts(t)
-	collect(t, cfg)
-	d := open(t, cfg.Dir)
+	d := hunted(t)
 	seen := map[[2]int]int{}
 	for _, q := range d.Sequences {
 		want := int8(game.NoGoal)
@@ -240,14 +241,10 @@ func files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out[e.Name()] = string(b)
 	}
 	return out
@@ -330,13 +327,9 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 		t.Fatalf("%d files before the last call, want several shards kept", n)
 	}
 	kept, err := os.Stat(filepath.Join(cfg.Dir, "shard-00000.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, half := range []string{"shard-00009.npz-123.tmp", "partial.json-4.tmp", "manifest.json-5.tmp"} { // as kill -9 leaves them
-		if err := os.WriteFile(filepath.Join(cfg.Dir, half), []byte("half"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(cfg.Dir, half), []byte("half"), 0o666))
 	}
 	collect(t, cfg)
 	sameFiles(t, "resumed", files(t, cfg.Dir), want)
@@ -345,9 +338,7 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 	}
 
 	manifest, err := os.Stat(filepath.Join(cfg.Dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again := collect(t, cfg) // finished: checked and returned
 	sameFiles(t, "again", files(t, cfg.Dir), want)
 	if now, err := os.Stat(filepath.Join(cfg.Dir, "manifest.json")); err != nil || !os.SameFile(now, manifest) {
@@ -382,9 +373,7 @@ func TestDamagedShardsAreMadeAnew(t *testing.T) {
 			} else if err := stopAt(t, cfg, 2000); err == nil {
 				t.Fatal("not stopped")
 			}
-			if err := harm(filepath.Join(cfg.Dir, "shard-00001.npz")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, harm(filepath.Join(cfg.Dir, "shard-00001.npz")))
 			if finished {
 				_, err := dataset.Open(cfg.Dir)
 				wantError(t, name, err, "shard-00001.npz", "collect again")

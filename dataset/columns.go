@@ -108,10 +108,12 @@ func (c *Columns) list(l *Layout) []column {
 	}
 	cols := append(seen,
 		column{"legal", k, of(&c.Legal)}, column{"t", one, of(&c.T)}, column{"last", n, of(&c.Last)}, column{"alive", n, of(&c.Alive)},
-		column{"action", one, of(&c.Action)}, column{"joint", n, of(&c.Joint)}, column{"reward", one, of(&c.Reward)}, column{"rewards", n, of(&c.Rewards)})
+		column{"action", one, of(&c.Action)}, column{"joint", n, of(&c.Joint)},
+		column{"reward", one, of(&c.Reward)}, column{"rewards", n, of(&c.Rewards)})
 	cols = append(cols, next...)
 	return append(cols,
-		column{"next_legal", k, of(&c.NextLegal)}, column{"next_alive", n, of(&c.NextAlive)}, column{"end", one, ends{&c.End}}, column{"over", one, of(&c.Over)},
+		column{"next_legal", k, of(&c.NextLegal)}, column{"next_alive", n, of(&c.NextAlive)},
+		column{"end", one, ends{&c.End}}, column{"over", one, of(&c.Over)},
 		column{"goal", one, of(&c.Goal)}, column{"episode", one, of(&c.Episode)}, column{"agent", one, of(&c.Agent)},
 		column{"seat", one, of(&c.Seat)}, column{"bot", one, of(&c.Bot)})
 }

@@ -42,14 +42,12 @@ func TestAnotherConfigInTheSameFolderIsRefused(t *testing.T) {
 		}
 	}
 	cfg := hunts(t)
-	if err := os.WriteFile(filepath.Join(cfg.Dir, "shard-00000.npz"), []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(cfg.Dir, "shard-00000.npz"), []byte("mine"), 0o666))
 	_, err := dataset.Collect(context.Background(), cfg)
 	wantError(t, "foreign shard", err, "shard-00000.npz", "another folder")
 }
 
-func TestAllFaultsOfAConfigAreTold(t *testing.T) {
+func TestAllFaultsOfAConfigAreNamed(t *testing.T) {
 	cfg := hunts(t)
 	cfg.Dir, cfg.Rows, cfg.ShardRows, cfg.Mix, cfg.GameSpec = "", -1, 10, []string{"ns", "nobody"}, map[string]any{"name": "snowdrift"}
 	_, err := dataset.Collect(context.Background(), cfg)
@@ -77,9 +75,7 @@ func TestAllFaultsOfAConfigAreTold(t *testing.T) {
 	wantError(t, "a game that does not follow its layout", err, "observes 0.5 at 0", "layout")
 	cfg = hunts(t)
 	cfg.Dir = filepath.Join(cfg.Dir, "file")
-	if err := os.WriteFile(cfg.Dir, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(cfg.Dir, nil, 0o666))
 	_, err = dataset.Collect(context.Background(), cfg)
 	wantError(t, "a file for a folder", err, cfg.Dir)
 }

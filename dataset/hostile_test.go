@@ -12,29 +12,30 @@ import (
 	"testing"
 
 	"hop/batch"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/npz"
 	"hop/rng"
 )
 
-// tiny returns the manifest and the columns of a small dataset of one shard.
-func tiny(t testing.TB) (Manifest, Columns) {
+func must(t testing.TB, err error) {
 	t.Helper()
-	g, err := staghunt.New(staghunt.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tiny returns the manifest and the columns of a small dataset of one shard.
+func tiny(t testing.TB) (Manifest, Columns) {
+	t.Helper()
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	dir := t.TempDir()
 	m, err := Collect(context.Background(), Config{
 		Game: g, GameSpec: map[string]any{"name": "staghunt"}, Mix: []string{"ns", "nh"}, Rows: 60, Seed: 1, Dir: dir, Workers: 1,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m, d.Columns
 }
 
@@ -55,18 +56,14 @@ func forge(t testing.TB, dir string, m Manifest, shard []byte) {
 		t.Skip()
 	}
 	for name, b := range map[string][]byte{manifestFile: b, shardName(0): shard} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 	}
 }
 
 func shardOf(t testing.TB, arrays []npz.Array) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := npz.Write(&b, arrays); err != nil {
-		t.Fatal(err)
-	}
+	must(t, npz.Write(&b, arrays))
 	return b.Bytes()
 }
 
@@ -229,9 +226,7 @@ func FuzzManifest(f *testing.F) {
 		x.Shards = append([]Shard(nil), m.Shards...)
 		change(&x)
 		b, err := json.Marshal(x)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(b)
 	}
 	add(func(*Manifest) {})

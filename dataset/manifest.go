@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"hop/game"
+	"hop/runlog"
 )
 
 // Format is the version of the files. A change that old readers would misread
@@ -144,11 +145,10 @@ func (m Manifest) save(path string) error {
 	if err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)
 	}
-	_, err = writeWhole(path, func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
-		return err
-	})
-	return err
+	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
+		return fmt.Errorf("dataset: writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // load reads and checks a manifest. It returns an error that wraps

@@ -36,9 +36,7 @@ func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
 		path := filepath.Join(cfg.Dir, name)
 		try := func(where string, b []byte, harmless bool) {
 			t.Helper()
-			if err := os.WriteFile(path, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, b, 0o666))
 			d, err := dataset.Open(cfg.Dir)
 			if err == nil && harmless && reflect.DeepEqual(d, want) {
 				return
@@ -58,17 +56,13 @@ func TestAlteredAndTruncatedFilesAreRefused(t *testing.T) {
 			}
 		}
 		try(name+", a byte more", []byte(content+"x"), false)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 		_, err := dataset.Open(cfg.Dir)
 		wantError(t, name+" removed", err, name)
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s removed: got error %v, want it to wrap %q", name, err, fs.ErrNotExist)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(content), 0o666))
 	}
 }
 
@@ -79,9 +73,7 @@ func TestNoDatasetIsRefused(t *testing.T) {
 }
 
 func TestASplitNeverPartsAnEpisode(t *testing.T) {
-	cfg := hunts(t)
-	collect(t, cfg)
-	d := open(t, cfg.Dir)
+	d := hunted(t)
 	for _, c := range []struct {
 		frac  float64
 		first int
@@ -130,9 +122,7 @@ func TestASplitNeverPartsAnEpisode(t *testing.T) {
 }
 
 func TestSequencesAreAgentsLivesInOrder(t *testing.T) {
-	cfg := hunts(t)
-	collect(t, cfg)
-	d := open(t, cfg.Dir)
+	d := hunted(t)
 	at := 0
 	agents := map[int]int{}
 	for i, q := range d.Sequences {
@@ -158,9 +148,7 @@ func TestSequencesAreAgentsLivesInOrder(t *testing.T) {
 }
 
 func TestObservationDoesNotAllocate(t *testing.T) {
-	cfg := hunts(t)
-	collect(t, cfg)
-	d := open(t, cfg.Dir)
+	d := hunted(t)
 	dst := make([]float32, d.ObsLen())
 	if n := testing.AllocsPerRun(100, func() {
 		d.Observation(17, dst)
@@ -196,9 +184,7 @@ func TestNumpyReadsTheSameValues(t *testing.T) {
 		t.Skip("no numpy here: that numpy reads datasets is not tested")
 	}
 	page, err := os.ReadFile(filepath.Join("..", "docs", "data.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, snippet, found := strings.Cut(strings.ReplaceAll(string(page), "\r", ""), "```python\n")
 	snippet, _, ended := strings.Cut(snippet, "```\n")
 	if !found || !ended {

@@ -6,6 +6,7 @@ import (
 
 	"hop/dataset"
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 )
@@ -109,10 +110,7 @@ func stagHunt(t testing.TB, change func(*staghunt.Config)) (game.Game, map[strin
 	if change != nil {
 		change(&c)
 	}
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, c)
 	return g, map[string]any{"name": "staghunt", "size": c.Size, "stags": c.Stags, "horizon": c.Horizon, "stag_pays": c.StagPays}
 }
 
@@ -122,6 +120,13 @@ func hunts(t testing.TB) dataset.Config {
 	return dataset.Config{
 		Game: g, GameSpec: spec, Mix: []string{"ns", "nh"}, Rows: 900, Seed: 7, Dir: t.TempDir(), ShardRows: 250, Workers: 2, Version: "test",
 	}
+}
+
+// hunted is that dataset, collected.
+func hunted(t testing.TB) *dataset.Data {
+	cfg := hunts(t)
+	collect(t, cfg)
+	return open(t, cfg.Dir)
 }
 
 func toys(t testing.TB) dataset.Config {

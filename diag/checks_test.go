@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 )
@@ -61,10 +62,7 @@ func TestUnevenColumnsAreSeen(t *testing.T) {
 }
 
 func TestUnevenDealsAreSeen(t *testing.T) {
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	r := NewReplay(g, rng.New(1), 1)
 	for a := range r.dealt {
 		for s := range r.dealt[a] {

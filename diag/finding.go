@@ -62,11 +62,22 @@ type Finding struct {
 	Verdict  Verdict //
 	Says     string  // one sentence
 	Effect   float64 // how much is wrong, in Unit; 0: nothing
-	Lo, Hi   float64 // interval of Effect; both equal to it if it was counted, not estimated
+	Lo, Hi   float64 // interval of Effect; both 0: it was counted, not estimated, and a Report sets them to it
 	Unit     string  //
 	Rows     int     // how many rows, episodes or probes it rests on
 	Evidence []Row   // a small table
 	Next     string  // the command to run, or the place to look
+}
+
+// Accuse gives the finding another verdict, how much is wrong, what is to be said
+// and where to look.
+func (f *Finding) Accuse(v Verdict, effect float64, says, next string) {
+	f.Verdict, f.Effect, f.Says, f.Next = v, effect, says, next
+}
+
+// Saw adds a line of evidence.
+func (f *Finding) Saw(value, wanted float64, label string, args ...any) {
+	f.Evidence = append(f.Evidence, Row{fmt.Sprintf(label, args...), value, wanted})
 }
 
 // Modules in causal order: the output of each is the input of later ones. Only
@@ -93,8 +104,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	if f.Evidence == nil {
 		f.Evidence = []Row{}
 	}
-	return json.Marshal(findingJSON{f.Step, f.Check, f.Verdict, f.Module, f.Says, f.Effect, stats.Interval{f.Lo, f.Hi}, f.Unit, f.Rows,
-		f.Evidence, f.Next})
+	ci := stats.Interval{f.Lo, f.Hi}
+	return json.Marshal(findingJSON{f.Step, f.Check, f.Verdict, f.Module, f.Says, f.Effect, ci, f.Unit, f.Rows, f.Evidence, f.Next})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -117,9 +128,14 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Add appends findings and judges anew.
+// Add appends findings and concludes anew.
 func (r *Report) Add(fs ...Finding) {
-	r.Findings = append(r.Findings, fs...)
+	for _, f := range fs {
+		if f.Lo == 0 && f.Hi == 0 {
+			f.Lo, f.Hi = f.Effect, f.Effect
+		}
+		r.Findings = append(r.Findings, f)
+	}
 	r.Conclude()
 }
 

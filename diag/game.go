@@ -63,7 +63,7 @@ func conform(g game.Game) []Finding {
 		}
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		out = append(out, Finding{
-			Step: 1, Check: "rules: " + c.Name, Module: "game", Verdict: Fault, Effect: 1, Lo: 1, Hi: 1, Unit: "claims broken", Rows: 1,
+			Step: 1, Check: "rules: " + c.Name, Module: "game", Verdict: Fault, Effect: 1, Unit: "claims broken", Rows: 1,
 			Says: fmt.Sprintf("The rules break a promise: %s (%s).", c.Doc, first), Next: "the game's own package: gametest.Run shows the state",
 		})
 		if c.Name == "spec" {
@@ -161,7 +161,7 @@ func compareMeans(x [][]float64, bot, by, unit, module, next string) Finding {
 	}
 	best := 0
 	for s := range means {
-		f.Evidence = append(f.Evidence, Row{fmt.Sprintf("%s %d: mean return", unit, s), means[s], all})
+		f.Saw(means[s], all, "%s %d: mean return", unit, s)
 		if math.Abs(means[s]-all) > math.Abs(means[best]-all) {
 			best = s
 		}
@@ -178,9 +178,9 @@ func compareMeans(x [][]float64, bot, by, unit, module, next string) Finding {
 	f.Effect, f.Lo, f.Hi = diff.Mean(), ci[0], ci[1]
 	p := friedman(x)
 	f.Says = fmt.Sprintf("When %s plays every %s, earnings do not follow the %s: p = %.2g in %d episodes.", bot, unit, by, p, len(x[0]))
-	if p < suspectP {
+	if p < SuspectP {
 		f.Verdict = Suspect
-		if p < faultP {
+		if p < FaultP {
 			f.Verdict = Fault
 		}
 		f.Says = fmt.Sprintf("With the same bot (%s) on every place, %s %d earns %+.3g against the mean of %.3g: p = %.1g in %d episodes.",

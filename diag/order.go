@@ -3,6 +3,7 @@ package diag
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/rng"
 	"hop/stats"
@@ -11,8 +12,8 @@ import (
 // Limits of chance. A healthy subject is called suspect by one test in 2000 and
 // at fault by one in a million.
 const (
-	suspectP = 5e-4
-	faultP   = 1e-6
+	SuspectP = 5e-4
+	FaultP   = 1e-6
 )
 
 // Order asks whether agents that are built alike earn alike: returns[seed][agent]
@@ -26,28 +27,12 @@ func Order(returns [][]float64) Finding {
 		return f
 	}
 	k := len(returns[0])
-	var first, second [][]float64
-	var gap stats.Acc
-	mean := make([]stats.Acc, k)
-	for _, row := range returns {
-		back := make([]float64, k)
-		for a, x := range row {
-			back[k-1-a] = x
-			mean[a].Add(x)
-		}
-		first, second = append(first, row), append(second, back)
-		gap.Add(row[0] - row[k-1])
+	names := make([]string, k)
+	for a := range names {
+		names[a] = fmt.Sprintf("agent %d", a)
 	}
-	r := rng.New(1).Child("order").Rand()
-	p := min(1, 2*min(stats.TrendTest(first, 2000, &r).P, stats.TrendTest(second, 2000, &r).P))
-	ci := gap.CI(0.95)
-	f.Effect, f.Lo, f.Hi = gap.Mean(), ci[0], ci[1]
-	if len(returns) < 2 || math.IsNaN(f.Lo) {
-		f.Lo, f.Hi = f.Effect, f.Effect
-	}
-	for a := range mean {
-		f.Evidence = append(f.Evidence, Row{fmt.Sprintf("agent %d: mean return over %d seeds", a, len(returns)), mean[a].Mean(), total(mean)})
-	}
+	f.Earnings(returns, names, fmt.Sprintf("mean return over %d seeds", len(returns)))
+	p, _ := Trend(returns)
 	f.Says = fmt.Sprintf("Earnings do not follow the agents' numbers: p = %.2g over %d seeds.", p, len(returns))
 	if len(returns) < 3 && k < 5 {
 		f.Says += " So few seeds could hardly show it."
@@ -61,11 +46,39 @@ func Order(returns [][]float64) Finding {
 	return f
 }
 
-// total returns the mean over agents.
-func total(mean []stats.Acc) float64 {
-	sum := 0.
-	for i := range mean {
-		sum += mean[i].Mean() / float64(len(mean))
+// Trend is Page's test both ways: do rows fall, or rise, with their index? It
+// returns the p-value, and whether it is exact.
+func Trend(rows [][]float64) (p float64, exact bool) {
+	back := make([][]float64, len(rows))
+	for i, row := range rows {
+		back[i] = slices.Clone(row)
+		slices.Reverse(back[i])
 	}
-	return sum
+	r := rng.New(1).Child("order").Rand()
+	a, b := stats.TrendTest(rows, 2000, &r), stats.TrendTest(back, 2000, &r)
+	return min(1, 2*min(a.P, b.P)), a.Exact
+}
+
+// Earnings takes in rows of earnings: their means by column as evidence, and as
+// the effect what the first column earns more than the last.
+func (f *Finding) Earnings(rows [][]float64, names []string, label string) {
+	mean := make([]stats.Acc, len(names))
+	var gap stats.Acc
+	for _, row := range rows {
+		for a, x := range row {
+			mean[a].Add(x)
+		}
+		gap.Add(row[0] - row[len(row)-1])
+	}
+	all := 0.
+	for a := range mean {
+		all += mean[a].Mean() / float64(len(mean))
+	}
+	for a, name := range names {
+		f.Saw(mean[a].Mean(), all, "%s: %s", name, label)
+	}
+	f.Effect = gap.Mean()
+	if ci := gap.CI(0.95); len(rows) > 1 && !math.IsNaN(ci[0]) {
+		f.Lo, f.Hi = ci[0], ci[1]
+	}
 }

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -60,19 +61,16 @@ func (r *Replay) Findings() []Finding {
 			Says: fmt.Sprintf("The record of %s is what the rules say, in %d rows.", kind, d.rows),
 		}
 		if bad > 0 {
-			f.Verdict = Fault
 			if d.count[0] > 0 {
 				f.Module = "rollout"
 			}
-			f.Effect = float64(bad) / float64(d.rows)
-			f.Lo, f.Hi = f.Effect, f.Effect
-			f.Says = fmt.Sprintf("%s of %s %s (%s).", percent(f.Effect), rowsOf(d.agents), what[kind][0], d.where)
-			f.Next = what[kind][1]
-			for _, a := range agentsOf(d.agents) {
-				f.Evidence = append(f.Evidence, Row{fmt.Sprintf("agent %d: rows that differ", a), float64(d.agents[a]), 0})
+			share, who := float64(bad)/float64(d.rows), slices.Sorted(maps.Keys(d.agents))
+			f.Accuse(Fault, share, fmt.Sprintf("%s of the rows, of %s, %s (%s).", percent(share), Names(who), what[kind][0], d.where), what[kind][1])
+			for _, a := range who {
+				f.Saw(float64(d.agents[a]), 0, "agent %d: rows that differ", a)
 			}
 			if lost > 0 {
-				f.Evidence = append(f.Evidence, Row{"envs that could not be followed further", float64(lost), 0})
+				f.Saw(float64(lost), 0, "envs that could not be followed further")
 			}
 		}
 		out = append(out, f)
@@ -102,7 +100,6 @@ func (r *Replay) dealing() Finding {
 			f.Effect = max(f.Effect, math.Abs(float64(c)-even))
 		}
 	}
-	f.Lo, f.Hi = f.Effect, f.Effect
 	if p := chiTail(x2, (k-1)*(k-1)); p < 1e-6 {
 		f.Verdict, f.Says = Fault, fmt.Sprintf("Agents are not dealt to seats evenly: chance gives this once in %.0e runs.", 1/p)
 		f.Next = "rollout: deal agents to seats anew each episode, so that a seat's advantage is no agent's"
@@ -110,20 +107,8 @@ func (r *Replay) dealing() Finding {
 	return f
 }
 
-// agentsOf lists agents in order.
-func agentsOf(m map[agent.ID]int) []agent.ID {
-	var list []agent.ID
-	for a := range m {
-		list = append(list, a)
-	}
-	slices.Sort(list)
-	return list
-}
-
-func rowsOf(m map[agent.ID]int) string { return "the rows, of " + names(agentsOf(m)) + "," }
-
-// names writes "agent 1" or "agents 1, 2 and 3".
-func names(list []agent.ID) string {
+// Names writes "agent 1" or "agents 1, 2 and 3".
+func Names(list []agent.ID) string {
 	var s []string
 	for _, a := range list {
 		s = append(s, fmt.Sprint(int(a)))

@@ -13,7 +13,7 @@ import (
 )
 
 // Adaptation is the few-shot protocol: one focal member meets co-players that it
-// never trained with, for a number of env steps in a row, and is judged on the
+// never trained with, for a number of env steps in a row, and is scored on the
 // last of them. It is lived several times over, each life with streams of its
 // own, because one life is a small sample.
 //
@@ -40,7 +40,6 @@ type Adaptation struct {
 type Lived struct {
 	Life, Index int
 	Return      float64
-	Steps       int
 	Last        bool // it ended in the last steps, so it counts
 }
 
@@ -123,7 +122,7 @@ func (out *Adapted) add(ep rollout.Episode, last bool) {
 	if ep.Index == 0 {
 		out.First.Add(ep.Return[0])
 	}
-	out.Episodes = append(out.Episodes, Lived{ep.Env, ep.Index, ep.Return[0], ep.Steps, last})
+	out.Episodes = append(out.Episodes, Lived{ep.Env, ep.Index, ep.Return[0], last})
 }
 
 // changing returns the team, with co-players that make way for others.
@@ -148,7 +147,9 @@ func (c Adaptation) changing() []Member {
 				played := make([]int, lanes) // by env, so workers never meet
 				list := make([]rollout.Player, workers)
 				for w := range list {
-					list[w] = &relay{first: first[w], second: second[w], at: c.At, played: played}
+					who := func(n int) int { return min(played[n]/c.At, 1) }
+					both := []rollout.Player{first[w], second[w]}
+					list[w] = &relay{rollout.Split{Who: who, Player: func(i int) rollout.Player { return both[i] }}, played}
 				}
 				return list, nil
 			},
@@ -159,49 +160,13 @@ func (c Adaptation) changing() []Member {
 
 // relay is two players of whom the second takes over after some episodes.
 type relay struct {
-	first, second rollout.Player
-	at            int
-	played        []int // [N] episodes
-	rows          []int32
+	rollout.Split
+	played []int // [N] episodes
 }
 
-// Act lets each play its envs.
-func (p *relay) Act(v *rollout.View, envs []int32) {
-	p.each(envs, func(q rollout.Player, rows []int32) { q.Act(v, rows) })
-}
-
-// Evaluate lets each write its values.
-func (p *relay) Evaluate(v *rollout.View, envs []int32) {
-	p.each(envs, func(q rollout.Player, rows []int32) { q.Evaluate(v, rows) })
-}
-
-func (p *relay) each(envs []int32, do func(q rollout.Player, rows []int32)) {
-	for _, late := range []bool{false, true} {
-		p.rows = p.rows[:0]
-		for _, n := range envs {
-			if p.played[n] >= p.at == late {
-				p.rows = append(p.rows, n)
-			}
-		}
-		switch {
-		case len(p.rows) == 0:
-		case late:
-			do(p.second, p.rows)
-		default:
-			do(p.first, p.rows)
-		}
-	}
-}
-
-// EpisodeOver tells whoever played, if it remembers.
+// EpisodeOver tells whoever played, if it remembers, and counts.
 func (p *relay) EpisodeOver(v *rollout.View, n int) {
-	q := p.first
-	if p.played[n] >= p.at {
-		q = p.second
-	}
-	if w, ok := q.(rollout.Watcher); ok {
-		w.EpisodeOver(v, n)
-	}
+	p.Split.EpisodeOver(v, n)
 	p.played[n]++
 }
 

@@ -36,9 +36,7 @@ func TestCoPlayersChangeAtTheirEpisode(t *testing.T) {
 			return nil
 		}
 		res, err := c.Run(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if stags[false] != 0 || stags[true] < 10 {
 			t.Errorf("%d workers: agent 1 reached %s %d times before the change and %d after, want 0 and many",
 				workers, g.Spec().Goals[0], stags[false], stags[true])

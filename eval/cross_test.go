@@ -10,10 +10,18 @@ import (
 	"hop/eval"
 	"hop/game"
 	"hop/game/coin"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 	"hop/rollout"
 )
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // spy notes from which starts a member sat where.
 type spy map[string]map[game.Seat]bool
@@ -62,23 +70,15 @@ func crossed(t *testing.T, g game.Game, c eval.Cross, newcomer eval.Member, team
 	}
 	c.Game = g
 	res, err := c.Run(context.Background(), teams)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return res
 }
 
 // In a game whose steps draw no random numbers, and in one whose steps do.
 func twoGames(t *testing.T) map[string]game.Game {
 	t.Helper()
-	hunt, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	money, err := coin.New(coin.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hunt := gametest.New(t, staghunt.New, staghunt.Default())
+	money := gametest.New(t, coin.New, coin.Default())
 	return map[string]game.Game{"ns nh": hunt, "own any": money}
 }
 
@@ -118,10 +118,7 @@ func TestCrossPlayUsesEverySeatAndTheSameStarts(t *testing.T) {
 
 // The stag hunt's reference table: focal / mean of all.
 func TestCrossPlayGetsTheReferenceReturns(t *testing.T) {
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	for _, c := range []struct {
 		one, team  string
 		focal, all float64
@@ -146,9 +143,7 @@ func TestATeamAmongItselfIsPlayedOnce(t *testing.T) {
 		c := eval.Cross{Game: g, Starts: 50, Lanes: 16, Key: rng.New(3)}
 		long := crossed(t, g, c, eval.Bot(g, name), name)
 		short, err := c.Run(context.Background(), [][]eval.Member{slices.Repeat([]eval.Member{eval.Bot(g, name)}, g.Spec().Seats)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range long.Start {
 			if math.Abs(long.Start[i]-short.Start[i]) > 1e-9 {
 				t.Fatalf("%s: start %d gives %v, want %v", g.Spec().Name, i, short.Start[i], long.Start[i])

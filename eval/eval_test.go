@@ -7,6 +7,7 @@ import (
 
 	"hop/eval"
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 	"hop/rollout"
@@ -14,10 +15,7 @@ import (
 
 func team(t *testing.T, names ...string) (game.Game, []eval.Member) {
 	t.Helper()
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	var members []eval.Member
 	for _, n := range names {
 		members = append(members, eval.Bot(g, n))
@@ -34,9 +32,7 @@ func TestLanesPlayEquallyMany(t *testing.T) {
 		Game: g, Team: members, Episodes: 103, Lanes: 10, Key: rng.New(1),
 		Each: func(ep rollout.Episode) { played[ep.Env]++ },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for lane := range 10 {
 		want := 10
 		if lane < 3 {
@@ -51,15 +47,13 @@ func TestLanesPlayEquallyMany(t *testing.T) {
 	}
 }
 
-// Only the episodes that end in the last steps of a life are judged, and a life
+// Only the episodes that end in the last steps of a life are scored, and a life
 // ends when its steps are played.
 func TestAdaptationScoresTheLastSteps(t *testing.T) {
 	g, members := team(t, "nh", "nh", "nh", "nh")
 	c := eval.Adaptation{Game: g, Team: members, Lives: 3, Steps: 300, Last: 100, Key: rng.New(2)}
 	res, err := c.Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if res.Score.N() != 3 || res.First.N() != 3 || res.Curve[0].N() != 3 {
 		t.Errorf("%d scores, %d first episodes, want one a life", res.Score.N(), res.First.N())
 	}

@@ -43,7 +43,8 @@ func final(t *testing.T, preset string, seed uint64, episodes int, sets ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := eval.Run(context.Background(), eval.Config{Game: agents.Game, Team: agents.Members, Episodes: episodes, Key: rng.New(seed).Child("test")})
+	res, err := eval.Run(context.Background(), eval.Config{Game: agents.Game, Team: agents.Members, Episodes: episodes,
+		Key: rng.New(seed).Child("test")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,8 @@ func TestMatrixGamesEndAtEquilibria(t *testing.T) {
 		t.Run(c.matrix, func(t *testing.T) {
 			sets := []string{"game.matrix=" + c.matrix, "game.rounds=1", "train.steps=60000"}
 			if c.matrix == "rps" {
-				sets = append(sets, "ppo.entropy=0.3", "ppo.entropy_end=0.3") // policy gradients circle around a mixed equilibrium; entropy draws them in
+				// Policy gradients circle around a mixed equilibrium; entropy draws them in.
+				sets = append(sets, "ppo.entropy=0.3", "ppo.entropy_end=0.3")
 			}
 			res := final(t, "ppo-matrix", 3, 2000, sets...)
 			got := [2]float64{res.Return[0].Mean(), res.Return[1].Mean()}

@@ -1,12 +1,14 @@
 package exp_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"hop/exp"
 	"hop/game"
 	"hop/registry"
+	"hop/stage"
 )
 
 func TestAWrongSpecListsAllItsFaults(t *testing.T) {
@@ -54,6 +56,18 @@ colour: red
 	}
 }
 
+// unfilled returns the stages that fields of folders name, such as {moa}.
+func unfilled(s exp.Spec) []string {
+	var list []string
+	s.Fill(func(folder string) string {
+		if strings.Contains(folder, "{") {
+			list = append(list, folder)
+		}
+		return folder
+	})
+	return list
+}
+
 func TestPresetsAreWhole(t *testing.T) {
 	for _, name := range registry.New().PresetNames() {
 		s, err := registry.New().Load(name, nil)
@@ -68,13 +82,13 @@ func TestPresetsAreWhole(t *testing.T) {
 			t.Errorf("preset %s calls itself %s", name, s.Name)
 		}
 		_, err = s.Build(1, exp.Machine{Workers: 1})
-		if len(s.Models.Unfilled()) > 0 { // its models come from stages
-			if err == nil || !strings.Contains(err.Error(), s.Models.Unfilled()[0]) {
+		if list := unfilled(s); len(list) > 0 { // its models come from stages
+			if err == nil || !strings.Contains(err.Error(), list[0]) {
 				t.Errorf("preset %s: built without its models: %v", name, err)
 			}
-			for _, stage := range s.Models.Unfilled() {
-				if len(s.Prepare) == 0 {
-					t.Errorf("preset %s: nothing prepares %s", name, stage)
+			for _, st := range list {
+				if !slices.ContainsFunc(s.Prepare, func(p stage.Stage) bool { return "{"+p.Name+"}" == st }) {
+					t.Errorf("preset %s: nothing prepares %s", name, st)
 				}
 			}
 			continue
@@ -107,16 +121,27 @@ func TestResolvedSpecReadsBack(t *testing.T) {
 		if string(text) != string(again) || back.Name != name {
 			t.Errorf("%s read back differs:\n%s\n%s", name, text, again)
 		}
-		if back.PPO != s.PPO || back.Train.Steps != s.Train.Steps || back.Actor.Frame != s.Actor.Frame {
-			t.Errorf("%s read back holds other values", name)
+		if d := s.Diff(&back); len(d) > 0 {
+			t.Errorf("%s read back holds other values: %v", name, d)
+		}
+		if !slices.Equal(back.Prepare, s.Prepare) || !slices.Equal(back.Follow, s.Follow) {
+			t.Errorf("%s read back holds other stages: %v and %v", name, back.Prepare, back.Follow)
 		}
 	}
 }
 
 func TestEveryFieldIsDocumented(t *testing.T) {
-	for _, name := range registry.New().GameNames() {
-		s := registry.New().Default()
-		if err := s.Set("game.name=" + name); err != nil {
+	reg := registry.New()
+	var sets []string
+	for _, name := range reg.GameNames() {
+		sets = append(sets, "game.name="+name)
+	}
+	for _, name := range reg.MindNames() {
+		sets = append(sets, "mind="+name)
+	}
+	for _, name := range sets {
+		s := reg.Default()
+		if err := s.Set(name); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
@@ -137,7 +162,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 
 func TestSetReachesEveryPart(t *testing.T) {
 	s := registry.New().Default()
-	for _, set := range []string{"game.size=6", "ppo.gamma=0.5", "actor.hidden=[8, 8]", "train.brains=[0,0,0,0]", "eval.episodes=7", "train.standins.share=0.25", "name=mine"} {
+	for _, set := range []string{"game.size=6", "ppo.gamma=0.5", "actor.hidden=[8, 8]", "train.brains=[0,0,0,0]", "eval.episodes=7",
+		"train.standins.share=0.25", "name=mine"} {
 		if err := s.Set(set); err != nil {
 			t.Errorf("%s: %v", set, err)
 		}
@@ -146,13 +172,15 @@ func TestSetReachesEveryPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Spec().Obs.Height != 6 || s.PPO.Gamma != 0.5 || len(s.Actor.Hidden) != 2 || s.Train.Brains[3] != 0 || s.Eval.Episodes != 7 || s.Train.Standins.Share != 0.25 || s.Name != "mine" {
+	if g.Spec().Obs.Height != 6 || s.PPO.Gamma != 0.5 || len(s.Actor.Hidden) != 2 || s.Train.Brains[3] != 0 || s.Eval.Episodes != 7 ||
+		s.Train.Standins.Share != 0.25 || s.Name != "mine" {
 		t.Errorf("not everything was set: %+v", s)
 	}
 }
 
 func TestStagesChangeOnlyTheirGame(t *testing.T) {
-	s, err := registry.New().Parse([]byte("train: {stages: [{at: 0, set: [game.blocks=0, game.hares=2]}]}"), "x.yaml", "x", []string{"game.size=6", "game.blocks=2"})
+	s, err := registry.New().Parse([]byte("train: {stages: [{at: 0, set: [game.blocks=0, game.hares=2]}]}"), "x.yaml", "x",
+		[]string{"game.size=6", "game.blocks=2"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package exp
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -23,14 +23,18 @@ type Game struct {
 func (r *Registry) NewGame(name string) (Game, error) {
 	e, ok := r.Games[name]
 	if !ok {
-		return Game{}, fmt.Errorf("there is no game %q; there are %s", name, strings.Join(r.GameNames(), ", "))
+		return Game{}, unknown("game", name, r.GameNames())
 	}
 	return Game{reg: r, Name: name, params: e.params()}, nil
 }
 
 // Set writes one parameter, such as "size", from text.
 func (g Game) Set(path, value string) error {
-	return field.At(field.Set(g.params, path, value), "game", nil)
+	err := field.Set(g.params, path, value)
+	if list := g.Fields(); err != nil && !slices.ContainsFunc(list, func(f field.Info) bool { return f.Path == "game."+path }) {
+		return noField("game."+path, list)
+	}
+	return field.At(err, "game", nil)
 }
 
 // clone returns a copy whose parameters can be set apart.
@@ -116,7 +120,7 @@ func (g *Game) decode(n *yaml.Node) error {
 		if name := n.Content[i+1].Value; name != g.Name {
 			fresh, err := g.reg.NewGame(name)
 			if err != nil {
-				return &field.Fault{Path: "game.name", Value: name, Want: "one of " + strings.Join(g.reg.GameNames(), ", "), Line: n.Content[i+1].Line}
+				return &field.Fault{Path: "game.name", Value: name, Want: among(name, g.reg.GameNames()), Line: n.Content[i+1].Line}
 			}
 			*g = fresh
 		}

@@ -1,17 +1,29 @@
 package exp
 
 import (
+	"cmp"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
+	"hop/agent"
+	"hop/field"
+	"hop/frame"
 	"hop/game"
+	"hop/mind"
+	"hop/model/actor"
+	"hop/ppo"
+	"hop/rng"
+	"hop/safetensors"
 )
 
 // Registry is what specs can name. It is a value that a program is handed: whoever
-// adds a game of their own adds a line to a copy of the map.
+// has a game or a mind of their own adds a line to the maps.
 type Registry struct {
 	Games   map[string]GameEntry
+	Minds   map[string]MindEntry
 	Presets fs.FS // NAME.yaml
 }
 
@@ -32,8 +44,123 @@ func AddGame[C any, G game.Game](doc string, def func() C, build func(C) (G, err
 	}
 }
 
+// MindEntry is one kind of mind of a registry. Make it with AddMind.
+type MindEntry struct {
+	doc    string
+	params func() any // a pointer to the mind's Config, at its defaults
+	build  func(params any, m Making) ([]mind.Mind, error)
+	check  func(params any, s *Spec, g game.Game) error
+}
+
+// AddMind returns the entry of a kind of minds: a few words, its default settings,
+// and how the minds of a run are built from some. The fields of its settings are
+// blocks of the spec, beside actor, ppo and train. Settings that have a method
+// Validate are asked.
+func AddMind[C any](doc string, def func() C, build func(C, Making) ([]mind.Mind, error)) MindEntry {
+	return MindEntry{
+		doc:    doc,
+		params: func() any { c := def(); return &c },
+		build:  func(p any, m Making) ([]mind.Mind, error) { return build(*p.(*C), m) },
+		check:  func(any, *Spec, game.Game) error { return nil },
+	}
+}
+
+// Check returns the entry with a check of its settings against the rest of a spec;
+// g is nil if the game itself is wrong.
+func (e MindEntry) Check(check func(params any, s *Spec, g game.Game) error) MindEntry {
+	e.check = check
+	return e
+}
+
+// Making is what the minds of a run are made for.
+type Making struct {
+	Game   game.Game
+	Agents [][]agent.ID // of each mind, as train.brains says
+	Actor  actor.Config
+	PPO    ppo.Config
+	Key    rng.Key
+	Saved  *safetensors.File // the checkpoint that will be loaded; nil: the run is at its start
+}
+
+// Brain makes the network of mind i, which reads so many numbers about goals.
+//
+// The fewer the brains, the more shards a minibatch is split into. That follows
+// from the spec alone, never from the machine.
+func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
+	in := Input(m.Game.Spec())
+	in.Extra = goals
+	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], max(1, 4/len(m.Agents)), m.Key.Child("brain", i))
+	if err != nil {
+		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)
+	}
+	return b, nil
+}
+
+// Input says in numbers what an observation of the game looks like.
+func Input(spec game.Spec) actor.Input {
+	return actor.Input{Input: frame.Layout(spec.Obs).Input(), Actions: len(spec.Actions)}
+}
+
 // GameNames returns the names of all games, sorted.
 func (r *Registry) GameNames() []string { return slices.Sorted(maps.Keys(r.Games)) }
 
 // GameDoc says in a few words what the game is about.
 func (r *Registry) GameDoc(name string) string { return r.Games[name].doc }
+
+// MindNames returns the names of all kinds of minds, sorted.
+func (r *Registry) MindNames() []string { return slices.Sorted(maps.Keys(r.Minds)) }
+
+// MindDoc says in a few words what the mind is.
+func (r *Registry) MindDoc(name string) string { return r.Minds[name].doc }
+
+// PresetNames returns the names of the presets, sorted.
+func (r *Registry) PresetNames() []string {
+	if r.Presets == nil {
+		return nil
+	}
+	entries, err := fs.ReadDir(r.Presets, ".")
+	if err != nil {
+		panic("exp: the presets cannot be listed")
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// PresetDoc returns a preset's first comment: what it is for.
+func (r *Registry) PresetDoc(name string) string {
+	b, err := fs.ReadFile(r.Presets, name+".yaml")
+	if err != nil {
+		return ""
+	}
+	var doc []string
+	for _, line := range strings.Split(string(b), "\n") {
+		text, comment := strings.CutPrefix(line, "#")
+		if !comment {
+			break
+		}
+		doc = append(doc, strings.TrimSpace(text))
+	}
+	return strings.Join(doc, " ")
+}
+
+// unknown says that there is no such thing, and which may have been meant.
+func unknown(what, name string, names []string) error {
+	return fmt.Errorf("there is no %s %q%s There are %s", what, name, cmp.Or(meant(name, names), "."), strings.Join(names, ", "))
+}
+
+// among says that it should have been one of the names, and which may have been
+// meant.
+func among(name string, names []string) string {
+	return "one of " + strings.Join(names, ", ") + meant(name, names)
+}
+
+// meant suggests which of the names was meant; "" if none is near.
+func meant(name string, names []string) string {
+	if near := field.Closest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}

@@ -49,7 +49,8 @@ func TestAwareLearnersCooperateWhereNaiveOnesDefect(t *testing.T) {
 			t.Fatal(err)
 		}
 		meet := func(other eval.Member) *eval.Result {
-			res, err := eval.Run(context.Background(), eval.Config{Game: agents.Game, Team: []eval.Member{agents.Members[0], other}, Episodes: 500, Key: rng.New(1)})
+			res, err := eval.Run(context.Background(), eval.Config{Game: agents.Game, Team: []eval.Member{agents.Members[0], other}, Episodes: 500,
+				Key: rng.New(1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,9 +68,9 @@ func TestAwareLearnersCooperateWhereNaiveOnesDefect(t *testing.T) {
 
 func TestSocialMindsThatCannotBeAreRefused(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
-		{"influence.on=true", "lola.on is true"},
-		{"actor.lstm=8", "actor.lstm is above 0"},
-		{"train.brains=[0,0]", "a brain of its own"},
+		{"influence.weight=1", "is of mind influence, and mind is lola"},
+		{"actor.lstm=8", "0, because mind is lola"},
+		{"train.brains=[0,0]", "a network of its own"},
 		{"lola.eta=-1", "lola.eta"},
 	} {
 		_, err := registry.New().Load("lola-matrix", []string{c.set})

@@ -11,12 +11,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hop/belief"
 	"hop/field"
-	"hop/game"
+	"hop/mind/imagine"
 	"hop/model/actor"
-	"hop/model/moa"
-	"hop/plan"
 	"hop/ppo"
 	"hop/stage"
 	"hop/train"
@@ -25,123 +22,85 @@ import (
 // Spec is what a run is. Seeds are not part of it: the same spec is run with
 // several.
 type Spec struct {
-	Name    string          `yaml:"name" doc:"what the run is called; its folder starts with it"`
-	Game    Game            `yaml:"-"`
-	Actor   actor.Config    `yaml:"actor"`
-	PPO     ppo.Config      `yaml:"ppo"`
-	Train   train.Config    `yaml:"train"`
-	Imagine train.Imagining `yaml:"imagine"`
-	Plan    train.Planning  `yaml:"plan"`
-	Search  plan.Config     `yaml:"search"`
-	Belief  belief.Config   `yaml:"belief"`
-	MOA     MOA             `yaml:"moa"`
-	Models  Models          `yaml:"models"`
-	Eval    Eval            `yaml:"eval"`
-	Prepare []stage.Stage   `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
-	Follow  []stage.Stage   `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
+	Name    string         `yaml:"name" doc:"what the run is called; its folder starts with it"`
+	Game    Game           `yaml:"-"`
+	Mind    Mind           `yaml:"-"` // its settings are blocks beside these
+	Actor   actor.Config   `yaml:"actor"`
+	PPO     ppo.Config     `yaml:"ppo"`
+	Train   train.Config   `yaml:"train"`
+	Imagine imagine.Config `yaml:"imagine"`
+	Eval    Eval           `yaml:"eval"`
+	Prepare []stage.Stage  `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
+	Follow  []stage.Stage  `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
 
-	// Learners for the zoo: minds around PPO.
-	LOLA      train.Awareness   `yaml:"lola"`
-	Influence train.Influencing `yaml:"influence"`
-
-	reg   *Registry
-	file  string
-	lines field.Lines
+	reg    *Registry
+	file   string
+	lines  field.Lines
+	framed bool // actor.frame was written: a game without a board does not choose it
 }
 
-// MOA is the model of others: its network and how it learns.
-type MOA struct {
-	moa.Config   `yaml:",inline"`
-	moa.Learning `yaml:",inline"`
-}
-
-// Eval says how the final agents are judged.
+// Eval says how the final agents are scored.
 type Eval struct {
 	Episodes int `yaml:"episodes" doc:"fresh episodes of the true game that the final agents play, sampled, and as many greedily" range:"1.."`
 }
 
-// Default returns the spec that files are written over: PPO on 4x4 stag hunt.
+// Default returns the spec that files are written over: PPO on 4x4 stag hunt, or
+// on the first of the registry's games if it has none.
 func (r *Registry) Default() Spec {
-	g, err := r.NewGame("staghunt")
-	if err != nil {
-		panic("exp: the default game is not registered")
+	s := Spec{
+		Name: "run", Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: imagine.Default(),
+		Eval: Eval{Episodes: 10_000}, reg: r,
 	}
-	return Spec{
-		Name: "run", reg: r, Game: g, Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: train.DefaultImagining(), Plan: train.DefaultPlanning(),
-		Search: plan.Default(), Belief: belief.Default(), MOA: MOA{moa.Default(), moa.DefaultLearning()}, Eval: Eval{Episodes: 10_000},
-		LOLA: train.DefaultAwareness(), Influence: train.DefaultInfluencing(),
+	var err, none error
+	if s.Game, err = r.NewGame("staghunt"); err != nil {
+		s.Game, err = r.NewGame(r.GameNames()[0])
 	}
-}
-
-// Presets returns the names of the embedded specs, sorted.
-func (r *Registry) PresetNames() []string {
-	entries, err := fs.ReadDir(r.Presets, ".")
-	if err != nil {
-		panic("exp: the presets are not embedded")
+	if s.Mind, none = r.NewMind("ppo"); none != nil {
+		s.Mind, none = r.NewMind(r.MindNames()[0])
 	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	if err = errors.Join(err, none); err != nil {
+		panic("exp: a registry needs a game and a mind")
 	}
-	return names
-}
-
-// PresetDoc returns a preset's first comment: what it is for.
-func (r *Registry) PresetDoc(name string) string {
-	b, err := fs.ReadFile(r.Presets, name+".yaml")
-	if err != nil {
-		return ""
-	}
-	var doc []string
-	for _, line := range strings.Split(string(b), "\n") {
-		text, comment := strings.CutPrefix(line, "#")
-		if !comment {
-			break
-		}
-		doc = append(doc, strings.TrimSpace(text))
-	}
-	return strings.Join(doc, " ")
+	return s
 }
 
 // Load returns a spec: a preset by name, or a file, over the defaults, with the
 // sets ("ppo.lr=1e-3") on top. The error lists every fault.
 func (r *Registry) Load(what string, sets []string) (Spec, error) {
-	var text []byte
-	var err error
-	file := what
-	if slices.Contains(r.PresetNames(), what) {
-		text, err = fs.ReadFile(r.Presets, what+".yaml")
-		file = "preset " + what
-	} else if text, err = os.ReadFile(what); errors.Is(err, fs.ErrNotExist) {
-		return Spec{}, fmt.Errorf("there is no preset and no file %q; presets are %s", what, strings.Join(r.PresetNames(), ", "))
-	}
+	text, file, name, err := r.read(what)
 	if err != nil {
-		return Spec{}, fmt.Errorf("exp: reading a spec: %w", err)
-	}
-	name := strings.TrimSuffix(filepath.Base(what), filepath.Ext(what))
-	if slices.Contains(r.PresetNames(), what) {
-		name = what
+		return Spec{}, err
 	}
 	return r.Parse(text, file, name, sets)
+}
+
+// read returns the text of a preset or a file, and what it is called.
+func (r *Registry) read(what string) (text []byte, file, name string, err error) {
+	if slices.Contains(r.PresetNames(), what) {
+		text, err = fs.ReadFile(r.Presets, what+".yaml")
+		return text, "preset " + what, what, err
+	}
+	if text, err = os.ReadFile(what); errors.Is(err, fs.ErrNotExist) {
+		return nil, "", "", unknown("preset and no file", what, r.PresetNames())
+	}
+	if err != nil {
+		return nil, "", "", fmt.Errorf("exp: reading a spec: %w", err)
+	}
+	return text, what, strings.TrimSuffix(filepath.Base(what), filepath.Ext(what)), nil
 }
 
 // Parse reads a spec from text. file and name are for messages and for specs
 // that do not name themselves.
 func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, error) {
 	s := r.Default()
-	s.Name, s.file = name, file
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return Spec{}, fmt.Errorf("%s is not YAML: %w", file, err)
-	}
-	var errs []error
-	if len(doc.Content) > 0 {
-		errs = append(errs, s.decode(doc.Content[0]))
-	}
+	errs := []error{s.overlay(text, file, name, nil)}
 	for _, set := range sets {
 		if err := s.Set(set); err != nil {
 			errs = append(errs, fmt.Errorf("--set %s: %w", set, err))
 		}
+	}
+	if g, err := s.Game.Build(); err == nil && !s.framed && len(g.Spec().Obs.Planes) == 0 {
+		s.Actor.Frame = "board"
 	}
 	errs = append(errs, s.Validate())
 	if err := errors.Join(errs...); err != nil {
@@ -150,43 +109,68 @@ func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, e
 	return s, nil
 }
 
-// decode reads the top of a spec; the game's block needs to know which game.
-func (s *Spec) decode(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return &field.Fault{Path: "the spec", Value: n.Value, Want: "a block of fields", Line: n.Line}
-	}
-	rest := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}
-	var errs []error
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "game" {
-			errs = append(errs, s.Game.decode(n.Content[i+1]))
-			continue
-		}
-		rest.Content = append(rest.Content, n.Content[i], n.Content[i+1])
-	}
-	lines, faults := field.Decode(rest, s, "")
-	s.lines = lines
-	return errors.Join(append(errs, join(faults))...)
-}
-
 // Set writes one field from "path=value".
 func (s *Spec) Set(set string) error {
 	path, value, ok := strings.Cut(set, "=")
 	if !ok {
 		return errors.New("want PATH=VALUE, such as ppo.lr=1e-3")
 	}
-	if path == "game.name" {
+	s.framed = s.framed || path == "actor.frame"
+	switch block, rest, _ := strings.Cut(path, "."); {
+	case path == "game.name":
 		g, err := s.reg.NewGame(value)
 		if err != nil {
 			return err
 		}
 		s.Game = g
 		return nil
-	}
-	if rest, isGame := strings.CutPrefix(path, "game."); isGame {
+	case path == "mind":
+		m, err := s.reg.NewMind(value)
+		if err != nil {
+			return err
+		}
+		s.Mind = m
+		return nil
+	case block == "game":
 		return s.Game.Set(rest, value)
+	case slices.Contains(s.Mind.blocks(), block):
+		s.Mind = s.Mind.clone()
+		return field.Set(s.Mind.params, path, value)
+	case !slices.Contains(s.blocks(), block):
+		if owner := s.reg.owner(block); owner != "" {
+			return fmt.Errorf("%s is of mind %s, and mind is %s; set mind=%s first", block, owner, s.Mind.Name, owner)
+		}
+		return noField(path, s.Fields())
 	}
 	return field.Set(s, path, value)
+}
+
+// noField says that there is no such field, and which may have been meant: the only
+// one that ends like it, or one whose name is near.
+func noField(path string, list []field.Info) error {
+	var names, ends []string
+	for _, f := range list {
+		names = append(names, f.Path)
+		if strings.HasSuffix(f.Path, "."+path) {
+			ends = append(ends, f.Path)
+		}
+	}
+	hint := meant(path, names)
+	if len(ends) == 1 {
+		hint = "; did you mean " + ends[0] + "?"
+	}
+	return fmt.Errorf("%s is not a field, want one of `hop list fields`%s", path, hint)
+}
+
+// blocks names the spec's own blocks.
+func (s *Spec) blocks() []string {
+	names := []string{"name", "game", "mind", "base"}
+	for _, f := range field.ListAll(s) {
+		if name, _, _ := strings.Cut(f.Path, "."); names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Validate returns everything that is wrong, joined, each with its line.
@@ -198,13 +182,8 @@ func (s *Spec) Validate() error {
 	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
 	part(s.Imagine.Validate(), "imagine")
-	part(s.Plan.Validate(), "plan")
-	part(s.Search.Validate(), "search")
-	part(s.Belief.Validate(), "belief")
-	part(errors.Join(s.MOA.Config.Validate(), s.MOA.Learning.Validate()), "moa")
 	part(stage.Validate(s.Prepare, "game"), "prepare")
 	part(stage.Validate(s.Follow, "game", "run"), "follow")
-	s.checkSocial(part)
 	if g == nil { // the rest of the spec is checked all the same
 		if plain, err := s.reg.NewGame(s.Game.Name); err == nil {
 			g, _ = plain.Build()
@@ -219,23 +198,21 @@ func (s *Spec) Validate() error {
 			if errs[0] != nil {
 				break // a stage of a wrong game would repeat its faults
 			}
-			if _, err := s.stage(st.Set); err != nil {
-				part(field.At(err, fmt.Sprintf("stages[%d]", i), nil), "train")
+			path := fmt.Sprintf("stages[%d]", i)
+			if other, err := s.stage(st.Set); err != nil {
+				part(field.At(err, path, nil), "train")
+			} else if got, want := other.Spec().Obs.Len(), g.Spec().Obs.Len(); got != want {
+				keep := fmt.Sprintf("parameters that leave the %d numbers of an observation as they are; it would have %d", want, got)
+				part(field.Bad(path+".set", st.Set, keep), "train")
 			}
 		}
 	}
-	part(s.Models.check(s.Plan), "models")
-	if s.Train.Warm.Windows > 0 && (!s.Plan.On || s.Plan.Own != "search") {
-		part(field.Bad("warm.windows", s.Train.Warm.Windows, "0, because only agents that learn from a search (plan.on, plan.own search) can learn by watching"), "train")
-	}
-	if want := s.hypotheses(g); s.Plan.On && s.Plan.Casts() && (len(s.Plan.Bots) == 0 || s.Plan.Goals != "none" && len(s.Plan.Bots) != len(want)) {
-		part(field.Bad("bots", s.Plan.Bots, fmt.Sprintf("a bot for each of %v, because plan.leaf is %s", want, s.Plan.Leaf)), "plan")
-	}
-	if s.Plan.On && s.Actor.LSTM > 0 {
-		part(field.Bad("lstm", s.Actor.LSTM, "0, because plan.on is true and a search judges single states"), "actor")
-	}
+	errs = append(errs, s.Mind.validate(s, g)...)
 	if why := s.unimaginable(); s.Imagine.On && why != "" {
-		part(field.Bad("on", true, "false, because imagination is self-play of networks on the true game and "+why), "imagine")
+		part(field.Bad("on", true, "false, because imagination is self-play on the true game and "+why), "imagine")
+	}
+	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
+		part(field.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
 	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
@@ -247,10 +224,10 @@ func (s *Spec) Validate() error {
 func (s *Spec) unimaginable() string {
 	t := &s.Train
 	switch {
+	case s.Mind.Name != "ppo":
+		return "mind is " + s.Mind.Name
 	case s.Actor.LSTM > 0:
 		return "actor.lstm is above 0"
-	case s.Plan.On:
-		return "plan.on is true"
 	case len(t.Team)+len(t.Switch) > 0:
 		return "train.team or train.switch is set"
 	case len(t.Standins.Who) > 0:
@@ -263,35 +240,91 @@ func (s *Spec) unimaginable() string {
 	return ""
 }
 
-// hypotheses names what a co-player may be after.
-func (s *Spec) hypotheses(g game.Game) []string {
-	if g == nil || s.Plan.Goals == "none" {
-		return []string{"anything"}
-	}
-	names := slices.Clone(g.Spec().Goals)
-	if s.Plan.Doubt {
-		names = append(names, "acting at random")
-	}
-	return names
-}
-
-// Fields describes every field of the spec, the game's parameters among them.
+// Fields describes every field of the spec that there is, the parameters of the
+// game and the settings of the mind among them.
 func (s *Spec) Fields() []field.Info {
-	list := []field.Info{{Path: "game.name", Type: "text", Default: s.Game.Name, Doc: "which game", Want: "one of " + strings.Join(s.reg.GameNames(), ", ")}}
+	list := []field.Info{{
+		Path: "game.name", Type: "text", Default: s.Game.Name, Doc: "which game", Want: "one of " + strings.Join(s.reg.GameNames(), ", "),
+	}}
 	list = append(list, s.Game.Fields()...)
-	return append(list, field.List(s)...)
+	list = append(list, field.Info{
+		Path: "mind", Type: "text", Default: s.Mind.Name, Doc: "what learns", Want: "one of " + strings.Join(s.reg.MindNames(), ", "),
+	})
+	list = append(list, field.List(s)...)
+	return append(list, field.List(s.Mind.params)...)
 }
 
-// YAML returns the resolved spec, every field written out.
+// AllFields describes every field that some spec of the registry could have: those
+// of this one's game, and of every mind and kind.
+func (s *Spec) AllFields() []field.Info {
+	list := s.Fields()
+	own := len(list) - len(field.List(s.Mind.params)) - len(field.List(s))
+	list = append(list[:own:own], field.ListAll(s)...)
+	for _, name := range s.reg.MindNames() {
+		for _, f := range field.ListAll(s.reg.Minds[name].params()) {
+			f.Doc += " (mind " + name + ")"
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Diff lists the fields in which two specs differ.
+func (s *Spec) Diff(o *Spec) []field.Change { return field.Diff(s.Fields(), o.Fields()) }
+
+// YAML returns the resolved spec, every field that there is written out.
 func (s *Spec) YAML() ([]byte, error) {
-	var body, g yaml.Node
-	if err := body.Encode(s); err != nil {
+	body, err := field.Encode(s)
+	if err != nil {
 		return nil, fmt.Errorf("exp: writing the spec: %w", err)
 	}
+	own, err := field.Encode(s.Mind.params)
+	if err != nil {
+		return nil, fmt.Errorf("exp: writing the spec: %w", err)
+	}
+	var g yaml.Node
 	if err := g.Encode(s.Game); err != nil {
 		return nil, fmt.Errorf("exp: writing the spec: %w", err)
 	}
-	key := &yaml.Node{Kind: yaml.ScalarNode, Value: "game"}
-	body.Content = slices.Insert(body.Content, 2, key, &g) // after name
-	return yaml.Marshal(&body)
+	text := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
+	body.Content = slices.Insert(body.Content, 2, text("game"), &g, text("mind"), text(s.Mind.Name)) // after name
+	body.Content = append(body.Content, own.Content...)
+	return yaml.Marshal(body)
+}
+
+// Fill puts the folders of prepared stages in place of their names, {NAME}, in
+// every field that names a folder.
+func (s *Spec) Fill(fill func(string) string) {
+	s.Mind = s.Mind.clone()
+	for _, f := range s.folders() {
+		*f = fill(*f)
+	}
+}
+
+// folders returns the fields that name folders.
+func (s *Spec) folders() []*string {
+	list := []*string{&s.Imagine.World}
+	if m, ok := s.Mind.params.(interface{ FolderFields() []*string }); ok {
+		list = append(list, m.FolderFields()...)
+	}
+	return list
+}
+
+// Met returns whom the run's agents met while they learnt, or have scripts of:
+// bots and frozen agents by name.
+func (s *Spec) Met() []string {
+	who := slices.Clone(s.Train.Team)
+	for _, sw := range s.Train.Switch {
+		who = append(who, sw.To)
+	}
+	who = append(who, s.Train.Standins.Who...)
+	if s.Train.Warm.Windows > 0 {
+		who = append(who, s.Train.Warm.Who...)
+	}
+	if m, ok := s.Mind.params.(interface{ Met() []string }); ok {
+		who = append(who, m.Met()...)
+	}
+	slices.Sort(who)
+	who = slices.Compact(who)
+	return slices.DeleteFunc(who, func(w string) bool { return w == "learn" || w == "past" })
 }

@@ -22,21 +22,18 @@ func Sigmoid(dst, x []float32) {
 
 // ReLUGrad computes dx = dy where y > 0, else 0; y is ReLU's output (or input).
 func ReLUGrad(dx, y, dy []float32) {
-	checkSame(len(dx), len(y))
-	checkSame(len(dx), len(dy))
+	checkAlike(dx, y, dy)
 	reluGrad(dx, y, dy)
 }
 
 // TanhGrad computes dx = dy (1 - y²); y is Tanh's output.
 func TanhGrad(dx, y, dy []float32) {
-	checkSame(len(dx), len(y))
-	checkSame(len(dx), len(dy))
+	checkAlike(dx, y, dy)
 	tanhGrad(dx, y, dy)
 }
 
 // SigmoidGrad computes dx = dy y (1 - y); y is Sigmoid's output.
 func SigmoidGrad(dx, y, dy []float32) {
-	checkSame(len(dx), len(y))
-	checkSame(len(dx), len(dy))
+	checkAlike(dx, y, dy)
 	sigmoidGrad(dx, y, dy)
 }

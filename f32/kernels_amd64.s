@@ -7027,12 +7027,12 @@ TEXT ·packAAVX512(SB), NOSPLIT, $0-56
 	MOVQ  src+8(FP), SI
 	MOVQ  k+16(FP), CX
 	MOVQ  stride+24(FP), DX
+	MOVQ  pitch+32(FP), R13
 	MOVQ  panels+40(FP), R8
 	MOVQ  tail+48(FP), R9
 	MOVL  $0xffffffff, AX
 	BZHIL R9, AX, AX
 	KMOVW AX, K1
-	MOVQ  pitch+32(FP), R13
 
 line:
 	MOVQ  SI, R10
@@ -13980,6 +13980,7 @@ TEXT ·packAAVX2(SB), NOSPLIT, $0-56
 	MOVQ    src+8(FP), SI
 	MOVQ    k+16(FP), CX
 	MOVQ    stride+24(FP), DX
+	MOVQ    pitch+32(FP), R13
 	MOVQ    panels+40(FP), R8
 	MOVQ    tail+48(FP), R9
 	LEAQ    tailTable<>+0(SB), AX
@@ -13987,7 +13988,6 @@ TEXT ·packAAVX2(SB), NOSPLIT, $0-56
 	SUBQ    R9, AX
 	VMOVUPS 32(AX), Y15
 	SHRQ    $0x02, R9
-	MOVQ    pitch+32(FP), R13
 
 line:
 	MOVQ  SI, R10

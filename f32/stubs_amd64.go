@@ -2,458 +2,278 @@
 
 package f32
 
-// mul8AVX512 computes a strip of 8 vectors of a product, 3 rows at a time.
-//
 //go:noescape
 func mul8AVX512(t *byte)
 
-// mul4AVX512 computes a strip of 4 vectors of a product, 6 rows at a time.
-//
 //go:noescape
 func mul4AVX512(t *byte)
 
-// mul2AVX512 computes a strip of 2 vectors of a product, 12 rows at a time.
-//
 //go:noescape
 func mul2AVX512(t *byte)
 
-// mul2FarAVX512 computes a strip of 2 vectors of a product, 12 rows at a time.
-//
 //go:noescape
 func mul2FarAVX512(t *byte)
 
-// mul1AVX512 computes a strip of 1 vectors of a product, 12 rows at a time.
-//
 //go:noescape
 func mul1AVX512(t *byte)
 
-// packPanelAVX512 copies two vectors from each of rows rows, stride bytes apart, to a panel.
-//
 //go:noescape
 func packPanelAVX512(dst *float32, src *float32, rows int, stride int)
 
-// packAAVX512 copies k lines of panels*12+tail floats, stride bytes apart, to panels [k][12], pitch bytes apart.
-//
 //go:noescape
 func packAAVX512(dst *float32, src *float32, k int, stride int, pitch int, panels int, tail int)
 
-// transposeAVX512 writes 16 rows of n floats, stride bytes apart, as n rows of 16 floats, 128 bytes apart.
-//
 //go:noescape
 func transposeAVX512(dst *float32, src *float32, n int, stride int)
 
-// sparseAffine8AVX512 goes over all rows in a strip of 8 vectors.
-//
 //go:noescape
 func sparseAffine8AVX512(t *byte)
 
-// sparseTN8AVX512 goes over all rows in a strip of 8 vectors.
-//
 //go:noescape
 func sparseTN8AVX512(t *byte)
 
-// sumRows8AVX512 adds rows, stride bytes apart, in a strip of 8 vectors.
-//
 //go:noescape
 func sumRows8AVX512(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine4AVX512 goes over all rows in a strip of 4 vectors.
-//
 //go:noescape
 func sparseAffine4AVX512(t *byte)
 
-// sparseTN4AVX512 goes over all rows in a strip of 4 vectors.
-//
 //go:noescape
 func sparseTN4AVX512(t *byte)
 
-// sumRows4AVX512 adds rows, stride bytes apart, in a strip of 4 vectors.
-//
 //go:noescape
 func sumRows4AVX512(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine2AVX512 goes over all rows in a strip of 2 vectors.
-//
 //go:noescape
 func sparseAffine2AVX512(t *byte)
 
-// sparseTN2AVX512 goes over all rows in a strip of 2 vectors.
-//
 //go:noescape
 func sparseTN2AVX512(t *byte)
 
-// sumRows2AVX512 adds rows, stride bytes apart, in a strip of 2 vectors.
-//
 //go:noescape
 func sumRows2AVX512(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine1AVX512 goes over all rows in a strip of 1 vectors.
-//
 //go:noescape
 func sparseAffine1AVX512(t *byte)
 
-// sparseTN1AVX512 goes over all rows in a strip of 1 vectors.
-//
 //go:noescape
 func sparseTN1AVX512(t *byte)
 
-// sumRows1AVX512 adds rows, stride bytes apart, in a strip of 1 vectors.
-//
 //go:noescape
 func sumRows1AVX512(dst *float32, x *float32, rows int, stride int, tail int)
 
-// nonzerosAVX512 writes the columns and values of x's nonzeros and returns their number.
-//
 //go:noescape
 func nonzerosAVX512(idx *int32, val *float32, x []float32) int
 
-// axpyAVX512 adds alpha*x to dst.
-//
 //go:noescape
 func axpyAVX512(dst []float32, alpha float32, x []float32)
 
-// scaleAVX512 multiplies dst by alpha.
-//
 //go:noescape
 func scaleAVX512(dst []float32, alpha float32)
 
-// addAVX512 computes a+b.
-//
 //go:noescape
 func addAVX512(dst []float32, a []float32, b []float32)
 
-// subAVX512 computes a-b.
-//
 //go:noescape
 func subAVX512(dst []float32, a []float32, b []float32)
 
-// mulAVX512 computes a*b.
-//
 //go:noescape
 func mulAVX512(dst []float32, a []float32, b []float32)
 
-// mulAddAVX512 adds a*b to dst.
-//
 //go:noescape
 func mulAddAVX512(dst []float32, a []float32, b []float32)
 
-// adamAVX512 takes one step of Adam and clears g.
-//
 //go:noescape
 func adamAVX512(w []float32, g []float32, m []float32, v []float32, h *byte)
 
-// dotAVX512 returns the sum of a*b.
-//
 //go:noescape
 func dotAVX512(a []float32, b []float32) float32
 
-// sumSquaresAVX512 returns the sum of the squares of x.
-//
 //go:noescape
 func sumSquaresAVX512(x []float32) float64
 
-// expAVX512 computes e^x.
-//
 //go:noescape
 func expAVX512(dst []float32, x []float32)
 
-// sigmoidAVX512 computes 1/(1+e^-x).
-//
 //go:noescape
 func sigmoidAVX512(dst []float32, x []float32)
 
-// tanhAVX512 computes tanh x.
-//
 //go:noescape
 func tanhAVX512(dst []float32, x []float32)
 
-// reluGradAVX512 computes dy where y > 0.
-//
 //go:noescape
 func reluGradAVX512(dx []float32, y []float32, dy []float32)
 
-// tanhGradAVX512 computes dy (1-y²).
-//
 //go:noescape
 func tanhGradAVX512(dx []float32, y []float32, dy []float32)
 
-// sigmoidGradAVX512 computes dy y (1-y).
-//
 //go:noescape
 func sigmoidGradAVX512(dx []float32, y []float32, dy []float32)
 
-// lstmCellAVX512 applies the gates[4][n] of a row to its cells.
-//
 //go:noescape
 func lstmCellAVX512(c *float32, gates *float32, cp *float32, n int)
 
-// lstmOutAVX512 computes tc = tanh c and h = o tc.
-//
 //go:noescape
 func lstmOutAVX512(h []float32, tc []float32, c []float32, o []float32)
 
-// lstmGradAVX512 goes back through lstm.
-//
 //go:noescape
 func lstmGradAVX512(d *float32, dh *float32, dc *float32, gates *float32, cp *float32, tc *float32, n int)
 
-// softmaxAVX512 computes the softmax of each row.
-//
 //go:noescape
 func softmaxAVX512(dst *float32, x *float32, rows int, cols int)
 
-// logSoftmaxAVX512 computes the log-softmax of the legal columns of each row.
-//
 //go:noescape
 func logSoftmaxAVX512(dst *float32, x *float32, legal *bool, rows int, cols int)
 
-// peakAVX512 runs iters rounds of 12 multiply-adds on vectors.
+//go:noescape
 func peakAVX512(iters int)
 
-// mul8AVX2 computes a strip of 8 vectors of a product, 1 rows at a time.
-//
 //go:noescape
 func mul8AVX2(t *byte)
 
-// mul4AVX2 computes a strip of 4 vectors of a product, 2 rows at a time.
-//
 //go:noescape
 func mul4AVX2(t *byte)
 
-// mul2AVX2 computes a strip of 2 vectors of a product, 6 rows at a time.
-//
 //go:noescape
 func mul2AVX2(t *byte)
 
-// mul1AVX2 computes a strip of 1 vectors of a product, 12 rows at a time.
-//
 //go:noescape
 func mul1AVX2(t *byte)
 
-// mul2TailAVX2 computes a strip of 2 vectors of a product, 6 rows at a time.
-//
 //go:noescape
 func mul2TailAVX2(t *byte)
 
-// mul1TailAVX2 computes a strip of 1 vectors of a product, 12 rows at a time.
-//
 //go:noescape
 func mul1TailAVX2(t *byte)
 
-// packPanelAVX2 copies two vectors from each of rows rows, stride bytes apart, to a panel.
-//
 //go:noescape
 func packPanelAVX2(dst *float32, src *float32, rows int, stride int)
 
-// packAAVX2 copies k lines of panels*6+tail floats, stride bytes apart, to panels [k][6], pitch bytes apart.
-//
 //go:noescape
 func packAAVX2(dst *float32, src *float32, k int, stride int, pitch int, panels int, tail int)
 
-// transposeAVX2 writes 8 rows of n floats, stride bytes apart, as n rows of 8 floats, 64 bytes apart.
-//
 //go:noescape
 func transposeAVX2(dst *float32, src *float32, n int, stride int)
 
-// sparseAffine8AVX2 goes over all rows in a strip of 8 vectors.
-//
 //go:noescape
 func sparseAffine8AVX2(t *byte)
 
-// sparseTN8AVX2 goes over all rows in a strip of 8 vectors.
-//
 //go:noescape
 func sparseTN8AVX2(t *byte)
 
-// sumRows8AVX2 adds rows, stride bytes apart, in a strip of 8 vectors.
-//
 //go:noescape
 func sumRows8AVX2(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine4AVX2 goes over all rows in a strip of 4 vectors.
-//
 //go:noescape
 func sparseAffine4AVX2(t *byte)
 
-// sparseTN4AVX2 goes over all rows in a strip of 4 vectors.
-//
 //go:noescape
 func sparseTN4AVX2(t *byte)
 
-// sumRows4AVX2 adds rows, stride bytes apart, in a strip of 4 vectors.
-//
 //go:noescape
 func sumRows4AVX2(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine2AVX2 goes over all rows in a strip of 2 vectors.
-//
 //go:noescape
 func sparseAffine2AVX2(t *byte)
 
-// sparseTN2AVX2 goes over all rows in a strip of 2 vectors.
-//
 //go:noescape
 func sparseTN2AVX2(t *byte)
 
-// sumRows2AVX2 adds rows, stride bytes apart, in a strip of 2 vectors.
-//
 //go:noescape
 func sumRows2AVX2(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine2TailAVX2 goes over all rows in a strip of 2 vectors.
-//
 //go:noescape
 func sparseAffine2TailAVX2(t *byte)
 
-// sparseTN2TailAVX2 goes over all rows in a strip of 2 vectors.
-//
 //go:noescape
 func sparseTN2TailAVX2(t *byte)
 
-// sumRows2TailAVX2 adds rows, stride bytes apart, in a strip of 2 vectors.
-//
 //go:noescape
 func sumRows2TailAVX2(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine1AVX2 goes over all rows in a strip of 1 vectors.
-//
 //go:noescape
 func sparseAffine1AVX2(t *byte)
 
-// sparseTN1AVX2 goes over all rows in a strip of 1 vectors.
-//
 //go:noescape
 func sparseTN1AVX2(t *byte)
 
-// sumRows1AVX2 adds rows, stride bytes apart, in a strip of 1 vectors.
-//
 //go:noescape
 func sumRows1AVX2(dst *float32, x *float32, rows int, stride int, tail int)
 
-// sparseAffine1TailAVX2 goes over all rows in a strip of 1 vectors.
-//
 //go:noescape
 func sparseAffine1TailAVX2(t *byte)
 
-// sparseTN1TailAVX2 goes over all rows in a strip of 1 vectors.
-//
 //go:noescape
 func sparseTN1TailAVX2(t *byte)
 
-// sumRows1TailAVX2 adds rows, stride bytes apart, in a strip of 1 vectors.
-//
 //go:noescape
 func sumRows1TailAVX2(dst *float32, x *float32, rows int, stride int, tail int)
 
-// nonzerosAVX2 writes the columns and values of x's nonzeros and returns their number.
-//
 //go:noescape
 func nonzerosAVX2(idx *int32, val *float32, x []float32) int
 
-// axpyAVX2 adds alpha*x to dst.
-//
 //go:noescape
 func axpyAVX2(dst []float32, alpha float32, x []float32)
 
-// scaleAVX2 multiplies dst by alpha.
-//
 //go:noescape
 func scaleAVX2(dst []float32, alpha float32)
 
-// addAVX2 computes a+b.
-//
 //go:noescape
 func addAVX2(dst []float32, a []float32, b []float32)
 
-// subAVX2 computes a-b.
-//
 //go:noescape
 func subAVX2(dst []float32, a []float32, b []float32)
 
-// mulAVX2 computes a*b.
-//
 //go:noescape
 func mulAVX2(dst []float32, a []float32, b []float32)
 
-// mulAddAVX2 adds a*b to dst.
-//
 //go:noescape
 func mulAddAVX2(dst []float32, a []float32, b []float32)
 
-// adamAVX2 takes one step of Adam and clears g.
-//
 //go:noescape
 func adamAVX2(w []float32, g []float32, m []float32, v []float32, h *byte)
 
-// dotAVX2 returns the sum of a*b.
-//
 //go:noescape
 func dotAVX2(a []float32, b []float32) float32
 
-// sumSquaresAVX2 returns the sum of the squares of x.
-//
 //go:noescape
 func sumSquaresAVX2(x []float32) float64
 
-// expAVX2 computes e^x.
-//
 //go:noescape
 func expAVX2(dst []float32, x []float32)
 
-// sigmoidAVX2 computes 1/(1+e^-x).
-//
 //go:noescape
 func sigmoidAVX2(dst []float32, x []float32)
 
-// tanhAVX2 computes tanh x.
-//
 //go:noescape
 func tanhAVX2(dst []float32, x []float32)
 
-// reluGradAVX2 computes dy where y > 0.
-//
 //go:noescape
 func reluGradAVX2(dx []float32, y []float32, dy []float32)
 
-// tanhGradAVX2 computes dy (1-y²).
-//
 //go:noescape
 func tanhGradAVX2(dx []float32, y []float32, dy []float32)
 
-// sigmoidGradAVX2 computes dy y (1-y).
-//
 //go:noescape
 func sigmoidGradAVX2(dx []float32, y []float32, dy []float32)
 
-// lstmCellAVX2 applies the gates[4][n] of a row to its cells.
-//
 //go:noescape
 func lstmCellAVX2(c *float32, gates *float32, cp *float32, n int)
 
-// lstmOutAVX2 computes tc = tanh c and h = o tc.
-//
 //go:noescape
 func lstmOutAVX2(h []float32, tc []float32, c []float32, o []float32)
 
-// lstmGradAVX2 goes back through lstm.
-//
 //go:noescape
 func lstmGradAVX2(d *float32, dh *float32, dc *float32, gates *float32, cp *float32, tc *float32, n int)
 
-// softmaxAVX2 computes the softmax of each row.
-//
 //go:noescape
 func softmaxAVX2(dst *float32, x *float32, rows int, cols int)
 
-// logSoftmaxAVX2 computes the log-softmax of the legal columns of each row.
-//
 //go:noescape
 func logSoftmaxAVX2(dst *float32, x *float32, legal *bool, rows int, cols int)
 
-// peakAVX2 runs iters rounds of 12 multiply-adds on vectors.
+//go:noescape
 func peakAVX2(iters int)
 
-// logSoftmaxLanesAVX512 computes the log-softmax of the legal columns of each row, sixteen rows at a time.
-//
 //go:noescape
 func logSoftmaxLanesAVX512(dst *float32, x *float32, legal *bool, rows int, cols int, near *float32)

@@ -19,7 +19,7 @@ func fill(r *rand.Rand, x []float32) []float32 {
 }
 
 // mulTwin returns a b with its element (i,p) and (p,j) read through at and bt,
-// and the sum of absolute products, by which rounding errors are judged.
+// and the sum of absolute products, by which rounding errors are measured.
 func mulTwin(m, k, n int, at, bt func(i, p int) float32) (c, size []float64) {
 	c, size = make([]float64, m*n), make([]float64, m*n)
 	for i := range m {
@@ -54,50 +54,31 @@ func TestPlainProductsAgreeWithFloat64(t *testing.T) {
 		old := fill(r, make([]float32, m*n))
 		dst := append([]float32(nil), old...)
 
-		plus := func(c []float64, f func(i int) float32) []float64 {
-			out := make([]float64, len(c))
+		check := func(name string, f func(), c, size []float64, start func(i int) float32, act Act) {
+			copy(dst, old)
+			f()
+			want, room := make([]float64, len(c)), make([]float64, len(c))
 			for i := range c {
-				out[i] = c[i] + float64(f(i))
+				if want[i], room[i] = c[i]+float64(start(i)), size[i]+2; act == ReLU {
+					want[i] = max(want[i], 0)
+				}
 			}
-			return out
+			near(t, name+" "+where, dst, want, room, k)
 		}
-		c, size := mulTwin(m, k, n, func(i, p int) float32 { return a[i*k+p] }, func(p, j int) float32 { return b[p*n+j] })
-		for i := range size {
-			size[i] += 2
-		}
+		zero := func(int) float32 { return 0 }
 		prev := func(i int) float32 { return old[i] }
-		MulNN(dst, a, b, m, k, n, true)
-		near(t, "MulNN acc "+where, dst, plus(c, prev), size, k)
-		MulNN(dst, a, b, m, k, n, false)
-		near(t, "MulNN "+where, dst, c, size, k)
-		Affine(dst, a, b, bias, m, k, n, None)
-		lin := plus(c, func(i int) float32 { return bias[i%n] })
-		near(t, "Affine "+where, dst, lin, size, k)
-		Affine(dst, a, b, bias, m, k, n, ReLU)
-		for i, v := range lin {
-			lin[i] = max(v, 0)
-		}
-		near(t, "Affine ReLU "+where, dst, lin, size, k)
-
+		first := func(i int) float32 { return bias[i%n] }
+		c, size := mulTwin(m, k, n, func(i, p int) float32 { return a[i*k+p] }, func(p, j int) float32 { return b[p*n+j] })
+		check("MulNN", func() { MulNN(dst, a, b, m, k, n, false) }, c, size, zero, None)
+		check("MulNN acc", func() { MulNN(dst, a, b, m, k, n, true) }, c, size, prev, None)
+		check("Affine", func() { Affine(dst, a, b, bias, m, k, n, None) }, c, size, first, None)
+		check("Affine ReLU", func() { Affine(dst, a, b, bias, m, k, n, ReLU) }, c, size, first, ReLU)
 		c, size = mulTwin(m, k, n, func(i, p int) float32 { return a[i*k+p] }, func(p, j int) float32 { return b[j*k+p] })
-		for i := range size {
-			size[i] += 2
-		}
-		MulNT(dst, a, b, m, k, n, false)
-		near(t, "MulNT "+where, dst, c, size, k)
-		copy(dst, old)
-		MulNT(dst, a, b, m, k, n, true)
-		near(t, "MulNT acc "+where, dst, plus(c, prev), size, k)
-
+		check("MulNT", func() { MulNT(dst, a, b, m, k, n, false) }, c, size, zero, None)
+		check("MulNT acc", func() { MulNT(dst, a, b, m, k, n, true) }, c, size, prev, None)
 		c, size = mulTwin(m, k, n, func(i, p int) float32 { return a[p*m+i] }, func(p, j int) float32 { return b[p*n+j] })
-		for i := range size {
-			size[i] += 2
-		}
-		MulTN(dst, a, b, m, k, n, false)
-		near(t, "MulTN "+where, dst, c, size, k)
-		copy(dst, old)
-		MulTN(dst, a, b, m, k, n, true)
-		near(t, "MulTN acc "+where, dst, plus(c, prev), size, k)
+		check("MulTN", func() { MulTN(dst, a, b, m, k, n, false) }, c, size, zero, None)
+		check("MulTN acc", func() { MulTN(dst, a, b, m, k, n, true) }, c, size, prev, None)
 	}
 }
 

@@ -8,6 +8,11 @@ func checkSame(n, m int) {
 	}
 }
 
+func checkAlike(a, b, c []float32) {
+	checkSame(len(a), len(b))
+	checkSame(len(a), len(c))
+}
+
 // Axpy adds alpha*x to dst.
 func Axpy(dst []float32, alpha float32, x []float32) {
 	checkSame(len(dst), len(x))
@@ -19,29 +24,25 @@ func Scale(dst []float32, alpha float32) { scale(dst, alpha) }
 
 // Add computes dst = a + b.
 func Add(dst, a, b []float32) {
-	checkSame(len(dst), len(a))
-	checkSame(len(dst), len(b))
+	checkAlike(dst, a, b)
 	add(dst, a, b)
 }
 
 // Sub computes dst = a - b.
 func Sub(dst, a, b []float32) {
-	checkSame(len(dst), len(a))
-	checkSame(len(dst), len(b))
+	checkAlike(dst, a, b)
 	sub(dst, a, b)
 }
 
 // Mul computes dst = a * b, element by element.
 func Mul(dst, a, b []float32) {
-	checkSame(len(dst), len(a))
-	checkSame(len(dst), len(b))
+	checkAlike(dst, a, b)
 	mul(dst, a, b)
 }
 
 // MulAdd adds a * b to dst, element by element.
 func MulAdd(dst, a, b []float32) {
-	checkSame(len(dst), len(a))
-	checkSame(len(dst), len(b))
+	checkAlike(dst, a, b)
 	mulAdd(dst, a, b)
 }
 
@@ -88,8 +89,7 @@ func SumRows(dst, x []float32, m, n int) {
 // that, and a moment below the normal numbers as 0.
 func Adam(w, g, m, v []float32, lr, beta1, beta2, eps, wd, c1, c2, scale float32) {
 	checkSame(len(w), len(g))
-	checkSame(len(w), len(m))
-	checkSame(len(w), len(v))
+	checkAlike(w, m, v)
 	h := adamArgs{
 		b1: beta1, b1c: float32(1 - float64(beta1)), b2: beta2, b2c: float32(1 - float64(beta2)),
 		lrc1: lr * c1, c2: c2, eps: eps, decay: float32(float64(lr) * float64(wd)), scale: scale,

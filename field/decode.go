@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Lines says on which line of a file each field stood.
+// Lines says on which line of a file each field stands.
 type Lines map[string]int
 
 // Decode writes a YAML mapping over v, a pointer to a struct, strictly: a field

@@ -60,6 +60,14 @@ func Bad(path string, value any, want string) error {
 	return &Fault{Path: path, Value: show(reflect.ValueOf(value)), Want: want}
 }
 
+// Need returns a Fault unless ok.
+func Need(ok bool, path string, value any, want string) error {
+	if ok {
+		return nil
+	}
+	return Bad(path, value, want)
+}
+
 // List describes every field that v, a struct or a pointer to one, has, in order.
 func List(v any) []Info {
 	return list(v, func(l leaf) bool { return l.lacks == "" })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 )
@@ -99,17 +100,7 @@ func TestTailIsEgoFirst(t *testing.T) {
 func TestCheckNamesTheFault(t *testing.T) {
 	c := staghunt.Default()
 	c.Size, c.Agents, c.Hares = 2, 2, 1
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := g.New()
-	put := func(text string) {
-		t.Helper()
-		if err := st.(*staghunt.State).UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	g := gametest.New(t, staghunt.New, c)
 	const running, left = "t=0\n 0 1\n h S", "t=2 first=1\n 0 .\n . S\ngone 1=hare"
 	for _, c := range []struct {
 		name, text string
@@ -126,8 +117,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 		{"left and acting", left, []int32{4, 4}, "seat 1 has left"},
 		{"over", "t=35 over\n 0 1\n h S", []int32{4, 4}, "over"},
 	} {
-		put(c.text)
-		err := game.Check(g, st, c.actions)
+		err := game.Check(g, gametest.At[game.State](t, g, c.text), c.actions)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
@@ -135,10 +125,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 }
 
 func TestNewBotListsTheNames(t *testing.T) {
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	if b, err := game.NewBot(g, "nh"); err != nil || b.Name() != "nh" {
 		t.Errorf("got %v, %v", b, err)
 	}

@@ -9,30 +9,32 @@ import (
 	"strings"
 
 	"hop/eval"
+	"hop/exp"
 	"hop/game"
+	"hop/mind/hop"
 	"hop/plan/truth"
 	"hop/report"
 )
 
-// AdaptConfig says who meets whom.
+// AdaptConfig says who meets whom. Its tags are those of the command's flags.
 type AdaptConfig struct {
-	Runs      []string   // who adapts: folders of runs, br, plan, plan-infer, plan-paper, or bots
-	Teams     [][]string // co-players: bots, kinds of the zoo, or RUN#AGENT
-	Then      []string   // who takes the co-players' places later
-	AtEpisode int        // the first episode with those
-	Zoo       string     // folder of learnt co-players
-	Learn     string     // what goes on learning, such as exp.LearnBeliefs
-	Every     int        // steps between two updates of what learns
-	Steps     int        // of a life
-	Last      int        // the last steps, which count
-	Lives     int        // of each seed
-	Seeds     []uint64   // of the lives; none: as many as a run has seeds
-	Agent     int        // which agent of a run
-	Starts    int        // at most so many starts of a seed are solved where a co-player acts at random
-	Game      string     // for those that are no runs
-	Set       []string   // changes the game, or how runs think
-	Workers   int        // 0: all cores
-	Progress  func(done, total int)
+	Runs      []string              `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot."`
+	Teams     [][]string            `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
+	Then      []string              `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
+	AtEpisode int                   `help:"The first episode with those of --then." default:"10"`
+	Zoo       string                `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
+	Learn     string                `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
+	Every     int                   `help:"Steps between two updates of what learns." default:"200"`
+	Steps     int                   `help:"Env steps of a life." default:"2400"`
+	Last      int                   `help:"The last steps, which are scored." default:"600"`
+	Lives     int                   `help:"How often each seed lives it, with other starts." default:"16"`
+	Seeds     []uint64              `kong:"-"` // of the lives; none: as many as a run has seeds
+	Agent     int                   `help:"Which agent of a run." default:"0"`
+	Starts    int                   `help:"${adapt_starts}" default:"64"`
+	Game      string                `help:"The game for those that are no runs." default:"staghunt"`
+	Set       []string              `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
+	Workers   int                   `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+	Progress  func(done, total int) `kong:"-"`
 }
 
 // adapting is an adaptation under way.
@@ -115,8 +117,8 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			return nil, nil, nil, Misuse{err}
 		}
 		r.met = s.Spec.Met()
-		if s.Plans && s.Spec.Plan.Goals == "hand" {
-			r.types = s.Spec.Plan.Bots
+		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
+			r.types = c.Leaf.Partners
 		}
 		here, err := s.Spec.Game.Map()
 		if err != nil {

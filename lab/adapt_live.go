@@ -12,10 +12,10 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/mind"
 	"hop/oracle"
 	"hop/report"
 	"hop/rng"
-	"hop/train"
 )
 
 // meeting is a trio, and what is measured of it once for all who adapt to it.
@@ -75,7 +75,7 @@ func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, focal exp.
 
 // learnt is live for one whose weights change: each life alone, with a mind of
 // its own, side by side over the cores.
-func (c *adapting) learnt(ctx context.Context, m *meeting, seed uint64, s *exp.Stranger, reads []*train.Reads) (*eval.Adapted, error) {
+func (c *adapting) learnt(ctx context.Context, m *meeting, seed uint64, s *exp.Stranger, reads []*mind.Readings) (*eval.Adapted, error) {
 	lives, errs := make([]*eval.Adapted, c.Lives), make([]error, c.Lives)
 	turns := make(chan struct{}, cores(c.Workers))
 	var wg sync.WaitGroup
@@ -124,7 +124,7 @@ type livedSeed struct {
 	report.AdaptedSeed
 	res   *eval.Adapted
 	value map[[2]int]float64 // the best response's value of starts that were solved, by life and index
-	reads []*train.Reads
+	reads []*mind.Readings
 }
 
 // cell lets one adapt to one trio.
@@ -178,10 +178,10 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 	if changes(c.Learn) {
 		lives = c.Lives
 	}
-	s.reads = make([]*train.Reads, lives) // nil for those who read nothing of others
+	s.reads = make([]*mind.Readings, lives) // nil for those who read nothing of others
 	for n := range s.reads {
-		if x.Plans {
-			s.reads[n] = &train.Reads{Truth: func(episode, j int) int { return slices.Index(r.types, c.names(m, episode)[j]) }}
+		if x.Models {
+			s.reads[n] = &mind.Readings{Truth: func(episode, j int) int { return slices.Index(r.types, c.names(m, episode)[j]) }}
 		}
 	}
 	if lives > 1 {

@@ -15,15 +15,15 @@ import (
 	"hop/runlog"
 )
 
-// CompareConfig says what is compared.
+// CompareConfig says what is compared. Its tags are those of the command's flags.
 type CompareConfig struct {
-	Variants  []string // presets or spec files
-	Set       []string // of all variants
-	Seeds     []uint64
-	Out       string   // folder of the comparison and of the runs it trains
-	Reuse     []string // folders in which finished runs are looked for too
-	Threshold float64  // return to which the time is measured; NaN: 95 % of the way to the best mean
-	Workers   int      // 0: all cores
+	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"VARIANT"`
+	Seeds     []uint64 `kong:"-"`
+	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`
+	Reuse     []string `help:"Folders in which finished runs are looked for too." default:"runs" type:"path" sep:"none"`
+	Threshold float64  `help:"${compare_threshold}" default:"nan" placeholder:"X"`
+	Workers   int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 
 // variant is a spec and where its runs are.
@@ -34,27 +34,25 @@ type variant struct {
 }
 
 // Compare trains what is missing, one variant after the other, and compares the
-// final agents. It also returns the folders of runs that were there before.
-func (l *Lab) Compare(ctx context.Context, c CompareConfig) (*report.Comparison, map[string]bool, error) {
+// final agents.
+func (l *Lab) Compare(ctx context.Context, c CompareConfig) (*report.Comparison, error) {
 	list, err := l.variants(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	reused := map[string]bool{}
 	var in []report.Variant
 	for i, v := range list {
 		l.say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
-		if err := l.complete(ctx, c, v, reused); err != nil {
-			return nil, nil, err
+		x := report.Variant{Name: v.spec.Name, Reused: map[string]bool{}}
+		if err := l.complete(ctx, c, v, x.Reused); err != nil {
+			return nil, err
 		}
-		x := report.Variant{Name: v.spec.Name}
 		for _, s := range c.Seeds {
 			x.Dirs = append(x.Dirs, v.runs[s])
 		}
 		in = append(in, x)
 	}
-	res, err := report.Compare(l.Reg, in, c.Threshold)
-	return res, reused, err
+	return report.Compare(l.Reg, in, c.Threshold)
 }
 
 // variants resolves the variants. They must play one game.

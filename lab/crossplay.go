@@ -13,19 +13,19 @@ import (
 	"hop/stats"
 )
 
-// CrossConfig says who plays with whom.
+// CrossConfig says who plays with whom. Its tags are those of the command's flags.
 type CrossConfig struct {
-	Entries  []string // folders of runs, presets trained before, bots, plan-infer, plan or br
-	Game     string   // "": that of the first run, or staghunt
-	Set      []string // of the game
-	Starts   int      // of each pair; each is played from every seat
-	Seed     uint64
-	Greedy   bool     // trained agents take their likeliest action
-	Split    bool     // every seed of a run is an entry of its own
-	Runs     string   // where presets trained before are looked for
-	Planner  []string // sets fields of planners
-	Workers  int      // 0: all cores
-	Progress func(done, total int)
+	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"ENTRY"`
+	Game     string                `help:"Name of the game; default: that of the first run, or staghunt." default:""`
+	Set      []string              `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Episodes int                   `help:"Starts of each pair; each is played from every seat." default:"1000"`
+	Seed     uint64                `help:"Names all random streams." default:"1"`
+	Greedy   bool                  `help:"Trained agents take their likeliest action."`
+	Split    bool                  `help:"Every seed of a run is an entry of its own."`
+	Runs     string                `help:"Where presets trained before are looked for." default:"runs" type:"path"`
+	Planner  []string              `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Workers  int                   `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+	Progress func(done, total int) `kong:"-"`
 }
 
 // crossing is a cross-play under way.
@@ -38,18 +38,18 @@ type crossing struct {
 // starts.
 func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross, game.Game, error) {
 	c := &crossing{l, config}
-	if c.Starts < 1 {
-		return nil, nil, misuse("--episodes %d, want at least 1", c.Starts)
+	if c.Episodes < 1 {
+		return nil, nil, misuse("--episodes %d, want at least 1", c.Episodes)
 	}
 	g, entries, err := c.enter()
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &report.Cross{Game: label(g), Starts: c.Starts, Seats: g.Spec().Seats, Greedy: c.Greedy}
+	out := &report.Cross{Game: label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
 	for _, e := range entries {
 		out.Entries = append(out.Entries, report.CrossEntry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}
-	done, each := 0, g.Spec().Seats*c.Starts
+	done, each := 0, g.Spec().Seats*c.Episodes
 	for i := range entries {
 		out.Cells = append(out.Cells, nil)
 		for k := range entries {
@@ -73,12 +73,13 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 ) (report.CrossCell, error) {
 	pairs := max(1, len(one.runs), len(team.runs))
 	var own, others stats.Acc
-	var cell report.CrossCell
+	cell := report.CrossCell{Newcomer: one.name, Team: team.name}
 	for k := range pairs {
 		teams, err := c.teams(g, one, team, k)
 		var no Misuse
 		if errors.As(err, &no) {
-			return report.CrossCell{Missing: no.Error()}, nil
+			cell.Missing = no.Error()
+			return cell, nil
 		}
 		if err != nil {
 			return cell, err
@@ -87,7 +88,7 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 			teams = teams[:1]
 		}
 		res, err := eval.Cross{
-			Game: g, Starts: c.Starts, Key: rng.New(c.Seed), Workers: c.Workers,
+			Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers,
 			Progress: func(done, total int) { progress(k*total+done, pairs*total) },
 		}.Run(ctx, teams)
 		if err != nil {
@@ -100,8 +101,8 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 		own.Add(res.Own.Mean())
 		others.Add(res.Others.Mean())
 	}
-	cell.Own = report.CrossMean{Mean: own.Mean(), CI: own.CI(0.95)}
-	cell.Others = report.CrossMean{Mean: others.Mean(), CI: others.CI(0.95)}
+	cell.Own = &report.CrossMean{Mean: own.Mean(), CI: own.CI(0.95)}
+	cell.Others = &report.CrossMean{Mean: others.Mean(), CI: others.CI(0.95)}
 	if math.IsNaN(cell.Own.Mean) {
 		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
 	}
@@ -149,7 +150,7 @@ func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (e
 		if full[seat].Name == own[seat].Name {
 			return own[seat], nil
 		}
-		if run.Spec.Plan.On {
+		if run.Spec.Mind.Name != "ppo" {
 			return eval.Member{}, misuse("%s has no agent of its own on seat %d", e.name, seat)
 		}
 		for b := range own { // a network plays any seat

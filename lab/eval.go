@@ -15,23 +15,23 @@ import (
 	"hop/stats"
 )
 
-// EvalConfig says who plays how often.
+// EvalConfig says who plays how often. Its tags are those of the command's flags.
 type EvalConfig struct {
-	Team     []string // of bots and planners, one for each seat or one for all
-	Planner  []string // sets fields of planners
-	Episodes int
-	Seed     uint64
-	Workers  int // 0: all cores
-	FixSeat  bool
-	Focal    int // whose regret is reported; -1: the one that is no bot
-	Progress func(done, total int)
+	Team     []string              `help:"${eval_team}" required:"" placeholder:"BOT,..."`
+	Episodes int                   `help:"How many episodes to play." default:"10000"`
+	Seed     uint64                `help:"Names all random streams." default:"1"`
+	Workers  int                   `help:"How many cores to use; 0: all. The result is the same." default:"0"`
+	FixSeat  bool                  `help:"Do not deal the team to seats anew each episode."`
+	Focal    int                   `help:"${eval_focal}" default:"-1" placeholder:"N"`
+	Planner  []string              `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Progress func(done, total int) `kong:"-"`
 }
 
 // Seat is what one member got.
 type Seat struct {
 	Name  string             `json:"name"`
 	Mean  float64            `json:"mean"`
-	SE    float64            `json:"se"`
+	SE    stats.Number       `json:"se"` // not known of a single episode
 	CI    stats.Interval     `json:"ci"`
 	Life  float64            `json:"lifetime"`
 	Goals map[string]float64 `json:"goals,omitempty"`
@@ -44,7 +44,7 @@ type Evaluation struct {
 	Episodes int            `json:"episodes"`
 	Seed     uint64         `json:"seed"`
 	Mean     float64        `json:"mean"`
-	SE       float64        `json:"se"`
+	SE       stats.Number   `json:"se"`
 	CI       stats.Interval `json:"ci"`
 	Lifetime float64        `json:"lifetime"`
 	Steps    float64        `json:"steps"`
@@ -54,11 +54,11 @@ type Evaluation struct {
 
 // Lost is what a focal member got less than the best response to the others.
 type Lost struct {
-	Focal    int     `json:"focal"`
-	Regret   float64 `json:"regret"`
-	RegretSE float64 `json:"regret_se"`
-	Loss     float64 `json:"loss"` // the same without luck
-	LossSE   float64 `json:"loss_se"`
+	Focal    int          `json:"focal"`
+	Regret   float64      `json:"regret"`
+	RegretSE stats.Number `json:"regret_se"`
+	Loss     float64      `json:"loss"` // the same without luck
+	LossSE   stats.Number `json:"loss_se"`
 }
 
 // Eval plays a team and counts what it gets.
@@ -85,10 +85,10 @@ func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Mean, out.SE, out.CI, out.Steps = res.Mean.Mean(), res.Mean.SE(), res.Mean.CI(0.95), res.Steps.Mean()
+	out.Mean, out.SE, out.CI, out.Steps = res.Mean.Mean(), stats.Number(res.Mean.SE()), res.Mean.CI(0.95), res.Steps.Mean()
 	for i, name := range out.Team {
 		r := res.Return[i]
-		s := Seat{Name: name, Mean: r.Mean(), SE: r.SE(), CI: r.CI(0.95), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
+		s := Seat{Name: name, Mean: r.Mean(), SE: stats.Number(r.SE()), CI: r.CI(0.95), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
 		for k, goal := range g.Spec().Goals {
 			s.Goals[goal] = res.Goals[i][k].Mean()
 		}
@@ -96,7 +96,7 @@ func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
 		out.Seats = append(out.Seats, s)
 	}
 	if lost != nil {
-		out.Lost = &Lost{int(lost.focal), lost.acc.Mean(), lost.acc.SE(), lost.loss.Mean(), lost.loss.SE()}
+		out.Lost = &Lost{int(lost.focal), lost.acc.Mean(), stats.Number(lost.acc.SE()), lost.loss.Mean(), stats.Number(lost.loss.SE())}
 	}
 	return out, nil
 }
@@ -162,29 +162,29 @@ func (r *regret) add(ep rollout.Episode) {
 	r.loss.Add(v.Loss)
 }
 
-// SolveConfig says whom to respond to.
+// SolveConfig says whom to respond to. Its tags are those of the command's flags.
 type SolveConfig struct {
-	VS       []string // the co-players' bots, one for each or one for all
-	Episodes int      // starts to average over
-	Seed     uint64
-	Discount float64
-	Check    bool // also play the best response from the same starts
-	Progress func(done, total int)
+	VS       []string              `name:"vs" help:"The co-players, one bot for each other seat." required:"" placeholder:"BOT,..."`
+	Episodes int                   `help:"Starts to average over." default:"100"`
+	Seed     uint64                `help:"Names all random streams; the starts are those of a focal hop eval with this seed." default:"1"`
+	Discount float64               `help:"Of rewards, per step." default:"1"`
+	Check    bool                  `help:"Also play the best response from the same starts: it must get its value."`
+	Progress func(done, total int) `kong:"-"`
 }
 
 // Solved is the exact best response's value.
 type Solved struct {
-	Game     string   `json:"game"`
-	VS       []string `json:"vs"`
-	Episodes int      `json:"episodes"`
-	Seed     uint64   `json:"seed"`
-	Discount float64  `json:"discount"`
-	Value    float64  `json:"value"`
-	SE       float64  `json:"se"`
-	States   float64  `json:"states"` // met, a start
-	MS       float64  `json:"ms"`     // of processor time, a start
-	Played   *float64 `json:"played,omitempty"`
-	DiffSE   *float64 `json:"played_minus_value_se,omitempty"`
+	Game     string        `json:"game"`
+	VS       []string      `json:"vs"`
+	Episodes int           `json:"episodes"`
+	Seed     uint64        `json:"seed"`
+	Discount float64       `json:"discount"`
+	Value    float64       `json:"value"`
+	SE       stats.Number  `json:"se"`     // not known of a single start
+	States   float64       `json:"states"` // met, a start
+	MS       float64       `json:"ms"`     // of processor time, a start
+	Played   *float64      `json:"played,omitempty"`
+	DiffSE   *stats.Number `json:"played_minus_value_se,omitempty"`
 }
 
 // Solve computes the exact value of the best response to fixed bots.
@@ -234,7 +234,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	starts := float64(c.Episodes)
 	out := &Solved{
 		Game: g.Spec().Name, VS: c.VS, Episodes: c.Episodes, Seed: c.Seed, Discount: c.Discount,
-		Value: values.Mean(), SE: values.SE(), States: float64(states) / starts, MS: 1000 * (cpu.Time() - from).Seconds() / starts,
+		Value: values.Mean(), SE: stats.Number(values.SE()), States: float64(states) / starts, MS: 1000 * (cpu.Time() - from).Seconds() / starts,
 	}
 	if !c.Check {
 		return out, nil
@@ -249,7 +249,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 		Each: r.add}); err != nil {
 		return nil, err
 	}
-	played, se := out.Value-r.acc.Mean(), r.acc.SE()
+	played, se := out.Value-r.acc.Mean(), stats.Number(r.acc.SE())
 	out.Played, out.DiffSE = &played, &se
 	return out, nil
 }

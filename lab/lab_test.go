@@ -57,8 +57,8 @@ func TestMisuseIsAKindOfError(t *testing.T) {
 	_, _, wrongGame := l.NewGame("staghunt", []string{"size=8"})
 	_, wrongTeam := Eval(t.Context(), g, EvalConfig{Team: []string{"ns", "ns"}, Episodes: 1})
 	_, wrongBots := Solve(t.Context(), g, SolveConfig{VS: []string{"nobody"}, Episodes: 1, Discount: 1})
-	_, _, wrongEntry := l.Crossplay(t.Context(), CrossConfig{Entries: []string{"ns", "nobody"}, Starts: 1})
-	_, _, wrongVariant := l.Compare(t.Context(), CompareConfig{Variants: []string{"no-such"}})
+	_, _, wrongEntry := l.Crossplay(t.Context(), CrossConfig{Entries: []string{"ns", "nobody"}, Episodes: 1})
+	_, wrongVariant := l.Compare(t.Context(), CompareConfig{Variants: []string{"no-such"}})
 	_, wrongKind := l.TrainZoo(t.Context(), ZooConfig{Game: "staghunt", Who: []string{"no-such"}})
 	_, wrongFolder := Folders(t.TempDir())
 	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongVariant, wrongKind, wrongFolder} {

@@ -2,22 +2,21 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"hop/diag/ladder"
 	"hop/exp"
-	"hop/report"
 )
 
-// LadderConfig says what is taken apart.
+// LadderConfig says what is taken apart. Its tags are those of the command's flags.
 type LadderConfig struct {
-	What, PPO string   // presets, spec files or folders of runs
-	Set       []string // of What, where it is trained first
-	Seeds     []uint64 // that are trained
-	Teams     [][]string
-	Out       string // folder of runs that are trained first
-	Workers   int    // 0: all cores
+	What    string     `arg:"" optional:"" help:"${ladder_what}" default:"hop-4x4"`
+	PPO     string     `name:"ppo" help:"${ladder_ppo}" default:"ppo-4x4" placeholder:"SPEC|RUN"`
+	Set     []string   `help:"Set a field of what is trained first, such as train.steps=20000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Seeds   []uint64   `kong:"-"` // that are trained
+	Teams   [][]string `kong:"-"`
+	Out     string     `help:"Folder to write into; default: a new one, runs/ladder-001." type:"path" placeholder:"DIR"`
+	Workers int        `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 
 // LadderRuns returns the folders of both runs, after training what is no run, and
@@ -74,59 +73,22 @@ func (l *Lab) runs(ctx context.Context, c LadderConfig, what string, sets []stri
 
 // fits checks that both runs play the same game and that teams fill it.
 func (l *Lab) fits(run, ppo string, teams [][]string) (string, error) {
-	var labels []string
-	var name string
-	for _, dir := range []string{ppo, run} {
-		spec, err := l.RunSpec(dir)
-		if err != nil {
-			return "", err
-		}
-		g, err := spec.Game.Build()
-		if err != nil {
-			return "", err
-		}
-		for _, t := range teams {
-			if n := g.Spec().Seats - 1; len(t) != n {
-				return "", misuse("--vs %s names %d co-players, %s has room for %d", strings.Join(t, ","), len(t), g.Spec().Name, n)
-			}
-		}
-		m, err := spec.Game.Map()
-		if err != nil {
-			return "", err
-		}
-		b, err := json.Marshal(m)
-		if err != nil {
-			return "", err
-		}
-		labels, name = append(labels, string(b)), spec.Game.Name
+	mine, err := l.RunSpec(run)
+	if err != nil {
+		return "", err
 	}
-	if labels[0] != labels[1] {
-		return "", misuse("%s and %s were trained on different games:\n  %s\n  %s", run, ppo, labels[1], labels[0])
+	other, err := l.RunSpec(ppo)
+	if err != nil {
+		return "", err
 	}
-	return name, nil
-}
-
-// LadderPage is a ladder as its page shows it.
-func LadderPage(res *ladder.Result, teams [][]string) *report.Ladder {
-	p := &report.Ladder{Says: res.Says, Seeds: res.Seeds, Best: res.Best}
+	g, err := mine.Game.Build()
+	if err != nil {
+		return "", err
+	}
 	for _, t := range teams {
-		p.Vs = append(p.Vs, strings.Join(t, ","))
-	}
-	for i, s := range res.Rungs {
-		r := report.LadderRung{Name: s.Name, Module: s.Module, Oracle: s.Oracle, Mean: s.Mean.Mean, CI: s.CI}
-		r.Total = i == 0 || s.Name == "as trained" || i == len(res.Rungs)-1
-		if i > 0 {
-			r.Delta, r.DeltaCI = res.Deltas[i-1].Delta, res.Deltas[i-1].CI
+		if n := g.Spec().Seats - 1; len(t) != n {
+			return "", misuse("--vs %s names %d co-players, %s has room for %d", strings.Join(t, ","), len(t), g.Spec().Name, n)
 		}
-		for _, v := range s.Vs {
-			r.Vs = append(r.Vs, v.Mean)
-		}
-		p.Rungs = append(p.Rungs, r)
 	}
-	for _, s := range res.Singles {
-		p.Singles = append(p.Singles, report.LadderSingle{
-			Name: s.Name, Module: s.Module, Mean: s.Mean.Mean, Delta: s.Delta, CI: s.DeltaCI, Share: s.Share,
-		})
-	}
-	return p
+	return mine.Game.Name, sameGame(&mine, &other)
 }

@@ -23,16 +23,18 @@ import (
 
 // SeedResult is what one seed's final agents get.
 type SeedResult struct {
-	Seed       uint64    `json:"seed"`
-	Run        string    `json:"run"`
-	Mean       float64   `json:"mean"`
-	SE         float64   `json:"se"`
-	GreedyMean float64   `json:"greedy_mean"`
-	Agents     []float64 `json:"agents"`
-	LastFifth  float64   `json:"last_fifth"` // mean return over the last 20 % of training
-	EnvSteps   int       `json:"env_steps"`
-	CPU        float64   `json:"cpu_s"`
-	Wall       float64   `json:"wall_s"`
+	Seed       uint64       `json:"seed"`
+	Run        string       `json:"run"`
+	Mean       float64      `json:"mean"`
+	SE         stats.Number `json:"se"` // not known of a single episode
+	GreedyMean float64      `json:"greedy_mean"`
+	Agents     []float64    `json:"agents"`
+	// LastFifth is the mean return over the last 20 % of training; nil if no episode
+	// ended then.
+	LastFifth *float64 `json:"last_fifth,omitempty"`
+	EnvSteps  int      `json:"env_steps"`
+	CPU       float64  `json:"cpu_s"`
+	Wall      float64  `json:"wall_s"`
 }
 
 // Trained is what a training came to, over its seeds.
@@ -82,22 +84,31 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	text, err := spec.YAML()
-	if err != nil {
-		return nil, err
-	}
 	t := &Training{Spec: spec, Workers: workers, lab: l}
+	var err error
 	if t.Folder, err = NewFolder(out, spec.Name); err != nil {
 		return nil, err
 	}
 	for _, seed := range seeds {
-		run, err := runlog.Create(filepath.Join(t.Folder, fmt.Sprintf("seed-%d", seed)), text, l.info(spec.Name, seed))
-		if err != nil {
+		if err := t.begin(filepath.Join(t.Folder, fmt.Sprintf("seed-%d", seed)), seed); err != nil {
 			return nil, err
 		}
-		t.jobs = append(t.jobs, &job{seed: seed, spec: spec, run: run})
 	}
 	return t, nil
+}
+
+// begin makes the folder of a seed.
+func (t *Training) begin(dir string, seed uint64) error {
+	text, err := t.Spec.YAML()
+	if err != nil {
+		return err
+	}
+	run, err := runlog.Create(dir, text, t.lab.info(t.Spec.Name, seed))
+	if err != nil {
+		return err
+	}
+	t.jobs = append(t.jobs, &job{seed: seed, spec: t.Spec, run: run})
+	return nil
 }
 
 // Reopen opens the runs of a folder, or the one run that it is, to go on.
@@ -274,7 +285,7 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 		}
 		return eval.Run(ctx, eval.Config{
 			Game: agents.Game, Team: team, Episodes: j.spec.Eval.Episodes, Workers: workers, Lanes: 256,
-			Key: rng.New(j.seed).Child("judge").Child(name),
+			Key: rng.New(j.seed).Child("judge").Child(name), // the name is part of the numbers
 		})
 	}
 	sampled, err := play("sampled", agents.Members)
@@ -282,7 +293,7 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 		return err
 	}
 	r := &j.result
-	r.Seed, r.Run, r.Mean, r.SE, r.Agents = j.seed, j.run.Dir(), sampled.Mean.Mean(), sampled.Mean.SE(), nil
+	r.Seed, r.Run, r.Mean, r.SE, r.Agents = j.seed, j.run.Dir(), sampled.Mean.Mean(), stats.Number(sampled.Mean.SE()), nil
 	for i := range sampled.Return {
 		r.Agents = append(r.Agents, sampled.Return[i].Mean())
 	}
@@ -303,7 +314,14 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 			last.Add(row.Value)
 		}
 	}
-	r.LastFifth = last.Mean()
+	r.LastFifth = nil
+	if mean := last.Mean(); last.N() > 0 {
+		r.LastFifth = &mean
+	} else {
+		why := "no episode ended in the last fifth of the training, so there is no mean return of it"
+		j.run.Printf("%s", why)
+		t.lab.note("seed %d: %s", j.seed, why)
+	}
 	return nil
 }
 

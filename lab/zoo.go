@@ -31,21 +31,22 @@ func Breeds() []Breed {
 		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}},
 		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil},
 		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}},
-		{"lola", "opponent-learning awareness (Foerster et al. 2018)", []string{"lola.on=true"}},
-		{"influence", "paid for social influence (Jaques et al. 2019)", []string{"influence.on=true"}},
+		{"lola", "opponent-learning awareness (Foerster et al. 2018)", []string{"mind=lola"}},
+		{"influence", "paid for social influence (Jaques et al. 2019)", []string{"mind=influence"}},
 	}
 }
 
-// ZooConfig says which co-players are trained.
+// ZooConfig says which co-players are trained. Its tags are those of the command's
+// flags.
 type ZooConfig struct {
-	Game    string
-	Set     []string // of the game and of the specs
-	Who     []string // kinds; all: every kind
-	Best    bool     // also a PPO best response to each kind
-	Steps   int      // of each; 0: as the game's preset, at most two million
-	Seed    uint64
-	Out     string // folder of the zoo
-	Workers int    // 0: all cores
+	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND,..."`
+	Best    bool     `help:"Also train, for each of them, a PPO best response to three of it, hop adapt's reference."`
+	Steps   int      `help:"Env steps of each; 0: as the game's preset, at most two million." default:"0"`
+	Seed    uint64   `help:"Seed of each." default:"1"`
+	Out     string   `help:"Folder of the zoo." default:"zoo"`
+	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 
 // ZooEntry is one trained kind.
@@ -157,22 +158,19 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 		e.Reused = true
 		return e, nil
 	}
-	j := &job{seed: c.Seed, spec: s}
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		j.resume = true
-		j.run, err = runlog.Open(dir)
-		if err != nil {
-			return ZooEntry{}, err
-		}
+	var t *Training
+	if _, err = os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
+		t, err = l.Reopen(dir, c.Workers)
 	} else {
+		t = &Training{Spec: s, Folder: dir, Workers: c.Workers, lab: l}
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			return ZooEntry{}, fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
 		}
-		if j.run, err = runlog.Create(dir, text, l.info(s.Name, c.Seed)); err != nil {
-			return ZooEntry{}, err
-		}
+		err = t.begin(dir, c.Seed)
 	}
-	t := &Training{Spec: s, Folder: dir, Workers: c.Workers, lab: l, jobs: []*job{j}}
+	if err != nil {
+		return ZooEntry{}, err
+	}
 	if _, err := t.run(ctx); err != nil {
 		return ZooEntry{}, err
 	}

@@ -27,7 +27,9 @@ type Learner[W any, T interface{ Plus(T) T }] struct {
 
 // NewLearner prepares to train for a number of steps, with as many shards as there
 // are works. Noise comes from key, by step and shard.
-func NewLearner[W any, T interface{ Plus(T) T }](p *nn.Params, lr, maxGrad float64, steps int, key rng.Key, works []W) (*Learner[W, T], error) {
+func NewLearner[W any, T interface{ Plus(T) T }](
+	p *nn.Params, lr, maxGrad float64, steps int, key rng.Key, works []W,
+) (*Learner[W, T], error) {
 	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
 	if err == nil {
 		err = opt.Check(p)

@@ -23,10 +23,7 @@ func adamParams(names ...string) *nn.Params {
 func TestAdamFollowsThePaper(t *testing.T) {
 	const lr, clip, b1, b2, eps, wd = 0.01, 2., 0.9, 0.999, 1e-8, 0.1
 	p := adamParams("a", "b")
-	opt, err := nn.NewAdam(nn.AdamConfig{WeightDecay: wd}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := newAdam(t, nn.AdamConfig{WeightDecay: wd}, p)
 	w, m, v := wide(p.W), make([]float64, len(p.W)), make([]float64, len(p.W))
 	for step := range 20 {
 		sum := 0.
@@ -64,10 +61,7 @@ func TestAdamFollowsThePaper(t *testing.T) {
 // docs/faults.md#optimiser-misses-parameters: an optimiser that did not hold the model's parameters.
 func TestMissingParametersAreNamed(t *testing.T) {
 	vae, moa := adamParams("vae/w"), adamParams("moa/w", "moa/b")
-	opt, err := nn.NewAdam(nn.AdamConfig{}, vae)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := newAdam(t, nn.AdamConfig{}, vae)
 	if got := opt.Missing(vae, moa); !slices.Equal(got, []string{"moa/w", "moa/b"}) {
 		t.Errorf("missing %v, want moa/w and moa/b", got)
 	}
@@ -82,17 +76,13 @@ func TestMissingParametersAreNamed(t *testing.T) {
 func TestFrozenPartsStay(t *testing.T) {
 	p := adamParams("a/w", "b/w", "c/w", "d/w")
 	opt, err := nn.NewAdam(nn.AdamConfig{Frozen: []string{"b/"}}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	was := slices.Clone(p.W)
 	for i := range p.G {
 		p.G[i] = 1
 	}
 	norm, err := opt.Step(0.1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := math.Sqrt(3500 + 7004); math.Abs(norm-want) > 1e-6 {
 		t.Errorf("norm %v, want %v: that of a alone and of c and d with the gap between", norm, want)
 	}

@@ -164,10 +164,7 @@ func TestTrainingStepDoesNotAllocate(t *testing.T) {
 	a := newActor(nn.ReLU, m, in, 16, 12)
 	x, target, ret := random(m*in, "x"), classes(m, 7), random(m, "ret")
 	var s f32.Sparse
-	opt, err := nn.NewAdam(nn.AdamConfig{}, a.p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := newAdam(t, nn.AdamConfig{}, a.p)
 	r := rng.New(1).Rand()
 	shards := nn.NewShards(a.p, 1)
 	sparse := func(_, lo, hi int) { a.trunk.BackwardSparse(a.p, a.ws, &s) }

@@ -116,10 +116,7 @@ func TestShardsDoNotDependOnCores(t *testing.T) {
 		for i := range local {
 			local[i] = newActor(nn.Tanh, m, in, 16, 12)
 		}
-		opt, err := nn.NewAdam(nn.AdamConfig{}, model.p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opt := newAdam(t, nn.AdamConfig{}, model.p)
 		for range 5 {
 			s.Do(m, func(i, lo, hi int) {
 				local[i].run(s.Params[i], nil, x[lo*in:], target[lo:], ret[lo:], nn.Rows{N: hi - lo, Total: m}, true)
@@ -178,18 +175,14 @@ func TestModelsAreSavedAndLoadedExactly(t *testing.T) {
 	fresh := func(seed uint64) (*actor, *nn.Adam) {
 		a := newActor(nn.Tanh, m, in, 16, 12)
 		a.p.Init(rng.New(seed))
-		opt, err := nn.NewAdam(nn.AdamConfig{}, a.p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opt := newAdam(t, nn.AdamConfig{}, a.p)
 		return a, opt
 	}
 	train := func(a *actor, opt *nn.Adam) {
 		for range 3 {
 			a.run(a.p, nil, x, target, ret, nn.Rows{N: m}, true)
-			if _, err := opt.Step(1e-2, 0.1); err != nil {
-				t.Fatal(err)
-			}
+			_, err := opt.Step(1e-2, 0.1)
+			must(t, err)
 		}
 	}
 	a, opt := fresh(1)
@@ -198,20 +191,12 @@ func TestModelsAreSavedAndLoadedExactly(t *testing.T) {
 	a.p.Save(&f, "actor/")
 	opt.Save(&f, "adam/")
 	b, err := f.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read, err := safetensors.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, opt2 := fresh(2)
-	if err := c.p.Load(read, "actor/"); err != nil {
-		t.Fatal(err)
-	}
-	if err := opt2.Load(read, "adam/"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.p.Load(read, "actor/"))
+	must(t, opt2.Load(read, "adam/"))
 	train(a, opt)
 	train(c, opt2)
 	if !slices.Equal(a.p.W, c.p.W) || opt.Steps() != opt2.Steps() {
@@ -271,9 +256,7 @@ func TestProbabilitiesAreNoLogits(t *testing.T) {
 		"c.SoftCrossEntropy(nil, p, nn.Rows{})": true, "c.SoftCrossEntropy(nil, l, nn.Rows{})": false,
 	} {
 		file, err := parser.ParseFile(fset, "x.go", strings.Replace(src, "%s", code, 1), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = conf.Check("x", fset, []*ast.File{file}, nil)
 		if (err == nil) != ok {
 			t.Errorf("%s: error %v, want compiling %v", code, err, ok)

@@ -85,62 +85,64 @@ func jitter(p *nn.Params) {
 	}
 }
 
-func TestLSTMGradients(t *testing.T) {
-	const steps, rows, in, hidden = 4, 3, 5, 6
-	for i, s := range seqs(steps, rows) {
-		p := &nn.Params{}
-		l := p.LSTM("l", in, hidden)
-		p.Init(rng.New(1))
-		jitter(p)
-		ws := l.Work(steps+1, rows+1)
-		copy(ws.H0, random(rows*hidden, "h0"))
-		copy(ws.C0, random(rows*hidden, "c0"))
-		x, dx, c := random(steps*rows*in, "x"), make([]float32, steps*rows*in), random(steps*rows*hidden, "c")
-		l.Forward(p, ws, x, nn.Seq{T: steps, N: rows}) // a used workspace must do too
-		copy(ws.DY, c)
-		l.Backward(p, ws, dx, x, nn.Seq{T: steps, N: rows})
-		t.Run(fmt.Sprint("masks ", i == 1), func(t *testing.T) {
-			nntest.Check(t, nntest.Model{
-				Params: []*nn.Params{p},
-				Inputs: []nntest.Input{input("x", x, dx), input("h0", ws.H0[:rows*hidden], ws.DH), input("c0", ws.C0[:rows*hidden], ws.DC)},
-				Loss:   func() float64 { l.Forward(p, ws, x, s); return weigh(ws.Y, c) },
-				Grad: func() {
-					l.Forward(p, ws, x, s)
-					copy(ws.DY, c)
-					l.Backward(p, ws, dx, x, s)
-				},
-				Twin: func(at func(string) []float64) float64 { return weigh64(lstmTwin(l, at, s), c) },
-			})
-		})
+// recurrent is a layer with its workspace: what LSTM and GRU are tested for alike.
+type recurrent struct {
+	name       string
+	p          *nn.Params
+	states     []string    // their names in the twin
+	first, dif [][]float32 // [states] at the start of a sequence, and their gradients
+	forward    func(x []float32, s nn.Seq) []float32
+	backward   func(dx, x, dy []float32, s nn.Seq)
+	carry      func() // the last state becomes the first
+	step       func(state [][]float32, x []float32, rows int)
+	twin       func(at func(string) []float64, s nn.Seq) []float64
+}
+
+func recurrents(steps, rows, in, hidden int) []recurrent {
+	p, q := &nn.Params{}, &nn.Params{}
+	l, g := p.LSTM("l", in, hidden), q.GRU("l", in, hidden)
+	p.Init(rng.New(1))
+	q.Init(rng.New(1))
+	lw, gw := l.Work(steps, rows), g.Work(steps, rows)
+	return []recurrent{
+		{"LSTM", p, []string{"h0", "c0"}, [][]float32{lw.H0, lw.C0}, [][]float32{lw.DH, lw.DC},
+			func(x []float32, s nn.Seq) []float32 { l.Forward(p, lw, x, s); return lw.Y },
+			func(dx, x, dy []float32, s nn.Seq) { copy(lw.DY, dy); l.Backward(p, lw, dx, x, s) },
+			func() { copy(lw.H0, lw.HN); copy(lw.C0, lw.CN) },
+			func(state [][]float32, x []float32, rows int) { l.Step(p, lw, state[0], state[1], x, rows) },
+			func(at func(string) []float64, s nn.Seq) []float64 { return lstmTwin(l, at, s) }},
+		{"GRU", q, []string{"h0"}, [][]float32{gw.H0}, [][]float32{gw.DH},
+			func(x []float32, s nn.Seq) []float32 { g.Forward(q, gw, x, s); return gw.Y },
+			func(dx, x, dy []float32, s nn.Seq) { copy(gw.DY, dy); g.Backward(q, gw, dx, x, s) },
+			func() { copy(gw.H0, gw.HN) },
+			func(state [][]float32, x []float32, rows int) { g.Step(q, gw, state[0], x, rows) },
+			func(at func(string) []float64, s nn.Seq) []float64 { return gruTwin(g, at, s) }},
 	}
 }
 
-func TestGRUGradients(t *testing.T) {
+func TestRecurrentGradients(t *testing.T) {
 	const steps, rows, in, hidden = 4, 3, 5, 6
 	for i, s := range seqs(steps, rows) {
-		p := &nn.Params{}
-		l := p.GRU("l", in, hidden)
-		p.Init(rng.New(1))
-		jitter(p)
-		ws := l.Work(steps+1, rows+1)
-		copy(ws.H0, random(rows*hidden, "h0"))
-		x, dx, c := random(steps*rows*in, "x"), make([]float32, steps*rows*in), random(steps*rows*hidden, "c")
-		l.Forward(p, ws, x, nn.Seq{T: steps, N: rows}) // a used workspace must do too
-		copy(ws.DY, c)
-		l.Backward(p, ws, dx, x, nn.Seq{T: steps, N: rows})
-		t.Run(fmt.Sprint("masks ", i == 1), func(t *testing.T) {
-			nntest.Check(t, nntest.Model{
-				Params: []*nn.Params{p},
-				Inputs: []nntest.Input{input("x", x, dx), input("h0", ws.H0[:rows*hidden], ws.DH)},
-				Loss:   func() float64 { l.Forward(p, ws, x, s); return weigh(ws.Y, c) },
-				Grad: func() {
-					l.Forward(p, ws, x, s)
-					copy(ws.DY, c)
-					l.Backward(p, ws, dx, x, s)
-				},
-				Twin: func(at func(string) []float64) float64 { return weigh64(gruTwin(l, at, s), c) },
+		for _, l := range recurrents(steps+1, rows+1, in, hidden) {
+			jitter(l.p)
+			x, dx, c := random(steps*rows*in, "x"), make([]float32, steps*rows*in), random(steps*rows*hidden, "c")
+			inputs := []nntest.Input{input("x", x, dx)}
+			for k, name := range l.states {
+				copy(l.first[k], random(rows*hidden, name))
+				inputs = append(inputs, input(name, l.first[k][:rows*hidden], l.dif[k]))
+			}
+			l.forward(x, nn.Seq{T: steps, N: rows}) // a used workspace must do too
+			l.backward(dx, x, c, nn.Seq{T: steps, N: rows})
+			t.Run(fmt.Sprint(l.name, " masks ", i == 1), func(t *testing.T) {
+				nntest.Check(t, nntest.Model{
+					Params: []*nn.Params{l.p},
+					Inputs: inputs,
+					Loss:   func() float64 { return weigh(l.forward(x, s), c) },
+					Grad:   func() { l.forward(x, s); l.backward(dx, x, c, s) },
+					Twin:   func(at func(string) []float64) float64 { return weigh64(l.twin(at, s), c) },
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -150,61 +152,29 @@ func TestStepsAndCutsEqualTheSequence(t *testing.T) {
 	const steps, rows, in, hidden, cut = 6, 3, 5, 16, 4
 	x := random(steps*rows*in, "x")
 	s := seqs(steps, rows)[1]
-	part := func(s nn.Seq, lo, hi int) nn.Seq {
+	part := func(lo, hi int) nn.Seq {
 		return nn.Seq{T: hi - lo, N: rows, Reset: s.Reset[lo*rows : hi*rows], Alive: s.Alive[lo*rows : hi*rows]}
 	}
-	t.Run("LSTM", func(t *testing.T) {
-		p := &nn.Params{}
-		l := p.LSTM("l", in, hidden)
-		p.Init(rng.New(1))
-		ws := l.Work(steps, rows)
-		l.Forward(p, ws, x, s)
-		want := slices.Clone(ws.Y)
-		l.Forward(p, ws, x, part(s, 0, cut))
-		got := slices.Clone(ws.Y)
-		copy(ws.H0, ws.HN)
-		copy(ws.C0, ws.CN)
-		l.Forward(p, ws, x[cut*rows*in:], part(s, cut, steps))
-		if got = append(got, ws.Y...); !slices.Equal(got, want) {
-			t.Errorf("cut: got %v, want %v", got, want)
+	for _, l := range recurrents(steps, rows, in, hidden) {
+		want := slices.Clone(l.forward(x, s))
+		got := slices.Clone(l.forward(x, part(0, cut)))
+		l.carry()
+		if got = append(got, l.forward(x[cut*rows*in:], part(cut, steps))...); !slices.Equal(got, want) {
+			t.Errorf("%s, cut: got %v, want %v", l.name, got, want)
 		}
-		clear(ws.H0)
-		clear(ws.C0)
-		l.Forward(p, ws, x, nn.Seq{T: steps, N: rows})
-		want = slices.Clone(ws.Y)
-		h, c := make([]float32, rows*hidden), make([]float32, rows*hidden)
+		var state [][]float32
+		for _, first := range l.first {
+			clear(first)
+			state = append(state, make([]float32, rows*hidden))
+		}
+		want = slices.Clone(l.forward(x, nn.Seq{T: steps, N: rows}))
 		for i := range steps {
-			l.Step(p, ws, h, c, x[i*rows*in:], rows)
-			if !slices.Equal(h, want[i*rows*hidden:(i+1)*rows*hidden]) {
-				t.Errorf("step %d differs from the sequence", i)
+			l.step(state, x[i*rows*in:], rows)
+			if !slices.Equal(state[0], want[i*rows*hidden:(i+1)*rows*hidden]) {
+				t.Errorf("%s: step %d differs from the sequence", l.name, i)
 			}
 		}
-	})
-	t.Run("GRU", func(t *testing.T) {
-		p := &nn.Params{}
-		l := p.GRU("l", in, hidden)
-		p.Init(rng.New(1))
-		ws := l.Work(steps, rows)
-		l.Forward(p, ws, x, s)
-		want := slices.Clone(ws.Y)
-		l.Forward(p, ws, x, part(s, 0, cut))
-		got := slices.Clone(ws.Y)
-		copy(ws.H0, ws.HN)
-		l.Forward(p, ws, x[cut*rows*in:], part(s, cut, steps))
-		if got = append(got, ws.Y...); !slices.Equal(got, want) {
-			t.Errorf("cut: got %v, want %v", got, want)
-		}
-		clear(ws.H0)
-		l.Forward(p, ws, x, nn.Seq{T: steps, N: rows})
-		want = slices.Clone(ws.Y)
-		h := make([]float32, rows*hidden)
-		for i := range steps {
-			l.Step(p, ws, h, x[i*rows*in:], rows)
-			if !slices.Equal(h, want[i*rows*hidden:(i+1)*rows*hidden]) {
-				t.Errorf("step %d differs from the sequence", i)
-			}
-		}
-	})
+	}
 }
 
 // Sparse rows give what the same rows give densely: outputs and gradients.
@@ -302,19 +272,14 @@ func TestSequencesDoNotDependOnTheBatch(t *testing.T) {
 
 func TestRecurrentLayersDoNotAllocate(t *testing.T) {
 	const steps, rows, in, hidden = 3, 50, 5, 16
-	p := &nn.Params{}
-	l, g := p.LSTM("l", in, hidden), p.GRU("g", in, hidden)
-	p.Init(rng.New(1))
-	lw, gw, x := l.Work(steps, rows), g.Work(steps, rows), random(steps*rows*in, "x")
-	s := seqs(steps, rows)[1]
-	if n := testing.AllocsPerRun(10, func() {
-		l.Forward(p, lw, x, s)
-		l.Backward(p, lw, nil, x, s)
-		l.Step(p, lw, lw.H0, lw.C0, x, rows)
-		g.Forward(p, gw, x, s)
-		g.Backward(p, gw, nil, x, s)
-		g.Step(p, gw, gw.H0, x, rows)
-	}); n != 0 {
-		t.Errorf("recurrent layers allocate %v times, want 0", n)
+	x, s := random(steps*rows*in, "x"), seqs(steps, rows)[1]
+	for _, l := range recurrents(steps, rows, in, hidden) {
+		if n := testing.AllocsPerRun(10, func() {
+			l.forward(x, s)
+			l.backward(nil, x, nil, s)
+			l.step(l.first, x, rows)
+		}); n != 0 {
+			t.Errorf("%s allocates %v times, want 0", l.name, n)
+		}
 	}
 }

@@ -25,10 +25,7 @@ func newToy(t *testing.T, in, hidden, k, rows int) *toy {
 	p.Init(rng.New(1))
 	n.ws, n.cat = n.hid.Work(rows), nn.NewCategorical(k, rows)
 	n.y, n.d = make([]float32, rows*k), make([]float32, rows*k)
-	var err error
-	if n.opt, err = nn.NewAdam(nn.AdamConfig{}, p); err != nil {
-		t.Fatal(err)
-	}
+	n.opt = newAdam(t, nn.AdamConfig{}, p)
 	return n
 }
 
@@ -43,9 +40,8 @@ func (n *toy) train(t *testing.T, x []float32, target []int32, steps int) (loss 
 		loss = n.cat.CrossEntropy(n.d, target, nil, nn.Rows{N: m}).Mean()
 		n.head.Backward(n.p, n.ws.DY, n.d, n.ws.Y, n.y, m)
 		n.hid.Backward(n.p, n.ws, nil, x, m)
-		if _, err := n.opt.Step(1e-2, 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := n.opt.Step(1e-2, 0)
+		must(t, err)
 	}
 	for i, k := range target {
 		if n.cat.Mode(i) != k {
@@ -115,10 +111,7 @@ func TestLinearRegressionReachesTheClosedForm(t *testing.T) {
 	p := &nn.Params{}
 	l := p.Dense("l", in, 1, nn.None)
 	p.Init(rng.New(1))
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := newAdam(t, nn.AdamConfig{}, p)
 	out, d := make([]float32, m), make([]float32, m)
 	lr := nn.Cosine(0.05, 0, 2000)
 	for step := range 2000 {
@@ -126,9 +119,8 @@ func TestLinearRegressionReachesTheClosedForm(t *testing.T) {
 		clear(d)
 		nn.MSE(d, out, y, 1, nn.Rows{N: m})
 		l.Backward(p, nil, d, x, out, m)
-		if _, err := opt.Step(lr(step), 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := opt.Step(lr(step), 0)
+		must(t, err)
 	}
 	want := leastSquares(x, y, m, in)
 	w, _ := p.Find("l/w")

@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"math"
+	"testing"
 
 	"hop/f32"
 	"hop/nn"
@@ -124,6 +125,20 @@ func meanTwin(rows nn.Rows, row func(i int) float64) float64 {
 		}
 	}
 	return 0.7 * sum / total
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newAdam(t testing.TB, c nn.AdamConfig, p *nn.Params) *nn.Adam {
+	t.Helper()
+	opt, err := nn.NewAdam(c, p)
+	must(t, err)
+	return opt
 }
 
 // input names x and as much of dx as it needs.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,21 +62,14 @@ func TestReadsWhatNumpyWrote(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want := golden()
-		if len(got) != len(want) {
-			t.Fatalf("%s: %d arrays, want %d", name, len(got), len(want))
-		}
-		for i := range want {
-			if !reflect.DeepEqual(got[i], want[i]) {
-				t.Errorf("%s, array %d: got %v, want %v", name, i, got[i], want[i])
-			}
+		if want := golden(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: got %v, want %v", name, got, want)
 		}
 		if f8, _, _ := npz.Get[float64](got, "f8", 1); !math.Signbit(f8[1]) {
 			t.Errorf("%s: f8[1] lost the sign of -0", name)
 		}
 	}
-	b := testdata(t, "v2.npy")
-	got, err := npz.ReadNpy(bytes.NewReader(b), int64(len(b)))
+	got, err := readNpy(testdata(t, "v2.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,34 +109,17 @@ func anyArray(t *rapid.T, name string) npz.Array {
 		scale = 3000 // longer than one chunk
 		shape[0] *= scale
 	}
-	var data any
-	switch rapid.IntRange(0, 7).Draw(t, name+" type") {
-	case 0:
-		data = repeat(rapid.SliceOfN(rapid.Float32(), n, n).Draw(t, name), scale)
-	case 1:
-		data = repeat(rapid.SliceOfN(rapid.Float64(), n, n).Draw(t, name), scale)
-	case 2:
-		data = repeat(rapid.SliceOfN(rapid.Int8(), n, n).Draw(t, name), scale)
-	case 3:
-		data = repeat(rapid.SliceOfN(rapid.Uint8(), n, n).Draw(t, name), scale)
-	case 4:
-		data = repeat(rapid.SliceOfN(rapid.Int16(), n, n).Draw(t, name), scale)
-	case 5:
-		data = repeat(rapid.SliceOfN(rapid.Int32(), n, n).Draw(t, name), scale)
-	case 6:
-		data = repeat(rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, name), scale)
-	case 7:
-		data = repeat(rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, name), scale)
-	}
-	return array(name, shape, data)
+	draw := rapid.SampledFrom([]func() any{
+		drawn(t, name, rapid.Float32(), n, scale), drawn(t, name, rapid.Float64(), n, scale), drawn(t, name, rapid.Bool(), n, scale),
+		drawn(t, name, rapid.Int8(), n, scale), drawn(t, name, rapid.Uint8(), n, scale), drawn(t, name, rapid.Int16(), n, scale),
+		drawn(t, name, rapid.Int32(), n, scale), drawn(t, name, rapid.Int64(), n, scale),
+	}).Draw(t, name+" type")
+	return array(name, shape, draw())
 }
 
-func repeat[T any](xs []T, times int) []T {
-	ys := make([]T, 0, len(xs)*times)
-	for range times {
-		ys = append(ys, xs...)
-	}
-	return ys
+// drawn returns what draws n elements of a type, scale times over.
+func drawn[T any](t *rapid.T, name string, of *rapid.Generator[T], n, scale int) func() any {
+	return func() any { return slices.Repeat(rapid.SliceOfN(of, n, n).Draw(t, name), scale) }
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
@@ -176,19 +153,12 @@ func TestGetChecksNameTypeAndDimensions(t *testing.T) {
 	if err != nil || len(data) != 6 || !reflect.DeepEqual(shape, []int{2, 3}) {
 		t.Errorf("f4: got %v, %v, %v; want 6 elements, [2 3], no error", data, shape, err)
 	}
-	_, _, missing := npz.Get[float32](f, "obs", 2)
-	_, _, kind := npz.Get[float32](f, "f8", 1)
-	_, _, dims := npz.Get[float32](f, "f4", 1)
-	for _, c := range []struct {
-		err  error
-		want []string
-	}{
-		{missing, []string{`"obs"`, `"f4" "f8"`}},
-		{kind, []string{`"f8"`, "float64", "want float32", "astype('<f4')"}},
-		{dims, []string{`"f4"`, "[2 3]", "want 1 dim", "reshape"}},
-	} {
-		wantError(t, "Get", c.err, c.want...)
-	}
+	_, _, err = npz.Get[float32](f, "obs", 2)
+	wantError(t, "missing", err, `"obs"`, `"f4" "f8"`)
+	_, _, err = npz.Get[float32](f, "f8", 1)
+	wantError(t, "type", err, `"f8"`, "float64", "want float32", "astype('<f4')")
+	_, _, err = npz.Get[float32](f, "f4", 1)
+	wantError(t, "dimensions", err, `"f4"`, "[2 3]", "want 1 dim", "reshape")
 }
 
 func wantError(t *testing.T, where string, err error, words ...string) {
@@ -214,7 +184,7 @@ func TestFaultyArraysAreNotWritten(t *testing.T) {
 		{"too few elements", []npz.Array{array("x", []int{2, 2}, one)}, []string{`"x"`, "1 elements", "[2 2]", "want 4"}},
 		{"negative", []npz.Array{array("x", []int{-1}, one)}, []string{`"x"`, "[-1]"}},
 		{"overflow", []npz.Array{array("x", []int{1 << 30, 1 << 30, 1 << 30}, one)}, []string{`"x"`, "impossible"}},
-		{"33 dimensions", []npz.Array{array("x", bytesToInts(bytes.Repeat([]byte{1}, 33)), one)}, []string{`"x"`, "32"}},
+		{"33 dimensions", []npz.Array{array("x", slices.Repeat([]int{1}, 33), one)}, []string{`"x"`, "32"}},
 		{"type", []npz.Array{array("x", []int{1}, []string{"a"})}, []string{`"x"`, "[]string"}},
 		{"nil", []npz.Array{array("x", []int{0}, nil)}, []string{`"x"`, "<nil>"}},
 		{"twice", []npz.Array{array("x", []int{1}, one), array("x", []int{1}, one)}, []string{"two arrays", `"x"`}},
@@ -231,14 +201,6 @@ func TestFaultyArraysAreNotWritten(t *testing.T) {
 			t.Errorf("%s: %d bytes were written, want 0", c.name, b.Len())
 		}
 	}
-}
-
-func bytesToInts(b []byte) []int {
-	xs := make([]int, len(b))
-	for i, v := range b {
-		xs[i] = int(v)
-	}
-	return xs
 }
 
 // fullDisk takes n bytes, then fails.

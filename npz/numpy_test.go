@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"hop/npz"
@@ -59,7 +60,7 @@ func TestNumpyReadsWhatWeWrite(t *testing.T) {
 	}
 	f := append(golden(), array("é/long", []int{3, 1, 4000}, long))
 	for k := range 63 {
-		shape := append(append([]int{0}, bytesToInts(bytes.Repeat([]byte{1}, k/3))...), []int{1, 10, 100}[k%3])
+		shape := append(append([]int{0}, slices.Repeat([]int{1}, k/3)...), []int{1, 10, 100}[k%3])
 		f = append(f, array(fmt.Sprint("d", k), shape, []uint8{}))
 	}
 	dir := t.TempDir()

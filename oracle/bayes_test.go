@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/oracle"
 	"hop/rng"
@@ -14,15 +15,10 @@ import (
 // share) and cross-entropy of every observer.
 func knowable(t *testing.T, c staghunt.Config, episodes int) (top1, ce [oracle.Knowledges]float64) {
 	t.Helper()
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, c)
 	bots := []string{"ns", "nh"}
 	b, err := oracle.NewBayes(g, bots)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var who [2]game.Bot
 	for i, name := range bots {
 		if who[i], err = game.NewBot(g, name); err != nil {
@@ -126,14 +122,9 @@ func TestObserversKnowWhatCanBeKnown(t *testing.T) {
 }
 
 func TestTeamsArePriorsAsCollected(t *testing.T) {
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	b, err := oracle.NewBayes(g, []string{"ns", "nh"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := make([]float64, 2)
 	for s := range g.Spec().Seats {
 		b.Types(p, oracle.JointHistory, game.Seat(s), 0)
@@ -144,10 +135,7 @@ func TestTeamsArePriorsAsCollected(t *testing.T) {
 }
 
 func TestBotsWithMemoryAreRefused(t *testing.T) {
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	for _, name := range []string{"switcher", "nobody"} {
 		if _, err := oracle.NewBayes(g, []string{"ns", name}); err == nil {
 			t.Errorf("%s was taken", name)

@@ -9,6 +9,7 @@ import (
 
 	"hop/eval"
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/oracle"
 	"hop/rng"
@@ -16,17 +17,20 @@ import (
 	"hop/stats"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func hunt(t testing.TB, set func(*staghunt.Config)) *staghunt.Game {
 	t.Helper()
 	c := staghunt.Default()
 	if set != nil {
 		set(&c)
 	}
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, staghunt.New, c)
 }
 
 // twin is the definition: expectimax over the real rules and the real bots,
@@ -121,9 +125,7 @@ func TestValuesEqualExpectimaxOverTheRealRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := hunt(t, func(cfg *staghunt.Config) { cfg.Agents = 3; c.set(cfg) })
 			br, err := oracle.NewBR(g, c.gamma)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			st, r := g.New(), rng.New(3).Rand()
 			for start := range 8 {
 				st.Reset(&r)
@@ -133,18 +135,14 @@ func TestValuesEqualExpectimaxOverTheRealRules(t *testing.T) {
 						name = "random"
 					}
 					b, err := game.NewBot(g, name)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					w.pol = append(w.pol, b.(game.Policy))
 				}
 				actions, rewards := make([]int32, 3), make([]float32, 3)
 				for !st.Over() {
 					text, _ := st.AppendText(nil)
 					got, err := br.Value(st, c.focal, c.bots)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if want := w.value(st); math.Abs(got-want) > 1e-6 {
 						t.Fatalf("start %d: value %v, want %v at\n%s", start, got, want, text)
 					}
@@ -177,9 +175,7 @@ func mean(t testing.TB, g *staghunt.Game, others []string, episodes int) (value,
 	t.Helper()
 	team := append([]string{"br"}, others...)
 	br, err := oracle.NewBR(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	key := rng.New(5)
 	v := map[[2]int]float64{}
 	err = oracle.Starts(g, key, 64, episodes, false, team, 0, func(env, i int, st game.State, seat game.Seat, bots []string) error {
@@ -189,9 +185,7 @@ func mean(t testing.TB, g *staghunt.Game, others []string, episodes int) (value,
 		value.Add(x)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	members := []eval.Member{{Name: "br", Blind: true, Players: func(workers, lanes int) ([]rollout.Player, error) {
 		ps := make([]rollout.Player, workers)
 		for i := range ps {
@@ -210,9 +204,7 @@ func mean(t testing.TB, g *staghunt.Game, others []string, episodes int) (value,
 		Game: g, Team: members, Episodes: episodes, Key: key, Workers: 1,
 		Each: func(ep rollout.Episode) { played.Add(ep.Return[0] - v[[2]int{ep.Env, ep.Index}]) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return value, played, states / episodes
 }
 
@@ -283,9 +275,7 @@ func BenchmarkValue(b *testing.B) {
 		b.Run(fmt.Sprint(team), func(b *testing.B) {
 			g := hunt(b, eight)
 			br, err := oracle.NewBR(g, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			bots := append([]string{""}, strings.Fields(team)...)
 			st, r := g.New(), rng.New(1).Rand()
 			states := 0

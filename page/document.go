@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"os"
@@ -17,7 +18,8 @@ var style string
 //go:embed parts.html
 var parts string
 
-// Document is a page and the same as text. Its files are NAME.html and NAME.md.
+// Document is a page and the same as text. Its files are NAME.html and NAME.md, and
+// NAME.json where there are numbers for programs.
 type Document struct {
 	Name    string
 	HTML    string // template of the page
@@ -26,6 +28,7 @@ type Document struct {
 	Figures []*Figure
 	Folder  string            // for the figures as PNG; "": beside the page
 	Files   map[string][]byte // more files, by name
+	JSON    any               // nil: none
 }
 
 // Page returns the page: one file, figures inside.
@@ -90,6 +93,13 @@ func (d *Document) Write(dir string) error {
 	}
 	if files[filepath.Join(dir, d.Name+".md")], err = d.Markdown(); err != nil {
 		return err
+	}
+	if d.JSON != nil {
+		b, err := json.MarshalIndent(d.JSON, "", "  ")
+		if err != nil {
+			return fmt.Errorf("page: making %s.json: %w", d.Name, err)
+		}
+		files[filepath.Join(dir, d.Name+".json")] = append(b, '\n')
 	}
 	for path, b := range files {
 		if err := put(path, b); err != nil {

@@ -40,9 +40,7 @@ func line() *asker {
 func (a *asker) plan(t *testing.T, c Config) *Forest {
 	t.Helper()
 	f, err := New(c, a.actions, a.others, 1, c.Trees)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.at = make([]int, f.Slots())
 	f.Search(a, a, a, rng.New(1).Rands("search", c.Trees))
 	return f
@@ -51,7 +49,7 @@ func (a *asker) plan(t *testing.T, c Config) *Forest {
 // Where nothing is searched below a state, the prior is told so, and what it says
 // about actions there does not count. Where equal states are one node, a state may
 // be met again nearer to the root.
-func TestPriorsAreToldWhereTheSearchEnds(t *testing.T) {
+func TestPriorsKnowWhereTheSearchEnds(t *testing.T) {
 	for _, depth := range []int{0, 1, 2} {
 		for _, hashed := range []bool{false, true} {
 			c := Default()

@@ -10,6 +10,13 @@ import (
 	"hop/rng"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // golden is a recorded search, replayed by a network that reads the record.
 type golden struct {
 	Action int       `json:"action"`
@@ -60,26 +67,20 @@ func (*recorded) Draw([]int32, []Query, []rng.Rand) {}
 
 func TestSearchRepeatsARecordedSearch(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "mctx_muzero_qtransform_tree.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var file struct {
 		Tree   *golden `json:"tree"`
 		Config struct {
 			Discount float64 `json:"discount"`
 		} `json:"env_config"`
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &file))
 	c := Config{
-		Trees: 1, Sims: file.Tree.Visit - 1, Resample: "child", C: 1.25, CBase: 19652, Norm: "node", Unvisited: "min",
+		Kind: "tree", Trees: 1, Sims: file.Tree.Visit - 1, Resample: "child", C: 1.25, CBase: 19652, Norm: "node", Unvisited: "min",
 		Discount: file.Config.Discount, NoiseA: 1, Act: "visits",
 	}
 	f, err := New(c, len(file.Tree.Kids), 0, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g := &recorded{at: make([]*golden, f.Slots()), t: t}
 	g.at[0] = file.Tree
 	f.Search(g, g, g, make([]rng.Rand, 1))

@@ -37,32 +37,51 @@ type NetConfig struct {
 }
 
 // NetPrior is a Prior made from a network that acts, with a cache. Clear the
-// cache whenever its weights or Goal have changed.
+// cache whenever its weights have changed.
 type NetPrior struct {
 	NetConfig
-	Goal  []float32 // added to every row; may be nil
-	Cache *Cache    // [A+1] logits and value
+	// Read returns what the network reads of a query beside the observation, a view,
+	// and the key of both; nil: nothing, and the query's own key.
+	Read func(q *Query) (goal []float32, key uint64)
+	// LogitsOnly says that values are another's: where nothing is searched the
+	// network is not asked.
+	LogitsOnly bool
+
+	Cache *Cache // [A+1] logits and value
 	obs   []float32
 	miss  []int32
+	keys  []uint64
 }
 
 // NewNetPrior returns a prior with an empty cache.
 func NewNetPrior(c NetConfig) *NetPrior {
-	return &NetPrior{NetConfig: c, Cache: NewCache(c.Log, c.Actions+1), obs: make([]float32, c.ObsLen), miss: make([]int32, 0, c.Rows)}
+	return &NetPrior{
+		NetConfig: c, Cache: NewCache(c.Log, c.Actions+1), obs: make([]float32, c.ObsLen),
+		miss: make([]int32, 0, c.Rows), keys: make([]uint64, c.Rows),
+	}
 }
 
 // Eval asks the network about the states that are not in the cache.
 func (p *NetPrior) Eval(logits, value []float32, qs []Query) {
-	actions := p.Actions
+	k := p.Actions
 	p.miss = p.miss[:0]
 	for i := range qs {
-		if row := p.Cache.Find(qs[i].Key); row != nil {
-			copy(logits[i*actions:(i+1)*actions], row)
-			value[i] = row[actions]
+		q := &qs[i]
+		if q.End && p.LogitsOnly {
 			continue
 		}
-		p.Observe(p.obs, qs[i].Tree, qs[i].Slot, 0)
-		p.Add(p.obs, p.Goal)
+		goal, key := []float32(nil), q.Key
+		if p.Read != nil {
+			goal, key = p.Read(q)
+		}
+		if row := p.Cache.Find(key); row != nil {
+			copy(logits[i*k:(i+1)*k], row)
+			value[i] = row[k]
+			continue
+		}
+		p.Observe(p.obs, q.Tree, q.Slot, 0)
+		p.Add(p.obs, goal)
+		p.keys[i] = key
 		p.miss = append(p.miss, int32(i))
 	}
 	if len(p.miss) == 0 {
@@ -70,13 +89,13 @@ func (p *NetPrior) Eval(logits, value []float32, qs []Query) {
 	}
 	ls, vs := p.Run()
 	for row, i := range p.miss {
-		l := ls[row*actions : (row+1)*actions]
-		copy(logits[int(i)*actions:(int(i)+1)*actions], l)
+		l := ls[row*k : (row+1)*k]
+		copy(logits[int(i)*k:(int(i)+1)*k], l)
 		value[i] = vs[row]
-		if key := qs[i].Key; key != 0 {
+		if key := p.keys[i]; key != 0 {
 			kept := p.Cache.Put(key)
 			copy(kept, l)
-			kept[actions] = vs[row]
+			kept[k] = vs[row]
 		}
 	}
 }

@@ -90,9 +90,7 @@ func netSearch(t *testing.T, log, group int) (*Forest, int, func()) {
 	}}
 	c := Default()
 	f, err := New(c, 2, 2, 2, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g.at, g.start = make([]int, f.Slots()), 1
 	own, other := &fake{toy: g}, &fake{toy: g}
 	nc := NetConfig{Observer: own, Net: own, ObsLen: 1, Actions: 2, Rows: group, Log: log}

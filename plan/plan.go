@@ -78,11 +78,12 @@ type Prior interface {
 
 // Config chooses the search. See Default and Paper.
 type Config struct {
+	Kind      string  `yaml:"kind" doc:"tree search; one-step look-ahead over trees draws of the co-players; or none: the network's own policy" oneof:"tree|onestep|none"`
 	Trees     int     `yaml:"trees" doc:"trees a decision, each with goals drawn anew; their values are averaged" range:"1..1024"`
-	Sims      int     `yaml:"sims" doc:"simulations a tree; 0 plays the prior" range:"0..1000000"`
-	Hashed    bool    `yaml:"hashed" doc:"draw goals and co-players anew in every simulation, in one tree whose equal states are one node"`
-	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn anew for each child, once for each node, once at the root and for each child below, or with random numbers that all nodes of a tree at one depth have in common; when hashed always anew" oneof:"child|node|root|depth"`
-	Depth     int     `yaml:"depth" doc:"longest line searched; 1 is one-step look-ahead; 0: no limit" unit:"steps" range:"0..10000"`
+	Sims      int     `yaml:"sims" doc:"simulations a tree; 0 plays the prior" range:"0..1000000" when:"tree"`
+	Hashed    bool    `yaml:"hashed" doc:"draw goals and co-players anew in every simulation, in one tree whose equal states are one node" when:"tree"`
+	Resample  string  `yaml:"resample" doc:"co-players' actions are drawn anew for each child, once for each node, once at the root and for each child below, or with random numbers that all nodes of a tree at one depth have in common; when hashed always anew" oneof:"child|node|root|depth" when:"tree"`
+	Depth     int     `yaml:"depth" doc:"longest line searched; 1 is one-step look-ahead; 0: no limit" unit:"steps" range:"0..10000" when:"tree"`
 	C         float64 `yaml:"c" doc:"weight of exploration" range:"0.."`
 	CBase     float64 `yaml:"c_base" doc:"c grows by ln((N + base + 1) / base), as in MuZero; 0: it does not" range:"0.."`
 	Norm      string  `yaml:"norm" doc:"Q as it is, scaled to 0..1 over a node's actions (mctx), or over the tree (MuZero)" oneof:"none|node|tree"`
@@ -101,7 +102,7 @@ type Config struct {
 // highest mean Q over the trees.
 func Default() Config {
 	return Config{
-		Trees: 20, Sims: 50, Resample: "depth", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
+		Kind: "tree", Trees: 20, Sims: 50, Resample: "depth", C: 1, Norm: "tree", Unvisited: "node", VisitAll: true,
 		Discount: 0.99, NoiseA: 0.03, Act: "q", Beta: 2,
 	}
 }
@@ -109,16 +110,21 @@ func Default() Config {
 // Paper returns HOP's published settings for stag hunt.
 func Paper() Config {
 	return Config{
-		Trees: 5, Sims: 200, Resample: "child", C: 1, Norm: "none", PlusOne: true, Unvisited: "zero",
+		Kind: "tree", Trees: 5, Sims: 200, Resample: "child", C: 1, Norm: "none", PlusOne: true, Unvisited: "zero",
 		Discount: 0.95, NoiseA: 0.03, Act: "softmax", Beta: 2,
 	}
 }
 
-// OneStep returns one-step look-ahead: the mean over draws of the co-players of
-// reward and discounted value after each of the actions.
-func OneStep(actions, draws int) Config {
-	c := Default()
-	c.Depth, c.Sims, c.Trees, c.Resample = 1, actions, draws, "node"
+// Resolve returns the settings that the kind comes to in a game with so many
+// actions. One-step look-ahead is the mean over draws of the co-players of reward
+// and discounted value after each of them.
+func (c Config) Resolve(actions int) Config {
+	switch c.Kind {
+	case "onestep":
+		c.Depth, c.Sims, c.Resample, c.Hashed = 1, actions, "node", false
+	case "none":
+		c.Sims, c.Trees = 0, 1
+	}
 	return c
 }
 
@@ -128,7 +134,9 @@ func (c Config) Validate() error {
 }
 
 // Sure reports that the policy is all on one action.
-func (c Config) Sure() bool { return c.Sims > 0 && c.Act != "visits" && c.Act != "softmax" }
+func (c Config) Sure() bool {
+	return c.Sims > 0 && c.Kind != "none" && c.Act != "visits" && c.Act != "softmax"
+}
 
 // Forest is the memory of a search. Make one with New for each goroutine.
 // Q, Visits, Value and Policy are views, written by Search.
@@ -283,6 +291,7 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c = c.Resolve(actions)
 	if actions < 1 || actions > MaxActions || others < 0 || envs < 1 || group < 1 {
 		return nil, errors.New("plan: 1 to 32 actions, at least one env and a group of at least one tree are needed")
 	}

@@ -68,9 +68,7 @@ func (g *toy) Draw(dst []int32, qs []Query, rs []rng.Rand) {
 func (g *toy) search(t testing.TB, c Config, envs, group int) *Forest {
 	t.Helper()
 	f, err := New(c, g.actions, g.others, envs, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g.at = make([]int, f.Slots())
 	f.Search(g, g, g, rng.New(1).Rands("search", envs*c.Trees))
 	return f
@@ -95,10 +93,13 @@ func TestMatrixGamesAreSolved(t *testing.T) {
 		{"three columns", [][]float32{{0, 0, 4}, {1, 1, 1}, {2, 2, 2}}, 2},
 		{"all negative", [][]float32{{-3, -1}, {-1, -1.5}, {-9, 0}}, 1},
 	} {
-		for name, cfg := range map[string]Config{"default": Default(), "hashed": Default(), "one-step": OneStep(3, 400), "node": Default()} {
+		for name, cfg := range map[string]Config{"default": Default(), "hashed": Default(), "one-step": Default(), "node": Default()} {
 			cfg.Trees = max(cfg.Trees, 400)
 			if name == "hashed" {
 				cfg.Hashed, cfg.Trees, cfg.Sims = true, 1, 4000
+			}
+			if name == "one-step" {
+				cfg.Kind = "onestep"
 			}
 			if name == "node" {
 				cfg.Norm, cfg.Resample = "node", "node"
@@ -151,9 +152,7 @@ func TestThePlannerCannotPeekAtTheRulesStream(t *testing.T) {
 	c := Default()
 	c.Trees, c.Sims = 20, 10
 	f, err := New(c, 2, 1, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g.at = make([]int, f.Slots())
 	rules, act := rng.New(2).Rand(), rng.New(2).Child("act").Rand()
 	rs, sum := make([]rng.Rand, c.Trees), 0.
@@ -306,7 +305,7 @@ func TestThePriorWeighsAgainstBetaTimesQ(t *testing.T) {
 
 // One action, rewards 1 on each of three steps, then a leaf worth 8: with
 // discount 1/2 the root is worth 1 + 1/2 + 1/4 + 8/8 when depth 3 is reached.
-func TestRewardsOnTheWayAreDiscountedAndCount(t *testing.T) {
+func TestRewardsBeforeTheLeafAreDiscountedAndCount(t *testing.T) {
 	g := &toy{actions: 1, others: 1, moves: 1,
 		next:  func(s int, _ int32, _ []int32, _ *rng.Rand) (int, float32, bool) { return s + 1, 1, false },
 		value: func(s int) float32 { return 8 },

@@ -25,9 +25,7 @@ func TestTheLineIsThePathToTheGoal(t *testing.T) {
 		c := Default()
 		c.Trees, c.Sims, c.Resample = 1, 200, resample
 		f, err := New(c, g.actions, g.others, 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f.Trace()
 		g.at = make([]int, f.Slots())
 		f.Search(g, g, g, rng.New(1).Rands("search", 1))
@@ -57,9 +55,7 @@ func TestTheLineIsWhatMostTreesSee(t *testing.T) {
 	c := Default()
 	c.Trees, c.Sims = 41, 30
 	f, err := New(c, 2, 1, 2, 82)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Trace()
 	g.at = make([]int, f.Slots())
 	f.Search(g, biased{g}, biased{g}, rng.New(3).Rands("search", 82))

@@ -16,9 +16,7 @@ func (p *painter) drawBoard(f *Frame, x0, y0 float64) {
 	d := p.dc
 	for i := range f.Cells {
 		x, y := x0+p.cell*float64(i%f.Width), y0+p.cell*float64(i/f.Width)
-		d.SetColor(p.ground(f, i))
-		d.DrawRectangle(x, y, p.cell, p.cell)
-		d.Fill()
+		p.box(x, y, p.cell, p.cell, 0, p.ground(f, i))
 		for _, name := range f.Cells[i].Things {
 			if t := thingOf(name); t.flat {
 				t.shape(p, x+p.cell/2, y+p.cell/2, p.cell/2, t)
@@ -63,12 +61,9 @@ func (p *painter) trail(f *Frame, s game.Seat, x0, y0 float64) {
 		return
 	}
 	mid := func(v int) float64 { return (float64(v) + 0.5) * p.cell }
-	d := p.dc
-	d.SetColor(mix(lookOf(s).fill, tileA, 0.6))
-	d.SetLineWidth(p.cell * 0.09)
-	d.SetLineCapRound()
-	d.DrawLine(x0+mid(ax), y0+mid(ay), x0+mid(bx), y0+mid(by))
-	d.Stroke()
+	p.pen(mix(lookOf(s).fill, tileA, 0.6), p.cell*0.09)
+	p.dc.DrawLine(x0+mid(ax), y0+mid(ay), x0+mid(bx), y0+mid(by))
+	p.dc.Stroke()
 }
 
 // drawCell draws a cell's things and seats, and the rings of those who left here.
@@ -82,9 +77,7 @@ func (p *painter) drawCell(f *Frame, i int, x, y float64) {
 		}
 	}
 	if len(left) > 0 {
-		p.dc.SetColor(mix(good, p.ground(f, i), 0.72+0.1*float64(age)))
-		p.dc.DrawRoundedRectangle(x+2, y+2, p.cell-4, p.cell-4, p.cell*0.18)
-		p.dc.Fill()
+		p.box(x+2, y+2, p.cell-4, p.cell-4, p.cell*0.18, mix(good, p.ground(f, i), 0.72+0.1*float64(age)))
 	}
 	var solid []thing
 	for _, name := range c.Things {
@@ -169,9 +162,7 @@ func (p *painter) rewards(f *Frame, x0, y0 float64) {
 		w, _ := p.dc.MeasureString(s)
 		w += size * 0.7
 		cx = min(max(cx, x0+w/2), x0+p.board-w/2)
-		p.dc.SetColor(white)
-		p.dc.DrawRoundedRectangle(cx-w/2, cy-size*0.62, w, size*1.24, size*0.62)
-		p.dc.Fill()
+		p.box(cx-w/2, cy-size*0.62, w, size*1.24, size*0.62, white)
 		p.text(s, cx, cy, 0.5, "bold", size, tone(sum))
 	}
 }

@@ -2,10 +2,10 @@ package play
 
 import (
 	"image/color"
-	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // style is how a character looks; the zero style is the terminal's own.
@@ -80,57 +80,40 @@ func (c *canvas) render(colour bool) string {
 		for len(row) > 0 && row[len(row)-1].text == " " && (!colour || row[len(row)-1].bg.A == 0) {
 			row = row[:len(row)-1]
 		}
-		var now style
-		for _, g := range row {
-			if colour && g.style != now && g.text != "" {
-				now = g.style
-				sgr(&b, now)
+		for len(row) > 0 {
+			n := 1
+			for n < len(row) && (row[n].style == row[0].style || row[n].text == "") {
+				n++
 			}
-			b.WriteString(g.text)
-		}
-		if now != (style{}) {
-			b.WriteString("\x1b[0m")
+			text := ""
+			for _, g := range row[:n] {
+				text += g.text
+			}
+			if colour && row[0].style != (style{}) {
+				text = row[0].lipgloss().Render(text)
+			}
+			b.WriteString(text)
+			row = row[n:]
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// sgr writes the escape that selects a style, from any other.
-func sgr(b *strings.Builder, s style) {
-	b.WriteString("\x1b[0")
-	if s.bold {
-		b.WriteString(";1")
+// lipgloss returns the style in the terminal's words.
+func (s style) lipgloss() lipgloss.Style {
+	l := lipgloss.NewStyle().Bold(s.bold)
+	if s.fg.A > 0 {
+		l = l.Foreground(s.fg)
 	}
-	rgb := func(kind string, c color.RGBA) {
-		if c.A == 0 {
-			return
-		}
-		b.WriteString(kind)
-		for i, v := range [...]uint8{c.R, c.G, c.B} {
-			if i > 0 {
-				b.WriteByte(';')
-			}
-			b.WriteString(strconv.Itoa(int(v)))
-		}
+	if s.bg.A > 0 {
+		l = l.Background(s.bg)
 	}
-	rgb(";38;2;", s.fg)
-	rgb(";48;2;", s.bg)
-	b.WriteByte('m')
+	return l
 }
 
 // fit cuts s to w columns, with ".." where something is missing, and pads it.
 func fit(s string, w int) string {
-	if lipgloss.Width(s) > w {
-		cut := max(w-2, 0)
-		out, n := "", 0
-		for _, r := range s {
-			if n += lipgloss.Width(string(r)); n > cut {
-				break
-			}
-			out += string(r)
-		}
-		s = out + strings.Repeat(".", min(2, w))
-	}
+	s = ansi.Truncate(s, w, strings.Repeat(".", min(2, max(w, 0))))
 	return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0))
 }

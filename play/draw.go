@@ -24,7 +24,6 @@ const (
 	headTall  = 48 // the title and the bar of time
 	stripWide = 236
 	seatTall  = 46
-	lineTall  = 18
 	wordsWide = 420 // the board's place in a game without one
 	wordsTall = 230
 )
@@ -54,7 +53,7 @@ func newPainter(frames []Frame) (*painter, error) {
 	for i := range frames {
 		f := &frames[i]
 		high, wide = max(high, f.Height), max(wide, f.Width)
-		strip = max(strip, seatTall*len(f.Players)+lineTall*(len(f.Panel)+len(f.Bars))+10)
+		strip = max(strip, seatTall*len(f.Players)+10)
 		if f.Mind != nil {
 			mind = max(mind, f.Mind.mindTall())
 		}
@@ -95,6 +94,31 @@ func (p *painter) text(s string, x, y, ax float64, kind string, size float64, c 
 	p.dc.SetColor(c)
 	w, _ := p.dc.MeasureString(s)
 	p.dc.DrawString(s, math.Round(x-ax*w), math.Round(y+size*0.36))
+}
+
+// box fills a rectangle with corners of radius r.
+func (p *painter) box(x, y, w, h, r float64, c color.Color) {
+	p.dc.SetColor(c)
+	if r > 0 {
+		p.dc.DrawRoundedRectangle(x, y, w, h, r)
+	} else {
+		p.dc.DrawRectangle(x, y, w, h)
+	}
+	p.dc.Fill()
+}
+
+// oval fills an ellipse.
+func (p *painter) oval(x, y, rx, ry float64, c color.Color) {
+	p.dc.SetColor(c)
+	p.dc.DrawEllipse(x, y, rx, ry)
+	p.dc.Fill()
+}
+
+// pen chooses what lines are drawn with.
+func (p *painter) pen(c color.Color, width float64) {
+	p.dc.SetColor(c)
+	p.dc.SetLineWidth(width)
+	p.dc.SetLineCapRound()
 }
 
 // short cuts s to a width in pixels, with ? for letters that the font lacks.
@@ -154,22 +178,15 @@ func (p *painter) head(f *Frame) {
 	if f.Episode != "" && room-used > 60 {
 		p.text(p.short(f.Episode, room-used-20, "regular", 13), x+used+12, 25, 0, "regular", 13, faint)
 	}
-	d.SetColor(hair)
-	d.DrawRoundedRectangle(x, 44, w, 5, 2.5)
-	d.Fill()
+	p.box(x, 44, w, 5, 2.5, hair)
 	if f.Step > 0 {
-		d.SetColor(accent)
-		d.DrawRoundedRectangle(x, 44, max(w*min(float64(f.Step)/float64(max(f.Horizon, 1)), 1), 5), 5, 2.5)
-		d.Fill()
+		p.box(x, 44, max(w*min(float64(f.Step)/float64(max(f.Horizon, 1)), 1), 5), 5, 2.5, accent)
 	}
 }
 
 // drawWords draws a game without a board: its own text.
 func (p *painter) drawWords(f *Frame, x, y float64) {
-	d := p.dc
-	d.SetColor(tileA)
-	d.DrawRoundedRectangle(x, y, p.board, wordsTall, 8)
-	d.Fill()
+	p.box(x, y, p.board, wordsTall, 8, tileA)
 	const size, row = 15, 24
 	at := y + 24
 	for _, line := range strings.Split(f.Words, "\n") {
@@ -204,7 +221,6 @@ func (p *painter) lines(line string) []string {
 
 // strip draws what is said about the seats.
 func (p *painter) strip(f *Frame, x, y float64) {
-	d := p.dc
 	for s := range f.Players {
 		pl := &f.Players[s]
 		k := lookOf(game.Seat(s))
@@ -226,31 +242,8 @@ func (p *painter) strip(f *Frame, x, y float64) {
 		p.text(p.short(pl.status(40), stripWide-36, "regular", 12), x+36, y+28, 0, "regular", 12, faint)
 		y += seatTall
 		if s < len(f.Players)-1 {
-			d.SetColor(hair)
-			d.DrawRectangle(x, y-5, stripWide, 1)
-			d.Fill()
+			p.box(x, y-5, stripWide, 1, 0, hair)
 		}
-	}
-	if len(f.Panel)+len(f.Bars) > 0 {
-		y += 6
-	}
-	for _, l := range f.Panel {
-		p.text(p.short(l, stripWide, "regular", 12), x, y+lineTall/2, 0, "regular", 12, ink)
-		y += lineTall
-	}
-	for _, b := range f.Bars {
-		p.text(p.short(b.Label, 70, "regular", 12), x, y+lineTall/2, 0, "regular", 12, ink)
-		const from, room = 76, stripWide - 76 - 44
-		d.SetColor(hair)
-		d.DrawRoundedRectangle(x+from, y+4, room, 10, 3)
-		d.Fill()
-		if v := share(b.Value); v > 0 {
-			d.SetColor(accent)
-			d.DrawRoundedRectangle(x+from, y+4, max(room*v, 3), 10, min(3, room*v/2))
-			d.Fill()
-		}
-		p.text(p.short(b.Text, 40, "regular", 12), x+stripWide, y+lineTall/2, 1, "regular", 12, ink)
-		y += lineTall
 	}
 	p.legend(f, x, y+12)
 }
@@ -267,9 +260,7 @@ func (p *painter) legend(f *Frame, x, y float64) {
 	for i, t := range all {
 		cx, cy := x+13+float64(i%2)*stripWide/2, at+tall*(float64(i/2)+0.5)
 		if t.flat {
-			p.dc.SetColor(t.ground)
-			p.dc.DrawRectangle(cx-11, cy-11, 22, 22)
-			p.dc.Fill()
+			p.box(cx-11, cy-11, 22, 22, 0, t.ground)
 		}
 		t.shape(p, cx, cy, 11, t)
 		p.text(p.short(t.word, stripWide/2-36, "regular", 12), cx+20, cy, 0, "regular", 12, faint)
@@ -279,10 +270,7 @@ func (p *painter) legend(f *Frame, x, y float64) {
 // disc draws a seat that plays.
 func (p *painter) disc(s game.Seat, x, y, r float64) {
 	k := lookOf(s)
-	d := p.dc
-	d.SetColor(k.fill)
-	d.DrawCircle(x, y, r)
-	d.Fill()
+	p.oval(x, y, r, r, k.fill)
 	if r >= 5 {
 		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.25), k.ink)
 	}

@@ -33,10 +33,7 @@ func ExampleRecorder() {
 			}
 		}
 		st.Step(actions, rewards, &rules)
-		rec.Add(st, play.Info{
-			Actions: actions, Rewards: rewards,
-			Bars: []play.Bar{{Label: "hare", Value: 0.9, Text: "0.90"}},
-		})
+		rec.Add(st, play.Info{Actions: actions, Rewards: rewards})
 	}
 	var file bytes.Buffer
 	if err := play.GIF(&file, rec.Frames()); err != nil {

@@ -58,36 +58,23 @@ type Player struct {
 	From   int     // its cell one step ago; -1: none
 }
 
-// Status says in words what the player is doing or how it left.
-func (p *Player) Status() string {
+// status says what the player is doing or how it left, more briefly if that has
+// more than w letters.
+func (p *Player) status(w int) string {
 	switch {
 	case p.Left > 0 && p.With != "":
-		return fmt.Sprintf("left with the %s at step %d", p.With, p.Left)
+		for _, form := range []string{"left with the %s at step %d", "left with %s, step %d"} {
+			if s := fmt.Sprintf(form, p.With, p.Left); len(s) <= w {
+				return s
+			}
+		}
+		return fmt.Sprintf("%s, step %d", p.With, p.Left)
 	case p.Left > 0:
 		return fmt.Sprintf("left at step %d", p.Left)
 	case p.Action != "":
 		return p.Action
 	}
 	return "-"
-}
-
-// status is Status, said more briefly if that has more than w letters.
-func (p *Player) status(w int) string {
-	s := p.Status()
-	if len(s) > w && p.With != "" {
-		s = fmt.Sprintf("left with %s, step %d", p.With, p.Left)
-	}
-	if len(s) > w && p.With != "" {
-		s = fmt.Sprintf("%s, step %d", p.With, p.Left)
-	}
-	return s
-}
-
-// Bar is one line of a bar chart, such as a belief or a share of visits.
-type Bar struct {
-	Label string
-	Value float64 // from 0 to 1; beyond is cut off
-	Text  string  // the number as it should be read
 }
 
 // Frame is all that a picture of one slot needs.
@@ -99,8 +86,6 @@ type Frame struct {
 	Over    bool   // the episode has ended
 	Scene
 	Players []Player // [Seats]
-	Panel   []string // lines shown below the seats; may be empty
-	Bars    []Bar    // shown below the panel; may be empty
 	Mind    *Mind    // what one of the agents thinks before it acts, or nil
 }
 
@@ -108,9 +93,7 @@ type Frame struct {
 type Info struct {
 	Actions []int32   // [Seats] just played
 	Rewards []float32 // [Seats] just earned
-	Panel   []string
-	Bars    []Bar
-	Mind    *Mind // not copied
+	Mind    *Mind     // not copied
 }
 
 // Recorder makes frames from the states of one game, whoever plays. Use it as:
@@ -139,7 +122,7 @@ func (r *Recorder) Start(st game.State, episode string, names []string, info Inf
 	f := Frame{
 		Title: r.title, Episode: episode, Horizon: r.spec.Horizon, Over: st.Over(),
 		Scene: NewScene(st, r.spec), Players: make([]Player, len(names)),
-		Panel: slices.Clone(info.Panel), Bars: slices.Clone(info.Bars), Mind: info.Mind,
+		Mind: info.Mind,
 	}
 	for s := range f.Players {
 		at := f.Find(game.Seat(s))
@@ -162,7 +145,7 @@ func (r *Recorder) Add(st game.State, info Info) {
 	f.Step++
 	f.Over = st.Over()
 	f.Scene = NewScene(st, r.spec)
-	f.Panel, f.Bars, f.Mind = slices.Clone(info.Panel), slices.Clone(info.Bars), info.Mind
+	f.Mind = info.Mind
 	f.Players = slices.Clone(before.Players)
 	goals, _ := st.(game.Goaler)
 	for s := range f.Players {

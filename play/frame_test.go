@@ -49,7 +49,6 @@ func TestNoCharacterHasAnUncertainWidth(t *testing.T) {
 		f.Cells = append(f.Cells, Cell{Things: []string{name}})
 	}
 	f.Cells = append(f.Cells, Cell{Seats: []game.Seat{0, 1, 2, 3, 4, 5, 6, 7}})
-	f.Bars = []Bar{{"a", 0.5, "b"}}
 	for _, text := range []string{f.Text(), f.view(400, 60, nil).ANSI(), f.view(80, 24, nil).ANSI()} {
 		for _, r := range text {
 			if k := width.LookupRune(r).Kind(); k == width.EastAsianAmbiguous || r > 0x2e00 {
@@ -111,7 +110,7 @@ func TestRecorderSaysWhoLeftWithWhat(t *testing.T) {
 	}
 	for i := range frames {
 		for s := range frames[i].Players {
-			if got := frames[i].Players[s].Status(); got != want[i][s] {
+			if got := frames[i].Players[s].status(99); got != want[i][s] {
 				t.Errorf("frame %d seat %d: got %q, want %q", i, s, got, want[i][s])
 			}
 		}
@@ -129,12 +128,8 @@ func TestRecorderSaysWhoLeftWithWhat(t *testing.T) {
 func TestSeatThatStaysToTheEndHasNotLeft(t *testing.T) {
 	o, _ := options(t, NoHuman, "")
 	o.Team = []string{"random", "random", "random", "random"}
-	e, err := newEnv(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for seed := range uint64(20) {
-		e.reset(seed)
+		e := started(t, o, seed)
 		for !e.st.Over() {
 			e.step(game.NoAction)
 		}
@@ -152,7 +147,6 @@ func TestSeatThatStaysToTheEndHasNotLeft(t *testing.T) {
 
 func TestFramesAreCopies(t *testing.T) {
 	rec := hunted(t)
-	bars := []Bar{{"a", 1, "1"}}
 	first := rec.Frames()[0].Text()
 	g := hunt(t, 4, 1)
 	st := g.New()
@@ -160,11 +154,7 @@ func TestFramesAreCopies(t *testing.T) {
 	if err := st.(interface{ UnmarshalText([]byte) error }).UnmarshalText([]byte(position)); err != nil {
 		t.Fatal(err)
 	}
-	rec.Add(st, Info{Actions: none, Rewards: make([]float32, 4), Bars: bars})
-	bars[0].Label = "changed"
-	if got := rec.Last().Bars[0].Label; got != "a" {
-		t.Errorf("got label %q, want a", got)
-	}
+	rec.Add(st, Info{Actions: none, Rewards: make([]float32, 4)})
 	if got := rec.Frames()[0].Text(); got != first {
 		t.Errorf("the first frame changed:\n%s", got)
 	}

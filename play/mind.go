@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
@@ -35,15 +36,7 @@ func believed(g plan.Posterior) (top string, p float64, rest string) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case g.Probs[a] > g.Probs[b]:
-			return -1
-		case g.Probs[a] < g.Probs[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Probs[b], g.Probs[a]) })
 	var words []string
 	for _, i := range order[min(1, len(order)):] {
 		if g.Probs[i] >= 0.005 {
@@ -253,13 +246,9 @@ func (p *painter) mind(m *Mind, x, y float64) {
 	y += 30
 	const from, bar = 108, 80
 	strip := func(y, share float64, c color.RGBA) {
-		d.SetColor(hair)
-		d.DrawRoundedRectangle(x+from, y+5, bar, 10, 3)
-		d.Fill()
+		p.box(x+from, y+5, bar, 10, 3, hair)
 		if share > 0 {
-			d.SetColor(c)
-			d.DrawRoundedRectangle(x+from, y+5, max(bar*min(share, 1), 3), 10, min(3, bar*share/2))
-			d.Fill()
+			p.box(x+from, y+5, max(bar*min(share, 1), 3), 10, min(3, bar*share/2), c)
 		}
 	}
 	for _, g := range m.Posteriors {
@@ -287,11 +276,7 @@ func (p *painter) mind(m *Mind, x, y float64) {
 		if o.does {
 			kind, c = "bold", ink
 			d.SetColor(accent)
-			d.MoveTo(x+4, mid-5)
-			d.LineTo(x+13, mid)
-			d.LineTo(x+4, mid+5)
-			d.ClosePath()
-			d.Fill()
+			p.polygon(x+4, mid-5, x+13, mid, x+4, mid+5)
 		}
 		p.text(p.short(o.name, from-32, kind, 12), x+26, mid, 0, kind, 12, c)
 		strip(y, o.share, accent)
@@ -329,9 +314,7 @@ func (p *painter) move(s string, x, y float64, c color.RGBA) {
 	case ">":
 		dx = 1
 	case ".":
-		p.dc.SetColor(c)
-		p.dc.DrawCircle(x, y, 2.2)
-		p.dc.Fill()
+		p.oval(x, y, 2.2, 2.2, c)
 		return
 	default:
 		p.text(s, x, y, 0.5, "bold", 12, c)
@@ -343,9 +326,15 @@ func (p *painter) move(s string, x, y float64, c color.RGBA) {
 	d.SetLineWidth(1.6)
 	d.DrawLine(x-dx*long, y-dy*long, x+dx*(long-2), y+dy*(long-2))
 	d.Stroke()
-	d.MoveTo(x+dx*long, y+dy*long)
-	d.LineTo(x+dx*(long-side)-dy*side, y+dy*(long-side)-dx*side)
-	d.LineTo(x+dx*(long-side)+dy*side, y+dy*(long-side)+dx*side)
-	d.ClosePath()
-	d.Fill()
+	bx, by := x+dx*(long-side), y+dy*(long-side)
+	p.polygon(x+dx*long, y+dy*long, bx-dy*side, by-dx*side, bx+dy*side, by+dx*side)
+}
+
+// polygon fills what lies between points, given as x, y, x, y.
+func (p *painter) polygon(at ...float64) {
+	for i := 0; i < len(at); i += 2 {
+		p.dc.LineTo(at[i], at[i+1]) // the first one moves
+	}
+	p.dc.ClosePath()
+	p.dc.Fill()
 }

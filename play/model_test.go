@@ -32,11 +32,7 @@ func watching(t *testing.T, human game.Seat) *model {
 	t.Helper()
 	o, _ := options(t, human, "")
 	o.Delay = time.Second
-	e, err := newEnv(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := newModel(o, e)
+	m, err := newModel(o, started(t, o, o.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +166,7 @@ func TestBotsGoOnWhenThePersonHasLeft(t *testing.T) {
 	if m.env.st.Alive(0) || cmd == nil {
 		t.Fatalf("after the hare: alive %v, clock %v; want gone and a clock", m.env.st.Alive(0), cmd != nil)
 	}
-	if got := m.env.rec.Last().Players[0].Status(); got != "left with the hare at step 1" {
+	if got := m.env.rec.Last().Players[0].status(99); got != "left with the hare at step 1" {
 		t.Errorf("got %q", got)
 	}
 	if m.Update(tick{m.clock}); step(m) != 2 {

@@ -78,7 +78,7 @@ func hunted(t *testing.T) *Recorder {
 		{game.NoAction, game.NoAction, game.NoAction, 0},
 	} {
 		st.Step(acts, rewards, &r)
-		rec.Add(st, Info{Actions: acts, Rewards: rewards, Bars: []Bar{{"stag", 0.75, "0.75"}, {"hare", 0.25, "0.25"}}})
+		rec.Add(st, Info{Actions: acts, Rewards: rewards})
 	}
 	return rec
 }
@@ -92,15 +92,44 @@ func options(t *testing.T, human game.Seat, in string) (Options, *bytes.Buffer) 
 	}, out
 }
 
+// started returns an env of the options, at the start of an episode.
+func started(t *testing.T, o Options, seed uint64) *env {
+	t.Helper()
+	e, err := newEnv(o)
+	if err == nil {
+		err = e.reset(seed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// played runs the options and returns what they print.
+func played(t *testing.T, o Options, out *bytes.Buffer) string {
+	t.Helper()
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// says checks that a text holds some words.
+func says(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, want := range words {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the text:\n%s", want, text)
+		}
+	}
+}
+
 func TestSameSeedPlaysTheSameEpisode(t *testing.T) {
 	var got [3]string
 	for i, seed := range []uint64{7, 7, 8} {
 		o, out := options(t, NoHuman, "")
 		o.Seed = seed
-		if err := Run(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		got[i] = out.String()
+		got[i] = played(t, o, out)
 	}
 	if got[0] != got[1] {
 		t.Errorf("two runs with seed 7 differ:\n%s", cmp.Diff(got[0], got[1]))
@@ -118,31 +147,19 @@ func TestSameSeedPlaysTheSameEpisode(t *testing.T) {
 func TestPlainOutputHasNoEscapes(t *testing.T) {
 	o, out := options(t, NoHuman, "")
 	o.MaxEpisodes = 2
-	if err := Run(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	if strings.ContainsRune(out.String(), '\x1b') {
+	text := played(t, o, out)
+	if strings.ContainsRune(text, '\x1b') {
 		t.Error("there is an escape in the text")
 	}
-	for _, want := range []string{"seed 7, step 0 of 35", "seed 8, step 0 of 35", "left with the hare at step"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in the text", want)
-		}
-	}
+	says(t, text, "seed 7, step 0 of 35", "seed 8, step 0 of 35", "left with the hare at step")
 }
 
 func TestPersonAnswersInLines(t *testing.T) {
 	// Wrong answers are asked again; stay is always legal.
 	o, out := options(t, 3, "fly\nhunt stag\n"+strings.Repeat("stay\n.\nSTAY\n", 35))
-	if err := Run(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"fly" is no action`, "hunt stag is not legal now", "seat 3, your action:", ". stay", "{3} you"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in the text", want)
-		}
-	}
-	if n := strings.Count(out.String(), "is no action"); n != 1 {
+	text := played(t, o, out)
+	says(t, text, `"fly" is no action`, "hunt stag is not legal now", "seat 3, your action:", ". stay", "{3} you")
+	if n := strings.Count(text, "is no action"); n != 1 {
 		t.Errorf("%d answers were not understood, want 1", n)
 	}
 }
@@ -177,11 +194,7 @@ func TestWrongOptionsAreAllNamed(t *testing.T) {
 			if err == nil {
 				t.Fatal("got no error")
 			}
-			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("got %q, want %q in it", err, w)
-				}
-			}
+			says(t, err.Error(), c.want...)
 		})
 	}
 }
@@ -199,9 +212,7 @@ func TestRunWritesTheGIFWhole(t *testing.T) {
 	dir := t.TempDir()
 	o, out := options(t, NoHuman, "")
 	o.GIF = filepath.Join(dir, "a.gif")
-	if err := Run(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	played(t, o, out)
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 {
 		t.Errorf("the folder holds %v (%v), want the GIF alone", files, err)
@@ -225,7 +236,7 @@ func TestGameWithoutBoardShowsItsText(t *testing.T) {
 	if err := st.(*cartpole.State).UnmarshalText([]byte("t=3 x=0.5 v=0 theta=0.01 omega=0.25")); err != nil {
 		t.Fatal(err)
 	}
-	rec.Start(st, "", []string{"balance"}, Info{Panel: []string{"a line"}})
+	rec.Start(st, "", []string{"balance"}, Info{})
 	golden(t, "words.txt", rec.Last().Text())
 	golden(t, "words80.txt", rec.Last().view(80, 12, nil).String())
 }
@@ -236,10 +247,7 @@ func TestTerminalProgramLeavesNoGoroutine(t *testing.T) {
 	o.Delay = time.Millisecond
 	in, keys := io.Pipe()
 	o.In = in
-	e, err := newEnv(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := started(t, o, 7)
 	go func() {
 		io.WriteString(keys, "n")
 		io.WriteString(keys, "rq")
@@ -259,10 +267,7 @@ func TestTerminalProgramStopsWhenCancelled(t *testing.T) {
 	in, keys := io.Pipe()
 	defer keys.Close()
 	o.In = in
-	e, err := newEnv(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := started(t, o, 7)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { keys.Close(); cancel() })
 	if err := interactive(ctx, o, e); !errors.Is(err, context.Canceled) {

@@ -19,14 +19,9 @@ func unit(d *gg.Context, cx, cy, r float64, draw func()) {
 }
 
 func drawBlock(p *painter, cx, cy, r float64, t thing) {
-	d := p.dc
 	r = min(r/0.84, p.cell/2) - 1 // a block fills its cell
-	d.SetColor(t.fill)
-	d.DrawRoundedRectangle(cx-r, cy-r, 2*r, 2*r, r*0.22)
-	d.Fill()
-	d.SetColor(mix(t.fill, white, 0.12))
-	d.DrawRoundedRectangle(cx-r, cy-r, 2*r, 2*r*0.8, r*0.22)
-	d.Fill()
+	p.box(cx-r, cy-r, 2*r, 2*r, r*0.22, t.fill)
+	p.box(cx-r, cy-r, 2*r, 2*r*0.8, r*0.22, mix(t.fill, white, 0.12))
 }
 
 // drawStag is a stag's head from the front: antlers, ears, a long face.
@@ -34,9 +29,7 @@ func drawStag(p *painter, cx, cy, r float64, t thing) {
 	d := p.dc
 	unit(d, cx, cy, r, func() {
 		dark := mix(t.fill, ink, 0.35)
-		d.SetColor(dark)
-		d.SetLineWidth(max(r*0.13, 1.6))
-		d.SetLineCapRound()
+		p.pen(dark, max(r*0.13, 1.6))
 		for _, side := range []float64{-1, 1} {
 			d.MoveTo(side*0.18, -0.1)
 			d.CubicTo(side*0.85, -0.2, side*0.8, -0.65, side*0.62, -0.98)
@@ -64,13 +57,9 @@ func drawStag(p *painter, cx, cy, r float64, t thing) {
 		d.CubicTo(-0.22, 0.5, -0.38, 0.3, -0.34, -0.08)
 		d.ClosePath()
 		d.Fill()
-		d.SetColor(dark)
-		d.DrawEllipse(0, 0.8, 0.14, 0.1)
-		d.Fill()
-		d.SetColor(white)
-		d.DrawCircle(-0.17, 0.18, 0.07)
-		d.DrawCircle(0.17, 0.18, 0.07)
-		d.Fill()
+		p.oval(0, 0.8, 0.14, 0.1, dark)
+		p.oval(-0.17, 0.18, 0.07, 0.07, white)
+		p.oval(0.17, 0.18, 0.07, 0.07, white)
 	})
 }
 
@@ -82,25 +71,15 @@ func drawHare(p *painter, cx, cy, r float64, t thing) {
 			d.Push()
 			d.Translate(side*0.24, -0.36)
 			d.Rotate(side * 0.16)
-			d.SetColor(t.fill)
-			d.DrawEllipse(0, 0, 0.19, 0.58)
-			d.Fill()
-			d.SetColor(mix(t.fill, white, 0.7))
-			d.DrawEllipse(0, 0.03, 0.08, 0.4)
-			d.Fill()
+			p.oval(0, 0, 0.19, 0.58, t.fill)
+			p.oval(0, 0.03, 0.08, 0.4, mix(t.fill, white, 0.7))
 			d.Pop()
 		}
-		d.SetColor(t.fill)
-		d.DrawEllipse(0, 0.42, 0.52, 0.46)
-		d.Fill()
-		d.SetColor(mix(t.fill, white, 0.7))
-		d.DrawEllipse(0, 0.6, 0.25, 0.2)
-		d.Fill()
-		d.SetColor(ink)
-		d.DrawCircle(-0.21, 0.33, 0.075)
-		d.DrawCircle(0.21, 0.33, 0.075)
-		d.DrawEllipse(0, 0.53, 0.08, 0.06)
-		d.Fill()
+		p.oval(0, 0.42, 0.52, 0.46, t.fill)
+		p.oval(0, 0.6, 0.25, 0.2, mix(t.fill, white, 0.7))
+		p.oval(-0.21, 0.33, 0.075, 0.075, ink)
+		p.oval(0.21, 0.33, 0.075, 0.075, ink)
+		p.oval(0, 0.53, 0.08, 0.06, ink)
 	})
 }
 
@@ -121,9 +100,7 @@ func drawDrift(p *painter, cx, cy, r float64, t thing) {
 		d.SetColor(t.fill)
 		d.SetLineWidth(max(r*0.1, 1.4))
 		d.Stroke()
-		d.SetColor(mix(t.fill, white, 0.35))
-		d.DrawEllipse(-0.1, 0.48, 0.6, 0.09)
-		d.Fill()
+		p.oval(-0.1, 0.48, 0.6, 0.09, mix(t.fill, white, 0.35))
 		d.SetColor(t.fill)
 		for _, at := range [][2]float64{{-0.6, -0.5}, {0.7, -0.6}, {-0.1, -0.85}} {
 			d.DrawCircle(at[0], at[1], 0.1)
@@ -134,9 +111,7 @@ func drawDrift(p *painter, cx, cy, r float64, t thing) {
 
 func drawCoin(p *painter, cx, cy, r float64, t thing) {
 	d := p.dc
-	d.SetColor(t.fill)
-	d.DrawCircle(cx, cy, r*0.8)
-	d.Fill()
+	p.oval(cx, cy, r*0.8, r*0.8, t.fill)
 	d.SetColor(mix(t.fill, white, 0.7))
 	d.SetLineWidth(max(r*0.1, 1.2))
 	d.DrawCircle(cx, cy, r*0.58)
@@ -153,9 +128,7 @@ func drawCoin(p *painter, cx, cy, r float64, t thing) {
 func drawApple(p *painter, cx, cy, r float64, t thing) {
 	d := p.dc
 	unit(d, cx, cy, r, func() {
-		d.SetColor(mix(t.fill, ink, 0.35))
-		d.SetLineWidth(max(r*0.12, 1.4))
-		d.SetLineCapRound()
+		p.pen(mix(t.fill, ink, 0.35), max(r*0.12, 1.4))
 		d.MoveTo(0, -0.35)
 		d.QuadraticTo(0.02, -0.7, 0.16, -0.86)
 		d.Stroke()
@@ -175,9 +148,7 @@ func drawApple(p *painter, cx, cy, r float64, t thing) {
 		d.ClosePath()
 		d.Fill()
 		if t.level == "" {
-			d.SetColor(mix(t.fill, white, 0.35))
-			d.DrawEllipse(-0.38, 0, 0.11, 0.2)
-			d.Fill()
+			p.oval(-0.38, 0, 0.11, 0.2, mix(t.fill, white, 0.35))
 		}
 	})
 	if t.level != "" {
@@ -187,9 +158,7 @@ func drawApple(p *painter, cx, cy, r float64, t thing) {
 
 func drawWaves(p *painter, cx, cy, r float64, t thing) {
 	d := p.dc
-	d.SetColor(mix(t.fill, white, 0.35))
-	d.SetLineWidth(max(r*0.08, 1))
-	d.SetLineCapRound()
+	p.pen(mix(t.fill, white, 0.35), max(r*0.08, 1))
 	for _, at := range [][2]float64{{-0.75, -0.45}, {-0.15, 0.1}, {-0.75, 0.6}} {
 		x, y := cx+at[0]*r, cy+at[1]*r
 		d.MoveTo(x, y)
@@ -210,9 +179,7 @@ func drawWaste(p *painter, cx, cy, r float64, t thing) {
 
 func drawGrass(p *painter, cx, cy, r float64, t thing) {
 	d := p.dc
-	d.SetColor(t.fill)
-	d.SetLineWidth(max(r*0.07, 1))
-	d.SetLineCapRound()
+	p.pen(t.fill, max(r*0.07, 1))
 	for _, at := range [][2]float64{{-0.5, -0.3}, {0.45, -0.5}, {0.1, 0.5}, {-0.55, 0.65}, {0.65, 0.4}} {
 		x, y := cx+at[0]*r, cy+at[1]*r
 		d.DrawLine(x, y, x-0.09*r, y-0.22*r)
@@ -223,9 +190,6 @@ func drawGrass(p *painter, cx, cy, r float64, t thing) {
 
 // drawMark is a thing of which only the name is known: its first letter.
 func drawMark(p *painter, cx, cy, r float64, t thing) {
-	d := p.dc
-	d.SetColor(mix(t.fill, white, 0.7))
-	d.DrawRoundedRectangle(cx-r*0.85, cy-r*0.85, r*1.7, r*1.7, r*0.3)
-	d.Fill()
+	p.box(cx-r*0.85, cy-r*0.85, r*1.7, r*1.7, r*0.3, mix(t.fill, white, 0.7))
 	p.text(string(t.sign)+t.level, cx, cy, 0.5, "bold", math.Round(r*1.05), t.fill)
 }

@@ -2,7 +2,6 @@ package play
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"testing"
 
@@ -41,11 +40,7 @@ func TestThoughtsBelongToTheNextStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	e, err := newEnv(Options{Game: g, Agents: c, Out: &out, Human: NoHuman, GIF: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := started(t, Options{Game: g, Agents: c, Human: NoHuman, GIF: "x"}, 0)
 	thoughts := 0
 	for seed := range uint64(4) {
 		if err := e.reset(seed); err != nil {
@@ -91,23 +86,10 @@ func TestThoughtsAreShownInTextAndPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Run(context.Background(), Options{Game: g, Agents: c, Out: &out, Human: NoHuman, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(out.String(), "step 1 of")
-	for _, want := range []string{"seat 0 thinks", "[1] ", "33 %", "visits", "value", "the line it expects", "hs hunt stag"} {
-		if !strings.Contains(first, want) {
-			t.Errorf("the first frame lacks %q:\n%s", want, first)
-		}
-	}
+	first, _, _ := strings.Cut(played(t, Options{Game: g, Agents: c, Out: &out, Human: NoHuman, Seed: 1}, &out), "step 1 of")
+	says(t, first, "seat 0 thinks", "[1] ", "33 %", "visits", "value", "the line it expects", "hs hunt stag")
 	c, _ = thinking(t, g, 0)
-	e, err := newEnv(Options{Game: g, Agents: c, Out: &out, Human: NoHuman})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.reset(1); err != nil {
-		t.Fatal(err)
-	}
+	e := started(t, Options{Game: g, Agents: c, Human: NoHuman}, 1)
 	for _, size := range [][2]int{{100, 30}, {100, 24}, {80, 24}, {40, 12}, {1, 1}} {
 		text := e.rec.Last().view(size[0], size[1], nil).String()
 		for _, line := range strings.Split(text, "\n") {
@@ -119,18 +101,12 @@ func TestThoughtsAreShownInTextAndPicture(t *testing.T) {
 			t.Errorf("%v: no line:\n%s", size, text)
 		}
 	}
-	var with, without bytes.Buffer
-	frames := e.rec.Frames()
-	if err := GIF(&with, frames); err != nil {
-		t.Fatal(err)
-	}
-	plain := frames[0]
+	plain := e.rec.Frames()[0]
 	plain.Mind = nil
-	if err := GIF(&without, []Frame{plain}); err != nil {
-		t.Fatal(err)
-	}
-	if with.Len() < without.Len()+2000 {
-		t.Errorf("the picture has %d bytes with thoughts, %d without", with.Len(), without.Len())
+	with, _ := encoded(t, e.rec.Frames())
+	without, _ := encoded(t, []Frame{plain})
+	if len(with) < len(without)+2000 {
+		t.Errorf("the picture has %d bytes with thoughts, %d without", len(with), len(without))
 	}
 }
 

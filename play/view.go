@@ -286,12 +286,12 @@ func (f *Frame) panel(w, h, each int) *canvas {
 	w = max(w, 8)
 	mind := newCanvas(w, 0)
 	if f.Mind != nil {
-		mind = f.Mind.drawMind(w, len(f.Players)+1+len(f.Panel)+len(f.Bars)+f.Mind.drawMind(w, false).h > h)
+		mind = f.Mind.drawMind(w, len(f.Players)+1+f.Mind.drawMind(w, false).h > h)
 	}
 	for each > 1 && each*len(f.Players)+mind.h > h {
 		each--
 	}
-	c := newCanvas(w, each*len(f.Players)+mind.h+len(f.Panel)+len(f.Bars)+len(f.legend())+4)
+	c := newCanvas(w, each*len(f.Players)+mind.h+len(f.legend())+4)
 	y := 0
 	wide := 4
 	for _, p := range f.Players {
@@ -324,19 +324,13 @@ func (f *Frame) panel(w, h, each int) *canvas {
 		c.put(4, y+1, fit(p.status(w-4), w-4), quiet)
 		y += each
 	}
-	extra := len(f.Panel)+len(f.Bars)+mind.h > 0
-	if each < 3 && extra {
+	if each < 3 && mind.h > 0 {
 		y++
 	}
 	c.paste(0, y, mind)
 	y += mind.h
-	for _, l := range f.Panel {
-		c.put(0, y, fit(l, w), style{})
-		y++
-	}
-	y = f.drawBars(c, y)
 	if legend := f.legend(); len(legend) > 0 && y+len(legend) < h {
-		if each < 3 || extra {
+		if each < 3 || mind.h > 0 {
 			y++
 		}
 		for _, t := range legend {
@@ -352,33 +346,6 @@ func (f *Frame) panel(w, h, each int) *canvas {
 	c.h = min(y, h)
 	c.at = c.at[:c.w*max(c.h, 0)]
 	return c
-}
-
-// drawBars draws the bar chart from line y on and returns the line after it.
-func (f *Frame) drawBars(c *canvas, y int) int {
-	label, text := 0, 0
-	for _, b := range f.Bars {
-		label, text = max(label, lipgloss.Width(b.Label)), max(text, lipgloss.Width(b.Text))
-	}
-	label, text = min(label, c.w/3), min(text, c.w/4)
-	for _, b := range f.Bars {
-		c.put(0, y, fit(b.Label, label), style{fg: faint})
-		room := c.w - label - text - 3
-		full := int(math.Round(float64(room) * share(b.Value)))
-		c.put(label+1, y, strings.Repeat("=", full), style{accent, accent, false})
-		c.put(label+1+full, y, strings.Repeat(".", room-full), style{hair, color.RGBA{}, false})
-		c.put(c.w-text-1, y, fit(b.Text, text), style{bold: true})
-		y++
-	}
-	return y
-}
-
-// share cuts a bar's value to what can be drawn.
-func share(v float64) float64 {
-	if !(v > 0) { // also not a number
-		return 0
-	}
-	return min(v, 1)
 }
 
 // legend lists the things on the board, once each whatever their numbers, in

@@ -8,12 +8,13 @@
 package ppo
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"hop/agent"
-	"hop/batch"
 	"hop/f32"
+	"hop/mind"
 	"hop/model/actor"
 	"hop/nn"
 	"hop/rng"
@@ -24,12 +25,10 @@ import (
 type Brain struct {
 	Model  *actor.Model
 	Params *nn.Params
-	Agents []agent.ID // whose rows it learns from
 
-	// Counters, for reports and audits.
-	Updates  int // windows learnt from
-	Steps    int // gradient steps
-	RowsSeen int // alive rows, each counted once a window
+	agents         []agent.ID // whose rows it learns from
+	counts         mind.Counts
+	frozen, greedy bool // how its players play
 
 	cfg    Config
 	opt    *nn.Adam
@@ -53,7 +52,7 @@ type rows struct {
 	adv, ret          []float32
 	legal             []bool // [rows][Actions]
 	steps, slots, src []int32
-	target            nn.Probs // [rows][Actions] the search's policy, for Distil
+	target            nn.Probs // [rows][Actions] the search's policy, to learn from a search
 	real              int      // how many come first that were played; the others are imagined
 }
 
@@ -88,7 +87,7 @@ func New(cfg Config, net actor.Config, in actor.Input, agents []agent.ID, shards
 	if err := opt.Check(p); err != nil {
 		return nil, fmt.Errorf("ppo: %w", err)
 	}
-	b := &Brain{Model: m, Params: p, Agents: agents, cfg: cfg, opt: opt, rand: key.Child("learn").Rand()}
+	b := &Brain{Model: m, Params: p, agents: agents, cfg: cfg, opt: opt, rand: key.Child("learn").Rand()}
 	b.shards = nn.NewShards(p, shards)
 	b.narrow = b.shards.Params
 	if m.Folds() {
@@ -111,93 +110,6 @@ func New(cfg Config, net actor.Config, in actor.Input, agents []agent.ID, shards
 		})
 	}
 	return b, nil
-}
-
-// Learn takes one window. share is how much of the run lies behind; shape turns
-// true rewards into what is learnt from. The statistics carry the number of
-// alive rows behind them.
-func (b *Brain) Learn(ro *batch.Rollout, shape Shape, share float64) ([]agent.Stat, error) {
-	b.gather(ro, shape)
-	n := len(b.rows.steps)
-	if n == 0 {
-		return nil, nil
-	}
-	b.RowsSeen += n
-	b.Updates++
-	lr := at(b.cfg.LR, b.cfg.LREnd, share)
-	ent := at(b.cfg.Entropy, b.cfg.EntropyEnd, share)
-	var total passStats
-	var err error
-	if b.Model.LSTM > 0 {
-		total, err = b.passesSeq(ro, lr, ent)
-	} else {
-		total, err = b.passes(lr, ent)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return b.report(total, lr), nil
-}
-
-// report names what the gradient steps of a window added up.
-func (b *Brain) report(total passStats, lr float64) []agent.Stat {
-	n := b.rows.real
-	return []agent.Stat{
-		{Name: "ppo/policy_loss", Value: total.policy.Mean(), N: n},
-		{Name: "ppo/value_loss", Value: total.value.Mean(), N: n},
-		{Name: "ppo/entropy", Value: total.entropy.Mean(), N: n},
-		{Name: "ppo/kl", Value: total.kl.Mean(), N: n},
-		{Name: "ppo/clipped", Value: float64(total.clipped) / float64(max(total.policy.Rows, 1)), N: n},
-		{Name: "ppo/grad_norm", Value: total.norm / float64(max(total.steps, 1)), N: total.steps},
-		{Name: "ppo/explained", Value: b.explained(0, n), N: n},
-		{Name: "ppo/lr", Value: lr, N: n},
-	}
-}
-
-// gather computes advantages and collects the alive rows of the brain's agents.
-func (b *Brain) gather(ro *batch.Rollout, shape Shape) {
-	r := &b.rows
-	r.steps, r.slots, r.src = r.steps[:0], r.slots[:0], r.src[:0]
-	r.action, r.logp, r.value, r.adv, r.ret, r.legal = r.action[:0], r.logp[:0], r.value[:0], r.adv[:0], r.ret[:0], r.legal[:0]
-	b.x.Reset(b.Model.Cols())
-	b.collect(ro, shape)
-	r.real = len(r.steps)
-}
-
-// collect appends the rows of one rollout, with advantages and returns that
-// depend on nothing else.
-func (b *Brain) collect(ro *batch.Rollout, shape Shape) {
-	size := ro.Steps * ro.Envs
-	if all := size * len(b.Agents); cap(b.adv) < all {
-		b.rewards, b.adv, b.ret = make([]float32, all), make([]float32, all), make([]float32, all)
-	}
-	b.rewards, b.adv, b.ret = b.rewards[:size*len(b.Agents)], b.adv[:size*len(b.Agents)], b.ret[:size*len(b.Agents)]
-	r := &b.rows
-	begin := len(r.steps)
-	ws := b.works[0].ws
-	for k, a := range b.Agents {
-		lo, hi := k*size, (k+1)*size
-		shape.Apply(b.rewards[lo:hi], ro, a)
-		Advantages(b.adv[lo:hi], b.ret[lo:hi], ro, a, b.rewards[lo:hi], float32(b.cfg.Gamma), float32(b.cfg.Lambda))
-		first := len(r.steps)
-		r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
-		base := int32(ro.Step(a, 0, 0))
-		for i := first; i < len(r.steps); i++ {
-			step, slot := int(r.steps[i]), int(r.slots[i])
-			at := int32(lo) + r.steps[i] - base
-			r.src = append(r.src, at)
-			r.action = append(r.action, ro.Action[step])
-			r.logp = append(r.logp, ro.LogProb[step])
-			r.value = append(r.value, ro.Value[slot])
-			r.adv = append(r.adv, b.adv[at])
-			r.ret = append(r.ret, b.ret[at])
-			r.legal = append(r.legal, ro.LegalAt(slot)...)
-			ws.EncodeNarrow(&b.x, ro.ObsAt(slot), ro.GoalAt(slot))
-		}
-	}
-	if b.cfg.NormAdv {
-		normalise(r.adv[begin:])
-	}
 }
 
 // normalise scales x to mean 0 and deviation 1.
@@ -243,6 +155,49 @@ func (b *Brain) explained(lo, hi int) float64 {
 	return 1 - ve/vr
 }
 
+// Agents returns whose rows it learns from.
+func (b *Brain) Agents() []agent.ID { return b.agents }
+
+// Counts returns the counters.
+func (b *Brain) Counts() mind.Counts { return b.counts }
+
+// Skip counts a window that there was nothing to learn from.
+func (b *Brain) Skip() { b.counts.Updates++ }
+
+// Actor returns the network that acts.
+func (b *Brain) Actor() (*actor.Model, *nn.Params) { return b.Model, b.Params }
+
+// Networks returns the network that acts.
+func (b *Brain) Networks() []mind.Network {
+	return []mind.Network{{Name: "network", Module: "ppo", Params: b.Params}}
+}
+
+// Imagines says why the brain cannot learn from imagined rows.
+func (b *Brain) Imagines() error {
+	if b.Model.LSTM > 0 {
+		return errors.New("ppo: an LSTM cannot learn from imagined rows; set actor.lstm to 0")
+	}
+	return nil
+}
+
+// Adapts says that there is a network of its own to learn with, but no model of
+// others.
+func (b *Brain) Adapts() (others, own bool) { return false, b.Model.LSTM == 0 }
+
+// Adapt learns from a window among strangers.
+func (b *Brain) Adapt(w *mind.Window, _, own bool) error {
+	if !own {
+		return nil
+	}
+	_, err := b.Learn(w)
+	return err
+}
+
+// LoadWeights restores the network alone, to play.
+func (b *Brain) LoadWeights(f *safetensors.File, prefix string) error {
+	return b.Params.Load(f, prefix+"net/")
+}
+
 // Save adds weights, optimiser, stream and counters to f under prefix.
 func (b *Brain) Save(f *safetensors.File, prefix string) error {
 	b.Params.Save(f, prefix+"net/")
@@ -252,7 +207,7 @@ func (b *Brain) Save(f *safetensors.File, prefix string) error {
 		return err
 	}
 	f.PutBytes(prefix+"stream", stream)
-	f.PutInt64(prefix+"counters", []int64{int64(b.Updates), int64(b.Steps), int64(b.RowsSeen)}, 3)
+	f.PutInt64(prefix+"counters", []int64{int64(b.counts.Updates), int64(b.counts.Steps), int64(b.counts.Rows)}, 3)
 	for i, m := range b.memory {
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/h", prefix, i), m.h, len(m.h))
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/c", prefix, i), m.c, len(m.c))
@@ -279,7 +234,7 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 	if err := f.Int64(c[:], prefix+"counters", 3); err != nil {
 		return err
 	}
-	b.Updates, b.Steps, b.RowsSeen = int(c[0]), int(c[1]), int(c[2])
+	b.counts = mind.Counts{Updates: int(c[0]), Steps: int(c[1]), Rows: int(c[2])}
 	for i, m := range b.memory {
 		if err := f.Float32(m.h, fmt.Sprintf("%smemory/%d/h", prefix, i), len(m.h)); err != nil {
 			return err
@@ -290,3 +245,16 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 	}
 	return nil
 }
+
+var _ interface {
+	mind.Mind
+	mind.Rememberer
+	mind.Saver
+	mind.Weighted
+	mind.Freezer
+	mind.Networked
+	mind.Acting
+	mind.Counting
+	mind.Imagining
+	mind.Adapter
+} = (*Brain)(nil)

@@ -5,9 +5,17 @@ import (
 	"testing"
 
 	"hop/agent"
+	"hop/mind"
 	"hop/model/actor"
 	"hop/ppo"
 )
+
+// and is the window with the rows of another one as imagined ones beside it.
+func (w *world) and(imagined *world, ratio float64) *mind.Window {
+	u := w.window()
+	u.Imagined = &mind.Imagined{Rollout: imagined.ro, RealRatio: ratio}
+	return u
+}
 
 func stat(t *testing.T, list []agent.Stat, name string) agent.Stat {
 	t.Helper()
@@ -20,7 +28,7 @@ func stat(t *testing.T, list []agent.Stat, name string) agent.Stat {
 	return agent.Stat{}
 }
 
-// Fault 7: imagined rewards reach no return, no advantage and no statistic of
+// Imagined rewards reach no return, no advantage and no statistic of
 // played rows. The weights stand still, so what is reported of played rows must
 // be what Learn reports, however wild the imagined ones are.
 func TestImaginedRowsNeverMeetPlayedOnes(t *testing.T) {
@@ -30,17 +38,18 @@ func TestImaginedRowsNeverMeetPlayedOnes(t *testing.T) {
 	for i := range wild.ro.Reward {
 		wild.ro.Reward[i] += 50
 	}
-	want, err := alone.brains[0].Learn(alone.ro, selfish, 0)
+	want, err := alone.brains[0].Learn(alone.window())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := mixed.brains[0].LearnMixed(mixed.ro, ppo.Mixture{Imagined: wild.ro, RealRatio: 0.8}, selfish, 0)
+	got, err := mixed.brains[0].Learn(mixed.and(wild, 0.8))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ppo/value_loss", "ppo/explained"} {
 		if g, w := stat(t, got, name), stat(t, want, name); math.Abs(g.Value-w.Value) > 1e-6 || g.N != w.N {
-			t.Errorf("%s of played rows: got %v over %d rows, want %v over %d: imagined rewards are mixed into played returns (fault 7)", name, g.Value, g.N, w.Value, w.N)
+			t.Errorf("%s of played rows: got %v over %d rows, want %v over %d: imagined rewards are mixed into played returns",
+				name, g.Value, g.N, w.Value, w.N)
 		}
 	}
 	if g, w := stat(t, got, "ppo/value_loss_imagined").Value, stat(t, want, "ppo/value_loss").Value; g < 100*w {
@@ -63,16 +72,16 @@ func TestMinibatchesKeepTheRatio(t *testing.T) {
 		cfg := ppo.Default()
 		cfg.Minibatch, cfg.Epochs = 64, 2
 		w, im := newWorld(t, actor.Default(), cfg), newWorld(t, actor.Default(), cfg)
-		stats, err := w.brains[1].LearnMixed(w.ro, ppo.Mixture{Imagined: im.ro, RealRatio: c.ratio}, selfish, 0)
+		stats, err := w.brains[1].Learn(w.and(im, c.ratio))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := stat(t, stats, "ppo/value_loss").N
-		if got, want := w.brains[1].Steps, 2*((n+c.part-1)/c.part); got != want {
+		if got, want := w.brains[1].Counts().Steps, 2*((n+c.part-1)/c.part); got != want {
 			t.Errorf("ratio %v: %d gradient steps over %d rows, want %d", c.ratio, got, n, want)
 		}
-		if b := w.brains[1]; b.RowsSeen != n || b.Updates != 1 {
-			t.Errorf("ratio %v: %d rows of %d windows are counted, want %d of 1", c.ratio, b.RowsSeen, b.Updates, n)
+		if got := w.brains[1].Counts(); got.Rows != n || got.Updates != 1 {
+			t.Errorf("ratio %v: %d rows of %d windows are counted, want %d of 1", c.ratio, got.Rows, got.Updates, n)
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/agent"
+	"hop/mind"
 	"hop/model/actor"
 	"hop/nn"
 	"hop/rollout"
@@ -59,16 +61,43 @@ func NewMemory(m *actor.Model, envs, steps, seqLen int) *Memory {
 	return &Memory{f(1), f(1), f(chunks), f(chunks)}
 }
 
-// Player returns a player of the brain for agent a.
+// Players returns a player of agent a for each worker.
+func (b *Brain) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
+	return mind.Workers(workers, func() rollout.Player { return b.Player(a, envs) }), nil
+}
+
+// Player returns a player of agent a.
 func (b *Brain) Player(a agent.ID, envs int) *Player {
 	var mem *Memory
-	for i, id := range b.Agents {
-		if id == a && b.memory != nil {
-			mem = b.memory[i]
-		}
+	if b.memory != nil {
+		mem = b.memory[slices.Index(b.agents, a)]
 	}
-	return NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
+	p := NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
+	p.Greedy, p.Frozen = b.greedy, b.frozen
+	return p
 }
+
+// Weights returns what the brain plays by; nil with an LSTM, which plays by what
+// it remembers too.
+func (b *Brain) Weights() *nn.Params {
+	if b.Model.LSTM > 0 {
+		return nil
+	}
+	return b.Params
+}
+
+// Past returns a player of an earlier self.
+func (b *Brain) Past(w *nn.Params, envs int) rollout.Player {
+	p := NewPlayer(b.Model, w, envs, nil, 1)
+	p.Frozen = true
+	return p
+}
+
+// Freeze makes players whose rows are not to be learnt from.
+func (b *Brain) Freeze(greedy bool) { b.frozen, b.greedy = true, greedy }
+
+// Sure reports that players take the likeliest action in any case: they do not.
+func (b *Brain) Sure() bool { return false }
 
 // AppendBinary appends what a frozen player with an LSTM remembers; a learner's
 // memory is saved with its brain, and other players have none.
@@ -137,7 +166,8 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	k := p.model.Actions
 	for i, n := range envs {
 		slot := v.SlotOf(int(n))
-		p.ws.AddNarrow(v.ObsAt(slot), v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)]) // a network that reads no goals may play among those that do
+		p.ws.AddNarrow(v.ObsAt(slot), v.GoalAt(slot)[:min(p.model.Extra,
+			v.GoalLen)]) // a network that reads no goals may play among those that do
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {

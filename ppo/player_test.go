@@ -59,12 +59,12 @@ func TestBlocksAndShardsAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stats, err := b.Learn(w.ro, selfish, 0)
+		stats, err := b.Learn(w.window())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.Steps != 1 || b.RowsSeen <= 240 {
-			t.Fatalf("%d gradient steps on %d rows, want 1 on more than two blocks", b.Steps, b.RowsSeen)
+		if c := b.Counts(); c.Steps != 1 || c.Rows <= 240 {
+			t.Fatalf("%d gradient steps on %d rows, want 1 on more than two blocks", c.Steps, c.Rows)
 		}
 		got := make([]float32, len(stats))
 		for i, s := range stats {

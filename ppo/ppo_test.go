@@ -11,6 +11,7 @@ import (
 	"hop/frame"
 	"hop/game"
 	"hop/game/staghunt"
+	"hop/mind"
 	"hop/model/actor"
 	"hop/ppo"
 	"hop/rng"
@@ -83,7 +84,7 @@ func TestAdvantagesFollowTheDefinition(t *testing.T) {
 		size := ro.Steps * ro.Envs
 		rewards, adv, ret := make([]float32, size), make([]float32, size), make([]float32, size)
 		for a := range agent.ID(2) {
-			ppo.Shape{Scale: 1}.Apply(rewards, ro, a)
+			mind.Rewards{Scale: 1}.Apply(rewards, ro, a)
 			ppo.Advantages(adv, ret, ro, a, rewards, 0.97, 0.9)
 			for tt := range ro.Steps {
 				for n := range ro.Envs {
@@ -122,12 +123,12 @@ func TestTeamShareReachesThoseWhoLeft(t *testing.T) {
 	set(0, 1, 2, true) // agent 0 earns 2 and leaves; agent 1 earns 8 two steps later
 	set(1, 3, 8, true)
 	dst := make([]float32, 4)
-	ppo.Shape{Scale: 1, Prosocial: 0.5, Gamma: 0.5}.Apply(dst, ro, 0)
+	mind.Rewards{Scale: 1, Prosocial: 0.5, Gamma: 0.5}.Apply(dst, ro, 0)
 	// own 0.5*2 + share 0.5*(2+0)/2 + 0.5^2 * 0.5*8/2
 	if want := []float32{0, 1 + 0.5 + 0.5, 0, 0}; !slices.Equal(dst, want) {
 		t.Errorf("agent 0 learns from %v, want %v", dst, want)
 	}
-	ppo.Shape{Scale: 1, Prosocial: 0.5, Gamma: 0.5}.Apply(dst, ro, 1)
+	mind.Rewards{Scale: 1, Prosocial: 0.5, Gamma: 0.5}.Apply(dst, ro, 1)
 	if want := []float32{0, 0.5, 0, 4 + 2}; !slices.Equal(dst, want) {
 		t.Errorf("agent 1 learns from %v, want %v", dst, want)
 	}
@@ -138,7 +139,7 @@ func TestGoalWeightTouchesOnlyThatGoal(t *testing.T) {
 	copy(ro.Reward, []float32{1, 5, 3})
 	copy(ro.Reached, []int8{1, 0, game.NoGoal})
 	dst := make([]float32, 3)
-	ppo.Shape{Scale: 2, Goal: []float64{1, 0.25}}.Apply(dst, ro, 0)
+	mind.Rewards{Scale: 2, Goal: []float64{1, 0.25}}.Apply(dst, ro, 0)
 	if want := []float32{0.5, 10, 6}; !slices.Equal(dst, want) {
 		t.Errorf("got %v, want %v", dst, want)
 	}
@@ -183,22 +184,27 @@ func newWorld(t testing.TB, net actor.Config, cfg ppo.Config) *world {
 	return w
 }
 
-var selfish = ppo.Shape{Scale: 0.2}
+// window is what a brain learns from: the rewards are the agent's own, and the
+// run is at its start.
+func (w *world) window() *mind.Window {
+	return &mind.Window{Rollout: w.ro, Rewards: mind.Rewards{Scale: 0.2}}
+}
 
 func (w *world) learn(t testing.TB, order ...int) {
 	t.Helper()
 	for _, i := range order {
-		if _, err := w.brains[i].Learn(w.ro, selfish, 0); err != nil {
+		if _, err := w.brains[i].Learn(w.window()); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// Fault 1: every policy trained on player 1's data. A brain learns the same
+// A brain learns the same
 // whatever the other agents' rows hold, and differently if its own change.
 func TestABrainLearnsFromItsOwnRowsOnly(t *testing.T) {
 	for a := range agent.ID(4) {
-		base, others, own := newWorld(t, actor.Default(), ppo.Default()), newWorld(t, actor.Default(), ppo.Default()), newWorld(t, actor.Default(), ppo.Default())
+		fresh := func() *world { return newWorld(t, actor.Default(), ppo.Default()) }
+		base, others, own := fresh(), fresh(), fresh()
 		spoil := func(w *world, b agent.ID) {
 			for tt := range w.ro.Steps {
 				for n := range w.ro.Envs {
@@ -226,7 +232,7 @@ func TestABrainLearnsFromItsOwnRowsOnly(t *testing.T) {
 	}
 }
 
-// Fault 4: rows of agents that have left. Poison every dead row with NaN.
+// Rows of agents that have left are nobody's. Poison every dead row with NaN.
 func TestDeadRowsReachNoLoss(t *testing.T) {
 	for _, net := range []actor.Config{actor.Default(), {Net: "dense", Frame: "egof", Hidden: []int{16}, Act: "tanh", LSTM: 8}} {
 		base, poisoned := newWorld(t, net, ppo.Default()), newWorld(t, net, ppo.Default())
@@ -264,12 +270,12 @@ func TestStandInsRowsAreNotLearntFrom(t *testing.T) {
 	clear(w.ro.Own)
 	before := slices.Clone(w.brains[2].Params.W)
 	w.learn(t, 2)
-	if !slices.Equal(before, w.brains[2].Params.W) || w.brains[2].RowsSeen != 0 {
+	if !slices.Equal(before, w.brains[2].Params.W) || w.brains[2].Counts().Rows != 0 {
 		t.Error("a brain learnt from rows that were not its own")
 	}
 }
 
-// Fault 10 and must-show 8: the order in which agents learn changes nothing, and
+// The order in which agents learn changes nothing, and
 // every one of them learns.
 func TestOrderOfLearningChangesNothing(t *testing.T) {
 	a, b := newWorld(t, actor.Default(), ppo.Default()), newWorld(t, actor.Default(), ppo.Default())
@@ -283,8 +289,8 @@ func TestOrderOfLearningChangesNothing(t *testing.T) {
 		if slices.Equal(a.brains[i].Params.W, start.brains[i].Params.W) {
 			t.Errorf("brain %d did not learn", i)
 		}
-		if a.brains[i].Updates != 1 || a.brains[i].RowsSeen == 0 || a.brains[i].Steps == 0 {
-			t.Errorf("brain %d counts %d updates, %d rows, %d steps", i, a.brains[i].Updates, a.brains[i].RowsSeen, a.brains[i].Steps)
+		if c := a.brains[i].Counts(); c.Updates != 1 || c.Rows == 0 || c.Steps == 0 {
+			t.Errorf("brain %d counts %+v", i, c)
 		}
 	}
 }
@@ -317,7 +323,7 @@ func TestSavedBrainGoesOnAlike(t *testing.T) {
 			w.learn(t, 0, 1, 2, 3)
 		}
 		for i := range a.brains {
-			if !slices.Equal(a.brains[i].Params.W, b.brains[i].Params.W) || a.brains[i].RowsSeen != b.brains[i].RowsSeen {
+			if !slices.Equal(a.brains[i].Params.W, b.brains[i].Params.W) || a.brains[i].Counts() != b.brains[i].Counts() {
 				t.Errorf("LSTM %d: brain %d goes on differently after loading", net.LSTM, i)
 			}
 		}
@@ -336,7 +342,7 @@ func TestFirstPassFindsTheOldPolicy(t *testing.T) {
 		cfg.LR, cfg.Epochs, cfg.SeqLen = 1e-30, 1, 20
 		w := newWorld(t, net, cfg)
 		w.envs.Collect(w.ro, w.play) // a second window starts mid-episode
-		stats, err := w.brains[1].Learn(w.ro, selfish, 0)
+		stats, err := w.brains[1].Learn(w.window())
 		if err != nil {
 			t.Fatal(err)
 		}

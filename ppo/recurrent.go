@@ -12,7 +12,7 @@ func (b *Brain) Remember(envs, steps int) {
 	if b.Model.LSTM == 0 {
 		return
 	}
-	b.memory = make([]*Memory, len(b.Agents))
+	b.memory = make([]*Memory, len(b.agents))
 	for i := range b.memory {
 		b.memory[i] = NewMemory(b.Model, envs, steps, b.cfg.SeqLen)
 	}
@@ -96,7 +96,7 @@ func (b *Brain) sequences(ro *batch.Rollout) ([]sequence, []int32) {
 	}
 	var seqs []sequence
 	chunks := (ro.Steps + b.cfg.SeqLen - 1) / b.cfg.SeqLen
-	for a := range b.Agents {
+	for a := range b.agents {
 		for c := range chunks {
 			for e := range ro.Envs {
 				s := sequence{int32(a), int32(c), int32(e)}
@@ -130,7 +130,8 @@ func (b *Brain) alive(ro *batch.Rollout, s sequence, rowAt []int32) int {
 
 // minibatchSeq adds the gradients of the picked sequences. Rows that are not
 // alive keep the state and reach no loss.
-func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs []sequence, rowAt []int32, pick []int, all int, ent float64) {
+func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs []sequence, rowAt []int32, pick []int, all int,
+	ent float64) {
 	k, width, length, n := b.Model.Actions, b.Model.LSTM, b.cfg.SeqLen, len(pick)
 	w.ws.Reset()
 	w.reset, w.alive, w.pick = w.reset[:0], w.alive[:0], w.pick[:0]

@@ -28,15 +28,43 @@ func (s *passStats) count(works []shardWork, norm float64) {
 }
 
 // passes goes over the rows in random minibatches.
-func (b *Brain) passes(lr, ent float64) (passStats, error) {
+func (b *Brain) passes(u *Update, lr, ent float64) (passStats, error) {
 	var total passStats
-	n := len(b.rows.steps)
-	b.order = resize(b.order, n)
+	if b.Model.LSTM > 0 {
+		return b.passesSeq(u.Rollout, lr, ent)
+	}
+	n, m := b.rows.real, len(b.rows.steps)-b.rows.real
+	part, ratio := b.cfg.Minibatch, 1.
+	if m > 0 {
+		ratio = u.Imagined.RealRatio
+		part = min(max(int(ratio*float64(b.cfg.Minibatch)+0.5), 1), max(b.cfg.Minibatch-1, 1))
+	}
+	b.order = resize(b.order, n+m)
+	played, imagined := b.order[:n], b.order[n:]
+	var mixed []int
 	for range b.cfg.Epochs {
-		b.rand.Perm(b.order)
-		before := total.kl
-		for lo := 0; lo < n; lo += b.cfg.Minibatch {
-			if err := b.step(b.order[lo:min(lo+b.cfg.Minibatch, n)], lr, ent, &total); err != nil {
+		b.rand.Perm(played)
+		b.rand.Perm(imagined)
+		before, next := total.kl, 0
+		for lo := 0; lo < n; lo += part {
+			pick := played[lo:min(lo+part, n)]
+			if m > 0 { // as many imagined rows as keep the ratio, some twice if there are too few
+				mixed = append(mixed[:0], pick...)
+				for range (b.cfg.Minibatch - part) * len(pick) / part {
+					mixed = append(mixed, n+imagined[next%m])
+					next++
+				}
+				pick = mixed
+			}
+			norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
+				if u.Search {
+					b.imitate(w, p, pick[lo:hi], len(pick))
+				} else {
+					b.minibatch(w, p, pick[lo:hi], len(pick), ent)
+				}
+			})
+			total.count(b.works, norm)
+			if err != nil {
 				return total, err
 			}
 		}
@@ -45,15 +73,6 @@ func (b *Brain) passes(lr, ent float64) (passStats, error) {
 		}
 	}
 	return total, nil
-}
-
-// step takes one gradient step on the picked rows.
-func (b *Brain) step(pick []int, lr, ent float64, total *passStats) error {
-	norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
-		b.minibatch(w, p, pick[lo:hi], len(pick), ent)
-	})
-	total.count(b.works, norm)
-	return err
 }
 
 // descend takes one gradient step on n rows; add adds the gradients of those from
@@ -66,7 +85,7 @@ func (b *Brain) descend(n int, lr float64, add func(w *shardWork, p *nn.Params, 
 	b.Model.Unfold(b.Params)
 	norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
 	if err == nil {
-		b.Steps++
+		b.counts.Steps++
 	}
 	return norm, err
 }
@@ -101,6 +120,31 @@ func (b *Brain) minibatch(w *shardWork, p *nn.Params, pick []int, all int, ent f
 		w.ws.Forward(p)
 		w.cat.Set(w.ws.Logits, w.legal, len(w.pick))
 		b.losses(w, all, ent)
+		w.ws.Backward(p)
+	}
+}
+
+// imitate is minibatch for what is learnt from a search.
+func (b *Brain) imitate(w *shardWork, p *nn.Params, pick []int, all int) {
+	k := b.Model.Actions
+	for lo := 0; lo < len(pick); lo += block {
+		b.pick(w, pick[lo:min(lo+block, len(pick))])
+		m := len(w.pick)
+		for i, row := range w.pick {
+			copy(w.target[i*k:(i+1)*k], b.rows.target[int(row)*k:])
+			w.ret[i] = b.rows.ret[row]
+		}
+		w.ws.Forward(p)
+		w.cat.Set(w.ws.Logits, w.legal, m)
+		w.ws.ZeroGrad()
+		rows := nn.Rows{N: m, Scale: 0.5, Total: float64(all)}
+		w.policy = w.policy.Plus(w.cat.SoftCrossEntropy(w.ws.DLogits, w.target[:m*k], rows))
+		w.values = w.values.Plus(nn.MSE(w.ws.DValue, w.ws.Value, w.ret, 1, rows))
+		var entropy sum
+		for i := range m {
+			entropy.add(w.cat.Entropy(i))
+		}
+		entropy.to(&w.entropy)
 		w.ws.Backward(p)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hop/field"
 	"hop/frame"
 	"hop/game"
+	"hop/mind"
 	"hop/model/actor"
 	"hop/nn"
 	"hop/ppo"
@@ -25,7 +26,7 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string     `yaml:"who" doc:"the bots, in the order of plan.bots: one for each hand-made goal, then one for doubt"`
+	Who    []string     `yaml:"who" doc:"the bots, in the order of leaf.partners: one for each hand-made goal, then one for doubt"`
 	Net    actor.Config `yaml:"net"`
 	PPO    ppo.Config   `yaml:"ppo"`
 	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
@@ -133,7 +134,7 @@ type ResponseProgress struct {
 // Run learns until the run's length is reached or ctx ends, in which case it
 // saves and returns ctx's error.
 func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(ResponseProgress)) error {
-	shape := ppo.Shape{Scale: r.Config.PPO.RewardScale, Gamma: r.Config.PPO.Gamma}
+	rewards := mind.Rewards{Scale: r.Config.PPO.RewardScale, Gamma: r.Config.PPO.Gamma}
 	for r.step < r.Config.Steps {
 		if ctx.Err() != nil {
 			return errors.Join(r.checkpoint(run), ctx.Err())
@@ -142,7 +143,7 @@ func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(Response
 		share := float64(r.step) / float64(r.Config.Steps)
 		r.step += r.Config.Envs * r.Config.Window
 		r.update++
-		stats, err := r.Brain.Learn(r.ro, shape, share)
+		stats, err := r.Brain.Learn(&mind.Window{Rollout: r.ro, Rewards: rewards, Share: share})
 		if err != nil {
 			return fmt.Errorf("pretrain: the response network at step %d: %w; lower ppo.lr", r.step, err)
 		}

@@ -57,7 +57,8 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int, learn
 	for range workers {
 		row := []rollout.Player{&answerPlayer{learner(), c}}
 		for a := 1; a < c.seats; a++ {
-			row = append(row, &dealtPlayer{c: c, a: a, bots: c.bots[a]})
+			who := func(n int) int { return int(c.who[n*c.seats+a]) }
+			row = append(row, &rollout.Split{Who: who, Player: func(kind int) rollout.Player { return c.bots[a][kind] }})
 		}
 		all = append(all, row)
 	}
@@ -103,39 +104,7 @@ func (p *answerPlayer) writeKinds(v *rollout.View, envs []int32) {
 	}
 }
 
-// dealtPlayer plays a co-player: whichever bot was dealt.
-type dealtPlayer struct {
-	c    *teamDealer
-	a    int
-	bots []*rollout.Bots // [kinds]
-	rows []int32
-}
-
-func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
-	for kind, b := range p.bots {
-		p.rows = p.rows[:0]
-		for _, n := range envs {
-			if int(p.c.who[int(n)*p.c.seats+p.a]) == kind {
-				p.rows = append(p.rows, n)
-			}
-		}
-		if len(p.rows) > 0 {
-			b.Act(v, p.rows)
-		}
-	}
-}
-
-func (p *dealtPlayer) Evaluate(*rollout.View, []int32) {}
-
-// EpisodeOver shows the finished episode to the bot that played it.
-func (p *dealtPlayer) EpisodeOver(v *rollout.View, n int) {
-	p.bots[p.c.who[n*p.c.seats+p.a]].EpisodeOver(v, n)
-}
-
-var (
-	_ rollout.Player  = (*answerPlayer)(nil)
-	_ rollout.Watcher = (*dealtPlayer)(nil)
-)
+var _ rollout.Player = (*answerPlayer)(nil)
 
 // save adds the teams and their streams to a checkpoint.
 func (c *teamDealer) save(f *safetensors.File) error {

@@ -5,12 +5,13 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 	"hop/rollout"
 )
 
-// still plays the first legal action and remembers what it was seen.
+// still plays the first legal action and remembers the goals it was given.
 type still struct{ seen [][]float32 }
 
 func (p *still) Act(v *rollout.View, envs []int32) {
@@ -27,15 +28,12 @@ func (p *still) Act(v *rollout.View, envs []int32) {
 
 func (p *still) Evaluate(*rollout.View, []int32) {}
 
-// The learner is seen of each co-player at the place where it sees it, and
+// The learner knows each co-player at the place where it sees it, and
 // nothing of those who have left.
-func TestToldOfTheLivingAtTheirPlaces(t *testing.T) {
+func TestPoliciesOfTheLivingStandAtTheirPlaces(t *testing.T) {
 	cfg := staghunt.Default()
 	cfg.Size = 4
-	g, err := staghunt.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, cfg)
 	e, err := rollout.New(rollout.Config{Game: g, Envs: 1, Key: rng.New(8), Workers: 1})
 	if err != nil {
 		t.Fatal(err)

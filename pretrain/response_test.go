@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/matrix"
 	"hop/game/staghunt"
 	"hop/pretrain"
@@ -21,14 +22,10 @@ func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "response")
 	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer run.Close()
 	r, err := pretrain.NewResponse(c, g, 3, workers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	windows := 0
@@ -45,18 +42,13 @@ func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers
 
 // Who knows what the other plays wins every round of rock-paper-scissors.
 func TestResponseAnswersWhomItKnows(t *testing.T) {
-	g, err := matrix.New(matrix.Config{Matrix: "rps", Rounds: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, matrix.New, matrix.Config{Matrix: "rps", Rounds: 1})
 	c := pretrain.DefaultResponse()
 	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
 	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
 	r, _ := learnResponse(t, c, g, 1, 0)
 	s, _, err := score.Response(r, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(s.Teams) != 3 {
 		t.Fatalf("%d teams, want rock, paper and scissors", len(s.Teams))
 	}
@@ -71,10 +63,7 @@ func smallResponse(t *testing.T) (pretrain.ResponseConfig, game.Game) {
 	t.Helper()
 	h := staghunt.Default()
 	h.Size, h.Horizon = 3, 12
-	g, err := staghunt.New(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, h)
 	c := pretrain.DefaultResponse()
 	c.Envs, c.Window, c.Steps, c.Save, c.Net.Hidden = 6, 7, 12*6*7, 4, []int{8}
 	return c, g
@@ -94,14 +83,10 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	whole, _ := learnResponse(t, c, g, 1, 0)
 	_, dir := learnResponse(t, c, g, 1, 5) // in the middle of episodes
 	run, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer run.Close()
 	body, step, _, err := run.Resume()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := pretrain.NewResponse(c, g, 3, 1)
 	if err == nil {
 		err = r.Resume(body, step)
@@ -109,17 +94,13 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	if err == nil {
 		err = r.Run(context.Background(), run, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := r.Brain.Params
 	if !slices.Equal(whole.Brain.Params.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
 	_, p, in, err := pretrain.LoadResponse(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
 		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)
 	}

@@ -90,7 +90,7 @@ func (t *Training) Run(ctx context.Context, run *runlog.Run, watch func(Progress
 			t.best, t.BestAt = objective, t.Epoch
 			copy(t.bestW, t.params.W)
 		}
-		past := model.Epoch{Learn: byName(learnt), Held: byName(held), Steps: t.steps}
+		past := model.Epoch{Learn: ByName(learnt), Held: ByName(held), Steps: t.steps}
 		t.Past = append(t.Past, past)
 		if err := run.Log(append(t.log(t.metrics[0], learnt), t.log(t.metrics[1], held)...)); err != nil {
 			return err
@@ -118,7 +118,8 @@ func (t *Training) log(prefix string, terms []agent.Stat) []runlog.Row {
 	return rows
 }
 
-func byName(terms []agent.Stat) map[string]float64 {
+// ByName returns terms by their names.
+func ByName(terms []agent.Stat) map[string]float64 {
 	out := map[string]float64{}
 	for _, s := range terms {
 		out[s.Name] = s.Value

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hop/dataset"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/model/cvae"
 	"hop/model/vae"
@@ -22,24 +23,26 @@ import (
 	"hop/runlog"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // hunts records rows of stag hunts of ns with nh on 4x4.
 func hunts(t *testing.T, rows int) *dataset.Data {
 	t.Helper()
 	c := staghunt.Default()
 	c.Size = 4
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, c)
 	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Mix: []string{"ns", "nh"}, Rows: rows, Seed: 7,
 		Dir: t.TempDir()}
 	if _, err := dataset.Collect(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	d, err := dataset.Open(cfg.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
@@ -47,9 +50,7 @@ func hunts(t *testing.T, rows int) *dataset.Data {
 func folder(t *testing.T) *runlog.Run {
 	t.Helper()
 	run, err := runlog.Create(filepath.Join(t.TempDir(), "run"), []byte("x: 1\n"), runlog.Info{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { run.Close() })
 	return run
 }
@@ -59,9 +60,7 @@ func newVAE(t *testing.T, loss string, classes int, d *dataset.Data) *pretrain.V
 	c := pretrain.DefaultVAE(loss)
 	c.Model.Hidden, c.Model.MOA, c.Model.Dim, c.Model.Discrete, c.Epochs = []int{48, 24}, 32, 6, classes, 3
 	v, err := pretrain.NewVAE(c, d, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 
@@ -74,9 +73,7 @@ func newCVAE(t *testing.T, v *pretrain.VAE, change func(*pretrain.CVAEConfig)) *
 		change(&c)
 	}
 	out, err := pretrain.NewCVAE(c, v.Data, v.Learner.Model, v.Learner.Params, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -85,9 +82,7 @@ func newMOA(t *testing.T, d *dataset.Data) *pretrain.MOA {
 	c := pretrain.DefaultMOA(d.Layout)
 	c.Model.Hidden, c.Model.History, c.Epochs, c.Learning.Batch = []int{32, 32}, 8, 3, 32
 	m, err := pretrain.NewMOA(c, d, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -96,9 +91,7 @@ func newWorld(t *testing.T, d *dataset.Data) *pretrain.World {
 	c := pretrain.DefaultWorld()
 	c.Epochs, c.Patience, c.Batch, c.Model.Hidden, c.Model.Dense = 4, 2, 128, []int{16}, []int{32}
 	w, err := pretrain.NewWorld(c, []*dataset.Data{d}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 
@@ -155,25 +148,17 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 			var got *nn.Params
 			for range 2 { // goes on to the end, and once more from there
 				body, epoch, err := runlog.Last(runs[1].Dir())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var second *pretrain.Training
 				second, got = c.fresh()
-				if err := second.Resume(body, epoch); err != nil {
-					t.Fatal(err)
-				}
-				if err := second.Run(context.Background(), runs[1], nil); err != nil {
-					t.Fatal(err)
-				}
+				must(t, second.Resume(body, epoch))
+				must(t, second.Run(context.Background(), runs[1], nil))
 			}
 			if !slices.Equal(got.W, want.W) {
 				t.Error("a resumed run has other weights")
 			}
 			for _, run := range runs {
-				if err := run.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, run.Close())
 			}
 			a, _, err := runlog.Last(runs[0].Dir())
 			b, _, err2 := runlog.Last(runs[1].Dir())
@@ -243,16 +228,10 @@ func TestEveryTermHasItsName(t *testing.T) {
 		"b": {"action", "kl", "kl_weight", "outcome", "readout_agents", "readout_things"},
 	} {
 		run := folder(t)
-		if err := newVAE(t, loss, 0, d).Run(context.Background(), run, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, newVAE(t, loss, 0, d).Run(context.Background(), run, nil))
+		must(t, run.Close())
 		rows, err := runlog.ReadMetrics(run.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []string
 		for _, r := range rows {
 			name, held := strings.CutPrefix(r.Name, "vae_"+loss+"/held/")
@@ -313,7 +292,7 @@ func TestSubgoalsOfDiscreteCodes(t *testing.T) {
 
 // What a network expects explains what was earned on episodes it has not seen,
 // and nothing but the seed and the data decides what it expects.
-func TestLearntValuesExpectWhatIsEarned(t *testing.T) {
+func TestLearntValuesAreWhatIsEarned(t *testing.T) {
 	v := newVAE(t, "a", 0, hunts(t, 8000))
 	fresh := func(value string) *pretrain.Values {
 		return newCVAE(t, v, func(c *pretrain.CVAEConfig) {

@@ -1,4 +1,4 @@
-// Package registry is hop's own list of games and presets: what cmd/hop hands to
+// Package registry is hop's own list of games, minds and presets: what cmd/hop hands to
 // the command line, and where somebody else's program starts from.
 package registry
 
@@ -26,7 +26,7 @@ func New() *exp.Registry {
 	if err != nil {
 		panic("registry: the presets are not embedded")
 	}
-	return &exp.Registry{Presets: files, Games: map[string]exp.GameEntry{
+	return &exp.Registry{Presets: files, Minds: minds(), Games: map[string]exp.GameEntry{
 		"staghunt":  exp.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
 		"snowdrift": exp.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
 		"coin":      exp.AddGame("take your own coins, or everybody's", coin.Default, coin.New),

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -36,10 +35,6 @@ Every seed's score and normalised score:
 
 // WriteAdapt writes the table and the curves: adapt.json, adapt.md, adapt.html.
 func WriteAdapt(dir string, t *AdaptTable) error {
-	body, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return err
-	}
 	data := struct {
 		Words        string
 		Heads, Seeds []string
@@ -62,8 +57,7 @@ func WriteAdapt(dir string, t *AdaptTable) error {
 		}
 		data.Seeds = append(data.Seeds, line)
 	}
-	doc := page.Document{Name: "adapt", HTML: adaptHTML, Text: adaptMarkdown, Data: data}
-	doc.Files = map[string][]byte{"adapt.json": append(body, '\n')}
+	doc := page.Document{Name: "adapt", HTML: adaptHTML, Text: adaptMarkdown, Data: data, JSON: t}
 	return doc.Write(dir)
 }
 

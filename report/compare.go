@@ -13,36 +13,37 @@ import (
 
 // Variant is one column of a comparison: a spec and its runs.
 type Variant struct {
-	Name string
-	Dirs []string // of its runs, one a seed
+	Name   string
+	Dirs   []string        // of its runs, one a seed
+	Reused map[string]bool // those that were there before
 }
 
 // Comparison is variants of one experiment side by side.
 type Comparison struct {
-	Label     string // the game and its setting
-	Variants  []*Compared
-	Threshold float64
-	Improve   [][]Win // [x][y] does x do better than y?
-	Notes     []string
-	Command   string
+	Label     string      `json:"game"` // and its setting
+	Threshold float64     `json:"threshold"`
+	Variants  []*Compared `json:"variants"`
+	Improve   [][]Win     `json:"-"` // [x][y] does x do better than y?
+	Notes     []string    `json:"-"`
+	Command   string      `json:"-"`
 	refs      []page.Ref
 	tau       []float64 // thresholds of the profiles
 }
 
 // Compared is a variant's numbers.
 type Compared struct {
-	Name    string
-	Number  int // in the order in which they were named
-	Seeds   []SeedResult
-	Mean    float64
-	CI      stats.Interval // Student's, over seeds
-	IQM     float64
-	IQMCI   stats.Interval // bootstrap
-	Diff    float64        // mean less the first variant's
-	DiffCI  stats.Interval // Welch's
-	Steps   float64        // env steps to the threshold, median over seeds; NaN: fewer than half got there
-	CPU     float64        // processor seconds to it
-	Reached int            // seeds that got there
+	Name    string         `json:"name"`
+	Number  int            `json:"-"` // in the order in which they were named
+	Seeds   []SeedResult   `json:"seeds"`
+	Mean    float64        `json:"mean"`
+	CI      stats.Interval `json:"ci"` // Student's, over seeds
+	IQM     float64        `json:"iqm"`
+	IQMCI   stats.Interval `json:"iqm_ci"`   // bootstrap
+	Diff    float64        `json:"diff"`     // mean less the first variant's
+	DiffCI  stats.Interval `json:"diff_ci"`  // Welch's
+	Reached int            `json:"reached"`  // seeds that came to the threshold
+	Steps   *float64       `json:"steps_to"` // env steps to it, median over seeds; nil: fewer than half got there
+	CPU     *float64       `json:"cpu_s_to"` // processor seconds to it
 
 	group           *group
 	profile, pl, ph []float64 // [tau] and its interval
@@ -50,11 +51,12 @@ type Compared struct {
 
 // SeedResult is one run of a variant.
 type SeedResult struct {
-	Seed     uint64
-	Dir      string
-	Mean     float64 // of the final agents
-	EnvSteps int64
-	CPU      float64 // processor seconds
+	Seed     uint64  `json:"seed"`
+	Dir      string  `json:"run"`
+	Mean     float64 `json:"mean"` // of the final agents
+	EnvSteps int64   `json:"-"`
+	CPU      float64 `json:"cpu_s"`
+	Reused   bool    `json:"reused"`
 }
 
 // Win is the probability that a run of one variant does better than one of
@@ -91,7 +93,7 @@ func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison,
 			if r.Result == nil {
 				return nil, fmt.Errorf("report: seed %d of %s has no result.json: its agents were not scored", r.Seed, v.Name)
 			}
-			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU})
+			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU, v.Reused[v.Dirs[k]]})
 		}
 		c.Variants = append(c.Variants, x)
 		switch {
@@ -199,16 +201,17 @@ func (c *Comparison) pace() {
 				x.Reached++
 			}
 		}
-		x.Steps, x.CPU = finite(stats.Quantile(steps, 0.5)), finite(stats.Quantile(cpu, 0.5))
+		x.Steps, x.CPU = median(steps), median(cpu)
 	}
 }
 
-// finite returns NaN for infinities.
-func finite(x float64) float64 {
-	if math.IsInf(x, 0) {
-		return math.NaN()
+// median returns nil if it is not finite.
+func median(list []float64) *float64 {
+	x := stats.Quantile(list, 0.5)
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
 	}
-	return x
+	return &x
 }
 
 // trainCPU estimates the processor seconds of the training alone: those of the

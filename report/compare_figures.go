@@ -167,20 +167,21 @@ func (c *Comparison) winsFigure() *page.Figure {
 	}
 }
 
-// Short writes the steps to the threshold; "" if too few seeds got there.
+// Short writes the steps to the threshold; a dash if too few seeds got there.
 func (x *Compared) Short() string {
-	if math.IsNaN(x.Steps) {
-		return ""
+	if x.Steps == nil {
+		return "–"
 	}
-	return page.Short(x.Steps)
+	return page.Short(*x.Steps)
 }
 
-// Time writes the processor time to the threshold; "" if too few seeds got there.
+// Time writes the processor time to the threshold; a dash if too few seeds got
+// there.
 func (x *Compared) Time() string {
-	if math.IsNaN(x.CPU) {
-		return ""
+	if x.CPU == nil {
+		return "–"
 	}
-	return page.Seconds(x.CPU)
+	return page.Seconds(*x.CPU)
 }
 
 // Whole writes the median processor time of a run.

@@ -1,11 +1,8 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"image/png"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,12 +29,19 @@ func rivals(t *testing.T, means map[string][]float64, order ...string) []Variant
 	return out
 }
 
-func TestComparisonIsOfSeeds(t *testing.T) {
-	a, b := []float64{1, 1.2, 1.1, 0.9, 1.3}, []float64{2, 2.2, 2.1, 1.05, 2.3}
-	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": a, "b": b}, "a", "b"), math.NaN())
+// compared compares them, the first in the order with the others.
+func compared(t *testing.T, threshold float64, means map[string][]float64, order ...string) *Comparison {
+	t.Helper()
+	c, err := Compare(registry.New(), rivals(t, means, order...), threshold)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func TestComparisonIsOfSeeds(t *testing.T) {
+	a, b := []float64{1, 1.2, 1.1, 0.9, 1.3}, []float64{2, 2.2, 2.1, 1.05, 2.3}
+	c := compared(t, math.NaN(), map[string][]float64{"a": a, "b": b}, "a", "b")
 	mean, ci := stats.MeanCI(b, 0.95)
 	diff, dci := stats.DiffCI(b, a, 0.95)
 	p, pci := stats.WinCI(b, a, 0.95)
@@ -80,22 +84,19 @@ func TestPaceIsWhenTheCurvePassesTheThreshold(t *testing.T) {
 		{1.55, 4000, 2}, // window 3, which ends at 4,000, is the first above it
 		{2.9, math.NaN(), 0},
 	} {
-		res, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {2, 2}}, "a"), c.threshold)
-		if err != nil {
-			t.Fatal(err)
+		res := compared(t, c.threshold, map[string][]float64{"a": {2, 2}}, "a")
+		x, steps := res.Variants[0], math.NaN()
+		if x.Steps != nil {
+			steps = *x.Steps
 		}
-		x := res.Variants[0]
-		if x.Reached != c.reached || !(math.Abs(x.Steps-c.steps) <= 500) && !(math.IsNaN(x.Steps) && math.IsNaN(c.steps)) {
-			t.Errorf("threshold %v: %d seeds after %v steps, want %d after about %v", c.threshold, x.Reached, x.Steps, c.reached, c.steps)
+		if x.Reached != c.reached || !(math.Abs(steps-c.steps) <= 500) && !(math.IsNaN(steps) && math.IsNaN(c.steps)) {
+			t.Errorf("threshold %v: %d seeds after %v steps, want %d after about %v", c.threshold, x.Reached, steps, c.reached, c.steps)
 		}
 	}
 }
 
 func TestOneSeedShowsNoDifference(t *testing.T) {
-	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {1}, "b": {2}}, "a", "b"), math.NaN())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := compared(t, math.NaN(), map[string][]float64{"a": {1}, "b": {2}}, "a", "b")
 	if v := c.Verdict(c.Variants[1]); v != "too few seeds to tell" {
 		t.Errorf("one seed each: %q", v)
 	}
@@ -106,45 +107,22 @@ func TestOneSeedShowsNoDifference(t *testing.T) {
 
 func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Compare(registry.New(), rivals(t, map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first",
-		"second <one>"), math.NaN())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := compared(t, math.NaN(), map[string][]float64{"first": {1, 1.2}, "second <one>": {2, 2.2}}, "first", "second <one>")
 	c.Command = "hop compare first second"
 	if err := WriteCompare(dir, c); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "compare.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := regexp.MustCompile(`(?i)(src|href)="?https?:|url\(|<script|@import`).Find(page); m != nil {
+	page := load(t, dir, "compare.html")
+	if m := regexp.MustCompile(`(?i)(src|href)="?https?:|url\(|<script|@import`).FindString(page); m != "" {
 		t.Errorf("the page fetches something: %s", m)
 	}
-	for _, want := range []string{"second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "the reference",
-		"<svg", "1.200",
-		"hop compare first second"} {
-		if !bytes.Contains(page, []byte(want)) {
-			t.Errorf("the page lacks %q", want)
-		}
+	says(t, "the page", page, "second &lt;one&gt;", "prefers-color-scheme: dark", "Probability of improvement", "the reference",
+		"<svg", "1.200", "hop compare first second")
+	text := load(t, dir, "compare.md")
+	for _, link := range regexp.MustCompile(`\]\((\S+\.png)\)`).FindAllStringSubmatch(text, -1) {
+		pictures(t, filepath.Join(dir, link[1]))
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "compare.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range regexp.MustCompile(`\]\((\S+\.png)\)`).FindAllStringSubmatch(string(text), -1) {
-		f, err := os.Open(filepath.Join(dir, link[1]))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if _, err := png.Decode(f); err != nil {
-			t.Errorf("%s: %v", link[1], err)
-		}
-		f.Close()
-	}
-	if n := strings.Count(string(text), ".png)"); n != 4 {
+	if n := strings.Count(text, ".png)"); n != 4 {
 		t.Errorf("the text shows %d figures, want 4", n)
 	}
 }

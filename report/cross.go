@@ -30,14 +30,17 @@ type CrossEntry struct {
 
 // CrossCell is a newcomer among a team.
 type CrossCell struct {
-	Own, Others CrossMean
-	Missing     string // why it could not be played; "": it was
+	Newcomer string     `json:"newcomer"`
+	Team     string     `json:"team"`
+	Own      *CrossMean `json:"own"` // nil: it could not be played
+	Others   *CrossMean `json:"others"`
+	Missing  string     `json:"missing,omitempty"` // why it could not; "": it was
 }
 
 // CrossMean is a mean with its 95 % interval.
 type CrossMean struct {
-	Mean float64
-	CI   stats.Interval
+	Mean float64        `json:"mean"`
+	CI   stats.Interval `json:"ci"`
 }
 
 // Seeded says that some entry has more than one seed, over which intervals are.
@@ -99,7 +102,7 @@ func (c *Cross) heats() (own, others *page.Heat) {
 	return own, others
 }
 
-func (m CrossMean) cell(missing string) page.Cell {
+func (m *CrossMean) cell(missing string) page.Cell {
 	if missing != "" {
 		return page.Cell{Value: math.NaN(), Text: "–", Hint: missing}
 	}
@@ -107,7 +110,7 @@ func (m CrossMean) cell(missing string) page.Cell {
 }
 
 // Half is half the width of the interval.
-func (m CrossMean) Half() float64 { return (m.CI[1] - m.CI[0]) / 2 }
+func (m *CrossMean) Half() float64 { return (m.CI[1] - m.CI[0]) / 2 }
 
 //go:embed cross.html
 var crossPage string

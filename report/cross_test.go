@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"image/png"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,7 +14,7 @@ func crossOf(means ...[]float64) *Cross {
 		c.Entries = append(c.Entries, CrossEntry{Name: string(rune('a' + i)), Kind: "bot"})
 		c.Cells = append(c.Cells, nil)
 		for _, m := range row {
-			cell := CrossCell{Own: CrossMean{m, stats.Interval{m - 0.1, m + 0.1}}, Others: CrossMean{m + 1, stats.Interval{m, m + 2}}}
+			cell := CrossCell{Own: &CrossMean{m, stats.Interval{m - 0.1, m + 0.1}}, Others: &CrossMean{m + 1, stats.Interval{m, m + 2}}}
 			if math.IsNaN(m) {
 				cell = CrossCell{Missing: "it cannot"}
 			}
@@ -62,22 +59,7 @@ func TestCrossPlayPageIsWhole(t *testing.T) {
 		"crossplay.html": {"2.250", "± 0.100", "color-mix", "it cannot", "class=\"best\""},
 		"crossplay.md":   {"| a | **1.000** ± 0.100 / 2.000 | 2.250 ± 0.100 / 3.250 |", "| b | – |"},
 	} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range want {
-			if !bytes.Contains(b, []byte(w)) {
-				t.Errorf("%s lacks %q:\n%s", name, w, b)
-			}
-		}
+		says(t, name, load(t, dir, name), want...)
 	}
-	f, err := os.Open(filepath.Join(dir, "crossplay.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := png.Decode(f); err != nil {
-		t.Error(err)
-	}
+	pictures(t, filepath.Join(dir, "crossplay.png"))
 }

@@ -51,10 +51,10 @@ func (g *group) Mean(r *run) float64 {
 
 // SE is the standard error of Mean over episodes; NaN where it is not known.
 func (g *group) SE(r *run) float64 {
-	if g.mixed() {
+	if g.mixed() || r.Result.SE == nil {
 		return math.NaN()
 	}
-	return r.Result.SE
+	return *r.Result.SE
 }
 
 // order is whether agents differ, from the last fifth of training.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,17 +10,26 @@ import (
 	"hop/registry"
 )
 
+// spoil may change a number, by name, agent and window, or leave it out.
+type spoil func(name string, agent, window int, v float64) (float64, bool)
+
+// set writes a number of one agent, or of all (-1), in its place.
+func set(of string, agent int, x float64) spoil {
+	return func(name string, a, _ int, v float64) (float64, bool) {
+		if strings.HasSuffix(name, of) && (agent < 0 || a == agent) {
+			return x, true
+		}
+		return v, true
+	}
+}
+
 // know adds models of others to a hand-made run: every agent of every other one,
 // of 10 windows; change may spoil a number, by name, agent and window.
-func know(t *testing.T, dir string, change func(name string, agent, window int, v float64) (float64, bool)) {
+func know(t *testing.T, dir string, change spoil) {
 	t.Helper()
 	path := filepath.Join(dir, "metrics.csv")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var m strings.Builder
-	m.Write(b)
+	m.WriteString(load(t, path))
 	for w := range 10 {
 		for a := range 4 {
 			put := func(name string, v float64, n int) {
@@ -57,12 +65,10 @@ func know(t *testing.T, dir string, change func(name string, agent, window int, 
 			}
 		}
 	}
-	if err := os.WriteFile(path, []byte(m.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, m.String())
 }
 
-func knowing(t *testing.T, change func(name string, agent, window int, v float64) (float64, bool)) (*othersView, string, string) {
+func knowing(t *testing.T, change spoil) (*othersView, string, string) {
 	t.Helper()
 	dir := good(t)
 	for i := range 3 {
@@ -88,11 +94,8 @@ func TestModelsOfOthersHaveACard(t *testing.T) {
 	if p.Of != 0 || p.About != 1 || p.Rows != 600 || p.Top1 < 0.739 || p.Top1 > 0.741 || p.Over < 0.049 || p.Over > 0.051 {
 		t.Errorf("first pair %+v, want agent 0 of agent 1 on 600 rows, top-1 .74, too sure by .05: windows 9 and 10 of three seeds", p)
 	}
-	for _, want := range []string{"What they know of each other", "good: all 8 checks pass", "hunt hare"} {
-		if !strings.Contains(html, want) || !strings.Contains(md, want) {
-			t.Errorf("the page or the text does not say %q", want)
-		}
-	}
+	says(t, "the page", html, "What they know of each other", "good: all 8 checks pass", "hunt hare")
+	says(t, "the text", md, "What they know of each other", "good: all 8 checks pass", "hunt hare")
 	if strings.Contains(html, "Module others") {
 		t.Error("pairs' numbers are drawn twice")
 	}
@@ -121,59 +124,33 @@ func TestHardToForeseeIsNoFault(t *testing.T) {
 func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		fault, check, word string
-		change             func(name string, a, w int, v float64) (float64, bool)
+		change             spoil
 	}{
 		{"softmax twice", "softmax once", "floor 0.900; right on 74 %, sure of 40 %", func(name string, a, w int, v float64) (float64, bool) {
-			switch name {
-			case "moa/ce":
+			if name == "moa/ce" {
 				return max(v, 0.95), true
-			case "moa/sure":
-				return 0.4, true
 			}
-			return v, true
+			return set("moa/sure", -1, 0.4)(name, a, w, v)
 		}},
-		{"not in the optimiser", "every part learns", "seed 1 agent 2: 4 parts", func(name string, a, w int, v float64) (float64, bool) {
-			if name == "moa/still" && a == 2 {
-				return 4, true
-			}
-			return v, true
-		}},
-		{"rows of those who left", "agents that have left", "agent 0: 70 rows", func(name string, a, w int, v float64) (float64, bool) {
-			if name == "moa/dead" {
-				return 7, true
-			}
-			return v, true
-		}},
-		{"joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", func(name string, a, w int,
-			v float64) (float64, bool) {
-			if name == "moa/wrong" && a == 3 {
-				return 4, true
-			}
-			return v, true
-		}},
+		{"not in the optimiser", "every part learns", "seed 1 agent 2: 4 parts", set("moa/still", 2, 4)},
+		{"rows of those who left", "agents that have left", "agent 0: 70 rows", set("moa/dead", -1, 7)},
+		{"joint actions in seat order", "joint actions are ego-first", "seed 1 agent 3: 40 rows", set("moa/wrong", 3, 4)},
 		{"never loaded", "keeps what it has learnt", "agent 1: 3 times", func(name string, a, w int, v float64) (float64, bool) {
 			if name == "moa/ce" && a == 1 && w%3 == 0 && w > 0 {
 				return 1.4, true
 			}
 			return v, true
 		}},
-		{"only the first agent", "every agent's models learn", "seed 1 agent 1; seed 1 agent 2", func(name string, a, w int,
-			v float64) (float64, bool) {
-			return v, a == 0
-		}},
-		{"one co-player unseen", "every agent's models learn", "seed 1 agent 0 of agent 3", func(name string, a, w int,
-			v float64) (float64, bool) {
-			if strings.HasPrefix(name, "others/3/") {
-				return 0, name == "others/3/rows"
-			}
-			return v, true
-		}},
-		{"a collapsed class", "no action is lost", "agent 0 of agent 1: up 0.00", func(name string, a, w int, v float64) (float64, bool) {
-			if strings.HasSuffix(name, "recall/up") {
-				return 0, true
-			}
-			return v, true
-		}},
+		{"only the first agent", "every agent's models learn", "seed 1 agent 1; seed 1 agent 2",
+			func(_ string, a, _ int, v float64) (float64, bool) { return v, a == 0 }},
+		{"one co-player unseen", "every agent's models learn", "seed 1 agent 0 of agent 3",
+			func(name string, _, _ int, v float64) (float64, bool) {
+				if strings.HasPrefix(name, "others/3/") {
+					return 0, name == "others/3/rows"
+				}
+				return v, true
+			}},
+		{"a collapsed class", "no action is lost", "agent 0 of agent 1: up 0.00", set("recall/up", -1, 0)},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			v, html, _ := knowing(t, c.change)
@@ -181,9 +158,7 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 			if k == nil || k.Status != card.Broken || !strings.Contains(k.Why, c.word) {
 				t.Errorf("check %q says %+v, want broken with %q", c.check, k, c.word)
 			}
-			if !strings.Contains(html, "Models of others: broken") {
-				t.Error("the page does not say broken")
-			}
+			says(t, "the page", html, "Models of others: broken")
 		})
 	}
 }

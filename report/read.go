@@ -21,7 +21,7 @@ import (
 // result is result.json: how the final agents were scored.
 type result struct {
 	Mean   float64   `json:"mean"`
-	SE     float64   `json:"se"`
+	SE     *float64  `json:"se"` // nil: a single episode
 	Greedy float64   `json:"greedy_mean"`
 	Agents []float64 `json:"agents"`
 	CPU    float64   `json:"cpu_s"`
@@ -61,12 +61,12 @@ type group struct {
 	Agents       int
 	Goals        []string
 	refs         []page.Ref
-	Stages       []stage // around the training, in order
-	Meetings     []meeting
-	Life         int      // env steps of a meeting
-	LifeEnd      int      // the last ones, which are scored
-	MeetingsPage string   // link to the whole table
-	team         []string // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
+	Stages       []stage    // around the training, in order
+	Meetings     []*Adapted // as hop adapt wrote them in a stage
+	Life         int        // env steps of a meeting
+	LifeEnd      int        // the last ones, which are scored
+	MeetingsPage string     // link to the whole table
+	team         []string   // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
 // read gathers a group. It fails only if there is no run at all.

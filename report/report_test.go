@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -33,18 +32,51 @@ type tiny struct {
 	skew    int       // rows that each agent has more than the one before
 }
 
+// put writes a file, and makes its folder.
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// load reads a file.
+func load(t *testing.T, file ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(file...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// says checks that a text holds some words.
+func says(t *testing.T, what, text string, words ...string) {
+	t.Helper()
+	for _, want := range words {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q:\n%s", what, want, text[:min(len(text), 2500)])
+		}
+	}
+}
+
+// pictures checks that PNGs can be opened, and are wide enough to be read.
+func pictures(t *testing.T, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		if img, err := png.Decode(strings.NewReader(load(t, file))); err != nil || img.Bounds().Dx() < 500 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 // lay writes a run's folder.
 func lay(t *testing.T, dir string, r tiny) {
 	t.Helper()
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { put(t, filepath.Join(dir, name), text) }
 	write("spec.yaml", `name: tiny
 actor: {frame: egof, hidden: [64, 64]}
 ppo: {gamma: 0.99, lr: 1e-3}
@@ -134,34 +166,32 @@ func TestMarkdownIsAsReviewed(t *testing.T) {
 	_, got := rendered(t, dir, film())
 	golden := filepath.Join("testdata", "report.md")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		put(t, golden, got)
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); d != "" {
+	if d := cmp.Diff(strings.ReplaceAll(load(t, golden), "\r\n", "\n"), got); d != "" {
 		t.Errorf("report.md differs from %s (-want +got); if it should, run with -update:\n%s", golden, d)
 	}
 }
 
 func TestPageHasEverySectionAndNothingFromElsewhere(t *testing.T) {
 	dir := good(t)
-	html, _ := rendered(t, dir, film())
-	for _, want := range []string{
+	html, text := rendered(t, dir, film())
+	if page, again := rendered(t, dir, film()); page != html || again != text {
+		t.Error("two reports of the same files differ")
+	}
+	if unbalanced("<p><b></p></b>") == "" {
+		t.Fatal("the check finds nothing wrong with crossed tags")
+	}
+	if got := unbalanced(html); got != "" {
+		t.Error(got)
+	}
+	says(t, "the page", html,
 		"Four agents learnt staghunt 4h1s 4x4: mean return 2.850 (95\u00a0% interval 2.726 to 2.974 over 3 seeds; optimum 3).",
 		`id="seeds"`, `id="return"`, `id="agents"`, `id="order"`, `id="goals"`, `id="films"`, `id="counts"`,
 		`id="losses"`, `id="ppo"`, `id="time"`, `id="again"`,
 		"No systematic order", "Every learner of a seed was updated equally often", "ppo/value_loss", "ppo/entropy", "24 k rows",
 		"selfish equilibrium 2.89", "data:image/gif;base64,R0lGODlh", "forward", "prefers-color-scheme: dark",
-		"hop train tiny.yaml --set &#39;train.brains=[0, 1]&#39;",
-	} {
-		if !strings.Contains(html, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
+		"hop train tiny.yaml --set &#39;train.brains=[0, 1]&#39;")
 	for _, bad := range []string{"http://", "https://", "<script", "ZgotmplZ", "NaN", "<no value>"} {
 		if i := strings.Index(html, bad); i >= 0 {
 			t.Errorf("the page holds %q: ...%s", bad, html[max(0, i-80):min(len(html), i+80)])
@@ -194,52 +224,22 @@ func unbalanced(html string) string {
 	return ""
 }
 
-func TestPageIsBalanced(t *testing.T) {
-	if got := unbalanced("<p><b></p></b>"); got == "" {
-		t.Fatal("the check finds nothing wrong with crossed tags")
-	}
-	dir := good(t)
-	html, _ := rendered(t, dir, film())
-	if got := unbalanced(html); got != "" {
-		t.Error(got)
-	}
-}
-
 func TestFilesLieBesideThePage(t *testing.T) {
 	dir := good(t)
 	if err := Write(registry.New(), dir, film()); err != nil {
 		t.Fatal(err)
 	}
 	html, _ := rendered(t, dir, film())
-	if b, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || string(b) != html {
-		t.Errorf("report.html is not the page (%v)", err)
+	if load(t, dir, "report.html") != html {
+		t.Error("report.html is not the page")
 	}
-	for _, name := range []string{"report.md", "report/median.gif"} {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-			t.Error(err)
-		}
-	}
+	load(t, dir, "report.md")
+	load(t, dir, "report", "median.gif")
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	for _, name := range []string{"final", "return", "agents", "order", "goals", "losses", "ppo"} {
-		b, err := os.ReadFile(filepath.Join(dir, "report", name+".png"))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() < 700 {
-			t.Errorf("%s.png: %v, %v", name, err, img.Bounds())
-		}
-	}
-}
-
-func TestSameFilesGiveTheSameBytes(t *testing.T) {
-	dir := good(t)
-	page, text := rendered(t, dir, Options{})
-	again, textAgain := rendered(t, dir, Options{})
-	if page != again || text != textAgain {
-		t.Error("two reports of the same files differ")
+		pictures(t, filepath.Join(dir, "report", name+".png"))
 	}
 }
 
@@ -254,15 +254,11 @@ func TestUnfinishedRunsAreShownAndSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	lay(t, sub(6), tiny{seed: 6, status: "done", windows: 10, mean: 2.6})
-	if err := os.WriteFile(filepath.Join(sub(6), "result.json"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(sub(6), "result.json"), "{")
 	lay(t, sub(7), tiny{seed: 7, status: "done", windows: 10, mean: 2.6})
-	if err := os.WriteFile(filepath.Join(sub(7), "spec.yaml"), []byte("from: the future\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	html, md := rendered(t, dir, Options{Notes: []string{"No episodes are shown: told so"}})
-	for _, want := range []string{
+	put(t, filepath.Join(sub(7), "spec.yaml"), "from: the future\n")
+	html, md := rendered(t, dir, Options{Notes: []string{"No episodes are shown: as said"}})
+	says(t, "report.md", md,
 		"mean return 2.550 (95 % interval 1.915 to 3.185 over 2 seeds",
 		"Seed 2 is still running, or was killed, at 3 k of 10 k env steps",
 		"Seed 3 was stopped at 9 k of 10 k env steps",
@@ -270,13 +266,8 @@ func TestUnfinishedRunsAreShownAndSaid(t *testing.T) {
 		"seed-5 is left out",
 		"seed 6: result.json cannot be read",
 		"seed 7: spec.yaml is not one that this version reads, so no reference lines are shown",
-		"No episodes are shown: told so",
-		"hop train --resume DIR",
-	} {
-		if !strings.Contains(md, want) {
-			t.Errorf("report.md lacks %q:\n%s", want, md[:min(len(md), 2500)])
-		}
-	}
+		"No episodes are shown: as said",
+		"hop train --resume DIR")
 	if got := unbalanced(html); got != "" {
 		t.Error(got)
 	}
@@ -286,12 +277,8 @@ func TestASingleRunIsAReportToo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "seed-4")
 	lay(t, dir, tiny{seed: 4, status: "done", windows: 10, mean: 2.5})
 	_, md := rendered(t, dir, Options{})
-	for _, want := range []string{"mean return 2.500 (one seed; optimum 3).",
-		"Too few seeds to tell: with 1 seed no order could reach p < 0.05.", "hop train DIR/spec.yaml --seeds 5-9"} {
-		if !strings.Contains(md, want) {
-			t.Errorf("report.md lacks %q:\n%s", want, md)
-		}
-	}
+	says(t, "report.md", md, "mean return 2.500 (one seed; optimum 3).",
+		"Too few seeds to tell: with 1 seed no order could reach p < 0.05.", "hop train DIR/spec.yaml --seeds 5-9")
 }
 
 func TestBotsAreNotCountedAsLearners(t *testing.T) {
@@ -299,23 +286,13 @@ func TestBotsAreNotCountedAsLearners(t *testing.T) {
 	for i := range 3 {
 		sub := filepath.Join(dir, fmt.Sprintf("seed-%d", i+1))
 		lay(t, sub, tiny{seed: i + 1, status: "done", windows: 10, mean: 1, bonus: []float64{0.3, 0.2, 0.1, 0}})
-		for name, text := range map[string]string{
-			"result.json": `{"mean":1.5,"se":0.01,"greedy_mean":1.4,"agents":[3,1,1,1]}`,
-			"spec.yaml": "name: tiny\ngame: {name: staghunt, size: 4, agents: 4}\n" +
-				"train: {steps: 10000, team: [learn, ns, ns, learn], switch: [{agent: 3, at: 5000, to: nh}]}\n",
-		} {
-			if err := os.WriteFile(filepath.Join(sub, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		put(t, filepath.Join(sub, "result.json"), `{"mean":1.5,"se":0.01,"greedy_mean":1.4,"agents":[3,1,1,1]}`)
+		put(t, filepath.Join(sub, "spec.yaml"), "name: tiny\ngame: {name: staghunt, size: 4, agents: 4}\n"+
+			"train: {steps: 10000, team: [learn, ns, ns, learn], switch: [{agent: 3, at: 5000, to: nh}]}\n")
 	}
 	_, md := rendered(t, dir, Options{})
-	for _, want := range []string{"One agent learnt staghunt 4h1s 4x4 with ns, ns, nh: mean return 3.000",
-		"the mean over those that learnt", "agent 3, nh"} {
-		if !strings.Contains(md, want) {
-			t.Errorf("report.md lacks %q:\n%s", want, md[:min(len(md), 2000)])
-		}
-	}
+	says(t, "report.md", md, "One agent learnt staghunt 4h1s 4x4 with ns, ns, nh: mean return 3.000",
+		"the mean over those that learnt", "agent 3, nh")
 	for _, bad := range []string{"Do agents differ", "optimum"} {
 		if strings.Contains(md, bad) {
 			t.Errorf("report.md compares learners and bots: %q", bad)

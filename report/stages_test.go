@@ -1,7 +1,6 @@
 package report
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,59 +14,33 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "tiny-001")
 	lay(t, filepath.Join(dir, "seed-1"), tiny{seed: 1, status: "done", windows: 10, mean: 2.8})
-	put := func(name, text string) {
-		t.Helper()
-		file := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("tiny-001/stages.json", `[{"name":"data","command":"hop collect","dir":"../stages/data-1","wall_s":1.5},
+	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{"name":"data","command":"hop collect","dir":"../stages/data-1","wall_s":1.5},
 {"name":"moa","command":"hop pretrain moa","dir":"../stages/moa-1","reused":true,"verdict":"weak: recall","status":"weak"},
 {"name":"vae","command":"hop pretrain vae","dir":"../stages/vae-1","status":"good","verdict":"good: all"}]`)
-	put("stages/moa-1/card.json", `{"numbers":[{"name":"top-1","value":0.81,"limit":{"name":"Bayes","value":0.85}},
+	put(t, filepath.Join(root, "stages/moa-1/card.json"), `{"numbers":[{"name":"top-1","value":0.81,"limit":{"name":"Bayes","value":0.85}},
 {"name":"odd","value":null}]}`)
-	put("stages/vae-1/card.json", `{"numbers": 7`)
-	put("stages/vae-1/adapt.json", `{"steps":2400,"last":600,"table":[
+	put(t, filepath.Join(root, "stages/vae-1/card.json"), `{"numbers": 7`)
+	put(t, filepath.Join(root, "stages/vae-1/adapt.json"), `{"steps":2400,"last":600,"table":[
 {"vs":["ns","nh","nh"],"score":4.9,"best_response":5,"normalised":0.97,"normalised_ci":[0.95,0.99]}]}`)
 	if err := Write(registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"report.html", "report.md"} {
-		b, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"What it is made of", "Meeting strangers", "ns, nh, nh", "0.970", "top-1 0.81 (limit 0.85)", "odd –",
-			"done before", "../stages/moa-1/card.html"} {
-			if !strings.Contains(string(b), want) {
-				t.Errorf("%s lacks %q", file, want)
-			}
-		}
+		says(t, file, load(t, dir, file), "What it is made of", "Meeting strangers", "ns, nh, nh", "0.970", "top-1 0.81 (limit 0.85)", "odd –",
+			"done before", "../stages/moa-1/card.html")
 	}
-	page := func() string {
-		b, err := os.ReadFile(filepath.Join(dir, "report.html"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+	page := func() string { return load(t, dir, "report.html") }
 	sections := []string{`<section id="stages">`, `<section id="meetings">`, `href="#stages"`, `href="#meetings"`}
 	for _, want := range sections {
 		if strings.Count(page(), want) != 1 {
 			t.Errorf("report.html has %s %d times, want once", want, strings.Count(page(), want))
 		}
 	}
-	put("tiny-001/stages.json", `[{`)
+	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{`)
 	if err := Write(registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(page(), "stages.json cannot be read") {
-		t.Error("a damaged stages.json goes unmentioned")
-	}
+	says(t, "report.html", page(), "stages.json cannot be read")
 	for _, no := range sections {
 		if strings.Contains(page(), no) {
 			t.Errorf("report.html has %s, and no stages to show", no)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hop/exp"
+	"hop/mind/hop"
 	"hop/page"
 )
 
@@ -116,20 +117,20 @@ func (g *group) Scoring() string {
 
 // planning names the kind of agent.
 func planning(s *exp.Spec) string {
-	if !s.Plan.On {
-		return "PPO"
+	c, ok := exp.ConfigOf[hop.Config](s)
+	if !ok {
+		return map[string]string{"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence"}[s.Mind.Name]
 	}
-	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "codes": "HOP+ with discrete goals"}[s.Plan.Goals]
+	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals"}[c.Goals.Kind]
 	rules := "the true rules"
-	if s.Plan.Dynamics == "world" {
+	if c.Search.Dynamics == "world" {
 		rules = "the learnt world model"
 	}
 	leaf := map[string]string{
-		"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts",
-		"response": "a network that is given the others' goals",
-	}[s.Plan.Leaf]
-	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s", kind, rules, s.Search.Trees, s.Search.Sims,
-		leaf)
+		"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts", "response": "the response network",
+	}[c.Leaf.Kind]
+	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s",
+		kind, rules, c.Search.Trees, c.Search.Sims, leaf)
 }
 
 // Setting names what chooses the outcome at least as much as the learner does.

@@ -73,7 +73,8 @@ func (b *Bots) AppendBinary(dst []byte) ([]byte, error) {
 
 // UnmarshalBinary goes on from what AppendBinary wrote for as many envs.
 func (b *Bots) UnmarshalBinary(src []byte) error {
-	wrong := errors.New("rollout: loading bots: what was saved is damaged, or of other bots or another number of envs; use the spec of the saved run")
+	wrong := errors.New("rollout: loading bots: what was saved is damaged, or of other bots or another number of envs; use " +
+		"the spec of the saved run")
 	for n, w := range b.watch {
 		if w == nil {
 			continue

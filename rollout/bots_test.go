@@ -14,13 +14,7 @@ import (
 func TestBotsRemember(t *testing.T) {
 	g := stagHunt(t, nil)
 	const n = 40
-	bots := func(name string) *rollout.Bots {
-		b, err := rollout.NewBots(g, name, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
+	bots := func(name string) *rollout.Bots { return bots(t, g, name, n) }
 	ns, switcher := bots("ns"), bots("switcher")
 	team := func(switcher *rollout.Bots) [][]rollout.Player {
 		return [][]rollout.Player{{bots("random"), bots("nh"), switcher, bots("random")}}
@@ -30,13 +24,9 @@ func TestBotsRemember(t *testing.T) {
 	one.Collect(ro, team(switcher))
 
 	state, err := one.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	memory, err := switcher.AppendBinary([]byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	memory, ok := bytes.CutPrefix(memory, []byte("before"))
 	if fresh, err := bots("switcher").AppendBinary(nil); !ok || err != nil || bytes.Equal(fresh, memory) {
 		t.Fatalf("the switchers remember %x (%v), a fresh one the same: nothing is tested", memory, err)
@@ -46,13 +36,9 @@ func TestBotsRemember(t *testing.T) {
 	}
 
 	two := envs(t, rollout.Config{Game: g, Envs: n, Key: rng.New(6), Workers: 1})
-	if err := two.UnmarshalBinary(state); err != nil {
-		t.Fatal(err)
-	}
+	must(t, two.UnmarshalBinary(state))
 	loaded := bots("switcher")
-	if err := loaded.UnmarshalBinary(memory); err != nil {
-		t.Fatal(err)
-	}
+	must(t, loaded.UnmarshalBinary(memory))
 	other := batch.New(two.Shape(60, 0))
 	one.Collect(ro, team(switcher))
 	two.Collect(other, team(loaded))
@@ -72,10 +58,7 @@ func TestBotsRemember(t *testing.T) {
 }
 
 func TestBotsWhoseMemoryCannotBeSavedSaySo(t *testing.T) {
-	b, err := rollout.NewBots(toy{seats: 1, horizon: 9}, "counter", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := bots(t, toy{seats: 1, horizon: 9}, "counter", 2)
 	if _, err := b.AppendBinary(nil); err == nil || !strings.Contains(err.Error(), "counter remembers episodes but cannot be saved") {
 		t.Errorf("saving a counter: %v, want that it cannot be saved", err)
 	}

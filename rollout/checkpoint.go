@@ -71,7 +71,8 @@ func (e *Envs) UnmarshalBinary(b []byte) error {
 		return errDamaged
 	}
 	if string(b[:len(magic)]) != magic {
-		return fmt.Errorf("rollout: loading envs: these bytes start with %q, want %q: they are no saved envs, or of another version of hop", b[:len(magic)], magic)
+		return fmt.Errorf("rollout: loading envs: these bytes start with %q, want %q: they are no saved envs, or of another version of hop",
+			b[:len(magic)], magic)
 	}
 	if crc32.Checksum(b[:end], table) != binary.LittleEndian.Uint32(b[end:]) {
 		return errDamaged
@@ -85,7 +86,8 @@ func (e *Envs) UnmarshalBinary(b []byte) error {
 	b = b[size:]
 	envs, seats := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
 	if name != e.spec.Name || envs != len(e.env) || seats != e.spec.Seats {
-		return fmt.Errorf("rollout: loading envs: saved were %d envs of %q with %d seats, these are %d of %q with %d; use the spec of the saved run",
+		return fmt.Errorf("rollout: loading envs: saved were %d envs of %q with %d seats, these are %d of %q with %d; use the "+
+			"spec of the saved run",
 			envs, name, seats, len(e.env), e.spec.Name, e.spec.Seats)
 	}
 	b = b[8:]
@@ -144,7 +146,8 @@ func (e *Envs) load(v *env, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("rollout: loading envs: %w", err)
 	}
 	if crc32.Checksum(text, table) != binary.LittleEndian.Uint32(b[size:]) {
-		return nil, fmt.Errorf("rollout: loading envs: the saved episode, played again, comes to another position; the game's parameters or rules have changed. Use the spec of the saved run. The position is now\n%s", bytes.TrimSpace(text))
+		return nil, fmt.Errorf("rollout: loading envs: the saved episode, played again, comes to another position; the game's "+
+			"parameters or rules have changed. Use the spec of the saved run. The position is now\n%s", bytes.TrimSpace(text))
 	}
 	return b[size+4:], nil
 }

@@ -18,9 +18,7 @@ import (
 func save(t testing.TB, e *rollout.Envs) []byte {
 	t.Helper()
 	b, err := e.AppendBinary([]byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return bytes.TrimPrefix(b, []byte("before"))
 }
 

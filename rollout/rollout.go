@@ -37,6 +37,18 @@ type Watcher interface {
 	EpisodeOver(v *View, n int)
 }
 
+// Batched is a game whose states are stepped together, such as one that a network
+// imagines.
+type Batched interface {
+	game.Game
+	// StepAll is State.Step of each of the states, none of which is over. A worker
+	// calls it with states of its own.
+	StepAll(sts []game.State, actions [][]int32, rewards [][]float32)
+	// Lost reports that a seat has left only because what follows is not known,
+	// which is a cut.
+	Lost(st game.State, s game.Seat) bool
+}
+
 // View is what a player sees and writes: one agent at one slot.
 type View struct {
 	*batch.Rollout
@@ -86,6 +98,9 @@ func (v *View) PlayedOf(n int, a agent.ID) int32 {
 
 // Mix marks env n's episode as one in which a stand-in plays.
 func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
+
+// Imagined reports that what is played is made up by a model.
+func (v *View) Imagined() bool { return v.envs.batched != nil }
 
 // AgentAt returns who sits on a seat of env n.
 func (v *View) AgentAt(n int, s game.Seat) agent.ID {
@@ -138,13 +153,17 @@ type Envs struct {
 	last   *batch.Rollout // the last window, whose last slot is the next one's first
 	fill   bool           // slot 0 of the next window must be observed
 
-	windows int // collected
+	windows int     // collected
+	batched Batched // nil: states are stepped one by one
 }
 
 // worker is one worker's scratch memory.
 type worker struct {
-	views []View
-	rows  []int32
+	views   []View
+	rows    []int32
+	states  []game.State // of a Batched game, to be stepped
+	actions [][]int32
+	rewards [][]float32
 }
 
 type env struct {
@@ -168,6 +187,7 @@ type env struct {
 	lives   []int     // [episodes][A]
 	reached []int     // [episodes][A]
 	mixed   bool      // a stand-in plays in this episode
+	still   bool      // the episode was over before this step, which only resets
 	before  rng.Rand  // the rules stream at the last reset
 	log     []int8    // actions of this episode by seat, for checkpoints
 }
@@ -182,29 +202,40 @@ func New(cfg Config) (*Envs, error) {
 	}
 	cfg.Workers = min(cfg.Workers, cfg.Envs)
 	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true}
+	e.batched, _ = cfg.Game.(Batched)
 	agents := e.spec.Seats
 	for range cfg.Workers {
-		e.worker = append(e.worker, worker{make([]View, agents), make([]int32, 0, cfg.Envs)})
+		e.worker = append(e.worker, worker{views: make([]View, agents), rows: make([]int32, 0, cfg.Envs)})
 	}
 	for n := range e.env {
 		v := &e.env[n]
 		v.st = cfg.Game.New()
 		v.cut, _ = v.st.(game.Limited)
 		v.goals, _ = v.st.(game.Goaler)
-		v.rules = cfg.Key.Child("rules", n).Rand()
-		v.deal = cfg.Key.Child("deal", n).Rand()
 		v.act = make([]rng.Rand, agents)
-		for a := range v.act {
-			v.act[a] = cfg.Key.Child("act", a).Child("env", n).Rand()
-		}
 		v.seat, v.perm = make([]int8, agents), make([]int, agents)
 		v.actions, v.rewards = make([]int32, agents), make([]float32, agents)
 		v.ret, v.life, v.goal = make([]float64, agents), make([]int, agents), make([]int, agents)
 		v.log = make([]int8, 0, e.spec.Horizon*agents)
+	}
+	e.Restart(cfg.Key)
+	return e, nil
+}
+
+// Restart begins anew with other streams: every copy is at the start of its first
+// episode.
+func (e *Envs) Restart(key rng.Key) {
+	e.Key, e.fill = key, true
+	for n := range e.env {
+		v := &e.env[n]
+		v.rules = key.Child("rules", n).Rand()
+		v.deal = key.Child("deal", n).Rand()
+		for a := range v.act {
+			v.act[a] = key.Child("act", a).Child("env", n).Rand()
+		}
 		v.episode = -1
 		e.reset(v)
 	}
-	return e, nil
 }
 
 // Spec returns the game's spec.
@@ -217,9 +248,6 @@ func (e *Envs) Shape(steps, goalLen int) batch.Shape {
 		ObsLen: e.spec.Obs.Len(), Actions: len(e.spec.Actions), GoalLen: goalLen,
 	}
 }
-
-// Len returns the number of copies.
-func (e *Envs) Len() int { return len(e.env) }
 
 func (e *Envs) reset(v *env) {
 	for a := range v.perm {
@@ -322,26 +350,24 @@ func (e *Envs) work(ro *batch.Rollout, players []Player, wk *worker, lo, hi int)
 		if t == ro.Steps {
 			break
 		}
+		if e.batched != nil {
+			e.stepAll(ro, t, wk, lo, hi)
+		}
 		for n := lo; n < hi; n++ {
+			if v := &e.env[n]; e.batched == nil && e.takeActions(ro, n, t) {
+				v.st.Step(v.actions, v.rewards, &v.rules)
+			}
 			e.step(ro, n, t, views, players)
 		}
 	}
 }
 
-// step plays env n from slot t to t+1.
-func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player) {
+// takeActions puts the actions of slot t into env n, by seat. It reports whether
+// its state is to be stepped: not if its episode was over before.
+func (e *Envs) takeActions(ro *batch.Rollout, n, t int) bool {
 	v := &e.env[n]
-	agents := agent.ID(len(v.seat))
-	if v.st.Over() {
-		for a := range agents {
-			i := ro.Step(a, t, n)
-			ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
-			ro.LogProb[i], ro.Own[i] = 0, false
-			clear(ro.TargetAt(i))
-		}
-		e.reset(v)
-		e.observe(ro, n, t+1)
-		return
+	if v.still = v.st.Over(); v.still {
+		return false
 	}
 	for a, s := range v.seat {
 		v.actions[s] = ro.Action[ro.Step(agent.ID(a), t, n)]
@@ -349,19 +375,44 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 	for _, a := range v.actions {
 		v.log = append(v.log, int8(a))
 	}
-	v.st.Step(v.actions, v.rewards, &v.rules)
+	return true
+}
+
+// stepAll steps the states of a Batched game's envs lo to hi together.
+func (e *Envs) stepAll(ro *batch.Rollout, t int, wk *worker, lo, hi int) {
+	wk.states, wk.actions, wk.rewards = wk.states[:0], wk.actions[:0], wk.rewards[:0]
+	for n := lo; n < hi; n++ {
+		if v := &e.env[n]; e.takeActions(ro, n, t) {
+			wk.states, wk.actions, wk.rewards = append(wk.states, v.st), append(wk.actions, v.actions), append(wk.rewards, v.rewards)
+		}
+	}
+	if len(wk.states) > 0 {
+		e.batched.StepAll(wk.states, wk.actions, wk.rewards)
+	}
+}
+
+// step records the step of env n from slot t to t+1, or resets it.
+func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player) {
+	v := &e.env[n]
+	agents := agent.ID(len(v.seat))
+	if v.still {
+		for a := range agents {
+			blank(ro, ro.Step(a, t, n))
+		}
+		e.reset(v)
+		e.observe(ro, n, t+1)
+		return
+	}
 	v.steps++
 	over := v.st.Over()
 	for a := range agents {
 		i := ro.Step(a, t, n)
-		ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
 		if !ro.Alive[ro.Slot(a, t, n)] {
-			ro.LogProb[i], ro.Own[i] = 0, false
-			clear(ro.TargetAt(i))
+			blank(ro, i)
 			continue
 		}
 		s := game.Seat(v.seat[a])
-		ro.Reward[i] = v.rewards[s]
+		ro.Reward[i], ro.End[i], ro.Reached[i] = v.rewards[s], batch.Going, game.NoGoal
 		v.ret[a] += float64(v.rewards[s])
 		v.life[a]++
 		if v.goals != nil {
@@ -373,7 +424,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 		switch {
 		case !v.st.Alive(s):
 			ro.End[i] = batch.Exited
-			if over && v.cut != nil && v.cut.Cut() {
+			if over && v.cut != nil && v.cut.Cut() || e.batched != nil && e.batched.Lost(v.st, s) {
 				ro.End[i] = batch.Cut
 			}
 		case t == ro.Steps-1:
@@ -389,6 +440,13 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 			}
 		}
 	}
+}
+
+// blank writes the row of an agent that does not act.
+func blank(ro *batch.Rollout, i int) {
+	ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
+	ro.LogProb[i], ro.Own[i] = 0, false
+	clear(ro.TargetAt(i))
 }
 
 // room makes room for the episodes that can end in a window: each takes a step

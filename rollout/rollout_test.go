@@ -13,7 +13,7 @@ import (
 	"hop/rollout"
 )
 
-// SPEC's fault 4: no action, reward or end is recorded for an agent that has left.
+// No action, reward or end is recorded for an agent that has left.
 func TestDeadRowsAreMarked(t *testing.T) {
 	for name, g := range map[string]game.Game{
 		"toy": toy{seats: 3, horizon: 6}, "toy with a limit": toy{seats: 3, horizon: 3, limit: true}, "staghunt": stagHunt(t, nil),
@@ -61,7 +61,7 @@ func TestDeadRowsAreMarked(t *testing.T) {
 	}
 }
 
-// SPEC's fault 11: the last slot of an episode has its final observation and
+// The last slot of an episode has its final observation and
 // nobody alive, and the step from it only resets.
 func TestStepFromTheLastSlotOnlyResets(t *testing.T) {
 	e := envs(t, rollout.Config{Game: toy{seats: 2, horizon: 3}, Envs: 5, Key: rng.New(3), Workers: 1})
@@ -264,7 +264,8 @@ func TestEpisodesAddUpTheRows(t *testing.T) {
 					running[n].steps++
 					if over {
 						r := running[n]
-						want = append(want, record(rollout.Episode{Env: n, Index: index[n], Steps: r.steps, Return: r.ret, Life: r.life, Goal: r.goal, Mixed: r.mixed}))
+						want = append(want, record(rollout.Episode{Env: n, Index: index[n], Steps: r.steps, Return: r.ret, Life: r.life, Goal: r.goal,
+							Mixed: r.mixed}))
 						running[n] = fresh()
 						index[n]++
 					}
@@ -310,11 +311,7 @@ func TestBotsKeepOneMemoryAnEnv(t *testing.T) {
 	e := envs(t, rollout.Config{Game: g, Envs: 2, Key: rng.New(10), Workers: 2})
 	players := make([][]rollout.Player, 2)
 	for w := range players {
-		b, err := rollout.NewBots(g, "counter", 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		players[w] = []rollout.Player{b}
+		players[w] = []rollout.Player{bots(t, g, "counter", 2)}
 	}
 	ro := batch.New(e.Shape(4, 0))
 	var lives [2][]int
@@ -359,11 +356,7 @@ func TestBlindPlaysTheSameWithoutObservations(t *testing.T) {
 		e := envs(t, rollout.Config{Game: g, Envs: 3, Key: rng.New(12), Workers: 1, Blind: blind})
 		var players []rollout.Player
 		for _, name := range []string{"ns", "ns", "nh", "random"} {
-			b, err := rollout.NewBots(g, name, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			players = append(players, seen{b, t})
+			players = append(players, seen{bots(t, g, name, 3), t})
 		}
 		ro := batch.New(e.Shape(50, 0))
 		e.Collect(ro, [][]rollout.Player{players})
@@ -430,11 +423,7 @@ func BenchmarkCollect(b *testing.B) {
 	ro := batch.New(e.Shape(128, 0))
 	var players []rollout.Player
 	for range 4 {
-		p, err := rollout.NewBots(g, "random", 64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		players = append(players, p)
+		players = append(players, bots(b, g, "random", 64))
 	}
 	alive := 0
 	for b.Loop() {

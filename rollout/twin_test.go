@@ -8,6 +8,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 	"hop/rollout"
@@ -195,10 +196,22 @@ func garble(ro *batch.Rollout) {
 func envs(t testing.TB, cfg rollout.Config) *rollout.Envs {
 	t.Helper()
 	e, err := rollout.New(cfg)
+	must(t, err)
+	return e
+}
+
+func bots(t testing.TB, g game.Game, name string, envs int) *rollout.Bots {
+	t.Helper()
+	b, err := rollout.NewBots(g, name, envs)
+	must(t, err)
+	return b
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
 }
 
 func stagHunt(t testing.TB, change func(*staghunt.Config)) game.Game {
@@ -207,11 +220,7 @@ func stagHunt(t testing.TB, change func(*staghunt.Config)) game.Game {
 	if change != nil {
 		change(&c)
 	}
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, staghunt.New, c)
 }
 
 // compare collects windows and says where they differ from play by hand of the

@@ -322,12 +322,21 @@ func Last(dir string) ([]byte, int64, error) {
 	return nil, 0, fmt.Errorf("runlog: %s has no checkpoint yet; let the run reach its first (train.save)", dir)
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file whole or not at all, and says what to do if it cannot.
 func replace(path string, b []byte) error {
+	if err := WriteWhole(path, b); err != nil {
+		return explain("writing", path, err)
+	}
+	return nil
+}
+
+// WriteWhole writes a file that appears whole or not at all, also if the power goes:
+// a temporary one beside it, called .tmp, is written, synced and renamed.
+func WriteWhole(path string, b []byte) error {
 	tmp := path + tmpKind
 	f, err := os.Create(tmp)
 	if err != nil {
-		return explain("writing", path, err)
+		return err
 	}
 	_, err = f.Write(b)
 	if err == nil {
@@ -341,7 +350,7 @@ func replace(path string, b []byte) error {
 	}
 	if err != nil {
 		os.Remove(tmp)
-		return explain("writing", path, err)
+		return err
 	}
 	return syncDir(filepath.Dir(path))
 }

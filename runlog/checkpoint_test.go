@@ -14,9 +14,7 @@ import (
 func steps(t *testing.T, dir string) []int64 {
 	t.Helper()
 	all, files, err := look(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var list []int64
 	for _, f := range all {
 		list = append(list, f.Step)
@@ -51,9 +49,7 @@ func TestRightCheckpointsAreKept(t *testing.T) {
 			r := started(t)
 			for i, score := range c.scores {
 				step := int64(10 * (i + 1))
-				if err := r.Checkpoint(step, []byte{byte(step)}, score, c.keep); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.Checkpoint(step, []byte{byte(step)}, score, c.keep))
 			}
 			if got := steps(t, r.Dir()); !slices.Equal(got, c.want) {
 				t.Errorf("kept %v, want %v", got, c.want)
@@ -70,9 +66,7 @@ func TestTheSameStepTwiceIsOneCheckpoint(t *testing.T) {
 	r := started(t)
 	keep := Keep{Last: 1, Every: 2}
 	for _, step := range []int64{10, 20, 20, 30, 40} {
-		if err := r.Checkpoint(step, []byte{byte(step)}, float64(step), keep); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Checkpoint(step, []byte{byte(step)}, float64(step), keep))
 	}
 	if got, want := steps(t, r.Dir()), []int64{20, 40}; !slices.Equal(got, want) {
 		t.Errorf("kept %v, want %v: numbers 2 and 4", got, want)
@@ -82,23 +76,15 @@ func TestTheSameStepTwiceIsOneCheckpoint(t *testing.T) {
 func TestFilesOfTheUserStay(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := toyRun(dir, 4); err != nil {
-		t.Fatal(err)
-	}
+	play(t, dir, 4)
 	mine := []string{"notes.txt", "step-1.safetensors", "step-000000000009.json.bak", "step-000000000009.png", "step-x.json"}
 	for _, name := range mine {
-		if err := os.WriteFile(filepath.Join(dir, checkDir, name), []byte("mine"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, checkDir, name), []byte("mine"), 0o644))
 	}
 	for _, path := range []string{checkPath(dir, 3, sealKind), checkPath(dir, 3, bodyKind)} {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 	}
-	if _, err := toyRun(dir, 12); err != nil { // from the start
-		t.Fatal(err)
-	}
+	play(t, dir, 12) // from the start
 	for _, name := range mine {
 		if _, err := os.Stat(filepath.Join(dir, checkDir, name)); err != nil {
 			t.Error(err)
@@ -110,9 +96,7 @@ func TestStepsSortByNumberNotByName(t *testing.T) {
 	t.Parallel()
 	r := started(t)
 	for _, step := range []int64{0, 999_999_999_999, 1_000_000_000_000} {
-		if err := r.Checkpoint(step, []byte{1}, 0, Keep{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Checkpoint(step, []byte{1}, 0, Keep{}))
 	}
 	if _, step, err := Last(r.Dir()); err != nil || step != 1_000_000_000_000 {
 		t.Errorf("the last is step %d (%v), want 1000000000000", step, err)
@@ -151,26 +135,14 @@ func TestDamagedCheckpointsAreNamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "run")
-			if _, err := toyRun(dir, at); err != nil {
-				t.Fatal(err)
-			}
+			play(t, dir, at)
 			path := checkPath(dir, newest, c.kind)
-			if err := rewrite(path, c.do); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rewrite(path, c.do))
 			if _, step, err := Last(dir); err != nil || step != before {
 				t.Errorf("Last: step %d, %v; want %d", step, err, before)
 			}
-			notes, err := toyRun(dir, toySteps)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := strings.Join(notes, "\n")
-			for _, word := range []string{path, c.note, "at env step 18"} {
-				if !strings.Contains(text, word) {
-					t.Errorf("notes do not say %q:\n%s", word, text)
-				}
-			}
+			notes := play(t, dir, toySteps)
+			says(t, c.name, errors.New(strings.Join(notes, "\n")), path, c.note, "at env step 18")
 			same(t, c.name, exact(t, dir), want)
 		})
 	}
@@ -179,34 +151,20 @@ func TestDamagedCheckpointsAreNamed(t *testing.T) {
 func TestARunWhoseCheckpointsAreAllDamagedStartsOver(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := toyRun(dir, 10); err != nil {
-		t.Fatal(err)
-	}
+	play(t, dir, 10)
 	for _, step := range steps(t, dir) {
-		if err := os.Truncate(checkPath(dir, step, bodyKind), 5); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(checkPath(dir, step, bodyKind), 5))
 	}
-	if _, _, err := Last(dir); err == nil || !strings.Contains(err.Error(), "no whole checkpoint") ||
-		!strings.Contains(err.Error(), "5 bytes") {
-		t.Errorf("Last: %v, want one that names the damage", err)
-	}
-	notes, err := toyRun(dir, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := strings.Join(notes, "\n"); !strings.Contains(text, "starting over") {
-		t.Errorf("notes do not say that the run starts over:\n%s", text)
-	}
+	_, _, err := Last(dir)
+	says(t, "Last", err, "no whole checkpoint", "5 bytes")
+	says(t, "notes", errors.New(strings.Join(play(t, dir, 12), "\n")), "starting over")
 	same(t, "all damaged", exact(t, dir), whole(t, 12))
 }
 
 func TestADamagedFirstCheckpointIsRemoved(t *testing.T) {
 	t.Parallel()
 	r := started(t)
-	if err := errors.Join(r.Checkpoint(0, []byte("abc"), 0, toyKeep), os.Truncate(checkPath(r.Dir(), 0, bodyKind), 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(r.Checkpoint(0, []byte("abc"), 0, toyKeep), os.Truncate(checkPath(r.Dir(), 0, bodyKind), 1)))
 	if body, step, notes, err := r.Resume(); body != nil || step != 0 || len(notes) != 2 || err != nil {
 		t.Errorf("body %q, step %d, notes %q, error %v; want none, 0, two, none", body, step, notes, err)
 	}
@@ -222,17 +180,12 @@ func TestACheckpointThatCannotBeReadIsNotTakenForDamage(t *testing.T) {
 	for _, kind := range []string{bodyKind, sealKind} {
 		r := started(t)
 		for step := range int64(3) {
-			if err := r.Checkpoint(step, []byte("abc"), 0, Keep{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.Checkpoint(step, []byte("abc"), 0, Keep{}))
 		}
 		path := checkPath(r.Dir(), 2, kind)
-		if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, _, err := r.Resume(); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s cannot be read: %v, want an error that names it", path, err)
-		}
+		must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o755)))
+		_, _, _, err := r.Resume()
+		says(t, "a checkpoint that cannot be read", err, path)
 		if entries, err := os.ReadDir(filepath.Join(r.Dir(), checkDir)); err != nil || len(entries) != 6 {
 			t.Errorf("%d of 6 files are left (%v)", len(entries), err)
 		}
@@ -243,22 +196,13 @@ func TestMetricsCutShortAreRefusedAndNothingIsLost(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{metricsFile, eventsFile} {
 		dir := filepath.Join(t.TempDir(), "run")
-		if _, err := toyRun(dir, 10); err != nil {
-			t.Fatal(err)
-		}
+		play(t, dir, 10)
 		path := filepath.Join(dir, name)
-		if err := os.Truncate(path, 100); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(path, 100))
 		before := exact(t, dir)
-		r, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, _, err = r.Resume()
-		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "100 bytes") {
-			t.Errorf("%s cut short: %v, want an error that names it and its length", name, err)
-		}
+		r := opened(t, dir)
+		_, _, _, err := r.Resume()
+		says(t, name+" cut short", err, path, "100 bytes")
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -80,6 +81,42 @@ func toyRun(dir string, until int64) (notes []string, err error) {
 	return notes, r.Finish("done")
 }
 
+// play is toyRun for runs that must not fail.
+func play(t *testing.T, dir string, until int64) (notes []string) {
+	t.Helper()
+	notes, err := toyRun(dir, until)
+	must(t, err)
+	return notes
+}
+
+// opened is Open of a run that is there and free.
+func opened(t *testing.T, dir string) *Run {
+	t.Helper()
+	r, err := Open(dir)
+	must(t, err)
+	return r
+}
+
+// says checks that an error names what failed.
+func says(t *testing.T, where string, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("%s: no error", where)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: the error does not say %q: %v", where, word, err)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestChild is not a test: other tests run it as a process of its own.
 func TestChild(t *testing.T) {
 	dir := os.Getenv("RUNLOG_CHILD")
@@ -94,9 +131,7 @@ func TestChild(t *testing.T) {
 		fmt.Println("held")
 		time.Sleep(time.Minute)
 	}
-	if _, err := toyRun(dir, toySteps); err != nil {
-		t.Fatal(err)
-	}
+	play(t, dir, toySteps)
 }
 
 func child(dir string, env ...string) *exec.Cmd {
@@ -110,21 +145,15 @@ func exact(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	paths, err := filepath.Glob(filepath.Join(dir, checkDir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{specFile, metricsFile, eventsFile} {
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files[name] = string(b)
 	}
 	return files
@@ -158,9 +187,7 @@ func same(t *testing.T, where string, got, want map[string]string) {
 func whole(t *testing.T, until int64) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := toyRun(dir, until); err != nil {
-		t.Fatal(err)
-	}
+	play(t, dir, until)
 	return exact(t, dir)
 }
 
@@ -178,9 +205,7 @@ func TestKilledAtRandomMomentsEndsInTheSameBytes(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), strconv.Itoa(runs), "run")
 		for {
 			cmd := child(dir)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Start())
 			timer := time.AfterFunc(time.Duration(r.Float64()*float64(length)/3), func() { cmd.Process.Kill() })
 			err := cmd.Wait()
 			if timer.Stop(); err == nil {
@@ -253,15 +278,9 @@ func TestEveryHalfDoneStateResumes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of the time goes into waiting for the disk
 			dir := filepath.Join(t.TempDir(), "run")
-			if _, err := toyRun(dir, c.at); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.do(dir); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := toyRun(dir, toySteps); err != nil {
-				t.Fatal(err)
-			}
+			play(t, dir, c.at)
+			must(t, c.do(dir))
+			play(t, dir, toySteps)
 			same(t, c.name, exact(t, dir), want)
 		})
 	}
@@ -271,16 +290,10 @@ func TestCreateAfterADeathBeforeTheSpecStartsClean(t *testing.T) {
 	t.Parallel()
 	want := whole(t, 6)
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := toyRun(dir, 5); err != nil {
-		t.Fatal(err)
-	}
+	play(t, dir, 5)
 	for _, path := range []string{filepath.Join(dir, specFile), checkPath(dir, 3, sealKind), checkPath(dir, 3, bodyKind)} {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 	}
-	if _, err := toyRun(dir, 6); err != nil {
-		t.Fatal(err)
-	}
+	play(t, dir, 6)
 	same(t, "a folder without a spec", exact(t, dir), want)
 }

@@ -4,23 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 )
-
-// says checks that an error names what failed.
-func says(t *testing.T, where string, err error, words ...string) {
-	t.Helper()
-	if err == nil {
-		t.Fatalf("%s: no error", where)
-	}
-	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("%s: the error does not say %q: %v", where, word, err)
-		}
-	}
-}
 
 // TestFullDiskIsExplainedAndNothingIsLost points files at /dev/full, where every
 // write fails as on a full disk.
@@ -28,19 +14,11 @@ func TestFullDiskIsExplainedAndNothingIsLost(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"checkpoints/step-000000000012.safetensors", "checkpoints/step-000000000012.json", "env.json"} {
 		dir := filepath.Join(t.TempDir(), "run")
-		if _, err := toyRun(dir, 9); err != nil {
-			t.Fatal(err)
-		}
-		r, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, _, err := r.Resume(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink("/dev/full", filepath.Join(dir, file+tmpKind)); err != nil {
-			t.Fatal(err)
-		}
+		play(t, dir, 9)
+		r := opened(t, dir)
+		_, _, _, err := r.Resume()
+		must(t, err)
+		must(t, os.Symlink("/dev/full", filepath.Join(dir, file+tmpKind)))
 		err = r.Checkpoint(12, []byte("body"), 0, toyKeep)
 		says(t, file, err, filepath.Join(dir, file), "no space left", "the disk is full", "hop train --resume")
 		if err := r.Close(); err != nil {
@@ -67,20 +45,11 @@ func TestFullDiskUnderMetricsIsSaidOnce(t *testing.T) {
 	for _, name := range []string{metricsFile, eventsFile} {
 		r := started(t)
 		dir := r.Dir()
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Close())
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.Remove(path), os.Symlink("/dev/full", path)); err != nil {
-			t.Fatal(err)
-		}
-		r, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Log([]Row{{1, "a", -1, 1, 1}}); err != nil {
-			t.Fatal(err) // still in the buffer
-		}
+		must(t, errors.Join(os.Remove(path), os.Symlink("/dev/full", path)))
+		r = opened(t, dir)
+		must(t, r.Log([]Row{{1, "a", -1, 1, 1}})) // still in the buffer
 		says(t, name, r.Checkpoint(1, nil, 0, Keep{}), path, "the disk is full")
 		says(t, name, r.Checkpoint(2, nil, 0, Keep{}), path, "the disk is full")
 		if got := steps(t, dir); len(got) != 0 {
@@ -114,9 +83,7 @@ func TestFileSizeLimitIsExplained(t *testing.T) {
 func TestSmallDiskFillsUpAndTheRunGoesOnAfterwards(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(at, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(at, 0o755))
 	if err := syscall.Mount("tmpfs", at, "tmpfs", 0, "size=250k"); err != nil {
 		t.Skipf("a small disk cannot be mounted here: %v", err)
 	}
@@ -134,9 +101,7 @@ func TestSmallDiskFillsUpAndTheRunGoesOnAfterwards(t *testing.T) {
 	if _, step, err := Last(dir); err != nil || step < toySave {
 		t.Errorf("the last whole checkpoint is of step %d (%v)", step, err)
 	}
-	if err := syscall.Mount("tmpfs", at, "tmpfs", syscall.MS_REMOUNT, "size=20m"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mount("tmpfs", at, "tmpfs", syscall.MS_REMOUNT, "size=20m"))
 	if out, err := child(dir).CombinedOutput(); err != nil {
 		t.Fatalf("with room: %v\n%s", err, out)
 	}
@@ -147,24 +112,16 @@ func TestFoldersThatCannotBeWrittenAreExplained(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	file := filepath.Join(base, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o644))
 	_, err := Create(filepath.Join(file, "run"), toySpec, Info{})
 	says(t, "below a file", err, file, "a part of the path is a file", "--out")
 
 	closed := filepath.Join(base, "closed")
-	if err := os.Mkdir(closed, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(closed, 0o755))
 	for dir := base; dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(dir, 0o755))
 	}
-	if err := os.Chmod(closed, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(closed, 0o555))
 	out, err := child(filepath.Join(closed, "run"), "RUNLOG_NOBODY=1").CombinedOutput()
 	if os.Getuid() != 0 {
 		_, err = Create(filepath.Join(closed, "run"), toySpec, Info{})

@@ -115,9 +115,7 @@ func written(t *testing.T) (dir string, want []scalar) {
 		if step == 2 {
 			rows = append(rows, Row{300, "late", -1, math.Inf(1), 1}) // a second step in one call
 		}
-		if err := r.Log(rows); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Log(rows))
 		for _, row := range rows {
 			tag := row.Name
 			if row.Agent >= 0 {
@@ -126,12 +124,8 @@ func written(t *testing.T) (dir string, want []scalar) {
 			want = append(want, scalar{tag, row.Step, float64(row.Step), float32(row.Value)})
 		}
 	}
-	if err := r.Log(nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Log(nil))
+	must(t, r.Close())
 	return r.Dir(), want
 }
 
@@ -139,13 +133,9 @@ func TestEventsDecode(t *testing.T) {
 	t.Parallel()
 	dir, want := written(t)
 	b, err := os.ReadFile(filepath.Join(dir, eventsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	version, got, err := readEvents(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if version != "brain.Event:2" || !reflect.DeepEqual(got, want) {
 		t.Errorf("version %q, scalars\n%v, want brain.Event:2 and\n%v", version, got, want)
 	}
@@ -193,9 +183,7 @@ func TestTensorBoardReadsEvents(t *testing.T) {
 	cmd := exec.Command(python, "-c", loader, dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type loaded struct {
 		Tag, Value string
 		Step       int64

@@ -11,13 +11,9 @@ import (
 // being root.
 func limitChild(t *testing.T) {
 	if size, err := strconv.ParseUint(os.Getenv("RUNLOG_FSIZE"), 10, 64); err == nil {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size}))
 	}
 	if os.Getenv("RUNLOG_NOBODY") != "" {
-		if err := syscall.Setuid(65534); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setuid(65534))
 	}
 }

@@ -35,7 +35,7 @@ func held(error) bool { return false }
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return explain("writing", dir, err)
+		return err
 	}
 	err = d.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
@@ -44,8 +44,5 @@ func syncDir(dir string) error {
 	if cerr := d.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil {
-		return explain("writing", dir, err)
-	}
-	return nil
+	return err
 }

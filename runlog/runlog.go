@@ -158,7 +158,11 @@ func (r *Run) create() error {
 	if err := replace(filepath.Join(r.dir, specFile), r.spec); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(filepath.Clean(r.dir)))
+	parent := filepath.Dir(filepath.Clean(r.dir))
+	if err := syncDir(parent); err != nil {
+		return explain("writing", parent, err)
+	}
+	return nil
 }
 
 // begin brings metrics and events to a run's beginning.

@@ -18,9 +18,7 @@ import (
 func started(t *testing.T) *Run {
 	t.Helper()
 	r, err := Create(filepath.Join(t.TempDir(), "run"), toySpec, Info{Preset: "toy", Seed: 3, Command: []string{"hop", "train"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -31,14 +29,7 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	dir := r.Dir()
 	busy := func(err error, pid int) {
 		t.Helper()
-		if err == nil {
-			t.Fatal("a second process may write the run")
-		}
-		for _, word := range []string{"process " + strconv.Itoa(pid), dir, "stop it"} {
-			if !strings.Contains(err.Error(), word) {
-				t.Errorf("the refusal does not say %q: %v", word, err)
-			}
-		}
+		says(t, "a second process", err, "process "+strconv.Itoa(pid), dir, "stop it")
 	}
 	out, err := child(dir).CombinedOutput()
 	if err == nil {
@@ -47,21 +38,14 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	busy(errors.New(string(out)), os.Getpid())
 	_, err = Open(dir)
 	busy(err, os.Getpid())
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = Create(dir, toySpec, Info{}); err == nil || !strings.Contains(err.Error(), "--resume") {
-		t.Errorf("Create where a run is: %v, want a refusal that says how to resume", err)
-	}
+	must(t, r.Close())
+	_, err = Create(dir, toySpec, Info{})
+	says(t, "Create where a run is", err, "--resume")
 
 	cmd := child(dir, "RUNLOG_HOLD=1")
 	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	for in := bufio.NewScanner(pipe); in.Scan() && in.Text() != "held"; {
 	}
 	_, err = Open(dir)
@@ -69,17 +53,9 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	if _, err := ReadMetrics(dir); err != nil {
 		t.Errorf("a run that is held cannot be read: %v", err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // killed
-	again, err := Open(dir)
-	if err != nil {
-		t.Fatalf("the lock outlived its process: %v", err)
-	}
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait()                  // killed
+	must(t, opened(t, dir).Close()) // the lock has not outlived its process
 }
 
 func TestCloseTwiceIsSafe(t *testing.T) {
@@ -100,14 +76,10 @@ func TestFoldersThatAreNoRunSaySo(t *testing.T) {
 	_, _, lastErr := Last(dir)
 	_, metricsErr := ReadMetrics(dir)
 	for name, err := range map[string]error{"Open": openErr, "Last": lastErr, "ReadMetrics": metricsErr} {
-		if err == nil || !strings.Contains(err.Error(), dir+" is not a run's folder") {
-			t.Errorf("%s: %v, want that it is no run's folder", name, err)
-		}
+		says(t, name, err, dir+" is not a run's folder")
 	}
-	r := started(t)
-	if _, _, err := Last(r.Dir()); err == nil || !strings.Contains(err.Error(), "no checkpoint yet") {
-		t.Errorf("Last of a fresh run: %v", err)
-	}
+	_, _, err := Last(started(t).Dir())
+	says(t, "Last of a fresh run", err, "no checkpoint yet")
 }
 
 func TestRowsComeBackExactly(t *testing.T) {
@@ -122,24 +94,14 @@ func TestRowsComeBackExactly(t *testing.T) {
 		{2, "inf", -1, math.Inf(-1), 1},
 		{2, "minus zero", -1, math.Copysign(0, -1), 1},
 	}
-	if err := r.Log(want); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Log([]Row{{3, "nan", -1, math.NaN(), 1}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Log(want))
+	must(t, r.Log([]Row{{3, "nan", -1, math.NaN(), 1}}))
 	for _, name := range []string{"", "a,b", "a\nb", `a"b`, "a\rb"} {
-		if err := r.Log([]Row{{3, "fine", -1, 1, 1}, {3, name, -1, 1, 1}}); err == nil || !strings.Contains(err.Error(), strconv.Quote(name)) {
-			t.Errorf("a row named %q: %v, want an error that names it", name, err)
-		}
+		says(t, "a row with a bad name", r.Log([]Row{{3, "fine", -1, 1, 1}, {3, name, -1, 1, 1}}), strconv.Quote(name))
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close())
 	got, err := ReadMetrics(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := len(want); len(got) != n+1 || !slices.Equal(got[:n], want) || !math.IsNaN(got[n].Value) || !math.Signbit(got[n-1].Value) {
 		t.Errorf("got %v, want %v and a NaN", got, want)
 	}
@@ -156,9 +118,8 @@ func TestMetricsThatAreDamagedNameTheLine(t *testing.T) {
 		{"an agent below zero", header + "\n1,a,-1,2,3\n", "agent -1"},
 		{"no count", header + "\n1,a,,2,z\n", "line 2"},
 	} {
-		if rows, err := parseMetrics(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: rows %v, error %v; want an error with %q", c.name, rows, err, c.want)
-		}
+		_, err := parseMetrics(strings.NewReader(c.text))
+		says(t, c.name, err, c.want)
 	}
 	for _, text := range []string{"", "ste", header, header + "\n", header + "\n1,a,,2"} {
 		if rows, err := parseMetrics(strings.NewReader(text)); err != nil || len(rows) != 0 {
@@ -171,9 +132,7 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	t.Parallel()
 	r := started(t)
 	env, err := ReadEnv(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if env.Status != "running" || env.Seed != 3 || env.Go == "" || env.OS == "" || env.Cores < 1 || env.Started == "" {
 		t.Errorf("env of a fresh run is %+v", env)
 	}
@@ -182,32 +141,21 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	phases["learn"] = 3
 	r.SetPhases(phases)
 	phases["learn"] = 99
-	if err := errors.Join(r.Finish("stopped"), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(r.Finish("stopped"), r.Close()))
 	one, err := ReadEnv(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if one.Status != "stopped" || one.Phases["learn"] != 3 {
 		t.Errorf("status %q, phases %v; want stopped, learn 3", one.Status, one.Phases)
 	}
-	r, err = Open(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = opened(t, r.Dir())
 	defer r.Close()
 	if now, err := ReadEnv(r.Dir()); err != nil || now.Status != "running" {
 		t.Errorf("a resumed run's status is %q (%v), want running", now.Status, err)
 	}
 	r.SetPhases(map[string]float64{"learn": 1, "collect": 4})
-	if err := r.Finish("done"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Finish("done"))
 	two, err := ReadEnv(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := map[string]float64{"learn": 4, "collect": 4}; two.Status != "done" || !maps.Equal(two.Phases, want) || two.Wall <= one.Wall ||
 		two.Started != one.Started {
 		t.Errorf("after a second process: %+v; want phases %v, a later wall time and the same start", two, want)
@@ -220,9 +168,7 @@ func TestLogHasLinesWithTheTime(t *testing.T) {
 	r.Printf("one %d", 1)
 	r.Printf("two")
 	b, err := os.ReadFile(filepath.Join(r.Dir(), logFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := strings.Split(string(b), "\n")
 	if len(lines) != 3 || !strings.HasSuffix(lines[0], "  one 1") || !strings.HasPrefix(lines[0], "20") ||
 		!strings.HasSuffix(lines[1], "  two") {

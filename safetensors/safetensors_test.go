@@ -30,12 +30,18 @@ func encode(t testing.TB, f *safetensors.File) []byte {
 	return b
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
-	b := encode(t, sample())
+func parse(t testing.TB, b []byte) *safetensors.File {
+	t.Helper()
 	f, err := safetensors.Parse(b)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	b := encode(t, sample())
+	f := parse(t, b)
 	w, step := make([]float32, 6), make([]int64, 1)
 	if err := f.Float32(w, "pi/0/w", 2, 3); err != nil {
 		t.Error(err)
@@ -153,10 +159,7 @@ save_file(x, sys.argv[2])`
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := safetensors.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := parse(t, b)
 	w := make([]float32, 6)
 	if err := f.Float32(w, "pi/0/w", 2, 3); err != nil || w[4] != 10 {
 		t.Errorf("got %v, %v; want w[4] = 10", w, err)
@@ -182,4 +185,19 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("written back but refused: %v", err)
 		}
 	})
+}
+
+func TestBytesComeBack(t *testing.T) {
+	var f safetensors.File
+	f.PutBytes("envs", []byte{1, 2, 255})
+	f.PutInt64("n", []int64{3}, 1)
+	g := parse(t, encode(t, &f))
+	if got, err := g.Bytes("envs"); err != nil || !bytes.Equal(got, []byte{1, 2, 255}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for name, want := range map[string]string{"n": `"n" is I64`, "gone": `"gone" is missing`} {
+		if _, err := g.Bytes(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Bytes(%q): %v, want %s", name, err, want)
+		}
+	}
 }

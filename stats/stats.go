@@ -25,13 +25,19 @@ type Interval [2]float64
 
 // MarshalJSON writes [low,high]; bounds that are not finite are null.
 func (ci Interval) MarshalJSON() ([]byte, error) {
-	var out [2]*float64
-	for i := range ci {
-		if !math.IsNaN(ci[i]) && !math.IsInf(ci[i], 0) {
-			out[i] = &ci[i]
-		}
+	return json.Marshal([2]Number{Number(ci[0]), Number(ci[1])})
+}
+
+// Number is a number that may not be known, such as the standard error of a single
+// value. In JSON it is null where it is not finite.
+type Number float64
+
+// MarshalJSON writes the number, or null.
+func (x Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+		return []byte("null"), nil
 	}
-	return json.Marshal(out)
+	return json.Marshal(float64(x))
 }
 
 // Acc gathers the mean and variance of a stream of values in one pass

@@ -216,3 +216,10 @@ func TestIntervalsCoverAsOftenAsTheySay(t *testing.T) {
 		return stats.Interval{ci[0] - p, ci[1] - p}
 	}), 0.95, n)
 }
+
+func TestUnknownNumbersAreNull(t *testing.T) {
+	got, err := json.Marshal([]stats.Number{0.5, stats.Number(math.NaN()), stats.Number(math.Inf(1))})
+	if err != nil || string(got) != "[0.5,null,null]" {
+		t.Errorf("got %s, %v, want [0.5,null,null]", got, err)
+	}
+}

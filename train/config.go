@@ -1,6 +1,6 @@
 // Package train holds the loops, one file each, to be read from top to bottom.
 //
-// A loop is given finished parts (games, brains, a run folder) by package exp
+// A loop is given finished parts (games, minds, a run folder) by package exp
 // and owns their order: collect, shape rewards, learn, log, checkpoint. All that
 // changes from one iteration to the next goes into a checkpoint, so a resumed
 // run equals an uninterrupted one.
@@ -9,6 +9,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"hop/field"
 )
@@ -71,6 +72,13 @@ type Warm struct {
 	Who     []string `yaml:"who" doc:"two bots"`
 }
 
+// Rewards says how true rewards become what is learnt from, over a run.
+type Rewards struct {
+	Scale, Gamma float64
+	Prosocial    float64 // share of the team's mean at the start
+	ProsocialEnd float64 // at the end; below 0: as at the start
+}
+
 // Default returns the loop that ppo-4x4 uses.
 func Default() Config {
 	return Config{Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Save: 100_000, Keep: 3}
@@ -101,7 +109,7 @@ func (c Config) Validate(seats int, goals []string) error {
 	}
 	for i, w := range c.GoalWeight {
 		errs = append(errs, field.At(field.Check(w), fmt.Sprintf("goal_weight[%d]", i), nil))
-		if goalIndex(goals, w.Goal) < 0 {
+		if !slices.Contains(goals, w.Goal) {
 			bad(fmt.Sprintf("goal_weight[%d].goal", i), w.Goal, fmt.Sprintf("one of %v", goals))
 		}
 	}
@@ -115,13 +123,4 @@ func (c Config) Validate(seats int, goals []string) error {
 		bad("standins.who", c.Standins.Who, "at least one, because standins.share is above 0")
 	}
 	return errors.Join(errs...)
-}
-
-func goalIndex(goals []string, name string) int {
-	for i, g := range goals {
-		if g == name {
-			return i
-		}
-	}
-	return -1
 }

@@ -14,7 +14,7 @@ const orderEnvs = 4
 
 // order holds the last joint action that an agent observes against what was
 // recorded a step before: itself first, then the next seats, wrapping, as the
-// planes are (fault 5).
+// planes are (docs/faults.md#mixed-order).
 func (w *window) order(ro *batch.Rollout) {
 	l := w.s.spec.Obs
 	if l.Last*l.Legal == 0 {
@@ -42,9 +42,11 @@ func (w *window) order(ro *batch.Rollout) {
 			}
 		}
 		if wrong > 0 {
-			w.brain, w.agent, w.who = w.s.parts.BrainOf[a], int(a), fmt.Sprintf("agent %d", a)
-			w.say("joint actions out of order", "game", fmt.Sprintf("agent %d sees %d of %d last actions where another's belongs; the planes begin with oneself, the joint action must too (fault 5)", a, wrong, seen),
-				"write the last joint action in the order of the planes: oneself, then the next seats, wrapping; hop audit replays windows and tells whether the game or the buffers are at fault")
+			w.mind, w.agent, w.who = w.s.parts.MindOf[a], int(a), fmt.Sprintf("agent %d", a)
+			w.say("joint actions out of order", "game", fmt.Sprintf("agent %d sees %d of %d last actions where another's "+
+				"belongs; the planes begin with oneself, the joint action must too (docs/faults.md#mixed-order)", a, wrong, seen),
+				"write the last joint action in the order of the planes: oneself, then the next seats, wrapping; hop audit replays "+
+					"windows and tells whether the game or the buffers are at fault")
 		}
 	}
 }

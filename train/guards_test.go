@@ -11,7 +11,9 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/exp"
-	"hop/ppo"
+	"hop/exp/exptest"
+	"hop/mind"
+	"hop/nn"
 	"hop/registry"
 	"hop/rng"
 	"hop/runlog"
@@ -20,52 +22,26 @@ import (
 
 // meddler is a mind with a fault planted around its learning.
 type meddler struct {
-	train.Mind
-	learn func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error)
+	mind.Mind
+	learn func(w *mind.Window) ([]agent.Stat, error)
 }
 
-func (m meddler) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-	return m.learn(ro, shape, share)
-}
+func (m meddler) Unwrap() mind.Mind                          { return m.Mind }
+func (m meddler) Learn(w *mind.Window) ([]agent.Stat, error) { return m.learn(w) }
 
 // planted runs a spec with its parts changed and returns what the guards found.
 func planted(t *testing.T, text string, change func(p *train.Parts)) ([]runlog.Finding, error) {
 	t.Helper()
-	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
+	run, ran := exptest.Try(t, text, 1, 1, change)
+	found, err := runlog.ReadFindings(run.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := s.Parts(1, exp.Machine{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if parts.Minds == nil {
-		for _, b := range parts.Brains {
-			parts.Minds = append(parts.Minds, train.Plain(b))
-		}
-	}
-	if change != nil {
-		change(&parts)
-	}
-	loop, err := train.NewSelfPlay(s.Train, s.PPO, parts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "run")
-	run, err := runlog.Create(dir, nil, runlog.Info{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	var seen []runlog.Finding
-	ran := loop.Run(context.Background(), run, func(p *train.Progress) { seen = append(seen, p.Findings...) })
-	found, err := runlog.ReadFindings(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range seen {
-		if !slices.Contains(found, f) {
-			t.Errorf("a watcher saw %v, findings.json does not hold it", f)
+	for _, p := range run.Seen {
+		for _, f := range p.Findings {
+			if !slices.Contains(found, f) {
+				t.Errorf("a watcher saw %v, findings.json does not hold it", f)
+			}
 		}
 	}
 	return found, ran
@@ -73,13 +49,20 @@ func planted(t *testing.T, text string, change func(p *train.Parts)) ([]runlog.F
 
 // around puts a fault around agent 2's learning: after is called when it has
 // learnt, with the statistics that it will report.
-func around(p *train.Parts, after func(b *ppo.Brain, update int, stats []agent.Stat) []agent.Stat) {
-	inner, b, update := p.Minds[2], p.Brains[2], 0
-	p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-		stats, err := inner.Learn(ro, shape, share)
+func around(p *train.Parts, after func(net *nn.Params, update int, stats []agent.Stat) []agent.Stat) {
+	inner, update := p.Minds[2], 0
+	p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {
+		stats, err := inner.Learn(w)
 		update++
-		return after(b, update, stats), err
+		return after(network(p), update, stats), err
 	}}
+}
+
+// network returns agent 2's.
+func network(p *train.Parts) *nn.Params {
+	a, _ := mind.As[mind.Acting](p.Minds[2])
+	_, net := a.Actor()
+	return net
 }
 
 func set(stats []agent.Stat, name string, v float64) []agent.Stat {
@@ -102,23 +85,23 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 		agent      int // -2: any
 		says       string
 	}{
-		{"a loss that is no number", small(""), func(p *train.Parts) {
-			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+		{"a loss that is no number", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return set(stats, "ppo/value_loss", math.NaN())
 			})
 		}, "not finite", "ppo", 2, "ppo/value_loss of agent 2 is NaN"},
-		{"a weight that is no number", small(""), func(p *train.Parts) {
-			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+		{"a weight that is no number", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(net *nn.Params, u int, stats []agent.Stat) []agent.Stat {
 				if u == 3 {
-					b.Params.W[b.Params.Parts[0].Off] = float32(math.Inf(1))
+					net.W[net.Parts[0].Off] = float32(math.Inf(1))
 				}
 				return stats
 			})
 		}, "not finite", "ppo", 2, "weights that are not numbers"},
-		{"a reward that is no number", small(""), func(p *train.Parts) {
+		{"a reward that is no number", exptest.Small(""), func(p *train.Parts) {
 			p.Watch = func(ro *batch.Rollout, _ bool) { ro.Reward[ro.Step(1, 3, 5)] = float32(math.NaN()) }
 		}, "reward not finite", "game", 1, "at step 3 of env 5's window"},
-		{"joint actions in seat order", small(""), func(p *train.Parts) {
+		{"joint actions in seat order", exptest.Small(""), func(p *train.Parts) {
 			l := p.Game.Spec().Obs
 			p.Watch = func(ro *batch.Rollout, _ bool) { // of agent 2 alone, so that one is named
 				was := make([]float32, l.Last*l.Legal)
@@ -134,67 +117,67 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 					}
 				}
 			}
-		}, "joint actions out of order", "game", 2, "fault 5"},
-		{"value targets of two scales", small(""), func(p *train.Parts) {
-			inner, u := p.Minds[2], 0
-			p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-				shape.Scale *= 30
-				u++
-				return inner.Learn(ro, shape, share)
+		}, "joint actions out of order", "game", 2, "where another's belongs"},
+		{"value targets of two scales", exptest.Small(""), func(p *train.Parts) {
+			inner := p.Minds[2]
+			p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {
+				big := *w
+				big.Rewards.Scale *= 30
+				return inner.Learn(&big)
 			}}
 		}, "exploding loss", "ppo", 2, "a value of 0 everywhere would lose at most"},
-		{"a model of others that learnt from the dead", small(""), func(p *train.Parts) {
-			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+		{"a model of others that learnt from the dead", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return append(stats, agent.Stat{Name: "moa/ce", Value: 12, N: 100}, agent.Stat{Name: "moa/top1", Value: 0.15, N: 100})
 			})
 		}, "exploding loss", "moa", 2, "guessing has 1.95"},
-		{"a policy with one action left", small("") + hare, func(p *train.Parts) {
-			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
-				for _, part := range b.Params.Parts {
+		{"a policy with one action left", exptest.Small("") + hare, func(p *train.Parts) {
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				for _, part := range net.Parts {
 					if strings.HasPrefix(part.Name, "head") && len(part.Shape) == 1 {
-						b.Params.W[part.Off+4] = 50 // stay
+						net.W[part.Off+4] = 50 // stay
 					}
 				}
 				return stats
 			})
 		}, "entropy collapse", "ppo", 2, "no more than the"},
-		{"an optimiser that holds no weights", small(""), func(p *train.Parts) {
-			kept := slices.Clone(p.Brains[2].Params.W)
-			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
-				copy(b.Params.W, kept)
+		{"an optimiser that holds no weights", exptest.Small(""), func(p *train.Parts) {
+			kept := slices.Clone(network(p).W)
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				copy(net.W, kept)
 				return stats
 			})
 		}, "dead gradients", "ppo", 2, "no weight changed"},
-		{"an optimiser that misses a part", small(""), func(p *train.Parts) {
-			last := p.Brains[2].Params.Parts[len(p.Brains[2].Params.Parts)-1]
-			kept := slices.Clone(p.Brains[2].Params.W)
-			around(p, func(b *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
-				copy(b.Params.W[last.Off:last.Off+last.Len], kept[last.Off:])
+		{"an optimiser that misses a part", exptest.Small(""), func(p *train.Parts) {
+			last := network(p).Parts[len(network(p).Parts)-1]
+			kept := slices.Clone(network(p).W)
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				copy(net.W[last.Off:last.Off+last.Len], kept[last.Off:])
 				return stats
 			})
 		}, "dead gradients", "ppo", 2, "has never changed"},
-		{"gradients of nothing", small(""), func(p *train.Parts) {
-			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/grad_norm", 0) })
+		{"gradients of nothing", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/grad_norm", 0) })
 		}, "dead gradients", "ppo", 2, "has had norm 0"},
-		{"learning frozen after some updates", small(""), func(p *train.Parts) {
+		{"learning frozen after some updates", exptest.Small(""), func(p *train.Parts) {
 			inner, u := p.Minds[2], 0
-			p.Minds[2] = meddler{inner, func(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+			p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {
 				if u++; u > 4 {
 					return nil, nil
 				}
-				return inner.Learn(ro, shape, share)
+				return inner.Learn(w)
 			}}
 		}, "agent without updates", "ppo", 2, "has not been updated for 5 windows"},
-		{"softmax applied twice", small(""), func(p *train.Parts) {
+		{"softmax applied twice", exptest.Small(""), func(p *train.Parts) {
 			model := newTwice(true)
-			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
 		}, "double softmax", "moa", 2, "ln(1+(K-1)/e) = 1.165"},
-		{"imagined rows where none are allowed", small(""), func(p *train.Parts) {
-			around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat {
+		{"imagined rows where none are allowed", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return append(stats, agent.Stat{Name: "ppo/imagined_share", Value: 0.3, N: 100})
 			})
 		}, "imagined share", "world", 2, "the spec allows 0 %"},
-		{"imagined rewards that are returns", imagining + "4000}\n", func(p *train.Parts) {
+		{"imagined rewards that are returns", exptest.With(t, exptest.Imagining, "train.steps=4000"), func(p *train.Parts) {
 			p.Watch = func(ro *batch.Rollout, imagined bool) {
 				if !imagined {
 					return
@@ -205,7 +188,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 					}
 				}
 			}
-		}, "imagined targets", "world", -2, "fault 7"},
+		}, "imagined targets", "world", -2, "imagined rewards do not fit the returns"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found, _ := planted(t, c.spec, c.plant)
@@ -244,7 +227,7 @@ func TestGuardsAreSilentOnHealthyRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := planted(t, string(text), nil)
+			found, err := planted(t, string(text), func(*train.Parts) {})
 			if err != nil || len(found) > 0 {
 				t.Errorf("got %+v, %v, want nothing", found, err)
 			}
@@ -252,12 +235,44 @@ func TestGuardsAreSilentOnHealthyRuns(t *testing.T) {
 	}
 }
 
+// Value targets of imagined rows that add returns to imagined rewards are named;
+// those of a world model that is right are not.
+func TestMixedReturnsAreNamed(t *testing.T) {
+	const text = `
+imagine: {on: true, length: 20, steps: 100, batch: 128, trust: 0.9}
+train: {envs: 64, window: 32, steps: 13000}
+`
+	for _, mixed := range []bool{false, true} {
+		imaginations := 0
+		found, err := planted(t, text, func(p *train.Parts) {
+			p.Watch = func(ro *batch.Rollout, imagined bool) {
+				if imagined {
+					imaginations++
+				}
+				for a := range agent.ID(ro.Agents) {
+					for n := range ro.Envs {
+						sum := float32(0)
+						for s := ro.Steps - 1; imagined && mixed && s >= 0; s-- {
+							sum += ro.Reward[ro.Step(a, s, n)]
+							ro.Reward[ro.Step(a, s, n)] += sum
+						}
+					}
+				}
+			}
+		})
+		named := slices.ContainsFunc(found, func(f runlog.Finding) bool { return f.Check == "imagined targets" })
+		if err != nil || imaginations < 2 || named != mixed || !mixed && len(found) > 0 {
+			t.Errorf("mixed is %v in %d imagined windows: found %+v, %v", mixed, imaginations, found, err)
+		}
+	}
+}
+
 // A model that is fine is not said to apply softmax twice, however uncertain
 // what it predicts is.
 func TestHonestModelsAreNotSaidToApplySoftmaxTwice(t *testing.T) {
 	model := newTwice(false)
-	found, err := planted(t, small(""), func(p *train.Parts) {
-		around(p, func(_ *ppo.Brain, u int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
+	found, err := planted(t, exptest.Small(""), func(p *train.Parts) {
+		around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
 	})
 	if err != nil || len(found) > 0 {
 		t.Errorf("got %+v, %v, want nothing", found, err)
@@ -266,10 +281,7 @@ func TestHonestModelsAreNotSaidToApplySoftmaxTwice(t *testing.T) {
 
 // What was said before a checkpoint is not said again after it.
 func TestGuardsRememberWhatTheySaid(t *testing.T) {
-	s, err := registry.New().Parse([]byte(small("")), "test.yaml", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := exptest.Parse(t, exptest.Small(""))
 	dir := filepath.Join(t.TempDir(), "run")
 	run, err := runlog.Create(dir, nil, runlog.Info{})
 	if err != nil {
@@ -282,11 +294,8 @@ func TestGuardsRememberWhatTheySaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range parts.Brains {
-			parts.Minds = append(parts.Minds, train.Plain(b))
-		}
-		parts.Minds[2] = meddler{parts.Minds[2], func(*batch.Rollout, ppo.Shape, float64) ([]agent.Stat, error) { return nil, nil }}
-		loop, err := train.NewSelfPlay(s.Train, s.PPO, parts)
+		parts.Minds[2] = meddler{parts.Minds[2], func(*mind.Window) ([]agent.Stat, error) { return nil, nil }}
+		loop, err := train.NewSelfPlay(s.Train, s.Rewards(), parts)
 		if err != nil {
 			t.Fatal(err)
 		}

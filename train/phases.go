@@ -3,25 +3,16 @@ package train
 import (
 	"time"
 
+	"hop/mind"
 	"hop/plan"
-	"hop/rollout"
 )
-
-// searcher is a player that searches before it acts.
-type searcher interface {
-	rollout.Player
-	// search returns the memory of its searches.
-	search() *plan.Forest
-}
-
-func (p *hopPlayer) search() *plan.Forest { return p.forest }
 
 // searches calls do with the searches of every player of the learners' own.
 func (s *SelfPlay) searches(do func(f *plan.Forest)) {
 	for _, worker := range s.players {
 		for _, p := range worker {
-			if p, ok := p.(*castPlayer).own.(searcher); ok {
-				do(p.search())
+			if p, ok := p.(*dealtPlayer).own.(mind.Timed); ok {
+				do(p.Forest())
 			}
 		}
 	}

@@ -1,39 +1,25 @@
 package train_test
 
 import (
-	"context"
 	"math"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"hop/exp"
-	"hop/registry"
-	"hop/runlog"
+	"hop/exp/exptest"
 	"hop/train"
 )
 
 // A clock that goes one millisecond ahead whenever it is read: what the parts of
 // a search are told must sum to the search, and the search fit into collecting.
 func TestPhasesOfSearchesAddUp(t *testing.T) {
-	s, err := registry.New().Parse([]byte(planner), "test.yaml", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	now := time.Duration(0)
-	loop, err := s.Build(3, exp.Machine{Workers: 1, Clock: func() time.Duration { now += time.Millisecond; return now }})
+	run, err := exptest.Try(t, exptest.Planner, 3, 1, func(p *train.Parts) {
+		p.Clock = func() time.Duration { now += time.Millisecond; return now }
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := runlog.Create(filepath.Join(t.TempDir(), "run"), nil, runlog.Info{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	var got map[string]float64
-	if err := loop.Run(context.Background(), run, func(p *train.Progress) { got = p.Phases }); err != nil {
-		t.Fatal(err)
-	}
+	got := run.Seen[len(run.Seen)-1].Phases
 	sum := 0.
 	for _, name := range []string{"select", "others", "dynamics", "leaf", "backup"} {
 		if got["collect/search/"+name] <= 0 {

@@ -18,7 +18,7 @@ type Progress struct {
 	Return      []stats.Acc      // [A] over those episodes
 	Goals       [][]float64      // [A][goals] share of them in which the goal was reached
 	None        []float64        // [A] share in which no goal was reached
-	Stats       [][]agent.Stat   // [brain]
+	Stats       [][]agent.Stat   // [mind]
 	Rows        []runlog.Row     // everything, for metrics.csv
 	Findings    []runlog.Finding // what the guards noticed in this window
 	Phases      map[string]float64
@@ -80,25 +80,28 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		s.score = memory*s.score + (1-memory)*mean.Mean()
 	}
 	if s.imagine != nil {
-		for _, st := range s.imagine.world.stats() {
+		for _, st := range s.imagine.Stats() {
 			add(st.Name, -1, st.Value, st.N)
 		}
 	}
 	for i, list := range learnt {
-		b := s.parts.Brains[i]
+		m := s.minds[i]
 		who := -1
-		if len(b.Agents) == 1 {
-			who = int(b.Agents[0])
+		if agents := m.Agents(); len(agents) == 1 {
+			who = int(agents[0])
 		}
-		part := "" // several shared brains would write the same name
-		if who < 0 && len(s.parts.Brains) > 1 {
-			part = fmt.Sprintf("/brain%d", i)
+		part := "" // several shared minds would write the same name
+		if who < 0 && len(s.minds) > 1 {
+			part = fmt.Sprintf("/mind%d", i)
 		}
 		for _, st := range list {
 			add(st.Name+part, who, st.Value, st.N)
 		}
-		add("count/updates"+part, who, float64(b.Updates), 1)
-		add("count/rows"+part, who, float64(b.RowsSeen), 1)
+		if m.counting != nil {
+			c := m.counting.Counts()
+			add("count/updates"+part, who, float64(c.Updates), 1)
+			add("count/rows"+part, who, float64(c.Rows), 1)
+		}
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
-	"hop/ppo"
+	"hop/mind"
 	"hop/rng"
 	"hop/rollout"
 	"hop/runlog"
@@ -22,11 +23,9 @@ import (
 type Parts struct {
 	Game    game.Game                             // the true game
 	Stage   func(set []string) (game.Game, error) // the game with parameters changed
-	Brains  []*ppo.Brain                          // the networks that act
-	Minds   []Mind                                // what learns with each of them; nil: the brains alone, by PPO
-	BrainOf []int                                 // [A] each agent's brain
-	GoalLen int                                   // numbers about goals that brains read
-	Imagine Imagining                             // learning from made-up steps, if on
+	Minds   []mind.Mind                           // what learns
+	MindOf  []int                                 // [A] each agent's mind
+	Imagine ImaginationMaker                      // learning from made-up steps; nil: off
 	Players func(who string) (PlayerMaker, error) // bots and frozen agents
 	Key     rng.Key                               // names all streams
 	Workers int                                   // cores to use; not part of the numbers
@@ -34,52 +33,77 @@ type Parts struct {
 	Watch   Watching                              // sees windows before they are learnt from; nil: nobody does
 }
 
-// Mind learns for the agents of one brain: the brain alone, or with models of
-// others and a planner around it.
-type Mind interface {
-	// Players returns a player of agent a for each worker.
-	Players(a agent.ID, workers, envs int) ([]rollout.Player, error)
-	// Learn takes one window; share is how much of the run lies behind.
-	Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error)
-	// Remember prepares for envs copies and windows of steps steps.
-	Remember(envs, steps int)
-	Save(f *safetensors.File, prefix string) error
-	Load(f *safetensors.File, prefix string) error
+// Watching sees every window between playing and learning: played ones, and
+// those that were imagined. It is for audits; what it changes is learnt from.
+type Watching func(ro *batch.Rollout, imagined bool)
+
+// Imagination makes up windows for minds to learn from beside played ones.
+type Imagination interface {
+	mind.Saver
+	// Learn takes in a played window and returns how often minds are to learn from
+	// imagination now.
+	Learn(ro *batch.Rollout, update int) (rounds int, err error)
+	// Imagine fills a window, valid until the next call.
+	Imagine(update, round int) *mind.Imagined
+	// Stats reports on the model behind it.
+	Stats() []agent.Stat
 }
 
-// plain is a brain that learns by PPO and nothing else.
-type plain struct{ *ppo.Brain }
+// ImaginationMaker makes it, for real windows of that shape and the minds that
+// will learn.
+type ImaginationMaker func(played batch.Shape, minds []mind.Mind, workers int) (Imagination, error)
 
-func (p plain) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
-	var players []rollout.Player
-	for range workers {
-		players = append(players, p.Player(a, envs))
+// learner is a mind with the abilities that the loop uses, found once; nil where
+// it has none.
+type learner struct {
+	mind.Mind
+	saver    mind.Saver
+	counting mind.Counting
+	ageing   mind.Ageing
+	ruled    mind.Ruled
+	networks []mind.Network
+	goalLen  int
+}
+
+// abilities finds what a mind can do besides playing and learning.
+func abilities(m mind.Mind) learner {
+	l := learner{Mind: m}
+	l.saver, _ = mind.As[mind.Saver](m)
+	l.counting, _ = mind.As[mind.Counting](m)
+	l.ageing, _ = mind.As[mind.Ageing](m)
+	l.ruled, _ = mind.As[mind.Ruled](m)
+	if n, ok := mind.As[mind.Networked](m); ok {
+		l.networks = n.Networks()
 	}
-	return players, nil
+	if g, ok := mind.As[mind.GoalReading](m); ok {
+		l.goalLen = g.GoalLen()
+	}
+	return l
 }
-
-var _ Mind = plain{}
 
 // PlayerMaker makes players of one policy for a number of envs, one for each
 // worker. It is called once for each agent that the policy plays. Players that
 // remember something share it, by env, and are keepers.
 type PlayerMaker func(workers, envs int) ([]rollout.Player, error)
 
-// SelfPlay is a run of PPO in which agents learn by playing each other, and
-// whoever else the team holds. Make it with NewSelfPlay, then Run it.
+// SelfPlay is a run in which agents learn by playing each other, and whoever else
+// the team holds. Make it with NewSelfPlay, then Run it.
 type SelfPlay struct {
-	cfg    Config
-	reward ppo.Config
-	parts  Parts
-	spec   game.Spec
+	cfg     Config
+	rewards Rewards
+	parts   Parts
+	spec    game.Spec
+	minds   []learner
 
-	envs    *rollout.Envs
-	ro      *batch.Rollout
-	cast    *cast
-	players [][]rollout.Player        // [worker][A]
-	roles   map[role][]rollout.Player // [worker]
-	imagine *imagination              // nil: off
-	guards  *guards
+	envs          *rollout.Envs
+	ro            *batch.Rollout
+	goalLen       int
+	dealing       *dealing
+	players       [][]rollout.Player        // [worker][A]
+	roles         map[role][]rollout.Player // [worker]
+	imagine       Imagination               // nil: off
+	imaginedShare float64                   // of the value targets that may be imagined
+	guards        *guards
 
 	step, update int
 	stage        int     // index into cfg.Stages, -1: the true game
@@ -89,28 +113,29 @@ type SelfPlay struct {
 }
 
 // NewSelfPlay prepares a run at its start.
-func NewSelfPlay(cfg Config, learner ppo.Config, parts Parts) (*SelfPlay, error) {
+func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 	s := &SelfPlay{
-		cfg: cfg, reward: learner, parts: parts, spec: parts.Game.Spec(), stage: -1,
+		cfg: cfg, rewards: rewards, parts: parts, spec: parts.Game.Spec(), stage: -1,
 		roles: map[role][]rollout.Player{}, phases: map[string]float64{},
 	}
-	s.cast = newCast(s.spec.Seats, cfg.Envs, parts.Brains, cfg.Standins.Who, parts.Key)
-	s.cast.teams = newTeams(cfg.Standins.Teams, cfg.Envs, parts.Key)
-	if parts.Minds == nil {
-		for _, b := range parts.Brains {
-			s.parts.Minds = append(s.parts.Minds, plain{b})
+	for _, m := range parts.Minds {
+		l := abilities(m)
+		s.minds, s.goalLen = append(s.minds, l), max(s.goalLen, l.goalLen)
+		if r, ok := mind.As[mind.Rememberer](m); ok {
+			r.Remember(cfg.Envs, cfg.Window)
 		}
 	}
-	for _, m := range s.parts.Minds {
-		m.Remember(cfg.Envs, cfg.Window)
+	var err error
+	if s.dealing, err = newDealing(s.spec.Seats, cfg.Envs, s.minds, cfg.Standins.Who, parts.Key); err != nil {
+		return nil, err
 	}
-	s.guards = newGuards(s.parts)
+	s.dealing.teams = newTeams(cfg.Standins.Teams, cfg.Envs, parts.Key)
+	s.guards = newGuards(s.minds)
 	if err := s.open(parts.Game); err != nil {
 		return nil, err
 	}
-	if parts.Imagine.On {
-		var err error
-		if s.imagine, err = newImagination(parts.Imagine, s.spec, s.ro.Shape, parts); err != nil {
+	if parts.Imagine != nil {
+		if s.imagine, err = parts.Imagine(s.ro.Shape, parts.Minds, s.parts.Workers); err != nil {
 			return nil, err
 		}
 	}
@@ -129,9 +154,6 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 			return err
 		}
 		s.collect()
-		if s.warm() {
-			watched(s.ro)
-		}
 		s.show(s.ro, false)
 		s.step += s.played()
 		s.update++
@@ -151,7 +173,7 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		}
 		if s.step/s.cfg.Save > saved/s.cfg.Save || s.step >= s.cfg.Steps {
 			saved = s.step
-			s.cast.remember(s.parts.Brains)
+			s.dealing.remember(s.minds)
 			if err := s.checkpoint(run); err != nil {
 				return err
 			}
@@ -175,7 +197,7 @@ func (s *SelfPlay) prepare() error {
 	}
 	for a := range s.spec.Seats {
 		who := s.role(a)
-		s.cast.learns[a] = who == "learn"
+		s.dealing.learns[a] = who == "learn"
 		if s.warm() {
 			if err := s.showBots(agent.ID(a)); err != nil {
 				return err
@@ -187,16 +209,16 @@ func (s *SelfPlay) prepare() error {
 			return err
 		}
 		for w := range s.players {
-			s.players[w][a].(*castPlayer).own = players[w]
+			s.players[w][a].(*dealtPlayer).own = players[w]
 		}
 	}
 	st := s.cfg.Standins
-	s.cast.share = st.Share
+	s.dealing.share = st.Share
 	if over := st.Over; st.ShareEnd >= 0 {
 		if over == 0 {
 			over = s.cfg.Steps
 		}
-		s.cast.share += (st.ShareEnd - st.Share) * min(float64(s.step)/float64(over), 1)
+		s.dealing.share += (st.ShareEnd - st.Share) * min(float64(s.step)/float64(over), 1)
 	}
 	return nil
 }
@@ -208,6 +230,17 @@ func (s *SelfPlay) enter(stage int) error {
 		return err
 	}
 	s.stage = stage
+	for _, m := range s.minds {
+		if m.ruled == nil {
+			continue
+		}
+		if err := m.ruled.SetGame(g); err != nil {
+			return fmt.Errorf("train: stage %d: %w", stage, err)
+		}
+		for _, a := range m.Agents() {
+			delete(s.roles, role{a, "learn"}) // its players plan on the rules of before
+		}
+	}
 	if err := s.open(g); err != nil {
 		return err
 	}
@@ -228,26 +261,42 @@ func (s *SelfPlay) role(a int) string {
 	return who
 }
 
-// learn lets every brain learn from its own agents' rows, side by side.
+// learn lets every mind learn from the window and, if there is imagination that
+// can be trusted, from imagined ones beside it.
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
+	w := mind.Window{Rollout: s.ro, Rewards: s.shaped(), Share: float64(s.step) / float64(s.cfg.Steps)}
+	rounds := 0
 	if s.imagine != nil {
-		return s.learnImagining()
+		var err error
+		s.timed("world", func() { rounds, err = s.imagine.Learn(s.ro, s.update) })
+		if err != nil {
+			return nil, fmt.Errorf("train: imagination at env step %d: %w", s.step, err)
+		}
 	}
-	return s.learnBy(func(i int, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-		return s.parts.Minds[i].Learn(s.ro, shape, share)
-	})
+	if rounds == 0 {
+		return s.learnFrom(&w)
+	}
+	var stats [][]agent.Stat
+	for round := range rounds {
+		s.timed("imagine", func() { w.Imagined = s.imagine.Imagine(s.update, round) })
+		s.imaginedShare = 1 - w.Imagined.RealRatio
+		s.show(w.Imagined.Rollout, true)
+		var err error
+		if stats, err = s.learnFrom(&w); err != nil {
+			return nil, err
+		}
+	}
+	return stats, nil
 }
 
-// learnBy lets every brain i learn by do.
-func (s *SelfPlay) learnBy(do func(i int, shape ppo.Shape, share float64) ([]agent.Stat, error)) ([][]agent.Stat, error) {
-	shape := s.shape()
-	share := float64(s.step) / float64(s.cfg.Steps)
-	stats, errs := make([][]agent.Stat, len(s.parts.Brains)), make([]error, len(s.parts.Brains))
+// learnFrom lets the minds learn side by side.
+func (s *SelfPlay) learnFrom(w *mind.Window) ([][]agent.Stat, error) {
+	stats, errs := make([][]agent.Stat, len(s.minds)), make([]error, len(s.minds))
 	s.timed("learn", func() {
-		var next atomic.Int32 // one brain at a time on each core, whose cache holds one
+		var next atomic.Int32 // one mind at a time on each core, whose cache holds one
 		learn := func() {
 			for i := int(next.Add(1)) - 1; i < len(stats); i = int(next.Add(1)) - 1 {
-				stats[i], errs[i] = do(i, shape, share)
+				stats[i], errs[i] = s.minds[i].Learn(w)
 			}
 		}
 		var wg sync.WaitGroup
@@ -259,29 +308,36 @@ func (s *SelfPlay) learnBy(do func(i int, shape ppo.Shape, share float64) ([]age
 	})
 	for i, err := range errs {
 		if err != nil {
-			return nil, fmt.Errorf("train: brain %d at env step %d: %w", i, s.step, err)
+			return nil, fmt.Errorf("train: mind %d at env step %d: %w", i, s.step, err)
 		}
 	}
 	return stats, nil
 }
 
-// shape says how true rewards become what is learnt from, now.
-func (s *SelfPlay) shape() ppo.Shape {
-	c := s.reward
-	sh := ppo.Shape{Scale: c.RewardScale, Prosocial: c.Prosocial, Gamma: c.Gamma}
-	if c.ProsocEnd >= 0 {
-		sh.Prosocial += (c.ProsocEnd - c.Prosocial) * min(float64(s.step)/float64(s.cfg.Steps), 1)
+// show shows a window to who watches.
+func (s *SelfPlay) show(ro *batch.Rollout, imagined bool) {
+	if s.parts.Watch != nil {
+		s.parts.Watch(ro, imagined)
+	}
+}
+
+// shaped says how true rewards become what is learnt from, now.
+func (s *SelfPlay) shaped() mind.Rewards {
+	c := s.rewards
+	r := mind.Rewards{Scale: c.Scale, Prosocial: c.Prosocial, Gamma: c.Gamma}
+	if c.ProsocialEnd >= 0 {
+		r.Prosocial += (c.ProsocialEnd - c.Prosocial) * min(float64(s.step)/float64(s.cfg.Steps), 1)
 	}
 	if len(s.cfg.GoalWeight) > 0 {
-		sh.Goal = make([]float64, len(s.spec.Goals))
-		for g := range sh.Goal {
-			sh.Goal[g] = 1
+		r.Goal = make([]float64, len(s.spec.Goals))
+		for g := range r.Goal {
+			r.Goal[g] = 1
 		}
 		for _, w := range s.cfg.GoalWeight {
-			sh.Goal[goalIndex(s.spec.Goals, w.Goal)] = w.From + (w.To-w.From)*min(float64(s.step)/float64(w.Over), 1)
+			r.Goal[slices.Index(s.spec.Goals, w.Goal)] = w.From + (w.To-w.From)*min(float64(s.step)/float64(w.Over), 1)
 		}
 	}
-	return sh
+	return r
 }
 
 // played counts the steps of the last window that were part of an episode; the
@@ -309,16 +365,17 @@ func (s *SelfPlay) open(g game.Game) error {
 		return err
 	}
 	if got, want := envs.Spec().Obs.Len(), s.spec.Obs.Len(); got != want {
-		return fmt.Errorf("train: stage %d changes the observation from %d to %d numbers; a network cannot follow: change only parameters that keep the board's size and the number of agents", s.stage, want, got)
+		return fmt.Errorf("train: stage %d changes the observation from %d to %d numbers; a network cannot follow: change "+
+			"only parameters that keep the board's size and the number of agents", s.stage, want, got)
 	}
 	s.envs = envs
 	if s.ro == nil {
-		s.ro = batch.New(envs.Shape(s.cfg.Window, s.parts.GoalLen))
+		s.ro = batch.New(envs.Shape(s.cfg.Window, s.goalLen))
 	}
 	return nil
 }
 
-// hire makes a castPlayer for every agent and worker.
+// hire makes a dealtPlayer for every agent and worker.
 func (s *SelfPlay) hire() error {
 	workers := s.envs.Workers
 	s.players = make([][]rollout.Player, workers)
@@ -339,7 +396,8 @@ func (s *SelfPlay) hire() error {
 			who = append(who, ps)
 		}
 		for w := range workers {
-			p := &castPlayer{c: s.cast, agent: agent.ID(a)}
+			p := &dealtPlayer{d: s.dealing, agent: agent.ID(a)}
+			p.Who, p.Player = func(n int) int { return int(s.dealing.choice[a][n]) }, p.player
 			for _, ps := range who {
 				if ps == nil {
 					p.who = append(p.who, nil)
@@ -347,10 +405,10 @@ func (s *SelfPlay) hire() error {
 					p.who = append(p.who, ps[w])
 				}
 			}
-			brain := s.parts.BrainOf[a]
-			if s.cast.hasPast {
-				for _, params := range s.cast.ring[brain] {
-					p.past = append(p.past, pastPlayer(s.parts.Brains[brain].Model, params, s.cfg.Envs))
+			if s.dealing.hasPast {
+				i := s.parts.MindOf[a]
+				for _, params := range s.dealing.ring[i] {
+					p.past = append(p.past, s.minds[i].ageing.Past(params, s.cfg.Envs))
 				}
 			}
 			s.players[w][a] = p
@@ -367,15 +425,15 @@ func (s *SelfPlay) play(who string, a agent.ID) ([]rollout.Player, error) {
 	var players []rollout.Player
 	if who == "learn" {
 		var err error
-		if players, err = s.parts.Minds[s.parts.BrainOf[a]].Players(a, s.envs.Workers, s.cfg.Envs); err != nil {
+		if players, err = s.parts.Minds[s.parts.MindOf[a]].Players(a, s.envs.Workers, s.cfg.Envs); err != nil {
 			return nil, err
 		}
 	} else {
-		make, err := s.parts.Players(who)
+		hire, err := s.parts.Players(who)
 		if err != nil {
 			return nil, err
 		}
-		if players, err = make(s.envs.Workers, s.cfg.Envs); err != nil {
+		if players, err = hire(s.envs.Workers, s.cfg.Envs); err != nil {
 			return nil, err
 		}
 	}
@@ -429,19 +487,24 @@ func (s *SelfPlay) Save() ([]byte, error) {
 		return nil, err
 	}
 	f.PutBytes("envs", envs)
-	if err := s.cast.save(f); err != nil {
+	if err := s.dealing.save(f); err != nil {
 		return nil, err
 	}
 	if err := s.saveMemories(f); err != nil {
 		return nil, err
 	}
-	for i, b := range s.parts.Minds {
-		if err := b.Save(f, fmt.Sprintf("brain/%d/", i)); err != nil {
+	for i, m := range s.minds {
+		if m.saver == nil {
+			continue
+		}
+		if err := m.saver.Save(f, Prefix(i)); err != nil {
 			return nil, err
 		}
 	}
 	if s.imagine != nil {
-		s.imagine.world.save(f)
+		if err := s.imagine.Save(f, "imagine/"); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.guards.save(f); err != nil {
 		return nil, err
@@ -476,24 +539,30 @@ func (s *SelfPlay) Load(body []byte) error {
 	if err := s.envs.UnmarshalBinary(envs); err != nil {
 		return err
 	}
-	if err := s.cast.load(f); err != nil {
+	if err := s.dealing.load(f); err != nil {
 		return err
 	}
 	if err := s.loadMemories(f); err != nil {
 		return err
 	}
-	for i, b := range s.parts.Minds {
-		if err := b.Load(f, fmt.Sprintf("brain/%d/", i)); err != nil {
+	for i, m := range s.minds {
+		if m.saver == nil {
+			continue
+		}
+		if err := m.saver.Load(f, Prefix(i)); err != nil {
 			return err
 		}
 	}
 	if s.imagine != nil {
-		if err := s.imagine.world.load(f); err != nil {
+		if err := s.imagine.Load(f, "imagine/"); err != nil {
 			return err
 		}
 	}
 	return s.guards.load(f)
 }
+
+// Prefix is where a checkpoint holds mind i.
+func Prefix(i int) string { return fmt.Sprintf("mind/%d/", i) }
 
 // Step returns how many env steps have been played.
 func (s *SelfPlay) Step() int { return s.step }

@@ -1,54 +1,14 @@
 package train_test
 
 import (
-	"bytes"
-	"context"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"hop/exp"
-	"hop/registry"
+	"hop/exp/exptest"
 	"hop/runlog"
 	"hop/train"
 )
-
-// small is a run of a second or less; what follows is put into its train block.
-func small(extra string) string {
-	return "actor: {hidden: [16]}\ntrain:\n  envs: 16\n  window: 16\n  steps: 8000\n  save: 2000\n" + extra
-}
-
-// play runs a spec and returns every update's progress and the run's folder.
-func play(t *testing.T, text string, seed uint64, workers int) ([]train.Progress, string) {
-	t.Helper()
-	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loop, err := s.Build(seed, exp.Machine{Workers: workers})
-	if err != nil {
-		t.Fatal(err)
-	}
-	yaml, err := s.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "run")
-	run, err := runlog.Create(dir, yaml, runlog.Info{Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var seen []train.Progress
-	if err := loop.Run(context.Background(), run, func(p *train.Progress) { seen = append(seen, *p) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return seen, dir
-}
 
 // rows returns how many rows a brain learnt from in an update.
 func rows(p train.Progress, brain int) int {
@@ -59,10 +19,10 @@ func rows(p train.Progress, brain int) int {
 }
 
 func TestSwitchedAgentsStopAndStartLearning(t *testing.T) {
-	seen, _ := play(t, small(`
+	seen := exptest.Play(t, exptest.Small(`
   team: [learn, learn, nh, learn]
   switch: [{at: 4000, agent: 2, to: learn}, {at: 4000, agent: 1, to: ns}]
-`), 1, 1)
+`), 1, 1).Seen
 	for i, p := range seen[1:] {
 		before := seen[i].Step < 4000 // where the update's window began
 		if got := rows(p, 1) > 0; got != before {
@@ -80,8 +40,8 @@ func TestSwitchedAgentsStopAndStartLearning(t *testing.T) {
 // With stand-ins at probability p, a learner's own rows fall to 1-p and the
 // reported episodes are those without any: (1-p)^4.
 func TestStandinsTakeTheirShare(t *testing.T) {
-	plain, _ := play(t, small(""), 3, 1)
-	mixed, _ := play(t, small("  standins: {share: 0.5, who: [ns, nh]}\n"), 3, 1)
+	plain := exptest.Play(t, exptest.Small(""), 3, 1).Seen
+	mixed := exptest.Play(t, exptest.Small("  standins: {share: 0.5, who: [ns, nh]}\n"), 3, 1).Seen
 	own := func(seen []train.Progress) (sum, episodes float64) {
 		for _, p := range seen {
 			sum += float64(rows(p, 0))
@@ -100,7 +60,7 @@ func TestStandinsTakeTheirShare(t *testing.T) {
 }
 
 func TestStandinsFadeOut(t *testing.T) {
-	seen, _ := play(t, small("  standins: {share: 1, share_end: 0, over: 4000, who: [nh]}\n"), 3, 1)
+	seen := exptest.Play(t, exptest.Small("  standins: {share: 1, share_end: 0, over: 4000, who: [nh]}\n"), 3, 1).Seen
 	if rows(seen[0], 0) != 0 {
 		t.Errorf("at share 1 the learner still has %d rows of its own", rows(seen[0], 0))
 	}
@@ -112,7 +72,7 @@ func TestStandinsFadeOut(t *testing.T) {
 
 // Past selves appear once there is a checkpoint to take them from.
 func TestPastSelvesPlay(t *testing.T) {
-	seen, _ := play(t, small("  standins: {share: 1, who: [past]}\n"), 5, 1)
+	seen := exptest.Play(t, exptest.Small("  standins: {share: 1, who: [past]}\n"), 5, 1).Seen
 	if rows(seen[0], 0) == 0 {
 		t.Error("before the first checkpoint there is no past self, so the learner plays")
 	}
@@ -123,7 +83,7 @@ func TestPastSelvesPlay(t *testing.T) {
 
 // A stage changes the game that is trained on: without hares nobody reaches one.
 func TestStagesChangeTheGame(t *testing.T) {
-	seen, _ := play(t, small("  stages: [{at: 0, set: [game.hare_pays=0, game.hares=0]}, {at: 4000, set: [game.hares=4]}]\n"), 5, 1)
+	seen := exptest.Play(t, exptest.Small("  stages: [{at: 0, set: [game.hares=0]}, {at: 4000, set: [game.hares=4]}]\n"), 5, 1).Seen
 	hare := func(p train.Progress) float64 {
 		sum := 0.
 		for a := range p.Goals {
@@ -148,8 +108,8 @@ func TestStagesChangeTheGame(t *testing.T) {
 // first window's play alike, its reported return is alike too.
 func TestGoalWeightIsNotReported(t *testing.T) {
 	long := func(text string) string { return strings.Replace(text, "window: 16", "window: 40", 1) }
-	plain, _ := play(t, long(small("")), 8, 1)
-	faded, _ := play(t, long(small("  goal_weight: [{goal: hare, from: 0, to: 0, over: 1}]\n")), 8, 1)
+	plain := exptest.Play(t, long(exptest.Small("")), 8, 1).Seen
+	faded := exptest.Play(t, long(exptest.Small("  goal_weight: [{goal: hare, from: 0, to: 0, over: 1}]\n")), 8, 1).Seen
 	if plain[0].Episodes == 0 {
 		t.Fatal("no episode ended in the first window")
 	}
@@ -166,8 +126,7 @@ func TestGoalWeightIsNotReported(t *testing.T) {
 
 // Everything that is logged is finite and has a count behind it.
 func TestEveryNumberHasRowsBehindIt(t *testing.T) {
-	_, dir := play(t, small(""), 2, 1)
-	rows, err := runlog.ReadMetrics(dir)
+	rows, err := runlog.ReadMetrics(exptest.Play(t, exptest.Small(""), 2, 1).Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,36 +140,14 @@ func TestEveryNumberHasRowsBehindIt(t *testing.T) {
 	}
 }
 
-// The same bytes for any number of workers, shared and independent brains,
-// stand-ins and past selves included.
-func TestWorkersChangeNothing(t *testing.T) {
-	for name, extra := range map[string]string{
-		"independent": "", "shared": "  brains: [0, 0, 0, 0]\n", "mixed": "  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
+// The same bytes for any number of workers and when resumed, shared and independent
+// brains, stand-ins and past selves included.
+func TestWorkersAndStopsChangeNothing(t *testing.T) {
+	for name, more := range map[string]string{
+		"independent": "",
+		"shared":      "  brains: [0, 0, 0, 0]\n",
+		"mixed":       "  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			var first map[string][]byte
-			for _, workers := range []int{1, 2, 3} {
-				_, dir := play(t, small(extra), 4, workers)
-				got := map[string][]byte{}
-				body, _, err := runlog.Last(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got["checkpoint"] = body
-				for _, f := range []string{"metrics.csv", "events.out.tfevents.0.hop"} {
-					if got[f], err = os.ReadFile(filepath.Join(dir, f)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if first == nil {
-					first = got
-				}
-				for f := range got {
-					if !bytes.Equal(got[f], first[f]) {
-						t.Errorf("%s differs between 1 and %d workers", f, workers)
-					}
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { exptest.Promises(t, exptest.Small(more), 4) })
 	}
 }

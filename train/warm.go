@@ -2,7 +2,6 @@ package train
 
 import (
 	"hop/agent"
-	"hop/batch"
 	"hop/rollout"
 )
 
@@ -12,7 +11,7 @@ func (s *SelfPlay) warm() bool { return s.update < s.cfg.Warm.Windows }
 // showBots puts bots on agent a's place: in env n, n mod (A+1) agents are the
 // first bot, and which ones goes round with n.
 func (s *SelfPlay) showBots(a agent.ID) error {
-	s.cast.learns[a] = false
+	s.dealing.learns[a] = false
 	first, err := s.play(s.cfg.Warm.Who[0], a)
 	if err != nil {
 		return err
@@ -22,7 +21,7 @@ func (s *SelfPlay) showBots(a agent.ID) error {
 		return err
 	}
 	for w := range s.players {
-		s.players[w][a].(*castPlayer).own = &shown{a: int(a), agents: s.spec.Seats, first: first[w], second: second[w]}
+		s.players[w][a].(*dealtPlayer).own = &shown{a: int(a), agents: s.spec.Seats, first: first[w], second: second[w]}
 	}
 	return nil
 }
@@ -34,7 +33,8 @@ type shown struct {
 	rows          []int32
 }
 
-// Act lets both play their envs.
+// Act lets both play their envs. The rows are the agent's own to learn from, and
+// what was played is the policy to learn.
 func (p *shown) Act(v *rollout.View, envs []int32) {
 	for _, first := range []bool{true, false} {
 		p.rows = p.rows[:0]
@@ -51,28 +51,16 @@ func (p *shown) Act(v *rollout.View, envs []int32) {
 			p.second.Act(v, p.rows)
 		}
 	}
+	for _, n := range envs {
+		step := v.StepOf(int(n))
+		v.Own[step] = true
+		target := v.TargetAt(step)
+		clear(target)
+		target[v.Action[step]] = 1
+	}
 }
 
 func (p *shown) isFirst(n int) bool { return (p.a+n/(p.agents+1))%p.agents < n%(p.agents+1) }
 
 // Evaluate writes nothing: bots have no values.
 func (p *shown) Evaluate(*rollout.View, []int32) {}
-
-// watched makes a window that bots played one to learn from: every living row is
-// the agent's own, and what was played is the policy to learn.
-func watched(ro *batch.Rollout) {
-	for a := range agent.ID(ro.Agents) {
-		for t := range ro.Steps {
-			for n := range ro.Envs {
-				if !ro.Alive[ro.Slot(a, t, n)] {
-					continue
-				}
-				step := ro.Step(a, t, n)
-				ro.Own[step] = true
-				target := ro.TargetAt(step)
-				clear(target)
-				target[ro.Action[step]] = 1
-			}
-		}
-	}
-}

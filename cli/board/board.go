@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"hop/page"
 	"hop/train"
 )
 
@@ -50,7 +51,7 @@ type seedRow struct {
 	every, skip int       // updates that one point of history stands for, and those not in it yet
 	sum         float64   // of those
 	early       int       // episodes behind the first point
-	result      float64   // on fresh episodes; NaN until judged
+	result      float64   // on fresh episodes; NaN until scored
 }
 
 // part is a number with a name.
@@ -69,7 +70,7 @@ func New(s Setup, in io.Reader, w io.Writer, cancel context.CancelFunc) *Board {
 		b.live = startLive(b, s, in, w, cancel)
 		return b
 	}
-	fmt.Fprintf(w, "training %s, %s, in %s\n", s.Name, Count(len(s.Seeds), "seed"), s.Folder)
+	fmt.Fprintf(w, "training %s, %s, in %s\n", s.Name, page.Count(len(s.Seeds), "seed"), s.Folder)
 	return b
 }
 
@@ -77,27 +78,6 @@ func New(s Setup, in io.Reader, w io.Writer, cancel context.CancelFunc) *Board {
 func Terminal(f any) bool {
 	file, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// Short writes a number such as 1.2 M.
-func Short(x float64) string {
-	switch {
-	case x >= 1e6:
-		return fmt.Sprintf("%.2f M", x/1e6)
-	case x >= 1e4:
-		return fmt.Sprintf("%.0f k", x/1e3)
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.1f", x)
-}
-
-// Count writes how many there are.
-func Count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 func (b *Board) row(seed uint64) *seedRow {
@@ -211,7 +191,7 @@ func (r *seedRow) line(many bool) string {
 	if many {
 		fmt.Fprintf(&b, "seed %-3d  ", r.seed)
 	}
-	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), Short(float64(r.step)))
+	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), page.Short(float64(r.step)))
 	if len(r.agents) > 0 {
 		fmt.Fprintf(&b, "  return %6.3f [", r.mean)
 		for i, x := range r.agents {
@@ -231,7 +211,7 @@ func (r *seedRow) line(many bool) string {
 		}
 	}
 	if rate := r.rate(); rate > 0 {
-		fmt.Fprintf(&b, "  %6s steps/s", Short(rate))
+		fmt.Fprintf(&b, "  %6s steps/s", page.Short(rate))
 	}
 	if left, ok := r.left(); ok {
 		fmt.Fprintf(&b, "  %6s left", left)

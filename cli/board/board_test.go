@@ -64,7 +64,7 @@ func TestLiveViewShowsEverySeed(t *testing.T) {
 	_, got := shown(t, 100, 40, 3)
 	for _, want := range []string{
 		"hop train ppo-4x4", "3 seeds, 2 cores, 12s", "runs/ppo-4x4-001",
-		"seed 1", " 55 %  11 k of 20 k  1000 steps/s  9s left", "return 2.000 [1.50 2.50]", "▁▁▂▃▃▄▅▅▆▇█",
+		"seed 1", " 55 %  11 k of 20 k  1 k steps/s  9s left", "return 2.000 [1.50 2.50]", "▁▁▂▃▃▄▅▅▆▇█",
 		"stag 50 %", "hare 25 %", "nothing 25 %", "policy_loss -0.01", "value_loss 0.02", "entropy 1.5",
 		"seed 3", "waiting for a core", "q or Ctrl-C",
 	} {
@@ -151,7 +151,7 @@ func TestPlainLinesHaveNoEscapesAndAlign(t *testing.T) {
 		t.Errorf("escapes in plain lines: %q", got)
 	}
 	lines := strings.Split(got, "\n")
-	want := "seed 1    100 %     4000 steps  return  1.000 [ 0.50  1.50]  stag  50 %  hare  25 %  none  25 %" +
+	want := "seed 1    100 %      4 k steps  return  1.000 [ 0.50  1.50]  stag  50 %  hare  25 %  none  25 %" +
 		"  value_loss  0.0200  entropy  1.5000"
 	if lines[1] != want {
 		t.Errorf("got  %q\nwant %q", lines[1], want)

@@ -10,6 +10,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"hop/page"
 )
 
 // pace is the time between two pictures of the live view.
@@ -112,7 +114,7 @@ var agentHues = []string{"#4aa8e8", "#f07f2f", "#2fb98f", "#d97fb0", "#e8b000", 
 // View draws a header, the seeds and what the keys do. Seeds take a few
 // lines each, or one where there is no room; what still does not fit is counted.
 func (m *liveModel) View() tea.View {
-	what := fmt.Sprintf("  %s, %s, %s", Count(len(m.Seeds), "seed"), Count(m.Cores, "core"), m.elapsed())
+	what := fmt.Sprintf("  %s, %s, %s", page.Count(len(m.Seeds), "seed"), page.Count(m.Cores, "core"), m.elapsed())
 	head := []string{boldStyle.Render("hop train "+m.Name) + faintStyle.Render(what), faintStyle.Render(m.Folder), ""}
 	var foot []string
 	for _, n := range m.notes[max(0, len(m.notes)-2):] {
@@ -183,9 +185,9 @@ func (m *liveModel) tall(r *seedRow) []string {
 	if s := m.state(r); s != "" {
 		first += "  " + s
 	} else {
-		first += fmt.Sprintf("  %s of %s", Short(float64(r.step)), Short(float64(r.steps)))
+		first += fmt.Sprintf("  %s of %s", page.Short(float64(r.step)), page.Short(float64(r.steps)))
 		if left, ok := r.left(); ok {
-			first += fmt.Sprintf("  %s steps/s  %s left", Short(r.rate()), left)
+			first += fmt.Sprintf("  %s steps/s  %s left", page.Short(r.rate()), left)
 		}
 	}
 	lines := []string{first}

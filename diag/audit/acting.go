@@ -6,6 +6,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/mind"
 )
 
 // acting compares what players recorded about their choices with what their
@@ -33,22 +34,26 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	if c.agents == nil {
 		c.agents = map[agent.ID]int{}
 	}
-	c.search = u.exp.Plan.On
-	for i, b := range u.parts.Brains {
-		for _, a := range b.Agents {
+	c.search = u.hop != nil
+	for _, t := range u.taps {
+		for _, a := range t.agents {
 			if c.search {
 				c.searched(u, ro, a)
 				continue
 			}
-			c.network(u, ro, i, a)
+			c.network(u, ro, t, a)
 		}
 	}
 }
 
 // network asks the agent's network again.
-func (c *acting) network(u *session, ro *batch.Rollout, brain int, a agent.ID) {
-	b := u.parts.Brains[brain]
-	ws := b.Model.Work(1)
+func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
+	acting, ok := mind.As[mind.Acting](t.Mind)
+	if !ok {
+		return
+	}
+	model, params := acting.Actor()
+	ws := model.Work(1)
 	seen := 0
 	each(ro, a, func(_, _, step, slot int) {
 		if !untouched(u, ro, step, slot) || seen >= actRows {
@@ -59,7 +64,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, brain int, a agent.ID) {
 		c.rows++
 		ws.Reset()
 		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot))
-		ws.Forward(b.Params)
+		ws.Forward(params)
 		act := ro.Action[step]
 		probs := softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))
 		bad := act < 0 || int(act) >= len(probs)
@@ -84,8 +89,8 @@ func (c *acting) network(u *session, ro *batch.Rollout, brain int, a agent.ID) {
 // was changed later is the buffers' fault, not the player's.
 func untouched(u *session, ro *batch.Rollout, step, slot int) bool {
 	d := u.deeds[step]
-	return d.Acted && ro.Alive[slot] && ro.Own[step] && d.Action == ro.Action[step] && d.LogProb == ro.LogProb[step] && d.Value == ro.Value[slot] &&
-		d.Legal == diag.Bits(ro.LegalAt(slot)) && d.Obs == diag.Print(ro.ObsAt(slot))
+	return d.Acted && ro.Alive[slot] && ro.Own[step] && d.Action == ro.Action[step] && d.LogProb == ro.LogProb[step] &&
+		d.Value == ro.Value[slot] && d.Legal == diag.Bits(ro.LegalAt(slot)) && d.Obs == diag.Print(ro.ObsAt(slot))
 }
 
 // likeliest counts how often the likeliest action was taken, against how often

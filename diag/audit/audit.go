@@ -24,6 +24,8 @@ import (
 	"hop/diag"
 	"hop/exp"
 	"hop/game"
+	"hop/mind"
+	"hop/mind/hop"
 	"hop/rng"
 	"hop/runlog"
 	"hop/train"
@@ -51,7 +53,7 @@ type Result struct {
 	Agents  []string      `json:"agents"`
 	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth
 	Learns  [][]float64   `json:"learns"`  // [agent][agent] share of the column's probed rows that the row's agent learns from; -1: not probed
-	Updates []int         `json:"updates"` // [brain] windows in which weights changed
+	Updates []int         `json:"updates"` // [mind] windows in which weights changed
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
 	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
 	Windows int           `json:"windows"`
@@ -66,7 +68,7 @@ func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
 // schedules on few envs, without a curriculum, whose games are other games.
 func small(s exp.Spec) exp.Spec {
 	most := 16
-	if s.Plan.On {
+	if s.Mind.Name == "hop" {
 		most = 8
 	}
 	given := s.Train.Envs
@@ -86,7 +88,7 @@ func updates(s *exp.Spec, opt Options) int {
 	switch {
 	case opt.Updates > 0:
 		return opt.Updates
-	case s.Plan.On:
+	case s.Mind.Name == "hop":
 		return 6
 	case s.Imagine.On:
 		return 12
@@ -145,7 +147,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	}
 	r.Add(opt.Game...)
 	r.Add(first.findings()...)
-	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Brains) == spec.Seats && plainPPO(&s) {
+	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
 		say("shared brains")
 		f, err := shared(ctx, s, opt, r.Returns)
 		if err != nil {
@@ -159,32 +161,33 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 
 // plainPPO reports whether nothing but PPO learns, so that brains can be shared.
 func plainPPO(s *exp.Spec) bool {
-	return !s.Plan.On && !s.Imagine.On && !s.LOLA.On && !s.Influence.On
+	return s.Mind.Name == "ppo" && !s.Imagine.On
 }
 
 // session is one instrumented run.
 type session struct {
-	exp    exp.Spec
-	spec   game.Spec
-	opt    Options
-	parts  train.Parts
-	loop   *train.SelfPlay
-	close  bool // examine closely, not only count returns
-	taps   []*tap
-	replay *diag.Replay
-	deeds  []diag.Deed // [A][T][N]
-	window int         // windows seen
-	curves [][]float64 // [A][windows]
-	rows   []int       // [A] own rows seen
-	acts   [][]int     // [A][actions] how often each was taken
-	acting acting
-	logs   logs
-	dreams dreams
-	broke  error // a panic or an error of the run itself
+	exp     exp.Spec
+	spec    game.Spec
+	opt     Options
+	hop     *hop.Config // nil: the agents do not plan
+	parts   train.Parts
+	loop    *train.SelfPlay
+	closely bool // examine, not only count returns
+	taps    []*tap
+	replay  *diag.Replay
+	deeds   []diag.Deed // [A][T][N]
+	window  int         // windows seen
+	curves  [][]float64 // [A][windows]
+	rows    []int       // [A] own rows seen
+	acts    [][]int     // [A][actions] how often each was taken
+	acting  acting
+	logs    logs
+	dreams  dreams
+	broke   error // a panic or an error of the run itself
 }
 
 // newSession builds a run with recorders in it.
-func newSession(s exp.Spec, seed uint64, opt Options, close bool, from *checkpoint) (*session, error) {
+func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkpoint) (*session, error) {
 	machine := exp.Machine{Workers: 1}
 	if from != nil {
 		machine.Saved = from.body
@@ -193,22 +196,18 @@ func newSession(s exp.Spec, seed uint64, opt Options, close bool, from *checkpoi
 	if err != nil {
 		return nil, err
 	}
-	if parts.Minds == nil {
-		for _, b := range parts.Brains {
-			parts.Minds = append(parts.Minds, train.Plain(b))
-		}
-	}
 	if opt.Change != nil {
 		opt.Change(&s, &parts)
 	}
-	u := &session{exp: s, spec: parts.Game.Spec(), opt: opt, close: close}
+	c, _ := exp.ConfigOf[hop.Config](&s)
+	u := &session{hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
 	for a := range u.acts {
 		u.acts[a] = make([]int, len(u.spec.Actions))
 	}
-	if close {
+	if closely {
 		for i, m := range parts.Minds {
-			t := &tap{Mind: m, u: u, i: i, brain: parts.Brains[i], inner: m}
+			t := newTap(m, u, i)
 			u.taps = append(u.taps, t)
 			parts.Minds[i] = t
 		}
@@ -223,12 +222,16 @@ func newSession(s exp.Spec, seed uint64, opt Options, close bool, from *checkpoi
 		}
 	}
 	u.parts = parts
-	if u.loop, err = train.NewSelfPlay(s.Train, s.PPO, parts); err != nil {
+	if u.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts); err != nil {
 		return nil, err
 	}
 	if from != nil {
 		for i, m := range parts.Minds {
-			if err := m.Load(from.file, fmt.Sprintf("brain/%d/", i)); err != nil {
+			saver, ok := mind.As[mind.Saver](m)
+			if !ok {
+				continue
+			}
+			if err := saver.Load(from.file, train.Prefix(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -287,7 +290,7 @@ func (u *session) logged(p *train.Progress) {
 		}
 		u.curves[a] = append(u.curves[a], v)
 	}
-	if u.close {
+	if u.closely {
 		u.logs.take(u, p)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"hop/diag"
 	"hop/diag/audit"
-	"hop/registry"
 )
 
 // healthy are runs in which nothing is wrong: presets, games and seeds.
@@ -30,14 +29,15 @@ var healthy = []struct {
 	{"ppo-cartpole", 13, nil},
 	{"ppo-imagine-4x4", 14, nil},
 	{"hop-4x4", 15, nil},
-	{"hop-4x4", 16, []string{"plan.goals=none", "plan.bots=[ns]"}},
+	{"hop-4x4", 16, []string{"goals.kind=none"}},
 	{"ppo-4x4", 17, []string{"game.name=coin", "train.steps=100000"}},
 	{"ppo-4x4", 18, []string{"game.name=cleanup"}},
 	{"ppo-4x4", 19, []string{"game.name=foraging"}},
 	{"ppo-4x4", 20, []string{"game.name=tag"}},
 	{"ppo-4x4", 21, []string{"train.standins.share=0.4", "train.standins.who=[ns,past]"}},
 	{"ppo-4x4", 22, []string{"train.brains=[0,0,1,1]", "ppo.prosocial=0.5"}},
-	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}}, // goals within episodes, and windows that cut them
+	// Goals within episodes, and windows that cut them.
+	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}},
 }
 
 // Healthy runs are not accused. A test in 2000 may call one suspect; the seeds
@@ -47,27 +47,14 @@ func TestHealthyRunsPass(t *testing.T) {
 	for _, h := range healthy {
 		name := fmt.Sprintf("%s seed %d %v", h.preset, h.seed, h.sets)
 		t.Run(name, func(t *testing.T) {
-			sets := h.sets
-			if !*long {
-				small := tiny[h.preset]
-				if small == nil {
-					small = []string{"train.envs=6"}
-				}
-				sets = append(append([]string{}, small...), sets...)
-			}
-			s, err := registry.New().Load(h.preset, sets)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := load(t, h.preset, !*long, h.sets...)
 			opt := options(&s)
 			opt.Seeds = []uint64{h.seed}
 			if *long {
 				opt.Seeds = []uint64{h.seed, h.seed + 100, h.seed + 200}
 			}
 			r, err := audit.Spec(t.Context(), s, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, f := range r.Findings {
 				switch f.Verdict {
 				case diag.Fault:

@@ -24,7 +24,7 @@ type wrongRow struct {
 	window    int
 }
 
-func (l *logs) expect(u *session, p *train.Progress, name string, who int, value float64, n int, tol float64) {
+func (l *logs) must(u *session, p *train.Progress, name string, who int, value float64, n int, tol float64) {
 	l.rows++
 	for _, row := range p.Rows {
 		if row.Name != name || row.Agent != who {
@@ -50,19 +50,20 @@ func (l *logs) bad(w wrongRow) {
 
 func (l *logs) take(u *session, p *train.Progress) {
 	for i, list := range p.Stats {
-		b := u.parts.Brains[i]
+		t := u.taps[i]
 		who, part := -1, ""
-		if len(b.Agents) == 1 {
-			who = int(b.Agents[0])
-		} else if len(u.parts.Brains) > 1 {
-			part = fmt.Sprintf("/brain%d", i)
+		if len(t.agents) == 1 {
+			who = int(t.agents[0])
+		} else if len(u.taps) > 1 {
+			part = fmt.Sprintf("/mind%d", i)
 		}
 		for _, st := range list {
-			l.expect(u, p, st.Name+part, who, st.Value, st.N, 0)
+			l.must(u, p, st.Name+part, who, st.Value, st.N, 0)
 		}
-		if !u.exp.Imagine.On {
-			l.expect(u, p, "count/updates"+part, who, float64(b.Updates), -1, 0)
-			l.expect(u, p, "count/rows"+part, who, float64(b.RowsSeen), -1, 0)
+		if t.counts != nil {
+			c := t.counts.Counts()
+			l.must(u, p, "count/updates"+part, who, float64(c.Updates), -1, 0)
+			l.must(u, p, "count/rows"+part, who, float64(c.Rows), -1, 0)
 		}
 	}
 	from := l.at
@@ -75,6 +76,6 @@ func (l *logs) take(u *session, p *train.Progress) {
 		for _, v := range u.replay.Return[a][from:l.at] {
 			mean += v / float64(l.at-from)
 		}
-		l.expect(u, p, "return", int(a), mean, l.at-from, 1e-6)
+		l.must(u, p, "return", int(a), mean, l.at-from, 1e-6)
 	}
 }

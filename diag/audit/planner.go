@@ -3,66 +3,52 @@ package audit
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"hop/diag"
 	"hop/game"
+	"hop/mind"
 	"hop/plan"
 	"hop/rng"
-	"hop/train"
 )
 
 // planning is what is asked about agents that search: is the search the spec's,
 // and does it plan on the true rules?
 func (u *session) planning() []diag.Finding {
-	if !u.exp.Plan.On {
+	if u.hop == nil {
 		return nil
 	}
-	set := diag.Finding{Step: 2, Check: "the search is the spec's", Module: "planner", Unit: "settings that differ", Says: "Every agent searches as the spec says."}
-	rules := diag.Finding{Step: 4, Check: "the search plans on the true rules", Module: "planner", Unit: "share of steps that differ", Says: "What the search foresees for an action is what the rules do."}
+	set := diag.Finding{
+		Step: 2, Check: "the search is the spec's", Module: "planner", Unit: "settings that differ",
+		Says: "Every agent searches as the spec says.",
+	}
+	rules := diag.Finding{
+		Step: 4, Check: "the search plans on the true rules", Module: "planner", Unit: "share of steps that differ",
+		Says: "What the search foresees for an action is what the rules do.",
+	}
 	for i, t := range u.taps {
-		h := hopOf(t.inner)
-		if h == nil {
+		s, ok := mind.As[mind.Searching](t.Mind)
+		if !ok {
 			continue
 		}
-		in := h.Insides()
+		search, made := s.Search()
 		set.Rows++
-		for _, d := range differing(u.exp.Search, *in.Search) {
-			if u.exp.Plan.Planner != "tree" && slices.Contains(byPlanner, d[0]) {
-				continue
-			}
-			set.Verdict = diag.Fault
-			set.Effect++
-			set.Says = fmt.Sprintf("Brain %d searches with another %s than the spec says: %s.", i, d[0], d[1])
-			set.Next = "where the search's settings are passed on"
+		for _, d := range differing(u.hop.Search.Resolve(len(u.spec.Actions)), *search) {
+			set.Accuse(diag.Fault, set.Effect+1, fmt.Sprintf("Mind %d searches with another %s than the spec says: %s.", i, d[0], d[1]),
+				"where the search's settings are passed on")
 		}
-		if u.exp.Plan.Dynamics != "rules" {
+		if u.hop.Search.Dynamics != "rules" {
 			rules.Says = "The search plans on a learnt model, which is not compared with the rules here."
 			continue
 		}
-		bad, n, says := foresees(u.parts.Game, *in.Rules, *in.Search, rng.New(uint64(i)+7))
-		rules.Rows += n
-		if bad > 0 {
+		bad, n, says := foresees(u.parts.Game, *made, *search, rng.New(uint64(i)+7))
+		if rules.Rows += n; bad > 0 {
 			share := float64(bad) / float64(n)
-			rules.Verdict = diag.Fault
-			rules.Effect = max(rules.Effect, share)
-			rules.Says = fmt.Sprintf("In %.0f %% of the steps tried, brain %d's search foresees something else than the rules do: %s.", 100*share, i, says)
-			rules.Next = "the dynamics that the search plays on: which action is whose, when it is over, what it pays"
+			rules.Accuse(diag.Fault, max(rules.Effect, share), fmt.Sprintf("In %.0f %% of the steps tried, mind %d's search foresees something "+
+				"else than the rules do: %s.", 100*share, i, says),
+				"the dynamics that the search plays on: which action is whose, when it is over, what it pays")
 		}
 	}
-	for _, f := range []*diag.Finding{&set, &rules} {
-		f.Lo, f.Hi = f.Effect, f.Effect
-	}
 	return []diag.Finding{set, rules}
-}
-
-// byPlanner are the settings that planners other than tree choose themselves.
-var byPlanner = []string{"depth", "sims", "resample", "hashed", "trees"}
-
-// hopOf returns the planner inside a mind, or nil.
-func hopOf(m train.Mind) *train.HOP {
-	h, _ := m.(*train.HOP)
-	return h
 }
 
 // differing lists the settings in which two searches differ.
@@ -79,7 +65,7 @@ func differing(want, got plan.Config) [][2]string {
 
 // foresees plays random steps from random positions both on the search's rules
 // and on the game, and counts where they differ.
-func foresees(g game.Game, rulesOf train.RulesMaker, search plan.Config, key rng.Key) (bad, n int, says string) {
+func foresees(g game.Game, rulesOf mind.RulesMaker, search plan.Config, key rng.Key) (bad, n int, says string) {
 	spec := g.Spec()
 	rules, _, err := rulesOf(1, search.Trees)
 	if err != nil {
@@ -125,7 +111,9 @@ func foresees(g game.Game, rulesOf train.RulesMaker, search plan.Config, key rng
 }
 
 // foresee compares one step; "" if the two agree.
-func foresee(rules train.Rules, st, after game.State, seats []game.Seat, actions []int32, rewards []float32, legal []bool, r *rng.Rand) string {
+func foresee(
+	rules mind.Rules, st, after game.State, seats []game.Seat, actions []int32, rewards []float32, legal []bool, r *rng.Rand,
+) string {
 	me := seats[0]
 	rules.Set(0, st, seats)
 	rules.Root(0, 0)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -8,9 +9,9 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
-	"hop/ppo"
+	"hop/mind"
+	"hop/nn"
 	"hop/safetensors"
-	"hop/train"
 )
 
 // rowProbes is how many single rows of an agent are changed, one at a time.
@@ -35,6 +36,10 @@ type sources struct {
 	fit    fitting // how well the model of others can learn one window
 }
 
+// sound reports whether experiments were made, and could be: every one starts from
+// the same place.
+func (s *sources) sound() bool { return s != nil && s.twice && len(s.restored) == 0 }
+
 // yes is an answer that may not have been asked for.
 type yes struct{ asked, is bool }
 
@@ -43,15 +48,18 @@ type yes struct{ asked, is bool }
 type digest struct{ net, others uint64 }
 
 // othersOf is a fingerprint of the saved model of others; 0 if there is none.
-func othersOf(f *safetensors.File) uint64 {
-	h, any := fnv.New64a(), false
+func othersOf(f *safetensors.File) uint64 { return fingerprint(f, "moa/net/") }
+
+// fingerprint is one of the tensors whose names begin so; 0 if there are none.
+func fingerprint(f *safetensors.File, prefix string) uint64 {
+	h, found := fnv.New64a(), false
 	for _, t := range f.Tensors {
-		if strings.HasPrefix(t.Name, "moa/net/") {
+		if strings.HasPrefix(t.Name, prefix) {
 			h.Write(t.Data)
-			any = true
+			found = true
 		}
 	}
-	if !any {
+	if !found {
 		return 0
 	}
 	return h.Sum64()
@@ -60,21 +68,25 @@ func othersOf(f *safetensors.File) uint64 {
 // prober changes a window in one respect, lets a mind learn from it, looks
 // whether that made a difference, and puts the mind back.
 type prober struct {
-	mind  train.Mind
-	brain *ppo.Brain
-	start *safetensors.File
-	real  *batch.Rollout
-	copy  *batch.Rollout
-	shape ppo.Shape
-	share float64
-	base  digest
-	err   error
+	mind   mind.Mind
+	saver  mind.Saver
+	params *nn.Params // nil: what is saved tells
+	start  *safetensors.File
+	window *mind.Window
+	played *batch.Rollout
+	copy   *batch.Rollout
+	base   digest
+	err    error
 }
 
 // saved returns a mind's tensors.
-func saved(m train.Mind) (*safetensors.File, error) {
+func saved(m mind.Mind) (*safetensors.File, error) {
 	f := &safetensors.File{}
-	return f, m.Save(f, "")
+	s, ok := mind.As[mind.Saver](m)
+	if !ok {
+		return f, errors.New("audit: the mind cannot be saved")
+	}
+	return f, s.Save(f, "")
 }
 
 // learn lets the mind learn from ro and puts it back.
@@ -82,7 +94,9 @@ func (p *prober) learn(ro *batch.Rollout) (digest, []agent.Stat) {
 	if p.err != nil {
 		return digest{}, nil
 	}
-	stats, err := p.mind.Learn(ro, p.shape, p.share)
+	w := *p.window
+	w.Rollout = ro
+	stats, err := p.mind.Learn(&w)
 	if err != nil {
 		p.err = err
 		return digest{}, nil
@@ -92,35 +106,20 @@ func (p *prober) learn(ro *batch.Rollout) (digest, []agent.Stat) {
 		p.err = err
 		return digest{}, nil
 	}
-	d := digest{diag.Print(p.brain.Params.W), othersOf(f)}
-	p.err = p.mind.Load(p.start, "")
+	d := digest{fingerprint(f, ""), othersOf(f)}
+	if p.params != nil {
+		d.net = diag.Print(p.params.W)
+	}
+	p.err = p.saver.Load(p.start, "")
 	return d, stats
 }
 
 // changed reports whether learning from the window after edit ends elsewhere.
 func (p *prober) changed(edit func(ro *batch.Rollout)) (net, others bool) {
-	copyRollout(p.copy, p.real)
+	p.copy.CopyFrom(p.played)
 	edit(p.copy)
 	d, _ := p.learn(p.copy)
 	return d.net != p.base.net, d.others != p.base.others
-}
-
-// copyRollout makes dst, of the same shape, equal to src.
-func copyRollout(dst, src *batch.Rollout) {
-	copy(dst.Obs, src.Obs)
-	copy(dst.Legal, src.Legal)
-	copy(dst.Alive, src.Alive)
-	copy(dst.Seat, src.Seat)
-	copy(dst.Reward, src.Reward)
-	copy(dst.End, src.End)
-	copy(dst.Reached, src.Reached)
-	copy(dst.Start, src.Start)
-	copy(dst.Action, src.Action)
-	copy(dst.LogProb, src.LogProb)
-	copy(dst.Own, src.Own)
-	copy(dst.Value, src.Value)
-	copy(dst.Goal, src.Goal)
-	copy(dst.Target, src.Target)
 }
 
 // each calls f at every step of an agent.
@@ -178,33 +177,38 @@ func mark(ro *batch.Rollout, step, slot int, prosocial bool) {
 }
 
 // probe finds out by experiment what a mind learns from.
-func probe(mind train.Mind, brain *ppo.Brain, ro *batch.Rollout, shape ppo.Shape, share float64, planes int) (*sources, error) {
-	src := &sources{agents: brain.Agents, share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
-	start, err := saved(mind)
+func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources, error) {
+	ro := w.Rollout
+	src := &sources{agents: m.Agents(), share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
+	start, err := saved(m)
 	if err != nil {
 		return nil, err
 	}
-	weights := slices.Clone(brain.Params.W)
-	defer copy(brain.Params.W, weights) // whatever Load does, the run goes on from here
-	p := &prober{mind: mind, brain: brain, start: start, real: ro, copy: batch.New(ro.Shape), shape: shape, share: share}
-	copyRollout(p.copy, ro)
+	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape)}
+	p.saver, _ = mind.As[mind.Saver](m)
+	var weights []float32
+	if params != nil {
+		weights = slices.Clone(params.W)
+		defer copy(params.W, weights) // whatever Load does, the run goes on from here
+	}
+	p.copy.CopyFrom(ro)
 	p.base, _ = p.learn(p.copy)
 	if p.err != nil {
 		return nil, p.err
 	}
-	back, err := saved(mind)
+	back, err := saved(m)
 	if err != nil {
 		return nil, err
 	}
 	src.restored = unlike(start, back)
-	if !slices.Equal(weights, brain.Params.W) {
+	if params != nil && !slices.Equal(weights, params.W) {
 		src.restored = append(src.restored, "net")
 	}
-	copyRollout(p.copy, ro)
+	p.copy.CopyFrom(ro)
 	again, _ := p.learn(p.copy)
 	src.twice = again == p.base
-	if !src.twice || len(src.restored) > 0 {
-		return src, p.err // every experiment would start elsewhere
+	if !src.sound() {
+		return src, p.err
 	}
 	p.rows(src, planes)
 	p.places(src, planes)
@@ -216,18 +220,18 @@ func probe(mind train.Mind, brain *ppo.Brain, ro *batch.Rollout, shape ppo.Shape
 
 // rows asks of every agent whether its rows matter, all at once and one by one.
 func (p *prober) rows(src *sources, planes int) {
-	team := p.shape.Prosocial != 0
-	for b := range agent.ID(p.real.Agents) {
+	team := p.window.Rewards.Prosocial != 0
+	for b := range agent.ID(p.played.Agents) {
 		var own [][2]int
-		each(p.real, b, func(_, _, step, slot int) {
-			if p.real.Alive[slot] && p.real.Own[step] {
+		each(p.played, b, func(_, _, step, slot int) {
+			if p.played.Alive[slot] && p.played.Own[step] {
 				own = append(own, [2]int{step, slot})
 			}
 		})
 		if len(own) == 0 {
 			continue
 		}
-		mine := contains(src.agents, b)
+		mine := slices.Contains(src.agents, b)
 		if !mine {
 			if net, _ := p.changed(func(ro *batch.Rollout) {
 				for _, r := range own {
@@ -267,66 +271,56 @@ func (p *prober) rows(src *sources, planes int) {
 	}
 }
 
+// place is a row of one of the mind's agents.
+type place struct {
+	a                agent.ID
+	t, n, step, slot int
+}
+
 // places asks about rows and slots that must, or must not, matter.
 func (p *prober) places(src *sources, planes int) {
-	real, team := p.real, p.shape.Prosocial != 0
-	ask := func(y *yes, want func(t, n, step, slot int) bool, edit func(ro *batch.Rollout, t, n int, a agent.ID, step, slot int)) {
-		type place struct {
-			t, n, step, slot int
-			a                agent.ID
-		}
-		var at []place
+	played, team := p.played, p.window.Rewards.Prosocial != 0
+	ask := func(y *yes, want func(at place) bool, edit func(ro *batch.Rollout, at place)) {
+		var list []place
 		for _, a := range src.agents {
-			each(real, a, func(t, n, step, slot int) {
-				if want(t, n, step, slot) {
-					at = append(at, place{t, n, step, slot, a})
+			each(played, a, func(t, n, step, slot int) {
+				if at := (place{a, t, n, step, slot}); want(at) {
+					list = append(list, at)
 				}
 			})
 		}
-		if len(at) == 0 {
+		if len(list) == 0 {
 			return
 		}
 		y.asked = true
 		y.is, _ = p.changed(func(ro *batch.Rollout) {
-			for _, q := range at {
-				edit(ro, q.t, q.n, q.a, q.step, q.slot)
+			for _, at := range list {
+				edit(ro, at)
 			}
 		})
 	}
-	cutBefore := func(a agent.ID, t, n int) bool { return t > 0 && real.End[real.Step(a, t-1, n)] == batch.Cut }
-	ask(&src.dead, func(_, _, _, slot int) bool { return !real.Alive[slot] }, func(ro *batch.Rollout, t, n int, a agent.ID, step, slot int) {
-		value := ro.Value[slot]
-		tamper(ro, step, slot, planes, !team)
-		if cutBefore(a, t, n) {
-			ro.Value[slot] = value
+	mine := func(at place) bool { return played.Alive[at.slot] && played.Own[at.step] }
+	raise := func(ro *batch.Rollout, at place) { ro.Value[ro.Slot(at.a, at.t+1, at.n)] += 3 }
+	ask(&src.dead, func(at place) bool { return !played.Alive[at.slot] }, func(ro *batch.Rollout, at place) {
+		value := ro.Value[at.slot]
+		tamper(ro, at.step, at.slot, planes, !team)
+		if at.t > 0 && played.End[played.Step(at.a, at.t-1, at.n)] == batch.Cut {
+			ro.Value[at.slot] = value
 		}
 	})
-	ask(&src.foreign, func(_, _, step, slot int) bool { return real.Alive[slot] && !real.Own[step] }, func(ro *batch.Rollout, _, _ int, _ agent.ID, step, slot int) {
-		tamper(ro, step, slot, planes, !team)
+	ask(&src.foreign, func(at place) bool { return played.Alive[at.slot] && !played.Own[at.step] }, func(ro *batch.Rollout, at place) {
+		tamper(ro, at.step, at.slot, planes, !team)
 	})
-	next := func(ro *batch.Rollout, t, n int, a agent.ID) *float32 { return &ro.Value[ro.Slot(a, t+1, n)] }
-	ask(&src.exits, func(_, _, step, slot int) bool {
-		return real.Alive[slot] && real.Own[step] && real.End[step] == batch.Exited
-	}, func(ro *batch.Rollout, t, n int, a agent.ID, _, _ int) {
-		*next(ro, t, n, a) += 3
-	})
-	ask(&src.cuts, func(_, _, step, slot int) bool {
-		return real.Alive[slot] && real.Own[step] && real.End[step] == batch.Cut
-	}, func(ro *batch.Rollout, t, n int, a agent.ID, _, _ int) {
-		*next(ro, t, n, a) += 3
-	})
-	ask(&src.mask, func(_, _, step, slot int) bool {
-		illegal := false
-		for _, ok := range real.LegalAt(slot) {
-			illegal = illegal || !ok
-		}
-		return illegal && real.Alive[slot] && real.Own[step]
-	}, func(ro *batch.Rollout, _, _ int, _ agent.ID, _, slot int) {
-		legal := ro.LegalAt(slot)
-		for k := range legal {
-			legal[k] = true
-		}
-	})
+	ask(&src.exits, func(at place) bool { return mine(at) && played.End[at.step] == batch.Exited }, raise)
+	values := slices.ContainsFunc(played.Value, func(v float32) bool { return v != 0 }) // a mind without any has none to bootstrap from
+	ask(&src.cuts, func(at place) bool { return values && mine(at) && played.End[at.step] == batch.Cut }, raise)
+	ask(&src.mask, func(at place) bool { return mine(at) && slices.Contains(played.LegalAt(at.slot), false) },
+		func(ro *batch.Rollout, at place) {
+			legal := ro.LegalAt(at.slot)
+			for k := range legal {
+				legal[k] = true
+			}
+		})
 }
 
 // modelled asks what the model of others learns from.
@@ -334,10 +328,9 @@ func (p *prober) modelled(src *sources) {
 	me := src.agents[0]
 	ask := func(y *yes, want func(a agent.ID, step, slot int) bool, edit func(ro *batch.Rollout, step, slot int)) {
 		asked := false
-		var is bool
-		_, is = p.changed(func(ro *batch.Rollout) {
+		_, is := p.changed(func(ro *batch.Rollout) {
 			for a := range agent.ID(ro.Agents) {
-				each(p.real, a, func(_, _, step, slot int) {
+				each(p.played, a, func(_, _, step, slot int) {
 					if want(a, step, slot) {
 						asked = true
 						edit(ro, step, slot)
@@ -354,9 +347,9 @@ func (p *prober) modelled(src *sources) {
 			ro.Action[step] = 0
 		}
 	}
-	ask(&src.others, func(a agent.ID, step, slot int) bool { return a != me && p.real.Alive[slot] }, flip)
-	ask(&src.mine, func(a agent.ID, step, slot int) bool { return a == me && p.real.Alive[slot] }, flip)
-	ask(&src.left, func(a agent.ID, step, slot int) bool { return a != me && !p.real.Alive[slot] }, flip)
+	ask(&src.others, func(a agent.ID, step, slot int) bool { return a != me && p.played.Alive[slot] }, flip)
+	ask(&src.mine, func(a agent.ID, step, slot int) bool { return a == me && p.played.Alive[slot] }, flip)
+	ask(&src.left, func(a agent.ID, step, slot int) bool { return a != me && !p.played.Alive[slot] }, flip)
 	src.fit = p.fitted()
 }
 
@@ -376,8 +369,10 @@ func (p *prober) fitted() (f fitting) {
 		return f
 	}
 	for i := range fitRounds {
-		copyRollout(p.copy, p.real)
-		stats, err := p.mind.Learn(p.copy, p.shape, p.share)
+		p.copy.CopyFrom(p.played)
+		w := *p.window
+		w.Rollout = p.copy
+		stats, err := p.mind.Learn(&w)
 		if err != nil {
 			p.err = err
 			return f
@@ -391,7 +386,7 @@ func (p *prober) fitted() (f fitting) {
 			}
 		}
 	}
-	p.err = p.mind.Load(p.start, "")
+	p.err = p.saver.Load(p.start, "")
 	return f
 }
 
@@ -405,13 +400,4 @@ func unlike(a, b *safetensors.File) []string {
 		}
 	}
 	return out
-}
-
-func contains(list []agent.ID, a agent.ID) bool {
-	for _, b := range list {
-		if a == b {
-			return true
-		}
-	}
-	return false
 }

@@ -6,30 +6,32 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/mind"
 	"hop/nn"
-	"hop/ppo"
 	"hop/safetensors"
-	"hop/train"
 )
 
 // reader is a mind whose network and model of others are sums over what it reads.
 type reader struct {
-	train.Mind
-	brain  *ppo.Brain
+	mind.Mind
+	agent  agent.ID
+	params *nn.Params
 	others []float32
 	net    func(ro *batch.Rollout) float32
 	model  func(ro *batch.Rollout) float32
 	forget bool // Load does not restore
 }
 
-func (r *reader) Learn(ro *batch.Rollout, _ ppo.Shape, _ float64) ([]agent.Stat, error) {
-	r.brain.Params.W[0] += r.net(ro)
-	r.others[0] += r.model(ro)
+func (r *reader) Agents() []agent.ID { return []agent.ID{r.agent} }
+
+func (r *reader) Learn(w *mind.Window) ([]agent.Stat, error) {
+	r.params.W[0] += r.net(w.Rollout)
+	r.others[0] += r.model(w.Rollout)
 	return nil, nil
 }
 
 func (r *reader) Save(f *safetensors.File, prefix string) error {
-	f.PutFloat32(prefix+"net/w", r.brain.Params.W, len(r.brain.Params.W))
+	f.PutFloat32(prefix+"net/w", r.params.W, len(r.params.W))
 	f.PutFloat32(prefix+"moa/net/w", r.others, len(r.others))
 	return nil
 }
@@ -38,7 +40,7 @@ func (r *reader) Load(f *safetensors.File, prefix string) error {
 	if r.forget {
 		return nil
 	}
-	if err := f.Float32(r.brain.Params.W, prefix+"net/w", len(r.brain.Params.W)); err != nil {
+	if err := f.Float32(r.params.W, prefix+"net/w", len(r.params.W)); err != nil {
 		return err
 	}
 	return f.Float32(r.others, prefix+"moa/net/w", len(r.others))
@@ -59,6 +61,7 @@ func played() *batch.Rollout {
 		})
 	}
 	ro.End[ro.Step(1, 1, 0)], ro.End[ro.Step(0, 3, 0)] = batch.Exited, batch.Cut
+	ro.Value[ro.Slot(0, 0, 0)] = 1
 	return ro
 }
 
@@ -88,9 +91,9 @@ func gone(ro *batch.Rollout, _, slot int) bool  { return !ro.Alive[slot] }
 
 func probed(t *testing.T, a agent.ID, r *reader) *sources {
 	t.Helper()
-	r.brain = &ppo.Brain{Params: &nn.Params{W: make([]float32, 2)}, Agents: []agent.ID{a}}
+	r.agent, r.params = a, &nn.Params{W: make([]float32, 2)}
 	r.others = make([]float32, 1)
-	src, err := probe(r, r.brain, played(), ppo.Shape{Scale: 1}, 0, 2)
+	src, err := probe(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +103,15 @@ func probed(t *testing.T, a agent.ID, r *reader) *sources {
 func TestExperimentsFindWhatAMindReads(t *testing.T) {
 	right := &reader{net: rowsOf(1, alive), model: rowsOf(0, alive)}
 	src := probed(t, 1, right)
-	if src.share[1] != 1 || src.share[0] != 0 || src.dead.is || !src.dead.asked || src.exits.is || !src.exits.asked || !src.mask.is || !src.obs.is {
+	if src.share[1] != 1 || src.share[0] != 0 || !src.mask.is || !src.obs.is ||
+		src.dead != (yes{true, false}) || src.exits != (yes{true, false}) {
 		t.Errorf("a right mind: %+v", src)
 	}
 	if !src.others.is || src.mine.is || !src.mine.asked || src.left.is {
 		t.Errorf("a right model of others: others %v, mine %v, left %v", src.others, src.mine, src.left)
 	}
-	if src := probed(t, 1, &reader{net: rowsOf(0, alive), model: rowsOf(1, alive)}); src.share[1] != 0 || src.share[0] != 1 || src.mask.is || src.obs.is || !src.mine.is || src.others.is {
+	src = probed(t, 1, &reader{net: rowsOf(0, alive), model: rowsOf(1, alive)})
+	if src.share[1] != 0 || src.share[0] != 1 || src.mask.is || src.obs.is || !src.mine.is || src.others.is {
 		t.Errorf("a mind that reads agent 0's rows, a model that reads its own: %+v", src)
 	}
 	if src := probed(t, 1, &reader{net: rowsOf(1, gone), model: rowsOf(0, alive)}); !src.dead.is || !src.exits.is || src.share[1] != 0 {
@@ -120,7 +125,7 @@ func TestExperimentsFindWhatAMindReads(t *testing.T) {
 	}
 }
 
-func TestAMindThatIsNotRestoredIsNoticed(t *testing.T) {
+func TestAMindThatIsNotRestoredIsFound(t *testing.T) {
 	src := probed(t, 1, &reader{net: rowsOf(1, alive), model: rowsOf(0, alive), forget: true})
 	if len(src.restored) == 0 {
 		t.Error("Load does nothing, and nothing was missed")

@@ -3,14 +3,14 @@ package audit
 import (
 	"hop/agent"
 	"hop/batch"
-	"hop/ppo"
+	"hop/mind"
 )
 
 // explained computes, in float64 and from the definitions, how much of the
 // variance of the returns of an agents' own rows their values explained:
 // 1 - Var(G - V) / Var(G), G the lambda-return (Schulman et al. 2016, as
 // A + V). It is not ok if the returns hardly vary, where rounding decides.
-func explained(ro *batch.Rollout, agents []agent.ID, shape ppo.Shape, gamma, lambda float64) (share float64, ok bool) {
+func explained(ro *batch.Rollout, agents []agent.ID, shape mind.Rewards, gamma, lambda float64) (share float64, ok bool) {
 	var rets, errs []float64
 	for _, a := range agents {
 		rewards := learnt(ro, a, shape)
@@ -48,7 +48,7 @@ func explained(ro *batch.Rollout, agents []agent.ID, shape ppo.Shape, gamma, lam
 // learnt returns the rewards [T][N] that an agent learns from: its own, weighted
 // by goal, mixed with the team's mean; what the team earns after one has left is
 // discounted back to one's last step.
-func learnt(ro *batch.Rollout, a agent.ID, s ppo.Shape) []float64 {
+func learnt(ro *batch.Rollout, a agent.ID, s mind.Rewards) []float64 {
 	out := make([]float64, ro.Steps*ro.Envs)
 	of := func(b agent.ID, t, n int) float64 {
 		i := ro.Step(b, t, n)

@@ -69,16 +69,17 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 		return nil, err
 	}
 	r.Subject = dir
-	r.Findings = slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return f.Step == 0 }) // a few windows tell less than the record
+	found := slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
+	r.Findings = nil
 	r.Returns, r.Curves = rec.returns, rec.curves
 	alike := len(s.Train.Team) == 0
 	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
 		alike = false
 	}
 	if alike {
-		r.Findings = slices.Insert(r.Findings, 0, diag.Order(rec.returns))
+		r.Add(diag.Order(rec.returns))
 	}
-	r.Add(rec.counted()...)
+	r.Add(append(found, rec.counted()...)...)
 	return r, nil
 }
 
@@ -154,14 +155,17 @@ func (rec *recorded) take(rows []runlog.Row) {
 // counted looks at the counters that the run recorded, and at what its guards
 // noticed.
 func (rec *recorded) counted() []diag.Finding {
-	f := diag.Finding{Step: 2, Check: "recorded updates", Module: "ppo", Unit: "updates behind the first", Says: "Every learner was updated until the end, as often as the others."}
+	f := diag.Finding{
+		Step: 2, Check: "recorded updates", Module: "ppo", Unit: "updates behind the first",
+		Says: "Every learner was updated until the end, as often as the others.",
+	}
 	for i, counts := range rec.counts {
 		ends := make([]float64, len(rec.returns[i]))
 		most := 0.
 		for a := range ends {
 			list := counts[fmt.Sprintf("count/updates, agent %d", a)]
 			f.Rows += len(list)
-			if ends[a] = -1; len(list) > 0 { // bots, and agents of one brain, have no counter
+			if ends[a] = -1; len(list) > 0 { // bots, and agents of one mind, have no counter
 				ends[a] = list[len(list)-1]
 				most = max(most, ends[a])
 			}
@@ -170,11 +174,11 @@ func (rec *recorded) counted() []diag.Finding {
 			if n < 0 {
 				continue
 			}
-			f.Evidence = append(f.Evidence, diag.Row{Label: fmt.Sprintf("seed %d, agent %d: updates", rec.seeds[i], a), Value: n, Wanted: most})
+			f.Saw(n, most, "seed %d, agent %d: updates", rec.seeds[i], a)
 			if behind := most - n; behind > 0.02*most && behind > f.Effect {
-				f.Verdict, f.Effect, f.Lo, f.Hi = diag.Fault, behind, behind, behind
-				f.Says = fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most)
-				f.Next = "why that learner had no rows, or stopped: hop report on the run"
+				f.Accuse(diag.Fault, behind,
+					fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most),
+					"why that learner had no rows, or stopped: hop report on the run")
 			}
 		}
 	}
@@ -185,7 +189,8 @@ func (rec *recorded) counted() []diag.Finding {
 			module = "guards"
 		}
 		out = append(out, diag.Finding{
-			Step: 4, Check: "guard: " + n.Check, Module: module, Verdict: diag.Suspect, Says: n.Says, Effect: 1, Lo: 1, Hi: 1, Unit: "warnings", Rows: 1, Next: n.Next,
+			Step: 4, Check: "guard: " + n.Check, Module: module, Verdict: diag.Suspect, Says: n.Says, Effect: 1, Unit: "warnings", Rows: 1,
+			Next: n.Next,
 		})
 	}
 	return out

@@ -3,24 +3,26 @@ package audit
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
-	"hop/ppo"
+	"hop/mind"
+	"hop/nn"
 	"hop/rollout"
 	"hop/safetensors"
-	"hop/train"
 )
 
 // tap stands between the loop and a mind, counts, and at one window finds out by
 // experiment what the mind learns from.
 type tap struct {
-	train.Mind
-	u     *session
-	i     int
-	brain *ppo.Brain
-	inner train.Mind
+	mind.Mind
+	u      *session
+	i      int
+	agents []agent.ID
+	params *nn.Params    // of the network that acts; nil: it has none that can be seen
+	counts mind.Counting // nil: it does not count
 
 	first    []float32 // the network's weights before the first window
 	still    map[string]bool
@@ -41,9 +43,21 @@ type tap struct {
 // probeAt is the window at which the experiments are made.
 const probeAt = 2
 
+func newTap(m mind.Mind, u *session, i int) *tap {
+	t := &tap{Mind: m, u: u, i: i, agents: m.Agents()}
+	if a, ok := mind.As[mind.Acting](m); ok {
+		_, t.params = a.Actor()
+	}
+	t.counts, _ = mind.As[mind.Counting](m)
+	return t
+}
+
+// Unwrap returns the mind that is tapped.
+func (p *tap) Unwrap() mind.Mind { return p.Mind }
+
 // Players puts a recorder before each player.
 func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
-	list, err := p.inner.Players(a, workers, envs)
+	list, err := p.Mind.Players(a, workers, envs)
 	for i, q := range list {
 		list[i] = &recorder{Player: q, u: p.u}
 	}
@@ -51,9 +65,9 @@ func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 }
 
 // Learn counts, and lets the mind learn.
-func (p *tap) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-	own := 0
-	for _, a := range p.brain.Agents {
+func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
+	ro, own := w.Rollout, 0
+	for _, a := range p.agents {
 		each(ro, a, func(_, _, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
 				own++
@@ -61,47 +75,62 @@ func (p *tap) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.
 		})
 	}
 	labels := 0
-	if p.u.exp.Plan.On {
-		labels = labelled(ro, p.brain.Agents[0], p.u.exp.Plan)
+	if p.u.hop != nil {
+		labels = labelled(ro, p.agents[0], p.u.hop.Goals.Kind == "hand")
 	}
-	if p.u.window == probeAt {
-		src, err := probe(p.inner, p.brain, ro, shape, share, p.u.spec.Obs.PlanesLen())
+	_, saves := mind.As[mind.Saver](p.Mind)
+	if p.u.window == probeAt && saves && w.Imagined == nil {
+		src, err := probe(p.Mind, p.params, w, p.u.spec.Obs.PlanesLen())
 		if err != nil {
 			return nil, err
 		}
 		p.src = src
 	}
-	if p.first == nil {
-		p.begun = p.brain.RowsSeen
+	if p.params == nil {
+		p.rows += own
+		return p.Mind.Learn(w)
 	}
-	before := slices.Clone(p.brain.Params.W)
+	if p.first == nil {
+		p.begun = p.counted()
+	}
+	before := slices.Clone(p.params.W)
 	var moaBefore *safetensors.File
-	if p.u.exp.Plan.On {
+	if p.u.hop != nil {
 		var err error
-		if moaBefore, err = saved(p.inner); err != nil {
+		if moaBefore, err = saved(p.Mind); err != nil {
 			return nil, err
 		}
 	}
-	stats, err := p.inner.Learn(ro, shape, share)
+	stats, err := p.Mind.Learn(w)
 	if err != nil {
 		return nil, err
 	}
 	p.rows += own
 	p.compare(before, own)
 	if moaBefore != nil {
-		after, err := saved(p.inner)
+		after, err := saved(p.Mind)
 		if err != nil {
 			return nil, err
 		}
 		p.compareOthers(moaBefore, after, labels)
 	}
-	p.stats.take(p, ro, shape, stats, own, labels)
+	if w.Imagined == nil || !w.Imagined.Again {
+		p.stats.take(p, w, stats, own, labels)
+	}
 	return stats, nil
+}
+
+// counted returns the learner's own count of rows.
+func (p *tap) counted() int {
+	if p.counts == nil {
+		return 0
+	}
+	return p.counts.Counts().Rows
 }
 
 // compare notes which parts of the network a window changed.
 func (p *tap) compare(before []float32, own int) {
-	now := p.brain.Params
+	now := p.params
 	if p.first == nil {
 		p.first, p.still = slices.Clone(before), map[string]bool{}
 		for _, part := range now.Parts {
@@ -112,15 +141,15 @@ func (p *tap) compare(before []float32, own int) {
 		return
 	}
 	p.windows++
-	any := false
+	moved := false
 	for _, part := range now.Parts {
 		lo, hi := part.Off, part.Off+part.Len
 		if !slices.Equal(before[lo:hi], now.W[lo:hi]) {
 			p.still[part.Name] = false
-			any = true
+			moved = true
 		}
 	}
-	if !any {
+	if !moved {
 		p.idle++
 		return
 	}
@@ -136,9 +165,9 @@ func (p *tap) compareOthers(before, after *safetensors.File, labels int) {
 		return
 	}
 	p.moaSeen++
-	any := false
+	moved := false
 	for _, t := range before.Tensors {
-		if len(t.Name) < 8 || t.Name[:8] != "moa/net/" {
+		if !strings.HasPrefix(t.Name, "moa/net/") {
 			continue
 		}
 		u, ok := after.Get(t.Name)
@@ -146,18 +175,17 @@ func (p *tap) compareOthers(before, after *safetensors.File, labels int) {
 		if old, seen := p.moaStill[t.Name]; !seen || old {
 			p.moaStill[t.Name] = same
 		}
-		any = any || !same
+		moved = moved || !same
 	}
-	if !any {
+	if !moved {
 		p.moaIdle++
 	}
 }
 
 // labelled counts the steps of co-players that a model of others learns from: in
 // episodes that began within the window, with hand-made goals those up to the last
-// goal reached; else those of episodes that ended within it too and, if only such
-// count, paid in the end.
-func labelled(ro *batch.Rollout, me agent.ID, c train.Planning) int {
+// goal reached; else those of episodes that ended within it too.
+func labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
 	count := 0
 	for a := range agent.ID(ro.Agents) {
 		if a == me {
@@ -175,7 +203,7 @@ func labelled(ro *batch.Rollout, me agent.ID, c train.Planning) int {
 				}
 				length++
 				over := ro.End[step] == batch.Exited
-				if c.Goals == "hand" && ro.Reached[step] >= 0 || c.Goals != "hand" && over && (ro.Reward[step] > 0 || !c.Rewarded) {
+				if hand && ro.Reached[step] >= 0 || !hand && over {
 					count += length
 					length = 0
 				}
@@ -197,6 +225,9 @@ type recorder struct {
 // Act lets the player act and writes down what came of it.
 func (r *recorder) Act(v *rollout.View, envs []int32) {
 	r.Player.Act(v, envs)
+	if v.Imagined() {
+		return // the window's own arrays are looked at (dreams)
+	}
 	for _, n := range envs {
 		step, slot := v.StepOf(int(n)), v.SlotOf(int(n))
 		d := diag.Deed{
@@ -234,10 +265,10 @@ type statCheck struct {
 	wantMoa int
 }
 
-func (c *statCheck) take(p *tap, ro *batch.Rollout, shape ppo.Shape, stats []agent.Stat, own, labels int) {
+func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own, labels int) {
 	c.windows++
 	cfg := p.u.exp.PPO
-	want, varied := explained(ro, p.brain.Agents, shape, cfg.Gamma, cfg.Lambda)
+	want, varied := explained(w.Rollout, p.agents, w.Rewards, cfg.Gamma, cfg.Lambda)
 	seenN := false
 	for _, st := range stats {
 		switch st.Name {

@@ -403,30 +403,32 @@ func (l *loader) observations() {
 // wide reads the arrays with a third dimension.
 func (l *loader) wide() {
 	d := l.d
-	if x, more := l.grid("legal"); x != nil {
-		if len(more) != 1 || more[0] == 0 {
-			l.bad("legal has shape [T][A]%v, want [T][A][actions]", more)
-		} else {
-			d.Actions = more[0]
-			for _, v := range x {
-				d.Legal = append(d.Legal, v != 0)
-			}
+	var x []float64
+	if x, d.Actions = l.third("legal", 0, "[T][A][actions]"); x != nil {
+		for _, v := range x {
+			d.Legal = append(d.Legal, v != 0)
 		}
 	}
-	if x, more := l.grid("goals"); x != nil {
-		if len(more) != 1 || more[0] == 0 {
-			l.bad("goals has shape [T][A]%v, want [T][A][numbers]; hand-made goals go into labels", more)
-		} else {
-			d.GoalLen, d.Goal = more[0], narrow(x)
-		}
+	if x, d.GoalLen = l.third("goals", 0, "[T][A][numbers]; hand-made goals go into labels"); x != nil {
+		d.Goal = narrow(x)
 	}
-	if x, more := l.grid("joint"); x != nil {
-		if len(more) != 1 || more[0] != len(d.Agents) {
-			l.bad("joint has shape [T][A]%v, want [T][A][%d]: one action for each agent, as indices", more, len(d.Agents))
-		} else {
-			d.Joint = l.whole("joint", x)
-		}
+	n := len(d.Agents)
+	if x, _ = l.third("joint", n, fmt.Sprintf("[T][A][%d]: one action for each agent, as indices", n)); x != nil {
+		d.Joint = l.whole("joint", x)
 	}
+}
+
+// third reads an array [T][A][n] and returns n; size 0: any.
+func (l *loader) third(name string, size int, want string) ([]float64, int) {
+	x, more := l.grid(name)
+	if x == nil {
+		return nil, 0
+	}
+	if len(more) != 1 || more[0] == 0 || size > 0 && more[0] != size {
+		l.bad("%s has shape [T][A]%v, want %s", name, more, want)
+		return nil, 0
+	}
+	return x, more[0]
 }
 
 // meaning checks what shapes do not tell.

@@ -10,10 +10,18 @@ import (
 
 	"hop/diag"
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/npz"
 	"hop/rng"
 )
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // record is a dump in the making, as foreign code would hold it.
 type record struct {
@@ -32,17 +40,12 @@ const agents = 4
 // anew each episode.
 func hunting(t testing.TB, episodes int, seed uint64) *record {
 	t.Helper()
-	g, err := staghunt.New(staghunt.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, staghunt.Default())
 	spec := g.Spec()
 	k, planes := len(spec.Actions), spec.Obs.PlanesLen()
 	r := rng.New(seed).Rand()
 	bot, err := game.NewBot(g, "random")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rec := &record{shape: []int{spec.Obs.Height, spec.Obs.Width, len(spec.Obs.Planes)}}
 	st, seat := g.New(), make([]int, agents)
 	see, mask := make([]float32, spec.Obs.Len()), make([]bool, k)
@@ -115,9 +118,7 @@ func (r *record) arrays() []npz.Array {
 func dumped(t testing.TB, arrays []npz.Array) (*Dump, error) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := npz.Write(&b, arrays); err != nil {
-		t.Fatal(err)
-	}
+	must(t, npz.Write(&b, arrays))
 	return Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "run.npz")
 }
 
@@ -126,9 +127,7 @@ func audited(t testing.TB, recs ...*record) *diag.Report {
 	var ds []*Dump
 	for _, r := range recs {
 		d, err := dumped(t, r.arrays())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ds = append(ds, d)
 	}
 	r, missing := Audit("test", ds)
@@ -161,6 +160,15 @@ func TestFaithfulRecordsPass(t *testing.T) {
 	}
 }
 
+// rowwise changes a record row by row.
+func rowwise(change func(r *record, i int)) func(*record) {
+	return func(r *record) {
+		for i := range r.actions {
+			change(r, i)
+		}
+	}
+}
+
 // Every fault in a record is found, by the right check.
 func TestFaultsInRecordsAreFound(t *testing.T) {
 	for _, c := range []struct {
@@ -170,27 +178,21 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 		want  diag.Verdict
 		says  string
 	}{
-		{"actions after exit", func(r *record) {
-			for i := range r.actions {
-				if !r.alive[i] && i%agents == 2 {
-					r.actions[i] = 4
-				}
+		{"actions after exit", rowwise(func(r *record, i int) {
+			if !r.alive[i] && i%agents == 2 {
+				r.actions[i] = 4
 			}
-		}, "rows after exit", diag.Fault, "of player_3"},
-		{"alive after done", func(r *record) {
-			for i := range r.alive {
-				if !r.alive[i] {
-					r.alive[i], r.actions[i] = true, 4
-				}
+		}), "rows after exit", diag.Fault, "of player_3"},
+		{"alive after done", rowwise(func(r *record, i int) {
+			if !r.alive[i] {
+				r.alive[i], r.actions[i] = true, 4
 			}
-		}, "rows after exit", diag.Fault, "all agents"},
-		{"rewards after exit", func(r *record) {
-			for i := range r.rewards {
-				if !r.alive[i] {
-					r.rewards[i] = 1
-				}
+		}), "rows after exit", diag.Fault, "all agents"},
+		{"rewards after exit", rowwise(func(r *record, i int) {
+			if !r.alive[i] {
+				r.rewards[i] = 1
 			}
-		}, "rewards after exit", diag.Fault, "agents that have left"},
+		}), "rewards after exit", diag.Fault, "agents that have left"},
 		{"a reward that is no number", func(r *record) {
 			zero := float32(0)
 			r.rewards[9] = zero / zero
@@ -207,16 +209,12 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 				}
 			}
 		}, "rows are the agent's own", diag.Fault, "player_2, player_3 and player_4 hold rows of another agent: 100 %"},
-		{"the first seat is paid more", func(r *record) {
-			for i := range r.rewards {
-				r.rewards[i] *= float32(2 - 0.6*float64(r.seats[i]))
-			}
-		}, "earnings by place", diag.Fault, "whoever sits there"},
-		{"the first agent is paid more", func(r *record) {
-			for i := range r.rewards {
-				r.rewards[i] *= float32(2 - 0.6*float64(i%agents))
-			}
-		}, "earnings by agent", diag.Suspect, "follow the agents' numbers"},
+		{"the first seat is paid more", rowwise(func(r *record, i int) {
+			r.rewards[i] *= float32(2 - 0.6*float64(r.seats[i]))
+		}), "earnings by place", diag.Fault, "whoever sits there"},
+		{"the first agent is paid more", rowwise(func(r *record, i int) {
+			r.rewards[i] *= float32(2 - 0.6*float64(i%agents))
+		}), "earnings by agent", diag.Suspect, "follow the agents' numbers"},
 		{"joint actions by number", func(r *record) {
 			for t := range r.steps {
 				for a := range agents {
@@ -253,13 +251,11 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 		{"exits and cuts as one", func(r *record) { copy(r.truncated, r.dones) }, "ends of episodes", diag.Suspect, "both"},
 		{"a time limit as death", func(r *record) { r.without = []string{"horizon"} }, "ends of episodes",
 			diag.Suspect, "after exactly 35 steps"},
-		{"alive without action", func(r *record) {
-			for i := range r.actions {
-				if i%5 == 0 {
-					r.actions[i] = -1
-				}
+		{"alive without action", rowwise(func(r *record, i int) {
+			if i%5 == 0 {
+				r.actions[i] = -1
 			}
-		}, "actions", diag.Fault, "agents that are alive"},
+		}), "actions", diag.Fault, "agents that are alive"},
 		{"one agent only stays", func(r *record) {
 			for i := range r.actions {
 				if i%agents == 1 && r.alive[i] {
@@ -282,18 +278,14 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 				}
 			}
 		}, "goal series", diag.Suspect, "missing"},
-		{"labels after exit", func(r *record) {
-			for i := range r.labels {
-				r.labels[i] = 1
+		{"labels after exit", rowwise(func(r *record, i int) {
+			r.labels[i] = 1
+		}), "labels", diag.Fault, "Labels are recorded"},
+		{"one agent's labels are all alike", rowwise(func(r *record, i int) {
+			if i%agents == 0 && r.labels[i] >= 0 {
+				r.labels[i] = 0
 			}
-		}, "labels", diag.Fault, "Labels are recorded"},
-		{"one agent's labels are all alike", func(r *record) {
-			for i := range r.labels {
-				if i%agents == 0 && r.labels[i] >= 0 {
-					r.labels[i] = 0
-				}
-			}
-		}, "labels", diag.Suspect, "player_1 has fewer kinds"},
+		}), "labels", diag.Suspect, "player_1 has fewer kinds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := hunting(t, 80, 3)
@@ -402,9 +394,7 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 		t.Skip("needs python3 with numpy")
 	}
 	script, err := filepath.Abs("../../docs/examples/dump.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, faulty := range []bool{false, true} {
 		dir := t.TempDir()
 		args := []string{script}
@@ -417,9 +407,7 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		ds, err := OpenDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, _ := Audit("example", ds)
 		want, module := diag.Pass, ""
 		if faulty {
@@ -438,9 +426,7 @@ func FuzzDump(f *testing.F) {
 		{"obs", "next_obs", "legal", "labels", "goals", "joint", "seats", "dones"}} {
 		rec.without = without
 		var b bytes.Buffer
-		if err := npz.Write(&b, rec.arrays()); err != nil {
-			f.Fatal(err)
-		}
+		must(f, npz.Write(&b, rec.arrays()))
 		f.Add(b.Bytes(), "rewards", []byte{1, 2, 3}, uint8(3))
 	}
 	names := known

@@ -11,10 +11,13 @@
 package faults
 
 import (
+	"strings"
+
 	"hop/agent"
 	"hop/batch"
 	"hop/exp"
-	"hop/ppo"
+	"hop/mind"
+	"hop/nn"
 	"hop/rollout"
 	"hop/runlog"
 	"hop/safetensors"
@@ -24,62 +27,101 @@ import (
 // Fault is something wrong that can be planted in a run of a preset.
 type Fault struct {
 	Name   string
-	Module string // where it sits
-	Says   string // what it is, and where in the field it was met
-	Preset string
+	Module string   // where it sits: set by Named
+	Says   string   // what it is, and where in the field it was met
+	Preset string   // set by Named if most faults of the module share it
 	Sets   []string // changes of the preset that it needs
-	// Change plants it; s is the spec that the parts were made from.
-	Change func(s *exp.Spec, p *train.Parts)
+	Change change
 	Rows   func([]runlog.Row) // plants it in the log
 }
 
-// All lists every fault, in causal order of their modules.
-func All() []Fault {
-	var all []Fault
-	for _, list := range [][]Fault{inGame(), inSpec(), inRollout(), inBuffers(), inLearner(), inOthers(), inWorld(), inPlanner(), inCheckpoint(), inLog()} {
-		all = append(all, list...)
+// change plants a fault in the parts that were made from a spec.
+type change = func(s *exp.Spec, p *train.Parts)
+
+// Named returns the faults whose names hold a text, in causal order of their modules.
+func Named(text string) []Fault {
+	var out []Fault
+	for _, part := range []struct {
+		module, preset string
+		list           []Fault
+	}{
+		{"game", "ppo-4x4", inGame()}, {"spec", "ppo-4x4", inSpec()}, {"rollout", "ppo-4x4", inRollout()},
+		{"buffers", "ppo-4x4", inBuffers()}, {"ppo", "ppo-4x4", inLearner()}, {"moa", "hop-4x4", inOthers()},
+		{"world", "ppo-imagine-4x4", inWorld()}, {"planner", "hop-4x4", inPlanner()},
+		{"checkpoint", "ppo-4x4", inCheckpoint()}, {"logging", "ppo-4x4", inLog()},
+	} {
+		for _, f := range part.list {
+			if f.Module = part.module; f.Preset == "" {
+				f.Preset = part.preset
+			}
+			if strings.Contains(f.Name, text) {
+				out = append(out, f)
+			}
+		}
 	}
-	return all
+	return out
 }
 
-// mind is a Mind with some abilities replaced; nil ones are the inner mind's.
-type mind struct {
-	train.Mind
-	players func(a agent.ID, p rollout.Player) rollout.Player
-	learn   func(in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error)
-	save    func(in train.Mind, f *safetensors.File, prefix string) error
-	load    func(in train.Mind, f *safetensors.File, prefix string) error
+// wrapped is a mind with some abilities replaced; nil ones are the inner mind's.
+type wrapped struct {
+	mind.Mind
+	players func(p rollout.Player) rollout.Player
+	learn   func(in mind.Mind, w *mind.Window) ([]agent.Stat, error)
+	save    func(in mind.Mind, f *safetensors.File, prefix string) error
+	load    func(in mind.Mind, f *safetensors.File, prefix string) error
 }
 
-func (m *mind) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
+func (m *wrapped) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 	list, err := m.Mind.Players(a, workers, envs)
 	if m.players != nil {
 		for i, p := range list {
-			list[i] = m.players(a, p)
+			list[i] = m.players(p)
 		}
 	}
 	return list, err
 }
 
-func (m *mind) Learn(ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
+// Unwrap returns the inner mind.
+func (m *wrapped) Unwrap() mind.Mind { return m.Mind }
+
+func (m *wrapped) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if m.learn != nil {
-		return m.learn(m.Mind, ro, shape, share)
+		return m.learn(m.Mind, w)
 	}
-	return m.Mind.Learn(ro, shape, share)
+	return m.Mind.Learn(w)
 }
 
-func (m *mind) Save(f *safetensors.File, prefix string) error {
+func (m *wrapped) Save(f *safetensors.File, prefix string) error {
 	if m.save != nil {
 		return m.save(m.Mind, f, prefix)
 	}
-	return m.Mind.Save(f, prefix)
+	return saver(m.Mind).Save(f, prefix)
 }
 
-func (m *mind) Load(f *safetensors.File, prefix string) error {
+func (m *wrapped) Load(f *safetensors.File, prefix string) error {
 	if m.load != nil {
 		return m.load(m.Mind, f, prefix)
 	}
-	return m.Mind.Load(f, prefix)
+	return saver(m.Mind).Load(f, prefix)
+}
+
+// saver returns how a mind is saved.
+func saver(m mind.Mind) mind.Saver {
+	s, ok := mind.As[mind.Saver](m)
+	if !ok {
+		panic("faults: the mind cannot be saved")
+	}
+	return s
+}
+
+// weights returns those of the network that a mind acts by.
+func weights(m mind.Mind) *nn.Params {
+	a, ok := mind.As[mind.Acting](m)
+	if !ok {
+		panic("faults: the mind has no network")
+	}
+	_, p := a.Actor()
+	return p
 }
 
 // player acts as another and does something more.
@@ -99,24 +141,22 @@ func (p *player) EpisodeOver(v *rollout.View, n int) {
 	}
 }
 
-// clone returns a copy of a window.
-func clone(ro *batch.Rollout) *batch.Rollout {
-	c := batch.New(ro.Shape)
-	copy(c.Obs, ro.Obs)
-	copy(c.Legal, ro.Legal)
-	copy(c.Alive, ro.Alive)
-	copy(c.Seat, ro.Seat)
-	copy(c.Reward, ro.Reward)
-	copy(c.End, ro.End)
-	copy(c.Reached, ro.Reached)
-	copy(c.Start, ro.Start)
-	copy(c.Action, ro.Action)
-	copy(c.LogProb, ro.LogProb)
-	copy(c.Own, ro.Own)
-	copy(c.Value, ro.Value)
-	copy(c.Goal, ro.Goal)
-	copy(c.Target, ro.Target)
-	return c
+// allLegal calls every action legal.
+func allLegal(ro *batch.Rollout) {
+	for i := range ro.Legal {
+		ro.Legal[i] = true
+	}
+}
+
+// ends calls every end of one kind another.
+func ends(from, to batch.End) func(*batch.Rollout) {
+	return func(ro *batch.Rollout) {
+		for i, e := range ro.End {
+			if e == from {
+				ro.End[i] = to
+			}
+		}
+	}
 }
 
 // give makes agent to's rows those of agent from, but for where it sits.
@@ -161,7 +201,7 @@ func left(ro *batch.Rollout, a agent.ID, t, n int) bool {
 }
 
 // each wraps every mind.
-func each(p *train.Parts, wrap func(i int, m train.Mind) train.Mind) {
+func each(p *train.Parts, wrap func(i int, m mind.Mind) mind.Mind) {
 	for i, m := range p.Minds {
 		p.Minds[i] = wrap(i, m)
 	}

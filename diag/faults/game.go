@@ -156,7 +156,7 @@ func (st *state) Cut() bool {
 }
 
 // bend plants a bent game.
-func bend(b bent) func(*exp.Spec, *train.Parts) {
+func bend(b bent) change {
 	return func(_ *exp.Spec, p *train.Parts) {
 		g := b
 		g.Game = p.Game
@@ -169,9 +169,8 @@ func Straight(_ *exp.Spec, p *train.Parts) { bend(bent{})(nil, p) }
 
 func inGame() []Fault {
 	return []Fault{
-		{
-			Name: "ties go to the lowest seat", Module: "game", Preset: "ppo-4x4",
-			Says: "what a step pays is handed to the seats in the order of their numbers (the users' fault 11)",
+		{Name: "ties go to the lowest seat",
+			Says: "what a step pays is handed to the seats in the order of their numbers (docs/faults.md#time-limit-as-death)",
 			Change: bend(bent{pay: func(st *state, acted []bool, rewards []float32) {
 				var paid []float32
 				for s, ok := range acted {
@@ -185,32 +184,24 @@ func inGame() []Fault {
 						rewards[s], paid = paid[len(paid)-1], paid[:len(paid)-1]
 					}
 				}
-			}}),
-		},
-		{
-			Name: "seat 0 is paid a tenth more", Module: "game", Preset: "ppo-4x4", Says: "a reward that follows the seat's number",
-			Change: bend(bent{pay: func(_ *state, _ []bool, rewards []float32) { rewards[0] *= 1.1 }}),
-		},
-		{
-			Name: "who has left is paid", Module: "game", Preset: "ppo-4x4", Says: "a tenth a step after the exit",
+			}})},
+		{Name: "seat 0 is paid a tenth more", Says: "a reward that follows the seat's number",
+			Change: bend(bent{pay: func(_ *state, _ []bool, rewards []float32) { rewards[0] *= 1.1 }})},
+		{Name: "who has left is paid", Says: "a tenth a step after the exit",
 			Change: bend(bent{pay: func(_ *state, acted []bool, rewards []float32) {
 				for s, ok := range acted {
 					if !ok {
 						rewards[s] = 0.1
 					}
 				}
-			}}),
-		},
-		{
-			Name: "rewards go to the next seat", Module: "game", Preset: "ppo-4x4", Says: "an index off by one",
+			}})},
+		{Name: "rewards go to the next seat", Says: "an index off by one",
 			Change: bend(bent{pay: func(_ *state, acted []bool, rewards []float32) {
 				last := rewards[len(rewards)-1]
 				copy(rewards[1:], rewards[:len(rewards)-1])
 				rewards[0] = last
-			}}),
-		},
-		{
-			Name: "a legal action is masked", Module: "game", Preset: "ppo-4x4", Says: "seats above 1 are not offered their last legal action",
+			}})},
+		{Name: "a legal action is masked", Says: "seats above 1 are not offered their last legal action",
 			Change: bend(bent{legal: func(_ *state, s game.Seat, dst []bool) {
 				n, last := 0, 0
 				for k, ok := range dst {
@@ -221,10 +212,8 @@ func inGame() []Fault {
 				if s > 1 && n > 1 {
 					dst[last] = false
 				}
-			}}),
-		},
-		{
-			Name: "last actions in seat order", Module: "game", Preset: "ppo-4x4", Says: "joint actions in global order, planes ego-first (the users' fault 5)",
+			}})},
+		{Name: "last actions in seat order", Says: "joint actions in global order, planes ego-first (docs/faults.md#mixed-order)",
 			Change: func(s *exp.Spec, p *train.Parts) {
 				l, k := p.Game.Spec().Obs, len(p.Game.Spec().Actions)
 				bend(bent{observe: func(st *state, _ game.Seat, dst []float32) {
@@ -236,10 +225,8 @@ func inGame() []Fault {
 						}
 					}
 				}})(s, p)
-			},
-		},
-		{
-			Name: "the dead come back", Module: "game", Preset: "ppo-4x4", Says: "a seat that left is alive again three steps later",
+			}},
+		{Name: "the dead come back", Says: "a seat that left is alive again three steps later",
 			Change: bend(bent{
 				alive: func(st *state, s game.Seat) bool {
 					return st.in.Alive(s) || st.gone[s] >= 0 && st.steps-st.gone[s] >= 3
@@ -249,19 +236,14 @@ func inGame() []Fault {
 						dst[0] = true
 					}
 				},
-			}),
-		},
-		{
-			Name: "rewards depend on a global counter", Module: "game", Preset: "ppo-4x4", Says: "the same seed does not give the same episode",
+			})},
+		{Name: "rewards depend on a global counter", Says: "the same seed does not give the same episode",
 			Change: bend(bent{pay: func(st *state, _ []bool, rewards []float32) {
 				for s := range rewards {
 					rewards[s] *= 1 + float32(st.count%7)/10
 				}
-			}}),
-		},
-		{
-			Name: "every exit is called a cut", Module: "game", Preset: "ppo-4x4", Says: "a limit inside the rules is reported as one outside of them",
-			Change: bend(bent{cut: func(st *state) bool { return st.steps > 0 }}),
-		},
+			}})},
+		{Name: "every exit is called a cut", Says: "a limit inside the rules is reported as one outside of them",
+			Change: bend(bent{cut: func(st *state) bool { return st.steps > 0 }})},
 	}
 }

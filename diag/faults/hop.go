@@ -2,90 +2,51 @@ package faults
 
 import (
 	"math"
-	"strings"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/exp"
 	"hop/game"
+	"hop/mind"
+	"hop/model/moa"
 	"hop/plan"
-	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
-	"hop/safetensors"
 	"hop/train"
 )
 
-// without learns as the mind does, and puts back the tensors that begin so.
-func without(in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64, prefix string) ([]agent.Stat, error) {
-	before, after := &safetensors.File{}, &safetensors.File{}
-	if err := in.Save(before, ""); err != nil {
-		return nil, err
-	}
-	stats, err := in.Learn(ro, shape, share)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.Save(after, ""); err != nil {
-		return nil, err
-	}
-	return stats, in.Load(keep(after, before, prefix), "")
-}
-
 func inOthers() []Fault {
 	return []Fault{
-		{
-			Name: "only agent 0's model of others learns", Module: "moa", Preset: "hop-4x4", Says: "code that runs only for agent 1 (the users' fault 10)",
-			Change: learning(func(i int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-				if i == 0 {
-					return in.Learn(ro, shape, share)
-				}
-				return without(in, ro, shape, share, "moa/net/")
-			}),
-		},
-		{
-			Name: "the optimiser does not hold the model's head", Module: "moa", Preset: "hop-4x4", Says: "an optimiser that did not hold the model's parameters (the users' fault 3)",
-			Change: learning(func(_ int, _ *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-				return without(in, ro, shape, share, "moa/net/head")
-			}),
-		},
-		{
-			Name: "the model learns from who has left", Module: "moa", Preset: "hop-4x4", Says: "it learns stay, and its loss rises to 10-30 (the users' fault 4)",
-			Change: learning(func(i int, b *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-				c := clone(ro)
-				for a := range agent.ID(ro.Agents) {
-					if a != b.Agents[0] {
-						prolong(c, ro, a)
+		{Name: "only agent 0's model of others learns", Says: "code that runs only for agent 1 (docs/faults.md#only-agent-one)",
+			Change: undone("moa/net/", notFirst)},
+		{Name: "the optimiser does not hold the model's head",
+			Says:   "an optimiser that did not hold the model's parameters (docs/faults.md#optimiser-misses-parameters)",
+			Change: undone("moa/net/head", everywhere)},
+		{Name: "the model learns from who has left",
+			Says: "it learns stay, and its loss rises to 10-30 (docs/faults.md#rows-after-exit)",
+			Change: onCopy(func(w *mind.Window, me agent.ID) {
+				for a := range agent.ID(w.Agents) {
+					if a != me {
+						prolong(w.Rollout, a)
 					}
 				}
-				return in.Learn(c, shape, share)
-			}),
-		},
-		{
-			Name: "softmax twice", Module: "moa", Preset: "hop-4x4", Says: "before the cross-entropy: with 7 actions the loss stays above 1.165 (the users' fault 2)",
+			})},
+		{Name: "softmax twice", Says: "before the cross-entropy: with 7 actions the loss stays above 1.165 (docs/faults.md#double-softmax)",
 			Change: func(_ *exp.Spec, p *train.Parts) {
-				each(p, func(i int, m train.Mind) train.Mind {
-					h := m.(*train.HOP)
-					t := &twice{h: h, me: p.Brains[i].Agents[0]}
-					return &mind{Mind: m, learn: t.learn}
+				each(p, func(i int, m mind.Mind) mind.Mind {
+					h, _ := mind.As[interface{ Model() *moa.Learner }](m)
+					t := &twice{model: h.Model(), me: m.Agents()[0]}
+					return &wrapped{Mind: m, learn: t.learn}
 				})
-			},
-		},
-		{
-			Name: "the model learns from oneself", Module: "moa", Preset: "hop-4x4", Says: "rows gathered by position: the agent's own among them",
-			Change: learning(func(_ int, b *ppo.Brain, in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-				c := clone(ro)
-				me := b.Agents[0]
-				give(c, agent.ID((int(me)+1)%ro.Agents), me)
-				return in.Learn(c, shape, share)
-			}),
-		},
+			}},
+		{Name: "the model learns from oneself", Says: "rows gathered by position: the agent's own among them",
+			Change: onCopy(func(w *mind.Window, me agent.ID) { give(w.Rollout, agent.ID((int(me)+1)%w.Agents), me) })},
 	}
 }
 
 // prolong lets an agent's last step in an episode be the episode's last slot with
 // somebody alive, and has it stay until then.
-func prolong(c, ro *batch.Rollout, a agent.ID) {
+func prolong(ro *batch.Rollout, a agent.ID) {
 	for n := range ro.Envs {
 		for t := ro.Steps - 2; t >= 0; t-- {
 			step, next := ro.Step(a, t, n), ro.Step(a, t+1, n)
@@ -93,27 +54,28 @@ func prolong(c, ro *batch.Rollout, a agent.ID) {
 				continue
 			}
 			slot := ro.Slot(a, t+1, n)
-			c.End[step], c.End[next] = batch.Going, batch.Exited
-			c.Alive[slot] = true
-			c.Reached[next], c.Reward[next] = ro.Reached[step], ro.Reward[step]
-			copy(c.ObsAt(slot), ro.ObsAt(ro.Slot(a, t, n)))
-			c.Action[next] = max(ro.Action[next], 0)
+			ro.End[step], ro.End[next] = batch.Going, batch.Exited
+			ro.Alive[slot] = true
+			ro.Reached[next], ro.Reward[next] = ro.Reached[step], ro.Reward[step]
+			copy(ro.ObsAt(slot), ro.ObsAt(ro.Slot(a, t, n)))
+			ro.Action[next] = max(ro.Action[next], 0)
 		}
 	}
 }
 
 // twice trains a model of others with a softmax on its probabilities.
 type twice struct {
-	h  *train.HOP
-	me agent.ID
+	model *moa.Learner
+	me    agent.ID
 }
 
-func (w *twice) learn(in train.Mind, ro *batch.Rollout, shape ppo.Shape, share float64) ([]agent.Stat, error) {
-	stats, err := without(in, ro, shape, share, "moa/net/")
+func (t *twice) learn(in mind.Mind, w *mind.Window) ([]agent.Stat, error) {
+	stats, err := without(in, w, "moa/net/")
 	if err != nil {
 		return nil, err
 	}
-	l := w.h.Insides().Others
+	l := t.model
+	ro := w.Rollout
 	k := l.Model.Actions
 	goal := make([]float32, l.Model.GoalLen)
 	sum, n := 0., 0
@@ -140,7 +102,7 @@ func (w *twice) learn(in train.Mind, ro *batch.Rollout, shape ppo.Shape, share f
 			l.Params.ZeroGrad()
 		}
 		rows(ro, func(a agent.ID, _, _, step, slot int) {
-			if a == w.me || !ro.Alive[slot] {
+			if a == t.me || !ro.Alive[slot] {
 				return
 			}
 			ws.Add(ro.ObsAt(slot), goal)
@@ -200,11 +162,11 @@ func soft(logits []float32, legal []bool) []float64 {
 }
 
 // dreaming plants a fault in imagined windows.
-func dreaming(change func(ro *batch.Rollout)) func(*exp.Spec, *train.Parts) {
+func dreaming(edit func(ro *batch.Rollout)) change {
 	return func(_ *exp.Spec, p *train.Parts) {
 		p.Watch = func(ro *batch.Rollout, imagined bool) {
 			if imagined {
-				change(ro)
+				edit(ro)
 			}
 		}
 	}
@@ -212,36 +174,15 @@ func dreaming(change func(ro *batch.Rollout)) func(*exp.Spec, *train.Parts) {
 
 func inWorld() []Fault {
 	return []Fault{
-		{
-			Name: "imagination without done", Module: "world", Preset: "ppo-imagine-4x4", Says: "imagined episodes never end (the users' fault 8)",
-			Change: dreaming(func(ro *batch.Rollout) {
-				for i, e := range ro.End {
-					if e == batch.Exited {
-						ro.End[i] = batch.Going
-					}
-				}
-			}),
-		},
-		{
-			Name: "imagined exits are bootstrapped", Module: "world", Preset: "ppo-imagine-4x4", Says: "every imagined end is taken for a cut (the users' fault 8)",
-			Change: dreaming(func(ro *batch.Rollout) {
-				for i, e := range ro.End {
-					if e == batch.Exited {
-						ro.End[i] = batch.Cut
-					}
-				}
-			}),
-		},
-		{
-			Name: "imagination with all-ones masks", Module: "world", Preset: "ppo-imagine-4x4", Says: "the users' fault 8",
-			Change: dreaming(func(ro *batch.Rollout) {
-				for i := range ro.Legal {
-					ro.Legal[i] = true
-				}
-			}),
-		},
-		{
-			Name: "imagined rewards mixed with returns", Module: "world", Preset: "ppo-imagine-4x4", Says: "value targets of two kinds: value loss 40-60 (the users' fault 7)",
+		{Name: "imagination without done", Says: "imagined episodes never end (docs/faults.md#imagination-without-done)",
+			Change: dreaming(ends(batch.Exited, batch.Going))},
+		{Name: "imagined exits are bootstrapped",
+			Says:   "every imagined end is taken for a cut (docs/faults.md#imagination-without-done)",
+			Change: dreaming(ends(batch.Exited, batch.Cut))},
+		{Name: "imagination with all-ones masks",
+			Says:   "every imagined action is called legal (docs/faults.md#imagination-without-done)",
+			Change: dreaming(allLegal)},
+		{Name: "imagined rewards mixed with returns", Says: "value targets of two kinds: value loss 40-60 (docs/faults.md#mixed-value-targets)",
 			Change: dreaming(func(ro *batch.Rollout) {
 				for a := range agent.ID(ro.Agents) {
 					for t := ro.Steps - 2; t >= 0; t-- {
@@ -252,123 +193,84 @@ func inWorld() []Fault {
 						}
 					}
 				}
-			}),
-		},
-		{
-			Name: "imagined agents that left are rewarded", Module: "world", Preset: "ppo-imagine-4x4", Says: "rows after an imagined exit",
+			})},
+		{Name: "imagined agents that left are rewarded", Says: "rows after an imagined exit",
 			Change: dreaming(func(ro *batch.Rollout) {
 				rows(ro, func(a agent.ID, t, n, step, _ int) {
 					if left(ro, a, t, n) {
 						ro.Reward[step], ro.Action[step] = 1, 0
 					}
 				})
-			}),
-		},
+			})},
 	}
 }
 
 // misled is rules that a search is misled by.
 type misled struct {
-	train.Rules
-	before func(l *plan.Leaf)
-	after  func(l *plan.Leaf)
+	mind.Rules
+	after func(l *plan.Leaf)
 }
 
 func (m *misled) Expand(leaves []plan.Leaf, others []int32, rs []rng.Rand) {
-	played := make([]int32, len(leaves))
-	for i := range leaves {
-		played[i] = leaves[i].Action
-		if m.before != nil {
-			m.before(&leaves[i])
-		}
-	}
 	m.Rules.Expand(leaves, others, rs)
 	for i := range leaves {
-		leaves[i].Action = played[i]
-		if m.after != nil {
-			m.after(&leaves[i])
-		}
+		m.after(&leaves[i])
 	}
 }
 
 // misleading plants wrong rules in every search.
-func misleading(before, after func(l *plan.Leaf)) func(*exp.Spec, *train.Parts) {
+func misleading(after func(l *plan.Leaf)) change {
 	return func(_ *exp.Spec, p *train.Parts) {
 		for _, m := range p.Minds {
-			in := m.(*train.HOP).Insides()
-			right := *in.Rules
-			*in.Rules = func(envs, trees int) (train.Rules, train.Scripts, error) {
+			s, _ := mind.As[mind.Searching](m)
+			_, made := s.Search()
+			right := *made
+			*made = func(envs, trees int) (mind.Rules, mind.Scripts, error) {
 				r, s, err := right(envs, trees)
-				return &misled{r, before, after}, s, err
+				return &misled{r, after}, s, err
 			}
 		}
 	}
 }
 
 // searching changes every search's settings.
-func searching(change func(c *plan.Config)) func(*exp.Spec, *train.Parts) {
+func searching(edit func(c *plan.Config)) change {
 	return func(_ *exp.Spec, p *train.Parts) {
 		for _, m := range p.Minds {
-			change(m.(*train.HOP).Insides().Search)
+			s, _ := mind.As[mind.Searching](m)
+			search, _ := s.Search()
+			edit(search)
 		}
 	}
 }
 
 func inPlanner() []Fault {
 	return []Fault{
-		{
-			Name: "the search sees other rewards", Module: "planner", Preset: "hop-4x4", Says: "rewards of a step are halved in the tree",
-			Change: misleading(nil, func(l *plan.Leaf) { l.Reward *= 0.5 }),
-		},
-		{
-			Name: "the search never ends", Module: "planner", Preset: "hop-4x4", Says: "an exit is not over: the tree plans on after it",
-			Change: misleading(nil, func(l *plan.Leaf) {
+		{Name: "the search sees other rewards", Says: "rewards of a step are halved in the tree",
+			Change: misleading(func(l *plan.Leaf) { l.Reward *= 0.5 })},
+		{Name: "the search never ends", Says: "an exit is not over: the tree plans on after it",
+			Change: misleading(func(l *plan.Leaf) {
 				if l.Over {
 					l.Over, l.Legal = false, 1
 				}
-			}),
-		},
-		{
-			Name: "legal actions of the search are all", Module: "planner", Preset: "hop-4x4", Says: "an all-ones mask in the tree",
-			Change: misleading(nil, func(l *plan.Leaf) { l.Legal |= 1 << 5 }),
-		},
-		{
-			Name: "no discount in the search", Module: "planner", Preset: "hop-4x4", Says: "the setting is not passed on",
-			Change: searching(func(c *plan.Config) { c.Discount = 1 }),
-		},
-		{
-			Name: "noise where none is asked for", Module: "planner", Preset: "hop-4x4", Says: "exploration noise while judging",
-			Change: searching(func(c *plan.Config) { c.NoiseEps = 0.25 }),
-		},
-		{
-			Name: "the search's policy is recorded in another order", Module: "planner", Preset: "hop-4x4", Says: "actions are permuted in the target",
-			Change: acting(nil, func(v *rollout.View, envs []int32) {
-				for _, n := range envs {
-					t := v.TargetAt(v.StepOf(int(n)))
-					first := t[0]
-					copy(t, t[1:])
-					t[len(t)-1] = first
-				}
-			}),
-		},
-		{
-			Name: "another action is played than was searched", Module: "planner", Preset: "hop-4x4", Says: "a random legal action after the search, with the search's probability",
-			Change: acting(nil, func(v *rollout.View, envs []int32) {
-				for _, n := range envs {
-					v.Action[v.StepOf(int(n))] = game.Uniform(v.LegalAt(v.SlotOf(int(n))), v.Rand(int(n)))
-				}
-			}),
-		},
+			})},
+		{Name: "legal actions of the search are all", Says: "an all-ones mask in the tree",
+			Change: misleading(func(l *plan.Leaf) { l.Legal |= 1 << 5 })},
+		{Name: "no discount in the search", Says: "the setting is not passed on",
+			Change: searching(func(c *plan.Config) { c.Discount = 1 })},
+		{Name: "noise where none is asked for", Says: "exploration noise while scoring",
+			Change: searching(func(c *plan.Config) { c.NoiseEps = 0.25 })},
+		{Name: "the search's policy is recorded in another order", Says: "actions are permuted in the target",
+			Change: acting(func(v *rollout.View, n int) {
+				t := v.TargetAt(v.StepOf(n))
+				first := t[0]
+				copy(t, t[1:])
+				t[len(t)-1] = first
+			})},
+		{Name: "another action is played than was searched",
+			Says: "a random legal action after the search, with the search's probability",
+			Change: acting(func(v *rollout.View, n int) {
+				v.Action[v.StepOf(n)] = game.Uniform(v.LegalAt(v.SlotOf(n)), v.Rand(n))
+			})},
 	}
-}
-
-// Named returns the faults whose names hold a text.
-func Named(text string) []Fault {
-	var out []Fault
-	for _, f := range All() {
-		if strings.Contains(f.Name, text) {
-			out = append(out, f)
-		}
-	}
-	return out
 }

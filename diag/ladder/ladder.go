@@ -23,6 +23,8 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/mind"
+	"hop/mind/hop"
 	"hop/oracle"
 	"hop/rng"
 	"hop/rollout"
@@ -44,46 +46,58 @@ type Config struct {
 // focal is the agent that is measured.
 const focal agent.ID = 0
 
-// Rung is a way to play.
+// asTrained names the rung that plays as the run was trained.
+const asTrained = "as trained"
+
+// Rung is one kind of play.
 type Rung struct {
 	Name   string // what plays
 	Module string // what was switched on, or replaced, since the rung below
 	Oracle bool   // by the truth
-	swap   exp.Swap
+	swap   swap
 	who    string // "ppo", "br" or "" for the run's own agent
+}
+
+// swap says how an agent of a run plays otherwise than it was trained to: with
+// fields of its spec changed, and with what it believes replaced by the truth.
+type swap struct {
+	sets          []string // such as search.kind=none; not what would change the networks
+	goals, others bool     // as in mind.Truth
 }
 
 // Rungs returns the ladder of a run's spec, lowest first.
 func Rungs(s exp.Spec) ([]Rung, error) {
-	if !s.Plan.On {
-		return nil, errors.New("ladder: its agents do not plan (plan.on is false), so there is nothing to take apart; name a run or preset whose agents do, such as hop-4x4")
+	c, ok := exp.ConfigOf[hop.Config](&s)
+	if !ok {
+		return nil, fmt.Errorf("ladder: its agents do not plan (mind is %s), so there is nothing to take apart; "+
+			"name a run or preset whose agents do, such as hop-4x4", s.Mind.Name)
 	}
 	list := []Rung{{Name: "PPO agent", Module: "PPO", who: "ppo"}}
 	add := func(name, module string, sets ...string) {
-		list = append(list, Rung{Name: name, Module: module, swap: exp.Swap{Sets: sets}})
+		list = append(list, Rung{Name: name, Module: module, swap: swap{sets: sets}})
 	}
-	if s.Plan.Planner != "none" {
-		add("its network alone", "own network", "search.sims=0")
-		if s.Plan.Others != "uniform" {
-			add("planner, others at random", "planner", "plan.others=uniform")
+	if c.Search.Kind != "none" {
+		add("its network alone", "own network", "search.kind=tree", "search.sims=0")
+		if c.Search.Others != "uniform" {
+			add("planner, others at random", "planner", "search.others=uniform")
 		}
-		switch s.Plan.Goals {
-		case "hand", "codes":
+		switch c.Goals.Kind {
+		case "hand", "classes":
 			add("model of others, no inference", "model of others", "belief.within=false", "belief.across=false")
 		case "latent":
-			add("model of others, no inference", "model of others", "plan.gate=0")
+			add("model of others, no inference", "model of others", "goals.gate=0")
 		}
 	}
 	last := "model of others"
-	if s.Plan.Goals != "none" {
+	if c.Goals.Kind != "none" {
 		last = "goal inference"
 	}
-	if s.Plan.Planner == "none" {
+	if c.Search.Kind == "none" {
 		last = "own network"
 	}
-	add("as trained", last)
-	if s.Plan.Planner != "none" {
-		for _, o := range oracles(s) {
+	add(asTrained, last)
+	if c.Search.Kind != "none" {
+		for _, o := range oracles(c) {
 			before := list[len(list)-1].swap
 			list = append(list, Rung{Name: "+ " + o.Name, Module: o.Module, Oracle: true, swap: plus(before, o.swap)})
 		}
@@ -92,38 +106,40 @@ func Rungs(s exp.Spec) ([]Rung, error) {
 }
 
 // oracles returns what can be replaced in a spec's agents, each alone.
-func oracles(s exp.Spec) []Rung {
+func oracles(c *hop.Config) []Rung {
 	var list []Rung
-	if s.Plan.Dynamics == "world" {
-		list = append(list, Rung{Name: "true rules", Module: "world model", swap: exp.Swap{Sets: []string{"plan.dynamics=rules"}}})
+	if c.Search.Dynamics == "world" {
+		list = append(list, Rung{Name: "true rules", Module: "world model", swap: swap{sets: []string{"search.dynamics=rules"}}})
 	}
-	if s.Plan.Goals == "hand" {
-		list = append(list, Rung{Name: "true goals", Module: "goal inference", swap: exp.Swap{Goals: true}})
+	if c.Goals.Kind == "hand" {
+		list = append(list, Rung{Name: "true goals", Module: "goal inference", swap: swap{goals: true}})
 	}
-	list = append(list, Rung{Name: "true policies", Module: "model of others", swap: exp.Swap{Others: true}})
-	if s.Plan.Leaf != "scripts" {
-		leaf := exp.Swap{Sets: []string{"plan.leaf=scripts"}}
-		if s.Plan.Dynamics == "world" {
-			leaf.Sets = append(leaf.Sets, "plan.dynamics=rules")
+	list = append(list, Rung{Name: "true policies", Module: "model of others", swap: swap{others: true}})
+	if c.Leaf.Kind != "scripts" {
+		leaf := swap{sets: []string{"leaf.kind=scripts"}}
+		if c.Search.Dynamics == "world" {
+			leaf.sets = append(leaf.sets, "search.dynamics=rules")
 		}
-		list = append(list, Rung{Name: "scripted leaves", Module: leafModule(s), swap: leaf})
+		list = append(list, Rung{Name: "scripted leaves", Module: leafModule(c), swap: leaf})
 	}
-	more := fmt.Sprintf("search.sims=%d", 4*max(s.Search.Sims, 1))
-	trees := fmt.Sprintf("search.trees=%d", 2*s.Search.Trees)
-	return append(list, Rung{Name: "8 times the search", Module: "planner", swap: exp.Swap{Sets: []string{more, trees}}})
+	more := swap{sets: []string{fmt.Sprintf("search.trees=%d", 8*c.Search.Trees)}}
+	if c.Search.Kind == "tree" {
+		more.sets = []string{fmt.Sprintf("search.sims=%d", 4*max(c.Search.Sims, 1)), fmt.Sprintf("search.trees=%d", 2*c.Search.Trees)}
+	}
+	return append(list, Rung{Name: "8 times the search", Module: "planner", swap: more})
 }
 
 // leafModule names the module that values leaves.
-func leafModule(s exp.Spec) string {
-	if s.Plan.Leaf == "response" {
+func leafModule(c *hop.Config) string {
+	if c.Leaf.Kind == "response" {
 		return "response network"
 	}
 	return "own network"
 }
 
 // plus puts one replacement on top of another.
-func plus(a, b exp.Swap) exp.Swap {
-	return exp.Swap{Sets: append(slices.Clone(a.Sets), b.Sets...), Goals: a.Goals || b.Goals, Others: a.Others || b.Others}
+func plus(a, b swap) swap {
+	return swap{append(slices.Clone(a.sets), b.sets...), a.goals || b.goals, a.others || b.others}
 }
 
 // Run climbs the ladder.
@@ -143,11 +159,11 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	trained := slices.IndexFunc(rungs, func(r Rung) bool { return r.Name == "as trained" })
+	trained := slices.IndexFunc(rungs, func(r Rung) bool { return r.Name == asTrained })
 	m := &measuring{Config: c, done: map[string][][][]float64{}}
 	var alone []Rung
-	if spec.Plan.Planner != "none" {
-		alone = oracles(spec)
+	if c, _ := exp.ConfigOf[hop.Config](&spec); c.Search.Kind != "none" {
+		alone = oracles(c)
 	}
 	m.total = len(c.Runs) * len(c.Vs) * (len(rungs) + len(alone))
 	measure := func(list []Rung) ([][][][]float64, error) {
@@ -184,7 +200,7 @@ type measuring struct {
 func (m *measuring) rung(ctx context.Context, r Rung) ([][][]float64, error) {
 	name := fmt.Sprintf("%s %v", r.who, r.swap)
 	if x, ok := m.done[name]; ok {
-		m.tell(len(m.Runs) * len(m.Vs))
+		m.add(len(m.Runs) * len(m.Vs))
 		return x, nil
 	}
 	var out [][][]float64
@@ -196,7 +212,7 @@ func (m *measuring) rung(ctx context.Context, r Rung) ([][][]float64, error) {
 				return nil, fmt.Errorf("ladder: %s against %v: %w", r.Name, vs, err)
 			}
 			row = append(row, x)
-			m.tell(1)
+			m.add(1)
 		}
 		out = append(out, row)
 	}
@@ -204,7 +220,7 @@ func (m *measuring) rung(ctx context.Context, r Rung) ([][][]float64, error) {
 	return out, nil
 }
 
-func (m *measuring) tell(n int) {
+func (m *measuring) add(n int) {
 	m.count += n
 	if m.Progress != nil {
 		m.Progress(m.count, m.total)
@@ -217,12 +233,17 @@ const lanes = 16
 // play returns the returns of one rung against one team, by episode.
 func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key rng.Key) ([]float64, error) {
 	dir := m.Runs[run]
-	swap := r.swap
+	how := r.swap
 	if r.who == "ppo" {
-		dir, swap = m.PPO[run%len(m.PPO)], exp.Swap{}
+		dir, how = m.PPO[run%len(m.PPO)], swap{}
 	}
 	team := append([]string{""}, vs...)
-	me, g, err := swap.Focal(m.Reg, dir, focal, team)
+	saved, err := m.Reg.Open(dir, how.sets)
+	if err != nil {
+		return nil, err
+	}
+	g := saved.Game
+	me, err := saved.Focal(focal, mind.Truth{Team: team, Goals: how.goals, Others: how.others})
 	if err != nil {
 		return nil, err
 	}

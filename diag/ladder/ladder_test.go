@@ -3,53 +3,36 @@ package ladder
 import (
 	"context"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"hop/exp"
+	"hop/exp/exptest"
+	"hop/mind/hop"
 	"hop/registry"
 	"hop/rng"
-	"hop/runlog"
 )
 
-// trained trains a spec for a moment and returns the run's folder.
+// trained trains a preset for a moment and returns the run's folder.
 func trained(t *testing.T, preset string, sets ...string) string {
 	t.Helper()
-	s, err := registry.New().Load(preset, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loop, err := s.Build(1, exp.Machine{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := s.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), preset)
-	run, err := runlog.Create(dir, text, runlog.Info{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	if err := loop.Run(context.Background(), run, nil); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return exptest.Play(t, exptest.With(t, "base: "+preset, sets...), 1, 1).Dir
 }
 
 // The ladder's differences add up, its top is the best response, and knowing the
 // truth takes a planner whose models have learnt nothing most of the way there.
 func TestLadderAddsUp(t *testing.T) {
-	hop := trained(t, "hop-4x4", "train.steps=200", "train.envs=8", "train.warm.windows=1", "search.trees=2", "search.sims=10", "actor.hidden=[16]", "moa.hidden=[16, 16]")
+	run := trained(t, "hop-4x4", "train.steps=200", "train.envs=8", "train.warm.windows=1", "search.trees=2", "search.sims=10",
+		"actor.hidden=[16]", "moa.hidden=[16, 16]")
 	ppo := trained(t, "ppo-4x4", "train.steps=200", "train.envs=8", "actor.hidden=[16]")
-	c := Config{Reg: registry.New(), Runs: []string{hop}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}}, Episodes: 16, Key: rng.New(5), Workers: 1}
-	told := 0
+	c := Config{
+		Reg: registry.New(), Runs: []string{run}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}},
+		Episodes: 16, Key: rng.New(5), Workers: 1,
+	}
+	reached := 0
 	c.Progress = func(done, total int) {
-		if told = done; done > total {
+		if reached = done; done > total {
 			t.Errorf("%d of %d rungs are done", done, total)
 		}
 	}
@@ -83,7 +66,9 @@ func TestLadderAddsUp(t *testing.T) {
 	if got := by["its network alone"].Mean.Mean; got > 0.8*best {
 		t.Errorf("an untrained network gets %.3f of %.3f: is it the network that plays?", got, best)
 	}
-	again, err := Run(context.Background(), Config{Reg: c.Reg, Runs: c.Runs, PPO: c.PPO, Vs: c.Vs, Episodes: c.Episodes, Key: c.Key, Workers: 2})
+	two := c
+	two.Workers, two.Progress = 2, nil
+	again, err := Run(context.Background(), two)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,66 +77,67 @@ func TestLadderAddsUp(t *testing.T) {
 			t.Errorf("%s gets %v with one worker, %v with two", res.Rungs[i].Name, a, b)
 		}
 	}
-	if told != len(c.Vs)*(len(res.Rungs)+len(res.Singles)) {
-		t.Errorf("progress ended at %d", told)
+	if reached != len(c.Vs)*(len(res.Rungs)+len(res.Singles)) {
+		t.Errorf("progress ended at %d", reached)
 	}
 }
 
 // Every module is a rung of the agents that have it, and only of those.
 func TestRungsFollowTheSpec(t *testing.T) {
-	for _, c := range []struct {
-		sets      []string
-		has, lack []string
-	}{
-		{nil, []string{"its network alone", "model of others, no inference", "as trained", "+ true goals", "+ true policies", "best response"}, []string{"+ true rules", "+ scripted leaves"}},
-		{[]string{"plan.goals=none"}, []string{"planner, others at random", "+ true policies"}, []string{"model of others, no inference", "+ true goals"}},
-		{[]string{"plan.leaf=net"}, []string{"+ scripted leaves"}, nil},
-		{[]string{"plan.others=uniform"}, []string{"its network alone"}, []string{"planner, others at random"}},
-	} {
-		s, err := registry.New().Load("hop-4x4", c.sets)
+	load := func(preset string, sets ...string) exp.Spec {
+		s, err := registry.New().Load(preset, sets)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return s
+	}
+	names := func(s exp.Spec) (names []string) {
 		list, err := Rungs(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var names []string
 		for _, r := range list {
 			names = append(names, r.Name)
 		}
+		return names
+	}
+	for _, c := range []struct {
+		sets      []string
+		has, lack []string
+	}{
+		{nil, []string{
+			"its network alone", "model of others, no inference", "as trained", "+ true goals", "+ true policies", "best response",
+		}, []string{"+ true rules", "+ scripted leaves"}},
+		{[]string{"goals.kind=none"}, []string{"planner, others at random", "+ true policies"},
+			[]string{"model of others, no inference", "+ true goals"}},
+		{[]string{"leaf.kind=net"}, []string{"+ scripted leaves"}, nil},
+		{[]string{"search.others=uniform"}, []string{"its network alone"}, []string{"planner, others at random"}},
+	} {
+		got := names(load("hop-4x4", c.sets...))
 		for _, want := range c.has {
-			if !slices.Contains(names, want) {
-				t.Errorf("%v: there is no rung %q in %q", c.sets, want, names)
+			if !slices.Contains(got, want) {
+				t.Errorf("%v: there is no rung %q in %q", c.sets, want, got)
 			}
 		}
 		for _, not := range c.lack {
-			if slices.Contains(names, not) {
+			if slices.Contains(got, not) {
 				t.Errorf("%v: there is a rung %q", c.sets, not)
 			}
 		}
 	}
-	plus, err := registry.New().Load("hop-4x4", nil)
-	if err != nil {
-		t.Fatal(err)
+	plus := load("hop-4x4")
+	planner, ok := exp.ConfigOf[hop.Config](&plus)
+	if !ok {
+		t.Fatal("hop-4x4 does not plan")
 	}
-	plus.Plan.Goals, plus.Plan.Dynamics, plus.Plan.Leaf = "latent", "world", "net" // as a run with models has it
-	list, err := Rungs(plus)
-	if err != nil {
-		t.Fatal(err)
+	planner.Goals.Kind, planner.Search.Dynamics, planner.Leaf.Kind = "latent", "world", "net" // as a run with models has it
+	if got, want := names(plus), []string{
+		"PPO agent", "its network alone", "planner, others at random", "model of others, no inference", "as trained",
+		"+ true rules", "+ true policies", "+ scripted leaves", "+ 8 times the search", "best response",
+	}; !slices.Equal(got, want) {
+		t.Errorf("HOP+ on a world model has rungs %q, want %q", got, want)
 	}
-	var names []string
-	for _, r := range list {
-		names = append(names, r.Name)
-	}
-	if want := []string{"PPO agent", "its network alone", "planner, others at random", "model of others, no inference", "as trained", "+ true rules", "+ true policies", "+ scripted leaves", "+ 8 times the search", "best response"}; !slices.Equal(names, want) {
-		t.Errorf("HOP+ on a world model has rungs %q, want %q", names, want)
-	}
-	ppo, err := registry.New().Load("ppo-4x4", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Rungs(ppo); err == nil || !strings.Contains(err.Error(), "do not plan") {
+	if _, err := Rungs(load("ppo-4x4")); err == nil || !strings.Contains(err.Error(), "do not plan") {
 		t.Errorf("PPO agents: got %v, want an error that they do not plan", err)
 	}
 }
@@ -176,7 +162,8 @@ func TestBestSingleIsNamed(t *testing.T) {
 	if !strings.Contains(res.Says, "Work on the b first") {
 		t.Errorf("it says %q", res.Says)
 	}
-	res = sum(c, rungs, [][][][]float64{at(1, 0), at(3, 0.5), at(3, 0)}, alone, [][][][]float64{at(3, 0.1), at(3, 0.1), at(3, 9)}, 1)
+	climbed = [][][][]float64{at(1, 0), at(3, 0.5), at(3, 0)}
+	res = sum(c, rungs, climbed, alone, [][][][]float64{at(3, 0.1), at(3, 0.1), at(3, 9)}, 1)
 	if res.Best != "" || !strings.Contains(res.Says, "within what chance allows") {
 		t.Errorf("without a gap best is %q: %s", res.Best, res.Says)
 	}

@@ -69,8 +69,7 @@ func sum(c Config, rungs []Rung, x [][][][]float64, alone []Rung, y [][][][]floa
 		}
 		res.Rungs = append(res.Rungs, st)
 		if i > 0 {
-			d := between(rungs[i-1], r, x[i-1], x[i])
-			res.Deltas = append(res.Deltas, d)
+			res.Deltas = append(res.Deltas, between(rungs[i-1], r, x[i-1], x[i]))
 		}
 	}
 	top := len(rungs) - 1
@@ -84,23 +83,24 @@ func sum(c Config, rungs []Rung, x [][][][]float64, alone []Rung, y [][][][]floa
 		}
 		res.Singles = append(res.Singles, s)
 	}
-	res.judge(c)
+	res.conclude(c)
 	return res
 }
 
-// judge says which module to work on first.
-func (r *Result) judge(c Config) {
+// conclude says which module to work on first.
+func (r *Result) conclude(c Config) {
 	var teams []string
 	for _, vs := range c.Vs {
 		teams = append(teams, strings.Join(vs, ","))
 	}
 	full := r.Rungs[0]
 	for _, s := range r.Rungs {
-		if s.Name == "as trained" {
+		if s.Name == asTrained {
 			full = s
 		}
 	}
-	r.Says = fmt.Sprintf("Against %s the agent gets %.3f as trained, %.3f less than the best response (95 %% %.3f to %.3f).", strings.Join(teams, " | "), full.Mean.Mean, r.Short.Delta, r.Short.CI[0], r.Short.CI[1])
+	r.Says = fmt.Sprintf("Against %s the agent gets %.3f as trained, %.3f less than the best response (95 %% %.3f to %.3f).",
+		strings.Join(teams, " | "), full.Mean.Mean, r.Short.Delta, r.Short.CI[0], r.Short.CI[1])
 	best := -1
 	for i, s := range r.Singles {
 		if s.DeltaCI[0] > 0 && (best < 0 || s.Delta > r.Singles[best].Delta) {
@@ -115,7 +115,8 @@ func (r *Result) judge(c Config) {
 	default:
 		s := r.Singles[best]
 		r.Best = s.Name
-		r.Says += fmt.Sprintf(" The single replacement that closes most of it is %s: %.3f (95 %% %.3f to %.3f), %.0f %% of the gap. Work on the %s first.", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share, s.Module)
+		r.Says += fmt.Sprintf(" The single replacement that closes most of it is %s: %.3f (95 %% %.3f to %.3f), "+
+			"%.0f %% of the gap. Work on the %s first.", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share, s.Module)
 	}
 }
 

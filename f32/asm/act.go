@@ -250,35 +250,36 @@ func (s isa) tanh(x reg.VecPhysical) {
 func activations(s isa) {
 	r := s.regs
 	x, t := r[0], r[1:5]
-	unary := func(name, doc string, op func()) {
-		elementwise(s, name, doc, "func(dst, x []float32)", []string{"dst", "x"}, nil, func(p []reg.GPPhysical, tail bool) {
+	unary := func(name string, op func()) {
+		elementwise(s, name, "func(dst, x []float32)", []string{"dst", "x"}, nil, func(p []reg.GPPhysical, tail bool) {
 			s.load(at(p[1], 0), x, tail)
 			op()
 			s.store(x, at(p[0], 0), tail)
 		})
 	}
-	unary("exp", "computes e^x.", func() { s.exp(x, t[0], t[1], t[2], t[3]) })
-	unary("sigmoid", "computes 1/(1+e^-x).", func() { s.logistic(x, t[0], t[1], t[2], t[3]) })
-	unary("tanh", "computes tanh x.", func() { s.tanh(x) })
+	unary("exp", func() { s.exp(x, t[0], t[1], t[2], t[3]) })
+	unary("sigmoid", func() { s.logistic(x, t[0], t[1], t[2], t[3]) })
+	unary("tanh", func() { s.tanh(x) })
 
-	grad := func(name, doc string, op func(y, dy reg.VecPhysical)) {
-		elementwise(s, name, doc, "func(dx, y, dy []float32)", []string{"dx", "y", "dy"}, nil, func(p []reg.GPPhysical, tail bool) {
+	grad := func(name string, op func(y, dy reg.VecPhysical)) {
+		elementwise(s, name, "func(dx, y, dy []float32)", []string{"dx", "y", "dy"}, nil, func(p []reg.GPPhysical, tail bool) {
 			s.load(at(p[1], 0), r[0], tail)
 			s.load(at(p[2], 0), r[8], tail)
 			op(r[0], r[8])
 			s.store(r[8], at(p[0], 0), tail)
 		})
 	}
-	grad("reluGrad", "computes dy where y > 0.", func(y, dy reg.VecPhysical) {
+	// dy where y > 0, dy (1-y²), dy y (1-y).
+	grad("reluGrad", func(y, dy reg.VecPhysical) {
 		s.zero(r[1])
 		s.keepWhere(greaterThan, r[1], y, dy, r[2])
 	})
-	grad("tanhGrad", "computes dy (1-y²).", func(y, dy reg.VecPhysical) {
+	grad("tanhGrad", func(y, dy reg.VecPhysical) {
 		VMOVUPS(num("one"), r[1])
 		VFNMADD231PS(y, y, r[1])
 		VMULPS(r[1], dy, dy)
 	})
-	grad("sigmoidGrad", "computes dy y (1-y).", func(y, dy reg.VecPhysical) {
+	grad("sigmoidGrad", func(y, dy reg.VecPhysical) {
 		VMOVAPS(y, r[1])
 		VFNMADD231PS(y, y, r[1])
 		VMULPS(r[1], dy, dy)

@@ -21,11 +21,8 @@ func cells(s isa) {
 		}
 		return indexed(base, stride, uint8(i), 0)
 	}
-	frame := func(name, doc, signature string, pointers []string, body func(p []reg.GPPhysical, tail bool)) {
-		name += s.name
-		TEXT(name, NOSPLIT, signature)
-		Pragma("noescape")
-		Doc(name + " " + doc)
+	frame := func(name, signature string, pointers []string, body func(p []reg.GPPhysical, tail bool)) {
+		kernel(name+s.name, signature)
 		p := []reg.GPPhysical{reg.RDI, reg.RSI, reg.RDX, reg.R8, reg.R9, reg.R10}[:len(pointers)]
 		for i, q := range pointers {
 			Load(Param(q), p[i])
@@ -35,28 +32,15 @@ func cells(s isa) {
 		MOVQ(n, stride)
 		SHLQ(U8(2), stride)
 		LEAQ(indexed(stride, stride, 2, 0), stride3)
-		Label("loop")
-		CMPQ(n, U8(s.width))
-		JL(ref("rest"))
-		body(p, false)
-		for _, q := range p {
-			ADDQ(U8(s.bytes()), q)
-		}
-		SUBQ(U8(s.width), n)
-		JMP(ref("loop"))
-		Label("rest")
-		TESTQ(n, n)
-		JZ(ref("done"))
-		s.loadMask(n, reg.RAX)
-		body(p, true)
-		Label("done")
+		s.over(n, p, body)
 		VZEROUPPER()
 		RET()
 	}
 
-	// The two halves of a cell are two loops: in one the second tanh would wait for
+	// lstmCell applies the gates[4][n] of a row to its cells, lstmOut computes
+	// tc = tanh c and h = o tc. They are two loops: in one the second tanh would wait for
 	// the first, and the processor cannot see far enough ahead to work meanwhile.
-	frame("lstmCell", "applies the gates[4][n] of a row to its cells.", "func(c, gates, cp *float32, n int)", []string{"c", "gates", "cp"},
+	frame("lstmCell", "func(c, gates, cp *float32, n int)", []string{"c", "gates", "cp"},
 		func(p []reg.GPPhysical, tail bool) {
 			c, g, cp := p[0], p[1], p[2]
 			in, cell := r[8], r[9]
@@ -77,7 +61,7 @@ func cells(s isa) {
 			VFMADD231PS(x, in, cell)
 			s.store(cell, at(c, 0), tail)
 		})
-	elementwise(s, "lstmOut", "computes tc = tanh c and h = o tc.", "func(h, tc, c, o []float32)", []string{"h", "tc", "c", "o"}, nil,
+	elementwise(s, "lstmOut", "func(h, tc, c, o []float32)", []string{"h", "tc", "c", "o"}, nil,
 		func(p []reg.GPPhysical, tail bool) {
 			s.load(at(p[2], 0), x, tail)
 			s.tanh(x)
@@ -87,7 +71,7 @@ func cells(s isa) {
 			s.store(x, at(p[0], 0), tail)
 		})
 
-	frame("lstmGrad", "goes back through lstm.", "func(d, dh, dc, gates, cp, tc *float32, n int)",
+	frame("lstmGrad", "func(d, dh, dc, gates, cp, tc *float32, n int)",
 		[]string{"d", "dh", "dc", "gates", "cp", "tc"},
 		func(p []reg.GPPhysical, tail bool) {
 			d, dh, dc, g, cp, tc := p[0], p[1], p[2], p[3], p[4], p[5]

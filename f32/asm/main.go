@@ -89,6 +89,16 @@ func (s isa) loadMask(n, tmp reg.GPPhysical) {
 	SHRQ(operand.U8(2), n)
 }
 
+// kernel begins a function and loads its first parameters, none of them slices,
+// into registers. What each does is said where it is written, not in the stubs.
+func kernel(name, signature string, into ...reg.GPPhysical) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	for i, r := range into {
+		Load(ParamIndex(i), r)
+	}
+}
+
 func at(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
 func indexed(base, index reg.Register, scale uint8, disp int) operand.Mem {

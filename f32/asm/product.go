@@ -64,7 +64,7 @@ func products(s isa) {
 	}
 }
 
-// product writes mul<v>: all rows of dst's strip of v vectors. With tail the last
+// product writes mul<v>: all rows of dst's strip of v vectors, maxRows at a time. With tail the last
 // vector is masked. With far, mul<v>Far, for what is not in the nearest cache: it
 // asks for b and dst before they are needed, which costs a little otherwise.
 func product(s isa, v, maxRows int, tail, far bool) {
@@ -75,10 +75,7 @@ func product(s isa, v, maxRows int, tail, far bool) {
 	if tail && !s.is512() {
 		name = fmt.Sprintf("mul%dTail%s", v, s.name)
 	}
-	TEXT(name, NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes a strip of %d vectors of a product, %d rows at a time.", name, v, maxRows))
-	Load(Param("t"), pT)
+	kernel(name, "func(t *byte)", pT)
 	if tail {
 		MOVQ(at(pT, tTail), pTmp)
 		s.loadMask(pTmp, reg.RCX)
@@ -256,17 +253,11 @@ func productStep(s isa, rows, v int, tail, far bool) {
 	}
 }
 
-// packing writes the kernels that lay out b in panels of two vectors.
+// packing writes the kernels that lay out b in panels of two vectors. packPanel
+// copies two vectors from each of the rows, stride bytes apart, to a panel.
 func packing(s isa) {
-	name := "packPanel" + s.name
-	TEXT(name, NOSPLIT, "func(dst, src *float32, rows, stride int)")
-	Pragma("noescape")
-	Doc(name + " copies two vectors from each of rows rows, stride bytes apart, to a panel.")
 	dst, src, n, stride := reg.RDI, reg.RSI, reg.RCX, reg.RDX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("rows"), n)
-	Load(Param("stride"), stride)
+	kernel("packPanel"+s.name, "func(dst, src *float32, rows, stride int)", dst, src, n, stride)
 	Label("loop")
 	VMOVUPS(at(src, 0), s.regs[0])
 	VMOVUPS(at(src, s.bytes()), s.regs[1])
@@ -290,25 +281,17 @@ func packing(s isa) {
 }
 
 // packA writes the kernel that lays out a block of a, [k][m], in panels as high as
-// a tile of the two-vector product.
+// a tile of the two-vector product: k lines of panels*rows+tail floats, stride
+// bytes apart, become panels [k][rows], pitch bytes apart.
 func packA(s isa) {
-	rows, name := 6, "packA"+s.name
+	rows := 6
 	if s.is512() {
 		rows = 12
 	}
-	TEXT(name, NOSPLIT, "func(dst, src *float32, k, stride, pitch, panels, tail int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s copies k lines of panels*%d+tail floats, stride bytes apart, to panels [k][%d], pitch bytes apart.", name, rows, rows))
 	dst, src, k, stride, panels, tail := reg.RDI, reg.RSI, reg.RCX, reg.RDX, reg.R8, reg.R9
 	from, to, n, pitch := reg.R10, reg.R11, reg.R12, reg.R13
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("k"), k)
-	Load(Param("stride"), stride)
-	Load(Param("panels"), panels)
-	Load(Param("tail"), tail)
+	kernel("packA"+s.name, "func(dst, src *float32, k, stride, pitch, panels, tail int)", dst, src, k, stride, pitch, panels, tail)
 	s.loadMask(tail, reg.RAX)
-	Load(Param("pitch"), pitch)
 	// The first two thirds of a panel's line and the last.
 	var most, rest reg.VecPhysical = reg.X0, reg.X1
 	if s.is512() {
@@ -349,18 +332,13 @@ func packA(s isa) {
 	RET()
 }
 
-// transpose16 writes the transposition of 16 rows of src into columns of a panel.
+// transpose16 writes the transposition of 16 rows of src into columns of a panel:
+// n floats a row, stride bytes apart, become n rows of 16 floats, 128 bytes apart.
 func transpose16() {
-	TEXT("transposeAVX512", NOSPLIT, "func(dst, src *float32, n, stride int)")
-	Pragma("noescape")
-	Doc("transposeAVX512 writes 16 rows of n floats, stride bytes apart, as n rows of 16 floats, 128 bytes apart.")
 	dst, n, stride, tmp := reg.RDI, reg.RCX, reg.RDX, reg.RAX
 	row := []reg.GPPhysical{reg.RSI, reg.R8, reg.R9, reg.R10}
 	stride3 := reg.R11
-	Load(Param("dst"), dst)
-	Load(Param("src"), row[0])
-	Load(Param("n"), n)
-	Load(Param("stride"), stride)
+	kernel("transposeAVX512", "func(dst, src *float32, n, stride int)", dst, row[0], n, stride)
 	LEAQ(indexed(stride, stride, 2, 0), stride3)
 	for g := 1; g < 4; g++ {
 		LEAQ(indexed(row[g-1], stride, 4, 0), row[g])
@@ -423,18 +401,12 @@ func transpose16() {
 	RET()
 }
 
-// transpose8 writes the transposition of 8 rows of src into columns of a panel.
+// transpose8 writes the same for 8 rows, with AVX2: rows of 8 floats, 64 bytes apart.
 func transpose8() {
-	TEXT("transposeAVX2", NOSPLIT, "func(dst, src *float32, n, stride int)")
-	Pragma("noescape")
-	Doc("transposeAVX2 writes 8 rows of n floats, stride bytes apart, as n rows of 8 floats, 64 bytes apart.")
 	dst, n, stride := reg.RDI, reg.RCX, reg.RDX
 	row := []reg.GPPhysical{reg.RSI, reg.R8}
 	stride3, tmp := reg.R11, reg.RAX
-	Load(Param("dst"), dst)
-	Load(Param("src"), row[0])
-	Load(Param("n"), n)
-	Load(Param("stride"), stride)
+	kernel("transposeAVX2", "func(dst, src *float32, n, stride int)", dst, row[0], n, stride)
 	LEAQ(indexed(stride, stride, 2, 0), stride3)
 	LEAQ(indexed(row[0], stride, 4, 0), row[1])
 	a, b := y.regs[:8], []reg.VecPhysical{reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y0}

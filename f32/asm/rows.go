@@ -15,16 +15,14 @@ var (
 	legalY             = reg.Y14
 )
 
-// rows writes the softmax functions: for each row the maximum, then the sum of
+// rows writes the softmax, and the log-softmax of the legal columns: for each row the maximum, then the sum of
 // exponentials, then the result.
 func rows(s isa) {
 	r := s.regs
 	x, t, top, total, minusInf, logZero := r[0], r[1:5], r[6], r[7], r[8], r[9]
 
-	begin := func(name, signature, doc string) {
-		TEXT(name+s.name, NOSPLIT, signature)
-		Pragma("noescape")
-		Doc(name + s.name + doc)
+	begin := func(name, signature string) {
+		kernel(name+s.name, signature)
 		Load(Param("dst"), rDst)
 		Load(Param("x"), rX)
 		Load(Param("rows"), rRows)
@@ -63,7 +61,7 @@ func rows(s isa) {
 	maxOp := func(a, b, c Op) { VMAXPS(a, b, c) }
 	addOp := func(a, b, c Op) { VADDPS(a, b, c) }
 
-	begin("softmax", "func(dst, x *float32, rows, cols int)", " computes the softmax of each row.")
+	begin("softmax", "func(dst, x *float32, rows, cols int)")
 	Label("row")
 	VMOVAPS(minusInf, top)
 	pass("max", func(tail bool) {
@@ -97,7 +95,7 @@ func rows(s isa) {
 	})
 	end()
 
-	begin("logSoftmax", "func(dst, x *float32, legal *bool, rows, cols int)", " computes the log-softmax of the legal columns of each row.")
+	begin("logSoftmax", "func(dst, x *float32, legal *bool, rows, cols int)")
 	Load(Param("legal"), rLegal)
 	Label("row")
 	VMOVAPS(minusInf, top)
@@ -204,19 +202,12 @@ func (s isa) legal(name string, tail bool) {
 // rows at a time, one in each lane: no sum runs across a vector. near has room for
 // 16 vectors and as many masks.
 func lanes() {
-	TEXT("logSoftmaxLanesAVX512", NOSPLIT, "func(dst, x *float32, legal *bool, rows, cols int, near *float32)")
-	Pragma("noescape")
-	Doc("logSoftmaxLanesAVX512 computes the log-softmax of the legal columns of each row, sixteen rows at a time.")
 	near, at4, word, bits := reg.R11, reg.R12, reg.R13, reg.R15
 	r := z.regs
 	x, t, top, total, minusInf, logZero := r[0], r[1:5], r[6], r[7], r[8], r[9]
 	row, byteAt, low, one, three, lowByte := r[10], r[11], r[12], r[13], r[14], r[15]
-	Load(Param("dst"), rDst)
-	Load(Param("x"), rX)
-	Load(Param("legal"), rLegal)
-	Load(Param("rows"), rRows)
-	Load(Param("cols"), rCols)
-	Load(Param("near"), near)
+	kernel("logSoftmaxLanesAVX512", "func(dst, x *float32, legal *bool, rows, cols int, near *float32)",
+		rDst, rX, rLegal, rRows, rCols, near)
 	VMOVUPS(num("minusInf"), minusInf)
 	VMOVUPS(num("logZero"), logZero)
 	VPBROADCASTD(rCols.As32(), row)

@@ -55,12 +55,9 @@ func sparse(s isa) {
 // strips of dst's rows to rows of w. An index that is no column ends the kernel
 // with bad set.
 func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
-	TEXT(name, NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s goes over all rows in a strip of %d vectors.", name, v))
 	t, dst, w, ptr, idx, val := reg.RAX, reg.RDI, reg.RSI, reg.RDX, reg.R8, reg.R9
 	e, end, col, stride, cols, rows := reg.RCX, reg.RBX, reg.R10, reg.R11, reg.R12, reg.R13
-	Load(Param("t"), t)
+	kernel(name, "func(t *byte)", t)
 	if tail {
 		MOVQ(at(t, sTail), rows)
 		s.loadMask(rows, reg.RCX)
@@ -161,16 +158,11 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	RET()
 }
 
-// sumRows writes the addition of all rows of x to dst, in index order.
+// sumRows writes the addition of all rows of x, stride bytes apart, to a strip of
+// dst, in index order.
 func sumRows(s isa, v int, tail bool, name string) {
-	TEXT(name, NOSPLIT, "func(dst, x *float32, rows, stride, tail int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds rows, stride bytes apart, in a strip of %d vectors.", name, v))
 	dst, x, rows, stride, n := reg.RDI, reg.RSI, reg.RCX, reg.RDX, reg.R8
-	Load(Param("dst"), dst)
-	Load(Param("x"), x)
-	Load(Param("rows"), rows)
-	Load(Param("stride"), stride)
+	kernel(name, "func(dst, x *float32, rows, stride, tail int)", dst, x, rows, stride)
 	if tail {
 		Load(Param("tail"), n)
 		s.loadMask(n, reg.RAX)
@@ -195,16 +187,11 @@ func sumRows(s isa, v int, tail bool, name string) {
 	RET()
 }
 
-// nonzeros writes the scan of a dense row. Its output needs room for one vector
+// nonzeros writes the scan of a dense row, which returns how many there are. Its output needs room for one vector
 // more than it returns.
 func nonzeros(s isa) {
-	name := "nonzeros" + s.name
-	TEXT(name, NOSPLIT, "func(idx *int32, val *float32, x []float32) int")
-	Pragma("noescape")
-	Doc(name + " writes the columns and values of x's nonzeros and returns their number.")
 	idx, val, x, n, tmp, count := reg.RDI, reg.RSI, reg.RDX, reg.RCX, reg.RAX, reg.RBX
-	Load(Param("idx"), idx)
-	Load(Param("val"), val)
+	kernel("nonzeros"+s.name, "func(idx *int32, val *float32, x []float32) int", idx, val)
 	Load(Param("x").Base(), x)
 	Load(Param("x").Len(), n)
 	XORQ(count, count)

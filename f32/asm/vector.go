@@ -6,14 +6,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// elementwise writes a function that goes over slices of one length, first named
-// n; body gets the offset register and whether the vector is a tail.
-func elementwise(s isa, name, doc, signature string, slices []string, scalars func(), body func(p []reg.GPPhysical, tail bool),
+// elementwise writes a function that goes over slices of one length; body gets
+// their pointers and whether the vector is a tail.
+func elementwise(s isa, name, signature string, slices []string, scalars func(), body func(p []reg.GPPhysical, tail bool),
 	last ...func()) {
-	name += s.name
-	TEXT(name, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(name + " " + doc)
+	kernel(name+s.name, signature)
 	all := []reg.GPPhysical{reg.RDI, reg.RSI, reg.RDX, reg.R8}
 	p := all[:len(slices)]
 	for i, name := range slices {
@@ -24,6 +21,16 @@ func elementwise(s isa, name, doc, signature string, slices []string, scalars fu
 	if scalars != nil {
 		scalars()
 	}
+	s.over(n, p, body)
+	for _, f := range last {
+		f()
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// over writes a loop over n elements at each of the pointers p.
+func (s isa) over(n reg.GPPhysical, p []reg.GPPhysical, body func(p []reg.GPPhysical, tail bool)) {
 	Label("loop")
 	CMPQ(n, U8(s.width))
 	JL(ref("rest"))
@@ -39,11 +46,6 @@ func elementwise(s isa, name, doc, signature string, slices []string, scalars fu
 	s.loadMask(n, reg.RAX)
 	body(p, true)
 	Label("done")
-	for _, f := range last {
-		f()
-	}
-	VZEROUPPER()
-	RET()
 }
 
 func vectors(s isa) {
@@ -58,31 +60,31 @@ func vectors(s isa) {
 	}
 	three := []string{"dst", "a", "b"}
 	const sig3 = "func(dst, a, b []float32)"
-	binary := func(name, doc string, op func()) {
-		elementwise(s, name, doc, sig3, three, nil, func(p []reg.GPPhysical, tail bool) {
+	binary := func(name string, op func()) {
+		elementwise(s, name, sig3, three, nil, func(p []reg.GPPhysical, tail bool) {
 			s.load(at(p[1], 0), r[0], tail)
 			s.load(at(p[2], 0), r[1], tail)
 			op()
 			s.store(r[2], at(p[0], 0), tail)
 		})
 	}
-	elementwise(s, "axpy", "adds alpha*x to dst.", "func(dst []float32, alpha float32, x []float32)", []string{"dst", "x"}, loadAlpha,
+	elementwise(s, "axpy", "func(dst []float32, alpha float32, x []float32)", []string{"dst", "x"}, loadAlpha,
 		func(p []reg.GPPhysical, tail bool) {
 			s.load(at(p[0], 0), r[0], tail)
 			s.load(at(p[1], 0), r[1], tail)
 			VFMADD231PS(r[1], alpha, r[0])
 			s.store(r[0], at(p[0], 0), tail)
 		})
-	elementwise(s, "scale", "multiplies dst by alpha.", "func(dst []float32, alpha float32)", []string{"dst"}, loadAlpha,
+	elementwise(s, "scale", "func(dst []float32, alpha float32)", []string{"dst"}, loadAlpha,
 		func(p []reg.GPPhysical, tail bool) {
 			s.load(at(p[0], 0), r[0], tail)
 			VMULPS(r[0], alpha, r[0])
 			s.store(r[0], at(p[0], 0), tail)
 		})
-	binary("add", "computes a+b.", func() { VADDPS(r[1], r[0], r[2]) })
-	binary("sub", "computes a-b.", func() { VSUBPS(r[1], r[0], r[2]) })
-	binary("mul", "computes a*b.", func() { VMULPS(r[1], r[0], r[2]) })
-	elementwise(s, "mulAdd", "adds a*b to dst.", sig3, three, nil, func(p []reg.GPPhysical, tail bool) {
+	binary("add", func() { VADDPS(r[1], r[0], r[2]) })
+	binary("sub", func() { VSUBPS(r[1], r[0], r[2]) })
+	binary("mul", func() { VMULPS(r[1], r[0], r[2]) })
+	elementwise(s, "mulAdd", sig3, three, nil, func(p []reg.GPPhysical, tail bool) {
 		s.load(at(p[0], 0), r[2], tail)
 		s.load(at(p[1], 0), r[0], tail)
 		s.load(at(p[2], 0), r[1], tail)
@@ -102,7 +104,7 @@ func adam(s isa) {
 	decay, scale := r[13], r[14]
 	var control Mem
 
-	elementwise(s, "adam", "takes one step of Adam and clears g.", "func(w, g, m, v []float32, h *byte)", []string{"w", "g", "m", "v"},
+	elementwise(s, "adam", "func(w, g, m, v []float32, h *byte)", []string{"w", "g", "m", "v"},
 		func() {
 			// Moments of weights that no longer learn shrink until they are below
 			// the normal numbers, where each would cost a hundred cycles: they
@@ -213,11 +215,9 @@ func accumulate(s isa, ptrs []reg.GPPhysical, n reg.GPPhysical, step int, add fu
 	Label("done")
 }
 
+// dot writes the sum of a*b.
 func dot(s isa) {
-	name := "dot" + s.name
-	TEXT(name, NOSPLIT, "func(a, b []float32) float32")
-	Pragma("noescape")
-	Doc(name + " returns the sum of a*b.")
+	kernel("dot"+s.name, "func(a, b []float32) float32")
 	a, b, n := reg.RDI, reg.RSI, reg.RCX
 	Load(Param("a").Base(), a)
 	Load(Param("b").Base(), b)
@@ -253,12 +253,9 @@ func fold(s isa, i, j int, op func(a, b, c Op)) {
 	op(xj, xi, xi)
 }
 
-// sumSquares adds up in float64: a register of float32 fills two of float64.
+// sumSquares writes the sum of the squares of x, added up in float64: a register of float32 fills two of float64.
 func sumSquares(s isa) {
-	name := "sumSquares" + s.name
-	TEXT(name, NOSPLIT, "func(x []float32) float64")
-	Pragma("noescape")
-	Doc(name + " returns the sum of the squares of x.")
+	kernel("sumSquares"+s.name, "func(x []float32) float64")
 	x, n := reg.RDI, reg.RCX
 	Load(Param("x").Base(), x)
 	Load(Param("x").Len(), n)
@@ -300,13 +297,10 @@ func (s isa) upperHalf(src, dst reg.VecPhysical) {
 	}
 }
 
-// peak writes the loop of multiply-adds that never leaves the registers.
+// peak writes the loop of 12 multiply-adds on vectors that never leaves the registers.
 func peak(s isa) {
-	name := "peak" + s.name
-	TEXT(name, NOSPLIT, "func(iters int)")
-	Doc(name + " runs iters rounds of 12 multiply-adds on vectors.")
 	n := reg.RCX
-	Load(Param("iters"), n)
+	kernel("peak"+s.name, "func(iters int)", n)
 	for i := range 14 {
 		s.zero(s.regs[i])
 	}

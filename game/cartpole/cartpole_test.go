@@ -245,22 +245,4 @@ func TestConfigIsValidated(t *testing.T) {
 	}
 }
 
-func BenchmarkStep(b *testing.B) {
-	g := newGame(b, 500)
-	st := g.New()
-	bot, _ := game.NewBot(g, "random")
-	r := rng.New(1).Rand()
-	var obs [4]float32
-	var legal [2]bool
-	acts, rewards := []int32{0}, []float32{0}
-	st.Reset(&r)
-	for b.Loop() {
-		if st.Over() {
-			st.Reset(&r)
-		}
-		st.Legal(0, legal[:])
-		st.Observe(0, obs[:])
-		acts[0] = bot.Act(st, 0, &r)
-		st.Step(acts, rewards, &r)
-	}
-}
+func BenchmarkStep(b *testing.B) { gametest.Bench(b, newGame(b, 500)) }

@@ -33,7 +33,7 @@ func (st *State) towards(here int16, cells []int16, full bool, mask *game.Mask) 
 
 // cleanMask cleans where it can, else goes to the nearest waste, else stays.
 func (st *State) cleanMask(s game.Seat) (mask game.Mask) {
-	here := st.pos[s]
+	here := st.Pos[s]
 	switch {
 	case st.canClean(here):
 		mask[Clean] = true
@@ -46,7 +46,7 @@ func (st *State) cleanMask(s game.Seat) (mask game.Mask) {
 // harvestMask harvests where it can, else goes to the nearest apple, else to the
 // orchard, else stays.
 func (st *State) harvestMask(s game.Seat) (mask game.Mask) {
-	here := st.pos[s]
+	here := st.Pos[s]
 	switch {
 	case st.canHarvest(here):
 		mask[Harvest] = true

@@ -35,14 +35,9 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
-	if c.River+c.Orchard > c.Size {
-		errs = append(errs, field.Bad("size", c.Size, "a board with room for the river and the orchard"))
-	}
-	if c.Restoration >= c.Depletion {
-		errs = append(errs, field.Bad("restoration", c.Restoration, "less than depletion"))
-	}
-	return errors.Join(errs...)
+	return errors.Join(field.Check(c),
+		field.Need(c.River+c.Orchard <= c.Size, "size", c.Size, "a board with room for the river and the orchard"),
+		field.Need(!(c.Restoration >= c.Depletion), "restoration", c.Restoration, "less than depletion"))
 }
 
 // The actions after the moves and Stay.
@@ -57,9 +52,6 @@ const (
 	GoalClean = iota
 	GoalHarvest
 )
-
-// MaxSeats bounds what a state holds.
-const MaxSeats = 8
 
 // Game is Cleanup with fixed parameters.
 type Game struct {

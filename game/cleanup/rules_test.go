@@ -1,7 +1,7 @@
 package cleanup_test
 
 import (
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -72,21 +72,12 @@ func TestHarvestPaysAndIsSplit(t *testing.T) {
 }
 
 func TestMasks(t *testing.T) {
-	for _, tc := range []struct {
-		name, pos string
-		want      []bool // seat 0's
-	}{
-		{"in the river beside waste", "t=0\n0~ w . _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _", []bool{false, true, false, true, true, true, false}},
-		{"on the bank beside waste", "t=0\n~ w 0. _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _", []bool{false, true, true, true, true, true, false}},
-		{"beyond reach", "t=0\n~ w . _\n~ ~ 0. _\n~ ~ . 1_\n~ ~ . _", []bool{true, true, true, true, true, false, false}},
-		{"on an apple", "t=0\n~ w . _\n~ ~ . 0a\n~ ~ . 1_\n~ ~ . _", []bool{true, true, true, false, true, false, true}},
-		{"in the bare orchard", "t=0\n~ w . a\n~ ~ . 0_\n~ ~ . 1_\n~ ~ . _", []bool{true, true, true, false, true, false, false}},
-	} {
-		got := make([]bool, len(tc.want))
-		if at(t, quiet, tc.pos).Legal(0, got); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: mask %v, want %v", tc.name, got, tc.want)
-		}
-	}
+	g := newGame(t, quiet)
+	gametest.CheckMasks(t, g, "t=0\n0~ w . _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _", "1345")  // in the river beside waste
+	gametest.CheckMasks(t, g, "t=0\n~ w 0. _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _", "12345") // on the bank beside waste
+	gametest.CheckMasks(t, g, "t=0\n~ w . _\n~ ~ 0. _\n~ ~ . 1_\n~ ~ . _", "01234") // beyond reach
+	gametest.CheckMasks(t, g, "t=0\n~ w . _\n~ ~ . 0a\n~ ~ . 1_\n~ ~ . _", "01246") // on an apple
+	gametest.CheckMasks(t, g, "t=0\n~ w . a\n~ ~ . 0_\n~ ~ . 1_\n~ ~ . _", "0124")  // in the bare orchard
 }
 
 // Waste is on 2 of 8 river cells. Bounds are 5 standard errors; the seed is fixed.
@@ -148,13 +139,10 @@ func TestPollutionFillsOneCleanCellAtRandom(t *testing.T) {
 	if tol := 5 * math.Sqrt(0.21/n); math.Abs(none/n-0.7) > tol {
 		t.Errorf("no pollution in %.4f of steps, want 0.7 ± %.4f", none/n, tol)
 	}
-	chi, want := 0., (n-none)/6
-	for _, x := range count {
-		chi += (x - want) * (x - want) / want
+	if len(count) != 6 {
+		t.Errorf("%d cells filled, want 6", len(count))
 	}
-	if len(count) != 6 || chi > 25.7 {
-		t.Errorf("%d cells filled, want 6; chi-square %.1f, want below 25.7", len(count), chi)
-	}
+	gametest.CheckUniform(t, "cells filled", slices.Collect(maps.Values(count)), 25.7)
 }
 
 func TestAFullRiverStaysFull(t *testing.T) {
@@ -199,15 +187,7 @@ func TestMovesAreSimultaneousAndCellsAreShared(t *testing.T) {
 }
 
 func TestHorizonEnds(t *testing.T) {
-	st := at(t, quiet, "t=8\n0~ 1~ . _\n~ ~ . _\n~ ~ . _\n~ ~ . _")
-	gametest.Step(st, stay, stay)
-	if st.Over() {
-		t.Error("over after 9 of 10 steps")
-	}
-	gametest.Step(st, stay, stay)
-	if !st.Over() {
-		t.Error("not over after 10 of 10 steps")
-	}
+	gametest.CheckEnd(t, newGame(t, quiet), "t=8\n0~ 1~ . _\n~ ~ . _\n~ ~ . _\n~ ~ . _", stay)
 }
 
 func TestReachedAndCountsSayWhatWasDone(t *testing.T) {
@@ -220,8 +200,8 @@ func TestReachedAndCountsSayWhatWasDone(t *testing.T) {
 	if a, b := st.Reached(0), st.Reached(1); a != game.NoGoal || b != game.NoGoal {
 		t.Errorf("reached %d and %d, want none", a, b)
 	}
-	if got := fmt.Sprint(st.Cleaned(0), st.Cleaned(1), st.Harvested(0), st.Harvested(1)); got != "1 0 0 1" {
-		t.Errorf("cleaned and harvested %s, want 1 0 0 1", got)
+	if got := gametest.Text(t, st); !strings.HasSuffix(got, "cleaned 1 0\nharvested 0 1\n") {
+		t.Errorf("got\n%swant seat 0 to have cleaned and seat 1 to have harvested once", got)
 	}
 }
 
@@ -246,28 +226,14 @@ func TestStart(t *testing.T) {
 			}
 		}
 	}
-	chi := func(x []float64) (chi float64) {
-		want := 0.
-		for _, v := range x {
-			want += v / float64(len(x))
-		}
-		for _, v := range x {
-			chi += (v - want) * (v - want) / want
-		}
-		return chi
-	}
-	if got := chi(agents[:]); got > 44.3 { // 15 degrees of freedom
-		t.Errorf("agents are not uniform: chi-square %.1f, want below 44.3", got)
-	}
+	gametest.CheckUniform(t, "agents", agents[:], 44.3) // 15 degrees of freedom
 	var river []float64
 	for cell, v := range waste {
 		if cell%4 < 2 {
 			river = append(river, v)
 		}
 	}
-	if got := chi(river); got > 29.9 { // 7 degrees of freedom
-		t.Errorf("waste is not uniform: chi-square %.1f, want below 29.9", got)
-	}
+	gametest.CheckUniform(t, "waste", river, 29.9) // 7 degrees of freedom
 }
 
 func TestObservationIsEgoFirst(t *testing.T) {
@@ -289,10 +255,7 @@ func TestObservationIsEgoFirst(t *testing.T) {
 }
 
 func TestBotsActByTheirRules(t *testing.T) {
-	for _, tc := range []struct {
-		name, bot, pos string
-		want           []float32
-	}{
+	gametest.CheckActs(t, newGame(t, quiet), []gametest.Acts{
 		{"cleaner cleans in reach", "cleaner", "t=0\n~ w 0. _\n~ ~ . _\n~ ~ . 1_\n~ ~ . _", []float32{0, 0, 0, 0, 0, 1, 0}},
 		{"cleaner goes to the nearest waste", "cleaner", "t=0\n~ ~ . _\n~ w . 0a\n~ ~ . 1_\nw ~ . _", []float32{0, 0, 1, 0, 0, 0, 0}},
 		{"cleaner breaks ties at random", "cleaner", "t=0\nw ~ . _\n~ ~ 0. _\n~ ~ . 1_\n~ w . _", []float32{1. / 3, 1. / 3, 1. / 3, 0, 0, 0, 0}},
@@ -305,17 +268,7 @@ func TestBotsActByTheirRules(t *testing.T) {
 		{"fair harvests in turn", "fair", "t=9\n~ w 0. a\n~ ~ . _\n~ ~ . _\n~ ~ . 1_\ncleaned 4 0", []float32{0, 0, 0, 1, 0, 0, 0}},
 		{"fair cleans again", "fair", "t=9\n~ w 0. a\n~ ~ . _\n~ ~ . _\n~ ~ . 1_\ncleaned 4 0\nharvested 4 0", []float32{0, 0, 0, 0, 0, 1, 0}},
 		{"fair cleans while there is no apple", "fair", "t=9\n~ w 0. _\n~ ~ . _\n~ ~ . _\n~ ~ . 1_\ncleaned 4 0", []float32{0, 0, 0, 0, 0, 1, 0}},
-	} {
-		b, err := game.NewBot(newGame(t, quiet), tc.bot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make([]float32, len(tc.want))
-		b.(game.Policy).Probs(at(t, quiet, tc.pos), 0, got)
-		if !slices.Equal(got, tc.want) {
-			t.Errorf("%s: got %v, want %v", tc.name, got, tc.want)
-		}
-	}
+	})
 }
 
 func TestValidateNamesEveryFault(t *testing.T) {
@@ -323,37 +276,22 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		Size: 3, Agents: 9, Horizon: 0, River: 2, Orchard: 2, Pollution: 2, Growth: -1, Restoration: 0.5, Depletion: 0.5, Start: 2, Reach: -1,
 		Pays: math.Inf(1),
 	})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{
+	gametest.CheckFaults(t, err,
 		"agents is 9", "horizon is 0", "pollution is 2", "growth is -1", "start is 2", "reach is -1", "pays is",
-		"size is 3, want a board with room", "restoration is 0.5, want less than depletion",
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error %q does not say %q", err, want)
-		}
-	}
+		"size is 3, want a board with room", "restoration is 0.5, want less than depletion")
 }
 
 func TestWrongTextIsRefused(t *testing.T) {
 	const rest = "\n~ ~ . _\n~ ~ . _\n~ ~ . _"
 	gametest.Refuses(t, newGame(t, quiet), [][3]string{
-		{"empty", "", "lines"},
-		{"time", "t=x\n0~ 1~ . _" + rest, "first line"},
 		{"over too early", "t=3 over\n0~ 1~ . _" + rest, "by the rules"},
 		{"not over at the horizon", "t=10\n0~ 1~ . _" + rest, "by the rules"},
-		{"short row", "t=3\n0~ 1~ ." + rest, "row 0 has 3 cells"},
 		{"apple in the river", "t=3\n0~ 1a . _" + rest, `"1a"`},
 		{"waste in the orchard", "t=3\n0~ 1~ . w" + rest, `"w"`},
 		{"seat without ground", "t=3\n0~ 1 . _" + rest, `"1"`},
-		{"seat twice", "t=3\n0~ 01~ . _" + rest, `"01~"`},
-		{"unknown seat", "t=3\n0~ 12~ . _" + rest, `"12~"`},
 		{"seat missing", "t=3\n0~ ~ . _" + rest, "seat 1"},
 		{"last action", "t=3\n0~ 1~ . _" + rest + "\nlast 7 1", `"7"`},
 		{"count beyond the time", "t=3\n0~ 1~ . _" + rest + "\ncleaned 4 1", `"4"`},
-		{"few counts", "t=3\n0~ 1~ . _" + rest + "\nharvested 1", "2 numbers"},
-		{"unknown line", "t=3\n0~ 1~ . _" + rest + "\nnext 1 1", "next"},
 	})
 }
 

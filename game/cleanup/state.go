@@ -31,32 +31,27 @@ type State struct {
 
 // play is the part of a state that a plain copy moves.
 type play struct {
-	t         int32 // steps so far
-	over      bool
-	waste     int32           // river cells filled with waste
-	pos       [MaxSeats]int16 // cell
-	last      [MaxSeats]int8  // last action, -1 before the first
-	cleaned   [MaxSeats]int16 // steps in which the seat cleaned
-	harvested [MaxSeats]int16 // steps in which the seat harvested
+	grid.Players
+	waste     int32                // river cells filled with waste
+	cleaned   [grid.MaxSeats]int16 // steps in which the seat cleaned
+	harvested [grid.MaxSeats]int16 // steps in which the seat harvested
 }
 
 var (
-	_ game.State    = (*State)(nil)
-	_ game.Goaler   = (*State)(nil)
-	_ game.Permuter = (*State)(nil)
-	_ game.Pictured = (*State)(nil)
+	_ grid.State  = (*State)(nil)
+	_ game.Goaler = (*State)(nil)
 )
 
 // Reset fills river cells with waste and puts each agent on any cell.
 func (st *State) Reset(r *rng.Rand) {
 	g := st.g
-	st.play = play{}
+	st.play = play{Players: grid.NewPlayers()}
 	clear(st.full)
 	for range int(math.Round(g.c.Start * float64(len(g.river)))) {
 		st.pollute(r)
 	}
 	for s := range g.c.Agents {
-		st.pos[s], st.last[s] = int16(r.IntN(len(st.full))), -1
+		st.Pos[s] = int16(r.IntN(len(st.full)))
 	}
 }
 
@@ -80,16 +75,10 @@ func (st *State) pollute(r *rng.Rand) {
 	}
 }
 
-// Alive reports whether the episode goes on: nobody leaves before its end.
-func (st *State) Alive(game.Seat) bool { return !st.over }
-
-// Over reports whether the time is up.
-func (st *State) Over() bool { return st.over }
-
 // Reached returns what the seat did in the last step, as a goal: clean, harvest
 // or NoGoal. Both always succeed where they are legal.
 func (st *State) Reached(s game.Seat) int {
-	switch st.last[s] {
+	switch st.Last[s] {
 	case Clean:
 		return GoalClean
 	case Harvest:
@@ -100,12 +89,6 @@ func (st *State) Reached(s game.Seat) int {
 
 // Waste returns the share of river cells filled with waste.
 func (st *State) Waste() float64 { return float64(st.waste) / float64(len(st.g.river)) }
-
-// Cleaned returns in how many steps of this episode the seat cleaned.
-func (st *State) Cleaned(s game.Seat) int { return int(st.cleaned[s]) }
-
-// Harvested returns in how many steps of this episode the seat harvested.
-func (st *State) Harvested(s game.Seat) int { return int(st.harvested[s]) }
 
 // canClean and canHarvest report whether there is waste within reach of a cell,
 // or an apple on it.
@@ -124,18 +107,18 @@ func (st *State) canHarvest(c int16) bool { return st.full[c] && st.g.inOrchard(
 // harvest on an apple.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:actions]
-	if st.over {
+	if st.Done {
 		clear(dst)
 		return
 	}
-	c := st.pos[s]
+	c := st.Pos[s]
 	st.g.board.LegalMoves(c, dst)
 	dst[Clean] = st.canClean(c)
 	dst[Harvest] = st.canHarvest(c)
 }
 
 func (st *State) legal(s int, a int32) bool {
-	c := st.pos[s]
+	c := st.Pos[s]
 	switch {
 	case a <= grid.Stay:
 		return st.g.board.Open(c, a)
@@ -150,37 +133,37 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, moves, cleaning, harvest, pollution, growth.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	g := st.g
-	game.Ready(st.over, g.c.Agents, acts, rewards)
+	game.Ready(st.Done, g.c.Agents, acts, rewards)
 	for s, a := range acts {
 		rewards[s] = 0
 		if !st.legal(s, a) {
 			panic("cleanup: illegal action")
 		}
 	}
-	st.t++
+	st.T++
 	for s, a := range acts {
-		st.last[s] = int8(a)
+		st.Last[s] = int8(a)
 		switch {
 		case a < grid.Stay:
-			st.pos[s] = g.board.Next[st.pos[s]][a]
+			st.Pos[s] = g.board.Next[st.Pos[s]][a]
 		case a == Clean:
-			st.clean(st.pos[s])
+			st.clean(st.Pos[s])
 			st.cleaned[s]++
 		case a == Harvest:
-			rewards[s] = float32(g.c.Pays / float64(st.harvesters(acts, st.pos[s])))
+			rewards[s] = float32(g.c.Pays / float64(st.harvesters(acts, st.Pos[s])))
 			st.harvested[s]++
 		}
 	}
 	for s, a := range acts {
 		if a == Harvest {
-			st.full[st.pos[s]] = false
+			st.full[st.Pos[s]] = false
 		}
 	}
 	if r.Float64() < g.c.Pollution {
 		st.pollute(r)
 	}
 	st.grow(r)
-	st.over = int(st.t) >= g.c.Horizon
+	st.Done = int(st.T) >= g.c.Horizon
 }
 
 // clean empties the river within reach of a cell.
@@ -197,7 +180,7 @@ func (st *State) clean(c int16) {
 func (st *State) harvesters(acts []int32, c int16) int {
 	n := 0
 	for s, a := range acts {
-		if a == Harvest && st.pos[s] == c {
+		if a == Harvest && st.Pos[s] == c {
 			n++
 		}
 	}
@@ -224,13 +207,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	g := st.g
 	copy(dst, g.planes)
 	n, planes := g.c.Agents, g.c.Agents+4
-	i := int(s)
-	for k := range n {
-		dst[int(st.pos[i])*planes+k] = 1
-		if i++; i == n {
-			i = 0
-		}
-	}
+	st.Show(dst, s, n, planes)
 	for _, c := range g.river {
 		if st.full[c] {
 			dst[int(c)*planes+n+1] = 1
@@ -243,7 +220,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	g.spec.Obs.Tail(dst, s, legal[:], int(st.t), g.c.Horizon, st.last[:n])
+	g.spec.Obs.Tail(dst, s, legal[:], int(st.T), g.c.Horizon, st.Last[:n])
 }
 
 // CopyFrom makes the state equal to src.
@@ -257,8 +234,8 @@ func (st *State) CopyFrom(src game.State) {
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
+	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
-		st.pos[to], st.last[to] = o.pos[s], o.last[s]
 		st.cleaned[to], st.harvested[to] = o.cleaned[s], o.harvested[s]
 	}
 }
@@ -266,7 +243,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures: the ground, then what is on it.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
 	ground, on := "", ""
 	switch {
 	case st.g.inRiver(c):

@@ -1,14 +1,11 @@
 package cleanup
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 
 	"hop/game/grid"
 )
-
-var _ encoding.TextUnmarshaler = (*State)(nil)
 
 // ground returns the letter of what a cell holds: ~ clean river, w waste, _ bare
 // orchard, a an apple, . neither.
@@ -41,21 +38,16 @@ func (st *State) ground(c int16) byte {
 // and harvested count steps.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
-	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.t), st.over)
-	b = grid.AppendRows(b, st.g.c.Size, st.pos[:n], func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
-	b = grid.AppendNumbers(b, "last", st.last[:n])
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
+	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
+	b = grid.AppendNumbers(b, "last", st.Last[:n])
 	b = grid.AppendNumbers(b, "cleaned", st.cleaned[:n])
 	return grid.AppendNumbers(b, "harvested", st.harvested[:n]), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; the lines after the
 // board may be left out. The text must have the game's ground and agents.
-func (st *State) UnmarshalText(text []byte) error {
-	if err := st.read(text); err != nil {
-		return fmt.Errorf("cleanup: reading a position: %w", err)
-	}
-	return nil
-}
+func (st *State) UnmarshalText(text []byte) error { return grid.Reading("cleanup", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
@@ -63,9 +55,7 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := State{g: st.g, full: make([]bool, len(st.full))}
-	fresh.t, fresh.over = t.T, t.Over
-	copy(fresh.pos[:], t.Pos)
+	fresh := State{g: st.g, play: play{Players: t.Players()}, full: make([]bool, len(st.full))}
 	for at, cell := range t.Cells {
 		ground := cell[len(cell)-1]
 		fresh.full[at] = ground == 'w' || ground == 'a'
@@ -76,7 +66,7 @@ func (st *State) read(text []byte) error {
 			fresh.waste++
 		}
 	}
-	if err := errors.Join(t.AllHere(), t.EndsAt(int(t.T) == c.Horizon), t.Last(fresh.last[:c.Agents], actions),
+	if err := errors.Join(t.AllHere(), t.EndsAt(int(t.T) == c.Horizon), t.Last(fresh.Last[:c.Agents], actions),
 		t.Numbers("cleaned", int(t.T), false, func(s, v int) { fresh.cleaned[s] = int16(v) }),
 		t.Numbers("harvested", int(t.T), false, func(s, v int) { fresh.harvested[s] = int16(v) })); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 // seek is the rule of "any", and of "own" for coins of one's own: the moves that
 // lead nearer to the coin; on it, take; no coin to seek, stay.
 func (st *State) seek(s game.Seat, all bool) (mask game.Mask) {
-	here := st.pos[s]
+	here := st.Pos[s]
 	switch {
 	case st.coin == grid.None || !all && st.owner != int8(s):
 		mask[grid.Stay] = true

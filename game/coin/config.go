@@ -27,11 +27,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
-	if c.Size*c.Size <= c.Agents {
-		errs = append(errs, field.Bad("size", c.Size, "a board with more cells than agents"))
-	}
-	return errors.Join(errs...)
+	return errors.Join(field.Check(c),
+		field.Need(c.Size*c.Size > c.Agents, "size", c.Size, "a board with more cells than agents"))
 }
 
 // Take is the action after the moves and Stay, where coins are taken by action.
@@ -45,9 +42,6 @@ const (
 	GoalOwn = iota
 	GoalOther
 )
-
-// MaxSeats bounds what a state holds.
-const MaxSeats = 4
 
 // Game is the Coin Game with fixed parameters.
 type Game struct {

@@ -13,6 +13,8 @@
 package coin
 
 import (
+	"slices"
+
 	"hop/game"
 	"hop/game/grid"
 	"hop/rng"
@@ -26,27 +28,23 @@ type State struct {
 
 // play is all that changes.
 type play struct {
-	t, wait int32 // steps so far; steps to play before the next coin, 0 if one is there
-	over    bool
-	owner   int8            // the coin's seat
-	coin    int16           // its cell, or grid.None
-	pos     [MaxSeats]int16 // cell
-	last    [MaxSeats]int8  // last action, -1 before the first
-	took    [MaxSeats]int8  // the goal reached in the last step, or game.NoGoal
+	grid.Players
+	wait  int32               // steps to play before the next coin, 0 if one is there
+	owner int8                // the coin's seat
+	coin  int16               // its cell, or grid.None
+	took  [grid.MaxSeats]int8 // the goal reached in the last step, or game.NoGoal
 }
 
 var (
-	_ game.State    = (*State)(nil)
-	_ game.Goaler   = (*State)(nil)
-	_ game.Permuter = (*State)(nil)
-	_ game.Pictured = (*State)(nil)
+	_ grid.State  = (*State)(nil)
+	_ game.Goaler = (*State)(nil)
 )
 
 // Reset puts each agent on any cell and a coin on a cell without agents.
 func (st *State) Reset(r *rng.Rand) {
-	st.play = play{}
+	st.play = play{Players: grid.NewPlayers()}
 	for s := range st.g.c.Agents {
-		st.pos[s], st.last[s], st.took[s] = int16(r.IntN(st.g.board.Cells())), -1, game.NoGoal
+		st.Pos[s], st.took[s] = int16(r.IntN(st.g.board.Cells())), game.NoGoal
 	}
 	st.drop(r)
 }
@@ -57,27 +55,11 @@ func (st *State) drop(r *rng.Rand) {
 	st.wait = 0
 	for {
 		st.coin = int16(r.IntN(st.g.board.Cells()))
-		if !st.taken(st.coin) {
+		if !slices.Contains(st.Pos[:st.g.c.Agents], st.coin) {
 			return
 		}
 	}
 }
-
-// taken reports whether an agent is on a cell.
-func (st *State) taken(c int16) bool {
-	for _, p := range st.pos[:st.g.c.Agents] {
-		if p == c {
-			return true
-		}
-	}
-	return false
-}
-
-// Alive reports whether the episode goes on: nobody leaves before its end.
-func (st *State) Alive(game.Seat) bool { return !st.over }
-
-// Over reports whether the time is up.
-func (st *State) Over() bool { return st.over }
 
 // Reached returns whose coin the seat took in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
@@ -85,11 +67,11 @@ func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
 // Legal writes the seat's mask: open moves, stay, and take on the coin's cell.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:st.g.actions]
-	if st.over {
+	if st.Done {
 		clear(dst)
 		return
 	}
-	c := st.pos[s]
+	c := st.Pos[s]
 	st.g.board.LegalMoves(c, dst)
 	if len(dst) > Take {
 		dst[Take] = c == st.coin
@@ -99,9 +81,9 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 func (st *State) legal(s int, a int32) bool {
 	switch {
 	case a <= grid.Stay:
-		return st.g.board.Open(st.pos[s], a)
+		return st.g.board.Open(st.Pos[s], a)
 	case a == Take:
-		return st.g.actions > Take && st.pos[s] == st.coin
+		return st.g.actions > Take && st.Pos[s] == st.coin
 	}
 	return false
 }
@@ -109,15 +91,15 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, then all moves at once, then the coin is taken,
 // then a new one may appear.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
-	game.Ready(st.over, st.g.c.Agents, acts, rewards)
+	game.Ready(st.Done, st.g.c.Agents, acts, rewards)
 	for s, a := range acts {
 		rewards[s] = 0
 		if !st.legal(s, a) {
 			panic("coin: illegal action")
 		}
 	}
-	st.t++
-	st.g.board.Walk(st.pos[:], st.last[:], acts)
+	st.T++
+	st.g.board.Walk(st.Pos[:], st.Last[:], acts)
 	taken := st.take(acts, rewards)
 	switch {
 	case taken && st.g.c.Pause > 0:
@@ -127,7 +109,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	case st.wait > 1:
 		st.wait--
 	}
-	st.over = int(st.t) >= st.g.c.Horizon
+	st.Done = int(st.T) >= st.g.c.Horizon
 }
 
 // take pays for the coin and reports whether anyone took it.
@@ -135,7 +117,7 @@ func (st *State) take(acts []int32, rewards []float32) bool {
 	taken, robbed := false, false
 	for s, a := range acts {
 		st.took[s] = game.NoGoal
-		if st.pos[s] != st.coin || a != Take && st.g.actions > Take {
+		if st.Pos[s] != st.coin || a != Take && st.g.actions > Take {
 			continue
 		}
 		taken = true
@@ -157,19 +139,17 @@ func (st *State) take(acts []int32, rewards []float32) bool {
 func (st *State) Observe(s game.Seat, dst []float32) {
 	clear(dst)
 	n := st.g.c.Agents
-	i := int(s)
-	for k := range n {
-		dst[int(st.pos[i])*2*n+k] = 1
-		if st.coin != grid.None && i == int(st.owner) {
-			dst[int(st.coin)*2*n+n+k] = 1
+	st.Show(dst, s, n, 2*n)
+	if st.coin != grid.None {
+		plane := n + int(st.owner) - int(s)
+		if plane < n {
+			plane += n
 		}
-		if i++; i == n {
-			i = 0
-		}
+		dst[int(st.coin)*2*n+plane] = 1
 	}
 	var legal [maxActions]bool
 	st.Legal(s, legal[:])
-	st.g.spec.Obs.Tail(dst, s, legal[:st.g.actions], int(st.t), st.g.c.Horizon, st.last[:n])
+	st.g.spec.Obs.Tail(dst, s, legal[:st.g.actions], int(st.T), st.g.c.Horizon, st.Last[:n])
 }
 
 // CopyFrom makes the state equal to src.
@@ -180,8 +160,9 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.play = o.play
 	st.owner = int8(perm[o.owner])
+	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
-		st.pos[to], st.last[to], st.took[to] = o.pos[s], o.last[s], o.took[s]
+		st.took[to] = o.took[s]
 	}
 }
 
@@ -189,7 +170,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // which is the plane that seat 0 sees it in.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
 	if c == st.coin {
 		things = append(things, st.g.spec.Obs.Planes[st.g.c.Agents+int(st.owner)])
 	}

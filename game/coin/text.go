@@ -1,7 +1,6 @@
 package coin
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"hop/game"
 	"hop/game/grid"
 )
-
-var _ encoding.TextUnmarshaler = (*State)(nil)
 
 // AppendText writes the whole state, for playthroughs and failures:
 //
@@ -27,14 +24,14 @@ var _ encoding.TextUnmarshaler = (*State)(nil)
 // steps to play before the next coin. Actions are numbers, - before the first.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
-	b = grid.AppendEnd(fmt.Appendf(b, "t=%d wait=%d", st.t, st.wait), st.over)
-	b = grid.AppendRows(b, st.g.c.Size, st.pos[:n], func(b []byte, c int16) []byte {
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d wait=%d", st.T, st.wait), st.Done)
+	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
 		if c == st.coin {
 			return append(b, byte('a'+st.owner))
 		}
 		return b
 	})
-	b = append(grid.AppendNumbers(b, "last", st.last[:n]), "took"...)
+	b = append(grid.AppendNumbers(b, "last", st.Last[:n]), "took"...)
 	for s, goal := range st.took[:n] {
 		if goal != game.NoGoal {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[goal])
@@ -45,12 +42,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 
 // UnmarshalText sets the state from what AppendText wrote; "last" and "took" may
 // be left out. The text must have the game's size and agents.
-func (st *State) UnmarshalText(text []byte) error {
-	if err := st.read(text); err != nil {
-		return fmt.Errorf("coin: reading a position: %w", err)
-	}
-	return nil
-}
+func (st *State) UnmarshalText(text []byte) error { return grid.Reading("coin", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
@@ -62,8 +54,7 @@ func (st *State) read(text []byte) error {
 	if !ok || int(wait) > c.Pause {
 		return fmt.Errorf("wait=%d in the first line, want wait= and a number up to %d", wait, c.Pause)
 	}
-	fresh := play{coin: grid.None, t: t.T, wait: wait, over: t.Over}
-	copy(fresh.pos[:], t.Pos)
+	fresh := play{Players: t.Players(), coin: grid.None, wait: wait}
 	for at, thing := range t.Things {
 		if thing == "" {
 			continue
@@ -78,12 +69,12 @@ func (st *State) read(text []byte) error {
 		return fmt.Errorf("wait=%d, which asks for a coin on the board if it is 0 and none otherwise", wait)
 	}
 	over := int(t.T) == c.Horizon
-	if err := errors.Join(t.AllHere(), t.Last(fresh.last[:c.Agents], st.g.actions), t.EndsAt(over)); err != nil {
+	if err := errors.Join(t.AllHere(), t.Last(fresh.Last[:c.Agents], st.g.actions), t.EndsAt(over)); err != nil {
 		return err
 	}
 	for s := range c.Agents {
 		fresh.took[s] = game.NoGoal
-		if c.Take == "walk" && fresh.pos[s] == fresh.coin {
+		if c.Take == "walk" && fresh.Pos[s] == fresh.coin {
 			return fmt.Errorf("seat %d stands on a coin that it would have taken", s)
 		}
 	}

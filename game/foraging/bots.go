@@ -15,7 +15,7 @@ func (st *State) flood(items uint8, s game.Seat) {
 	for i := range dist {
 		dist[i] = grid.Far
 	}
-	for o, cell := range st.pos[:st.g.c.Agents] {
+	for o, cell := range st.Pos[:st.g.c.Agents] {
 		if game.Seat(o) != s {
 			dist[cell] = closed
 		}
@@ -91,7 +91,7 @@ func (b walker) Probs(st game.State, s game.Seat, dst []float32) {
 }
 
 func (b walker) probs(st *State, s game.Seat, probs *[actions]float32) {
-	items, cell := b.items(st, s), st.pos[s]
+	items, cell := b.items(st, s), st.Pos[s]
 	if f := st.beside(cell); f >= 0 && items>>f&1 != 0 {
 		probs[Load] = 1
 		return

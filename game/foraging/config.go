@@ -30,11 +30,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
-	if c.MinLevel > c.MaxLevel {
-		errs = append(errs, field.Bad("min_level", c.MinLevel, fmt.Sprintf("at most max_level, %d", c.MaxLevel)))
-	}
-	return errors.Join(errs...)
+	return errors.Join(field.Check(c),
+		field.Need(c.MinLevel <= c.MaxLevel, "min_level", c.MinLevel, fmt.Sprintf("at most max_level, %d", c.MaxLevel)))
 }
 
 // Load is the action after the moves: take the food beside you.
@@ -43,12 +40,11 @@ const (
 	actions
 )
 
-// MaxSeats and maxFood bound what a state holds; weakest is how many agents a
-// food item can need.
+// maxFood bounds what a state holds; weakest is how many agents a food item can
+// need.
 const (
-	MaxSeats = 8
-	maxFood  = 8
-	weakest  = 3
+	maxFood = 8
+	weakest = 3
 )
 
 // Game is level-based foraging with fixed parameters.

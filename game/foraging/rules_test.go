@@ -93,40 +93,25 @@ func TestCollisions(t *testing.T) {
 }
 
 func TestMaskForbidsWallsAndFood(t *testing.T) {
-	st := position(t, small(2, true), `t=0
+	gametest.CheckMasks(t, newGame(t, small(2, true)), `t=0
 0 . . . .
 . a 1 . .
 . . . . .
 . . . . .
 . . . . .
 levels 1 1
-food a=2`)
-	var legal [6]bool
-	st.Legal(0, legal[:])
-	if want := [6]bool{right: true, down: true, stay: true}; legal != want {
-		t.Errorf("in the corner: %v, want %v", legal, want)
-	}
-	st.Legal(1, legal[:])
-	if want := [6]bool{up: true, down: true, right: true, stay: true, load: true}; legal != want {
-		t.Errorf("beside food: %v, want %v", legal, want)
-	}
+food a=2`, "134", "01345") // in the corner, and beside food
 }
 
 func TestDiagonalFoodCannotBeLoaded(t *testing.T) {
-	st := position(t, small(2, true), `t=0
+	gametest.CheckMasks(t, newGame(t, small(2, true)), `t=0
 0 . . . .
 . a . . .
 . . 1 . .
 . . . . .
 . . . . .
 levels 1 1
-food a=2`)
-	var legal [6]bool
-	for s := range game.Seat(2) {
-		if st.Legal(s, legal[:]); legal[load] {
-			t.Errorf("seat %d may load diagonally", s)
-		}
-	}
+food a=2`, "134", "01234")
 }
 
 func TestCellOfTakenFoodIsOpen(t *testing.T) {
@@ -166,18 +151,14 @@ func TestGoalIsTheItemTaken(t *testing.T) {
 }
 
 func TestHorizonEnds(t *testing.T) {
-	st := position(t, small(2, true), `t=49
+	gametest.CheckEnd(t, newGame(t, small(2, true)), `t=48
 0 . . . 1
 . a . . .
 . . . . .
 . . . . .
 . . . . .
 levels 1 1
-food a=2`)
-	gametest.Step(st, stay, stay)
-	if !st.Over() || st.Alive(0) || st.Alive(1) {
-		t.Errorf("at the horizon: over %v, alive %v %v", st.Over(), st.Alive(0), st.Alive(1))
-	}
+food a=2`, stay)
 }
 
 func TestLevelsAreObserved(t *testing.T) {

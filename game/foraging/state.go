@@ -14,6 +14,8 @@
 package foraging
 
 import (
+	"slices"
+
 	"hop/game"
 	"hop/game/grid"
 	"hop/rng"
@@ -38,38 +40,30 @@ type State struct {
 // play is the part of a state that changes from step to step, and what belongs
 // to seats or is small.
 type play struct {
-	t         int32
-	over      bool
-	left      uint8           // bit f: item f is still there
-	pos       [MaxSeats]int16 // cell
-	last      [MaxSeats]int8  // last action, -1 before the first
-	took      [MaxSeats]int8  // the item taken in the last step, or game.NoGoal
-	level     [MaxSeats]int8
+	grid.Players
+	left      uint8               // bit f: item f is still there
+	took      [grid.MaxSeats]int8 // the item taken in the last step, or game.NoGoal
+	level     [grid.MaxSeats]int8
 	foodLevel [maxFood]int8 // 0 if there was no room for the item
 	total     int32         // sum of foodLevel
 }
 
 var (
-	_ game.State    = (*State)(nil)
-	_ game.Goaler   = (*State)(nil)
-	_ game.Permuter = (*State)(nil)
-	_ game.Pictured = (*State)(nil)
+	_ grid.State  = (*State)(nil)
+	_ game.Goaler = (*State)(nil)
 )
 
 // Reset draws the agents on distinct cells, each with a level, then the food away
 // from the border and from other food, so that no cell is beside two items.
 func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
-	st.play = play{}
-	for s := range MaxSeats {
-		st.pos[s], st.last[s], st.took[s] = grid.None, -1, game.NoGoal
-	}
+	st.play = newPlay(grid.NewPlayers())
 	for s := range c.Agents {
 		cell := int16(r.IntN(st.g.board.Cells()))
 		for st.seatOn(cell) >= 0 {
 			cell = int16(r.IntN(st.g.board.Cells()))
 		}
-		st.pos[s] = cell
+		st.Pos[s] = cell
 		st.level[s] = int8(c.MinLevel + r.IntN(c.MaxLevel-c.MinLevel+1))
 	}
 	n := st.drawFood(r)
@@ -85,6 +79,15 @@ func (st *State) Reset(r *rng.Rand) {
 	st.left = uint8(1<<n - 1)
 	st.id = r.Uint64() | 1
 	st.settle()
+}
+
+// newPlay returns the players with nothing taken.
+func newPlay(players grid.Players) play {
+	p := play{Players: players}
+	for s := range p.took {
+		p.took[s] = game.NoGoal
+	}
+	return p
 }
 
 // drawFood draws up to the config's number of items, uniformly from the cells
@@ -168,14 +171,7 @@ func (st *State) settle() {
 }
 
 // seatOn returns the seat on a cell, or -1.
-func (st *State) seatOn(cell int16) int {
-	for s, p := range st.pos[:st.g.c.Agents] {
-		if p == cell {
-			return s
-		}
-	}
-	return -1
-}
+func (st *State) seatOn(cell int16) int { return slices.Index(st.Pos[:st.g.c.Agents], cell) }
 
 // beside returns the item beside a cell that is still there, or -1.
 func (st *State) beside(cell int16) int {
@@ -185,28 +181,19 @@ func (st *State) beside(cell int16) int {
 	return -1
 }
 
-// Alive reports whether the episode goes on: nobody leaves before.
-func (st *State) Alive(game.Seat) bool { return !st.over }
-
-// Over reports whether all food is taken or the time is up.
-func (st *State) Over() bool { return st.over }
-
 // Reached returns the item that the seat took in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
-
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
 
 // Legal writes the seat's mask: moves that lead neither off the board nor onto
 // food, stay, and load beside food. The cells of agents are open: whether one
 // gets there depends on what the others do.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:actions]
-	if st.over {
+	if st.Done {
 		clear(dst)
 		return
 	}
-	c := st.pos[s]
+	c := st.Pos[s]
 	st.g.board.LegalMoves(c, dst)
 	f := st.beside(c)
 	dst[Load] = f >= 0
@@ -220,7 +207,7 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 }
 
 func (st *State) legal(s int, a int32) bool {
-	c := st.pos[s]
+	c := st.Pos[s]
 	switch {
 	case a >= 0 && a < grid.Stay:
 		to := st.g.board.Next[c][a]
@@ -236,7 +223,7 @@ func (st *State) legal(s int, a int32) bool {
 
 // Step plays one move: time, then all moves at once, then loading.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	game.Ready(st.over, st.g.c.Agents, acts, rewards)
+	game.Ready(st.Done, st.g.c.Agents, acts, rewards)
 	loads := false
 	for s, a := range acts {
 		if !st.legal(s, a) {
@@ -245,7 +232,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		rewards[s], st.took[s] = 0, game.NoGoal
 		loads = loads || a == Load
 	}
-	st.t++
+	st.T++
 	st.move(acts)
 	if loads {
 		for f := range st.g.c.Food {
@@ -255,20 +242,20 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 	}
 	for s, a := range acts {
-		st.last[s] = int8(a)
+		st.Last[s] = int8(a)
 	}
-	st.over = st.left == 0 || int(st.t) >= st.g.c.Horizon
+	st.Done = st.left == 0 || int(st.T) >= st.g.c.Horizon
 }
 
 // move moves all agents at once. Those who want the same cell are held up, and
 // then, again and again, those who want the cell of one that stays.
 func (st *State) move(acts []int32) {
-	var want [MaxSeats]int16
-	var stays [MaxSeats]bool
+	var want [grid.MaxSeats]int16
+	var stays [grid.MaxSeats]bool
 	for s, a := range acts {
-		want[s], stays[s] = st.pos[s], true
+		want[s], stays[s] = st.Pos[s], true
 		if a < grid.Stay {
-			want[s], stays[s] = st.g.board.Next[st.pos[s]][a], false
+			want[s], stays[s] = st.g.board.Next[st.Pos[s]][a], false
 		}
 	}
 	for s := range acts {
@@ -282,7 +269,7 @@ func (st *State) move(acts []int32) {
 		again = false
 		for s := range acts {
 			for o := range acts {
-				if !stays[s] && stays[o] && st.pos[o] == want[s] {
+				if !stays[s] && stays[o] && st.Pos[o] == want[s] {
 					stays[s], again = true, true
 				}
 			}
@@ -290,7 +277,7 @@ func (st *State) move(acts []int32) {
 	}
 	for s := range acts {
 		if !stays[s] {
-			st.pos[s] = want[s]
+			st.Pos[s] = want[s]
 		}
 	}
 }
@@ -299,7 +286,7 @@ func (st *State) move(acts []int32) {
 func (st *State) load(acts []int32, rewards []float32, f int8) {
 	strength := 0
 	for s, a := range acts {
-		if a == Load && st.near[st.pos[s]] == f {
+		if a == Load && st.near[st.Pos[s]] == f {
 			strength += int(st.level[s])
 		}
 	}
@@ -309,7 +296,7 @@ func (st *State) load(acts []int32, rewards []float32, f int8) {
 	}
 	st.left &^= 1 << f
 	for s, a := range acts {
-		taker := a == Load && st.near[st.pos[s]] == f
+		taker := a == Load && st.near[st.Pos[s]] == f
 		if taker {
 			st.took[s] = f
 		}
@@ -334,7 +321,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	features := dst[l.FeaturesAt():]
 	i := int(s)
 	for k := range n {
-		dst[int(st.pos[i])*planes+k] = 1
+		dst[int(st.Pos[i])*planes+k] = 1
 		features[k] = float32(st.level[i]) / float32(c.MaxLevel)
 		if i++; i == n {
 			i = 0
@@ -348,7 +335,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.t), c.Horizon, st.last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last[:n])
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
@@ -367,8 +354,9 @@ func (st *State) CopyFrom(src game.State) {
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
+	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
-		st.pos[to], st.last[to], st.took[to], st.level[to] = o.pos[s], o.last[s], o.took[s], o.level[s]
+		st.took[to], st.level[to] = o.took[s], o.level[s]
 	}
 }
 
@@ -384,15 +372,4 @@ func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat
 		}
 	}
 	return seats, things
-}
-
-// Level returns the level of a seat.
-func (st *State) Level(s game.Seat) int { return int(st.level[s]) }
-
-// FoodLevel returns the level of an item, 0 once it is taken.
-func (st *State) FoodLevel(f int) int {
-	if st.left>>f&1 == 0 {
-		return 0
-	}
-	return int(st.foodLevel[f])
 }

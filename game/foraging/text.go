@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/game"
 	"hop/game/grid"
 )
 
@@ -27,26 +26,14 @@ import (
 // Digits are seats and letters food items; "-" after an item's level says that
 // it was taken. "last" has actions by number, "took" items.
 func (st *State) AppendText(b []byte) ([]byte, error) {
-	n, size := st.g.c.Agents, st.g.c.Size
-	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.t), st.over)
-	for y := range size {
-		for x := range size {
-			cell, ch := int16(y*size+x), byte('.')
-			if s := st.seatOn(cell); s >= 0 {
-				ch = '0' + byte(s)
-			}
-			for f, at := range st.food {
-				if st.left>>f&1 != 0 && at == cell {
-					ch = 'a' + byte(f)
-				}
-			}
-			if x > 0 {
-				b = append(b, ' ')
-			}
-			b = append(b, ch)
+	n := st.g.c.Agents
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
+	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Spaced(1), func(b []byte, c int16) []byte {
+		if f := slices.Index(st.food[:], c); f >= 0 && st.left>>f&1 != 0 {
+			b = append(b, 'a'+byte(f))
 		}
-		b = append(b, '\n')
-	}
+		return b
+	})
 	b = append(grid.AppendNumbers(b, "levels", st.level[:n]), "food"...)
 	for f, level := range st.foodLevel {
 		if level > 0 {
@@ -56,7 +43,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			}
 		}
 	}
-	b = append(grid.AppendNumbers(append(b, '\n'), "last", st.last[:n]), "took"...)
+	b = append(grid.AppendNumbers(append(b, '\n'), "last", st.Last[:n]), "took"...)
 	for _, f := range st.took[:n] {
 		if f < 0 {
 			b = append(b, " -"...)
@@ -69,12 +56,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 
 // UnmarshalText sets the state from what AppendText wrote; "last" and "took" may
 // be left out. The game must have the text's size and number of agents.
-func (st *State) UnmarshalText(text []byte) error {
-	if err := st.read(text); err != nil {
-		return fmt.Errorf("foraging: reading a position: %w", err)
-	}
-	return nil
-}
+func (st *State) UnmarshalText(text []byte) error { return grid.Reading("foraging", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
@@ -82,13 +64,10 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	p := parser{g: st.g}
-	p.t = t.T
-	for i := range MaxSeats {
-		p.pos[i], p.last[i], p.took[i] = grid.None, -1, game.NoGoal
-		p.food[i] = grid.None
+	p := parser{g: st.g, play: newPlay(t.Players())}
+	for f := range p.food {
+		p.food[f] = grid.None
 	}
-	copy(p.pos[:], t.Pos)
 	for at, thing := range t.Things {
 		cell := t.Cells[at]
 		f := int(cell[0]) - 'a'
@@ -101,7 +80,7 @@ func (st *State) read(text []byte) error {
 			return fmt.Errorf("a cell %q, want . or a seat or one of %d items, each once", cell, c.Food)
 		}
 	}
-	if err := errors.Join(t.AllHere(), p.levels(t.Lines["food"]), p.taken(t.Lines["took"]), t.Last(p.last[:c.Agents], actions),
+	if err := errors.Join(t.AllHere(), p.levels(t.Lines["food"]), p.taken(t.Lines["took"]), t.Last(p.Last[:c.Agents], actions),
 		t.Numbers("levels", c.MaxLevel, false, func(s, v int) { p.level[s] = int8(v) })); err != nil {
 		return err
 	}
@@ -111,9 +90,9 @@ func (st *State) read(text []byte) error {
 	if err := p.apart(); err != nil {
 		return err
 	}
-	p.over = p.left == 0 || int(p.t) >= c.Horizon
-	if t.Over && !p.over {
-		return fmt.Errorf("over at t=%d with food left", p.t)
+	p.Done = p.left == 0 || int(p.T) >= c.Horizon
+	if t.Over && !p.Done {
+		return fmt.Errorf("over at t=%d with food left", p.T)
 	}
 	st.play, st.food = p.play, p.food
 	st.id = 0 // no other state is known to share this food

@@ -11,6 +11,9 @@
 // which random play rarely reaches are visited too. The only checks that are
 // statistical, "bots" and "seats", state their error rate. Nothing here may be
 // run beside parallel tests, because allocations are counted.
+//
+// help.go has what games' own tests share: positions from text, steps, returns of
+// teams of bots, texts that must be refused, and a benchmark.
 package gametest
 
 import (

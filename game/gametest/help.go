@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,6 +81,87 @@ func Probs(t testing.TB, g game.Game, bot, text string, s game.Seat) []float32 {
 	dst := make([]float32, len(g.Spec().Actions))
 	Bot(t, g, bot).(game.Policy).Probs(At[game.State](t, g, text), s, dst)
 	return dst
+}
+
+// Acts is what a bot shall do in a position: the probability of each action of
+// seat 0.
+type Acts = struct {
+	Name, Bot, Text string
+	Want            []float32
+}
+
+// CheckActs checks what bots of the game do.
+func CheckActs(t *testing.T, g game.Game, cases []Acts) {
+	t.Helper()
+	for _, c := range cases {
+		if got := Probs(t, g, c.Bot, c.Text, 0); !slices.Equal(got, c.Want) {
+			t.Errorf("%s: got %v, want %v", c.Name, got, c.Want)
+		}
+	}
+}
+
+// Mask returns the numbers of the seat's legal actions, such as "134".
+func Mask(g game.Game, st game.State, s game.Seat) (digits string) {
+	legal := make([]bool, len(g.Spec().Actions))
+	st.Legal(s, legal)
+	for k, ok := range legal {
+		if ok {
+			digits += strconv.Itoa(k)
+		}
+	}
+	return digits
+}
+
+// CheckMasks checks the masks of a position's seats from 0 on.
+func CheckMasks(t *testing.T, g game.Game, text string, want ...string) {
+	t.Helper()
+	st := At[game.State](t, g, text)
+	for s, digits := range want {
+		if got := Mask(g, st, game.Seat(s)); got != digits {
+			t.Errorf("seat %d may play %s, want %s in\n%s", s, got, digits, text)
+		}
+	}
+}
+
+// CheckEnd plays the action for all seats from a position two steps before the
+// horizon and checks that the episode, and everybody's, ends there and not before.
+func CheckEnd(t *testing.T, g game.Game, text string, action int32) {
+	t.Helper()
+	st, spec := At[game.State](t, g, text), g.Spec()
+	for left := range 2 {
+		Step(st, slices.Repeat([]int32{action}, spec.Seats)...)
+		for s := range game.Seat(spec.Seats) {
+			if over := left == 1; st.Over() != over || st.Alive(s) == over {
+				t.Errorf("%d steps before the horizon: over %v, seat %d alive %v", 1-left, st.Over(), s, st.Alive(s))
+			}
+		}
+	}
+}
+
+// CheckUniform checks that counts are equal but for chance: that their chi-square
+// is below a bound, which the caller takes from the distribution's tail.
+func CheckUniform(t *testing.T, what string, counts []float64, bound float64) {
+	t.Helper()
+	want, chi := 0., 0.
+	for _, x := range counts {
+		want += x / float64(len(counts))
+	}
+	for _, x := range counts {
+		chi += (x - want) * (x - want) / want
+	}
+	if !(chi < bound) {
+		t.Errorf("%s are not uniform: chi-square %.1f, want below %.1f; %v", what, chi, bound, counts)
+	}
+}
+
+// CheckFaults checks that an error says all of this.
+func CheckFaults(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, want := range words {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
 }
 
 // Score is a mean over episodes and its standard error.

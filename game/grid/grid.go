@@ -1,5 +1,5 @@
-// Package grid holds what games on a board share: cells, walls, moves and
-// distances.
+// Package grid holds what games on a board share: cells, walls, moves, distances,
+// the layout of observations, and positions as text.
 //
 // A cell is a number, y*Width+x. The four moves are 0 up, 1 down, 2 left,
 // 3 right. Tables are rebuilt by Link when the walls change and are read-only

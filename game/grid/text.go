@@ -96,6 +96,22 @@ func (t *Text) row(y, size int, cells []string) error {
 	return nil
 }
 
+// Reading says of an error, if any, that a game was reading a position.
+func Reading(game string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: reading a position: %w", game, err)
+	}
+	return nil
+}
+
+// Players returns the seats of the text; Last has their last actions.
+func (t *Text) Players() Players {
+	p := NewPlayers()
+	p.T, p.Done = t.T, t.Over
+	copy(p.Pos[:], t.Pos)
+	return p
+}
+
 // AllHere returns an error unless all seats are on the board.
 func (t *Text) AllHere() error {
 	if s := slices.Index(t.Pos, None); s >= 0 {
@@ -110,13 +126,6 @@ func (t *Text) EndsAt(over bool) error {
 		return fmt.Errorf("over is %v, but by the rules it is %v", t.Over, over)
 	}
 	return nil
-}
-
-// Blocks writes which cells hold a block, "#", and nothing else.
-func (t *Text) Blocks(dst []bool) {
-	for c, cell := range t.Cells {
-		dst[c] = cell == "#"
-	}
 }
 
 // Numbers hands out the numbers of a line, one for each seat, from 0 to limit, or
@@ -157,26 +166,42 @@ func AppendEnd(b []byte, over bool) []byte {
 	return append(b, '\n')
 }
 
-// AppendRows writes a square board, cells aligned to the right of five columns:
-// the seats on a cell, then what thing appends, or "." if that is nothing.
-func AppendRows(b []byte, size int, pos []int16, thing func(b []byte, c int16) []byte) []byte {
+// AppendRows writes a square board: in each cell the seats on it, then what thing
+// appends, or "." if that is nothing.
+func AppendRows(b []byte, size int, pos []int16, put Put, thing func(b []byte, c int16) []byte) []byte {
+	var cell []byte
 	for c := range int16(size * size) {
-		cell := len(b)
-		b = append(b, "     "...)
+		cell = cell[:0]
 		for s, p := range pos {
 			if p == c {
-				b = append(b, byte('0'+s))
+				cell = append(cell, byte('0'+s))
 			}
 		}
-		if b = thing(b, c); len(b) == cell+5 {
-			b = append(b, '.')
+		if cell = thing(cell, c); len(cell) == 0 {
+			cell = append(cell, '.')
 		}
-		b = slices.Delete(b, cell, cell+min(len(b)-cell-5, 4))
-		if int(c)%size == size-1 {
+		x := int(c) % size
+		if b = put(b, x, cell); x == size-1 {
 			b = append(b, '\n')
 		}
 	}
 	return b
+}
+
+// Put writes a cell of a row, given its column.
+type Put func(b []byte, x int, cell []byte) []byte
+
+// Wide writes a cell to the right of five columns, the first a space.
+func Wide(b []byte, _ int, cell []byte) []byte { return fmt.Appendf(b, " %4s", cell) }
+
+// Spaced writes cells with a space between them, each to the right of a width.
+func Spaced(width int) Put {
+	return func(b []byte, x int, cell []byte) []byte {
+		if x > 0 {
+			b = append(b, ' ')
+		}
+		return fmt.Appendf(b, "%*s", width, cell)
+	}
 }
 
 // AppendNumbers writes a line of a name and numbers, - for those below 0.

@@ -26,11 +26,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
-	if c.Drifts > c.Size*c.Size {
-		errs = append(errs, field.Bad("size", c.Size, "a board with a cell for each drift"))
-	}
-	return errors.Join(errs...)
+	return errors.Join(field.Check(c),
+		field.Need(c.Drifts <= c.Size*c.Size, "size", c.Size, "a board with a cell for each drift"))
 }
 
 // Remove is the action after the moves and Stay.
@@ -39,11 +36,8 @@ const (
 	actions = Remove + 1
 )
 
-// MaxSeats and maxDrifts bound what a state holds.
-const (
-	MaxSeats  = 8
-	maxDrifts = 32
-)
+// maxDrifts bounds what a state holds.
+const maxDrifts = 32
 
 // Game is Markov Snowdrift with fixed parameters.
 type Game struct {
@@ -73,13 +67,7 @@ func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
-	cells := g.c.Size * g.c.Size
-	st := &State{g: g, board: grid.New(g.c.Size, g.c.Size), driftAt: make([]int8, cells), scratch: make([]int16, cells)}
-	st.dist = make([][]int16, g.c.Drifts)
-	for d := range st.dist {
-		st.dist[d] = make([]int16, cells)
-	}
-	return st
+	return &State{g: g, board: grid.NewGround(g.c.Size, g.c.Drifts), driftAt: make([]int8, g.c.Size*g.c.Size)}
 }
 
 // Bots lists the scripted agents.

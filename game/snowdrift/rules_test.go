@@ -13,23 +13,17 @@ import (
 	"hop/rng"
 )
 
-// at returns a 3x3 game of three agents and two drifts in the given position.
-func at(t *testing.T, text string) *snowdrift.State {
-	t.Helper()
+// threeSeats is a 3x3 game of three agents and two drifts.
+func threeSeats(t testing.TB) *snowdrift.Game {
 	c := snowdrift.Default()
 	c.Size, c.Agents, c.Drifts, c.Horizon = 3, 3, 2, 10
-	return position(t, c, text)
+	return gametest.New(t, snowdrift.New, c)
 }
 
-func position(t *testing.T, c snowdrift.Config, text string) *snowdrift.State {
+// at returns it in the given position.
+func at(t *testing.T, text string) *snowdrift.State {
 	t.Helper()
-	return gametest.At[*snowdrift.State](t, gametest.New(t, snowdrift.New, c), text)
-}
-
-func legal(st game.State, s game.Seat) []bool {
-	dst := make([]bool, snowdrift.Remove+1)
-	st.Legal(s, dst)
-	return dst
+	return gametest.At[*snowdrift.State](t, threeSeats(t), text)
 }
 
 func wantRewards(t *testing.T, got []float32, want ...float32) {
@@ -68,29 +62,12 @@ func TestSeveralDriftsMayGoInOneStep(t *testing.T) {
 }
 
 func TestRemoveIsLegalOnlyOnADrift(t *testing.T) {
-	st := at(t, "t=0\n 0* . .\n . 1 .\n . 2 *")
-	for s, want := range []bool{true, false, false} {
-		if got := legal(st, game.Seat(s))[remove]; got != want {
-			t.Errorf("seat %d: remove legal %v, want %v", s, got, want)
-		}
-	}
-	gametest.Step(st, remove, stay, stay)
-	if legal(st, 0)[remove] {
-		t.Error("remove is legal where the drift has gone")
-	}
+	gametest.CheckMasks(t, threeSeats(t), "t=0\n 0* . .\n . 1 .\n . 2 *", "1345", "01234", "0234")
+	gametest.CheckMasks(t, threeSeats(t), "t=1\n 0x . .\n . 1 .\n . 2 *", "134") // the drift has gone
 }
 
 func TestMoveIntoWallOrBlockIsIllegal(t *testing.T) {
-	st := at(t, "t=0\n 0 # .\n . 1 .\n * 2 *")
-	for s, want := range [][]bool{
-		{false, true, false, false, true, false},
-		{false, true, true, true, true, false},
-		{true, false, true, true, true, false},
-	} {
-		if got := legal(st, game.Seat(s)); !slices.Equal(got, want) {
-			t.Errorf("seat %d: mask %v, want %v", s, got, want)
-		}
-	}
+	gametest.CheckMasks(t, threeSeats(t), "t=0\n 0 # .\n . 1 .\n * 2 *", "14", "1234", "0234")
 }
 
 func TestMovesAreSimultaneousAndCellsAreShared(t *testing.T) {
@@ -120,15 +97,7 @@ func TestEndsWhenNoDriftIsLeft(t *testing.T) {
 }
 
 func TestHorizonEnds(t *testing.T) {
-	st := at(t, "t=8\n 0* . .\n . 1 .\n . 2 *")
-	gametest.Step(st, stay, stay, stay)
-	if st.Over() {
-		t.Error("over after 9 of 10 steps")
-	}
-	gametest.Step(st, stay, stay, stay)
-	if !st.Over() {
-		t.Error("not over after 10 of 10 steps")
-	}
+	gametest.CheckEnd(t, threeSeats(t), "t=8\n 0* . .\n . 1 .\n . 2 *", stay)
 }
 
 func TestRemoversStay(t *testing.T) {
@@ -164,14 +133,9 @@ func TestReachedIsTheRemovedDriftInRowMajorOrder(t *testing.T) {
 func TestStartIsUniform(t *testing.T) {
 	c := snowdrift.Default()
 	c.Size, c.Drifts, c.Agents = 4, 3, 2
-	g, err := snowdrift.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, r := g.New(), rng.New(3).Rand()
+	st, r := gametest.New(t, snowdrift.New, c).New(), rng.New(3).Rand()
 	var drifts, agents [16]float64
-	const n = 20_000
-	for range n {
+	for range 20_000 {
 		st.Reset(&r)
 		count := 0
 		for cell := range 16 {
@@ -184,18 +148,8 @@ func TestStartIsUniform(t *testing.T) {
 			t.Fatalf("%d cells with a drift, want 3 distinct ones", count)
 		}
 	}
-	for name, got := range map[string][16]float64{"drifts": drifts, "agents": agents} {
-		want, chi := 0., 0.
-		for _, x := range got {
-			want += x / 16
-		}
-		for _, x := range got {
-			chi += (x - want) * (x - want) / want
-		}
-		if chi > 44.3 { // 15 degrees of freedom
-			t.Errorf("%s are not uniform: chi-square %.1f, want below 44.3; %v", name, chi, got)
-		}
-	}
+	gametest.CheckUniform(t, "drifts", drifts[:], 44.3) // 15 degrees of freedom
+	gametest.CheckUniform(t, "agents", agents[:], 44.3)
 }
 
 func TestObservationIsEgoFirst(t *testing.T) {
@@ -219,16 +173,41 @@ func TestObservationIsEgoFirst(t *testing.T) {
 func TestValidateNamesEveryFault(t *testing.T) {
 	c := snowdrift.Config{Size: 2, Agents: 9, Drifts: 5, Horizon: 0, Pays: -1, Cost: math.NaN()}
 	_, err := snowdrift.New(c)
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{"agents is 9", "horizon is 0", "pays is -1", "cost is",
-		"size is 2, want a board with a cell for each drift"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error %q does not say %q", err, want)
-		}
-	}
+	gametest.CheckFaults(t, err, "agents is 9", "horizon is 0", "pays is -1", "cost is",
+		"size is 2, want a board with a cell for each drift")
 	if err := snowdrift.Default().Validate(); err != nil {
 		t.Errorf("the default: %v", err)
 	}
+}
+
+func TestWrongTextIsRefused(t *testing.T) {
+	gametest.Refuses(t, threeSeats(t), [][3]string{
+		{"time beyond the horizon", "t=11\n0* . .\n. 1 .\n. 2 *", "first line"},
+		{"seat missing", "t=0\n0* . .\n. 1 .\n. . *", "seat 2"},
+		{"seat on a block", "t=0\n0* . .\n. 1 .\n. 2# *", `"2#"`},
+		{"few drifts", "t=0\n0* . .\n. 1 .\n. 2 .", "1 drifts"},
+		{"many drifts", "t=0\n0* . .\n* 1 .\n. 2 *", "2 drifts"},
+		{"last action", "t=1\n0* . .\n. 1 .\n. 2 *\nlast 9 1 1", `"9"`},
+		{"removal of nothing", "t=1\n0* . .\n. 1 .\n. 2 *\nlast 5 1 1", "seat 0 removed"},
+		{"not over at the horizon", "t=10\n0* . .\n. 1 .\n. 2 *", "over is false"},
+		{"over too early", "t=9 over\n0* . .\n. 1 .\n. 2 *", "over is true"},
+	})
+}
+
+func FuzzUnmarshalText(f *testing.F) {
+	gametest.Fuzz(f, threeSeats(f), "t=0\n0* . .\n. 1 .\n. 2 *", "t=3\n 0x # .\n . 1 .\n . 2 *\nlast 5 - 3",
+		"t=10 over\n 012x . .\n . . .\n . . x\nlast 5 5 5")
+}
+
+func TestBotsActByTheirRules(t *testing.T) {
+	gametest.CheckActs(t, threeSeats(t), []gametest.Acts{
+		{"nd removes on a drift", "nd", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, 0, 0, 0, 0, 1}},
+		{"nd takes the shortest path", "nd", "t=0\n 0 . *\n . 1 .\n . 2 *", []float32{0, 0, 0, 1, 0, 0}},
+		{"nd breaks ties at random", "nd", "t=0\n 0 . *\n . 1 .\n * 2 .", []float32{0, .5, 0, .5, 0, 0}},
+		{"nd walks around blocks", "nd", "t=0\n 0 # *\n . 1 .\n x 2 .", []float32{0, 1, 0, 0, 0, 0}},
+		{"nd ignores where a drift was", "nd", "t=0\n 0 x .\n . 1 .\n * 2 .", []float32{0, 1, 0, 0, 0, 0}},
+		{"nd stays where no path leads", "nd", "t=0\n 0 # *\n # 1 .\n x 2 .", []float32{0, 0, 0, 0, 1, 0}},
+		{"fix never removes", "fix", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, 1. / 3, 0, 1. / 3, 1. / 3, 0}},
+		{"random is uniform", "random", "t=0\n 0* . .\n . 1 .\n . 2 *", []float32{0, .25, 0, .25, .25, .25}},
+	})
 }

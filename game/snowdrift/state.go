@@ -24,53 +24,41 @@ type State struct {
 	g *Game
 	play
 
-	// The episode's fixed part, equal in two states whose id is equal.
-	id      uint64
-	board   *grid.Board
+	// The episode's fixed part.
+	board   grid.Ground
 	driftAt []int8           // [cells] the drift that started there, or -1
 	drift   [maxDrifts]int16 // its cell
-	dist    [][]int16        // [drifts][cells] moves to each drift, once asked for
-	mapped  bool             // dist is filled
-	scratch []int16
 }
 
 // play is the part of a state that changes from step to step.
 type play struct {
-	t    int32 // steps so far
-	over bool
-	left uint32          // bit d: drift d still lies there
-	pos  [MaxSeats]int16 // cell
-	last [MaxSeats]int8  // last action, -1 before the first
+	grid.Players
+	left uint32 // bit d: drift d still lies there
 }
 
 var (
-	_ game.State    = (*State)(nil)
-	_ game.Goaler   = (*State)(nil)
-	_ game.Permuter = (*State)(nil)
-	_ game.Pictured = (*State)(nil)
+	_ grid.State  = (*State)(nil)
+	_ game.Goaler = (*State)(nil)
 )
 
 // Reset draws blocks, drifts on distinct free cells, and each agent on any free cell.
 func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
-	if c.Blocks > 0 {
-		st.board.DrawBlocks(c.Blocks, c.Drifts, st.scratch, r)
-	}
-	st.id = r.Uint64() | 1
+	st.board.Draw(c.Blocks, c.Drifts, r)
 	for i := range st.driftAt {
 		st.driftAt[i] = -1
 	}
 	for range c.Drifts {
-		cell := st.freeCell(r)
+		cell := st.board.FreeCell(r)
 		for st.driftAt[cell] >= 0 {
-			cell = st.freeCell(r)
+			cell = st.board.FreeCell(r)
 		}
 		st.driftAt[cell] = 0
 	}
 	st.number()
-	st.play = play{left: uint32(1<<c.Drifts - 1)}
+	st.play = play{Players: grid.NewPlayers(), left: uint32(1<<c.Drifts - 1)}
 	for s := range c.Agents {
-		st.pos[s], st.last[s] = st.freeCell(r), -1
+		st.Pos[s] = st.board.FreeCell(r)
 	}
 }
 
@@ -83,33 +71,15 @@ func (st *State) number() {
 			n++
 		}
 	}
-	st.mapped = false
 }
-
-func (st *State) freeCell(r *rng.Rand) int16 {
-	for {
-		if c := r.IntN(len(st.driftAt)); !st.board.Blocked[c] {
-			return int16(c)
-		}
-	}
-}
-
-// Alive reports whether the episode goes on: nobody leaves before its end.
-func (st *State) Alive(game.Seat) bool { return !st.over }
-
-// Over reports whether no drift is left or the time is up.
-func (st *State) Over() bool { return st.over }
 
 // Reached returns the drift that the seat removed in the last step, or NoGoal.
 func (st *State) Reached(s game.Seat) int {
-	if st.last[s] != Remove {
+	if st.Last[s] != Remove {
 		return game.NoGoal
 	}
-	return int(st.driftAt[st.pos[s]])
+	return int(st.driftAt[st.Pos[s]])
 }
-
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
 
 // here reports whether a drift lies on a cell.
 func (st *State) here(c int16) bool {
@@ -120,17 +90,17 @@ func (st *State) here(c int16) bool {
 // Legal writes the seat's mask: open moves, stay, remove on a drift's cell.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:actions]
-	if st.over {
+	if st.Done {
 		clear(dst)
 		return
 	}
-	c := st.pos[s]
+	c := st.Pos[s]
 	st.board.LegalMoves(c, dst)
 	dst[Remove] = st.here(c)
 }
 
 func (st *State) legal(s int, a int32) bool {
-	c := st.pos[s]
+	c := st.Pos[s]
 	switch {
 	case a <= grid.Stay:
 		return st.board.Open(c, a)
@@ -142,7 +112,7 @@ func (st *State) legal(s int, a int32) bool {
 
 // Step plays one move: time, then all moves at once, then removals cell by cell.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	game.Ready(st.over, st.g.c.Agents, acts, rewards)
+	game.Ready(st.Done, st.g.c.Agents, acts, rewards)
 	removes := false
 	for s, a := range acts {
 		rewards[s] = 0
@@ -151,12 +121,12 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 		removes = removes || a == Remove
 	}
-	st.t++
-	st.board.Walk(st.pos[:], st.last[:], acts)
+	st.T++
+	st.board.Walk(st.Pos[:], st.Last[:], acts)
 	if removes {
 		st.remove(acts, rewards)
 	}
-	st.over = st.left == 0 || int(st.t) >= st.g.c.Horizon
+	st.Done = st.left == 0 || int(st.T) >= st.g.c.Horizon
 }
 
 // remove takes the drifts away and pays everyone: Pays for each drift, less the
@@ -167,7 +137,7 @@ func (st *State) remove(acts []int32, rewards []float32) {
 		if a != Remove {
 			continue
 		}
-		if d := st.driftAt[st.pos[s]]; st.left>>d&1 != 0 {
+		if d := st.driftAt[st.Pos[s]]; st.left>>d&1 != 0 {
 			st.left &^= 1 << d
 			drifts++
 		}
@@ -178,7 +148,7 @@ func (st *State) remove(acts []int32, rewards []float32) {
 		if a == Remove {
 			removers := 0
 			for o, b := range acts {
-				if b == Remove && st.pos[o] == st.pos[s] {
+				if b == Remove && st.Pos[o] == st.Pos[s] {
 					removers++
 				}
 			}
@@ -194,13 +164,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+2
-	i := int(s)
-	for k := range n {
-		dst[int(st.pos[i])*planes+k] = 1
-		if i++; i == n {
-			i = 0
-		}
-	}
+	st.Show(dst, s, n, planes)
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}
@@ -211,7 +175,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	st.g.spec.Obs.Tail(dst, s, legal[:], int(st.t), c.Horizon, st.last[:n])
+	st.g.spec.Obs.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last[:n])
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
@@ -219,28 +183,23 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
 	st.play = o.play
-	if st.id == o.id && st.id != 0 {
-		return
+	if st.board.Follow(&o.board) {
+		st.drift = o.drift
+		copy(st.driftAt, o.driftAt)
 	}
-	st.id, st.drift = o.id, o.drift
-	st.mapped = false
-	copy(st.driftAt, o.driftAt)
-	st.board.CopyFrom(o.board)
 }
 
 // Permute makes the state equal to src with seat s moved to perm[s].
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
-	for s, to := range perm {
-		st.pos[to], st.last[to] = o.pos[s], o.last[s]
-	}
+	st.Relabel(&o.Players, perm)
 }
 
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

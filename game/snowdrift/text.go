@@ -1,14 +1,11 @@
 package snowdrift
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 
 	"hop/game/grid"
 )
-
-var _ encoding.TextUnmarshaler = (*State)(nil)
 
 // AppendText writes the whole state, for playthroughs and failures:
 //
@@ -23,8 +20,8 @@ var _ encoding.TextUnmarshaler = (*State)(nil)
 // are numbers, - before the first.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
-	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.t), st.over)
-	b = grid.AppendRows(b, st.g.c.Size, st.pos[:n], func(b []byte, c int16) []byte {
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
+	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
 		switch {
 		case st.board.Blocked[c]:
 			return append(b, '#')
@@ -35,17 +32,12 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	return grid.AppendNumbers(b, "last", st.last[:n]), nil
+	return grid.AppendNumbers(b, "last", st.Last[:n]), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; "last" may be left
 // out. The text must have the game's size, agents and drifts.
-func (st *State) UnmarshalText(text []byte) error {
-	if err := st.read(text); err != nil {
-		return fmt.Errorf("snowdrift: reading a position: %w", err)
-	}
-	return nil
-}
+func (st *State) UnmarshalText(text []byte) error { return grid.Reading("snowdrift", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
@@ -53,8 +45,7 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := play{t: t.T, over: t.Over}
-	copy(fresh.pos[:], t.Pos)
+	fresh := play{Players: t.Players()}
 	driftAt, drifts := make([]int8, len(t.Cells)), 0
 	for at, thing := range t.Things {
 		driftAt[at] = -1
@@ -74,19 +65,17 @@ func (st *State) read(text []byte) error {
 		return fmt.Errorf("%d drifts * and x, the game has %d", drifts, c.Drifts)
 	}
 	over := fresh.left == 0 || int(t.T) == c.Horizon
-	if err := errors.Join(t.AllHere(), t.Last(fresh.last[:c.Agents], actions), t.EndsAt(over)); err != nil {
+	if err := errors.Join(t.AllHere(), t.Last(fresh.Last[:c.Agents], actions), t.EndsAt(over)); err != nil {
 		return err
 	}
-	for s, a := range fresh.last[:c.Agents] {
-		if d := driftAt[fresh.pos[s]]; a == Remove && (d < 0 || fresh.left>>d&1 != 0) {
+	for s, a := range fresh.Last[:c.Agents] {
+		if d := driftAt[fresh.Pos[s]]; a == Remove && (d < 0 || fresh.left>>d&1 != 0) {
 			return fmt.Errorf("seat %d removed a drift where none was removed", s)
 		}
 	}
 	st.play = fresh
-	t.Blocks(st.board.Blocked)
-	st.board.Link()
+	st.board.Read(t)
 	copy(st.driftAt, driftAt)
 	st.number()
-	st.id = 0 // no other state is known to share this board
 	return nil
 }

@@ -8,50 +8,17 @@ import (
 	"hop/rng"
 )
 
-// distances returns [prey][cells], the moves from each cell to each prey's cell,
-// computed once an episode.
-func (st *State) distances() [][]int16 {
-	if !st.mapped {
-		for p := range st.dist {
-			st.board.Distances(st.dist[p], st.prey[p])
-		}
-		st.mapped = true
-	}
-	return st.dist
-}
-
 // towards writes to mask the moves from cell that lead along a shortest path to
 // the nearest prey in [lo, hi), and returns the distance to it, or grid.Far if
 // none is left.
 func (st *State) towards(cell int16, lo, hi int, mask *game.Mask) int16 {
-	dist := st.distances()
-	best := grid.Far
-	for p := lo; p < hi; p++ {
-		if st.left>>p&1 != 0 {
-			best = min(best, dist[p][cell])
-		}
-	}
-	if best == 0 || best == grid.Far {
-		return best
-	}
-	for k, to := range st.board.Next[cell] {
-		if to == grid.None {
-			continue
-		}
-		for p := lo; p < hi; p++ {
-			if st.left>>p&1 != 0 && dist[p][to] == best-1 {
-				mask[k] = true
-				break
-			}
-		}
-	}
-	return best
+	return st.board.Towards(cell, st.prey[:], st.left&(1<<hi-1<<lo), mask)
 }
 
 // stagMask writes the actions among which "ns" chooses at random: the steps
 // along shortest paths to the nearest stag; on it, hunt if legal, else wait.
 func (st *State) stagMask(s game.Seat, mask *game.Mask) {
-	cell := st.pos[s]
+	cell := st.Pos[s]
 	switch st.towards(cell, 0, st.g.c.Stags, mask) {
 	case grid.Far:
 		st.hareMask(s, mask)
@@ -67,7 +34,7 @@ func (st *State) stagMask(s game.Seat, mask *game.Mask) {
 // hareMask is the same for "nh": shortest paths to the nearest hare; on it,
 // hunt; no hare left, anything legal.
 func (st *State) hareMask(s game.Seat, mask *game.Mask) {
-	switch st.towards(st.pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, mask) {
+	switch st.towards(st.Pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, mask) {
 	case grid.Far:
 		st.Legal(s, mask[:])
 	case 0:
@@ -132,12 +99,12 @@ func (b *switcher) UnmarshalBinary(src []byte) error {
 // needs d moves and one hunt, so it turns when only d+1 steps are left.
 func (st *State) deadline(s game.Seat) game.Mask {
 	var toHare game.Mask
-	d := st.towards(st.pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, &toHare)
+	d := st.towards(st.Pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, &toHare)
 	end := st.g.c.Horizon
 	if st.g.c.EndAfter > 0 && st.first > 0 {
 		end = min(end, int(st.first)+st.g.c.EndAfter)
 	}
-	if d != grid.Far && end-int(st.t) <= int(d)+1 {
+	if d != grid.Far && end-int(st.T) <= int(d)+1 {
 		return st.nh(s)
 	}
 	return st.ns(s)

@@ -31,14 +31,10 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
-	if cells := c.Size * c.Size; c.Stags+c.Hares+1 > cells {
-		errs = append(errs, field.Bad("size", c.Size, "a board with more cells than prey"))
-	}
-	if n := len(c.Strength); n != 0 && n != c.Agents {
-		errs = append(errs, field.Bad("player_strength", c.Strength, "one number for each of the agents, or none"))
-	}
-	return errors.Join(errs...)
+	return errors.Join(field.Check(c),
+		field.Need(c.Stags+c.Hares < c.Size*c.Size, "size", c.Size, "a board with more cells than prey"),
+		field.Need(len(c.Strength) == 0 || len(c.Strength) == c.Agents, "player_strength", c.Strength,
+			"one number for each of the agents, or none"))
 }
 
 // The actions.
@@ -56,7 +52,7 @@ const (
 
 // MaxSeats and maxPrey bound what a state holds.
 const (
-	MaxSeats = 8
+	MaxSeats = grid.MaxSeats
 	maxPrey  = 48
 )
 
@@ -100,13 +96,7 @@ func (g *Game) Config() Config { return g.c }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
-	cells := g.c.Size * g.c.Size
-	st := &State{g: g, board: grid.New(g.c.Size, g.c.Size), preyAt: make([]int8, cells), scratch: make([]int16, cells)}
-	st.dist = make([][]int16, g.c.Stags+g.c.Hares)
-	for p := range st.dist {
-		st.dist[p] = make([]int16, cells)
-	}
-	return st
+	return &State{g: g, board: grid.NewGround(g.c.Size, g.c.Stags+g.c.Hares), preyAt: make([]int8, g.c.Size*g.c.Size)}
 }
 
 // Bots lists the scripted hunters.

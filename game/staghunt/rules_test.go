@@ -60,127 +60,45 @@ func alive(st *State) string {
 	return s
 }
 
-func mask(st *State, s game.Seat) string {
-	var legal [actions]bool
-	st.Legal(s, legal[:])
-	b := ""
-	for k, ok := range legal {
-		if ok {
-			b += string(rune('0' + k))
-		}
+func TestHuntsPay(t *testing.T) {
+	equal := small(nil)
+	strong := small(func(c *Config) { c.Strength = []float64{1, 2, 3, 4} })
+	for _, c := range []struct {
+		name  string
+		c     Config
+		board string
+		acts  []int32
+		pays  []float32
+		alive string // afterwards
+		left  uint64 // the prey then: bits, stags first
+	}{
+		{"a lone hunter changes nothing", equal, "01S . h\n . 2 .\n . . 3", []int32{5, 4, 4, 4}, []float32{0, 0, 0, 0}, "0123", 0b00101},
+		{"two catch the stag", equal, "01S . h\n . 2 .\n . . 3", []int32{5, 5, 4, 4}, []float32{5, 5, 0, 0}, "23", 0b00100},
+		{"a third splits the stag", equal, "013S . h\n . 2 .\n . . .",
+			[]int32{5, 5, 4, 5}, []float32{10. / 3, 10. / 3, 0, 10. / 3}, "2", 0b00100},
+		{"a fourth splits the stag", equal, "0123S . h\n . . .\n . . .", []int32{5, 5, 5, 5}, []float32{2.5, 2.5, 2.5, 2.5}, "", 0b00100},
+		{"who only stands by gets nothing", equal, "013S . h\n . 2 .\n . . .", []int32{5, 5, 4, 4}, []float32{5, 5, 0, 0}, "23", 0b00100},
+		{"two stags are two hunts", equal, "02S . h\n . . .\n . . 13S", []int32{5, 5, 5, 5}, []float32{5, 5, 5, 5}, "", 0b00100},
+		{"the second stag is untouched", equal, "0123S . h\n . . .\n . . S", []int32{5, 5, 5, 5}, []float32{2.5, 2.5, 2.5, 2.5}, "", 0b00110},
+		{"two split a hare", equal, "S . 012h\n . . .\n . . 3", []int32{6, 6, 4, 4}, []float32{0.5, 0.5, 0, 0}, "23", 0b00001},
+		{"three split a hare", equal, "S . 012h\n . . .\n . . 3", []int32{6, 6, 6, 4}, []float32{1. / 3, 1. / 3, 1. / 3, 0}, "3", 0b00001},
+		{"two hares are two hunts", equal, "S . 0h\n . . 3h\n 12h . .", []int32{6, 6, 6, 4}, []float32{1, 0.5, 0.5, 0}, "3", 0b01001},
+		{"one catches a hare", equal, "S . 2h\n . . .\n 01 . 3", []int32{4, 4, 6, 4}, []float32{0, 0, 1, 0}, "013", 0b00001},
+		// Hares are caught before stags, so that what is caught first could matter;
+		// it does not, since no cell holds both.
+		{"hare and stag in one step", equal, "02h . 13S\n . . .\n . . .", []int32{6, 5, 6, 5}, []float32{0.5, 5, 0.5, 5}, "", 0},
+		{"a stag is split by strength", strong, "013S . h\n . 2 .\n . . .",
+			[]int32{5, 5, 4, 5}, []float32{10. / 7, 20. / 7, 0, 40. / 7}, "2", 0b00100},
+		{"a hare is not", strong, ". . 03h\n . . .\n 12S . .", []int32{6, 5, 5, 6}, []float32{0.5, 4, 6, 0.5}, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st := at(t, c.c, c.board)
+			st.want(t, c.acts, c.pays...)
+			if alive(st) != c.alive || st.left != c.left || st.Over() != (c.alive == "") {
+				t.Errorf("alive %q, prey left %05b, over %v; want %q, %05b", alive(st), st.left, st.Over(), c.alive, c.left)
+			}
+		})
 	}
-	return b
-}
-
-func TestLoneHunterFails(t *testing.T) {
-	st := at(t, small(nil), `
-		01S . h
-		 .  2 .
-		 .  . 3`)
-	st.want(t, []int32{HuntStag, grid.Stay, grid.Stay, grid.Stay}, 0, 0, 0, 0)
-	if got := alive(st); got != "0123" || !st.hereStag(0) {
-		t.Errorf("alive %s, stag there %v; a lone hunter must change nothing", got, st.hereStag(0))
-	}
-}
-
-func TestTwoHuntersCatchTheStag(t *testing.T) {
-	st := at(t, small(nil), `
-		01S . h
-		 .  2 .
-		 .  . 3`)
-	st.want(t, []int32{HuntStag, HuntStag, grid.Stay, grid.Stay}, 5, 5, 0, 0)
-}
-
-func TestThirdHunterSplitsTheStag(t *testing.T) {
-	st := at(t, small(nil), `
-		013S . h
-		 .   2 .
-		 .   . .`)
-	st.want(t, []int32{HuntStag, HuntStag, grid.Stay, HuntStag}, 10./3, 10./3, 0, 10./3)
-}
-
-func TestFourthHunterSplitsTheStag(t *testing.T) {
-	st := at(t, small(nil), `
-		0123S . h
-		 .    . .
-		 .    . .`)
-	st.want(t, []int32{5, 5, 5, 5}, 2.5, 2.5, 2.5, 2.5)
-}
-
-func TestWhoOnlyStandsByGetsNothing(t *testing.T) {
-	st := at(t, small(nil), `
-		013S . h
-		 .   2 .
-		 .   . .`)
-	st.want(t, []int32{HuntStag, HuntStag, grid.Stay, grid.Stay}, 5, 5, 0, 0)
-	if got := alive(st); got != "23" {
-		t.Errorf("alive %s, want 23: who did not hunt stays", got)
-	}
-}
-
-func TestTwoStagsAreTwoHunts(t *testing.T) {
-	st := at(t, small(nil), `
-		02S . h
-		 .  . .
-		 .  . 13S`)
-	st.want(t, []int32{5, 5, 5, 5}, 5, 5, 5, 5)
-	if !st.Over() || st.left&3 != 0 {
-		t.Errorf("over %v, prey left %b, want all gone and no stag", st.Over(), st.left)
-	}
-	st = at(t, small(nil), `
-		0123S . h
-		 .  . .
-		 .  . S`)
-	st.want(t, []int32{5, 5, 5, 5}, 2.5, 2.5, 2.5, 2.5)
-	if st.left&3 != 2 {
-		t.Errorf("prey left %b, want the second stag untouched", st.left)
-	}
-}
-
-func TestHareIsSplit(t *testing.T) {
-	st := at(t, small(nil), `
-		 S  . 012h
-		 .  . .
-		 .  . 3`)
-	st.want(t, []int32{6, 6, 4, 4}, 0.5, 0.5, 0, 0)
-	st = at(t, small(nil), `
-		 S  . 012h
-		 .  . .
-		 .  . 3`)
-	st.want(t, []int32{6, 6, 6, 4}, 1./3, 1./3, 1./3, 0)
-}
-
-func TestTwoHaresAreTwoHunts(t *testing.T) {
-	st := at(t, small(nil), `
-		 S  . 0h
-		 .  . 3h
-		 12h  . .`)
-	st.want(t, []int32{6, 6, 6, 4}, 1, 0.5, 0.5, 0)
-	if alive(st) != "3" || st.left != 0b01001 {
-		t.Errorf("alive %s, prey left %05b, want 3 and 01001: the first stag and the hare in the middle", alive(st), st.left)
-	}
-}
-
-func TestOneHunterCatchesAHare(t *testing.T) {
-	st := at(t, small(nil), `
-		 S  . 2h
-		 .  . .
-		 01 . 3`)
-	st.want(t, []int32{4, 4, 6, 4}, 0, 0, 1, 0)
-}
-
-func TestStrengthSplits(t *testing.T) {
-	c := small(func(c *Config) { c.Strength = []float64{1, 2, 3, 4} })
-	st := at(t, c, `
-		013S . h
-		 .   2 .
-		 .   . .`)
-	st.want(t, []int32{5, 5, 4, 5}, 10./7, 20./7, 0, 40./7)
-	st = at(t, c, `
-		.  . 03h
-		.  . .
-		12S  . .`)
-	st.want(t, []int32{6, 5, 5, 6}, 0.5, 4, 6, 0.5)
 }
 
 func TestHuntersAndPreyLeave(t *testing.T) {
@@ -197,7 +115,7 @@ func TestHuntersAndPreyLeave(t *testing.T) {
 		t.Errorf("alive %s, want 2", got)
 	}
 	for _, s := range []game.Seat{0, 1, 3} {
-		if m := mask(st, s); m != "" {
+		if m := gametest.Mask(st.g, st, s); m != "" {
 			t.Errorf("seat %d has left and may play %s", s, m)
 		}
 	}
@@ -237,8 +155,8 @@ func TestSeatThatLeftPlaysNoAction(t *testing.T) {
 		}()
 	}
 	st.want(t, []int32{none, none, 0, 2}, 0, 0, 0, 0)
-	if st.last[0] != -1 || st.last[1] != -1 {
-		t.Errorf("last actions %v: who has left must have none", st.last[:4])
+	if st.Last[0] != -1 || st.Last[1] != -1 {
+		t.Errorf("last actions %v: who has left must have none", st.Last[:4])
 	}
 	obs := make([]float32, st.g.spec.Obs.Len())
 	st.Observe(2, obs)
@@ -253,15 +171,7 @@ func TestSeatThatLeftPlaysNoAction(t *testing.T) {
 }
 
 func TestHorizonEnds(t *testing.T) {
-	st := at(t, small(nil), "t=18 first=0\n 0123 . h\n . . .\n . . S")
-	st.want(t, []int32{4, 4, 4, 4}, 0, 0, 0, 0)
-	if st.Over() || alive(st) != "0123" {
-		t.Errorf("t=19 of 20: over %v, alive %s", st.Over(), alive(st))
-	}
-	st.want(t, []int32{4, 4, 4, 4}, 0, 0, 0, 0)
-	if !st.Over() || alive(st) != "" {
-		t.Errorf("t=20 of 20: over %v, alive %q", st.Over(), alive(st))
-	}
+	gametest.CheckEnd(t, gametest.New(t, New, small(nil)), "t=18 first=0\n 0123 . h\n . . .\n . . S", grid.Stay)
 }
 
 func TestCatchInTheLastStepPays(t *testing.T) {
@@ -290,53 +200,19 @@ func TestEndAfterFirstCatch(t *testing.T) {
 	}
 }
 
-func TestStagMaskNeedsTwoLiveAgents(t *testing.T) {
-	st := at(t, small(nil), "t=1 first=1\n 0S . h\n . 1 .\n 23S . .")
-	for s, want := range []string{"134", "01234", "0345", "0345"} {
-		if got := mask(st, game.Seat(s)); got != want {
-			t.Errorf("seat %d may play %s, want %s", s, got, want)
-		}
-	}
-	// Its partner has left: nobody is there to hunt with.
-	st = at(t, small(nil), "t=5 first=4\n 0S . h\n . . .\n . 3 .\ngone 1=hare 2=hare")
-	if got := mask(st, 0); got != "134" {
-		t.Errorf("seat 0, alone on the stag, may play %s, want 134", got)
-	}
-}
-
-func TestHareMaskNeedsAHare(t *testing.T) {
-	st := at(t, small(nil), "0 1h .\n 2S . .\n . . 3")
-	for s, want := range []string{"134", "12346", "0134", "024"} {
-		if got := mask(st, game.Seat(s)); got != want {
-			t.Errorf("seat %d may play %s, want %s", s, got, want)
-		}
-	}
-}
-
-func TestMoveIntoWallIsIllegal(t *testing.T) {
-	st := at(t, small(nil), "0 . 1\n . . .\n 2 . 3")
-	for s, want := range []string{"134", "124", "034", "024"} {
-		if got := mask(st, game.Seat(s)); got != want {
-			t.Errorf("corner %d: mask %s, want %s", s, got, want)
-		}
-	}
-}
-
-func TestMoveIntoBlockIsIllegal(t *testing.T) {
-	st := at(t, small(nil), "# 0 .\n 1 # 2\n . 3 .")
-	for s, want := range []string{"34", "14", "014", "234"} {
-		if got := mask(st, game.Seat(s)); got != want {
-			t.Errorf("seat %d: mask %s, want %s", s, got, want)
-		}
-	}
-}
-
-func TestStayIsAlwaysLegal(t *testing.T) {
-	st := at(t, small(nil), "0S # 1h\n # # #\n 2 # 3S")
-	for s, want := range []string{"4", "46", "4", "4"} {
-		if got := mask(st, game.Seat(s)); got != want {
-			t.Errorf("walled in, seat %d: mask %s, want %s", s, got, want)
-		}
+func TestMasks(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string // actions of seats from 0 on
+	}{
+		{"a stag needs two", "t=1 first=1\n 0S . h\n . 1 .\n 23S . .", []string{"134", "01234", "0345", "0345"}},
+		{"a stag needs two who have not left", "t=5 first=4\n 0S . h\n . . .\n . 3 .\ngone 1=hare 2=hare", []string{"134"}},
+		{"a hare hunt needs a hare", "t=0\n 0 1h .\n 2S . .\n . . 3", []string{"134", "12346", "0134", "024"}},
+		{"moves into walls", "t=0\n 0 . 1\n . . .\n 2 . 3", []string{"134", "124", "034", "024"}},
+		{"moves into blocks", "t=0\n # 0 .\n 1 # 2\n . 3 .", []string{"34", "14", "014", "234"}},
+		{"stay is always legal", "t=0\n 0S # 1h\n # # #\n 2 # 3S", []string{"4", "46", "4", "4"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { gametest.CheckMasks(t, gametest.New(t, New, small(nil)), c.text, c.want...) })
 	}
 }
 
@@ -344,23 +220,16 @@ func TestMovesAreSimultaneous(t *testing.T) {
 	// 0 and 1 change places: nobody is in the way.
 	st := at(t, small(nil), "0 1 .\n . . .\n 2 . 3")
 	st.want(t, []int32{grid.Right, grid.Left, 4, 4}, 0, 0, 0, 0)
-	if st.pos[0] != 1 || st.pos[1] != 0 {
-		t.Errorf("0 and 1 stand on %v, want [1 0]", st.pos[:2])
+	if st.Pos[0] != 1 || st.Pos[1] != 0 {
+		t.Errorf("0 and 1 stand on %v, want [1 0]", st.Pos[:2])
 	}
-	// What is legal is judged before the step: 0 may hunt since 1 stands by, and
+	// What is legal is decided before the step: 0 may hunt since 1 stands by, and
 	// fails since 1 walks away. 2, who only now arrives, is of no help.
 	st = at(t, small(nil), "01S 2 .\n . . .\n . . 3")
 	st.want(t, []int32{HuntStag, grid.Down, grid.Left, 4}, 0, 0, 0, 0)
 	if alive(st) != "0123" || !st.hereStag(0) {
 		t.Errorf("alive %s, stag there %v, want nothing caught", alive(st), st.hereStag(0))
 	}
-}
-
-// Hares are caught before stags, so that what is caught first could matter; it
-// does not, since no cell holds both.
-func TestHareAndStagInOneStep(t *testing.T) {
-	st := at(t, small(nil), "02h . 13S\n . . .\n . . .")
-	st.want(t, []int32{6, 5, 6, 5}, 0.5, 5, 0.5, 5)
 }
 
 func TestAgentsShareCells(t *testing.T) {

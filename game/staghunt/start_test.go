@@ -32,10 +32,10 @@ func TestStartIsUniform(t *testing.T) {
 			}
 		}
 		for s := range 4 {
-			agent[s][st.pos[s]]++
+			agent[s][st.Pos[s]]++
 		}
-		if st.pos[0] == st.pos[3] {
-			same[st.pos[0]]++
+		if st.Pos[0] == st.Pos[3] {
+			same[st.Pos[0]]++
 		}
 	}
 	test := func(what string, counts [16]int, p float64) {
@@ -61,7 +61,7 @@ func TestStartIsOnFreeCells(t *testing.T) {
 		st.Reset(&r)
 		blocks += len(st.board.Blocks)
 		for s := range 4 {
-			if st.board.Blocked[st.pos[s]] {
+			if st.board.Blocked[st.Pos[s]] {
 				t.Fatalf("seat %d starts on a block:\n%s", s, st.show())
 			}
 		}
@@ -70,7 +70,7 @@ func TestStartIsOnFreeCells(t *testing.T) {
 				t.Fatalf("prey %d starts on a block:\n%s", p, st.show())
 			}
 		}
-		if !st.board.Connected(st.scratch) {
+		if !st.board.Connected(st.board.Scratch) {
 			t.Fatalf("the free cells are not connected:\n%s", st.show())
 		}
 	}
@@ -128,7 +128,7 @@ func TestCellsAreNamed(t *testing.T) {
 			t.Errorf("cell %d,%d: seats %v, things %v, want %d seats and %q", c.y, c.x, seats, things, c.seats, c.things)
 		}
 	}
-	if st.pos[0] == grid.None {
+	if st.Pos[0] == grid.None {
 		t.Error("asking moved a seat")
 	}
 }

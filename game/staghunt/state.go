@@ -22,76 +22,59 @@ type State struct {
 	g *Game
 	play
 
-	// The episode's fixed part, equal in two states whose id is equal.
-	id      uint64
-	board   *grid.Board
-	preyAt  []int8 // [cells] the prey that started there, or -1
-	prey    [maxPrey]int16
-	dist    [][]int16 // [prey][cells] moves to each prey, once asked for
-	mapped  bool      // dist is filled
-	scratch []int16
+	// The episode's fixed part.
+	board  grid.Ground
+	preyAt []int8 // [cells] the prey that started there, or -1
+	prey   [maxPrey]int16
 }
 
 // play is the part of a state that changes from step to step.
 type play struct {
-	t, first int32 // steps so far; the step of the first catch, 0 if none
-	over     bool
-	left     uint64          // bit p: prey p is still on the map; stags first, then hares
-	pos      [MaxSeats]int16 // cell, or grid.None once gone
-	last     [MaxSeats]int8  // last action, -1 before the first and once gone
-	caught   [MaxSeats]int8  // the goal reached, or game.NoGoal
-	just     [MaxSeats]bool  // reached in the last step
+	grid.Players
+	first  int32          // the step of the first catch, 0 if none
+	left   uint64         // bit p: prey p is still on the map; stags first, then hares
+	caught [MaxSeats]int8 // the goal reached, or game.NoGoal
+	just   [MaxSeats]bool // reached in the last step
 }
 
 var (
-	_ game.State    = (*State)(nil)
-	_ game.Goaler   = (*State)(nil)
-	_ game.Permuter = (*State)(nil)
-	_ game.Pictured = (*State)(nil)
+	_ grid.State  = (*State)(nil)
+	_ game.Goaler = (*State)(nil)
 )
 
 // Reset draws blocks, prey on distinct free cells, and each agent on any free cell.
 func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
-	if c.Blocks > 0 {
-		st.board.DrawBlocks(c.Blocks, c.Stags+c.Hares+1, st.scratch, r)
-	}
-	st.id = r.Uint64() | 1
-	st.mapped = false
-	st.play = play{}
+	st.board.Draw(c.Blocks, c.Stags+c.Hares+1, r)
+	st.play = newPlay()
 	for i := range st.preyAt {
 		st.preyAt[i] = -1
 	}
 	n := c.Stags + c.Hares
 	for p := range n {
-		cell := st.freeCell(r)
+		cell := st.board.FreeCell(r)
 		for st.preyAt[cell] >= 0 {
-			cell = st.freeCell(r)
+			cell = st.board.FreeCell(r)
 		}
 		st.prey[p], st.preyAt[cell] = cell, int8(p)
 	}
 	st.left = 1<<n - 1
-	for s := range MaxSeats {
-		st.pos[s], st.last[s], st.caught[s] = grid.None, -1, game.NoGoal
-		if s < c.Agents {
-			st.pos[s] = st.freeCell(r)
-		}
+	for s := range c.Agents {
+		st.Pos[s] = st.board.FreeCell(r)
 	}
 }
 
-func (st *State) freeCell(r *rng.Rand) int16 {
-	for {
-		if c := r.IntN(len(st.preyAt)); !st.board.Blocked[c] {
-			return int16(c)
-		}
+// newPlay returns seats who are nowhere and have caught nothing.
+func newPlay() play {
+	p := play{Players: grid.NewPlayers()}
+	for s := range p.caught {
+		p.caught[s] = game.NoGoal
 	}
+	return p
 }
 
 // Alive reports whether the seat is still hunting.
-func (st *State) Alive(s game.Seat) bool { return st.pos[s] != grid.None && !st.over }
-
-// Over reports whether all are gone or the time is up.
-func (st *State) Over() bool { return st.over }
+func (st *State) Alive(s game.Seat) bool { return st.Pos[s] != grid.None && !st.Done }
 
 // Reached returns the prey that the seat caught in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int {
@@ -104,13 +87,10 @@ func (st *State) Reached(s game.Seat) int {
 // Caught returns what the seat has caught in this episode, as a goal, or NoGoal.
 func (st *State) Caught(s game.Seat) int { return int(st.caught[s]) }
 
-// Time returns the number of steps played.
-func (st *State) Time() int { return int(st.t) }
-
 // crowd returns how many hunters stand on a cell.
 func (st *State) crowd(c int16) int {
 	n := 0
-	for _, p := range st.pos[:st.g.c.Agents] {
+	for _, p := range st.Pos[:st.g.c.Agents] {
 		if p == c {
 			n++
 		}
@@ -137,14 +117,14 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 		clear(dst)
 		return
 	}
-	c := st.pos[s]
+	c := st.Pos[s]
 	st.board.LegalMoves(c, dst)
 	dst[HuntStag] = st.hereStag(c) && st.crowd(c) >= 2
 	dst[HuntHare] = st.hereHare(c)
 }
 
 func (st *State) legal(s int, a int32) bool {
-	c := st.pos[s]
+	c := st.Pos[s]
 	switch {
 	case a <= grid.Stay:
 		return st.board.Open(c, a)
@@ -159,11 +139,11 @@ func (st *State) legal(s int, a int32) bool {
 // Step plays one move: time, then all moves at once, then hare hunts, then stag
 // hunts, then exits.
 func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
-	game.Ready(st.over, st.g.c.Agents, acts, rewards)
+	game.Ready(st.Done, st.g.c.Agents, acts, rewards)
 	hunts := false
 	for s, a := range acts {
 		rewards[s], st.just[s] = 0, false
-		if st.pos[s] == grid.None {
+		if st.Pos[s] == grid.None {
 			if a != game.NoAction {
 				panic("staghunt: a seat that has left must play NoAction")
 			}
@@ -172,22 +152,22 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 		hunts = hunts || a >= HuntStag
 	}
-	st.t++
-	st.board.Walk(st.pos[:], st.last[:], acts)
+	st.T++
+	st.board.Walk(st.Pos[:], st.Last[:], acts)
 	if hunts {
 		st.hunt(acts, rewards, HuntHare)
 		st.hunt(acts, rewards, HuntStag)
 	}
-	st.over = st.ends(&st.g.c)
+	st.Done = st.ends(&st.g.c)
 }
 
 // ends reports whether the rules end the episode here: the time is up, or the
 // time after the first catch, or all are gone.
 func (p *play) ends(c *Config) bool {
-	if int(p.t) >= c.Horizon || c.EndAfter > 0 && p.first > 0 && int(p.t-p.first) >= c.EndAfter {
+	if int(p.T) >= c.Horizon || c.EndAfter > 0 && p.first > 0 && int(p.T-p.first) >= c.EndAfter {
 		return true
 	}
-	for _, cell := range p.pos[:c.Agents] {
+	for _, cell := range p.Pos[:c.Agents] {
 		if cell != grid.None {
 			return false
 		}
@@ -204,13 +184,13 @@ func (st *State) hunt(acts []int32, rewards []float32, kind int32) {
 		pays, goal, need = c.StagPays, GoalStag, 2
 	}
 	for s, a := range acts {
-		cell := st.pos[s]
+		cell := st.Pos[s]
 		if a != kind || cell == grid.None {
 			continue
 		}
 		hunters, total := 0, 0.
 		for o, b := range acts {
-			if b == kind && st.pos[o] == cell {
+			if b == kind && st.Pos[o] == cell {
 				hunters++
 				total += st.g.weight(o, kind)
 			}
@@ -219,15 +199,15 @@ func (st *State) hunt(acts []int32, rewards []float32, kind int32) {
 			continue
 		}
 		for o, b := range acts {
-			if b == kind && st.pos[o] == cell {
+			if b == kind && st.Pos[o] == cell {
 				rewards[o] = float32(pays * st.g.weight(o, kind) / total)
 				st.caught[o], st.just[o] = goal, true
-				st.pos[o] = grid.None
+				st.Pos[o] = grid.None
 			}
 		}
 		st.left &^= 1 << st.preyAt[cell]
 		if st.first == 0 {
-			st.first = st.t
+			st.first = st.T
 		}
 	}
 }
@@ -247,15 +227,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+3
-	plane := 0
-	for _, half := range [2][]int16{st.pos[s:n], st.pos[:s]} {
-		for _, p := range half {
-			if p != grid.None {
-				dst[int(p)*planes+plane] = 1
-			}
-			plane++
-		}
-	}
+	st.Show(dst, s, n, planes)
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}
@@ -268,7 +240,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.t), c.Horizon, st.last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last[:n])
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
@@ -276,28 +248,26 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
 	st.play = o.play
-	if st.id == o.id && st.id != 0 {
-		return
+	if st.board.Follow(&o.board) {
+		st.prey = o.prey
+		copy(st.preyAt, o.preyAt)
 	}
-	st.id, st.prey = o.id, o.prey
-	st.mapped = false
-	copy(st.preyAt, o.preyAt)
-	st.board.CopyFrom(o.board)
 }
 
 // Permute makes the state equal to src with seat s moved to perm[s].
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
+	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
-		st.pos[to], st.last[to], st.caught[to], st.just[to] = o.pos[s], o.last[s], o.caught[s], o.just[s]
+		st.caught[to], st.just[to] = o.caught[s], o.just[s]
 	}
 }
 
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

@@ -24,34 +24,28 @@ import (
 // the last step.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n, size := st.g.c.Agents, st.g.c.Size
-	b = grid.AppendEnd(fmt.Appendf(b, "t=%d first=%d", st.t, st.first), st.over)
-	var seats []game.Seat
-	var things []string
-	for y := range size {
-		for x := range size {
-			seats, things = st.Cell(y, x, seats[:0], things[:0])
-			cell := ""
-			for _, s := range seats {
-				cell += strconv.Itoa(int(s))
-			}
-			for _, th := range things {
-				cell += glyph(th)
-			}
-			if cell == "" {
-				cell = "."
-			}
-			pad := 4 - len(cell)
-			b = append(b, strings.Repeat(" ", max(pad-pad/2, 1))...)
-			b = append(b, cell...)
-			if x < size-1 {
-				b = append(b, strings.Repeat(" ", max(pad/2, 0))...)
-			}
+	b = grid.AppendEnd(fmt.Appendf(b, "t=%d first=%d", st.T, st.first), st.Done)
+	b = grid.AppendRows(b, size, st.Pos[:n], func(b []byte, x int, cell []byte) []byte {
+		pad := max(4-len(cell), 1) // most of it on the left, none after the last
+		b = append(append(b, "    "[:max(pad-pad/2, 1)]...), cell...)
+		if x < size-1 {
+			b = append(b, "    "[:pad/2]...)
 		}
-		b = append(b, '\n')
-	}
-	b = append(grid.AppendNumbers(b, "last", st.last[:n]), "gone"...)
+		return b
+	}, func(b []byte, c int16) []byte {
+		switch {
+		case st.board.Blocked[c]:
+			return append(b, '#')
+		case st.hereStag(c):
+			return append(b, 'S')
+		case st.hereHare(c):
+			return append(b, 'h')
+		}
+		return b
+	})
+	b = append(grid.AppendNumbers(b, "last", st.Last[:n]), "gone"...)
 	for s := range n {
-		if st.pos[s] == grid.None {
+		if st.Pos[s] == grid.None {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[st.caught[s]])
 			if st.just[s] {
 				b = append(b, '*')
@@ -61,26 +55,11 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func glyph(thing string) string {
-	switch thing {
-	case "block":
-		return "#"
-	case "stag":
-		return "S"
-	}
-	return "h"
-}
-
 // UnmarshalText sets the state from what AppendText wrote; "last" and "gone" may
 // be left out. Prey that was caught earlier is not in the text and stays off the
 // map. The state's board must have the text's size. A text that no episode could
 // have written is refused and leaves the state as it was.
-func (st *State) UnmarshalText(text []byte) error {
-	if err := st.read(text); err != nil {
-		return fmt.Errorf("staghunt: reading a position: %w", err)
-	}
-	return nil
-}
+func (st *State) UnmarshalText(text []byte) error { return grid.Reading("staghunt", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
@@ -88,11 +67,8 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := play{t: t.T, first: t.Head["first"], over: t.Over}
-	for s := range MaxSeats {
-		fresh.pos[s], fresh.last[s], fresh.caught[s] = grid.None, -1, game.NoGoal
-	}
-	copy(fresh.pos[:], t.Pos)
+	fresh := newPlay()
+	fresh.Players, fresh.first = t.Players(), t.Head["first"]
 	var stags, hares []int16
 	for at, thing := range t.Things {
 		switch {
@@ -108,13 +84,13 @@ func (st *State) read(text []byte) error {
 	if len(stags) > c.Stags || len(hares) > c.Hares {
 		return fmt.Errorf("%d stags and %d hares, the game has %d and %d", len(stags), len(hares), c.Stags, c.Hares)
 	}
-	if err := t.Last(fresh.last[:c.Agents], actions); err != nil {
+	if err := t.Last(fresh.Last[:c.Agents], actions); err != nil {
 		return err
 	}
 	for _, w := range t.Lines["gone"] {
 		seat, goal, _ := strings.Cut(w, "=")
 		s, err := strconv.Atoi(seat)
-		if err != nil || s < 0 || s >= c.Agents || fresh.pos[s] != grid.None {
+		if err != nil || s < 0 || s >= c.Agents || fresh.Pos[s] != grid.None {
 			return fmt.Errorf("%q is no seat that has left", w)
 		}
 		goal, fresh.just[s] = strings.CutSuffix(goal, "*")
@@ -125,19 +101,18 @@ func (st *State) read(text []byte) error {
 		fresh.caught[s] = int8(caught)
 	}
 	for s := range c.Agents {
-		if fresh.pos[s] == grid.None && fresh.caught[s] == game.NoGoal {
+		if fresh.Pos[s] == grid.None && fresh.caught[s] == game.NoGoal {
 			return fmt.Errorf("seat %d is neither on the board nor gone", s)
 		}
 	}
-	if fresh.first > fresh.t {
-		return fmt.Errorf("t=%d first=%d, want first at most t", fresh.t, fresh.first)
+	if fresh.first > fresh.T {
+		return fmt.Errorf("t=%d first=%d, want first at most t", fresh.T, fresh.first)
 	}
 	if err := t.EndsAt(fresh.ends(c)); err != nil {
 		return err
 	}
 	st.play = fresh
-	t.Blocks(st.board.Blocked)
-	st.board.Link()
+	st.board.Read(t)
 	for i := range st.preyAt {
 		st.preyAt[i] = -1
 	}
@@ -150,6 +125,5 @@ func (st *State) read(text []byte) error {
 	}
 	place(0, stags)
 	place(c.Stags, hares)
-	st.id, st.mapped = 0, false // no other state is known to share this board
 	return nil
 }

@@ -17,12 +17,12 @@ func (st *State) forget() {
 func (st *State) moves(cell int16, s int) int16 {
 	if len(st.board.Blocks) == 0 {
 		w := int16(st.g.c.Size)
-		dy, dx := cell/w-st.pos[s]/w, cell%w-st.pos[s]%w
+		dy, dx := cell/w-st.Pos[s]/w, cell%w-st.Pos[s]%w
 		return max(dy, -dy) + max(dx, -dx)
 	}
-	if st.from[s] != st.pos[s] {
-		st.board.Distances(st.dist[s], st.pos[s])
-		st.from[s] = st.pos[s]
+	if st.from[s] != st.Pos[s] {
+		st.board.Distances(st.dist[s], st.Pos[s])
+		st.from[s] = st.Pos[s]
 	}
 	return st.dist[s][cell]
 }
@@ -41,7 +41,7 @@ func (st *State) nearest(cell int16, prey bool) int16 {
 // best writes the actions that lead nearest to the other side, or farthest from it.
 func (st *State) best(s game.Seat, farthest bool, mask *game.Mask) {
 	var score [actions]int16
-	here := st.pos[s]
+	here := st.Pos[s]
 	top := int16(-grid.Far)
 	for k := range score {
 		to := here

@@ -27,19 +27,11 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
-	if c.Predators+c.Prey > MaxSeats {
-		errs = append(errs, field.Bad("predators", c.Predators, "at most 8 together with prey"))
-	}
-	return errors.Join(errs...)
+	return errors.Join(field.Check(c),
+		field.Need(c.Predators+c.Prey <= grid.MaxSeats, "predators", c.Predators, "at most 8 together with prey"))
 }
 
-const (
-	actions = grid.Stay + 1
-
-	// MaxSeats bounds what a state holds.
-	MaxSeats = 8
-)
+const actions = grid.Stay + 1
 
 // Game is tag with fixed parameters.
 type Game struct {
@@ -80,11 +72,9 @@ func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
-	cells := g.c.Size * g.c.Size
-	st := &State{g: g, board: grid.New(g.c.Size, g.c.Size), scratch: make([]int16, cells)}
-	st.dist = make([][]int16, g.seats)
+	st := &State{g: g, board: grid.NewGround(g.c.Size, 0), dist: make([][]int16, g.seats)}
 	for s := range st.dist {
-		st.dist[s] = make([]int16, cells)
+		st.dist[s] = make([]int16, g.c.Size*g.c.Size)
 	}
 	st.forget()
 	return st

@@ -22,44 +22,30 @@ type State struct {
 	g *Game
 	play
 
-	// The episode's board, equal in two states whose id is equal.
-	id    uint64
-	board *grid.Board
+	board grid.Ground
 
 	// What bots look up: dist[s] has the moves to the cell from[s], [seats][cells].
-	dist    [][]int16
-	from    [MaxSeats]int16
-	scratch []int16
+	dist [][]int16
+	from [grid.MaxSeats]int16
 }
 
 // play is the part of a state that changes from step to step, or belongs to seats.
 type play struct {
-	t    int32
-	over bool
-	prey [MaxSeats]bool  // the seat's role
-	pos  [MaxSeats]int16 // cell
-	last [MaxSeats]int8  // last action, -1 before the first
+	grid.Players
+	prey [grid.MaxSeats]bool // the seat's role
 }
 
 var (
-	_ game.State    = (*State)(nil)
-	_ game.Permuter = (*State)(nil)
-	_ game.Pictured = (*State)(nil)
+	_ grid.State = (*State)(nil)
 )
 
 // Reset draws blocks, deals the roles, and puts predators on any free cell and
 // prey away from them.
 func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
-	if c.Blocks > 0 {
-		st.board.DrawBlocks(c.Blocks, 1, st.scratch, r)
-	}
+	st.board.Draw(c.Blocks, 1, r)
 	st.forget()
-	st.id = r.Uint64() | 1
-	st.play = play{}
-	for s := range MaxSeats {
-		st.pos[s], st.last[s] = grid.None, -1
-	}
+	st.play = play{Players: grid.NewPlayers()}
 	// Each seat is prey with the share of prey among those still to be dealt.
 	prey := c.Prey
 	for s := range st.g.seats {
@@ -68,15 +54,11 @@ func (st *State) Reset(r *rng.Rand) {
 			prey--
 			continue
 		}
-		cell := r.IntN(st.board.Cells())
-		for st.board.Blocked[cell] {
-			cell = r.IntN(st.board.Cells())
-		}
-		st.pos[s] = int16(cell)
+		st.Pos[s] = st.board.FreeCell(r)
 	}
 	for s := range st.g.seats {
 		if st.prey[s] {
-			st.pos[s] = st.hide(r)
+			st.Pos[s] = st.hide(r)
 		}
 	}
 }
@@ -84,7 +66,7 @@ func (st *State) Reset(r *rng.Rand) {
 // hide draws a free cell at least Start moves from every predator, or as far as
 // there is one.
 func (st *State) hide(r *rng.Rand) int16 {
-	gap := st.scratch // moves to the nearest predator
+	gap := st.board.Scratch // moves to the nearest predator
 	farthest := int16(0)
 	for c := range gap {
 		gap[c] = -1
@@ -109,39 +91,30 @@ func (st *State) hide(r *rng.Rand) int16 {
 	}
 }
 
-// Alive reports whether the episode goes on: nobody leaves before.
-func (st *State) Alive(game.Seat) bool { return !st.over }
-
-// Over reports whether the time is up.
-func (st *State) Over() bool { return st.over }
-
-// Prey reports whether the seat is prey in this episode; if not, it is a predator.
-func (st *State) Prey(s game.Seat) bool { return st.prey[s] }
-
 // Legal writes the seat's mask: open moves and stay.
 func (st *State) Legal(s game.Seat, dst []bool) {
 	dst = dst[:actions]
-	if st.over {
+	if st.Done {
 		clear(dst)
 		return
 	}
-	st.board.LegalMoves(st.pos[s], dst)
+	st.board.LegalMoves(st.Pos[s], dst)
 }
 
 // Step plays one move: time, then all moves at once, then catches.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	n := st.g.seats
-	game.Ready(st.over, n, acts, rewards)
+	game.Ready(st.Done, n, acts, rewards)
 	for s, a := range acts {
-		if !st.board.Open(st.pos[s], a) {
+		if !st.board.Open(st.Pos[s], a) {
 			panic("tag: illegal action")
 		}
 		rewards[s] = 0
 	}
-	st.t++
-	before := st.pos
-	st.board.Walk(st.pos[:], st.last[:], acts)
-	var caught [MaxSeats]bool
+	st.T++
+	before := st.Pos
+	st.board.Walk(st.Pos[:], st.Last[:], acts)
+	var caught [grid.MaxSeats]bool
 	catches := float32(0)
 	for s := range n {
 		if st.prey[s] && st.caught(s, &before) {
@@ -156,18 +129,18 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 				rewards[s] = catches * st.g.share
 			case caught[s]:
 				rewards[s] = -st.g.fine
-				st.pos[s] = st.hide(r)
+				st.Pos[s] = st.hide(r)
 			}
 		}
 	}
-	st.over = int(st.t) >= st.g.c.Horizon
+	st.Done = int(st.T) >= st.g.c.Horizon
 }
 
 // caught reports whether a predator is on the prey's cell or has swapped with it.
-func (st *State) caught(prey int, before *[MaxSeats]int16) bool {
-	at, was := st.pos[prey], before[prey]
+func (st *State) caught(prey int, before *[grid.MaxSeats]int16) bool {
+	at, was := st.Pos[prey], before[prey]
 	for s := range st.g.seats {
-		if !st.prey[s] && (st.pos[s] == at || st.pos[s] == was && before[s] == at) {
+		if !st.prey[s] && (st.Pos[s] == at || st.Pos[s] == was && before[s] == at) {
 			return true
 		}
 	}
@@ -183,7 +156,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	roles := dst[l.FeaturesAt():]
 	i := int(s)
 	for k := range n {
-		at := int(st.pos[i]) * planes
+		at := int(st.Pos[i]) * planes
 		dst[at+k] = 1
 		if st.prey[i] {
 			dst[at+n+1] = 1
@@ -198,7 +171,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.t), st.g.c.Horizon, st.last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), st.g.c.Horizon, st.Last[:n])
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
@@ -206,20 +179,18 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
 	st.play = o.play
-	if st.id == o.id && st.id != 0 {
-		return
+	if st.board.Follow(&o.board) {
+		st.forget()
 	}
-	st.id = o.id
-	st.forget()
-	st.board.CopyFrom(o.board)
 }
 
 // Permute makes the state equal to src with seat s moved to perm[s].
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
+	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
-		st.prey[to], st.pos[to], st.last[to] = o.prey[s], o.pos[s], o.last[s]
+		st.prey[to] = o.prey[s]
 	}
 }
 
@@ -230,7 +201,7 @@ func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat
 		things = append(things, "block")
 	}
 	prey := false
-	for s, p := range st.pos[:st.g.seats] {
+	for s, p := range st.Pos[:st.g.seats] {
 		if p == c {
 			seats = append(seats, game.Seat(s))
 			prey = prey || st.prey[s]

@@ -13,15 +13,15 @@ var Floors = map[string]int{
 	"game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
 	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3,
 	"game/gametest": 3, "rollout": 3, "model": 2, "model/actor": 3, "model/moa": 3, "model/world": 3,
-	"dataset": 4, "ppo": 4, "oracle": 4, "plan/truth": 4, "plan/learned": 4, "card": 4, "diag": 4,
+	"dataset": 4, "oracle": 4, "plan/truth": 4, "plan/learned": 4, "card": 4, "diag": 4, "mind": 4,
 	"model/vae": 4, "model/cvae": 4,
-	"diag/dump": 5, "eval": 5, "pretrain": 5, "pretrain/score": 6, "train": 5, "play": 5,
-	"exp":      6,
-	"registry": 7,
-	"report":   7, "diag/audit": 7, "diag/ladder": 7, "diag/faults": 7,
-	"lab": 8, "lab/bench": 8, "cli/board": 8,
-	"cli":     9,
-	"cmd/hop": 10,
+	"diag/dump": 5, "eval": 5, "ppo": 5, "train": 5, "play": 5,
+	"mind/hop": 6, "mind/lola": 6, "mind/influence": 6, "mind/imagine": 6, "pretrain": 6, "pretrain/score": 7,
+	"exp":         7,
+	"exp/exptest": 9, "registry": 8, "report": 8, "diag/audit": 8, "diag/ladder": 8, "diag/faults": 8,
+	"lab": 9, "lab/bench": 9, "cli/board": 9,
+	"cli":     10,
+	"cmd/hop": 11,
 }
 
 // Trees gives packages below a folder one floor.
@@ -34,6 +34,15 @@ type Bar struct{ From, To, Why string }
 var Barred = []Bar{
 	{"model", "game", "models see arrays, never games"},
 	{"game", "batch", "games know nothing of how they are recorded"},
+	{"train", "ppo", "the loop knows minds, not kinds of minds"},
+	{"train", "mind/hop", "the loop knows minds, not kinds of minds"},
+	{"train", "mind/lola", "the loop knows minds, not kinds of minds"},
+	{"train", "mind/influence", "the loop knows minds, not kinds of minds"},
+	{"train", "mind/imagine", "the loop knows minds, not kinds of minds"},
+	{"exp", "mind/hop", "specs are wired from a registry; only registry lists kinds of minds"},
+	{"exp", "mind/lola", "specs are wired from a registry; only registry lists kinds of minds"},
+	{"exp", "mind/influence", "specs are wired from a registry; only registry lists kinds of minds"},
+	{"exp", "game/staghunt", "specs are wired from a registry; only registry lists games"},
 	{"plan/truth", "model", "the real rules need no networks; plan itself is below models, and plan/learned is where they meet"},
 }
 

@@ -103,8 +103,8 @@ func TestEveryPackageOfThePlanExists(t *testing.T) {
 }
 
 func TestForbiddenCalls(t *testing.T) {
-	eachFile(t, []string{"f32/asm"}, func(s source) {
-		if s.file == nil || strings.HasSuffix(s.path, "_test.go") {
+	eachFile(t, func(s source) {
+		if s.file == nil || strings.HasSuffix(s.path, "_test.go") || strings.HasPrefix(s.path, "f32/asm/") {
 			return
 		}
 		for _, f := range check(s) {

@@ -3,10 +3,12 @@ package bench
 import (
 	"testing"
 
+	"hop/exp"
+	"hop/mind/hop"
 	"hop/registry"
 )
 
-// A decision allocates nothing once a search has begun, whatever judges leaves.
+// A decision allocates nothing once a search has begun, whatever evaluates leaves.
 func TestPlanBenchAllocatesNothing(t *testing.T) {
 	for _, leaf := range []string{"zero", "scripts", "nets", "conv16", "conv"} {
 		b, err := NewPlan(registry.New(), leaf, 4, 4, 10)
@@ -29,7 +31,11 @@ func TestLoopSearchesDeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := spec.Search; s.Depth != 0 || s.Trees != 3 || s.Sims != 200 || spec.Plan.Leaf != "net" {
-		t.Errorf("depth %d, %d trees of %d, leaf %s; want 0, 3 of 200, net", s.Depth, s.Trees, s.Sims, spec.Plan.Leaf)
+	c, ok := exp.ConfigOf[hop.Config](&spec)
+	if !ok {
+		t.Fatal("the loop does not plan")
+	}
+	if s := c.Search; s.Kind != "tree" || s.Depth != 0 || s.Trees != 3 || s.Sims != 200 || c.Leaf.Kind != "net" {
+		t.Errorf("search %s, depth %d, %d trees of %d, leaf %s; want tree, 0, 3 of 200, net", s.Kind, s.Depth, s.Trees, s.Sims, c.Leaf.Kind)
 	}
 }

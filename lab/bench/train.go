@@ -121,7 +121,7 @@ type LoopRow struct {
 // network evaluates.
 func loopSpec(reg *exp.Registry) (exp.Spec, error) {
 	return reg.Load("hop-4x4", []string{
-		"game.size=6", "game.blocks=3", "search.trees=3", "search.sims=200", "search.depth=0", "plan.leaf=net",
+		"game.size=6", "game.blocks=3", "search.trees=3", "search.sims=200", "search.depth=0", "leaf.kind=net",
 		"train.warm.windows=0", "train.standins.share=0", "train.save=1000000",
 		fmt.Sprintf("train.envs=%d", loopEnvs), fmt.Sprintf("train.window=%d", loopWindow),
 		fmt.Sprintf("train.steps=%d", 2*loopEnvs*loopWindow),

@@ -13,6 +13,13 @@ import (
 	"hop/rng"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var in = actor.Input{Input: frame.Input{Height: 3, Width: 4, Planes: 4, Rest: 5, Extra: 2}, Actions: 3}
 
 // row draws a plausible observation: oneself somewhere, things around, numbers after.
@@ -45,9 +52,7 @@ func TestGradients(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			m, p, err := actor.New(c, in, rng.New(1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ws := m.Work(5)
 			r := rng.New(2).Rand()
 			for range 5 {
@@ -60,9 +65,7 @@ func TestGradients(t *testing.T) {
 
 func TestGradientsOfTheLSTM(t *testing.T) {
 	m, p, err := actor.New(actor.Config{Net: "dense", Frame: "egof", Hidden: []int{6}, Act: "tanh", LSTM: 5}, in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const steps, n = 4, 3
 	ws := m.Work(steps * n)
 	r := rng.New(2).Rand()
@@ -118,9 +121,7 @@ func loss(ws *actor.Work, p *nn.Params, forward, backward func()) nntest.Model {
 func TestConvSeesEveryNumber(t *testing.T) {
 	c := actor.Config{Net: "conv", Frame: "board", Act: "relu"}
 	m, p, err := actor.New(c, in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ws := m.Work(2)
 	r := rng.New(3).Rand()
 	obs, goal := row(&r)
@@ -160,9 +161,7 @@ func TestConvSeesEveryNumber(t *testing.T) {
 
 func TestRowsDoNotDependOnTheirBatch(t *testing.T) {
 	m, p, err := actor.New(actor.Default(), in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := rng.New(5).Rand()
 	big, one := m.Work(37), m.Work(1)
 	var rows [][2][]float32
@@ -184,9 +183,7 @@ func TestRowsDoNotDependOnTheirBatch(t *testing.T) {
 
 func TestNothingAllocates(t *testing.T) {
 	m, p, err := actor.New(actor.Default(), in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ws := m.Work(8)
 	r := rng.New(5).Rand()
 	obs, goal := row(&r)

@@ -21,9 +21,7 @@ func TestNarrowRowsLearnTheSame(t *testing.T) {
 		"conv":     {Net: "conv", Frame: "board", Act: "relu"},
 	} {
 		m, p, err := actor.New(c, in, rng.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		const rows = 9
 		full, narrow := m.Work(rows), m.Work(rows)
 		var x f32.Sparse

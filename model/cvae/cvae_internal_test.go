@@ -143,7 +143,7 @@ func TestPlayIsTraining(t *testing.T) {
 			play.Reset()
 			for n := range 2 {
 				row := s.Lo[n] + t1
-				appendRow(&play.x, &s.X, row)
+				play.x.AppendFrom(&s.X, row)
 				copy(play.last[n*2:], s.Last[row*2:row*2+2])
 			}
 			play.Infer(p, mem, places)
@@ -160,13 +160,6 @@ func TestPlayIsTraining(t *testing.T) {
 		mem.Forget(m, 7)
 		mem.Forget(m, 2)
 	}
-}
-
-func appendRow(dst, src *f32.Sparse, i int) {
-	for k := src.Ptr[i]; k < src.Ptr[i+1]; k++ {
-		dst.AppendEntry(src.Idx[k], src.Val[k])
-	}
-	dst.EndRow()
 }
 
 func TestSelectors(t *testing.T) {

@@ -15,9 +15,7 @@ func TestDistancesAreShortestPathsAroundBlocks(t *testing.T) {
 		Moves: []int32{0, 1, 2, 3}, Blocks: []int{2},
 	}
 	m, _, err := New(Config{Net: "dense", Frame: "egof", Hidden: []int{4, 4}, Distances: true}, in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m.Cols() != frame.New("egof", in.Input).Cols+8 {
 		t.Fatalf("%d columns, want 8 more than without distances: two kinds of things, four moves", m.Cols())
 	}
@@ -90,10 +88,7 @@ func TestDistancesNeedABoard(t *testing.T) {
 }
 
 func TestPredictingWithDistancesAllocatesNothing(t *testing.T) {
-	m, p, err := New(Config{Net: "dense", Frame: "egof", Hidden: []int{8, 8}, Distances: true}, input(0), rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, p := newModel(t, Config{Net: "dense", Frame: "egof", Hidden: []int{8, 8}, Distances: true}, 0)
 	r := rng.New(3).Rand()
 	obs, probs, ws := look(&r, 1), make([]float32, m.Actions), m.Work(4)
 	if n := testing.AllocsPerRun(20, func() { ws.Predict(p, obs, nil, probs) }); n != 0 {

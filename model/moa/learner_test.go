@@ -11,6 +11,13 @@ import (
 	"hop/safetensors"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func accuracy(l *Learner, rows *Rows, seqs []int32) float64 {
 	hit, n := 0, 0
 	l.Each(rows, seqs, func(row int, p nn.Probs) {
@@ -29,7 +36,7 @@ func accuracy(l *Learner, rows *Rows, seqs []int32) float64 {
 
 // A model told the goal learns both policies; one that remembers finds out by
 // itself after a step; one that knows neither cannot.
-func TestConditionAndHistoryTellPoliciesApart(t *testing.T) {
+func TestConditionAndHistorySeparatePolicies(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
 		history, goals int
@@ -133,16 +140,12 @@ func TestWeightsThatDoNotLearnAreNamed(t *testing.T) {
 	other.Dense("x", 2, 2, nn.None)
 	other.Init(rng.New(1))
 	foreign, err := nn.NewAdam(nn.AdamConfig{}, other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := l.optimise(foreign); err == nil || !strings.Contains(err.Error(), "head/w") {
 		t.Errorf("a foreign optimiser: %v, want an error that names head/w", err)
 	}
 	frozen, err := nn.NewAdam(nn.AdamConfig{Frozen: []string{"body"}}, l.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.opt = frozen
 	r := rng.New(1).Rand()
 	rows := l.Model.NewRows()
@@ -153,16 +156,10 @@ func TestWeightsThatDoNotLearnAreNamed(t *testing.T) {
 		t.Errorf("%v are still, want the body", still)
 	}
 	again, err := NewLearner(nets["dense"], DefaultLearning(), input(0), rng.New(9))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again.opt, err = nn.NewAdam(nn.AdamConfig{Frozen: []string{"body"}}, again.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Load(parse(t, body(t, func(f *safetensors.File) { l.Save(f, "") })), ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, again.Load(parse(t, body(t, func(f *safetensors.File) { l.Save(f, "") })), ""))
 	if still := again.Still(); !slices.Equal(still, []string{"body/0/w", "body/0/b"}) || again.Moved() != l.Moved() {
 		t.Errorf("after loading %v are still, moved %v; want the body, %v", still, again.Moved(), l.Moved())
 	}
@@ -195,18 +192,14 @@ func body(t *testing.T, save func(f *safetensors.File)) []byte {
 	f := &safetensors.File{}
 	save(f)
 	b, err := f.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
 func parse(t *testing.T, b []byte) *safetensors.File {
 	t.Helper()
 	f, err := safetensors.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 

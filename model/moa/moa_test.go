@@ -83,12 +83,17 @@ func chase(obs []float32, goal int) int32 {
 	return 4
 }
 
+func newModel(t *testing.T, c Config, goals int) (*Model, *nn.Params) {
+	t.Helper()
+	m, p, err := New(c, input(goals), rng.New(1))
+	must(t, err)
+	return m, p
+}
+
 func learner(t *testing.T, c Config, cfg Learning, goals int) *Learner {
 	t.Helper()
 	l, err := NewLearner(c, cfg, input(goals), rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -122,10 +127,7 @@ var nets = map[string]Config{
 func TestGradients(t *testing.T) {
 	for name, c := range nets {
 		t.Run(name, func(t *testing.T) {
-			m, p, err := New(c, input(2), rng.New(1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m, p := newModel(t, c, 2)
 			const steps, n = 3, 2
 			ws := m.Work(steps * n)
 			r := rng.New(2).Rand()
@@ -165,10 +167,7 @@ func TestGradients(t *testing.T) {
 func TestPredictIsMaskedAndZeroForThoseWhoLeft(t *testing.T) {
 	for name, c := range nets {
 		t.Run(name, func(t *testing.T) {
-			m, p, err := New(c, input(2), rng.New(1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m, p := newModel(t, c, 2)
 			for i := range p.W {
 				p.W[i] *= 3 // away from uniform
 			}
@@ -191,7 +190,7 @@ func TestPredictIsMaskedAndZeroForThoseWhoLeft(t *testing.T) {
 			before := slices.Clone(hidden)
 			predict := func() { ws.Predict(p, obs, goals, probs) }
 			if c.History > 0 {
-				predict = func() { ws.PredictFrom(p, obs, goals, hidden, probs) }
+				predict = func() { ws.predict(p, obs, goals, hidden, probs, false) }
 			}
 			for i := range probs {
 				probs[i] = 9 // left from before
@@ -252,10 +251,7 @@ func TestPredictIsMaskedAndZeroForThoseWhoLeft(t *testing.T) {
 
 // Step by step in play gives what whole sequences give in training.
 func TestRememberingFollowsTheSequence(t *testing.T) {
-	m, p, err := New(nets["dense history"], input(0), rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, p := newModel(t, nets["dense history"], 0)
 	const steps, n = 5, 2
 	r := rng.New(2).Rand()
 	seq := m.Work(steps * n)
@@ -274,7 +270,7 @@ func TestRememberingFollowsTheSequence(t *testing.T) {
 	hidden, probs := make([]float32, n*m.History), make([]float32, n*actions)
 	cat, legal := nn.NewCategorical(actions, n), make([]bool, n*actions)
 	for s := range steps {
-		ws.PredictFrom(p, obs[s], nil, hidden, probs)
+		ws.predict(p, obs[s], nil, hidden, probs, false)
 		ws.Remember(p, obs[s], hidden)
 		for i := range n {
 			m.Mask(legal[i*actions:(i+1)*actions], obs[s][i*m.Len():])
@@ -349,14 +345,9 @@ func TestTurnedRowsAreThoseOfATurnedBoard(t *testing.T) {
 	for _, kind := range []string{"board", "ego", "egof", "egof distances"} {
 		t.Run(kind, func(t *testing.T) {
 			kind, distances := strings.CutSuffix(kind, " distances")
-			m, _, err := New(Config{Net: "dense", Frame: kind, Hidden: []int{4, 4}, Distances: distances}, input(0), rng.New(1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m, _ := newModel(t, Config{Net: "dense", Frame: kind, Hidden: []int{4, 4}, Distances: distances}, 0)
 			ts, err := m.newTurns("all")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if len(ts.cols) != 16 {
 				t.Fatalf("%d turns, want 8 of the board times 2 orders of the others", len(ts.cols))
 			}

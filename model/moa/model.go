@@ -241,18 +241,15 @@ func (ws *Work) AddFrom(src *f32.Sparse, i int, goal []float32) { ws.addTurned(s
 func (ws *Work) addTurned(src *f32.Sparse, i int, goal []float32, turn []int32) {
 	at := ws.X.Rows()
 	ws.room(at)
-	if i >= 0 {
-		lo, hi := src.Ptr[i], src.Ptr[i+1]
-		if turn == nil {
-			ws.X.Idx = append(ws.X.Idx, src.Idx[lo:hi]...)
-		} else {
-			for _, col := range src.Idx[lo:hi] {
-				ws.X.Idx = append(ws.X.Idx, turn[col])
-			}
+	if i < 0 {
+		ws.X.EndRow()
+	} else {
+		ws.X.AppendFrom(src, i)
+		row, _ := ws.X.Row(at)
+		for k := 0; turn != nil && k < len(row); k++ {
+			row[k] = turn[row[k]]
 		}
-		ws.X.Val = append(ws.X.Val, src.Val[lo:hi]...)
 	}
-	ws.X.EndRow()
 	g := ws.Goals[at*ws.m.GoalLen : (at+1)*ws.m.GoalLen]
 	clear(g)
 	copy(g, goal)

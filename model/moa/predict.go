@@ -12,12 +12,12 @@ func (m *Model) Mask(dst []bool, obs []float32) bool {
 		}
 		return true
 	}
-	any := false
+	found := false
 	for k := range dst {
 		dst[k] = obs[m.LegalAt+k] != 0
-		any = any || dst[k]
+		found = found || dst[k]
 	}
-	return any
+	return found
 }
 
 // Predict writes for each row a distribution over the modelled agent's actions.
@@ -25,19 +25,12 @@ func (m *Model) Mask(dst []bool, obs []float32) bool {
 // read only if the model has a goal; probs is [rows][Actions]. Illegal actions
 // get 0, and rows of agents that have left are zero. It allocates nothing, and
 // panics if the lengths do not fit or a model has history, which needs
-// PredictFrom.
+// PredictGoals.
 func (ws *Work) Predict(p *nn.Params, obs, goals, probs []float32) {
 	if ws.m.History > 0 {
-		panic("moa: a model with history needs PredictFrom")
+		panic("moa: a model with history needs PredictGoals")
 	}
 	ws.predict(p, obs, goals, nil, probs, false)
-}
-
-// PredictFrom is Predict for a model with history: hidden [rows][History] holds
-// what has been remembered of each agent before this observation. It is not
-// changed; Remember advances it.
-func (ws *Work) PredictFrom(p *nn.Params, obs, goals, hidden, probs []float32) {
-	ws.predict(p, obs, goals, hidden, probs, false)
 }
 
 // Remember takes in the observations at which the agents now act: it advances
@@ -49,7 +42,9 @@ func (ws *Work) Remember(p *nn.Params, obs, hidden []float32) {
 
 // PredictGoals writes probs [rows][GoalLen][Actions]: the distribution for every
 // one-hot goal, which is what a belief's update reads. The work is as that of
-// Predict on rows*GoalLen rows.
+// Predict on rows*GoalLen rows. For a model with history, hidden [rows][History]
+// holds what has been remembered of each agent before this observation. It is not
+// changed; Remember advances it.
 func (ws *Work) PredictGoals(p *nn.Params, obs, hidden, probs []float32) {
 	m := ws.m
 	g, k, n := m.GoalLen, m.Actions, m.Len()
@@ -87,6 +82,7 @@ func (ws *Work) PredictGoals(p *nn.Params, obs, hidden, probs []float32) {
 	}
 }
 
+// predict is Predict with what is remembered or, with advance, Remember.
 func (ws *Work) predict(p *nn.Params, obs, goals, hidden, probs []float32, advance bool) {
 	m := ws.m
 	n, k, g, h := m.Len(), m.Actions, m.GoalLen, m.History

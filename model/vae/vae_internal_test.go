@@ -54,6 +54,15 @@ func filled(t *testing.T, c Config, n int) (*Model, *nn.Params, *Rows) {
 	return m, p, rows
 }
 
+// loaded returns memory with all rows in it.
+func loaded(m *Model, rows *Rows) *Work {
+	ws := m.Work(rows.Len())
+	for i := range rows.Len() {
+		ws.Add(rows, i)
+	}
+	return ws
+}
+
 // Every composite passes a gradient check with its noise held fixed: z is drawn
 // once, then moves with its mean and deviation only. Discrete z are checked by
 // hand below, because forward and backward differ there on purpose.
@@ -68,10 +77,7 @@ func TestGradients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const kl, unknown = 0.3, 2. / 6
 			m, p, rows := filled(t, c, 6)
-			ws := m.Work(6)
-			for i := range 6 {
-				ws.Add(rows, i)
-			}
+			ws := loaded(m, rows)
 			eps, r := make([]float32, 6*m.Width()), rng.New(3).Rand()
 			for i := range eps {
 				eps[i] = float32(r.Norm())
@@ -101,10 +107,7 @@ func TestGradients(t *testing.T) {
 func TestGradientsOfDiscreteOutcomes(t *testing.T) {
 	const unknown = 2. / 6
 	m, p, rows := filled(t, small("b", "dense", "cells", 4), 6)
-	ws := m.Work(6)
-	for i := range 6 {
-		ws.Add(rows, i)
-	}
+	ws := loaded(m, rows)
 	run := func() float64 {
 		ws.Encode(p)
 		clear(ws.dlogits)
@@ -128,10 +131,7 @@ func TestGradientsOfDiscreteOutcomes(t *testing.T) {
 func TestReadoutDoesNotReachTheEncoder(t *testing.T) {
 	m, p, rows := filled(t, small("b", "dense", "cells", 0), 6)
 	grads := func(readout bool) map[string][]float32 {
-		ws := m.Work(6)
-		for i := range 6 {
-			ws.Add(rows, i)
-		}
+		ws := loaded(m, rows)
 		r := rng.New(3).Rand()
 		p.ZeroGrad()
 		ws.Encode(p)
@@ -192,10 +192,7 @@ func order(n int) []int {
 // A discrete z is one-hot in every group, and its KL is that of the definition.
 func TestDiscreteGoals(t *testing.T) {
 	m, p, rows := filled(t, small("a", "dense", "cells", 4), 5)
-	ws := m.Work(5)
-	for i := range 5 {
-		ws.Add(rows, i)
-	}
+	ws := loaded(m, rows)
 	r := rng.New(3).Rand()
 	got := ws.Learn(p, Weights{KL: 0.1, Tau: 0.7}, 5, &r)
 	want := 0.
@@ -244,11 +241,8 @@ func TestDiscreteGoals(t *testing.T) {
 func TestFaintAgentsAreFound(t *testing.T) {
 	for _, agents := range []string{"cells", "bits"} {
 		m, p, rows := filled(t, small("a", "dense", agents, 0), 40)
-		ws, got := m.Work(40), make([]int32, in.Agents)
+		ws, got := loaded(m, rows), make([]int32, in.Agents)
 		hiddenRows := 0
-		for i := range 40 {
-			ws.Add(rows, i)
-		}
 		ws.Evaluate(p) // an untrained model: every probability is faint
 		for i := range 40 {
 			_, _, hidden := ws.Exact(i, got)

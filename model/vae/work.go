@@ -126,24 +126,17 @@ func (ws *Work) AddAhead(src *Rows, i, j int) {
 	if at >= ws.rows {
 		panic("vae: more rows than the workspace holds")
 	}
-	appendRow(&ws.X, &src.State, i)
+	ws.X.AppendFrom(&src.State, i)
 	a, b, k := m.Input.Agents, m.Bits(), m.Actions
 	copy(ws.Cell[at*a:(at+1)*a], src.Cell[i*a:(i+1)*a])
 	for c, v := range src.Bit[i*b : (i+1)*b] {
 		ws.Bit[at*b+c] = float32(v)
 	}
 	if m.Config.Loss == "b" {
-		appendRow(&ws.O, &src.Obs, j)
+		ws.O.AppendFrom(&src.Obs, j)
 		ws.Action[at], ws.end[at], ws.known[at] = src.Action[j], src.Outcome[i], src.Outcome[i] != nn.NoClass
 		copy(ws.Legal[at*k:(at+1)*k], src.Legal[j*k:(j+1)*k])
 	}
-}
-
-func appendRow(dst, src *f32.Sparse, i int) {
-	lo, hi := src.Ptr[i], src.Ptr[i+1]
-	dst.Idx = append(dst.Idx, src.Idx[lo:hi]...)
-	dst.Val = append(dst.Val, src.Val[lo:hi]...)
-	dst.EndRow()
 }
 
 // Encode computes the distribution of z of the rows.

@@ -10,19 +10,22 @@ import (
 	"hop/rng"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // learn trains a model on played rows.
 func learn(t testing.TB, data *played, steps int) (*world.Model, *nn.Params) {
 	t.Helper()
 	c := world.Default()
 	c.Hidden = []int{32}
 	m, p, err := world.New(c, data.in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ws, b := m.Work(), &data.batch
 	const rows = 64
 	n, planes := m.Agents, len(b.Next)/b.Rows
@@ -106,9 +109,7 @@ func TestNoWeightsCanTeleport(t *testing.T) {
 	in := data.in
 	for seed := range uint64(3) {
 		m, p, err := world.New(world.Default(), in, rng.New(seed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range p.W {
 			p.W[i] *= 5 // sure of nonsense
 		}
@@ -158,9 +159,7 @@ func TestFinishedRowsStayAndPayNothing(t *testing.T) {
 		c := world.Default()
 		c.Variant = variant
 		m, p, err := world.New(c, in, rng.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		dst := next(in, 1)
 		m.Work().Step(p, dst, data.batch.Obs, []int32{-1, -1, -1}, 1)
 		planes := in.Height * in.Width * in.Planes
@@ -185,9 +184,7 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 		c := world.Default()
 		c.Variant = variant
 		m, p, err := world.New(c, in, rng.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range p.W {
 			p.W[i] *= 5 // so that rows differ
 		}

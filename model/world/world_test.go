@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/model/world"
 	"hop/nn"
@@ -23,10 +24,7 @@ type played struct {
 // play records steps of random hunters, one row for every living seat.
 func play(t testing.TB, c staghunt.Config, rows int, seed uint64) *played {
 	t.Helper()
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, c)
 	spec := g.Spec()
 	in := world.Input{
 		Height: c.Size, Width: c.Size, Planes: len(spec.Obs.Planes), Agents: spec.Seats, Actions: len(spec.Actions),
@@ -101,9 +99,7 @@ func TestGradients(t *testing.T) {
 	} {
 		t.Run(c.Variant+" "+c.Fault, func(t *testing.T) {
 			m, p, err := world.New(c, data.in, rng.New(1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ws := m.Work()
 			total := data.batch.Rows
 			nntest.Check(t, nntest.Model{
@@ -161,9 +157,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 		c := world.Default()
 		c.Variant = variant
 		m, p, err := world.New(c, data.in, rng.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ws, dst := m.Work(), next(data.in, 100)
 		if n := testing.AllocsPerRun(10, func() { ws.Step(p, dst, data.batch.Obs, data.batch.Joint, 100) }); n != 0 {
 			t.Errorf("%s: Step allocates %v times, want 0", variant, n)
@@ -182,9 +176,7 @@ func BenchmarkStep(b *testing.B) {
 			c := world.Default()
 			c.Hidden = hidden
 			m, p, err := world.New(c, data.in, rng.New(1))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			ws, dst := m.Work(), next(data.in, 256)
 			for b.Loop() {
 				ws.Step(p, dst, data.batch.Obs, data.batch.Joint, 256)

@@ -89,19 +89,38 @@ func sparseBits(x []float32, name string) {
 	}
 }
 
+// base is what all nets have.
+type base struct {
+	p    *nn.Params
+	x    []float32
+	s    f32.Sparse // of x, for those that read it so
+	h    heads
+	each int // rows of the heads for each of the input
+}
+
+func (n *base) params() *nn.Params { return n.p }
+func (n *base) input() []float32   { return n.x }
+func (n *base) heads() *heads      { return &n.h }
+func (n *base) rows(m int) int     { return n.each * m }
+
+// fill sets s to the first rows of x.
+func (n *base) fill(rows int) {
+	n.s.Reset(obs)
+	for i := range rows {
+		n.s.AppendRow(n.x[i*obs : (i+1)*obs])
+	}
+}
+
 // actor is the net that plays: 112 planes and 32 numbers, 128, 128, 7 and 1.
 type actor struct {
-	p     *nn.Params
+	base
 	trunk nn.MLP
 	ws    *nn.MLPWork
-	x     []float32
-	s     f32.Sparse
-	h     heads
 }
 
 func newActor(rows int) *actor {
 	p := &nn.Params{}
-	n := &actor{p: p, trunk: p.MLP("trunk", nn.ReLU, obs, width, width), h: newHeads(p, width)}
+	n := &actor{trunk: p.MLP("trunk", nn.ReLU, obs, width, width), base: base{p: p, h: newHeads(p, width), each: 1}}
 	p.Init(rng.New(1).Child("actor"))
 	n.ws, n.x = n.trunk.Work(rows), make([]float32, rows*obs)
 	n.h.allocate(rows)
@@ -109,16 +128,8 @@ func newActor(rows int) *actor {
 	return n
 }
 
-func (n *actor) params() *nn.Params { return n.p }
-func (n *actor) input() []float32   { return n.x }
-func (n *actor) heads() *heads      { return &n.h }
-func (n *actor) rows(m int) int     { return m }
-
 func (n *actor) forward(m int) {
-	n.s.Reset(obs)
-	for i := range m {
-		n.s.AppendRow(n.x[i*obs : (i+1)*obs])
-	}
+	n.fill(m)
 	n.trunk.ForwardSparse(n.p, n.ws, &n.s)
 	n.h.forward(n.p, n.ws.Y, m)
 }
@@ -139,21 +150,20 @@ func (n *actor) flops(m int) (forward, train float64) {
 // conv is the net of the planner: 3x3 convolutions 16-32-32 on 8x8, time and goal
 // beside them, 512, 7 and 1.
 type conv struct {
-	p         *nn.Params
+	base
 	layers    [3]nn.Conv3x3
 	fc        nn.Dense
 	scratch   *nn.ConvWork
-	x, extra  []float32
+	extra     []float32
 	y, d      [3][]float32
 	flat      []float32 // [rows][64*32+convExtras]
 	dflat     []float32
 	out, dout []float32
-	h         heads
 }
 
 func newConv(rows int) *conv {
 	p := &nn.Params{}
-	n := &conv{p: p}
+	n := &conv{base: base{p: p, each: 1}}
 	in := channels
 	for i, out := range []int{16, 32, 32} {
 		n.layers[i] = p.Conv3x3("conv/"+string(rune('0'+i)), side, side, in, out, nn.ReLU)
@@ -172,11 +182,6 @@ func newConv(rows int) *conv {
 	sparseBits(n.extra, "extra")
 	return n
 }
-
-func (n *conv) params() *nn.Params { return n.p }
-func (n *conv) input() []float32   { return n.x }
-func (n *conv) heads() *heads      { return &n.h }
-func (n *conv) rows(m int) int     { return m }
 
 func (n *conv) forward(m int) {
 	x := n.x
@@ -217,17 +222,14 @@ func (n *conv) flops(m int) (forward, train float64) {
 
 // recurrent is an LSTM of 256 over 20 steps with heads on every step.
 type recurrent struct {
-	p    *nn.Params
+	base // its x is [steps][m][obs]
 	lstm nn.LSTM
 	ws   *nn.LSTMWork
-	x    []float32 // [steps][m][obs]
-	s    f32.Sparse
-	h    heads
 }
 
 func newRecurrent(rows int) *recurrent {
 	p := &nn.Params{}
-	n := &recurrent{p: p, lstm: p.LSTM("lstm", obs, hidden), h: newHeads(p, hidden)}
+	n := &recurrent{lstm: p.LSTM("lstm", obs, hidden), base: base{p: p, h: newHeads(p, hidden), each: steps}}
 	p.Init(rng.New(1).Child("lstm"))
 	n.ws, n.x = n.lstm.Work(steps, rows), make([]float32, steps*rows*obs)
 	n.h.allocate(steps * rows)
@@ -235,28 +237,16 @@ func newRecurrent(rows int) *recurrent {
 	return n
 }
 
-func (n *recurrent) params() *nn.Params { return n.p }
-func (n *recurrent) input() []float32   { return n.x }
-func (n *recurrent) heads() *heads      { return &n.h }
-func (n *recurrent) rows(m int) int     { return steps * m }
-
 func (n *recurrent) forward(m int) {
-	n.fill(m)
+	n.fill(steps * m)
 	n.lstm.ForwardSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
 	n.h.forward(n.p, n.ws.Y, steps*m)
 }
 
 func (n *recurrent) infer(m int) {
-	n.fill(m)
+	n.fill(steps * m)
 	n.lstm.InferSparse(n.p, n.ws, &n.s, nn.Seq{T: steps, N: m})
 	n.h.forward(n.p, n.ws.Y, steps*m)
-}
-
-func (n *recurrent) fill(m int) {
-	n.s.Reset(obs)
-	for i := range steps * m {
-		n.s.AppendRow(n.x[i*obs : (i+1)*obs])
-	}
 }
 
 func (n *recurrent) backward(m int) {

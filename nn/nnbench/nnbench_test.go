@@ -18,9 +18,7 @@ var compareDir = flag.String("compare", "", "a folder of bench/torch_compare.py:
 
 func TestCompare(t *testing.T) {
 	if *compareDir != "" {
-		if err := Compare(*compareDir, Config{Clock: clock}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Compare(*compareDir, Config{Clock: clock}))
 		return
 	}
 	dir := t.TempDir()
@@ -41,16 +39,10 @@ func TestCompare(t *testing.T) {
 		f.PutInt64("target", make([]int64, rows), rows)
 		f.PutFloat32("return", make([]float32, rows), rows)
 		b, err := f.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".safetensors"), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, name+".safetensors"), b, 0o600))
 	}
-	if err := Compare(dir, Config{Clock: clock, Rounds: 1, Round: 1, Forward: []int{1}, Train: []int{2}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Compare(dir, Config{Clock: clock, Rounds: 1, Round: 1, Forward: []int{1}, Train: []int{2}}))
 	for _, name := range Nets() {
 		n := build(name, m)
 		clear(n.heads().target)
@@ -58,13 +50,9 @@ func TestCompare(t *testing.T) {
 		n.forward(m)
 		n.backward(m)
 		b, err := os.ReadFile(filepath.Join(dir, name+".hop.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f, err := safetensors.Parse(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, q := range n.params().Parts {
 			got := make([]float32, q.Len)
 			if err := f.Float32(got, "grad/"+q.Name, q.Shape...); err != nil {
@@ -81,6 +69,13 @@ func TestCompare(t *testing.T) {
 	}
 	if len(res.Rows) != 6 || res.Peak <= 0 || res.Rows[0].US <= 0 || res.Rows[0].GFLOPS <= 0 {
 		t.Errorf("got %+v, want six rows with times and a peak", res)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -122,9 +117,7 @@ func TestNothingAllocates(t *testing.T) {
 		const m = 5
 		n := build(name, m)
 		opt, err := nn.NewAdam(nn.AdamConfig{}, n.params())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if k := testing.AllocsPerRun(10, func() {
 			n.forward(m)
 			n.backward(m)

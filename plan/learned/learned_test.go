@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/model/world"
 	"hop/nn"
@@ -15,14 +16,18 @@ import (
 	"hop/rng"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var small = staghunt.Config{Size: 3, Agents: 3, Stags: 1, Hares: 2, Horizon: 9, StagPays: 10, HarePays: 1}
 
 func hunting(t testing.TB) *staghunt.Game {
 	t.Helper()
-	g, err := staghunt.New(small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, small)
 	return g
 }
 
@@ -168,9 +173,7 @@ func newMind(t testing.TB, g game.Game, w rules, group int) *mind {
 	c.Trees, c.Sims = trees, 40
 	spec := g.Spec()
 	f, err := plan.New(c, len(spec.Actions), spec.Seats-1, 1, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.Fit(f)
 	nc := plan.NetConfig{Observer: w, Net: &hashNet{actions: len(spec.Actions)}, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions),
 		Rows: group, Log: 10}
@@ -189,9 +192,7 @@ func newWorld(t testing.TB, log int) *learned.World {
 	t.Helper()
 	m, p := exact()
 	w, err := learned.New(m, p, learned.Config{Envs: 1, Trees: trees, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 
@@ -201,11 +202,9 @@ func newWorld(t testing.TB, log int) *learned.World {
 func TestOnAnExactModelTreesAreThoseOfTheRules(t *testing.T) {
 	g := hunting(t)
 	tw, err := truth.NewWorld(g, nil, nil, 1, trees)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lw := newWorld(t, 12)
-	real, model := newMind(t, g, tw, trees), newMind(t, g, lw, trees)
+	truth, model := newMind(t, g, tw, trees), newMind(t, g, lw, trees)
 	r := rng.New(5).Rand()
 	perm, seats := make([]int, 3), make([]game.Seat, 3)
 	same, all := 0, 0
@@ -219,13 +218,13 @@ func TestOnAnExactModelTreesAreThoseOfTheRules(t *testing.T) {
 		}
 		all++
 		key := rng.New(9).Child("decision", all)
-		real.think(st, seats, key)
+		truth.think(st, seats, key)
 		model.think(st, seats, key)
-		if slices.Equal(real.f.Visits, model.f.Visits) && slices.Equal(real.f.Q, model.f.Q) && slices.Equal(real.f.Policy, model.f.Policy) {
+		if slices.Equal(truth.f.Visits, model.f.Visits) && slices.Equal(truth.f.Q, model.f.Q) && slices.Equal(truth.f.Policy, model.f.Policy) {
 			same++
 		} else if all-same <= 3 {
 			text, _ := st.AppendText(nil)
-			t.Logf("decision %d: visits %v Q %v, on the rules %v %v at\n%s", all, model.f.Visits, model.f.Q, real.f.Visits, real.f.Q, text)
+			t.Logf("decision %d: visits %v Q %v, on the rules %v %v at\n%s", all, model.f.Visits, model.f.Q, truth.f.Visits, truth.f.Q, text)
 		}
 	})
 	if all < 200 || same*100 < all*99 {
@@ -265,22 +264,16 @@ func TestNewWeightsAreUsed(t *testing.T) {
 	g, w := hunting(t), newWorld(t, 12)
 	m, p := exact()
 	other, q, err := world.New(m.Config, m.Input, rng.New(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fresh, err := learned.New(other, q, learned.Config{Envs: 1, Trees: trees, Log: 12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a, b := newMind(t, g, w, trees), newMind(t, g, fresh, trees)
 	st, r := g.New(), rng.New(8).Rand()
 	st.Reset(&r)
 	seats, key := []game.Seat{0, 1, 2}, rng.New(1)
 	a.think(st, seats, key)
 	before := slices.Clone(a.f.Q)
-	if err := w.Use(other, q); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Use(other, q))
 	for _, c := range []*mind{a, b} {
 		c.prior.Cache.Clear()
 		c.others.Cache.Clear()
@@ -292,9 +285,7 @@ func TestNewWeightsAreUsed(t *testing.T) {
 	in := m.Input
 	in.Horizon++
 	wrong, wp, err := world.New(m.Config, in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if w.Use(wrong, wp) == nil {
 		t.Error("a model of another game was accepted")
 	}

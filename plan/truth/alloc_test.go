@@ -18,9 +18,7 @@ func TestReadingAPositionAllocatesNothing(t *testing.T) {
 	count := func(read bool) float64 {
 		return testing.AllocsPerRun(20, func() {
 			h, err := newHunt(g, []string{"ns"}, nil, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if read {
 				h.set(0, st, seats)
 			}

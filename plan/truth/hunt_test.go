@@ -6,9 +6,17 @@ import (
 	"testing"
 
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
 )
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func hunting(t testing.TB, set func(*staghunt.Config)) *staghunt.Game {
 	t.Helper()
@@ -16,11 +24,7 @@ func hunting(t testing.TB, set func(*staghunt.Config)) *staghunt.Game {
 	if set != nil {
 		set(&c)
 	}
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return gametest.New(t, staghunt.New, c)
 }
 
 // Both kinds of rules play the same episodes, step by step, with random legal
@@ -42,13 +46,9 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 			g := hunting(t, c.set)
 			spec := g.Spec()
 			h, err := newHunt(g, models, nil, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a, err := newAny(g, models, nil, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h.size(2)
 			a.size(2)
 			r := rng.New(4).Rand()

@@ -53,9 +53,7 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := hunting(t, c.set)
 			h, err := newHunt(g, models, []string{"nh", "stag", "deadline", "ns", "random"}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h.size(8)
 			n := g.Spec().Seats
 			r := rng.New(8).Rand()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hop/eval"
+	"hop/game/gametest"
 	"hop/game/snowdrift"
 	"hop/game/staghunt"
 	"hop/oracle"
@@ -29,10 +30,7 @@ func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, 
 	if set != nil {
 		set(&gc)
 	}
-	g, err := staghunt.New(gc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, gc)
 	team := append([]string{"plan"}, strings.Fields(others)...)
 	if known {
 		c.Known = team
@@ -52,7 +50,7 @@ func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, 
 	for _, name := range team[1:] {
 		members = append(members, eval.Bot(g, name))
 	}
-	_, err = eval.Run(context.Background(), eval.Config{
+	_, err := eval.Run(context.Background(), eval.Config{
 		Game: g, Team: members, Episodes: episodes, Key: rng.New(3), Lanes: lanes, Workers: workers,
 		Each: func(ep rollout.Episode) {
 			loss.Add(verdicts[ep.Env][ep.Index].Loss)
@@ -163,15 +161,11 @@ func TestWorkersDoNotChangeWhatIsPlayed(t *testing.T) {
 // Any game will do: in snowdrift a planner with nd as script clears more than
 // it pays for.
 func TestOtherGamesArePlayed(t *testing.T) {
-	gc := snowdrift.Default()
-	g, err := snowdrift.New(gc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, snowdrift.New, snowdrift.Default())
 	c := truth.Default()
 	c.Models, c.Scripts, c.Plan.Sims, c.Plan.Trees = []string{"nd", "fix"}, []string{"nd", "fix"}, 12, 2
 	members := []eval.Member{{Name: "plan", Blind: true, Players: func(workers, envs int) ([]rollout.Player, error) {
-		ps := make([]rollout.Player, workers)
+		ps, err := make([]rollout.Player, workers), error(nil)
 		for i := range ps {
 			if ps[i], err = truth.NewPlayer(g, c, 0, envs); err != nil {
 				return nil, err

@@ -3,9 +3,7 @@ package truth
 import (
 	"testing"
 
-	"hop/belief"
 	"hop/game"
-	"hop/game/staghunt"
 	"hop/plan"
 	"hop/rng"
 )
@@ -14,23 +12,10 @@ import (
 // future, and the best script on it is what somebody who knows the future does.
 // Repeats must meet others, and the same ones when asked again.
 func TestRepeatsMeetOtherFutures(t *testing.T) {
-	c := staghunt.Default()
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	search := Default().Plan
 	search.Trees = 1
-	w, err := NewWorld(g, []string{"random"}, []string{"nh", "stag"}, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := plan.New(search, len(g.Spec().Actions), 3, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Fit(f)
-	bots := NewBots(w, belief.New(belief.Default(), 1, 3, 1), 1)
+	b := newBench(t, nil, search, "random")
+	g, w, f, bots := hunting(t, nil), b.w, b.f, b.bots
 	st := g.New()
 	r := rng.New(5).Rand()
 	differ, same := 0, 0

@@ -20,24 +20,26 @@ type bench struct {
 	bots  *Bots
 }
 
-func newBench(t *testing.T, set func(*staghunt.Config)) *bench {
+// newBench sets a search up on the real rules, with bots as models of co-players.
+func newBench(t testing.TB, set func(*staghunt.Config), c plan.Config, models ...string) *bench {
 	t.Helper()
 	g := hunting(t, set)
-	c := plan.Default()
-	c.Trees, c.Sims = 6, 60
-	seats := g.Spec().Seats
-	f, err := plan.New(c, len(g.Spec().Actions), seats-1, 1, c.Trees)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := NewWorld(g, []string{"ns", "nh", "random"}, []string{"nh", "stag"}, 1, c.Trees)
-	if err != nil {
-		t.Fatal(err)
-	}
+	others := g.Spec().Seats - 1
+	f, err := plan.New(c, len(g.Spec().Actions), others, 1, c.Trees)
+	must(t, err)
+	w, err := NewWorld(g, models, []string{"nh", "stag"}, 1, c.Trees)
+	must(t, err)
 	w.Fit(f)
-	b := &bench{f: f, w: w, bots: NewBots(w, belief.New(belief.Default(), 1, seats-1, 3), 1)}
+	b := &bench{f: f, w: w, bots: NewBots(w, belief.New(belief.Default(), 1, others, len(models)), 1)}
 	b.prior = NewScripts(b.bots, c.Discount, 12)
 	return b
+}
+
+// deep is a search of six trees.
+func deep() plan.Config {
+	c := plan.Default()
+	c.Trees, c.Sims = 6, 60
+	return c
 }
 
 // positions calls do with states of episodes of bots, with seat 0 alive.
@@ -116,7 +118,7 @@ func (w turned) Eval(logits, value []float32, qs []plan.Query) {
 func TestRenumberedActionsGiveTheSameSearch(t *testing.T) {
 	plain := []int{0, 1, 2, 3, 4, 5, 6}
 	for name, set := range boards {
-		b := newBench(t, set)
+		b := newBench(t, set, deep(), "ns", "nh", "random")
 		r := rng.New(2).Rand()
 		played := uint32(0)
 		positions(b.w.Game, 60, func(i int, st game.State) {
@@ -148,12 +150,12 @@ func TestRenumberedActionsGiveTheSameSearch(t *testing.T) {
 // is not: what is played is the same.
 func TestScaledRewardsGiveTheSameDecisions(t *testing.T) {
 	for name, set := range boards {
-		one := newBench(t, set)
+		one := newBench(t, set, deep(), "ns", "nh", "random")
 		for _, scale := range []float64{8, 10} {
 			many := newBench(t, func(c *staghunt.Config) {
 				set(c)
 				c.StagPays, c.HarePays = c.StagPays*scale, c.HarePays*scale
-			})
+			}, deep(), "ns", "nh", "random")
 			positions(one.w.Game, 60, func(i int, st game.State) {
 				rs := rng.New(3).Child("decision", i).Rands("tree", one.f.Trees)
 				for _, b := range []*bench{one, many} {

@@ -2,12 +2,10 @@ package score
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"hop/card"
 	"hop/game"
-	"hop/model"
 	"hop/model/vae"
 	"hop/page"
 	"hop/pretrain"
@@ -16,34 +14,18 @@ import (
 // CVAEScore is what inferred subgoals are worth, on episodes that were not learnt
 // from. Shares are of rows.
 type CVAEScore struct {
-	Rows       int                `json:"rows"`
-	Terms      map[string]float64 `json:"terms"`
-	Probe      float64            `json:"probe"`       // accuracy of a linear probe from g to the goal finally reached
-	ProbeLimit float64            `json:"probe_limit"` // that of Bayes' rule on the agent's own history, policies known
-	ProbeRows  int                `json:"probe_rows"`
-	Majority   float64            `json:"probe_majority"`
-	Info       float64            `json:"probe_info"`
-	Hit        float64            `json:"subgoal_hit"`       // the agent's cell in the decoded g is one it stands on later
-	HitStay    float64            `json:"subgoal_hit_stay"`  // the same for its present cell
-	HitBest    float64            `json:"subgoal_hit_best"`  // the same for the subgoal's own code: what decoding allows
-	HitState   float64            `json:"subgoal_hit_state"` // all agents' cells are those of one later state
-	HitRows    int                `json:"subgoal_rows"`
-	Open       float64            `json:"gate_open"` // share of scored rows at which a goal is inferred
-	Active     int                `json:"active"`
-	Width      int                `json:"width"`
-	Epochs     int                `json:"epochs"`
-	BestEpoch  int                `json:"best_epoch"`
+	codeScore         // its limit is Bayes' rule on the agent's own history, policies known
+	Hit       float64 `json:"subgoal_hit"`       // the agent's cell in the decoded g is one it stands on later
+	HitStay   float64 `json:"subgoal_hit_stay"`  // the same for its present cell
+	HitBest   float64 `json:"subgoal_hit_best"`  // the same for the subgoal's own code: what decoding allows
+	HitState  float64 `json:"subgoal_hit_state"` // all agents' cells are those of one later state
+	HitRows   int     `json:"subgoal_rows"`
+	Open      float64 `json:"gate_open"` // share of scored rows at which a goal is inferred
 
 	ByStep      []float64 `json:"probe_by_step"` // of the rows at steps 0, 1, ...
 	LimitByStep []float64 `json:"limit_by_step"`
 
 	Value *CVAEValue `json:"value,omitempty"` // of states; nil if it was not learnt
-
-	Left  int `json:"rows_of_agents_that_left"`
-	codes vae.Codes
-	past  []model.Epoch
-	sound soundness
-	goals []string
 }
 
 // CVAEValue is what a learnt value of states is worth on the scored rows.
@@ -55,26 +37,21 @@ type CVAEValue struct {
 
 // CVAE scores the inference of subgoals and fills a card; g is the dataset's game.
 func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
-	s := &CVAEScore{Rows: c.Seqs[2].Rows(), Terms: byName(c.Held(2)), Epochs: c.Epoch, BestEpoch: c.BestAt, past: c.Past,
-		goals: c.Data.Layout.Goals}
 	learn, _ := inferred(c, 0)
 	held, open := inferred(c, 2)
-	s.Open = open
-	s.codes, s.Active, s.Width = held, vae.Active(held), held.Dim
-	if goals := len(c.Data.Layout.Goals); goals > 1 {
-		score := vae.FitProbe(learn, goals).Score(held)
-		s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
+	s := &CVAEScore{Open: open}
+	var probe *vae.Probe
+	s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, c.Held(2), "kl", learn, held)
+	if probe != nil {
 		h, err := newHistory(c.Data, g, c.Parts[0].Rows)
 		if err != nil {
 			return nil, nil, err
 		}
 		s.ProbeLimit, _ = h.limit(c.Parts[2].Rows)
-		s.ByStep, s.LimitByStep = bySteps(c, h, learn, held)
+		s.ByStep, s.LimitByStep = bySteps(c, h, probe, held)
 	}
 	hits(c, s, held)
 	s.Value = valueOf(c)
-	s.sound = soundOf(c.Data, &c.Parts[0]).learnt(c.Training, c.Learner.Params, "kl")
-	s.Left = s.sound.left
 	k, err := cvaeCard(c.Learner.Model.Describe(c.Learner.Params), s)
 	return s, k, err
 }
@@ -121,9 +98,7 @@ func valueOf(c *pretrain.CVAE) *CVAEValue {
 const curveSteps = 8
 
 // bySteps returns the probe's accuracy and the limit for each step of an episode.
-func bySteps(c *pretrain.CVAE, h *history, learn, held vae.Codes) (probe, limit []float64) {
-	goals := len(c.Data.Layout.Goals)
-	p := vae.FitProbe(learn, goals)
+func bySteps(c *pretrain.CVAE, h *history, p *vae.Probe, held vae.Codes) (probe, limit []float64) {
 	for t := range curveSteps {
 		at := vae.Codes{Dim: held.Dim}
 		var rows []int32
@@ -195,18 +170,14 @@ func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
 	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
 	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows,
 		Limit: &card.Ref{Name: "all", Value: 1}})
-	c.Add(card.Number{
-		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
-		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "Bayes, own history", Value: s.ProbeLimit},
-	})
-	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
+	s.addGoals(c, "Bayes, own history")
 	c.Add(card.Number{
 		Name: "subgoal hit ratio", Value: s.Hit, N: s.HitRows,
 		Baselines: []card.Ref{{Name: "present cell", Value: s.HitStay}}, Limit: &card.Ref{Name: "the subgoal's own code", Value: s.HitBest},
 	})
 	c.Add(card.Number{Name: "whole-state hit ratio", Value: s.HitState, N: s.HitRows})
 	c.Add(card.Number{Name: "rows where the gate is open", Value: s.Open, N: s.Rows})
-	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	s.addActive(c)
 	if v := s.Value; v != nil {
 		c.Add(card.Number{Name: "return explained by the learnt value", Value: v.Explained, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
 		c.Add(card.Number{Name: "subgoals as by the recorded return", Value: v.Agrees, N: s.Rows})
@@ -221,29 +192,14 @@ func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
 				"most frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
 			"use a VAE of loss b, whose codes tell apart what the agent does")
 	}
-	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0, fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
+	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0,
+		fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
 	cvaeFigures(c, s)
 	return c, nil
 }
 
 func cvaeFigures(c *card.Card, s *CVAEScore) {
-	for _, name := range []string{"kl", "feature", "mix"} {
-		learn, held := page.Line{Name: "learnt from"}, page.Line{Name: "held out"}
-		for i, e := range s.past {
-			for line, m := range map[*page.Line]map[string]float64{&learn: e.Learn, &held: e.Held} {
-				v, ok := m[name]
-				if !ok {
-					v = math.NaN()
-				}
-				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
-			}
-		}
-		lines := []page.Line{learn, held}
-		if name != "kl" {
-			lines = lines[:1]
-		}
-		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, lines...))
-	}
+	s.figures(c, "kl", "feature", "mix")
 	if len(s.ByStep) > 0 {
 		c.Figures = append(c.Figures, page.Lines("by_step", "How fast the goal is recognised",
 			"Rows of agents that reach a goal in the end.", page.Axes{X: "step", Y: "goal named right", YMin: 0.4, YMax: 1},

@@ -12,6 +12,7 @@ import (
 	"hop/card"
 	"hop/dataset"
 	"hop/game"
+	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/model"
 	"hop/model/cvae"
@@ -19,15 +20,19 @@ import (
 	"hop/runlog"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // hunts records rows of stag hunts: of ns with nh, or of a team.
 func hunts(t *testing.T, size, horizon, rows int, seed uint64, team ...string) (*dataset.Data, game.Game) {
 	t.Helper()
 	c := staghunt.Default()
 	c.Size, c.Horizon = size, horizon
-	g, err := staghunt.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := gametest.New(t, staghunt.New, c)
 	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: team, Rows: rows, Seed: seed, Dir: t.TempDir(),
 		Workers: 1}
 	if team == nil {
@@ -37,9 +42,7 @@ func hunts(t *testing.T, size, horizon, rows int, seed uint64, team ...string) (
 		t.Fatal(err)
 	}
 	d, err := dataset.Open(cfg.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d, g
 }
 
@@ -51,9 +54,7 @@ func goalData(t *testing.T, rows int) (*dataset.Data, game.Game) {
 func folder(t *testing.T) *runlog.Run {
 	t.Helper()
 	run, err := runlog.Create(filepath.Join(t.TempDir(), "run"), []byte("x: 1\n"), runlog.Info{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { run.Close() })
 	return run
 }
@@ -63,12 +64,8 @@ func trainVAE(t *testing.T, loss string, epochs int, d *dataset.Data) *pretrain.
 	c := pretrain.DefaultVAE(loss)
 	c.Model.Hidden, c.Model.MOA, c.Model.Dim, c.Epochs = []int{48, 24}, 32, 6, epochs
 	v, err := pretrain.NewVAE(c, d, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Run(context.Background(), folder(t), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, v.Run(context.Background(), folder(t), nil))
 	return v
 }
 
@@ -90,9 +87,7 @@ func broken(t *testing.T, k *card.Card, name, word string) {
 func TestOwnHistory(t *testing.T) {
 	d, g := goalData(t, 3000)
 	post, err := ownHistory(d, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	right, n := 0., 0
 	for _, q := range d.Sequences {
 		if post[2*q.Lo] != 0.5 {
@@ -116,10 +111,11 @@ func TestOwnHistory(t *testing.T) {
 
 func vaeScore(terms map[string]float64, change func(*VAEScore)) *VAEScore {
 	s := &VAEScore{
-		Rows: 1000, Terms: terms, CellsExact: 0.995, Probe: 0.75, ProbeLimit: 0.76, ProbeRows: 600, Majority: 0.6, Active: 16, Width: 16,
-		past:  []model.Epoch{{Learn: map[string]float64{"action": 1.2}, Held: terms}, {Learn: map[string]float64{"action": 0.4}, Held: terms}},
-		goals: []string{"stag", "hare"},
+		codeScore:  codeScore{Rows: 1000, Terms: terms, Probe: 0.75, ProbeLimit: 0.76, ProbeRows: 600, Majority: 0.6, Active: 16, Width: 16},
+		CellsExact: 0.995,
 	}
+	s.past = []model.Epoch{{Learn: map[string]float64{"action": 1.2}, Held: terms}, {Learn: map[string]float64{"action": 0.4}, Held: terms}}
+	s.goals = []string{"stag", "hare"}
 	s.codes.Dim, s.codes.Z, s.codes.Label = 2, []float32{1, 2, 3, 1, 5, 6}, []int{0, 1, -1}
 	change(s)
 	return s
@@ -150,9 +146,7 @@ func TestCardNamesFaults(t *testing.T) {
 			terms["action"] = c.action
 		}
 		got, err := vaeCard(pretrain.DefaultVAE(c.loss), "x", 7, vaeScore(terms, c.change))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if c.check == "" {
 			if got.Status() != card.Good {
 				t.Errorf("%s: the verdict is %q, want good", name, got.Verdict())
@@ -176,16 +170,10 @@ func TestSubgoalsFromHistory(t *testing.T) {
 	cfg.Model = cvae.Config{Frame: "egof", Feature: 12, GRU: 16, Hidden: []int{24}, Dim: 6}
 	cfg.Epochs, cfg.Value = 2, "learnt"
 	c, err := pretrain.NewCVAE(cfg, d, v.Learner.Model, v.Learner.Params, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Run(context.Background(), folder(t), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Run(context.Background(), folder(t), nil))
 	s, k, err := CVAE(c, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s.ProbeLimit < 0.7 || s.ProbeLimit > 1 || s.HitRows == 0 || s.HitRows >= s.Rows {
 		t.Errorf("limit %.3f, %d rows with a future of %d", s.ProbeLimit, s.HitRows, s.Rows)
 	}
@@ -193,9 +181,7 @@ func TestSubgoalsFromHistory(t *testing.T) {
 		t.Errorf("learnt values pick %.3f of the subgoals as returns do; want at least 0.3, and not all", s.Value.Agrees)
 	}
 	dir := t.TempDir()
-	if err := k.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Write(dir))
 	if _, err := os.Stat(filepath.Join(dir, "g_map.png")); err != nil {
 		t.Error(err)
 	}
@@ -210,9 +196,7 @@ func TestTheGateClosesFarFromPrey(t *testing.T) {
 		cfg := pretrain.DefaultCVAE()
 		cfg.Gate = gate
 		c, err := pretrain.NewCVAE(cfg, d, v.Learner.Model, v.Learner.Params, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		codes, open := inferred(c, 2)
 		closed := 0
 		for i := range codes.Label {

@@ -158,7 +158,8 @@ func beliefFigure(t *pretrain.MOA, b *MOABelief) *page.Figure {
 				break
 			}
 		}
-		lines = append(lines, page.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]}, page.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
+		lines = append(lines, page.Line{Name: bot + ", learnt", Y: b.Learnt[i][:cut]},
+			page.Line{Name: bot + ", exact", Y: b.Exact[i][:cut], Dash: true})
 	}
 	return page.Lines("moa_belief", "Belief in the true type",
 		"Mean probability after so many of its actions, while at least 20 agents are in the game.",

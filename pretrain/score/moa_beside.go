@@ -90,7 +90,7 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 		fmt.Sprintf("learnt while playing: top-1 %.3f, cross-entropy %.3f, calibration error %.3f on %d rows; learnt here: %.3f, %.3f, %.3f. "+
 			"The weakest, agent %d's of agent %d, reaches %.0f %%",
 			all.Accuracy(), all.CE(), all.ECE(), all.N, ref.Accuracy(), ref.CE(), ref.ECE(), worst.Of, worst.About, 100*worst.OfOffline),
-		"more passes (plan.passes), or a higher moa.lr")
+		"more passes (moa.passes), or a higher moa.lr")
 	least, name := 1., ""
 	for a, action := range d.Layout.Actions {
 		if r := all.Class(a); r.Ratio >= 0.03 {

@@ -26,18 +26,14 @@ func smallMOA(t *testing.T, d *dataset.Data, condition string, run *runlog.Run) 
 	if err == nil && run != nil {
 		err = m.Run(context.Background(), run, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
 func scoreMOA(t *testing.T, m *pretrain.MOA, g game.Game) (*MOAScore, *card.Card) {
 	t.Helper()
 	s, k, err := MOA(m, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s, k
 }
 
@@ -171,9 +167,7 @@ func TestForgettingIsNamed(t *testing.T) {
 				}
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		k := &card.Card{}
 		var steps []float64
 		for _, e := range m.Past {

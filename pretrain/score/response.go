@@ -196,7 +196,9 @@ func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	}
 	off := bias.Bias()
 	c.Check("values", off <= responseGoodBias, off <= responseWeakBias,
-		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f", bias.Team, bias.Says, bias.Was, bias.WasSE), "learn longer (steps), or raise ppo.value_coef")
+		fmt.Sprintf("among %s its value of the starts is furthest from what followed: %.3f, discounted, in place of %.3f ± %.3f",
+			bias.Team, bias.Says, bias.Was, bias.WasSE),
+		"learn longer (steps), or raise ppo.value_coef")
 	returns := page.Line{Name: "return"}
 	losses := page.Line{Name: "value loss"}
 	for _, at := range r.Past {
@@ -205,7 +207,8 @@ func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	}
 	for _, l := range []page.Line{returns, losses} {
 		name := strings.ReplaceAll(l.Name, " ", "_")
-		c.Figures = append(c.Figures, page.Lines(name, "The response network's "+l.Name, "Mean of a window, over all teams.", page.Axes{X: "env steps", Y: l.Name}, l))
+		c.Figures = append(c.Figures, page.Lines(name, "The response network's "+l.Name, "Mean of a window, over all teams.",
+			page.Axes{X: "env steps", Y: l.Name}, l))
 	}
 	return c, nil
 }

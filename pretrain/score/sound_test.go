@@ -19,9 +19,7 @@ func vaeCardOf(t *testing.T, d *dataset.Data, spoil func(*pretrain.VAE)) *card.C
 		spoil(v)
 	}
 	_, k, err := VAE(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 

@@ -9,8 +9,10 @@ import (
 
 	"hop/agent"
 	"hop/card"
+	"hop/dataset"
 	"hop/model"
 	"hop/model/vae"
+	"hop/nn"
 	"hop/page"
 	"hop/pretrain"
 )
@@ -18,29 +20,87 @@ import (
 // VAEScore is what codes of states are worth, on episodes they were not learnt
 // from. Shares are of rows.
 type VAEScore struct {
+	codeScore          // its limit is one who sees what the encoder sees and is taught the goals
+	CellsExact float64 `json:"cells_exact"`    // every agent's cell rebuilt
+	StateExact float64 `json:"state_exact"`    // and all other planes
+	Hidden     float64 `json:"hidden_by_half"` // rounding at a half would hide an agent that is there
+	TypeProbe  float64 `json:"type_probe"`     // a probe for the agent's true type
+	Top1       float64 `json:"action_top1"`    // loss B
+	Counts     []int   `json:"class_counts,omitempty"`
+}
+
+// codeScore is what codes of states and subgoals inferred from history are scored
+// by alike.
+type codeScore struct {
 	Rows       int                `json:"rows"`
 	Terms      map[string]float64 `json:"terms"`
-	CellsExact float64            `json:"cells_exact"`    // every agent's cell rebuilt
-	StateExact float64            `json:"state_exact"`    // and all other planes
-	Hidden     float64            `json:"hidden_by_half"` // rounding at a half would hide an agent that is there
-	Probe      float64            `json:"probe"`          // accuracy of a linear probe from z to the goal finally reached
-	ProbeLimit float64            `json:"probe_limit"`    // the same for one who sees what the encoder sees and is taught the goals
+	Probe      float64            `json:"probe"`       // accuracy of a linear probe from the code to the goal finally reached
+	ProbeLimit float64            `json:"probe_limit"` // the most that could be
 	ProbeRows  int                `json:"probe_rows"`
 	Majority   float64            `json:"probe_majority"` // always naming the most frequent goal
 	Info       float64            `json:"probe_info"`     // nats of the goal's entropy that the probe explains
-	TypeProbe  float64            `json:"type_probe"`     // a probe for the agent's true type
-	Active     int                `json:"active"`         // dimensions of z that vary
+	Active     int                `json:"active"`         // dimensions of the code that vary
 	Width      int                `json:"width"`
-	Top1       float64            `json:"action_top1"` // loss B
-	Counts     []int              `json:"class_counts,omitempty"`
 	Epochs     int                `json:"epochs"`
 	BestEpoch  int                `json:"best_epoch"`
+	Left       int                `json:"rows_of_agents_that_left"`
 
-	Left  int       `json:"rows_of_agents_that_left"`
 	codes vae.Codes // of the scored rows
 	sound soundness
 	past  []model.Epoch
 	goals []string
+}
+
+// codesOf begins a score of the codes of rows that were learnt from and of others;
+// the loss that is watched for spikes is called term. It returns the probe, nil in
+// a game with fewer than two goals.
+func codesOf(
+	t *pretrain.Training, d *dataset.Data, part *pretrain.Part, p *nn.Params, terms []agent.Stat, term string, learn, held vae.Codes,
+) (s codeScore, probe *vae.Probe) {
+	s = codeScore{
+		Rows: len(held.Label), Terms: pretrain.ByName(terms), Active: vae.Active(held), Width: held.Dim, Epochs: t.Epoch, BestEpoch: t.BestAt,
+		codes: held, past: t.Past, goals: d.Layout.Goals, sound: soundOf(d, part).learnt(t, p, term),
+	}
+	s.Left = s.sound.left
+	if len(s.goals) > 1 {
+		probe = vae.FitProbe(learn, len(s.goals))
+		got := probe.Score(held)
+		s.Probe, s.Majority, s.Info, s.ProbeRows = got.Accuracy, got.Majority, got.Info, got.N
+	}
+	return s, probe
+}
+
+// addGoals adds what the code says about goals to a card.
+func (s *codeScore) addGoals(c *card.Card, limit string) {
+	c.Add(card.Number{
+		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
+		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: limit, Value: s.ProbeLimit},
+	})
+	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
+}
+
+// addActive adds how much of the code is used.
+func (s *codeScore) addActive(c *card.Card) {
+	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+}
+
+// figures draws every term's curve by itself.
+func (s *codeScore) figures(c *card.Card, names ...string) {
+	for _, name := range names {
+		var lines []page.Line
+		for i, title := range []string{"learnt from", "held out"} {
+			line := page.Line{Name: title}
+			for epoch, e := range s.past {
+				if v, ok := []map[string]float64{e.Learn, e.Held}[i][name]; ok {
+					line.X, line.Y = append(line.X, float64(epoch+1)), append(line.Y, v)
+				}
+			}
+			if len(line.Y) > 0 {
+				lines = append(lines, line)
+			}
+		}
+		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, lines...))
+	}
 }
 
 // doubleSoftmaxFloor is what a cross-entropy over k classes cannot fall below if a
@@ -50,8 +110,7 @@ func doubleSoftmaxFloor(k int) float64 { return math.Log(1 + float64(k-1)/math.E
 // VAE scores codes of states and fills a card.
 func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 	m, p := v.Learner.Model, v.Learner.Params
-	rows := v.Parts[2].States
-	s := &VAEScore{Rows: rows.Len(), Width: m.Width(), Epochs: v.Epoch, BestEpoch: v.BestAt, past: v.Past, goals: v.Data.Layout.Goals}
+	rows, s := v.Parts[2].States, &VAEScore{}
 	var terms vae.Terms
 	scratch := make([]int32, m.Input.Agents)
 	classes := make([]int, m.Discrete)
@@ -75,26 +134,20 @@ func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 	if m.Discrete > 0 {
 		s.Counts = classes
 	}
-	s.Terms = byName(v.Named(terms))
 	term := "action"
 	if v.Config.Model.Loss == "a" {
 		term = "reconstruction_agents"
 	}
-	s.sound = soundOf(v.Data, &v.Parts[0]).learnt(v.Training, p, term)
-	s.Left = s.sound.left
-	if err := probeVAE(v, s); err != nil {
-		return nil, nil, err
+	learn, held := codes(v, 0), codes(v, 2)
+	var probe *vae.Probe
+	s.codeScore, probe = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
+	if probe != nil {
+		if err := s.probeMore(v, learn, held); err != nil {
+			return nil, nil, err
+		}
 	}
 	k, err := vaeCard(v.Config, m.Describe(p), m.Actions, s)
 	return s, k, err
-}
-
-func byName(terms []agent.Stat) map[string]float64 {
-	out := map[string]float64{}
-	for _, t := range terms {
-		out[t.Name] = t.Value
-	}
-	return out
 }
 
 func share(b bool) float64 {
@@ -104,21 +157,11 @@ func share(b bool) float64 {
 	return 0
 }
 
-// probeVAE asks what z says about goals and types.
-func probeVAE(v *pretrain.VAE, s *VAEScore) error {
-	learn, held := codes(v, 0), codes(v, 2)
-	s.Active, s.codes = vae.Active(held), held
-	goals := len(v.Data.Layout.Goals)
-	if goals < 2 {
-		return nil
-	}
-	score := vae.FitProbe(learn, goals).Score(held)
-	s.Probe, s.Majority, s.Info, s.ProbeRows = score.Accuracy, score.Majority, score.Info, score.N
-	limit, _, err := stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit"))
-	if err != nil {
+// probeMore asks what could be said about goals, and what z says about types.
+func (s *VAEScore) probeMore(v *pretrain.VAE, learn, held vae.Codes) (err error) {
+	if s.ProbeLimit, _, err = stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, len(s.goals), v.Key.Child("limit")); err != nil {
 		return err
 	}
-	s.ProbeLimit = limit
 	if types := len(v.Data.Bots); types > 1 {
 		for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
 			c.Label = make([]int, len(v.Parts[part].Rows))
@@ -163,14 +206,11 @@ func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) 
 	c.Add(card.Number{Name: "agents' cells exact", Value: s.CellsExact, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
 	c.Add(card.Number{Name: "whole state exact", Value: s.StateExact, N: s.Rows, Limit: &card.Ref{Name: "all", Value: 1}})
 	c.Add(card.Number{Name: "rows where rounding at a half hides an agent", Value: s.Hidden, N: s.Rows, Lower: true})
-	c.Add(card.Number{
-		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
-		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: "taught, one state", Value: s.ProbeLimit},
-	})
-	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
-	c.Add(card.Number{Name: "active dimensions", Value: float64(s.Active), Limit: &card.Ref{Name: "width", Value: float64(s.Width)}})
+	s.addGoals(c, "taught, one state")
+	s.addActive(c)
 	vaeChecks(c, cfg, actions, s)
-	vaeFigures(c, s)
+	s.figures(c, slices.Sorted(maps.Keys(s.Terms))...)
+	c.Figures = append(c.Figures, goalMap("z_map", s.codes, s.goals))
 	return c, nil
 }
 
@@ -200,21 +240,6 @@ func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or "+
 				"model.groups=4), or infer goals from history with hop pretrain cvae")
 	}
-}
-
-// vaeFigures draws every term's curve by itself, and the map of z.
-func vaeFigures(c *card.Card, s *VAEScore) {
-	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
-		var learn, held page.Line
-		learn.Name, held.Name = "learnt from", "held out"
-		for i, e := range s.past {
-			for line, v := range map[*page.Line]float64{&learn: e.Learn[name], &held: e.Held[name]} {
-				line.X, line.Y = append(line.X, float64(i+1)), append(line.Y, v)
-			}
-		}
-		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, learn, held))
-	}
-	c.Figures = append(c.Figures, goalMap("z_map", s.codes, s.goals))
 }
 
 // goalMap shows codes in the plane in which they vary most, coloured by the goal

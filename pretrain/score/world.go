@@ -3,6 +3,7 @@ package score
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -51,15 +52,14 @@ type WorldEvent struct {
 
 // WorldCase is a row to look at.
 type WorldCase struct {
-	Obs                  []float32 // [Len] before the step
-	given                []int32   // the joint action as the model was given it
-	Before, True, Raw    []float32 // [H][W][Planes]
-	Joint                []int32   // ego-first
-	Reward, Mean         []float32 // [Agents] true and expected
-	Error                float64   // squared error of planes and rewards
-	Over                 bool
-	What                 string // which kinds of faults
-	height, width, plane int
+	Obs               []float32 // [Len] before the step
+	given             []int32   // the joint action as the model was given it
+	Before, True, Raw []float32 // [H][W][Planes]
+	Joint             []int32   // ego-first
+	Reward, Mean      []float32 // [Agents] true and expected
+	Error             float64   // squared error of planes and rewards
+	Over              bool
+	What              string // which kinds of faults
 }
 
 // The kinds of transitions that the rules forbid.
@@ -225,12 +225,7 @@ type faults map[string]bool
 func (f faults) add(kind string) { f[kind] = true }
 
 func (f faults) String() string {
-	names := make([]string, 0, len(f))
-	for k := range f {
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(f)), ", ")
 }
 
 // agent compares agent a.
@@ -324,7 +319,6 @@ func (j *worldScorer) remember(i int, t *worldTruth, square float64, f *faults, 
 		Obs: slices.Clone(t.batch.Obs[i*m.Len() : (i+1)*m.Len()]), given: slices.Clone(t.batch.Joint[i*n : (i+1)*n]),
 		Before: slices.Clone(before), True: slices.Clone(after), Raw: slices.Clone(raw), Joint: slices.Clone(t.joint[i*n : (i+1)*n]),
 		Reward: slices.Clone(t.batch.Reward[i*n : (i+1)*n]), Error: square, Over: t.batch.Over[i], What: f.String(),
-		height: m.Height, width: m.Width, plane: m.Planes,
 	}
 	for a := range n {
 		c.Mean = append(c.Mean, j.next.Mean[a][i])

@@ -182,7 +182,8 @@ func (j *WorldScores) calibration() *page.Figure {
 			x, y = append(x, j.Held.end.sum[i]/n), append(y, j.Held.end.hit[i]/n)
 		}
 	}
-	return page.Lines("ends", "Calibration of ends", "Ten bins of the probability that an agent leaves or the episode ends, against how often it did.",
+	return page.Lines("ends", "Calibration of ends",
+		"Ten bins of the probability that an agent leaves or the episode ends, against how often it did.",
 		page.Axes{X: "predicted", Y: "came true", YMin: 0, YMax: 1},
 		page.Line{Name: "this model", X: x, Y: y}, page.Line{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dash: true})
 }
@@ -193,7 +194,8 @@ func (j *WorldScores) rewards() *page.Figure {
 	for _, p := range j.Held.mean {
 		cloud.X, cloud.Y = append(cloud.X, p[0]), append(cloud.Y, p[1])
 	}
-	return page.Scatter("rewards", "Calibration of rewards", "The own reward of held-out rows: true and expected, raw.", page.Axes{X: "true", Y: "expected"}, cloud)
+	return page.Scatter("rewards", "Calibration of rewards", "The own reward of held-out rows: true and expected, raw.",
+		page.Axes{X: "true", Y: "expected"}, cloud)
 }
 
 // histogram shows the raw values of a plane where it is set and where it is not.
@@ -213,7 +215,8 @@ func histogram(s *WorldScore, plane int, name string) *page.Figure {
 	for i := range labels {
 		labels[i] = fmt.Sprintf("%.2f", float64(i)/histBins)
 	}
-	return page.Bars("plane_"+name, "Raw values of plane "+name, "Share of cells by predicted value, never rounded, where the truth is 1 and where it is 0.",
+	return page.Bars("plane_"+name, "Raw values of plane "+name,
+		"Share of cells by predicted value, never rounded, where the truth is 1 and where it is 0.",
 		page.Axes{X: "predicted", Y: "share", YMin: 0, YMax: 1}, labels,
 		page.Group{Name: "truth 1", Values: share(s.hist[plane])}, page.Group{Name: "truth 0", Values: share(s.zero[plane])})
 }

@@ -74,7 +74,8 @@ func (j *WorldScores) picture(m *world.Model) (*page.Figure, error) {
 	}
 	return &page.Figure{
 		Name: "worst", Title: "The worst rows of new episodes, worst first", Image: b.Bytes(),
-		Caption: "Each cell holds a small square for each plane, as dark as its raw probability, never rounded. The error is the largest difference of any plane of the cell.",
+		Caption: "Each cell holds a small square for each plane, as dark as its raw probability, never rounded. " +
+			"The error is the largest difference of any plane of the cell.",
 	}, nil
 }
 

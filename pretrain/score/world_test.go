@@ -19,9 +19,7 @@ import (
 func TestEveryKindOfFaultIsNamed(t *testing.T) {
 	in := world.Input{Height: 1, Width: 5, Planes: 3, Agents: 2, Actions: 7, Horizon: 9, Legal: 7, Time: 1, Last: 2, Rewards: []float32{0, 1}}
 	m, p, err := world.New(world.Default(), in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := func(cell, plane int) int { return cell*3 + plane }
 	set := func(ones ...int) []float32 {
 		x := make([]float32, 15)
@@ -110,9 +108,7 @@ func TestEveryKindOfFaultIsNamed(t *testing.T) {
 func TestNumbersFollowTheirFormulas(t *testing.T) {
 	in := world.Input{Height: 1, Width: 2, Planes: 2, Agents: 1, Actions: 7, Horizon: 9, Legal: 7, Rewards: []float32{0, 1}}
 	m, p, err := world.New(world.Default(), in, rng.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j := newWorldScorer(m, p, []string{"self", "hare"}, make([]string, 7))
 	truth := newWorldTruth(in, 1)
 	truth.joint[0], truth.batch.Reward[0] = 4, 1
@@ -156,16 +152,12 @@ func TestPlantedFaultsAreNamedByTheirEvents(t *testing.T) {
 			if err == nil {
 				err = w.Run(context.Background(), folder(t), nil)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			probe := ProbeWorld(w.Model, w.Net, g, 4000, rng.New(5))
 			card, err := WorldCard(w.Model, "test", WorldScores{
 				Held: World(w), Probe: probe, OpenLoop: OpenLoop(w.Model, w.Net, g, 50, 10, rng.New(6)), Planes: g.Spec().Obs.Planes,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text := card.Markdown()
 			for _, e := range c.broken {
 				if a := probe.Events[e].Accuracy; a > 0.95 {

@@ -1,0 +1,364 @@
+package exp
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/eval"
+	"hop/game"
+	"hop/mind"
+	"hop/rng"
+	"hop/rollout"
+	"hop/runlog"
+	"hop/safetensors"
+	"hop/train"
+)
+
+// Saved is a run's newest checkpoint, from which agents are made to play, to adapt
+// or to be looked at. There is no other way from a checkpoint to agents.
+type Saved struct {
+	Spec Spec
+	Game game.Game
+	Step int64 // env step of the checkpoint
+	dir  string
+	file *safetensors.File
+}
+
+// Open reads the newest checkpoint of a run. sets change the game's parameters or
+// how the agents think, not what their networks are.
+func (r *Registry) Open(dir string, sets []string) (*Saved, error) {
+	text, err := runlog.ReadSpec(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := &Saved{dir: dir}
+	if x.Spec, err = r.Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets); err != nil {
+		return nil, err
+	}
+	body, step, err := runlog.Last(dir)
+	if err != nil {
+		return nil, err
+	}
+	x.Step = step
+	if x.file, err = safetensors.Parse(body); err != nil {
+		return nil, fmt.Errorf("exp: the checkpoint of %s: %w", dir, err)
+	}
+	x.Game, err = x.Spec.Game.Build()
+	return x, err
+}
+
+// minds makes minds with the saved weights, and says which is each agent's. Their
+// optimisers and what they remember are fresh.
+func (x *Saved) minds() ([]mind.Mind, []int, error) {
+	minds, of, err := x.Spec.minds(x.Game, rng.Key{}, x.file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("exp: the agents of %s: %w", x.dir, err)
+	}
+	for i, m := range minds {
+		w, ok := mind.As[mind.Weighted](m)
+		if !ok {
+			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, x.Spec.Mind.Name)
+		}
+		if err := w.LoadWeights(x.file, train.Prefix(i)); err != nil {
+			return nil, nil, fmt.Errorf("exp: loading the agents of %s: %w", x.dir, err)
+		}
+	}
+	return minds, of, nil
+}
+
+// mind makes the mind of one agent.
+func (x *Saved) mind(id agent.ID) (mind.Mind, error) {
+	minds, of, err := x.minds()
+	if err != nil {
+		return nil, err
+	}
+	if int(id) < 0 || int(id) >= len(of) {
+		return nil, fmt.Errorf("%s has agents 0 to %d, not %d", x.dir, len(of)-1, id)
+	}
+	return minds[of[id]], nil
+}
+
+// member lets a mind play agent id; lanes are remembered anew for each call.
+func (x *Saved) member(m mind.Mind, id agent.ID) eval.Member {
+	return eval.Member{Name: fmt.Sprintf("%s#%d", x.Spec.Name, id), Players: func(workers, lanes int) ([]rollout.Player, error) {
+		if r, ok := mind.As[mind.Rememberer](m); ok {
+			r.Remember(lanes, 1)
+		}
+		return m.Players(id, workers, lanes)
+	}}
+}
+
+// Agents are the agents of a run, loaded to play.
+type Agents struct {
+	Spec    Spec
+	Game    game.Game
+	Step    int64         // env step of the checkpoint
+	Members []eval.Member // [A]
+	Greedy  []eval.Member // [A] the same, taking the likeliest action
+	Sure    bool          // Members take the likeliest action too: their search ends in one
+}
+
+// LoadAgents loads the agents of a run's newest checkpoint.
+func (r *Registry) LoadAgents(dir string) (*Agents, error) { return r.LoadAgentsFor(dir, nil) }
+
+// LoadAgentsFor loads them for the game with parameters changed; sets are like
+// game.stags=2.
+func (r *Registry) LoadAgentsFor(dir string, sets []string) (*Agents, error) {
+	for _, set := range sets {
+		if !strings.HasPrefix(set, "game.") || strings.HasPrefix(set, "game.name=") {
+			return nil, fmt.Errorf("--set %s: only parameters of the game can change, such as game.stags=2", set)
+		}
+	}
+	x, err := r.Open(dir, sets)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agents{Spec: x.Spec, Game: x.Game, Step: x.Step, Sure: true}
+	for _, greedy := range []bool{false, true} {
+		minds, of, err := x.minds()
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range minds {
+			f, ok := mind.As[mind.Freezer](m)
+			if ok {
+				f.Freeze(greedy)
+			}
+			a.Sure = a.Sure && ok && f.Sure()
+		}
+		for id, i := range of {
+			if member := x.member(minds[i], agent.ID(id)); greedy {
+				a.Greedy = append(a.Greedy, member)
+			} else {
+				a.Members = append(a.Members, member)
+			}
+		}
+	}
+	return a, nil
+}
+
+// Team returns who sits with the run's agents when they are scored: the agents
+// themselves, and where the spec's team ends with bots or frozen agents, those.
+func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
+	team := make([]eval.Member, len(own))
+	for i := range own {
+		who := "learn"
+		if len(s.Train.Team) > 0 {
+			who = s.Train.Team[i]
+		}
+		for _, sw := range s.Train.Switch {
+			if sw.Agent == i {
+				who = sw.To
+			}
+		}
+		if who == "learn" {
+			team[i] = own[i]
+			continue
+		}
+		m, err := s.reg.Member(a.Game, who)
+		if err != nil {
+			return nil, err
+		}
+		team[i] = m
+	}
+	return team, nil
+}
+
+// Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT.
+func (r *Registry) Member(g game.Game, who string) (eval.Member, error) {
+	for _, b := range g.Bots() {
+		if b.Name == who {
+			return eval.Bot(g, who), nil
+		}
+	}
+	hire, err := r.players(g, who)
+	return eval.Member{Name: who, Players: hire}, err
+}
+
+// players returns a maker of a bot, or of a frozen agent of an earlier run.
+func (r *Registry) players(g game.Game, who string) (train.PlayerMaker, error) {
+	for _, b := range g.Bots() {
+		if b.Name == who {
+			return eval.Bot(g, who).Players, nil
+		}
+	}
+	dir, number, ok := strings.Cut(who, "#")
+	id, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		_, err := game.NewBot(g, who)
+		return nil, fmt.Errorf("%w; or name a frozen agent as RUN#AGENT, such as runs/ppo-4x4-001/seed-1#0", err)
+	}
+	x, err := r.Open(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	if got, want := x.Game.Spec().Obs.Len(), g.Spec().Obs.Len(); got != want || len(x.Game.Spec().Actions) != len(g.Spec().Actions) {
+		return nil, fmt.Errorf("%s was trained on another game: its observations have %d numbers, here %d", dir, got, want)
+	}
+	m, err := x.mind(agent.ID(id))
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := mind.As[mind.Freezer](m); ok {
+		f.Freeze(false)
+	}
+	return x.member(m, agent.ID(id)).Players, nil
+}
+
+// Predictions returns what each agent of a run has learnt about the others, by
+// agent.
+func (x *Saved) Predictions() (map[agent.ID]mind.Prediction, error) {
+	minds, of, err := x.minds()
+	if err != nil {
+		return nil, err
+	}
+	out := map[agent.ID]mind.Prediction{}
+	for id, i := range of {
+		p, ok := mind.As[mind.Predicting](minds[i])
+		if !ok {
+			return nil, fmt.Errorf("exp: %s holds no models of others: its agents do not plan; name a run of mind hop, such as one of hop-4x4",
+				x.dir)
+		}
+		if out[agent.ID(id)], err = p.Predictions(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Focal returns agent id to play with parts replaced by the truth; the truth's team
+// names the bot that every other agent is.
+func (x *Saved) Focal(id agent.ID, t mind.Truth) (eval.Member, error) {
+	m, err := x.mind(id)
+	if err != nil {
+		return eval.Member{}, err
+	}
+	if f, ok := mind.As[mind.Freezer](m); ok {
+		f.Freeze(false)
+	}
+	if t.Goals || t.Others {
+		s, ok := mind.As[mind.Swapper](m)
+		if !ok {
+			return eval.Member{}, fmt.Errorf("exp: agent %d of %s does not plan, so there is nothing to replace", id, x.dir)
+		}
+		if err := s.Swap(t); err != nil {
+			return eval.Member{}, fmt.Errorf("exp: agent %d of %s: %w", id, x.dir, err)
+		}
+	}
+	return x.member(m, id), nil
+}
+
+// Parts that may go on learning among strangers.
+const (
+	LearnNothing = "nothing" // beliefs neither, within an episode or across
+	LearnBeliefs = "beliefs"
+	LearnMOA     = "moa"
+	LearnPolicy  = "policy"
+	LearnAll     = "all"
+)
+
+// Stranger is an agent of a run, loaded to live among co-players that it never
+// trained with. Each call of Member starts a life of its own: weights are as the
+// run left them, optimisers and beliefs fresh.
+type Stranger struct {
+	*Saved
+	Models bool // it models others
+	Learn  string
+	id     agent.ID
+}
+
+// LoadStranger loads agent id of a run. sets may change the game's parameters and
+// how the agent thinks, not what its networks are.
+func (r *Registry) LoadStranger(dir string, sets []string, id int, learn string) (*Stranger, error) {
+	may := []string{"game", "search", "belief", "goals", "leaf"}
+	for _, set := range sets {
+		part, _, _ := strings.Cut(set, ".")
+		if !slices.Contains(may, part) || strings.HasPrefix(set, "game.name=") {
+			return nil, fmt.Errorf("--set %s: only %s can change, such as game.stags=2", set, strings.Join(may, ".*, ")+".*")
+		}
+	}
+	if learn == LearnNothing {
+		sets = append(slices.Clone(sets), "belief.within=false", "belief.across=false")
+	}
+	x, err := r.Open(dir, sets)
+	if learn == LearnNothing && err != nil { // agents without beliefs
+		x, err = r.Open(dir, sets[:len(sets)-2])
+	}
+	if err != nil {
+		return nil, err
+	}
+	st := &Stranger{Saved: x, Learn: learn, id: agent.ID(id)}
+	m, err := x.mind(st.id)
+	if err != nil {
+		return nil, err
+	}
+	_, st.Models = mind.As[mind.Predicting](m)
+	others, own := false, false
+	if a, ok := mind.As[mind.Adapter](m); ok {
+		others, own = a.Adapts()
+	}
+	if learn == LearnMOA && !others {
+		return nil, fmt.Errorf("%s has no model of others that could learn; use --learn policy", dir)
+	}
+	if !own && (learn == LearnPolicy || learn == LearnAll) {
+		return nil, fmt.Errorf("%s has agents whose policy cannot go on learning here, such as an LSTM's; use --learn nothing", dir)
+	}
+	return st, nil
+}
+
+// Life is a focal member, and how it learns.
+type Life struct {
+	eval.Member
+	GoalLen int
+	After   func(ro *batch.Rollout) error // nil: weights stand still
+}
+
+// Member starts a life. reads, if not nil, takes what an agent that models others
+// expected.
+func (x *Stranger) Member(reads *mind.Readings) (Life, error) {
+	m, err := x.mind(x.id)
+	if err != nil {
+		return Life{}, err
+	}
+	l := Life{Member: x.member(m, x.id)}
+	if g, ok := mind.As[mind.GoalReading](m); ok {
+		l.GoalLen = g.GoalLen()
+	}
+	if plain := l.Players; reads != nil {
+		l.Players = func(workers, lanes int) ([]rollout.Player, error) {
+			players, err := plain(workers, lanes)
+			if err != nil {
+				return nil, err
+			}
+			return reads.Take(players, lanes), nil
+		}
+	}
+	moa, own := x.Learn == LearnMOA || x.Learn == LearnAll, x.Learn == LearnPolicy || x.Learn == LearnAll
+	if f, ok := mind.As[mind.Freezer](m); ok && !own {
+		f.Freeze(false)
+	}
+	if a, ok := mind.As[mind.Adapter](m); ok && (moa || own) {
+		rewards := x.Spec.last()
+		l.After = func(ro *batch.Rollout) error {
+			return a.Adapt(&mind.Window{Rollout: ro, Rewards: rewards, Share: 1}, moa, own)
+		}
+	} else if moa || own {
+		return Life{}, errors.New("exp: the agent cannot go on learning")
+	}
+	return l, nil
+}
+
+// last is how rewards are learnt from at the end of a run.
+func (s *Spec) last() mind.Rewards {
+	r := mind.Rewards{Scale: s.PPO.RewardScale, Prosocial: s.PPO.Prosocial, Gamma: s.PPO.Gamma}
+	if s.PPO.ProsocEnd >= 0 {
+		r.Prosocial = s.PPO.ProsocEnd
+	}
+	return r
+}

@@ -1,0 +1,151 @@
+package grid
+
+import (
+	"encoding"
+
+	"hop/game"
+	"hop/rng"
+)
+
+// State is what the states of games on a board are.
+type State interface {
+	game.State
+	game.Permuter
+	game.Pictured
+	encoding.TextUnmarshaler
+}
+
+// MaxSeats bounds the seats of a game on a board, so that they fit into arrays.
+const MaxSeats = 8
+
+// Players is what every state on a board has of its seats. Games embed it; a copy
+// of the value is a copy of the seats.
+type Players struct {
+	T    int32           // steps so far
+	Done bool            // the episode is over
+	Pos  [MaxSeats]int16 // cell, or None once gone
+	Last [MaxSeats]int8  // last action, -1 before the first and once gone
+}
+
+// NewPlayers returns players who are nowhere and have done nothing.
+func NewPlayers() (p Players) {
+	for s := range MaxSeats {
+		p.Pos[s], p.Last[s] = None, -1
+	}
+	return p
+}
+
+// Over reports whether the episode has ended.
+func (p *Players) Over() bool { return p.Done }
+
+// Alive reports whether the episode goes on: nobody leaves before its end. Games
+// in which seats leave have a method of their own.
+func (p *Players) Alive(game.Seat) bool { return !p.Done }
+
+// Time returns the number of steps played.
+func (p *Players) Time() int { return int(p.T) }
+
+// Relabel takes over src with seat s moved to perm[s].
+func (p *Players) Relabel(src *Players, perm []game.Seat) {
+	for s, to := range perm {
+		p.Pos[to], p.Last[to] = src.Pos[s], src.Last[s]
+	}
+}
+
+// Show writes the first planes of a board, one for each of n seats, ego-first.
+func (p *Players) Show(dst []float32, s game.Seat, n, planes int) {
+	i := int(s)
+	for k := range n {
+		if c := p.Pos[i]; c != None {
+			dst[int(c)*planes+k] = 1
+		}
+		if i++; i == n {
+			i = 0
+		}
+	}
+}
+
+// Ground is a board that a state owns: its blocks are drawn anew each episode.
+type Ground struct {
+	*Board
+	Scratch []int16   // [cells]
+	id      uint64    // equal in two states only if their episodes, and so boards, are
+	dist    [][]int16 // [targets][cells] moves to each, once asked for
+	mapped  bool      // dist is filled
+}
+
+// NewGround returns the ground of a state with so many targets.
+func NewGround(size, targets int) Ground {
+	g := Ground{Board: New(size, size), Scratch: make([]int16, size*size), dist: make([][]int16, targets)}
+	for i := range g.dist {
+		g.dist[i] = make([]int16, size*size)
+	}
+	return g
+}
+
+// Draw begins an episode with so many block pieces, which leave free cells.
+func (g *Ground) Draw(pieces, free int, r *rng.Rand) {
+	if pieces > 0 {
+		g.DrawBlocks(pieces, free, g.Scratch, r)
+	}
+	g.id, g.mapped = r.Uint64()|1, false
+}
+
+// Read takes the blocks of a text. No other state is known to share this ground.
+func (g *Ground) Read(t *Text) {
+	for c, cell := range t.Cells {
+		g.Blocked[c] = cell == "#"
+	}
+	g.Link()
+	g.id, g.mapped = 0, false
+}
+
+// Follow makes the ground equal to src and reports whether that is of another
+// episode, so that what else is fixed within one must be copied too.
+func (g *Ground) Follow(src *Ground) bool {
+	if g.id == src.id && g.id != 0 {
+		return false
+	}
+	g.id, g.mapped = src.id, false
+	g.CopyFrom(src.Board)
+	return true
+}
+
+// FreeCell draws a cell without a block.
+func (g *Ground) FreeCell(r *rng.Rand) int16 {
+	for {
+		if c := r.IntN(g.Cells()); !g.Blocked[c] {
+			return int16(c)
+		}
+	}
+}
+
+// Towards marks the moves from a cell along shortest paths to the nearest of the
+// targets whose bit is set, and returns how far that is: Far if there is none, or
+// no path to it. Distances to the targets are computed once an episode.
+func (g *Ground) Towards(cell int16, targets []int16, set uint64, mask *game.Mask) int16 {
+	if !g.mapped {
+		for i := range g.dist {
+			g.Distances(g.dist[i], targets[i])
+		}
+		g.mapped = true
+	}
+	best := Far
+	for i, d := range g.dist {
+		if set>>i&1 != 0 {
+			best = min(best, d[cell])
+		}
+	}
+	if best == 0 || best == Far {
+		return best
+	}
+	for k, to := range g.Next[cell] {
+		for i, d := range g.dist {
+			if to != None && set>>i&1 != 0 && d[to] == best-1 {
+				mask[k] = true
+				break
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,302 @@
+package hop
+
+import (
+	"math"
+
+	"hop/agent"
+	"hop/game"
+	"hop/mind"
+	"hop/model/moa"
+	"hop/plan"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// Act decides for one agent in every env given: Huang et al. 2024, figure 2.
+func (p *player) Act(v *rollout.View, envs []int32) {
+	p.inference.Observe(v, envs) // what each co-player may be after, from its history
+	p.updateBeliefs(v, envs)     // Bayes, by what each of them just did
+	p.predictOthers(v, envs)     // what each would do now for each goal: the next likelihoods
+	p.writePosterior(v, envs)    // where the own network will read it when it learns
+	p.runSearch(v, envs)         // against others drawn from the beliefs
+	p.choose(v, envs)            // by the search's policy
+}
+
+// player lets one agent decide, for one worker.
+type player struct {
+	*Mind
+	inference Inference
+	rules     mind.Rules
+	forest    *plan.Forest
+	leaves    *leaves     // evaluates states for the search
+	drawn     *drawn      // co-players in the search, as the model of others has them
+	act       plan.Others // what the search asks: drawn, or the truth
+	env       []int       // [decisions] env numbers
+	rs        []rng.Rand  // [trees]
+	seats     []game.Seat // [places]
+	seen      int         // version of the weights that caches belong to
+
+	ws    *moa.Work
+	obs   []float32 // [rows][ObsLen]
+	goal  []float32 // [rows][GoalLen]
+	probs []float32 // [rows][K]
+	who   []int32   // [rows] place in likelihoods
+}
+
+// Players returns a planning player for each worker.
+func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) {
+	var players []rollout.Player
+	for range workers {
+		p, err := m.player(envs)
+		if err != nil {
+			return nil, err
+		}
+		players = append(players, p)
+	}
+	return players, nil
+}
+
+// groupTrees is how many trees advance together, and cacheLog the logarithm of how
+// many answers of networks are kept. Neither is part of the numbers.
+const (
+	groupTrees = 256
+	cacheLog   = 15
+)
+
+// player makes a player for up to envs envs.
+func (m *Mind) player(envs int) (*player, error) {
+	actions, trees := len(m.spec.Actions), m.search.Trees
+	p := &player{Mind: m, seats: make([]game.Seat, len(m.others)+1), env: make([]int, 0, envs), rs: make([]rng.Rand, 0, envs*trees)}
+	var err error
+	if p.forest, err = plan.New(m.search, actions, len(m.others), envs, groupTrees); err != nil {
+		return nil, err
+	}
+	var scripts mind.Scripts
+	if p.rules, scripts, err = m.rules(envs, trees); err != nil {
+		return nil, err
+	}
+	p.rules.Fit(p.forest)
+	p.inference = m.goals.Inference(envs, trees)
+	net := plan.NetConfig{Observer: p.rules, ObsLen: m.spec.Obs.Len(), Actions: actions, Rows: min(groupTrees, envs*trees), Log: m.cacheLog}
+	p.drawn = newDrawn(m, net, p.inference, envs)
+	p.leaves = newLeaves(m, net, p.drawn, scripts, envs)
+	p.act = p.drawn
+	if m.truth.others != nil {
+		bots, err := m.truth.others(p.rules, envs)
+		if err != nil {
+			return nil, err
+		}
+		p.act = withTruth{p.drawn, bots}
+	}
+	rows := envs * len(m.others) * m.kinds
+	p.ws = m.moa.Model.Work(rows)
+	p.obs, p.goal = make([]float32, rows*m.spec.Obs.Len()), make([]float32, rows*m.moa.Model.GoalLen)
+	p.probs, p.who = make([]float32, rows*actions), make([]int32, rows)
+	return p, nil
+}
+
+// updateBeliefs starts an episode's beliefs, or updates them by the last joint
+// action. A co-player who has reached a goal and plays on is counted for it, and
+// what it is after now is open.
+func (p *player) updateBeliefs(v *rollout.View, envs []int32) {
+	k := len(p.spec.Actions)
+	var legal [game.MaxActions]bool
+	for _, e := range envs {
+		n := int(e)
+		if v.Start[v.Moment(v.T, n)] {
+			for j := range p.others {
+				p.startBelief(n, j)
+			}
+			p.predicted[n] = false
+		}
+		if !p.predicted[n] {
+			continue
+		}
+		for j := range p.others {
+			at := p.at(n, j) * p.kinds * k
+			probs := p.likelihoods[at : at+p.kinds*k]
+			for i := range k {
+				legal[i] = false
+				for g := range p.kinds {
+					legal[i] = legal[i] || probs[g*k+i] > 0
+				}
+			}
+			p.beliefs[n].Update(0, j, probs, legal[:k], p.lastAction(v, n, j))
+			if goal := p.inference.Reached(v, n, j); goal != game.NoGoal {
+				p.beliefs[n].Over(0, j, goal)
+				p.startBelief(n, j)
+			}
+		}
+	}
+}
+
+// lastAction returns what co-player j of env n did in the last step, as the
+// agent's own observation shows it; in games whose observations have no place for
+// it, what was earned tells it.
+func (p *player) lastAction(v *rollout.View, n, j int) int32 {
+	l, k := p.spec.Obs, len(p.spec.Actions)
+	if l.Last == 0 {
+		return v.PlayedOf(n, p.others[j])
+	}
+	at := l.LastAt() + (p.placeOf(v, n, j)+1)*k
+	action := game.NoAction
+	for i, x := range v.ObsAt(v.SlotOf(n))[at : at+k] {
+		if x != 0 {
+			action = int32(i)
+		}
+	}
+	return action
+}
+
+// startBelief begins the belief about co-player j of env n, with as much doubt as
+// is wanted.
+func (p *player) startBelief(n, j int) {
+	b := p.beliefs[n].At(0, j)
+	p.beliefs[n].Prior(j, b)
+	doubt := p.cfg.Goals.DoubtStart
+	if p.random < 0 || doubt < 0 {
+		return
+	}
+	rest := 1 - b[p.random]
+	for g := range b {
+		b[g] *= (1 - doubt) / rest
+	}
+	b[p.random] = doubt
+}
+
+// predictOthers writes what each living co-player would do for each hypothesis,
+// from its own place: the likelihoods of the next update.
+func (p *player) predictOthers(v *rollout.View, envs []int32) {
+	k, width, goalLen := len(p.spec.Actions), p.spec.Obs.Len(), p.moa.Model.GoalLen
+	rows := 0
+	for _, n := range envs {
+		p.predicted[n] = true
+		for j, a := range p.others {
+			slot := v.Slot(a, v.T, int(n))
+			at := p.at(int(n), j) * p.kinds
+			if !v.Alive[slot] {
+				clear(p.likelihoods[at*k : (at+p.kinds)*k])
+				continue
+			}
+			for g := range p.kinds {
+				if g == p.random || p.cfg.Search.Others == "uniform" {
+					game.Spread(p.likelihoods[(at+g)*k:(at+g+1)*k], v.LegalAt(slot))
+					continue
+				}
+				copy(p.obs[rows*width:], v.ObsAt(slot))
+				p.features(p.goal[rows*goalLen:(rows+1)*goalLen], j, p.inference.Goal(int(n), j, g))
+				p.who[rows] = int32(at + g)
+				rows++
+			}
+		}
+	}
+	if rows == 0 {
+		return
+	}
+	p.ws.Predict(p.moa.Params, p.obs[:rows*width], p.goal[:rows*goalLen], p.probs[:rows*k])
+	for i := range rows {
+		copy(p.likelihoods[int(p.who[i])*k:(int(p.who[i])+1)*k], p.probs[i*k:(i+1)*k])
+	}
+}
+
+// writePosterior writes the beliefs as features of goals where the own network
+// reads them when it learns: by place, zero for those who have left.
+func (p *player) writePosterior(v *rollout.View, envs []int32) {
+	if p.goalLen == 0 || v.GoalLen != p.goalLen {
+		return
+	}
+	for _, e := range envs {
+		n := int(e)
+		all := v.GoalAt(v.SlotOf(n))
+		clear(all)
+		for j, a := range p.others {
+			if !v.Alive[v.Slot(a, v.T, n)] {
+				continue
+			}
+			dst := all[p.placeOf(v, n, j)*p.width:][:p.width]
+			for g, b := range p.beliefs[n].At(0, j) {
+				if g == p.random {
+					dst[p.width-1] = float32(b)
+					continue
+				}
+				for i, x := range p.inference.Goal(n, j, g) {
+					dst[i] += float32(b) * x
+				}
+			}
+		}
+	}
+}
+
+// runSearch plans from every env's state. Answers of networks are kept from one
+// decision to the next while their weights stand still.
+func (p *player) runSearch(v *rollout.View, envs []int32) {
+	if p.seen != p.version || p.inference.Renamed() {
+		p.leaves.own.Cache.Clear()
+		p.drawn.Cache.Clear()
+		p.seen = p.version
+	}
+	p.env, p.rs = p.env[:0], p.rs[:0]
+	for i, e := range envs {
+		n := int(e)
+		p.seats[0] = v.SeatOf(n)
+		for j, a := range p.others {
+			p.seats[j+1] = game.Seat(v.Seat[v.Slot(a, v.T, n)])
+			p.leaves.place[p.at(i, j)] = p.placeOf(v, n, j)
+		}
+		p.rules.Set(i, v.State(n), p.seats)
+		p.env = append(p.env, n)
+		lo := len(p.rs)
+		p.rs = p.rs[:lo+p.search.Trees]
+		plan.Fork(p.rs[lo:], v.Rand(n))
+	}
+	p.drawn.Env = p.env
+	p.forest.Search(p.rules, p.leaves, p.act, p.rs)
+}
+
+// choose draws an action from the search's policy and records it.
+func (p *player) choose(v *rollout.View, envs []int32) {
+	k := p.forest.Actions
+	for i, n := range envs {
+		policy := p.forest.Policy[i*k : (i+1)*k]
+		a := game.Sample(policy, v.Rand(int(n)))
+		step := v.StepOf(int(n))
+		v.Action[step], v.Own[step] = a, !p.frozen
+		v.LogProb[step] = float32(math.Log(float64(policy[a])))
+		copy(v.TargetAt(step), policy)
+		v.Value[v.SlotOf(int(n))] = p.forest.Value[i] * p.scale
+	}
+}
+
+// placeOf returns where co-player j of env n sits in ego-first order, from 0 for
+// the next seat.
+func (p *player) placeOf(v *rollout.View, n, j int) int {
+	return place(v.SeatOf(n), game.Seat(v.Seat[v.Slot(p.others[j], v.T, n)]), p.spec.Seats)
+}
+
+// Evaluate writes the network's own values, where a window cuts an episode.
+func (p *player) Evaluate(v *rollout.View, envs []int32) {
+	p.writePosterior(v, envs)
+	own := p.leaves.own
+	for len(envs) > 0 {
+		part := envs[:min(len(envs), own.Rows)]
+		for _, n := range part {
+			own.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
+		}
+		_, value := own.Run()
+		for i, n := range part {
+			v.Value[v.SlotOf(int(n))] = value[i] * p.scale
+		}
+		envs = envs[len(part):]
+	}
+}
+
+// EpisodeOver counts what the others turned out to be after.
+func (p *player) EpisodeOver(v *rollout.View, n int) {
+	for j := range p.others {
+		if goal, counts := p.inference.Outcome(v, n, j); counts {
+			p.beliefs[n].Over(0, j, goal)
+		}
+	}
+}
+
+var _ rollout.Watcher = (*player)(nil)

@@ -1,0 +1,210 @@
+package hop
+
+import (
+	"errors"
+
+	"hop/belief"
+	"hop/field"
+	"hop/game"
+	"hop/model/moa"
+	"hop/plan"
+)
+
+// Config is the part of a spec that says what HOP and HOP+ agents are.
+type Config struct {
+	Own    string        `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
+	Goals  Goals         `yaml:"goals"`
+	Belief belief.Config `yaml:"belief"`
+	MOA    MOA           `yaml:"moa"`
+	Search Search        `yaml:"search"`
+	Leaf   Leaf          `yaml:"leaf"`
+	Models Folders       `yaml:"models"`
+}
+
+// Goals is what the others are taken to be after.
+type Goals struct {
+	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); or a class of states (HOP+; needs models.vae with discrete goals)" oneof:"none|hand|latent|classes"`
+	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
+	DoubtStart float64 `yaml:"doubt_start" doc:"probability at an episode's start that a co-player acts at random; -1: as often as each other hypothesis, or as belief.across has counted" range:"-1..1" when:"hand|latent|classes"`
+	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes"`
+	Selector   string  `yaml:"selector" doc:"which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative" when:"latent|classes"`
+	Ahead      int     `yaml:"ahead" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000" when:"latent|classes"`
+	VAEPasses  int     `yaml:"vae_passes" doc:"passes over a window's states when the VAE goes on learning; 0: it stays as it is" range:"0..100" when:"latent|classes"`
+	CVAEPasses int     `yaml:"cvae_passes" doc:"passes over a window's histories when the inference goes on learning; 0: it stays as it is" range:"0..100" when:"latent"`
+	Rate       float64 `yaml:"rate" doc:"learning rate of VAE and inference, if they learn" range:"0<..1" when:"latent|classes"`
+	Mix        float64 `yaml:"mix" doc:"share of the run over which the model of others moves from the chosen subgoals' codes to inferred ones; 0: inferred ones from the start" range:"0..10" when:"latent"`
+	Spread     float64 `yaml:"spread" doc:"factor on the standard deviation of what a tree draws; 0: every tree plans with the mean" range:"0..10" when:"latent"`
+	Gate       int     `yaml:"gate" doc:"infer only about co-players within so many cells of a prey, others get the neutral goal; -1: always" unit:"cells" range:"-1..1000" when:"latent"`
+}
+
+// MOA is the model of others: its network, how it learns, and how often.
+type MOA struct {
+	moa.Config   `yaml:",inline"`
+	moa.Learning `yaml:",inline"`
+	Passes       int `yaml:"passes" doc:"passes over a window's labelled trajectories; 0: it stays as it is" range:"0..100"`
+}
+
+// Search is how an agent plans, and on what.
+type Search struct {
+	plan.Config `yaml:",inline"`
+	Dynamics    string `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
+	Others      string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
+}
+
+// Leaf is what a state at the end of a search is worth.
+type Leaf struct {
+	Kind     string   `yaml:"kind" doc:"value of a leaf: the agent's network; the best of several scripted rollouts against the drawn goals; the better of the two; or the response network, which learnt to answer known co-players and is given the drawn goals (needs models.response)" oneof:"net|scripts|both|response"`
+	Partners []string `yaml:"partners" doc:"the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them" when:"scripts|both|response"`
+	Scripts  []string `yaml:"scripts" doc:"what oneself may do; in stag hunt stag stands for one script a stag" when:"scripts|both"`
+	Repeat   int      `yaml:"repeat" doc:"futures that each script is averaged over before the best one counts" range:"1..1000" when:"scripts|both"`
+}
+
+// Folders names folders of models that were trained before the run. Their weights
+// are copied into the run's checkpoints, so that a run, once it has one, needs
+// the folders no more.
+type Folders struct {
+	VAE      string `yaml:"vae" doc:"folder of hop pretrain vae: codes of states, for goals latent and classes; empty: none"`
+	CVAE     string `yaml:"cvae" doc:"folder of hop pretrain cvae: codes inferred from history, for goals latent; empty: none"`
+	MOA      string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for goals hand, none for none; empty: untrained"`
+	World    string `yaml:"world" doc:"folder of hop pretrain world, for search.dynamics world; empty: none"`
+	Response string `yaml:"response" doc:"folder of hop pretrain response, for leaf response; empty: none"`
+}
+
+// Default returns HOP's planner.
+func Default() Config {
+	return Config{
+		Own: "search",
+		Goals: Goals{
+			Kind: "hand", Doubt: true, DoubtStart: -1, Read: true, Selector: "optimistic", Ahead: 5, Rate: 5e-4, Mix: 0.5, Spread: 1, Gate: -1,
+		},
+		Belief: belief.Default(),
+		MOA:    MOA{moa.Default(), moa.DefaultLearning(), 2},
+		Search: Search{Config: plan.Default(), Dynamics: "rules", Others: "model"},
+		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
+	}
+}
+
+// learnt reports that goals are learnt ones, which need models.
+func (g Goals) learnt() bool { return g.Kind == "latent" || g.Kind == "classes" }
+
+// doubts reports that there is a hypothesis of acting at random.
+func (g Goals) doubts() bool { return g.Doubt && g.Kind != "none" }
+
+// features returns how many numbers networks read about one co-player's goal,
+// doubt the last of them.
+func (g Goals) features(spec game.Spec, m Models) int {
+	n := 1
+	switch {
+	case g.Kind == "hand":
+		n = len(spec.Goals)
+	case m.VAE == nil:
+	case g.Kind == "classes":
+		n = classCount(m.VAE)
+	case g.Kind == "latent":
+		n = m.VAE.Dim
+	}
+	if g.doubts() {
+		n++
+	}
+	return n
+}
+
+// GoalLen returns how many numbers the agent's network reads about the others'
+// goals.
+func (c Config) GoalLen(spec game.Spec, m Models) int {
+	if !c.Goals.Read || c.Goals.Kind == "none" {
+		return 0
+	}
+	return (spec.Seats - 1) * c.Goals.features(spec, m)
+}
+
+// scripted reports that leaves are evaluated by scripted rollouts.
+func (l Leaf) scripted() bool { return l.Kind == "scripts" || l.Kind == "both" }
+
+// partnered reports that leaves are evaluated against bots that stand for goals.
+func (l Leaf) partnered() bool { return l.Kind != "net" }
+
+// Met returns the bots that an agent has scripts of.
+func (c *Config) Met() []string {
+	if c.Leaf.partnered() {
+		return c.Leaf.Partners
+	}
+	return nil
+}
+
+// FolderFields returns the fields that name folders of models.
+func (c *Config) FolderFields() []*string {
+	m := &c.Models
+	return []*string{&m.VAE, &m.CVAE, &m.MOA, &m.World, &m.Response}
+}
+
+// Hypotheses names what a co-player of the game may be after.
+func (c *Config) Hypotheses(goals []string) []string {
+	if c.Goals.Kind == "none" {
+		return []string{"anything"}
+	}
+	names := append([]string(nil), goals...)
+	if c.Goals.Doubt {
+		names = append(names, "acting at random")
+	}
+	return names
+}
+
+// Validate returns everything that is wrong without a game, joined.
+func (c *Config) Validate() error {
+	var errs []error
+	part := func(err error, path string) { errs = append(errs, field.At(err, path, nil)) }
+	if err := field.Check(*c); err != nil {
+		errs = append(errs, err)
+	}
+	part(c.Belief.Validate(), "belief")
+	part(errors.Join(c.MOA.Config.Validate(), c.MOA.Learning.Validate()), "moa")
+	if c.MOA.History > 0 {
+		part(field.Bad("history", c.MOA.History, "0, because a search asks about single states"), "moa")
+	}
+	if c.Search.Kind == "none" && c.Own != "ppo" {
+		errs = append(errs, field.Bad("own", c.Own, "ppo, because search.kind is none and there is no search to learn from"))
+	}
+	if c.Search.Dynamics == "world" && c.Leaf.scripted() {
+		part(field.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is world and scripts need the true rules"), "leaf")
+	}
+	return errors.Join(append(errs, c.needs())...)
+}
+
+// Fits says why the settings cannot be those of players of a game.
+func (c *Config) Fits(spec game.Spec) error {
+	l, board := spec.Obs, len(spec.Obs.Planes) > 0
+	switch {
+	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:
+		return field.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
+	case c.Goals.learnt() && (!board || l.Last == 0):
+		return field.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
+	case !board && (c.MOA.Frame != "board" || c.MOA.Net == "conv"):
+		return field.Bad("moa.frame", c.MOA.Frame, "board and a dense net, because "+spec.Name+" has no board")
+	case c.MOA.Augment != "none" && !moaInput(spec).CanTurn():
+		return field.Bad("moa.augment", c.MOA.Augment, "none, because observations of "+spec.Name+" cannot be turned")
+	case c.MOA.Distances && !moaInput(spec).HasDistances():
+		return field.Bad("moa.distances", c.MOA.Distances, "false, because "+spec.Name+" has no board with moves and things on it")
+	}
+	return nil
+}
+
+// needs says which models are missing, and which are not of use.
+func (c *Config) needs() error {
+	var errs []error
+	need := func(path, value, want string, why bool) {
+		if why && value == "" {
+			errs = append(errs, field.Bad("models."+path, value, want))
+		}
+	}
+	m := c.Models
+	need("vae", m.VAE, "a folder of hop pretrain vae, because goals.kind is "+c.Goals.Kind, c.Goals.learnt())
+	need("cvae", m.CVAE, "a folder of hop pretrain cvae, because goals.kind is latent", c.Goals.Kind == "latent")
+	need("world", m.World, "a folder of hop pretrain world, because search.dynamics is world", c.Search.Dynamics == "world")
+	need("response", m.Response, "a folder of hop pretrain response, because leaf.kind is response", c.Leaf.Kind == "response")
+	if m.MOA != "" && c.Goals.learnt() {
+		errs = append(errs, field.Bad("models.moa", m.MOA,
+			"nothing, because no model of others is pretrained on learnt goals; the run trains its own"))
+	}
+	return errors.Join(errs...)
+}

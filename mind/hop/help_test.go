@@ -1,0 +1,104 @@
+package hop
+
+import (
+	"errors"
+	"testing"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/frame"
+	"hop/game"
+	"hop/game/gametest"
+	"hop/game/staghunt"
+	"hop/model/actor"
+	"hop/model/cvae"
+	"hop/model/vae"
+	"hop/ppo"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// KeepFewAnswers makes a mind's caches keep hardly anything.
+func (m *Mind) KeepFewAnswers() { m.cacheLog = 4 }
+
+// hunt is a stag hunt of four on 4 by 4.
+func hunt(t testing.TB, horizon int) game.Game {
+	c := staghunt.Default()
+	c.Size, c.Horizon = 4, horizon
+	return gametest.New(t, staghunt.New, c)
+}
+
+// makeMind returns an agent's mind that remembers envs copies, and a player of
+// theirs, with small networks as they were drawn.
+func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Config)) (*Mind, *player) {
+	t.Helper()
+	c := Default()
+	c.Search.Trees, c.Search.Sims, c.MOA.Hidden = 2, 4, []int{8, 8}
+	set(&c)
+	spec := g.Spec()
+	l, k := spec.Obs, len(spec.Actions)
+	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}
+	var m Models
+	var failed [3]error
+	if c.Goals.learnt() {
+		v := vae.Default()
+		v.Loss, v.Hidden, v.Dim, v.MOA, v.Outcome = "b", []int{8}, 3, 8, 0.5
+		m.VAE, m.Codes, failed[0] = vae.New(v, vae.Input{Input: in, Agents: spec.Seats, Actions: k}, rng.New(1))
+		q := cvae.Config{Dim: 3, Frame: frame.Egof, Feature: 4, GRU: 5, Hidden: []int{6}}
+		m.CVAE, m.Infer, failed[1] = cvae.New(q, cvae.Input{Input: in, Seats: spec.Seats, Actions: k}, rng.New(2))
+	}
+	if c.Leaf.Kind == "response" {
+		r := in
+		r.Extra, m.ResponseScale = (spec.Seats-1)*len(c.Leaf.Partners), 1
+		m.Response, m.Answers, failed[2] = actor.New(actor.Default(), actor.Input{Input: r, Actions: k}, rng.New(1))
+	}
+	in.Extra = c.GoalLen(spec, m)
+	b, err := ppo.New(ppo.Default(), actor.Default(), actor.Input{Input: in, Actions: k}, []agent.ID{me}, 1, rng.New(2))
+	h, wrong := New(c, g, m, b, 1, rng.New(3))
+	if err := errors.Join(append(failed[:], err, wrong)...); err != nil {
+		t.Fatal(err)
+	}
+	h.Remember(envs, 40)
+	p, err := h.player(envs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, p
+}
+
+// inferrer returns the latent goals of agent 0 in a small stag hunt.
+func inferrer(t testing.TB, gate, envs int) (*latent, *latentInference, game.Game) {
+	g := hunt(t, 12)
+	m, p := makeMind(t, g, 0, envs, func(c *Config) { c.Goals.Kind, c.Goals.Gate = "latent", gate })
+	return m.goals.(*latent), p.inference.(*latentInference), g
+}
+
+// collect plays a window; in places without a bot's name sits mine.
+func collect(t testing.TB, c rollout.Config, shape batch.Shape, bots []string, mine rollout.Player) *batch.Rollout {
+	t.Helper()
+	c.Envs, c.Key, c.Workers = shape.Envs, rng.New(4), 1
+	e, err := rollout.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var players []rollout.Player
+	for _, name := range bots {
+		p := mine
+		if name != "" {
+			p = bot(t, c.Game, name, shape.Envs)
+		}
+		players = append(players, p)
+	}
+	ro := batch.New(e.Shape(shape.Steps, shape.GoalLen))
+	e.Collect(ro, [][]rollout.Player{players})
+	return ro
+}
+
+func bot(t testing.TB, g game.Game, name string, envs int) rollout.Player {
+	t.Helper()
+	b, err := rollout.NewBots(g, name, envs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

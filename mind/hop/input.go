@@ -1,0 +1,37 @@
+package hop
+
+import (
+	"hop/frame"
+	"hop/game"
+	"hop/model/moa"
+	"hop/nn"
+	"hop/rng"
+	"hop/runlog"
+	"hop/safetensors"
+)
+
+// moaInput says what a model of others reads of a game, without goals.
+func moaInput(spec game.Spec) moa.Input {
+	return moa.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions, 0)
+}
+
+// LoadMOA reads the best weights of a model of others that was trained before.
+func LoadMOA(c Config, spec game.Spec) (*nn.Params, error) {
+	in := moaInput(spec)
+	if c.Goals.Kind == "hand" {
+		in.GoalLen = len(spec.Goals)
+	}
+	_, p, err := moa.New(c.MOA.Config, in, rng.Key{})
+	if err != nil {
+		return nil, err
+	}
+	body, _, err := runlog.Last(c.Models.MOA)
+	if err != nil {
+		return nil, err
+	}
+	f, err := safetensors.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.Load(f, "best/")
+}

@@ -1,0 +1,372 @@
+package hop
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/game"
+	"hop/mind"
+	"hop/model/cvae"
+	"hop/model/vae"
+	"hop/nn"
+	"hop/rng"
+	"hop/rollout"
+	"hop/safetensors"
+)
+
+// latent is HOP+'s goals: points z, inferred from a co-player's history within
+// the episode as a normal distribution. There is one hypothesis, that the
+// co-player is after z; what z is, each tree draws for itself.
+type latent struct {
+	*codes
+	infer   *cvae.Model
+	weights *nn.Params    // the inference's
+	learner *cvae.Learner // nil: the weights stay as they are
+	seqs    *cvae.Work
+	history *cvae.Sequences // what was labelled last
+
+	// By env and co-player, so that workers never meet.
+	mem    *cvae.Memory
+	mu, sd []float32 // [N][others][Dim], zero for those who left and beyond the gate
+}
+
+// inferSeqs is how many sequences are inferred at a time.
+const inferSeqs = 32
+
+func newLatent(m *Mind, c *codes, key rng.Key) (*latent, error) {
+	model := m.models.CVAE
+	c.gate.Distance = m.cfg.Goals.Gate
+	w := &latent{codes: c, infer: model, weights: m.models.Infer.Clone(), seqs: model.Work(inferSeqs * m.spec.Horizon)}
+	if m.cfg.Goals.CVAEPasses > 0 {
+		cfg := cvae.DefaultLearn()
+		cfg.LR, cfg.Mix = m.cfg.Goals.Rate, 0
+		var err error
+		if w.learner, err = cvae.NewLearner(model, w.weights, cfg, m.spec.Horizon, unending, key.Child("cvae")); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *latent) Hypotheses() int { return 1 }
+func (w *latent) Features() int   { return w.infer.Dim }
+
+func (w *latent) Remember(envs int) {
+	n := envs * len(w.m.others)
+	w.mem = w.infer.Memory(n)
+	w.mu, w.sd = make([]float32, n*w.infer.Dim), make([]float32, n*w.infer.Dim)
+}
+
+// at returns what is inferred about co-player j of env n: mean and standard
+// deviation, views.
+func (w *latent) at(n, j int) (mu, sd []float32) {
+	d := w.infer.Dim
+	i := w.m.at(n, j) * d
+	return w.mu[i : i+d], w.sd[i : i+d]
+}
+
+func (w *latent) Trajectories(ro *batch.Rollout) []trajectory { return w.m.episodes(ro, false) }
+
+// Label gives a step the code of its subgoal, or the code that is inferred from
+// the history up to it: the former with a probability that falls from 1 to 0 over
+// a share of the run (Goals.Mix).
+func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, share float64, r *rng.Rand) []agent.Stat {
+	d := w.infer.Dim
+	states, chosen := w.read(ro, list), w.subgoals(ro, list)
+	mu, logvar := make([]float32, 0, len(dst)), make([]float32, 0, len(dst))
+	w.encode(states, func(ws *vae.Work, _ int) {
+		n := ws.X.Rows() * d
+		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
+	})
+	s := w.histories(ro, list)
+	for _, to := range chosen {
+		s.Mu, s.LogVar = append(s.Mu, mu[to*d:(to+1)*d]...), append(s.LogVar, logvar[to*d:(to+1)*d]...)
+	}
+	stats := []agent.Stat{w.inferred(dst, s, r)}
+	mix := 0.
+	if w.m.cfg.Goals.Mix > 0 {
+		mix = max(0, 1-share/w.m.cfg.Goals.Mix)
+	}
+	for row := range chosen {
+		if r.Float64() < mix {
+			at := row * d
+			drawNormal(dst[at:at+d], s.Mu[at:at+d], s.LogVar[at:at+d], r)
+		}
+	}
+	w.applyGate(dst, ro, list)
+	w.count(ro, list)
+	w.history = s
+	return stats
+}
+
+// drawNormal draws from a normal distribution.
+func drawNormal(dst, mu, logvar []float32, r *rng.Rand) {
+	for i, m := range mu {
+		dst[i] = m + float32(math.Exp(0.5*float64(logvar[i]))*r.Norm())
+	}
+}
+
+// histories puts trajectories into the form of the inference.
+func (w *latent) histories(ro *batch.Rollout, list []trajectory) *cvae.Sequences {
+	s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
+	for _, p := range list {
+		for t := p.lo; t < p.hi; t++ {
+			obs := ro.ObsAt(ro.Slot(p.agent, t, p.env))
+			w.lastJoint(last, obs)
+			s.Add(obs, last)
+		}
+		s.End()
+	}
+	return s
+}
+
+// lastJoint reads the last joint action from an observation, from the observer's
+// own viewpoint.
+func (w *latent) lastJoint(dst []int32, obs []float32) {
+	k := w.infer.Actions
+	joint := obs[w.m.spec.Obs.LastAt():]
+	for seat := range dst {
+		dst[seat] = game.NoAction
+		for a, x := range joint[seat*k : (seat+1)*k] {
+			if x != 0 {
+				dst[seat] = int32(a)
+			}
+		}
+	}
+}
+
+// inferred draws into dst what is inferred at every row, and returns how much of
+// the subgoals' codes it explains.
+func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.Stat {
+	d := w.infer.Dim
+	mean := make([]float64, d)
+	for i, x := range s.Mu {
+		mean[i%d] += float64(x) / float64(s.Rows())
+	}
+	square, spread := 0., 0.
+	pick := make([]int, 0, inferSeqs)
+	for lo := 0; lo < s.Len(); lo += inferSeqs {
+		pick = pick[:0]
+		for i := lo; i < min(lo+inferSeqs, s.Len()); i++ {
+			pick = append(pick, i)
+		}
+		w.seqs.Load(s, pick)
+		w.seqs.Forward(w.weights)
+		for n, i := range pick {
+			for t := range s.Steps(i) {
+				from, at := w.seqs.Row(t, n)*d, (s.Lo[i]+t)*d
+				mu := w.seqs.Mu[from : from+d]
+				drawNormal(dst[at:at+d], mu, w.seqs.LogVar[from:from+d], r)
+				for k, want := range s.Mu[at : at+d] {
+					square += float64(mu[k]-want) * float64(mu[k]-want)
+					spread += (float64(want) - mean[k]) * (float64(want) - mean[k])
+				}
+			}
+		}
+	}
+	return agent.Stat{Name: "goal/explained", Value: 1 - square/max(spread, 1e-12), N: s.Rows()}
+}
+
+// applyGate makes the goals of steps beyond the gate neutral.
+func (w *latent) applyGate(dst []float32, ro *batch.Rollout, list []trajectory) {
+	if w.gate.Distance < 0 {
+		return
+	}
+	row, d := 0, w.infer.Dim
+	for _, p := range list {
+		for t := p.lo; t < p.hi; t++ {
+			w.gate.Apply(dst[row*d:(row+1)*d], ro.ObsAt(ro.Slot(p.agent, t, p.env)))
+			row++
+		}
+	}
+}
+
+// Fit lets the inference learn from the histories that were labelled last, then
+// the VAE from their states.
+func (w *latent) Fit(r *rng.Rand) ([]agent.Stat, error) {
+	if w.learner == nil {
+		return w.codes.Fit(r)
+	}
+	s := w.history
+	order, size := make([]int, s.Len()), cvae.DefaultLearn().Batch
+	var sum cvae.Terms
+	for range w.m.cfg.Goals.CVAEPasses {
+		w.learner.Order(order, s, r)
+		for lo := 0; lo < len(order); lo += size {
+			t, err := w.learner.Step(s, order[lo:min(lo+size, len(order))])
+			if err != nil {
+				return nil, err
+			}
+			sum = sum.Plus(t)
+		}
+	}
+	more, err := w.codes.Fit(r)
+	return append([]agent.Stat{
+		{Name: "cvae/kl", Value: sum.KL.Mean(), N: s.Rows()},
+		{Name: "cvae/feature", Value: sum.Feature.Mean(), N: s.Rows()},
+	}, more...), err
+}
+
+// Networks returns the inference, if it learns.
+func (w *latent) Networks() []mind.Network {
+	if w.learner == nil {
+		return nil
+	}
+	return []mind.Network{{Name: "inference of goals", Module: "cvae", Params: w.weights, Sign: "cvae/kl"}}
+}
+
+func (w *latent) save(f *safetensors.File, prefix string) {
+	w.codes.save(f, prefix)
+	if w.learner != nil {
+		w.learner.Save(f, prefix+"cvae/")
+	} else {
+		w.weights.Save(f, prefix+"cvae/model/")
+	}
+	w.mem.Save(f, prefix+"memory/")
+}
+
+func (w *latent) load(f *safetensors.File, prefix string, weights bool) error {
+	if err := w.codes.load(f, prefix, weights); err != nil {
+		return err
+	}
+	if weights {
+		return w.weights.Load(f, prefix+"cvae/model/")
+	}
+	var err error
+	if w.learner != nil {
+		err = w.learner.Load(f, prefix+"cvae/")
+	} else {
+		err = w.weights.Load(f, prefix+"cvae/model/")
+	}
+	if err != nil {
+		return err
+	}
+	return w.mem.Load(f, prefix+"memory/")
+}
+
+// Inference returns a worker's part.
+func (w *latent) Inference(envs, trees int) Inference {
+	n, others := envs*trees, len(w.m.others)
+	return &latentInference{
+		latent: w, outcomes: w.outcomes(), work: w.infer.Work(envs * others), places: make([]int, 0, envs*others),
+		last: make([]int32, w.infer.Seats), z: make([]float32, n*others*w.infer.Dim), partners: make([]int32, n*others), next: firstName,
+	}
+}
+
+// firstName leaves room for the hypotheses' own numbers.
+const firstName = 16
+
+// latentInference infers, draws and names points for one worker.
+type latentInference struct {
+	*latent
+	outcomes outcomes
+	work     *cvae.Work
+	places   []int
+	last     []int32   // [seats]
+	z        []float32 // [trees][others][Dim] drawn
+	partners []int32   // [trees][others] the goal that z leads to
+	next     int32     // the next point's name
+	renamed  bool
+}
+
+// Observe forgets what was remembered when an episode starts and advances what is
+// remembered of the living co-players; who left wants nothing.
+func (f *latentInference) Observe(v *rollout.View, envs []int32) {
+	f.work.Reset()
+	f.places = f.places[:0]
+	for _, n := range envs {
+		fresh := v.Start[v.Moment(v.T, int(n))]
+		for j, a := range f.m.others {
+			at, slot := f.m.at(int(n), j), v.Slot(a, v.T, int(n))
+			if fresh {
+				f.mem.Forget(f.infer, at)
+			}
+			if !v.Alive[slot] {
+				mu, sd := f.at(int(n), j)
+				clear(mu)
+				clear(sd)
+				continue
+			}
+			f.lastJoint(f.last, v.ObsAt(slot))
+			f.work.Add(v.ObsAt(slot), f.last)
+			f.places = append(f.places, at)
+		}
+	}
+	if len(f.places) > 0 {
+		f.work.Infer(f.weights, f.mem, f.places)
+	}
+	d, others := f.infer.Dim, len(f.m.others)
+	for i, at := range f.places {
+		n, j := at/others, at%others
+		mu, sd := f.at(n, j)
+		copy(mu, f.work.Mu[i*d:(i+1)*d])
+		for k, x := range f.work.LogVar[i*d : (i+1)*d] {
+			sd[k] = float32(math.Exp(0.5 * float64(x)))
+		}
+		if !f.gate.Apply(mu, v.ObsAt(v.Slot(f.m.others[j], v.T, n))) {
+			clear(sd)
+		}
+	}
+	if f.next > math.MaxInt32/2 {
+		f.next, f.renamed = firstName, true
+	}
+}
+
+func (f *latentInference) Renamed() bool {
+	was := f.renamed
+	f.renamed = false
+	return was
+}
+
+func (f *latentInference) Goal(n, j, _ int) []float32 {
+	mu, _ := f.at(n, j)
+	return mu
+}
+
+func (f *latentInference) Reached(*rollout.View, int, int) int { return game.NoGoal }
+
+// Outcome is that nothing is known but whether a co-player seemed to act at random,
+// which evidence tells.
+func (f *latentInference) Outcome(*rollout.View, int, int) (goal int, counts bool) {
+	return game.NoGoal, true
+}
+
+// Draw draws a point from what is inferred. No two draws have one name.
+func (f *latentInference) Draw(tree int32, n, j int, _ int32, r *rng.Rand) int32 {
+	z := f.Drawn(tree, j, 0)
+	mu, sd := f.at(n, j)
+	for k, m := range mu {
+		z[k] = m + float32(f.m.cfg.Goals.Spread)*sd[k]*float32(r.Norm())
+	}
+	if f.m.cfg.Leaf.partnered() {
+		f.partners[f.m.at(int(tree), j)] = f.outcomes.draw(z, r)
+	}
+	f.next++
+	return f.next - 1
+}
+
+func (f *latentInference) Drawn(tree int32, j int, _ int32) []float32 {
+	d := f.infer.Dim
+	at := f.m.at(int(tree), j) * d
+	return f.z[at : at+d]
+}
+
+func (f *latentInference) Partner(tree int32, j int, _ int32) int32 {
+	return f.partners[f.m.at(int(tree), j)]
+}
+
+func (f *latentInference) Word(n, j, g int) string {
+	var words []string
+	for _, x := range f.Goal(n, j, g) {
+		words = append(words, fmt.Sprintf("%.1f", x))
+	}
+	return "z " + strings.Join(words[:min(len(words), 4)], " ")
+}
+
+var (
+	_ GoalModel = (*latent)(nil)
+	_ Inference = (*latentInference)(nil)
+)

@@ -1,0 +1,201 @@
+package hop
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"hop/batch"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// observer is a random player that takes in what the others show and holds what is
+// inferred against what their histories in this episode say, read from their start.
+type observer struct {
+	rollout.Player
+	t     *testing.T
+	f     *latentInference
+	seen  map[int][][]float32 // by place, this episode's observations
+	dead  int
+	fresh int
+	shut  int
+}
+
+func (p *observer) Act(v *rollout.View, envs []int32) {
+	p.f.Observe(v, envs)
+	w := p.f.latent
+	for _, n := range envs {
+		for j, a := range w.m.others {
+			place, slot := w.m.at(int(n), j), v.Slot(a, v.T, int(n))
+			if v.Start[v.Moment(v.T, int(n))] {
+				p.seen[place] = nil
+				p.fresh++
+			}
+			mu, sd := w.at(int(n), j)
+			if !v.Alive[slot] {
+				p.dead++
+				if slices.ContainsFunc(append(slices.Clone(mu), sd...), func(x float32) bool { return x != 0 }) {
+					p.t.Errorf("co-player %d of env %d has left, and its goal is %v, %v, want zeros", a, n, mu, sd)
+				}
+				continue
+			}
+			p.seen[place] = append(p.seen[place], slices.Clone(v.ObsAt(slot)))
+			s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
+			for _, obs := range p.seen[place] {
+				w.lastJoint(last, obs)
+				s.Add(obs, last)
+			}
+			s.End()
+			ws := w.infer.Work(s.Rows())
+			ws.Load(s, []int{0})
+			ws.Forward(w.weights)
+			at := ws.Row(s.Rows()-1, 0) * w.infer.Dim
+			want := slices.Clone(ws.Mu[at : at+w.infer.Dim])
+			if !w.gate.Apply(want, v.ObsAt(slot)) {
+				p.shut++
+			}
+			for i := range want {
+				if math.Abs(float64(want[i]-mu[i])) > 1e-5 {
+					p.t.Fatalf("co-player %d of env %d after %d steps: the goal is %v, its history says %v", a, n, s.Rows(), mu, want)
+				}
+			}
+		}
+	}
+	p.Player.Act(v, envs)
+}
+
+// What is inferred follows from the history within the episode: nothing of an
+// earlier episode, of a co-player that left, or of another one is in it.
+func TestGoalsFollowFromThisEpisodesHistory(t *testing.T) {
+	const envs = 5
+	for _, gate := range []int{-1, 0} {
+		_, f, g := inferrer(t, gate, envs)
+		p := &observer{Player: bot(t, g, "random", envs), t: t, f: f, seen: map[int][][]float32{}}
+		collect(t, rollout.Config{Game: g}, batch.Shape{Envs: envs, Steps: 60}, []string{"", "ns", "nh", "random"}, p)
+		if p.dead == 0 || p.fresh < 10 || gate == 0 && p.shut == 0 {
+			t.Errorf("%d dead, %d starts, %d beyond the gate: the test saw too little", p.dead, p.fresh, p.shut)
+		}
+	}
+}
+
+// Every tree draws a point of its own for every co-player, from the inferred
+// normal distribution, and no two points have one name. With no spread a tree
+// plans with the mean.
+func TestEveryTreeDrawsItsOwnPoint(t *testing.T) {
+	w, f, _ := inferrer(t, -1, 1)
+	copy(w.mu, []float32{1, -2, 3})
+	copy(w.sd, []float32{0.5, 1, 0})
+	r := rng.New(5).Rand()
+	const n = 20000
+	names := map[int32]bool{}
+	var sum, square [3]float64
+	for range n {
+		name := f.Draw(0, 0, 0, 0, &r)
+		names[name] = true
+		for i, x := range f.Drawn(0, 0, name) {
+			sum[i] += float64(x)
+			square[i] += float64(x) * float64(x)
+		}
+	}
+	if len(names) != n || names[int32(w.m.random)] {
+		t.Errorf("%d draws have %d names, want as many, and none that means acting at random", n, len(names))
+	}
+	for i := range sum {
+		mean := sum[i] / n
+		sd := math.Sqrt(max(square[i]/n-mean*mean, 0))
+		// Five standard errors: wrong once in a million.
+		if d := 5 * float64(w.sd[i]) / math.Sqrt(n); math.Abs(mean-float64(w.mu[i])) > d+1e-6 || math.Abs(sd-float64(w.sd[i])) > d+1e-3 {
+			t.Errorf("number %d of the points has mean %.3f and deviation %.3f, want %v and %v", i, mean, sd, w.mu[i], w.sd[i])
+		}
+	}
+	w.m.cfg.Goals.Spread = 0
+	if z := f.Drawn(0, 0, f.Draw(0, 0, 0, 0, &r)); !slices.Equal(z, w.mu[:3]) {
+		t.Errorf("without spread a tree draws %v, want the mean %v", z, w.mu[:3])
+	}
+}
+
+// Names run out after a billion draws; then caches hear of it, once.
+func TestNamesStartAnewOnce(t *testing.T) {
+	_, f, _ := inferrer(t, -1, 1)
+	r := rng.New(5).Rand()
+	f.next = math.MaxInt32/2 + 1
+	if last := f.Draw(0, 0, 0, 0, &r); last < math.MaxInt32/2 {
+		t.Errorf("the name is %d", last)
+	}
+	for _, want := range []bool{true, false} {
+		if f.Observe(&rollout.View{}, nil); f.Renamed() != want || f.next != firstName {
+			t.Errorf("the next name is %d, and that names start anew is not said to be %v", f.next, want)
+		}
+	}
+}
+
+// counter counts what inferring allocates.
+type counter struct {
+	rollout.Player
+	f      *latentInference
+	allocs float64
+}
+
+func (p *counter) Act(v *rollout.View, envs []int32) {
+	r := rng.New(1).Rand()
+	p.allocs = testing.AllocsPerRun(10, func() {
+		p.f.Observe(v, envs)
+		p.f.Drawn(1, 2, p.f.Draw(1, 0, 2, 0, &r))
+	})
+	p.Player.Act(v, envs)
+}
+
+// Inferring what the others are after and drawing it allocates nothing.
+func TestInferringAllocatesNothing(t *testing.T) {
+	w, f, g := inferrer(t, 2, 1)
+	w.m.cfg.Leaf.Kind = "scripts"
+	p := &counter{Player: bot(t, g, "random", 1), f: f, allocs: -1}
+	collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 1, Steps: 1}, []string{"", "random", "random", "random"}, p)
+	if p.allocs != 0 {
+		t.Errorf("inferring and drawing allocates %v times, want 0", p.allocs)
+	}
+}
+
+// A step's chosen subgoal is one of its own path's states, the last one's its
+// own, and its value the return that followed.
+func TestSubgoalsStayWithinTheirPath(t *testing.T) {
+	w, _, g := inferrer(t, -1, 6)
+	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 6, Steps: 50}, []string{"random", "ns", "nh", "ns"}, nil)
+	list, ahead := w.Trajectories(ro), w.m.cfg.Goals.Ahead
+	chosen, row := w.subgoals(ro, list), 0
+	for _, p := range list {
+		first, end := row, row+p.hi-p.lo
+		if !ro.Start[ro.Moment(p.lo, p.env)] || ro.End[p.last(ro)] != batch.Exited {
+			t.Errorf("%+v is no whole episode", p)
+		}
+		for ; row < end; row++ {
+			if to := chosen[row]; to < row || to >= end || to > row+ahead || row < end-1 && to == row {
+				t.Errorf("step %d of a path of %d has subgoal %d", row-first, end-first, to-first)
+			}
+		}
+		// Rewards come at the end, so the optimistic subgoal is as near to it as
+		// can be.
+		if ro.Reward[p.last(ro)] > 0 && chosen[first] != min(first+ahead, end-1) {
+			t.Errorf("a rewarded path of %d: the first step's subgoal is %d", end-first, chosen[first]-first)
+		}
+	}
+	if len(list) < 20 {
+		t.Errorf("%d paths: the test saw too little", len(list))
+	}
+}
+
+// One ns among three nh waits at the stag until time is up: it reached nothing
+// and wanted the stag. What such codes lead to must not be left to the hare.
+func TestWhoWaitedInVainWantedWhatItStayedAt(t *testing.T) {
+	w, _, g := inferrer(t, -1, 6)
+	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 6, Steps: 60}, []string{"nh", "ns", "nh", "nh"}, nil)
+	w.count(ro, w.Trajectories(ro))
+	spec := g.Spec()
+	stay := slices.Index(spec.Actions, "stay")
+	stag, hare := slices.Index(spec.Goals, "stag"), slices.Index(spec.Goals, "hare")
+	ends := w.ends[stay*len(spec.Goals):][:len(spec.Goals)]
+	if ends[stag] < 10 || ends[hare] != 0 {
+		t.Errorf("of those who stayed to the end %v wanted the stag and %v a hare, want at least 10 and 0", ends[stag], ends[hare])
+	}
+}

@@ -1,0 +1,143 @@
+package hop
+
+import (
+	"hop/mind"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/plan"
+)
+
+// leaves evaluates states for a search, as Leaf says: by the own network, by
+// scripted rollouts, by the better of the two, or by the response network. The
+// policy to start from is the own network's, or the response network's if there is
+// one.
+type leaves struct {
+	m        *Mind
+	own      *plan.NetPrior
+	response *plan.NetPrior // nil: none
+	scripts  mind.Scripts   // nil: none
+	drawn    *drawn
+	rolled   []float32 // [rows] values by scripts
+	place    []int     // [decisions][others] ego-first place of each co-player
+	goal     []float32 // [others][width] what a network reads about a query's goals
+}
+
+func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, envs int) *leaves {
+	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: make([]int, envs*len(m.others))}
+	l.goal = make([]float32, len(m.others)*max(m.width, len(m.cfg.Leaf.Partners)))
+	c.Net = &valueNet{ws: m.Brain.Model.Work(c.Rows), params: m.Params, scale: m.scale, actions: c.Actions}
+	l.own = plan.NewNetPrior(c)
+	l.own.LogitsOnly = m.cfg.Leaf.Kind == "scripts"
+	if m.goalLen > 0 {
+		l.own.Read = l.readGoals
+	}
+	if m.cfg.Leaf.Kind == "response" {
+		c.Net = &valueNet{ws: m.models.Response.Work(c.Rows), params: m.models.Answers, scale: float32(m.models.ResponseScale),
+			actions: c.Actions}
+		l.response = plan.NewNetPrior(c)
+		l.response.Read = l.readPartners
+	}
+	return l
+}
+
+// Eval evaluates states.
+func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
+	if l.response != nil {
+		l.response.Eval(logits, value, qs)
+		return
+	}
+	if l.m.cfg.Leaf.scripted() {
+		for i := range qs {
+			bots := l.scripts.Of(qs[i].Tree)
+			for j, name := range l.drawn.Of(qs[i].Tree) {
+				bots[j] = l.partner(qs[i].Tree, j, name)
+			}
+		}
+		l.scripts.Eval(logits, l.rolled[:len(qs)], qs)
+	}
+	l.own.Eval(logits, value, qs)
+	switch l.m.cfg.Leaf.Kind {
+	case "scripts":
+		copy(value, l.rolled[:len(qs)])
+	case "both":
+		for i := range qs {
+			value[i] = max(value[i], l.rolled[i])
+		}
+	}
+}
+
+// partner returns the number of the bot that stands for what a tree's co-player is
+// after.
+func (l *leaves) partner(tree int32, j int, name int32) int32 {
+	if int(name) == l.m.random {
+		return int32(len(l.m.cfg.Leaf.Partners) - 1)
+	}
+	return l.drawn.inference.Partner(tree, j, name)
+}
+
+// readGoals is what the own network reads: the features of the goals that were
+// drawn for a query's tree.
+func (l *leaves) readGoals(q *plan.Query) ([]float32, uint64) {
+	return l.read(q, l.m.width, func(dst []float32, j int, name int32) int32 {
+		if int(name) == l.m.random {
+			dst[l.m.width-1] = 1
+		} else {
+			copy(dst, l.drawn.inference.Drawn(q.Tree, j, name))
+		}
+		return name
+	})
+}
+
+// readPartners is what the response network reads: which bot stands for each goal.
+func (l *leaves) readPartners(q *plan.Query) ([]float32, uint64) {
+	return l.read(q, len(l.m.cfg.Leaf.Partners), func(dst []float32, j int, name int32) int32 {
+		bot := l.partner(q.Tree, j, name)
+		dst[bot] = 1
+		return bot
+	})
+}
+
+// read writes width numbers about each co-player that is there, by ego-first
+// place, and returns them with the key of state and goals, 0 if the state has none.
+func (l *leaves) read(q *plan.Query, width int, write func(dst []float32, j int, name int32) int32) ([]float32, uint64) {
+	n := len(l.m.others)
+	goal, key := l.goal[:n*width], q.Key
+	clear(goal)
+	for j, name := range l.drawn.Of(q.Tree) {
+		if l.own.Legal(q.Tree, q.Slot, j+1) == 0 {
+			continue
+		}
+		at := l.place[int(q.Tree)/l.drawn.Trees*n+j]
+		name = write(goal[at*width:][:width], j, name)
+		key = (key ^ (uint64(at)<<32 | uint64(uint32(name)) + 1)) * 0x9e3779b97f4a7c15
+		key ^= key >> 29
+	}
+	if q.Key == 0 {
+		return goal, 0
+	}
+	return goal, key | 1
+}
+
+// valueNet is a network that evaluates states as a search asks it: the own one, or
+// the response network. Values are in the game's own reward.
+type valueNet struct {
+	ws      *actor.Work
+	params  *nn.Params
+	scale   float32 // of rewards in its values
+	actions int
+}
+
+func (n *valueNet) Add(obs, goal []float32) { n.ws.Add(obs, goal) }
+
+func (n *valueNet) Run() (logits, value []float32) {
+	n.ws.Forward(n.params)
+	rows := n.ws.X.Rows()
+	value = n.ws.Value[:rows]
+	for i := range value {
+		value[i] /= n.scale
+	}
+	n.ws.Reset()
+	return n.ws.Logits[:rows*n.actions], value
+}
+
+var _ plan.Prior = (*leaves)(nil)

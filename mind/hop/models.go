@@ -1,0 +1,159 @@
+package hop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hop/model/actor"
+	"hop/model/cvae"
+	"hop/model/vae"
+	"hop/model/world"
+	"hop/nn"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// Models are networks that were trained before the run, with their weights; nil
+// where there is none. Minds take copies, except of the world model and of the
+// response network, which do not learn.
+type Models struct {
+	VAE   *vae.Model
+	Codes *nn.Params // the VAE's
+	CVAE  *cvae.Model
+	Infer *nn.Params // the CVAE's
+	MOA   *nn.Params // of a model of others without places for who is modelled
+	World *world.Model
+	Steps *nn.Params // the world model's
+
+	Response      *actor.Model // answers known co-players
+	Answers       *nn.Params   // the response network's
+	ResponseScale float64      // of rewards in its values
+}
+
+// shapes is what a checkpoint says about the models in it, so that it can be
+// loaded without the folders that they came from.
+type shapes struct {
+	VAE  *vaeShape  `json:",omitempty"`
+	CVAE *cvaeShape `json:",omitempty"`
+
+	World    *worldShape    `json:",omitempty"`
+	Response *responseShape `json:",omitempty"`
+}
+
+type vaeShape struct {
+	Config vae.Config
+	Input  vae.Input
+}
+
+type cvaeShape struct {
+	Config cvae.Config
+	Input  cvae.Input
+}
+
+type worldShape struct {
+	Config world.Config
+	Input  world.Input
+}
+
+type responseShape struct {
+	Config actor.Config
+	Input  actor.Input
+	Scale  float64
+}
+
+// responsePrefix is where a checkpoint holds the response network, once for all minds.
+const responsePrefix = "models/response/"
+
+// worldPrefix is where a checkpoint holds the world model, once for all minds.
+const worldPrefix = "models/world/"
+
+// shapesKey is the checkpoint's entry for shapes.
+const shapesKey = "models"
+
+// save notes the models' shapes in a checkpoint, and the world model's weights.
+func (m Models) save(f *safetensors.File) error {
+	var s shapes
+	if m.VAE != nil {
+		s.VAE = &vaeShape{m.VAE.Config, m.VAE.Input}
+	}
+	if m.CVAE != nil {
+		s.CVAE = &cvaeShape{m.CVAE.Config, m.CVAE.Input}
+	}
+	if m.World != nil {
+		s.World = &worldShape{m.World.Config, m.World.Input}
+		if _, saved := f.Meta[shapesKey]; !saved {
+			m.Steps.Save(f, worldPrefix)
+		}
+	}
+	if m.Response != nil {
+		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale}
+		if _, saved := f.Meta[shapesKey]; !saved {
+			m.Answers.Save(f, responsePrefix)
+		}
+	}
+	if s == (shapes{}) {
+		return nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("hop: saving the models' shapes: %w", err)
+	}
+	if f.Meta == nil {
+		f.Meta = map[string]string{}
+	}
+	f.Meta[shapesKey] = string(b)
+	return nil
+}
+
+// ModelsOf returns models of the shapes that a checkpoint holds. The weights of
+// those that may learn are nobody's: minds load their own.
+func ModelsOf(f *safetensors.File) (Models, error) {
+	var m Models
+	var s shapes
+	text, ok := f.Meta[shapesKey]
+	if !ok {
+		return m, nil
+	}
+	err := json.Unmarshal([]byte(text), &s)
+	if err == nil && s.VAE != nil {
+		m.VAE, m.Codes, err = vae.New(s.VAE.Config, s.VAE.Input, rng.Key{})
+	}
+	if err == nil && s.CVAE != nil {
+		m.CVAE, m.Infer, err = cvae.New(s.CVAE.Config, s.CVAE.Input, rng.Key{})
+	}
+	if err == nil && s.World != nil {
+		if m.World, m.Steps, err = world.New(s.World.Config, s.World.Input, rng.Key{}); err == nil {
+			err = m.Steps.Load(f, worldPrefix)
+		}
+	}
+	if err == nil && s.Response != nil {
+		m.ResponseScale = s.Response.Scale
+		if m.Response, m.Answers, err = actor.New(s.Response.Config, s.Response.Input, rng.Key{}); err == nil {
+			err = m.Answers.Load(f, responsePrefix)
+		}
+	}
+	if err != nil {
+		return Models{}, fmt.Errorf("hop: loading the models' shapes: %w", err)
+	}
+	return m, nil
+}
+
+// check says what a kind of goals lacks.
+func (m Models) check(goals string) error {
+	switch {
+	case goals != "latent" && goals != "classes":
+		return nil
+	case m.VAE == nil:
+		return errors.New("hop: learnt goals need a VAE: set models.vae to the folder of hop pretrain vae")
+	case goals == "classes" && m.VAE.Discrete == 0:
+		return errors.New("hop: goals.kind classes needs a VAE with discrete goals: train one with hop pretrain vae --discrete 4")
+	case goals == "latent" && m.VAE.Discrete > 0:
+		return errors.New("hop: goals.kind latent needs a VAE with continuous goals; with discrete ones use goals.kind classes")
+	case goals == "latent" && m.CVAE == nil:
+		return errors.New("hop: goals.kind latent needs the inference of goals: set models.cvae to the folder of hop pretrain cvae")
+	case goals == "latent" && m.CVAE.Dim != m.VAE.Dim:
+		return fmt.Errorf("hop: the VAE's goals have %d dimensions, the inferred ones %d; infer over the same VAE", m.VAE.Dim, m.CVAE.Dim)
+	}
+	return nil
+}

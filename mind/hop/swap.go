@@ -1,0 +1,90 @@
+package hop
+
+import (
+	"fmt"
+	"slices"
+
+	"hop/agent"
+	"hop/mind"
+	"hop/plan"
+	"hop/plan/truth"
+	"hop/rng"
+)
+
+// known is what an agent knows for sure of its co-players; its zero value is
+// nothing.
+type known struct {
+	goals []int32 // [others] the hypothesis that holds about each
+	// others makes how co-players act in a search on w.
+	others func(w mind.Rules, envs int) (plan.Others, error)
+}
+
+// Swap replaces what the agent believes of its co-players by the truth.
+func (m *Mind) Swap(t mind.Truth) error {
+	if len(t.Team) != m.spec.Seats {
+		return fmt.Errorf("the game has %d agents, the team %d", m.spec.Seats, len(t.Team))
+	}
+	var bots []string
+	for a, bot := range t.Team {
+		if agent.ID(a) != m.me {
+			bots = append(bots, bot)
+		}
+	}
+	m.truth = known{}
+	if t.Goals {
+		if m.cfg.Goals.Kind != "hand" {
+			return fmt.Errorf("goals.kind is %s: a co-player's true goal is known only where goals are hand-made", m.cfg.Goals.Kind)
+		}
+		for _, bot := range bots {
+			at := slices.Index(m.cfg.Leaf.Partners, bot)
+			if at < 0 || at >= m.kinds {
+				return fmt.Errorf("none of its hypotheses is bot %q; leaf.partners are %v", bot, m.cfg.Leaf.Partners)
+			}
+			m.truth.goals = append(m.truth.goals, int32(at))
+		}
+	}
+	if t.Others {
+		m.knowOthers(bots)
+	}
+	return nil
+}
+
+// knowOthers lets co-players act in a search as the bots that they are.
+func (m *Mind) knowOthers(bots []string) {
+	all := slices.Clone(m.cfg.Leaf.Partners)
+	for _, bot := range bots {
+		if !slices.Contains(all, bot) {
+			all = append(all, bot)
+		}
+	}
+	m.rules = func(envs, trees int) (mind.Rules, mind.Scripts, error) { return m.trueRules(all, envs, trees) }
+	sure := make(fixed, len(bots))
+	for j, bot := range bots {
+		sure[j] = int32(slices.Index(all, bot))
+	}
+	m.truth.others = func(w mind.Rules, envs int) (plan.Others, error) {
+		return truth.NewBots(w.(*truth.World), sure, envs), nil
+	}
+}
+
+// fixed is beliefs that are sure.
+type fixed []int32
+
+// Draw writes what is known.
+func (k fixed) Draw(dst []int32, _ int, _ *rng.Rand) { copy(dst, k) }
+
+// withTruth draws goals as beliefs have them, because leaves read them, and
+// actions as the co-players really would.
+type withTruth struct {
+	*drawn
+	bots plan.Others
+}
+
+func (t withTruth) Goals(tree int32, r *rng.Rand) {
+	t.drawn.Goals(tree, r)
+	t.bots.Goals(tree, r)
+}
+
+func (t withTruth) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) { t.bots.Draw(dst, qs, rs) }
+
+var _ plan.Others = withTruth{}

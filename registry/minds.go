@@ -1,0 +1,224 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"hop/exp"
+	"hop/field"
+	"hop/game"
+	"hop/mind"
+	"hop/mind/hop"
+	"hop/mind/influence"
+	"hop/mind/lola"
+	"hop/model/cvae"
+	"hop/model/vae"
+	"hop/model/world"
+	"hop/plan/truth"
+	"hop/ppo"
+	"hop/pretrain"
+)
+
+func minds() map[string]exp.MindEntry {
+	return map[string]exp.MindEntry{
+		"ppo": exp.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO),
+		"hop": exp.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
+			hop.Default, makeHOP).Check(checkHOP),
+		"lola":      exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
+		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
+	}
+}
+
+// brains makes a PPO learner for each mind.
+func brains(m exp.Making) ([]*ppo.Brain, error) {
+	var list []*ppo.Brain
+	for i := range m.Agents {
+		b, err := m.Brain(i, 0)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+func makePPO(_ struct{}, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	var minds []mind.Mind
+	for _, b := range list {
+		minds = append(minds, b)
+	}
+	return minds, err
+}
+
+func makeLOLA(c lola.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	if err != nil {
+		return nil, err
+	}
+	return lola.New(c, m.PPO, list)
+}
+
+func makeInfluence(c influence.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	if err != nil {
+		return nil, err
+	}
+	var minds []mind.Mind
+	for i, b := range list {
+		spec := m.Game.Spec()
+		x, err := influence.New(c, m.Actor, exp.Input(spec), spec.Seats, b, m.Key.Child("mind", i))
+		if err != nil {
+			return nil, fmt.Errorf("mind %d: %w", i, err)
+		}
+		minds = append(minds, x)
+	}
+	return minds, nil
+}
+
+// alone is what minds need that read each other: a network each, without an LSTM.
+func alone(_ any, s *exp.Spec, g game.Game) error {
+	switch {
+	case s.Actor.LSTM > 0:
+		return field.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
+	case len(s.Train.Brains) > 0:
+		return field.Bad("train.brains", s.Train.Brains, "nothing, because mind is "+s.Mind.Name+" and each agent needs a network of its own")
+	case g != nil && g.Spec().Seats < 2:
+		return field.Bad("game.name", s.Game.Name, "a game of at least two, because mind is "+s.Mind.Name)
+	}
+	return nil
+}
+
+func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
+	var models hop.Models
+	var err error
+	if m.Saved != nil {
+		models, err = hop.ModelsOf(m.Saved)
+	} else {
+		models, err = load(c, m.Game.Spec())
+	}
+	if err != nil {
+		return nil, err
+	}
+	var minds []mind.Mind
+	for i := range m.Agents {
+		b, err := m.Brain(i, c.GoalLen(m.Game.Spec(), models))
+		if err != nil {
+			return nil, err
+		}
+		x, err := hop.New(c, m.Game, models, b, m.PPO.RewardScale, m.Key.Child("mind", i))
+		if err != nil {
+			return nil, fmt.Errorf("mind %d: %w", i, err)
+		}
+		minds = append(minds, x)
+	}
+	return minds, nil
+}
+
+// checkHOP holds the settings of planners against the rest of a spec.
+func checkHOP(params any, s *exp.Spec, g game.Game) error {
+	c := params.(*hop.Config)
+	if err := alone(nil, s, g); err != nil && len(s.Train.Brains) == 0 {
+		return err
+	}
+	_, agents := s.Groups(g)
+	for _, ids := range agents {
+		if len(ids) > 1 {
+			return field.Bad("train.brains", s.Train.Brains, "one for each agent, because mind is hop")
+		}
+	}
+	if s.Train.Warm.Windows > 0 && c.Own != "search" {
+		return field.Bad("train.warm.windows", s.Train.Warm.Windows,
+			"0, because own is ppo and only agents that learn from a search can learn by watching")
+	}
+	if len(s.Train.Stages) > 0 && c.Search.Dynamics == "world" {
+		return field.Bad("train.stages", len(s.Train.Stages), "none, because search.dynamics is world and the model knows the rules of one game")
+	}
+	if g == nil {
+		return nil
+	}
+	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
+		return err
+	}
+	for i, bot := range c.Leaf.Partners {
+		if _, err := game.NewBot(g, bot); err != nil {
+			return field.Bad(fmt.Sprintf("leaf.partners[%d]", i), bot, "a bot of "+s.Game.Name)
+		}
+	}
+	if want := c.Hypotheses(g.Spec().Goals); len(c.Leaf.Partners) == 0 || c.Goals.Kind != "none" && len(c.Leaf.Partners) != len(want) {
+		return field.Bad("leaf.partners", c.Leaf.Partners, fmt.Sprintf("a bot for each of %v, because leaf.kind is %s", want, c.Leaf.Kind))
+	}
+	if c.Leaf.Kind == "response" {
+		return nil
+	}
+	if _, err := truth.NewWorld(g, c.Leaf.Partners, c.Leaf.Scripts, 1, 1); err != nil {
+		return field.Bad("leaf.scripts", c.Leaf.Scripts, "other scripts or leaf.partners: "+err.Error())
+	}
+	return nil
+}
+
+// load reads the models that planners use. They must have been trained on
+// observations like the game's.
+func load(c hop.Config, spec game.Spec) (hop.Models, error) {
+	var m hop.Models
+	var err error
+	in := exp.Input(spec)
+	kind := c.Goals.Kind
+	if kind == "latent" || kind == "classes" {
+		if m.VAE, m.Codes, err = vae.Load(c.Models.VAE); err != nil {
+			return m, fmt.Errorf("models.vae: %w", err)
+		}
+		if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: len(spec.Actions)}); m.VAE.Input != want {
+			return m, misfit("vae", c.Models.VAE, m.VAE.Input, want)
+		}
+	}
+	if kind == "latent" {
+		if m.CVAE, m.Infer, err = cvae.Load(c.Models.CVAE); err != nil {
+			return m, fmt.Errorf("models.cvae: %w", err)
+		}
+		if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: len(spec.Actions)}); m.CVAE.Input != want {
+			return m, misfit("cvae", c.Models.CVAE, m.CVAE.Input, want)
+		}
+	}
+	if c.Search.Dynamics == "world" {
+		if m.World, m.Steps, err = world.Load(c.Models.World); err != nil {
+			return m, fmt.Errorf("models.world: %w", err)
+		}
+		l := spec.Obs
+		want := world.Input{
+			Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions), Horizon: spec.Horizon,
+			Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: m.World.Rewards,
+		}
+		if !reflect.DeepEqual(m.World.Input, want) {
+			return m, misfit("world", c.Models.World, m.World.Input, want)
+		}
+	}
+	if c.Leaf.Kind == "response" {
+		r, p, about, err := pretrain.LoadResponse(c.Models.Response)
+		if err != nil {
+			return m, fmt.Errorf("models.response: %w", err)
+		}
+		want := in
+		want.Extra = (spec.Seats - 1) * len(c.Leaf.Partners)
+		if about.Input != want {
+			return m, misfit("response", c.Models.Response, about.Input, want)
+		}
+		if !slices.Equal(about.Who, c.Leaf.Partners) {
+			return m, fmt.Errorf("models.response: %s knows the bots %v, leaf.partners are %v; they must be the same, in the same order",
+				c.Models.Response, about.Who, c.Leaf.Partners)
+		}
+		m.Response, m.Answers, m.ResponseScale = r, p, about.Scale
+	}
+	if c.Models.MOA != "" {
+		if m.MOA, err = hop.LoadMOA(c, spec); err != nil {
+			return m, fmt.Errorf("models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa "+
+				"--condition goal --set model.hidden=[64,64] --set model.distances=false", c.Models.MOA, err)
+		}
+	}
+	return m, nil
+}
+
+func misfit(name, dir string, got, want any) error {
+	return fmt.Errorf("models.%s: %s was trained on observations %+v, here they are %+v; train one on this game", name, dir, got, want)
+}
