@@ -270,7 +270,21 @@ func (s *Spec) AllFields() []field.Info {
 }
 
 // Diff lists the fields in which two specs differ.
-func (s *Spec) Diff(o *Spec) []field.Change { return field.Diff(s.Fields(), o.Fields()) }
+func (s *Spec) Diff(o *Spec) []field.Change { return field.Diff(s.byStage(), o.byStage()) }
+
+// byStage is Fields with a field for each stage.
+func (s *Spec) byStage() []field.Info {
+	list := slices.DeleteFunc(s.Fields(), func(f field.Info) bool { return f.Path == "prepare" || f.Path == "follow" })
+	for _, part := range []struct {
+		name   string
+		stages []stage.Stage
+	}{{"prepare", s.Prepare}, {"follow", s.Follow}} {
+		for _, st := range part.stages {
+			list = append(list, field.Info{Path: part.name + "." + st.Name, Default: st.Run})
+		}
+	}
+	return list
+}
 
 // YAML returns the resolved spec, every field that there is written out.
 func (s *Spec) YAML() ([]byte, error) {

@@ -57,12 +57,9 @@ func (l *Lab) info(preset string, seed uint64) runlog.Info {
 
 // Folders returns the runs of a folder: itself, or its seeds.
 func Folders(dir string) ([]string, error) {
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		return []string{dir}, nil
-	}
-	dirs, err := filepath.Glob(filepath.Join(dir, "seed-*"))
-	if err != nil || len(dirs) == 0 {
-		return nil, misuse("%s holds no run: neither spec.yaml nor folders seed-*", dir)
+	dirs, err := runlog.Seeds(dir)
+	if err != nil {
+		return nil, Misuse{err}
 	}
 	return dirs, nil
 }

@@ -72,11 +72,9 @@ type group struct {
 // read gathers a group. It fails only if there is no run at all.
 func read(reg *exp.Registry, dir string) (*group, error) {
 	g := &group{reg: reg, Dir: filepath.ToSlash(dir)}
-	dirs := []string{dir}
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err != nil { // not itself a run
-		if dirs, err = filepath.Glob(filepath.Join(dir, "seed-*")); err != nil || len(dirs) == 0 {
-			return nil, fmt.Errorf("report: %s holds no run: neither spec.yaml nor folders seed-*; name a folder that hop train made", dir)
-		}
+	dirs, err := runlog.Seeds(dir)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
 	}
 	for _, d := range dirs {
 		r, err := g.readRun(d)

@@ -241,6 +241,25 @@ func (r *Run) Dir() string { return r.dir }
 // Spec returns the resolved spec.
 func (r *Run) Spec() []byte { return r.spec }
 
+// Seeds returns the folders of the runs that dir holds: itself, or its seeds, in the
+// order of their names.
+func Seeds(dir string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(dir, specFile)); err == nil {
+		return []string{dir}, nil
+	}
+	entries, err := os.ReadDir(dir)
+	var list []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), "seed-") {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	if err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("%s holds no run: neither %s nor folders seed-*; name a folder that hop train made", dir, specFile)
+	}
+	return list, nil
+}
+
 // ReadSpec returns the spec of a run's folder.
 func ReadSpec(dir string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(dir, specFile))

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -27,21 +26,9 @@ type recorded struct {
 }
 
 // Folder reports whether dir holds a run, or seeds of one.
-func Folder(dir string) bool { return len(folders(dir)) > 0 }
-
-// folders returns the folders of the seeds.
-func folders(dir string) []string {
-	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		return []string{dir}
-	}
-	list, err := filepath.Glob(filepath.Join(dir, "seed-*"))
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(list, func(d string) bool {
-		_, err := os.Stat(filepath.Join(d, "spec.yaml"))
-		return err != nil
-	})
+func Folder(dir string) bool {
+	_, err := runlog.Seeds(dir)
+	return err == nil
 }
 
 // Run audits a run's folder: what it recorded, then its agents, loaded from the
@@ -91,10 +78,11 @@ type checkpoint struct {
 
 // read reads a folder.
 func read(reg *exp.Registry, dir string) (*recorded, error) {
-	rec := &recorded{dirs: folders(dir)}
-	if len(rec.dirs) == 0 {
-		return nil, fmt.Errorf("%s holds no run: neither spec.yaml nor folders seed-*", dir)
+	dirs, err := runlog.Seeds(dir)
+	if err != nil {
+		return nil, err
 	}
+	rec := &recorded{dirs: dirs}
 	for i, d := range rec.dirs {
 		env, err := runlog.ReadEnv(d)
 		if err != nil {
