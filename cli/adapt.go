@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -21,22 +22,26 @@ type adaptCmd struct {
 // six are the trios of bots that docs/adaptation.md shows.
 const six = "ns,ns,ns nh,nh,nh random,random,random ns,nh,nh ns,ns,random nh,ns,random"
 
-func (c adaptCmd) Run(a *app) error {
+// work lets them meet, and writes the page.
+func (c adaptCmd) work(ctx context.Context, l *lab.Lab) (any, error) { return c.meet(ctx, l) }
+
+func (c adaptCmd) meet(ctx context.Context, l *lab.Lab) (*report.AdaptTable, error) {
 	var err error
 	if c.Teams, err = c.trios(); err != nil {
-		return err
+		return nil, err
 	}
-	bar := a.progress("meetings")
-	c.Seeds, c.Progress = c.Lived.list, bar.update
-	table, err := a.lab().Adapt(a.ctx, c.AdaptConfig)
-	bar.end()
+	c.Seeds = c.Lived.list
+	table, err := l.Adapt(ctx, c.AdaptConfig)
+	if err == nil && c.Out != "" {
+		err = report.WriteAdapt(c.Out, table)
+	}
+	return table, err
+}
+
+func (c adaptCmd) Run(a *app) error {
+	table, err := c.meet(a.ctx, a.lab())
 	if err != nil {
 		return err
-	}
-	if c.Out != "" {
-		if err := report.WriteAdapt(c.Out, table); err != nil {
-			return err
-		}
 	}
 	switch {
 	case c.JSON && len(table.Table) == 1:

@@ -59,24 +59,23 @@ func (a *app) lab() *lab.Lab {
 	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
 }
 
-// stage runs a command of a spec's stages.
-func (a *app) stage(ctx context.Context, words []string, out io.Writer) error {
-	var errs strings.Builder
-	quiet := &app{ctx, a.reg, strings.NewReader(""), out, io.MultiWriter(a.err, &errs)}
-	if a.terminal() {
-		quiet.err = a.err // a live line needs the terminal itself
+// worker is a command that can be a stage: it does its work and prints nothing.
+type worker interface {
+	work(ctx context.Context, l *lab.Lab) (any, error)
+}
+
+// stage does what the words of a spec's stage ask for.
+func (a *app) stage(ctx context.Context, words []string) error {
+	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
+	if err != nil {
+		return usageError{err}
 	}
-	switch code := run(quiet, words); {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case code != 0:
-		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		if last := lines[len(lines)-1]; last != "" {
-			return fmt.Errorf("it failed with exit code %d: %s", code, last)
-		}
-		return fmt.Errorf("it failed with exit code %d", code)
+	w, ok := k.Selected().Target.Interface().(worker)
+	if !ok {
+		return usage("hop %s cannot be a stage", k.Command())
 	}
-	return nil
+	_, err = w.work(ctx, a.lab())
+	return err
 }
 
 // Main runs the program on the process's arguments, stops it cleanly at a signal,
@@ -94,13 +93,24 @@ func Run(ctx context.Context, reg *exp.Registry, args []string, in io.Reader, ou
 	return run(&app{ctx, reg, in, out, err}, args)
 }
 
-// exited carries kong's wish to exit (after --help) up to run.
+// exited is kong's wish to exit, after --help.
 type exited int
 
-func run(a *app, args []string) (code int) {
-	var c grammar
+func (e exited) Error() string { return "only help was asked for" }
+
+// parse reads a command line; the error is exited when help was all it asked for.
+func parse(a *app, args []string) (k *kong.Context, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exited:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
 	parser, err := kong.New(
-		&c,
+		&grammar{},
 		kong.Name("hop"),
 		kong.Description(text("hop")),
 		kong.UsageOnError(),
@@ -113,19 +123,18 @@ func run(a *app, args []string) (code int) {
 		panic(err) // a mistake in the flags' tags
 	}
 	describe(parser)
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case exited:
-			code = int(r)
-		default:
-			panic(r)
-		}
-	}()
+	return parser.Parse(args)
+}
+
+func run(a *app, args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	k, err := parser.Parse(args)
+	k, err := parse(a, args)
+	var help exited
+	if errors.As(err, &help) {
+		return int(help)
+	}
 	if err != nil {
 		fmt.Fprintf(a.err, "hop: %v\nTry: hop --help\n", err)
 		return 2

@@ -59,8 +59,20 @@ func (p *progress) end() {
 // view returns what shows how a lab's work goes.
 func (a *app) view() func(lab.News) {
 	var b *board.Board
+	var count *progress
 	return func(n lab.News) {
 		switch n.Kind {
+		case lab.Counted:
+			switch {
+			case n.Of == 0 && count != nil:
+				count.end()
+				count = nil
+			case n.Of > 0:
+				if count == nil {
+					count = a.progress(n.Text)
+				}
+				count.update(n.At, n.Of)
+			}
 		case lab.Said:
 			fmt.Fprintln(a.err, n.Text)
 		case lab.Staged:

@@ -18,23 +18,22 @@ import (
 
 // AdaptConfig says who meets whom. Its tags are those of the command's flags.
 type AdaptConfig struct {
-	Runs      []string              `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot."`
-	Teams     [][]string            `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
-	Then      []string              `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
-	AtEpisode int                   `help:"The first episode with those of --then." default:"10"`
-	Zoo       string                `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
-	Learn     string                `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
-	Every     int                   `help:"Steps between two updates of what learns." default:"200"`
-	Steps     int                   `help:"Env steps of a life." default:"2400"`
-	Last      int                   `help:"The last steps, which are scored." default:"600"`
-	Lives     int                   `help:"How often each seed lives it, with other starts." default:"16"`
-	Seeds     []uint64              `kong:"-"` // of the lives; none: as many as a run has seeds
-	Agent     int                   `help:"Which agent of a run." default:"0"`
-	Starts    int                   `help:"${adapt_starts}" default:"64"`
-	Game      string                `help:"The game for those that are no runs." default:"staghunt"`
-	Set       []string              `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
-	Workers   int                   `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	Progress  func(done, total int) `kong:"-"`
+	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot."`
+	Teams     [][]string `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
+	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
+	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
+	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
+	Learn     string     `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
+	Every     int        `help:"Steps between two updates of what learns." default:"200"`
+	Steps     int        `help:"Env steps of a life." default:"2400"`
+	Last      int        `help:"The last steps, which are scored." default:"600"`
+	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
+	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds
+	Agent     int        `help:"Which agent of a run." default:"0"`
+	Starts    int        `help:"${adapt_starts}" default:"64"`
+	Game      string     `help:"The game for those that are no runs." default:"staghunt"`
+	Set       []string   `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
+	Workers   int        `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 
 // adapting is an adaptation under way.
@@ -51,6 +50,8 @@ func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable
 		return nil, err
 	}
 	table := &report.AdaptTable{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
+	count, end := l.Counting("meetings")
+	defer end()
 	for _, team := range c.Teams {
 		m, err := c.meeting(g, about, team)
 		if err != nil {
@@ -61,9 +62,8 @@ func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable
 			if err != nil {
 				return nil, err
 			}
-			if table.Table = append(table.Table, res); c.Progress != nil {
-				c.Progress(len(table.Table), len(c.Teams)*len(rows))
-			}
+			table.Table = append(table.Table, res)
+			count(len(table.Table), len(c.Teams)*len(rows))
 		}
 	}
 	return table, nil
@@ -127,7 +127,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if g == nil {
 			g, about = s.Game, here
 		} else if c.GameWords(here) != c.GameWords(about) {
-			return nil, nil, nil, misuse(
+			return nil, nil, nil, Misused(
 				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
 				r.name, c.GameWords(here), c.GameWords(about))
 		}
@@ -152,7 +152,7 @@ func adaptFolders(name string) ([]string, error) {
 		return Folders(name)
 	}
 	if strings.ContainsAny(name, `/\`) {
-		return nil, misuse("%s is no run: there is no such folder", name)
+		return nil, Misused("%s is no run: there is no such folder", name)
 	}
 	return nil, nil
 }
@@ -161,7 +161,7 @@ func adaptFolders(name string) ([]string, error) {
 // k-th of a kind is agent k of its run, from 1: the focal agent has 0's place.
 func (c *adapting) members(g game.Game, about map[string]any, names []string) ([]eval.Member, error) {
 	if n := g.Spec().Seats - 1; len(names) != n {
-		return nil, misuse("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
+		return nil, Misused("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
 	}
 	var zoo []ZooEntry
 	var list []eval.Member
@@ -182,7 +182,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) ([
 		e := c.findZoo(zoo, name, about)
 		if e == nil {
 			_, err := game.NewBot(g, name)
-			return nil, misuse("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
+			return nil, Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
 				c.AdaptConfig.Zoo)
 		}
 		if m, err = c.Reg.Member(g, fmt.Sprintf("%s#%d", e.Run, i+1)); err != nil {

@@ -40,7 +40,7 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 	all := vs
 	if len(c.Then) > 0 {
 		if c.AtEpisode < 1 {
-			return nil, misuse("--at-episode %d, want at least 1", c.AtEpisode)
+			return nil, Misused("--at-episode %d, want at least 1", c.AtEpisode)
 		}
 		if list, err = c.members(g, about, c.Then); err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 	if len(r.dirs) == 0 {
 		focal, err := member(m.g, append([]string{r.name}, m.vs...), 0, nil)
 		if _, none := game.NewBot(m.g, r.name); none != nil && !isPlanner(r.name) {
-			return nil, misuse("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
+			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
 		}
 		if err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func (l *Lab) variants(c CompareConfig) ([]*variant, error) {
 		}
 		for _, v := range list {
 			if v.spec.Name == s.Name {
-				return nil, misuse("two variants are called %s; give one of them another name in its spec", s.Name)
+				return nil, Misused("two variants are called %s; give one of them another name in its spec", s.Name)
 			}
 		}
 		list = append(list, &variant{spec: s, text: text, runs: map[uint64]string{}})
@@ -99,7 +99,7 @@ func sameGame(v, w *exp.Spec) error {
 	if len(differ) == 0 {
 		return nil
 	}
-	return misuse("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
+	return Misused("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
 		v.Name, w.Name, strings.Join(differ, ", "))
 }
 

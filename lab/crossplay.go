@@ -39,7 +39,7 @@ type crossing struct {
 func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross, game.Game, error) {
 	c := &crossing{l, config}
 	if c.Episodes < 1 {
-		return nil, nil, misuse("--episodes %d, want at least 1", c.Episodes)
+		return nil, nil, Misused("--episodes %d, want at least 1", c.Episodes)
 	}
 	g, entries, err := c.enter()
 	if err != nil {
@@ -151,28 +151,28 @@ func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (e
 			return own[seat], nil
 		}
 		if run.Spec.Mind.Name != "ppo" {
-			return eval.Member{}, misuse("%s has no agent of its own on seat %d", e.name, seat)
+			return eval.Member{}, Misused("%s has no agent of its own on seat %d", e.name, seat)
 		}
 		for b := range own { // a network plays any seat
 			if full[b].Name == own[b].Name {
 				return own[b], nil
 			}
 		}
-		return eval.Member{}, misuse("%s has no agent that learnt", e.name)
+		return eval.Member{}, Misused("%s has no agent that learnt", e.name)
 	}
 	if isPlanner(e.bot) && e.bot != "plan-infer" {
 		for b, name := range names {
 			if _, err := game.NewBot(g, name); err != nil && b != seat {
-				return eval.Member{}, misuse("%s needs to know the others' bots", e.bot)
+				return eval.Member{}, Misused("%s needs to know the others' bots", e.bot)
 			}
 		}
 		if e.bot == "br" && atRandom(names) > 1 {
-			return eval.Member{}, misuse("br takes minutes a start among several random bots (hop oracle does it)")
+			return eval.Member{}, Misused("br takes minutes a start among several random bots (hop oracle does it)")
 		}
 	}
 	m, err := member(g, names, seat, c.Planner)
 	if err != nil {
-		return m, misuse("%s cannot play here: %w", e.name, err)
+		return m, Misused("%s cannot play here: %w", e.name, err)
 	}
 	return m, nil
 }

@@ -35,7 +35,7 @@ func (c *crossing) enter() (game.Game, []entry, error) {
 		return nil, nil, err
 	}
 	if g.Spec().Seats < 2 {
-		return nil, nil, misuse("%s has one seat; cross-play needs two or more", spec.Name)
+		return nil, nil, Misused("%s has one seat; cross-play needs two or more", spec.Name)
 	}
 	var sets []string
 	for _, f := range spec.Fields() {
@@ -45,7 +45,7 @@ func (c *crossing) enter() (game.Game, []entry, error) {
 	for i := range list {
 		e := &list[i]
 		if names[e.name] {
-			return nil, nil, misuse("%s is entered twice", e.name)
+			return nil, nil, Misused("%s is entered twice", e.name)
 		}
 		names[e.name] = true
 		if err := c.ready(e, g, spec.Name, sets); err != nil {
@@ -70,7 +70,7 @@ func (c *crossing) find(name string) ([]entry, error) {
 			}
 		}
 		if len(dirs) == 0 {
-			return nil, misuse("%s has not been trained yet: no %s in %s; hop train %s does it", name, name+"-001", c.Runs, name)
+			return nil, Misused("%s has not been trained yet: no %s in %s; hop train %s does it", name, name+"-001", c.Runs, name)
 		}
 	}
 	switch {
@@ -139,7 +139,7 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 			}
 		}
 		if _, err := Team(g, names, c.Planner...); err != nil {
-			return misuse("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
+			return Misused("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
 		}
 		return nil
 	}
@@ -150,7 +150,7 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 			return err
 		}
 		if s.Game.Name != name {
-			return misuse("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
+			return Misused("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
 		}
 		run, err := c.Reg.LoadAgentsFor(dir, sets)
 		if err != nil {

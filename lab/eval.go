@@ -115,7 +115,7 @@ func (c EvalConfig) focal(g game.Game, members []eval.Member, names []string) (*
 	}
 	switch {
 	case focal >= len(members):
-		return nil, misuse("--focal %d: the team has members 0 to %d", focal, len(members)-1)
+		return nil, Misused("--focal %d: the team has members 0 to %d", focal, len(members)-1)
 	case c.Focal < 0 && others != 1:
 		return nil, nil
 	}
@@ -195,12 +195,12 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	}
 	switch {
 	case len(c.VS) != n:
-		return nil, misuse("--vs names %d co-players (%s), the game has %d other seats; name one for each, or one for all",
+		return nil, Misused("--vs names %d co-players (%s), the game has %d other seats; name one for each, or one for all",
 			len(c.VS), strings.Join(c.VS, ","), n)
 	case c.Episodes < 1:
-		return nil, misuse("--episodes %d, want at least 1", c.Episodes)
+		return nil, Misused("--episodes %d, want at least 1", c.Episodes)
 	case c.Check && c.Discount != 1:
-		return nil, misuse("--check plays undiscounted episodes, so it needs --discount 1")
+		return nil, Misused("--check plays undiscounted episodes, so it needs --discount 1")
 	}
 	if err := oracle.Solvable(g, c.VS); err != nil {
 		return nil, Misuse{err}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -30,8 +29,8 @@ type Lab struct {
 	Version string        // of the program, for run folders
 	Command []string      // how the program was called, for run folders
 	Watch   func(News)    // sees how work goes, from any goroutine; may be nil
-	// Do runs a stage's command, such as collect --mix ns,nh, and writes its result.
-	Do func(ctx context.Context, words []string, out io.Writer) error
+	// Do does what a stage's words ask for, such as collect --mix ns,nh.
+	Do func(ctx context.Context, words []string) error
 }
 
 // Misuse is a mistake in what was asked for, not in what happened.
@@ -40,7 +39,8 @@ type Misuse struct{ error }
 // Unwrap returns the mistake itself.
 func (m Misuse) Unwrap() error { return m.error }
 
-func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
+// Misused says what was wrong with what was asked for.
+func Misused(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
 
 // cores returns how many cores a number of workers means.
 func cores(workers int) int {
@@ -50,8 +50,8 @@ func cores(workers int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// info is what a run's folder says about its making.
-func (l *Lab) info(preset string, seed uint64) runlog.Info {
+// Info is what a run's folder says about its making.
+func (l *Lab) Info(preset string, seed uint64) runlog.Info {
 	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Version: l.Version, Kernels: f32.Kernels()}
 }
 
@@ -105,10 +105,10 @@ func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
 		path, value, ok := strings.Cut(s, "=")
 		path, isGame := strings.CutPrefix(path, "game.")
 		if !ok || !isGame {
-			return nil, spec, misuse("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
+			return nil, spec, Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
 		}
 		if err := spec.Set(path, value); err != nil {
-			return nil, spec, misuse("--set %s: %w", s, err)
+			return nil, spec, Misused("--set %s: %w", s, err)
 		}
 	}
 	g, err := spec.Build()

@@ -87,7 +87,7 @@ func (l *Lab) fits(run, ppo string, teams [][]string) (string, error) {
 	}
 	for _, t := range teams {
 		if n := g.Spec().Seats - 1; len(t) != n {
-			return "", misuse("--vs %s names %d co-players, %s has room for %d", strings.Join(t, ","), len(t), g.Spec().Name, n)
+			return "", Misused("--vs %s names %d co-players, %s has room for %d", strings.Join(t, ","), len(t), g.Spec().Name, n)
 		}
 	}
 	return mine.Game.Name, sameGame(&mine, &other)

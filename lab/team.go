@@ -25,7 +25,7 @@ func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error)
 		names = slices.Repeat(names, spec.Seats)
 	}
 	if len(names) != spec.Seats {
-		return nil, misuse("the team has %d members (%s), the game has %d seats; name one for each, or one for all",
+		return nil, Misused("the team has %d members (%s), the game has %d seats; name one for each, or one for all",
 			len(names), strings.Join(names, ","), spec.Seats)
 	}
 	members := make([]eval.Member, len(names))
@@ -136,10 +136,10 @@ func member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		for _, s := range set {
 			path, value, ok := strings.Cut(s, "=")
 			if !ok {
-				return m, misuse("--planner %s: want FIELD=VALUE, such as plan.sims=200", s)
+				return m, Misused("--planner %s: want FIELD=VALUE, such as plan.sims=200", s)
 			}
 			if err := field.Set(&c, path, value); err != nil {
-				return m, misuse("--planner %s: %w", s, err)
+				return m, Misused("--planner %s: %w", s, err)
 			}
 		}
 		player := func(lanes int) (rollout.Player, error) { return truth.NewPlayer(g, c, agent.ID(at), lanes) }

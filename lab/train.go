@@ -103,7 +103,7 @@ func (t *Training) begin(dir string, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	run, err := runlog.Create(dir, text, t.lab.info(t.Spec.Name, seed))
+	run, err := runlog.Create(dir, text, t.lab.Info(t.Spec.Name, seed))
 	if err != nil {
 		return err
 	}

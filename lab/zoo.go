@@ -78,7 +78,7 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 	}
 	for _, name := range c.Who {
 		if name != "all" && !slices.Contains(names, name) {
-			return nil, misuse("--who %s: there is no such kind; there are %s", name, strings.Join(names, ", "))
+			return nil, Misused("--who %s: there is no such kind; there are %s", name, strings.Join(names, ", "))
 		}
 	}
 	var list []ZooEntry
