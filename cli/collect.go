@@ -9,8 +9,8 @@ import (
 
 type collectCmd struct {
 	gameFlags
-	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT,BOT" xor:"who"`
-	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT,..." xor:"who"`
+	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT" xor:"who"`
+	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT" xor:"who"`
 	Agents  string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
 	Rows    int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
 	Seed    uint64   `help:"Names all random streams." default:"1"`

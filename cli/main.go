@@ -19,6 +19,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"hop/cli/complete"
 	"hop/exp"
 	"hop/lab"
 )
@@ -44,6 +45,8 @@ type grammar struct {
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
 }
 
 // app is what every command is given.
@@ -124,6 +127,10 @@ func run(a *app, args []string) (code int) {
 	}()
 	if len(args) == 0 {
 		args = []string{"--help"}
+	}
+	if args[0] == "__complete" && len(args) > 1 {
+		complete.Word(a.out, parser.Model.Node, a.reg, lab.Planners, args[1:])
+		return 0
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
