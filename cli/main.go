@@ -33,10 +33,10 @@ type grammar struct {
 	Train     trainCmd     `cmd:"" help:"Train agents, score them, write a report."`
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
-	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and ask in order."`
-	Adapt     adaptCmd     `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
-	Crossplay crossplayCmd `cmd:"" help:"Everyone with everyone: a matrix of who gets what among whom."`
-	Compare   compareCmd   `cmd:"" help:"Variants and seeds in one command: train what is missing, then compare."`
+	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
+	Adapt     adaptCmd     `cmd:"" help:"Let an agent meet co-players it never trained with: how fast and how well does it adapt?"`
+	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
+	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
 	Collect   collectCmd   `cmd:"" help:"Write a dataset of played episodes."`
 	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`

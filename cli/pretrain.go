@@ -35,7 +35,7 @@ type pretrainCmd struct {
 // pretrainFlags are those that all of them have.
 type pretrainFlags struct {
 	Out  string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Seed uint64 `help:"Names all random streams; the same seed holds out the same episodes of a dataset." default:"1"`
+	Seed uint64 `help:"All random numbers follow from it; the same seed holds out the same episodes of a dataset." default:"1"`
 	JSON bool   `help:"Print one JSON object."`
 }
 

@@ -25,7 +25,7 @@ type AdaptConfig struct {
 	Zoo       string                `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
 	Learn     string                `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
 	Every     int                   `help:"Steps between two updates of what learns." default:"200"`
-	Steps     int                   `help:"Env steps of a life." default:"2400"`
+	Steps     int                   `help:"Env steps of a life: one meeting with the co-players." default:"2400"`
 	Last      int                   `help:"The last steps, which are scored." default:"600"`
 	Lives     int                   `help:"How often each seed lives it, with other starts." default:"16"`
 	Seeds     []uint64              `kong:"-"` // of the lives; none: as many as a run has seeds
