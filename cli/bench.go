@@ -177,7 +177,7 @@ func (c benchPlanCmd) loop(a *app) error {
 }
 
 type benchTrainCmd struct {
-	What  string   `arg:"" optional:"" help:"A preset or a spec file." default:"ppo-4x4"`
+	What  string   `arg:"" optional:"" help:"A preset or a spec file." default:"ppo-4x4" placeholder:"PRESET|SPEC"`
 	Set   []string `help:"Set a field, such as actor.hidden=[128,128]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
 	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`

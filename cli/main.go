@@ -19,6 +19,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"hop/cli/complete"
 	"hop/exp"
 	"hop/lab"
 )
@@ -32,10 +33,10 @@ type grammar struct {
 	Train     trainCmd     `cmd:"" help:"Train agents, score them, write a report."`
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
-	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and ask in order."`
-	Adapt     adaptCmd     `cmd:"" help:"Meet co-players it never trained with; how fast and how well does it adapt?"`
-	Crossplay crossplayCmd `cmd:"" help:"Everyone with everyone: a matrix of who gets what among whom."`
-	Compare   compareCmd   `cmd:"" help:"Variants and seeds in one command: train what is missing, then compare."`
+	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
+	Adapt     adaptCmd     `cmd:"" help:"Let an agent meet co-players it never trained with: how fast and how well does it adapt?"`
+	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
+	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
 	Collect   collectCmd   `cmd:"" help:"Write a dataset of played episodes."`
 	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
@@ -44,6 +45,8 @@ type grammar struct {
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
 }
 
 // app is what every command is given.
@@ -109,6 +112,11 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 			panic(r)
 		}
 	}()
+	return newParser(a).Parse(args)
+}
+
+// newParser returns what reads command lines.
+func newParser(a *app) *kong.Kong {
 	parser, err := kong.New(
 		&grammar{},
 		kong.Name("hop"),
@@ -123,12 +131,16 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 		panic(err) // a mistake in the flags' tags
 	}
 	describe(parser)
-	return parser.Parse(args)
+	return parser
 }
 
 func run(a *app, args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
+	}
+	if args[0] == "__complete" && len(args) > 1 {
+		complete.Word(a.out, newParser(a).Model.Node, a.reg, lab.Planners, args[1:])
+		return 0
 	}
 	k, err := parse(a, args)
 	var help exited

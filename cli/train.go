@@ -11,7 +11,7 @@ import (
 )
 
 type trainCmd struct {
-	What    string   `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main"`
+	What    string   `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
 	Set     []string `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds   seeds    `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores." default:"1"`
 	Out     string   `help:"Folder that runs are put in." default:"runs" type:"path"`

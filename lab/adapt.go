@@ -18,14 +18,14 @@ import (
 
 // AdaptConfig says who meets whom. Its tags are those of the command's flags.
 type AdaptConfig struct {
-	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot."`
+	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
 	Teams     [][]string `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
-	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
+	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
 	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
 	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
 	Learn     string     `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
 	Every     int        `help:"Steps between two updates of what learns." default:"200"`
-	Steps     int        `help:"Env steps of a life." default:"2400"`
+	Steps     int        `help:"Env steps of a life: one meeting with the co-players." default:"2400"`
 	Last      int        `help:"The last steps, which are scored." default:"600"`
 	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
 	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds

@@ -17,7 +17,7 @@ import (
 
 // CompareConfig says what is compared. Its tags are those of the command's flags.
 type CompareConfig struct {
-	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"VARIANT"`
+	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"PRESET|SPEC"`
 	Seeds     []uint64 `kong:"-"`
 	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`

@@ -15,11 +15,11 @@ import (
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
 type CrossConfig struct {
-	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"ENTRY"`
+	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"PRESET|RUN|WHO"`
 	Game     string                `help:"Name of the game; default: that of the first run, or staghunt." default:""`
 	Set      []string              `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Episodes int                   `help:"Starts of each pair; each is played from every seat." default:"1000"`
-	Seed     uint64                `help:"Names all random streams." default:"1"`
+	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
 	Greedy   bool                  `help:"Trained agents take their likeliest action."`
 	Split    bool                  `help:"Every seed of a run is an entry of its own."`
 	Runs     string                `help:"Where presets trained before are looked for." default:"runs" type:"path"`

@@ -105,10 +105,11 @@ func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error
 	return nil
 }
 
+// Planners are the names of those who think without having been trained.
+var Planners = []string{"br", "plan", "plan-infer", "plan-paper"}
+
 // isPlanner reports whether a name stands for somebody who thinks.
-func isPlanner(name string) bool {
-	return slices.Contains([]string{"br", "plan", "plan-infer", "plan-paper"}, name)
-}
+func isPlanner(name string) bool { return slices.Contains(Planners, name) }
 
 // without returns the names but one.
 func without(names []string, at int) []string { return slices.Delete(slices.Clone(names), at, at+1) }

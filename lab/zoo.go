@@ -41,7 +41,7 @@ func Breeds() []Breed {
 type ZooConfig struct {
 	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND,..."`
+	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND"`
 	Best    bool     `help:"Also train, for each of them, a PPO best response to three of it, hop adapt's reference."`
 	Steps   int      `help:"Env steps of each; 0: as the game's preset, at most two million." default:"0"`
 	Seed    uint64   `help:"Seed of each." default:"1"`

@@ -29,7 +29,7 @@ import (
 // Common is what every model is asked with. Its tags are those of the commands' flags.
 type Common struct {
 	Out  string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Seed uint64 `help:"Names all random streams; the same seed holds out the same episodes of a dataset." default:"1"`
+	Seed uint64 `help:"All random numbers follow from it; the same seed holds out the same episodes of a dataset." default:"1"`
 }
 
 // Learnt is what every model comes to.
