@@ -101,8 +101,7 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 		own.Add(res.Own.Mean())
 		others.Add(res.Others.Mean())
 	}
-	cell.Own = &report.CrossMean{Mean: own.Mean(), CI: own.CI(0.95)}
-	cell.Others = &report.CrossMean{Mean: others.Mean(), CI: others.CI(0.95)}
+	cell.Own, cell.Others = report.CrossMeanOf(own), report.CrossMeanOf(others)
 	if math.IsNaN(cell.Own.Mean) {
 		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
 	}

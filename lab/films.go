@@ -43,7 +43,7 @@ func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error)
 // sample is how many episodes the shown ones are chosen from.
 const sample = 64
 
-// films plays episodes with the agents of the run in the middle, and picks
+// films plays episodes with the agents of the run in the middle, and picks up to
 // three. Every agent sits on the seat of its number, so that colours are the
 // same in all figures.
 func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
@@ -66,10 +66,7 @@ func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
 	}
 	o.Sample = len(tapes)
 	slices.SortStableFunc(tapes, func(a, b *tape) int { return cmp.Compare(a.mean, b.mean) })
-	for _, pick := range []struct {
-		name string
-		*tape
-	}{{"median", tapes[len(tapes)/2]}, {"best", tapes[len(tapes)-1]}, {"worst", tapes[0]}} {
+	for _, pick := range picks(tapes) {
 		var b bytes.Buffer
 		if err := play.GIF(&b, pick.frames(agents.Game, pick.name, team)); err != nil {
 			return o, err
@@ -79,6 +76,29 @@ func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
 		})
 	}
 	return o, nil
+}
+
+// pick is an episode to show, and which of the sample it is.
+type pick struct {
+	name string
+	*tape
+}
+
+// picks returns the episode in the middle of tapes, which are in order of their
+// mean return, and the best and the worst where they got more or less than it:
+// drawing is most of a report's time, and a second film of the same outcome says
+// nothing new.
+func picks(tapes []*tape) []pick {
+	const same = 1e-6 // but for rounding
+	middle := tapes[len(tapes)/2]
+	out := []pick{{"median", middle}}
+	if best := tapes[len(tapes)-1]; best.mean > middle.mean+same {
+		out = append(out, pick{"best", best})
+	}
+	if worst := tapes[0]; worst.mean < middle.mean-same {
+		out = append(out, pick{"worst", worst})
+	}
+	return out
 }
 
 // tape is a recorded episode.

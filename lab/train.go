@@ -309,8 +309,9 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 		return err
 	}
 	var last stats.Acc
+	warm := j.spec.Train.Warm.Until(rows) // what bots got then is not the agents'
 	for _, row := range rows {
-		if row.Name == "return/mean" && float64(row.Step) > 0.8*float64(j.spec.Train.Steps) {
+		if row.Name == "return/mean" && row.Step > warm && float64(row.Step) > 0.8*float64(j.spec.Train.Steps) {
 			last.Add(row.Value)
 		}
 	}

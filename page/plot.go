@@ -46,12 +46,12 @@ func Round(lo, hi float64, n int) Axis {
 
 // Steps is an axis of env steps.
 func Steps(last float64) Axis {
-	return Axis{Max: last, At: ticks(0, last, 5), Label: Short}
+	return Axis{Name: "env steps", Max: last, At: ticks(0, last, 5), Label: Short}
 }
 
 // LogSteps is an axis of env steps with ticks at 1, 2 and 5 times powers of ten.
 func LogSteps(lo, hi float64) Axis {
-	a := Axis{Min: lo, Max: hi, Label: Short, Log: true}
+	a := Axis{Name: "env steps", Min: lo, Max: hi, Label: Short, Log: true}
 	for e := math.Pow(10, math.Floor(math.Log10(lo))); e <= hi; e *= 10 {
 		for _, k := range []float64{1, 2, 5} {
 			if v := k * e; v >= lo && v <= hi {

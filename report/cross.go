@@ -2,8 +2,10 @@ package report
 
 import (
 	_ "embed"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"hop/page"
 	"hop/stats"
@@ -41,22 +43,79 @@ type CrossCell struct {
 type CrossMean struct {
 	Mean float64        `json:"mean"`
 	CI   stats.Interval `json:"ci"`
+	of   stats.Acc
 }
+
+// CrossMeanOf returns the mean of pairs of seeds, or of starts.
+func CrossMeanOf(of stats.Acc) *CrossMean { return &CrossMean{of.Mean(), of.CI(0.95), of} }
 
 // Seeded says that some entry has more than one seed, over which intervals are.
 func (c *Cross) Seeded() bool {
 	return slices.ContainsFunc(c.Entries, func(e CrossEntry) bool { return e.Seeds > 1 })
 }
 
-// Best returns the newcomer that does best in a team, or -1.
-func (c *Cross) Best(team int) int {
-	best := -1
+// Best returns the newcomers that may be the best in a team: the one that gets
+// most, first, and all that cannot be told apart from it. They can be if Welch's
+// interval of the difference leaves out 0; its level is such that all of a team's
+// hold together in 95 of 100 (Bonferroni), as the best is chosen after looking.
+func (c *Cross) Best(team int) []int {
+	best, n := -1, 0
 	for i := range c.Cells {
-		if cell := c.Cells[i][team]; cell.Missing == "" && (best < 0 || cell.Own.Mean > c.Cells[best][team].Own.Mean) {
-			best = i
+		if cell := c.Cells[i][team]; cell.Missing == "" {
+			if n++; best < 0 || cell.Own.Mean > c.Cells[best][team].Own.Mean {
+				best = i
+			}
 		}
 	}
-	return best
+	if best < 0 {
+		return nil
+	}
+	out, level := []int{best}, 1-0.05/float64(max(1, n*(n-1)/2))
+	for i := range c.Cells {
+		if cell := c.Cells[i][team]; i != best && cell.Missing == "" {
+			if _, ci := stats.DiffOf(c.Cells[best][team].Own.of, cell.Own.of, level); !(ci[0] > 0) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// IsBest says whether a newcomer may be the best in a team.
+func (c *Cross) IsBest(newcomer, team int) bool { return slices.Contains(c.Best(team), newcomer) }
+
+// Headline says who is the best newcomer where, as far as that can be told.
+func (c *Cross) Headline() string {
+	where, open := make([][]string, len(c.Entries)), []string{} // teams: by who alone is the best, and where several may be
+	played := 0
+	for k, team := range c.Entries {
+		switch best := c.Best(k); len(best) {
+		case 0:
+		case 1:
+			where[best[0]], played = append(where[best[0]], team.Name), played+1
+		default:
+			open, played = append(open, team.Name), played+1
+		}
+	}
+	var says []string
+	for i, e := range c.Entries {
+		switch n := len(where[i]); {
+		case n == 0:
+		case n == played && n > 1:
+			return fmt.Sprintf("%s is the best newcomer in every one of the %d teams.", e.Name, n)
+		default:
+			says = append(says, fmt.Sprintf("%s is the best newcomer among %s", e.Name, strings.Join(where[i], ", ")))
+		}
+	}
+	switch {
+	case played == 0:
+		return "No pair could be played."
+	case len(says) == 0:
+		return fmt.Sprintf("In none of the %s can the best newcomer be told from the next.", page.Count(played, "team"))
+	case len(open) == 0:
+		return strings.Join(says, "; ") + "."
+	}
+	return fmt.Sprintf("%s; among %s the best cannot be told from the next.", strings.Join(says, "; "), strings.Join(open, ", "))
 }
 
 // Average returns what a newcomer gets on average over the teams, each team
@@ -94,7 +153,7 @@ func (c *Cross) heats() (own, others *page.Heat) {
 		}
 		for k, cell := range c.Cells[i] {
 			own.Cells[i] = append(own.Cells[i], cell.Own.cell(cell.Missing))
-			own.Cells[i][k].Best = c.Best(k) == i
+			own.Cells[i][k].Best = c.IsBest(i, k)
 			others.Cells[i] = append(others.Cells[i], cell.Others.cell(cell.Missing))
 		}
 	}

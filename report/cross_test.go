@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"hop/stats"
@@ -14,7 +15,11 @@ func crossOf(means ...[]float64) *Cross {
 		c.Entries = append(c.Entries, CrossEntry{Name: string(rune('a' + i)), Kind: "bot"})
 		c.Cells = append(c.Cells, nil)
 		for _, m := range row {
-			cell := CrossCell{Own: &CrossMean{m, stats.Interval{m - 0.1, m + 0.1}}, Others: &CrossMean{m + 1, stats.Interval{m, m + 2}}}
+			var of stats.Acc // of mean m and interval ± 0.1
+			for i := range 10 {
+				of.Add(m + 0.1326*(2*float64(i%2)-1))
+			}
+			cell := CrossCell{Own: CrossMeanOf(of), Others: &CrossMean{Mean: m + 1, CI: stats.Interval{m, m + 2}}}
 			if math.IsNaN(m) {
 				cell = CrossCell{Missing: "it cannot"}
 			}
@@ -26,9 +31,9 @@ func crossOf(means ...[]float64) *Cross {
 
 func TestBestNewcomerOfATeam(t *testing.T) {
 	c := crossOf([]float64{1, 5, math.NaN()}, []float64{3, 4, math.NaN()}, []float64{2, 6, math.NaN()})
-	for team, want := range []int{1, 2, -1} {
-		if got := c.Best(team); got != want {
-			t.Errorf("team %d: newcomer %d does best, want %d", team, got, want)
+	for team, want := range [][]int{{1}, {2}, nil} {
+		if got := c.Best(team); !slices.Equal(got, want) {
+			t.Errorf("team %d: newcomers %d may be the best, want %d", team, got, want)
 		}
 	}
 	if got := c.Average(0); !math.IsNaN(got) {
@@ -45,7 +50,7 @@ func TestBestNewcomerOfATeam(t *testing.T) {
 // Equal colours mean equal values in both tables.
 func TestHeatsShareOneScale(t *testing.T) {
 	own, others := crossOf([]float64{0, 10}, []float64{4, 2}).heats()
-	if own.Low != 0 || own.High != 11 || others.Low != own.Low || others.High != own.High {
+	if math.Abs(own.Low) > 1e-9 || own.High != 11 || others.Low != own.Low || others.High != own.High {
 		t.Errorf("scales %v to %v and %v to %v, want 0 to 11", own.Low, own.High, others.Low, others.High)
 	}
 }
@@ -62,4 +67,36 @@ func TestCrossPlayPageIsWhole(t *testing.T) {
 		says(t, name, load(t, dir, name), want...)
 	}
 	pictures(t, filepath.Join(dir, "crossplay.png"))
+}
+
+// The best newcomer is named where it can be told from all others; where it cannot,
+// all that may be the best are framed.
+func TestBestNewcomerIsOneThatCanBeTold(t *testing.T) {
+	c := crossOf([]float64{1, 5}, []float64{1.05, 4}, []float64{0.5, 3})
+	for _, row := range c.Cells { // two teams
+		if len(row) != 2 {
+			t.Fatal("want two teams")
+		}
+	}
+	c.Entries = c.Entries[:3]
+	if got := c.Best(0); !slices.Equal(got, []int{1, 0}) {
+		t.Errorf("newcomers %d may be the best in the first team, want 1 and 0, whose intervals overlap", got)
+	}
+	c.Entries = c.Entries[:2] // the teams
+	if got, want := c.Headline(), "a is the best newcomer among b; among a the best cannot be told from the next."; got != want {
+		t.Errorf("headline %q, want %q", got, want)
+	}
+	for _, q := range []struct {
+		means [][]float64
+		want  string
+	}{
+		{[][]float64{{2, 2}, {1, 1}}, "a is the best newcomer in every one of the 2 teams."},
+		{[][]float64{{1, 1}, {1, 1}}, "In none of the 2 teams can the best newcomer be told from the next."},
+		{[][]float64{{1, 2}, {2, 1}}, "a is the best newcomer among b; b is the best newcomer among a."},
+		{[][]float64{{math.NaN()}}, "No pair could be played."},
+	} {
+		if got := crossOf(q.means...).Headline(); got != q.want {
+			t.Errorf("headline %q, want %q", got, q.want)
+		}
+	}
 }

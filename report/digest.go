@@ -32,7 +32,11 @@ func (g *group) Final() outcome {
 		greedy.Add(r.Result.Greedy)
 		means = append(means, g.Mean(r))
 	}
-	return outcome{acc.Mean(), acc.CI(0.95), stats.IQM(means), greedy.Mean(), acc.N()}
+	ci := acc.CI(0.95)
+	if runs := g.Scored(); len(runs) == 1 && g.Spec != nil {
+		ci = stats.StudentCI(acc.Mean(), g.SE(runs[0]), g.Spec.Eval.Episodes, 0.95)
+	}
+	return outcome{acc.Mean(), ci, stats.IQM(means), greedy.Mean(), acc.N()}
 }
 
 // Mean is what the learners among a run's final agents got.
@@ -124,7 +128,7 @@ func pageBoth(rows [][]float64) (p float64, down bool) {
 func (o order) Verdict() string {
 	switch {
 	case len(o.Means) == 0:
-		return "No run has reached the last fifth of its training yet."
+		return "No run has played in the last fifth of its training yet."
 	case o.Least > 0.05:
 		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", page.Count(len(o.Means), "seed"))
 	case o.Page < 0.05:
@@ -137,14 +141,23 @@ func (o order) Verdict() string {
 		}
 		return fmt.Sprintf("%s: the higher its number, the %s an agent gets.%s", sure, more, doubt)
 	case o.Any < 0.05:
-		return "Agents differ in the same way in every seed, though not in the order of their numbers."
+		return fmt.Sprintf("Agents may differ beyond chance (p = %s), though not in the order of their numbers. "+
+			"One report in twenty shows as much by chance: run more seeds.", pText(o.Any))
 	}
-	return "No systematic order: which agent gets more changes from seed to seed."
+	return fmt.Sprintf("No order of the agents is shown: which one gets more changes from seed to seed, over %s.",
+		page.Count(len(o.Means), "seed"))
 }
 
-// Bad says that the agents should be looked at.
-func (o order) Bad() bool {
-	return len(o.Means) > 0 && o.Least <= 0.05 && (o.Page < 0.05 || o.Any < 0.05)
+// Class is the look of the verdict: a warning, good, or open where so few seeds
+// could not have shown anything.
+func (o order) Class() string {
+	switch {
+	case len(o.Means) == 0 || o.Least > 0.05:
+		return "open"
+	case o.Page < 0.05 || o.Any < 0.05:
+		return "warn"
+	}
+	return "good"
 }
 
 // Detail gives the numbers behind the verdict.

@@ -191,11 +191,12 @@ func (g *group) othersFigure(d grid) *page.Figure {
 	f := &page.Figure{
 		Name: "others", Title: "What they know of each other",
 		Caption: "Share of a co-player's steps whose action the agent's model of it names, given the goal in hindsight where it is given any, " +
-			"on windows not learnt from yet. Lines: mean over seeds, coloured by the co-player.",
+			"on windows not learnt from yet. Lines: coloured by the co-player." + overSeeds(len(g.Runs)),
 	}
 	for j := range g.Agents {
 		f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("of agent %d", j), Color: page.Agent(j)})
 	}
+	f.Legend = append(f.Legend, g.shadeKey()...)
 	for a := range g.Agents {
 		var lines []plot.Plotter
 		for j := range g.Agents {
@@ -204,8 +205,8 @@ func (g *group) othersFigure(d grid) *page.Figure {
 			}
 		}
 		if lines != nil {
-			p := timePlot(d, 0, 1, 4).Add(lines...)
-			f.Panels = append(f.Panels, p.Panel(g.Member(a)+"'s models: top-1", page.HalfW, page.HalfH-20))
+			p := timePlot(d, 0, 1, 4).Add(g.shade(false)...).Add(lines...)
+			f.Panels = append(f.Panels, p.Panel(g.Member(a)+"'s models: top-1", page.HalfW, page.HalfH-10))
 		}
 	}
 	return f

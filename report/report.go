@@ -12,6 +12,8 @@
 package report
 
 import (
+	"math"
+
 	"hop/exp"
 	"hop/stats"
 )
@@ -34,7 +36,9 @@ type Options struct {
 	Notes    []string // more to say at the top
 }
 
-// outcome is the mean of the final agents with its 95 % interval.
+// outcome is the mean of the final agents with its 95 % interval: over seeds, or
+// over the episodes of a single seed, which says nothing about other seeds. It is
+// infinite where neither can be told.
 type outcome struct {
 	Mean   float64
 	CI     stats.Interval
@@ -42,6 +46,9 @@ type outcome struct {
 	Greedy float64
 	N      int // seeds
 }
+
+// Known says whether there is an interval.
+func (o outcome) Known() bool { return o.N > 0 && !math.IsInf(o.CI[0], 0) && !math.IsNaN(o.CI[0]) }
 
 // Write reads the runs in a folder, which holds seed-1, seed-2, ... or is a run
 // itself, and writes report.html, report.md and report/ into it.

@@ -57,6 +57,8 @@ type Result struct {
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
 	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
 	Windows int           `json:"windows"`
+
+	recorded bool // returns and curves are those of the run, not of the audit's windows
 }
 
 // Spec audits a spec.
@@ -282,6 +284,9 @@ func (u *session) run(ctx context.Context, updates int) (err error) {
 // logged takes in what the loop reports after an update.
 func (u *session) logged(p *train.Progress) {
 	for a := range u.curves {
+		if p.Warm { // what is returned is the bots'
+			break
+		}
 		v := 0.
 		if p.Episodes > 0 {
 			v = p.Return[a].Mean()

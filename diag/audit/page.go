@@ -145,9 +145,9 @@ func (r *Result) sharing(a, b int) bool {
 func (r *Result) boxes() *page.Figure {
 	title := "Returns by agent"
 	return &page.Figure{
-		Title: title, Panels: []page.Panel{page.Boxes(title, r.Returns, page.HalfW, page.HalfH+20)},
-		Caption: fmt.Sprintf("Mean return over the last fifth, a point a seed (%d seeds); box: quartiles, line: median. "+
-			"If agents are alike, no order by number should hold in seed after seed.", len(r.Returns)),
+		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", r.Returns, page.HalfW, page.HalfH+20)},
+		Caption: fmt.Sprintf("Mean return over the last fifth of the windows, a point a seed (%s); from three seeds on box: quartiles, "+
+			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(r.Returns), "seed")),
 	}
 }
 
@@ -167,7 +167,12 @@ func (r *Result) lines() *page.Figure {
 		}
 		lines = append(lines, l)
 	}
-	return page.Lines("returns", "Returns over the audit's windows",
-		"The audit trains for seconds: these curves show the start of learning, not its end. Mean over seeds.",
-		page.Axes{X: "windows"}, lines...)
+	title, caption := "Returns over the audit's windows", "The audit trains for seconds: these curves show the start of learning, not its end."
+	if r.recorded {
+		title, caption = "Returns over the run's windows", "As the run recorded them."
+	}
+	caption += fmt.Sprintf(" Mean over %s. Windows of a warm-up, in which bots play and agents watch, are left out.",
+		page.Count(len(r.Curves), "seed"))
+	return page.Lines("returns", title, caption,
+		page.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
 }

@@ -58,7 +58,7 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 	r.Subject = dir
 	found := slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
 	r.Findings = nil
-	r.Returns, r.Curves = rec.returns, rec.curves
+	r.Returns, r.Curves, r.recorded = rec.returns, rec.curves, true
 	alike := len(s.Train.Team) == 0
 	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
 		alike = false
@@ -105,7 +105,7 @@ func read(reg *exp.Registry, dir string) (*recorded, error) {
 		if err != nil {
 			return nil, err
 		}
-		rec.take(rows)
+		rec.take(rows, rec.spec.Train.Warm.Until(rows))
 		if list, err := runlog.ReadFindings(d); err == nil {
 			rec.noticed = append(rec.noticed, list...)
 		}
@@ -113,14 +113,15 @@ func read(reg *exp.Registry, dir string) (*recorded, error) {
 	return rec, nil
 }
 
-// take takes in one seed's metrics.
-func (rec *recorded) take(rows []runlog.Row) {
+// take takes in one seed's metrics. What was returned in its warm-up is not the
+// agents'.
+func (rec *recorded) take(rows []runlog.Row, warm int64) {
 	var curves [][]float64
 	counts := map[string][]float64{}
 	for _, row := range rows {
 		switch {
 		case row.Agent < 0:
-		case row.Name == "return":
+		case row.Name == "return" && row.Step > warm:
 			for len(curves) <= row.Agent {
 				curves = append(curves, nil)
 			}
@@ -137,7 +138,10 @@ func (rec *recorded) take(rows []runlog.Row) {
 			last[a] += v / float64(len(tail))
 		}
 	}
-	rec.curves, rec.returns, rec.counts = append(rec.curves, curves), append(rec.returns, last), append(rec.counts, counts)
+	rec.counts = append(rec.counts, counts)
+	if len(curves) > 0 {
+		rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, last)
+	}
 }
 
 // counted looks at the counters that the run recorded, and at what its guards
