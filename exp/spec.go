@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"hop/field"
+	"hop/internal/disk"
 	"hop/mind/imagine"
 	"hop/model/actor"
 	"hop/ppo"
@@ -38,6 +39,9 @@ type Spec struct {
 	lines  field.Lines
 	framed bool // actor.frame was written: a game without a board does not choose it
 }
+
+// plainName is what a spec may be called: folders are called after it, on any system.
+var plainName = regexp.MustCompile(`^[^\x00-\x20./\\<>:"|?*]([^\x00-\x1f/\\<>:"|?*]{0,78}[^\x00-\x20./\\<>:"|?*])?$`)
 
 // Eval says how the final agents are scored.
 type Eval struct {
@@ -80,7 +84,7 @@ func (r *Registry) read(what string) (text []byte, file, name string, err error)
 		text, err = fs.ReadFile(r.Presets, what+".yaml")
 		return text, "preset " + what, what, err
 	}
-	if text, err = os.ReadFile(what); errors.Is(err, fs.ErrNotExist) {
+	if text, err = disk.Read(what, maxText); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", "", unknown("preset and no file", what, r.PresetNames())
 	}
 	if err != nil {
@@ -178,6 +182,10 @@ func (s *Spec) Validate() error {
 	g, err := s.Game.Build()
 	errs := []error{err}
 	part := func(err error, prefix string) { errs = append(errs, field.At(err, prefix, s.lines)) }
+	if !plainName.MatchString(s.Name) {
+		part(field.Bad("name", s.Name,
+			"a name that folders can have: at most 80 letters, none of them / \\ < > : \" | ? *, no dot or space at either end"), "")
+	}
 	part(s.Actor.Validate(), "actor")
 	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
