@@ -7,28 +7,35 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"hop/check"
 	"hop/npz"
 	"hop/page"
 )
 
+func answer(name string, s check.Status, why, fix string) check.Finding {
+	return check.Finding{Check: name, Status: s, Says: why, Next: fix}
+}
+
 func TestVerdictIsTheWorstCheck(t *testing.T) {
-	good := Check{"a", Good, "fine", ""}
-	weak := Check{"b", Weak, "0.7 of 0.8", "train longer"}
-	broken := Check{"c", Broken, "stands still", "give it an optimiser"}
+	good := answer("a", check.Pass, "fine", "")
+	weak := answer("b", check.Suspect, "0.7 of 0.8", "train longer")
+	broken := answer("c", check.Fault, "stands still", "give it an optimiser")
 	for _, tc := range []struct {
 		name   string
-		checks []Check
-		status Status
+		checks []check.Finding
+		status check.Status
 		want   string
 	}{
-		{"none", nil, Good, "not scored: the card has no checks"},
-		{"good", []Check{good, good}, Good, "good: all 2 checks pass"},
-		{"weak", []Check{good, weak}, Weak, "weak: b: 0.7 of 0.8; train longer"},
-		{"broken after weak", []Check{weak, broken, good}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},
-		{"first of equals", []Check{broken, {"d", Broken, "x", ""}}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},
+		{"none", nil, check.Pass, "not scored: the card has no checks"},
+		{"good", []check.Finding{good, good}, check.Pass, "good: all 2 checks pass"},
+		{"weak", []check.Finding{good, weak}, check.Suspect, "weak: b: 0.7 of 0.8; train longer"},
+		{"broken after weak", []check.Finding{weak, broken, good}, check.Fault, "broken: c: stands still; give it an optimiser (and 1 more)"},
+		{"first of equals", []check.Finding{broken, answer("d", check.Fault, "x", "")}, check.Fault,
+			"broken: c: stands still; give it an optimiser (and 1 more)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := Card{Checks: tc.checks}
@@ -44,8 +51,9 @@ func TestCheckKeepsTheFixOnlyWhereNeeded(t *testing.T) {
 	c.Check("a", true, true, "why", "fix")
 	c.Check("b", false, true, "why", "fix")
 	c.Check("c", false, false, "why", "fix")
-	for i, want := range []Check{{"a", Good, "why", ""}, {"b", Weak, "why", "fix"}, {"c", Broken, "why", "fix"}} {
-		if c.Checks[i] != want {
+	for i, want := range []check.Finding{answer("a", check.Pass, "why", ""), answer("b", check.Suspect, "why", "fix"),
+		answer("c", check.Fault, "why", "fix")} {
+		if !reflect.DeepEqual(c.Checks[i], want) {
 			t.Errorf("check %d is %v, want %v", i, c.Checks[i], want)
 		}
 	}
@@ -132,7 +140,7 @@ func TestClassFilesHoldTheTable(t *testing.T) {
 func full(t *testing.T) *Card {
 	t.Helper()
 	c := &Card{Title: "Model of others", About: "a <b> lead"}
-	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{"majority", .35}}, Limit: &Ref{"Bayes", .86}})
+	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{Name: "majority", Value: .35}}, Limit: &Ref{Name: "Bayes", Value: .86}})
 	c.Add(Number{Name: "loss", Value: math.NaN(), Lower: true})
 	c.Check("reach", false, true, "98 | of 100", "longer")
 	picture, err := classes().Figures("")[0].PNG()
@@ -174,7 +182,7 @@ func TestWriteGivesAllForms(t *testing.T) {
 		t.Errorf("card.json holds %+v", got)
 	}
 	md := string(read("card.md"))
-	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
+	for _, want := range []string{"| top-1 | 0.8500 | good | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
 		"(moa_confusion_matrix.png)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("card.md has no %q:\n%s", want, md)

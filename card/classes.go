@@ -18,7 +18,7 @@ type Classes struct {
 	Confusion []int    // [K][K]: rows what was, columns the likeliest prediction
 	N         int      // rows counted
 	Top1      float64  // rows whose likeliest class was right; of equally likely ones each counts its share
-	Top3      int      // one of the three likeliest was
+	Top3      float64  // one of the three likeliest was, shared alike
 	NLL       float64  // sum of -ln p(what was), each capped at -ln 1e-9
 	Brier     float64  // sum of squared differences to the one-hot truth
 	bins      [15]bin
@@ -35,15 +35,15 @@ func NewClasses(names []string) *Classes {
 	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names)), hits: make([]float64, len(names))}
 }
 
-// Add counts a row: what was, and the predicted probabilities [K]. In Confusion,
-// Top3 and precision the first of equally likely classes counts as the likelier;
-// in Top1 and recall each counts its share.
+// Add counts a row: what was, and the predicted probabilities [K]. In Confusion
+// and precision the first of equally likely classes counts as the likelier; in
+// Top1, Top3 and recall each counts its share.
 func (c *Classes) Add(was int, p []float32) {
 	k := len(c.Names)
 	if was < 0 || was >= k || len(p) != k {
 		panic("card: a row's class or probabilities do not fit the classes")
 	}
-	best, ties, above := 0, 0, 0
+	best, ties, above, level := 0, 0, 0, 0
 	for i, v := range p {
 		switch {
 		case v > p[best]:
@@ -51,8 +51,11 @@ func (c *Classes) Add(was int, p []float32) {
 		case v == p[best]:
 			ties++
 		}
-		if v > p[was] || v == p[was] && i < was {
+		switch {
+		case v > p[was]:
 			above++
+		case v == p[was]:
+			level++
 		}
 		d := float64(v)
 		if i == was {
@@ -67,7 +70,7 @@ func (c *Classes) Add(was int, p []float32) {
 		c.hits[was] += 1 / float64(ties)
 	}
 	if above < 3 {
-		c.Top3++
+		c.Top3 += min(1, float64(3-above)/float64(level))
 	}
 	c.NLL -= math.Log(max(float64(p[was]), 1e-9))
 	b := &c.bins[min(int(float64(p[best])*float64(len(c.bins))), len(c.bins)-1)]
@@ -89,7 +92,7 @@ func (c *Classes) share(n float64) float64 {
 func (c *Classes) Accuracy() float64 { return c.share(c.Top1) }
 
 // Accuracy3 returns the share of rows with the truth among the three likeliest.
-func (c *Classes) Accuracy3() float64 { return c.share(float64(c.Top3)) }
+func (c *Classes) Accuracy3() float64 { return c.share(c.Top3) }
 
 // CE returns the mean cross-entropy in nats.
 func (c *Classes) CE() float64 {
@@ -163,6 +166,23 @@ func (c *Classes) each(of func(Row) float64) []float64 {
 		out[k] = of(c.Class(k))
 	}
 	return out
+}
+
+// Weakest returns the class, among those of at least a share of the rows, whose
+// recall is the smallest part of that in beside, or of 1 if beside is nil; -1 if
+// there is none.
+func (c *Classes) Weakest(beside *Classes, seldom float64) (class int, part float64) {
+	class = -1
+	for k := range c.Names {
+		r, want := c.Class(k), 1.
+		if beside != nil {
+			want = max(beside.Class(k).Recall, 1e-9)
+		}
+		if p := r.Recall / want; r.Ratio >= seldom && (class < 0 || p < part) {
+			class, part = k, p
+		}
+	}
+	return class, part
 }
 
 // CSV returns the table action,count,ratio,precision,recall,f1.

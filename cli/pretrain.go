@@ -100,7 +100,7 @@ func learn[P any](a *app, f pretrainFlags, kind string, settings map[string]any,
 	if err != nil {
 		return err
 	}
-	done.Verdict, done.Status = report.Verdict(), string(report.Status())
+	done.Verdict, done.Status = report.Verdict(), report.Status().Grade()
 	if err := errors.Join(report.Write(run.Dir()), run.Finish("done")); err != nil {
 		return err
 	}

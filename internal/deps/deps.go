@@ -7,21 +7,22 @@ package deps
 
 // Floors gives each package its floor.
 var Floors = map[string]int{
-	"rng": 0, "f32": 0, "field": 0, "npz": 0, "safetensors": 0, "runlog": 0, "internal/deps": 0, "internal/cpu": 0,
-	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1,
-	"frame": 1, "page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2,
-	"game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
-	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3,
-	"game/gametest": 3, "rollout": 3, "model": 2, "model/actor": 3, "model/moa": 3, "model/world": 3,
-	"dataset": 4, "oracle": 4, "plan/truth": 4, "plan/learned": 4, "card": 4, "diag": 4, "mind": 4,
-	"model/vae": 4, "model/cvae": 4,
-	"diag/dump": 5, "eval": 5, "ppo": 5, "train": 5, "play": 5,
-	"mind/hop": 6, "mind/lola": 6, "mind/influence": 6, "mind/imagine": 6, "pretrain": 6, "pretrain/score": 7,
-	"exp":         7,
-	"exp/exptest": 9, "registry": 8, "report": 8, "diag/audit": 8, "diag/ladder": 8, "diag/faults": 8,
-	"lab": 9, "lab/bench": 9, "cli/board": 9,
-	"cli":     10,
-	"cmd/hop": 11,
+	"rng": 0, "f32": 0, "field": 0, "npz": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0,
+	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1,
+	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
+	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
+	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3,
+	"model": 4, "dataset": 4, "oracle": 4, "plan/truth": 4, "card": 4, "diag": 4,
+	"model/actor": 5, "model/moa": 5, "model/world": 5, "model/vae": 5, "model/cvae": 5, "diag/dump": 5, "eval": 5,
+	"play":         5,
+	"plan/learned": 6, "mind": 6,
+	"ppo": 7, "train": 7, "mind/imagine": 7,
+	"mind/hop": 8, "mind/lola": 8, "mind/influence": 8, "pretrain": 8, "exp": 8,
+	"pretrain/score": 9, "registry": 9, "report": 9, "diag/audit": 9, "diag/ladder": 9, "diag/faults": 9,
+	"lab/bench": 9, "cli/board": 9,
+	"exp/exptest": 10, "lab": 10,
+	"cli":     11,
+	"cmd/hop": 12,
 }
 
 // Trees gives packages below a folder one floor.

@@ -42,6 +42,7 @@ func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
 	s := &CVAEScore{Open: open}
 	var probe *vae.Probe
 	s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, c.Held(2), "kl", learn, held)
+	s.short = short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held["kl"] })
 	if probe != nil {
 		h, err := newHistory(c.Data, g, c.Parts[0].Rows)
 		if err != nil {
@@ -166,7 +167,8 @@ func hits(c *pretrain.CVAE, s *CVAEScore, held vae.Codes) {
 
 // cvaeCard fills the card of the inference of subgoals.
 func cvaeCard(describe string, s *CVAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Subgoals inferred from history", About: describe + ". Scored on episodes that were not learnt from."}
+	c := &card.Card{Title: "Subgoals inferred from history", Short: s.short,
+		About: describe + ". Scored on episodes that were not learnt from."}
 	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
 	c.Add(card.Number{Name: "explained variance of the subgoal's code", Value: s.Terms["explained"], N: s.Rows,
 		Limit: &card.Ref{Name: "all", Value: 1}})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/game"
 	"hop/nn"
@@ -52,7 +53,7 @@ func TestMOALearnsAndIsScoredBesideLimits(t *testing.T) {
 	}
 	for _, name := range []string{"agents that have left", "joint actions are ego-first", "actions are legal", "every part learns",
 		"below the floor of a double softmax", "keeps what it has learnt", "beats what needs no learning"} {
-		if c := k.Find(name); c == nil || c.Status != card.Good {
+		if c := k.Find(name); c == nil || c.Status != check.Pass {
 			t.Errorf("check %q of a sound run is %+v", name, c)
 		}
 	}
@@ -84,16 +85,18 @@ func TestDoubleSoftmaxIsNamed(t *testing.T) {
 		cat := nn.NewCategorical(7, 1)
 		cat.Set(nn.Logits(sure), mask, 1)
 		got := cat.CrossEntropy(nil, []int32{0}, nil, nn.Rows{N: 1}).Mean()
-		floor := math.Log(1 + float64(legal-1)/math.E)
+		floor := check.SoftmaxFloor(legal)
 		if math.Abs(got-floor) > 1e-5 {
 			t.Errorf("%d legal actions: %v, want the floor %v", legal, got, floor)
 		}
 		k := &card.Card{}
-		checkFloor(k, got, floor, 7)
+		p := check.Predictor{CE: got, Floor: floor, Classes: 7, Right: 1, Sure: math.E / (math.E + float64(legal-1))}
+		askFloor(k, "below the floor of a double softmax", p)
 		broken(t, k, "below the floor of a double softmax", "1.165 with all 7")
 		k = &card.Card{}
-		checkFloor(k, got-.2, floor, 7)
-		if k.Status() != card.Good {
+		p.CE -= .2
+		askFloor(k, "below the floor of a double softmax", p)
+		if k.Status() != check.Pass {
 			t.Errorf("a loss below the floor is scored %q", k.Verdict())
 		}
 	}
@@ -173,10 +176,10 @@ func TestForgettingIsNamed(t *testing.T) {
 		for _, e := range m.Past {
 			steps = append(steps, e.Steps...)
 		}
-		checkSpikes(k, steps)
+		askSpikes(k, steps)
 		if forget {
 			broken(t, k, "keeps what it has learnt", "jumps back towards its start 3 times")
-		} else if k.Status() != card.Good {
+		} else if k.Status() != check.Pass {
 			t.Errorf("a sound run is scored %q; curve %.2f", k.Verdict(), steps)
 		}
 	}

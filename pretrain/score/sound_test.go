@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/model"
 	"hop/pretrain"
@@ -33,7 +34,7 @@ func TestSoundnessOfCodes(t *testing.T) {
 		d, _ := goalData(t, 2500)
 		k := vaeCardOf(t, d, nil)
 		for _, name := range soundChecks {
-			if c := k.Find(name); c == nil || c.Status != card.Good {
+			if c := k.Find(name); c == nil || c.Status != check.Pass {
 				t.Errorf("check %q of a sound run is %+v", name, c)
 			}
 		}
