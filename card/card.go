@@ -49,7 +49,8 @@ const near = 0.8
 // Finding says where a number lies. One that is no better than what needs no
 // learning, that has less than near of what can be learnt, or that is better than
 // possible by more than three standard errors, is weak. Rows of one episode are
-// not independent, hence three. NotAsked: it has nothing to be compared with.
+// not independent, hence three. NotAsked: it has no
+// baseline and has not reached its limit.
 func (n Number) Finding() check.Finding {
 	f := check.Finding{Check: n.Name, Status: check.NotAsked, Rows: n.N, Next: n.Fix}
 	weak := func(format string, a ...any) {
@@ -64,7 +65,7 @@ func (n Number) Finding() check.Finding {
 	}
 	slack := 3*n.chance() + 1e-9
 	reached := limit != nil && n.gain(limit.Value) >= -slack
-	if base != nil || limit != nil {
+	if base != nil || reached {
 		f.Status = check.Pass
 	}
 	if base != nil && !reached {

@@ -232,3 +232,59 @@ func TestTiesAreShared(t *testing.T) {
 		t.Errorf("mean probability of the likeliest class %v, want .5", s)
 	}
 }
+
+// Where a number lies decides what it is called, whatever the checks say.
+func TestNumbersAreScoredWhereTheyLie(t *testing.T) {
+	between := func(v, base, limit float64, loose, lower bool) Number {
+		return Number{Name: "x", Value: v, N: 10_000, Lower: lower, Baselines: []Ref{{Name: "idle", Value: base}, {Name: "worse", Value: math.NaN()}},
+			Limit: &Ref{Name: "all", Value: limit, Loose: loose}}
+	}
+	for _, c := range []struct {
+		name string
+		n    Number
+		want string // how the verdict begins
+	}{
+		{"near its limit", between(.77, .61, .78, false, false), "good: all 1 checks pass"},
+		{"worse than no learning", between(.269, .47, .615, true, false), "weak: x: 0.2690 is no better than idle 0.4700"},
+		{"worse, smaller is better", between(.3, .2, .1, false, true), "weak: x: 0.3000 is no better than idle 0.2000"},
+		{"half of the way", between(.7, .6, .8, false, false), "weak: x: 0.7000 is 50 % of the way from idle 0.6000"},
+		{"above its limit", between(.9, .61, .8, false, false), "weak: x: 0.9000 is better than all 0.8000, which is all that is possible"},
+		{"above its limit by chance", between(.805, .61, .8, false, false), "good: all 1 checks pass"},
+		{"above what can be passed", between(.9, .61, .8, true, false), "good: all 1 checks pass"},
+		{"at a limit that needs no learning", between(1, 1, 1, false, false), "good: all 1 checks pass"},
+		{"beside nothing", Number{Name: "x", Value: .1}, "good: all 1 checks pass"},
+		{"far from a limit alone", Number{Name: "x", Value: 0, Limit: &Ref{Name: "all", Value: 1}}, "good: all 1 checks pass"},
+		{"no number", between(math.NaN(), .1, .2, false, false), "good: all 1 checks pass"},
+	} {
+		k := &Card{}
+		k.Check("a", true, true, "fine", "")
+		k.Add(c.n)
+		if got := k.Verdict(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: the verdict is %q, want %q", c.name, got, c.want)
+		}
+		if text := k.Markdown(); strings.HasPrefix(c.want, "weak") && !strings.Contains(text, "| weak | 10000 |") {
+			t.Errorf("%s: the number is not marked:\n%s", c.name, text)
+		}
+	}
+	if g := (Number{Value: 0, Limit: &Ref{Value: 1}}).Grade(); g != "" {
+		t.Errorf("a number with nothing to be held against is called %q", g)
+	}
+}
+
+func TestShortTrainingsAreNotCalledGood(t *testing.T) {
+	k := &Card{Short: "1 of the usual 10 epochs"}
+	k.Check("a", true, true, "fine", "")
+	if got, want := k.Verdict(), "short: 1 of the usual 10 epochs; so far good: all 1 checks pass"; got != want || k.Status() != check.Suspect {
+		t.Errorf("the verdict is %q (%s), want %q", got, k.Status(), want)
+	}
+}
+
+// The last of four equally likely classes is among the three likeliest on three
+// rows of four, not on none.
+func TestTiesOfThreeAreShared(t *testing.T) {
+	c := NewClasses([]string{"a", "b", "c", "d"})
+	c.Add(3, []float32{.25, .25, .25, .25})
+	if c.Accuracy3() != .75 || c.Given(3) != .25 {
+		t.Errorf("top-3 is %v, want .75; it was given %v, want .25", c.Accuracy3(), c.Given(3))
+	}
+}

@@ -23,6 +23,7 @@ type Classes struct {
 	Brier     float64  // sum of squared differences to the one-hot truth
 	bins      [15]bin
 	hits      []float64 // [K] Top1 by class
+	given     []float64 // [K] sum of p(what was) by class
 }
 
 type bin struct {
@@ -32,7 +33,8 @@ type bin struct {
 
 // NewClasses counts classes of those names.
 func NewClasses(names []string) *Classes {
-	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names)), hits: make([]float64, len(names))}
+	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names)), hits: make([]float64, len(names)),
+		given: make([]float64, len(names))}
 }
 
 // Add counts a row: what was, and the predicted probabilities [K]. In Confusion
@@ -64,6 +66,7 @@ func (c *Classes) Add(was int, p []float32) {
 		c.Brier += d * d
 	}
 	c.N++
+	c.given[was] += float64(p[was])
 	c.Confusion[was*k+best]++
 	if p[was] == p[best] {
 		c.Top1 += 1 / float64(ties)
@@ -168,17 +171,22 @@ func (c *Classes) each(of func(Row) float64) []float64 {
 	return out
 }
 
+// Given returns the mean probability that class k had where it was so. Unlike
+// recall it does not hang on which of several nearly equally likely classes is
+// the likeliest by a hair.
+func (c *Classes) Given(k int) float64 { return c.given[k] / float64(max(c.Class(k).Count, 1)) }
+
 // Weakest returns the class, among those of at least a share of the rows, whose
-// recall is the smallest part of that in beside, or of 1 if beside is nil; -1 if
+// Given is the smallest part of that in beside, or of 1 if beside is nil; -1 if
 // there is none.
 func (c *Classes) Weakest(beside *Classes, seldom float64) (class int, part float64) {
 	class = -1
 	for k := range c.Names {
-		r, want := c.Class(k), 1.
+		want := 1.
 		if beside != nil {
-			want = max(beside.Class(k).Recall, 1e-9)
+			want = max(beside.Given(k), 1e-9)
 		}
-		if p := r.Recall / want; r.Ratio >= seldom && (class < 0 || p < part) {
+		if p := c.Given(k) / want; c.Class(k).Ratio >= seldom && (class < 0 || p < part) {
 			class, part = k, p
 		}
 	}

@@ -261,7 +261,8 @@ func (c pretrainWorldCmd) Run(a *app) error {
 
 // card fills the model's card.
 func (c pretrainWorldCmd) card(w *pretrain.World, out *worldJSON, g game.Game) (*card.Card, error) {
-	j := score.WorldScores{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
+	j := score.WorldScores{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes,
+		Short: score.ShortWorld(w)}
 	if c.Beside != "" {
 		m, p, err := world.Load(c.Beside)
 		if err != nil {

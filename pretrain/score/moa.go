@@ -104,7 +104,7 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	number("top-1", s.Top1, false, func(b MOABase) float64 { return b.Top1 })
 	number("top-3", s.Top3, false, func(b MOABase) float64 { return b.Top3 })
 	number("cross-entropy", s.CE, true, func(b MOABase) float64 { return b.CE })
-	k.Numbers[2].Unit = "nats"
+	k.Numbers[2].Unit, k.Numbers[2].Fix = "nats", "train longer, or give more rows"
 	k.Add(card.Number{Name: "calibration error", Value: s.ECE, N: s.Rows, Lower: true})
 	for a, name := range t.Data.Layout.Actions {
 		n := card.Number{Name: "recall of " + name, Value: s.Recall[a], N: c.Class(a).Count}
@@ -233,7 +233,8 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 	at, worst := c.Weakest(limit, 0.005)
 	if at >= 0 {
 		k.Check("no action is lost", worst >= 0.75, worst >= 0.25,
-			fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.Data.Layout.Actions[at], s.Recall[at], 100*worst),
+			fmt.Sprintf("the weakest is %s: where it is taken it has probability %.2f on average, %.0f %% of what can be known",
+				t.Data.Layout.Actions[at], c.Given(at), 100*worst),
 			"more rows of it, or learning.balance=true")
 	}
 	fix := "stop earlier, or give more data"

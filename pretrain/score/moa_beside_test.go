@@ -47,7 +47,7 @@ func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
 	s, k = scoreMOA(t, m, g)
 	Beside(m, map[agent.ID]About{3: stuck}, s, k)
 	broken(t, k, "online models keep up", "agent 3's of agent 2")
-	broken(t, k, "online models lose no action", "recall 0.00")
+	broken(t, k, "online models lose no action", "probability 0.00")
 	if q := k.Find("online models keep up"); !strings.Contains(q.Says, "learnt while playing: top-1 0.") {
 		t.Errorf("the check says %q", q.Says)
 	}

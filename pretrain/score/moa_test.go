@@ -12,6 +12,8 @@ import (
 	"hop/check"
 	"hop/dataset"
 	"hop/game"
+	"hop/game/gametest"
+	"hop/game/snowdrift"
 	"hop/nn"
 	"hop/pretrain"
 	"hop/runlog"
@@ -65,6 +67,9 @@ func TestMOALearnsAndIsScoredBesideLimits(t *testing.T) {
 	if err := k.Write(run.Dir()); err != nil {
 		t.Error(err)
 	}
+	if !strings.HasPrefix(k.Verdict(), "short: 4 of the usual 10 epochs") {
+		t.Errorf("four epochs where ten are usual are scored %q", k.Verdict())
+	}
 	if k.Find("names types in time") == nil {
 		t.Error("a model that is given types is not asked whether it names them")
 	}
@@ -99,6 +104,31 @@ func TestDoubleSoftmaxIsNamed(t *testing.T) {
 		if k.Status() != check.Pass {
 			t.Errorf("a loss below the floor is scored %q", k.Verdict())
 		}
+	}
+}
+
+// Free riders of the snowdrift game wander at random: the exact observer's own
+// cross-entropy lies above what a softmax of a softmax can reach, so nobody is
+// accused of one.
+func TestWhoCannotBeForeseenIsNoDoubleSoftmax(t *testing.T) {
+	c := snowdrift.Default()
+	c.Size = 4
+	g := gametest.New(t, snowdrift.New, c)
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "snowdrift"}, Mix: []string{"nd", "fix"}, Rows: 3000, Seed: 7,
+		Dir: t.TempDir(), Workers: 1}
+	_, err := dataset.Collect(context.Background(), cfg)
+	must(t, err)
+	d, err := dataset.Open(cfg.Dir)
+	must(t, err)
+	s, k := scoreMOA(t, smallMOA(t, d, "none", folder(t)), g)
+	if s.LimitCE < 0.9 || s.OfLimit < 0.8 {
+		t.Fatalf("the exact observer has %.3f nats, the model %.2f of its top-1: not the case that is meant", s.LimitCE, s.OfLimit)
+	}
+	if strings.Contains(k.Verdict(), "double softmax") {
+		t.Errorf("the verdict is %q", k.Verdict())
+	}
+	if text := k.Markdown(); !strings.Contains(text, "| below the floor of a double softmax | not asked |") {
+		t.Errorf("the card does not say why the floor tells nothing:\n%s", text)
 	}
 }
 

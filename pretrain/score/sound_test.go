@@ -84,3 +84,30 @@ func TestSoundnessOfCodes(t *testing.T) {
 		})
 	}
 }
+
+// A training is called short if it ended while it got better: after far fewer
+// epochs than usual, or with a loss that was still falling clearly.
+func TestShortTrainingsAreCalledShort(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		best   int
+		losses []float64
+		want   string
+	}{
+		{"long", 6, []float64{2, 1.5, 1.2, 1.1, 1.05, 1.045}, ""},
+		{"few", 2, []float64{2, 1.99}, "2 of the usual 6 epochs"},
+		{"falling", 6, []float64{2, 1.8, 1.6, 1.4, 1.2, 1}, "still improving by 17 % per epoch"},
+		{"both", 2, []float64{2, 1}, "2 of the usual 6 epochs, still improving by 50 % per epoch"},
+		{"stopped by itself", 1, []float64{2, 2.1}, ""},
+		{"at the limit", 6, []float64{2, 1e-3, 1e-4, 5e-5, 2e-5, 1e-5}, ""},
+	} {
+		past := make([]model.Epoch, len(c.losses))
+		for i, x := range c.losses {
+			past[i].Held = map[string]float64{"loss": x}
+		}
+		tr := &pretrain.Training{Epoch: len(past), BestAt: c.best, Past: past}
+		if got := short(tr, 6, func(held map[string]float64) float64 { return held["loss"] }); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
