@@ -304,7 +304,9 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 
 // card fills the model's card.
 func (c World) card(w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
-	j := score.WorldScores{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
+	j := score.WorldScores{
+		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes, Short: score.ShortWorld(w),
+	}
 	if c.Beside != "" {
 		m, p, err := world.Load(c.Beside)
 		if err != nil {

@@ -99,7 +99,7 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 	if done.Card, err = t.score(); err != nil {
 		return nil, err
 	}
-	done.Verdict, done.Status = done.Card.Verdict(), string(done.Card.Status())
+	done.Verdict, done.Status = done.Card.Verdict(), done.Card.Status().Grade()
 	return done, errors.Join(done.Card.Write(run.Dir()), run.Finish("done"))
 }
 
