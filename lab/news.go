@@ -11,8 +11,8 @@ import (
 type News struct {
 	Kind     Kind
 	Text     string
-	Name     string             // of a stage
-	At, Of   int                // of a stage: its number, and how many there are
+	Name     string             // of a stage, or of what is counted
+	At, Of   int                // of a stage: its number, and how many there are; of work: how much is done
 	Training *Training          // that has begun
 	Stop     context.CancelFunc // of it
 	Seed     uint64
@@ -24,13 +24,15 @@ type News struct {
 type Kind int
 
 const (
-	Said   Kind = iota // Text, by the way
-	Noted              // Text, which should not be missed
-	Staged             // Text about stage Name, At and Of
-	Begun              // Training has begun, Stop stops it
-	Learnt             // Seed has learnt from a window: Progress
-	Scored             // Seed's final agents were scored: Mean
-	Ended              // the training has ended
+	Said    Kind = iota // Text, by the way
+	Noted               // Text, which should not be missed
+	Staged              // Text about stage Name, At and Of
+	Begun               // Training has begun, Stop stops it
+	Learnt              // Seed has learnt from a window: Progress
+	Scoring             // Seed's final agents are being scored: At of Of episodes
+	Scored              // Seed's final agents were scored: Mean
+	Ended               // the training has ended
+	Worked              // At of Of, called Name, are done; all of them at the end
 )
 
 func (l *Lab) news(n News) {
