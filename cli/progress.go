@@ -3,10 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"hop/cli/board"
 	"hop/lab"
@@ -66,18 +66,17 @@ func (p *progress) update(done, total int) {
 
 func (p *progress) show(now time.Time) {
 	p.mu.Lock()
-	line := p.line(now)
-	p.mu.Unlock()
-	if !p.tty {
-		fmt.Fprintln(p.w, line)
+	defer p.mu.Unlock()
+	if p.tty {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(now, board.Width(p.w)-1)) // a longer one would not be cleared
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", ansi.Truncate(line, board.Width(p.w)-1, "")) // a longer one would not be cleared
+	fmt.Fprintln(p.w, p.line(now, math.MaxInt))
 }
 
-// line says how far it is. The time left is counted from when the latest part
-// was done.
-func (p *progress) line(now time.Time) string {
+// line says how far it is, more briefly if that has more than wide letters. The time
+// left is counted from when the latest part was done.
+func (p *progress) line(now time.Time, wide int) string {
 	so := now.Sub(p.start).Round(time.Second)
 	switch {
 	case p.total == 0:
@@ -91,7 +90,14 @@ func (p *progress) line(now time.Time) string {
 	if each > time.Second {
 		speed = each.Round(time.Second).String() + " each"
 	}
-	return fmt.Sprintf("%s of %s %s, %s, %s left", page.Thousands(p.done), page.Thousands(p.total), p.what, speed, left.Round(time.Second))
+	far := fmt.Sprintf("%s of %s", page.Thousands(p.done), page.Thousands(p.total))
+	until := left.Round(time.Second).String() + " left"
+	for _, words := range [][]string{{far + " " + p.what, speed, until}, {far + " " + p.what, until}, {far, until}} {
+		if line := strings.Join(words, ", "); len(line) <= wide {
+			return line
+		}
+	}
+	return until
 }
 
 // end stops showing and clears the live line.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,8 +22,12 @@ func TestProgressSaysRateAndTimeLeft(t *testing.T) {
 		{"fast parts", 4000, 16000, 2 * time.Second, 2 * time.Second, "4,000 of 16,000 meetings, 2 k a second, 6s left"},
 	} {
 		p := &progress{what: "meetings", start: at, last: at.Add(c.last), done: c.done, total: c.total}
-		if got := p.line(at.Add(c.now)); got != c.want {
+		now := at.Add(c.now)
+		if got := p.line(now, 80); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		if got := p.line(now, 30); c.done > 0 && (len(got) > 30 || !strings.HasSuffix(got, " left")) {
+			t.Errorf("%s in 30 columns: %q", c.name, got)
 		}
 	}
 }
