@@ -25,8 +25,10 @@ import (
 func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error) {
 	var o report.Options
 	if gifs {
+		count, end := l.Counting("parts of the report")
+		defer end()
 		var err error
-		o, err = l.films(ctx, dir)
+		o, err = l.films(ctx, dir, count)
 		if errors.Is(err, context.Canceled) {
 			return "", err
 		}
@@ -46,7 +48,7 @@ const sample = 64
 // films plays episodes with the agents of the run in the middle, and picks up to
 // three. Every agent sits on the seat of its number, so that colours are the
 // same in all figures.
-func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
+func (l *Lab) films(ctx context.Context, dir string, count func(done, total int)) (report.Options, error) {
 	var o report.Options
 	run, err := report.Middle(l.Reg, dir)
 	if err != nil {
@@ -60,7 +62,9 @@ func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	tapes, err := record(ctx, agents.Game, team, run.Seed)
+	steps := agents.Game.Spec().Horizon
+	worked := func(done int) { count(done, steps+4) } // the steps of the sample, three films and the page
+	tapes, err := record(ctx, agents.Game, team, run.Seed, worked)
 	if err != nil {
 		return o, err
 	}
@@ -74,6 +78,7 @@ func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
 		o.Episodes = append(o.Episodes, report.Episode{
 			Name: pick.name, Seed: run.Seed, Return: pick.mean, Agents: pick.returns, Steps: len(pick.states) - 1, GIF: b.Bytes(),
 		})
+		worked(steps + len(o.Episodes))
 	}
 	return o, nil
 }
@@ -127,11 +132,13 @@ func (t *tape) frames(g game.Game, which string, team []eval.Member) []play.Fram
 // onlooker is a player that keeps a copy of every state it acts in.
 type onlooker struct {
 	rollout.Player
-	game  game.Game
-	tapes []*tape
+	game   game.Game
+	tapes  []*tape
+	worked func(steps int)
 }
 
 func (o *onlooker) Act(v *rollout.View, envs []int32) {
+	o.worked(v.T)
 	for _, n := range envs {
 		o.keep(v, int(n))
 	}
@@ -162,8 +169,8 @@ func (o *onlooker) keep(v *rollout.View, n int) {
 	t.states = append(t.states, st)
 }
 
-// record plays the sample.
-func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64) ([]*tape, error) {
+// record plays the sample. It says how many steps are played.
+func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, worked func(steps int)) ([]*tape, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -181,7 +188,7 @@ func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64) (
 		if err != nil {
 			return nil, err
 		}
-		players[a] = &onlooker{ps[0], g, tapes}
+		players[a] = &onlooker{ps[0], g, tapes, worked}
 	}
 	ro := batch.New(envs.Shape(g.Spec().Horizon, 0))
 	envs.Collect(ro, [][]rollout.Player{players})

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"hop/exp"
@@ -34,10 +35,31 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var scoring, report []int // what is said to be done
+	var mu sync.Mutex
+	l.Watch = func(n News) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case n.Kind == Scoring && n.Seed == 2 && n.Of == 40: // drawn and greedy
+			scoring = append(scoring, n.At)
+		case n.Kind == Counted && n.Of > 0:
+			report = append(report, 1000*n.At/n.Of)
+		}
+	}
 	second, err := l.Train(t.Context(), again)
 	if err != nil || second.Mean != first.Mean {
 		t.Errorf("a finished training that goes on gets %+v, %v; want %v", second, err, first.Mean)
 	}
+	for what, done := range map[string][]int{"scoring": scoring, "the report": report} {
+		if len(done) < 10 || done[0] != 0 || !slices.IsSorted(done) {
+			t.Errorf("%s said %v; want many numbers, from 0 on", what, done)
+		}
+	}
+	if n, m := len(scoring), len(report); n > 0 && scoring[n-1] != 40 || m > 0 && report[m-1] != 1000 {
+		t.Errorf("the last that was said: %v of 40 episodes, %v of 1000 of the report", scoring[n-1:], report[m-1:])
+	}
+	l.Watch = nil
 	table, err := l.Adapt(t.Context(), AdaptConfig{
 		Runs: []string{first.Run, "ns"}, Teams: [][]string{{"ns", "ns", "ns"}}, Learn: exp.LearnBeliefs, Steps: 100, Last: 50, Lives: 2,
 		Starts: 8, Game: "staghunt",

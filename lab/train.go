@@ -260,7 +260,6 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
-	t.lab.note("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
 	}
@@ -278,6 +277,12 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	if err != nil {
 		return err
 	}
+	played, all := 0, 2*j.spec.Eval.Episodes
+	if agents.Sure {
+		all /= 2
+	}
+	scoring := func(done, _ int) { t.lab.news(News{Kind: Scoring, Seed: j.seed, At: played + done, Of: all}) }
+	scoring(0, 0)
 	play := func(name string, members []eval.Member) (*eval.Result, error) {
 		team, err := j.spec.Team(agents, members)
 		if err != nil {
@@ -285,13 +290,15 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 		}
 		return eval.Run(ctx, eval.Config{
 			Game: agents.Game, Team: team, Episodes: j.spec.Eval.Episodes, Workers: workers, Lanes: 256,
-			Key: rng.New(j.seed).Child("judge").Child(name), // the name is part of the numbers
+			Key:      rng.New(j.seed).Child("judge").Child(name), // the name is part of the numbers
+			Progress: scoring,
 		})
 	}
 	sampled, err := play("sampled", agents.Members)
 	if err != nil {
 		return err
 	}
+	played = j.spec.Eval.Episodes
 	r := &j.result
 	r.Seed, r.Run, r.Mean, r.SE, r.Agents = j.seed, j.run.Dir(), sampled.Mean.Mean(), stats.Number(sampled.Mean.SE()), nil
 	for i := range sampled.Return {
