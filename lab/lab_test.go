@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"hop/exp"
@@ -30,7 +29,7 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if _, err := os.Stat(first.Report); err != nil || len(first.Seeds) != 2 || first.Run != filepath.Join(out, "ppo-4x4-001") {
 		t.Errorf("%d seeds in %s, %v", len(first.Seeds), first.Run, err)
 	}
-	again, err := l.Reopen(first.Run, 2)
+	again, err := l.Reopen(first.Run, Further{}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,30 +57,12 @@ func TestMisuseIsAKindOfError(t *testing.T) {
 	_, wrongTeam := Eval(t.Context(), g, EvalConfig{Team: []string{"ns", "ns"}, Episodes: 1})
 	_, wrongBots := Solve(t.Context(), g, SolveConfig{VS: []string{"nobody"}, Episodes: 1, Discount: 1})
 	_, _, wrongEntry := l.Crossplay(t.Context(), CrossConfig{Entries: []string{"ns", "nobody"}, Episodes: 1})
-	_, wrongVariant := l.Compare(t.Context(), CompareConfig{Variants: []string{"no-such"}})
 	_, wrongKind := l.TrainZoo(t.Context(), ZooConfig{Game: "staghunt", Who: []string{"no-such"}})
 	_, wrongFolder := Folders(t.TempDir())
-	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongVariant, wrongKind, wrongFolder} {
+	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongKind, wrongFolder} {
 		var m Misuse
 		if !errors.As(err, &m) {
 			t.Errorf("mistake %d: %v is no Misuse", i, err)
 		}
-	}
-}
-
-// Runs of a folder are paired by seed, not by name.
-func TestRunsAreInTheOrderOfTheirSeeds(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"seed-10", "seed-9", "seed-2"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	for _, run := range runsIn(dir) {
-		got = append(got, filepath.Base(run))
-	}
-	if want := []string{"seed-2", "seed-9", "seed-10"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }

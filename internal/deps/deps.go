@@ -19,9 +19,11 @@ var Floors = map[string]int{
 	"mind/hop": 6, "mind/lola": 6, "mind/influence": 6, "mind/imagine": 6, "pretrain": 6, "pretrain/score": 7,
 	"exp":         7,
 	"exp/exptest": 9, "registry": 8, "report": 8, "diag/audit": 8, "diag/ladder": 8, "diag/faults": 8,
-	"lab": 9, "lab/bench": 9, "cli/board": 9, "lab/prepare": 10,
-	"cli":     11,
-	"cmd/hop": 12,
+	"lab/films": 9, "lab/bench": 9, "cli/board": 9,
+	"lab":         10,
+	"lab/prepare": 11, "lab/compare": 11,
+	"cli":     12,
+	"cmd/hop": 13,
 }
 
 // Trees gives packages below a folder one floor.

@@ -1,0 +1,153 @@
+// Package compare trains variants over the same seeds, reuses what is trained, and
+// compares the final agents.
+package compare
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hop/exp"
+	"hop/lab"
+	"hop/report"
+	"hop/runlog"
+)
+
+// Config says what is compared. Its tags are those of the command's flags.
+type Config struct {
+	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"VARIANT"`
+	Seeds     []uint64 `kong:"-"`
+	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`
+	Reuse     []string `help:"Folders in which finished runs are looked for too." default:"runs" type:"path" sep:"none"`
+	Threshold float64  `help:"${compare_threshold}" default:"nan" placeholder:"X"`
+	Workers   int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+}
+
+// variant is a spec and where its runs are.
+type variant struct {
+	spec exp.Spec
+	text []byte            // the resolved spec
+	runs map[uint64]string // finished, by seed
+}
+
+// Run trains what is missing, one variant after the other, and compares the final
+// agents.
+func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) {
+	list, err := c.variants(l)
+	if err != nil {
+		return nil, err
+	}
+	var in []report.Variant
+	for i, v := range list {
+		l.Say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
+		x := report.Variant{Name: v.spec.Name, Reused: map[string]bool{}}
+		if err := c.complete(ctx, l, v, x.Reused); err != nil {
+			return nil, lab.Stop(err, "everything is saved. Give the same command again to go on.")
+		}
+		for _, s := range c.Seeds {
+			x.Dirs = append(x.Dirs, v.runs[s])
+		}
+		in = append(in, x)
+	}
+	return report.Compare(l.Reg, in, c.Threshold)
+}
+
+// variants resolves the variants. They must play one game.
+func (c Config) variants(l *lab.Lab) ([]*variant, error) {
+	var list []*variant
+	for _, what := range c.Variants {
+		s, err := l.Reg.Load(what, c.Set)
+		if err != nil {
+			return nil, lab.Misused("%w", err)
+		}
+		text, err := s.YAML()
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range list {
+			if v.spec.Name == s.Name {
+				return nil, lab.Misused("two variants are called %s; give one of them another name in its spec", s.Name)
+			}
+		}
+		list = append(list, &variant{spec: s, text: text, runs: map[uint64]string{}})
+		if err := lab.SameGame(&list[0].spec, &s); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// complete finds or trains the runs of all seeds.
+func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map[string]bool) error {
+	stopped, err := c.search(v)
+	if err != nil {
+		return err
+	}
+	var missing []uint64
+	for _, s := range c.Seeds {
+		dir, halfway := v.runs[s], stopped[s]
+		switch {
+		case dir != "":
+			reused[dir] = true
+			l.Say("seed %d is done already: %s", s, dir)
+		case halfway != "":
+			l.Say("seed %d goes on: %s", s, halfway)
+			t, err := l.Reopen(halfway, lab.Further{}, c.Workers)
+			if err != nil {
+				return err
+			}
+			if _, err := l.Train(ctx, t); err != nil {
+				return err
+			}
+			v.runs[s] = halfway
+		default:
+			missing = append(missing, s)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	t, err := l.NewTraining(v.spec, missing, c.Out, c.Workers)
+	if err != nil {
+		return err
+	}
+	out, err := l.Train(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, s := range out.Seeds {
+		v.runs[s.Seed] = s.Run
+	}
+	return nil
+}
+
+// search finds the variant's finished runs, and in the comparison's own folder
+// those that stopped on the way.
+func (c Config) search(v *variant) (stopped map[uint64]string, err error) {
+	stopped = map[uint64]string{}
+	for _, root := range append([]string{c.Out}, c.Reuse...) {
+		dirs, err := filepath.Glob(filepath.Join(root, "*", "seed-*"))
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			text, err := runlog.ReadSpec(dir)
+			if err != nil || !bytes.Equal(text, v.text) {
+				continue
+			}
+			env, err := runlog.ReadEnv(dir)
+			if err != nil || !slices.Contains(c.Seeds, env.Seed) || v.runs[env.Seed] != "" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(dir, lab.ResultFile)); err == nil && env.Status == "done" {
+				v.runs[env.Seed] = dir
+			} else if root == c.Out {
+				stopped[env.Seed] = dir
+			}
+		}
+	}
+	return stopped, nil
+}

@@ -1,0 +1,171 @@
+// Package films plays episodes with a run's final agents, for its report to show.
+package films
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/eval"
+	"hop/exp"
+	"hop/game"
+	"hop/play"
+	"hop/report"
+	"hop/rng"
+	"hop/rollout"
+)
+
+// sample is how many episodes the shown ones are chosen from.
+const sample = 64
+
+// Play plays episodes with the agents of the run in the middle of a folder's, and picks
+// three. Every agent sits on the seat of its number, so that colours are the
+// same in all figures.
+func Play(ctx context.Context, reg *exp.Registry, dir string) (report.Options, error) {
+	var o report.Options
+	run, err := report.Middle(reg, dir)
+	if err != nil {
+		return o, err
+	}
+	agents, err := reg.LoadAgents(run.Dir)
+	if err != nil {
+		return o, err
+	}
+	team, err := agents.Spec.Team(agents, agents.Members)
+	if err != nil {
+		return o, err
+	}
+	tapes, err := record(ctx, agents.Game, team, run.Seed)
+	if err != nil {
+		return o, err
+	}
+	o.Sample = len(tapes)
+	slices.SortStableFunc(tapes, func(a, b *tape) int { return cmp.Compare(a.mean, b.mean) })
+	for _, pick := range []struct {
+		name string
+		*tape
+	}{{"median", tapes[len(tapes)/2]}, {"best", tapes[len(tapes)-1]}, {"worst", tapes[0]}} {
+		var b bytes.Buffer
+		if err := play.GIF(&b, pick.frames(agents.Game, pick.name, team)); err != nil {
+			return o, err
+		}
+		o.Episodes = append(o.Episodes, report.Episode{
+			Name: pick.name, Seed: run.Seed, Return: pick.mean, Agents: pick.returns, Steps: len(pick.states) - 1, GIF: b.Bytes(),
+		})
+	}
+	return o, nil
+}
+
+// tape is a recorded episode.
+type tape struct {
+	states  []game.State // [steps+1]
+	actions [][]int32    // [steps][seat]
+	rewards [][]float32  // [steps][seat]
+	returns []float64    // [A]
+	mean    float64
+}
+
+// frames draws the episode.
+func (t *tape) frames(g game.Game, which string, team []eval.Member) []play.Frame {
+	names := make([]string, len(team))
+	for a := range names {
+		names[a] = fmt.Sprintf("agent %d", a)
+	}
+	rec := play.NewRecorder(g, game.Label(g))
+	rec.Start(t.states[0], which+" of the sample", names, play.Info{})
+	for i, st := range t.states[1:] {
+		rec.Add(st, play.Info{Actions: t.actions[i], Rewards: t.rewards[i]})
+	}
+	return rec.Frames()
+}
+
+// onlooker is a player that keeps a copy of every state it acts in.
+type onlooker struct {
+	rollout.Player
+	game  game.Game
+	tapes []*tape
+}
+
+func (o *onlooker) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		o.keep(v, int(n))
+	}
+	o.Player.Act(v, envs)
+}
+
+// EpisodeOver keeps the state after the last step.
+func (o *onlooker) EpisodeOver(v *rollout.View, n int) {
+	o.keep(v, n)
+	if w, ok := o.Player.(rollout.Watcher); ok {
+		w.EpisodeOver(v, n)
+	}
+}
+
+// keep copies the state unless another agent's onlooker did; of each copy of
+// the game, only the first episode, which starts with the window.
+func (o *onlooker) keep(v *rollout.View, n int) {
+	t := o.tapes[n]
+	at := v.T
+	if st := v.State(n); st.Over() {
+		at = v.T + 1
+	}
+	if len(t.states) != at || at > 0 && t.states[at-1].Over() {
+		return
+	}
+	st := o.game.New()
+	st.CopyFrom(v.State(n))
+	t.states = append(t.states, st)
+}
+
+// record plays the sample.
+func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64) ([]*tape, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	envs, err := rollout.New(rollout.Config{Game: g, Envs: sample, Key: rng.New(seed).Child("films"), Workers: 1, FixSeat: true})
+	if err != nil {
+		return nil, err
+	}
+	tapes := make([]*tape, sample)
+	for n := range tapes {
+		tapes[n] = &tape{}
+	}
+	players := make([]rollout.Player, len(team))
+	for a, m := range team {
+		ps, err := m.Players(1, sample)
+		if err != nil {
+			return nil, err
+		}
+		players[a] = &onlooker{ps[0], g, tapes}
+	}
+	ro := batch.New(envs.Shape(g.Spec().Horizon, 0))
+	envs.Collect(ro, [][]rollout.Player{players})
+	for _, ep := range envs.Episodes() {
+		if ep.Index > 0 {
+			continue
+		}
+		t := tapes[ep.Env]
+		for i := range ep.Steps {
+			actions, rewards := make([]int32, len(team)), make([]float32, len(team))
+			for a := range actions {
+				at := ro.Step(agent.ID(a), i, ep.Env)
+				actions[a], rewards[a] = ro.Action[at], ro.Reward[at]
+			}
+			t.actions, t.rewards = append(t.actions, actions), append(t.rewards, rewards)
+		}
+		t.returns = slices.Clone(ep.Return)
+		for _, x := range t.returns {
+			t.mean += x / float64(len(t.returns))
+		}
+	}
+	tapes = slices.DeleteFunc(tapes, func(t *tape) bool { return t.returns == nil || len(t.states) != len(t.actions)+1 })
+	if len(tapes) == 0 {
+		return nil, errors.New("no episode ended within the game's horizon")
+	}
+	return tapes, nil
+}

@@ -1,0 +1,56 @@
+package films
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"hop/eval"
+	"hop/game"
+	"hop/play"
+	"hop/registry"
+)
+
+func TestTapesHoldWholeEpisodes(t *testing.T) {
+	spec, err := registry.New().NewGame("staghunt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := spec.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var team []eval.Member
+	for range g.Spec().Seats {
+		team = append(team, eval.Bot(g, "nh")) // hunters that leave at different times
+	}
+	tapes, err := record(t.Context(), g, team, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tapes) != sample {
+		t.Errorf("%d episodes, want %d", len(tapes), sample)
+	}
+	for i, tape := range tapes {
+		if len(tape.states) != len(tape.actions)+1 || !tape.states[len(tape.states)-1].Over() {
+			t.Fatalf("episode %d: %d states for %d steps, the last over: %v", i, len(tape.states), len(tape.actions),
+				tape.states[len(tape.states)-1].Over())
+		}
+		for s := range team {
+			sum := 0.
+			for k, rewards := range tape.rewards {
+				sum += float64(rewards[s])
+				if alive := tape.states[k].Alive(game.Seat(s)); alive == (tape.actions[k][s] == game.NoAction) {
+					t.Fatalf("episode %d step %d: seat %d alive %v plays %d", i, k, s, alive, tape.actions[k][s])
+				}
+			}
+			if math.Abs(sum-tape.returns[s]) > 1e-6 {
+				t.Errorf("episode %d: rewards of seat %d sum to %v, want %v", i, s, sum, tape.returns[s])
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := play.GIF(&b, tapes[0].frames(g, "first", team)); err != nil || b.Len() < 1000 {
+		t.Errorf("GIF of %d bytes, %v", b.Len(), err)
+	}
+}
