@@ -28,7 +28,7 @@ func (c ladderCmd) Run(a *app) error {
 	if c.Teams, err = c.teams(); err != nil {
 		return err
 	}
-	if err := a.lab().Climbable(c.What, c.Set); err != nil {
+	if err := a.lab().Climbable(c.LadderConfig); err != nil {
 		return err
 	}
 	if c.Out == "" {

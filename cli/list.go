@@ -126,7 +126,10 @@ func (c listCmd) fields(a *app) error {
 		fields = spec.Fields()
 	} else {
 		spec := a.reg.Default()
-		for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
+		if err := spec.Set("game.name=" + c.Game); err != nil {
+			return usage("--game %s: %w", c.Game, err)
+		}
+		for _, set := range c.Set {
 			if err := spec.Set(set); err != nil {
 				return usage("--set %s: %w", set, err)
 			}

@@ -45,6 +45,12 @@ type adapting struct {
 // Adapt lets agents meet co-players that they never trained with.
 func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable, error) {
 	c := &adapting{l, config}
+	switch {
+	case c.Lives < 1:
+		return nil, Misused("--lives %d, want at least 1", c.Lives)
+	case c.Last < 1 || c.Last > c.Steps:
+		return nil, Misused("--last %d of --steps %d: want some of the steps, at most all", c.Last, c.Steps)
+	}
 	rows, g, about, err := c.rows()
 	if err != nil {
 		return nil, err

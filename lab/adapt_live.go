@@ -34,7 +34,11 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 	m := &meeting{g: g, about: about, vs: vs, then: c.Then, random: map[uint64]float64{}, best: map[uint64]float64{}}
 	list, err := c.members(g, about, vs)
 	if err != nil {
-		return nil, err
+		flag := "--vs"
+		if len(c.Teams) > 1 {
+			flag = "--trios"
+		}
+		return nil, Wrong(err, flag, vs...)
 	}
 	m.now = append([]eval.Member{{}}, list...)
 	all := vs
@@ -43,7 +47,7 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 			return nil, Misused("--at-episode %d, want at least 1", c.AtEpisode)
 		}
 		if list, err = c.members(g, about, c.Then); err != nil {
-			return nil, err
+			return nil, Wrong(err, "--then", c.Then...)
 		}
 		m.next = append([]eval.Member{{}}, list...)
 		all = append(slices.Clone(vs), c.Then...)

@@ -45,7 +45,7 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross,
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &report.Cross{Game: label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
+	out := &report.Cross{Game: game.Label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
 	for _, e := range entries {
 		out.Entries = append(out.Entries, report.CrossEntry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}

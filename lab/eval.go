@@ -63,6 +63,9 @@ type Lost struct {
 
 // Eval plays a team and counts what it gets.
 func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
+	if c.Episodes < 1 {
+		return nil, Misused("--episodes %d, want at least 1", c.Episodes)
+	}
 	members, err := Team(g, c.Team, c.Planner...)
 	if err != nil {
 		return nil, err
@@ -203,7 +206,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 		return nil, Misused("--check plays undiscounted episodes, so it needs --discount 1")
 	}
 	if err := oracle.Solvable(g, c.VS); err != nil {
-		return nil, Misuse{err}
+		return nil, Wrong(err, "--vs", c.VS...)
 	}
 	br, err := oracle.NewBR(g, c.Discount)
 	if err != nil {

@@ -41,8 +41,8 @@ func (l *Lab) news(n News) {
 	}
 }
 
-// say says something by the way.
-func (l *Lab) say(format string, args ...any) {
+// Say says something by the way.
+func (l *Lab) Say(format string, args ...any) {
 	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
 }
 

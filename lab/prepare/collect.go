@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"context"
+	"strings"
 
 	"hop/dataset"
 	"hop/game"
@@ -24,6 +25,9 @@ type Collect struct {
 
 // Do writes the dataset and returns what it holds, and the game that was played.
 func (c Collect) Do(ctx context.Context, l *lab.Lab) (dataset.Manifest, game.Game, error) {
+	if c.Rows < 1 {
+		return dataset.Manifest{}, nil, lab.Misused("--rows %d, want at least 1", c.Rows)
+	}
 	cfg, err := c.config(l)
 	if err != nil {
 		return dataset.Manifest{}, nil, err
@@ -48,6 +52,14 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	}
 	if len(c.Mix) == 0 && len(c.Team) == 0 {
 		return cfg, lab.Misused("name two bots with --mix, a team with --team, or a run with --agents")
+	}
+	if len(c.Mix) > 0 && len(c.Mix) != 2 {
+		return cfg, lab.Misused("--mix %s: want two bots", strings.Join(c.Mix, ","))
+	}
+	for _, name := range c.Mix {
+		if _, err := game.NewBot(g, name); err != nil {
+			return cfg, lab.Wrong(err, "--mix", c.Mix...)
+		}
 	}
 	if len(c.Team) > 0 {
 		members, err := lab.Team(g, c.Team)

@@ -159,7 +159,7 @@ type CVAEResult struct {
 func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 	codes, weights, err := vae.Load(c.VAE)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--vae %s: %w", c.VAE, err)
 	}
 	cfg := pretrain.DefaultCVAE()
 	cfg.Selector, cfg.Gate = c.Selector, c.Gate

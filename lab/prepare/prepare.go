@@ -86,6 +86,7 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 	defer run.Close()
 	done := &Learnt{Run: c.Out}
 	watch := cpu.Start()
+	run.Measure(watch.Spent)
 	count, end := t.lab.Counting(t.unit)
 	err = t.model.Run(ctx, run, func(p P) { count(t.watch(p, done, run)) })
 	end()
@@ -123,10 +124,7 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, step, notes, err := run.Resume()
-	for _, n := range notes {
-		run.Printf("%s", n)
-	}
+	body, step, _, err := run.Resume()
 	if err == nil && body != nil {
 		err = t.model.Resume(body, step)
 	}
@@ -169,7 +167,7 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 	for _, dir := range dirs {
 		d, err := dataset.Open(dir)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("--data %s: %w", dir, err)
 		}
 		data = append(data, d)
 	}

@@ -1,4 +1,5 @@
-package lab
+// Package films plays episodes with a run's final agents, for its report to show.
+package films
 
 import (
 	"bytes"
@@ -6,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/eval"
+	"hop/exp"
 	"hop/game"
 	"hop/play"
 	"hop/report"
@@ -19,42 +20,19 @@ import (
 	"hop/rollout"
 )
 
-// Report writes a folder's report and returns where it is. Without agents
-// to play, as in a run that has no checkpoint yet, it says why there are no
-// episodes.
-func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error) {
-	var o report.Options
-	if gifs {
-		count, end := l.Counting("parts of the report")
-		defer end()
-		var err error
-		o, err = l.films(ctx, dir, count)
-		if errors.Is(err, context.Canceled) {
-			return "", err
-		}
-		if err != nil {
-			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
-		}
-	}
-	if err := report.Write(l.Reg, dir, o); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "report.html"), nil
-}
-
 // sample is how many episodes the shown ones are chosen from.
 const sample = 64
 
-// films plays episodes with the agents of the run in the middle, and picks up to
-// three. Every agent sits on the seat of its number, so that colours are the
-// same in all figures.
-func (l *Lab) films(ctx context.Context, dir string, count func(done, total int)) (report.Options, error) {
+// Play plays episodes with the agents of the run in the middle of a folder's, and picks up
+// to three. Every agent sits on the seat of its number, so that colours are the
+// same in all figures. count is told how far it is.
+func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, total int)) (report.Options, error) {
 	var o report.Options
-	run, err := report.Middle(l.Reg, dir)
+	run, err := report.Middle(reg, dir)
 	if err != nil {
 		return o, err
 	}
-	agents, err := l.Reg.LoadAgents(run.Dir)
+	agents, err := reg.LoadAgents(run.Dir)
 	if err != nil {
 		return o, err
 	}
@@ -121,7 +99,7 @@ func (t *tape) frames(g game.Game, which string, team []eval.Member) []play.Fram
 	for a := range names {
 		names[a] = fmt.Sprintf("agent %d", a)
 	}
-	rec := play.NewRecorder(g, label(g))
+	rec := play.NewRecorder(g, game.Label(g))
 	rec.Start(t.states[0], which+" of the sample", names, play.Info{})
 	for i, st := range t.states[1:] {
 		rec.Add(st, play.Info{Actions: t.actions[i], Rewards: t.rewards[i]})
