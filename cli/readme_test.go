@@ -204,6 +204,22 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
+// Presets are listed by what they are for, the main job first; scripts find the group too.
+func TestPresetsAreListedByGroup(t *testing.T) {
+	var list struct{ Presets []named }
+	into(t, &list, "list", "presets")
+	text := ok(t, "list", "presets")
+	if !strings.HasPrefix(text, "Start here\n  hop+main ") {
+		t.Errorf("a newcomer reads first:\n%.200s", text)
+	}
+	for _, p := range list.Presets {
+		head := strings.Index(text, p.Group+"\n")
+		if p.Group == "" || p.Doc == "" || head < 0 || strings.Index(text, "\n  "+p.Name+" ") < head {
+			t.Errorf("preset %s (%s), of group %q, is not below its headline", p.Name, p.Doc, p.Group)
+		}
+	}
+}
+
 // refused runs a command that must be wrong usage, and say so.
 func refused(t *testing.T, command, want string) {
 	t.Helper()
