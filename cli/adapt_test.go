@@ -23,7 +23,7 @@ func TestAdaptationRegretIsOnCommonStarts(t *testing.T) {
 	args := []string{"--vs", "ns,ns,ns", "--lives", "8", "--steps", "300", "--last", "150"}
 	best := adaptOf(t, append([]string{"br"}, args...)...)
 	hares := adaptOf(t, append([]string{"nh"}, args...)...)
-	if best.BestName != "exact" || math.Abs(best.Regret) > 0.08 || math.Abs(best.Normalised-1) > 0.05 {
+	if best.BestName != "exact" || math.Abs(best.Regret) > 0.08 || math.Abs(best.Share()-1) > 0.05 {
 		t.Errorf("the best response has regret %.3f and normalised score %.3f (%s), want about 0 and 1",
 			best.Regret, best.Normalised, best.BestName)
 	}
