@@ -74,7 +74,8 @@ func (c adaptCmd) trios() ([][]string, error) {
 
 func adaptText(a *app, t *report.AdaptTable) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(a.out, "%s\n\n%s; last %d of %d steps; 95 %% %s\n\n", t.Headline(), t.Words, t.Last, t.Steps, t.Over())
+	fmt.Fprintf(a.out, "%s\n\n", strings.Join(t.Headlines(), "\n"))
+	fmt.Fprintf(a.out, "%s; last %d of %d steps; intervals (95 %%) %s\n\n", t.Words, t.Last, t.Steps, t.Over())
 	fmt.Fprintln(w, "against\twho\tscore\t95 %\tbest response\trandom\tnormalised\t95 %\tregret\tfirst episode\tco-players")
 	for _, r := range t.Table {
 		for i, l := range r.Lines() {

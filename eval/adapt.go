@@ -64,11 +64,13 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 	if c.Then != nil && (len(c.Then) != len(c.Team) || c.At < 1) {
 		return nil, errors.New("eval: those who come later need as many places as those before, and an episode above 0")
 	}
-	envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers})
+	team := c.changing()
+	blind := c.After == nil && !slices.ContainsFunc(team, func(m Member) bool { return !m.Blind })
+	envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers, Blind: blind})
 	if err != nil {
 		return nil, err
 	}
-	players, err := assemble(c.changing(), envs.Workers, c.Lives)
+	players, err := assemble(team, envs.Workers, c.Lives)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type AdaptConfig struct {
 	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
 	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds
 	Agent     int        `help:"Which agent of a run." default:"0"`
-	Starts    int        `help:"${adapt_starts}" default:"64"`
+	Starts    int        `help:"${adapt_starts}" default:"128"`
 	Game      string     `help:"The game for those that are no runs." default:"staghunt"`
 	Set       []string   `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
 	Workers   int        `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`

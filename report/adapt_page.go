@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -13,8 +14,8 @@ import (
 )
 
 const adaptHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few-shot adaptation on {{.Game}}</h1>
-<p class="headline">{{tie .Headline}}</p>
-<p>{{tie .Words}}</p></header>
+{{range $i, $h := .Headlines}}<p{{if not $i}} class="headline"{{end}}>{{tie $h}}</p>
+{{end}}<p>{{tie .Words}}</p></header>
 <div class="scroll card"><table><thead><tr>{{range .Heads}}<th class="left">{{.}}</th>{{end}}</tr></thead><tbody>
 {{range .Cells}}<tr>{{range .}}<td class="left{{if .Wrap}} wrap{{end}}">{{tie .Text}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>
@@ -27,9 +28,9 @@ const adaptHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Fe
 
 const adaptMarkdown = `# Few-shot adaptation on {{.Game}}
 
-{{.Headline}}
+{{range .Headlines}}{{.}}
 
-{{.Words}}
+{{end}}{{.Words}}
 
 |{{range .Heads}} {{.}} |{{end}}
 |{{range .Heads}}---|{{end}}
@@ -51,11 +52,11 @@ type adaptCell struct {
 // WriteAdapt writes the table and the curves: adapt.json, adapt.md, adapt.html.
 func WriteAdapt(dir string, t *AdaptTable) error {
 	data := struct {
-		Game, Headline, Words, Legend string
-		Heads, Seeds                  []string
-		Cells                         [][]adaptCell
-		Figures                       []*page.Figure
-	}{Game: t.Words, Headline: t.Headline(), Words: t.words(), Legend: adaptLegend, Figures: t.figures()}
+		Game, Words, Legend     string
+		Headlines, Heads, Seeds []string
+		Cells                   [][]adaptCell
+		Figures                 []*page.Figure
+	}{Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: adaptLegend, Figures: t.figures()}
 	for _, col := range adaptColumns {
 		var cells []adaptCell
 		said := false // it says something of this table
@@ -101,19 +102,25 @@ var adaptColumns = []struct {
 	cell func(t *AdaptTable, r *Adapted, i int, l AdaptedPart) string
 }{
 	{"among", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string { return r.Part(i) }},
-	{"who", false, func(t *AdaptTable, r *Adapted, _ int, _ AdaptedPart) string { return t.who(r) }},
+	{"who", false, func(t *AdaptTable, r *Adapted, _ int, _ AdaptedPart) string {
+		if !slices.ContainsFunc(t.Table, func(o *Adapted) bool { return o.Run != r.Run }) {
+			return "" // the headline says it
+		}
+		return t.who(r)
+	}},
+	{"how it knows them", true, func(_ *AdaptTable, r *Adapted, _ int, l AdaptedPart) string { return r.Acquainted(l.VS) }},
 	{"normalised (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
 		return page.Number(l.Share()) + bounds(l.NormalisedCI, 3)
 	}},
 	{"score (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
-		return page.Number(l.Score) + bounds(l.CI, 3)
+		return fixed(l.Score, 3) + bounds(l.CI, 3)
 	}},
 	{"best response", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
-		return page.Number(l.BestResponse) + ", " + l.BestName
+		return fixed(l.BestResponse, 3) + ", " + l.BestName
 	}},
-	{"random", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return page.Number(l.Random) }},
+	{"random", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return fixed(l.Random, 3) }},
 	{"regret (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
-		return page.Number(l.Regret) + bounds(l.RegretCI, 3)
+		return fixed(l.Regret, 3) + bounds(l.RegretCI, 3)
 	}},
 	{"episodes scored", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return page.Thousands(l.Starts) }},
 	{"first episode", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
@@ -122,13 +129,12 @@ var adaptColumns = []struct {
 		}
 		return page.Number(r.First)
 	}},
-	{"back at 90 % of the best response", true, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+	{"after the change", true, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
 		if i == 0 {
 			return ""
 		}
 		return r.Recovery()
 	}},
-	{"how it knows them", true, func(_ *AdaptTable, r *Adapted, _ int, l AdaptedPart) string { return r.Acquainted(l.VS) }},
 	{"actions predicted, first to last fifth", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
 		return ends5(r.stretch(r.Action, i))
 	}},
@@ -142,7 +148,16 @@ func bounds(ci stats.Interval, digits int) string {
 	if math.IsInf(ci[0], 0) || math.IsInf(ci[1], 0) {
 		return " (no interval)"
 	}
-	return fmt.Sprintf(" (%.*f to %.*f)", digits, ci[0], digits, ci[1])
+	return " (" + fixed(ci[0], digits) + " to " + fixed(ci[1], digits) + ")"
+}
+
+// fixed writes so many digits, and no minus before a zero.
+func fixed(x float64, digits int) string {
+	s := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
 }
 
 // Part names line i of the row: its co-players and, if they change, the episodes.
@@ -173,19 +188,26 @@ func (r *Adapted) Recovery() string {
 	if r.Back == nil {
 		return ""
 	}
-	rests := "mean of three episodes in a row over " + lives(r.Lives*len(r.Seeds))
-	if *r.Back < 0 {
-		return fmt.Sprintf("not within %d episodes (%s)", BackWithin, rests)
+	return r.soon() + ", by the mean of three episodes in a row over " + lives(r.Lives*len(r.Seeds))
+}
+
+// soon says how soon that was, with its interval.
+func (r *Adapted) soon() string {
+	text := fmt.Sprintf("not back at 90 %% of that within %d episodes", BackWithin)
+	switch {
+	case *r.Back == 0:
+		text = "back at 90 % of that at once"
+	case *r.Back > 0:
+		text = "back at 90 % of that after " + page.Count(*r.Back, "episode")
 	}
-	text := "after " + page.Count(*r.Back, "episode")
-	if ci := r.BackCI; ci != nil && !math.IsInf(ci[0], -1) {
-		high := fmt.Sprintf("%.0f", ci[1])
-		if math.IsInf(ci[1], 1) {
-			high = fmt.Sprintf("more than %d", BackWithin)
-		}
-		rests = fmt.Sprintf("95 %%: %.0f to %s; %s", ci[0], high, rests)
+	ci := r.BackCI
+	if ci == nil || math.IsInf(ci[0], 0) {
+		return text
 	}
-	return text + " (" + rests + ")"
+	if math.IsInf(ci[1], 1) {
+		return text + fmt.Sprintf(" (95 %%: %s or more)", fixed(ci[0], 0))
+	}
+	return text + fmt.Sprintf(" (95 %%: %s to %s)", fixed(ci[0], 0), fixed(ci[1], 0))
 }
 
 // ends5 says how a curve begins and ends: means of its first and last fifth.
@@ -211,15 +233,17 @@ func (t *AdaptTable) who(r *Adapted) string {
 	return runName(r.Run)
 }
 
-// Headline says what was found, with its uncertainty: how much of the best response
-// each agent gets, those that it knows and strangers apart.
-func (t *AdaptTable) Headline() string {
+// Headlines say what was found, with its uncertainty: how much of the best response
+// each agent gets, a sentence or two for each, those that it knows and strangers apart.
+func (t *AdaptTable) Headlines() []string {
 	var says, runs []string
 	for _, r := range t.Table {
 		if slices.Contains(runs, r.Run) {
 			continue
 		}
 		runs = append(runs, r.Run)
+		var parts []string
+		strangers := false
 		for _, how := range acquaintances {
 			var rows []*Adapted
 			for _, o := range t.Table {
@@ -228,11 +252,16 @@ func (t *AdaptTable) Headline() string {
 				}
 			}
 			if len(rows) > 0 {
-				says = append(says, t.who(r)+" "+found(rows, how))
+				parts, strangers = append(parts, found(rows, how)), how == Stranger
 			}
 		}
+		text := t.who(r) + " gets " + strings.Join(parts, "; ") + "."
+		if !strangers {
+			text += " It met no strangers."
+		}
+		says = append(says, text)
 	}
-	return strings.Join(says, " ")
+	return says
 }
 
 // found says what came of meetings with co-players that the agent knows alike.
@@ -241,14 +270,13 @@ func found(rows []*Adapted, how Acquaintance) string {
 		InTraining: "whom it met in training", InData: "whom it knows from recorded data", InSearch: "who are partners in its search",
 		Stranger: "who are strangers to it",
 	}[how]
-	if r := rows[0]; len(rows) == 1 && len(r.Parts) == 0 {
-		return fmt.Sprintf("gets %s%s of %s among %s, %s.", ofBest(r.Share()), bounds(r.NormalisedCI, 2), r.best(), trio(r.VS), whom)
-	}
 	if r := rows[0]; len(rows) == 1 {
+		if len(r.Parts) == 0 {
+			return fmt.Sprintf("%s of %s among %s, %s", r.gets(), r.best(), trio(r.VS), whom)
+		}
 		a, b := &r.Parts[0], &r.Parts[1]
-		return fmt.Sprintf("gets %s%s of %s among %s, and %s%s of it among %s who take their places, %s; after the change it is back at "+
-			"90 %% %s.", ofBest(a.Share()), bounds(a.NormalisedCI, 2), a.best(), trio(r.VS), ofBest(b.Share()), bounds(b.NormalisedCI, 2),
-			trio(r.Then), whom, r.Recovery())
+		return fmt.Sprintf("%s of %s among %s and then %s of %s among %s, %s; after the change it is %s",
+			a.gets(), a.best(), trio(r.VS), b.gets(), b.best(), trio(r.Then), whom, r.soon())
 	}
 	low, high := rows[0], rows[0]
 	for _, r := range rows {
@@ -259,12 +287,15 @@ func found(rows []*Adapted, how Acquaintance) string {
 			high = r
 		}
 	}
-	text := func(r *Adapted) string {
-		ci := bounds(r.NormalisedCI, 2)
-		return ofBest(r.Share()) + strings.TrimSuffix(ci, ")") + "; " + r.Against() + ")"
+	in := fmt.Sprintf("of the best response in %d meetings with co-players %s", len(rows), whom)
+	if low.gets() == high.gets() {
+		return low.gets() + " " + strings.Replace(in, " in ", " in each of ", 1)
 	}
-	return fmt.Sprintf("gets from %s to %s of the best response, in %d meetings with co-players %s.", text(low), text(high), len(rows), whom)
+	return fmt.Sprintf("from %s among %s to %s among %s %s", low.gets(), low.Against(), high.gets(), high.Against(), in)
 }
+
+// gets is the normalised score with its interval, for a headline.
+func (s *AdaptScore) gets() string { return ofBest(s.Share()) + bounds(s.NormalisedCI, 2) }
 
 // ofBest writes a normalised score for a headline.
 func ofBest(x float64) string {
@@ -284,14 +315,22 @@ func (s *AdaptScore) best() string {
 
 // Over says what intervals are over.
 func (t *AdaptTable) Over() string {
+	var trained []string // seeds of the first agent's training
 	r := t.Table[0]
-	switch {
-	case len(r.Seeds) > 1:
-		return fmt.Sprintf("over %d seeds of %s each", len(r.Seeds), lives(r.Lives))
-	case r.Lives > 1:
-		return fmt.Sprintf("over %s of one seed, so of these very agents only", lives(r.Lives))
+	for _, s := range r.Seeds {
+		if !slices.Contains(trained, s.Run) {
+			trained = append(trained, s.Run)
+		}
 	}
-	return "unknown: one life of one seed"
+	switch {
+	case len(r.Seeds) > 1 && len(trained) == len(r.Seeds):
+		return fmt.Sprintf("over %d seeds, each with %s", len(r.Seeds), lives(r.Lives))
+	case len(r.Seeds) > 1:
+		return fmt.Sprintf("over %d seeds of the lives, each with %s; they are about these very agents", len(r.Seeds), lives(r.Lives))
+	case r.Lives > 1:
+		return fmt.Sprintf("over %s of one seed; they are about these very agents", lives(r.Lives))
+	}
+	return "unknown of one life of one seed"
 }
 
 func lives(n int) string { return strings.Replace(page.Count(n, "life"), "lifes", "lives", 1) }
@@ -336,6 +375,10 @@ func (t *AdaptTable) figures() (list []*page.Figure) {
 			}
 			fig.Panels = append(fig.Panels, t.panel(fig, t.Table[i:j], f.y, f.of, f.refs)...)
 		}
+		if len(fig.Panels) == 1 {
+			fig.Title += ", " + fig.Panels[0].Title
+			fig.Panels[0].W, fig.Panels[0].H = page.WideW, page.WideH
+		}
 		if len(fig.Panels) > 0 {
 			list = append(list, fig)
 		}
@@ -350,18 +393,20 @@ func (t *AdaptTable) panel(fig *page.Figure, rows []*Adapted, y string, of func(
 	var keys []page.Key
 	for k, r := range rows {
 		l := page.Line{Color: page.Agent(k), Width: 1.6}
-		for i := range r.Lines() {
-			l.Y = append(l.Y, smooth(r.stretch(of(r), i))...)
+		for i, p := range r.Lines() {
+			y := smooth(r.stretch(of(r), i))
+			if i > 0 { // the line breaks at the change
+				l.X, l.Y = append(l.X, float64(p.From)+0.5), append(l.Y, math.NaN())
+				y = y[:min(len(y), after)]
+			}
+			for k, v := range y {
+				l.X, l.Y = append(l.X, float64(p.From+k+1)), append(l.Y, v)
+				high, most = max(high, v), max(most, p.From+k+1)
+			}
 		}
-		if len(r.Parts) > 0 {
-			l.Y = l.Y[:min(len(l.Y), r.At+after)]
+		if len(of(r)) > 0 {
+			marks, keys = append(marks, l), append(keys, page.Key{Name: t.who(r), Color: l.Color})
 		}
-		for i, v := range l.Y {
-			l.X = append(l.X, float64(i+1))
-			high = max(high, v)
-		}
-		most = max(most, len(l.Y))
-		marks, keys = append(marks, l), append(keys, page.Key{Name: t.who(r), Color: l.Color})
 	}
 	if most < 2 {
 		return nil
