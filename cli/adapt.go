@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"hop/lab"
+	"hop/page"
 	"hop/report"
 )
 
@@ -73,18 +74,21 @@ func (c adaptCmd) trios() ([][]string, error) {
 
 func adaptText(a *app, t *report.AdaptTable) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(a.out, "%s; last %d of %d steps\n\n", t.Words, t.Last, t.Steps)
-	fmt.Fprintln(w, "against\twho\tscore\t95 %\tbest response\trandom\tnormalised\t95 %\tregret\tfirst episode\t")
+	fmt.Fprintf(a.out, "%s\n\n", strings.Join(t.Headlines(), "\n"))
+	fmt.Fprintf(a.out, "%s; last %d of %d steps; intervals (95 %%) %s\n\n", t.Words, t.Last, t.Steps, t.Over())
+	fmt.Fprintln(w, "against\twho\tscore\t95 %\tbest response\trandom\tnormalised\t95 %\tregret\tfirst episode\tco-players")
 	for _, r := range t.Table {
-		note := ""
-		if !r.Known {
-			note = "has not met them"
+		for i, l := range r.Lines() {
+			first, note := "", r.Acquainted(l.VS)
+			if i == 0 {
+				first = fmt.Sprintf("%.3f", r.First)
+			}
+			if i > 0 && r.Back != nil {
+				note += "; " + r.Recovery()
+			}
+			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\n", r.Part(i), r.Run, l.Score, between(l.CI),
+				l.BestResponse, l.BestName, l.Random, page.Number(l.Share()), between(l.NormalisedCI), l.Regret, first, note)
 		}
-		if r.Back != nil {
-			note += fmt.Sprintf(" back at 90 %% after %d episodes", *r.Back)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%.3f\t%s\t%.3f\t%.3f\t%s\n", r.Against(), r.Run, r.Score, between(r.CI),
-			r.BestResponse, r.BestName, r.Random, r.Normalised, between(r.NormalisedCI), r.Regret, r.First, strings.TrimSpace(note))
 	}
 	return w.Flush()
 }

@@ -410,22 +410,3 @@ func (s *Spec) folders() []*string {
 	}
 	return list
 }
-
-// Met returns whom the run's agents met while they learnt, or have scripts of:
-// bots and frozen agents by name.
-func (s *Spec) Met() []string {
-	who := slices.Clone(s.Train.Team)
-	for _, sw := range s.Train.Switch {
-		who = append(who, sw.To)
-	}
-	who = append(who, s.Train.Standins.Who...)
-	if s.Train.Warm.Windows > 0 {
-		who = append(who, s.Train.Warm.Who...)
-	}
-	if m, ok := s.Mind.params.(interface{ Met() []string }); ok {
-		who = append(who, m.Met()...)
-	}
-	slices.Sort(who)
-	who = slices.Compact(who)
-	return slices.DeleteFunc(who, func(w string) bool { return w == "learn" || w == "past" })
-}

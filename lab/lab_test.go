@@ -67,6 +67,14 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if err != nil || len(table.Table) != 2 || table.Table[0].BestName != "exact" || len(table.Table[1].Seeds) != 2 {
 		t.Errorf("adapting: %+v, %v", table, err)
 	}
+	seed := filepath.Join(first.Run, "seed-1")
+	table, err = l.Adapt(t.Context(), AdaptConfig{
+		Runs: []string{seed}, Teams: [][]string{{seed + "#1", seed + "#2", seed + "#3"}}, Learn: exp.LearnBeliefs, Steps: 40, Last: 40,
+		Lives: 1, Game: "staghunt", Seeds: []uint64{1},
+	})
+	if err != nil || !table.Table[0].Known {
+		t.Errorf("those it learnt with are strangers: %+v, %v", table, err)
+	}
 }
 
 // What was asked wrongly is told apart from what went wrong.
