@@ -19,7 +19,7 @@ func TestMistakesNameWhatWasTyped(t *testing.T) {
 		{"train ppo-4x4 --set game.size=-3", "hop: --set game.size=-3: game.size is -3"},
 		{"train ppo-4x4 --set mind=nix", "hop: --set mind=nix: there is no mind"},
 		{"train ppo-vs-bots --set train.team=[learn,nx]", "--set train.team=[learn,nx]: "},
-		{"train ppo-vs-bots --set train.team=[learn,nx,ns,ns]", "bots of staghunt (random, ns, nh, switcher, deadline), or RUN#AGENT; there is no nx"},
+		{"train ppo-vs-bots --set train.team=[learn,nx,ns,ns]", "learn, bots of staghunt (random, ns, nh, switcher, deadline), or RUN#AGENT"},
 		{"train ppo-4x4 --set train.standins.who=[nx]", "--set train.standins.who=[nx]: "},
 		{"train ppo-4x4 --set train.warm.who=[ns,nx]", "--set train.warm.who=[ns,nx]: "},
 		{"train ppo-4x4 --set train.switch=[{at:1,agent:0,to:nx}]", "--set train.switch="},
