@@ -236,8 +236,9 @@ func TestTiesAreShared(t *testing.T) {
 // Where a number lies decides what it is called, whatever the checks say.
 func TestNumbersAreScoredWhereTheyLie(t *testing.T) {
 	between := func(v, base, limit float64, loose, lower bool) Number {
-		return Number{Name: "x", Value: v, N: 10_000, Lower: lower, Baselines: []Ref{{Name: "idle", Value: base}, {Name: "worse", Value: math.NaN()}},
-			Limit: &Ref{Name: "all", Value: limit, Loose: loose}}
+		return Number{Name: "x", Value: v, N: 10_000, Lower: lower,
+			Baselines: []Ref{{Name: "idle", Value: base}, {Name: "unknown", Value: math.NaN()}},
+			Limit:     &Ref{Name: "all", Value: limit, Loose: loose}}
 	}
 	for _, c := range []struct {
 		name string
@@ -274,7 +275,8 @@ func TestNumbersAreScoredWhereTheyLie(t *testing.T) {
 func TestShortTrainingsAreNotCalledGood(t *testing.T) {
 	k := &Card{Short: "1 of the usual 10 epochs"}
 	k.Check("a", true, true, "fine", "")
-	if got, want := k.Verdict(), "short: 1 of the usual 10 epochs; so far good: all 1 checks pass"; got != want || k.Status() != check.Suspect {
+	const want = "short: 1 of the usual 10 epochs; so far good: all 1 checks pass"
+	if got := k.Verdict(); got != want || k.Status() != check.Suspect {
 		t.Errorf("the verdict is %q (%s), want %q", got, k.Status(), want)
 	}
 }

@@ -30,7 +30,7 @@ func TestDoubleSoftmaxNeedsMoreThanAHighLoss(t *testing.T) {
 }
 
 // Seat 1 of four sees itself, then seats 2, 3 and 0; who has left says nothing.
-func TestOrdersAreToldApart(t *testing.T) {
+func TestOrdersAreDistinguished(t *testing.T) {
 	did := []int32{4, 5, -1, 6}
 	for _, c := range []struct {
 		name          string

@@ -241,6 +241,9 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 	if t.Config.Learning.Balance {
 		fix = "learning.balance shifts probabilities towards rare actions; turn it off where they are used as such"
 	}
+	if k.Short != "" {
+		fix = "train longer"
+	}
 	k.Check("calibrated", s.ECE < 0.02, s.ECE < 0.05, fmt.Sprintf("probabilities are off by %.3f on average", s.ECE), fix)
 	s.Drift.check(k, t.Config.Learning.Balance)
 	if b := s.Belief; b != nil && t.Config.Condition == "type" { // who wants a stag may end with a hare, so goals have no such limit

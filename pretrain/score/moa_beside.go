@@ -92,7 +92,8 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 			all.Accuracy(), all.CE(), all.ECE(), all.N, ref.Accuracy(), ref.CE(), ref.ECE(), worst.Of, worst.About, 100*worst.OfOffline),
 		"more passes (moa.passes), or a higher moa.lr")
 	if at, least := all.Weakest(ref, 0.03); at >= 0 {
-		k.Check("online models lose no action", least >= 0.5, least >= 0.25, fmt.Sprintf("the weakest is %s: where "+
-			"it is taken it has probability %.2f on average, learnt here %.2f", d.Layout.Actions[at], all.Given(at), ref.Given(at)), "more rows of it, or moa.balance: true")
+		k.Check("online models lose no action", least >= 0.5, least >= 0.25,
+			fmt.Sprintf("the weakest is %s: where it is taken it has probability %.2f on average, learnt here %.2f", d.Layout.Actions[at],
+				all.Given(at), ref.Given(at)), "more rows of it, or moa.balance: true")
 	}
 }

@@ -63,7 +63,8 @@ func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 	}
 	c := &card.Card{
 		Title: "World model", Short: j.Short,
-		About: fmt.Sprintf("%s. Scored on %d held-out steps and on %d steps of new episodes by teams of all bots. %s", what, h.Rows, p.Rows, rules),
+		About: fmt.Sprintf("%s. Scored on %d held-out steps and on %d steps of new episodes by teams of all bots. %s", what, h.Rows, p.Rows,
+			rules),
 	}
 	limit := func(v float64) *card.Ref { return &card.Ref{Name: "the rules", Value: v} }
 	held := limit
@@ -72,8 +73,8 @@ func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 	}
 	idle := func(v float64) []card.Ref { return []card.Ref{{Name: "nothing moves", Value: v}} }
 	mean := []card.Ref{{Name: "mean reward", Value: h.Idle.RewardMSE}}
-	c.Add(card.Number{Name: "exact next states", Value: h.Exact, N: h.Rows, Baselines: idle(h.Idle.Exact), Limit: held(1)})
-	c.Add(card.Number{Name: "exact, new episodes", Value: p.Exact, N: p.Rows, Baselines: idle(p.Idle.Exact), Limit: limit(1)})
+	c.Add(card.Number{Name: "exact next states", Value: h.Exact, N: h.Rows, Baselines: idle(h.Idle.Exact), Limit: held(1), Good: goodExact})
+	c.Add(card.Number{Name: "exact, new episodes", Value: p.Exact, N: p.Rows, Baselines: idle(p.Idle.Exact), Limit: limit(1), Good: goodExact})
 	c.Add(card.Number{Name: "illegal transitions, new episodes", Value: float64(p.Illegal), N: p.Rows, Lower: true, Limit: limit(0)})
 	c.Add(card.Number{Name: "PSNR", Value: h.PSNR, N: h.Rows, Unit: "dB", Baselines: idle(psnr(h.Idle.MSE))})
 	c.Add(card.Number{Name: "obs MSE", Value: h.MSE, N: h.Rows, Lower: true, Baselines: idle(h.Idle.MSE), Limit: held(0)})
@@ -126,7 +127,8 @@ func (j *WorldScores) checks(c *card.Card) {
 		fmt.Sprintf("the own expected reward has a squared error of %.2g", h.RewardMSE),
 		"see which events break; rewards follow them")
 	if p.random {
-		c.Answer(check.Finding{Check: "open loop", Status: check.NotAsked, Says: "the rules draw random numbers, which nobody foresees for 10 steps"})
+		c.Answer(check.Finding{Check: "open loop", Status: check.NotAsked,
+			Says: "the rules draw random numbers, which nobody foresees for 10 steps"})
 	} else {
 		c.Check("open loop", j.loop(10) >= goodLoop, j.loop(10) >= weakLoop,
 			fmt.Sprintf("%.1f %% of random plays are exact for 10 steps without seeing the game again", 100*j.loop(10)),
