@@ -8,7 +8,7 @@ import (
 
 	"hop/eval"
 	"hop/game"
-	"hop/report"
+	"hop/report/cross"
 	"hop/rng"
 	"hop/stats"
 )
@@ -36,7 +36,7 @@ type crossing struct {
 
 // Crossplay lets each entry take one seat in a team of each entry, all from the same
 // starts.
-func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross, game.Game, error) {
+func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, game.Game, error) {
 	c := &crossing{l, config}
 	if c.Episodes < 1 {
 		return nil, nil, Misused("--episodes %d, want at least 1", c.Episodes)
@@ -45,9 +45,9 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross,
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &report.Cross{Game: game.Label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
+	out := &cross.Table{Game: game.Label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
 	for _, e := range entries {
-		out.Entries = append(out.Entries, report.CrossEntry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
+		out.Entries = append(out.Entries, cross.Entry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}
 	done, each := 0, g.Spec().Seats*c.Episodes
 	for i := range entries {
@@ -70,10 +70,10 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross,
 
 // cell plays a newcomer among a team.
 func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, progress func(done, total int),
-) (report.CrossCell, error) {
+) (cross.Cell, error) {
 	pairs := max(1, len(one.runs), len(team.runs))
 	var own, others stats.Acc
-	cell := report.CrossCell{Newcomer: one.name, Team: team.name}
+	cell := cross.Cell{Newcomer: one.name, Team: team.name}
 	for k := range pairs {
 		teams, err := c.teams(g, one, team, k)
 		var no Misuse
@@ -101,7 +101,7 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 		own.Add(res.Own.Mean())
 		others.Add(res.Others.Mean())
 	}
-	cell.Own, cell.Others = report.CrossMeanOf(own), report.CrossMeanOf(others)
+	cell.Own, cell.Others = cross.MeanOf(own), cross.MeanOf(others)
 	if math.IsNaN(cell.Own.Mean) {
 		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
 	}

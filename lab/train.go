@@ -435,17 +435,7 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	if err != nil {
 		return err
 	}
-	var last stats.Acc
-	warm := j.spec.Train.Warm.Until(rows) // what bots got then is not the agents'
-	for _, row := range rows {
-		if row.Name == "return/mean" && row.Step > warm && float64(row.Step) > 0.8*float64(j.spec.Train.Steps) {
-			last.Add(row.Value)
-		}
-	}
-	r.LastFifth = nil
-	if mean := last.Mean(); last.N() > 0 {
-		r.LastFifth = &mean
-	} else {
+	if r.LastFifth = lastFifth(rows, &j.spec.Train); r.LastFifth == nil {
 		why := "no episode ended in the last fifth of the training, so there is no mean return of it"
 		j.run.Printf("%s", why)
 		t.lab.note("seed %d: %s", j.seed, why)
@@ -470,6 +460,23 @@ func (j *job) save() error {
 		return err
 	}
 	return writeJSON(filepath.Join(j.dir, ResultFile), r)
+}
+
+// lastFifth returns the mean return over the last 20 % of a training, nil if no
+// episode ended then. What bots got in the warm-up is not the agents'.
+func lastFifth(rows []runlog.Row, c *train.Config) *float64 {
+	warm := c.Warm.Until(rows)
+	var last stats.Acc
+	for _, row := range rows {
+		if row.Name == "return/mean" && row.Step > warm && float64(row.Step) > 0.8*float64(c.Steps) {
+			last.Add(row.Value)
+		}
+	}
+	if last.N() == 0 {
+		return nil
+	}
+	mean := last.Mean()
+	return &mean
 }
 
 // readResult reads what a seed's final agents got.

@@ -71,7 +71,8 @@ func TestHeatsAreReadable(t *testing.T) {
 func all() []*Figure {
 	xs, ys := []float64{0, 1, 2, 3}, []float64{2, math.NaN(), 1, 0.5}
 	refs := []Ref{{"optimum", 3}, {"hares only", 1}, {"equilibrium of the selfish", 2.9}}
-	p := New(Steps(3), Round(0, 3, 5)).Add(Stretch{0, 2, "by others"}, Levels{Refs: refs}, Band{X: xs, Low: ys, High: []float64{3, 3, 3, 3}, Color: Agent(1)})
+	p := New(Steps(3), Round(0, 3, 5)).Add(Stretch{0, 2, "by others"}, Levels{Refs: refs},
+		Band{X: xs, Low: ys, High: []float64{3, 3, 3, 3}, Color: Agent(1)})
 	return []*Figure{
 		Lines("lines", "Lines", "", Axes{X: "epoch", Y: "nats"}, Line{Name: "ce", Y: ys}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2},
 			Dash: true}),
@@ -177,7 +178,7 @@ func TestPathsAreNamedForReadersElsewhere(t *testing.T) {
 	away := filepath.Join(filepath.Dir(t.TempDir()), "runs", "ppo-001")
 	for _, c := range []struct{ text, want string }{
 		{"hop report " + away, "hop report ppo-001"},
-		{"hop train --set 'train.team=[learn, " + filepath.Join(away, "seed-1") + "#1]'", "hop train --set 'train.team=[learn, ppo-001/seed-1#1]'"},
+		{"--set 'train.team=[learn, " + filepath.Join(away, "seed-1") + "#1]'", "--set 'train.team=[learn, ppo-001/seed-1#1]'"},
 		{"--out=" + filepath.Join(here, "runs", "x") + " --seeds 1-3", "--out=runs/x --seeds 1-3"},
 		{"hop report runs/ppo-001, and 1/2 of it / there", "hop report runs/ppo-001, and 1/2 of it / there"},
 	} {

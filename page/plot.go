@@ -144,9 +144,6 @@ func New(x, y Axis) *Plot {
 	}
 	p.Y.LineStyle.Width, p.Y.Tick.LineStyle.Width, p.Y.Tick.Length = 0, 0, 2
 	p.Y.Tick.Label = Letters(9.5, Faint, -1, -0.55)
-	p.X.Label.TextStyle = Letters(9.5, Faint, -1, 0)
-	p.X.Label.Position = draw.PosRight
-	p.X.Label.Text = x.Name
 	p.X.Tick.Marker, p.Y.Tick.Marker = x, y
 	if x.Log {
 		p.X.Scale = plot.LogScale{}
@@ -191,5 +188,10 @@ func (p *Plot) paint(c draw.Canvas) {
 		c.FillText(Letters(9.5, Faint, 0, -1), vg.Point{X: c.Min.X + 4, Y: c.Max.Y - 1}, p.y.Name)
 		top = 17
 	}
-	p.p.Draw(draw.Crop(c, 4, -right-4, 0, -top))
+	bottom := vg.Length(0)
+	if p.x.Name != "" {
+		c.FillText(Letters(9.5, Faint, -1, 0), vg.Point{X: c.Max.X - right - 4, Y: c.Min.Y + 2}, p.x.Name)
+		bottom = 13
+	}
+	p.p.Draw(draw.Crop(c, 4, -right-4, bottom, -top))
 }

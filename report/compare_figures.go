@@ -113,8 +113,8 @@ func (c *Comparison) Headline() string {
 			c.Label, seeds, best.about(), names(beaten), names(equal))
 	}
 	widest := rest[len(rest)-1]
-	text := fmt.Sprintf("The highest mean return of %d on %s, that of %s, cannot be told from any other with %s: it is %s above the lowest, that of %s.",
-		len(c.Variants), c.Label, best.Name, seeds, widest, widest.less.Name)
+	text := fmt.Sprintf("The highest mean return of %d on %s, that of %s, cannot be told from any other with %s: "+
+		"it is %s above the lowest, that of %s.", len(c.Variants), c.Label, best.Name, seeds, widest, widest.less.Name)
 	for _, p := range all[len(rest):] {
 		if p.shown() {
 			text += fmt.Sprintf(" %s gets more than %s: %s.", p.more.Name, p.less.Name, p)

@@ -174,23 +174,22 @@ type class struct {
 	Of   []learner
 }
 
-// learners returns what each brain of a run was given so far.
+// learners returns what each brain of a run was given so far: the shared ones, which
+// have a name of their own where there are several, and then agents' own.
 func (r *run) learners(agents int) []learner {
 	var of []learner
 	for a := -1; a < agents; a++ {
-		updates, rows := r.series[key{"count/updates", a}], r.series[key{"count/rows", a}]
-		at := len(updates)
-		for at > 0 && updates[at-1].Step == updates[len(updates)-1].Step { // shared brains write one row each
-			at--
-		}
-		for i := at; i < min(len(updates), len(rows)); i++ {
-			l := learner{Who: fmt.Sprintf("agent %d", a), Agent: a, Updates: int(updates[i].Value), Rows: int(rows[i].Value)}
-			if a < 0 {
-				l.Who = "shared brain"
-				if len(updates)-at > 1 {
-					l.Who = fmt.Sprintf("shared brain %d", i-at)
-				}
+		for _, name := range r.names {
+			part, ok := strings.CutPrefix(name, "count/updates")
+			updates, rows := r.series[key{name, a}], r.series[key{"count/rows" + part, a}]
+			if !ok || len(updates) == 0 || len(rows) == 0 {
+				continue
 			}
+			l := learner{Who: fmt.Sprintf("agent %d", a), Agent: a}
+			if a < 0 {
+				l.Who = strings.TrimSpace("shared brain " + strings.TrimPrefix(part, "/mind"))
+			}
+			l.Updates, l.Rows = int(updates[len(updates)-1].Value), int(rows[len(rows)-1].Value)
 			of = append(of, l)
 		}
 	}

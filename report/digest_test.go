@@ -68,6 +68,21 @@ func TestUnequalUpdatesAreWarnedOf(t *testing.T) {
 	}
 }
 
+// Several shared brains write numbers under names of their own.
+func TestSharedBrainsAreCounted(t *testing.T) {
+	r := &run{series: map[key][]runlog.Row{}}
+	for i, part := range []string{"/mind0", "/mind1"} {
+		for _, name := range []string{"count/updates", "count/rows"} {
+			r.names = append(r.names, name+part)
+			r.series[key{name + part, -1}] = []runlog.Row{{Step: 1, Value: 1}, {Step: 2, Value: float64(2 + i)}}
+		}
+	}
+	got := r.learners(4)
+	if len(got) != 2 || got[0].Who != "shared brain 0" || got[1].Updates != 3 || got[1].Rows != 3 || !got[0].Odd {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestRowsThatFollowTheAgentsNumberAreWarnedOf(t *testing.T) {
 	g := gathered(t, tiny{skew: 1}, tiny{skew: 1}, tiny{skew: 1})
 	_, warnings := g.counts()

@@ -16,7 +16,7 @@ import (
 
 // othersView is what the agents' models of each other are worth.
 type othersView struct {
-	Card    *card.Card
+	Card    *card.Card // nil: no run has come to the last fifth, over which they are scored
 	Actions []string
 	Pairs   []othersPair
 }
@@ -72,6 +72,10 @@ func (g *group) others() *othersView {
 				v.Pairs = append(v.Pairs, g.othersPair(a, j, actions))
 			}
 		}
+	}
+	if !slices.ContainsFunc(v.Pairs, func(p othersPair) bool { return p.Rows > 0 }) {
+		v.Card = nil
+		return v
 	}
 	g.checkOthers(v)
 	return v

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -160,5 +161,23 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 			}
 			says(t, "the page", html, "Models of others: broken")
 		})
+	}
+}
+
+// Models that have not come to the last fifth of training are not called good.
+func TestModelsOfOthersAreScoredAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, tiny{seed: 1, status: "running", windows: 10, mean: math.NaN()})
+	know(t, dir, func(_ string, _, w int, v float64) (float64, bool) { return v, w < 6 })
+	g, err := read(registry.New(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := g.others(); v == nil || v.Card != nil {
+		t.Errorf("they are said to be %+v", v)
+	}
+	page, text := rendered(t, dir, Options{})
+	for _, doc := range []string{page, text} {
+		says(t, "the report", doc, "no run has come to it yet")
 	}
 }

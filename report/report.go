@@ -13,6 +13,9 @@ package report
 
 import (
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"hop/exp"
 	"hop/stats"
@@ -56,6 +59,11 @@ func Write(reg *exp.Registry, group string, o Options) error {
 	g, err := read(reg, group)
 	if err != nil {
 		return err
+	}
+	for _, name := range []string{"median", "best", "worst"} { // of an earlier report
+		if !slices.ContainsFunc(o.Episodes, func(e Episode) bool { return e.Name == name }) {
+			os.Remove(filepath.Join(group, "report", name+".gif"))
+		}
 	}
 	return g.document(o).Write(group)
 }

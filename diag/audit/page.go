@@ -167,7 +167,8 @@ func (r *Result) lines() *page.Figure {
 		}
 		lines = append(lines, l)
 	}
-	title, caption := "Returns over the audit's windows", "The audit trains for seconds: these curves show the start of learning, not its end."
+	title, caption := "Returns over the audit's windows", "The audit trains for seconds: these curves show the start of "+
+		"learning, not its end. The first window holds only the shortest episodes."
 	if r.recorded {
 		title, caption = "Returns over the run's windows", "As the run recorded them."
 	}

@@ -116,7 +116,7 @@ func (r *Result) conclude(c Config, ahead func(i, k int) Delta) {
 	default:
 		s := r.Singles[best]
 		r.Best = s.Name
-		r.Says += fmt.Sprintf(" Of single replacements %s closes most of it: %.3f (95 %% %.3f to %.3f).",
+		r.Says += fmt.Sprintf(" Of the single replacements that are shown to help, %s brings most: %.3f (95 %% %.3f to %.3f).",
 			s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1])
 		var alike []string
 		for k, o := range r.Singles {
@@ -129,9 +129,6 @@ func (r *Result) conclude(c Config, ahead func(i, k int) Delta) {
 		} else {
 			r.Says += fmt.Sprintf(" Work on the %s first.", s.Module)
 		}
-	}
-	if r.Seeds < 3 {
-		r.Says += " All this is about these very agents, not about other seeds."
 	}
 }
 

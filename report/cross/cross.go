@@ -1,4 +1,6 @@
-package report
+// Package cross is the page of a cross-play: what everyone gets among everyone, and
+// who is the best newcomer where, as far as that can be told.
+package cross
 
 import (
 	_ "embed"
@@ -11,54 +13,54 @@ import (
 	"hop/stats"
 )
 
-// Cross is what cross-play found: every entry as a newcomer in a team of every
+// Table is what cross-play found: every entry as a newcomer in a team of every
 // entry.
-type Cross struct {
+type Table struct {
 	Game    string // and its setting
-	Entries []CrossEntry
-	Cells   [][]CrossCell // [newcomer][team]
-	Starts  int           // of each pair of seeds
+	Entries []Entry
+	Cells   [][]Cell // [newcomer][team]
+	Starts  int      // of each pair of seeds
 	Seats   int
 	Greedy  bool
 	Command string
 }
 
-// CrossEntry is who plays.
-type CrossEntry struct {
+// Entry is who plays.
+type Entry struct {
 	Name  string
 	Kind  string // what it is: a bot, a planner, a run
 	Seeds int    // 0: it has none
 }
 
-// CrossCell is a newcomer among a team.
-type CrossCell struct {
-	Newcomer string     `json:"newcomer"`
-	Team     string     `json:"team"`
-	Own      *CrossMean `json:"own"` // nil: it could not be played
-	Others   *CrossMean `json:"others"`
-	Missing  string     `json:"missing,omitempty"` // why it could not; "": it was
+// Cell is a newcomer among a team.
+type Cell struct {
+	Newcomer string `json:"newcomer"`
+	Team     string `json:"team"`
+	Own      *Mean  `json:"own"` // nil: it could not be played
+	Others   *Mean  `json:"others"`
+	Missing  string `json:"missing,omitempty"` // why it could not; "": it was
 }
 
-// CrossMean is a mean with its 95 % interval.
-type CrossMean struct {
+// Mean is a mean with its 95 % interval.
+type Mean struct {
 	Mean float64        `json:"mean"`
 	CI   stats.Interval `json:"ci"`
 	of   stats.Acc
 }
 
-// CrossMeanOf returns the mean of pairs of seeds, or of starts.
-func CrossMeanOf(of stats.Acc) *CrossMean { return &CrossMean{of.Mean(), of.CI(0.95), of} }
+// MeanOf returns the mean of pairs of seeds, or of starts.
+func MeanOf(of stats.Acc) *Mean { return &Mean{of.Mean(), of.CI(0.95), of} }
 
 // Seeded says that some entry has more than one seed, over which intervals are.
-func (c *Cross) Seeded() bool {
-	return slices.ContainsFunc(c.Entries, func(e CrossEntry) bool { return e.Seeds > 1 })
+func (c *Table) Seeded() bool {
+	return slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Seeds > 1 })
 }
 
 // Best returns the newcomers that may be the best in a team: the one that gets
 // most, first, and all that cannot be told apart from it. They can be if Welch's
 // interval of the difference leaves out 0; its level is such that all of a team's
 // hold together in 95 of 100 (Bonferroni), as the best is chosen after looking.
-func (c *Cross) Best(team int) []int {
+func (c *Table) Best(team int) []int {
 	best, n := -1, 0
 	for i := range c.Cells {
 		if cell := c.Cells[i][team]; cell.Missing == "" {
@@ -82,10 +84,10 @@ func (c *Cross) Best(team int) []int {
 }
 
 // IsBest says whether a newcomer may be the best in a team.
-func (c *Cross) IsBest(newcomer, team int) bool { return slices.Contains(c.Best(team), newcomer) }
+func (c *Table) IsBest(newcomer, team int) bool { return slices.Contains(c.Best(team), newcomer) }
 
 // Headline says who is the best newcomer where, as far as that can be told.
-func (c *Cross) Headline() string {
+func (c *Table) Headline() string {
 	where, open := make([][]string, len(c.Entries)), []string{} // teams: by who alone is the best, and where several may be
 	played := 0
 	for k, team := range c.Entries {
@@ -120,7 +122,7 @@ func (c *Cross) Headline() string {
 
 // Average returns what a newcomer gets on average over the teams, each team
 // counting alike; NaN if it could not join all of them.
-func (c *Cross) Average(newcomer int) float64 {
+func (c *Table) Average(newcomer int) float64 {
 	var acc stats.Acc
 	for _, cell := range c.Cells[newcomer] {
 		if cell.Missing != "" {
@@ -132,7 +134,7 @@ func (c *Cross) Average(newcomer int) float64 {
 }
 
 // Absent says why some pairs could not be played, each reason once.
-func (c *Cross) Absent() []string {
+func (c *Table) Absent() []string {
 	var out []string
 	for _, row := range c.Cells {
 		for _, cell := range row {
@@ -145,7 +147,7 @@ func (c *Cross) Absent() []string {
 }
 
 // heats returns the two tables: what newcomers get, and what the others get.
-func (c *Cross) heats() (own, others *page.Heat) {
+func (c *Table) heats() (own, others *page.Heat) {
 	own, others = &page.Heat{Title: "What the newcomer gets"}, &page.Heat{Title: "What each of the others gets"}
 	for i, e := range c.Entries {
 		for _, h := range []*page.Heat{own, others} {
@@ -161,7 +163,7 @@ func (c *Cross) heats() (own, others *page.Heat) {
 	return own, others
 }
 
-func (m *CrossMean) cell(missing string) page.Cell {
+func (m *Mean) cell(missing string) page.Cell {
 	if missing != "" {
 		return page.Cell{Value: math.NaN(), Text: "–", Hint: missing}
 	}
@@ -169,23 +171,23 @@ func (m *CrossMean) cell(missing string) page.Cell {
 }
 
 // Half is half the width of the interval.
-func (m *CrossMean) Half() float64 { return (m.CI[1] - m.CI[0]) / 2 }
+func (m *Mean) Half() float64 { return (m.CI[1] - m.CI[0]) / 2 }
 
 //go:embed cross.html
-var crossPage string
+var pageText string
 
 //go:embed cross.md
-var crossText string
+var markdownText string
 
-// WriteCross writes crossplay.html, one file that opens offline, crossplay.md
+// Write writes crossplay.html, one file that opens offline, crossplay.md
 // and crossplay.png into a folder.
-func WriteCross(dir string, c *Cross) error {
+func Write(dir string, c *Table) error {
 	own, others := c.heats()
 	data := struct {
-		*Cross
+		*Table
 		Own, Others *page.Heat
 	}{c, own, others}
 	f := &page.Figure{Name: "crossplay", Title: "Rows join teams of columns: " + c.Game, Panels: []page.Panel{own.Panel(), others.Panel()}}
-	doc := page.Document{Name: "crossplay", HTML: crossPage, Text: crossText, Data: data, Figures: []*page.Figure{f}}
+	doc := page.Document{Name: "crossplay", HTML: pageText, Text: markdownText, Data: data, Figures: []*page.Figure{f}}
 	return doc.Write(dir)
 }
