@@ -24,17 +24,6 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := l.Train(t.Context(), training)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(first.Report); err != nil || len(first.Seeds) != 2 || first.Run != filepath.Join(out, "ppo-4x4-001") {
-		t.Errorf("%d seeds in %s, %v", len(first.Seeds), first.Run, err)
-	}
-	again, err := l.Reopen(first.Run, Further{}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var scoring, report []int // what is said to be done
 	var mu sync.Mutex
 	l.Watch = func(n News) {
@@ -47,9 +36,12 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 			report = append(report, 1000*n.At/n.Of)
 		}
 	}
-	second, err := l.Train(t.Context(), again)
-	if err != nil || second.Mean != first.Mean {
-		t.Errorf("a finished training that goes on gets %+v, %v; want %v", second, err, first.Mean)
+	first, err := l.Train(t.Context(), training)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(first.Report); err != nil || len(first.Seeds) != 2 || first.Run != filepath.Join(out, "ppo-4x4-001") {
+		t.Errorf("%d seeds in %s, %v", len(first.Seeds), first.Run, err)
 	}
 	for what, done := range map[string][]int{"scoring": scoring, "the report": report} {
 		if len(done) < 10 || done[0] != 0 || !slices.IsSorted(done) {
@@ -59,7 +51,15 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if n, m := len(scoring), len(report); n > 0 && scoring[n-1] != 40 || m > 0 && report[m-1] < 900 {
 		t.Errorf("the last that was said: %v of 40 episodes, %v of 1000 of the report, and the page is left", scoring[n-1:], report[m-1:])
 	}
+	again, err := l.Reopen(first.Run, Further{}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	l.Watch = nil
+	second, err := l.Train(t.Context(), again)
+	if err != nil || second.Mean != first.Mean {
+		t.Errorf("a finished training that goes on gets %+v, %v; want %v", second, err, first.Mean)
+	}
 	table, err := l.Adapt(t.Context(), AdaptConfig{
 		Runs: []string{first.Run, "ns"}, Teams: [][]string{{"ns", "ns", "ns"}}, Learn: exp.LearnBeliefs, Steps: 100, Last: 50, Lives: 2,
 		Starts: 8, Game: "staghunt",
