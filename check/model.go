@@ -104,15 +104,17 @@ type Predictor struct {
 // above the floor too, so the floor alone proves nothing; and where even the exact
 // observer is above it, it cannot be asked.
 func (p Predictor) DoubleSoftmax() Status {
-	switch {
-	case p.CE < 0.98*p.Floor:
-		return Pass
-	case p.Exact > 0.98*p.Floor:
-		return NotAsked
-	case p.Sure > 0 && p.Right <= p.Sure+0.05, p.Sure == 0 && p.CE <= 1.05*Fano(p.Right, p.Classes):
-		return Pass
+	unsure := p.Right > p.Sure+0.05
+	if p.Sure == 0 {
+		unsure = p.CE > 1.05*Fano(p.Right, p.Classes)
 	}
-	return Fault
+	switch at := 0.98 * p.Floor; {
+	case p.CE >= at && p.Exact > at:
+		return NotAsked
+	case p.CE >= at && unsure:
+		return Fault
+	}
+	return Pass // also where a number was not logged and is NaN
 }
 
 // Spikes returns where a loss that had fallen returns at least half of the way

@@ -18,6 +18,8 @@ func TestDoubleSoftmaxNeedsMoreThanAHighLoss(t *testing.T) {
 		{"twice", Predictor{CE: .95, Floor: .9, Classes: 7, Right: .85, Sure: .4, Exact: .266}, Fault},
 		{"twice, nothing else known", Predictor{CE: 1.17, Floor: 1.165, Classes: 7, Right: .85}, Fault},
 		{"learnt little", Predictor{CE: 1.5, Floor: .9, Classes: 7, Right: .3, Sure: .3, Exact: .266}, Pass},
+		{"not logged", Predictor{CE: 1.5, Floor: math.NaN(), Classes: 7, Right: .9, Sure: .4}, Pass},
+		{"not logged how sure", Predictor{CE: 1.5, Floor: .9, Classes: 7, Right: .9, Sure: math.NaN()}, Pass},
 		{"random play, nothing else known", Predictor{CE: 1.9, Floor: 1.165, Classes: 7, Right: .16}, Pass},
 	} {
 		if got := c.p.DoubleSoftmax(); got != c.want {
