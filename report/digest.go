@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/check"
 	"hop/page"
 	"hop/rng"
 	"hop/stats"
@@ -94,7 +95,8 @@ func (g *group) order() order {
 	if len(o.Means) == 0 {
 		return o
 	}
-	o.Page, o.Down = pageBoth(o.Means)
+	t := check.TrendOf(o.Means)
+	o.Page, o.Down = t.P, t.Falls
 	byAgent := make([][]float64, g.Agents)
 	for a := range byAgent {
 		for _, row := range o.Means {
@@ -109,19 +111,6 @@ func (g *group) order() order {
 	}
 	o.Least = min(1, 2*math.Pow(orders, -float64(len(o.Means))))
 	return o
-}
-
-// pageBoth asks whether rows fall or rise with the agent's number: twice the
-// smaller of the two one-sided p-values.
-func pageBoth(rows [][]float64) (p float64, down bool) {
-	back := make([][]float64, len(rows))
-	for i, row := range rows {
-		back[i] = slices.Clone(row)
-		slices.Reverse(back[i])
-	}
-	r := rng.New(0).Child("report").Child("page").Rand()
-	falls, rises := stats.TrendTest(rows, reps, &r).P, stats.TrendTest(back, reps, &r).P
-	return min(1, 2*min(falls, rises)), falls < rises
 }
 
 // Verdict says in a few words what the tests found.
@@ -231,13 +220,13 @@ func (g *group) counts() (list []class, warnings []string) {
 		}
 	}
 	if len(all) > 1 {
-		if p, down := pageBoth(all); p < 0.05 {
+		if t := check.TrendOf(all); t.P < 0.05 {
 			more := "more"
-			if down {
+			if t.Falls {
 				more = "fewer"
 			}
 			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).",
-				page.Count(len(all), "seed"), more, pText(p)))
+				page.Count(len(all), "seed"), more, pText(t.P)))
 		}
 	}
 	return list, warnings

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/card"
+	"hop/check"
 	"hop/registry"
 )
 
@@ -85,7 +85,7 @@ func knowing(t *testing.T, change spoil) (*othersView, string, string) {
 
 func TestModelsOfOthersHaveACard(t *testing.T) {
 	v, html, md := knowing(t, nil)
-	if v.Card.Status() != card.Good {
+	if v.Card.Status() != check.Pass {
 		t.Errorf("verdict %q, want good", v.Card.Verdict())
 	}
 	if len(v.Pairs) != 12 {
@@ -117,7 +117,7 @@ func TestHardToForeseeIsNoFault(t *testing.T) {
 		}
 		return v, true
 	})
-	if v.Card.Status() != card.Good {
+	if v.Card.Status() != check.Pass {
 		t.Errorf("verdict %q, want good", v.Card.Verdict())
 	}
 }
@@ -156,7 +156,7 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 		t.Run(c.fault, func(t *testing.T) {
 			v, html, _ := knowing(t, c.change)
 			k := v.Card.Find(c.check)
-			if k == nil || k.Status != card.Broken || !strings.Contains(k.Why, c.word) {
+			if k == nil || k.Status != check.Fault || !strings.Contains(k.Says, c.word) {
 				t.Errorf("check %q says %+v, want broken with %q", c.check, k, c.word)
 			}
 			says(t, "the page", html, "Models of others: broken")

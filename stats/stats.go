@@ -28,6 +28,19 @@ func (ci Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]Number{Number(ci[0]), Number(ci[1])})
 }
 
+// UnmarshalJSON reads what MarshalJSON writes; nulls are bounds at infinity.
+func (ci *Interval) UnmarshalJSON(b []byte) error {
+	var ends [2]Number
+	err := json.Unmarshal(b, &ends)
+	*ci = Interval{float64(ends[0]), float64(ends[1])}
+	for i := range ci {
+		if math.IsNaN(ci[i]) {
+			ci[i] = math.Inf(2*i - 1)
+		}
+	}
+	return err
+}
+
 // Number is a number that may not be known, such as the standard error of a single
 // value. In JSON it is null where it is not finite.
 type Number float64
@@ -38,6 +51,15 @@ func (x Number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(x))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; null is NaN.
+func (x *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*x = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(x))
 }
 
 // Acc gathers the mean and variance of a stream of values in one pass

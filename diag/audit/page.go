@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"hop/diag"
+	"hop/check"
 	"hop/page"
 )
 
@@ -36,8 +36,8 @@ func (r *Result) Page(command string) ([]byte, error) {
 func (v view) Steps() []string { return Steps }
 
 // Of returns the findings of a step.
-func (v view) Of(step int) []diag.Finding {
-	var out []diag.Finding
+func (v view) Of(step int) []check.Finding {
+	var out []check.Finding
 	for _, f := range v.Findings {
 		if f.Step == step {
 			out = append(out, f)
@@ -55,13 +55,13 @@ func (v view) Share(rows int) float64 {
 	return float64(rows) / float64(most)
 }
 
-// Wrong returns the findings that are no pass, the one that speaks for the
+// Wrong returns the findings that object, the one that speaks for the
 // verdict first.
-func (r *Result) Wrong() []diag.Finding {
-	var out, rest []diag.Finding
+func (r *Result) Wrong() []check.Finding {
+	var out, rest []check.Finding
 	for _, f := range r.Findings {
 		switch {
-		case f.Verdict == diag.Pass:
+		case f.Status < check.Suspect:
 		case f.Module == r.Module && f.Says == r.Says && len(out) == 0:
 			out = append(out, f)
 		default:
@@ -83,8 +83,8 @@ func (v view) Plain(x float64) string {
 }
 
 // Effect writes a finding's effect with its interval, if it was estimated.
-func (v view) Effect(f diag.Finding) string {
-	if f.Unit == "" || f.Verdict == diag.Pass && f.Effect == 0 {
+func (v view) Effect(f check.Finding) string {
+	if f.Unit == "" || f.Status == check.Pass && f.Effect == 0 {
 		return ""
 	}
 	if of, share := strings.CutPrefix(f.Unit, "share of "); share {

@@ -1,4 +1,4 @@
-package lab
+package films
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestTapesHoldWholeEpisodes(t *testing.T) {
 	for range g.Spec().Seats {
 		team = append(team, eval.Bot(g, "nh")) // hunters that leave at different times
 	}
-	tapes, err := record(t.Context(), g, team, 3)
+	tapes, err := record(t.Context(), g, team, 3, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
