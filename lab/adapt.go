@@ -121,7 +121,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 			continue
 		}
-		s, err := c.Reg.LoadStranger(r.dirs[0], c.Set, c.Agent, c.Learn)
+		s, err := c.Reg.LoadNewcomer(r.dirs[0], c.Set, c.Agent, c.Learn)
 		if err != nil {
 			return nil, nil, nil, Misuse{err}
 		}

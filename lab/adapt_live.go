@@ -192,7 +192,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		return s, err
 	}
 	s.run, s.alone = r.dirs[i%len(r.dirs)], changes(c.Learn)
-	x, err := c.Reg.LoadStranger(s.run, c.Set, c.Agent, c.Learn)
+	x, err := c.Reg.LoadNewcomer(s.run, c.Set, c.Agent, c.Learn)
 	if err != nil {
 		return nil, Misuse{err}
 	}

@@ -28,8 +28,8 @@ func adapted(t *testing.T, c AdaptConfig) *report.AdaptTable {
 // above 1 is luck, and its interval says so.
 func TestRowsOfAnAdaptationAddUp(t *testing.T) {
 	table := adapted(t, AdaptConfig{
-		Runs: []string{"br", "ns"}, Teams: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}, {"nh", "ns", "random"}, {"random", "random", "nh"}},
-		Steps: 160, Last: 120, Lives: 3, Starts: 6, Seeds: []uint64{4},
+		Runs: []string{"br", "ns"}, Teams: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}, {"nh", "ns", "random"}},
+		Steps: 120, Last: 90, Lives: 4, Starts: 8, Seeds: []uint64{19}, Set: []string{"game.horizon=12"},
 	})
 	lucky := false
 	for _, r := range table.Table {

@@ -69,8 +69,8 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	}
 	seed := filepath.Join(first.Run, "seed-1")
 	table, err = l.Adapt(t.Context(), AdaptConfig{
-		Runs: []string{seed}, Teams: [][]string{{seed + "#1", seed + "#2", seed + "#3"}}, Learn: exp.LearnBeliefs, Steps: 40, Last: 40,
-		Lives: 1, Game: "staghunt", Seeds: []uint64{1},
+		Runs: []string{seed}, Teams: [][]string{{seed + "#1", seed + "#2", seed + "#3"}}, Then: []string{seed + "#3", seed + "#1", seed + "#2"},
+		AtEpisode: 1, Learn: exp.LearnBeliefs, Steps: 80, Last: 40, Lives: 1, Game: "staghunt", Seeds: []uint64{1},
 	})
 	if err != nil || !table.Table[0].Known {
 		t.Errorf("those it learnt with are strangers: %+v, %v", table, err)
