@@ -1,10 +1,16 @@
 package play
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"hop/film"
@@ -15,19 +21,61 @@ const hold = 5
 
 // GIF writes the frames as one animated picture, one image a frame, with one
 // palette for all. The same frames give the same bytes.
-func GIF(w io.Writer, frames []Frame) error { return gifAt(w, frames, defaultDelay) }
-
-func gifAt(w io.Writer, frames []Frame, delay time.Duration) error {
+func GIF(w io.Writer, frames []Frame) error {
 	c, err := newCamera(frames)
 	if err != nil {
 		return err
 	}
-	g := film.NewGIF(w, c.palette, c.w, c.h)
-	for i := range frames {
-		g.Add(c.shoot(&frames[i]), shownFor(frames, i, delay))
-	}
-	return g.Close()
+	return c.record(film.NewGIF(w, c.palette, c.w, c.h), frames, defaultDelay)
 }
+
+// record hands the pictures of all frames to a film.
+func (m *camera) record(f interface {
+	Add(picture []uint8, wait time.Duration)
+	Close() error
+}, frames []Frame, delay time.Duration) error {
+	for i := range frames {
+		f.Add(m.shoot(&frames[i]), shownFor(frames, i, delay))
+	}
+	return f.Close()
+}
+
+// writeFilm puts the file there whole or not at all: an MP4 if its name says so,
+// or a GIF.
+func writeFilm(ctx context.Context, o Options, frames []Frame) error {
+	c, err := newCamera(frames)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(o.GIF), ".play-*"+filepath.Ext(o.GIF))
+	if err != nil {
+		return fmt.Errorf("play: writing the film: %w", err)
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	if o.mp4() {
+		var m *film.MP4
+		if m, err = film.NewMP4(ctx, f.Name(), c.palette, c.w, c.h, max(o.Delay, fastest)); err == nil {
+			err = c.record(m, frames, max(o.Delay, fastest))
+		}
+	} else {
+		err = c.record(film.NewGIF(f, c.palette, c.w, c.h), frames, o.Delay)
+	}
+	size := int64(0)
+	if info, no := f.Stat(); no == nil {
+		size = info.Size()
+	}
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), o.GIF)
+	}
+	if err != nil {
+		return fmt.Errorf("play: writing %s: %w", o.GIF, err)
+	}
+	_, err = fmt.Fprintf(o.Out, "wrote %s: %d frames, %d kB\n", o.GIF, len(frames), (size+999)/1000)
+	return err
+}
+
+// mp4 reports whether the film is to be one.
+func (o Options) mp4() bool { return strings.EqualFold(filepath.Ext(o.GIF), ".mp4") }
 
 // shownFor is how long a frame is shown: longer where an episode ends.
 func shownFor(frames []Frame, i int, delay time.Duration) time.Duration {

@@ -2,15 +2,21 @@ package play
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/draw"
 	"image/gif"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"hop/film"
 	"hop/game"
 	"hop/game/coin"
 )
@@ -246,4 +252,66 @@ func thoughts(t *testing.T) []Frame {
 		e.step(game.NoAction)
 	}
 	return e.rec.Frames()
+}
+
+// ffmpeg puts a stand-in for it first on the path: a script that finds the film's
+// name in $out.
+func ffmpeg(t *testing.T, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("a script stands in for ffmpeg")
+	}
+	dir := t.TempDir()
+	script = "#!/bin/sh\nfor out; do :; done\n" + script + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "ffmpeg"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+}
+
+// A film whose name ends in .mp4 goes through ffmpeg, whole or not at all.
+func TestMP4GoesThroughFFmpeg(t *testing.T) {
+	o, out := options(t, NoHuman, "")
+	o.GIF = filepath.Join(t.TempDir(), "a.mp4")
+	alone := func(want ...string) {
+		t.Helper()
+		files, _ := filepath.Glob(filepath.Join(filepath.Dir(o.GIF), "*"))
+		hidden, _ := filepath.Glob(filepath.Join(filepath.Dir(o.GIF), ".*"))
+		if files = append(files, hidden...); !slices.Equal(files, want) {
+			t.Errorf("the folder holds %v, want %v", files, want)
+		}
+	}
+	ffmpeg(t, "cat >/dev/null; echo no room >&2; exit 1")
+	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("got %v, want what ffmpeg complains of", err)
+	}
+	alone()
+	ffmpeg(t, `cat >"$out"`)
+	says(t, played(t, o, out), "wrote "+o.GIF)
+	alone(o.GIF)
+	raw, err := os.ReadFile(o.GIF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := started(t, o, o.Seed)
+	for !frames.st.Over() {
+		frames.step(game.NoAction)
+	}
+	c, err := newCamera(frames.rec.Frames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures := len(frames.rec.Frames()) - 1 + hold // the last one stays
+	if want := 3 * c.w * c.h * pictures; len(raw) != want {
+		t.Errorf("ffmpeg was handed %d bytes, want %d pictures of %dx%d: %d", len(raw), pictures, c.w, c.h, want)
+	}
+	os.Remove(o.GIF)
+	out.Reset()
+	t.Setenv("PATH", t.TempDir())
+	if err := Run(t.Context(), o); !errors.Is(err, film.ErrNoFFmpeg) || out.Len() > 0 {
+		t.Errorf("without ffmpeg: %v, after playing %q; want a word before anything is played", err, out)
+	} else {
+		says(t, err.Error(), "install", ".gif")
+	}
+	alone()
 }
