@@ -1,17 +1,19 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"hop/lab"
+	"hop/page"
 	"hop/report"
 )
 
 type adaptCmd struct {
 	lab.AdaptConfig
-	VS    []string `name:"vs" help:"The co-players, one for each: bots, kinds of the zoo, or RUN#AGENT." placeholder:"WHO,..."`
+	VS    []string `name:"vs" help:"The co-players, one for each other seat: bots, kinds of the zoo, or RUN#AGENT." placeholder:"WHO"`
 	Trios string   `help:"Several trios: six for the six of bots; or trios separated by spaces." placeholder:"six"`
 	Lived seeds    `name:"seeds" help:"Seeds of the lives, such as 1-5; none: as many as a run has seeds." placeholder:"1-5"`
 	Out   string   `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`
@@ -21,22 +23,26 @@ type adaptCmd struct {
 // six are the trios of bots that docs/adaptation.md shows.
 const six = "ns,ns,ns nh,nh,nh random,random,random ns,nh,nh ns,ns,random nh,ns,random"
 
-func (c adaptCmd) Run(a *app) error {
+// work lets them meet, and writes the page.
+func (c adaptCmd) work(ctx context.Context, l *lab.Lab) (any, error) { return c.meet(ctx, l) }
+
+func (c adaptCmd) meet(ctx context.Context, l *lab.Lab) (*report.AdaptTable, error) {
 	var err error
 	if c.Teams, err = c.trios(); err != nil {
-		return err
+		return nil, err
 	}
-	bar := a.progress("meetings")
-	c.Seeds, c.Progress = c.Lived.list, bar.update
-	table, err := a.lab().Adapt(a.ctx, c.AdaptConfig)
-	bar.end()
+	c.Seeds = c.Lived.list
+	table, err := l.Adapt(ctx, c.AdaptConfig)
+	if err == nil && c.Out != "" {
+		err = report.WriteAdapt(c.Out, table)
+	}
+	return table, err
+}
+
+func (c adaptCmd) Run(a *app) error {
+	table, err := c.meet(a.ctx, a.lab())
 	if err != nil {
 		return err
-	}
-	if c.Out != "" {
-		if err := report.WriteAdapt(c.Out, table); err != nil {
-			return err
-		}
 	}
 	switch {
 	case c.JSON && len(table.Table) == 1:
@@ -68,18 +74,21 @@ func (c adaptCmd) trios() ([][]string, error) {
 
 func adaptText(a *app, t *report.AdaptTable) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(a.out, "%s; last %d of %d steps\n\n", t.Words, t.Last, t.Steps)
-	fmt.Fprintln(w, "against\twho\tscore\t95 %\tbest response\trandom\tnormalised\t95 %\tregret\tfirst episode\t")
+	fmt.Fprintf(a.out, "%s\n\n", strings.Join(t.Headlines(), "\n"))
+	fmt.Fprintf(a.out, "%s; last %d of %d steps; intervals (95 %%) %s\n\n", t.Words, t.Last, t.Steps, t.Over())
+	fmt.Fprintln(w, "against\twho\tscore\t95 %\tbest response\trandom\tnormalised\t95 %\tregret\tfirst episode\tco-players")
 	for _, r := range t.Table {
-		note := ""
-		if !r.Known {
-			note = "has not met them"
+		for i, l := range r.Lines() {
+			first, note := "", r.Acquainted(l.VS)
+			if i == 0 {
+				first = fmt.Sprintf("%.3f", r.First)
+			}
+			if i > 0 && r.Back != nil {
+				note += "; " + r.Recovery()
+			}
+			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\n", r.Part(i), r.Run, l.Score, between(l.CI),
+				l.BestResponse, l.BestName, l.Random, page.Number(l.Share()), between(l.NormalisedCI), l.Regret, first, note)
 		}
-		if r.Back != nil {
-			note += fmt.Sprintf(" back at 90 %% after %d episodes", *r.Back)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%.3f\t%s\t%.3f\t%.3f\t%s\n", r.Against(), r.Run, r.Score, between(r.CI),
-			r.BestResponse, r.BestName, r.Random, r.Normalised, between(r.NormalisedCI), r.Regret, r.First, strings.TrimSpace(note))
 	}
 	return w.Flush()
 }

@@ -23,7 +23,7 @@ func TestAdaptationRegretIsOnCommonStarts(t *testing.T) {
 	args := []string{"--vs", "ns,ns,ns", "--lives", "8", "--steps", "300", "--last", "150"}
 	best := adaptOf(t, append([]string{"br"}, args...)...)
 	hares := adaptOf(t, append([]string{"nh"}, args...)...)
-	if best.BestName != "exact" || math.Abs(best.Regret) > 0.08 || math.Abs(best.Normalised-1) > 0.05 {
+	if best.BestName != "exact" || math.Abs(best.Regret) > 0.08 || math.Abs(best.Share()-1) > 0.05 {
 		t.Errorf("the best response has regret %.3f and normalised score %.3f (%s), want about 0 and 1",
 			best.Regret, best.Normalised, best.BestName)
 	}
@@ -38,14 +38,46 @@ func TestAdaptationRegretIsOnCommonStarts(t *testing.T) {
 // A bot that follows one script never comes back after the world has changed;
 // the best response is there at once.
 func TestAdaptationSeesAChangeOfCoPlayers(t *testing.T) {
+	dir := t.TempDir()
 	args := []string{"--vs", "nh,nh,nh", "--then", "ns,ns,ns", "--at-episode", "5", "--lives", "12", "--steps", "300", "--last", "100"}
-	stag := adaptOf(t, append([]string{"ns"}, args...)...)
+	stag := adaptOf(t, append([]string{"ns", "--out", dir}, args...)...)
 	hare := adaptOf(t, append([]string{"nh"}, args...)...)
 	if stag.Back == nil || *stag.Back > 1 {
 		t.Errorf("a stag hunter is back after %v episodes among stag hunters, want at once", stag.Back)
 	}
 	if hare.Back == nil || *hare.Back != -1 {
 		t.Errorf("a hare hunter is back after %v episodes among stag hunters, want never", hare.Back)
+	}
+	type part struct{ Score, Best_response, Regret float64 }
+	var row struct {
+		Table []struct{ Parts []part }
+	}
+	readJSON(t, filepath.Join(dir, "adapt.json"), &row)
+	if parts := row.Table[0].Parts; len(parts) != 2 || math.Abs(parts[0].Best_response-1) > 1e-6 || parts[1].Best_response < 2 ||
+		parts[1].Score < 2 || parts[1].Best_response != stag.BestResponse {
+		t.Errorf("the parts of a life with a change are %+v, want best responses of 1 and more than 2", parts)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "adapt.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"3 ns from episode 6", "3 nh, episodes 1 to 5", "then 3 ns, from episode 6", "return of an episode",
+		"back at 90 % of that at once", "over 12 lives", "of the best response among 3 nh"} {
+		if !strings.Contains(strings.ReplaceAll(string(b), "\u00a0", " "), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	refused(t, "adapt ns --vs nh,nh,nh --then ns,ns,ns --at-episode 500 --lives 2 --steps 100 --last 50", "--at-episode")
+}
+
+func readJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -90,13 +122,29 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 		}
 		scores[learn] = string(b)
 	}
+	ok(t, "adapt", "runs/hop-4x4-001", "--trios", "ns,ns,ns runs/hop-4x4-001/seed-1#1,nh,nh", "--lives", "1", "--steps", "40", "--last", "20",
+		"--out", "page")
+	for _, name := range []string{"adapt.html", "adapt.md"} {
+		b, err := os.ReadFile(filepath.Join("page", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"hop-4x4-001 gets", "It met no strangers", "warm-up, stand-ins", "hop-4x4-001, seed 1, agent 1"} {
+			if !strings.Contains(string(b), want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+		if strings.Contains(string(b), "runs/") {
+			t.Errorf("%s names folders", name)
+		}
+	}
 }
 
 func TestAdaptationTableHasEveryTrio(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "table")
 	out := ok(t, "adapt", "ns", "switcher", "--trios", "ns,ns,ns nh,nh,nh", "--lives", "4", "--steps", "200", "--last", "100",
 		"--seeds", "1-2", "--out", dir)
-	if strings.Count(out, "switcher") != 2 {
+	if strings.Count(out, "  switcher  ") != 2 {
 		t.Fatalf("two meetings of the switcher are not listed:\n%s", out)
 	}
 	for _, name := range []string{"adapt.md", "adapt.html", "adapt.json"} {

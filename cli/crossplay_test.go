@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hop/registry"
-	"hop/report"
+	"hop/report/cross"
 )
 
 // brief are settings of a training of a second.
@@ -22,7 +22,7 @@ func crossplay(t *testing.T, args ...string) (x crossplayJSON) {
 }
 
 // cell finds a pair.
-func (x crossplayJSON) cell(t *testing.T, newcomer, team string) report.CrossCell {
+func (x crossplayJSON) cell(t *testing.T, newcomer, team string) cross.Cell {
 	t.Helper()
 	for _, c := range x.Cells {
 		if c.Newcomer == newcomer && c.Team == team {
@@ -30,7 +30,7 @@ func (x crossplayJSON) cell(t *testing.T, newcomer, team string) report.CrossCel
 		}
 	}
 	t.Fatalf("%s among %s is not in %v", newcomer, team, x.Entries)
-	return report.CrossCell{}
+	return cross.Cell{}
 }
 
 func TestCrossPlayOfRunsPresetsBotsAndBestResponses(t *testing.T) {

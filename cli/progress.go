@@ -112,9 +112,20 @@ func (p *progress) end() {
 // view returns what shows how a lab's work goes.
 func (a *app) view() func(lab.News) {
 	var b *board.Board
-	var work *progress
+	var count *progress
 	return func(n lab.News) {
 		switch n.Kind {
+		case lab.Counted:
+			switch {
+			case n.Of == 0 && count != nil:
+				count.end()
+				count = nil
+			case n.Of > 0:
+				if count == nil {
+					count = a.progress(n.Text)
+				}
+				count.update(n.At, n.Of)
+			}
 		case lab.Said:
 			fmt.Fprintln(a.err, n.Text)
 		case lab.Staged:
@@ -131,14 +142,6 @@ func (a *app) view() func(lab.News) {
 		case lab.Ended:
 			b.End()
 			b = nil
-		case lab.Worked:
-			if work == nil {
-				work = a.progress(n.Name)
-			}
-			if work.update(n.At, n.Of); n.At == n.Of {
-				work.end()
-				work = nil
-			}
 		case lab.Noted:
 			if b == nil {
 				fmt.Fprintln(a.err, "note:", n.Text)

@@ -151,9 +151,9 @@ func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
 
 func TestAFailingStageIsNamed(t *testing.T) {
 	stagesHere(t, strings.Replace(stagedSpec, "--seed 7", "--sede 7", 1))
-	if code, _, errs := hop(t, "train", "s.yaml"); code != 1 || !strings.Contains(errs, "stage data (collect") ||
+	if code, _, errs := hop(t, "train", "s.yaml"); code != 2 || !strings.Contains(errs, "stage data (collect") ||
 		!strings.Contains(errs, "--sede") {
-		t.Errorf("exit %d, want 1, the stage and the flag:\n%s", code, errs)
+		t.Errorf("exit %d, want 2, the stage and the flag:\n%s", code, errs)
 	}
 }
 

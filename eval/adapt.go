@@ -19,16 +19,19 @@ import (
 //
 // Co-players may change once: from episode At on, Then sits in their places.
 type Adaptation struct {
-	Game    game.Game
-	Team    []Member // the focal member first
-	Then    []Member // nil: nobody changes; Then[0] is not read
-	At      int      // the first episode of Then, from 0
-	Lives   int
-	Steps   int // env steps of a life
-	Last    int // the steps that count
-	Key     rng.Key
-	Workers int // 0: one a core
-	GoalLen int // numbers about goals that the focal member writes for its network
+	Game  game.Game
+	Team  []Member // the focal member first
+	Then  []Member // nil: nobody changes; Then[0] is not read
+	At    int      // the first episode of Then, from 0
+	Lives int
+	Steps int // env steps of a life
+	Last  int // the steps that count
+	// Episodes is how many episodes a life has instead, if not 0: a reference lives
+	// the episodes of somebody else's life, however long they take it.
+	Episodes int
+	Key      rng.Key
+	Workers  int // 0: one a core
+	GoalLen  int // numbers about goals that the focal member writes for its network
 
 	// After is called with every window of so many steps, if not nil: a focal
 	// member that learns does it there.
@@ -39,6 +42,7 @@ type Adaptation struct {
 // Lived is an episode of a life.
 type Lived struct {
 	Life, Index int
+	Steps       int
 	Return      float64
 	Last        bool // it ended in the last steps, so it counts
 }
@@ -54,17 +58,19 @@ type Adapted struct {
 
 // Run lives all lives.
 func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
-	if c.Lives <= 0 || c.Steps <= 0 || c.Last <= 0 || c.Last > c.Steps {
+	if c.Lives <= 0 || c.Episodes <= 0 && (c.Steps <= 0 || c.Last <= 0 || c.Last > c.Steps) {
 		return nil, errors.New("eval: at least one life, and some steps of which the last count, are needed")
 	}
 	if c.Then != nil && (len(c.Then) != len(c.Team) || c.At < 1) {
 		return nil, errors.New("eval: those who come later need as many places as those before, and an episode above 0")
 	}
-	envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers})
+	team := c.changing()
+	blind := c.After == nil && !slices.ContainsFunc(team, func(m Member) bool { return !m.Blind })
+	envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers, Blind: blind})
 	if err != nil {
 		return nil, err
 	}
-	players, err := assemble(c.changing(), envs.Workers, c.Lives)
+	players, err := assemble(team, envs.Workers, c.Lives)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +78,7 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 		c.Window = window
 	}
 	ro := batch.New(envs.Shape(c.Window, c.GoalLen))
-	steps, tail := make([]int, c.Lives), make([]stats.Acc, c.Lives)
+	steps, tail, over := make([]int, c.Lives), make([]stats.Acc, c.Lives), make([]bool, c.Lives)
 	out := &Adapted{}
 	for left := c.Lives; left > 0; {
 		if err := ctx.Err(); err != nil {
@@ -80,14 +86,15 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 		}
 		envs.Collect(ro, players)
 		for _, ep := range envs.Episodes() {
-			if steps[ep.Env] >= c.Steps {
+			if over[ep.Env] {
 				continue
 			}
 			steps[ep.Env] += ep.Steps
-			if steps[ep.Env] >= c.Steps {
+			last := c.Episodes == 0 && steps[ep.Env] > c.Steps-c.Last
+			if c.Episodes == 0 && steps[ep.Env] >= c.Steps || c.Episodes > 0 && ep.Index+1 == c.Episodes {
+				over[ep.Env] = true
 				left--
 			}
-			last := steps[ep.Env] > c.Steps-c.Last
 			out.add(ep, last)
 			if last {
 				tail[ep.Env].Add(ep.Return[0])
@@ -122,7 +129,7 @@ func (out *Adapted) add(ep rollout.Episode, last bool) {
 	if ep.Index == 0 {
 		out.First.Add(ep.Return[0])
 	}
-	out.Episodes = append(out.Episodes, Lived{ep.Env, ep.Index, ep.Return[0], last})
+	out.Episodes = append(out.Episodes, Lived{ep.Env, ep.Index, ep.Steps, ep.Return[0], last})
 }
 
 // changing returns the team, with co-players that make way for others.

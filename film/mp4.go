@@ -12,20 +12,12 @@ import (
 	"time"
 )
 
-// ErrNoFFmpeg says that there is no ffmpeg, and what to do about it.
-var ErrNoFFmpeg = errors.New("an MP4 is written with ffmpeg, which is not installed: " +
+// errNoFFmpeg says that there is no ffmpeg, and what to do about it.
+var errNoFFmpeg = errors.New("an MP4 is written with ffmpeg, which is not installed: " +
 	"install it (apt install ffmpeg, brew install ffmpeg or winget install ffmpeg), or choose a name that ends in .gif")
 
-// FFmpeg reports, as ErrNoFFmpeg, that MP4s cannot be written.
-func FFmpeg() error {
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		return ErrNoFFmpeg
-	}
-	return nil
-}
-
-// MP4 hands pictures of one size to ffmpeg.
-type MP4 struct {
+// mp4 hands pictures of one size to ffmpeg.
+type mp4 struct {
 	cmd    *exec.Cmd
 	pipe   io.WriteCloser
 	says   bytes.Buffer // what ffmpeg complains of
@@ -35,13 +27,10 @@ type MP4 struct {
 	err    error // the first
 }
 
-// NewMP4 starts ffmpeg, which writes to path. Pictures are shown for multiples of
+// newMP4 starts ffmpeg, which writes to path. Pictures are shown for multiples of
 // beat.
-func NewMP4(ctx context.Context, path string, palette color.Palette, wide, high int, beat time.Duration) (*MP4, error) {
-	if err := FFmpeg(); err != nil {
-		return nil, err
-	}
-	m := &MP4{raw: make([]byte, 3*wide*high), beat: beat}
+func newMP4(ctx context.Context, path string, palette color.Palette, wide, high int, beat time.Duration) (*mp4, error) {
+	m := &mp4{raw: make([]byte, 3*wide*high), beat: beat}
 	for i, c := range palette {
 		r, g, b, _ := c.RGBA()
 		m.colour[i] = [3]byte{byte(r >> 8), byte(g >> 8), byte(b >> 8)}
@@ -62,7 +51,7 @@ func NewMP4(ctx context.Context, path string, palette color.Palette, wide, high 
 }
 
 // Add shows a picture for a time. What goes wrong is said by Close.
-func (m *MP4) Add(picture []uint8, wait time.Duration) {
+func (m *mp4) Add(picture []uint8, wait time.Duration) {
 	for i, v := range picture {
 		copy(m.raw[3*i:], m.colour[v][:])
 	}
@@ -74,7 +63,7 @@ func (m *MP4) Add(picture []uint8, wait time.Duration) {
 }
 
 // Close waits until the MP4 is written.
-func (m *MP4) Close() error {
+func (m *mp4) Close() error {
 	m.err = errors.Join(m.err, m.pipe.Close())
 	if err := m.cmd.Wait(); err != nil {
 		lines := strings.Split(strings.TrimSpace(m.says.String()), "\n")

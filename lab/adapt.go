@@ -18,23 +18,22 @@ import (
 
 // AdaptConfig says who meets whom. Its tags are those of the command's flags.
 type AdaptConfig struct {
-	Runs      []string              `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot."`
-	Teams     [][]string            `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
-	Then      []string              `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
-	AtEpisode int                   `help:"The first episode with those of --then." default:"10"`
-	Zoo       string                `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
-	Learn     string                `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
-	Every     int                   `help:"Steps between two updates of what learns." default:"200"`
-	Steps     int                   `help:"Env steps of a life." default:"2400"`
-	Last      int                   `help:"The last steps, which are scored." default:"600"`
-	Lives     int                   `help:"How often each seed lives it, with other starts." default:"16"`
-	Seeds     []uint64              `kong:"-"` // of the lives; none: as many as a run has seeds
-	Agent     int                   `help:"Which agent of a run." default:"0"`
-	Starts    int                   `help:"${adapt_starts}" default:"64"`
-	Game      string                `help:"The game for those that are no runs." default:"staghunt"`
-	Set       []string              `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
-	Workers   int                   `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	Progress  func(done, total int) `kong:"-"`
+	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
+	Teams     [][]string `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
+	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
+	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
+	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
+	Learn     string     `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
+	Every     int        `help:"Steps between two updates of what learns." default:"200"`
+	Steps     int        `help:"Env steps of a life: one meeting with the co-players." default:"2400"`
+	Last      int        `help:"The last steps, which are scored." default:"600"`
+	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
+	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds
+	Agent     int        `help:"Which agent of a run." default:"0"`
+	Starts    int        `help:"${adapt_starts}" default:"128"`
+	Game      string     `help:"The game for those that are no runs." default:"staghunt"`
+	Set       []string   `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
+	Workers   int        `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 
 // adapting is an adaptation under way.
@@ -43,14 +42,22 @@ type adapting struct {
 	AdaptConfig
 }
 
-// Adapt lets agents meet co-players that they never trained with.
+// Adapt lets agents live among co-players, whether they know them or not.
 func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable, error) {
 	c := &adapting{l, config}
+	switch {
+	case c.Lives < 1:
+		return nil, Misused("--lives %d, want at least 1", c.Lives)
+	case c.Last < 1 || c.Last > c.Steps:
+		return nil, Misused("--last %d of --steps %d: want some of the steps, at most all", c.Last, c.Steps)
+	}
 	rows, g, about, err := c.rows()
 	if err != nil {
 		return nil, err
 	}
 	table := &report.AdaptTable{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
+	count, end := l.Counting("meetings")
+	defer end()
 	for _, team := range c.Teams {
 		m, err := c.meeting(g, about, team)
 		if err != nil {
@@ -61,9 +68,8 @@ func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable
 			if err != nil {
 				return nil, err
 			}
-			if table.Table = append(table.Table, res); c.Progress != nil {
-				c.Progress(len(table.Table), len(c.Teams)*len(rows))
-			}
+			table.Table = append(table.Table, res)
+			count(len(table.Table), len(c.Teams)*len(rows))
 		}
 	}
 	return table, nil
@@ -74,7 +80,7 @@ type adaptRow struct {
 	name  string
 	dirs  []string // of the run; none: a bot or a thinker
 	seeds []uint64 // of the lives; sample i plays dirs[i mod len(dirs)]
-	met   []string
+	known map[string]exp.Acquaintance
 	types []string // bots that stand for its hypotheses
 }
 
@@ -107,8 +113,11 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 		}
 		if len(r.dirs) == 0 {
+			r.known = map[string]exp.Acquaintance{}
 			if strings.HasPrefix(r.name, "plan") {
-				r.met = truth.Default().Models
+				for _, bot := range truth.Default().Models {
+					r.known[bot] = exp.Acquaintance{Partner: true}
+				}
 			}
 			continue
 		}
@@ -116,7 +125,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if err != nil {
 			return nil, nil, nil, Misuse{err}
 		}
-		r.met = s.Spec.Met()
+		r.known = s.Spec.Known()
 		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}
@@ -127,7 +136,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if g == nil {
 			g, about = s.Game, here
 		} else if c.GameWords(here) != c.GameWords(about) {
-			return nil, nil, nil, misuse(
+			return nil, nil, nil, Misused(
 				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
 				r.name, c.GameWords(here), c.GameWords(about))
 		}
@@ -152,49 +161,99 @@ func adaptFolders(name string) ([]string, error) {
 		return Folders(name)
 	}
 	if strings.ContainsAny(name, `/\`) {
-		return nil, misuse("%s is no run: there is no such folder", name)
+		return nil, Misused("%s is no run: there is no such folder", name)
 	}
 	return nil, nil
 }
 
 // members turns names into co-players: bots, kinds of the zoo, RUN#AGENT. The
 // k-th of a kind is agent k of its run, from 1: the focal agent has 0's place.
-func (c *adapting) members(g game.Game, about map[string]any, names []string) ([]eval.Member, error) {
+// It also returns which bot, or which run's agent, each is.
+func (c *adapting) members(g game.Game, about map[string]any, names []string) (list []eval.Member, who []string, err error) {
 	if n := g.Spec().Seats - 1; len(names) != n {
-		return nil, misuse("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
+		return nil, nil, Misused("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
 	}
 	var zoo []ZooEntry
-	var list []eval.Member
 	for i, name := range names {
 		m, err := c.Reg.Member(g, name)
 		if err == nil {
-			list = append(list, m)
+			list, who = append(list, m), append(who, name)
 			continue
 		}
 		if strings.Contains(name, "#") {
-			return nil, Misuse{err}
+			return nil, nil, Misuse{err}
 		}
 		if zoo == nil {
 			if zoo, err = c.Lab.Zoo(c.AdaptConfig.Zoo); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		e := c.findZoo(zoo, name, about)
 		if e == nil {
 			_, err := game.NewBot(g, name)
-			return nil, misuse("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
+			return nil, nil, Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
 				c.AdaptConfig.Zoo)
 		}
-		if m, err = c.Reg.Member(g, fmt.Sprintf("%s#%d", e.Run, i+1)); err != nil {
-			return nil, err
+		address := fmt.Sprintf("%s#%d", e.Run, i+1)
+		if m, err = c.Reg.Member(g, address); err != nil {
+			return nil, nil, err
 		}
 		m.Name = name
-		list = append(list, m)
+		list, who = append(list, m), append(who, address)
 	}
-	return list, nil
+	return list, who, nil
 }
 
-// knows reports whether all of the co-players are among those met.
-func (r adaptRow) knows(names []string) bool {
-	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(r.met, n) })
+// knows says how those who adapt know a co-player; who is the bot or the run's agent
+// that its name stands for.
+func (r adaptRow) knows(name, who string) report.CoPlayer {
+	p := report.CoPlayer{Name: name, Known: report.Stranger}
+	if len(r.dirs) == 0 && r.name == "br" { // it is told
+		p.Known = report.InSearch
+	}
+	folder, _, isAgent := strings.Cut(who, "#")
+	if isAgent && slices.ContainsFunc(r.dirs, func(dir string) bool { return sameFolder(dir, folder) }) {
+		p.Known, p.Where = report.InTraining, "it learnt with it"
+		return p
+	}
+	a, ok := r.known[who]
+	for other, x := range r.known { // the same folder may be written otherwise
+		if dir, agent, frozen := strings.Cut(other, "#"); frozen && isAgent && strings.HasSuffix(who, "#"+agent) && sameFolder(dir, folder) {
+			a, ok = x, true
+		}
+	}
+	switch {
+	case !ok:
+	case len(a.Team) > 0:
+		p.Known, p.Where = report.InTraining, strings.Join(a.Team, ", ")
+	case a.Recorded:
+		p.Known = report.InData
+	case a.Partner:
+		p.Known = report.InSearch
+	}
+	return p
+}
+
+// sameFolder reports whether two paths name one folder.
+func sameFolder(a, b string) bool {
+	x, errX := filepath.Abs(a)
+	y, errY := filepath.Abs(b)
+	return errX == nil && errY == nil && x == y
+}
+
+// coPlayers says how those who adapt know each kind of co-player of a meeting: as
+// they know the one of it that they know least.
+func (r adaptRow) coPlayers(m *meeting) (list []report.CoPlayer) {
+	for _, p := range m.parts {
+		for i, name := range p.vs {
+			one := r.knows(name, p.who[i])
+			k := slices.IndexFunc(list, func(q report.CoPlayer) bool { return q.Name == name })
+			if k < 0 {
+				list = append(list, one)
+			} else if one.Known == report.Stranger {
+				list[k] = one
+			}
+		}
+	}
+	return list
 }

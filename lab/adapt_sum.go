@@ -2,27 +2,108 @@ package lab
 
 import (
 	"math"
+	"slices"
+	"strings"
 
-	"hop/eval"
 	"hop/report"
+	"hop/rng"
 	"hop/stats"
 )
 
+// means are what three got from the same starts: the one who adapts, the best
+// response and the random bot. regret is what the first lost against the second.
+type means struct{ score, best, random float64 }
+
+func (x means) regret() float64 { return x.best - x.score }
+
+// normalised is 1 - regret / (best - random), unknown where those two are alike.
+func (x means) normalised() stats.Number { return stats.Number(1 - x.regret()/(x.best-x.random)) }
+
+// overLives returns each life's means over the starts that count in a part, with what
+// the best response is worth from them.
+func (c *adapting) overLives(s *livedSeed, k int, best map[start]float64) (list []means) {
+	type accs struct{ score, best, random stats.Acc }
+	lives := make([]accs, c.Lives)
+	for _, e := range s.res.Episodes {
+		at := startOf(e)
+		if !s.scored[k][at] {
+			continue
+		}
+		worth := best[at]
+		if math.Abs(worth-e.Return) < 1e-6 {
+			worth = e.Return // rewards are rounded otherwise than the oracle's values
+		}
+		l := &lives[e.Life]
+		l.score.Add(e.Return)
+		l.best.Add(worth)
+		l.random.Add(s.random[at])
+	}
+	for i := range lives {
+		if l := &lives[i]; l.score.N() > 0 {
+			list = append(list, means{l.score.Mean(), l.best.Mean(), l.random.Mean()})
+		}
+	}
+	return list
+}
+
+// meanOf averages, every life or seed counting alike.
+func meanOf(list []means) means {
+	var score, best, random stats.Acc
+	for _, x := range list {
+		score.Add(x.score)
+		best.Add(x.best)
+		random.Add(x.random)
+	}
+	return means{score.Mean(), best.Mean(), random.Mean()}
+}
+
+// scoreOf sums up means of lives or seeds. by is who the best response is.
+//
+// Nobody beats an exact best response but by luck with co-players who draw. Luck of
+// the size that was seen may as well have gone the other way, so the interval of a
+// score above it reaches as far to the other side. A best response that is the best
+// of some candidates can be beaten: whoever does, by more than its interval, is the
+// best response that is known.
+func scoreOf(list []means, by string) report.AdaptScore {
+	mean := meanOf(list)
+	var score, regret stats.Acc
+	var lost, span []float64
+	for _, x := range list {
+		score.Add(x.score)
+		regret.Add(x.regret())
+		lost, span = append(lost, x.regret()), append(span, x.best-x.random)
+	}
+	out := report.AdaptScore{
+		Score: mean.score, SE: stats.Number(score.SE()), CI: score.CI(0.95), BestResponse: mean.best, BestName: by,
+		Random: mean.random, Normalised: mean.normalised(), Regret: mean.regret(), RegretCI: regret.CI(0.95),
+	}
+	_, ci := stats.RatioCI(lost, span, 0.95)
+	out.NormalisedCI = stats.Interval{1 - ci[1], 1 - ci[0]}
+	switch above := -mean.regret(); {
+	case above <= 0:
+	case by == "exact":
+		out.RegretCI[1] = max(out.RegretCI[1], above)
+		out.NormalisedCI[0] = min(out.NormalisedCI[0], 2-float64(out.Normalised))
+	case out.NormalisedCI[0] > 1:
+		own := slices.Clone(list)
+		for i := range own {
+			own[i].best = own[i].score
+		}
+		return scoreOf(own, "itself, ahead of "+strings.TrimPrefix(by, "by "))
+	}
+	return out
+}
+
 // sum adds up the samples of a cell. Intervals are over seeds, or, of a single
 // seed, over lives.
-func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed) {
-	var score, best, random, norm, regret, first stats.Acc
+func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed, by []string) {
+	var first stats.Acc
 	var curve, value, action, belief, step []stats.Acc
 	for _, s := range all {
-		score.Add(s.Score)
-		best.Add(s.Best)
-		random.Add(s.Random)
-		norm.Add(s.Normalised)
-		regret.Add(s.Regret)
 		first.Merge(s.res.First)
 		curve = mergeAll(curve, s.res.Curve)
 		for _, e := range s.res.Episodes {
-			if v, ok := s.value[[2]int{e.Life, e.Index}]; ok {
+			if v, ok := s.best[startOf(e)]; ok {
 				for len(value) <= e.Index {
 					value = append(value, stats.Acc{})
 				}
@@ -36,22 +117,19 @@ func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed) {
 			}
 		}
 	}
-	out.Score, out.BestResponse, out.Random, out.Regret, out.First = score.Mean(), best.Mean(), random.Mean(), regret.Mean(), first.Mean()
-	out.Normalised, out.BestName = 1-out.Regret/(out.BestResponse-out.Random), m.bestBy
-	over := score
-	if len(all) == 1 {
-		over = all[0].res.Score
+	for k, p := range m.parts {
+		score := c.part(k, all, by[k])
+		if out.AdaptScore = score; m.next != nil {
+			out.Parts = append(out.Parts, report.AdaptedPart{VS: p.vs, From: p.from, AdaptScore: score})
+		}
 	}
-	out.SE, out.CI = over.SE(), finite(over.CI(0.95), out.Score)
-	if out.SE != out.SE || math.IsInf(out.SE, 0) {
-		out.SE = 0
-	}
-	if len(all) > 1 {
-		out.NormalisedCI, out.RegretCI = finite(norm.CI(0.95), out.Normalised), finite(regret.CI(0.95), out.Regret)
-	} else {
-		span := out.BestResponse - out.Random
-		out.RegretCI = c.regretCI(all[0], out)
-		out.NormalisedCI = stats.Interval{1 - out.RegretCI[1]/span, 1 - out.RegretCI[0]/span}
+	out.First = first.Mean()
+	for _, s := range all {
+		if lives := c.overLives(s, len(m.parts)-1, s.best); len(lives) > 0 {
+			x := meanOf(lives)
+			out.Seeds = append(out.Seeds, report.AdaptedSeed{Seed: s.seed, Run: s.run, Score: x.score, Best: x.best, Random: x.random,
+				Normalised: x.normalised(), Regret: x.regret()})
+		}
 	}
 	lives := c.Lives * len(all)
 	out.Episodes = meansOf(curve, lives/2)
@@ -62,68 +140,84 @@ func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed) {
 	if n := len(out.Episodes); len(out.Belief) > n {
 		out.Belief = out.Belief[:n]
 	}
-	if m.next != nil && m.exact {
+	if m.next != nil {
 		out.Best = meansOf(value, 1)
-		back := c.back(curve, value)
-		out.Back = &back
+		back, ci := c.back(all)
+		out.Back, out.BackCI = &back, &ci
 	}
 }
 
-// regretCI is the interval of a single seed's regret, over its lives: paired with
-// the starts where they were solved.
-func (c *adapting) regretCI(s *livedSeed, out *report.Adapted) stats.Interval {
-	if s.value == nil {
-		return stats.Interval{out.BestResponse - out.CI[1], out.BestResponse - out.CI[0]}
+// part scores one part of the lives.
+func (c *adapting) part(k int, all []*livedSeed, by string) report.AdaptScore {
+	var list, lives []means
+	starts := 0
+	for _, s := range all {
+		starts += len(s.scored[k])
+		if lives = c.overLives(s, k, s.best); len(lives) > 0 {
+			list = append(list, meanOf(lives))
+		}
 	}
-	over, _ := c.overLives(s, func(e eval.Lived) bool { return e.Last })
-	return finite(over.CI(0.95), out.Regret)
+	if len(all) == 1 {
+		list = lives
+	}
+	score := scoreOf(list, by)
+	score.Starts = starts
+	return score
 }
 
-// overLives returns each life's mean of what was lost and of what the best response
-// is worth, over those episodes that count and whose starts were solved.
-func (c *adapting) overLives(s *livedSeed, counts func(eval.Lived) bool) (lost, worth stats.Acc) {
-	losses, values := make([]stats.Acc, c.Lives), make([]stats.Acc, c.Lives)
-	for _, e := range s.res.Episodes {
-		if v, ok := s.value[[2]int{e.Life, e.Index}]; ok && counts(e) {
-			losses[e.Life].Add(v - e.Return)
-			values[e.Life].Add(v)
-		}
-	}
-	for i := range losses {
-		if losses[i].N() > 0 {
-			lost.Add(losses[i].Mean())
-			worth.Add(values[i].Mean())
-		}
-	}
-	return lost, worth
-}
+// recovery is what a life got in the episodes after the change, and what the best
+// response is worth from the same starts, as sums over three episodes from each on.
+type recovery struct{ got, best [report.BackWithin]float64 }
 
-// back returns how many episodes after the change the mean return over three
-// episodes is at least 90 % of the best response's on the same starts; -1: never
-// within what was solved.
-func (c *adapting) back(curve, value []stats.Acc) int {
-	const run = 3
-	for k := c.AtEpisode; k+run <= min(len(curve), len(value), c.AtEpisode+24); k++ {
-		var got, best float64
-		for i := k; i < k+run; i++ {
-			got += curve[i].Mean()
-			best += value[i].Mean()
+// back returns how many episodes after the change the mean return of three episodes
+// in a row is at least 90 % of the best response's from the same starts, -1: not
+// soon; and an interval for it, by the percentiles of lives drawn anew.
+func (c *adapting) back(all []*livedSeed) (int, stats.Interval) {
+	const run, draws = 3, 1000
+	var lives []recovery
+	for _, s := range all {
+		list := make([]recovery, c.Lives)
+		for _, e := range s.res.Episodes {
+			v, ok := s.best[startOf(e)]
+			for i := range run { // the stretch may begin up to two episodes before
+				if k := e.Index - c.AtEpisode - i; ok && k >= 0 && k < report.BackWithin {
+					list[e.Life].got[k] += e.Return
+					list[e.Life].best[k] += v
+				}
+			}
 		}
-		if got >= 0.9*best {
-			return k - c.AtEpisode
-		}
+		lives = append(lives, list...)
 	}
-	return -1
-}
-
-// finite replaces an interval of a single number by that number.
-func finite(ci stats.Interval, mean float64) stats.Interval {
-	for _, x := range ci {
-		if math.IsInf(x, 0) || math.IsNaN(x) {
-			return stats.Interval{mean, mean}
+	after := func(pick func(i int) int) float64 {
+		var sum recovery
+		for i := range lives {
+			l := &lives[pick(i)]
+			for k := range l.got {
+				sum.got[k] += l.got[k]
+				sum.best[k] += l.best[k]
+			}
 		}
+		for k := range report.BackWithin - run + 1 {
+			if sum.best[k] > 0 && sum.got[k] >= 0.9*sum.best[k] {
+				return float64(k)
+			}
+		}
+		return math.Inf(1)
 	}
-	return ci
+	r := rng.New(1).Child("back").Rand()
+	var drawn []float64
+	for range draws {
+		drawn = append(drawn, after(func(int) int { return r.IntN(len(lives)) }))
+	}
+	slices.Sort(drawn)
+	ci := stats.Interval{drawn[draws/40], drawn[draws-1-draws/40]}
+	if len(lives) < 2 {
+		ci = stats.Interval{math.Inf(-1), math.Inf(1)}
+	}
+	if k := after(func(i int) int { return i }); !math.IsInf(k, 0) {
+		return int(k), ci
+	}
+	return -1, ci
 }
 
 func mergeAll(dst, src []stats.Acc) []stats.Acc {

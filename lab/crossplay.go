@@ -8,18 +8,18 @@ import (
 
 	"hop/eval"
 	"hop/game"
-	"hop/report"
+	"hop/report/cross"
 	"hop/rng"
 	"hop/stats"
 )
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
 type CrossConfig struct {
-	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"ENTRY"`
+	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"PRESET|RUN|WHO"`
 	Game     string                `help:"Name of the game; default: that of the first run, or staghunt." default:""`
 	Set      []string              `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Episodes int                   `help:"Starts of each pair; each is played from every seat." default:"1000"`
-	Seed     uint64                `help:"Names all random streams." default:"1"`
+	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
 	Greedy   bool                  `help:"Trained agents take their likeliest action."`
 	Split    bool                  `help:"Every seed of a run is an entry of its own."`
 	Runs     string                `help:"Where presets trained before are looked for." default:"runs" type:"path"`
@@ -36,18 +36,18 @@ type crossing struct {
 
 // Crossplay lets each entry take one seat in a team of each entry, all from the same
 // starts.
-func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross, game.Game, error) {
+func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, game.Game, error) {
 	c := &crossing{l, config}
 	if c.Episodes < 1 {
-		return nil, nil, misuse("--episodes %d, want at least 1", c.Episodes)
+		return nil, nil, Misused("--episodes %d, want at least 1", c.Episodes)
 	}
 	g, entries, err := c.enter()
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &report.Cross{Game: label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
+	out := &cross.Table{Game: game.Label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
 	for _, e := range entries {
-		out.Entries = append(out.Entries, report.CrossEntry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
+		out.Entries = append(out.Entries, cross.Entry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}
 	done, each := 0, g.Spec().Seats*c.Episodes
 	for i := range entries {
@@ -70,10 +70,10 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross,
 
 // cell plays a newcomer among a team.
 func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, progress func(done, total int),
-) (report.CrossCell, error) {
+) (cross.Cell, error) {
 	pairs := max(1, len(one.runs), len(team.runs))
 	var own, others stats.Acc
-	cell := report.CrossCell{Newcomer: one.name, Team: team.name}
+	cell := cross.Cell{Newcomer: one.name, Team: team.name}
 	for k := range pairs {
 		teams, err := c.teams(g, one, team, k)
 		var no Misuse
@@ -101,8 +101,7 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 		own.Add(res.Own.Mean())
 		others.Add(res.Others.Mean())
 	}
-	cell.Own = &report.CrossMean{Mean: own.Mean(), CI: own.CI(0.95)}
-	cell.Others = &report.CrossMean{Mean: others.Mean(), CI: others.CI(0.95)}
+	cell.Own, cell.Others = cross.MeanOf(own), cross.MeanOf(others)
 	if math.IsNaN(cell.Own.Mean) {
 		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
 	}
@@ -151,28 +150,28 @@ func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (e
 			return own[seat], nil
 		}
 		if run.Spec.Mind.Name != "ppo" {
-			return eval.Member{}, misuse("%s has no agent of its own on seat %d", e.name, seat)
+			return eval.Member{}, Misused("%s has no agent of its own on seat %d", e.name, seat)
 		}
 		for b := range own { // a network plays any seat
 			if full[b].Name == own[b].Name {
 				return own[b], nil
 			}
 		}
-		return eval.Member{}, misuse("%s has no agent that learnt", e.name)
+		return eval.Member{}, Misused("%s has no agent that learnt", e.name)
 	}
 	if isPlanner(e.bot) && e.bot != "plan-infer" {
 		for b, name := range names {
 			if _, err := game.NewBot(g, name); err != nil && b != seat {
-				return eval.Member{}, misuse("%s needs to know the others' bots", e.bot)
+				return eval.Member{}, Misused("%s needs to know the others' bots", e.bot)
 			}
 		}
 		if e.bot == "br" && atRandom(names) > 1 {
-			return eval.Member{}, misuse("br takes minutes a start among several random bots (hop oracle does it)")
+			return eval.Member{}, Misused("br takes minutes a start among several random bots (hop oracle does it)")
 		}
 	}
 	m, err := member(g, names, seat, c.Planner)
 	if err != nil {
-		return m, misuse("%s cannot play here: %w", e.name, err)
+		return m, Misused("%s cannot play here: %w", e.name, err)
 	}
 	return m, nil
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,7 @@ func (c *crossing) enter() (game.Game, []entry, error) {
 		return nil, nil, err
 	}
 	if g.Spec().Seats < 2 {
-		return nil, nil, misuse("%s has one seat; cross-play needs two or more", spec.Name)
+		return nil, nil, Misused("%s has one seat; cross-play needs two or more", spec.Name)
 	}
 	var sets []string
 	for _, f := range spec.Fields() {
@@ -45,7 +44,7 @@ func (c *crossing) enter() (game.Game, []entry, error) {
 	for i := range list {
 		e := &list[i]
 		if names[e.name] {
-			return nil, nil, misuse("%s is entered twice", e.name)
+			return nil, nil, Misused("%s is entered twice", e.name)
 		}
 		names[e.name] = true
 		if err := c.ready(e, g, spec.Name, sets); err != nil {
@@ -70,7 +69,7 @@ func (c *crossing) find(name string) ([]entry, error) {
 			}
 		}
 		if len(dirs) == 0 {
-			return nil, misuse("%s has not been trained yet: no %s in %s; hop train %s does it", name, name+"-001", c.Runs, name)
+			return nil, Misused("%s has not been trained yet: no %s in %s; hop train %s does it", name, name+"-001", c.Runs, name)
 		}
 	}
 	switch {
@@ -93,9 +92,6 @@ func (c *crossing) find(name string) ([]entry, error) {
 // runsIn returns the runs of a folder by seed; none if there are none.
 func runsIn(dir string) []string {
 	dirs, _ := Folders(dir)
-	slices.SortFunc(dirs, func(a, b string) int { // seed-10 after seed-9
-		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
-	})
 	return dirs
 }
 
@@ -107,7 +103,7 @@ func (c *crossing) game(list []entry) (game.Game, exp.Game, error) {
 	}
 	spec, err := c.Reg.NewGame(name)
 	if err != nil {
-		return nil, spec, Misuse{err}
+		return nil, spec, Wrong(err, "--game", name)
 	}
 	for _, e := range list {
 		if len(e.dirs) == 0 {
@@ -138,8 +134,8 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 				return nil
 			}
 		}
-		if _, err := Team(g, names, c.Planner...); err != nil {
-			return misuse("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
+		if _, err := member(g, names, 0, c.Planner); err != nil {
+			return Misused("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
 		}
 		return nil
 	}
@@ -150,7 +146,7 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 			return err
 		}
 		if s.Game.Name != name {
-			return misuse("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
+			return Misused("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
 		}
 		run, err := c.Reg.LoadAgentsFor(dir, sets)
 		if err != nil {

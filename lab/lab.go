@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -30,8 +29,8 @@ type Lab struct {
 	Version string        // of the program, for run folders
 	Command []string      // how the program was called, for run folders
 	Watch   func(News)    // sees how work goes, from any goroutine; may be nil
-	// Do runs a stage's command, such as collect --mix ns,nh, and writes its result.
-	Do func(ctx context.Context, words []string, out io.Writer) error
+	// Do does what a stage's words ask for, such as collect --mix ns,nh.
+	Do func(ctx context.Context, words []string) error
 }
 
 // Misuse is a mistake in what was asked for, not in what happened.
@@ -40,7 +39,34 @@ type Misuse struct{ error }
 // Unwrap returns the mistake itself.
 func (m Misuse) Unwrap() error { return m.error }
 
-func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
+// Misused says what was wrong with what was asked for.
+func Misused(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
+
+// Wrong says which flag, and which of its values, a mistake is in. One that names
+// another flag already is passed on.
+func Wrong(err error, flag string, value ...string) error {
+	if err == nil || strings.HasPrefix(err.Error(), "--") {
+		return err
+	}
+	return Misused("%s %s: %w", flag, strings.Join(value, ","), err)
+}
+
+// Stopped is the error of work that was stopped on the way; it wraps context.Canceled.
+type Stopped struct {
+	error
+	Next string // what is saved, and how to go on
+}
+
+// Unwrap returns what stopped it.
+func (s Stopped) Unwrap() error { return s.error }
+
+// Stop says how to go on, if err is that the work was stopped.
+func Stop(err error, format string, args ...any) error {
+	if errors.Is(err, context.Canceled) {
+		return Stopped{err, fmt.Sprintf(format, args...)}
+	}
+	return err
+}
 
 // cores returns how many cores a number of workers means.
 func cores(workers int) int {
@@ -50,9 +76,9 @@ func cores(workers int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// info is what a run's folder says about its making.
-func (l *Lab) info(preset string, seed uint64) runlog.Info {
-	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Version: l.Version, Kernels: f32.Kernels()}
+// Info is what a run's folder says about its making.
+func (l *Lab) Info(preset string, seed uint64) runlog.Info {
+	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: runlog.NewBuild(l.Version, f32.Kernels())}
 }
 
 // Folders returns the runs of a folder: itself, or its seeds.
@@ -95,7 +121,7 @@ func (l *Lab) RunSpec(dir string) (exp.Spec, error) {
 func (l *Lab) NewGame(name string, sets []string) (game.Game, exp.Game, error) {
 	spec, err := l.Reg.NewGame(name)
 	if err != nil {
-		return nil, spec, Misuse{err}
+		return nil, spec, Wrong(err, "--game", name)
 	}
 	return build(spec, sets)
 }
@@ -105,13 +131,16 @@ func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
 		path, value, ok := strings.Cut(s, "=")
 		path, isGame := strings.CutPrefix(path, "game.")
 		if !ok || !isGame {
-			return nil, spec, misuse("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
+			return nil, spec, Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
 		}
 		if err := spec.Set(path, value); err != nil {
-			return nil, spec, misuse("--set %s: %w", s, err)
+			return nil, spec, Misused("--set %s: %w", s, err)
 		}
 	}
 	g, err := spec.Build()
+	if err != nil && len(sets) > 0 {
+		return nil, spec, Wrong(err, "--set", sets...)
+	}
 	if err != nil {
 		return nil, spec, Misuse{err}
 	}
@@ -135,10 +164,25 @@ func (l *Lab) GameWords(params map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// label names a game in a few words.
-func label(g game.Game) string {
-	if l, ok := g.(interface{ Label() string }); ok {
-		return g.Spec().Name + " " + l.Label()
+// SameGame refuses specs whose returns mean different things.
+func SameGame(v, w *exp.Spec) error {
+	x, err := v.Game.Map()
+	if err != nil {
+		return err
 	}
-	return g.Spec().Name
+	y, err := w.Game.Map()
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
+			differ = append(differ, fmt.Sprintf("game.%s (%v and %v)", name, x[name], y[name]))
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return Misused("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
+		v.Name, w.Name, strings.Join(differ, ", "))
 }

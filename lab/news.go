@@ -11,8 +11,8 @@ import (
 type News struct {
 	Kind     Kind
 	Text     string
-	Name     string             // of a stage, or of what is counted
-	At, Of   int                // of a stage: its number, and how many there are; of work: how much is done
+	Name     string             // of a stage
+	At, Of   int                // of a stage: its number, and how many there are; of a count: how far, of how many
 	Training *Training          // that has begun
 	Stop     context.CancelFunc // of it
 	Seed     uint64
@@ -32,7 +32,7 @@ const (
 	Scoring             // Seed's final agents are being scored: At of Of episodes
 	Scored              // Seed's final agents were scored: Mean
 	Ended               // the training has ended
-	Worked              // At of Of, called Name, are done; all of them at the end
+	Counted             // At of Of, in units of Text; Of is 0 when the loop has ended
 )
 
 func (l *Lab) news(n News) {
@@ -41,12 +41,19 @@ func (l *Lab) news(n News) {
 	}
 }
 
-// say says something by the way.
-func (l *Lab) say(format string, args ...any) {
+// Say says something by the way.
+func (l *Lab) Say(format string, args ...any) {
 	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
 }
 
 // note says what should not be missed.
 func (l *Lab) note(format string, args ...any) {
 	l.news(News{Kind: Noted, Text: fmt.Sprintf(format, args...)})
+}
+
+// Counting returns what says how far a loop is, in some unit such as rows, and what
+// says that it has ended.
+func (l *Lab) Counting(unit string) (update func(done, total int), end func()) {
+	update = func(done, total int) { l.news(News{Kind: Counted, Text: unit, At: done, Of: total}) }
+	return update, func() { update(0, 0) }
 }

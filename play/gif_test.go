@@ -2,7 +2,6 @@ package play
 
 import (
 	"bytes"
-	"errors"
 	"image"
 	"image/draw"
 	"image/gif"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"hop/film"
 	"hop/game"
 	"hop/game/coin"
 )
@@ -91,7 +89,7 @@ func TestGIFImagesAddUpToTheFrames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alone := &image.Paletted{Pix: m.shoot(&frames[i]), Stride: m.w, Rect: page.Rect, Palette: m.palette}
+			alone := &image.Paletted{Pix: m.shoot(&frames[i]), Stride: m.w, Rect: page.Rect, Palette: m.Palette}
 			want := image.NewRGBA(page.Rect)
 			draw.Draw(want, want.Rect, alone, image.Point{}, draw.Src)
 			if !bytes.Equal(page.Pix, want.Pix) {
@@ -112,9 +110,9 @@ func TestPaletteIsNearTheDrawing(t *testing.T) {
 	near := func(w, h int, draw func()) {
 		m.begin(image.Pt(w, h))
 		draw()
-		for i, v := range m.paint(m.img) {
+		for i, v := range m.Paint(m.img) {
 			a := m.img.Pix[4*i:]
-			r, g, b, _ := m.palette[v].RGBA()
+			r, g, b, _ := m.Palette[v].RGBA()
 			all++
 			if math.Hypot(math.Hypot(float64(a[0])-float64(r>>8), float64(a[1])-float64(g>>8)), float64(a[2])-float64(b>>8)) > 40 {
 				far++
@@ -145,12 +143,8 @@ func TestPartsArePaintedOnce(t *testing.T) {
 	for i := range frames {
 		m.shoot(&frames[i])
 	}
-	whole, painted := len(frames)*len(m.now), 0
-	for _, pix := range m.painted {
-		painted += len(pix)
-	}
-	if painted > whole/8 {
-		t.Errorf("%d pixels were painted for a film of %d, want an eighth at most", painted, whole)
+	if whole := len(frames) * len(m.Pix); m.painted > whole/8 {
+		t.Errorf("%d pixels were painted for a film of %d, want an eighth at most", m.painted, whole)
 	}
 }
 
@@ -308,10 +302,10 @@ func TestMP4GoesThroughFFmpeg(t *testing.T) {
 	os.Remove(o.GIF)
 	out.Reset()
 	t.Setenv("PATH", t.TempDir())
-	if err := Run(t.Context(), o); !errors.Is(err, film.ErrNoFFmpeg) || out.Len() > 0 {
+	if err := Run(t.Context(), o); err == nil || out.Len() > 0 {
 		t.Errorf("without ffmpeg: %v, after playing %q; want a word before anything is played", err, out)
 	} else {
-		says(t, err.Error(), "install", ".gif")
+		says(t, err.Error(), "ffmpeg, which is not installed", "apt install ffmpeg", "choose a name that ends in .gif")
 	}
 	alone()
 }

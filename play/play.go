@@ -104,10 +104,8 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if o.mp4() { // before anything is played
-		if err := film.FFmpeg(); err != nil {
-			return fmt.Errorf("play: %w", err)
-		}
+	if err := film.Possible(o.GIF); err != nil { // before anything is played
+		return fmt.Errorf("play: %w", err)
 	}
 	if o.Delay == 0 {
 		o.Delay = defaultDelay

@@ -2,51 +2,97 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hop/stats"
 )
 
-// Adapted is one agent against one trio.
-type Adapted struct {
-	Run          string         `json:"run"`
-	VS           []string       `json:"vs"`
-	Then         []string       `json:"then,omitempty"`
-	Known        bool           `json:"in_distribution"` // it met all of them, or has scripts of them
-	Learn        string         `json:"learn"`
-	Lives        int            `json:"lives"` // of each seed
+// AdaptScore is what was measured of an agent among co-players. All of it is of the
+// same starts: the regret is the best response less the score, and the normalised
+// score is 1 - regret / (best response - random).
+type AdaptScore struct {
 	Score        float64        `json:"score"`
-	SE           float64        `json:"se"`
+	SE           stats.Number   `json:"se"`
 	CI           stats.Interval `json:"ci"`
-	First        float64        `json:"first_episode"`
 	BestResponse float64        `json:"best_response"`
 	BestName     string         `json:"best_response_by"` // exact, or whoever did best
 	Random       float64        `json:"random"`
-	Normalised   float64        `json:"normalised"`
+	Normalised   stats.Number   `json:"normalised"` // unknown where the best response does no better than random
 	NormalisedCI stats.Interval `json:"normalised_ci"`
 	Regret       float64        `json:"regret"`
 	RegretCI     stats.Interval `json:"regret_ci"`
-	Seeds        []AdaptedSeed  `json:"seeds"`
-	Episodes     []float64      `json:"episodes"`                  // mean return by episode
-	Best         []float64      `json:"best_episodes,omitempty"`   // the best response's value of the same starts
-	Action       []float64      `json:"action_accuracy,omitempty"` // by episode: the likeliest action was played
-	Belief       []float64      `json:"belief_accuracy,omitempty"` // by episode: probability of the truth
-	BeliefStep   []float64      `json:"belief_by_step,omitempty"`  // by step of an episode
-	Back         *int           `json:"back_after,omitempty"`      // episodes after the change until back at 90 %
+	Starts       int            `json:"starts"` // episodes that were scored, of all lives and seeds
 }
+
+// Adapted is one agent against one trio.
+type Adapted struct {
+	Run        string        `json:"run"`
+	VS         []string      `json:"vs"`
+	Then       []string      `json:"then,omitempty"`
+	At         int           `json:"at_episode,omitempty"` // the first episode of Then, from 0
+	Known      bool          `json:"in_distribution"`      // none of them is a stranger
+	CoPlayers  []CoPlayer    `json:"co_players"`           // each name once
+	Learn      string        `json:"learn"`
+	Lives      int           `json:"lives"` // of each seed
+	AdaptScore               // among those of the end
+	Parts      []AdaptedPart `json:"parts,omitempty"` // before and after a change of co-players
+	First      float64       `json:"first_episode"`
+	Seeds      []AdaptedSeed `json:"seeds"`
+	Episodes   []float64     `json:"episodes"`                  // mean return by episode
+	Best       []float64     `json:"best_episodes,omitempty"`   // the best response's value of the same starts
+	Action     []float64     `json:"action_accuracy,omitempty"` // by episode: the likeliest action was played
+	Belief     []float64     `json:"belief_accuracy,omitempty"` // by episode: probability of the truth
+	BeliefStep []float64     `json:"belief_by_step,omitempty"`  // by step of an episode
+	// Back is how many episodes after the change it was back at 90 % of the best
+	// response, -1 if not within BackWithin; BackCI is over lives.
+	Back   *int            `json:"back_after,omitempty"`
+	BackCI *stats.Interval `json:"back_after_ci,omitempty"`
+}
+
+// BackWithin is how many episodes after a change an agent may take to be back.
+const BackWithin = 24
+
+// AdaptedPart is the life before a change of co-players, or after it.
+type AdaptedPart struct {
+	VS   []string `json:"vs"`
+	From int      `json:"from_episode"` // from 0
+	AdaptScore
+}
+
+// CoPlayer is one of the others, and how the agent knows it.
+type CoPlayer struct {
+	Name  string       `json:"name"`
+	Known Acquaintance `json:"known"`
+	Where string       `json:"where,omitempty"` // in training: in which of its parts
+}
+
+// Acquaintance says how well an agent knows a co-player.
+type Acquaintance string
+
+const (
+	InTraining Acquaintance = "met in training"
+	InData     Acquaintance = "known from recorded data"
+	InSearch   Acquaintance = "known as a partner in its search"
+	Stranger   Acquaintance = "stranger"
+)
+
+// acquaintances are all, the closest first.
+var acquaintances = []Acquaintance{InTraining, InData, InSearch, Stranger}
 
 // AdaptedSeed is one seed's part.
 type AdaptedSeed struct {
-	Seed       uint64  `json:"seed"`
-	Run        string  `json:"run,omitempty"`
-	Score      float64 `json:"score"`
-	Best       float64 `json:"best_response"`
-	Random     float64 `json:"random"`
-	Normalised float64 `json:"normalised"`
-	Regret     float64 `json:"regret"`
+	Seed       uint64       `json:"seed"`
+	Run        string       `json:"run,omitempty"`
+	Score      float64      `json:"score"`
+	Best       float64      `json:"best_response"`
+	Random     float64      `json:"random"`
+	Normalised stats.Number `json:"normalised"`
+	Regret     float64      `json:"regret"`
 }
 
 // AdaptTable is all who adapted, against all co-players.
@@ -60,9 +106,9 @@ type AdaptTable struct {
 
 // Against names the co-players.
 func (r *Adapted) Against() string {
-	s := strings.Join(r.VS, ",")
+	s := trio(r.VS)
 	if len(r.Then) > 0 {
-		s += " then " + strings.Join(r.Then, ",")
+		s += ", then " + trio(r.Then)
 	}
 	return s
 }
@@ -71,7 +117,104 @@ func (r *Adapted) Against() string {
 func (r *Adapted) Among() string { return strings.Join(r.VS, ", ") }
 
 // Width is the length of the bar that shows the score, in per cent.
-func (r *Adapted) Width() float64 { return 100 * min(max(r.Normalised, 0), 1) }
+func (r *Adapted) Width() float64 { return 100 * min(max(float64(r.Normalised), 0), 1) }
+
+// Share is the normalised score; NaN: unknown.
+func (s *AdaptScore) Share() float64 { return float64(s.Normalised) }
+
+// Lines returns what the tables show of the row: its parts, or itself.
+func (r *Adapted) Lines() []AdaptedPart {
+	if len(r.Parts) > 0 {
+		return r.Parts
+	}
+	return []AdaptedPart{{VS: r.VS, AdaptScore: r.AdaptScore}}
+}
+
+// Knows says how the agent knows some of its co-players: as well as it knows the one
+// that it knows least.
+func (r *Adapted) Knows(names []string) Acquaintance {
+	least := 0
+	if len(r.CoPlayers) == 0 && !r.Known { // written by an earlier version
+		return Stranger
+	}
+	for _, p := range r.CoPlayers {
+		if slices.Contains(names, p.Name) {
+			least = max(least, slices.Index(acquaintances, p.Known))
+		}
+	}
+	return acquaintances[least]
+}
+
+// Acquainted says in words how it knows them: each name, if they differ.
+func (r *Adapted) Acquainted(names []string) string {
+	var says, who []string
+	for _, p := range r.CoPlayers {
+		if !slices.Contains(names, p.Name) {
+			continue
+		}
+		how := string(p.Known)
+		if p.Where != "" {
+			how += " (" + p.Where + ")"
+		}
+		i := slices.Index(says, how)
+		if i < 0 {
+			i, says, who = len(says), append(says, how), append(who, "")
+		}
+		if who[i] != "" {
+			who[i] += ", "
+		}
+		who[i] += playerName(p.Name)
+	}
+	switch {
+	case len(says) == 0:
+		return string(r.Knows(names))
+	case len(says) == 1:
+		return says[0]
+	}
+	for i := range says {
+		says[i] = who[i] + ": " + says[i]
+	}
+	return strings.Join(says, "; ")
+}
+
+// How says in words how it knows all of them.
+func (r *Adapted) How() string { return r.Acquainted(append(slices.Clone(r.VS), r.Then...)) }
+
+// trio names co-players in few words: 3 ns, ns + 2 nh.
+func trio(names []string) string {
+	var kinds []string
+	count := map[string]int{}
+	for _, n := range names {
+		if n = playerName(n); count[n] == 0 {
+			kinds = append(kinds, n)
+		}
+		count[n]++
+	}
+	for i, k := range kinds {
+		if count[k] > 1 {
+			kinds[i] = fmt.Sprintf("%d %s", count[k], k)
+		}
+	}
+	return strings.Join(kinds, " + ")
+}
+
+// runName names a run without the folders that it lies in.
+func runName(dir string) string {
+	dir = path.Clean(filepath.ToSlash(dir))
+	name := path.Base(dir)
+	if seed, ok := strings.CutPrefix(name, "seed-"); ok && path.Dir(dir) != "." {
+		return path.Base(path.Dir(dir)) + ", seed " + seed
+	}
+	return name
+}
+
+// playerName names a co-player, which may be an agent of a run.
+func playerName(name string) string {
+	if dir, agent, ok := strings.Cut(name, "#"); ok {
+		return runName(dir) + ", agent " + agent
+	}
+	return name
+}
 
 // readMeetings reads the table that a stage's folder may hold.
 func (g *group) readMeetings(dir string, s stage) {
@@ -81,7 +224,7 @@ func (g *group) readMeetings(dir string, s stage) {
 	}
 	var t AdaptTable
 	if err := json.Unmarshal(b, &t); err != nil {
-		g.note("%s/adapt.json cannot be read (%v): how the agents meet strangers is not shown", s.Dir, err)
+		g.note("%s/adapt.json cannot be read (%v): how the agents meet others is not shown", s.Dir, err)
 		return
 	}
 	g.Meetings, g.Life, g.LifeEnd = t.Table, t.Steps, t.Last

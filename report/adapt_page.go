@@ -2,7 +2,10 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 
@@ -10,50 +13,74 @@ import (
 	"hop/stats"
 )
 
-func ends(ci stats.Interval) string { return fmt.Sprintf("%.3f to %.3f", ci[0], ci[1]) }
-
-const adaptHTML = `{{template "top" "Few-shot adaptation"}}<header><h1>Few-shot adaptation</h1>
-<p>{{.Words}}</p></header>
+const adaptHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few-shot adaptation on {{.Game}}</h1>
+{{range $i, $h := .Headlines}}<p{{if not $i}} class="headline"{{end}}>{{tie $h}}</p>
+{{end}}<p>{{tie .Words}}</p></header>
 <div class="scroll card"><table><thead><tr>{{range .Heads}}<th class="left">{{.}}</th>{{end}}</tr></thead><tbody>
-{{range .Cells}}<tr>{{range .}}<td class="left">{{.}}</td>{{end}}</tr>
+{{range .Cells}}<tr>{{range .}}<td class="left{{if .Wrap}} wrap{{end}}">{{tie .Text}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>
+<p class="faint">{{tie .Legend}}</p>
 {{range .Figures}}<section><h2>{{.Title}}</h2>{{template "figure" .}}</section>
-{{end}}{{template "end"}}`
+{{end}}<section><h2>Every seed</h2><ul>
+{{range .Seeds}}<li>{{.}}</li>
+{{end}}</ul></section>
+{{template "end"}}`
 
-const adaptMarkdown = `# Few-shot adaptation
+const adaptMarkdown = `# Few-shot adaptation on {{.Game}}
 
-{{.Words}}
+{{range .Headlines}}{{.}}
+
+{{end}}{{.Words}}
 
 |{{range .Heads}} {{.}} |{{end}}
 |{{range .Heads}}---|{{end}}
-{{range .Cells}}|{{range .}} {{.}} |{{end}}
+{{range .Cells}}|{{range .}} {{cell .Text}} |{{end}}
 {{end}}
+{{.Legend}}
+
 Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
 {{end}}`
 
+// adaptCell is a cell of the table.
+type adaptCell struct {
+	Text string
+	Wrap bool // it may be long
+}
+
 // WriteAdapt writes the table and the curves: adapt.json, adapt.md, adapt.html.
 func WriteAdapt(dir string, t *AdaptTable) error {
 	data := struct {
-		Words        string
-		Heads, Seeds []string
-		Cells        [][]string
-		Figures      []*page.Figure
-	}{Words: t.words(), Cells: make([][]string, len(t.Table)), Figures: t.figures()}
+		Game, Words, Legend     string
+		Headlines, Heads, Seeds []string
+		Cells                   [][]adaptCell
+		Figures                 []*page.Figure
+	}{Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: adaptLegend, Figures: t.figures()}
 	for _, col := range adaptColumns {
-		if !slices.ContainsFunc(t.Table, func(r *Adapted) bool { return col.cell(r) != "" }) {
-			continue // it says nothing of this table
+		var cells []adaptCell
+		said := false // it says something of this table
+		for _, r := range t.Table {
+			for i, l := range r.Lines() {
+				text := col.cell(t, r, i, l)
+				cells, said = append(cells, adaptCell{text, col.wrap}), said || text != ""
+			}
+		}
+		if !said {
+			continue
 		}
 		data.Heads = append(data.Heads, col.head)
-		for i, r := range t.Table {
-			data.Cells[i] = append(data.Cells[i], col.cell(r))
+		if data.Cells == nil {
+			data.Cells = make([][]adaptCell, len(cells))
+		}
+		for i := range cells {
+			data.Cells[i] = append(data.Cells[i], cells[i])
 		}
 	}
 	for _, r := range t.Table {
-		line := fmt.Sprintf("%s, %s:", r.Against(), r.Run)
+		line := fmt.Sprintf("%s, %s:", r.Against(), t.who(r))
 		for _, s := range r.Seeds {
-			line += fmt.Sprintf(" %.3f (%.3f)", s.Score, s.Normalised)
+			line += fmt.Sprintf(" %.3f (%s)", s.Score, page.Number(float64(s.Normalised)))
 		}
 		data.Seeds = append(data.Seeds, line)
 	}
@@ -61,36 +88,126 @@ func WriteAdapt(dir string, t *AdaptTable) error {
 	return doc.Write(dir)
 }
 
-// columns are what the tables show of a cell, with the words above them.
+const adaptLegend = "Score, best response, random and regret are of the same starts: the best response less the score is the regret, and " +
+	"normalised is 1 - regret / (best response - random). An exact best response is the oracle's expected return from each of these " +
+	"starts; with co-players who draw, luck can carry a score above it, and the interval then reaches as far below 1. Otherwise it is " +
+	"the best of the candidates, who lived the same episodes; one who beats them all by more than its interval is itself the best " +
+	"response known. Stranger: it neither met them in training, nor did its models learn from their recorded play, nor are they " +
+	"partners in its search."
+
+// adaptColumns are what the table shows of line i of a row, with the words above.
 var adaptColumns = []struct {
 	head string
-	cell func(r *Adapted) string
+	wrap bool
+	cell func(t *AdaptTable, r *Adapted, i int, l AdaptedPart) string
 }{
-	{"against", (*Adapted).Against},
-	{"who", func(r *Adapted) string { return r.Run }},
-	{"met", func(r *Adapted) string {
-		if r.Known {
-			return "yes"
+	{"among", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string { return r.Part(i) }},
+	{"who", false, func(t *AdaptTable, r *Adapted, _ int, _ AdaptedPart) string {
+		if !slices.ContainsFunc(t.Table, func(o *Adapted) bool { return o.Run != r.Run }) {
+			return "" // the headline says it
 		}
-		return "no"
+		return t.who(r)
 	}},
-	{"normalised (95 %)", func(r *Adapted) string { return fmt.Sprintf("%.3f (%s)", r.Normalised, ends(r.NormalisedCI)) }},
-	{"score (95 %)", func(r *Adapted) string { return fmt.Sprintf("%.3f (%s)", r.Score, ends(r.CI)) }},
-	{"best response", func(r *Adapted) string { return fmt.Sprintf("%.3f, %s", r.BestResponse, r.BestName) }},
-	{"random", func(r *Adapted) string { return fmt.Sprintf("%.3f", r.Random) }},
-	{"regret", func(r *Adapted) string { return fmt.Sprintf("%.3f", r.Regret) }},
-	{"first episode", func(r *Adapted) string { return fmt.Sprintf("%.3f", r.First) }},
-	{"actions predicted, first to last fifth", func(r *Adapted) string { return ends5(r.Action) }},
-	{"belief in the truth, first to last fifth", func(r *Adapted) string { return ends5(r.Belief) }},
-	{"back at 90 % after", func(r *Adapted) string {
-		switch {
-		case r.Back == nil:
+	{"how it knows them", true, func(_ *AdaptTable, r *Adapted, _ int, l AdaptedPart) string { return r.Acquainted(l.VS) }},
+	{"normalised (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+		return page.Number(l.Share()) + bounds(l.NormalisedCI, 3)
+	}},
+	{"score (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+		return fixed(l.Score, 3) + bounds(l.CI, 3)
+	}},
+	{"best response", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+		return fixed(l.BestResponse, 3) + ", " + l.BestName
+	}},
+	{"random", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return fixed(l.Random, 3) }},
+	{"regret (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+		return fixed(l.Regret, 3) + bounds(l.RegretCI, 3)
+	}},
+	{"episodes scored", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return page.Thousands(l.Starts) }},
+	{"first episode", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+		if i > 0 {
 			return ""
-		case *r.Back < 0:
-			return "not reached"
 		}
-		return fmt.Sprintf("%d episodes", *r.Back)
+		return page.Number(r.First)
 	}},
+	{"after the change", true, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+		if i == 0 {
+			return ""
+		}
+		return r.Recovery()
+	}},
+	{"actions predicted, first to last fifth", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+		return ends5(r.stretch(r.Action, i))
+	}},
+	{"belief in the truth, first to last fifth", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+		return ends5(r.stretch(r.Belief, i))
+	}},
+}
+
+// bounds writes an interval in brackets, or that there is none.
+func bounds(ci stats.Interval, digits int) string {
+	if math.IsInf(ci[0], 0) || math.IsInf(ci[1], 0) {
+		return " (no interval)"
+	}
+	return " (" + fixed(ci[0], digits) + " to " + fixed(ci[1], digits) + ")"
+}
+
+// fixed writes so many digits, and no minus before a zero.
+func fixed(x float64, digits int) string {
+	s := strconv.FormatFloat(x, 'f', digits, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+// Part names line i of the row: its co-players and, if they change, the episodes.
+func (r *Adapted) Part(i int) string {
+	switch {
+	case len(r.Parts) == 0:
+		return r.Against()
+	case i == 0:
+		return fmt.Sprintf("%s, episodes 1 to %d", trio(r.VS), r.At)
+	}
+	return fmt.Sprintf("then %s, from episode %d", trio(r.Then), r.At+1)
+}
+
+// stretch cuts a curve by episode to those of line i.
+func (r *Adapted) stretch(x []float64, i int) []float64 {
+	at := min(r.At, len(x))
+	switch {
+	case len(r.Parts) == 0:
+		return x
+	case i == 0:
+		return x[:at]
+	}
+	return x[at:]
+}
+
+// Recovery says how soon after the change the agent was back, and what that rests on.
+func (r *Adapted) Recovery() string {
+	if r.Back == nil {
+		return ""
+	}
+	return r.soon() + ", by the mean of three episodes in a row over " + lives(r.Lives*len(r.Seeds))
+}
+
+// soon says how soon that was, with its interval.
+func (r *Adapted) soon() string {
+	text := fmt.Sprintf("not back at 90 %% of that within %d episodes", BackWithin)
+	switch {
+	case *r.Back == 0:
+		text = "back at 90 % of that at once"
+	case *r.Back > 0:
+		text = "back at 90 % of that after " + page.Count(*r.Back, "episode")
+	}
+	ci := r.BackCI
+	if ci == nil || math.IsInf(ci[0], 0) {
+		return text
+	}
+	if math.IsInf(ci[1], 1) {
+		return text + fmt.Sprintf(" (95 %%: %s or more)", fixed(ci[0], 0))
+	}
+	return text + fmt.Sprintf(" (95 %%: %s to %s)", fixed(ci[0], 0), fixed(ci[1], 0))
 }
 
 // ends5 says how a curve begins and ends: means of its first and last fifth.
@@ -102,35 +219,165 @@ func ends5(x []float64) string {
 	return fmt.Sprintf("%.2f to %.2f", mean(x[:n]), mean(x[len(x)-n:]))
 }
 
+// who names a row's agent; runs of one name in different folders get numbers.
+func (t *AdaptTable) who(r *Adapted) string {
+	var same []string
+	for _, o := range t.Table {
+		if runName(o.Run) == runName(r.Run) && !slices.Contains(same, o.Run) {
+			same = append(same, o.Run)
+		}
+	}
+	if len(same) > 1 {
+		return fmt.Sprintf("%s (%d)", runName(r.Run), slices.Index(same, r.Run)+1)
+	}
+	return runName(r.Run)
+}
+
+// Headlines say what was found, with its uncertainty: how much of the best response
+// each agent gets, a sentence or two for each, those that it knows and strangers apart.
+func (t *AdaptTable) Headlines() []string {
+	var says, runs []string
+	for _, r := range t.Table {
+		if slices.Contains(runs, r.Run) {
+			continue
+		}
+		runs = append(runs, r.Run)
+		var parts []string
+		strangers := false
+		for _, how := range acquaintances {
+			var rows []*Adapted
+			for _, o := range t.Table {
+				if o.Run == r.Run && o.Knows(append(slices.Clone(o.VS), o.Then...)) == how {
+					rows = append(rows, o)
+				}
+			}
+			if len(rows) > 0 {
+				parts, strangers = append(parts, found(rows, how)), how == Stranger
+			}
+		}
+		text := t.who(r) + " gets " + strings.Join(parts, "; ") + "."
+		if !strangers {
+			text += " It met no strangers."
+		}
+		says = append(says, text)
+	}
+	return says
+}
+
+// found says what came of meetings with co-players that the agent knows alike.
+func found(rows []*Adapted, how Acquaintance) string {
+	whom := map[Acquaintance]string{
+		InTraining: "whom it met in training", InData: "whom it knows from recorded data", InSearch: "who are partners in its search",
+		Stranger: "who are strangers to it",
+	}[how]
+	if r := rows[0]; len(rows) == 1 {
+		if len(r.Parts) == 0 {
+			return fmt.Sprintf("%s of %s among %s, %s", r.gets(), r.best(), trio(r.VS), whom)
+		}
+		a, b := &r.Parts[0], &r.Parts[1]
+		return fmt.Sprintf("%s of %s among %s and then %s of %s among %s, %s; after the change it is %s",
+			a.gets(), a.best(), trio(r.VS), b.gets(), b.best(), trio(r.Then), whom, r.soon())
+	}
+	low, high := rows[0], rows[0]
+	for _, r := range rows {
+		if r.Normalised < low.Normalised {
+			low = r
+		}
+		if r.Normalised > high.Normalised {
+			high = r
+		}
+	}
+	in := fmt.Sprintf("of the best response in %d meetings with co-players %s", len(rows), whom)
+	if low.gets() == high.gets() {
+		return low.gets() + " " + strings.Replace(in, " in ", " in each of ", 1)
+	}
+	return fmt.Sprintf("from %s among %s to %s among %s %s", low.gets(), low.Against(), high.gets(), high.Against(), in)
+}
+
+// gets is the normalised score with its interval, for a headline.
+func (s *AdaptScore) gets() string { return ofBest(s.Share()) + bounds(s.NormalisedCI, 2) }
+
+// ofBest writes a normalised score for a headline.
+func ofBest(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return "an unknown share"
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// best names what the score is compared with.
+func (s *AdaptScore) best() string {
+	if s.BestName == "exact" {
+		return "the best response"
+	}
+	return "the best response found"
+}
+
+// Over says what intervals are over.
+func (t *AdaptTable) Over() string {
+	var trained []string // seeds of the first agent's training
+	r := t.Table[0]
+	for _, s := range r.Seeds {
+		if !slices.Contains(trained, s.Run) {
+			trained = append(trained, s.Run)
+		}
+	}
+	switch {
+	case len(r.Seeds) > 1 && len(trained) == len(r.Seeds):
+		return fmt.Sprintf("over %d seeds, each with %s", len(r.Seeds), lives(r.Lives))
+	case len(r.Seeds) > 1:
+		return fmt.Sprintf("over %d seeds of the lives, each with %s; they are about these very agents", len(r.Seeds), lives(r.Lives))
+	case r.Lives > 1:
+		return fmt.Sprintf("over %s of one seed; they are about these very agents", lives(r.Lives))
+	}
+	return "unknown of one life of one seed"
+}
+
+func lives(n int) string { return strings.Replace(page.Count(n, "life"), "lifes", "lives", 1) }
+
 // words says what was done.
 func (t *AdaptTable) words() string {
 	r := t.Table[0]
-	return fmt.Sprintf("%s. Each life has %d env steps, of which the last %d are scored; %d lives for each of %d seeds; "+
-		"what goes on learning: %s. Normalised is 1 - regret / (best response - random). An exact best response is the value of the very "+
-		"starts that were scored; otherwise it is the best of the candidates, living the same lives. Intervals are over seeds, or over "+
-		"lives where there is one seed. \"Met\" says whether all co-players were met in training, or stand in the agent's own scripts.",
-		t.Words, t.Steps, t.Last, r.Lives, len(r.Seeds), r.Learn)
+	text := fmt.Sprintf("A life has %s env steps; scored are the episodes that end in the last %s", page.Thousands(t.Steps), page.Thousands(t.Last))
+	if slices.ContainsFunc(t.Table, func(r *Adapted) bool { return len(r.Parts) > 0 }) {
+		text += ", before a change of co-players those that end in the last " + page.Thousands(t.Last) + " steps before it"
+	}
+	return text + fmt.Sprintf(". What goes on learning: %s. 1 is the best response to these co-players, 0 is playing at random. Intervals "+
+		"(95 %%): %s.", r.Learn, t.Over())
 }
 
-const adaptCaption = "Means over lives, smoothed over five episodes. Dashed: the best response and random."
+// after is how many episodes after a change are drawn.
+const after = 40
 
 // figures draws one panel a trio, one line for each who adapts.
 func (t *AdaptTable) figures() (list []*page.Figure) {
+	changed := slices.ContainsFunc(t.Table, func(r *Adapted) bool { return len(r.Parts) > 0 })
 	for _, f := range []struct {
-		title, caption string
-		refs           bool
-		of             func(*Adapted) []float64
+		title, caption, y string
+		refs              bool
+		of                func(*Adapted) []float64
 	}{
-		{"Return by episode", adaptCaption, true, func(r *Adapted) []float64 { return r.Episodes }},
-		{"Actions predicted by episode", "", false, func(r *Adapted) []float64 { return r.Action }},
-		{"Belief in the truth by episode", "", false, func(r *Adapted) []float64 { return r.Belief }},
+		{"Return by episode", "Means over lives, smoothed over five episodes. Dashed: the best response and random, means of the starts " +
+			"that were scored.", "return of an episode", true, func(r *Adapted) []float64 { return r.Episodes }},
+		{"Actions predicted by episode", "Share of the co-players' steps at which they played what the agent took for likeliest.",
+			"share of steps", false, func(r *Adapted) []float64 { return r.Action }},
+		{"Belief in the truth by episode", "Probability that the agent gives to the hypothesis that is true of a co-player.",
+			"probability", false, func(r *Adapted) []float64 { return r.Belief }},
 	} {
 		fig := &page.Figure{Title: f.title, Caption: f.caption, Cols: 2}
+		if changed {
+			fig.Caption += fmt.Sprintf(" Upright: others take the co-players' places; drawn are %d episodes from there on, and each part is "+
+				"smoothed by itself.", after)
+		}
 		for i, j := 0, 0; i < len(t.Table); i = j {
 			for j < len(t.Table) && t.Table[j].Against() == t.Table[i].Against() {
 				j++
 			}
-			fig.Panels = append(fig.Panels, adaptPanel(fig, t.Table[i:j], f.of, f.refs)...)
+			fig.Panels = append(fig.Panels, t.panel(fig, t.Table[i:j], f.y, f.of, f.refs)...)
+		}
+		if len(fig.Panels) == 1 {
+			fig.Title += ", " + fig.Panels[0].Title
+			fig.Panels[0].W, fig.Panels[0].H = page.WideW, page.WideH
 		}
 		if len(fig.Panels) > 0 {
 			list = append(list, fig)
@@ -139,31 +386,66 @@ func (t *AdaptTable) figures() (list []*page.Figure) {
 	return list
 }
 
-// adaptPanel draws one panel and names its lines; none if there are no curves.
-func adaptPanel(fig *page.Figure, rows []*Adapted, of func(*Adapted) []float64, refs bool) []page.Panel {
+// panel draws one panel and names its lines; none if there are no curves.
+func (t *AdaptTable) panel(fig *page.Figure, rows []*Adapted, y string, of func(*Adapted) []float64, refs bool) []page.Panel {
 	most, high := 0, 1.
-	var lines []plot.Plotter
+	var marks []plot.Plotter
 	var keys []page.Key
 	for k, r := range rows {
-		l := page.Line{Y: smooth(of(r)), Color: page.Agent(k), Width: 1.6}
-		for i := range l.Y {
-			l.X = append(l.X, float64(i+1))
-			high = max(high, l.Y[i])
+		l := page.Line{Color: page.Agent(k), Width: 1.6}
+		for i, p := range r.Lines() {
+			y := smooth(r.stretch(of(r), i))
+			if i > 0 { // the line breaks at the change
+				l.X, l.Y = append(l.X, float64(p.From)+0.5), append(l.Y, math.NaN())
+				y = y[:min(len(y), after)]
+			}
+			for k, v := range y {
+				l.X, l.Y = append(l.X, float64(p.From+k+1)), append(l.Y, v)
+				high, most = max(high, v), max(most, p.From+k+1)
+			}
 		}
-		most = max(most, len(l.Y))
-		lines, keys = append(lines, l), append(keys, page.Key{Name: r.Run, Color: l.Color})
+		if len(of(r)) > 0 {
+			marks, keys = append(marks, l), append(keys, page.Key{Name: t.who(r), Color: l.Color})
+		}
 	}
 	if most < 2 {
 		return nil
 	}
-	var levels page.Levels
+	r := rows[0]
 	if refs {
-		levels.Refs = []page.Ref{{Name: "best response", Value: rows[0].BestResponse}, {Name: "random", Value: rows[0].Random}}
-		high = max(high, rows[0].BestResponse)
+		for _, ref := range []struct {
+			name string
+			key  page.Key
+			of   func(AdaptScore) float64
+		}{
+			{"best response", page.Key{Color: page.Ink, Dash: true}, func(s AdaptScore) float64 { return s.BestResponse }},
+			{"random", page.Key{Color: page.Faint, Dash: true}, func(s AdaptScore) float64 { return s.Random }},
+		} {
+			ref.key.Name = ref.name
+			keys = append(keys, ref.key)
+			l := page.Line{Color: ref.key.Color, Width: 1, Dash: true}
+			lines := r.Lines()
+			for i, p := range lines {
+				from, to := float64(p.From)+1, float64(most)
+				if i+1 < len(lines) {
+					to = float64(lines[i+1].From) + 0.5
+				}
+				if i > 0 {
+					from -= 0.5
+				}
+				l.X, l.Y = append(l.X, from, to, to), append(l.Y, ref.of(p.AdaptScore), ref.of(p.AdaptScore), math.NaN())
+				high = max(high, ref.of(p.AdaptScore))
+			}
+			marks = append(marks, l)
+		}
+	}
+	if len(r.Parts) > 0 && r.At < most {
+		marks = append(marks, page.Levels{Flags: true, Refs: []page.Ref{{Name: trio(r.Then) + " from episode", Value: float64(r.At + 1)}}})
 	}
 	fig.Legend = keys
-	p := page.New(page.Round(1, float64(most), 5), page.Round(0, 1.12*high, 4)).Add(levels).Add(lines...)
-	return []page.Panel{p.Panel(rows[0].Against(), page.HalfW, page.HalfH)}
+	xAxis, yAxis := page.Round(1, float64(most), 5), page.Round(0, 1.12*high, 4)
+	xAxis.Name, yAxis.Name = "episode", y
+	return []page.Panel{page.New(xAxis, yAxis).Add(marks...).Panel(r.Against(), page.HalfW, page.HalfH+20)}
 }
 
 func mean(x []float64) float64 {

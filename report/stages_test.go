@@ -26,7 +26,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"report.html", "report.md"} {
-		says(t, file, load(t, dir, file), "What it is made of", "Meeting strangers", "ns, nh, nh", "0.970", "top-1 0.81 (limit 0.85)", "odd –",
+		says(t, file, load(t, dir, file), "What it is made of", "Meeting others", "ns, nh, nh", "0.970", "top-1 0.81 (limit 0.85)", "odd –",
 			"done before", "../stages/moa-1/card.html")
 	}
 	page := func() string { return load(t, dir, "report.html") }

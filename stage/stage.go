@@ -77,8 +77,8 @@ type Runner struct {
 	done map[string]*outcome // by name
 }
 
-// Command runs the program with these words; out takes what it prints.
-type Command func(ctx context.Context, words []string, out io.Writer) error
+// Command does what these words ask for.
+type Command func(ctx context.Context, words []string) error
 
 type outcome struct{ key, dir string }
 
@@ -184,7 +184,7 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 	if err := os.MkdirAll(r.Root, 0o755); err != nil {
 		return err
 	}
-	if err := r.Do(ctx, words, io.Discard); err != nil {
+	if err := r.Do(ctx, words); err != nil {
 		return err
 	}
 	files, err := sums(dir)

@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,7 @@ type fake struct {
 	err error
 }
 
-func (f *fake) do(_ context.Context, words []string, _ io.Writer) error {
+func (f *fake) do(_ context.Context, words []string) error {
 	f.ran = append(f.ran, words[0])
 	dir := words[len(words)-1]
 	if err := os.MkdirAll(dir, 0o755); err != nil {

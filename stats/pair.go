@@ -10,8 +10,12 @@ import (
 // Student's, with variances that may differ and degrees of freedom after
 // Satterthwaite (1946). It is infinite with fewer than two values on a side.
 func DiffCI(x, y []float64, level float64) (float64, Interval) {
+	return DiffOf(accOf(x), accOf(y), level)
+}
+
+// DiffOf does the same with values that have been gathered.
+func DiffOf(a, b Acc, level float64) (float64, Interval) {
 	checkLevel(level)
-	a, b := accOf(x), accOf(y)
 	d := a.Mean() - b.Mean()
 	if a.n < 2 || b.n < 2 {
 		return d, Interval{math.Inf(-1), math.Inf(1)}
@@ -23,6 +27,36 @@ func DiffCI(x, y []float64, level float64) (float64, Interval) {
 	nu := (va + vb) * (va + vb) / (va*va/float64(a.n-1) + vb*vb/float64(b.n-1))
 	h := distuv.StudentsT{Sigma: 1, Nu: nu}.Quantile(0.5+level/2) * math.Sqrt(va+vb)
 	return d, Interval{d - h, d + h}
+}
+
+// RatioCI returns the mean of x over the mean of y, for pairs, and Fieller's interval
+// for it (1954): all ratios r for which the mean of x - r y is within Student's
+// bounds of 0. It is infinite with fewer than two pairs, and where the mean of y
+// cannot be told from 0, since then no ratio can be ruled out.
+func RatioCI(x, y []float64, level float64) (float64, Interval) {
+	checkLevel(level)
+	n := len(x)
+	a, b := accOf(x), accOf(y)
+	ratio := a.Mean() / b.Mean()
+	if n > 1 && b.Mean() != 0 && a.Mean() == 0 && a.Var() == 0 {
+		return 0, Interval{}
+	}
+	if n < 2 || b.Mean() == 0 {
+		return ratio, Interval{math.Inf(-1), math.Inf(1)}
+	}
+	both := 0.
+	for i := range x {
+		both += (x[i] - a.Mean()) * (y[i] - b.Mean())
+	}
+	q := tQuantile(0.5+level/2, n-1)
+	q *= q / float64(n)
+	// The ratios r with A r^2 - 2 B r + C <= 0.
+	A, B, C := b.Mean()*b.Mean()-q*b.Var(), a.Mean()*b.Mean()-q*both/float64(n-1), a.Mean()*a.Mean()-q*a.Var()
+	if A <= 0 {
+		return ratio, Interval{math.Inf(-1), math.Inf(1)}
+	}
+	h := math.Sqrt(max(0, B*B-A*C)) / A
+	return ratio, Interval{B/A - h, B/A + h}
 }
 
 // WinCI returns the probability that a random value of x is above a random value

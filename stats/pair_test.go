@@ -26,6 +26,30 @@ func TestWelchIntervalIsScipys(t *testing.T) {
 	}
 }
 
+// At both ends of Fieller's interval the mean of x - r y is Student's quantile of
+// standard errors away from 0; nothing is ruled out where y may be 0.
+func TestRatioIntervalIsFiellers(t *testing.T) {
+	const q = 3.182446305284263 // Student's, 97.5 %, 3 degrees of freedom
+	x, y := []float64{0.2, 0.1, 0.4, 0.3}, []float64{2, 1.5, 2.5, 1.8}
+	r, ci := stats.RatioCI(x, y, 0.95)
+	want(t, "ratio", r, 1/7.8)
+	for k, end := range ci {
+		var d stats.Acc
+		for i := range x {
+			d.Add(x[i] - end*y[i])
+		}
+		want(t, "distance at an end", d.Mean()/d.SE(), q*[]float64{1, -1}[k])
+	}
+	if r, ci := stats.RatioCI([]float64{0, 0, 0}, []float64{2, 1, 3}, 0.95); r != 0 || ci != (stats.Interval{}) {
+		t.Errorf("of nothing: %v %v, want 0 and [0, 0]", r, ci)
+	}
+	for _, y := range [][]float64{{1, -0.5, 0.3, 0.1}, {0, 0, 0, 0}} {
+		if _, ci := stats.RatioCI(x, y, 0.95); !math.IsInf(ci[0], -1) || !math.IsInf(ci[1], 1) {
+			t.Errorf("over %v, which may be 0: %v, want no bounds", y, ci)
+		}
+	}
+}
+
 // At both ends the estimate is z standard errors away, after Hanley and McNeil's
 // variance with the mean of the two sizes.
 func TestWinIntervalIsNewcombes(t *testing.T) {

@@ -28,6 +28,19 @@ func (ci Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]Number{Number(ci[0]), Number(ci[1])})
 }
 
+// UnmarshalJSON reads what MarshalJSON writes; nulls are bounds at infinity.
+func (ci *Interval) UnmarshalJSON(b []byte) error {
+	var ends [2]Number
+	err := json.Unmarshal(b, &ends)
+	*ci = Interval{float64(ends[0]), float64(ends[1])}
+	for i := range ci {
+		if math.IsNaN(ci[i]) {
+			ci[i] = math.Inf(2*i - 1)
+		}
+	}
+	return err
+}
+
 // Number is a number that may not be known, such as the standard error of a single
 // value. In JSON it is null where it is not finite.
 type Number float64
@@ -38,6 +51,15 @@ func (x Number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(x))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; null is NaN.
+func (x *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*x = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(x))
 }
 
 // Acc gathers the mean and variance of a stream of values in one pass
@@ -99,12 +121,18 @@ func (a *Acc) SE() float64 { return math.Sqrt(a.Var() / float64(a.n)) }
 // exact for normal values, and infinite with fewer than two values: one run
 // bounds nothing. It panics if level is not between 0 and 1.
 func (a *Acc) CI(level float64) Interval {
+	return StudentCI(a.mean, a.SE(), a.n, level)
+}
+
+// StudentCI returns Student's interval of a mean of n values, of which only the
+// mean and its standard error are known. It is infinite with fewer than two.
+func StudentCI(mean, se float64, n int, level float64) Interval {
 	checkLevel(level)
-	if a.n < 2 {
+	if n < 2 {
 		return Interval{math.Inf(-1), math.Inf(1)}
 	}
-	h := tQuantile(0.5+level/2, a.n-1) * a.SE()
-	return Interval{a.mean - h, a.mean + h}
+	h := tQuantile(0.5+level/2, n-1) * se
+	return Interval{mean - h, mean + h}
 }
 
 // tQuantile returns Student's quantile with nu degrees of freedom.

@@ -222,4 +222,12 @@ func TestUnknownNumbersAreNull(t *testing.T) {
 	if err != nil || string(got) != "[0.5,null,null]" {
 		t.Errorf("got %s, %v, want [0.5,null,null]", got, err)
 	}
+	var back []stats.Number
+	if err := json.Unmarshal(got, &back); err != nil || back[0] != 0.5 || !math.IsNaN(float64(back[1])) {
+		t.Errorf("read back as %v, %v", back, err)
+	}
+	var ci stats.Interval
+	if err := json.Unmarshal([]byte("[null,null]"), &ci); err != nil || !math.IsInf(ci[0], -1) || !math.IsInf(ci[1], 1) {
+		t.Errorf("an interval without bounds is read back as %v, %v", ci, err)
+	}
 }

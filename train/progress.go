@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hop/agent"
+	"hop/check"
 	"hop/game"
 	"hop/runlog"
 	"hop/stats"
@@ -14,14 +15,14 @@ import (
 type Progress struct {
 	Step, Steps int
 	Update      int
-	Warm        bool             // the window was of the warm-up: the returns are of bots
-	Episodes    int              // that ended in the window with only the team's own players
-	Return      []stats.Acc      // [A] over those episodes
-	Goals       [][]float64      // [A][goals] share of them in which the goal was reached
-	None        []float64        // [A] share in which no goal was reached
-	Stats       [][]agent.Stat   // [mind]
-	Rows        []runlog.Row     // everything, for metrics.csv
-	Findings    []runlog.Finding // what the guards noticed in this window
+	Warm        bool            // the window was of the warm-up: the returns are of bots
+	Episodes    int             // that ended in the window with only the team's own players
+	Return      []stats.Acc     // [A] over those episodes
+	Goals       [][]float64     // [A][goals] share of them in which the goal was reached
+	None        []float64       // [A] share in which no goal was reached
+	Stats       [][]agent.Stat  // [mind]
+	Rows        []runlog.Row    // everything, for metrics.csv
+	Findings    []check.Finding // what the guards noticed in this window
 	Phases      map[string]float64
 }
 

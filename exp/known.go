@@ -1,0 +1,102 @@
+package exp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"hop/runlog"
+)
+
+// Acquaintance is how the agents of a run know somebody.
+type Acquaintance struct {
+	Team     []string // where they met while the agents learnt: in which of the training's parts
+	Recorded bool     // models of theirs learnt from how it played in recorded data
+	Partner  bool     // it is a partner in their search: a script, or whom the response network learnt to answer
+}
+
+// Known returns whom the run's agents know: bots by name, frozen agents as RUN#AGENT.
+// Of the data behind a model that stands in a folder only what is still there counts.
+func (s *Spec) Known() map[string]Acquaintance {
+	known := map[string]Acquaintance{}
+	note := func(names []string, add func(*Acquaintance)) {
+		for _, name := range names {
+			if name != "learn" && name != "past" {
+				a := known[name]
+				add(&a)
+				known[name] = a
+			}
+		}
+	}
+	met := func(part string, names ...string) {
+		note(names, func(a *Acquaintance) {
+			if !slices.Contains(a.Team, part) {
+				a.Team = append(a.Team, part)
+			}
+		})
+	}
+	if s.Train.Warm.Windows > 0 {
+		met("warm-up", s.Train.Warm.Who...)
+	}
+	if st := s.Train.Standins; st.Share > 0 || st.ShareEnd > 0 || st.Teams > 0 {
+		met("stand-ins", st.Who...)
+	}
+	met("its team", s.Train.Team...)
+	for _, sw := range s.Train.Switch {
+		met("its team", sw.To)
+	}
+	note(s.recorded(), func(a *Acquaintance) { a.Recorded = true })
+	if m, ok := s.Mind.params.(interface{ Met() []string }); ok {
+		note(m.Met(), func(a *Acquaintance) { a.Partner = true })
+	}
+	return known
+}
+
+// recorded returns who played in the data that the run's models learnt from: in the
+// stages before the training, and behind models that stand in folders.
+func (s *Spec) recorded() (names []string) {
+	for _, st := range s.Prepare {
+		words := strings.Fields(strings.ReplaceAll(st.Run, "=", " "))
+		for i, w := range words[:max(0, len(words)-1)] {
+			if words[0] == "collect" && (w == "--mix" || w == "--team") {
+				names = append(names, strings.Split(words[i+1], ",")...)
+			}
+		}
+	}
+	for _, f := range s.folders() {
+		names = append(names, modelData(*f)...)
+	}
+	return names
+}
+
+// modelData returns who played in the data of a model's folder, as far as it can be
+// found.
+func modelData(folder string) (names []string) {
+	if folder == "" || strings.HasPrefix(folder, "{") {
+		return nil
+	}
+	text, err := runlog.ReadSpec(folder)
+	if err != nil {
+		return nil
+	}
+	var m struct{ Data yaml.Node }
+	if yaml.Unmarshal(text, &m) != nil {
+		return nil
+	}
+	data := []*yaml.Node{&m.Data}
+	if m.Data.Kind == yaml.SequenceNode {
+		data = m.Data.Content
+	}
+	for _, d := range data {
+		b, err := os.ReadFile(filepath.Join(d.Value, "manifest.json"))
+		var manifest struct{ Bots []string }
+		if err == nil && json.Unmarshal(b, &manifest) == nil {
+			names = append(names, manifest.Bots...)
+		}
+	}
+	return names
+}

@@ -1,0 +1,262 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"hop/agent"
+	"hop/eval"
+	"hop/exp"
+	"hop/game"
+	"hop/oracle"
+	"hop/report"
+	"hop/rng"
+	"hop/stats"
+)
+
+// refer finds out which starts of some samples count, and what the best response and
+// the random bot are worth from these very starts. It returns, for each part of the
+// lives, by whom the best response is.
+func (c *adapting) refer(ctx context.Context, m *meeting, all []*livedSeed) ([]string, error) {
+	counted := make([]int, len(m.parts))
+	for _, s := range all {
+		c.choose(m, s)
+		for k := range m.parts {
+			counted[k] += len(s.scored[k])
+		}
+		random, err := c.reference(ctx, m, s, eval.Bot(m.g, "random"))
+		if err != nil {
+			return nil, err
+		}
+		s.random = random
+		if err := c.solve(ctx, m, s); err != nil {
+			return nil, err
+		}
+	}
+	by := make([]string, len(m.parts))
+	for k, p := range m.parts {
+		if counted[k] == 0 {
+			return nil, Misused("no life of %d steps has an episode %d, the first of those who come later: choose an earlier one with "+
+				"--at-episode, or more --steps", c.Steps, p.from)
+		}
+		if by[k] = "exact"; p.exact {
+			continue
+		}
+		var err error
+		if by[k], err = c.bestOf(ctx, m, k, all); err != nil {
+			return nil, err
+		}
+	}
+	return by, nil
+}
+
+// choose picks the starts that count: of each part of a life the episodes that ended
+// in its last steps. Where one start takes the oracle long, some of them.
+func (c *adapting) choose(m *meeting, s *livedSeed) {
+	s.scored = make([]map[start]bool, len(m.parts))
+	total := make([]map[int]int, len(m.parts)) // [part] steps of each life
+	for k := range m.parts {
+		s.scored[k], total[k] = map[start]bool{}, map[int]int{}
+	}
+	for _, e := range s.res.Episodes {
+		total[m.part(e.Index)][e.Life] += e.Steps
+	}
+	var list []start // of the last part
+	for _, e := range s.res.Episodes {
+		k := m.part(e.Index)
+		last := e.Last
+		if k < len(m.parts)-1 { // the part is over before the life is
+			left := total[k][e.Life] - e.Steps
+			total[k][e.Life], last = left, left < c.Last
+		}
+		if last && k == len(m.parts)-1 {
+			list = append(list, startOf(e))
+		} else if last {
+			s.scored[k][startOf(e)] = true
+		}
+	}
+	k := len(m.parts) - 1
+	if n := len(list); m.parts[k].exact && atRandom(m.parts[k].vs) > 0 && n > c.Starts {
+		for i := range c.Starts {
+			s.scored[k][list[i*n/c.Starts]] = true
+		}
+		return
+	}
+	for _, at := range list {
+		s.scored[k][at] = true
+	}
+}
+
+// reference names somebody who lives the lives of a seed to be compared with.
+type reference struct {
+	name  string
+	seed  uint64
+	alone bool
+}
+
+// referred is what a reference got.
+type referred struct {
+	episodes int // of each life
+	returns  map[start]float64
+}
+
+// reference returns what somebody gets from the starts of a sample, episode by
+// episode. It lives as many episodes as the sample did, however long they take it.
+func (c *adapting) reference(ctx context.Context, m *meeting, s *livedSeed, one eval.Member) (map[start]float64, error) {
+	most := 0
+	for _, e := range s.res.Episodes {
+		most = max(most, e.Index+1)
+	}
+	key := reference{one.Name, s.seed, s.alone}
+	if r := m.lived[key]; r != nil && r.episodes >= most {
+		return r.returns, nil
+	}
+	var res *eval.Adapted
+	var err error
+	if s.alone {
+		res, err = c.apart(ctx, m, s.seed, most, func(int) (exp.Life, error) { return exp.Life{Member: one}, nil })
+	} else {
+		res, err = c.live(ctx, m, s.seed, most, one)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &referred{most, map[start]float64{}}
+	for _, e := range res.Episodes {
+		r.returns[startOf(e)] = e.Return
+	}
+	m.lived[key] = r
+	return r.returns, nil
+}
+
+// solve computes the exact best response's value of the starts that count, where it
+// can, and, if co-players change, of all until some time after the change.
+func (c *adapting) solve(ctx context.Context, m *meeting, s *livedSeed) error {
+	s.best = map[start]float64{}
+	want, most := map[start]bool{}, 0
+	for _, e := range s.res.Episodes {
+		k, at := m.part(e.Index), startOf(e)
+		most = max(most, e.Index+1)
+		want[at] = m.parts[k].exact && (s.scored[k][at] || m.next != nil && e.Index < c.AtEpisode+report.BackWithin)
+	}
+	workers := cores(c.Workers)
+	errs, values := make([]error, workers), make([]map[start]float64, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { values[w], errs[w] = c.values(ctx, m, s, most, want, w, workers) })
+	}
+	wg.Wait()
+	for _, v := range values {
+		for at, x := range v {
+			s.best[at] = x
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// values solves the wanted starts of every workers-th life, from w on.
+func (c *adapting) values(ctx context.Context, m *meeting, s *livedSeed, most int, want map[start]bool, w, workers int,
+) (map[start]float64, error) {
+	out := map[start]float64{}
+	if !slices.ContainsFunc(m.parts, func(p part) bool { return p.exact }) {
+		return out, nil
+	}
+	br, err := oracle.NewBR(m.g, 1)
+	if err != nil {
+		return nil, err
+	}
+	places := []string{"0", "1", "2", "3", "4", "5", "6", "7"}[:m.g.Spec().Seats]
+	bots := make([]string, len(places))
+	lanes := func(life int, key rng.Key, n int) error {
+		value := func(env, index int, st game.State, seat game.Seat, who []string) error {
+			at := start{life + env, index}
+			if !want[at] || at.life%workers != w {
+				return nil
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for s, place := range who {
+				if bots[s] = ""; place != "0" {
+					bots[s] = m.parts[m.part(index)].vs[slices.Index(places, place)-1]
+				}
+			}
+			v, err := br.Value(st, seat, bots)
+			out[at] = v
+			return err
+		}
+		return oracle.Starts(m.g, key, n, n*most, false, places, agent.ID(0), value)
+	}
+	if !s.alone {
+		return out, lanes(0, lifeKey(s.seed), c.Lives)
+	}
+	for n := w; n < c.Lives; n += workers {
+		if err := lanes(n, lifeKey(s.seed).Child("life", n), 1); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// bestOf lets every candidate live the lives of all samples and takes the one that
+// got most from the starts that count in part k for the best response there.
+func (c *adapting) bestOf(ctx context.Context, m *meeting, k int, all []*livedSeed) (string, error) {
+	by, most := "", 0.
+	var best []map[start]float64 // [sample]
+	for _, one := range c.candidates(m) {
+		var mean stats.Acc
+		var returns []map[start]float64
+		for _, s := range all {
+			got, err := c.reference(ctx, m, s, one)
+			if err != nil {
+				return "", err
+			}
+			returns = append(returns, got)
+			if lives := c.overLives(s, k, got); len(lives) > 0 {
+				mean.Add(meanOf(lives).best)
+			}
+		}
+		if by == "" || mean.Mean() > most {
+			by, most, best = one.Name, mean.Mean(), returns
+		}
+	}
+	for i, s := range all {
+		for _, e := range s.res.Episodes {
+			if at := startOf(e); m.part(e.Index) == k {
+				s.best[at] = best[i][at]
+			}
+		}
+	}
+	return "by " + by, nil
+}
+
+// candidates are whom the best response is sought among where it cannot be solved:
+// the game's bots, the untrained planners, and a best response of the zoo.
+func (c *adapting) candidates(m *meeting) (list []eval.Member) {
+	add := func(name string, m eval.Member) {
+		m.Name = name
+		list = append(list, m)
+	}
+	for _, b := range m.g.Bots() {
+		add(b.Name, eval.Bot(m.g, b.Name))
+	}
+	if m.next != nil {
+		return list
+	}
+	vs := m.parts[0].vs
+	for _, name := range []string{"plan", "plan-infer"} {
+		if p, err := member(m.g, append([]string{name}, vs...), 0, nil); err == nil {
+			add(name, p)
+		}
+	}
+	if zoo, err := c.Lab.Zoo(c.AdaptConfig.Zoo); err == nil {
+		if e := c.findZoo(zoo, "best-"+vs[0], m.about); e != nil && !slices.ContainsFunc(vs, func(n string) bool { return n != vs[0] }) {
+			if p, err := c.Reg.Member(m.g, e.Run+"#0"); err == nil {
+				add("PPO "+e.Name, p)
+			}
+		}
+	}
+	return list
+}

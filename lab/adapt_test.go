@@ -1,0 +1,171 @@
+package lab
+
+import (
+	"math"
+	"testing"
+
+	"hop/eval"
+	"hop/exp"
+	"hop/registry"
+	"hop/report"
+	"hop/stats"
+)
+
+// adapted lets bots live short lives among a trio.
+func adapted(t *testing.T, c AdaptConfig) *report.AdaptTable {
+	t.Helper()
+	c.Learn, c.Game, c.Workers = exp.LearnBeliefs, "staghunt", 1
+	table, err := (&Lab{Reg: registry.New()}).Adapt(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// In every row the regret is the best response less the score, and the normalised
+// score follows from the three, also where only some starts are solved. The best
+// response itself gets 1 of itself where nobody draws; where somebody does, a score
+// above 1 is luck, and its interval says so.
+func TestRowsOfAnAdaptationAddUp(t *testing.T) {
+	table := adapted(t, AdaptConfig{
+		Runs: []string{"br", "ns"}, Teams: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}, {"nh", "ns", "random"}, {"random", "random", "nh"}},
+		Steps: 160, Last: 120, Lives: 3, Starts: 6, Seeds: []uint64{4},
+	})
+	lucky := false
+	for _, r := range table.Table {
+		where := r.Against() + ", " + r.Run
+		norm := float64(r.Normalised)
+		if lost := r.BestResponse - r.Score; math.Abs(lost-r.Regret) > 1e-9 {
+			t.Errorf("%s: regret %v, best response less score %v", where, r.Regret, lost)
+		}
+		if want := 1 - r.Regret/(r.BestResponse-r.Random); math.Abs(norm-want) > 1e-9 {
+			t.Errorf("%s: normalised %v, want %v", where, norm, want)
+		}
+		for _, s := range r.Seeds {
+			if s.Score != r.Score || s.Random != r.Random {
+				t.Errorf("%s: the only seed has %+v, the row %v and %v", where, s, r.Score, r.Random)
+			}
+		}
+		if draws := r.VS[2] == "random"; r.Run == "br" && !draws && r.BestName == "exact" && (math.Abs(norm-1) > 1e-6 || norm > 1) {
+			t.Errorf("%s: normalised %v, want 1", where, norm)
+		}
+		if norm > 1 {
+			lucky = true
+			if r.NormalisedCI[0] > 1 || r.NormalisedCI[1] < norm || r.RegretCI[1] < 0 {
+				t.Errorf("%s: normalised %v with interval %v, regret %v", where, norm, r.NormalisedCI, r.RegretCI)
+			}
+		}
+	}
+	if !lucky {
+		t.Error("nobody was lucky, so nothing was tested: choose another seed")
+	}
+}
+
+// The random bot lives the very episodes that were scored, not the last steps of
+// lives of its own, in which it meets other starts.
+func TestReferencesLiveTheScoredEpisodes(t *testing.T) {
+	l := &Lab{Reg: registry.New()}
+	g, _, err := l.NewGame("staghunt", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := func(who string, steps, last int) *eval.Adapted {
+		team := []eval.Member{eval.Bot(g, who)}
+		for range 3 {
+			team = append(team, eval.Bot(g, "nh"))
+		}
+		res, err := eval.Adaptation{Game: g, Team: team, Lives: 2, Steps: steps, Last: last, Key: lifeKey(1), Workers: 1}.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	random := map[[2]int]float64{}
+	for _, e := range live("random", 3000, 1).Episodes {
+		random[[2]int{e.Life, e.Index}] = e.Return
+	}
+	var lives [2]stats.Acc
+	for _, e := range live("ns", 300, 150).Episodes {
+		x, ok := random[[2]int{e.Life, e.Index}]
+		if !ok {
+			t.Fatal("the random bot did not live long enough")
+		}
+		if e.Last {
+			lives[e.Life].Add(x)
+		}
+	}
+	row := adapted(t, AdaptConfig{Runs: []string{"ns"}, Teams: [][]string{{"nh", "nh", "nh"}}, Steps: 300, Last: 150, Lives: 2}).Table[0]
+	if want := (lives[0].Mean() + lives[1].Mean()) / 2; math.Abs(row.Random-want) > 1e-9 {
+		t.Errorf("the random bot gets %v from the scored starts, the row says %v", want, row.Random)
+	}
+}
+
+// Whoever beats all candidates by more than its interval is the best response known;
+// within its interval, luck may have done it. One life has no interval.
+func TestCandidatesCanBeBeaten(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		list []means
+		by   string
+		want string
+		norm float64
+	}{
+		{"beyond luck", []means{{2, 1.5, 0}, {2.1, 1.5, 0}, {2, 1.6, 0}}, "by ns", "itself, ahead of ns", 1},
+		{"by luck", []means{{2, 1, 0}, {1, 2, 0}, {1.6, 1.5, 0}}, "by ns", "by ns", 4.6 / 4.5},
+		{"one life", []means{{2, 1, 0}}, "by ns", "by ns", 2},
+	} {
+		s := scoreOf(c.list, c.by)
+		if s.BestName != c.want || math.Abs(s.Share()-c.norm) > 1e-12 || s.Regret != s.BestResponse-s.Score {
+			t.Errorf("%s: %+v, want %v %s", c.name, s, c.norm, c.want)
+		}
+		if s.NormalisedCI[0] > 1 {
+			t.Errorf("%s: the interval %v lies above 1", c.name, s.NormalisedCI)
+		}
+		if len(c.list) == 1 && !math.IsInf(s.NormalisedCI[1], 1) {
+			t.Errorf("%s: the interval %v comes from nothing", c.name, s.NormalisedCI)
+		}
+	}
+	if s := scoreOf([]means{{1, 1, 1}, {1, 1, 1}}, "by ns"); !math.IsNaN(s.Share()) {
+		t.Errorf("normalised %v where nobody does better than random, want nothing", s.Share())
+	}
+}
+
+// Co-players that an agent learnt with, or whose play its models learnt from, are
+// no strangers, whatever they are called.
+func TestAcquaintances(t *testing.T) {
+	reg := registry.New()
+	known := func(preset string, sets ...string) adaptRow {
+		spec, err := reg.Load(preset, sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return adaptRow{dirs: []string{"runs/x/seed-1"}, known: spec.Known()}
+	}
+	hop, net := known("hop+main"), known("hop+main", "leaf.kind=net", "models.response=")
+	frozen := known("ppo-4x4", "train.team=[learn,runs/a/seed-1#0,ns,ns]")
+	for _, c := range []struct {
+		row       adaptRow
+		name, who string
+		want      report.Acquaintance
+		where     string
+	}{
+		{hop, "ns", "ns", report.InTraining, "warm-up, stand-ins"},
+		{hop, "random", "random", report.InData, ""},
+		{net, "random", "random", report.InData, ""},
+		{hop, "deadline", "deadline", report.Stranger, ""},
+		{hop, "runs/x/seed-1#2", "runs/x/seed-1#2", report.InTraining, "it learnt with it"},
+		{hop, "runs/y/seed-1#2", "runs/y/seed-1#2", report.Stranger, ""},
+		{known("ppo-4x4"), "ns", "ns", report.Stranger, ""},
+		{known("hop-4x4"), "random", "random", report.InSearch, ""},
+		{frozen, "selfish", "./runs/a/seed-1#0", report.InTraining, "its team"},
+		{frozen, "selfish", "runs/a/seed-1#1", report.Stranger, ""},
+	} {
+		if p := c.row.knows(c.name, c.who); p.Known != c.want || p.Where != c.where {
+			t.Errorf("%s (%s): %+v, want %s %s", c.name, c.who, p, c.want, c.where)
+		}
+	}
+	m := &meeting{parts: []part{{vs: []string{"selfish", "selfish"}, who: []string{"runs/a/seed-1#0", "runs/a/seed-1#1"}}}}
+	if list := frozen.coPlayers(m); len(list) != 1 || list[0].Known != report.Stranger {
+		t.Errorf("two of a kind, one of them a stranger: %+v", list)
+	}
+}

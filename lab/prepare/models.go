@@ -1,0 +1,319 @@
+package prepare
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hop/agent"
+	"hop/card"
+	"hop/game"
+	"hop/internal/cpu"
+	"hop/lab"
+	"hop/model/vae"
+	"hop/model/world"
+	"hop/pretrain"
+	"hop/pretrain/score"
+	"hop/rng"
+	"hop/runlog"
+)
+
+// MOA asks for a model of what others do next.
+type MOA struct {
+	Data      string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
+	Condition string   `help:"${moa_condition}" enum:"none,goal,type" default:"none"`
+	History   bool     `help:"Remember the agent's steps so far (a GRU; model.history=64)."`
+	Net       string   `help:"dense, or conv: the convolutions of HOP's paper." enum:"dense,conv" default:"dense"`
+	Beside    string   `help:"Run whose agents' own models of each other are scored on the same rows." type:"path" placeholder:"RUN"`
+	Epochs    int      `help:"Passes over the data at most." default:"10"`
+	Set       []string `help:"Set a field, such as learning.lr=1e-3 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Common
+}
+
+// MOAResult is what it comes to.
+type MOAResult struct {
+	*Learnt
+	*score.MOAScore
+	EpochCPU float64 `json:"epoch_cpu_s"` // processor time of an epoch, scoring the held-out rows included
+}
+
+// Do trains and scores it.
+func (c MOA) Do(ctx context.Context, l *lab.Lab) (*MOAResult, error) {
+	data, g, err := openData(l, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	cfg := pretrain.DefaultMOA(data[0].Layout)
+	cfg.Condition, cfg.Epochs, cfg.Model.Net = c.Condition, c.Epochs, c.Net
+	if c.Net == "conv" {
+		cfg.Model.Frame = "board"
+	}
+	if c.History {
+		cfg.Model.History = 64
+	}
+	if err := configure(&cfg, c.Set); err != nil {
+		return nil, err
+	}
+	m, err := pretrain.NewMOA(cfg, data[0], c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &MOAResult{}
+	out.Learnt, err = training[pretrain.Progress]{
+		lab: l, kind: "moa", settings: map[string]any{"data": c.Data, "moa": cfg}, model: m, unit: "rows", watch: rows,
+		score: func() (report *card.Card, err error) {
+			out.MOAScore, report, err = score.MOA(m, g)
+			if err == nil && c.Beside != "" {
+				err = c.beside(l, m, out.MOAScore, report)
+			}
+			return report, err
+		},
+	}.learn(ctx, c.Common)
+	if err != nil {
+		return nil, err
+	}
+	out.EpochCPU = out.CPU / float64(max(out.epochs, 1))
+	return out, nil
+}
+
+// beside scores the models that another run's agents have of each other.
+func (c MOA) beside(l *lab.Lab, m *pretrain.MOA, got *score.MOAScore, report *card.Card) error {
+	saved, err := l.Reg.Open(c.Beside, nil)
+	if err != nil {
+		return err
+	}
+	agents, err := saved.Predictions()
+	if err != nil {
+		return err
+	}
+	beside := map[agent.ID]score.About{}
+	for id, f := range agents {
+		beside[id] = score.About(f)
+	}
+	score.Beside(m, beside, got, report)
+	return nil
+}
+
+// VAE asks for codes of states.
+type VAE struct {
+	Data     string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
+	Loss     string   `help:"a: rebuild the state; b: help to predict the agent's action." enum:"a,b" default:"a"`
+	Dim      int      `help:"Dimensions of z." default:"16"`
+	Discrete int      `help:"Classes of a discrete goal in place of a continuous z; 0: continuous." default:"0"`
+	Set      []string `help:"Set a field, such as epochs=30 or model.hidden=[512,256]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Common
+}
+
+// VAEResult is what they come to.
+type VAEResult struct {
+	*Learnt
+	Loss string `json:"loss"`
+	*score.VAEScore
+}
+
+// Do trains and scores them.
+func (c VAE) Do(ctx context.Context, l *lab.Lab) (*VAEResult, error) {
+	cfg := pretrain.DefaultVAE(c.Loss)
+	cfg.Model.Dim, cfg.Model.Discrete = c.Dim, c.Discrete
+	if err := configure(&cfg, c.Set); err != nil {
+		return nil, err
+	}
+	data, _, err := openData(l, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	v, err := pretrain.NewVAE(cfg, data[0], c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &VAEResult{Loss: cfg.Model.Loss}
+	out.Learnt, err = training[pretrain.Progress]{
+		lab: l, kind: "vae", settings: map[string]any{"data": c.Data, "vae": cfg}, model: v, unit: "rows", watch: rows,
+		score: func() (report *card.Card, err error) {
+			out.VAEScore, report, err = score.VAE(v)
+			return report, err
+		},
+	}.learn(ctx, c.Common)
+	return out, err
+}
+
+// CVAE asks for the inference of subgoals from history.
+type CVAE struct {
+	Data     string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
+	VAE      string   `name:"vae" help:"Run of hop pretrain vae whose codes are the subgoals." required:"" type:"path" placeholder:"RUN"`
+	Selector string   `help:"${cvae_selector}" enum:"optimistic,conservative" default:"optimistic"`
+	Gate     int      `help:"${cvae_gate}" default:"-1"`
+	Set      []string `help:"Set a field, such as epochs=20 or model.gru=64; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Common
+}
+
+// CVAEResult is what it comes to.
+type CVAEResult struct {
+	*Learnt
+	VAE string `json:"vae"`
+	*score.CVAEScore
+}
+
+// Do trains and scores it.
+func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
+	codes, weights, err := vae.Load(c.VAE)
+	if err != nil {
+		return nil, fmt.Errorf("--vae %s: %w", c.VAE, err)
+	}
+	cfg := pretrain.DefaultCVAE()
+	cfg.Selector, cfg.Gate = c.Selector, c.Gate
+	if err := configure(&cfg, append(c.Set, fmt.Sprintf("model.dim=%d", codes.Width()))); err != nil {
+		return nil, err
+	}
+	data, g, err := openData(l, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	v, err := pretrain.NewCVAE(cfg, data[0], codes, weights, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &CVAEResult{VAE: c.VAE}
+	out.Learnt, err = training[pretrain.Progress]{
+		lab: l, kind: "cvae", settings: map[string]any{"data": c.Data, "vae": c.VAE, "cvae": cfg}, model: v, unit: "rows", watch: rows,
+		score: func() (report *card.Card, err error) {
+			out.CVAEScore, report, err = score.CVAE(v, g)
+			return report, err
+		},
+	}.learn(ctx, c.Common)
+	return out, err
+}
+
+// Response asks for a response network.
+type Response struct {
+	Game     string   `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set      []string `help:"Set a field, such as game.size=8 or steps=3000000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Episodes int      `help:"Fresh episodes of every team to score it by." default:"500"`
+	Workers  int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+	Common
+}
+
+// ResponseResult is what it comes to.
+type ResponseResult struct {
+	*Learnt
+	*score.ResponseScore
+}
+
+// Do trains and scores it.
+func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
+	cfg := pretrain.DefaultResponse()
+	var own, ofGame []string
+	for _, s := range c.Set {
+		if strings.HasPrefix(s, "game.") {
+			ofGame = append(ofGame, s)
+		} else {
+			own = append(own, s)
+		}
+	}
+	if err := configure(&cfg, own); err != nil {
+		return nil, err
+	}
+	g, params, err := l.NewGame(c.Game, ofGame)
+	if err != nil {
+		return nil, err
+	}
+	played, err := params.Map()
+	if err != nil {
+		return nil, err
+	}
+	r, err := pretrain.NewResponse(cfg, g, c.Seed, c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	out := &ResponseResult{}
+	out.Learnt, err = training[pretrain.ResponseProgress]{
+		lab: l, kind: "response", settings: map[string]any{"game": played, "response": cfg}, model: r, unit: "steps",
+		watch: func(p pretrain.ResponseProgress, _ *Learnt, _ *runlog.Run) (at, of int) { return p.Step, p.Steps },
+		score: func() (report *card.Card, err error) {
+			out.ResponseScore, report, err = score.Response(r, c.Episodes)
+			return report, err
+		},
+	}.learn(ctx, c.Common)
+	return out, err
+}
+
+// World asks for a model of the rules.
+type World struct {
+	Data    []string `help:"Folder of a dataset; repeatable, all of one game." required:"" sep:"none" type:"path" placeholder:"DIR"`
+	Variant string   `help:"heads: a distribution for everything; planes: one number for each cell of the next observation." enum:"heads,planes" default:"heads"`
+	Set     []string `help:"Set a field, such as epochs=20 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Probe   int      `help:"Steps of new episodes, by teams of all bots, to look for illegal transitions in." default:"100000"`
+	Plays   int      `help:"Random plays to follow on the model's own predictions, step after step." default:"1000"`
+	Beside  string   `help:"Folder of another world model, shown beside this one in one picture." type:"path" placeholder:"RUN"`
+	Fault   string   `hidden:"" enum:"none,seat_order,no_end,mean_pool" default:"none"`
+	Common
+}
+
+// WorldResult is what it comes to.
+type WorldResult struct {
+	*Learnt
+	Variant string `json:"variant"`
+	Fault   string `json:"fault,omitempty"`
+	*score.WorldScore
+	OpenLoop []float64         `json:"open_loop"`
+	Probe    *score.WorldScore `json:"probe"`
+	Rows     map[string]int    `json:"split"`
+	Weights  int               `json:"weights"`
+	Epochs   int               `json:"epochs"`
+	Scoring  float64           `json:"score_s"` // of the clock
+}
+
+// Do trains and scores it.
+func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
+	cfg := pretrain.DefaultWorld()
+	cfg.Model.Variant, cfg.Model.Fault = c.Variant, c.Fault
+	if err := configure(&cfg, c.Set); err != nil {
+		return nil, err
+	}
+	data, g, err := openData(l, c.Data...)
+	if err != nil {
+		return nil, err
+	}
+	w, err := pretrain.NewWorld(cfg, data, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &WorldResult{Variant: cfg.Model.Variant, Weights: w.Net.Len(), Rows: map[string]int{}}
+	if cfg.Model.Fault != "none" {
+		out.Fault = cfg.Model.Fault
+	}
+	out.Learnt, err = training[pretrain.Progress]{
+		lab: l, kind: "world", settings: map[string]any{"data": c.Data, "world": cfg}, model: w, unit: "rows", watch: rows,
+		score: func() (*card.Card, error) {
+			watch := cpu.Start()
+			key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
+			out.WorldScore, out.Epochs = score.World(w), w.Epoch
+			out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
+			out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+			for part, name := range []string{"learn", "choose", "score"} {
+				out.Rows[name] = len(w.Parts[part])
+			}
+			report, err := c.card(w, out, g)
+			_, out.Scoring = watch.Spent()
+			return report, err
+		},
+	}.learn(ctx, c.Common)
+	return out, err
+}
+
+// card fills the model's card.
+func (c World) card(w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
+	j := score.WorldScores{
+		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes, Short: score.ShortWorld(w),
+	}
+	if c.Beside != "" {
+		m, p, err := world.Load(c.Beside)
+		if err != nil {
+			return nil, err
+		}
+		j.Beside = score.BesideWorld(m, p, out.Probe)
+		j.BesideName = fmt.Sprintf("%s (%s)", m.Variant, filepath.Base(c.Beside))
+	}
+	return score.WorldCard(w.Model, w.Model.Describe(w.Net), j)
+}

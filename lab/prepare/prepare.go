@@ -1,0 +1,199 @@
+// Package prepare makes what a training reads, as Go calls: datasets of played
+// episodes, and models that learn before it, each with its report card.
+package prepare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"hop/card"
+	"hop/dataset"
+	"hop/f32"
+	"hop/field"
+	"hop/game"
+	"hop/internal/cpu"
+	"hop/lab"
+	"hop/pretrain"
+	"hop/runlog"
+)
+
+// Common is what every model is asked with. Its tags are those of the commands' flags.
+type Common struct {
+	Out  string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
+	Seed uint64 `help:"All random numbers follow from it; the same seed holds out the same episodes of a dataset." default:"1"`
+}
+
+// Learnt is what every model comes to.
+type Learnt struct {
+	Run     string     `json:"run"`
+	Verdict string     `json:"verdict"`
+	Status  string     `json:"status"`
+	CPU     float64    `json:"cpu_s"`  // of learning
+	Wall    float64    `json:"wall_s"` // of learning
+	Card    *card.Card `json:"-"`
+	epochs  int        // whole ones, this time
+}
+
+// Report returns the model's card and the folder that it is in.
+func (l *Learnt) Report() (report *card.Card, dir string) { return l.Card, l.Run }
+
+// learner is a model that goes on from where a run's last checkpoint left it.
+type learner[P any] interface {
+	Resume(body []byte, at int64) error
+	Run(ctx context.Context, run *runlog.Run, watch func(P)) error
+}
+
+// training is one model's learning in its folder.
+type training[P any] struct {
+	lab      *lab.Lab
+	kind     string
+	settings map[string]any
+	model    learner[P]
+	unit     string // what its progress counts
+	watch    func(p P, done *Learnt, run *runlog.Run) (at, of int)
+	score    func() (*card.Card, error)
+}
+
+// rows watches a model of a dataset, whose whole epochs are logged.
+func rows(p pretrain.Progress, done *Learnt, run *runlog.Run) (at, of int) {
+	if p.Whole {
+		done.epochs++
+		run.Printf("epoch %d: learnt from %s; held out %s", p.Epoch, terms(p.Learn), terms(p.Held))
+	}
+	return p.Rows, p.Total
+}
+
+// learn has the model learn in the run's folder, or go on there, scores it and
+// writes its card.
+func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
+	if err := f32.KernelsErr(); err != nil {
+		return nil, err
+	}
+	t.settings["seed"] = c.Seed
+	run, err := t.open(c)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	done := &Learnt{Run: c.Out}
+	watch := cpu.Start()
+	run.Measure(watch.Spent)
+	count, end := t.lab.Counting(t.unit)
+	err = t.model.Run(ctx, run, func(p P) { count(t.watch(p, done, run)) })
+	end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, errors.Join(run.Finish("stopped"), err)
+	case err != nil:
+		return nil, errors.Join(run.Finish("failed"), err)
+	}
+	done.CPU, done.Wall = watch.Spent()
+	if done.Card, err = t.score(); err != nil {
+		return nil, err
+	}
+	done.Verdict, done.Status = done.Card.Verdict(), done.Card.Status().Grade()
+	return done, errors.Join(done.Card.Write(run.Dir()), run.Finish("done"))
+}
+
+// open makes a run's folder, or goes on in one with the same settings.
+func (t training[P]) open(c Common) (*runlog.Run, error) {
+	spec, err := yaml.Marshal(t.settings)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(c.Out, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
+		return runlog.Create(c.Out, spec, t.lab.Info(t.kind, c.Seed))
+	}
+	was, err := runlog.ReadSpec(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(was, spec) {
+		return nil, lab.Misused("%s holds a run with other settings (see its spec.yaml); choose another --out", c.Out)
+	}
+	run, err := runlog.Open(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	body, step, _, err := run.Resume()
+	if err == nil && body != nil {
+		err = t.model.Resume(body, step)
+	}
+	if err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	return run, nil
+}
+
+// terms writes every term under its own name.
+func terms(of map[string]float64) string {
+	var parts []string
+	for name, v := range of {
+		parts = append(parts, fmt.Sprintf("%s %.5g", name, v))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// configure applies --set flags to settings and checks them.
+func configure(cfg interface{ Validate() error }, set []string) error {
+	for _, s := range set {
+		path, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return lab.Misused("--set %s: want FIELD=VALUE, such as epochs=20", s)
+		}
+		if err := field.Set(cfg, path, value); err != nil {
+			return lab.Misused("--set %s: %w", s, err)
+		}
+	}
+	if err := cfg.Validate(); err != nil {
+		return lab.Misused("%w", err)
+	}
+	return nil
+}
+
+// openData opens the datasets, which must be of one game, and builds that game.
+func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
+	var data []*dataset.Data
+	for _, dir := range dirs {
+		d, err := dataset.Open(dir)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--data %s: %w", dir, err)
+		}
+		data = append(data, d)
+	}
+	var params map[string]json.RawMessage
+	var name, word string
+	err := json.Unmarshal(data[0].Game, &params)
+	if err == nil {
+		err = json.Unmarshal(params["name"], &name)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
+	}
+	made, err := l.Reg.NewGame(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	delete(params, "name")
+	for path, value := range params {
+		text := string(value)
+		if json.Unmarshal(value, &word) == nil {
+			text = word
+		}
+		if err := made.Set(path, text); err != nil {
+			return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
+		}
+	}
+	g, err := made.Build()
+	return data, g, err
+}
