@@ -7,28 +7,35 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"hop/check"
 	"hop/npz"
 	"hop/page"
 )
 
+func answer(name string, s check.Status, why, fix string) check.Finding {
+	return check.Finding{Check: name, Status: s, Says: why, Next: fix}
+}
+
 func TestVerdictIsTheWorstCheck(t *testing.T) {
-	good := Check{"a", Good, "fine", ""}
-	weak := Check{"b", Weak, "0.7 of 0.8", "train longer"}
-	broken := Check{"c", Broken, "stands still", "give it an optimiser"}
+	good := answer("a", check.Pass, "fine", "")
+	weak := answer("b", check.Suspect, "0.7 of 0.8", "train longer")
+	broken := answer("c", check.Fault, "stands still", "give it an optimiser")
 	for _, tc := range []struct {
 		name   string
-		checks []Check
-		status Status
+		checks []check.Finding
+		status check.Status
 		want   string
 	}{
-		{"none", nil, Good, "not scored: the card has no checks"},
-		{"good", []Check{good, good}, Good, "good: all 2 checks pass"},
-		{"weak", []Check{good, weak}, Weak, "weak: b: 0.7 of 0.8; train longer"},
-		{"broken after weak", []Check{weak, broken, good}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},
-		{"first of equals", []Check{broken, {"d", Broken, "x", ""}}, Broken, "broken: c: stands still; give it an optimiser (and 1 more)"},
+		{"none", nil, check.Pass, "not scored: the card has no checks"},
+		{"good", []check.Finding{good, good}, check.Pass, "good: all 2 checks pass"},
+		{"weak", []check.Finding{good, weak}, check.Suspect, "weak: b: 0.7 of 0.8; train longer"},
+		{"broken after weak", []check.Finding{weak, broken, good}, check.Fault, "broken: c: stands still; give it an optimiser (and 1 more)"},
+		{"first of equals", []check.Finding{broken, answer("d", check.Fault, "x", "")}, check.Fault,
+			"broken: c: stands still; give it an optimiser (and 1 more)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := Card{Checks: tc.checks}
@@ -44,8 +51,9 @@ func TestCheckKeepsTheFixOnlyWhereNeeded(t *testing.T) {
 	c.Check("a", true, true, "why", "fix")
 	c.Check("b", false, true, "why", "fix")
 	c.Check("c", false, false, "why", "fix")
-	for i, want := range []Check{{"a", Good, "why", ""}, {"b", Weak, "why", "fix"}, {"c", Broken, "why", "fix"}} {
-		if c.Checks[i] != want {
+	for i, want := range []check.Finding{answer("a", check.Pass, "why", ""), answer("b", check.Suspect, "why", "fix"),
+		answer("c", check.Fault, "why", "fix")} {
+		if !reflect.DeepEqual(c.Checks[i], want) {
 			t.Errorf("check %d is %v, want %v", i, c.Checks[i], want)
 		}
 	}
@@ -132,7 +140,7 @@ func TestClassFilesHoldTheTable(t *testing.T) {
 func full(t *testing.T) *Card {
 	t.Helper()
 	c := &Card{Title: "Model of others", About: "a <b> lead"}
-	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{"majority", .35}}, Limit: &Ref{"Bayes", .86}})
+	c.Add(Number{Name: "top-1", Value: .85, N: 100, Baselines: []Ref{{Name: "majority", Value: .35}}, Limit: &Ref{Name: "Bayes", Value: .86}})
 	c.Add(Number{Name: "loss", Value: math.NaN(), Lower: true})
 	c.Check("reach", false, true, "98 | of 100", "longer")
 	picture, err := classes().Figures("")[0].PNG()
@@ -174,7 +182,7 @@ func TestWriteGivesAllForms(t *testing.T) {
 		t.Errorf("card.json holds %+v", got)
 	}
 	md := string(read("card.md"))
-	for _, want := range []string{"| top-1 | 0.8500 | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
+	for _, want := range []string{"| top-1 | 0.8500 | good | 100 | majority 0.3500 | Bayes 0.8600 |", "| loss ↓ | – |", `98 \| of 100`,
 		"(moa_confusion_matrix.png)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("card.md has no %q:\n%s", want, md)
@@ -222,5 +230,63 @@ func TestTiesAreShared(t *testing.T) {
 	}
 	if s := c.Sure(); s != 0.5 {
 		t.Errorf("mean probability of the likeliest class %v, want .5", s)
+	}
+}
+
+// Where a number lies decides what it is called, whatever the checks say.
+func TestNumbersAreScoredWhereTheyLie(t *testing.T) {
+	between := func(v, base, limit float64, loose, lower bool) Number {
+		return Number{Name: "x", Value: v, N: 10_000, Lower: lower,
+			Baselines: []Ref{{Name: "idle", Value: base}, {Name: "unknown", Value: math.NaN()}},
+			Limit:     &Ref{Name: "all", Value: limit, Loose: loose}}
+	}
+	for _, c := range []struct {
+		name string
+		n    Number
+		want string // how the verdict begins
+	}{
+		{"near its limit", between(.77, .61, .78, false, false), "good: all 1 checks pass"},
+		{"worse than no learning", between(.269, .47, .615, true, false), "weak: x: 0.2690 is no better than idle 0.4700"},
+		{"worse, smaller is better", between(.3, .2, .1, false, true), "weak: x: 0.3000 is no better than idle 0.2000"},
+		{"half of the way", between(.7, .6, .8, false, false), "weak: x: 0.7000 is 50 % of the way from idle 0.6000"},
+		{"above its limit", between(.9, .61, .8, false, false), "weak: x: 0.9000 is better than all 0.8000, which is all that is possible"},
+		{"above its limit by chance", between(.805, .61, .8, false, false), "good: all 1 checks pass"},
+		{"above what can be passed", between(.9, .61, .8, true, false), "good: all 1 checks pass"},
+		{"at a limit that needs no learning", between(1, 1, 1, false, false), "good: all 1 checks pass"},
+		{"beside nothing", Number{Name: "x", Value: .1}, "good: all 1 checks pass"},
+		{"far from a limit alone", Number{Name: "x", Value: 0, Limit: &Ref{Name: "all", Value: 1}}, "good: all 1 checks pass"},
+		{"no number", between(math.NaN(), .1, .2, false, false), "good: all 1 checks pass"},
+	} {
+		k := &Card{}
+		k.Check("a", true, true, "fine", "")
+		k.Add(c.n)
+		if got := k.Verdict(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: the verdict is %q, want %q", c.name, got, c.want)
+		}
+		if text := k.Markdown(); strings.HasPrefix(c.want, "weak") && !strings.Contains(text, "| weak | 10000 |") {
+			t.Errorf("%s: the number is not marked:\n%s", c.name, text)
+		}
+	}
+	if g := (Number{Value: 0, Limit: &Ref{Value: 1}}).Grade(); g != "" {
+		t.Errorf("a number with nothing to be held against is called %q", g)
+	}
+}
+
+func TestShortTrainingsAreNotCalledGood(t *testing.T) {
+	k := &Card{Short: "1 of the usual 10 epochs"}
+	k.Check("a", true, true, "fine", "")
+	const want = "short: 1 of the usual 10 epochs; so far good: all 1 checks pass"
+	if got := k.Verdict(); got != want || k.Status() != check.Suspect {
+		t.Errorf("the verdict is %q (%s), want %q", got, k.Status(), want)
+	}
+}
+
+// The last of four equally likely classes is among the three likeliest on three
+// rows of four, not on none.
+func TestTiesOfThreeAreShared(t *testing.T) {
+	c := NewClasses([]string{"a", "b", "c", "d"})
+	c.Add(3, []float32{.25, .25, .25, .25})
+	if c.Accuracy3() != .75 || c.Given(3) != .25 {
+		t.Errorf("top-3 is %v, want .75; it was given %v, want .25", c.Accuracy3(), c.Given(3))
 	}
 }

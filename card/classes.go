@@ -18,11 +18,12 @@ type Classes struct {
 	Confusion []int    // [K][K]: rows what was, columns the likeliest prediction
 	N         int      // rows counted
 	Top1      float64  // rows whose likeliest class was right; of equally likely ones each counts its share
-	Top3      int      // one of the three likeliest was
+	Top3      float64  // one of the three likeliest was, shared alike
 	NLL       float64  // sum of -ln p(what was), each capped at -ln 1e-9
 	Brier     float64  // sum of squared differences to the one-hot truth
 	bins      [15]bin
 	hits      []float64 // [K] Top1 by class
+	given     []float64 // [K] sum of p(what was) by class
 }
 
 type bin struct {
@@ -32,18 +33,19 @@ type bin struct {
 
 // NewClasses counts classes of those names.
 func NewClasses(names []string) *Classes {
-	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names)), hits: make([]float64, len(names))}
+	return &Classes{Names: names, Confusion: make([]int, len(names)*len(names)), hits: make([]float64, len(names)),
+		given: make([]float64, len(names))}
 }
 
-// Add counts a row: what was, and the predicted probabilities [K]. In Confusion,
-// Top3 and precision the first of equally likely classes counts as the likelier;
-// in Top1 and recall each counts its share.
+// Add counts a row: what was, and the predicted probabilities [K]. In Confusion
+// and precision the first of equally likely classes counts as the likelier; in
+// Top1, Top3 and recall each counts its share.
 func (c *Classes) Add(was int, p []float32) {
 	k := len(c.Names)
 	if was < 0 || was >= k || len(p) != k {
 		panic("card: a row's class or probabilities do not fit the classes")
 	}
-	best, ties, above := 0, 0, 0
+	best, ties, above, level := 0, 0, 0, 0
 	for i, v := range p {
 		switch {
 		case v > p[best]:
@@ -51,8 +53,11 @@ func (c *Classes) Add(was int, p []float32) {
 		case v == p[best]:
 			ties++
 		}
-		if v > p[was] || v == p[was] && i < was {
+		switch {
+		case v > p[was]:
 			above++
+		case v == p[was]:
+			level++
 		}
 		d := float64(v)
 		if i == was {
@@ -61,13 +66,14 @@ func (c *Classes) Add(was int, p []float32) {
 		c.Brier += d * d
 	}
 	c.N++
+	c.given[was] += float64(p[was])
 	c.Confusion[was*k+best]++
 	if p[was] == p[best] {
 		c.Top1 += 1 / float64(ties)
 		c.hits[was] += 1 / float64(ties)
 	}
 	if above < 3 {
-		c.Top3++
+		c.Top3 += min(1, float64(3-above)/float64(level))
 	}
 	c.NLL -= math.Log(max(float64(p[was]), 1e-9))
 	b := &c.bins[min(int(float64(p[best])*float64(len(c.bins))), len(c.bins)-1)]
@@ -89,7 +95,7 @@ func (c *Classes) share(n float64) float64 {
 func (c *Classes) Accuracy() float64 { return c.share(c.Top1) }
 
 // Accuracy3 returns the share of rows with the truth among the three likeliest.
-func (c *Classes) Accuracy3() float64 { return c.share(float64(c.Top3)) }
+func (c *Classes) Accuracy3() float64 { return c.share(c.Top3) }
 
 // CE returns the mean cross-entropy in nats.
 func (c *Classes) CE() float64 {
@@ -163,6 +169,28 @@ func (c *Classes) each(of func(Row) float64) []float64 {
 		out[k] = of(c.Class(k))
 	}
 	return out
+}
+
+// Given returns the mean probability that class k had where it was so. Unlike
+// recall it does not hang on which of several nearly equally likely classes is
+// the likeliest by a hair.
+func (c *Classes) Given(k int) float64 { return c.given[k] / float64(max(c.Class(k).Count, 1)) }
+
+// Weakest returns the class, among those of at least a share of the rows, whose
+// Given is the smallest part of that in beside, or of 1 if beside is nil; -1 if
+// there is none.
+func (c *Classes) Weakest(beside *Classes, seldom float64) (class int, part float64) {
+	class = -1
+	for k := range c.Names {
+		want := 1.
+		if beside != nil {
+			want = max(beside.Given(k), 1e-9)
+		}
+		if p := c.Given(k) / want; c.Class(k).Ratio >= seldom && (class < 0 || p < part) {
+			class, part = k, p
+		}
+	}
+	return class, part
 }
 
 // CSV returns the table action,count,ratio,precision,recall,f1.

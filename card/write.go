@@ -2,8 +2,10 @@ package card
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
+	"hop/check"
 	"hop/page"
 )
 
@@ -46,8 +48,21 @@ func (n Number) Beside() string {
 	return strings.Join(list, ", ")
 }
 
+// Grade writes where the value lies, "" if there is nothing to compare it with.
+func (n Number) Grade() string {
+	if s := n.Finding().Status; s != check.NotAsked {
+		return s.Grade()
+	}
+	return ""
+}
+
 // Shown writes the name and the value.
 func (r Ref) Shown() string { return r.Name + " " + show(r.Value, "") }
+
+// Loose reports whether a limit of the card may be passed.
+func (c *Card) Loose() bool {
+	return slices.ContainsFunc(c.Numbers, func(n Number) bool { return n.Limit != nil && n.Limit.Loose })
+}
 
 // Label returns the number's name with the direction that is better.
 func (n Number) Label() string {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hop/diag"
+	"hop/check"
 	"hop/diag/audit"
 	"hop/diag/dump"
 	"hop/exp"
@@ -164,7 +164,7 @@ func auditText(r *audit.Result) string {
 	if r.Next != "" {
 		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
 	}
-	if r.Verdict == diag.Pass {
+	if r.Verdict == check.Pass {
 		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
 	}
 	for i, name := range audit.Steps {
@@ -174,7 +174,7 @@ func auditText(r *audit.Result) string {
 			if f.Step != i {
 				continue
 			}
-			if asked++; f.Verdict == diag.Pass {
+			if asked++; f.Status == check.Pass {
 				good++
 				continue
 			}
@@ -182,7 +182,7 @@ func auditText(r *audit.Result) string {
 			if module == "" {
 				module = "symptom"
 			}
-			lines = append(lines, fmt.Sprintf("  %-7s %-10s %s", f.Verdict, module, f.Says))
+			lines = append(lines, fmt.Sprintf("  %-7s %-10s %s", f.Status, module, f.Says))
 			for k, row := range f.Evidence {
 				if k == 4 {
 					lines = append(lines, fmt.Sprintf("%21s%d more in the page", "", len(f.Evidence)-k))

@@ -59,6 +59,14 @@ func (c benchNNCmd) Run(a *app) error {
 	if err := f32.KernelsErr(); err != nil {
 		return err
 	}
+	if c.CPU != 1 {
+		return usage("--cpu %d: kernels run on one core; start several for more", c.CPU)
+	}
+	for _, net := range c.Net {
+		if !slices.Contains(nnbench.Nets(), net) {
+			return usage("--net %s: there is no such net, there are %s", net, strings.Join(nnbench.Nets(), ", "))
+		}
+	}
 	start := time.Now()
 	cfg := nnbench.Config{Clock: func() time.Duration { return time.Since(start) }, Round: c.Round, Nets: c.Net}
 	if c.Compare != "" {
@@ -177,7 +185,7 @@ func (c benchPlanCmd) loop(a *app) error {
 }
 
 type benchTrainCmd struct {
-	What  string   `arg:"" optional:"" help:"A preset or a spec file." default:"ppo-4x4"`
+	What  string   `arg:"" optional:"" help:"A preset or a spec file." default:"ppo-4x4" placeholder:"PRESET|SPEC"`
 	Set   []string `help:"Set a field, such as actor.hidden=[128,128]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
 	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`
@@ -185,6 +193,9 @@ type benchTrainCmd struct {
 }
 
 func (c benchTrainCmd) Run(a *app) error {
+	if c.Steps < 1 {
+		return usage("--steps %d, want at least 1", c.Steps)
+	}
 	steps := []string{fmt.Sprintf("train.steps=%d", 2*c.Steps), fmt.Sprintf("train.save=%d", 4*c.Steps)}
 	spec, err := a.reg.Load(c.What, append(steps, c.Set...))
 	if err != nil {

@@ -21,7 +21,7 @@ func (c collectCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
 func (c collectCmd) Run(a *app) error {
 	m, g, err := c.Do(a.ctx, a.lab())
 	if err != nil {
-		return err
+		return lab.Stop(err, "whole files are kept. The same command goes on.")
 	}
 	if c.JSON {
 		return a.emit(map[string]any{

@@ -1,20 +1,18 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"text/tabwriter"
 
-	"hop/lab"
+	"hop/lab/compare"
 	"hop/report"
 	"hop/stats"
 )
 
 type compareCmd struct {
-	lab.CompareConfig
+	compare.Config
 	Each seeds `name:"seeds" help:"Seeds of every variant, such as 1-5 or 1,4,9." default:"1-5"`
 	JSON bool  `help:"Print one JSON object."`
 }
@@ -35,10 +33,7 @@ type compareJSON struct {
 
 func (c compareCmd) Run(a *app) error {
 	c.Seeds = c.Each.list
-	res, err := a.lab().Compare(a.ctx, c.CompareConfig)
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.err, "stopped; everything is saved. Give the same command again to go on.")
-	}
+	res, err := compare.Run(a.ctx, a.lab(), c.Config)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func compare(t *testing.T, args ...string) (compareJSON, string) {
+func compared(t *testing.T, args ...string) (compareJSON, string) {
 	t.Helper()
 	args = append(append(append([]string{"compare"}, args...), brief...), "--json")
 	code, out, errs := hop(t, args...)
@@ -28,7 +28,7 @@ func compare(t *testing.T, args ...string) (compareJSON, string) {
 func TestComparisonTrainsOnlyWhatIsMissing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ok(t, append([]string{"train", "ppo-4x4", "--seeds", "2"}, brief...)...)
-	x, _ := compare(t, "ppo-4x4", "ppo-shared-4x4", "--seeds", "1-2")
+	x, _ := compared(t, "ppo-4x4", "ppo-shared-4x4", "--seeds", "1-2")
 	reused := func(x compareJSON) (list []string) {
 		for _, v := range x.Variants {
 			for _, s := range v.Seeds {
@@ -42,7 +42,7 @@ func TestComparisonTrainsOnlyWhatIsMissing(t *testing.T) {
 	if got := strings.Join(reused(x), ", "); got != "ppo-4x4 seed-2" {
 		t.Errorf("reused %q, want the run that was there", got)
 	}
-	again, _ := compare(t, "ppo-4x4", "ppo-shared-4x4", "--seeds", "1-2")
+	again, _ := compared(t, "ppo-4x4", "ppo-shared-4x4", "--seeds", "1-2")
 	if got := len(reused(again)); got != 4 {
 		t.Errorf("the second time %d of 4 runs were reused", got)
 	}
@@ -51,7 +51,7 @@ func TestComparisonTrainsOnlyWhatIsMissing(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "result.json")); err != nil {
 		t.Fatal(err)
 	}
-	more, errs := compare(t, "ppo-4x4", "ppo-shared-4x4", "--seeds", "1-2")
+	more, errs := compared(t, "ppo-4x4", "ppo-shared-4x4", "--seeds", "1-2")
 	if !strings.Contains(errs, "seed 1 goes on") || len(reused(more)) != 3 {
 		t.Errorf("a run without result was not gone on with: reused %v\n%s", reused(more), errs)
 	}
@@ -67,7 +67,7 @@ func TestComparisonTrainsOnlyWhatIsMissing(t *testing.T) {
 		t.Errorf("mean %v, want %v; %d improvements; difference to itself %v", x.Variants[0].Mean, mean, len(x.Improve), x.Variants[0].Diff)
 	}
 	// Another spec is another run.
-	other, _ := compare(t, "ppo-4x4", "--seeds", "2", "--set", "ppo.lr=2e-3")
+	other, _ := compared(t, "ppo-4x4", "--seeds", "2", "--set", "ppo.lr=2e-3")
 	if got := reused(other); len(got) != 0 {
 		t.Errorf("a run with another learning rate was reused: %v", got)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"hop/game"
 	"hop/lab"
-	"hop/report"
+	"hop/report/cross"
 )
 
 type crossplayCmd struct {
@@ -20,12 +20,12 @@ type crossplayCmd struct {
 }
 
 type crossplayJSON struct {
-	Game     string             `json:"game"`
-	Entries  []string           `json:"entries"`
-	Episodes int                `json:"episodes"`
-	Seed     uint64             `json:"seed"`
-	Cells    []report.CrossCell `json:"cells"` // row by row
-	Page     string             `json:"page"`
+	Game     string       `json:"game"`
+	Entries  []string     `json:"entries"`
+	Episodes int          `json:"episodes"`
+	Seed     uint64       `json:"seed"`
+	Cells    []cross.Cell `json:"cells"` // row by row
+	Page     string       `json:"page"`
 }
 
 func (c crossplayCmd) Run(a *app) error {
@@ -48,7 +48,7 @@ func commandLine() string {
 }
 
 // show writes the files and the result.
-func (c crossplayCmd) show(a *app, g game.Game, x *report.Cross) error {
+func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	dir := c.Out
 	if dir == "" {
 		var err error
@@ -56,7 +56,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *report.Cross) error {
 			return err
 		}
 	}
-	if err := report.WriteCross(dir, x); err != nil {
+	if err := cross.Write(dir, x); err != nil {
 		return err
 	}
 	page := filepath.Join(dir, "crossplay.html")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/report"
+	"hop/report/cross"
 )
 
 // brief are settings of a training of a second.
@@ -20,7 +20,7 @@ func crossplay(t *testing.T, args ...string) (x crossplayJSON) {
 }
 
 // cell finds a pair.
-func (x crossplayJSON) cell(t *testing.T, newcomer, team string) report.CrossCell {
+func (x crossplayJSON) cell(t *testing.T, newcomer, team string) cross.Cell {
 	t.Helper()
 	for _, c := range x.Cells {
 		if c.Newcomer == newcomer && c.Team == team {
@@ -28,7 +28,7 @@ func (x crossplayJSON) cell(t *testing.T, newcomer, team string) report.CrossCel
 		}
 	}
 	t.Fatalf("%s among %s is not in %v", newcomer, team, x.Entries)
-	return report.CrossCell{}
+	return cross.Cell{}
 }
 
 func TestCrossPlayOfRunsPresetsBotsAndBestResponses(t *testing.T) {

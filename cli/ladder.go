@@ -16,7 +16,7 @@ type ladderCmd struct {
 	Vs       []string `help:"${ladder_vs}" sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
 	Trained  seeds    `name:"seeds" help:"Seeds to train, where something is trained first." default:"1-3"`
 	Episodes int      `help:"Starts of every rung, team and seed." default:"200"`
-	Seed     uint64   `help:"Names the starts." default:"1"`
+	Seed     uint64   `help:"The starts follow from it." default:"1"`
 	JSON     bool     `help:"Print one JSON object."`
 }
 
@@ -28,7 +28,7 @@ func (c ladderCmd) Run(a *app) error {
 	if c.Teams, err = c.teams(); err != nil {
 		return err
 	}
-	if err := a.lab().Climbable(c.What, c.Set); err != nil {
+	if err := a.lab().Climbable(c.LadderConfig); err != nil {
 		return err
 	}
 	if c.Out == "" {

@@ -22,11 +22,19 @@ func (c listCmd) Run(a *app) error {
 	case "games":
 		return c.games(a)
 	case "minds":
-		return c.named(a, a.reg.MindNames(), a.reg.MindDoc)
+		rows := []named{}
+		for _, name := range a.reg.MindNames() {
+			rows = append(rows, named{Name: name, Doc: a.reg.MindDoc(name)})
+		}
+		return c.show(a, rows, map[string]any{"minds": rows})
 	case "bots":
 		return c.bots(a)
 	case "presets":
-		return c.named(a, a.reg.PresetNames(), a.reg.PresetDoc)
+		rows := []named{}
+		for _, p := range a.reg.PresetList() {
+			rows = append(rows, named(p))
+		}
+		return c.show(a, rows, map[string]any{"presets": rows})
 	}
 	return c.fields(a)
 }
@@ -66,8 +74,9 @@ func (c listCmd) games(a *app) error {
 
 // named is something that a user can name, and what it is.
 type named struct {
-	Name string `json:"name"`
-	Doc  string `json:"doc"`
+	Name  string `json:"name"`
+	Doc   string `json:"doc"`
+	Group string `json:"group,omitempty"`
 }
 
 func (c listCmd) bots(a *app) error {
@@ -77,27 +86,30 @@ func (c listCmd) bots(a *app) error {
 	}
 	rows := []named{}
 	for _, b := range g.Bots() {
-		rows = append(rows, named{b.Name, b.Doc})
+		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
 	}
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
 }
 
-// named lists names with a few words on each.
-func (c listCmd) named(a *app, names []string, doc func(string) string) error {
-	rows := []named{}
-	for _, name := range names {
-		rows = append(rows, named{name, doc(name)})
-	}
-	return c.show(a, rows, map[string]any{c.What: rows})
-}
-
+// show prints the rows, with a headline where a group begins.
 func (c listCmd) show(a *app, rows []named, out map[string]any) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Doc)
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.DiscardEmptyColumns)
+	group := ""
+	for i, r := range rows {
+		if r.Group != group {
+			if group = r.Group; i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintln(w, group)
+		}
+		indent := ""
+		if group != "" {
+			indent = "  "
+		}
+		fmt.Fprintf(w, "%s%s\t%s\n", indent, r.Name, r.Doc)
 	}
 	return w.Flush()
 }
@@ -114,7 +126,10 @@ func (c listCmd) fields(a *app) error {
 		fields = spec.Fields()
 	} else {
 		spec := a.reg.Default()
-		for _, set := range append([]string{"game.name=" + c.Game}, c.Set...) {
+		if err := spec.Set("game.name=" + c.Game); err != nil {
+			return usage("--game %s: %w", c.Game, err)
+		}
+		for _, set := range c.Set {
 			if err := spec.Set(set); err != nil {
 				return usage("--set %s: %w", set, err)
 			}

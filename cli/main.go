@@ -19,8 +19,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"hop/cli/complete"
+	"hop/dataset"
 	"hop/exp"
+	"hop/f32"
 	"hop/lab"
+	"hop/runlog"
 )
 
 // version is set by release builds.
@@ -32,10 +36,10 @@ type grammar struct {
 	Train     trainCmd     `cmd:"" help:"Train agents, score them, write a report."`
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
-	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and ask in order."`
-	Adapt     adaptCmd     `cmd:"" help:"Live among co-players, strangers or not: how fast and how well does it adapt?"`
-	Crossplay crossplayCmd `cmd:"" help:"Everyone with everyone: a matrix of who gets what among whom."`
-	Compare   compareCmd   `cmd:"" help:"Variants and seeds in one command: train what is missing, then compare."`
+	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
+	Adapt     adaptCmd     `cmd:"" help:"Let an agent live among other co-players, strangers or not: how fast and how well does it adapt?"`
+	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
+	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
 	Collect   collectCmd   `cmd:"" help:"Write a dataset of played episodes."`
 	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
@@ -43,7 +47,11 @@ type grammar struct {
 	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
-	Version   versionCmd   `cmd:"" help:"Print the version."`
+	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
+
+	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
 }
 
 // app is what every command is given.
@@ -109,6 +117,16 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 			panic(r)
 		}
 	}()
+	if k, err = newParser(a).Parse(args); err != nil {
+		return nil, fmt.Errorf("%w\nTry: hop --help", err)
+	}
+	return k, notNegative(k)
+}
+
+// newParser returns what reads command lines.
+func newParser(a *app) *kong.Kong {
+	vars := flagHelp()
+	vars["version"] = thisBuild().Line()
 	parser, err := kong.New(
 		&grammar{},
 		kong.Name("hop"),
@@ -116,19 +134,36 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),
-		flagHelp(),
+		vars,
 		kong.Exit(func(code int) { panic(exited(code)) }),
 	)
 	if err != nil {
 		panic(err) // a mistake in the flags' tags
 	}
 	describe(parser)
-	return parser.Parse(args)
+	return parser
 }
 
+// notNegative refuses numbers below 0 where a flag has no use for them. Those that do
+// have one below 0 as their default.
+func notNegative(k *kong.Context) error {
+	for _, p := range k.Path {
+		if p.Flag == nil || strings.HasPrefix(p.Flag.Default, "-") || !p.Flag.Target.CanInt() || p.Flag.Target.Int() >= 0 {
+			continue
+		}
+		return fmt.Errorf("--%s %v: want 0 or more", p.Flag.Name, p.Flag.Target.Interface())
+	}
+	return nil
+}
+
+// run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
+	}
+	if args[0] == "__complete" && len(args) > 1 {
+		complete.Word(a.out, newParser(a).Model.Node, a.reg, lab.Planners, args[1:])
+		return 0
 	}
 	k, err := parse(a, args)
 	var help exited
@@ -136,24 +171,31 @@ func run(a *app, args []string) int {
 		return int(help)
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "hop: %v\nTry: hop --help\n", err)
+		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
 	}
-	if err := k.Run(a); err != nil {
-		var u usageError
-		var m lab.Misuse
-		switch {
-		case errors.Is(err, context.Canceled):
-			fmt.Fprintln(a.err, "hop: stopped")
-			return 1
-		case errors.As(err, &u), errors.As(err, &m):
-			fmt.Fprintf(a.err, "hop: %v\n", err)
-			return 2
-		}
+	return a.failed(k.Run(a))
+}
+
+// failed says what went wrong, once, and returns the exit code.
+func (a *app) failed(err error) int {
+	var wrong usageError
+	var misuse lab.Misuse
+	var stopped lab.Stopped
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &stopped):
+		fmt.Fprintf(a.err, "hop: stopped; %s\n", stopped.Next)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.err, "hop: stopped")
+	case errors.As(err, &wrong), errors.As(err, &misuse), errors.Is(err, runlog.ErrNoRun), errors.Is(err, dataset.ErrNone):
 		fmt.Fprintf(a.err, "hop: %v\n", err)
-		return 1
+		return 2
+	default:
+		fmt.Fprintf(a.err, "hop: %v\n", err)
 	}
-	return 0
+	return 1
 }
 
 // usageError is a mistake in what the user asked for, not in what happened.
@@ -168,9 +210,17 @@ func (a *app) emit(v any) error {
 	return enc.Encode(v)
 }
 
-type versionCmd struct{}
+// thisBuild says which program it is.
+func thisBuild() runlog.Build { return runlog.NewBuild(version, f32.Kernels()) }
 
-func (versionCmd) Run(a *app) error {
-	_, err := fmt.Fprintf(a.out, "hop %s\n", version)
+type versionCmd struct {
+	JSON bool `help:"Print one JSON object."`
+}
+
+func (c versionCmd) Run(a *app) error {
+	if c.JSON {
+		return a.emit(thisBuild())
+	}
+	_, err := fmt.Fprintln(a.out, thisBuild().Line())
 	return err
 }

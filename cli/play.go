@@ -13,7 +13,7 @@ import (
 
 type playCmd struct {
 	gameFlags
-	Team     []string      `help:"${play_team}" placeholder:"WHO,..."`
+	Team     []string      `help:"${play_team}" placeholder:"WHO"`
 	Run_     string        `name:"run" help:"${play_run}" type:"path" placeholder:"RUN"`
 	Think    int           `help:"${play_think}" default:"-1" placeholder:"N"`
 	Planner  []string      `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`

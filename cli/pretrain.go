@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -40,11 +39,8 @@ func (c learnCmd[Q, R]) work(ctx context.Context, l *lab.Lab) (any, error) { ret
 func (c learnCmd[Q, R]) Run(a *app) error {
 	out, err := c.Model.Do(a.ctx, a.lab())
 	switch {
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.err, "stopped; whole epochs are saved. The same command goes on.")
-		return err
 	case err != nil:
-		return err
+		return lab.Stop(err, "whole epochs are saved. The same command goes on.")
 	case c.JSON:
 		return a.emit(out)
 	}

@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
+	"strings"
+	"sync"
 	"time"
 
 	"hop/cli/board"
@@ -10,47 +13,97 @@ import (
 	"hop/page"
 )
 
-// progress shows how far a loop is: a live line on a terminal, a plain line
-// every ten seconds elsewhere.
+// progress shows how far a loop is, how fast it goes and the time left: a live line
+// on a terminal, a plain line every ten seconds elsewhere. It keeps time itself, so
+// that work whose parts take long is seen to go on.
 type progress struct {
 	w     io.Writer
 	what  string
 	tty   bool
 	start time.Time
-	shown time.Time
+	quit  chan struct{}
+	gone  sync.WaitGroup
+
+	mu          sync.Mutex
+	done, total int
+	last        time.Time // when done grew
 }
 
+// progress begins to show work; end must be called.
 func (a *app) progress(what string) *progress {
-	now := time.Now()
-	return &progress{w: a.err, what: what, tty: a.terminal(), start: now, shown: now}
+	p := &progress{w: a.err, what: what, tty: a.terminal(), start: time.Now(), quit: make(chan struct{})}
+	every := 10 * time.Second
+	if p.tty {
+		every = 200 * time.Millisecond
+	}
+	p.gone.Go(func() {
+		clock := time.NewTicker(every)
+		defer clock.Stop()
+		for {
+			select {
+			case <-p.quit:
+				return
+			case now := <-clock.C:
+				p.show(now)
+			}
+		}
+	})
+	return p
 }
 
 // terminal says whether progress goes to a terminal.
 func (a *app) terminal() bool { return board.Terminal(a.err) }
 
+// update takes in how much is done.
 func (p *progress) update(done, total int) {
-	every := 10 * time.Second
-	if p.tty {
-		every = 100 * time.Millisecond
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if done != p.done {
+		p.last = time.Now()
 	}
-	now := time.Now()
-	if done == 0 || now.Sub(p.shown) < every {
-		return
-	}
-	p.shown = now
-	spent := now.Sub(p.start)
-	rate := float64(done) / spent.Seconds()
-	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
-	line := fmt.Sprintf("%d of %d %s, %s a second, %s left", done, total, p.what, page.Short(rate), left)
-	if p.tty {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-		return
-	}
-	fmt.Fprintln(p.w, line)
+	p.done, p.total = done, total
 }
 
-// end clears the live line.
+func (p *progress) show(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tty {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(now, board.Width(p.w)-1)) // a longer one would not be cleared
+		return
+	}
+	fmt.Fprintln(p.w, p.line(now, math.MaxInt))
+}
+
+// line says how far it is, more briefly if that has more than wide letters. The time
+// left is counted from when the latest part was done.
+func (p *progress) line(now time.Time, wide int) string {
+	so := now.Sub(p.start).Round(time.Second)
+	switch {
+	case p.total == 0:
+		return fmt.Sprintf("%s: getting ready, %s so far", p.what, so)
+	case p.done == 0:
+		return fmt.Sprintf("0 of %s %s, %s so far", page.Thousands(p.total), p.what, so)
+	}
+	each := p.last.Sub(p.start) / time.Duration(p.done)
+	left := max(time.Duration(p.total)*each-now.Sub(p.start), 0)
+	speed := page.Short(float64(time.Second)/float64(max(each, 1))) + " a second"
+	if each > time.Second {
+		speed = each.Round(time.Second).String() + " each"
+	}
+	far := fmt.Sprintf("%s of %s", page.Thousands(p.done), page.Thousands(p.total))
+	until := left.Round(time.Second).String() + " left"
+	for _, words := range [][]string{{far + " " + p.what, speed, until}, {far + " " + p.what, until}, {far, until}} {
+		if line := strings.Join(words, ", "); len(line) <= wide {
+			return line
+		}
+	}
+	return until
+}
+
+// end stops showing and clears the live line.
 func (p *progress) end() {
+	close(p.quit)
+	p.gone.Wait()
 	if p.tty {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
@@ -82,6 +135,8 @@ func (a *app) view() func(lab.News) {
 			b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores()}, a.in, a.err, n.Stop)
 		case lab.Learnt:
 			b.Update(n.Seed, n.Progress)
+		case lab.Scoring:
+			b.Scoring(n.Seed, n.At, n.Of)
 		case lab.Scored:
 			b.Done(n.Seed, n.Mean)
 		case lab.Ended:

@@ -40,7 +40,7 @@ func into(t *testing.T, v any, args ...string) {
 	}
 }
 
-// commands returns the lines of a page's sh blocks.
+// commands returns the lines of a page's sh blocks, without what follows a #.
 func commands(t *testing.T, page string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", page))
@@ -54,21 +54,41 @@ func commands(t *testing.T, page string) []string {
 		case strings.HasPrefix(line, "```"):
 			in = line == "```sh"
 		case in:
-			lines = append(lines, line)
+			line, _, _ = strings.Cut(line, " #")
+			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
 	return lines
 }
 
+// pages are those that there are in Chinese as well.
+var pages = map[string]string{
+	"README.md":        "README.zh-CN.md",
+	"docs/tutorial.md": "docs/zh/tutorial.md",
+	"docs/hop.md":      "docs/zh/hop.md",
+	"docs/audit.md":    "docs/zh/audit.md",
+}
+
+func TestChinesePagesShowTheSameCommands(t *testing.T) {
+	for english, chinese := range pages {
+		e, c := commands(t, english), commands(t, chinese)
+		if len(e) < 4 || !slices.Equal(e, c) {
+			t.Errorf("%s and %s show different commands:\n%q\n%q", english, chinese, e, c)
+		}
+	}
+}
+
 // short makes episodes short: what costs most is drawing them for a report.
 const short = "game.horizon=12"
 
-// quick are settings that make a README's longer commands short, by how the
-// command starts.
-var quick = []struct {
+// shortened makes a command short, by how it starts.
+type shortened struct {
 	start string
 	flags []string
-}{
+}
+
+// quick are settings that make a README's longer commands short.
+var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
 		"--set", mainStages, "--set", "follow=[{name: adapt, run: 'adapt {run} --vs ns,nh,nh --lives 1 --steps 200 --last 100'}]",
 		"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1",
@@ -100,41 +120,45 @@ const mainStages = `prepare=[{name: data, run: 'collect {game} --mix ns,nh --row
 {name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'},
 {name: response, run: 'pretrain response {game} --set steps=5000 --set save=1000 --episodes 20'}]`
 
+// The two pages share what their commands make.
 func TestReadmeCommandsRun(t *testing.T) {
-	english, chinese := commands(t, "README.md"), commands(t, "README.zh-CN.md")
-	if len(english) < 8 || !slices.Equal(english, chinese) {
-		t.Fatalf("the two READMEs show different commands:\n%v\n%v", english, chinese)
-	}
+	lines := slices.Concat(commands(t, "README.md"), commands(t, "docs/commands.md"))
 	t.Chdir(t.TempDir())
-	for _, line := range english {
+	for _, line := range lines {
 		t.Run(line, func(t *testing.T) {
-			words := strings.Fields(line)
-			switch {
-			case line == "go test ./...":
+			if line == "go test ./..." {
 				return // this is it
-			case strings.HasPrefix(line, "go run ./cmd/hop "):
-				words = words[3:]
-			case words[0] == "hop":
-				words = words[1:]
-			default:
-				t.Fatalf("what is %q?", line)
 			}
-			for _, q := range quick {
-				if strings.HasPrefix(line, q.start) {
-					words = append(words, q.flags...)
-				}
-			}
-			code, out, errs := hop(t, words...)
-			if code != 0 || out == "" && words[0] != "play" {
-				t.Fatalf("exit %d\n%s\n%s", code, out, errs)
-			}
-			if slices.Contains(words, "--json") && !json.Valid([]byte(out)) {
-				t.Errorf("stdout is not one JSON object:\n%s", out)
-			}
+			runLine(t, line, quick)
 			if line == "go run ./cmd/hop train" {
 				wholePage(t)
 			}
 		})
+	}
+}
+
+// runLine runs a command of a page, made short.
+func runLine(t *testing.T, line string, quick []shortened) {
+	t.Helper()
+	words, ok := strings.CutPrefix(line, "go run ./cmd/hop ")
+	if !ok {
+		words, ok = strings.CutPrefix(line, "hop ")
+	}
+	if !ok {
+		t.Fatalf("what is %q?", line)
+	}
+	args := strings.Fields(words)
+	for _, q := range quick {
+		if strings.HasPrefix(line, q.start) {
+			args = append(args, q.flags...)
+		}
+	}
+	code, out, errs := hop(t, args...)
+	if code != 0 || out == "" && args[0] != "play" {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	if slices.Contains(args, "--json") && !json.Valid([]byte(out)) {
+		t.Errorf("stdout is not one JSON object:\n%s", out)
 	}
 }
 
@@ -167,7 +191,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, cmd := range [][]string{
 		{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"show"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"},
 		{"bench", "plan"},
-		{"adapt"}, {"audit"}, {"ladder"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"},
+		{"adapt"}, {"audit"}, {"completion"}, {"ladder"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"},
 		{"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"}, {"pretrain", "response"},
 	} {
 		code, out, _ := hop(t, append(cmd, "--help")...)
@@ -177,6 +201,22 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 	if code, out, _ := hop(t); code != 0 || !strings.Contains(out, "train") {
 		t.Errorf("hop alone: exit %d\n%s", code, out)
+	}
+}
+
+// Presets are listed by what they are for, the main job first; scripts find the group too.
+func TestPresetsAreListedByGroup(t *testing.T) {
+	var list struct{ Presets []named }
+	into(t, &list, "list", "presets")
+	text := ok(t, "list", "presets")
+	if !strings.HasPrefix(text, "Start here\n  hop+main ") {
+		t.Errorf("a newcomer reads first:\n%.200s", text)
+	}
+	for _, p := range list.Presets {
+		head := strings.Index(text, p.Group+"\n")
+		if p.Group == "" || p.Doc == "" || head < 0 || strings.Index(text, "\n  "+p.Name+" ") < head {
+			t.Errorf("preset %s (%s), of group %q, is not below its headline", p.Name, p.Doc, p.Group)
+		}
 	}
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 type reportCmd struct {
 	Runs  []string `arg:"" help:"Folders that hop train made: of several seeds, or of one." type:"path" placeholder:"RUN"`
-	NoGIF bool     `name:"no-gif" help:"Do not play episodes."`
+	NoGIF bool     `name:"no-gif" help:"Do not play and draw episodes of the final agents."`
 	JSON  bool     `help:"Print one JSON object."`
 }
 

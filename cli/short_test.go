@@ -26,7 +26,7 @@ func TestARunInWhichNoEpisodeEnds(t *testing.T) {
 		if s := r.Seeds[0]; s.LastFifth != nil || r.Report == "" || !strings.Contains(out, `"se": null`) {
 			t.Errorf("last fifth %v, report %q, want none and one:\n%s", s.LastFifth, r.Report, out)
 		}
-		if !strings.Contains(errs, "no episode ended in the last fifth") {
+		if args[1] != "--resume" && !strings.Contains(errs, "no episode ended in the last fifth") {
 			t.Errorf("it is not said what is missing:\n%s", errs)
 		}
 		for _, file := range []string{"report.html", "report.md", "seed-1/result.json", "seed-1/metrics.csv"} {

@@ -16,7 +16,7 @@ import (
 type showCmd struct {
 	What string   `arg:"" help:"A preset, a spec file, or the folder of a run." placeholder:"PRESET|SPEC|RUN"`
 	Set  []string `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Diff string   `help:"Only the fields that differ from this preset, spec file or run." placeholder:"OTHER"`
+	Diff string   `help:"Only the fields that differ from this preset, spec file or run." placeholder:"PRESET|SPEC|RUN"`
 	JSON bool     `help:"Print one JSON object."`
 }
 

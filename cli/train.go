@@ -6,22 +6,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"hop/lab"
 	"hop/page"
 )
 
 type trainCmd struct {
-	What    string   `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main"`
+	What    string   `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
 	Set     []string `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds   seeds    `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores." default:"1"`
+	Seeds   seeds    `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores. With --resume: those missing are added." default:"1"`
+	Steps   int      `help:"Env steps of each seed in all, train.steps. With --resume: train longer, or stop sooner." placeholder:"N"`
 	Out     string   `help:"Folder that runs are put in." default:"runs" type:"path"`
-	Resume  string   `help:"Go on with the runs in this folder." type:"path" placeholder:"RUN"`
+	Resume  string   `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON    bool     `help:"Print one JSON object."`
 }
 
-func (c trainCmd) Run(a *app) error {
-	t, err := c.training(a)
+func (c trainCmd) Run(a *app, k *kong.Context) error {
+	t, err := c.training(a, k)
 	if err != nil {
 		return err
 	}
@@ -52,15 +55,46 @@ func (c trainCmd) Run(a *app) error {
 }
 
 // training makes or opens the folders.
-func (c trainCmd) training(a *app) (*lab.Training, error) {
-	if c.Resume != "" {
-		return a.lab().Reopen(c.Resume, c.Workers)
+func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
+	given := typed(k)
+	if slices.Contains(given, "--steps") && c.Steps < 1 {
+		return nil, usage("--steps %d: want at least 1", c.Steps)
 	}
-	spec, err := a.reg.Load(c.What, c.Set)
-	if err != nil {
-		return nil, usageError{err}
+	if c.Resume == "" {
+		if c.Steps > 0 {
+			c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
+		}
+		spec, err := a.reg.Load(c.What, c.Set)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 	}
-	return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json"}
+	for _, word := range given {
+		if !slices.Contains(beside, word) {
+			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers "+
+				"and --json can be given", word)
+		}
+	}
+	more := lab.Further{Steps: c.Steps}
+	if slices.Contains(given, "--seeds") {
+		more.Seeds = c.Seeds.list
+	}
+	return a.lab().Reopen(c.Resume, more, c.Workers)
+}
+
+// typed lists the flags and arguments that were given, not those with a default.
+func typed(k *kong.Context) (list []string) {
+	for _, p := range k.Path {
+		switch {
+		case p.Flag != nil:
+			list = append(list, "--"+p.Flag.Name)
+		case p.Positional != nil:
+			list = append(list, fmt.Sprint(p.Positional.Target.Interface()))
+		}
+	}
+	return list
 }
 
 // seeds are those of a flag, such as 1-5 or 1,4,9.

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -38,9 +36,6 @@ type zooJSON struct {
 
 func (c zooTrainCmd) Run(a *app) error {
 	list, err := a.lab().TrainZoo(a.ctx, c.ZooConfig)
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.err, "stopped; everything is saved. The same command goes on.")
-	}
 	if err != nil {
 		return err
 	}

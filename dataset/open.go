@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"hop/agent"
 	"hop/batch"
@@ -40,14 +41,17 @@ type Part struct {
 	Sequences []Sequence // the same rows, by agent and episode
 }
 
+// ErrNone is what errors are that say that there is no dataset in a folder.
+var ErrNone = errors.New("holds no dataset")
+
 // Open reads a dataset and checks all of it.
 func Open(dir string) (*Data, error) {
 	m, err := load(filepath.Join(dir, manifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if _, partial := os.Stat(filepath.Join(dir, partialFile)); partial == nil {
 			return nil, fmt.Errorf("dataset: %s is not finished; run the same collect again to go on: %w", dir, err)
 		}
-		return nil, fmt.Errorf("dataset: %s holds no dataset; make one with collect: %w", dir, err)
+		return nil, fmt.Errorf("dataset: %s %w: it has no %s (%w); make one with hop collect", dir, ErrNone, manifestFile, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err

@@ -1,3 +1,10 @@
+// Package diag asks about games and recorded windows: are the rules even and what
+// they say, and is the record what was played?
+//
+// A question is answered by a check.Finding. Checks share no code with what they
+// check: they have their own small arithmetic in float64, and they replay what was
+// recorded on the rules. They change nothing they are shown. Everything follows
+// from the arguments: no clock, no random numbers but those of a given key.
 package diag
 
 import (
@@ -8,6 +15,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/check"
 	"hop/game"
 	"hop/game/gametest"
 	"hop/rng"
@@ -19,11 +27,11 @@ import (
 // learns: the conformance suite's claims, then scripted and random players, by
 // place and by name. Seats are compared only where the Spec says that they are
 // alike.
-func Game(g game.Game, key rng.Key, episodes int) []Finding {
+func Game(g game.Game, key rng.Key, episodes int) []check.Finding {
 	out := conform(g)
 	spec := g.Spec()
 	if !spec.Symmetric || spec.Seats < 2 {
-		return append(out, Finding{
+		return append(out, check.Finding{
 			Step: 1, Check: "even play by place", Module: "game",
 			Says: "The game does not claim that its seats are alike, so they are not compared.",
 		})
@@ -37,8 +45,8 @@ func Game(g game.Game, key rng.Key, episodes int) []Finding {
 	for _, name := range bots {
 		fs, err := even(g, name, key.Child(name), episodes)
 		if err != nil {
-			out = append(out, Finding{Step: 1, Check: "even play of " + name, Module: "game",
-				Verdict: Fault, Says: fmt.Sprintf("The game's bot %s cannot play it: %v.", name, err), Next: "the bot's Act"})
+			out = append(out, check.Finding{Step: 1, Check: "even play of " + name, Module: "game",
+				Status: check.Fault, Says: fmt.Sprintf("The game's bot %s cannot play it: %v.", name, err), Next: "the bot's Act"})
 			continue
 		}
 		out = append(out, fs...)
@@ -48,8 +56,8 @@ func Game(g game.Game, key rng.Key, episodes int) []Finding {
 
 // conform holds the game to the claims of package gametest. Speed and memory are
 // not asked about: they are no reason for wrong returns.
-func conform(g game.Game) []Finding {
-	var out []Finding
+func conform(g game.Game) []check.Finding {
+	var out []check.Finding
 	held := 0
 	for _, c := range gametest.Checks {
 		if c.Name == "allocations" || c.Name == "goroutines" || c.Name == "seats" {
@@ -62,22 +70,22 @@ func conform(g game.Game) []Finding {
 			continue
 		}
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		out = append(out, Finding{
-			Step: 1, Check: "rules: " + c.Name, Module: "game", Verdict: Fault, Effect: 1, Unit: "claims broken", Rows: 1,
+		out = append(out, check.Finding{
+			Step: 1, Check: "rules: " + c.Name, Module: "game", Status: check.Fault, Effect: 1, Unit: "claims broken", Rows: 1,
 			Says: fmt.Sprintf("The rules break a promise: %s (%s).", c.Doc, first), Next: "the game's own package: gametest.Run shows the state",
 		})
 		if c.Name == "spec" {
 			return out
 		}
 	}
-	return append(out, Finding{
+	return append(out, check.Finding{
 		Step: 1, Check: "rules", Module: "game", Rows: held,
 		Says: fmt.Sprintf("%d claims about the rules hold: masks, leaving, copies, ego-first views, relabelled seats.", held),
 	})
 }
 
 // even plays teams of one bot and compares seats, and agents dealt to them.
-func even(g game.Game, bot string, key rng.Key, episodes int) ([]Finding, error) {
+func even(g game.Game, bot string, key rng.Key, episodes int) ([]check.Finding, error) {
 	spec := g.Spec()
 	const envs = 16
 	e, err := rollout.New(rollout.Config{Game: g, Envs: envs, Key: key, Workers: 1, Blind: true})
@@ -124,7 +132,7 @@ func even(g game.Game, bot string, key rng.Key, episodes int) ([]Finding, error)
 	if failed != "" {
 		return nil, errors.New(failed)
 	}
-	return []Finding{
+	return []check.Finding{
 		compareMeans(bySeat, bot, "place", "seat", "game", "the rules: ties, orders of moves and rewards must not follow seat numbers"),
 		compareMeans(byName, bot, "name", "agent", "rollout", "rollout: rewards and seats must be mapped by the episode's deal"),
 	}, nil
@@ -142,8 +150,9 @@ func collect(e *rollout.Envs, ro *batch.Rollout, players []rollout.Player) (fail
 }
 
 // compareMeans asks whether columns that should be alike have one mean.
-func compareMeans(x [][]float64, bot, by, unit, module, next string) Finding {
-	f := Finding{Step: 1, Check: fmt.Sprintf("even play of %s by %s", bot, by), Module: module, Rows: len(x[0]), Unit: "return above the mean"}
+func compareMeans(x [][]float64, bot, by, unit, module, next string) check.Finding {
+	f := check.Finding{Step: 1, Check: fmt.Sprintf("even play of %s by %s", bot, by), Module: module, Rows: len(x[0]),
+		Unit: "return above the mean"}
 	if len(x[0]) < 20 {
 		f.Says = "Too few episodes ended to compare."
 		return f
@@ -176,13 +185,9 @@ func compareMeans(x [][]float64, bot, by, unit, module, next string) Finding {
 	}
 	ci := diff.CI(0.95)
 	f.Effect, f.Lo, f.Hi = diff.Mean(), ci[0], ci[1]
-	p := friedman(x)
+	p := check.Friedman(x)
 	f.Says = fmt.Sprintf("When %s plays every %s, earnings do not follow the %s: p = %.2g in %d episodes.", bot, unit, by, p, len(x[0]))
-	if p < SuspectP {
-		f.Verdict = Suspect
-		if p < FaultP {
-			f.Verdict = Fault
-		}
+	if f.Status = check.ByChance(p); f.Status != check.Pass {
 		f.Says = fmt.Sprintf("With the same bot (%s) on every place, %s %d earns %+.3g against the mean of %.3g: p = %.1g in %d episodes.",
 			bot, unit, best, f.Effect, all, p, len(x[0]))
 		f.Next = next
@@ -196,48 +201,4 @@ func shortest(x [][]float64) int {
 		n = min(n, len(col))
 	}
 	return n
-}
-
-// friedman compares columns within rows, by value and by rank, and returns the
-// smaller p-value doubled. Given a row's numbers, every order of them is equally
-// likely if columns are alike, so the sums D of a column's distance from its row's
-// mean have covariance V (I - 1/k), and sum D^2 / V is chi-square with k-1 degrees.
-func friedman(x [][]float64) float64 {
-	k := len(x)
-	best := 1.
-	for _, ranked := range []bool{false, true} {
-		d, v := make([]float64, k), 0.
-		row := make([]float64, k)
-		for i := range x[0] {
-			mean := 0.
-			for s := range x {
-				row[s] = x[s][i]
-				if ranked {
-					row[s] = 0
-					for o := range x {
-						switch diff := x[s][i] - x[o][i]; {
-						case diff > 1e-6:
-							row[s]++
-						case diff < -1e-6:
-							row[s]--
-						}
-					}
-				}
-				mean += row[s] / float64(k)
-			}
-			for s := range x {
-				d[s] += row[s] - mean
-				v += (row[s] - mean) * (row[s] - mean) / float64(k-1)
-			}
-		}
-		if v < 1e-9 {
-			continue
-		}
-		q := 0.
-		for _, y := range d {
-			q += y * y / v
-		}
-		best = min(best, chiTail(q, k-1))
-	}
-	return min(1, 2*best)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hop/agent"
+	"hop/check"
 )
 
 // what says in a sentence's middle what a kind of difference means, and where to
@@ -42,8 +43,8 @@ var what = map[string][2]string{
 }
 
 // Findings says what the windows so far came to, one finding for each kind.
-func (r *Replay) Findings() []Finding {
-	var out []Finding
+func (r *Replay) Findings() []check.Finding {
+	var out []check.Finding
 	lost := 0
 	for n := range r.envs {
 		if r.envs[n].lost {
@@ -56,7 +57,7 @@ func (r *Replay) Findings() []Finding {
 			continue
 		}
 		bad := d.count[0] + d.count[1]
-		f := Finding{
+		f := check.Finding{
 			Step: 3, Check: "replay: " + kind, Module: "buffers", Rows: d.rows, Unit: "share of rows",
 			Says: fmt.Sprintf("The record of %s is what the rules say, in %d rows.", kind, d.rows),
 		}
@@ -65,7 +66,8 @@ func (r *Replay) Findings() []Finding {
 				f.Module = "rollout"
 			}
 			share, who := float64(bad)/float64(d.rows), slices.Sorted(maps.Keys(d.agents))
-			f.Accuse(Fault, share, fmt.Sprintf("%s of the rows, of %s, %s (%s).", percent(share), Names(who), what[kind][0], d.where), what[kind][1])
+			says := fmt.Sprintf("%s of the rows, of %s, %s (%s).", percent(share), Names(who), what[kind][0], d.where)
+			f.Accuse(check.Fault, share, says, what[kind][1])
 			for _, a := range who {
 				f.Saw(float64(d.agents[a]), 0, "agent %d: rows that differ", a)
 			}
@@ -80,13 +82,13 @@ func (r *Replay) Findings() []Finding {
 
 // dealing asks whether agents are dealt to seats evenly: chi-square over agents
 // and seats.
-func (r *Replay) dealing() Finding {
+func (r *Replay) dealing() check.Finding {
 	n := 0
 	k := len(r.dealt)
 	for _, c := range r.dealt[0] {
 		n += c
 	}
-	f := Finding{
+	f := check.Finding{
 		Step: 3, Check: "seats are dealt evenly", Module: "rollout", Rows: n, Unit: "episodes above even",
 		Says: fmt.Sprintf("Every agent sat on every seat about equally often in %d episodes.", n),
 	}
@@ -100,8 +102,8 @@ func (r *Replay) dealing() Finding {
 			f.Effect = max(f.Effect, math.Abs(float64(c)-even))
 		}
 	}
-	if p := chiTail(x2, (k-1)*(k-1)); p < 1e-6 {
-		f.Verdict, f.Says = Fault, fmt.Sprintf("Agents are not dealt to seats evenly: chance gives this once in %.0e runs.", 1/p)
+	if p := check.ChiTail(x2, (k-1)*(k-1)); p < 1e-6 {
+		f.Status, f.Says = check.Fault, fmt.Sprintf("Agents are not dealt to seats evenly: chance gives this once in %.0e runs.", 1/p)
 		f.Next = "rollout: deal agents to seats anew each episode, so that a seat's advantage is no agent's"
 	}
 	return f
@@ -130,16 +132,4 @@ func percent(share float64) string {
 	default:
 		return fmt.Sprintf("%.0f %%", 100*share)
 	}
-}
-
-// chiTail returns the probability that a chi-square variable of df degrees of
-// freedom is at least x (Wilson and Hilferty 1931; good to a few percent in the
-// tail, which is all that a bound of 1e-6 needs).
-func chiTail(x float64, df int) float64 {
-	if x <= 0 {
-		return 1
-	}
-	k := float64(df)
-	z := (math.Cbrt(x/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
-	return math.Erfc(z/math.Sqrt2) / 2
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Workers  int                   // 0: one a core
 	Lanes    int                   // 0: 64; copies of the game that play side by side
 	FixSeat  bool                  // member a always sits on seat a
-	Progress func(done, total int) // may be nil
+	Progress func(done, total int) // may be nil; between windows exact, else what one worker's share says
 	Each     func(rollout.Episode) // may be nil; sees the episodes in a fixed order
 }
 
@@ -95,6 +95,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	for a := range res.Goals {
 		res.Goals[a] = make([]stats.Acc, len(spec.Goals))
 	}
+	var ended *counter
+	if cfg.Progress != nil {
+		ended = &counter{Player: players[0][0], workers: envs.Workers, episodes: cfg.Episodes, progress: cfg.Progress}
+		players[0][0] = ended
+	}
 	ro := batch.New(envs.Shape(window, 0))
 	quota := func(lane int) int { return (cfg.Episodes + cfg.Lanes - 1 - lane) / cfg.Lanes }
 	for done := 0; done < cfg.Episodes; {
@@ -113,10 +118,32 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			done++
 		}
 		if cfg.Progress != nil {
-			cfg.Progress(done, cfg.Episodes)
+			ended.done, ended.shown, ended.ended = done, max(done, ended.shown), 0
+			cfg.Progress(ended.shown, cfg.Episodes)
 		}
 	}
 	return res, nil
+}
+
+// counter is a player through which progress is seen within a window, which takes
+// planners long: it counts the episodes of its worker for all of them.
+type counter struct {
+	rollout.Player
+	workers, episodes  int
+	done, shown, ended int // before this window; told so far; of this worker in this window
+	progress           func(done, total int)
+}
+
+// EpisodeOver counts, and tells players that remember episodes.
+func (c *counter) EpisodeOver(v *rollout.View, n int) {
+	c.ended++
+	if est := min(c.done+c.ended*c.workers, c.episodes-1); est > c.shown {
+		c.shown = est
+		c.progress(est, c.episodes)
+	}
+	if w, ok := c.Player.(rollout.Watcher); ok {
+		w.EpisodeOver(v, n)
+	}
 }
 
 func assemble(team []Member, workers, lanes int) ([][]rollout.Player, error) {

@@ -1,8 +1,10 @@
 package exp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -12,21 +14,19 @@ import (
 	"hop/stage"
 )
 
-// maxBases is how many specs may lie under each other.
-const maxBases = 8
+const (
+	maxBases = 8       // how many specs may lie under each other
+	maxText  = 1 << 18 // how many bytes a spec may have
+)
 
 // overlay writes a spec's text over s. A base comes first: a variant is the lines
 // that differ. under are the specs above it.
 func (s *Spec) overlay(text []byte, file, name string, under []string) error {
 	s.Name, s.file = name, file
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return fmt.Errorf("%s is not YAML: %w", file, err)
+	top, err := onlyDocument(text)
+	if err != nil {
+		return fmt.Errorf("%s %w", file, err)
 	}
-	if len(doc.Content) == 0 {
-		return nil
-	}
-	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
 		return &field.Fault{Path: "the spec", Value: top.Value, Want: "a block of fields", Line: top.Line}
 	}
@@ -38,6 +38,29 @@ func (s *Spec) overlay(text []byte, file, name string, under []string) error {
 		s.Name, s.file = name, file
 	}
 	return errors.Join(append(errs, s.decode(top, based))...)
+}
+
+// onlyDocument returns the one document that a spec is.
+func onlyDocument(text []byte) (*yaml.Node, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("holds %d bytes, want at most %d", len(text), maxText)
+	}
+	var doc, more yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	err := dec.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0:
+		return nil, errors.New("is empty, want a spec; hop show ppo-4x4 prints one")
+	case err != nil:
+		return nil, fmt.Errorf("is not YAML: %w", err)
+	}
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		return nil, fmt.Errorf("holds a second document from line %d on, want one spec", max(more.Line, 1))
+	case !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("is not YAML: %w", err)
+	}
+	return doc.Content[0], nil
 }
 
 // overlayBase writes the spec that another one is based on.

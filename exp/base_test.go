@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"hop/exp"
 	"hop/field"
@@ -72,7 +73,7 @@ func TestWrongBasesAreErrors(t *testing.T) {
 	for i := range 12 {
 		presets[fmt.Sprintf("deep%d", i)] = fmt.Sprintf("base: deep%d", i+1)
 	}
-	presets["deep12"] = ""
+	presets["deep12"] = "{}"
 	reg := library(presets)
 	for name, want := range map[string]string{
 		"alone": "line 1: base is alone, want no circle: preset alone, preset alone",
@@ -197,7 +198,7 @@ func TestBlocksOfAnotherMindAreRefused(t *testing.T) {
 		{"base: hop-4x4\nmind: ppo\nown: search", "", "line 3: own is a block of mind hop, want none, because mind is ppo"},
 		{"lola: {eta: 1}", "", "line 1: lola is a block of mind lola, want none, because mind is ppo"},
 		{"mind: hop", "influence.weight=1", "influence is of mind influence, and mind is hop; set mind=influence first"},
-		{"", "goals.kind=none", "--set goals.kind=none: goals is of mind hop, and mind is ppo; set mind=hop first"},
+		{"{}", "goals.kind=none", "--set goals.kind=none: goals is of mind hop, and mind is ppo; set mind=hop first"},
 	} {
 		var sets []string
 		if c.set != "" {
@@ -207,7 +208,7 @@ func TestBlocksOfAnotherMindAreRefused(t *testing.T) {
 			t.Errorf("%q with --set %q: got %v, want %q", c.text, c.set, err, c.want)
 		}
 	}
-	s, err := reg.Parse(nil, "x.yaml", "x", []string{"mind=lola", "lola.eta=0.5"})
+	s, err := reg.Parse([]byte("{}"), "x.yaml", "x", []string{"mind=lola", "lola.eta=0.5"})
 	if err != nil || s.Mind.Name != "lola" {
 		t.Errorf("a mind and then its fields: %v", err)
 	}
@@ -261,5 +262,34 @@ func TestDiffListsWhatDiffersAndOnlyThat(t *testing.T) {
 		{Path: "ppo.gamma", A: "0.99", B: "0.5"}, {Path: "lola.eta", A: "", B: "0.25"}}
 	if got := a.Diff(&b); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestASpecIsOneDocument(t *testing.T) {
+	reg := registry.New()
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "is empty"},
+		{"only a comment", "# nothing\n", "is empty"},
+		{"a second document", "name: a\n---\nname: b\n", "second document"},
+		{"a second game", "game: {size: 4}\ngame: {size: 8}\n", "given twice"},
+		{"rubbish after the document", "name: a\n...\n}\n", "not YAML"},
+		{"a name that leaves the folder", "name: ../x\n", "a name that folders can have"},
+		{"a name that is a path", "name: a/b\n", "a name that folders can have"},
+		{"a hidden name", "name: .x\n", "a name that folders can have"},
+		{"two million entries", "train: {team: [" + strings.Repeat("a,", 2_000_000) + "]}\n", "at most"},
+	} {
+		start := time.Now()
+		_, err := reg.Parse([]byte(c.text), "s.yaml", "s", nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "s.yaml") {
+			t.Errorf("%s: error %v, want one in s.yaml with %q", c.name, err, c.want)
+		}
+		if spent := time.Since(start); spent > time.Second {
+			t.Errorf("%s: refused after %v", c.name, spent)
+		}
+	}
+	for _, name := range []string{"hop+8x8", "my run (2)", "lauf-ä", "a..b", "x"} {
+		if _, err := reg.Parse([]byte("name: \""+name+"\"\n"), "s.yaml", "s", nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

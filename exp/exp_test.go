@@ -69,14 +69,12 @@ func unfilled(s exp.Spec) []string {
 }
 
 func TestPresetsAreWhole(t *testing.T) {
-	for _, name := range registry.New().PresetNames() {
-		s, err := registry.New().Load(name, nil)
+	reg := registry.New()
+	for _, name := range reg.PresetNames() {
+		s, err := reg.Load(name, nil)
 		if err != nil {
 			t.Errorf("preset %s: %v", name, err)
 			continue
-		}
-		if registry.New().PresetDoc(name) == "" {
-			t.Errorf("preset %s does not say what it is for", name)
 		}
 		if s.Name != name {
 			t.Errorf("preset %s calls itself %s", name, s.Name)
@@ -95,6 +93,28 @@ func TestPresetsAreWhole(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("preset %s: %v", name, err)
+		}
+	}
+}
+
+// A newcomer finds every preset among those of its purpose, with a line on what it is,
+// and the main job first.
+func TestEveryPresetIsInAGroup(t *testing.T) {
+	reg := registry.New()
+	list := reg.PresetList()
+	if len(list) != len(reg.PresetNames()) || list[0].Name != "hop+main" {
+		t.Fatalf("%d of %d presets are listed, %s first", len(list), len(reg.PresetNames()), list[0].Name)
+	}
+	for i, p := range list {
+		if n := len(p.Doc); n == 0 || n > 116 {
+			t.Errorf("preset %s says what it is for in %d letters, want a line of at most 116", p.Name, n)
+		}
+		at := slices.Index(reg.Groups, p.Group)
+		if at < 0 {
+			t.Errorf("preset %s is of group %q, want one of %q in its first line", p.Name, p.Group, reg.Groups)
+		}
+		if i > 0 && at < slices.Index(reg.Groups, list[i-1].Group) {
+			t.Errorf("preset %s, of %s, comes after %s", p.Name, p.Group, list[i-1].Group)
 		}
 	}
 }

@@ -24,7 +24,8 @@ import (
 type Registry struct {
 	Games   map[string]GameEntry
 	Minds   map[string]MindEntry
-	Presets fs.FS // NAME.yaml
+	Presets fs.FS    // NAME.yaml
+	Groups  []string // of presets, in the order in which a newcomer should read them
 }
 
 // GameEntry is one game of a registry. Make it with AddGame.
@@ -126,24 +127,51 @@ func (r *Registry) PresetNames() []string {
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
+	slices.Sort(names)
 	return names
 }
 
-// PresetDoc returns a preset's first comment: what it is for.
-func (r *Registry) PresetDoc(name string) string {
+// Preset is a preset's name, what it is for, and what it is listed among.
+type Preset struct{ Name, Doc, Group string }
+
+// PresetList returns the presets, group by group, in each sorted by name. Those of no
+// group that the registry knows are last.
+func (r *Registry) PresetList() []Preset {
+	var list []Preset
+	for _, name := range r.PresetNames() {
+		list = append(list, r.preset(name))
+	}
+	place := func(p Preset) int {
+		if i := slices.Index(r.Groups, p.Group); i >= 0 {
+			return i
+		}
+		return len(r.Groups)
+	}
+	slices.SortStableFunc(list, func(a, b Preset) int { return place(a) - place(b) })
+	return list
+}
+
+// preset reads a preset's first comment. Its first line may name the group
+// ("# group: NAME"); the rest says what it is for.
+func (r *Registry) preset(name string) Preset {
+	p := Preset{Name: name}
 	b, err := fs.ReadFile(r.Presets, name+".yaml")
 	if err != nil {
-		return ""
+		return p
 	}
-	var doc []string
 	for _, line := range strings.Split(string(b), "\n") {
 		text, comment := strings.CutPrefix(line, "#")
 		if !comment {
 			break
 		}
-		doc = append(doc, strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		if group, ok := strings.CutPrefix(text, "group: "); ok && p.Doc == "" {
+			p.Group = group
+			continue
+		}
+		p.Doc = strings.TrimSpace(p.Doc + " " + text)
 	}
-	return strings.Join(doc, " ")
+	return p
 }
 
 // unknown says that there is no such thing, and which may have been meant.

@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"hop/field"
+	"hop/game"
+	"hop/internal/disk"
 	"hop/mind/imagine"
 	"hop/model/actor"
 	"hop/ppo"
@@ -38,6 +40,9 @@ type Spec struct {
 	lines  field.Lines
 	framed bool // actor.frame was written: a game without a board does not choose it
 }
+
+// plainName is what a spec may be called: folders are called after it, on any system.
+var plainName = regexp.MustCompile(`^[^\x00-\x20./\\<>:"|?*]([^\x00-\x1f/\\<>:"|?*]{0,78}[^\x00-\x20./\\<>:"|?*])?$`)
 
 // Eval says how the final agents are scored.
 type Eval struct {
@@ -80,7 +85,7 @@ func (r *Registry) read(what string) (text []byte, file, name string, err error)
 		text, err = fs.ReadFile(r.Presets, what+".yaml")
 		return text, "preset " + what, what, err
 	}
-	if text, err = os.ReadFile(what); errors.Is(err, fs.ErrNotExist) {
+	if text, err = disk.Read(what, maxText); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", "", unknown("preset and no file", what, r.PresetNames())
 	}
 	if err != nil {
@@ -94,19 +99,48 @@ func (r *Registry) read(what string) (text []byte, file, name string, err error)
 func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, error) {
 	s := r.Default()
 	errs := []error{s.overlay(text, file, name, nil)}
+	typed := 0
 	for _, set := range sets {
 		if err := s.Set(set); err != nil {
 			errs = append(errs, fmt.Errorf("--set %s: %w", set, err))
+			typed++
 		}
 	}
 	if g, err := s.Game.Build(); err == nil && !s.framed && len(g.Spec().Obs.Planes) == 0 {
 		s.Actor.Frame = "board"
 	}
-	errs = append(errs, s.Validate())
-	if err := errors.Join(errs...); err != nil {
-		return Spec{}, field.Summary(file, err)
+	for _, err := range field.Split(s.Validate()) {
+		if set := setBy(sets, err); set != "" {
+			err = fmt.Errorf("--set %s: %w", set, err)
+			typed++
+		}
+		errs = append(errs, err)
+	}
+	err := errors.Join(errs...)
+	if err != nil && typed < len(field.Split(err)) {
+		err = field.Summary(file, err)
+	}
+	if err != nil { // else all of it was typed, and nothing is wrong with the file
+		return Spec{}, err
 	}
 	return s, nil
+}
+
+// setBy returns which of the sets has written the field that err finds fault with; ""
+// if none has. The fault then has no line: what stands there is not what is wrong.
+func setBy(sets []string, err error) string {
+	var f *field.Fault
+	if !errors.As(err, &f) {
+		return ""
+	}
+	for _, set := range slices.Backward(sets) {
+		path, _, _ := strings.Cut(set, "=")
+		if f.Path == path || strings.HasPrefix(f.Path, path+".") || strings.HasPrefix(f.Path, path+"[") {
+			f.Line = 0
+			return set
+		}
+	}
+	return ""
 }
 
 // Set writes one field from "path=value".
@@ -178,6 +212,10 @@ func (s *Spec) Validate() error {
 	g, err := s.Game.Build()
 	errs := []error{err}
 	part := func(err error, prefix string) { errs = append(errs, field.At(err, prefix, s.lines)) }
+	if !plainName.MatchString(s.Name) {
+		part(field.Bad("name", s.Name,
+			"a name that folders can have: at most 80 letters, none of them / \\ < > : \" | ? *, no dot or space at either end"), "")
+	}
 	part(s.Actor.Validate(), "actor")
 	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
@@ -191,6 +229,7 @@ func (s *Spec) Validate() error {
 	}
 	if g != nil {
 		part(s.Train.Validate(g.Spec().Seats, g.Spec().Goals), "train")
+		part(s.unknownBots(g), "train")
 		if l := g.Spec().Obs; len(l.Planes) == 0 && (s.Actor.Frame != "board" || s.Actor.Net == "conv") {
 			part(field.Bad("frame", s.Actor.Frame, "board and a dense net, because "+s.Game.Name+" has no board"), "actor")
 		}
@@ -218,6 +257,54 @@ func (s *Spec) Validate() error {
 		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
 	}
 	return errors.Join(errs...)
+}
+
+// unknownBots says which of those who are to play the game does not know.
+func (s *Spec) unknownBots(g game.Game) error {
+	var errs []error
+	var known []string
+	for _, b := range g.Bots() {
+		known = append(known, b.Name)
+	}
+	bots := fmt.Sprintf("bots of %s (%s)", s.Game.Name, strings.Join(known, ", "))
+	check := func(path string, who []string, want string, also ...string) {
+		for _, name := range who {
+			if !slices.Contains(known, name) && !slices.Contains(also, name) && !strings.Contains(name, "#") {
+				errs = append(errs, field.Bad(path, who, want+"; there is no "+name))
+				return
+			}
+		}
+	}
+	check("team", s.Train.Team, "learn, "+bots+", or RUN#AGENT", "learn")
+	for i, sw := range s.Train.Switch {
+		check(fmt.Sprintf("switch[%d].to", i), []string{sw.To}, "learn, "+bots+", or RUN#AGENT", "learn")
+	}
+	check("standins.who", s.Train.Standins.Who, bots+", RUN#AGENT, or past", "past")
+	check("warm.who", s.Train.Warm.Who, bots)
+	return errors.Join(errs...)
+}
+
+// CheckPlayers makes sure that the frozen agents of other runs who are to play can.
+func (s *Spec) CheckPlayers() error {
+	g, err := s.Game.Build()
+	if err != nil {
+		return err
+	}
+	t := &s.Train
+	who := append(slices.Clone(t.Team), t.Standins.Who...)
+	for _, sw := range t.Switch {
+		who = append(who, sw.To)
+	}
+	slices.Sort(who)
+	for _, name := range slices.Compact(who) {
+		if !strings.Contains(name, "#") {
+			continue
+		}
+		if _, err := s.reg.players(g, name); err != nil {
+			return fmt.Errorf("%s of train.team, train.switch or train.standins: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // unimaginable says which other field rules imagination out; "" if none does.

@@ -57,7 +57,11 @@ func (f *Fault) Error() string {
 
 // Bad returns a Fault, for checks that tags cannot express.
 func Bad(path string, value any, want string) error {
-	return &Fault{Path: path, Value: show(reflect.ValueOf(value)), Want: want}
+	is := []rune(show(reflect.ValueOf(value)))
+	if len(is) > 200 {
+		is = append(is[:200], []rune(" and so on")...)
+	}
+	return &Fault{Path: path, Value: string(is), Want: want}
 }
 
 // Need returns a Fault unless ok.

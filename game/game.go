@@ -198,3 +198,11 @@ func NewBot(g Game, name string) (Bot, error) {
 	}
 	return nil, fmt.Errorf("game: %s has no bot %q; it has %v", g.Spec().Name, name, names)
 }
+
+// Label names a game in a few words.
+func Label(g Game) string {
+	if l, ok := g.(interface{ Label() string }); ok {
+		return g.Spec().Name + " " + l.Label()
+	}
+	return g.Spec().Name
+}

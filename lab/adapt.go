@@ -18,14 +18,14 @@ import (
 
 // AdaptConfig says who meets whom. Its tags are those of the command's flags.
 type AdaptConfig struct {
-	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot."`
+	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
 	Teams     [][]string `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
-	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO,..."`
+	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
 	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
 	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
 	Learn     string     `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
 	Every     int        `help:"Steps between two updates of what learns." default:"200"`
-	Steps     int        `help:"Env steps of a life." default:"2400"`
+	Steps     int        `help:"Env steps of a life: one meeting with the co-players." default:"2400"`
 	Last      int        `help:"The last steps, which are scored." default:"600"`
 	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
 	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds
@@ -45,6 +45,12 @@ type adapting struct {
 // Adapt lets agents live among co-players, whether they know them or not.
 func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable, error) {
 	c := &adapting{l, config}
+	switch {
+	case c.Lives < 1:
+		return nil, Misused("--lives %d, want at least 1", c.Lives)
+	case c.Last < 1 || c.Last > c.Steps:
+		return nil, Misused("--last %d of --steps %d: want some of the steps, at most all", c.Last, c.Steps)
+	}
 	rows, g, about, err := c.rows()
 	if err != nil {
 		return nil, err

@@ -33,20 +33,27 @@ type part struct {
 
 func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*meeting, error) {
 	m := &meeting{g: g, about: about, lived: map[reference]*referred{}}
-	join := func(names []string, from int) ([]eval.Member, error) {
+	join := func(flag string, names []string, from int) ([]eval.Member, error) {
 		list, who, err := c.members(g, about, names)
-		exact := err == nil && oracle.Solvable(g, names) == nil && atRandom(names) <= 1
+		if err != nil {
+			return nil, Wrong(err, flag, names...)
+		}
+		exact := oracle.Solvable(g, names) == nil && atRandom(names) <= 1
 		m.parts = append(m.parts, part{names, who, from, exact})
-		return append([]eval.Member{{}}, list...), err
+		return append([]eval.Member{{}}, list...), nil
+	}
+	flag := "--vs"
+	if len(c.Teams) > 1 {
+		flag = "--trios"
 	}
 	var err error
-	if m.now, err = join(vs, 0); err != nil || len(c.Then) == 0 {
+	if m.now, err = join(flag, vs, 0); err != nil || len(c.Then) == 0 {
 		return m, err
 	}
 	if c.AtEpisode < 1 {
 		return nil, Misused("--at-episode %d, want at least 1", c.AtEpisode)
 	}
-	m.next, err = join(c.Then, c.AtEpisode)
+	m.next, err = join("--then", c.Then, c.AtEpisode)
 	return m, err
 }
 

@@ -8,18 +8,18 @@ import (
 
 	"hop/eval"
 	"hop/game"
-	"hop/report"
+	"hop/report/cross"
 	"hop/rng"
 	"hop/stats"
 )
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
 type CrossConfig struct {
-	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"ENTRY"`
+	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"PRESET|RUN|WHO"`
 	Game     string                `help:"Name of the game; default: that of the first run, or staghunt." default:""`
 	Set      []string              `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Episodes int                   `help:"Starts of each pair; each is played from every seat." default:"1000"`
-	Seed     uint64                `help:"Names all random streams." default:"1"`
+	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
 	Greedy   bool                  `help:"Trained agents take their likeliest action."`
 	Split    bool                  `help:"Every seed of a run is an entry of its own."`
 	Runs     string                `help:"Where presets trained before are looked for." default:"runs" type:"path"`
@@ -36,7 +36,7 @@ type crossing struct {
 
 // Crossplay lets each entry take one seat in a team of each entry, all from the same
 // starts.
-func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross, game.Game, error) {
+func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, game.Game, error) {
 	c := &crossing{l, config}
 	if c.Episodes < 1 {
 		return nil, nil, Misused("--episodes %d, want at least 1", c.Episodes)
@@ -45,9 +45,9 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross,
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &report.Cross{Game: label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
+	out := &cross.Table{Game: game.Label(g), Starts: c.Episodes, Seats: g.Spec().Seats, Greedy: c.Greedy}
 	for _, e := range entries {
-		out.Entries = append(out.Entries, report.CrossEntry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
+		out.Entries = append(out.Entries, cross.Entry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}
 	done, each := 0, g.Spec().Seats*c.Episodes
 	for i := range entries {
@@ -70,10 +70,10 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*report.Cross,
 
 // cell plays a newcomer among a team.
 func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, progress func(done, total int),
-) (report.CrossCell, error) {
+) (cross.Cell, error) {
 	pairs := max(1, len(one.runs), len(team.runs))
 	var own, others stats.Acc
-	cell := report.CrossCell{Newcomer: one.name, Team: team.name}
+	cell := cross.Cell{Newcomer: one.name, Team: team.name}
 	for k := range pairs {
 		teams, err := c.teams(g, one, team, k)
 		var no Misuse
@@ -101,8 +101,7 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 		own.Add(res.Own.Mean())
 		others.Add(res.Others.Mean())
 	}
-	cell.Own = &report.CrossMean{Mean: own.Mean(), CI: own.CI(0.95)}
-	cell.Others = &report.CrossMean{Mean: others.Mean(), CI: others.CI(0.95)}
+	cell.Own, cell.Others = cross.MeanOf(own), cross.MeanOf(others)
 	if math.IsNaN(cell.Own.Mean) {
 		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
 	}

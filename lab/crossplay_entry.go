@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -93,9 +92,6 @@ func (c *crossing) find(name string) ([]entry, error) {
 // runsIn returns the runs of a folder by seed; none if there are none.
 func runsIn(dir string) []string {
 	dirs, _ := Folders(dir)
-	slices.SortFunc(dirs, func(a, b string) int { // seed-10 after seed-9
-		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
-	})
 	return dirs
 }
 
@@ -107,7 +103,7 @@ func (c *crossing) game(list []entry) (game.Game, exp.Game, error) {
 	}
 	spec, err := c.Reg.NewGame(name)
 	if err != nil {
-		return nil, spec, Misuse{err}
+		return nil, spec, Wrong(err, "--game", name)
 	}
 	for _, e := range list {
 		if len(e.dirs) == 0 {
@@ -138,7 +134,7 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 				return nil
 			}
 		}
-		if _, err := Team(g, names, c.Planner...); err != nil {
+		if _, err := member(g, names, 0, c.Planner); err != nil {
 			return Misused("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
 		}
 		return nil

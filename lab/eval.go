@@ -17,9 +17,9 @@ import (
 
 // EvalConfig says who plays how often. Its tags are those of the command's flags.
 type EvalConfig struct {
-	Team     []string              `help:"${eval_team}" required:"" placeholder:"BOT,..."`
+	Team     []string              `help:"${eval_team}" required:"" placeholder:"WHO"`
 	Episodes int                   `help:"How many episodes to play." default:"10000"`
-	Seed     uint64                `help:"Names all random streams." default:"1"`
+	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
 	Workers  int                   `help:"How many cores to use; 0: all. The result is the same." default:"0"`
 	FixSeat  bool                  `help:"Do not deal the team to seats anew each episode."`
 	Focal    int                   `help:"${eval_focal}" default:"-1" placeholder:"N"`
@@ -63,6 +63,9 @@ type Lost struct {
 
 // Eval plays a team and counts what it gets.
 func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
+	if c.Episodes < 1 {
+		return nil, Misused("--episodes %d, want at least 1", c.Episodes)
+	}
 	members, err := Team(g, c.Team, c.Planner...)
 	if err != nil {
 		return nil, err
@@ -164,9 +167,9 @@ func (r *regret) add(ep rollout.Episode) {
 
 // SolveConfig says whom to respond to. Its tags are those of the command's flags.
 type SolveConfig struct {
-	VS       []string              `name:"vs" help:"The co-players, one bot for each other seat." required:"" placeholder:"BOT,..."`
+	VS       []string              `name:"vs" help:"The co-players, one bot for each other seat." required:"" placeholder:"BOT"`
 	Episodes int                   `help:"Starts to average over." default:"100"`
-	Seed     uint64                `help:"Names all random streams; the starts are those of a focal hop eval with this seed." default:"1"`
+	Seed     uint64                `help:"All random numbers follow from it; the starts are those of a focal hop eval with this seed." default:"1"`
 	Discount float64               `help:"Of rewards, per step." default:"1"`
 	Check    bool                  `help:"Also play the best response from the same starts: it must get its value."`
 	Progress func(done, total int) `kong:"-"`
@@ -203,7 +206,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 		return nil, Misused("--check plays undiscounted episodes, so it needs --discount 1")
 	}
 	if err := oracle.Solvable(g, c.VS); err != nil {
-		return nil, Misuse{err}
+		return nil, Wrong(err, "--vs", c.VS...)
 	}
 	br, err := oracle.NewBR(g, c.Discount)
 	if err != nil {

@@ -42,6 +42,32 @@ func (m Misuse) Unwrap() error { return m.error }
 // Misused says what was wrong with what was asked for.
 func Misused(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
 
+// Wrong says which flag, and which of its values, a mistake is in. One that names
+// another flag already is passed on.
+func Wrong(err error, flag string, value ...string) error {
+	if err == nil || strings.HasPrefix(err.Error(), "--") {
+		return err
+	}
+	return Misused("%s %s: %w", flag, strings.Join(value, ","), err)
+}
+
+// Stopped is the error of work that was stopped on the way; it wraps context.Canceled.
+type Stopped struct {
+	error
+	Next string // what is saved, and how to go on
+}
+
+// Unwrap returns what stopped it.
+func (s Stopped) Unwrap() error { return s.error }
+
+// Stop says how to go on, if err is that the work was stopped.
+func Stop(err error, format string, args ...any) error {
+	if errors.Is(err, context.Canceled) {
+		return Stopped{err, fmt.Sprintf(format, args...)}
+	}
+	return err
+}
+
 // cores returns how many cores a number of workers means.
 func cores(workers int) int {
 	if workers > 0 {
@@ -52,7 +78,7 @@ func cores(workers int) int {
 
 // Info is what a run's folder says about its making.
 func (l *Lab) Info(preset string, seed uint64) runlog.Info {
-	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Version: l.Version, Kernels: f32.Kernels()}
+	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: runlog.NewBuild(l.Version, f32.Kernels())}
 }
 
 // Folders returns the runs of a folder: itself, or its seeds.
@@ -95,7 +121,7 @@ func (l *Lab) RunSpec(dir string) (exp.Spec, error) {
 func (l *Lab) NewGame(name string, sets []string) (game.Game, exp.Game, error) {
 	spec, err := l.Reg.NewGame(name)
 	if err != nil {
-		return nil, spec, Misuse{err}
+		return nil, spec, Wrong(err, "--game", name)
 	}
 	return build(spec, sets)
 }
@@ -112,6 +138,9 @@ func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
 		}
 	}
 	g, err := spec.Build()
+	if err != nil && len(sets) > 0 {
+		return nil, spec, Wrong(err, "--set", sets...)
+	}
 	if err != nil {
 		return nil, spec, Misuse{err}
 	}
@@ -135,10 +164,25 @@ func (l *Lab) GameWords(params map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// label names a game in a few words.
-func label(g game.Game) string {
-	if l, ok := g.(interface{ Label() string }); ok {
-		return g.Spec().Name + " " + l.Label()
+// SameGame refuses specs whose returns mean different things.
+func SameGame(v, w *exp.Spec) error {
+	x, err := v.Game.Map()
+	if err != nil {
+		return err
 	}
-	return g.Spec().Name
+	y, err := w.Game.Map()
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
+			differ = append(differ, fmt.Sprintf("game.%s (%v and %v)", name, x[name], y[name]))
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return Misused("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
+		v.Name, w.Name, strings.Join(differ, ", "))
 }

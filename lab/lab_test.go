@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"hop/exp"
@@ -23,6 +24,18 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var scoring, report []int // what is said to be done
+	var mu sync.Mutex
+	l.Watch = func(n News) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case n.Kind == Scoring && n.Seed == 2 && n.Of == 40: // drawn and greedy
+			scoring = append(scoring, n.At)
+		case n.Kind == Counted && n.Of > 0:
+			report = append(report, 1000*n.At/n.Of)
+		}
+	}
 	first, err := l.Train(t.Context(), training)
 	if err != nil {
 		t.Fatal(err)
@@ -30,10 +43,19 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	if _, err := os.Stat(first.Report); err != nil || len(first.Seeds) != 2 || first.Run != filepath.Join(out, "ppo-4x4-001") {
 		t.Errorf("%d seeds in %s, %v", len(first.Seeds), first.Run, err)
 	}
-	again, err := l.Reopen(first.Run, 2)
+	for what, done := range map[string][]int{"scoring": scoring, "the report": report} {
+		if len(done) < 10 || done[0] != 0 || !slices.IsSorted(done) {
+			t.Errorf("%s said %v; want many numbers, from 0 on", what, done)
+		}
+	}
+	if n, m := len(scoring), len(report); n > 0 && scoring[n-1] != 40 || m > 0 && report[m-1] < 900 {
+		t.Errorf("the last that was said: %v of 40 episodes, %v of 1000 of the report, and the page is left", scoring[n-1:], report[m-1:])
+	}
+	again, err := l.Reopen(first.Run, Further{}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.Watch = nil
 	second, err := l.Train(t.Context(), again)
 	if err != nil || second.Mean != first.Mean {
 		t.Errorf("a finished training that goes on gets %+v, %v; want %v", second, err, first.Mean)
@@ -66,30 +88,12 @@ func TestMisuseIsAKindOfError(t *testing.T) {
 	_, wrongTeam := Eval(t.Context(), g, EvalConfig{Team: []string{"ns", "ns"}, Episodes: 1})
 	_, wrongBots := Solve(t.Context(), g, SolveConfig{VS: []string{"nobody"}, Episodes: 1, Discount: 1})
 	_, _, wrongEntry := l.Crossplay(t.Context(), CrossConfig{Entries: []string{"ns", "nobody"}, Episodes: 1})
-	_, wrongVariant := l.Compare(t.Context(), CompareConfig{Variants: []string{"no-such"}})
 	_, wrongKind := l.TrainZoo(t.Context(), ZooConfig{Game: "staghunt", Who: []string{"no-such"}})
 	_, wrongFolder := Folders(t.TempDir())
-	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongVariant, wrongKind, wrongFolder} {
+	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongKind, wrongFolder} {
 		var m Misuse
 		if !errors.As(err, &m) {
 			t.Errorf("mistake %d: %v is no Misuse", i, err)
 		}
-	}
-}
-
-// Runs of a folder are paired by seed, not by name.
-func TestRunsAreInTheOrderOfTheirSeeds(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"seed-10", "seed-9", "seed-2"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	for _, run := range runsIn(dir) {
-		got = append(got, filepath.Base(run))
-	}
-	if want := []string{"seed-2", "seed-9", "seed-10"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -6,12 +6,13 @@ import (
 
 	"hop/diag/ladder"
 	"hop/exp"
+	"hop/game"
 )
 
 // LadderConfig says what is taken apart. Its tags are those of the command's flags.
 type LadderConfig struct {
-	What    string     `arg:"" optional:"" help:"${ladder_what}" default:"hop-4x4"`
-	PPO     string     `name:"ppo" help:"${ladder_ppo}" default:"ppo-4x4" placeholder:"SPEC|RUN"`
+	What    string     `arg:"" optional:"" help:"${ladder_what}" default:"hop-4x4" placeholder:"PRESET|SPEC|RUN"`
+	PPO     string     `name:"ppo" help:"${ladder_ppo}" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set     []string   `help:"Set a field of what is trained first, such as train.steps=20000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds   []uint64   `kong:"-"` // that are trained
 	Teams   [][]string `kong:"-"`
@@ -28,20 +29,39 @@ func (l *Lab) LadderRuns(ctx context.Context, c LadderConfig) (runs, ppo []strin
 	if runs, err = l.runs(ctx, c, c.What, c.Set); err != nil {
 		return nil, nil, "", err
 	}
-	name, err = l.fits(runs[0], ppo[0], c.Teams)
-	return runs, ppo, name, err
+	spec, err := l.RunSpec(runs[0])
+	return runs, ppo, spec.Game.Name, err
 }
 
-// Climbable refuses what does not plan.
-func (l *Lab) Climbable(what string, sets []string) error {
-	spec, err := l.specOf(what, sets)
+// Climbable refuses what does not plan, a PPO that there is not, and co-players whom
+// the game does not know.
+func (l *Lab) Climbable(c LadderConfig) error {
+	spec, err := l.specOf(c.What, c.Set)
 	if err == nil {
 		_, err = ladder.Rungs(spec)
 	}
 	if err != nil {
 		return Misuse{err}
 	}
-	return nil
+	ppo, err := l.specOf(c.PPO, nil)
+	if err != nil {
+		return Wrong(err, "--ppo", c.PPO)
+	}
+	g, err := spec.Game.Build()
+	if err != nil {
+		return err
+	}
+	for _, team := range c.Teams {
+		if n := g.Spec().Seats - 1; len(team) != n {
+			return Misused("--vs %s: it names %d co-players, %s has room for %d", strings.Join(team, ","), len(team), g.Spec().Name, n)
+		}
+		for _, name := range team {
+			if _, err := game.NewBot(g, name); err != nil {
+				return Wrong(err, "--vs", team...)
+			}
+		}
+	}
+	return SameGame(&spec, &ppo)
 }
 
 // specOf returns the spec of a preset, a file or a run's folder.
@@ -69,26 +89,4 @@ func (l *Lab) runs(ctx context.Context, c LadderConfig, what string, sets []stri
 		return nil, err
 	}
 	return Folders(t.Folder)
-}
-
-// fits checks that both runs play the same game and that teams fill it.
-func (l *Lab) fits(run, ppo string, teams [][]string) (string, error) {
-	mine, err := l.RunSpec(run)
-	if err != nil {
-		return "", err
-	}
-	other, err := l.RunSpec(ppo)
-	if err != nil {
-		return "", err
-	}
-	g, err := mine.Game.Build()
-	if err != nil {
-		return "", err
-	}
-	for _, t := range teams {
-		if n := g.Spec().Seats - 1; len(t) != n {
-			return "", Misused("--vs %s names %d co-players, %s has room for %d", strings.Join(t, ","), len(t), g.Spec().Name, n)
-		}
-	}
-	return mine.Game.Name, sameGame(&mine, &other)
 }

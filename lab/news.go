@@ -29,6 +29,7 @@ const (
 	Staged              // Text about stage Name, At and Of
 	Begun               // Training has begun, Stop stops it
 	Learnt              // Seed has learnt from a window: Progress
+	Scoring             // Seed's final agents are being scored: At of Of episodes
 	Scored              // Seed's final agents were scored: Mean
 	Ended               // the training has ended
 	Counted             // At of Of, in units of Text; Of is 0 when the loop has ended
@@ -40,8 +41,8 @@ func (l *Lab) news(n News) {
 	}
 }
 
-// say says something by the way.
-func (l *Lab) say(format string, args ...any) {
+// Say says something by the way.
+func (l *Lab) Say(format string, args ...any) {
 	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
 }
 

@@ -37,6 +37,7 @@ type stages struct {
 	done  []Stage
 	run   stage.Runner
 	began time.Time
+	log   func(format string, args ...any) // into the logs of the seeds; may be nil
 }
 
 func (l *Lab) around(spec *exp.Spec, group string) (*stages, error) {
@@ -67,6 +68,9 @@ func (s *stages) plain() bool { return s.of == 1 }
 // say writes a line about a stage.
 func (s *stages) say(name, format string, args ...any) {
 	if !s.plain() {
+		if s.log != nil {
+			s.log("stage %d of %d, %s: %s", s.at, s.of, name, fmt.Sprintf(format, args...))
+		}
 		s.lab.news(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
 	}
 }
@@ -145,15 +149,18 @@ func (s *stages) training() {
 	s.say("train", "%s, %d env steps a seed", s.spec.Name, s.spec.Train.Steps)
 }
 
-// trained notes how long the training took.
-func (s *stages) trained(mean float64) {
+// trained notes how long the training took, over all its parts and seeds.
+func (s *stages) trained(t *Trained) {
 	if s.plain() {
 		return
 	}
-	wall := time.Since(s.began).Seconds()
-	s.say("train", "%.1f s; mean return %.3f", wall, mean)
+	wall := 0.
+	for _, seed := range t.Seeds {
+		wall += seed.Wall
+	}
+	s.say("train", "%.1f s; mean return %.3f", wall, t.Mean)
 	s.done = append(s.done, Stage{
-		Name: "train", Command: "hop train", Dir: ".", Wall: wall, Verdict: fmt.Sprintf("mean return %.3f on fresh episodes", mean),
+		Name: "train", Command: "hop train", Dir: ".", Wall: wall, Verdict: fmt.Sprintf("mean return %.3f on fresh episodes", t.Mean),
 	})
 }
 
@@ -177,5 +184,5 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 	if s.plain() {
 		return nil
 	}
-	return writeJSON(filepath.Join(s.group, "stages.json"), s.done)
+	return writeJSON(filepath.Join(s.group, stagesFile), s.done)
 }

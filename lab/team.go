@@ -20,19 +20,19 @@ import (
 // Team turns names of bots and planners into members. A single name stands for
 // the whole team. planner sets fields of planners, such as plan.sims=200.
 func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error) {
-	spec := g.Spec()
+	spec, typed := g.Spec(), names
 	if len(names) == 1 {
 		names = slices.Repeat(names, spec.Seats)
 	}
 	if len(names) != spec.Seats {
-		return nil, Misused("the team has %d members (%s), the game has %d seats; name one for each, or one for all",
-			len(names), strings.Join(names, ","), spec.Seats)
+		return nil, Misused("--team %s: it has %d members, the game has %d seats; name one for each, or one for all",
+			strings.Join(names, ","), len(names), spec.Seats)
 	}
 	members := make([]eval.Member, len(names))
 	for i := range names {
 		m, err := member(g, names, i, planner)
 		if err != nil {
-			return nil, err
+			return nil, Wrong(err, "--team", typed...)
 		}
 		members[i] = m
 	}
@@ -79,7 +79,7 @@ func (l *Lab) RunTeam(dir string, sets, names, planner []string) (game.Game, []e
 func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error {
 	run, err := l.Reg.LoadAgentsFor(dir, sets)
 	if err != nil {
-		return err
+		return Wrong(err, "--agents", dir)
 	}
 	cfg.Game = run.Game
 	if cfg.GameSpec, err = run.Spec.Game.Map(); err != nil {
@@ -105,10 +105,11 @@ func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error
 	return nil
 }
 
+// Planners are the names of those who think without having been trained.
+var Planners = []string{"br", "plan", "plan-infer", "plan-paper"}
+
 // isPlanner reports whether a name stands for somebody who thinks.
-func isPlanner(name string) bool {
-	return slices.Contains([]string{"br", "plan", "plan-infer", "plan-paper"}, name)
-}
+func isPlanner(name string) bool { return slices.Contains(Planners, name) }
 
 // without returns the names but one.
 func without(names []string, at int) []string { return slices.Delete(slices.Clone(names), at, at+1) }

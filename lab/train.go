@@ -1,10 +1,12 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +17,10 @@ import (
 	"hop/exp"
 	"hop/f32"
 	"hop/internal/cpu"
+	"hop/page"
 	"hop/rng"
 	"hop/runlog"
+	"hop/stage"
 	"hop/stats"
 	"hop/train"
 )
@@ -33,8 +37,10 @@ type SeedResult struct {
 	// ended then.
 	LastFifth *float64 `json:"last_fifth,omitempty"`
 	EnvSteps  int      `json:"env_steps"`
-	CPU       float64  `json:"cpu_s"`
-	Wall      float64  `json:"wall_s"`
+	// CPU and Wall are what training and scoring this seed cost, as env.json has it:
+	// processor time and clock, over all parts of a run that was stopped and resumed.
+	CPU  float64 `json:"cpu_s"`
+	Wall float64 `json:"wall_s"`
 }
 
 // Trained is what a training came to, over its seeds.
@@ -57,14 +63,21 @@ type Training struct {
 	Workers int // 0: all cores; numbers do not depend on it
 	lab     *Lab
 	jobs    []*job
+	meter   cpu.Meter
 }
 
 // job is one seed.
 type job struct {
 	seed   uint64
+	dir    string
 	spec   exp.Spec
-	run    *runlog.Run
+	run    *runlog.Run // nil: the seed is finished, and nothing in its folder is touched
 	resume bool
+	status string // in env.json, when it was read
+	longer int    // env steps that it is to be trained further than before
+	scored bool   // result.json is there: the seed is trained and scored
+	step   int    // env step that it has come to
+	err    error
 	result SeedResult
 }
 
@@ -79,95 +92,167 @@ func (t *Training) Seeds() (list []uint64) {
 // Cores returns how many cores it uses.
 func (t *Training) Cores() int { return cores(t.Workers) }
 
+// finished says whether every seed was finished before.
+func (t *Training) finished() bool {
+	return !slices.ContainsFunc(t.jobs, func(j *job) bool { return j.run != nil })
+}
+
 // NewTraining makes the folders of a training in out.
 func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int) (*Training, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
+	}
+	if err := spec.CheckPlayers(); err != nil {
+		return nil, Misuse{err} // before there is a folder
 	}
 	t := &Training{Spec: spec, Workers: workers, lab: l}
 	var err error
 	if t.Folder, err = NewFolder(out, spec.Name); err != nil {
 		return nil, err
 	}
-	for _, seed := range seeds {
-		if err := t.begin(filepath.Join(t.Folder, fmt.Sprintf("seed-%d", seed)), seed); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+	return t, t.beginAll(seeds)
 }
 
-// begin makes the folder of a seed.
-func (t *Training) begin(dir string, seed uint64) error {
+// beginAll makes the folders of seeds. A death on the way leaves folders without a
+// spec, which a training that goes on begins.
+func (t *Training) beginAll(seeds []uint64) error {
 	text, err := t.Spec.YAML()
 	if err != nil {
 		return err
 	}
-	run, err := runlog.Create(dir, text, t.lab.Info(t.Spec.Name, seed))
-	if err != nil {
-		return err
+	for _, seed := range seeds {
+		if err := os.MkdirAll(runlog.SeedDir(t.Folder, seed), 0o755); err != nil {
+			return fmt.Errorf("making the folder of seed %d: %w", seed, err)
+		}
 	}
-	t.jobs = append(t.jobs, &job{seed: seed, spec: t.Spec, run: run})
+	for _, seed := range seeds {
+		if err := t.begin(runlog.SeedDir(t.Folder, seed), seed, text); err != nil {
+			return errors.Join(err, t.abandon())
+		}
+	}
 	return nil
 }
 
-// Reopen opens the runs of a folder, or the one run that it is, to go on.
-func (l *Lab) Reopen(dir string, workers int) (*Training, error) {
-	if err := f32.KernelsErr(); err != nil {
-		return nil, err
-	}
-	dirs, err := Folders(dir)
+// begin makes the folder of a seed.
+func (t *Training) begin(dir string, seed uint64, spec []byte) error {
+	info := t.lab.Info(t.Spec.Name, seed)
+	run, err := runlog.Create(dir, spec, info)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	t := &Training{Folder: dir, Workers: workers, lab: l}
-	for _, dir := range dirs {
-		run, err := runlog.Open(dir)
-		if err != nil {
-			return nil, err
+	run.Printf("started: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
+	t.jobs = append(t.jobs, &job{seed: seed, dir: dir, spec: t.Spec, run: run})
+	return nil
+}
+
+// abandon closes the runs of a training that cannot begin.
+func (t *Training) abandon() error {
+	var errs []error
+	for _, j := range t.jobs {
+		if j.run != nil {
+			errs = append(errs, j.run.Finish("stopped"), j.run.Close())
 		}
-		env, err := runlog.ReadEnv(dir)
-		if err != nil {
-			return nil, err
-		}
-		spec, err := l.Reg.Parse(run.Spec(), filepath.Join(dir, "spec.yaml"), env.Preset, nil)
-		if err != nil {
-			return nil, err
-		}
-		if env.Kernels != f32.Kernels() {
-			l.note("%s was started with %s kernels, this machine uses %s: numbers will differ in rounding", dir, env.Kernels, f32.Kernels())
-		}
-		t.jobs = append(t.jobs, &job{seed: env.Seed, spec: spec, run: run, resume: true})
 	}
-	slices.SortFunc(t.jobs, func(a, b *job) int { return int(a.seed) - int(b.seed) })
-	t.Spec = t.jobs[0].spec
-	return t, nil
+	return errors.Join(errs...)
+}
+
+// log adds a line to the log of every seed that is not finished.
+func (t *Training) log(format string, args ...any) {
+	for _, j := range t.jobs {
+		if j.run != nil {
+			j.run.Printf(format, args...)
+		}
+	}
 }
 
 // Train runs what comes before a training, the training, what comes after it, and
-// writes its report.
+// writes its report. A run is done when all of that is there; until then Reopen and
+// Train complete what is missing. Where nothing is, they change nothing.
 func (l *Lab) Train(ctx context.Context, t *Training) (*Trained, error) {
-	out, err := t.run(ctx)
-	if errors.Is(err, context.Canceled) {
-		l.say("stopped; everything is saved. Go on with:\n  hop train --resume %s", t.Folder)
+	return t.train(ctx, func() error {
+		_, err := l.Report(ctx, t.Folder, true)
+		return err
+	})
+}
+
+// train is Train with a report of another kind; nil: none is written.
+func (t *Training) train(ctx context.Context, report func() error) (out *Trained, err error) {
+	at := filepath.Join(t.Folder, "report.html")
+	if _, err := os.Stat(at); err == nil && t.finished() {
+		t.lab.Say("%s is finished; nothing in it is changed", t.Folder)
+		report = nil
+	}
+	defer func() {
+		err = Stop(t.end(ctx, err), "everything is saved. Go on with:\n  hop train --resume %s", t.Folder)
+	}()
+	if t.finished() {
+		out, err = t.total()
+	} else {
+		out, err = t.run(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if out.Report, err = l.Report(ctx, t.Folder, true); err != nil {
-		l.note("the runs are saved, but the report could not be written: %v", err)
+	if report != nil {
+		t.log("writing the report")
+		if err := report(); err != nil {
+			return nil, fmt.Errorf("the runs are saved, but the report could not be written: %w. When that is mended, go on with "+
+				"hop train --resume %s", err, t.Folder)
+		}
+	}
+	if _, err := os.Stat(at); err == nil {
+		out.Report = at
 	}
 	return out, nil
 }
 
-func (t *Training) run(ctx context.Context) (*Trained, error) {
-	for _, j := range t.jobs {
-		defer j.run.Close()
+// end writes how every seed has ended. A seed is done only if all is: the others are
+// stopped when one fails.
+func (t *Training) end(ctx context.Context, cause error) error {
+	why := "from the live view"
+	if ctx.Err() != nil {
+		why = context.Cause(ctx).Error()
 	}
+	var errs []error
+	scored := !slices.ContainsFunc(t.jobs, func(j *job) bool { return !j.scored })
+	for _, j := range t.jobs {
+		if j.run == nil {
+			continue
+		}
+		status := "stopped"
+		switch {
+		case cause == nil:
+			status = "done"
+			s := j.run.Spent()
+			j.run.Printf("done: %.1f s of the clock and %.1f s of processor time, over all parts of this seed", s.Wall, s.CPU)
+		case errors.Is(cause, context.Canceled):
+			j.run.Printf("stopped at env step %d: %s", j.step, why)
+		case j.err != nil || scored:
+			status = "failed"
+			j.run.Printf("failed at env step %d: %v", j.step, cmp.Or(j.err, cause))
+		default:
+			j.run.Printf("stopped at env step %d, because another seed failed", j.step)
+		}
+		if !j.scored {
+			errs = append(errs, j.run.Summarise(status, nil))
+		}
+		errs = append(errs, j.run.Finish(status), j.run.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		if errors.Is(cause, context.Canceled) {
+			return err // not everything is saved
+		}
+		return errors.Join(cause, err)
+	}
+	return cause
+}
+
+func (t *Training) run(ctx context.Context) (*Trained, error) {
 	around, err := t.lab.around(&t.Spec, t.Folder)
 	if err != nil {
 		return nil, err
 	}
+	around.log = t.log
 	if err := around.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -175,72 +260,104 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 		j.spec.Fill(around.run.Fill)
 	}
 	around.training()
-	workers := cores(t.Workers)
-	beside := min(workers, len(t.jobs))
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	t.lab.news(News{Kind: Begun, Training: t, Stop: cancel})
-	errs := make([]error, len(t.jobs))
-	turns := make(chan struct{}, beside)
-	var wg sync.WaitGroup
-	for i, j := range t.jobs {
-		wg.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			errs[i] = t.work(inner, j, max(1, workers/beside))
-		})
-	}
-	wg.Wait()
-	t.lab.news(News{Kind: Ended})
-	if err := errors.Join(errs...); err != nil {
+	if err := t.learn(ctx); err != nil {
 		return nil, err
 	}
-	out := &Trained{Run: t.Folder, Preset: t.Spec.Name}
-	var means []float64
-	var mean, greedy stats.Acc
-	for _, j := range t.jobs {
-		means = append(means, j.result.Mean)
-		mean.Add(j.result.Mean)
-		greedy.Add(j.result.GreedyMean)
+	out, err := t.total()
+	if err != nil {
+		return nil, err
 	}
-	out.Mean, out.CI, out.IQM, out.GreedyMean = mean.Mean(), mean.CI(0.95), stats.IQM(means), greedy.Mean()
-	around.trained(out.Mean)
+	around.trained(out)
 	if err := around.follow(ctx, t.jobs); err != nil {
 		return nil, err
-	}
-	for _, j := range t.jobs {
-		j.result.CPU /= float64(beside) // so many seeds ran side by side in this process
-		if err := j.save(); err != nil {
-			return nil, err
-		}
-		out.Seeds = append(out.Seeds, j.result)
 	}
 	out.Stages = around.done
 	return out, nil
 }
 
-// work runs one seed to its end and scores its final agents.
-func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
-	start, watch := time.Now(), cpu.Start()
-	status := "failed"
-	defer func() {
-		if errors.Is(err, context.Canceled) {
-			status = "stopped"
+// learn trains and scores the seeds that are not, side by side.
+func (t *Training) learn(ctx context.Context) error {
+	var todo []*job
+	for _, j := range t.jobs {
+		if !j.scored {
+			todo = append(todo, j)
 		}
-		err = errors.Join(err, j.run.Finish(status), j.run.Close())
-	}()
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	workers := cores(t.Workers)
+	beside := min(workers, len(todo))
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t.lab.news(News{Kind: Begun, Training: t, Stop: cancel})
+	for _, j := range t.jobs {
+		if j.scored {
+			t.lab.news(News{Kind: Scored, Seed: j.seed, Mean: j.result.Mean})
+		}
+	}
+	turns := make(chan struct{}, beside)
+	var wg sync.WaitGroup
+	for _, j := range todo {
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			j.err = t.work(inner, j, max(1, workers/beside))
+		})
+	}
+	wg.Wait()
+	t.lab.news(News{Kind: Ended})
+	var stop error
+	var errs []error
+	for _, j := range todo {
+		if errors.Is(j.err, context.Canceled) {
+			stop = j.err
+		} else {
+			errs = append(errs, j.err)
+		}
+	}
+	return cmp.Or(errors.Join(errs...), stop) // what failed comes before that it was stopped
+}
+
+// total sums up the seeds, and the stages that were written down.
+func (t *Training) total() (*Trained, error) {
+	out := &Trained{Run: t.Folder, Preset: t.Spec.Name}
+	var means []float64
+	var mean, greedy stats.Acc
+	for _, j := range t.jobs {
+		out.Seeds, means = append(out.Seeds, j.result), append(means, j.result.Mean)
+		mean.Add(j.result.Mean)
+		greedy.Add(j.result.GreedyMean)
+	}
+	out.Mean, out.CI, out.IQM, out.GreedyMean = mean.Mean(), mean.CI(0.95), stats.IQM(means), greedy.Mean()
+	b, err := os.ReadFile(filepath.Join(t.Folder, stagesFile))
+	if err == nil {
+		err = json.Unmarshal(b, &out.Stages)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the stages of %s: %w", t.Folder, err)
+	}
+	return out, nil
+}
+
+// work runs one seed to its end and scores its final agents. Its cost is that of both.
+func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
+	cost := t.meter.Begin()
+	defer cost.End()
+	j.run.Measure(cost.Seconds)
+	start := time.Now()
 	var saved []byte
-	step := int64(0)
 	if j.resume {
 		var notes []string
+		var step int64
 		saved, step, notes, err = j.run.Resume()
 		for _, n := range notes {
 			t.lab.note("%s", n)
-			j.run.Printf("%s", n)
 		}
 		if err != nil {
 			return err
 		}
+		j.step = int(step)
 	}
 	machine := exp.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }, Saved: saved}
 	loop, err := j.spec.Build(j.seed, machine)
@@ -249,35 +366,43 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 	}
 	if saved != nil {
 		if err := loop.Load(saved); err != nil {
-			return fmt.Errorf("resuming %s at env step %d: %w", j.run.Dir(), step, err)
+			return fmt.Errorf("resuming %s at env step %d: %w", j.dir, j.step, err)
 		}
 	}
-	if j.resume {
-		j.run.Printf("resumed at env step %d", step)
-	}
 	learnt := func(p *train.Progress) { t.lab.news(News{Kind: Learnt, Seed: j.seed, Progress: p}) }
-	if err := loop.Run(ctx, j.run, learnt); err != nil {
+	err = loop.Run(ctx, j.run, learnt)
+	if j.step = loop.Step(); err != nil {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
 	t.lab.note("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)
+	j.run.Printf("trained to env step %d; scoring the final agents on %d fresh episodes", j.step, episodes)
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
 	}
-	j.result.EnvSteps = loop.Step()
-	j.result.CPU, j.result.Wall = watch.Spent()
-	j.run.Printf("done: mean return %.4f over %d fresh episodes", j.result.Mean, episodes)
-	status = "done"
+	cost.End()
+	j.result.EnvSteps = j.step
+	if err := j.save(); err != nil {
+		return err
+	}
+	j.scored = true
+	j.run.Printf("scored: mean return %.4f, greedily %.4f", j.result.Mean, j.result.GreedyMean)
 	t.lab.news(News{Kind: Scored, Seed: j.seed, Mean: j.result.Mean})
-	return j.save()
+	return nil
 }
 
 // score plays the final agents on fresh episodes of the true game.
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
-	agents, err := t.lab.Reg.LoadAgents(j.run.Dir())
+	agents, err := t.lab.Reg.LoadAgents(j.dir)
 	if err != nil {
 		return err
 	}
+	played, all := 0, 2*j.spec.Eval.Episodes
+	if agents.Sure {
+		all /= 2
+	}
+	scoring := func(done, _ int) { t.lab.news(News{Kind: Scoring, Seed: j.seed, At: played + done, Of: all}) }
+	scoring(0, 0)
 	play := func(name string, members []eval.Member) (*eval.Result, error) {
 		team, err := j.spec.Team(agents, members)
 		if err != nil {
@@ -285,15 +410,17 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 		}
 		return eval.Run(ctx, eval.Config{
 			Game: agents.Game, Team: team, Episodes: j.spec.Eval.Episodes, Workers: workers, Lanes: 256,
-			Key: rng.New(j.seed).Child("judge").Child(name), // the name is part of the numbers
+			Key:      rng.New(j.seed).Child("judge").Child(name), // the name is part of the numbers
+			Progress: scoring,
 		})
 	}
 	sampled, err := play("sampled", agents.Members)
 	if err != nil {
 		return err
 	}
+	played = j.spec.Eval.Episodes
 	r := &j.result
-	r.Seed, r.Run, r.Mean, r.SE, r.Agents = j.seed, j.run.Dir(), sampled.Mean.Mean(), stats.Number(sampled.Mean.SE()), nil
+	r.Seed, r.Run, r.Mean, r.SE, r.Agents = j.seed, j.dir, sampled.Mean.Mean(), stats.Number(sampled.Mean.SE()), nil
 	for i := range sampled.Return {
 		r.Agents = append(r.Agents, sampled.Return[i].Mean())
 	}
@@ -304,20 +431,11 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 		}
 		r.GreedyMean = greedy.Mean.Mean()
 	}
-	rows, err := runlog.ReadMetrics(j.run.Dir())
+	rows, err := runlog.ReadMetrics(j.dir)
 	if err != nil {
 		return err
 	}
-	var last stats.Acc
-	for _, row := range rows {
-		if row.Name == "return/mean" && float64(row.Step) > 0.8*float64(j.spec.Train.Steps) {
-			last.Add(row.Value)
-		}
-	}
-	r.LastFifth = nil
-	if mean := last.Mean(); last.N() > 0 {
-		r.LastFifth = &mean
-	} else {
+	if r.LastFifth = lastFifth(rows, &j.spec.Train); r.LastFifth == nil {
 		why := "no episode ended in the last fifth of the training, so there is no mean return of it"
 		j.run.Printf("%s", why)
 		t.lab.note("seed %d: %s", j.seed, why)
@@ -325,13 +443,68 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	return nil
 }
 
-// save writes result.json beside the run's other files.
-func (j *job) save() error { return writeJSON(filepath.Join(j.run.Dir(), "result.json"), j.result) }
+// save puts the result where TensorBoard shows it, and then into result.json, which
+// makes the seed scored.
+func (j *job) save() error {
+	r := &j.result
+	spent := j.run.Spent()
+	r.CPU, r.Wall = spent.CPU, spent.Wall
+	rows := []runlog.Row{
+		{Step: int64(j.step), Name: "result/mean", Agent: -1, Value: r.Mean},
+		{Step: int64(j.step), Name: "result/greedy_mean", Agent: -1, Value: r.GreedyMean},
+	}
+	for a, mean := range r.Agents {
+		rows = append(rows, runlog.Row{Step: int64(j.step), Name: "result", Agent: a, Value: mean})
+	}
+	if err := j.run.Summarise("done", rows); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(j.dir, ResultFile), r)
+}
 
+// lastFifth returns the mean return over the last 20 % of a training, nil if no
+// episode ended then. What bots got in the warm-up is not the agents'.
+func lastFifth(rows []runlog.Row, c *train.Config) *float64 {
+	warm := c.Warm.Until(rows)
+	var last stats.Acc
+	for _, row := range rows {
+		if row.Name == "return/mean" && row.Step > warm && float64(row.Step) > 0.8*float64(c.Steps) {
+			last.Add(row.Value)
+		}
+	}
+	if last.N() == 0 {
+		return nil
+	}
+	mean := last.Mean()
+	return &mean
+}
+
+// readResult reads what a seed's final agents got.
+func readResult(dir string) (r SeedResult, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, ResultFile))
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("reading the result of %s: %w", dir, err)
+	}
+	return r, nil
+}
+
+// The files that a training adds to those of runlog.
+const (
+	ResultFile = "result.json" // in a seed's folder: what its final agents got
+	stagesFile = "stages.json" // in the folder of all seeds
+)
+
+// writeJSON writes a file whole or not at all.
 func writeJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(b, '\n'), 0o644)
+	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,7 +40,7 @@ func Breeds() []Breed {
 type ZooConfig struct {
 	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND,..."`
+	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND"`
 	Best    bool     `help:"Also train, for each of them, a PPO best response to three of it, hop adapt's reference."`
 	Steps   int      `help:"Env steps of each; 0: as the game's preset, at most two million." default:"0"`
 	Seed    uint64   `help:"Seed of each." default:"1"`
@@ -152,27 +151,27 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 		return ZooEntry{}, err
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "zoo 1\nseed %d\n%s", c.Seed, text))
-	dir := filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4]), fmt.Sprintf("seed-%d", c.Seed))
+	dir := runlog.SeedDir(filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4])), c.Seed)
 	if e, err := l.zooEntry(dir); err == nil && e.Status == "done" {
-		l.say("%s: kept %s", b.Name, dir)
+		l.Say("%s: kept %s", b.Name, dir)
 		e.Reused = true
 		return e, nil
 	}
 	var t *Training
 	if _, err = os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		t, err = l.Reopen(dir, c.Workers)
+		t, err = l.Reopen(dir, Further{}, c.Workers)
 	} else {
 		t = &Training{Spec: s, Folder: dir, Workers: c.Workers, lab: l}
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			return ZooEntry{}, fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
 		}
-		err = t.begin(dir, c.Seed)
+		err = t.begin(dir, c.Seed, text)
 	}
 	if err != nil {
 		return ZooEntry{}, err
 	}
-	if _, err := t.run(ctx); err != nil {
-		return ZooEntry{}, err
+	if _, err := t.train(ctx, nil); err != nil {
+		return ZooEntry{}, Stop(err, "everything is saved. The same command goes on.")
 	}
 	return l.zooEntry(dir)
 }
@@ -192,16 +191,12 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 		return e, err
 	}
 	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), env.Seed, env.Status
-	b, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	r, err := readResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return e, nil
 	}
-	var r SeedResult
-	if err == nil {
-		err = json.Unmarshal(b, &r)
-	}
 	if err != nil {
-		return e, fmt.Errorf("reading the result of %s: %w", dir, err)
+		return e, err
 	}
 	e.Mean, e.Agents, e.EnvSteps, e.CPU = r.Mean, r.Agents, r.EnvSteps, r.CPU
 	return e, nil

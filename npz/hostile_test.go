@@ -285,3 +285,23 @@ func checkRoundTrip(t *testing.T, a npz.Array) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestABombIsRefusedBeforeItIsUnpacked(t *testing.T) {
+	const n = 100 << 20
+	bomb := zipped(func(z *zip.Writer) {
+		w, _ := z.Create("obs.npy")
+		w.Write(npy(fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }\n", n), ""))
+		zeros := make([]byte, 1<<20)
+		for range n / len(zeros) {
+			w.Write(zeros)
+		}
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := read(bomb)
+	runtime.ReadMemStats(&after)
+	wantError(t, "a bomb", err, "unpack to more than", "np.savez")
+	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+		t.Errorf("%d bytes made it take %d", len(bomb), took)
+	}
+}

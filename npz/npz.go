@@ -41,6 +41,8 @@ type Elem interface {
 const (
 	suffix  = ".npy"
 	maxPack = 1032 // deflate's largest ratio: 258 bytes from 2 bits
+	likely  = 64   // a ratio that recordings stay below
+	slack   = 64 << 20
 )
 
 // Write writes arrays as an .npz archive, uncompressed, like np.savez. Nothing
@@ -104,7 +106,7 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("npz: opening: %w; is it an .npz, and whole? (%d bytes)", err, size)
 	}
-	var packed uint64
+	var packed, unpacked uint64
 	seen := make(map[string]bool, len(z.File))
 	for _, m := range z.File {
 		name, ok := strings.CutSuffix(m.Name, suffix)
@@ -123,6 +125,11 @@ func Read(r io.ReaderAt, size int64) (File, error) {
 		}
 		seen[name] = true
 		packed += m.CompressedSize64
+		unpacked += m.UncompressedSize64
+		if unpacked > slack+likely*uint64(size) {
+			return nil, fmt.Errorf("npz: reading %q: %d bytes unpack to more than %d, which no recording does; "+
+				"if yours does, write it with np.savez, not np.savez_compressed", name, size, slack+likely*uint64(size))
+		}
 	}
 	f := make(File, 0, len(z.File))
 	for _, m := range z.File {

@@ -65,8 +65,8 @@ type Figure struct {
 	Image   []byte // a PNG instead of panels
 }
 
-// Wide says that the figure is one panel.
-func (f *Figure) Wide() bool { return len(f.Panels) == 1 }
+// Wide says that the figure is one panel that takes a row of its own.
+func (f *Figure) Wide() bool { return len(f.Panels) == 1 && f.Cols < 2 }
 
 // Letters returns a style of text; x and y align it: 0 starts at the point, -0.5
 // is centred, -1 ends there.
@@ -130,7 +130,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	cols := min(max(f.Cols, 1), len(f.Panels))
 	rows := (len(f.Panels) + cols - 1) / cols
 	w, h := f.Panels[0].W, f.Panels[0].H
-	if len(f.Panels) > 1 {
+	if !f.Wide() {
 		h += titleRow
 	}
 	width := 2*edge + vg.Length(cols)*(w+gap) - gap
@@ -144,7 +144,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	for i, p := range f.Panels {
 		x := edge + vg.Length(i%cols)*(w+gap)
 		top := y - head - vg.Length(i/cols)*(h+gap)
-		if len(f.Panels) > 1 {
+		if !f.Wide() {
 			all.FillText(Letters(10.5, Ink, 0, -1), vg.Point{X: x, Y: top}, p.Title)
 		}
 		place := vg.Rectangle{Min: vg.Point{X: x, Y: top - h}, Max: vg.Point{X: x + w, Y: top - h + p.H}}

@@ -102,6 +102,25 @@ func (b Band) Plot(c draw.Canvas, p *plot.Plot) {
 	flush()
 }
 
+// Stretch shades a part of the axis, with its name in the middle where it fits.
+type Stretch struct {
+	From, To float64
+	Name     string
+}
+
+// Shade is the key of stretches.
+func Shade(name string) Key { return Key{Name: name, Color: hair, Area: true} }
+
+// Plot draws the stretch.
+func (s Stretch) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	from, to := max(x(s.From), c.Min.X), min(x(s.To), c.Max.X)
+	c.FillPolygon(Fade(hair, 0.55), Box(from, c.Min.Y, to, c.Max.Y))
+	if st := Letters(9.5, Faint, -0.5, -0.4); s.Name != "" && st.Width(s.Name)+8 < to-from {
+		c.FillText(st, vg.Point{X: (from + to) / 2, Y: c.Center().Y}, s.Name)
+	}
+}
+
 // Ref is a number to compare with.
 type Ref struct {
 	Name  string
@@ -197,8 +216,9 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Boxes draws a box for each agent, with a dot for each of its values [seed][agent].
-func Boxes(title string, rows [][]float64, w, h vg.Length) Panel {
+// Boxes draws a box for each agent, with a dot for each of its values [seed][agent],
+// over an axis that says what they are.
+func Boxes(title, axis string, rows [][]float64, w, h vg.Length) Panel {
 	names, values := make([]string, len(rows[0])), make([][]float64, len(rows[0]))
 	for a := range names {
 		names[a] = fmt.Sprintf("agent %d", a)
@@ -208,10 +228,13 @@ func Boxes(title string, rows [][]float64, w, h vg.Length) Panel {
 	}
 	lo, hi := Span(values...)
 	pad := max(0.12*(hi-lo), 0.01)
-	return New(Names(names), Round(lo-pad, hi+pad, 5)).Add(boxes(values)).Panel(title, w, h)
+	y := Round(lo-pad, hi+pad, 5)
+	y.Name = axis
+	return New(Names(names), y).Add(boxes(values)).Panel(title, w, h)
 }
 
-// Spread is a row of values with their mean and its interval.
+// Spread is a row of values with their mean and its interval, which is drawn if it
+// is one.
 type Spread struct {
 	Name   string
 	Color  color.NRGBA
@@ -226,7 +249,7 @@ func (s spreads) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, row := range s {
 		mid := y(float64(len(s) - 1 - i))
-		if len(row.Values) > 1 {
+		if row.CI[0] < row.CI[1] && finite(row.CI[0]) && finite(row.CI[1]) {
 			c.FillPolygon(Fade(row.Color, 0.22), Box(x(max(row.CI[0], p.X.Min)), mid-8, x(min(row.CI[1], p.X.Max)), mid+8))
 			c.StrokeLine2(draw.LineStyle{Color: row.Color, Width: 2}, x(row.Mean), mid-10, x(row.Mean), mid+10)
 		}
@@ -236,8 +259,9 @@ func (s spreads) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Spreads draws rows between lo and hi: every value, the mean and its interval.
-func Spreads(title string, lo, hi float64, refs []Ref, rows ...Spread) Panel {
+// Spreads draws rows between lo and hi of the axis: every value, the mean and its
+// interval.
+func Spreads(title, axis string, lo, hi float64, refs []Ref, rows ...Spread) Panel {
 	n := len(rows)
 	names := Axis{Min: -0.7, Max: float64(n) + 0.4, Label: func(v float64) string { return rows[n-1-int(v)].Name }}
 	for i := range rows {
@@ -245,8 +269,10 @@ func Spreads(title string, lo, hi float64, refs []Ref, rows ...Spread) Panel {
 			names.At = append(names.At, float64(i))
 		}
 	}
-	p := New(Round(lo, hi, 6), names).Add(Levels{Refs: refs, Flags: true}, spreads(rows))
-	return p.Panel(title, WideW, vg.Length(58+32*n+13*len(refs)))
+	x := Round(lo, hi, 6)
+	x.Name = axis
+	p := New(x, names).Add(Levels{Refs: refs, Flags: true}, spreads(rows))
+	return p.Panel(title, WideW, vg.Length(72+32*n+13*len(refs)))
 }
 
 // columns are groups of bars side by side over names.

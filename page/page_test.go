@@ -71,7 +71,8 @@ func TestHeatsAreReadable(t *testing.T) {
 func all() []*Figure {
 	xs, ys := []float64{0, 1, 2, 3}, []float64{2, math.NaN(), 1, 0.5}
 	refs := []Ref{{"optimum", 3}, {"hares only", 1}, {"equilibrium of the selfish", 2.9}}
-	p := New(Steps(3), Round(0, 3, 5)).Add(Levels{Refs: refs}, Band{X: xs, Low: ys, High: []float64{3, 3, 3, 3}, Color: Agent(1)})
+	p := New(Steps(3), Round(0, 3, 5)).Add(Stretch{0, 2, "by others"}, Levels{Refs: refs},
+		Band{X: xs, Low: ys, High: []float64{3, 3, 3, 3}, Color: Agent(1)})
 	return []*Figure{
 		Lines("lines", "Lines", "", Axes{X: "epoch", Y: "nats"}, Line{Name: "ce", Y: ys}, Line{Name: "kl", Y: []float64{.1, .2, .3, .2},
 			Dash: true}),
@@ -80,9 +81,9 @@ func all() []*Figure {
 		Bars("bars", "Bars", "", Axes{YMax: 1}, []string{"a", "b"}, Group{"one", []float64{.5, math.NaN()}}, Group{"two", []float64{.2}}),
 		HeatOf("heat", "Heat", "", "was", []string{"a", "b"}, []string{"c"}, []float64{0.5, 1}),
 		{Name: "levels", Title: "Levels", Panels: []Panel{p.Panel("Levels <1>", WideW, WideH)}},
-		{Name: "spreads", Panels: []Panel{Spreads("Spreads", 0, 3, refs, Spread{Values: ys[2:], Mean: 0.7})}},
+		{Name: "spreads", Panels: []Panel{Spreads("Spreads", "return", 0, 3, refs, Spread{Values: ys[2:], Mean: 0.7})}},
 		{Name: "boxes", Cols: 2, Panels: []Panel{
-			Boxes("Boxes", [][]float64{xs, xs}, HalfW, HalfH), Boxes("More", [][]float64{xs}, HalfW, HalfH),
+			Boxes("Boxes", "return", [][]float64{xs, xs}, HalfW, HalfH), Boxes("More", "return", [][]float64{xs}, HalfW, HalfH),
 		}},
 	}
 }
@@ -165,5 +166,39 @@ func TestDocumentsAreWhole(t *testing.T) {
 	}
 	if string(read("more.txt")) != "more" || !bytes.Contains(read("all.md"), []byte("![Bars](media/bars.png)")) {
 		t.Error("a file is not as given")
+	}
+}
+
+// No page says where on a disk it was made.
+func TestPathsAreNamedForReadersElsewhere(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := filepath.Join(filepath.Dir(t.TempDir()), "runs", "ppo-001")
+	for _, c := range []struct{ text, want string }{
+		{"hop report " + away, "hop report ppo-001"},
+		{"--set 'train.team=[learn, " + filepath.Join(away, "seed-1") + "#1]'", "--set 'train.team=[learn, ppo-001/seed-1#1]'"},
+		{"--out=" + filepath.Join(here, "runs", "x") + " --seeds 1-3", "--out=runs/x --seeds 1-3"},
+		{"hop report runs/ppo-001, and 1/2 of it / there", "hop report runs/ppo-001, and 1/2 of it / there"},
+	} {
+		if got := Paths(c.text); got != c.want {
+			t.Errorf("%q became %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// A stretch is shaded and, where there is room, named.
+func TestStretchesAreNamed(t *testing.T) {
+	for name, room := range map[string]bool{"warm-up": true, strings.Repeat("a name that does not fit ", 9): false} {
+		p := New(Steps(10), Round(0, 1, 3)).Add(Stretch{To: 6, Name: name})
+		html, err := p.Panel("x", WideW, HalfH).svg()
+		if err != nil {
+			t.Fatal(err)
+		}
+		big, _, _ := strings.Cut(string(html), "</svg>")
+		if strings.Contains(big, name) != room || !strings.Contains(big, "var(--c2)") {
+			t.Errorf("%q: named %v, want %v", name, !room, room)
+		}
 	}
 }

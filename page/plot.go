@@ -46,12 +46,12 @@ func Round(lo, hi float64, n int) Axis {
 
 // Steps is an axis of env steps.
 func Steps(last float64) Axis {
-	return Axis{Max: last, At: ticks(0, last, 5), Label: Short}
+	return Axis{Name: "env steps", Max: last, At: ticks(0, last, 5), Label: Short}
 }
 
 // LogSteps is an axis of env steps with ticks at 1, 2 and 5 times powers of ten.
 func LogSteps(lo, hi float64) Axis {
-	a := Axis{Min: lo, Max: hi, Label: Short, Log: true}
+	a := Axis{Name: "env steps", Min: lo, Max: hi, Label: Short, Log: true}
 	for e := math.Pow(10, math.Floor(math.Log10(lo))); e <= hi; e *= 10 {
 		for _, k := range []float64{1, 2, 5} {
 			if v := k * e; v >= lo && v <= hi {
@@ -144,9 +144,6 @@ func New(x, y Axis) *Plot {
 	}
 	p.Y.LineStyle.Width, p.Y.Tick.LineStyle.Width, p.Y.Tick.Length = 0, 0, 2
 	p.Y.Tick.Label = Letters(9.5, Faint, -1, -0.55)
-	p.X.Label.TextStyle = Letters(9.5, Faint, -1, 0)
-	p.X.Label.Position = draw.PosRight
-	p.X.Label.Text = x.Name
 	p.X.Tick.Marker, p.Y.Tick.Marker = x, y
 	if x.Log {
 		p.X.Scale = plot.LogScale{}
@@ -191,5 +188,10 @@ func (p *Plot) paint(c draw.Canvas) {
 		c.FillText(Letters(9.5, Faint, 0, -1), vg.Point{X: c.Min.X + 4, Y: c.Max.Y - 1}, p.y.Name)
 		top = 17
 	}
-	p.p.Draw(draw.Crop(c, 4, -right-4, 0, -top))
+	bottom := vg.Length(0)
+	if p.x.Name != "" {
+		c.FillText(Letters(9.5, Faint, -1, 0), vg.Point{X: c.Max.X - right - 4, Y: c.Min.Y + 2}, p.x.Name)
+		bottom = 13
+	}
+	p.p.Draw(draw.Crop(c, 4, -right-4, bottom, -top))
 }

@@ -3,6 +3,9 @@ package page
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -92,6 +95,36 @@ func axisNumber(v float64) string {
 	return strings.Replace(fmt.Sprintf("%.4g", v), "-", "−", 1)
 }
 
+// absolute finds paths from the root of a disk, at the start of a word.
+var absolute = regexp.MustCompile(`(^|[\s='"\[(,])((?:[A-Za-z]:)?[/\\][^\s'"\](),]+)`)
+
+// Paths names folders in a text, such as a command, as a reader elsewhere can
+// understand them: from the working directory if they lie in it, else by their
+// last name, a seed's with its run's. No page says where on a disk it was made.
+func Paths(text string) string {
+	return absolute.ReplaceAllStringFunc(text, func(s string) string {
+		m := absolute.FindStringSubmatch(s)
+		return m[1] + Folder(m[2])
+	})
+}
+
+// Folder does so with one path.
+func Folder(path string) string {
+	if !filepath.IsAbs(path) {
+		return filepath.ToSlash(path)
+	}
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, "seed-") { // of some run
+		name = filepath.Base(filepath.Dir(path)) + "/" + name
+	}
+	return name
+}
+
 // words are the functions of all templates.
 var words = map[string]any{
 	"number": Number, "ci": Range, "percent": Percent, "seconds": Seconds, "thousands": Thousands, "count": Count, "trim": Trim,
@@ -100,5 +133,6 @@ var words = map[string]any{
 	"tie":   func(s string) string { return strings.ReplaceAll(s, " %", "\u00a0%") },
 	"pad":   func(n int) string { return strings.Repeat("  ", n) },
 	"add":   func(a, b int) int { return a + b },
+	"paths": Paths,
 	"cell":  strings.NewReplacer("|", "\\|", "\n", " ").Replace,
 }

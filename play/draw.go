@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"math"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/image/font/gofont/gomono"
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
 
 	"hop/game"
 )
@@ -28,20 +30,35 @@ const (
 	wordsTall = 230
 )
 
-// painter draws frames of one size onto one image.
+// painter draws the parts of frames of one size, each from (0, 0) on a sheet of
+// its size.
 type painter struct {
-	w, h  int
-	cell  float64 // a board's cell
-	board float64 // width of the board's place
-	img   *image.RGBA
-	dc    *gg.Context
-	fonts map[string]*opentype.Font
-	faces map[string]font.Face
+	w, h   int
+	cell   float64 // a board's cell
+	board  float64 // width of the board's place
+	time   int     // width of the time in words
+	minds  bool    // there is room for thoughts
+	sheets map[image.Point]*sheet
+	*sheet // the one that is drawn on
+	fonts  map[string]*opentype.Font
+	faces  map[face]font.Face
+}
+
+// sheet is what one size of parts is drawn on.
+type sheet struct {
+	img *image.RGBA
+	dc  *gg.Context
+}
+
+// face is a kind of font and a size.
+type face struct {
+	kind string
+	size float64
 }
 
 // newPainter returns a painter whose picture has room for all the frames.
 func newPainter(frames []Frame) (*painter, error) {
-	p := &painter{fonts: map[string]*opentype.Font{}, faces: map[string]font.Face{}}
+	p := &painter{fonts: map[string]*opentype.Font{}, faces: map[face]font.Face{}, sheets: map[image.Point]*sheet{}}
 	for name, ttf := range map[string][]byte{"regular": goregular.TTF, "bold": gobold.TTF, "mono": gomono.TTF} {
 		f, err := opentype.Parse(ttf)
 		if err != nil {
@@ -50,8 +67,12 @@ func newPainter(frames []Frame) (*painter, error) {
 		p.fonts[name] = f
 	}
 	high, wide, strip, mind := 0, 0, 0, 0
+	longest := ""
 	for i := range frames {
 		f := &frames[i]
+		if t := f.time(); len(t) > len(longest) {
+			longest = t
+		}
 		high, wide = max(high, f.Height), max(wide, f.Width)
 		strip = max(strip, seatTall*len(f.Players)+10)
 		if f.Mind != nil {
@@ -65,18 +86,29 @@ func newPainter(frames []Frame) (*painter, error) {
 		p.board, tall = p.cell*float64(wide), p.cell*float64(high)
 	}
 	p.w = int(p.board) + 3*margin + stripWide
-	if mind > 0 {
+	if p.minds = mind > 0; p.minds {
 		p.w += mindWide + 2*margin
 	}
 	p.h = headTall + max(int(tall), strip, mind) + 2*margin
-	p.img = image.NewRGBA(image.Rect(0, 0, p.w, p.h))
-	p.dc = gg.NewContextForRGBA(p.img)
+	p.time = max(180, int(p.wide(longest, "bold", 15))+margin)
 	return p, nil
+}
+
+// begin takes a clean sheet of that size.
+func (p *painter) begin(size image.Point) {
+	s, ok := p.sheets[size]
+	if !ok {
+		img := image.NewRGBA(image.Rectangle{Max: size})
+		s = &sheet{img, gg.NewContextForRGBA(img)}
+		p.sheets[size] = s
+	}
+	p.sheet = s
+	draw.Draw(s.img, s.img.Rect, image.NewUniform(paper), image.Point{}, draw.Src)
 }
 
 // face returns a font face of that kind and size.
 func (p *painter) face(kind string, size float64) font.Face {
-	key := fmt.Sprintf("%s %.1f", kind, size)
+	key := face{kind, size}
 	if f, ok := p.faces[key]; ok {
 		return f
 	}
@@ -90,20 +122,26 @@ func (p *painter) face(kind string, size float64) font.Face {
 
 // text writes s at (x, y); ax 0 is from there on, 1 up to there; y is the middle.
 func (p *painter) text(s string, x, y, ax float64, kind string, size float64, c color.Color) {
-	p.dc.SetFontFace(p.face(kind, size))
-	p.dc.SetColor(c)
-	w, _ := p.dc.MeasureString(s)
-	p.dc.DrawString(s, math.Round(x-ax*w), math.Round(y+size*0.36))
+	if ax != 0 {
+		x -= ax * p.wide(s, kind, size)
+	}
+	at := fixed.P(int(math.Round(x)), int(math.Round(y+size*0.36)))
+	(&font.Drawer{Dst: p.img, Src: image.NewUniform(c), Face: p.face(kind, size), Dot: at}).DrawString(s)
 }
 
-// box fills a rectangle with corners of radius r.
+// wide is how wide a text is, in whole pixels.
+func (p *painter) wide(s, kind string, size float64) float64 {
+	return float64(font.MeasureString(p.face(kind, size), s).Floor())
+}
+
+// box fills a rectangle with corners of radius r; without, it covers whole pixels.
 func (p *painter) box(x, y, w, h, r float64, c color.Color) {
-	p.dc.SetColor(c)
-	if r > 0 {
-		p.dc.DrawRoundedRectangle(x, y, w, h, r)
-	} else {
-		p.dc.DrawRectangle(x, y, w, h)
+	if r == 0 {
+		draw.Draw(p.img, image.Rect(int(x), int(y), int(x+w), int(y+h)), image.NewUniform(c), image.Point{}, draw.Src)
+		return
 	}
+	p.dc.SetColor(c)
+	p.dc.DrawRoundedRectangle(x, y, w, h, r)
 	p.dc.Fill()
 }
 
@@ -129,72 +167,58 @@ func (p *painter) short(s string, wide float64, kind string, size float64) strin
 		}
 		return r
 	}, s)
-	p.dc.SetFontFace(p.face(kind, size))
-	if w, _ := p.dc.MeasureString(s); w <= wide {
+	if p.wide(s, kind, size) <= wide {
 		return s
 	}
 	r := []rune(s)
 	for len(r) > 0 {
 		r = r[:len(r)-1]
-		if w, _ := p.dc.MeasureString(string(r) + "…"); w <= wide {
+		if p.wide(string(r)+"…", kind, size) <= wide {
 			break
 		}
 	}
 	return string(r) + "…"
 }
 
-// draw draws a frame.
-func (p *painter) draw(f *Frame) {
-	d := p.dc
-	d.SetColor(paper)
-	d.Clear()
-	p.head(f)
-	x, y := float64(margin), float64(headTall+margin)
-	if f.Height > 0 {
-		p.drawBoard(f, x, y)
-	} else {
-		p.drawWords(f, x, y)
+// time is the time in words.
+func (f *Frame) time() string {
+	if f.Over {
+		return fmt.Sprintf("over at step %d / %d", f.Step, f.Horizon)
 	}
-	p.strip(f, x+p.board+margin, y)
-	if f.Mind != nil {
-		p.mind(f.Mind, x+p.board+margin+stripWide+2*margin, y)
+	return fmt.Sprintf("step %d / %d", f.Step, f.Horizon)
+}
+
+// title draws what is played, and which episode.
+func (p *painter) title(f *Frame) {
+	room := float64(p.w - 2*margin - p.time)
+	title := p.short(f.Title, room, "bold", 17)
+	p.text(title, margin, 24, 0, "bold", 17, ink)
+	used := p.wide(title, "bold", 17)
+	if f.Episode != "" && room-used > 60 {
+		p.text(p.short(f.Episode, room-used-20, "regular", 13), margin+used+12, 25, 0, "regular", 13, faint)
 	}
 }
 
-// head draws the title, the time in words and the time as a bar.
-func (p *painter) head(f *Frame) {
-	d := p.dc
-	x, w := float64(margin), float64(p.w-2*margin)
-	right := fmt.Sprintf("step %d / %d", f.Step, f.Horizon)
-	if f.Over {
-		right = "over at " + right
-	}
-	p.text(right, x+w, 24, 1, "bold", 15, ink)
-	room := w - 180
-	title := p.short(f.Title, room, "bold", 17)
-	p.text(title, x, 24, 0, "bold", 17, ink)
-	d.SetFontFace(p.face("bold", 17))
-	used, _ := d.MeasureString(title)
-	if f.Episode != "" && room-used > 60 {
-		p.text(p.short(f.Episode, room-used-20, "regular", 13), x+used+12, 25, 0, "regular", 13, faint)
-	}
-	p.box(x, 44, w, 5, 2.5, hair)
+// bar draws the time that has passed.
+func (p *painter) bar(f *Frame, y float64) {
+	w := float64(p.w - 2*margin)
+	p.box(margin, y, w, 5, 2.5, hair)
 	if f.Step > 0 {
-		p.box(x, 44, max(w*min(float64(f.Step)/float64(max(f.Horizon, 1)), 1), 5), 5, 2.5, accent)
+		p.box(margin, y, max(w*min(float64(f.Step)/float64(max(f.Horizon, 1)), 1), 5), 5, 2.5, accent)
 	}
 }
 
 // drawWords draws a game without a board: its own text.
-func (p *painter) drawWords(f *Frame, x, y float64) {
-	p.box(x, y, p.board, wordsTall, 8, tileA)
+func (p *painter) drawWords(f *Frame) {
+	p.box(0, 0, p.board, wordsTall, 8, tileA)
 	const size, row = 15, 24
-	at := y + 24
+	at := 24.
 	for _, line := range strings.Split(f.Words, "\n") {
 		for _, l := range p.lines(line) {
-			if at > y+wordsTall-12 {
+			if at > wordsTall-12 {
 				return
 			}
-			p.text(l, x+16, at, 0, "mono", size, ink)
+			p.text(l, 16, at, 0, "mono", size, ink)
 			at += row
 		}
 	}
@@ -219,46 +243,38 @@ func (p *painter) lines(line string) []string {
 	return table
 }
 
-// strip draws what is said about the seats.
-func (p *painter) strip(f *Frame, x, y float64) {
-	for s := range f.Players {
-		pl := &f.Players[s]
-		k := lookOf(game.Seat(s))
-		cy := y + seatTall/2 - 4
-		if pl.Left > 0 {
-			p.ring(game.Seat(s), x+13, cy, 12, k.fill)
-		} else {
-			p.disc(game.Seat(s), x+13, cy, 13)
-		}
-		name, c := pl.Name, ink
-		if pl.Left > 0 {
-			c = faint
-		}
-		p.text(p.short(name, 96, "bold", 15), x+36, y+11, 0, "bold", 15, c)
-		p.text(num(pl.Return), x+stripWide, y+11, 1, "bold", 16, ink)
-		if pl.Reward != 0 {
-			p.text(signed(pl.Reward), x+stripWide-54, y+11, 1, "bold", 13, tone(pl.Reward))
-		}
-		p.text(p.short(pl.status(40), stripWide-36, "regular", 12), x+36, y+28, 0, "regular", 12, faint)
-		y += seatTall
-		if s < len(f.Players)-1 {
-			p.box(x, y-5, stripWide, 1, 0, hair)
-		}
+// row draws what is said about a seat, with a line below it unless it is the last.
+func (p *painter) row(s game.Seat, pl *Player, last bool) {
+	k := lookOf(s)
+	const mid = seatTall/2 - 4
+	c := ink
+	if pl.Left > 0 {
+		p.ring(s, 13, mid, 12, k.fill)
+		c = faint
+	} else {
+		p.disc(s, 13, mid, 13)
 	}
-	p.legend(f, x, y+12)
+	p.text(p.short(pl.Name, 96, "bold", 15), 36, 11, 0, "bold", 15, c)
+	p.text(num(pl.Return), stripWide, 11, 1, "bold", 16, ink)
+	if pl.Reward != 0 {
+		p.text(signed(pl.Reward), stripWide-54, 11, 1, "bold", 13, tone(pl.Reward))
+	}
+	p.text(p.short(pl.status(40), stripWide-36, "regular", 12), 36, 28, 0, "regular", 12, faint)
+	if !last {
+		p.box(0, seatTall-5, stripWide, 1, 0, hair)
+	}
 }
 
-// legend draws the things on the board with their names, from the bottom up, if
-// there is room below y.
-func (p *painter) legend(f *Frame, x, y float64) {
-	const tall = 26
-	all := f.legend()
-	at := float64(p.h - margin - tall*((len(all)+1)/2))
-	if at < y {
+// legend draws things with their names, from the bottom of a place that is tall
+// up, if there is room.
+func (p *painter) legend(all []thing, tall float64) {
+	const line = 26
+	at := tall - margin - float64(line*((len(all)+1)/2))
+	if at < 0 {
 		return
 	}
 	for i, t := range all {
-		cx, cy := x+13+float64(i%2)*stripWide/2, at+tall*(float64(i/2)+0.5)
+		cx, cy := 13+float64(i%2)*stripWide/2, at+line*(float64(i/2)+0.5)
 		if t.flat {
 			p.box(cx-11, cy-11, 22, 22, 0, t.ground)
 		}

@@ -1,14 +1,13 @@
 package play
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
+	"encoding/binary"
 	"image"
 	"image/color"
-	"image/gif"
 	"io"
 	"time"
+
+	"hop/film"
 )
 
 // hold is how much longer an episode's last frame is shown.
@@ -19,76 +18,23 @@ const hold = 5
 func GIF(w io.Writer, frames []Frame) error { return gifAt(w, frames, defaultDelay) }
 
 func gifAt(w io.Writer, frames []Frame, delay time.Duration) error {
-	if len(frames) == 0 {
-		return errors.New("play: a GIF needs at least one frame; record an episode first")
-	}
-	p, err := newPainter(frames)
+	c, err := newCamera(frames)
 	if err != nil {
 		return err
 	}
-	inks := newInks(frames)
-	size := image.Rect(0, 0, p.w, p.h)
-	now, before := image.NewPaletted(size, inks.palette), image.NewPaletted(size, inks.palette)
-	out := &gif.GIF{Config: image.Config{ColorModel: inks.palette, Width: p.w, Height: p.h}}
-	hundredths := max(int(delay/(10*time.Millisecond)), 2)
+	g := film.NewGIF(w, c.palette, c.w, c.h)
 	for i := range frames {
-		p.draw(&frames[i])
-		inks.paint(now, p.img)
-		wait := hundredths
-		if frames[i].Over || i == len(frames)-1 {
-			wait = max(hold*hundredths, 200)
-		}
-		var img *image.Paletted
-		if i > 0 {
-			img = changes(before, now, inks.clear)
-		} else {
-			img = image.NewPaletted(size, inks.palette)
-			copy(img.Pix, now.Pix)
-		}
-		out.Image = append(out.Image, img)
-		out.Delay = append(out.Delay, wait)
-		out.Disposal = append(out.Disposal, gif.DisposalNone)
-		now, before = before, now
+		g.Add(c.shoot(&frames[i]), shownFor(frames, i, delay))
 	}
-	if err := gif.EncodeAll(w, out); err != nil {
-		return fmt.Errorf("play: writing the GIF: %w", err)
-	}
-	return nil
+	return g.Close()
 }
 
-// changes returns the smallest part of now that differs from before, with what
-// is alike left clear, which packs to almost nothing.
-func changes(before, now *image.Paletted, empty uint8) *image.Paletted {
-	r := image.Rectangle{}
-	w := now.Stride
-	for y := range now.Rect.Dy() {
-		a, b := before.Pix[y*w:(y+1)*w], now.Pix[y*w:(y+1)*w]
-		if bytes.Equal(a, b) {
-			continue
-		}
-		from, to := 0, w
-		for a[from] == b[from] {
-			from++
-		}
-		for a[to-1] == b[to-1] {
-			to--
-		}
-		r = r.Union(image.Rect(from, y, to, y+1))
+// shownFor is how long a frame is shown: longer where an episode ends.
+func shownFor(frames []Frame, i int, delay time.Duration) time.Duration {
+	if frames[i].Over || i == len(frames)-1 {
+		return max(hold*delay, 2*time.Second)
 	}
-	if r.Empty() {
-		r = image.Rect(0, 0, 1, 1)
-	}
-	out := image.NewPaletted(r, now.Palette)
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			v := now.ColorIndexAt(x, y)
-			if v == before.ColorIndexAt(x, y) {
-				v = empty
-			}
-			out.SetColorIndex(x, y, v)
-		}
-	}
-	return out
+	return delay
 }
 
 // names lists the names of the things on the board, with repetitions.
@@ -100,10 +46,9 @@ func (f *Frame) names() []string {
 	return all
 }
 
-// inks maps colours to a palette.
+// inks maps colours to a palette, whose first is clear.
 type inks struct {
 	palette color.Palette
-	clear   uint8
 	known   map[color.RGBA]uint8
 }
 
@@ -160,23 +105,26 @@ func newInks(frames []Frame) *inks {
 	return k
 }
 
-// paint writes src in the palette's colours.
-func (k *inks) paint(dst *image.Paletted, src *image.RGBA) {
-	last, v := color.RGBA{}, k.clear
-	for i := range dst.Pix {
-		p := src.Pix[4*i : 4*i+4 : 4*i+4]
-		c := color.RGBA{p[0], p[1], p[2], 255}
-		if c == last { // most pixels are like the one before
-			dst.Pix[i] = v
-			continue
+// paint returns src, which covers all it is on, in the palette's colours.
+func (k *inks) paint(src *image.RGBA) []uint8 {
+	dst := make([]uint8, len(src.Pix)/4)
+	last, v := uint32(0), uint8(0)
+	for i := range dst {
+		c := binary.LittleEndian.Uint32(src.Pix[4*i:])
+		if c != last { // most pixels are like the one before
+			last, v = c, k.nearest(color.RGBA{uint8(c), uint8(c >> 8), uint8(c >> 16), 255})
 		}
-		var ok bool
-		last = c
-		v, ok = k.known[c]
-		if !ok {
-			v = uint8(k.palette[1:].Index(c) + 1)
-			k.known[c] = v
-		}
-		dst.Pix[i] = v
+		dst[i] = v
 	}
+	return dst
+}
+
+// nearest is the palette's colour that is nearest to c, never the clear one.
+func (k *inks) nearest(c color.RGBA) uint8 {
+	v, ok := k.known[c]
+	if !ok {
+		v = uint8(k.palette[1:].Index(c) + 1)
+		k.known[c] = v
+	}
+	return v
 }

@@ -5,12 +5,14 @@ import (
 	"image"
 	"image/draw"
 	"image/gif"
+	"io"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 
 	"hop/game"
+	"hop/game/coin"
 )
 
 // episode records an 8x8 hunt in which the random seats stay long.
@@ -68,26 +70,26 @@ func TestSameSeedGivesTheSameGIF(t *testing.T) {
 	}
 }
 
-// Images hold only what changed; laid over each other they must give each frame.
+// Images hold only what changed, and parts are painted once; laid over each other
+// they must give each frame as it is painted alone.
 func TestGIFImagesAddUpToTheFrames(t *testing.T) {
-	frames := hunted(t).Frames()
-	_, got := encoded(t, frames)
-	p, err := newPainter(frames)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := newInks(frames)
-	page := image.NewRGBA(image.Rect(0, 0, p.w, p.h))
-	for i, img := range got.Image {
-		draw.Draw(page, img.Rect, img, img.Rect.Min, draw.Over)
-		p.draw(&frames[i])
-		want := image.NewPaletted(page.Rect, k.palette)
-		k.paint(want, p.img)
-		for y := range p.h {
-			for x := range p.w {
-				if r, w := page.RGBAAt(x, y), want.At(x, y); r != w {
-					t.Fatalf("image %d at %d,%d: got %v, want %v", i, x, y, r, w)
-				}
+	for name, frames := range map[string][]Frame{"hunted": hunted(t).Frames(), "coins": coins(t, 20), "thoughts": thoughts(t)} {
+		_, got := encoded(t, frames)
+		page := image.NewRGBA(got.Image[0].Rect)
+		for i, img := range got.Image {
+			draw.Draw(page, img.Rect, img, img.Rect.Min, draw.Over)
+			if i%6 > 1 {
+				continue // painting alone is slow
+			}
+			m, err := newCamera(frames)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone := &image.Paletted{Pix: m.shoot(&frames[i]), Stride: m.w, Rect: page.Rect, Palette: m.palette}
+			want := image.NewRGBA(page.Rect)
+			draw.Draw(want, want.Rect, alone, image.Point{}, draw.Src)
+			if !bytes.Equal(page.Pix, want.Pix) {
+				t.Fatalf("%s: image %d is another than the frame painted alone", name, i)
 			}
 		}
 	}
@@ -96,29 +98,53 @@ func TestGIFImagesAddUpToTheFrames(t *testing.T) {
 // The palette must be near what was drawn, or edges look ragged.
 func TestPaletteIsNearTheDrawing(t *testing.T) {
 	frames := hunted(t).Frames()
-	p, err := newPainter(frames)
+	m, err := newCamera(frames)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := newInks(frames)
-	page := image.NewPaletted(image.Rect(0, 0, p.w, p.h), k.palette)
-	for i := range frames {
-		p.draw(&frames[i])
-		k.paint(page, p.img)
-		far := 0
-		for y := range p.h {
-			for x := range p.w {
-				a, b := p.img.RGBAAt(x, y), k.palette[page.ColorIndexAt(x, y)]
-				r, g, bl, _ := b.RGBA()
-				d := math.Hypot(math.Hypot(float64(a.R)-float64(r>>8), float64(a.G)-float64(g>>8)), float64(a.B)-float64(bl>>8))
-				if d > 40 {
-					far++
-				}
+	all, far := 0, 0
+	near := func(w, h int, draw func()) {
+		m.begin(image.Pt(w, h))
+		draw()
+		for i, v := range m.paint(m.img) {
+			a := m.img.Pix[4*i:]
+			r, g, b, _ := m.palette[v].RGBA()
+			all++
+			if math.Hypot(math.Hypot(float64(a[0])-float64(r>>8), float64(a[1])-float64(g>>8)), float64(a[2])-float64(b>>8)) > 40 {
+				far++
 			}
 		}
-		if limit := p.w * p.h / 1000; far > limit {
-			t.Errorf("frame %d: %d pixels are far from their colour, want at most %d", i, far, limit)
+	}
+	for i := range frames {
+		f := &frames[i]
+		for c := range f.Cells {
+			near(int(m.cell), int(m.cell), func() { m.drawCell(f, c, f.trails(), nil) })
 		}
+		for s := range f.Players {
+			near(stripWide, seatTall, func() { m.row(game.Seat(s), &f.Players[s], false) })
+		}
+	}
+	if limit := all / 1000; far > limit {
+		t.Errorf("%d pixels of %d are far from their colour, want at most %d", far, all, limit)
+	}
+}
+
+// Almost all of a film is what was painted before.
+func TestPartsArePaintedOnce(t *testing.T) {
+	frames := coins(t, 100)
+	m, err := newCamera(frames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range frames {
+		m.shoot(&frames[i])
+	}
+	whole, painted := len(frames)*len(m.now), 0
+	for _, pix := range m.painted {
+		painted += len(pix)
+	}
+	if painted > whole/8 {
+		t.Errorf("%d pixels were painted for a film of %d, want an eighth at most", painted, whole)
 	}
 }
 
@@ -174,4 +200,50 @@ func TestDiscsInACellDoNotTouch(t *testing.T) {
 			}
 		}
 	}
+}
+
+// coins is an episode of two random players after coins.
+func coins(t testing.TB, steps int) []Frame {
+	t.Helper()
+	c := coin.Default()
+	c.Horizon = steps
+	g, err := coin.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := newEnv(Options{Game: g, Team: []string{"random", "random"}, Human: NoHuman})
+	if err == nil {
+		err = e.reset(5)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !e.st.Over() {
+		e.step(game.NoAction)
+	}
+	return e.rec.Frames()
+}
+
+func BenchmarkGIF(b *testing.B) {
+	frames := coins(b, 100)
+	for b.Loop() {
+		if err := GIF(io.Discard, frames); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// thoughts is an episode with those of a planner.
+func thoughts(t *testing.T) []Frame {
+	t.Helper()
+	g := hunt(t, 4, 0)
+	c, err := thinking(t, g, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := started(t, Options{Game: g, Agents: c, Human: NoHuman}, 1)
+	for !e.st.Over() {
+		e.step(game.NoAction)
+	}
+	return e.rec.Frames()
 }

@@ -237,7 +237,7 @@ func (m *Mind) mindTall() int {
 	return 30 + mindLine*(len(m.Posteriors)+len(m.options())+len(m.Posteriors)+1) + 92
 }
 
-// mind draws the thoughts beside the seats.
+// mind draws the thoughts, from (x, y).
 func (p *painter) mind(m *Mind, x, y float64) {
 	d := p.dc
 	who, worth := m.title()

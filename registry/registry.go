@@ -20,13 +20,24 @@ import (
 //go:embed presets/*.yaml
 var presets embed.FS
 
+// groups are those of the presets, each named in a preset's first line, in the order
+// in which hop list shows them.
+var groups = []string{
+	"Start here",
+	"PPO on the stag hunt",
+	"HOP: goals written by hand",
+	"HOP+: goals learnt",
+	"What a part is worth: HOP or HOP+ without it",
+	"Other games",
+}
+
 // New returns a registry of everything that hop comes with.
 func New() *exp.Registry {
 	files, err := fs.Sub(presets, "presets")
 	if err != nil {
 		panic("registry: the presets are not embedded")
 	}
-	return &exp.Registry{Presets: files, Minds: minds(), Games: map[string]exp.GameEntry{
+	return &exp.Registry{Presets: files, Groups: groups, Minds: minds(), Games: map[string]exp.GameEntry{
 		"staghunt":  exp.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
 		"snowdrift": exp.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
 		"coin":      exp.AddGame("take your own coins, or everybody's", coin.Default, coin.New),

@@ -176,7 +176,7 @@ func (c *Comparison) pace() {
 	if math.IsNaN(c.Threshold) {
 		low, best := math.Inf(1), math.Inf(-1)
 		for _, x := range c.Variants {
-			b := x.group.bundle(x.group.grid(), key{"return/mean", -1})
+			b := x.group.bundle(x.group.grid(), meanReturn)
 			lo, _ := page.Span(b.mean)
 			low, best = min(low, lo), max(best, x.Mean)
 		}
@@ -184,12 +184,12 @@ func (c *Comparison) pace() {
 	}
 	for _, x := range c.Variants {
 		d := x.group.grid()
-		k := key{"return/mean", -1}
+		k := meanReturn
 		var steps, cpu []float64
 		for _, r := range x.group.Runs {
 			at := math.Inf(1)
 			rows := r.series[k]
-			for j, v := range d.curve(rows, few(k, rows)) {
+			for j, v := range d.curve(rows, few(true, rows)) {
 				if v >= c.Threshold {
 					at = d.xs()[j]
 					break

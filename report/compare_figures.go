@@ -1,14 +1,18 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 
 	"hop/page"
 	"hop/stats"
+	"hop/train"
 )
 
 //go:embed compare.html
@@ -42,19 +46,110 @@ func (x *Compared) Of(seed uint64) float64 {
 	return math.NaN()
 }
 
-// Headline says in one sentence what came out.
-func (c *Comparison) Headline() string {
-	best := c.Variants[0]
-	for _, x := range c.Variants {
-		if x.Mean > best.Mean {
-			best = x
+// pair is two variants whose means differ by so much.
+type pair struct {
+	more, less *Compared
+	diff       float64
+	ci         stats.Interval
+}
+
+// shown says that the interval carries the order.
+func (p pair) shown() bool { return p.ci[0] > 0 }
+
+func (p pair) String() string {
+	return fmt.Sprintf("%s (%s)", page.Number(p.diff), page.Range(p.ci))
+}
+
+// pairs returns all pairs, with Welch's intervals of their differences. There are m
+// of them, and the best is chosen after looking; so each interval is of 1 - 0.05/m,
+// and all of them hold together in 95 of 100 comparisons (Bonferroni).
+func (c *Comparison) pairs() []pair {
+	n := len(c.Variants)
+	level := 1 - 0.05/float64(max(1, n*(n-1)/2))
+	order := slices.SortedStableFunc(slices.Values(c.Variants), func(a, b *Compared) int { return cmp.Compare(b.Mean, a.Mean) })
+	var out []pair
+	for i, x := range order {
+		for _, y := range order[i+1:] {
+			d, ci := stats.DiffCI(x.Values(), y.Values(), level)
+			out = append(out, pair{x, y, d, ci})
 		}
 	}
-	text := fmt.Sprintf("%s has the highest mean return of %d on %s: %s", best.Name, len(c.Variants), c.Label, page.Number(best.Mean))
-	if len(best.Seeds) > 1 {
-		text += fmt.Sprintf(" (95 %% interval %s over %s)", page.Range(best.CI), page.Count(len(best.Seeds), "seed"))
+	return out
+}
+
+// Headline says in one sentence what came out, and no order that the seeds do not
+// carry.
+func (c *Comparison) Headline() string {
+	all := c.pairs()
+	if len(all) == 0 {
+		x := c.Variants[0]
+		return fmt.Sprintf("%s gets %s on %s.", x.Name, x.about(), c.Label)
 	}
-	return text + "."
+	best, rest := all[0].more, all[:len(c.Variants)-1] // the first ones are the best's
+	var beaten, equal []pair
+	for _, p := range rest {
+		if p.shown() {
+			beaten = append(beaten, p)
+		} else {
+			equal = append(equal, p)
+		}
+	}
+	seeds := c.seeds()
+	few := slices.ContainsFunc(c.Variants, func(x *Compared) bool { return len(x.Seeds) < 2 })
+	switch {
+	case few:
+		return fmt.Sprintf("One seed cannot tell variants apart on %s: the highest mean return is %s of %s, the lowest %s of %s.",
+			c.Label, page.Number(best.Mean), best.Name, page.Number(rest[len(rest)-1].less.Mean), rest[len(rest)-1].less.Name)
+	case len(equal) == 0 && len(rest) == 1:
+		return fmt.Sprintf("%s gets more than %s on %s with %s: %s against %s, difference %s.", best.Name, rest[0].less.Name, c.Label, seeds,
+			page.Number(best.Mean), page.Number(rest[0].less.Mean), rest[0])
+	case len(equal) == 0:
+		return fmt.Sprintf("%s gets more than the %d others on %s with %s: %s; the next is %s, difference %s.", best.Name, len(rest), c.Label,
+			seeds, best.about(), rest[0].less.Name, rest[0])
+	case len(rest) == 1:
+		return fmt.Sprintf("%s and %s cannot be told apart on %s with %s: difference %s.", best.Name, rest[0].less.Name, c.Label, seeds, rest[0])
+	case len(beaten) > 0:
+		return fmt.Sprintf("%s has the highest mean return on %s with %s, %s; it gets more than %s, but cannot be told apart from %s.", best.Name,
+			c.Label, seeds, best.about(), names(beaten), names(equal))
+	}
+	widest := rest[len(rest)-1]
+	text := fmt.Sprintf("The highest mean return of %d on %s, that of %s, cannot be told from any other with %s: "+
+		"it is %s above the lowest, that of %s.", len(c.Variants), c.Label, best.Name, seeds, widest, widest.less.Name)
+	for _, p := range all[len(rest):] {
+		if p.shown() {
+			text += fmt.Sprintf(" %s gets more than %s: %s.", p.more.Name, p.less.Name, p)
+		}
+	}
+	return text
+}
+
+// seeds says how many there are of each variant.
+func (c *Comparison) seeds() string {
+	least, most := math.MaxInt, 0
+	for _, x := range c.Variants {
+		least, most = min(least, len(x.Seeds)), max(most, len(x.Seeds))
+	}
+	if least == most {
+		return page.Count(least, "seed") + " each"
+	}
+	return fmt.Sprintf("%d to %d seeds each", least, most)
+}
+
+// about writes a mean with its interval.
+func (x *Compared) about() string {
+	if len(x.Seeds) < 2 {
+		return page.Number(x.Mean)
+	}
+	return fmt.Sprintf("%s (95 %% %s)", page.Number(x.Mean), page.Range(x.CI))
+}
+
+// names lists who gets less, and by how much.
+func names(list []pair) string {
+	var out []string
+	for _, p := range list {
+		out = append(out, fmt.Sprintf("%s by %s", p.less.Name, p))
+	}
+	return strings.Join(out, " and ")
 }
 
 // Verdict says whether a variant differs from the first.
@@ -101,10 +196,16 @@ func (c *Comparison) finalsFigure() *page.Figure {
 		}
 	}
 	more := max(0.04*(hi-lo), 1e-6)
+	caption := "Each dot is a seed; the line is their mean, the bar its 95 % interval (Student's, over seeds)."
+	if len(refs) > 0 {
+		caption += " Dashed: references near by."
+	}
 	return &page.Figure{
 		Name: "final", Title: "Mean return of the final agents",
-		Caption: "Each dot is a seed; the line is their mean, the bar its 95 % interval (Student's, over seeds). Dashed: references near by.",
-		Panels:  []page.Panel{page.Spreads("Mean return of the final agents, by variant", lo-more, hi+more, refs, rows...)},
+		Caption: caption,
+		Panels: []page.Panel{
+			page.Spreads("Mean return of the final agents, by variant", "mean return of an episode", lo-more, hi+more, refs, rows...),
+		},
 	}
 }
 
@@ -116,7 +217,7 @@ func (c *Comparison) curvesFigure() *page.Figure {
 	first, least, last := math.Inf(1), math.Inf(1), 0.
 	for _, x := range c.Variants {
 		d := x.group.grid()
-		b := x.group.bundle(d, key{"return/mean", -1})
+		b := x.group.bundle(d, meanReturn)
 		heights, marks = append(heights, b.lo, b.hi), append(marks, b.marks(d, x.Number)...)
 		first, least, last = min(first, d.xs()[0]), min(least, d.last), max(last, d.last)
 	}
@@ -125,10 +226,16 @@ func (c *Comparison) curvesFigure() *page.Figure {
 	if last > 4*least {
 		x, how = page.LogSteps(first, last), " Steps are on a logarithmic scale."
 	}
-	x.Name = "env steps"
-	p := page.New(x, page.Round(lo, hi, 5)).Add(page.Levels{Refs: c.refs}).Add(marks...)
+	y := page.Round(lo, hi, 5)
+	y.Name = "mean return of an episode"
+	p := page.New(x, y).Add(page.Levels{Refs: c.refs}).Add(marks...)
 	caption := "Thick: mean over seeds; thin: each seed; band: lowest to highest seed." + how + fewNote
-	return wide("curves", "Return during training, mean over agents", caption, p, page.WideH, c.legend()...)
+	for _, x := range c.Variants {
+		if step, _ := x.group.warm(); step > 0 {
+			caption += fmt.Sprintf(" The curve of %s begins after its %s, %s env steps.", x.Name, train.WarmUp, page.Short(float64(step)))
+		}
+	}
+	return wide("curves", c.Variants[0].group.over("Return during training, "), caption, p, page.WideH, c.legend()...)
 }
 
 func (c *Comparison) profileFigure() *page.Figure {
@@ -140,7 +247,7 @@ func (c *Comparison) profileFigure() *page.Figure {
 		p.Add(page.Band{X: c.tau, Low: x.pl, High: x.ph, Color: page.Fade(col, 0.1)}, page.Line{X: c.tau, Y: x.profile, Color: col, Width: 1.8})
 	}
 	caption := "For each return on the axis, the share of seeds whose final agents get more (Agarwal et al. 2021); " +
-		"band: Wilson's 95 % interval. A curve that lies above another everywhere is better at every level."
+		"band: Wilson's 95 % interval at each return. Where bands overlap, so few seeds do not tell the curves apart."
 	return wide("profile", "Performance profiles: share of seeds above a return", caption, p, page.HalfH, c.legend()...)
 }
 

@@ -133,3 +133,33 @@ func TestRunsThatWereNotScoredAreRefused(t *testing.T) {
 		t.Errorf("got %v, want an error that names seed 2 of a", err)
 	}
 }
+
+// A headline says no order that the seeds do not carry.
+func TestHeadlinesSayNoMoreThanTheSeeds(t *testing.T) {
+	low, high := []float64{1, 1.1, 1.05}, []float64{2, 2.1, 2.05}
+	wild := []float64{1.05, 2.8, 1.13} // the highest mean of three, by one seed
+	for _, c := range []struct {
+		name  string
+		means map[string][]float64
+		order []string
+		want  string
+		not   string
+	}{
+		{"two apart", map[string][]float64{"a": low, "b": high}, []string{"a", "b"},
+			"b gets more than a on staghunt 4h1s 4x4 with 3 seeds each: 2.050 against 1.050, difference 1.000 (0.887 to 1.113).", ""},
+		{"two alike", map[string][]float64{"a": low, "b": wild}, []string{"a", "b"}, "b and a cannot be told apart", "highest"},
+		{"one seed", map[string][]float64{"a": {1}, "b": {2}}, []string{"a", "b"}, "One seed cannot tell variants apart", "gets more"},
+		{"three, one ahead", map[string][]float64{"a": low, "b": high, "c": low}, []string{"a", "b", "c"}, "b gets more than the 2 others", ""},
+		{"three, one wild", map[string][]float64{"a": low, "b": wild, "c": low}, []string{"a", "b", "c"},
+			"that of b, cannot be told from any other with 3 seeds each", "gets more"},
+		{"three, two wild", map[string][]float64{"a": low, "b": wild, "c": {1.6, 1.61, 1.62}}, []string{"a", "b", "c"},
+			"that of b, cannot be told from any other with 3 seeds each", ""},
+		{"three, the last behind", map[string][]float64{"a": low, "b": high, "c": {1.9, 2.3, 1.9}}, []string{"a", "b", "c"},
+			"it gets more than a by 1.000 (0.838 to 1.162), but cannot be told apart from c by 0.017", ""},
+	} {
+		got := compared(t, math.NaN(), c.means, c.order...).Headline()
+		if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
+			t.Errorf("%s: %q, want %q in it and not %q", c.name, got, c.want, c.not)
+		}
+	}
+}

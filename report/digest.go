@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/check"
 	"hop/page"
 	"hop/rng"
 	"hop/stats"
@@ -32,7 +33,11 @@ func (g *group) Final() outcome {
 		greedy.Add(r.Result.Greedy)
 		means = append(means, g.Mean(r))
 	}
-	return outcome{acc.Mean(), acc.CI(0.95), stats.IQM(means), greedy.Mean(), acc.N()}
+	ci := acc.CI(0.95)
+	if runs := g.Scored(); len(runs) == 1 && g.Spec != nil {
+		ci = stats.StudentCI(acc.Mean(), g.SE(runs[0]), g.Spec.Eval.Episodes, 0.95)
+	}
+	return outcome{acc.Mean(), ci, stats.IQM(means), greedy.Mean(), acc.N()}
 }
 
 // Mean is what the learners among a run's final agents got.
@@ -90,7 +95,8 @@ func (g *group) order() order {
 	if len(o.Means) == 0 {
 		return o
 	}
-	o.Page, o.Down = pageBoth(o.Means)
+	t := check.TrendOf(o.Means)
+	o.Page, o.Down = t.P, t.Falls
 	byAgent := make([][]float64, g.Agents)
 	for a := range byAgent {
 		for _, row := range o.Means {
@@ -107,24 +113,11 @@ func (g *group) order() order {
 	return o
 }
 
-// pageBoth asks whether rows fall or rise with the agent's number: twice the
-// smaller of the two one-sided p-values.
-func pageBoth(rows [][]float64) (p float64, down bool) {
-	back := make([][]float64, len(rows))
-	for i, row := range rows {
-		back[i] = slices.Clone(row)
-		slices.Reverse(back[i])
-	}
-	r := rng.New(0).Child("report").Child("page").Rand()
-	falls, rises := stats.TrendTest(rows, reps, &r).P, stats.TrendTest(back, reps, &r).P
-	return min(1, 2*min(falls, rises)), falls < rises
-}
-
 // Verdict says in a few words what the tests found.
 func (o order) Verdict() string {
 	switch {
 	case len(o.Means) == 0:
-		return "No run has reached the last fifth of its training yet."
+		return "No run has played in the last fifth of its training yet."
 	case o.Least > 0.05:
 		return fmt.Sprintf("Too few seeds to tell: with %s no order could reach p < 0.05.", page.Count(len(o.Means), "seed"))
 	case o.Page < 0.05:
@@ -137,14 +130,23 @@ func (o order) Verdict() string {
 		}
 		return fmt.Sprintf("%s: the higher its number, the %s an agent gets.%s", sure, more, doubt)
 	case o.Any < 0.05:
-		return "Agents differ in the same way in every seed, though not in the order of their numbers."
+		return fmt.Sprintf("Agents may differ beyond chance (p = %s), though not in the order of their numbers. "+
+			"One report in twenty shows as much by chance: run more seeds.", pText(o.Any))
 	}
-	return "No systematic order: which agent gets more changes from seed to seed."
+	return fmt.Sprintf("No order of the agents is shown: which one gets more changes from seed to seed, over %s.",
+		page.Count(len(o.Means), "seed"))
 }
 
-// Bad says that the agents should be looked at.
-func (o order) Bad() bool {
-	return len(o.Means) > 0 && o.Least <= 0.05 && (o.Page < 0.05 || o.Any < 0.05)
+// Class is the look of the verdict: a warning, good, or open where so few seeds
+// could not have shown anything.
+func (o order) Class() string {
+	switch {
+	case len(o.Means) == 0 || o.Least > 0.05:
+		return "open"
+	case o.Page < 0.05 || o.Any < 0.05:
+		return "warn"
+	}
+	return "good"
 }
 
 // Detail gives the numbers behind the verdict.
@@ -172,23 +174,22 @@ type class struct {
 	Of   []learner
 }
 
-// learners returns what each brain of a run was given so far.
+// learners returns what each brain of a run was given so far: the shared ones, which
+// have a name of their own where there are several, and then agents' own.
 func (r *run) learners(agents int) []learner {
 	var of []learner
 	for a := -1; a < agents; a++ {
-		updates, rows := r.series[key{"count/updates", a}], r.series[key{"count/rows", a}]
-		at := len(updates)
-		for at > 0 && updates[at-1].Step == updates[len(updates)-1].Step { // shared brains write one row each
-			at--
-		}
-		for i := at; i < min(len(updates), len(rows)); i++ {
-			l := learner{Who: fmt.Sprintf("agent %d", a), Agent: a, Updates: int(updates[i].Value), Rows: int(rows[i].Value)}
-			if a < 0 {
-				l.Who = "shared brain"
-				if len(updates)-at > 1 {
-					l.Who = fmt.Sprintf("shared brain %d", i-at)
-				}
+		for _, name := range r.names {
+			part, ok := strings.CutPrefix(name, "count/updates")
+			updates, rows := r.series[key{name, a}], r.series[key{"count/rows" + part, a}]
+			if !ok || len(updates) == 0 || len(rows) == 0 {
+				continue
 			}
+			l := learner{Who: fmt.Sprintf("agent %d", a), Agent: a}
+			if a < 0 {
+				l.Who = strings.TrimSpace("shared brain " + strings.TrimPrefix(part, "/mind"))
+			}
+			l.Updates, l.Rows = int(updates[len(updates)-1].Value), int(rows[len(rows)-1].Value)
 			of = append(of, l)
 		}
 	}
@@ -219,13 +220,13 @@ func (g *group) counts() (list []class, warnings []string) {
 		}
 	}
 	if len(all) > 1 {
-		if p, down := pageBoth(all); p < 0.05 {
+		if t := check.TrendOf(all); t.P < 0.05 {
 			more := "more"
-			if down {
+			if t.Falls {
 				more = "fewer"
 			}
 			warnings = append(warnings, fmt.Sprintf("Over %s, the higher its number the %s rows an agent learns from (Page's test, p = %s).",
-				page.Count(len(all), "seed"), more, pText(p)))
+				page.Count(len(all), "seed"), more, pText(t.P)))
 		}
 	}
 	return list, warnings

@@ -34,14 +34,14 @@ func TestOrderByNumberIsFound(t *testing.T) {
 		name    string
 		bonus   [][]float64
 		verdict string
-		bad     bool
+		class   string
 	}{
-		{"falls in every seed", [][]float64{falls, falls, falls}, "the less an agent gets", true},
-		{"rises in every seed", [][]float64{rises, rises, rises}, "the more an agent gets", true},
-		{"agent 1 always first", [][]float64{second, second, second, second, second}, "though not in the order", true},
-		{"nearly falls in two seeds", [][]float64{falls, {0.2, 0.3, 0.1, 0}}, "run more seeds", true},
-		{"both ways", [][]float64{falls, rises, falls, rises}, "No systematic order", false},
-		{"one seed", [][]float64{falls}, "Too few seeds", false},
+		{"falls in every seed", [][]float64{falls, falls, falls}, "the less an agent gets", "warn"},
+		{"rises in every seed", [][]float64{rises, rises, rises}, "the more an agent gets", "warn"},
+		{"agent 1 always first", [][]float64{second, second, second, second, second}, "though not in the order", "warn"},
+		{"nearly falls in two seeds", [][]float64{falls, {0.2, 0.3, 0.1, 0}}, "run more seeds", "warn"},
+		{"both ways", [][]float64{falls, rises, falls, rises}, "No order of the agents is shown", "good"},
+		{"one seed", [][]float64{falls}, "Too few seeds", "open"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var runs []tiny
@@ -49,8 +49,8 @@ func TestOrderByNumberIsFound(t *testing.T) {
 				runs = append(runs, tiny{bonus: b})
 			}
 			o := gathered(t, runs...).order()
-			if !strings.Contains(o.Verdict(), c.verdict) || o.Bad() != c.bad {
-				t.Errorf("got %q (bad %v), want %q (bad %v); %s", o.Verdict(), o.Bad(), c.verdict, c.bad, o.Detail())
+			if !strings.Contains(o.Verdict(), c.verdict) || o.Class() != c.class {
+				t.Errorf("got %q (%s), want %q (%s); %s", o.Verdict(), o.Class(), c.verdict, c.class, o.Detail())
 			}
 		})
 	}
@@ -65,6 +65,21 @@ func TestUnequalUpdatesAreWarnedOf(t *testing.T) {
 	}
 	if len(list) != 2 || list[0].Of[1].Odd || list[1].Of[0].Odd || !list[1].Of[3].Odd {
 		t.Errorf("marked wrongly: %+v", list)
+	}
+}
+
+// Several shared brains write numbers under names of their own.
+func TestSharedBrainsAreCounted(t *testing.T) {
+	r := &run{series: map[key][]runlog.Row{}}
+	for i, part := range []string{"/mind0", "/mind1"} {
+		for _, name := range []string{"count/updates", "count/rows"} {
+			r.names = append(r.names, name+part)
+			r.series[key{name + part, -1}] = []runlog.Row{{Step: 1, Value: 1}, {Step: 2, Value: float64(2 + i)}}
+		}
+	}
+	got := r.learners(4)
+	if len(got) != 2 || got[0].Who != "shared brain 0" || got[1].Updates != 3 || got[1].Rows != 3 || !got[0].Odd {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -103,10 +118,10 @@ func TestCurvesWeighAndBridge(t *testing.T) {
 
 func TestWindowsWithFewEpisodesAreLeftOut(t *testing.T) {
 	rows := []runlog.Row{{N: 5}, {N: 100}, {N: 100}, {N: 100}}
-	if got := few(key{"return", 0}, rows); got != 20 {
+	if got := few(true, rows); got != 20 {
 		t.Errorf("returns are shown from %d episodes, want 20", got)
 	}
-	if got := few(key{"ppo/kl", 0}, rows); got != 1 {
+	if got := few(false, rows); got != 1 {
 		t.Errorf("statistics of learning are shown from %d rows, want 1", got)
 	}
 }

@@ -58,28 +58,42 @@ func (g *group) finalFigure() *page.Figure {
 		return nil
 	}
 	row := page.Spread{Color: page.Agent(0), Mean: f.Mean, CI: f.CI}
+	caption := fmt.Sprintf("Each dot is one of %s; the line is their mean, the bar its 95 %% interval (Student's, over seeds).",
+		page.Count(f.N, "seed"))
+	switch {
+	case f.N == 1 && f.Known():
+		caption = fmt.Sprintf("The dot is the one seed, the bar its 95 %% interval over %s (Student's), which says nothing about other seeds.",
+			page.Count(g.Spec.Eval.Episodes, "episode"))
+	case f.N == 1:
+		caption = "The dot is the one seed."
+	}
+	if len(g.refs) > 0 {
+		caption += " Dashed: references."
+	}
 	for _, r := range g.Scored() {
 		row.Values = append(row.Values, g.Mean(r))
 	}
 	lo, hi := g.returnSpan(row.Values)
 	return &page.Figure{
 		Name: "final", Title: "Mean return of the final agents",
-		Caption: "Each dot is a seed; the line is their mean, the bar its 95 % interval (Student's, over seeds). Dashed: references.",
-		Panels:  []page.Panel{page.Spreads("Mean return of the final agents, by seed", lo, hi, g.refs, row)},
+		Caption: caption,
+		Panels: []page.Panel{
+			page.Spreads("Mean return of the final agents, by seed", "mean return of an episode", lo, hi, g.refs, row),
+		},
 	}
 }
 
 func (g *group) returnFigure(d grid) *page.Figure {
-	b := g.bundle(d, key{"return/mean", -1})
+	b := g.bundle(d, meanReturn)
 	if len(b.seeds) == 0 {
 		return nil
 	}
 	lo, hi := g.returnSpan(b.lo, b.hi)
-	x := page.Steps(d.last)
-	x.Name = "env steps"
-	p := page.New(x, page.Round(lo, hi, 5)).Add(page.Levels{Refs: g.refs}).Add(b.marks(d, -1)...)
-	what := "Undiscounted return of whole episodes of the true game, as they were played for learning." + fewNote
-	return wide("return", "Return during training, mean over agents", g.seedsCaption(what), p, page.WideH)
+	y := page.Round(lo, hi, 5)
+	y.Name = "mean return of an episode"
+	p := page.New(page.Steps(d.last), y).Add(g.shade(true)...).Add(page.Levels{Refs: g.refs}).Add(b.marks(d, -1)...)
+	what := "Undiscounted return of whole episodes of the true game, as they were played for learning." + fewNote + g.Watched()
+	return wide("return", g.over("Return during training, "), g.seedsCaption(what), p, page.WideH, g.shadeKey()...)
 }
 
 // marks are a bundle's band, seeds and mean.
@@ -120,14 +134,15 @@ func (g *group) agentsFigure(d grid) *page.Figure {
 	lo, hi := g.returnSpan(heights...)
 	f := &page.Figure{
 		Name: "agents", Title: "Return of each agent", Cols: 2,
-		Caption: g.seedsCaption("One panel an agent, all on one scale; dashed and grey, the mean of all agents."),
+		Caption: g.seedsCaption("Mean return of an episode. One panel an agent, all on one scale; dashed and grey, " +
+			g.over("the ") + "."), Legend: g.shadeKey(),
 	}
-	all := g.bundle(d, key{"return/mean", -1}).line(d, 0, 1)
+	all := g.bundle(d, meanReturn).line(d, 0, 1)
 	all.Color, all.Dash = page.Faint, true
 	for a, b := range bundles {
 		if len(b.seeds) > 0 {
-			p := timePlot(d, lo, hi, 4).Add(page.Levels{Refs: g.refs, Silent: true}).Add(b.marks(d, a)...).Add(all)
-			f.Panels = append(f.Panels, p.Panel(g.Member(a), page.HalfW, page.HalfH))
+			p := timePlot(d, lo, hi, 4).Add(g.shade(true)...).Add(page.Levels{Refs: g.refs, Silent: true}).Add(b.marks(d, a)...).Add(all)
+			f.Panels = append(f.Panels, p.Panel(g.Member(a), page.HalfW, page.HalfH+10))
 		}
 	}
 	return f
@@ -141,8 +156,9 @@ func (g *group) orderFigure() *page.Figure {
 	return &page.Figure{
 		Name: "order", Title: "Do agents differ? Mean return over the last 20 % of training",
 		Caption: "Each dot is a seed, from left to right in the order of the table; " +
-			"boxes hold the middle half of the seeds, whiskers reach to the lowest and highest.",
-		Panels: []page.Panel{page.Boxes("Mean return over the last 20 % of training, by agent", o.Means, page.WideW, page.WideH)},
+			"from three seeds on boxes hold the middle half of them, whiskers reach to the lowest and highest.",
+		Panels: []page.Panel{page.Boxes("Mean return over the last 20 % of training, by agent", "mean return of an episode",
+			o.Means, page.WideW, page.WideH)},
 	}
 }
 
@@ -152,13 +168,13 @@ func (g *group) goalsFigure(d grid) *page.Figure {
 	}
 	f := &page.Figure{
 		Name: "goals", Title: "Who reached what", Cols: 2,
-		Caption: "Share of episodes by the goal that an agent reached last, mean over seeds.",
+		Caption: "Share of episodes by the goal that an agent reached last." + fewNote + overSeeds(len(g.Runs)),
 	}
 	for i, goal := range g.Goals {
 		f.Legend = append(f.Legend, page.Goal(i, goal))
 	}
 	for a := range g.Agents {
-		p := page.New(page.Steps(d.last), page.Shares())
+		p := page.New(page.Steps(d.last), page.Shares()).Add(g.shade(true)...)
 		base := make([]float64, d.n)
 		for i, goal := range g.Goals {
 			b := g.bundle(d, key{"goal/" + goal, a})
@@ -169,9 +185,26 @@ func (g *group) goalsFigure(d grid) *page.Figure {
 			p.Add(page.Band{X: d.xs(), Low: base, High: top, Color: page.Goal(i, goal).Color})
 			base = top
 		}
-		f.Panels = append(f.Panels, p.Panel(g.Member(a), page.HalfW, page.HalfH-20))
+		f.Panels = append(f.Panels, p.Panel(g.Member(a), page.HalfW, page.HalfH-10))
 	}
+	f.Legend = append(f.Legend, g.shadeKey()...)
 	return f
+}
+
+// over says over whom a mean is.
+func (g *group) over(what string) string {
+	if g.mixed() {
+		return what + "mean over the agents that learn"
+	}
+	return what + "mean over agents"
+}
+
+// overSeeds ends a caption.
+func overSeeds(n int) string {
+	if n == 1 {
+		return " One seed."
+	}
+	return fmt.Sprintf(" Mean over %s.", page.Count(n, "seed"))
 }
 
 // metricFigures plots every other number by its own name: losses, then the rest
@@ -191,17 +224,18 @@ func (g *group) metricFigures(d grid) []*page.Figure {
 			groups[module] = append(groups[module], n)
 		}
 	}
-	rank := map[string]int{"losses": -1, "lengths": 1}
+	rank := map[string]int{"losses": -1, "lengths": 1, "other": 2}
 	slices.SortStableFunc(order, func(a, b string) int { return rank[a] - rank[b] })
 	var out []*page.Figure
 	for _, m := range order {
 		f := &page.Figure{Name: m, Title: cmp.Or(moduleTitles[m], "Module "+m), Cols: 3}
-		f.Caption = "Lines: mean over seeds, coloured by agent. Below each name: how much is behind it."
+		f.Caption = "Lines: coloured by agent. Below each name: how much is behind it." + overSeeds(len(g.Runs))
 		for a := range g.Agents {
 			if g.Agents > 1 {
 				f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("agent %d", a), Color: page.Agent(a)})
 			}
 		}
+		f.Legend = append(f.Legend, g.shadeKey()...)
 		for _, n := range groups[m] {
 			f.Panels = append(f.Panels, g.metricPanel(d, n))
 		}
@@ -214,18 +248,21 @@ func (g *group) metricFigures(d grid) []*page.Figure {
 func (g *group) module(name string) string {
 	head, _, ok := strings.Cut(name, "/")
 	switch {
-	case name == "return" || name == "return/mean" || head == "goal" || head == "count" || head == "others":
+	case name == "return" || name == "return/mean" || g.isGoal(name) || head == "count" || head == "others":
 		return ""
 	case strings.Contains(name, "loss"):
 		return "losses"
-	case name == "life" || head == "episode" || !ok:
+	case name == "life" || head == "episode":
 		return "lengths"
+	case !ok:
+		return "other"
 	}
 	return head
 }
 
 var moduleTitles = map[string]string{
 	"losses": "Losses, each by its own name", "lengths": "How long episodes last", "ppo": "How learning went",
+	"goal": "How well goals are inferred", "other": "Other numbers",
 }
 
 // meaning says what a number is, where its name does not.
@@ -246,6 +283,7 @@ var meaning = map[string]string{
 	"moa/dead":        "rows of agents that had left; want 0",
 	"moa/wrong":       "rows whose last joint action is not ego-first; want 0",
 	"moa/still":       "parts of the network that have not moved; want 0",
+	"goal/explained":  "share of the variance of the goals' codes that inference explains",
 	"life":            "steps until an agent leaves",
 	"episode/steps":   "length of an episode",
 }
@@ -268,7 +306,7 @@ func (g *group) metricPanel(d grid, name string) page.Panel {
 	case strings.HasSuffix(name, "grad_norm"):
 		unit = "gradient steps"
 	}
-	p := timePlot(d, lo, hi, 4).Add(lines...).Panel(name, page.ThirdW, page.ThirdH)
+	p := timePlot(d, lo, hi, 4).Add(g.shade(g.played(name))...).Add(lines...).Panel(name, page.ThirdW, page.ThirdH+10)
 	p.Note = fmt.Sprintf("%s %s in %s points", page.Short(float64(rows)), unit, page.Thousands(updates))
 	if m := meaning[name]; m != "" {
 		p.Note = m + "; " + p.Note

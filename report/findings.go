@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"hop/check"
 	"hop/page"
 	"hop/runlog"
 )
@@ -10,7 +11,7 @@ import (
 // noticed is what a run's guards found.
 type noticed struct {
 	Seed uint64
-	runlog.Finding
+	check.Finding
 }
 
 // Findings returns what the guards of all runs noticed, by seed and step.
@@ -19,7 +20,8 @@ func (g *group) Findings() []noticed {
 	for _, r := range g.Runs {
 		found, err := runlog.ReadFindings(r.path)
 		if err != nil {
-			found = []runlog.Finding{{Check: "unreadable findings", Module: "logging", Agent: -1, Says: err.Error(), Next: "copy the folder anew"}}
+			found = []check.Finding{{Check: "unreadable findings", Status: check.Suspect, Module: "logging", Says: err.Error(),
+				Next: "copy the folder anew"}}
 		}
 		for _, f := range found {
 			list = append(list, noticed{r.Seed, f})
@@ -31,8 +33,8 @@ func (g *group) Findings() []noticed {
 // Where says of whom and when.
 func (n noticed) Where() string {
 	who := ""
-	if n.Agent >= 0 {
-		who = fmt.Sprintf("agent %d, ", n.Agent)
+	if a := n.Agent(); a >= 0 {
+		who = fmt.Sprintf("agent %d, ", a)
 	}
-	return fmt.Sprintf("seed %d, %senv step %s", n.Seed, who, page.Thousands(int(n.Step)))
+	return fmt.Sprintf("seed %d, %senv step %s", n.Seed, who, page.Thousands(n.Step))
 }

@@ -10,12 +10,13 @@ import (
 	"gonum.org/v1/plot"
 
 	"hop/card"
+	"hop/check"
 	"hop/page"
 )
 
 // othersView is what the agents' models of each other are worth.
 type othersView struct {
-	Card    *card.Card
+	Card    *card.Card // nil: no run has come to the last fifth, over which they are scored
 	Actions []string
 	Pairs   []othersPair
 }
@@ -72,6 +73,10 @@ func (g *group) others() *othersView {
 			}
 		}
 	}
+	if !slices.ContainsFunc(v.Pairs, func(p othersPair) bool { return p.Rows > 0 }) {
+		v.Card = nil
+		return v
+	}
 	g.checkOthers(v)
 	return v
 }
@@ -115,7 +120,7 @@ func (g *group) checkOthers(v *othersView) {
 				note("still", "%s: %.0f parts", who, n)
 			}
 			ce, floor, right, sure, uniform := last("ce"), last("floor"), last("top1"), last("sure"), last("uniform")
-			if ce > floor-0.01 && right > sure+0.05 { // who acts at random is above the floor too, but nobody is less sure than right
+			if (check.Predictor{CE: ce, Floor: floor, Right: right, Sure: sure}).DoubleSoftmax() == check.Fault {
 				note("floor", "%s: cross-entropy %.3f, floor %.3f; right on %.0f %%, sure of %.0f %%", who, ce, floor, 100*right, 100*sure)
 			}
 			if right < uniform+0.1 {
@@ -125,7 +130,7 @@ func (g *group) checkOthers(v *othersView) {
 			for _, row := range r.series[key{"moa/ce", a}] {
 				losses = append(losses, row.Value)
 			}
-			if n := len(card.Spikes(losses)); n > 2 {
+			if n := len(check.Spikes(losses)); n > 2 {
 				note("spikes", "%s: %d times", who, n)
 			}
 			for j := range g.Agents {
@@ -145,7 +150,7 @@ func (g *group) checkOthers(v *othersView) {
 			}
 		}
 	}
-	check := func(of, name, good, fix string) {
+	ask := func(of, name, good, fix string) {
 		list, why := bad[of], good
 		if len(list) > 0 {
 			why = someOf(list)
@@ -153,18 +158,17 @@ func (g *group) checkOthers(v *othersView) {
 		lost := slices.ContainsFunc(v.Pairs, func(p othersPair) bool { return slices.Contains(p.Lost, true) })
 		v.Card.Check(name, len(list) == 0, of == "recall" && !lost, why, fix)
 	}
-	check("dead", "agents that have left", "no row of an agent that had left was learnt from", "record rows only while an agent is alive")
-	check("wrong", "joint actions are ego-first", "every row shows the modelled agent's own last action first",
-		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
-	check("idle", "every agent's models learn", "every agent has learnt about every other one",
+	ask("dead", check.HasLeft.Name, "no row of an agent that had left was learnt from", check.HasLeft.Fix)
+	ask("wrong", check.EgoFirst.Name, "every row shows the modelled agent's own last action first", check.EgoFirst.Fix)
+	ask("idle", "every agent's models learn", "every agent has learnt about every other one",
 		"push every agent's trajectories and train every agent's models, not only the first's")
-	check("still", "every part learns", "all weights have moved", "give the optimiser these parameters")
-	check("floor", "softmax once", "no model stays above what a softmax of a softmax can reach while it is right more often than sure",
+	ask("still", check.EveryPart.Name, "all weights have moved", check.EveryPart.Fix)
+	ask("floor", "softmax once", "no model stays above what a softmax of a softmax can reach while it is right more often than sure",
 		"take the cross-entropy of logits, not of probabilities")
-	check("spikes", "keeps what it has learnt", "no loss keeps jumping back to where it began", "load the saved model before going on")
-	check("uniform", "beats guessing", "every top-1 is above guessing among the legal actions by at least .1",
+	ask("spikes", check.Keeps.Name, "no loss keeps jumping back to where it began", check.Keeps.Fix)
+	ask("uniform", "beats guessing", "every top-1 is above guessing among the legal actions by at least .1",
 		"look at moa/ce: it has learnt little")
-	check("recall", "no action is lost", fmt.Sprintf("every action that is at least %.0f %% of what was played is foreseen", 100*seldom),
+	ask("recall", "no action is lost", fmt.Sprintf("every action that is at least %.0f %% of what was played is foreseen", 100*seldom),
 		"more rows of it, or moa.balance: true")
 }
 
@@ -191,11 +195,12 @@ func (g *group) othersFigure(d grid) *page.Figure {
 	f := &page.Figure{
 		Name: "others", Title: "What they know of each other",
 		Caption: "Share of a co-player's steps whose action the agent's model of it names, given the goal in hindsight where it is given any, " +
-			"on windows not learnt from yet. Lines: mean over seeds, coloured by the co-player.",
+			"on windows not learnt from yet. Lines: coloured by the co-player." + overSeeds(len(g.Runs)),
 	}
 	for j := range g.Agents {
 		f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("of agent %d", j), Color: page.Agent(j)})
 	}
+	f.Legend = append(f.Legend, g.shadeKey()...)
 	for a := range g.Agents {
 		var lines []plot.Plotter
 		for j := range g.Agents {
@@ -204,8 +209,8 @@ func (g *group) othersFigure(d grid) *page.Figure {
 			}
 		}
 		if lines != nil {
-			p := timePlot(d, 0, 1, 4).Add(lines...)
-			f.Panels = append(f.Panels, p.Panel(g.Member(a)+"'s models: top-1", page.HalfW, page.HalfH-20))
+			p := timePlot(d, 0, 1, 4).Add(g.shade(false)...).Add(lines...)
+			f.Panels = append(f.Panels, p.Panel(g.Member(a)+"'s models: top-1", page.HalfW, page.HalfH-10))
 		}
 	}
 	return f

@@ -2,11 +2,12 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"hop/card"
+	"hop/check"
 	"hop/registry"
 )
 
@@ -84,7 +85,7 @@ func knowing(t *testing.T, change spoil) (*othersView, string, string) {
 
 func TestModelsOfOthersHaveACard(t *testing.T) {
 	v, html, md := knowing(t, nil)
-	if v.Card.Status() != card.Good {
+	if v.Card.Status() != check.Pass {
 		t.Errorf("verdict %q, want good", v.Card.Verdict())
 	}
 	if len(v.Pairs) != 12 {
@@ -116,7 +117,7 @@ func TestHardToForeseeIsNoFault(t *testing.T) {
 		}
 		return v, true
 	})
-	if v.Card.Status() != card.Good {
+	if v.Card.Status() != check.Pass {
 		t.Errorf("verdict %q, want good", v.Card.Verdict())
 	}
 }
@@ -155,10 +156,28 @@ func TestFaultsOfOnlineModelsAreNamed(t *testing.T) {
 		t.Run(c.fault, func(t *testing.T) {
 			v, html, _ := knowing(t, c.change)
 			k := v.Card.Find(c.check)
-			if k == nil || k.Status != card.Broken || !strings.Contains(k.Why, c.word) {
+			if k == nil || k.Status != check.Fault || !strings.Contains(k.Says, c.word) {
 				t.Errorf("check %q says %+v, want broken with %q", c.check, k, c.word)
 			}
 			says(t, "the page", html, "Models of others: broken")
 		})
+	}
+}
+
+// Models that have not come to the last fifth of training are not called good.
+func TestModelsOfOthersAreScoredAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir, tiny{seed: 1, status: "running", windows: 10, mean: math.NaN()})
+	know(t, dir, func(_ string, _, w int, v float64) (float64, bool) { return v, w < 6 })
+	g, err := read(registry.New(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := g.others(); v == nil || v.Card != nil {
+		t.Errorf("they are said to be %+v", v)
+	}
+	page, text := rendered(t, dir, Options{})
+	for _, doc := range []string{page, text} {
+		says(t, "the report", doc, "no run has come to it yet")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +26,23 @@ type view struct {
 	Learners []class
 	Warnings []string
 	Others   *othersView // nil without models of others
+}
+
+// Picked says which episodes are shown, out of how many.
+func (v *view) Picked() string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(v.Episodes, func(e Episode) bool { return e.Name == name })
+	}
+	text := fmt.Sprintf("Out of %s, actions sampled: the one with the median return", page.Count(v.Sample, "fresh episode"))
+	switch best, worst := has("best"), has("worst"); {
+	case best && worst:
+		return text + ", the best and the worst."
+	case best:
+		return text + " and the best; none got less than the median."
+	case worst:
+		return text + " and the worst; none got more than the median."
+	}
+	return text + "; all others got as much."
 }
 
 // share is what an agent reached in the last fifth of training.
@@ -106,11 +122,11 @@ func (g *group) Shares() (list []share) {
 // Next says how to go on.
 func (g *group) Next() []next {
 	var out []next
-	dir := quote(g.Dir)
+	dir := quote(page.Folder(g.Dir))
 	if len(g.Scored()) < len(g.Runs) {
 		out = append(out, next{"Go on where the runs stopped", "hop train --resume " + dir})
 	}
-	one := quote(filepath.ToSlash(g.Runs[0].path))
+	one := quote(page.Folder(g.Runs[0].path))
 	if last := g.Runs[len(g.Runs)-1].Seed; g.Spec != nil {
 		out = append(out, next{"More seeds, for a narrower interval", fmt.Sprintf("hop train %s/spec.yaml --seeds %d-%d", one, last+1, last+5)})
 	}

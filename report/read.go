@@ -16,6 +16,8 @@ import (
 	"hop/game"
 	"hop/page"
 	"hop/runlog"
+	"hop/stats"
+	"hop/train"
 )
 
 // result is result.json: how the final agents were scored.
@@ -44,7 +46,9 @@ type run struct {
 	Result *result
 	Env    runlog.Env
 	series map[key][]runlog.Row
-	names  []string // of series, in order of appearance
+	names  []string  // of series, in order of appearance
+	warm   int64     // last env step of the warm-up; 0: none
+	bots   stats.Acc // mean returns of its windows
 }
 
 // group is all runs of one experiment.
@@ -59,7 +63,8 @@ type group struct {
 	Game         *game.Spec
 	Label        string // the game and its setting
 	Agents       int
-	Goals        []string
+	Goals        []string // and "none", for nothing
+	goals        []string // of the game
 	refs         []page.Ref
 	Stages       []stage    // around the training, in order
 	Meetings     []*Adapted // as hop adapt wrote them in a stage
@@ -123,7 +128,13 @@ func (g *group) readRun(dir string) (*run, error) {
 	if err != nil {
 		g.note("seed %d: result.json cannot be read (%v); its final agents are not in the mean", r.Seed, err)
 	}
-	g.readSpec(r, text, filepath.Join(dir, "spec.yaml"))
+	s := g.readSpec(r, text, filepath.Join(dir, "spec.yaml"))
+	if g.goals == nil {
+		g.goals = g.goalsOf(r.names)
+	}
+	if s != nil {
+		r.keepOwn(g, s, rows)
+	}
 	return r, nil
 }
 
@@ -142,8 +153,9 @@ func readResult(dir string) (*result, error) {
 	return &res, nil
 }
 
-// readSpec takes the setting from the first run whose spec can be read.
-func (g *group) readSpec(r *run, text []byte, file string) {
+// readSpec takes the setting from the first run whose spec can be read. It returns
+// this run's, nil if that cannot be read.
+func (g *group) readSpec(r *run, text []byte, file string) *exp.Spec {
 	shown := strings.TrimSpace(string(text))
 	s, err := g.reg.Parse(text, file, r.Env.Preset, nil)
 	if err != nil {
@@ -151,14 +163,14 @@ func (g *group) readSpec(r *run, text []byte, file string) {
 			g.SpecText = shown
 		}
 		g.note("seed %d: spec.yaml is not one that this version reads, so no reference lines are shown", r.Seed)
-		return
+		return nil
 	}
 	r.Steps = int64(s.Train.Steps)
 	if g.Spec != nil {
 		if g.SpecText != shown {
 			g.note("seed %d was run with another spec than the first: do not average them", r.Seed)
 		}
-		return
+		return &s
 	}
 	g.Spec, g.SpecText, g.Name = &s, shown, s.Name
 	g.Label = s.Game.Name
@@ -181,6 +193,7 @@ func (g *group) readSpec(r *run, text []byte, file string) {
 	if m, err := s.Game.Map(); err == nil && !g.mixed() { // references are means over a team that learns
 		g.refs = references(m)
 	}
+	return &s
 }
 
 // learns says whether the agent's final returns are those of a learner.
@@ -211,7 +224,7 @@ func (g *group) measure() {
 			g.Agents = max(g.Agents, k.agent+1)
 		}
 		for _, n := range r.names {
-			if goal, ok := strings.CutPrefix(n, "goal/"); ok && !slices.Contains(g.Goals, goal) {
+			if goal := strings.TrimPrefix(n, "goal/"); g.isGoal(n) && !slices.Contains(g.Goals, goal) {
 				g.Goals = append(g.Goals, goal)
 			}
 		}
@@ -222,8 +235,11 @@ func (g *group) measure() {
 			}
 			g.note("Seed %d %s at %s: its curves are shown as far as they go, its agents are not scored.", r.Seed, was, r.progress())
 		}
-		if len(r.series) == 0 {
+		switch {
+		case len(r.series) == 0:
 			g.note("Seed %d has no numbers yet.", r.Seed)
+		case r.warm == r.Step:
+			g.note("Seed %d is still in its %s.", r.Seed, train.WarmUp)
 		}
 	}
 }

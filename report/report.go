@@ -12,6 +12,11 @@
 package report
 
 import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
 	"hop/exp"
 	"hop/stats"
 )
@@ -34,7 +39,9 @@ type Options struct {
 	Notes    []string // more to say at the top
 }
 
-// outcome is the mean of the final agents with its 95 % interval.
+// outcome is the mean of the final agents with its 95 % interval: over seeds, or
+// over the episodes of a single seed, which says nothing about other seeds. It is
+// infinite where neither can be told.
 type outcome struct {
 	Mean   float64
 	CI     stats.Interval
@@ -43,12 +50,20 @@ type outcome struct {
 	N      int // seeds
 }
 
+// Known says whether there is an interval.
+func (o outcome) Known() bool { return o.N > 0 && !math.IsInf(o.CI[0], 0) && !math.IsNaN(o.CI[0]) }
+
 // Write reads the runs in a folder, which holds seed-1, seed-2, ... or is a run
 // itself, and writes report.html, report.md and report/ into it.
 func Write(reg *exp.Registry, group string, o Options) error {
 	g, err := read(reg, group)
 	if err != nil {
 		return err
+	}
+	for _, name := range []string{"median", "best", "worst"} { // of an earlier report
+		if !slices.ContainsFunc(o.Episodes, func(e Episode) bool { return e.Name == name }) {
+			os.Remove(filepath.Join(group, "report", name+".gif"))
+		}
 	}
 	return g.document(o).Write(group)
 }

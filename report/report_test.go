@@ -30,6 +30,8 @@ type tiny struct {
 	updates []int     // by agent, in the last window; nil: one a window
 	bonus   []float64 // what an agent gets more
 	skew    int       // rows that each agent has more than the one before
+	train   string    // more of the spec's train block
+	more    string    // more names of numbers that each agent writes, of value 0.6
 }
 
 // put writes a file, and makes its folder.
@@ -81,13 +83,13 @@ func lay(t *testing.T, dir string, r tiny) {
 actor: {frame: egof, hidden: [64, 64]}
 ppo: {gamma: 0.99, lr: 1e-3}
 game: {name: staghunt, size: 4, agents: 4, stags: 1, hares: 4, horizon: 35}
-train: {steps: 10000}
+train: {steps: 10000`+r.train+`}
 eval: {episodes: 1000}
 `)
 	env := runlog.Env{
 		Info: runlog.Info{Preset: "tiny", Seed: uint64(r.seed), Command: []string{"/x/hop", "train", "tiny.yaml", "--set",
-			"train.brains=[0, 1]"}, Version: "1.0", Kernels: "plain"},
-		Go: "go1.26", OS: "linux", Arch: "amd64", CPU: "Test CPU", Cores: 2, Started: "2026-01-01T00:00:00Z", Status: r.status, Wall: 10,
+			"train.brains=[0, 1]"}, Build: runlog.Build{Version: "1.0", Go: "go1.26", OS: "linux", Arch: "amd64", Kernels: "plain"}},
+		CPU: "Test CPU", Cores: 2, Started: "2026-01-01T00:00:00Z", Status: r.status, Spent: runlog.Spent{Wall: 10},
 		Phases: map[string]float64{"collect": 3, "learn": 6, "learn/forward": 2, "learn/back": 3.5},
 	}
 	b, err := json.Marshal(env)
@@ -112,6 +114,9 @@ eval: {episodes: 1000}
 			fmt.Fprintf(&m, "%d,return,%d,%v,%d\n", step, a, 1+2*at+bonus, n)
 			fmt.Fprintf(&m, "%d,goal/stag,%d,%v,%d\n%d,goal/hare,%d,%v,%d\n%d,goal/none,%d,0,%d\n", step, a, at, n, step, a, 1-at, n, step, a, n)
 			fmt.Fprintf(&m, "%d,ppo/value_loss,%d,%v,200\n%d,ppo/entropy,%d,%v,200\n%d,ppo/lr,%d,0.001,200\n", step, a, 1-at, step, a, 2-at, step, a)
+			for _, name := range strings.Fields(r.more) {
+				fmt.Fprintf(&m, "%d,%s,%d,0.6,1900\n", step, name, a)
+			}
 			updates := w + 1
 			if r.updates != nil {
 				updates = r.updates[a]
@@ -189,7 +194,7 @@ func TestPageHasEverySectionAndNothingFromElsewhere(t *testing.T) {
 		"Four agents learnt staghunt 4h1s 4x4: mean return 2.850 (95\u00a0% interval 2.726 to 2.974 over 3 seeds; optimum 3).",
 		`id="seeds"`, `id="return"`, `id="agents"`, `id="order"`, `id="goals"`, `id="films"`, `id="counts"`,
 		`id="losses"`, `id="ppo"`, `id="time"`, `id="again"`,
-		"No systematic order", "Every learner of a seed was updated equally often", "ppo/value_loss", "ppo/entropy", "24 k rows",
+		"No order of the agents is shown", "Every learner of a seed was updated equally often", "ppo/value_loss", "ppo/entropy", "24 k rows",
 		"selfish equilibrium 2.89", "data:image/gif;base64,R0lGODlh", "forward", "prefers-color-scheme: dark",
 		"hop train tiny.yaml --set &#39;train.brains=[0, 1]&#39;")
 	for _, bad := range []string{"http://", "https://", "<script", "ZgotmplZ", "NaN", "<no value>"} {
@@ -267,7 +272,7 @@ func TestUnfinishedRunsAreShownAndSaid(t *testing.T) {
 		"seed 6: result.json cannot be read",
 		"seed 7: spec.yaml is not one that this version reads, so no reference lines are shown",
 		"No episodes are shown: as said",
-		"hop train --resume DIR")
+		"hop train --resume ")
 	if got := unbalanced(html); got != "" {
 		t.Error(got)
 	}
@@ -277,8 +282,8 @@ func TestASingleRunIsAReportToo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "seed-4")
 	lay(t, dir, tiny{seed: 4, status: "done", windows: 10, mean: 2.5})
 	_, md := rendered(t, dir, Options{})
-	says(t, "report.md", md, "mean return 2.500 (one seed; optimum 3).",
-		"Too few seeds to tell: with 1 seed no order could reach p < 0.05.", "hop train DIR/spec.yaml --seeds 5-9")
+	says(t, "report.md", md, "mean return 2.500 (95 % interval 2.480 to 2.520 over the 1,000 episodes of one seed; optimum 3).",
+		"Too few seeds to tell: with 1 seed no order could reach p < 0.05.", "/spec.yaml --seeds 5-9")
 }
 
 func TestBotsAreNotCountedAsLearners(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"hop/runlog"
 	"hop/stats"
@@ -39,11 +38,11 @@ func (d grid) xs() []float64 {
 	return out
 }
 
-// few returns the count from which a row is shown. Of numbers about episodes,
-// windows in which less than a fifth of the usual number ended are passed over:
-// a run's first window holds only the episodes that happened to be short.
-func few(k key, rows []runlog.Row) int {
-	if head, _, _ := strings.Cut(k.name, "/"); !slices.Contains([]string{"return", "goal", "life", "episode"}, head) {
+// few returns the count from which a row is shown. Of numbers about what was
+// played, windows in which less than a fifth of the usual number of episodes ended
+// are passed over: a run's first window holds only those that happened to be short.
+func few(played bool, rows []runlog.Row) int {
+	if !played {
 		return 1
 	}
 	var ns []float64
@@ -98,7 +97,7 @@ func (g *group) bundle(d grid, k key) bundle {
 		if len(rows) == 0 {
 			continue
 		}
-		b.seeds = append(b.seeds, d.curve(rows, few(k, rows)))
+		b.seeds = append(b.seeds, d.curve(rows, few(g.played(k.name), rows)))
 		b.updates += len(rows)
 		for _, row := range rows {
 			b.rows += row.N
@@ -162,4 +161,4 @@ func (g *group) lastRows(k key) int {
 }
 
 // Last is the mean return, over agents, of the last 20 % of training.
-func (r *run) Last() float64 { return r.lastFifth(key{"return/mean", -1}) }
+func (r *run) Last() float64 { return r.lastFifth(meanReturn) }

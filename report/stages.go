@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hop/page"
@@ -46,26 +47,33 @@ func (g *group) readStages(dir string) {
 	}
 }
 
-// readCard takes the first numbers of a stage's card.
+// number is one of a card's. What it can be at best is known of some.
+type number struct {
+	Name, Unit string
+	Value      *float64
+	Limit      *struct{ Value *float64 }
+}
+
+// open is 1 for numbers of which it is not known how good they are.
+func (n number) open() int {
+	if n.Limit == nil || n.Limit.Value == nil {
+		return 1
+	}
+	return 0
+}
+
+// readCard takes three numbers of a stage's card, those that can be judged first.
 func (s *stage) readCard(dir string) {
 	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(s.Dir), "card.json"))
 	if err != nil {
 		return
 	}
-	type value struct {
-		Name, Unit string
-		Value      *float64
-	}
-	var c struct {
-		Numbers []struct {
-			value
-			Limit *value
-		}
-	}
+	var c struct{ Numbers []number }
 	if json.Unmarshal(b, &c) != nil {
 		return
 	}
 	s.Card = path.Join(s.Dir, "card.html")
+	slices.SortStableFunc(c.Numbers, func(a, b number) int { return a.open() - b.open() })
 	for _, n := range c.Numbers[:min(3, len(c.Numbers))] {
 		text := n.Name + " –"
 		if n.Value != nil {

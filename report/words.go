@@ -34,14 +34,15 @@ func small(n int) string {
 	return strconv.Itoa(n)
 }
 
-// command writes a command as it can be typed again.
+// command writes a command as it can be typed again, where folders are named as on
+// any page.
 func command(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
 	out := []string{strings.TrimSuffix(filepath.Base(filepath.ToSlash(args[0])), ".exe")}
 	for _, a := range args[1:] {
-		out = append(out, quote(a))
+		out = append(out, quote(page.Paths(a)))
 	}
 	return strings.Join(out, " ")
 }
@@ -77,9 +78,13 @@ func (g *group) Headline() string {
 	}
 	text := fmt.Sprintf("%s learnt %s: mean return %s", who, what, page.Number(f.Mean))
 	var about []string
-	if f.N > 1 {
+	switch {
+	case f.N > 1:
 		about = append(about, fmt.Sprintf("95 %% interval %s over %s", page.Range(f.CI), page.Count(f.N, "seed")))
-	} else {
+	case f.Known():
+		about = append(about, fmt.Sprintf("95 %% interval %s over the %s of one seed", page.Range(f.CI),
+			page.Count(g.Spec.Eval.Episodes, "episode")))
+	default:
 		about = append(about, "one seed")
 	}
 	for _, r := range g.refs {
@@ -107,9 +112,6 @@ func (g *group) Scoring() string {
 	text := fmt.Sprintf("The final agents of each seed play %s of the true game, their actions drawn from their policies; "+
 		"the number is the mean over %s, episodes and seeds.", fresh, over)
 	if f.N == 1 {
-		if se := g.SE(g.Scored()[0]); !math.IsNaN(se) {
-			text += fmt.Sprintf(" Its standard error over episodes is %.3f.", se)
-		}
 		text += " One seed says nothing about how other seeds end."
 	}
 	return text

@@ -231,8 +231,8 @@ func (r *Run) prune(all []found, files []string, s seal) error {
 
 // Resume returns the newest whole checkpoint, or nil if there is none, and cuts
 // metrics, events and findings back to it. Damaged checkpoints are named in notes and
-// passed over; what is newer than the one used is removed. After an error,
-// nothing has been removed.
+// passed over; what is newer than the one used is removed, and log.txt says how much
+// that is. After an error, nothing has been removed.
 func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 	all, files, err := look(r.dir)
 	if err != nil {
@@ -259,6 +259,10 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 	case len(notes) > 0:
 		notes = append(notes, "no whole checkpoint is left: starting over")
 	}
+	for _, n := range notes {
+		r.Printf("%s", n)
+	}
+	r.Printf("resumed at env step %d; %s", max(to.Step, 0), r.lost(max(to.Step, 0)))
 	if err := r.cut(to); err != nil {
 		return nil, 0, notes, err
 	}
@@ -269,6 +273,15 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 		return nil, 0, notes, err
 	}
 	return b, max(to.Step, 0), notes, nil
+}
+
+// lost says how much of what was played is thrown away by going back to a step.
+func (r *Run) lost(step int64) string {
+	rows, err := ReadMetrics(r.dir)
+	if err != nil || len(rows) == 0 || rows[len(rows)-1].Step <= step {
+		return "nothing that was played is lost"
+	}
+	return fmt.Sprintf("%d env steps that were played after it are thrown away", rows[len(rows)-1].Step-step)
 }
 
 // cut takes metrics and events back to where they were at a checkpoint, or to a

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -17,38 +16,32 @@ type Info struct {
 	Preset  string   `json:"preset"`
 	Seed    uint64   `json:"seed"`
 	Command []string `json:"command"`
-	Version string   `json:"version"`
-	Kernels string   `json:"kernels"`
+	Build
 }
 
 // Env is env.json: where and how a run was made. Nothing in it reaches a number.
 type Env struct {
 	Info
-	Go      string             `json:"go"`
-	Commit  string             `json:"commit,omitempty"`
-	OS      string             `json:"os"`
-	Arch    string             `json:"arch"`
-	CPU     string             `json:"cpu"`
-	Cores   int                `json:"cores"`
-	Started string             `json:"started"`
-	Status  string             `json:"status"` // running, done, stopped or failed
-	Wall    float64            `json:"wall_s"` // over all sessions of the run
-	Phases  map[string]float64 `json:"phases_s"`
+	CPU     string `json:"cpu"`
+	Cores   int    `json:"cores"`
+	Started string `json:"started"`
+	Status  string `json:"status"` // running, done, stopped or failed
+	Spent
+	Phases map[string]float64 `json:"phases_s"`
+}
+
+// Spent is what a run has cost, over all its parts: a run that was stopped and
+// resumed adds up. What is not in a checkpoint when a run is killed is lost with its
+// work. It is the one record of a run's time: results, reports and the terminal show it.
+type Spent struct {
+	CPU  float64 `json:"cpu_s"`  // seconds of processor time
+	Wall float64 `json:"wall_s"` // seconds of the clock
 }
 
 func newEnv(info Info) Env {
-	e := Env{
-		Info: info, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuName(), Cores: runtime.NumCPU(),
-		Started: time.Now().UTC().Format(time.RFC3339), Status: "running",
+	return Env{
+		Info: info, CPU: cpuName(), Cores: runtime.NumCPU(), Started: time.Now().UTC().Format(time.RFC3339), Status: "running",
 	}
-	if b, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range b.Settings {
-			if s.Key == "vcs.revision" {
-				e.Commit = s.Value
-			}
-		}
-	}
-	return e
 }
 
 // cpuName returns the processor's name where the system tells it in a file.
@@ -77,6 +70,19 @@ func (r *Run) SetPhases(seconds map[string]float64) {
 	}
 }
 
+// Measure says what tells the seconds that the run costs from now on.
+func (r *Run) Measure(seconds func() (cpu, wall float64)) { r.earlier, r.seconds = r.Spent(), seconds }
+
+// Spent returns what the run has cost so far.
+func (r *Run) Spent() Spent {
+	s := r.earlier
+	if r.seconds != nil {
+		cpu, wall := r.seconds()
+		s.CPU, s.Wall = s.CPU+cpu, s.Wall+wall
+	}
+	return s
+}
+
 // Finish writes how the run ended: done, stopped or failed.
 func (r *Run) Finish(status string) error {
 	if r.closed {
@@ -88,9 +94,7 @@ func (r *Run) Finish(status string) error {
 
 // saveEnv writes env.json with the time spent so far.
 func (r *Run) saveEnv() error {
-	now := time.Now()
-	r.env.Wall += now.Sub(r.start).Seconds()
-	r.start = now
+	r.env.Spent = r.Spent()
 	b, err := json.MarshalIndent(r.env, "", "  ")
 	if err != nil {
 		return fmt.Errorf("runlog: writing %s: %w", envFile, err)

@@ -1,17 +1,22 @@
 package runlog
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"strconv"
+	"time"
 
+	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // TensorBoard's file is a sequence of records: length, masked checksum of the
 // length, an Event message, masked checksum of the message. Field numbers are
-// those of tensorflow/core/util/event.proto and framework/summary.proto.
+// those of tensorflow/core/util/event.proto and framework/summary.proto, and of
+// tensorboard/plugins/hparams/plugin_data.proto and api.proto.
 const (
 	eventWallTime    = 1
 	eventStep        = 2
@@ -20,6 +25,26 @@ const (
 	summaryValue     = 1
 	valueTag         = 1
 	valueSimple      = 2
+	valueMetadata    = 9
+	metadataPlugin   = 1
+	pluginName       = 1
+	pluginContent    = 2
+
+	dataExperiment  = 2 // of HParamsPluginData
+	dataStart       = 3
+	dataEnd         = 4
+	experimentParam = 4
+	experimentGoal  = 5 // metric_infos
+	paramName       = 1
+	paramType       = 4
+	goalName        = 1
+	goalTag         = 2
+	startParam      = 1
+	paramKey        = 1
+	paramValue      = 2
+	endStatus       = 1
+
+	endSuccess, endFailure = 1, 2 // of Status
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -29,35 +54,39 @@ func masked(b []byte) uint32 {
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// event returns one record; without rows, the one that begins a file. wall is
-// not the time of day, which would differ from run to run.
-func event(wall float64, step int64, rows []Row) []byte {
-	var msg []byte
-	msg = protowire.AppendTag(msg, eventWallTime, protowire.Fixed64Type)
-	msg = protowire.AppendFixed64(msg, math.Float64bits(wall))
-	if rows == nil {
-		msg = protowire.AppendTag(msg, eventFileVersion, protowire.BytesType)
-		msg = protowire.AppendString(msg, "brain.Event:2")
-	} else {
-		msg = protowire.AppendTag(msg, eventStep, protowire.VarintType)
-		msg = protowire.AppendVarint(msg, uint64(step))
-		var sum []byte
-		for _, r := range rows {
-			var v []byte
-			v = protowire.AppendTag(v, valueTag, protowire.BytesType)
-			v = protowire.AppendString(v, r.tag())
-			v = protowire.AppendTag(v, valueSimple, protowire.Fixed32Type)
-			v = protowire.AppendFixed32(v, math.Float32bits(float32(r.Value)))
-			sum = protowire.AppendTag(sum, summaryValue, protowire.BytesType)
-			sum = protowire.AppendBytes(sum, v)
-		}
-		msg = protowire.AppendTag(msg, eventSummary, protowire.BytesType)
-		msg = protowire.AppendBytes(msg, sum)
-	}
+// now is the clock of events. It is the only thing in a run's metrics, events and
+// checkpoints in which equal runs differ.
+func now() float64 { return float64(time.Now().UnixNano()) / 1e9 }
+
+// version returns the record that begins a file.
+func version(wall float64) []byte {
+	return record(wall, putText(nil, eventFileVersion, "brain.Event:2"))
+}
+
+// event returns the record of a summary's values at a step.
+func event(wall float64, step int64, values []byte) []byte {
+	return record(wall, putBytes(putInt(nil, eventStep, uint64(step)), eventSummary, values))
+}
+
+// record returns an Event message, whose first field is the clock, with its length
+// and checksums.
+func record(wall float64, rest []byte) []byte {
+	msg := append(putDouble(nil, eventWallTime, wall), rest...)
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(msg)))
 	out = binary.LittleEndian.AppendUint32(out, masked(out[:8]))
 	out = append(out, msg...)
 	return binary.LittleEndian.AppendUint32(out, masked(msg))
+}
+
+// scalars returns rows as values of a summary.
+func scalars(rows []Row) (values []byte) {
+	for _, r := range rows {
+		v := putText(nil, valueTag, r.tag())
+		v = protowire.AppendTag(v, valueSimple, protowire.Fixed32Type)
+		v = protowire.AppendFixed32(v, math.Float32bits(float32(r.Value)))
+		values = putBytes(values, summaryValue, v)
+	}
+	return values
 }
 
 // tag is the row's name in TensorBoard.
@@ -66,4 +95,121 @@ func (r Row) tag() string {
 		return r.Name
 	}
 	return r.Name + "/agent" + strconv.Itoa(r.Agent)
+}
+
+// Summarise ends TensorBoard's file with what the run has come to: its results, if
+// there are some, and the settings of its spec with its seed, by which TensorBoard
+// compares runs under HParams. A run that goes on cuts that off again.
+func (r *Run) Summarise(status string, results []Row) error {
+	params, err := r.params()
+	if err != nil {
+		return fmt.Errorf("runlog: the settings of %s: %w", r.dir, err)
+	}
+	var values, experiment, start []byte
+	for _, p := range params {
+		kind, value := p.encode()
+		experiment = putBytes(experiment, experimentParam, putInt(putText(nil, paramName, p.name), paramType, kind))
+		start = putBytes(start, startParam, putBytes(putText(nil, paramKey, p.name), paramValue, value))
+	}
+	for _, row := range results {
+		experiment = putBytes(experiment, experimentGoal, putBytes(nil, goalName, putText(nil, goalTag, row.tag())))
+	}
+	values = append(scalars(results), hparams("experiment", dataExperiment, experiment)...)
+	values = append(values, hparams("session_start_info", dataStart, start)...)
+	switch status {
+	case "done":
+		values = append(values, hparams("session_end_info", dataEnd, putInt(nil, endStatus, endSuccess))...)
+	case "failed":
+		values = append(values, hparams("session_end_info", dataEnd, putInt(nil, endStatus, endFailure))...)
+	}
+	step := int64(0)
+	if len(results) > 0 {
+		step = results[0].Step
+	}
+	return r.events.write(event(now(), step, values))
+}
+
+// hparams returns a value of a summary that TensorBoard's plugin of that name reads:
+// nothing but metadata.
+func hparams(name string, field protowire.Number, data []byte) []byte {
+	plugin := putBytes(putText(nil, pluginName, "hparams"), pluginContent, putBytes(nil, field, data))
+	v := putBytes(putText(nil, valueTag, "_hparams_/"+name), valueMetadata, putBytes(nil, metadataPlugin, plugin))
+	return putBytes(nil, summaryValue, v)
+}
+
+// param is a setting.
+type param struct {
+	name string
+	node *yaml.Node
+}
+
+// params lists the settings of the spec, such as ppo.lr, and the seed.
+func (r *Run) params() ([]param, error) {
+	var spec yaml.Node
+	if err := yaml.Unmarshal(r.spec, &spec); err != nil {
+		return nil, err
+	}
+	seed := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatUint(r.env.Seed, 10)}
+	list := []param{{"seed", seed}}
+	var walk func(n *yaml.Node, path string)
+	walk = func(n *yaml.Node, path string) {
+		if n.Kind != yaml.MappingNode {
+			list = append(list, param{path, n})
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			name := n.Content[i].Value
+			if path != "" {
+				name = path + "." + name
+			}
+			walk(n.Content[i+1], name)
+		}
+	}
+	for _, n := range spec.Content {
+		walk(n, "")
+	}
+	return list, nil
+}
+
+// encode returns a setting's DataType, and it as a google.protobuf.Value.
+func (p param) encode() (kind uint64, value []byte) {
+	const (
+		asText, asBool, asNumber = 1, 2, 3 // of DataType
+
+		number, text, boolean = 2, 3, 4 // fields of Value
+	)
+	switch tag := p.node.ShortTag(); tag {
+	case "!!int", "!!float":
+		if x, err := strconv.ParseFloat(p.node.Value, 64); err == nil {
+			return asNumber, putDouble(nil, number, x)
+		}
+	case "!!bool":
+		return asBool, putInt(nil, boolean, protowire.EncodeBool(p.node.Value == "true"))
+	}
+	if p.node.Kind == yaml.ScalarNode {
+		return asText, putText(nil, text, p.node.Value)
+	}
+	flow := *p.node
+	flow.Style = yaml.FlowStyle
+	line, err := yaml.Marshal(&flow)
+	if err != nil {
+		panic("runlog: a spec that was read cannot be written")
+	}
+	return asText, putText(nil, text, string(bytes.TrimSpace(line)))
+}
+
+func putBytes(b []byte, field protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
+}
+
+func putText(b []byte, field protowire.Number, v string) []byte {
+	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+}
+
+func putInt(b []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+}
+
+func putDouble(b []byte, field protowire.Number, v float64) []byte {
+	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), math.Float64bits(v))
 }

@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -22,6 +24,7 @@ type scalar struct {
 	Step  int64
 	Wall  float64
 	Value float32
+	Data  string // metadata for a plugin
 }
 
 // fields splits a message.
@@ -57,6 +60,20 @@ func fields(b []byte, each func(n protowire.Number, varint uint64, bytes []byte)
 	return nil
 }
 
+// timeless returns what an events file says but for the clock, in which equal runs may
+// differ: every scalar, and every value's other fields as they are.
+func timeless(t *testing.T, b string) string {
+	t.Helper()
+	version, list, err := readEvents([]byte(b))
+	if err != nil {
+		return fmt.Sprintf("%v, after %d values", err, len(list))
+	}
+	for i := range list {
+		list[i].Wall = 0
+	}
+	return fmt.Sprintf("%s %v", version, list)
+}
+
 // readEvents decodes a file as TensorFlow's record reader and event.proto say.
 func readEvents(b []byte) (version string, out []scalar, err error) {
 	unmask := func(b []byte) uint32 {
@@ -88,12 +105,15 @@ func readEvents(b []byte) (version string, out []scalar, err error) {
 			}
 		}))
 		for _, value := range values {
+			s.Tag, s.Value, s.Data = "", 0, ""
 			errs = append(errs, fields(value, func(n protowire.Number, v uint64, sub []byte) {
 				switch n {
 				case 1:
 					s.Tag = string(sub)
 				case 2:
 					s.Value = math.Float32frombits(uint32(v))
+				case 9:
+					s.Data = string(sub)
 				}
 			}))
 			out = append(out, s)
@@ -121,7 +141,7 @@ func written(t *testing.T) (dir string, want []scalar) {
 			if row.Agent >= 0 {
 				tag += fmt.Sprintf("/agent%d", row.Agent)
 			}
-			want = append(want, scalar{tag, row.Step, float64(row.Step), float32(row.Value)})
+			want = append(want, scalar{Tag: tag, Step: row.Step, Value: float32(row.Value)})
 		}
 	}
 	must(t, r.Log(nil))
@@ -129,13 +149,22 @@ func written(t *testing.T) (dir string, want []scalar) {
 	return r.Dir(), want
 }
 
+// Events say when they were written, by the clock; nothing else depends on it.
 func TestEventsDecode(t *testing.T) {
 	t.Parallel()
+	before := float64(time.Now().UnixNano()) / 1e9
 	dir, want := written(t)
+	after := float64(time.Now().UnixNano()) / 1e9
 	b, err := os.ReadFile(filepath.Join(dir, eventsFile))
 	must(t, err)
 	version, got, err := readEvents(b)
 	must(t, err)
+	for i := range got {
+		if at := got[i].Wall; at < before || at > after {
+			t.Errorf("value %d was written at %.3f, want the time from %.3f to %.3f", i, at, before, after)
+		}
+		got[i].Wall = 0
+	}
 	if version != "brain.Event:2" || !reflect.DeepEqual(got, want) {
 		t.Errorf("version %q, scalars\n%v, want brain.Event:2 and\n%v", version, got, want)
 	}
@@ -168,10 +197,9 @@ print(json.dumps([{"Tag": tag, "Step": e.step, "Wall": e.wall_time, "Value": rep
   for tag in acc.Tags()["scalars"] for e in acc.Scalars(tag)]))
 `
 
-// TestTensorBoardReadsEvents needs a Python with tensorboard; HOP_PYTHON names
-// another than python3.
-func TestTensorBoardReadsEvents(t *testing.T) {
-	t.Parallel()
+// tensorBoard returns a Python that has it; HOP_PYTHON names another than python3.
+func tensorBoard(t *testing.T) string {
+	t.Helper()
 	python := os.Getenv("HOP_PYTHON")
 	if python == "" {
 		python = "python3"
@@ -179,6 +207,12 @@ func TestTensorBoardReadsEvents(t *testing.T) {
 	if err := exec.Command(python, "-c", "from tensorboard.backend.event_processing import event_accumulator").Run(); err != nil {
 		t.Skipf("%s cannot import tensorboard: %v", python, err)
 	}
+	return python
+}
+
+func TestTensorBoardReadsEvents(t *testing.T) {
+	t.Parallel()
+	python := tensorBoard(t)
 	dir, want := written(t)
 	cmd := exec.Command(python, "-c", loader, dir)
 	cmd.Stderr = os.Stderr
@@ -199,7 +233,10 @@ func TestTensorBoardReadsEvents(t *testing.T) {
 		if _, err := fmt.Sscan(g.Value, &v); err != nil {
 			t.Fatal(err)
 		}
-		have[scalar{g.Tag, g.Step, g.Wall, float32(v)}] = true
+		if since := float64(time.Now().Unix()) - g.Wall; since < -1 || since > 600 {
+			t.Errorf("TensorBoard says that %s was written %.0f s ago", g.Tag, since)
+		}
+		have[scalar{Tag: g.Tag, Step: g.Step, Value: float32(v)}] = true
 	}
 	for _, w := range want {
 		if !have[w] {
@@ -208,5 +245,87 @@ func TestTensorBoardReadsEvents(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("TensorBoard shows %d numbers, want %d", len(got), len(want))
+	}
+}
+
+// summarised returns a run that has ended, with settings and results.
+func summarised(t *testing.T) string {
+	t.Helper()
+	r := started(t)
+	must(t, r.SetSpec([]byte("name: toy\nppo: {lr: 1e-3, norm_adv: true, hidden: [64, 32]}\ntrain: {steps: 500}\n")))
+	must(t, r.Log([]Row{{500, "return/mean", -1, 2.5, 4}}))
+	must(t, r.Checkpoint(500, nil, 1, Keep{}))
+	must(t, r.Summarise("done", []Row{{500, "result/mean", -1, 2.75, 0}, {500, "result", 1, 3.25, 0}}))
+	must(t, errors.Join(r.Finish("done"), r.Close()))
+	return r.Dir()
+}
+
+// What a run came to stands in TensorBoard's file after its last step, with the
+// settings; a run that goes on has not come to anything yet.
+func TestEventsEndWithSettingsAndResults(t *testing.T) {
+	t.Parallel()
+	dir := summarised(t)
+	read := func() []scalar {
+		b, err := os.ReadFile(filepath.Join(dir, eventsFile))
+		must(t, err)
+		_, list, err := readEvents(b)
+		must(t, err)
+		return list
+	}
+	got := map[string]scalar{}
+	for _, s := range read() {
+		got[s.Tag] = s
+	}
+	if a, b := got["result/mean"], got["result/agent1"]; a.Value != 2.75 || a.Step != 500 || b.Value != 3.25 {
+		t.Errorf("results are %+v and %+v", a, b)
+	}
+	for tag, words := range map[string][]string{
+		"_hparams_/experiment":         {"hparams", "ppo.lr", "result/mean", "result/agent1"},
+		"_hparams_/session_start_info": {"seed", "ppo.lr", "\xfc\xa9\xf1\xd2Mb\x50?", "ppo.norm_adv", "[64, 32]", "train.steps"}, // 1e-3
+		"_hparams_/session_end_info":   {"hparams", "\x22\x02\x08\x01"},
+	} {
+		for _, word := range words {
+			if !strings.Contains(got[tag].Data, word) {
+				t.Errorf("%s does not hold %q: %q", tag, word, got[tag].Data)
+			}
+		}
+	}
+	r := opened(t, dir)
+	_, _, _, err := r.Resume()
+	must(t, errors.Join(err, r.Close()))
+	if list := read(); len(list) != 1 || list[0].Tag != "return/mean" {
+		t.Errorf("after going on, the events are %+v, want what was logged", list)
+	}
+}
+
+// hparamsLoader prints what TensorBoard's plugin makes of a run.
+const hparamsLoader = `
+import json, sys
+from tensorboard.backend.event_processing import event_accumulator
+from tensorboard.plugins.hparams import metadata
+acc = event_accumulator.EventAccumulator(sys.argv[1])
+acc.Reload()
+tags = acc.PluginTagToContent("hparams")
+exp = metadata.parse_experiment_plugin_data(tags["_hparams_/experiment"])
+start = metadata.parse_session_start_info_plugin_data(tags["_hparams_/session_start_info"])
+end = metadata.parse_session_end_info_plugin_data(tags["_hparams_/session_end_info"])
+value = lambda v: getattr(v, v.WhichOneof("kind"))
+print(json.dumps({"params": {k: value(v) for k, v in start.hparams.items()}, "names": [h.name for h in exp.hparam_infos],
+  "metrics": [m.name.tag for m in exp.metric_infos], "status": end.status}, sort_keys=True))
+`
+
+func TestTensorBoardReadsSettings(t *testing.T) {
+	t.Parallel()
+	python := tensorBoard(t)
+	cmd := exec.Command(python, "-c", hparamsLoader, summarised(t))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	must(t, err)
+	want := `{"metrics": ["result/mean", "result/agent1"], ` +
+		`"names": ["seed", "name", "ppo.lr", "ppo.norm_adv", "ppo.hidden", "train.steps"], ` +
+		`"params": {"name": "toy", "ppo.hidden": "[64, 32]", "ppo.lr": 0.001, "ppo.norm_adv": true, "seed": 3.0, "train.steps": 500.0}, ` +
+		`"status": 1}`
+	if got := strings.TrimSpace(string(out)); got != want {
+		t.Errorf("TensorBoard reads\n%s, want\n%s", got, want)
 	}
 }

@@ -7,24 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"hop/check"
 )
 
 const findingsFile = "findings.json"
 
-// Finding is something that was noticed to be wrong, or likely to be, while a
-// run went on.
-type Finding struct {
-	Step   int64  `json:"step"`
-	Check  string `json:"check"`  // what was asked, such as "entropy collapse"
-	Module string `json:"module"` // where the cause is to be looked for first
-	Agent  int    `json:"agent"`  // -1: of no agent in particular
-	Says   string `json:"says"`   // what was seen, in one sentence
-	Next   string `json:"next"`   // what to do about it
-}
-
 // Find adds a finding to findings.json and says it in log.txt. It reaches the
 // disk at once, because a run that goes wrong may not live to its next checkpoint.
-func (r *Run) Find(f Finding) error {
+func (r *Run) Find(f check.Finding) error {
 	r.Printf("env step %d: %s: %s; %s", f.Step, f.Check, f.Says, f.Next)
 	list, err := ReadFindings(r.dir)
 	if err != nil {
@@ -33,7 +24,7 @@ func (r *Run) Find(f Finding) error {
 	return r.writeFindings(append(list, f))
 }
 
-func (r *Run) writeFindings(list []Finding) error {
+func (r *Run) writeFindings(list []check.Finding) error {
 	b, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return fmt.Errorf("runlog: writing %s: %w", findingsFile, err)
@@ -49,7 +40,7 @@ func (r *Run) cutFindings(step int64) error {
 	}
 	kept := list[:0]
 	for _, f := range list {
-		if f.Step <= step {
+		if int64(f.Step) <= step {
 			kept = append(kept, f)
 		}
 	}
@@ -60,7 +51,7 @@ func (r *Run) cutFindings(step int64) error {
 }
 
 // ReadFindings returns what was found in a run, in order; nothing if all was well.
-func ReadFindings(dir string) ([]Finding, error) {
+func ReadFindings(dir string) ([]check.Finding, error) {
 	path := filepath.Join(dir, findingsFile)
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +60,7 @@ func ReadFindings(dir string) ([]Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runlog: reading findings: %w", err)
 	}
-	var list []Finding
+	var list []check.Finding
 	if err := json.Unmarshal(b, &list); err != nil {
 		return nil, fmt.Errorf("runlog: %s is damaged: %w; remove it to go on without what was found", path, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hop/check"
 )
 
 // Findings reach the disk at once, and a resumed run keeps those that its
@@ -12,9 +14,10 @@ import (
 func TestFindingsAreCutBackOnResume(t *testing.T) {
 	run := started(t)
 	dir := run.Dir()
-	find := func(step int64) {
+	find := func(step int) {
 		t.Helper()
-		must(t, run.Find(Finding{Step: step, Check: "entropy collapse", Agent: 1, Says: "it is 0", Next: "raise ppo.entropy"}))
+		must(t, run.Find(check.Finding{Step: step, Check: "entropy collapse", Status: check.Suspect, Who: []int{1}, Says: "it is 0",
+			Next: "raise ppo.entropy"}))
 	}
 	find(10)
 	must(t, run.Checkpoint(20, []byte("body"), 0, Keep{}))

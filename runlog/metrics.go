@@ -36,7 +36,7 @@ func ReadMetrics(dir string) ([]Row, error) {
 	path := filepath.Join(dir, metricsFile)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("runlog: %s is not a run's folder: it has no %s", dir, metricsFile)
+		return nil, notRun(dir, metricsFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("runlog: reading %s: %w", path, err)

@@ -6,16 +6,18 @@
 //	checkpoints/              NAME.safetensors with NAME.json, which makes it whole
 //	log.txt                   what was said, with the time
 //	findings.json             what was noticed to be wrong, if anything was
-//	env.json                  machine, versions, seed, seconds by phase, status
+//	env.json                  machine, versions, seed, what it has cost, status
 //
 // A run can die at any moment. A checkpoint appears whole or not at all and
 // remembers how long metrics and events were; resuming cuts both back to there.
-// Neither holds the time of day, so a resumed run ends in the same bytes as one
-// that was never interrupted. A lock keeps a second process out.
+// So a resumed run ends in the same bytes as one that was never interrupted, but for
+// the clock: events say when they were written, and that alone differs between equal
+// runs. A lock keeps a second process out.
 package runlog
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +40,19 @@ const (
 	envFile     = "env.json"
 	lockFile    = "lock"
 	checkDir    = "checkpoints"
+	seedPrefix  = "seed-"
 )
+
+// ErrNoRun is what errors are that say that a folder is not a run's.
+var ErrNoRun = errors.New("runlog: not a run's folder")
+
+type noRun struct{ error }
+
+func (noRun) Is(target error) bool { return target == ErrNoRun }
+
+func notRun(dir, file string) error {
+	return noRun{fmt.Errorf("runlog: %s is not a run's folder: it has no %s", dir, file)}
+}
 
 // Row is one number.
 type Row struct {
@@ -57,9 +72,10 @@ type Run struct {
 	events  *writer
 	log     *os.File
 	env     Env
-	before  map[string]float64 // seconds by phase of earlier processes
-	start   time.Time
-	line    []byte // scratch
+	before  map[string]float64         // seconds by phase of earlier processes
+	earlier Spent                      // before seconds began to count
+	seconds func() (cpu, wall float64) // since then; nil: nothing counts
+	line    []byte                     // scratch
 	closed  bool
 }
 
@@ -170,7 +186,7 @@ func (r *Run) begin() error {
 	if err := errors.Join(r.metrics.cut(0), r.events.cut(0)); err != nil {
 		return err
 	}
-	if err := errors.Join(r.metrics.write([]byte(header+"\n")), r.events.write(event(0, 0, nil))); err != nil {
+	if err := errors.Join(r.metrics.write([]byte(header+"\n")), r.events.write(version(now()))); err != nil {
 		return err
 	}
 	return r.flush()
@@ -188,7 +204,7 @@ func Open(dir string) (*Run, error) {
 	}
 	r.spec = spec
 	if r.env, err = ReadEnv(dir); err == nil {
-		r.before, r.env.Status = r.env.Phases, "running"
+		r.before, r.earlier, r.env.Status = r.env.Phases, r.env.Spent, "running"
 		err = r.saveEnv()
 	}
 	if err != nil {
@@ -203,7 +219,7 @@ func open(dir string) (*Run, error) {
 	if err != nil {
 		return nil, explain("making", dir, err)
 	}
-	r := &Run{dir: dir, start: time.Now()}
+	r := &Run{dir: dir}
 	if r.lock, err = takeLock(filepath.Join(dir, lockFile)); err != nil {
 		return nil, err
 	}
@@ -241,8 +257,26 @@ func (r *Run) Dir() string { return r.dir }
 // Spec returns the resolved spec.
 func (r *Run) Spec() []byte { return r.spec }
 
+// SetSpec puts another spec in its place, such as one of a longer training.
+func (r *Run) SetSpec(spec []byte) error {
+	r.spec = spec
+	return replace(filepath.Join(r.dir, specFile), spec)
+}
+
+// SeedDir returns the folder of a seed.
+func SeedDir(dir string, seed uint64) string {
+	return filepath.Join(dir, seedPrefix+strconv.FormatUint(seed, 10))
+}
+
+// SeedOf returns the seed that a folder is of, going by its name.
+func SeedOf(dir string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(filepath.Base(dir), seedPrefix)
+	seed, err := strconv.ParseUint(digits, 10, 64)
+	return seed, ok && err == nil
+}
+
 // Seeds returns the folders of the runs that dir holds: itself, or its seeds, in the
-// order of their names.
+// order of their numbers.
 func Seeds(dir string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, specFile)); err == nil {
 		return []string{dir}, nil
@@ -250,13 +284,18 @@ func Seeds(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	var list []string
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), "seed-") {
+		if _, ok := SeedOf(e.Name()); ok && e.IsDir() {
 			list = append(list, filepath.Join(dir, e.Name()))
 		}
 	}
 	if err != nil || len(list) == 0 {
-		return nil, fmt.Errorf("%s holds no run: neither %s nor folders seed-*; name a folder that hop train made", dir, specFile)
+		return nil, noRun{fmt.Errorf("%s holds no run: neither %s nor folders seed-*; name a folder that hop train made", dir, specFile)}
 	}
+	slices.SortFunc(list, func(a, b string) int {
+		x, _ := SeedOf(a)
+		y, _ := SeedOf(b)
+		return cmp.Compare(x, y)
+	})
 	return list, nil
 }
 
@@ -264,7 +303,7 @@ func Seeds(dir string) ([]string, error) {
 func ReadSpec(dir string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(dir, specFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("runlog: %s is not a run's folder: it has no %s", dir, specFile)
+		return nil, notRun(dir, specFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("runlog: reading a spec: %w", err)
@@ -291,7 +330,7 @@ func (r *Run) Log(rows []Row) error {
 		for hi < len(rows) && rows[hi].Step == rows[lo].Step {
 			hi++
 		}
-		if err := r.events.write(event(float64(rows[lo].Step), rows[lo].Step, rows[lo:hi])); err != nil {
+		if err := r.events.write(event(now(), rows[lo].Step, scalars(rows[lo:hi]))); err != nil {
 			return err
 		}
 		lo = hi

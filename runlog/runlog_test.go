@@ -17,7 +17,8 @@ import (
 // started returns a new run that is closed when the test ends.
 func started(t *testing.T) *Run {
 	t.Helper()
-	r, err := Create(filepath.Join(t.TempDir(), "run"), toySpec, Info{Preset: "toy", Seed: 3, Command: []string{"hop", "train"}})
+	info := Info{Preset: "toy", Seed: 3, Command: []string{"hop", "train"}, Build: NewBuild("dev", "plain")}
+	r, err := Create(filepath.Join(t.TempDir(), "run"), toySpec, info)
 	must(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
@@ -136,6 +137,10 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	if env.Status != "running" || env.Seed != 3 || env.Go == "" || env.OS == "" || env.Cores < 1 || env.Started == "" {
 		t.Errorf("env of a fresh run is %+v", env)
 	}
+	cpu, wall := 0., 0.
+	part := func() (float64, float64) { return cpu, wall }
+	r.Measure(part)
+	cpu, wall = 2, 1.5
 	phases := map[string]float64{"learn": 2}
 	r.SetPhases(phases)
 	phases["learn"] = 3
@@ -144,21 +149,27 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	must(t, errors.Join(r.Finish("stopped"), r.Close()))
 	one, err := ReadEnv(r.Dir())
 	must(t, err)
-	if one.Status != "stopped" || one.Phases["learn"] != 3 {
-		t.Errorf("status %q, phases %v; want stopped, learn 3", one.Status, one.Phases)
+	if one.Status != "stopped" || one.Phases["learn"] != 3 || one.Spent != (Spent{2, 1.5}) {
+		t.Errorf("status %q, phases %v, spent %+v; want stopped, learn 3, and 2 and 1.5 s", one.Status, one.Phases, one.Spent)
 	}
 	r = opened(t, r.Dir())
 	defer r.Close()
 	if now, err := ReadEnv(r.Dir()); err != nil || now.Status != "running" {
 		t.Errorf("a resumed run's status is %q (%v), want running", now.Status, err)
 	}
+	r.Measure(part)
+	cpu, wall = 1, 0.25
+	if got, want := r.Spent(), (Spent{3, 1.75}); got != want {
+		t.Errorf("the second part has spent %+v, want %+v", got, want)
+	}
 	r.SetPhases(map[string]float64{"learn": 1, "collect": 4})
 	must(t, r.Finish("done"))
 	two, err := ReadEnv(r.Dir())
 	must(t, err)
-	if want := map[string]float64{"learn": 4, "collect": 4}; two.Status != "done" || !maps.Equal(two.Phases, want) || two.Wall <= one.Wall ||
+	want := map[string]float64{"learn": 4, "collect": 4}
+	if two.Status != "done" || !maps.Equal(two.Phases, want) || two.Spent != (Spent{3, 1.75}) ||
 		two.Started != one.Started {
-		t.Errorf("after a second process: %+v; want phases %v, a later wall time and the same start", two, want)
+		t.Errorf("after a second process: %+v; want phases %v, 3 and 1.75 s, and the same start", two, want)
 	}
 }
 
@@ -185,4 +196,45 @@ func TestANegativeStepPanics(t *testing.T) {
 		}
 	}()
 	_ = r.Checkpoint(-1, nil, 0, Keep{})
+}
+
+// Seeds are listed by their numbers, whoever lists them.
+func TestSeedsAreInTheOrderOfTheirNumbers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"seed-10", "seed-9", "seed-2", "seed-x", "report"} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+	}
+	list, err := Seeds(dir)
+	must(t, err)
+	if want := []string{SeedDir(dir, 2), SeedDir(dir, 9), SeedDir(dir, 10)}; !slices.Equal(list, want) {
+		t.Errorf("got %v, want %v", list, want)
+	}
+}
+
+// The log says what going on throws away.
+func TestGoingOnSaysWhatIsLost(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	play(t, dir, 8)
+	play(t, dir, 9)
+	b, err := os.ReadFile(filepath.Join(dir, logFile))
+	must(t, err)
+	if want := "resumed at env step 6; 2 env steps that were played after it are thrown away"; !strings.Contains(string(b), want) {
+		t.Errorf("the log does not say %q:\n%s", want, b)
+	}
+}
+
+// One line says which program it is, and env.json the same.
+func TestEnvSaysWhichProgramItIs(t *testing.T) {
+	t.Parallel()
+	env, err := ReadEnv(started(t).Dir())
+	must(t, err)
+	if b := NewBuild("dev", "plain"); env.Build != b || b.Commit == "" {
+		t.Errorf("env.json has %+v, want %+v", env.Build, b)
+	}
+	b := Build{Version: "1.2", Commit: "abc", Dirty: true, Go: "go1.26", OS: "linux", Arch: "amd64", Kernels: "avx2"}
+	if got, want := b.Line(), "hop 1.2, commit abc (dirty), go1.26, linux/amd64, avx2 kernels"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

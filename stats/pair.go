@@ -10,8 +10,12 @@ import (
 // Student's, with variances that may differ and degrees of freedom after
 // Satterthwaite (1946). It is infinite with fewer than two values on a side.
 func DiffCI(x, y []float64, level float64) (float64, Interval) {
+	return DiffOf(accOf(x), accOf(y), level)
+}
+
+// DiffOf does the same with values that have been gathered.
+func DiffOf(a, b Acc, level float64) (float64, Interval) {
 	checkLevel(level)
-	a, b := accOf(x), accOf(y)
 	d := a.Mean() - b.Mean()
 	if a.n < 2 || b.n < 2 {
 		return d, Interval{math.Inf(-1), math.Inf(1)}

@@ -121,12 +121,18 @@ func (a *Acc) SE() float64 { return math.Sqrt(a.Var() / float64(a.n)) }
 // exact for normal values, and infinite with fewer than two values: one run
 // bounds nothing. It panics if level is not between 0 and 1.
 func (a *Acc) CI(level float64) Interval {
+	return StudentCI(a.mean, a.SE(), a.n, level)
+}
+
+// StudentCI returns Student's interval of a mean of n values, of which only the
+// mean and its standard error are known. It is infinite with fewer than two.
+func StudentCI(mean, se float64, n int, level float64) Interval {
 	checkLevel(level)
-	if a.n < 2 {
+	if n < 2 {
 		return Interval{math.Inf(-1), math.Inf(1)}
 	}
-	h := tQuantile(0.5+level/2, a.n-1) * a.SE()
-	return Interval{a.mean - h, a.mean + h}
+	h := tQuantile(0.5+level/2, n-1) * se
+	return Interval{mean - h, mean + h}
 }
 
 // tQuantile returns Student's quantile with nu degrees of freedom.

@@ -11,6 +11,7 @@ import (
 // checkpoint writes everything that changes from one iteration to the next.
 func (s *SelfPlay) checkpoint(run *runlog.Run) error {
 	var err error
+	run.SetPhases(s.phases) // a checkpoint saves them: a run that is killed later has them
 	s.timed("checkpoint", func() {
 		var body []byte
 		if body, err = s.Save(); err != nil {

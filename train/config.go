@@ -38,6 +38,21 @@ type Switch struct {
 	To    string `yaml:"to" doc:"learn, a bot's name, or RUN#AGENT"`
 }
 
+// Role returns who plays agent a in the window that begins at an env step: learn,
+// unless the team or a switch says otherwise.
+func (c Config) Role(a, step int) string {
+	who := "learn"
+	if a < len(c.Team) {
+		who = c.Team[a]
+	}
+	for _, sw := range c.Switch {
+		if sw.Agent == a && step >= sw.At {
+			who = sw.To
+		}
+	}
+	return who
+}
+
 // Stage changes parameters of the game that is trained on.
 type Stage struct {
 	At  int      `yaml:"at" doc:"env step" range:"0.."`

@@ -8,6 +8,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/check"
 	"hop/mind"
 	"hop/runlog"
 	"hop/safetensors"
@@ -134,7 +135,7 @@ func (s guardState) fits(o guardState) bool {
 
 // guard looks at the window that was just learnt from.
 func (s *SelfPlay) guard(run *runlog.Run, p *Progress) error {
-	var found []runlog.Finding
+	var found []check.Finding
 	s.timed("guard", func() { found = s.guards.look(s, p) })
 	p.Findings = found
 	for _, f := range found {
@@ -161,7 +162,7 @@ func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
 }
 
 // look returns what the window shows that was not said before.
-func (g *guards) look(s *SelfPlay, p *Progress) []runlog.Finding {
+func (g *guards) look(s *SelfPlay, p *Progress) []check.Finding {
 	w := &window{g: g, s: s, p: p}
 	w.rewards(s.ro)
 	w.order(s.ro)
@@ -193,7 +194,7 @@ type window struct {
 	g     *guards
 	s     *SelfPlay
 	p     *Progress
-	found []runlog.Finding
+	found []check.Finding
 
 	mind, agent int
 	who         string
@@ -201,13 +202,17 @@ type window struct {
 }
 
 // say adds a finding, unless it has been said of this mind before.
-func (w *window) say(check, module, says, next string) {
-	key := fmt.Sprintf("%s/%d", check, w.mind)
+func (w *window) say(name, module, says, next string) {
+	key := fmt.Sprintf("%s/%d", name, w.mind)
 	if slices.Contains(w.g.state.Warned, key) {
 		return
 	}
 	w.g.state.Warned = append(w.g.state.Warned, key)
-	w.found = append(w.found, runlog.Finding{Step: int64(w.s.step), Check: check, Module: module, Agent: w.agent, Says: says, Next: next})
+	f := check.Finding{Step: w.s.step, Check: name, Status: check.Suspect, Module: module, Says: says, Next: next}
+	if w.agent >= 0 {
+		f.Who = []int{w.agent}
+	}
+	w.found = append(w.found, f)
 }
 
 // lasts counts windows in a row and reports whether there have been enough.
@@ -411,44 +416,28 @@ func (w *window) uniform(agents []agent.ID) float64 {
 }
 
 // modelOfOthers finds a cross-entropy that grew beyond guessing, and one that
-// cannot fall because softmax was applied twice: then no class gets more than
-// e/(e+K-1), and the loss stays above ln(1+(K-1)/e) however often the model is
-// right. A model whose probabilities mean something has at most
-// h(q)+(1-q)ln(K-1) at accuracy q (Fano's inequality).
+// cannot fall because softmax was applied twice.
 func (w *window) modelOfOthers(stats []agent.Stat) {
 	ce, ok := stat(stats, "moa/ce")
 	top1, ok1 := stat(stats, "moa/top1")
 	if !ok || !ok1 || broken(ce.Value) {
 		return
 	}
-	k := float64(len(w.s.spec.Actions))
-	me := w.me
-	if lasts(&me.Wild, ce.Value > 2*math.Log(k), inARow) {
+	k := len(w.s.spec.Actions)
+	me, even := w.me, math.Log(float64(k))
+	if lasts(&me.Wild, ce.Value > 2*even, inARow) {
 		w.say("exploding loss", "moa", fmt.Sprintf("the cross-entropy of %s's model of others is %.3g for %d windows, guessing has %.3g",
-			w.who, ce.Value, me.Wild, math.Log(k)), "see whether actions of agents that have left are learnt from, and whether "+
+			w.who, ce.Value, me.Wild, even), "see whether actions of agents that have left are learnt from, and whether "+
 			"actions and observations are in the same ego-first order")
 	}
 	me.CEs++
 	me.LeastCE = min(me.LeastCE, ce.Value)
-	floor := math.Log(1 + (k-1)/math.E)
-	stuck := me.CEs >= floorWindows && me.LeastCE > 0.98*floor && ce.Value > 1.05*fano(top1.Value, k)
-	if lasts(&me.Uncertain, stuck, inARow) {
+	p := check.Predictor{CE: me.LeastCE, Floor: check.SoftmaxFloor(k), Classes: k, Right: top1.Value}
+	if lasts(&me.Uncertain, me.CEs >= floorWindows && p.DoubleSoftmax() == check.Fault, inARow) {
 		w.say("double softmax", "moa", fmt.Sprintf("%s's model of others is right %.0f %% of the time, but its cross-entropy, "+
-			"%.3f, has not come below ln(1+(K-1)/e) = %.3f in %d windows", w.who, 100*top1.Value, ce.Value, floor, me.CEs),
+			"%.3f, has not come below ln(1+(K-1)/e) = %.3f in %d windows", w.who, 100*top1.Value, ce.Value, p.Floor, me.CEs),
 			"softmax is applied twice: hand logits, not probabilities, to the cross-entropy")
 	}
-}
-
-// fano is the largest cross-entropy of a calibrated model with accuracy q over
-// k classes.
-func fano(q, k float64) float64 {
-	h := 0.
-	for _, p := range []float64{q, 1 - q} {
-		if p > 0 {
-			h -= p * math.Log(p)
-		}
-	}
-	return h + (1-q)*math.Log(max(k-1, 1))
 }
 
 // imagined finds value targets that are imagined to a larger share than the spec

@@ -2,10 +2,11 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
-	"hop/game"
+	"hop/check"
 )
 
 // orderEnvs is how many envs of a window are looked at for the order of joint
@@ -20,6 +21,7 @@ func (w *window) order(ro *batch.Rollout) {
 	if l.Last*l.Legal == 0 {
 		return
 	}
+	shown, did := make([]int32, l.Last), make([]int32, l.Last)
 	for a := range agent.ID(ro.Agents) {
 		seen, wrong := 0, 0
 		for n := range min(orderEnvs, ro.Envs) {
@@ -29,16 +31,14 @@ func (w *window) order(ro *batch.Rollout) {
 					continue
 				}
 				last := ro.ObsAt(now)[l.LastAt():]
-				for b := range agent.ID(ro.Agents) {
-					did := ro.Action[ro.Step(b, t, n)]
-					if did == game.NoAction {
-						continue
-					}
-					place := (int(ro.Seat[ro.Slot(b, t, n)]) - int(ro.Seat[now]) + l.Last) % l.Last
-					if seen++; last[place*l.Legal+int(did)] != 1 {
-						wrong++
-					}
+				for place := range shown {
+					shown[place] = int32(slices.Index(last[place*l.Legal:(place+1)*l.Legal], 1))
 				}
+				for b := range agent.ID(ro.Agents) {
+					did[ro.Seat[ro.Slot(b, t, n)]] = ro.Action[ro.Step(b, t, n)]
+				}
+				known, bad, _ := check.Joint(int(ro.Seat[now]), shown, did)
+				seen, wrong = seen+known, wrong+bad
 			}
 		}
 		if wrong > 0 {

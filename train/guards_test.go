@@ -4,12 +4,14 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"hop/agent"
 	"hop/batch"
+	"hop/check"
 	"hop/exp"
 	"hop/exp/exptest"
 	"hop/mind"
@@ -30,7 +32,7 @@ func (m meddler) Unwrap() mind.Mind                          { return m.Mind }
 func (m meddler) Learn(w *mind.Window) ([]agent.Stat, error) { return m.learn(w) }
 
 // planted runs a spec with its parts changed and returns what the guards found.
-func planted(t *testing.T, text string, change func(p *train.Parts)) ([]runlog.Finding, error) {
+func planted(t *testing.T, text string, change func(p *train.Parts)) ([]check.Finding, error) {
 	t.Helper()
 	run, ran := exptest.Try(t, text, 1, 1, change)
 	found, err := runlog.ReadFindings(run.Dir)
@@ -39,7 +41,7 @@ func planted(t *testing.T, text string, change func(p *train.Parts)) ([]runlog.F
 	}
 	for _, p := range run.Seen {
 		for _, f := range p.Findings {
-			if !slices.Contains(found, f) {
+			if !slices.ContainsFunc(found, func(g check.Finding) bool { return reflect.DeepEqual(f, g) }) {
 				t.Errorf("a watcher saw %v, findings.json does not hold it", f)
 			}
 		}
@@ -194,7 +196,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 			found, _ := planted(t, c.spec, c.plant)
 			hits := 0
 			for _, f := range found {
-				if f.Check == c.check && f.Module == c.module && (f.Agent == c.agent || c.agent == -2) {
+				if f.Check == c.check && f.Module == c.module && (f.Agent() == c.agent || c.agent == -2) {
 					hits++
 					if !strings.Contains(f.Says, c.says) {
 						t.Errorf("it says %q, want something with %q", f.Says, c.says)
@@ -202,7 +204,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 					if f.Next == "" {
 						t.Error("it does not say what to do")
 					}
-				} else if f.Agent != c.agent && f.Agent != -1 && c.agent != -2 {
+				} else if f.Agent() != c.agent && f.Agent() != -1 && c.agent != -2 {
 					t.Errorf("another agent is named: %+v", f)
 				}
 			}
@@ -260,7 +262,7 @@ train: {envs: 64, window: 32, steps: 13000}
 				}
 			}
 		})
-		named := slices.ContainsFunc(found, func(f runlog.Finding) bool { return f.Check == "imagined targets" })
+		named := slices.ContainsFunc(found, func(f check.Finding) bool { return f.Check == "imagined targets" })
 		if err != nil || imaginations < 2 || named != mixed || !mixed && len(found) > 0 {
 			t.Errorf("mixed is %v in %d imagined windows: found %+v, %v", mixed, imaginations, found, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/exp/exptest"
+	"hop/runlog"
 	"hop/train"
 )
 
@@ -28,7 +29,7 @@ func aliveRows(ro *batch.Rollout, do func(step, slot int)) {
 // learn. Later the search writes one, and rows of stand-ins are nobody's.
 func TestWhoeverPlaysWritesItsRows(t *testing.T) {
 	window, shown, searched, foreign := 0, 0, 0, 0
-	_, err := exptest.Try(t, exptest.Planner, 3, 1, func(p *train.Parts) {
+	run, err := exptest.Try(t, exptest.Planner, 3, 1, func(p *train.Parts) {
 		p.Watch = func(ro *batch.Rollout, _ bool) {
 			window++
 			aliveRows(ro, func(step, _ int) {
@@ -48,6 +49,18 @@ func TestWhoeverPlaysWritesItsRows(t *testing.T) {
 	})
 	if err != nil || shown < 500 || searched < 50 || foreign < 50 {
 		t.Errorf("%d rows were shown, %d searched, %d foreign, %v: the test saw too little", shown, searched, foreign, err)
+	}
+	var logged []runlog.Row
+	for i, p := range run.Seen {
+		if logged = append(logged, p.Rows...); p.Warm != (i < 2) {
+			t.Errorf("window %d is said to be of the warm-up: %v", i, p.Warm)
+		}
+		if got, want := (train.Warm{Windows: 2}).Until(logged), run.Seen[min(i, 1)].Step; got != int64(want) {
+			t.Errorf("after %d windows the warm-up lasts until step %d, want %d", i+1, got, want)
+		}
+	}
+	if got := (train.Warm{}).Until(logged); got != 0 {
+		t.Errorf("without a warm-up it lasts until step %d", got)
 	}
 }
 

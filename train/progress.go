@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hop/agent"
+	"hop/check"
 	"hop/game"
 	"hop/runlog"
 	"hop/stats"
@@ -14,13 +15,14 @@ import (
 type Progress struct {
 	Step, Steps int
 	Update      int
-	Episodes    int              // that ended in the window with only the team's own players
-	Return      []stats.Acc      // [A] over those episodes
-	Goals       [][]float64      // [A][goals] share of them in which the goal was reached
-	None        []float64        // [A] share in which no goal was reached
-	Stats       [][]agent.Stat   // [mind]
-	Rows        []runlog.Row     // everything, for metrics.csv
-	Findings    []runlog.Finding // what the guards noticed in this window
+	Warm        bool            // the window was of the warm-up: the returns are of bots
+	Episodes    int             // that ended in the window with only the team's own players
+	Return      []stats.Acc     // [A] over those episodes
+	Goals       [][]float64     // [A][goals] share of them in which the goal was reached
+	None        []float64       // [A] share in which no goal was reached
+	Stats       [][]agent.Stat  // [mind]
+	Rows        []runlog.Row    // everything, for metrics.csv
+	Findings    []check.Finding // what the guards noticed in this window
 	Phases      map[string]float64
 }
 
@@ -29,7 +31,8 @@ type Progress struct {
 func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 	seats, goals := s.spec.Seats, len(s.spec.Goals)
 	p := &Progress{
-		Step: s.step, Steps: s.cfg.Steps, Update: s.update, Stats: learnt, Phases: s.phases,
+		Step: s.step, Steps: s.cfg.Steps, Update: s.update, Warm: s.cfg.Warm.Covers(s.update - 1),
+		Stats: learnt, Phases: s.phases,
 		Return: make([]stats.Acc, seats), Goals: make([][]float64, seats), None: make([]float64, seats),
 	}
 	life := make([]stats.Acc, seats)

@@ -246,18 +246,7 @@ func (s *SelfPlay) enter(stage int) error {
 }
 
 // role returns who plays agent a now.
-func (s *SelfPlay) role(a int) string {
-	who := "learn"
-	if len(s.cfg.Team) > 0 {
-		who = s.cfg.Team[a]
-	}
-	for _, sw := range s.cfg.Switch {
-		if sw.Agent == a && s.step >= sw.At {
-			who = sw.To
-		}
-	}
-	return who
-}
+func (s *SelfPlay) role(a int) string { return s.cfg.Role(a, s.step) }
 
 // learn lets every mind learn from the window and, if there is imagination that
 // can be trusted, from imagined ones beside it.

@@ -3,10 +3,35 @@ package train
 import (
 	"hop/agent"
 	"hop/rollout"
+	"hop/runlog"
 )
 
+// WarmUp names the windows in which bots play all places, wherever they are shown:
+// what is returned there is not the agents'.
+const WarmUp = "warm-up: bots play, agents watch"
+
+// Covers reports whether bots play the window of that number, the first being 0.
+func (w Warm) Covers(window int) bool { return window < w.Windows }
+
+// Until returns the last env step of the warm-up, 0 if there is none, from the rows
+// of a run's metrics.csv: every window has written some, at a step of its own. Of a
+// run that is still in its warm-up it is the last step so far.
+func (w Warm) Until(rows []runlog.Row) int64 {
+	last, window := int64(0), -1
+	for _, row := range rows {
+		if row.Step != last {
+			window++
+		}
+		if !w.Covers(window) {
+			break
+		}
+		last = row.Step
+	}
+	return last
+}
+
 // warm reports whether the run is still watching bots.
-func (s *SelfPlay) warm() bool { return s.update < s.cfg.Warm.Windows }
+func (s *SelfPlay) warm() bool { return s.cfg.Warm.Covers(s.update) }
 
 // showBots puts bots on agent a's place: in env n, n mod (A+1) agents are the
 // first bot, and which ones goes round with n.

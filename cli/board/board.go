@@ -39,20 +39,56 @@ type Setup struct {
 // seedRow is what is known about one seed.
 type seedRow struct {
 	seed        uint64
-	step, steps int
-	first       int       // step of the first news
-	began, last time.Time // of the first and of the latest news
+	steps       pace      // of training
 	shown       time.Time // when a plain line was printed
 	agents      []float64 // mean return by agent
 	mean        float64
 	goals       []part
 	stats       []part
+	warm        bool      // the latest window was of the warm-up: bots play
 	history     []float64 // of mean, made coarser as it grows
+	warmed      int       // how many points of history, the first ones, are of the warm-up
 	every, skip int       // updates that one point of history stands for, and those not in it yet
 	sum         float64   // of those
 	early       int       // episodes behind the first point
+	scored      pace      // how far scoring the final agents is
 	result      float64   // on fresh episodes; NaN until scored
 }
+
+// pace is how far something is, and since when.
+type pace struct {
+	done, total int
+	first       int       // done at the first news
+	few         int       // so many more say nothing about the rate
+	began, last time.Time // of the first and of the latest news
+}
+
+func (p *pace) take(done, total int, now time.Time) {
+	if p.began.IsZero() {
+		p.began, p.first = now, done
+	}
+	p.done, p.total, p.last = done, total, now
+}
+
+// rate returns how many are done a second, or 0 while that is unknown.
+func (p *pace) rate() float64 {
+	if spent := p.last.Sub(p.began).Seconds(); spent > 0 && p.done-p.first > p.few {
+		return float64(p.done-p.first) / spent
+	}
+	return 0
+}
+
+// left returns the time to the end, or false while that is unknown.
+func (p *pace) left() (time.Duration, bool) {
+	rate := p.rate()
+	if rate <= 0 {
+		return 0, false
+	}
+	return time.Duration(max(float64(p.total-p.done), 0) / rate * float64(time.Second)).Round(time.Second), true
+}
+
+// share returns how much is done.
+func (p *pace) share() float64 { return min(1, float64(p.done)/float64(max(p.total, 1))) }
 
 // part is a number with a name.
 type part struct {
@@ -80,6 +116,16 @@ func Terminal(f any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// Width returns how many columns a terminal has; 80 where that is not known.
+func Width(f any) int {
+	if file, ok := f.(*os.File); ok {
+		if w, _, err := term.GetSize(int(file.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
 func (b *Board) row(seed uint64) *seedRow {
 	i := slices.IndexFunc(b.seeds, func(r *seedRow) bool { return r.seed == seed })
 	return b.seeds[i]
@@ -95,19 +141,56 @@ func (b *Board) Update(seed uint64, p *train.Progress) {
 	defer b.mu.Unlock()
 	r := b.row(seed)
 	r.take(p, now)
-	const often = 3 * time.Second
 	if b.live == nil && (now.Sub(r.shown) >= often || p.Step >= p.Steps) {
 		r.shown = now
 		fmt.Fprintln(b.w, r.line(len(b.seeds) > 1))
 	}
 }
 
+// often is the time between two plain lines about a seed.
+const often = 3 * time.Second
+
+// Scoring notes how many of the episodes that score a seed's final agents are
+// played.
+func (b *Board) Scoring(seed uint64, done, total int) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.row(seed)
+	r.scored.take(done, total, now)
+	r.scored.few = total / 50 // envs play in step, so episodes end many at a time
+	switch {
+	case b.live != nil:
+	case done == 0:
+		fmt.Fprintf(b.w, "seed %d: scoring the final agents on %s\n", seed, page.Count(total, "fresh episode"))
+		r.shown = now
+	case now.Sub(r.shown) >= often:
+		fmt.Fprintf(b.w, "seed %d: %s\n", seed, strings.Join(r.scoring(), ", "))
+		r.shown = now
+	}
+}
+
+// scoring says how far scoring is.
+func (r *seedRow) scoring() []string {
+	return append([]string{"scoring the final agents"}, r.scored.words("episodes")...)
+}
+
+// words says how far it is: what is done, how fast, and the time left.
+func (p *pace) words(what string) []string {
+	list := []string{fmt.Sprintf("%s of %s", page.Short(float64(p.done)), page.Short(float64(p.total)))}
+	if left, ok := p.left(); ok {
+		list = append(list, fmt.Sprintf("%s %s/s", page.Short(p.rate()), what), fmt.Sprintf("%s left", left))
+	}
+	return list
+}
+
 // take copies what is shown of p, whose memory is not the board's.
 func (r *seedRow) take(p *train.Progress, now time.Time) {
-	if r.began.IsZero() {
-		r.began, r.first, r.shown = now, p.Step, now
+	if r.steps.began.IsZero() {
+		r.shown = now
 	}
-	r.step, r.steps, r.last = p.Step, p.Steps, now
+	r.steps.take(p.Step, p.Steps, now)
+	r.warm = p.Warm
 	r.stats = r.stats[:0]
 	for _, list := range p.Stats[:min(len(p.Stats), 1)] {
 		for _, s := range list {
@@ -124,7 +207,7 @@ func (r *seedRow) take(p *train.Progress, now time.Time) {
 	}
 	r.takeGoals(p)
 	if len(r.history) == 1 && 5*r.early < p.Episodes { // the first window holds only short episodes
-		r.history = r.history[:0]
+		r.history, r.warmed = r.history[:0], 0
 	}
 	if len(r.history) == 0 {
 		r.early = p.Episodes
@@ -135,24 +218,27 @@ func (r *seedRow) take(p *train.Progress, now time.Time) {
 	}
 	r.history = append(r.history, r.sum/float64(r.every))
 	r.sum, r.skip = 0, 0
+	if r.warm {
+		r.warmed = len(r.history)
+	}
 	const most = 256
 	if len(r.history) == most {
 		for i := range most / 2 {
 			r.history[i] = (r.history[2*i] + r.history[2*i+1]) / 2
 		}
-		r.history, r.every = r.history[:most/2], 2*r.every
+		r.history, r.every, r.warmed = r.history[:most/2], 2*r.every, (r.warmed+1)/2
 	}
 }
 
 // takeGoals averages the shares of goals over agents. Their names are in the
-// rows of the first agent.
+// rows of the first agent, before anything else that is called goal/.
 func (r *seedRow) takeGoals(p *train.Progress) {
 	r.goals = r.goals[:0]
 	if len(p.Goals) == 0 || len(p.Goals[0]) == 0 {
 		return
 	}
 	for _, row := range p.Rows {
-		if name, ok := strings.CutPrefix(row.Name, "goal/"); ok && row.Agent == 0 {
+		if name, ok := strings.CutPrefix(row.Name, "goal/"); ok && row.Agent == 0 && len(r.goals) <= len(p.Goals[0]) {
 			r.goals = append(r.goals, part{name: name})
 		}
 	}
@@ -165,33 +251,16 @@ func (r *seedRow) takeGoals(p *train.Progress) {
 	}
 }
 
-// rate returns env steps a second, or 0 while that is unknown.
-func (r *seedRow) rate() float64 {
-	if spent := r.last.Sub(r.began).Seconds(); spent > 0 {
-		return float64(r.step-r.first) / spent
-	}
-	return 0
-}
-
-// left returns the time to the end, or false while that is unknown.
-func (r *seedRow) left() (time.Duration, bool) {
-	rate := r.rate()
-	if rate <= 0 {
-		return 0, false
-	}
-	return time.Duration(max(float64(r.steps-r.step), 0) / rate * float64(time.Second)).Round(time.Second), true
-}
-
-// share returns how much of the training is done.
-func (r *seedRow) share() float64 { return min(1, float64(r.step)/float64(max(r.steps, 1))) }
-
 // line is the row without escapes.
 func (r *seedRow) line(many bool) string {
 	var b strings.Builder
 	if many {
 		fmt.Fprintf(&b, "seed %-3d  ", r.seed)
 	}
-	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.share(), page.Short(float64(r.step)))
+	fmt.Fprintf(&b, "%3.0f %%  %7s steps", 100*r.steps.share(), page.Short(float64(r.steps.done)))
+	if r.warm {
+		fmt.Fprintf(&b, "  %s", train.WarmUp)
+	}
 	if len(r.agents) > 0 {
 		fmt.Fprintf(&b, "  return %6.3f [", r.mean)
 		for i, x := range r.agents {
@@ -210,10 +279,10 @@ func (r *seedRow) line(many bool) string {
 			fmt.Fprintf(&b, "  %s %7.4f", name, s.value)
 		}
 	}
-	if rate := r.rate(); rate > 0 {
+	if rate := r.steps.rate(); rate > 0 {
 		fmt.Fprintf(&b, "  %6s steps/s", page.Short(rate))
 	}
-	if left, ok := r.left(); ok {
+	if left, ok := r.steps.left(); ok {
 		fmt.Fprintf(&b, "  %6s left", left)
 	}
 	return b.String()

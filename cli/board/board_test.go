@@ -77,6 +77,89 @@ func TestLiveViewShowsEverySeed(t *testing.T) {
 	}
 }
 
+// Whatever the size, what a seed is at and what its final agents get is read in
+// full, and metrics go by their full names.
+func TestNarrowViewsCutNothing(t *testing.T) {
+	for _, size := range []struct{ w, h, seeds int }{{80, 24, 1}, {80, 24, 3}, {50, 24, 1}, {50, 24, 3}, {50, 24, 12}, {120, 40, 5}} {
+		m, training := shown(t, size.w, size.h, size.seeds)
+		rows, _ := m.source()
+		m.source = func() ([]seedRow, []string) { return rows, nil }
+		see := func(want string, words ...string) string {
+			m.Update(picture(time.Unix(1020, 0)))
+			got := strings.Join(strings.Fields(ansi.Strip(m.View().Content)), " ") // as one line
+			for _, w := range words {
+				if !strings.Contains(got, w) {
+					t.Errorf("%v, %s: no %q in\n%s", size, want, w, ansi.Strip(m.View().Content))
+				}
+			}
+			return got
+		}
+		see("training", "9s left", "q or Ctrl-C saves and stops; hop train --resume goes on", "2.000")
+		if size.seeds == 1 && !strings.Contains(training, "ppo/policy_loss -0.01") {
+			t.Errorf("%v: no full name of a metric in\n%s", size, training)
+		}
+		if strings.Contains(training, "…") {
+			t.Errorf("%v: something is cut off:\n%s", size, training)
+		}
+		rows[0].scored.take(0, 2000, time.Unix(1011, 0))
+		rows[0].scored.take(500, 2000, time.Unix(1012, 0))
+		see("scoring", "scoring the final agents")
+		if size.seeds < 12 {
+			see("scoring", "500 of 2 k", "500 episodes/s", "3s left")
+		}
+		for i := range rows {
+			rows[i].result = 2.834 + float64(i)
+		}
+		m.Update(lastPicture{})
+		for i := range min(size.seeds, 3) {
+			see("done", fmt.Sprintf("%.3f", rows[i].result))
+		}
+		if lines := strings.Count(m.View().Content, "\n"); size.seeds <= 3 && lines+m.after() > size.h {
+			t.Errorf("%v: the last picture has %d lines, and the result %d: it is scrolled away", size, lines, m.after())
+		}
+	}
+}
+
+// Returns of the warm-up are those of bots: shaded and named in the curve, and
+// named in the plain lines.
+func TestWarmUpIsShadedAndNamed(t *testing.T) {
+	r := seedRow{seed: 1, every: 1, result: math.NaN()}
+	for i := range 600 {
+		p := progressOf(i, 600, 100, 2.2)
+		if p.Warm = i < 400; !p.Warm {
+			p = progressOf(i, 600, 100, 1+float64(i)/1000)
+		}
+		r.take(p, time.Unix(int64(i), 0))
+		if i == 399 && !strings.Contains(r.line(false), "warm-up: bots play, agents watch  return  2.200") {
+			t.Errorf("the plain line does not name the warm-up: %s", r.line(false))
+		}
+	}
+	if strings.Contains(r.line(false), "warm-up") {
+		t.Errorf("the warm-up is over: %s", r.line(false))
+	}
+	m := &liveModel{rows: []seedRow{r}, w: 80, h: 24}
+	got := ansi.Strip(m.View().Content)
+	if !strings.Contains(got, "░ warm-up: bots play, agents watch") {
+		t.Errorf("the warm-up is not named:\n%s", got)
+	}
+	line := ansi.Strip(curve(&r, 30))
+	if shades := strings.Count(line, shade); shades != 20 || !strings.HasPrefix(line, strings.Repeat(shade, 20)+"▁") ||
+		!strings.HasSuffix(line, "█") {
+		t.Errorf("%d of 30 cells are shaded, want the first 20, then a rise: %s", shades, line)
+	}
+}
+
+// What a mind says of its goals is no goal.
+func TestGoalsAreGoalsOnly(t *testing.T) {
+	p := progressOf(1000, 2000, 10, 1)
+	p.Rows = append(p.Rows, runlog.Row{Name: "goal/explained", Agent: 0, Value: 0.4})
+	r := seedRow{every: 1}
+	r.take(p, time.Unix(0, 0))
+	if len(r.goals) != 3 || r.goals[2].name != "none" {
+		t.Errorf("goals %v, want stag, hare and none", r.goals)
+	}
+}
+
 func TestLiveViewFitsTheTerminal(t *testing.T) {
 	for _, size := range []struct{ w, h, seeds int }{{80, 24, 1}, {80, 24, 3}, {80, 24, 12}, {80, 24, 100}, {120, 40, 5}, {40, 12, 4}, {20,
 		8, 3}, {1, 1, 2}} {
@@ -168,14 +251,14 @@ func TestRateCountsFromASeedsOwnStart(t *testing.T) {
 	r := &seedRow{every: 1}
 	at := time.Unix(5000, 0) // long after the first seed began
 	r.take(progressOf(4000, 100_000, 10, 1), at)
-	if got := r.rate(); got != 0 {
+	if got := r.steps.rate(); got != 0 {
 		t.Errorf("rate %v after one window, want 0: unknown", got)
 	}
 	r.take(progressOf(8000, 100_000, 10, 1), at.Add(2*time.Second))
-	if got := r.rate(); got != 2000 {
+	if got := r.steps.rate(); got != 2000 {
 		t.Errorf("rate %v, want 2000", got)
 	}
-	if left, ok := r.left(); !ok || left != 46*time.Second {
+	if left, ok := r.steps.left(); !ok || left != 46*time.Second {
 		t.Errorf("left %v, want 46s", left)
 	}
 }

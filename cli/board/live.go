@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"hop/page"
+	"hop/train"
 )
 
-// pace is the time between two pictures of the live view.
-const pace = 200 * time.Millisecond
+// between is the time between two pictures of the live view.
+const between = 200 * time.Millisecond
 
 // live runs the live view beside training.
 type live struct {
@@ -74,7 +77,7 @@ var _ tea.Model = (*liveModel)(nil)
 func (m *liveModel) Init() tea.Cmd { return m.tick() }
 
 func (m *liveModel) tick() tea.Cmd {
-	return tea.Tick(pace, func(t time.Time) tea.Msg { return picture(t) })
+	return tea.Tick(between, func(t time.Time) tea.Msg { return picture(t) })
 }
 
 // Update looks at the numbers when the clock says so, and stops on q or Ctrl-C.
@@ -111,43 +114,79 @@ var (
 // agentHues are the seats' colours of package play, lighter for dark terminals.
 var agentHues = []string{"#4aa8e8", "#f07f2f", "#2fb98f", "#d97fb0", "#e8b000", "#8fd0f5", "#a994d8", "#a3a9b0"}
 
-// View draws a header, the seeds and what the keys do. Seeds take a few
-// lines each, or one where there is no room; what still does not fit is counted.
+// View draws a header, the seeds and what the keys do. Lines are never cut: what is
+// too long for the terminal goes on in the next one. Seeds are shown in as much
+// detail as there is room for; those that still do not fit are counted.
 func (m *liveModel) View() tea.View {
 	what := fmt.Sprintf("  %s, %s, %s", page.Count(len(m.Seeds), "seed"), page.Count(m.Cores, "core"), m.elapsed())
-	head := []string{boldStyle.Render("hop train "+m.Name) + faintStyle.Render(what), faintStyle.Render(m.Folder), ""}
+	head := m.wrap(boldStyle.Render("hop train "+m.Name) + faintStyle.Render(what))
+	head = append(append(head, m.wrap(faintStyle.Render(m.Folder))...), "")
 	var foot []string
 	for _, n := range m.notes[max(0, len(m.notes)-2):] {
-		foot = append(foot, warnStyle.Render("note: "+n))
+		foot = append(foot, m.wrap(warnStyle.Render("note: "+n))...)
 	}
+	foot = foot[max(0, len(foot)-max(m.h/4, 1)):]
 	switch {
 	case m.over:
 	case m.stopping:
 		foot = append(foot, "", warnStyle.Render("stopping: every run is being saved"))
 	default:
-		foot = append(foot, "", faintStyle.Render("q or Ctrl-C saves and stops; hop train --resume goes on"))
+		foot = append(append(foot, ""), m.wrap(faintStyle.Render("q or Ctrl-C saves and stops; hop train --resume goes on"))...)
 	}
-	body := m.body(m.h - len(head) - len(foot) - 1)
-	lines := append(append(head, body...), foot...)
+	if m.h < 12 { // the seeds come first
+		head, foot = head[:1], nil
+	}
+	room := m.h - len(head) - len(foot) - 1
+	if m.over {
+		room = max(room-m.after(), min(room, len(m.rows)))
+	}
+	lines := append(append(head, m.body(room)...), foot...)
 	for i, l := range lines {
 		lines[i] = lipgloss.NewStyle().MaxWidth(max(m.w, 1)).Render(l)
 	}
 	return tea.NewView(strings.Join(lines, "\n") + "\n")
 }
 
+// after is how many lines the result takes that is printed below the last picture.
+func (m *liveModel) after() int { return 9 + len(m.Seeds)*(1+84/max(m.w, 1)) }
+
+// wrap breaks a line that is wider than the terminal.
+func (m *liveModel) wrap(line string) []string {
+	return strings.Split(ansi.Wrap(line, max(m.w, 1), ""), "\n")
+}
+
+// The details in which a seed can be shown in several lines.
+const (
+	withReturn = iota
+	withGoals
+)
+
 // body draws the seeds into so many lines.
 func (m *liveModel) body(room int) []string {
-	var body []string
-	for i := range m.rows {
-		if i > 0 {
-			body = append(body, "")
+	for detail := withGoals; detail >= withReturn; detail-- {
+		var seeds [][]string
+		lines := 0
+		for i := range m.rows {
+			seeds = append(seeds, m.tall(&m.rows[i], detail))
+			lines += len(seeds[i])
 		}
-		body = append(body, m.tall(&m.rows[i])...)
-	}
-	if len(body) <= room {
+		gaps := (detail - withReturn) * (len(seeds) - 1) // a blank line between seeds
+		if lines+gaps > room {
+			continue
+		}
+		var body []string
+		for i, seed := range seeds {
+			if i > 0 && gaps > 0 {
+				body = append(body, "")
+			}
+			body = append(body, seed...)
+			if detail == withGoals {
+				body = append(body, m.metrics(&m.rows[i], (room-lines-gaps)/len(seeds))...)
+			}
+		}
 		return body
 	}
-	body = body[:0]
+	var body []string
 	for i := range m.rows {
 		if len(body) == room-1 && i < len(m.rows)-1 {
 			return append(body, faintStyle.Render(fmt.Sprintf("and %d more", len(m.rows)-i)))
@@ -155,6 +194,25 @@ func (m *liveModel) body(room int) []string {
 		body = append(body, m.short(&m.rows[i]))
 	}
 	return body
+}
+
+// metrics lists what a seed's first mind says of its learning, in at most so many
+// lines, and never many; what does not fit is counted.
+func (m *liveModel) metrics(r *seedRow, most int) []string {
+	most = min(most, 4)
+	var items []string
+	for _, s := range r.stats {
+		if _, name, _ := strings.Cut(s.name, "/"); name != "lr" && name != "grad_norm" && name != "clipped" {
+			items = append(items, faintStyle.Render(s.name+" ")+fmt.Sprintf("%.3g", s.value))
+		}
+	}
+	lines := m.flow("  ", items)
+	for n := len(items); len(lines) > most && n > 0; {
+		n--
+		more := faintStyle.Render(fmt.Sprintf("and %d more in metrics.csv", len(items)-n))
+		lines = m.flow("  ", append(slices.Clone(items[:n]), more))
+	}
+	return lines[:min(len(lines), most)]
 }
 
 func (m *liveModel) elapsed() string {
@@ -165,78 +223,131 @@ func (m *liveModel) elapsed() string {
 }
 
 // state says in words where a seed is, if it is not simply training.
-func (m *liveModel) state(r *seedRow) string {
+func (m *liveModel) state(r *seedRow) []string {
 	switch {
 	case !math.IsNaN(r.result):
-		return fmt.Sprintf("done: final agents get %.3f", r.result)
-	case r.steps == 0 && m.stopping:
-		return "not begun"
-	case r.steps == 0:
-		return "waiting for a core"
-	case r.step >= r.steps:
-		return "scoring the final agents"
+		return []string{fmt.Sprintf("done: final agents get %.3f", r.result)}
+	case r.steps.total == 0 && m.stopping:
+		return []string{"not begun"}
+	case r.steps.total == 0:
+		return []string{"waiting for a core"}
+	case r.scored.total > 0:
+		return r.scoring()
 	}
-	return ""
+	return nil
 }
 
 // tall is a seed in a few lines.
-func (m *liveModel) tall(r *seedRow) []string {
-	first := fmt.Sprintf("seed %-4d %s %3.0f %%", r.seed, bar(r.share(), clamp(m.w-58, 8, 30)), 100*r.share())
-	if s := m.state(r); s != "" {
-		first += "  " + s
+func (m *liveModel) tall(r *seedRow, detail int) []string {
+	items := []string{fmt.Sprintf("seed %-4d %s %3.0f %%", r.seed, bar(r.share(), clamp(m.w-58, 8, 30)), 100*r.share())}
+	if s := m.state(r); s != nil {
+		items = append(items, s...)
 	} else {
-		first += fmt.Sprintf("  %s of %s", page.Short(float64(r.step)), page.Short(float64(r.steps)))
-		if left, ok := r.left(); ok {
-			first += fmt.Sprintf("  %s steps/s  %s left", page.Short(r.rate()), left)
-		}
+		items = append(items, r.steps.words("steps")...)
 	}
-	lines := []string{first}
+	lines := m.flow("", items)
 	if len(r.agents) > 0 {
-		line := fmt.Sprintf("  return %s %s ", boldStyle.Render(fmt.Sprintf("%.3f", r.mean)), returns(r.agents))
-		lines = append(lines, line+sparkStyle.Render(spark(r.history, clamp(m.w-lipgloss.Width(line)-1, 0, 40))))
+		whose := "return "
+		if r.warm {
+			whose = "bots' return "
+		}
+		items := []string{whose + boldStyle.Render(fmt.Sprintf("%.3f", r.mean)) + " " + returns(r.agents)}
+		if r.warmed > 0 {
+			items = append(items, faintStyle.Render(shade+" "+train.WarmUp))
+		}
+		flowed := m.flow("  ", items)
+		last := flowed[len(flowed)-1]
+		if room := m.w - lipgloss.Width(last) - 2; room >= 8 {
+			flowed[len(flowed)-1] = last + " " + curve(r, min(room, 40))
+		} else {
+			flowed = append(flowed, "  "+curve(r, clamp(m.w-3, 0, 40)))
+		}
+		lines = append(lines, flowed...)
 	}
-	goals, stats := "", ""
+	if detail == withReturn {
+		return lines
+	}
+	var goals []string
 	for _, g := range r.goals {
 		name := g.name
 		if name == "none" {
 			name = "nothing"
 		}
-		goals += fmt.Sprintf("  %s %.0f %%", name, 100*g.value)
+		goals = append(goals, fmt.Sprintf("%s %.0f %%", name, 100*g.value))
 	}
-	for _, s := range r.stats {
-		_, name, _ := strings.Cut(s.name, "/")
-		item := faintStyle.Render("  "+name+" ") + fmt.Sprintf("%.3g", s.value)
-		if name != "lr" && name != "grad_norm" && name != "clipped" && lipgloss.Width(stats+item) <= m.w {
-			stats += item
-		}
-	}
-	if lipgloss.Width(goals+stats) <= m.w {
-		goals, stats = goals+stats, ""
-	}
-	for _, l := range []string{goals, stats} {
-		if l != "" {
-			lines = append(lines, l)
+	return append(lines, m.flow("  ", goals)...)
+}
+
+// flow puts items side by side into as many lines as they need, the first indented.
+func (m *liveModel) flow(indent string, items []string) []string {
+	var lines []string
+	for i, item := range items {
+		last := len(lines) - 1
+		switch {
+		case i == 0:
+			lines = append(lines, indent+item)
+		case lipgloss.Width(lines[last])+2+lipgloss.Width(item) <= m.w:
+			lines[last] += "  " + item
+		default:
+			lines = append(lines, "  "+item)
 		}
 	}
 	return lines
 }
 
-// short is a seed in one line.
+// short is a seed in one line: its name, where it is and what it gets, and of its
+// bar, its agents and its curve what there is room for.
 func (m *liveModel) short(r *seedRow) string {
-	s := fmt.Sprintf("seed %-4d %s %3.0f %%", r.seed, bar(r.share(), 8), 100*r.share())
+	name, done, agents, line := fmt.Sprintf("seed %-4d", r.seed), "", "", ""
+	tail := fmt.Sprintf(" %3.0f %%", 100*r.share())
 	if len(r.agents) > 0 {
-		s += fmt.Sprintf("  %s %s", boldStyle.Render(fmt.Sprintf("%.3f", r.mean)), returns(r.agents))
+		tail += "  " + boldStyle.Render(fmt.Sprintf("%.3f", r.mean))
 	}
-	tail := ""
-	if t := m.state(r); t != "" {
-		tail = "  " + t
-	} else if left, ok := r.left(); ok {
-		tail = fmt.Sprintf("  %s left", left)
+	switch t := m.state(r); {
+	case !math.IsNaN(r.result):
+		tail = boldStyle.Render(fmt.Sprintf(" done: %.3f", r.result))
+	case t != nil:
+		tail = " " + t[0]
+	default:
+		if left, ok := r.steps.left(); ok {
+			tail += fmt.Sprintf("  %s left", left)
+		}
 	}
-	if room := m.w - lipgloss.Width(s) - lipgloss.Width(tail) - 2; len(r.history) > 0 && room >= 6 {
-		s += "  " + sparkStyle.Render(spark(r.history, min(room, 24)))
+	room := m.w - lipgloss.Width(name) - lipgloss.Width(tail)
+	if room >= 9 {
+		done = " " + bar(r.share(), 8)
+		room -= 9
 	}
-	return s + tail
+	if all := "  " + returns(r.agents); len(r.agents) > 0 && room >= lipgloss.Width(all) {
+		agents = all
+		room -= lipgloss.Width(all)
+	}
+	if room >= 10 {
+		line = "  " + curve(r, min(room-2, 24))
+	}
+	return name + done + tail + agents + line
+}
+
+// share is how much of what the seed is at is done.
+func (r *seedRow) share() float64 {
+	if r.scored.total > 0 && math.IsNaN(r.result) {
+		return r.scored.share()
+	}
+	return r.steps.share()
+}
+
+// shade stands in a curve where bots played.
+const shade = "░"
+
+// curve draws a seed's mean return in at most n cells; the warm-up's share of them
+// is shaded, because its returns are those of bots.
+func curve(r *seedRow, n int) string {
+	n = min(n, len(r.history))
+	if n <= 0 {
+		return ""
+	}
+	warm := (r.warmed*n + len(r.history) - 1) / len(r.history)
+	return faintStyle.Render(strings.Repeat(shade, warm)) + sparkStyle.Render(spark(r.history[r.warmed:], n-warm))
 }
 
 func clamp(x, lo, hi int) int { return max(lo, min(x, hi)) }

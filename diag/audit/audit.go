@@ -21,6 +21,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/check"
 	"hop/diag"
 	"hop/exp"
 	"hop/game"
@@ -37,7 +38,7 @@ type Options struct {
 	Updates  int      // windows of the examined run; 0: as the kind of agent needs
 	Episodes int      // of scripted play to compare seats with; 0: 1000
 	// Game is what is known about the game already, from diag.Game; nil: it is asked.
-	Game []diag.Finding
+	Game []check.Finding
 	// Change, if not nil, changes the parts before the run is built: another
 	// game, other minds, a window between playing and learning.
 	Change func(*exp.Spec, *train.Parts)
@@ -49,7 +50,7 @@ type Options struct {
 
 // Result is a report with the numbers behind its figures.
 type Result struct {
-	diag.Report
+	check.Report
 	Agents  []string      `json:"agents"`
 	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth
 	Learns  [][]float64   `json:"learns"`  // [agent][agent] share of the column's probed rows that the row's agent learns from; -1: not probed
@@ -57,6 +58,8 @@ type Result struct {
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
 	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
 	Windows int           `json:"windows"`
+
+	recorded bool // returns and curves are those of the run, not of the audit's windows
 }
 
 // Spec audits a spec.
@@ -109,7 +112,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if say == nil {
 		say = func(string) {}
 	}
-	r := &Result{Report: diag.Report{Subject: s.Name}}
+	r := &Result{Report: check.Report{Subject: s.Name}}
 	if from == nil {
 		s = small(s)
 	}
@@ -139,7 +142,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(diag.Order(r.Returns))
+		r.Add(check.Order(r.Returns))
 	}
 	if opt.Game == nil {
 		say("the game, without learning")
@@ -282,6 +285,9 @@ func (u *session) run(ctx context.Context, updates int) (err error) {
 // logged takes in what the loop reports after an update.
 func (u *session) logged(p *train.Progress) {
 	for a := range u.curves {
+		if p.Warm { // what is returned is the bots'
+			break
+		}
 		v := 0.
 		if p.Episodes > 0 {
 			v = p.Return[a].Mean()
@@ -339,27 +345,27 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 }
 
 // shared trains one brain for all agents and compares the order of earnings.
-func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (diag.Finding, error) {
+func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (check.Finding, error) {
 	s.Train.Brains = make([]int, len(apart[0]))
 	opt.Change, opt.Rows = nil, nil
 	var returns [][]float64
 	for _, seed := range opt.Seeds {
 		u, err := newSession(s, seed, opt, false, nil)
 		if err != nil {
-			return diag.Finding{}, err
+			return check.Finding{}, err
 		}
 		if err := u.run(ctx, updates(&s, opt)); err != nil {
-			return diag.Finding{}, err
+			return check.Finding{}, err
 		}
 		returns = append(returns, u.last())
 	}
-	f := diag.Order(returns)
+	f := check.Order(returns)
 	f.Step, f.Check = 5, "earnings by agent, one shared brain"
-	separate := diag.Order(apart)
+	separate := check.Order(apart)
 	switch {
-	case f.Verdict != diag.Pass:
+	case f.Status != check.Pass:
 		f.Next = "the game and the account of rewards: agents with one and the same policy earn unequally"
-	case separate.Verdict != diag.Pass:
+	case separate.Status != check.Pass:
 		f.Says = "With one shared brain the order vanishes: the game and the account are even, the separate learners are not."
 	default:
 		f.Says = "Neither separate brains nor one shared brain show an order."

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hop/check"
 	"hop/diag"
 	"hop/diag/audit"
 	"hop/diag/faults"
@@ -96,14 +97,14 @@ func TestTableOfFaults(t *testing.T) {
 			all++
 			for _, g := range r.Findings {
 				asked[g.Check] = true
-				objected[g.Check] = objected[g.Check] || g.Verdict != diag.Pass
+				objected[g.Check] = objected[g.Check] || g.Status != check.Pass
 			}
-			if r.Verdict == diag.Pass || r.Module != f.Module {
+			if r.Verdict == check.Pass || r.Module != f.Module {
 				missed++
 				t.Errorf("%s (%s): got %v in %q (%s), want a finding in %s", f.Name, f.Says, r.Verdict, r.Module, r.Says, f.Module)
 				for _, g := range r.Findings {
-					if g.Verdict != diag.Pass {
-						t.Logf("  %v %s %s: %s", g.Verdict, g.Module, g.Check, g.Says)
+					if g.Status != check.Pass {
+						t.Logf("  %v %s %s: %s", g.Status, g.Module, g.Check, g.Says)
 					}
 				}
 			}
@@ -130,7 +131,7 @@ func TestWrappingAGameIsHarmless(t *testing.T) {
 	opt.Change = func(s *exp.Spec, p *train.Parts) { faults.Straight(s, p) }
 	r, err := audit.Spec(t.Context(), s, opt)
 	must(t, err)
-	if r.Verdict != diag.Pass {
+	if r.Verdict != check.Pass {
 		t.Errorf("got %v in %s: %s", r.Verdict, r.Module, r.Says)
 	}
 }
@@ -144,7 +145,7 @@ func TestTheUsersFaultIsNamed(t *testing.T) {
 	r, err := audit.Spec(t.Context(), s, audit.Options{Change: faults.Named("all learn from agent 0's rows")[0].Change, Seeds: seeds()})
 	must(t, err)
 	const says = "Agents 1, 2 and 3 learn from agent 0's rows: 100 % of them, and from none of their own."
-	if r.Verdict != diag.Fault || r.Module != "ppo" || r.Says != says {
+	if r.Verdict != check.Fault || r.Module != "ppo" || r.Says != says {
 		t.Errorf("got %v in %q: %q, want %q", r.Verdict, r.Module, r.Says, says)
 	}
 	if spent := time.Since(at); spent > 3*time.Minute {

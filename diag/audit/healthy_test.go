@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"hop/diag"
+	"hop/check"
 	"hop/diag/audit"
 )
 
@@ -56,10 +56,10 @@ func TestHealthyRunsPass(t *testing.T) {
 			r, err := audit.Spec(t.Context(), s, opt)
 			must(t, err)
 			for _, f := range r.Findings {
-				switch f.Verdict {
-				case diag.Fault:
+				switch f.Status {
+				case check.Fault:
 					t.Errorf("fault in %s, %s: %s", f.Module, f.Check, f.Says)
-				case diag.Suspect:
+				case check.Suspect:
 					suspects++
 					t.Logf("suspect in %s, %s: %s", f.Module, f.Check, f.Says)
 				}

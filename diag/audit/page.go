@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"hop/diag"
+	"hop/check"
 	"hop/page"
 )
 
@@ -36,8 +36,8 @@ func (r *Result) Page(command string) ([]byte, error) {
 func (v view) Steps() []string { return Steps }
 
 // Of returns the findings of a step.
-func (v view) Of(step int) []diag.Finding {
-	var out []diag.Finding
+func (v view) Of(step int) []check.Finding {
+	var out []check.Finding
 	for _, f := range v.Findings {
 		if f.Step == step {
 			out = append(out, f)
@@ -57,11 +57,11 @@ func (v view) Share(rows int) float64 {
 
 // Wrong returns the findings that are no pass, the one that speaks for the
 // verdict first.
-func (r *Result) Wrong() []diag.Finding {
-	var out, rest []diag.Finding
+func (r *Result) Wrong() []check.Finding {
+	var out, rest []check.Finding
 	for _, f := range r.Findings {
 		switch {
-		case f.Verdict == diag.Pass:
+		case f.Status == check.Pass:
 		case f.Module == r.Module && f.Says == r.Says && len(out) == 0:
 			out = append(out, f)
 		default:
@@ -83,8 +83,8 @@ func (v view) Plain(x float64) string {
 }
 
 // Effect writes a finding's effect with its interval, if it was estimated.
-func (v view) Effect(f diag.Finding) string {
-	if f.Unit == "" || f.Verdict == diag.Pass && f.Effect == 0 {
+func (v view) Effect(f check.Finding) string {
+	if f.Unit == "" || f.Status == check.Pass && f.Effect == 0 {
 		return ""
 	}
 	if of, share := strings.CutPrefix(f.Unit, "share of "); share {
@@ -145,9 +145,9 @@ func (r *Result) sharing(a, b int) bool {
 func (r *Result) boxes() *page.Figure {
 	title := "Returns by agent"
 	return &page.Figure{
-		Title: title, Panels: []page.Panel{page.Boxes(title, r.Returns, page.HalfW, page.HalfH+20)},
-		Caption: fmt.Sprintf("Mean return over the last fifth, a point a seed (%d seeds); box: quartiles, line: median. "+
-			"If agents are alike, no order by number should hold in seed after seed.", len(r.Returns)),
+		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", r.Returns, page.HalfW, page.HalfH+20)},
+		Caption: fmt.Sprintf("Mean return over the last fifth of the windows, a point a seed (%s); from three seeds on box: quartiles, "+
+			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(r.Returns), "seed")),
 	}
 }
 
@@ -167,7 +167,13 @@ func (r *Result) lines() *page.Figure {
 		}
 		lines = append(lines, l)
 	}
-	return page.Lines("returns", "Returns over the audit's windows",
-		"The audit trains for seconds: these curves show the start of learning, not its end. Mean over seeds.",
-		page.Axes{X: "windows"}, lines...)
+	title, caption := "Returns over the audit's windows", "The audit trains for seconds: these curves show the start of "+
+		"learning, not its end. The first window holds only the shortest episodes."
+	if r.recorded {
+		title, caption = "Returns over the run's windows", "As the run recorded them."
+	}
+	caption += fmt.Sprintf(" Mean over %s. Windows of a warm-up, in which bots play and agents watch, are left out.",
+		page.Count(len(r.Curves), "seed"))
+	return page.Lines("returns", title, caption,
+		page.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"hop/diag"
+	"hop/check"
 	"hop/game"
 	"hop/mind"
 	"hop/plan"
@@ -13,15 +13,15 @@ import (
 
 // planning is what is asked about agents that search: is the search the spec's,
 // and does it plan on the true rules?
-func (u *session) planning() []diag.Finding {
+func (u *session) planning() []check.Finding {
 	if u.hop == nil {
 		return nil
 	}
-	set := diag.Finding{
+	set := check.Finding{
 		Step: 2, Check: "the search is the spec's", Module: "planner", Unit: "settings that differ",
 		Says: "Every agent searches as the spec says.",
 	}
-	rules := diag.Finding{
+	rules := check.Finding{
 		Step: 4, Check: "the search plans on the true rules", Module: "planner", Unit: "share of steps that differ",
 		Says: "What the search foresees for an action is what the rules do.",
 	}
@@ -33,7 +33,7 @@ func (u *session) planning() []diag.Finding {
 		search, made := s.Search()
 		set.Rows++
 		for _, d := range differing(u.hop.Search.Resolve(len(u.spec.Actions)), *search) {
-			set.Accuse(diag.Fault, set.Effect+1, fmt.Sprintf("Mind %d searches with another %s than the spec says: %s.", i, d[0], d[1]),
+			set.Accuse(check.Fault, set.Effect+1, fmt.Sprintf("Mind %d searches with another %s than the spec says: %s.", i, d[0], d[1]),
 				"where the search's settings are passed on")
 		}
 		if u.hop.Search.Dynamics != "rules" {
@@ -43,12 +43,12 @@ func (u *session) planning() []diag.Finding {
 		bad, n, says := foresees(u.parts.Game, *made, *search, rng.New(uint64(i)+7))
 		if rules.Rows += n; bad > 0 {
 			share := float64(bad) / float64(n)
-			rules.Accuse(diag.Fault, max(rules.Effect, share), fmt.Sprintf("In %.0f %% of the steps tried, mind %d's search foresees something "+
+			rules.Accuse(check.Fault, max(rules.Effect, share), fmt.Sprintf("In %.0f %% of the steps tried, mind %d's search foresees something "+
 				"else than the rules do: %s.", 100*share, i, says),
 				"the dynamics that the search plays on: which action is whose, when it is over, what it pays")
 		}
 	}
-	return []diag.Finding{set, rules}
+	return []check.Finding{set, rules}
 }
 
 // differing lists the settings in which two searches differ.

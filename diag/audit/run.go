@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hop/diag"
+	"hop/check"
 	"hop/exp"
 	"hop/runlog"
 	"hop/safetensors"
@@ -22,7 +22,7 @@ type recorded struct {
 	returns [][]float64   // [seed][agent] over the last fifth
 	curves  [][][]float64 // [seed][agent][logged]
 	counts  []map[string][]float64
-	noticed []runlog.Finding // by the guards, while it ran
+	noticed []check.Finding // by the guards, while it ran
 }
 
 // Folder reports whether dir holds a run, or seeds of one.
@@ -56,15 +56,15 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 		return nil, err
 	}
 	r.Subject = dir
-	found := slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
+	found := slices.DeleteFunc(r.Findings, func(f check.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
 	r.Findings = nil
-	r.Returns, r.Curves = rec.returns, rec.curves
+	r.Returns, r.Curves, r.recorded = rec.returns, rec.curves, true
 	alike := len(s.Train.Team) == 0
 	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
 		alike = false
 	}
 	if alike {
-		r.Add(diag.Order(rec.returns))
+		r.Add(check.Order(rec.returns))
 	}
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil
@@ -105,7 +105,7 @@ func read(reg *exp.Registry, dir string) (*recorded, error) {
 		if err != nil {
 			return nil, err
 		}
-		rec.take(rows)
+		rec.take(rows, rec.spec.Train.Warm.Until(rows))
 		if list, err := runlog.ReadFindings(d); err == nil {
 			rec.noticed = append(rec.noticed, list...)
 		}
@@ -113,14 +113,15 @@ func read(reg *exp.Registry, dir string) (*recorded, error) {
 	return rec, nil
 }
 
-// take takes in one seed's metrics.
-func (rec *recorded) take(rows []runlog.Row) {
+// take takes in one seed's metrics. What was returned in its warm-up is not the
+// agents'.
+func (rec *recorded) take(rows []runlog.Row, warm int64) {
 	var curves [][]float64
 	counts := map[string][]float64{}
 	for _, row := range rows {
 		switch {
 		case row.Agent < 0:
-		case row.Name == "return":
+		case row.Name == "return" && row.Step > warm:
 			for len(curves) <= row.Agent {
 				curves = append(curves, nil)
 			}
@@ -137,13 +138,16 @@ func (rec *recorded) take(rows []runlog.Row) {
 			last[a] += v / float64(len(tail))
 		}
 	}
-	rec.curves, rec.returns, rec.counts = append(rec.curves, curves), append(rec.returns, last), append(rec.counts, counts)
+	rec.counts = append(rec.counts, counts)
+	if len(curves) > 0 {
+		rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, last)
+	}
 }
 
 // counted looks at the counters that the run recorded, and at what its guards
 // noticed.
-func (rec *recorded) counted() []diag.Finding {
-	f := diag.Finding{
+func (rec *recorded) counted() []check.Finding {
+	f := check.Finding{
 		Step: 2, Check: "recorded updates", Module: "ppo", Unit: "updates behind the first",
 		Says: "Every learner was updated until the end, as often as the others.",
 	}
@@ -164,22 +168,19 @@ func (rec *recorded) counted() []diag.Finding {
 			}
 			f.Saw(n, most, "seed %d, agent %d: updates", rec.seeds[i], a)
 			if behind := most - n; behind > 0.02*most && behind > f.Effect {
-				f.Accuse(diag.Fault, behind,
+				f.Accuse(check.Fault, behind,
 					fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most),
 					"why that learner had no rows, or stopped: hop report on the run")
 			}
 		}
 	}
-	out := []diag.Finding{f}
+	out := []check.Finding{f}
 	for _, n := range rec.noticed {
-		module := n.Module
-		if !slices.Contains(diag.Modules, module) {
-			module = "guards"
+		if !slices.Contains(check.Modules, n.Module) {
+			n.Module = "guards"
 		}
-		out = append(out, diag.Finding{
-			Step: 4, Check: "guard: " + n.Check, Module: module, Verdict: diag.Suspect, Says: n.Says, Effect: 1, Unit: "warnings", Rows: 1,
-			Next: n.Next,
-		})
+		n.Step, n.Check, n.Status, n.Effect, n.Unit, n.Rows = 4, "guard: "+n.Check, check.Suspect, 1, "warnings", 1
+		out = append(out, n)
 	}
 	return out
 }

@@ -8,21 +8,22 @@ import (
 	"strings"
 
 	"hop/agent"
+	"hop/check"
 	"hop/diag"
 )
 
 // counted makes a finding that was counted, not estimated: a fault if anything is
 // bad. says are what to say then, and where to look.
-func counted(f diag.Finding, bad float64, says, next string) diag.Finding {
+func counted(f check.Finding, bad float64, says, next string) check.Finding {
 	if bad > 0 {
-		f.Accuse(diag.Fault, bad, says, next)
+		f.Accuse(check.Fault, bad, says, next)
 	}
 	return f
 }
 
 // findings says what the closely examined run came to.
-func (u *session) findings() []diag.Finding {
-	var out []diag.Finding
+func (u *session) findings() []check.Finding {
+	var out []check.Finding
 	out = append(out, u.pipeline()...)
 	out = append(out, u.replay.Findings()...)
 	out = append(out, u.data()...)
@@ -39,26 +40,26 @@ func (u *session) findings() []diag.Finding {
 }
 
 // broken says that the run ended early: a symptom if something explains it.
-func (u *session) broken(found []diag.Finding) diag.Finding {
-	f := diag.Finding{
-		Step: 2, Check: "the run runs", Module: "rollout", Verdict: diag.Fault, Effect: 1, Unit: "runs", Rows: 1,
+func (u *session) broken(found []check.Finding) check.Finding {
+	f := check.Finding{
+		Step: 2, Check: "the run runs", Module: "rollout", Status: check.Fault, Effect: 1, Unit: "runs", Rows: 1,
 		Says: fmt.Sprintf("The run broke in window %d: %v.", u.window+1, u.broke),
 		Next: "the message; a player that acts illegally, or rules that refuse what their mask allows",
 	}
-	if slices.ContainsFunc(found, func(g diag.Finding) bool { return g.Verdict == diag.Fault }) {
+	if slices.ContainsFunc(found, func(g check.Finding) bool { return g.Status == check.Fault }) {
 		f.Module = ""
 	}
 	return f
 }
 
 // pipeline is step 2: who learns, how often, from whose rows.
-func (u *session) pipeline() []diag.Finding {
-	return append([]diag.Finding{u.configured(), u.taught()}, u.counts()...)
+func (u *session) pipeline() []check.Finding {
+	return append([]check.Finding{u.configured(), u.taught()}, u.counts()...)
 }
 
 // taught asks whose rows each agent was found to learn from.
-func (u *session) taught() diag.Finding {
-	f := diag.Finding{
+func (u *session) taught() check.Finding {
+	f := check.Finding{
 		Step: 2, Check: "every agent learns from its own rows", Module: "ppo", Unit: "share of another agent's rows learnt from",
 	}
 	var none, few []agent.ID             // that learn from none, or few, of their own
@@ -115,26 +116,26 @@ func (u *session) taught() diag.Finding {
 		} else if len(none) > 0 {
 			says += fmt.Sprintf("; %s learn nothing from their own rows", diag.Names(none))
 		}
-		f.Accuse(diag.Fault, worst, says+".", next)
+		f.Accuse(check.Fault, worst, says+".", next)
 	case len(none) > 0:
-		f.Accuse(diag.Fault, 1,
+		f.Accuse(check.Fault, 1,
 			fmt.Sprintf("%s: what happens in their own rows changes none of their weights.", capital(diag.Names(none))), next)
 	case len(few) > 0:
-		f.Accuse(diag.Suspect, 0, fmt.Sprintf("%s: part of their own rows change nothing.", capital(diag.Names(few))), next)
+		f.Accuse(check.Suspect, 0, fmt.Sprintf("%s: part of their own rows change nothing.", capital(diag.Names(few))), next)
 	}
 	return f
 }
 
 // configured compares how the agents are made.
-func (u *session) configured() diag.Finding {
-	f := diag.Finding{
+func (u *session) configured() check.Finding {
+	f := check.Finding{
 		Step: 2, Check: "agents are configured alike", Module: "spec", Unit: "differences", Rows: len(u.taps),
 		Says: "All minds have the same layers, rate and settings, and weights of their own.",
 	}
 	bad := func(value, wanted float64, label, says string, args ...any) {
 		f.Saw(value, wanted, "%s", label)
-		if f.Effect++; f.Verdict == diag.Pass {
-			f.Accuse(diag.Fault, f.Effect, fmt.Sprintf(says, args...), "where the agents are made: print the settings of each and compare")
+		if f.Effect++; f.Status == check.Pass {
+			f.Accuse(check.Fault, f.Effect, fmt.Sprintf(says, args...), "where the agents are made: print the settings of each and compare")
 		}
 	}
 	taken := map[agent.ID]int{}
@@ -169,12 +170,12 @@ func (u *session) configured() diag.Finding {
 }
 
 // counts is who was updated how often, and which weights moved.
-func (u *session) counts() []diag.Finding {
-	idle := diag.Finding{
+func (u *session) counts() []check.Finding {
+	idle := check.Finding{
 		Step: 2, Check: "every update changes weights", Module: "ppo", Unit: "share of updates without effect",
 		Says: "Every window with rows changed every mind's weights.",
 	}
-	still := diag.Finding{
+	still := check.Finding{
 		Step: 4, Check: "the optimiser reaches every weight", Module: "ppo", Unit: "layers that never moved",
 		Says: "Every layer of every mind has moved.",
 	}
@@ -188,7 +189,7 @@ func (u *session) counts() []diag.Finding {
 		if t.idle > 0 {
 			idle.Saw(float64(t.idle), 0, "mind %d (%s): windows that changed nothing, of %d", i, diag.Names(t.agents), t.windows)
 			if share := float64(t.idle) / float64(t.windows); share > idle.Effect {
-				idle.Accuse(diag.Fault, share, fmt.Sprintf("%s stopped learning: nothing changed in %d of %d windows with rows, "+
+				idle.Accuse(check.Fault, share, fmt.Sprintf("%s stopped learning: nothing changed in %d of %d windows with rows, "+
 					"the last change was in window %d.", capital(diag.Names(t.agents)), t.idle, t.windows, t.since),
 					"the learner's Learn for that agent: a counter shared between agents, an early return, or code that runs for the "+
 						"first agent only")
@@ -203,20 +204,20 @@ func (u *session) counts() []diag.Finding {
 		}
 	}
 	if len(stuck) > 0 {
-		still.Accuse(diag.Fault, float64(len(stuck)),
+		still.Accuse(check.Fault, float64(len(stuck)),
 			fmt.Sprintf("%d layers never moved (%s): the optimiser does not hold them, or no gradient reaches them.",
 				len(stuck), strings.Join(slices.Compact(slices.Sorted(slices.Values(stuck))), ", ")),
 			"the optimiser's list of parameters; call it after the network is complete")
 	}
-	return []diag.Finding{u.counters(), idle, still}
+	return []check.Finding{u.counters(), idle, still}
 }
 
 // gathers is where to look if a learner has other rows than it should.
 const gathers = "which rows the learner gathers: alive, own, and of its agents"
 
 // counters compares the learners' own counters with the audit's count.
-func (u *session) counters() diag.Finding {
-	f := diag.Finding{
+func (u *session) counters() check.Finding {
+	f := check.Finding{
 		Step: 2, Check: "rows learnt from, as counted", Module: "ppo", Unit: "rows too many or too few",
 		Says: "The learners count as many rows as their agents played.",
 	}
@@ -228,15 +229,15 @@ func (u *session) counters() diag.Finding {
 		f.Rows += t.rows
 		f.Saw(float64(n), float64(t.rows), "mind %d (%s): rows learnt from", i, diag.Names(t.agents))
 		if d := math.Abs(float64(n - t.rows)); d > f.Effect {
-			f.Accuse(diag.Fault, d, fmt.Sprintf("Mind %d learnt from %d rows, its agents played %d of their own.", i, n, t.rows), gathers)
+			f.Accuse(check.Fault, d, fmt.Sprintf("Mind %d learnt from %d rows, its agents played %d of their own.", i, n, t.rows), gathers)
 		}
 	}
 	return f
 }
 
 // data is what else step 3 asks: how many rows everybody has, and what they show.
-func (u *session) data() []diag.Finding {
-	f := diag.Finding{
+func (u *session) data() []check.Finding {
+	f := check.Finding{
 		Step: 3, Check: "rows by agent", Module: "rollout", Unit: "smallest share of the mean", Says: "Every learner has rows to learn from.",
 	}
 	var rows []float64
@@ -255,30 +256,26 @@ func (u *session) data() []diag.Finding {
 		f.Evidence[i].Wanted = math.Round(mean)
 	}
 	if f.Effect = slices.Min(rows) / max(mean, 1); f.Effect < 0.2 {
-		f.Accuse(diag.Suspect, f.Effect, fmt.Sprintf("One learner has only %.0f %% of the rows that learners have on average.", 100*f.Effect),
+		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("One learner has only %.0f %% of the rows that learners have on average.", 100*f.Effect),
 			"who acts for it: a policy that leaves at once, or rows that are not marked as its own")
 	}
-	one := diag.Finding{
+	one := check.Finding{
 		Step: 3, Check: "actions by agent", Module: "ppo", Unit: "largest share of one action", Says: "No agent plays a single action.",
 	}
 	for a, acts := range u.acts {
-		n := 0
-		for _, c := range acts {
-			n += c
-		}
-		if n == 0 {
+		_, share := check.Commonest(acts)
+		if share == 0 {
 			continue
 		}
-		one.Rows += n
-		share := float64(slices.Max(acts)) / float64(n)
+		one.Rows += u.rows[a]
 		one.Saw(share, 1/float64(len(acts)), "agent %d: share of its commonest action", a)
 		one.Effect = max(one.Effect, share)
 	}
 	if one.Effect > 0.98 && len(u.spec.Actions) > 2 {
-		one.Accuse(diag.Suspect, one.Effect, fmt.Sprintf("An agent plays one action in %.0f %% of its rows.", 100*one.Effect),
+		one.Accuse(check.Suspect, one.Effect, fmt.Sprintf("An agent plays one action in %.0f %% of its rows.", 100*one.Effect),
 			"its entropy over the run: hop report RUN")
 	}
-	return []diag.Finding{f, one}
+	return []check.Finding{f, one}
 }
 
 // learner reports whether an agent has a mind that learns.

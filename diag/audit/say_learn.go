@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hop/agent"
+	"hop/check"
 	"hop/diag"
 )
 
@@ -22,10 +23,10 @@ type experiment struct {
 
 // asked gathers the answers of all minds to experiments; those that no mind could
 // be asked are left out.
-func (u *session) asked(list ...experiment) []diag.Finding {
-	var out []diag.Finding
+func (u *session) asked(list ...experiment) []check.Finding {
+	var out []check.Finding
 	for _, e := range list {
-		f := diag.Finding{Step: 4, Check: e.check, Module: e.module, Unit: "share of agents", Says: e.good}
+		f := check.Finding{Step: 4, Check: e.check, Module: e.module, Unit: "share of agents", Says: e.good}
 		var who []agent.ID
 		for _, t := range u.taps {
 			if !t.src.sound() {
@@ -45,8 +46,8 @@ func (u *session) asked(list ...experiment) []diag.Finding {
 }
 
 // learners is step 4: what the learners make of the data.
-func (u *session) learners() []diag.Finding {
-	out := append([]diag.Finding{u.restored(), u.acted()}, u.asked(
+func (u *session) learners() []check.Finding {
+	out := append([]check.Finding{u.restored(), u.acted()}, u.asked(
 		experiment{"rows after an exit do not teach", "ppo", false, func(s *sources) yes { return s.dead },
 			"What stands in rows of agents that had left changes no weight.", "rows at which they had left change their weights.",
 			"the learner's mask: only rows that are alive and own belong to a loss"},
@@ -73,8 +74,8 @@ func (u *session) learners() []diag.Finding {
 }
 
 // restored asks whether a saved mind comes back.
-func (u *session) restored() diag.Finding {
-	f := diag.Finding{
+func (u *session) restored() check.Finding {
+	f := check.Finding{
 		Step: 4, Check: "saved equals loaded", Module: "checkpoint", Unit: "tensors that do not come back",
 		Says: "What is saved comes back, and learning goes on from it as before.",
 	}
@@ -87,7 +88,7 @@ func (u *session) restored() diag.Finding {
 		f.Rows++
 		lost = append(lost, t.src.restored...)
 		if len(t.src.restored) == 0 && !t.src.twice {
-			f.Accuse(diag.Fault, f.Effect+1, fmt.Sprintf("Mind %d learns differently from the same checkpoint and the same window: "+
+			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Mind %d learns differently from the same checkpoint and the same window: "+
 				"something that learning depends on is not saved.", i), next)
 		}
 		if net, err := saved(t.Mind); err == nil && len(lost) == 0 && t.params != nil {
@@ -102,20 +103,20 @@ func (u *session) restored() diag.Finding {
 	if len(lost) > 0 {
 		slices.Sort(lost)
 		kinds := slices.Compact(slices.Clone(lost))
-		f.Accuse(diag.Fault, float64(len(lost)), fmt.Sprintf("After saving, learning and loading again, %d tensors are not what was saved "+
+		f.Accuse(check.Fault, float64(len(lost)), fmt.Sprintf("After saving, learning and loading again, %d tensors are not what was saved "+
 			"(%s): a resumed run goes on with other weights.", len(lost), strings.Join(kinds[:min(3, len(kinds))], ", ")), next)
 	}
 	return f
 }
 
 // acted asks whether the record of choices is what the network said.
-func (u *session) acted() diag.Finding {
+func (u *session) acted() check.Finding {
 	c := &u.acting
 	module, who := "rollout", "network"
 	if c.search {
 		module, who = "planner", "search"
 	}
-	f := diag.Finding{
+	f := check.Finding{
 		Step: 4, Check: "choices are recorded as made", Module: module, Unit: "share of rows", Rows: c.rows,
 		Says: fmt.Sprintf("Recorded probabilities and values are what the %s says at the recorded observation.", who),
 	}
@@ -127,12 +128,12 @@ func (u *session) acted() diag.Finding {
 		f.Saw(float64(c.logp), 0, "rows with another probability")
 		f.Saw(float64(c.value), 0, "rows with another value")
 		f.Saw(float64(c.target), 0, "rows whose search policy is none")
-		f.Accuse(diag.Fault, bad,
+		f.Accuse(check.Fault, bad,
 			fmt.Sprintf("%s: in %.0f %% of the rows the recorded probability, value or search policy is not what the %s says there.",
 				capital(diag.Names(slices.Sorted(maps.Keys(c.agents)))), 100*bad, who),
 			"the player: the action, its probability and the value must come from one forward pass on that row's observation, mask and weights")
 	} else if z := c.freq / math.Sqrt(max(c.spread, 1e-300)); c.spread > 1 && math.Abs(z) > 6 {
-		f.Accuse(diag.Fault, z, fmt.Sprintf("The likeliest action is not taken as often as the %s says (%.1f standard deviations).", who, z),
+		f.Accuse(check.Fault, z, fmt.Sprintf("The likeliest action is not taken as often as the %s says (%.1f standard deviations).", who, z),
 			"where the action is drawn")
 		f.Unit, f.Lo, f.Hi = "standard deviations", z-2, z+2
 	}
@@ -140,8 +141,8 @@ func (u *session) acted() diag.Finding {
 }
 
 // recomputed compares what the learners report with the audit's own arithmetic.
-func (u *session) recomputed() diag.Finding {
-	f := diag.Finding{
+func (u *session) recomputed() check.Finding {
+	f := check.Finding{
 		Step: 4, Check: "returns and counts, recomputed", Module: "ppo", Unit: "difference of the explained share",
 		Says: "Returns, recomputed from the definition, explain as much as the learners report, from as many rows.",
 	}
@@ -151,13 +152,13 @@ func (u *session) recomputed() diag.Finding {
 		f.Effect = max(f.Effect, c.far)
 		if c.wrongN > 0 {
 			f.Saw(float64(c.gotN), float64(c.wantN), "mind %d: rows", i)
-			f.Accuse(diag.Fault, f.Effect, fmt.Sprintf("Mind %d reports %d rows in a window in which its agents had %d rows of their own.",
+			f.Accuse(check.Fault, f.Effect, fmt.Sprintf("Mind %d reports %d rows in a window in which its agents had %d rows of their own.",
 				i, c.gotN, c.wantN), gathers)
 		}
 		if c.far > 0.01 {
 			f.Saw(c.got, c.want, "mind %d: explained", i)
-			if f.Verdict == diag.Pass {
-				f.Accuse(diag.Fault, f.Effect, fmt.Sprintf("Mind %d reports that values explained %.3f of the returns; from the "+
+			if f.Status == check.Pass {
+				f.Accuse(check.Fault, f.Effect, fmt.Sprintf("Mind %d reports that values explained %.3f of the returns; from the "+
 					"definition it is %.3f.", i, c.got, c.want), "the advantages: discount, lambda, the ends, the shaping of rewards")
 			}
 		}
@@ -166,9 +167,9 @@ func (u *session) recomputed() diag.Finding {
 }
 
 // modelOfOthers is what is asked about models of others.
-func (u *session) modelOfOthers() []diag.Finding {
+func (u *session) modelOfOthers() []check.Finding {
 	if u.hop.MOA.Passes == 0 {
-		return []diag.Finding{{Step: 4, Check: "models of others", Module: "moa", Says: "The models of others are not meant to learn."}}
+		return []check.Finding{{Step: 4, Check: "models of others", Module: "moa", Says: "The models of others are not meant to learn."}}
 	}
 	out := u.asked(
 		experiment{"models of others learn from others", "moa", true, func(s *sources) yes { return s.others },
@@ -185,8 +186,8 @@ func (u *session) modelOfOthers() []diag.Finding {
 }
 
 // moaUpdated asks whether models of others change, in all their layers.
-func (u *session) moaUpdated() diag.Finding {
-	f := diag.Finding{
+func (u *session) moaUpdated() check.Finding {
+	f := check.Finding{
 		Step: 2, Check: "every model of others is updated", Module: "moa", Unit: "share of updates without effect",
 		Says: "Every window with labelled trajectories changed every model of others.",
 	}
@@ -198,7 +199,7 @@ func (u *session) moaUpdated() diag.Finding {
 		if t.moaIdle > 0 {
 			f.Saw(float64(t.moaIdle), 0, "agent %d: windows that changed nothing, of %d", a, t.moaSeen)
 			if share := float64(t.moaIdle) / float64(t.moaSeen); share > f.Effect {
-				f.Accuse(diag.Fault, share, fmt.Sprintf("Agent %d's model of others does not learn: nothing changed in %d of %d windows with "+
+				f.Accuse(check.Fault, share, fmt.Sprintf("Agent %d's model of others does not learn: nothing changed in %d of %d windows with "+
 					"labelled trajectories.", a, t.moaIdle, t.moaSeen),
 					"the model's Learn for that agent; code that runs for the first agent only")
 			}
@@ -211,7 +212,7 @@ func (u *session) moaUpdated() diag.Finding {
 			}
 		}
 		if len(stuck) > 0 {
-			f.Accuse(diag.Fault, max(f.Effect, 0.5), fmt.Sprintf("Agent %d's model of others has layers that never moved (%s): its "+
+			f.Accuse(check.Fault, max(f.Effect, 0.5), fmt.Sprintf("Agent %d's model of others has layers that never moved (%s): its "+
 				"optimiser does not hold them.", a, strings.Join(stuck, ", ")), "the optimiser's list of parameters")
 		}
 	}
@@ -219,8 +220,8 @@ func (u *session) moaUpdated() diag.Finding {
 }
 
 // moaRows asks whether models of others are given the rows that they should be.
-func (u *session) moaRows() diag.Finding {
-	f := diag.Finding{
+func (u *session) moaRows() check.Finding {
+	f := check.Finding{
 		Step: 3, Check: "rows of models of others", Module: "moa", Unit: "windows with another count",
 		Says: "The models of others are given every step of every labelled trajectory, and no other.",
 	}
@@ -228,7 +229,7 @@ func (u *session) moaRows() diag.Finding {
 		c := &t.stats
 		if f.Rows += c.windows; c.moaN > 0 {
 			f.Saw(float64(c.gotMoa), float64(c.wantMoa), "mind %d: rows", i)
-			f.Accuse(diag.Fault, max(f.Effect, float64(c.moaN)), fmt.Sprintf("Mind %d's model of others learnt from %d rows where its "+
+			f.Accuse(check.Fault, max(f.Effect, float64(c.moaN)), fmt.Sprintf("Mind %d's model of others learnt from %d rows where its "+
 				"co-players' labelled trajectories have %d.", i, c.gotMoa, c.wantMoa),
 				"the trajectories that the model is given: rows after an exit, or episodes cut by the window")
 		}
@@ -237,23 +238,23 @@ func (u *session) moaRows() diag.Finding {
 }
 
 // moaFit asks whether models of others can learn one window by heart.
-func (u *session) moaFit() diag.Finding {
-	f := diag.Finding{
+func (u *session) moaFit() check.Finding {
+	f := check.Finding{
 		Step: 4, Check: "models of others can fit one window", Module: "moa", Unit: "nats",
 		Says: "Learning one window again and again brings the cross-entropy below what any blurred loss could.",
 	}
-	k := float64(len(u.spec.Actions))
-	floor := math.Log(1 + (k-1)/math.E)
+	k := len(u.spec.Actions)
+	floor := check.SoftmaxFloor(k)
 	for i, t := range u.taps {
 		if t.src == nil || !t.src.fit.asked || t.src.fit.rows == 0 {
 			continue
 		}
 		r := t.src.fit
 		f.Rows += r.rows
-		f.Saw(r.first, math.Log(k), "mind %d: cross-entropy at first", i)
+		f.Saw(r.first, math.Log(float64(k)), "mind %d: cross-entropy at first", i)
 		f.Saw(r.last, 0, "mind %d: after learning the window %d times", i, fitRounds)
 		if f.Effect = max(f.Effect, r.last); r.last >= floor-0.02 {
-			f.Accuse(diag.Fault, f.Effect, fmt.Sprintf("Learning one window %d times leaves mind %d's model of others at a cross-entropy "+
+			f.Accuse(check.Fault, f.Effect, fmt.Sprintf("Learning one window %d times leaves mind %d's model of others at a cross-entropy "+
 				"of %.3f. A softmax applied twice cannot go below %.3f.", fitRounds, i, r.last, floor),
 				"the loss: it must be given logits, not probabilities")
 		}
@@ -262,13 +263,13 @@ func (u *session) moaFit() diag.Finding {
 }
 
 // imagined is what is asked about a world model's windows.
-func (u *session) imagined() []diag.Finding {
+func (u *session) imagined() []check.Finding {
 	d := &u.dreams
-	world := func(check, unit, says string, rows int) diag.Finding {
-		return diag.Finding{Step: 4, Check: check, Module: "world", Unit: unit, Says: says, Rows: rows}
+	world := func(name, unit, says string, rows int) check.Finding {
+		return check.Finding{Step: 4, Check: name, Module: "world", Unit: unit, Says: says, Rows: rows}
 	}
 	if d.windows == 0 || d.alive == 0 {
-		return []diag.Finding{world("imagined windows", "",
+		return []check.Finding{world("imagined windows", "",
 			"The world model was not trusted within the windows of the audit, so nothing was imagined.", 0)}
 	}
 	share := func(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
@@ -278,14 +279,14 @@ func (u *session) imagined() []diag.Finding {
 	exits.Effect = im - re
 	exits.Saw(im, re, "exits a row, imagined")
 	if re > 0.005 && im < re/4 {
-		v := diag.Suspect
+		v := check.Suspect
 		if im == 0 {
-			v = diag.Fault
+			v = check.Fault
 		}
 		exits.Accuse(v, im-re, fmt.Sprintf("Imagined agents leave in %.2g %% of their rows, real ones in %.2g %%: imagination does not know "+
 			"when an episode is done.", 100*im, 100*re), "the world model's end head, and what imagination does with it")
 	}
-	return []diag.Finding{
+	return []check.Finding{
 		counted(world("imagined masks", "share of rows", "Imagined masks are those of the imagined observations.", d.masked), masks,
 			fmt.Sprintf("In %.0f %% of imagined rows the mask is not the one that the imagined observation shows.", 100*masks),
 			"the mask of imagined steps: an all-ones mask lets the agents play what cannot be played"),
@@ -301,9 +302,9 @@ func (u *session) imagined() []diag.Finding {
 }
 
 // logging compares the log with what it should say.
-func (u *session) logging() diag.Finding {
+func (u *session) logging() check.Finding {
 	l := &u.logs
-	f := diag.Finding{
+	f := check.Finding{
 		Step: 2, Check: "the log says what happened", Module: "logging", Unit: "share of logged numbers", Rows: l.rows,
 		Says: "Logged returns, losses and counts are the run's.",
 	}
@@ -311,7 +312,7 @@ func (u *session) logging() diag.Finding {
 		return f
 	}
 	w := l.wrong[0]
-	f.Accuse(diag.Fault, float64(l.failed)/float64(max(l.rows, 1)),
+	f.Accuse(check.Fault, float64(l.failed)/float64(max(l.rows, 1)),
 		fmt.Sprintf("%d of %d logged numbers are wrong, such as %s of agent %d in window %d: %.4g, it was %.4g.",
 			l.failed, l.rows, w.name, w.agent, w.window, w.got, w.want), "where the rows of metrics.csv are made")
 	for _, w := range l.wrong {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"hop/diag"
+	"hop/check"
 )
 
 // checks are all questions, and what a dump must hold for each of them to be asked.
@@ -14,7 +14,7 @@ var checks = []struct {
 	check, module string
 	needs         func(d *Dump) bool // nil: nothing that a dump may lack
 	missing       string             // what is said without it
-	ask           func(s set, f *diag.Finding)
+	ask           func(s set, f *check.Finding)
 }{
 	{0, "earnings by agent", "", nil, "", set.order},
 	{1, "earnings by place", "game", func(d *Dump) bool { return d.Seat != nil },
@@ -38,15 +38,15 @@ var checks = []struct {
 // Audit runs every check that the dumps hold enough for: runs of the same
 // agents, or one. What could not be asked, for want of an array, is said in
 // missing.
-func Audit(subject string, ds []*Dump) (r *diag.Report, missing []string) {
-	r = &diag.Report{Subject: subject}
+func Audit(subject string, ds []*Dump) (r *check.Report, missing []string) {
+	r = &check.Report{Subject: subject}
 	r.Conclude()
 	for _, c := range checks {
-		f := diag.Finding{Step: c.step, Check: c.check, Module: c.module, Says: c.missing}
+		f := check.Finding{Step: c.step, Check: c.check, Module: c.module, Says: c.missing}
 		if !slices.ContainsFunc(ds, func(d *Dump) bool { return c.needs != nil && !c.needs(d) }) {
 			c.ask(ds, &f)
 		}
-		if f.Rows == 0 && f.Verdict == diag.Pass {
+		if f.Rows == 0 && f.Status == check.Pass {
 			missing = append(missing, f.Says)
 			continue
 		}
@@ -68,10 +68,10 @@ func (s set) each(visit func(d *Dump, i, a int)) {
 }
 
 // compare fills in a finding from rows of returns and tests them for a trend.
-func (s set) compare(f *diag.Finding, rows [][]float64, names []string) (p float64, exact bool) {
+func (s set) compare(f *check.Finding, rows [][]float64, names []string) check.Trend {
 	f.Rows, f.Unit = len(rows), "return, first less last"
 	f.Earnings(rows, names, "mean return")
-	return diag.Trend(blocks(rows, 100))
+	return check.TrendOf(blocks(rows, 100))
 }
 
 func (s set) agents() []string { return s[0].Agents }
@@ -124,7 +124,7 @@ func blocks(rows [][]float64, n int) [][]float64 {
 }
 
 // order asks whether earnings follow the agents' numbers late in the dumps.
-func (s set) order(f *diag.Finding) {
+func (s set) order(f *check.Finding) {
 	if len(s.agents()) < 2 {
 		f.Says = "There is one agent: nothing to compare."
 		return
@@ -139,25 +139,25 @@ func (s set) order(f *diag.Finding) {
 			rows = append(rows, returns(d, late(d), byAgent)...)
 		}
 	}
-	p, exact := s.compare(f, rows, s.agents())
-	how := "exact"
-	if !exact {
+	t := s.compare(f, rows, s.agents())
+	p, how := t.P, "exact"
+	if !t.Exact {
 		how = "by permutation"
 	}
 	f.Says = fmt.Sprintf("Late earnings do not follow the agents' numbers: p = %.2g, %s, over %d %s.", p, how, f.Rows, unit)
-	if p < 1e-3 {
+	if p < check.OrderP {
 		next := "the findings below: the first module that differs by agent explains it"
 		if len(s) < 3 {
 			next = "dump three runs or more with different seeds: in one run agents may differ by chance of learning"
 		}
-		f.Accuse(diag.Suspect, f.Effect, fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. "+
+		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. "+
 			"Agents that are built alike differ.", p, how, f.Rows, unit), next)
 	}
 }
 
 // place asks whether an order follows the name or the place: agents that are
 // dealt to seats anew each episode leave only the game to favour a seat.
-func (s set) place(f *diag.Finding) {
+func (s set) place(f *check.Finding) {
 	k := len(s.agents())
 	var rows [][]float64
 	moved := 0
@@ -178,17 +178,14 @@ func (s set) place(f *diag.Finding) {
 	for i := range names {
 		names[i] = fmt.Sprintf("seat %d", i)
 	}
-	p, _ := s.compare(f, rows, names)
+	p := s.compare(f, rows, names).P
+	status := check.ByChance(p)
 	switch {
 	case moved == 0:
 		f.Says = "Agents never change seats, so name and place cannot be told apart."
 		f.Next = "deal agents to seats anew each episode, or play once with the ids permuted"
-	case p < diag.SuspectP:
-		v := diag.Suspect
-		if p < diag.FaultP {
-			v = diag.Fault
-		}
-		f.Accuse(v, f.Effect, fmt.Sprintf("The place decides what is earned, whoever sits there: p = %.2g over %d episodes.", p, len(rows)),
+	case status != check.Pass:
+		f.Accuse(status, f.Effect, fmt.Sprintf("The place decides what is earned, whoever sits there: p = %.2g over %d episodes.", p, len(rows)),
 			"the game: tie-breaks, the order in which agents are moved, and who is paid first")
 	default:
 		f.Says = fmt.Sprintf("No place is favoured: p = %.2g over %d episodes. An order of agents follows their names, so it "+
@@ -197,7 +194,7 @@ func (s set) place(f *diag.Finding) {
 }
 
 // identity asks whether two agents' rows are one agent's.
-func (s set) identity(f *diag.Finding) {
+func (s set) identity(f *check.Finding) {
 	k := len(s.agents())
 	same, rows := make([]int, k*k), make([]int, k*k)
 	s.each(func(d *Dump, i, a int) {
@@ -227,7 +224,7 @@ func (s set) identity(f *diag.Finding) {
 	}
 	f.Unit, f.Says = "share of rows", fmt.Sprintf("No two agents share their rows, in %d pairs of rows.", f.Rows)
 	if len(copies) > 0 {
-		f.Accuse(diag.Fault, f.Effect, fmt.Sprintf("%s %s rows of another agent: %.0f %% of their rows are equal (%d of %d agents).",
+		f.Accuse(check.Fault, f.Effect, fmt.Sprintf("%s %s rows of another agent: %.0f %% of their rows are equal (%d of %d agents).",
 			list(s.agents(), copies), verb(copies, "holds", "hold"), 100*f.Effect, len(copies), k),
 			"where rows are pushed and where train() picks its agent: index by the agent's own id, never by the first one found")
 	}
@@ -249,7 +246,7 @@ func (c *count) add(a int, bad bool) {
 }
 
 // finish writes a counted share into a finding; fault if there is any.
-func (s set) finish(f *diag.Finding, c *count, label, good, bad, next string) {
+func (s set) finish(f *check.Finding, c *count, label, good, bad, next string) {
 	n, all := 0, 0
 	var who []int
 	for a := range c.bad {
@@ -262,7 +259,7 @@ func (s set) finish(f *diag.Finding, c *count, label, good, bad, next string) {
 	f.Rows, f.Unit, f.Says = all, "share of rows", fmt.Sprintf("%s, in %d rows.", good, all)
 	if n > 0 {
 		share := float64(n) / float64(all)
-		f.Accuse(diag.Fault, share, fmt.Sprintf("%s: %d rows of %s (%.1f %% of %d).", bad, n, list(s.agents(), who), 100*share, all), next)
+		f.Accuse(check.Fault, share, fmt.Sprintf("%s: %d rows of %s (%.1f %% of %d).", bad, n, list(s.agents(), who), 100*share, all), next)
 	}
 }
 
@@ -293,7 +290,7 @@ func verb(who []int, one, many string) string {
 }
 
 // afterExit asks whether who has left still acts.
-func (s set) afterExit(f *diag.Finding) {
+func (s set) afterExit(f *check.Finding) {
 	c := s.count()
 	for _, d := range s {
 		in := d.Alive
@@ -311,11 +308,11 @@ func (s set) afterExit(f *diag.Finding) {
 }
 
 // rewards asks whether every reward is a number, and earned by somebody present.
-func (s set) rewards(f *diag.Finding) {
+func (s set) rewards(f *check.Finding) {
 	c := s.count()
 	s.each(func(d *Dump, i, a int) {
-		if x := float64(d.Reward[i]); (math.IsNaN(x) || math.IsInf(x, 0)) && f.Verdict == diag.Pass {
-			f.Accuse(diag.Fault, 1, fmt.Sprintf("The reward of %s at step %d of %s is %v.", d.Agents[a], i/len(d.Agents), d.Name, x),
+		if x := float64(d.Reward[i]); (math.IsNaN(x) || math.IsInf(x, 0)) && f.Status == check.Pass {
+			f.Accuse(check.Fault, 1, fmt.Sprintf("The reward of %s at step %d of %s is %v.", d.Agents[a], i/len(d.Agents), d.Name, x),
 				"the game's step function: a division by 0, or memory that was not written")
 			f.Module, f.Rows, f.Unit = "game", 1, "rows"
 		}
@@ -323,7 +320,7 @@ func (s set) rewards(f *diag.Finding) {
 			c.add(a, d.Reward[i] != 0)
 		}
 	})
-	if f.Verdict == diag.Pass {
+	if f.Status == check.Pass {
 		s.finish(f, c, "rewards after it left", "Agents that have left earn nothing", "Rewards are recorded for agents that have left",
 			"the step's reward belongs to the row with which the agent leaves; see whether rewards are shifted by a step or added for the "+
 				"whole team")
@@ -332,7 +329,7 @@ func (s set) rewards(f *diag.Finding) {
 
 // actions asks whether everybody alive acts, and whether one agent's actions are
 // of one kind while the others' are not.
-func (s set) actions(f *diag.Finding) {
+func (s set) actions(f *check.Finding) {
 	c, k := s.count(), 0
 	for _, d := range s {
 		k = max(k, d.Actions)
@@ -350,20 +347,19 @@ func (s set) actions(f *diag.Finding) {
 	})
 	s.finish(f, c, "alive without an action", "Everybody alive acts", "No action is recorded for agents that are alive",
 		"alive and actions disagree: see which of them is shifted by a step")
-	if f.Verdict != diag.Pass {
+	if f.Status != check.Pass {
 		return
 	}
 	var one []int
 	for a := range of {
-		top, all := slices.Max(of[a]), c.rows[a]
-		share := float64(top) / float64(max(all, 1))
-		f.Saw(share, 1/float64(max(k, 1)), "%s: share of its most frequent action, %d", s.agents()[a], slices.Index(of[a], top))
-		if all >= 50 && share > 0.99 {
+		action, share := check.Commonest(of[a])
+		f.Saw(share, 1/float64(max(k, 1)), "%s: share of its most frequent action, %d", s.agents()[a], action)
+		if c.rows[a] >= 50 && share > 0.99 {
 			one = append(one, a)
 		}
 	}
 	if len(one) > 0 && len(one) < len(of) {
-		f.Accuse(diag.Suspect, float64(len(one))/float64(len(of)),
+		f.Accuse(check.Suspect, float64(len(one))/float64(len(of)),
 			fmt.Sprintf("%s %s one action only, the others do not.", list(s.agents(), one), verb(one, "plays", "play")),
 			"whether that agent learns at all: its updates and its entropy")
 		f.Module, f.Unit = "ppo", "share of agents"

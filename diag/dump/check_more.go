@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/diag"
+	"hop/check"
 )
 
 // legal asks whether masks are kept to, and whether they say anything.
-func (s set) legal(f *diag.Finding) {
+func (s set) legal(f *check.Finding) {
 	c, closed := s.count(), false
 	s.each(func(d *Dump, i, a int) {
 		if d.Alive[i] {
@@ -19,14 +19,14 @@ func (s set) legal(f *diag.Finding) {
 	})
 	s.finish(f, c, "illegal actions", "Every action is legal", "Actions are recorded that the mask forbids",
 		"whether masks and actions are of the same step and the same agent")
-	if f.Verdict == diag.Pass && !closed && f.Rows > 0 {
-		f.Accuse(diag.Suspect, 1, fmt.Sprintf("Every mask allows everything, in %d rows.", f.Rows),
+	if f.Status == check.Pass && !closed && f.Rows > 0 {
+		f.Accuse(check.Suspect, 1, fmt.Sprintf("Every mask allows everything, in %d rows.", f.Rows),
 			"if the game forbids any action, the mask was not recorded but filled with ones")
 	}
 }
 
 // cuts asks how episodes end: by an exit, or cut off from outside.
-func (s set) cuts(f *diag.Finding) {
+func (s set) cuts(f *check.Finding) {
 	c, longest, horizon := s.count(), 0, 0
 	for _, d := range s {
 		horizon = max(horizon, d.Horizon)
@@ -64,12 +64,12 @@ func (s set) cuts(f *diag.Finding) {
 	}
 	s.finish(f, c, "ends without, or with two, reasons", "Every agent leaves or is cut off", bad,
 		"mark the last row of an agent that leaves in dones, and one that a limit from outside stops in truncated; only the latter bootstraps")
-	if f.Verdict == diag.Fault && !unmarked {
-		f.Verdict = diag.Suspect // dones may be the OR of both, as CleanRL's are
+	if f.Status == check.Fault && !unmarked {
+		f.Status = check.Suspect // dones may be the OR of both, as CleanRL's are
 	}
-	if f.Verdict == diag.Pass && horizon != longest && episodes >= 20 && limits*20 > episodes && dones {
-		f.Accuse(diag.Suspect, float64(limits)/float64(episodes), fmt.Sprintf("%d of %d episodes end after exactly %d steps with several agents "+
-			"leaving at once: a time limit may be recorded as death.", limits, episodes, longest),
+	if f.Status == check.Pass && horizon != longest && episodes >= 20 && limits*20 > episodes && dones {
+		f.Accuse(check.Suspect, float64(limits)/float64(episodes), fmt.Sprintf("%d of %d episodes end after exactly %d steps with several "+
+			"agents leaving at once: a time limit may be recorded as death.", limits, episodes, longest),
 			"mark such ends in truncated, or, if the limit is a rule of the game and time is observed, save horizon")
 		f.Unit = "share of episodes"
 	}
@@ -77,7 +77,7 @@ func (s set) cuts(f *diag.Finding) {
 
 // lastObs asks whether the last observation of an episode was overwritten by the
 // first of the next.
-func (s set) lastObs(f *diag.Finding) {
+func (s set) lastObs(f *check.Finding) {
 	c := s.count()
 	differ := false // first observations that differ: else equality means nothing
 	for _, d := range s {
@@ -105,7 +105,7 @@ func (s set) lastObs(f *diag.Finding) {
 }
 
 // labels asks whether goals' labels are there for everybody alike.
-func (s set) labels(f *diag.Finding) {
+func (s set) labels(f *check.Finding) {
 	c, kinds, most := s.count(), make([]map[int32]bool, len(s.agents())), 0
 	for a := range kinds {
 		kinds[a] = map[int32]bool{}
@@ -120,7 +120,7 @@ func (s set) labels(f *diag.Finding) {
 	})
 	s.finish(f, c, "labels after it left", "Nobody is labelled after leaving", "Labels are recorded for agents that have left",
 		"label an agent's steps up to the one with which it leaves")
-	if f.Verdict != diag.Pass {
+	if f.Status != check.Pass {
 		return
 	}
 	var short []int
@@ -131,7 +131,7 @@ func (s set) labels(f *diag.Finding) {
 		}
 	}
 	if len(short) > 0 {
-		f.Accuse(diag.Suspect, float64(len(short))/float64(len(kinds)),
+		f.Accuse(check.Suspect, float64(len(short))/float64(len(kinds)),
 			fmt.Sprintf("%s %s fewer kinds of labels than the others.", list(s.agents(), short), verb(short, "has", "have")),
 			"whether labels are written for every agent, by the agent's own id")
 		f.Unit = "share of agents"
@@ -139,7 +139,7 @@ func (s set) labels(f *diag.Finding) {
 }
 
 // goals asks whether each agent's series of goals is complete.
-func (s set) goals(f *diag.Finding) {
+func (s set) goals(f *check.Finding) {
 	c := s.count()
 	s.each(func(d *Dump, i, a int) {
 		if d.Alive[i] {
@@ -152,16 +152,16 @@ func (s set) goals(f *diag.Finding) {
 	for a := range c.bad {
 		none = none || c.rows[a] > 0 && c.bad[a] == c.rows[a]
 	}
-	if f.Verdict == diag.Fault && f.Effect < 0.05 && !none {
-		f.Verdict = diag.Suspect
+	if f.Status == check.Fault && f.Effect < 0.05 && !none {
+		f.Status = check.Suspect
 	}
 }
 
 // ego asks whether planes and recorded joint actions are in the same order. The
 // first A planes of an observation show where agents are: ego-first, or by
 // number. Joint actions must be in the same order.
-func (s set) ego(f *diag.Finding) {
-	var planes, joint tally
+func (s set) ego(f *check.Finding) {
+	var planes, joint check.Orders
 	for _, d := range s {
 		v := newPlanes(d)
 		if v == nil {
@@ -177,24 +177,24 @@ func (s set) ego(f *diag.Finding) {
 			}
 		}
 	}
-	f.Rows, f.Unit = joint.rows, "share of rows"
-	f.Saw(planes.share(planes.ego), 1, "planes that fit ego-first order")
-	f.Saw(planes.share(planes.global), 0, "planes that fit global order")
-	f.Saw(joint.share(joint.ego), 1, "joint actions that fit ego-first order")
-	f.Saw(joint.share(joint.global), 0, "joint actions that fit global order")
-	p, j := planes.order(), joint.order()
+	f.Rows, f.Unit = joint.Rows, "share of rows"
+	f.Saw(planes.Share(planes.Ego), 1, "planes that fit ego-first order")
+	f.Saw(planes.Share(planes.Global), 0, "planes that fit global order")
+	f.Saw(joint.Share(joint.Ego), 1, "joint actions that fit ego-first order")
+	f.Saw(joint.Share(joint.Global), 0, "joint actions that fit global order")
+	p, j := planes.Name(), joint.Name()
 	switch {
-	case planes.rows == 0 || joint.rows == 0:
+	case planes.Rows == 0 || joint.Rows == 0:
 		f.Says = "No two agents are ever alive together, so an order cannot show."
 	case p == "" || j == "":
 		what := "planes"
 		if p != "" {
 			what = "joint actions"
 		}
-		f.Accuse(diag.Suspect, 1, fmt.Sprintf("The %s are neither in ego-first nor in global order.", what),
+		f.Accuse(check.Suspect, 1, fmt.Sprintf("The %s are neither in ego-first nor in global order.", what),
 			"the first A planes must show one agent each; joint must hold the actions of the step before")
 	case p != j:
-		f.Accuse(diag.Fault, 1, fmt.Sprintf("Planes are in %s order, joint actions in %s order.", p, j),
+		f.Accuse(check.Fault, 1, fmt.Sprintf("Planes are in %s order, joint actions in %s order.", p, j),
 			"put the joint action into the planes' order: (own + k) mod A; a world model cannot learn from two orders")
 	default:
 		f.Says = fmt.Sprintf("Planes and joint actions are both in %s order, in %d rows.", p, f.Rows)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/diag"
+	"hop/check"
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/staghunt"
@@ -122,7 +122,7 @@ func dumped(t testing.TB, arrays []npz.Array) (*Dump, error) {
 	return Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "run.npz")
 }
 
-func audited(t testing.TB, recs ...*record) *diag.Report {
+func audited(t testing.TB, recs ...*record) *check.Report {
 	t.Helper()
 	var ds []*Dump
 	for _, r := range recs {
@@ -146,8 +146,8 @@ func TestFaithfulRecordsPass(t *testing.T) {
 			rec.without = without
 			r := audited(t, rec)
 			for _, f := range r.Findings {
-				if f.Verdict != diag.Pass {
-					t.Errorf("seed %d without %v: %s: %s %s", seed, without, f.Check, f.Verdict, f.Says)
+				if f.Status != check.Pass {
+					t.Errorf("seed %d without %v: %s: %s %s", seed, without, f.Check, f.Status, f.Says)
 				}
 				if f.Says == "" {
 					t.Errorf("%s says nothing", f.Check)
@@ -155,7 +155,7 @@ func TestFaithfulRecordsPass(t *testing.T) {
 			}
 		}
 	}
-	if r := audited(t, hunting(t, 30, 1), hunting(t, 30, 2), hunting(t, 30, 3)); r.Verdict != diag.Pass {
+	if r := audited(t, hunting(t, 30, 1), hunting(t, 30, 2), hunting(t, 30, 3)); r.Verdict != check.Pass {
 		t.Errorf("three runs: %s", r.Says)
 	}
 }
@@ -175,28 +175,28 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 		name  string
 		plant func(r *record)
 		check string
-		want  diag.Verdict
+		want  check.Status
 		says  string
 	}{
 		{"actions after exit", rowwise(func(r *record, i int) {
 			if !r.alive[i] && i%agents == 2 {
 				r.actions[i] = 4
 			}
-		}), "rows after exit", diag.Fault, "of player_3"},
+		}), "rows after exit", check.Fault, "of player_3"},
 		{"alive after done", rowwise(func(r *record, i int) {
 			if !r.alive[i] {
 				r.alive[i], r.actions[i] = true, 4
 			}
-		}), "rows after exit", diag.Fault, "all agents"},
+		}), "rows after exit", check.Fault, "all agents"},
 		{"rewards after exit", rowwise(func(r *record, i int) {
 			if !r.alive[i] {
 				r.rewards[i] = 1
 			}
-		}), "rewards after exit", diag.Fault, "agents that have left"},
+		}), "rewards after exit", check.Fault, "agents that have left"},
 		{"a reward that is no number", func(r *record) {
 			zero := float32(0)
 			r.rewards[9] = zero / zero
-		}, "rewards after exit", diag.Fault, "player_2 at step 2 of run.npz is NaN"},
+		}, "rewards after exit", check.Fault, "player_2 at step 2 of run.npz is NaN"},
 		{"everybody gets player_1's rows", func(r *record) {
 			n := len(r.obs) / len(r.actions)
 			for t := range r.steps {
@@ -208,13 +208,13 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 					r.actions[i], r.rewards[i], r.alive[i], r.dones[i], r.labels[i] = r.actions[j], r.rewards[j], r.alive[j], r.dones[j], r.labels[j]
 				}
 			}
-		}, "rows are the agent's own", diag.Fault, "player_2, player_3 and player_4 hold rows of another agent: 100 %"},
+		}, "rows are the agent's own", check.Fault, "player_2, player_3 and player_4 hold rows of another agent: 100 %"},
 		{"the first seat is paid more", rowwise(func(r *record, i int) {
 			r.rewards[i] *= float32(2 - 0.6*float64(r.seats[i]))
-		}), "earnings by place", diag.Fault, "whoever sits there"},
+		}), "earnings by place", check.Fault, "whoever sits there"},
 		{"the first agent is paid more", rowwise(func(r *record, i int) {
 			r.rewards[i] *= float32(2 - 0.6*float64(i%agents))
-		}), "earnings by agent", diag.Suspect, "follow the agents' numbers"},
+		}), "earnings by agent", check.Suspect, "follow the agents' numbers"},
 		{"joint actions by number", func(r *record) {
 			for t := range r.steps {
 				for a := range agents {
@@ -226,19 +226,19 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 					}
 				}
 			}
-		}, "ego order", diag.Fault, "Planes are in ego-first order, joint actions in global order"},
+		}, "ego order", check.Fault, "Planes are in ego-first order, joint actions in global order"},
 		{"joint actions of the wrong step", func(r *record) {
 			for i := range r.joint {
 				r.joint[i] = int64(i*7919%5) % 7
 			}
-		}, "ego order", diag.Suspect, "joint actions are neither"},
+		}, "ego order", check.Suspect, "joint actions are neither"},
 		{"masks of ones", func(r *record) {
 			for i := range r.legal {
 				r.legal[i] = true
 			}
-		}, "legal actions", diag.Suspect, "allows everything"},
+		}, "legal actions", check.Suspect, "allows everything"},
 		{"masks of another step", func(r *record) { r.legal = append(r.legal[28:], r.legal[:28]...) }, "legal actions",
-			diag.Fault, "the mask forbids"},
+			check.Fault, "the mask forbids"},
 		{"last observation overwritten", func(r *record) {
 			n := len(r.obs) / len(r.actions)
 			for t := range r.steps - 1 {
@@ -246,16 +246,16 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 					copy(r.next[t*agents*n:(t+1)*agents*n], r.obs[(t+1)*agents*n:])
 				}
 			}
-		}, "last observation", diag.Fault, "first of the next"},
-		{"ends without a reason", func(r *record) { clear(r.dones) }, "ends of episodes", diag.Fault, "neither left nor were cut off"},
-		{"exits and cuts as one", func(r *record) { copy(r.truncated, r.dones) }, "ends of episodes", diag.Suspect, "both"},
+		}, "last observation", check.Fault, "first of the next"},
+		{"ends without a reason", func(r *record) { clear(r.dones) }, "ends of episodes", check.Fault, "neither left nor were cut off"},
+		{"exits and cuts as one", func(r *record) { copy(r.truncated, r.dones) }, "ends of episodes", check.Suspect, "both"},
 		{"a time limit as death", func(r *record) { r.without = []string{"horizon"} }, "ends of episodes",
-			diag.Suspect, "after exactly 35 steps"},
+			check.Suspect, "after exactly 35 steps"},
 		{"alive without action", rowwise(func(r *record, i int) {
 			if i%5 == 0 {
 				r.actions[i] = -1
 			}
-		}), "actions", diag.Fault, "agents that are alive"},
+		}), "actions", check.Fault, "agents that are alive"},
 		{"one agent only stays", func(r *record) {
 			for i := range r.actions {
 				if i%agents == 1 && r.alive[i] {
@@ -263,29 +263,29 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 				}
 			}
 			r.without = []string{"legal", "joint"}
-		}, "actions", diag.Suspect, "player_2 plays one action only"},
+		}, "actions", check.Suspect, "player_2 plays one action only"},
 		{"goals of one agent lost", func(r *record) {
 			for i := range r.goals {
 				if i/2%agents == 3 {
 					r.goals[i] = 0
 				}
 			}
-		}, "goal series", diag.Fault, "player_4"},
+		}, "goal series", check.Fault, "player_4"},
 		{"a few goals lost", func(r *record) {
 			for i := range r.goals {
 				if i/2%97 == 0 {
 					r.goals[i] = 0
 				}
 			}
-		}, "goal series", diag.Suspect, "missing"},
+		}, "goal series", check.Suspect, "missing"},
 		{"labels after exit", rowwise(func(r *record, i int) {
 			r.labels[i] = 1
-		}), "labels", diag.Fault, "Labels are recorded"},
+		}), "labels", check.Fault, "Labels are recorded"},
 		{"one agent's labels are all alike", rowwise(func(r *record, i int) {
 			if i%agents == 0 && r.labels[i] >= 0 {
 				r.labels[i] = 0
 			}
-		}), "labels", diag.Suspect, "player_1 has fewer kinds"},
+		}), "labels", check.Suspect, "player_1 has fewer kinds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := hunting(t, 80, 3)
@@ -293,15 +293,15 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 			r := audited(t, rec)
 			for _, f := range r.Findings {
 				if f.Check == c.check {
-					if f.Verdict != c.want || !strings.Contains(f.Says, c.says) {
-						t.Errorf("%s: got %s, %q, want %s with %q", c.check, f.Verdict, f.Says, c.want, c.says)
+					if f.Status != c.want || !strings.Contains(f.Says, c.says) {
+						t.Errorf("%s: got %s, %q, want %s with %q", c.check, f.Status, f.Says, c.want, c.says)
 					}
 					if f.Next == "" {
 						t.Error("it does not say where to look next")
 					}
 				}
 			}
-			if r.Verdict == diag.Pass {
+			if r.Verdict == check.Pass {
 				t.Error("the report says that all is well")
 			}
 			if _, err := r.Findings[0].MarshalJSON(); err != nil {
@@ -409,9 +409,9 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 		ds, err := OpenDir(dir)
 		must(t, err)
 		r, _ := Audit("example", ds)
-		want, module := diag.Pass, ""
+		want, module := check.Pass, ""
 		if faulty {
-			want, module = diag.Fault, "buffers"
+			want, module = check.Fault, "buffers"
 		}
 		if r.Verdict != want || r.Module != module {
 			t.Errorf("rows after exit %v: got %s in %q (%s), want %s in %q", faulty, r.Verdict, r.Module, r.Says, want, module)

@@ -1,36 +1,10 @@
 package dump
 
-import "slices"
+import (
+	"slices"
 
-// tally counts rows that fit an order.
-type tally struct{ ego, global, rows int }
-
-func (c *tally) share(n int) float64 { return float64(n) / float64(max(c.rows, 1)) }
-
-// order names the one that all rows fit; with only one agent moving both may.
-func (c *tally) order() string {
-	switch {
-	case c.rows > 0 && c.share(c.ego) > 0.99:
-		return "ego-first"
-	case c.rows > 0 && c.share(c.global) > 0.99:
-		return "global"
-	}
-	return ""
-}
-
-// add counts a row in which the orders differ.
-func (c *tally) add(ego, global bool) {
-	if ego && global {
-		return
-	}
-	c.rows++
-	if ego {
-		c.ego++
-	}
-	if global {
-		c.global++
-	}
-}
+	"hop/check"
+)
 
 // planes looks at where agents are shown to be.
 type planes struct {
@@ -83,7 +57,7 @@ func (d *Dump) sit(t int) (seat, at []int) {
 // look compares two viewers' planes of the same agent. In ego-first order plane
 // j of a viewer on seat s shows seat s+j; in global order plane j shows seat j.
 // Either way all viewers must show a seat in the same cell.
-func (v *planes) look(c *tally, t int) {
+func (v *planes) look(c *check.Orders, t int) {
 	d, k := v.d, len(v.d.Agents)
 	seat, at := d.sit(t)
 	for a := range k {
@@ -101,33 +75,26 @@ func (v *planes) look(c *tally, t int) {
 				x = v.plane(v.buf[0], t, a, s)
 				global = global && slices.Equal(x, v.plane(v.buf[1], t, b, s))
 			}
-			c.add(ego, global)
+			c.Add(ego, global)
 		}
 	}
 }
 
 // lastJoint compares the joint action that an agent recorded with those of the
 // step before.
-func (d *Dump) lastJoint(c *tally, t int) {
+func (d *Dump) lastJoint(c *check.Orders, t int) {
 	k := len(d.Agents)
 	seat, at := d.sit(t)
+	did := make([]int32, k)
+	for s := range did {
+		if did[s] = -1; d.Alive[d.At(t-1, at[s])] {
+			did[s] = d.Action[d.At(t-1, at[s])]
+		}
+	}
 	for a := range k {
-		if !d.Alive[d.At(t, a)] {
-			continue
+		if i := d.At(t, a); d.Alive[i] {
+			_, wrong, global := check.Joint(seat[a], d.Joint[i*k:(i+1)*k], did)
+			c.Add(wrong == 0, global)
 		}
-		row := d.Joint[d.At(t, a)*k : (d.At(t, a)+1)*k]
-		ego, global := true, true
-		for j := range k {
-			was := func(s int) int32 {
-				i := d.At(t-1, at[s])
-				if !d.Alive[i] {
-					return row[j] // what stands for who has left is the recorder's choice
-				}
-				return d.Action[i]
-			}
-			ego = ego && row[j] == was((seat[a]+j)%k)
-			global = global && row[j] == was(j)
-		}
-		c.add(ego, global)
 	}
 }

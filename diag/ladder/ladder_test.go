@@ -159,6 +159,10 @@ func TestBestSingleIsNamed(t *testing.T) {
 	if res.Best != "large" || math.Abs(res.Singles[1].Share-0.6) > 1e-9 {
 		t.Errorf("best is %q with shares %v, want large with 0.6", res.Best, res.Singles)
 	}
+	if !strings.Contains(res.Says, "It cannot be told apart from noisy (0.900)") || strings.Contains(res.Says, "Work on") {
+		t.Errorf("it says %q, though noisy may well bring more", res.Says)
+	}
+	res = sum(c, rungs, climbed, alone[:2], [][][][]float64{at(2.1, 0.1), at(2.6, 0.1)}, 1)
 	if !strings.Contains(res.Says, "Work on the b first") {
 		t.Errorf("it says %q", res.Says)
 	}

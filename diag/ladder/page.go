@@ -60,7 +60,7 @@ func signed(x float64) string {
 // The sizes of a waterfall.
 const (
 	fallRow   = vg.Length(41)
-	fallAxis  = vg.Length(26)
+	fallAxis  = vg.Length(38)
 	fallRight = vg.Length(92)
 )
 
@@ -75,6 +75,7 @@ func (f waterfall) paint(c draw.Canvas) {
 	x0, x1 := c.Min.X+8, c.Max.X-fallRight
 	at := func(v float64) vg.Length { return x0 + (x1-x0)*vg.Length((v-f.axis.Min)/(f.axis.Max-f.axis.Min)) }
 	bottom := c.Min.Y + fallAxis
+	c.FillText(page.Letters(9.5, page.Faint, -1, 0), vg.Point{X: x1, Y: c.Min.Y + 1}, "mean return of an episode")
 	for _, v := range f.axis.At {
 		c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.2}, at(v), bottom, at(v), c.Max.Y)
 		c.FillText(page.Letters(9.5, page.Faint, -0.5, -1), vg.Point{X: at(v), Y: bottom - 5}, page.Trim(v))

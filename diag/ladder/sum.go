@@ -40,7 +40,7 @@ type Single struct {
 	Mean
 	Delta   float64        `json:"delta"` // over the agent as trained
 	DeltaCI stats.Interval `json:"delta_ci"`
-	Share   float64        `json:"share"` // of the gap to the best response; 0 if there is none
+	Share   float64        `json:"share"` // of the gap to the best response; 0 if none is shown
 }
 
 // Result is the whole ladder.
@@ -78,17 +78,18 @@ func sum(c Config, rungs []Rung, x [][][][]float64, alone []Rung, y [][][][]floa
 	for i, r := range alone {
 		d := between(rungs[trained], r, x[trained], y[i])
 		s := Single{Name: r.Name, Module: r.Module, Mean: meanOf(flat(y[i])), Delta: d.Delta, DeltaCI: d.CI}
-		if res.Short.Delta > 0 {
+		if res.Short.CI[0] > 0 { // else the gap may be none
 			s.Share = d.Delta / res.Short.Delta
 		}
 		res.Singles = append(res.Singles, s)
 	}
-	res.conclude(c)
+	res.conclude(c, func(i, k int) Delta { return between(alone[k], alone[i], y[k], y[i]) })
 	return res
 }
 
-// conclude says which module to work on first.
-func (r *Result) conclude(c Config) {
+// conclude says which module to work on first, if that can be told. ahead returns
+// how much more replacement i brings than k.
+func (r *Result) conclude(c Config, ahead func(i, k int) Delta) {
 	var teams []string
 	for _, vs := range c.Vs {
 		teams = append(teams, strings.Join(vs, ","))
@@ -115,8 +116,19 @@ func (r *Result) conclude(c Config) {
 	default:
 		s := r.Singles[best]
 		r.Best = s.Name
-		r.Says += fmt.Sprintf(" The single replacement that closes most of it is %s: %.3f (95 %% %.3f to %.3f), "+
-			"%.0f %% of the gap. Work on the %s first.", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share, s.Module)
+		r.Says += fmt.Sprintf(" Of the single replacements that are shown to help, %s brings most: %.3f (95 %% %.3f to %.3f).",
+			s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1])
+		var alike []string
+		for k, o := range r.Singles {
+			if k != best && !(ahead(best, k).CI[0] > 0) {
+				alike = append(alike, fmt.Sprintf("%s (%.3f)", o.Name, o.Delta))
+			}
+		}
+		if len(alike) > 0 {
+			r.Says += fmt.Sprintf(" It cannot be told apart from %s: play more episodes before choosing.", strings.Join(alike, " and "))
+		} else {
+			r.Says += fmt.Sprintf(" Work on the %s first.", s.Module)
+		}
 	}
 }
 

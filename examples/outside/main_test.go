@@ -28,6 +28,38 @@ func outside(t *testing.T, args ...string) string {
 	return string(out)
 }
 
+// Every command of this program in the tutorial runs, made short.
+func TestTutorialCommandsRun(t *testing.T) {
+	text, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := os.ReadFile("weaklink.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("weaklink.yaml", spec, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0] != "outside" {
+			continue
+		}
+		n++
+		args := words[1:]
+		if args[0] == "train" {
+			args = append(args, "--set", "train.steps=5000", "--set", "eval.episodes=50")
+		}
+		outside(t, args...)
+	}
+	if n < 4 {
+		t.Errorf("the tutorial has %d commands of this program", n)
+	}
+}
+
 // A game and a mind from outside are listed, trained, resumed, played and audited
 // like hop's own.
 func TestWhatHopDoesWithItsOwnItDoesWithThese(t *testing.T) {

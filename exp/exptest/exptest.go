@@ -139,8 +139,23 @@ func Refused(t testing.TB, want, text string, sets ...string) {
 	}
 }
 
+// Timeless returns the records of a TensorBoard file without the clock, in which alone
+// equal runs differ: the first field of each message, under the checksum at its end.
+func Timeless(b []byte) (out []byte) {
+	const head, clock, tail = 12, 9, 4
+	for len(b) >= head {
+		n := int(binary.LittleEndian.Uint64(b))
+		if n < clock || len(b) < head+n+tail {
+			break
+		}
+		out = append(append(out, b[:head]...), b[head+clock:head+n]...)
+		b = b[head+n+tail:]
+	}
+	return append(out, b...)
+}
+
 // Promises checks what every run promises: with any number of workers it logs and
-// ends in the same bytes, and ends in them when it is stopped after every second
+// ends in the same bytes but for the clock in its events, and ends in them when it is stopped after every second
 // update and resumed; and no mind writes to a window. The folders gone are not needed once there is a checkpoint.
 // It returns the last one.
 func Promises(t *testing.T, text string, seed uint64, gone ...string) []byte {
@@ -161,6 +176,9 @@ func Promises(t *testing.T, text string, seed uint64, gone ...string) []byte {
 	for _, name := range []string{"metrics.csv", "events.out.tfevents.0.hop"} {
 		a, errA := os.ReadFile(filepath.Join(whole.Dir, name))
 		b, errB := os.ReadFile(filepath.Join(three.Dir, name))
+		if name != "metrics.csv" {
+			a, b = Timeless(a), Timeless(b)
+		}
 		if err := errors.Join(errA, errB); err != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s differs between one and three workers, %v", name, err)
 		}

@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"context"
+	"strings"
 
 	"hop/dataset"
 	"hop/game"
@@ -12,11 +13,11 @@ import (
 type Collect struct {
 	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT,BOT" xor:"who"`
-	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT,..." xor:"who"`
+	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT" xor:"who"`
+	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT" xor:"who"`
 	Agents  string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
 	Rows    int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
-	Seed    uint64   `help:"Names all random streams." default:"1"`
+	Seed    uint64   `help:"All random numbers follow from it." default:"1"`
 	Out     string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
 	Shard   int      `help:"The most rows in one file; 0: 32768." default:"0"`
 	Workers int      `help:"How many cores to use; 0: all. The files are the same." default:"0"`
@@ -24,6 +25,9 @@ type Collect struct {
 
 // Do writes the dataset and returns what it holds, and the game that was played.
 func (c Collect) Do(ctx context.Context, l *lab.Lab) (dataset.Manifest, game.Game, error) {
+	if c.Rows < 1 {
+		return dataset.Manifest{}, nil, lab.Misused("--rows %d, want at least 1", c.Rows)
+	}
 	cfg, err := c.config(l)
 	if err != nil {
 		return dataset.Manifest{}, nil, err
@@ -48,6 +52,14 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	}
 	if len(c.Mix) == 0 && len(c.Team) == 0 {
 		return cfg, lab.Misused("name two bots with --mix, a team with --team, or a run with --agents")
+	}
+	if len(c.Mix) > 0 && len(c.Mix) != 2 {
+		return cfg, lab.Misused("--mix %s: want two bots", strings.Join(c.Mix, ","))
+	}
+	for _, name := range c.Mix {
+		if _, err := game.NewBot(g, name); err != nil {
+			return cfg, lab.Wrong(err, "--mix", c.Mix...)
+		}
 	}
 	if len(c.Team) > 0 {
 		members, err := lab.Team(g, c.Team)

@@ -24,7 +24,7 @@ type MOA struct {
 	Data      string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
 	Condition string   `help:"${moa_condition}" enum:"none,goal,type" default:"none"`
 	History   bool     `help:"Remember the agent's steps so far (a GRU; model.history=64)."`
-	Net       string   `help:"dense, or conv: HOP's net." enum:"dense,conv" default:"dense"`
+	Net       string   `help:"dense, or conv: the convolutions of HOP's paper." enum:"dense,conv" default:"dense"`
 	Beside    string   `help:"Run whose agents' own models of each other are scored on the same rows." type:"path" placeholder:"RUN"`
 	Epochs    int      `help:"Passes over the data at most." default:"10"`
 	Set       []string `help:"Set a field, such as learning.lr=1e-3 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
@@ -159,7 +159,7 @@ type CVAEResult struct {
 func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 	codes, weights, err := vae.Load(c.VAE)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--vae %s: %w", c.VAE, err)
 	}
 	cfg := pretrain.DefaultCVAE()
 	cfg.Selector, cfg.Gate = c.Selector, c.Gate
@@ -241,10 +241,10 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 // World asks for a model of the rules.
 type World struct {
 	Data    []string `help:"Folder of a dataset; repeatable, all of one game." required:"" sep:"none" type:"path" placeholder:"DIR"`
-	Variant string   `help:"heads: a distribution for everything; planes: the notes' plane regression." enum:"heads,planes" default:"heads"`
+	Variant string   `help:"heads: a distribution for everything; planes: one number for each cell of the next observation." enum:"heads,planes" default:"heads"`
 	Set     []string `help:"Set a field, such as epochs=20 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Probe   int      `help:"Steps of new episodes, by teams of all bots, to look for illegal transitions in." default:"100000"`
-	Plays   int      `help:"Random plays to follow open loop." default:"1000"`
+	Plays   int      `help:"Random plays to follow on the model's own predictions, step after step." default:"1000"`
 	Beside  string   `help:"Folder of another world model, shown beside this one in one picture." type:"path" placeholder:"RUN"`
 	Fault   string   `hidden:"" enum:"none,seat_order,no_end,mean_pool" default:"none"`
 	Common
@@ -304,7 +304,9 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 
 // card fills the model's card.
 func (c World) card(w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
-	j := score.WorldScores{Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes}
+	j := score.WorldScores{
+		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes, Short: score.ShortWorld(w),
+	}
 	if c.Beside != "" {
 		m, p, err := world.Load(c.Beside)
 		if err != nil {

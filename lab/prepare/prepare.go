@@ -29,7 +29,7 @@ import (
 // Common is what every model is asked with. Its tags are those of the commands' flags.
 type Common struct {
 	Out  string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Seed uint64 `help:"Names all random streams; the same seed holds out the same episodes of a dataset." default:"1"`
+	Seed uint64 `help:"All random numbers follow from it; the same seed holds out the same episodes of a dataset." default:"1"`
 }
 
 // Learnt is what every model comes to.
@@ -86,6 +86,7 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 	defer run.Close()
 	done := &Learnt{Run: c.Out}
 	watch := cpu.Start()
+	run.Measure(watch.Spent)
 	count, end := t.lab.Counting(t.unit)
 	err = t.model.Run(ctx, run, func(p P) { count(t.watch(p, done, run)) })
 	end()
@@ -99,7 +100,7 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 	if done.Card, err = t.score(); err != nil {
 		return nil, err
 	}
-	done.Verdict, done.Status = done.Card.Verdict(), string(done.Card.Status())
+	done.Verdict, done.Status = done.Card.Verdict(), done.Card.Status().Grade()
 	return done, errors.Join(done.Card.Write(run.Dir()), run.Finish("done"))
 }
 
@@ -123,10 +124,7 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, step, notes, err := run.Resume()
-	for _, n := range notes {
-		run.Printf("%s", n)
-	}
+	body, step, _, err := run.Resume()
 	if err == nil && body != nil {
 		err = t.model.Resume(body, step)
 	}
@@ -169,7 +167,7 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 	for _, dir := range dirs {
 		d, err := dataset.Open(dir)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("--data %s: %w", dir, err)
 		}
 		data = append(data, d)
 	}

@@ -197,7 +197,14 @@ func (f *classInference) Partner(tree int32, j int, _ int32) int32 {
 	return f.partners[f.m.at(int(tree), j)]
 }
 
-func (f *classInference) Word(_, _, g int) string { return fmt.Sprint("class ", g) }
+// Words are the goals that the class leads to; without them it has only a number.
+func (f *classInference) Words(_, _, g int) []Word {
+	if !f.leadsToGoals() {
+		return []Word{{fmt.Sprint("class ", g), 1}}
+	}
+	f.code(f.z, int32(g))
+	return f.outcomes.words(f.z)
+}
 
 var (
 	_ GoalModel = (*classes)(nil)

@@ -209,9 +209,21 @@ func (c *codes) outcomes() outcomes {
 	return outcomes{c, make([]float32, len(c.m.spec.Actions)), make([]float32, len(c.m.spec.Goals))}
 }
 
-// draw draws the number of the goal that code z leads to: its last action, and
-// what such trajectories reached.
-func (o outcomes) draw(z []float32, r *rng.Rand) int32 {
+// draw draws the number of the goal that code z leads to.
+func (o outcomes) draw(z []float32, r *rng.Rand) int32 { return game.Sample(o.goals(z), r) }
+
+// words names the goals that code z leads to.
+func (o outcomes) words(z []float32) []Word {
+	var list []Word
+	for g, p := range o.goals(z) {
+		list = append(list, Word{o.m.spec.Goals[g], float64(p)})
+	}
+	return list
+}
+
+// goals returns how likely each goal is for code z, a view: by its last action, and
+// by what trajectories that ended so reached.
+func (o outcomes) goals(z []float32) []float32 {
 	k := len(o.goal)
 	o.vae.Outcomes(o.params, o.last, z, 1)
 	clear(o.goal)
@@ -237,7 +249,7 @@ func (o outcomes) draw(z []float32, r *rng.Rand) int32 {
 			o.goal[g] = 1 / float32(k)
 		}
 	}
-	return game.Sample(o.goal, r)
+	return o.goal
 }
 
 func (c *codes) save(f *safetensors.File, prefix string) {

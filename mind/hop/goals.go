@@ -72,8 +72,15 @@ type Inference interface {
 	// Renamed reports that names have started anew since Renamed was last asked,
 	// so that caches must forget the old ones.
 	Renamed() bool
-	// Word says in words what hypothesis g on co-player j of env n is.
-	Word(n, j, g int) string
+	// Words says in words what hypothesis g on co-player j of env n is, for people
+	// to look at.
+	Words(n, j, g int) []Word
+}
+
+// Word is a goal's name and how much of a hypothesis it is.
+type Word struct {
+	Name  string
+	Share float64
 }
 
 // trajectory is one co-player's steps lo to hi-1 of an episode.

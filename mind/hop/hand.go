@@ -124,11 +124,11 @@ func (f *handInference) Partner(tree int32, j int, name int32) int32 {
 	return name
 }
 
-func (f *handInference) Word(_, _, g int) string {
+func (f *handInference) Words(_, _, g int) []Word {
 	if f.silent {
-		return "any"
+		return []Word{{"any", 1}}
 	}
-	return f.m.spec.Goals[g]
+	return []Word{{f.m.spec.Goals[g], 1}}
 }
 
 var (

@@ -43,6 +43,9 @@ func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Conf
 	if c.Goals.learnt() {
 		v := vae.Default()
 		v.Loss, v.Hidden, v.Dim, v.MOA, v.Outcome = "b", []int{8}, 3, 8, 0.5
+		if c.Goals.Kind == "classes" {
+			v.Discrete = 4
+		}
 		m.VAE, m.Codes, failed[0] = vae.New(v, vae.Input{Input: in, Agents: spec.Seats, Actions: k}, rng.New(1))
 		q := cvae.Config{Dim: 3, Frame: frame.Egof, Feature: 4, GRU: 5, Hidden: []int{6}}
 		m.CVAE, m.Infer, failed[1] = cvae.New(q, cvae.Input{Input: in, Seats: spec.Seats, Actions: k}, rng.New(2))

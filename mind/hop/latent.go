@@ -1,9 +1,8 @@
 package hop
 
 import (
-	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
@@ -358,12 +357,34 @@ func (f *latentInference) Partner(tree int32, j int, _ int32) int32 {
 	return f.partners[f.m.at(int(tree), j)]
 }
 
-func (f *latentInference) Word(n, j, g int) string {
-	var words []string
-	for _, x := range f.Goal(n, j, g) {
-		words = append(words, fmt.Sprintf("%.1f", x))
+// Words are the goals that the inferred points lead to, by the VAE's outcome head:
+// a mean over points drawn here alone, so that looking changes nothing.
+func (f *latentInference) Words(n, j, _ int) []Word {
+	mu, sd := f.at(n, j)
+	if !f.leadsToGoals() {
+		return []Word{{"some goal", 1}}
 	}
-	return "z " + strings.Join(words[:min(len(words), 4)], " ")
+	if f.gate.Distance >= 0 && !slices.ContainsFunc(sd, func(x float32) bool { return x != 0 }) {
+		return []Word{{"too far to tell", 1}} // beyond the gate
+	}
+	const draws = 64
+	z, r := make([]float32, len(mu)), rng.New(1).Child("words").Rand()
+	var list []Word
+	for range draws {
+		for k, m := range mu {
+			z[k] = m + float32(f.m.cfg.Goals.Spread)*sd[k]*float32(r.Norm())
+		}
+		words := f.outcomes.words(z)
+		for i := range words {
+			if words[i].Share /= draws; list != nil {
+				list[i].Share += words[i].Share
+			}
+		}
+		if list == nil {
+			list = words
+		}
+	}
+	return list
 }
 
 var (

@@ -199,3 +199,63 @@ func TestWhoWaitedInVainWantedWhatItStayedAt(t *testing.T) {
 		t.Errorf("of those who stayed to the end %v wanted the stag and %v a hare, want at least 10 and 0", ends[stag], ends[hare])
 	}
 }
+
+// What is shown of an inferred point are the goals that it leads to, in words; as
+// likely as trees take it to lead there, and looking draws from nobody's stream.
+func TestLearntGoalsAreNamedInWords(t *testing.T) {
+	for _, kind := range []string{"latent", "classes"} {
+		g := hunt(t, 12)
+		m, p := makeMind(t, g, 0, 1, func(c *Config) { c.Goals.Kind = kind })
+		goals := g.Spec().Goals
+		var ends []float32
+		switch w := m.goals.(type) {
+		case *latent:
+			ends = w.ends
+		case *classes:
+			ends = w.ends
+		}
+		for a := range g.Spec().Actions { // each last action led to both, to one more than to the other
+			ends[a*len(goals)], ends[a*len(goals)+1] = float32(1+a), 3
+		}
+		collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 1, Steps: 3}, []string{"", "ns", "nh", "random"}, p)
+		for _, post := range p.Think().Posteriors {
+			sum := 0.
+			for i, name := range post.Names {
+				if name != "random" && !slices.Contains(goals, name) {
+					t.Errorf("%s: seat %d is said to be after %q, want one of %v", kind, post.Seat, name, goals)
+				}
+				if slices.Index(post.Names, name) != i {
+					t.Errorf("%s: %s stands there twice", kind, name)
+				}
+				sum += post.Probs[i]
+			}
+			if math.Abs(sum-1) > 1e-6 {
+				t.Errorf("%s: the probabilities of %v sum to %v", kind, post.Names, sum)
+			}
+		}
+	}
+	w, f, _ := inferrer(t, -1, 1)
+	copy(w.mu, []float32{1, -2, 3})
+	copy(w.sd, []float32{2, 1, 2})
+	k := len(w.m.spec.Goals)
+	for i := range w.ends {
+		w.ends[i] = float32((i/k+i)%4 + 1)
+	}
+	drawn, r := make([]float64, k), rng.New(5).Rand()
+	const n = 20000
+	for range n {
+		f.Draw(0, 0, 0, 0, &r)
+		drawn[f.outcomes.draw(f.Drawn(0, 0, 0), &r)] += 1. / n
+	}
+	for i, word := range f.Words(0, 0, 0) {
+		if math.Abs(word.Share-drawn[i]) > 0.05 {
+			t.Errorf("%s is said to be %.3f of the goal, trees draw it %.3f of the time", word.Name, word.Share, drawn[i])
+		}
+	}
+	w.gate.Distance = 0
+	clear(w.mu)
+	clear(w.sd)
+	if got := f.Words(0, 0, 0); len(got) != 1 || got[0].Name != "too far to tell" {
+		t.Errorf("beyond the gate the goal is %v", got)
+	}
+}

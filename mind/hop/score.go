@@ -2,10 +2,10 @@ package hop
 
 import (
 	"fmt"
-	"math"
 
 	"hop/agent"
 	"hop/card"
+	"hop/check"
 	"hop/model/moa"
 	"hop/nn"
 )
@@ -41,14 +41,14 @@ func newScore(others []agent.ID, actions []string) *score {
 // probs [Actions]; legal is its mask.
 func (s *score) add(j int, action int32, probs nn.Probs, legal []bool) {
 	s.of[j].Add(int(action), probs)
-	n := 0.
+	n := 0
 	for _, ok := range legal {
 		if ok {
 			n++
 		}
 	}
-	s.uniform += 1 / n
-	s.floor += math.Log(1 + (n-1)/math.E)
+	s.uniform += 1 / float64(n)
+	s.floor += check.SoftmaxFloor(n)
 }
 
 // addAll adds all rows of a set; who is the co-player of each sequence.

@@ -1,6 +1,8 @@
 package hop
 
 import (
+	"slices"
+
 	"hop/agent"
 	"hop/mind"
 	"hop/plan"
@@ -25,11 +27,18 @@ func (p *player) Think() plan.Thought {
 	for j := range p.others {
 		g := plan.Posterior{Seat: int(p.seats[j+1]), Left: p.rules.Legal(0, 0, j+1) == 0}
 		for i, b := range p.beliefs[n].At(0, j) {
-			word := "random"
+			words := []Word{{"random", 1}}
 			if i != p.random {
-				word = p.inference.Word(n, j, i)
+				words = p.inference.Words(n, j, i)
 			}
-			g.Names, g.Probs = append(g.Names, word), append(g.Probs, b)
+			for _, w := range words { // hypotheses may lead to the same goals
+				at := slices.Index(g.Names, w.Name)
+				if at < 0 {
+					at = len(g.Names)
+					g.Names, g.Probs = append(g.Names, w.Name), append(g.Probs, 0)
+				}
+				g.Probs[at] += b * w.Share
+			}
 		}
 		t.Posteriors = append(t.Posteriors, g)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hop/card"
+	"hop/check"
 	"hop/game"
 	"hop/model/moa"
 	"hop/oracle"
@@ -87,6 +88,8 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 		About: fmt.Sprintf("Given: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, scored on %d rows of other episodes.",
 			t.Config.Condition, s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], s.Rows),
 	}
+	k.Short = short(t.Training, pretrain.DefaultMOA(t.Data.Layout).Epochs, func(held map[string]float64) float64 { return held["ce_held"] })
+	loose := t.Config.Condition == "none" // an observation shows the others too, which own history does not go by
 	number := func(name string, v float64, lower bool, of func(MOABase) float64) {
 		n := card.Number{Name: name, Value: v, N: s.Rows, Lower: lower}
 		for _, b := range []struct{ key, name string }{{"uniform_legal", "uniform legal"}, {"majority", "majority"},
@@ -94,18 +97,19 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 			n.Baselines = append(n.Baselines, card.Ref{Name: b.name, Value: of(s.Baselines[b.key])})
 		}
 		if limit != nil {
-			n.Limit = &card.Ref{Name: s.Limit, Value: of(base(limit))}
+			n.Limit = &card.Ref{Name: s.Limit, Value: of(base(limit)), Loose: loose}
 		}
 		k.Add(n)
 	}
 	number("top-1", s.Top1, false, func(b MOABase) float64 { return b.Top1 })
 	number("top-3", s.Top3, false, func(b MOABase) float64 { return b.Top3 })
 	number("cross-entropy", s.CE, true, func(b MOABase) float64 { return b.CE })
+	k.Numbers[2].Unit, k.Numbers[2].Fix = "nats", "train longer, or give more rows"
 	k.Add(card.Number{Name: "calibration error", Value: s.ECE, N: s.Rows, Lower: true})
 	for a, name := range t.Data.Layout.Actions {
 		n := card.Number{Name: "recall of " + name, Value: s.Recall[a], N: c.Class(a).Count}
 		if limit != nil {
-			n.Limit = &card.Ref{Name: s.Limit, Value: limit.Class(a).Recall}
+			n.Limit = &card.Ref{Name: s.Limit, Value: limit.Class(a).Recall, Loose: true} // one action's recall can be had at another's cost
 		}
 		k.Add(n)
 	}
@@ -122,8 +126,13 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	}
 	checkRows(k, t.Rows)
 	checkLearns(k, t.Learner)
-	checkFloor(k, min(s.CE, slices.Min(append(learnt, math.Inf(1)))), floor, len(t.Data.Layout.Actions))
-	checkSpikes(k, steps)
+	floored := check.Predictor{CE: min(s.CE, slices.Min(append(learnt, math.Inf(1)))), Floor: floor, Classes: len(t.Data.Layout.Actions),
+		Right: s.Top1, Sure: c.Sure()}
+	if limit != nil {
+		floored.Exact = s.LimitCE
+	}
+	askFloor(k, "below the floor of a double softmax", floored)
+	askSpikes(k, steps)
 	checkSkill(t, k, s, c, limit)
 	k.Figures = append(k.Figures, c.Figures("moa_")...)
 	flat := func(v float64) []float64 {
@@ -176,10 +185,8 @@ func checkRows(k *card.Card, r *moa.Rows) {
 	case r.Left > 0:
 		why = fmt.Sprintf("%d rows of agents that had left were offered and refused", r.Left)
 	}
-	k.Check("agents that have left", !taken, false, why, "record rows only while an agent is alive")
-	k.Check("joint actions are ego-first", r.Wrong == 0, false,
-		fmt.Sprintf("in %d of %d rows the own last action that is observed is not the one recorded a step before", r.Wrong, r.Steps),
-		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
+	k.Ask(check.HasLeft, !taken, false, why)
+	askOrder(k, r.Wrong, r.Steps)
 	k.Check("actions are legal", r.Illegal == 0, false, fmt.Sprintf("%d recorded actions are outside their mask", r.Illegal),
 		"record mask and action at the same moment")
 }
@@ -187,32 +194,24 @@ func checkRows(k *card.Card, r *moa.Rows) {
 // checkLearns asks whether the optimiser moves every weight.
 func checkLearns(k *card.Card, l *moa.Learner) {
 	still := l.Still()
-	k.Check("every part learns", len(still) == 0, false,
+	k.Ask(check.EveryPart, len(still) == 0, false,
 		fmt.Sprintf("%d gradient steps moved the weights by %.0f %% of their norm; where they started: %d of %d parts %s", l.Updates,
-			100*l.Moved(), len(still), len(l.Params.Parts), strings.Join(still, ", ")),
-		"give the optimiser these parameters")
+			100*l.Moved(), len(still), len(l.Params.Parts), strings.Join(still, ", ")))
 }
 
-// checkFloor asks whether the loss has come below what a softmax of a softmax
-// can reach.
-func checkFloor(k *card.Card, ce, floor float64, actions int) {
-	k.Check("below the floor of a double softmax", ce < floor-0.01, false,
-		fmt.Sprintf("best cross-entropy %.3f; a softmax of probabilities cannot fall below %.3f on these masks (%.3f with all %d actions legal)",
-			ce, floor, math.Log(1+float64(actions-1)/math.E), actions),
-		"take the cross-entropy of logits, not of probabilities")
-}
-
-// checkSpikes asks whether the loss keeps jumping back to where it began, as it
-// does when a model is saved but a fresh one goes on.
-func checkSpikes(k *card.Card, curve []float64) {
-	at := card.Spikes(curve)
-	why := "the loss never jumps back to where it began"
-	if len(at) == 1 {
-		why = fmt.Sprintf("the loss jumps back towards its start once, at point %d of %d", at[0], len(curve))
-	} else if len(at) > 1 {
-		why = fmt.Sprintf("the loss jumps back towards its start %d times, every %d points or so", len(at), (at[len(at)-1]-at[0])/(len(at)-1))
+// askFloor asks whether a softmax was applied to probabilities.
+func askFloor(k *card.Card, name string, p check.Predictor) {
+	f := check.Finding{Check: name, Status: p.DoubleSoftmax(), Next: "take the cross-entropy of logits, not of probabilities",
+		Says: fmt.Sprintf("best cross-entropy %.3f; a softmax of probabilities cannot fall below %.3f on these masks "+
+			"(%.3f with all %d actions legal)", p.CE, p.Floor, check.SoftmaxFloor(p.Classes), p.Classes)}
+	switch {
+	case f.Status == check.NotAsked:
+		f.Says += fmt.Sprintf("; nor does who knows all that can be known, at %.3f, so the floor tells nothing", p.Exact)
+	case f.Status == check.Pass && p.CE >= p.Floor:
+		f.Says += fmt.Sprintf("; but it is not less sure than its %.0f %% right allow, so it has learnt too little, not through two softmaxes",
+			100*p.Right)
 	}
-	k.Check("keeps what it has learnt", len(at) == 0, len(at) == 1, why, "load the saved model before going on")
+	k.Answer(f)
 }
 
 // checkSkill asks how good the predictions are.
@@ -231,28 +230,19 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 	k.Check("beats what needs no learning", s.Top1 > top+0.02, s.Top1 > top,
 		fmt.Sprintf("top-1 %.3f against %.3f of %s", s.Top1, top, strings.ReplaceAll(name, "_", " ")),
 		"look at the loss curve: it has learnt little")
-	worst, at := 1., -1
-	for a := range s.Recall {
-		r := c.Class(a)
-		if r.Ratio < 0.005 {
-			continue
-		}
-		want := 1.
-		if limit != nil {
-			want = max(limit.Class(a).Recall, 1e-9)
-		}
-		if share := r.Recall / want; at < 0 || share < worst {
-			worst, at = share, a
-		}
-	}
+	at, worst := c.Weakest(limit, 0.005)
 	if at >= 0 {
 		k.Check("no action is lost", worst >= 0.75, worst >= 0.25,
-			fmt.Sprintf("the weakest is %s with recall %.2f, %.0f %% of what can be known", t.Data.Layout.Actions[at], s.Recall[at], 100*worst),
+			fmt.Sprintf("the weakest is %s: where it is taken it has probability %.2f on average, %.0f %% of what can be known",
+				t.Data.Layout.Actions[at], c.Given(at), 100*worst),
 			"more rows of it, or learning.balance=true")
 	}
 	fix := "stop earlier, or give more data"
 	if t.Config.Learning.Balance {
 		fix = "learning.balance shifts probabilities towards rare actions; turn it off where they are used as such"
+	}
+	if k.Short != "" {
+		fix = "train longer"
 	}
 	k.Check("calibrated", s.ECE < 0.02, s.ECE < 0.05, fmt.Sprintf("probabilities are off by %.3f on average", s.ECE), fix)
 	s.Drift.check(k, t.Config.Learning.Balance)

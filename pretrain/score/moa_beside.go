@@ -71,7 +71,7 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 			s.Beside = append(s.Beside, p)
 			k.Add(card.Number{
 				Name: fmt.Sprintf("agent %d's own model of agent %d: top-1", p.Of, p.About), Value: p.Top1, N: p.Rows,
-				Limit: &card.Ref{Name: "learnt here", Value: p.offline.Accuracy()},
+				Limit: &card.Ref{Name: "learnt here", Value: p.offline.Accuracy(), Loose: true},
 			})
 		}
 	}
@@ -91,13 +91,9 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 			"The weakest, agent %d's of agent %d, reaches %.0f %%",
 			all.Accuracy(), all.CE(), all.ECE(), all.N, ref.Accuracy(), ref.CE(), ref.ECE(), worst.Of, worst.About, 100*worst.OfOffline),
 		"more passes (moa.passes), or a higher moa.lr")
-	least, name := 1., ""
-	for a, action := range d.Layout.Actions {
-		if r := all.Class(a); r.Ratio >= 0.03 {
-			if share := r.Recall / max(ref.Class(a).Recall, 1e-9); name == "" || share < least {
-				least, name = share, fmt.Sprintf("%s: recall %.2f, learnt here %.2f", action, r.Recall, ref.Class(a).Recall)
-			}
-		}
+	if at, least := all.Weakest(ref, 0.03); at >= 0 {
+		k.Check("online models lose no action", least >= 0.5, least >= 0.25,
+			fmt.Sprintf("the weakest is %s: where it is taken it has probability %.2f on average, learnt here %.2f", d.Layout.Actions[at],
+				all.Given(at), ref.Given(at)), "more rows of it, or moa.balance: true")
 	}
-	k.Check("online models lose no action", least >= 0.5, least >= 0.25, "the weakest is "+name, "more rows of it, or moa.balance: true")
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hop/agent"
-	"hop/card"
+	"hop/check"
 )
 
 func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
@@ -40,15 +40,15 @@ func TestModelsLearntWhilePlayingAreHeldAgainstTheBest(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"online models keep up", "online models lose no action"} {
-		if q := k.Find(name); q == nil || q.Status != card.Good {
+		if q := k.Find(name); q == nil || q.Status != check.Pass {
 			t.Errorf("check %q of copies is %+v", name, q)
 		}
 	}
 	s, k = scoreMOA(t, m, g)
 	Beside(m, map[agent.ID]About{3: stuck}, s, k)
 	broken(t, k, "online models keep up", "agent 3's of agent 2")
-	broken(t, k, "online models lose no action", "recall 0.00")
-	if q := k.Find("online models keep up"); !strings.Contains(q.Why, "learnt while playing: top-1 0.") {
-		t.Errorf("the check says %q", q.Why)
+	broken(t, k, "online models lose no action", "probability 0.00")
+	if q := k.Find("online models keep up"); !strings.Contains(q.Says, "learnt while playing: top-1 0.") {
+		t.Errorf("the check says %q", q.Says)
 	}
 }

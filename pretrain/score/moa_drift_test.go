@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hop/card"
+	"hop/check"
 	"hop/nn"
 	"hop/rng"
 )
@@ -17,13 +18,13 @@ func TestActionsThatArePredictedTooSeldomAreNamed(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		p      float32 // at step 2
-		status card.Status
+		status check.Status
 		says   string
 	}{
-		{"right", 0.5, card.Good, "within 0.01"},
-		{"too seldom", 0.45, card.Weak, "at step 2, "},
-		{"hardly ever", 0.35, card.Broken, "at step 2, "},
-		{"too often", 0.65, card.Broken, "at step 2, "},
+		{"right", 0.5, check.Pass, "within 0.01"},
+		{"too seldom", 0.45, check.Suspect, "at step 2, "},
+		{"hardly ever", 0.35, check.Fault, "at step 2, "},
+		{"too often", 0.65, check.Fault, "at step 2, "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, d := rng.New(3).Rand(), &drifts{names: []string{"a", "b", "c"}}
@@ -46,8 +47,8 @@ func TestActionsThatArePredictedTooSeldomAreNamed(t *testing.T) {
 			k := &card.Card{}
 			worst := d.worst()
 			worst.check(k, false)
-			if c := k.Checks[0]; c.Status != tc.status || !strings.Contains(c.Why, tc.says) {
-				t.Errorf("%s: %s; want %s, %q", c.Status, c.Why, tc.status, tc.says)
+			if c := k.Checks[0]; c.Status != tc.status || !strings.Contains(c.Says, tc.says) {
+				t.Errorf("%s: %s; want %s, %q", c.Status, c.Says, tc.status, tc.says)
 			}
 			if worst != nil && tc.p != 0.5 && math.Abs(math.Abs(worst.Taken-worst.Predicted)-math.Abs(float64(tc.p)-0.5)) > 0.03 {
 				t.Errorf("the drift is said to be %+v", worst)

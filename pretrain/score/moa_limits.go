@@ -7,6 +7,7 @@ import (
 
 	"hop/belief"
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/game"
 	"hop/oracle"
@@ -143,16 +144,17 @@ func baselines(t *pretrain.MOA) (uniform MOABase, majority, table *card.Classes)
 				return seen[a] + 0.1
 			})
 			table.Add(a, p)
-			n := 0.
+			k := 0
 			for _, ok := range legal {
 				if ok {
-					n++
+					k++
 				}
 			}
+			n := float64(k)
 			uniform.Top1 += 1 / n
 			uniform.Top3 += min(1, 3/n)
 			uniform.CE += math.Log(n)
-			uniform.floor += math.Log(1 + (n-1)/math.E)
+			uniform.floor += check.SoftmaxFloor(k)
 		}
 	}
 	n := float64(majority.N)

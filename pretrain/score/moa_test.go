@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/game"
+	"hop/game/gametest"
+	"hop/game/snowdrift"
 	"hop/nn"
 	"hop/pretrain"
 	"hop/runlog"
@@ -52,7 +55,7 @@ func TestMOALearnsAndIsScoredBesideLimits(t *testing.T) {
 	}
 	for _, name := range []string{"agents that have left", "joint actions are ego-first", "actions are legal", "every part learns",
 		"below the floor of a double softmax", "keeps what it has learnt", "beats what needs no learning"} {
-		if c := k.Find(name); c == nil || c.Status != card.Good {
+		if c := k.Find(name); c == nil || c.Status != check.Pass {
 			t.Errorf("check %q of a sound run is %+v", name, c)
 		}
 	}
@@ -63,6 +66,9 @@ func TestMOALearnsAndIsScoredBesideLimits(t *testing.T) {
 	}
 	if err := k.Write(run.Dir()); err != nil {
 		t.Error(err)
+	}
+	if !strings.HasPrefix(k.Verdict(), "short: 4 of the usual 10 epochs") {
+		t.Errorf("four epochs where ten are usual are scored %q", k.Verdict())
 	}
 	if k.Find("names types in time") == nil {
 		t.Error("a model that is given types is not asked whether it names them")
@@ -84,18 +90,45 @@ func TestDoubleSoftmaxIsNamed(t *testing.T) {
 		cat := nn.NewCategorical(7, 1)
 		cat.Set(nn.Logits(sure), mask, 1)
 		got := cat.CrossEntropy(nil, []int32{0}, nil, nn.Rows{N: 1}).Mean()
-		floor := math.Log(1 + float64(legal-1)/math.E)
+		floor := check.SoftmaxFloor(legal)
 		if math.Abs(got-floor) > 1e-5 {
 			t.Errorf("%d legal actions: %v, want the floor %v", legal, got, floor)
 		}
 		k := &card.Card{}
-		checkFloor(k, got, floor, 7)
+		p := check.Predictor{CE: got, Floor: floor, Classes: 7, Right: 1, Sure: math.E / (math.E + float64(legal-1))}
+		askFloor(k, "below the floor of a double softmax", p)
 		broken(t, k, "below the floor of a double softmax", "1.165 with all 7")
 		k = &card.Card{}
-		checkFloor(k, got-.2, floor, 7)
-		if k.Status() != card.Good {
+		p.CE -= .2
+		askFloor(k, "below the floor of a double softmax", p)
+		if k.Status() != check.Pass {
 			t.Errorf("a loss below the floor is scored %q", k.Verdict())
 		}
+	}
+}
+
+// Free riders of the snowdrift game wander at random: the exact observer's own
+// cross-entropy lies above what a softmax of a softmax can reach, so nobody is
+// accused of one.
+func TestWhoCannotBeForeseenIsNoDoubleSoftmax(t *testing.T) {
+	c := snowdrift.Default()
+	c.Size = 4
+	g := gametest.New(t, snowdrift.New, c)
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "snowdrift"}, Mix: []string{"nd", "fix"}, Rows: 3000, Seed: 7,
+		Dir: t.TempDir(), Workers: 1}
+	_, err := dataset.Collect(context.Background(), cfg)
+	must(t, err)
+	d, err := dataset.Open(cfg.Dir)
+	must(t, err)
+	s, k := scoreMOA(t, smallMOA(t, d, "none", folder(t)), g)
+	if s.LimitCE < 0.9 || s.OfLimit < 0.8 {
+		t.Fatalf("the exact observer has %.3f nats, the model %.2f of its top-1: not the case that is meant", s.LimitCE, s.OfLimit)
+	}
+	if strings.Contains(k.Verdict(), "double softmax") {
+		t.Errorf("the verdict is %q", k.Verdict())
+	}
+	if text := k.Markdown(); !strings.Contains(text, "| below the floor of a double softmax | not asked |") {
+		t.Errorf("the card does not say why the floor tells nothing:\n%s", text)
 	}
 }
 
@@ -173,10 +206,10 @@ func TestForgettingIsNamed(t *testing.T) {
 		for _, e := range m.Past {
 			steps = append(steps, e.Steps...)
 		}
-		checkSpikes(k, steps)
+		askSpikes(k, steps)
 		if forget {
 			broken(t, k, "keeps what it has learnt", "jumps back towards its start 3 times")
-		} else if k.Status() != card.Good {
+		} else if k.Status() != check.Pass {
 			t.Errorf("a sound run is scored %q; curve %.2f", k.Verdict(), steps)
 		}
 	}

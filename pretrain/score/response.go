@@ -167,16 +167,25 @@ const (
 	responseWeakBias   = 0.3
 )
 
+// shortResponse says why a training was too short to judge the network by, "" if
+// it was not.
+func shortResponse(r *pretrain.Response) string {
+	if usual := pretrain.DefaultResponse().Steps; 2*r.Config.Steps < usual {
+		return fmt.Sprintf("%d of the usual %d env steps", r.Config.Steps, usual)
+	}
+	return ""
+}
+
 // responseCard fills the card.
 func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	c := &card.Card{
-		Title: "Response network",
+		Title: "Response network", Short: shortResponse(r),
 		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its "+
 			"policy draws its actions.", r.Brain.Model.Describe(r.Brain.Params), s.Episodes),
 	}
 	worst, bias := ResponseTeam{}, ResponseTeam{}
 	for _, t := range s.Teams {
-		n := card.Number{Name: "return among " + t.Team, Value: t.Return, N: s.Episodes}
+		n := card.Number{Name: "return among " + t.Team, Value: t.Return, SE: t.SE, N: s.Episodes}
 		if t.Best != nil {
 			n.Limit = &card.Ref{Name: "best response", Value: *t.Best}
 			if worst.Team == "" || t.Regret() > worst.Regret() {

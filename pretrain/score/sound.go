@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/nn"
 	"hop/pretrain"
@@ -42,10 +43,8 @@ func soundOf(d *dataset.Data, part *pretrain.Part) soundness {
 	}
 	for _, q := range part.Seqs {
 		for row := q.Lo + 1; l.Last > 0 && row < q.Hi; row++ {
-			s.checked++
-			if d.Last[row*l.Seats] != d.Action[row-1] {
-				s.wrong++
-			}
+			known, wrong, _ := check.Joint(0, d.Last[row*l.Seats:row*l.Seats+1], d.Action[row-1:row])
+			s.checked, s.wrong = s.checked+known, s.wrong+wrong
 		}
 	}
 	return s
@@ -67,12 +66,9 @@ func (s soundness) learnt(t *pretrain.Training, p *nn.Params, term string) sound
 
 // check adds the questions to a card.
 func (s soundness) check(k *card.Card) {
-	k.Check("agents that have left", s.left == 0, false,
-		fmt.Sprintf("%d of %d rows learnt from are of agents that are not on the board", s.left,
-			s.rows), "record rows only while an agent is alive")
-	k.Check("joint actions are ego-first", s.wrong == 0, false,
-		fmt.Sprintf("in %d of %d rows the own last action that is observed is not the one recorded a step before", s.wrong, s.checked),
-		"write the last joint action in the order of the planes: oneself, then the next seats, wrapping")
+	k.Ask(check.HasLeft, s.left == 0, false,
+		fmt.Sprintf("%d of %d rows learnt from are of agents that are not on the board", s.left, s.rows))
+	askOrder(k, s.wrong, s.checked)
 	var idle []string
 	for a, n := range s.agents {
 		if n == 0 {
@@ -81,9 +77,49 @@ func (s soundness) check(k *card.Card) {
 	}
 	k.Check("every agent is learnt from", len(idle) == 0, false,
 		fmt.Sprintf("rows by agent: %v; none of: %s", s.agents, nameAll(idle)), "collect and learn from every agent's rows, not only the first's")
-	k.Check("every part learns", len(s.still) == 0, false,
-		fmt.Sprintf("%d of %d parts are where they started: %s", len(s.still), s.parts, nameAll(s.still)), "give the optimiser these parameters")
-	checkSpikes(k, s.curve)
+	k.Ask(check.EveryPart, len(s.still) == 0, false,
+		fmt.Sprintf("%d of %d parts are where they started: %s", len(s.still), s.parts, nameAll(s.still)))
+	askSpikes(k, s.curve)
+}
+
+// askOrder asks whether joint actions are observed in the order of the planes.
+func askOrder(k *card.Card, wrong, rows int) {
+	k.Ask(check.EgoFirst, wrong == 0, false,
+		fmt.Sprintf("in %d of %d rows the own last action that is observed is not the one recorded a step before", wrong, rows))
+}
+
+// askSpikes asks whether the loss keeps jumping back to where it began, as it
+// does when a model is saved but a fresh one goes on.
+func askSpikes(k *card.Card, curve []float64) {
+	at := check.Spikes(curve)
+	why := "the loss never jumps back to where it began"
+	if len(at) == 1 {
+		why = fmt.Sprintf("the loss jumps back towards its start once, at point %d of %d", at[0], len(curve))
+	} else if len(at) > 1 {
+		why = fmt.Sprintf("the loss jumps back towards its start %d times, every %d points or so", len(at), (at[len(at)-1]-at[0])/(len(at)-1))
+	}
+	k.Ask(check.Keeps, len(at) == 0, len(at) == 1, why)
+}
+
+// short says why a training was too short to judge its model by, "" if it was
+// not: its last epoch was its best, and either there were far fewer than usual or
+// the loss on the episodes to choose by was still falling clearly.
+func short(t *pretrain.Training, usual int, loss func(held map[string]float64) float64) string {
+	if t.BestAt < t.Epoch {
+		return ""
+	}
+	var curve []float64
+	for _, e := range t.Past {
+		curve = append(curve, loss(e.Held))
+	}
+	var why []string
+	if 2*t.Epoch < usual {
+		why = append(why, fmt.Sprintf("%d of the usual %d epochs", t.Epoch, usual))
+	}
+	if rate := check.Falling(curve); rate > 0 {
+		why = append(why, fmt.Sprintf("still improving by %.0f %% per epoch", 100*rate))
+	}
+	return strings.Join(why, ", ")
 }
 
 func nameAll(list []string) string {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/model"
 	"hop/pretrain"
@@ -33,7 +34,7 @@ func TestSoundnessOfCodes(t *testing.T) {
 		d, _ := goalData(t, 2500)
 		k := vaeCardOf(t, d, nil)
 		for _, name := range soundChecks {
-			if c := k.Find(name); c == nil || c.Status != card.Good {
+			if c := k.Find(name); c == nil || c.Status != check.Pass {
 				t.Errorf("check %q of a sound run is %+v", name, c)
 			}
 		}
@@ -81,5 +82,32 @@ func TestSoundnessOfCodes(t *testing.T) {
 			}
 			broken(t, vaeCardOf(t, d, f.loop), f.check, f.word)
 		})
+	}
+}
+
+// A training is called short if it ended while it got better: after far fewer
+// epochs than usual, or with a loss that was still falling clearly.
+func TestShortTrainingsAreCalledShort(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		best   int
+		losses []float64
+		want   string
+	}{
+		{"long", 6, []float64{2, 1.5, 1.2, 1.1, 1.05, 1.045}, ""},
+		{"few", 2, []float64{2, 1.99}, "2 of the usual 6 epochs"},
+		{"falling", 6, []float64{2, 1.8, 1.6, 1.4, 1.2, 1}, "still improving by 17 % per epoch"},
+		{"both", 2, []float64{2, 1}, "2 of the usual 6 epochs, still improving by 50 % per epoch"},
+		{"stopped by itself", 1, []float64{2, 2.1}, ""},
+		{"at the limit", 6, []float64{2, 1e-3, 1e-4, 5e-5, 2e-5, 1e-5}, ""},
+	} {
+		past := make([]model.Epoch, len(c.losses))
+		for i, x := range c.losses {
+			past[i].Held = map[string]float64{"loss": x}
+		}
+		tr := &pretrain.Training{Epoch: len(past), BestAt: c.best, Past: past}
+		if got := short(tr, 6, func(held map[string]float64) float64 { return held["loss"] }); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"hop/agent"
 	"hop/card"
+	"hop/check"
 	"hop/dataset"
 	"hop/model"
 	"hop/model/vae"
@@ -47,6 +48,7 @@ type codeScore struct {
 
 	codes vae.Codes // of the scored rows
 	sound soundness
+	short string // why the training was too short, "" if it was not
 	past  []model.Epoch
 	goals []string
 }
@@ -74,7 +76,7 @@ func codesOf(
 func (s *codeScore) addGoals(c *card.Card, limit string) {
 	c.Add(card.Number{
 		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
-		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: limit, Value: s.ProbeLimit},
+		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: limit, Value: s.ProbeLimit, Loose: true},
 	})
 	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
 }
@@ -102,10 +104,6 @@ func (s *codeScore) figures(c *card.Card, names ...string) {
 		c.Figures = append(c.Figures, page.Lines("term_"+name, "Term: "+name, "", page.Axes{X: "epoch", Y: name}, lines...))
 	}
 }
-
-// doubleSoftmaxFloor is what a cross-entropy over k classes cannot fall below if a
-// softmax is applied to probabilities: ln(1 + (k-1)/e), 1.165 for 7 actions.
-func doubleSoftmaxFloor(k int) float64 { return math.Log(1 + float64(k-1)/math.E) }
 
 // VAE scores codes of states and fills a card.
 func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
@@ -141,6 +139,7 @@ func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 	learn, held := codes(v, 0), codes(v, 2)
 	var probe *vae.Probe
 	s.codeScore, probe = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
+	s.short = short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
 	if probe != nil {
 		if err := s.probeMore(v, learn, held); err != nil {
 			return nil, nil, err
@@ -191,7 +190,7 @@ func codes(v *pretrain.VAE, part int) vae.Codes {
 
 // vaeCard fills the card of codes of states.
 func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
-	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss),
+	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Short: s.short,
 		About: describe + ". Scored on episodes that were not learnt from."}
 	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
 		n := card.Number{Name: name, Value: s.Terms[name], N: s.Rows, Unit: "nats", Lower: true}
@@ -217,11 +216,8 @@ func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) 
 func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 	s.sound.check(c)
 	if cfg.Model.Loss == "b" {
-		floor, ce := doubleSoftmaxFloor(actions), s.Terms["action"]
-		c.Check("softmax once", ce < 0.9*floor, ce < floor,
-			fmt.Sprintf("the action's cross-entropy is %.3f nats; applied to a softmax of a softmax it cannot fall below %.3f", ce, floor),
-			"give the cross-entropy logits, not probabilities; or, if it is above ln of the number of actions, check that the model of the "+
-				"action is in the optimiser")
+		floor, ce := check.SoftmaxFloor(actions), s.Terms["action"]
+		askFloor(c, "softmax once", check.Predictor{CE: ce, Floor: floor, Classes: actions, Right: s.Top1})
 		first, last := s.past[0].Learn["action"], s.past[len(s.past)-1].Learn["action"]
 		c.Check("learns", last < 0.98*first || ce < 0.5*floor, last < first,
 			fmt.Sprintf("the action's cross-entropy on the rows learnt from went from %.3f to %.3f", first, last),

@@ -18,7 +18,10 @@ import (
 type WorldScore struct {
 	Rows  int     `json:"rows"`
 	Exact float64 `json:"exact"` // share of rows with every cell, thing, reward, end and the own mask right
-	State float64 `json:"exact_state"`
+	// Rows of steps that the rules would have played otherwise with other draws: no
+	// model can foresee them, so they are left out of everything else.
+	Chance int     `json:"chance,omitempty"`
+	State  float64 `json:"exact_state"`
 
 	Illegal int            `json:"illegal"` // rows that the rules forbid, of any kind below
 	Kinds   map[string]int `json:"illegal_by_kind"`
@@ -36,11 +39,19 @@ type WorldScore struct {
 		Wrong float64 `json:"wrong"` // mean on the others
 	} `json:"doubt"`
 
+	Idle struct { // what needs no learning: nothing moves, nobody is paid or leaves
+		Exact     float64 `json:"exact"`
+		MSE       float64 `json:"obs_mse"`
+		RewardMSE float64 `json:"reward_mse"` // of the mean reward
+	} `json:"nothing_moves"`
+
 	Worst []WorldCase  `json:"-"` // the rows with the largest errors first
 	hist  [][]int      // [planes][histBins] raw values where the truth is 1
 	zero  [][]int      // [planes][histBins] and where it is 0
 	mean  [][2]float64 // own expected and true rewards, up to maxPoints
 	end   bins
+
+	random bool // the rules draw random numbers
 }
 
 // WorldEvent is how often something happened and how often it was predicted.
@@ -133,6 +144,9 @@ type worldScorer struct {
 	channel      []float64
 	reward       float64
 	doubt        [2]float64
+	idle         int
+	moved        float64 // cells that changed
+	paid, paid2  float64 // own rewards, and their squares
 }
 
 const scoreRows = 512
@@ -215,6 +229,9 @@ func (j *worldScorer) row(i int, t *worldTruth, before, after, got, raw []float3
 	} else {
 		j.doubt[1] += float64(j.next.Doubt[i])
 	}
+	if slices.Equal(before, after) && !t.batch.Over[i] && !slices.ContainsFunc(rewards, func(r float32) bool { return r != 0 }) {
+		j.idle++
+	}
 	j.events(i, joint, rewards, before, after, got, t.batch.Over[i])
 	j.numbers(i, t, &f, before, after, raw)
 }
@@ -288,6 +305,7 @@ func (j *worldScorer) numbers(i int, t *worldTruth, f *faults, before, after, ra
 		c := k % m.Planes
 		j.channel[c] += e * e
 		square += e * e
+		j.moved += math.Abs(float64(before[k] - after[k])) // planes hold zeros and ones
 		bin := min(max(int(v*histBins), 0), histBins-1)
 		if after[k] > 0 {
 			s.hist[c][bin]++
@@ -298,6 +316,7 @@ func (j *worldScorer) numbers(i int, t *worldTruth, f *faults, before, after, ra
 	j.square += square
 	own, mean := float64(t.batch.Reward[i*n]), float64(j.next.Mean[0][i])
 	j.reward += (own - mean) * (own - mean)
+	j.paid, j.paid2 = j.paid+own, j.paid2+own*own
 	if len(s.mean) < maxPoints {
 		s.mean = append(s.mean, [2]float64{own, mean})
 	}
@@ -335,11 +354,13 @@ func (j *worldScorer) finish() *WorldScore {
 	cells := float64(m.Height * m.Width)
 	s.Exact, s.State = float64(j.exact)/rows, float64(j.state)/rows
 	s.MSE = j.square / (rows * cells * float64(m.Planes))
-	s.PSNR = min(-10*math.Log10(max(s.MSE, 1e-12)), 120)
+	s.PSNR = psnr(s.MSE)
 	for c, v := range j.channel {
 		s.Channels[j.planes[c]] = v / (rows * cells)
 	}
 	s.RewardMSE = j.reward / rows
+	s.Idle.Exact, s.Idle.MSE = float64(j.idle)/rows, j.moved/(rows*cells*float64(m.Planes))
+	s.Idle.RewardMSE = max(0, j.paid2/rows-j.paid/rows*j.paid/rows)
 	s.EndECE = s.end.ece()
 	s.RewardECE = j.rewardGap()
 	s.Doubt.Right = j.doubt[0] / float64(max(j.exact, 1))
@@ -350,6 +371,9 @@ func (j *worldScorer) finish() *WorldScore {
 	}
 	return s
 }
+
+// psnr returns the peak signal-to-noise ratio of a squared error, in dB, at most 120.
+func psnr(mse float64) float64 { return min(-10*math.Log10(max(mse, 1e-12)), 120) }
 
 // rewardGap returns, over bins of the expected reward, the mean of |mean expected
 // - mean true|, weighted by rows.

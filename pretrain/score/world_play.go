@@ -1,6 +1,7 @@
 package score
 
 import (
+	"bytes"
 	"slices"
 
 	"hop/game"
@@ -23,6 +24,9 @@ type worldGame struct {
 	r        rng.Rand
 	infos    []game.BotInfo
 	onlyRand bool
+	again    game.State // for a step with other draws
+	draws    rng.Rand
+	paid     []float32
 }
 
 func newWorldGame(g game.Game, m *world.Model, r rng.Rand, onlyRandom bool) *worldGame {
@@ -56,6 +60,29 @@ func (w *worldGame) step() {
 	w.st.Step(w.acts, w.rewards, &w.r)
 }
 
+// redraws is how often a step is played again to see whether chance decides it.
+const redraws = 8
+
+// chance reports whether the last step would have gone otherwise with other draws
+// of the rules.
+func (w *worldGame) chance() bool {
+	if w.spec.Deterministic {
+		return false
+	}
+	if w.again == nil {
+		w.again, w.paid = w.g.New(), make([]float32, len(w.rewards))
+	}
+	was, _ := w.st.AppendText(nil)
+	for range redraws {
+		w.again.CopyFrom(w.was)
+		w.again.Step(w.acts, w.paid, &w.draws)
+		if now, _ := w.again.AppendText(nil); !bytes.Equal(was, now) || !slices.Equal(w.rewards, w.paid) {
+			return true
+		}
+	}
+	return false
+}
+
 // row writes the last step through the eyes of seat s as row i of t.
 func (w *worldGame) row(t *worldTruth, i, s int) {
 	m, n := w.m, w.spec.Seats
@@ -78,7 +105,9 @@ func (w *worldGame) row(t *worldTruth, i, s int) {
 // the game's bots.
 func ProbeWorld(m *world.Model, p *nn.Params, g game.Game, rows int, key rng.Key) *WorldScore {
 	w := newWorldGame(g, m, key.Child("probe").Rand(), false)
+	w.draws = key.Child("chance").Rand()
 	j := newWorldScorer(m, p, w.spec.Obs.Planes, w.spec.Actions)
+	j.score.random = !w.spec.Deterministic
 	t := newWorldTruth(m.Input, scoreRows)
 	w.reset()
 	for done := 0; done < rows; {
@@ -86,8 +115,14 @@ func ProbeWorld(m *world.Model, p *nn.Params, g game.Game, rows int, key rng.Key
 			w.reset()
 		}
 		w.step()
+		chance := w.chance()
 		for s, k := range w.acts {
 			if k == game.NoAction || done == rows {
+				continue
+			}
+			if chance {
+				j.score.Chance++
+				done++
 				continue
 			}
 			w.row(t, t.filled, s)

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"hop/dataset"
+	"hop/game"
+	"hop/game/coin"
+	"hop/game/gametest"
 	"hop/model/world"
 	"hop/pretrain"
 	"hop/rng"
@@ -173,5 +176,31 @@ func TestPlantedFaultsAreNamedByTheirEvents(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// New coins appear where chance puts them: the card must not claim that the rules
+// are deterministic, and steps that nobody can foresee are not held against the
+// model. The stag hunt's rules draw nothing.
+func TestOnlyDeterministicRulesAreCalledSo(t *testing.T) {
+	_, hunt := hunts(t, 3, 12, 100, 0)
+	for _, g := range []game.Game{hunt, gametest.New(t, coin.New, coin.Default())} {
+		spec := g.Spec()
+		l := spec.Obs
+		in := world.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions),
+			Horizon: spec.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: []float32{0, 1}}
+		cfg := world.Default()
+		cfg.Hidden = []int{8}
+		m, p, err := world.New(cfg, in, rng.New(1))
+		must(t, err)
+		probe := ProbeWorld(m, p, g, 1000, rng.New(2))
+		k, err := WorldCard(m, spec.Name, WorldScores{Held: probe, Probe: probe, OpenLoop: make([]float64, 10), Planes: l.Planes})
+		must(t, err)
+		if says := strings.Contains(k.Markdown(), "The rules are deterministic"); says != spec.Deterministic {
+			t.Errorf("%s: deterministic %v, the card says so: %v", spec.Name, spec.Deterministic, says)
+		}
+		if chance := 1000 - probe.Rows; spec.Deterministic != (chance == 0) || chance > 500 {
+			t.Errorf("%s: chance decides %d of 1000 rows", spec.Name, chance)
+		}
 	}
 }

@@ -1,8 +1,9 @@
-package lab
+package films
 
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"hop/eval"
@@ -24,7 +25,7 @@ func TestTapesHoldWholeEpisodes(t *testing.T) {
 	for range g.Spec().Seats {
 		team = append(team, eval.Bot(g, "nh")) // hunters that leave at different times
 	}
-	tapes, err := record(t.Context(), g, team, 3)
+	tapes, err := record(t.Context(), g, team, 3, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,5 +53,28 @@ func TestTapesHoldWholeEpisodes(t *testing.T) {
 	var b bytes.Buffer
 	if err := play.GIF(&b, tapes[0].frames(g, "first", team)); err != nil || b.Len() < 1000 {
 		t.Errorf("GIF of %d bytes, %v", b.Len(), err)
+	}
+}
+
+// A film is drawn of each outcome that differs, and no more.
+func TestFilmsAreOfOutcomesThatDiffer(t *testing.T) {
+	for _, c := range []struct {
+		means []float64
+		want  string
+	}{
+		{[]float64{1, 2, 3}, "median best worst"}, {[]float64{2.5, 3, 3}, "median worst"}, {[]float64{3, 3, 3 + 1e-12}, "median"},
+		{[]float64{1, 1, 1, 2}, "median best"},
+	} {
+		var tapes []*tape
+		for _, m := range c.means {
+			tapes = append(tapes, &tape{mean: m})
+		}
+		var got []string
+		for _, p := range picks(tapes) {
+			got = append(got, p.name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("of %v films are drawn of %q, want %q", c.means, got, c.want)
+		}
 	}
 }

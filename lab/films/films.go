@@ -1,4 +1,5 @@
-package lab
+// Package films plays episodes with a run's final agents, for its report to show.
+package films
 
 import (
 	"bytes"
@@ -6,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/eval"
+	"hop/exp"
 	"hop/game"
 	"hop/play"
 	"hop/report"
@@ -19,40 +20,19 @@ import (
 	"hop/rollout"
 )
 
-// Report writes a folder's report and returns where it is. Without agents
-// to play, as in a run that has no checkpoint yet, it says why there are no
-// episodes.
-func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error) {
-	var o report.Options
-	if gifs {
-		var err error
-		o, err = l.films(ctx, dir)
-		if errors.Is(err, context.Canceled) {
-			return "", err
-		}
-		if err != nil {
-			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
-		}
-	}
-	if err := report.Write(l.Reg, dir, o); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "report.html"), nil
-}
-
 // sample is how many episodes the shown ones are chosen from.
 const sample = 64
 
-// films plays episodes with the agents of the run in the middle, and picks
-// three. Every agent sits on the seat of its number, so that colours are the
-// same in all figures.
-func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
+// Play plays episodes with the agents of the run in the middle of a folder's, and picks up
+// to three. Every agent sits on the seat of its number, so that colours are the
+// same in all figures. count is told how far it is.
+func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, total int)) (report.Options, error) {
 	var o report.Options
-	run, err := report.Middle(l.Reg, dir)
+	run, err := report.Middle(reg, dir)
 	if err != nil {
 		return o, err
 	}
-	agents, err := l.Reg.LoadAgents(run.Dir)
+	agents, err := reg.LoadAgents(run.Dir)
 	if err != nil {
 		return o, err
 	}
@@ -60,16 +40,15 @@ func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	tapes, err := record(ctx, agents.Game, team, run.Seed)
+	steps := agents.Game.Spec().Horizon
+	worked := func(done int) { count(done, steps+4) } // the steps of the sample, three films and the page
+	tapes, err := record(ctx, agents.Game, team, run.Seed, worked)
 	if err != nil {
 		return o, err
 	}
 	o.Sample = len(tapes)
 	slices.SortStableFunc(tapes, func(a, b *tape) int { return cmp.Compare(a.mean, b.mean) })
-	for _, pick := range []struct {
-		name string
-		*tape
-	}{{"median", tapes[len(tapes)/2]}, {"best", tapes[len(tapes)-1]}, {"worst", tapes[0]}} {
+	for _, pick := range picks(tapes) {
 		var b bytes.Buffer
 		if err := play.GIF(&b, pick.frames(agents.Game, pick.name, team)); err != nil {
 			return o, err
@@ -77,8 +56,32 @@ func (l *Lab) films(ctx context.Context, dir string) (report.Options, error) {
 		o.Episodes = append(o.Episodes, report.Episode{
 			Name: pick.name, Seed: run.Seed, Return: pick.mean, Agents: pick.returns, Steps: len(pick.states) - 1, GIF: b.Bytes(),
 		})
+		worked(steps + len(o.Episodes))
 	}
 	return o, nil
+}
+
+// pick is an episode to show, and which of the sample it is.
+type pick struct {
+	name string
+	*tape
+}
+
+// picks returns the episode in the middle of tapes, which are in order of their
+// mean return, and the best and the worst where they got more or less than it:
+// drawing is most of a report's time, and a second film of the same outcome says
+// nothing new.
+func picks(tapes []*tape) []pick {
+	const same = 1e-6 // but for rounding
+	middle := tapes[len(tapes)/2]
+	out := []pick{{"median", middle}}
+	if best := tapes[len(tapes)-1]; best.mean > middle.mean+same {
+		out = append(out, pick{"best", best})
+	}
+	if worst := tapes[0]; worst.mean < middle.mean-same {
+		out = append(out, pick{"worst", worst})
+	}
+	return out
 }
 
 // tape is a recorded episode.
@@ -96,7 +99,7 @@ func (t *tape) frames(g game.Game, which string, team []eval.Member) []play.Fram
 	for a := range names {
 		names[a] = fmt.Sprintf("agent %d", a)
 	}
-	rec := play.NewRecorder(g, label(g))
+	rec := play.NewRecorder(g, game.Label(g))
 	rec.Start(t.states[0], which+" of the sample", names, play.Info{})
 	for i, st := range t.states[1:] {
 		rec.Add(st, play.Info{Actions: t.actions[i], Rewards: t.rewards[i]})
@@ -107,11 +110,13 @@ func (t *tape) frames(g game.Game, which string, team []eval.Member) []play.Fram
 // onlooker is a player that keeps a copy of every state it acts in.
 type onlooker struct {
 	rollout.Player
-	game  game.Game
-	tapes []*tape
+	game   game.Game
+	tapes  []*tape
+	worked func(steps int)
 }
 
 func (o *onlooker) Act(v *rollout.View, envs []int32) {
+	o.worked(v.T)
 	for _, n := range envs {
 		o.keep(v, int(n))
 	}
@@ -142,8 +147,8 @@ func (o *onlooker) keep(v *rollout.View, n int) {
 	t.states = append(t.states, st)
 }
 
-// record plays the sample.
-func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64) ([]*tape, error) {
+// record plays the sample. It says how many steps are played.
+func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, worked func(steps int)) ([]*tape, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -161,7 +166,7 @@ func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64) (
 		if err != nil {
 			return nil, err
 		}
-		players[a] = &onlooker{ps[0], g, tapes}
+		players[a] = &onlooker{ps[0], g, tapes, worked}
 	}
 	ro := batch.New(envs.Shape(g.Spec().Horizon, 0))
 	envs.Collect(ro, [][]rollout.Player{players})

@@ -1,23 +1,23 @@
-package lab
+// Package compare trains variants over the same seeds, reuses what is trained, and
+// compares the final agents.
+package compare
 
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"hop/exp"
+	"hop/lab"
 	"hop/report"
 	"hop/runlog"
 )
 
-// CompareConfig says what is compared. Its tags are those of the command's flags.
-type CompareConfig struct {
-	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"VARIANT"`
+// Config says what is compared. Its tags are those of the command's flags.
+type Config struct {
+	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"PRESET|SPEC"`
 	Seeds     []uint64 `kong:"-"`
 	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`
@@ -33,19 +33,19 @@ type variant struct {
 	runs map[uint64]string // finished, by seed
 }
 
-// Compare trains what is missing, one variant after the other, and compares the
-// final agents.
-func (l *Lab) Compare(ctx context.Context, c CompareConfig) (*report.Comparison, error) {
-	list, err := l.variants(c)
+// Run trains what is missing, one variant after the other, and compares the final
+// agents.
+func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) {
+	list, err := c.variants(l)
 	if err != nil {
 		return nil, err
 	}
 	var in []report.Variant
 	for i, v := range list {
-		l.say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
+		l.Say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
 		x := report.Variant{Name: v.spec.Name, Reused: map[string]bool{}}
-		if err := l.complete(ctx, c, v, x.Reused); err != nil {
-			return nil, err
+		if err := c.complete(ctx, l, v, x.Reused); err != nil {
+			return nil, lab.Stop(err, "everything is saved. Give the same command again to go on.")
 		}
 		for _, s := range c.Seeds {
 			x.Dirs = append(x.Dirs, v.runs[s])
@@ -56,12 +56,12 @@ func (l *Lab) Compare(ctx context.Context, c CompareConfig) (*report.Comparison,
 }
 
 // variants resolves the variants. They must play one game.
-func (l *Lab) variants(c CompareConfig) ([]*variant, error) {
+func (c Config) variants(l *lab.Lab) ([]*variant, error) {
 	var list []*variant
 	for _, what := range c.Variants {
 		s, err := l.Reg.Load(what, c.Set)
 		if err != nil {
-			return nil, Misuse{err}
+			return nil, lab.Misused("%w", err)
 		}
 		text, err := s.YAML()
 		if err != nil {
@@ -69,42 +69,19 @@ func (l *Lab) variants(c CompareConfig) ([]*variant, error) {
 		}
 		for _, v := range list {
 			if v.spec.Name == s.Name {
-				return nil, Misused("two variants are called %s; give one of them another name in its spec", s.Name)
+				return nil, lab.Misused("two variants are called %s; give one of them another name in its spec", s.Name)
 			}
 		}
 		list = append(list, &variant{spec: s, text: text, runs: map[uint64]string{}})
-		if err := sameGame(&list[0].spec, &s); err != nil {
+		if err := lab.SameGame(&list[0].spec, &s); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// sameGame refuses variants whose returns mean different things.
-func sameGame(v, w *exp.Spec) error {
-	x, err := v.Game.Map()
-	if err != nil {
-		return err
-	}
-	y, err := w.Game.Map()
-	if err != nil {
-		return err
-	}
-	var differ []string
-	for _, name := range slices.Sorted(maps.Keys(y)) {
-		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
-			differ = append(differ, fmt.Sprintf("game.%s (%v and %v)", name, x[name], y[name]))
-		}
-	}
-	if len(differ) == 0 {
-		return nil
-	}
-	return Misused("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
-		v.Name, w.Name, strings.Join(differ, ", "))
-}
-
 // complete finds or trains the runs of all seeds.
-func (l *Lab) complete(ctx context.Context, c CompareConfig, v *variant, reused map[string]bool) error {
+func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map[string]bool) error {
 	stopped, err := c.search(v)
 	if err != nil {
 		return err
@@ -115,10 +92,10 @@ func (l *Lab) complete(ctx context.Context, c CompareConfig, v *variant, reused 
 		switch {
 		case dir != "":
 			reused[dir] = true
-			l.say("seed %d is done already: %s", s, dir)
+			l.Say("seed %d is done already: %s", s, dir)
 		case halfway != "":
-			l.say("seed %d goes on: %s", s, halfway)
-			t, err := l.Reopen(halfway, c.Workers)
+			l.Say("seed %d goes on: %s", s, halfway)
+			t, err := l.Reopen(halfway, lab.Further{}, c.Workers)
 			if err != nil {
 				return err
 			}
@@ -149,7 +126,7 @@ func (l *Lab) complete(ctx context.Context, c CompareConfig, v *variant, reused 
 
 // search finds the variant's finished runs, and in the comparison's own folder
 // those that stopped on the way.
-func (c CompareConfig) search(v *variant) (stopped map[uint64]string, err error) {
+func (c Config) search(v *variant) (stopped map[uint64]string, err error) {
 	stopped = map[uint64]string{}
 	for _, root := range append([]string{c.Out}, c.Reuse...) {
 		dirs, err := filepath.Glob(filepath.Join(root, "*", "seed-*"))
@@ -165,7 +142,7 @@ func (c CompareConfig) search(v *variant) (stopped map[uint64]string, err error)
 			if err != nil || !slices.Contains(c.Seeds, env.Seed) || v.runs[env.Seed] != "" {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil && env.Status == "done" {
+			if _, err := os.Stat(filepath.Join(dir, lab.ResultFile)); err == nil && env.Status == "done" {
 				v.runs[env.Seed] = dir
 			} else if root == c.Out {
 				stopped[env.Seed] = dir

@@ -1,0 +1,117 @@
+// Package disk reads files with bounds and writes them whole or not at all.
+//
+// A file that is no regular file (a pipe, a device, a folder) is refused: reading it
+// could wait for ever. A file is written under a name that nobody can have made
+// before, in its own folder, and then renamed, so that no link that lies there is
+// followed and no half of it is ever seen, also if the power goes.
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Open opens a regular file for reading.
+func Open(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is %s, want a regular file", name, kind(info.Mode()))
+	}
+	return os.Open(name)
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// Read returns a regular file's bytes, of which there may be at most so many.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s holds %d bytes, want at most %d", name, info.Size(), most)
+	}
+	b := make([]byte, info.Size())
+	n, err := io.ReadFull(f, b)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil // it was cut meanwhile: what is there is what it holds
+	}
+	return b[:n], err
+}
+
+// Match returns the entries of a folder whose names match a pattern, such as
+// seed-*, in order of their names. What the folder itself is called plays no part.
+func Match(dir, pattern string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, e := range entries {
+		ok, err := path.Match(pattern, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, nil
+}
+
+// Unfinished is how the names of files begin that are being written.
+const Unfinished = ".part-"
+
+// Write writes a file whole or not at all.
+func Write(name string, b []byte) error {
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, Unfinished+"*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(dir)
+}
+
+// Sweep removes what writings that were cut off left in a folder. Nobody may be
+// writing there.
+func Sweep(dir string) error {
+	list, err := Match(dir, Unfinished+"*")
+	for _, name := range list {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}

@@ -1,0 +1,187 @@
+package lab
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hop/exp"
+	"hop/f32"
+	"hop/page"
+	"hop/runlog"
+	"hop/stage"
+)
+
+// Further says how far a training is to go beyond what its folder says. Its zero value
+// is no further.
+type Further struct {
+	Steps int      // env steps of each seed in all; 0: as before
+	Seeds []uint64 // seeds that there are to be; those that there are stay
+}
+
+// Reopen opens the runs of a folder, or the one run that it is, to go on. Seeds that are
+// finished are only read, unless they are to be trained for longer.
+func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
+	if err := f32.KernelsErr(); err != nil {
+		return nil, err
+	}
+	dirs, err := Folders(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dirs[0] == dir && (more.Steps > 0 || len(more.Seeds) > 0) {
+		parent := filepath.Dir(filepath.Clean(dir))
+		return nil, Misused("%s is one seed; --steps and --seeds are for all seeds of a training: name its folder, --resume %s", dir, parent)
+	}
+	t := &Training{Folder: dir, Workers: workers, lab: l}
+	missing := slices.Clone(more.Seeds)
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
+			seed, _ := runlog.SeedOf(dir)
+			missing = append(missing, seed) // its maker died before it was a run
+			continue
+		}
+		j, err := l.read(dir)
+		if err != nil {
+			return nil, err
+		}
+		t.jobs = append(t.jobs, j)
+	}
+	if len(t.jobs) == 0 {
+		return nil, Misused("%s holds no run that could go on: no seed has a spec.yaml; start a new one with hop train", dir)
+	}
+	old := t.jobs[0].spec
+	for _, j := range t.jobs {
+		if err := j.lengthen(more.Steps); err != nil {
+			return nil, err
+		}
+	}
+	t.Spec = t.jobs[0].spec
+	slices.Sort(missing)
+	missing = slices.DeleteFunc(slices.Compact(missing), func(seed uint64) bool { return slices.Contains(t.Seeds(), seed) })
+	for _, j := range t.jobs {
+		if err := t.open(j); err != nil {
+			return nil, errors.Join(err, t.abandon())
+		}
+	}
+	if was, is := old.Train.Steps, t.Spec.Train.Steps; was != is {
+		if list := fades(&old); len(list) > 0 {
+			t.note("%s now go over %d env steps instead of %d: a run that was that long from the start would have had other values",
+				strings.Join(list, ", "), is, was)
+		}
+	}
+	if len(missing) > 0 {
+		l.Say("seeds are added to %s: %s", dir, numbers(missing))
+		if err := t.beginAll(missing); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(t.jobs, func(a, b *job) int { return cmp.Compare(a.seed, b.seed) })
+	return t, nil
+}
+
+// note says something that should not be missed, and puts it into the logs.
+func (t *Training) note(format string, args ...any) {
+	t.lab.note(format, args...)
+	t.log(format, args...)
+}
+
+// numbers writes seeds as a user would.
+func numbers(seeds []uint64) string {
+	var words []string
+	for _, s := range seeds {
+		words = append(words, strconv.FormatUint(s, 10))
+	}
+	return strings.Join(words, ", ")
+}
+
+// read reads a seed's folder and changes nothing in it. A seed is scored if its result
+// can be read.
+func (l *Lab) read(dir string) (*job, error) {
+	text, err := runlog.ReadSpec(dir)
+	if err != nil {
+		return nil, err
+	}
+	env, err := runlog.ReadEnv(dir)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true}
+	if j.spec, err = l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
+		return nil, err
+	}
+	if j.result, err = readResult(dir); err == nil {
+		j.scored, j.step, j.result.Run = true, j.result.EnvSteps, dir
+	}
+	if env.Kernels != f32.Kernels() && !j.done() {
+		l.note("%s was started with %s kernels, this machine uses %s: numbers will differ in rounding", dir, env.Kernels, f32.Kernels())
+	}
+	return j, nil
+}
+
+// done says whether the seed was finished, with all that belongs to it.
+func (j *job) done() bool { return j.scored && j.status == "done" && j.longer == 0 }
+
+// lengthen has a seed trained to another number of env steps; 0: to the one it has.
+func (j *job) lengthen(steps int) error {
+	was := j.spec.Train.Steps
+	if steps == 0 || steps == was {
+		return nil
+	}
+	_, at, err := runlog.Last(j.dir)
+	if err == nil && int64(steps) < at {
+		return Misused("--steps %d: seed %d has been trained for %d env steps already; ask for more than that", steps, j.seed, at)
+	}
+	if j.spec.Train.Steps = steps; j.spec.Validate() != nil {
+		return Misused("--steps %d: %w", steps, j.spec.Validate())
+	}
+	j.longer = steps - was
+	return nil
+}
+
+// open opens a seed that is not finished. What it came to before it was made longer is
+// forgotten: it is of other agents.
+func (t *Training) open(j *job) error {
+	if j.done() {
+		return nil
+	}
+	run, err := runlog.Open(j.dir)
+	if err != nil {
+		return err
+	}
+	j.run = run
+	info := t.lab.Info(t.Spec.Name, j.seed)
+	run.Printf("going on: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
+	if j.longer == 0 {
+		return nil
+	}
+	run.Printf("train.steps is now %d, it was %d", j.spec.Train.Steps, j.spec.Train.Steps-j.longer)
+	text, err := j.spec.YAML()
+	if err != nil {
+		return err
+	}
+	j.scored = false
+	if err := os.Remove(filepath.Join(j.dir, ResultFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing the result of the shorter training: %w", err)
+	}
+	return run.SetSpec(text)
+}
+
+// fades lists the fields that change over the length of a run.
+func fades(s *exp.Spec) (list []string) {
+	over := s.Train.Standins.Over > 0
+	for _, f := range s.Fields() {
+		x, err := strconv.ParseFloat(f.Default, 64)
+		ends := strings.HasSuffix(f.Path, "_end") && x >= 0 && !(over && f.Path == "train.standins.share_end")
+		if err == nil && (ends || f.Path == "goals.mix" && x > 0) {
+			list = append(list, f.Path)
+		}
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package play
+
+import (
+	"errors"
+	"fmt"
+	"image"
+
+	"hop/game"
+)
+
+// camera makes pictures of frames, one after the other, in a palette's colours.
+// A picture is made of patches: the cells, a row a seat, the head. A patch is
+// painted once for all that it ever shows, and copied wherever that is shown
+// again. From a frame to the next most patches stay.
+type camera struct {
+	*painter
+	*inks
+	now     []uint8                    // [h][w] the latest picture
+	shown   map[image.Rectangle]string // what its patches show
+	painted map[string][]uint8         // patches by what they show
+}
+
+func newCamera(frames []Frame) (*camera, error) {
+	if len(frames) == 0 {
+		return nil, errors.New("play: a picture needs at least one frame; record an episode first")
+	}
+	p, err := newPainter(frames)
+	if err != nil {
+		return nil, err
+	}
+	return &camera{
+		painter: p, inks: newInks(frames), now: make([]uint8, p.w*p.h),
+		shown: map[image.Rectangle]string{}, painted: map[string][]uint8{},
+	}, nil
+}
+
+// shoot returns the picture of a frame, [h][w], valid until the next one.
+func (m *camera) shoot(f *Frame) []uint8 {
+	const x, y = margin, headTall + margin
+	board := int(m.board)
+	layout := fmt.Sprint("layout", f.Height, f.Width, len(f.Players))
+	if whole := image.Rect(0, 0, m.w, m.h); m.shown[whole] != layout {
+		clear(m.shown) // nothing that was there stays
+		clear(m.painted)
+		m.patch(whole, layout, func() { m.frame(f, x, y) })
+	}
+	m.patch(image.Rect(0, 0, m.w-m.time, 43), "title"+f.Title+"\n"+f.Episode, func() { m.title(f) })
+	m.patch(image.Rect(m.w-m.time, 0, m.w, 43), "time"+f.time(), func() {
+		m.text(f.time(), float64(m.time-margin), 24, 1, "bold", 15, ink)
+	})
+	m.patch(image.Rect(0, 43, m.w, 50), fmt.Sprint("bar", f.Step, "/", f.Horizon), func() { m.bar(f, 1) })
+	if f.Height > 0 {
+		m.cells(f, x, y)
+	} else {
+		m.patch(image.Rect(x, y, x+board, y+wordsTall), "words"+f.Words, func() { m.drawWords(f) })
+	}
+	left, top := x+board+margin, y
+	right := left + stripWide + margin/2 // a letter may reach over its end
+	for s := range f.Players {
+		pl, last := &f.Players[s], s == len(f.Players)-1
+		key := fmt.Sprint("row", s, pl.Name, "\n", pl.Return, pl.Reward, pl.Left > 0, pl.status(40), last)
+		m.patch(image.Rect(left, top, right, top+seatTall), key, func() { m.row(game.Seat(s), pl, last) })
+		top += seatTall
+	}
+	if top += 12; top < m.h {
+		all, key := f.legend(), "legend"
+		for _, t := range all {
+			key += fmt.Sprint(t.word, t.fill, "\n")
+		}
+		m.patch(image.Rect(left, top, right, m.h), key, func() { m.legend(all, float64(m.h-top)) })
+	}
+	if m.minds {
+		m.patch(image.Rect(right, y, m.w, m.h), fmt.Sprintf("mind%+v", f.Mind), func() {
+			if f.Mind != nil {
+				m.mind(f.Mind, 2*margin-margin/2, 0)
+			}
+		})
+	}
+	return m.now
+}
+
+// frame draws the line around the board.
+func (m *camera) frame(f *Frame, x, y float64) {
+	if f.Height == 0 {
+		return
+	}
+	m.dc.SetColor(hair)
+	m.dc.SetLineWidth(1)
+	m.dc.DrawRectangle(x-0.5, y-0.5, m.cell*float64(f.Width)+1, m.cell*float64(f.Height)+1)
+	m.dc.Stroke()
+}
+
+// cells shows the board, whose corner is at (x, y).
+func (m *camera) cells(f *Frame, x, y int) {
+	trails, bubbles := f.trails(), m.bubbles(f)
+	var key []byte
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		key = fmt.Appendf(key[:0], "cell%d%q%v", (i/f.Width+i%f.Width)%2, c.Things, c.Seats)
+		for s, pl := range f.Players {
+			if a := f.Step - pl.Left; pl.Left > 0 && pl.At == i && a < fades {
+				key = fmt.Append(key, "left", s, a)
+			}
+		}
+		var crossing []trail
+		for _, t := range trails {
+			if t.at == i || t.from == i {
+				crossing = append(crossing, t)
+				key = fmt.Append(key, "trail", t.seat, t.from-i, t.at-i)
+			}
+		}
+		var near []bubble
+		cx, cy := m.corner(f, i)
+		for _, b := range bubbles {
+			if b.over(cx, cy, m.cell) {
+				near = append(near, b)
+				key = fmt.Append(key, "earned", b.text, b.x-cx, b.y-cy)
+			}
+		}
+		at := image.Rect(0, 0, int(m.cell), int(m.cell)).Add(image.Pt(x+int(cx), y+int(cy)))
+		m.patch(at, string(key), func() { m.drawCell(f, i, crossing, near) })
+	}
+}
+
+// patch shows at r what a key says: all that is to be seen there, after what kind
+// of patch it is; patches of a kind are of one size. Only if that was never painted
+// before, draw draws it, from (0, 0).
+func (m *camera) patch(r image.Rectangle, key string, draw func()) {
+	if m.shown[r] == key {
+		return
+	}
+	m.shown[r] = key
+	pix, ok := m.painted[key]
+	if !ok {
+		m.begin(r.Size())
+		draw()
+		pix = m.paint(m.img)
+		m.painted[key] = pix
+	}
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		copy(m.now[y*m.w+r.Min.X:][:r.Dx()], pix)
+		pix = pix[r.Dx():]
+	}
+}
