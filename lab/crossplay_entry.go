@@ -127,14 +127,14 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 	if e.bot != "" {
 		names := slices.Repeat([]string{"random"}, g.Spec().Seats)
 		names[0] = e.bot
-		if e.kind = "bot"; isPlanner(e.bot) {
+		if e.kind = "bot"; IsPlanner(e.bot) {
 			e.kind = "planner"
 			if e.bot == "br" {
 				e.kind = "exact best response"
 				return nil
 			}
 		}
-		if _, err := member(g, names, 0, c.Planner); err != nil {
+		if _, err := Member(g, names, 0, c.Planner); err != nil {
 			return Misused("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
 		}
 		return nil

@@ -1,5 +1,5 @@
-// Package lab runs experiments as Go calls: it trains, scores, adapts, cross-plays,
-// compares and keeps a zoo of co-players, and returns what the command line prints.
+// Package lab runs experiments as Go calls: it trains, scores, cross-plays and keeps a
+// zoo of co-players, and returns what the command line prints.
 //
 // It prints nothing. Long work takes a context first and hands its progress to a
 // function. What specs can name is handed in with the Lab.
@@ -68,8 +68,8 @@ func Stop(err error, format string, args ...any) error {
 	return err
 }
 
-// cores returns how many cores a number of workers means.
-func cores(workers int) int {
+// Cores returns how many cores a number of workers means.
+func Cores(workers int) int {
 	if workers > 0 {
 		return workers
 	}

@@ -72,8 +72,8 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 	}
 	if was, is := old.Train.Steps, t.Spec.Train.Steps; was != is {
 		if list := fades(&old); len(list) > 0 {
-			t.note("%s now go over %d env steps instead of %d: a run that was that long from the start would have had other values",
-				strings.Join(list, ", "), is, was)
+			t.note("what fades over the run now does so over %d env steps instead of %d (%s): a run that was that long from the start "+
+				"would have had other values", is, was, strings.Join(list, ", "))
 		}
 	}
 	if len(missing) > 0 {

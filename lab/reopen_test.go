@@ -228,7 +228,7 @@ func TestAScheduleIsStretchedOverTheNewLength(t *testing.T) {
 	}
 	out := trained(t, brief(t, l, "ppo.lr_end=0", "train.standins.share_end=0.5", "train.standins.over=100"))
 	goOn(t, l, out.Run, Further{Steps: 700})
-	want := "ppo.lr_end now go over 700 env steps instead of 600"
+	want := "over 700 env steps instead of 600 (ppo.lr_end)"
 	if !strings.Contains(strings.Join(notes, "\n"), want) {
 		t.Errorf("it does not say %q: %q", want, notes)
 	}

@@ -90,7 +90,7 @@ func (t *Training) Seeds() (list []uint64) {
 }
 
 // Cores returns how many cores it uses.
-func (t *Training) Cores() int { return cores(t.Workers) }
+func (t *Training) Cores() int { return Cores(t.Workers) }
 
 // finished says whether every seed was finished before.
 func (t *Training) finished() bool {
@@ -286,7 +286,7 @@ func (t *Training) learn(ctx context.Context) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	workers := cores(t.Workers)
+	workers := Cores(t.Workers)
 	beside := min(workers, len(todo))
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

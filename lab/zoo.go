@@ -220,8 +220,8 @@ func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
 	return list, nil
 }
 
-// findZoo returns a finished kind for a game, the first of its name.
-func (l *Lab) findZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
+// FindZoo returns a finished kind for a game, the first of its name.
+func (l *Lab) FindZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
 	for i := range zoo {
 		if e := &zoo[i]; e.Name == name && e.Status == "done" && l.GameWords(e.Game) == l.GameWords(about) {
 			return e

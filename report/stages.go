@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hop/page"
+	"hop/report/adapted"
 )
 
 // stage is a step around the training, as hop train left it in stages.json, with
@@ -84,4 +85,19 @@ func (s *stage) readCard(dir string) {
 		}
 		s.Numbers = append(s.Numbers, text)
 	}
+}
+
+// readMeetings reads the table that a stage's folder may hold.
+func (g *group) readMeetings(dir string, s stage) {
+	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(s.Dir), "adapt.json"))
+	if err != nil {
+		return
+	}
+	var t adapted.Table
+	if err := json.Unmarshal(b, &t); err != nil {
+		g.note("%s/adapt.json cannot be read (%v): how the agents meet others is not shown", s.Dir, err)
+		return
+	}
+	g.Meetings, g.Life, g.LifeEnd = t.Table, t.Steps, t.Last
+	g.MeetingsPage = path.Join(s.Dir, "adapt.html")
 }
