@@ -35,7 +35,9 @@ func TestTooFewSeedsAreNotGreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<span class="mark not asked">`, "Too few seeds to tell", "1 checks found nothing wrong; 1 could not be asked."} {
+	for _, want := range []string{
+		`<span class="mark not asked">`, "Too few seeds to tell", "1 checks found nothing wrong; 1 could not be asked.",
+	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the page does not say %q", want)
 		}
