@@ -80,18 +80,18 @@ func (p *progress) line(now time.Time, wide int) string {
 	so := now.Sub(p.start).Round(time.Second)
 	switch {
 	case p.total == 0:
-		return fmt.Sprintf("%s: getting ready, %s so far", p.what, so)
+		return fmt.Sprintf("%s: %s so far", p.what, so)
 	case p.done == 0:
 		return fmt.Sprintf("0 of %s %s, %s so far", page.Thousands(p.total), p.what, so)
 	}
 	each := p.last.Sub(p.start) / time.Duration(p.done)
-	left := max(time.Duration(p.total)*each-now.Sub(p.start), 0)
+	left := time.Duration(p.total-p.done)*each - min(now.Sub(p.last), each) // the part under way may take longer than others
 	speed := page.Short(float64(time.Second)/float64(max(each, 1))) + " a second"
 	if each > time.Second {
 		speed = each.Round(time.Second).String() + " each"
 	}
 	far := fmt.Sprintf("%s of %s", page.Thousands(p.done), page.Thousands(p.total))
-	until := left.Round(time.Second).String() + " left"
+	until := max(left, 0).Round(time.Second).String() + " left"
 	for _, words := range [][]string{{far + " " + p.what, speed, until}, {far + " " + p.what, until}, {far, until}} {
 		if line := strings.Join(words, ", "); len(line) <= wide {
 			return line

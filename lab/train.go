@@ -375,7 +375,6 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
-	t.lab.note("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)
 	j.run.Printf("trained to env step %d; scoring the final agents on %d fresh episodes", j.step, episodes)
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
