@@ -8,7 +8,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
 )
@@ -205,9 +205,11 @@ func usage(format string, args ...any) error { return usageError{fmt.Errorf(form
 
 // emit writes the result as one JSON object.
 func (a *app) emit(v any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	b, err := disk.JSON(v)
+	if err == nil {
+		_, err = a.out.Write(b)
+	}
+	return err
 }
 
 // thisBuild says which program it is.

@@ -32,8 +32,8 @@ import (
 	"sync"
 
 	"hop/game"
+	"hop/internal/disk"
 	"hop/npz"
-	"hop/runlog"
 )
 
 // Config says what to collect. Exactly one of Mix and Team must be set.
@@ -190,7 +190,7 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 				strings.Join(faults, "; "))
 		}
 		for _, s := range old.Shards {
-			b, err := os.ReadFile(filepath.Join(dir, s.File))
+			b, err := disk.Read(filepath.Join(dir, s.File), maxShard)
 			if h := sha256.Sum256(b); err != nil || hex.EncodeToString(h[:]) != s.SHA256 {
 				break // this one and all after it are made anew
 			}
@@ -203,7 +203,7 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 		}
 		return false, tidy(dir)
 	}
-	files, err := filepath.Glob(filepath.Join(escape(dir), "shard-*.npz"))
+	files, err := disk.Match(dir, "shard-*.npz")
 	if err != nil {
 		return false, fmt.Errorf("dataset: looking into the folder: %w", err)
 	}
@@ -217,24 +217,10 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 
 // tidy removes what a killed call left half written.
 func tidy(dir string) error {
-	for _, name := range []string{"shard-*.npz", partialFile, manifestFile} {
-		files, err := filepath.Glob(filepath.Join(escape(dir), name+"*.tmp"))
-		for _, f := range files {
-			err = errors.Join(err, os.Remove(f))
-		}
-		if err != nil {
-			return fmt.Errorf("dataset: removing half-written files: %w", err)
-		}
+	if err := disk.Sweep(dir); err != nil {
+		return fmt.Errorf("dataset: removing half-written files: %w", err)
 	}
 	return nil
-}
-
-// escape makes a folder's name safe for filepath.Glob.
-func escape(dir string) string {
-	if runtime.GOOS == "windows" {
-		return dir // no escapes there, and * and ? are not allowed in names
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
 // collector is a running Collect.
@@ -313,7 +299,7 @@ func (c *collector) flush() error {
 	var b bytes.Buffer
 	path, err := filepath.Join(c.dir, c.open.File), npz.Write(&b, c.shard.arrays(&c.m.Layout))
 	if err == nil {
-		err = runlog.WriteWhole(path, b.Bytes())
+		err = disk.Write(path, b.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)

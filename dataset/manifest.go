@@ -9,11 +9,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"hop/game"
-	"hop/runlog"
+	"hop/internal/disk"
 )
 
 // Format is the version of the files. A change that old readers would misread
@@ -24,6 +23,7 @@ const (
 	manifestFile = "manifest.json"
 	partialFile  = "partial.json" // the manifest of a collection that is not finished
 	maxJSON      = 64 << 20       // bytes; more is no manifest
+	maxShard     = 4 << 30        // bytes; more is no shard
 )
 
 // Manifest says what a dataset holds and how it was made. It is manifest.json.
@@ -145,7 +145,7 @@ func (m Manifest) save(path string) error {
 	if err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)
 	}
-	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
+	if err := disk.Write(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)
 	}
 	return nil
@@ -157,14 +157,7 @@ func load(path string) (*Manifest, error) {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("dataset: reading %s: "+format, append([]any{path}, a...)...)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, bad("%w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxJSON {
-		return nil, bad("%d bytes, want a file of at most %d; it is no manifest of a dataset", info.Size(), maxJSON)
-	}
-	b, err := os.ReadFile(path)
+	b, err := disk.Read(path, maxJSON)
 	if err != nil {
 		return nil, bad("%w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/stage"
 )
 
@@ -184,5 +185,5 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 	if s.plain() {
 		return nil
 	}
-	return writeJSON(filepath.Join(s.group, stagesFile), s.done)
+	return disk.WriteJSON(filepath.Join(s.group, stagesFile), s.done)
 }

@@ -17,6 +17,7 @@ import (
 	"hop/exp"
 	"hop/f32"
 	"hop/internal/cpu"
+	"hop/internal/disk"
 	"hop/page"
 	"hop/rng"
 	"hop/runlog"
@@ -459,7 +460,7 @@ func (j *job) save() error {
 	if err := j.run.Summarise("done", rows); err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(j.dir, ResultFile), r)
+	return disk.WriteJSON(filepath.Join(j.dir, ResultFile), r)
 }
 
 // lastFifth returns the mean return over the last 20 % of a training, nil if no
@@ -496,15 +497,3 @@ const (
 	ResultFile = "result.json" // in a seed's folder: what its final agents got
 	stagesFile = "stages.json" // in the folder of all seeds
 )
-
-// writeJSON writes a file whole or not at all.
-func writeJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}

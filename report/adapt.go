@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -218,7 +217,7 @@ func playerName(name string) string {
 
 // readMeetings reads the table that a stage's folder may hold.
 func (g *group) readMeetings(dir string, s stage) {
-	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(s.Dir), "adapt.json"))
+	b, err := g.readOf(dir, &s, "adapt.json")
 	if err != nil {
 		return
 	}

@@ -29,6 +29,7 @@ import (
 	"strings"
 
 	"hop/field"
+	"hop/internal/disk"
 )
 
 // Stage is one command.
@@ -194,15 +195,7 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 	if len(files) == 0 {
 		return fmt.Errorf("the command left nothing in %s", dir)
 	}
-	b, err := json.MarshalIndent(mark{key, command, files}, "", "  ")
-	if err != nil {
-		return err
-	}
-	part := filepath.Join(dir, markFile+".part")
-	if err := os.WriteFile(part, append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(part, filepath.Join(dir, markFile))
+	return disk.WriteJSON(filepath.Join(dir, markFile), mark{key, command, files})
 }
 
 // whole says whether a folder is done and holds what it held then.
