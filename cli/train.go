@@ -21,6 +21,8 @@ type trainCmd struct {
 	Resume  string   `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON    bool     `help:"Print one JSON object."`
+
+	AcceptBuild bool `help:"With --resume: go on with what another build of hop began."`
 }
 
 func (c trainCmd) Run(a *app, k *kong.Context) error {
@@ -70,14 +72,14 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		}
 		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json"}
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--accept-build"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {
-			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers "+
-				"and --json can be given", word)
+			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers, "+
+				"--accept-build and --json can be given", word)
 		}
 	}
-	more := lab.Further{Steps: c.Steps}
+	more := lab.Further{Steps: c.Steps, Build: c.AcceptBuild}
 	if slices.Contains(given, "--seeds") {
 		more.Seeds = c.Seeds.list
 	}

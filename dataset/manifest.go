@@ -13,6 +13,7 @@ import (
 
 	"hop/game"
 	"hop/internal/disk"
+	"hop/runlog"
 )
 
 // Format is the version of the files. A change that old readers would misread
@@ -29,14 +30,15 @@ const (
 // Manifest says what a dataset holds and how it was made. It is manifest.json.
 type Manifest struct {
 	Format    int             `json:"format"`
-	Version   string          `json:"hop"`            // of the program that made it
-	Game      json.RawMessage `json:"game"`           // name and resolved parameters
-	Seed      uint64          `json:"seed"`           //
-	Mix       []string        `json:"mix,omitempty"`  // teams of 0..n of the first bot, the rest the second, in turn
-	Team      []string        `json:"team,omitempty"` // or always the same team
-	Wanted    int             `json:"wanted_rows"`    // collecting stopped at the first whole episode that reached it
-	ShardRows int             `json:"shard_rows"`     // the most rows a file may have
-	Bots      []string        `json:"bots"`           // what the column bot indexes
+	Version   string          `json:"hop"`              // of the program that made it
+	Builds    []runlog.Build  `json:"builds,omitempty"` // of it, and of others that went on, the last one last
+	Game      json.RawMessage `json:"game"`             // name and resolved parameters
+	Seed      uint64          `json:"seed"`             //
+	Mix       []string        `json:"mix,omitempty"`    // teams of 0..n of the first bot, the rest the second, in turn
+	Team      []string        `json:"team,omitempty"`   // or always the same team
+	Wanted    int             `json:"wanted_rows"`      // collecting stopped at the first whole episode that reached it
+	ShardRows int             `json:"shard_rows"`       // the most rows a file may have
+	Bots      []string        `json:"bots"`             // what the column bot indexes
 	Layout    Layout          `json:"layout"`
 
 	Rows         int     `json:"rows"`
@@ -279,11 +281,28 @@ func differ(prefix string, is, want map[string]string) []string {
 	return out
 }
 
+// takeOver lets another build go on with a dataset, if it is the same or accepted, and
+// keeps the list of those that made it.
+func (m *Manifest) takeOver(by *Manifest, accept bool) error {
+	if len(m.Builds) == 0 {
+		m.Builds = []runlog.Build{{Version: m.Version, Commit: "unknown"}} // it was made before they were noted
+	}
+	last, this := m.Builds[len(m.Builds)-1], by.Builds[0]
+	if err := last.Same(this); err == nil {
+		by.Builds = m.Builds
+		return nil
+	} else if !accept {
+		return err
+	}
+	by.Builds = append(m.Builds, this)
+	return nil
+}
+
 // sameMaking returns what differs in how two datasets are made.
 func (m *Manifest) sameMaking(want *Manifest) []string {
 	making := func(m *Manifest) map[string]string {
 		bare := Manifest{
-			Format: m.Format, Version: m.Version, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team,
+			Format: m.Format, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team,
 			Wanted: m.Wanted, ShardRows: m.ShardRows, Bots: m.Bots, Layout: m.Layout,
 		}
 		b, _ := json.Marshal(bare)

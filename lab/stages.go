@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hop/exp"
-	"hop/f32"
 	"hop/internal/disk"
+	"hop/runlog"
 	"hop/stage"
 )
 
@@ -41,21 +41,23 @@ type stages struct {
 	log   func(format string, args ...any) // into the logs of the seeds; may be nil
 }
 
-func (l *Lab) around(spec *exp.Spec, group string) (*stages, error) {
+// around returns the stages of a training. A training that another build began reads
+// what that one prepared: the other half of it has learnt from the same.
+func (l *Lab) around(spec *exp.Spec, group string, build runlog.Build) (*stages, error) {
 	flags, err := spec.Game.Flags()
 	if err != nil {
 		return nil, err
 	}
 	s := &stages{lab: l, spec: spec, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
 	give := map[string][]string{"game": flags, "run": {group}}
-	s.run = stage.Runner{Salt: l.Version + " " + f32.Kernels(), Give: give, Now: s.now, Do: l.Do}
+	s.run = stage.Runner{Salt: build.ID(), Give: give, Now: s.now, Do: l.Do}
 	return s, nil
 }
 
 // Prepare runs what comes before a training, in folders beside the runs of out,
 // and puts the folders of stages in place of their names.
 func (l *Lab) Prepare(ctx context.Context, spec *exp.Spec, out string) ([]Stage, error) {
-	s, err := l.around(spec, filepath.Join(out, "any"))
+	s, err := l.around(spec, filepath.Join(out, "any"), l.Build())
 	if err != nil {
 		return nil, err
 	}
