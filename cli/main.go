@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -67,13 +68,18 @@ func (a *app) lab() *lab.Lab {
 	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
 }
 
-// worker is a command that can be a stage: it does its work and prints nothing.
+// worker is a command that can be a stage: it does its work, writes into the folder
+// that --out names and nowhere else, and prints nothing.
 type worker interface {
 	work(ctx context.Context, l *lab.Lab) (any, error)
 }
 
 // stage does what the words of a spec's stage ask for.
 func (a *app) stage(ctx context.Context, words []string) error {
+	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
+	if !slices.Contains(able, words[0]) {
+		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
+	}
 	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
 	if err != nil {
 		return usageError{err}

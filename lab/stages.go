@@ -32,6 +32,7 @@ type Stage struct {
 type stages struct {
 	lab   *Lab
 	spec  *exp.Spec
+	text  []byte // the spec's, with the names of stages
 	group string
 	of    int // stages in all, the training among them
 	at    int // stages begun
@@ -48,7 +49,11 @@ func (l *Lab) around(spec *exp.Spec, group string, build runlog.Build) (*stages,
 	if err != nil {
 		return nil, err
 	}
-	s := &stages{lab: l, spec: spec, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
+	text, err := spec.YAML()
+	if err != nil {
+		return nil, err
+	}
+	s := &stages{lab: l, spec: spec, text: text, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
 	give := map[string][]string{"game": flags, "run": {group}}
 	s.run = stage.Runner{Salt: build.ID(), Give: give, Now: s.now, Do: l.Do}
 	return s, nil
@@ -133,6 +138,10 @@ func (s *stages) prepare(ctx context.Context) error {
 	if len(s.spec.Prepare) == 0 {
 		return nil
 	}
+	ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
+	if err != nil {
+		return Misuse{err}
+	}
 	root := filepath.Dir(s.group)
 	if _, err := os.Stat(filepath.Join(s.group, "spec.yaml")); err == nil {
 		root = filepath.Dir(root) // the group is a single seed's folder
@@ -177,6 +186,10 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 				return err
 			}
 			fmt.Fprintf(h, "%d %s\n", j.seed, b)
+		}
+		ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
+		if err != nil {
+			return Misuse{err}
 		}
 		s.run.Salt += fmt.Sprintf(" %x", h.Sum(nil))
 		s.run.Root = filepath.Join(s.group, "follow")
