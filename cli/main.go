@@ -8,12 +8,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,6 +23,7 @@ import (
 	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
 )
@@ -67,13 +68,18 @@ func (a *app) lab() *lab.Lab {
 	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
 }
 
-// worker is a command that can be a stage: it does its work and prints nothing.
+// worker is a command that can be a stage: it does its work, writes into the folder
+// that --out names and nowhere else, and prints nothing.
 type worker interface {
 	work(ctx context.Context, l *lab.Lab) (any, error)
 }
 
 // stage does what the words of a spec's stage ask for.
 func (a *app) stage(ctx context.Context, words []string) error {
+	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
+	if !slices.Contains(able, words[0]) {
+		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
+	}
 	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
 	if err != nil {
 		return usageError{err}
@@ -205,9 +211,11 @@ func usage(format string, args ...any) error { return usageError{fmt.Errorf(form
 
 // emit writes the result as one JSON object.
 func (a *app) emit(v any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	b, err := disk.JSON(v)
+	if err == nil {
+		_, err = a.out.Write(b)
+	}
+	return err
 }
 
 // thisBuild says which program it is.

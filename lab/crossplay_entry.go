@@ -8,6 +8,7 @@ import (
 
 	"hop/exp"
 	"hop/game"
+	"hop/internal/disk"
 )
 
 // entry is one who plays.
@@ -58,11 +59,10 @@ func (c *crossing) enter() (game.Game, []entry, error) {
 func (c *crossing) find(name string) ([]entry, error) {
 	dirs := runsIn(name)
 	if len(dirs) == 0 && slices.Contains(c.Reg.PresetNames(), name) {
-		groups, err := filepath.Glob(filepath.Join(c.Runs, name+"-[0-9][0-9][0-9]"))
+		groups, err := disk.Match(c.Runs, name+"-[0-9][0-9][0-9]")
 		if err != nil {
 			return nil, err
 		}
-		slices.Sort(groups)
 		for _, group := range slices.Backward(groups) { // the newest that has runs
 			if dirs = runsIn(group); len(dirs) > 0 {
 				break

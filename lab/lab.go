@@ -76,9 +76,12 @@ func Cores(workers int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// Build says which program this is.
+func (l *Lab) Build() runlog.Build { return runlog.NewBuild(l.Version, f32.Kernels()) }
+
 // Info is what a run's folder says about its making.
 func (l *Lab) Info(preset string, seed uint64) runlog.Info {
-	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: runlog.NewBuild(l.Version, f32.Kernels())}
+	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: l.Build()}
 }
 
 // Folders returns the runs of a folder: itself, or its seeds.

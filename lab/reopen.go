@@ -23,6 +23,7 @@ import (
 type Further struct {
 	Steps int      // env steps of each seed in all; 0: as before
 	Seeds []uint64 // seeds that there are to be; those that there are stay
+	Build bool     // also by another build than the one that began it
 }
 
 // Reopen opens the runs of a folder, or the one run that it is, to go on. Seeds that are
@@ -31,16 +32,23 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	dirs, err := Folders(dir)
+	group, err := runlog.ReadGroup(dir)
 	if err != nil {
 		return nil, err
 	}
-	if dirs[0] == dir && (more.Steps > 0 || len(more.Seeds) > 0) {
+	dirs, err := Folders(dir)
+	if err != nil && group == nil {
+		return nil, err
+	}
+	if len(dirs) > 0 && dirs[0] == dir && (more.Steps > 0 || len(more.Seeds) > 0) {
 		parent := filepath.Dir(filepath.Clean(dir))
 		return nil, Misused("%s is one seed; --steps and --seeds are for all seeds of a training: name its folder, --resume %s", dir, parent)
 	}
 	t := &Training{Folder: dir, Workers: workers, lab: l}
 	missing := slices.Clone(more.Seeds)
+	if group != nil {
+		missing = append(missing, group.Seeds...)
+	}
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
 			seed, _ := runlog.SeedOf(dir)
@@ -53,18 +61,33 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 		}
 		t.jobs = append(t.jobs, j)
 	}
-	if len(t.jobs) == 0 {
+	switch {
+	case len(t.jobs) > 0:
+		t.Spec = t.jobs[0].spec
+	case group == nil:
 		return nil, Misused("%s holds no run that could go on: no seed has a spec.yaml; start a new one with hop train", dir)
+	default: // it died before the first of its seeds had begun
+		if t.Spec, err = l.Reg.Parse([]byte(group.Spec), filepath.Join(dir, "group.json"), group.Preset, nil); err != nil {
+			return nil, err
+		}
+		t.Spec.Train.Steps = cmp.Or(more.Steps, t.Spec.Train.Steps)
 	}
-	old := t.jobs[0].spec
+	old := t.Spec
 	for _, j := range t.jobs {
 		if err := j.lengthen(more.Steps); err != nil {
 			return nil, err
 		}
 	}
-	t.Spec = t.jobs[0].spec
+	if len(t.jobs) > 0 {
+		t.Spec = t.jobs[0].spec
+	}
 	slices.Sort(missing)
 	missing = slices.DeleteFunc(slices.Compact(missing), func(seed uint64) bool { return slices.Contains(t.Seeds(), seed) })
+	for _, j := range t.jobs {
+		if err := j.last.Same(l.Build()); err != nil && !more.Build && (!j.done() || len(missing) > 0) {
+			return nil, Misused("%s: %w", j.dir, err)
+		}
+	}
 	for _, j := range t.jobs {
 		if err := t.open(j); err != nil {
 			return nil, errors.Join(err, t.abandon())
@@ -112,15 +135,12 @@ func (l *Lab) read(dir string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true}
+	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true, build: env.Build, last: env.Last()}
 	if j.spec, err = l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
 		return nil, err
 	}
 	if j.result, err = readResult(dir); err == nil {
 		j.scored, j.step, j.result.Run = true, j.result.EnvSteps, dir
-	}
-	if env.Kernels != f32.Kernels() && !j.done() {
-		l.note("%s was started with %s kernels, this machine uses %s: numbers will differ in rounding", dir, env.Kernels, f32.Kernels())
 	}
 	return j, nil
 }
@@ -158,6 +178,12 @@ func (t *Training) open(j *job) error {
 	j.run = run
 	info := t.lab.Info(t.Spec.Name, j.seed)
 	run.Printf("going on: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
+	if j.last.Same(info.Build) != nil {
+		t.note("seed %d goes on by another build: so far it was %s; this is %s", j.seed, j.last.Line(), info.Line())
+		if err := run.GoOn(info.Build); err != nil {
+			return err
+		}
+	}
 	if j.longer == 0 {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"hop/exp"
 	"hop/f32"
 	"hop/internal/cpu"
+	"hop/internal/disk"
 	"hop/page"
 	"hop/rng"
 	"hop/runlog"
@@ -73,10 +74,12 @@ type job struct {
 	spec   exp.Spec
 	run    *runlog.Run // nil: the seed is finished, and nothing in its folder is touched
 	resume bool
-	status string // in env.json, when it was read
-	longer int    // env steps that it is to be trained further than before
-	scored bool   // result.json is there: the seed is trained and scored
-	step   int    // env step that it has come to
+	status string       // in env.json, when it was read
+	build  runlog.Build // that began it, and
+	last   runlog.Build // that wrote it last
+	longer int          // env steps that it is to be trained further than before
+	scored bool         // result.json is there: the seed is trained and scored
+	step   int          // env step that it has come to
 	err    error
 	result SeedResult
 }
@@ -113,17 +116,17 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 	return t, t.beginAll(seeds)
 }
 
-// beginAll makes the folders of seeds. A death on the way leaves folders without a
-// spec, which a training that goes on begins.
+// beginAll makes the folders of seeds. Which they are is written down first: a training
+// that goes on begins those that a death on the way left out.
 func (t *Training) beginAll(seeds []uint64) error {
 	text, err := t.Spec.YAML()
 	if err != nil {
 		return err
 	}
-	for _, seed := range seeds {
-		if err := os.MkdirAll(runlog.SeedDir(t.Folder, seed), 0o755); err != nil {
-			return fmt.Errorf("making the folder of seed %d: %w", seed, err)
-		}
+	group := runlog.Group{Preset: t.Spec.Name, Seeds: slices.Concat(t.Seeds(), seeds), Spec: string(text)}
+	slices.Sort(group.Seeds)
+	if err := group.Write(t.Folder); err != nil {
+		return errors.Join(err, t.abandon())
 	}
 	for _, seed := range seeds {
 		if err := t.begin(runlog.SeedDir(t.Folder, seed), seed, text); err != nil {
@@ -141,7 +144,7 @@ func (t *Training) begin(dir string, seed uint64, spec []byte) error {
 		return err
 	}
 	run.Printf("started: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
-	t.jobs = append(t.jobs, &job{seed: seed, dir: dir, spec: t.Spec, run: run})
+	t.jobs = append(t.jobs, &job{seed: seed, dir: dir, spec: t.Spec, run: run, build: info.Build, last: info.Build})
 	return nil
 }
 
@@ -248,7 +251,8 @@ func (t *Training) end(ctx context.Context, cause error) error {
 }
 
 func (t *Training) run(ctx context.Context) (*Trained, error) {
-	around, err := t.lab.around(&t.Spec, t.Folder)
+	begun := max(0, slices.IndexFunc(t.jobs, func(j *job) bool { return j.resume }))
+	around, err := t.lab.around(&t.Spec, t.Folder, t.jobs[begun].build)
 	if err != nil {
 		return nil, err
 	}
@@ -458,7 +462,7 @@ func (j *job) save() error {
 	if err := j.run.Summarise("done", rows); err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(j.dir, ResultFile), r)
+	return disk.WriteJSON(filepath.Join(j.dir, ResultFile), r)
 }
 
 // lastFifth returns the mean return over the last 20 % of a training, nil if no
@@ -495,15 +499,3 @@ const (
 	ResultFile = "result.json" // in a seed's folder: what its final agents got
 	stagesFile = "stages.json" // in the folder of all seeds
 )
-
-// writeJSON writes a file whole or not at all.
-func writeJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}

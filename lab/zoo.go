@@ -14,6 +14,7 @@ import (
 
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/runlog"
 )
 
@@ -204,7 +205,7 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 
 // Zoo reads a whole zoo, by name and folder.
 func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
-	dirs, err := filepath.Glob(filepath.Join(dir, "*", "seed-*"))
+	dirs, err := disk.Match(dir, "*/seed-*")
 	if err != nil {
 		return nil, err
 	}

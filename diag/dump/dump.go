@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/internal/disk"
 	"hop/npz"
 )
 
@@ -81,11 +82,10 @@ func Open(path string) (*Dump, error) {
 
 // OpenDir reads all .npz of a folder, by name: runs of the same agents.
 func OpenDir(dir string) ([]*Dump, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.npz"))
+	paths, err := disk.Match(dir, "*.npz")
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("dump: there is no .npz in %s; docs/examples/dump.py shows how to write one", dir)
 	}
-	slices.Sort(paths)
 	var list []*Dump
 	var errs []error
 	for _, path := range paths {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"hop/exp"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/report"
 	"hop/runlog"
@@ -129,7 +130,7 @@ func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map
 func (c Config) search(v *variant) (stopped map[uint64]string, err error) {
 	stopped = map[uint64]string{}
 	for _, root := range append([]string{c.Out}, c.Reuse...) {
-		dirs, err := filepath.Glob(filepath.Join(root, "*", "seed-*"))
+		dirs, err := disk.Match(root, "*/seed-*")
 		if err != nil {
 			return nil, err
 		}
