@@ -15,17 +15,6 @@ var (
 	errsTooLarge = []error{windows.ERROR_FILE_TOO_LARGE}
 )
 
-// lock locks a file for as long as it is open. The locked byte lies beyond the
-// process number, so that others can read that.
-func lock(f *os.File) error {
-	at := &windows.Overlapped{Offset: 1 << 20}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return errLocked
-	}
-	return err
-}
-
 // rename waits a while if somebody is reading the file that is replaced.
 func rename(from, to string) error {
 	var err error

@@ -29,6 +29,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hop/internal/disk"
 )
 
 // The names of the files.
@@ -38,7 +40,6 @@ const (
 	eventsFile  = "events.out.tfevents.0.hop"
 	logFile     = "log.txt"
 	envFile     = "env.json"
-	lockFile    = "lock"
 	checkDir    = "checkpoints"
 	seedPrefix  = "seed-"
 )
@@ -220,8 +221,10 @@ func open(dir string) (*Run, error) {
 		return nil, explain("making", dir, err)
 	}
 	r := &Run{dir: dir}
-	if r.lock, err = takeLock(filepath.Join(dir, lockFile)); err != nil {
-		return nil, err
+	if r.lock, err = disk.Lock(dir); errors.Is(err, disk.ErrHeld) {
+		return nil, fmt.Errorf("runlog: %w", err)
+	} else if err != nil {
+		return nil, explain("writing", filepath.Join(dir, disk.LockFile), err)
 	}
 	for _, f := range []struct {
 		name string
