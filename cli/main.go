@@ -2,8 +2,8 @@
 // the whole program, for the games and presets of the registry that it is handed.
 //
 // The work is in the packages below it. Every command writes its result to stdout (with --json
-// one object) and progress and prose to stderr. Exit codes: 0 done, 1 failed,
-// 2 wrong usage.
+// one object) and progress and prose to stderr. Exit codes: 0 done, 1 failed or stopped,
+// 2 wrong usage, 130 ended at once by a second signal.
 package cli
 
 import (
@@ -12,12 +12,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"hop/cli/complete"
 	"hop/dataset"
@@ -92,10 +91,11 @@ func (a *app) stage(ctx context.Context, words []string) error {
 	return err
 }
 
-// Main runs the program on the process's arguments, stops it cleanly at a signal,
-// and exits.
+// Main runs the program on the process's arguments, stops it cleanly at a signal and
+// at once at a second one, and exits.
 func Main(reg *exp.Registry) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	screen, _ = term.GetState(int(os.Stdin.Fd()))
+	ctx, stop := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -132,7 +132,7 @@ func (a *app) view() func(lab.News) {
 			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
 		case lab.Begun:
 			t := n.Training
-			b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores()}, a.in, a.err, n.Stop)
+			b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: abort}, a.in, a.err, n.Stop)
 		case lab.Learnt:
 			b.Update(n.Seed, n.Progress)
 		case lab.Scoring:

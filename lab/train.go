@@ -18,6 +18,7 @@ import (
 	"hop/f32"
 	"hop/internal/cpu"
 	"hop/internal/disk"
+	"hop/internal/wait"
 	"hop/page"
 	"hop/rng"
 	"hop/runlog"
@@ -364,14 +365,18 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		j.step = int(step)
 	}
 	machine := exp.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }, Saved: saved}
-	loop, err := j.spec.Build(j.seed, machine)
+	loop, err := wait.For(ctx, func() (*train.SelfPlay, error) { // large networks take minutes to make
+		loop, err := j.spec.Build(j.seed, machine)
+		if err != nil || saved == nil {
+			return loop, err
+		}
+		if err := loop.Load(saved); err != nil {
+			return nil, fmt.Errorf("resuming %s at env step %d: %w", j.dir, j.step, err)
+		}
+		return loop, nil
+	})
 	if err != nil {
 		return err
-	}
-	if saved != nil {
-		if err := loop.Load(saved); err != nil {
-			return fmt.Errorf("resuming %s at env step %d: %w", j.dir, j.step, err)
-		}
 	}
 	learnt := func(p *train.Progress) { t.lab.news(News{Kind: Learnt, Seed: j.seed, Progress: p}) }
 	err = loop.Run(ctx, j.run, learnt)
@@ -396,7 +401,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 
 // score plays the final agents on fresh episodes of the true game.
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
-	agents, err := t.lab.Reg.LoadAgents(j.dir)
+	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return t.lab.Reg.LoadAgents(j.dir) })
 	if err != nil {
 		return err
 	}

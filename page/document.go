@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"context"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
@@ -31,6 +32,7 @@ type Document struct {
 	Folder  string            // for the figures as PNG; "": beside the page
 	Files   map[string][]byte // more files, by name
 	JSON    any               // nil: none
+	Context context.Context   // drawing stops when it ends; nil: never
 }
 
 // Page returns the page: one file, figures inside.
@@ -87,6 +89,9 @@ func (d *Document) Write(dir string) error {
 		files[filepath.Join(dir, name)] = b
 	}
 	for _, f := range d.Figures {
+		if d.Context != nil && d.Context.Err() != nil {
+			return d.Context.Err()
+		}
 		b, err := f.PNG()
 		if err != nil {
 			return err

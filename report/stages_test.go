@@ -22,7 +22,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	put(t, filepath.Join(root, "stages/vae-1/card.json"), `{"numbers": 7`)
 	put(t, filepath.Join(root, "stages/vae-1/adapt.json"), `{"steps":2400,"last":600,"table":[
 {"vs":["ns","nh","nh"],"score":4.9,"best_response":5,"normalised":0.97,"normalised_ci":[0.95,0.99]}]}`)
-	if err := Write(registry.New(), dir, Options{}); err != nil {
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"report.html", "report.md"} {
@@ -46,7 +46,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 		t.Error("a stage's folder led out of the folder of the runs")
 	}
 	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{`)
-	if err := Write(registry.New(), dir, Options{}); err != nil {
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, "report.html", page(), "stages.json cannot be read")

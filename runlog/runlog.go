@@ -375,7 +375,7 @@ func (r *Run) Close() error {
 		errs = append(errs, r.log.Close())
 	}
 	if r.lock != nil {
-		errs = append(errs, r.lock.Close()) // last: then everything is written
+		errs = append(errs, disk.Unlock(r.lock)) // last: then everything is written
 	}
 	return errors.Join(errs...)
 }

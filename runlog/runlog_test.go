@@ -117,6 +117,8 @@ func TestMetricsThatAreDamagedNameTheLine(t *testing.T) {
 		{"no step", header + "\nx,a,,2,3\n", "line 2"},
 		{"no value", header + "\n1,a,,,3\n", "line 2"},
 		{"an agent below zero", header + "\n1,a,-1,2,3\n", "agent -1"},
+		{"an agent that no game has", header + "\n1,a,2000000000,2,3\n", "line 2: agent 2000000000, want one from 0 to 1023"},
+		{"a row without an end", header + "\n" + strings.Repeat("1", 1<<20), "line 2: it goes on after 65536 bytes"},
 		{"no count", header + "\n1,a,,2,z\n", "line 2"},
 	} {
 		_, err := parseMetrics(strings.NewReader(c.text))

@@ -19,6 +19,8 @@ func lock(f *os.File) error {
 	return err
 }
 
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 func rename(from, to string) error { return os.Rename(from, to) }
 
 // syncDir makes a rename survive a crash, where the file system knows how.

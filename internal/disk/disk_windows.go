@@ -19,6 +19,10 @@ func lock(f *os.File) error {
 	return err
 }
 
+func unlock(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{Offset: 1 << 20})
+}
+
 // rename waits a while if somebody is reading the file that is replaced.
 func rename(from, to string) error {
 	var err error

@@ -21,7 +21,7 @@ type held struct{ error }
 
 func (held) Is(target error) bool { return target == ErrHeld }
 
-// Lock takes a folder for this process, until the file that it returns is closed. The
+// Lock takes a folder for this process, until Unlock is given the file that it returns. The
 // system drops the lock when the process ends, however it ends, so there are no stale
 // locks; the process number in the file is for messages only.
 func Lock(dir string) (*os.File, error) {
@@ -49,6 +49,10 @@ func Lock(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// Unlock gives a folder up. To close the file would not do: a process that is being
+// started has it open too for a moment, and holds the lock until it runs its program.
+func Unlock(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
 
 // holder says who holds a folder. It may not have written its number yet.
 func holder(f *os.File, dir string) error {
