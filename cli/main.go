@@ -164,6 +164,9 @@ func notNegative(k *kong.Context) error {
 
 // run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
+	if !a.terminal() {
+		a.err = &shared{Writer: a.err} // progress keeps time beside the work
+	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -51,6 +51,19 @@ func (a *app) progress(what string) *progress {
 	return p
 }
 
+// shared is a writer that goroutines may share, as a file is.
+type shared struct {
+	mu sync.Mutex
+	io.Writer
+}
+
+// Write writes all of b before anybody else writes.
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Writer.Write(b)
+}
+
 // terminal says whether progress goes to a terminal.
 func (a *app) terminal() bool { return board.Terminal(a.err) }
 
