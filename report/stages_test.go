@@ -38,7 +38,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	}
 	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{"name":"moa","command":"hop collect","dir":"../../x/moa-1","status":"good"}]`)
 	put(t, filepath.Join(filepath.Dir(root), "x/moa-1/card.json"), `{"numbers":[{"name":"secret","value":1}]}`)
-	if err := Write(registry.New(), dir, Options{}); err != nil {
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, "report.html", page(), "stage moa lies in ../../x/moa-1", "nothing there is read")

@@ -263,7 +263,9 @@ func TestBuildsAreToldApart(t *testing.T) {
 		"files had changed":          {clean, dirty, false},
 		"the same changes":           {dirty, dirty, true},
 		"other changes":              {dirty, with(func(b *Build) { b.Dirty, b.Program = true, "2" }), false},
-		"a program that did not say": {with(func(b *Build) { b.Commit = "unknown" }), with(func(b *Build) { b.Commit, b.Program = "unknown", "1" }), false},
+		"a program that did not say": {
+			with(func(b *Build) { b.Commit = "unknown" }), with(func(b *Build) { b.Commit, b.Program = "unknown", "1" }), false,
+		},
 	} {
 		if err := c.a.Same(c.b); (err == nil) != c.same {
 			t.Errorf("%s: error %v, want the same %v", name, err, c.same)
