@@ -256,13 +256,13 @@ func TestBuildsAreToldApart(t *testing.T) {
 		a, b Build
 		same bool
 	}{
-		"the same":                   {clean, clean, true},
-		"another commit":             {clean, with(func(b *Build) { b.Commit = "abd" }), false},
-		"other kernels":              {clean, with(func(b *Build) { b.Kernels = "plain" }), false},
-		"another Go":                 {clean, with(func(b *Build) { b.Go = "go1.27" }), false},
-		"files had changed":          {clean, dirty, false},
-		"the same changes":           {dirty, dirty, true},
-		"other changes":              {dirty, with(func(b *Build) { b.Dirty, b.Program = true, "2" }), false},
+		"the same":          {clean, clean, true},
+		"another commit":    {clean, with(func(b *Build) { b.Commit = "abd" }), false},
+		"other kernels":     {clean, with(func(b *Build) { b.Kernels = "plain" }), false},
+		"another Go":        {clean, with(func(b *Build) { b.Go = "go1.27" }), false},
+		"files had changed": {clean, dirty, false},
+		"the same changes":  {dirty, dirty, true},
+		"other changes":     {dirty, with(func(b *Build) { b.Dirty, b.Program = true, "2" }), false},
 		"a program that did not say": {
 			with(func(b *Build) { b.Commit = "unknown" }), with(func(b *Build) { b.Commit, b.Program = "unknown", "1" }), false,
 		},
