@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hop/internal/disk"
 )
 
 // header is the first line of metrics.csv.
@@ -31,10 +32,10 @@ func (row Row) append(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// ReadMetrics returns all whole rows of a run's metrics.csv.
-func ReadMetrics(dir string) ([]Row, error) {
+// readMetrics returns all whole rows of a run's metrics.csv.
+func readMetrics(dir string) ([]Row, error) {
 	path := filepath.Join(dir, metricsFile)
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notRun(dir, metricsFile)
 	}

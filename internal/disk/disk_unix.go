@@ -10,7 +10,6 @@ import (
 
 func rename(from, to string) error { return os.Rename(from, to) }
 
-// syncDir makes a rename survive a crash, where the file system knows how.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
