@@ -70,7 +70,7 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		}
 		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json"}
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--accept-older"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {
 			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers "+

@@ -72,6 +72,7 @@ func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable
 			count(len(table.Table), len(c.Teams)*len(rows))
 		}
 	}
+	table.Used = l.Reg.Runs.Used()
 	return table, nil
 }
 
@@ -125,7 +126,9 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if err != nil {
 			return nil, nil, nil, Misuse{err}
 		}
-		r.known = s.Spec.Known()
+		if r.known, err = s.Spec.Known(); err != nil {
+			return nil, nil, nil, err
+		}
 		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}

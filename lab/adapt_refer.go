@@ -251,9 +251,15 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 			add(name, p)
 		}
 	}
-	if zoo, err := c.Lab.Zoo(c.AdaptConfig.Zoo); err == nil {
+	zoo, err := c.Lab.Zoo(c.AdaptConfig.Zoo)
+	if err != nil {
+		c.note("no best response of the zoo is among the candidates: %v", err)
+	} else {
 		if e := c.findZoo(zoo, "best-"+vs[0], m.about); e != nil && !slices.ContainsFunc(vs, func(n string) bool { return n != vs[0] }) {
-			if p, err := c.Reg.Member(m.g, e.Run+"#0"); err == nil {
+			p, err := c.Reg.Member(m.g, e.Run+"#0")
+			if err != nil {
+				c.note("%s is not among the candidates for the best response: %v", e.Run, err)
+			} else {
 				add("PPO "+e.Name, p)
 			}
 		}

@@ -393,7 +393,9 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 
 // score plays the final agents on fresh episodes of the true game.
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
-	agents, err := t.lab.Reg.LoadAgents(j.dir)
+	own := *t.lab.Reg
+	own.Runs = nil // the final agents or none
+	agents, err := own.LoadAgents(j.dir)
 	if err != nil {
 		return err
 	}
@@ -459,7 +461,11 @@ func (j *job) save() error {
 	if err := j.run.Summarise("done", rows); err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(j.dir, ResultFile), r)
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return j.run.SetResult(append(b, '\n'))
 }
 
 // lastFifth returns the mean return over the last 20 % of a training, nil if no
@@ -479,14 +485,15 @@ func lastFifth(rows []runlog.Row, c *train.Config) *float64 {
 	return &mean
 }
 
-// readResult reads what a seed's final agents got.
-func readResult(dir string) (r SeedResult, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, ResultFile))
-	if err == nil {
-		err = json.Unmarshal(b, &r)
+// readResult reads what a seed's final agents got; nil if they are not scored yet.
+func readResult(rec *runlog.Record, dir string) (*SeedResult, error) {
+	b, err := rec.Result()
+	if err != nil || b == nil {
+		return nil, err
 	}
-	if err != nil {
-		return r, fmt.Errorf("reading the result of %s: %w", dir, err)
+	r := &SeedResult{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("reading the result of %s: %w", dir, err)
 	}
 	return r, nil
 }

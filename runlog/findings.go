@@ -83,7 +83,8 @@ func readFindings(dir string) ([]check.Finding, error) {
 	}
 	var list []check.Finding
 	if err := json.Unmarshal(b, &list); err != nil {
-		return nil, damaged{why: fmt.Sprintf("%s is damaged: %v; remove it to go on without what was found", filepath.Join(dir, findingsFile), err)}
+		path := filepath.Join(dir, findingsFile)
+		return nil, damaged{why: fmt.Sprintf("%s is damaged: %v; remove it to go on without what was found", path, err)}
 	}
 	return list, nil
 }

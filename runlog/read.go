@@ -179,9 +179,9 @@ func (r *Record) Faults(but ...string) error {
 func (r *Record) Unsealed() string {
 	switch {
 	case r.Loose():
-		return "it was made by a program that did not seal its runs yet, so nothing says whether its files are as they were written"
+		return "made by a program that did not seal its runs yet, so nothing says whether they are"
 	case r.Env.Status == running:
-		return "it is running, or was killed: nothing vouches yet for the numbers after its newest checkpoint"
+		return "running, or killed, and nothing vouches yet for what came after the newest checkpoint"
 	}
 	return ""
 }

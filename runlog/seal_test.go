@@ -81,12 +81,12 @@ func change(t *testing.T, path string, do func([]byte) []byte) {
 	must(t, os.WriteFile(path, do(b), 0o644))
 }
 
-func swap(old, new string) func([]byte) []byte {
+func swap(was, is string) func([]byte) []byte {
 	return func(b []byte) []byte {
-		if !bytes.Contains(b, []byte(old)) {
-			panic("there is no " + old)
+		if !bytes.Contains(b, []byte(was)) {
+			panic("there is no " + was)
 		}
-		return bytes.Replace(b, []byte(old), []byte(new), 1)
+		return bytes.Replace(b, []byte(was), []byte(is), 1)
 	}
 }
 

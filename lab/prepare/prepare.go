@@ -124,7 +124,10 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, step, _, err := run.Resume()
+	body, step, notes, err := run.Resume()
+	for _, n := range notes {
+		t.lab.Say("note: %s", n)
+	}
 	if err == nil && body != nil {
 		err = t.model.Resume(body, step)
 	}
