@@ -7,7 +7,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +53,8 @@ type grammar struct {
 
 	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
 
+	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
+
 	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
 }
 
@@ -64,7 +68,26 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
+	watch := a.view()
+	if a.reg.Runs != nil {
+		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
+	}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch, Do: a.stage}
+}
+
+// reading returns the app with runs read as its command line says: every checkpoint that
+// is used is named, and an older one than the newest only if that was accepted.
+func (a *app) reading(k *kong.Context) *app {
+	older := a.reg.Runs != nil && a.reg.Runs.AcceptOlder
+	for _, p := range k.Path {
+		if p.Flag != nil && p.Flag.Name == "accept-older" {
+			older = older || p.Flag.Target.Bool()
+		}
+	}
+	b, reg := *a, *a.reg
+	reg.Runs = &runlog.Reader{AcceptOlder: older, Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	b.reg = &reg
+	return &b
 }
 
 // worker is a command that can be a stage: it does its work, writes into the folder
@@ -87,7 +110,7 @@ func (a *app) stage(ctx context.Context, words []string) error {
 	if !ok {
 		return usage("hop %s cannot be a stage", k.Command())
 	}
-	_, err = w.work(ctx, a.lab())
+	_, err = w.work(ctx, a.reading(k).lab())
 	return err
 }
 
@@ -183,7 +206,7 @@ func run(a *app, args []string) int {
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
 	}
-	return a.failed(k.Run(a))
+	return a.failed(k.Run(a.reading(k)))
 }
 
 // failed says what went wrong, once, and returns the exit code.
@@ -198,6 +221,8 @@ func (a *app) failed(err error) int {
 		fmt.Fprintf(a.err, "hop: stopped; %s\n", stopped.Next)
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.err, "hop: stopped")
+	case errors.Is(err, runlog.ErrDamaged):
+		fmt.Fprintf(a.err, "hop: %v\n", err)
 	case errors.As(err, &wrong), errors.As(err, &misuse), errors.Is(err, runlog.ErrNoRun), errors.Is(err, dataset.ErrNone):
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
@@ -212,12 +237,22 @@ type usageError struct{ error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// emit writes the result as one JSON object.
+// emit writes the result as one JSON object. Whatever it is, it says which checkpoints
+// were read for it.
 func (a *app) emit(v any) error {
 	b, err := disk.JSON(v)
-	if err == nil {
-		_, err = a.out.Write(b)
+	if err != nil {
+		return err
 	}
+	var keys struct{ Checkpoints json.RawMessage }
+	if used := a.reg.Runs.Used(); len(used) > 0 && json.Unmarshal(b, &keys) == nil && keys.Checkpoints == nil {
+		list, err := json.MarshalIndent(used, "  ", "  ")
+		if err != nil {
+			return err
+		}
+		b = fmt.Appendf(bytes.TrimSuffix(bytes.TrimSpace(b), []byte("\n}")), ",\n  \"checkpoints\": %s\n}\n", list)
+	}
+	_, err = a.out.Write(b)
 	return err
 }
 

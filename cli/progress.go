@@ -156,6 +156,9 @@ func (a *app) view() func(lab.News) {
 			b.End()
 			b = nil
 		case lab.Noted:
+			if b == nil && count != nil && a.terminal() {
+				fmt.Fprint(a.err, "\r\x1b[K")
+			}
 			if b == nil {
 				fmt.Fprintln(a.err, "note:", n.Text)
 				return

@@ -65,6 +65,7 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 			out.Cells[i] = append(out.Cells[i], cell)
 		}
 	}
+	out.Used = l.Reg.Runs.Used()
 	return out, g, nil
 }
 

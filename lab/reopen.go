@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -111,7 +110,7 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 
 // note says something that should not be missed, and puts it into the logs.
 func (t *Training) note(format string, args ...any) {
-	t.lab.note(format, args...)
+	t.lab.Note(format, args...)
 	t.log(format, args...)
 }
 
@@ -127,19 +126,24 @@ func numbers(seeds []uint64) string {
 // read reads a seed's folder and changes nothing in it. A seed is scored if its result
 // can be read.
 func (l *Lab) read(dir string) (*job, error) {
-	text, err := runlog.ReadSpec(dir)
+	rec, err := runlog.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	env, err := runlog.ReadEnv(dir)
-	if err != nil {
+	if err := rec.Faults(ResultFile); err != nil {
 		return nil, err
 	}
+	env := rec.Env
 	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true, build: env.Build, last: env.Last()}
-	if j.spec, err = l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
+	if j.spec, err = l.Reg.Parse(rec.Spec, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
 		return nil, err
 	}
-	if j.result, err = readResult(dir); err == nil {
+	result, err := readResult(rec, dir)
+	switch {
+	case err != nil:
+		l.Note("%v; the final agents of seed %d are scored again", err, j.seed)
+	case result != nil:
+		j.result = *result
 		j.scored, j.step, j.result.Run = true, j.result.EnvSteps, dir
 	}
 	return j, nil
@@ -154,9 +158,9 @@ func (j *job) lengthen(steps int) error {
 	if steps == 0 || steps == was {
 		return nil
 	}
-	_, at, err := runlog.Last(j.dir)
-	if err == nil && int64(steps) < at {
-		return Misused("--steps %d: seed %d has been trained for %d env steps already; ask for more than that", steps, j.seed, at)
+	last, err := (&runlog.Reader{AcceptOlder: true}).Last(j.dir) // the one that it goes on from
+	if err == nil && int64(steps) < last.Step {
+		return Misused("--steps %d: seed %d has been trained for %d env steps already; ask for more than that", steps, j.seed, last.Step)
 	}
 	if j.spec.Train.Steps = steps; j.spec.Validate() != nil {
 		return Misused("--steps %d: %w", steps, j.spec.Validate())
@@ -193,8 +197,8 @@ func (t *Training) open(j *job) error {
 		return err
 	}
 	j.scored = false
-	if err := os.Remove(filepath.Join(j.dir, ResultFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing the result of the shorter training: %w", err)
+	if err := run.RemoveResult(); err != nil {
+		return err
 	}
 	return run.SetSpec(text)
 }

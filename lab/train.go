@@ -357,7 +357,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		var step int64
 		saved, step, notes, err = j.run.Resume()
 		for _, n := range notes {
-			t.lab.note("%s", n)
+			t.lab.Note("%s", n)
 		}
 		if err != nil {
 			return err
@@ -401,7 +401,9 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 
 // score plays the final agents on fresh episodes of the true game.
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
-	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return t.lab.Reg.LoadAgents(j.dir) })
+	own := *t.lab.Reg
+	own.Runs = nil // the final agents or none
+	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return own.LoadAgents(j.dir) })
 	if err != nil {
 		return err
 	}
@@ -446,7 +448,7 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	if r.LastFifth = lastFifth(rows, &j.spec.Train); r.LastFifth == nil {
 		why := "no episode ended in the last fifth of the training, so there is no mean return of it"
 		j.run.Printf("%s", why)
-		t.lab.note("seed %d: %s", j.seed, why)
+		t.lab.Note("seed %d: %s", j.seed, why)
 	}
 	return nil
 }
@@ -467,7 +469,11 @@ func (j *job) save() error {
 	if err := j.run.Summarise("done", rows); err != nil {
 		return err
 	}
-	return disk.WriteJSON(filepath.Join(j.dir, ResultFile), r)
+	b, err := disk.JSON(r)
+	if err != nil {
+		return err
+	}
+	return j.run.SetResult(b)
 }
 
 // lastFifth returns the mean return over the last 20 % of a training, nil if no
@@ -487,14 +493,15 @@ func lastFifth(rows []runlog.Row, c *train.Config) *float64 {
 	return &mean
 }
 
-// readResult reads what a seed's final agents got.
-func readResult(dir string) (r SeedResult, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, ResultFile))
-	if err == nil {
-		err = json.Unmarshal(b, &r)
+// readResult reads what a seed's final agents got; nil if they are not scored yet.
+func readResult(rec *runlog.Record, dir string) (*SeedResult, error) {
+	b, err := rec.Result()
+	if err != nil || b == nil {
+		return nil, err
 	}
-	if err != nil {
-		return r, fmt.Errorf("reading the result of %s: %w", dir, err)
+	r := &SeedResult{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("reading the result of %s: %w", dir, err)
 	}
 	return r, nil
 }

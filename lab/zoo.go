@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,7 +178,7 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 // zooEntry reads one seed's folder of a zoo.
 func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	e := ZooEntry{Run: dir}
-	env, err := runlog.ReadEnv(dir)
+	rec, err := runlog.Read(dir)
 	if err != nil {
 		return e, err
 	}
@@ -191,12 +189,9 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	if e.Game, err = s.Game.Map(); err != nil {
 		return e, err
 	}
-	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), env.Seed, env.Status
-	r, err := readResult(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return e, nil
-	}
-	if err != nil {
+	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), rec.Env.Seed, rec.Env.Status
+	r, err := readResult(rec, dir)
+	if err != nil || r == nil {
 		return e, err
 	}
 	e.Mean, e.Agents, e.EnvSteps, e.CPU = r.Mean, r.Agents, r.EnvSteps, r.CPU

@@ -99,7 +99,7 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	if !slices.Equal(whole.Brain.Params.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
-	_, p, in, err := pretrain.LoadResponse(dir)
+	_, p, in, err := pretrain.LoadResponse(nil, dir)
 	must(t, err)
 	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
 		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)

@@ -1,23 +1,27 @@
 package runlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"hop/check"
+	"hop/internal/disk"
 )
 
 const findingsFile = "findings.json"
+
+// closing ends findings.json. What stands before it stays when findings are added.
+const closing = "\n]\n"
 
 // Find adds a finding to findings.json and says it in log.txt. It reaches the
 // disk at once, because a run that goes wrong may not live to its next checkpoint.
 func (r *Run) Find(f check.Finding) error {
 	r.Printf("env step %d: %s: %s; %s", f.Step, f.Check, f.Says, f.Next)
-	list, err := ReadFindings(r.dir)
+	list, err := readFindings(r.dir)
 	if err != nil {
 		return err
 	}
@@ -29,12 +33,26 @@ func (r *Run) writeFindings(list []check.Finding) error {
 	if err != nil {
 		return fmt.Errorf("runlog: writing %s: %w", findingsFile, err)
 	}
-	return replace(filepath.Join(r.dir, findingsFile), append(b, '\n'))
+	if err := replace(filepath.Join(r.dir, findingsFile), append(b, '\n')); err != nil {
+		return err
+	}
+	r.found, err = sumFindings(r.dir)
+	return err
+}
+
+// sumFindings sums what will stay of findings.json when there are more.
+func sumFindings(dir string) (Part, error) {
+	b, err := readSmall(dir, findingsFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Part{}, err
+	}
+	b = bytes.TrimSuffix(b, []byte(closing))
+	return Part{int64(len(b)), sumOf(b)}, nil
 }
 
 // cutFindings forgets what was found after a step: it will be found again.
 func (r *Run) cutFindings(step int64) error {
-	list, err := ReadFindings(r.dir)
+	list, err := readFindings(r.dir)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -44,16 +62,19 @@ func (r *Run) cutFindings(step int64) error {
 			kept = append(kept, f)
 		}
 	}
-	if len(kept) == 0 {
-		return os.Remove(filepath.Join(r.dir, findingsFile))
+	if len(kept) == len(list) {
+		return nil
 	}
-	return r.writeFindings(kept)
+	if len(kept) > 0 {
+		return r.writeFindings(kept)
+	}
+	r.found = Part{0, sumOf(nil)}
+	return disk.Remove(filepath.Join(r.dir, findingsFile))
 }
 
-// ReadFindings returns what was found in a run, in order; nothing if all was well.
-func ReadFindings(dir string) ([]check.Finding, error) {
-	path := filepath.Join(dir, findingsFile)
-	b, err := os.ReadFile(path)
+// readFindings returns what was found in a run, in order; nothing if all was well.
+func readFindings(dir string) ([]check.Finding, error) {
+	b, err := readSmall(dir, findingsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -62,7 +83,8 @@ func ReadFindings(dir string) ([]check.Finding, error) {
 	}
 	var list []check.Finding
 	if err := json.Unmarshal(b, &list); err != nil {
-		return nil, fmt.Errorf("runlog: %s is damaged: %w; remove it to go on without what was found", path, err)
+		path := filepath.Join(dir, findingsFile)
+		return nil, damaged{why: fmt.Sprintf("%s is damaged: %v; remove it to go on without what was found", path, err)}
 	}
 	return list, nil
 }

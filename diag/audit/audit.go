@@ -58,6 +58,7 @@ type Result struct {
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
 	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
 	Windows int           `json:"windows"`
+	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
 
 	recorded bool // returns and curves are those of the run, not of the audit's windows
 }

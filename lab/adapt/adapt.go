@@ -75,6 +75,7 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 			count(len(table.Table), len(c.Teams)*len(rows))
 		}
 	}
+	table.Used = l.Reg.Runs.Used()
 	return table, nil
 }
 
@@ -128,7 +129,9 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if err != nil {
 			return nil, nil, nil, lab.Misused("%w", err)
 		}
-		r.known = s.Spec.Known()
+		if r.known, err = s.Spec.Known(); err != nil {
+			return nil, nil, nil, err
+		}
 		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}

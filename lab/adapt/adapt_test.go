@@ -140,7 +140,11 @@ func TestAcquaintances(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return adaptRow{dirs: []string{"runs/x/seed-1"}, known: spec.Known()}
+		who, err := spec.Known()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return adaptRow{dirs: []string{"runs/x/seed-1"}, known: who}
 	}
 	hop, net := known("hop+main"), known("hop+main", "leaf.kind=net", "models.response=")
 	frozen := known("ppo-4x4", "train.team=[learn,runs/a/seed-1#0,ns,ns]")

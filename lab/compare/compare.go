@@ -5,8 +5,7 @@ package compare
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
+	"errors"
 	"slices"
 
 	"hop/exp"
@@ -83,7 +82,7 @@ func (c Config) variants(l *lab.Lab) ([]*variant, error) {
 
 // complete finds or trains the runs of all seeds.
 func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map[string]bool) error {
-	stopped, err := c.search(v)
+	stopped, err := c.search(l, v)
 	if err != nil {
 		return err
 	}
@@ -126,8 +125,8 @@ func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map
 }
 
 // search finds the variant's finished runs, and in the comparison's own folder
-// those that stopped on the way.
-func (c Config) search(v *variant) (stopped map[uint64]string, err error) {
+// those that stopped on the way. One that is not as it was written is none.
+func (c Config) search(l *lab.Lab, v *variant) (stopped map[uint64]string, err error) {
 	stopped = map[uint64]string{}
 	for _, root := range append([]string{c.Out}, c.Reuse...) {
 		dirs, err := disk.Match(root, "*/seed-*")
@@ -135,18 +134,24 @@ func (c Config) search(v *variant) (stopped map[uint64]string, err error) {
 			return nil, err
 		}
 		for _, dir := range dirs {
-			text, err := runlog.ReadSpec(dir)
-			if err != nil || !bytes.Equal(text, v.text) {
+			rec, err := runlog.Read(dir)
+			if err == nil && bytes.Equal(rec.Spec, v.text) {
+				err = rec.Faults(lab.ResultFile)
+			}
+			if errors.Is(err, runlog.ErrDamaged) {
+				l.Say("%s is not reused: %v", dir, err)
+			}
+			if err != nil || !bytes.Equal(rec.Spec, v.text) || !slices.Contains(c.Seeds, rec.Env.Seed) || v.runs[rec.Env.Seed] != "" {
 				continue
 			}
-			env, err := runlog.ReadEnv(dir)
-			if err != nil || !slices.Contains(c.Seeds, env.Seed) || v.runs[env.Seed] != "" {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(dir, lab.ResultFile)); err == nil && env.Status == "done" {
-				v.runs[env.Seed] = dir
-			} else if root == c.Out {
-				stopped[env.Seed] = dir
+			result, err := rec.Result()
+			switch {
+			case result != nil && rec.Env.Status == "done":
+				v.runs[rec.Env.Seed] = dir
+			case root == c.Out:
+				stopped[rec.Env.Seed] = dir
+			case err != nil:
+				l.Say("%s is not reused: %v", dir, err)
 			}
 		}
 	}

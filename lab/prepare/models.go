@@ -157,7 +157,7 @@ type CVAEResult struct {
 
 // Do trains and scores it.
 func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
-	codes, weights, err := vae.Load(c.VAE)
+	codes, weights, err := vae.Load(l.Reg.Runs, c.VAE)
 	if err != nil {
 		return nil, fmt.Errorf("--vae %s: %w", c.VAE, err)
 	}
@@ -295,7 +295,7 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}
-			report, err := c.card(w, out, g)
+			report, err := c.card(l, w, out, g)
 			_, out.Scoring = watch.Spent()
 			return report, err
 		},
@@ -304,12 +304,12 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 }
 
 // card fills the model's card.
-func (c World) card(w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
+func (c World) card(l *lab.Lab, w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
 	j := score.WorldScores{
 		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes, Short: score.ShortWorld(w),
 	}
 	if c.Beside != "" {
-		m, p, err := world.Load(c.Beside)
+		m, p, err := world.Load(l.Reg.Runs, c.Beside)
 		if err != nil {
 			return nil, err
 		}

@@ -143,7 +143,10 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 		return nil, errors.Join(err, run.Close())
 	}
 	run.Printf("going on: %s", info.Line())
-	body, step, _, err := run.Resume()
+	body, step, notes, err := run.Resume()
+	for _, n := range notes {
+		t.lab.Say("note: %s", n)
+	}
 	if err == nil && body != nil {
 		err = t.model.Resume(body, step)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/runlog"
 	"hop/stats"
 )
 
@@ -102,6 +103,7 @@ type Table struct {
 	Steps int            `json:"steps"`
 	Last  int            `json:"last"`
 	Table []*Row         `json:"table"`
+	Used  []runlog.Used  `json:"checkpoints,omitempty"` // of the runs and of co-players that are runs' agents
 }
 
 // Against names the co-players.

@@ -10,12 +10,14 @@ import (
 	"gonum.org/v1/plot"
 
 	"hop/page"
+	"hop/runlog"
 	"hop/stats"
 )
 
 const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few-shot adaptation on {{.Game}}</h1>
 {{range $i, $h := .Headlines}}<p{{if not $i}} class="headline"{{end}}>{{tie $h}}</p>
-{{end}}<p>{{tie .Words}}</p></header>
+{{end}}<p>{{tie .Words}}</p>
+{{template "older" .Used}}</header>
 <div class="scroll card"><table><thead><tr>{{range .Heads}}<th class="left">{{.}}</th>{{end}}</tr></thead><tbody>
 {{range .Cells}}<tr>{{range .}}<td class="left{{if .Wrap}} wrap{{end}}">{{tie .Text}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>
@@ -23,7 +25,8 @@ const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few
 {{range .Figures}}<section><h2>{{.Title}}</h2>{{template "figure" .}}</section>
 {{end}}<section><h2>Every seed</h2><ul>
 {{range .Seeds}}<li>{{.}}</li>
-{{end}}</ul></section>
+{{end}}</ul>
+{{template "checkpoints" .Used}}</section>
 {{template "end"}}`
 
 const pageText = `# Few-shot adaptation on {{.Game}}
@@ -41,6 +44,8 @@ const pageText = `# Few-shot adaptation on {{.Game}}
 Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
+{{end}}{{range .Used}}
+Read at {{paths .String}}.
 {{end}}`
 
 // cell is a cell of the table.
@@ -56,7 +61,8 @@ func Write(dir string, t *Table) error {
 		Headlines, Heads, Seeds []string
 		Cells                   [][]cell
 		Figures                 []*page.Figure
-	}{Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: legend, Figures: t.figures()}
+		Used                    []runlog.Used
+	}{Used: t.Used, Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: legend, Figures: t.figures()}
 	for _, col := range columns {
 		var cells []cell
 		said := false // it says something of this table
