@@ -290,8 +290,8 @@ func TestAnEndThatFailsIsRepaired(t *testing.T) {
 		status string
 	}{
 		{"stopped while learning", Learnt, "", "", "stopped"},
-		{"stopped while scoring", Noted, "seed 1: scoring", "", "stopped"},
-		{"no result", Noted, "seed 1: scoring", "seed-1/result.json", "failed"},
+		{"stopped while scoring", Scoring, "", "", "stopped"},
+		{"no result", Scoring, "", "seed-1/result.json", "failed"},
 		{"no report", Ended, "", "report.html", "failed"},
 		{"no env.json", Ended, "", "seed-1/env.json", "running"},
 	} {

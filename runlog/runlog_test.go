@@ -243,7 +243,7 @@ func TestEnvSaysWhichProgramItIs(t *testing.T) {
 
 // Builds of one version are told apart by the commit, or where that does not say all by
 // the executable itself, and a run remembers all that went on with it.
-func TestBuildsAreToldApart(t *testing.T) {
+func TestBuildsAreDistinguished(t *testing.T) {
 	t.Parallel()
 	clean := Build{Version: "dev", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernels: "avx2"}
 	with := func(change func(*Build)) Build {
