@@ -11,6 +11,7 @@ import (
 
 	"hop/game"
 	"hop/lab"
+	"hop/page"
 	"hop/report/cross"
 )
 
@@ -68,10 +69,10 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	if err := cross.Write(dir, x); err != nil {
 		return err
 	}
-	page := filepath.Join(dir, "crossplay.html")
+	at := filepath.Join(dir, "crossplay.html")
 	if c.JSON {
 		out := crossplayJSON{
-			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: page, Cells: slices.Concat(x.Cells...),
+			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: at, Cells: slices.Concat(x.Cells...),
 		}
 		for _, e := range x.Entries {
 			out.Entries = append(out.Entries, e.Name)
@@ -92,7 +93,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 				fmt.Fprint(w, "–\t")
 				continue
 			}
-			fmt.Fprintf(w, "%.3f ± %.3f / %.3f\t", cell.Own.Mean, cell.Own.Half(), cell.Others.Mean)
+			fmt.Fprintf(w, "%.3f ± %s / %.3f\t", cell.Own.Mean, page.Number(cell.Own.Half()), cell.Others.Mean)
 		}
 		fmt.Fprintln(w)
 	}
@@ -106,6 +107,6 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	if x.Seeded() {
 		over = "pairs of seeds, or over starts where neither has several seeds"
 	}
-	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, page)
+	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, at)
 	return err
 }

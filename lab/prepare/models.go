@@ -203,6 +203,9 @@ type ResponseResult struct {
 
 // Do trains and scores it.
 func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
+	if c.Episodes < 1 {
+		return nil, lab.Misused("--episodes %d: want at least 1", c.Episodes)
+	}
 	cfg := pretrain.DefaultResponse()
 	var own, ofGame []string
 	for _, s := range c.Set {
@@ -267,6 +270,9 @@ type WorldResult struct {
 
 // Do trains and scores it.
 func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
+	if c.Probe < 1 || c.Plays < 1 {
+		return nil, lab.Misused("--probe %d --plays %d: want at least 1 of each", c.Probe, c.Plays)
+	}
 	cfg := pretrain.DefaultWorld()
 	cfg.Model.Variant, cfg.Model.Fault = c.Variant, c.Fault
 	if err := configure(&cfg, c.Set); err != nil {
