@@ -15,4 +15,4 @@ func NewBatch(in Input, rows int) Batch {
 }
 
 // Load returns the world model of a run's folder with its best weights.
-func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "world", New) }
+func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "world", Layers) }
