@@ -131,12 +131,12 @@ type loader struct {
 
 func (l *loader) bad(format string, a ...any) { l.errs = append(l.errs, fmt.Errorf(format, a...)) }
 
-// float is what an array's numbers are read as: large arrays as float32, which most
+// decimal is what an array's numbers are read as: large arrays as float32, which most
 // are saved as and which then need no copy.
-type float interface{ float32 | float64 }
+type decimal interface{ float32 | float64 }
 
 // numbers returns an array of any numeric type, or nil.
-func numbers[F float](l *loader, name string) ([]F, []int) {
+func numbers[F decimal](l *loader, name string) ([]F, []int) {
 	for _, a := range l.file {
 		if a.Name != name {
 			continue
@@ -151,7 +151,7 @@ func numbers[F float](l *loader, name string) ([]F, []int) {
 }
 
 // reals converts an array, unless it is one already.
-func reals[F float](data any) ([]F, bool) {
+func reals[F decimal](data any) ([]F, bool) {
 	switch x := data.(type) {
 	case []F:
 		return x, true
@@ -181,7 +181,7 @@ func reals[F float](data any) ([]F, bool) {
 	return nil, false
 }
 
-func convert[F float, T float64 | float32 | int64 | int32 | int16 | int8 | uint8](x []T) []F {
+func convert[F decimal, T float64 | float32 | int64 | int32 | int16 | int8 | uint8](x []T) []F {
 	out := make([]F, len(x))
 	for i, v := range x {
 		out[i] = F(v)
@@ -262,7 +262,7 @@ func (l *loader) names(agents int) {
 }
 
 // grid returns an array whose first dimensions are [T][A], and the others.
-func grid[F float](l *loader, name string) ([]F, []int) {
+func grid[F decimal](l *loader, name string) ([]F, []int) {
 	x, shape := numbers[F](l, name)
 	if x == nil {
 		return nil, nil
@@ -417,7 +417,7 @@ func (l *loader) wide() {
 }
 
 // third reads an array [T][A][n] and returns n; size 0: any.
-func third[F float](l *loader, name string, size int, want string) ([]F, int) {
+func third[F decimal](l *loader, name string, size int, want string) ([]F, int) {
 	x, more := grid[F](l, name)
 	if x == nil {
 		return nil, 0
