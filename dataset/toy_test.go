@@ -119,7 +119,8 @@ func stagHunt(t testing.TB, change func(*staghunt.Config)) (game.Game, map[strin
 func hunts(t testing.TB) dataset.Config {
 	g, spec := stagHunt(t, nil)
 	return dataset.Config{
-		Game: g, GameSpec: spec, Mix: []string{"ns", "nh"}, Rows: 900, Seed: 7, Dir: t.TempDir(), ShardRows: 250, Workers: 2, Build: runlog.Build{Version: "test", Commit: "abc"},
+		Game: g, GameSpec: spec, Mix: []string{"ns", "nh"}, Rows: 900, Seed: 7, Dir: t.TempDir(), ShardRows: 250, Workers: 2,
+		Build: runlog.Build{Version: "test", Commit: "abc"},
 	}
 }
 

@@ -241,7 +241,7 @@ func TestEnvSaysWhichProgramItIs(t *testing.T) {
 
 // Builds of one version are told apart by the commit, or where that does not say all by
 // the executable itself, and a run remembers all that went on with it.
-func TestBuildsAreToldApart(t *testing.T) {
+func TestBuildsAreNotMistaken(t *testing.T) {
 	t.Parallel()
 	clean := Build{Version: "dev", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernels: "avx2"}
 	with := func(change func(*Build)) Build {
@@ -254,14 +254,15 @@ func TestBuildsAreToldApart(t *testing.T) {
 		a, b Build
 		same bool
 	}{
-		"the same":                   {clean, clean, true},
-		"another commit":             {clean, with(func(b *Build) { b.Commit = "abd" }), false},
-		"other kernels":              {clean, with(func(b *Build) { b.Kernels = "plain" }), false},
-		"another Go":                 {clean, with(func(b *Build) { b.Go = "go1.27" }), false},
-		"files had changed":          {clean, dirty, false},
-		"the same changes":           {dirty, dirty, true},
-		"other changes":              {dirty, with(func(b *Build) { b.Dirty, b.Program = true, "2" }), false},
-		"a program that did not say": {with(func(b *Build) { b.Commit = "unknown" }), with(func(b *Build) { b.Commit, b.Program = "unknown", "1" }), false},
+		"the same":          {clean, clean, true},
+		"another commit":    {clean, with(func(b *Build) { b.Commit = "abd" }), false},
+		"other kernels":     {clean, with(func(b *Build) { b.Kernels = "plain" }), false},
+		"another Go":        {clean, with(func(b *Build) { b.Go = "go1.27" }), false},
+		"files had changed": {clean, dirty, false},
+		"the same changes":  {dirty, dirty, true},
+		"other changes":     {dirty, with(func(b *Build) { b.Dirty, b.Program = true, "2" }), false},
+		"a program that did not say": {with(func(b *Build) { b.Commit = "unknown" }),
+			with(func(b *Build) { b.Commit, b.Program = "unknown", "1" }), false},
 	} {
 		if err := c.a.Same(c.b); (err == nil) != c.same {
 			t.Errorf("%s: error %v, want the same %v", name, err, c.same)

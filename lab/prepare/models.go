@@ -176,7 +176,8 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 	}
 	out := &CVAEResult{VAE: c.VAE}
 	out.Learnt, err = training[pretrain.Progress]{
-		lab: l, kind: "cvae", settings: map[string]any{"data": contents(data), "vae": weighed(codes.Config, weights), "cvae": cfg}, model: v, unit: "rows", watch: rows,
+		lab: l, kind: "cvae", model: v, unit: "rows", watch: rows,
+		settings: map[string]any{"data": contents(data), "vae": weighed(codes.Config, weights), "cvae": cfg},
 		score: func() (report *card.Card, err error) {
 			out.CVAEScore, report, err = score.CVAE(v, g)
 			return report, err
