@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"hop/internal/cpu"
 )
 
 // Info is what the caller knows about a run.
@@ -28,6 +30,9 @@ type Env struct {
 	Status  string `json:"status"` // running, done, stopped or failed
 	Spent
 	Phases map[string]float64 `json:"phases_s"`
+	// Peak is the most memory that a process which worked on the run has had, with what
+	// else it did at the time: other seeds, for one. 0: not known.
+	Peak uint64 `json:"peak_memory_bytes"`
 }
 
 // Spent is what a run has cost, over all its parts: a run that was stopped and
@@ -94,7 +99,7 @@ func (r *Run) Finish(status string) error {
 
 // saveEnv writes env.json with the time spent so far.
 func (r *Run) saveEnv() error {
-	r.env.Spent = r.Spent()
+	r.env.Spent, r.env.Peak = r.Spent(), max(r.env.Peak, cpu.Peak())
 	b, err := json.MarshalIndent(r.env, "", "  ")
 	if err != nil {
 		return fmt.Errorf("runlog: writing %s: %w", envFile, err)
