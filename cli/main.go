@@ -2,8 +2,8 @@
 // the whole program, for the games and presets of the registry that it is handed.
 //
 // The work is in the packages below it. Every command writes its result to stdout (with --json
-// one object) and progress and prose to stderr. Exit codes: 0 done, 1 failed,
-// 2 wrong usage.
+// one object) and progress and prose to stderr. Exit codes: 0 done, 1 failed or stopped,
+// 2 wrong usage, 130 ended at once by a second signal.
 package cli
 
 import (
@@ -14,16 +14,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"hop/cli/complete"
 	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
 )
@@ -38,7 +39,7 @@ type grammar struct {
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
 	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
-	Adapt     adaptCmd     `cmd:"" help:"Let an agent meet co-players it never trained with: how fast and how well does it adapt?"`
+	Adapt     adaptCmd     `cmd:"" help:"Let an agent live among co-players, strangers or not: how fast and how well does it adapt?"`
 	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
 	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
@@ -89,13 +90,18 @@ func (a *app) reading(k *kong.Context) *app {
 	return &b
 }
 
-// worker is a command that can be a stage: it does its work and prints nothing.
+// worker is a command that can be a stage: it does its work, writes into the folder
+// that --out names and nowhere else, and prints nothing.
 type worker interface {
 	work(ctx context.Context, l *lab.Lab) (any, error)
 }
 
 // stage does what the words of a spec's stage ask for.
 func (a *app) stage(ctx context.Context, words []string) error {
+	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
+	if !slices.Contains(able, words[0]) {
+		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
+	}
 	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
 	if err != nil {
 		return usageError{err}
@@ -108,10 +114,11 @@ func (a *app) stage(ctx context.Context, words []string) error {
 	return err
 }
 
-// Main runs the program on the process's arguments, stops it cleanly at a signal,
-// and exits.
+// Main runs the program on the process's arguments, stops it cleanly at a signal and
+// at once at a second one, and exits.
 func Main(reg *exp.Registry) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	screen, _ = term.GetState(int(os.Stdin.Fd()))
+	ctx, stop := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -180,6 +187,9 @@ func notNegative(k *kong.Context) error {
 
 // run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
+	if !a.terminal() {
+		a.err = &shared{Writer: a.err} // progress keeps time beside the work
+	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -230,7 +240,7 @@ func usage(format string, args ...any) error { return usageError{fmt.Errorf(form
 // emit writes the result as one JSON object. Whatever it is, it says which checkpoints
 // were read for it.
 func (a *app) emit(v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
+	b, err := disk.JSON(v)
 	if err != nil {
 		return err
 	}
@@ -240,9 +250,9 @@ func (a *app) emit(v any) error {
 		if err != nil {
 			return err
 		}
-		b = fmt.Appendf(bytes.TrimSuffix(b, []byte("\n}")), ",\n  \"checkpoints\": %s\n}", list)
+		b = fmt.Appendf(bytes.TrimSuffix(bytes.TrimSpace(b), []byte("\n}")), ",\n  \"checkpoints\": %s\n}\n", list)
 	}
-	_, err = fmt.Fprintf(a.out, "%s\n", b)
+	_, err = a.out.Write(b)
 	return err
 }
 

@@ -98,7 +98,14 @@ func modelData(folder string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var m struct{ Data yaml.Node }
+	var own struct{ Data []struct{ Bots []string } }
+	if yaml.Unmarshal(text, &own) == nil {
+		for _, d := range own.Data {
+			names = append(names, d.Bots...)
+		}
+		return names, nil
+	}
+	var m struct{ Data yaml.Node } // of a program that named data by their path
 	if yaml.Unmarshal(text, &m) != nil {
 		return nil, nil // it learnt from no data
 	}

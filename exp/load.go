@@ -252,7 +252,7 @@ func (x *Saved) Focal(id agent.ID, t mind.Truth) (eval.Member, error) {
 	return x.member(m, id), nil
 }
 
-// Parts that may go on learning among strangers.
+// Parts that may go on learning among others.
 const (
 	LearnNothing = "nothing" // beliefs neither, within an episode or across
 	LearnBeliefs = "beliefs"
@@ -261,19 +261,19 @@ const (
 	LearnAll     = "all"
 )
 
-// Stranger is an agent of a run, loaded to live among co-players that it never
-// trained with. Each call of Member starts a life of its own: weights are as the
+// Newcomer is an agent of a run, loaded to live among co-players that it may never
+// have met. Each call of Member starts a life of its own: weights are as the
 // run left them, optimisers and beliefs fresh.
-type Stranger struct {
+type Newcomer struct {
 	*Saved
 	Models bool // it models others
 	Learn  string
 	id     agent.ID
 }
 
-// LoadStranger loads agent id of a run. sets may change the game's parameters and
+// LoadNewcomer loads agent id of a run. sets may change the game's parameters and
 // how the agent thinks, not what its networks are.
-func (r *Registry) LoadStranger(dir string, sets []string, id int, learn string) (*Stranger, error) {
+func (r *Registry) LoadNewcomer(dir string, sets []string, id int, learn string) (*Newcomer, error) {
 	may := []string{"game", "search", "belief", "goals", "leaf"}
 	for _, set := range sets {
 		part, _, _ := strings.Cut(set, ".")
@@ -291,7 +291,7 @@ func (r *Registry) LoadStranger(dir string, sets []string, id int, learn string)
 	if err != nil {
 		return nil, err
 	}
-	st := &Stranger{Saved: x, Learn: learn, id: agent.ID(id)}
+	st := &Newcomer{Saved: x, Learn: learn, id: agent.ID(id)}
 	m, err := x.mind(st.id)
 	if err != nil {
 		return nil, err
@@ -319,7 +319,7 @@ type Life struct {
 
 // Member starts a life. reads, if not nil, takes what an agent that models others
 // expected.
-func (x *Stranger) Member(reads *mind.Readings) (Life, error) {
+func (x *Newcomer) Member(reads *mind.Readings) (Life, error) {
 	m, err := x.mind(x.id)
 	if err != nil {
 		return Life{}, err

@@ -7,7 +7,11 @@
 // number. It sees arrays, never games.
 package frame
 
-import "hop/f32"
+import (
+	"fmt"
+
+	"hop/f32"
+)
 
 // The frames. Board: planes as they are. Ego: centred on oneself. Egof: ego, and
 // row and column offsets apart as well.
@@ -27,6 +31,27 @@ type Input struct {
 
 // Len returns the length of an observation, without Extra.
 func (in Input) Len() int { return in.Height*in.Width*in.Planes + in.Rest }
+
+// Validate returns what is wrong: an input that no game has. It keeps models from
+// trusting what a file says about them.
+func (in Input) Validate() error {
+	const most = 1 << 20 // numbers
+	for _, n := range []int{in.Height, in.Width, in.Planes, in.Rest, in.Extra} {
+		if n < 0 || n > most {
+			return fmt.Errorf("frame: an input of %+v, want sizes from 0 to %d", in, most)
+		}
+	}
+	area := in.Height * in.Width // at most most*most, which fits
+	switch planes := area > 0 && in.Planes > 0; {
+	case !planes && (area > 0 || in.Height+in.Width+in.Planes > 0):
+		return fmt.Errorf("frame: an input of %+v, want planes of height and width, or none of the three", in)
+	case planes && area > most/in.Planes || in.Len()+in.Extra > most:
+		return fmt.Errorf("frame: an input of %+v, want at most %d numbers", in, most)
+	case in.Len() == 0:
+		return fmt.Errorf("frame: an input of %+v holds nothing", in)
+	}
+	return nil
+}
 
 // Frame is a way of numbering. It is read-only after New.
 type Frame struct {

@@ -9,6 +9,7 @@ import (
 	"hop/eval"
 	"hop/game"
 	"hop/internal/cpu"
+	"hop/internal/wait"
 	"hop/oracle"
 	"hop/rng"
 	"hop/rollout"
@@ -84,7 +85,7 @@ func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
 	if lost != nil {
 		cfg.Lanes, cfg.Each = scoredLanes, lost.add
 	}
-	res, err := eval.Run(ctx, cfg)
+	res, err := wait.For(ctx, func() (*eval.Result, error) { return eval.Run(ctx, cfg) }) // the oracle may take hours for a decision
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (c EvalConfig) focal(g game.Game, members []eval.Member, names []string) (*
 		}
 		return nil, nil
 	}
-	if c.Focal < 0 && atRandom(without(names, focal)) > 1 {
+	if c.Focal < 0 && AtRandom(without(names, focal)) > 1 {
 		return nil, nil // hours on a large board; --focal asks for it all the same
 	}
 	return newRegret(g, members, names, agent.ID(focal)), nil
@@ -212,6 +213,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	if err != nil {
 		return nil, Misuse{err}
 	}
+	br.Until(ctx)
 	team := append([]string{"br"}, c.VS...)
 	var values stats.Acc
 	states, from := 0, cpu.Time()
@@ -248,8 +250,8 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	}
 	r := newRegret(g, members, team, 0)
 	key := rng.New(c.Seed)
-	if _, err = eval.Run(ctx, eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes,
-		Each: r.add}); err != nil {
+	again := eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes, Each: r.add}
+	if _, err = wait.For(ctx, func() (*eval.Result, error) { return eval.Run(ctx, again) }); err != nil {
 		return nil, err
 	}
 	played, se := out.Value-r.acc.Mean(), stats.Number(r.acc.SE())

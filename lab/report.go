@@ -28,7 +28,7 @@ func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error)
 			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
 		}
 	}
-	if err := report.Write(l.Reg, dir, o); err != nil {
+	if err := report.Write(ctx, l.Reg, dir, o); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil

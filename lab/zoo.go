@@ -12,6 +12,7 @@ import (
 
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/runlog"
 )
 
@@ -199,7 +200,7 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 
 // Zoo reads a whole zoo, by name and folder.
 func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
-	dirs, err := filepath.Glob(filepath.Join(dir, "*", "seed-*"))
+	dirs, err := disk.Match(dir, "*/seed-*")
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +216,8 @@ func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
 	return list, nil
 }
 
-// findZoo returns a finished kind for a game, the first of its name.
-func (l *Lab) findZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
+// FindZoo returns a finished kind for a game, the first of its name.
+func (l *Lab) FindZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
 	for i := range zoo {
 		if e := &zoo[i]; e.Name == name && e.Status == "done" && l.GameWords(e.Game) == l.GameWords(about) {
 			return e

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"hop/field"
 	"hop/nn"
-	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
 )
@@ -41,8 +41,8 @@ func Open[C, I any](body []byte, kind string) (*safetensors.File, Meta[C, I], er
 	return f, m, nil
 }
 
-// Load builds the model of a run's folder and gives it its best weights.
-func Load[M, C, I any](runs *runlog.Reader, dir, kind string, build func(C, I, rng.Key) (M, *nn.Params, error)) (M, *nn.Params, error) {
+// Load makes the model of a run's folder and gives it its best weights.
+func Load[M, C, I any](runs *runlog.Reader, dir, kind string, layers func(C, I) (M, *nn.Params, error)) (M, *nn.Params, error) {
 	var none M
 	last, err := runs.Last(dir)
 	if err != nil {
@@ -52,12 +52,37 @@ func Load[M, C, I any](runs *runlog.Reader, dir, kind string, build func(C, I, r
 	if err != nil {
 		return none, nil, fmt.Errorf("loading the %s model of %s: %w; train one with hop pretrain %s", kind, dir, err, kind)
 	}
-	m, p, err := build(meta.Config, meta.Input, rng.Key{})
-	if err == nil {
-		err = p.Load(f, "best/")
-	}
+	m, p, err := Fill(f, "best/", meta.Config, meta.Input, layers)
 	if err != nil {
 		return none, nil, fmt.Errorf("loading the %s model of %s: %w", kind, dir, err)
 	}
 	return m, p, nil
+}
+
+// Fill makes a model and loads its weights from under prefix. A file that lies about
+// its model is refused before memory is made for it.
+func Fill[M, C, I any](f *safetensors.File, prefix string, c C, in I, layers func(C, I) (M, *nn.Params, error)) (M, *nn.Params, error) {
+	var none M
+	m, p, err := layers(c, in)
+	if err == nil {
+		err = p.Alloc(f)
+	}
+	if err == nil {
+		err = p.Load(f, prefix)
+	}
+	if err != nil {
+		return none, nil, err
+	}
+	return m, p, nil
+}
+
+// maxLayers bounds how deep a network may be.
+const maxLayers = 64
+
+// CheckLayers refuses networks that are too deep to be meant.
+func CheckLayers(path string, widths []int) error {
+	if n := len(widths); n > maxLayers {
+		return field.Bad(path, fmt.Sprintf("a list of %d", n), fmt.Sprintf("at most %d layers", maxLayers))
+	}
+	return nil
 }

@@ -80,14 +80,18 @@ func roundUp(n int) int { return (n + align - 1) / align * align }
 // part from the stream of its own name below key: adding a layer does not change
 // the numbers of the others. Gradients are zero after it.
 func (p *Params) Init(key rng.Key) {
-	if p.W == nil {
-		p.W, p.G, p.smooth = make([]float32, p.size), make([]float32, p.size), new(bool)
-	}
+	p.alloc()
 	for _, q := range p.Parts {
 		r := key.Child(q.Name).Rand()
 		q.init(p.w(q.Span), q.Shape, &r)
 	}
 	p.ZeroGrad()
+}
+
+func (p *Params) alloc() {
+	if p.W == nil {
+		p.W, p.G, p.smooth = make([]float32, p.size), make([]float32, p.size), new(bool)
+	}
 }
 
 // Len returns the number of weights, without the gaps.

@@ -15,6 +15,21 @@ func (p *Params) Save(f *safetensors.File, prefix string) {
 	}
 }
 
+// Alloc does what Init does, but for drawing: weights are zero until Load fills them
+// from f. It is an error, and nothing is allocated, if f is too small to hold them: what
+// a file says about a model's size may be wrong.
+func (p *Params) Alloc(f *safetensors.File) error {
+	held := 0
+	for _, t := range f.Tensors {
+		held += len(t.Data)
+	}
+	if n := p.Len(); n > held/4 {
+		return fmt.Errorf("nn: loading: the model has %d weights, the file holds %d bytes; what it says about the model is not true", n, held)
+	}
+	p.alloc()
+	return nil
+}
+
 // Load copies the weights that Save stored under prefix. Parts that are missing,
 // of another dtype or shape, and tensors under prefix that the model does not
 // have, are all named in the error; nothing is changed then.

@@ -50,15 +50,27 @@ var types = map[string]reflect.Type{
 	"<i2": reflect.TypeFor[int16](), "<i4": reflect.TypeFor[int32](), "<i8": reflect.TypeFor[int64](),
 }
 
+// names is types the other way round.
+var names = func() map[reflect.Type]string {
+	m := map[reflect.Type]string{}
+	for name, t := range types {
+		m[t] = name
+	}
+	return m
+}()
+
 // descr returns numpy's name for the type of a flat slice, and its length.
 // The name is empty if data is not one of the slices an Array may hold.
 func descr(data any) (string, int) {
-	for name, t := range types {
-		if reflect.TypeOf(data) == reflect.SliceOf(t) {
-			return name, reflect.ValueOf(data).Len()
-		}
+	t := reflect.TypeOf(data)
+	if t == nil || t.Kind() != reflect.Slice {
+		return "", 0
 	}
-	return "", 0
+	name, ok := names[t.Elem()]
+	if !ok {
+		return "", 0
+	}
+	return name, reflect.ValueOf(data).Len()
 }
 
 // header returns all bytes before the data, or what is wrong with a.

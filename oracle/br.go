@@ -7,6 +7,7 @@
 package oracle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -72,6 +73,9 @@ type BR struct {
 	grouped  bool   // some group has more than one member
 	same     bool   // board, prey and team as at the last call
 
+	ctx     context.Context // nil: nothing ends it
+	polled  int             // states met since ctx was last asked
+	stopped error           // ctx's; the table then holds nonsense
 	table   []brSlot
 	used    int
 	gen     uint32
@@ -128,6 +132,13 @@ func NewBR(g game.Game, discount float64) (*BR, error) {
 	return b, nil
 }
 
+// Until lets ctx end it: Value and Q then return ctx's error, now and from there on. A
+// start against several who play at random may take hours.
+func (b *BR) Until(ctx context.Context) *BR {
+	b.ctx = ctx
+	return b
+}
+
 // States returns how many states the table holds: those met since the board or
 // the team last changed.
 func (b *BR) States() int { return b.used }
@@ -140,7 +151,8 @@ func (b *BR) Value(st game.State, focal game.Seat, bots []string) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	return b.value(&s), nil
+	v := b.value(&s)
+	return v, b.stopped
 }
 
 // Q writes the best response's value after each action of the focal seat, and
@@ -161,7 +173,7 @@ func (b *BR) Q(dst []float64, st game.State, focal game.Seat, bots []string) (le
 		dst[k] = b.after(&s, k, lo)
 	}
 	b.outcome = b.outcome[:lo]
-	return legal, nil
+	return legal, b.stopped
 }
 
 // read turns a state of the game into a compact one, and starts a new table if

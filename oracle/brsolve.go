@@ -30,6 +30,9 @@ func (b *BR) value(s *brState) float64 {
 	if slot := &b.table[at]; slot.gen == b.gen {
 		return slot.value
 	}
+	if b.ended() {
+		return 0
+	}
 	lo := b.enumerate(s)
 	best := math.Inf(-1)
 	for set := b.legal(s, 0); set != 0; set &= set - 1 {
@@ -38,6 +41,14 @@ func (b *BR) value(s *brState) float64 {
 	b.outcome = b.outcome[:lo]
 	b.insert(cells, rest, best)
 	return best
+}
+
+// ended asks the context, once in so many states.
+func (b *BR) ended() bool {
+	if b.polled++; b.ctx != nil && b.polled&1023 == 0 && b.stopped == nil {
+		b.stopped = b.ctx.Err()
+	}
+	return b.stopped != nil
 }
 
 // alone is the value once all others have left: the nearest hare in time.

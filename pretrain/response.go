@@ -13,6 +13,7 @@ import (
 	"hop/frame"
 	"hop/game"
 	"hop/mind"
+	"hop/model"
 	"hop/model/actor"
 	"hop/nn"
 	"hop/ppo"
@@ -263,10 +264,7 @@ func LoadResponse(runs *runlog.Reader, dir string) (*actor.Model, *nn.Params, Re
 	if err != nil {
 		return nil, nil, ResponseInput{}, fmt.Errorf("pretrain: loading %s: %w; train one with hop pretrain response", dir, err)
 	}
-	m, p, err := actor.New(meta.Config, meta.Input.Input, rng.Key{})
-	if err == nil {
-		err = p.Load(f, "brain/net/")
-	}
+	m, p, err := model.Fill(f, "brain/net/", meta.Config, meta.Input.Input, actor.Layers)
 	if err != nil {
 		return nil, nil, ResponseInput{}, fmt.Errorf("pretrain: loading %s: %w", dir, err)
 	}

@@ -95,7 +95,9 @@ func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
 	var models hop.Models
 	var err error
 	if m.Saved != nil {
-		models, err = hop.ModelsOf(m.Saved)
+		if models, err = hop.ModelsOf(m.Saved); err == nil {
+			err = fit(models, c, m.Game.Spec())
+		}
 	} else {
 		models, err = load(m.Runs, c, m.Game.Spec())
 	}
@@ -159,6 +161,36 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 	return nil
 }
 
+// fit refuses models of a checkpoint that read other observations than the game's.
+func fit(m hop.Models, c hop.Config, spec game.Spec) error {
+	in := exp.Input(spec)
+	if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: len(spec.Actions)}); m.VAE != nil && m.VAE.Input != want {
+		return misfit("vae", "the checkpoint's", m.VAE.Input, want)
+	}
+	if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: len(spec.Actions)}); m.CVAE != nil && m.CVAE.Input != want {
+		return misfit("cvae", "the checkpoint's", m.CVAE.Input, want)
+	}
+	if m.World != nil {
+		if want := worldInput(spec, m.World.Rewards); !reflect.DeepEqual(m.World.Input, want) {
+			return misfit("world", "the checkpoint's", m.World.Input, want)
+		}
+	}
+	in.Extra = (spec.Seats - 1) * len(c.Leaf.Partners)
+	if m.Response != nil && m.Response.Input != in {
+		return misfit("response", "the checkpoint's", m.Response.Input, in)
+	}
+	return nil
+}
+
+// worldInput is what a world model reads of a game.
+func worldInput(spec game.Spec, rewards []float32) world.Input {
+	l := spec.Obs
+	return world.Input{
+		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions), Horizon: spec.Horizon,
+		Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: rewards,
+	}
+}
+
 // load reads the models that planners use. They must have been trained on
 // observations like the game's.
 func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error) {
@@ -186,12 +218,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 		if m.World, m.Steps, err = world.Load(runs, c.Models.World); err != nil {
 			return m, fmt.Errorf("models.world: %w", err)
 		}
-		l := spec.Obs
-		want := world.Input{
-			Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions), Horizon: spec.Horizon,
-			Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: m.World.Rewards,
-		}
-		if !reflect.DeepEqual(m.World.Input, want) {
+		if want := worldInput(spec, m.World.Rewards); !reflect.DeepEqual(m.World.Input, want) {
 			return m, misfit("world", c.Models.World, m.World.Input, want)
 		}
 	}

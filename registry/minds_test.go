@@ -30,7 +30,7 @@ func TestPlannersThatCannotBeAreRefused(t *testing.T) {
 		for i := range sets {
 			sets[i] = strings.ReplaceAll(sets[i], "\u00a0", " ") // a space within a value
 		}
-		_, err := registry.New().Parse(nil, "x.yaml", "x", sets)
+		_, err := registry.New().Parse([]byte("name: x\n"), "x.yaml", "x", sets)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.sets, err, c.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"hop/exp"
 	"hop/game"
 	"hop/page"
+	"hop/report/adapted"
 	"hop/runlog"
 	"hop/stats"
 	"hop/train"
@@ -66,12 +67,12 @@ type group struct {
 	Goals        []string // and "none", for nothing
 	goals        []string // of the game
 	refs         []page.Ref
-	Stages       []stage    // around the training, in order
-	Meetings     []*Adapted // as hop adapt wrote them in a stage
-	Life         int        // env steps of a meeting
-	LifeEnd      int        // the last ones, which are scored
-	MeetingsPage string     // link to the whole table
-	team         []string   // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
+	Stages       []stage        // around the training, in order
+	Meetings     []*adapted.Row // as hop adapt wrote them in a stage
+	Life         int            // env steps of a meeting
+	LifeEnd      int            // the last ones, which are scored
+	MeetingsPage string         // link to the whole table
+	team         []string       // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
 // read gathers a group. It fails if there is no run at all, or if one is not as it was

@@ -13,12 +13,15 @@
 package report
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"hop/exp"
+	"hop/internal/wait"
+	"hop/page"
 	"hop/runlog"
 	"hop/stats"
 )
@@ -57,9 +60,15 @@ type outcome struct {
 func (o outcome) Known() bool { return o.N > 0 && !math.IsInf(o.CI[0], 0) && !math.IsNaN(o.CI[0]) }
 
 // Write reads the runs in a folder, which holds seed-1, seed-2, ... or is a run
-// itself, and writes report.html, report.md and report/ into it.
-func Write(reg *exp.Registry, group string, o Options) error {
-	g, err := read(reg, group)
+// itself, and writes report.html, report.md and report/ into it, unless ctx ends before.
+func Write(ctx context.Context, reg *exp.Registry, group string, o Options) error {
+	drawn, err := wait.For(ctx, func() (*page.Document, error) {
+		g, err := read(reg, group)
+		if err != nil {
+			return nil, err
+		}
+		return g.document(o), nil
+	})
 	if err != nil {
 		return err
 	}
@@ -68,5 +77,6 @@ func Write(reg *exp.Registry, group string, o Options) error {
 			os.Remove(filepath.Join(group, "report", name+".gif"))
 		}
 	}
-	return g.document(o).Write(group)
+	drawn.Context = ctx
+	return drawn.Write(group)
 }

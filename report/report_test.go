@@ -231,7 +231,7 @@ func unbalanced(html string) string {
 
 func TestFilesLieBesideThePage(t *testing.T) {
 	dir := good(t)
-	if err := Write(registry.New(), dir, film()); err != nil {
+	if err := Write(t.Context(), registry.New(), dir, film()); err != nil {
 		t.Fatal(err)
 	}
 	html, _ := rendered(t, dir, film())
@@ -306,7 +306,7 @@ func TestBotsAreNotCountedAsLearners(t *testing.T) {
 }
 
 func TestAFolderWithoutRunsIsRefused(t *testing.T) {
-	err := Write(registry.New(), t.TempDir(), Options{})
+	err := Write(t.Context(), registry.New(), t.TempDir(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "hop train") {
 		t.Errorf("got %v, want an error that says which folders have reports", err)
 	}

@@ -22,7 +22,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	put(t, filepath.Join(root, "stages/vae-1/card.json"), `{"numbers": 7`)
 	put(t, filepath.Join(root, "stages/vae-1/adapt.json"), `{"steps":2400,"last":600,"table":[
 {"vs":["ns","nh","nh"],"score":4.9,"best_response":5,"normalised":0.97,"normalised_ci":[0.95,0.99]}]}`)
-	if err := Write(registry.New(), dir, Options{}); err != nil {
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"report.html", "report.md"} {
@@ -36,8 +36,17 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 			t.Errorf("report.html has %s %d times, want once", want, strings.Count(page(), want))
 		}
 	}
+	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{"name":"moa","command":"hop collect","dir":"../../x/moa-1","status":"good"}]`)
+	put(t, filepath.Join(filepath.Dir(root), "x/moa-1/card.json"), `{"numbers":[{"name":"secret","value":1}]}`)
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, "report.html", page(), "stage moa lies in ../../x/moa-1", "nothing there is read")
+	if strings.Contains(page(), "secret") || strings.Contains(page(), "card.html") {
+		t.Error("a stage's folder led out of the folder of the runs")
+	}
 	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{`)
-	if err := Write(registry.New(), dir, Options{}); err != nil {
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, "report.html", page(), "stages.json cannot be read")

@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -127,6 +128,7 @@ func TestChild(t *testing.T) {
 		t.Skip("started by other tests")
 	}
 	limitChild(t)
+	fmt.Println("begun")
 	if os.Getenv("RUNLOG_HOLD") != "" {
 		if _, err := Open(dir); err != nil {
 			t.Fatal(err)
@@ -141,6 +143,25 @@ func child(dir string, env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.v")
 	cmd.Env = append(os.Environ(), append(env, "RUNLOG_CHILD="+dir)...)
 	return cmd
+}
+
+// begin starts a child and returns when it is at work.
+func begin(t *testing.T, cmd *exec.Cmd) time.Time {
+	t.Helper()
+	r, w, err := os.Pipe()
+	must(t, err)
+	cmd.Stdout = w
+	must(t, errors.Join(cmd.Start(), w.Close()))
+	in := bufio.NewScanner(r)
+	for in.Scan() && in.Text() != "begun" {
+	}
+	start := time.Now()
+	go func() { // what else it says, until it ends
+		defer r.Close()
+		for in.Scan() {
+		}
+	}()
+	return start
 }
 
 // exact returns the files that must not depend on what happened to a run; of events,
@@ -201,18 +222,21 @@ func whole(t *testing.T, until int64) map[string]string {
 func TestKilledAtRandomMomentsEndsInTheSameBytes(t *testing.T) {
 	t.Parallel()
 	want := whole(t, toySteps)
-	start := time.Now()
-	if out, err := child(filepath.Join(t.TempDir(), "run")).CombinedOutput(); err != nil {
-		t.Fatalf("child: %v\n%s", err, out)
-	}
-	length := time.Since(start)
+	cmd := child(filepath.Join(t.TempDir(), "run"))
+	start := begin(t, cmd)
+	must(t, cmd.Wait())
+	length := time.Since(start) // at work; how long a child takes to start says nothing
 	r := rand.New(rand.NewPCG(1, 2))
 	kills, runs := 0, 0
 	for kills < 30 {
 		dir := filepath.Join(t.TempDir(), strconv.Itoa(runs), "run")
-		for {
+		for all := kills + 12; ; { // then it may end: a slow machine might never get beyond resuming
 			cmd := child(dir)
-			must(t, cmd.Start())
+			begin(t, cmd)
+			if kills == all {
+				must(t, cmd.Wait())
+				break
+			}
 			timer := time.AfterFunc(time.Duration(r.Float64()*float64(length)/3), func() { cmd.Process.Kill() })
 			err := cmd.Wait()
 			if timer.Stop(); err == nil {

@@ -21,10 +21,11 @@ type Info struct {
 // Env is env.json: where and how a run was made. Nothing in it reaches a number.
 type Env struct {
 	Info
-	CPU     string `json:"cpu"`
-	Cores   int    `json:"cores"`
-	Started string `json:"started"`
-	Status  string `json:"status"` // running, done, stopped or failed
+	Later   []Build `json:"later_builds,omitempty"` // other builds that went on with it, the last one last
+	CPU     string  `json:"cpu"`
+	Cores   int     `json:"cores"`
+	Started string  `json:"started"`
+	Status  string  `json:"status"` // running, done, stopped or failed
 	Spent
 	Phases map[string]float64 `json:"phases_s"`
 	Record *Sums              `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this

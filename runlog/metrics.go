@@ -16,6 +16,12 @@ import (
 // header is the first line of metrics.csv.
 const header = "step,name,agent,value,n"
 
+// What a file can make its readers take is bounded: tables have a row for each agent.
+const (
+	maxAgents = 1024    // no game seats more
+	maxLine   = 1 << 16 // bytes of a row
+)
+
 // append adds the row's line to b.
 func (row Row) append(b []byte) []byte {
 	b = strconv.AppendInt(b, row.Step, 10)
@@ -53,15 +59,19 @@ func readMetrics(dir string) ([]Row, error) {
 // parseMetrics reads the rows; a last line without an end is still being written.
 func parseMetrics(r io.Reader) ([]Row, error) {
 	var rows []Row
-	br := bufio.NewReader(r)
+	br := bufio.NewReaderSize(r, maxLine)
 	for n := 1; ; n++ {
-		line, err := br.ReadString('\n')
+		b, err := br.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
 			return rows, nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("line %d: it goes on after %d bytes, which no row does", n, maxLine)
 		}
 		if err != nil {
 			return nil, err
 		}
+		line := string(b)
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		if n == 1 {
 			if line != header {
@@ -86,8 +96,8 @@ func parseRow(line string) (Row, error) {
 	var errs [4]error
 	row.Step, errs[0] = strconv.ParseInt(f[0], 10, 64)
 	if f[2] != "" {
-		if row.Agent, errs[1] = strconv.Atoi(f[2]); row.Agent < 0 {
-			errs[1] = fmt.Errorf("agent %d, want 0 or more, or nothing", row.Agent)
+		if row.Agent, errs[1] = strconv.Atoi(f[2]); errs[1] == nil && (row.Agent < 0 || row.Agent >= maxAgents) {
+			errs[1] = fmt.Errorf("agent %d, want one from 0 to %d, or nothing", row.Agent, maxAgents-1)
 		}
 	}
 	row.Value, errs[2] = strconv.ParseFloat(f[3], 64)

@@ -48,7 +48,6 @@ const (
 	eventsFile  = "events.out.tfevents.0.hop"
 	logFile     = "log.txt"
 	envFile     = "env.json"
-	lockFile    = "lock"
 	checkDir    = "checkpoints"
 	seedPrefix  = "seed-"
 )
@@ -297,8 +296,10 @@ func open(dir string) (*Run, error) {
 		return nil, explain("making", dir, err)
 	}
 	r := &Run{dir: dir}
-	if r.lock, err = takeLock(filepath.Join(dir, lockFile)); err != nil {
-		return nil, err
+	if r.lock, err = disk.Lock(dir); errors.Is(err, disk.ErrHeld) {
+		return nil, fmt.Errorf("runlog: %w", err)
+	} else if err != nil {
+		return nil, explain("writing", filepath.Join(dir, disk.LockFile), err)
 	}
 	for _, f := range []struct {
 		name string
@@ -464,7 +465,7 @@ func (r *Run) Close() error {
 		errs = append(errs, r.log.Close())
 	}
 	if r.lock != nil {
-		errs = append(errs, r.lock.Close()) // last: then everything is written
+		errs = append(errs, disk.Unlock(r.lock)) // last: then everything is written
 	}
 	return errors.Join(errs...)
 }

@@ -34,6 +34,7 @@ type Setup struct {
 	Name, Folder string
 	Seeds        []uint64
 	Cores        int
+	Abort        func() // ends the program at once: the stop has been asked for twice
 }
 
 // seedRow is what is known about one seed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,9 @@ func TestKeysStopTrainingOnce(t *testing.T) {
 		}
 		if got := ansi.Strip(m.View().Content); !strings.Contains(got, "being saved") {
 			t.Errorf("%s: the view does not say that it stops:\n%s", key, got)
+		}
+		if _, cmd = m.Update(key); cmd == nil || reflect.TypeOf(cmd()) != reflect.TypeFor[tea.InterruptMsg]() {
+			t.Errorf("%s, pressed again, does not end the program", key)
 		}
 	}
 	m, _ := shown(t, 80, 24, 1)

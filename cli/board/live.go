@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -37,7 +38,10 @@ func startLive(b *Board, s Setup, in io.Reader, out io.Writer, cancel context.Ca
 	l := &live{tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler()), make(chan struct{})}
 	go func() {
 		defer close(l.ended)
-		if _, err := l.program.Run(); err != nil {
+		_, err := l.program.Run()
+		if errors.Is(err, tea.ErrInterrupted) {
+			s.Abort()
+		} else if err != nil {
 			fmt.Fprintf(out, "note: the live view stopped (%v); training goes on\n", err)
 		}
 	}()
@@ -80,7 +84,8 @@ func (m *liveModel) tick() tea.Cmd {
 	return tea.Tick(between, func(t time.Time) tea.Msg { return picture(t) })
 }
 
-// Update looks at the numbers when the clock says so, and stops on q or Ctrl-C.
+// Update looks at the numbers when the clock says so, and stops on q or Ctrl-C;
+// pressed again, they end the program at once.
 func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -96,6 +101,9 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		switch strings.ToLower(msg.String()) {
 		case "q", "ctrl+c", "esc":
+			if m.stopping {
+				return m, tea.Interrupt
+			}
 			m.stopping = true
 			m.cancel()
 		}
@@ -129,7 +137,7 @@ func (m *liveModel) View() tea.View {
 	switch {
 	case m.over:
 	case m.stopping:
-		foot = append(foot, "", warnStyle.Render("stopping: every run is being saved"))
+		foot = append(append(foot, ""), m.wrap(warnStyle.Render("stopping: every run is being saved; again ends it at once"))...)
 	default:
 		foot = append(append(foot, ""), m.wrap(faintStyle.Render("q or Ctrl-C saves and stops; hop train --resume goes on"))...)
 	}

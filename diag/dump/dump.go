@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/internal/disk"
 	"hop/npz"
 )
 
@@ -64,7 +65,10 @@ func (d *Dump) End(episode int) int {
 
 // Open reads one file.
 func Open(path string) (*Dump, error) {
-	f, err := os.Open(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("dump: %s is a folder; name an .npz, or use --data for a folder of them", path)
+	}
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("dump: %w", err)
 	}
@@ -73,19 +77,15 @@ func Open(path string) (*Dump, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dump: %w", err)
 	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("dump: %s is a folder; name an .npz, or use --data for a folder of them", path)
-	}
 	return Read(f, info.Size(), filepath.Base(path))
 }
 
 // OpenDir reads all .npz of a folder, by name: runs of the same agents.
 func OpenDir(dir string) ([]*Dump, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.npz"))
+	paths, err := disk.Match(dir, "*.npz")
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("dump: there is no .npz in %s; docs/examples/dump.py shows how to write one", dir)
 	}
-	slices.Sort(paths)
 	var list []*Dump
 	var errs []error
 	for _, path := range paths {
@@ -131,13 +131,17 @@ type loader struct {
 
 func (l *loader) bad(format string, a ...any) { l.errs = append(l.errs, fmt.Errorf(format, a...)) }
 
-// numbers returns an array of any numeric type as float64, or nil.
-func (l *loader) numbers(name string) ([]float64, []int) {
+// decimal is what an array's numbers are read as: large arrays as float32, which most
+// are saved as and which then need no copy.
+type decimal interface{ float32 | float64 }
+
+// numbers returns an array of any numeric type, or nil.
+func numbers[F decimal](l *loader, name string) ([]F, []int) {
 	for _, a := range l.file {
 		if a.Name != name {
 			continue
 		}
-		x, ok := widen(a.Data)
+		x, ok := reals[F](a.Data)
 		if !ok {
 			l.bad("%s holds %T; save it as numbers", name, a.Data)
 		}
@@ -146,10 +150,13 @@ func (l *loader) numbers(name string) ([]float64, []int) {
 	return nil, nil
 }
 
-func widen(data any) ([]float64, bool) {
+// reals converts an array, unless it is one already.
+func reals[F decimal](data any) ([]F, bool) {
 	switch x := data.(type) {
+	case []F:
+		return x, true
 	case []bool:
-		out := make([]float64, len(x))
+		out := make([]F, len(x))
 		for i, v := range x {
 			if v {
 				out[i] = 1
@@ -157,27 +164,27 @@ func widen(data any) ([]float64, bool) {
 		}
 		return out, true
 	case []float64:
-		return x, true
+		return convert[F](x), true
 	case []float32:
-		return floats(x), true
+		return convert[F](x), true
 	case []int64:
-		return floats(x), true
+		return convert[F](x), true
 	case []int32:
-		return floats(x), true
+		return convert[F](x), true
 	case []int16:
-		return floats(x), true
+		return convert[F](x), true
 	case []int8:
-		return floats(x), true
+		return convert[F](x), true
 	case []uint8:
-		return floats(x), true
+		return convert[F](x), true
 	}
 	return nil, false
 }
 
-func floats[T float32 | int64 | int32 | int16 | int8 | uint8](x []T) []float64 {
-	out := make([]float64, len(x))
+func convert[F decimal, T float64 | float32 | int64 | int32 | int16 | int8 | uint8](x []T) []F {
+	out := make([]F, len(x))
 	for i, v := range x {
-		out[i] = float64(v)
+		out[i] = F(v)
 	}
 	return out
 }
@@ -194,7 +201,7 @@ func (l *loader) load() {
 			l.bad("there is no array %q in the format; it has %s", a.Name, strings.Join(known, ", "))
 		}
 	}
-	reward, shape := l.numbers("rewards")
+	reward, shape := numbers[float32](l, "rewards")
 	switch {
 	case reward == nil && !l.has("rewards"):
 		l.bad("rewards is missing: a number for each step and agent, [T][A]")
@@ -206,7 +213,7 @@ func (l *loader) load() {
 	if len(l.errs) > 0 {
 		return
 	}
-	d.Steps, d.Reward = shape[0], narrow(reward)
+	d.Steps, d.Reward = shape[0], reward
 	l.names(shape[1])
 	d.Action = l.ints("actions", true)
 	l.episodes()
@@ -227,14 +234,6 @@ func (l *loader) load() {
 	if len(l.errs) == 0 {
 		l.meaning()
 	}
-}
-
-func narrow(x []float64) []float32 {
-	out := make([]float32, len(x))
-	for i, v := range x {
-		out[i] = float32(v)
-	}
-	return out
 }
 
 // names reads the agents' names: text separated by commas, as bytes.
@@ -263,8 +262,8 @@ func (l *loader) names(agents int) {
 }
 
 // grid returns an array whose first dimensions are [T][A], and the others.
-func (l *loader) grid(name string) ([]float64, []int) {
-	x, shape := l.numbers(name)
+func grid[F decimal](l *loader, name string) ([]F, []int) {
+	x, shape := numbers[F](l, name)
 	if x == nil {
 		return nil, nil
 	}
@@ -283,7 +282,7 @@ func (l *loader) ints(name string, needed bool) []int32 {
 		}
 		return nil
 	}
-	x, more := l.grid(name)
+	x, more := grid[float64](l, name)
 	if x == nil {
 		return nil
 	}
@@ -308,7 +307,7 @@ func (l *loader) whole(name string, x []float64) []int32 {
 
 // flags reads 0 and 1, [T][A] or [T] for all agents alike.
 func (l *loader) flags(name string) []bool {
-	x, shape := l.numbers(name)
+	x, shape := numbers[float32](l, name)
 	if x == nil {
 		return nil
 	}
@@ -337,7 +336,7 @@ func (l *loader) flags(name string) []bool {
 }
 
 func (l *loader) scalar(name string) int {
-	x, shape := l.numbers(name)
+	x, shape := numbers[float64](l, name)
 	if x == nil {
 		return 0
 	}
@@ -350,7 +349,7 @@ func (l *loader) scalar(name string) int {
 
 // episodes reads which episode each step belongs to.
 func (l *loader) episodes() {
-	x, shape := l.numbers("episode")
+	x, shape := numbers[float64](l, "episode")
 	switch {
 	case !l.has("episode"):
 		l.bad("episode is missing: the number of the episode that each step belongs to, [T]")
@@ -384,7 +383,7 @@ func (l *loader) observations() {
 		name string
 		to   *[]float32
 	}{{"obs", &l.d.Obs}, {"next_obs", &l.d.Next}} {
-		x, shape := l.grid(o.name)
+		x, shape := grid[float32](l, o.name)
 		if x == nil {
 			continue
 		}
@@ -396,31 +395,30 @@ func (l *loader) observations() {
 			l.bad("next_obs has shape [T][A]%v, obs [T][A]%v", shape, l.d.Shape)
 			continue
 		}
-		l.d.Shape, *o.to = shape, narrow(x)
+		l.d.Shape, *o.to = shape, x
 	}
 }
 
 // wide reads the arrays with a third dimension.
 func (l *loader) wide() {
 	d := l.d
-	var x []float64
-	if x, d.Actions = l.third("legal", 0, "[T][A][actions]"); x != nil {
-		for _, v := range x {
-			d.Legal = append(d.Legal, v != 0)
+	legal, actions := third[float32](l, "legal", 0, "[T][A][actions]")
+	if d.Actions = actions; legal != nil {
+		d.Legal = make([]bool, len(legal))
+		for i, v := range legal {
+			d.Legal[i] = v != 0
 		}
 	}
-	if x, d.GoalLen = l.third("goals", 0, "[T][A][numbers]; hand-made goals go into labels"); x != nil {
-		d.Goal = narrow(x)
-	}
+	d.Goal, d.GoalLen = third[float32](l, "goals", 0, "[T][A][numbers]; hand-made goals go into labels")
 	n := len(d.Agents)
-	if x, _ = l.third("joint", n, fmt.Sprintf("[T][A][%d]: one action for each agent, as indices", n)); x != nil {
+	if x, _ := third[float64](l, "joint", n, fmt.Sprintf("[T][A][%d]: one action for each agent, as indices", n)); x != nil {
 		d.Joint = l.whole("joint", x)
 	}
 }
 
 // third reads an array [T][A][n] and returns n; size 0: any.
-func (l *loader) third(name string, size int, want string) ([]float64, int) {
-	x, more := l.grid(name)
+func third[F decimal](l *loader, name string, size int, want string) ([]F, int) {
+	x, more := grid[F](l, name)
 	if x == nil {
 		return nil, 0
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -464,4 +465,22 @@ func FuzzDump(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a file makes the reader take is about the file's length: float32 numbers, as most
+// are saved, are not copied.
+func TestReadingTakesAboutTheLengthOfTheFile(t *testing.T) {
+	rec := hunting(t, 40, 3)
+	rec.without = []string{"labels", "goals", "joint", "legal", "truncated"}
+	var b bytes.Buffer
+	must(t, npz.Write(&b, rec.arrays()))
+	size := uint64(b.Len())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Read(bytes.NewReader(b.Bytes()), int64(size), "it")
+	runtime.ReadMemStats(&after)
+	must(t, err)
+	if took := after.TotalAlloc - before.TotalAlloc; took > size+size/4 {
+		t.Errorf("a file of %d bytes made it take %d", size, took)
+	}
 }

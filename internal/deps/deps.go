@@ -8,8 +8,8 @@ package deps
 // Floors gives each package its floor.
 var Floors = map[string]int{
 	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0,
-	"internal/disk": 0,
-	"agent":         1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1,
+	"internal/disk": 0, "internal/wait": 0,
+	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1,
 	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
 	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
 	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3,
@@ -19,10 +19,11 @@ var Floors = map[string]int{
 	"plan/learned": 6, "mind": 6,
 	"ppo": 7, "train": 7, "mind/imagine": 7,
 	"mind/hop": 8, "mind/lola": 8, "mind/influence": 8, "pretrain": 8, "exp": 8,
-	"pretrain/score": 9, "registry": 9, "report": 9, "report/cross": 9, "diag/audit": 9, "diag/ladder": 9, "diag/faults": 9,
+	"pretrain/score": 9, "registry": 9, "report": 9, "report/cross": 9,
+	"report/adapted": 8, "diag/audit": 9, "diag/ladder": 9, "diag/faults": 9,
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
-	"lab/prepare": 12, "lab/compare": 12,
+	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12,
 	"cli":     13,
 	"cmd/hop": 14,
 }
@@ -71,5 +72,5 @@ var ForbiddenCalls = []Ban{
 	{"fmt.Print", "packages do not print", []string{"cli/"}},
 	{"fmt.Println", "packages do not print", []string{"cli/"}},
 	{"fmt.Printf", "packages do not print", []string{"cli/"}},
-	{"os.Exit", "only cli.Main exits", []string{"cli/main.go"}},
+	{"os.Exit", "only cli.Main exits", []string{"cli/main.go", "cli/signal.go"}},
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // Open opens a regular file for reading.
@@ -32,6 +33,8 @@ func kind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
 	case m&fs.ModeNamedPipe != 0:
 		return "a pipe"
 	case m&fs.ModeSocket != 0:
@@ -62,9 +65,10 @@ func Read(name string, most int64) ([]byte, error) {
 	return b[:n], err
 }
 
-// Match returns the entries of a folder whose names match a pattern, such as
-// seed-*, in order of their names. What the folder itself is called plays no part.
+// Match returns what lies below a folder and matches a pattern, such as seed-* or
+// */seed-*, in order of the names. What the folder itself is called plays no part.
 func Match(dir, pattern string) ([]string, error) {
+	pattern, rest, deeper := strings.Cut(pattern, "/")
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -78,8 +82,19 @@ func Match(dir, pattern string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			list = append(list, filepath.Join(dir, e.Name()))
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case ok && !deeper:
+			list = append(list, name)
+		case ok:
+			if info, err := os.Stat(name); err != nil || !info.IsDir() {
+				continue
+			}
+			below, err := Match(name, rest)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, below...)
 		}
 	}
 	return list, nil

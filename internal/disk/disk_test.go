@@ -1,6 +1,9 @@
 package disk
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,5 +81,116 @@ func TestSweepRemovesOnlyWhatWasLeft(t *testing.T) {
 	}
 	if got, _ := Match(dir, "*"); len(got) != 1 || filepath.Base(got[0]) != "kept" {
 		t.Errorf("left: %v", got)
+	}
+}
+
+func TestMatchLooksIntoFolders(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[1]")
+	for _, n := range []string{"b-001/seed-1", "a-001/seed-10", "a-001/seed-2", "a-001/other"} {
+		if err := os.MkdirAll(filepath.Join(dir, n), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "compare.html"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Match(dir, "*/seed-*")
+	for i, n := range []string{"a-001/seed-10", "a-001/seed-2", "b-001/seed-1"} {
+		if err != nil || len(got) != 3 || got[i] != filepath.Join(dir, filepath.FromSlash(n)) {
+			t.Fatalf("got %v (%v), want %s as number %d", got, err, n, i)
+		}
+	}
+}
+
+func TestNamesFromFilesStayBelowTheirFolder(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "run")
+	for _, n := range []string{"run/stages/world", "secret"} {
+		if err := os.MkdirAll(filepath.Join(top, n), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := Below(dir, "stages/../stages/world"); err != nil || got != filepath.Join(dir, "stages", "world") {
+		t.Errorf("%s %v", got, err)
+	}
+	names := []string{"../secret", "stages/../../secret", filepath.Join(top, "secret"), "none"}
+	if err := os.Symlink(filepath.Join(top, "secret"), filepath.Join(dir, "link")); err == nil {
+		names = append(names, "link")
+	}
+	for _, n := range names {
+		if got, err := Below(dir, n); err == nil {
+			t.Errorf("%s became %s", n, got)
+		}
+	}
+}
+
+func TestASecondLockSaysWhoHoldsTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Lock(dir)
+	if want := fmt.Sprintf("process %d, is writing %s", os.Getpid(), dir); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+
+	precious := filepath.Join(t.TempDir(), "precious")
+	other := t.TempDir()
+	if err := errors.Join(os.WriteFile(precious, []byte("keep"), 0o644), os.Symlink(precious, filepath.Join(other, LockFile))); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Lock(other); err == nil || !strings.Contains(err.Error(), "a link") {
+		t.Errorf("a lock that is a link was taken: %v", err)
+	}
+	if b, _ := os.ReadFile(precious); string(b) != "keep" {
+		t.Errorf("what the link pointed at is now %q", b)
+	}
+}
+
+// number writes itself, as stats.Number does.
+type number float64
+
+func (x number) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+func TestJSONNamesTheFieldThatHasNoValue(t *testing.T) {
+	type seed struct {
+		Mean float64 `json:"mean"`
+	}
+	type base struct {
+		Best *float64 `json:"best"`
+	}
+	type all struct {
+		base
+		Fine  number             `json:"fine"`
+		Seeds []seed             `json:"seeds"`
+		By    map[string]float64 `json:"by"`
+		Never float64            `json:"-"`
+		Any   any
+	}
+	nan := math.NaN()
+	for want, v := range map[string]any{
+		"":                   all{Fine: number(nan), Never: nan},
+		"seeds[1].mean has":  all{Fine: number(nan), Seeds: []seed{{1}, {nan}}},
+		"by.return has":      map[string]any{"by": map[string]float64{"return": math.Inf(1)}},
+		"Any.best has":       &all{Any: base{&nan}},
+		"best has":           &all{base: base{&nan}},
+		"seeds[0].Any[0] ha": map[string]any{"seeds": []any{all{Any: [1]float64{nan}}}},
+	} {
+		_, err := JSON(v)
+		switch {
+		case want == "" && err != nil:
+			t.Error(err)
+		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "no value")):
+			t.Errorf("error %v, want one about %s", err, want)
+		}
 	}
 }

@@ -8,6 +8,21 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// lock locks a file for as long as it is open. The locked byte lies beyond the
+// process number, so that others can read that.
+func lock(f *os.File) error {
+	at := &windows.Overlapped{Offset: 1 << 20}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return errLocked
+	}
+	return err
+}
+
+func unlock(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{Offset: 1 << 20})
+}
+
 // rename waits a while if somebody is reading the file that is replaced.
 func rename(from, to string) error {
 	var err error

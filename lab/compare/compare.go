@@ -6,10 +6,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"path/filepath"
+	"fmt"
 	"slices"
 
 	"hop/exp"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/report"
 	"hop/runlog"
@@ -41,6 +42,7 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 		return nil, err
 	}
 	var in []report.Variant
+	var notes []string
 	for i, v := range list {
 		l.Say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
 		x := report.Variant{Name: v.spec.Name, Reused: map[string]bool{}}
@@ -50,9 +52,20 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 		for _, s := range c.Seeds {
 			x.Dirs = append(x.Dirs, v.runs[s])
 		}
+		for dir := range x.Reused {
+			if env, err := runlog.ReadEnv(dir); err == nil && env.Last().Same(l.Build()) != nil {
+				notes = append(notes, fmt.Sprintf("%s was trained by another build: %s.", dir, env.Last().Line()))
+			}
+		}
 		in = append(in, x)
 	}
-	return report.Compare(l.Reg, in, c.Threshold)
+	res, err := report.Compare(l.Reg, in, c.Threshold)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(notes)
+	res.Notes = append(res.Notes, notes...)
+	return res, nil
 }
 
 // variants resolves the variants. They must play one game.
@@ -129,7 +142,7 @@ func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map
 func (c Config) search(l *lab.Lab, v *variant) (stopped map[uint64]string, err error) {
 	stopped = map[uint64]string{}
 	for _, root := range append([]string{c.Out}, c.Reuse...) {
-		dirs, err := filepath.Glob(filepath.Join(root, "*", "seed-*"))
+		dirs, err := disk.Match(root, "*/seed-*")
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/wait"
 	"hop/play"
 	"hop/report"
 	"hop/rng"
@@ -29,11 +30,11 @@ const sample = 64
 // same in all figures. count is told how far it is.
 func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, total int)) (report.Options, error) {
 	var o report.Options
-	run, err := report.Middle(reg, dir)
+	run, err := wait.For(ctx, func() (report.Run, error) { return report.Middle(reg, dir) })
 	if err != nil {
 		return o, err
 	}
-	agents, err := reg.LoadAgents(run.Dir)
+	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return reg.LoadAgents(run.Dir) })
 	if err != nil {
 		return o, err
 	}
@@ -50,12 +51,16 @@ func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, t
 	o.Sample, o.Used = len(tapes), []runlog.Used{agents.Used}
 	slices.SortStableFunc(tapes, func(a, b *tape) int { return cmp.Compare(a.mean, b.mean) })
 	for _, pick := range picks(tapes) {
-		var b bytes.Buffer
-		if err := play.GIF(&b, pick.frames(agents.Game, pick.name, team)); err != nil {
+		film, err := wait.For(ctx, func() ([]byte, error) {
+			var b bytes.Buffer
+			err := play.GIF(&b, pick.frames(agents.Game, pick.name, team))
+			return b.Bytes(), err
+		})
+		if err != nil {
 			return o, err
 		}
 		o.Episodes = append(o.Episodes, report.Episode{
-			Name: pick.name, Seed: run.Seed, Return: pick.mean, Agents: pick.returns, Steps: len(pick.states) - 1, GIF: b.Bytes(),
+			Name: pick.name, Seed: run.Seed, Return: pick.mean, Agents: pick.returns, Steps: len(pick.states) - 1, GIF: film,
 		})
 		worked(steps + len(o.Episodes))
 	}

@@ -112,6 +112,9 @@ func (w *classes) load(f *safetensors.File, prefix string, weights bool) error {
 		return err
 	}
 	for i, c := range last {
+		if c < -1 || c >= int64(w.n) {
+			return fmt.Errorf("hop: loading %slast: there is no class %d", prefix, c)
+		}
 		w.last[i] = int32(c)
 	}
 	return nil

@@ -3,9 +3,9 @@ package hop
 import (
 	"hop/frame"
 	"hop/game"
+	"hop/model"
 	"hop/model/moa"
 	"hop/nn"
-	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
 )
@@ -21,10 +21,6 @@ func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec) (*nn.Params, error) 
 	if c.Goals.Kind == "hand" {
 		in.GoalLen = len(spec.Goals)
 	}
-	_, p, err := moa.New(c.MOA.Config, in, rng.Key{})
-	if err != nil {
-		return nil, err
-	}
 	last, err := runs.Last(c.Models.MOA)
 	if err != nil {
 		return nil, err
@@ -33,5 +29,6 @@ func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec) (*nn.Params, error) 
 	if err != nil {
 		return nil, err
 	}
-	return p, p.Load(f, "best/")
+	_, p, err := model.Fill(f, "best/", c.MOA.Config, in, moa.Layers)
+	return p, err
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"hop/model"
 	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/nn"
-	"hop/rng"
 	"hop/safetensors"
 )
 
@@ -117,21 +117,21 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 	}
 	err := json.Unmarshal([]byte(text), &s)
 	if err == nil && s.VAE != nil {
-		m.VAE, m.Codes, err = vae.New(s.VAE.Config, s.VAE.Input, rng.Key{})
+		if m.VAE, m.Codes, err = vae.Layers(s.VAE.Config, s.VAE.Input); err == nil {
+			err = m.Codes.Alloc(f)
+		}
 	}
 	if err == nil && s.CVAE != nil {
-		m.CVAE, m.Infer, err = cvae.New(s.CVAE.Config, s.CVAE.Input, rng.Key{})
+		if m.CVAE, m.Infer, err = cvae.Layers(s.CVAE.Config, s.CVAE.Input); err == nil {
+			err = m.Infer.Alloc(f)
+		}
 	}
 	if err == nil && s.World != nil {
-		if m.World, m.Steps, err = world.New(s.World.Config, s.World.Input, rng.Key{}); err == nil {
-			err = m.Steps.Load(f, worldPrefix)
-		}
+		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
 	if err == nil && s.Response != nil {
 		m.ResponseScale = s.Response.Scale
-		if m.Response, m.Answers, err = actor.New(s.Response.Config, s.Response.Input, rng.Key{}); err == nil {
-			err = m.Answers.Load(f, responsePrefix)
-		}
+		m.Response, m.Answers, err = model.Fill(f, responsePrefix, s.Response.Config, s.Response.Input, actor.Layers)
 	}
 	if err != nil {
 		return Models{}, fmt.Errorf("hop: loading the models' shapes: %w", err)

@@ -35,7 +35,7 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
+	errs := []error{field.Check(c), model.CheckLayers("hidden", c.Hidden)}
 	if c.Net == "dense" && len(c.Hidden) == 0 {
 		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
 	}
@@ -53,6 +53,14 @@ func (c Config) Validate() error {
 type Input struct {
 	frame.Input
 	Actions int
+}
+
+// Validate returns what is wrong with it.
+func (in Input) Validate() error {
+	if in.Actions < 1 || in.Actions > 1<<10 {
+		return fmt.Errorf("actor: %d actions, want 1 to %d", in.Actions, 1<<10)
+	}
+	return in.Input.Validate()
 }
 
 // Model is the network's layers. Its weights are elsewhere: see New.
@@ -73,7 +81,21 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	m, p, err := Layers(c, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// Layers returns the model and its weights, for which there is no memory yet: it takes
+// little, however large they are.
+func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
 	if c.Frame != "board" && in.Planes == 0 {
@@ -102,7 +124,6 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	} else {
 		m.head = p.Dense("head", width, in.Actions+1, nn.None, headInit)
 	}
-	p.Init(key)
 	for _, name := range []string{"trunk/0/w", "critic/0/w"} {
 		if part, ok := p.Find(name); ok && m.Folds() {
 			m.first = append(m.first, part.Span)

@@ -15,6 +15,7 @@
 package cvae
 
 import (
+	"errors"
 	"fmt"
 
 	"hop/f32"
@@ -45,7 +46,7 @@ func (c Config) Validate() error {
 	if len(c.Hidden) == 0 {
 		return field.Bad("hidden", c.Hidden, "at least one layer")
 	}
-	return field.Check(c)
+	return errors.Join(field.Check(c), model.CheckLayers("hidden", c.Hidden))
 }
 
 // Input says in numbers what the model reads: observations, and the last joint
@@ -70,10 +71,24 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	m, p, err := Layers(c, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// Layers returns the model and its weights, for which there is no memory yet: it takes
+// little, however large they are.
+func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if in.Seats < 1 || in.Actions < 1 || in.Extra != 0 {
+	if err := in.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if in.Seats < 1 || in.Seats > 1<<10 || in.Actions < 1 || in.Actions > 1<<10 || in.Extra != 0 {
 		return nil, nil, fmt.Errorf("cvae: the input has %d seats, %d actions and %d extra numbers; want seats, actions and no extra", in.Seats,
 			in.Actions, in.Extra)
 	}
@@ -90,7 +105,6 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	m.logvar = p.Dense("logvar", last, c.Dim, nn.None, nn.Orthogonal(0.01))
 	m.dec = p.Dense("dec", c.Dim+c.GRU, last, nn.ReLU)
 	m.out = p.Dense("out", last, c.Feature, nn.None)
-	p.Init(key)
 	return m, p, nil
 }
 
@@ -147,5 +161,5 @@ func (s *Sequences) End() { s.Lo = append(s.Lo, s.X.Rows()) }
 
 // Load returns the model of a folder of hop pretrain cvae with its best weights.
 func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
-	return model.Load(runs, dir, "cvae", New)
+	return model.Load(runs, dir, "cvae", Layers)
 }

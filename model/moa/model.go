@@ -108,7 +108,21 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	m, p, err := Layers(c, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// Layers returns the model and its weights, for which there is no memory yet: it takes
+// little, however large they are.
+func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
 	if c.Frame != frame.Board && in.Planes == 0 {
@@ -139,7 +153,6 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 	}
 	m.body = p.MLP("body", nn.ReLU, append([]int{m.cat}, rest...)...)
 	m.head = p.Dense("head", rest[len(rest)-1], in.Actions, nn.None, nn.Orthogonal(0.01))
-	p.Init(key)
 	return m, p, nil
 }
 

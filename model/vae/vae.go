@@ -51,7 +51,7 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
+	errs := []error{field.Check(c), model.CheckLayers("hidden", c.Hidden)}
 	if len(c.Hidden) == 0 {
 		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
 	}
@@ -92,14 +92,32 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	m, p, err := Layers(c, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Init(key)
+	if q, ok := p.Find("logvar/b"); ok {
+		w, _ := p.At(q.Span)
+		f32.Fill(w, startLogVar)
+	}
+	return m, p, nil
+}
+
+// Layers returns the model and its weights, for which there is no memory yet: it takes
+// little, however large they are.
+func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
 	if in.Planes == 0 || in.Agents < 1 || in.Agents > in.Planes || in.Extra != 0 {
 		return nil, nil, fmt.Errorf("vae: the input has %d planes, %d of them agents', and %d extra numbers; want planes, at least one of "+
 			"them an agent's, and no extra", in.Planes, in.Agents, in.Extra)
 	}
-	if c.Loss == "b" && in.Actions < 2 {
+	if c.Loss == "b" && (in.Actions < 2 || in.Actions > 1<<10) {
 		return nil, nil, fmt.Errorf("vae: loss b predicts actions, but there are %d", in.Actions)
 	}
 	m := &Model{Input: in, Config: c}
@@ -141,11 +159,6 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		if c.Outcome > 0 {
 			m.outcome = p.Dense("outcome", m.Width(), in.Actions, nn.None)
 		}
-	}
-	p.Init(key)
-	if q, ok := p.Find("logvar/b"); ok {
-		w, _ := p.At(q.Span)
-		f32.Fill(w, startLogVar)
 	}
 	return m, p, nil
 }
@@ -255,7 +268,7 @@ func (m *Model) Each(rows *Rows, do func(ws *Work)) {
 
 // Load returns the model of a folder of hop pretrain vae with its best weights.
 func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
-	return model.Load(runs, dir, "vae", New)
+	return model.Load(runs, dir, "vae", Layers)
 }
 
 // Describe says in a few words what the model is.

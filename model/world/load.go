@@ -17,5 +17,5 @@ func NewBatch(in Input, rows int) Batch {
 
 // Load returns the world model of a run's folder with its best weights.
 func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
-	return model.Load(runs, dir, "world", New)
+	return model.Load(runs, dir, "world", Layers)
 }

@@ -22,6 +22,8 @@ import (
 	"strings"
 
 	"hop/field"
+	"hop/frame"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 )
@@ -56,7 +58,7 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
+	errs := []error{field.Check(c), model.CheckLayers("hidden", c.Hidden), model.CheckLayers("dense", c.Dense)}
 	if len(c.Hidden) == 0 {
 		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
 	}
@@ -105,8 +107,14 @@ func (in Input) Validate() error {
 	if in.Actions < 1 || in.Actions > 16 {
 		bad("actions", in.Actions, "1 to 16")
 	}
-	if in.Horizon < 1 {
-		bad("horizon", in.Horizon, "at least 1")
+	if in.Horizon < 1 || in.Horizon > 1<<20 {
+		bad("horizon", in.Horizon, "1 to 1048576")
+	}
+	if err := (frame.Input{Height: in.Height, Width: in.Width, Planes: in.Planes}).Validate(); len(errs) == 0 && err != nil {
+		errs = append(errs, err)
+	}
+	if in.Legal != 0 && in.Legal != in.Actions || in.Time != 0 && in.Time != 1 || in.Last != 0 && in.Last != in.Agents {
+		bad("legal, time and last", []int{in.Legal, in.Time, in.Last}, fmt.Sprintf("each 0, or %d, 1 and %d", in.Actions, in.Agents))
 	}
 	if n := len(in.Rewards); n < 1 || n > MaxRewards {
 		bad("rewards", n, fmt.Sprintf("1 to %d different values: the model classifies rewards", MaxRewards))
@@ -169,6 +177,17 @@ const vanishCap = 4
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
+	m, p, err := Layers(c, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Init(key)
+	return m, p, nil
+}
+
+// Layers returns the model and its weights, for which there is no memory yet: it takes
+// little, however large they are.
+func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	errs := []error{c.Validate(), in.Validate()}
 	if n := len(c.Weights); n != 0 && n != in.Planes {
 		errs = append(errs, field.Bad("weights", c.Weights, fmt.Sprintf("one factor for each of the %d planes, or none", in.Planes)))
@@ -195,7 +214,6 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 		m.reward = p.Dense("reward", c.Hidden[len(c.Hidden)-1], len(in.Rewards), nn.None, nn.Orthogonal(0.1))
 		m.over = add("over", c.Hidden, (n+1)+e*(vanishCap+1)+in.Horizon+2, 1)
 	}
-	p.Init(key)
 	return m, p, nil
 }
 

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"hop/cli/board"
+)
+
+// patience is how long the first signal may take before it is said what a second one does.
+const patience = time.Second
+
+// killed is the exit code of a program that a signal has ended, as shells have it.
+const killed = 130
+
+// listen returns a context that the first signal ends: what is running saves and stops.
+// A second signal ends the program at once.
+func listen(out io.Writer) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals, done := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(fmt.Errorf("%v signal received", s))
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			abort()
+		case <-done:
+			return
+		case <-time.After(patience):
+			fmt.Fprintln(out, "hop: stopping; a second signal ends it at once, and what is not saved is then lost")
+		}
+		select {
+		case <-signals:
+			abort()
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// screen is how the terminal was when the program began; nil: there is none.
+var screen *term.State
+
+// abort ends the program, which somebody has asked for a second time.
+func abort() {
+	if screen != nil { // the live view reads single keys and hides the cursor
+		_ = term.Restore(int(os.Stdin.Fd()), screen)
+	}
+	if board.Terminal(os.Stderr) {
+		fmt.Fprint(os.Stderr, "\x1b[?25h")
+	}
+	fmt.Fprintln(os.Stderr, "\nhop: ended at once, as asked a second time; what was not saved is lost, and what was saved is whole")
+	os.Exit(killed)
+}

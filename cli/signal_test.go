@@ -1,0 +1,129 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// heard is what a process has said so far.
+type heard struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	h.Lock()
+	defer h.Unlock()
+	return h.Buffer.Write(b)
+}
+
+func (h *heard) String() string {
+	h.Lock()
+	defer h.Unlock()
+	return h.Buffer.String()
+}
+
+// begun starts the program in the working folder and waits until ready is true.
+func begun(t *testing.T, ready func(said string) bool, args ...string) (cmd *exec.Cmd, said *heard, ended chan error) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0], "-test.run=^TestHopProcess$")
+	cmd.Env = append(os.Environ(), "HOP_ARGS="+strings.Join(args, "\n"), "GOMAXPROCS=1")
+	said, ended = &heard{}, make(chan error, 1)
+	cmd.Stderr, cmd.Stdout = said, io.Discard
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended if all is well
+	go func() { ended <- cmd.Wait() }()
+	for late := time.After(20 * time.Second); !ready(said.String()); {
+		select {
+		case err := <-ended:
+			t.Fatalf("hop %s ended by itself: %v\n%s", strings.Join(args, " "), err, said)
+		case <-late:
+			t.Fatalf("hop %s has not begun:\n%s", strings.Join(args, " "), said)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return cmd, said, ended
+}
+
+// within returns the exit code of a process that ends soon, and fails if it does not.
+func within(t *testing.T, cmd *exec.Cmd, said *heard, ended chan error, d time.Duration) int {
+	t.Helper()
+	select {
+	case <-ended:
+		return cmd.ProcessState.ExitCode()
+	case <-time.After(d):
+		t.Fatalf("it runs on %v after the signal:\n%s", d, said)
+	}
+	return 0
+}
+
+// What takes minutes and knows of no context is stopped by the first signal all the
+// same: making a network, and solving a start.
+func TestTheFirstSignalIsHeardEverywhere(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	there := func(name string) func(string) bool {
+		return func(string) bool { _, err := os.Stat(name); return err == nil }
+	}
+	for _, c := range []struct {
+		name  string
+		ready func(string) bool
+		args  []string
+	}{
+		{"a large first layer", there(out + "/ppo-8x8-001/seed-1/spec.yaml"),
+			[]string{"train", "ppo-8x8", "--set", "actor.hidden=[4096,4096]", "--out", out, "--workers", "1"}},
+		{"a start that takes long", func(said string) bool { return true },
+			[]string{"oracle", "--vs", "random,random,random", "--episodes", "1"}},
+		{"a decision that takes long", func(said string) bool { return true },
+			[]string{"eval", "--team", "br,random,random,random", "--episodes", "1", "--workers", "1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd, said, ended := begun(t, c.ready, c.args...)
+			time.Sleep(300 * time.Millisecond) // it is at its work
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if code := within(t, cmd, said, ended, 5*time.Second); code != 1 || !strings.Contains(said.String(), "hop: stopped") {
+				t.Errorf("exit %d, want 1 and that it stopped:\n%s", code, said)
+			}
+		})
+	}
+}
+
+// A second signal ends the program, whatever it is doing: here, a window of searches
+// that would take an hour to its end.
+func TestTheSecondSignalEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	begin := func(said string) bool { return strings.Contains(said, "seed 1") || strings.Contains(said, "training") }
+	cmd, said, ended := begun(t, begin, "train", "hop-4x4", "--out", out, "--workers", "1", "--set", "train.warm.windows=0",
+		"--set", "search.trees=1", "--set", "search.sims=100000", "--set", "train.envs=1", "--set", "train.window=4096")
+	time.Sleep(200 * time.Millisecond)
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		for range 300 { // until it says what a second one does
+			if strings.Contains(said.String(), "a second signal ends it at once") {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	code := within(t, cmd, said, ended, 5*time.Second)
+	if code != killed || !strings.Contains(said.String(), "hop: ended at once") {
+		t.Errorf("exit %d, want %d and a sentence:\n%s", code, killed, said)
+	}
+}
