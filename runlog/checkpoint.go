@@ -214,7 +214,12 @@ func (r *Run) reseal() error {
 			continue
 		}
 		if f.loose() {
-			f.Preset, f.Seed, f.Build, f.Findings, f.FindingsSum = r.env.Preset, r.env.Seed, r.env.Build, 0, sumOf(nil)
+			f.Preset, f.Seed, f.Build = r.env.Preset, r.env.Seed, r.env.Build
+			until, err := foundUntil(r.dir, f.Step)
+			if err != nil {
+				return err
+			}
+			f.Findings, f.FindingsSum = until.Bytes, until.SHA256
 			if f.MetricsSum, err = r.metrics.sumTo(f.Metrics); err != nil {
 				continue // it stays as it is, and is not used
 			}
@@ -315,7 +320,7 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 	if err := r.cut(to); err != nil {
 		return nil, 0, notes, err
 	}
-	if err := r.cutFindings(to.Step); err != nil {
+	if err := r.cutFindings(r.found); err != nil {
 		return nil, 0, notes, err
 	}
 	return b, max(to.Step, 0), notes, nil

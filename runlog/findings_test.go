@@ -20,6 +20,9 @@ func TestFindingsAreCutBackOnResume(t *testing.T) {
 			Next: "raise ppo.entropy"}))
 	}
 	find(10)
+	if got, err := ReadFindings(dir); err != nil || len(got) != 1 {
+		t.Fatalf("before the first checkpoint: got %v, %v, want one finding", got, err)
+	}
 	must(t, run.Checkpoint(20, []byte("body"), 0, Keep{}))
 	find(30)
 	if got, err := ReadFindings(dir); err != nil || len(got) != 2 {
