@@ -32,9 +32,9 @@ type Env struct {
 	Phases map[string]float64 `json:"phases_s"`
 	// Peak is the most memory that a process which worked on the run has had, with what
 	// else it did at the time: other seeds, for one. 0: not known.
-	Peak uint64 `json:"peak_memory_bytes"`
-	Record *Sums              `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this
-	Check  string             `json:"check"`            // the sum of all this
+	Peak   uint64 `json:"peak_memory_bytes"`
+	Record *Sums  `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this
+	Check  string `json:"check"`            // the sum of all this
 }
 
 // Spent is what a run has cost, over all its parts: a run that was stopped and
