@@ -45,7 +45,7 @@ Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
 {{end}}{{range .Used}}
-Read at {{paths .String}}.
+Read at {{paths .Short}}.
 {{end}}`
 
 // cell is a cell of the table.
