@@ -67,6 +67,7 @@ func (u *session) learners() []check.Finding {
 			"What the board shows changes what is learnt.", "what the board shows changes nothing.", "the network's input"},
 	)...)
 	out = append(out, u.recomputed())
+	out = append(out, u.updated()...)
 	if u.hop != nil {
 		out = append(out, u.modelOfOthers()...)
 	}

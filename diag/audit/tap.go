@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/diag/twin"
 	"hop/mind"
 	"hop/nn"
 	"hop/rollout"
@@ -36,8 +38,10 @@ type tap struct {
 	moaSeen  int // windows with labelled trajectories
 	lr       float64
 
-	src   *sources
-	stats statCheck
+	src    *sources
+	stats  statCheck
+	held   []held
+	memory []twin.Cell // of an LSTM, before the window
 }
 
 // probeAt is the window at which the experiments are made.
@@ -93,11 +97,12 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if p.first == nil {
 		p.begun = p.counted()
 	}
-	before := slices.Clone(p.params.W)
-	var moaBefore *safetensors.File
-	if p.u.hop != nil {
+	weights := slices.Clone(p.params.W)
+	var before, after *safetensors.File
+	hold := saves && own > 0 && p.heldAt()
+	if hold || p.u.hop != nil {
 		var err error
-		if moaBefore, err = saved(p.Mind); err != nil {
+		if before, err = saved(p.Mind); err != nil {
 			return nil, err
 		}
 	}
@@ -106,18 +111,45 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		return nil, err
 	}
 	p.rows += own
-	p.compare(before, own)
-	if moaBefore != nil {
-		after, err := saved(p.Mind)
-		if err != nil {
+	p.compare(weights, own)
+	if before != nil {
+		if after, err = saved(p.Mind); err != nil {
 			return nil, err
 		}
-		p.compareOthers(moaBefore, after, labels)
+	}
+	if p.u.hop != nil {
+		p.compareOthers(before, after, labels)
+	}
+	if hold {
+		p.hold(w, before, after, stats)
+	}
+	if p.u.exp.Actor.LSTM > 0 && saves {
+		if p.memory, err = remembered(p.Mind, len(p.agents), w.Envs); err != nil {
+			return nil, err
+		}
 	}
 	if w.Imagined == nil || !w.Imagined.Again {
 		p.stats.take(p, w, stats, own, labels)
 	}
 	return stats, nil
+}
+
+// remembered reads what the agents' LSTMs remember.
+func remembered(m mind.Mind, agents, envs int) ([]twin.Cell, error) {
+	f, err := saved(m)
+	if err != nil {
+		return nil, err
+	}
+	var list []twin.Cell
+	for i := range agents {
+		net, err := twin.LoadNet(f, fmt.Sprintf("memory/%d/", i))
+		if err != nil {
+			return nil, err
+		}
+		h, c := net["h"], net["c"]
+		list = append(list, twin.Cell{H: h.Shaped(envs), C: c.Shaped(envs)})
+	}
+	return list, nil
 }
 
 // counted returns the learner's own count of rows.
