@@ -187,6 +187,7 @@ type session struct {
 	acting  acting
 	logs    logs
 	dreams  dreams
+	insight insight
 	broke   error // a panic or an error of the run itself
 }
 

@@ -29,6 +29,7 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.data()...)
 	out = append(out, u.learners()...)
 	out = append(out, u.planning()...)
+	out = append(out, u.inner()...)
 	if u.exp.Imagine.On {
 		out = append(out, u.imagined()...)
 	}

@@ -63,7 +63,7 @@ func (p *tap) Unwrap() mind.Mind { return p.Mind }
 func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 	list, err := p.Mind.Players(a, workers, envs)
 	for i, q := range list {
-		list[i] = &recorder{Player: q, u: p.u}
+		list[i] = &recorder{Player: q, u: p.u, tap: p}
 	}
 	return list, err
 }
@@ -251,11 +251,13 @@ func labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
 // recorder keeps what an agent saw and did, beside what the rollout keeps.
 type recorder struct {
 	rollout.Player
-	u *session
+	u   *session
+	tap *tap
 }
 
 // Act lets the player act and writes down what came of it.
 func (r *recorder) Act(v *rollout.View, envs []int32) {
+	r.u.look(r, v, envs)
 	r.Player.Act(v, envs)
 	if v.Imagined() {
 		return // the window's own arrays are looked at (dreams)

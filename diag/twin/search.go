@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"hop/plan"
 )
 
-// Slip is one way in which a search is not what its definition says.
-type Slip struct {
+// Wrong is one way in which a search is not what its definition says.
+type Wrong struct {
 	What  string  // a short name
 	Says  string  // the first case, in words
 	By    float64 // how much is wrong there
@@ -19,8 +20,8 @@ type Slip struct {
 // Searched is what the trees of a journal were found to be.
 type Searched struct {
 	Trees, Sims, Choices int
-	Followed             int    // choices too close to tell in float32: taken as played
-	Slips                []Slip // in causal order
+	Followed             int     // choices too close to tell in float32: taken as played
+	Wrongs               []Wrong // in causal order
 }
 
 // The kinds of slips, in causal order: where a simulation goes wrong, what comes
@@ -31,7 +32,7 @@ var slipOrder = []string{"asked", "resampled", "stepped", "valued", "noised", "c
 // float64, following the actions that were tried, and says where the search is not
 // what they make it. Drawn actions, steps and evaluations are taken as given.
 func Search(j *plan.Journal) Searched {
-	s := searching{Journal: j, deep: j.Config.Sims + 1, found: map[string]*Slip{}}
+	s := searching{Journal: j, deep: j.Config.Sims + 1, found: map[string]*Wrong{}}
 	if j.Hashed {
 		s.deep = 1024
 	}
@@ -47,7 +48,7 @@ func Search(j *plan.Journal) Searched {
 	s.results(grown)
 	for _, what := range slipOrder {
 		if f := s.found[what]; f != nil {
-			s.out.Slips = append(s.out.Slips, *f)
+			s.out.Wrongs = append(s.out.Wrongs, *f)
 		}
 	}
 	return s.out
@@ -56,7 +57,7 @@ func Search(j *plan.Journal) Searched {
 type searching struct {
 	*plan.Journal
 	deep  int // longest path
-	found map[string]*Slip
+	found map[string]*Wrong
 	quiet bool // a variant is being tried: nothing is noted
 	out   Searched
 }
@@ -69,7 +70,7 @@ func (s *searching) slip(what string, by float64, says string, args ...any) {
 		f.Times++
 		return
 	}
-	s.found[what] = &Slip{what, fmt.Sprintf(says, args...), by, 1}
+	s.found[what] = &Wrong{what, fmt.Sprintf(says, args...), by, 1}
 }
 
 // backup is a way to turn a step's reward and what follows into a return.
@@ -115,17 +116,15 @@ type node struct {
 	joint  []int32 // drawn last
 	draws  int     // of the co-players' actions
 	played int     // steps played from here
-	kids   map[string]kid
+	kids   []kid
 }
 
 // kid is where a step leads.
 type kid struct {
+	action int32
 	slot   int32
 	reward float64
-	over   bool
 }
-
-func stepName(action int32, joint []int32) string { return fmt.Sprint(action, joint) }
 
 // grow recomputes one tree.
 func (s *searching) grow(i int, b backup) *tree {
@@ -186,7 +185,7 @@ func (s *searching) value(t *tree, in *plan.Tree, i int, e *plan.Entry, last *pl
 		}
 	}
 	n := &node{
-		legal: q.Legal, key: q.Key, mean: float64(e.Value), visits: 1, depth: depth, kids: map[string]kid{},
+		legal: q.Legal, key: q.Key, mean: float64(e.Value), visits: 1, depth: depth,
 		n: make([]int, s.Actions), q: make([]float64, s.Actions),
 	}
 	n.p = softly(e.Logits, q.Legal, 1)
@@ -285,7 +284,7 @@ func (s *searching) played(t *tree, i int, e *plan.Entry, ends map[int32]bool) {
 	if e.Leaf.Over {
 		ends[to] = true
 	}
-	n.kids[stepName(e.Leaf.Action, e.Joint)] = kid{to, float64(e.Leaf.Reward), e.Leaf.Over}
+	n.kids = append(n.kids, kid{e.Leaf.Action, to, float64(e.Leaf.Reward)})
 }
 
 // simulate walks along a simulation's path, asks of every action on it whether it
@@ -333,19 +332,9 @@ func (s *searching) simulate(t *tree, i int, e *plan.Entry, ends map[int32]bool,
 // reward.
 func (s *searching) led(n *node, h plan.Taken, to int32, reward *float64) {
 	var known []kid
-	if s.Hashed {
-		for name, k := range n.kids {
-			var action int32
-			if fmt.Sscan(name, &action); action == h.Action && k.slot == to {
-				known = append(known, k)
-			}
-		}
-	} else {
-		for name, k := range n.kids {
-			var action int32
-			if fmt.Sscan(name, &action); action == h.Action {
-				known = append(known, k)
-			}
+	for _, k := range n.kids {
+		if k.action == h.Action && (!s.Hashed || k.slot == to) {
+			known = append(known, k)
 		}
 	}
 	if len(known) == 0 {
@@ -505,14 +494,12 @@ func (s *searching) seeds() {
 			if e.Query.Seed != seed || (seed != 0) != common {
 				s.slip("resampled", 1, "the number that names a tree's common random numbers is %d in tree %d, and was %d", e.Query.Seed, i, seed)
 			}
-			if e.What != plan.Drew {
-				continue
+			if e.What != plan.Drew || !slices.ContainsFunc(e.Joint, func(a int32) bool { return a >= 0 }) {
+				continue // nobody is left to draw for
 			}
-			name := fmt.Sprint(i)
+			name := fmt.Sprint(i, ", draw ", at)
 			if common {
-				name = fmt.Sprint(i, " depth ", e.Query.Depth)
-			} else {
-				name = fmt.Sprint(i, " entry ", at)
+				name = fmt.Sprint(i, ", depth ", e.Query.Depth)
 			}
 			stream := fmt.Sprint(e.Rand)
 			if who, ok := streams[stream]; ok && who != name {
