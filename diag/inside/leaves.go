@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"hop/agent"
 	"hop/game"
@@ -72,8 +73,8 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 			}
 		case "scripts", "both":
 			st := s.states[tree][e.Query.Slot]
-			if st == nil {
-				return partners
+			if st == nil || slices.ContainsFunc(s.Hop.Leaf.Scripts, func(name string) bool { return s.bot(name) == nil }) {
+				return partners // a script that the game has no bot of
 			}
 			if want = s.rolled(i, e.Query, st, p, plainRoll); kind == "both" {
 				want = max(want, own)
@@ -306,9 +307,6 @@ func (s *searched) rolled(i int, q plan.Query, st game.State, partners []int32, 
 	}
 	best := math.NaN()
 	for script, name := range s.Hop.Leaf.Scripts {
-		if s.bot(name) == nil {
-			return math.NaN()
-		}
 		r := plan.Stream(key, uint64(script)+1)
 		sum := 0.
 		for k := range repeat {
