@@ -182,6 +182,11 @@ func (x *experiment) decide(salt uint64, edit func(v *rollout.View)) (o *outcome
 	if edit != nil {
 		edit(v)
 	}
+	for _, n := range x.envs { // what it writes, if it does
+		clear(v.TargetAt(v.StepOf(int(n))))
+		clear(v.GoalAt(v.SlotOf(int(n))))
+		v.Value[v.SlotOf(int(n))] = 0
+	}
 	o = &outcome{view: v}
 	defer func() {
 		if p := recover(); p != nil {
