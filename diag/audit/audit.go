@@ -188,7 +188,8 @@ type session struct {
 	logs    logs
 	dreams  dreams
 	insight insight
-	broke   error // a panic or an error of the run itself
+	guilty  *recorder // the player that panicked or acted illegally
+	broke   error     // a panic or an error of the run itself
 }
 
 // newSession builds a run with recorders in it.

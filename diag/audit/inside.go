@@ -38,3 +38,26 @@ func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
 func (u *session) inner() []check.Finding {
 	return append(u.insight.Searching(), u.insight.Peeking(u.hop != nil)...)
 }
+
+// legal reports whether what was played is.
+func (r *recorder) legal(v *rollout.View, envs []int32) bool {
+	for _, n := range envs {
+		legal, act := v.LegalAt(v.SlotOf(int(n))), v.Action[v.StepOf(int(n))]
+		if act < 0 || int(act) >= len(legal) || !legal[act] {
+			return false
+		}
+	}
+	return true
+}
+
+// culprit is the module in which a run broke: the player's whose decision panicked or
+// was not legal, else the rollout's.
+func (u *session) culprit() string {
+	switch {
+	case u.guilty == nil:
+		return "rollout"
+	case u.hop != nil:
+		return "planner"
+	}
+	return "ppo"
+}

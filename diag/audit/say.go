@@ -43,7 +43,7 @@ func (u *session) findings() []check.Finding {
 // broken says that the run ended early: a symptom if something explains it.
 func (u *session) broken(found []check.Finding) check.Finding {
 	f := check.Finding{
-		Step: 2, Check: "the run runs", Module: "rollout", Status: check.Fault, Effect: 1, Unit: "runs", Rows: 1,
+		Step: 2, Check: "the run runs", Module: u.culprit(), Status: check.Fault, Effect: 1, Unit: "runs", Rows: 1,
 		Says: fmt.Sprintf("The run broke in window %d: %v.", u.window+1, u.broke),
 		Next: "the message; a player that acts illegally, or rules that refuse what their mask allows",
 	}

@@ -258,7 +258,13 @@ type recorder struct {
 // Act lets the player act and writes down what came of it.
 func (r *recorder) Act(v *rollout.View, envs []int32) {
 	r.u.look(r, v, envs)
+	if r.u.guilty == nil {
+		r.u.guilty = r // until it has acted, and legally
+	}
 	r.Player.Act(v, envs)
+	if r.u.guilty == r && r.legal(v, envs) {
+		r.u.guilty = nil
+	}
 	if v.Imagined() {
 		return // the window's own arrays are looked at (dreams)
 	}

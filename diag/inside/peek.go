@@ -147,7 +147,6 @@ func (x *experiment) counts(base *outcome) {
 // moved plays one step on the copy's state before a planner decides: what it decides
 // on is another state, so something must change.
 func (x *experiment) moved(base *outcome) {
-	x.took(seesNow, len(x.envs))
 	there := true
 	o := x.decide(0, func(v *rollout.View) {
 		for _, n := range x.envs {
@@ -155,12 +154,22 @@ func (x *experiment) moved(base *outcome) {
 		}
 	})
 	x.back()
-	if there && o.broke == nil && base.same(o) && slices.Equal(base.journal.Q, o.journal.Q) {
-		x.wrong(seesNow, x.v.Agent, 1, "the state is another, and neither beliefs, values nor policy change")
+	if !there || o.broke != nil || len(base.journal.Grown) != len(o.journal.Grown) {
+		return
+	}
+	x.took(seesNow, len(x.envs))
+	for i := range o.journal.Grown {
+		if o.journal.Grown[i].Key != base.journal.Grown[i].Key {
+			return
+		}
+	}
+	if base.same(o) && slices.Equal(base.journal.Q, o.journal.Q) {
+		x.wrong(seesNow, x.v.Agent, 1, "the state is another, and neither its roots, beliefs, values nor policy change")
 	}
 }
 
-// stepOn plays one random step that the agent survives, and shows it to everyone.
+// stepOn plays one random step that the agent survives, and shows it to everyone. It
+// reports whether the agent sees the difference.
 func (x *experiment) stepOn(v *rollout.View, n int) bool {
 	spec, was := x.Game.Spec(), x.Game.New()
 	st := v.State(n)
@@ -180,6 +189,7 @@ func (x *experiment) stepOn(v *rollout.View, n int) bool {
 	if !st.Alive(v.SeatOf(n)) {
 		return false
 	}
+	seen := slices.Clone(v.ObsAt(v.SlotOf(n)))
 	for b := range agent.ID(v.Agents) {
 		slot := v.Slot(b, v.T, n)
 		seat := v.SeatAt(slot)
@@ -187,7 +197,7 @@ func (x *experiment) stepOn(v *rollout.View, n int) bool {
 		st.Legal(seat, v.LegalAt(slot))
 		st.Observe(seat, v.ObsAt(slot))
 	}
-	return true
+	return unlike(seen, v.ObsAt(v.SlotOf(n))) >= 0
 }
 
 // history changes what co-players are seen to have done last, where that makes some

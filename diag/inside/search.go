@@ -330,7 +330,7 @@ func (s *searched) drawn() {
 				}
 				asked++
 				probs := s.predicted(i, int32(t), e.Query.Slot, nil)
-				s.hold(i, t, e.Query, e.Joint, probs, e.Rand)
+				s.hold(i, e.Joint, probs, e.Rand)
 				if e.Query.Depth > 0 || t > lo+1 {
 					continue
 				}
@@ -338,7 +338,7 @@ func (s *searched) drawn() {
 					rs[t] = stream("draw", more)
 					was := rs[t]
 					s.journal.Model.Draw(joint, []plan.Query{e.Query}, rs)
-					s.hold(i, t, e.Query, joint, probs, was)
+					s.hold(i, joint, probs, was)
 				}
 			}
 		}
@@ -355,15 +355,21 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 			continue
 		}
 		name := s.named.Of(tree)[j]
-		uniform := s.Hop.Search.Others == "uniform" || int(name) == s.doubt
-		if slip != nil && slip.uniform {
-			uniform = true
+		uniform := s.Hop.Search.Others == "uniform" || int(name) == s.doubt || slip != nil && slip.uniform
+		if slip != nil && slip.first {
+			uniform = int(s.named.Of(int32(i * s.journal.Config.Trees))[j]) == s.doubt
 		}
 		logits := make([]float32, s.v.Actions)
 		if !uniform {
 			who, from, place := j, tree, j+1
-			if slip != nil {
-				who, from, place = slip.who(s, j), slip.tree(s, i, tree), slip.place(s, j)
+			if slip != nil && slip.next {
+				who = (j + 1) % len(s.others)
+			}
+			if slip != nil && slip.first {
+				from = int32(i * s.journal.Config.Trees)
+			}
+			if slip != nil && slip.me {
+				place = 0
 			}
 			features := s.features(from, j)
 			if slip != nil && slip.silent {
@@ -400,43 +406,21 @@ func (s *searched) features(tree int32, j int) []float32 {
 
 // drawSlip is a slip in what the model of others is asked, that has a name.
 type drawSlip struct {
-	name                                 string
-	uniform, silent, next, tree1, place1 bool
-}
-
-func (d *drawSlip) who(s *searched, j int) int {
-	if d.next {
-		return (j + 1) % len(s.others)
-	}
-	return j
-}
-
-func (d *drawSlip) tree(s *searched, i int, tree int32) int32 {
-	lo, hi := s.trees(i)
-	if d.tree1 {
-		return int32(lo + (int(tree)-lo+1)%(hi-lo))
-	}
-	return tree
-}
-
-func (d *drawSlip) place(_ *searched, j int) int {
-	if d.place1 {
-		return 0
-	}
-	return j + 1
+	name                             string
+	uniform, silent, next, first, me bool
 }
 
 var drawSlips = []drawSlip{
 	{name: "as if they acted at random", uniform: true},
 	{name: "as if nothing were known of their goals", silent: true},
 	{name: "as if each were the next co-player", next: true},
-	{name: "by another tree's goals", tree1: true},
-	{name: "from what oneself sees in place of what they see", place1: true},
+	{name: "by the first tree's goals", first: true},
+	{name: "from what oneself sees in place of what they see", me: true},
 }
 
 // hold holds one joint action against probabilities and the stream it was drawn from:
 // one number for each co-player that is there, in their order.
-func (s *searched) hold(i, t int, q plan.Query, joint []int32, probs [][]float64, r rng.Rand) {
+func (s *searched) hold(i int, joint []int32, probs [][]float64, r rng.Rand) {
 	for j, p := range probs {
 		s.took(drawsActions, 1)
 		if p == nil {
@@ -448,7 +432,7 @@ func (s *searched) hold(i, t int, q plan.Query, joint []int32, probs [][]float64
 		u := float64(r.Float32())
 		if !picked(p, joint[j], u) {
 			s.wrong(drawsActions, s.a, 1, "agent %d plays action %d in the tree where its model has %.3f and the stream says %.3f: another was "+
-				"to be drawn%s", s.others[j], joint[j], p, u, s.slipped(i, t))
+				"to be drawn%s", s.others[j], joint[j], p, u, s.slipped(i))
 		}
 	}
 }
@@ -466,33 +450,40 @@ func picked(p []float64, action int32, u float64) bool {
 	return u >= below-1e-4 && u <= below+p[action]+1e-4
 }
 
-// slipped names the slip that all draws of a tree agree with.
-func (s *searched) slipped(i, t int) string {
+// slipped names the slip that all draws of a decision agree with.
+func (s *searched) slipped(i int) string {
 	if s.q[drawsActions].says != "" {
 		return ""
 	}
 	for _, slip := range drawSlips {
-		if slip.next && len(s.others) < 2 || slip.tree1 && s.journal.Config.Trees < 2 {
+		if slip.next && len(s.others) < 2 || slip.first && s.journal.Config.Trees < 2 {
 			continue
 		}
-		all := true
+		if s.allDrawn(i, &slip) {
+			return "; they are drawn " + slip.name
+		}
+	}
+	return ""
+}
+
+// allDrawn reports whether all draws of a decision agree with a slip.
+func (s *searched) allDrawn(i int, slip *drawSlip) bool {
+	lo, hi := s.trees(i)
+	for t := lo; t < hi; t++ {
 		for at := range s.journal.Grown[t].Log {
 			e := &s.journal.Grown[t].Log[at]
 			if e.What != plan.Drew {
 				continue
 			}
 			r := e.Rand
-			for j, p := range s.predicted(i, int32(t), e.Query.Slot, &slip) {
-				if p != nil {
-					all = all && picked(p, e.Joint[j], float64(r.Float32()))
+			for j, p := range s.predicted(i, int32(t), e.Query.Slot, slip) {
+				if p != nil && !picked(p, e.Joint[j], float64(r.Float32())) {
+					return false
 				}
 			}
 		}
-		if all {
-			return "; they are drawn " + slip.name
-		}
 	}
-	return ""
+	return true
 }
 
 // goals draws goals again and again and holds how often each hypothesis is drawn

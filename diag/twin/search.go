@@ -26,7 +26,7 @@ type Searched struct {
 
 // The kinds of slips, in causal order: where a simulation goes wrong, what comes
 // later in the list follows from it.
-var slipOrder = []string{"asked", "resampled", "stepped", "valued", "noised", "chosen", "backed", "added", "decided"}
+var slipOrder = []string{"asked", "resampled", "stepped", "valued", "noised", "backed", "chosen", "added", "decided"}
 
 // Search recomputes every tree of a journal from the formulae of docs/planning.md, in
 // float64, following the actions that were tried, and says where the search is not
