@@ -216,6 +216,9 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 			parts.Minds[i] = t
 		}
 		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		for a := range u.spec.Seats {
+			u.replay.Learns = append(u.replay.Learns, u.learner(a))
+		}
 		u.deeds = make([]diag.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
 		before := parts.Watch
 		parts.Watch = func(ro *batch.Rollout, imagined bool) {
