@@ -143,7 +143,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(check.Order(r.Returns))
+		r.Add(check.Order(r.Returns), check.Odd(r.Returns))
 	}
 	if opt.Game == nil {
 		say("the game, without learning")
@@ -181,11 +181,13 @@ type session struct {
 	replay  *diag.Replay
 	deeds   []diag.Deed // [A][T][N]
 	window  int         // windows seen
+	total   int         // windows to see
 	curves  [][]float64 // [A][windows]
 	rows    []int       // [A] own rows seen
 	acts    [][]int     // [A][actions] how often each was taken
 	acting  acting
 	logs    logs
+	given   given
 	dreams  dreams
 	broke   error // a panic or an error of the run itself
 }
@@ -267,6 +269,7 @@ func (u *session) run(ctx context.Context, updates int) (err error) {
 		}
 	}()
 	done := false
+	u.total = updates
 	err = u.loop.Run(ctx, run, func(p *train.Progress) {
 		if u.opt.Rows != nil {
 			u.opt.Rows(p.Rows)

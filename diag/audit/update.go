@@ -34,10 +34,7 @@ type held struct {
 // that has rows of the mind's own from probeAt on, and one later, by when schedules
 // have moved and the optimiser has a past.
 func (p *tap) heldAt() bool {
-	late := 60
-	if p.u.hop != nil {
-		late = probeAt + 3
-	}
+	late := 2 * p.u.total / 3
 	return p.u.window >= probeAt && (len(p.held) == 0 || p.u.window >= late && len(p.held) == 1)
 }
 
