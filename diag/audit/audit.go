@@ -23,6 +23,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
 	"hop/mind"
@@ -189,7 +190,8 @@ type session struct {
 	logs    logs
 	given   given
 	dreams  dreams
-	broke   error // a panic or an error of the run itself
+	nets    []twin.Net // [A] the weights that played the window, where minds read each other's
+	broke   error      // a panic or an error of the run itself
 }
 
 // newSession builds a run with recorders in it.
@@ -344,11 +346,34 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
+	u.nets = nil
+	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
+		u.nets = u.weights()
+	}
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
 	}
 	u.dreams.real(ro)
 	clear(u.deeds)
+}
+
+// weights returns every agent's network; nil if one cannot be read.
+func (u *session) weights() []twin.Net {
+	nets := make([]twin.Net, u.spec.Seats)
+	for _, t := range u.taps {
+		f, err := saved(t.Mind)
+		if err != nil {
+			return nil
+		}
+		net, err := twin.LoadNet(f, "net/")
+		if err != nil {
+			return nil
+		}
+		for _, a := range t.agents {
+			nets[a] = net
+		}
+	}
+	return nets
 }
 
 // shared trains one brain for all agents and compares the order of earnings.
