@@ -69,10 +69,20 @@ type Replay struct {
 	envs     []replayEnv
 	diff     map[string]*differences
 	dealt    [][]int // [agent][seat] episodes
-	Ends     int     // episodes that ended
-	Return   [][]float64
+	Ended    []Ended // episodes, in the order in which they were met
+	Steps    int     // played, of all envs
 	recorded bool
-	Shown    bool // bots are being shown: what they play counts as the agents' own
+	Shown    bool   // bots are being shown: what they play counts as the agents' own
+	Learns   []bool // [A] whose own policy is a mind's: others in its place are stand-ins
+}
+
+// Ended is an episode as the rules have it.
+type Ended struct {
+	Steps  int
+	Return []float64 // [A]
+	Life   []int     // [A] steps in which the agent was there
+	Goal   []int     // [A] the last goal reached, or game.NoGoal
+	Mixed  bool      // a learner's place was taken in it
 }
 
 type replayEnv struct {
@@ -84,7 +94,7 @@ type replayEnv struct {
 	lost    bool // the record left the rules: nothing can be compared any more
 	steps   int
 	acted   []bool // [A] in the last step
-	ret     []float64
+	now     Ended
 	actions []int32
 	rewards []float32
 }
@@ -92,14 +102,14 @@ type replayEnv struct {
 // NewReplay starts at a run's first step.
 func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
 	spec := g.Spec()
-	r := &Replay{spec: spec, envs: make([]replayEnv, envs), diff: map[string]*differences{}, Return: make([][]float64, spec.Seats)}
+	r := &Replay{spec: spec, envs: make([]replayEnv, envs), diff: map[string]*differences{}}
 	for range spec.Seats {
 		r.dealt = append(r.dealt, make([]int, spec.Seats))
 	}
 	for n := range r.envs {
 		r.envs[n] = replayEnv{
 			st: g.New(), rules: key.Child("rules", n).Rand(), deal: key.Child("deal", n).Rand(), seat: make([]int, spec.Seats),
-			acted: make([]bool, spec.Seats), ret: make([]float64, spec.Seats), actions: make([]int32, spec.Seats),
+			acted: make([]bool, spec.Seats), actions: make([]int32, spec.Seats),
 			rewards: make([]float32, spec.Seats),
 		}
 	}
@@ -142,7 +152,11 @@ func (r *Replay) begin(e *replayEnv) {
 	}
 	for a, s := range e.seat {
 		r.dealt[a][s]++
-		e.ret[a], e.acted[a] = 0, false
+		e.acted[a] = false
+	}
+	e.now = Ended{Return: make([]float64, len(e.seat)), Life: make([]int, len(e.seat)), Goal: make([]int, len(e.seat))}
+	for a := range e.now.Goal {
+		e.now.Goal[a] = game.NoGoal
 	}
 	e.st.Reset(&e.rules)
 	e.began, e.steps = true, 0
@@ -242,6 +256,7 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		if r.recorded && !r.Shown {
 			r.note("own", ro.Own[i] == d.Acted, d.Own == d.Acted, a, t, n, ro.Own[i], d.Acted)
 		}
+		e.now.Mixed = e.now.Mixed || !d.Acted && !r.Shown && r.Learns != nil && r.Learns[a]
 		if d.Acted {
 			r.note("action", act == d.Action, true, a, t, n, act, d.Action)
 			slot := ro.Slot(a, t, n)
@@ -262,6 +277,7 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 	}
 	e.st.Step(e.actions, e.rewards, &e.rules)
 	e.steps++
+	r.Steps++
 	over := e.st.Over()
 	limited, _ := e.st.(game.Limited)
 	goals, _ := e.st.(game.Goaler)
@@ -271,7 +287,8 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		}
 		i, s := ro.Step(a, t, n), game.Seat(e.seat[a])
 		want := e.rewards[s]
-		e.ret[a] += float64(want)
+		e.now.Return[a] += float64(want)
+		e.now.Life[a]++
 		late := true
 		if t+1 < ro.Steps {
 			if d := deed(a, t+1, n); d.Acted && d.Paid {
@@ -293,13 +310,14 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		r.note("end", ro.End[i] == end, true, a, t, n, names[ro.End[i]], names[end])
 		if goals != nil {
 			g := goals.Reached(s)
+			if g != game.NoGoal {
+				e.now.Goal[a] = g
+			}
 			r.note("goal", int(ro.Reached[i]) == g, true, a, t, n, ro.Reached[i], g)
 		}
 	}
 	if over {
-		r.Ends++
-		for a := range e.ret {
-			r.Return[a] = append(r.Return[a], e.ret[a])
-		}
+		e.now.Steps = e.steps
+		r.Ended = append(r.Ended, e.now)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
 	"hop/mind"
@@ -143,7 +144,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(check.Order(r.Returns))
+		r.Add(check.Order(r.Returns), check.Odd(r.Returns))
 	}
 	if opt.Game == nil {
 		say("the game, without learning")
@@ -181,15 +182,18 @@ type session struct {
 	replay  *diag.Replay
 	deeds   []diag.Deed // [A][T][N]
 	window  int         // windows seen
+	total   int         // windows to see
 	curves  [][]float64 // [A][windows]
 	rows    []int       // [A] own rows seen
 	acts    [][]int     // [A][actions] how often each was taken
 	acting  acting
 	logs    logs
+	given   given
 	dreams  dreams
 	insight insight
-	guilty  *recorder // the player that panicked or acted illegally
-	broke   error     // a panic or an error of the run itself
+	guilty  *recorder  // the player that panicked or acted illegally
+	broke   error      // a panic or an error of the run itself
+	nets    []twin.Net // [A] the weights that played the window, where minds read each other's
 }
 
 // newSession builds a run with recorders in it.
@@ -218,6 +222,9 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 			parts.Minds[i] = t
 		}
 		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		for a := range u.spec.Seats {
+			u.replay.Learns = append(u.replay.Learns, u.learner(a))
+		}
 		u.deeds = make([]diag.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
 		before := parts.Watch
 		parts.Watch = func(ro *batch.Rollout, imagined bool) {
@@ -266,6 +273,7 @@ func (u *session) run(ctx context.Context, updates int) (err error) {
 		}
 	}()
 	done := false
+	u.total = updates
 	err = u.loop.Run(ctx, run, func(p *train.Progress) {
 		if u.opt.Rows != nil {
 			u.opt.Rows(p.Rows)
@@ -340,11 +348,34 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
+	u.nets = nil
+	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
+		u.nets = u.weights()
+	}
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
 	}
 	u.dreams.real(ro)
 	clear(u.deeds)
+}
+
+// weights returns every agent's network; nil if one cannot be read.
+func (u *session) weights() []twin.Net {
+	nets := make([]twin.Net, u.spec.Seats)
+	for _, t := range u.taps {
+		f, err := saved(t.Mind)
+		if err != nil {
+			return nil
+		}
+		net, err := twin.LoadNet(f, "net/")
+		if err != nil {
+			return nil
+		}
+		for _, a := range t.agents {
+			nets[a] = net
+		}
+	}
+	return nets
 }
 
 // shared trains one brain for all agents and compares the order of earnings.

@@ -30,6 +30,8 @@ type sources struct {
 	dead, foreign, exits yes
 	cuts, mask, obs      yes
 
+	rise rising // what a raised reward comes to
+
 	others yes     // model of others: changed by what co-players did
 	mine   yes     // model of others: changed by the agent's own rows
 	left   yes     // model of others: changed by rows of agents that had left
@@ -39,6 +41,9 @@ type sources struct {
 // sound reports whether experiments were made, and could be: every one starts from
 // the same place.
 func (s *sources) sound() bool { return s != nil && s.twice && len(s.restored) == 0 }
+
+// rising is what raising the reward of single rows came to, in trials.
+type rising struct{ trials, prob, value int }
 
 // yes is an answer that may not have been asked for.
 type yes struct{ asked, is bool }
@@ -76,6 +81,8 @@ type prober struct {
 	played *batch.Rollout
 	copy   *batch.Rollout
 	base   digest
+	after  []float32 // the acting network after learning the unchanged window
+	look   func()    // is called when the mind has learnt, before it is put back
 	err    error
 }
 
@@ -109,6 +116,9 @@ func (p *prober) learn(ro *batch.Rollout) (digest, []agent.Stat) {
 	d := digest{fingerprint(f, ""), othersOf(f)}
 	if p.params != nil {
 		d.net = diag.Print(p.params.W)
+	}
+	if p.look != nil {
+		p.look()
 	}
 	p.err = p.saver.Load(p.start, "")
 	return d, stats
@@ -192,7 +202,13 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources
 		defer copy(params.W, weights) // whatever Load does, the run goes on from here
 	}
 	p.copy.CopyFrom(ro)
+	p.look = func() {
+		if params != nil {
+			p.after = slices.Clone(params.W)
+		}
+	}
 	p.base, _ = p.learn(p.copy)
+	p.look = nil
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -246,6 +262,9 @@ func (p *prober) rows(src *sources, planes int) {
 		n := min(rowProbes, len(own))
 		for i := range n {
 			r := own[(2*i+1)*len(own)/(2*n)]
+			if mine && !team {
+				p.raised(src, r[0], r[1])
+			}
 			if net, _ := p.changed(func(ro *batch.Rollout) { mark(ro, r[0], r[1], team) }); net {
 				hits++
 			}
@@ -268,6 +287,42 @@ func (p *prober) rows(src *sources, planes int) {
 				})
 			}
 		})
+	}
+}
+
+// raised raises the reward of one row by a lot, lets the mind learn, and notes
+// whether the action's probability and the state's value come out higher than if
+// nothing had been raised.
+func (p *prober) raised(src *sources, step, slot int) {
+	acting, ok := mind.As[mind.Acting](p.mind)
+	if !ok || p.params == nil || p.err != nil {
+		return
+	}
+	model, _ := acting.Actor()
+	if model.LSTM > 0 {
+		return
+	}
+	ro, ws := p.played, model.Work(1)
+	ask := func() (prob, value float64) {
+		ws.Reset()
+		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
+		ws.Forward(p.params)
+		return softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
+	}
+	var prob, value float64
+	p.look = func() { prob, value = ask() }
+	p.changed(func(w *batch.Rollout) { w.Reward[step] += 20 })
+	p.look = nil
+	now := slices.Clone(p.params.W)
+	copy(p.params.W, p.after)
+	was, worth := ask()
+	copy(p.params.W, now)
+	src.rise.trials++
+	if prob > was {
+		src.rise.prob++
+	}
+	if value > worth {
+		src.rise.value++
 	}
 }
 

@@ -78,6 +78,9 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 			}
 		})
 	}
+	if p.i == 0 {
+		p.u.given.take(p.u, w)
+	}
 	labels := 0
 	if p.u.hop != nil {
 		labels = labelled(ro, p.agents[0], p.u.hop.Goals.Kind == "hand")

@@ -10,7 +10,10 @@ import (
 	"hop/check"
 	"hop/diag"
 	"hop/diag/twin"
+	"hop/exp"
 	"hop/mind"
+	"hop/mind/influence"
+	"hop/mind/lola"
 	"hop/safetensors"
 )
 
@@ -27,6 +30,7 @@ type held struct {
 	layers int                   // rows at which the network is not what its layers come to
 	asked  int                   // rows of that
 	off    float64
+	model  *twin.Change // of the model by which influence is measured; nil: there is none
 	err    error
 }
 
@@ -34,16 +38,13 @@ type held struct {
 // that has rows of the mind's own from probeAt on, and one later, by when schedules
 // have moved and the optimiser has a past.
 func (p *tap) heldAt() bool {
-	late := 60
-	if p.u.hop != nil {
-		late = probeAt + 3
-	}
+	late := 2 * p.u.total / 3
 	return p.u.window >= probeAt && (len(p.held) == 0 || p.u.window >= late && len(p.held) == 1)
 }
 
-// own describes how the mind's own network learns; false if there is no definition
-// of it here.
-func (p *tap) own(w *mind.Window) (twin.Own, bool) {
+// own describes how the mind's own network learns from a window, from where before
+// stands; false if there is no definition of it here.
+func (p *tap) own(w *mind.Window, before *safetensors.File) (twin.Own, bool) {
 	a, ok := mind.As[mind.Acting](p.Mind)
 	if !ok || p.params == nil {
 		return twin.Own{}, false
@@ -54,15 +55,33 @@ func (p *tap) own(w *mind.Window) (twin.Own, bool) {
 	case "ppo":
 	case "hop":
 		o.Search = p.u.hop.Own == "search"
+	case "lola":
+		c, _ := exp.ConfigOf[lola.Config](&p.u.exp)
+		if p.u.nets == nil {
+			return o, false
+		}
+		o.Adv = twin.LOLA(o.Actor, o.Config, c.LOLA.Eta, p.agents[0], p.u.nets, w)
+	case "influence":
+		f := p.influence(o.Actor)
+		var err error
+		if o.Reward, err = f.Pay(before, w); err != nil {
+			return o, false
+		}
 	default:
 		return o, false
 	}
 	return o, true
 }
 
+// influence is the mind as one that is paid for influence.
+func (p *tap) influence(own twin.Actor) twin.Influence {
+	c, _ := exp.ConfigOf[influence.Config](&p.u.exp)
+	return twin.Influence{Reward: c.Influence, Own: own, Seats: p.u.spec.Seats, Me: p.agents[0]}
+}
+
 // hold compares one update: before and after are what the mind saved around it.
 func (p *tap) hold(w *mind.Window, before, after *safetensors.File, stats []agent.Stat) {
-	o, ok := p.own(w)
+	o, ok := p.own(w, before)
 	if !ok {
 		return
 	}
@@ -93,9 +112,28 @@ func (p *tap) hold(w *mind.Window, before, after *safetensors.File, stats []agen
 	if h.change = twin.Compare(was, got, want.Net); !h.change.Same() {
 		h.slip = recognise(o, was, got, before, w)
 	}
+	if p.u.exp.Mind.Name == "influence" {
+		p.sees(&h, o, before, after, w)
+	}
 	h.reported(want, stats)
 	p.chosen(&h, o, want)
 	p.layers(&h, o, was, w, want)
+}
+
+// sees compares the update of the model by which influence is measured.
+func (p *tap) sees(h *held, o twin.Own, before, after *safetensors.File, w *mind.Window) {
+	was, want, err := p.influence(o.Actor).Learn(before, w)
+	if err != nil {
+		h.err = err
+		return
+	}
+	got, err := twin.LoadNet(after, "influence/net/")
+	if err != nil {
+		h.err = err
+		return
+	}
+	c := twin.Compare(was, got, want)
+	h.model = &c
 }
 
 // reported compares the statistics that the learner gave with those of the twin.
@@ -181,6 +219,10 @@ func (u *session) updated() []check.Finding {
 		Step: 4, Check: "the network is what its layers come to", Module: "ppo", Unit: "share of rows",
 		Says: "Logits and values are what the layers come to in float64.",
 	}
+	model := check.Finding{
+		Step: 4, Check: "the model of influence learns by its definition", Module: "ppo", Unit: "cosine of the two changes, less 1",
+		Says: "Updates of the model by which influence is measured agree in direction and length.",
+	}
 	least, updates := 1., 0
 	var odd []*tap
 	for _, t := range u.taps {
@@ -218,6 +260,16 @@ func (u *session) updated() []check.Finding {
 					e.Label, e.Value, e.Wanted), "ppo.Brain.report, and the sums behind it")
 			}
 		}
+		for _, h := range t.held {
+			if h.model == nil {
+				continue
+			}
+			if model.Rows += h.rows; !h.model.Same() {
+				model.Accuse(check.Fault, h.model.Cosine-1, fmt.Sprintf("%s: the model by which influence is measured does not learn by its "+
+					"cross-entropy: cosine %.3f of 1, length %.3g of what it should be.", capital(diag.Names(t.agents)), h.model.Cosine,
+					h.model.Length), "mind/influence: look and add (its rows), learn")
+			}
+		}
 		if wrong {
 			odd = append(odd, t)
 		}
@@ -231,7 +283,11 @@ func (u *session) updated() []check.Finding {
 		says, next := u.differs(odd)
 		f.Accuse(check.Fault, least-1, says, next)
 	}
-	return []check.Finding{choice, layers, f, stats}
+	out := []check.Finding{choice, layers, f, stats}
+	if model.Rows > 0 {
+		out = append(out, model)
+	}
+	return out
 }
 
 // differs says how updates differ from their definition.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hop/agent"
+	"hop/belief"
 	"hop/check"
 	"hop/diag/twin"
 	"hop/game"
@@ -17,6 +18,7 @@ import (
 	"hop/nn"
 	"hop/plan"
 	"hop/rng"
+	"hop/safetensors"
 )
 
 // The questions, in causal order.
@@ -486,12 +488,12 @@ func (s *searched) allDrawn(i int, slip *drawSlip) bool {
 	return true
 }
 
-// goals draws goals again and again and holds how often each hypothesis is drawn
-// against the posterior.
+// goals gives every env beliefs of its own, sure ones that differ by co-player, draws
+// goals again and again, and holds how often each hypothesis is drawn against them.
 func (s *searched) goals() {
 	const draws = 400
 	kinds := len(s.beliefs) / len(s.envs) / len(s.others)
-	if kinds < 2 {
+	if kinds < 2 || !s.sure(kinds) {
 		return
 	}
 	for i := range s.envs {
@@ -515,7 +517,7 @@ func (s *searched) goals() {
 			}
 		}
 		for j := range s.others {
-			b := s.beliefs[(i*len(s.others)+j)*kinds:][:kinds]
+			b := surely(int(s.envs[i]), j, kinds)
 			s.took(drawsGoals, draws)
 			for g, c := range count[j] {
 				if unlikely(c, draws, b[g]) {
@@ -541,17 +543,61 @@ func (s *searched) drawnFrom(count []int, draws, kinds, i, j int) string {
 	if fits(func(int) float64 { return 1 / float64(kinds) }) {
 		return ": they are drawn as if all were equally likely"
 	}
-	for k := range s.envs {
-		for o := range s.others {
-			if b := s.beliefs[(k*len(s.others)+o)*kinds:]; (k != i || o != j) && fits(func(g int) float64 { return b[g] }) {
-				if k != i {
-					return ": they follow another env's beliefs"
-				}
-				return fmt.Sprintf(": they follow what is believed of agent %d", s.others[o])
-			}
+	for o := range s.others {
+		if b := surely(int(s.envs[i]), o, kinds); o != j && fits(func(g int) float64 { return b[g] }) {
+			return fmt.Sprintf(": they follow what is believed of agent %d", s.others[o])
+		}
+	}
+	for n := range s.v.Envs {
+		if b := surely(n, j, kinds); n != int(s.envs[i]) && fits(func(g int) float64 { return b[g] }) {
+			return fmt.Sprintf(": they follow the beliefs of env %d, not of env %d", n, s.envs[i])
 		}
 	}
 	return ""
+}
+
+// surely is a belief that tells envs and co-players apart.
+func surely(n, j, kinds int) []float64 {
+	b := make([]float64, kinds)
+	likely := 0.6 + 0.35*float64(n%5)/4
+	for g := range b {
+		b[g] = (1 - likely) / float64(kinds-1)
+	}
+	b[(n/5+j)%kinds] = likely
+	return b
+}
+
+// sure lets the mind believe so, until it is put back.
+func (s *searched) sure(kinds int) bool {
+	f := &safetensors.File{}
+	if s.saver.Save(f, "") != nil {
+		return false
+	}
+	t, ok := f.Get("beliefs")
+	if !ok || len(t.Data)%s.v.Envs != 0 {
+		return false
+	}
+	size := len(t.Data) / s.v.Envs
+	var data []byte
+	for n := range s.v.Envs {
+		b := belief.New(s.Hop.Belief, 1, len(s.others), kinds)
+		if b.UnmarshalBinary(t.Data[n*size:(n+1)*size]) != nil {
+			return false
+		}
+		for j := range s.others {
+			copy(b.At(0, j), surely(n, j, kinds))
+		}
+		data, _ = b.AppendBinary(data)
+	}
+	changed := &safetensors.File{Meta: f.Meta}
+	for _, one := range f.Tensors {
+		if one.Name == "beliefs" {
+			changed.PutBytes(one.Name, data)
+			continue
+		}
+		changed.Tensors = append(changed.Tensors, one)
+	}
+	return s.saver.Load(changed, "") == nil
 }
 
 // unlikely reports that so many of n draws of probability p happen less often than
