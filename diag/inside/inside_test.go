@@ -84,7 +84,9 @@ func (l *looker) Act(v *rollout.View, envs []int32) {
 }
 
 // look trains a preset for three windows and returns what was found.
-func look(t *testing.T, preset string, sets []string, edit func(p *train.Parts), change func(p rollout.Player) rollout.Player) []check.Finding {
+func look(
+	t *testing.T, preset string, sets []string, edit func(p *train.Parts), change func(p rollout.Player) rollout.Player,
+) []check.Finding {
 	t.Helper()
 	s, err := registry.New().Load(preset, append([]string{"train.envs=4", "train.window=12", "actor.hidden=[16]"}, sets...))
 	must(t, err)

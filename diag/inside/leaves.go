@@ -50,8 +50,9 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 	kind := s.Hop.Leaf.Kind
 	s.look.Observe(s.obs, tree, e.Query.Slot, 0)
 	logits, own := s.own.at(s.obs, s.read(i, tree, e.Query.Slot, true))
-	if asks := kind != "response" && (kind != "scripts" || !e.Query.End); asks && !e.Query.End && !alike(e.Logits, logits, e.Query.Legal) {
-		s.wrong(valuesLeaves, s.a, 1, "the prior of a state %d steps from the root is not its network's%s", e.Query.Depth, s.elsewhere(i, tree, e))
+	if kind != "response" && !e.Query.End && !alike(e.Logits, logits, e.Query.Legal) {
+		s.wrong(valuesLeaves, s.a, 1, "the prior of a state %d steps from the root is not its network's%s", e.Query.Depth,
+			s.elsewhere(i, tree, e))
 		return partners
 	}
 	if kind == "net" {
@@ -67,7 +68,7 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 		switch kind {
 		case "response":
 			var l []float32
-			if l, want = s.reply.at(s.obs, s.told(i, tree, e.Query.Slot, p)); !e.Query.End && !alike(e.Logits, l, e.Query.Legal) {
+			if l, want = s.reply.at(s.obs, s.botsOf(i, tree, e.Query.Slot, p)); !e.Query.End && !alike(e.Logits, l, e.Query.Legal) {
 				want = math.NaN()
 				continue
 			}
@@ -87,17 +88,16 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 	if len(fit) > 0 {
 		return fit
 	}
-	what := "response network"
-	more := ""
+	what, more := "response network says", ""
 	if kind == "response" {
 		more = s.misread(i, tree, e, want, s.reply)
 	} else {
-		if what = "scripts"; kind == "scripts" {
+		if what = "scripts say"; kind == "scripts" {
 			more = s.misrolled(i, tree, e, partners)
 		}
 	}
-	s.wrong(valuesLeaves, s.a, float64(e.Value)-want, "a state %d steps from the root is worth %.4f, its %s says %.4f%s", e.Query.Depth, e.Value,
-		what, want, more)
+	s.wrong(valuesLeaves, s.a, float64(e.Value)-want, "a state %d steps from the root is worth %.4f, its %s %.4f%s", e.Query.Depth,
+		e.Value, what, want, more)
 	return partners
 }
 
@@ -133,8 +133,8 @@ func (s *searched) read(i int, tree, slot int32, goals bool) []float32 {
 	return dst
 }
 
-// told is what the response network reads: which bot each co-player is.
-func (s *searched) told(i int, tree, slot int32, partners []int32) []float32 {
+// botsOf is what the response network reads: which bot each co-player is.
+func (s *searched) botsOf(i int, tree, slot int32, partners []int32) []float32 {
 	n := len(s.Hop.Leaf.Partners)
 	dst := make([]float32, len(s.others)*n)
 	for j, p := range partners {
@@ -324,7 +324,9 @@ func (s *searched) rolled(i int, q plan.Query, st game.State, partners []int32, 
 }
 
 // rollout plays on to the end.
-func (s *searched) rollout(i int, from game.State, script string, partners []int32, seed uint64, depth int32, how rolling, r *rng.Rand) float64 {
+func (s *searched) rollout(
+	i int, from game.State, script string, partners []int32, seed uint64, depth int32, how rolling, r *rng.Rand,
+) float64 {
 	_, hunt := s.Game.(*staghunt.Game)
 	st, me := s.Game.New(), s.seat(i, 0)
 	st.CopyFrom(from)
@@ -440,7 +442,8 @@ func (l *Looks) enough() {
 	}
 	l.took(trueEnough, m.steps)
 	if 2*m.wrong > m.steps {
-		l.wrong(trueEnough, 0, float64(m.wrong)/float64(m.steps), "%d of %d imagined steps from real states are not what the rules make", m.wrong, m.steps)
+		l.wrong(trueEnough, 0, float64(m.wrong)/float64(m.steps), "%d of %d imagined steps from real states are not what the rules make",
+			m.wrong, m.steps)
 	}
 }
 
@@ -454,10 +457,10 @@ type rest struct {
 // mostJoint bounds the joint actions over which an expectation is taken.
 const mostJoint = 150
 
-// expect compares the first tree's root with the exact expectation over the
+// expectimax compares the first tree's root with the exact expectation over the
 // co-players' actions, where the search looks one step ahead: the sum over the
 // actions of reward and discounted value, which one joint action decides.
-func (s *searched) expect() {
+func (s *searched) expectimax() {
 	j := s.journal
 	if j.Depth != 1 || j.Resample == "child" || j.Hashed {
 		return
@@ -560,8 +563,8 @@ func (l *Looks) expected() {
 		l.took(meansEnough, o.trees)
 		t := math.Abs(o.sum) - 1e-3*float64(o.trees)
 		if t > 0 && t*t/2/(o.variance+o.span*t/3) > math.Log(2e9) {
-			l.wrong(meansEnough, agent.ID(a), o.sum, "over %d trees its root's Q are off by %.3f in sum from their expectation over what the co-players may "+
-				"do, where chance makes %.3f", o.trees, o.sum, math.Sqrt(o.variance))
+			l.wrong(meansEnough, agent.ID(a), o.sum, "over %d trees its root's Q are off by %.3f in sum from their expectation over what "+
+				"the co-players may do, where chance makes %.3f", o.trees, o.sum, math.Sqrt(o.variance))
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package inside
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"hop/agent"
 	"hop/belief"
@@ -47,16 +49,18 @@ func (l *Looks) Searching() []check.Finding {
 		return check.Finding{Check: name, Module: "planner", Unit: unit, Says: says, Next: next}
 	}
 	return l.findings(map[int]check.Finding{
-		startsHere: f("a search starts from what is there", "roots", "Every root is the state of now, seen from every place as its agent sees it.",
+		startsHere: f("a search starts from what is there", "roots",
+			"Every root is the state of now, seen from every place as its agent sees it.",
 			"hop.player.runSearch (which state, which seats) and the rules' Set, Root and Observe"),
 		drawsGoals: f("goals are drawn from the beliefs", "draws", "What trees draw for the co-players follows the posterior.",
 			"hop.drawn.Goals, belief.Draw, Inference.Draw"),
 		drawsActions: f("co-players in a tree act as the model of others says", "drawn actions",
 			"Every drawn action is the one that the model's probabilities and the stream make.",
 			"plan.NetOthers.Draw, hop.moaNet and hop.drawn.Vector: whose observation, whose goal, which network"),
-		playsRules: f("steps in a tree are played right", "steps", "Every step of every tree is what the rules, or the world model, make of it.",
+		playsRules: f("steps in a tree are played right", "steps",
+			"Every step of every tree is what the rules, or the world model, make of it.",
 			"the dynamics' Expand (plan/truth, plan/learned): which action is whose, when it is over, what it pays"),
-		trueEnough: f("imagined steps are near the true ones", "steps", "The world model's steps from real states are as near the rules as it says.",
+		trueEnough: f("imagined steps are near the true ones", "steps", "Most of the world model's steps from real states are the rules'.",
 			"plan/learned: the order of the joint action, the observation it starts from; hop pretrain world's card"),
 		valuesLeaves: f("leaves are worth what the definition says", "leaves",
 			"Every leaf has the value, and every node the prior, that its network or its scripts give its state.",
@@ -65,8 +69,10 @@ func (l *Looks) Searching() []check.Finding {
 			"Choices, returns, Q, visits, values and policy are those of the formulae.",
 			"plan.Forest: pick, backup, draw, harvest and decide"),
 		meansEnough: f("the root agrees with expectimax", "trees",
-			"The root's Q are draws around the exact expectation over what the co-players may do.", "how the co-players' actions are drawn and resampled"),
-		actsOnIt: f("what is recorded is what the search says", "decisions", "Policy, value and probability are recorded as the search found them.",
+			"The root's Q are draws around the exact expectation over what the co-players may do.",
+			"how the co-players' actions are drawn and resampled"),
+		actsOnIt: f("what is recorded is what the search says", "decisions",
+			"Policy, value and probability are recorded as the search found them.",
 			"hop.player.choose and Evaluate"),
 	})
 }
@@ -148,8 +154,46 @@ func (x *experiment) search(base *outcome) {
 	s.steps()
 	s.leaves()
 	s.drawn()
-	s.expect()
+	s.expectimax()
 	s.goals() // last: it draws anew
+	s.learnt()
+}
+
+// learnt lets the mind decide once more with other weights: answers that were kept
+// from before are not its networks' any more.
+func (s *searched) learnt() {
+	f := &safetensors.File{Meta: s.start.Meta}
+	for _, t := range s.start.Tensors {
+		if strings.HasPrefix(t.Name, "net/") || strings.HasPrefix(t.Name, "moa/net/") {
+			t.Data = slices.Clone(t.Data)
+			for at := 0; at+4 <= len(t.Data); at += 4 {
+				x := math.Float32frombits(binary.LittleEndian.Uint32(t.Data[at:]))
+				binary.LittleEndian.PutUint32(t.Data[at:], math.Float32bits(1.25*x))
+			}
+		}
+		f.Tensors = append(f.Tensors, t)
+	}
+	s.back()
+	s.decide(0, nil) // with the old ones, which fills what is kept
+	if s.saver.Load(f, "") != nil {
+		return
+	}
+	o := s.decide(0, nil)
+	if o.broke != nil || len(o.journal.Grown) != len(s.journal.Grown) {
+		return
+	}
+	again := *s
+	again.outcome, again.states = o, nil
+	was := [2]int{s.q[valuesLeaves].bad, s.q[drawsActions].bad}
+	if again.steps(); s.Hop.Leaf.Kind == "net" {
+		again.leaves()
+	}
+	again.drawn()
+	for i, at := range []int{valuesLeaves, drawsActions} {
+		if q := &s.q[at]; was[i] == 0 && q.bad > 0 && !strings.HasPrefix(q.says, "after its weights") {
+			q.says = "after its weights have changed " + q.says + ", as if answers were kept from before"
+		}
+	}
 }
 
 // grown lets the twin recompute the trees.
@@ -521,8 +565,8 @@ func (s *searched) goals() {
 			s.took(drawsGoals, draws)
 			for g, c := range count[j] {
 				if unlikely(c, draws, b[g]) {
-					s.wrong(drawsGoals, s.a, float64(c)/draws, "hypothesis %d about agent %d is drawn in %d of %d trees, its posterior is %.3f%s", g, s.others[j],
-						c, draws, b[g], s.drawnFrom(count[j], draws, kinds, i, j))
+					s.wrong(drawsGoals, s.a, float64(c)/draws, "hypothesis %d about agent %d is drawn in %d of %d trees, its posterior is "+
+						"%.3f%s", g, s.others[j], c, draws, b[g], s.drawnFrom(count[j], draws, kinds, i, j))
 					break
 				}
 			}
@@ -630,7 +674,8 @@ func (s *searched) recorded() {
 		case math.Abs(float64(v.LogProb[step])-math.Log(float64(policy[act]))) > 1e-4:
 			s.wrong(actsOnIt, s.a, 1, "the probability in the window is %.4f, the search's is %.4f", math.Exp(float64(v.LogProb[step])), policy[act])
 		case off(float64(v.Value[slot]), float64(j.Value[i])*s.Scale):
-			s.wrong(actsOnIt, s.a, 1, "the value in the window is %.4f, the search's is %.4f times a scale of %v", v.Value[slot], j.Value[i], s.Scale)
+			s.wrong(actsOnIt, s.a, 1, "the value in the window is %.4f, the search's is %.4f times a scale of %v", v.Value[slot],
+				j.Value[i], s.Scale)
 		}
 	}
 	s.evaluated()

@@ -232,8 +232,8 @@ func (s *searching) drew(t *tree, i int, e *plan.Entry) {
 	n.draws++
 	n.joint = e.Joint
 	if n.draws > 1 && s.keeps(n) {
-		s.slip("resampled", float64(n.draws), "the co-players' actions at one node were drawn %d times; with resample %s they are drawn once and kept",
-			n.draws, s.Resample)
+		s.slip("resampled", float64(n.draws), "the co-players' actions at one node were drawn %d times; with resample %s they are "+
+			"drawn once and kept", n.draws, s.Resample)
 	}
 }
 
@@ -405,7 +405,7 @@ func (s *searching) chosen(t *tree, n *node, action int) {
 			return
 		}
 	}
-	score, noise, clear := s.scores(t, n)
+	score, noise, plain := s.scores(t, n)
 	best := action
 	for set := n.legal; set != 0; set &= set - 1 {
 		if k := bits.TrailingZeros32(set); score[k] > score[best] {
@@ -415,7 +415,7 @@ func (s *searching) chosen(t *tree, n *node, action int) {
 	d := score[best] - score[action]
 	switch {
 	case d == 0:
-	case !clear || d <= 1e-4*max(1, math.Abs(score[best]))+noise:
+	case !plain || d <= 1e-4*max(1, math.Abs(score[best]))+noise:
 		s.out.Followed++
 	default:
 		s.slip("chosen", d, "a simulation tries action %d, whose score is %.4f, where action %d has %.4f (%d steps from the root, "+
@@ -425,14 +425,14 @@ func (s *searching) chosen(t *tree, n *node, action int) {
 
 // scores returns what actions are chosen by, how much of it float32 may lose, and
 // whether it says anything at all: Q within rounding of each other, scaled, is noise.
-func (s *searching) scores(t *tree, n *node) (score []float64, noise float64, clear bool) {
+func (s *searching) scores(t *tree, n *node) (score []float64, noise float64, plain bool) {
 	lo, scale, largest := 0., 1., math.Abs(n.mean)
 	bound := func(a, b float64) {
 		span := b - a
 		largest = max(math.Abs(a), math.Abs(b))
-		lo, scale, clear = a, 1/max(span, 1e-8), span > 1e-5*max(1e-3, largest)
+		lo, scale, plain = a, 1/max(span, 1e-8), span > 1e-5*max(1e-3, largest)
 	}
-	clear = true
+	plain = true
 	switch s.Norm {
 	case "node":
 		a, b := n.mean, n.mean
@@ -472,7 +472,7 @@ func (s *searching) scores(t *tree, n *node) (score []float64, noise float64, cl
 		largest = max(largest, math.Abs(q))
 		score[k] = (q-lo)*scale + c*n.p[k]*math.Sqrt(float64(n.visits))/float64(1+n.n[k])
 	}
-	return score, 2e-6 * largest * scale, clear
+	return score, 2e-6 * largest * scale, plain
 }
 
 // seeds asks whether random numbers are common where they are meant to be, and
@@ -589,8 +589,8 @@ func (s *searching) results(grown []*tree) {
 			s.slip("backed", wrong, "action %d of decision %d has a Q of %.4f, what was played and evaluated makes it %.4f%s", at, env,
 				s.Q[lo+at], r.q[at], s.named(env, func(t totals) bool { return !differ(s.Q[lo:hi], t.q) }))
 		case off(float64(s.Value[env]), r.value):
-			s.slip("backed", float64(s.Value[env])-r.value, "the root of decision %d is worth %.4f, its simulations make it %.4f%s", env, s.Value[env],
-				r.value, s.named(env, func(t totals) bool { return !off(float64(s.Value[env]), t.value) }))
+			s.slip("backed", float64(s.Value[env])-r.value, "the root of decision %d is worth %.4f, its simulations make it %.4f%s", env,
+				s.Value[env], r.value, s.named(env, func(t totals) bool { return !off(float64(s.Value[env]), t.value) }))
 		}
 		s.decided(env, r)
 	}
