@@ -30,7 +30,15 @@ func (x *experiment) peek(base *outcome) {
 			x.wrong(i, a, 1, "%s changed when only %s did", base.differs(o), what)
 		}
 	}
-	ask(knowsFuture, 0, "what is not there yet (this step's actions and rewards, later slots, the others' own notes)", x.later)
+	futures := min(x.v.Actions, 8)
+	if x.Hop != nil {
+		futures = 2 // a search takes longer
+	}
+	for k := range futures {
+		ask(knowsFuture, 0, "what is not there yet (this step's actions and rewards, later slots, the others' own notes)", func(v *rollout.View) {
+			x.later(v, k)
+		})
+	}
 	ask(knowsChance, 1, "coming chance (what the rules and the others will draw)", nil)
 	if x.Hop == nil {
 		ask(readsOthers, 0, "rows of other agents", x.others)
@@ -42,9 +50,9 @@ func (x *experiment) peek(base *outcome) {
 }
 
 // later changes everything that is written after this decision, and what the other
-// agents noted for themselves.
-func (x *experiment) later(v *rollout.View) {
-	r := stream("later")
+// agents noted for themselves: in future k all others play action k now.
+func (x *experiment) later(v *rollout.View, k int) {
+	r := stream("later", k)
 	for b := range agent.ID(v.Agents) {
 		for t := v.T; t < v.Steps; t++ {
 			for n := range v.Envs {
@@ -62,6 +70,7 @@ func (x *experiment) later(v *rollout.View) {
 			}
 		}
 		for n := range v.Envs {
+			v.Action[v.Step(b, v.T, n)] = int32(k)
 			if slot := v.Slot(b, v.T, n); b != v.Agent {
 				v.Value[slot] = 3 + r.Float32()
 				noise(v.GoalAt(slot), &r)
