@@ -42,7 +42,7 @@ type Looks struct {
 	err error
 
 	odd     map[int]*rest // by agent: the root held against expectimax, over all decisions
-	imagine imagines
+	imagine map[agent.ID]*imagines
 }
 
 // question is what one question came to, over all decisions.

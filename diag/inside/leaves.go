@@ -181,7 +181,7 @@ func (s *searched) partners(i int, tree int32) [][]int32 {
 
 // misread names the slip that a network's value agrees with.
 func (s *searched) misread(i int, tree int32, e *plan.Entry, want float64, n network) string {
-	if s.q[valuesLeaves].says != "" {
+	if s.q[valuesLeaves].says != "" || s.kept {
 		return ""
 	}
 	got := float64(e.Value)
@@ -194,7 +194,7 @@ func (s *searched) misread(i int, tree int32, e *plan.Entry, want float64, n net
 // elsewhere says whose evaluation it is, if it is that of another state or of other
 // goals.
 func (s *searched) elsewhere(i int, tree int32, e *plan.Entry) string {
-	if s.q[valuesLeaves].says != "" || s.Hop.Leaf.Kind == "response" {
+	if s.q[valuesLeaves].says != "" || s.Hop.Leaf.Kind == "response" || s.kept {
 		return ""
 	}
 	logits, v := s.own.at(s.obs, s.read(i, tree, e.Query.Slot, false))
@@ -423,9 +423,16 @@ func (s *searched) trueStep(i, t int, e *plan.Entry) {
 	st.CopyFrom(from)
 	st.Step(joint, rewards, &r)
 	me, want := s.seat(i, 0), make([]float32, s.v.ObsLen)
-	s.imagine.steps++
+	if s.imagine == nil {
+		s.imagine = map[agent.ID]*imagines{}
+	}
+	if s.imagine[s.a] == nil {
+		s.imagine[s.a] = &imagines{}
+	}
+	m := s.imagine[s.a]
+	m.steps++
 	if st.Observe(me, want); e.Leaf.Reward != rewards[me] || e.Leaf.Over == st.Alive(me) || !e.Leaf.Over && unlike(s.obs, want) >= 0 {
-		s.imagine.wrong++
+		m.wrong++
 	}
 }
 
@@ -436,14 +443,16 @@ type imagines struct{ steps, wrong int }
 // enough says whether imagined steps are near the true ones: a model that has learnt
 // the rules is wrong in a few of a hundred steps, one that is asked wrongly in most.
 func (l *Looks) enough() {
-	m := l.imagine
-	if m.steps < 50 {
-		return
-	}
-	l.took(trueEnough, m.steps)
-	if 2*m.wrong > m.steps {
-		l.wrong(trueEnough, 0, float64(m.wrong)/float64(m.steps), "%d of %d imagined steps from real states are not what the rules make",
-			m.wrong, m.steps)
+	for a := range agent.ID(64) {
+		m := l.imagine[a]
+		if m == nil || m.steps < 50 {
+			continue
+		}
+		l.took(trueEnough, m.steps)
+		if 2*m.wrong > m.steps {
+			l.wrong(trueEnough, a, float64(m.wrong)/float64(m.steps), "%d of %d imagined steps from real states are not what the rules make",
+				m.wrong, m.steps)
+		}
 	}
 }
 

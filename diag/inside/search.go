@@ -96,6 +96,7 @@ type searched struct {
 	width  int // numbers about one co-player's goal
 	doubt  int // the hypothesis of acting at random, -1: none
 	obs    []float32
+	kept   bool                           // with other weights: what differs is what was kept
 	states map[int32]map[int32]game.State // [tree][slot] on the game's own rules
 	bots   map[string]game.Bot
 }
@@ -183,7 +184,7 @@ func (s *searched) learnt() {
 		return
 	}
 	again := *s
-	again.outcome, again.states = o, nil
+	again.outcome, again.states, again.kept = o, nil, true
 	was := [2]int{s.q[valuesLeaves].bad, s.q[drawsActions].bad}
 	if again.steps(); s.Hop.Leaf.Kind == "net" {
 		again.leaves()
@@ -498,7 +499,7 @@ func picked(p []float64, action int32, u float64) bool {
 
 // slipped names the slip that all draws of a decision agree with.
 func (s *searched) slipped(i int) string {
-	if s.q[drawsActions].says != "" {
+	if s.q[drawsActions].says != "" || s.kept {
 		return ""
 	}
 	for _, slip := range drawSlips {
