@@ -168,10 +168,13 @@ func (l *lab) build(ctx context.Context, name, pkg string, r *mutants.Record) (s
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Dir = l.root
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", name, err, text)
+		return "", unbuilt{fmt.Errorf("building %s: %w\n%s", name, err, text)}
 	}
 	return bin, nil
 }
+
+// unbuilt says that a patched program does not compile.
+type unbuilt struct{ error }
 
 // spec returns what a program is to be given for a preset: its name, or a file that
 // holds the sets and, unless the slip is in the making of them, names models that the

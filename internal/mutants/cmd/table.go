@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,10 @@ func (l *lab) auditAll(ctx context.Context, list []mutants.Record) error {
 	err := l.each(len(list), func(i int) error {
 		r := list[i]
 		got, err := l.auditOne(ctx, r)
+		if errors.As(err, new(unbuilt)) && ctx.Err() == nil {
+			fmt.Fprintf(os.Stderr, "%s: %v", r.Name, err) // one that went stale keeps the others from nothing
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
