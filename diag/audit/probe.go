@@ -9,6 +9,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/game"
 	"hop/mind"
 	"hop/nn"
 	"hop/safetensors"
@@ -25,6 +26,11 @@ type sources struct {
 	restored []string  // tensors that Load did not restore
 	share    []float64 // [A] share of that agent's probed rows that it learns from
 	probed   []int     // [A] rows probed
+
+	reads  mind.Reads // what the mind declares to read of others
+	undone []string   // of that, what changed nothing
+	done   []string   // and what did
+	hidden []string   // what is not declared and changed the result
 
 	// What changed the result: true is wrong in the first four, right in the others.
 	dead, foreign, exits yes
@@ -75,6 +81,7 @@ type prober struct {
 	window *mind.Window
 	played *batch.Rollout
 	copy   *batch.Rollout
+	goals  int // that the game has
 	base   digest
 	err    error
 }
@@ -142,8 +149,52 @@ func another(legal []bool, act int32) int32 {
 	return act
 }
 
-// tamper changes everything about a row that a learner could read except
-// whether it is alive and own. Rewards stay if the team's are legitimately read.
+// column is a part of others' rows that a learner could read.
+type column struct {
+	name     string
+	declared func(r mind.Reads) bool
+	edit     func(ro *batch.Rollout, step, slot, goals int)
+}
+
+func never(mind.Reads) bool { return false }
+
+// columns are all of them, but for who lived how long, and where, which everyone may
+// know.
+var columns = []column{
+	{"observations", func(r mind.Reads) bool { return r.Obs }, func(ro *batch.Rollout, _, slot, _ int) {
+		for i, x := range ro.ObsAt(slot) {
+			ro.ObsAt(slot)[i] = 1 - x
+		}
+	}},
+	{"actions", func(r mind.Reads) bool { return r.Action }, func(ro *batch.Rollout, step, slot, _ int) {
+		ro.Action[step] = another(ro.LegalAt(slot), max(ro.Action[step], 0))
+	}},
+	{"rewards", func(r mind.Reads) bool { return r.Reward }, func(ro *batch.Rollout, step, _, _ int) {
+		ro.Reward[step] += float32(1 + step*7%5)
+	}},
+	{"goals reached", func(r mind.Reads) bool { return r.Reached }, func(ro *batch.Rollout, step, _, goals int) {
+		if g := ro.Reached[step]; g >= 0 && goals > 1 {
+			ro.Reached[step] = int8((int(g) + 1) % goals)
+		}
+	}},
+	{"values", func(r mind.Reads) bool { return r.Value }, func(ro *batch.Rollout, step, slot, _ int) {
+		ro.Value[slot] += float32(1 + step%3)
+	}},
+	{"probabilities", never, func(ro *batch.Rollout, step, _, _ int) { ro.LogProb[step] -= 0.5 }},
+	{"search policies", never, func(ro *batch.Rollout, step, slot, _ int) {
+		clear(ro.TargetAt(step))
+		ro.TargetAt(step)[another(ro.LegalAt(slot), max(ro.Action[step], 0))] = 1
+	}},
+	{"beliefs", never, func(ro *batch.Rollout, _, slot, _ int) {
+		for i := range ro.GoalAt(slot) {
+			ro.GoalAt(slot)[i] += 0.5
+		}
+	}},
+}
+
+// tamper changes everything about a row of the agent's own that a learner could
+// read except whether it is alive and own. Rewards stay if the team's are
+// legitimately read.
 func tamper(ro *batch.Rollout, step, slot, planes int, rewards bool) {
 	if k := ro.Action[step]; k >= 0 {
 		ro.Action[step] = another(ro.LegalAt(slot), k)
@@ -177,14 +228,18 @@ func mark(ro *batch.Rollout, step, slot int, prosocial bool) {
 }
 
 // probe finds out by experiment what a mind learns from.
-func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources, error) {
+func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sources, error) {
+	planes := spec.Obs.PlanesLen()
 	ro := w.Rollout
 	src := &sources{agents: m.Agents(), share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
 	start, err := saved(m)
 	if err != nil {
 		return nil, err
 	}
-	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape)}
+	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape), goals: len(spec.Goals)}
+	if d, ok := mind.As[mind.Declaring](m); ok {
+		src.reads = d.Reads(w)
+	}
 	p.saver, _ = mind.As[mind.Saver](m)
 	var weights []float32
 	if params != nil {
@@ -211,6 +266,7 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources
 		return src, p.err
 	}
 	p.rows(src, planes)
+	p.declared(src)
 	p.places(src, planes)
 	if othersOf(start) != 0 {
 		p.modelled(src)
@@ -232,10 +288,17 @@ func (p *prober) rows(src *sources, planes int) {
 			continue
 		}
 		mine := slices.Contains(src.agents, b)
+		secret := func(ro *batch.Rollout, step, slot int) {
+			for _, c := range columns {
+				if !c.declared(src.reads) {
+					c.edit(ro, step, slot, p.goals)
+				}
+			}
+		}
 		if !mine {
 			if net, _ := p.changed(func(ro *batch.Rollout) {
 				for _, r := range own {
-					tamper(ro, r[0], r[1], 0, !team)
+					secret(ro, r[0], r[1])
 				}
 			}); !net {
 				src.probed[b] = len(own)
@@ -246,7 +309,13 @@ func (p *prober) rows(src *sources, planes int) {
 		n := min(rowProbes, len(own))
 		for i := range n {
 			r := own[(2*i+1)*len(own)/(2*n)]
-			if net, _ := p.changed(func(ro *batch.Rollout) { mark(ro, r[0], r[1], team) }); net {
+			if net, _ := p.changed(func(ro *batch.Rollout) {
+				if mine {
+					mark(ro, r[0], r[1], team)
+				} else {
+					secret(ro, r[0], r[1])
+				}
+			}); net {
 				hits++
 			}
 		}
@@ -269,6 +338,67 @@ func (p *prober) rows(src *sources, planes int) {
 			}
 		})
 	}
+}
+
+// declared asks of every column of others' rows that the mind declares to read
+// whether it counts, and, where something else does, of every other one which it is.
+func (p *prober) declared(src *sources) {
+	secret := false
+	for b, share := range src.share {
+		secret = secret || share > 0 && !slices.Contains(src.agents, agent.ID(b))
+	}
+	for _, c := range columns {
+		is := c.declared(src.reads)
+		if !is && !secret || is && !p.matters(src, c) {
+			continue
+		}
+		net, _ := p.changed(func(ro *batch.Rollout) {
+			for b := range agent.ID(ro.Agents) {
+				if !slices.Contains(src.agents, b) {
+					each(p.played, b, func(_, _, step, slot int) {
+						if p.played.Alive[slot] {
+							c.edit(ro, step, slot, p.goals)
+						}
+					})
+				}
+			}
+		})
+		switch {
+		case is && net:
+			src.done = append(src.done, c.name)
+		case is:
+			src.undone = append(src.undone, c.name)
+		case net:
+			src.hidden = append(src.hidden, c.name)
+		}
+	}
+}
+
+// matters reports whether a declared column can count in this window: there are rows
+// of others, and for labels in hindsight some at which the agent itself was there.
+func (p *prober) matters(src *sources, c column) bool {
+	played := p.played
+	if h, ok := mind.As[labeller](p.mind); ok && p.window.Rewards.Prosocial == 0 {
+		n := 0
+		for _, l := range h.Labels(p.window) {
+			if played.Alive[played.Slot(src.agents[0], l.T, l.Env)] && played.Own[played.Step(src.agents[0], l.T, l.Env)] {
+				n++
+			}
+		}
+		p.err = errors.Join(p.err, p.saver.Load(p.start, ""))
+		return n >= 20 && (c.name != "goals reached" || p.goals > 1)
+	}
+	for b := range agent.ID(played.Agents) {
+		if slices.Contains(src.agents, b) {
+			continue
+		}
+		found := false
+		each(played, b, func(_, _, _, slot int) { found = found || played.Alive[slot] })
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // place is a row of one of the mind's agents.

@@ -93,7 +93,8 @@ func probed(t *testing.T, a agent.ID, r *reader) *sources {
 	t.Helper()
 	r.agent, r.params = a, &nn.Params{W: make([]float32, 2)}
 	r.others = make([]float32, 1)
-	src, err := probe(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}}, 2)
+	src, err := probe(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}},
+		game.Spec{Obs: game.Layout{Height: 1, Width: 1, Planes: []string{"a", "b"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

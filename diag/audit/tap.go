@@ -8,6 +8,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/diag/others"
 	"hop/mind"
 	"hop/nn"
 	"hop/rollout"
@@ -36,8 +37,11 @@ type tap struct {
 	moaSeen  int // windows with labelled trajectories
 	lr       float64
 
-	src   *sources
-	stats statCheck
+	src       *sources
+	stats     statCheck
+	study     *others.Study // of an agent that models others; nil: it does not
+	broke     error         // what kept it from being studied
+	begunPath bool
 }
 
 // probeAt is the window at which the experiments are made.
@@ -49,6 +53,9 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 		_, t.params = a.Actor()
 	}
 	t.counts, _ = mind.As[mind.Counting](m)
+	if u.hop != nil {
+		t.study = others.New(*u.hop, u.spec, t.agents[0], u.key.Child("mind", i))
+	}
 	return t
 }
 
@@ -59,7 +66,7 @@ func (p *tap) Unwrap() mind.Mind { return p.Mind }
 func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 	list, err := p.Mind.Players(a, workers, envs)
 	for i, q := range list {
-		list[i] = &recorder{Player: q, u: p.u}
+		list[i] = &recorder{Player: q, u: p.u, tap: p}
 	}
 	return list, err
 }
@@ -80,7 +87,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	_, saves := mind.As[mind.Saver](p.Mind)
 	if p.u.window == probeAt && saves && w.Imagined == nil {
-		src, err := probe(p.Mind, p.params, w, p.u.spec.Obs.PlanesLen())
+		src, err := probe(p.Mind, p.params, w, p.u.spec)
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +107,9 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		if moaBefore, err = saved(p.Mind); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.examine(w, moaBefore); err != nil {
+		return nil, err
 	}
 	stats, err := p.Mind.Learn(w)
 	if err != nil {
@@ -219,12 +229,15 @@ func labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
 // recorder keeps what an agent saw and did, beside what the rollout keeps.
 type recorder struct {
 	rollout.Player
-	u *session
+	u   *session
+	tap *tap
 }
 
 // Act lets the player act and writes down what came of it.
 func (r *recorder) Act(v *rollout.View, envs []int32) {
+	r.tap.before(v)
 	r.Player.Act(v, envs)
+	r.tap.acted(r.Player, v, envs)
 	if v.Imagined() {
 		return // the window's own arrays are looked at (dreams)
 	}
