@@ -256,6 +256,10 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 
 // EpisodeOver passes on.
 func (r *recorder) EpisodeOver(v *rollout.View, n int) {
+	if r.tap.study != nil {
+		r.tap.before(v)
+		r.tap.study.Over(v.T, n)
+	}
 	if w, ok := r.Player.(rollout.Watcher); ok {
 		w.EpisodeOver(v, n)
 	}

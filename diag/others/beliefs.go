@@ -22,6 +22,8 @@ type path struct {
 	windows int
 	seen    map[[2]int][]mind.Belief // by slot and env: of every co-player, after it acted
 
+	told map[[2]int]bool // by slot and env: an episode's end
+
 	beliefs   []*twin.Beliefs   // [N]
 	history   [][]*twin.History // [N][others]
 	expected  [][]mind.Belief   // [N][others] of the last decision; nil: none in this episode
@@ -30,7 +32,7 @@ type path struct {
 	class     [][]int           // [N][others] of the last state seen; -1: none or not sure
 	lastDone  [][]int32         // [N][A] actions of the window's last step
 	lastGoal  [][]int           // [N][A] goals reached in it
-	loose     []bool             // [N] a class that was counted is either of two: what follows is taken as it is
+	loose     []bool            // [N] a class that was counted is either of two: what follows is taken as it is
 	predicted int
 }
 
@@ -47,7 +49,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if p.ready {
 		return nil
 	}
-	p.ready, p.seen = true, map[[2]int][]mind.Belief{}
+	p.ready, p.seen, p.told = true, map[[2]int][]mind.Belief{}, map[[2]int]bool{}
 	goals, _, _, err := s.loaded(f)
 	if err != nil {
 		return err
@@ -85,6 +87,13 @@ func (s *Study) Acted(b mind.Believing, v *rollout.View, envs []int32) {
 			})
 		}
 		s.path.seen[[2]int{v.T, int(n)}] = list
+	}
+}
+
+// Over records that the player was told of an episode's end.
+func (s *Study) Over(t, n int) {
+	if s.path.ready {
+		s.path.told[[2]int{t, n}] = true
 	}
 }
 
@@ -137,6 +146,7 @@ func (s *Study) Played(w *window, f *safetensors.File) error {
 		p.windows++
 	}
 	clear(p.seen)
+	clear(p.told)
 	return nil
 }
 
@@ -486,7 +496,14 @@ func (x *walk) step(t, n int) {
 		}
 		left = left && !ro.Alive[ro.Slot(a, t+1, n)]
 	}
-	if !there || !left || !p.playing[n] || x.goals.Kind == "none" {
+	over := there && left
+	switch told := p.told[[2]int{t, n}]; {
+	case told && !over:
+		x.counts.miss(1, "at step %d of env %d the agent was told that the episode is over, but it goes on.", "rollout: step", t, n)
+	case over && p.playing[n] && !told:
+		x.counts.miss(1, "at step %d of env %d the agent was not told that the episode is over.", "rollout: step; train: dealtPlayer", t, n)
+	}
+	if !p.told[[2]int{t, n}] || x.goals.Kind == "none" {
 		return
 	}
 	for j, a := range x.others {
