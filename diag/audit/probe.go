@@ -4,7 +4,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
-	"strings"
 
 	"hop/agent"
 	"hop/batch"
@@ -35,11 +34,6 @@ type sources struct {
 	// What changed the result: true is wrong in the first four, right in the others.
 	dead, foreign, exits yes
 	cuts, mask, obs      yes
-
-	others yes     // model of others: changed by what co-players did
-	mine   yes     // model of others: changed by the agent's own rows
-	left   yes     // model of others: changed by rows of agents that had left
-	fit    fitting // how well the model of others can learn one window
 }
 
 // sound reports whether experiments were made, and could be: every one starts from
@@ -49,24 +43,11 @@ func (s *sources) sound() bool { return s != nil && s.twice && len(s.restored) =
 // yes is an answer that may not have been asked for.
 type yes struct{ asked, is bool }
 
-// digest is what a mind has learnt, without its counters: the own network, and
-// the model of others if there is one.
-type digest struct{ net, others uint64 }
-
-// othersOf is a fingerprint of the saved model of others; 0 if there is none.
-func othersOf(f *safetensors.File) uint64 { return fingerprint(f, "moa/net/") }
-
-// fingerprint is one of the tensors whose names begin so; 0 if there are none.
-func fingerprint(f *safetensors.File, prefix string) uint64 {
-	h, found := fnv.New64a(), false
+// fingerprint is one of all tensors.
+func fingerprint(f *safetensors.File) uint64 {
+	h := fnv.New64a()
 	for _, t := range f.Tensors {
-		if strings.HasPrefix(t.Name, prefix) {
-			h.Write(t.Data)
-			found = true
-		}
-	}
-	if !found {
-		return 0
+		h.Write(t.Data)
 	}
 	return h.Sum64()
 }
@@ -81,8 +62,8 @@ type prober struct {
 	window *mind.Window
 	played *batch.Rollout
 	copy   *batch.Rollout
-	goals  int // that the game has
-	base   digest
+	goals  int    // that the game has
+	base   uint64 // what it learns from the window as it was played
 	err    error
 }
 
@@ -96,37 +77,36 @@ func saved(m mind.Mind) (*safetensors.File, error) {
 	return f, s.Save(f, "")
 }
 
-// learn lets the mind learn from ro and puts it back.
-func (p *prober) learn(ro *batch.Rollout) (digest, []agent.Stat) {
+// learn lets the mind learn from ro, puts it back and returns a fingerprint of what
+// it had learnt: the network that acts, or all that is saved.
+func (p *prober) learn(ro *batch.Rollout) uint64 {
 	if p.err != nil {
-		return digest{}, nil
+		return 0
 	}
 	w := *p.window
 	w.Rollout = ro
-	stats, err := p.mind.Learn(&w)
-	if err != nil {
-		p.err = err
-		return digest{}, nil
+	if _, p.err = p.mind.Learn(&w); p.err != nil {
+		return 0
 	}
-	f, err := saved(p.mind)
-	if err != nil {
-		p.err = err
-		return digest{}, nil
-	}
-	d := digest{fingerprint(f, ""), othersOf(f)}
+	var learnt uint64
 	if p.params != nil {
-		d.net = diag.Print(p.params.W)
+		learnt = diag.Print(p.params.W)
+	} else {
+		var f *safetensors.File
+		if f, p.err = saved(p.mind); p.err != nil {
+			return 0
+		}
+		learnt = fingerprint(f)
 	}
 	p.err = p.saver.Load(p.start, "")
-	return d, stats
+	return learnt
 }
 
 // changed reports whether learning from the window after edit ends elsewhere.
-func (p *prober) changed(edit func(ro *batch.Rollout)) (net, others bool) {
+func (p *prober) changed(edit func(ro *batch.Rollout)) bool {
 	p.copy.CopyFrom(p.played)
 	edit(p.copy)
-	d, _ := p.learn(p.copy)
-	return d.net != p.base.net, d.others != p.base.others
+	return p.learn(p.copy) != p.base
 }
 
 // each calls f at every step of an agent.
@@ -247,7 +227,7 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sou
 		defer copy(params.W, weights) // whatever Load does, the run goes on from here
 	}
 	p.copy.CopyFrom(ro)
-	p.base, _ = p.learn(p.copy)
+	p.base = p.learn(p.copy)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -260,7 +240,7 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sou
 		src.restored = append(src.restored, "net")
 	}
 	p.copy.CopyFrom(ro)
-	again, _ := p.learn(p.copy)
+	again := p.learn(p.copy)
 	src.twice = again == p.base
 	if !src.sound() {
 		return src, p.err
@@ -268,9 +248,6 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sou
 	p.rows(src, planes)
 	p.declared(src)
 	p.places(src, planes)
-	if othersOf(start) != 0 {
-		p.modelled(src)
-	}
 	return src, p.err
 }
 
@@ -296,7 +273,7 @@ func (p *prober) rows(src *sources, planes int) {
 			}
 		}
 		if !mine {
-			if net, _ := p.changed(func(ro *batch.Rollout) {
+			if net := p.changed(func(ro *batch.Rollout) {
 				for _, r := range own {
 					secret(ro, r[0], r[1])
 				}
@@ -309,7 +286,7 @@ func (p *prober) rows(src *sources, planes int) {
 		n := min(rowProbes, len(own))
 		for i := range n {
 			r := own[(2*i+1)*len(own)/(2*n)]
-			if net, _ := p.changed(func(ro *batch.Rollout) {
+			if net := p.changed(func(ro *batch.Rollout) {
 				if mine {
 					mark(ro, r[0], r[1], team)
 				} else {
@@ -325,7 +302,7 @@ func (p *prober) rows(src *sources, planes int) {
 		src.obs.asked = src.obs.asked || planes > 0 && src.probed[a] > 0
 	}
 	if src.obs.asked {
-		src.obs.is, _ = p.changed(func(ro *batch.Rollout) {
+		src.obs.is = p.changed(func(ro *batch.Rollout) {
 			for _, a := range src.agents {
 				each(ro, a, func(_, _, step, slot int) {
 					if ro.Alive[slot] && ro.Own[step] {
@@ -352,7 +329,7 @@ func (p *prober) declared(src *sources) {
 		if !is && !secret || is && !p.matters(src, c) {
 			continue
 		}
-		net, _ := p.changed(func(ro *batch.Rollout) {
+		net := p.changed(func(ro *batch.Rollout) {
 			for b := range agent.ID(ro.Agents) {
 				if !slices.Contains(src.agents, b) {
 					each(p.played, b, func(_, _, step, slot int) {
@@ -423,7 +400,7 @@ func (p *prober) places(src *sources, planes int) {
 			return
 		}
 		y.asked = true
-		y.is, _ = p.changed(func(ro *batch.Rollout) {
+		y.is = p.changed(func(ro *batch.Rollout) {
 			for _, at := range list {
 				edit(ro, at)
 			}
@@ -451,73 +428,6 @@ func (p *prober) places(src *sources, planes int) {
 				legal[k] = true
 			}
 		})
-}
-
-// modelled asks what the model of others learns from.
-func (p *prober) modelled(src *sources) {
-	me := src.agents[0]
-	ask := func(y *yes, want func(a agent.ID, step, slot int) bool, edit func(ro *batch.Rollout, step, slot int)) {
-		asked := false
-		_, is := p.changed(func(ro *batch.Rollout) {
-			for a := range agent.ID(ro.Agents) {
-				each(p.played, a, func(_, _, step, slot int) {
-					if want(a, step, slot) {
-						asked = true
-						edit(ro, step, slot)
-					}
-				})
-			}
-		})
-		y.asked, y.is = asked, is && asked
-	}
-	flip := func(ro *batch.Rollout, step, slot int) {
-		if ro.Action[step] >= 0 {
-			ro.Action[step] = another(ro.LegalAt(slot), ro.Action[step])
-		} else {
-			ro.Action[step] = 0
-		}
-	}
-	ask(&src.others, func(a agent.ID, step, slot int) bool { return a != me && p.played.Alive[slot] }, flip)
-	ask(&src.mine, func(a agent.ID, step, slot int) bool { return a == me && p.played.Alive[slot] }, flip)
-	ask(&src.left, func(a agent.ID, step, slot int) bool { return a != me && !p.played.Alive[slot] }, flip)
-	src.fit = p.fitted()
-}
-
-// fitting is what repeated learning from one window came to.
-type fitting struct {
-	asked       bool
-	first, last float64 // cross-entropy before and after
-	rows        int
-}
-
-// fitRounds is how often the model of others learns one window.
-const fitRounds = 40
-
-// fitted lets the model of others learn the same window again and again.
-func (p *prober) fitted() (f fitting) {
-	if p.err != nil {
-		return f
-	}
-	for i := range fitRounds {
-		p.copy.CopyFrom(p.played)
-		w := *p.window
-		w.Rollout = p.copy
-		stats, err := p.mind.Learn(&w)
-		if err != nil {
-			p.err = err
-			return f
-		}
-		for _, st := range stats {
-			if st.Name == "moa/ce" {
-				if f.asked = true; i == 0 {
-					f.first = st.Value
-				}
-				f.last, f.rows = st.Value, st.N
-			}
-		}
-	}
-	p.err = p.saver.Load(p.start, "")
-	return f
 }
 
 // unlike returns the names of tensors that differ or are missing.

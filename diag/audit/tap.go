@@ -125,7 +125,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		p.compareOthers(moaBefore, after, labels)
 	}
 	if w.Imagined == nil || !w.Imagined.Again {
-		p.stats.take(p, w, stats, own, labels)
+		p.stats.take(p, w, stats, own)
 	}
 	return stats, nil
 }
@@ -277,12 +277,9 @@ type statCheck struct {
 	wrongN  int // windows with another count of rows
 	gotN    int
 	wantN   int
-	moaN    int // windows in which the model of others counted otherwise
-	gotMoa  int
-	wantMoa int
 }
 
-func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own, labels int) {
+func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own int) {
 	c.windows++
 	cfg := p.u.exp.PPO
 	want, varied := explained(w.Rollout, p.agents, w.Rewards, cfg.Gamma, cfg.Lambda)
@@ -300,11 +297,6 @@ func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own, labels
 			}
 		case "ppo/lr", "search/lr":
 			p.lr = st.Value
-		case "moa/ce":
-			if st.N != labels {
-				c.moaN++
-				c.gotMoa, c.wantMoa = st.N, labels
-			}
 		}
 	}
 	if !seenN && own > 0 {

@@ -358,8 +358,8 @@ func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, wan
 		}
 		for i, b := range x.others {
 			at := ro.Slot(b, t, n)
-			found = found || i != j && try(at, i, x.features(held[i], g), "with agent "+fmt.Sprint(b)+" in its place") ||
-				i != j && try(at, j, right, "with what agent "+fmt.Sprint(b)+" saw")
+			found = found || i != j && try(at, i, x.features(held[i], g), fmt.Sprintf("with agent %d in its place", b)) ||
+				i != j && try(at, j, right, fmt.Sprintf("with what agent %d saw", b))
 		}
 	}
 	x.expect.miss(alike(got, want, 1e-3), "%s", "mind/hop: predictOthers in act.go; model/moa: Predict", says)
@@ -392,14 +392,14 @@ func (x *walk) believed(t, n int, start bool, held []mind.Belief) {
 			continue
 		}
 		x.bayes.miss(alike(got, b.B[j], 1e-4), "%s", "belief: Bayes and Prior; mind/hop: updateBeliefs, startBelief and lastAction in act.go",
-			x.unbelievable(t, n, j, start, before, got))
+			x.unbelievable(t, n, j, start, before, held))
 		copy(b.B[j], got)
 	}
 }
 
 // unbelievable says how a belief is wrong.
-func (x *walk) unbelievable(t, n, j int, start bool, before, got []float64) string {
-	b, a := x.p.beliefs[n], x.others[j]
+func (x *walk) unbelievable(t, n, j int, start bool, before []float64, held []mind.Belief) string {
+	b, a, got := x.p.beliefs[n], x.others[j], held[j].Posterior
 	says := fmt.Sprintf("at step %d of env %d the belief about agent %d is %s, by Bayes' rule it is %s.", t, n, a, numbers(got), numbers(b.B[j]))
 	sum := 0.
 	for _, v := range got {
@@ -422,12 +422,23 @@ func (x *walk) unbelievable(t, n, j int, start bool, before, got []float64) stri
 		return says + " An episode starts there: it agrees with equal weights in place of what was counted, or the other way round."
 	case start && same(alt(func(c *twin.Beliefs) { c.Start = -1; c.Begin(0) })):
 		return says + " An episode starts there: the doubt that it should start with is forgotten."
-	case start:
+	case start && same(before):
 		return says + " An episode starts there: the belief does not start anew."
-	case same(before):
+	case start:
+		for i, o := range x.others {
+			if same(alt(func(c *twin.Beliefs) { copy(c.C[0], b.C[i]); c.Begin(0) })) {
+				return says + fmt.Sprintf(" An episode starts there: it starts from what was counted of agent %d.", o)
+			}
+		}
+		return says + " An episode starts there: the belief does not start from its prior."
+	case same(alt(func(c *twin.Beliefs) { c.Did(0, held[j].Expected, action) })):
+		return says + " It agrees with what was expected after the action in place of before it."
+	case same(before) && action != game.NoAction:
 		return says + fmt.Sprintf(" That agent %d did %s has not changed it.", a, x.name(action))
 	case last == nil:
 		return says
+	case same(alt(func(c *twin.Beliefs) { c.Did(0, last[j].Expected, action) })):
+		return says + fmt.Sprintf(" Agent %d has just reached a goal: what it is after now is open, but the belief does not start anew.", a)
 	}
 	for i, o := range x.others {
 		other, _ := x.played(o, t, n)
@@ -443,8 +454,6 @@ func (x *walk) unbelievable(t, n, j int, start bool, before, got []float64) stri
 		return says + " It agrees with a belief that starts anew at every step."
 	case same(alt(func(c *twin.Beliefs) { c.Smooth = 0; c.Did(0, last[j].Expected, action) })):
 		return says + " It agrees without the share of uniform play."
-	case same(alt(func(c *twin.Beliefs) { c.Did(0, last[j].Expected, action) })):
-		return says + fmt.Sprintf(" Agent %d has just reached a goal: what it is after now is open, but the belief does not start anew.", a)
 	}
 	return says
 }

@@ -409,6 +409,14 @@ func (s *Study) learnModel(ro *batch.Rollout, start, after *safetensors.File, mo
 		s.model.miss(1, "%s", next, says)
 		return nil
 	}
+	for _, k := range []float64{0.1, 0.2, 0.5, 2, 5, 10} {
+		rate := model
+		rate.LR *= k
+		if explain(rate, rows, fmt.Sprintf("with a learning rate of %.3g in place of %.3g", rate.LR, model.LR), "mind/hop: fitOthers") {
+			s.model.miss(1-c.Cosine, "%s", next, says)
+			return nil
+		}
+	}
 	for _, x := range slips {
 		if explain(model, x.rows(s, model, ro, labels), x.says, x.next) {
 			s.model.miss(1-c.Cosine, "%s", next, says)
