@@ -250,7 +250,9 @@ func moved(what string, c twin.Change) string {
 	switch {
 	case c.Length == 0:
 		return fmt.Sprintf("an update does not change %s.", what)
-	case c.Cosine >= 0.999 && c.Part == "":
+	case c.Cosine >= 0.999 && !slices.ContainsFunc(c.Parts, func(p twin.PartChange) bool {
+		return p.Name == c.Part && (p.Cosine < 0.99 || math.Abs(p.Length/c.Length-1) > 0.05)
+	}):
 		return fmt.Sprintf("an update changes %s in the right direction, but %.3g times as far as it should.", what, c.Length)
 	case c.Cosine < -0.9:
 		return fmt.Sprintf("an update changes %s the wrong way: its cosine with the definition's is %.3f.", what, c.Cosine)

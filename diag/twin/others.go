@@ -171,8 +171,8 @@ func (o Others) Update(net Net, opt *Adam, rows []Step, r *rng.Rand) {
 					encoded[key] = o.Row(seen.Obs)
 				}
 				x, told, legal, target = append(x, encoded[key]), append(told, s.Told), append(legal, seen.Legal...), append(target, seen.Action)
-				weight = append(weight, class[s.Action])
-				all += class[s.Action]
+				weight = append(weight, class[seen.Action]) // of what it looks like,
+				all += class[s.Action]                      // over what was done, as counted
 			}
 			for i := range weight {
 				weight[i] /= -all
@@ -200,7 +200,10 @@ func (o Others) classes(rows []Step) []float64 {
 		}
 	}
 	for k := range out {
-		if out[k] = 1; o.Balance && count[k] > 0 {
+		switch {
+		case !o.Balance:
+			out[k] = 1
+		case count[k] > 0:
 			out[k] = float64(len(rows)) / float64(kinds*count[k])
 		}
 	}
