@@ -181,6 +181,7 @@ func plainPPO(s *exp.Spec) bool {
 type session struct {
 	exp     exp.Spec
 	spec    game.Spec
+	key     rng.Key // of the run
 	opt     Options
 	hop     *hop.Config // nil: the agents do not plan
 	parts   train.Parts
@@ -220,7 +221,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		opt.Change(&s, &parts)
 	}
 	c, _ := exp.ConfigOf[hop.Config](&s)
-	u := &session{hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely}
+	u := &session{key: parts.Key, hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
 	for a := range u.acts {
 		u.acts[a] = make([]int, len(u.spec.Actions))

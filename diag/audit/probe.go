@@ -4,11 +4,11 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
-	"strings"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/game"
 	"hop/mind"
 	"hop/nn"
 	"hop/safetensors"
@@ -26,16 +26,16 @@ type sources struct {
 	share    []float64 // [A] share of that agent's probed rows that it learns from
 	probed   []int     // [A] rows probed
 
+	reads  mind.Reads // what the mind declares to read of others
+	undone []string   // of that, what changed nothing
+	done   []string   // and what did
+	hidden []string   // what is not declared and changed the result
+
 	// What changed the result: true is wrong in the first four, right in the others.
 	dead, foreign, exits yes
 	cuts, mask, obs      yes
 
 	rise rising // what a raised reward comes to
-
-	others yes     // model of others: changed by what co-players did
-	mine   yes     // model of others: changed by the agent's own rows
-	left   yes     // model of others: changed by rows of agents that had left
-	fit    fitting // how well the model of others can learn one window
 }
 
 // sound reports whether experiments were made, and could be: every one starts from
@@ -48,24 +48,11 @@ type rising struct{ trials, prob, value int }
 // yes is an answer that may not have been asked for.
 type yes struct{ asked, is bool }
 
-// digest is what a mind has learnt, without its counters: the own network, and
-// the model of others if there is one.
-type digest struct{ net, others uint64 }
-
-// othersOf is a fingerprint of the saved model of others; 0 if there is none.
-func othersOf(f *safetensors.File) uint64 { return fingerprint(f, "moa/net/") }
-
-// fingerprint is one of the tensors whose names begin so; 0 if there are none.
-func fingerprint(f *safetensors.File, prefix string) uint64 {
-	h, found := fnv.New64a(), false
+// fingerprint is one of all tensors.
+func fingerprint(f *safetensors.File) uint64 {
+	h := fnv.New64a()
 	for _, t := range f.Tensors {
-		if strings.HasPrefix(t.Name, prefix) {
-			h.Write(t.Data)
-			found = true
-		}
-	}
-	if !found {
-		return 0
+		h.Write(t.Data)
 	}
 	return h.Sum64()
 }
@@ -80,7 +67,8 @@ type prober struct {
 	window *mind.Window
 	played *batch.Rollout
 	copy   *batch.Rollout
-	base   digest
+	goals  int       // that the game has
+	base   uint64    // what it learns from the window as it was played
 	after  []float32 // the acting network after learning the unchanged window
 	look   func()    // is called when the mind has learnt, before it is put back
 	err    error
@@ -96,40 +84,39 @@ func saved(m mind.Mind) (*safetensors.File, error) {
 	return f, s.Save(f, "")
 }
 
-// learn lets the mind learn from ro and puts it back.
-func (p *prober) learn(ro *batch.Rollout) (digest, []agent.Stat) {
+// learn lets the mind learn from ro, puts it back and returns a fingerprint of what
+// it had learnt: the network that acts, or all that is saved.
+func (p *prober) learn(ro *batch.Rollout) uint64 {
 	if p.err != nil {
-		return digest{}, nil
+		return 0
 	}
 	w := *p.window
 	w.Rollout = ro
-	stats, err := p.mind.Learn(&w)
-	if err != nil {
-		p.err = err
-		return digest{}, nil
+	if _, p.err = p.mind.Learn(&w); p.err != nil {
+		return 0
 	}
-	f, err := saved(p.mind)
-	if err != nil {
-		p.err = err
-		return digest{}, nil
-	}
-	d := digest{fingerprint(f, ""), othersOf(f)}
+	var learnt uint64
 	if p.params != nil {
-		d.net = diag.Print(p.params.W)
+		learnt = diag.Print(p.params.W)
+	} else {
+		var f *safetensors.File
+		if f, p.err = saved(p.mind); p.err != nil {
+			return 0
+		}
+		learnt = fingerprint(f)
 	}
 	if p.look != nil {
 		p.look()
 	}
 	p.err = p.saver.Load(p.start, "")
-	return d, stats
+	return learnt
 }
 
 // changed reports whether learning from the window after edit ends elsewhere.
-func (p *prober) changed(edit func(ro *batch.Rollout)) (net, others bool) {
+func (p *prober) changed(edit func(ro *batch.Rollout)) bool {
 	p.copy.CopyFrom(p.played)
 	edit(p.copy)
-	d, _ := p.learn(p.copy)
-	return d.net != p.base.net, d.others != p.base.others
+	return p.learn(p.copy) != p.base
 }
 
 // each calls f at every step of an agent.
@@ -152,8 +139,52 @@ func another(legal []bool, act int32) int32 {
 	return act
 }
 
-// tamper changes everything about a row that a learner could read except
-// whether it is alive and own. Rewards stay if the team's are legitimately read.
+// column is a part of others' rows that a learner could read.
+type column struct {
+	name     string
+	declared func(r mind.Reads) bool
+	edit     func(ro *batch.Rollout, step, slot, goals int)
+}
+
+func never(mind.Reads) bool { return false }
+
+// columns are all of them, but for who lived how long, and where, which everyone may
+// know.
+var columns = []column{
+	{"observations", func(r mind.Reads) bool { return r.Obs }, func(ro *batch.Rollout, _, slot, _ int) {
+		for i, x := range ro.ObsAt(slot) {
+			ro.ObsAt(slot)[i] = 1 - x
+		}
+	}},
+	{"actions", func(r mind.Reads) bool { return r.Action }, func(ro *batch.Rollout, step, slot, _ int) {
+		ro.Action[step] = another(ro.LegalAt(slot), max(ro.Action[step], 0))
+	}},
+	{"rewards", func(r mind.Reads) bool { return r.Reward }, func(ro *batch.Rollout, step, _, _ int) {
+		ro.Reward[step] += float32(1 + step*7%5)
+	}},
+	{"goals reached", func(r mind.Reads) bool { return r.Reached }, func(ro *batch.Rollout, step, _, goals int) {
+		if g := ro.Reached[step]; g >= 0 && goals > 1 {
+			ro.Reached[step] = int8((int(g) + 1) % goals)
+		}
+	}},
+	{"values", func(r mind.Reads) bool { return r.Value }, func(ro *batch.Rollout, step, slot, _ int) {
+		ro.Value[slot] += float32(1 + step%3)
+	}},
+	{"probabilities", never, func(ro *batch.Rollout, step, _, _ int) { ro.LogProb[step] -= 0.5 }},
+	{"search policies", never, func(ro *batch.Rollout, step, slot, _ int) {
+		clear(ro.TargetAt(step))
+		ro.TargetAt(step)[another(ro.LegalAt(slot), max(ro.Action[step], 0))] = 1
+	}},
+	{"beliefs", never, func(ro *batch.Rollout, _, slot, _ int) {
+		for i := range ro.GoalAt(slot) {
+			ro.GoalAt(slot)[i] += 0.5
+		}
+	}},
+}
+
+// tamper changes everything about a row of the agent's own that a learner could
+// read except whether it is alive and own. Rewards stay if the team's are
+// legitimately read.
 func tamper(ro *batch.Rollout, step, slot, planes int, rewards bool) {
 	if k := ro.Action[step]; k >= 0 {
 		ro.Action[step] = another(ro.LegalAt(slot), k)
@@ -187,14 +218,18 @@ func mark(ro *batch.Rollout, step, slot int, prosocial bool) {
 }
 
 // probe finds out by experiment what a mind learns from.
-func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources, error) {
+func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sources, error) {
+	planes := spec.Obs.PlanesLen()
 	ro := w.Rollout
 	src := &sources{agents: m.Agents(), share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
 	start, err := saved(m)
 	if err != nil {
 		return nil, err
 	}
-	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape)}
+	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape), goals: len(spec.Goals)}
+	if d, ok := mind.As[mind.Declaring](m); ok {
+		src.reads = d.Reads(w)
+	}
 	p.saver, _ = mind.As[mind.Saver](m)
 	var weights []float32
 	if params != nil {
@@ -207,7 +242,7 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources
 			p.after = slices.Clone(params.W)
 		}
 	}
-	p.base, _ = p.learn(p.copy)
+	p.base = p.learn(p.copy)
 	p.look = nil
 	if p.err != nil {
 		return nil, p.err
@@ -221,16 +256,14 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, planes int) (*sources
 		src.restored = append(src.restored, "net")
 	}
 	p.copy.CopyFrom(ro)
-	again, _ := p.learn(p.copy)
+	again := p.learn(p.copy)
 	src.twice = again == p.base
 	if !src.sound() {
 		return src, p.err
 	}
 	p.rows(src, planes)
+	p.declared(src)
 	p.places(src, planes)
-	if othersOf(start) != 0 {
-		p.modelled(src)
-	}
 	return src, p.err
 }
 
@@ -248,10 +281,17 @@ func (p *prober) rows(src *sources, planes int) {
 			continue
 		}
 		mine := slices.Contains(src.agents, b)
+		secret := func(ro *batch.Rollout, step, slot int) {
+			for _, c := range columns {
+				if !c.declared(src.reads) {
+					c.edit(ro, step, slot, p.goals)
+				}
+			}
+		}
 		if !mine {
-			if net, _ := p.changed(func(ro *batch.Rollout) {
+			if net := p.changed(func(ro *batch.Rollout) {
 				for _, r := range own {
-					tamper(ro, r[0], r[1], 0, !team)
+					secret(ro, r[0], r[1])
 				}
 			}); !net {
 				src.probed[b] = len(own)
@@ -265,7 +305,13 @@ func (p *prober) rows(src *sources, planes int) {
 			if mine && !team {
 				p.raised(src, r[0], r[1])
 			}
-			if net, _ := p.changed(func(ro *batch.Rollout) { mark(ro, r[0], r[1], team) }); net {
+			if net := p.changed(func(ro *batch.Rollout) {
+				if mine {
+					mark(ro, r[0], r[1], team)
+				} else {
+					secret(ro, r[0], r[1])
+				}
+			}); net {
 				hits++
 			}
 		}
@@ -275,7 +321,7 @@ func (p *prober) rows(src *sources, planes int) {
 		src.obs.asked = src.obs.asked || planes > 0 && src.probed[a] > 0
 	}
 	if src.obs.asked {
-		src.obs.is, _ = p.changed(func(ro *batch.Rollout) {
+		src.obs.is = p.changed(func(ro *batch.Rollout) {
 			for _, a := range src.agents {
 				each(ro, a, func(_, _, step, slot int) {
 					if ro.Alive[slot] && ro.Own[step] {
@@ -326,6 +372,67 @@ func (p *prober) raised(src *sources, step, slot int) {
 	}
 }
 
+// declared asks of every column of others' rows that the mind declares to read
+// whether it counts, and, where something else does, of every other one which it is.
+func (p *prober) declared(src *sources) {
+	secret := false
+	for b, share := range src.share {
+		secret = secret || share > 0 && !slices.Contains(src.agents, agent.ID(b))
+	}
+	for _, c := range columns {
+		is := c.declared(src.reads)
+		if !is && !secret || is && !p.matters(src, c) {
+			continue
+		}
+		net := p.changed(func(ro *batch.Rollout) {
+			for b := range agent.ID(ro.Agents) {
+				if !slices.Contains(src.agents, b) {
+					each(p.played, b, func(_, _, step, slot int) {
+						if p.played.Alive[slot] {
+							c.edit(ro, step, slot, p.goals)
+						}
+					})
+				}
+			}
+		})
+		switch {
+		case is && net:
+			src.done = append(src.done, c.name)
+		case is:
+			src.undone = append(src.undone, c.name)
+		case net:
+			src.hidden = append(src.hidden, c.name)
+		}
+	}
+}
+
+// matters reports whether a declared column can count in this window: there are rows
+// of others, and for labels in hindsight some at which the agent itself was there.
+func (p *prober) matters(src *sources, c column) bool {
+	played := p.played
+	if h, ok := mind.As[labeller](p.mind); ok && p.window.Rewards.Prosocial == 0 {
+		n := 0
+		for _, l := range h.Labels(p.window) {
+			if played.Alive[played.Slot(src.agents[0], l.T, l.Env)] && played.Own[played.Step(src.agents[0], l.T, l.Env)] {
+				n++
+			}
+		}
+		p.err = errors.Join(p.err, p.saver.Load(p.start, ""))
+		return n >= 20 && (c.name != "goals reached" || p.goals > 1)
+	}
+	for b := range agent.ID(played.Agents) {
+		if slices.Contains(src.agents, b) {
+			continue
+		}
+		found := false
+		each(played, b, func(_, _, _, slot int) { found = found || played.Alive[slot] })
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
 // place is a row of one of the mind's agents.
 type place struct {
 	a                agent.ID
@@ -348,7 +455,7 @@ func (p *prober) places(src *sources, planes int) {
 			return
 		}
 		y.asked = true
-		y.is, _ = p.changed(func(ro *batch.Rollout) {
+		y.is = p.changed(func(ro *batch.Rollout) {
 			for _, at := range list {
 				edit(ro, at)
 			}
@@ -376,73 +483,6 @@ func (p *prober) places(src *sources, planes int) {
 				legal[k] = true
 			}
 		})
-}
-
-// modelled asks what the model of others learns from.
-func (p *prober) modelled(src *sources) {
-	me := src.agents[0]
-	ask := func(y *yes, want func(a agent.ID, step, slot int) bool, edit func(ro *batch.Rollout, step, slot int)) {
-		asked := false
-		_, is := p.changed(func(ro *batch.Rollout) {
-			for a := range agent.ID(ro.Agents) {
-				each(p.played, a, func(_, _, step, slot int) {
-					if want(a, step, slot) {
-						asked = true
-						edit(ro, step, slot)
-					}
-				})
-			}
-		})
-		y.asked, y.is = asked, is && asked
-	}
-	flip := func(ro *batch.Rollout, step, slot int) {
-		if ro.Action[step] >= 0 {
-			ro.Action[step] = another(ro.LegalAt(slot), ro.Action[step])
-		} else {
-			ro.Action[step] = 0
-		}
-	}
-	ask(&src.others, func(a agent.ID, step, slot int) bool { return a != me && p.played.Alive[slot] }, flip)
-	ask(&src.mine, func(a agent.ID, step, slot int) bool { return a == me && p.played.Alive[slot] }, flip)
-	ask(&src.left, func(a agent.ID, step, slot int) bool { return a != me && !p.played.Alive[slot] }, flip)
-	src.fit = p.fitted()
-}
-
-// fitting is what repeated learning from one window came to.
-type fitting struct {
-	asked       bool
-	first, last float64 // cross-entropy before and after
-	rows        int
-}
-
-// fitRounds is how often the model of others learns one window.
-const fitRounds = 40
-
-// fitted lets the model of others learn the same window again and again.
-func (p *prober) fitted() (f fitting) {
-	if p.err != nil {
-		return f
-	}
-	for i := range fitRounds {
-		p.copy.CopyFrom(p.played)
-		w := *p.window
-		w.Rollout = p.copy
-		stats, err := p.mind.Learn(&w)
-		if err != nil {
-			p.err = err
-			return f
-		}
-		for _, st := range stats {
-			if st.Name == "moa/ce" {
-				if f.asked = true; i == 0 {
-					f.first = st.Value
-				}
-				f.last, f.rows = st.Value, st.N
-			}
-		}
-	}
-	p.err = p.saver.Load(p.start, "")
-	return f
 }
 
 // unlike returns the names of tensors that differ or are missing.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"testing"
 
 	"hop/agent"
@@ -11,28 +12,27 @@ import (
 	"hop/safetensors"
 )
 
-// reader is a mind whose network and model of others are sums over what it reads.
+// reader is a mind whose network is a sum over what it reads.
 type reader struct {
 	mind.Mind
 	agent  agent.ID
 	params *nn.Params
-	others []float32
 	net    func(ro *batch.Rollout) float32
-	model  func(ro *batch.Rollout) float32
+	reads  mind.Reads
 	forget bool // Load does not restore
 }
+
+func (r *reader) Reads(*mind.Window) mind.Reads { return r.reads }
 
 func (r *reader) Agents() []agent.ID { return []agent.ID{r.agent} }
 
 func (r *reader) Learn(w *mind.Window) ([]agent.Stat, error) {
 	r.params.W[0] += r.net(w.Rollout)
-	r.others[0] += r.model(w.Rollout)
 	return nil, nil
 }
 
 func (r *reader) Save(f *safetensors.File, prefix string) error {
 	f.PutFloat32(prefix+"net/w", r.params.W, len(r.params.W))
-	f.PutFloat32(prefix+"moa/net/w", r.others, len(r.others))
 	return nil
 }
 
@@ -40,10 +40,7 @@ func (r *reader) Load(f *safetensors.File, prefix string) error {
 	if r.forget {
 		return nil
 	}
-	if err := f.Float32(r.params.W, prefix+"net/w", len(r.params.W)); err != nil {
-		return err
-	}
-	return f.Float32(r.others, prefix+"moa/net/w", len(r.others))
+	return f.Float32(r.params.W, prefix+"net/w", len(r.params.W))
 }
 
 // played is a window of 2 agents: agent 1 leaves after step 1 of 4.
@@ -92,8 +89,8 @@ func gone(ro *batch.Rollout, _, slot int) bool  { return !ro.Alive[slot] }
 func probed(t *testing.T, a agent.ID, r *reader) *sources {
 	t.Helper()
 	r.agent, r.params = a, &nn.Params{W: make([]float32, 2)}
-	r.others = make([]float32, 1)
-	src, err := probe(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}}, 2)
+	src, err := probe(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}},
+		game.Spec{Obs: game.Layout{Height: 1, Width: 1, Planes: []string{"a", "b"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,33 +98,61 @@ func probed(t *testing.T, a agent.ID, r *reader) *sources {
 }
 
 func TestExperimentsFindWhatAMindReads(t *testing.T) {
-	right := &reader{net: rowsOf(1, alive), model: rowsOf(0, alive)}
+	right := &reader{net: rowsOf(1, alive)}
 	src := probed(t, 1, right)
 	if src.share[1] != 1 || src.share[0] != 0 || !src.mask.is || !src.obs.is ||
 		src.dead != (yes{true, false}) || src.exits != (yes{true, false}) {
 		t.Errorf("a right mind: %+v", src)
 	}
-	if !src.others.is || src.mine.is || !src.mine.asked || src.left.is {
-		t.Errorf("a right model of others: others %v, mine %v, left %v", src.others, src.mine, src.left)
+	src = probed(t, 1, &reader{net: rowsOf(0, alive)})
+	if src.share[1] != 0 || src.share[0] != 1 || src.mask.is || src.obs.is {
+		t.Errorf("a mind that reads agent 0's rows: %+v", src)
 	}
-	src = probed(t, 1, &reader{net: rowsOf(0, alive), model: rowsOf(1, alive)})
-	if src.share[1] != 0 || src.share[0] != 1 || src.mask.is || src.obs.is || !src.mine.is || src.others.is {
-		t.Errorf("a mind that reads agent 0's rows, a model that reads its own: %+v", src)
-	}
-	if src := probed(t, 1, &reader{net: rowsOf(1, gone), model: rowsOf(0, alive)}); !src.dead.is || !src.exits.is || src.share[1] != 0 {
+	if src := probed(t, 1, &reader{net: rowsOf(1, gone)}); !src.dead.is || !src.exits.is || src.share[1] != 0 {
 		t.Errorf("a mind that reads rows after its exit: %+v", src)
 	}
-	if src := probed(t, 0, &reader{net: rowsOf(0, alive), model: rowsOf(1, gone)}); !src.left.is || src.others.is {
-		t.Errorf("a model that reads rows of who has left: left %v, others %v", src.left, src.others)
-	}
-	if src := probed(t, 0, &reader{net: rowsOf(0, alive), model: rowsOf(1, alive)}); src.cuts.is || !src.cuts.asked {
+	if src := probed(t, 0, &reader{net: rowsOf(0, alive)}); src.cuts.is || !src.cuts.asked {
 		t.Errorf("a mind that does not read the value after a cut: %+v", src.cuts)
 	}
 }
 
 func TestAMindThatIsNotRestoredIsFound(t *testing.T) {
-	src := probed(t, 1, &reader{net: rowsOf(1, alive), model: rowsOf(0, alive), forget: true})
+	src := probed(t, 1, &reader{net: rowsOf(1, alive), forget: true})
 	if len(src.restored) == 0 {
 		t.Error("Load does nothing, and nothing was missed")
+	}
+}
+
+// What a mind declares to read of others is found to count, and what it does not
+// declare is found out.
+func TestReadingOthersIsDeclared(t *testing.T) {
+	own := rowsOf(1, alive)
+	reads := func(edit func(ro *batch.Rollout, step, slot int) float32) func(*batch.Rollout) float32 {
+		return func(ro *batch.Rollout) float32 {
+			sum := own(ro)
+			each(ro, 0, func(_, _, step, slot int) {
+				if ro.Alive[slot] {
+					sum += edit(ro, step, slot)
+				}
+			})
+			return sum
+		}
+	}
+	actions := reads(func(ro *batch.Rollout, step, _ int) float32 { return float32(ro.Action[step] * int32(step+1)) })
+	both := reads(func(ro *batch.Rollout, step, _ int) float32 {
+		return float32(ro.Action[step]*int32(step+1)) + 10*ro.Reward[step]
+	})
+	declared := mind.Reads{Why: "what they do", Action: true}
+	if src := probed(t, 1, &reader{net: actions, reads: declared}); src.share[0] != 0 || !slices.Equal(src.done, []string{"actions"}) {
+		t.Errorf("a mind that reads what it declares is accused: %+v", src)
+	}
+	if src := probed(t, 1, &reader{net: actions}); src.share[0] != 1 || !slices.Equal(src.hidden, []string{"actions"}) {
+		t.Errorf("a mind that reads actions in secret is not found out: %+v", src)
+	}
+	if src := probed(t, 1, &reader{net: both, reads: declared}); src.share[0] != 1 || !slices.Equal(src.hidden, []string{"rewards"}) {
+		t.Errorf("a mind that declares actions and reads rewards too is not found out: %+v", src)
+	}
+	if src := probed(t, 1, &reader{net: own, reads: declared}); !slices.Equal(src.undone, []string{"actions"}) {
+		t.Errorf("a mind that declares what it does not read is not found out: %+v", src)
 	}
 }

@@ -29,6 +29,7 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.told())
 	out = append(out, u.data()...)
 	out = append(out, u.learners()...)
+	out = append(out, u.studied()...)
 	out = append(out, u.planning()...)
 	out = append(out, u.inner()...)
 	if u.exp.Imagine.On {
@@ -56,7 +57,41 @@ func (u *session) broken(found []check.Finding) check.Finding {
 
 // pipeline is step 2: who learns, how often, from whose rows.
 func (u *session) pipeline() []check.Finding {
-	return append([]check.Finding{u.configured(), u.taught()}, u.counts()...)
+	return append([]check.Finding{u.configured(), u.taught(), u.declared()}, u.counts()...)
+}
+
+// declared asks whether what minds declare to read of others counts.
+func (u *session) declared() check.Finding {
+	f := check.Finding{
+		Step: 2, Check: "what is declared is read", Module: "ppo", Unit: "columns of others' rows that count for nothing",
+		Says: "No mind declares to read anything of others.",
+	}
+	why, done, missing := "", map[string]bool{}, map[string][]agent.ID{}
+	for _, t := range u.taps {
+		if !t.src.sound() || t.src.reads.Why == "" {
+			continue
+		}
+		why = t.src.reads.Why
+		f.Rows += len(t.src.done) + len(t.src.undone)
+		for _, name := range t.src.done {
+			done[name] = true
+		}
+		for _, name := range t.src.undone {
+			missing[name] = append(missing[name], t.agents...)
+		}
+	}
+	switch names := slices.Sorted(maps.Keys(done)); {
+	case why == "":
+	case f.Rows == 0:
+		f.Status, f.Says = check.NotAsked, fmt.Sprintf("Minds read %s, but the window that was probed held none.", why)
+	default:
+		f.Says = fmt.Sprintf("Minds read %s: others' %s change what they learn.", why, strings.Join(names, ", "))
+	}
+	for name, who := range missing {
+		f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("%s: %s are meant to be read, but others' %s change nothing that is learnt.",
+			capital(diag.Names(who)), why, name), "what the own network is given when it learns: mind/hop inHindsight, or the mind's Learn")
+	}
+	return f
 }
 
 // taught asks whose rows each agent was found to learn from.
@@ -67,9 +102,17 @@ func (u *session) taught() check.Finding {
 	var none, few []agent.ID             // that learn from none, or few, of their own
 	foreign := map[agent.ID][]agent.ID{} // by whose rows they learn from
 	worst := 0.
+	var declared string // what minds read of others by design
+	var hidden []string // what else they were found to read
 	for _, t := range u.taps {
 		if !t.src.sound() {
 			continue
+		}
+		declared = t.src.reads.Why
+		for _, name := range t.src.hidden {
+			if !slices.Contains(hidden, name) {
+				hidden = append(hidden, name)
+			}
 		}
 		for b, share := range t.src.share {
 			if t.src.probed[b] == 0 {
@@ -100,11 +143,13 @@ func (u *session) taught() check.Finding {
 	}
 	const next = "whoever hands rows to the learner: an agent's rows are those of its own ID, never of a name or of the first in a list"
 	f.Says = fmt.Sprintf("Changing a row changes its own agent's weights and nobody else's, in %d probes.", f.Rows)
+	if declared != "" {
+		f.Says = fmt.Sprintf("Changing a row changes its own agent's weights, and others' only by what they declare to read (%s), in %d probes.",
+			declared, f.Rows)
+	}
 	switch {
 	case f.Rows == 0:
 		f.Says = "No row could be probed."
-	case len(foreign) > 0 && (u.exp.Mind.Name == "lola" || u.exp.Mind.Name == "influence"):
-		f.Says = "Agents learn from each other's rows, as the spec asks them to (lola or influence)."
 	case len(foreign) > 0:
 		first := slices.Min(slices.Collect(maps.Keys(foreign)))
 		who := foreign[first]
@@ -113,6 +158,9 @@ func (u *session) taught() check.Finding {
 			learn, own = "learns", "its"
 		}
 		says := fmt.Sprintf("%s %s from agent %d's rows: %.0f %% of them", capital(diag.Names(who)), learn, first, 100*worst)
+		if declared != "" {
+			says += fmt.Sprintf(", by their %s, beside what is declared (%s)", strings.Join(hidden, " and "), declared)
+		}
 		if slices.Equal(none, who) {
 			says += fmt.Sprintf(", and from none of %s own", own)
 		} else if len(none) > 0 {

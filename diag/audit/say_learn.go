@@ -74,8 +74,8 @@ func (u *session) learners() []check.Finding {
 	)...)
 	out = append(out, u.recomputed(), u.rewarded())
 	out = append(out, updated...)
-	if u.hop != nil {
-		out = append(out, u.modelOfOthers()...)
+	if u.hop != nil && u.hop.MOA.Passes > 0 {
+		out = append(out, u.moaUpdated())
 	}
 	return out
 }
@@ -206,25 +206,6 @@ func (u *session) recomputed() check.Finding {
 	return f
 }
 
-// modelOfOthers is what is asked about models of others.
-func (u *session) modelOfOthers() []check.Finding {
-	if u.hop.MOA.Passes == 0 {
-		return []check.Finding{{Step: 4, Check: "models of others", Module: "moa", Says: "The models of others are not meant to learn."}}
-	}
-	out := u.asked(
-		experiment{"models of others learn from others", "moa", true, func(s *sources) yes { return s.others },
-			"What co-players did changes the models of them.", "what co-players did changes nothing in the model of them.",
-			"the model's Learn for that agent"},
-		experiment{"models of others do not learn from oneself", "moa", false, func(s *sources) yes { return s.mine },
-			"An agent's own rows do not change its model of others.", "their own rows change their models of others.",
-			"whose rows are gathered for the model"},
-		experiment{"models of others do not learn from who has left", "moa", false, func(s *sources) yes { return s.left },
-			"Rows of agents that had left do not change the models.", "rows of agents that had left change their models of others.",
-			"the model's rows: an agent that has left has no action to predict"},
-	)
-	return append(out, u.moaUpdated(), u.moaRows(), u.moaFit())
-}
-
 // moaUpdated asks whether models of others change, in all their layers.
 func (u *session) moaUpdated() check.Finding {
 	f := check.Finding{
@@ -254,49 +235,6 @@ func (u *session) moaUpdated() check.Finding {
 		if len(stuck) > 0 {
 			f.Accuse(check.Fault, max(f.Effect, 0.5), fmt.Sprintf("Agent %d's model of others has layers that never moved (%s): its "+
 				"optimiser does not hold them.", a, strings.Join(stuck, ", ")), "the optimiser's list of parameters")
-		}
-	}
-	return f
-}
-
-// moaRows asks whether models of others are given the rows that they should be.
-func (u *session) moaRows() check.Finding {
-	f := check.Finding{
-		Step: 3, Check: "rows of models of others", Module: "moa", Unit: "windows with another count",
-		Says: "The models of others are given every step of every labelled trajectory, and no other.",
-	}
-	for i, t := range u.taps {
-		c := &t.stats
-		if f.Rows += c.windows; c.moaN > 0 {
-			f.Saw(float64(c.gotMoa), float64(c.wantMoa), "mind %d: rows", i)
-			f.Accuse(check.Fault, max(f.Effect, float64(c.moaN)), fmt.Sprintf("Mind %d's model of others learnt from %d rows where its "+
-				"co-players' labelled trajectories have %d.", i, c.gotMoa, c.wantMoa),
-				"the trajectories that the model is given: rows after an exit, or episodes cut by the window")
-		}
-	}
-	return f
-}
-
-// moaFit asks whether models of others can learn one window by heart.
-func (u *session) moaFit() check.Finding {
-	f := check.Finding{
-		Step: 4, Check: "models of others can fit one window", Module: "moa", Unit: "nats",
-		Says: "Learning one window again and again brings the cross-entropy below what any blurred loss could.",
-	}
-	k := len(u.spec.Actions)
-	floor := check.SoftmaxFloor(k)
-	for i, t := range u.taps {
-		if t.src == nil || !t.src.fit.asked || t.src.fit.rows == 0 {
-			continue
-		}
-		r := t.src.fit
-		f.Rows += r.rows
-		f.Saw(r.first, math.Log(float64(k)), "mind %d: cross-entropy at first", i)
-		f.Saw(r.last, 0, "mind %d: after learning the window %d times", i, fitRounds)
-		if f.Effect = max(f.Effect, r.last); r.last >= floor-0.02 {
-			f.Accuse(check.Fault, f.Effect, fmt.Sprintf("Learning one window %d times leaves mind %d's model of others at a cross-entropy "+
-				"of %.3f. A softmax applied twice cannot go below %.3f.", fitRounds, i, r.last, floor),
-				"the loss: it must be given logits, not probabilities")
 		}
 	}
 	return f

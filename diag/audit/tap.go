@@ -9,8 +9,10 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/diag/others"
 	"hop/diag/twin"
 	"hop/mind"
+	"hop/mind/hop"
 	"hop/nn"
 	"hop/rollout"
 	"hop/safetensors"
@@ -38,10 +40,13 @@ type tap struct {
 	moaSeen  int // windows with labelled trajectories
 	lr       float64
 
-	src    *sources
-	stats  statCheck
-	held   []held
-	memory []twin.Cell // of an LSTM, before the window
+	src       *sources
+	stats     statCheck
+	held      []held
+	memory    []twin.Cell   // of an LSTM, before the window
+	study     *others.Study // of an agent that models others; nil: it does not
+	broke     error         // what kept it from being studied
+	begunPath bool
 }
 
 // probeAt is the window at which the experiments are made.
@@ -53,6 +58,9 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 		_, t.params = a.Actor()
 	}
 	t.counts, _ = mind.As[mind.Counting](m)
+	if u.hop != nil {
+		t.study = others.New(*u.hop, u.spec, t.agents[0], u.key.Child("mind", i))
+	}
 	return t
 }
 
@@ -87,7 +95,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	_, saves := mind.As[mind.Saver](p.Mind)
 	if p.u.window == probeAt && saves && w.Imagined == nil {
-		src, err := probe(p.Mind, p.params, w, p.u.spec.Obs.PlanesLen())
+		src, err := probe(p.Mind, p.params, w, p.u.spec)
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +114,14 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if hold || p.u.hop != nil {
 		var err error
 		if before, err = saved(p.Mind); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.examine(w, before); err != nil {
+		return nil, err
+	}
+	if hold {
+		if err := p.label(w, before); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +148,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		}
 	}
 	if w.Imagined == nil || !w.Imagined.Again {
-		p.stats.take(p, w, stats, own, labels)
+		p.stats.take(p, w, stats, own)
 	}
 	return stats, nil
 }
@@ -261,6 +277,7 @@ type recorder struct {
 // Act lets the player act and writes down what came of it.
 func (r *recorder) Act(v *rollout.View, envs []int32) {
 	r.u.look(r, v, envs)
+	r.tap.before(v)
 	if r.u.guilty == nil {
 		r.u.guilty = r // until it has acted, and legally
 	}
@@ -268,6 +285,7 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 	if r.u.guilty == r && r.legal(v, envs) {
 		r.u.guilty = nil
 	}
+	r.tap.acted(r.Player, v, envs)
 	if v.Imagined() {
 		return // the window's own arrays are looked at (dreams)
 	}
@@ -283,6 +301,10 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 
 // EpisodeOver passes on.
 func (r *recorder) EpisodeOver(v *rollout.View, n int) {
+	if r.tap.study != nil {
+		r.tap.before(v)
+		r.tap.study.Over(v.T, n)
+	}
 	if w, ok := r.Player.(rollout.Watcher); ok {
 		w.EpisodeOver(v, n)
 	}
@@ -300,12 +322,9 @@ type statCheck struct {
 	wrongN  int // windows with another count of rows
 	gotN    int
 	wantN   int
-	moaN    int // windows in which the model of others counted otherwise
-	gotMoa  int
-	wantMoa int
 }
 
-func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own, labels int) {
+func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own int) {
 	c.windows++
 	cfg := p.u.exp.PPO
 	want, varied := explained(w.Rollout, p.agents, w.Rewards, cfg.Gamma, cfg.Lambda)
@@ -323,11 +342,6 @@ func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own, labels
 			}
 		case "ppo/lr", "search/lr":
 			p.lr = st.Value
-		case "moa/ce":
-			if st.N != labels {
-				c.moaN++
-				c.gotMoa, c.wantMoa = st.N, labels
-			}
 		}
 	}
 	if !seenN && own > 0 {

@@ -12,8 +12,8 @@ import (
 	"hop/rng"
 )
 
-// normal returns a matrix of normal numbers.
-func normal(rows, cols int, r *rng.Rand) *Mat {
+// gauss returns a matrix of normal numbers.
+func gauss(rows, cols int, r *rng.Rand) *Mat {
 	m := NewMat(rows, cols)
 	for i := range m.V {
 		m.V[i] = r.Norm()
@@ -30,21 +30,21 @@ func TestDerivativesAreThoseOfDifferences(t *testing.T) {
 		in   []*Mat
 		f    func(t *Tape, in []*Mat) *Mat
 	}{
-		{"affine, relu, tanh", []*Mat{normal(3, 4, &r), normal(4, 2, &r), normal(1, 2, &r)}, func(t *Tape, in []*Mat) *Mat {
+		{"affine, relu, tanh", []*Mat{gauss(3, 4, &r), gauss(4, 2, &r), gauss(1, 2, &r)}, func(t *Tape, in []*Mat) *Mat {
 			return t.Tanh(t.ReLU(t.Affine(in[0], in[1], in[2])))
 		}},
-		{"a policy's loss", []*Mat{normal(3, 4, &r), normal(3, 1, &r)}, func(t *Tape, in []*Mat) *Mat {
+		{"a policy's loss", []*Mat{gauss(3, 4, &r), gauss(3, 1, &r)}, func(t *Tape, in []*Mat) *Mat {
 			logp := t.LogSoftmax(in[0], legal)
 			ratio := t.Exp(t.At(logp, []int32{0, 1, 3}))
 			worse := t.Max(t.Mul(ratio, in[1]), t.Mul(t.Clamp(ratio, 0.2, 0.3), in[1]))
 			return t.Add(worse, t.Scale(t.Entropy(logp, legal), 0.3))
 		}},
-		{"slices, rows and weights", []*Mat{normal(4, 3, &r), normal(4, 2, &r)}, func(t *Tape, in []*Mat) *Mat {
+		{"slices, rows and weights", []*Mat{gauss(4, 3, &r), gauss(4, 2, &r)}, func(t *Tape, in []*Mat) *Mat {
 			x := t.Concat(in[0], in[1])
 			return t.Weigh(t.Mul(t.Pick(t.Slice(x, 1, 4), []int{2, 2, 0}), t.Slice(t.Pick(x, []int{0, 1, 3}), 0, 3)),
 				[]float64{1, -2, 3, 4, 5, 6, 7, 8, 9})
 		}},
-		{"an LSTM", []*Mat{normal(2, 3, &r), normal(2, 2, &r), normal(2, 2, &r), normal(3, 8, &r), normal(2, 8, &r), normal(1, 8, &r)},
+		{"an LSTM", []*Mat{gauss(2, 3, &r), gauss(2, 2, &r), gauss(2, 2, &r), gauss(3, 8, &r), gauss(2, 8, &r), gauss(1, 8, &r)},
 			func(t *Tape, in []*Mat) *Mat {
 				a := Actor{}
 				a.LSTM = 2
@@ -53,7 +53,7 @@ func TestDerivativesAreThoseOfDifferences(t *testing.T) {
 				s = a.Step(t, net, in[0], Cell{t.reset(s.H, []bool{true, false}), t.choose([]bool{true, false}, s.C, in[2])})
 				return t.stack([]*Mat{s.H, s.C})
 			}},
-		{"a convolution", []*Mat{normal(2, 12, &r), normal(18, 3, &r), normal(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
+		{"a convolution", []*Mat{gauss(2, 12, &r), gauss(18, 3, &r), gauss(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
 			return t.Sigmoid(t.Conv3x3(in[0], in[1], in[2], 2, 3, 2))
 		}},
 	} {
@@ -147,7 +147,7 @@ func TestAdamsFirstStep(t *testing.T) {
 // Changes are told apart by direction, by length, and by a part that stays behind.
 func TestCompareTellsChangesApart(t *testing.T) {
 	r := rng.New(2).Rand()
-	was := Net{"a": normal(10, 10, &r), "b": normal(1, 10, &r)}
+	was := Net{"a": gauss(10, 10, &r), "b": gauss(1, 10, &r)}
 	move := func(a, b float64) Net {
 		n, d := was.Clone(), rng.New(3).Rand()
 		for _, name := range []string{"a", "b"} {

@@ -250,6 +250,7 @@ var _ interface {
 	mind.Acting
 	mind.Counting
 	mind.GoalReading
+	mind.Declaring
 	mind.Ruled
 	mind.Imagining
 	mind.Adapter

@@ -1,0 +1,89 @@
+package audit
+
+import (
+	"hop/check"
+	"hop/diag/others"
+	"hop/mind"
+	"hop/mind/hop"
+	"hop/rollout"
+	"hop/safetensors"
+)
+
+// labeller labels others' steps in hindsight.
+type labeller interface {
+	Labels(w *mind.Window) []hop.Label
+}
+
+// before takes the mind as it is before it first acts.
+func (p *tap) before(v *rollout.View) {
+	if p.study == nil || !p.study.Watches() || p.broke != nil {
+		return
+	}
+	if !p.begunPath {
+		f, err := saved(p.Mind)
+		if err == nil {
+			err = p.study.Before(f, v.Envs)
+		}
+		p.begunPath, p.broke = true, err
+	}
+}
+
+// acted records what a player holds about its co-players.
+func (p *tap) acted(player rollout.Player, v *rollout.View, envs []int32) {
+	if b, ok := player.(mind.Believing); ok && p.study != nil && p.study.Watches() && p.broke == nil {
+		p.study.Acted(b, v, envs)
+	}
+}
+
+// examine holds what the agent made of its co-players in a window against twins:
+// start is the mind that played it. It lets the mind learn once and puts it back.
+func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
+	if p.study == nil || p.broke != nil {
+		return p.broke
+	}
+	if err := p.study.Played(w, start); err != nil {
+		return err
+	}
+	h, ok := mind.As[labeller](p.Mind)
+	if !ok || p.study.Learnt || p.u.window < probeAt || !p.src.sound() {
+		return nil
+	}
+	saver, _ := mind.As[mind.Saver](p.Mind)
+	labels := h.Labels(w)
+	if err := saver.Load(start, ""); err != nil {
+		return err
+	}
+	if _, err := p.Mind.Learn(w); err != nil {
+		return err
+	}
+	after, err := saved(p.Mind)
+	if err != nil {
+		return err
+	}
+	if err := saver.Load(start, ""); err != nil {
+		return err
+	}
+	return p.study.Update(w, start, after, labels)
+}
+
+// label asks the mind for its labels of a window and puts it back.
+func (p *tap) label(w *mind.Window, start *safetensors.File) error {
+	h, ok := mind.As[labeller](p.Mind)
+	if !ok {
+		return nil
+	}
+	p.labels = h.Labels(w)
+	saver, _ := mind.As[mind.Saver](p.Mind)
+	return saver.Load(start, "")
+}
+
+// studied is what twins say about goals, models of others and beliefs.
+func (u *session) studied() []check.Finding {
+	var list []*others.Study
+	for _, t := range u.taps {
+		if t.study != nil {
+			list = append(list, t.study)
+		}
+	}
+	return others.Findings(list)
+}
