@@ -23,6 +23,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/dreams"
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
@@ -189,9 +190,9 @@ type session struct {
 	acting  acting
 	logs    logs
 	given   given
-	dreams  dreams
-	nets    []twin.Net // [A] the weights that played the window, where minds read each other's
-	broke   error      // a panic or an error of the run itself
+	dreams  *dreams.Watch // of imagination; nil: there is none
+	nets    []twin.Net    // [A] the weights that played the window, where minds read each other's
+	broke   error         // a panic or an error of the run itself
 }
 
 // newSession builds a run with recorders in it.
@@ -233,6 +234,13 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		}
 	}
 	u.parts = parts
+	if imagination := parts.Imagine; closely && imagination != nil {
+		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
+			of, err := imagination(played, minds, workers)
+			u.dreams = dreams.New(of, u.dreamt(played))
+			return u.dreams, err
+		}
+	}
 	if u.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts); err != nil {
 		return nil, err
 	}
@@ -243,6 +251,11 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 				continue
 			}
 			if err := saver.Load(from.file, train.Prefix(i)); err != nil {
+				return nil, err
+			}
+		}
+		if u.dreams != nil {
+			if err := u.dreams.Load(from.file, "imagine/"); err != nil {
 				return nil, err
 			}
 		}
@@ -330,7 +343,7 @@ func (u *session) alike() bool {
 // see looks at a window before it is learnt from.
 func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if imagined {
-		u.dreams.take(u, ro)
+		u.dreams.See(ro)
 		return
 	}
 	u.window++
@@ -353,8 +366,21 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
 	}
-	u.dreams.real(ro)
 	clear(u.deeds)
+}
+
+// dreamt is what the watch over imagination knows of the run.
+func (u *session) dreamt(played batch.Shape) dreams.Run {
+	return dreams.Run{
+		Game: u.spec, Imagine: u.exp.Imagine, Played: played, Key: u.parts.Key,
+		Window: func() (now, total int) { return u.window, u.total },
+		Nets:   u.weights,
+		Actor: func(a agent.ID) twin.Actor {
+			m, _ := mind.As[mind.Acting](u.parts.Minds[u.parts.MindOf[a]])
+			model, _ := m.Actor()
+			return twin.Actor{Config: u.exp.Actor, Input: model.Input}
+		},
+	}
 }
 
 // weights returns every agent's network; nil if one cannot be read.

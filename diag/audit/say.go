@@ -30,8 +30,8 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.data()...)
 	out = append(out, u.learners()...)
 	out = append(out, u.planning()...)
-	if u.exp.Imagine.On {
-		out = append(out, u.imagined()...)
+	if u.dreams != nil {
+		out = append(out, u.dreams.Findings()...)
 	}
 	out = append(out, u.logging())
 	if u.broke != nil {

@@ -80,6 +80,9 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	if p.i == 0 {
 		p.u.given.take(p.u, w)
+		if p.u.dreams != nil {
+			p.u.dreams.Handed(w)
+		}
 	}
 	labels := 0
 	if p.u.hop != nil {
