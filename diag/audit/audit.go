@@ -23,6 +23,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/dreams"
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
@@ -200,7 +201,7 @@ type session struct {
 	logs    logs
 	given   given
 	draws   draws
-	dreams  dreams
+	dreams  *dreams.Watch // of imagination; nil: there is none
 	insight insight
 	guilty  *recorder  // the player that panicked or acted illegally
 	broke   error      // a panic or an error of the run itself
@@ -252,6 +253,13 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		}
 	}
 	u.parts = parts
+	if imagination := parts.Imagine; closely && imagination != nil {
+		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
+			of, err := imagination(played, minds, workers)
+			u.dreams = dreams.New(of, u.dreamt(played))
+			return u.dreams, err
+		}
+	}
 	if u.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts); err != nil {
 		return nil, err
 	}
@@ -262,6 +270,11 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 				continue
 			}
 			if err := saver.Load(from.file, train.Prefix(i)); err != nil {
+				return nil, err
+			}
+		}
+		if u.dreams != nil {
+			if err := u.dreams.Load(from.file, "imagine/"); err != nil {
 				return nil, err
 			}
 		}
@@ -349,7 +362,7 @@ func (u *session) alike() bool {
 // see looks at a window before it is learnt from.
 func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if imagined {
-		u.dreams.take(u, ro)
+		u.dreams.See(ro)
 		return
 	}
 	u.window++
@@ -377,8 +390,21 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
 	}
-	u.dreams.real(ro)
 	clear(u.deeds)
+}
+
+// dreamt is what the watch over imagination knows of the run.
+func (u *session) dreamt(played batch.Shape) dreams.Run {
+	return dreams.Run{
+		Game: u.spec, Imagine: u.exp.Imagine, Played: played, Key: u.parts.Key,
+		Window: func() (now, total int) { return u.window, u.total },
+		Nets:   u.weights,
+		Actor: func(a agent.ID) twin.Actor {
+			m, _ := mind.As[mind.Acting](u.parts.Minds[u.parts.MindOf[a]])
+			model, _ := m.Actor()
+			return twin.Actor{Config: u.exp.Actor, Input: model.Input}
+		},
+	}
 }
 
 // weights returns every agent's network; nil if one cannot be read.

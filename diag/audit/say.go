@@ -32,8 +32,8 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.studied()...)
 	out = append(out, u.planning()...)
 	out = append(out, u.inner()...)
-	if u.exp.Imagine.On {
-		out = append(out, u.imagined()...)
+	if u.dreams != nil {
+		out = append(out, u.dreams.Findings()...)
 	}
 	out = append(out, u.logging())
 	if u.broke != nil {

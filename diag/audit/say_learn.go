@@ -240,45 +240,6 @@ func (u *session) moaUpdated() check.Finding {
 	return f
 }
 
-// imagined is what is asked about a world model's windows.
-func (u *session) imagined() []check.Finding {
-	d := &u.dreams
-	world := func(name, unit, says string, rows int) check.Finding {
-		return check.Finding{Step: 4, Check: name, Module: "world", Unit: unit, Says: says, Rows: rows}
-	}
-	if d.windows == 0 || d.alive == 0 {
-		return []check.Finding{world("imagined windows", "",
-			"The world model was not trusted within the windows of the audit, so nothing was imagined.", 0)}
-	}
-	share := func(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
-	masks, ends, odd := share(d.masks, d.masked), share(d.going+d.undead, d.alive), share(d.odd, d.alive)
-	exits := world("imagined exits", "exits a row, imagined less played", "Imagined agents leave about as often as real ones.", d.alive)
-	im, re := share(d.exits, d.alive), share(d.realEx, d.realAl)
-	exits.Effect = im - re
-	exits.Saw(im, re, "exits a row, imagined")
-	if re > 0.005 && im < re/4 {
-		v := check.Suspect
-		if im == 0 {
-			v = check.Fault
-		}
-		exits.Accuse(v, im-re, fmt.Sprintf("Imagined agents leave in %.2g %% of their rows, real ones in %.2g %%: imagination does not know "+
-			"when an episode is done.", 100*im, 100*re), "the world model's end head, and what imagination does with it")
-	}
-	return []check.Finding{
-		counted(world("imagined masks", "share of rows", "Imagined masks are those of the imagined observations.", d.masked), masks,
-			fmt.Sprintf("In %.0f %% of imagined rows the mask is not the one that the imagined observation shows.", 100*masks),
-			"the mask of imagined steps: an all-ones mask lets the agents play what cannot be played"),
-		counted(world("imagined ends", "share of rows", "Imagined episodes end where the model says so, and who has left stays gone.", d.alive),
-			ends, fmt.Sprintf("In %.1f %% of imagined rows an agent goes on after its end or ends without leaving.", 100*ends),
-			"the imagined windows' ends"),
-		exits,
-		counted(world("imagined rewards", "share of rows", "Imagined rewards are ones that the game has paid.", d.alive), odd,
-			fmt.Sprintf("%.0f %% of imagined rows hold a reward that the game has never paid: returns or values were put where rewards belong.",
-				100*odd),
-			"the imagined windows' rewards: value targets must be built from the same kind of reward"),
-	}
-}
-
 // logging compares the log with what it should say.
 func (u *session) logging() check.Finding {
 	l := &u.logs

@@ -44,6 +44,7 @@ type tap struct {
 	stats     statCheck
 	held      []held
 	memory    []twin.Cell   // of an LSTM, before the window
+	labels    []hop.Label   // of the window whose update is held against its definition
 	study     *others.Study // of an agent that models others; nil: it does not
 	broke     error         // what kept it from being studied
 	begunPath bool
@@ -88,6 +89,9 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	if p.i == 0 {
 		p.u.given.take(p.u, w)
+		if p.u.dreams != nil {
+			p.u.dreams.Handed(w)
+		}
 	}
 	labels := 0
 	if p.u.hop != nil {
