@@ -16,7 +16,7 @@ import (
 
 // leafRows is how many leaves of a tree are evaluated again: by networks, by scripts.
 const (
-	leafRows  = 24
+	leafRows  = 12
 	rollTrees = 3
 	rollRows  = 8
 )

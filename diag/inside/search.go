@@ -372,7 +372,7 @@ func (s *searched) drawn() {
 			asked := 0
 			for at := range log {
 				e := &log[at]
-				if e.What != plan.Drew || asked >= 24 {
+				if e.What != plan.Drew || asked >= leafRows {
 					continue
 				}
 				asked++
