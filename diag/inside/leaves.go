@@ -67,9 +67,12 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 	for _, p := range partners {
 		switch kind {
 		case "response":
-			var l []float32
-			if l, want = s.reply.at(s.obs, s.botsOf(i, tree, e.Query.Slot, p)); !e.Query.End && !alike(e.Logits, l, e.Query.Legal) {
-				want = math.NaN()
+			l, v := s.reply.at(s.obs, s.botsOf(i, tree, e.Query.Slot, p))
+			fits := e.Query.End || alike(e.Logits, l, e.Query.Legal)
+			if math.IsNaN(want) || fits {
+				want = v
+			}
+			if !fits {
 				continue
 			}
 		case "scripts", "both":
