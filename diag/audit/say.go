@@ -79,6 +79,9 @@ func (u *session) declared() check.Finding {
 		for _, name := range t.src.undone {
 			missing[name] = append(missing[name], t.agents...)
 		}
+		if t.study != nil && t.study.Mislabels() {
+			f.Module = "goals"
+		}
 	}
 	switch names := slices.Sorted(maps.Keys(done)); {
 	case why == "":

@@ -16,7 +16,7 @@ import (
 
 // leafRows is how many leaves of a tree are evaluated again: by networks, by scripts.
 const (
-	leafRows  = 24
+	leafRows  = 12
 	rollTrees = 3
 	rollRows  = 8
 )
@@ -67,9 +67,12 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 	for _, p := range partners {
 		switch kind {
 		case "response":
-			var l []float32
-			if l, want = s.reply.at(s.obs, s.botsOf(i, tree, e.Query.Slot, p)); !e.Query.End && !alike(e.Logits, l, e.Query.Legal) {
-				want = math.NaN()
+			l, v := s.reply.at(s.obs, s.botsOf(i, tree, e.Query.Slot, p))
+			fits := e.Query.End || alike(e.Logits, l, e.Query.Legal)
+			if math.IsNaN(want) || fits {
+				want = v
+			}
+			if !fits {
 				continue
 			}
 		case "scripts", "both":
@@ -235,14 +238,13 @@ type rolling struct {
 	discount bool
 	worst    bool
 	shift    int32 // of partners
-	once     bool  // one future, not Repeat
 }
 
 var (
 	plainRoll = rolling{discount: true}
 	rollSlips = []rolling{
 		{name: "without the discount"}, {name: "by the worst script, not the best", discount: true, worst: true},
-		{name: "against the next partner in the list", discount: true, shift: 1}, {name: "over one future only", discount: true, once: true},
+		{name: "against the next partner in the list", discount: true, shift: 1},
 	}
 )
 
@@ -251,12 +253,16 @@ func (s *searched) misrolled(i int, tree int32, e *plan.Entry, partners [][]int3
 	if s.q[valuesLeaves].says != "" {
 		return ""
 	}
+	var names []string
 	for _, how := range rollSlips {
-		for _, p := range partners {
-			if !off(float64(e.Value), s.rolled(i, e.Query, s.states[tree][e.Query.Slot], p, how)) {
-				return ": it is what comes of playing on " + how.name
-			}
+		if slices.ContainsFunc(partners, func(p []int32) bool {
+			return !off(float64(e.Value), s.rolled(i, e.Query, s.states[tree][e.Query.Slot], p, how))
+		}) {
+			names = append(names, how.name)
 		}
+	}
+	if len(names) == 1 {
+		return ": it is what comes of playing on " + names[0]
 	}
 	if st := s.states[tree][s.journal.Grown[tree].Root]; e.Query.Depth > 0 {
 		q := e.Query
@@ -302,9 +308,6 @@ func (s *searched) rolled(i int, q plan.Query, st game.State, partners []int32, 
 		key ^= key >> 31
 	}
 	repeat := s.Hop.Leaf.Repeat
-	if how.once {
-		repeat = 1
-	}
 	best := math.NaN()
 	for script, name := range s.Hop.Leaf.Scripts {
 		r := plan.Stream(key, uint64(script)+1)

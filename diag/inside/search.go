@@ -372,7 +372,7 @@ func (s *searched) drawn() {
 			asked := 0
 			for at := range log {
 				e := &log[at]
-				if e.What != plan.Drew || asked >= 24 {
+				if e.What != plan.Drew || asked >= leafRows {
 					continue
 				}
 				asked++
@@ -502,15 +502,19 @@ func (s *searched) slipped(i int) string {
 	if s.q[drawsActions].says != "" || s.kept {
 		return ""
 	}
+	var names []string
 	for _, slip := range drawSlips {
 		if slip.next && len(s.others) < 2 || slip.first && s.journal.Config.Trees < 2 {
 			continue
 		}
 		if s.allDrawn(i, &slip) {
-			return "; they are drawn " + slip.name
+			names = append(names, slip.name)
 		}
 	}
-	return ""
+	if len(names) != 1 {
+		return "" // several would do: none is named
+	}
+	return "; they are drawn " + names[0]
 }
 
 // allDrawn reports whether all draws of a decision agree with a slip.

@@ -22,7 +22,7 @@ type path struct {
 	windows int
 	seen    map[[2]int][]mind.Belief // by slot and env: of every co-player, after it acted
 
-	told map[[2]int]bool // by slot and env: an episode's end
+	ended map[[2]int]bool // by slot and env: an episode's end
 
 	beliefs   []*twin.Beliefs   // [N]
 	history   [][]*twin.History // [N][others]
@@ -49,7 +49,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if p.ready {
 		return nil
 	}
-	p.ready, p.seen, p.told = true, map[[2]int][]mind.Belief{}, map[[2]int]bool{}
+	p.ready, p.seen, p.ended = true, map[[2]int][]mind.Belief{}, map[[2]int]bool{}
 	goals, _, _, err := s.loaded(f)
 	if err != nil {
 		return err
@@ -90,16 +90,16 @@ func (s *Study) Acted(b mind.Believing, v *rollout.View, envs []int32) {
 	}
 }
 
-// Over records that the player was told of an episode's end.
+// Over records that the player was informed of an episode's end.
 func (s *Study) Over(t, n int) {
 	if s.path.ready {
-		s.path.told[[2]int{t, n}] = true
+		s.path.ended[[2]int{t, n}] = true
 	}
 }
 
 // Played follows a window that has been played: f is the mind that played it.
 // Windows in which it did not play only tell what was reached.
-func (s *Study) Played(w *window, f *safetensors.File) error {
+func (s *Study) Played(w *mind.Window, f *safetensors.File) error {
 	p, ro := &s.path, w.Rollout
 	if !s.Watches() {
 		return nil
@@ -146,7 +146,7 @@ func (s *Study) Played(w *window, f *safetensors.File) error {
 		p.windows++
 	}
 	clear(p.seen)
-	clear(p.told)
+	clear(p.ended)
 	return nil
 }
 
@@ -211,7 +211,7 @@ func (x *walk) slot(t, n int) {
 			x.inferred(t, n, j, held[j])
 		}
 	}
-	x.expectations(t, n, held)
+	x.predictions(t, n, held)
 	x.written(t, n, held)
 	p.playing[n], p.expected[n] = true, held
 }
@@ -281,9 +281,9 @@ func (x *walk) inferred(t, n, j int, held mind.Belief) {
 // followed is how many predictions are computed again in a window.
 const followed = 400
 
-// expectations holds what co-players are expected to do against the model.
-func (x *walk) expectations(t, n int, held []mind.Belief) {
-	if x.p.predicted++; x.expect.rows > followed && x.p.predicted%8 != 0 {
+// predictions holds what co-players are expected to do against the model.
+func (x *walk) predictions(t, n int, held []mind.Belief) {
+	if x.p.predicted++; x.predict.rows > followed && x.p.predicted%8 != 0 {
 		return
 	}
 	ro, k := x.ro, len(x.spec.Actions)
@@ -300,7 +300,7 @@ func (x *walk) expectations(t, n int, held []mind.Belief) {
 			default:
 				want = x.model.Predict(x.net, ro.ObsAt(slot), legal, x.model.Reads(j, x.features(held[j], g)))
 			}
-			if x.expect.rows++; alike(got[g*k:(g+1)*k], want, 1e-3) > 0 {
+			if x.predict.rows++; alike(got[g*k:(g+1)*k], want, 1e-3) > 0 {
 				x.unexpected(t, n, j, g, held, got[g*k:(g+1)*k], want)
 			}
 		}
@@ -336,12 +336,14 @@ func (x *walk) features(b mind.Belief, g int) []float64 {
 func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, want []float64) {
 	ro, a := x.ro, x.others[j]
 	slot := ro.Slot(a, t, n)
-	says := fmt.Sprintf("at step %d of env %d what agent %d is expected to do under hypothesis %d, %s, is not what the model of others says of "+
-		"it, %s.", t, n, a, g, numbers(wide(got)), numbers(want))
+	says := fmt.Sprintf("at step %d of env %d what agent %d is expected to do under hypothesis %d, %s, is not what the model of others says "+
+		"of it, %s.", t, n, a, g, numbers(wide(got)), numbers(want))
 	try := func(at, who int, goal []float64, why string) bool {
 		legal := ro.LegalAt(slot)
-		if !slices.Contains(ro.LegalAt(at), true) || alike(got, x.model.Predict(x.net, ro.ObsAt(at), legal, x.model.Reads(who, goal)), 1e-3) > 0 &&
-			alike(got, x.model.Predict(x.net, ro.ObsAt(at), ro.LegalAt(at), x.model.Reads(who, goal)), 1e-3) > 0 {
+		apart := func(legal []bool) bool {
+			return alike(got, x.model.Predict(x.net, ro.ObsAt(at), legal, x.model.Reads(who, goal)), 1e-3) > 0
+		}
+		if !slices.Contains(ro.LegalAt(at), true) || apart(legal) && apart(ro.LegalAt(at)) {
 			return false
 		}
 		says += " It agrees " + why + "."
@@ -362,7 +364,7 @@ func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, wan
 				i != j && try(at, j, right, fmt.Sprintf("with what agent %d saw", b))
 		}
 	}
-	x.expect.miss(alike(got, want, 1e-3), "%s", "mind/hop: predictOthers in act.go; model/moa: Predict", says)
+	x.predict.miss(alike(got, want, 1e-3), "%s", "mind/hop: predictOthers in act.go; model/moa: Predict", says)
 }
 
 // believed holds the posterior against Bayes' rule.
@@ -400,7 +402,8 @@ func (x *walk) believed(t, n int, start bool, held []mind.Belief) {
 // unbelievable says how a belief is wrong.
 func (x *walk) unbelievable(t, n, j int, start bool, before []float64, held []mind.Belief) string {
 	b, a, got := x.p.beliefs[n], x.others[j], held[j].Posterior
-	says := fmt.Sprintf("at step %d of env %d the belief about agent %d is %s, by Bayes' rule it is %s.", t, n, a, numbers(got), numbers(b.B[j]))
+	says := fmt.Sprintf("at step %d of env %d the belief about agent %d is %s, by Bayes' rule it is %s.", t, n, a, numbers(got),
+		numbers(b.B[j]))
 	sum := 0.
 	for _, v := range got {
 		sum += v
@@ -487,7 +490,8 @@ func (x *walk) written(t, n int, held []mind.Belief) {
 		copy(want[place*width:], b.Written(held[j].Posterior, goals, width))
 	}
 	if x.Study.written.rows++; alike(ro.GoalAt(slot), want, 1e-4) > 0 {
-		x.Study.written.miss(alike(ro.GoalAt(slot), want, 1e-4), "at step %d of env %d the own network is given %s about the others, the beliefs are %s.",
+		x.Study.written.miss(alike(ro.GoalAt(slot), want, 1e-4),
+			"at step %d of env %d the own network is given %s about the others, the beliefs are %s.",
 			"mind/hop: writePosterior and placeOf in act.go", t, n, numbers(wide(ro.GoalAt(slot))), numbers(want))
 	}
 }
@@ -506,13 +510,13 @@ func (x *walk) step(t, n int) {
 		left = left && !ro.Alive[ro.Slot(a, t+1, n)]
 	}
 	over := there && left
-	switch told := p.told[[2]int{t, n}]; {
-	case told && !over:
-		x.counts.miss(1, "at step %d of env %d the agent was told that the episode is over, but it goes on.", "rollout: step", t, n)
-	case over && p.playing[n] && !told:
-		x.counts.miss(1, "at step %d of env %d the agent was not told that the episode is over.", "rollout: step; train: dealtPlayer", t, n)
+	switch ended := p.ended[[2]int{t, n}]; {
+	case ended && !over:
+		x.counts.miss(1, "at step %d of env %d the agent was informed that the episode is over, but it goes on.", "rollout: step", t, n)
+	case over && p.playing[n] && !ended:
+		x.counts.miss(1, "at step %d of env %d the agent was not informed that the episode is over.", "rollout: step; train: dealtPlayer", t, n)
 	}
-	if !p.told[[2]int{t, n}] || x.goals.Kind == "none" {
+	if !p.ended[[2]int{t, n}] || x.goals.Kind == "none" {
 		return
 	}
 	for j, a := range x.others {

@@ -9,6 +9,7 @@ import (
 	"hop/batch"
 	"hop/diag/twin"
 	"hop/game"
+	"hop/mind"
 	"hop/mind/hop"
 	"hop/rng"
 	"hop/safetensors"
@@ -17,7 +18,7 @@ import (
 // Update holds one update against its definition: start is the mind before, after
 // is what it became by learning w, given are its labels. It does nothing if there is
 // nothing to learn from.
-func (s *Study) Update(w *window, start, after *safetensors.File, given []hop.Label) error {
+func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []hop.Label) error {
 	goals, model, net, err := s.loaded(start)
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func twins(given []hop.Label) []twin.Label {
 const labelsAt = "mind/hop: Trajectories and Label of the goal model, episodes in goals.go"
 
 // compareLabels compares which steps are labelled, then what they are.
-func (s *Study) compareLabels(w *window, goals *twin.Goals, stream rng.Rand, given []hop.Label, list []twin.Label) {
+func (s *Study) compareLabels(w *mind.Window, goals *twin.Goals, stream rng.Rand, given []hop.Label, list []twin.Label) {
 	t := &s.labels
 	t.rows += max(len(given), len(list))
 	type place struct {
@@ -216,7 +217,7 @@ func (s *Study) still(start, after *safetensors.File) error {
 }
 
 // learnInference holds the inference's update against its definition.
-func (s *Study) learnInference(w *window, start, after *safetensors.File, goals *twin.Goals, list []twin.Label, paths []int,
+func (s *Study) learnInference(w *mind.Window, start, after *safetensors.File, goals *twin.Goals, list []twin.Label, paths []int,
 	target [][2][]float64, r *rng.Rand) error {
 	const under = "goals/cvae/"
 	now, err := twin.LoadNet(after, under+"model/")
@@ -287,12 +288,14 @@ func moved(what string, c twin.Change) string {
 // explains what was learnt.
 type slip struct {
 	says, next string
-	rows       func(s *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step
+	rows       rowsMaker
 }
 
+// rowsMaker makes the rows that a slip would.
+type rowsMaker func(s *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step
+
 // edited makes rows of labels that were changed one by one; false leaves one out.
-func edited(edit func(s *Study, ro *batch.Rollout, l *twin.Label, i int, all []twin.Label) bool) func(*Study, twin.Others, *batch.Rollout,
-	[]twin.Label) []twin.Step {
+func edited(edit func(s *Study, ro *batch.Rollout, l *twin.Label, i int, all []twin.Label) bool) rowsMaker {
 	return func(s *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step {
 		var list []twin.Label
 		for i, l := range labels {
@@ -305,7 +308,7 @@ func edited(edit func(s *Study, ro *batch.Rollout, l *twin.Label, i int, all []t
 }
 
 // seen makes rows whose observations are others'.
-func seen(obs func(s *Study, ro *batch.Rollout, l twin.Label) []float32) func(*Study, twin.Others, *batch.Rollout, []twin.Label) []twin.Step {
+func seen(obs func(s *Study, ro *batch.Rollout, l twin.Label) []float32) rowsMaker {
 	return func(s *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step {
 		rows := o.Steps(ro, labels)
 		for i, l := range labels {
@@ -343,7 +346,7 @@ var slips = []slip{
 		func(_ *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step {
 			rows := o.Steps(ro, labels)
 			for i := range rows {
-				clear(rows[i].Told[o.Width:])
+				clear(rows[i].Features[o.Width:])
 			}
 			return rows
 		}},
@@ -351,7 +354,7 @@ var slips = []slip{
 		func(_ *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step {
 			rows := o.Steps(ro, labels)
 			for i := range rows {
-				clear(rows[i].Told[:o.Width])
+				clear(rows[i].Features[:o.Width])
 			}
 			return rows
 		}},

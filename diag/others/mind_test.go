@@ -71,8 +71,9 @@ func TestMindsDoAsTheirSettingsSay(t *testing.T) {
 				t.Errorf("%s: %s: %s", c.name, f.Check, f.Says)
 			}
 		}
-		if s.bayes.rows == 0 || s.expect.rows == 0 || s.labels.rows == 0 || !strings.Contains(found, c.says) {
-			t.Errorf("%s: got %q, want %q; %d beliefs, %d predictions, %d labels", c.name, found, c.says, s.bayes.rows, s.expect.rows, s.labels.rows)
+		if s.bayes.rows == 0 || s.predict.rows == 0 || s.labels.rows == 0 || !strings.Contains(found, c.says) {
+			t.Errorf("%s: got %q, want %q; %d beliefs, %d predictions, %d labels", c.name, found, c.says, s.bayes.rows, s.predict.rows,
+				s.labels.rows)
 		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"hop/diag"
 	"hop/diag/twin"
 	"hop/game"
-	"hop/mind"
 	"hop/mind/hop"
 	"hop/rng"
 	"hop/safetensors"
@@ -30,13 +29,12 @@ type Study struct {
 	me     agent.ID
 	others []agent.ID
 	key    rng.Key // of the mind
-	scale  float64
 
 	labels  tally // labels in hindsight
 	model   tally // the model of others' update
 	infer   tally // the inference's update
 	history tally // what is inferred while playing
-	expect  tally // predictions of what others do
+	predict tally // predictions of what others do
 	bayes   tally // beliefs
 	counts  tally // counts across episodes
 	written tally // what the own network reads of beliefs
@@ -55,6 +53,10 @@ func New(c hop.Config, spec game.Spec, me agent.ID, key rng.Key) *Study {
 	}
 	return s
 }
+
+// Mislabels reports that the agent's labels in hindsight were found wrong, which
+// explains what else is odd about what it learns from others.
+func (s *Study) Mislabels() bool { return s.labels.bad > 0 }
 
 // tally counts what was compared and what differed.
 type tally struct {
@@ -115,7 +117,7 @@ var questions = []question{
 		"What is inferred of every co-player follows from its own history of this episode, and from nothing else.", 4},
 	{func(s *Study) *tally { return &s.model }, "moa", "the model of others learns as defined", "share of agents",
 		"One update of every model of others has the direction and the length of its definition.", 4},
-	{func(s *Study) *tally { return &s.expect }, "beliefs", "likelihoods are the model's", "share of predictions",
+	{func(s *Study) *tally { return &s.predict }, "beliefs", "likelihoods are the model's", "share of predictions",
 		"What others are expected to do for each goal is what the model of others says from their own place.", 4},
 	{func(s *Study) *tally { return &s.bayes }, "beliefs", "beliefs follow Bayes' rule", "share of beliefs",
 		"Beliefs are prior times likelihood, step by step, and start anew with every episode.", 4},
@@ -166,6 +168,3 @@ func capital(s string) string {
 	}
 	return s
 }
-
-// window is what is needed of a window that was played.
-type window = mind.Window

@@ -121,9 +121,9 @@ func (w *world) learn(t *testing.T, lr float64, edit func(l *hop.Label)) {
 		action := w.ro.Action[w.ro.Step(l.Agent, l.T, 0)]
 		edit(&l)
 		rows.Begin()
-		told := append(append([]float32{}, l.Goal...), 0, 0, 0)
-		told[3+l.Other] = 1
-		rows.Add(w.ro.ObsAt(w.ro.Slot(l.Agent, l.T, 0)), told, action)
+		features := append(append([]float32{}, l.Goal...), 0, 0, 0)
+		features[3+l.Other] = 1
+		rows.Add(w.ro.ObsAt(w.ro.Slot(l.Agent, l.T, 0)), features, action)
 	}
 	var seqs []int32
 	for i := range rows.Seqs {
@@ -253,13 +253,13 @@ func TestBeliefsFollowBayes(t *testing.T) {
 				a := agent.ID(j + 1)
 				h := mind.Belief{Posterior: b.At(0, j), Expected: make([]float32, 9)}
 				for g := range 2 {
-					told := make([]float32, 5)
-					told[g], told[3+j] = 1, 1
+					features := make([]float32, 5)
+					features[g], features[3+j] = 1, 1
 					view := a
 					if slip.name == "next view" && j == 0 {
 						view = 2
 					}
-					work.Predict(w.model.Params, ro.ObsAt(ro.Slot(view, step, 0)), told, h.Expected[3*g:3*g+3])
+					work.Predict(w.model.Params, ro.ObsAt(ro.Slot(view, step, 0)), features, h.Expected[3*g:3*g+3])
 				}
 				game.Spread(h.Expected[6:], ro.LegalAt(ro.Slot(a, step, 0)))
 				next = append(next, h)
@@ -283,7 +283,7 @@ func TestBeliefsFollowBayes(t *testing.T) {
 			}
 		}
 		must(t, s.Played(&mind.Window{Rollout: ro}, w.saved(t, b)))
-		found := s.bayes.says + s.expect.says + s.counts.says + s.written.says
+		found := s.bayes.says + s.predict.says + s.counts.says + s.written.says
 		if slip.says == "" && found != "" || !strings.Contains(found, slip.says) {
 			t.Errorf("%s: got %q, want %q", slip.name, found, slip.says)
 		}

@@ -425,7 +425,8 @@ func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
 // labelled paths towards the codes of their subgoals: the squared error of the
 // feature, rebuilt from a draw of q and the memory, and KL(q || p) (OMG). The order
 // comes from r; key names the noise. sign is that of the KL term, 1.
-func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, r *rng.Rand, key rng.Key, steps int, sign float64) {
+func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, r *rng.Rand,
+	key rng.Key, steps int, sign float64) {
 	cfg := cvae.DefaultLearn()
 	order := make([]int, len(paths)-1)
 	length := func(p int) int { return paths[p+1] - paths[p] }
@@ -453,7 +454,8 @@ func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, t
 
 // gradient adds that of some paths. Noise is drawn step by step, over the paths
 // that are still going on.
-func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, pick []int, kl float64, total int, r *rng.Rand) {
+func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, pick []int, kl float64,
+	total int, r *rng.Rand) {
 	longest := 0
 	for _, p := range pick {
 		longest = max(longest, paths[p+1]-paths[p])

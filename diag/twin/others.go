@@ -22,7 +22,7 @@ type Label struct {
 }
 
 // Others is a model of others (docs/opponents.md): what a co-player does next, from
-// its own view of the game, told its goal and which co-player it is.
+// its own view of the game, given its goal and which co-player it is.
 type Others struct {
 	hop.MOA
 	Spec  game.Spec
@@ -30,7 +30,7 @@ type Others struct {
 	Count int // co-players
 }
 
-// Reads returns what the model is told about co-player j with a goal.
+// Reads returns what the model reads about co-player j with a goal.
 func (o Others) Reads(j int, goal []float64) []float64 {
 	out := make([]float64, o.Width+o.Count)
 	copy(out, goal)
@@ -50,8 +50,8 @@ func (o Others) Row(obs []float32) []float64 {
 	return Encode(o.Frame, in, obs, near)
 }
 
-// Forward returns logits [rows][Actions] of encoded rows and what is told.
-func (o Others) Forward(t *Tape, net Net, x, told *Mat) *Mat {
+// Forward returns logits [rows][Actions] of encoded rows and what is read.
+func (o Others) Forward(t *Tape, net Net, x, features *Mat) *Mat {
 	var y *Mat
 	if o.Net == "conv" {
 		l := o.Spec.Obs
@@ -66,7 +66,7 @@ func (o Others) Forward(t *Tape, net Net, x, told *Mat) *Mat {
 	} else {
 		y = t.ReLU(t.Input(x, net["first/w"], net["first/b"]))
 	}
-	y = layers(t, net, "body", t.Concat(y, told))
+	y = layers(t, net, "body", t.Concat(y, features))
 	return t.Affine(y, net["head/w"], net["head/b"])
 }
 
@@ -95,9 +95,9 @@ func (o Others) Legal(legal []bool) []bool {
 }
 
 // Predict returns the probabilities of a co-player's actions.
-func (o Others) Predict(net Net, obs []float32, legal []bool, told []float64) []float64 {
+func (o Others) Predict(net Net, obs []float32, legal []bool, features []float64) []float64 {
 	t := &Tape{}
-	logp := t.LogSoftmax(o.Forward(t, net, rowsOf([][]float64{o.Row(obs)}), rowsOf([][]float64{told})), o.Legal(legal))
+	logp := t.LogSoftmax(o.Forward(t, net, rowsOf([][]float64{o.Row(obs)}), rowsOf([][]float64{features})), o.Legal(legal))
 	return exps(logp.V, o.Legal(legal))
 }
 
@@ -112,13 +112,13 @@ func exps(logp []float64, legal []bool) []float64 {
 	return out
 }
 
-// Step is one row to learn from: what a co-player saw, what the model is told about
+// Step is one row to learn from: what a co-player saw, what the model reads about
 // it, which actions it could choose and what it did.
 type Step struct {
-	Obs    []float32
-	Told   []float64
-	Legal  []bool
-	Action int32
+	Obs      []float32
+	Features []float64
+	Legal    []bool
+	Action   int32
 }
 
 // Steps returns the rows of labelled steps.
@@ -155,7 +155,7 @@ func (o Others) Update(net Net, opt *Adam, rows []Step, r *rng.Rand) {
 		}
 		for lo := 0; lo < len(order); lo += o.Batch {
 			hi := min(lo+o.Batch, len(order))
-			var x, told [][]float64
+			var x, features [][]float64
 			var legal []bool
 			var target []int32
 			var weight []float64
@@ -170,7 +170,8 @@ func (o Others) Update(net Net, opt *Adam, rows []Step, r *rng.Rand) {
 				if encoded[key] == nil {
 					encoded[key] = o.Row(seen.Obs)
 				}
-				x, told, legal, target = append(x, encoded[key]), append(told, s.Told), append(legal, seen.Legal...), append(target, seen.Action)
+				x, features = append(x, encoded[key]), append(features, s.Features)
+				legal, target = append(legal, seen.Legal...), append(target, seen.Action)
 				weight = append(weight, class[seen.Action]) // of what it looks like,
 				all += class[s.Action]                      // over what was done, as counted
 			}
@@ -178,7 +179,7 @@ func (o Others) Update(net Net, opt *Adam, rows []Step, r *rng.Rand) {
 				weight[i] /= -all
 			}
 			t := &Tape{}
-			logp := t.LogSoftmax(o.Forward(t, net, rowsOf(x), rowsOf(told)), legal)
+			logp := t.LogSoftmax(o.Forward(t, net, rowsOf(x), rowsOf(features)), legal)
 			t.Backward(t.Weigh(t.At(logp, target), weight))
 			for _, m := range net {
 				for i := range m.V {
@@ -359,7 +360,7 @@ func (t turn) of(s Step, spec game.Spec) Step {
 		}
 		return i
 	}
-	out := Step{make([]float32, len(s.Obs)), s.Told, make([]bool, k), int32(act[s.Action])}
+	out := Step{make([]float32, len(s.Obs)), s.Features, make([]bool, k), int32(act[s.Action])}
 	copy(out.Obs, s.Obs)
 	planes := len(l.Planes)
 	for y := range l.Height {
