@@ -51,7 +51,7 @@ func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []h
 // Hindsight returns what the agent's own network must read when it learns from a
 // search: its window's Goal rows with the labels that the agent has in place of
 // beliefs; nil if it reads none, or nothing is labelled.
-func (s *Study) Hindsight(w *window, start *safetensors.File, given []hop.Label) ([]float32, error) {
+func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
 	goals, _, _, err := s.loaded(start)
 	if err != nil || len(given) == 0 || w.GoalLen == 0 || w.GoalLen != goals.Width()*len(s.others) {
 		return nil, err
