@@ -2,6 +2,7 @@ package inside_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"hop/rng"
 	"hop/rollout"
 	"hop/runlog"
+	"hop/safetensors"
 	"hop/train"
 )
 
@@ -73,7 +75,7 @@ func (l *looker) EpisodeOver(v *rollout.View, n int) {
 
 func (l *looker) Act(v *rollout.View, envs []int32) {
 	at := l.w.at
-	if at.window > at.first && v.T >= 3 && !slices.Contains(at.done, v.Agent) {
+	if _, unseen := l.Player.(*blind); !unseen && at.window > at.first && v.T >= 3 && !slices.Contains(at.done, v.Agent) {
 		at.done = append(at.done, v.Agent)
 		s := inside.Subject{Mind: l.w.Mind, Player: l.Player, Hop: at.hop, Game: at.parts.Game, Scale: at.scale}
 		if err := at.looks.Look(s, v, envs); err != nil {
@@ -121,7 +123,7 @@ var small = []string{
 	"search.trees=3", "moa.hidden=[16,16]", "train.warm.windows=1", "train.standins.share=0",
 }
 
-// Healthy decisions are not accused, and looking changes no number of the run.
+// Healthy decisions are not accused.
 func TestHealthyDecisionsPass(t *testing.T) {
 	for _, c := range []struct {
 		preset string
@@ -145,6 +147,60 @@ func TestHealthyDecisionsPass(t *testing.T) {
 		if len(found) < c.want {
 			t.Errorf("%s %v: %d questions asked, want %d", c.preset, c.sets, len(found), c.want)
 		}
+	}
+}
+
+// Looking changes no number of the run.
+func TestLookingChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		preset string
+		sets   []string
+	}{{"hop-4x4", small}, {"ppo-lstm-4x4", []string{"actor.lstm=8"}}} {
+		var saved [2]*safetensors.File
+		for i := range saved {
+			saved[i] = &safetensors.File{}
+			look(t, c.preset, c.sets, func(p *train.Parts) {
+				first := p.Minds[0]
+				p.Minds[0] = &last{first, saved[i]}
+			}, func(p rollout.Player) rollout.Player {
+				if i == 0 {
+					return &blind{p}
+				}
+				return p
+			})
+		}
+		for k, a := range saved[0].Tensors {
+			if b := saved[1].Tensors[k]; a.Name != b.Name || string(a.Data) != string(b.Data) {
+				t.Errorf("%s: %s differs where decisions were looked at", c.preset, a.Name)
+			}
+		}
+		if len(saved[0].Tensors) == 0 {
+			t.Errorf("%s: nothing was saved", c.preset)
+		}
+	}
+}
+
+// last keeps what a mind has saved after its last window.
+type last struct {
+	mind.Mind
+	into *safetensors.File
+}
+
+func (l *last) Unwrap() mind.Mind { return l.Mind }
+
+func (l *last) Learn(w *mind.Window) ([]agent.Stat, error) {
+	stats, err := l.Mind.Learn(w)
+	s, _ := mind.As[mind.Saver](l.Mind)
+	*l.into = safetensors.File{}
+	return stats, errors.Join(err, s.Save(l.into, ""))
+}
+
+// blind is a player that nobody looks at.
+type blind struct{ rollout.Player }
+
+func (b *blind) EpisodeOver(v *rollout.View, n int) {
+	if w, ok := b.Player.(rollout.Watcher); ok {
+		w.EpisodeOver(v, n)
 	}
 }
 

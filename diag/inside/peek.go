@@ -210,7 +210,8 @@ func (x *experiment) stepOn(v *rollout.View, n int) bool {
 }
 
 // history changes what co-players are seen to have done last, where that makes some
-// hypothesis about them likelier than another: beliefs must change.
+// hypothesis about them likelier than another: beliefs must change. Who has just
+// reached a goal is believed anew, and who is known for sure stays so.
 func (x *experiment) history(base *outcome) {
 	l, k := x.Game.Spec().Obs, x.v.Actions
 	if l.Last == 0 || !x.Hop.Belief.Within || len(base.beliefs) == 0 {
@@ -219,12 +220,13 @@ func (x *experiment) history(base *outcome) {
 	others := l.Last - 1
 	kinds := len(base.beliefs) / len(x.envs) / others
 	likely := make([]float32, x.v.Envs*others*kinds*k)
-	if kinds < 2 || x.start.Float32(likely, "likelihoods", len(likely)) != nil {
+	predicted, err := x.start.Bytes("predicted")
+	if kinds < 2 || err != nil || len(predicted) != x.v.Envs || x.start.Float32(likely, "likelihoods", len(likely)) != nil {
 		return
 	}
 	changed := 0
 	o := x.decide(0, func(v *rollout.View) {
-		for _, e := range x.envs {
+		for i, e := range x.envs {
 			n := int(e)
 			me := int(v.SeatOf(n))
 			j := -1
@@ -236,7 +238,9 @@ func (x *experiment) history(base *outcome) {
 				place := (int(v.SeatAt(v.Slot(b, v.T, n))) - me + l.Last) % l.Last
 				hot := v.ObsAt(v.SlotOf(n))[l.LastAt()+place*k:][:k]
 				probs := likely[(n*others+j)*kinds*k:][:kinds*k]
-				if did := slices.Index(hot, 1); did >= 0 && v.Alive[v.Slot(b, v.T, n)] {
+				belief := base.beliefs[(i*others+j)*kinds:][:kinds]
+				open := predicted[n] == 1 && v.Alive[v.Slot(b, v.T, n)] && v.ReachedOf(n, b) == game.NoGoal && slices.Max(belief) < 0.99
+				if did := slices.Index(hot, 1); did >= 0 && open {
 					if other := telling(probs, kinds, k, did); other >= 0 {
 						clear(hot)
 						hot[other] = 1
