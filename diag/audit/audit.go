@@ -23,6 +23,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
 	"hop/mind"
@@ -143,7 +144,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(check.Order(r.Returns))
+		r.Add(check.Order(r.Returns), check.Odd(r.Returns))
 	}
 	if opt.Game == nil {
 		say("the game, without learning")
@@ -151,6 +152,14 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	}
 	r.Add(opt.Game...)
 	r.Add(first.findings()...)
+	if first.broke == nil && from == nil {
+		say("a run that is interrupted")
+		f, err := resumed(ctx, s, opt.Seeds[0])
+		if err != nil {
+			return nil, err
+		}
+		r.Add(f)
+	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
 		say("shared brains")
 		f, err := shared(ctx, s, opt, r.Returns)
@@ -180,15 +189,20 @@ type session struct {
 	closely bool // examine, not only count returns
 	taps    []*tap
 	replay  *diag.Replay
-	deeds   []diag.Deed // [A][T][N]
-	window  int         // windows seen
-	curves  [][]float64 // [A][windows]
-	rows    []int       // [A] own rows seen
-	acts    [][]int     // [A][actions] how often each was taken
+	deeds   []diag.Deed    // [A][T][N]
+	raw     *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
+	window  int            // windows seen
+	total   int            // windows to see
+	curves  [][]float64    // [A][windows]
+	rows    []int          // [A] own rows seen
+	acts    [][]int        // [A][actions] how often each was taken
 	acting  acting
 	logs    logs
+	given   given
+	draws   draws
 	dreams  dreams
-	broke   error // a panic or an error of the run itself
+	nets    []twin.Net // [A] the weights that played the window, where minds read each other's
+	broke   error      // a panic or an error of the run itself
 }
 
 // newSession builds a run with recorders in it.
@@ -217,10 +231,19 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 			parts.Minds[i] = t
 		}
 		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		for a := range u.spec.Seats {
+			u.replay.Learns = append(u.replay.Learns, u.learner(a))
+		}
 		u.deeds = make([]diag.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
 		before := parts.Watch
 		parts.Watch = func(ro *batch.Rollout, imagined bool) {
 			if before != nil {
+				if u.raw == nil {
+					u.raw = batch.New(ro.Shape)
+				}
+				if !imagined {
+					u.raw.CopyFrom(ro)
+				}
 				before(ro, imagined)
 			}
 			u.see(ro, imagined)
@@ -265,6 +288,7 @@ func (u *session) run(ctx context.Context, updates int) (err error) {
 		}
 	}()
 	done := false
+	u.total = updates
 	err = u.loop.Run(ctx, run, func(p *train.Progress) {
 		if u.opt.Rows != nil {
 			u.opt.Rows(p.Rows)
@@ -328,7 +352,11 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.window++
 	u.replay.Shown = u.window <= u.exp.Train.Warm.Windows
-	u.replay.Window(ro, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
+	raw := u.raw
+	if raw == nil {
+		raw = ro // nobody stands between
+	}
+	u.replay.Window(ro, raw, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
 	for a := range agent.ID(ro.Agents) {
 		each(ro, a, func(t, n, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
@@ -339,11 +367,35 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
+	u.draws.take(ro)
+	u.nets = nil
+	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
+		u.nets = u.weights()
+	}
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
 	}
 	u.dreams.real(ro)
 	clear(u.deeds)
+}
+
+// weights returns every agent's network; nil if one cannot be read.
+func (u *session) weights() []twin.Net {
+	nets := make([]twin.Net, u.spec.Seats)
+	for _, t := range u.taps {
+		f, err := saved(t.Mind)
+		if err != nil {
+			return nil
+		}
+		net, err := twin.LoadNet(f, "net/")
+		if err != nil {
+			return nil
+		}
+		for _, a := range t.agents {
+			nets[a] = net
+		}
+	}
+	return nets
 }
 
 // shared trains one brain for all agents and compares the order of earnings.

@@ -34,11 +34,16 @@ type sources struct {
 	// What changed the result: true is wrong in the first four, right in the others.
 	dead, foreign, exits yes
 	cuts, mask, obs      yes
+
+	rise rising // what a raised reward comes to
 }
 
 // sound reports whether experiments were made, and could be: every one starts from
 // the same place.
 func (s *sources) sound() bool { return s != nil && s.twice && len(s.restored) == 0 }
+
+// rising is what raising the reward of single rows came to, in trials.
+type rising struct{ trials, prob, value int }
 
 // yes is an answer that may not have been asked for.
 type yes struct{ asked, is bool }
@@ -62,8 +67,10 @@ type prober struct {
 	window *mind.Window
 	played *batch.Rollout
 	copy   *batch.Rollout
-	goals  int    // that the game has
-	base   uint64 // what it learns from the window as it was played
+	goals  int       // that the game has
+	base   uint64    // what it learns from the window as it was played
+	after  []float32 // the acting network after learning the unchanged window
+	look   func()    // is called when the mind has learnt, before it is put back
 	err    error
 }
 
@@ -97,6 +104,9 @@ func (p *prober) learn(ro *batch.Rollout) uint64 {
 			return 0
 		}
 		learnt = fingerprint(f)
+	}
+	if p.look != nil {
+		p.look()
 	}
 	p.err = p.saver.Load(p.start, "")
 	return learnt
@@ -227,7 +237,13 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sou
 		defer copy(params.W, weights) // whatever Load does, the run goes on from here
 	}
 	p.copy.CopyFrom(ro)
+	p.look = func() {
+		if params != nil {
+			p.after = slices.Clone(params.W)
+		}
+	}
 	p.base = p.learn(p.copy)
+	p.look = nil
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -286,6 +302,9 @@ func (p *prober) rows(src *sources, planes int) {
 		n := min(rowProbes, len(own))
 		for i := range n {
 			r := own[(2*i+1)*len(own)/(2*n)]
+			if mine && !team {
+				p.raised(src, r[0], r[1])
+			}
 			if net := p.changed(func(ro *batch.Rollout) {
 				if mine {
 					mark(ro, r[0], r[1], team)
@@ -376,6 +395,42 @@ func (p *prober) matters(src *sources, c column) bool {
 		}
 	}
 	return false
+}
+
+// raised raises the reward of one row by a lot, lets the mind learn, and notes
+// whether the action's probability and the state's value come out higher than if
+// nothing had been raised.
+func (p *prober) raised(src *sources, step, slot int) {
+	acting, ok := mind.As[mind.Acting](p.mind)
+	if !ok || p.params == nil || p.err != nil {
+		return
+	}
+	model, _ := acting.Actor()
+	if model.LSTM > 0 {
+		return
+	}
+	ro, ws := p.played, model.Work(1)
+	ask := func() (prob, value float64) {
+		ws.Reset()
+		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
+		ws.Forward(p.params)
+		return softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
+	}
+	var prob, value float64
+	p.look = func() { prob, value = ask() }
+	p.changed(func(w *batch.Rollout) { w.Reward[step] += 20 })
+	p.look = nil
+	now := slices.Clone(p.params.W)
+	copy(p.params.W, p.after)
+	was, worth := ask()
+	copy(p.params.W, now)
+	src.rise.trials++
+	if prob > was {
+		src.rise.prob++
+	}
+	if value > worth {
+		src.rise.value++
+	}
 }
 
 // place is a row of one of the mind's agents.

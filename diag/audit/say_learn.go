@@ -47,7 +47,13 @@ func (u *session) asked(list ...experiment) []check.Finding {
 
 // learners is step 4: what the learners make of the data.
 func (u *session) learners() []check.Finding {
-	out := append([]check.Finding{u.restored(), u.acted()}, u.asked(
+	updated, acted := u.updated(), u.acted()
+	for _, f := range updated {
+		if f.Module == "ppo" && f.Status == check.Fault && acted.Module == "rollout" {
+			acted.Module = "ppo" // the network itself is off, not what was written down of it
+		}
+	}
+	out := append([]check.Finding{u.restored(), acted}, u.asked(
 		experiment{"rows after an exit do not teach", "ppo", false, func(s *sources) yes { return s.dead },
 			"What stands in rows of agents that had left changes no weight.", "rows at which they had left change their weights.",
 			"the learner's mask: only rows that are alive and own belong to a loss"},
@@ -66,11 +72,45 @@ func (u *session) learners() []check.Finding {
 		experiment{"boards are read", "ppo", true, func(s *sources) yes { return s.obs },
 			"What the board shows changes what is learnt.", "what the board shows changes nothing.", "the network's input"},
 	)...)
-	out = append(out, u.recomputed())
+	out = append(out, u.recomputed(), u.rewarded())
+	out = append(out, updated...)
 	if u.hop != nil && u.hop.MOA.Passes > 0 {
 		out = append(out, u.moaUpdated())
 	}
 	return out
+}
+
+// rewarded asks what a raised reward does: its state must be worth more, and its
+// action become likelier, unless a search says what is likely. A raised reward also
+// raises what led to it, and where states look alike that can be another action, so
+// single trials may go the wrong way; most of them do only if the loss does.
+func (u *session) rewarded() check.Finding {
+	f := check.Finding{
+		Step: 4, Check: "what is rewarded is learnt", Module: "ppo", Unit: "share of trials that went the wrong way",
+	}
+	search := u.hop != nil && u.hop.Own == "search"
+	prob, value := 0, 0
+	for _, t := range u.taps {
+		if !t.src.sound() || t.src.rise.trials == 0 {
+			continue
+		}
+		r := t.src.rise
+		f.Rows, prob, value = f.Rows+r.trials, prob+r.prob, value+r.value
+		f.Saw(float64(r.prob), float64(r.trials), "%s: trials in which the action became likelier", diag.Names(t.agents))
+		f.Saw(float64(r.value), float64(r.trials), "%s: trials in which the state was worth more", diag.Names(t.agents))
+	}
+	f.Says = fmt.Sprintf("Raising the reward of a step makes its state worth more and, unless a search decides, its action likelier "+
+		"(%d and %d of %d trials).", value, prob, f.Rows)
+	wrong := func(good int) bool { return f.Rows >= rowProbes && 4*good < f.Rows }
+	switch {
+	case wrong(value):
+		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d of %d "+
+			"trials.", f.Rows-value, f.Rows), "the value's loss and its returns")
+	case wrong(prob) && !search && u.exp.Mind.Name != "lola":
+		f.Accuse(check.Fault, 1-float64(prob)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its action less likely, in %d of %d "+
+			"trials.", f.Rows-prob, f.Rows), "the sign of the policy's loss, and which action it is taken for")
+	}
+	return f
 }
 
 // restored asks whether a saved mind comes back.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"hop/batch"
 	"hop/diag"
 	"hop/diag/others"
+	"hop/diag/twin"
 	"hop/mind"
 	"hop/nn"
 	"hop/rollout"
@@ -42,6 +44,9 @@ type tap struct {
 	study     *others.Study // of an agent that models others; nil: it does not
 	broke     error         // what kept it from being studied
 	begunPath bool
+	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
+	held      []held
+	memory    []twin.Cell // of an LSTM, before the window
 }
 
 // probeAt is the window at which the experiments are made.
@@ -81,6 +86,9 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 			}
 		})
 	}
+	if p.i == 0 {
+		p.u.given.take(p.u, w)
+	}
 	labels := 0
 	if p.u.hop != nil {
 		labels = labelled(ro, p.agents[0], p.u.hop.Goals.Kind == "hand")
@@ -100,34 +108,68 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if p.first == nil {
 		p.begun = p.counted()
 	}
-	before := slices.Clone(p.params.W)
-	var moaBefore *safetensors.File
-	if p.u.hop != nil {
+	weights := slices.Clone(p.params.W)
+	var before, after *safetensors.File
+	hold := saves && own > 0 && p.heldAt()
+	if hold || p.u.hop != nil {
 		var err error
-		if moaBefore, err = saved(p.Mind); err != nil {
+		if before, err = saved(p.Mind); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.examine(w, moaBefore); err != nil {
+	if err := p.examine(w, before); err != nil {
 		return nil, err
+	}
+	if hold {
+		var err error
+		if p.hindsight, err = p.inHindsight(w, before); err != nil {
+			return nil, err
+		}
 	}
 	stats, err := p.Mind.Learn(w)
 	if err != nil {
 		return nil, err
 	}
 	p.rows += own
-	p.compare(before, own)
-	if moaBefore != nil {
-		after, err := saved(p.Mind)
-		if err != nil {
+	p.compare(weights, own)
+	if before != nil {
+		if after, err = saved(p.Mind); err != nil {
 			return nil, err
 		}
-		p.compareOthers(moaBefore, after, labels)
+	}
+	if p.u.hop != nil {
+		p.compareOthers(before, after, labels)
+	}
+	if hold {
+		p.hold(w, before, after, stats)
+	}
+	if p.u.exp.Actor.LSTM > 0 && saves {
+		if p.memory, err = remembered(p.Mind, len(p.agents), w.Envs); err != nil {
+			return nil, err
+		}
 	}
 	if w.Imagined == nil || !w.Imagined.Again {
 		p.stats.take(p, w, stats, own)
 	}
 	return stats, nil
+}
+
+// remembered reads what the agents' LSTMs remember.
+func remembered(m mind.Mind, agents, envs int) ([]twin.Cell, error) {
+	f, err := saved(m)
+	if err != nil {
+		return nil, err
+	}
+	var list []twin.Cell
+	for i := range agents {
+		net, err := twin.LoadNet(f, fmt.Sprintf("memory/%d/", i))
+		if err != nil {
+			return nil, err
+		}
+		h, c := net["h"], net["c"]
+		list = append(list, twin.Cell{H: h.Shaped(envs), C: c.Shaped(envs)})
+	}
+	return list, nil
 }
 
 // counted returns the learner's own count of rows.
@@ -246,9 +288,6 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 		d := diag.Deed{
 			Acted: true, Own: v.Own[step], Action: v.Action[step], LogProb: v.LogProb[step], Value: v.Value[slot],
 			Obs: diag.Print(v.ObsAt(slot)), Legal: diag.Bits(v.LegalAt(slot)),
-		}
-		if v.T > 0 && !v.Start[v.Moment(v.T, int(n))] {
-			d.Paid, d.Reward = true, v.Reward[v.Step(v.Agent, v.T-1, int(n))]
 		}
 		r.u.deeds[step] = d
 	}

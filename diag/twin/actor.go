@@ -97,6 +97,12 @@ func (a Actor) Forward(t *Tape, net Net, x *Mat) (logits, value *Mat) {
 	return a.heads(t, net, a.below(t, net, "trunk", x), x)
 }
 
+// At returns the logits and the value of one observation.
+func (a Actor) At(net Net, obs, goal []float32) (logits []float64, value float64) {
+	l, v := a.Forward(&Tape{}, net, rowsOf([][]float64{a.Row(obs, goal)}))
+	return l.V, v.V[0]
+}
+
 // heads are the policy's and the value's.
 func (a Actor) heads(t *Tape, net Net, y, x *Mat) (logits, value *Mat) {
 	out := t.Affine(y, net["head/w"], net["head/b"])
