@@ -49,8 +49,8 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 		return nil
 	}
 	saver, _ := mind.As[mind.Saver](p.Mind)
-	labels := h.Labels(w)
-	if err := saver.Load(start, ""); err != nil {
+	labels, err := p.labels(h, w, start)
+	if err != nil {
 		return err
 	}
 	if _, err := p.Mind.Learn(w); err != nil {
@@ -66,15 +66,26 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 	return p.study.Update(w, start, after, labels)
 }
 
-// label asks the mind for its labels of a window and puts it back.
-func (p *tap) label(w *mind.Window, start *safetensors.File) error {
-	h, ok := mind.As[labeller](p.Mind)
-	if !ok {
-		return nil
-	}
-	p.labels = h.Labels(w)
+// labels asks a mind for its labels of a window and puts it back.
+func (p *tap) labels(h labeller, w *mind.Window, start *safetensors.File) ([]hop.Label, error) {
+	list := h.Labels(w)
 	saver, _ := mind.As[mind.Saver](p.Mind)
-	return saver.Load(start, "")
+	return list, saver.Load(start, "")
+}
+
+// inHindsight returns the goals that the own network reads when it learns w from a
+// search: its labels, taken as they are, in place of beliefs; nil where it reads
+// none. start is the mind before it learns.
+func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, error) {
+	h, ok := mind.As[labeller](p.Mind)
+	if !ok || p.study == nil || w.GoalLen == 0 || p.u.hop.Own != "search" {
+		return nil, nil
+	}
+	labels, err := p.labels(h, w, start)
+	if err != nil {
+		return nil, err
+	}
+	return p.study.Hindsight(w, start, labels)
 }
 
 // studied is what twins say about goals, models of others and beliefs.

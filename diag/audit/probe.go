@@ -336,42 +336,6 @@ func (p *prober) rows(src *sources, planes int) {
 	}
 }
 
-// raised raises the reward of one row by a lot, lets the mind learn, and notes
-// whether the action's probability and the state's value come out higher than if
-// nothing had been raised.
-func (p *prober) raised(src *sources, step, slot int) {
-	acting, ok := mind.As[mind.Acting](p.mind)
-	if !ok || p.params == nil || p.err != nil {
-		return
-	}
-	model, _ := acting.Actor()
-	if model.LSTM > 0 {
-		return
-	}
-	ro, ws := p.played, model.Work(1)
-	ask := func() (prob, value float64) {
-		ws.Reset()
-		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
-		ws.Forward(p.params)
-		return softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
-	}
-	var prob, value float64
-	p.look = func() { prob, value = ask() }
-	p.changed(func(w *batch.Rollout) { w.Reward[step] += 20 })
-	p.look = nil
-	now := slices.Clone(p.params.W)
-	copy(p.params.W, p.after)
-	was, worth := ask()
-	copy(p.params.W, now)
-	src.rise.trials++
-	if prob > was {
-		src.rise.prob++
-	}
-	if value > worth {
-		src.rise.value++
-	}
-}
-
 // declared asks of every column of others' rows that the mind declares to read
 // whether it counts, and, where something else does, of every other one which it is.
 func (p *prober) declared(src *sources) {
@@ -431,6 +395,42 @@ func (p *prober) matters(src *sources, c column) bool {
 		}
 	}
 	return false
+}
+
+// raised raises the reward of one row by a lot, lets the mind learn, and notes
+// whether the action's probability and the state's value come out higher than if
+// nothing had been raised.
+func (p *prober) raised(src *sources, step, slot int) {
+	acting, ok := mind.As[mind.Acting](p.mind)
+	if !ok || p.params == nil || p.err != nil {
+		return
+	}
+	model, _ := acting.Actor()
+	if model.LSTM > 0 {
+		return
+	}
+	ro, ws := p.played, model.Work(1)
+	ask := func() (prob, value float64) {
+		ws.Reset()
+		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
+		ws.Forward(p.params)
+		return softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
+	}
+	var prob, value float64
+	p.look = func() { prob, value = ask() }
+	p.changed(func(w *batch.Rollout) { w.Reward[step] += 20 })
+	p.look = nil
+	now := slices.Clone(p.params.W)
+	copy(p.params.W, p.after)
+	was, worth := ask()
+	copy(p.params.W, now)
+	src.rise.trials++
+	if prob > was {
+		src.rise.prob++
+	}
+	if value > worth {
+		src.rise.value++
+	}
 }
 
 // place is a row of one of the mind's agents.

@@ -12,7 +12,6 @@ import (
 	"hop/diag/others"
 	"hop/diag/twin"
 	"hop/mind"
-	"hop/mind/hop"
 	"hop/nn"
 	"hop/rollout"
 	"hop/safetensors"
@@ -42,12 +41,12 @@ type tap struct {
 
 	src       *sources
 	stats     statCheck
-	held      []held
-	memory    []twin.Cell   // of an LSTM, before the window
-	labels    []hop.Label   // of the window whose update is held against its definition
 	study     *others.Study // of an agent that models others; nil: it does not
 	broke     error         // what kept it from being studied
 	begunPath bool
+	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
+	held      []held
+	memory    []twin.Cell // of an LSTM, before the window
 }
 
 // probeAt is the window at which the experiments are made.
@@ -125,7 +124,8 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		return nil, err
 	}
 	if hold {
-		if err := p.label(w, before); err != nil {
+		var err error
+		if p.hindsight, err = p.inHindsight(w, before); err != nil {
 			return nil, err
 		}
 	}

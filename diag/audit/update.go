@@ -55,13 +55,7 @@ func (p *tap) own(w *mind.Window, before *safetensors.File) (twin.Own, bool) {
 	switch p.u.exp.Mind.Name {
 	case "ppo":
 	case "hop":
-		o.Search = p.u.hop.Own == "search"
-		if o.Search && p.study != nil {
-			var err error
-			if o.Goal, err = p.study.Hindsight(w, before, p.labels); err != nil {
-				return o, false
-			}
-		}
+		o.Search, o.Goal = p.u.hop.Own == "search", p.hindsight
 	case "lola":
 		c, _ := exp.ConfigOf[lola.Config](&p.u.exp)
 		if p.u.nets == nil {

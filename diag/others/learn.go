@@ -28,7 +28,7 @@ func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []h
 		return err
 	}
 	r := stream
-	list, paths, target := goals.Label(w.Rollout, w.Share, &r, twin.LabelSlip{})
+	list, paths, target := goals.Label(w.Rollout, w.Share, &r, twin.Mislabel{})
 	if len(list) == 0 && len(given) == 0 {
 		return nil
 	}
@@ -45,27 +45,26 @@ func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []h
 	if s.cfg.MOA.Passes == 0 {
 		return s.still(start, after)
 	}
-	return s.learnModel(w.Rollout, start, after, model, net, twins(given), r)
+	return s.learnModel(w.Rollout, start, after, model, net, asGiven(given), r)
 }
 
-// Hindsight returns what the agent's own network must read when it learns from a
-// search: its window's Goal rows with the labels that the agent has in place of
-// beliefs; nil if it reads none, or nothing is labelled.
-func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
-	goals, _, _, err := s.loaded(start)
-	if err != nil || len(given) == 0 || w.GoalLen == 0 || w.GoalLen != goals.Width()*len(s.others) {
-		return nil, err
-	}
-	return goals.Hindsight(w.Rollout, twins(given)), nil
-}
-
-// twins writes labels as twins do.
-func twins(given []hop.Label) []twin.Label {
+// asGiven returns labels as a mind has them.
+func asGiven(given []hop.Label) []twin.Label {
 	labels := make([]twin.Label, len(given))
 	for i, l := range given {
 		labels[i] = twin.Label{Other: l.Other, Agent: l.Agent, T: l.T, Env: l.Env, Goal: wide(l.Goal)}
 	}
 	return labels
+}
+
+// Hindsight returns the Goal rows that the own network must read when it learns from
+// a search, given the mind's labels.
+func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
+	goals, err := twin.LoadGoals(start, s.cfg.Goals, s.spec, s.me)
+	if err != nil || w.GoalLen != len(s.others)*goals.Width() {
+		return nil, err
+	}
+	return goals.Hindsight(w.Rollout, asGiven(given)), nil
 }
 
 const labelsAt = "mind/hop: Trajectories and Label of the goal model, episodes in goals.go"
@@ -116,7 +115,7 @@ func (s *Study) compareLabels(w *mind.Window, goals *twin.Goals, stream rng.Rand
 	l, right := given[first], list[first]
 	says := fmt.Sprintf("%d of %d labels are not what the steps were done for, such as agent %d's step %d in env %d: %s, it is %s.",
 		bad, len(list), l.Agent, l.T, l.Env, s.goal(wide(l.Goal)), s.goal(right.Goal))
-	for _, slip := range twin.LabelSlips {
+	for _, slip := range twin.Mislabels {
 		r := stream
 		if other, _, _ := goals.Label(w.Rollout, w.Share, &r, slip); goals.Kind == "latent" || goals.Kind == "classes" {
 			if n, _ := labelsApart(given, other); n == 0 {

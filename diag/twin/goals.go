@@ -238,8 +238,8 @@ func (g *Goals) Subgoals(ro *batch.Rollout, list []Label, paths []int) []int {
 	return out
 }
 
-// LabelSlip is how labels may go wrong, to be named if one explains what was found.
-type LabelSlip struct {
+// Mislabel is how labels may go wrong, to be named if one explains what was found.
+type Mislabel struct {
 	Says    string
 	Unmixed bool // the mix the wrong way round
 	Own     bool // the code of a step's own state in place of its subgoal's
@@ -247,8 +247,8 @@ type LabelSlip struct {
 	Worst   bool // the other selector
 }
 
-// LabelSlips are those that are tried.
-var LabelSlips = []LabelSlip{
+// Mislabels are those that are tried.
+var Mislabels = []Mislabel{
 	{Says: "with the mix of chosen and inferred codes the wrong way round", Unmixed: true},
 	{Says: "with the code of the step's own state in place of its subgoal's", Own: true},
 	{Says: "with the gate the wrong way round", Gated: true},
@@ -258,7 +258,7 @@ var LabelSlips = []LabelSlip{
 // Label labels a window's steps. share is how much of the run lies behind; draws
 // come from r. It returns what the inference learns towards as well: means and
 // log-variances of the subgoals' codes.
-func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip LabelSlip) (list []Label, paths []int, target [][2][]float64) {
+func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip Mislabel) (list []Label, paths []int, target [][2][]float64) {
 	list, paths = g.Steps(ro)
 	obs := func(i int) []float32 { return ro.ObsAt(ro.Slot(list[i].Agent, list[i].T, list[i].Env)) }
 	switch g.Kind {
@@ -282,7 +282,7 @@ func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip LabelS
 	if slip.Worst {
 		other := *g
 		other.Selector = map[string]string{"optimistic": "conservative", "conservative": "optimistic"}[g.Selector]
-		return other.Label(ro, share, r, LabelSlip{})
+		return other.Label(ro, share, r, Mislabel{})
 	}
 	chosen := g.Subgoals(ro, list, paths)
 	for i := range chosen {
@@ -307,7 +307,7 @@ func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip LabelS
 		mind := g.Begin()
 		for i := paths[p]; i < paths[p+1]; i++ {
 			mean, logvar := mind.See(g, obs(i), g.Joint(ro, list[i]))
-			list[i].Goal = normal(mean, logvar, r)
+			list[i].Goal = drawNormal(mean, logvar, r)
 		}
 	}
 	mix := 0.
@@ -319,7 +319,7 @@ func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip LabelS
 	}
 	for i := range list {
 		if r.Float64() < mix {
-			list[i].Goal = normal(target[i][0], target[i][1], r)
+			list[i].Goal = drawNormal(target[i][0], target[i][1], r)
 		}
 	}
 	for i := range list {
@@ -336,8 +336,8 @@ func hot(k, n int) []float64 {
 	return out
 }
 
-// normal draws from a normal distribution.
-func normal(mean, logvar []float64, r *rng.Rand) []float64 {
+// drawNormal draws from a normal distribution.
+func drawNormal(mean, logvar []float64, r *rng.Rand) []float64 {
 	out := make([]float64, len(mean))
 	for i, m := range mean {
 		out[i] = m + math.Exp(0.5*logvar[i])*r.Norm()
