@@ -29,6 +29,7 @@ import (
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop"
+	"hop/mind/influence"
 	"hop/rng"
 	"hop/runlog"
 	"hop/train"
@@ -70,6 +71,10 @@ func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
 	return audit(ctx, s, opt, nil)
 }
 
+// loudInfluence is the least weight of influence in an audit: at the usual weight it
+// is far below the game's rewards, and a slip in it would drown.
+const loudInfluence = 20
+
 // small returns the spec as the audit runs it: the same agents, game and
 // schedules on few envs, without a curriculum, whose games are other games.
 func small(s exp.Spec) exp.Spec {
@@ -85,6 +90,9 @@ func small(s exp.Spec) exp.Spec {
 	s.Train.Save = max(s.Train.Steps, 1)
 	if s.Imagine.On {
 		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = min(given, 64), min(s.Imagine.Trust, 0.3), 1
+	}
+	if c, ok := exp.ConfigOf[influence.Config](&s); ok {
+		c.Influence.Weight = max(c.Influence.Weight, loudInfluence)
 	}
 	return s
 }
@@ -188,6 +196,7 @@ type session struct {
 	parts   train.Parts
 	loop    *train.SelfPlay
 	closely bool // examine, not only count returns
+	loaded  bool // it goes on from a checkpoint
 	taps    []*tap
 	replay  *diag.Replay
 	deeds   []diag.Deed    // [A][T][N]
@@ -200,6 +209,10 @@ type session struct {
 	acting  acting
 	logs    logs
 	given   given
+	bots    bots
+	started []check.Finding // about models that were trained before
+	places  int             // learners', in episodes that started
+	taken   int             // of those, by somebody else
 	draws   draws
 	dreams  *dreams.Watch // of imagination; nil: there is none
 	insight insight
@@ -222,7 +235,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		opt.Change(&s, &parts)
 	}
 	c, _ := exp.ConfigOf[hop.Config](&s)
-	u := &session{key: parts.Key, hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely}
+	u := &session{key: parts.Key, hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, loaded: from != nil}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
 	for a := range u.acts {
 		u.acts[a] = make([]int, len(u.spec.Actions))
@@ -383,6 +396,10 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 		})
 	}
 	u.draws.take(ro)
+	u.count(ro)
+	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
+		u.bots.take(ro)
+	}
 	u.nets = nil
 	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
 		u.nets = u.weights()
@@ -424,6 +441,23 @@ func (u *session) weights() []twin.Net {
 		}
 	}
 	return nets
+}
+
+// count counts learners' places in episodes that start after the warm-up, and those
+// that somebody else plays.
+func (u *session) count(ro *batch.Rollout) {
+	for a := range agent.ID(ro.Agents) {
+		if !u.learner(int(a)) || u.window <= u.exp.Train.Warm.Windows {
+			continue
+		}
+		each(ro, a, func(t, n, step, slot int) {
+			if ro.Start[ro.Moment(t, n)] && ro.Alive[slot] {
+				if u.places++; !u.deeds[step].Acted {
+					u.taken++
+				}
+			}
+		})
+	}
 }
 
 // shared trains one brain for all agents and compares the order of earnings.

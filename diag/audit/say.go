@@ -36,10 +36,55 @@ func (u *session) findings() []check.Finding {
 		out = append(out, u.dreams.Findings()...)
 	}
 	out = append(out, u.logging())
+	out = append(out, u.started...)
+	if u.bots.rows > 0 {
+		out = append(out, u.shownBots())
+	}
+	if u.exp.Train.Standins.Share > 0 {
+		out = append(out, u.standIns())
+	}
+	u.unsound(out)
 	if u.broke != nil {
 		out = append(out, u.broken(out))
 	}
 	return out
+}
+
+// unsound softens what was found of learners whose checkpoint does not come back
+// whole: experiments start from it, so the fault may be that alone.
+func (u *session) unsound(found []check.Finding) {
+	lost := slices.ContainsFunc(u.taps, func(t *tap) bool { return t.src != nil && len(t.src.restored) > 0 })
+	for i := range found {
+		f := &found[i]
+		late := !slices.Contains([]string{"game", "spec", "rollout", "buffers", "checkpoint"}, f.Module)
+		if lost && late && f.Status == check.Fault {
+			f.Status = check.Suspect
+			f.Says += " It was asked from a checkpoint that does not come back whole."
+		}
+	}
+}
+
+// standIns asks whether stand-ins play as often as the spec says: in each episode
+// each learner's place is taken with that probability.
+func (u *session) standIns() check.Finding {
+	c := u.exp.Train.Standins
+	f := check.Finding{
+		Step: 3, Check: "stand-ins play as often as the spec says", Module: "rollout", Unit: "share of places", Rows: u.places,
+	}
+	share := float64(u.taken) / float64(max(u.places, 1))
+	f.Effect = share
+	f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, the spec says %.0f %%.", 100*share, 100*c.Share)
+	if c.Teams > 0 {
+		f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, alone or as teams.", 100*share)
+	}
+	n := float64(u.places)
+	far := math.Abs(share-c.Share) * math.Sqrt(n) / math.Sqrt(max(c.Share*(1-c.Share), 1e-9))
+	never := u.taken == 0 && n*math.Log(1-min(c.Share, 0.999)) < math.Log(1e-9)
+	if f.Saw(share, c.Share, "share of learners' places that were taken"); never || c.Teams == 0 && c.ShareEnd < 0 && far > 6 {
+		f.Accuse(check.Fault, share, fmt.Sprintf("Stand-ins took %.0f %% of %d learners' places, the spec says %.0f %%.", 100*share, u.places, 100*c.Share),
+			"train: dealing.draw, and its share in SelfPlay.prepare")
+	}
+	return f
 }
 
 // broken says that the run ended early: a symptom if something explains it.
@@ -214,12 +259,29 @@ func (u *session) configured() check.Finding {
 			bad(t.lr, first.lr, mind+"learning rate", "Mind %d learns at a rate of %.2g, mind 0 at %.2g.", i, t.lr, first.lr)
 		}
 	}
+	for i, t := range u.taps {
+		for _, o := range u.taps[:i] {
+			if name := oneStream(t.streams, o.streams); name != "" {
+				bad(1, 0, fmt.Sprintf("mind %d: %s", i, name), "Minds %d and %d draw from one and the same stream (%s).", o.i, i, name)
+			}
+		}
+	}
 	for a := range agent.ID(u.spec.Seats) {
 		if n := taken[a]; n != 1 {
 			bad(float64(n), 1, fmt.Sprintf("agent %d: minds", a), "Agent %d's rows are learnt from by %d minds.", a, n)
 		}
 	}
 	return f
+}
+
+// oneStream returns the name of a stream that two minds have in common, or "".
+func oneStream(a, b map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if a[name] == b[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // counts is who was updated how often, and which weights moved.
@@ -234,6 +296,12 @@ func (u *session) counts() []check.Finding {
 	}
 	var stuck []string
 	for i, t := range u.taps {
+		if t.asked < u.window && u.broke == nil {
+			idle.Module = "buffers"
+			idle.Accuse(check.Fault, 1-float64(t.asked)/float64(u.window), fmt.Sprintf("%s: the mind is handed %d of %d windows to learn from.",
+				capital(diag.Names(t.agents)), t.asked, u.window), "train.SelfPlay.learnFrom: every mind learns from every window")
+			continue
+		}
 		if t.windows == 0 {
 			continue
 		}
