@@ -333,7 +333,10 @@ var slips = []slip{
 		})},
 	{"with the observations of the step before", "mind/hop: rows in learn.go",
 		seen(func(_ *Study, ro *batch.Rollout, l twin.Label) []float32 {
-			return ro.ObsAt(ro.Slot(l.Agent, max(l.T-1, 0), l.Env))
+			if !ro.Start[ro.Moment(l.T, l.Env)] {
+				l.T--
+			}
+			return ro.ObsAt(ro.Slot(l.Agent, l.T, l.Env))
 		})},
 	{"with the agent's own observations in place of its co-players'", "mind/hop: rows in learn.go",
 		seen(func(s *Study, ro *batch.Rollout, l twin.Label) []float32 { return ro.ObsAt(ro.Slot(s.me, l.T, l.Env)) })},
