@@ -349,7 +349,7 @@ func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, wan
 		says += " It agrees " + why + "."
 		return true
 	}
-	if ro.Alive[slot] {
+	if ro.Alive[slot] && g != x.p.beliefs[n].Random {
 		right := x.features(held[j], g)
 		found := try(slot, (j+1)%len(x.others), right, "with the number of another co-player") ||
 			try(ro.Slot(x.me, t, n), j, right, "with what the agent itself saw") ||

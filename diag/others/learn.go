@@ -227,14 +227,14 @@ func (s *Study) learnInference(w *mind.Window, start, after *safetensors.File, g
 	if err := start.Int64(steps[:], under+"steps", 1); err != nil {
 		return err
 	}
-	before := goals.Infer
+	before, from := goals.Infer, *r
 	defer func() { goals.Infer = before }()
 	try := func(sign float64) (twin.Change, rng.Rand, error) {
 		opt, err := twin.LoadAdam(start, under+"adam/", 1e-8)
 		if err != nil {
 			return twin.Change{}, rng.Rand{}, err
 		}
-		stream := *r
+		stream := from
 		goals.Infer = before.Clone()
 		goals.Learn(opt, w.Rollout, list, paths, target, &stream, s.key.Child("cvae"), int(steps[0]), sign)
 		return twin.Compare(before, now, goals.Infer), stream, nil
@@ -309,19 +309,20 @@ func edited(edit func(s *Study, ro *batch.Rollout, l *twin.Label, i int, all []t
 // seen makes rows whose observations are others'.
 func seen(obs func(s *Study, ro *batch.Rollout, l twin.Label) []float32) rowsMaker {
 	return func(s *Study, o twin.Others, ro *batch.Rollout, labels []twin.Label) []twin.Step {
-		rows := o.Steps(ro, labels)
-		for i, l := range labels {
-			rows[i].Obs = obs(s, ro, l)
+		var kept []twin.Step
+		for i, row := range o.Steps(ro, labels) {
+			row.Obs = obs(s, ro, labels[i])
 			if at := s.spec.Obs.LegalAt(); s.spec.Obs.Legal > 0 {
-				legal := make([]bool, len(rows[i].Legal))
-				for k := range legal {
-					legal[k] = rows[i].Obs[at+k] != 0
+				row.Legal = make([]bool, len(row.Legal))
+				for k := range row.Legal {
+					row.Legal[k] = row.Obs[at+k] != 0
 				}
-				legal[rows[i].Action] = true
-				rows[i].Legal = legal
+			}
+			if row.Legal[row.Action] { // the model refuses what it takes for illegal
+				kept = append(kept, row)
 			}
 		}
-		return rows
+		return kept
 	}
 }
 
@@ -332,7 +333,10 @@ var slips = []slip{
 		})},
 	{"with the observations of the step before", "mind/hop: rows in learn.go",
 		seen(func(_ *Study, ro *batch.Rollout, l twin.Label) []float32 {
-			return ro.ObsAt(ro.Slot(l.Agent, max(l.T-1, 0), l.Env))
+			if !ro.Start[ro.Moment(l.T, l.Env)] {
+				l.T--
+			}
+			return ro.ObsAt(ro.Slot(l.Agent, l.T, l.Env))
 		})},
 	{"with the agent's own observations in place of its co-players'", "mind/hop: rows in learn.go",
 		seen(func(s *Study, ro *batch.Rollout, l twin.Label) []float32 { return ro.ObsAt(ro.Slot(s.me, l.T, l.Env)) })},
