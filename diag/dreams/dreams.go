@@ -136,7 +136,8 @@ func (d *Watch) read(f *safetensors.File) *twin.Imagining {
 	return m
 }
 
-// scoredMost is how many windows' scores are computed again.
+// scoredMost is how many windows' scores are computed again: half of them while the
+// model is young, the others once it is used.
 const scoredMost = 4
 
 // Learn lets the model learn and holds what it did against its definition: its rows
@@ -150,7 +151,7 @@ func (d *Watch) Learn(ro *batch.Rollout, update int) (rounds int, err error) {
 	s, levels := score{window: now}, 0
 	if m, p := d.model(); m != nil {
 		levels = len(m.Rewards)
-		if d.windows > 1 && d.computed() < scoredMost {
+		if n := d.computed(); n < scoredMost/2 || n < scoredMost && d.steps.windows > 0 {
 			s.right, s.asked, s.close = Twin(m, p).Score(ro)
 			s.computed = true
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"hop/agent"
 	"hop/batch"
@@ -80,7 +79,7 @@ func (c *stepCheck) ends(ro *batch.Rollout) {
 	}
 }
 
-// print is all that the living observe and may do at a moment.
+// print is all that the living observe at a moment.
 func print(ro *batch.Rollout, t, n int) string {
 	var b []byte
 	for a := range agent.ID(ro.Agents) {
@@ -91,9 +90,6 @@ func print(ro *batch.Rollout, t, n int) string {
 		}
 		for _, v := range ro.ObsAt(slot) {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-		for _, ok := range ro.LegalAt(slot) {
-			b = strconv.AppendBool(b, ok)
 		}
 	}
 	return string(b)
@@ -126,7 +122,11 @@ func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
 					}
 					seats = make([]int, ro.Agents)
 					for a := range agent.ID(ro.Agents) {
-						seats[a] = int(d.played.Seat[d.played.Slot(a, at.T, at.N)])
+						from, slot := d.played.Slot(a, at.T, at.N), ro.Slot(a, t, n)
+						seats[a] = int(d.played.Seat[from])
+						if ro.Alive[slot] {
+							c.may(ro.LegalAt(slot), d.played.LegalAt(from), int(a), t, n, "the real state it starts from")
+						}
 					}
 				}
 			}
@@ -202,13 +202,7 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 				c.more++
 			}
 		}
-		if !slices.Equal(ro.LegalAt(slot), f.Legal[s]) {
-			c.differs("mask", "agent %d, step %d of copy %d: the model allows %d actions, the window %d", a, t, n, count(f.Legal[s]),
-				count(ro.LegalAt(slot)))
-			if !slices.Contains(ro.LegalAt(slot), false) {
-				c.ones++
-			}
-		}
+		c.may(ro.LegalAt(slot), f.Legal[s], a, t+1, n, "the model")
 		want, got := w.View(f, joint, s), ro.ObsAt(slot)
 		if !slices.Equal(want[:board], got[:board]) {
 			c.differs("board", "agent %d, step %d of copy %d: %d of %d cells of planes differ", a, t, n, unequal(want[:board], got[:board]), board)
@@ -217,6 +211,17 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 			c.differs("rest of the observation (mask, time and last actions)", "agent %d, step %d of copy %d: %d of %d numbers differ", a, t, n,
 				unequal(want[board:], got[board:]), len(want)-board)
 		}
+	}
+}
+
+// may compares a mask.
+func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
+	if slices.Equal(got, want) {
+		return
+	}
+	c.differs("mask", "agent %d, slot %d of copy %d: %s allows %d actions, the window %d", a, t, n, who, count(want), count(got))
+	if !slices.Contains(got, false) {
+		c.ones++
 	}
 }
 

@@ -93,6 +93,7 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 		return out
 	}
 	m.Deeds = make([]Deed, rows)
+	joint := make([]int32, rows*n)
 	for i := range m.Deeds {
 		m.Deeds[i].Obs = floats(take(i, width))
 		if in.Time > 0 {
@@ -106,8 +107,9 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	}
 	small = small[rows*board:]
 	for i := range m.Deeds {
-		for _, b := range take(i, n) {
-			m.Deeds[i].Joint = append(m.Deeds[i].Joint, int32(b)-1)
+		m.Deeds[i].Joint = joint[i*n : (i+1)*n]
+		for j, b := range take(i, n) {
+			m.Deeds[i].Joint[j] = int32(b) - 1
 		}
 	}
 	small = small[rows*n:]
@@ -317,7 +319,7 @@ func (m *Imagining) thingsLoss(t *Tape, deeds []Deed) *Mat {
 	for _, d := range deeds {
 		s := m.seen(d.Obs)
 		for cell := range m.cells() {
-			var r sparse
+			r := make(sparse, 0, 48)
 			m.around(&r, s, d.Joint, cell)
 			x = append(x, r)
 			target = append(target, wide(d.Next[cell*m.Planes+n:(cell+1)*m.Planes])...)
