@@ -190,9 +190,10 @@ type session struct {
 	acting  acting
 	logs    logs
 	given   given
-	dreams  *dreams.Watch // of imagination; nil: there is none
-	nets    []twin.Net    // [A] the weights that played the window, where minds read each other's
-	broke   error         // a panic or an error of the run itself
+	dreams  *dreams.Watch   // of imagination; nil: there is none
+	world   []check.Finding // about the world model that planners search on
+	nets    []twin.Net      // [A] the weights that played the window, where minds read each other's
+	broke   error           // a panic or an error of the run itself
 }
 
 // newSession builds a run with recorders in it.
@@ -359,6 +360,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
+	u.foreseen(ro)
 	u.nets = nil
 	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
 		u.nets = u.weights()

@@ -33,6 +33,7 @@ func (u *session) findings() []check.Finding {
 	if u.dreams != nil {
 		out = append(out, u.dreams.Findings()...)
 	}
+	out = append(out, u.world...)
 	out = append(out, u.logging())
 	if u.broke != nil {
 		out = append(out, u.broken(out))

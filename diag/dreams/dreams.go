@@ -48,7 +48,7 @@ type Watch struct {
 	rows    rowCheck
 	held    []held
 	scored  []score
-	layers  layerCheck
+	layers  Layers
 	steps   stepCheck
 	shares  shareCheck
 	lost    string // what does not come back from a checkpoint; "": all does
@@ -180,7 +180,7 @@ func (d *Watch) Learn(ro *batch.Rollout, update int) (rounds int, err error) {
 		d.hold(ro, before, d.saved(), s)
 	}
 	if m != nil && d.layers.asked == 0 && !s.anew {
-		d.layers.ask(m, p, ro)
+		d.layers.Ask(m, p, ro)
 	}
 	return rounds, nil
 }
@@ -226,14 +226,26 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 		}
 	}
 	if !h.change.Same() {
+		odd := h.odd()
 		for _, sl := range slips(was) {
-			if twin.Compare(was.Net, now.Net, learn(sl.WorldSlip)).Same() {
+			if sl.fits(odd, len(h.heads)) && twin.Compare(was.Net, now.Net, learn(sl.WorldSlip)).Same() {
 				h.slip = &sl
 				break
 			}
 		}
 	}
 	d.held = append(d.held, h)
+}
+
+// odd lists the heads that do not learn what they should. Gradients are clipped
+// together, so the others differ a little too.
+func (h *held) odd() (list []string) {
+	for _, name := range heads {
+		if c, ok := h.heads[name]; ok && (c.Cosine < 0.97 || math.Abs(c.Length-1) > 0.1) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // heads are the parts of the network that learn one thing each.

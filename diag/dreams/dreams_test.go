@@ -318,9 +318,10 @@ func TestFaultsAreNamed(t *testing.T) {
 // Agents that play by yesterday's networks in imagination are found, and whose they
 // are is said.
 func TestStalePlayersAreFound(t *testing.T) {
-	s := exptest.Parse(t, small)
+	text := exptest.With(t, small, "train.steps=420")
+	s := exptest.Parse(t, text)
 	var w *dreams.Watch
-	_, err := exptest.Try(t, small, 1, 1, func(parts *train.Parts) {
+	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) {
 		minds := parts.Minds
 		var past [][]float32
 		w = watch(t, s, parts, func(b *bent) {

@@ -38,7 +38,7 @@ func (d *Watch) Findings() []check.Finding {
 		out = append(out, d.rows.say())
 	}
 	if d.layers.asked > 0 {
-		out = append(out, d.layers.say("mind/imagine asks"))
+		out = append(out, d.layers.Say("imagination asks", "model/world.Work.Step and what it reads (encode.go)"))
 	}
 	if len(d.held) > 0 {
 		out = append(out, d.sayUpdates())
@@ -98,7 +98,8 @@ func (c *rowCheck) say() check.Finding {
 	return f
 }
 
-func (c *layerCheck) say(who string) check.Finding {
+// Say says what the model was found to predict: who asked it, and where to look.
+func (c *Layers) Say(who, look string) check.Finding {
 	f := finding("the world model is what its layers come to", "share of steps",
 		"Predicted boards, rewards, ends and masks, and their probabilities, are what the layers come to in float64.", c.asked)
 	var worst string
@@ -112,7 +113,7 @@ func (c *layerCheck) say(who string) check.Finding {
 		all := slices.Sorted(maps.Keys(c.wrong))
 		f.Accuse(check.Fault, share(c.wrong[worst], c.asked), fmt.Sprintf("In %.0f %% of the steps that %s about, the world model's %s are not what its "+
 			"layers come to (off by up to %.2g; what differs in all: %s).", 100*share(c.wrong[worst], c.asked), who, worst, c.off[worst],
-			strings.Join(all, ", ")), "model/world.Work.Step and what it reads (encode.go)")
+			strings.Join(all, ", ")), look)
 	}
 	return f
 }
