@@ -327,8 +327,8 @@ func (c *shareCheck) bad(what string) {
 func (c *shareCheck) take(d *Watch, round int) {
 	s, im := &d.run.Imagine, d.now
 	c.windows++
-	real := float64(d.run.Played.Envs * d.run.Played.Steps)
-	envs := max(int(math.Ceil(real*(1-s.RealRatio)/(s.RealRatio*float64(s.Length))-1e-3)), 1)
+	rows := float64(d.run.Played.Envs * d.run.Played.Steps)
+	envs := max(int(math.Ceil(rows*(1-s.RealRatio)/(s.RealRatio*float64(s.Length))-1e-3)), 1)
 	switch {
 	case im.RealRatio != s.RealRatio:
 		c.bad("the share of played rows is said to be " + number(im.RealRatio) + ", the spec says " + number(s.RealRatio))

@@ -31,7 +31,7 @@ type bent struct {
 	learn   func(ro *batch.Rollout)    // changes a copy of the window before the model learns from it
 	imagine func(ro *batch.Rollout)    // changes what was imagined
 	before  func()                     // runs before minds play
-	told    func(im *mind.Imagined)    //
+	hand    func(im *mind.Imagined)    //
 	rounds  func(n int) int            //
 	save    func(f *safetensors.File)  //
 	stats   func(s []agent.Stat)       //
@@ -63,8 +63,8 @@ func (b *bent) Imagine(update, round int) *mind.Imagined {
 	if b.imagine != nil {
 		b.imagine(im.Rollout)
 	}
-	if b.told != nil {
-		b.told(im)
+	if b.hand != nil {
+		b.hand(im)
 	}
 	return im
 }
@@ -192,7 +192,7 @@ func rows(ro *batch.Rollout, f func(a agent.ID, t, n, step, slot int)) {
 
 // Every fault is found, by the question that it belongs to, in words that name it.
 func TestFaultsAreNamed(t *testing.T) {
-	told := func(f func(c *exp.Spec)) func(*exp.Spec) { return f }
+	said := func(f func(s *exp.Spec)) func(*exp.Spec) { return f }
 	for _, c := range []struct {
 		name, check, says string
 		bend              func(*bent)
@@ -230,9 +230,9 @@ func TestFaultsAreNamed(t *testing.T) {
 			}
 		}, nil},
 		{"a tenth of the rate", "an update of the world model", "a tenth of the learning rate", nil,
-			told(func(s *exp.Spec) { s.Imagine.LR *= 10 })},
+			said(func(s *exp.Spec) { s.Imagine.LR *= 10 })},
 		{"weights that are forgotten", "an update of the world model", "factors of planes that are forgotten", nil,
-			told(func(s *exp.Spec) { s.Imagine.Model.Weights = []float64{2, 2, 2, 2, 1, 0.5, 1} })},
+			said(func(s *exp.Spec) { s.Imagine.Model.Weights = []float64{2, 2, 2, 2, 1, 0.5, 1} })},
 		{"a head that stays", "an update of the world model", "of the episode's end", func(b *bent) {
 			var first []float32
 			b.weights = func(p *nn.Params, _ int) {
@@ -254,7 +254,7 @@ func TestFaultsAreNamed(t *testing.T) {
 				}
 			}
 		}, nil},
-		{"no trust needed", "as far as it can be trusted", "trust is 95.0 %", nil, told(func(s *exp.Spec) { s.Imagine.Trust = 0.95 })},
+		{"no trust needed", "as far as it can be trusted", "trust is 95.0 %", nil, said(func(s *exp.Spec) { s.Imagine.Trust = 0.95 })},
 		{"starts anywhere", "start from real states", "not from an episode's start", nil, nil},
 		{"exits for everyone", "imagined ends", "Imagined agents leave in", func(b *bent) {
 			b.imagine = func(ro *batch.Rollout) {
@@ -283,7 +283,7 @@ func TestFaultsAreNamed(t *testing.T) {
 				})
 			}
 		}, nil},
-		{"another share", "handed over as the spec says", "share of played rows", nil, told(func(s *exp.Spec) { s.Imagine.RealRatio = 0.6 })},
+		{"another share", "handed over as the spec says", "share of played rows", nil, said(func(s *exp.Spec) { s.Imagine.RealRatio = 0.6 })},
 		{"a tensor that is lost", "saved imagination equals loaded", "is not what was saved", func(b *bent) {
 			n := byte(0)
 			b.save = func(f *safetensors.File) {
@@ -295,7 +295,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		}, nil},
 	} {
 		if c.name == "starts anywhere" {
-			c.spec = told(func(s *exp.Spec) { s.Imagine.From = "starts" })
+			c.spec = said(func(s *exp.Spec) { s.Imagine.From = "starts" })
 		}
 		text := small
 		if c.name == "starts anywhere" {

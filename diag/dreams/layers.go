@@ -69,7 +69,7 @@ func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 				far(what, math.Abs(v-float64(next.Planes[i*board+j])))
 			}
 			if f.Over != next.Over[i] {
-				far("the episode's end", 1)
+				far("ends of episodes", 1)
 			}
 			for a := range n {
 				far("rewards", math.Abs(f.Mean[a]-float64(next.Mean[a][i]))/max(1, math.Abs(f.Mean[a])))

@@ -26,7 +26,8 @@ func (s slip) fits(odd []string, all int) bool {
 // slips are what is tried. An audit does not need them to find a fault, only to
 // give it a name.
 func slips(m *twin.Imagining) []slip {
-	const loss, step, rows = "model/world.Work.losses", "mind/imagine: rulesLearner.learn, and nn.Adam", "mind/imagine: rulesLearner.learn"
+	const loss, step, rows = "model/world.Work.losses", "mind/imagine: rulesLearner.learn, and nn.Adam", "mind/imagine: " +
+		"rulesLearner.learn"
 	full := m.Config.Steps
 	list := []slip{
 		{twin.WorldSlip{Name: "a tenth of the learning rate", LR: 0.1}, step, ""},
@@ -41,12 +42,14 @@ func slips(m *twin.Imagining) []slip {
 		{twin.WorldSlip{Name: "rows that are all drawn alike, rare rewards no more often", Even: true}, rows, ""},
 		{twin.WorldSlip{Name: "the rows drawn for the first window", Stay: true}, rows, ""},
 	}
-	names := map[string]string{"things": "what becomes of things", "move": "moves and exits", "reward": "rewards", "over": "the episode's end",
+	names := map[string]string{"things": "what becomes of things", "move": "moves and " +
+		"exits", "reward": "rewards", "over": "the episode's end",
 		"legal": "masks", "planes": "planes"}
 	for _, t := range []string{"things", "move", "reward", "over", "legal", "planes"} {
 		list = append(list,
 			slip{twin.WorldSlip{Name: "no loss of " + names[t], Terms: map[string]float64{t: 0}}, loss, t},
-			slip{twin.WorldSlip{Name: "the loss of " + names[t] + " with the opposite sign", Terms: map[string]float64{t: -1}}, loss, t})
+			slip{twin.WorldSlip{Name: "the loss of " + names[t] + " with the opposite " +
+				"sign", Terms: map[string]float64{t: -1}}, loss, t})
 	}
 	deed := func(head, name string, f func(w twin.World, d twin.Deed) twin.Deed) {
 		list = append(list, slip{twin.WorldSlip{Name: name, Deed: f}, loss, head})
@@ -84,7 +87,8 @@ func slips(m *twin.Imagining) []slip {
 		d.Reward = append(slices.Clone(d.Reward[1:]), d.Reward[0])
 		return d
 	})
-	list = append(list, slip{twin.WorldSlip{Name: "agents that learn given what is predicted of the things, not what came of them", Guess: true},
+	list = append(list, slip{twin.WorldSlip{Name: "agents that learn given what is predicted of the things, not what came of " +
+		"them", Foreseen: true},
 		loss, "move"})
 	if len(m.Weights) > 0 {
 		list = append(list, slip{twin.WorldSlip{Name: "factors of planes that are forgotten", Unweighed: true}, loss, ""})

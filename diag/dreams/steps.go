@@ -79,8 +79,8 @@ func (c *stepCheck) ends(ro *batch.Rollout) {
 	}
 }
 
-// print is all that the living observe at a moment.
-func print(ro *batch.Rollout, t, n int) string {
+// shown is all that the living observe at a moment.
+func shown(ro *batch.Rollout, t, n int) string {
 	var b []byte
 	for a := range agent.ID(ro.Agents) {
 		slot := ro.Slot(a, t, n)
@@ -98,9 +98,9 @@ func print(ro *batch.Rollout, t, n int) string {
 // follow compares every step.
 func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
 	starts := twin.Starts(d.played, d.run.Imagine.From == "slots")
-	real := map[string]twin.Row{}
+	states := map[string]twin.Row{}
 	for _, at := range slices.Backward(starts) {
-		real[print(d.played, at.T, at.N)] = at
+		states[shown(d.played, at.T, at.N)] = at
 	}
 	dream := twin.Imagining{Config: d.run.Imagine, Key: d.run.Key}
 	for n := range ro.Envs {
@@ -109,13 +109,13 @@ func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
 		for t := range ro.Steps {
 			if ro.Start[ro.Moment(t, n)] && len(starts) > 0 {
 				c.episodes++
-				drawn, text := starts[r.IntN(len(starts))], print(ro, t, n)
-				at, ok := real[text]
+				drawn, text := starts[r.IntN(len(starts))], shown(ro, t, n)
+				at, ok := states[text]
 				if !ok {
 					c.strange++
 					seats = nil
 				} else {
-					if text == print(d.played, drawn.T, drawn.N) {
+					if text == shown(d.played, drawn.T, drawn.N) {
 						at = drawn
 					} else {
 						c.undrawn++
