@@ -126,12 +126,20 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 	}
 	seat := func(r twin.Row, c agent.ID) int { return int(ro.Seat[ro.Slot(c, r.T, r.N)]) }
 	place := func(_ twin.Row, c agent.ID) int { return int(c) }
+	both := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, twin.Deed) (twin.Deed, bool) {
+		return func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+			d, _ = order(f)(r, d)
+			return paid(f)(r, d)
+		}
+	}
 	list := []swap{
 		{"the board before the step stands where the board after it belongs", func(_ twin.Row, d twin.Deed) (twin.Deed, bool) {
 			d.Next = d.Obs[:board]
 			return d, true
 		}},
 		{"the board after it is of one step later", shift(1, func(d, l *twin.Deed) { d.Next = l.Next })},
+		{"joint actions and rewards are in the order of seats, not ego-first", both(seat)},
+		{"joint actions and rewards are in the order of agents, not ego-first", both(place)},
 		{"joint actions are in the order of seats, not ego-first", order(seat)},
 		{"joint actions are in the order of agents, not ego-first", order(place)},
 		{"joint actions are those of the step before", shift(-1, func(d, l *twin.Deed) { d.Joint = l.Joint })},

@@ -289,6 +289,11 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 	boards := finding("imagined observations", "share of rows", "What agents see in imagination is what the model predicts, "+
 		"each from its own place.",
 		c.rows)
+	if c.views > 0 {
+		boards.Accuse(check.Fault, share(c.views, c.episodes), fmt.Sprintf("In %.3g %% of the real states that imagination starts from, things "+
+			"do not look the same to all agents, but from the first imagined step on all are shown one agent's view of them.",
+			100*share(min(c.views, c.episodes), c.episodes)), "model/world.Input.View and write: planes of things that are ego-first in this game")
+	}
 	for _, what := range []string{"board", "rest of the observation (mask, time and last actions)"} {
 		if n := c.wrong[what]; n > 0 && boards.Status == check.Pass {
 			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.2g %% of imagined rows the next %s is not what the "+

@@ -22,6 +22,7 @@ type stepCheck struct {
 	going    int // rows that go on without a next, or end with one
 
 	episodes, strange, undrawn int // starts; those that are no real state; those that are not the drawn one
+	views                      int // real states that agents see otherwise than by turning another's view
 
 	rows   int            // rows compared
 	close  int            // steps that rounding might decide: not compared
@@ -121,10 +122,17 @@ func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
 						c.undrawn++
 					}
 					seats = make([]int, ro.Agents)
+					var base []float32
 					for a := range agent.ID(ro.Agents) {
 						from, slot := d.played.Slot(a, at.T, at.N), ro.Slot(a, t, n)
 						seats[a] = int(d.played.Seat[from])
 						if ro.Alive[slot] {
+							board := turned(w, ro.ObsAt(slot), seats[a])[:w.Height*w.Width*w.Planes]
+							if base == nil {
+								base = board
+							} else if !slices.Equal(base, board) {
+								c.views++
+							}
 							c.may(ro.LegalAt(slot), d.played.LegalAt(from), int(a), t, n, "the real state it starts from")
 						}
 					}
@@ -148,24 +156,15 @@ func (c *stepCheck) differs(what, says string, args ...any) {
 // the real seat 0 would observe.
 func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int) {
 	agents, board := ro.Agents, w.Height*w.Width*w.Planes
-	joint, base := make([]int32, agents), make([]float32, w.Len())
-	some := false
+	joint := make([]int32, agents)
+	var base []float32 // what the real seat 0 would see
 	for a, s := range seats {
 		joint[s] = ro.Action[ro.Step(agent.ID(a), t, n)]
-		slot := ro.Slot(agent.ID(a), t, n)
-		if !ro.Alive[slot] || some {
-			continue
-		}
-		some = true
-		obs := ro.ObsAt(slot)
-		copy(base, obs)
-		for cell := 0; cell < board; cell += w.Planes {
-			for i := range agents {
-				base[cell+i] = obs[cell+(i+agents-s)%agents]
-			}
+		if slot := ro.Slot(agent.ID(a), t, n); ro.Alive[slot] {
+			base = turned(w, ro.ObsAt(slot), s)
 		}
 	}
-	if !some {
+	if base == nil {
 		return
 	}
 	f := w.Predict(base, joint)
@@ -223,6 +222,17 @@ func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
 	if !slices.Contains(got, false) {
 		c.ones++
 	}
+}
+
+// turned is what seat 0 would see of what seat s does: agents' planes are ego-first.
+func turned(w twin.World, obs []float32, s int) []float32 {
+	out := slices.Clone(obs)
+	for cell := 0; cell < w.Height*w.Width*w.Planes; cell += w.Planes {
+		for i := range w.Agents {
+			out[cell+i] = obs[cell+(i+w.Agents-s)%w.Agents]
+		}
+	}
+	return out
 }
 
 func count(mask []bool) (n int) {
