@@ -292,12 +292,10 @@ func (d *Watch) restore(ro *batch.Rollout, before, after *safetensors.File) {
 
 // Imagine lets the minds play on in the model.
 func (d *Watch) Imagine(update, round int) *mind.Imagined {
-	if round == 0 {
-		if d.nets != nil {
-			d.past = append(d.past, d.nets)
-		}
-		d.nets = d.run.Nets()
+	if d.nets != nil {
+		d.past = append(d.past[max(0, len(d.past)-7):], d.nets)
 	}
+	d.nets = d.run.Nets()
 	if d.shares.windows == 0 && !d.Imagination.Imagine(update, round+1).Again {
 		d.shares.bad("the second round after a window does not say that the window was learnt from before")
 	}

@@ -294,7 +294,7 @@ func (c *stepCheck) players(d *Watch, ro *batch.Rollout) {
 		}
 		for i, nets := range d.past {
 			if c.compare(d, ro, a, nets[a], rows, at, false) == 0 {
-				c.policy = fmt.Sprintf("the network as it was %d windows of imagination earlier", len(d.past)-i)
+				c.policy = fmt.Sprintf("the network as it was %d rounds of imagination earlier", len(d.past)-i)
 			}
 		}
 		for b := range agent.ID(ro.Agents) {
