@@ -216,9 +216,10 @@ type session struct {
 	draws   draws
 	dreams  *dreams.Watch // of imagination; nil: there is none
 	insight insight
-	guilty  *recorder  // the player that panicked or acted illegally
-	broke   error      // a panic or an error of the run itself
-	nets    []twin.Net // [A] the weights that played the window, where minds read each other's
+	guilty  *recorder       // the player that panicked or acted illegally
+	broke   error           // a panic or an error of the run itself
+	nets    []twin.Net      // [A] the weights that played the window, where minds read each other's
+	world   []check.Finding // about the world model that planners search on
 }
 
 // newSession builds a run with recorders in it.
@@ -400,6 +401,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
 		u.bots.take(ro)
 	}
+	u.foreseen(ro)
 	u.nets = nil
 	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
 		u.nets = u.weights()

@@ -35,6 +35,7 @@ func (u *session) findings() []check.Finding {
 	if u.dreams != nil {
 		out = append(out, u.dreams.Findings()...)
 	}
+	out = append(out, u.world...)
 	out = append(out, u.logging())
 	out = append(out, u.started...)
 	if u.bots.rows > 0 {

@@ -105,8 +105,11 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		labels = labelled(ro, p.agents[0], p.u.hop.Goals.Kind == "hand")
 	}
 	_, saves := mind.As[mind.Saver](p.Mind)
-	if p.u.window == probeAt && saves && w.Imagined == nil {
-		src, err := probe(p.Mind, p.params, w, p.u.spec)
+	again := w.Imagined != nil && w.Imagined.Again // the network has moved since it played the window
+	if p.u.window == probeAt && saves && !again {
+		played := *w
+		played.Imagined = nil // the experiments are made on played rows alone
+		src, err := probe(p.Mind, p.params, &played, p.u.spec)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +140,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	weights := slices.Clone(p.params.W)
 	var before, after *safetensors.File
-	hold := saves && own > 0 && p.heldAt()
+	hold := saves && own > 0 && p.heldAt() && !again
 	if hold || p.u.hop != nil {
 		var err error
 		if before, err = saved(p.Mind); err != nil {
@@ -175,7 +178,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 			return nil, err
 		}
 	}
-	if w.Imagined == nil || !w.Imagined.Again {
+	if !again {
 		p.stats.take(p, stats, own)
 	}
 	return stats, nil

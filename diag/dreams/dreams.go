@@ -48,7 +48,7 @@ type Watch struct {
 	rows    rowCheck
 	held    []held
 	scored  []score
-	layers  layerCheck
+	layers  Layers
 	steps   stepCheck
 	shares  shareCheck
 	lost    string // what does not come back from a checkpoint; "": all does
@@ -136,7 +136,8 @@ func (d *Watch) read(f *safetensors.File) *twin.Imagining {
 	return m
 }
 
-// scoredMost is how many windows' scores are computed again.
+// scoredMost is how many windows' scores are computed again: half of them while the
+// model is young, the others once it is used.
 const scoredMost = 4
 
 // Learn lets the model learn and holds what it did against its definition: its rows
@@ -150,7 +151,7 @@ func (d *Watch) Learn(ro *batch.Rollout, update int) (rounds int, err error) {
 	s, levels := score{window: now}, 0
 	if m, p := d.model(); m != nil {
 		levels = len(m.Rewards)
-		if d.windows > 1 && d.computed() < scoredMost {
+		if n := d.computed(); n < scoredMost/2 || n < scoredMost && d.steps.windows > 0 {
 			s.right, s.asked, s.close = Twin(m, p).Score(ro)
 			s.computed = true
 		}
@@ -179,7 +180,7 @@ func (d *Watch) Learn(ro *batch.Rollout, update int) (rounds int, err error) {
 		d.hold(ro, before, d.saved(), s)
 	}
 	if m != nil && d.layers.asked == 0 && !s.anew {
-		d.layers.ask(m, p, ro)
+		d.layers.Ask(m, p, ro)
 	}
 	return rounds, nil
 }
@@ -225,14 +226,26 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 		}
 	}
 	if !h.change.Same() {
+		odd := h.odd()
 		for _, sl := range slips(was) {
-			if twin.Compare(was.Net, now.Net, learn(sl.WorldSlip)).Same() {
+			if sl.fits(odd, len(h.heads)) && twin.Compare(was.Net, now.Net, learn(sl.WorldSlip)).Same() {
 				h.slip = &sl
 				break
 			}
 		}
 	}
 	d.held = append(d.held, h)
+}
+
+// odd lists the heads that do not learn what they should. Gradients are clipped
+// together, so the others differ a little too.
+func (h *held) odd() (list []string) {
+	for _, name := range heads {
+		if c, ok := h.heads[name]; ok && (c.Cosine < 0.97 || math.Abs(c.Length-1) > 0.1) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // heads are the parts of the network that learn one thing each.
@@ -279,12 +292,10 @@ func (d *Watch) restore(ro *batch.Rollout, before, after *safetensors.File) {
 
 // Imagine lets the minds play on in the model.
 func (d *Watch) Imagine(update, round int) *mind.Imagined {
-	if round == 0 {
-		if d.nets != nil {
-			d.past = append(d.past, d.nets)
-		}
-		d.nets = d.run.Nets()
+	if d.nets != nil {
+		d.past = append(d.past[max(0, len(d.past)-7):], d.nets)
 	}
+	d.nets = d.run.Nets()
 	if d.shares.windows == 0 && !d.Imagination.Imagine(update, round+1).Again {
 		d.shares.bad("the second round after a window does not say that the window was learnt from before")
 	}
@@ -314,8 +325,8 @@ func (c *shareCheck) bad(what string) {
 func (c *shareCheck) take(d *Watch, round int) {
 	s, im := &d.run.Imagine, d.now
 	c.windows++
-	real := float64(d.run.Played.Envs * d.run.Played.Steps)
-	envs := max(int(math.Ceil(real*(1-s.RealRatio)/(s.RealRatio*float64(s.Length))-1e-3)), 1)
+	rows := float64(d.run.Played.Envs * d.run.Played.Steps)
+	envs := max(int(math.Ceil(rows*(1-s.RealRatio)/(s.RealRatio*float64(s.Length))-1e-3)), 1)
 	switch {
 	case im.RealRatio != s.RealRatio:
 		c.bad("the share of played rows is said to be " + number(im.RealRatio) + ", the spec says " + number(s.RealRatio))

@@ -10,13 +10,15 @@ import (
 	"hop/nn"
 )
 
-// layerCheck compares what a world model computes with what its layers come to in
+// Layers compares what a world model computes with what its layers come to in
 // float64.
-type layerCheck struct {
+type Layers struct {
 	asked int
 	wrong map[string]int     // steps, by what differs
 	off   map[string]float64 // by how much at most
 }
+
+func (c *Layers) begin() { c.wrong, c.off = map[string]int{}, map[string]float64{} }
 
 // layerRows is how many steps a model is asked to predict again.
 const layerRows = 192
@@ -24,9 +26,9 @@ const layerRows = 192
 // near is how far a probability or an expected reward may be from its twin.
 const near = 1e-4
 
-// ask lets the model predict played steps.
-func (c *layerCheck) ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
-	c.wrong, c.off = map[string]int{}, map[string]float64{}
+// Ask lets the model predict played steps.
+func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
+	c.begin()
 	w := Twin(m, p)
 	all, _ := w.Steps(ro)
 	var deeds []twin.Deed
@@ -67,7 +69,7 @@ func (c *layerCheck) ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 				far(what, math.Abs(v-float64(next.Planes[i*board+j])))
 			}
 			if f.Over != next.Over[i] {
-				far("the episode's end", 1)
+				far("ends of episodes", 1)
 			}
 			for a := range n {
 				far("rewards", math.Abs(f.Mean[a]-float64(next.Mean[a][i]))/max(1, math.Abs(f.Mean[a])))

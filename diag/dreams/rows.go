@@ -91,7 +91,7 @@ func deedSame(w twin.World, a, b twin.Deed) []bool {
 
 // deedSlip returns, in words, what agrees with all odd rows; "" if nothing does.
 func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, got func(i int) twin.Deed) string {
-	type way struct {
+	type swap struct {
 		name string
 		of   func(r twin.Row, d twin.Deed) (twin.Deed, bool)
 	}
@@ -126,12 +126,20 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 	}
 	seat := func(r twin.Row, c agent.ID) int { return int(ro.Seat[ro.Slot(c, r.T, r.N)]) }
 	place := func(_ twin.Row, c agent.ID) int { return int(c) }
-	list := []way{
+	both := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, twin.Deed) (twin.Deed, bool) {
+		return func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+			d, _ = order(f)(r, d)
+			return paid(f)(r, d)
+		}
+	}
+	list := []swap{
 		{"the board before the step stands where the board after it belongs", func(_ twin.Row, d twin.Deed) (twin.Deed, bool) {
 			d.Next = d.Obs[:board]
 			return d, true
 		}},
 		{"the board after it is of one step later", shift(1, func(d, l *twin.Deed) { d.Next = l.Next })},
+		{"joint actions and rewards are in the order of seats, not ego-first", both(seat)},
+		{"joint actions and rewards are in the order of agents, not ego-first", both(place)},
 		{"joint actions are in the order of seats, not ego-first", order(seat)},
 		{"joint actions are in the order of agents, not ego-first", order(place)},
 		{"joint actions are those of the step before", shift(-1, func(d, l *twin.Deed) { d.Joint = l.Joint })},
@@ -158,15 +166,15 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 	for by := 1; by < agents; by++ {
 		other := func(r twin.Row) agent.ID { return agent.ID((int(r.Agent) + by) % agents) }
 		list = append(list,
-			way{"the observation is of another agent", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+			swap{"the observation is of another agent", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
 				d.Obs = ro.ObsAt(ro.Slot(other(r), r.T, r.N))
 				return d, true
 			}},
-			way{"the board after it is of another agent's view", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+			swap{"the board after it is of another agent's view", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
 				d.Next = ro.ObsAt(ro.Slot(other(r), r.T+1, r.N))[:board]
 				return d, true
 			}},
-			way{"they are of another agent than whose turn it is", func(r twin.Row, _ twin.Deed) (twin.Deed, bool) {
+			swap{"they are of another agent than whose turn it is", func(r twin.Row, _ twin.Deed) (twin.Deed, bool) {
 				return m.Deed(ro, other(r), r.T, r.N), true
 			}})
 	}

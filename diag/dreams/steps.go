@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"hop/agent"
 	"hop/batch"
@@ -23,6 +22,7 @@ type stepCheck struct {
 	going    int // rows that go on without a next, or end with one
 
 	episodes, strange, undrawn int // starts; those that are no real state; those that are not the drawn one
+	views                      int // real states that agents see otherwise than by turning another's view
 
 	rows   int            // rows compared
 	close  int            // steps that rounding might decide: not compared
@@ -80,8 +80,8 @@ func (c *stepCheck) ends(ro *batch.Rollout) {
 	}
 }
 
-// print is all that the living observe and may do at a moment.
-func print(ro *batch.Rollout, t, n int) string {
+// shown is all that the living observe at a moment.
+func shown(ro *batch.Rollout, t, n int) string {
 	var b []byte
 	for a := range agent.ID(ro.Agents) {
 		slot := ro.Slot(a, t, n)
@@ -92,9 +92,6 @@ func print(ro *batch.Rollout, t, n int) string {
 		for _, v := range ro.ObsAt(slot) {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 		}
-		for _, ok := range ro.LegalAt(slot) {
-			b = strconv.AppendBool(b, ok)
-		}
 	}
 	return string(b)
 }
@@ -102,9 +99,9 @@ func print(ro *batch.Rollout, t, n int) string {
 // follow compares every step.
 func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
 	starts := twin.Starts(d.played, d.run.Imagine.From == "slots")
-	real := map[string]twin.Row{}
+	states := map[string]twin.Row{}
 	for _, at := range slices.Backward(starts) {
-		real[print(d.played, at.T, at.N)] = at
+		states[shown(d.played, at.T, at.N)] = at
 	}
 	dream := twin.Imagining{Config: d.run.Imagine, Key: d.run.Key}
 	for n := range ro.Envs {
@@ -113,20 +110,31 @@ func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
 		for t := range ro.Steps {
 			if ro.Start[ro.Moment(t, n)] && len(starts) > 0 {
 				c.episodes++
-				drawn, text := starts[r.IntN(len(starts))], print(ro, t, n)
-				at, ok := real[text]
+				drawn, text := starts[r.IntN(len(starts))], shown(ro, t, n)
+				at, ok := states[text]
 				if !ok {
 					c.strange++
 					seats = nil
 				} else {
-					if text == print(d.played, drawn.T, drawn.N) {
+					if text == shown(d.played, drawn.T, drawn.N) {
 						at = drawn
 					} else {
 						c.undrawn++
 					}
 					seats = make([]int, ro.Agents)
+					var base []float32
 					for a := range agent.ID(ro.Agents) {
-						seats[a] = int(d.played.Seat[d.played.Slot(a, at.T, at.N)])
+						from, slot := d.played.Slot(a, at.T, at.N), ro.Slot(a, t, n)
+						seats[a] = int(d.played.Seat[from])
+						if ro.Alive[slot] {
+							board := turned(w, ro.ObsAt(slot), seats[a])[:w.Height*w.Width*w.Planes]
+							if base == nil {
+								base = board
+							} else if !slices.Equal(base, board) {
+								c.views++
+							}
+							c.may(ro.LegalAt(slot), d.played.LegalAt(from), int(a), t, n, "the real state it starts from")
+						}
 					}
 				}
 			}
@@ -148,24 +156,15 @@ func (c *stepCheck) differs(what, says string, args ...any) {
 // the real seat 0 would observe.
 func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int) {
 	agents, board := ro.Agents, w.Height*w.Width*w.Planes
-	joint, base := make([]int32, agents), make([]float32, w.Len())
-	some := false
+	joint := make([]int32, agents)
+	var base []float32 // what the real seat 0 would see
 	for a, s := range seats {
 		joint[s] = ro.Action[ro.Step(agent.ID(a), t, n)]
-		slot := ro.Slot(agent.ID(a), t, n)
-		if !ro.Alive[slot] || some {
-			continue
-		}
-		some = true
-		obs := ro.ObsAt(slot)
-		copy(base, obs)
-		for cell := 0; cell < board; cell += w.Planes {
-			for i := range agents {
-				base[cell+i] = obs[cell+(i+agents-s)%agents]
-			}
+		if slot := ro.Slot(agent.ID(a), t, n); ro.Alive[slot] {
+			base = turned(w, ro.ObsAt(slot), s)
 		}
 	}
-	if !some {
+	if base == nil {
 		return
 	}
 	f := w.Predict(base, joint)
@@ -202,13 +201,7 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 				c.more++
 			}
 		}
-		if !slices.Equal(ro.LegalAt(slot), f.Legal[s]) {
-			c.differs("mask", "agent %d, step %d of copy %d: the model allows %d actions, the window %d", a, t, n, count(f.Legal[s]),
-				count(ro.LegalAt(slot)))
-			if !slices.Contains(ro.LegalAt(slot), false) {
-				c.ones++
-			}
-		}
+		c.may(ro.LegalAt(slot), f.Legal[s], a, t+1, n, "the model")
 		want, got := w.View(f, joint, s), ro.ObsAt(slot)
 		if !slices.Equal(want[:board], got[:board]) {
 			c.differs("board", "agent %d, step %d of copy %d: %d of %d cells of planes differ", a, t, n, unequal(want[:board], got[:board]), board)
@@ -218,6 +211,28 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 				unequal(want[board:], got[board:]), len(want)-board)
 		}
 	}
+}
+
+// may compares a mask.
+func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
+	if slices.Equal(got, want) {
+		return
+	}
+	c.differs("mask", "agent %d, slot %d of copy %d: %s allows %d actions, the window %d", a, t, n, who, count(want), count(got))
+	if !slices.Contains(got, false) {
+		c.ones++
+	}
+}
+
+// turned is what seat 0 would see of what seat s does: agents' planes are ego-first.
+func turned(w twin.World, obs []float32, s int) []float32 {
+	out := slices.Clone(obs)
+	for cell := 0; cell < w.Height*w.Width*w.Planes; cell += w.Planes {
+		for i := range w.Agents {
+			out[cell+i] = obs[cell+(i+w.Agents-s)%w.Agents]
+		}
+	}
+	return out
 }
 
 func count(mask []bool) (n int) {
@@ -279,7 +294,7 @@ func (c *stepCheck) players(d *Watch, ro *batch.Rollout) {
 		}
 		for i, nets := range d.past {
 			if c.compare(d, ro, a, nets[a], rows, at, false) == 0 {
-				c.policy = fmt.Sprintf("the network as it was %d windows of imagination earlier", len(d.past)-i)
+				c.policy = fmt.Sprintf("the network as it was %d rounds of imagination earlier", len(d.past)-i)
 			}
 		}
 		for b := range agent.ID(ro.Agents) {

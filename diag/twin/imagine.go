@@ -55,7 +55,7 @@ type WorldSlip struct {
 	Even      bool    // all rows are drawn alike, rare rewards too
 	Stay      bool    // every update draws the rows of the first
 	Unweighed bool    // planes' factors are forgotten
-	Guess     bool    // agents learn given the things that are predicted, not those that came
+	Foreseen  bool    // agents learn given the things that are predicted, not those that came
 }
 
 // LoadImagining reads what an imagination saved under no prefix; nil if it had no
@@ -93,6 +93,7 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 		return out
 	}
 	m.Deeds = make([]Deed, rows)
+	joint := make([]int32, rows*n)
 	for i := range m.Deeds {
 		m.Deeds[i].Obs = floats(take(i, width))
 		if in.Time > 0 {
@@ -106,8 +107,9 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	}
 	small = small[rows*board:]
 	for i := range m.Deeds {
-		for _, b := range take(i, n) {
-			m.Deeds[i].Joint = append(m.Deeds[i].Joint, int32(b)-1)
+		m.Deeds[i].Joint = joint[i*n : (i+1)*n]
+		for j, b := range take(i, n) {
+			m.Deeds[i].Joint[j] = int32(b) - 1
 		}
 	}
 	small = small[rows*n:]
@@ -317,7 +319,7 @@ func (m *Imagining) thingsLoss(t *Tape, deeds []Deed) *Mat {
 	for _, d := range deeds {
 		s := m.seen(d.Obs)
 		for cell := range m.cells() {
-			var r sparse
+			r := make(sparse, 0, 48)
 			m.around(&r, s, d.Joint, cell)
 			x = append(x, r)
 			target = append(target, wide(d.Next[cell*m.Planes+n:(cell+1)*m.Planes])...)
@@ -338,7 +340,7 @@ func (m *Imagining) agentsLoss(t *Tape, deeds []Deed) *Mat {
 		was := m.seen(d.Obs)
 		next := m.after(was, d)
 		given := next
-		if m.Slip.Guess {
+		if m.Slip.Foreseen {
 			given = m.Predict(d.Obs, d.Joint).scene
 		}
 		for a, k := range d.Joint {
@@ -394,7 +396,7 @@ func (m *Imagining) planesLoss(t *Tape, deeds []Deed) *Mat {
 // Score returns how many of a window's steps the model foresees exactly: board,
 // rewards, end and the own next mask, of how many asked; and how many of those
 // rounding might decide.
-func (w World) Score(ro *batch.Rollout) (right, asked, close int) {
+func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 	all := ro.Steps * ro.Envs
 	rows := min(1024, all)
 	stride := max(all/rows, 1)
@@ -417,12 +419,12 @@ func (w World) Score(ro *batch.Rollout) (right, asked, close int) {
 			}
 		}
 		if f.Margin < Tie {
-			close++
+			near++
 		} else if ok {
 			right++
 		}
 	}
-	return right, asked, close
+	return right, asked, near
 }
 
 // Tie is how near two predictions are between which rounding may decide.

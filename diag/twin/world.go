@@ -32,11 +32,12 @@ func (w World) board() int  { return w.cells() * w.Planes }
 // scene reads planes.
 func (w World) scene(planes []float32) scene {
 	s := scene{at: make([]int, w.Agents), thing: make([][]bool, w.cells())}
+	flat := make([]bool, w.cells()*w.things())
 	for a := range s.at {
 		s.at[a] = -1
 	}
 	for c := range s.thing {
-		s.thing[c] = make([]bool, w.things())
+		s.thing[c] = flat[c*w.things() : (c+1)*w.things()]
 		for i := range w.Planes {
 			if planes[c*w.Planes+i] == 0 {
 				continue
@@ -115,7 +116,8 @@ func (w World) place(r *sparse, s scene, joint []int32, cell, off int) {
 			r.put(off+e, 1)
 		}
 	}
-	crowd, doing := 0, make([]int, w.Actions)
+	var doing [16]int // model/world allows no more actions
+	crowd := 0
 	for a, c := range s.at {
 		if c == cell {
 			crowd++
@@ -128,7 +130,7 @@ func (w World) place(r *sparse, s scene, joint []int32, cell, off int) {
 		r.upTo(off+w.things()+1, crowd)
 		return
 	}
-	for k, n := range doing {
+	for k, n := range doing[:w.Actions] {
 		r.upTo(off+w.base()+k*w.Agents, n)
 	}
 }
@@ -154,7 +156,8 @@ const tallied = 4
 
 // actor writes agent a's row: the cells around it, what it does and, apart for each
 // action, its own cell, which things vanish there and how many vanish in all.
-func (w World) actor(s, next scene, joint []int32, a int) (r sparse) {
+func (w World) actor(s, next scene, joint []int32, a int) sparse {
+	r := make(sparse, 0, 96)
 	cell, k, e := s.at[a], int(joint[a]), w.things()
 	w.around(&r, s, joint, cell)
 	off := 9 * w.site()
@@ -186,7 +189,8 @@ func (w World) end(next scene) (r sparse) {
 
 // mask writes the row of what agent a may do: the cells around it and, apart for
 // each thing on its own, how many agents stand there.
-func (w World) mask(s scene, a int) (r sparse) {
+func (w World) mask(s scene, a int) sparse {
+	r := make(sparse, 0, 48)
 	cell := s.at[a]
 	w.around(&r, s, nil, cell)
 	crowd := 0
@@ -366,7 +370,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 	if w.things() > 0 {
 		var rows []sparse
 		for cell := range w.cells() {
-			var r sparse
+			r := make(sparse, 0, 48)
 			w.around(&r, was, joint, cell)
 			rows = append(rows, r)
 		}
