@@ -152,6 +152,14 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	}
 	r.Add(opt.Game...)
 	r.Add(first.findings()...)
+	if first.broke == nil && from == nil {
+		say("a run that is interrupted")
+		f, err := resumed(ctx, s, opt.Seeds[0])
+		if err != nil {
+			return nil, err
+		}
+		r.Add(f)
+	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
 		say("shared brains")
 		f, err := shared(ctx, s, opt, r.Returns)
@@ -180,15 +188,17 @@ type session struct {
 	closely bool // examine, not only count returns
 	taps    []*tap
 	replay  *diag.Replay
-	deeds   []diag.Deed // [A][T][N]
-	window  int         // windows seen
-	total   int         // windows to see
-	curves  [][]float64 // [A][windows]
-	rows    []int       // [A] own rows seen
-	acts    [][]int     // [A][actions] how often each was taken
+	deeds   []diag.Deed    // [A][T][N]
+	raw     *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
+	window  int            // windows seen
+	total   int            // windows to see
+	curves  [][]float64    // [A][windows]
+	rows    []int          // [A] own rows seen
+	acts    [][]int        // [A][actions] how often each was taken
 	acting  acting
 	logs    logs
 	given   given
+	draws   draws
 	dreams  dreams
 	nets    []twin.Net // [A] the weights that played the window, where minds read each other's
 	broke   error      // a panic or an error of the run itself
@@ -227,6 +237,12 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		before := parts.Watch
 		parts.Watch = func(ro *batch.Rollout, imagined bool) {
 			if before != nil {
+				if u.raw == nil {
+					u.raw = batch.New(ro.Shape)
+				}
+				if !imagined {
+					u.raw.CopyFrom(ro)
+				}
 				before(ro, imagined)
 			}
 			u.see(ro, imagined)
@@ -335,7 +351,11 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.window++
 	u.replay.Shown = u.window <= u.exp.Train.Warm.Windows
-	u.replay.Window(ro, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
+	raw := u.raw
+	if raw == nil {
+		raw = ro // nobody stands between
+	}
+	u.replay.Window(ro, raw, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
 	for a := range agent.ID(ro.Agents) {
 		each(ro, a, func(t, n, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
@@ -346,6 +366,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
+	u.draws.take(ro)
 	u.nets = nil
 	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
 		u.nets = u.weights()

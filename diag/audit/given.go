@@ -60,9 +60,13 @@ func (u *session) told() check.Finding {
 		Step: 3, Check: "learners are told what the spec says", Module: "buffers", Unit: "numbers that differ", Rows: g.windows,
 		Says: "How far the run is, and how rewards are scaled, shared and weighted by goal, is what the spec says.",
 	}
+	c, made := u.exp.PPO, u.exp.Rewards()
+	if made.Scale != c.RewardScale || made.Gamma != c.Gamma || made.Prosocial != c.Prosocial || made.ProsocialEnd != c.ProsocEnd {
+		f.Module = "spec" // it was wrong before the loop had it
+	}
 	if g.failed > 0 {
 		f.Accuse(check.Fault, float64(g.failed), fmt.Sprintf("Learners are given %s.", g.wrong[0]),
-			"train.SelfPlay.learn and shaped: what a window is handed over with")
+			"exp.Spec.Rewards, then train.SelfPlay.learn and shaped: what a window is handed over with")
 		for _, w := range slices.Compact(g.wrong) {
 			f.Saw(1, 0, "%s", w)
 		}

@@ -47,7 +47,13 @@ func (u *session) asked(list ...experiment) []check.Finding {
 
 // learners is step 4: what the learners make of the data.
 func (u *session) learners() []check.Finding {
-	out := append([]check.Finding{u.restored(), u.acted()}, u.asked(
+	updated, acted := u.updated(), u.acted()
+	for _, f := range updated {
+		if f.Module == "ppo" && f.Status == check.Fault && acted.Module == "rollout" {
+			acted.Module = "ppo" // the network itself is off, not what was written down of it
+		}
+	}
+	out := append([]check.Finding{u.restored(), acted}, u.asked(
 		experiment{"rows after an exit do not teach", "ppo", false, func(s *sources) yes { return s.dead },
 			"What stands in rows of agents that had left changes no weight.", "rows at which they had left change their weights.",
 			"the learner's mask: only rows that are alive and own belong to a loss"},
@@ -67,7 +73,7 @@ func (u *session) learners() []check.Finding {
 			"What the board shows changes what is learnt.", "what the board shows changes nothing.", "the network's input"},
 	)...)
 	out = append(out, u.recomputed(), u.rewarded())
-	out = append(out, u.updated()...)
+	out = append(out, updated...)
 	if u.hop != nil {
 		out = append(out, u.modelOfOthers()...)
 	}

@@ -269,9 +269,6 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 			Acted: true, Own: v.Own[step], Action: v.Action[step], LogProb: v.LogProb[step], Value: v.Value[slot],
 			Obs: diag.Print(v.ObsAt(slot)), Legal: diag.Bits(v.LegalAt(slot)),
 		}
-		if v.T > 0 && !v.Start[v.Moment(v.T, int(n))] {
-			d.Paid, d.Reward = true, v.Reward[v.Step(v.Agent, v.T-1, int(n))]
-		}
 		r.u.deeds[step] = d
 	}
 }

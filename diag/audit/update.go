@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hop/agent"
+	"hop/batch"
 	"hop/check"
 	"hop/diag"
 	"hop/diag/twin"
@@ -61,16 +62,32 @@ func (p *tap) own(w *mind.Window, before *safetensors.File) (twin.Own, bool) {
 			return o, false
 		}
 		o.Adv = twin.LOLA(o.Actor, o.Config, c.LOLA.Eta, p.agents[0], p.u.nets, w)
+		o.Stats = map[string]float64{"term": rootMean(w.Rollout, p.agents[0], o.Adv), "advantage": rootMean(w.Rollout, p.agents[0],
+			twin.AdvantagesOf(w, p.agents[0], o.Config))}
 	case "influence":
 		f := p.influence(o.Actor)
+		var nats float64
 		var err error
-		if o.Reward, err = f.Pay(before, w); err != nil {
+		if o.Reward, nats, err = f.Pay(before, w); err != nil {
 			return o, false
 		}
+		o.Stats = map[string]float64{"nats": nats}
 	default:
 		return o, false
 	}
 	return o, true
+}
+
+// rootMean is the root mean square of x [T][N] over an agent's own rows.
+func rootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
+	sum, n := 0., 0
+	each(ro, a, func(t, e, step, slot int) {
+		if ro.Alive[slot] && ro.Own[step] {
+			sum += x[t*ro.Envs+e] * x[t*ro.Envs+e]
+			n++
+		}
+	})
+	return math.Sqrt(sum / float64(max(n, 1)))
 }
 
 // influence is the mind as one that is paid for influence.
@@ -117,6 +134,9 @@ func (p *tap) hold(w *mind.Window, before, after *safetensors.File, stats []agen
 	}
 	h.reported(want, stats)
 	p.chosen(&h, o, want)
+	if p.u.hop == nil && h.choice == 0 {
+		p.u.draws.hold(p.u, want)
+	}
 	p.layers(&h, o, was, w, want)
 }
 
@@ -142,11 +162,15 @@ func (h *held) reported(want *twin.Learnt, stats []agent.Stat) {
 	for _, st := range stats {
 		kind, name, _ := strings.Cut(st.Name, "/")
 		v, ok := want.Stats[name]
-		if !ok || kind != "ppo" && kind != "search" {
+		if !ok || kind != "ppo" && kind != "search" && kind != "lola" && kind != "influence" {
 			continue
 		}
 		h.report++
-		if math.Abs(st.Value-v) > 2e-3*max(1, math.Abs(v)) {
+		tol := 2e-3 * max(1, math.Abs(v))
+		if kind == "lola" || kind == "influence" { // small numbers, each of which is a mean
+			tol = 0.01*math.Abs(v) + 1e-6
+		}
+		if math.Abs(st.Value-v) > tol {
 			h.stats[st.Name] = [2]float64{st.Value, v}
 		}
 	}
@@ -277,6 +301,9 @@ func (u *session) updated() []check.Finding {
 	if updates == 0 {
 		return nil
 	}
+	if choice.Effect > 0 && (layers.Effect > 0 || len(odd) > 0) {
+		choice.Module = "ppo" // the network itself is off, not what was written down of it
+	}
 	f.Effect = least - 1
 	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same window and weights, agree in direction and length.", updates)
 	if len(odd) > 0 {
@@ -284,6 +311,9 @@ func (u *session) updated() []check.Finding {
 		f.Accuse(check.Fault, least-1, says, next)
 	}
 	out := []check.Finding{choice, layers, f, stats}
+	if u.draws.rows > 0 {
+		out = append(out, u.redrawn())
+	}
 	if model.Rows > 0 {
 		out = append(out, model)
 	}

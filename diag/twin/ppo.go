@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -21,9 +22,10 @@ type Own struct {
 	Search bool
 
 	// What a mind adds, for one agent; nil: nothing.
-	Goal   []float32 // [T+1][N][GoalLen] read in place of the window's
-	Reward []float64 // [T][N] added to what was earned
-	Adv    []float64 // [T][N] added to the advantages
+	Goal   []float32          // [T+1][N][GoalLen] read in place of the window's
+	Reward []float64          // [T][N] added to what was earned
+	Adv    []float64          // [T][N] added to the advantages
+	Stats  map[string]float64 // what it reports of that
 
 	// Memory is each agent's LSTM before the window, [envs][LSTM].
 	Memory []Cell
@@ -58,6 +60,7 @@ type Learnt struct {
 	Stats   map[string]float64 // by the name that the learner reports it under, without its prefix
 	LogProb []float64          // of each row's action, before learning
 	Value   []float64
+	Probs   [][]float64 // [rows][Actions] before learning
 	Recorded
 
 	seqs []sequence // with an LSTM
@@ -324,7 +327,7 @@ func (o Own) through(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits,
 
 // first notes what the network says of the played rows before it learns.
 func (o Own) first(l *Learnt, w *mind.Window) {
-	l.LogProb, l.Value = make([]float64, l.real), make([]float64, l.real)
+	l.LogProb, l.Value, l.Probs = make([]float64, l.real), make([]float64, l.real), make([][]float64, l.real)
 	pick := make([]int, l.real)
 	if o.LSTM > 0 {
 		pick = make([]int, len(l.seqs))
@@ -339,6 +342,12 @@ func (o Own) first(l *Learnt, w *mind.Window) {
 		row := &Mat{Rows: 1, Cols: k, V: logits.Row(i), G: make([]float64, k)}
 		logp := t.LogSoftmax(row, l.legal[r*k:(r+1)*k])
 		l.LogProb[r], l.Value[r] = logp.V[l.Action[r]], value.V[i]
+		l.Probs[r] = make([]float64, k)
+		for j, v := range logp.V {
+			if l.legal[r*k+j] {
+				l.Probs[r][j] = math.Exp(v)
+			}
+		}
 	}
 }
 
@@ -379,6 +388,7 @@ func (o Own) report(l *Learnt, sum map[string]float64, lr float64) {
 		"entropy": sum["entropy"] / rows, "grad_norm": sum["grad_norm"] / float64(max(l.Steps, 1)),
 		"explained": Explained(real, l.OldV[:l.real]), "lr": lr,
 	}
+	maps.Copy(l.Stats, o.Stats)
 	if !o.Search {
 		l.Stats["kl"], l.Stats["clipped"] = sum["kl"]/rows, sum["clipped"]/rows
 	}

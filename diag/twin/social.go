@@ -65,6 +65,12 @@ func LOLA(a Actor, c ppo.Config, eta float64, me agent.ID, nets []Net, w *mind.W
 	return out
 }
 
+// AdvantagesOf returns an agent's advantages in a window, [T][N].
+func AdvantagesOf(w *mind.Window, a agent.ID, c ppo.Config) []float64 {
+	adv, _ := Advantages(w.Rollout, a, Earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda)
+	return adv
+}
+
 // slope returns s of agent j at each of its own steps, [T][N], 0 elsewhere.
 func slope(a Actor, net Net, ro *batch.Rollout, j agent.ID, adv []float64, games float64) []float64 {
 	var x [][]float64
@@ -179,20 +185,22 @@ func (f Influence) row(m Actor, ro *batch.Rollout, s sight, action int32) []floa
 	return m.Row(ro.ObsAt(slot), extra)
 }
 
-// Pay returns what the agent is paid for influence, [T][N].
-func (f Influence) Pay(saved *safetensors.File, w *mind.Window) ([]float64, error) {
+// Pay returns what the agent is paid for influence, [T][N], and the mean influence in
+// nats of all steps at which somebody could be influenced.
+func (f Influence) Pay(saved *safetensors.File, w *mind.Window) (pay []float64, nats float64, err error) {
 	own, err := LoadNet(saved, "net/")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	net, err := LoadNet(saved, "influence/net/")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	seen := f.sights(w.Rollout)
 	ro, m := w.Rollout, f.model()
 	weight := between(f.Weight, f.WeightEnd, w.Share)
 	out := make([]float64, ro.Steps*ro.Envs)
-	for _, s := range f.sights(ro) {
+	for _, s := range seen {
 		slot := ro.Slot(f.Me, s.t, s.n)
 		legal := ro.LegalAt(slot)
 		logits, _ := f.Own.Forward(&Tape{}, own, rowsOf([][]float64{f.Own.Row(ro.ObsAt(slot), ro.GoalAt(slot))}))
@@ -217,10 +225,12 @@ func (f Influence) Pay(saved *safetensors.File, w *mind.Window) ([]float64, erro
 				mixed += p * math.Exp(logp.Row(i)[k])
 			}
 			given := math.Exp(logp.Row(played)[k])
-			out[s.t*ro.Envs+s.n] += weight * given * math.Log(given/max(mixed, 1e-12))
+			divergence := given * math.Log(given/max(mixed, 1e-12))
+			out[s.t*ro.Envs+s.n] += weight * divergence
+			nats += divergence / float64(len(seen))
 		}
 	}
-	return out, nil
+	return out, nats, nil
 }
 
 // influenceBatch is how many rows one gradient step of the model takes.
