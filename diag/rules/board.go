@@ -317,7 +317,7 @@ func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
 		i += len(f.actions)
 	}
 	for i, want := range v {
-		if !near(float64(obs[i]), float64(want)) {
+		if obs[i] != want && !near(float64(obs[i]), float64(want)) {
 			f.b.wrong("view", "after %d steps seat %d sees %s as %s; the rules say %s", sc.t, s, f.part(i), amount(float64(obs[i])),
 				amount(float64(want)))
 			return

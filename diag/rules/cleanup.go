@@ -45,7 +45,8 @@ func cleanupRules(b *Book, p *params) func() law {
 	spec := g.spec(b.name)
 	spec.Goals = []string{"clean", "harvest"}
 	b.specIs(spec)
-	r.starts, r.fillsAt, r.fills = g.starts(true), g.spread("river cells that fill with waste"), b.chance("steps in which the river is polluted")
+	r.starts, r.fillsAt = g.starts(true), g.spread("river cells that fill with waste")
+	r.fills = b.chance("steps in which the river is polluted")
 	r.grows[0] = b.chance("apples that grow while the river is clean enough for the full rate")
 	for i, name := range []string{"clean", "middling", "dirty"} {
 		r.grows[1+i] = b.chance("apples that grow while the river is %s", name)

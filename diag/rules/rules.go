@@ -226,7 +226,7 @@ func (o *odds) says() string {
 // places says where in the game's package a kind of contradiction is to be looked for.
 var places = map[string]string{
 	"spec": "New, where the Spec is made", "start": "State.Reset", "view": "State.Observe", "mask": "State.Legal", "goal": "State.Reached",
-	"broke": "the message; what the masks allow must be playable",
+	"chance": "what State.Reset and State.Step draw", "broke": "the message; what the masks allow must be playable",
 }
 
 // Unasked is the finding about a game whose rules are not known here.
@@ -269,11 +269,9 @@ func (b *Book) Finding() check.Finding {
 	switch {
 	case total > 0:
 		w := b.wrongs[0]
-		f.Accuse(check.Fault, float64(total), fmt.Sprintf("%s (%d such of %d steps).", sentence(w.says)[:len(sentence(w.says))-1], w.count, b.steps),
-			b.look(w.kind))
+		f.Accuse(check.Fault, float64(total), sentence(fmt.Sprintf("%s (%d such in %d steps)", w.says, w.count, b.steps)), b.look(w.kind))
 	case p < suspectP:
-		f.Accuse(status, odd.seen-odd.expected, fmt.Sprintf("%s (p < %.1g in %d draws).", sentence(odd.says())[:len(sentence(odd.says()))-1], p, odd.n),
-			b.look("start")+", and what State.Step draws")
+		f.Accuse(status, odd.seen-odd.expected, sentence(fmt.Sprintf("%s (p < %.1g in %d draws)", odd.says(), p, odd.n)), b.look("chance"))
 	case b.closed || b.steps == 0:
 		f.Status, f.Says = check.NotAsked, "No step was played that could be held against the rules."
 	}
@@ -366,6 +364,12 @@ func (f *Follower) look(st game.State) {
 	}
 }
 
+// Enough returns how many steps of one kind of play are worth looking at, fewer
+// where observations are large, so that a book costs tenths of a second.
+func (b *Book) Enough() int {
+	return max(500, min(8000, 20_000_000/(1+b.spec.Obs.Len()*b.spec.Seats)))
+}
+
 // Play plays about so many steps and holds them against the book: every seat by
 // a bot of the game, drawn for each episode, that now and then plays anything
 // legal. Now and then the episode goes on in a copy.
@@ -382,14 +386,14 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 	rules, play := key.Child("rules").Rand(), key.Child("play").Rand()
 	st, spare := g.New(), g.New()
 	team := make([]game.Bot, n)
-	any := &game.Random{Actions: len(b.spec.Actions)}
+	random := &game.Random{Actions: len(b.spec.Actions)}
 	acts, rewards := make([]int32, n), make([]float32, n)
 	f := b.Follow()
 	// A long game is cut short now and then, so that many starts are seen.
 	long := b.spec.Horizon
 	for until := b.steps + steps; b.steps < until; {
 		for s := range team {
-			team[s] = any
+			team[s] = random
 			if k := play.IntN(len(bots) + 1); k < len(bots) {
 				team[s] = bots[k].New()
 			}
@@ -406,7 +410,7 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 				if seat := game.Seat(s); st.Alive(seat) {
 					bot := team[s]
 					if play.IntN(8) == 0 {
-						bot = any
+						bot = random
 					}
 					acts[s] = bot.Act(st, seat, &play)
 				}

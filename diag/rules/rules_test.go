@@ -1,7 +1,7 @@
 package rules_test
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -25,13 +25,15 @@ var settings = map[string]map[string][]string{
 		"cost": {"4", "3"},
 	},
 	"coin": {
-		"size": {"2", "3", "5"}, "agents": {"2", "3"}, "horizon": {"5", "40"}, "pays": {"1", "2"}, "harm": {"2", "0.5"}, "take": {"action", "walk"},
+		"size": {"2", "3", "5"}, "agents": {"2", "3"}, "horizon": {"5", "40"}, "pays": {"1", "2"},
+		"harm": {"2", "0.5"}, "take": {"action", "walk"},
 		"pause": {"0", "1", "3"},
 	},
 	"cleanup": {
-		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"}, "pollution": {"0", "0.5", "1"},
-		"growth": {"0.05", "0.5", "1"}, "restoration": {"0", "0.1"}, "depletion": {"0.4", "0.9"}, "start": {"0", "0.5"}, "reach": {"0", "1", "3"},
-		"pays": {"1", "3"},
+		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"},
+		"pollution": {"0", "0.5", "1"},
+		"growth":    {"0.05", "0.5", "1"}, "restoration": {"0", "0.1"}, "depletion": {"0.4", "0.9"}, "start": {"0", "0.5"},
+		"reach": {"0", "1", "3"}, "pays": {"1", "3"},
 	},
 	"foraging": {
 		"size": {"5", "6", "8"}, "agents": {"2", "3", "4"}, "food": {"1", "2", "4"}, "min_level": {"1", "2"}, "max_level": {"2", "3"},
@@ -88,7 +90,7 @@ func TestGamesKeepToTheirRules(t *testing.T) {
 			r := rng.New(3).Child(name).Rand()
 			for i := range 10 {
 				var sets []string
-				for _, path := range slices.Sorted(maps(settings[name])) {
+				for _, path := range slices.Sorted(maps.Keys(settings[name])) {
 					values := settings[name][path]
 					sets = append(sets, path+"="+values[r.IntN(len(values))])
 				}
@@ -106,15 +108,3 @@ func TestGamesKeepToTheirRules(t *testing.T) {
 		})
 	}
 }
-
-func maps(m map[string][]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-var _ = fmt.Sprint
