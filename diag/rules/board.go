@@ -394,7 +394,7 @@ func (f *board) step(now *seen, acts []int32, rewards []float32) {
 		return
 	}
 	sc.t, sc.over = was.t+1, now.over
-	f.expect(was, acts)
+	f.moved(was, acts)
 	f.game.play(was, acts, out)
 	out.over = out.over || sc.t >= f.horizon
 	f.game.arrives(was, sc, out)
@@ -451,8 +451,8 @@ func (o *outcome) item(f *board, was *scene, k int) float64 {
 	return 0
 }
 
-// expect writes what moves alone make of a scene.
-func (f *board) expect(was *scene, acts []int32) {
+// moved writes what moves alone make of a scene.
+func (f *board) moved(was *scene, acts []int32) {
 	out := &f.out
 	out.over = false
 	for s, a := range acts {

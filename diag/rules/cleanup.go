@@ -123,14 +123,14 @@ func (r *cleanup) why(sc *scene, acts []int32, s int) string {
 
 func (r *cleanup) arrives(_, now *scene, out *outcome) {
 	all := r.riverColumns * r.size
-	clear := make([]bool, r.size*r.size)
-	clearCells := 0
+	bare := make([]bool, r.size*r.size)
+	bareCells := 0
 	var filled []int
-	for c := range clear {
-		if clear[c] = r.inRiver(c) && !out.on[waste][c]; !clear[c] {
+	for c := range bare {
+		if bare[c] = r.inRiver(c) && !out.on[waste][c]; !bare[c] {
 			continue
 		}
-		clearCells++
+		bareCells++
 		if now.on[waste][c] {
 			filled = append(filled, c)
 		}
@@ -138,10 +138,10 @@ func (r *cleanup) arrives(_, now *scene, out *outcome) {
 	switch {
 	case len(filled) > 1:
 		r.b.wrong("waste", "%d river cells fill with waste in one step; the rules say at most one", len(filled))
-	case clearCells > 0:
+	case bareCells > 0:
 		r.fills.saw(len(filled) == 1, r.pollution)
 		if len(filled) == 1 {
-			r.fillsAt.saw(filled, clear)
+			r.fillsAt.saw(filled, bare)
 		}
 	}
 	for _, c := range filled {
@@ -157,7 +157,7 @@ func (r *cleanup) arrives(_, now *scene, out *outcome) {
 	if part < 1 {
 		count = r.grows[1+min(2, int(3*(1-max(part, 0))))]
 	}
-	for c := range clear {
+	for c := range bare {
 		if c%r.size < r.size-r.orchardColumns || out.on[apple][c] {
 			continue
 		}

@@ -204,6 +204,6 @@ func (r *cartpole) step(now *seen, acts []int32, rewards []float32) {
 	if rewards[0] != 1 {
 		r.b.wrong("pay", "a step is paid %s; the rules say 1", amount(float64(rewards[0])))
 	}
-	close := math.Abs(math.Abs(r.at[0])-2.4) < 1e-5 || math.Abs(math.Abs(r.at[2])-12*math.Pi/180) < 1e-5
-	r.ended(now, close)
+	edge := math.Abs(math.Abs(r.at[0])-2.4) < 1e-5 || math.Abs(math.Abs(r.at[2])-12*math.Pi/180) < 1e-5
+	r.ended(now, edge)
 }
