@@ -131,7 +131,7 @@ func (b *Book) same(what string, got, want any) bool {
 	if fmt.Sprint(got) == fmt.Sprint(want) {
 		return true
 	}
-	b.wrong("spec", "The game says of itself: %s %v; the rules say %v", what, got, want)
+	b.wrong("spec", "the game says of itself: %s %v; the rules say %v", what, got, want)
 	return false
 }
 
@@ -146,7 +146,13 @@ func (b *Book) specIs(want game.Spec) {
 	b.same("seats are alike:", got.Symmetric, want.Symmetric)
 	b.same("steps draw nothing:", got.Deterministic, want.Deterministic)
 	seats, actions := b.same("seats", got.Seats, want.Seats), b.same("actions", got.Actions, want.Actions)
-	b.closed = !seats || !actions || !b.same("observation", got.Obs, want.Obs)
+	b.closed = !seats || !actions || !b.same("an observation has", laidOut(got.Obs), laidOut(want.Obs))
+}
+
+// laidOut tells what an observation holds.
+func laidOut(l game.Layout) string {
+	return fmt.Sprintf("%dx%d cells of %v, %d features, %d masks, %d times and the last actions of %d seats",
+		l.Height, l.Width, l.Planes, l.Features, l.Legal, l.Time, l.Last)
 }
 
 // odds counts something that comes by chance against what the rules let one expect.
@@ -269,7 +275,11 @@ func (b *Book) Finding() check.Finding {
 	switch {
 	case total > 0:
 		w := b.wrongs[0]
-		f.Accuse(check.Fault, float64(total), sentence(fmt.Sprintf("%s (%d such in %d steps)", w.says, w.count, b.steps)), b.look(w.kind))
+		says := w.says
+		if w.kind != "spec" {
+			says = fmt.Sprintf("%s (%d such in %d steps)", says, w.count, b.steps)
+		}
+		f.Accuse(check.Fault, float64(total), sentence(says), b.look(w.kind))
 	case p < suspectP:
 		f.Accuse(status, odd.seen-odd.expected, sentence(fmt.Sprintf("%s (p < %.1g in %d draws)", odd.says(), p, odd.n)), b.look("chance"))
 	case b.closed || b.steps == 0:

@@ -3,11 +3,12 @@ package rules
 // snowdrift: a drift's removal pays everyone and costs its removers.
 type snowdrift struct {
 	*ground
-	blocks, drifts int
-	pays, cost     float64
-	starts         *starts
-	driftsAt       *spread
-	number         []int // [cell] of the drift that lay there at the start
+	blocks     *walls
+	drifts     int
+	pays, cost float64
+	starts     *starts
+	driftsAt   *spread
+	number     []int // [cell] of the drift that lay there at the start
 }
 
 const drift = 1 // after the blocks
@@ -19,16 +20,17 @@ func snowdriftRules(b *Book, p *params) func() law {
 		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"),
 		things: []string{"block", "drift"}, actions: moves("remove"), has: block,
 	}
-	r := snowdrift{ground: g, blocks: p.whole("blocks"), drifts: p.whole("drifts"), pays: p.number("pays"), cost: p.number("cost")}
+	r := snowdrift{ground: g, drifts: p.whole("drifts"), pays: p.number("pays"), cost: p.number("cost")}
 	spec := g.spec(b.name)
 	spec.Goals, spec.Deterministic = numbered("drift", r.drifts), true
 	b.specIs(spec)
+	r.blocks = g.walls(p.whole("blocks"))
 	r.starts, r.driftsAt = g.starts(true), g.spread("drifts at the start")
 	return func() law { own := r; return g.follow(&own) }
 }
 
 func (r *snowdrift) start(sc *scene) {
-	r.walls(sc, r.blocks)
+	r.blocks.saw(sc)
 	r.isMany(sc, drift, r.drifts)
 	r.isFree(sc, drift)
 	r.number = make([]int, r.size*r.size)

@@ -9,14 +9,15 @@ import (
 // staghunt: hares for anyone, stags for two or more; who catches something leaves.
 type staghunt struct {
 	*ground
-	blocks, stags, hares int
-	stagPays, harePays   float64
-	endAfter             int
-	strength             []float64 // [seat]
-	starts               *starts
-	stagsAt, haresAt     *spread
-	onPrey               *odds
-	caught               int // the step of this episode's first catch; 0: none yet
+	blocks             *walls
+	stags, hares       int
+	stagPays, harePays float64
+	endAfter           int
+	strength           []float64 // [seat]
+	starts             *starts
+	stagsAt, haresAt   *spread
+	onPrey             *odds
+	caught             int // the step of this episode's first catch; 0: none yet
 }
 
 const (
@@ -36,7 +37,7 @@ func staghuntRules(b *Book, p *params) func() law {
 		things: []string{"block", "stag", "hare"}, actions: moves("hunt stag", "hunt hare"), has: block,
 	}
 	r := staghunt{
-		ground: g, blocks: p.whole("blocks"), stags: p.whole("stags"), hares: p.whole("hares"), stagPays: p.number("stag_pays"),
+		ground: g, stags: p.whole("stags"), hares: p.whole("hares"), stagPays: p.number("stag_pays"),
 		harePays: p.number("hare_pays"), endAfter: p.whole("end_after_first_catch"), strength: p.list("player_strength"),
 	}
 	spec := g.spec(b.name)
@@ -50,6 +51,7 @@ func staghuntRules(b *Book, p *params) func() law {
 		spec.Symmetric = spec.Symmetric && x == r.strength[0]
 	}
 	b.specIs(spec)
+	r.blocks = g.walls(p.whole("blocks"))
 	r.starts, r.stagsAt, r.haresAt = g.starts(true), g.spread("stags at the start"), g.spread("hares at the start")
 	r.onPrey = b.chance("seats that start on prey")
 	return func() law { own := r; return g.follow(&own) }
@@ -58,7 +60,7 @@ func staghuntRules(b *Book, p *params) func() law {
 // isMany notes a start with another number of things than the rules say.
 func (g *ground) isMany(sc *scene, thing, want int) {
 	if got := len(cells(sc.on[thing])); got != want {
-		g.b.wrong("start", "an episode starts with %d cells of %s; the rules say %d", got, g.things[thing], want)
+		g.b.wrong("start", "an episode starts with %s on %d cells; the rules say on %d", g.things[thing], got, want)
 	}
 }
 
@@ -73,7 +75,7 @@ func (g *ground) isFree(sc *scene, thing int) {
 
 func (r *staghunt) start(sc *scene) {
 	r.caught = 0
-	r.walls(sc, r.blocks)
+	r.blocks.saw(sc)
 	r.isMany(sc, stag, r.stags)
 	r.isMany(sc, hare, r.hares)
 	r.isFree(sc, stag)

@@ -10,17 +10,18 @@ import (
 // tag: predators share what a caught prey pays.
 type tag struct {
 	*ground
-	blocks, predators, preys int
-	far                      int
-	roles                    []*odds   // [seat]
-	starts                   []*spread // [seat] as predators
-	hides                    *spread
+	blocks           *walls
+	predators, preys int
+	far              int
+	roles            []*odds   // [seat]
+	starts           []*spread // [seat] as predators
+	hides            *spread
 }
 
 const prey = 1 // after the blocks
 
 func tagRules(b *Book, p *params) func() law {
-	r := tag{blocks: p.whole("blocks"), predators: p.whole("predators"), preys: p.whole("prey"), far: p.whole("start")}
+	r := tag{predators: p.whole("predators"), preys: p.whole("prey"), far: p.whole("start")}
 	g := &ground{
 		b: b, n: r.predators + r.preys, size: p.whole("size"), horizon: p.whole("horizon"), traits: true,
 		things: []string{"block", "prey"}, actions: moves(), has: block,
@@ -29,6 +30,7 @@ func tagRules(b *Book, p *params) func() law {
 	spec := g.spec(b.name)
 	spec.Kind = game.ZeroSum
 	b.specIs(spec)
+	r.blocks = g.walls(p.whole("blocks"))
 	r.hides = g.spread("prey that appears")
 	for s := range g.n {
 		r.roles = append(r.roles, b.chance("episodes in which seat %d is prey", s))
@@ -55,7 +57,7 @@ func (r *tag) hideouts(sc *scene, at []int) []bool {
 }
 
 func (r *tag) start(sc *scene) {
-	r.walls(sc, r.blocks)
+	r.blocks.saw(sc)
 	n := 0
 	for s, role := range sc.traits {
 		if role != 0 && role != 1 {
