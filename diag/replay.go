@@ -7,6 +7,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/diag/rules"
 	"hop/game"
 	"hop/rng"
 )
@@ -73,6 +74,9 @@ type Replay struct {
 	windows  int
 	Shown    bool   // bots are being shown: what they play counts as the agents' own
 	Learns   []bool // [A] whose own policy is a mind's: others in its place are stand-ins
+	// Book, if not nil, is the rules written down a second time: the first steps
+	// are held against them too.
+	Book *rules.Book
 }
 
 // Ended is an episode as the rules have it.
@@ -96,6 +100,7 @@ type replayEnv struct {
 	now     Ended
 	actions []int32
 	rewards []float32
+	book    *rules.Follower // nil: enough was seen
 }
 
 // NewReplay starts at a run's first step.
@@ -160,6 +165,16 @@ func (r *Replay) begin(e *replayEnv) {
 		e.now.Goal[a] = game.NoGoal
 	}
 	e.st.Reset(&e.rules)
+	switch {
+	case r.Book == nil:
+	case r.Steps > r.Book.Enough():
+		e.book = nil
+	default:
+		if !e.began {
+			e.book = r.Book.Follow()
+		}
+		e.book.Begin(e.st)
+	}
 	e.began, e.steps = true, 0
 }
 
@@ -289,6 +304,9 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		e.acted[a] = e.st.Alive(game.Seat(e.seat[a]))
 	}
 	e.st.Step(e.actions, e.rewards, &e.rules)
+	if e.book != nil {
+		e.book.Step(e.actions, e.rewards, e.st)
+	}
 	e.steps++
 	r.Steps++
 	over := e.st.Over()

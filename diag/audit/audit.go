@@ -155,6 +155,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if first.alike() {
 		r.Add(check.Order(r.Returns), check.Odd(r.Returns))
 	}
+	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 	if opt.Game == nil {
 		say("the game, without learning")
 		opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
@@ -199,6 +200,7 @@ type session struct {
 	loaded  bool // it goes on from a checkpoint
 	taps    []*tap
 	replay  *diag.Replay
+	unruled error          // why the game's rules are not known a second time
 	deeds   []diag.Deed    // [A][T][N]
 	raw     *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
 	window  int            // windows seen
@@ -248,6 +250,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 			parts.Minds[i] = t
 		}
 		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		u.replay.Book, u.unruled = book(&s, u.spec)
 		for a := range u.spec.Seats {
 			u.replay.Learns = append(u.replay.Learns, u.learner(a))
 		}
