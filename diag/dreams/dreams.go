@@ -10,6 +10,7 @@ package dreams
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 
 	"hop/agent"
@@ -225,7 +226,7 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 			h.heads[name] = twin.Compare(part, headOf(now.Net, name), headOf(want, name))
 		}
 	}
-	if !h.change.Same() {
+	if !h.change.Same() && !d.odd() {
 		odd := h.odd()
 		for _, sl := range slips(was) {
 			if sl.fits(odd, len(h.heads)) && twin.Compare(was.Net, now.Net, learn(sl.WorldSlip)).Same() {
@@ -235,6 +236,11 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 		}
 	}
 	d.held = append(d.held, h)
+}
+
+// odd reports whether an update before was not what it should be; one is named.
+func (d *Watch) odd() bool {
+	return slices.ContainsFunc(d.held, func(h held) bool { return !h.change.Same() })
 }
 
 // odd lists the heads that do not learn what they should. Gradients are clipped

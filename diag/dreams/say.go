@@ -181,7 +181,7 @@ func (d *Watch) sayUpdates() check.Finding {
 	case len(still) > 0 && len(still)+len(off) < len(odd.heads):
 		says = fmt.Sprintf("The world model's head %s does not learn: its weights stay where they are", strings.Join(still, " and "))
 	case len(off) > 0 && len(off) < len(odd.heads):
-		says = fmt.Sprintf("The world model's head %s learns something else than its loss gives; the other heads learn as they should",
+		says = fmt.Sprintf("The world model's head %s learns something else than its loss gives; the other heads agree better",
 			strings.Join(off, " and "))
 	case c.Cosine < -0.9:
 		says = fmt.Sprintf("The world model's update goes the opposite way of its losses (cosine %.3f)", c.Cosine)
@@ -290,9 +290,22 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 		"each from its own place.",
 		c.rows)
 	if c.views > 0 {
-		boards.Accuse(check.Fault, share(c.views, c.episodes), fmt.Sprintf("In %.3g %% of the real states that imagination starts from, things "+
+		boards.Accuse(check.Fault, share(c.views, c.episodes), fmt.Sprintf("In %.3g %% of the real states that imagination "+
+			"starts from, things "+
 			"do not look the same to all agents, but from the first imagined step on all are shown one agent's view of them.",
-			100*share(min(c.views, c.episodes), c.episodes)), "model/world.Input.View and write: planes of things that are ego-first in this game")
+			100*share(min(c.views, c.episodes), c.episodes)), "model/world.Input.View and write: planes of things that are "+
+			"ego-first in this game")
+	}
+	switch o := c.others; {
+	case o[0] == 0 || c.views > 0:
+	case o[1] == o[0]:
+		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined agents are shown another seat's view of the "+
+			"board, from the first "+
+			"imagined step on.", "mind/imagine: state.take (Obs by real seat), model/world: write")
+	case o[2] == o[0]:
+		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined boards follow from joint actions in the order of "+
+			"agents, where the "+
+			"model reads them in the order of real seats.", "mind/imagine: imagined.StepAll")
 	}
 	for _, what := range []string{"board", "rest of the observation (mask, time and last actions)"} {
 		if n := c.wrong[what]; n > 0 && boards.Status == check.Pass {
@@ -302,7 +315,7 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 				"mind/imagine: imagined.StepAll (joint actions by seat) and state.take (Obs), model/world: write")
 		}
 	}
-	return []check.Finding{c.sayStarts(), ends, rewards, masks, boards, c.sayPlayers(), shares}
+	return []check.Finding{c.sayStarts(), boards, ends, rewards, masks, c.sayPlayers(), shares}
 }
 
 func (c *stepCheck) sayStarts() check.Finding {

@@ -14,11 +14,11 @@ type slip struct {
 	head string // the head that it is about; "": all
 }
 
-// fits says whether a slip is worth trying: one about a head if that head learns
-// something else and not all do, the others if all do.
+// fits says whether a slip is worth trying: one about a head only if that head
+// learns something else and not all do.
 func (s slip) fits(odd []string, all int) bool {
 	if s.head == "" {
-		return len(odd) != 1 || s.Unweighed
+		return true
 	}
 	return slices.Contains(odd, strings.Replace(s.head, "planes", "dense", 1)) && len(odd) < all
 }

@@ -26,6 +26,7 @@ type stepCheck struct {
 
 	rows   int            // rows compared
 	close  int            // steps that rounding might decide: not compared
+	others [3]int         // wrong boards in an episode's first step; of those another seat's; those of joint actions by agent
 	wrong  map[string]int // rows, by what differs
 	sample map[string]string
 	exits  [2]int // imagined, and as predicted
@@ -205,11 +206,33 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 		want, got := w.View(f, joint, s), ro.ObsAt(slot)
 		if !slices.Equal(want[:board], got[:board]) {
 			c.differs("board", "agent %d, step %d of copy %d: %d of %d cells of planes differ", a, t, n, unequal(want[:board], got[:board]), board)
+			if ro.Start[ro.Moment(t, n)] { // what it follows from is known to be right
+				c.recognise(w, f, base, joint, got[:board], seats, a)
+			}
 		}
 		if !slices.Equal(want[board:], got[board:]) {
 			c.differs("rest of the observation (mask, time and last actions)", "agent %d, step %d of copy %d: %d of %d numbers differ", a, t, n,
 				unequal(want[board:], got[board:]), len(want)-board)
 		}
+	}
+}
+
+// recognise tries what a wrong board could be: another seat's view, or what follows
+// when actions are taken in the order of agents.
+func (c *stepCheck) recognise(w twin.World, f *twin.Foreseen, base []float32, joint []int32, got []float32, seats []int, a int) {
+	c.others[0]++
+	for s := range seats {
+		if s != seats[a] && slices.Equal(w.View(f, joint, s)[:len(got)], got) {
+			c.others[1]++
+			break
+		}
+	}
+	acts := make([]int32, len(joint))
+	for b, s := range seats {
+		acts[b] = joint[s]
+	}
+	if slices.Equal(w.View(w.Predict(base, acts), acts, seats[a])[:len(got)], got) {
+		c.others[2]++
 	}
 }
 

@@ -204,11 +204,9 @@ func (m *Imagining) Update(update int, trusted bool) {
 		deeds := make([]Deed, m.Config.Batch)
 		for j := range deeds { // a quarter evenly over the highest reward paid
 			i := r.IntN(len(m.Deeds))
-			if 4*j < len(deeds) {
+			if 4*j < len(deeds) && !s.Even {
 				of := rare[r.IntN(len(rare))]
-				if k := of[r.IntN(len(of))]; !s.Even {
-					i = k
-				}
+				i = of[r.IntN(len(of))]
 			}
 			deeds[j] = m.Deeds[i]
 			if s.Deed != nil {
