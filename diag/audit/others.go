@@ -53,7 +53,8 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Mind.Learn(w); err != nil {
+	stats, err := p.Mind.Learn(w)
+	if err != nil {
 		return err
 	}
 	after, err := saved(p.Mind)
@@ -63,7 +64,7 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 	if err := saver.Load(start, ""); err != nil {
 		return err
 	}
-	return p.study.Update(w, start, after, labels)
+	return p.study.Update(w, start, after, labels, stats)
 }
 
 // labels asks a mind for its labels of a window and puts it back.

@@ -14,16 +14,16 @@ import (
 
 // begins is a model that was trained before the run: where its folder is, where a
 // mind's checkpoint holds it, and whose module it is.
-type begins struct{ name, dir, at, module string }
+type begins struct{ name, dir, best, at, module string }
 
 // pretrained compares the models that a mind starts from with those in the folders
 // that the spec names: f is the mind before it learns.
 func (u *session) pretrained(f *safetensors.File) error {
 	c := u.hop.Models
 	for _, b := range []begins{
-		{"model of others", c.MOA, "moa/net/", "moa"}, {"VAE", c.VAE, "goals/vae/model/", "goals"},
-		{"inference of goals", c.CVAE, "goals/cvae/model/", "goals"}, {"world model", c.World, "models/world/", "world"},
-		{"response network", c.Response, "models/response/", "planner"},
+		{"model of others", c.MOA, "best/", "moa/net/", "moa"}, {"VAE", c.VAE, "best/", "goals/vae/model/", "goals"},
+		{"inference of goals", c.CVAE, "best/", "goals/cvae/model/", "goals"}, {"world model", c.World, "best/", "models/world/", "world"},
+		{"response network", c.Response, "brain/net/", "models/response/", "planner"},
 	} {
 		if b.dir == "" {
 			continue
@@ -36,7 +36,7 @@ func (u *session) pretrained(f *safetensors.File) error {
 		if err != nil {
 			return err
 		}
-		want, err := twin.LoadNet(file, "best/")
+		want, err := twin.LoadNet(file, b.best)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (u *session) pretrained(f *safetensors.File) error {
 			Says: fmt.Sprintf("The %s begins with the weights of %s.", b.name, b.dir),
 		}
 		if odd != "" {
-			x.Accuse(check.Fault, 1, fmt.Sprintf("The %s does not begin with the best weights of %s: %s differs.", b.name, b.dir, odd),
+			x.Accuse(check.Fault, 1, fmt.Sprintf("The %s does not begin with the weights of %s: %s differs.", b.name, b.dir, odd),
 				"where models are loaded and handed to minds: registry, mind/hop.New")
 		}
 		u.started = append(u.started, x)

@@ -485,6 +485,20 @@ func (p *prober) places(src *sources, planes int) {
 		})
 }
 
+// roundTrip saves a mind, loads it and saves it again: what is not the same then.
+func roundTrip(m mind.Mind) []string {
+	saver, _ := mind.As[mind.Saver](m)
+	a, err := saved(m)
+	if err != nil || saver.Load(a, "") != nil {
+		return []string{"nothing"}
+	}
+	b, err := saved(m)
+	if err != nil {
+		return []string{"nothing"}
+	}
+	return unlike(a, b)
+}
+
 // unlike returns the names of tensors that differ or are missing.
 func unlike(a, b *safetensors.File) []string {
 	var out []string

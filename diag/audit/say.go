@@ -24,6 +24,11 @@ func counted(f check.Finding, bad float64, says, next string) check.Finding {
 // findings says what the closely examined run came to.
 func (u *session) findings() []check.Finding {
 	var out []check.Finding
+	for _, t := range u.taps {
+		if t.src != nil && len(t.src.restored) == 0 {
+			t.src.restored = roundTrip(t.Mind)
+		}
+	}
 	out = append(out, u.pipeline()...)
 	out = append(out, u.replay.Findings()...)
 	out = append(out, u.told())
@@ -38,6 +43,13 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.world...)
 	out = append(out, u.logging())
 	out = append(out, u.started...)
+	if u.imagined > 1 {
+		out = append(out, counted(check.Finding{
+			Step: 4, Check: "every imagined window is another", Module: "world", Unit: "share of windows", Rows: u.imagined,
+			Says: "No imagined window is the one before it.",
+		}, float64(u.again)/float64(u.imagined), fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
+			"mind/imagine: the streams of a window and of a round"))
+	}
 	if u.bots.rows > 0 {
 		out = append(out, u.shownBots())
 	}

@@ -280,6 +280,9 @@ func (u *session) updated() []check.Finding {
 					stats.Saw(v[0], v[1], "%s, %s", diag.Names(t.agents), name)
 				}
 				e := stats.Evidence[0]
+				if _, ok := h.stats["ppo/explained"]; ok {
+					stats.Module = "ppo" // other returns than it should learn from, by too little to turn the update
+				}
 				stats.Accuse(check.Fault, float64(len(h.stats)), fmt.Sprintf("%s: the update is right, but it reports %.4g where it is %.4g.",
 					e.Label, e.Value, e.Wanted), "ppo.Brain.report, and the sums behind it")
 			}

@@ -18,7 +18,7 @@ import (
 // Update holds one update against its definition: start is the mind before, after
 // is what it became by learning w, given are its labels. It does nothing if there is
 // nothing to learn from.
-func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []hop.Label) error {
+func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []hop.Label, stats []agent.Stat) error {
 	goals, model, net, err := s.loaded(start)
 	if err != nil {
 		return err
@@ -45,6 +45,7 @@ func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []h
 	if s.cfg.MOA.Passes == 0 {
 		return s.still(start, after)
 	}
+	s.compareStats(w.Rollout, model, net, asGiven(given), stats)
 	return s.learnModel(w.Rollout, start, after, model, net, asGiven(given), r)
 }
 
@@ -65,6 +66,64 @@ func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.L
 		return nil, err
 	}
 	return goals.Hindsight(w.Rollout, asGiven(given)), nil
+}
+
+// compareStats compares what the agent reports of its model of others, before it
+// learns, with the twin's predictions: of all co-players and of each.
+func (s *Study) compareStats(ro *batch.Rollout, model twin.Others, net twin.Net, labels []twin.Label, stats []agent.Stat) {
+	type sum struct {
+		n, hits  int
+		ce, near float64
+	}
+	all, of := sum{}, make([]sum, len(s.others))
+	for i, x := range model.Steps(ro, labels) {
+		p := model.Predict(net, x.Obs, x.Legal, x.Features)
+		best, second := 0, -1.
+		for k := range p {
+			if p[k] > p[best] {
+				best = k
+			}
+		}
+		for k := range p {
+			if k != best {
+				second = max(second, p[k])
+			}
+		}
+		for _, t := range []*sum{&all, &of[labels[i].Other]} {
+			t.n++
+			t.ce -= math.Log(max(p[x.Action], 1e-30))
+			if int32(best) == x.Action {
+				t.hits++
+			}
+			if p[best]-second < 1e-4 {
+				t.near++ // rounding decides
+			}
+		}
+	}
+	ask := func(prefix string, t sum) {
+		for _, st := range stats {
+			n := float64(max(t.n, 1))
+			var want, slack float64
+			switch st.Name {
+			case prefix + "rows":
+				want, slack = float64(t.n), 0
+			case prefix + "ce":
+				want, slack = t.ce/n, 2e-3*max(1, t.ce/n)
+			case prefix + "top1":
+				want, slack = float64(t.hits)/n, (t.near+0.5)/n
+			default:
+				continue
+			}
+			if s.told.rows++; math.Abs(st.Value-want) > slack {
+				s.told.miss(1, "%s is reported as %.4g; by its predictions before it learns it is %.4g.", "mind/hop: score.go, and when fitOthers scores",
+					st.Name, st.Value, want)
+			}
+		}
+	}
+	ask("moa/", all)
+	for j, a := range s.others {
+		ask(fmt.Sprintf("others/%d/", a), of[j])
+	}
 }
 
 const labelsAt = "mind/hop: Trajectories and Label of the goal model, episodes in goals.go"

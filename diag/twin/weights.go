@@ -133,8 +133,8 @@ type PartChange struct {
 // Agree is how near a change must be to its twin's: float32 differs from float64
 // by far less, a slip by far more.
 const (
-	agreeCosine = 0.999
-	agreeLength = 0.01
+	agreeCosine = 0.9998
+	agreeLength = 0.005
 	smallShare  = 1e-4 // parts that change less are only rounding
 )
 
@@ -181,8 +181,8 @@ func Compare(before, got, want Net) Change {
 // A part of a network is small, and Adam makes much of what little reaches it: a
 // gradient near 0 has a direction that rounding decides.
 const (
-	agreePart       = 0.99
-	agreePartLength = 0.03
+	agreePart       = 0.995
+	agreePartLength = 0.02
 )
 
 func cosine(dot, gg, ww float64) float64 {
