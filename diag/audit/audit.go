@@ -189,42 +189,42 @@ func plainPPO(s *exp.Spec) bool {
 
 // session is one instrumented run.
 type session struct {
-	exp      exp.Spec
-	spec     game.Spec
-	key      rng.Key // of the run
-	opt      Options
-	hop      *hop.Config // nil: the agents do not plan
-	parts    train.Parts
-	loop     *train.SelfPlay
-	closely  bool // examine, not only count returns
-	loaded   bool // it goes on from a checkpoint
-	taps     []*tap
-	replay   *diag.Replay
-	unruled  error          // why the game's rules are not known a second time
-	deeds    []diag.Deed    // [A][T][N]
-	raw      *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
-	window   int            // windows seen
-	total    int            // windows to see
-	curves   [][]float64    // [A][windows]
-	rows     []int          // [A] own rows seen
-	acts     [][]int        // [A][actions] how often each was taken
-	acting   acting
-	logs     logs
-	given    given
-	bots     bots
-	started  []check.Finding // about models that were trained before
-	places   int             // learners', in episodes that started
-	taken    int             // of those, by somebody else
-	draws    draws
-	dreams   *dreams.Watch // of imagination; nil: there is none
-	insight  insight
-	dreamt   uint64 // a fingerprint of the last imagined window
-	again    int    // imagined windows that are the one before
-	imagined int
-	guilty   *recorder       // the player that panicked or acted illegally
-	broke    error           // a panic or an error of the run itself
-	nets     []twin.Net      // [A] the weights that played the window, where minds read each other's
-	world    []check.Finding // about the world model that planners search on
+	exp       exp.Spec
+	spec      game.Spec
+	key       rng.Key // of the run
+	opt       Options
+	hop       *hop.Config // nil: the agents do not plan
+	parts     train.Parts
+	loop      *train.SelfPlay
+	closely   bool // examine, not only count returns
+	loaded    bool // it goes on from a checkpoint
+	taps      []*tap
+	replay    *diag.Replay
+	unruled   error          // why the game's rules are not known a second time
+	deeds     []diag.Deed    // [A][T][N]
+	raw       *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
+	window    int            // windows seen
+	total     int            // windows to see
+	curves    [][]float64    // [A][windows]
+	rows      []int          // [A] own rows seen
+	acts      [][]int        // [A][actions] how often each was taken
+	acting    acting
+	logs      logs
+	given     given
+	bots      bots
+	started   []check.Finding // about models that were trained before
+	places    int             // learners', in episodes that started
+	taken     int             // of those, by somebody else
+	draws     draws
+	dreams    *dreams.Watch // of imagination; nil: there is none
+	insight   insight
+	lastDream uint64 // a fingerprint of the last imagined window
+	again     int    // imagined windows that are the one before
+	imagined  int
+	guilty    *recorder       // the player that panicked or acted illegally
+	broke     error           // a panic or an error of the run itself
+	nets      []twin.Net      // [A] the weights that played the window, where minds read each other's
+	world     []check.Finding // about the world model that planners search on
 }
 
 // newSession builds a run with recorders in it.
@@ -382,10 +382,10 @@ func (u *session) alike() bool {
 // see looks at a window before it is learnt from.
 func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if imagined {
-		if h := diag.Print(ro.Obs); h == u.dreamt {
+		if h := diag.Print(ro.Obs); h == u.lastDream {
 			u.again++
 		} else {
-			u.dreamt = h
+			u.lastDream = h
 		}
 		u.imagined++
 		u.dreams.See(ro)

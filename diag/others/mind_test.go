@@ -153,7 +153,8 @@ func study(t *testing.T, set, said func(c *hop.Config)) (*Study, error) {
 		if err := h.Load(start, ""); err != nil {
 			return nil, err
 		}
-		if _, err := h.Learn(w); err != nil {
+		stats, err := h.Learn(w)
+		if err != nil {
 			return nil, err
 		}
 		after, err := save()
@@ -161,7 +162,7 @@ func study(t *testing.T, set, said func(c *hop.Config)) (*Study, error) {
 			return nil, err
 		}
 		if i == 1 {
-			if err := s.Update(w, start, after, labels); err != nil {
+			if err := s.Update(w, start, after, labels, stats); err != nil {
 				return nil, err
 			}
 		}

@@ -154,7 +154,7 @@ func TestTheModelOfOthersLearnsAsDefined(t *testing.T) {
 		b := belief.New(w.cfg.Belief, 1, 2, 3)
 		start := w.saved(t, b)
 		w.learn(t, w.cfg.MOA.LR*c.share, c.edit)
-		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, w.saved(t, b), w.labels()))
+		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, w.saved(t, b), w.labels(), nil))
 		if c.says == "" && s.model.bad > 0 || c.says != "" && !strings.Contains(s.model.says, c.says) || s.labels.bad > 0 {
 			t.Errorf("%s: got %q and %q, want %q", c.name, s.model.says, s.labels.says, c.says)
 		}
@@ -177,7 +177,7 @@ func TestLabelsAreThoseOfTheWindow(t *testing.T) {
 		{"the last goal, not the next", func(l []hop.Label) []hop.Label { l[0].Goal = []float32{0, 1}; return l }, "hare, it is stag"},
 	} {
 		s := New(w.cfg, w.spec, 0, rng.New(1))
-		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, start, c.edit(w.labels())))
+		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, start, c.edit(w.labels()), nil))
 		if !strings.Contains(s.labels.says, c.says) || s.model.rows > 0 {
 			t.Errorf("%s: got %q, want %q", c.name, s.labels.says, c.says)
 		}
