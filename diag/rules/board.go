@@ -398,15 +398,23 @@ func (f *board) step(now *seen, acts []int32, rewards []float32) {
 	f.moved(was, acts)
 	f.game.play(was, acts, out)
 	out.over = out.over || sc.t >= f.horizon
-	f.game.arrives(was, sc, out)
-	for s, a := range acts {
-		if got, want := sc.at[s], out.at[s]; got != want && !out.drawn[s] {
-			f.b.wrong("moves", "seat %d at %s plays %s and is %s then; the rules say %s", s, f.place(was.at[s]), f.called(a),
-				f.place(got), f.place(want))
-		}
+	for s := range acts {
 		if !near(float64(rewards[s]), out.pays[s]) {
 			f.b.wrong("pay", "seat %d, who %s, is paid %s; the rules say %s", s, f.game.why(was, acts, s), amount(float64(rewards[s])),
 				amount(out.pays[s]))
+		}
+	}
+	f.game.arrives(was, sc, out)
+	for s, a := range acts {
+		switch got, want := sc.at[s], out.at[s]; {
+		case got == want || out.drawn[s]:
+		case got == gone:
+			f.b.wrong("leaving", "seat %d, who %s, leaves; the rules say that it stays on the board", s, f.game.why(was, acts, s))
+		case want == gone:
+			f.b.wrong("leaving", "seat %d, who %s, stays on the board; the rules say that it leaves", s, f.game.why(was, acts, s))
+		default:
+			f.b.wrong("moves", "seat %d at %s plays %s and is at %s then; the rules say at %s", s, f.place(was.at[s]), f.called(a),
+				f.place(got), f.place(want))
 		}
 		if len(now.goal) > 0 && now.goal[s] != out.goal[s] {
 			f.b.wrong("goal", "seat %d, who %s, has reached %s; the rules say %s", s, f.game.why(was, acts, s), f.goal(now.goal[s]),
@@ -586,6 +594,7 @@ func cells(on []bool) []int {
 // whatever the others do.
 type starts struct {
 	of       []*spread // [seat]
+	cells    []*odds   // [cell] starts of all seats; nil where there are too many
 	together *odds     // nil: they share none
 }
 
@@ -593,6 +602,9 @@ func (g *ground) starts(shared bool) *starts {
 	st := &starts{}
 	if shared {
 		st.together = g.b.chance("starts of seats that follow each other on one cell")
+	}
+	for c := 0; g.size <= 10 && c < g.size*g.size; c++ {
+		st.cells = append(st.cells, g.b.chance("starts at %s", g.place(c)))
 	}
 	for s := range g.n {
 		st.of = append(st.of, g.spread("starts of seat "+strconv.Itoa(s)))
@@ -604,6 +616,11 @@ func (g *ground) starts(shared bool) *starts {
 func (st *starts) saw(sc *scene, allowed []bool, n int) {
 	for s, c := range sc.at {
 		st.of[s].saw([]int{c}, allowed)
+		for at, o := range st.cells {
+			if allowed[at] {
+				o.saw(at == c, 1/float64(n))
+			}
+		}
 		if s > 0 && st.together != nil {
 			st.together.saw(c == sc.at[s-1], 1/float64(n))
 		}

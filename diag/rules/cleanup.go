@@ -17,6 +17,7 @@ type cleanup struct {
 	starts                       *starts
 	fillsAt                      *spread
 	fills                        *odds
+	again                        *odds    // apples where one was just harvested
 	grows                        [4]*odds // by how dirty the river is, between restoration and depletion
 }
 
@@ -47,6 +48,7 @@ func cleanupRules(b *Book, p *params) func() law {
 	b.specIs(spec)
 	r.starts, r.fillsAt = g.starts(true), g.spread("river cells that fill with waste")
 	r.fills = b.chance("steps in which the river is polluted")
+	r.again = b.chance("apples that are there again in the step in which they are harvested")
 	r.grows[0] = b.chance("apples that grow while the river is clean enough for the full rate")
 	for i, name := range []string{"clean", "middling", "dirty"} {
 		r.grows[1+i] = b.chance("apples that grow while the river is %s", name)
@@ -121,7 +123,7 @@ func (r *cleanup) why(sc *scene, acts []int32, s int) string {
 	return "harvests nothing"
 }
 
-func (r *cleanup) arrives(_, now *scene, out *outcome) {
+func (r *cleanup) arrives(was, now *scene, out *outcome) {
 	all := r.riverColumns * r.size
 	bare := make([]bool, r.size*r.size)
 	bareCells := 0
@@ -170,6 +172,9 @@ func (r *cleanup) arrives(_, now *scene, out *outcome) {
 			r.b.wrong("apple", "no apple grows at %s, which the rules say is sure while %.0f %% of the river is waste", r.place(c), 100*w)
 		}
 		count.saw(grown, rate)
+		if was.on[apple][c] {
+			r.again.saw(grown, rate)
+		}
 		out.on[apple][c] = grown
 	}
 }

@@ -148,10 +148,16 @@ func (r *coin) why(sc *scene, acts []int32, s int) string {
 }
 
 func (r *coin) arrives(_, now *scene, out *outcome) {
-	if !r.dropping {
+	_, _, left := lies(&scene{on: out.on})
+	_, _, there := lies(now)
+	if !r.dropping && (left > 0 || there == 0) {
 		return
 	}
-	if r.dropped(now, "coin", fmt.Sprintf("%d steps after one was taken", r.pause)) {
+	if !r.dropping {
+		r.b.wrong("coin", "a new coin appears %d steps too early; the rules say that %s played without one", r.wait,
+			counted(r.pause, "step is", "steps are"))
+	}
+	if r.dropped(now, "coin", "after "+counted(r.pause, "step", "steps")+" without one") {
 		for s := range out.on {
 			copy(out.on[s], now.on[s])
 		}

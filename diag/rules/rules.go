@@ -301,11 +301,10 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // amount writes a number as a person would.
 func amount(x float64) string {
-	s := fmt.Sprintf("%.4g", x)
-	if s == "-0" {
-		return "0"
+	if math.Abs(x) >= 1000 {
+		return fmt.Sprintf("%.0f", x)
 	}
-	return s
+	return fmt.Sprintf("%.4g", x+0) // no minus before a zero
 }
 
 // seen is what can be seen of a state.
@@ -382,7 +381,8 @@ func (b *Book) Enough() int {
 
 // Play plays about so many steps and holds them against the book: every seat by
 // a bot of the game, drawn for each episode, that now and then plays anything
-// legal. Now and then the episode goes on in a copy.
+// legal; in some episodes all go the same way as long as they can. Now and then
+// the episode goes on in a copy. Some starts are looked at alone.
 func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -398,9 +398,12 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 	team := make([]game.Bot, n)
 	random := &game.Random{Actions: len(b.spec.Actions)}
 	acts, rewards := make([]int32, n), make([]float32, n)
+	legal := make([]bool, len(b.spec.Actions))
 	f := b.Follow()
-	// A long game is cut short now and then, so that many starts are seen.
-	long := b.spec.Horizon
+	for range steps / 6 {
+		st.Reset(&rules)
+		f.Begin(st)
+	}
 	for until := b.steps + steps; b.steps < until; {
 		for s := range team {
 			team[s] = random
@@ -408,21 +411,29 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 				team[s] = bots[k].New()
 			}
 		}
-		most := long
+		// Most long episodes are left early, so that many are seen.
+		most := b.spec.Horizon
 		if play.IntN(4) > 0 {
-			most = min(long, 1+play.IntN(60))
+			most = min(most, 1+play.IntN(60))
 		}
+		herd := play.IntN(4) == 0
 		st.Reset(&rules)
 		f.Begin(st)
 		for t := 0; t < most && !st.Over(); t++ {
+			way := play.IntN(len(legal))
 			for s := range acts {
 				acts[s] = game.NoAction
-				if seat := game.Seat(s); st.Alive(seat) {
-					bot := team[s]
-					if play.IntN(8) == 0 {
-						bot = random
-					}
-					acts[s] = bot.Act(st, seat, &play)
+				seat := game.Seat(s)
+				if !st.Alive(seat) {
+					continue
+				}
+				bot := team[s]
+				if play.IntN(8) == 0 {
+					bot = random
+				}
+				acts[s] = bot.Act(st, seat, &play)
+				if st.Legal(seat, legal); herd && legal[way] {
+					acts[s] = int32(way)
 				}
 			}
 			if play.IntN(16) == 0 {

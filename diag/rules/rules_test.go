@@ -157,7 +157,7 @@ func TestEveryParameterCounts(t *testing.T) {
 // Sentences say who did what, what came of it and what the rules say.
 func TestSentences(t *testing.T) {
 	for _, c := range []struct{ name, set, says string }{
-		{"staghunt", "stag_pays=40", "who hunts a stag with 2 others, is paid 13.33; the rules say 3.333"},
+		{"staghunt", "stag_pays=40", "who hunts a stag with one other, is paid 20; the rules say 5"},
 		{"snowdrift", "cost=3", "who removes a drift alone, while 1 drift is removed in all, is paid 3; the rules say 2"},
 		{"coin", "harm=1", "coin, which 1 other takes, is paid -1; the rules say -2"},
 	} {
