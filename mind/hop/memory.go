@@ -56,7 +56,8 @@ func (c *Config) Memory(g game.Game, net actor.Config, size mind.Sizes) ([]mind.
 	group := min(groupTrees, envs*trees)
 
 	rows := float64(size.Window) * envs * others // of co-players that an agent saw
-	models := minds * (4*float64(p.Len())*(5+float64(c.MOA.Shards)) + max(rows, float64(c.MOA.Batch))*(row+9*k))
+	asked := min(rows, 64*float64(min(size.Window, spec.Horizon))) / 2 // sequences are scored by 64; many end early
+	models := minds * (4*float64(p.Len())*(5+float64(c.MOA.Shards)) + (asked+float64(c.MOA.Batch))*(row+9*k))
 	learning := minds * (rows*(nonzeros+4*float64(in.GoalLen)+k+12+4*float64(c.width(spec))) +
 		4*float64(size.Window+1)*envs*float64(seen.Extra))
 
