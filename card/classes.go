@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 
+	"hop/internal/disk"
 	"hop/npz"
 	"hop/page"
 )
@@ -212,7 +212,7 @@ func (c *Classes) CSV() []byte {
 // Write writes base.csv and base.npz, the latter with counts, ratio, precision,
 // recall, f1 [K] and confusion [K][K].
 func (c *Classes) Write(base string) error {
-	if err := os.WriteFile(base+".csv", c.CSV(), 0o644); err != nil {
+	if err := disk.Write(base+".csv", c.CSV()); err != nil {
 		return fmt.Errorf("card: writing the classes: %w", err)
 	}
 	k := len(c.Names)
@@ -231,7 +231,7 @@ func (c *Classes) Write(base string) error {
 		{Name: "confusion", Shape: []int{k, k}, Data: confusion},
 	})
 	if err == nil {
-		err = os.WriteFile(base+".npz", b.Bytes(), 0o644)
+		err = disk.Write(base+".npz", b.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("card: writing the classes: %w", err)

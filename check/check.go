@@ -58,9 +58,28 @@ func (s *Status) UnmarshalText(b []byte) error {
 
 // Row is a line of evidence: what was seen and what a correct run shows.
 type Row struct {
-	Label  string  `json:"label"`
-	Value  float64 `json:"value"`
-	Wanted float64 `json:"wanted"`
+	Label  string
+	Value  float64 // NaN: there was none
+	Wanted float64
+}
+
+type rowJSON struct {
+	Label  string       `json:"label"`
+	Value  stats.Number `json:"value"`
+	Wanted stats.Number `json:"wanted"`
+}
+
+// MarshalJSON writes the row; a number that there is not is null.
+func (r Row) MarshalJSON() ([]byte, error) {
+	return json.Marshal(rowJSON{r.Label, stats.Number(r.Value), stats.Number(r.Wanted)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Row) UnmarshalJSON(b []byte) error {
+	var j rowJSON
+	err := json.Unmarshal(b, &j)
+	*r = Row{j.Label, float64(j.Value), float64(j.Wanted)}
+	return err
 }
 
 // Finding is what one question came to.
@@ -106,7 +125,7 @@ type findingJSON struct {
 	Module   string         `json:"module"`
 	Agent    int            `json:"agent"`
 	Says     string         `json:"says"`
-	Effect   float64        `json:"effect"`
+	Effect   stats.Number   `json:"effect"`
 	CI       stats.Interval `json:"ci"`
 	Unit     string         `json:"unit"`
 	Rows     int            `json:"rows"`
@@ -119,8 +138,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	if f.Evidence == nil {
 		f.Evidence = []Row{}
 	}
-	ci := stats.Interval{f.Lo, f.Hi}
-	return json.Marshal(findingJSON{f.Step, f.Check, f.Status, f.Module, f.Agent(), f.Says, f.Effect, ci, f.Unit, f.Rows, f.Evidence, f.Next})
+	effect, ci := stats.Number(f.Effect), stats.Interval{f.Lo, f.Hi}
+	return json.Marshal(findingJSON{f.Step, f.Check, f.Status, f.Module, f.Agent(), f.Says, effect, ci, f.Unit, f.Rows, f.Evidence, f.Next})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and findings of runs that were
@@ -130,7 +149,7 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return fmt.Errorf("check: reading a finding: %w", err)
 	}
-	*f = Finding{j.Step, j.Check, j.Status, j.Module, nil, j.Says, j.Effect, j.CI[0], j.CI[1], j.Unit, j.Rows, j.Evidence, j.Next}
+	*f = Finding{j.Step, j.Check, j.Status, j.Module, nil, j.Says, float64(j.Effect), j.CI[0], j.CI[1], j.Unit, j.Rows, j.Evidence, j.Next}
 	if len(j.Evidence) == 0 {
 		f.Evidence = nil
 	}
@@ -196,12 +215,27 @@ func (r *Report) Add(fs ...Finding) {
 	r.Conclude()
 }
 
+// Asked counts the questions that could be asked.
+func (r *Report) Asked() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Status != NotAsked {
+			n++
+		}
+	}
+	return n
+}
+
 // Conclude sets the verdict: that of the finding that speaks for all.
 func (r *Report) Conclude() {
 	r.Verdict, r.Module, r.Next = Pass, "", ""
-	r.Says = fmt.Sprintf("%d checks found nothing wrong.", len(r.Findings))
-	if len(r.Findings) == 0 {
+	switch asked, all := r.Asked(), len(r.Findings); {
+	case asked == 0:
 		r.Says = "Nothing was checked."
+	case asked == all:
+		r.Says = fmt.Sprintf("%d checks found nothing wrong.", asked)
+	default:
+		r.Says = fmt.Sprintf("%d checks found nothing wrong; %d could not be asked.", asked, all-asked)
 	}
 	if i := Worst(r.Findings); i >= 0 {
 		f := r.Findings[i]

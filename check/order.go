@@ -68,9 +68,17 @@ func Order(returns [][]float64) Finding {
 	}
 	f.Earnings(returns, names, fmt.Sprintf("mean return over %d seeds", len(returns)))
 	p := TrendOf(returns).P
-	f.Says = fmt.Sprintf("Earnings do not follow the agents' numbers: p = %.2g over %d seeds.", p, len(returns))
-	if len(returns) < 3 && k < 5 {
-		f.Says += " So few seeds could hardly show it."
+	f.Says = fmt.Sprintf("No order of earnings by the agents' numbers is shown: p = %.2g over %d seeds.", p, len(returns))
+	least := 2. // the smallest p-value that so many seeds could give: one order in each, of k!
+	for range returns {
+		for i := 2; i <= k; i++ {
+			least /= float64(i)
+		}
+	}
+	if least >= OrderP {
+		f.Status = NotAsked
+		f.Says = fmt.Sprintf("Too few seeds to tell whether earnings follow the agents' numbers: over %d no order could reach p < %g.",
+			len(returns), OrderP)
 	}
 	if p < OrderP {
 		f.Accuse(Suspect, f.Effect, fmt.Sprintf("Earnings follow the agents' numbers in seed after seed: p = %.2g over %d seeds. Agents "+

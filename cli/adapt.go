@@ -7,12 +7,13 @@ import (
 	"text/tabwriter"
 
 	"hop/lab"
+	"hop/lab/adapt"
 	"hop/page"
-	"hop/report"
+	"hop/report/adapted"
 )
 
 type adaptCmd struct {
-	lab.AdaptConfig
+	adapt.Config
 	VS    []string `name:"vs" help:"The co-players, one for each other seat: bots, kinds of the zoo, or RUN#AGENT." placeholder:"WHO"`
 	Trios string   `help:"Several trios: six for the six of bots; or trios separated by spaces." placeholder:"six"`
 	Lived seeds    `name:"seeds" help:"Seeds of the lives, such as 1-5; none: as many as a run has seeds." placeholder:"1-5"`
@@ -26,15 +27,15 @@ const six = "ns,ns,ns nh,nh,nh random,random,random ns,nh,nh ns,ns,random nh,ns,
 // work lets them meet, and writes the page.
 func (c adaptCmd) work(ctx context.Context, l *lab.Lab) (any, error) { return c.meet(ctx, l) }
 
-func (c adaptCmd) meet(ctx context.Context, l *lab.Lab) (*report.AdaptTable, error) {
+func (c adaptCmd) meet(ctx context.Context, l *lab.Lab) (*adapted.Table, error) {
 	var err error
 	if c.Teams, err = c.trios(); err != nil {
 		return nil, err
 	}
 	c.Seeds = c.Lived.list
-	table, err := l.Adapt(ctx, c.AdaptConfig)
+	table, err := adapt.Run(ctx, l, c.Config)
 	if err == nil && c.Out != "" {
-		err = report.WriteAdapt(c.Out, table)
+		err = adapted.Write(c.Out, table)
 	}
 	return table, err
 }
@@ -72,7 +73,7 @@ func (c adaptCmd) trios() ([][]string, error) {
 	return list, nil
 }
 
-func adaptText(a *app, t *report.AdaptTable) error {
+func adaptText(a *app, t *adapted.Table) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(a.out, "%s\n\n", strings.Join(t.Headlines(), "\n"))
 	fmt.Fprintf(a.out, "%s; last %d of %d steps; intervals (95 %%) %s\n\n", t.Words, t.Last, t.Steps, t.Over())

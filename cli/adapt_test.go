@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/report"
+	"hop/report/adapted"
 )
 
-func adaptOf(t *testing.T, args ...string) (r report.Adapted) {
+func adaptOf(t *testing.T, args ...string) (r adapted.Row) {
 	t.Helper()
 	into(t, &r, append([]string{"adapt"}, args...)...)
 	return r
@@ -103,7 +103,7 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 				t.Errorf("%s: one and two workers differ", learn)
 			}
 		}
-		var r report.Adapted
+		var r adapted.Row
 		if err := json.Unmarshal([]byte(first), &r); err != nil {
 			t.Fatal(err)
 		}

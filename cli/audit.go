@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +9,7 @@ import (
 	"hop/diag/audit"
 	"hop/diag/dump"
 	"hop/exp"
+	"hop/internal/disk"
 	"hop/lab"
 )
 
@@ -128,14 +127,10 @@ func (c auditCmd) write(r *audit.Result, name string) (string, error) {
 		return "", err
 	}
 	page := filepath.Join(dir, "audit.html")
-	if err := os.WriteFile(page, html, 0o644); err != nil {
+	if err := disk.Write(page, html); err != nil {
 		return "", fmt.Errorf("writing the page: %w", err)
 	}
-	body, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return "", fmt.Errorf("writing the findings: %w", err)
-	}
-	return page, os.WriteFile(filepath.Join(dir, "audit.json"), append(body, '\n'), 0o644)
+	return page, disk.WriteJSON(filepath.Join(dir, "audit.json"), r)
 }
 
 // command is how to do it again.
@@ -183,6 +178,9 @@ func auditText(r *audit.Result) string {
 				module = "symptom"
 			}
 			lines = append(lines, fmt.Sprintf("  %-7s %-10s %s", f.Status, module, f.Says))
+			if f.Status == check.NotAsked {
+				continue
+			}
 			for k, row := range f.Evidence {
 				if k == 4 {
 					lines = append(lines, fmt.Sprintf("%21s%d more in the page", "", len(f.Evidence)-k))

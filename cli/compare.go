@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
 	"text/tabwriter"
 
+	"hop/lab"
 	"hop/lab/compare"
 	"hop/report"
 	"hop/stats"
@@ -31,14 +33,21 @@ type compareJSON struct {
 	Page    string    `json:"page"`
 }
 
-func (c compareCmd) Run(a *app) error {
+func (c compareCmd) work(ctx context.Context, l *lab.Lab) (any, error) { return c.compare(ctx, l) }
+
+func (c compareCmd) compare(ctx context.Context, l *lab.Lab) (*report.Comparison, error) {
 	c.Seeds = c.Each.list
-	res, err := compare.Run(a.ctx, a.lab(), c.Config)
+	res, err := compare.Run(ctx, l, c.Config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	res.Command = commandLine()
-	if err := report.WriteCompare(c.Out, res); err != nil {
+	return res, report.WriteCompare(c.Out, res)
+}
+
+func (c compareCmd) Run(a *app) error {
+	res, err := c.compare(a.ctx, a.lab())
+	if err != nil {
 		return err
 	}
 	return c.show(a, res)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"hop/game"
 	"hop/lab"
+	"hop/page"
 	"hop/report/cross"
 )
 
@@ -26,6 +28,14 @@ type crossplayJSON struct {
 	Seed     uint64       `json:"seed"`
 	Cells    []cross.Cell `json:"cells"` // row by row
 	Page     string       `json:"page"`
+}
+
+func (c crossplayCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
+	x, _, err := l.Crossplay(ctx, c.CrossConfig)
+	if err != nil {
+		return nil, err
+	}
+	return x, cross.Write(c.Out, x)
 }
 
 func (c crossplayCmd) Run(a *app) error {
@@ -59,10 +69,10 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	if err := cross.Write(dir, x); err != nil {
 		return err
 	}
-	page := filepath.Join(dir, "crossplay.html")
+	at := filepath.Join(dir, "crossplay.html")
 	if c.JSON {
 		out := crossplayJSON{
-			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: page, Cells: slices.Concat(x.Cells...),
+			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: at, Cells: slices.Concat(x.Cells...),
 		}
 		for _, e := range x.Entries {
 			out.Entries = append(out.Entries, e.Name)
@@ -83,7 +93,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 				fmt.Fprint(w, "–\t")
 				continue
 			}
-			fmt.Fprintf(w, "%.3f ± %.3f / %.3f\t", cell.Own.Mean, cell.Own.Half(), cell.Others.Mean)
+			fmt.Fprintf(w, "%.3f ± %s / %.3f\t", cell.Own.Mean, page.Number(cell.Own.Half()), cell.Others.Mean)
 		}
 		fmt.Fprintln(w)
 	}
@@ -97,6 +107,6 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	if x.Seeded() {
 		over = "pairs of seeds, or over starts where neither has several seeds"
 	}
-	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, page)
+	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, at)
 	return err
 }

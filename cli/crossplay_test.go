@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"hop/registry"
 	"hop/report/cross"
 )
 
@@ -60,4 +62,17 @@ func TestCrossPlayOfRunsPresetsBotsAndBestResponses(t *testing.T) {
 	if got := strings.Join(named.Entries, " "); got != "ppo-4x4-001/seed-1 ppo-4x4-001/seed-2 ns" {
 		t.Errorf("entries are %q", got)
 	}
+	t.Run("a person joins the run's agents", func(t *testing.T) {
+		args := []string{"play", "--run", "runs/ppo-4x4-001", "--seat", "0", "--seed", "3"}
+		for in, want := range map[string]struct {
+			code  int
+			words string
+		}{strings.Repeat("stay\n", 40): {0, "[1] ppo-4x4#1"}, "": {1, "join in a terminal, where keys play"}} {
+			var out bytes.Buffer
+			code := run(&app{t.Context(), registry.New(), strings.NewReader(in), &out, &out}, args)
+			if code != want.code || !strings.Contains(out.String(), want.words) || !strings.Contains(out.String(), "(0) you") {
+				t.Errorf("exit %d, want %d, and %q in\n%s", code, want.code, want.words, out.String())
+			}
+		}
+	})
 }

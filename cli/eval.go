@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 
 	"hop/lab"
+	"hop/page"
 )
 
 type evalCmd struct {
@@ -35,16 +36,16 @@ func (c evalCmd) Run(a *app) error {
 	}
 	fmt.Fprintln(w)
 	for _, s := range out.Seats {
-		fmt.Fprintf(w, "%s\t%.3f\t± %.3f\t%.1f\t", s.Name, s.Mean, (s.CI[1]-s.CI[0])/2, s.Life)
+		fmt.Fprintf(w, "%s\t%.3f\t± %s\t%.1f\t", s.Name, s.Mean, page.Number((s.CI[1]-s.CI[0])/2), s.Life)
 		for _, goal := range g.Spec().Goals {
 			fmt.Fprintf(w, "%.0f %%\t", 100*s.Goals[goal])
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "all\t%.3f\t± %.3f\t%.1f\t\n", out.Mean, (out.CI[1]-out.CI[0])/2, out.Lifetime)
+	fmt.Fprintf(w, "all\t%.3f\t± %s\t%.1f\t\n", out.Mean, page.Number((out.CI[1]-out.CI[0])/2), out.Lifetime)
 	if out.Lost != nil {
-		fmt.Fprintf(w, "regret of %s\t%.3f\t± %.3f\t\n", out.Team[out.Focal], out.Regret, 1.96*out.RegretSE)
-		fmt.Fprintf(w, "without luck\t%.3f\t± %.3f\t\n", out.Loss, 1.96*out.LossSE)
+		fmt.Fprintf(w, "regret of %s\t%.3f\t± %s\t\n", out.Team[out.Focal], out.Regret, page.Number(1.96*float64(out.RegretSE)))
+		fmt.Fprintf(w, "without luck\t%.3f\t± %s\t\n", out.Loss, page.Number(1.96*float64(out.LossSE)))
 	}
 	return w.Flush()
 }

@@ -54,7 +54,8 @@ func (c ladderCmd) Run(a *app) error {
 		subject = filepath.Base(filepath.Dir(c.What)) + ", " + subject
 	}
 	r := &ladder.Report{Run: filepath.Dir(runs[0]), PPO: filepath.Dir(ppo[0]), Game: game, Episodes: c.Episodes, Seed: c.Seed, Result: res,
-		Page: filepath.Join(c.Out, "ladder.html"), Subject: subject, Command: commandLine()}
+		Page: filepath.Join(c.Out, "ladder.html"), Subject: subject, Command: commandLine(),
+		Used: a.reg.Runs.Used()}
 	for _, t := range c.Teams {
 		r.Teams = append(r.Teams, strings.Join(t, ","))
 	}

@@ -7,12 +7,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -22,6 +24,7 @@ import (
 	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
 )
@@ -36,7 +39,7 @@ type grammar struct {
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
 	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
-	Adapt     adaptCmd     `cmd:"" help:"Let an agent meet co-players it never trained with: how fast and how well does it adapt?"`
+	Adapt     adaptCmd     `cmd:"" help:"Let an agent live among co-players, strangers or not: how fast and how well does it adapt?"`
 	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
 	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
@@ -49,6 +52,8 @@ type grammar struct {
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
+
+	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
 
 	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
 }
@@ -63,16 +68,40 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: a.view(), Do: a.stage}
+	watch := a.view()
+	if a.reg.Runs != nil {
+		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
+	}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch, Do: a.stage}
 }
 
-// worker is a command that can be a stage: it does its work and prints nothing.
+// reading returns the app with runs read as its command line says: every checkpoint that
+// is used is named, and an older one than the newest only if that was accepted.
+func (a *app) reading(k *kong.Context) *app {
+	older := a.reg.Runs != nil && a.reg.Runs.AcceptOlder
+	for _, p := range k.Path {
+		if p.Flag != nil && p.Flag.Name == "accept-older" {
+			older = older || p.Flag.Target.Bool()
+		}
+	}
+	b, reg := *a, *a.reg
+	reg.Runs = &runlog.Reader{AcceptOlder: older, Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	b.reg = &reg
+	return &b
+}
+
+// worker is a command that can be a stage: it does its work, writes into the folder
+// that --out names and nowhere else, and prints nothing.
 type worker interface {
 	work(ctx context.Context, l *lab.Lab) (any, error)
 }
 
 // stage does what the words of a spec's stage ask for.
 func (a *app) stage(ctx context.Context, words []string) error {
+	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
+	if !slices.Contains(able, words[0]) {
+		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
+	}
 	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
 	if err != nil {
 		return usageError{err}
@@ -81,7 +110,7 @@ func (a *app) stage(ctx context.Context, words []string) error {
 	if !ok {
 		return usage("hop %s cannot be a stage", k.Command())
 	}
-	_, err = w.work(ctx, a.lab())
+	_, err = w.work(ctx, a.reading(k).lab())
 	return err
 }
 
@@ -158,6 +187,9 @@ func notNegative(k *kong.Context) error {
 
 // run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
+	if !a.terminal() {
+		a.err = &shared{Writer: a.err} // progress keeps time beside the work
+	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -174,7 +206,7 @@ func run(a *app, args []string) int {
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
 	}
-	return a.failed(k.Run(a))
+	return a.failed(k.Run(a.reading(k)))
 }
 
 // failed says what went wrong, once, and returns the exit code.
@@ -189,6 +221,8 @@ func (a *app) failed(err error) int {
 		fmt.Fprintf(a.err, "hop: stopped; %s\n", stopped.Next)
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.err, "hop: stopped")
+	case errors.Is(err, runlog.ErrDamaged):
+		fmt.Fprintf(a.err, "hop: %v\n", err)
 	case errors.As(err, &wrong), errors.As(err, &misuse), errors.Is(err, runlog.ErrNoRun), errors.Is(err, dataset.ErrNone):
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
@@ -203,11 +237,23 @@ type usageError struct{ error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// emit writes the result as one JSON object.
+// emit writes the result as one JSON object. Whatever it is, it says which checkpoints
+// were read for it.
 func (a *app) emit(v any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	b, err := disk.JSON(v)
+	if err != nil {
+		return err
+	}
+	var keys struct{ Checkpoints json.RawMessage }
+	if used := a.reg.Runs.Used(); len(used) > 0 && json.Unmarshal(b, &keys) == nil && keys.Checkpoints == nil {
+		list, err := json.MarshalIndent(used, "  ", "  ")
+		if err != nil {
+			return err
+		}
+		b = fmt.Appendf(bytes.TrimSuffix(bytes.TrimSpace(b), []byte("\n}")), ",\n  \"checkpoints\": %s\n}\n", list)
+	}
+	_, err = a.out.Write(b)
+	return err
 }
 
 // thisBuild says which program it is.

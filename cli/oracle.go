@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hop/lab"
+	"hop/page"
 )
 
 type oracleCmd struct {
@@ -28,10 +29,11 @@ func (c oracleCmd) Run(a *app) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "best response to %s: %.4f ± %.4f over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
-		out.Value, 1.96*out.SE, c.Episodes, out.States, out.MS)
+	fmt.Fprintf(a.out, "best response to %s: %.4f ± %s over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
+		out.Value, page.Number(1.96*float64(out.SE)), c.Episodes, out.States, out.MS)
 	if out.Played != nil {
-		fmt.Fprintf(a.out, "played from the same starts: %.4f, differs by %.4f ± %.4f\n", *out.Played, *out.Played-out.Value, 1.96**out.DiffSE)
+		fmt.Fprintf(a.out, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value,
+			page.Number(1.96*float64(*out.DiffSE)))
 	}
 	return nil
 }

@@ -17,10 +17,10 @@ type playCmd struct {
 	Run_     string        `name:"run" help:"${play_run}" type:"path" placeholder:"RUN"`
 	Think    int           `help:"${play_think}" default:"-1" placeholder:"N"`
 	Planner  []string      `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Seat     int           `help:"Join bots on this seat with the keyboard; -1: watch." default:"-1"`
+	Seat     int           `help:"Join on this seat with the keyboard: bots, planners or a run's agents; -1: watch." default:"-1"`
 	Seed     uint64        `help:"Seed of the first episode." default:"1"`
 	Episodes int           `help:"Stop after so many; 0: one, or on a terminal as many as you like." default:"0"`
-	GIF      string        `name:"gif" help:"Write the episodes to this GIF." type:"path" placeholder:"FILE"`
+	GIF      string        `name:"gif" help:"Write the episodes to this GIF, or to an MP4 if its name ends so." type:"path" placeholder:"FILE"`
 	Plain    bool          `help:"Print frames as plain text."`
 	Delay    time.Duration `help:"Time between steps; when thoughts are shown, five times as long unless given." default:"400ms"`
 }
@@ -40,20 +40,23 @@ func (c playCmd) Run(a *app) error {
 		o.Label = g.Spec().Name + " " + l.Label()
 	}
 	bots := true
-	for _, m := range members {
+	for s, m := range members {
 		o.Team = append(o.Team, m.Name)
-		bots = bots && slices.ContainsFunc(g.Bots(), func(b game.BotInfo) bool { return b.Name == m.Name })
+		bots = bots && (s == c.Seat || slices.ContainsFunc(g.Bots(), func(b game.BotInfo) bool { return b.Name == m.Name }))
 	}
 	if !bots || c.Think >= 0 {
-		var players []rollout.Player
-		for _, m := range members {
+		players := make([]rollout.Player, len(members))
+		for s, m := range members {
+			if s == c.Seat {
+				continue
+			}
 			p, err := m.Players(1, 1)
 			if err != nil {
 				return err
 			}
-			players = append(players, p[0])
+			players[s] = p[0]
 		}
-		if o.Agents, err = play.NewTeam(g, o.Team, players, game.Seat(c.Think)); err != nil {
+		if o.Agents, err = play.NewTeam(g, o.Team, players, game.Seat(c.Think), o.Human); err != nil {
 			return usageError{err}
 		}
 	}

@@ -45,7 +45,7 @@ func TestPretrainWorldKeepsItsPromise(t *testing.T) {
 		{"other settings in the same folder", append(args, "--seed", "2"), 2, "other settings"},
 		{"no such field", []string{"pretrain", "world", "--data", data, "--out", out + "2", "--set", "epoch=1"}, 2, "epoch"},
 		{"out of range", []string{"pretrain", "world", "--data", data, "--out", out + "2", "--set", "epochs=0"}, 2, "epochs"},
-		{"no data", []string{"pretrain", "world", "--data", dir, "--out", out + "2"}, 1, "holds no dataset"},
+		{"no data", []string{"pretrain", "world", "--data", dir, "--out", out + "2"}, 2, "holds no dataset"},
 		{"two games", []string{"pretrain", "world", "--data", data, "--data", other, "--out", out + "2"}, 1, "one game"},
 	} {
 		if code, _, errs := hop(t, c.args...); code != c.code || !strings.Contains(errs, c.want) {

@@ -51,6 +51,19 @@ func (a *app) progress(what string) *progress {
 	return p
 }
 
+// shared is a writer that goroutines may share, as a file is.
+type shared struct {
+	mu sync.Mutex
+	io.Writer
+}
+
+// Write writes all of b before anybody else writes.
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Writer.Write(b)
+}
+
 // terminal says whether progress goes to a terminal.
 func (a *app) terminal() bool { return board.Terminal(a.err) }
 
@@ -80,18 +93,18 @@ func (p *progress) line(now time.Time, wide int) string {
 	so := now.Sub(p.start).Round(time.Second)
 	switch {
 	case p.total == 0:
-		return fmt.Sprintf("%s: getting ready, %s so far", p.what, so)
+		return fmt.Sprintf("%s: %s so far", p.what, so)
 	case p.done == 0:
 		return fmt.Sprintf("0 of %s %s, %s so far", page.Thousands(p.total), p.what, so)
 	}
 	each := p.last.Sub(p.start) / time.Duration(p.done)
-	left := max(time.Duration(p.total)*each-now.Sub(p.start), 0)
+	left := time.Duration(p.total-p.done)*each - min(now.Sub(p.last), each) // the part under way may take longer than others
 	speed := page.Short(float64(time.Second)/float64(max(each, 1))) + " a second"
 	if each > time.Second {
 		speed = each.Round(time.Second).String() + " each"
 	}
 	far := fmt.Sprintf("%s of %s", page.Thousands(p.done), page.Thousands(p.total))
-	until := left.Round(time.Second).String() + " left"
+	until := max(left, 0).Round(time.Second).String() + " left"
 	for _, words := range [][]string{{far + " " + p.what, speed, until}, {far + " " + p.what, until}, {far, until}} {
 		if line := strings.Join(words, ", "); len(line) <= wide {
 			return line
@@ -143,6 +156,9 @@ func (a *app) view() func(lab.News) {
 			b.End()
 			b = nil
 		case lab.Noted:
+			if b == nil && count != nil && a.terminal() {
+				fmt.Fprint(a.err, "\r\x1b[K")
+			}
 			if b == nil {
 				fmt.Fprintln(a.err, "note:", n.Text)
 				return

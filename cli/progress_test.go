@@ -15,10 +15,11 @@ func TestProgressSaysRateAndTimeLeft(t *testing.T) {
 		last, now   time.Duration
 		want        string
 	}{
-		{"nothing is known yet", 0, 0, 0, 3 * time.Second, "meetings: getting ready, 3s so far"},
+		{"nothing is known yet", 0, 0, 0, 3 * time.Second, "meetings: 3s so far"},
 		{"the first part takes long", 0, 6, 0, 40 * time.Second, "0 of 6 meetings, 40s so far"},
 		{"slow parts", 2, 6, 60 * time.Second, 70 * time.Second, "2 of 6 meetings, 30s each, 1m50s left"},
-		{"a part that takes longer than the others", 5, 6, 50 * time.Second, 90 * time.Second, "5 of 6 meetings, 10s each, 0s left"},
+		{"a part that takes longer than the others", 4, 6, 40 * time.Second, 90 * time.Second, "4 of 6 meetings, 10s each, 10s left"},
+		{"the end", 6, 6, 60 * time.Second, 60 * time.Second, "6 of 6 meetings, 10s each, 0s left"},
 		{"fast parts", 4000, 16000, 2 * time.Second, 2 * time.Second, "4,000 of 16,000 meetings, 2 k a second, 6s left"},
 	} {
 		p := &progress{what: "meetings", start: at, last: at.Add(c.last), done: c.done, total: c.total}

@@ -169,7 +169,7 @@ func wholePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Meeting others", "What it is made of", "Every seed", "Three episodes of the final agents",
+	for _, want := range []string{"Meeting others", "What it is made of", "Every seed", "Episodes of the final agents",
 		"What they know of each other"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the main job's page lacks %q", want)

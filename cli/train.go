@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"hop/exp"
 	"hop/lab"
 	"hop/page"
 )
@@ -21,6 +25,8 @@ type trainCmd struct {
 	Resume  string   `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	JSON    bool     `help:"Print one JSON object."`
+
+	AcceptBuild bool `help:"With --resume: go on with what another build of hop began."`
 }
 
 func (c trainCmd) Run(a *app, k *kong.Context) error {
@@ -54,6 +60,38 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	return nil
 }
 
+// work trains in a stage's folder, or goes on with what was begun there.
+func (c trainCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
+	spec, err := c.spec(l.Reg)
+	if err != nil {
+		return nil, err
+	}
+	var t *lab.Training
+	dir := filepath.Join(c.Out, spec.Name+"-001")
+	_ = os.Remove(dir) // an empty one: it died before it was a training
+	if _, none := os.Stat(dir); none == nil {
+		t, err = l.Reopen(dir, lab.Further{}, c.Workers)
+	} else {
+		t, err = l.NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.Train(ctx, t)
+}
+
+// spec is what a new training trains.
+func (c trainCmd) spec(reg *exp.Registry) (exp.Spec, error) {
+	if c.Steps > 0 {
+		c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
+	}
+	spec, err := reg.Load(c.What, c.Set)
+	if err != nil {
+		err = usageError{err}
+	}
+	return spec, err
+}
+
 // training makes or opens the folders.
 func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 	given := typed(k)
@@ -61,23 +99,20 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		return nil, usage("--steps %d: want at least 1", c.Steps)
 	}
 	if c.Resume == "" {
-		if c.Steps > 0 {
-			c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
-		}
-		spec, err := a.reg.Load(c.What, c.Set)
+		spec, err := c.spec(a.reg)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, err
 		}
 		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json"}
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--accept-build", "--accept-older"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {
-			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers "+
-				"and --json can be given", word)
+			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers, "+
+				"--accept-build, --accept-older and --json can be given", word)
 		}
 	}
-	more := lab.Further{Steps: c.Steps}
+	more := lab.Further{Steps: c.Steps, Build: c.AcceptBuild}
 	if slices.Contains(given, "--seeds") {
 		more.Seeds = c.Seeds.list
 	}

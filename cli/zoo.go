@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -32,6 +33,10 @@ func (zooTrainCmd) Help() string {
 type zooJSON struct {
 	Zoo     string         `json:"zoo"`
 	Members []lab.ZooEntry `json:"members"`
+}
+
+func (c zooTrainCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
+	return l.TrainZoo(ctx, c.ZooConfig)
 }
 
 func (c zooTrainCmd) Run(a *app) error {

@@ -32,6 +32,7 @@ import (
 	"sync"
 
 	"hop/game"
+	"hop/internal/disk"
 	"hop/npz"
 	"hop/runlog"
 )
@@ -49,7 +50,8 @@ type Config struct {
 
 	ShardRows int                      // the most rows a file may have; 0: 32768, or one episode if that is longer
 	Workers   int                      // 0: one a core; changes nothing but the time taken
-	Version   string                   // of the program, for the manifest
+	Build     runlog.Build             // of the program, for the manifest
+	Accept    bool                     // goes on with what another build began
 	Progress  func(rows, episodes int) // called now and then; may be nil
 }
 
@@ -67,7 +69,7 @@ func (c *Config) manifest() (*Manifest, error) {
 	}
 	spec := c.Game.Spec()
 	m := &Manifest{
-		Format: Format, Version: c.Version, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
+		Format: Format, Version: c.Build.Version, Builds: []runlog.Build{c.Build}, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
 		Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
 	if err := m.Layout.check(); err != nil {
@@ -149,7 +151,12 @@ func Collect(ctx context.Context, cfg Config) (Manifest, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return Manifest{}, fmt.Errorf("dataset: making the folder: %w", err)
 	}
-	finished, err := resume(cfg.Dir, m)
+	lock, err := disk.Lock(cfg.Dir)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("dataset: %w", err)
+	}
+	defer lock.Close()
+	finished, err := resume(cfg.Dir, m, cfg.Accept)
 	if err != nil || finished {
 		return *m, err
 	}
@@ -176,7 +183,7 @@ func Collect(ctx context.Context, cfg Config) (Manifest, error) {
 
 // resume adds to m the shards that are already there and whole. It reports
 // whether the dataset is finished.
-func resume(dir string, m *Manifest) (finished bool, err error) {
+func resume(dir string, m *Manifest, accept bool) (finished bool, err error) {
 	for _, file := range []string{manifestFile, partialFile} {
 		old, err := load(filepath.Join(dir, file))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -189,8 +196,11 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 			return false, fmt.Errorf("dataset: %s holds another dataset (%s): %s. Choose another folder, or remove this one", dir, file,
 				strings.Join(faults, "; "))
 		}
+		if err := old.takeOver(m, accept); err != nil {
+			return false, fmt.Errorf("dataset: %s (%s): %w", dir, file, err)
+		}
 		for _, s := range old.Shards {
-			b, err := os.ReadFile(filepath.Join(dir, s.File))
+			b, err := disk.Read(filepath.Join(dir, s.File), maxShard)
 			if h := sha256.Sum256(b); err != nil || hex.EncodeToString(h[:]) != s.SHA256 {
 				break // this one and all after it are made anew
 			}
@@ -198,12 +208,12 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 		}
 		m.sum()
 		if finished := file == manifestFile && len(m.Shards) == len(old.Shards); finished {
-			m.Checksum = old.Checksum
+			*m = *old
 			return true, nil
 		}
 		return false, tidy(dir)
 	}
-	files, err := filepath.Glob(filepath.Join(escape(dir), "shard-*.npz"))
+	files, err := disk.Match(dir, "shard-*.npz")
 	if err != nil {
 		return false, fmt.Errorf("dataset: looking into the folder: %w", err)
 	}
@@ -217,24 +227,10 @@ func resume(dir string, m *Manifest) (finished bool, err error) {
 
 // tidy removes what a killed call left half written.
 func tidy(dir string) error {
-	for _, name := range []string{"shard-*.npz", partialFile, manifestFile} {
-		files, err := filepath.Glob(filepath.Join(escape(dir), name+"*.tmp"))
-		for _, f := range files {
-			err = errors.Join(err, os.Remove(f))
-		}
-		if err != nil {
-			return fmt.Errorf("dataset: removing half-written files: %w", err)
-		}
+	if err := disk.Sweep(dir); err != nil {
+		return fmt.Errorf("dataset: removing half-written files: %w", err)
 	}
 	return nil
-}
-
-// escape makes a folder's name safe for filepath.Glob.
-func escape(dir string) string {
-	if runtime.GOOS == "windows" {
-		return dir // no escapes there, and * and ? are not allowed in names
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
 // collector is a running Collect.
@@ -313,7 +309,7 @@ func (c *collector) flush() error {
 	var b bytes.Buffer
 	path, err := filepath.Join(c.dir, c.open.File), npz.Write(&b, c.shard.arrays(&c.m.Layout))
 	if err == nil {
-		err = runlog.WriteWhole(path, b.Bytes())
+		err = disk.Write(path, b.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -243,6 +244,9 @@ func files(t testing.TB, dir string) map[string]string {
 	entries, err := os.ReadDir(dir)
 	must(t, err)
 	for _, e := range entries {
+		if e.Name() == "lock" {
+			continue // it says only who is writing
+		}
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		must(t, err)
 		out[e.Name()] = string(b)
@@ -328,7 +332,7 @@ func TestInterruptedCollectionGoesOnToTheSameBytes(t *testing.T) {
 	}
 	kept, err := os.Stat(filepath.Join(cfg.Dir, "shard-00000.npz"))
 	must(t, err)
-	for _, half := range []string{"shard-00009.npz-123.tmp", "partial.json-4.tmp", "manifest.json-5.tmp"} { // as kill -9 leaves them
+	for _, half := range []string{".part-123", ".part-4"} { // as kill -9 leaves them
 		must(t, os.WriteFile(filepath.Join(cfg.Dir, half), []byte("half"), 0o666))
 	}
 	collect(t, cfg)
@@ -395,6 +399,21 @@ func wantError(t *testing.T, where string, err error, words ...string) {
 			t.Errorf("%s: got %q, want it to say %q", where, err, w)
 		}
 	}
+}
+
+// Two at once would write each other's files: the second one is told who is there.
+func TestASecondCollectionIntoAFolderIsRefused(t *testing.T) {
+	cfg := hunts(t)
+	var second error
+	cfg.Progress = func(int, int) {
+		if second == nil {
+			other := cfg
+			other.Progress = nil
+			_, second = dataset.Collect(context.Background(), other)
+		}
+	}
+	collect(t, cfg)
+	wantError(t, "the second", second, fmt.Sprintf("process %d,", os.Getpid()), cfg.Dir, "stop it")
 }
 
 func TestProgressGrowsToTheEnd(t *testing.T) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"hop/dataset"
 	"hop/game/staghunt"
+	"hop/runlog"
 )
 
 func TestAnotherConfigInTheSameFolderIsRefused(t *testing.T) {
@@ -27,7 +29,6 @@ func TestAnotherConfigInTheSameFolderIsRefused(t *testing.T) {
 		"mix":    {func(c *dataset.Config) { c.Mix = []string{"nh", "ns"} }, []string{`mix is ["ns","nh"], want ["nh","ns"]`}},
 		"team": {func(c *dataset.Config) { c.Mix, c.Team = nil, []string{"ns", "nh", "ns", "nh"} },
 			[]string{`team is not set, want ["ns","nh"`, "mix is"}},
-		"version": {func(c *dataset.Config) { c.Version = "newer" }, []string{`hop is "test", want "newer"`}},
 		"spec": {func(c *dataset.Config) { c.GameSpec = map[string]any{"name": "staghunt", "size": 4} },
 			[]string{"game.stags is 1, want not set"}},
 		"game": {func(c *dataset.Config) { c.Game, c.GameSpec = larger, largerSpec },
@@ -39,6 +40,32 @@ func TestAnotherConfigInTheSameFolderIsRefused(t *testing.T) {
 			_, err := dataset.Collect(context.Background(), cfg)
 			wantError(t, name, err, append(c.want, cfg.Dir, "Choose another folder, or remove this one")...)
 			sameFiles(t, name, files(t, cfg.Dir), before)
+		}
+	}
+	for name, build := range map[string]runlog.Build{
+		"another commit": {Version: "test", Commit: "abd"}, "other kernels": {Version: "test", Commit: "abc", Kernels: "plain"},
+	} {
+		for _, cfg := range []dataset.Config{finished, partial} {
+			before := files(t, cfg.Dir)
+			cfg.Build = build
+			_, err := dataset.Collect(context.Background(), cfg)
+			wantError(t, name, err, cfg.Dir, "another build", "commit abc", build.Line(), "--accept-build")
+			sameFiles(t, name, files(t, cfg.Dir), before)
+		}
+	}
+	for _, cfg := range []dataset.Config{finished, partial} {
+		cfg.Accept, cfg.Build.Commit = true, "abd"
+		m, err := dataset.Collect(context.Background(), cfg)
+		must(t, err)
+		want := 1 // it was finished
+		if cfg.Dir == partial.Dir {
+			want = 2
+		}
+		if len(m.Builds) != want || m.Builds[0].Commit != "abc" || m.Builds[want-1].Commit != []string{"abc", "abd"}[want-1] {
+			t.Errorf("the builds that made it are %+v, want %d", m.Builds, want)
+		}
+		if d := open(t, cfg.Dir); !reflect.DeepEqual(d.Builds, m.Builds) {
+			t.Errorf("manifest.json names %+v", d.Builds)
 		}
 	}
 	cfg := hunts(t)

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"hop/game"
+	"hop/internal/disk"
 	"hop/runlog"
 )
 
@@ -24,19 +24,21 @@ const (
 	manifestFile = "manifest.json"
 	partialFile  = "partial.json" // the manifest of a collection that is not finished
 	maxJSON      = 64 << 20       // bytes; more is no manifest
+	maxShard     = 4 << 30        // bytes; more is no shard
 )
 
 // Manifest says what a dataset holds and how it was made. It is manifest.json.
 type Manifest struct {
 	Format    int             `json:"format"`
-	Version   string          `json:"hop"`            // of the program that made it
-	Game      json.RawMessage `json:"game"`           // name and resolved parameters
-	Seed      uint64          `json:"seed"`           //
-	Mix       []string        `json:"mix,omitempty"`  // teams of 0..n of the first bot, the rest the second, in turn
-	Team      []string        `json:"team,omitempty"` // or always the same team
-	Wanted    int             `json:"wanted_rows"`    // collecting stopped at the first whole episode that reached it
-	ShardRows int             `json:"shard_rows"`     // the most rows a file may have
-	Bots      []string        `json:"bots"`           // what the column bot indexes
+	Version   string          `json:"hop"`              // of the program that made it
+	Builds    []runlog.Build  `json:"builds,omitempty"` // of it, and of others that went on, the last one last
+	Game      json.RawMessage `json:"game"`             // name and resolved parameters
+	Seed      uint64          `json:"seed"`             //
+	Mix       []string        `json:"mix,omitempty"`    // teams of 0..n of the first bot, the rest the second, in turn
+	Team      []string        `json:"team,omitempty"`   // or always the same team
+	Wanted    int             `json:"wanted_rows"`      // collecting stopped at the first whole episode that reached it
+	ShardRows int             `json:"shard_rows"`       // the most rows a file may have
+	Bots      []string        `json:"bots"`             // what the column bot indexes
 	Layout    Layout          `json:"layout"`
 
 	Rows         int     `json:"rows"`
@@ -145,7 +147,7 @@ func (m Manifest) save(path string) error {
 	if err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)
 	}
-	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
+	if err := disk.Write(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("dataset: writing %s: %w", path, err)
 	}
 	return nil
@@ -157,14 +159,7 @@ func load(path string) (*Manifest, error) {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("dataset: reading %s: "+format, append([]any{path}, a...)...)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, bad("%w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxJSON {
-		return nil, bad("%d bytes, want a file of at most %d; it is no manifest of a dataset", info.Size(), maxJSON)
-	}
-	b, err := os.ReadFile(path)
+	b, err := disk.Read(path, maxJSON)
 	if err != nil {
 		return nil, bad("%w", err)
 	}
@@ -286,11 +281,28 @@ func differ(prefix string, is, want map[string]string) []string {
 	return out
 }
 
+// takeOver lets another build go on with a dataset, if it is the same or accepted, and
+// keeps the list of those that made it.
+func (m *Manifest) takeOver(by *Manifest, accept bool) error {
+	if len(m.Builds) == 0 {
+		m.Builds = []runlog.Build{{Version: m.Version, Commit: "unknown"}} // it was made before they were noted
+	}
+	last, this := m.Builds[len(m.Builds)-1], by.Builds[0]
+	if err := last.Same(this); err == nil {
+		by.Builds = m.Builds
+		return nil
+	} else if !accept {
+		return err
+	}
+	by.Builds = append(m.Builds, this)
+	return nil
+}
+
 // sameMaking returns what differs in how two datasets are made.
 func (m *Manifest) sameMaking(want *Manifest) []string {
 	making := func(m *Manifest) map[string]string {
 		bare := Manifest{
-			Format: m.Format, Version: m.Version, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team,
+			Format: m.Format, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team,
 			Wanted: m.Wanted, ShardRows: m.ShardRows, Bots: m.Bots, Layout: m.Layout,
 		}
 		b, _ := json.Marshal(bare)

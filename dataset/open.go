@@ -15,6 +15,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/disk"
 	"hop/npz"
 	"hop/rng"
 )
@@ -74,7 +75,7 @@ func (d *Data) read(dir string, s *Shard) error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("dataset: reading %s: "+format+"; "+anew, append([]any{path}, a...)...)
 	}
-	b, err := os.ReadFile(path)
+	b, err := disk.Read(path, maxShard)
 	if err != nil {
 		return bad("%w", err)
 	}

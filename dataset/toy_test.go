@@ -9,6 +9,7 @@ import (
 	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/rng"
+	"hop/runlog"
 )
 
 // toy is a game with planes and features, seats that leave, rules that draw,
@@ -118,7 +119,8 @@ func stagHunt(t testing.TB, change func(*staghunt.Config)) (game.Game, map[strin
 func hunts(t testing.TB) dataset.Config {
 	g, spec := stagHunt(t, nil)
 	return dataset.Config{
-		Game: g, GameSpec: spec, Mix: []string{"ns", "nh"}, Rows: 900, Seed: 7, Dir: t.TempDir(), ShardRows: 250, Workers: 2, Version: "test",
+		Game: g, GameSpec: spec, Mix: []string{"ns", "nh"}, Rows: 900, Seed: 7, Dir: t.TempDir(), ShardRows: 250, Workers: 2,
+		Build: runlog.Build{Version: "test", Commit: "abc"},
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"hop/stats"
 )
 
-// Adaptation is the few-shot protocol: one focal member meets co-players that it
-// never trained with, for a number of env steps in a row, and is scored on the
-// last of them. It is lived several times over, each life with streams of its
+// Adaptation is the few-shot protocol: one focal member lives among co-players,
+// strangers or not, for a number of env steps in a row, and is scored on the last
+// of them. It is lived several times over, each life with streams of its
 // own, because one life is a small sample.
 //
 // Co-players may change once: from episode At on, Then sits in their places.

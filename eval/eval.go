@@ -126,7 +126,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // counter is a player through which progress is seen within a window, which takes
-// planners long: it counts the episodes of its worker for all of them.
+// planners long: it counts the episodes of its worker for all of them. A window is
+// played to its end even if its first steps bring all episodes that are wanted.
 type counter struct {
 	rollout.Player
 	workers, episodes  int
@@ -137,7 +138,7 @@ type counter struct {
 // EpisodeOver counts, and tells players that remember episodes.
 func (c *counter) EpisodeOver(v *rollout.View, n int) {
 	c.ended++
-	if est := min(c.done+c.ended*c.workers, c.episodes-1); est > c.shown {
+	if est := c.done + min(c.ended*c.workers, (c.episodes-c.done)*v.T/window); est > c.shown {
 		c.shown = est
 		c.progress(est, c.episodes)
 	}

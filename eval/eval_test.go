@@ -3,6 +3,7 @@ package eval_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"hop/eval"
@@ -44,6 +45,29 @@ func TestLanesPlayEquallyMany(t *testing.T) {
 	}
 	if res.Mean.N() != 103 || res.Return[2].N() != 103 {
 		t.Errorf("%d and %d episodes were counted, want 103", res.Mean.N(), res.Return[2].N())
+	}
+}
+
+// Progress goes on within a window, from one goroutine, and changes no number.
+func TestProgressIsSeenWithinAWindow(t *testing.T) {
+	g, members := team(t, "ns", "nh", "nh", "random")
+	c := eval.Config{Game: g, Team: members, Episodes: 40, Lanes: 40, Key: rng.New(1), Workers: 2} // all of them in one window
+	silent, err := eval.Run(t.Context(), c)
+	must(t, err)
+	var done []int
+	c.Progress = func(n, total int) {
+		if total != 40 {
+			t.Errorf("%d of %d episodes, want 40", n, total)
+		}
+		done = append(done, n)
+	}
+	res, err := eval.Run(t.Context(), c)
+	must(t, err)
+	if len(done) < 5 || !slices.IsSorted(done) || done[len(done)-1] != 40 {
+		t.Errorf("told %v, want several numbers up to 40", done)
+	}
+	if res.Mean != silent.Mean {
+		t.Errorf("the mean is %v with progress, %v without", res.Mean.Mean(), silent.Mean.Mean())
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 	}
 	if s.Imagine.On {
 		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
-			return imagine.New(s.Imagine, g.Spec(), played, minds, of, key, workers)
+			return imagine.New(s.Imagine, s.reg.Runs, g.Spec(), played, minds, of, key, workers)
 		}
 	}
 	return parts, nil
@@ -82,7 +82,7 @@ func (s *Spec) minds(g game.Game, key rng.Key, saved *safetensors.File) ([]mind.
 		}
 	}
 	of, agents := s.mindOf(g.Spec().Seats)
-	minds, err := s.Mind.build(Making{Game: g, Agents: agents, Actor: s.Actor, PPO: s.PPO, Key: key, Saved: saved})
+	minds, err := s.Mind.build(Making{Game: g, Agents: agents, Actor: s.Actor, PPO: s.PPO, Key: key, Saved: saved, Runs: s.reg.Runs})
 	if err == nil && len(minds) != len(agents) {
 		err = fmt.Errorf("exp: mind %s made %d minds for %d groups of agents", s.Mind.Name, len(minds), len(agents))
 	}

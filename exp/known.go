@@ -2,6 +2,9 @@ package exp
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +23,9 @@ type Acquaintance struct {
 }
 
 // Known returns whom the run's agents know: bots by name, frozen agents as RUN#AGENT.
-// Of the data behind a model that stands in a folder only what is still there counts.
-func (s *Spec) Known() map[string]Acquaintance {
+// Of the data behind a model that stands in a folder only what is still there counts;
+// what is there must be as it was written.
+func (s *Spec) Known() (map[string]Acquaintance, error) {
 	known := map[string]Acquaintance{}
 	note := func(names []string, add func(*Acquaintance)) {
 		for _, name := range names {
@@ -49,16 +53,20 @@ func (s *Spec) Known() map[string]Acquaintance {
 	for _, sw := range s.Train.Switch {
 		met("its team", sw.To)
 	}
-	note(s.recorded(), func(a *Acquaintance) { a.Recorded = true })
+	recorded, err := s.recorded()
+	if err != nil {
+		return nil, err
+	}
+	note(recorded, func(a *Acquaintance) { a.Recorded = true })
 	if m, ok := s.Mind.params.(interface{ Met() []string }); ok {
 		note(m.Met(), func(a *Acquaintance) { a.Partner = true })
 	}
-	return known
+	return known, nil
 }
 
 // recorded returns who played in the data that the run's models learnt from: in the
 // stages before the training, and behind models that stand in folders.
-func (s *Spec) recorded() (names []string) {
+func (s *Spec) recorded() (names []string, err error) {
 	for _, st := range s.Prepare {
 		words := strings.Fields(strings.ReplaceAll(st.Run, "=", " "))
 		for i, w := range words[:max(0, len(words)-1)] {
@@ -68,35 +76,57 @@ func (s *Spec) recorded() (names []string) {
 		}
 	}
 	for _, f := range s.folders() {
-		names = append(names, modelData(*f)...)
+		more, err := modelData(*f)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
 	}
-	return names
+	return names, nil
 }
 
 // modelData returns who played in the data of a model's folder, as far as it can be
 // found.
-func modelData(folder string) (names []string) {
+func modelData(folder string) (names []string, err error) {
 	if folder == "" || strings.HasPrefix(folder, "{") {
-		return nil
+		return nil, nil
 	}
 	text, err := runlog.ReadSpec(folder)
-	if err != nil {
-		return nil
+	if errors.Is(err, runlog.ErrNoRun) {
+		return nil, nil
 	}
-	var m struct{ Data yaml.Node }
+	if err != nil {
+		return nil, err
+	}
+	var own struct{ Data []struct{ Bots []string } }
+	if yaml.Unmarshal(text, &own) == nil {
+		for _, d := range own.Data {
+			names = append(names, d.Bots...)
+		}
+		return names, nil
+	}
+	var m struct{ Data yaml.Node } // of a program that named data by their path
 	if yaml.Unmarshal(text, &m) != nil {
-		return nil
+		return nil, nil // it learnt from no data
 	}
 	data := []*yaml.Node{&m.Data}
 	if m.Data.Kind == yaml.SequenceNode {
 		data = m.Data.Content
 	}
 	for _, d := range data {
-		b, err := os.ReadFile(filepath.Join(d.Value, "manifest.json"))
-		var manifest struct{ Bots []string }
-		if err == nil && json.Unmarshal(b, &manifest) == nil {
-			names = append(names, manifest.Bots...)
+		path := filepath.Join(d.Value, "manifest.json")
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		var manifest struct{ Bots []string }
+		if err == nil {
+			err = json.Unmarshal(b, &manifest)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("exp: who played in the data of %s: reading %s: %w", folder, path, err)
+		}
+		names = append(names, manifest.Bots...)
 	}
-	return names
+	return names, nil
 }

@@ -20,33 +20,30 @@ import (
 	"hop/train"
 )
 
-// Saved is a run's newest checkpoint, from which agents are made to play, to adapt
-// or to be looked at. There is no other way from a checkpoint to agents.
+// Saved is a run's checkpoint, from which agents are made to play, to adapt or to be
+// looked at. There is no other way from a checkpoint to agents.
 type Saved struct {
 	Spec Spec
 	Game game.Game
-	Step int64 // env step of the checkpoint
+	Step int64       // of the checkpoint
+	Used runlog.Used // which it is, and why
 	dir  string
 	file *safetensors.File
 }
 
-// Open reads the newest checkpoint of a run. sets change the game's parameters or
-// how the agents think, not what their networks are.
+// Open reads the newest checkpoint of a run, or an older one if it is damaged and that
+// was accepted. sets change the game's parameters or how the agents think, not what
+// their networks are.
 func (r *Registry) Open(dir string, sets []string) (*Saved, error) {
-	text, err := runlog.ReadSpec(dir)
+	last, err := r.Runs.Last(dir)
 	if err != nil {
 		return nil, err
 	}
-	x := &Saved{dir: dir}
-	if x.Spec, err = r.Parse(text, filepath.Join(dir, "spec.yaml"), "run", sets); err != nil {
+	x := &Saved{dir: dir, Step: last.Step, Used: last.Used}
+	if x.Spec, err = r.Parse(last.Spec, filepath.Join(dir, "spec.yaml"), "run", sets); err != nil {
 		return nil, err
 	}
-	body, step, err := runlog.Last(dir)
-	if err != nil {
-		return nil, err
-	}
-	x.Step = step
-	if x.file, err = safetensors.Parse(body); err != nil {
+	if x.file, err = safetensors.Parse(last.Body); err != nil {
 		return nil, fmt.Errorf("exp: the checkpoint of %s: %w", dir, err)
 	}
 	x.Game, err = x.Spec.Game.Build()
@@ -99,12 +96,13 @@ type Agents struct {
 	Spec    Spec
 	Game    game.Game
 	Step    int64         // env step of the checkpoint
+	Used    runlog.Used   // which it is, and why
 	Members []eval.Member // [A]
 	Greedy  []eval.Member // [A] the same, taking the likeliest action
 	Sure    bool          // Members take the likeliest action too: their search ends in one
 }
 
-// LoadAgents loads the agents of a run's newest checkpoint.
+// LoadAgents loads the agents of a run's checkpoint.
 func (r *Registry) LoadAgents(dir string) (*Agents, error) { return r.LoadAgentsFor(dir, nil) }
 
 // LoadAgentsFor loads them for the game with parameters changed; sets are like
@@ -119,7 +117,7 @@ func (r *Registry) LoadAgentsFor(dir string, sets []string) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agents{Spec: x.Spec, Game: x.Game, Step: x.Step, Sure: true}
+	a := &Agents{Spec: x.Spec, Game: x.Game, Step: x.Step, Used: x.Used, Sure: true}
 	for _, greedy := range []bool{false, true} {
 		minds, of, err := x.minds()
 		if err != nil {
@@ -254,7 +252,7 @@ func (x *Saved) Focal(id agent.ID, t mind.Truth) (eval.Member, error) {
 	return x.member(m, id), nil
 }
 
-// Parts that may go on learning among strangers.
+// Parts that may go on learning among others.
 const (
 	LearnNothing = "nothing" // beliefs neither, within an episode or across
 	LearnBeliefs = "beliefs"
@@ -263,19 +261,19 @@ const (
 	LearnAll     = "all"
 )
 
-// Stranger is an agent of a run, loaded to live among co-players that it never
-// trained with. Each call of Member starts a life of its own: weights are as the
+// Newcomer is an agent of a run, loaded to live among co-players that it may never
+// have met. Each call of Member starts a life of its own: weights are as the
 // run left them, optimisers and beliefs fresh.
-type Stranger struct {
+type Newcomer struct {
 	*Saved
 	Models bool // it models others
 	Learn  string
 	id     agent.ID
 }
 
-// LoadStranger loads agent id of a run. sets may change the game's parameters and
+// LoadNewcomer loads agent id of a run. sets may change the game's parameters and
 // how the agent thinks, not what its networks are.
-func (r *Registry) LoadStranger(dir string, sets []string, id int, learn string) (*Stranger, error) {
+func (r *Registry) LoadNewcomer(dir string, sets []string, id int, learn string) (*Newcomer, error) {
 	may := []string{"game", "search", "belief", "goals", "leaf"}
 	for _, set := range sets {
 		part, _, _ := strings.Cut(set, ".")
@@ -293,7 +291,7 @@ func (r *Registry) LoadStranger(dir string, sets []string, id int, learn string)
 	if err != nil {
 		return nil, err
 	}
-	st := &Stranger{Saved: x, Learn: learn, id: agent.ID(id)}
+	st := &Newcomer{Saved: x, Learn: learn, id: agent.ID(id)}
 	m, err := x.mind(st.id)
 	if err != nil {
 		return nil, err
@@ -321,7 +319,7 @@ type Life struct {
 
 // Member starts a life. reads, if not nil, takes what an agent that models others
 // expected.
-func (x *Stranger) Member(reads *mind.Readings) (Life, error) {
+func (x *Newcomer) Member(reads *mind.Readings) (Life, error) {
 	m, err := x.mind(x.id)
 	if err != nil {
 		return Life{}, err

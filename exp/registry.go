@@ -16,6 +16,7 @@ import (
 	"hop/model/actor"
 	"hop/ppo"
 	"hop/rng"
+	"hop/runlog"
 	"hop/safetensors"
 )
 
@@ -26,6 +27,8 @@ type Registry struct {
 	Minds   map[string]MindEntry
 	Presets fs.FS    // NAME.yaml
 	Groups  []string // of presets, in the order in which a newcomer should read them
+	// Runs reads every checkpoint of other runs; nil: the newest, or none.
+	Runs *runlog.Reader
 }
 
 // GameEntry is one game of a registry. Make it with AddGame.
@@ -81,6 +84,7 @@ type Making struct {
 	PPO    ppo.Config
 	Key    rng.Key
 	Saved  *safetensors.File // the checkpoint that will be loaded; nil: the run is at its start
+	Runs   *runlog.Reader    // reads models that were trained before
 }
 
 // Brain makes the network of mind i, which reads so many numbers about goals.

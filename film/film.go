@@ -1,5 +1,5 @@
-// Package film writes moving pictures: a GIF by itself, an MP4 with the help of
-// ffmpeg.
+// Package film makes moving pictures: of patches that are painted once, and into a
+// GIF by itself or an MP4 with the help of ffmpeg.
 //
 // Pictures are numbers of one palette's colours, whose first is clear and never
 // shown. They are handed over whole, one after the other; a GIF keeps of each

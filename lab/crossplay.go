@@ -65,6 +65,7 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 			out.Cells[i] = append(out.Cells[i], cell)
 		}
 	}
+	out.Used = l.Reg.Runs.Used()
 	return out, g, nil
 }
 
@@ -133,7 +134,7 @@ func (c *crossing) teams(g game.Game, one, team *entry, k int) ([][]eval.Member,
 	return teams, nil
 }
 
-// member returns the one of an entry that sits on a seat: agent a of a run on
+// Member returns the one of an entry that sits on a seat: agent a of a run on
 // seat a, with which it trained.
 func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (eval.Member, error) {
 	if e.bot == "" {
@@ -159,17 +160,17 @@ func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (e
 		}
 		return eval.Member{}, Misused("%s has no agent that learnt", e.name)
 	}
-	if isPlanner(e.bot) && e.bot != "plan-infer" {
+	if IsPlanner(e.bot) && e.bot != "plan-infer" {
 		for b, name := range names {
 			if _, err := game.NewBot(g, name); err != nil && b != seat {
 				return eval.Member{}, Misused("%s needs to know the others' bots", e.bot)
 			}
 		}
-		if e.bot == "br" && atRandom(names) > 1 {
+		if e.bot == "br" && AtRandom(names) > 1 {
 			return eval.Member{}, Misused("br takes minutes a start among several random bots (hop oracle does it)")
 		}
 	}
-	m, err := member(g, names, seat, c.Planner)
+	m, err := Member(g, names, seat, c.Planner)
 	if err != nil {
 		return m, Misused("%s cannot play here: %w", e.name, err)
 	}

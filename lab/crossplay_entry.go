@@ -8,6 +8,7 @@ import (
 
 	"hop/exp"
 	"hop/game"
+	"hop/internal/disk"
 )
 
 // entry is one who plays.
@@ -58,11 +59,10 @@ func (c *crossing) enter() (game.Game, []entry, error) {
 func (c *crossing) find(name string) ([]entry, error) {
 	dirs := runsIn(name)
 	if len(dirs) == 0 && slices.Contains(c.Reg.PresetNames(), name) {
-		groups, err := filepath.Glob(filepath.Join(c.Runs, name+"-[0-9][0-9][0-9]"))
+		groups, err := disk.Match(c.Runs, name+"-[0-9][0-9][0-9]")
 		if err != nil {
 			return nil, err
 		}
-		slices.Sort(groups)
 		for _, group := range slices.Backward(groups) { // the newest that has runs
 			if dirs = runsIn(group); len(dirs) > 0 {
 				break
@@ -127,14 +127,14 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 	if e.bot != "" {
 		names := slices.Repeat([]string{"random"}, g.Spec().Seats)
 		names[0] = e.bot
-		if e.kind = "bot"; isPlanner(e.bot) {
+		if e.kind = "bot"; IsPlanner(e.bot) {
 			e.kind = "planner"
 			if e.bot == "br" {
 				e.kind = "exact best response"
 				return nil
 			}
 		}
-		if _, err := member(g, names, 0, c.Planner); err != nil {
+		if _, err := Member(g, names, 0, c.Planner); err != nil {
 			return Misused("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
 		}
 		return nil

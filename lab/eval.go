@@ -129,7 +129,7 @@ func (c EvalConfig) focal(g game.Game, members []eval.Member, names []string) (*
 		}
 		return nil, nil
 	}
-	if c.Focal < 0 && atRandom(without(names, focal)) > 1 {
+	if c.Focal < 0 && AtRandom(without(names, focal)) > 1 {
 		return nil, nil // hours on a large board; --focal asks for it all the same
 	}
 	return newRegret(g, members, names, agent.ID(focal)), nil

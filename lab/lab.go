@@ -1,5 +1,5 @@
-// Package lab runs experiments as Go calls: it trains, scores, adapts, cross-plays,
-// compares and keeps a zoo of co-players, and returns what the command line prints.
+// Package lab runs experiments as Go calls: it trains, scores, cross-plays and keeps a
+// zoo of co-players, and returns what the command line prints.
 //
 // It prints nothing. Long work takes a context first and hands its progress to a
 // function. What specs can name is handed in with the Lab.
@@ -68,17 +68,20 @@ func Stop(err error, format string, args ...any) error {
 	return err
 }
 
-// cores returns how many cores a number of workers means.
-func cores(workers int) int {
+// Cores returns how many cores a number of workers means.
+func Cores(workers int) int {
 	if workers > 0 {
 		return workers
 	}
 	return runtime.GOMAXPROCS(0)
 }
 
+// Build says which program this is.
+func (l *Lab) Build() runlog.Build { return runlog.NewBuild(l.Version, f32.Kernels()) }
+
 // Info is what a run's folder says about its making.
 func (l *Lab) Info(preset string, seed uint64) runlog.Info {
-	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: runlog.NewBuild(l.Version, f32.Kernels())}
+	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: l.Build()}
 }
 
 // Folders returns the runs of a folder: itself, or its seeds.

@@ -8,12 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"hop/exp"
 	"hop/registry"
 )
 
-// A program that is no command line trains, goes on, evaluates and adapts with
-// nobody watching.
+// A program that is no command line trains, goes on and evaluates with nobody
+// watching.
 func TestALabNeedsNoCommandLine(t *testing.T) {
 	l, out := &Lab{Reg: registry.New(), Version: "test"}, t.TempDir()
 	spec, err := l.Reg.Load("ppo-4x4", []string{"train.steps=3000", "train.save=1500", "eval.episodes=20"})
@@ -59,21 +58,6 @@ func TestALabNeedsNoCommandLine(t *testing.T) {
 	second, err := l.Train(t.Context(), again)
 	if err != nil || second.Mean != first.Mean {
 		t.Errorf("a finished training that goes on gets %+v, %v; want %v", second, err, first.Mean)
-	}
-	table, err := l.Adapt(t.Context(), AdaptConfig{
-		Runs: []string{first.Run, "ns"}, Teams: [][]string{{"ns", "ns", "ns"}}, Learn: exp.LearnBeliefs, Steps: 100, Last: 50, Lives: 2,
-		Starts: 8, Game: "staghunt",
-	})
-	if err != nil || len(table.Table) != 2 || table.Table[0].BestName != "exact" || len(table.Table[1].Seeds) != 2 {
-		t.Errorf("adapting: %+v, %v", table, err)
-	}
-	seed := filepath.Join(first.Run, "seed-1")
-	table, err = l.Adapt(t.Context(), AdaptConfig{
-		Runs: []string{seed}, Teams: [][]string{{seed + "#1", seed + "#2", seed + "#3"}}, Learn: exp.LearnBeliefs, Steps: 40, Last: 40,
-		Lives: 1, Game: "staghunt", Seeds: []uint64{1},
-	})
-	if err != nil || !table.Table[0].Known {
-		t.Errorf("those it learnt with are strangers: %+v, %v", table, err)
 	}
 }
 

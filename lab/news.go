@@ -46,8 +46,8 @@ func (l *Lab) Say(format string, args ...any) {
 	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
 }
 
-// note says what should not be missed.
-func (l *Lab) note(format string, args ...any) {
+// Note says what should not be missed.
+func (l *Lab) Note(format string, args ...any) {
 	l.news(News{Kind: Noted, Text: fmt.Sprintf(format, args...)})
 }
 

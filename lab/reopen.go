@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 type Further struct {
 	Steps int      // env steps of each seed in all; 0: as before
 	Seeds []uint64 // seeds that there are to be; those that there are stay
+	Build bool     // also by another build than the one that began it
 }
 
 // Reopen opens the runs of a folder, or the one run that it is, to go on. Seeds that are
@@ -31,16 +31,23 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	dirs, err := Folders(dir)
+	group, err := runlog.ReadGroup(dir)
 	if err != nil {
 		return nil, err
 	}
-	if dirs[0] == dir && (more.Steps > 0 || len(more.Seeds) > 0) {
+	dirs, err := Folders(dir)
+	if err != nil && group == nil {
+		return nil, err
+	}
+	if len(dirs) > 0 && dirs[0] == dir && (more.Steps > 0 || len(more.Seeds) > 0) {
 		parent := filepath.Dir(filepath.Clean(dir))
 		return nil, Misused("%s is one seed; --steps and --seeds are for all seeds of a training: name its folder, --resume %s", dir, parent)
 	}
 	t := &Training{Folder: dir, Workers: workers, lab: l}
 	missing := slices.Clone(more.Seeds)
+	if group != nil {
+		missing = append(missing, group.Seeds...)
+	}
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
 			seed, _ := runlog.SeedOf(dir)
@@ -53,18 +60,33 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 		}
 		t.jobs = append(t.jobs, j)
 	}
-	if len(t.jobs) == 0 {
+	switch {
+	case len(t.jobs) > 0:
+		t.Spec = t.jobs[0].spec
+	case group == nil:
 		return nil, Misused("%s holds no run that could go on: no seed has a spec.yaml; start a new one with hop train", dir)
+	default: // it died before the first of its seeds had begun
+		if t.Spec, err = l.Reg.Parse([]byte(group.Spec), filepath.Join(dir, "group.json"), group.Preset, nil); err != nil {
+			return nil, err
+		}
+		t.Spec.Train.Steps = cmp.Or(more.Steps, t.Spec.Train.Steps)
 	}
-	old := t.jobs[0].spec
+	old := t.Spec
 	for _, j := range t.jobs {
 		if err := j.lengthen(more.Steps); err != nil {
 			return nil, err
 		}
 	}
-	t.Spec = t.jobs[0].spec
+	if len(t.jobs) > 0 {
+		t.Spec = t.jobs[0].spec
+	}
 	slices.Sort(missing)
 	missing = slices.DeleteFunc(slices.Compact(missing), func(seed uint64) bool { return slices.Contains(t.Seeds(), seed) })
+	for _, j := range t.jobs {
+		if err := j.last.Same(l.Build()); err != nil && !more.Build && (!j.done() || len(missing) > 0) {
+			return nil, Misused("%s: %w", j.dir, err)
+		}
+	}
 	for _, j := range t.jobs {
 		if err := t.open(j); err != nil {
 			return nil, errors.Join(err, t.abandon())
@@ -72,8 +94,8 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 	}
 	if was, is := old.Train.Steps, t.Spec.Train.Steps; was != is {
 		if list := fades(&old); len(list) > 0 {
-			t.note("%s now go over %d env steps instead of %d: a run that was that long from the start would have had other values",
-				strings.Join(list, ", "), is, was)
+			t.note("what fades over the run now does so over %d env steps instead of %d (%s): a run that was that long from the start "+
+				"would have had other values", is, was, strings.Join(list, ", "))
 		}
 	}
 	if len(missing) > 0 {
@@ -88,7 +110,7 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 
 // note says something that should not be missed, and puts it into the logs.
 func (t *Training) note(format string, args ...any) {
-	t.lab.note(format, args...)
+	t.lab.Note(format, args...)
 	t.log(format, args...)
 }
 
@@ -104,23 +126,25 @@ func numbers(seeds []uint64) string {
 // read reads a seed's folder and changes nothing in it. A seed is scored if its result
 // can be read.
 func (l *Lab) read(dir string) (*job, error) {
-	text, err := runlog.ReadSpec(dir)
+	rec, err := runlog.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	env, err := runlog.ReadEnv(dir)
-	if err != nil {
+	if err := rec.Faults(ResultFile); err != nil {
 		return nil, err
 	}
-	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true}
-	if j.spec, err = l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
+	env := rec.Env
+	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true, build: env.Build, last: env.Last()}
+	if j.spec, err = l.Reg.Parse(rec.Spec, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
 		return nil, err
 	}
-	if j.result, err = readResult(dir); err == nil {
+	result, err := readResult(rec, dir)
+	switch {
+	case err != nil:
+		l.Note("%v; the final agents of seed %d are scored again", err, j.seed)
+	case result != nil:
+		j.result = *result
 		j.scored, j.step, j.result.Run = true, j.result.EnvSteps, dir
-	}
-	if env.Kernels != f32.Kernels() && !j.done() {
-		l.note("%s was started with %s kernels, this machine uses %s: numbers will differ in rounding", dir, env.Kernels, f32.Kernels())
 	}
 	return j, nil
 }
@@ -134,9 +158,9 @@ func (j *job) lengthen(steps int) error {
 	if steps == 0 || steps == was {
 		return nil
 	}
-	_, at, err := runlog.Last(j.dir)
-	if err == nil && int64(steps) < at {
-		return Misused("--steps %d: seed %d has been trained for %d env steps already; ask for more than that", steps, j.seed, at)
+	last, err := (&runlog.Reader{AcceptOlder: true}).Last(j.dir) // the one that it goes on from
+	if err == nil && int64(steps) < last.Step {
+		return Misused("--steps %d: seed %d has been trained for %d env steps already; ask for more than that", steps, j.seed, last.Step)
 	}
 	if j.spec.Train.Steps = steps; j.spec.Validate() != nil {
 		return Misused("--steps %d: %w", steps, j.spec.Validate())
@@ -158,6 +182,12 @@ func (t *Training) open(j *job) error {
 	j.run = run
 	info := t.lab.Info(t.Spec.Name, j.seed)
 	run.Printf("going on: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
+	if j.last.Same(info.Build) != nil {
+		t.note("seed %d goes on by another build: so far it was %s; this is %s", j.seed, j.last.Line(), info.Line())
+		if err := run.GoOn(info.Build); err != nil {
+			return err
+		}
+	}
 	if j.longer == 0 {
 		return nil
 	}
@@ -167,8 +197,8 @@ func (t *Training) open(j *job) error {
 		return err
 	}
 	j.scored = false
-	if err := os.Remove(filepath.Join(j.dir, ResultFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing the result of the shorter training: %w", err)
+	if err := run.RemoveResult(); err != nil {
+		return err
 	}
 	return run.SetSpec(text)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hop/exp/exptest"
+	"hop/internal/disk"
 	"hop/registry"
 	"hop/runlog"
 )
@@ -133,7 +134,11 @@ func TestTimesAreTheSameEverywhereAndAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := readResult(s.Run)
+		rec, err := runlog.Read(s.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := readResult(rec, s.Run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +233,7 @@ func TestAScheduleIsStretchedOverTheNewLength(t *testing.T) {
 	}
 	out := trained(t, brief(t, l, "ppo.lr_end=0", "train.standins.share_end=0.5", "train.standins.over=100"))
 	goOn(t, l, out.Run, Further{Steps: 700})
-	want := "ppo.lr_end now go over 700 env steps instead of 600"
+	want := "over 700 env steps instead of 600 (ppo.lr_end)"
 	if !strings.Contains(strings.Join(notes, "\n"), want) {
 		t.Errorf("it does not say %q: %q", want, notes)
 	}
@@ -263,8 +268,19 @@ func TestWhatCannotGoFurtherIsRefused(t *testing.T) {
 // and going on completes it.
 func TestAnEndThatFailsIsRepaired(t *testing.T) {
 	want := done(t)
-	block := func(path string) func() error {
-		return func() error { return os.MkdirAll(filepath.Join(path, "in the way"), 0o755) }
+	defer disk.Trace(nil)
+	block := func(path string) {
+		disk.Trace(func(c disk.Change) error {
+			if c.Op == disk.Renamed && c.To == path {
+				return errors.New("it cannot be written")
+			}
+			return nil
+		})
+		if !strings.Contains(path, "seed-") { // not all is written through package disk
+			if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 	for _, c := range []struct {
 		name   string
@@ -274,10 +290,10 @@ func TestAnEndThatFailsIsRepaired(t *testing.T) {
 		status string
 	}{
 		{"stopped while learning", Learnt, "", "", "stopped"},
-		{"stopped while scoring", Noted, "seed 1: scoring", "", "stopped"},
-		{"no result", Noted, "seed 1: scoring", "seed-1/result.json", "failed"},
+		{"stopped while scoring", Scoring, "", "", "stopped"},
+		{"no result", Scoring, "", "seed-1/result.json", "failed"},
 		{"no report", Ended, "", "report.html", "failed"},
-		{"no env.json", Ended, "", "seed-1/env.json.tmp", "running"},
+		{"no env.json", Ended, "", "seed-1/env.json", "running"},
 	} {
 		l := quiet()
 		training := brief(t, l)
@@ -289,20 +305,21 @@ func TestAnEndThatFailsIsRepaired(t *testing.T) {
 			}
 			if c.file == "" {
 				stop()
-			} else if err := block(bad)(); err != nil {
-				t.Error(err)
+			} else {
+				block(bad)
 			}
 		}
 		if _, err := finish(ctx, training); err == nil {
 			t.Errorf("%s: no error", c.name)
 		}
 		stop()
+		disk.Trace(nil)
 		l.Watch = nil
 		dir := filepath.Join(training.Folder, "seed-1")
 		if env, err := runlog.ReadEnv(dir); err != nil || env.Status != c.status {
 			t.Errorf("%s: the status is %q, %v; want %s", c.name, env.Status, err, c.status)
 		}
-		if c.file != "" {
+		if c.file == "report.html" {
 			if err := os.RemoveAll(bad); err != nil {
 				t.Fatal(err)
 			}
@@ -335,7 +352,7 @@ func TestADeathAtTheEndIsRepaired(t *testing.T) {
 		gone  []string
 		again bool // seed 1 is scored anew
 	}{
-		{"before scoring", []string{"seed-1/result.json", "report.html"}, true},
+		{"before scoring", []string{"report.html"}, true},
 		{"before the report", []string{"report.html"}, false},
 		{"before done", nil, false},
 	} {
@@ -347,12 +364,14 @@ func TestADeathAtTheEndIsRepaired(t *testing.T) {
 			}
 		}
 		seed := filepath.Join(dir, "seed-1")
-		env := filepath.Join(seed, "env.json")
-		b, err := os.ReadFile(env)
-		if err == nil {
-			err = os.WriteFile(env, bytes.Replace(b, []byte(`"status": "done"`), []byte(`"status": "running"`), 1), 0o644)
+		run, err := runlog.Open(seed) // and it is never finished
+		if err == nil && c.again {
+			err = run.RemoveResult()
 		}
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Close(); err != nil {
 			t.Fatal(err)
 		}
 		before := files(t, dir)
@@ -382,6 +401,117 @@ func TestSeedsWhoseMakerDiedAreBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole(t, "a seed without a spec", goOn(t, quiet(), dir, Further{}), want)
+}
+
+// The same at any earlier moment: no seed has begun, or not even its folder is there.
+func TestATrainingThatDiedAtOnceIsBegun(t *testing.T) {
+	want := done(t)
+	for name, left := range map[string]func(dir string) error{
+		"no seed's folder": func(string) error { return nil },
+		"an empty folder":  func(dir string) error { return os.Mkdir(filepath.Join(dir, "seed-1"), 0o755) },
+		"a folder without a spec": func(dir string) error {
+			if err := os.MkdirAll(filepath.Join(dir, "seed-1", "checkpoints"), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(dir, "seed-1", "lock"), []byte("12345\n"), 0o644)
+		},
+	} {
+		l := quiet()
+		training := brief(t, l)
+		if err := training.abandon(); err != nil {
+			t.Fatal(err)
+		}
+		for _, seed := range []string{"seed-1", "seed-10"} {
+			if err := os.RemoveAll(filepath.Join(training.Folder, seed)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := left(training.Folder); err != nil {
+			t.Fatal(err)
+		}
+		got := goOn(t, l, training.Folder, Further{})
+		if len(got.Seeds) != 2 {
+			t.Fatalf("%s: %d seeds, want 2", name, len(got.Seeds))
+		}
+		whole(t, name, got, want)
+	}
+	training := brief(t, quiet())
+	path := filepath.Join(training.Folder, "group.json")
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = errors.Join(training.abandon(), os.WriteFile(path, bytes.Replace(b, []byte("10"), []byte("11"), 1), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quiet().Reopen(training.Folder, Further{}, 1); err == nil || !strings.Contains(err.Error(), path+", which says") {
+		t.Errorf("a changed list of seeds: error %v", err)
+	}
+}
+
+// Another build says so, and goes on only if it is told to. It leaves what is finished.
+func TestAnotherBuildIsAcceptedOrRefused(t *testing.T) {
+	l := quiet()
+	training := brief(t, l)
+	if err := training.abandon(); err != nil {
+		t.Fatal(err)
+	}
+	other := quiet()
+	other.Version = "other"
+	var notes []string
+	other.Watch = func(n News) {
+		if n.Kind == Noted {
+			notes = append(notes, n.Text)
+		}
+	}
+	var m Misuse
+	_, err := other.Reopen(training.Folder, Further{}, 1)
+	if !errors.As(err, &m) {
+		t.Fatalf("error %v, want that it is another build", err)
+	}
+	for _, want := range []string{"seed-1", "hop test,", "hop other,", "--accept-build"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("it does not say %q: %v", want, err)
+		}
+	}
+	got := goOn(t, other, training.Folder, Further{Build: true})
+	if text := strings.Join(notes, "\n"); !strings.Contains(text, "seed 1 goes on by another build") || !strings.Contains(text, "hop test,") {
+		t.Errorf("it says %q, want which builds they are", text)
+	}
+	env, err := runlog.ReadEnv(got.Seeds[0].Run)
+	if err != nil || env.Version != "test" || env.Last().Version != "other" {
+		t.Errorf("env.json has %+v and %+v, %v", env.Build, env.Later, err)
+	}
+	if again := goOn(t, l, training.Folder, Further{}); !reflect.DeepEqual(again.Seeds, got.Seeds) {
+		t.Errorf("what is finished is %+v to another build, want %+v", again.Seeds, got.Seeds)
+	}
+	for _, more := range []Further{{Steps: 1200}, {Seeds: []uint64{3}}} {
+		if _, err := l.Reopen(training.Folder, more, 1); err == nil || !strings.Contains(err.Error(), "--accept-build") {
+			t.Errorf("%+v by another build: error %v", more, err)
+		}
+	}
+}
+
+// What a folder is called plays no part in what is found in it.
+func TestBracketsInFolders(t *testing.T) {
+	l := quiet()
+	out := done(t)
+	root := filepath.Join(t.TempDir(), "a[1]")
+	if err := errors.Join(os.Mkdir(root, 0o755), os.Rename(out.Run, filepath.Join(root, "ppo-4x4-001"))); err != nil {
+		t.Fatal(err)
+	}
+	zoo, err := l.Zoo(root)
+	if err != nil || len(zoo) != 2 {
+		t.Errorf("%d co-players, %v; want 2", len(zoo), err)
+	}
+	c := crossing{Lab: l}
+	c.Runs = root
+	if list, err := c.find("ppo-4x4"); err != nil || len(list) != 1 || len(list[0].dirs) != 2 {
+		t.Errorf("the newest runs of a preset are %+v, %v", list, err)
+	}
+	if again := goOn(t, l, filepath.Join(root, "ppo-4x4-001"), Further{}); len(again.Seeds) != 2 {
+		t.Errorf("%d seeds", len(again.Seeds))
+	}
 }
 
 // A report that is gone is written again, and nothing else.

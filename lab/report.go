@@ -8,6 +8,7 @@ import (
 
 	"hop/lab/films"
 	"hop/report"
+	"hop/runlog"
 )
 
 // Report writes a folder's report and returns where it is. Without agents
@@ -20,7 +21,7 @@ func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error)
 		defer end()
 		var err error
 		o, err = films.Play(ctx, l.Reg, dir, count)
-		if errors.Is(err, context.Canceled) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, runlog.ErrDamaged) {
 			return "", err
 		}
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"hop/exp"
-	"hop/f32"
+	"hop/internal/disk"
+	"hop/runlog"
 	"hop/stage"
 )
 
@@ -31,6 +32,7 @@ type Stage struct {
 type stages struct {
 	lab   *Lab
 	spec  *exp.Spec
+	text  []byte // the spec's, with the names of stages
 	group string
 	of    int // stages in all, the training among them
 	at    int // stages begun
@@ -40,21 +42,27 @@ type stages struct {
 	log   func(format string, args ...any) // into the logs of the seeds; may be nil
 }
 
-func (l *Lab) around(spec *exp.Spec, group string) (*stages, error) {
+// around returns the stages of a training. A training that another build began reads
+// what that one prepared: the other half of it has learnt from the same.
+func (l *Lab) around(spec *exp.Spec, group string, build runlog.Build) (*stages, error) {
 	flags, err := spec.Game.Flags()
 	if err != nil {
 		return nil, err
 	}
-	s := &stages{lab: l, spec: spec, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
+	text, err := spec.YAML()
+	if err != nil {
+		return nil, err
+	}
+	s := &stages{lab: l, spec: spec, text: text, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
 	give := map[string][]string{"game": flags, "run": {group}}
-	s.run = stage.Runner{Salt: l.Version + " " + f32.Kernels(), Give: give, Now: s.now, Do: l.Do}
+	s.run = stage.Runner{Salt: build.ID(), Give: give, Now: s.now, Do: l.Do}
 	return s, nil
 }
 
 // Prepare runs what comes before a training, in folders beside the runs of out,
 // and puts the folders of stages in place of their names.
 func (l *Lab) Prepare(ctx context.Context, spec *exp.Spec, out string) ([]Stage, error) {
-	s, err := l.around(spec, filepath.Join(out, "any"))
+	s, err := l.around(spec, filepath.Join(out, "any"), l.Build())
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +138,10 @@ func (s *stages) prepare(ctx context.Context) error {
 	if len(s.spec.Prepare) == 0 {
 		return nil
 	}
+	ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
+	if err != nil {
+		return Misuse{err}
+	}
 	root := filepath.Dir(s.group)
 	if _, err := os.Stat(filepath.Join(s.group, "spec.yaml")); err == nil {
 		root = filepath.Dir(root) // the group is a single seed's folder
@@ -175,6 +187,10 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 			}
 			fmt.Fprintf(h, "%d %s\n", j.seed, b)
 		}
+		ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
+		if err != nil {
+			return Misuse{err}
+		}
 		s.run.Salt += fmt.Sprintf(" %x", h.Sum(nil))
 		s.run.Root = filepath.Join(s.group, "follow")
 		if _, err := s.run.Run(ctx, s.spec.Follow); err != nil {
@@ -184,5 +200,5 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 	if s.plain() {
 		return nil
 	}
-	return writeJSON(filepath.Join(s.group, stagesFile), s.done)
+	return disk.WriteJSON(filepath.Join(s.group, stagesFile), s.done)
 }

@@ -30,7 +30,7 @@ func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error)
 	}
 	members := make([]eval.Member, len(names))
 	for i := range names {
-		m, err := member(g, names, i, planner)
+		m, err := Member(g, names, i, planner)
 		if err != nil {
 			return nil, Wrong(err, "--team", typed...)
 		}
@@ -108,16 +108,16 @@ func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error
 // Planners are the names of those who think without having been trained.
 var Planners = []string{"br", "plan", "plan-infer", "plan-paper"}
 
-// isPlanner reports whether a name stands for somebody who thinks.
-func isPlanner(name string) bool { return slices.Contains(Planners, name) }
+// IsPlanner reports whether a name stands for somebody who thinks.
+func IsPlanner(name string) bool { return slices.Contains(Planners, name) }
 
 // without returns the names but one.
 func without(names []string, at int) []string { return slices.Delete(slices.Clone(names), at, at+1) }
 
-// member returns what a name of a team stands for: a bot; br, the best response;
+// Member returns what a name of a team stands for: a bot; br, the best response;
 // plan, the untrained planner that knows its co-players' bots; plan-infer, which
 // infers them; or plan-paper, with HOP's settings.
-func member(g game.Game, names []string, at int, set []string) (eval.Member, error) {
+func Member(g game.Game, names []string, at int, set []string) (eval.Member, error) {
 	name := names[at]
 	m := eval.Member{Name: name, Blind: true}
 	switch name {
@@ -171,8 +171,8 @@ func each(player func(lanes int) (rollout.Player, error)) func(workers, lanes in
 	}
 }
 
-// atRandom counts those who act at random.
-func atRandom(names []string) (n int) {
+// AtRandom counts those who act at random.
+func AtRandom(names []string) (n int) {
 	for _, name := range names {
 		if name == "random" {
 			n++

@@ -17,6 +17,7 @@ import (
 	"hop/exp"
 	"hop/f32"
 	"hop/internal/cpu"
+	"hop/internal/disk"
 	"hop/internal/wait"
 	"hop/page"
 	"hop/rng"
@@ -74,10 +75,12 @@ type job struct {
 	spec   exp.Spec
 	run    *runlog.Run // nil: the seed is finished, and nothing in its folder is touched
 	resume bool
-	status string // in env.json, when it was read
-	longer int    // env steps that it is to be trained further than before
-	scored bool   // result.json is there: the seed is trained and scored
-	step   int    // env step that it has come to
+	status string       // in env.json, when it was read
+	build  runlog.Build // that began it, and
+	last   runlog.Build // that wrote it last
+	longer int          // env steps that it is to be trained further than before
+	scored bool         // result.json is there: the seed is trained and scored
+	step   int          // env step that it has come to
 	err    error
 	result SeedResult
 }
@@ -91,7 +94,7 @@ func (t *Training) Seeds() (list []uint64) {
 }
 
 // Cores returns how many cores it uses.
-func (t *Training) Cores() int { return cores(t.Workers) }
+func (t *Training) Cores() int { return Cores(t.Workers) }
 
 // finished says whether every seed was finished before.
 func (t *Training) finished() bool {
@@ -119,8 +122,8 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 
 // share says how many seeds are trained beside each other, with how many workers each.
 func (t *Training) share(seeds int) (beside, workers int) {
-	beside = max(1, min(cores(t.Workers), seeds))
-	return beside, max(1, cores(t.Workers)/beside)
+	beside = max(1, min(Cores(t.Workers), seeds))
+	return beside, max(1, Cores(t.Workers)/beside)
 }
 
 // fits refuses what the machine has too little memory for.
@@ -132,17 +135,17 @@ func (t *Training) fits(seeds int) error {
 	return nil
 }
 
-// beginAll makes the folders of seeds. A death on the way leaves folders without a
-// spec, which a training that goes on begins.
+// beginAll makes the folders of seeds. Which they are is written down first: a training
+// that goes on begins those that a death on the way left out.
 func (t *Training) beginAll(seeds []uint64) error {
 	text, err := t.Spec.YAML()
 	if err != nil {
 		return err
 	}
-	for _, seed := range seeds {
-		if err := os.MkdirAll(runlog.SeedDir(t.Folder, seed), 0o755); err != nil {
-			return fmt.Errorf("making the folder of seed %d: %w", seed, err)
-		}
+	group := runlog.Group{Preset: t.Spec.Name, Seeds: slices.Concat(t.Seeds(), seeds), Spec: string(text)}
+	slices.Sort(group.Seeds)
+	if err := group.Write(t.Folder); err != nil {
+		return errors.Join(err, t.abandon())
 	}
 	for _, seed := range seeds {
 		if err := t.begin(runlog.SeedDir(t.Folder, seed), seed, text); err != nil {
@@ -160,7 +163,7 @@ func (t *Training) begin(dir string, seed uint64, spec []byte) error {
 		return err
 	}
 	run.Printf("started: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
-	t.jobs = append(t.jobs, &job{seed: seed, dir: dir, spec: t.Spec, run: run})
+	t.jobs = append(t.jobs, &job{seed: seed, dir: dir, spec: t.Spec, run: run, build: info.Build, last: info.Build})
 	return nil
 }
 
@@ -267,7 +270,8 @@ func (t *Training) end(ctx context.Context, cause error) error {
 }
 
 func (t *Training) run(ctx context.Context) (*Trained, error) {
-	around, err := t.lab.around(&t.Spec, t.Folder)
+	begun := max(0, slices.IndexFunc(t.jobs, func(j *job) bool { return j.resume }))
+	around, err := t.lab.around(&t.Spec, t.Folder, t.jobs[begun].build)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +377,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		var step int64
 		saved, step, notes, err = j.run.Resume()
 		for _, n := range notes {
-			t.lab.note("%s", n)
+			t.lab.Note("%s", n)
 		}
 		if err != nil {
 			return err
@@ -400,7 +404,6 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		return err
 	}
 	episodes := j.spec.Eval.Episodes
-	t.lab.note("seed %d: scoring the final agents on %d fresh episodes", j.seed, episodes)
 	j.run.Printf("trained to env step %d; scoring the final agents on %d fresh episodes", j.step, episodes)
 	if err := t.score(ctx, j, workers); err != nil {
 		return err
@@ -418,7 +421,9 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 
 // score plays the final agents on fresh episodes of the true game.
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
-	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return t.lab.Reg.LoadAgents(j.dir) })
+	own := *t.lab.Reg
+	own.Runs = nil // the final agents or none
+	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return own.LoadAgents(j.dir) })
 	if err != nil {
 		return err
 	}
@@ -463,7 +468,7 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	if r.LastFifth = lastFifth(rows, &j.spec.Train); r.LastFifth == nil {
 		why := "no episode ended in the last fifth of the training, so there is no mean return of it"
 		j.run.Printf("%s", why)
-		t.lab.note("seed %d: %s", j.seed, why)
+		t.lab.Note("seed %d: %s", j.seed, why)
 	}
 	return nil
 }
@@ -484,7 +489,11 @@ func (j *job) save() error {
 	if err := j.run.Summarise("done", rows); err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(j.dir, ResultFile), r)
+	b, err := disk.JSON(r)
+	if err != nil {
+		return err
+	}
+	return j.run.SetResult(b)
 }
 
 // lastFifth returns the mean return over the last 20 % of a training, nil if no
@@ -504,14 +513,15 @@ func lastFifth(rows []runlog.Row, c *train.Config) *float64 {
 	return &mean
 }
 
-// readResult reads what a seed's final agents got.
-func readResult(dir string) (r SeedResult, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, ResultFile))
-	if err == nil {
-		err = json.Unmarshal(b, &r)
+// readResult reads what a seed's final agents got; nil if they are not scored yet.
+func readResult(rec *runlog.Record, dir string) (*SeedResult, error) {
+	b, err := rec.Result()
+	if err != nil || b == nil {
+		return nil, err
 	}
-	if err != nil {
-		return r, fmt.Errorf("reading the result of %s: %w", dir, err)
+	r := &SeedResult{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("reading the result of %s: %w", dir, err)
 	}
 	return r, nil
 }
@@ -521,15 +531,3 @@ const (
 	ResultFile = "result.json" // in a seed's folder: what its final agents got
 	stagesFile = "stages.json" // in the folder of all seeds
 )
-
-// writeJSON writes a file whole or not at all.
-func writeJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := runlog.WriteWhole(path, append(b, '\n')); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}

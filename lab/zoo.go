@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/disk"
 	"hop/runlog"
 )
 
@@ -179,7 +178,7 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 // zooEntry reads one seed's folder of a zoo.
 func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	e := ZooEntry{Run: dir}
-	env, err := runlog.ReadEnv(dir)
+	rec, err := runlog.Read(dir)
 	if err != nil {
 		return e, err
 	}
@@ -190,12 +189,9 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	if e.Game, err = s.Game.Map(); err != nil {
 		return e, err
 	}
-	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), env.Seed, env.Status
-	r, err := readResult(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return e, nil
-	}
-	if err != nil {
+	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), rec.Env.Seed, rec.Env.Status
+	r, err := readResult(rec, dir)
+	if err != nil || r == nil {
 		return e, err
 	}
 	e.Mean, e.Agents, e.EnvSteps, e.CPU = r.Mean, r.Agents, r.EnvSteps, r.CPU
@@ -204,7 +200,7 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 
 // Zoo reads a whole zoo, by name and folder.
 func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
-	dirs, err := filepath.Glob(filepath.Join(dir, "*", "seed-*"))
+	dirs, err := disk.Match(dir, "*/seed-*")
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +216,8 @@ func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
 	return list, nil
 }
 
-// findZoo returns a finished kind for a game, the first of its name.
-func (l *Lab) findZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
+// FindZoo returns a finished kind for a game, the first of its name.
+func (l *Lab) FindZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
 	for i := range zoo {
 		if e := &zoo[i]; e.Name == name && e.Status == "done" && l.GameWords(e.Game) == l.GameWords(about) {
 			return e

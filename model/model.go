@@ -42,13 +42,13 @@ func Open[C, I any](body []byte, kind string) (*safetensors.File, Meta[C, I], er
 }
 
 // Load makes the model of a run's folder and gives it its best weights.
-func Load[M, C, I any](dir, kind string, layers func(C, I) (M, *nn.Params, error)) (M, *nn.Params, error) {
+func Load[M, C, I any](runs *runlog.Reader, dir, kind string, layers func(C, I) (M, *nn.Params, error)) (M, *nn.Params, error) {
 	var none M
-	body, _, err := runlog.Last(dir)
+	last, err := runs.Last(dir)
 	if err != nil {
 		return none, nil, err
 	}
-	f, meta, err := Open[C, I](body, kind)
+	f, meta, err := Open[C, I](last.Body, kind)
 	if err != nil {
 		return none, nil, fmt.Errorf("loading the %s model of %s: %w; train one with hop pretrain %s", kind, dir, err, kind)
 	}

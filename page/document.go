@@ -2,15 +2,17 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"os"
 	"path/filepath"
 	texttemplate "text/template"
+
+	"hop/internal/disk"
 )
 
 //go:embed style.css
@@ -75,7 +77,11 @@ func (d *Document) Markdown() ([]byte, error) {
 // Write puts everything into a folder, which it makes.
 func (d *Document) Write(dir string) error {
 	media := filepath.Join(dir, d.Folder)
-	if err := os.MkdirAll(media, 0o755); err != nil {
+	err := os.MkdirAll(media, 0o755)
+	if err == nil {
+		_, err = disk.Below(dir, cmp.Or(d.Folder, ".")) // a link would lead to somebody else's files
+	}
+	if err != nil {
 		return fmt.Errorf("page: making %s: %w; choose another folder with --out", media, err)
 	}
 	files := map[string][]byte{}
@@ -92,7 +98,6 @@ func (d *Document) Write(dir string) error {
 		}
 		files[filepath.Join(media, f.Name+".png")] = b
 	}
-	var err error
 	if files[filepath.Join(dir, d.Name+".html")], err = d.Page(); err != nil {
 		return err
 	}
@@ -100,30 +105,16 @@ func (d *Document) Write(dir string) error {
 		return err
 	}
 	if d.JSON != nil {
-		b, err := json.MarshalIndent(d.JSON, "", "  ")
+		b, err := disk.JSON(d.JSON)
 		if err != nil {
 			return fmt.Errorf("page: making %s.json: %w", d.Name, err)
 		}
-		files[filepath.Join(dir, d.Name+".json")] = append(b, '\n')
+		files[filepath.Join(dir, d.Name+".json")] = b
 	}
 	for path, b := range files {
-		if err := put(path, b); err != nil {
-			return err
+		if err := disk.Write(path, b); err != nil { // whole, since someone may be looking at it
+			return fmt.Errorf("page: writing %s: %w; make room there, or copy the folder elsewhere", path, err)
 		}
-	}
-	return nil
-}
-
-// put replaces a file whole, since someone may be looking at it.
-func put(path string, b []byte) error {
-	tmp := path + ".tmp"
-	err := os.WriteFile(tmp, b, 0o644)
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		os.Remove(tmp)
-		return fmt.Errorf("page: writing %s: %w; make room there, or copy the folder elsewhere", path, err)
 	}
 	return nil
 }

@@ -170,6 +170,40 @@ func TestDocumentsAreWhole(t *testing.T) {
 }
 
 // No page says where on a disk it was made.
+// A folder that somebody else made may hold links in place of what is written here.
+func TestDocumentsFollowNoLinks(t *testing.T) {
+	dir, away := t.TempDir(), t.TempDir()
+	precious := filepath.Join(away, "precious")
+	if err := os.WriteFile(precious, []byte("keep"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d := &Document{Name: "report", HTML: "new", Text: "new", Folder: "media", JSON: 1, Figures: all()[:1]}
+	for _, name := range []string{"report.html", "report.html.tmp", "report.md.tmp", "report.json.tmp", "report.md"} {
+		if err := os.Symlink(precious, filepath.Join(dir, name)); err != nil {
+			t.Skip("no links here:", err)
+		}
+	}
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(precious); string(b) != "keep" {
+		t.Errorf("what a link pointed at is now %q", b)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "report.html")); string(b) != "new" {
+		t.Errorf("the page is %q", b)
+	}
+	other := t.TempDir()
+	if err := os.Symlink(away, filepath.Join(other, "media")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Write(other); err == nil || !strings.Contains(err.Error(), "media") {
+		t.Errorf("figures were written through a link: %v", err)
+	}
+	if list, _ := os.ReadDir(away); len(list) != 1 {
+		t.Errorf("behind the link there are now %v", list)
+	}
+}
+
 func TestPathsAreNamedForReadersElsewhere(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {

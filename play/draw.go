@@ -33,15 +33,16 @@ const (
 // painter draws the parts of frames of one size, each from (0, 0) on a sheet of
 // its size.
 type painter struct {
-	w, h   int
-	cell   float64 // a board's cell
-	board  float64 // width of the board's place
-	time   int     // width of the time in words
-	minds  bool    // there is room for thoughts
-	sheets map[image.Point]*sheet
-	*sheet // the one that is drawn on
-	fonts  map[string]*opentype.Font
-	faces  map[face]font.Face
+	w, h    int
+	cell    float64 // a board's cell
+	board   float64 // width of the board's place
+	time    int     // width of the time in words
+	minds   bool    // there is room for thoughts
+	sheets  map[image.Point]*sheet
+	*sheet      // the one that is drawn on
+	painted int // pixels of all sheets that were begun
+	fonts   map[string]*opentype.Font
+	faces   map[face]font.Face
 }
 
 // sheet is what one size of parts is drawn on.
@@ -103,6 +104,7 @@ func (p *painter) begin(size image.Point) {
 		p.sheets[size] = s
 	}
 	p.sheet = s
+	p.painted += size.X * size.Y
 	draw.Draw(s.img, s.img.Rect, image.NewUniform(paper), image.Point{}, draw.Src)
 }
 

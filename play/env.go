@@ -90,7 +90,7 @@ func (e *env) legal() []bool {
 // step plays one step. act is the person's, and not looked at unless e waits.
 func (e *env) step(act int32) {
 	if e.team != nil {
-		e.team.step(e.actions, e.rewards)
+		e.team.step(act, e.actions, e.rewards)
 		e.rec.Add(e.st, Info{Actions: e.actions, Rewards: e.rewards, Mind: e.team.mind})
 		return
 	}

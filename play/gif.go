@@ -1,10 +1,11 @@
 package play
 
 import (
-	"encoding/binary"
-	"image"
+	"context"
+	"fmt"
 	"image/color"
 	"io"
+	"os"
 	"time"
 
 	"hop/film"
@@ -15,18 +16,42 @@ const hold = 5
 
 // GIF writes the frames as one animated picture, one image a frame, with one
 // palette for all. The same frames give the same bytes.
-func GIF(w io.Writer, frames []Frame) error { return gifAt(w, frames, defaultDelay) }
-
-func gifAt(w io.Writer, frames []Frame, delay time.Duration) error {
+func GIF(w io.Writer, frames []Frame) error {
 	c, err := newCamera(frames)
 	if err != nil {
 		return err
 	}
-	g := film.NewGIF(w, c.palette, c.w, c.h)
+	return c.record(film.NewGIF(w, c.Palette, c.w, c.h), frames, defaultDelay)
+}
+
+// record hands the pictures of all frames to a film.
+func (m *camera) record(f film.Film, frames []Frame, delay time.Duration) error {
 	for i := range frames {
-		g.Add(c.shoot(&frames[i]), shownFor(frames, i, delay))
+		f.Add(m.shoot(&frames[i]), shownFor(frames, i, delay))
 	}
-	return g.Close()
+	return f.Close()
+}
+
+// writeFilm writes the frames to the file that the options name.
+func writeFilm(ctx context.Context, o Options, frames []Frame) error {
+	c, err := newCamera(frames)
+	if err != nil {
+		return err
+	}
+	delay := max(o.Delay, fastest)
+	f, err := film.Create(ctx, o.GIF, c.Palette, c.w, c.h, delay)
+	if err == nil {
+		err = c.record(f, frames, delay)
+	}
+	if err != nil {
+		return fmt.Errorf("play: writing %s: %w", o.GIF, err)
+	}
+	info, err := os.Stat(o.GIF)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Out, "wrote %s: %d frames, %d kB\n", o.GIF, len(frames), (info.Size()+999)/1000)
+	return err
 }
 
 // shownFor is how long a frame is shown: longer where an episode ends.
@@ -46,16 +71,10 @@ func (f *Frame) names() []string {
 	return all
 }
 
-// inks maps colours to a palette, whose first is clear.
-type inks struct {
-	palette color.Palette
-	known   map[color.RGBA]uint8
-}
-
 // newInks makes a palette from what the frames show: the flat colours, and
 // between those that touch, as many shades as there is room for, because the
 // edges of shapes and letters are blends.
-func newInks(frames []Frame) *inks {
+func newInks(frames []Frame) *film.Inks {
 	flat := []color.RGBA{paper, tileA, tileB, ink, faint, hair, good, bad, white, accent}
 	type pair struct{ a, b color.RGBA }
 	edges := []pair{{ink, paper}, {faint, paper}, {good, paper}, {bad, paper}, {good, white}, {bad, white}, {good, tileA}, {good, tileB}}
@@ -86,45 +105,15 @@ func newInks(frames []Frame) *inks {
 			edges = append(edges, pair{k.fill, g})
 		}
 	}
-	k := &inks{palette: color.Palette{color.RGBA{}}, known: map[color.RGBA]uint8{}}
-	add := func(c color.RGBA) {
-		if _, ok := k.known[c]; !ok && len(k.palette) < 256 {
-			k.known[c] = uint8(len(k.palette))
-			k.palette = append(k.palette, c)
-		}
-	}
+	k := film.NewInks()
 	for _, c := range flat {
-		add(c)
+		k.Add(c)
 	}
-	steps := max((256-len(k.palette))/len(edges), 1)
+	steps := max((256-len(k.Palette))/len(edges), 1)
 	for i := 1; i <= steps; i++ {
 		for _, e := range edges {
-			add(mix(e.a, e.b, float64(i)/float64(steps+1)))
+			k.Add(mix(e.a, e.b, float64(i)/float64(steps+1)))
 		}
 	}
 	return k
-}
-
-// paint returns src, which covers all it is on, in the palette's colours.
-func (k *inks) paint(src *image.RGBA) []uint8 {
-	dst := make([]uint8, len(src.Pix)/4)
-	last, v := uint32(0), uint8(0)
-	for i := range dst {
-		c := binary.LittleEndian.Uint32(src.Pix[4*i:])
-		if c != last { // most pixels are like the one before
-			last, v = c, k.nearest(color.RGBA{uint8(c), uint8(c >> 8), uint8(c >> 16), 255})
-		}
-		dst[i] = v
-	}
-	return dst
-}
-
-// nearest is the palette's colour that is nearest to c, never the clear one.
-func (k *inks) nearest(c color.RGBA) uint8 {
-	v, ok := k.known[c]
-	if !ok {
-		v = uint8(k.palette[1:].Index(c) + 1)
-		k.known[c] = v
-	}
-	return v
 }

@@ -7,7 +7,11 @@ import (
 	"image/gif"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +89,7 @@ func TestGIFImagesAddUpToTheFrames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alone := &image.Paletted{Pix: m.shoot(&frames[i]), Stride: m.w, Rect: page.Rect, Palette: m.palette}
+			alone := &image.Paletted{Pix: m.shoot(&frames[i]), Stride: m.w, Rect: page.Rect, Palette: m.Palette}
 			want := image.NewRGBA(page.Rect)
 			draw.Draw(want, want.Rect, alone, image.Point{}, draw.Src)
 			if !bytes.Equal(page.Pix, want.Pix) {
@@ -106,9 +110,9 @@ func TestPaletteIsNearTheDrawing(t *testing.T) {
 	near := func(w, h int, draw func()) {
 		m.begin(image.Pt(w, h))
 		draw()
-		for i, v := range m.paint(m.img) {
+		for i, v := range m.Paint(m.img) {
 			a := m.img.Pix[4*i:]
-			r, g, b, _ := m.palette[v].RGBA()
+			r, g, b, _ := m.Palette[v].RGBA()
 			all++
 			if math.Hypot(math.Hypot(float64(a[0])-float64(r>>8), float64(a[1])-float64(g>>8)), float64(a[2])-float64(b>>8)) > 40 {
 				far++
@@ -139,12 +143,8 @@ func TestPartsArePaintedOnce(t *testing.T) {
 	for i := range frames {
 		m.shoot(&frames[i])
 	}
-	whole, painted := len(frames)*len(m.now), 0
-	for _, pix := range m.painted {
-		painted += len(pix)
-	}
-	if painted > whole/8 {
-		t.Errorf("%d pixels were painted for a film of %d, want an eighth at most", painted, whole)
+	if whole := len(frames) * len(m.Pix); m.painted > whole/8 {
+		t.Errorf("%d pixels were painted for a film of %d, want an eighth at most", m.painted, whole)
 	}
 }
 
@@ -246,4 +246,66 @@ func thoughts(t *testing.T) []Frame {
 		e.step(game.NoAction)
 	}
 	return e.rec.Frames()
+}
+
+// ffmpeg puts a stand-in for it first on the path: a script that finds the film's
+// name in $out.
+func ffmpeg(t *testing.T, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("a script stands in for ffmpeg")
+	}
+	dir := t.TempDir()
+	script = "#!/bin/sh\nfor out; do :; done\n" + script + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "ffmpeg"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+}
+
+// A film whose name ends in .mp4 goes through ffmpeg, whole or not at all.
+func TestMP4GoesThroughFFmpeg(t *testing.T) {
+	o, out := options(t, NoHuman, "")
+	o.GIF = filepath.Join(t.TempDir(), "a.mp4")
+	alone := func(want ...string) {
+		t.Helper()
+		files, _ := filepath.Glob(filepath.Join(filepath.Dir(o.GIF), "*"))
+		hidden, _ := filepath.Glob(filepath.Join(filepath.Dir(o.GIF), ".*"))
+		if files = append(files, hidden...); !slices.Equal(files, want) {
+			t.Errorf("the folder holds %v, want %v", files, want)
+		}
+	}
+	ffmpeg(t, "cat >/dev/null; echo no room >&2; exit 1")
+	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("got %v, want what ffmpeg complains of", err)
+	}
+	alone()
+	ffmpeg(t, `cat >"$out"`)
+	says(t, played(t, o, out), "wrote "+o.GIF)
+	alone(o.GIF)
+	raw, err := os.ReadFile(o.GIF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := started(t, o, o.Seed)
+	for !frames.st.Over() {
+		frames.step(game.NoAction)
+	}
+	c, err := newCamera(frames.rec.Frames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures := len(frames.rec.Frames()) - 1 + hold // the last one stays
+	if want := 3 * c.w * c.h * pictures; len(raw) != want {
+		t.Errorf("ffmpeg was handed %d bytes, want %d pictures of %dx%d: %d", len(raw), pictures, c.w, c.h, want)
+	}
+	os.Remove(o.GIF)
+	out.Reset()
+	t.Setenv("PATH", t.TempDir())
+	if err := Run(t.Context(), o); err == nil || out.Len() > 0 {
+		t.Errorf("without ffmpeg: %v, after playing %q; want a word before anything is played", err, out)
+	} else {
+		says(t, err.Error(), "ffmpeg, which is not installed", "apt install ffmpeg", "choose a name that ends in .gif")
+	}
+	alone()
 }

@@ -5,19 +5,15 @@ import (
 	"fmt"
 	"image"
 
+	"hop/film"
 	"hop/game"
 )
 
-// camera makes pictures of frames, one after the other, in a palette's colours.
-// A picture is made of patches: the cells, a row a seat, the head. A patch is
-// painted once for all that it ever shows, and copied wherever that is shown
-// again. From a frame to the next most patches stay.
+// camera makes pictures of frames, one after the other. Their patches are the
+// cells, a row a seat, and the head; from a frame to the next most of them stay.
 type camera struct {
 	*painter
-	*inks
-	now     []uint8                    // [h][w] the latest picture
-	shown   map[image.Rectangle]string // what its patches show
-	painted map[string][]uint8         // patches by what they show
+	*film.Picture
 }
 
 func newCamera(frames []Frame) (*camera, error) {
@@ -28,10 +24,7 @@ func newCamera(frames []Frame) (*camera, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &camera{
-		painter: p, inks: newInks(frames), now: make([]uint8, p.w*p.h),
-		shown: map[image.Rectangle]string{}, painted: map[string][]uint8{},
-	}, nil
+	return &camera{p, film.NewPicture(newInks(frames), p.w, p.h)}, nil
 }
 
 // shoot returns the picture of a frame, [h][w], valid until the next one.
@@ -39,9 +32,8 @@ func (m *camera) shoot(f *Frame) []uint8 {
 	const x, y = margin, headTall + margin
 	board := int(m.board)
 	layout := fmt.Sprint("layout", f.Height, f.Width, len(f.Players))
-	if whole := image.Rect(0, 0, m.w, m.h); m.shown[whole] != layout {
-		clear(m.shown) // nothing that was there stays
-		clear(m.painted)
+	if whole := image.Rect(0, 0, m.w, m.h); !m.Shows(whole, layout) {
+		m.Forget() // nothing that was there stays
 		m.patch(whole, layout, func() { m.frame(f, x, y) })
 	}
 	m.patch(image.Rect(0, 0, m.w-m.time, 43), "title"+f.Title+"\n"+f.Episode, func() { m.title(f) })
@@ -76,7 +68,7 @@ func (m *camera) shoot(f *Frame) []uint8 {
 			}
 		})
 	}
-	return m.now
+	return m.Pix
 }
 
 // frame draws the line around the board.
@@ -122,23 +114,11 @@ func (m *camera) cells(f *Frame, x, y int) {
 	}
 }
 
-// patch shows at r what a key says: all that is to be seen there, after what kind
-// of patch it is; patches of a kind are of one size. Only if that was never painted
-// before, draw draws it, from (0, 0).
+// patch shows at r what the key says; draw draws it, from (0, 0).
 func (m *camera) patch(r image.Rectangle, key string, draw func()) {
-	if m.shown[r] == key {
-		return
-	}
-	m.shown[r] = key
-	pix, ok := m.painted[key]
-	if !ok {
+	m.Patch(r, key, func() *image.RGBA {
 		m.begin(r.Size())
 		draw()
-		pix = m.paint(m.img)
-		m.painted[key] = pix
-	}
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		copy(m.now[y*m.w+r.Min.X:][:r.Dx()], pix)
-		pix = pix[r.Dx():]
-	}
+		return m.img
+	})
 }

@@ -1,8 +1,8 @@
-// Package play shows episodes: in a terminal, as plain text, and as a GIF.
+// Package play shows episodes: in a terminal, as plain text, and as a film.
 //
 // The one idea is the Frame: a copy of everything a picture of one slot needs,
 // taken from a state by a Recorder. The terminal view, the plain text and the
-// GIF are three functions of a Frame, so scripted bots, learnt agents and a
+// film's picture are three functions of a Frame, so scripted bots, learnt agents and a
 // person at the keyboard are all shown alike, and a report can record an
 // episode without knowing how it is drawn.
 //
@@ -16,22 +16,21 @@ package play
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
 
+	"hop/film"
 	"hop/game"
 )
 
-// NoHuman says that all seats are played by bots.
+// NoHuman says that no seat is played by a person.
 const NoHuman game.Seat = -1
 
 // Options says what to play and where to show it.
@@ -39,13 +38,13 @@ type Options struct {
 	Game   game.Game
 	Label  string    // the setting in words, for the title; empty: the game's name
 	Team   []string  // a bot's name for each seat; the person's own is not looked at
-	Agents *Team     // plays instead of the team's bots; nil: they do
+	Agents *Team     // plays instead of the team's bots, and knows of the same person; nil: they do
 	Seed   uint64    // of the first episode; the next one has the next seed
 	Human  game.Seat // the seat that the keyboard plays, or NoHuman
 
-	GIF   string        // write the episodes to this file; empty: none
+	GIF   string        // write the episodes to this file, an MP4 if its name ends so; empty: none
 	Plain bool          // text without escapes, also on a terminal
-	Delay time.Duration // between steps, on the terminal and in the GIF; 0: 400 ms
+	Delay time.Duration // between steps, on the terminal and in the film; 0: 400 ms
 
 	In  io.Reader // the keyboard; nil: none
 	Out io.Writer
@@ -69,9 +68,18 @@ func (o Options) Validate() error {
 	if o.Human < NoHuman || int(o.Human) >= spec.Seats {
 		bad("seat %d is not in the game; %s has seats 0 to %d", o.Human, spec.Name, spec.Seats-1)
 	}
+	if o.Delay < 0 {
+		bad("delay is %v, want 0 or more", o.Delay)
+	}
+	if o.MaxEpisodes < 0 {
+		bad("%d episodes, want 0 or more", o.MaxEpisodes)
+	}
+	if o.Human > NoHuman && o.In == nil {
+		bad("seat %d is played by hand but there is no keyboard to read", o.Human)
+	}
 	if o.Agents != nil {
-		if o.Human > NoHuman {
-			bad("seat %d cannot be played by hand in a team of planners or learnt agents; join bots, or watch", o.Human)
+		if o.Agents.human != o.Human {
+			bad("seat %d is played by hand, in the team it is seat %d", o.Human, o.Agents.human)
 		}
 		return errors.Join(errs...)
 	}
@@ -86,27 +94,24 @@ func (o Options) Validate() error {
 			bad("seat %d: %w", s, err)
 		}
 	}
-	if o.Delay < 0 {
-		bad("delay is %v, want 0 or more", o.Delay)
-	}
-	if o.MaxEpisodes < 0 {
-		bad("%d episodes, want 0 or more", o.MaxEpisodes)
-	}
-	if o.Human > NoHuman && o.In == nil {
-		bad("seat %d is played by hand but there is no keyboard to read", o.Human)
-	}
 	return errors.Join(errs...)
 }
 
 // Run plays. On a terminal it is interactive; elsewhere, with Plain, or to make
-// a GIF of bots it plays through and prints text. A person who is not at a
+// a film without a person it plays through and prints text. A person who is not at a
 // terminal answers with one action a line.
 func Run(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
+	if err := film.Possible(o.GIF); err != nil { // before anything is played
+		return fmt.Errorf("play: %w", err)
+	}
 	if o.Delay == 0 {
 		o.Delay = defaultDelay
+	}
+	if o.Agents != nil {
+		defer o.Agents.settle()
 	}
 	e, err := newEnv(o)
 	if err != nil {
@@ -121,7 +126,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil || o.GIF == "" {
 		return err
 	}
-	return writeGIF(o, e.rec.Frames())
+	return writeFilm(ctx, o, e.rec.Frames())
 }
 
 func isTerminal(f any) bool {
@@ -178,7 +183,8 @@ func ask(o Options, e *env, in *bufio.Scanner) (int32, error) {
 			if err := in.Err(); err != nil {
 				return 0, fmt.Errorf("play: reading your action: %w", err)
 			}
-			return 0, fmt.Errorf("play: the input ended before the episode; give one action a line, such as %q", e.spec.Actions[0])
+			return 0, fmt.Errorf("play: the input ended before the episode; join in a terminal, where keys play, "+
+				"or give one action a line, such as %q", e.spec.Actions[0])
 		}
 		act, ok := keys.read(in.Text())
 		if !ok {
@@ -204,27 +210,5 @@ func interactive(ctx context.Context, o Options, e *env) error {
 		return fmt.Errorf("play: running the terminal view: %w", err)
 	}
 	_, err = io.WriteString(o.Out, e.rec.Last().Text())
-	return err
-}
-
-// writeGIF puts the file there whole or not at all.
-func writeGIF(o Options, frames []Frame) error {
-	var buf bytes.Buffer
-	if err := gifAt(&buf, frames, o.Delay); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(o.GIF), ".play-*.gif")
-	if err != nil {
-		return fmt.Errorf("play: writing the GIF: %w", err)
-	}
-	defer os.Remove(f.Name()) // gone already when all went well
-	_, err = f.Write(buf.Bytes())
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), o.GIF)
-	}
-	if err != nil {
-		return fmt.Errorf("play: writing the GIF %s: %w", o.GIF, err)
-	}
-	_, err = fmt.Fprintf(o.Out, "wrote %s: %d frames, %d kB\n", o.GIF, len(frames), (buf.Len()+999)/1000)
 	return err
 }

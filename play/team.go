@@ -3,6 +3,7 @@ package play
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
@@ -21,14 +22,19 @@ type Thinker interface {
 }
 
 // Team is players of any kind on all seats of one copy of a game: bots, learnt
-// agents, planners. It plays one step ahead of what is shown, so that a frame
-// can say what the agent that acts in it has in mind.
+// agents, planners, and perhaps a person. It plays one step ahead of what is shown,
+// so that a frame can say what the agent that acts in it has in mind; with a person,
+// up to where only the person has not chosen yet.
 type Team struct {
 	game    game.Game
 	names   []string
 	players []rollout.Player // [Seats] with eyes
 	focal   game.Seat        // whose thoughts are shown, or NoHuman
+	human   game.Seat        // or NoHuman
 	thinker Thinker
+	asked   chan struct{} // all but the person have chosen
+	answer  chan int32    // the person's action
+	played  chan struct{} // closed when the step is played; nil: no step waits for the person
 
 	envs    *rollout.Envs
 	ro      *batch.Rollout
@@ -40,14 +46,28 @@ type Team struct {
 	mind    *Mind
 }
 
-// NewTeam seats players on the seats of their number. The thoughts of the one on
-// seat focal are shown; -1: nobody's.
-func NewTeam(g game.Game, names []string, players []rollout.Player, focal game.Seat) (*Team, error) {
+// NewTeam seats players on the seats of their number, and on seat human a person,
+// who needs no player; -1: nobody. The thoughts of the one on seat focal are shown;
+// -1: nobody's.
+func NewTeam(g game.Game, names []string, players []rollout.Player, focal, human game.Seat) (*Team, error) {
 	spec := g.Spec()
 	if len(players) != spec.Seats || len(names) != spec.Seats {
 		return nil, fmt.Errorf("play: %d players and %d names; %s has %d seats", len(players), len(names), spec.Name, spec.Seats)
 	}
-	c := &Team{game: g, names: names, focal: focal, now: g.New(), actions: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats)}
+	c := &Team{
+		game: g, names: slices.Clone(names), focal: focal, human: human, now: g.New(),
+		actions: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats),
+		asked: make(chan struct{}), answer: make(chan int32),
+	}
+	if human < NoHuman || int(human) >= spec.Seats {
+		return nil, fmt.Errorf("play: seat %d is not in the game; %s has seats 0 to %d", human, spec.Name, spec.Seats-1)
+	}
+	if human > NoHuman {
+		c.names[human] = "you"
+	}
+	if focal > NoHuman && focal == human {
+		return nil, fmt.Errorf("play: seat %d is yours, and your thoughts are your own; choose another agent's to be shown", focal)
+	}
 	if focal < -1 || int(focal) >= spec.Seats {
 		return nil, fmt.Errorf("play: agent %d is not in the game; %s has agents 0 to %d", focal, spec.Name, spec.Seats-1)
 	}
@@ -59,7 +79,10 @@ func NewTeam(g game.Game, names []string, players []rollout.Player, focal game.S
 		}
 		c.thinker.Trace()
 	}
-	for _, p := range players {
+	for s, p := range players {
+		if game.Seat(s) == human {
+			p = nil
+		}
 		c.players = append(c.players, &eye{p, c})
 	}
 	return c, nil
@@ -68,8 +91,8 @@ func NewTeam(g game.Game, names []string, players []rollout.Player, focal game.S
 // eye is a player through which a Team sees the state. Windows are cut after
 // every step here, and nobody learns, so values are not asked for.
 type eye struct {
-	rollout.Player
-	c *Team
+	rollout.Player // nil: the person
+	c              *Team
 }
 
 // Act copies the state and lets the player act.
@@ -79,7 +102,26 @@ func (e *eye) Act(v *rollout.View, envs []int32) {
 		e.c.now.CopyFrom(e.c.state)
 		e.c.seen = true
 	}
-	e.Player.Act(v, envs)
+	if e.Player != nil {
+		e.Player.Act(v, envs)
+	}
+	e.c.ask(v)
+}
+
+// ask waits for the person's choice once all others have made theirs.
+func (c *Team) ask(v *rollout.View) {
+	if c.human <= NoHuman || !c.state.Alive(c.human) {
+		return
+	}
+	for a := int(v.Agent) + 1; a < len(c.players); a++ {
+		if v.Alive[v.Slot(agent.ID(a), v.T, 0)] {
+			return // it is asked after this one
+		}
+	}
+	c.asked <- struct{}{}
+	i := v.Step(agent.ID(c.human), v.T, 0)
+	v.Action[i] = <-c.answer
+	v.LogProb[i], v.Own[i] = 0, false
 }
 
 // Evaluate writes nothing.
@@ -94,6 +136,7 @@ func (e *eye) EpisodeOver(v *rollout.View, n int) {
 
 // reset starts the episode of that seed.
 func (c *Team) reset(seed uint64) error {
+	c.settle()
 	var err error
 	if c.envs, err = rollout.New(rollout.Config{Game: c.game, Envs: 1, Key: rng.New(seed), Workers: 1, FixSeat: true}); err != nil {
 		return err
@@ -106,26 +149,65 @@ func (c *Team) reset(seed uint64) error {
 	return nil
 }
 
-// step shows the state after the step that was played ahead, and plays another.
-func (c *Team) step(actions []int32, rewards []float32) {
+// settle ends a step that waits for a person who will not choose any more, with
+// any legal action.
+func (c *Team) settle() {
+	if c.played == nil {
+		return
+	}
+	legal := make([]bool, len(c.game.Spec().Actions))
+	c.now.Legal(c.human, legal)
+	c.choose(int32(slices.Index(legal, true)))
+}
+
+// choose makes the person's choice and plays the step.
+func (c *Team) choose(act int32) {
+	c.answer <- act
+	<-c.played
+	c.played = nil
+	c.take()
+}
+
+// step shows the state after the step that was played ahead, and plays another. act
+// is the person's, and not looked at unless the step waits for it.
+func (c *Team) step(act int32, actions []int32, rewards []float32) {
+	if c.played != nil {
+		c.choose(act)
+	}
 	copy(actions, c.actions)
 	copy(rewards, c.rewards)
 	c.now.CopyFrom(c.state)
 	c.ahead()
 }
 
-// ahead plays a step beyond what is shown and keeps what the agent thought.
+// ahead plays a step beyond what is shown, or up to the person's choice, and keeps
+// what the agent thought.
 func (c *Team) ahead() {
 	c.mind = nil
 	if c.seen && c.now.Over() {
 		return
 	}
-	c.envs.Collect(c.ro, [][]rollout.Player{c.players})
+	played := make(chan struct{})
+	go func() {
+		c.envs.Collect(c.ro, [][]rollout.Player{c.players})
+		close(played)
+	}()
+	select {
+	case <-c.asked:
+		c.played = played
+	case <-played:
+		c.take()
+	}
+	if c.thinker != nil && c.now.Alive(c.focal) {
+		does := c.ro.Action[c.ro.Step(agent.ID(c.focal), 0, 0)]
+		c.mind = &Mind{Thought: c.thinker.Think(), Seat: c.focal, Actions: c.game.Spec().Actions, Does: does}
+	}
+}
+
+// take keeps what was done and earned in the step.
+func (c *Team) take() {
 	for s := range c.actions {
 		i := c.ro.Step(agent.ID(s), 0, 0)
 		c.actions[s], c.rewards[s] = c.ro.Action[i], c.ro.Reward[i]
-	}
-	if c.thinker != nil && c.now.Alive(c.focal) {
-		c.mind = &Mind{Thought: c.thinker.Think(), Seat: c.focal, Actions: c.game.Spec().Actions, Does: c.actions[c.focal]}
 	}
 }

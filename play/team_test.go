@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"hop/game"
 	"hop/plan/truth"
 	"hop/rollout"
@@ -28,7 +30,7 @@ func thinking(t *testing.T, g game.Game, focal game.Seat) (*Team, error) {
 		}
 		players = append(players, b)
 	}
-	return NewTeam(g, names, players, focal)
+	return NewTeam(g, names, players, focal, NoHuman)
 }
 
 // A frame shows the thoughts before the step that comes next: what the agent
@@ -117,7 +119,7 @@ func TestTeamsThatCannotThinkAreRefused(t *testing.T) {
 			t.Errorf("the thoughts of seat %d were promised", focal)
 		}
 	}
-	if _, err := NewTeam(g, []string{"ns"}, nil, -1); err == nil {
+	if _, err := NewTeam(g, []string{"ns"}, nil, -1, NoHuman); err == nil {
 		t.Error("no players were accepted")
 	}
 	c, err := thinking(t, g, -1)
@@ -125,6 +127,74 @@ func TestTeamsThatCannotThinkAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := (Options{Game: g, Agents: c, Out: &bytes.Buffer{}, Human: 0}).Validate(); err == nil {
-		t.Error("a person was seated among planners")
+		t.Error("a person was seated where the team knows of none")
 	}
+}
+
+// A person joins planners: all others have chosen, and their thoughts are shown,
+// when it is the person's turn; what the person chooses is what is played; and an
+// end in the middle leaves nothing behind.
+func TestPersonJoinsATeam(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	g := hunt(t, 4, 0)
+	for _, seat := range []game.Seat{1, 3} { // asked before others act, and after
+		join := func() *Team {
+			c, err := thinking(t, g, 0)
+			if err == nil {
+				c, err = NewTeam(g, c.names, unseen(c), 0, seat)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		var out bytes.Buffer
+		o := Options{Game: g, Agents: join(), Out: &out, Human: seat, Seed: 1, In: strings.NewReader(strings.Repeat("stay\n", 35))}
+		text := played(t, o, &out)
+		says(t, text, "you ", "your action:", "seat 0 thinks")
+		if before, _, _ := strings.Cut(text, "your action:"); !strings.Contains(before, "seat 0 thinks") {
+			t.Errorf("seat %d is asked before the thoughts are shown:\n%s", seat, before)
+		}
+		e := started(t, Options{Game: g, Agents: join(), Human: seat}, 1)
+		moved := 0
+		for !e.st.Over() && e.waits() {
+			legal := e.legal()
+			act := int32(0)
+			for !legal[act] {
+				act++
+			}
+			does := e.rec.Last().Mind
+			e.step(act)
+			now := e.rec.Last().Players
+			if now[seat].Action != g.Spec().Actions[act] {
+				t.Errorf("the person chose %s, and %q was played", g.Spec().Actions[act], now[seat].Action)
+			}
+			if does != nil && now[0].Action != g.Spec().Actions[does.Does] {
+				t.Errorf("the planner thought of %s and played %q", g.Spec().Actions[does.Does], now[0].Action)
+			}
+			moved++
+		}
+		if moved == 0 {
+			t.Error("the person never chose")
+		}
+		e.team.settle()
+		o.Agents, o.In = join(), strings.NewReader("stay\n")
+		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "join in a terminal") {
+			t.Errorf("an input that ends: %v, want what to do", err)
+		}
+	}
+	if c, err := thinking(t, g, -1); err != nil {
+		t.Fatal(err)
+	} else if _, err := NewTeam(g, c.names, unseen(c), 0, 0); err == nil || !strings.Contains(err.Error(), "yours") {
+		t.Errorf("a person's thoughts were promised: %v", err)
+	}
+}
+
+// unseen returns a team's players as they were given.
+func unseen(c *Team) []rollout.Player {
+	var list []rollout.Player
+	for _, p := range c.players {
+		list = append(list, p.(*eye).Player)
+	}
+	return list
 }

@@ -255,12 +255,12 @@ func openResponse(body []byte) (*safetensors.File, responseMeta, error) {
 }
 
 // LoadResponse makes the response network of a run's folder.
-func LoadResponse(dir string) (*actor.Model, *nn.Params, ResponseInput, error) {
-	body, _, err := runlog.Last(dir)
+func LoadResponse(runs *runlog.Reader, dir string) (*actor.Model, *nn.Params, ResponseInput, error) {
+	last, err := runs.Last(dir)
 	if err != nil {
 		return nil, nil, ResponseInput{}, err
 	}
-	f, meta, err := openResponse(body)
+	f, meta, err := openResponse(last.Body)
 	if err != nil {
 		return nil, nil, ResponseInput{}, fmt.Errorf("pretrain: loading %s: %w; train one with hop pretrain response", dir, err)
 	}

@@ -53,7 +53,7 @@ func TestResponseAnswersWhomItKnows(t *testing.T) {
 		t.Fatalf("%d teams, want rock, paper and scissors", len(s.Teams))
 	}
 	for _, team := range s.Teams {
-		if team.Return < 0.95 || math.Abs(team.Says-1) > 0.1 || math.Abs(team.Was-team.Return) > 1e-6 {
+		if team.Return < 0.95 || math.Abs(team.Says-1) > 0.1 || math.Abs(float64(team.Was)-team.Return) > 1e-6 {
 			t.Errorf("against %s: return %.3f, value %.3f, discounted return %.3f; want 1 each", team.Team, team.Return, team.Says, team.Was)
 		}
 	}
@@ -99,7 +99,7 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	if !slices.Equal(whole.Brain.Params.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
-	_, p, in, err := pretrain.LoadResponse(dir)
+	_, p, in, err := pretrain.LoadResponse(nil, dir)
 	must(t, err)
 	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
 		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)

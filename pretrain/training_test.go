@@ -108,15 +108,15 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 		"vae a": {func() (*pretrain.Training, *nn.Params) {
 			v := newVAE(t, "a", 0, d)
 			return v.Training, v.Learner.Params
-		}, func(dir string) (*nn.Params, error) { _, p, err := vae.Load(dir); return p, err }},
+		}, func(dir string) (*nn.Params, error) { _, p, err := vae.Load(nil, dir); return p, err }},
 		"vae b": {func() (*pretrain.Training, *nn.Params) {
 			v := newVAE(t, "b", 4, d)
 			return v.Training, v.Learner.Params
-		}, func(dir string) (*nn.Params, error) { _, p, err := vae.Load(dir); return p, err }},
+		}, func(dir string) (*nn.Params, error) { _, p, err := vae.Load(nil, dir); return p, err }},
 		"cvae": {func() (*pretrain.Training, *nn.Params) {
 			c := newCVAE(t, codes, nil)
 			return c.Training, c.Learner.Params
-		}, func(dir string) (*nn.Params, error) { _, p, err := cvae.Load(dir); return p, err }},
+		}, func(dir string) (*nn.Params, error) { _, p, err := cvae.Load(nil, dir); return p, err }},
 		"moa": {func() (*pretrain.Training, *nn.Params) {
 			m := newMOA(t, d)
 			return m.Training, m.Learner.Params
@@ -124,7 +124,7 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 		"world": {func() (*pretrain.Training, *nn.Params) {
 			w := newWorld(t, d)
 			return w.Training, w.Net
-		}, func(dir string) (*nn.Params, error) { _, p, err := world.Load(dir); return p, err }},
+		}, func(dir string) (*nn.Params, error) { _, p, err := world.Load(nil, dir); return p, err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole, want := c.fresh()

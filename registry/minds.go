@@ -18,6 +18,7 @@ import (
 	"hop/plan/truth"
 	"hop/ppo"
 	"hop/pretrain"
+	"hop/runlog"
 )
 
 func minds() map[string]exp.MindEntry {
@@ -98,7 +99,7 @@ func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
 			err = fit(models, c, m.Game.Spec())
 		}
 	} else {
-		models, err = load(c, m.Game.Spec())
+		models, err = load(m.Runs, c, m.Game.Spec())
 	}
 	if err != nil {
 		return nil, err
@@ -192,13 +193,13 @@ func worldInput(spec game.Spec, rewards []float32) world.Input {
 
 // load reads the models that planners use. They must have been trained on
 // observations like the game's.
-func load(c hop.Config, spec game.Spec) (hop.Models, error) {
+func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error) {
 	var m hop.Models
 	var err error
 	in := exp.Input(spec)
 	kind := c.Goals.Kind
 	if kind == "latent" || kind == "classes" {
-		if m.VAE, m.Codes, err = vae.Load(c.Models.VAE); err != nil {
+		if m.VAE, m.Codes, err = vae.Load(runs, c.Models.VAE); err != nil {
 			return m, fmt.Errorf("models.vae: %w", err)
 		}
 		if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: len(spec.Actions)}); m.VAE.Input != want {
@@ -206,7 +207,7 @@ func load(c hop.Config, spec game.Spec) (hop.Models, error) {
 		}
 	}
 	if kind == "latent" {
-		if m.CVAE, m.Infer, err = cvae.Load(c.Models.CVAE); err != nil {
+		if m.CVAE, m.Infer, err = cvae.Load(runs, c.Models.CVAE); err != nil {
 			return m, fmt.Errorf("models.cvae: %w", err)
 		}
 		if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: len(spec.Actions)}); m.CVAE.Input != want {
@@ -214,7 +215,7 @@ func load(c hop.Config, spec game.Spec) (hop.Models, error) {
 		}
 	}
 	if c.Search.Dynamics == "world" {
-		if m.World, m.Steps, err = world.Load(c.Models.World); err != nil {
+		if m.World, m.Steps, err = world.Load(runs, c.Models.World); err != nil {
 			return m, fmt.Errorf("models.world: %w", err)
 		}
 		if want := worldInput(spec, m.World.Rewards); !reflect.DeepEqual(m.World.Input, want) {
@@ -222,7 +223,7 @@ func load(c hop.Config, spec game.Spec) (hop.Models, error) {
 		}
 	}
 	if c.Leaf.Kind == "response" {
-		r, p, about, err := pretrain.LoadResponse(c.Models.Response)
+		r, p, about, err := pretrain.LoadResponse(runs, c.Models.Response)
 		if err != nil {
 			return m, fmt.Errorf("models.response: %w", err)
 		}
@@ -238,7 +239,7 @@ func load(c hop.Config, spec game.Spec) (hop.Models, error) {
 		m.Response, m.Answers, m.ResponseScale = r, p, about.Scale
 	}
 	if c.Models.MOA != "" {
-		if m.MOA, err = hop.LoadMOA(c, spec); err != nil {
+		if m.MOA, err = hop.LoadMOA(runs, c, spec); err != nil {
 			return m, fmt.Errorf("models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa "+
 				"--condition goal --set model.hidden=[64,64] --set model.distances=false", c.Models.MOA, err)
 		}

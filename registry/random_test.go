@@ -72,7 +72,7 @@ func TestSpecsThatFailedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := []string{"game.size=4", "train.envs=3", "train.window=9", "train.steps=200", "actor.hidden=[6]", "ppo.epochs=1"}
-			s, err := registry.New().Parse([]byte("name: x\n"), "x.yaml", "x", append(small, sets...))
+			s, err := registry.New().Parse([]byte("{}"), "x.yaml", "x", append(small, sets...))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hop/page"
+	"hop/runlog"
 )
 
 //go:embed page.html
@@ -22,6 +23,7 @@ type view struct {
 	figures
 	Episodes []Episode
 	Sample   int
+	Used     []runlog.Used // whose agents play in the episodes
 	Order    order
 	Learners []class
 	Warnings []string
@@ -62,6 +64,21 @@ func (g *group) Refs() []page.Ref {
 // Commands returns what the runs were started with, each command once.
 func (g *group) Commands() []string {
 	return g.once(func(r *run) string { return command(r.Env.Command) })
+}
+
+// Sealed says whether the files that all this was read from are as they were written.
+func (g *group) Sealed() string {
+	text := "The files of the runs were held against their seals and are as they were written."
+	for _, why := range g.once(func(r *run) string { return r.Unsealed }) {
+		text += " But for"
+		for _, r := range g.Runs {
+			if r.Unsealed == why {
+				text += fmt.Sprintf(" seed %d,", r.Seed)
+			}
+		}
+		text = strings.TrimSuffix(text, ",") + ": " + why + "."
+	}
+	return text
 }
 
 // Machines returns what the runs ran on, and how much memory that took.
@@ -158,7 +175,7 @@ func (g *group) Next() []next {
 func (g *group) document(o Options) *page.Document {
 	g.Notes = append(g.Notes, o.Notes...)
 	figs := g.figures()
-	v := &view{group: g, figures: figs, Episodes: o.Episodes, Sample: o.Sample, Order: g.order(), Others: g.others()}
+	v := &view{group: g, figures: figs, Episodes: o.Episodes, Sample: o.Sample, Used: o.Used, Order: g.order(), Others: g.others()}
 	v.Learners, v.Warnings = g.counts()
 	d := &page.Document{Name: "report", HTML: pageText, Text: markdownText, Data: v, Figures: figs, Folder: "report"}
 	d.Files = map[string][]byte{}

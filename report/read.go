@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"hop/exp"
 	"hop/game"
 	"hop/page"
+	"hop/report/adapted"
 	"hop/runlog"
 	"hop/stats"
 	"hop/train"
@@ -49,6 +48,8 @@ type run struct {
 	names  []string  // of series, in order of appearance
 	warm   int64     // last env step of the warm-up; 0: none
 	bots   stats.Acc // mean returns of its windows
+
+	Unsealed string // what nothing vouches for
 }
 
 // group is all runs of one experiment.
@@ -66,15 +67,16 @@ type group struct {
 	Goals        []string // and "none", for nothing
 	goals        []string // of the game
 	refs         []page.Ref
-	Stages       []stage    // around the training, in order
-	Meetings     []*Adapted // as hop adapt wrote them in a stage
-	Life         int        // env steps of a meeting
-	LifeEnd      int        // the last ones, which are scored
-	MeetingsPage string     // link to the whole table
-	team         []string   // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
+	Stages       []stage        // around the training, in order
+	Meetings     []*adapted.Row // as hop adapt wrote them in a stage
+	Life         int            // env steps of a meeting
+	LifeEnd      int            // the last ones, which are scored
+	MeetingsPage string         // link to the whole table
+	team         []string       // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
-// read gathers a group. It fails only if there is no run at all.
+// read gathers a group. It fails if there is no run at all, or if one is not as it was
+// written: what such a run would show is not what happened.
 func read(reg *exp.Registry, dir string) (*group, error) {
 	g := &group{reg: reg, Dir: filepath.ToSlash(dir)}
 	dirs, err := runlog.Seeds(dir)
@@ -83,6 +85,9 @@ func read(reg *exp.Registry, dir string) (*group, error) {
 	}
 	for _, d := range dirs {
 		r, err := g.readRun(d)
+		if errors.Is(err, runlog.ErrDamaged) {
+			return nil, fmt.Errorf("report: %w", err)
+		}
 		if err != nil {
 			g.note("%s is left out: %v", filepath.Base(d), err)
 			continue
@@ -104,17 +109,18 @@ func (g *group) note(format string, a ...any) { g.Notes = append(g.Notes, fmt.Sp
 func (g *group) readRun(dir string) (*run, error) {
 	name := filepath.Base(dir)
 	r := &run{Dir: name, path: dir, series: map[key][]runlog.Row{}}
-	text, err := runlog.ReadSpec(dir)
+	rec, err := runlog.Read(dir)
+	if err == nil {
+		err = rec.Faults()
+	}
 	if err != nil {
 		return nil, err
 	}
-	rows, err := runlog.ReadMetrics(dir)
+	rows, err := rec.Metrics()
 	if err != nil {
 		return nil, err
 	}
-	if r.Env, err = runlog.ReadEnv(dir); err != nil {
-		return nil, err
-	}
+	r.Env, r.Unsealed = rec.Env, rec.Unsealed()
 	r.Seed, r.State = r.Env.Seed, r.Env.Status
 	for _, row := range rows {
 		k := key{row.Name, row.Agent}
@@ -124,11 +130,11 @@ func (g *group) readRun(dir string) (*run, error) {
 		r.series[k] = append(r.series[k], row)
 		r.Step = max(r.Step, row.Step)
 	}
-	r.Result, err = readResult(dir)
+	r.Result, err = readResult(rec)
 	if err != nil {
 		g.note("seed %d: result.json cannot be read (%v); its final agents are not in the mean", r.Seed, err)
 	}
-	s := g.readSpec(r, text, filepath.Join(dir, "spec.yaml"))
+	s := g.readSpec(r, rec.Spec, filepath.Join(dir, "spec.yaml"))
 	if g.goals == nil {
 		g.goals = g.goalsOf(r.names)
 	}
@@ -138,12 +144,9 @@ func (g *group) readRun(dir string) (*run, error) {
 	return r, nil
 }
 
-func readResult(dir string) (*result, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "result.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+func readResult(rec *runlog.Record) (*result, error) {
+	b, err := rec.Result()
+	if err != nil || b == nil {
 		return nil, err
 	}
 	var res result

@@ -6,9 +6,10 @@
 // report.md, the same numbers as text; and report/, the figures as PNG and the
 // episodes as GIF, for talks.
 //
-// A run that is still running, was killed, or lost a file is shown as far as it
-// got, and said to be so; it never spoils the others. The same files give the
-// same bytes: no clock, no fonts or scripts from elsewhere.
+// A run that is still running or was killed is shown as far as it got, and said to be
+// so; it never spoils the others. One whose files are not as they were written is
+// refused. The same files give the same bytes: no clock, no fonts or scripts from
+// elsewhere.
 package report
 
 import (
@@ -21,6 +22,7 @@ import (
 	"hop/exp"
 	"hop/internal/wait"
 	"hop/page"
+	"hop/runlog"
 	"hop/stats"
 )
 
@@ -38,8 +40,9 @@ type Episode struct {
 // is useful.
 type Options struct {
 	Episodes []Episode
-	Sample   int      // how many episodes those were chosen from
-	Notes    []string // more to say at the top
+	Sample   int           // how many episodes those were chosen from
+	Used     []runlog.Used // the checkpoints whose agents play in them
+	Notes    []string      // more to say at the top
 }
 
 // outcome is the mean of the final agents with its 95 % interval: over seeds, or

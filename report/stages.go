@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"hop/internal/disk"
 	"hop/page"
+	"hop/report/adapted"
 )
 
 // stage is a step around the training, as hop train left it in stages.json, with
@@ -42,9 +44,34 @@ func (g *group) readStages(dir string) {
 		return
 	}
 	for i := range g.Stages {
-		g.Stages[i].readCard(dir)
+		g.readCard(dir, &g.Stages[i])
 		g.readMeetings(dir, g.Stages[i])
 	}
+}
+
+// readOf reads a file of a stage's folder. The folder's name comes from a file that may
+// be somebody else's, so it may not lead out of the folder that the run lies in.
+func (g *group) readOf(dir string, s *stage, file string) ([]byte, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root := filepath.Dir(dir)
+	if _, err := os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
+		root = filepath.Dir(root) // it is a single seed's folder
+	}
+	rel, err := filepath.Rel(root, filepath.Join(dir, filepath.FromSlash(s.Dir), file))
+	if err != nil {
+		return nil, err
+	}
+	name, err := disk.Below(root, rel)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			g.note("stages.json says that stage %s lies in %s: %v; nothing there is read", s.Name, s.Dir, err)
+		}
+		return nil, err
+	}
+	return disk.Read(name, 64<<20)
 }
 
 // number is one of a card's. What it can be at best is known of some.
@@ -63,8 +90,8 @@ func (n number) open() int {
 }
 
 // readCard takes three numbers of a stage's card, those that can be judged first.
-func (s *stage) readCard(dir string) {
-	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(s.Dir), "card.json"))
+func (g *group) readCard(dir string, s *stage) {
+	b, err := g.readOf(dir, s, "card.json")
 	if err != nil {
 		return
 	}
@@ -84,4 +111,19 @@ func (s *stage) readCard(dir string) {
 		}
 		s.Numbers = append(s.Numbers, text)
 	}
+}
+
+// readMeetings reads the table that a stage's folder may hold.
+func (g *group) readMeetings(dir string, s stage) {
+	b, err := g.readOf(dir, &s, "adapt.json")
+	if err != nil {
+		return
+	}
+	var t adapted.Table
+	if err := json.Unmarshal(b, &t); err != nil {
+		g.note("%s/adapt.json cannot be read (%v): how the agents meet others is not shown", s.Dir, err)
+		return
+	}
+	g.Meetings, g.Life, g.LifeEnd = t.Table, t.Steps, t.Last
+	g.MeetingsPage = path.Join(s.Dir, "adapt.html")
 }

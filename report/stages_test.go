@@ -36,6 +36,15 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 			t.Errorf("report.html has %s %d times, want once", want, strings.Count(page(), want))
 		}
 	}
+	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{"name":"moa","command":"hop collect","dir":"../../x/moa-1","status":"good"}]`)
+	put(t, filepath.Join(filepath.Dir(root), "x/moa-1/card.json"), `{"numbers":[{"name":"secret","value":1}]}`)
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, "report.html", page(), "stage moa lies in ../../x/moa-1", "nothing there is read")
+	if strings.Contains(page(), "secret") || strings.Contains(page(), "card.html") {
+		t.Error("a stage's folder led out of the folder of the runs")
+	}
 	put(t, filepath.Join(root, "tiny-001/stages.json"), `[{`)
 	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)

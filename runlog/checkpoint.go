@@ -1,9 +1,6 @@
 package runlog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hop/internal/disk"
 )
 
 // Keep says which checkpoints stay: the newest Last, every Every-th, and the
@@ -20,18 +19,6 @@ import (
 type Keep struct {
 	Last  int `json:"last"`
 	Every int `json:"every"`
-}
-
-// seal is the small file beside a checkpoint's body that makes it whole.
-type seal struct {
-	Step    int64   `json:"step"`
-	Number  int     `json:"number"` // counts checkpoints from 1
-	Score   float64 `json:"score"`
-	SHA256  string  `json:"sha256"`
-	Bytes   int     `json:"bytes"`
-	Metrics int64   `json:"metrics_bytes"`
-	Events  int64   `json:"events_bytes"`
-	Keep    Keep    `json:"keep"` // so that a run that died while removing others can finish that
 }
 
 // The kinds of files that a checkpoint has.
@@ -61,30 +48,6 @@ func stepOf(name string) (int64, string, bool) {
 	return 0, "", false
 }
 
-// parseSeal reads a seal that was found under the name of a step.
-func parseSeal(b []byte, step int64) (seal, error) {
-	var s seal
-	if err := json.Unmarshal(b, &s); err != nil {
-		return seal{}, err
-	}
-	switch {
-	case s.Step != step:
-		return seal{}, fmt.Errorf("it is of env step %d", s.Step)
-	case s.Number < 1 || s.Bytes < 0 || s.Metrics < 0 || s.Events < 0 || len(s.SHA256) != 2*sha256.Size:
-		return seal{}, errors.New("its numbers cannot be")
-	}
-	return s, nil
-}
-
-// damaged is why a checkpoint cannot be used, as opposed to a file that cannot
-// be read just now.
-type damaged struct {
-	why  string
-	gone bool // the body is missing
-}
-
-func (d damaged) Error() string { return d.why }
-
 // found is a checkpoint in the folder. Its body is not looked at yet.
 type found struct {
 	seal
@@ -110,7 +73,7 @@ func look(dir string) ([]found, []string, error) {
 			continue
 		}
 		path := checkPath(dir, step, sealKind)
-		b, err := os.ReadFile(path)
+		b, err := disk.Read(path, smallFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since
 		}
@@ -123,7 +86,7 @@ func look(dir string) ([]found, []string, error) {
 		}
 		all = append(all, f)
 	}
-	slices.SortFunc(all, func(a, b found) int { return int(min(max(a.Step-b.Step, -1), 1)) })
+	sortSteps(all)
 	return all, files, nil
 }
 
@@ -133,20 +96,56 @@ func (f found) body(dir string) ([]byte, error) {
 		return nil, f.fault
 	}
 	path := checkPath(dir, f.Step, bodyKind)
-	b, err := os.ReadFile(path)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, damaged{path + " is missing", true}
+	}
+	if err == nil && info.Mode().IsRegular() && info.Size() != int64(f.Bytes) {
+		return nil, damaged{why: fmt.Sprintf("%s is damaged: it has %d bytes, %d were written", path, info.Size(), f.Bytes)}
+	}
+	b, err := disk.Read(path, int64(f.Bytes))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, damaged{path + " is missing", true}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("runlog: reading a checkpoint: %w", err)
 	}
-	if len(b) != f.Bytes {
-		return nil, damaged{why: fmt.Sprintf("%s is damaged: it has %d bytes, %d were written", path, len(b), f.Bytes)}
-	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != f.SHA256 {
+	if sumOf(b) != f.SHA256 {
 		return nil, damaged{why: path + " is damaged: it was changed after it was written"}
 	}
 	return b, nil
+}
+
+// among returns the checkpoints of a run, held against what env.json says of it: the
+// newest that it names must be there, and all must be of this run.
+func among(dir string, all []found, env *Env) []found {
+	sums := env.Record
+	if sums == nil {
+		return all
+	}
+	for i := range all {
+		f := &all[i]
+		path := checkPath(dir, f.Step, sealKind)
+		switch {
+		case f.fault != nil:
+		case f.loose():
+			f.fault = damaged{why: path + " is damaged: it holds no sums"}
+		case f.Preset != env.Preset || f.Seed != env.Seed || !slices.Contains(sums.Specs, sumOf([]byte(f.Spec))):
+			f.fault = damaged{why: fmt.Sprintf("%s is of another run: %s, seed %d", path, f.Preset, f.Seed)}
+		case sums.Checkpoint != nil && sums.Checkpoint.Step == f.Step && sums.Checkpoint.SHA256 != f.SHA256:
+			f.fault = damaged{why: path + " is of another run: env.json names another body for that step"}
+		}
+	}
+	if c := sums.Checkpoint; c != nil && !slices.ContainsFunc(all, func(f found) bool { return f.Step == c.Step }) {
+		lost := found{seal: seal{Step: c.Step}, fault: damaged{checkPath(dir, c.Step, sealKind) + " is missing", true}}
+		all = append(all, lost)
+		sortSteps(all)
+	}
+	return all
+}
+
+func sortSteps(all []found) {
+	slices.SortFunc(all, func(a, b found) int { return int(min(max(a.Step-b.Step, -1), 1)) })
 }
 
 // Checkpoint writes everything that is needed to go on from here. Metrics and
@@ -166,10 +165,11 @@ func (r *Run) Checkpoint(step int64, body []byte, score float64, keep Keep) erro
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(body)
 	s := seal{
-		Step: step, Number: 1, Score: max(-math.MaxFloat64, min(score, math.MaxFloat64)), SHA256: hex.EncodeToString(sum[:]),
-		Bytes: len(body), Metrics: r.metrics.n, Events: r.events.n, Keep: keep,
+		Step: step, Number: 1, Score: max(-math.MaxFloat64, min(score, math.MaxFloat64)), SHA256: sumOf(body), Bytes: len(body),
+		Metrics: r.metrics.safe.Bytes, MetricsSum: r.metrics.safe.SHA256, Events: r.events.safe.Bytes, EventsSum: r.events.safe.SHA256,
+		Findings: r.found.Bytes, FindingsSum: r.found.SHA256,
+		Preset: r.env.Preset, Seed: r.env.Seed, Build: r.env.Build, Keep: keep, Spec: string(r.spec),
 	}
 	all = slices.DeleteFunc(all, func(f found) bool {
 		switch {
@@ -180,20 +180,59 @@ func (r *Run) Checkpoint(step int64, body []byte, score float64, keep Keep) erro
 		}
 		return f.Step == step
 	})
-	head, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("runlog: sealing a checkpoint: %w", err)
-	}
 	if err := replace(checkPath(r.dir, step, bodyKind), body); err != nil {
 		return err
 	}
-	if err := replace(checkPath(r.dir, step, sealKind), head); err != nil {
+	if err := r.writeSeal(s); err != nil {
 		return err
 	}
+	r.newest = &Body{step, s.SHA256}
 	if err := r.saveEnv(); err != nil {
 		return err
 	}
 	return r.prune(append(all, found{seal: s}), files, s)
+}
+
+func (r *Run) writeSeal(s seal) error {
+	s.Check = ""
+	b, err := withCheck(s)
+	if err != nil {
+		return fmt.Errorf("runlog: sealing a checkpoint: %w", err)
+	}
+	return replace(checkPath(r.dir, s.Step, sealKind), b)
+}
+
+// reseal brings the seals to a spec that has changed, and those of a program that
+// sealed nothing but bodies to what the files are now.
+func (r *Run) reseal() error {
+	all, _, err := look(r.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if f.fault != nil || f.Spec == string(r.spec) {
+			continue
+		}
+		if f.loose() {
+			f.Preset, f.Seed, f.Build = r.env.Preset, r.env.Seed, r.env.Build
+			until, err := foundUntil(r.dir, f.Step)
+			if err != nil {
+				return err
+			}
+			f.Findings, f.FindingsSum = until.Bytes, until.SHA256
+			if f.MetricsSum, err = r.metrics.sumTo(f.Metrics); err != nil {
+				continue // it stays as it is, and is not used
+			}
+			if f.EventsSum, err = r.events.sumTo(f.Events); err != nil {
+				continue
+			}
+		}
+		f.Spec = string(r.spec)
+		if err := r.writeSeal(f.seal); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prune removes what need not be kept now that s is the newest checkpoint: seals
@@ -221,7 +260,7 @@ func (r *Run) prune(all []found, files []string, s seal) error {
 				continue
 			}
 			path := filepath.Join(r.dir, checkDir, name)
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !held(err) {
+			if err := disk.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !held(err) {
 				return explain("removing", path, err)
 			}
 		}
@@ -238,20 +277,27 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 	if err != nil {
 		return nil, 0, nil, err
 	}
+	all = among(r.dir, all, &r.env)
 	use := len(all) - 1
 	for ; use >= 0; use-- {
 		if b, err = all[use].body(r.dir); err == nil {
 			break
 		}
-		var d damaged
-		if !errors.As(err, &d) {
+		if !errors.Is(err, ErrDamaged) {
 			return nil, 0, notes, err
 		}
 		notes = append(notes, err.Error())
 	}
-	to := seal{Step: -1} // nothing is kept
+	to := seal{Step: -1, MetricsSum: sumOf(nil), EventsSum: sumOf(nil), FindingsSum: sumOf(nil)} // nothing is kept
+	r.newest = nil
 	if use >= 0 {
 		to = all[use].seal
+		r.newest = &Body{to.Step, to.SHA256}
+	}
+	for file, p := range to.parts() {
+		if err := p.verify(r.dir, file, false); err != nil {
+			return nil, 0, notes, fmt.Errorf("runlog: going on from the checkpoint of env step %d: %w", to.Step, err)
+		}
 	}
 	switch {
 	case len(notes) > 0 && use >= 0:
@@ -263,13 +309,18 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 		r.Printf("%s", n)
 	}
 	r.Printf("resumed at env step %d; %s", max(to.Step, 0), r.lost(max(to.Step, 0)))
-	if err := r.cut(to); err != nil {
-		return nil, 0, notes, err
-	}
-	if err := r.cutFindings(to.Step); err != nil {
+	parts := to.parts()
+	r.metrics.safe, r.events.safe, r.found, r.result = parts[metricsFile], parts[eventsFile], parts[findingsFile], nil
+	if err := r.saveEnv(); err != nil { // first, because what follows is then as it says at every moment
 		return nil, 0, notes, err
 	}
 	if err := r.prune(all, files, to); err != nil {
+		return nil, 0, notes, err
+	}
+	if err := r.cut(to); err != nil {
+		return nil, 0, notes, err
+	}
+	if err := r.cutFindings(r.found); err != nil {
 		return nil, 0, notes, err
 	}
 	return b, max(to.Step, 0), notes, nil
@@ -277,7 +328,7 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 
 // lost says how much of what was played is thrown away by going back to a step.
 func (r *Run) lost(step int64) string {
-	rows, err := ReadMetrics(r.dir)
+	rows, err := readMetrics(r.dir)
 	if err != nil || len(rows) == 0 || rows[len(rows)-1].Step <= step {
 		return "nothing that was played is lost"
 	}
@@ -290,49 +341,7 @@ func (r *Run) cut(s seal) error {
 	if s.Number == 0 {
 		return r.begin()
 	}
-	for _, f := range []struct {
-		w *writer
-		n int64
-	}{{r.metrics, s.Metrics}, {r.events, s.Events}} {
-		if f.n > f.w.n {
-			return fmt.Errorf("runlog: %s has %d bytes, but had %d when the checkpoint of env step %d was made: it was cut short "+
-				"or replaced; put it back, or start a new run", f.w.f.Name(), f.w.n, f.n, s.Step)
-		}
-	}
 	return errors.Join(r.metrics.cut(s.Metrics), r.events.cut(s.Events))
-}
-
-// Last returns the newest whole checkpoint of a run that another process may be
-// writing.
-func Last(dir string) ([]byte, int64, error) {
-	if _, err := ReadSpec(dir); err != nil {
-		return nil, 0, err
-	}
-	var faults []string
-	for range 5 { // the writer may remove what was just listed: look again
-		all, _, err := look(dir)
-		if err != nil {
-			return nil, 0, err
-		}
-		gone := false
-		faults = faults[:0]
-		for _, f := range slices.Backward(all) {
-			b, err := f.body(dir)
-			if err == nil {
-				return b, f.Step, nil
-			}
-			var d damaged
-			gone = gone || errors.As(err, &d) && d.gone
-			faults = append(faults, err.Error())
-		}
-		if !gone {
-			break
-		}
-	}
-	if len(faults) > 0 {
-		return nil, 0, fmt.Errorf("runlog: %s has no whole checkpoint: %s", dir, strings.Join(faults, "; "))
-	}
-	return nil, 0, fmt.Errorf("runlog: %s has no checkpoint yet; let the run reach its first (train.save)", dir)
 }
 
 // replace writes a file whole or not at all, and says what to do if it cannot.
@@ -343,27 +352,5 @@ func replace(path string, b []byte) error {
 	return nil
 }
 
-// WriteWhole writes a file that appears whole or not at all, also if the power goes:
-// a temporary one beside it, called .tmp, is written, synced and renamed.
-func WriteWhole(path string, b []byte) error {
-	tmp := path + tmpKind
-	f, err := os.Create(tmp)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = rename(tmp, path)
-	}
-	if err != nil {
-		os.Remove(tmp)
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
+// WriteWhole writes a file that appears whole or not at all, also if the power goes.
+func WriteWhole(path string, b []byte) error { return disk.Write(path, b) }

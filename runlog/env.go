@@ -1,7 +1,6 @@
 package runlog
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -24,15 +23,18 @@ type Info struct {
 // Env is env.json: where and how a run was made. Nothing in it reaches a number.
 type Env struct {
 	Info
-	CPU     string `json:"cpu"`
-	Cores   int    `json:"cores"`
-	Started string `json:"started"`
-	Status  string `json:"status"` // running, done, stopped or failed
+	Later   []Build `json:"later_builds,omitempty"` // other builds that went on with it, the last one last
+	CPU     string  `json:"cpu"`
+	Cores   int     `json:"cores"`
+	Started string  `json:"started"`
+	Status  string  `json:"status"` // running, done, stopped or failed
 	Spent
 	Phases map[string]float64 `json:"phases_s"`
 	// Peak is the most memory that a process which worked on the run has had, with what
 	// else it did at the time: other seeds, for one. 0: not known.
-	Peak uint64 `json:"peak_memory_bytes"`
+	Peak   uint64 `json:"peak_memory_bytes"`
+	Record *Sums  `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this
+	Check  string `json:"check"`            // the sum of all this
 }
 
 // Spent is what a run has cost, over all its parts: a run that was stopped and
@@ -43,9 +45,12 @@ type Spent struct {
 	Wall float64 `json:"wall_s"` // seconds of the clock
 }
 
+// running is the status of a run that has not ended, or was killed.
+const running = "running"
+
 func newEnv(info Info) Env {
 	return Env{
-		Info: info, CPU: cpuName(), Cores: runtime.NumCPU(), Started: time.Now().UTC().Format(time.RFC3339), Status: "running",
+		Info: info, CPU: cpuName(), Cores: runtime.NumCPU(), Started: time.Now().UTC().Format(time.RFC3339), Status: running,
 	}
 }
 
@@ -88,34 +93,38 @@ func (r *Run) Spent() Spent {
 	return s
 }
 
-// Finish writes how the run ended: done, stopped or failed.
+// Finish writes how the run ended: done, stopped or failed, and seals all its files.
+// Nothing may be logged afterwards.
 func (r *Run) Finish(status string) error {
 	if r.closed {
 		return fmt.Errorf("runlog: writing %s: the run is closed", envFile)
+	}
+	for _, w := range []*writer{r.metrics, r.events} {
+		if w.hash == nil && w.n != w.safe.Bytes {
+			return nil // it was killed before and has not been resumed: it stays as it is
+		}
+	}
+	if err := r.flush(); err != nil {
+		return err
 	}
 	r.env.Status = status
 	return r.saveEnv()
 }
 
-// saveEnv writes env.json with the time spent so far.
+// saveEnv writes env.json with the time spent so far and the sums of what is safely on
+// the disk.
 func (r *Run) saveEnv() error {
 	r.env.Spent, r.env.Peak = r.Spent(), max(r.env.Peak, cpu.Peak())
-	b, err := json.MarshalIndent(r.env, "", "  ")
+	sums := &Sums{Specs: r.specs, Checkpoint: r.newest, Files: map[string]Part{
+		metricsFile: r.metrics.safe, eventsFile: r.events.safe, findingsFile: r.found,
+	}}
+	if r.result != nil {
+		sums.Files[resultFile] = *r.result
+	}
+	r.env.Record, r.env.Check = sums, ""
+	b, err := withCheck(r.env)
 	if err != nil {
 		return fmt.Errorf("runlog: writing %s: %w", envFile, err)
 	}
 	return replace(filepath.Join(r.dir, envFile), b)
-}
-
-// ReadEnv returns a run's env.json.
-func ReadEnv(dir string) (Env, error) {
-	var e Env
-	b, err := os.ReadFile(filepath.Join(dir, envFile))
-	if err == nil {
-		err = json.Unmarshal(b, &e)
-	}
-	if err != nil {
-		return e, fmt.Errorf("runlog: reading %s, which holds the run's seed: %w", filepath.Join(dir, envFile), err)
-	}
-	return e, nil
 }

@@ -145,12 +145,17 @@ type param struct {
 
 // params lists the settings of the spec, such as ppo.lr, and the seed.
 func (r *Run) params() ([]param, error) {
+	seed := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatUint(r.env.Seed, 10)}
+	list, err := settings(r.spec)
+	return append([]param{{"seed", seed}}, list...), err
+}
+
+// settings lists the settings of a spec.
+func settings(text []byte) (list []param, err error) {
 	var spec yaml.Node
-	if err := yaml.Unmarshal(r.spec, &spec); err != nil {
+	if err := yaml.Unmarshal(text, &spec); err != nil {
 		return nil, err
 	}
-	seed := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatUint(r.env.Seed, 10)}
-	list := []param{{"seed", seed}}
 	var walk func(n *yaml.Node, path string)
 	walk = func(n *yaml.Node, path string) {
 		if n.Kind != yaml.MappingNode {

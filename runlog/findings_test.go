@@ -20,6 +20,9 @@ func TestFindingsAreCutBackOnResume(t *testing.T) {
 			Next: "raise ppo.entropy"}))
 	}
 	find(10)
+	if got, err := ReadFindings(dir); err != nil || len(got) != 1 {
+		t.Fatalf("before the first checkpoint: got %v, %v, want one finding", got, err)
+	}
 	must(t, run.Checkpoint(20, []byte("body"), 0, Keep{}))
 	find(30)
 	if got, err := ReadFindings(dir); err != nil || len(got) != 2 {
@@ -43,9 +46,9 @@ func TestFindingsAreCutBackOnResume(t *testing.T) {
 func TestDamagedFindingsAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "findings.json"), []byte("[{"), 0o644))
-	_, err := ReadFindings(dir)
+	_, err := readFindings(dir)
 	says(t, "a damaged file", err, "findings.json is damaged")
-	if got, err := ReadFindings(filepath.Join(dir, "nothing")); err != nil || got != nil {
+	if got, err := readFindings(filepath.Join(dir, "nothing")); err != nil || got != nil {
 		t.Errorf("a folder without findings: got %v, %v, want none", got, err)
 	}
 }

@@ -38,8 +38,8 @@ func (row Row) append(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// ReadMetrics returns all whole rows of a run's metrics.csv.
-func ReadMetrics(dir string) ([]Row, error) {
+// readMetrics returns all whole rows of a run's metrics.csv.
+func readMetrics(dir string) ([]Row, error) {
 	path := filepath.Join(dir, metricsFile)
 	f, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

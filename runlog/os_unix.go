@@ -3,8 +3,6 @@
 package runlog
 
 import (
-	"errors"
-	"os"
 	"syscall"
 )
 
@@ -15,23 +13,5 @@ var (
 	errsTooLarge = []error{syscall.EFBIG}
 )
 
-func rename(from, to string) error { return os.Rename(from, to) }
-
 // held reports whether a file cannot be removed because it is being read.
 func held(error) bool { return false }
-
-// syncDir makes a rename survive a crash, where the file system knows how.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-		err = nil
-	}
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}

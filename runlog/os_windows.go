@@ -2,8 +2,6 @@ package runlog
 
 import (
 	"errors"
-	"os"
-	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -15,22 +13,7 @@ var (
 	errsTooLarge = []error{windows.ERROR_FILE_TOO_LARGE}
 )
 
-// rename waits a while if somebody is reading the file that is replaced.
-func rename(from, to string) error {
-	var err error
-	for range 100 {
-		if err = os.Rename(from, to); err == nil || !held(err) {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return err
-}
-
 // held reports whether a file cannot be removed because it is being read.
 func held(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
 }
-
-// syncDir does nothing: Windows cannot do it, and keeps renames without it.
-func syncDir(string) error { return nil }

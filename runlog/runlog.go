@@ -3,16 +3,22 @@
 //	spec.yaml                 the resolved spec
 //	metrics.csv               every number, in long form, with the rows behind it
 //	events.out.tfevents.0.hop the same for TensorBoard
-//	checkpoints/              NAME.safetensors with NAME.json, which makes it whole
+//	checkpoints/              NAME.safetensors with NAME.json, its seal
 //	log.txt                   what was said, with the time
 //	findings.json             what was noticed to be wrong, if anything was
-//	env.json                  machine, versions, seed, what it has cost, status
+//	result.json               what its agents were found to be worth, if they were scored
+//	env.json                  machine, versions, seed, what it has cost, status, sums
 //
 // A run can die at any moment. A checkpoint appears whole or not at all and
 // remembers how long metrics and events were; resuming cuts both back to there.
 // So a resumed run ends in the same bytes as one that was never interrupted, but for
 // the clock: events say when they were written, and that alone differs between equal
 // runs. A lock keeps a second process out.
+//
+// The record is sealed. A checkpoint's seal holds the sums of its body and of all else
+// as it stood then, of what grows the sum of its beginning; env.json holds the same of
+// the newest checkpoint and, once a run has ended, of all files. Both hold their own.
+// Reading holds every file against them, and Reader is the one way to a checkpoint.
 package runlog
 
 import (
@@ -20,6 +26,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -37,6 +44,7 @@ import (
 const (
 	specFile    = "spec.yaml"
 	metricsFile = "metrics.csv"
+	resultFile  = "result.json"
 	eventsFile  = "events.out.tfevents.0.hop"
 	logFile     = "log.txt"
 	envFile     = "env.json"
@@ -78,24 +86,47 @@ type Run struct {
 	seconds func() (cpu, wall float64) // since then; nil: nothing counts
 	line    []byte                     // scratch
 	closed  bool
+	specs   []string // sums that spec.yaml may have
+	newest  *Body    // the newest checkpoint
+	found   Part     // of findings.json
+	result  *Part    // of result.json
 }
 
-// writer is a buffered file that knows its length. After an error it takes
+// writer is a buffered file that knows its length and its sum. After an error it takes
 // nothing more, because what lies on the disk is then unknown.
 type writer struct {
-	f   *os.File
-	buf *bufio.Writer
-	n   int64
-	err error
+	f    *disk.File
+	name string // without the folder
+	buf  *bufio.Writer
+	n    int64
+	hash hash.Hash // of all that was written; nil: not known yet
+	safe Part      // what survives a crash
+	err  error
 }
 
 func (w *writer) write(b []byte) error {
+	if w.err == nil && w.hash == nil {
+		w.fail(w.sum(w.n))
+	}
 	if w.err == nil {
 		n, err := w.buf.Write(b)
 		w.n += int64(n)
 		w.fail(err)
+		addTo(w.hash, w.name, b)
 	}
 	return w.err
+}
+
+// sumTo returns the sum of the file's first n bytes.
+func (w *writer) sumTo(n int64) (string, error) {
+	h, err := hashFile(w.name, io.NewSectionReader(w.f, 0, n), n)
+	return sumText(h), err
+}
+
+// sum sums the file's first n bytes, to go on from there.
+func (w *writer) sum(n int64) (err error) {
+	w.hash, err = hashFile(w.name, io.NewSectionReader(w.f, 0, n), n)
+	return err
 }
 
 // sync makes everything written so far survive a crash.
@@ -106,6 +137,12 @@ func (w *writer) sync() error {
 	if w.err == nil {
 		w.fail(w.f.Sync())
 	}
+	if w.err == nil && w.hash == nil {
+		w.fail(w.sum(w.n))
+	}
+	if w.err == nil {
+		w.safe = Part{w.n, sumText(w.hash)}
+	}
 	return w.err
 }
 
@@ -113,10 +150,10 @@ func (w *writer) sync() error {
 func (w *writer) cut(n int64) error {
 	w.buf.Reset(w.f)
 	w.n, w.err = n, nil
-	w.fail(w.f.Truncate(n))
+	w.fail(w.sum(n))
 	if w.err == nil {
-		_, err := w.f.Seek(n, io.SeekStart)
-		w.fail(err)
+		w.safe = Part{n, sumText(w.hash)}
+		w.fail(w.f.Cut(n))
 	}
 	return w.err
 }
@@ -156,7 +193,7 @@ func Create(dir string, spec []byte, info Info) (*Run, error) {
 		return nil, errors.Join(fmt.Errorf("runlog: %s holds a run already; go on with it by hop train --resume %s, or choose another folder",
 			dir, dir), r.Close())
 	}
-	r.spec, r.env = spec, newEnv(info)
+	r.spec, r.specs, r.env, r.found = spec, []string{sumOf(spec)}, newEnv(info), Part{0, sumOf(nil)}
 	if err := r.create(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -176,7 +213,7 @@ func (r *Run) create() error {
 		return err
 	}
 	parent := filepath.Dir(filepath.Clean(r.dir))
-	if err := syncDir(parent); err != nil {
+	if err := disk.SyncDir(parent); err != nil {
 		return explain("writing", parent, err)
 	}
 	return nil
@@ -193,25 +230,63 @@ func (r *Run) begin() error {
 	return r.flush()
 }
 
-// Open opens an existing run. Call Resume before anything else.
+// Open opens an existing run. Call Resume before anything else. A run that is not as
+// it was written is refused, but for its result, which can be found again.
 func Open(dir string) (*Run, error) {
-	spec, err := ReadSpec(dir)
-	if err != nil {
+	if _, err := ReadSpec(dir); err != nil {
 		return nil, err
 	}
 	r, err := open(dir)
 	if err != nil {
 		return nil, err
 	}
-	r.spec = spec
-	if r.env, err = ReadEnv(dir); err == nil {
-		r.before, r.earlier, r.env.Status = r.env.Phases, r.env.Spent, "running"
-		err = r.saveEnv()
+	rec, err := Read(dir)
+	if err == nil {
+		err = rec.Faults(resultFile)
+	}
+	if err == nil {
+		err = errors.Join(disk.Sweep(dir), disk.Sweep(filepath.Join(dir, checkDir)))
+	}
+	if err == nil {
+		err = r.take(rec)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// take goes on from a record that was read.
+func (r *Run) take(rec *Record) (err error) {
+	r.spec, r.specs, r.env = rec.Spec, []string{sumOf(rec.Spec)}, rec.Env
+	r.before, r.earlier, r.env.Status = r.env.Phases, r.env.Spent, running
+	if r.found, err = sumFindings(r.dir); err != nil {
+		return err
+	}
+	sums := r.env.Record
+	if sums == nil || len(sums.Specs) > 1 {
+		if err := r.reseal(); err != nil {
+			return err
+		}
+	}
+	if sums != nil {
+		r.newest, r.metrics.safe, r.events.safe = sums.Checkpoint, sums.Files[metricsFile], sums.Files[eventsFile]
+		if p, ok := sums.Files[resultFile]; ok && rec.check(resultFile) == nil {
+			r.result = &p
+		}
+		return r.saveEnv()
+	}
+	for _, w := range []*writer{r.metrics, r.events} {
+		if sum, err := w.sumTo(w.n); err == nil {
+			w.safe = Part{w.n, sum}
+		} else {
+			w.safe = Part{0, sumOf(nil)} // it was killed while it wrote
+		}
+	}
+	if b, err := readSmall(r.dir, resultFile); err == nil {
+		r.result = &Part{int64(len(b)), sumOf(b)}
+	}
+	return r.saveEnv()
 }
 
 // open makes the folder, takes the lock and opens the files for appending.
@@ -230,28 +305,18 @@ func open(dir string) (*Run, error) {
 		name string
 		w    **writer
 	}{{metricsFile, &r.metrics}, {eventsFile, &r.events}} {
-		file, n, err := appendTo(filepath.Join(dir, f.name))
+		path := filepath.Join(dir, f.name)
+		file, n, err := disk.Append(path)
 		if err != nil {
-			return nil, errors.Join(err, r.Close())
+			return nil, errors.Join(explain("opening", path, err), r.Close())
 		}
-		*f.w = &writer{f: file, buf: bufio.NewWriterSize(file, 1<<16), n: n}
+		*f.w = &writer{f: file, name: f.name, buf: bufio.NewWriterSize(file, 1<<16), n: n}
 	}
-	if r.log, _, err = appendTo(filepath.Join(dir, logFile)); err != nil {
-		return nil, errors.Join(err, r.Close())
+	path := filepath.Join(dir, logFile)
+	if r.log, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
+		return nil, errors.Join(explain("opening", path, err), r.Close())
 	}
 	return r, nil
-}
-
-func appendTo(path string) (*os.File, int64, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, 0, explain("opening", path, err)
-	}
-	n, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, 0, errors.Join(explain("opening", path, err), f.Close())
-	}
-	return f, n, nil
 }
 
 // Dir returns the folder.
@@ -260,10 +325,47 @@ func (r *Run) Dir() string { return r.dir }
 // Spec returns the resolved spec.
 func (r *Run) Spec() []byte { return r.spec }
 
-// SetSpec puts another spec in its place, such as one of a longer training.
+// SetSpec puts another spec in its place, such as one of a longer training. The seals
+// follow; a run that dies on the way has both specs in env.json, and either is good.
 func (r *Run) SetSpec(spec []byte) error {
+	r.specs = append(r.specs, sumOf(spec))
+	if err := r.saveEnv(); err != nil {
+		return err
+	}
 	r.spec = spec
-	return replace(filepath.Join(r.dir, specFile), spec)
+	if err := replace(filepath.Join(r.dir, specFile), spec); err != nil {
+		return err
+	}
+	if err := r.reseal(); err != nil {
+		return err
+	}
+	r.specs = r.specs[len(r.specs)-1:]
+	return r.saveEnv()
+}
+
+// SetResult writes result.json and seals it.
+func (r *Run) SetResult(b []byte) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(r.dir, resultFile), b); err != nil {
+		return err
+	}
+	r.result = &Part{int64(len(b)), sumOf(b)}
+	return r.saveEnv()
+}
+
+// RemoveResult forgets a result that is of other agents.
+func (r *Run) RemoveResult() error {
+	r.result = nil
+	if err := r.saveEnv(); err != nil {
+		return err
+	}
+	path := filepath.Join(r.dir, resultFile)
+	if err := disk.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return explain("removing", path, err)
+	}
+	return nil
 }
 
 // SeedDir returns the folder of a seed.
@@ -300,18 +402,6 @@ func Seeds(dir string) ([]string, error) {
 		return cmp.Compare(x, y)
 	})
 	return list, nil
-}
-
-// ReadSpec returns the spec of a run's folder.
-func ReadSpec(dir string) ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join(dir, specFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notRun(dir, specFile)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("runlog: reading a spec: %w", err)
-	}
-	return b, nil
 }
 
 // Log adds rows to metrics.csv and to TensorBoard's file. They reach the disk

@@ -240,3 +240,73 @@ func TestEnvSaysWhichProgramItIs(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Builds of one version are told apart by the commit, or where that does not say all by
+// the executable itself, and a run remembers all that went on with it.
+func TestBuildsAreDistinguished(t *testing.T) {
+	t.Parallel()
+	clean := Build{Version: "dev", Commit: "abc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernels: "avx2"}
+	with := func(change func(*Build)) Build {
+		b := clean
+		change(&b)
+		return b
+	}
+	dirty := with(func(b *Build) { b.Dirty, b.Program = true, "1" })
+	for name, c := range map[string]struct {
+		a, b Build
+		same bool
+	}{
+		"the same":          {clean, clean, true},
+		"another commit":    {clean, with(func(b *Build) { b.Commit = "abd" }), false},
+		"other kernels":     {clean, with(func(b *Build) { b.Kernels = "plain" }), false},
+		"another Go":        {clean, with(func(b *Build) { b.Go = "go1.27" }), false},
+		"files had changed": {clean, dirty, false},
+		"the same changes":  {dirty, dirty, true},
+		"other changes":     {dirty, with(func(b *Build) { b.Dirty, b.Program = true, "2" }), false},
+		"a program that did not say": {
+			with(func(b *Build) { b.Commit = "unknown" }), with(func(b *Build) { b.Commit, b.Program = "unknown", "1" }), false,
+		},
+	} {
+		if err := c.a.Same(c.b); (err == nil) != c.same {
+			t.Errorf("%s: error %v, want the same %v", name, err, c.same)
+		} else if err != nil {
+			says(t, name, err, c.a.Line(), c.b.Line(), "--accept-build")
+		}
+	}
+	this := NewBuild("dev", "plain")
+	if this.Program == "" || this != NewBuild("dev", "plain") {
+		t.Errorf("a test is a program without a commit, and is called %q", this.Program)
+	}
+	r := started(t)
+	must(t, r.GoOn(this))
+	must(t, r.GoOn(clean))
+	must(t, r.GoOn(clean))
+	env, err := ReadEnv(r.Dir())
+	must(t, err)
+	if env.Build != this || len(env.Later) != 1 || env.Last() != clean {
+		t.Errorf("env.json has %+v and %+v", env.Build, env.Later)
+	}
+}
+
+// An executable's name is Go's hash of what it was made from where it has one.
+func TestBuildIDIsFound(t *testing.T) {
+	t.Parallel()
+	for want, head := range map[string]string{
+		"a/b": "MZ..\xff Go build ID: \"a/b\"\n \xff...",
+		"c/d": "\x7fELF..\x04\x00\x00\x00\x03\x00\x00\x00\x04\x00\x00\x00Go\x00\x00c/dxx",
+		"":    "\x7fELF..\x04\x00\x00\x00\xff\xff\x00\x00\x04\x00\x00\x00Go\x00\x00c/dxx",
+	} {
+		if got := buildID([]byte(head)); string(got) != want {
+			t.Errorf("%q: %q, want %q", head, got, want)
+		}
+	}
+	path, err := os.Executable()
+	must(t, err)
+	f, err := os.Open(path)
+	must(t, err)
+	defer f.Close()
+	head := make([]byte, 1<<16)
+	if _, err := f.Read(head); err != nil || len(buildID(head)) < 20 {
+		t.Errorf("this test has the build ID %q (%v)", buildID(head), err)
+	}
+}

@@ -4,9 +4,10 @@
 // braces stand for things known only later: {NAME} for the folder of an earlier
 // stage, and others that the caller gives, such as the flags that name a game. A stage's folder is
 // called after its name and its key, the hash of its words, of the keys of the
-// stages that it reads and of a salt. So a stage whose inputs are unchanged finds
-// its folder there and is not run again, in any run below the same root; a stage
-// with other inputs gets another folder.
+// stages that it reads, of what files and folders hold that it names, and of a salt.
+// So a stage whose inputs are unchanged finds its folder there and is not run again, in
+// any run below the same root; a stage with other inputs gets another folder. A stage
+// writes into its own folder and nowhere else.
 //
 // done.json makes a folder whole. It holds the sums of the files that were there
 // when the stage ended; a folder whose files are no longer those is done anew. The
@@ -29,6 +30,7 @@ import (
 	"strings"
 
 	"hop/field"
+	"hop/internal/disk"
 )
 
 // Stage is one command.
@@ -52,6 +54,14 @@ func Validate(list []Stage, words ...string) error {
 		if strings.TrimSpace(s.Run) == "" {
 			errs = append(errs, field.Bad(at+".run", s.Run, "a command, such as collect {game} --mix ns,nh"))
 		}
+		for _, w := range strings.Fields(s.Run) {
+			switch flag, _, _ := strings.Cut(w, "="); flag {
+			case "--out":
+				errs = append(errs, field.Bad(at+".run", w, "no --out: a stage has a folder of its own, {"+s.Name+"}"))
+			case "--resume", "--accept-build":
+				errs = append(errs, field.Bad(at+".run", w, "no "+flag+": a stage writes into its own folder, and goes on there by itself"))
+			}
+		}
 		for _, w := range braces.FindAllString(s.Run, -1) {
 			if !slices.Contains(known, w[1:len(w)-1]) {
 				errs = append(errs, field.Bad(at+".run", w, "the name of an earlier stage, or one of "+strings.Join(words, ", ")))
@@ -70,7 +80,7 @@ var (
 // Runner runs stages below a root folder.
 type Runner struct {
 	Root string              // folders of stages are made here
-	Salt string              // what besides words decides the outcome, such as the program's version
+	Salt string              // what besides words decides the outcome: which program it is
 	Give map[string][]string // what other words in braces stand for
 	Do   Command             // runs a command's words
 	Now  func(Status)        // told before and after each stage; may be nil
@@ -147,7 +157,7 @@ func (r *Runner) Fill(text string) string {
 func (r *Runner) words(s Stage) (words []string, key string) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", r.Salt)
-	for _, w := range strings.Fields(s.Run) {
+	for i, w := range strings.Fields(s.Run) {
 		if give, ok := r.Give[strings.Trim(w, "{}")]; ok && w[0] == '{' {
 			words = append(words, give...)
 			fmt.Fprintf(h, "%q\n", give)
@@ -160,6 +170,11 @@ func (r *Runner) words(s Stage) (words []string, key string) {
 			}
 			return b
 		}))
+		if i > 0 && !braces.MatchString(w) {
+			for _, in := range inputs(w) {
+				fmt.Fprintln(h, in)
+			}
+		}
 	}
 	return words, hex.EncodeToString(h.Sum(nil))
 }
@@ -194,26 +209,22 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 	if len(files) == 0 {
 		return fmt.Errorf("the command left nothing in %s", dir)
 	}
-	b, err := json.MarshalIndent(mark{key, command, files}, "", "  ")
-	if err != nil {
-		return err
-	}
-	part := filepath.Join(dir, markFile+".part")
-	if err := os.WriteFile(part, append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(part, filepath.Join(dir, markFile))
+	return disk.WriteJSON(filepath.Join(dir, markFile), mark{key, command, files})
 }
 
 // whole says whether a folder is done and holds what it held then.
 func whole(dir, key string) bool {
-	b, err := os.ReadFile(filepath.Join(dir, markFile))
+	b, err := disk.Read(filepath.Join(dir, markFile), 64<<20)
 	var m mark
 	if err != nil || json.Unmarshal(b, &m) != nil || m.Key != key {
 		return false
 	}
 	for file, want := range m.Files {
-		if got, err := sum(filepath.Join(dir, filepath.FromSlash(file))); err != nil || got != want {
+		path, err := disk.Below(dir, file)
+		if err != nil {
+			return false
+		}
+		if got, err := sum(path); err != nil || got != want {
 			return false
 		}
 	}
@@ -224,7 +235,7 @@ func whole(dir, key string) bool {
 func sums(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == "lock" {
+		if err != nil || e.IsDir() || e.Name() == disk.LockFile {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
@@ -238,7 +249,7 @@ func sums(dir string) (map[string]string, error) {
 }
 
 func sum(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -153,6 +153,107 @@ func TestValidateListsEveryFault(t *testing.T) {
 	}
 }
 
+// A stage that names files, datasets or runs is done anew when they hold something else.
+func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("s.yaml", "a")
+	put("data/manifest.json", "a")
+	put("run/seed-1/spec.yaml", "a")
+	put("run/seed-1/checkpoints/step-1.json", "a")
+	put("free/notes.txt", "a")
+	f := &fake{}
+	r := Runner{Root: filepath.Join(dir, "stages"), Do: f.do}
+	list := []Stage{{"a", "train " + dir + "/s.yaml"}, {"b", "learn --data=" + dir + "/data"},
+		{"c", "meet --vs ns," + dir + "/run#1," + dir + "/free"}}
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"s.yaml", "a", []string{"train", "learn", "meet"}},
+		{"s.yaml", "a", nil},
+		{"s.yaml", "b", []string{"train"}},
+		{"data/manifest.json", "b", []string{"learn"}},
+		{"data/lock", "b", nil},
+		{"run/seed-1/checkpoints/step-1.json", "b", []string{"meet"}},
+		{"run/seed-1/log.txt", "b", nil},
+		{"free/notes.txt", "b", nil},
+	} {
+		put(c.name, c.text)
+		f.ran = nil
+		if _, err := r.Run(context.Background(), list); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(f.ran, c.want) {
+			t.Errorf("%s is now %s: ran %v, want %v", c.name, c.text, f.ran, c.want)
+		}
+	}
+}
+
+func TestStagesWriteIntoTheirOwnFolders(t *testing.T) {
+	for _, run := range []string{"train --resume runs/x", "train --resume=runs/x", "collect --out x", "collect --out=x --rows 1"} {
+		err := Validate([]Stage{{"a", run}})
+		if err == nil || !strings.Contains(err.Error(), "[0].run") || !strings.Contains(err.Error(), "a stage") {
+			t.Errorf("%s: error %v", run, err)
+		}
+	}
+	root := t.TempDir()
+	f := &fake{}
+	r := Runner{Root: root, Do: f.do}
+	all, err := r.Run(context.Background(), list[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(root, "secret")
+	if err := os.WriteFile(secret, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	had, err := sum(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(all[0].Dir, markFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(b), `"sha256": {`, `"sha256": {"../secret": "`+had+`",`, 1)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.ran = nil
+	if _, err := r.Run(context.Background(), list[:1]); err != nil || len(f.ran) != 1 {
+		t.Errorf("a folder whose list leads out of it counts as done: %v, %v", f.ran, err)
+	}
+}
+
+func TestSpecsThatPrepareThemselvesAreNamed(t *testing.T) {
+	ctx := context.Background()
+	var err error
+	for _, name := range []string{"a", "b", "c"} {
+		if ctx, err = Nest(ctx, name, []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Nest(ctx, "b", []byte("b")); err == nil || !strings.Contains(err.Error(), "a prepares b prepares c prepares b") {
+		t.Errorf("error %v, want the way round", err)
+	}
+	for i := range 5 {
+		if ctx, err = Nest(ctx, "d", []byte{byte(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Nest(ctx, "e", []byte("e")); err == nil || !strings.Contains(err.Error(), "8 deep") {
+		t.Errorf("error %v, want that it is too deep", err)
+	}
+}
+
 func TestJoinQuotesForAShell(t *testing.T) {
 	if got, want := Join([]string{"a", "b=[1,2]", "it's", ""}), `a 'b=[1,2]' 'it'\''s' ''`; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -16,6 +16,7 @@ import (
 
 	"hop/exp"
 	"hop/game"
+	"hop/internal/disk"
 )
 
 //go:embed scripts
@@ -119,7 +120,7 @@ func values(node *kong.Node, v *kong.Value, reg *exp.Registry, planners []string
 		}
 	}
 	if has("RUN") {
-		seeds, _ := filepath.Glob(filepath.Join("runs", "*", "seed-*"))
+		seeds, _ := disk.Match("runs", "*/seed-*")
 		for i, dir := range seeds {
 			if i == 0 || filepath.Dir(dir) != filepath.Dir(seeds[i-1]) {
 				add(filepath.ToSlash(filepath.Dir(dir)), "a run")

@@ -58,6 +58,7 @@ type Result struct {
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
 	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
 	Windows int           `json:"windows"`
+	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
 
 	recorded bool // returns and curves are those of the run, not of the audit's windows
 }
@@ -363,9 +364,10 @@ func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (ch
 	f.Step, f.Check = 5, "earnings by agent, one shared brain"
 	separate := check.Order(apart)
 	switch {
+	case f.Status == check.NotAsked:
 	case f.Status != check.Pass:
 		f.Next = "the game and the account of rewards: agents with one and the same policy earn unequally"
-	case separate.Status != check.Pass:
+	case separate.Status >= check.Suspect:
 		f.Says = "With one shared brain the order vanishes: the game and the account are even, the separate learners are not."
 	default:
 		f.Says = "Neither separate brains nor one shared brain show an order."

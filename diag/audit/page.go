@@ -55,13 +55,13 @@ func (v view) Share(rows int) float64 {
 	return float64(rows) / float64(most)
 }
 
-// Wrong returns the findings that are no pass, the one that speaks for the
+// Wrong returns the findings that object, the one that speaks for the
 // verdict first.
 func (r *Result) Wrong() []check.Finding {
 	var out, rest []check.Finding
 	for _, f := range r.Findings {
 		switch {
-		case f.Status == check.Pass:
+		case f.Status < check.Suspect:
 		case f.Module == r.Module && f.Says == r.Says && len(out) == 0:
 			out = append(out, f)
 		default:

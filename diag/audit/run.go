@@ -17,10 +17,9 @@ type recorded struct {
 	dirs    []string
 	seeds   []uint64
 	spec    exp.Spec
-	body    []byte // the newest checkpoint of the first
-	step    int64
-	returns [][]float64   // [seed][agent] over the last fifth
-	curves  [][][]float64 // [seed][agent][logged]
+	last    *runlog.Checkpoint // of the first
+	returns [][]float64        // [seed][agent] over the last fifth
+	curves  [][][]float64      // [seed][agent][logged]
 	counts  []map[string][]float64
 	noticed []check.Finding // by the guards, while it ran
 }
@@ -47,15 +46,15 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 	s.Train.Stages, s.Train.Switch = nil, nil
 	s.Train.Warm.Windows = 0
 	s.Train.Save = max(s.Train.Steps, 1)
-	f, err := safetensors.Parse(rec.body)
+	f, err := safetensors.Parse(rec.last.Body)
 	if err != nil {
 		return nil, fmt.Errorf("audit: the checkpoint of %s: %w", rec.dirs[0], err)
 	}
-	r, err := audit(ctx, s, opt, &checkpoint{f, rec.body})
+	r, err := audit(ctx, s, opt, &checkpoint{f, rec.last.Body})
 	if err != nil {
 		return nil, err
 	}
-	r.Subject = dir
+	r.Subject, r.Used = dir, []runlog.Used{rec.last.Used}
 	found := slices.DeleteFunc(r.Findings, func(f check.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
 	r.Findings = nil
 	r.Returns, r.Curves, r.recorded = rec.returns, rec.curves, true
@@ -84,31 +83,32 @@ func read(reg *exp.Registry, dir string) (*recorded, error) {
 	}
 	rec := &recorded{dirs: dirs}
 	for i, d := range rec.dirs {
-		env, err := runlog.ReadEnv(d)
+		run, err := runlog.Read(d)
+		if err == nil {
+			err = run.Faults()
+		}
 		if err != nil {
 			return nil, err
 		}
-		rec.seeds = append(rec.seeds, env.Seed)
-		text, err := runlog.ReadSpec(d)
-		if err != nil {
-			return nil, err
-		}
+		rec.seeds = append(rec.seeds, run.Env.Seed)
 		if i == 0 {
-			if rec.spec, err = reg.Parse(text, filepath.Join(d, "spec.yaml"), env.Preset, nil); err != nil {
+			if rec.spec, err = reg.Parse(run.Spec, filepath.Join(d, "spec.yaml"), run.Env.Preset, nil); err != nil {
 				return nil, err
 			}
-			if rec.body, rec.step, err = runlog.Last(d); err != nil {
+			if rec.last, err = reg.Runs.Last(d); err != nil {
 				return nil, err
 			}
 		}
-		rows, err := runlog.ReadMetrics(d)
+		rows, err := run.Metrics()
 		if err != nil {
 			return nil, err
 		}
 		rec.take(rows, rec.spec.Train.Warm.Until(rows))
-		if list, err := runlog.ReadFindings(d); err == nil {
-			rec.noticed = append(rec.noticed, list...)
+		list, err := run.Findings()
+		if err != nil {
+			return nil, err
 		}
+		rec.noticed = append(rec.noticed, list...)
 	}
 	return rec, nil
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"hop/page"
+	"hop/runlog"
 )
 
 // Report is a ladder with what was asked, as its page and --json show it.
@@ -24,6 +25,8 @@ type Report struct {
 	Page    string `json:"page"` // the page's file
 	Subject string `json:"-"`
 	Command string `json:"-"`
+	// Used are the checkpoints of the runs.
+	Used []runlog.Used `json:"-"`
 }
 
 // Total says whether a rung stands for an agent that exists.

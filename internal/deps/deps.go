@@ -19,10 +19,11 @@ var Floors = map[string]int{
 	"plan/learned": 6, "mind": 6,
 	"ppo": 7, "train": 7, "mind/imagine": 7,
 	"mind/hop": 8, "mind/lola": 8, "mind/influence": 8, "pretrain": 8, "exp": 8,
-	"pretrain/score": 9, "registry": 9, "report": 9, "report/cross": 9, "diag/audit": 9, "diag/ladder": 9, "diag/faults": 9,
+	"pretrain/score": 9, "registry": 9, "report": 9, "report/cross": 9,
+	"report/adapted": 8, "diag/audit": 9, "diag/ladder": 9, "diag/faults": 9,
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
-	"lab/prepare": 12, "lab/compare": 12,
+	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12,
 	"cli":     13,
 	"cmd/hop": 14,
 }

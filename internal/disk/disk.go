@@ -110,13 +110,38 @@ func Write(name string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	file := &File{f}
+	_, err = file.Write(b)
+	err = errors.Join(err, f.Chmod(0o644))
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = note(Change{Op: Renamed, Name: f.Name(), To: name})
+	}
 	if err == nil {
 		err = rename(f.Name(), name)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return SyncDir(dir)
+}
+
+// Remove removes a file. That it is gone survives a crash after SyncDir.
+func Remove(name string) error {
+	if err := note(Change{Op: Removed, Name: name}); err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+// SyncDir makes what was made, renamed or removed in a folder survive a crash, where
+// the file system knows how.
+func SyncDir(dir string) error {
+	if err := note(Change{Op: Synced, Name: dir}); err != nil {
+		return err
 	}
 	return syncDir(dir)
 }
@@ -126,7 +151,7 @@ func Write(name string, b []byte) error {
 func Sweep(dir string) error {
 	list, err := Match(dir, Unfinished+"*")
 	for _, name := range list {
-		err = errors.Join(err, os.Remove(name))
+		err = errors.Join(err, Remove(name))
 	}
 	return err
 }

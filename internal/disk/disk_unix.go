@@ -23,7 +23,6 @@ func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 func rename(from, to string) error { return os.Rename(from, to) }
 
-// syncDir makes a rename survive a crash, where the file system knows how.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

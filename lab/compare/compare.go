@@ -5,11 +5,12 @@ package compare
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
+	"errors"
+	"fmt"
 	"slices"
 
 	"hop/exp"
+	"hop/internal/disk"
 	"hop/lab"
 	"hop/report"
 	"hop/runlog"
@@ -41,6 +42,7 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 		return nil, err
 	}
 	var in []report.Variant
+	var notes []string
 	for i, v := range list {
 		l.Say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
 		x := report.Variant{Name: v.spec.Name, Reused: map[string]bool{}}
@@ -50,9 +52,20 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 		for _, s := range c.Seeds {
 			x.Dirs = append(x.Dirs, v.runs[s])
 		}
+		for dir := range x.Reused {
+			if env, err := runlog.ReadEnv(dir); err == nil && env.Last().Same(l.Build()) != nil {
+				notes = append(notes, fmt.Sprintf("%s was trained by another build: %s.", dir, env.Last().Line()))
+			}
+		}
 		in = append(in, x)
 	}
-	return report.Compare(l.Reg, in, c.Threshold)
+	res, err := report.Compare(l.Reg, in, c.Threshold)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(notes)
+	res.Notes = append(res.Notes, notes...)
+	return res, nil
 }
 
 // variants resolves the variants. They must play one game.
@@ -82,7 +95,7 @@ func (c Config) variants(l *lab.Lab) ([]*variant, error) {
 
 // complete finds or trains the runs of all seeds.
 func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map[string]bool) error {
-	stopped, err := c.search(v)
+	stopped, err := c.search(l, v)
 	if err != nil {
 		return err
 	}
@@ -125,27 +138,33 @@ func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map
 }
 
 // search finds the variant's finished runs, and in the comparison's own folder
-// those that stopped on the way.
-func (c Config) search(v *variant) (stopped map[uint64]string, err error) {
+// those that stopped on the way. One that is not as it was written is none.
+func (c Config) search(l *lab.Lab, v *variant) (stopped map[uint64]string, err error) {
 	stopped = map[uint64]string{}
 	for _, root := range append([]string{c.Out}, c.Reuse...) {
-		dirs, err := filepath.Glob(filepath.Join(root, "*", "seed-*"))
+		dirs, err := disk.Match(root, "*/seed-*")
 		if err != nil {
 			return nil, err
 		}
 		for _, dir := range dirs {
-			text, err := runlog.ReadSpec(dir)
-			if err != nil || !bytes.Equal(text, v.text) {
+			rec, err := runlog.Read(dir)
+			if err == nil && bytes.Equal(rec.Spec, v.text) {
+				err = rec.Faults(lab.ResultFile)
+			}
+			if errors.Is(err, runlog.ErrDamaged) {
+				l.Say("%s is not reused: %v", dir, err)
+			}
+			if err != nil || !bytes.Equal(rec.Spec, v.text) || !slices.Contains(c.Seeds, rec.Env.Seed) || v.runs[rec.Env.Seed] != "" {
 				continue
 			}
-			env, err := runlog.ReadEnv(dir)
-			if err != nil || !slices.Contains(c.Seeds, env.Seed) || v.runs[env.Seed] != "" {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(dir, lab.ResultFile)); err == nil && env.Status == "done" {
-				v.runs[env.Seed] = dir
-			} else if root == c.Out {
-				stopped[env.Seed] = dir
+			result, err := rec.Result()
+			switch {
+			case result != nil && rec.Env.Status == "done":
+				v.runs[rec.Env.Seed] = dir
+			case root == c.Out:
+				stopped[rec.Env.Seed] = dir
+			case err != nil:
+				l.Say("%s is not reused: %v", dir, err)
 			}
 		}
 	}

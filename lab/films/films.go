@@ -19,6 +19,7 @@ import (
 	"hop/report"
 	"hop/rng"
 	"hop/rollout"
+	"hop/runlog"
 )
 
 // sample is how many episodes the shown ones are chosen from.
@@ -47,7 +48,7 @@ func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, t
 	if err != nil {
 		return o, err
 	}
-	o.Sample = len(tapes)
+	o.Sample, o.Used = len(tapes), []runlog.Used{agents.Used}
 	slices.SortStableFunc(tapes, func(a, b *tape) int { return cmp.Compare(a.mean, b.mean) })
 	for _, pick := range picks(tapes) {
 		film, err := wait.For(ctx, func() ([]byte, error) {

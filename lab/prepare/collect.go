@@ -21,6 +21,8 @@ type Collect struct {
 	Out     string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
 	Shard   int      `help:"The most rows in one file; 0: 32768." default:"0"`
 	Workers int      `help:"How many cores to use; 0: all. The files are the same." default:"0"`
+
+	AcceptBuild bool `help:"Go on with what another build of hop began."`
 }
 
 // Do writes the dataset and returns what it holds, and the game that was played.
@@ -41,7 +43,8 @@ func (c Collect) Do(ctx context.Context, l *lab.Lab) (dataset.Manifest, game.Gam
 
 // config says who plays what.
 func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
-	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers, Version: l.Version}
+	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers,
+		Build: l.Build(), Accept: c.AcceptBuild}
 	if c.Agents != "" {
 		err := l.RecordAgents(&cfg, c.Agents, c.Set)
 		return cfg, err

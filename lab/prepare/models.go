@@ -61,7 +61,7 @@ func (c MOA) Do(ctx context.Context, l *lab.Lab) (*MOAResult, error) {
 	}
 	out := &MOAResult{}
 	out.Learnt, err = training[pretrain.Progress]{
-		lab: l, kind: "moa", settings: map[string]any{"data": c.Data, "moa": cfg}, model: m, unit: "rows", watch: rows,
+		lab: l, kind: "moa", settings: map[string]any{"data": contents(data), "moa": cfg}, model: m, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
 			out.MOAScore, report, err = score.MOA(m, g)
 			if err == nil && c.Beside != "" {
@@ -129,7 +129,7 @@ func (c VAE) Do(ctx context.Context, l *lab.Lab) (*VAEResult, error) {
 	}
 	out := &VAEResult{Loss: cfg.Model.Loss}
 	out.Learnt, err = training[pretrain.Progress]{
-		lab: l, kind: "vae", settings: map[string]any{"data": c.Data, "vae": cfg}, model: v, unit: "rows", watch: rows,
+		lab: l, kind: "vae", settings: map[string]any{"data": contents(data), "vae": cfg}, model: v, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
 			out.VAEScore, report, err = score.VAE(v)
 			return report, err
@@ -157,7 +157,7 @@ type CVAEResult struct {
 
 // Do trains and scores it.
 func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
-	codes, weights, err := vae.Load(c.VAE)
+	codes, weights, err := vae.Load(l.Reg.Runs, c.VAE)
 	if err != nil {
 		return nil, fmt.Errorf("--vae %s: %w", c.VAE, err)
 	}
@@ -176,7 +176,8 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 	}
 	out := &CVAEResult{VAE: c.VAE}
 	out.Learnt, err = training[pretrain.Progress]{
-		lab: l, kind: "cvae", settings: map[string]any{"data": c.Data, "vae": c.VAE, "cvae": cfg}, model: v, unit: "rows", watch: rows,
+		lab: l, kind: "cvae", model: v, unit: "rows", watch: rows,
+		settings: map[string]any{"data": contents(data), "vae": weighed(codes.Config, weights), "cvae": cfg},
 		score: func() (report *card.Card, err error) {
 			out.CVAEScore, report, err = score.CVAE(v, g)
 			return report, err
@@ -202,6 +203,9 @@ type ResponseResult struct {
 
 // Do trains and scores it.
 func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
+	if c.Episodes < 1 {
+		return nil, lab.Misused("--episodes %d: want at least 1", c.Episodes)
+	}
 	cfg := pretrain.DefaultResponse()
 	var own, ofGame []string
 	for _, s := range c.Set {
@@ -266,6 +270,9 @@ type WorldResult struct {
 
 // Do trains and scores it.
 func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
+	if c.Probe < 1 || c.Plays < 1 {
+		return nil, lab.Misused("--probe %d --plays %d: want at least 1 of each", c.Probe, c.Plays)
+	}
 	cfg := pretrain.DefaultWorld()
 	cfg.Model.Variant, cfg.Model.Fault = c.Variant, c.Fault
 	if err := configure(&cfg, c.Set); err != nil {
@@ -284,7 +291,7 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 		out.Fault = cfg.Model.Fault
 	}
 	out.Learnt, err = training[pretrain.Progress]{
-		lab: l, kind: "world", settings: map[string]any{"data": c.Data, "world": cfg}, model: w, unit: "rows", watch: rows,
+		lab: l, kind: "world", settings: map[string]any{"data": contents(data), "world": cfg}, model: w, unit: "rows", watch: rows,
 		score: func() (*card.Card, error) {
 			watch := cpu.Start()
 			key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
@@ -294,7 +301,7 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}
-			report, err := c.card(w, out, g)
+			report, err := c.card(l, w, out, g)
 			_, out.Scoring = watch.Spent()
 			return report, err
 		},
@@ -303,12 +310,12 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 }
 
 // card fills the model's card.
-func (c World) card(w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
+func (c World) card(l *lab.Lab, w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
 	j := score.WorldScores{
 		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes, Short: score.ShortWorld(w),
 	}
 	if c.Beside != "" {
-		m, p, err := world.Load(c.Beside)
+		m, p, err := world.Load(l.Reg.Runs, c.Beside)
 		if err != nil {
 			return nil, err
 		}

@@ -4,10 +4,14 @@ package prepare
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +26,7 @@ import (
 	"hop/game"
 	"hop/internal/cpu"
 	"hop/lab"
+	"hop/nn"
 	"hop/pretrain"
 	"hop/runlog"
 )
@@ -30,6 +35,8 @@ import (
 type Common struct {
 	Out  string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
 	Seed uint64 `help:"All random numbers follow from it; the same seed holds out the same episodes of a dataset." default:"1"`
+
+	AcceptBuild bool `help:"Go on with what another build of hop began."`
 }
 
 // Learnt is what every model comes to.
@@ -110,21 +117,36 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	info := t.lab.Info(t.kind, c.Seed)
 	if _, err := os.Stat(filepath.Join(c.Out, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
-		return runlog.Create(c.Out, spec, t.lab.Info(t.kind, c.Seed))
+		return runlog.Create(c.Out, spec, info)
 	}
 	was, err := runlog.ReadSpec(c.Out)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(was, spec) {
-		return nil, lab.Misused("%s holds a run with other settings (see its spec.yaml); choose another --out", c.Out)
+	if err := differ(was, spec); err != nil {
+		return nil, lab.Misused("%s holds a run with other settings: %w; choose another --out", c.Out, err)
+	}
+	env, err := runlog.ReadEnv(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	if err := env.Last().Same(info.Build); err != nil && !c.AcceptBuild {
+		return nil, lab.Misused("%s: %w", c.Out, err)
 	}
 	run, err := runlog.Open(c.Out)
 	if err != nil {
 		return nil, err
 	}
-	body, step, _, err := run.Resume()
+	if err := run.GoOn(info.Build); err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	run.Printf("going on: %s", info.Line())
+	body, step, notes, err := run.Resume()
+	for _, n := range notes {
+		t.lab.Say("note: %s", n)
+	}
 	if err == nil && body != nil {
 		err = t.model.Resume(body, step)
 	}
@@ -132,6 +154,55 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 		return nil, errors.Join(err, run.Close())
 	}
 	return run, nil
+}
+
+// differ says in which settings a run's spec differs from what is asked for. Data and
+// models are settings by what they hold, not by where they lie.
+func differ(was, is []byte) error {
+	if slices.Equal(was, is) {
+		return nil
+	}
+	var a, b map[string]any
+	if err := errors.Join(yaml.Unmarshal(was, &a), yaml.Unmarshal(is, &b)); err != nil {
+		return err
+	}
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		x, _ := json.Marshal(a[name])
+		y, _ := json.Marshal(b[name])
+		switch {
+		case slices.Equal(x, y):
+		case name == "data" || name == "vae":
+			list = append(list, fmt.Sprintf("what it has learnt from is not what --%s holds now, which has been replaced or is another one "+
+				"(it was %.300s, and is %.300s)", name, x, y))
+		default:
+			list = append(list, fmt.Sprintf("%s was %.300s and is %.300s", name, x, y))
+		}
+	}
+	return errors.New(strings.Join(list, "; "))
+}
+
+// content is what a dataset holds, wherever it lies: its manifest's hash, and who played.
+type content struct {
+	SHA256 string   `yaml:"sha256"`
+	Bots   []string `yaml:"bots"`
+}
+
+func contents(data []*dataset.Data) (list []content) {
+	for _, d := range data {
+		list = append(list, content{d.Checksum, d.Bots})
+	}
+	return list
+}
+
+// weighed is what a model holds, wherever it lies: the hash of its settings and weights.
+func weighed(config any, p *nn.Params) map[string]string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%+v\n", config)
+	_ = binary.Write(h, binary.LittleEndian, p.W) // a hash takes everything
+	return map[string]string{"sha256": hex.EncodeToString(h.Sum(nil))}
 }
 
 // terms writes every term under its own name.

@@ -16,16 +16,16 @@ func moaInput(spec game.Spec) moa.Input {
 }
 
 // LoadMOA reads the best weights of a model of others that was trained before.
-func LoadMOA(c Config, spec game.Spec) (*nn.Params, error) {
+func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec) (*nn.Params, error) {
 	in := moaInput(spec)
 	if c.Goals.Kind == "hand" {
 		in.GoalLen = len(spec.Goals)
 	}
-	body, _, err := runlog.Last(c.Models.MOA)
+	last, err := runs.Last(c.Models.MOA)
 	if err != nil {
 		return nil, err
 	}
-	f, err := safetensors.Parse(body)
+	f, err := safetensors.Parse(last.Body)
 	if err != nil {
 		return nil, err
 	}

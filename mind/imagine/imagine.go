@@ -18,6 +18,7 @@ import (
 	"hop/model/world"
 	"hop/rng"
 	"hop/rollout"
+	"hop/runlog"
 	"hop/safetensors"
 )
 
@@ -70,8 +71,9 @@ type Imagination struct {
 }
 
 // New prepares imagination beside real windows of that shape, for minds of which
-// of[a] is agent a's.
-func New(cfg Config, spec game.Spec, played batch.Shape, minds []mind.Mind, of []int, key rng.Key, workers int) (*Imagination, error) {
+// of[a] is agent a's. runs reads the world model, if one is named.
+func New(cfg Config, runs *runlog.Reader, spec game.Spec, played batch.Shape, minds []mind.Mind, of []int, key rng.Key, workers int,
+) (*Imagination, error) {
 	for _, m := range minds {
 		i, ok := mind.As[mind.Imagining](m)
 		if !ok {
@@ -82,7 +84,7 @@ func New(cfg Config, spec game.Spec, played batch.Shape, minds []mind.Mind, of [
 		}
 	}
 	key = key.Child("imagine")
-	w, err := newRulesLearner(cfg, spec, key)
+	w, err := newRulesLearner(cfg, runs, spec, key)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func dreaming(t testing.TB) (*Imagination, *batch.Rollout) {
 	}
 	cfg := Default()
 	cfg.On, cfg.Length, cfg.Steps, cfg.Batch = true, 20, 100, 128
-	m, err := New(cfg, spec, e.Shape(32, 0), minds, []int{0, 1, 2, 3}, key, 1)
+	m, err := New(cfg, nil, spec, e.Shape(32, 0), minds, []int{0, 1, 2, 3}, key, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

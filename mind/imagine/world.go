@@ -12,6 +12,7 @@ import (
 	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
+	"hop/runlog"
 	"hop/safetensors"
 )
 
@@ -89,7 +90,7 @@ const maxSteppers = 64
 // worldShards is into how many parts a minibatch is cut, on every machine.
 const worldShards = 4
 
-func newRulesLearner(cfg Config, spec game.Spec, key rng.Key) (*rulesLearner, error) {
+func newRulesLearner(cfg Config, runs *runlog.Reader, spec game.Spec, key rng.Key) (*rulesLearner, error) {
 	l := spec.Obs
 	if len(l.Planes) == 0 || l.Features > 0 {
 		return nil, errors.New("imagine: imagination needs a game on a board that observes nothing but it; set imagine.on to false")
@@ -99,7 +100,7 @@ func newRulesLearner(cfg Config, spec game.Spec, key rng.Key) (*rulesLearner, er
 		Horizon: spec.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: []float32{0},
 	}}
 	if cfg.World != "" {
-		m, p, err := world.Load(cfg.World)
+		m, p, err := world.Load(runs, cfg.World)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ import (
 	"hop/model"
 	"hop/nn"
 	"hop/rng"
+	"hop/runlog"
 )
 
 // Config chooses the model. The defaults are HOP+'s.
@@ -159,4 +160,6 @@ func (s *Sequences) Add(obs []float32, last []int32) {
 func (s *Sequences) End() { s.Lo = append(s.Lo, s.X.Rows()) }
 
 // Load returns the model of a folder of hop pretrain cvae with its best weights.
-func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "cvae", Layers) }
+func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
+	return model.Load(runs, dir, "cvae", Layers)
+}

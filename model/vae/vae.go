@@ -23,6 +23,7 @@ import (
 	"hop/model"
 	"hop/nn"
 	"hop/rng"
+	"hop/runlog"
 )
 
 // Config chooses the model.
@@ -266,7 +267,9 @@ func (m *Model) Each(rows *Rows, do func(ws *Work)) {
 }
 
 // Load returns the model of a folder of hop pretrain vae with its best weights.
-func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "vae", Layers) }
+func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
+	return model.Load(runs, dir, "vae", Layers)
+}
 
 // Describe says in a few words what the model is.
 func (m *Model) Describe(p *nn.Params) string {

@@ -3,6 +3,7 @@ package world
 import (
 	"hop/model"
 	"hop/nn"
+	"hop/runlog"
 )
 
 // NewBatch returns room for so many rows.
@@ -15,4 +16,6 @@ func NewBatch(in Input, rows int) Batch {
 }
 
 // Load returns the world model of a run's folder with its best weights.
-func Load(dir string) (*Model, *nn.Params, error) { return model.Load(dir, "world", Layers) }
+func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
+	return model.Load(runs, dir, "world", Layers)
+}

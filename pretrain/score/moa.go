@@ -13,6 +13,7 @@ import (
 	"hop/oracle"
 	"hop/page"
 	"hop/pretrain"
+	"hop/stats"
 )
 
 // MOAScore is what `hop pretrain moa` promises, on episodes that were not learnt
@@ -22,13 +23,13 @@ type MOAScore struct {
 	Top3       float64            `json:"top3"`
 	CE         float64            `json:"ce"`
 	ECE        float64            `json:"ece"`
-	Recall     []float64          `json:"recall"`
-	Precision  []float64          `json:"precision"`
-	Rows       int                `json:"rows"` // scored
+	Recall     []stats.Number     `json:"recall"`    // null of actions that were not taken
+	Precision  []stats.Number     `json:"precision"` // null of actions that were not predicted
+	Rows       int                `json:"rows"`      // scored
 	Limit      string             `json:"limit"`
-	LimitTop1  float64            `json:"limit_top1"`
-	LimitCE    float64            `json:"limit_ce"`
-	OfLimit    float64            `json:"of_limit"` // top1 / limit_top1
+	LimitTop1  stats.Number       `json:"limit_top1"` // null: limit_error says why it is not known
+	LimitCE    stats.Number       `json:"limit_ce"`
+	OfLimit    stats.Number       `json:"of_limit"` // top1 / limit_top1
 	Baselines  map[string]MOABase `json:"baselines"`
 	Limits     map[string]MOABase `json:"limits"`
 	Belief     *MOABelief         `json:"belief,omitempty"`
@@ -41,9 +42,29 @@ type MOAScore struct {
 	Describe   string             `json:"model"`
 	LimitError string             `json:"limit_error,omitempty"`
 
-	Beside     []MOABeside `json:"beside,omitempty"`            // models that a run's agents have of each other
-	BesideTop1 float64     `json:"beside_top1,omitempty"`       // of all of them together
-	BesideOf   float64     `json:"beside_of_offline,omitempty"` // divided by that of the model learnt here
+	Beside     []MOABeside  `json:"beside,omitempty"`            // models that a run's agents have of each other
+	BesideTop1 float64      `json:"beside_top1,omitempty"`       // of all of them together
+	BesideOf   stats.Number `json:"beside_of_offline,omitempty"` // divided by that of the model learnt here
+}
+
+// counted returns the recall and precision of every class, NaN where nothing was
+// counted.
+func counted(c *card.Classes) (recall, precision []stats.Number) {
+	named := make([]int, len(c.Names))
+	for i, n := range c.Confusion {
+		named[i%len(named)] += n
+	}
+	for k := range c.Names {
+		r := c.Class(k)
+		if r.Count == 0 {
+			r.Recall = math.NaN()
+		}
+		if named[k] == 0 {
+			r.Precision = math.NaN()
+		}
+		recall, precision = append(recall, stats.Number(r.Recall)), append(precision, stats.Number(r.Precision))
+	}
+	return recall, precision
 }
 
 // MOA scores the best weights and fills a card.
@@ -52,12 +73,13 @@ func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
 	l := limits(t, g)
 	uniform, majority, table := baselines(t)
 	s := &MOAScore{
-		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Recall: c.Recall(), Precision: c.Precision(), Rows: c.N,
+		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Rows: c.N,
 		Baselines: map[string]MOABase{"uniform_legal": uniform, "majority": base(majority), "state_table": base(table)},
 		Limits:    map[string]MOABase{}, Split: map[string]int{}, Left: t.Rows.Left, Aimless: t.Aimless,
 		BestEpoch: t.BestAt, Epochs: t.Epoch, Describe: t.Learner.Model.Describe(t.Learner.Params),
-		LimitTop1: math.NaN(), LimitCE: math.NaN(), OfLimit: math.NaN(),
+		LimitTop1: stats.Number(math.NaN()), LimitCE: stats.Number(math.NaN()), OfLimit: stats.Number(math.NaN()),
 	}
+	s.Recall, s.Precision = counted(c)
 	for part, name := range []string{"learn", "choose", "score"} {
 		s.Split[name] = t.Len(part)
 	}
@@ -68,14 +90,13 @@ func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
 	var limit *card.Classes
 	if l.why != nil {
 		s.LimitError = l.why.Error()
-		s.LimitTop1, s.LimitCE, s.OfLimit = 0, 0, 0
 	} else {
 		for k, x := range l.Know {
 			s.Limits[strings.ReplaceAll(oracle.Knowledge(k).String(), " ", "_")] = base(x)
 		}
 		limit = l.Know[know]
-		s.Limit, s.LimitTop1, s.LimitCE = know.String(), limit.Accuracy(), limit.CE()
-		s.OfLimit = s.Top1 / s.LimitTop1
+		s.Limit, s.LimitTop1, s.LimitCE = know.String(), stats.Number(limit.Accuracy()), stats.Number(limit.CE())
+		s.OfLimit = stats.Number(s.Top1) / s.LimitTop1
 	}
 	s.Belief, s.Drift = follow(t, l), driftOf(t)
 	report, err := moaCard(t, s, c, limit, uniform.floor)
@@ -107,7 +128,7 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	k.Numbers[2].Unit, k.Numbers[2].Fix = "nats", "train longer, or give more rows"
 	k.Add(card.Number{Name: "calibration error", Value: s.ECE, N: s.Rows, Lower: true})
 	for a, name := range t.Data.Layout.Actions {
-		n := card.Number{Name: "recall of " + name, Value: s.Recall[a], N: c.Class(a).Count}
+		n := card.Number{Name: "recall of " + name, Value: float64(s.Recall[a]), N: c.Class(a).Count}
 		if limit != nil {
 			n.Limit = &card.Ref{Name: s.Limit, Value: limit.Class(a).Recall, Loose: true} // one action's recall can be had at another's cost
 		}
@@ -129,7 +150,7 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	floored := check.Predictor{CE: min(s.CE, slices.Min(append(learnt, math.Inf(1)))), Floor: floor, Classes: len(t.Data.Layout.Actions),
 		Right: s.Top1, Sure: c.Sure()}
 	if limit != nil {
-		floored.Exact = s.LimitCE
+		floored.Exact = float64(s.LimitCE)
 	}
 	askFloor(k, "below the floor of a double softmax", floored)
 	askSpikes(k, steps)
@@ -144,7 +165,7 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	}
 	lines := []page.Line{{Name: "learnt", Y: learnt}, {Name: "held out", Y: held}, {Name: "softmax twice: floor", Y: flat(floor), Dash: true}}
 	if limit != nil {
-		lines = append(lines, page.Line{Name: s.Limit, Y: flat(s.LimitCE), Dash: true})
+		lines = append(lines, page.Line{Name: s.Limit, Y: flat(float64(s.LimitCE)), Dash: true})
 	}
 	k.Figures = append(k.Figures, page.Lines("moa_loss", "Cross-entropy",
 		"Mean -ln p of what was played, over the legal actions, by epoch.", page.Axes{X: "epoch", Y: "nats"}, lines...))

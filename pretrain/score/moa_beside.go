@@ -8,6 +8,7 @@ import (
 	"hop/card"
 	"hop/nn"
 	"hop/pretrain"
+	"hop/stats"
 )
 
 // About predicts what agent a does if it pursues goal: probs [Actions] from a's
@@ -17,14 +18,14 @@ type About func(probs, obs []float32, a agent.ID, goal int) bool
 // MOABeside is what an agent's own model of another, learnt while playing, is
 // worth on the scored rows.
 type MOABeside struct {
-	Of        agent.ID  `json:"of"`
-	About     agent.ID  `json:"about"`
-	Rows      int       `json:"rows"`
-	Top1      float64   `json:"top1"`
-	CE        float64   `json:"ce"`
-	ECE       float64   `json:"ece"`
-	Recall    []float64 `json:"recall"`
-	OfOffline float64   `json:"of_offline"` // top1 / that of the model learnt here, on the same rows
+	Of        agent.ID       `json:"of"`
+	About     agent.ID       `json:"about"`
+	Rows      int            `json:"rows"`
+	Top1      float64        `json:"top1"`
+	CE        float64        `json:"ce"`
+	ECE       float64        `json:"ece"`
+	Recall    []stats.Number `json:"recall"`
+	OfOffline stats.Number   `json:"of_offline"` // top1 / that of the model learnt here, on the same rows
 
 	online, offline *card.Classes
 }
@@ -66,8 +67,9 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 			if p.online.N == 0 {
 				continue
 			}
-			p.Rows, p.Top1, p.CE, p.ECE, p.Recall = p.online.N, p.online.Accuracy(), p.online.CE(), p.online.ECE(), p.online.Recall()
-			p.OfOffline = p.Top1 / p.offline.Accuracy()
+			p.Rows, p.Top1, p.CE, p.ECE = p.online.N, p.online.Accuracy(), p.online.CE(), p.online.ECE()
+			p.Recall, _ = counted(p.online)
+			p.OfOffline = stats.Number(p.Top1 / p.offline.Accuracy())
 			s.Beside = append(s.Beside, p)
 			k.Add(card.Number{
 				Name: fmt.Sprintf("agent %d's own model of agent %d: top-1", p.Of, p.About), Value: p.Top1, N: p.Rows,
@@ -85,7 +87,7 @@ func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Car
 			worst = p
 		}
 	}
-	s.BesideTop1, s.BesideOf = all.Accuracy(), all.Accuracy()/ref.Accuracy()
+	s.BesideTop1, s.BesideOf = all.Accuracy(), stats.Number(all.Accuracy()/ref.Accuracy())
 	k.Check("online models keep up", worst.OfOffline >= 0.8, worst.OfOffline >= 0.5,
 		fmt.Sprintf("learnt while playing: top-1 %.3f, cross-entropy %.3f, calibration error %.3f on %d rows; learnt here: %.3f, %.3f, %.3f. "+
 			"The weakest, agent %d's of agent %d, reaches %.0f %%",

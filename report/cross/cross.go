@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hop/page"
+	"hop/runlog"
 	"hop/stats"
 )
 
@@ -23,6 +24,7 @@ type Table struct {
 	Seats   int
 	Greedy  bool
 	Command string
+	Used    []runlog.Used // the checkpoints of those that are runs
 }
 
 // Entry is who plays.

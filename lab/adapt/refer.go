@@ -1,4 +1,4 @@
-package lab
+package adapt
 
 import (
 	"context"
@@ -10,8 +10,9 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/lab"
 	"hop/oracle"
-	"hop/report"
+	"hop/report/adapted"
 	"hop/rng"
 	"hop/stats"
 )
@@ -38,7 +39,7 @@ func (c *adapting) refer(ctx context.Context, m *meeting, all []*livedSeed) ([]s
 	by := make([]string, len(m.parts))
 	for k, p := range m.parts {
 		if counted[k] == 0 {
-			return nil, Misused("no life of %d steps has an episode %d, the first of those who come later: choose an earlier one with "+
+			return nil, lab.Misused("no life of %d steps has an episode %d, the first of those who come later: choose an earlier one with "+
 				"--at-episode, or more --steps", c.Steps, p.from)
 		}
 		if by[k] = "exact"; p.exact {
@@ -78,7 +79,7 @@ func (c *adapting) choose(m *meeting, s *livedSeed) {
 		}
 	}
 	k := len(m.parts) - 1
-	if n := len(list); m.parts[k].exact && atRandom(m.parts[k].vs) > 0 && n > c.Starts {
+	if n := len(list); m.parts[k].exact && lab.AtRandom(m.parts[k].vs) > 0 && n > c.Starts {
 		for i := range c.Starts {
 			s.scored[k][list[i*n/c.Starts]] = true
 		}
@@ -139,9 +140,9 @@ func (c *adapting) solve(ctx context.Context, m *meeting, s *livedSeed) error {
 	for _, e := range s.res.Episodes {
 		k, at := m.part(e.Index), startOf(e)
 		most = max(most, e.Index+1)
-		want[at] = m.parts[k].exact && (s.scored[k][at] || m.next != nil && e.Index < c.AtEpisode+report.BackWithin)
+		want[at] = m.parts[k].exact && (s.scored[k][at] || m.next != nil && e.Index < c.AtEpisode+adapted.BackWithin)
 	}
-	workers := cores(c.Workers)
+	workers := lab.Cores(c.Workers)
 	errs, values := make([]error, workers), make([]map[start]float64, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
@@ -248,13 +249,19 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 	}
 	vs := m.parts[0].vs
 	for _, name := range []string{"plan", "plan-infer"} {
-		if p, err := member(m.g, append([]string{name}, vs...), 0, nil); err == nil {
+		if p, err := lab.Member(m.g, append([]string{name}, vs...), 0, nil); err == nil {
 			add(name, p)
 		}
 	}
-	if zoo, err := c.Lab.Zoo(c.AdaptConfig.Zoo); err == nil {
-		if e := c.findZoo(zoo, "best-"+vs[0], m.about); e != nil && !slices.ContainsFunc(vs, func(n string) bool { return n != vs[0] }) {
-			if p, err := c.Reg.Member(m.g, e.Run+"#0"); err == nil {
+	zoo, err := c.Lab.Zoo(c.Config.Zoo)
+	if err != nil {
+		c.Lab.Note("no best response of the zoo is among the candidates: %v", err)
+	} else {
+		if e := c.FindZoo(zoo, "best-"+vs[0], m.about); e != nil && !slices.ContainsFunc(vs, func(n string) bool { return n != vs[0] }) {
+			p, err := c.Reg.Member(m.g, e.Run+"#0")
+			if err != nil {
+				c.Lab.Note("%s is not among the candidates for the best response: %v", e.Run, err)
+			} else {
 				add("PPO "+e.Name, p)
 			}
 		}

@@ -1,11 +1,11 @@
-package lab
+package adapt
 
 import (
 	"math"
 	"slices"
 	"strings"
 
-	"hop/report"
+	"hop/report/adapted"
 	"hop/rng"
 	"hop/stats"
 )
@@ -64,7 +64,7 @@ func meanOf(list []means) means {
 // score above it reaches as far to the other side. A best response that is the best
 // of some candidates can be beaten: whoever does, by more than its interval, is the
 // best response that is known.
-func scoreOf(list []means, by string) report.AdaptScore {
+func scoreOf(list []means, by string) adapted.Measured {
 	mean := meanOf(list)
 	var score, regret stats.Acc
 	var lost, span []float64
@@ -73,7 +73,7 @@ func scoreOf(list []means, by string) report.AdaptScore {
 		regret.Add(x.regret())
 		lost, span = append(lost, x.regret()), append(span, x.best-x.random)
 	}
-	out := report.AdaptScore{
+	out := adapted.Measured{
 		Score: mean.score, SE: stats.Number(score.SE()), CI: score.CI(0.95), BestResponse: mean.best, BestName: by,
 		Random: mean.random, Normalised: mean.normalised(), Regret: mean.regret(), RegretCI: regret.CI(0.95),
 	}
@@ -96,7 +96,7 @@ func scoreOf(list []means, by string) report.AdaptScore {
 
 // sum adds up the samples of a cell. Intervals are over seeds, or, of a single
 // seed, over lives.
-func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed, by []string) {
+func (c *adapting) sum(out *adapted.Row, m *meeting, all []*livedSeed, by []string) {
 	var first stats.Acc
 	var curve, value, action, belief, step []stats.Acc
 	for _, s := range all {
@@ -119,15 +119,15 @@ func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed, by []s
 	}
 	for k, p := range m.parts {
 		score := c.part(k, all, by[k])
-		if out.AdaptScore = score; m.next != nil {
-			out.Parts = append(out.Parts, report.AdaptedPart{VS: p.vs, From: p.from, AdaptScore: score})
+		if out.Measured = score; m.next != nil {
+			out.Parts = append(out.Parts, adapted.Part{VS: p.vs, From: p.from, Measured: score})
 		}
 	}
 	out.First = first.Mean()
 	for _, s := range all {
 		if lives := c.overLives(s, len(m.parts)-1, s.best); len(lives) > 0 {
 			x := meanOf(lives)
-			out.Seeds = append(out.Seeds, report.AdaptedSeed{Seed: s.seed, Run: s.run, Score: x.score, Best: x.best, Random: x.random,
+			out.Seeds = append(out.Seeds, adapted.Seed{Seed: s.seed, Run: s.run, Score: x.score, Best: x.best, Random: x.random,
 				Normalised: x.normalised(), Regret: x.regret()})
 		}
 	}
@@ -148,7 +148,7 @@ func (c *adapting) sum(out *report.Adapted, m *meeting, all []*livedSeed, by []s
 }
 
 // part scores one part of the lives.
-func (c *adapting) part(k int, all []*livedSeed, by string) report.AdaptScore {
+func (c *adapting) part(k int, all []*livedSeed, by string) adapted.Measured {
 	var list, lives []means
 	starts := 0
 	for _, s := range all {
@@ -167,7 +167,7 @@ func (c *adapting) part(k int, all []*livedSeed, by string) report.AdaptScore {
 
 // recovery is what a life got in the episodes after the change, and what the best
 // response is worth from the same starts, as sums over three episodes from each on.
-type recovery struct{ got, best [report.BackWithin]float64 }
+type recovery struct{ got, best [adapted.BackWithin]float64 }
 
 // back returns how many episodes after the change the mean return of three episodes
 // in a row is at least 90 % of the best response's from the same starts, -1: not
@@ -180,7 +180,7 @@ func (c *adapting) back(all []*livedSeed) (int, stats.Interval) {
 		for _, e := range s.res.Episodes {
 			v, ok := s.best[startOf(e)]
 			for i := range run { // the stretch may begin up to two episodes before
-				if k := e.Index - c.AtEpisode - i; ok && k >= 0 && k < report.BackWithin {
+				if k := e.Index - c.AtEpisode - i; ok && k >= 0 && k < adapted.BackWithin {
 					list[e.Life].got[k] += e.Return
 					list[e.Life].best[k] += v
 				}
@@ -197,7 +197,7 @@ func (c *adapting) back(all []*livedSeed) (int, stats.Interval) {
 				sum.best[k] += l.best[k]
 			}
 		}
-		for k := range report.BackWithin - run + 1 {
+		for k := range adapted.BackWithin - run + 1 {
 			if sum.best[k] > 0 && sum.got[k] >= 0.9*sum.best[k] {
 				return float64(k)
 			}

@@ -1,4 +1,4 @@
-package report
+package adapted
 
 import (
 	"fmt"
@@ -10,12 +10,14 @@ import (
 	"gonum.org/v1/plot"
 
 	"hop/page"
+	"hop/runlog"
 	"hop/stats"
 )
 
-const adaptHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few-shot adaptation on {{.Game}}</h1>
+const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few-shot adaptation on {{.Game}}</h1>
 {{range $i, $h := .Headlines}}<p{{if not $i}} class="headline"{{end}}>{{tie $h}}</p>
-{{end}}<p>{{tie .Words}}</p></header>
+{{end}}<p>{{tie .Words}}</p>
+{{template "older" .Used}}</header>
 <div class="scroll card"><table><thead><tr>{{range .Heads}}<th class="left">{{.}}</th>{{end}}</tr></thead><tbody>
 {{range .Cells}}<tr>{{range .}}<td class="left{{if .Wrap}} wrap{{end}}">{{tie .Text}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>
@@ -23,10 +25,11 @@ const adaptHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Fe
 {{range .Figures}}<section><h2>{{.Title}}</h2>{{template "figure" .}}</section>
 {{end}}<section><h2>Every seed</h2><ul>
 {{range .Seeds}}<li>{{.}}</li>
-{{end}}</ul></section>
+{{end}}</ul>
+{{template "checkpoints" .Used}}</section>
 {{template "end"}}`
 
-const adaptMarkdown = `# Few-shot adaptation on {{.Game}}
+const pageText = `# Few-shot adaptation on {{.Game}}
 
 {{range .Headlines}}{{.}}
 
@@ -41,29 +44,32 @@ const adaptMarkdown = `# Few-shot adaptation on {{.Game}}
 Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
+{{end}}{{range .Used}}
+Read at {{paths .Short}}.
 {{end}}`
 
-// adaptCell is a cell of the table.
-type adaptCell struct {
+// cell is a cell of the table.
+type cell struct {
 	Text string
 	Wrap bool // it may be long
 }
 
-// WriteAdapt writes the table and the curves: adapt.json, adapt.md, adapt.html.
-func WriteAdapt(dir string, t *AdaptTable) error {
+// Write writes the table and the curves: adapt.json, adapt.md, adapt.html.
+func Write(dir string, t *Table) error {
 	data := struct {
 		Game, Words, Legend     string
 		Headlines, Heads, Seeds []string
-		Cells                   [][]adaptCell
+		Cells                   [][]cell
 		Figures                 []*page.Figure
-	}{Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: adaptLegend, Figures: t.figures()}
-	for _, col := range adaptColumns {
-		var cells []adaptCell
+		Used                    []runlog.Used
+	}{Used: t.Used, Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: legend, Figures: t.figures()}
+	for _, col := range columns {
+		var cells []cell
 		said := false // it says something of this table
 		for _, r := range t.Table {
 			for i, l := range r.Lines() {
 				text := col.cell(t, r, i, l)
-				cells, said = append(cells, adaptCell{text, col.wrap}), said || text != ""
+				cells, said = append(cells, cell{text, col.wrap}), said || text != ""
 			}
 		}
 		if !said {
@@ -71,7 +77,7 @@ func WriteAdapt(dir string, t *AdaptTable) error {
 		}
 		data.Heads = append(data.Heads, col.head)
 		if data.Cells == nil {
-			data.Cells = make([][]adaptCell, len(cells))
+			data.Cells = make([][]cell, len(cells))
 		}
 		for i := range cells {
 			data.Cells[i] = append(data.Cells[i], cells[i])
@@ -84,61 +90,61 @@ func WriteAdapt(dir string, t *AdaptTable) error {
 		}
 		data.Seeds = append(data.Seeds, line)
 	}
-	doc := page.Document{Name: "adapt", HTML: adaptHTML, Text: adaptMarkdown, Data: data, JSON: t}
+	doc := page.Document{Name: "adapt", HTML: pageHTML, Text: pageText, Data: data, JSON: t}
 	return doc.Write(dir)
 }
 
-const adaptLegend = "Score, best response, random and regret are of the same starts: the best response less the score is the regret, and " +
+const legend = "Score, best response, random and regret are of the same starts: the best response less the score is the regret, and " +
 	"normalised is 1 - regret / (best response - random). An exact best response is the oracle's expected return from each of these " +
 	"starts; with co-players who draw, luck can carry a score above it, and the interval then reaches as far below 1. Otherwise it is " +
 	"the best of the candidates, who lived the same episodes; one who beats them all by more than its interval is itself the best " +
 	"response known. Stranger: it neither met them in training, nor did its models learn from their recorded play, nor are they " +
 	"partners in its search."
 
-// adaptColumns are what the table shows of line i of a row, with the words above.
-var adaptColumns = []struct {
+// columns are what the table shows of line i of a row, with the words above.
+var columns = []struct {
 	head string
 	wrap bool
-	cell func(t *AdaptTable, r *Adapted, i int, l AdaptedPart) string
+	cell func(t *Table, r *Row, i int, l Part) string
 }{
-	{"among", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string { return r.Part(i) }},
-	{"who", false, func(t *AdaptTable, r *Adapted, _ int, _ AdaptedPart) string {
-		if !slices.ContainsFunc(t.Table, func(o *Adapted) bool { return o.Run != r.Run }) {
+	{"among", false, func(_ *Table, r *Row, i int, _ Part) string { return r.Part(i) }},
+	{"who", false, func(t *Table, r *Row, _ int, _ Part) string {
+		if !slices.ContainsFunc(t.Table, func(o *Row) bool { return o.Run != r.Run }) {
 			return "" // the headline says it
 		}
 		return t.who(r)
 	}},
-	{"how it knows them", true, func(_ *AdaptTable, r *Adapted, _ int, l AdaptedPart) string { return r.Acquainted(l.VS) }},
-	{"normalised (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+	{"how it knows them", true, func(_ *Table, r *Row, _ int, l Part) string { return r.Acquainted(l.VS) }},
+	{"normalised (95 %)", false, func(_ *Table, _ *Row, _ int, l Part) string {
 		return page.Number(l.Share()) + bounds(l.NormalisedCI, 3)
 	}},
-	{"score (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+	{"score (95 %)", false, func(_ *Table, _ *Row, _ int, l Part) string {
 		return fixed(l.Score, 3) + bounds(l.CI, 3)
 	}},
-	{"best response", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+	{"best response", false, func(_ *Table, _ *Row, _ int, l Part) string {
 		return fixed(l.BestResponse, 3) + ", " + l.BestName
 	}},
-	{"random", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return fixed(l.Random, 3) }},
-	{"regret (95 %)", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string {
+	{"random", false, func(_ *Table, _ *Row, _ int, l Part) string { return fixed(l.Random, 3) }},
+	{"regret (95 %)", false, func(_ *Table, _ *Row, _ int, l Part) string {
 		return fixed(l.Regret, 3) + bounds(l.RegretCI, 3)
 	}},
-	{"episodes scored", false, func(_ *AdaptTable, _ *Adapted, _ int, l AdaptedPart) string { return page.Thousands(l.Starts) }},
-	{"first episode", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+	{"episodes scored", false, func(_ *Table, _ *Row, _ int, l Part) string { return page.Thousands(l.Starts) }},
+	{"first episode", false, func(_ *Table, r *Row, i int, _ Part) string {
 		if i > 0 {
 			return ""
 		}
 		return page.Number(r.First)
 	}},
-	{"after the change", true, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+	{"after the change", true, func(_ *Table, r *Row, i int, _ Part) string {
 		if i == 0 {
 			return ""
 		}
 		return r.Recovery()
 	}},
-	{"actions predicted, first to last fifth", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+	{"actions predicted, first to last fifth", false, func(_ *Table, r *Row, i int, _ Part) string {
 		return ends5(r.stretch(r.Action, i))
 	}},
-	{"belief in the truth, first to last fifth", false, func(_ *AdaptTable, r *Adapted, i int, _ AdaptedPart) string {
+	{"belief in the truth, first to last fifth", false, func(_ *Table, r *Row, i int, _ Part) string {
 		return ends5(r.stretch(r.Belief, i))
 	}},
 }
@@ -161,7 +167,7 @@ func fixed(x float64, digits int) string {
 }
 
 // Part names line i of the row: its co-players and, if they change, the episodes.
-func (r *Adapted) Part(i int) string {
+func (r *Row) Part(i int) string {
 	switch {
 	case len(r.Parts) == 0:
 		return r.Against()
@@ -172,7 +178,7 @@ func (r *Adapted) Part(i int) string {
 }
 
 // stretch cuts a curve by episode to those of line i.
-func (r *Adapted) stretch(x []float64, i int) []float64 {
+func (r *Row) stretch(x []float64, i int) []float64 {
 	at := min(r.At, len(x))
 	switch {
 	case len(r.Parts) == 0:
@@ -184,7 +190,7 @@ func (r *Adapted) stretch(x []float64, i int) []float64 {
 }
 
 // Recovery says how soon after the change the agent was back, and what that rests on.
-func (r *Adapted) Recovery() string {
+func (r *Row) Recovery() string {
 	if r.Back == nil {
 		return ""
 	}
@@ -192,7 +198,7 @@ func (r *Adapted) Recovery() string {
 }
 
 // soon says how soon that was, with its interval.
-func (r *Adapted) soon() string {
+func (r *Row) soon() string {
 	text := fmt.Sprintf("not back at 90 %% of that within %d episodes", BackWithin)
 	switch {
 	case *r.Back == 0:
@@ -220,7 +226,7 @@ func ends5(x []float64) string {
 }
 
 // who names a row's agent; runs of one name in different folders get numbers.
-func (t *AdaptTable) who(r *Adapted) string {
+func (t *Table) who(r *Row) string {
 	var same []string
 	for _, o := range t.Table {
 		if runName(o.Run) == runName(r.Run) && !slices.Contains(same, o.Run) {
@@ -235,7 +241,7 @@ func (t *AdaptTable) who(r *Adapted) string {
 
 // Headlines say what was found, with its uncertainty: how much of the best response
 // each agent gets, a sentence or two for each, those that it knows and strangers apart.
-func (t *AdaptTable) Headlines() []string {
+func (t *Table) Headlines() []string {
 	var says, runs []string
 	for _, r := range t.Table {
 		if slices.Contains(runs, r.Run) {
@@ -245,7 +251,7 @@ func (t *AdaptTable) Headlines() []string {
 		var parts []string
 		strangers := false
 		for _, how := range acquaintances {
-			var rows []*Adapted
+			var rows []*Row
 			for _, o := range t.Table {
 				if o.Run == r.Run && o.Knows(append(slices.Clone(o.VS), o.Then...)) == how {
 					rows = append(rows, o)
@@ -265,7 +271,7 @@ func (t *AdaptTable) Headlines() []string {
 }
 
 // found says what came of meetings with co-players that the agent knows alike.
-func found(rows []*Adapted, how Acquaintance) string {
+func found(rows []*Row, how Acquaintance) string {
 	whom := map[Acquaintance]string{
 		InTraining: "whom it met in training", InData: "whom it knows from recorded data", InSearch: "who are partners in its search",
 		Stranger: "who are strangers to it",
@@ -295,7 +301,7 @@ func found(rows []*Adapted, how Acquaintance) string {
 }
 
 // gets is the normalised score with its interval, for a headline.
-func (s *AdaptScore) gets() string { return ofBest(s.Share()) + bounds(s.NormalisedCI, 2) }
+func (s *Measured) gets() string { return ofBest(s.Share()) + bounds(s.NormalisedCI, 2) }
 
 // ofBest writes a normalised score for a headline.
 func ofBest(x float64) string {
@@ -306,7 +312,7 @@ func ofBest(x float64) string {
 }
 
 // best names what the score is compared with.
-func (s *AdaptScore) best() string {
+func (s *Measured) best() string {
 	if s.BestName == "exact" {
 		return "the best response"
 	}
@@ -314,7 +320,7 @@ func (s *AdaptScore) best() string {
 }
 
 // Over says what intervals are over.
-func (t *AdaptTable) Over() string {
+func (t *Table) Over() string {
 	var trained []string // seeds of the first agent's training
 	r := t.Table[0]
 	for _, s := range r.Seeds {
@@ -336,10 +342,11 @@ func (t *AdaptTable) Over() string {
 func lives(n int) string { return strings.Replace(page.Count(n, "life"), "lifes", "lives", 1) }
 
 // words says what was done.
-func (t *AdaptTable) words() string {
+func (t *Table) words() string {
 	r := t.Table[0]
-	text := fmt.Sprintf("A life has %s env steps; scored are the episodes that end in the last %s", page.Thousands(t.Steps), page.Thousands(t.Last))
-	if slices.ContainsFunc(t.Table, func(r *Adapted) bool { return len(r.Parts) > 0 }) {
+	text := fmt.Sprintf("A life has %s env steps; scored are the episodes that end in the last %s",
+		page.Thousands(t.Steps), page.Thousands(t.Last))
+	if slices.ContainsFunc(t.Table, func(r *Row) bool { return len(r.Parts) > 0 }) {
 		text += ", before a change of co-players those that end in the last " + page.Thousands(t.Last) + " steps before it"
 	}
 	return text + fmt.Sprintf(". What goes on learning: %s. 1 is the best response to these co-players, 0 is playing at random. Intervals "+
@@ -350,19 +357,19 @@ func (t *AdaptTable) words() string {
 const after = 40
 
 // figures draws one panel a trio, one line for each who adapts.
-func (t *AdaptTable) figures() (list []*page.Figure) {
-	changed := slices.ContainsFunc(t.Table, func(r *Adapted) bool { return len(r.Parts) > 0 })
+func (t *Table) figures() (list []*page.Figure) {
+	changed := slices.ContainsFunc(t.Table, func(r *Row) bool { return len(r.Parts) > 0 })
 	for _, f := range []struct {
 		title, caption, y string
 		refs              bool
-		of                func(*Adapted) []float64
+		of                func(*Row) []float64
 	}{
 		{"Return by episode", "Means over lives, smoothed over five episodes. Dashed: the best response and random, means of the starts " +
-			"that were scored.", "return of an episode", true, func(r *Adapted) []float64 { return r.Episodes }},
+			"that were scored.", "return of an episode", true, func(r *Row) []float64 { return r.Episodes }},
 		{"Actions predicted by episode", "Share of the co-players' steps at which they played what the agent took for likeliest.",
-			"share of steps", false, func(r *Adapted) []float64 { return r.Action }},
+			"share of steps", false, func(r *Row) []float64 { return r.Action }},
 		{"Belief in the truth by episode", "Probability that the agent gives to the hypothesis that is true of a co-player.",
-			"probability", false, func(r *Adapted) []float64 { return r.Belief }},
+			"probability", false, func(r *Row) []float64 { return r.Belief }},
 	} {
 		fig := &page.Figure{Title: f.title, Caption: f.caption, Cols: 2}
 		if changed {
@@ -377,7 +384,7 @@ func (t *AdaptTable) figures() (list []*page.Figure) {
 		}
 		if len(fig.Panels) == 1 {
 			fig.Title += ", " + fig.Panels[0].Title
-			fig.Panels[0].W, fig.Panels[0].H = page.WideW, page.WideH
+			fig.Cols, fig.Panels[0].W, fig.Panels[0].H = 1, page.WideW, page.WideH
 		}
 		if len(fig.Panels) > 0 {
 			list = append(list, fig)
@@ -387,7 +394,7 @@ func (t *AdaptTable) figures() (list []*page.Figure) {
 }
 
 // panel draws one panel and names its lines; none if there are no curves.
-func (t *AdaptTable) panel(fig *page.Figure, rows []*Adapted, y string, of func(*Adapted) []float64, refs bool) []page.Panel {
+func (t *Table) panel(fig *page.Figure, rows []*Row, y string, of func(*Row) []float64, refs bool) []page.Panel {
 	most, high := 0, 1.
 	var marks []plot.Plotter
 	var keys []page.Key
@@ -416,10 +423,10 @@ func (t *AdaptTable) panel(fig *page.Figure, rows []*Adapted, y string, of func(
 		for _, ref := range []struct {
 			name string
 			key  page.Key
-			of   func(AdaptScore) float64
+			of   func(Measured) float64
 		}{
-			{"best response", page.Key{Color: page.Ink, Dash: true}, func(s AdaptScore) float64 { return s.BestResponse }},
-			{"random", page.Key{Color: page.Faint, Dash: true}, func(s AdaptScore) float64 { return s.Random }},
+			{"best response", page.Key{Color: page.Ink, Dash: true}, func(s Measured) float64 { return s.BestResponse }},
+			{"random", page.Key{Color: page.Faint, Dash: true}, func(s Measured) float64 { return s.Random }},
 		} {
 			ref.key.Name = ref.name
 			keys = append(keys, ref.key)
@@ -433,8 +440,8 @@ func (t *AdaptTable) panel(fig *page.Figure, rows []*Adapted, y string, of func(
 				if i > 0 {
 					from -= 0.5
 				}
-				l.X, l.Y = append(l.X, from, to, to), append(l.Y, ref.of(p.AdaptScore), ref.of(p.AdaptScore), math.NaN())
-				high = max(high, ref.of(p.AdaptScore))
+				l.X, l.Y = append(l.X, from, to, to), append(l.Y, ref.of(p.Measured), ref.of(p.Measured), math.NaN())
+				high = max(high, ref.of(p.Measured))
 			}
 			marks = append(marks, l)
 		}

@@ -1,21 +1,22 @@
-package report
+// Package adapted is what came of agents that lived among others: scores and best
+// responses from the same starts, how the agent knows its co-players, and the page.
+package adapted
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"hop/runlog"
 	"hop/stats"
 )
 
-// AdaptScore is what was measured of an agent among co-players. All of it is of the
+// Measured is what was measured of an agent among co-players. All of it is of the
 // same starts: the regret is the best response less the score, and the normalised
 // score is 1 - regret / (best response - random).
-type AdaptScore struct {
+type Measured struct {
 	Score        float64        `json:"score"`
 	SE           stats.Number   `json:"se"`
 	CI           stats.Interval `json:"ci"`
@@ -29,25 +30,25 @@ type AdaptScore struct {
 	Starts       int            `json:"starts"` // episodes that were scored, of all lives and seeds
 }
 
-// Adapted is one agent against one trio.
-type Adapted struct {
-	Run        string        `json:"run"`
-	VS         []string      `json:"vs"`
-	Then       []string      `json:"then,omitempty"`
-	At         int           `json:"at_episode,omitempty"` // the first episode of Then, from 0
-	Known      bool          `json:"in_distribution"`      // none of them is a stranger
-	CoPlayers  []CoPlayer    `json:"co_players"`           // each name once
-	Learn      string        `json:"learn"`
-	Lives      int           `json:"lives"` // of each seed
-	AdaptScore               // among those of the end
-	Parts      []AdaptedPart `json:"parts,omitempty"` // before and after a change of co-players
-	First      float64       `json:"first_episode"`
-	Seeds      []AdaptedSeed `json:"seeds"`
-	Episodes   []float64     `json:"episodes"`                  // mean return by episode
-	Best       []float64     `json:"best_episodes,omitempty"`   // the best response's value of the same starts
-	Action     []float64     `json:"action_accuracy,omitempty"` // by episode: the likeliest action was played
-	Belief     []float64     `json:"belief_accuracy,omitempty"` // by episode: probability of the truth
-	BeliefStep []float64     `json:"belief_by_step,omitempty"`  // by step of an episode
+// Row is one agent against one trio.
+type Row struct {
+	Run        string     `json:"run"`
+	VS         []string   `json:"vs"`
+	Then       []string   `json:"then,omitempty"`
+	At         int        `json:"at_episode,omitempty"` // the first episode of Then, from 0
+	Known      bool       `json:"in_distribution"`      // none of them is a stranger
+	CoPlayers  []CoPlayer `json:"co_players"`           // each name once
+	Learn      string     `json:"learn"`
+	Lives      int        `json:"lives"` // of each seed
+	Measured              // among those of the end
+	Parts      []Part     `json:"parts,omitempty"` // before and after a change of co-players
+	First      float64    `json:"first_episode"`
+	Seeds      []Seed     `json:"seeds"`
+	Episodes   []float64  `json:"episodes"`                  // mean return by episode
+	Best       []float64  `json:"best_episodes,omitempty"`   // the best response's value of the same starts
+	Action     []float64  `json:"action_accuracy,omitempty"` // by episode: the likeliest action was played
+	Belief     []float64  `json:"belief_accuracy,omitempty"` // by episode: probability of the truth
+	BeliefStep []float64  `json:"belief_by_step,omitempty"`  // by step of an episode
 	// Back is how many episodes after the change it was back at 90 % of the best
 	// response, -1 if not within BackWithin; BackCI is over lives.
 	Back   *int            `json:"back_after,omitempty"`
@@ -57,11 +58,11 @@ type Adapted struct {
 // BackWithin is how many episodes after a change an agent may take to be back.
 const BackWithin = 24
 
-// AdaptedPart is the life before a change of co-players, or after it.
-type AdaptedPart struct {
+// Part is the life before a change of co-players, or after it.
+type Part struct {
 	VS   []string `json:"vs"`
 	From int      `json:"from_episode"` // from 0
-	AdaptScore
+	Measured
 }
 
 // CoPlayer is one of the others, and how the agent knows it.
@@ -84,8 +85,8 @@ const (
 // acquaintances are all, the closest first.
 var acquaintances = []Acquaintance{InTraining, InData, InSearch, Stranger}
 
-// AdaptedSeed is one seed's part.
-type AdaptedSeed struct {
+// Seed is one seed's part.
+type Seed struct {
 	Seed       uint64       `json:"seed"`
 	Run        string       `json:"run,omitempty"`
 	Score      float64      `json:"score"`
@@ -95,17 +96,18 @@ type AdaptedSeed struct {
 	Regret     float64      `json:"regret"`
 }
 
-// AdaptTable is all who adapted, against all co-players.
-type AdaptTable struct {
+// Table is all who adapted, against all co-players.
+type Table struct {
 	Words string         `json:"-"` // what the game is
 	Game  map[string]any `json:"game"`
 	Steps int            `json:"steps"`
 	Last  int            `json:"last"`
-	Table []*Adapted     `json:"table"`
+	Table []*Row         `json:"table"`
+	Used  []runlog.Used  `json:"checkpoints,omitempty"` // of the runs and of co-players that are runs' agents
 }
 
 // Against names the co-players.
-func (r *Adapted) Against() string {
+func (r *Row) Against() string {
 	s := trio(r.VS)
 	if len(r.Then) > 0 {
 		s += ", then " + trio(r.Then)
@@ -114,25 +116,25 @@ func (r *Adapted) Against() string {
 }
 
 // Among names the co-players for the report of a run.
-func (r *Adapted) Among() string { return strings.Join(r.VS, ", ") }
+func (r *Row) Among() string { return strings.Join(r.VS, ", ") }
 
 // Width is the length of the bar that shows the score, in per cent.
-func (r *Adapted) Width() float64 { return 100 * min(max(float64(r.Normalised), 0), 1) }
+func (r *Row) Width() float64 { return 100 * min(max(float64(r.Normalised), 0), 1) }
 
 // Share is the normalised score; NaN: unknown.
-func (s *AdaptScore) Share() float64 { return float64(s.Normalised) }
+func (s *Measured) Share() float64 { return float64(s.Normalised) }
 
 // Lines returns what the tables show of the row: its parts, or itself.
-func (r *Adapted) Lines() []AdaptedPart {
+func (r *Row) Lines() []Part {
 	if len(r.Parts) > 0 {
 		return r.Parts
 	}
-	return []AdaptedPart{{VS: r.VS, AdaptScore: r.AdaptScore}}
+	return []Part{{VS: r.VS, Measured: r.Measured}}
 }
 
 // Knows says how the agent knows some of its co-players: as well as it knows the one
 // that it knows least.
-func (r *Adapted) Knows(names []string) Acquaintance {
+func (r *Row) Knows(names []string) Acquaintance {
 	least := 0
 	if len(r.CoPlayers) == 0 && !r.Known { // written by an earlier version
 		return Stranger
@@ -146,7 +148,7 @@ func (r *Adapted) Knows(names []string) Acquaintance {
 }
 
 // Acquainted says in words how it knows them: each name, if they differ.
-func (r *Adapted) Acquainted(names []string) string {
+func (r *Row) Acquainted(names []string) string {
 	var says, who []string
 	for _, p := range r.CoPlayers {
 		if !slices.Contains(names, p.Name) {
@@ -178,7 +180,7 @@ func (r *Adapted) Acquainted(names []string) string {
 }
 
 // How says in words how it knows all of them.
-func (r *Adapted) How() string { return r.Acquainted(append(slices.Clone(r.VS), r.Then...)) }
+func (r *Row) How() string { return r.Acquainted(append(slices.Clone(r.VS), r.Then...)) }
 
 // trio names co-players in few words: 3 ns, ns + 2 nh.
 func trio(names []string) string {
@@ -214,19 +216,4 @@ func playerName(name string) string {
 		return runName(dir) + ", agent " + agent
 	}
 	return name
-}
-
-// readMeetings reads the table that a stage's folder may hold.
-func (g *group) readMeetings(dir string, s stage) {
-	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(s.Dir), "adapt.json"))
-	if err != nil {
-		return
-	}
-	var t AdaptTable
-	if err := json.Unmarshal(b, &t); err != nil {
-		g.note("%s/adapt.json cannot be read (%v): how the agents meet others is not shown", s.Dir, err)
-		return
-	}
-	g.Meetings, g.Life, g.LifeEnd = t.Table, t.Steps, t.Last
-	g.MeetingsPage = path.Join(s.Dir, "adapt.html")
 }

@@ -1,4 +1,4 @@
-package lab
+package adapt
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/lab"
 	"hop/mind"
 	"hop/oracle"
-	"hop/report"
+	"hop/report/adapted"
 	"hop/rng"
 )
 
@@ -36,9 +37,9 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 	join := func(flag string, names []string, from int) ([]eval.Member, error) {
 		list, who, err := c.members(g, about, names)
 		if err != nil {
-			return nil, Wrong(err, flag, names...)
+			return nil, lab.Wrong(err, flag, names...)
 		}
-		exact := oracle.Solvable(g, names) == nil && atRandom(names) <= 1
+		exact := oracle.Solvable(g, names) == nil && lab.AtRandom(names) <= 1
 		m.parts = append(m.parts, part{names, who, from, exact})
 		return append([]eval.Member{{}}, list...), nil
 	}
@@ -51,7 +52,7 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 		return m, err
 	}
 	if c.AtEpisode < 1 {
-		return nil, Misused("--at-episode %d, want at least 1", c.AtEpisode)
+		return nil, lab.Misused("--at-episode %d, want at least 1", c.AtEpisode)
 	}
 	m.next, err = join("--then", c.Then, c.AtEpisode)
 	return m, err
@@ -86,9 +87,10 @@ func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes i
 
 // apart is live for those whose weights change, and for whom they are compared with:
 // each life alone, with a member and streams of its own, side by side over the cores.
-func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes int, focal func(n int) (exp.Life, error)) (*eval.Adapted, error) {
+func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes int, focal func(n int) (exp.Life, error),
+) (*eval.Adapted, error) {
 	lives, errs := make([]*eval.Adapted, c.Lives), make([]error, c.Lives)
-	turns := make(chan struct{}, cores(c.Workers))
+	turns := make(chan struct{}, lab.Cores(c.Workers))
 	var wg sync.WaitGroup
 	for n := range c.Lives {
 		wg.Go(func() {
@@ -147,12 +149,12 @@ type start struct{ life, index int }
 func startOf(e eval.Lived) start { return start{e.Life, e.Index} }
 
 // cell lets one adapt to one trio.
-func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*report.Adapted, error) {
-	out := &report.Adapted{Run: r.name, VS: m.parts[0].vs, CoPlayers: r.coPlayers(m), Learn: c.Learn, Lives: c.Lives}
+func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.Row, error) {
+	out := &adapted.Row{Run: r.name, VS: m.parts[0].vs, CoPlayers: r.coPlayers(m), Learn: c.Learn, Lives: c.Lives}
 	if m.next != nil {
 		out.Then, out.At = c.Then, c.AtEpisode
 	}
-	out.Known = !slices.ContainsFunc(out.CoPlayers, func(p report.CoPlayer) bool { return p.Known == report.Stranger })
+	out.Known = !slices.ContainsFunc(out.CoPlayers, func(p adapted.CoPlayer) bool { return p.Known == adapted.Stranger })
 	if len(r.dirs) == 0 {
 		out.Learn = exp.LearnBeliefs
 	}
@@ -181,9 +183,9 @@ func changes(learn string) bool {
 func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, seed uint64) (*livedSeed, error) {
 	s := &livedSeed{seed: seed}
 	if len(r.dirs) == 0 {
-		focal, err := member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
-		if _, none := game.NewBot(m.g, r.name); none != nil && !isPlanner(r.name) {
-			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
+		focal, err := lab.Member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
+		if _, none := game.NewBot(m.g, r.name); none != nil && !lab.IsPlanner(r.name) {
+			return nil, lab.Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
 		}
 		if err != nil {
 			return nil, err
@@ -192,9 +194,9 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		return s, err
 	}
 	s.run, s.alone = r.dirs[i%len(r.dirs)], changes(c.Learn)
-	x, err := c.Reg.LoadStranger(s.run, c.Set, c.Agent, c.Learn)
+	x, err := c.Reg.LoadNewcomer(s.run, c.Set, c.Agent, c.Learn)
 	if err != nil {
-		return nil, Misuse{err}
+		return nil, lab.Misused("%w", err)
 	}
 	lives := 1
 	if s.alone {

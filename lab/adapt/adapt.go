@@ -1,4 +1,6 @@
-package lab
+// Package adapt lets agents live among co-players, strangers or not, and finds out what
+// the best response and random play would get from the same starts.
+package adapt
 
 import (
 	"context"
@@ -11,13 +13,14 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/lab"
 	"hop/mind/hop"
 	"hop/plan/truth"
-	"hop/report"
+	"hop/report/adapted"
 )
 
-// AdaptConfig says who meets whom. Its tags are those of the command's flags.
-type AdaptConfig struct {
+// Config says who meets whom. Its tags are those of the command's flags.
+type Config struct {
 	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
 	Teams     [][]string `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
 	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
@@ -38,24 +41,24 @@ type AdaptConfig struct {
 
 // adapting is an adaptation under way.
 type adapting struct {
-	*Lab
-	AdaptConfig
+	*lab.Lab
+	Config
 }
 
-// Adapt lets agents live among co-players, whether they know them or not.
-func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable, error) {
+// Run lets them live.
+func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error) {
 	c := &adapting{l, config}
 	switch {
 	case c.Lives < 1:
-		return nil, Misused("--lives %d, want at least 1", c.Lives)
+		return nil, lab.Misused("--lives %d, want at least 1", c.Lives)
 	case c.Last < 1 || c.Last > c.Steps:
-		return nil, Misused("--last %d of --steps %d: want some of the steps, at most all", c.Last, c.Steps)
+		return nil, lab.Misused("--last %d of --steps %d: want some of the steps, at most all", c.Last, c.Steps)
 	}
 	rows, g, about, err := c.rows()
 	if err != nil {
 		return nil, err
 	}
-	table := &report.AdaptTable{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
+	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
 	count, end := l.Counting("meetings")
 	defer end()
 	for _, team := range c.Teams {
@@ -72,6 +75,7 @@ func (l *Lab) Adapt(ctx context.Context, config AdaptConfig) (*report.AdaptTable
 			count(len(table.Table), len(c.Teams)*len(rows))
 		}
 	}
+	table.Used = l.Reg.Runs.Used()
 	return table, nil
 }
 
@@ -121,11 +125,13 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 			continue
 		}
-		s, err := c.Reg.LoadStranger(r.dirs[0], c.Set, c.Agent, c.Learn)
+		s, err := c.Reg.LoadNewcomer(r.dirs[0], c.Set, c.Agent, c.Learn)
 		if err != nil {
-			return nil, nil, nil, Misuse{err}
+			return nil, nil, nil, lab.Misused("%w", err)
 		}
-		r.known = s.Spec.Known()
+		if r.known, err = s.Spec.Known(); err != nil {
+			return nil, nil, nil, err
+		}
 		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}
@@ -136,7 +142,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if g == nil {
 			g, about = s.Game, here
 		} else if c.GameWords(here) != c.GameWords(about) {
-			return nil, nil, nil, Misused(
+			return nil, nil, nil, lab.Misused(
 				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
 				r.name, c.GameWords(here), c.GameWords(about))
 		}
@@ -158,10 +164,10 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 // folder.
 func adaptFolders(name string) ([]string, error) {
 	if _, err := os.Stat(name); err == nil {
-		return Folders(name)
+		return lab.Folders(name)
 	}
 	if strings.ContainsAny(name, `/\`) {
-		return nil, Misused("%s is no run: there is no such folder", name)
+		return nil, lab.Misused("%s is no run: there is no such folder", name)
 	}
 	return nil, nil
 }
@@ -171,9 +177,9 @@ func adaptFolders(name string) ([]string, error) {
 // It also returns which bot, or which run's agent, each is.
 func (c *adapting) members(g game.Game, about map[string]any, names []string) (list []eval.Member, who []string, err error) {
 	if n := g.Spec().Seats - 1; len(names) != n {
-		return nil, nil, Misused("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
+		return nil, nil, lab.Misused("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
 	}
-	var zoo []ZooEntry
+	var zoo []lab.ZooEntry
 	for i, name := range names {
 		m, err := c.Reg.Member(g, name)
 		if err == nil {
@@ -181,18 +187,18 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 			continue
 		}
 		if strings.Contains(name, "#") {
-			return nil, nil, Misuse{err}
+			return nil, nil, lab.Misused("%w", err)
 		}
 		if zoo == nil {
-			if zoo, err = c.Lab.Zoo(c.AdaptConfig.Zoo); err != nil {
+			if zoo, err = c.Lab.Zoo(c.Config.Zoo); err != nil {
 				return nil, nil, err
 			}
 		}
-		e := c.findZoo(zoo, name, about)
+		e := c.FindZoo(zoo, name, about)
 		if e == nil {
 			_, err := game.NewBot(g, name)
-			return nil, nil, Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
-				c.AdaptConfig.Zoo)
+			return nil, nil, lab.Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
+				c.Config.Zoo)
 		}
 		address := fmt.Sprintf("%s#%d", e.Run, i+1)
 		if m, err = c.Reg.Member(g, address); err != nil {
@@ -206,14 +212,14 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 
 // knows says how those who adapt know a co-player; who is the bot or the run's agent
 // that its name stands for.
-func (r adaptRow) knows(name, who string) report.CoPlayer {
-	p := report.CoPlayer{Name: name, Known: report.Stranger}
+func (r adaptRow) knows(name, who string) adapted.CoPlayer {
+	p := adapted.CoPlayer{Name: name, Known: adapted.Stranger}
 	if len(r.dirs) == 0 && r.name == "br" { // it is told
-		p.Known = report.InSearch
+		p.Known = adapted.InSearch
 	}
 	folder, _, isAgent := strings.Cut(who, "#")
 	if isAgent && slices.ContainsFunc(r.dirs, func(dir string) bool { return sameFolder(dir, folder) }) {
-		p.Known, p.Where = report.InTraining, "it learnt with it"
+		p.Known, p.Where = adapted.InTraining, "it learnt with it"
 		return p
 	}
 	a, ok := r.known[who]
@@ -225,11 +231,11 @@ func (r adaptRow) knows(name, who string) report.CoPlayer {
 	switch {
 	case !ok:
 	case len(a.Team) > 0:
-		p.Known, p.Where = report.InTraining, strings.Join(a.Team, ", ")
+		p.Known, p.Where = adapted.InTraining, strings.Join(a.Team, ", ")
 	case a.Recorded:
-		p.Known = report.InData
+		p.Known = adapted.InData
 	case a.Partner:
-		p.Known = report.InSearch
+		p.Known = adapted.InSearch
 	}
 	return p
 }
@@ -243,14 +249,14 @@ func sameFolder(a, b string) bool {
 
 // coPlayers says how those who adapt know each kind of co-player of a meeting: as
 // they know the one of it that they know least.
-func (r adaptRow) coPlayers(m *meeting) (list []report.CoPlayer) {
+func (r adaptRow) coPlayers(m *meeting) (list []adapted.CoPlayer) {
 	for _, p := range m.parts {
 		for i, name := range p.vs {
 			one := r.knows(name, p.who[i])
-			k := slices.IndexFunc(list, func(q report.CoPlayer) bool { return q.Name == name })
+			k := slices.IndexFunc(list, func(q adapted.CoPlayer) bool { return q.Name == name })
 			if k < 0 {
 				list = append(list, one)
-			} else if one.Known == report.Stranger {
+			} else if one.Known == adapted.Stranger {
 				list[k] = one
 			}
 		}

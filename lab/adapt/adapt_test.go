@@ -1,4 +1,4 @@
-package lab
+package adapt
 
 import (
 	"math"
@@ -6,16 +6,17 @@ import (
 
 	"hop/eval"
 	"hop/exp"
+	"hop/lab"
 	"hop/registry"
-	"hop/report"
+	"hop/report/adapted"
 	"hop/stats"
 )
 
-// adapted lets bots live short lives among a trio.
-func adapted(t *testing.T, c AdaptConfig) *report.AdaptTable {
+// among lets bots live short lives among a trio.
+func among(t *testing.T, c Config) *adapted.Table {
 	t.Helper()
 	c.Learn, c.Game, c.Workers = exp.LearnBeliefs, "staghunt", 1
-	table, err := (&Lab{Reg: registry.New()}).Adapt(t.Context(), c)
+	table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +28,9 @@ func adapted(t *testing.T, c AdaptConfig) *report.AdaptTable {
 // response itself gets 1 of itself where nobody draws; where somebody does, a score
 // above 1 is luck, and its interval says so.
 func TestRowsOfAnAdaptationAddUp(t *testing.T) {
-	table := adapted(t, AdaptConfig{
-		Runs: []string{"br", "ns"}, Teams: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}, {"nh", "ns", "random"}, {"random", "random", "nh"}},
-		Steps: 160, Last: 120, Lives: 3, Starts: 6, Seeds: []uint64{4},
+	table := among(t, Config{
+		Runs: []string{"br", "ns"}, Teams: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}, {"nh", "ns", "random"}},
+		Steps: 120, Last: 90, Lives: 4, Starts: 8, Seeds: []uint64{19}, Set: []string{"game.horizon=12"},
 	})
 	lucky := false
 	for _, r := range table.Table {
@@ -64,7 +65,7 @@ func TestRowsOfAnAdaptationAddUp(t *testing.T) {
 // The random bot lives the very episodes that were scored, not the last steps of
 // lives of its own, in which it meets other starts.
 func TestReferencesLiveTheScoredEpisodes(t *testing.T) {
-	l := &Lab{Reg: registry.New()}
+	l := &lab.Lab{Reg: registry.New()}
 	g, _, err := l.NewGame("staghunt", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestReferencesLiveTheScoredEpisodes(t *testing.T) {
 			lives[e.Life].Add(x)
 		}
 	}
-	row := adapted(t, AdaptConfig{Runs: []string{"ns"}, Teams: [][]string{{"nh", "nh", "nh"}}, Steps: 300, Last: 150, Lives: 2}).Table[0]
+	row := among(t, Config{Runs: []string{"ns"}, Teams: [][]string{{"nh", "nh", "nh"}}, Steps: 300, Last: 150, Lives: 2}).Table[0]
 	if want := (lives[0].Mean() + lives[1].Mean()) / 2; math.Abs(row.Random-want) > 1e-9 {
 		t.Errorf("the random bot gets %v from the scored starts, the row says %v", want, row.Random)
 	}
@@ -139,33 +140,37 @@ func TestAcquaintances(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return adaptRow{dirs: []string{"runs/x/seed-1"}, known: spec.Known()}
+		who, err := spec.Known()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return adaptRow{dirs: []string{"runs/x/seed-1"}, known: who}
 	}
 	hop, net := known("hop+main"), known("hop+main", "leaf.kind=net", "models.response=")
 	frozen := known("ppo-4x4", "train.team=[learn,runs/a/seed-1#0,ns,ns]")
 	for _, c := range []struct {
 		row       adaptRow
 		name, who string
-		want      report.Acquaintance
+		want      adapted.Acquaintance
 		where     string
 	}{
-		{hop, "ns", "ns", report.InTraining, "warm-up, stand-ins"},
-		{hop, "random", "random", report.InData, ""},
-		{net, "random", "random", report.InData, ""},
-		{hop, "deadline", "deadline", report.Stranger, ""},
-		{hop, "runs/x/seed-1#2", "runs/x/seed-1#2", report.InTraining, "it learnt with it"},
-		{hop, "runs/y/seed-1#2", "runs/y/seed-1#2", report.Stranger, ""},
-		{known("ppo-4x4"), "ns", "ns", report.Stranger, ""},
-		{known("hop-4x4"), "random", "random", report.InSearch, ""},
-		{frozen, "selfish", "./runs/a/seed-1#0", report.InTraining, "its team"},
-		{frozen, "selfish", "runs/a/seed-1#1", report.Stranger, ""},
+		{hop, "ns", "ns", adapted.InTraining, "warm-up, stand-ins"},
+		{hop, "random", "random", adapted.InData, ""},
+		{net, "random", "random", adapted.InData, ""},
+		{hop, "deadline", "deadline", adapted.Stranger, ""},
+		{hop, "runs/x/seed-1#2", "runs/x/seed-1#2", adapted.InTraining, "it learnt with it"},
+		{hop, "runs/y/seed-1#2", "runs/y/seed-1#2", adapted.Stranger, ""},
+		{known("ppo-4x4"), "ns", "ns", adapted.Stranger, ""},
+		{known("hop-4x4"), "random", "random", adapted.InSearch, ""},
+		{frozen, "selfish", "./runs/a/seed-1#0", adapted.InTraining, "its team"},
+		{frozen, "selfish", "runs/a/seed-1#1", adapted.Stranger, ""},
 	} {
 		if p := c.row.knows(c.name, c.who); p.Known != c.want || p.Where != c.where {
 			t.Errorf("%s (%s): %+v, want %s %s", c.name, c.who, p, c.want, c.where)
 		}
 	}
 	m := &meeting{parts: []part{{vs: []string{"selfish", "selfish"}, who: []string{"runs/a/seed-1#0", "runs/a/seed-1#1"}}}}
-	if list := frozen.coPlayers(m); len(list) != 1 || list[0].Known != report.Stranger {
+	if list := frozen.coPlayers(m); len(list) != 1 || list[0].Known != adapted.Stranger {
 		t.Errorf("two of a kind, one of them a stranger: %+v", list)
 	}
 }

@@ -1,0 +1,48 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hop/check"
+	"hop/runlog"
+)
+
+// What bots got in the warm-up is not compared between agents.
+func TestRecordsAreReadWithoutTheWarmUp(t *testing.T) {
+	var rows []runlog.Row
+	for w := range 10 {
+		for a := range 2 {
+			rows = append(rows, runlog.Row{Step: int64(10 * (w + 1)), Name: "return", Agent: a, Value: float64(w + 10*a), N: 1})
+		}
+	}
+	rec := &recorded{}
+	rec.take(rows, 90)
+	if len(rec.curves[0][1]) != 1 || !slices.Equal(rec.returns[0], []float64{9, 19}) {
+		t.Errorf("returns %v of curves %v, want those of the last window, 9 and 19", rec.returns, rec.curves)
+	}
+	if rec.take(rows, 100); len(rec.returns) != 1 || len(rec.counts) != 2 {
+		t.Errorf("a seed that is still in its warm-up has returns %v", rec.returns)
+	}
+}
+
+// What too few seeds cannot tell is no pass on the page: neither green nor counted.
+func TestTooFewSeedsAreNotGreen(t *testing.T) {
+	r := &Result{Agents: []string{"agent 0", "agent 1"}, Returns: [][]float64{{1, 2}}}
+	r.Add(check.Order(r.Returns), check.Finding{Step: 1, Check: "rules", Module: "game", Says: "They hold."})
+	b, err := r.Page("hop audit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<span class="mark not asked">`, "Too few seeds to tell", "1 checks found nothing wrong; 1 could not be asked.",
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if len(r.Wrong()) > 0 {
+		t.Errorf("it is said to be wrong: %+v", r.Wrong())
+	}
+}
