@@ -109,7 +109,8 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 	out := t.TempDir()
 	begin := func(said string) bool { return strings.Contains(said, "seed 1") || strings.Contains(said, "training") }
 	cmd, said, ended := begun(t, begin, "train", "hop-4x4", "--out", out, "--workers", "1", "--set", "train.warm.windows=0",
-		"--set", "search.trees=1", "--set", "search.sims=100000", "--set", "train.envs=1", "--set", "train.window=4096")
+		"--set", "search.trees=1", "--set", "search.sims=100000", "--set", "train.envs=1", "--set", "train.window=4096",
+		"--set", "eval.episodes=1")
 	time.Sleep(200 * time.Millisecond)
 	for range 2 {
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {

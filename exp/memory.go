@@ -55,7 +55,8 @@ func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
 	}
 	// What is played, and its rows as the networks learn from them: by what is not zero.
 	seats, envs, rowBytes := float64(spec.Seats), float64(size.Envs), mind.RowBytes(p, in.Height*in.Width)
-	shape := batch.Shape{Agents: spec.Seats, Steps: size.Window, Envs: size.Envs, ObsLen: spec.Obs.Len(), Actions: in.Actions, GoalLen: in.Extra}
+	shape := batch.Shape{Agents: spec.Seats, Steps: size.Window, Envs: size.Envs, ObsLen: spec.Obs.Len(), Actions: in.Actions}
+	shape.GoalLen = in.Extra
 	learnt := 64 + float64(in.Actions) + 8*float64(nonzeros(g)+in.Extra)
 	add("windows", shape.Bytes()+seats*envs*float64(size.Window)*learnt, "train.envs", "train.window")
 
