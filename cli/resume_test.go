@@ -25,8 +25,8 @@ import (
 const (
 	plainSpec = `
 game: {name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}
-actor: {frame: egof, hidden: [64, 64]}
-train: {envs: 32, window: 16, steps: 24000, save: 2400}
+actor: {frame: egof, hidden: [32, 32]}
+train: {envs: 32, window: 16, steps: 16000, save: 1600}
 eval: {episodes: 20}
 `
 	lstmSpec = `

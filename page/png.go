@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -35,19 +36,18 @@ func paletted(m *image.RGBA) *image.Paletted {
 	list := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
 		return cmp.Or(counts[b]-counts[a], cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
 	})
-	var p color.Palette
-	index, others := make(map[color.RGBA]uint8, len(list)), 0
-	for _, c := range list {
-		if len(p) < 256 {
-			index[c] = uint8(len(p))
-			p = append(p, c)
-			continue
-		}
-		index[c] = uint8(p.Index(c))
-		others += counts[c]
+	few := list[:min(256, len(list))]
+	others := m.Rect.Dx() * m.Rect.Dy()
+	p, index := make(color.Palette, len(few)), make(map[color.RGBA]uint8, len(list))
+	for i, c := range few {
+		p[i], index[c] = c, uint8(i)
+		others -= counts[c]
 	}
 	if 10*others > m.Rect.Dx()*m.Rect.Dy() {
 		return nil
+	}
+	for _, c := range list[len(few):] {
+		index[c] = uint8(nearest(few, c))
 	}
 	out, at := image.NewPaletted(m.Rect, p), 0
 	for c, n := range runs(m) {
@@ -58,6 +58,18 @@ func paletted(m *image.RGBA) *image.Paletted {
 		}
 	}
 	return out
+}
+
+// nearest returns which of the colours differs least from another.
+func nearest(list []color.RGBA, c color.RGBA) (at int) {
+	least := math.MaxInt
+	for i, l := range list {
+		r, g, b := int(l.R)-int(c.R), int(l.G)-int(c.G), int(l.B)-int(c.B)
+		if d := r*r + g*g + b*b; d < least {
+			least, at = d, i
+		}
+	}
+	return at
 }
 
 // runs yields a picture's colours in the order of its pixels, and how many follow each other.
