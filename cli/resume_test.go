@@ -224,7 +224,7 @@ func TestKilledAndResumedEqualsUninterrupted(t *testing.T) {
 		due        int64 // an env step whose checkpoint must be tried
 		machines   []machine
 	}{
-		{"plain", plainSpec, 4, 0, machines},
+		{"plain", plainSpec, 3, 0, machines},
 		{"LSTM, stand-ins and bots with memory", lstmSpec, 5, 0, []machine{{2, 2}}},
 		{"past selves, switches and stages", pastSpec, 5, 2400, []machine{{8, 1}}}, // a stage is due, but not begun
 	} {
