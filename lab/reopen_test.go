@@ -392,13 +392,16 @@ func TestADeathAtTheEndIsRepaired(t *testing.T) {
 func TestSeedsWhoseMakerDiedAreBegun(t *testing.T) {
 	want := done(t)
 	dir := want.Run
-	for _, name := range []string{"seed-10/spec.yaml", "seed-10/result.json"} {
-		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+	if err := os.Remove(filepath.Join(dir, "seed-10", "spec.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quiet().Reopen(dir, Further{}, 1); err == nil || !strings.Contains(err.Error(), "spec.yaml is missing") {
+		t.Errorf("a seed that was done and has lost its spec: %v", err)
+	}
+	for _, name := range []string{"env.json", "result.json", "checkpoints"} {
+		if err := os.RemoveAll(filepath.Join(dir, "seed-10", name)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "seed-10", "checkpoints")); err != nil {
-		t.Fatal(err)
 	}
 	whole(t, "a seed without a spec", goOn(t, quiet(), dir, Further{}), want)
 }

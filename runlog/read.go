@@ -59,7 +59,7 @@ func (r *Record) moved() bool {
 func read(dir string) (r *Record, err error) {
 	r = &Record{dir: dir}
 	if r.Spec, err = readSmall(dir, specFile); errors.Is(err, fs.ErrNotExist) {
-		return nil, notRun(dir, specFile)
+		return nil, noSpec(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("runlog: reading a spec: %w", err)
@@ -83,6 +83,21 @@ func read(dir string) (r *Record, err error) {
 		return r, r.wrongSpec(newest)
 	}
 	return r, nil
+}
+
+// noSpec is the error of a folder without a spec: it is no run yet, unless env.json says
+// that it was one.
+func noSpec(dir string) error {
+	var e Env
+	b, err := readSmall(dir, envFile)
+	if err != nil || json.Unmarshal(b, &e) != nil || !checked(b, e.Check) || e.Status == running && e.Record.Checkpoint == nil {
+		return notRun(dir, specFile)
+	}
+	next := "put it back from a copy"
+	if s := newestSeal(dir); s != nil {
+		next = fmt.Sprintf("put it back (it stands in %s, under \"spec\")", checkPath(dir, s.Step, sealKind))
+	}
+	return damaged{fmt.Sprintf("%s is missing; %s", filepath.Join(dir, specFile), next), true}
 }
 
 // Loose reports whether the run is of a program that did not seal its runs yet: nothing

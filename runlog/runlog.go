@@ -193,6 +193,9 @@ func Create(dir string, spec []byte, info Info) (*Run, error) {
 		return nil, errors.Join(fmt.Errorf("runlog: %s holds a run already; go on with it by hop train --resume %s, or choose another folder",
 			dir, dir), r.Close())
 	}
+	if _, err := Read(dir); errors.Is(err, ErrDamaged) { // it was a run, whose spec is gone
+		return nil, errors.Join(err, r.Close())
+	}
 	r.spec, r.specs, r.env, r.found = spec, []string{sumOf(spec)}, newEnv(info), Part{0, sumOf(nil)}
 	if err := r.create(); err != nil {
 		return nil, errors.Join(err, r.Close())

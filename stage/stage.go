@@ -231,6 +231,33 @@ func whole(dir, key string) bool {
 	return len(m.Files) > 0
 }
 
+// Verify holds what was read from a file of a stage's folder, nil if there was none,
+// against the sums that were taken when the stage was done.
+func Verify(dir, file string, read []byte) error {
+	path := filepath.Join(dir, markFile)
+	b, err := disk.Read(path, 64<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // of no stage
+	}
+	var m mark
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	if err != nil {
+		return fmt.Errorf("stage: reading %s: %w; put it back from a copy", path, err)
+	}
+	was, is := m.Files[file], ""
+	if read != nil {
+		h := sha256.Sum256(read)
+		is = hex.EncodeToString(h[:])
+	}
+	if is != was {
+		return fmt.Errorf("stage: %s is not as it was when the stage was done, going by %s; put it back from a copy, or run the training's "+
+			"command again", filepath.Join(dir, file), path)
+	}
+	return nil
+}
+
 // sums returns the sum of every file below dir.
 func sums(dir string) (map[string]string, error) {
 	files := map[string]string{}
