@@ -138,8 +138,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	if f.Evidence == nil {
 		f.Evidence = []Row{}
 	}
-	ci := stats.Interval{f.Lo, f.Hi}
-	return json.Marshal(findingJSON{f.Step, f.Check, f.Status, f.Module, f.Agent(), f.Says, stats.Number(f.Effect), ci, f.Unit, f.Rows, f.Evidence, f.Next})
+	effect, ci := stats.Number(f.Effect), stats.Interval{f.Lo, f.Hi}
+	return json.Marshal(findingJSON{f.Step, f.Check, f.Status, f.Module, f.Agent(), f.Says, effect, ci, f.Unit, f.Rows, f.Evidence, f.Next})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and findings of runs that were

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,8 +78,44 @@ func TestAuditOfARunReadsItsRecord(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Join(out, "\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if code, _, errs := hop(t, "audit", run); code != 1 || !strings.Contains(errs, "metrics.csv is damaged") {
+		t.Errorf("a record that was changed: exit %d, %s", code, errs)
+	}
+	unseal(t, filepath.Join(run, "seed-1")) // as if the program itself had counted so
 	if x := auditOf(t, run); x.Verdict != "fault" || x.Module != "ppo" || !strings.HasPrefix(x.Says, "Agent 1 of seed 1 was updated 3 times") {
 		t.Errorf("got %s in %s: %s", x.Verdict, x.Module, x.Says)
+	}
+}
+
+// unseal makes a run one of a program that sealed nothing but the bodies of checkpoints.
+func unseal(t *testing.T, dir string) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "checkpoints", "*.json"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	kept := []string{"format", "step", "score", "number", "bytes", "sha256", "metrics_bytes", "events_bytes", "keep"}
+	for _, path := range append(list, filepath.Join(dir, "env.json")) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all map[string]any
+		if err := json.Unmarshal(b, &all); err != nil {
+			t.Fatal(err)
+		}
+		for key := range all {
+			if strings.HasSuffix(path, "env.json") && (key == "record" || key == "check") ||
+				!strings.HasSuffix(path, "env.json") && !slices.Contains(kept, key) {
+				delete(all, key)
+			}
+		}
+		if b, err = json.Marshal(all); err == nil {
+			err = os.WriteFile(path, b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

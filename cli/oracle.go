@@ -32,7 +32,8 @@ func (c oracleCmd) Run(a *app) error {
 	fmt.Fprintf(a.out, "best response to %s: %.4f ± %s over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
 		out.Value, page.Number(1.96*float64(out.SE)), c.Episodes, out.States, out.MS)
 	if out.Played != nil {
-		fmt.Fprintf(a.out, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value, page.Number(1.96*float64(*out.DiffSE)))
+		fmt.Fprintf(a.out, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value,
+			page.Number(1.96*float64(*out.DiffSE)))
 	}
 	return nil
 }

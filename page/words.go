@@ -83,6 +83,21 @@ func Seconds(x float64) string {
 	return fmt.Sprintf("%.2g s", x)
 }
 
+// Bytes writes an amount of memory, such as 1.5 GB.
+func Bytes(n uint64) string {
+	x, unit := float64(n), " B"
+	for _, larger := range []string{" kB", " MB", " GB", " TB", " PB"} {
+		if x < 1000 {
+			break
+		}
+		x, unit = x/1000, larger
+	}
+	if x >= 100 {
+		return fmt.Sprintf("%.0f%s", x, unit)
+	}
+	return fmt.Sprintf("%.3g%s", x, unit)
+}
+
 // axisNumber writes a tick without needless zeros.
 func axisNumber(v float64) string {
 	a := math.Abs(v)

@@ -81,8 +81,17 @@ func (g *group) Sealed() string {
 	return text
 }
 
-// Machines returns what the runs ran on.
-func (g *group) Machines() []string { return g.once((*run).machine) }
+// Machines returns what the runs ran on, and how much memory that took.
+func (g *group) Machines() []string {
+	list, peak := g.once((*run).machine), uint64(0)
+	for _, r := range g.Runs {
+		peak = max(peak, r.Env.Peak)
+	}
+	if peak > 0 {
+		list = append(list, "it took "+page.Bytes(peak)+" of memory at most")
+	}
+	return list
+}
 
 func (g *group) once(of func(*run) string) (list []string) {
 	for _, r := range g.Runs {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"hop/internal/cpu"
 )
 
 // Info is what the caller knows about a run.
@@ -28,8 +30,11 @@ type Env struct {
 	Status  string  `json:"status"` // running, done, stopped or failed
 	Spent
 	Phases map[string]float64 `json:"phases_s"`
-	Record *Sums              `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this
-	Check  string             `json:"check"`            // the sum of all this
+	// Peak is the most memory that a process which worked on the run has had, with what
+	// else it did at the time: other seeds, for one. 0: not known.
+	Peak   uint64 `json:"peak_memory_bytes"`
+	Record *Sums  `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this
+	Check  string `json:"check"`            // the sum of all this
 }
 
 // Spent is what a run has cost, over all its parts: a run that was stopped and
@@ -109,7 +114,7 @@ func (r *Run) Finish(status string) error {
 // saveEnv writes env.json with the time spent so far and the sums of what is safely on
 // the disk.
 func (r *Run) saveEnv() error {
-	r.env.Spent = r.Spent()
+	r.env.Spent, r.env.Peak = r.Spent(), max(r.env.Peak, cpu.Peak())
 	sums := &Sums{Specs: r.specs, Checkpoint: r.newest, Files: map[string]Part{
 		metricsFile: r.metrics.safe, eventsFile: r.events.safe, findingsFile: r.found,
 	}}

@@ -309,6 +309,14 @@ func (u Used) String() string {
 	return text
 }
 
+// Short says the same for a page, where the run is called by its name and seed and not
+// by where it lies on a disk.
+func (u Used) Short() string {
+	dir := filepath.Clean(u.Run)
+	u.Run = filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
+	return u.String()
+}
+
 // Used returns what was read so far, each once, in the order of the first time.
 func (d *Reader) Used() []Used {
 	if d == nil {

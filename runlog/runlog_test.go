@@ -136,7 +136,7 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	r := started(t)
 	env, err := ReadEnv(r.Dir())
 	must(t, err)
-	if env.Status != "running" || env.Seed != 3 || env.Go == "" || env.OS == "" || env.Cores < 1 || env.Started == "" {
+	if env.Status != "running" || env.Seed != 3 || env.Go == "" || env.OS == "" || env.Cores < 1 || env.Started == "" || env.Peak < 1<<20 {
 		t.Errorf("env of a fresh run is %+v", env)
 	}
 	cpu, wall := 0., 0.

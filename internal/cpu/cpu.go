@@ -1,4 +1,5 @@
-// Package cpu measures what a computation costs: processor time and the clock.
+// Package cpu measures what a computation costs: processor time, memory and the clock,
+// and says how much memory there is.
 package cpu
 
 import "time"

@@ -45,7 +45,7 @@ Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
 {{end}}{{range .Used}}
-Read at {{paths .String}}.
+Read at {{paths .Short}}.
 {{end}}`
 
 // cell is a cell of the table.
@@ -384,7 +384,7 @@ func (t *Table) figures() (list []*page.Figure) {
 		}
 		if len(fig.Panels) == 1 {
 			fig.Title += ", " + fig.Panels[0].Title
-			fig.Panels[0].W, fig.Panels[0].H = page.WideW, page.WideH
+			fig.Cols, fig.Panels[0].W, fig.Panels[0].H = 1, page.WideW, page.WideH
 		}
 		if len(fig.Panels) > 0 {
 			list = append(list, fig)
