@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hop/runlog"
 )
@@ -32,9 +33,9 @@ var harms = []struct {
 
 // What a command may do about a harmed file.
 const (
-	same  = "same result"
-	named = "error naming the file"
-	older = "said, and older or done anew"
+	sameResult = "same result"
+	fileNamed  = "error naming the file"
+	doneAnew   = "said, and older or done anew"
 )
 
 // place is a folder of everything that commands read, a copy of it to mend it with, and
@@ -52,7 +53,7 @@ type reader struct {
 var matrixReaders = []reader{
 	{"show", "show ROOT/runs/a-001/seed-1", "runs/a-001", false},
 	{"report", "report ROOT/runs/a-001 --no-gif", "runs/a-001", true},
-	{"report with episodes", "report ROOT/runs/a-001", "runs/a-001/seed-1/checkpoints", true},
+	{"report with episodes", "report ROOT/runs/a-001", "runs/a-001/seed-1/checkpoints runs/a-001/seed-2/checkpoints", true},
 	{"zoo list", "zoo list --out ROOT/runs", "runs/a-001", false},
 	{"adapt", "adapt ROOT/runs/a-001 --vs ns,ns,ns --steps 40 --last 20 --lives 1 --starts 2 --json", "runs/a-001", true},
 	{"crossplay", "crossplay ROOT/runs/a-001 ns --episodes 1 --out OUT --json", "runs/a-001", true},
@@ -67,7 +68,7 @@ var matrixReaders = []reader{
 	{"going on after a kill", "train --resume ROOT/runs/k-001 --json", "runs/k-001", true},
 	{"report of a killed run", "report ROOT/runs/k-001 --no-gif", "runs/k-001", true},
 	{"pretrain on a dataset", "pretrain vae --data ROOT/data --out OUT --set epochs=1 --set model.hidden=[8] --json", "data", true},
-	{"collect again", "collect --mix ns,nh --rows 300 --shard 100 --seed 7 --out ROOT/data --json", "data", true},
+	{"collect again", "collect --mix ns,nh --rows 500 --shard 200 --seed 7 --out ROOT/data --json", "data", true},
 	{"pretrain on a model", "pretrain cvae --data ROOT/data --vae ROOT/vae --out OUT --set epochs=1 --set model.gru=8 --json", "vae", true},
 	{"pretrain again", "pretrain vae --data ROOT/data --out ROOT/vae --set epochs=1 --set model.hidden=[8] --json", "vae", true},
 	{"train with stages", "train ROOT/s.yaml --out ROOT/staged --json", "staged/stages", true},
@@ -89,10 +90,13 @@ func TestCorruptionMatrix(t *testing.T) {
 	all := os.Getenv("HOP_MATRIX") != ""
 	counts := map[string]map[string]int{}
 	for r, c := range matrixReaders {
+		begun := time.Now()
 		want := c.result(t, p, "", nil)
+		each := time.Since(begun)
 		if want.code != 0 {
 			t.Fatalf("%s, nothing harmed: exit %d\n%s", c.name, want.code, want.errs)
 		}
+		t.Logf("%s: %v", c.name, each)
 		for f, file := range p.files(t, c.reads) {
 			for h, harm := range harms {
 				if c.slow && !all && h != (f+r)%len(harms) {
@@ -160,13 +164,16 @@ func (c reader) result(t *testing.T, p place, file string, harm func(b, other []
 		}
 		o.out += string(b)
 	}
-	o.out = clocks.ReplaceAllString(o.out, "")
+	o.out = clocks.ReplaceAllString(used.ReplaceAllString(o.out, ""), "")
 	return o
 }
 
 // clocks are the lines in which equal results differ: they say how long something took,
 // when, and what was done again.
 var clocks = regexp.MustCompile(`(?m)^.*(_s"|"reused"|[0-9] s\b|started).*$`)
+
+// used says which checkpoints were read: more of them, where a page is written anew.
+var used = regexp.MustCompile(`(?s),\s*"checkpoints": \[.*?\]`)
 
 // mend brings what a command may have changed back to what it was.
 func (p place) mend(t *testing.T, args string) {
@@ -196,13 +203,13 @@ func (o outcome) kind(want outcome, file string) string {
 	said := strings.Contains(o.errs, base) || base == "env.json" && strings.Contains(o.errs, "spec.yaml")
 	switch {
 	case o.code != 0 && said && !strings.Contains(o.errs, "goroutine "):
-		return named
+		return fileNamed
 	case o.code != 0:
 		return ""
 	case said && again.MatchString(o.errs):
-		return older
+		return doneAnew
 	case o.out == want.out:
-		return same
+		return sameResult
 	}
 	return ""
 }
@@ -282,7 +289,7 @@ follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 40 --last 20 --li
 	ok(t, "train", in("a.yaml"), "--seeds", "1-2", "--out", in("runs"))
 	ok(t, "train", in("k.yaml"), "--out", in("runs"))
 	ok(t, "train", in("s.yaml"), "--out", in("staged"))
-	ok(t, "collect", "--mix", "ns,nh", "--rows", "300", "--shard", "100", "--seed", seed, "--out", in("data"))
+	ok(t, "collect", "--mix", "ns,nh", "--rows", "500", "--shard", "200", "--seed", seed, "--out", in("data"))
 	ok(t, "pretrain", "vae", "--data", in("data"), "--out", in("vae"), "--set", "epochs=1", "--set", "model.hidden=[8]")
 	kill(t, in("runs/k-001/seed-1"))
 }
