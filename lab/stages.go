@@ -90,6 +90,9 @@ func (s *stages) now(st stage.Status) {
 	}
 	if st.State == stage.Running {
 		s.began = time.Now()
+		if st.Anew != "" {
+			s.lab.Note("stage %s is done anew: %s", st.Name, st.Anew)
+		}
 		s.say(st.Name, "hop %s", shorten(st.Command))
 		return
 	}

@@ -296,3 +296,46 @@ func loosen(t *testing.T, dir string) {
 		})
 	}
 }
+
+// A folder that was received may hold links to files of whoever received it.
+func TestNothingIsWrittenThroughALink(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{metricsFile, eventsFile, logFile, checkDir} {
+		dir, outside := ended(t, ""), filepath.Join(t.TempDir(), "outside")
+		path := filepath.Join(dir, file)
+		must(t, os.Rename(path, outside))
+		if os.Symlink(outside, path) != nil {
+			t.Skip("no links here")
+		}
+		if r, err := Open(dir); err == nil {
+			r.Close()
+			t.Errorf("%s: a run whose file is a link to another place can be written", file)
+		} else {
+			says(t, file, err, dir)
+		}
+	}
+}
+
+// A checkpoint that is put beside those of a run that has ended is not its newest.
+func TestACheckpointAddedToAnEndedRunIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, longer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	for i, dir := range []string{dir, longer} {
+		r, err := Create(dir, []byte(sealedSpec), Info{Preset: "toy", Seed: 3})
+		must(t, err)
+		for step := range int64(i + 1) {
+			must(t, r.Checkpoint(step, toyBody(1), 0, Keep{}))
+		}
+		must(t, r.Finish("stopped"))
+		must(t, r.Close())
+	}
+	for _, kind := range []string{bodyKind, sealKind} {
+		must(t, os.Link(checkPath(longer, 1, kind), checkPath(dir, 1, kind)))
+	}
+	_, _, err := Last(dir)
+	says(t, "an added checkpoint", err, checkPath(dir, 1, sealKind)+" is not of this run")
+	c, err := (&Reader{AcceptOlder: true}).Last(dir)
+	if err != nil || c.Step != 0 {
+		t.Errorf("the run's own checkpoint: %+v, %v", c, err)
+	}
+}
