@@ -80,7 +80,12 @@ func TestATrainingSurvivesAnyLossOfPower(t *testing.T) {
 	if err := last.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	alike(t, "after the end", exact(t, group), want)
+	left := exact(t, group)
+	for name, b := range want { // a checkpoint that was removed may be back
+		if !bytes.Equal(left[name], b) {
+			t.Errorf("after the end: %s is lost", name)
+		}
+	}
 	every := 1
 	if !*long {
 		every = max(1, len(states)/8)

@@ -75,7 +75,11 @@ func TestAnyLossOfPowerIsSurvived(t *testing.T) {
 	want := exact(t, straight)
 	same(t, "without a loss", exact(t, dir), want)
 	must(t, last.Restore())
-	same(t, "a loss after the end", exact(t, dir), want)
+	for name, b := range want { // what was removed may be back
+		if exact(t, dir)[name] != b {
+			t.Errorf("a loss after the end: %s is lost", name)
+		}
+	}
 
 	for i, left := range states {
 		must(t, left.Restore())
