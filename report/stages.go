@@ -17,36 +17,34 @@ import (
 	stages "hop/stage"
 )
 
-// stage is a step around the training, as hop train left it in stages.json, with
-// the card of the model that it made.
+// stage is a step around the training, with three numbers of its report card.
 type stage struct {
-	Name    string   `json:"name"`
-	Command string   `json:"command"`
-	Dir     string   `json:"dir"` // from the group's folder
-	Reused  bool     `json:"reused"`
-	Wall    float64  `json:"wall_s"`
-	Verdict string   `json:"verdict"`
-	Status  string   `json:"status"`
-	Card    string   // link to its card, empty if there is none
+	stages.Record
+	Card    string   // link to its card, if it has one
 	Numbers []string // what it measured
 }
 
 // readStages reads stages.json and the cards it leads to, which must be as the stages
 // left them.
 func (g *group) readStages(dir string) error {
-	b, err := os.ReadFile(filepath.Join(dir, "stages.json"))
+	var of []stages.Scores
+	for _, r := range g.Scored() {
+		of = append(of, stages.Scores{Seed: r.Seed, Agents: r.Result.Agents})
+	}
+	list, err := stages.ReadRecords(dir, of)
 	if errors.Is(err, fs.ErrNotExist) {
-		if g.Spec != nil && len(g.Spec.Prepare)+len(g.Spec.Follow) > 0 && len(g.Scored()) == len(g.Runs) {
+		if g.Spec != nil && len(g.Spec.Prepare)+len(g.Spec.Follow) > 0 && len(of) == len(g.Runs) {
 			g.note("stages.json is missing: what was done before and after the training is not shown")
 		}
 		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &g.Stages)
-	}
 	if err != nil {
-		g.note("stages.json cannot be read (%v): what was done before and after the training is not shown", err)
+		g.note("%s; what was done before and after the training is not shown",
+			strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
 		return nil
+	}
+	for _, r := range list {
+		g.Stages = append(g.Stages, stage{Record: r})
 	}
 	var errs []error
 	for i := range g.Stages {
