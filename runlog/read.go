@@ -140,6 +140,10 @@ func (e *Env) changed(s *seal) string {
 // wrongSpec says what was changed in spec.yaml.
 func (r *Record) wrongSpec(s *seal) error {
 	path, what, next := filepath.Join(r.dir, specFile), "", "put it back from a copy"
+	if s != nil && s.Spec == string(r.Spec) {
+		return damaged{why: fmt.Sprintf("%s is of another run: %s and %s have another spec; put it back from a copy",
+			filepath.Join(r.dir, envFile), path, checkPath(r.dir, s.Step, sealKind))}
+	}
 	if s != nil && slices.Contains(r.Env.Record.Specs, sumOf([]byte(s.Spec))) {
 		what = ": " + differences(r.Spec, []byte(s.Spec))
 		next = fmt.Sprintf("put it back (it stands in %s, under \"spec\")", checkPath(r.dir, s.Step, sealKind))
@@ -182,12 +186,20 @@ func (r *Record) checkNow(file string) error {
 // Faults returns what is not as it was written, but for the files that are named.
 func (r *Record) Faults(but ...string) error {
 	var errs []error
+	all := true
 	for _, file := range []string{metricsFile, eventsFile, findingsFile, resultFile} {
 		if !slices.Contains(but, file) {
-			errs = append(errs, r.check(file))
+			err := r.check(file)
+			all = all && (err != nil || !exists(r.dir, file))
+			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if s := newestSeal(r.dir); err != nil && all && s != nil && (s.Seed != r.Env.Seed || s.Preset != r.Env.Preset) {
+		return damaged{why: fmt.Sprintf("%s is of another run: %s; no other file is as it says: put it back from a copy",
+			filepath.Join(r.dir, envFile), r.Env.changed(s))}
+	}
+	return err
 }
 
 // Unsealed says what nothing vouches for; "" if everything is sealed.
