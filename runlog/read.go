@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -233,7 +234,7 @@ func (r *Record) Findings() ([]check.Finding, error) {
 // any more, because the run was killed in that moment, is none.
 func (r *Record) Result() ([]byte, error) {
 	if err := r.check(resultFile); err != nil {
-		return nil, err
+		return nil, cmp.Or(r.Faults(), err) // which knows whether it is env.json that is not of this run
 	}
 	if _, known := r.Env.recordOf(resultFile); !known && !r.Loose() {
 		return nil, nil
