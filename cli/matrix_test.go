@@ -71,7 +71,7 @@ const adaptArgs = " --vs ns,ns,ns --steps 40 --last 20 --lives 1 --starts 2 --js
 var matrixReaders = []reader{
 	{"show", shows, "show ROOT/runs/a-001/seed-1", "runs/a-001/seed-1", "", false},
 	{"report", shows, "report ROOT/runs/a-001 --no-gif", one, "ROOT/runs/a-001/report.md", true},
-	{"report with episodes", shows, "report ROOT/runs/a-001", "runs/a-001/seed-1", "ROOT/runs/a-001/report.md", true},
+	{"report with episodes", shows, "report ROOT/runs/a-001", "runs/a-001/seed-2", "ROOT/runs/a-001/report.md", true},
 	{"report of a killed run", shows, "report ROOT/runs/k-001 --no-gif", "runs/k-001", "ROOT/runs/k-001/report.md", true},
 	{"report with stages", shows, "report ROOT/staged/s-001 --no-gif", "staged/s-001/follow staged/s-001/stages.json",
 		"ROOT/staged/s-001/report.md", true},
@@ -90,7 +90,7 @@ var matrixReaders = []reader{
 	{"train --resume", goesOn, "train --resume ROOT/runs/a-001 --json", "runs/a-001", "", false},
 	{"train --resume, with stages", goesOn, "train --resume ROOT/staged/s-001 --json", "staged/s-001/stages.json", "", false},
 	{"train --resume of a killed run", goesOn, "train --resume ROOT/runs/k-001 --json", "runs/k-001",
-		"ROOT/runs/k-001/seed-1/metrics.csv ROOT/runs/k-001/seed-1/checkpoints/*", true},
+		"ROOT/runs/k-001/seed-1/metrics.csv ROOT/runs/k-001/seed-1/checkpoints/step-000000000880*", true},
 	{"adapt --accept-older", goesOn, "adapt ROOT/runs/a-001 --accept-older" + adaptArgs, "runs/a-001/seed-1/checkpoints", "", false},
 	{"compare", goesOn, "compare ROOT/a.yaml --seeds 1-2 --reuse ROOT/runs --out OUT --json", one, "", true},
 	{"collect again", goesOn, "collect --mix ns,nh --rows 500 --shard 200 --seed 7 --out ROOT/data --json", "data",
@@ -262,7 +262,7 @@ var used = regexp.MustCompile(`(?s),\s*"checkpoints": \[.*?\]`)
 
 // again is how commands say that they did something anew.
 var again = regexp.MustCompile(
-	`older checkpoint|checkpoint before|starting over|scored again|not reused|done anew|made anew|not shown|not known`)
+	`older checkpoint|checkpoint before|starting over|scored again|not reused|done anew|made anew|seeds are added|not shown|not known`)
 
 // kind says which of what is allowed an outcome is, "" if none. A page says what it has
 // to say to whoever reads it.
@@ -384,6 +384,7 @@ func (p *place) row(file string) string {
 func (p *place) other(file string) []byte {
 	dir, name := path.Split(file)
 	for _, pair := range [][2]string{
+		{"runs/a-001/seed-1/spec.yaml", "staged/s-001"}, {"runs/a-001/seed-2/spec.yaml", "staged/s-001"}, // seeds of one training share it
 		{"runs/k-001/seed-1/env.json", "runs/a-001/seed-1"}, {"runs/k-001/seed-1/spec.yaml", "runs/a-001/seed-1"}, // of the same seed
 		{"runs/k-001/seed-1", "runs/a-001/seed-2"}, {"runs/a-001/seed-1", "runs/a-001/seed-2"}, {"runs/a-001/seed-2", "runs/a-001/seed-1"},
 		{"runs/a-001/group", "staged/s-001/group"}, {"runs/k-001/group", "runs/a-001/group"}, {"data", "data2"}, {"part", "data2"},

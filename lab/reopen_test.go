@@ -450,6 +450,16 @@ func TestATrainingThatDiedAtOnceIsBegun(t *testing.T) {
 	if _, err := quiet().Reopen(training.Folder, Further{}, 1); err == nil || !strings.Contains(err.Error(), path+", which says") {
 		t.Errorf("a changed list of seeds: error %v", err)
 	}
+	other := brief(t, quiet(), "ppo.lr=0.01")
+	if b, err = os.ReadFile(filepath.Join(other.Folder, "group.json")); err == nil {
+		err = errors.Join(other.abandon(), os.WriteFile(path, b, 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quiet().Reopen(training.Folder, Further{}, 1); err == nil || !strings.Contains(err.Error(), path+", which says") {
+		t.Errorf("the list of another training: error %v", err)
+	}
 }
 
 // Another build says so, and goes on only if it is told to. It leaves what is finished.
