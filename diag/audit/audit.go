@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
@@ -55,11 +56,11 @@ type Options struct {
 type Result struct {
 	check.Report
 	Agents  []string      `json:"agents"`
-	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth
+	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth; null: no episode ended
 	Learns  [][]float64   `json:"learns"`  // [agent][agent] share of the column's probed rows that the row's agent learns from; -1: not probed
 	Updates []int         `json:"updates"` // [mind] windows in which weights changed
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
-	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
+	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, from the first in which an episode ended; absent ones repeat
 	Windows int           `json:"windows"`
 	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
 
@@ -153,7 +154,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(check.Order(r.Returns), check.Odd(r.Returns))
+		r.Add(orders(r.Returns)...)
 	}
 	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 	if opt.Game == nil {
@@ -172,7 +173,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
 		say("shared brains")
-		f, err := shared(ctx, s, opt, r.Returns)
+		f, err := shared(ctx, s, opt, spec.Seats, r.Returns)
 		if err != nil {
 			return nil, err
 		}
@@ -349,13 +350,11 @@ func (u *session) logged(p *train.Progress) {
 		if p.Warm { // what is returned is the bots'
 			break
 		}
-		v := 0.
-		if p.Episodes > 0 {
-			v = p.Return[a].Mean()
-		} else if n := len(u.curves[a]); n > 0 {
-			v = u.curves[a][n-1]
+		if n := len(u.curves[a]); p.Episodes > 0 {
+			u.curves[a] = append(u.curves[a], p.Return[a].Mean())
+		} else if n > 0 {
+			u.curves[a] = append(u.curves[a], u.curves[a][n-1])
 		}
-		u.curves[a] = append(u.curves[a], v)
 	}
 	if u.closely {
 		u.logs.take(u, p)
@@ -363,15 +362,43 @@ func (u *session) logged(p *train.Progress) {
 }
 
 // last returns each agent's mean return over the last fifth of the windows.
-func (u *session) last() []float64 {
-	out := make([]float64, len(u.curves))
-	for a, c := range u.curves {
+func (u *session) last() []float64 { return lastFifth(u.curves) }
+
+// lastFifth returns the mean of the last fifth of each curve, nil if one is empty: no
+// episode ended.
+func lastFifth(curves [][]float64) []float64 {
+	var out []float64
+	for a, c := range curves {
+		if len(c) == 0 {
+			return nil
+		}
 		tail := c[len(c)-(len(c)+4)/5:]
+		out = append(out, 0)
 		for _, v := range tail {
 			out[a] += v / float64(len(tail))
 		}
 	}
 	return out
+}
+
+// measured leaves out the seeds in which no episode ended.
+func measured(returns [][]float64) [][]float64 {
+	return slices.DeleteFunc(slices.Clone(returns), func(row []float64) bool { return len(row) == 0 })
+}
+
+// orders asks whether agents that are built alike earn alike: whether earnings follow
+// their numbers, and whether one of them stands apart.
+func orders(returns [][]float64) []check.Finding {
+	return []check.Finding{order(returns), check.Odd(measured(returns))}
+}
+
+// order asks whether earnings follow the agents' numbers.
+func order(returns [][]float64) check.Finding {
+	f := check.Order(measured(returns))
+	if len(measured(returns)) == 0 {
+		f.Status, f.Says = check.NotAsked, "No episode ended, so there are no returns to compare."
+	}
+	return f
 }
 
 // alike reports whether all agents are learners on equal terms.
@@ -475,8 +502,8 @@ func (u *session) count(ro *batch.Rollout) {
 }
 
 // shared trains one brain for all agents and compares the order of earnings.
-func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (check.Finding, error) {
-	s.Train.Brains = make([]int, len(apart[0]))
+func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
+	s.Train.Brains = make([]int, seats)
 	opt.Change, opt.Rows = nil, nil
 	var returns [][]float64
 	for _, seed := range opt.Seeds {
@@ -489,9 +516,9 @@ func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (ch
 		}
 		returns = append(returns, u.last())
 	}
-	f := check.Order(returns)
+	f := order(returns)
 	f.Step, f.Check = 5, "earnings by agent, one shared brain"
-	separate := check.Order(apart)
+	separate := order(apart)
 	switch {
 	case f.Status == check.NotAsked:
 	case f.Status != check.Pass:
