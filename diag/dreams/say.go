@@ -260,9 +260,9 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 	if n := c.wrong["end"]; n > 0 {
 		im, want := share(c.exits[0], c.rows), share(c.exits[1], c.rows)
 		ends.Saw(im, want, "exits a row, imagined and as the model predicts")
-		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.2g %% of their rows; the model "+
-			"predicts %.2g %% there, and in "+
-			"%.2g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
+		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.3g %% of their rows; the model "+
+			"predicts %.3g %% there, and in "+
+			"%.3g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
 			"mind/imagine: state.take (End), model/world: predictOver and Step")
 	}
 	rewards := finding("imagined rewards", "share of rows", "Imagined rewards are those that the model predicts, one step's "+
@@ -272,7 +272,7 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 		if c.more*10 > n*9 {
 			more = " Nearly all are larger: returns or values were put where rewards belong."
 		}
-		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.2g %% of imagined rows the reward is not what the "+
+		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the reward is not what the "+
 			"model predicts (%s).%s",
 			100*share(n, c.rows), c.sample["reward"], more), "mind/imagine: state.take (Reward), and who changes the window later")
 	}
@@ -283,7 +283,7 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 		if c.ones*10 > n*9 {
 			ones = " They call every action legal."
 		}
-		masks.Accuse(check.Fault, share(n, c.masks), fmt.Sprintf("In %.2g %% of imagined rows the mask is not what the model "+
+		masks.Accuse(check.Fault, share(n, c.masks), fmt.Sprintf("In %.3g %% of imagined rows the mask is not what the model "+
 			"predicts for the imagined "+
 			"board (%s).%s", 100*share(n, c.masks), c.sample["mask"], ones), "mind/imagine: state.take (Legal), model/world: masks")
 	}
@@ -310,7 +310,7 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 	}
 	for _, what := range []string{"board", "mask, time or last actions that it observes"} {
 		if n := c.wrong[what]; n > 0 && boards.Status == check.Pass {
-			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.2g %% of imagined rows the next %s is not what the "+
+			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the next %s is not what the "+
 				"model predicts from the "+
 				"joint action played (%s).", 100*share(n, c.rows), what, c.sample[what]),
 				"mind/imagine: imagined.StepAll (joint actions by seat) and state.take (Obs), model/world: write")
