@@ -140,7 +140,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	weights := slices.Clone(p.params.W)
 	var before, after *safetensors.File
-	hold := saves && own > 0 && p.heldAt() && !again
+	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.dreams.Broken())
 	if hold || p.u.hop != nil {
 		var err error
 		if before, err = saved(p.Mind); err != nil {

@@ -10,8 +10,8 @@ package dreams
 import (
 	"bytes"
 	"math"
-	"slices"
 	"strings"
+	"sync"
 
 	"hop/agent"
 	"hop/batch"
@@ -47,7 +47,8 @@ type Watch struct {
 
 	windows int // that the model was given
 	rows    rowCheck
-	held    []held
+	held    []*held
+	wait    sync.WaitGroup // for what is being computed about them
 	scored  []score
 	layers  Layers
 	steps   stepCheck
@@ -212,35 +213,39 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 	if s.anew || was == nil {
 		return
 	}
-	h := held{window: s.window, trusted: s.trusted, rows: len(now.Deeds), heads: map[string]twin.Change{}}
-	learn := func(sl twin.WorldSlip) twin.Net {
-		m := d.read(before)
-		m.Deeds, m.Seen, m.Slip = now.Deeds, now.Seen, sl
-		m.Update(d.update, s.trusted)
-		return m.Net
-	}
-	want := learn(twin.WorldSlip{})
-	h.change = twin.Compare(was.Net, now.Net, want)
-	for _, name := range heads {
-		if part := headOf(was.Net, name); len(part) > 0 {
-			h.heads[name] = twin.Compare(part, headOf(now.Net, name), headOf(want, name))
-		}
-	}
-	if !h.change.Same() && !d.odd() {
-		odd := h.odd()
-		for _, sl := range slips(was) {
-			if sl.fits(odd, len(h.heads)) && twin.Compare(was.Net, now.Net, learn(sl.WorldSlip)).Same() {
-				h.slip = &sl
-				break
-			}
-		}
-	}
+	h := &held{window: s.window, trusted: s.trusted, rows: len(now.Deeds), heads: map[string]twin.Change{}}
 	d.held = append(d.held, h)
+	update := d.update
+	d.wait.Go(func() { // beside the run, which goes on
+		h.compare(was.Net, now.Net, func(sl twin.WorldSlip) twin.Net {
+			m := was.Clone()
+			m.Deeds, m.Seen, m.Slip = now.Deeds, now.Seen, sl
+			m.Update(update, s.trusted)
+			return m.Net
+		}, slips(was))
+	})
 }
 
-// odd reports whether an update before was not what it should be; one is named.
-func (d *Watch) odd() bool {
-	return slices.ContainsFunc(d.held, func(h held) bool { return !h.change.Same() })
+// compare compares how was became now with how learning makes it, and tries slips
+// where they differ.
+func (h *held) compare(was, now twin.Net, learn func(twin.WorldSlip) twin.Net, list []slip) {
+	want := learn(twin.WorldSlip{})
+	h.change = twin.Compare(was, now, want)
+	for _, name := range heads {
+		if part := headOf(was, name); len(part) > 0 {
+			h.heads[name] = twin.Compare(part, headOf(now, name), headOf(want, name))
+		}
+	}
+	if h.change.Same() {
+		return
+	}
+	odd := h.odd()
+	for _, sl := range list {
+		if sl.fits(odd, len(h.heads)) && twin.Compare(was, now, learn(sl.WorldSlip)).Same() {
+			h.slip = &sl
+			return
+		}
+	}
 }
 
 // odd lists the heads that do not learn what they should. Gradients are clipped
@@ -312,6 +317,10 @@ func (d *Watch) Imagine(update, round int) *mind.Imagined {
 
 // Model passes on.
 func (d *Watch) Model() (*world.Model, *nn.Params) { return d.model() }
+
+// Broken reports that imagined windows do not hold together, so that nothing can be
+// said of what is learnt from them.
+func (d *Watch) Broken() bool { return d.steps.going+d.steps.undead > 0 }
 
 // shareCheck compares how much is imagined, and what minds are handed, with the
 // spec.

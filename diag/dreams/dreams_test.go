@@ -97,7 +97,7 @@ func watched(t *testing.T, text string, bend func(*bent), spec func(*exp.Spec)) 
 	t.Helper()
 	s := exptest.Parse(t, text)
 	var w *dreams.Watch
-	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) { w = watch(t, s, parts, bend, spec) })
+	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) { watch(t, &w, s, parts, bend, spec) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +105,8 @@ func watched(t *testing.T, text string, bend func(*bent), spec func(*exp.Spec)) 
 }
 
 // watch puts a fault and a watch before the imagination of a run.
-func watch(t *testing.T, s *exp.Spec, parts *train.Parts, bend func(*bent), spec func(*exp.Spec)) *dreams.Watch {
-	w, window, right := &dreams.Watch{}, 0, parts.Imagine
+func watch(t *testing.T, w **dreams.Watch, s *exp.Spec, parts *train.Parts, bend func(*bent), spec func(*exp.Spec)) {
+	window, right := 0, parts.Imagine
 	parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
 		of, err := right(played, minds, workers)
 		b := &bent{Imagination: of}
@@ -117,7 +117,7 @@ func watch(t *testing.T, s *exp.Spec, parts *train.Parts, bend func(*bent), spec
 		if spec != nil {
 			spec(&said)
 		}
-		*w = *dreams.New(b, dreams.Run{
+		*w = dreams.New(b, dreams.Run{
 			Game: parts.Game.Spec(), Imagine: said.Imagine, Played: played, Key: parts.Key,
 			Window: func() (int, int) { return window, 6 },
 			Nets: func() []twin.Net {
@@ -142,16 +142,15 @@ func watch(t *testing.T, s *exp.Spec, parts *train.Parts, bend func(*bent), spec
 				return twin.Actor{Config: s.Actor, Input: model.Input}
 			},
 		})
-		return w, err
+		return *w, err
 	}
 	parts.Watch = func(ro *batch.Rollout, imagined bool) {
 		if imagined {
-			w.See(ro)
+			(*w).See(ro)
 		} else {
 			window++
 		}
 	}
-	return w
 }
 
 // A healthy model passes every question, whatever its kind.
@@ -324,7 +323,7 @@ func TestStalePlayersAreFound(t *testing.T) {
 	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) {
 		minds := parts.Minds
 		var past [][]float32
-		w = watch(t, s, parts, func(b *bent) {
+		watch(t, &w, s, parts, func(b *bent) {
 			b.before = func() {
 				var now [][]float32
 				for i, m := range minds {

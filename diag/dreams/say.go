@@ -24,6 +24,7 @@ func share(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
 
 // Findings says what the watch came to.
 func (d *Watch) Findings() []check.Finding {
+	d.wait.Wait()
 	var out []check.Finding
 	if d.err != nil {
 		f := finding("the world model can be read", "models", "", 1)
@@ -137,7 +138,7 @@ func (d *Watch) sayUpdates() check.Finding {
 	least := 1.
 	var odd *held
 	for i := range d.held {
-		h := &d.held[i]
+		h := d.held[i]
 		f.Rows += h.rows
 		least = min(least, h.change.Cosine)
 		f.Saw(h.change.Cosine, 1, "window %d: cosine of the change with its definition", h.window)
@@ -259,9 +260,9 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 	if n := c.wrong["end"]; n > 0 {
 		im, want := share(c.exits[0], c.rows), share(c.exits[1], c.rows)
 		ends.Saw(im, want, "exits a row, imagined and as the model predicts")
-		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.2g %% of their rows; the model "+
-			"predicts %.2g %% there, and in "+
-			"%.2g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
+		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.3g %% of their rows; the model "+
+			"predicts %.3g %% there, and in "+
+			"%.3g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
 			"mind/imagine: state.take (End), model/world: predictOver and Step")
 	}
 	rewards := finding("imagined rewards", "share of rows", "Imagined rewards are those that the model predicts, one step's "+
@@ -271,7 +272,7 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 		if c.more*10 > n*9 {
 			more = " Nearly all are larger: returns or values were put where rewards belong."
 		}
-		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.2g %% of imagined rows the reward is not what the "+
+		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the reward is not what the "+
 			"model predicts (%s).%s",
 			100*share(n, c.rows), c.sample["reward"], more), "mind/imagine: state.take (Reward), and who changes the window later")
 	}
@@ -282,9 +283,9 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 		if c.ones*10 > n*9 {
 			ones = " They call every action legal."
 		}
-		masks.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.2g %% of imagined rows the mask is not what the model "+
+		masks.Accuse(check.Fault, share(n, c.masks), fmt.Sprintf("In %.3g %% of imagined rows the mask is not what the model "+
 			"predicts for the imagined "+
-			"board (%s).%s", 100*share(n, c.rows), c.sample["mask"], ones), "mind/imagine: state.take (Legal), model/world: masks")
+			"board (%s).%s", 100*share(n, c.masks), c.sample["mask"], ones), "mind/imagine: state.take (Legal), model/world: masks")
 	}
 	boards := finding("imagined observations", "share of rows", "What agents see in imagination is what the model predicts, "+
 		"each from its own place.",
@@ -307,13 +308,16 @@ func (c *stepCheck) say(d *Watch) []check.Finding {
 			"agents, where the "+
 			"model reads them in the order of real seats.", "mind/imagine: imagined.StepAll")
 	}
-	for _, what := range []string{"board", "rest of the observation (mask, time and last actions)"} {
+	for _, what := range []string{"board", "mask, time or last actions that it observes"} {
 		if n := c.wrong[what]; n > 0 && boards.Status == check.Pass {
-			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.2g %% of imagined rows the next %s is not what the "+
+			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the next %s is not what the "+
 				"model predicts from the "+
 				"joint action played (%s).", 100*share(n, c.rows), what, c.sample[what]),
 				"mind/imagine: imagined.StepAll (joint actions by seat) and state.take (Obs), model/world: write")
 		}
+	}
+	if d.Broken() {
+		return []check.Finding{ends, c.sayStarts(), boards, rewards, masks, c.sayPlayers(), shares}
 	}
 	return []check.Finding{c.sayStarts(), boards, ends, rewards, masks, c.sayPlayers(), shares}
 }

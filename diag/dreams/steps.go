@@ -30,6 +30,7 @@ type stepCheck struct {
 	wrong  map[string]int // rows, by what differs
 	sample map[string]string
 	exits  [2]int // imagined, and as predicted
+	masks  int    // compared
 	ones   int    // wrong masks that call everything legal
 	more   int    // wrong rewards that are larger
 
@@ -211,7 +212,7 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 			}
 		}
 		if !slices.Equal(want[board:], got[board:]) {
-			c.differs("rest of the observation (mask, time and last actions)", "agent %d, step %d of copy %d: %d of %d numbers differ", a, t, n,
+			c.differs("mask, time or last actions that it observes", "agent %d, step %d of copy %d: %d of %d numbers differ", a, t, n,
 				unequal(want[board:], got[board:]), len(want)-board)
 		}
 	}
@@ -238,6 +239,7 @@ func (c *stepCheck) recognise(w twin.World, f *twin.Foreseen, base []float32, jo
 
 // may compares a mask.
 func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
+	c.masks++
 	if slices.Equal(got, want) {
 		return
 	}

@@ -119,6 +119,14 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	return m, nil
 }
 
+// Clone returns a copy that learns by itself. Both read the same steps.
+func (m *Imagining) Clone() *Imagining {
+	c, adam := *m, *m.Adam
+	adam.Mean, adam.Square = adam.Mean.Clone(), adam.Square.Clone()
+	c.Net, c.Adam = m.Net.Clone(), &adam
+	return &c
+}
+
 // Steps returns the steps of a window that a world model learns from, a row each,
 // through the eyes of the living agents in turn, in order of time and env.
 func (w World) Steps(ro *batch.Rollout) (deeds []Deed, rows []Row) {
