@@ -420,7 +420,7 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 		st.Reset(&rules)
 		f.Begin(st)
 		for t := 0; t < most && !st.Over(); t++ {
-			course := play.IntN(len(legal))
+			common := play.IntN(len(legal))
 			for s := range acts {
 				acts[s] = game.NoAction
 				seat := game.Seat(s)
@@ -432,8 +432,8 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 					bot = random
 				}
 				acts[s] = bot.Act(st, seat, &play)
-				if st.Legal(seat, legal); herd && legal[course] {
-					acts[s] = int32(course)
+				if st.Legal(seat, legal); herd && legal[common] {
+					acts[s] = int32(common)
 				}
 			}
 			if play.IntN(16) == 0 {
