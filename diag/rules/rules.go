@@ -265,7 +265,7 @@ func (b *Book) Finding() check.Finding {
 	}
 	p := 1.
 	if odd != nil {
-		p = odd.p() * float64(len(b.odds))
+		p = max(odd.p()*float64(len(b.odds)), 1e-300)
 		f.Saw(odd.seen, odd.expected, "%s", odd.what)
 	}
 	status := check.Suspect
@@ -420,7 +420,7 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 		st.Reset(&rules)
 		f.Begin(st)
 		for t := 0; t < most && !st.Over(); t++ {
-			way := play.IntN(len(legal))
+			common := play.IntN(len(legal))
 			for s := range acts {
 				acts[s] = game.NoAction
 				seat := game.Seat(s)
@@ -432,8 +432,8 @@ func (b *Book) Play(g game.Game, key rng.Key, steps int) {
 					bot = random
 				}
 				acts[s] = bot.Act(st, seat, &play)
-				if st.Legal(seat, legal); herd && legal[way] {
-					acts[s] = int32(way)
+				if st.Legal(seat, legal); herd && legal[common] {
+					acts[s] = int32(common)
 				}
 			}
 			if play.IntN(16) == 0 {
