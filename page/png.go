@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"image"
 	"image/color"
 	"image/png"
@@ -24,68 +25,74 @@ func encode(m *image.RGBA) ([]byte, error) {
 }
 
 // paletted returns an opaque picture in the 256 colours that most of it has, with the
-// nearest of them where it has another, or nil if those are more than one pixel in ten.
+// nearest of them where it has another, or nil if that is more than one pixel in ten.
+// Colours are kept as a pixel's four bytes.
 func paletted(m *image.RGBA) *image.Paletted {
-	counts := map[color.RGBA]int{}
-	for c, n := range runs(m) {
-		if c.A != 255 {
-			return nil
+	w, h := m.Rect.Dx(), m.Rect.Dy()
+	row := func(y int) []byte { return m.Pix[y*m.Stride : y*m.Stride+4*w] }
+	counts := map[uint32]int{}
+	for y, times := 0, 0; y < h; y += times {
+		for times = 1; y+times < h && bytes.Equal(row(y), row(y+times)); times++ { // rows are often like the one above
 		}
-		counts[c] += n
+		for c, n := range runs(row(y)) {
+			counts[c] += n * times
+		}
 	}
-	list := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
-		return cmp.Or(counts[b]-counts[a], cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
-	})
-	few := list[:min(256, len(list))]
-	others := m.Rect.Dx() * m.Rect.Dy()
-	p, index := make(color.Palette, len(few)), make(map[color.RGBA]uint8, len(list))
+	list := slices.SortedFunc(maps.Keys(counts), func(a, b uint32) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	few, others := list[:min(256, len(list))], w*h
+	palette, index := make(color.Palette, len(few)), make(map[uint32]uint8, len(list))
 	for i, c := range few {
-		p[i], index[c] = c, uint8(i)
+		palette[i], index[c] = color.RGBA{uint8(c), uint8(c >> 8), uint8(c >> 16), uint8(c >> 24)}, uint8(i)
 		others -= counts[c]
 	}
-	if 10*others > m.Rect.Dx()*m.Rect.Dy() {
+	if 10*others > w*h || slices.ContainsFunc(list, func(c uint32) bool { return c>>24 != 255 }) {
 		return nil
 	}
 	for _, c := range list[len(few):] {
-		index[c] = uint8(nearest(few, c))
+		index[c] = nearest(few, c)
 	}
-	out, at := image.NewPaletted(m.Rect, p), 0
-	for c, n := range runs(m) {
-		i := index[c]
-		for range n {
-			out.Pix[at] = i
-			at++
+	out, at := image.NewPaletted(image.Rect(0, 0, w, h), palette), 0
+	for y := range h {
+		if y > 0 && bytes.Equal(row(y), row(y-1)) {
+			at += copy(out.Pix[at:], out.Pix[at-w:at])
+			continue
+		}
+		for c, n := range runs(row(y)) {
+			i := index[c]
+			for k := range n {
+				out.Pix[at+k] = i
+			}
+			at += n
 		}
 	}
 	return out
 }
 
 // nearest returns which of the colours differs least from another.
-func nearest(list []color.RGBA, c color.RGBA) (at int) {
+func nearest(list []uint32, c uint32) (at uint8) {
 	least := math.MaxInt
 	for i, l := range list {
-		r, g, b := int(l.R)-int(c.R), int(l.G)-int(c.G), int(l.B)-int(c.B)
-		if d := r*r + g*g + b*b; d < least {
-			least, at = d, i
+		d := 0
+		for shift := 0; shift < 24; shift += 8 {
+			x := int(uint8(l>>shift)) - int(uint8(c>>shift))
+			d += x * x
+		}
+		if d < least {
+			least, at = d, uint8(i)
 		}
 	}
 	return at
 }
 
-// runs yields a picture's colours in the order of its pixels, and how many follow each other.
-func runs(m *image.RGBA) func(yield func(color.RGBA, int) bool) {
-	return func(yield func(color.RGBA, int) bool) {
-		for y := m.Rect.Min.Y; y < m.Rect.Max.Y; y++ {
-			row := m.Pix[m.PixOffset(m.Rect.Min.X, y):m.PixOffset(m.Rect.Max.X, y)]
-			for len(row) > 0 {
-				n := 4
-				for n < len(row) && [4]byte(row[n:]) == [4]byte(row) {
-					n += 4
-				}
-				if !yield(color.RGBA{row[0], row[1], row[2], row[3]}, n/4) {
-					return
-				}
-				row = row[n:]
+// runs yields the colours of a row of pixels, and how many of them follow each other.
+func runs(row []byte) func(yield func(uint32, int) bool) {
+	return func(yield func(uint32, int) bool) {
+		for from, to := 0, 0; from < len(row); from = to {
+			c := binary.LittleEndian.Uint32(row[from:])
+			for to = from + 4; to < len(row) && binary.LittleEndian.Uint32(row[to:]) == c; to += 4 {
+			}
+			if !yield(c, (to-from)/4) {
+				return
 			}
 		}
 	}
