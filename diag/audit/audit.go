@@ -25,6 +25,7 @@ import (
 	"hop/check"
 	"hop/diag"
 	"hop/diag/dreams"
+	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
@@ -165,7 +166,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	r.Add(first.findings()...)
 	if first.broke == nil && from == nil {
 		say("a run that is interrupted")
-		f, err := resumed(ctx, s, opt.Seeds[0])
+		f, err := probe.Resumed(ctx, s, opt.Seeds[0])
 		if err != nil {
 			return nil, err
 		}
@@ -426,7 +427,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.replay.Window(ro, raw, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
 	for a := range agent.ID(ro.Agents) {
-		each(ro, a, func(t, n, step, slot int) {
+		probe.Each(ro, a, func(t, n, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
 				u.rows[a]++
 				if k := ro.Action[step]; k >= 0 && int(k) < len(u.acts[a]) {
@@ -469,7 +470,7 @@ func (u *session) dreamt(played batch.Shape) dreams.Run {
 func (u *session) weights() []twin.Net {
 	nets := make([]twin.Net, u.spec.Seats)
 	for _, t := range u.taps {
-		f, err := saved(t.Mind)
+		f, err := probe.Saved(t.Mind)
 		if err != nil {
 			return nil
 		}
@@ -491,7 +492,7 @@ func (u *session) count(ro *batch.Rollout) {
 		if !u.learner(int(a)) || u.window <= u.exp.Train.Warm.Windows {
 			continue
 		}
-		each(ro, a, func(t, n, step, slot int) {
+		probe.Each(ro, a, func(t, n, step, slot int) {
 			if ro.Start[ro.Moment(t, n)] && ro.Alive[slot] {
 				if u.places++; !u.deeds[step].Acted {
 					u.taken++

@@ -7,6 +7,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/probe"
 	"hop/diag/twin"
 )
 
@@ -28,7 +29,7 @@ func (d *draws) take(ro *batch.Rollout) {
 	}
 	for a := range agent.ID(ro.Agents) {
 		copy(d.before[a], d.now[a])
-		each(ro, a, func(_, n, step, slot int) {
+		probe.Each(ro, a, func(_, n, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
 				d.now[a][n]++
 			}

@@ -3,16 +3,12 @@ package audit
 import (
 	"hop/check"
 	"hop/diag/others"
+	"hop/diag/probe"
 	"hop/mind"
 	"hop/mind/hop"
 	"hop/rollout"
 	"hop/safetensors"
 )
-
-// labeller labels others' steps in hindsight.
-type labeller interface {
-	Labels(w *mind.Window) []hop.Label
-}
 
 // before takes the mind as it is before it first acts.
 func (p *tap) before(v *rollout.View) {
@@ -20,7 +16,7 @@ func (p *tap) before(v *rollout.View) {
 		return
 	}
 	if !p.begunPath {
-		f, err := saved(p.Mind)
+		f, err := probe.Saved(p.Mind)
 		if err == nil {
 			err = p.study.Before(f, v.Envs)
 		}
@@ -44,8 +40,8 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 	if err := p.study.Played(w, start); err != nil {
 		return err
 	}
-	h, ok := mind.As[labeller](p.Mind)
-	if !ok || p.study.Learnt || p.u.window < probeAt || !p.src.sound() {
+	h, ok := mind.As[probe.Labeller](p.Mind)
+	if !ok || p.study.Learnt || p.u.window < probeAt || !p.src.Sound() {
 		return nil
 	}
 	saver, _ := mind.As[mind.Saver](p.Mind)
@@ -57,7 +53,7 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 	if err != nil {
 		return err
 	}
-	after, err := saved(p.Mind)
+	after, err := probe.Saved(p.Mind)
 	if err != nil {
 		return err
 	}
@@ -68,7 +64,7 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 }
 
 // labels asks a mind for its labels of a window and puts it back.
-func (p *tap) labels(h labeller, w *mind.Window, start *safetensors.File) ([]hop.Label, error) {
+func (p *tap) labels(h probe.Labeller, w *mind.Window, start *safetensors.File) ([]hop.Label, error) {
 	list := h.Labels(w)
 	saver, _ := mind.As[mind.Saver](p.Mind)
 	return list, saver.Load(start, "")
@@ -78,7 +74,7 @@ func (p *tap) labels(h labeller, w *mind.Window, start *safetensors.File) ([]hop
 // search: its labels, taken as they are, in place of beliefs; nil where it reads
 // none. start is the mind before it learns.
 func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, error) {
-	h, ok := mind.As[labeller](p.Mind)
+	h, ok := mind.As[probe.Labeller](p.Mind)
 	if !ok || p.study == nil || w.GoalLen == 0 || p.u.hop.Own != "search" {
 		return nil, nil
 	}

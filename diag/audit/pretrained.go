@@ -7,6 +7,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/check"
+	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/runlog"
 	"hop/safetensors"
@@ -73,7 +74,7 @@ type bots struct{ rows, wrong int }
 
 func (b *bots) take(ro *batch.Rollout) {
 	for a := range agent.ID(ro.Agents) {
-		each(ro, a, func(_, _, step, slot int) {
+		probe.Each(ro, a, func(_, _, step, slot int) {
 			if !ro.Alive[slot] || !ro.Own[step] {
 				return
 			}

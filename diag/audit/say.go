@@ -10,6 +10,7 @@ import (
 	"hop/agent"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/probe"
 )
 
 // counted makes a finding that was counted, not estimated: a fault if anything is
@@ -25,8 +26,8 @@ func counted(f check.Finding, bad float64, says, next string) check.Finding {
 func (u *session) findings() []check.Finding {
 	var out []check.Finding
 	for _, t := range u.taps {
-		if t.src != nil && len(t.src.restored) == 0 {
-			t.src.restored = roundTrip(t.Mind)
+		if t.src != nil && len(t.src.Restored) == 0 {
+			t.src.Restored = probe.RoundTrip(t.Mind)
 		}
 	}
 	out = append(out, u.pipeline()...)
@@ -66,7 +67,7 @@ func (u *session) findings() []check.Finding {
 // unsound softens what was found of learners whose checkpoint does not come back
 // whole: experiments start from it, so the fault may be that alone.
 func (u *session) unsound(found []check.Finding) {
-	lost := slices.ContainsFunc(u.taps, func(t *tap) bool { return t.src != nil && len(t.src.restored) > 0 })
+	lost := slices.ContainsFunc(u.taps, func(t *tap) bool { return t.src != nil && len(t.src.Restored) > 0 })
 	for i := range found {
 		f := &found[i]
 		late := !slices.Contains([]string{"game", "spec", "rollout", "buffers", "checkpoint"}, f.Module)
@@ -126,15 +127,15 @@ func (u *session) declared() check.Finding {
 	}
 	why, done, missing := "", map[string]bool{}, map[string][]agent.ID{}
 	for _, t := range u.taps {
-		if !t.src.sound() || t.src.reads.Why == "" {
+		if !t.src.Sound() || t.src.Reads.Why == "" {
 			continue
 		}
-		why = t.src.reads.Why
-		f.Rows += len(t.src.done) + len(t.src.undone)
-		for _, name := range t.src.done {
+		why = t.src.Reads.Why
+		f.Rows += len(t.src.Done) + len(t.src.Undone)
+		for _, name := range t.src.Done {
 			done[name] = true
 		}
-		for _, name := range t.src.undone {
+		for _, name := range t.src.Undone {
 			missing[name] = append(missing[name], t.agents...)
 		}
 		if t.study != nil && t.study.Mislabels() {
@@ -166,20 +167,20 @@ func (u *session) taught() check.Finding {
 	var declared string // what minds read of others by design
 	var hidden []string // what else they were found to read
 	for _, t := range u.taps {
-		if !t.src.sound() {
+		if !t.src.Sound() {
 			continue
 		}
-		declared = t.src.reads.Why
-		for _, name := range t.src.hidden {
+		declared = t.src.Reads.Why
+		for _, name := range t.src.Hidden {
 			if !slices.Contains(hidden, name) {
 				hidden = append(hidden, name)
 			}
 		}
-		for b, share := range t.src.share {
-			if t.src.probed[b] == 0 {
+		for b, share := range t.src.Share {
+			if t.src.Probed[b] == 0 {
 				continue
 			}
-			f.Rows += t.src.probed[b]
+			f.Rows += t.src.Probed[b]
 			id, mine := agent.ID(b), slices.Contains(t.agents, agent.ID(b))
 			for _, a := range t.agents {
 				if mine && a != id {
@@ -424,8 +425,8 @@ func (u *session) learns() [][]float64 {
 		out[a] = make([]float64, u.spec.Seats)
 		src := u.taps[u.parts.MindOf[a]].src
 		for b := range out[a] {
-			if out[a][b] = -1; src != nil && src.probed[b] > 0 {
-				out[a][b] = src.share[b]
+			if out[a][b] = -1; src != nil && src.Probed[b] > 0 {
+				out[a][b] = src.Share[b]
 			}
 		}
 	}

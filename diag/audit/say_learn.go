@@ -10,13 +10,14 @@ import (
 	"hop/agent"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/probe"
 )
 
 // experiment is a question that probes have answered for every mind.
 type experiment struct {
 	check, module string
 	wanted        bool // the right answer
-	of            func(*sources) yes
+	of            func(*probe.Sources) probe.Yes
 	good, wrong   string // wrong follows the agents' names
 	next          string
 }
@@ -29,11 +30,11 @@ func (u *session) asked(list ...experiment) []check.Finding {
 		f := check.Finding{Step: 4, Check: e.check, Module: e.module, Unit: "share of agents", Says: e.good}
 		var who []agent.ID
 		for _, t := range u.taps {
-			if !t.src.sound() {
+			if !t.src.Sound() {
 				continue
 			}
-			if y := e.of(t.src); y.asked {
-				if f.Rows++; y.is != e.wanted {
+			if y := e.of(t.src); y.Asked {
+				if f.Rows++; y.Is != e.wanted {
 					who = append(who, t.agents...)
 				}
 			}
@@ -54,22 +55,22 @@ func (u *session) learners() []check.Finding {
 		}
 	}
 	out := append([]check.Finding{u.restored(), acted}, u.asked(
-		experiment{"rows after an exit do not teach", "ppo", false, func(s *sources) yes { return s.dead },
+		experiment{"rows after an exit do not teach", "ppo", false, func(s *probe.Sources) probe.Yes { return s.Dead },
 			"What stands in rows of agents that had left changes no weight.", "rows at which they had left change their weights.",
 			"the learner's mask: only rows that are alive and own belong to a loss"},
-		experiment{"rows of stand-ins do not teach", "ppo", false, func(s *sources) yes { return s.foreign },
+		experiment{"rows of stand-ins do not teach", "ppo", false, func(s *probe.Sources) probe.Yes { return s.Foreign },
 			"What bots and stand-ins did in an agent's place changes no weight.", "rows that somebody else played change their weights.",
 			"the learner's mask: Own must be true"},
-		experiment{"nothing follows an exit", "ppo", false, func(s *sources) yes { return s.exits },
+		experiment{"nothing follows an exit", "ppo", false, func(s *probe.Sources) probe.Yes { return s.Exits },
 			"The value after an exit changes no weight.", "values after an exit are bootstrapped from, as if the episode went on.",
 			"the advantages: an exit ends both the bootstrap and the sum"},
-		experiment{"a cut bootstraps", "ppo", true, func(s *sources) yes { return s.cuts },
+		experiment{"a cut bootstraps", "ppo", true, func(s *probe.Sources) probe.Yes { return s.Cuts },
 			"The value after a cut counts.", "the value after a cut counts for nothing, so the end of a window is learnt as death.",
 			"the advantages: a cut bootstraps from the next slot's value"},
-		experiment{"masks are used", "ppo", true, func(s *sources) yes { return s.mask },
+		experiment{"masks are used", "ppo", true, func(s *probe.Sources) probe.Yes { return s.Mask },
 			"The mask of legal actions changes what is learnt.", "the mask of legal actions changes nothing.",
 			"the policy loss: illegal actions must have no probability"},
-		experiment{"boards are read", "ppo", true, func(s *sources) yes { return s.obs },
+		experiment{"boards are read", "ppo", true, func(s *probe.Sources) probe.Yes { return s.Obs },
 			"What the board shows changes what is learnt.", "what the board shows changes nothing.", "the network's input"},
 	)...)
 	out = append(out, u.recomputed(), u.rewarded())
@@ -91,17 +92,17 @@ func (u *session) rewarded() check.Finding {
 	search := u.hop != nil && u.hop.Own == "search"
 	prob, value := 0, 0
 	for _, t := range u.taps {
-		if !t.src.sound() || t.src.rise.trials == 0 {
+		if !t.src.Sound() || t.src.Rise.Trials == 0 {
 			continue
 		}
-		r := t.src.rise
-		f.Rows, prob, value = f.Rows+r.trials, prob+r.prob, value+r.value
-		f.Saw(float64(r.prob), float64(r.trials), "%s: trials in which the action became likelier", diag.Names(t.agents))
-		f.Saw(float64(r.value), float64(r.trials), "%s: trials in which the state was worth more", diag.Names(t.agents))
+		r := t.src.Rise
+		f.Rows, prob, value = f.Rows+r.Trials, prob+r.Prob, value+r.Value
+		f.Saw(float64(r.Prob), float64(r.Trials), "%s: trials in which the action became likelier", diag.Names(t.agents))
+		f.Saw(float64(r.Value), float64(r.Trials), "%s: trials in which the state was worth more", diag.Names(t.agents))
 	}
 	f.Says = fmt.Sprintf("Raising the reward of a step makes its state worth more and, unless a search decides, its action likelier "+
 		"(%d and %d of %d trials).", value, prob, f.Rows)
-	wrong := func(good int) bool { return f.Rows >= rowProbes && 4*good < f.Rows }
+	wrong := func(good int) bool { return f.Rows >= probe.Rows && 4*good < f.Rows }
 	switch {
 	case wrong(value):
 		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d of %d "+
@@ -126,12 +127,12 @@ func (u *session) restored() check.Finding {
 			continue
 		}
 		f.Rows++
-		lost = append(lost, t.src.restored...)
-		if len(t.src.restored) == 0 && !t.src.twice {
+		lost = append(lost, t.src.Restored...)
+		if len(t.src.Restored) == 0 && !t.src.Twice {
 			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Mind %d learns differently from the same checkpoint and the same window: "+
 				"something that learning depends on is not saved.", i), next)
 		}
-		if net, err := saved(t.Mind); err == nil && len(lost) == 0 && t.params != nil {
+		if net, err := probe.Saved(t.Mind); err == nil && len(lost) == 0 && t.params != nil {
 			for _, part := range t.params.Parts {
 				w, now := make([]float32, part.Len), t.params.W[part.Off:part.Off+part.Len]
 				if err := net.Float32(w, "net/"+part.Name, part.Shape...); err != nil || !slices.Equal(w, now) {

@@ -9,6 +9,7 @@ import (
 	"hop/batch"
 	"hop/diag"
 	"hop/diag/others"
+	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/mind"
 	"hop/nn"
@@ -42,7 +43,7 @@ type tap struct {
 	last    int               // the last of them
 	streams map[string]string // it draws from, by name, as they stood at the start
 
-	src       *sources
+	src       *probe.Sources
 	stats     statCheck
 	study     *others.Study // of an agent that models others; nil: it does not
 	broke     error         // what kept it from being studied
@@ -88,7 +89,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		p.asked++
 	}
 	for _, a := range p.agents {
-		each(ro, a, func(_, _, step, slot int) {
+		probe.Each(ro, a, func(_, _, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
 				own++
 			}
@@ -109,14 +110,14 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if p.u.window == probeAt && saves && !again {
 		played := *w
 		played.Imagined = nil // the experiments are made on played rows alone
-		src, err := probe(p.Mind, p.params, &played, p.u.spec)
+		src, err := probe.Ask(p.Mind, p.params, &played, p.u.spec)
 		if err != nil {
 			return nil, err
 		}
 		p.src = src
 	}
 	if len(p.streams) == 0 && saves && p.u.window == 1 {
-		f, err := saved(p.Mind)
+		f, err := probe.Saved(p.Mind)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +144,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.dreams.Broken())
 	if hold || p.u.hop != nil {
 		var err error
-		if before, err = saved(p.Mind); err != nil {
+		if before, err = probe.Saved(p.Mind); err != nil {
 			return nil, err
 		}
 	}
@@ -163,7 +164,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	p.rows += own
 	p.compare(weights, own)
 	if before != nil {
-		if after, err = saved(p.Mind); err != nil {
+		if after, err = probe.Saved(p.Mind); err != nil {
 			return nil, err
 		}
 	}
@@ -186,7 +187,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 
 // remembered reads what the agents' LSTMs remember.
 func remembered(m mind.Mind, agents, envs int) ([]twin.Cell, error) {
-	f, err := saved(m)
+	f, err := probe.Saved(m)
 	if err != nil {
 		return nil, err
 	}

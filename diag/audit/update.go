@@ -10,6 +10,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/mind"
@@ -81,7 +82,7 @@ func (p *tap) own(w *mind.Window, before *safetensors.File) (twin.Own, bool) {
 // rootMean is the root mean square of x [T][N] over an agent's own rows.
 func rootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
 	sum, n := 0., 0
-	each(ro, a, func(t, e, step, slot int) {
+	probe.Each(ro, a, func(t, e, step, slot int) {
 		if ro.Alive[slot] && ro.Own[step] {
 			sum += x[t*ro.Envs+e] * x[t*ro.Envs+e]
 			n++

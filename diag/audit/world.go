@@ -6,6 +6,7 @@ import (
 	"hop/batch"
 	"hop/check"
 	"hop/diag/dreams"
+	"hop/diag/probe"
 	"hop/mind"
 	"hop/mind/hop"
 	"hop/rng"
@@ -22,7 +23,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 		f.Accuse(check.Fault, 1, fmt.Sprintf("The planners' world model cannot be asked: %v.", err), "mind/hop: Models and rules")
 		u.world = append(u.world, f)
 	}
-	f, err := saved(u.taps[0].Mind)
+	f, err := probe.Saved(u.taps[0].Mind)
 	if err != nil {
 		fail(err)
 		return

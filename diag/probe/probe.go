@@ -1,8 +1,13 @@
-package audit
+// Package probe finds out by experiment what a mind learns from, and whether runs
+// come back from a checkpoint: a window is changed in one respect, the mind learns,
+// and what came of it is compared with what would have come otherwise. No mind is
+// asked, so none can hide.
+package probe
 
 import (
 	"errors"
 	"hash/fnv"
+	"math"
 	"slices"
 
 	"hop/agent"
@@ -10,43 +15,49 @@ import (
 	"hop/diag"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/hop"
 	"hop/nn"
 	"hop/safetensors"
 )
 
-// rowProbes is how many single rows of an agent are changed, one at a time.
-const rowProbes = 8
+// Rows is how many single rows of an agent are changed, one at a time.
+const Rows = 8
 
-// sources is what one learner was found to learn from.
-type sources struct {
-	agents []agent.ID // whose rows it should learn from
+// Sources is what one learner was found to learn from.
+type Sources struct {
+	Agents []agent.ID // whose rows it should learn from
 
-	twice    bool      // learning twice from one checkpoint gave one result
-	restored []string  // tensors that Load did not restore
-	share    []float64 // [A] share of that agent's probed rows that it learns from
-	probed   []int     // [A] rows probed
+	Twice    bool      // learning twice from one checkpoint gave one result
+	Restored []string  // tensors that Load did not restore
+	Share    []float64 // [A] share of that agent's probed rows that it learns from
+	Probed   []int     // [A] rows probed
 
-	reads  mind.Reads // what the mind declares to read of others
-	undone []string   // of that, what changed nothing
-	done   []string   // and what did
-	hidden []string   // what is not declared and changed the result
+	Reads  mind.Reads // what the mind declares to read of others
+	Undone []string   // of that, what changed nothing
+	Done   []string   // and what did
+	Hidden []string   // what is not declared and changed the result
 
 	// What changed the result: true is wrong in the first four, right in the others.
-	dead, foreign, exits yes
-	cuts, mask, obs      yes
+	Dead, Foreign, Exits Yes
+	Cuts, Mask, Obs      Yes
 
-	rise rising // what a raised reward comes to
+	Rise Rising // what a raised reward comes to
 }
 
-// sound reports whether experiments were made, and could be: every one starts from
+// Sound reports whether experiments were made, and could be: every one starts from
 // the same place.
-func (s *sources) sound() bool { return s != nil && s.twice && len(s.restored) == 0 }
+func (s *Sources) Sound() bool { return s != nil && s.Twice && len(s.Restored) == 0 }
 
-// rising is what raising the reward of single rows came to, in trials.
-type rising struct{ trials, prob, value int }
+// Rising is what raising the reward of single rows came to, in trials.
+type Rising struct{ Trials, Prob, Value int }
 
-// yes is an answer that may not have been asked for.
-type yes struct{ asked, is bool }
+// Labeller labels others' steps in hindsight.
+type Labeller interface {
+	Labels(w *mind.Window) []hop.Label
+}
+
+// Yes is an answer that may not have been asked for.
+type Yes struct{ Asked, Is bool }
 
 // fingerprint is one of all tensors.
 func fingerprint(f *safetensors.File) uint64 {
@@ -74,12 +85,12 @@ type prober struct {
 	err    error
 }
 
-// saved returns a mind's tensors.
-func saved(m mind.Mind) (*safetensors.File, error) {
+// Saved returns a mind's tensors.
+func Saved(m mind.Mind) (*safetensors.File, error) {
 	f := &safetensors.File{}
 	s, ok := mind.As[mind.Saver](m)
 	if !ok {
-		return f, errors.New("audit: the mind cannot be saved")
+		return f, errors.New("probe: the mind cannot be saved")
 	}
 	return f, s.Save(f, "")
 }
@@ -100,7 +111,7 @@ func (p *prober) learn(ro *batch.Rollout) uint64 {
 		learnt = diag.Print(p.params.W)
 	} else {
 		var f *safetensors.File
-		if f, p.err = saved(p.mind); p.err != nil {
+		if f, p.err = Saved(p.mind); p.err != nil {
 			return 0
 		}
 		learnt = fingerprint(f)
@@ -119,8 +130,8 @@ func (p *prober) changed(edit func(ro *batch.Rollout)) bool {
 	return p.learn(p.copy) != p.base
 }
 
-// each calls f at every step of an agent.
-func each(ro *batch.Rollout, a agent.ID, f func(t, n, step, slot int)) {
+// Each calls f at every step of an agent.
+func Each(ro *batch.Rollout, a agent.ID, f func(t, n, step, slot int)) {
 	for t := range ro.Steps {
 		for n := range ro.Envs {
 			f(t, n, ro.Step(a, t, n), ro.Slot(a, t, n))
@@ -217,18 +228,18 @@ func mark(ro *batch.Rollout, step, slot int, prosocial bool) {
 	target[ro.Action[step]] = 1
 }
 
-// probe finds out by experiment what a mind learns from.
-func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sources, error) {
+// Ask finds out by experiment what a mind learns from.
+func Ask(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*Sources, error) {
 	planes := spec.Obs.PlanesLen()
 	ro := w.Rollout
-	src := &sources{agents: m.Agents(), share: make([]float64, ro.Agents), probed: make([]int, ro.Agents)}
-	start, err := saved(m)
+	src := &Sources{Agents: m.Agents(), Share: make([]float64, ro.Agents), Probed: make([]int, ro.Agents)}
+	start, err := Saved(m)
 	if err != nil {
 		return nil, err
 	}
 	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape), goals: len(spec.Goals)}
 	if d, ok := mind.As[mind.Declaring](m); ok {
-		src.reads = d.Reads(w)
+		src.Reads = d.Reads(w)
 	}
 	p.saver, _ = mind.As[mind.Saver](m)
 	var weights []float32
@@ -247,18 +258,18 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sou
 	if p.err != nil {
 		return nil, p.err
 	}
-	back, err := saved(m)
+	back, err := Saved(m)
 	if err != nil {
 		return nil, err
 	}
-	src.restored = unlike(start, back)
+	src.Restored = Unlike(start, back)
 	if params != nil && !slices.Equal(weights, params.W) {
-		src.restored = append(src.restored, "net")
+		src.Restored = append(src.Restored, "net")
 	}
 	p.copy.CopyFrom(ro)
 	again := p.learn(p.copy)
-	src.twice = again == p.base
-	if !src.sound() {
+	src.Twice = again == p.base
+	if !src.Sound() {
 		return src, p.err
 	}
 	p.rows(src, planes)
@@ -268,11 +279,11 @@ func probe(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*sou
 }
 
 // rows asks of every agent whether its rows matter, all at once and one by one.
-func (p *prober) rows(src *sources, planes int) {
+func (p *prober) rows(src *Sources, planes int) {
 	team := p.window.Rewards.Prosocial != 0
 	for b := range agent.ID(p.played.Agents) {
 		var own [][2]int
-		each(p.played, b, func(_, _, step, slot int) {
+		Each(p.played, b, func(_, _, step, slot int) {
 			if p.played.Alive[slot] && p.played.Own[step] {
 				own = append(own, [2]int{step, slot})
 			}
@@ -280,10 +291,10 @@ func (p *prober) rows(src *sources, planes int) {
 		if len(own) == 0 {
 			continue
 		}
-		mine := slices.Contains(src.agents, b)
+		mine := slices.Contains(src.Agents, b)
 		secret := func(ro *batch.Rollout, step, slot int) {
 			for _, c := range columns {
-				if !c.declared(src.reads) {
+				if !c.declared(src.Reads) {
 					c.edit(ro, step, slot, p.goals)
 				}
 			}
@@ -294,12 +305,12 @@ func (p *prober) rows(src *sources, planes int) {
 					secret(ro, r[0], r[1])
 				}
 			}); !net {
-				src.probed[b] = len(own)
+				src.Probed[b] = len(own)
 				continue
 			}
 		}
 		hits := 0
-		n := min(rowProbes, len(own))
+		n := min(Rows, len(own))
 		for i := range n {
 			r := own[(2*i+1)*len(own)/(2*n)]
 			if mine && !team {
@@ -315,15 +326,15 @@ func (p *prober) rows(src *sources, planes int) {
 				hits++
 			}
 		}
-		src.share[b], src.probed[b] = float64(hits)/float64(n), n
+		src.Share[b], src.Probed[b] = float64(hits)/float64(n), n
 	}
-	for _, a := range src.agents {
-		src.obs.asked = src.obs.asked || planes > 0 && src.probed[a] > 0
+	for _, a := range src.Agents {
+		src.Obs.Asked = src.Obs.Asked || planes > 0 && src.Probed[a] > 0
 	}
-	if src.obs.asked {
-		src.obs.is = p.changed(func(ro *batch.Rollout) {
-			for _, a := range src.agents {
-				each(ro, a, func(_, _, step, slot int) {
+	if src.Obs.Asked {
+		src.Obs.Is = p.changed(func(ro *batch.Rollout) {
+			for _, a := range src.Agents {
+				Each(ro, a, func(_, _, step, slot int) {
 					if ro.Alive[slot] && ro.Own[step] {
 						obs := ro.ObsAt(slot)
 						for i := range obs[:planes] {
@@ -338,20 +349,20 @@ func (p *prober) rows(src *sources, planes int) {
 
 // declared asks of every column of others' rows that the mind declares to read
 // whether it counts, and, where something else does, of every other one which it is.
-func (p *prober) declared(src *sources) {
+func (p *prober) declared(src *Sources) {
 	secret := false
-	for b, share := range src.share {
-		secret = secret || share > 0 && !slices.Contains(src.agents, agent.ID(b))
+	for b, share := range src.Share {
+		secret = secret || share > 0 && !slices.Contains(src.Agents, agent.ID(b))
 	}
 	for _, c := range columns {
-		is := c.declared(src.reads)
+		is := c.declared(src.Reads)
 		if !is && !secret || is && !p.matters(src, c) {
 			continue
 		}
 		net := p.changed(func(ro *batch.Rollout) {
 			for b := range agent.ID(ro.Agents) {
-				if !slices.Contains(src.agents, b) {
-					each(p.played, b, func(_, _, step, slot int) {
+				if !slices.Contains(src.Agents, b) {
+					Each(p.played, b, func(_, _, step, slot int) {
 						if p.played.Alive[slot] {
 							c.edit(ro, step, slot, p.goals)
 						}
@@ -361,23 +372,23 @@ func (p *prober) declared(src *sources) {
 		})
 		switch {
 		case is && net:
-			src.done = append(src.done, c.name)
+			src.Done = append(src.Done, c.name)
 		case is:
-			src.undone = append(src.undone, c.name)
+			src.Undone = append(src.Undone, c.name)
 		case net:
-			src.hidden = append(src.hidden, c.name)
+			src.Hidden = append(src.Hidden, c.name)
 		}
 	}
 }
 
 // matters reports whether a declared column can count in this window: there are rows
 // of others, and for labels in hindsight some at which the agent itself was there.
-func (p *prober) matters(src *sources, c column) bool {
+func (p *prober) matters(src *Sources, c column) bool {
 	played := p.played
-	if h, ok := mind.As[labeller](p.mind); ok && p.window.Rewards.Prosocial == 0 {
+	if h, ok := mind.As[Labeller](p.mind); ok && p.window.Rewards.Prosocial == 0 {
 		n := 0
 		for _, l := range h.Labels(p.window) {
-			if played.Alive[played.Slot(src.agents[0], l.T, l.Env)] && played.Own[played.Step(src.agents[0], l.T, l.Env)] {
+			if played.Alive[played.Slot(src.Agents[0], l.T, l.Env)] && played.Own[played.Step(src.Agents[0], l.T, l.Env)] {
 				n++
 			}
 		}
@@ -385,11 +396,11 @@ func (p *prober) matters(src *sources, c column) bool {
 		return n >= 20 && (c.name != "goals reached" || p.goals > 1)
 	}
 	for b := range agent.ID(played.Agents) {
-		if slices.Contains(src.agents, b) {
+		if slices.Contains(src.Agents, b) {
 			continue
 		}
 		found := false
-		each(played, b, func(_, _, _, slot int) { found = found || played.Alive[slot] })
+		Each(played, b, func(_, _, _, slot int) { found = found || played.Alive[slot] })
 		if found {
 			return true
 		}
@@ -400,7 +411,7 @@ func (p *prober) matters(src *sources, c column) bool {
 // raised raises the reward of one row by a lot, lets the mind learn, and notes
 // whether the action's probability and the state's value come out higher than if
 // nothing had been raised.
-func (p *prober) raised(src *sources, step, slot int) {
+func (p *prober) raised(src *Sources, step, slot int) {
 	acting, ok := mind.As[mind.Acting](p.mind)
 	if !ok || p.params == nil || p.err != nil {
 		return
@@ -414,7 +425,7 @@ func (p *prober) raised(src *sources, step, slot int) {
 		ws.Reset()
 		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
 		ws.Forward(p.params)
-		return softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
+		return Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
 	}
 	var prob, value float64
 	p.look = func() { prob, value = ask() }
@@ -424,12 +435,12 @@ func (p *prober) raised(src *sources, step, slot int) {
 	copy(p.params.W, p.after)
 	was, worth := ask()
 	copy(p.params.W, now)
-	src.rise.trials++
+	src.Rise.Trials++
 	if prob > was {
-		src.rise.prob++
+		src.Rise.Prob++
 	}
 	if value > worth {
-		src.rise.value++
+		src.Rise.Value++
 	}
 }
 
@@ -440,12 +451,12 @@ type place struct {
 }
 
 // places asks about rows and slots that must, or must not, matter.
-func (p *prober) places(src *sources, planes int) {
+func (p *prober) places(src *Sources, planes int) {
 	played, team := p.played, p.window.Rewards.Prosocial != 0
-	ask := func(y *yes, want func(at place) bool, edit func(ro *batch.Rollout, at place)) {
+	ask := func(y *Yes, want func(at place) bool, edit func(ro *batch.Rollout, at place)) {
 		var list []place
-		for _, a := range src.agents {
-			each(played, a, func(t, n, step, slot int) {
+		for _, a := range src.Agents {
+			Each(played, a, func(t, n, step, slot int) {
 				if at := (place{a, t, n, step, slot}); want(at) {
 					list = append(list, at)
 				}
@@ -454,8 +465,8 @@ func (p *prober) places(src *sources, planes int) {
 		if len(list) == 0 {
 			return
 		}
-		y.asked = true
-		y.is = p.changed(func(ro *batch.Rollout) {
+		y.Asked = true
+		y.Is = p.changed(func(ro *batch.Rollout) {
 			for _, at := range list {
 				edit(ro, at)
 			}
@@ -463,20 +474,20 @@ func (p *prober) places(src *sources, planes int) {
 	}
 	mine := func(at place) bool { return played.Alive[at.slot] && played.Own[at.step] }
 	raise := func(ro *batch.Rollout, at place) { ro.Value[ro.Slot(at.a, at.t+1, at.n)] += 3 }
-	ask(&src.dead, func(at place) bool { return !played.Alive[at.slot] }, func(ro *batch.Rollout, at place) {
+	ask(&src.Dead, func(at place) bool { return !played.Alive[at.slot] }, func(ro *batch.Rollout, at place) {
 		value := ro.Value[at.slot]
 		tamper(ro, at.step, at.slot, planes, !team)
 		if at.t > 0 && played.End[played.Step(at.a, at.t-1, at.n)] == batch.Cut {
 			ro.Value[at.slot] = value
 		}
 	})
-	ask(&src.foreign, func(at place) bool { return played.Alive[at.slot] && !played.Own[at.step] }, func(ro *batch.Rollout, at place) {
+	ask(&src.Foreign, func(at place) bool { return played.Alive[at.slot] && !played.Own[at.step] }, func(ro *batch.Rollout, at place) {
 		tamper(ro, at.step, at.slot, planes, !team)
 	})
-	ask(&src.exits, func(at place) bool { return mine(at) && played.End[at.step] == batch.Exited }, raise)
+	ask(&src.Exits, func(at place) bool { return mine(at) && played.End[at.step] == batch.Exited }, raise)
 	values := slices.ContainsFunc(played.Value, func(v float32) bool { return v != 0 }) // a mind without any has none to bootstrap from
-	ask(&src.cuts, func(at place) bool { return values && mine(at) && played.End[at.step] == batch.Cut }, raise)
-	ask(&src.mask, func(at place) bool { return mine(at) && slices.Contains(played.LegalAt(at.slot), false) },
+	ask(&src.Cuts, func(at place) bool { return values && mine(at) && played.End[at.step] == batch.Cut }, raise)
+	ask(&src.Mask, func(at place) bool { return mine(at) && slices.Contains(played.LegalAt(at.slot), false) },
 		func(ro *batch.Rollout, at place) {
 			legal := ro.LegalAt(at.slot)
 			for k := range legal {
@@ -485,28 +496,50 @@ func (p *prober) places(src *sources, planes int) {
 		})
 }
 
-// roundTrip saves a mind, loads it and saves it again: what is not the same then.
-func roundTrip(m mind.Mind) []string {
+// RoundTrip saves a mind, loads it and saves it again: what is not the same then.
+func RoundTrip(m mind.Mind) []string {
 	saver, _ := mind.As[mind.Saver](m)
-	a, err := saved(m)
+	a, err := Saved(m)
 	if err != nil || saver.Load(a, "") != nil {
 		return []string{"nothing"}
 	}
-	b, err := saved(m)
+	b, err := Saved(m)
 	if err != nil {
 		return []string{"nothing"}
 	}
-	return unlike(a, b)
+	return Unlike(a, b)
 }
 
-// unlike returns the names of tensors that differ or are missing.
-func unlike(a, b *safetensors.File) []string {
+// Unlike returns the names of tensors that differ or are missing.
+func Unlike(a, b *safetensors.File) []string {
 	var out []string
 	for _, t := range a.Tensors {
 		u, ok := b.Get(t.Name)
 		if !ok || string(u.Data) != string(t.Data) {
 			out = append(out, t.Name)
 		}
+	}
+	return out
+}
+
+// Softmax returns probabilities over the legal actions, in float64.
+func Softmax(logits []float32, legal []bool) []float64 {
+	out := make([]float64, len(logits))
+	top := math.Inf(-1)
+	for k, ok := range legal {
+		if ok {
+			top = max(top, float64(logits[k]))
+		}
+	}
+	sum := 0.
+	for k, ok := range legal {
+		if ok {
+			out[k] = math.Exp(float64(logits[k]) - top)
+			sum += out[k]
+		}
+	}
+	for k := range out {
+		out[k] /= max(sum, 1e-300)
 	}
 	return out
 }

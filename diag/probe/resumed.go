@@ -1,4 +1,4 @@
-package audit
+package probe
 
 import (
 	"context"
@@ -24,9 +24,9 @@ const (
 	resumeSteps   = 24
 )
 
-// resumed asks whether a run that is saved, ended and loaded goes on as one that is
+// Resumed asks whether a run that is saved, ended and loaded goes on as one that is
 // not interrupted: the same log, and the same checkpoint at the end.
-func resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error) {
+func Resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error) {
 	f := check.Finding{
 		Step: 4, Check: "a resumed run goes on as if nothing had been", Module: "checkpoint", Unit: "numbers and tensors that differ",
 	}
@@ -81,7 +81,7 @@ func resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error
 	if err := errors.Join(err1, err2); err != nil {
 		return f, err
 	}
-	lost := unlike(x, y)
+	lost := Unlike(x, y)
 	f.Says = fmt.Sprintf("A run that is saved after %d windows, ended and loaded logs the same %d numbers and ends in the same checkpoint.",
 		half, f.Rows)
 	if len(lost) == 0 && len(odd) > 0 {
@@ -117,7 +117,7 @@ func (r *resumer) logged() int { return len(r.rows) }
 func (r *resumer) to(ctx context.Context, windows int) error {
 	dir, err := os.MkdirTemp("", "hop-audit-")
 	if err != nil {
-		return fmt.Errorf("audit: a folder to run in: %w", err)
+		return fmt.Errorf("probe: a folder to run in: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	run, err := runlog.Create(filepath.Join(dir, "run"), []byte("name: audit\n"), runlog.Info{})

@@ -1,4 +1,4 @@
-package audit
+package probe
 
 import (
 	"slices"
@@ -50,7 +50,7 @@ func played() *batch.Rollout {
 		ro.Legal[i] = i%3 < 2 // the third action is illegal
 	}
 	for a := range agent.ID(2) {
-		each(ro, a, func(t, _, step, slot int) {
+		Each(ro, a, func(t, _, step, slot int) {
 			ro.Alive[slot], ro.Own[step] = true, true
 			if a == 1 && t > 1 {
 				ro.Alive[slot], ro.Own[step], ro.Action[step] = false, false, game.NoAction
@@ -66,7 +66,7 @@ func played() *batch.Rollout {
 func rowsOf(a agent.ID, pick func(ro *batch.Rollout, step, slot int) bool) func(*batch.Rollout) float32 {
 	return func(ro *batch.Rollout) float32 {
 		sum := float32(1)
-		each(ro, a, func(t, _, step, slot int) {
+		Each(ro, a, func(t, _, step, slot int) {
 			if pick(ro, step, slot) {
 				sum += float32(step+1) * (ro.Reward[step] + 3*float32(ro.Action[step]) + 7*ro.Value[slot])
 				for k, ok := range ro.LegalAt(slot) {
@@ -86,10 +86,10 @@ func rowsOf(a agent.ID, pick func(ro *batch.Rollout, step, slot int) bool) func(
 func alive(ro *batch.Rollout, _, slot int) bool { return ro.Alive[slot] }
 func gone(ro *batch.Rollout, _, slot int) bool  { return !ro.Alive[slot] }
 
-func probed(t *testing.T, a agent.ID, r *reader) *sources {
+func probed(t *testing.T, a agent.ID, r *reader) *Sources {
 	t.Helper()
 	r.agent, r.params = a, &nn.Params{W: make([]float32, 2)}
-	src, err := probe(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}},
+	src, err := Ask(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}},
 		game.Spec{Obs: game.Layout{Height: 1, Width: 1, Planes: []string{"a", "b"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,25 +100,25 @@ func probed(t *testing.T, a agent.ID, r *reader) *sources {
 func TestExperimentsFindWhatAMindReads(t *testing.T) {
 	right := &reader{net: rowsOf(1, alive)}
 	src := probed(t, 1, right)
-	if src.share[1] != 1 || src.share[0] != 0 || !src.mask.is || !src.obs.is ||
-		src.dead != (yes{true, false}) || src.exits != (yes{true, false}) {
+	if src.Share[1] != 1 || src.Share[0] != 0 || !src.Mask.Is || !src.Obs.Is ||
+		src.Dead != (Yes{true, false}) || src.Exits != (Yes{true, false}) {
 		t.Errorf("a right mind: %+v", src)
 	}
 	src = probed(t, 1, &reader{net: rowsOf(0, alive)})
-	if src.share[1] != 0 || src.share[0] != 1 || src.mask.is || src.obs.is {
+	if src.Share[1] != 0 || src.Share[0] != 1 || src.Mask.Is || src.Obs.Is {
 		t.Errorf("a mind that reads agent 0's rows: %+v", src)
 	}
-	if src := probed(t, 1, &reader{net: rowsOf(1, gone)}); !src.dead.is || !src.exits.is || src.share[1] != 0 {
+	if src := probed(t, 1, &reader{net: rowsOf(1, gone)}); !src.Dead.Is || !src.Exits.Is || src.Share[1] != 0 {
 		t.Errorf("a mind that reads rows after its exit: %+v", src)
 	}
-	if src := probed(t, 0, &reader{net: rowsOf(0, alive)}); src.cuts.is || !src.cuts.asked {
-		t.Errorf("a mind that does not read the value after a cut: %+v", src.cuts)
+	if src := probed(t, 0, &reader{net: rowsOf(0, alive)}); src.Cuts.Is || !src.Cuts.Asked {
+		t.Errorf("a mind that does not read the value after a cut: %+v", src.Cuts)
 	}
 }
 
 func TestAMindThatIsNotRestoredIsFound(t *testing.T) {
 	src := probed(t, 1, &reader{net: rowsOf(1, alive), forget: true})
-	if len(src.restored) == 0 {
+	if len(src.Restored) == 0 {
 		t.Error("Load does nothing, and nothing was missed")
 	}
 }
@@ -130,7 +130,7 @@ func TestReadingOthersIsDeclared(t *testing.T) {
 	reads := func(edit func(ro *batch.Rollout, step, slot int) float32) func(*batch.Rollout) float32 {
 		return func(ro *batch.Rollout) float32 {
 			sum := own(ro)
-			each(ro, 0, func(_, _, step, slot int) {
+			Each(ro, 0, func(_, _, step, slot int) {
 				if ro.Alive[slot] {
 					sum += edit(ro, step, slot)
 				}
@@ -143,16 +143,16 @@ func TestReadingOthersIsDeclared(t *testing.T) {
 		return float32(ro.Action[step]*int32(step+1)) + 10*ro.Reward[step]
 	})
 	declared := mind.Reads{Why: "what they do", Action: true}
-	if src := probed(t, 1, &reader{net: actions, reads: declared}); src.share[0] != 0 || !slices.Equal(src.done, []string{"actions"}) {
+	if src := probed(t, 1, &reader{net: actions, reads: declared}); src.Share[0] != 0 || !slices.Equal(src.Done, []string{"actions"}) {
 		t.Errorf("a mind that reads what it declares is accused: %+v", src)
 	}
-	if src := probed(t, 1, &reader{net: actions}); src.share[0] != 1 || !slices.Equal(src.hidden, []string{"actions"}) {
+	if src := probed(t, 1, &reader{net: actions}); src.Share[0] != 1 || !slices.Equal(src.Hidden, []string{"actions"}) {
 		t.Errorf("a mind that reads actions in secret is not found out: %+v", src)
 	}
-	if src := probed(t, 1, &reader{net: both, reads: declared}); src.share[0] != 1 || !slices.Equal(src.hidden, []string{"rewards"}) {
+	if src := probed(t, 1, &reader{net: both, reads: declared}); src.Share[0] != 1 || !slices.Equal(src.Hidden, []string{"rewards"}) {
 		t.Errorf("a mind that declares actions and reads rewards too is not found out: %+v", src)
 	}
-	if src := probed(t, 1, &reader{net: own, reads: declared}); !slices.Equal(src.undone, []string{"actions"}) {
+	if src := probed(t, 1, &reader{net: own, reads: declared}); !slices.Equal(src.Undone, []string{"actions"}) {
 		t.Errorf("a mind that declares what it does not read is not found out: %+v", src)
 	}
 }
