@@ -11,6 +11,7 @@ import (
 	"hop/check"
 	"hop/diag"
 	"hop/diag/probe"
+	"hop/diag/update"
 )
 
 // experiment is a question that probes have answered for every mind.
@@ -48,7 +49,14 @@ func (u *session) asked(list ...experiment) []check.Finding {
 
 // learners is step 4: what the learners make of the data.
 func (u *session) learners() []check.Finding {
-	updated, acted := u.updated(), u.acted()
+	var minds []*update.Mind
+	for _, t := range u.taps {
+		minds = append(minds, &t.update)
+	}
+	updated, acted := update.Findings(minds), u.acted()
+	if u.draws.rows > 0 {
+		updated = append(updated, u.redrawn())
+	}
 	for _, f := range updated {
 		if f.Module == "ppo" && f.Status == check.Fault && acted.Module == "rollout" {
 			acted.Module = "ppo" // the network itself is off, not what was written down of it

@@ -11,6 +11,7 @@ import (
 	"hop/diag/others"
 	"hop/diag/probe"
 	"hop/diag/twin"
+	"hop/diag/update"
 	"hop/mind"
 	"hop/nn"
 	"hop/rollout"
@@ -49,7 +50,7 @@ type tap struct {
 	broke     error         // what kept it from being studied
 	begunPath bool
 	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
-	held      []held
+	update    update.Mind
 	memory    []twin.Cell // of an LSTM, before the window
 }
 
@@ -62,11 +63,20 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 		_, t.params = a.Actor()
 	}
 	t.counts, _ = mind.As[mind.Counting](m)
+	t.update = update.Mind{Mind: m, Agents: t.agents, Spec: &u.exp, Hop: u.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
 	if u.hop != nil {
 		t.study = others.New(*u.hop, u.spec, t.agents[0], u.key.Child("mind", i))
 	}
 	return t
+}
+
+// heldAt says whether a window's update is held against its definition: the first
+// that has rows of the mind's own from probeAt on, and one later, by when schedules
+// have moved and the optimiser has a past.
+func (p *tap) heldAt() bool {
+	late, n := 2*p.u.total/3, len(p.update.Held)
+	return p.u.window >= probeAt && (n == 0 || p.u.window >= late && n == 1)
 }
 
 // Unwrap returns the mind that is tapped.
@@ -172,7 +182,10 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		p.compareOthers(before, after, labels)
 	}
 	if hold {
-		p.hold(w, before, after, stats)
+		want, right := p.update.Hold(update.Given{Window: p.u.window, Hindsight: p.hindsight, Memory: p.memory, Nets: p.u.nets}, w, before, after, stats)
+		if want != nil && right && p.u.hop == nil {
+			p.u.draws.hold(p.u, want)
+		}
 	}
 	if p.u.exp.Actor.LSTM > 0 && saves {
 		if p.memory, err = remembered(p.Mind, len(p.agents), w.Envs); err != nil {

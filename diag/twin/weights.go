@@ -72,6 +72,11 @@ func LoadAdam(f *safetensors.File, prefix string, eps float64) (*Adam, error) {
 	square, err2 := LoadNet(f, prefix+"square/")
 	var steps [1]int64
 	err := errors.Join(err1, err2, f.Int64(steps[:], prefix+"steps", 1))
+	for name, m := range square {
+		if slices.Min(m.V) < 0 {
+			err = errors.Join(err, fmt.Errorf("twin: mean squares of %s are below 0", name))
+		}
+	}
 	return &Adam{mean, square, int(steps[0]), eps}, err
 }
 

@@ -1,4 +1,7 @@
-package audit
+// Package update holds real updates of minds' own networks against their definition
+// (package twin): direction and length of the change, what is reported of it, the
+// network itself and the choices that it made.
+package update
 
 import (
 	"fmt"
@@ -14,13 +17,14 @@ import (
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/mind"
+	"hop/mind/hop"
 	"hop/mind/influence"
 	"hop/mind/lola"
 	"hop/safetensors"
 )
 
-// held is one real update of a mind's own network held against its definition.
-type held struct {
+// Held is one real update of a mind's own network held against its definition.
+type Held struct {
 	window int
 	rows   int
 	change twin.Change
@@ -36,35 +40,45 @@ type held struct {
 	err    error
 }
 
-// heldAt says whether a window's update is held against its definition: the first
-// that has rows of the mind's own from probeAt on, and one later, by when schedules
-// have moved and the optimiser has a past.
-func (p *tap) heldAt() bool {
-	late := 2 * p.u.total / 3
-	return p.u.window >= probeAt && (len(p.held) == 0 || p.u.window >= late && len(p.held) == 1)
+// Mind is a mind whose updates are looked at.
+type Mind struct {
+	mind.Mind
+	Agents []agent.ID
+	Spec   *exp.Spec
+	Hop    *hop.Config // nil: it does not plan
+	Seats  int
+	Held   []Held
+}
+
+// Given is what is known about a window beside it.
+type Given struct {
+	Window    int
+	Hindsight []float32   // what the own network reads of goals; nil: what was played
+	Memory    []twin.Cell // of LSTMs, before the window
+	Nets      []twin.Net  // [A] the weights that played it, where minds read each other's
 }
 
 // own describes how the mind's own network learns from a window, from where before
 // stands; false if there is no definition of it here.
-func (p *tap) own(w *mind.Window, before *safetensors.File) (twin.Own, bool) {
+func (p *Mind) own(g Given, w *mind.Window, before *safetensors.File) (twin.Own, bool) {
 	a, ok := mind.As[mind.Acting](p.Mind)
-	if !ok || p.params == nil {
+	if !ok {
 		return twin.Own{}, false
 	}
 	model, _ := a.Actor()
-	o := twin.Own{Actor: twin.Actor{Config: p.u.exp.Actor, Input: model.Input}, Config: p.u.exp.PPO, Agents: p.agents}
-	switch p.u.exp.Mind.Name {
+	o := twin.Own{Actor: twin.Actor{Config: p.Spec.Actor, Input: model.Input}, Config: p.Spec.PPO, Agents: p.Agents}
+	switch p.Spec.Mind.Name {
 	case "ppo":
 	case "hop":
-		o.Search, o.Goal = p.u.hop.Own == "search", p.hindsight
+		o.Search, o.Goal = p.Hop.Own == "search", g.Hindsight
 	case "lola":
-		c, _ := exp.ConfigOf[lola.Config](&p.u.exp)
-		if p.u.nets == nil {
+		c, _ := exp.ConfigOf[lola.Config](p.Spec)
+		if g.Nets == nil {
 			return o, false
 		}
-		o.Adv = twin.LOLA(o.Actor, o.Config, c.LOLA.Eta, p.agents[0], p.u.nets, w)
-		o.Stats = map[string]float64{"term": rootMean(w.Rollout, p.agents[0], o.Adv), "advantage": rootMean(w.Rollout, p.agents[0],
-			twin.AdvantagesOf(w, p.agents[0], o.Config))}
+		o.Adv = twin.LOLA(o.Actor, o.Config, c.LOLA.Eta, p.Agents[0], g.Nets, w)
+		o.Stats = map[string]float64{"term": rootMean(w.Rollout, p.Agents[0], o.Adv), "advantage": rootMean(w.Rollout, p.Agents[0],
+			twin.AdvantagesOf(w, p.Agents[0], o.Config))}
 	case "influence":
 		f := p.influence(o.Actor)
 		var nats float64
@@ -92,57 +106,57 @@ func rootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
 }
 
 // influence is the mind as one that is paid for influence.
-func (p *tap) influence(own twin.Actor) twin.Influence {
-	c, _ := exp.ConfigOf[influence.Config](&p.u.exp)
-	return twin.Influence{Reward: c.Influence, Own: own, Seats: p.u.spec.Seats, Me: p.agents[0]}
+func (p *Mind) influence(own twin.Actor) twin.Influence {
+	c, _ := exp.ConfigOf[influence.Config](p.Spec)
+	return twin.Influence{Reward: c.Influence, Own: own, Seats: p.Seats, Me: p.Agents[0]}
 }
 
-// hold compares one update: before and after are what the mind saved around it.
-func (p *tap) hold(w *mind.Window, before, after *safetensors.File, stats []agent.Stat) {
-	o, ok := p.own(w, before)
+// Hold compares one update: before and after are what the mind saved around it. It
+// returns what the update should come to, nil if there is no definition of it, and
+// whether the recorded choices are the network's.
+func (p *Mind) Hold(g Given, w *mind.Window, before, after *safetensors.File, stats []agent.Stat) (want *twin.Learnt, right bool) {
+	o, ok := p.own(g, w, before)
 	if !ok {
-		return
+		return nil, false
 	}
 	if o.LSTM > 0 {
-		if p.memory == nil {
-			return
+		if g.Memory == nil {
+			return nil, false
 		}
-		o.Memory = p.memory
+		o.Memory = g.Memory
 	}
-	h := held{window: p.u.window}
-	defer func() { p.held = append(p.held, h) }()
+	h := Held{window: g.Window}
+	defer func() { p.Held = append(p.Held, h) }()
 	was, err := twin.LoadNet(before, "net/")
 	if err != nil {
 		h.err = err
-		return
+		return nil, false
 	}
 	got, err := twin.LoadNet(after, "net/")
 	if err != nil {
 		h.err = err
-		return
+		return nil, false
 	}
-	want, err := o.Update(before, w)
+	want, err = o.Update(before, w)
 	if err != nil {
 		h.err = err
-		return
+		return nil, false
 	}
 	h.rows = want.Rows
 	if h.change = twin.Compare(was, got, want.Net); !h.change.Same() {
 		h.slip = recognise(o, was, got, before, w)
 	}
-	if p.u.exp.Mind.Name == "influence" {
+	if p.Spec.Mind.Name == "influence" {
 		p.sees(&h, o, before, after, w)
 	}
 	h.reported(want, stats)
 	p.chosen(&h, o, want)
-	if p.u.hop == nil && h.choice == 0 {
-		p.u.draws.hold(p.u, want)
-	}
 	p.layers(&h, o, was, w, want)
+	return want, h.choice == 0
 }
 
 // sees compares the update of the model by which influence is measured.
-func (p *tap) sees(h *held, o twin.Own, before, after *safetensors.File, w *mind.Window) {
+func (p *Mind) sees(h *Held, o twin.Own, before, after *safetensors.File, w *mind.Window) {
 	was, want, err := p.influence(o.Actor).Learn(before, w)
 	if err != nil {
 		h.err = err
@@ -158,7 +172,7 @@ func (p *tap) sees(h *held, o twin.Own, before, after *safetensors.File, w *mind
 }
 
 // reported compares the statistics that the learner gave with those of the twin.
-func (h *held) reported(want *twin.Learnt, stats []agent.Stat) {
+func (h *Held) reported(want *twin.Learnt, stats []agent.Stat) {
 	h.stats = map[string][2]float64{}
 	for _, st := range stats {
 		kind, name, _ := strings.Cut(st.Name, "/")
@@ -178,8 +192,8 @@ func (h *held) reported(want *twin.Learnt, stats []agent.Stat) {
 }
 
 // chosen compares recorded probabilities and values with the twin's network.
-func (p *tap) chosen(h *held, o twin.Own, want *twin.Learnt) {
-	if o.Search || p.u.hop != nil {
+func (p *Mind) chosen(h *Held, o twin.Own, want *twin.Learnt) {
+	if o.Search || p.Hop != nil {
 		return // a search chose
 	}
 	for r := range want.Rows {
@@ -195,7 +209,7 @@ func (p *tap) chosen(h *held, o twin.Own, want *twin.Learnt) {
 const layerRows = 64
 
 // layers compares what the network computes with what its layers come to.
-func (p *tap) layers(h *held, o twin.Own, net twin.Net, w *mind.Window, want *twin.Learnt) {
+func (p *Mind) layers(h *Held, o twin.Own, net twin.Net, w *mind.Window, want *twin.Learnt) {
 	if o.LSTM > 0 {
 		return // chosen asks it
 	}
@@ -227,8 +241,8 @@ func (p *tap) layers(h *held, o twin.Own, net twin.Net, w *mind.Window, want *tw
 	}
 }
 
-// updated asks whether one update of every agent is what the definition gives.
-func (u *session) updated() []check.Finding {
+// Findings says whether the updates of every agent are what the definition gives.
+func Findings(minds []*Mind) []check.Finding {
 	f := check.Finding{
 		Step: 4, Check: "an update is what the definition gives", Module: "ppo", Unit: "cosine of the two changes, less 1",
 	}
@@ -249,52 +263,56 @@ func (u *session) updated() []check.Finding {
 		Says: "Updates of the model by which influence is measured agree in direction and length.",
 	}
 	least, updates := 1., 0
-	var odd []*tap
-	for _, t := range u.taps {
+	var odd []*Mind
+	for _, t := range minds {
 		wrong := false
-		for i := range t.held {
-			h := &t.held[i]
+		for i := range t.Held {
+			h := &t.Held[i]
 			if h.err != nil {
-				f.Accuse(check.Fault, 1, fmt.Sprintf("The saved network of %s cannot be read by its names: %v.", diag.Names(t.agents), h.err),
+				f.Module = "checkpoint"
+				f.Accuse(check.Fault, 1, fmt.Sprintf("The saved network of %s cannot be read by its names: %v.", diag.Names(t.Agents), h.err),
 					"Save of that mind")
 				continue
 			}
 			updates++
 			f.Rows += h.rows
 			least = min(least, h.change.Cosine)
-			f.Saw(h.change.Cosine, 1, "%s, window %d: cosine of the change with its definition", diag.Names(t.agents), h.window)
-			f.Saw(h.change.Length, 1, "%s, window %d: length of the change over that", diag.Names(t.agents), h.window)
+			f.Saw(h.change.Cosine, 1, "%s, window %d: cosine of the change with its definition", diag.Names(t.Agents), h.window)
+			f.Saw(h.change.Length, 1, "%s, window %d: length of the change over that", diag.Names(t.Agents), h.window)
 			wrong = wrong || !h.change.Same()
 			if choice.Rows += h.rows; h.choice > 0 && choice.Effect == 0 {
 				share := float64(h.choice) / float64(h.rows)
 				choice.Accuse(check.Fault, share, fmt.Sprintf("%s: in %.0f %% of the rows the recorded probability or value is not what the "+
-					"network says there, computed again in float64.", capital(diag.Names(t.agents)), 100*share),
+					"network says there, computed again in float64.", sentence(diag.Names(t.Agents)), 100*share),
 					"ppo.Player.Act: what is written to LogProb and Value, and the memory of an LSTM")
 			}
 			if layers.Rows += h.asked; h.layers > 0 && layers.Effect == 0 {
 				share := float64(h.layers) / float64(h.asked)
 				layers.Accuse(check.Fault, share, fmt.Sprintf("%s: at %.0f %% of the rows the network's output is off by up to %.2g from what its "+
-					"layers come to.", capital(diag.Names(t.agents)), 100*share, h.off), "model/actor.Work.Forward, frame (the input) and nn (the layers)")
+					"layers come to.", sentence(diag.Names(t.Agents)), 100*share, h.off), "model/actor.Work.Forward, frame (the input) and nn (the layers)")
 			}
 			if stats.Rows += h.report; len(h.stats) > 0 && h.change.Same() && stats.Effect == 0 {
 				for name, v := range h.stats {
-					stats.Saw(v[0], v[1], "%s, %s", diag.Names(t.agents), name)
+					stats.Saw(v[0], v[1], "%s, %s", diag.Names(t.Agents), name)
 				}
 				e := stats.Evidence[0]
-				if _, ok := h.stats["ppo/explained"]; ok {
+				if v, ok := h.stats["ppo/explained"]; ok && math.Abs(v[0]-v[1]) < 0.05 {
 					stats.Module = "ppo" // other returns than it should learn from, by too little to turn the update
+				}
+				if strings.Contains(stats.Evidence[0].Label, "lola/") || strings.Contains(stats.Evidence[0].Label, "influence/") {
+					stats.Module = "ppo" // what is added to learning is off, by too little to turn the update
 				}
 				stats.Accuse(check.Fault, float64(len(h.stats)), fmt.Sprintf("%s: the update is right, but it reports %.4g where it is %.4g.",
 					e.Label, e.Value, e.Wanted), "ppo.Brain.report, and the sums behind it")
 			}
 		}
-		for _, h := range t.held {
+		for _, h := range t.Held {
 			if h.model == nil {
 				continue
 			}
 			if model.Rows += h.rows; !h.model.Same() {
 				model.Accuse(check.Fault, h.model.Cosine-1, fmt.Sprintf("%s: the model by which influence is measured does not learn by its "+
-					"cross-entropy: cosine %.3f of 1, length %.3g of what it should be.", capital(diag.Names(t.agents)), h.model.Cosine,
+					"cross-entropy: cosine %.3f of 1, length %.3g of what it should be.", sentence(diag.Names(t.Agents)), h.model.Cosine,
 					h.model.Length), "mind/influence: look and add (its rows), learn")
 			}
 		}
@@ -311,13 +329,10 @@ func (u *session) updated() []check.Finding {
 	f.Effect = least - 1
 	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same window and weights, agree in direction and length.", updates)
 	if len(odd) > 0 {
-		says, next := u.differs(odd)
+		says, next := differs(odd, len(minds))
 		f.Accuse(check.Fault, least-1, says, next)
 	}
 	out := []check.Finding{choice, layers, f, stats}
-	if u.draws.rows > 0 {
-		out = append(out, u.redrawn())
-	}
 	if model.Rows > 0 {
 		out = append(out, model)
 	}
@@ -325,44 +340,47 @@ func (u *session) updated() []check.Finding {
 }
 
 // differs says how updates differ from their definition.
-func (u *session) differs(odd []*tap) (says, next string) {
+func differs(odd []*Mind, all int) (says, next string) {
 	var who []agent.ID
-	var h *held
+	var h *Held
 	for _, t := range odd {
-		who = append(who, t.agents...)
-		for i := range t.held {
-			if h == nil && !t.held[i].change.Same() {
-				h = &t.held[i]
+		who = append(who, t.Agents...)
+		for i := range t.Held {
+			if h == nil && !t.Held[i].change.Same() {
+				h = &t.Held[i]
 			}
 		}
 	}
 	c := h.change
 	name := "PPO's"
-	if u.hop != nil && u.hop.Own == "search" {
+	if odd[0].Hop != nil && odd[0].Hop.Own == "search" {
 		name = "the search's and the return's"
 	}
 	next = "ppo.Brain.gather and Advantages (what it is given), losses (the loss), descend and nn.Adam (the step)"
 	switch {
 	case h.slip != nil:
 		says = fmt.Sprintf("%s: the update is what %s would give, not what %s loss does (cosine %.3f, length %.3g of what it should be).",
-			capital(diag.Names(who)), h.slip.Name, name, c.Cosine, c.Length)
+			sentence(diag.Names(who)), h.slip.Name, name, c.Cosine, c.Length)
 		next = h.slip.look
 	case c.Cosine < -0.9:
-		says = fmt.Sprintf("%s: the update goes the opposite way of %s loss (cosine %.3f).", capital(diag.Names(who)), name, c.Cosine)
+		says = fmt.Sprintf("%s: the update goes the opposite way of %s loss (cosine %.3f).", sentence(diag.Names(who)), name, c.Cosine)
 	case c.Cosine >= 0.999 && c.Part == "":
 		says = fmt.Sprintf("%s: the update has the right direction but %.3g times the length that rate and gradient give.",
-			capital(diag.Names(who)), c.Length)
+			sentence(diag.Names(who)), c.Length)
 		next = "the learning rate and its schedule, the clipping of gradients, nn.Adam"
 	case c.Part != "" && c.Cosine > 0.9:
 		says = fmt.Sprintf("%s: the update of %s is not what %s loss gives there; other layers agree better (cosine of all %.3f, length %.3g).",
-			capital(diag.Names(who)), c.Part, name, c.Cosine, c.Length)
+			sentence(diag.Names(who)), c.Part, name, c.Cosine, c.Length)
 		next = "the gradient of " + c.Part + " (model/actor, nn), then " + next
 	default:
 		says = fmt.Sprintf("%s: the update is not what %s loss gives: cosine %.3f of 1, length %.3g of what it should be.",
-			capital(diag.Names(who)), name, c.Cosine, c.Length)
+			sentence(diag.Names(who)), name, c.Cosine, c.Length)
 	}
-	if len(odd) < len(u.taps) {
-		says += fmt.Sprintf(" The other %d learn as they should.", len(u.taps)-len(odd))
+	if len(odd) < all {
+		says += fmt.Sprintf(" The other %d learn as they should.", all-len(odd))
 	}
 	return says, next
 }
+
+// sentence begins with a capital.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,4 +1,4 @@
-package audit
+package update
 
 import (
 	"hop/batch"
