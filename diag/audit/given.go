@@ -53,8 +53,8 @@ func (g *given) take(u *session, w *mind.Window) {
 	}
 }
 
-// told says whether minds were told what the spec says.
-func (u *session) told() check.Finding {
+// handed says whether minds were told what the spec says.
+func (u *session) handed() check.Finding {
 	g := &u.given
 	f := check.Finding{
 		Step: 3, Check: "learners are told what the spec says", Module: "buffers", Unit: "numbers that differ", Rows: g.windows,
