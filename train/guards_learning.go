@@ -21,14 +21,14 @@ const (
 func (w *window) ratios(stats []agent.Stat) {
 	kl, ok := stat(stats, "ppo/kl")
 	norm, _ := stat(stats, "ppo/grad_norm")
-	clipped, told := stat(stats, "ppo/clipped")
+	clipped, counted := stat(stats, "ppo/clipped")
 	rate, _ := stat(stats, "ppo/lr")
 	if lasts(&w.me.Ratio, ok && kl.Value == 0 && norm.N > 1 && norm.Value > 0 && rate.Value > 0, inARow) {
 		w.say("ratio of 1", "ppo", fmt.Sprintf("the ratio of %s's policy to the one that played has been exactly 1 in all %d gradient steps of "+
 			"the last %d windows", w.who, norm.N, w.me.Ratio),
 			"see that the old log-probability is the recorded one, not computed anew from the network that learns")
 	}
-	if lasts(&w.me.Unclipped, ok && told && clipped.Value == 0 && kl.Value > movedFar, inARow) {
+	if lasts(&w.me.Unclipped, ok && counted && clipped.Value == 0 && kl.Value > movedFar, inARow) {
 		w.say("nothing clipped", "ppo", fmt.Sprintf("the policy of %s moves %.2g nats a window and no ratio has met ppo.clip in %d windows",
 			w.who, kl.Value, w.me.Unclipped), "see that the loss takes the worse of the ratio and the clipped ratio, and what is counted")
 	}

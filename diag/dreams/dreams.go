@@ -2,9 +2,9 @@
 // definition: the steps that the model learns from, its updates, its score, what it
 // predicts, and every imagined step.
 //
-// A Watch stands between the loop and imagination. What it compares with is in
-// package twin, in float64, and shares no code with package imagine. It is the part
-// of an audit that asks about the module world.
+// A Watch stands between the loop and imagination. What it compares with is World
+// and how that learns, in float64 on package twin, and shares no code with package
+// imagine. It is the part of an audit that asks about the module world.
 package dreams
 
 import (
@@ -95,7 +95,7 @@ type modelled interface {
 }
 
 // Twin returns the twin of a world model with its weights.
-func Twin(m *world.Model, p *nn.Params) twin.World {
+func Twin(m *world.Model, p *nn.Params) World {
 	net := twin.Net{}
 	for _, part := range p.Parts {
 		cols := part.Shape[len(part.Shape)-1]
@@ -105,7 +105,7 @@ func Twin(m *world.Model, p *nn.Params) twin.World {
 		}
 		net[part.Name] = x
 	}
-	return twin.World{Config: m.Config, Input: m.Input, Net: net}
+	return World{Config: m.Config, Input: m.Input, Net: net}
 }
 
 // model returns the model as it is now, nil if there is none to be seen.
@@ -126,9 +126,9 @@ func (d *Watch) saved() *safetensors.File {
 }
 
 // read is the twin of what was saved, nil if there is none.
-func (d *Watch) read(f *safetensors.File) *twin.Imagining {
+func (d *Watch) read(f *safetensors.File) *imagining {
 	g, l := d.run.Game, d.run.Game.Obs
-	m, err := twin.LoadImagining(f, d.run.Imagine, world.Input{
+	m, err := loadImagining(f, d.run.Imagine, world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: g.Seats, Actions: len(g.Actions),
 		Horizon: g.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last,
 	}, d.run.Key)
@@ -174,7 +174,7 @@ func (d *Watch) Learn(ro *batch.Rollout, update int) (rounds int, err error) {
 	s.anew = m == nil || len(m.Rewards) != levels
 	s.trusted = levels > 0 && s.got >= c.Trust
 	s.rounds, d.rounds = rounds, rounds
-	if s.trusted && !s.anew && len(twin.Starts(ro, c.From == "slots")) > 0 {
+	if s.trusted && !s.anew && len(startsIn(ro, c.From == "slots")) > 0 {
 		s.wanted = c.Refresh
 	}
 	d.scored = append(d.scored, s)
@@ -217,7 +217,7 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 	d.held = append(d.held, h)
 	update := d.update
 	d.wait.Go(func() { // beside the run, which goes on
-		h.compare(was.Net, now.Net, func(sl twin.WorldSlip) twin.Net {
+		h.compare(was.Net, now.Net, func(sl worldSlip) twin.Net {
 			m := was.Clone()
 			m.Deeds, m.Seen, m.Slip = now.Deeds, now.Seen, sl
 			m.Update(update, s.trusted)
@@ -228,8 +228,8 @@ func (d *Watch) hold(ro *batch.Rollout, before, after *safetensors.File, s score
 
 // compare compares how was became now with how learning makes it, and tries slips
 // where they differ.
-func (h *held) compare(was, now twin.Net, learn func(twin.WorldSlip) twin.Net, list []slip) {
-	want := learn(twin.WorldSlip{})
+func (h *held) compare(was, now twin.Net, learn func(worldSlip) twin.Net, list []slip) {
+	want := learn(worldSlip{})
 	h.change = twin.Compare(was, now, want)
 	for _, name := range heads {
 		if part := headOf(was, name); len(part) > 0 {
@@ -241,7 +241,7 @@ func (h *held) compare(was, now twin.Net, learn func(twin.WorldSlip) twin.Net, l
 	}
 	odd := h.odd()
 	for _, sl := range list {
-		if sl.fits(odd, len(h.heads)) && twin.Compare(was, now, learn(sl.WorldSlip)).Same() {
+		if sl.fits(odd, len(h.heads)) && twin.Compare(was, now, learn(sl.worldSlip)).Same() {
 			h.slip = &sl
 			return
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"hop/batch"
-	"hop/diag/twin"
 	"hop/model/world"
 	"hop/nn"
 )
@@ -31,7 +30,7 @@ func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 	c.begin()
 	w := Twin(m, p)
 	all, _ := w.Steps(ro)
-	var deeds []twin.Deed
+	var deeds []Deed
 	for i := 0; i < len(all) && len(deeds) < layerRows; i += max(len(all)/layerRows, 1) {
 		deeds = append(deeds, all[i])
 	}
@@ -60,7 +59,7 @@ func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 				c.off[what] = max(c.off[what], by)
 			}
 		}
-		if f.Margin > twin.Tie { // else what follows from it may differ
+		if f.Margin > tie { // else what follows from it may differ
 			for j, v := range f.Planes {
 				what := "things"
 				if j%m.Planes < n {

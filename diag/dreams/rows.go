@@ -20,7 +20,7 @@ type rowCheck struct {
 }
 
 // take compares the rows of one window.
-func (c *rowCheck) take(was, now *twin.Imagining, ro *batch.Rollout) {
+func (c *rowCheck) take(was, now *imagining, ro *batch.Rollout) {
 	if c.fields == nil {
 		c.fields = map[string]int{}
 	}
@@ -61,13 +61,13 @@ func (c *rowCheck) take(was, now *twin.Imagining, ro *batch.Rollout) {
 	}
 	if len(odd) > 0 && c.slip == "" {
 		c.who = at[odd[0]]
-		c.slip = deedSlip(now, ro, at, odd, func(i int) twin.Deed { return now.Deeds[(seen+i)%ring] })
+		c.slip = deedSlip(now, ro, at, odd, func(i int) Deed { return now.Deeds[(seen+i)%ring] })
 	}
 }
 
 // deedSame compares two deeds field by field, as a checkpoint keeps them: bytes but
 // for the time.
-func deedSame(w twin.World, a, b twin.Deed) []bool {
+func deedSame(w World, a, b Deed) []bool {
 	same := func(x, y []float32, time int) bool {
 		for i := range x {
 			if i == time && x[i] != y[i] || byte(x[i]) != byte(y[i]) {
@@ -90,14 +90,14 @@ func deedSame(w twin.World, a, b twin.Deed) []bool {
 }
 
 // deedSlip returns, in words, what agrees with all odd rows; "" if nothing does.
-func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, got func(i int) twin.Deed) string {
+func deedSlip(m *imagining, ro *batch.Rollout, at []twin.Row, odd []int, got func(i int) Deed) string {
 	type swap struct {
 		name string
-		of   func(r twin.Row, d twin.Deed) (twin.Deed, bool)
+		of   func(r twin.Row, d Deed) (Deed, bool)
 	}
 	agents, board := ro.Agents, m.Height*m.Width*m.Planes
-	shift := func(by int, f func(d, later *twin.Deed)) func(twin.Row, twin.Deed) (twin.Deed, bool) {
-		return func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+	shift := func(by int, f func(d, later *Deed)) func(twin.Row, Deed) (Deed, bool) {
+		return func(r twin.Row, d Deed) (Deed, bool) {
 			if r.T+by < 0 || r.T+by >= ro.Steps {
 				return d, false
 			}
@@ -106,8 +106,8 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 			return d, true
 		}
 	}
-	order := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, twin.Deed) (twin.Deed, bool) {
-		return func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+	order := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, Deed) (Deed, bool) {
+		return func(r twin.Row, d Deed) (Deed, bool) {
 			d.Joint = make([]int32, agents)
 			for c := range agent.ID(agents) {
 				d.Joint[f(r, c)] = ro.Action[ro.Step(c, r.T, r.N)]
@@ -115,8 +115,8 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 			return d, true
 		}
 	}
-	paid := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, twin.Deed) (twin.Deed, bool) {
-		return func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+	paid := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, Deed) (Deed, bool) {
+		return func(r twin.Row, d Deed) (Deed, bool) {
 			d.Reward = make([]float32, agents)
 			for c := range agent.ID(agents) {
 				d.Reward[f(r, c)] = ro.Reward[ro.Step(c, r.T, r.N)]
@@ -126,39 +126,39 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 	}
 	seat := func(r twin.Row, c agent.ID) int { return int(ro.Seat[ro.Slot(c, r.T, r.N)]) }
 	place := func(_ twin.Row, c agent.ID) int { return int(c) }
-	both := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, twin.Deed) (twin.Deed, bool) {
-		return func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+	both := func(f func(r twin.Row, c agent.ID) int) func(twin.Row, Deed) (Deed, bool) {
+		return func(r twin.Row, d Deed) (Deed, bool) {
 			d, _ = order(f)(r, d)
 			return paid(f)(r, d)
 		}
 	}
 	list := []swap{
-		{"the board before the step stands where the board after it belongs", func(_ twin.Row, d twin.Deed) (twin.Deed, bool) {
+		{"the board before the step stands where the board after it belongs", func(_ twin.Row, d Deed) (Deed, bool) {
 			d.Next = d.Obs[:board]
 			return d, true
 		}},
-		{"the board after it is of one step later", shift(1, func(d, l *twin.Deed) { d.Next = l.Next })},
+		{"the board after it is of one step later", shift(1, func(d, l *Deed) { d.Next = l.Next })},
 		{"joint actions and rewards are in the order of seats, not ego-first", both(seat)},
 		{"joint actions and rewards are in the order of agents, not ego-first", both(place)},
 		{"joint actions are in the order of seats, not ego-first", order(seat)},
 		{"joint actions are in the order of agents, not ego-first", order(place)},
-		{"joint actions are those of the step before", shift(-1, func(d, l *twin.Deed) { d.Joint = l.Joint })},
-		{"joint actions are those of the step after", shift(1, func(d, l *twin.Deed) { d.Joint = l.Joint })},
+		{"joint actions are those of the step before", shift(-1, func(d, l *Deed) { d.Joint = l.Joint })},
+		{"joint actions are those of the step after", shift(1, func(d, l *Deed) { d.Joint = l.Joint })},
 		{"rewards are in the order of seats, not ego-first", paid(seat)},
 		{"rewards are in the order of agents, not ego-first", paid(place)},
-		{"rewards are those of the step before", shift(-1, func(d, l *twin.Deed) { d.Reward = l.Reward })},
-		{"rewards are those of the step after", shift(1, func(d, l *twin.Deed) { d.Reward = l.Reward })},
-		{"the observation is of the step after", shift(1, func(d, l *twin.Deed) { d.Obs = l.Obs })},
-		{"the observation is of the step before", shift(-1, func(d, l *twin.Deed) { d.Obs = l.Obs })},
-		{"no step is marked as an episode's last", func(_ twin.Row, d twin.Deed) (twin.Deed, bool) {
+		{"rewards are those of the step before", shift(-1, func(d, l *Deed) { d.Reward = l.Reward })},
+		{"rewards are those of the step after", shift(1, func(d, l *Deed) { d.Reward = l.Reward })},
+		{"the observation is of the step after", shift(1, func(d, l *Deed) { d.Obs = l.Obs })},
+		{"the observation is of the step before", shift(-1, func(d, l *Deed) { d.Obs = l.Obs })},
+		{"no step is marked as an episode's last", func(_ twin.Row, d Deed) (Deed, bool) {
 			d.Over = false
 			return d, true
 		}},
-		{"an agent's own exit is taken for the episode's end", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+		{"an agent's own exit is taken for the episode's end", func(r twin.Row, d Deed) (Deed, bool) {
 			d.Over = !ro.Alive[ro.Slot(r.Agent, r.T+1, r.N)]
 			return d, true
 		}},
-		{"ends are turned round", func(_ twin.Row, d twin.Deed) (twin.Deed, bool) {
+		{"ends are turned round", func(_ twin.Row, d Deed) (Deed, bool) {
 			d.Over = !d.Over
 			return d, true
 		}},
@@ -166,15 +166,15 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 	for by := 1; by < agents; by++ {
 		other := func(r twin.Row) agent.ID { return agent.ID((int(r.Agent) + by) % agents) }
 		list = append(list,
-			swap{"the observation is of another agent", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+			swap{"the observation is of another agent", func(r twin.Row, d Deed) (Deed, bool) {
 				d.Obs = ro.ObsAt(ro.Slot(other(r), r.T, r.N))
 				return d, true
 			}},
-			swap{"the board after it is of another agent's view", func(r twin.Row, d twin.Deed) (twin.Deed, bool) {
+			swap{"the board after it is of another agent's view", func(r twin.Row, d Deed) (Deed, bool) {
 				d.Next = ro.ObsAt(ro.Slot(other(r), r.T+1, r.N))[:board]
 				return d, true
 			}},
-			swap{"they are of another agent than whose turn it is", func(r twin.Row, _ twin.Deed) (twin.Deed, bool) {
+			swap{"they are of another agent than whose turn it is", func(r twin.Row, _ Deed) (Deed, bool) {
 				return m.Deed(ro, other(r), r.T, r.N), true
 			}})
 	}
@@ -198,7 +198,7 @@ func deedSlip(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, go
 }
 
 // returned says whether odd rewards are sums of coming ones.
-func returned(m *twin.Imagining, ro *batch.Rollout, at []twin.Row, odd []int, got func(i int) twin.Deed) string {
+func returned(m *imagining, ro *batch.Rollout, at []twin.Row, odd []int, got func(i int) Deed) string {
 	more := 0
 	for _, i := range odd {
 		d := m.Deed(ro, at[i].Agent, at[i].T, at[i].N)

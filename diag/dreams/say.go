@@ -10,7 +10,6 @@ import (
 
 	"hop/check"
 	"hop/diag"
-	"hop/diag/twin"
 )
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
@@ -190,7 +189,7 @@ func (d *Watch) sayUpdates() check.Finding {
 		says = fmt.Sprintf("The world model's update has the right direction but %.3g times the length that its rate gives", c.Length)
 		next = "mind/imagine: rulesLearner.learn (the rate), nn.Adam"
 	case c.Part != "":
-		says += fmt.Sprintf("; %s differs most", twin.Head(c.Part))
+		says += fmt.Sprintf("; %s differs most", headWords(c.Part))
 	}
 	f.Accuse(check.Fault, least-1, says+".", next)
 	return f

@@ -99,13 +99,13 @@ func shown(ro *batch.Rollout, t, n int) string {
 }
 
 // follow compares every step.
-func (c *stepCheck) follow(d *Watch, w twin.World, ro *batch.Rollout) {
-	starts := twin.Starts(d.played, d.run.Imagine.From == "slots")
+func (c *stepCheck) follow(d *Watch, w World, ro *batch.Rollout) {
+	starts := startsIn(d.played, d.run.Imagine.From == "slots")
 	states := map[string]twin.Row{}
 	for _, at := range slices.Backward(starts) {
 		states[shown(d.played, at.T, at.N)] = at
 	}
-	dream := twin.Imagining{Config: d.run.Imagine, Key: d.run.Key}
+	dream := imagining{Config: d.run.Imagine, Key: d.run.Key}
 	for n := range ro.Envs {
 		r := dream.Draws(d.update, d.round, n)
 		var seats []int // nil: not known
@@ -156,7 +156,7 @@ func (c *stepCheck) differs(what, says string, args ...any) {
 
 // step compares one imagined step of env n with what the model predicts from what
 // the real seat 0 would observe.
-func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int) {
+func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, t, n int) {
 	agents, board := ro.Agents, w.Height*w.Width*w.Planes
 	joint := make([]int32, agents)
 	var base []float32 // what the real seat 0 would see
@@ -170,7 +170,7 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 		return
 	}
 	f := w.Predict(base, joint)
-	if f.Margin < twin.Tie {
+	if f.Margin < tie {
 		c.close++
 		return
 	}
@@ -220,7 +220,7 @@ func (c *stepCheck) step(w twin.World, ro *batch.Rollout, seats []int, t, n int)
 
 // recognise tries what a wrong board could be: another seat's view, or what follows
 // when actions are taken in the order of agents.
-func (c *stepCheck) recognise(w twin.World, f *twin.Foreseen, base []float32, joint []int32, got []float32, seats []int, a int) {
+func (c *stepCheck) recognise(w World, f *Foreseen, base []float32, joint []int32, got []float32, seats []int, a int) {
 	c.others[0]++
 	for s := range seats {
 		if s != seats[a] && slices.Equal(w.View(f, joint, s)[:len(got)], got) {
@@ -250,7 +250,7 @@ func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
 }
 
 // turned is what seat 0 would see of what seat s does: agents' planes are ego-first.
-func turned(w twin.World, obs []float32, s int) []float32 {
+func turned(w World, obs []float32, s int) []float32 {
 	out := slices.Clone(obs)
 	for cell := 0; cell < w.Height*w.Width*w.Planes; cell += w.Planes {
 		for i := range w.Agents {

@@ -4,14 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"hop/agent"
 	"hop/belief"
 	"hop/check"
-	"hop/diag/twin"
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop"
@@ -197,9 +195,9 @@ func (s *searched) learnt() {
 	}
 }
 
-// grown lets the twin recompute the trees.
+// grown holds the trees against the recomputed ones.
 func (x *experiment) grown(j *plan.Journal) {
-	r := twin.Search(j)
+	r := regrow(j)
 	x.took(growsTree, max(r.Sims, r.Trees))
 	for _, w := range r.Wrongs {
 		x.wrong(growsTree, x.v.Agent, w.By, "%s", w.Says)
@@ -430,7 +428,7 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 			s.ws.Forward(s.moa.Params)
 			copy(logits, s.ws.Logits)
 		}
-		out[j] = soft(logits, mask)
+		out[j] = softly(logits, mask, 1)
 	}
 	return out
 }
@@ -719,25 +717,4 @@ func unlike(a, b []float32) int {
 		}
 	}
 	return -1
-}
-
-// off reports that two values differ by more than float32 makes them.
-func off(got, want float64) bool { return !(math.Abs(got-want) <= 1e-4*max(1, math.Abs(want))) }
-
-// soft is the softmax over the legal actions.
-func soft(logits []float32, legal uint32) []float64 {
-	out := make([]float64, len(logits))
-	top, sum := math.Inf(-1), 0.
-	for set := legal; set != 0; set &= set - 1 {
-		top = max(top, float64(logits[bits.TrailingZeros32(set)]))
-	}
-	for set := legal; set != 0; set &= set - 1 {
-		k := bits.TrailingZeros32(set)
-		out[k] = math.Exp(float64(logits[k]) - top)
-		sum += out[k]
-	}
-	for k := range out {
-		out[k] /= max(sum, 1e-300)
-	}
-	return out
 }

@@ -114,9 +114,9 @@ func (s *Study) compareStats(ro *batch.Rollout, model twin.Others, net twin.Net,
 			default:
 				continue
 			}
-			if s.told.rows++; math.Abs(st.Value-want) > slack {
-				s.told.miss(1, "%s is reported as %.4g; by its predictions before it learns it is %.4g.", "mind/hop: score.go, and when fitOthers scores",
-					st.Name, st.Value, want)
+			if s.reported.rows++; math.Abs(st.Value-want) > slack {
+				s.reported.miss(1, "%s is reported as %.4g; by its predictions before it learns it is %.4g.",
+					"mind/hop: score.go, and when fitOthers scores", st.Name, st.Value, want)
 			}
 		}
 	}

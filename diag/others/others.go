@@ -30,18 +30,18 @@ type Study struct {
 	others []agent.ID
 	key    rng.Key // of the mind
 
-	labels  tally // labels in hindsight
-	model   tally // the model of others' update
-	told    tally // what is reported of the model of others
-	infer   tally // the inference's update
-	history tally // what is inferred while playing
-	predict tally // predictions of what others do
-	bayes   tally // beliefs
-	counts  tally // counts across episodes
-	written tally // what the own network reads of beliefs
-	moved   int   // beliefs that an action moved
-	path    path
-	Learnt  bool // an update has been looked at
+	labels   tally // labels in hindsight
+	model    tally // the model of others' update
+	reported tally // what is reported of the model of others
+	infer    tally // the inference's update
+	history  tally // what is inferred while playing
+	predict  tally // predictions of what others do
+	bayes    tally // beliefs
+	counts   tally // counts across episodes
+	written  tally // what the own network reads of beliefs
+	moved    int   // beliefs that an action moved
+	path     path
+	Learnt   bool // an update has been looked at
 }
 
 // New returns the study of the agent me, whose mind was made from key.
@@ -118,7 +118,7 @@ var questions = []question{
 		"What is inferred of every co-player follows from its own history of this episode, and from nothing else.", 4},
 	{func(s *Study) *tally { return &s.model }, "moa", "the model of others learns as defined", "share of agents",
 		"One update of every model of others has the direction and the length of its definition.", 4},
-	{func(s *Study) *tally { return &s.told }, "logging", "what is reported of models of others", "share of numbers",
+	{func(s *Study) *tally { return &s.reported }, "logging", "what is reported of models of others", "share of numbers",
 		"Accuracy, cross-entropy and rows, of all co-players and of each, are those of the predictions before learning.", 4},
 	{func(s *Study) *tally { return &s.predict }, "beliefs", "likelihoods are the model's", "share of predictions",
 		"What others are expected to do for each goal is what the model of others says from their own place.", 4},

@@ -23,11 +23,11 @@ func Encode(kind string, in frame.Input, obs, extra []float32) []float64 {
 	board := h * w * planes
 	var row []float64
 	if kind == frame.Board {
-		row = wide(obs[:board])
+		row = Wide(obs[:board])
 	} else {
 		row = around(kind, h, w, planes, obs[:board])
 	}
-	row = append(row, wide(obs[board:board+in.Rest])...)
+	row = append(row, Wide(obs[board:board+in.Rest])...)
 	more := make([]float64, in.Extra)
 	for i, x := range extra {
 		more[i] = float64(x)
@@ -69,7 +69,8 @@ func around(kind string, h, w, planes int, obs []float32) []float64 {
 	return out
 }
 
-func wide(x []float32) []float64 {
+// Wide returns numbers in float64.
+func Wide(x []float32) []float64 {
 	out := make([]float64, len(x))
 	for i, v := range x {
 		out[i] = float64(v)

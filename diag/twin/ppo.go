@@ -100,7 +100,7 @@ func (o Own) Update(saved *safetensors.File, w *mind.Window) (*Learnt, error) {
 	}
 	o.slip(&w, adam)
 	l := &Learnt{Net: net, Stats: map[string]float64{}}
-	o.gather(l, w.Rollout, w.Rewards, true)
+	o.gather(l, w.Rollout, w.Rewards)
 	l.real = len(l.Row)
 	if l.real == 0 {
 		return l, nil
@@ -108,7 +108,7 @@ func (o Own) Update(saved *safetensors.File, w *mind.Window) (*Learnt, error) {
 	if w.Imagined != nil {
 		plain := o
 		plain.Goal, plain.Reward, plain.Adv = nil, nil, nil
-		plain.gather(l, w.Imagined.Rollout, w.Rewards, false)
+		plain.gather(l, w.Imagined.Rollout, w.Rewards)
 	}
 	l.Rows = l.real
 	lr, entropy := between(o.LR, o.LREnd, w.Share), between(o.Config.Entropy, o.EntropyEnd, w.Share)
@@ -183,7 +183,7 @@ func (o *Own) slip(w **mind.Window, adam *Adam) {
 
 // gather collects the rows of one rollout: those at which the agents were alive and
 // acted themselves, in order of agent, time and env.
-func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards mind.Rewards, real bool) {
+func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards mind.Rewards) {
 	begin := len(l.Row)
 	for _, a := range o.Agents {
 		earned := Earned(ro, a, rewards)
@@ -382,11 +382,10 @@ func (o Own) minibatches(l *Learnt, w *mind.Window, r *rng.Rand) [][]int {
 // report names the sums as the learner does.
 func (o Own) report(l *Learnt, sum map[string]float64, lr float64) {
 	rows := max(sum["rows"], 1)
-	real := l.Ret[:l.real]
 	l.Stats = map[string]float64{
 		"policy_loss": sum["policy_loss"] / rows, "value_loss": sum["value_loss"] / max(sum["real"], 1),
 		"entropy": sum["entropy"] / rows, "grad_norm": sum["grad_norm"] / float64(max(l.Steps, 1)),
-		"explained": Explained(real, l.OldV[:l.real]), "lr": lr,
+		"explained": Explained(l.Ret[:l.real], l.OldV[:l.real]), "lr": lr,
 	}
 	maps.Copy(l.Stats, o.Stats)
 	if !o.Search {

@@ -26,15 +26,15 @@ func (o Own) recall(l *Learnt, ro *batch.Rollout) {
 		states := o.states(l, ro, k, a, rows)
 		for lo := 0; lo < ro.Steps; lo += o.SeqLen {
 			for n := range ro.Envs {
-				s, any := sequence{lo: lo, n: n, before: states[lo/o.SeqLen][n]}, false
+				s, some := sequence{lo: lo, n: n, before: states[lo/o.SeqLen][n]}, false
 				for t := range o.SeqLen {
 					r, ok := rows[Row{a, lo + t, n}]
 					if !ok {
 						r = -1
 					}
-					s.rows, any = append(s.rows, r), any || ok
+					s.rows, some = append(s.rows, r), some || ok
 				}
-				if any {
+				if some {
 					l.seqs = append(l.seqs, s)
 				}
 			}
@@ -126,8 +126,8 @@ func (t *Tape) choose(rows []bool, yes, no *Mat) *Mat {
 	}
 	t.Do(func() {
 		for i := range rows {
-			g := from(i).grad(i)
-			for j, d := range y.grad(i) {
+			g := from(i).Grad(i)
+			for j, d := range y.Grad(i) {
 				g[j] += d
 			}
 		}

@@ -1,6 +1,6 @@
-// Package twin writes down, from the papers and in float64, what learners,
-// beliefs and searches must compute: returns and advantages, losses and their
-// gradients, Adam's step, Bayes' rule, a search's backups.
+// Package twin writes down, from the papers and in float64, what learners and
+// beliefs must compute: returns and advantages, losses and their gradients, Adam's
+// step, Bayes' rule. Searches are in package inside, world models in dreams.
 //
 // It is what an audit holds the real thing against, so it shares no code with it:
 // networks are read from saved tensors by their names, windows from package batch,
@@ -24,7 +24,8 @@ func NewMat(rows, cols int) *Mat {
 // Row returns row i, a view.
 func (m *Mat) Row(i int) []float64 { return m.V[i*m.Cols : (i+1)*m.Cols] }
 
-func (m *Mat) grad(i int) []float64 { return m.G[i*m.Cols : (i+1)*m.Cols] }
+// Grad returns the gradient of row i, a view.
+func (m *Mat) Grad(i int) []float64 { return m.G[i*m.Cols : (i+1)*m.Cols] }
 
 // Shaped returns the same numbers in another number of rows.
 func (m *Mat) Shaped(rows int) *Mat { return &Mat{rows, len(m.V) / rows, m.V, m.G} }
@@ -65,7 +66,7 @@ func (t *Tape) Affine(x, w, b *Mat) *Mat {
 	}
 	t.Do(func() {
 		for i := range x.Rows {
-			d, row := y.grad(i), x.Row(i)
+			d, row := y.Grad(i), x.Row(i)
 			for k, v := range row {
 				u, sum := w.Row(k), 0.
 				for j := range d {
@@ -75,7 +76,7 @@ func (t *Tape) Affine(x, w, b *Mat) *Mat {
 				if v == 0 {
 					continue
 				}
-				g := w.grad(k)
+				g := w.Grad(k)
 				for j := range d {
 					g[j] += v * d[j]
 				}
@@ -109,10 +110,10 @@ func (t *Tape) Input(x, w, b *Mat) *Mat {
 	}
 	t.Do(func() {
 		for i := range x.Rows {
-			d := y.grad(i)
+			d := y.Grad(i)
 			for k, v := range x.Row(i) {
 				if v != 0 {
-					g := w.grad(k)
+					g := w.Grad(k)
 					for j := range d {
 						g[j] += v * d[j]
 					}
@@ -231,7 +232,7 @@ func (t *Tape) Slice(x *Mat, lo, hi int) *Mat {
 	}
 	t.Do(func() {
 		for i := range x.Rows {
-			for j, d := range y.grad(i) {
+			for j, d := range y.Grad(i) {
 				x.G[i*x.Cols+lo+j] += d
 			}
 		}
@@ -274,8 +275,8 @@ func (t *Tape) Pick(x *Mat, rows []int) *Mat {
 	}
 	t.Do(func() {
 		for i, r := range rows {
-			g := x.grad(r)
-			for j, d := range y.grad(i) {
+			g := x.Grad(r)
+			for j, d := range y.Grad(i) {
 				g[j] += d
 			}
 		}
@@ -309,7 +310,7 @@ func (t *Tape) LogSoftmax(x *Mat, legal []bool) *Mat {
 	}
 	t.Do(func() {
 		for i := range x.Rows {
-			d, sum := y.grad(i), 0.
+			d, sum := y.Grad(i), 0.
 			for k := range d {
 				if ok(i, k) {
 					sum += d[k]
@@ -422,19 +423,19 @@ func (t *Tape) Conv3x3(x, w, b *Mat, height, width, in int) *Mat {
 	})
 	t.Do(func() {
 		at(func(i, from, to, tap int) {
-			d := y.grad(i)[to : to+w.Cols]
+			d := y.Grad(i)[to : to+w.Cols]
 			for ch, v := range x.Row(i)[from : from+in] {
-				u, g, sum := w.Row(tap*in+ch), w.grad(tap*in+ch), 0.
+				u, g, sum := w.Row(tap*in+ch), w.Grad(tap*in+ch), 0.
 				for o, e := range d {
 					sum += e * u[o]
 					g[o] += v * e
 				}
-				x.grad(i)[from+ch] += sum
+				x.Grad(i)[from+ch] += sum
 			}
 		})
 		for i := range x.Rows {
 			for cell := range height * width {
-				for o, e := range y.grad(i)[cell*w.Cols : (cell+1)*w.Cols] {
+				for o, e := range y.Grad(i)[cell*w.Cols : (cell+1)*w.Cols] {
 					b.G[o] += e
 				}
 			}

@@ -1,4 +1,4 @@
-package twin
+package dreams
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/diag/twin"
 	"hop/mind/imagine"
 	"hop/model/world"
 	"hop/rng"
@@ -29,21 +30,21 @@ func (d Deed) Equal(o Deed) bool {
 		slices.Equal(d.Reward, o.Reward) && d.Over == o.Over
 }
 
-// Imagining is a run's world model and how it learns.
-type Imagining struct {
+// imagining is a run's world model and how it learns.
+type imagining struct {
 	World
 	Config imagine.Config
 	Key    rng.Key // of the run
-	Adam   *Adam
+	Adam   *twin.Adam
 	Deeds  []Deed // the newest steps, a ring
 	Seen   int    // steps put into it so far
 
-	Slip WorldSlip
+	Slip worldSlip
 }
 
-// WorldSlip is a way to get an update of a world model wrong. Its zero value gets it
+// worldSlip is a way to get an update of a world model wrong. Its zero value gets it
 // right.
-type WorldSlip struct {
+type worldSlip struct {
 	Name      string
 	Terms     map[string]float64 // factors of terms of the loss: things, move, reward, over, legal, planes
 	Deed      func(World, Deed) Deed
@@ -58,9 +59,9 @@ type WorldSlip struct {
 	Foreseen  bool    // agents learn given the things that are predicted, not those that came
 }
 
-// LoadImagining reads what an imagination saved under no prefix; nil if it had no
+// loadImagining reads what an imagination saved under no prefix; nil if it had no
 // model yet.
-func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rng.Key) (*Imagining, error) {
+func loadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rng.Key) (*imagining, error) {
 	if _, ok := f.Get("seen"); !ok {
 		return nil, nil
 	}
@@ -68,13 +69,13 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	if err := f.Int64(head[:], "seen", 2); err != nil {
 		return nil, err
 	}
-	m := &Imagining{World: World{Config: c.Model, Input: in}, Config: c, Key: key, Seen: int(head[0])}
+	m := &imagining{World: World{Config: c.Model, Input: in}, Config: c, Key: key, Seen: int(head[0])}
 	m.Rewards = make([]float32, head[1])
 	rows := min(m.Seen, c.Rows)
 	paid, times := make([]float32, rows*in.Agents), make([]float32, rows)
 	small, err1 := f.Bytes("small")
-	net, err2 := LoadNet(f, "net/")
-	adam, err3 := LoadAdam(f, "adam/", 1e-8)
+	net, err2 := twin.LoadNet(f, "net/")
+	adam, err3 := twin.LoadAdam(f, "adam/", 1e-8)
 	if err := errors.Join(err1, err2, err3, f.Float32(m.Rewards, "rewards", len(m.Rewards)), f.Float32(paid, "reward", len(paid)),
 		f.Float32(times, "time", rows)); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	m.Net, m.Adam = net, adam
 	width, board, n := m.Len(), m.board(), in.Agents
 	if len(small) != rows*(width+board+n+1) {
-		return nil, errors.New("twin: the saved steps of the world model have another length")
+		return nil, errors.New("dreams: the saved steps of the world model have another length")
 	}
 	take := func(i, each int) []byte { return small[i*each : (i+1)*each] }
 	floats := func(b []byte) []float32 {
@@ -120,7 +121,7 @@ func LoadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 }
 
 // Clone returns a copy that learns by itself. Both read the same steps.
-func (m *Imagining) Clone() *Imagining {
+func (m *imagining) Clone() *imagining {
 	c, adam := *m, *m.Adam
 	adam.Mean, adam.Square = adam.Mean.Clone(), adam.Square.Clone()
 	c.Net, c.Adam = m.Net.Clone(), &adam
@@ -129,20 +130,20 @@ func (m *Imagining) Clone() *Imagining {
 
 // Steps returns the steps of a window that a world model learns from, a row each,
 // through the eyes of the living agents in turn, in order of time and env.
-func (w World) Steps(ro *batch.Rollout) (deeds []Deed, rows []Row) {
+func (w World) Steps(ro *batch.Rollout) (deeds []Deed, rows []twin.Row) {
 	for t := range ro.Steps {
 		for n := range ro.Envs {
-			if a := Eyes(ro, t, n); a >= 0 {
-				deeds, rows = append(deeds, w.Deed(ro, a, t, n)), append(rows, Row{a, t, n})
+			if a := eyes(ro, t, n); a >= 0 {
+				deeds, rows = append(deeds, w.Deed(ro, a, t, n)), append(rows, twin.Row{Agent: a, T: t, N: n})
 			}
 		}
 	}
 	return deeds, rows
 }
 
-// Eyes returns whose row stands for a step, -1 if nobody acts: the first who lives
+// eyes returns whose row stands for a step, -1 if nobody acts: the first who lives
 // from a place on that goes round.
-func Eyes(ro *batch.Rollout, t, n int) agent.ID {
+func eyes(ro *batch.Rollout, t, n int) agent.ID {
 	for i := range ro.Agents {
 		if a := agent.ID((t + n + i) % ro.Agents); ro.Alive[ro.Slot(a, t, n)] {
 			return a
@@ -179,7 +180,7 @@ func (w World) level(v float32) int32 {
 
 // Update learns from the ring as it stands, with the steps of an update of that
 // number: a quarter of them if the model was trusted.
-func (m *Imagining) Update(update int, trusted bool) {
+func (m *imagining) Update(update int, trusted bool) {
 	steps, s := m.Config.Steps, m.Slip
 	if trusted {
 		steps = max(steps/4, 1)
@@ -195,7 +196,7 @@ func (m *Imagining) Update(update int, trusted bool) {
 	}
 	if s.Anew {
 		m.Adam.Steps = 0
-		for _, net := range []Net{m.Adam.Mean, m.Adam.Square} {
+		for _, net := range []twin.Net{m.Adam.Mean, m.Adam.Square} {
 			for _, x := range net {
 				clear(x.V)
 			}
@@ -221,7 +222,7 @@ func (m *Imagining) Update(update int, trusted bool) {
 				deeds[j] = s.Deed(m.World, deeds[j])
 			}
 		}
-		t := &Tape{}
+		t := &twin.Tape{}
 		t.Backward(m.loss(t, deeds))
 		lr, clip := m.Config.LR, 1.
 		if !s.Flat {
@@ -246,7 +247,7 @@ func (w World) weight(plane int) float64 {
 }
 
 // term returns the factor of a term.
-func (m *Imagining) term(name string) float64 {
+func (m *imagining) term(name string) float64 {
 	if f, ok := m.Slip.Terms[name]; ok {
 		return f
 	}
@@ -255,7 +256,7 @@ func (m *Imagining) term(name string) float64 {
 
 // loss is the negative log-likelihood of deeds, a row, each factor given what truly
 // happened before it: sums over places, agents and bits, means over rows.
-func (m *Imagining) loss(t *Tape, deeds []Deed) *Mat {
+func (m *imagining) loss(t *twin.Tape, deeds []Deed) *twin.Mat {
 	if m.Variant == world.Planes {
 		return t.Add(m.legalLoss(t, deeds), m.planesLoss(t, deeds))
 	}
@@ -267,8 +268,8 @@ func (m *Imagining) loss(t *Tape, deeds []Deed) *Mat {
 }
 
 // bitsLoss is the weighted sum over a row's bits, over rows.
-func bitsLoss(t *Tape, logits *Mat, target, weight []float64, rows int) *Mat {
-	y := NewMat(1, 1)
+func bitsLoss(t *twin.Tape, logits *twin.Mat, target, weight []float64, rows int) *twin.Mat {
+	y := twin.NewMat(1, 1)
 	for i, x := range logits.V {
 		y.V[0] += weight[i%len(weight)] * (max(x, 0) - x*target[i] + math.Log1p(math.Exp(-math.Abs(x)))) / float64(rows)
 	}
@@ -281,13 +282,13 @@ func bitsLoss(t *Tape, logits *Mat, target, weight []float64, rows int) *Mat {
 }
 
 // legalLoss is the loss of the own mask on the board before the step.
-func (m *Imagining) legalLoss(t *Tape, deeds []Deed) *Mat {
+func (m *imagining) legalLoss(t *twin.Tape, deeds []Deed) *twin.Mat {
 	var x []sparse
 	var target []float64
 	for _, d := range deeds {
 		if s := m.seen(d.Obs); m.Input.Legal > 0 && s.at[0] >= 0 {
 			x = append(x, m.mask(s, 0))
-			target = append(target, wide(d.Obs[m.board():m.board()+m.Actions])...)
+			target = append(target, twin.Wide(d.Obs[m.board():m.board()+m.Actions])...)
 		}
 	}
 	return t.Scale(bitsLoss(t, m.through(t, "legal", x), target, []float64{1}, len(deeds)), m.term("legal"))
@@ -300,7 +301,7 @@ func (w World) after(was scene, d Deed) scene {
 	return next
 }
 
-func (m *Imagining) overLoss(t *Tape, deeds []Deed) *Mat {
+func (m *imagining) overLoss(t *twin.Tape, deeds []Deed) *twin.Mat {
 	var x []sparse
 	var target []float64
 	for _, d := range deeds {
@@ -314,7 +315,7 @@ func (m *Imagining) overLoss(t *Tape, deeds []Deed) *Mat {
 	return t.Scale(bitsLoss(t, m.through(t, "over", x), target, []float64{1}, len(deeds)), m.term("over"))
 }
 
-func (m *Imagining) thingsLoss(t *Tape, deeds []Deed) *Mat {
+func (m *imagining) thingsLoss(t *twin.Tape, deeds []Deed) *twin.Mat {
 	n, e := m.Agents, m.things()
 	weight := make([]float64, e)
 	for i := range weight {
@@ -328,7 +329,7 @@ func (m *Imagining) thingsLoss(t *Tape, deeds []Deed) *Mat {
 			r := make(sparse, 0, 48)
 			m.around(&r, s, d.Joint, cell)
 			x = append(x, r)
-			target = append(target, wide(d.Next[cell*m.Planes+n:(cell+1)*m.Planes])...)
+			target = append(target, twin.Wide(d.Next[cell*m.Planes+n:(cell+1)*m.Planes])...)
 		}
 	}
 	return t.Scale(bitsLoss(t, m.through(t, "things", x), target, weight, len(deeds)), m.term("things"))
@@ -336,7 +337,7 @@ func (m *Imagining) thingsLoss(t *Tape, deeds []Deed) *Mat {
 
 // agentsLoss is where everyone goes, and what they are paid: two heads on the same
 // layers. Who went further than one cell teaches nothing about moves.
-func (m *Imagining) agentsLoss(t *Tape, deeds []Deed) *Mat {
+func (m *imagining) agentsLoss(t *twin.Tape, deeds []Deed) *twin.Mat {
 	var x []sparse
 	var open []bool
 	var class, level []int32
@@ -377,13 +378,13 @@ func (m *Imagining) agentsLoss(t *Tape, deeds []Deed) *Mat {
 }
 
 // planesLoss is the plane regression's: squared errors of planes, rewards and end.
-func (m *Imagining) planesLoss(t *Tape, deeds []Deed) *Mat {
+func (m *imagining) planesLoss(t *twin.Tape, deeds []Deed) *twin.Mat {
 	var x []sparse
 	out := m.board() + m.Agents + 1
-	want, weight := NewMat(len(deeds), out), make([]float64, len(deeds)*out)
+	want, weight := twin.NewMat(len(deeds), out), make([]float64, len(deeds)*out)
 	for i, d := range deeds {
 		x = append(x, m.whole(d.Obs, d.Joint))
-		copy(want.Row(i), append(wide(d.Next), wide(d.Reward)...))
+		copy(want.Row(i), append(twin.Wide(d.Next), twin.Wide(d.Reward)...))
 		if d.Over {
 			want.Row(i)[out-1] = 1
 		}
@@ -408,7 +409,7 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 	stride := max(all/rows, 1)
 	for i := 0; i < all && asked < rows; i += stride {
 		t, n := i/ro.Envs, i%ro.Envs
-		a := Eyes(ro, t, n)
+		a := eyes(ro, t, n)
 		if a < 0 {
 			continue
 		}
@@ -424,7 +425,7 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 				f.Margin = 0
 			}
 		}
-		if f.Margin < Tie {
+		if f.Margin < tie {
 			near++
 		} else if ok {
 			right++
@@ -433,12 +434,12 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 	return right, asked, near
 }
 
-// Tie is how near two predictions are between which rounding may decide.
-const Tie = 1e-4
+// tie is how near two predictions are between which rounding may decide.
+const tie = 1e-4
 
-// Starts returns the moments of a played window that imagination starts from:
+// startsIn returns the moments of a played window that imagination starts from:
 // episodes' first, or anywhere, where somebody is alive.
-func Starts(ro *batch.Rollout, anywhere bool) (list []Row) {
+func startsIn(ro *batch.Rollout, anywhere bool) (list []twin.Row) {
 	for t := range ro.Steps + 1 {
 		for n := range ro.Envs {
 			if !anywhere && !ro.Start[ro.Moment(t, n)] {
@@ -446,7 +447,7 @@ func Starts(ro *batch.Rollout, anywhere bool) (list []Row) {
 			}
 			for a := range agent.ID(ro.Agents) {
 				if ro.Alive[ro.Slot(a, t, n)] {
-					list = append(list, Row{a, t, n})
+					list = append(list, twin.Row{Agent: a, T: t, N: n})
 					break
 				}
 			}
@@ -457,6 +458,6 @@ func Starts(ro *batch.Rollout, anywhere bool) (list []Row) {
 
 // Draws returns the stream from which env n's starts are drawn in a round of
 // imagination.
-func (m *Imagining) Draws(update, round, n int) rng.Rand {
+func (m *imagining) Draws(update, round, n int) rng.Rand {
 	return m.Key.Child("imagine").Child("round", update*m.Config.Refresh+round).Child("rules", n).Rand()
 }

@@ -1,4 +1,4 @@
-package twin
+package inside
 
 import (
 	"fmt"
@@ -9,30 +9,30 @@ import (
 	"hop/plan"
 )
 
-// Wrong is one way in which a search is not what its definition says.
-type Wrong struct {
+// wrong is one way in which a search is not what its definition says.
+type wrong struct {
 	What  string  // a short name
 	Says  string  // the first case, in words
 	By    float64 // how much is wrong there
 	Times int
 }
 
-// Searched is what the trees of a journal were found to be.
-type Searched struct {
+// regrown is what the trees of a journal were found to be.
+type regrown struct {
 	Trees, Sims, Choices int
 	Followed             int     // choices too close to tell in float32: taken as played
-	Wrongs               []Wrong // in causal order
+	Wrongs               []wrong // in causal order
 }
 
 // The kinds of slips, in causal order: where a simulation goes wrong, what comes
 // later in the list follows from it.
 var slipOrder = []string{"asked", "resampled", "stepped", "valued", "noised", "backed", "chosen", "added", "decided"}
 
-// Search recomputes every tree of a journal from the formulae of docs/planning.md, in
+// regrow recomputes every tree of a journal from the formulae of docs/planning.md, in
 // float64, following the actions that were tried, and says where the search is not
 // what they make it. Drawn actions, steps and evaluations are taken as given.
-func Search(j *plan.Journal) Searched {
-	s := searching{Journal: j, deep: j.Config.Sims + 1, found: map[string]*Wrong{}}
+func regrow(j *plan.Journal) regrown {
+	s := searching{Journal: j, deep: j.Config.Sims + 1, found: map[string]*wrong{}}
 	if j.Hashed {
 		s.deep = 1024
 	}
@@ -57,9 +57,9 @@ func Search(j *plan.Journal) Searched {
 type searching struct {
 	*plan.Journal
 	deep  int // longest path
-	found map[string]*Wrong
+	found map[string]*wrong
 	quiet bool // a variant is being tried: nothing is noted
-	out   Searched
+	out   regrown
 }
 
 func (s *searching) slip(what string, by float64, says string, args ...any) {
@@ -70,7 +70,7 @@ func (s *searching) slip(what string, by float64, says string, args ...any) {
 		f.Times++
 		return
 	}
-	s.found[what] = &Wrong{what, fmt.Sprintf(says, args...), by, 1}
+	s.found[what] = &wrong{what, fmt.Sprintf(says, args...), by, 1}
 }
 
 // backup is a way to turn a step's reward and what follows into a return.

@@ -1,10 +1,11 @@
-package twin
+package dreams
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
+	"hop/diag/twin"
 	"hop/model/world"
 )
 
@@ -15,7 +16,7 @@ import (
 type World struct {
 	world.Config
 	world.Input
-	Net Net
+	Net twin.Net
 }
 
 // scene is what an observation shows.
@@ -83,7 +84,7 @@ func (s scene) left() int {
 	return n
 }
 
-// sparse is a row of a network's input, tallied of which is zero.
+// sparse is a row of a network's input, most of which is zero.
 type sparse []struct {
 	col int
 	v   float64
@@ -226,8 +227,8 @@ func (w World) whole(obs []float32, joint []int32) (r sparse) {
 }
 
 // layerOf is a layer on sparse rows.
-func layerOf(t *Tape, x []sparse, w, b *Mat) *Mat {
-	y := NewMat(len(x), w.Cols)
+func layerOf(t *twin.Tape, x []sparse, w, b *twin.Mat) *twin.Mat {
+	y := twin.NewMat(len(x), w.Cols)
 	for i, row := range x {
 		to := y.Row(i)
 		copy(to, b.V)
@@ -239,9 +240,9 @@ func layerOf(t *Tape, x []sparse, w, b *Mat) *Mat {
 	}
 	t.Do(func() {
 		for i, row := range x {
-			d := y.grad(i)
+			d := y.Grad(i)
 			for _, e := range row {
-				g := w.grad(e.col)
+				g := w.Grad(e.col)
 				for j, v := range d {
 					g[j] += e.v * v
 				}
@@ -255,7 +256,7 @@ func layerOf(t *Tape, x []sparse, w, b *Mat) *Mat {
 }
 
 // trunk is the layers of a network below its head.
-func (w World) trunk(t *Tape, name string, x []sparse) *Mat {
+func (w World) trunk(t *twin.Tape, name string, x []sparse) *twin.Mat {
 	y := t.ReLU(layerOf(t, x, w.Net[name+"/0/w"], w.Net[name+"/0/b"]))
 	for i := 1; ; i++ {
 		next := fmt.Sprintf("%s/%d", name, i)
@@ -266,12 +267,12 @@ func (w World) trunk(t *Tape, name string, x []sparse) *Mat {
 	}
 }
 
-func (w World) head(t *Tape, name string, y *Mat) *Mat {
+func (w World) head(t *twin.Tape, name string, y *twin.Mat) *twin.Mat {
 	return t.Affine(y, w.Net[name+"/w"], w.Net[name+"/b"])
 }
 
 // through runs a network with one head.
-func (w World) through(t *Tape, name string, x []sparse) *Mat {
+func (w World) through(t *twin.Tape, name string, x []sparse) *twin.Mat {
 	return w.head(t, name+"/head", w.trunk(t, name, x))
 }
 
@@ -322,7 +323,7 @@ func (w World) Predict(obs []float32, joint []int32) *Foreseen {
 		if f.End[a] {
 			continue
 		}
-		y := w.through(&Tape{}, "legal", []sparse{w.mask(f.scene, a)})
+		y := w.through(&twin.Tape{}, "legal", []sparse{w.mask(f.scene, a)})
 		for k, x := range y.V {
 			f.Legal[a][k] = f.decide(x)
 		}
@@ -341,8 +342,8 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // choose returns the likeliest class and all probabilities.
 func (f *Foreseen) choose(logits []float64, legal []bool) (int, []float64) {
-	x := &Mat{Rows: 1, Cols: len(logits), V: logits, G: make([]float64, len(logits))}
-	logp := (&Tape{}).LogSoftmax(x, legal).V
+	x := &twin.Mat{Rows: 1, Cols: len(logits), V: logits, G: make([]float64, len(logits))}
+	logp := (&twin.Tape{}).LogSoftmax(x, legal).V
 	p, best, second := make([]float64, len(logits)), -1, 0.
 	for k, v := range logp {
 		if legal != nil && !legal[k] {
@@ -374,7 +375,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 			w.around(&r, was, joint, cell)
 			rows = append(rows, r)
 		}
-		y := w.through(&Tape{}, "things", rows)
+		y := w.through(&twin.Tape{}, "things", rows)
 		for cell := range w.cells() {
 			for e, x := range y.Row(cell) {
 				f.thing[cell][e] = f.decide(x)
@@ -392,7 +393,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 			f.Planes[cell*c+a] = 1
 			continue
 		}
-		t := &Tape{}
+		t := &twin.Tape{}
 		y := w.trunk(t, "move", []sparse{w.actor(was, f.scene, joint, a)})
 		q, p := f.choose(w.head(t, "move/head", y).V, w.open(cell))
 		f.at[a] = -1
@@ -411,7 +412,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 			f.Mean[a] += p * float64(w.Rewards[i])
 		}
 	}
-	over := w.through(&Tape{}, "over", []sparse{w.end(f.scene)}).V[0]
+	over := w.through(&twin.Tape{}, "over", []sparse{w.end(f.scene)}).V[0]
 	f.Over = f.decide(over)
 	for a := range n {
 		f.Gone[a] += (1 - f.Gone[a]) * logistic(over)
@@ -423,7 +424,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 // above a half.
 func (w World) regress(f *Foreseen, obs []float32, joint []int32) {
 	n, c := w.Agents, w.Planes
-	y := w.through(&Tape{}, "dense", []sparse{w.whole(obs, joint)}).V
+	y := w.through(&twin.Tape{}, "dense", []sparse{w.whole(obs, joint)}).V
 	copy(f.Planes, y)
 	near := func(x float64) bool {
 		f.Margin = min(f.Margin, math.Abs(x-0.5))
@@ -494,8 +495,8 @@ func (w World) View(f *Foreseen, joint []int32, s int) []float32 {
 	return out
 }
 
-// Head returns the head that a part of the network belongs to, in a user's words.
-func Head(part string) string {
+// headWords returns the head that a part of the network belongs to, in a user's words.
+func headWords(part string) string {
 	name, _, _ := strings.Cut(part, "/")
 	switch name {
 	case "things":

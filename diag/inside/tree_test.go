@@ -1,4 +1,4 @@
-package twin_test
+package inside
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"hop/diag/twin"
 	"hop/plan"
 	"hop/rng"
 )
@@ -73,8 +72,8 @@ func (m *maze) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) {
 	}
 }
 
-// searched lets a forest search two decisions of three trees.
-func searched(t *testing.T, c plan.Config) *plan.Journal {
+// journal lets a forest search two decisions of three trees.
+func journal(t *testing.T, c plan.Config) *plan.Journal {
 	t.Helper()
 	f, err := plan.New(c, mazeActions, mazeOthers, 2, 64)
 	if err != nil {
@@ -111,7 +110,7 @@ func TestTreesAreWhatTheirSimulationsMakeThem(t *testing.T) {
 						c.NoiseA = 0.5
 					})
 					tried++
-					r := twin.Search(searched(t, c))
+					r := regrow(journal(t, c))
 					if r.Sims != 2*3*40 || r.Choices < r.Sims {
 						t.Errorf("%+v: %d simulations and %d choices", c, r.Sims, r.Choices)
 					}
@@ -123,7 +122,7 @@ func TestTreesAreWhatTheirSimulationsMakeThem(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"onestep", "none"} {
-		for _, w := range twin.Search(searched(t, config(func(c *plan.Config) { c.Kind = kind }))).Wrongs {
+		for _, w := range regrow(journal(t, config(func(c *plan.Config) { c.Kind = kind }))).Wrongs {
 			t.Errorf("%s: %s", kind, w.Says)
 		}
 	}
@@ -208,14 +207,14 @@ func TestSlipsOfASearchAreNamed(t *testing.T) {
 			})
 		}, "resampled", "one stream twice"},
 	} {
-		j := searched(t, config(func(s *plan.Config) {
+		j := journal(t, config(func(s *plan.Config) {
 			s.Resample = "child"
 			if strings.Contains(c.name, "discount") {
 				s.Discount = 1
 			}
 		}))
 		c.edit(j)
-		r := twin.Search(j)
+		r := regrow(j)
 		found := false
 		for _, w := range r.Wrongs {
 			found = found || w.What == c.what && strings.Contains(w.Says, c.says)
