@@ -447,7 +447,7 @@ follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 40 --last 20 --li
 		ok(t, "pretrain", "vae", "--data", in("data"+name), "--out", in("vae"+name), "--set", "epochs=1", "--set", "model.hidden=[8]")
 	}
 	err = errors.Join(
-		notice(in("runs/a-001/seed-1")),
+		marked(in("runs/a-001/seed-1")),
 		os.CopyFS(in("runs/k-001"), os.DirFS(in("runs/a-001"))), os.RemoveAll(in("runs/k-001/seed-2")), kill(in("runs/k-001")),
 		os.CopyFS(in("part"), os.DirFS(in("data"))), os.Rename(in("part/manifest.json"), in("part/partial.json")), // it died just then
 		os.WriteFile(in("stages2.json"), []byte("[]\n"), 0o644),
@@ -470,8 +470,8 @@ follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 40 --last 20 --li
 	return p
 }
 
-// notice adds a finding to a run that is done.
-func notice(dir string) error {
+// marked adds a finding to a run that is done.
+func marked(dir string) error {
 	r, err := runlog.Open(dir)
 	if err != nil {
 		return err

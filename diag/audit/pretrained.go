@@ -95,6 +95,6 @@ func (u *session) shownBots() check.Finding {
 	return counted(check.Finding{
 		Step: 3, Check: "what bots show is what they played", Module: "rollout", Unit: "share of rows", Rows: b.rows,
 		Says: "In the warm-up the policy to learn is all on the action that was played.",
-	}, float64(b.wrong)/float64(max(b.rows, 1)), fmt.Sprintf("In %d of %d rows of the warm-up the policy to learn is not the action that was played.",
-		b.wrong, b.rows), "train: shown.Act, and what it leaves in Target")
+	}, float64(b.wrong)/float64(max(b.rows, 1)), fmt.Sprintf("In %d of %d rows of the warm-up the policy to learn is not the action that "+
+		"was played.", b.wrong, b.rows), "train: shown.Act, and what it leaves in Target")
 }

@@ -48,7 +48,8 @@ func (u *session) findings() []check.Finding {
 		out = append(out, counted(check.Finding{
 			Step: 4, Check: "every imagined window is another", Module: "world", Unit: "share of windows", Rows: u.imagined,
 			Says: "No imagined window is the one before it.",
-		}, float64(u.again)/float64(u.imagined), fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
+		}, float64(u.again)/float64(u.imagined),
+			fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
 			"mind/imagine: the streams of a window and of a round"))
 	}
 	if u.bots.rows > 0 {
@@ -95,7 +96,8 @@ func (u *session) standIns() check.Finding {
 	far := math.Abs(share-c.Share) * math.Sqrt(n) / math.Sqrt(max(c.Share*(1-c.Share), 1e-9))
 	never := u.taken == 0 && n*math.Log(1-min(c.Share, 0.999)) < math.Log(1e-9)
 	if f.Saw(share, c.Share, "share of learners' places that were taken"); never || c.Teams == 0 && c.ShareEnd < 0 && far > 6 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("Stand-ins took %.0f %% of %d learners' places, the spec says %.0f %%.", 100*share, u.places, 100*c.Share),
+		f.Accuse(check.Fault, share,
+			fmt.Sprintf("Stand-ins took %.0f %% of %d learners' places, the spec says %.0f %%.", 100*share, u.places, 100*c.Share),
 			"train: dealing.draw, and its share in SelfPlay.prepare")
 	}
 	return f

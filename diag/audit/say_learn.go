@@ -113,11 +113,11 @@ func (u *session) rewarded() check.Finding {
 	wrong := func(good int) bool { return f.Rows >= probe.Rows && 4*good < f.Rows }
 	switch {
 	case wrong(value):
-		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d of %d "+
-			"trials.", f.Rows-value, f.Rows), "the value's loss and its returns")
+		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d "+
+			"of %d trials.", f.Rows-value, f.Rows), "the value's loss and its returns")
 	case wrong(prob) && !search && u.exp.Mind.Name != "lola":
-		f.Accuse(check.Fault, 1-float64(prob)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its action less likely, in %d of %d "+
-			"trials.", f.Rows-prob, f.Rows), "the sign of the policy's loss, and which action it is taken for")
+		f.Accuse(check.Fault, 1-float64(prob)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its action less likely, in %d "+
+			"of %d trials.", f.Rows-prob, f.Rows), "the sign of the policy's loss, and which action it is taken for")
 	}
 	return f
 }

@@ -182,7 +182,8 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		p.compareOthers(before, after, labels)
 	}
 	if hold {
-		want, right := p.update.Hold(update.Given{Window: p.u.window, Hindsight: p.hindsight, Memory: p.memory, Nets: p.u.nets}, w, before, after, stats)
+		given := update.Given{Window: p.u.window, Hindsight: p.hindsight, Memory: p.memory, Nets: p.u.nets}
+		want, right := p.update.Hold(given, w, before, after, stats)
 		if want != nil && right && p.u.hop == nil {
 			p.u.draws.hold(p.u, want)
 		}

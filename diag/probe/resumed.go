@@ -55,7 +55,7 @@ func Resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error
 	if err != nil {
 		return f, err
 	}
-	const next = "Save and Load of the module that is named, and of what it plays on: everything that changes from window to window must come back"
+	const next = "Save and Load of the module that is named, and of what it plays on: all that changes from window to window must come back"
 	if err := second.loop.Load(body); err != nil {
 		f.Accuse(check.Fault, 1, fmt.Sprintf("A checkpoint cannot be loaded again: %v.", err), next)
 		return f, nil
@@ -89,8 +89,8 @@ func Resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error
 	}
 	if n := len(odd) + len(lost); n > 0 {
 		what := slices.Compact(append(slices.Clone(lost), odd...))
-		f.Accuse(check.Fault, float64(n), fmt.Sprintf("A resumed run goes another way than one that is not interrupted: %d logged numbers and %d "+
-			"tensors differ, such as %s.", len(odd), len(lost), strings.Join(what[:min(3, len(what))], ", ")), next)
+		f.Accuse(check.Fault, float64(n), fmt.Sprintf("A resumed run goes another way than one that is not interrupted: %d logged numbers and "+
+			"%d tensors differ, such as %s.", len(odd), len(lost), strings.Join(what[:min(3, len(what))], ", ")), next)
 	}
 	return f, nil
 }

@@ -289,7 +289,8 @@ func Findings(minds []*Mind) []check.Finding {
 			if layers.Rows += h.asked; h.layers > 0 && layers.Effect == 0 {
 				share := float64(h.layers) / float64(h.asked)
 				layers.Accuse(check.Fault, share, fmt.Sprintf("%s: at %.0f %% of the rows the network's output is off by up to %.2g from what its "+
-					"layers come to.", sentence(diag.Names(t.Agents)), 100*share, h.off), "model/actor.Work.Forward, frame (the input) and nn (the layers)")
+					"layers come to.", sentence(diag.Names(t.Agents)), 100*share, h.off),
+					"model/actor.Work.Forward, frame (the input) and nn (the layers)")
 			}
 			if stats.Rows += h.report; len(h.stats) > 0 && h.change.Same() && stats.Effect == 0 {
 				for name, v := range h.stats {

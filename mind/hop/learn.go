@@ -114,9 +114,9 @@ func (m *Mind) fitOthers(w *mind.Window, l *labels, passes int) ([]agent.Stat, e
 	for i := range seqs {
 		seqs[i] = int32(i)
 	}
-	score := newScore(m.others, m.spec.Actions)
-	score.addAll(m.moa, rows, seqs, who)
-	stats := score.stats(m.moa, rows)
+	score := moa.NewScore(m.others, m.spec.Actions)
+	score.AddAll(m.moa, rows, seqs, who)
+	stats := score.Stats(m.moa, rows)
 	for range passes {
 		if _, err := m.moa.Epoch(rows, seqs, m.cfg.MOA.LR, &m.rand, nil); err != nil {
 			return nil, err
