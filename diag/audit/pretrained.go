@@ -70,11 +70,14 @@ func (u *session) pretrained(f *safetensors.File) error {
 
 // bots counts rows in which bots are shown and what the window holds as the policy
 // to learn from them.
-type bots struct{ rows, wrong int }
+type bots struct{ alive, rows, wrong int }
 
 func (b *bots) take(ro *batch.Rollout) {
 	for a := range agent.ID(ro.Agents) {
 		probe.Each(ro, a, func(_, _, step, slot int) {
+			if ro.Alive[slot] {
+				b.alive++
+			}
 			if !ro.Alive[slot] || !ro.Own[step] {
 				return
 			}
@@ -92,6 +95,13 @@ func (b *bots) take(ro *batch.Rollout) {
 // shownBots says whether what bots played is the policy to learn from them.
 func (u *session) shownBots() check.Finding {
 	b := u.bots
+	if b.rows == 0 {
+		return check.Finding{
+			Step: 3, Check: "what bots show is what they played", Module: "rollout", Unit: "share of rows", Rows: b.alive, Effect: 1,
+			Status: check.Fault, Says: fmt.Sprintf("None of the %d rows that bots played in the warm-up is marked as one to learn from.", b.alive),
+			Next: "train: shown.Act must mark its rows as the agent's own",
+		}
+	}
 	return counted(check.Finding{
 		Step: 3, Check: "what bots show is what they played", Module: "rollout", Unit: "share of rows", Rows: b.rows,
 		Says: "In the warm-up the policy to learn is all on the action that was played.",

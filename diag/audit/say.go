@@ -52,7 +52,7 @@ func (u *session) findings() []check.Finding {
 			fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
 			"mind/imagine: the streams of a window and of a round"))
 	}
-	if u.bots.rows > 0 {
+	if u.bots.alive > 0 {
 		out = append(out, u.shownBots())
 	}
 	if u.exp.Train.Standins.Share > 0 {
