@@ -47,6 +47,7 @@ const (
 // What commands do, of which the table has a letter each.
 const (
 	shows = iota
+	reports
 	uses
 	goesOn
 	groups
@@ -62,21 +63,20 @@ type reader struct {
 	slow   bool   // to its end; everyday it only meets what it should refuse
 }
 
-// one is a seed's folder with what lies beside it: what seeds there are plays no part for
-// the slow ones.
+// one is a seed's folder with what lies beside it. What is so of one seed is so of another.
 const one = "runs/a-001/group.json runs/a-001/report.md runs/a-001/seed-1"
 
 const adaptArgs = " --vs ns,ns,ns --steps 40 --last 20 --lives 1 --starts 2 --json"
 
 var matrixReaders = []reader{
 	{"show", shows, "show ROOT/runs/a-001/seed-1", "runs/a-001/seed-1", "", false},
-	{"report", shows, "report ROOT/runs/a-001 --no-gif", one, "ROOT/runs/a-001/report.md", true},
-	{"report with episodes", shows, "report ROOT/runs/a-001", "runs/a-001/seed-2", "ROOT/runs/a-001/report.md", true},
-	{"report of a killed run", shows, "report ROOT/runs/k-001 --no-gif", "runs/k-001", "ROOT/runs/k-001/report.md", true},
-	{"report with stages", shows, "report ROOT/staged/s-001 --no-gif", "staged/s-001/follow staged/s-001/stages.json",
+	{"report", reports, "report ROOT/runs/a-001 --no-gif", one, "ROOT/runs/a-001/report.md", true},
+	{"report with episodes", reports, "report ROOT/runs/a-001", "runs/a-001/seed-2", "ROOT/runs/a-001/report.md", true},
+	{"report of a killed run", reports, "report ROOT/runs/k-001 --no-gif", "runs/k-001", "ROOT/runs/k-001/report.md", true},
+	{"report with stages", reports, "report ROOT/staged/s-001 --no-gif", "staged/s-001/follow staged/s-001/stages.json",
 		"ROOT/staged/s-001/report.md", true},
-	{"zoo list", shows, "zoo list --out ROOT/runs", "runs/a-001", "", false},
-	{"adapt", uses, "adapt ROOT/runs/a-001" + adaptArgs, "runs/a-001", "", false},
+	{"zoo list", shows, "zoo list --out ROOT/runs", one, "", false},
+	{"adapt", uses, "adapt ROOT/runs/a-001" + adaptArgs, one, "", false},
 	{"crossplay", uses, "crossplay ROOT/runs/a-001 ns --episodes 1 --out OUT --json", one, "", true},
 	{"audit", uses, "audit ROOT/runs/a-001 --updates 3 --episodes 20 --out OUT --json", one, "", true},
 	{"collect --agents", uses, "collect --agents ROOT/runs/a-001/seed-1 --rows 40 --out OUT --json", "runs/a-001/seed-1",
@@ -87,7 +87,7 @@ var matrixReaders = []reader{
 		"OUT/metrics.csv", true},
 	{"pretrain on a model", uses, "pretrain cvae --data ROOT/data --vae ROOT/vae --out OUT --set epochs=1 --set model.gru=8 --json", "vae",
 		"OUT/metrics.csv", true},
-	{"train --resume", goesOn, "train --resume ROOT/runs/a-001 --json", "runs/a-001", "", false},
+	{"train --resume", goesOn, "train --resume ROOT/runs/a-001 --json", one, "", false},
 	{"train --resume, with stages", goesOn, "train --resume ROOT/staged/s-001 --json", "staged/s-001/stages.json", "", false},
 	{"train --resume of a killed run", goesOn, "train --resume ROOT/runs/k-001 --json", "runs/k-001",
 		"ROOT/runs/k-001/seed-1/metrics.csv ROOT/runs/k-001/seed-1/checkpoints/step-000000000880*", true},
@@ -447,7 +447,7 @@ follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 40 --last 20 --li
 		ok(t, "pretrain", "vae", "--data", in("data"+name), "--out", in("vae"+name), "--set", "epochs=1", "--set", "model.hidden=[8]")
 	}
 	err = errors.Join(
-		marked(in("runs/a-001/seed-1")),
+		withFinding(in("runs/a-001/seed-1")),
 		os.CopyFS(in("runs/k-001"), os.DirFS(in("runs/a-001"))), os.RemoveAll(in("runs/k-001/seed-2")), kill(in("runs/k-001")),
 		os.CopyFS(in("part"), os.DirFS(in("data"))), os.Rename(in("part/manifest.json"), in("part/partial.json")), // it died just then
 		os.WriteFile(in("stages2.json"), []byte("[]\n"), 0o644),
@@ -470,8 +470,8 @@ follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 40 --last 20 --li
 	return p
 }
 
-// marked adds a finding to a run that is done.
-func marked(dir string) error {
+// withFinding adds a finding to a run that is done.
+func withFinding(dir string) error {
 	r, err := runlog.Open(dir)
 	if err != nil {
 		return err

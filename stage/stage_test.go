@@ -109,8 +109,8 @@ func TestAFileAddedToAStageIsNamed(t *testing.T) {
 	}
 	added := filepath.Join(all[1].Dir, "seed-2", "spec.yaml")
 	hidden := filepath.Join(all[1].Dir, ".DS_Store")
-	made := os.Mkdir(filepath.Dir(added), 0o755)
-	if err := errors.Join(made, os.WriteFile(added, nil, 0o644), os.WriteFile(hidden, nil, 0o644)); err != nil {
+	err = errors.Join(os.Mkdir(filepath.Dir(added), 0o755), os.WriteFile(added, nil, 0o644), os.WriteFile(hidden, nil, 0o644))
+	if err != nil {
 		t.Fatal(err)
 	}
 	f.ran = nil
