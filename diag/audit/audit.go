@@ -204,6 +204,7 @@ type session struct {
 	replay    *diag.Replay
 	unruled   error          // why the game's rules are not known a second time
 	deeds     []diag.Deed    // [A][T][N]
+	same      []bool         // [A][T][N] rows that are as they were played, in windows whose updates are looked at
 	raw       *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
 	window    int            // windows seen
 	total     int            // windows to see
@@ -448,6 +449,12 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
+	}
+	if slices.ContainsFunc(u.taps, (*tap).heldAt) {
+		u.same = make([]bool, len(u.deeds))
+		for a := range agent.ID(ro.Agents) {
+			probe.Each(ro, a, func(_, _, step, slot int) { u.same[step] = untouched(u, ro, step, slot) })
+		}
 	}
 	clear(u.deeds)
 }

@@ -15,6 +15,7 @@ import (
 // act/AGENT/env/ENV (docs/architecture.md), so that every action can be drawn again.
 type draws struct {
 	before, now [][]int // [A][N] decisions before the window, and with it
+	steps       int     // of a window
 	rows, wrong int
 	agents      map[agent.ID]bool
 }
@@ -27,6 +28,7 @@ func (d *draws) take(ro *batch.Rollout) {
 			d.now, d.before = append(d.now, make([]int, ro.Envs)), append(d.before, make([]int, ro.Envs))
 		}
 	}
+	d.steps = ro.Steps
 	for a := range agent.ID(ro.Agents) {
 		copy(d.before[a], d.now[a])
 		probe.Each(ro, a, func(_, n, step, slot int) {
@@ -60,6 +62,9 @@ func (d *draws) hold(u *session, want *twin.Learnt) {
 			stream.Uint64()
 		}
 		left[p]++
+		if !u.same[(int(at.Agent)*d.steps+at.T)*len(d.now[0])+at.N] {
+			continue // it was changed later
+		}
 		x, sum, act := float64(stream.Float32()), 0., int(want.Action[r])
 		if act < 0 || act >= len(want.Probs[r]) {
 			continue // the record's fault

@@ -26,6 +26,9 @@ func (p *tap) before(v *rollout.View) {
 
 // acted records what a player holds about its co-players.
 func (p *tap) acted(player rollout.Player, v *rollout.View, envs []int32) {
+	if _, ok := player.(mind.Believing); !ok {
+		p.blind = true
+	}
 	if b, ok := player.(mind.Believing); ok && p.study != nil && p.study.Watches() && p.broke == nil {
 		p.study.Acted(b, v, envs)
 	}
@@ -89,7 +92,7 @@ func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, e
 func (u *session) studied() []check.Finding {
 	var list []*others.Study
 	for _, t := range u.taps {
-		if t.study != nil {
+		if t.study != nil && !t.blind {
 			list = append(list, t.study)
 		}
 	}

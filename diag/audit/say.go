@@ -11,6 +11,7 @@ import (
 	"hop/check"
 	"hop/diag"
 	"hop/diag/probe"
+	"hop/diag/update"
 )
 
 // counted makes a finding that was counted, not estimated: a fault if anything is
@@ -66,12 +67,20 @@ func (u *session) findings() []check.Finding {
 }
 
 // unsound softens what was found of learners whose checkpoint does not come back
-// whole: experiments start from it, so the fault may be that alone.
+// whole: experiments start from it, so the fault may be that alone. So it is with the
+// own network of an agent whose account of the others is at fault.
 func (u *session) unsound(found []check.Finding) {
 	lost := slices.ContainsFunc(u.taps, func(t *tap) bool { return t.src != nil && len(t.src.Restored) > 0 })
+	others := slices.ContainsFunc(found, func(f check.Finding) bool {
+		return f.Status == check.Fault && (f.Module == "goals" || f.Module == "moa")
+	})
 	for i := range found {
 		f := &found[i]
-		late := !slices.Contains([]string{"game", "spec", "rollout", "buffers", "checkpoint"}, f.Module)
+		if others && f.Module == "ppo" && f.Check == update.Check && f.Status == check.Fault {
+			f.Status = check.Suspect
+			f.Says += " What it reads of the others, their goals, is at fault itself."
+		}
+		late := !slices.Contains([]string{"game", "rollout", "buffers", "checkpoint"}, f.Module)
 		if lost && late && f.Status == check.Fault {
 			f.Status = check.Suspect
 			f.Says += " It was asked from a checkpoint that does not come back whole."

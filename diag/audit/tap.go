@@ -49,6 +49,7 @@ type tap struct {
 	study     *others.Study // of an agent that models others; nil: it does not
 	broke     error         // what kept it from being studied
 	begunPath bool
+	blind     bool      // something stands before its players: what they believe cannot be seen
 	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
 	update    update.Mind
 	memory    []twin.Cell // of an LSTM, before the window
@@ -182,7 +183,10 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		p.compareOthers(before, after, labels)
 	}
 	if hold {
-		given := update.Given{Window: p.u.window, Hindsight: p.hindsight, Memory: p.memory, Nets: p.u.nets}
+		given := update.Given{
+			Window: p.u.window, Hindsight: p.hindsight, Memory: p.memory, Nets: p.u.nets,
+			Untouched: func(a agent.ID, t, n int) bool { return p.u.same[ro.Step(a, t, n)] },
+		}
 		want, right := p.update.Hold(given, w, before, after, stats)
 		if want != nil && right && p.u.hop == nil {
 			p.u.draws.hold(p.u, want)

@@ -163,7 +163,7 @@ func (x *experiment) moved(base *outcome) {
 		}
 	})
 	x.back()
-	if !there || o.broke != nil || len(base.journal.Grown) != len(o.journal.Grown) {
+	if !there || o.broke != nil || base.journal == nil || o.journal == nil || len(base.journal.Grown) != len(o.journal.Grown) {
 		return
 	}
 	x.took(seesNow, len(x.envs))
