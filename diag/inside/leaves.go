@@ -541,7 +541,6 @@ func combine(probs [][]float64) (joints [][]int32, weight []float64) {
 	joints, weight = [][]int32{nil}, []float64{1}
 	for _, p := range probs {
 		if p == nil {
-			p = []float64{1}
 			for c := range joints {
 				joints[c] = append(joints[c], game.NoAction)
 			}

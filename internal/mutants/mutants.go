@@ -110,7 +110,7 @@ func parse(part string) (Record, error) {
 	}
 	switch {
 	case !ok || !both:
-		return r, errors.New("want a line old: and a line new:")
+		return r, errors.New("want a line \"old:\" and a line \"new:\" below it")
 	case r.Name == "" || len(r.Modules) == 0 || len(r.Presets) == 0 || r.File == "":
 		return r, errors.New("want name, module, presets and file")
 	case r.Old == r.New:
