@@ -437,7 +437,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
-	u.draws.take(ro)
+	u.draws.take(u, ro)
 	u.count(ro)
 	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
 		u.bots.take(ro)

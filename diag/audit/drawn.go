@@ -16,28 +16,35 @@ import (
 type draws struct {
 	before, now [][]int // [A][N] decisions before the window, and with it
 	steps       int     // of a window
+	acted       []bool  // [A][T][N] the agent's own player decided
 	rows, wrong int
 	agents      map[agent.ID]bool
 }
 
 // take counts the decisions of a window.
-func (d *draws) take(ro *batch.Rollout) {
+func (d *draws) take(u *session, ro *batch.Rollout) {
 	if d.now == nil {
 		d.agents = map[agent.ID]bool{}
 		for range ro.Agents {
 			d.now, d.before = append(d.now, make([]int, ro.Envs)), append(d.before, make([]int, ro.Envs))
 		}
 	}
-	d.steps = ro.Steps
+	d.steps, d.acted = ro.Steps, make([]bool, len(u.deeds))
+	for i := range d.acted {
+		d.acted[i] = u.deeds[i].Acted
+	}
 	for a := range agent.ID(ro.Agents) {
 		copy(d.before[a], d.now[a])
-		probe.Each(ro, a, func(_, n, step, slot int) {
-			if ro.Alive[slot] && ro.Own[step] {
+		probe.Each(ro, a, func(_, n, step, _ int) {
+			if u.deeds[step].Acted {
 				d.now[a][n]++
 			}
 		})
 	}
 }
+
+// at indexes [A][T][N].
+func (d *draws) at(a agent.ID, t, n int) int { return (int(a)*d.steps+t)*len(d.now[0]) + n }
 
 // drawsAlone reports whether the streams can be followed: nobody else draws from them.
 func (u *session) drawsAlone() bool {
@@ -50,19 +57,18 @@ func (d *draws) hold(u *session, want *twin.Learnt) {
 	if !u.drawsAlone() {
 		return
 	}
-	type place struct {
-		a agent.ID
-		n int
-	}
-	left := map[place]int{}
 	for r, at := range want.Row[:want.Rows] {
-		p := place{at.Agent, at.N}
 		stream := u.parts.Key.Child("act", int(at.Agent)).Child("env", at.N).Rand()
-		for range d.before[at.Agent][at.N] + left[p] {
+		drawn := d.before[at.Agent][at.N]
+		for t := range at.T {
+			if d.acted[d.at(at.Agent, t, at.N)] {
+				drawn++
+			}
+		}
+		for range drawn {
 			stream.Uint64()
 		}
-		left[p]++
-		if !u.same[(int(at.Agent)*d.steps+at.T)*len(d.now[0])+at.N] {
+		if !u.same[d.at(at.Agent, at.T, at.N)] {
 			continue // it was changed later
 		}
 		x, sum, act := float64(stream.Float32()), 0., int(want.Action[r])
