@@ -162,6 +162,11 @@ func (l *Looks) Look(s Subject, v *rollout.View, envs []int32) error {
 		x.search(base)
 	}
 	x.back()
+	again := x.decide(0, nil)
+	x.back()
+	if base.broke == nil && (again.broke != nil || !base.same(again)) {
+		return l.err // a decision that cannot be made again shows nothing
+	}
 	x.peek(base)
 	return l.err
 }
