@@ -57,6 +57,14 @@ type Rollout struct {
 	Target  []float32 // [A][T][N][Actions] the search's policy; zero when off
 }
 
+// Bytes returns what a rollout of this shape takes of the memory.
+func (s Shape) Bytes() float64 {
+	slots := float64(s.Agents) * float64(s.Steps+1) * float64(s.Envs)
+	steps := float64(s.Agents) * float64(s.Steps) * float64(s.Envs)
+	return slots*(4*float64(s.ObsLen)+float64(s.Actions)+1+1+4+4*float64(s.GoalLen)) +
+		steps*(4+1+1+4+4+1+4*float64(s.Actions)) + float64(s.Steps+1)*float64(s.Envs)
+}
+
 // New returns a zeroed rollout.
 func New(s Shape) *Rollout {
 	slots, steps := s.Agents*(s.Steps+1)*s.Envs, s.Agents*s.Steps*s.Envs

@@ -86,7 +86,7 @@ func readJSON(t *testing.T, path string, v any) {
 func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ok(t, "train", "hop-4x4", "--set", "train.steps=1500", "--set", "eval.episodes=4", "--set", "train.warm.windows=1",
-		"--set", "search.trees=2", "--set", "search.sims=8")
+		"--set", "search.trees=2", "--set", "search.sims=4", "--set", small, "--set", short)
 	scores := map[string]string{}
 	for _, learn := range []string{"nothing", "beliefs", "moa", "policy", "all"} {
 		var first string

@@ -13,7 +13,7 @@ import (
 )
 
 // brief are settings of a training of a second.
-var brief = []string{"--set", short, "--set", "train.steps=6000", "--set", "eval.episodes=40", "--set", "train.save=3000"}
+var brief = []string{"--set", short, "--set", small, "--set", "train.steps=6000", "--set", "eval.episodes=40", "--set", "train.save=3000"}
 
 func crossplay(t *testing.T, args ...string) (x crossplayJSON) {
 	t.Helper()

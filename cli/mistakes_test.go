@@ -24,6 +24,8 @@ func TestMistakesNameWhatWasTyped(t *testing.T) {
 		{"train ppo-4x4 --set train.warm.who=[ns,nx]", "--set train.warm.who=[ns,nx]: "},
 		{"train ppo-4x4 --set train.switch=[{at:1,agent:0,to:nx}]", "--set train.switch="},
 		{"train ppo-4x4 --set train.team=[learn,learn,learn,no#0]", "no is not a run's folder"},
+		{"train ppo-4x4 --set train.envs=65536 --set train.window=4096 --seeds 1-64",
+			" (train.envs 65536, train.window 4096); with --set train.envs="},
 		{"train ppo-4x4 --workers=-1", "--workers -1"},
 		{"train ppo-4x4 --steps 0", "--steps 0"},
 		{"train ppo-4x4 --steps=-5", "--steps -5"},

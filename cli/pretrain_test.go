@@ -69,7 +69,7 @@ func TestPretrainMOAWorksOnEveryGame(t *testing.T) {
 		t.Run(tc.game, func(t *testing.T) {
 			dir := t.TempDir()
 			data := filepath.Join(dir, "data")
-			ok(t, "collect", "--game", tc.game, "--mix", tc.mix, "--rows", "2000", "--out", data)
+			ok(t, "collect", "--game", tc.game, "--mix", tc.mix, "--rows", "1500", "--out", data)
 			var got struct {
 				Top1, CE float64
 				Rows     int

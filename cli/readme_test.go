@@ -78,8 +78,9 @@ func TestChinesePagesShowTheSameCommands(t *testing.T) {
 	}
 }
 
-// short makes episodes short: what costs most is drawing them for a report.
-const short = "game.horizon=12"
+// short makes episodes short, and small networks: what costs most is drawing episodes
+// for a report, and making networks.
+const short, small = "game.horizon=12", "actor.hidden=[16]"
 
 // shortened makes a command short, by how it starts.
 type shortened struct {
@@ -91,24 +92,28 @@ type shortened struct {
 var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
 		"--set", mainStages, "--set", "follow=[{name: adapt, run: 'adapt {run} --vs ns,nh,nh --lives 1 --steps 200 --last 100'}]",
-		"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small,
 	}},
-	{"hop train ppo", []string{"--set", "train.steps=8000", "--set", "eval.episodes=50", "--set", "train.save=4000", "--set", short}},
-	{"hop compare ppo", []string{"--set", "train.steps=5000", "--set", "eval.episodes=50", "--set", short}},
+	{"hop train ppo", []string{
+		"--set", "train.steps=6000", "--set", "eval.episodes=50", "--set", "train.save=3000", "--set", short, "--set", small,
+	}},
+	{"hop compare ppo", []string{"--set", "train.steps=5000", "--set", "eval.episodes=50", "--set", short, "--set", small}},
 	{"hop train hop", []string{
-		"--set", short,
-		"--set", "train.steps=2500", "--set", "eval.episodes=20", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+		"--set", short, "--set", small, "--set", "search.trees=2", "--set", "search.sims=8",
+		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000", "--set", "train.warm.windows=1",
 	}},
 	{"hop ladder", []string{"--vs", "ns,nh,nh", "--episodes", "4"}},
 	{"hop audit", []string{"--seeds", "1", "--updates", "6", "--episodes", "100"}},
 	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
 	{"hop crossplay", []string{"--episodes", "4"}},
-	{"hop zoo train", []string{"--steps", "5000"}},
+	{"hop zoo train", []string{"--steps", "3000", "--set", short}},
 	{"hop pretrain moa", []string{"--epochs", "1", "--set", "model.hidden=[16,16]"}},
 	{"hop pretrain world", []string{"--set", "epochs=1", "--set", "model.hidden=[16]", "--probe", "500", "--plays", "10"}},
 	{"hop pretrain response", []string{"--set", "steps=5000", "--episodes", "20"}},
 	{"hop collect", []string{"--rows", "5000"}},
 	{"hop oracle", []string{"--episodes", "5"}},
+	{"hop eval", []string{"--episodes", "2000"}},
 	{"hop bench env", []string{"--time", "10ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
 }
@@ -177,11 +182,11 @@ func wholePage(t *testing.T) {
 	}
 }
 
-// Selfish learners hunt the stag together, with the preset as it stands.
+// Selfish learners hunt the stag together, with the preset at half of its steps.
 func TestPPOCooperates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var r lab.Trained
-	into(t, &r, "train", "ppo-4x4", "--set", "eval.episodes=2000")
+	into(t, &r, "train", "ppo-4x4", "--steps", "300000", "--set", "eval.episodes=2000")
 	if r.Mean < 2.84 {
 		t.Errorf("mean return %.3f, want at least 2.84: the agents do not cooperate", r.Mean)
 	}

@@ -25,8 +25,8 @@ import (
 const (
 	plainSpec = `
 game: {name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}
-actor: {frame: egof, hidden: [64, 64]}
-train: {envs: 32, window: 16, steps: 24000, save: 2400}
+actor: {frame: egof, hidden: [32, 32]}
+train: {envs: 32, window: 16, steps: 16000, save: 1600}
 eval: {episodes: 20}
 `
 	lstmSpec = `
@@ -224,7 +224,7 @@ func TestKilledAndResumedEqualsUninterrupted(t *testing.T) {
 		due        int64 // an env step whose checkpoint must be tried
 		machines   []machine
 	}{
-		{"plain", plainSpec, 4, 0, machines},
+		{"plain", plainSpec, 3, 0, machines},
 		{"LSTM, stand-ins and bots with memory", lstmSpec, 5, 0, []machine{{2, 2}}},
 		{"past selves, switches and stages", pastSpec, 5, 2400, []machine{{8, 1}}}, // a stage is due, but not begun
 	} {

@@ -13,9 +13,10 @@ import (
 )
 
 const stagedSpec = `
-game: {name: staghunt, size: 4}
-train: {steps: 4096}
-eval: {episodes: 50}
+game: {name: staghunt, size: 4, horizon: 12}
+actor: {hidden: [16]}
+train: {envs: 16, window: 16, steps: 1024}
+eval: {episodes: 10}
 imagine: {on: true, world: "{world}"}
 prepare:
   - {name: data, run: "collect {game} --mix ns,nh --rows 1000 --seed 7"}
@@ -78,7 +79,7 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 	}{
 		{"the first time", small, nil, false, false},
 		{"nothing has changed", small, nil, true, true},
-		{"the training is another one", other("steps: 4096", "steps: 1024"), nil, true, true},
+		{"the training is another one", other("steps: 1024", "steps: 512"), nil, true, true},
 		{"the second command is another one", other("hidden=[16]", "hidden=[8]"), nil, true, false},
 		{"the first command is another one", other("--seed 7", "--seed 8"), nil, false, false},
 		{"the second was broken off", small, func() error { return os.Remove(left("done.json")) }, true, false},

@@ -8,6 +8,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cpu"
 	"hop/mind"
 	"hop/mind/imagine"
 	"hop/rng"
@@ -24,8 +25,11 @@ type Machine struct {
 	Saved []byte
 }
 
-// Build wires a run of the spec with a seed.
+// Build wires a run of the spec with a seed. What the machine has no memory for is refused.
 func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
+	if err := s.FitsMemory(cpu.Memory(), 1, m.Workers); err != nil {
+		return nil, err
+	}
 	parts, err := s.Parts(seed, m)
 	if err != nil {
 		return nil, err

@@ -110,11 +110,29 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 		return nil, Misuse{err} // before there is a folder
 	}
 	t := &Training{Spec: spec, Workers: workers, lab: l}
+	if err := t.fits(len(seeds)); err != nil {
+		return nil, err
+	}
 	var err error
 	if t.Folder, err = NewFolder(out, spec.Name); err != nil {
 		return nil, err
 	}
 	return t, t.beginAll(seeds)
+}
+
+// share says how many seeds are trained beside each other, with how many workers each.
+func (t *Training) share(seeds int) (beside, workers int) {
+	beside = max(1, min(Cores(t.Workers), seeds))
+	return beside, max(1, Cores(t.Workers)/beside)
+}
+
+// fits refuses what the machine has too little memory for.
+func (t *Training) fits(seeds int) error {
+	beside, workers := t.share(seeds)
+	if err := t.Spec.FitsMemory(cpu.Memory(), beside, workers); err != nil {
+		return Misuse{err}
+	}
+	return nil
 }
 
 // beginAll makes the folders of seeds. Which they are is written down first: a training
@@ -299,8 +317,10 @@ func (t *Training) learn(ctx context.Context) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	workers := Cores(t.Workers)
-	beside := min(workers, len(todo))
+	if err := t.fits(len(todo)); err != nil {
+		return err
+	}
+	beside, workers := t.share(len(todo))
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.lab.news(News{Kind: Begun, Training: t, Stop: cancel})
@@ -315,7 +335,7 @@ func (t *Training) learn(ctx context.Context) error {
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			j.err = t.work(inner, j, max(1, workers/beside))
+			j.err = t.work(inner, j, workers)
 		})
 	}
 	wg.Wait()

@@ -132,7 +132,7 @@ func TestAlteredArraysAreRefused(t *testing.T) {
 	for name, b := range archives(t) {
 		refused := 0
 		for i := range b {
-			for bit := range 8 {
+			for _, bit := range []int{i % 8, (i + 5) % 8} {
 				b[i] ^= 1 << bit
 				f, err := read(b)
 				if err != nil {
@@ -143,8 +143,8 @@ func TestAlteredArraysAreRefused(t *testing.T) {
 				b[i] ^= 1 << bit
 			}
 		}
-		if refused < 3*len(b) {
-			t.Errorf("%s: %d of %d altered files were refused, want most", name, refused, 8*len(b))
+		if refused < len(b)*3/4 {
+			t.Errorf("%s: %d of %d altered files were refused, want most", name, refused, 2*len(b))
 		}
 	}
 }

@@ -221,15 +221,15 @@ func TestPlayedEqualsValue(t *testing.T) {
 		episodes int
 		want     float64 // of V, within 4 standard errors
 	}{
-		{"4x4", four, "nh nh nh", 200, 1},
-		{"4x4", four, "ns ns ns", 600, 2.87},
-		{"4x4", four, "ns nh nh", 100, 5},
-		{"4x4", four, "ns ns random", 12, 3.57},
-		{"8x8", eight, "nh nh nh", 100, 1},
-		{"8x8", eight, "ns ns ns", 200, 2.97},
-		{"8x8", eight, "ns nh nh", 60, 5},
-		{"8x8 2s", two, "ns ns ns", 60, 4.85},
-		{"8x8 2s", two, "nh nh nh", 100, 1},
+		{"4x4", four, "nh nh nh", 100, 1},
+		{"4x4", four, "ns ns ns", 300, 2.87},
+		{"4x4", four, "ns nh nh", 60, 5},
+		{"4x4", four, "ns ns random", 8, 3.57},
+		{"8x8", eight, "nh nh nh", 60, 1},
+		{"8x8", eight, "ns ns ns", 100, 2.97},
+		{"8x8", eight, "ns nh nh", 40, 5},
+		{"8x8 2s", two, "ns ns ns", 40, 4.85},
+		{"8x8 2s", two, "nh nh nh", 60, 1},
 	} {
 		t.Run(c.board+" "+c.team, func(t *testing.T) {
 			value, diff, states := mean(t, hunt(t, c.set), strings.Fields(c.team), c.episodes)

@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"image"
 	"image/color"
 	"regexp"
 
@@ -150,11 +151,11 @@ func (f *Figure) PNG() ([]byte, error) {
 		place := vg.Rectangle{Min: vg.Point{X: x, Y: top - h}, Max: vg.Point{X: x + w, Y: top - h + p.H}}
 		p.Paint(draw.Canvas{Canvas: c, Rectangle: place})
 	}
-	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
+	b, err := encode(c.Image().(*image.RGBA))
+	if err != nil {
 		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
 	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
 // legend draws the keys from left to right and returns how many rows they take.

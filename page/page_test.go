@@ -2,6 +2,8 @@ package page
 
 import (
 	"bytes"
+	"image"
+	"image/color"
 	"image/png"
 	"math"
 	"os"
@@ -233,6 +235,39 @@ func TestStretchesAreNamed(t *testing.T) {
 		big, _, _ := strings.Cut(string(html), "</svg>")
 		if strings.Contains(big, name) != room || !strings.Contains(big, "var(--c2)") {
 			t.Errorf("%q: named %v, want %v", name, !room, room)
+		}
+	}
+}
+
+// Figures become palettes: the colours that most of them has stay as they are. A picture
+// of more colours than fit stays as it is.
+func TestPicturesKeepTheirColours(t *testing.T) {
+	flat, noise := image.NewRGBA(image.Rect(0, 0, 64, 64)), image.NewRGBA(image.Rect(0, 0, 64, 64))
+	for i := range 64 * 64 {
+		c := color.RGBA{uint8(i % 3), 100, 200, 255}
+		if i < 300 { // edges: each pixel has a colour of its own
+			c = color.RGBA{uint8(i % 64), uint8(i / 64), 90, 255}
+		}
+		flat.SetRGBA(i%64, i/64, c)
+		noise.SetRGBA(i%64, i/64, color.RGBA{uint8(i % 64), uint8(i / 64), 0, 255})
+	}
+	for name, m := range map[string]*image.RGBA{"flat": flat, "noise": noise} {
+		b, err := encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := png.Decode(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, is := got.(*image.Paletted); is != (name == "flat") {
+			t.Errorf("%s became a %T", name, got)
+		}
+		for i := range 64 * 64 {
+			want := m.RGBAAt(i%64, i/64)
+			if c := color.RGBAModel.Convert(got.At(i%64, i/64)).(color.RGBA); c != want && (name == "noise" || i >= 300) {
+				t.Fatalf("%s: pixel %d is %v, want %v", name, i, c, want)
+			}
 		}
 	}
 }

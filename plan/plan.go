@@ -15,6 +15,7 @@ import (
 	"errors"
 	"math"
 	"time"
+	"unsafe"
 
 	"hop/field"
 	"hop/rng"
@@ -152,6 +153,8 @@ type Forest struct {
 	Prior  []float32 // [Envs][Actions] the root's prior, before noise
 	Count  Count     // since New
 
+	Journal *Journal // nil: none is written
+
 	Clock func() time.Duration // nil: phases are not timed
 	Spent Spent                // since New, where Clock is set
 	mark  time.Duration        // when the phase began
@@ -283,6 +286,36 @@ func (f *Forest) Slots() int { return f.group * f.stride }
 
 // Group returns how many trees advance together: the most leaves in a batch.
 func (f *Forest) Group() int { return f.group }
+
+// Bytes returns what New takes of the memory for the same arguments, and how many slots
+// it then asks of a Dynamics.
+func (c Config) Bytes(actions, others, envs, group int) (bytes, slots float64) {
+	c = c.Resolve(actions)
+	group = min(group, envs*c.Trees)
+	row := (actions + 7) &^ 7
+	slots = float64(group) * float64(c.Sims+2)
+	bytes = slots * float64(unsafe.Sizeof(node{})+uintptr(row)*unsafe.Sizeof(edge{}))
+	deep := c.Sims + 1
+	if c.Hashed {
+		deep = 1024
+		size := 64.
+		for size < 16*float64(c.Sims+2) {
+			size *= 2
+		}
+		bytes += float64(group) * size * float64(unsafe.Sizeof(entry{}))
+	}
+	if c.Depth > 0 {
+		deep = min(deep, c.Depth)
+	}
+	bytes += float64(group) * float64(deep) * float64(unsafe.Sizeof(hop{}))
+	if c.Resample == "depth" && !c.Hashed {
+		bytes += float64(envs) * float64(c.Trees) * float64(unsafe.Sizeof(rng.Rand{}))
+	}
+	if c.Resample != "child" && !c.Hashed {
+		bytes += 4 * slots * float64(others)
+	}
+	return bytes + 20*float64(envs)*float64(actions), slots
+}
 
 // New returns memory for searches of envs decisions at once, of which group
 // trees advance together: 1 where Prior and Others are cheap, 64 or more where

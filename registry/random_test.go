@@ -35,6 +35,7 @@ import (
 // HOP_SPECS=500 HOP_SPECS_FROM=1000 go test ./registry tries more than usual.
 func TestRandomSpecs(t *testing.T) {
 	count, from := 16, 0
+	light := os.Getenv("HOP_SPECS") == ""
 	if n, err := strconv.Atoi(os.Getenv("HOP_SPECS")); err == nil {
 		count = n
 	}
@@ -44,7 +45,7 @@ func TestRandomSpecs(t *testing.T) {
 	models := &models{dir: t.TempDir()}
 	tries, drawn := 0, map[string]int{}
 	for seed := from; seed < from+count; seed++ {
-		d := drawing{t: t, reg: registry.New(), r: rng.New(uint64(seed)).Child("spec").Rand(), models: models}
+		d := drawing{t: t, reg: registry.New(), r: rng.New(uint64(seed)).Child("spec").Rand(), models: models, light: light}
 		names := d.reg.GameNames()
 		s, n := d.valid(names[seed%len(names)])
 		tries += n
@@ -69,6 +70,7 @@ func TestSpecsThatFailedOnce(t *testing.T) {
 		"past selves twice in a population": {"train.standins.who=[past, ns, past]", "train.standins.share=1", "train.save=1"},
 		"stages with a planner":             {"mind=hop", "search.sims=4", "train.stages=[{at: 20, set: [game.hares=1]}]"},
 		"no row of a learner's own":         {"train.team=[ns, nh, ns, nh]"},
+		"convolutions":                      {"actor.net=conv", "actor.frame=board", "train.brains=[0, 0, 0, 0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := []string{"game.size=4", "train.envs=3", "train.window=9", "train.steps=200", "actor.hidden=[6]", "ppo.epochs=1"}
@@ -234,6 +236,7 @@ type drawing struct {
 	reg    *exp.Registry
 	r      rng.Rand
 	models *models
+	light  bool // without the networks that take seconds to make
 	spec   exp.Spec
 }
 
@@ -313,6 +316,9 @@ func (d *drawing) draw(game, mind string) {
 	}
 	if d.spec.Game.Name == "foraging" {
 		d.set("game.size=5")
+	}
+	if d.light {
+		d.set("actor.net=dense")
 	}
 	if !d.has("game.size") || d.spec.Actor.Net == "conv" {
 		d.set("actor.frame=board")

@@ -148,6 +148,6 @@ func TestWorkersAndStopsChangeNothing(t *testing.T) {
 		"shared":      "  brains: [0, 0, 0, 0]\n",
 		"mixed":       "  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
 	} {
-		t.Run(name, func(t *testing.T) { exptest.Promises(t, exptest.Small(more), 4) })
+		t.Run(name, func(t *testing.T) { exptest.Promises(t, exptest.With(t, exptest.Small(more), "train.steps=4000"), 4) })
 	}
 }

@@ -63,7 +63,7 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 		alike = false
 	}
 	if alike {
-		r.Add(order(rec.returns))
+		r.Add(orders(rec.returns)...)
 	}
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil

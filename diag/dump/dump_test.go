@@ -422,21 +422,14 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 
 // Whatever a file holds, reading and checking it ends without a panic.
 func FuzzDump(f *testing.F) {
+	// A whole archive with one array replaced gets further than random bytes, with which
+	// package npz is tried.
 	rec := hunting(f, 1, 1)
-	for _, without := range [][]string{{"obs", "next_obs", "joint"},
-		{"obs", "next_obs", "legal", "labels", "goals", "joint", "seats", "dones"}} {
-		rec.without = without
-		var b bytes.Buffer
-		must(f, npz.Write(&b, rec.arrays()))
-		f.Add(b.Bytes(), "rewards", []byte{1, 2, 3}, uint8(3))
-	}
+	rec.without = []string{"obs", "next_obs"} // the largest
+	f.Add("rewards", []byte{1, 2, 3}, uint8(3))
+	f.Add("dones", make([]byte, 40), uint8(1))
 	names := known
-	rec.without = nil
-	f.Fuzz(func(t *testing.T, raw []byte, name string, data []byte, rank uint8) {
-		if d, err := Read(bytes.NewReader(raw), int64(len(raw)), "raw"); err == nil {
-			Audit("raw", []*Dump{d})
-		}
-		// A whole archive with one array replaced gets further than random bytes.
+	f.Fuzz(func(t *testing.T, name string, data []byte, rank uint8) {
 		list := rec.arrays()
 		i := int(rank) % len(list)
 		x := make([]int8, len(data))

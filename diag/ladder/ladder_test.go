@@ -28,7 +28,7 @@ func TestLadderAddsUp(t *testing.T) {
 	ppo := trained(t, "ppo-4x4", "train.steps=200", "train.envs=8", "actor.hidden=[16]")
 	c := Config{
 		Reg: registry.New(), Runs: []string{run}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}},
-		Episodes: 16, Key: rng.New(5), Workers: 1,
+		Episodes: 10, Key: rng.New(5), Workers: 1,
 	}
 	reached := 0
 	c.Progress = func(done, total int) {

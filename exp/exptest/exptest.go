@@ -38,7 +38,7 @@ moa: {hidden: [16, 16]}
 train:
   envs: 6
   window: 40
-  steps: 1400
+  steps: 1000
   save: 300
   warm: {windows: 2, who: [ns, nh]}
   standins: {share: 0.2, teams: 0.2, who: [nh, ns]}

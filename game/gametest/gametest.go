@@ -95,7 +95,7 @@ const seed = 20
 
 // slots is how many slots a check visits at least, in minEpisodes or more.
 const (
-	slots       = 2000
+	slots       = 1000
 	minEpisodes = 8
 )
 

@@ -11,7 +11,8 @@ import (
 // The model of others is among what is restored.
 func TestRunsKeepTheirPromises(t *testing.T) {
 	block := "mind: influence\ninfluence: {hidden: [8], weight: 0.1, weight_end: 0}\n"
-	exptest.Promises(t, block+exptest.Small("  standins: {share: 0.2, who: [ns]}\n"), 3)
+	text := block + exptest.Small("  standins: {share: 0.2, who: [ns]}\n")
+	exptest.Promises(t, exptest.With(t, text, "train.steps=4000"), 3)
 }
 
 // Somebody who plays tit for tat does next what I do now: the influence of an

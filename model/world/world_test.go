@@ -89,7 +89,7 @@ func next(in world.Input, rows int) *world.Next {
 var small = staghunt.Config{Size: 3, Agents: 3, Stags: 1, Hares: 2, Horizon: 9, StagPays: 10, HarePays: 1}
 
 func TestGradients(t *testing.T) {
-	data := play(t, small, 66, 1)
+	many, few := play(t, small, 66, 1), play(t, small, 20, 1) // more than a block of rows, where the layers are as usual
 	for _, c := range []world.Config{
 		{Variant: world.Heads, Hidden: []int{6, 5}, Dense: []int{5}, Fault: world.NoFault},
 		{Variant: world.Heads, Hidden: []int{6}, Dense: []int{5}, Fault: world.MeanPool, Weights: []float64{2, 2, 2, 1, .5, 3}},
@@ -98,6 +98,10 @@ func TestGradients(t *testing.T) {
 		{Variant: world.Planes, Hidden: []int{4}, Dense: []int{6}, Fault: world.NoFault, Weights: []float64{2, 2, 2, 1, .5, 3}},
 	} {
 		t.Run(c.Variant+" "+c.Fault, func(t *testing.T) {
+			data := few
+			if c.Fault == world.NoFault && c.Weights == nil {
+				data = many
+			}
 			m, p, err := world.New(c, data.in, rng.New(1))
 			must(t, err)
 			ws := m.Work()

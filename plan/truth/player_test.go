@@ -81,7 +81,7 @@ func TestRegretWithTrueModelsIsSmall(t *testing.T) {
 		{"8x8", eight, "ns ns ns", 0.03},
 		{"8x8", eight, "nh nh nh", 0.03},
 	} {
-		loss, _, _ := play(t, c.set, truth.Default(), true, c.others, 20, 0)
+		loss, _, _ := play(t, c.set, truth.Default(), true, c.others, 12, 0)
 		if loss.Mean() > c.limit {
 			t.Errorf("%s against %s: regret %.3f ± %.3f, want at most %.2f", c.name, c.others, loss.Mean(), loss.SE(), c.limit)
 		}
@@ -100,9 +100,9 @@ func TestMoreSimulationsDoNotRaiseRegret(t *testing.T) {
 		episodes int
 		limit    float64
 	}{
-		{"4x4", nil, "ns nh nh", 16, 0.03},
-		{"4x4, two stags", func(c *staghunt.Config) { c.Stags = 2 }, "ns nh random", 8, 0.1},
-		{"8x8", func(c *staghunt.Config) { c.Size, c.Blocks = 8, 5 }, "ns nh nh", 12, 0.03},
+		{"4x4", nil, "ns nh nh", 10, 0.03},
+		{"4x4, two stags", func(c *staghunt.Config) { c.Stags = 2 }, "ns nh random", 6, 0.1},
+		{"8x8", func(c *staghunt.Config) { c.Size, c.Blocks = 8, 5 }, "ns nh nh", 6, 0.03},
 	} {
 		var fewer []float64
 		for _, sims := range []int{0, 7, 50} {
