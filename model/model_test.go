@@ -50,12 +50,12 @@ func saved(t *testing.T, kind string, config, input any, p *nn.Params, old, forg
 func TestForgedFoldersAreRefused(t *testing.T) {
 	board := frame.Input{Height: 3, Width: 3, Planes: 4, Rest: 5}
 	vc, vin := vae.Default(), vae.Input{Input: board, Agents: 2, Actions: 5}
-	mc, min := moa.Default(), moa.Input{Input: board, Actions: 5, GoalLen: 2}
+	mc, seen := moa.Default(), moa.Input{Input: board, Actions: 5, GoalLen: 2}
 	_, vp, err := vae.New(vc, vin, rng.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, mp, err := moa.New(mc, min, rng.New(1))
+	_, mp, err := moa.New(mc, seen, rng.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestForgedFoldersAreRefused(t *testing.T) {
 		{"moa", `"Rest":5`, `"Rest":2000000000`, "sizes from 0"},
 	} {
 		load := func() error {
-			_, _, err := model.Load(nil, saved(t, "moa", mc, min, mp, c.old, c.forged), "moa", moa.Layers)
+			_, _, err := model.Load(nil, saved(t, "moa", mc, seen, mp, c.old, c.forged), "moa", moa.Layers)
 			return err
 		}
 		if c.kind == "vae" {
