@@ -161,7 +161,8 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 
 // Modules in causal order: the output of each is the input of later ones. Only
 // names from this list are used.
-var Modules = []string{"game", "spec", "rollout", "buffers", "ppo", "moa", "world", "planner", "checkpoint", "logging", "guards"}
+var Modules = []string{"game", "spec", "rollout", "buffers", "ppo", "goals", "moa", "beliefs", "world", "planner", "checkpoint",
+	"logging", "guards"}
 
 // place returns where a module comes in causal order; symptoms, which name
 // none, come last.

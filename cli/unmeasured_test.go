@@ -18,6 +18,8 @@ func TestWhatWasNotMeasuredIsSaidAndHarmsNothing(t *testing.T) {
 		{"oracle --vs ns,nh,nh --set game.size=4 --episodes 1", `"se": null`},
 		{"train ppo-4x4 " + tiny, `"se": null`},
 		{"train ppo-coin " + tiny, `"env_steps"`},
+		{"audit ppo-coin --set train.envs=1 --set train.window=4 --updates 3 --episodes 20 --out audited", `"returns": [
+    null`},
 		{"zoo list --out none", `"members": null`},
 		{"crossplay runs/ppo-4x4-001 ns --episodes 1", "null"},
 		{"compare ppo-4x4 " + tiny + " --seeds 1 --out compared", `"steps_to"`},

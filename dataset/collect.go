@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -148,7 +147,7 @@ func Collect(ctx context.Context, cfg Config) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+	if err := disk.Make(cfg.Dir); err != nil {
 		return Manifest{}, fmt.Errorf("dataset: making the folder: %w", err)
 	}
 	lock, err := disk.Lock(cfg.Dir)
@@ -175,7 +174,7 @@ func Collect(ctx context.Context, cfg Config) (Manifest, error) {
 		return *m, err
 	}
 	m.Checksum = m.checksum()
-	if err := os.Remove(filepath.Join(cfg.Dir, partialFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Remove(filepath.Join(cfg.Dir, partialFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return *m, fmt.Errorf("dataset: tidying up: %w", err)
 	}
 	return *m, nil

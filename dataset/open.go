@@ -80,7 +80,7 @@ func (d *Data) read(dir string, s *Shard) error {
 		return bad("%w", err)
 	}
 	if h := sha256.Sum256(b); hex.EncodeToString(h[:]) != s.SHA256 {
-		return bad("its SHA-256 is %x, the manifest has %s: the file was altered or cut short", h, s.SHA256)
+		return bad("its SHA-256 is %x, %s has %s: one of them was altered, cut short, or is of another dataset", h, manifestFile, s.SHA256)
 	}
 	f, err := npz.Read(bytes.NewReader(b), int64(len(b)))
 	if err != nil {

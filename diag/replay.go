@@ -3,9 +3,11 @@ package diag
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
+	"hop/diag/rules"
 	"hop/game"
 	"hop/rng"
 )
@@ -17,12 +19,8 @@ type Deed struct {
 	Own            bool // as it was marked
 	Action         int32
 	LogProb, Value float32
-	// Of the step before, as it stood when the agent acted again; Paid says
-	// whether there was one.
-	Paid   bool
-	Reward float32
-	Obs    uint64 // Print of the observation
-	Legal  uint64 // a bit for each legal action
+	Obs            uint64 // Print of the observation
+	Legal          uint64 // a bit for each legal action
 }
 
 // Bits returns a mask as a word.
@@ -69,10 +67,25 @@ type Replay struct {
 	envs     []replayEnv
 	diff     map[string]*differences
 	dealt    [][]int // [agent][seat] episodes
-	Ends     int     // episodes that ended
-	Return   [][]float64
+	Ended    []Ended // episodes, in the order in which they were met
+	Steps    int     // played, of all envs
 	recorded bool
-	Shown    bool // bots are being shown: what they play counts as the agents' own
+	raw      *batch.Rollout // the window as it was played; nil: not known
+	windows  int
+	Shown    bool   // bots are being shown: what they play counts as the agents' own
+	Learns   []bool // [A] whose own policy is a mind's: others in its place are stand-ins
+	// Book, if not nil, is the rules written down a second time: the first steps
+	// are held against them too.
+	Book *rules.Book
+}
+
+// Ended is an episode as the rules have it.
+type Ended struct {
+	Steps  int
+	Return []float64 // [A]
+	Life   []int     // [A] steps in which the agent was there
+	Goal   []int     // [A] the last goal reached, or game.NoGoal
+	Mixed  bool      // a learner's place was taken in it
 }
 
 type replayEnv struct {
@@ -84,22 +97,23 @@ type replayEnv struct {
 	lost    bool // the record left the rules: nothing can be compared any more
 	steps   int
 	acted   []bool // [A] in the last step
-	ret     []float64
+	now     Ended
 	actions []int32
 	rewards []float32
+	book    *rules.Follower // nil: enough was seen
 }
 
 // NewReplay starts at a run's first step.
 func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
 	spec := g.Spec()
-	r := &Replay{spec: spec, envs: make([]replayEnv, envs), diff: map[string]*differences{}, Return: make([][]float64, spec.Seats)}
+	r := &Replay{spec: spec, envs: make([]replayEnv, envs), diff: map[string]*differences{}}
 	for range spec.Seats {
 		r.dealt = append(r.dealt, make([]int, spec.Seats))
 	}
 	for n := range r.envs {
 		r.envs[n] = replayEnv{
 			st: g.New(), rules: key.Child("rules", n).Rand(), deal: key.Child("deal", n).Rand(), seat: make([]int, spec.Seats),
-			acted: make([]bool, spec.Seats), ret: make([]float64, spec.Seats), actions: make([]int32, spec.Seats),
+			acted: make([]bool, spec.Seats), actions: make([]int32, spec.Seats),
 			rewards: make([]float32, spec.Seats),
 		}
 	}
@@ -110,10 +124,12 @@ func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
 }
 
 // Window compares the next window. deed, if not nil, tells what the players'
-// own recorder saw at (agent, step, env): a record that differed while it was
-// played is the rollout's fault, one that was changed later the buffers'.
-func (r *Replay) Window(ro *batch.Rollout, deed func(a agent.ID, t, n int) Deed) {
-	r.recorded = deed != nil
+// own recorder saw at (agent, step, env), and raw, if not nil, is the window as it
+// was played: a record that was wrong then is the rollout's fault, one that was
+// changed later, or carried over from the window before, the buffers'.
+func (r *Replay) Window(ro, raw *batch.Rollout, deed func(a agent.ID, t, n int) Deed) {
+	r.recorded, r.raw = deed != nil, raw
+	defer func() { r.windows++ }()
 	if deed == nil {
 		deed = func(agent.ID, int, int) Deed { return Deed{} }
 	}
@@ -142,10 +158,42 @@ func (r *Replay) begin(e *replayEnv) {
 	}
 	for a, s := range e.seat {
 		r.dealt[a][s]++
-		e.ret[a], e.acted[a] = 0, false
+		e.acted[a] = false
+	}
+	e.now = Ended{Return: make([]float64, len(e.seat)), Life: make([]int, len(e.seat)), Goal: make([]int, len(e.seat))}
+	for a := range e.now.Goal {
+		e.now.Goal[a] = game.NoGoal
 	}
 	e.st.Reset(&e.rules)
+	switch {
+	case r.Book == nil:
+	case r.Steps > r.Book.Enough():
+		e.book = nil
+	default:
+		if !e.began {
+			e.book = r.Book.Follow()
+		}
+		e.book.Begin(e.st)
+	}
 	e.began, e.steps = true, 0
+}
+
+// both counts a comparison of the record of a slot or step, which same makes: it is
+// late if the record was right when it was played, or was carried over.
+func (r *Replay) both(kind string, ro *batch.Rollout, same func(x *batch.Rollout) bool, a agent.ID, t, n int, got, want any) {
+	ok := same(ro)
+	late := !ok && (r.raw == nil || same(r.raw))
+	r.note(kind, ok, late, a, t, n, got, want)
+}
+
+// carried is both for what a slot holds: the first slot is the last of the window
+// before.
+func (r *Replay) carried(kind string, ro *batch.Rollout, same func(x *batch.Rollout) bool, a agent.ID, t, n int, got, want any) {
+	if ok := same(ro); !ok && t == 0 && r.windows > 0 {
+		r.note(kind, false, true, a, t, n, got, want)
+		return
+	}
+	r.both(kind, ro, same, a, t, n, got, want)
 }
 
 // note counts a comparison. late says that the difference came after playing.
@@ -171,51 +219,43 @@ func (r *Replay) slot(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 	l := r.spec.Obs
 	want := make([]float32, l.Len())
 	legal := make([]bool, len(r.spec.Actions))
-	r.note("start", ro.Start[ro.Moment(t, n)] == (e.steps == 0), true, 0, t, n, ro.Start[ro.Moment(t, n)], e.steps == 0)
+	at := ro.Moment(t, n)
+	r.carried("start", ro, func(x *batch.Rollout) bool { return x.Start[at] == (e.steps == 0) }, 0, t, n, ro.Start[at], e.steps == 0)
 	for a := range agent.ID(ro.Agents) {
 		slot, s := ro.Slot(a, t, n), game.Seat(e.seat[a])
 		alive := e.st.Alive(s)
-		r.note("seat", int(ro.Seat[slot]) == int(s), true, a, t, n, ro.Seat[slot], s)
-		r.note("alive", ro.Alive[slot] == alive, true, a, t, n, ro.Alive[slot], alive)
+		r.carried("seat", ro, func(x *batch.Rollout) bool { return int(x.Seat[slot]) == int(s) }, a, t, n, ro.Seat[slot], s)
+		r.carried("alive", ro, func(x *batch.Rollout) bool { return x.Alive[slot] == alive }, a, t, n, ro.Alive[slot], alive)
 		e.st.Legal(s, legal)
-		same := true
-		for k, ok := range ro.LegalAt(slot) {
-			same = same && ok == legal[k]
-		}
-		r.note("legal", same, true, a, t, n, ro.LegalAt(slot), legal)
+		r.carried("legal", ro, func(x *batch.Rollout) bool { return slices.Equal(x.LegalAt(slot), legal) }, a, t, n, ro.LegalAt(slot), legal)
 		if !alive && !(e.steps > 0 && e.acted[a]) {
 			continue // nothing is promised about what it sees
 		}
 		e.st.Observe(s, want)
-		var d Deed
-		if t < ro.Steps {
-			d = deed(a, t, n)
-		}
-		late := !d.Acted || d.Obs == Print(want)
-		r.compare("planes", ro.ObsAt(slot), want, 0, l.PlanesLen(), late, a, t, n)
-		r.compare("features", ro.ObsAt(slot), want, l.FeaturesAt(), l.LegalAt(), late, a, t, n)
-		r.compare("mask", ro.ObsAt(slot), want, l.LegalAt(), l.TimeAt(), late, a, t, n)
-		r.compare("time", ro.ObsAt(slot), want, l.TimeAt(), l.LastAt(), late, a, t, n)
-		r.compare("last actions", ro.ObsAt(slot), want, l.LastAt(), l.Len(), late, a, t, n)
+		r.compare("planes", ro, slot, want, 0, l.PlanesLen(), a, t, n)
+		r.compare("features", ro, slot, want, l.FeaturesAt(), l.LegalAt(), a, t, n)
+		r.compare("mask", ro, slot, want, l.LegalAt(), l.TimeAt(), a, t, n)
+		r.compare("time", ro, slot, want, l.TimeAt(), l.LastAt(), a, t, n)
+		r.compare("last actions", ro, slot, want, l.LastAt(), l.Len(), a, t, n)
 	}
 }
 
 // compare compares one part of an observation.
-func (r *Replay) compare(kind string, got, want []float32, lo, hi int, late bool, a agent.ID, t, n int) {
+func (r *Replay) compare(kind string, ro *batch.Rollout, slot int, want []float32, lo, hi int, a agent.ID, t, n int) {
 	if lo == hi {
 		return
 	}
-	at := -1
-	for i := lo; i < hi && at < 0; i++ {
-		if got[i] != want[i] {
-			at = i
-		}
+	got := ro.ObsAt(slot)
+	at := lo
+	for at < hi && got[at] == want[at] {
+		at++
 	}
-	if at < 0 {
-		r.note(kind, true, late, a, t, n, nil, nil)
+	if at == hi {
+		r.note(kind, true, false, a, t, n, nil, nil)
 		return
 	}
-	r.note(kind, false, late, a, t, n, fmt.Sprintf("number %d is %v", at, got[at]), want[at])
+	r.carried(kind, ro, func(x *batch.Rollout) bool { return slices.Equal(x.ObsAt(slot)[lo:hi], want[lo:hi]) }, a, t, n,
+		fmt.Sprintf("number %d is %v", at, got[at]), want[at])
 }
 
 // step plays the recorded actions and compares what came of them.
@@ -223,8 +263,10 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 	if e.st.Over() {
 		for a := range agent.ID(ro.Agents) {
 			i := ro.Step(a, t, n)
-			clean := ro.Action[i] == game.NoAction && ro.Reward[i] == 0 && ro.End[i] == batch.Going && !ro.Own[i]
-			r.note("after exit", clean, true, a, t, n, fmt.Sprintf("action %d, reward %v", ro.Action[i], ro.Reward[i]), "nothing")
+			clean := func(x *batch.Rollout) bool {
+				return x.Action[i] == game.NoAction && x.Reward[i] == 0 && x.End[i] == batch.Going && !x.Own[i]
+			}
+			r.both("after exit", ro, clean, a, t, n, fmt.Sprintf("action %d, reward %v", ro.Action[i], ro.Reward[i]), "nothing")
 		}
 		r.begin(e)
 		return
@@ -234,14 +276,15 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		i, s := ro.Step(a, t, n), game.Seat(e.seat[a])
 		act, d := ro.Action[i], deed(a, t, n)
 		if !e.st.Alive(s) {
-			clean := act == game.NoAction && ro.Reward[i] == 0 && !ro.Own[i]
-			r.note("after exit", clean, true, a, t, n, fmt.Sprintf("action %d, reward %v, own %v", act, ro.Reward[i], ro.Own[i]), "nothing")
+			clean := func(x *batch.Rollout) bool { return x.Action[i] == game.NoAction && x.Reward[i] == 0 && !x.Own[i] }
+			r.both("after exit", ro, clean, a, t, n, fmt.Sprintf("action %d, reward %v, own %v", act, ro.Reward[i], ro.Own[i]), "nothing")
 			e.actions[s] = game.NoAction
 			continue
 		}
 		if r.recorded && !r.Shown {
 			r.note("own", ro.Own[i] == d.Acted, d.Own == d.Acted, a, t, n, ro.Own[i], d.Acted)
 		}
+		e.now.Mixed = e.now.Mixed || !d.Acted && !r.Shown && r.Learns != nil && r.Learns[a]
 		if d.Acted {
 			r.note("action", act == d.Action, true, a, t, n, act, d.Action)
 			slot := ro.Slot(a, t, n)
@@ -261,7 +304,11 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		e.acted[a] = e.st.Alive(game.Seat(e.seat[a]))
 	}
 	e.st.Step(e.actions, e.rewards, &e.rules)
+	if e.book != nil {
+		e.book.Step(e.actions, e.rewards, e.st)
+	}
 	e.steps++
+	r.Steps++
 	over := e.st.Over()
 	limited, _ := e.st.(game.Limited)
 	goals, _ := e.st.(game.Goaler)
@@ -271,14 +318,9 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		}
 		i, s := ro.Step(a, t, n), game.Seat(e.seat[a])
 		want := e.rewards[s]
-		e.ret[a] += float64(want)
-		late := true
-		if t+1 < ro.Steps {
-			if d := deed(a, t+1, n); d.Acted && d.Paid {
-				late = d.Reward == want
-			}
-		}
-		r.note("reward", ro.Reward[i] == want, late, a, t, n, ro.Reward[i], want)
+		e.now.Return[a] += float64(want)
+		e.now.Life[a]++
+		r.both("reward", ro, func(x *batch.Rollout) bool { return x.Reward[i] == want }, a, t, n, ro.Reward[i], want)
 		end := batch.Going
 		switch {
 		case !e.st.Alive(s):
@@ -290,16 +332,17 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 			end = batch.Cut
 		}
 		names := [...]string{"going", "exit", "cut"}
-		r.note("end", ro.End[i] == end, true, a, t, n, names[ro.End[i]], names[end])
+		r.both("end", ro, func(x *batch.Rollout) bool { return x.End[i] == end }, a, t, n, names[ro.End[i]], names[end])
 		if goals != nil {
 			g := goals.Reached(s)
-			r.note("goal", int(ro.Reached[i]) == g, true, a, t, n, ro.Reached[i], g)
+			if g != game.NoGoal {
+				e.now.Goal[a] = g
+			}
+			r.both("goal", ro, func(x *batch.Rollout) bool { return int(x.Reached[i]) == g }, a, t, n, ro.Reached[i], g)
 		}
 	}
 	if over {
-		r.Ends++
-		for a := range e.ret {
-			r.Return[a] = append(r.Return[a], e.ret[a])
-		}
+		e.now.Steps = e.steps
+		r.Ended = append(r.Ended, e.now)
 	}
 }

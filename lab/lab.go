@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"hop/exp"
 	"hop/f32"
 	"hop/game"
+	"hop/internal/disk"
 	"hop/runlog"
 )
 
@@ -95,12 +95,12 @@ func Folders(dir string) ([]string, error) {
 
 // NewFolder makes out/NAME-001, or the next number that is free.
 func NewFolder(out, name string) (string, error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := disk.Make(out); err != nil {
 		return "", fmt.Errorf("making %s: %w; choose another folder with --out", out, err)
 	}
 	for i := 1; ; i++ {
 		dir := filepath.Join(out, fmt.Sprintf("%s-%03d", name, i))
-		err := os.Mkdir(dir, 0o755)
+		err := disk.MakeNew(dir)
 		if err == nil {
 			return dir, nil
 		}

@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,6 +65,9 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 	switch {
 	case len(t.jobs) > 0:
 		t.Spec = t.jobs[0].spec
+		if err := l.sameTraining(group, filepath.Join(dir, "group.json"), t.Spec); err != nil {
+			return nil, err
+		}
 	case group == nil:
 		return nil, Misused("%s holds no run that could go on: no seed has a spec.yaml; start a new one with hop train", dir)
 	default: // it died before the first of its seeds had begun
@@ -99,13 +104,40 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 		}
 	}
 	if len(missing) > 0 {
-		l.Say("seeds are added to %s: %s", dir, numbers(missing))
+		why := ""
+		if len(more.Seeds) == 0 {
+			why = ", as its group.json has it"
+		}
+		l.Say("seeds are added to %s%s: %s", dir, why, numbers(missing))
 		if err := t.beginAll(missing); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(t.jobs, func(a, b *job) int { return cmp.Compare(a.seed, b.seed) })
 	return t, nil
+}
+
+// sameTraining holds a list of seeds against a seed's spec: it is of that training, which
+// may have been made longer.
+func (l *Lab) sameTraining(group *runlog.Group, file string, spec exp.Spec) error {
+	if group == nil {
+		return nil
+	}
+	was, err := l.Reg.Parse([]byte(group.Spec), file, group.Preset, nil)
+	if err != nil {
+		return err
+	}
+	was.Train.Steps = spec.Train.Steps
+	a, err := was.YAML()
+	b, err2 := spec.YAML()
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(a, b) {
+		return fmt.Errorf("%s, which says which seeds there are to be, is of another training: its spec is not that of the seeds; put it back, "+
+			"or remove it to go on with the seeds that have begun", file)
+	}
+	return nil
 }
 
 // note says something that should not be missed, and puts it into the logs.

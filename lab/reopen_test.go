@@ -392,13 +392,16 @@ func TestADeathAtTheEndIsRepaired(t *testing.T) {
 func TestSeedsWhoseMakerDiedAreBegun(t *testing.T) {
 	want := done(t)
 	dir := want.Run
-	for _, name := range []string{"seed-10/spec.yaml", "seed-10/result.json"} {
-		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+	if err := os.Remove(filepath.Join(dir, "seed-10", "spec.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quiet().Reopen(dir, Further{}, 1); err == nil || !strings.Contains(err.Error(), "spec.yaml is missing") {
+		t.Errorf("a seed that was done and has lost its spec: %v", err)
+	}
+	for _, name := range []string{"env.json", "result.json", "checkpoints"} {
+		if err := os.RemoveAll(filepath.Join(dir, "seed-10", name)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "seed-10", "checkpoints")); err != nil {
-		t.Fatal(err)
 	}
 	whole(t, "a seed without a spec", goOn(t, quiet(), dir, Further{}), want)
 }
@@ -446,6 +449,16 @@ func TestATrainingThatDiedAtOnceIsBegun(t *testing.T) {
 	}
 	if _, err := quiet().Reopen(training.Folder, Further{}, 1); err == nil || !strings.Contains(err.Error(), path+", which says") {
 		t.Errorf("a changed list of seeds: error %v", err)
+	}
+	other := brief(t, quiet(), "ppo.lr=0.01")
+	if b, err = os.ReadFile(filepath.Join(other.Folder, "group.json")); err == nil {
+		err = errors.Join(other.abandon(), os.WriteFile(path, b, 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := quiet().Reopen(training.Folder, Further{}, 1); err == nil || !strings.Contains(err.Error(), path+", which says") {
+		t.Errorf("the list of another training: error %v", err)
 	}
 }
 

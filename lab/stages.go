@@ -11,22 +11,12 @@ import (
 	"time"
 
 	"hop/exp"
-	"hop/internal/disk"
 	"hop/runlog"
 	"hop/stage"
 )
 
-// Stage is how one stage around a training went; stages.json in a training's
-// folder holds them for the report.
-type Stage struct {
-	Name    string  `json:"name"`
-	Command string  `json:"command"`
-	Dir     string  `json:"dir"`
-	Reused  bool    `json:"reused"`
-	Wall    float64 `json:"wall_s"`
-	Verdict string  `json:"verdict,omitempty"` // of the report card in its folder
-	Status  string  `json:"status,omitempty"`
-}
+// Stage is how one stage around a training went.
+type Stage = stage.Record
 
 // stages runs a training's stages and says how far they are.
 type stages struct {
@@ -90,6 +80,9 @@ func (s *stages) now(st stage.Status) {
 	}
 	if st.State == stage.Running {
 		s.began = time.Now()
+		if st.Anew != "" {
+			s.lab.Note("stage %s is done anew: %s", st.Name, st.Anew)
+		}
 		s.say(st.Name, "hop %s", shorten(st.Command))
 		return
 	}
@@ -180,12 +173,12 @@ func (s *stages) trained(t *Trained) {
 func (s *stages) follow(ctx context.Context, jobs []*job) error {
 	if len(s.spec.Follow) > 0 {
 		h := sha256.New()
-		for _, j := range jobs {
-			b, err := json.Marshal(j.result.Agents)
+		for _, r := range scores(jobs) {
+			b, err := json.Marshal(r.Agents)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(h, "%d %s\n", j.seed, b)
+			fmt.Fprintf(h, "%d %s\n", r.Seed, b)
 		}
 		ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
 		if err != nil {
@@ -200,5 +193,13 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 	if s.plain() {
 		return nil
 	}
-	return disk.WriteJSON(filepath.Join(s.group, stagesFile), s.done)
+	return stage.WriteRecords(s.group, s.done, scores(jobs))
+}
+
+// scores is what was trained.
+func scores(jobs []*job) (list []stage.Scores) {
+	for _, j := range jobs {
+		list = append(list, stage.Scores{Seed: j.seed, Agents: j.result.Agents})
+	}
+	return list
 }

@@ -208,7 +208,15 @@ func (t *Training) train(ctx context.Context, report func() error) (out *Trained
 		err = Stop(t.end(ctx, err), "everything is saved. Go on with:\n  hop train --resume %s", t.Folder)
 	}()
 	if t.finished() {
-		out, err = t.total()
+		if out, err = t.total(); err == nil {
+			out.Stages, err = stage.ReadRecords(t.Folder, scores(t.jobs))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+			if len(t.Spec.Prepare)+len(t.Spec.Follow) > 0 {
+				t.lab.Note("%s has no stages.json: what was done before and after the training is not known", t.Folder)
+			}
+		}
 	} else {
 		out, err = t.run(ctx)
 	}
@@ -344,7 +352,7 @@ func (t *Training) learn(ctx context.Context) error {
 	return cmp.Or(errors.Join(errs...), stop) // what failed comes before that it was stopped
 }
 
-// total sums up the seeds, and the stages that were written down.
+// total sums up the seeds.
 func (t *Training) total() (*Trained, error) {
 	out := &Trained{Run: t.Folder, Preset: t.Spec.Name}
 	var means []float64
@@ -355,13 +363,6 @@ func (t *Training) total() (*Trained, error) {
 		greedy.Add(j.result.GreedyMean)
 	}
 	out.Mean, out.CI, out.IQM, out.GreedyMean = mean.Mean(), mean.CI(0.95), stats.IQM(means), greedy.Mean()
-	b, err := os.ReadFile(filepath.Join(t.Folder, stagesFile))
-	if err == nil {
-		err = json.Unmarshal(b, &out.Stages)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading the stages of %s: %w", t.Folder, err)
-	}
 	return out, nil
 }
 
@@ -526,8 +527,5 @@ func readResult(rec *runlog.Record, dir string) (*SeedResult, error) {
 	return r, nil
 }
 
-// The files that a training adds to those of runlog.
-const (
-	ResultFile = "result.json" // in a seed's folder: what its final agents got
-	stagesFile = "stages.json" // in the folder of all seeds
-)
+// ResultFile is what lies in a seed's folder: what its final agents got.
+const ResultFile = "result.json"

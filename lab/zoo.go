@@ -45,6 +45,8 @@ type ZooConfig struct {
 	Seed    uint64   `help:"Seed of each." default:"1"`
 	Out     string   `help:"Folder of the zoo." default:"zoo"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+
+	AcceptBuild bool `help:"Keep, or go on with, what another build of hop began."`
 }
 
 // ZooEntry is one trained kind.
@@ -55,10 +57,12 @@ type ZooEntry struct {
 	Seed     uint64         `json:"seed"`
 	Status   string         `json:"status"`
 	Reused   bool           `json:"reused,omitempty"`
+	Build    string         `json:"build,omitempty"` // that trained it, if it is another one than this
 	Mean     float64        `json:"mean"`
 	Agents   []float64      `json:"agents,omitempty"`
 	EnvSteps int            `json:"env_steps"`
 	CPU      float64        `json:"cpu_s"`
+	other    error          // says so if another build trained it
 }
 
 // TrainZoo trains a set of co-players; those that exist are kept.
@@ -152,16 +156,23 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 	sum := sha256.Sum256(fmt.Appendf(nil, "zoo 1\nseed %d\n%s", c.Seed, text))
 	dir := runlog.SeedDir(filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4])), c.Seed)
 	if e, err := l.zooEntry(dir); err == nil && e.Status == "done" {
-		l.Say("%s: kept %s", b.Name, dir)
+		if e.other != nil && !c.AcceptBuild {
+			return ZooEntry{}, Misused("%s: %w", dir, e.other)
+		}
+		if e.other != nil {
+			l.Note("%s: kept %s, which another build trained: %s", b.Name, dir, e.Build)
+		} else {
+			l.Say("%s: kept %s", b.Name, dir)
+		}
 		e.Reused = true
 		return e, nil
 	}
 	var t *Training
 	if _, err = os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		t, err = l.Reopen(dir, Further{}, c.Workers)
+		t, err = l.Reopen(dir, Further{Build: c.AcceptBuild}, c.Workers)
 	} else {
 		t = &Training{Spec: s, Folder: dir, Workers: c.Workers, lab: l}
-		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		if err := disk.Make(filepath.Dir(dir)); err != nil {
 			return ZooEntry{}, fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
 		}
 		err = t.begin(dir, c.Seed, text)
@@ -190,6 +201,9 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 		return e, err
 	}
 	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), rec.Env.Seed, rec.Env.Status
+	if e.other = rec.Env.Last().Same(l.Build()); e.other != nil {
+		e.Build = rec.Env.Last().Line()
+	}
 	r, err := readResult(rec, dir)
 	if err != nil || r == nil {
 		return e, err

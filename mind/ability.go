@@ -70,6 +70,25 @@ type Counts struct {
 // Counting counts what it learnt from.
 type Counting interface{ Counts() Counts }
 
+// Reads is what the network that acts learns from other agents' rows of a window: by
+// design, so that an audit can hold it against what the network is found to learn
+// from. What is not declared must not count, what is declared must. How long others
+// lived and where they sat is open to everyone.
+type Reads struct {
+	Why     string // in a few words; "": nothing is read
+	Obs     bool   // what they saw, and which actions they could choose
+	Action  bool   // what they did
+	Reward  bool   // what they earned
+	Reached bool   // goals that they reached
+	Value   bool   // what they expected to earn
+}
+
+// Declaring says what it reads of others.
+type Declaring interface {
+	// Reads returns what Learn will read of the rows of agents that are not its own.
+	Reads(w *Window) Reads
+}
+
 // GoalReading has a network that reads what the others are after.
 type GoalReading interface {
 	// GoalLen returns how many numbers its player writes into a window's Goal.

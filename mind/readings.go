@@ -18,6 +18,22 @@ type Reading interface {
 	Read(dst []float64, n, j int) (posterior []float64)
 }
 
+// Belief is what a player holds about one co-player after it acted; views.
+type Belief struct {
+	Posterior []float64 // [hypotheses]
+	Expected  []float32 // [hypotheses][Actions] what the co-player is expected to do now, zero if it has left
+	// Mean and Spread are what is inferred that it is after; nil where goals are not
+	// points.
+	Mean, Spread []float32
+}
+
+// Believing is a Reading whose grounds can be looked at.
+type Believing interface {
+	Reading
+	// Believes returns what it holds about co-player j of env n.
+	Believes(n, j int) Belief
+}
+
 // Readings is how well an agent read its co-players, by episode and by step of an
 // episode. Each entry of action is whether the likeliest action, by posterior and
 // model of others, was played; of belief, the probability that the posterior gave

@@ -1,6 +1,8 @@
 package mind
 
 import (
+	"slices"
+
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
@@ -13,6 +15,11 @@ type Rewards struct {
 	Prosocial float64   // share of the team's mean
 	Goal      []float64 // [goals] factor of the rewards of steps in which the goal was reached; nil: 1
 	Gamma     float64   // discount of what the team earns after one has left
+}
+
+// Weighed reports whether it matters which goal was reached.
+func (s Rewards) Weighed() bool {
+	return slices.ContainsFunc(s.Goal, func(x float64) bool { return x != s.Goal[0] })
 }
 
 // Apply writes agent a's rewards to learn from, dst [T][N].

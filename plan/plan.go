@@ -153,6 +153,8 @@ type Forest struct {
 	Prior  []float32 // [Envs][Actions] the root's prior, before noise
 	Count  Count     // since New
 
+	Journal *Journal // nil: none is written
+
 	Clock func() time.Duration // nil: phases are not timed
 	Spent Spent                // since New, where Clock is set
 	mark  time.Duration        // when the phase began

@@ -13,6 +13,9 @@ func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
 	if len(rs)%f.Trees != 0 || len(rs) > f.Envs*f.Trees {
 		panic("plan: Search needs one stream for each tree of each decision")
 	}
+	if f.Journal != nil {
+		d, p, o = f.Journal.begin(f, d, p, o, len(rs))
+	}
 	clear(f.Q)
 	clear(f.Visits)
 	clear(f.Value)
@@ -22,6 +25,9 @@ func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
 		f.run(d, p, o, rs, lo, min(lo+f.group, len(rs)))
 	}
 	f.decide(len(rs) / f.Trees)
+	if f.Journal != nil {
+		f.Journal.end(f)
+	}
 }
 
 // Fork fills dst with streams of their own, named by two draws from r each.
@@ -72,6 +78,9 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 	for row, i := range f.who {
 		l := &f.lane[i]
 		f.rootPrior(l, &rs[l.tree])
+		if f.Journal != nil {
+			f.Journal.noised(f, l)
+		}
 		l.sims = int32(f.Sims)
 		if f.Hashed {
 			f.insert(int(i), mix(f.qs[row].Key), l.at, 0)
@@ -219,6 +228,9 @@ func (f *Forest) push(i int, l *lane, from, action int32, reward float32, to int
 // backup adds a return to every step of the path, and goes back to the root.
 func (f *Forest) backup(i int, l *lane, g float32) {
 	path := f.path[i*f.deep : i*f.deep+int(l.steps)]
+	if f.Journal != nil {
+		f.Journal.backed(l, path, g)
+	}
 	gamma, lo, hi := float32(f.Discount), l.lo, l.hi
 	for at := len(path) - 1; at >= 0; at-- {
 		h := &path[at]

@@ -10,7 +10,8 @@ func mix(k uint64) uint64 {
 
 // edgeKey names a step: where from, one's own action, and the others'.
 func (f *Forest) edgeKey(leaf *Leaf, row int) uint64 {
-	k := uint64(leaf.From)<<8 | uint64(leaf.Action)
+	k := (uint64(leaf.From)<<8 | uint64(leaf.Action)) * 0x9e3779b97f4a7c15 // spread, or one's own action cancels another's
+	k ^= k >> 29
 	for _, a := range f.acts[row*f.Others : (row+1)*f.Others] {
 		k = (k ^ uint64(uint32(a+1))) * 0x9e3779b97f4a7c15
 		k ^= k >> 29

@@ -161,6 +161,14 @@ func (b *Brain) Agents() []agent.ID { return b.agents }
 // Counts returns the counters.
 func (b *Brain) Counts() mind.Counts { return b.counts }
 
+// Reads declares what it learns from others' rows: what a team earns together.
+func (b *Brain) Reads(w *mind.Window) mind.Reads {
+	if w.Rewards.Prosocial == 0 {
+		return mind.Reads{}
+	}
+	return mind.Reads{Why: "the team's rewards", Reward: true, Reached: w.Rewards.Weighed()}
+}
+
 // Skip counts a window that there was nothing to learn from.
 func (b *Brain) Skip() { b.counts.Updates++ }
 

@@ -137,9 +137,10 @@ func (b *Brain) report(total passStats, lr float64, search bool) []agent.Stat {
 	if search {
 		return stats
 	}
-	stats = append(stats,
-		agent.Stat{Name: "ppo/kl", Value: total.kl.Mean(), N: n},
-		agent.Stat{Name: "ppo/clipped", Value: float64(total.clipped) / float64(max(total.policy.Rows, 1)), N: n})
+	stats = append(stats, agent.Stat{Name: "ppo/kl", Value: total.kl.Mean(), N: n})
+	if b.cfg.Clip < 1 { // else hardly anything can be
+		stats = append(stats, agent.Stat{Name: "ppo/clipped", Value: float64(total.clipped) / float64(max(total.policy.Rows, 1)), N: n})
+	}
 	if m := len(b.rows.steps) - n; m > 0 {
 		both := total.imagined.Rows + total.value.Rows
 		stats = append(stats,

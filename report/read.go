@@ -98,7 +98,9 @@ func read(reg *exp.Registry, dir string) (*group, error) {
 		return nil, fmt.Errorf("report: no run in %s can be read: %s", dir, strings.Join(g.Notes, "; "))
 	}
 	slices.SortFunc(g.Runs, func(a, b *run) int { return cmp.Compare(a.Seed, b.Seed) })
-	g.readStages(dir)
+	if err := g.readStages(dir); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
 	g.measure()
 	return g, nil
 }

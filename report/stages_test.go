@@ -49,7 +49,7 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	says(t, "report.html", page(), "stages.json cannot be read")
+	says(t, "report.html", page(), "stages.json is damaged")
 	for _, no := range sections {
 		if strings.Contains(page(), no) {
 			t.Errorf("report.html has %s, and no stages to show", no)

@@ -123,6 +123,13 @@ func among(dir string, all []found, env *Env) []found {
 	if sums == nil {
 		return all
 	}
+	newest := int64(math.MaxInt64) // a run that is written may just have made one
+	if env.Status != running {
+		newest = -1
+		if sums.Checkpoint != nil {
+			newest = sums.Checkpoint.Step
+		}
+	}
 	for i := range all {
 		f := &all[i]
 		path := checkPath(dir, f.Step, sealKind)
@@ -134,6 +141,8 @@ func among(dir string, all []found, env *Env) []found {
 			f.fault = damaged{why: fmt.Sprintf("%s is of another run: %s, seed %d", path, f.Preset, f.Seed)}
 		case sums.Checkpoint != nil && sums.Checkpoint.Step == f.Step && sums.Checkpoint.SHA256 != f.SHA256:
 			f.fault = damaged{why: path + " is of another run: env.json names another body for that step"}
+		case f.Step > newest:
+			f.fault = damaged{why: fmt.Sprintf("%s is not of this run: it ended at the checkpoint of step %d; move it away", path, newest)}
 		}
 	}
 	if c := sums.Checkpoint; c != nil && !slices.ContainsFunc(all, func(f found) bool { return f.Step == c.Step }) {

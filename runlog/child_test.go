@@ -321,10 +321,11 @@ func TestCreateAfterADeathBeforeTheSpecStartsClean(t *testing.T) {
 	t.Parallel()
 	want := whole(t, 6)
 	dir := filepath.Join(t.TempDir(), "run")
-	play(t, dir, 5)
-	for _, path := range []string{filepath.Join(dir, specFile), checkPath(dir, 3, sealKind), checkPath(dir, 3, bodyKind)} {
-		must(t, os.Remove(path))
-	}
+	play(t, dir, 2)
+	must(t, os.Remove(filepath.Join(dir, specFile)))
 	play(t, dir, 6)
 	same(t, "a folder without a spec", exact(t, dir), want)
+	must(t, os.Remove(filepath.Join(dir, specFile)))
+	_, err := toyRun(dir, 6)
+	says(t, "a run that has lost its spec", err, filepath.Join(dir, specFile)+" is missing", "step-000000000006.json")
 }

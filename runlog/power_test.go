@@ -2,75 +2,16 @@ package runlog
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"hop/check"
-	"hop/internal/disk"
+	"hop/internal/disk/disktest"
 )
-
-// powerDisk is a disk that remembers what was synced. A file's bytes survive the loss of
-// power once the file is synced, its name once its folder is.
-type powerDisk struct {
-	now, safe map[string]*inode // by name
-}
-
-type inode struct{ now, safe []byte }
-
-func (d *powerDisk) change(c disk.Change) {
-	f := d.now[c.Name]
-	switch c.Op {
-	case disk.Written:
-		if f == nil {
-			f = &inode{}
-			d.now[c.Name] = f
-		}
-		f.now = append(slices.Clip(f.now), c.Data...)
-	case disk.Cut:
-		if f != nil {
-			f.now = f.now[:min(int(c.Bytes), len(f.now))]
-		}
-	case disk.Renamed:
-		delete(d.now, c.Name)
-		d.now[c.To] = f
-	case disk.Removed:
-		delete(d.now, c.Name)
-	case disk.Synced:
-		if f != nil {
-			f.safe = f.now
-			return
-		}
-		in := func(name string, _ *inode) bool { return filepath.Dir(name) == filepath.Clean(c.Name) }
-		maps.DeleteFunc(d.safe, in)
-		for name, f := range d.now {
-			if in(name, f) {
-				d.safe[name] = f
-			}
-		}
-	}
-}
-
-// left returns what may be on the disk when the power comes back: the names as they
-// are or as they were synced, each with its bytes as they are or as they were synced.
-func (d *powerDisk) left() []map[string][]byte {
-	var list []map[string][]byte
-	for _, names := range []map[string]*inode{d.safe, d.now} {
-		safe, now := map[string][]byte{}, map[string][]byte{}
-		for name, f := range names {
-			safe[name], now[name] = f.safe, f.now
-		}
-		list = append(list, safe, now)
-	}
-	return list
-}
 
 // powerRun is a small run with all that a run can have. It is brought to an end, from
 // wherever it is, at so many steps; if it had ended before at fewer, it is made longer.
@@ -121,48 +62,27 @@ func powerRun(dir string, steps, fail int64) error {
 // in the same bytes.
 func TestAnyLossOfPowerIsSurvived(t *testing.T) {
 	const killed, end, longer = 5, 6, 8
-	root, err := os.MkdirTemp("/dev/shm", "runlog") // where syncing costs nothing
-	if err != nil {
-		root = t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(root) })
+	root, remove, err := disktest.Folder()
+	must(t, err)
+	t.Cleanup(remove)
 	dir := filepath.Join(root, "run")
-	d := &powerDisk{now: map[string]*inode{}, safe: map[string]*inode{}}
-	var states []map[string][]byte
-	seen := map[[sha256.Size]byte]bool{}
-	add := func() {
-		for _, files := range d.left() {
-			h := sha256.New()
-			for _, name := range slices.Sorted(maps.Keys(files)) {
-				fmt.Fprintf(h, "%s %q\n", name, files[name])
-			}
-			if sum := [sha256.Size]byte(h.Sum(nil)); !seen[sum] {
-				seen[sum] = true
-				states = append(states, files)
-			}
-		}
-	}
-	disk.Trace(func(c disk.Change) error {
-		if strings.HasPrefix(c.Name, root) {
-			d.change(c)
-			add()
-		}
-		return nil
+	states, last, err := disktest.Losses(root, func() error {
+		return errors.Join(powerRun(dir, end, killed), powerRun(dir, end, 0), powerRun(dir, longer, 0))
 	})
-	err = errors.Join(powerRun(dir, end, killed), powerRun(dir, end, 0), powerRun(dir, longer, 0))
-	disk.Trace(nil)
 	must(t, err)
 	straight := filepath.Join(t.TempDir(), "run")
 	must(t, powerRun(straight, longer, 0))
 	want := exact(t, straight)
 	same(t, "without a loss", exact(t, dir), want)
-
-	for i, files := range states {
-		must(t, os.RemoveAll(dir))
-		must(t, os.MkdirAll(filepath.Join(dir, checkDir), 0o755))
-		for name, b := range files {
-			must(t, os.WriteFile(name, b, 0o644))
+	must(t, last.Restore())
+	for name, b := range want { // what was removed may be back
+		if exact(t, dir)[name] != b {
+			t.Errorf("a loss after the end: %s is lost", name)
 		}
+	}
+
+	for i, left := range states {
+		must(t, left.Restore())
 		where := fmt.Sprintf("loss %d of %d", i+1, len(states))
 		if rec, err := Read(dir); !errors.Is(err, ErrNoRun) {
 			if err == nil {
@@ -178,8 +98,7 @@ func TestAnyLossOfPowerIsSurvived(t *testing.T) {
 		}
 		same(t, where, exact(t, dir), want)
 		if t.Failed() {
-			left := slices.Sorted(maps.Keys(files))
-			t.Fatalf("left were %v", left)
+			t.Fatalf("left were\n%s", left)
 		}
 	}
 	t.Logf("%d states", len(states))

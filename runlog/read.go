@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (r *Record) moved() bool {
 func read(dir string) (r *Record, err error) {
 	r = &Record{dir: dir}
 	if r.Spec, err = readSmall(dir, specFile); errors.Is(err, fs.ErrNotExist) {
-		return nil, notRun(dir, specFile)
+		return nil, noSpec(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("runlog: reading a spec: %w", err)
@@ -83,6 +84,21 @@ func read(dir string) (r *Record, err error) {
 		return r, r.wrongSpec(newest)
 	}
 	return r, nil
+}
+
+// noSpec is the error of a folder without a spec: it is no run yet, unless env.json says
+// that it was one.
+func noSpec(dir string) error {
+	var e Env
+	b, err := readSmall(dir, envFile)
+	if err != nil || json.Unmarshal(b, &e) != nil || !checked(b, e.Check) || e.Status == running && e.Record.Checkpoint == nil {
+		return notRun(dir, specFile)
+	}
+	next := "put it back from a copy"
+	if s := newestSeal(dir); s != nil {
+		next = fmt.Sprintf("put it back (it stands in %s, under \"spec\")", checkPath(dir, s.Step, sealKind))
+	}
+	return damaged{fmt.Sprintf("%s is missing; %s", filepath.Join(dir, specFile), next), true}
 }
 
 // Loose reports whether the run is of a program that did not seal its runs yet: nothing
@@ -125,6 +141,10 @@ func (e *Env) changed(s *seal) string {
 // wrongSpec says what was changed in spec.yaml.
 func (r *Record) wrongSpec(s *seal) error {
 	path, what, next := filepath.Join(r.dir, specFile), "", "put it back from a copy"
+	if s != nil && s.Spec == string(r.Spec) {
+		return damaged{why: fmt.Sprintf("%s is of another run: %s and %s have another spec; put it back from a copy",
+			filepath.Join(r.dir, envFile), path, checkPath(r.dir, s.Step, sealKind))}
+	}
 	if s != nil && slices.Contains(r.Env.Record.Specs, sumOf([]byte(s.Spec))) {
 		what = ": " + differences(r.Spec, []byte(s.Spec))
 		next = fmt.Sprintf("put it back (it stands in %s, under \"spec\")", checkPath(r.dir, s.Step, sealKind))
@@ -167,12 +187,20 @@ func (r *Record) checkNow(file string) error {
 // Faults returns what is not as it was written, but for the files that are named.
 func (r *Record) Faults(but ...string) error {
 	var errs []error
+	all := true
 	for _, file := range []string{metricsFile, eventsFile, findingsFile, resultFile} {
 		if !slices.Contains(but, file) {
-			errs = append(errs, r.check(file))
+			err := r.check(file)
+			all = all && (err != nil || !exists(r.dir, file))
+			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if s := newestSeal(r.dir); err != nil && all && s != nil && (s.Seed != r.Env.Seed || s.Preset != r.Env.Preset) {
+		return damaged{why: fmt.Sprintf("%s is of another run: %s; no other file is as it says: put it back from a copy",
+			filepath.Join(r.dir, envFile), r.Env.changed(s))}
+	}
+	return err
 }
 
 // Unsealed says what nothing vouches for; "" if everything is sealed.
@@ -206,7 +234,7 @@ func (r *Record) Findings() ([]check.Finding, error) {
 // any more, because the run was killed in that moment, is none.
 func (r *Record) Result() ([]byte, error) {
 	if err := r.check(resultFile); err != nil {
-		return nil, err
+		return nil, cmp.Or(r.Faults(), err) // which knows whether it is env.json that is not of this run
 	}
 	if _, known := r.Env.recordOf(resultFile); !known && !r.Loose() {
 		return nil, nil

@@ -193,6 +193,9 @@ func Create(dir string, spec []byte, info Info) (*Run, error) {
 		return nil, errors.Join(fmt.Errorf("runlog: %s holds a run already; go on with it by hop train --resume %s, or choose another folder",
 			dir, dir), r.Close())
 	}
+	if _, err := Read(dir); errors.Is(err, ErrDamaged) { // it was a run, whose spec is gone
+		return nil, errors.Join(err, r.Close())
+	}
 	r.spec, r.specs, r.env, r.found = spec, []string{sumOf(spec)}, newEnv(info), Part{0, sumOf(nil)}
 	if err := r.create(); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -291,7 +294,10 @@ func (r *Run) take(rec *Record) (err error) {
 
 // open makes the folder, takes the lock and opens the files for appending.
 func open(dir string) (*Run, error) {
-	err := os.MkdirAll(filepath.Join(dir, checkDir), 0o755)
+	err := disk.Make(filepath.Join(dir, checkDir))
+	if err == nil {
+		_, err = disk.Below(dir, checkDir) // a link would lead to somebody else's checkpoints
+	}
 	if err != nil {
 		return nil, explain("making", dir, err)
 	}
@@ -313,7 +319,10 @@ func open(dir string) (*Run, error) {
 		*f.w = &writer{f: file, name: f.name, buf: bufio.NewWriterSize(file, 1<<16), n: n}
 	}
 	path := filepath.Join(dir, logFile)
-	if r.log, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
+	if err = disk.Own(path); err == nil {
+		r.log, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
+	}
+	if err != nil {
 		return nil, errors.Join(explain("opening", path, err), r.Close())
 	}
 	return r, nil

@@ -188,34 +188,37 @@ func TestARunMayGrowUntilItEnds(t *testing.T) {
 	}
 }
 
-// Files of another run are named, even if that differs in a setting only.
+// Files of another run are named, even if that differs in a setting, or in its seed,
+// only.
 func TestFilesOfAnotherRunAreNamed(t *testing.T) {
 	t.Parallel()
-	other := filepath.Join(t.TempDir(), "run")
-	r, err := Create(other, []byte(strings.Replace(sealedSpec, "30", "35", 1)), Info{Preset: "toy", Seed: 3, Build: NewBuild("dev", "plain")})
-	must(t, err)
-	for step := int64(3); step <= 6; step += 3 {
-		must(t, errors.Join(r.Log(toyRows(step, 99)), r.Find(check.Finding{Step: 2, Check: "other"}), r.Checkpoint(step, toyBody(99), 0, Keep{})))
-	}
-	must(t, errors.Join(r.SetResult([]byte(`{"mean": 9}`)), r.Finish("done"), r.Close()))
-	for _, status := range []string{"done", ""} {
-		for _, file := range []string{specFile, envFile, metricsFile, eventsFile, findingsFile, resultFile, "checkpoints/step-000000000006"} {
-			dir := ended(t, status)
-			names := []string{file}
-			if strings.HasPrefix(file, checkDir) {
-				names = []string{file + sealKind, file + bodyKind} // a whole one
+	for seed, spec := range map[uint64]string{3: strings.Replace(sealedSpec, "30", "35", 1), 4: sealedSpec} {
+		other := filepath.Join(t.TempDir(), "run")
+		r, err := Create(other, []byte(spec), Info{Preset: "toy", Seed: seed, Build: NewBuild("dev", "plain")})
+		must(t, err)
+		for step := int64(3); step <= 6; step += 3 {
+			found := check.Finding{Step: 2, Check: "other"}
+			must(t, errors.Join(r.Log(toyRows(step, 99)), r.Find(found), r.Checkpoint(step, toyBody(99), 0, Keep{})))
+		}
+		must(t, errors.Join(r.SetResult([]byte(`{"mean": 9}`)), r.Finish("done"), r.Close()))
+		for _, status := range []string{"done", ""} {
+			for _, file := range []string{specFile, envFile, metricsFile, eventsFile, findingsFile, resultFile, "checkpoints/step-000000000006"} {
+				if file == specFile && spec == sealedSpec {
+					continue
+				}
+				dir := ended(t, status)
+				names := []string{file}
+				if strings.HasPrefix(file, checkDir) {
+					names = []string{file + sealKind, file + bodyKind} // a whole one
+				}
+				for _, name := range names {
+					b, err := os.ReadFile(filepath.Join(other, name))
+					must(t, err)
+					must(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
+				}
+				_, _, err := Last(dir)
+				says(t, file+" of another run", err, file)
 			}
-			for _, name := range names {
-				b, err := os.ReadFile(filepath.Join(other, name))
-				must(t, err)
-				must(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
-			}
-			_, _, err := Last(dir)
-			want := file
-			if file == envFile {
-				want = specFile // the spec is not the one that it speaks of
-			}
-			says(t, file+" of another run", err, want)
 		}
 	}
 }
@@ -294,5 +297,48 @@ func loosen(t *testing.T, dir string) {
 			b = cut(b, `"metrics_sha256"`, `"events_bytes"`)
 			return cut(b, `"events_sha256"`, `"keep"`)
 		})
+	}
+}
+
+// A folder that was received may hold links to files of whoever received it.
+func TestNothingIsWrittenThroughALink(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{metricsFile, eventsFile, logFile, checkDir} {
+		dir, outside := ended(t, ""), filepath.Join(t.TempDir(), "outside")
+		path := filepath.Join(dir, file)
+		must(t, os.Rename(path, outside))
+		if os.Symlink(outside, path) != nil {
+			t.Skip("no links here")
+		}
+		if r, err := Open(dir); err == nil {
+			r.Close()
+			t.Errorf("%s: a run whose file is a link to another place can be written", file)
+		} else {
+			says(t, file, err, dir)
+		}
+	}
+}
+
+// A checkpoint that is put beside those of a run that has ended is not its newest.
+func TestACheckpointAddedToAnEndedRunIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, longer := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "run")
+	for i, dir := range []string{dir, longer} {
+		r, err := Create(dir, []byte(sealedSpec), Info{Preset: "toy", Seed: 3})
+		must(t, err)
+		for step := range int64(i + 1) {
+			must(t, r.Checkpoint(step, toyBody(1), 0, Keep{}))
+		}
+		must(t, r.Finish("stopped"))
+		must(t, r.Close())
+	}
+	for _, kind := range []string{bodyKind, sealKind} {
+		must(t, os.Link(checkPath(longer, 1, kind), checkPath(dir, 1, kind)))
+	}
+	_, _, err := Last(dir)
+	says(t, "an added checkpoint", err, checkPath(dir, 1, sealKind)+" is not of this run")
+	c, err := (&Reader{AcceptOlder: true}).Last(dir)
+	if err != nil || c.Step != 0 {
+		t.Errorf("the run's own checkpoint: %+v, %v", c, err)
 	}
 }

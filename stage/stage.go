@@ -10,7 +10,8 @@
 // writes into its own folder and nowhere else.
 //
 // done.json makes a folder whole. It holds the sums of the files that were there
-// when the stage ended; a folder whose files are no longer those is done anew. The
+// when the stage ended; a folder whose files are no longer those is done anew, and one
+// to which files were added is refused, since a command might read them. The
 // folder of an interrupted stage is left as it is: commands go on where they were.
 package stage
 
@@ -23,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -99,6 +101,7 @@ type Status struct {
 	Command   string // as a user would type it
 	Dir       string
 	State     State
+	Anew      string // why it is done anew that had been done, if it is
 }
 
 // State says what is happening to a stage.
@@ -120,7 +123,14 @@ func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
 		dir := filepath.Join(r.Root, s.Name+"-"+key[:12])
 		words = append(words, "--out", dir)
 		st := Status{Index: i, Of: len(list), Name: s.Name, Command: Join(words), Dir: dir, State: Running}
-		if whole(dir, key) {
+		done, err := whole(dir, key)
+		if errors.Is(err, errAdded) {
+			return all, fmt.Errorf("stage %s: %w", s.Name, err)
+		}
+		if err != nil {
+			st.Anew = err.Error()
+		}
+		if done {
 			st.State = Reused
 			r.report(st)
 		} else {
@@ -196,7 +206,7 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 			return fmt.Errorf("clearing %s, whose files have changed: %w", dir, err)
 		}
 	}
-	if err := os.MkdirAll(r.Root, 0o755); err != nil {
+	if err := disk.Make(r.Root); err != nil {
 		return err
 	}
 	if err := r.Do(ctx, words); err != nil {
@@ -212,23 +222,66 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 	return disk.WriteJSON(filepath.Join(dir, markFile), mark{key, command, files})
 }
 
-// whole says whether a folder is done and holds what it held then.
-func whole(dir, key string) bool {
-	b, err := disk.Read(filepath.Join(dir, markFile), 64<<20)
+// errAdded is what errors are that say that a folder holds what its stage did not make.
+var errAdded = errors.New("a file was added")
+
+// whole says whether a folder is done. If it was, and does not hold what it held then,
+// the error says what differs.
+func whole(dir, key string) (bool, error) {
+	path := filepath.Join(dir, markFile)
+	b, err := disk.Read(path, 64<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	var m mark
-	if err != nil || json.Unmarshal(b, &m) != nil || m.Key != key {
-		return false
+	if err == nil {
+		err = json.Unmarshal(b, &m)
 	}
-	for file, want := range m.Files {
-		path, err := disk.Below(dir, file)
-		if err != nil {
-			return false
-		}
-		if got, err := sum(path); err != nil || got != want {
-			return false
+	if err != nil || m.Key != key || len(m.Files) == 0 {
+		return false, fmt.Errorf("%s is damaged", path)
+	}
+	is, err := sums(dir)
+	if err != nil {
+		return false, fmt.Errorf("what %s holds cannot be read: %w", dir, err)
+	}
+	for _, file := range slices.Sorted(maps.Keys(m.Files)) {
+		if is[file] != m.Files[file] {
+			return false, fmt.Errorf("%s is not as it was when the stage was done", filepath.Join(dir, file))
 		}
 	}
-	return len(m.Files) > 0
+	for _, file := range slices.Sorted(maps.Keys(is)) {
+		if _, known := m.Files[file]; !known && file != markFile && filepath.Base(file)[0] != '.' { // nobody reads hidden ones
+			return false, fmt.Errorf("%s was not there when the stage was done (%w); move it away", filepath.Join(dir, file), errAdded)
+		}
+	}
+	return true, nil
+}
+
+// Verify holds what was read from a file of a stage's folder, nil if there was none,
+// against the sums that were taken when the stage was done.
+func Verify(dir, file string, read []byte) error {
+	path := filepath.Join(dir, markFile)
+	b, err := disk.Read(path, 64<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // of no stage
+	}
+	var m mark
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	if err != nil {
+		return fmt.Errorf("stage: reading %s: %w; put it back from a copy", path, err)
+	}
+	was, is := m.Files[file], ""
+	if read != nil {
+		h := sha256.Sum256(read)
+		is = hex.EncodeToString(h[:])
+	}
+	if is != was {
+		return fmt.Errorf("stage: %s is not as it was when the stage was done, going by %s; put it back from a copy, or run the training's "+
+			"command again", filepath.Join(dir, file), path)
+	}
+	return nil
 }
 
 // sums returns the sum of every file below dir.

@@ -97,6 +97,39 @@ func TestAFolderWhoseFilesChangedIsDoneAnew(t *testing.T) {
 	}
 }
 
+// What was put into a stage's folder might be read, as a seed beside those that were
+// trained there: it is named. Of what is done anew it is said why.
+func TestAFileAddedToAStageIsNamed(t *testing.T) {
+	f := &fake{}
+	var anew []string
+	r := Runner{Root: t.TempDir(), Do: f.do, Now: func(s Status) { anew = append(anew, s.Anew) }}
+	all, err := r.Run(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := filepath.Join(all[1].Dir, "seed-2", "spec.yaml")
+	hidden := filepath.Join(all[1].Dir, ".DS_Store")
+	err = errors.Join(os.Mkdir(filepath.Dir(added), 0o755), os.WriteFile(added, nil, 0o644), os.WriteFile(hidden, nil, 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.ran = nil
+	if _, err := r.Run(t.Context(), list); err == nil || !strings.Contains(err.Error(), "stage vae: "+added) || len(f.ran) > 0 {
+		t.Errorf("error %v, and ran %v; want nothing done and %s named", err, f.ran, added)
+	}
+	out := filepath.Join(all[1].Dir, "out.txt")
+	if err := errors.Join(os.RemoveAll(filepath.Dir(added)), os.WriteFile(out, []byte("other"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	anew = nil
+	if _, err := r.Run(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(anew, "\n"); !slices.Equal(f.ran, []string{"learn"}) || !strings.Contains(text, out+" is not as it was") {
+		t.Errorf("ran %v, and it says %q", f.ran, text)
+	}
+}
+
 func TestAnInterruptedStageIsNotDoneAndKeepsItsFolder(t *testing.T) {
 	root := t.TempDir()
 	f := &fake{err: context.Canceled}

@@ -124,6 +124,12 @@ func (a *Acc) CI(level float64) Interval {
 	return StudentCI(a.mean, a.SE(), a.n, level)
 }
 
+// StudentTail returns the probability that Student's t of df degrees of freedom
+// exceeds t.
+func StudentTail(t float64, df int) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: float64(df)}.Survival(t)
+}
+
 // StudentCI returns Student's interval of a mean of n values, of which only the
 // mean and its standard error are known. It is infinite with fewer than two.
 func StudentCI(mean, se float64, n int, level float64) Interval {

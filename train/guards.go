@@ -42,6 +42,10 @@ type netWatch struct {
 type guardState struct {
 	Warned []string
 	Bound  float64     // the largest return met, in the unit that is learnt in
+	Begun  int         // windows with episodes
+	Start  []float64   // [A] mean return of the first of them
+	Gain   []float64   // [A] recent return above that
+	Lags   []int       // [A] windows behind
 	Minds  []mindGuard `json:"Brains"`
 }
 
@@ -52,6 +56,9 @@ type mindGuard struct {
 	Quiet, Low     int
 	Loud, Wild     int
 	Dead           int
+	Ratio          int
+	Unclipped      int
+	Even, Level    int
 	First          float64 // mean return of its first windows with episodes
 	FirstN         int
 	LeastCE        float64 // of the model of others
@@ -166,6 +173,7 @@ func (g *guards) look(s *SelfPlay, p *Progress) []check.Finding {
 	w := &window{g: g, s: s, p: p}
 	w.rewards(s.ro)
 	w.order(s.ro)
+	w.behind()
 	for i := range g.nets {
 		w.mind, w.agent, w.who = i, -1, fmt.Sprintf("mind %d", i)
 		m := s.minds[i]
@@ -178,6 +186,8 @@ func (g *guards) look(s *SelfPlay, p *Progress) []check.Finding {
 		w.finite(stats)
 		w.networks(stats)
 		w.gradients(stats)
+		w.ratios(stats)
+		w.heads(agents, stats)
 		if m.counting != nil {
 			w.updates(m.counting.Counts().Updates, agents)
 		}

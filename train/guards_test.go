@@ -67,6 +67,18 @@ func network(p *train.Parts) *nn.Params {
 	return net
 }
 
+// head calls f with every weight of the head, of which the last output is the value.
+func head(net *nn.Params, f func(action bool, w *float32)) {
+	for _, part := range net.Parts {
+		out := part.Shape[len(part.Shape)-1]
+		for i := range part.Len {
+			if strings.HasPrefix(part.Name, "head/") {
+				f(i%out != out-1, &net.W[part.Off+i])
+			}
+		}
+	}
+}
+
 func set(stats []agent.Stat, name string, v float64) []agent.Stat {
 	for i := range stats {
 		if stats[i].Name == name {
@@ -161,6 +173,43 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 		{"gradients of nothing", exptest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/grad_norm", 0) })
 		}, "dead gradients", "ppo", 2, "has had norm 0"},
+		{"a ratio that is always 1", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/kl", 0) })
+		}, "ratio of 1", "ppo", 2, "exactly 1 in all"},
+		{"a clip that holds nothing", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				return set(set(stats, "ppo/kl", 0.06), "ppo/clipped", 0)
+			})
+		}, "nothing clipped", "ppo", 2, "no ratio has met ppo.clip"},
+		{"a policy head that is never read", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				head(net, func(action bool, w *float32) {
+					if action {
+						*w = 0
+					}
+				})
+				return stats
+			})
+		}, "silent policy", "ppo", 2, "exactly uniform"},
+		{"a value head that is never read", exptest.Small(""), func(p *train.Parts) {
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				head(net, func(action bool, w *float32) {
+					if !action {
+						*w = 0
+					}
+				})
+				return stats
+			})
+		}, "silent value", "ppo", 2, "the value of agent 2 is 0 in all"},
+		{"one agent that learns nothing", exptest.With(t, exptest.Small("")+hare, "train.steps=20000", "ppo.lr=0.003"), func(p *train.Parts) {
+			kept := slices.Clone(network(p).W)
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				copy(net.W, kept)
+				net.W[0] += float32(len(stats)) // it changes, to no avail
+				kept[0] = net.W[0]
+				return stats
+			})
+		}, "one agent behind", "", 2, "every other agent at least"},
 		{"learning frozen after some updates", exptest.Small(""), func(p *train.Parts) {
 			inner, u := p.Minds[2], 0
 			p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {

@@ -6,6 +6,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/diag/probe"
 	"hop/mind"
 )
 
@@ -55,7 +56,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
 	model, params := acting.Actor()
 	ws := model.Work(1)
 	seen := 0
-	each(ro, a, func(_, _, step, slot int) {
+	probe.Each(ro, a, func(_, _, step, slot int) {
 		if !untouched(u, ro, step, slot) || seen >= actRows {
 			return
 		}
@@ -66,7 +67,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
 		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot))
 		ws.Forward(params)
 		act := ro.Action[step]
-		probs := softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))
+		probs := probe.Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))
 		bad := act < 0 || int(act) >= len(probs)
 		if !bad {
 			d := math.Abs(math.Log(max(probs[act], 1e-30)) - float64(ro.LogProb[step]))
@@ -111,7 +112,7 @@ func (c *acting) likeliest(probs []float64, act int32) {
 
 // searched holds a search's policy to what it must be.
 func (c *acting) searched(u *session, ro *batch.Rollout, a agent.ID) {
-	each(ro, a, func(_, _, step, slot int) {
+	probe.Each(ro, a, func(_, _, step, slot int) {
 		if !untouched(u, ro, step, slot) {
 			return
 		}
@@ -136,26 +137,4 @@ func (c *acting) searched(u *session, ro *batch.Rollout, a agent.ID) {
 		}
 		c.likeliest(probs, ro.Action[step])
 	})
-}
-
-// softmax returns probabilities over the legal actions, in float64.
-func softmax(logits []float32, legal []bool) []float64 {
-	out := make([]float64, len(logits))
-	top := math.Inf(-1)
-	for k, ok := range legal {
-		if ok {
-			top = max(top, float64(logits[k]))
-		}
-	}
-	sum := 0.
-	for k, ok := range legal {
-		if ok {
-			out[k] = math.Exp(float64(logits[k]) - top)
-			sum += out[k]
-		}
-	}
-	for k := range out {
-		out[k] /= max(sum, 1e-300)
-	}
-	return out
 }

@@ -18,15 +18,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/dreams"
+	"hop/diag/probe"
+	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop"
+	"hop/mind/influence"
 	"hop/rng"
 	"hop/runlog"
 	"hop/train"
@@ -52,11 +57,11 @@ type Options struct {
 type Result struct {
 	check.Report
 	Agents  []string      `json:"agents"`
-	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth
+	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth; null: no episode ended
 	Learns  [][]float64   `json:"learns"`  // [agent][agent] share of the column's probed rows that the row's agent learns from; -1: not probed
 	Updates []int         `json:"updates"` // [mind] windows in which weights changed
 	Rows    []int         `json:"rows"`    // [agent] rows to learn from
-	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, absent episodes repeat
+	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, from the first in which an episode ended; absent ones repeat
 	Windows int           `json:"windows"`
 	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
 
@@ -67,6 +72,10 @@ type Result struct {
 func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
 	return audit(ctx, s, opt, nil)
 }
+
+// loudInfluence is the least weight of influence in an audit: at the usual weight it
+// is far below the game's rewards, and a slip in it would drown.
+const loudInfluence = 20
 
 // small returns the spec as the audit runs it: the same agents, game and
 // schedules on few envs, without a curriculum, whose games are other games.
@@ -83,6 +92,9 @@ func small(s exp.Spec) exp.Spec {
 	s.Train.Save = max(s.Train.Steps, 1)
 	if s.Imagine.On {
 		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = min(given, 64), min(s.Imagine.Trust, 0.3), 1
+	}
+	if c, ok := exp.ConfigOf[influence.Config](&s); ok {
+		c.Influence.Weight = max(c.Influence.Weight, loudInfluence)
 	}
 	return s
 }
@@ -143,17 +155,26 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(check.Order(r.Returns))
+		r.Add(orders(r.Returns)...)
 	}
+	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 	if opt.Game == nil {
 		say("the game, without learning")
 		opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 	}
 	r.Add(opt.Game...)
 	r.Add(first.findings()...)
+	if first.broke == nil && from == nil {
+		say("a run that is interrupted")
+		f, err := probe.Resumed(ctx, s, opt.Seeds[0])
+		if err != nil {
+			return nil, err
+		}
+		r.Add(f)
+	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
 		say("shared brains")
-		f, err := shared(ctx, s, opt, r.Returns)
+		f, err := shared(ctx, s, opt, spec.Seats, r.Returns)
 		if err != nil {
 			return nil, err
 		}
@@ -170,24 +191,43 @@ func plainPPO(s *exp.Spec) bool {
 
 // session is one instrumented run.
 type session struct {
-	exp     exp.Spec
-	spec    game.Spec
-	opt     Options
-	hop     *hop.Config // nil: the agents do not plan
-	parts   train.Parts
-	loop    *train.SelfPlay
-	closely bool // examine, not only count returns
-	taps    []*tap
-	replay  *diag.Replay
-	deeds   []diag.Deed // [A][T][N]
-	window  int         // windows seen
-	curves  [][]float64 // [A][windows]
-	rows    []int       // [A] own rows seen
-	acts    [][]int     // [A][actions] how often each was taken
-	acting  acting
-	logs    logs
-	dreams  dreams
-	broke   error // a panic or an error of the run itself
+	exp       exp.Spec
+	spec      game.Spec
+	key       rng.Key // of the run
+	opt       Options
+	hop       *hop.Config // nil: the agents do not plan
+	parts     train.Parts
+	loop      *train.SelfPlay
+	closely   bool // examine, not only count returns
+	loaded    bool // it goes on from a checkpoint
+	taps      []*tap
+	replay    *diag.Replay
+	unruled   error          // why the game's rules are not known a second time
+	deeds     []diag.Deed    // [A][T][N]
+	same      []bool         // [A][T][N] rows that are as they were played, in windows whose updates are looked at
+	raw       *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
+	window    int            // windows seen
+	total     int            // windows to see
+	curves    [][]float64    // [A][windows]
+	rows      []int          // [A] own rows seen
+	acts      [][]int        // [A][actions] how often each was taken
+	acting    acting
+	logs      logs
+	given     given
+	bots      bots
+	started   []check.Finding // about models that were trained before
+	places    int             // learners', in episodes that started
+	taken     int             // of those, by somebody else
+	draws     draws
+	dreams    *dreams.Watch // of imagination; nil: there is none
+	insight   insight
+	lastDream uint64 // a fingerprint of the last imagined window
+	again     int    // imagined windows that are the one before
+	imagined  int
+	guilty    *recorder       // the player that panicked or acted illegally
+	broke     error           // a panic or an error of the run itself
+	nets      []twin.Net      // [A] the weights that played the window, where minds read each other's
+	world     []check.Finding // about the world model that planners search on
 }
 
 // newSession builds a run with recorders in it.
@@ -204,7 +244,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		opt.Change(&s, &parts)
 	}
 	c, _ := exp.ConfigOf[hop.Config](&s)
-	u := &session{hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely}
+	u := &session{key: parts.Key, hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, loaded: from != nil}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
 	for a := range u.acts {
 		u.acts[a] = make([]int, len(u.spec.Actions))
@@ -216,16 +256,33 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 			parts.Minds[i] = t
 		}
 		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		u.replay.Book, u.unruled = book(&s, u.spec)
+		for a := range u.spec.Seats {
+			u.replay.Learns = append(u.replay.Learns, u.learner(a))
+		}
 		u.deeds = make([]diag.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
 		before := parts.Watch
 		parts.Watch = func(ro *batch.Rollout, imagined bool) {
 			if before != nil {
+				if u.raw == nil {
+					u.raw = batch.New(ro.Shape)
+				}
+				if !imagined {
+					u.raw.CopyFrom(ro)
+				}
 				before(ro, imagined)
 			}
 			u.see(ro, imagined)
 		}
 	}
 	u.parts = parts
+	if imagination := parts.Imagine; closely && imagination != nil {
+		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
+			of, err := imagination(played, minds, workers)
+			u.dreams = dreams.New(of, u.dreamt(played))
+			return u.dreams, err
+		}
+	}
 	if u.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts); err != nil {
 		return nil, err
 	}
@@ -236,6 +293,11 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 				continue
 			}
 			if err := saver.Load(from.file, train.Prefix(i)); err != nil {
+				return nil, err
+			}
+		}
+		if u.dreams != nil {
+			if err := u.dreams.Load(from.file, "imagine/"); err != nil {
 				return nil, err
 			}
 		}
@@ -264,6 +326,7 @@ func (u *session) run(ctx context.Context, updates int) (err error) {
 		}
 	}()
 	done := false
+	u.total = updates
 	err = u.loop.Run(ctx, run, func(p *train.Progress) {
 		if u.opt.Rows != nil {
 			u.opt.Rows(p.Rows)
@@ -289,13 +352,11 @@ func (u *session) logged(p *train.Progress) {
 		if p.Warm { // what is returned is the bots'
 			break
 		}
-		v := 0.
-		if p.Episodes > 0 {
-			v = p.Return[a].Mean()
-		} else if n := len(u.curves[a]); n > 0 {
-			v = u.curves[a][n-1]
+		if n := len(u.curves[a]); p.Episodes > 0 {
+			u.curves[a] = append(u.curves[a], p.Return[a].Mean())
+		} else if n > 0 {
+			u.curves[a] = append(u.curves[a], u.curves[a][n-1])
 		}
-		u.curves[a] = append(u.curves[a], v)
 	}
 	if u.closely {
 		u.logs.take(u, p)
@@ -303,15 +364,43 @@ func (u *session) logged(p *train.Progress) {
 }
 
 // last returns each agent's mean return over the last fifth of the windows.
-func (u *session) last() []float64 {
-	out := make([]float64, len(u.curves))
-	for a, c := range u.curves {
+func (u *session) last() []float64 { return lastFifth(u.curves) }
+
+// lastFifth returns the mean of the last fifth of each curve, nil if one is empty: no
+// episode ended.
+func lastFifth(curves [][]float64) []float64 {
+	var out []float64
+	for a, c := range curves {
+		if len(c) == 0 {
+			return nil
+		}
 		tail := c[len(c)-(len(c)+4)/5:]
+		out = append(out, 0)
 		for _, v := range tail {
 			out[a] += v / float64(len(tail))
 		}
 	}
 	return out
+}
+
+// measured leaves out the seeds in which no episode ended.
+func measured(returns [][]float64) [][]float64 {
+	return slices.DeleteFunc(slices.Clone(returns), func(row []float64) bool { return len(row) == 0 })
+}
+
+// orders asks whether agents that are built alike earn alike: whether earnings follow
+// their numbers, and whether one of them stands apart.
+func orders(returns [][]float64) []check.Finding {
+	return []check.Finding{order(returns), check.Odd(measured(returns))}
+}
+
+// order asks whether earnings follow the agents' numbers.
+func order(returns [][]float64) check.Finding {
+	f := check.Order(measured(returns))
+	if len(measured(returns)) == 0 {
+		f.Status, f.Says = check.NotAsked, "No episode ended, so there are no returns to compare."
+	}
+	return f
 }
 
 // alike reports whether all agents are learners on equal terms.
@@ -322,14 +411,24 @@ func (u *session) alike() bool {
 // see looks at a window before it is learnt from.
 func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if imagined {
-		u.dreams.take(u, ro)
+		if h := diag.Print(ro.Obs); h == u.lastDream {
+			u.again++
+		} else {
+			u.lastDream = h
+		}
+		u.imagined++
+		u.dreams.See(ro)
 		return
 	}
 	u.window++
 	u.replay.Shown = u.window <= u.exp.Train.Warm.Windows
-	u.replay.Window(ro, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
+	raw := u.raw
+	if raw == nil {
+		raw = ro // nobody stands between
+	}
+	u.replay.Window(ro, raw, func(a agent.ID, t, n int) diag.Deed { return u.deeds[ro.Step(a, t, n)] })
 	for a := range agent.ID(ro.Agents) {
-		each(ro, a, func(t, n, step, slot int) {
+		probe.Each(ro, a, func(t, n, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
 				u.rows[a]++
 				if k := ro.Action[step]; k >= 0 && int(k) < len(u.acts[a]) {
@@ -338,16 +437,81 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			}
 		})
 	}
+	u.draws.take(u, ro)
+	u.count(ro)
+	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
+		u.bots.take(ro)
+	}
+	u.foreseen(ro)
+	u.nets = nil
+	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
+		u.nets = u.weights()
+	}
 	if u.window <= 3 || u.window%20 == 0 {
 		u.acting.take(u, ro)
 	}
-	u.dreams.real(ro)
+	if slices.ContainsFunc(u.taps, (*tap).heldAt) {
+		u.same = make([]bool, len(u.deeds))
+		for a := range agent.ID(ro.Agents) {
+			probe.Each(ro, a, func(_, _, step, slot int) { u.same[step] = untouched(u, ro, step, slot) })
+		}
+	}
 	clear(u.deeds)
 }
 
+// dreamt is what the watch over imagination knows of the run.
+func (u *session) dreamt(played batch.Shape) dreams.Run {
+	return dreams.Run{
+		Game: u.spec, Imagine: u.exp.Imagine, Played: played, Key: u.parts.Key,
+		Window: func() (now, total int) { return u.window, u.total },
+		Nets:   u.weights,
+		Actor: func(a agent.ID) twin.Actor {
+			m, _ := mind.As[mind.Acting](u.parts.Minds[u.parts.MindOf[a]])
+			model, _ := m.Actor()
+			return twin.Actor{Config: u.exp.Actor, Input: model.Input}
+		},
+	}
+}
+
+// weights returns every agent's network; nil if one cannot be read.
+func (u *session) weights() []twin.Net {
+	nets := make([]twin.Net, u.spec.Seats)
+	for _, t := range u.taps {
+		f, err := probe.Saved(t.Mind)
+		if err != nil {
+			return nil
+		}
+		net, err := twin.LoadNet(f, "net/")
+		if err != nil {
+			return nil
+		}
+		for _, a := range t.agents {
+			nets[a] = net
+		}
+	}
+	return nets
+}
+
+// count counts learners' places in episodes that start after the warm-up, and those
+// that somebody else plays.
+func (u *session) count(ro *batch.Rollout) {
+	for a := range agent.ID(ro.Agents) {
+		if !u.learner(int(a)) || u.window <= u.exp.Train.Warm.Windows {
+			continue
+		}
+		probe.Each(ro, a, func(t, n, step, slot int) {
+			if ro.Start[ro.Moment(t, n)] && ro.Alive[slot] {
+				if u.places++; !u.deeds[step].Acted {
+					u.taken++
+				}
+			}
+		})
+	}
+}
+
 // shared trains one brain for all agents and compares the order of earnings.
-func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (check.Finding, error) {
-	s.Train.Brains = make([]int, len(apart[0]))
+func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
+	s.Train.Brains = make([]int, seats)
 	opt.Change, opt.Rows = nil, nil
 	var returns [][]float64
 	for _, seed := range opt.Seeds {
@@ -360,9 +524,9 @@ func shared(ctx context.Context, s exp.Spec, opt Options, apart [][]float64) (ch
 		}
 		returns = append(returns, u.last())
 	}
-	f := check.Order(returns)
+	f := order(returns)
 	f.Step, f.Check = 5, "earnings by agent, one shared brain"
-	separate := check.Order(apart)
+	separate := order(apart)
 	switch {
 	case f.Status == check.NotAsked:
 	case f.Status != check.Pass:

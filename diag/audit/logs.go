@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"hop/agent"
+	"hop/diag"
+	"hop/game"
 	"hop/train"
 )
 
@@ -15,6 +16,7 @@ type logs struct {
 	wrong  []wrongRow
 	failed int
 	at     int // episodes of the replay already logged
+	before int // env steps of the replay before the run's own count began
 }
 
 type wrongRow struct {
@@ -66,16 +68,60 @@ func (l *logs) take(u *session, p *train.Progress) {
 			l.must(u, p, "count/rows"+part, who, float64(c.Rows), -1, 0)
 		}
 	}
-	from := l.at
-	l.at = u.replay.Ends
-	if u.exp.Train.Standins.Share > 0 || u.exp.Train.Warm.Windows > 0 || from == l.at {
-		return // episodes with stand-ins are left out of the log, and the audit cannot tell all of them
-	}
-	for a := range agent.ID(u.spec.Seats) {
-		mean := 0.
-		for _, v := range u.replay.Return[a][from:l.at] {
-			mean += v / float64(l.at-from)
+	l.episodes(u, p)
+}
+
+// episodes compares what is logged of the window's episodes: those in which nobody's
+// place was taken.
+func (l *logs) episodes(u *session, p *train.Progress) {
+	var list []diag.Ended
+	for _, e := range u.replay.Ended[l.at:] {
+		if !e.Mixed {
+			list = append(list, e)
 		}
-		l.must(u, p, "return", int(a), mean, l.at-from, 1e-6)
+	}
+	l.at = len(u.replay.Ended)
+	l.rows++
+	if p.Step != u.replay.Steps-l.before {
+		l.bad(wrongRow{"env steps", -1, float64(p.Step), float64(u.replay.Steps - l.before), u.window})
+	}
+	if len(list) == 0 {
+		return
+	}
+	mean := func(of func(e diag.Ended) float64) float64 {
+		sum := 0.
+		for _, e := range list {
+			sum += of(e)
+		}
+		return sum / float64(len(list))
+	}
+	must := func(name string, who int, of func(e diag.Ended) float64) {
+		l.must(u, p, name, who, mean(of), len(list), 1e-6)
+	}
+	must("episode/steps", -1, func(e diag.Ended) float64 { return float64(e.Steps) })
+	must("return/mean", -1, func(e diag.Ended) float64 {
+		sum := 0.
+		for _, r := range e.Return {
+			sum += r
+		}
+		return sum / float64(len(e.Return))
+	})
+	share := func(a, goal int) func(diag.Ended) float64 {
+		return func(e diag.Ended) float64 {
+			if e.Goal[a] == goal {
+				return 1
+			}
+			return 0
+		}
+	}
+	for a := range u.spec.Seats {
+		must("return", a, func(e diag.Ended) float64 { return e.Return[a] })
+		must("life", a, func(e diag.Ended) float64 { return float64(e.Life[a]) })
+		for g, name := range u.spec.Goals {
+			must("goal/"+name, a, share(a, g))
+		}
+		if len(u.spec.Goals) > 0 {
+			must("goal/none", a, share(a, game.NoGoal))
+		}
 	}
 }

@@ -103,13 +103,22 @@ func (r *Result) figures() []*page.Figure {
 	if len(r.Learns) > 0 {
 		out = append(out, r.matrix())
 	}
-	if len(r.Returns) > 0 && len(r.Returns[0]) > 0 {
+	if len(measured(r.Returns)) > 0 {
 		out = append(out, r.boxes())
 	}
-	if len(r.Curves) > 0 && len(r.Curves[0]) > 0 && len(r.Curves[0][0]) > 1 {
-		out = append(out, r.lines())
+	if lines := r.lines(); lines != nil {
+		out = append(out, lines)
 	}
 	return out
+}
+
+// Unmeasured says in how many seeds no episode ended, "" if in none.
+func (r *Result) Unmeasured() string {
+	n := len(r.Returns) - len(measured(r.Returns))
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Returns by agent: –. In %s of %d no episode ended.", page.Count(n, "seed"), len(r.Returns))
 }
 
 // matrix shows who learns from whom.
@@ -145,24 +154,31 @@ func (r *Result) sharing(a, b int) bool {
 func (r *Result) boxes() *page.Figure {
 	title := "Returns by agent"
 	return &page.Figure{
-		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", r.Returns, page.HalfW, page.HalfH+20)},
+		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", measured(r.Returns), page.HalfW, page.HalfH+20)},
 		Caption: fmt.Sprintf("Mean return over the last fifth of the windows, a point a seed (%s); from three seeds on box: quartiles, "+
-			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(r.Returns), "seed")),
+			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(measured(r.Returns)), "seed")),
 	}
 }
 
-// lines shows each agent's returns over the windows, the mean over seeds.
+// lines shows each agent's returns over the windows, the mean over seeds; nil: there
+// are not two windows to show.
 func (r *Result) lines() *page.Figure {
-	windows := len(r.Curves[0][0])
+	var curves [][][]float64
+	windows := math.MaxInt
 	for _, seed := range r.Curves {
-		windows = min(windows, len(seed[0]))
+		if len(seed) > 0 && len(seed[0]) > 0 {
+			curves, windows = append(curves, seed), min(windows, len(seed[0]))
+		}
+	}
+	if len(curves) == 0 || windows < 2 {
+		return nil
 	}
 	var lines []page.Line
-	for a := range r.Curves[0] {
+	for a := range curves[0] {
 		l := page.Line{Name: fmt.Sprintf("agent %d", a), Y: make([]float64, windows)}
 		for w := range l.Y {
-			for _, seed := range r.Curves {
-				l.Y[w] += seed[a][w] / float64(len(r.Curves))
+			for _, seed := range curves {
+				l.Y[w] += seed[a][w] / float64(len(curves))
 			}
 		}
 		lines = append(lines, l)
@@ -173,7 +189,7 @@ func (r *Result) lines() *page.Figure {
 		title, caption = "Returns over the run's windows", "As the run recorded them."
 	}
 	caption += fmt.Sprintf(" Mean over %s. Windows of a warm-up, in which bots play and agents watch, are left out.",
-		page.Count(len(r.Curves), "seed"))
+		page.Count(len(curves), "seed"))
 	return page.Lines("returns", title, caption,
 		page.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
 }

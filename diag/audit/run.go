@@ -63,7 +63,7 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 		alike = false
 	}
 	if alike {
-		r.Add(check.Order(rec.returns))
+		r.Add(orders(rec.returns)...)
 	}
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil
@@ -131,17 +131,8 @@ func (rec *recorded) take(rows []runlog.Row, warm int64) {
 			counts[key] = append(counts[key], row.Value)
 		}
 	}
-	last := make([]float64, len(curves))
-	for a, c := range curves {
-		tail := c[len(c)-(len(c)+4)/5:]
-		for _, v := range tail {
-			last[a] += v / float64(len(tail))
-		}
-	}
 	rec.counts = append(rec.counts, counts)
-	if len(curves) > 0 {
-		rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, last)
-	}
+	rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, lastFifth(curves))
 }
 
 // counted looks at the counters that the run recorded, and at what its guards
@@ -152,7 +143,14 @@ func (rec *recorded) counted() []check.Finding {
 		Says: "Every learner was updated until the end, as often as the others.",
 	}
 	for i, counts := range rec.counts {
-		ends := make([]float64, len(rec.returns[i]))
+		agents := len(rec.returns[i])
+		for key := range counts {
+			var a int
+			if _, err := fmt.Sscanf(key, "count/updates, agent %d", &a); err == nil {
+				agents = max(agents, a+1)
+			}
+		}
+		ends := make([]float64, agents)
 		most := 0.
 		for a := range ends {
 			list := counts[fmt.Sprintf("count/updates, agent %d", a)]

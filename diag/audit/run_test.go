@@ -22,8 +22,21 @@ func TestRecordsAreReadWithoutTheWarmUp(t *testing.T) {
 	if len(rec.curves[0][1]) != 1 || !slices.Equal(rec.returns[0], []float64{9, 19}) {
 		t.Errorf("returns %v of curves %v, want those of the last window, 9 and 19", rec.returns, rec.curves)
 	}
-	if rec.take(rows, 100); len(rec.returns) != 1 || len(rec.counts) != 2 {
+	rows = append(rows, runlog.Row{Step: 100, Name: "count/updates", Agent: 1, Value: 3})
+	if rec.take(rows, 100); rec.returns[1] != nil || len(rec.counts) != 2 {
 		t.Errorf("a seed that is still in its warm-up has returns %v", rec.returns)
+	}
+	rec.seeds = []uint64{1, 2}
+	if f := rec.counted()[0]; f.Rows != 1 {
+		t.Errorf("its counters were not read: %+v", f)
+	}
+	r := &Result{Agents: []string{"agent 0", "agent 1"}, Returns: rec.returns, Curves: rec.curves}
+	b, err := r.Page("hop audit")
+	if err != nil || !strings.Contains(string(b), "Returns by agent: –. In 1 seed of 2 no episode ended.") {
+		t.Errorf("the page does not say that no episode ended, %v", err)
+	}
+	if f := order(rec.returns[1:]); !strings.HasPrefix(f.Says, "No episode ended") {
+		t.Errorf("without an episode: %s", f.Says)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"hop/agent"
 	"hop/check"
 	"hop/diag"
+	"hop/diag/probe"
+	"hop/diag/update"
 )
 
 // counted makes a finding that was counted, not estimated: a fault if anything is
@@ -24,25 +26,96 @@ func counted(f check.Finding, bad float64, says, next string) check.Finding {
 // findings says what the closely examined run came to.
 func (u *session) findings() []check.Finding {
 	var out []check.Finding
+	for _, t := range u.taps {
+		if t.src != nil && len(t.src.Restored) == 0 {
+			t.src.Restored = probe.RoundTrip(t.Mind)
+		}
+	}
 	out = append(out, u.pipeline()...)
 	out = append(out, u.replay.Findings()...)
+	out = append(out, u.handed())
 	out = append(out, u.data()...)
 	out = append(out, u.learners()...)
+	out = append(out, u.studied()...)
 	out = append(out, u.planning()...)
-	if u.exp.Imagine.On {
-		out = append(out, u.imagined()...)
+	out = append(out, u.inner()...)
+	if u.dreams != nil {
+		out = append(out, u.dreams.Findings()...)
 	}
+	out = append(out, u.world...)
 	out = append(out, u.logging())
+	out = append(out, u.started...)
+	if u.imagined > 1 {
+		out = append(out, counted(check.Finding{
+			Step: 4, Check: "every imagined window is another", Module: "world", Unit: "share of windows", Rows: u.imagined,
+			Says: "No imagined window is the one before it.",
+		}, float64(u.again)/float64(u.imagined),
+			fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
+			"mind/imagine: the streams of a window and of a round"))
+	}
+	if u.bots.alive > 0 {
+		out = append(out, u.shownBots())
+	}
+	if u.exp.Train.Standins.Share > 0 {
+		out = append(out, u.standIns())
+	}
+	u.unsound(out)
 	if u.broke != nil {
 		out = append(out, u.broken(out))
 	}
 	return out
 }
 
+// unsound softens what was found of learners whose checkpoint does not come back
+// whole: experiments start from it, so the fault may be that alone. So it is with the
+// own network of an agent whose account of the others is at fault.
+func (u *session) unsound(found []check.Finding) {
+	lost := slices.ContainsFunc(u.taps, func(t *tap) bool { return t.src != nil && len(t.src.Restored) > 0 })
+	others := slices.ContainsFunc(found, func(f check.Finding) bool {
+		return f.Status == check.Fault && (f.Module == "goals" || f.Module == "moa")
+	})
+	for i := range found {
+		f := &found[i]
+		if others && f.Module == "ppo" && f.Check == update.Check && f.Status == check.Fault {
+			f.Status = check.Suspect
+			f.Says += " What it reads of the others, their goals, is at fault itself."
+		}
+		late := !slices.Contains([]string{"game", "rollout", "buffers", "checkpoint"}, f.Module)
+		if lost && late && f.Status == check.Fault {
+			f.Status = check.Suspect
+			f.Says += " It was asked from a checkpoint that does not come back whole."
+		}
+	}
+}
+
+// standIns asks whether stand-ins play as often as the spec says: in each episode
+// each learner's place is taken with that probability.
+func (u *session) standIns() check.Finding {
+	c := u.exp.Train.Standins
+	f := check.Finding{
+		Step: 3, Check: "stand-ins play as often as the spec says", Module: "rollout", Unit: "share of places", Rows: u.places,
+	}
+	share := float64(u.taken) / float64(max(u.places, 1))
+	f.Effect = share
+	f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, the spec says %.0f %%.", 100*share, 100*c.Share)
+	if c.Teams > 0 {
+		f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, alone or as teams.", 100*share)
+	}
+	n := float64(u.places)
+	far := math.Abs(share-c.Share) * math.Sqrt(n) / math.Sqrt(max(c.Share*(1-c.Share), 1e-9))
+	never := u.taken == 0 && n*math.Log(1-min(c.Share, 0.999)) < math.Log(1e-9)
+	if f.Saw(share, c.Share, "share of learners' places that were taken"); never || c.Teams == 0 && c.ShareEnd < 0 && far > 6 {
+		f.Accuse(check.Fault, share,
+			fmt.Sprintf("Stand-ins took %.0f %% of %d learners' places, the spec says %.0f %%.", 100*share, u.places, 100*c.Share),
+			"train: dealing.draw, and its share in SelfPlay.prepare")
+	}
+	return f
+}
+
 // broken says that the run ended early: a symptom if something explains it.
 func (u *session) broken(found []check.Finding) check.Finding {
 	f := check.Finding{
-		Step: 2, Check: "the run runs", Module: "rollout", Status: check.Fault, Effect: 1, Unit: "runs", Rows: 1,
+		Step: 2, Check: "the run runs", Module: u.culprit(), Status: check.Fault, Effect: 1, Unit: "runs", Rows: 1,
 		Says: fmt.Sprintf("The run broke in window %d: %v.", u.window+1, u.broke),
 		Next: "the message; a player that acts illegally, or rules that refuse what their mask allows",
 	}
@@ -54,7 +127,44 @@ func (u *session) broken(found []check.Finding) check.Finding {
 
 // pipeline is step 2: who learns, how often, from whose rows.
 func (u *session) pipeline() []check.Finding {
-	return append([]check.Finding{u.configured(), u.taught()}, u.counts()...)
+	return append([]check.Finding{u.configured(), u.taught(), u.declared()}, u.counts()...)
+}
+
+// declared asks whether what minds declare to read of others counts.
+func (u *session) declared() check.Finding {
+	f := check.Finding{
+		Step: 2, Check: "what is declared is read", Module: "ppo", Unit: "columns of others' rows that count for nothing",
+		Says: "No mind declares to read anything of others.",
+	}
+	why, done, missing := "", map[string]bool{}, map[string][]agent.ID{}
+	for _, t := range u.taps {
+		if !t.src.Sound() || t.src.Reads.Why == "" {
+			continue
+		}
+		why = t.src.Reads.Why
+		f.Rows += len(t.src.Done) + len(t.src.Undone)
+		for _, name := range t.src.Done {
+			done[name] = true
+		}
+		for _, name := range t.src.Undone {
+			missing[name] = append(missing[name], t.agents...)
+		}
+		if t.study != nil && t.study.Mislabels() {
+			f.Module = "goals"
+		}
+	}
+	switch names := slices.Sorted(maps.Keys(done)); {
+	case why == "":
+	case f.Rows == 0:
+		f.Status, f.Says = check.NotAsked, fmt.Sprintf("Minds read %s, but the window that was probed held none.", why)
+	default:
+		f.Says = fmt.Sprintf("Minds read %s: others' %s change what they learn.", why, strings.Join(names, ", "))
+	}
+	for name, who := range missing {
+		f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("%s: %s are meant to be read, but others' %s change nothing that is learnt.",
+			capital(diag.Names(who)), why, name), "what the own network is given when it learns: mind/hop inHindsight, or the mind's Learn")
+	}
+	return f
 }
 
 // taught asks whose rows each agent was found to learn from.
@@ -65,15 +175,23 @@ func (u *session) taught() check.Finding {
 	var none, few []agent.ID             // that learn from none, or few, of their own
 	foreign := map[agent.ID][]agent.ID{} // by whose rows they learn from
 	worst := 0.
+	var declared string // what minds read of others by design
+	var hidden []string // what else they were found to read
 	for _, t := range u.taps {
-		if !t.src.sound() {
+		if !t.src.Sound() {
 			continue
 		}
-		for b, share := range t.src.share {
-			if t.src.probed[b] == 0 {
+		declared = t.src.Reads.Why
+		for _, name := range t.src.Hidden {
+			if !slices.Contains(hidden, name) {
+				hidden = append(hidden, name)
+			}
+		}
+		for b, share := range t.src.Share {
+			if t.src.Probed[b] == 0 {
 				continue
 			}
-			f.Rows += t.src.probed[b]
+			f.Rows += t.src.Probed[b]
 			id, mine := agent.ID(b), slices.Contains(t.agents, agent.ID(b))
 			for _, a := range t.agents {
 				if mine && a != id {
@@ -98,11 +216,13 @@ func (u *session) taught() check.Finding {
 	}
 	const next = "whoever hands rows to the learner: an agent's rows are those of its own ID, never of a name or of the first in a list"
 	f.Says = fmt.Sprintf("Changing a row changes its own agent's weights and nobody else's, in %d probes.", f.Rows)
+	if declared != "" {
+		f.Says = fmt.Sprintf("Changing a row changes its own agent's weights, and others' only by what they declare to read (%s), in %d probes.",
+			declared, f.Rows)
+	}
 	switch {
 	case f.Rows == 0:
 		f.Says = "No row could be probed."
-	case len(foreign) > 0 && (u.exp.Mind.Name == "lola" || u.exp.Mind.Name == "influence"):
-		f.Says = "Agents learn from each other's rows, as the spec asks them to (lola or influence)."
 	case len(foreign) > 0:
 		first := slices.Min(slices.Collect(maps.Keys(foreign)))
 		who := foreign[first]
@@ -111,6 +231,9 @@ func (u *session) taught() check.Finding {
 			learn, own = "learns", "its"
 		}
 		says := fmt.Sprintf("%s %s from agent %d's rows: %.0f %% of them", capital(diag.Names(who)), learn, first, 100*worst)
+		if declared != "" {
+			says += fmt.Sprintf(", by their %s, beside what is declared (%s)", strings.Join(hidden, " and "), declared)
+		}
 		if slices.Equal(none, who) {
 			says += fmt.Sprintf(", and from none of %s own", own)
 		} else if len(none) > 0 {
@@ -161,12 +284,29 @@ func (u *session) configured() check.Finding {
 			bad(t.lr, first.lr, mind+"learning rate", "Mind %d learns at a rate of %.2g, mind 0 at %.2g.", i, t.lr, first.lr)
 		}
 	}
+	for i, t := range u.taps {
+		for _, o := range u.taps[:i] {
+			if name := oneStream(t.streams, o.streams); name != "" {
+				bad(1, 0, fmt.Sprintf("mind %d: %s", i, name), "Minds %d and %d draw from one and the same stream (%s).", o.i, i, name)
+			}
+		}
+	}
 	for a := range agent.ID(u.spec.Seats) {
 		if n := taken[a]; n != 1 {
 			bad(float64(n), 1, fmt.Sprintf("agent %d: minds", a), "Agent %d's rows are learnt from by %d minds.", a, n)
 		}
 	}
 	return f
+}
+
+// oneStream returns the name of a stream that two minds have in common, or "".
+func oneStream(a, b map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if a[name] == b[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // counts is who was updated how often, and which weights moved.
@@ -181,6 +321,12 @@ func (u *session) counts() []check.Finding {
 	}
 	var stuck []string
 	for i, t := range u.taps {
+		if t.asked < u.window && u.broke == nil {
+			idle.Module = "buffers"
+			idle.Accuse(check.Fault, 1-float64(t.asked)/float64(u.window), fmt.Sprintf("%s: the mind is handed %d of %d windows to learn from.",
+				capital(diag.Names(t.agents)), t.asked, u.window), "train.SelfPlay.learnFrom: every mind learns from every window")
+			continue
+		}
 		if t.windows == 0 {
 			continue
 		}
@@ -290,8 +436,8 @@ func (u *session) learns() [][]float64 {
 		out[a] = make([]float64, u.spec.Seats)
 		src := u.taps[u.parts.MindOf[a]].src
 		for b := range out[a] {
-			if out[a][b] = -1; src != nil && src.probed[b] > 0 {
-				out[a][b] = src.share[b]
+			if out[a][b] = -1; src != nil && src.Probed[b] > 0 {
+				out[a][b] = src.Share[b]
 			}
 		}
 	}

@@ -1,13 +1,17 @@
 package audit
 
 import (
-	"math"
+	"fmt"
 	"slices"
 	"strings"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/diag"
+	"hop/diag/others"
+	"hop/diag/probe"
+	"hop/diag/twin"
+	"hop/diag/update"
 	"hop/mind"
 	"hop/nn"
 	"hop/rollout"
@@ -36,8 +40,19 @@ type tap struct {
 	moaSeen  int // windows with labelled trajectories
 	lr       float64
 
-	src   *sources
-	stats statCheck
+	asked   int               // windows that it was handed to learn from
+	last    int               // the last of them
+	streams map[string]string // it draws from, by name, as they stood at the start
+
+	src       *probe.Sources
+	stats     statCheck
+	study     *others.Study // of an agent that models others; nil: it does not
+	broke     error         // what kept it from being studied
+	begunPath bool
+	blind     bool      // something stands before its players: what they believe cannot be seen
+	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
+	update    update.Mind
+	memory    []twin.Cell // of an LSTM, before the window
 }
 
 // probeAt is the window at which the experiments are made.
@@ -49,7 +64,20 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 		_, t.params = a.Actor()
 	}
 	t.counts, _ = mind.As[mind.Counting](m)
+	t.update = update.Mind{Mind: m, Agents: t.agents, Spec: &u.exp, Hop: u.hop, Seats: u.spec.Seats}
+	t.streams = map[string]string{}
+	if u.hop != nil {
+		t.study = others.New(*u.hop, u.spec, t.agents[0], u.key.Child("mind", i))
+	}
 	return t
+}
+
+// heldAt says whether a window's update is held against its definition: the first
+// that has rows of the mind's own from probeAt on, and one later, by when schedules
+// have moved and the optimiser has a past.
+func (p *tap) heldAt() bool {
+	late, n := 2*p.u.total/3, len(p.update.Held)
+	return p.u.window >= probeAt && (n == 0 || p.u.window >= late && n == 1)
 }
 
 // Unwrap returns the mind that is tapped.
@@ -59,7 +87,7 @@ func (p *tap) Unwrap() mind.Mind { return p.Mind }
 func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 	list, err := p.Mind.Players(a, workers, envs)
 	for i, q := range list {
-		list[i] = &recorder{Player: q, u: p.u}
+		list[i] = &recorder{Player: q, u: p.u, tap: p}
 	}
 	return list, err
 }
@@ -67,24 +95,53 @@ func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 // Learn counts, and lets the mind learn.
 func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	ro, own := w.Rollout, 0
+	if p.last != p.u.window {
+		p.last = p.u.window
+		p.asked++
+	}
 	for _, a := range p.agents {
-		each(ro, a, func(_, _, step, slot int) {
+		probe.Each(ro, a, func(_, _, step, slot int) {
 			if ro.Alive[slot] && ro.Own[step] {
 				own++
 			}
 		})
+	}
+	if p.i == 0 {
+		p.u.given.take(p.u, w)
+		if p.u.dreams != nil {
+			p.u.dreams.Handed(w)
+		}
 	}
 	labels := 0
 	if p.u.hop != nil {
 		labels = labelled(ro, p.agents[0], p.u.hop.Goals.Kind == "hand")
 	}
 	_, saves := mind.As[mind.Saver](p.Mind)
-	if p.u.window == probeAt && saves && w.Imagined == nil {
-		src, err := probe(p.Mind, p.params, w, p.u.spec.Obs.PlanesLen())
+	again := w.Imagined != nil && w.Imagined.Again // the network has moved since it played the window
+	if p.u.window == probeAt && saves && !again {
+		played := *w
+		played.Imagined = nil // the experiments are made on played rows alone
+		src, err := probe.Ask(p.Mind, p.params, &played, p.u.spec)
 		if err != nil {
 			return nil, err
 		}
 		p.src = src
+	}
+	if len(p.streams) == 0 && saves && p.u.window == 1 {
+		f, err := probe.Saved(p.Mind)
+		if err != nil {
+			return nil, err
+		}
+		if p.i == 0 && p.u.hop != nil && !p.u.loaded {
+			if err := p.u.pretrained(f); err != nil {
+				return nil, err
+			}
+		}
+		for _, x := range f.Tensors {
+			if strings.HasSuffix(x.Name, "stream") {
+				p.streams[x.Name] = string(x.Data)
+			}
+		}
 	}
 	if p.params == nil {
 		p.rows += own
@@ -93,11 +150,21 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if p.first == nil {
 		p.begun = p.counted()
 	}
-	before := slices.Clone(p.params.W)
-	var moaBefore *safetensors.File
-	if p.u.hop != nil {
+	weights := slices.Clone(p.params.W)
+	var before, after *safetensors.File
+	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.dreams.Broken())
+	if hold || p.u.hop != nil {
 		var err error
-		if moaBefore, err = saved(p.Mind); err != nil {
+		if before, err = probe.Saved(p.Mind); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.examine(w, before); err != nil {
+		return nil, err
+	}
+	if hold {
+		var err error
+		if p.hindsight, err = p.inHindsight(w, before); err != nil {
 			return nil, err
 		}
 	}
@@ -106,18 +173,52 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		return nil, err
 	}
 	p.rows += own
-	p.compare(before, own)
-	if moaBefore != nil {
-		after, err := saved(p.Mind)
+	p.compare(weights, own)
+	if before != nil {
+		if after, err = probe.Saved(p.Mind); err != nil {
+			return nil, err
+		}
+	}
+	if p.u.hop != nil {
+		p.compareOthers(before, after, labels)
+	}
+	if hold {
+		given := update.Given{
+			Window: p.u.window, Hindsight: p.hindsight, Memory: p.memory, Nets: p.u.nets,
+			Untouched: func(a agent.ID, t, n int) bool { return p.u.same[ro.Step(a, t, n)] },
+		}
+		want, right := p.update.Hold(given, w, before, after, stats)
+		if want != nil && right && p.u.hop == nil {
+			p.u.draws.hold(p.u, want)
+		}
+	}
+	if p.u.exp.Actor.LSTM > 0 && saves {
+		if p.memory, err = remembered(p.Mind, len(p.agents), w.Envs); err != nil {
+			return nil, err
+		}
+	}
+	if !again {
+		p.stats.take(p, stats, own)
+	}
+	return stats, nil
+}
+
+// remembered reads what the agents' LSTMs remember.
+func remembered(m mind.Mind, agents, envs int) ([]twin.Cell, error) {
+	f, err := probe.Saved(m)
+	if err != nil {
+		return nil, err
+	}
+	var list []twin.Cell
+	for i := range agents {
+		net, err := twin.LoadNet(f, fmt.Sprintf("memory/%d/", i))
 		if err != nil {
 			return nil, err
 		}
-		p.compareOthers(moaBefore, after, labels)
+		h, c := net["h"], net["c"]
+		list = append(list, twin.Cell{H: h.Shaped(envs), C: c.Shaped(envs)})
 	}
-	if w.Imagined == nil || !w.Imagined.Again {
-		p.stats.take(p, w, stats, own, labels)
-	}
-	return stats, nil
+	return list, nil
 }
 
 // counted returns the learner's own count of rows.
@@ -219,12 +320,22 @@ func labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
 // recorder keeps what an agent saw and did, beside what the rollout keeps.
 type recorder struct {
 	rollout.Player
-	u *session
+	u   *session
+	tap *tap
 }
 
 // Act lets the player act and writes down what came of it.
 func (r *recorder) Act(v *rollout.View, envs []int32) {
+	r.u.look(r, v, envs)
+	r.tap.before(v)
+	if r.u.guilty == nil {
+		r.u.guilty = r // until it has acted, and legally
+	}
 	r.Player.Act(v, envs)
+	if r.u.guilty == r && r.legal(v, envs) {
+		r.u.guilty = nil
+	}
+	r.tap.acted(r.Player, v, envs)
 	if v.Imagined() {
 		return // the window's own arrays are looked at (dreams)
 	}
@@ -234,15 +345,16 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 			Acted: true, Own: v.Own[step], Action: v.Action[step], LogProb: v.LogProb[step], Value: v.Value[slot],
 			Obs: diag.Print(v.ObsAt(slot)), Legal: diag.Bits(v.LegalAt(slot)),
 		}
-		if v.T > 0 && !v.Start[v.Moment(v.T, int(n))] {
-			d.Paid, d.Reward = true, v.Reward[v.Step(v.Agent, v.T-1, int(n))]
-		}
 		r.u.deeds[step] = d
 	}
 }
 
 // EpisodeOver passes on.
 func (r *recorder) EpisodeOver(v *rollout.View, n int) {
+	if r.tap.study != nil {
+		r.tap.before(v)
+		r.tap.study.Over(v.T, n)
+	}
 	if w, ok := r.Player.(rollout.Watcher); ok {
 		w.EpisodeOver(v, n)
 	}
@@ -254,40 +366,23 @@ var _ rollout.Watcher = (*recorder)(nil)
 // arithmetic.
 type statCheck struct {
 	windows int
-	far     float64 // largest distance of the explained share
-	got     float64 // where that was
-	want    float64
 	wrongN  int // windows with another count of rows
 	gotN    int
 	wantN   int
-	moaN    int // windows in which the model of others counted otherwise
-	gotMoa  int
-	wantMoa int
 }
 
-func (c *statCheck) take(p *tap, w *mind.Window, stats []agent.Stat, own, labels int) {
+func (c *statCheck) take(p *tap, stats []agent.Stat, own int) {
 	c.windows++
-	cfg := p.u.exp.PPO
-	want, varied := explained(w.Rollout, p.agents, w.Rewards, cfg.Gamma, cfg.Lambda)
 	seenN := false
 	for _, st := range stats {
 		switch st.Name {
 		case "ppo/explained", "search/explained":
-			// A share far below 0 is a large ratio of two sums: compare it as one.
-			if d := math.Abs(st.Value-want) / max(1, math.Abs(want)); varied && d > c.far {
-				c.far, c.got, c.want = d, st.Value, want
-			}
 			if seenN = true; st.N != own {
 				c.wrongN++
 				c.gotN, c.wantN = st.N, own
 			}
 		case "ppo/lr", "search/lr":
 			p.lr = st.Value
-		case "moa/ce":
-			if st.N != labels {
-				c.moaN++
-				c.gotMoa, c.wantMoa = st.N, labels
-			}
 		}
 	}
 	if !seenN && own > 0 {

@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Open opens a regular file for reading.
@@ -27,6 +28,15 @@ func Open(name string) (*os.File, error) {
 		return nil, fmt.Errorf("%s is %s, want a regular file", name, kind(info.Mode()))
 	}
 	return os.Open(name)
+}
+
+// Own refuses a name at which something else lies than a regular file, for a file that
+// is written in place: a link would lead to somebody else's.
+func Own(name string) error {
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is %s, want a regular file", name, kind(info.Mode()))
+	}
+	return nil
 }
 
 func kind(m fs.FileMode) string {
@@ -98,6 +108,38 @@ func Match(dir, pattern string) ([]string, error) {
 		}
 	}
 	return list, nil
+}
+
+// Make makes a folder, and those above it that are not there yet. That it is there
+// survives a crash.
+func Make(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	} else if err == nil {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+	}
+	if above := filepath.Dir(dir); above != dir {
+		if err := Make(above); err != nil {
+			return err
+		}
+	}
+	if err := MakeNew(dir); err != nil {
+		if info, other := os.Stat(dir); other != nil || !info.IsDir() { // else somebody else has just made it
+			return err
+		}
+	}
+	return nil
+}
+
+// MakeNew makes a folder that may not be there yet, below one that is.
+func MakeNew(dir string) error {
+	if err := note(Change{Op: Made, Name: dir}); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(dir))
 }
 
 // Unfinished is how the names of files begin that are being written.

@@ -37,6 +37,17 @@ func TestWriteFollowsNoLinkAndLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestGrowingFilesFollowNoLink(t *testing.T) {
+	precious := filepath.Join(t.TempDir(), "precious")
+	link := filepath.Join(t.TempDir(), "metrics.csv")
+	if err := errors.Join(os.WriteFile(precious, []byte("keep"), 0o644), os.Symlink(precious, link)); err != nil {
+		t.Skip(err)
+	}
+	if _, _, err := Append(link); err == nil || !strings.Contains(err.Error(), link+" is a link") {
+		t.Errorf("error %v, want one about the link", err)
+	}
+}
+
 func TestReadIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a")
 	if err := os.WriteFile(name, make([]byte, 11), 0o644); err != nil {

@@ -10,8 +10,11 @@ import (
 type File struct{ f *os.File }
 
 // Append opens a file to be read and written on, makes it if it is not there, and
-// returns how long it is.
+// returns how long it is. It follows no link.
 func Append(name string) (*File, int64, error) {
+	if err := Own(name); err != nil {
+		return nil, 0, err
+	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, 0, err
@@ -78,6 +81,7 @@ const (
 	Written Op = iota // to a file that may be new
 	Cut
 	Synced // a file, or the entries of a folder
+	Made   // a folder
 	Renamed
 	Removed
 )

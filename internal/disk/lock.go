@@ -26,8 +26,8 @@ func (held) Is(target error) bool { return target == ErrHeld }
 // locks; the process number in the file is for messages only.
 func Lock(dir string) (*os.File, error) {
 	name := filepath.Join(dir, LockFile)
-	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s, want a regular file", name, kind(info.Mode()))
+	if err := Own(name); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -192,6 +192,9 @@ func (m *Mind) Sure() bool { return m.search.Sure() }
 // Search returns the search's settings and rules.
 func (m *Mind) Search() (*plan.Config, *mind.RulesMaker) { return &m.search, &m.rules }
 
+// Models returns the networks that were trained before the run, for audits.
+func (m *Mind) Models() Models { return m.models }
+
 // Model returns the model of others, for audits.
 func (m *Mind) Model() *moa.Learner { return m.moa }
 
@@ -247,6 +250,7 @@ var _ interface {
 	mind.Acting
 	mind.Counting
 	mind.GoalReading
+	mind.Declaring
 	mind.Ruled
 	mind.Imagining
 	mind.Adapter

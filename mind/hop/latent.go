@@ -214,7 +214,7 @@ func (w *latent) Networks() []mind.Network {
 	if w.learner == nil {
 		return nil
 	}
-	return []mind.Network{{Name: "inference of goals", Module: "cvae", Params: w.weights, Sign: "cvae/kl"}}
+	return []mind.Network{{Name: "inference of goals", Module: "goals", Params: w.weights, Sign: "cvae/kl"}}
 }
 
 func (w *latent) save(f *safetensors.File, prefix string) {

@@ -45,6 +45,56 @@ func (m *Mind) label(w *mind.Window) (*labels, []agent.Stat) {
 	return l, m.goals.Label(l.goals, w.Rollout, l.list, w.Share, &m.rand)
 }
 
+// Label is a co-player's step of a window with what it was done for.
+type Label struct {
+	Other  int // which of the others
+	Agent  agent.ID
+	T, Env int
+	Goal   []float32 // [Features]
+}
+
+// Labels returns what Learn would label in a window, for audits. It draws as Learn
+// does and puts the stream back; what is counted of ends is counted again by Learn,
+// so the caller loads the mind as it was saved before.
+func (m *Mind) Labels(w *mind.Window) []Label {
+	stream := m.rand
+	l, _ := m.label(w)
+	m.rand = stream
+	var list []Label
+	width := m.goals.Features()
+	for _, p := range l.list {
+		for t := p.lo; t < p.hi; t++ {
+			at := len(list) * width
+			list = append(list, Label{p.other, p.agent, t, p.env, l.goals[at : at+width]})
+		}
+	}
+	return list
+}
+
+// Reads declares what the own network learns from others' rows: labels in
+// hindsight, if it reads goals and learns from a search, and what the team earns.
+// Hand-made labels are goals that were reached. Inferred ones follow from what
+// co-players saw, and those of a subgoal also from what they earned on the way.
+func (m *Mind) Reads(w *mind.Window) mind.Reads {
+	r := m.Brain.Reads(w)
+	if m.cfg.Own != "search" || m.goalLen == 0 {
+		return r
+	}
+	if r.Why != "" {
+		r.Why += ", "
+	}
+	r.Why += "labels in hindsight"
+	switch c := m.cfg.Goals; c.Kind {
+	case "hand":
+		r.Reached = true
+	case "latent":
+		r.Obs, r.Reward = true, r.Reward || w.Share < c.Mix
+	case "classes":
+		r.Obs, r.Reward = true, true
+	}
+	return r
+}
+
 // fitInference lets the goal model learn from what was labelled.
 func (m *Mind) fitInference(l *labels) ([]agent.Stat, error) {
 	if l.steps == 0 {
@@ -64,9 +114,9 @@ func (m *Mind) fitOthers(w *mind.Window, l *labels, passes int) ([]agent.Stat, e
 	for i := range seqs {
 		seqs[i] = int32(i)
 	}
-	score := newScore(m.others, m.spec.Actions)
-	score.addAll(m.moa, rows, seqs, who)
-	stats := score.stats(m.moa, rows)
+	score := moa.NewScore(m.others, m.spec.Actions)
+	score.AddAll(m.moa, rows, seqs, who)
+	stats := score.Stats(m.moa, rows)
 	for range passes {
 		if _, err := m.moa.Epoch(rows, seqs, m.cfg.MOA.LR, &m.rand, nil); err != nil {
 			return nil, err

@@ -63,8 +63,18 @@ func (p *player) Read(dst []float64, n, j int) (posterior []float64) {
 	return posterior
 }
 
+// Believes returns what the player holds about co-player j of env n, for audits.
+func (p *player) Believes(n, j int) mind.Belief {
+	size := p.kinds * len(p.spec.Actions)
+	b := mind.Belief{Posterior: p.beliefs[n].At(0, j), Expected: p.likelihoods[p.at(n, j)*size:][:size]}
+	if f, ok := p.inference.(*latentInference); ok {
+		b.Mean, b.Spread = f.at(n, j)
+	}
+	return b
+}
+
 var (
-	_ mind.Thinking = (*player)(nil)
-	_ mind.Timed    = (*player)(nil)
-	_ mind.Reading  = (*player)(nil)
+	_ mind.Thinking  = (*player)(nil)
+	_ mind.Timed     = (*player)(nil)
+	_ mind.Believing = (*player)(nil)
 )

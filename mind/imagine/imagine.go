@@ -16,6 +16,7 @@ import (
 	"hop/game"
 	"hop/mind"
 	"hop/model/world"
+	"hop/nn"
 	"hop/rng"
 	"hop/rollout"
 	"hop/runlog"
@@ -135,6 +136,10 @@ func (m *Imagination) Imagine(update, round int) *mind.Imagined {
 
 // Stats reports how far the model can be trusted.
 func (m *Imagination) Stats() []agent.Stat { return m.world.stats() }
+
+// Model returns the world model and its weights, nil before there is one. It is for
+// audits: nobody else may look.
+func (m *Imagination) Model() (*world.Model, *nn.Params) { return m.world.model, m.world.net }
 
 // Save adds the model and its steps to a checkpoint.
 func (m *Imagination) Save(f *safetensors.File, prefix string) error {

@@ -141,6 +141,16 @@ func (f *Mind) Learn(w *mind.Window) ([]agent.Stat, error) {
 	return append(append(own, stats...), learnt...), err
 }
 
+// Reads declares what it learns from others' rows: what they do, which it is paid
+// for changing.
+func (f *Mind) Reads(w *mind.Window) mind.Reads {
+	r := f.Brain.Reads(w)
+	if f.cfg.Weight > 0 || f.cfg.WeightEnd > 0 {
+		r.Why, r.Action = "influence on what the others do", true
+	}
+	return r
+}
+
 // Imagines says why it does not learn from imagined windows.
 func (f *Mind) Imagines() error {
 	return errors.New("influence: nobody is influenced in an imagined window; set imagine.on to false")

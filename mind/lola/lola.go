@@ -140,6 +140,18 @@ func (l *Mind) Learn(w *mind.Window) ([]agent.Stat, error) {
 	return stats, err
 }
 
+// Reads declares what it learns from others' rows: all that their learning step
+// follows from.
+func (l *Mind) Reads(w *mind.Window) mind.Reads {
+	r := l.Brain.Reads(w)
+	if l.eta == 0 {
+		return r
+	}
+	r.Why, r.Obs, r.Action, r.Reward, r.Value = "the others' next learning step", true, true, true, true
+	r.Reached = w.Rewards.Weighed()
+	return r
+}
+
 // Imagines says why it does not learn from imagined windows.
 func (l *Mind) Imagines() error {
 	return errors.New("lola: imagined windows do not show how the others learn; set imagine.on to false")

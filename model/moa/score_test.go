@@ -1,4 +1,4 @@
-package hop
+package moa_test
 
 import (
 	"math"
@@ -73,9 +73,9 @@ func TestModelsOfOthersAreScoredByCoPlayer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := newScore([]agent.ID{3, 5}, []string{"a", "b", "c"})
-	got.addAll(l, rows, seqs, who)
-	stats := got.stats(l, rows)
+	got := moa.NewScore([]agent.ID{3, 5}, []string{"a", "b", "c"})
+	got.AddAll(l, rows, seqs, who)
+	stats := got.Stats(l, rows)
 	for name, want := range map[string]float64{
 		"others/3/top1": 1, "others/5/top1": 0, "others/3/rows": 40, "others/5/rows": 40, "others/3/recall/a": 1, "others/5/recall/b": 0,
 		"moa/top1": 0.5, "moa/uniform": 1. / 3, "moa/floor": math.Log(1 + 2/math.E), "moa/dead": 0, "moa/wrong": 0, "moa/still": 0,
@@ -95,9 +95,9 @@ func TestModelsOfOthersAreScoredByCoPlayer(t *testing.T) {
 
 func TestRowsOfThoseWhoLeftAreCountedOnline(t *testing.T) {
 	l, rows, seqs, who := twoKinds(t, 3, false)
-	got := newScore([]agent.ID{1, 2}, []string{"a", "b", "c"})
-	got.addAll(l, rows, seqs, who)
-	stats := got.stats(l, rows)
+	got := moa.NewScore([]agent.ID{1, 2}, []string{"a", "b", "c"})
+	got.AddAll(l, rows, seqs, who)
+	stats := got.Stats(l, rows)
 	if s, _ := namedStat(stats, "moa/dead"); s.Value != 60 || s.N != 140 {
 		t.Errorf("moa/dead is %v of %d rows, want 60 of 140", s.Value, s.N)
 	}
@@ -109,9 +109,9 @@ func TestRowsOfThoseWhoLeftAreCountedOnline(t *testing.T) {
 // A joint action must begin with oneself, as the planes do.
 func TestJointActionsInSeatOrderAreCountedOnline(t *testing.T) {
 	l, rows, seqs, who := twoKinds(t, 0, true)
-	got := newScore([]agent.ID{1, 2}, []string{"a", "b", "c"})
-	got.addAll(l, rows, seqs, who)
-	if s, _ := namedStat(got.stats(l, rows), "moa/wrong"); s.Value != 20 || s.N != 40 {
+	got := moa.NewScore([]agent.ID{1, 2}, []string{"a", "b", "c"})
+	got.AddAll(l, rows, seqs, who)
+	if s, _ := namedStat(got.Stats(l, rows), "moa/wrong"); s.Value != 20 || s.N != 40 {
 		t.Errorf("moa/wrong is %v of %d rows, want the second one's 20 of 40", s.Value, s.N)
 	}
 }

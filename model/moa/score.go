@@ -1,4 +1,4 @@
-package hop
+package moa
 
 import (
 	"fmt"
@@ -6,13 +6,12 @@ import (
 	"hop/agent"
 	"hop/card"
 	"hop/check"
-	"hop/model/moa"
 	"hop/nn"
 )
 
-// score is an agent's model of others' on a window that the model has
+// Score is an agent's model of others' on a window that the model has
 // not learnt from: of all of them together, and of each co-player by itself.
-// Add rows as the model predicts them, then read stats.
+// Add rows as the model predicts them, then read Stats.
 //
 // The names, by agent: moa/top1, moa/ce, moa/sure (mean probability of the
 // likeliest action), moa/uniform (what guessing among the
@@ -21,16 +20,16 @@ import (
 // (rows that do not show the modelled agent's own last action first), moa/still
 // (parts of the network that are where they started); and for each co-player j
 // others/j/top1, ce, ece, sure, rows, and recall/ACTION of every action played.
-type score struct {
+type Score struct {
 	others  []agent.ID
 	of      []*card.Classes // [others]
 	uniform float64
 	floor   float64
 }
 
-// newScore scores predictions about some co-players.
-func newScore(others []agent.ID, actions []string) *score {
-	s := &score{others: others}
+// NewScore scores predictions about some co-players.
+func NewScore(others []agent.ID, actions []string) *Score {
+	s := &Score{others: others}
 	for range others {
 		s.of = append(s.of, card.NewClasses(actions))
 	}
@@ -39,7 +38,7 @@ func newScore(others []agent.ID, actions []string) *score {
 
 // add counts a row: co-player j of the list did action, for which the model gave
 // probs [Actions]; legal is its mask.
-func (s *score) add(j int, action int32, probs nn.Probs, legal []bool) {
+func (s *Score) add(j int, action int32, probs nn.Probs, legal []bool) {
 	s.of[j].Add(int(action), probs)
 	n := 0
 	for _, ok := range legal {
@@ -51,8 +50,8 @@ func (s *score) add(j int, action int32, probs nn.Probs, legal []bool) {
 	s.floor += check.SoftmaxFloor(n)
 }
 
-// addAll adds all rows of a set; who is the co-player of each sequence.
-func (s *score) addAll(l *moa.Learner, rows *moa.Rows, seqs, who []int32) {
+// AddAll adds all rows of a set; who is the co-player of each sequence.
+func (s *Score) AddAll(l *Learner, rows *Rows, seqs, who []int32) {
 	k := l.Model.Actions
 	of := make([]int32, rows.Len())
 	for i, q := range seqs {
@@ -65,8 +64,8 @@ func (s *score) addAll(l *moa.Learner, rows *moa.Rows, seqs, who []int32) {
 	})
 }
 
-// stats returns the numbers. A co-player without rows has only that one, 0.
-func (s *score) stats(l *moa.Learner, rows *moa.Rows) []agent.Stat {
+// Stats returns the numbers. A co-player without rows has only that one, 0.
+func (s *Score) Stats(l *Learner, rows *Rows) []agent.Stat {
 	n, top, nll, sure := 0, 0., 0., 0.
 	for _, c := range s.of {
 		if c.N > 0 {

@@ -1,0 +1,119 @@
+package prepare
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/exp/exptest"
+	"hop/internal/disk/disktest"
+	"hop/lab"
+	"hop/registry"
+)
+
+var long = flag.Bool("long", false, "let the power fail at every moment, not at some")
+
+// Whenever the power fails while a dataset is collected, or a model learns from it, the
+// same command goes on from what was synced, takes nothing of it for damage, and ends in
+// the same bytes. After its end nothing is lost.
+func TestPreparingSurvivesAnyLossOfPower(t *testing.T) {
+	root, remove, err := disktest.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	var notes []string
+	l := &lab.Lab{Reg: registry.New(), Version: "test", Watch: func(n lab.News) {
+		if n.Kind == lab.Noted || strings.HasPrefix(n.Text, "note:") {
+			notes = append(notes, n.Text)
+		}
+	}}
+	data := filepath.Join(t.TempDir(), "data")
+	small := []string{"game.size=4", "game.horizon=5"}
+	collect := func(dir string) error {
+		c := Collect{Game: "staghunt", Set: small, Mix: []string{"ns", "nh"}, Rows: 240, Shard: 80, Seed: 7, Out: dir, Workers: 1}
+		_, _, err := c.Do(t.Context(), l)
+		return err
+	}
+	if err := collect(data); err != nil {
+		t.Fatal(err)
+	}
+	learn := func(dir string) error {
+		ask := VAE{Data: data, Loss: "a", Dim: 2, Set: []string{"epochs=3", "model.hidden=[4]"}, Common: Common{Out: dir, Seed: 1}}
+		_, err := ask.Do(t.Context(), l)
+		return err
+	}
+	for name, do := range map[string]func(dir string) error{"a collection": collect, "a pretraining": learn} {
+		if err := os.RemoveAll(root); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(root, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(root, "out", "of", "it")
+		states, last, err := disktest.Losses(root, func() error { return do(dir) })
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		want := exact(t, dir)
+		if err := last.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		left := exact(t, dir)
+		for file, b := range want {
+			if !bytes.Equal(left[file], b) {
+				t.Errorf("%s, after its end: %s is lost", name, file)
+			}
+		}
+		every := 1
+		if !*long {
+			every = max(1, len(states)/4)
+		}
+		for i := 0; i < len(states); i += every {
+			if err := states[i].Restore(); err != nil {
+				t.Fatal(err)
+			}
+			notes = nil
+			if err := do(dir); err != nil || len(notes) > 0 {
+				t.Fatalf("%s, loss %d of %d: %v %q; left were\n%s", name, i+1, len(states), err, notes, states[i])
+			}
+			got := exact(t, dir)
+			for file, b := range want {
+				if !bytes.Equal(got[file], b) {
+					t.Errorf("%s, loss %d of %d: %s is another one", name, i+1, len(states), file)
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%s, loss %d of %d: %d files, want %d", name, i+1, len(states), len(got), len(want))
+			}
+		}
+		t.Logf("%s: %d states, every %d", name, len(states), every)
+	}
+}
+
+// exact returns the files of a folder that do not depend on what happened to it; of
+// events, all but the clock.
+func exact(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for _, pattern := range []string{"manifest.json", "shard*", "spec.yaml", "metrics.csv", "events*", "checkpoints/*", "card.json"} {
+		list, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range list {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(filepath.Base(path), "events") {
+				b = exptest.Timeless(b)
+			}
+			out[path] = b
+		}
+	}
+	return out
+}

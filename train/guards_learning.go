@@ -1,0 +1,117 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"hop/agent"
+	"hop/game"
+)
+
+// The limits of the guards of learning.
+const (
+	behindWindows = 20   // windows that an agent must be behind in
+	behindShare   = 0.1  // of the others' gain that it has at most
+	movedFar      = 0.05 // nats: a policy that moves so far leaves PPO's clip somewhere
+	flatRows      = 32   // rows that a flat head must be seen in
+)
+
+// ratios finds a policy that never differs from the one that played, though it
+// learns in several steps, and a clip that never holds though the policy moves far.
+func (w *window) ratios(stats []agent.Stat) {
+	kl, ok := stat(stats, "ppo/kl")
+	norm, _ := stat(stats, "ppo/grad_norm")
+	clipped, counted := stat(stats, "ppo/clipped")
+	rate, _ := stat(stats, "ppo/lr")
+	if lasts(&w.me.Ratio, ok && kl.Value == 0 && norm.N > 1 && norm.Value > 0 && rate.Value > 0, inARow) {
+		w.say("ratio of 1", "ppo", fmt.Sprintf("the ratio of %s's policy to the one that played has been exactly 1 in all %d gradient steps of "+
+			"the last %d windows", w.who, norm.N, w.me.Ratio),
+			"see that the old log-probability is the recorded one, not computed anew from the network that learns")
+	}
+	if lasts(&w.me.Unclipped, ok && counted && clipped.Value == 0 && kl.Value > movedFar, inARow) {
+		w.say("nothing clipped", "ppo", fmt.Sprintf("the policy of %s moves %.2g nats a window and no ratio has met ppo.clip in %d windows",
+			w.who, kl.Value, w.me.Unclipped), "see that the loss takes the worse of the ratio and the clipped ratio, and what is counted")
+	}
+}
+
+// heads finds a policy or a value that says the same everywhere after it has learnt.
+func (w *window) heads(agents []agent.ID, stats []agent.Stat) {
+	_, ppo := stat(stats, "ppo/kl") // a search's policy and values are its own
+	rows, even, level := 0, true, true
+	var first float32
+	ro := w.s.ro
+	for _, a := range agents {
+		for t := 0; t < ro.Steps && ppo && (even || level); t++ {
+			for n := range ro.Envs {
+				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
+				if !ro.Alive[slot] || !ro.Own[step] || ro.Action[step] == game.NoAction {
+					continue
+				}
+				legal := 0
+				for _, ok := range ro.LegalAt(slot) {
+					if ok {
+						legal++
+					}
+				}
+				if rows == 0 {
+					first = ro.Value[slot]
+				}
+				rows++
+				even = even && math.Abs(float64(ro.LogProb[step])+math.Log(float64(legal))) < 1e-6
+				level = level && ro.Value[slot] == first
+			}
+		}
+	}
+	enough := ppo && rows >= flatRows
+	if lasts(&w.me.Even, enough && even, inARow) {
+		w.say("silent policy", "ppo", fmt.Sprintf("the policy of %s is exactly uniform in all %d rows, %d windows after it began to learn",
+			w.who, rows, w.me.Even), "see that the policy head is part of what the optimiser holds, and that its logits reach the player")
+	}
+	if lasts(&w.me.Level, enough && level, inARow) {
+		w.say("silent value", "ppo", fmt.Sprintf("the value of %s is %.3g in all %d rows, for %d windows", w.who, first, rows, w.me.Level),
+			"see that the value head is part of what the optimiser holds, and that its output reaches the window")
+	}
+}
+
+// behind finds an agent that has gained next to nothing while all others have, by a
+// lot. It can be a role that the agents have found for it; one that repeats over
+// seeds is a fault.
+func (w *window) behind() {
+	st := &w.g.state
+	a := len(w.p.Return)
+	if !w.s.spec.Symmetric || a < 3 || len(w.s.cfg.Team) > 0 || w.p.Warm || w.p.Episodes == 0 || len(w.s.minds) != a {
+		return
+	}
+	if st.Gain == nil {
+		st.Gain, st.Start, st.Lags = make([]float64, a), make([]float64, a), make([]int, a)
+	}
+	const memory = 0.9
+	first := st.Begun < inARow
+	st.Begun++
+	for i := range st.Gain {
+		ret := w.p.Return[i].Mean()
+		if first {
+			st.Start[i] += (ret - st.Start[i]) / float64(st.Begun)
+			continue
+		}
+		st.Gain[i] = memory*st.Gain[i] + (1-memory)*(ret-st.Start[i])
+	}
+	for i, gain := range st.Gain {
+		least, mean := math.Inf(1), 0.
+		for j, g := range st.Gain {
+			if j != i {
+				least, mean = min(least, g), mean+g/float64(a-1)
+			}
+		}
+		lags := least > 0 && gain < behindShare*least && least > 0.5*mean && mean > 0.1*w.top()
+		if lasts(&st.Lags[i], lags, behindWindows) {
+			w.mind, w.agent, w.who = w.s.parts.MindOf[i], i, fmt.Sprintf("agent %d", i)
+			w.say("one agent behind", "", fmt.Sprintf("agent %d has gained %.2g since it began, every other agent at least %.2g, for %d windows",
+				i, gain, least, st.Lags[i]), "hop audit RUN holds its updates against their definition; if another seed leaves another agent "+
+				"behind, it is a role that they have found")
+		}
+	}
+}
+
+// top is the largest return met, unscaled.
+func (w *window) top() float64 { return w.g.state.Bound / max(w.s.shaped().Scale, 1e-9) }
