@@ -125,6 +125,10 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
+	if in.Actions < 1 || in.Actions > 1<<10 || in.GoalLen < 0 || in.GoalLen > 1<<20 {
+		return nil, nil, fmt.Errorf("moa: the input has %d actions and goals of %d numbers; want 1 to %d actions and goals of 0 to %d",
+			in.Actions, in.GoalLen, 1<<10, 1<<20)
+	}
 	if c.Frame != frame.Board && in.Planes == 0 {
 		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
