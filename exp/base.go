@@ -16,7 +16,7 @@ import (
 
 const (
 	maxBases = 8       // how many specs may lie under each other
-	maxText  = 1 << 18 // how many bytes a spec may have
+	maxText  = 1 << 16 // how many bytes a spec may have
 )
 
 // overlay writes a spec's text over s. A base comes first: a variant is the lines
