@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hop/agent"
@@ -28,6 +29,7 @@ import (
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
 	Who    []string     `yaml:"who" doc:"the bots, in the order of leaf.partners: one for each hand-made goal, then one for doubt"`
+	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
 	Net    actor.Config `yaml:"net"`
 	PPO    ppo.Config   `yaml:"ppo"`
 	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
@@ -103,14 +105,28 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 		return nil, err
 	}
 	in := responseInput(spec, cfg)
-	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, []agent.ID{0}, responseShards, r.Key.Child("brain")); err != nil {
+	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, learners(cfg.Who, spec.Seats), responseShards, r.Key.Child("brain")); err != nil {
 		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
 	}
 	r.Brain.Remember(cfg.Envs, cfg.Window)
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
-	r.teams = newTeamDealer(spec.Seats, cfg.Envs, len(cfg.Who), r.Key.Child("cast")) // the name is part of the numbers
-	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func() rollout.Player { return r.Brain.Player(0, cfg.Envs) })
+	r.teams = newTeamDealer(spec.Seats, cfg.Envs, cfg.Who, r.Key.Child("cast")) // the name is part of the numbers
+	r.teams.share = cfg.Share
+	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
+}
+
+// Self names the kind of co-players that are copies of the learner.
+const Self = "self"
+
+// learners returns the agents that the network learns from: the first, and with
+// copies of itself all of them.
+func learners(who []string, seats int) []agent.ID {
+	list := []agent.ID{0}
+	for a := 1; a < seats && slices.Contains(who, Self); a++ {
+		list = append(list, agent.ID(a))
+	}
+	return list
 }
 
 // responseShards is into how many parts a minibatch is cut, on every machine.
@@ -278,9 +294,9 @@ func (r *Response) Against(team []int8, lanes int, key rng.Key) (*rollout.Envs, 
 	if err != nil {
 		return nil, nil, err
 	}
-	teams := newTeamDealer(len(team), lanes, len(r.Config.Who), key)
+	teams := newTeamDealer(len(team), lanes, r.Config.Who, key)
 	teams.fixed = team
-	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, func() rollout.Player {
+	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, func(agent.ID) rollout.Player {
 		return ppo.NewPlayer(r.Brain.Model, r.Brain.Params, lanes, nil, 1)
 	})
 	return envs, players, err

@@ -2,6 +2,7 @@ package pretrain
 
 import (
 	"fmt"
+	"slices"
 
 	"hop/agent"
 	"hop/game"
@@ -15,14 +16,17 @@ import (
 // so that workers with ranges of their own do not meet.
 type teamDealer struct {
 	seats, kinds int
+	share        float64           // of episodes in which all are self
+	self         int8              // the kind that is the learner itself, -1: none
 	who          []int8            // [N][A] the kind of each agent; agent 0's is not used
 	rand         []rng.Rand        // [N]
 	bots         [][]*rollout.Bots // [A][kinds]; workers share them, each env has its own
 	fixed        []int8            // [A] not nil: always this team
 }
 
-func newTeamDealer(seats, envs, kinds int, key rng.Key) *teamDealer {
-	return &teamDealer{seats: seats, kinds: kinds, who: make([]int8, envs*seats), rand: key.Rands("env", envs)}
+func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
+	return &teamDealer{seats: seats, kinds: len(who), self: int8(slices.Index(who, Self)), who: make([]int8, envs*seats),
+		rand: key.Rands("env", envs)}
 }
 
 // deal draws the team of env n.
@@ -30,22 +34,35 @@ func (c *teamDealer) deal(n int) {
 	team := c.who[n*c.seats : (n+1)*c.seats]
 	if c.fixed != nil {
 		copy(team, c.fixed)
+		team[0] = max(0, c.self)
 		return
 	}
 	r := &c.rand[n]
+	if c.self >= 0 && c.share > 0 && r.Float64() < c.share {
+		for a := range team {
+			team[a] = c.self
+		}
+		return
+	}
 	alike, kind := r.Float64() < 0.5, int8(r.IntN(c.kinds))
 	for a := range team {
 		if team[a] = kind; !alike {
 			team[a] = int8(r.IntN(c.kinds))
 		}
 	}
+	team[0] = max(0, c.self)
 }
 
 // players makes the learner's player and those of its co-players for each worker.
-func (c *teamDealer) players(g game.Game, who []string, workers, envs int, learner func() rollout.Player) ([][]rollout.Player, error) {
+func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
+	learner func(a agent.ID) rollout.Player) ([][]rollout.Player, error) {
 	c.bots = make([][]*rollout.Bots, c.seats)
 	for a := 1; a < c.seats; a++ {
 		for _, name := range who {
+			if name == Self {
+				c.bots[a] = append(c.bots[a], nil)
+				continue
+			}
 			b, err := rollout.NewBots(g, name, envs)
 			if err != nil {
 				return nil, err
@@ -55,10 +72,19 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int, learn
 	}
 	var all [][]rollout.Player
 	for range workers {
-		row := []rollout.Player{&answerPlayer{learner(), c}}
+		row := []rollout.Player{&answerPlayer{learner(0), c, 0}}
 		for a := 1; a < c.seats; a++ {
 			who := func(n int) int { return int(c.who[n*c.seats+a]) }
-			row = append(row, &rollout.Split{Who: who, Player: func(kind int) rollout.Player { return c.bots[a][kind] }})
+			var copied *answerPlayer
+			if c.self >= 0 {
+				copied = &answerPlayer{learner(agent.ID(a)), c, agent.ID(a)}
+			}
+			row = append(row, &rollout.Split{Who: who, Player: func(kind int) rollout.Player {
+				if kind == int(c.self) {
+					return copied
+				}
+				return c.bots[a][kind]
+			}})
 		}
 		all = append(all, row)
 	}
@@ -68,13 +94,14 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int, learn
 // answerPlayer plays agent 0, whose turn comes first, and knows which bot each of the others is.
 type answerPlayer struct {
 	rollout.Player
-	c *teamDealer
+	c  *teamDealer
+	me agent.ID
 }
 
 // Act deals the teams of episodes that start.
 func (p *answerPlayer) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
-		if v.Start[v.Moment(v.T, int(n))] {
+		if p.me == 0 && v.Start[v.Moment(v.T, int(n))] {
 			p.c.deal(int(n))
 		}
 	}
@@ -93,7 +120,10 @@ func (p *answerPlayer) writeKinds(v *rollout.View, envs []int32) {
 		n := int(n)
 		kinds := v.GoalAt(v.SlotOf(n))
 		clear(kinds)
-		for a := 1; a < seats; a++ {
+		for a := range seats {
+			if a == int(p.me) {
+				continue
+			}
 			slot := v.Slot(agent.ID(a), v.T, n)
 			if !v.Alive[slot] {
 				continue
@@ -121,6 +151,9 @@ func (c *teamDealer) save(f *safetensors.File) error {
 	f.PutBytes("cast", b)
 	for a, kinds := range c.bots {
 		for k, bots := range kinds {
+			if bots == nil {
+				continue
+			}
 			b, err := bots.AppendBinary(nil)
 			if err != nil {
 				return err
@@ -153,6 +186,9 @@ func (c *teamDealer) load(f *safetensors.File) error {
 	}
 	for a, kinds := range c.bots {
 		for k, bots := range kinds {
+			if bots == nil {
+				continue
+			}
 			b, err := f.Bytes(fmt.Sprintf("bots/%d/%d", a, k))
 			if err != nil {
 				return err

@@ -142,7 +142,7 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 // it is not known or slow to find.
 func bestResponse(r *pretrain.Response, names []string, lanes, episodes int, key rng.Key) (*float64, error) {
 	for _, name := range names[1:] {
-		if name == "random" {
+		if name == "random" || name == pretrain.Self {
 			return nil, nil
 		}
 	}
