@@ -36,16 +36,20 @@ import (
 	"hop/runlog"
 )
 
-// Config says what to collect. Exactly one of Mix and Team must be set.
+// Config says what to collect. Exactly one of Mix, Team and Population must be set.
 type Config struct {
 	Game     game.Game
 	GameSpec map[string]any // "name" and the game's resolved parameters, for the manifest
 	Mix      []string       // two bots: episode e has e mod (n+1) of the first, the rest of the second
 	Team     []string       // or n bots: the same team in every episode
-	Players  Players        // plays instead of bots, if not nil; Team then names its members
-	Rows     int            // stop at the first whole episode that reaches it
-	Seed     uint64         //
-	Dir      string         // made if it is not there
+	Players  Players        // plays instead of bots, if not nil; Team or Population then names its members
+	Kinds    Kinds          // with a Population: who plays each agent
+	Told     int            // numbers that players are given about their co-players, beside what they see
+	// Population names the kinds of Players that teams are made of, anew each episode.
+	Population []string
+	Rows       int    // stop at the first whole episode that reaches it
+	Seed       uint64 //
+	Dir        string // made if it is not there
 
 	ShardRows int                      // the most rows a file may have; 0: 32768, or one episode if that is longer
 	Workers   int                      // 0: one a core; changes nothing but the time taken
@@ -69,7 +73,7 @@ func (c *Config) manifest() (*Manifest, error) {
 	spec := c.Game.Spec()
 	m := &Manifest{
 		Format: Format, Version: c.Build.Version, Builds: []runlog.Build{c.Build}, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
-		Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
+		Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
 	if err := m.Layout.check(); err != nil {
 		bad("%s cannot be stored: %w", spec.Name, err)
@@ -96,6 +100,8 @@ func (c *Config) manifest() (*Manifest, error) {
 	}
 	names := c.Team
 	switch {
+	case len(c.Population) > 0:
+		names = c.Population
 	case (len(c.Mix) == 0) == (len(c.Team) == 0):
 		bad("want either a mix of two bots or a team of %d", spec.Seats)
 	case len(c.Mix) > 0 && len(c.Mix) != 2:

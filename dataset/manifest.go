@@ -29,17 +29,19 @@ const (
 
 // Manifest says what a dataset holds and how it was made. It is manifest.json.
 type Manifest struct {
-	Format    int             `json:"format"`
-	Version   string          `json:"hop"`              // of the program that made it
-	Builds    []runlog.Build  `json:"builds,omitempty"` // of it, and of others that went on, the last one last
-	Game      json.RawMessage `json:"game"`             // name and resolved parameters
-	Seed      uint64          `json:"seed"`             //
-	Mix       []string        `json:"mix,omitempty"`    // teams of 0..n of the first bot, the rest the second, in turn
-	Team      []string        `json:"team,omitempty"`   // or always the same team
-	Wanted    int             `json:"wanted_rows"`      // collecting stopped at the first whole episode that reached it
-	ShardRows int             `json:"shard_rows"`       // the most rows a file may have
-	Bots      []string        `json:"bots"`             // what the column bot indexes
-	Layout    Layout          `json:"layout"`
+	Format  int             `json:"format"`
+	Version string          `json:"hop"`              // of the program that made it
+	Builds  []runlog.Build  `json:"builds,omitempty"` // of it, and of others that went on, the last one last
+	Game    json.RawMessage `json:"game"`             // name and resolved parameters
+	Seed    uint64          `json:"seed"`             //
+	Mix     []string        `json:"mix,omitempty"`    // teams of 0..n of the first bot, the rest the second, in turn
+	Team    []string        `json:"team,omitempty"`   // or always the same team
+	// Or teams of these kinds, drawn anew each episode.
+	Population []string `json:"population,omitempty"`
+	Wanted     int      `json:"wanted_rows"` // collecting stopped at the first whole episode that reached it
+	ShardRows  int      `json:"shard_rows"`  // the most rows a file may have
+	Bots       []string `json:"bots"`        // what the column bot indexes
+	Layout     Layout   `json:"layout"`
 
 	Rows         int     `json:"rows"`
 	Episodes     int     `json:"episodes"`
@@ -302,7 +304,7 @@ func (m *Manifest) takeOver(by *Manifest, accept bool) error {
 func (m *Manifest) sameMaking(want *Manifest) []string {
 	making := func(m *Manifest) map[string]string {
 		bare := Manifest{
-			Format: m.Format, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team,
+			Format: m.Format, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team, Population: m.Population,
 			Wanted: m.Wanted, ShardRows: m.ShardRows, Bots: m.Bots, Layout: m.Layout,
 		}
 		b, _ := json.Marshal(bare)

@@ -15,6 +15,10 @@ import (
 // n < lanes.
 type Players func(workers, lanes int) ([][]rollout.Player, error)
 
+// Kinds returns which of the population plays each agent in a lane's episode of a
+// number, counted from 0, a view. It is asked after the window in which that began.
+type Kinds func(lane, episode int) []int8
+
 const (
 	lanes     = 32 // copies of the game that players play side by side; part of the bytes
 	recordLen = 64 // steps of a window
@@ -35,7 +39,7 @@ func (c *collector) record(ctx context.Context) error {
 		return err
 	}
 	rec := newRecorder(c)
-	ro := batch.New(envs.Shape(recordLen, 0))
+	ro := batch.New(envs.Shape(recordLen, c.cfg.Told))
 	for episode, rows := 0, 0; rows < c.m.Wanted; {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("dataset: recording into %s: stopped; the same call begins anew: %w", c.dir, err)
@@ -65,7 +69,7 @@ func (c *collector) record(ctx context.Context) error {
 // recorder turns windows into rows.
 type recorder struct {
 	scribe
-	kind  []int8 // [A] index of each agent in the manifest's bots
+	kinds Kinds
 	open  []openEpisode
 	whole Columns
 }
@@ -73,16 +77,22 @@ type recorder struct {
 // openEpisode is what has been played of a lane's episode.
 type openEpisode struct {
 	t      int
+	number int       // of the lane's episode
+	kind   []int8    // [A] index of each agent in the manifest's bots
 	agents []Columns // [A]
 	last   []int8    // [n] by seat
 }
 
 func newRecorder(c *collector) *recorder {
 	n := c.m.Layout.Seats
-	r := &recorder{scribe: newScribe(c.cfg, c.m), kind: make([]int8, n), open: make([]openEpisode, lanes)}
-	c.cfg.teamOf(c.m.Bots, n)(0, r.kind)
+	r := &recorder{scribe: newScribe(c.cfg, c.m), kinds: c.cfg.Kinds, open: make([]openEpisode, lanes)}
+	if r.kinds == nil {
+		team := make([]int8, n)
+		c.cfg.teamOf(c.m.Bots, n)(0, team)
+		r.kinds = func(int, int) []int8 { return team }
+	}
 	for i := range r.open {
-		r.open[i] = openEpisode{agents: make([]Columns, n), last: make([]int8, n)}
+		r.open[i] = openEpisode{number: -1, agents: make([]Columns, n), last: make([]int8, n)}
 	}
 	return r
 }
@@ -96,6 +106,8 @@ func (r *recorder) lane(ro *batch.Rollout, n int, done func(*Columns) error) err
 	for t := range ro.Steps {
 		if ro.Start[ro.Moment(t, n)] {
 			o.t = 0
+			o.number++
+			o.kind = r.kinds(n, o.number)
 			for a := range o.agents {
 				o.agents[a].truncate()
 				o.last[a] = int8(game.NoAction)
@@ -146,7 +158,7 @@ func (r *recorder) row(o *openEpisode, ro *batch.Rollout, a agent.ID, t, n int, 
 	over bool) error {
 	c, slot, after, step := &o.agents[a], ro.Slot(a, t, n), ro.Slot(a, t+1, n), ro.Step(a, t, n)
 	copy(r.obs, ro.ObsAt(slot))
-	if err := r.before(c, moment{o.t, ro.LegalAt(slot), alive}, 0, int(a), int(ro.Seat[slot]), r.kind[a], o.last); err != nil {
+	if err := r.before(c, moment{o.t, ro.LegalAt(slot), alive}, 0, int(a), int(ro.Seat[slot]), o.kind[a], o.last); err != nil {
 		return err
 	}
 	copy(r.obs, ro.ObsAt(after))

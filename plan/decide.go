@@ -54,6 +54,8 @@ func (f *Forest) decide(envs int) {
 		case "prior":
 			clear(policy)
 			policy[f.improved(q, prior, tried, best)] = 1
+		case "mixed":
+			f.mix(policy, q, prior, tried)
 		case "softmax":
 			softmax(policy, q, legal, float32(f.Beta))
 		case "visits":
@@ -80,6 +82,27 @@ func (f *Forest) improved(q, prior []float32, tried []int32, best int) int {
 		}
 	}
 	return best
+}
+
+// mix writes the policy prior exp(beta Q), normalised, of which improved takes the
+// mode: drawn from, it leaves open what is even, so that those who are alike part.
+func (f *Forest) mix(policy, q, prior []float32, tried []int32) {
+	top, sum := math.Inf(-1), 0.
+	for k := range q {
+		if tried[k] > 0 && prior[k] > 0 {
+			top = max(top, f.Beta*float64(q[k]))
+		}
+	}
+	for k := range q {
+		x := 0.
+		if tried[k] > 0 && prior[k] > 0 {
+			x = float64(prior[k]) * math.Exp(f.Beta*float64(q[k])-top)
+		}
+		policy[k], sum = float32(x), sum+x
+	}
+	for k := range policy {
+		policy[k] /= float32(sum)
+	}
 }
 
 // better reports whether action k should be played rather than b: by Q, then

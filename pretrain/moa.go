@@ -3,7 +3,9 @@ package pretrain
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 
 	"hop/agent"
 	"hop/card"
@@ -11,6 +13,7 @@ import (
 	"hop/field"
 	"hop/frame"
 	"hop/game"
+	"hop/model/cvae"
 	"hop/model/moa"
 	"hop/nn"
 	"hop/rng"
@@ -20,7 +23,7 @@ import (
 type MOAConfig struct {
 	Model     moa.Config   `yaml:"model"`
 	Learning  moa.Learning `yaml:"learning"`
-	Condition string       `yaml:"condition" doc:"what the model is told about the agent: none; goal: the hand-made goal it reached in the end (episodes without one are left out, as in HOP); type: which bot it is" oneof:"none|goal|type"`
+	Condition string       `yaml:"condition" doc:"what the model is told about the agent: none; goal: the hand-made goal it reached in the end (episodes without one are left out, as in HOP); type: which bot it is; kind: which of the population it is, and its goal as it is inferred from its history (steps of those who act at random are left out)" oneof:"none|goal|type|kind"`
 	Epochs    int          `yaml:"epochs" doc:"times the rows are gone through at most" range:"1..10000"`
 	Patience  int          `yaml:"patience" doc:"stop after so many epochs without a better cross-entropy on episodes held out; 0: never" range:"0.."`
 	Smooth    float64      `yaml:"smooth" doc:"epsilon of the belief that is scored with the model" range:"0..<1"`
@@ -58,18 +61,37 @@ type MOA struct {
 	Rows    *moa.Rows
 	Source  []int32    // [rows] each row's row in the dataset
 	Parts   [3][]int32 // sequences to learn from, to choose by, to score
-	Aimless int        // sequences left out because they reached no goal
+	Aimless int        // sequences left out because they reached no goal, or acted at random
+	Kinds   []string   // condition kind: the population without those who act at random
 	key     rng.Key
+	infer   *Inferring
+	seqs    *cvae.Work
 }
 
-// NewMOA prepares a run at its start.
-func NewMOA(cfg MOAConfig, data *dataset.Data, seed uint64) (*MOA, error) {
+// Inferring is the inference of goals that a model of others is given, with its
+// weights.
+type Inferring struct {
+	Model  *cvae.Model
+	Params *nn.Params
+}
+
+// NewMOA prepares a run at its start. infer is for the condition kind alone.
+func NewMOA(cfg MOAConfig, data *dataset.Data, infer *Inferring, seed uint64) (*MOA, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	t := &MOA{Config: cfg, key: rng.New(seed), Data: data}
+	t := &MOA{Config: cfg, key: rng.New(seed), Data: data, infer: infer}
 	l := data.Layout
-	in := moa.NewInput(frame.Layout(l.Obs()), l.Seats, l.Actions, cfg.condition(data))
+	if cfg.Condition == "kind" {
+		if infer == nil {
+			return nil, errors.New("pretrain: a model of others that is given goals needs their inference; name one with --cvae")
+		}
+		if want := (cvae.Input{Input: frame.Layout(l.Obs()).Input(), Seats: l.Seats, Actions: len(l.Actions)}); infer.Model.Input != want {
+			return nil, fmt.Errorf("pretrain: the inference of goals reads %+v, the data has %+v; train one on this data", infer.Model.Input, want)
+		}
+		t.Kinds = slices.DeleteFunc(slices.Clone(data.Bots), func(name string) bool { return name == "random" })
+	}
+	in := moa.NewInput(frame.Layout(l.Obs()), l.Seats, l.Actions, t.condition(data))
 	var err error
 	if t.Learner, err = moa.NewLearner(cfg.Model, cfg.Learning, in, t.key.Child("init")); err != nil {
 		return nil, fmt.Errorf("pretrain: a model of others for this data: %w", err)
@@ -96,8 +118,10 @@ func (t *MOA) Len(part int) int {
 }
 
 // condition returns the width of what the model is told.
-func (c MOAConfig) condition(data *dataset.Data) int {
-	switch c.Condition {
+func (t *MOA) condition(data *dataset.Data) int {
+	switch t.Config.Condition {
+	case "kind":
+		return t.infer.Model.Dim + len(t.Kinds)
 	case "goal":
 		return len(data.Layout.Goals)
 	case "type":
@@ -127,6 +151,7 @@ func (t *MOA) split() {
 		part[rest.Sequences[n-1].Episode] = 1
 	}
 	obs, goal := make([]float32, d.ObsLen()), make([]float32, t.Learner.Model.GoalLen)
+	draw, first := t.key.Child("goals").Rand(), 0
 	for _, s := range d.Sequences {
 		at := t.Label(s.Lo)
 		if at < 0 && t.Config.Condition != "none" {
@@ -136,11 +161,19 @@ func (t *MOA) split() {
 		to := &t.Parts[part[s.Episode]]
 		*to = append(*to, int32(len(t.Rows.Seqs)))
 		t.Rows.Begin()
+		var codes []float32
+		if t.infer != nil {
+			codes = t.inferred(s, obs, &draw)
+			first = t.infer.Model.Dim
+		}
 		for i := s.Lo; i < s.Hi; i++ {
 			d.Observation(i, obs)
 			clear(goal)
 			if len(goal) > 0 {
-				goal[at] = 1
+				goal[first+at] = 1
+			}
+			if t.infer != nil {
+				copy(goal, codes[(i-s.Lo)*first:(i-s.Lo+1)*first])
 			}
 			if t.Rows.Add(obs, goal, int32(d.Action[i])) {
 				t.Source = append(t.Source, int32(i))
@@ -157,8 +190,39 @@ func (t *MOA) Label(row int) int {
 		return int(t.Data.Goal[row])
 	case "type":
 		return int(t.Data.Bot[row])
+	case "kind":
+		return slices.Index(t.Kinds, t.Data.Bots[t.Data.Bot[row]])
 	}
 	return game.NoGoal
+}
+
+// inferred returns a draw of what is inferred at every step of a sequence from its
+// history, [steps][Dim].
+func (t *MOA) inferred(q dataset.Sequence, obs []float32, r *rng.Rand) []float32 {
+	m, d := t.infer.Model, t.Data
+	s, last := m.Sequences(), make([]int32, m.Seats)
+	for row := q.Lo; row < q.Hi; row++ {
+		d.Observation(row, obs)
+		for k := range last {
+			last[k] = int32(d.Last[row*m.Seats+k])
+		}
+		s.Add(obs, last)
+	}
+	s.End()
+	if t.seqs == nil {
+		t.seqs = m.Work(d.Layout.Horizon)
+	}
+	t.seqs.Load(s, []int{0})
+	t.seqs.Forward(t.infer.Params)
+	codes := make([]float32, (q.Hi-q.Lo)*m.Dim)
+	for i := range q.Hi - q.Lo {
+		from := t.seqs.Row(i, 0) * m.Dim
+		for k := range m.Dim {
+			sd := math.Exp(0.5 * float64(t.seqs.LogVar[from+k]))
+			codes[i*m.Dim+k] = t.seqs.Mu[from+k] + float32(sd*r.Norm())
+		}
+	}
+	return codes
 }
 
 // pass goes through the rows once and keeps the mean loss of every 32 steps.

@@ -66,6 +66,13 @@ type ResponseInput struct {
 	Scale float64 // of rewards in its values
 }
 
+// Bare returns what it reads of an observation alone.
+func (in ResponseInput) Bare() frame.Input {
+	bare := in.Input.Input
+	bare.Extra = 0
+	return bare
+}
+
 // Response is the training of a response network. Agent 0 learns; in each episode the others
 // are bots, drawn anew.
 type Response struct {

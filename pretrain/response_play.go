@@ -6,6 +6,9 @@ import (
 
 	"hop/agent"
 	"hop/game"
+	"hop/model/actor"
+	"hop/nn"
+	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
 	"hop/safetensors"
@@ -22,6 +25,7 @@ type teamDealer struct {
 	rand         []rng.Rand        // [N]
 	bots         [][]*rollout.Bots // [A][kinds]; workers share them, each env has its own
 	fixed        []int8            // [A] not nil: always this team
+	dealt        [][][]int8        // [N][episodes][A] all that was dealt, if it is kept
 }
 
 func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
@@ -32,6 +36,9 @@ func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
 // deal draws the team of env n.
 func (c *teamDealer) deal(n int) {
 	team := c.who[n*c.seats : (n+1)*c.seats]
+	if c.dealt != nil {
+		defer func() { c.dealt[n] = append(c.dealt[n], slices.Clone(team)) }()
+	}
 	if c.fixed != nil {
 		copy(team, c.fixed)
 		team[0] = max(0, c.self)
@@ -199,4 +206,41 @@ func (c *teamDealer) load(f *safetensors.File) error {
 		}
 	}
 	return nil
+}
+
+// Population is teams of those among whom a response network learnt, the network
+// among them, dealt anew each episode.
+type Population struct {
+	Kinds  []string // names, the network's own the last of them if it met no copies of itself
+	Told   int      // numbers that its players are given
+	Model  *actor.Model
+	Params *nn.Params
+
+	in    ResponseInput
+	teams *teamDealer
+}
+
+// NewPopulation returns the population of a response network.
+func NewPopulation(m *actor.Model, p *nn.Params, in ResponseInput) *Population {
+	l := &Population{Kinds: in.Who, Told: in.Extra, Model: m, Params: p, in: in}
+	if !slices.Contains(in.Who, Self) {
+		l.Kinds = append(slices.Clone(in.Who), Self)
+	}
+	return l
+}
+
+// Players returns the players of env n < lanes, [worker][agent].
+func (l *Population) Players(g game.Game, workers, lanes int, key rng.Key) ([][]rollout.Player, error) {
+	l.teams = newTeamDealer(l.in.Seats, lanes, l.in.Who, key)
+	l.teams.dealt = make([][][]int8, lanes)
+	return l.teams.players(g, l.in.Who, workers, lanes, func(agent.ID) rollout.Player { return ppo.NewPlayer(l.Model, l.Params, lanes, nil, 1) })
+}
+
+// Dealt returns which kind each agent was in an episode of a lane, a view.
+func (l *Population) Dealt(lane, episode int) []int8 {
+	team := l.teams.dealt[lane][episode]
+	if l.teams.self < 0 {
+		team[0] = int8(len(l.Kinds) - 1)
+	}
+	return team
 }

@@ -104,6 +104,9 @@ func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
 	if err != nil {
 		return nil, err
 	}
+	if models.Response == nil && c.Leaf.Kind != "net" {
+		models.Population = c.Leaf.Partners
+	}
 	var minds []mind.Mind
 	for i := range m.Agents {
 		b, err := m.Brain(i, c.GoalLen(m.Game.Spec(), models))
@@ -149,6 +152,9 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 			return field.Bad(fmt.Sprintf("leaf.partners[%d]", i), bot, "a bot of "+s.Game.Name)
 		}
 	}
+	if c.Goals.Kind == "latent" && c.Leaf.Kind == "response" && len(c.Leaf.Partners) == 0 {
+		return nil // as the response network knows them
+	}
 	if want := c.Hypotheses(g.Spec().Goals); len(c.Leaf.Partners) == 0 || c.Goals.Kind != "none" && len(c.Leaf.Partners) != len(want) {
 		return field.Bad("leaf.partners", c.Leaf.Partners, fmt.Sprintf("a bot for each of %v, because leaf.kind is %s", want, c.Leaf.Kind))
 	}
@@ -175,7 +181,7 @@ func fit(m hop.Models, c hop.Config, spec game.Spec) error {
 			return misfit("world", "the checkpoint's", m.World.Input, want)
 		}
 	}
-	in.Extra = (spec.Seats - 1) * len(c.Leaf.Partners)
+	in.Extra = (spec.Seats - 1) * len(m.Population)
 	if m.Response != nil && m.Response.Input != in {
 		return misfit("response", "the checkpoint's", m.Response.Input, in)
 	}
@@ -228,18 +234,18 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 			return m, fmt.Errorf("models.response: %w", err)
 		}
 		want := in
-		want.Extra = (spec.Seats - 1) * len(c.Leaf.Partners)
+		want.Extra = (spec.Seats - 1) * len(about.Who)
 		if about.Input != want {
 			return m, misfit("response", c.Models.Response, about.Input, want)
 		}
-		if !slices.Equal(about.Who, c.Leaf.Partners) {
+		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind != "latent" || len(c.Leaf.Partners) > 0) {
 			return m, fmt.Errorf("models.response: %s knows the bots %v, leaf.partners are %v; they must be the same, in the same order",
 				c.Models.Response, about.Who, c.Leaf.Partners)
 		}
-		m.Response, m.Answers, m.ResponseScale = r, p, about.Scale
+		m.Response, m.Answers, m.ResponseScale, m.Population = r, p, about.Scale, about.Who
 	}
 	if c.Models.MOA != "" {
-		if m.MOA, err = hop.LoadMOA(runs, c, spec); err != nil {
+		if m.MOA, err = hop.LoadMOA(runs, c, spec, m); err != nil {
 			return m, fmt.Errorf("models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa "+
 				"--condition goal --set model.hidden=[64,64] --set model.distances=false", c.Models.MOA, err)
 		}

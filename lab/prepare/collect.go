@@ -5,22 +5,27 @@ import (
 	"strings"
 
 	"hop/dataset"
+	"hop/frame"
 	"hop/game"
 	"hop/lab"
+	"hop/pretrain"
+	"hop/rng"
+	"hop/rollout"
 )
 
 // Collect says who plays what for a dataset. Its tags are those of the command's flags.
 type Collect struct {
-	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
-	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Mix     []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT" xor:"who"`
-	Team    []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT" xor:"who"`
-	Agents  string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
-	Rows    int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
-	Seed    uint64   `help:"All random numbers follow from it." default:"1"`
-	Out     string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
-	Shard   int      `help:"The most rows in one file; 0: 32768." default:"0"`
-	Workers int      `help:"How many cores to use; 0: all. The files are the same." default:"0"`
+	Game       string   `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set        []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+	Mix        []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT" xor:"who"`
+	Team       []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT" xor:"who"`
+	Agents     string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
+	Population string   `help:"Response network (hop pretrain response) whose population plays: teams of those that it learnt among and of itself." type:"path" placeholder:"RUN" xor:"who"`
+	Rows       int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
+	Seed       uint64   `help:"All random numbers follow from it." default:"1"`
+	Out        string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
+	Shard      int      `help:"The most rows in one file; 0: 32768." default:"0"`
+	Workers    int      `help:"How many cores to use; 0: all. The files are the same." default:"0"`
 
 	AcceptBuild bool `help:"Go on with what another build of hop began."`
 }
@@ -53,8 +58,15 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	if c.Population != "" {
+		if cfg.GameSpec, err = params.Map(); err != nil {
+			return cfg, err
+		}
+		cfg.Game = g
+		return cfg, c.population(l, &cfg)
+	}
 	if len(c.Mix) == 0 && len(c.Team) == 0 {
-		return cfg, lab.Misused("name two bots with --mix, a team with --team, or a run with --agents")
+		return cfg, lab.Misused("name two bots with --mix, a team with --team, a run with --agents, or a response network with --population")
 	}
 	if len(c.Mix) > 0 && len(c.Mix) != 2 {
 		return cfg, lab.Misused("--mix %s: want two bots", strings.Join(c.Mix, ","))
@@ -76,4 +88,21 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	cfg.Game = g
 	cfg.GameSpec, err = params.Map()
 	return cfg, err
+}
+
+// population lets the population of a response network play.
+func (c Collect) population(l *lab.Lab, cfg *dataset.Config) error {
+	m, p, in, err := pretrain.LoadResponse(l.Reg.Runs, c.Population)
+	if err != nil {
+		return lab.Wrong(err, "--population", c.Population)
+	}
+	if spec := cfg.Game.Spec(); frame.Layout(spec.Obs).Input() != in.Bare() || spec.Seats != in.Seats {
+		return lab.Misused("--population %s: it learnt another game than %s as it is set here", c.Population, spec.Name)
+	}
+	all := pretrain.NewPopulation(m, p, in)
+	cfg.Population, cfg.Told, cfg.Kinds = all.Kinds, all.Told, all.Dealt
+	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
+		return all.Players(cfg.Game, workers, lanes, rng.New(c.Seed).Child("population"))
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"hop/game"
 	"hop/internal/cpu"
 	"hop/lab"
+	"hop/model/cvae"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/pretrain"
@@ -22,7 +23,8 @@ import (
 // MOA asks for a model of what others do next.
 type MOA struct {
 	Data      string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
-	Condition string   `help:"${moa_condition}" enum:"none,goal,type" default:"none"`
+	Condition string   `help:"${moa_condition}" enum:"none,goal,type,kind" default:"none"`
+	CVAE      string   `name:"cvae" help:"Folder of hop pretrain cvae, the inference of goals; for --condition kind." type:"path" placeholder:"RUN"`
 	History   bool     `help:"Remember the agent's steps so far (a GRU; model.history=64)."`
 	Net       string   `help:"dense, or conv: the convolutions of HOP's paper." enum:"dense,conv" default:"dense"`
 	Beside    string   `help:"Run whose agents' own models of each other are scored on the same rows." type:"path" placeholder:"RUN"`
@@ -55,13 +57,23 @@ func (c MOA) Do(ctx context.Context, l *lab.Lab) (*MOAResult, error) {
 	if err := configure(&cfg, c.Set); err != nil {
 		return nil, err
 	}
-	m, err := pretrain.NewMOA(cfg, data[0], c.Seed)
+	settings := map[string]any{"data": contents(data), "moa": cfg}
+	var infer *pretrain.Inferring
+	if c.CVAE != "" {
+		im, ip, err := cvae.Load(l.Reg.Runs, c.CVAE)
+		if err != nil {
+			return nil, lab.Wrong(err, "--cvae", c.CVAE)
+		}
+		infer = &pretrain.Inferring{Model: im, Params: ip}
+		settings["cvae"] = weighed(im.Config, ip)
+	}
+	m, err := pretrain.NewMOA(cfg, data[0], infer, c.Seed)
 	if err != nil {
 		return nil, err
 	}
 	out := &MOAResult{}
 	out.Learnt, err = training[pretrain.Progress]{
-		lab: l, kind: "moa", settings: map[string]any{"data": contents(data), "moa": cfg}, model: m, unit: "rows", watch: rows,
+		lab: l, kind: "moa", settings: settings, model: m, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
 			out.MOAScore, report, err = score.MOA(m, g)
 			if err == nil && c.Beside != "" {

@@ -54,7 +54,7 @@ type Search struct {
 // Leaf is what a state at the end of a search is worth.
 type Leaf struct {
 	Kind     string   `yaml:"kind" doc:"value of a leaf: the agent's network; the best of several scripted rollouts against the drawn goals; the better of the two; or the response network, which learnt to answer known co-players and is given the drawn goals (needs models.response)" oneof:"net|scripts|both|response"`
-	Partners []string `yaml:"partners" doc:"the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them" when:"scripts|both|response"`
+	Partners []string `yaml:"partners" doc:"the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them; with goals latent whom a co-player may be, one hypothesis each: as the response network knows them if this is empty" when:"scripts|both|response"`
 	Scripts  []string `yaml:"scripts" doc:"what oneself may do; in stag hunt stag stands for one script a stag" when:"scripts|both"`
 	Repeat   int      `yaml:"repeat" doc:"futures that each script is averaged over before the best one counts" range:"1..1000" when:"scripts|both"`
 }
@@ -65,7 +65,7 @@ type Leaf struct {
 type Folders struct {
 	VAE      string `yaml:"vae" doc:"folder of hop pretrain vae: codes of states, for goals latent and classes; empty: none"`
 	CVAE     string `yaml:"cvae" doc:"folder of hop pretrain cvae: codes inferred from history, for goals latent; empty: none"`
-	MOA      string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for goals hand, none for none; empty: untrained"`
+	MOA      string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for goals hand, none for none, kind for latent; empty: untrained"`
 	World    string `yaml:"world" doc:"folder of hop pretrain world, for search.dynamics world; empty: none"`
 	Response string `yaml:"response" doc:"folder of hop pretrain response, for leaf response; empty: none"`
 }
@@ -101,7 +101,7 @@ func (g Goals) features(spec game.Spec, m Models) int {
 	case g.Kind == "classes":
 		n = classCount(m.VAE)
 	case g.Kind == "latent":
-		n = m.VAE.Dim
+		n = m.VAE.Dim + len(kinds(m.Population))
 	}
 	if g.doubts() {
 		n++
@@ -202,9 +202,9 @@ func (c *Config) needs() error {
 	need("cvae", m.CVAE, "a folder of hop pretrain cvae, because goals.kind is latent", c.Goals.Kind == "latent")
 	need("world", m.World, "a folder of hop pretrain world, because search.dynamics is world", c.Search.Dynamics == "world")
 	need("response", m.Response, "a folder of hop pretrain response, because leaf.kind is response", c.Leaf.Kind == "response")
-	if m.MOA != "" && c.Goals.learnt() {
+	if m.MOA != "" && c.Goals.Kind == "classes" {
 		errs = append(errs, field.Bad("models.moa", m.MOA,
-			"nothing, because no model of others is pretrained on learnt goals; the run trains its own"))
+			"nothing, because no model of others is pretrained on classes; the run trains its own"))
 	}
 	return errors.Join(errs...)
 }

@@ -110,7 +110,7 @@ func (f *handInference) Outcome(v *rollout.View, n, j int) (goal int, counts boo
 
 func (f *handInference) Draw(tree int32, _, j int, g int32, r *rng.Rand) int32 {
 	if f.silent && f.m.cfg.Leaf.partnered() {
-		f.partners[int(tree)*len(f.m.others)+j] = int32(r.IntN(len(f.m.cfg.Leaf.Partners)))
+		f.partners[int(tree)*len(f.m.others)+j] = int32(r.IntN(len(f.m.who)))
 	}
 	return g
 }

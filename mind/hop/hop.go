@@ -42,6 +42,7 @@ type Mind struct {
 
 	me      agent.ID
 	others  []agent.ID
+	who     []string // whom a co-player may be: what leaves are evaluated against
 	goals   GoalModel
 	kinds   int // hypotheses about a co-player, doubt among them
 	random  int // the one that it acts at random, -1 if there is none
@@ -84,6 +85,7 @@ func New(c Config, g game.Game, models Models, b *ppo.Brain, scale float64, key 
 	if err := m.SetGame(g); err != nil {
 		return nil, err
 	}
+	m.who = models.Population
 	var err error
 	if m.goals, err = newGoals(m, key); err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func newGoals(m *Mind, key rng.Key) (GoalModel, error) {
 	if codes, err = newCodes(m, key); err != nil {
 		return nil, err
 	}
-	if m.cfg.Leaf.partnered() && !codes.leadsToGoals() {
+	if c.Kind == "classes" && m.cfg.Leaf.partnered() && !codes.leadsToGoals() {
 		return nil, field.Bad("leaf.kind", m.cfg.Leaf.Kind,
 			"net, because the VAE's codes do not lead to goals; train it with --loss b and model.outcome above 0")
 	}

@@ -16,10 +16,13 @@ func moaInput(spec game.Spec) moa.Input {
 }
 
 // LoadMOA reads the best weights of a model of others that was trained before.
-func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec) (*nn.Params, error) {
+func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec, m Models) (*nn.Params, error) {
 	in := moaInput(spec)
-	if c.Goals.Kind == "hand" {
+	switch c.Goals.Kind {
+	case "hand":
 		in.GoalLen = len(spec.Goals)
+	case "latent":
+		in.GoalLen = m.VAE.Dim + len(kinds(m.Population))
 	}
 	last, err := runs.Last(c.Models.MOA)
 	if err != nil {

@@ -17,10 +17,13 @@ import (
 )
 
 // latent is HOP+'s goals: points z, inferred from a co-player's history within
-// the episode as a normal distribution. There is one hypothesis, that the
-// co-player is after z; what z is, each tree draws for itself.
+// the episode as a normal distribution; what z is, each tree draws for itself.
+// There is a hypothesis for each kind of co-player in the population (kinds.go):
+// that it is of this kind and after z. A goal's features are z, then the kind,
+// one-hot.
 type latent struct {
 	*codes
+	kinds   []int32 // [hypotheses] each kind's number among all of the population
 	infer   *cvae.Model
 	weights *nn.Params    // the inference's
 	learner *cvae.Learner // nil: the weights stay as they are
@@ -38,7 +41,7 @@ const inferSeqs = 32
 func newLatent(m *Mind, c *codes, key rng.Key) (*latent, error) {
 	model := m.models.CVAE
 	c.gate.Distance = m.cfg.Goals.Gate
-	w := &latent{codes: c, infer: model, weights: m.models.Infer.Clone(), seqs: model.Work(inferSeqs * m.spec.Horizon)}
+	w := &latent{codes: c, kinds: kinds(m.who), infer: model, weights: m.models.Infer.Clone(), seqs: model.Work(inferSeqs * m.spec.Horizon)}
 	if m.cfg.Goals.CVAEPasses > 0 {
 		cfg := cvae.DefaultLearn()
 		cfg.LR, cfg.Mix = m.cfg.Goals.Rate, 0
@@ -50,8 +53,8 @@ func newLatent(m *Mind, c *codes, key rng.Key) (*latent, error) {
 	return w, nil
 }
 
-func (w *latent) Hypotheses() int { return 1 }
-func (w *latent) Features() int   { return w.infer.Dim }
+func (w *latent) Hypotheses() int { return max(1, len(w.kinds)) }
+func (w *latent) Features() int   { return w.infer.Dim + len(w.kinds) }
 
 func (w *latent) Remember(envs int) {
 	n := envs * len(w.m.others)
@@ -73,9 +76,10 @@ func (w *latent) Trajectories(ro *batch.Rollout) []trajectory { return w.m.episo
 // the history up to it: the former with a probability that falls from 1 to 0 over
 // a share of the run (Goals.Mix).
 func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, share float64, r *rng.Rand) []agent.Stat {
-	d := w.infer.Dim
+	d, width := w.infer.Dim, w.Features()
 	states, chosen := w.read(ro, list), w.subgoals(ro, list)
-	mu, logvar := make([]float32, 0, len(dst)), make([]float32, 0, len(dst))
+	size := len(dst) / width * d
+	mu, logvar, z := make([]float32, 0, size), make([]float32, 0, size), make([]float32, size)
 	w.encode(states, func(ws *vae.Work, _ int) {
 		n := ws.X.Rows() * d
 		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
@@ -84,7 +88,7 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	for _, to := range chosen {
 		s.Mu, s.LogVar = append(s.Mu, mu[to*d:(to+1)*d]...), append(s.LogVar, logvar[to*d:(to+1)*d]...)
 	}
-	stats := []agent.Stat{w.inferred(dst, s, r)}
+	stats := []agent.Stat{w.inferred(z, s, r)}
 	mix := 0.
 	if w.m.cfg.Goals.Mix > 0 {
 		mix = max(0, 1-share/w.m.cfg.Goals.Mix)
@@ -92,10 +96,14 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	for row := range chosen {
 		if r.Float64() < mix {
 			at := row * d
-			drawNormal(dst[at:at+d], s.Mu[at:at+d], s.LogVar[at:at+d], r)
+			drawNormal(z[at:at+d], s.Mu[at:at+d], s.LogVar[at:at+d], r)
 		}
 	}
-	w.applyGate(dst, ro, list)
+	w.applyGate(z, ro, list)
+	for row := range chosen {
+		w.write(dst[row*width:(row+1)*width], z[row*d:(row+1)*d], -1)
+	}
+	w.labelKinds(dst, ro, list, r)
 	w.count(ro, list)
 	w.history = s
 	return stats
@@ -251,7 +259,8 @@ func (w *latent) Inference(envs, trees int) Inference {
 	n, others := envs*trees, len(w.m.others)
 	return &latentInference{
 		latent: w, outcomes: w.outcomes(), work: w.infer.Work(envs * others), places: make([]int, 0, envs*others),
-		last: make([]int32, w.infer.Seats), z: make([]float32, n*others*w.infer.Dim), partners: make([]int32, n*others), next: firstName,
+		last: make([]int32, w.infer.Seats), z: make([]float32, n*others*w.Features()), kind: make([]int32, n*others), next: firstName,
+		goal: make([]float32, w.Features()),
 	}
 }
 
@@ -265,8 +274,9 @@ type latentInference struct {
 	work     *cvae.Work
 	places   []int
 	last     []int32   // [seats]
-	z        []float32 // [trees][others][Dim] drawn
-	partners []int32   // [trees][others] the goal that z leads to
+	z        []float32 // [trees][others][Features] drawn
+	kind     []int32   // [trees][others] whom, of all of the population
+	goal     []float32 // [Features] of a hypothesis
 	next     int32     // the next point's name
 	renamed  bool
 }
@@ -320,9 +330,10 @@ func (f *latentInference) Renamed() bool {
 	return was
 }
 
-func (f *latentInference) Goal(n, j, _ int) []float32 {
+func (f *latentInference) Goal(n, j, g int) []float32 {
 	mu, _ := f.at(n, j)
-	return mu
+	f.write(f.goal, mu, g)
+	return f.goal
 }
 
 func (f *latentInference) Reached(*rollout.View, int, int) int { return game.NoGoal }
@@ -333,28 +344,30 @@ func (f *latentInference) Outcome(*rollout.View, int, int) (goal int, counts boo
 	return game.NoGoal, true
 }
 
-// Draw draws a point from what is inferred. No two draws have one name.
-func (f *latentInference) Draw(tree int32, n, j int, _ int32, r *rng.Rand) int32 {
+// Draw draws a point from what is inferred, for a co-player of kind g. No two
+// draws have one name.
+func (f *latentInference) Draw(tree int32, n, j int, g int32, r *rng.Rand) int32 {
 	z := f.Drawn(tree, j, 0)
 	mu, sd := f.at(n, j)
-	for k, m := range mu {
-		z[k] = m + float32(f.m.cfg.Goals.Spread)*sd[k]*float32(r.Norm())
+	f.write(z, mu, int(g))
+	for k := range mu {
+		z[k] += float32(f.m.cfg.Goals.Spread) * sd[k] * float32(r.Norm())
 	}
-	if f.m.cfg.Leaf.partnered() {
-		f.partners[f.m.at(int(tree), j)] = f.outcomes.draw(z, r)
+	if len(f.kinds) > 0 {
+		f.kind[f.m.at(int(tree), j)] = f.kinds[g]
 	}
 	f.next++
 	return f.next - 1
 }
 
 func (f *latentInference) Drawn(tree int32, j int, _ int32) []float32 {
-	d := f.infer.Dim
+	d := f.Features()
 	at := f.m.at(int(tree), j) * d
 	return f.z[at : at+d]
 }
 
 func (f *latentInference) Partner(tree int32, j int, _ int32) int32 {
-	return f.partners[f.m.at(int(tree), j)]
+	return f.kind[f.m.at(int(tree), j)]
 }
 
 // Words are the goals that the inferred points lead to, by the VAE's outcome head:

@@ -1,6 +1,8 @@
 package hop
 
 import (
+	"slices"
+
 	"hop/mind"
 	"hop/model/actor"
 	"hop/nn"
@@ -24,7 +26,7 @@ type leaves struct {
 
 func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, envs int) *leaves {
 	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: make([]int, envs*len(m.others))}
-	l.goal = make([]float32, len(m.others)*max(m.width, len(m.cfg.Leaf.Partners)))
+	l.goal = make([]float32, len(m.others)*max(m.width, len(m.who)))
 	c.Net = &valueNet{ws: m.Brain.Model.Work(c.Rows), params: m.Params, scale: m.scale, actions: c.Actions}
 	l.own = plan.NewNetPrior(c)
 	l.own.LogitsOnly = m.cfg.Leaf.Kind == "scripts"
@@ -70,7 +72,7 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 // after.
 func (l *leaves) partner(tree int32, j int, name int32) int32 {
 	if int(name) == l.m.random {
-		return int32(len(l.m.cfg.Leaf.Partners) - 1)
+		return int32(slices.Index(l.m.who, actsAtRandom))
 	}
 	return l.drawn.inference.Partner(tree, j, name)
 }
@@ -90,7 +92,7 @@ func (l *leaves) readGoals(q *plan.Query) ([]float32, uint64) {
 
 // readPartners is what the response network reads: which bot stands for each goal.
 func (l *leaves) readPartners(q *plan.Query) ([]float32, uint64) {
-	return l.read(q, len(l.m.cfg.Leaf.Partners), func(dst []float32, j int, name int32) int32 {
+	return l.read(q, len(l.m.who), func(dst []float32, j int, name int32) int32 {
 		bot := l.partner(q.Tree, j, name)
 		dst[bot] = 1
 		return bot

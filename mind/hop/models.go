@@ -29,6 +29,7 @@ type Models struct {
 	Response      *actor.Model // answers known co-players
 	Answers       *nn.Params   // the response network's
 	ResponseScale float64      // of rewards in its values
+	Population    []string     // whom it was told of
 }
 
 // shapes is what a checkpoint says about the models in it, so that it can be
@@ -60,6 +61,7 @@ type responseShape struct {
 	Config actor.Config
 	Input  actor.Input
 	Scale  float64
+	Who    []string `json:",omitempty"`
 }
 
 // responsePrefix is where a checkpoint holds the response network, once for all minds.
@@ -87,7 +89,7 @@ func (m Models) save(f *safetensors.File) error {
 		}
 	}
 	if m.Response != nil {
-		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale}
+		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale, m.Population}
 		if _, saved := f.Meta[shapesKey]; !saved {
 			m.Answers.Save(f, responsePrefix)
 		}
@@ -130,7 +132,7 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
 	if err == nil && s.Response != nil {
-		m.ResponseScale = s.Response.Scale
+		m.ResponseScale, m.Population = s.Response.Scale, s.Response.Who
 		m.Response, m.Answers, err = model.Fill(f, responsePrefix, s.Response.Config, s.Response.Input, actor.Layers)
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ func (m *Mind) makeRules(envs, trees int) (mind.Rules, mind.Scripts, error) {
 		w, err := truth.NewWorld(m.game, nil, nil, envs, trees)
 		return w, nil, err
 	}
-	return m.trueRules(m.cfg.Leaf.Partners, envs, trees)
+	return m.trueRules(m.who, envs, trees)
 }
 
 // trueRules are the real rules with bots as models.

@@ -25,7 +25,7 @@ func smallMOA(t *testing.T, d *dataset.Data, condition string, run *runlog.Run) 
 	t.Helper()
 	c := pretrain.DefaultMOA(d.Layout)
 	c.Model.Hidden, c.Epochs, c.Patience, c.Learning.Batch, c.Condition = []int{32, 32}, 4, 0, 32, condition
-	m, err := pretrain.NewMOA(c, d, 1)
+	m, err := pretrain.NewMOA(c, d, nil, 1)
 	if err == nil && run != nil {
 		err = m.Run(context.Background(), run, nil)
 	}

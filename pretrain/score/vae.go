@@ -16,6 +16,7 @@ import (
 	"hop/nn"
 	"hop/page"
 	"hop/pretrain"
+	"hop/stats"
 )
 
 // VAEScore is what codes of states are worth, on episodes they were not learnt
@@ -36,7 +37,7 @@ type codeScore struct {
 	Rows       int                `json:"rows"`
 	Terms      map[string]float64 `json:"terms"`
 	Probe      float64            `json:"probe"`       // accuracy of a linear probe from the code to the goal finally reached
-	ProbeLimit float64            `json:"probe_limit"` // the most that could be
+	ProbeLimit stats.Number       `json:"probe_limit"` // the most that could be; null: not known
 	ProbeRows  int                `json:"probe_rows"`
 	Majority   float64            `json:"probe_majority"` // always naming the most frequent goal
 	Info       float64            `json:"probe_info"`     // nats of the goal's entropy that the probe explains
@@ -74,10 +75,11 @@ func codesOf(
 
 // addGoals adds what the code says about goals to a card.
 func (s *codeScore) addGoals(c *card.Card, limit string) {
-	c.Add(card.Number{
-		Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows,
-		Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}, Limit: &card.Ref{Name: limit, Value: s.ProbeLimit, Loose: true},
-	})
+	n := card.Number{Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows, Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}}
+	if best := float64(s.ProbeLimit); !math.IsNaN(best) {
+		n.Limit = &card.Ref{Name: limit, Value: best, Loose: true}
+	}
+	c.Add(n)
 	c.Add(card.Number{Name: "goal information", Value: s.Info, N: s.ProbeRows, Unit: "nats"})
 }
 
@@ -158,9 +160,11 @@ func share(b bool) float64 {
 
 // probeMore asks what could be said about goals, and what z says about types.
 func (s *VAEScore) probeMore(v *pretrain.VAE, learn, held vae.Codes) (err error) {
-	if s.ProbeLimit, _, err = stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, len(s.goals), v.Key.Child("limit")); err != nil {
+	limit, _, err := stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, len(s.goals), v.Key.Child("limit"))
+	if err != nil {
 		return err
 	}
+	s.ProbeLimit = stats.Number(limit)
 	if types := len(v.Data.Bots); types > 1 {
 		for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
 			c.Label = make([]int, len(v.Parts[part].Rows))
@@ -230,9 +234,9 @@ func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 	c.Check("z is used", s.Active >= (s.Width+1)/2, s.Active > 0,
 		fmt.Sprintf("%d of %d dimensions vary with the state", s.Active, s.Width), "lower the KL weight")
 	if s.ProbeRows > 0 {
-		c.Check("goal in z", s.Probe >= s.ProbeLimit-0.02, cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01, // loss A does not ask for it
+		c.Check("goal in z", s.Probe >= float64(s.ProbeLimit)-0.02, cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01, // loss A does not ask for it
 			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most "+
-				"frequent %.1f %%", 100*s.Probe, 100*s.ProbeLimit, 100*s.Majority),
+				"frequent %.1f %%", 100*s.Probe, 100*float64(s.ProbeLimit), 100*s.Majority),
 			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or "+
 				"model.groups=4), or infer goals from history with hop pretrain cvae")
 	}

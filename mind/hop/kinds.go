@@ -1,0 +1,77 @@
+package hop
+
+import (
+	"hop/batch"
+	"hop/belief"
+	"hop/game"
+	"hop/rng"
+)
+
+// actsAtRandom is the member of a population that needs no model: doubt.
+const actsAtRandom = "random"
+
+// kinds returns the numbers of those of a population that a model of others
+// predicts, a hypothesis each.
+func kinds(population []string) []int32 {
+	var list []int32
+	for i, name := range population {
+		if name != actsAtRandom {
+			list = append(list, int32(i))
+		}
+	}
+	return list
+}
+
+// write writes the features of goal z of kind g; -1: none.
+func (w *latent) write(dst, z []float32, g int) {
+	clear(dst)
+	copy(dst, z)
+	if g >= 0 && len(w.kinds) > 0 {
+		dst[w.infer.Dim+g] = 1
+	}
+}
+
+// labelKinds writes the kind of each trajectory into the features of its steps, which
+// hold their z: a draw from the posterior given all that its agent did in it, where
+// at first every kind, and acting at random, is as likely. Who acted at random is of
+// no kind.
+func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory, r *rng.Rand) {
+	if len(w.kinds) == 0 {
+		return
+	}
+	m, n, width := w.m, len(w.kinds), w.Features()
+	k, read, row := len(m.spec.Actions), m.moa.Model.GoalLen, 0
+	posterior, probs := make([]float64, m.kinds), make([]float32, m.spec.Horizon*n*k)
+	obs, told := make([]float32, 0, m.spec.Horizon*n*ro.ObsLen), make([]float32, m.spec.Horizon*n*read)
+	ws, goal, step := m.moa.Model.Work(m.spec.Horizon*n), make([]float32, width), make([]float32, m.kinds*k)
+	for _, p := range list {
+		steps := p.hi - p.lo
+		obs = obs[:0]
+		for t := range steps {
+			z := dst[(row+t)*width:][:w.infer.Dim]
+			for g := range n {
+				obs = append(obs, ro.ObsAt(ro.Slot(p.agent, p.lo+t, p.env))...)
+				w.write(goal, z, g)
+				m.features(told[(t*n+g)*read:(t*n+g+1)*read], p.other, goal)
+			}
+		}
+		ws.Predict(m.moa.Params, obs, told[:steps*n*read], probs[:steps*n*k])
+		for g := range posterior {
+			posterior[g] = 1 / float64(m.kinds)
+		}
+		for t := range steps {
+			legal := ro.LegalAt(ro.Slot(p.agent, p.lo+t, p.env))
+			copy(step, probs[t*n*k:(t+1)*n*k])
+			if m.random >= 0 {
+				game.Spread(step[m.random*k:(m.random+1)*k], legal)
+			}
+			belief.Bayes(posterior, step, legal, ro.Action[ro.Step(p.agent, p.lo+t, p.env)], m.cfg.Belief.Smooth)
+		}
+		if kind := int(rng.Pick(posterior, r.Float64())); kind < n {
+			for t := range steps {
+				dst[(row+t)*width+w.infer.Dim+kind] = 1
+			}
+		}
+		row += steps
+	}
+}
