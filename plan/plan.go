@@ -94,7 +94,7 @@ type Config struct {
 	Discount  float64 `yaml:"discount" doc:"of rewards, per step" range:"0..1"`
 	NoiseEps  float64 `yaml:"noise_eps" doc:"share of Dirichlet noise in the root's prior, and only there" range:"0..1"`
 	NoiseA    float64 `yaml:"noise_alpha" doc:"the noise's concentration" range:"0<.."`
-	Act       string  `yaml:"act" doc:"the policy: all on the highest Q, all on the highest log prior + beta Q, all on the most visits, in proportion to visits, or softmax(beta Q)" oneof:"q|prior|most|visits|softmax|mixed"`
+	Act       string  `yaml:"act" doc:"the policy: all on the highest Q; all on the highest log prior + beta Q; mixed: prior times exp(beta Q), normalised; all on the most visits; in proportion to visits; or softmax(beta Q)" oneof:"q|prior|mixed|most|visits|softmax"`
 	Beta      float64 `yaml:"beta" doc:"of the softmax, and of Q beside the prior" range:"0.."`
 }
 

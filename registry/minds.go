@@ -104,9 +104,6 @@ func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
 	if err != nil {
 		return nil, err
 	}
-	if models.Response == nil && c.Leaf.Kind != "net" {
-		models.Population = c.Leaf.Partners
-	}
 	var minds []mind.Mind
 	for i := range m.Agents {
 		b, err := m.Brain(i, c.GoalLen(m.Game.Spec(), models))

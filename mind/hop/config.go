@@ -92,8 +92,8 @@ func (g Goals) doubts() bool { return g.Doubt && g.Kind != "none" }
 
 // features returns how many numbers networks read about one co-player's goal,
 // doubt the last of them.
-func (g Goals) features(spec game.Spec, m Models) int {
-	n := 1
+func (c Config) features(spec game.Spec, m Models) int {
+	n, g := 1, c.Goals
 	switch {
 	case g.Kind == "hand":
 		n = len(spec.Goals)
@@ -101,7 +101,7 @@ func (g Goals) features(spec game.Spec, m Models) int {
 	case g.Kind == "classes":
 		n = classCount(m.VAE)
 	case g.Kind == "latent":
-		n = m.VAE.Dim + len(kinds(m.Population))
+		n = m.VAE.Dim + len(kinds(c.population(m)))
 	}
 	if g.doubts() {
 		n++
@@ -115,7 +115,16 @@ func (c Config) GoalLen(spec game.Spec, m Models) int {
 	if !c.Goals.Read || c.Goals.Kind == "none" {
 		return 0
 	}
-	return (spec.Seats - 1) * c.Goals.features(spec, m)
+	return (spec.Seats - 1) * c.features(spec, m)
+}
+
+// population returns whom a co-player may be: those that the response network knows, or the
+// partners of scripted leaves.
+func (c Config) population(m Models) []string {
+	if len(m.Population) == 0 && c.Leaf.partnered() {
+		return c.Leaf.Partners
+	}
+	return m.Population
 }
 
 // scripted reports that leaves are evaluated by scripted rollouts.

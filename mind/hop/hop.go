@@ -40,16 +40,17 @@ type Mind struct {
 	scale  float32 // of rewards in the own network's values
 	models Models
 
-	me      agent.ID
-	others  []agent.ID
-	who     []string // whom a co-player may be: what leaves are evaluated against
-	goals   GoalModel
-	kinds   int // hypotheses about a co-player, doubt among them
-	random  int // the one that it acts at random, -1 if there is none
-	width   int // numbers that networks read about one co-player's goal, the last of them doubt
-	goalLen int // numbers that the own network reads about all of them
-	moa     *moa.Learner
-	rand    rng.Rand
+	me       agent.ID
+	others   []agent.ID
+	who      []string // whom a co-player may be: what leaves are evaluated against
+	doubtful int32    // which of them stands for doubt
+	goals    GoalModel
+	kinds    int // hypotheses about a co-player, doubt among them
+	random   int // the one that it acts at random, -1 if there is none
+	width    int // numbers that networks read about one co-player's goal, the last of them doubt
+	goalLen  int // numbers that the own network reads about all of them
+	moa      *moa.Learner
+	rand     rng.Rand
 
 	beliefs     []*belief.Beliefs // [N]
 	likelihoods []float32         // [N][others][kinds][K] what each co-player was predicted to do
@@ -85,12 +86,15 @@ func New(c Config, g game.Game, models Models, b *ppo.Brain, scale float64, key 
 	if err := m.SetGame(g); err != nil {
 		return nil, err
 	}
-	m.who = models.Population
+	m.who = c.population(models)
+	if m.doubtful = int32(slices.Index(m.who, actsAtRandom)); m.doubtful < 0 {
+		m.doubtful = int32(len(m.who) - 1)
+	}
 	var err error
 	if m.goals, err = newGoals(m, key); err != nil {
 		return nil, err
 	}
-	m.kinds, m.width = m.goals.Hypotheses(), c.Goals.features(m.spec, models)
+	m.kinds, m.width = m.goals.Hypotheses(), c.features(m.spec, models)
 	if c.Goals.doubts() {
 		m.random = m.kinds
 		m.kinds++
@@ -183,7 +187,11 @@ func (m *Mind) Imagines() error {
 func (m *Mind) Freeze(greedy bool) {
 	m.Brain.Freeze(greedy)
 	m.frozen = true
-	if greedy && m.search.Act != "prior" {
+	switch {
+	case !greedy || m.search.Act == "prior":
+	case m.search.Act == "mixed":
+		m.search.Act = "prior" // its mode
+	default:
 		m.search.Act = "q"
 	}
 }

@@ -1,8 +1,6 @@
 package hop
 
 import (
-	"slices"
-
 	"hop/mind"
 	"hop/model/actor"
 	"hop/nn"
@@ -72,7 +70,7 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 // after.
 func (l *leaves) partner(tree int32, j int, name int32) int32 {
 	if int(name) == l.m.random {
-		return int32(slices.Index(l.m.who, actsAtRandom))
+		return l.m.doubtful
 	}
 	return l.drawn.inference.Partner(tree, j, name)
 }

@@ -12,7 +12,7 @@ import (
 // known before models are.
 func (c *Config) width(spec game.Spec) int {
 	if c.Goals.Kind != "latent" && c.Goals.Kind != "classes" {
-		return c.Goals.features(spec, Models{})
+		return c.features(spec, Models{})
 	}
 	return vae.Default().Dim + 1
 }
