@@ -149,7 +149,7 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 			return field.Bad(fmt.Sprintf("leaf.partners[%d]", i), bot, "a bot of "+s.Game.Name)
 		}
 	}
-	if c.Goals.Kind == "latent" && c.Leaf.Kind == "response" && len(c.Leaf.Partners) == 0 {
+	if c.Goals.Kind != "hand" && c.Leaf.Kind == "response" && len(c.Leaf.Partners) == 0 {
 		return nil // as the response network knows them
 	}
 	if want := c.Hypotheses(g.Spec().Goals); len(c.Leaf.Partners) == 0 || c.Goals.Kind != "none" && len(c.Leaf.Partners) != len(want) {
@@ -235,7 +235,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 		if about.Input != want {
 			return m, misfit("response", c.Models.Response, about.Input, want)
 		}
-		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind != "latent" || len(c.Leaf.Partners) > 0) {
+		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind == "hand" || len(c.Leaf.Partners) > 0) {
 			return m, fmt.Errorf("models.response: %s knows the bots %v, leaf.partners are %v; they must be the same, in the same order",
 				c.Models.Response, about.Who, c.Leaf.Partners)
 		}

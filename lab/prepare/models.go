@@ -244,7 +244,7 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 	}
 	out := &ResponseResult{}
 	out.Learnt, err = training[pretrain.ResponseProgress]{
-		lab: l, kind: "response", settings: map[string]any{"game": played, "response": cfg}, model: r, unit: "steps",
+		lab: l, kind: "response", settings: map[string]any{"game": played, "response": r.Config}, model: r, unit: "steps",
 		watch: func(p pretrain.ResponseProgress, _ *Learnt, _ *runlog.Run) (at, of int) { return p.Step, p.Steps },
 		score: func() (report *card.Card, err error) {
 			out.ResponseScore, report, err = score.Response(r, c.Episodes)

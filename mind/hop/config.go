@@ -54,7 +54,7 @@ type Search struct {
 // Leaf is what a state at the end of a search is worth.
 type Leaf struct {
 	Kind     string   `yaml:"kind" doc:"value of a leaf: the agent's network; the best of several scripted rollouts against the drawn goals; the better of the two; or the response network, which learnt to answer known co-players and is given the drawn goals (needs models.response)" oneof:"net|scripts|both|response"`
-	Partners []string `yaml:"partners" doc:"the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them; with goals latent whom a co-player may be, one hypothesis each: as the response network knows them if this is empty" when:"scripts|both|response"`
+	Partners []string `yaml:"partners" doc:"the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them; with goals latent whom a co-player may be, one hypothesis each. Empty, but not with goals hand: those that the response network knows" when:"scripts|both|response"`
 	Scripts  []string `yaml:"scripts" doc:"what oneself may do; in stag hunt stag stands for one script a stag" when:"scripts|both"`
 	Repeat   int      `yaml:"repeat" doc:"futures that each script is averaged over before the best one counts" range:"1..1000" when:"scripts|both"`
 }
