@@ -250,7 +250,7 @@ func (x *walk) inferred(t, n, j int, held mind.Belief) {
 		return
 	}
 	says := fmt.Sprintf("at step %d of env %d what is inferred of agent %d's goal, %s, does not follow from its history: %s.",
-		t, n, a, x.goal(wide(held.Mean)), x.goal(mean))
+		t, n, a, code(wide(held.Mean)), code(mean))
 	try := func(from twin.History, obs []float32, joint []int32, why string) bool {
 		mu, _ := from.See(x.goals, obs, joint)
 		if alike(held.Mean, mu, 2e-3) > 0 {
@@ -325,7 +325,7 @@ func even(legal []bool) []float64 {
 // features returns those of hypothesis g.
 func (x *walk) features(b mind.Belief, g int) []float64 {
 	if x.goals.Kind == "latent" {
-		return wide(b.Mean)
+		return x.goals.Goal(wide(b.Mean), g)
 	}
 	out := make([]float64, x.goals.Features())
 	out[g] = 1
