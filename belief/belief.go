@@ -45,23 +45,33 @@ type Beliefs struct {
 	Config
 	Envs, Others, Goals int
 
+	p []float64 // [Goals] what is believed of somebody new
 	b []float64 // [Envs][Others][Goals] within the running episodes
 	c []float64 // [Others][Goals] discounted counts, shared by the envs
 }
 
-// New returns equal beliefs. It panics if a size is not positive.
+// New returns beliefs that are equal at first. It panics if a size is not positive.
 func New(c Config, envs, others, goals int) *Beliefs {
 	if envs < 1 || others < 1 || goals < 1 {
 		panic("belief: a size is not positive")
 	}
 	b := &Beliefs{Config: c, Envs: envs, Others: others, Goals: goals, b: make([]float64, envs*others*goals), c: make([]float64, others*goals)}
+	b.p = make([]float64, goals)
+	equal(b.p)
+	b.Meet(b.p)
+	return b
+}
+
+// Meet begins anew with what is believed of somebody new, in place of equal
+// weights: a probability for each goal.
+func (b *Beliefs) Meet(prior []float64) {
+	copy(b.p, prior)
 	for i := range b.c {
-		b.c[i] = 0.5 / (1 - c.Decay)
+		b.c[i] = b.p[i%b.Goals] * float64(b.Goals) * 0.5 / (1 - b.Decay)
 	}
-	for n := range envs {
+	for n := range b.Envs {
 		b.Start(n)
 	}
-	return b
 }
 
 // At returns the belief about other j in env n, a view that sums to 1.
@@ -75,7 +85,7 @@ func (b *Beliefs) Counts(j int) []float64 {
 	return b.c[j*b.Goals : (j+1)*b.Goals : (j+1)*b.Goals]
 }
 
-// Start begins an episode in env n: from the counts, or from equal weights if
+// Start begins an episode in env n: from the counts, or as with somebody new if
 // Across is off.
 func (b *Beliefs) Start(n int) {
 	for j := range b.Others {
@@ -90,7 +100,7 @@ func (b *Beliefs) Prior(j int, dst []float64) {
 		normalise(dst)
 		return
 	}
-	equal(dst)
+	copy(dst, b.p)
 }
 
 // Update takes in that other j played action in env n. probs [Goals][K] are the

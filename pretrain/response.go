@@ -81,6 +81,23 @@ type ResponseInput struct {
 	Seats int
 	Who   []string
 	Scale float64 // of rewards in its values
+	Share float64 // of episodes in which all others were copies of it
+}
+
+// Met returns how often a co-player was of each kind: a share of episodes is dealt to
+// copies alone, all else evenly.
+func (in ResponseInput) Met() []float64 {
+	met := make([]float64, len(in.Who))
+	for k, name := range in.Who {
+		met[k] = 1 / float64(len(in.Who))
+		if slices.Contains(in.Who, Self) {
+			met[k] *= 1 - in.Share
+		}
+		if name == Self {
+			met[k] += in.Share
+		}
+	}
+	return met
 }
 
 // Bare returns what it reads of an observation alone.
@@ -162,7 +179,7 @@ const responseShards = 4
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
 	in := frame.Layout(spec.Obs).Input()
 	in.Extra = (spec.Seats - 1) * len(cfg.Who)
-	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale}
+	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
 }
 
 // ResponseProgress is what a run says after each window.

@@ -239,7 +239,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 			return m, fmt.Errorf("models.response: %s knows the bots %v, leaf.partners are %v; they must be the same, in the same order",
 				c.Models.Response, about.Who, c.Leaf.Partners)
 		}
-		m.Response, m.Answers, m.ResponseScale, m.Population = r, p, about.Scale, about.Who
+		m.Response, m.Answers, m.ResponseScale, m.Population, m.Met = r, p, about.Scale, about.Who, about.Met()
 	}
 	if c.Models.MOA != "" {
 		if m.MOA, err = hop.LoadMOA(runs, c, spec, m); err != nil {

@@ -104,9 +104,7 @@ func (p *player) updateBeliefs(v *rollout.View, envs []int32) {
 	for _, e := range envs {
 		n := int(e)
 		if v.Start[v.Moment(v.T, n)] {
-			for j := range p.others {
-				p.startBelief(n, j)
-			}
+			p.beliefs[n].Start(0)
 			p.predicted[n] = false
 		}
 		if !p.predicted[n] {
@@ -124,7 +122,7 @@ func (p *player) updateBeliefs(v *rollout.View, envs []int32) {
 			p.beliefs[n].Update(0, j, probs, legal[:k], p.lastAction(v, n, j))
 			if goal := p.inference.Reached(v, n, j); goal != game.NoGoal {
 				p.beliefs[n].Over(0, j, goal)
-				p.startBelief(n, j)
+				p.beliefs[n].Prior(j, p.beliefs[n].At(0, j))
 			}
 		}
 	}
@@ -146,22 +144,6 @@ func (p *player) lastAction(v *rollout.View, n, j int) int32 {
 		}
 	}
 	return action
-}
-
-// startBelief begins the belief about co-player j of env n, with as much doubt as
-// is wanted.
-func (p *player) startBelief(n, j int) {
-	b := p.beliefs[n].At(0, j)
-	p.beliefs[n].Prior(j, b)
-	doubt := p.cfg.Goals.DoubtStart
-	if p.random < 0 || doubt < 0 {
-		return
-	}
-	rest := 1 - b[p.random]
-	for g := range b {
-		b[g] *= (1 - doubt) / rest
-	}
-	b[p.random] = doubt
 }
 
 // predictOthers writes what each living co-player would do for each hypothesis,

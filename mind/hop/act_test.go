@@ -1,6 +1,7 @@
 package hop
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -84,28 +85,25 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 	}
 }
 
-// Doubt starts an episode as the spec says, whatever earlier episodes counted.
+// Of somebody new it is believed as the spec says that it acts at random; what
+// earlier episodes counted says more later.
 func TestDoubtStartsAsItIsSet(t *testing.T) {
-	m, p := makeMind(t, hunt(t, 35), 0, 1, func(*Config) {})
-	b := m.beliefs[0]
-	for range 50 {
-		b.Seen(0, 1)
-	}
-	p.startBelief(0, 0)
-	if b.At(0, 0)[2] > 0.4 || b.At(0, 0)[1] < 0.35 {
-		t.Errorf("as counted the belief starts at %v", b.At(0, 0))
-	}
-	ratio := b.At(0, 0)[1] / b.At(0, 0)[0]
-	m.cfg.Goals.DoubtStart = 0.1
-	for j := range 2 {
-		p.startBelief(0, j)
-		at := b.At(0, j)
-		if sum := at[0] + at[1] + at[2]; at[2] != 0.1 || sum < 1-1e-9 || sum > 1+1e-9 {
-			t.Errorf("the belief starts at %v, want doubt 0.1 and a sum of 1", at)
+	for _, want := range []float64{-1, 0.1} {
+		m, _ := makeMind(t, hunt(t, 35), 0, 1, func(c *Config) { c.Goals.DoubtStart = want })
+		b := m.beliefs[0]
+		if want < 0 {
+			want = 1. / 3
 		}
-	}
-	if got := b.At(0, 0)[1] / b.At(0, 0)[0]; got < ratio-1e-9 || got > ratio+1e-9 {
-		t.Errorf("the goals are believed in at %v, want %v as counted", got, ratio)
+		at := b.At(0, 0)
+		if sum := at[0] + at[1] + at[2]; math.Abs(at[2]-want) > 1e-9 || math.Abs(sum-1) > 1e-9 || math.Abs(at[0]-at[1]) > 1e-9 {
+			t.Errorf("the belief starts at %v, want doubt %v, the rest even and a sum of 1", at, want)
+		}
+		for range 50 {
+			b.Seen(0, 1)
+		}
+		if b.Start(0); at[1] < at[0] {
+			t.Errorf("after 50 of the second goal the belief starts at %v", at)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ type Config struct {
 type Goals struct {
 	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); or a class of states (HOP+; needs models.vae with discrete goals)" oneof:"none|hand|latent|classes"`
 	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
-	DoubtStart float64 `yaml:"doubt_start" doc:"probability at an episode's start that a co-player acts at random; -1: as often as each other hypothesis, or as belief.across has counted" range:"-1..1" when:"hand|latent|classes"`
+	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it" range:"-1..1" when:"hand|latent|classes"`
 	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes"`
 	Selector   string  `yaml:"selector" doc:"which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative" when:"latent|classes"`
 	Ahead      int     `yaml:"ahead" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000" when:"latent|classes"`

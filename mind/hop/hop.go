@@ -158,7 +158,9 @@ func (m *Mind) Remember(envs, steps int) {
 	m.Brain.Remember(envs, steps)
 	m.beliefs = nil
 	for range envs {
-		m.beliefs = append(m.beliefs, belief.New(m.cfg.Belief, 1, len(m.others), m.kinds))
+		b := belief.New(m.cfg.Belief, 1, len(m.others), m.kinds)
+		b.Meet(m.prior())
+		m.beliefs = append(m.beliefs, b)
 	}
 	m.likelihoods = make([]float32, envs*len(m.others)*m.kinds*len(m.spec.Actions))
 	m.predicted = make([]bool, envs)

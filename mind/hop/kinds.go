@@ -22,6 +22,39 @@ func kinds(population []string) []int32 {
 	return list
 }
 
+// prior returns what is believed of somebody new: that it is of a kind as often as
+// the response network met it, else that every hypothesis is as likely; and that it
+// acts at random as likely as is set (Goals.DoubtStart).
+func (m *Mind) prior() []float64 {
+	prior, rest := make([]float64, m.kinds), 0.
+	w, met := m.goals.(*latent)
+	met = met && len(w.kinds) > 0 && len(m.models.Met) > 0
+	for g := range prior {
+		switch {
+		case !met:
+			prior[g] = 1
+		case g == m.random:
+			prior[g] = m.models.Met[m.doubtful]
+		default:
+			prior[g] = m.models.Met[w.kinds[g]]
+		}
+		rest += prior[g]
+	}
+	doubt := m.cfg.Goals.DoubtStart
+	for g := range prior {
+		prior[g] /= rest
+	}
+	if m.random < 0 || doubt < 0 {
+		return prior
+	}
+	rest = 1 - prior[m.random]
+	for g := range prior {
+		prior[g] *= (1 - doubt) / rest
+	}
+	prior[m.random] = doubt
+	return prior
+}
+
 // write writes the features of goal z of kind g; -1: none.
 func (w *latent) write(dst, z []float32, g int) {
 	clear(dst)

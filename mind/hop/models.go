@@ -30,6 +30,7 @@ type Models struct {
 	Answers       *nn.Params   // the response network's
 	ResponseScale float64      // of rewards in its values
 	Population    []string     // whom it was told of
+	Met           []float64    // how often it met each of them
 }
 
 // shapes is what a checkpoint says about the models in it, so that it can be
@@ -61,7 +62,8 @@ type responseShape struct {
 	Config actor.Config
 	Input  actor.Input
 	Scale  float64
-	Who    []string `json:",omitempty"`
+	Who    []string  `json:",omitempty"`
+	Met    []float64 `json:",omitempty"`
 }
 
 // responsePrefix is where a checkpoint holds the response network, once for all minds.
@@ -89,7 +91,7 @@ func (m Models) save(f *safetensors.File) error {
 		}
 	}
 	if m.Response != nil {
-		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale, m.Population}
+		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale, m.Population, m.Met}
 		if _, saved := f.Meta[shapesKey]; !saved {
 			m.Answers.Save(f, responsePrefix)
 		}
@@ -132,7 +134,7 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
 	if err == nil && s.Response != nil {
-		m.ResponseScale, m.Population = s.Response.Scale, s.Response.Who
+		m.ResponseScale, m.Population, m.Met = s.Response.Scale, s.Response.Who, s.Response.Met
 		m.Response, m.Answers, err = model.Fill(f, responsePrefix, s.Response.Config, s.Response.Input, actor.Layers)
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ func shaped(t testing.TB) string {
 		World: &worldShape{world.Default(), world.Input{
 			Height: 3, Width: 3, Planes: 4, Agents: 2, Actions: 5, Horizon: 9, Legal: 5, Rewards: []float32{0, 1},
 		}},
-		Response: &responseShape{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, nil},
+		Response: &responseShape{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, nil, nil},
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
