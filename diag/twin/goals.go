@@ -30,7 +30,9 @@ type Goals struct {
 	Model Others // of others
 	Net   Net    // of the model of others
 
-	smooth float64 // share of uniform play in likelihoods
+	who    []string  // of whom a response network was told
+	met    []float64 // how often it met each
+	smooth float64   // share of uniform play in likelihoods
 	vae    vae.Config
 	codes  Net // of the VAE
 	infer  cvae.Config
@@ -52,7 +54,10 @@ func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (
 		var shapes struct {
 			VAE      struct{ Config vae.Config }
 			CVAE     struct{ Config cvae.Config }
-			Response struct{ Who []string }
+			Response struct {
+				Who []string
+				Met []float64
+			}
 		}
 		if err := json.Unmarshal([]byte(f.Meta["models"]), &shapes); err != nil {
 			return nil, fmt.Errorf("twin: the shapes of saved models: %w", err)
@@ -60,7 +65,8 @@ func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (
 		g.vae, g.infer = shapes.VAE.Config, shapes.CVAE.Config
 		g.codes, errs[1] = LoadNet(f, "goals/vae/model/")
 		if g.Kind == "latent" {
-			g.Kinds = kinds(shapes.Response.Who, c.Leaf)
+			g.who, g.met = shapes.Response.Who, shapes.Response.Met
+			g.Kinds = kinds(g.who, c.Leaf)
 			g.Infer, errs[2] = LoadNet(f, "goals/cvae/model/")
 		}
 	}

@@ -17,6 +17,37 @@ func kinds(who []string, leaf hop.Leaf) []string {
 	return slices.DeleteFunc(slices.Clone(who), func(name string) bool { return name == "random" })
 }
 
+// Prior is what is believed of somebody new: it is of a kind as often as the response
+// network met it, or all hypotheses are as likely; it acts at random, the last of them, as
+// likely as that, or as is set.
+func (g *Goals) Prior() []float64 {
+	names, sum, doubt := append(slices.Clone(g.Kinds), "random"), 0., g.Doubt && g.Kind != "none"
+	list := slices.Repeat([]float64{1}, g.Hypotheses()+1)
+	for k := range list {
+		if len(g.met) > 0 && len(g.Kinds) > 0 {
+			at := slices.Index(g.who, names[k])
+			list[k] = g.met[(at+len(g.who))%len(g.who)] // nobody acts at random: the last one stands for it
+		}
+		if k < len(list)-1 || doubt && g.DoubtStart < 0 {
+			sum += list[k]
+		}
+	}
+	last, rest := len(list)-1, 1.
+	if doubt && g.DoubtStart >= 0 {
+		rest = 1 - g.DoubtStart
+	}
+	for k := range list {
+		list[k] *= rest / sum
+	}
+	switch {
+	case !doubt:
+		return list[:last]
+	case g.DoubtStart >= 0:
+		list[last] = g.DoubtStart
+	}
+	return list
+}
+
 // kindSlip is how kinds may be drawn wrongly.
 type kindSlip int
 
