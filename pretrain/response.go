@@ -135,9 +135,9 @@ const responseShards = 4
 // responseInput says what a response network reads of a game: an observation, and who the
 // others are, one-hot by place after oneself, zero for those who have left.
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
-	in := frame.Layout(spec.Obs).Input()
+	in := actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions)
 	in.Extra = (spec.Seats - 1) * len(cfg.Who)
-	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale}
+	return ResponseInput{in.Of(cfg.Net), spec.Seats, cfg.Who, cfg.PPO.RewardScale}
 }
 
 // ResponseProgress is what a run says after each window.

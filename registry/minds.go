@@ -176,8 +176,8 @@ func fit(m hop.Models, c hop.Config, spec game.Spec) error {
 		}
 	}
 	in.Extra = (spec.Seats - 1) * len(c.Leaf.Partners)
-	if m.Response != nil && m.Response.Input != in {
-		return misfit("response", "the checkpoint's", m.Response.Input, in)
+	if m.Response != nil && m.Response.Input != in.Of(m.Response.Config) {
+		return misfit("response", "the checkpoint's", m.Response.Input, in.Of(m.Response.Config))
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 		}
 		want := in
 		want.Extra = (spec.Seats - 1) * len(c.Leaf.Partners)
-		if about.Input != want {
+		if want = want.Of(r.Config); about.Input != want {
 			return m, misfit("response", c.Models.Response, about.Input, want)
 		}
 		if !slices.Equal(about.Who, c.Leaf.Partners) {
