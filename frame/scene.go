@@ -76,7 +76,7 @@ func NewScene(kind string, in Input, sense Sense) *Frame {
 	c.walks = f.rest + int32(rest+extra)
 	f.Cols = int(c.walks)
 	if sense.Distances {
-		f.Cols += len(c.things) * nearest * c.each()
+		f.Cols += len(c.things) * c.each()
 	}
 	f.extra, f.scene = f.rest+int32(rest), c
 	if sense.Turn {
@@ -85,8 +85,13 @@ func NewScene(kind string, in Input, sense Sense) *Frame {
 	return f
 }
 
-// each is how many columns the distances of one thing have: everyone's, then the moves.
-func (c *scene) each() int { return (1+c.groups)*c.span + 4 }
+// thing is how many columns the distances to one of the nearest things have: everyone's, then
+// the moves.
+func (c *scene) thing() int { return (1+c.groups)*c.span + 4 }
+
+// each is how many columns the distances to the things of one plane have: those to the nearest
+// ones and, for each co-player, its own, oneself's and the moves to the one nearest to it.
+func (c *scene) each() int { return nearest*c.thing() + c.groups*(2*c.span+4) }
 
 // look fills the tables of turns: bit 0 mirrors rows, bit 1 columns, bit 2 the diagonal.
 func (c *scene) look(in Input) {
@@ -169,9 +174,12 @@ func (f *Frame) Turns() bool { return f.scene != nil && f.scene.Turn }
 // sceneWork is an encoder's memory for scenes.
 type sceneWork struct {
 	seen [2][]float32 // [Len] observations in some view
-	walk *Walk
-	at   []int32 // [Seats] cells, -1: not on the board
-	near [][]int32
+	at   []int32      // [Seats] cells, -1: not on the board
+
+	walk   *Walk
+	near   [][]int32 // [things] cells of those on one plane
+	dist   [][]int32 // [Seats+4][cells] from everyone, then from the cells beside oneself
+	beside [4]int    // -1: cannot be entered
 }
 
 func (f *Frame) sceneWork() *sceneWork {
@@ -187,6 +195,9 @@ func (f *Frame) sceneWork() *sceneWork {
 		w.walk = NewWalk(f.Height, f.Width)
 		for range c.things {
 			w.near = append(w.near, make([]int32, 0, f.Height*f.Width))
+		}
+		for range len(w.at) + 4 {
+			w.dist = append(w.dist, make([]int32, f.Height*f.Width))
 		}
 	}
 	return w
@@ -247,7 +258,7 @@ func (e *Encoder) scene(s *f32.Sparse, obs, extra []float32, narrow bool) {
 	}
 	e.rest(s, obs, extra)
 	if c.Distances {
-		e.distances(s, obs, extra)
+		e.distances(s, extra)
 	}
 }
 
@@ -296,66 +307,107 @@ func (e *Encoder) rest(s *f32.Sparse, obs, extra []float32) {
 	}
 }
 
-// distances appends, for the things of each plane that are nearest to oneself, everyone's
-// walking distance and the own moves that lead nearer.
-func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
-	f, c, w := e.f, e.f.scene, e.work
+// distances appends, for each plane of things, how far everyone walks to those that are
+// nearest to oneself and the own moves that lead nearer; then, for each co-player, how far it
+// and oneself walk to the one that is nearest to it, and the own moves that lead there.
+func (e *Encoder) distances(s *f32.Sparse, extra []float32) {
+	c, w := e.f.scene, e.work
 	if w.at[0] < 0 {
 		return
 	}
+	w.measure(e)
+	for k, cells := range w.near {
+		col := c.walks + int32(k*c.each())
+		w.sort(cells, 0)
+		for _, cell := range cells[:min(nearest, len(cells))] {
+			s.AppendEntry(col+c.steps(w.dist[0][cell]), 1)
+			for p := 1; p < c.Seats; p++ {
+				if w.at[p] >= 0 {
+					c.say(s, extra, p, col+int32(c.span)+c.steps(w.dist[p][cell]), int32(c.span))
+				}
+			}
+			w.moves(cell, func(d int32) { s.AppendEntry(col+int32((1+c.groups)*c.span)+d, 1) })
+			col += int32(c.thing())
+		}
+		col = c.walks + int32(k*c.each()+nearest*c.thing())
+		for p := 1; p < c.Seats && len(cells) > 0; p++ {
+			if w.at[p] < 0 {
+				continue
+			}
+			cell := cells[0] // the nearest to oneself, of those that are equally near to it
+			for _, other := range cells[1:] {
+				if w.dist[p][other] < w.dist[p][cell] {
+					cell = other
+				}
+			}
+			each := int32(2*c.span + 4)
+			c.say(s, extra, p, col+c.steps(w.dist[p][cell]), each)
+			c.say(s, extra, p, col+int32(c.span)+c.steps(w.dist[0][cell]), each)
+			w.moves(cell, func(d int32) { c.say(s, extra, p, col+int32(2*c.span)+d, each) })
+		}
+	}
+}
+
+// steps returns the column of a distance.
+func (c *scene) steps(d int32) int32 { return min(d, int32(c.span-1)) }
+
+// say appends an entry about co-player p to the part of each group that it is in; col is the
+// first group's column.
+func (c *scene) say(s *f32.Sparse, extra []float32, p int, col, each int32) {
+	if !c.Unordered {
+		s.AppendEntry(col+int32(p-1)*each, 1)
+		return
+	}
+	for g := range c.groups {
+		if x := c.weight(extra, p, g); x != 0 {
+			s.AppendEntry(col+int32(g)*each, x)
+		}
+	}
+}
+
+// measure finds things and blocks among the planes' nonzeros, and walks from everyone and from
+// all cells beside oneself.
+func (w *sceneWork) measure(e *Encoder) {
+	c := e.f.scene
 	w.walk.Open()
 	for i := range w.near {
 		w.near[i] = w.near[i][:0]
 	}
 	for _, i := range e.ones.Idx {
-		p, cell := int(f.at[i].c), i/int32(f.Planes)
-		if p < c.Seats {
-			continue
-		}
-		if p == c.Block {
+		p, cell := int(e.f.at[i].c), i/int32(e.f.Planes)
+		if p >= c.Seats && p == c.Block {
 			w.walk.Shut(int(cell))
-		} else if k := slices.Index(c.things, p); k >= 0 {
+		} else if p >= c.Seats {
+			k := slices.Index(c.things, p)
 			w.near[k] = append(w.near[k], cell)
 		}
 	}
-	w.walk.Measure(w.at[0])
-	for _, cells := range w.near {
-		for r := range min(nearest, len(cells)) {
-			best := r
-			for i := r + 1; i < len(cells); i++ {
-				if w.walk.Dist[cells[i]] < w.walk.Dist[cells[best]] {
-					best = i
-				}
-			}
-			cells[r], cells[best] = cells[best], cells[r]
+	for p, at := range w.at {
+		if at >= 0 {
+			w.walk.Measure(w.dist[p], at)
 		}
 	}
-	far := func(cell int32) int32 { return min(w.walk.Dist[cell], int32(c.span-1)) }
-	for k, cells := range w.near {
-		for r, cell := range cells[:min(nearest, len(cells))] {
-			col := c.walks + int32((k*nearest+r)*c.each())
-			w.walk.Measure(cell)
-			s.AppendEntry(col+far(w.at[0]), 1)
-			for p := 1; p < c.Seats; p++ {
-				if w.at[p] < 0 {
-					continue
-				}
-				d := far(w.at[p])
-				if !c.Unordered {
-					s.AppendEntry(col+int32(p*c.span)+d, 1)
-					continue
-				}
-				for g := range c.groups {
-					if x := c.weight(extra, p, g); x != 0 {
-						s.AppendEntry(col+int32((1+g)*c.span)+d, x)
-					}
-				}
-			}
-			for d := range 4 {
-				if to := w.walk.Step(int(w.at[0]), d); to >= 0 && w.walk.Dist[to] < w.walk.Dist[w.at[0]] {
-					s.AppendEntry(col+int32((1+c.groups)*c.span+d), 1)
-				}
-			}
+	for d := range 4 {
+		if w.beside[d] = w.walk.Step(int(w.at[0]), d); w.beside[d] >= 0 {
+			w.walk.Measure(w.dist[len(w.at)+d], int32(w.beside[d]))
+		}
+	}
+}
+
+// moves calls do for the own moves that lead nearer to a cell.
+func (w *sceneWork) moves(cell int32, do func(d int32)) {
+	for d, to := range w.beside {
+		if to >= 0 && w.dist[len(w.at)+d][cell] < w.dist[0][cell] {
+			do(int32(d))
+		}
+	}
+}
+
+// sort orders cells by their distance to agent p; equals stay in the order of the board.
+func (w *sceneWork) sort(cells []int32, p int) {
+	for i := 1; i < len(cells); i++ {
+		for j := i; j > 0 && w.dist[p][cells[j]] < w.dist[p][cells[j-1]]; j-- {
+			cells[j], cells[j-1] = cells[j-1], cells[j]
 		}
 	}
 }

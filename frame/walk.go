@@ -5,8 +5,6 @@ import "math/bits"
 // Walk measures how far apart cells are for those who walk around what cannot be
 // entered. Each goroutine has its own.
 type Walk struct {
-	Dist []int32 // [cells] steps to where Measure began; Far: no way leads there
-
 	next  [][4]int32 // [cells] the cells up, down, left and right, -1 off the board
 	shut  []bool     // [cells] cannot be entered
 	queue []int32
@@ -23,7 +21,7 @@ const Far = 1 << 30
 // NewWalk returns a walk on a board without blocks.
 func NewWalk(height, width int) *Walk {
 	n := height * width
-	w := &Walk{Dist: make([]int32, n), next: make([][4]int32, n), shut: make([]bool, n), queue: make([]int32, 0, n),
+	w := &Walk{next: make([][4]int32, n), shut: make([]bool, n), queue: make([]int32, 0, n),
 		small: n <= 64, width: width}
 	for cell := range w.next {
 		y, x := cell/width, cell%width
@@ -66,29 +64,29 @@ func (w *Walk) Step(at, d int) int {
 	return int(to)
 }
 
-// Measure fills Dist with each cell's distance to the nearest of those given. One may
-// stand on a cell that cannot be entered.
-func (w *Walk) Measure(from ...int32) {
-	for cell := range w.Dist {
-		w.Dist[cell] = Far
+// Measure writes to dst [cells] how many steps each is from the nearest of those given; Far: no
+// way leads there. One may stand on a cell that cannot be entered.
+func (w *Walk) Measure(dst []int32, from ...int32) {
+	for cell := range dst {
+		dst[cell] = Far
 	}
 	queue := w.queue[:0]
 	at := uint64(0)
 	for _, cell := range from {
-		w.Dist[cell] = 0
+		dst[cell] = 0
 		queue = append(queue, cell)
 		at |= 1 << cell
 	}
 	if w.small {
-		w.flood(at)
+		w.flood(dst, at)
 		return
 	}
 	for i := 0; i < len(queue); i++ {
 		at := queue[i]
-		d := w.Dist[at] + 1
+		d := dst[at] + 1
 		for _, to := range w.next[at] {
-			if to >= 0 && !w.shut[to] && w.Dist[to] == Far {
-				w.Dist[to] = d
+			if to >= 0 && !w.shut[to] && dst[to] == Far {
+				dst[to] = d
 				queue = append(queue, to)
 			}
 		}
@@ -97,13 +95,13 @@ func (w *Walk) Measure(from ...int32) {
 }
 
 // flood is Measure for sets of bits.
-func (w *Walk) flood(at uint64) {
+func (w *Walk) flood(dst []int32, at uint64) {
 	seen := at
 	for d := int32(1); at != 0; d++ {
 		at = (at<<w.width | at>>w.width | at&^w.right<<1 | at&^w.left>>1) & w.open &^ seen
 		seen |= at
 		for set := at; set != 0; set &= set - 1 {
-			w.Dist[bits.TrailingZeros64(set)] = d
+			dst[bits.TrailingZeros64(set)] = d
 		}
 	}
 }

@@ -30,6 +30,7 @@ import (
 type ResponseConfig struct {
 	Who    []string     `yaml:"who" doc:"the bots, in the order of leaf.partners: one for each hand-made goal, then one for doubt"`
 	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
+	Even   bool         `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
 	Net    actor.Config `yaml:"net"`
 	PPO    ppo.Config   `yaml:"ppo"`
 	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
@@ -112,6 +113,9 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
 	r.teams = newTeamDealer(spec.Seats, cfg.Envs, cfg.Who, r.Key.Child("cast")) // the name is part of the numbers
 	r.teams.share = cfg.Share
+	if cfg.Even {
+		r.teams.even = Teams(spec.Seats, len(cfg.Who))
+	}
 	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
 }

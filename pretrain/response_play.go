@@ -12,8 +12,8 @@ import (
 )
 
 // teamDealer decides which bot each co-player is, anew each episode: half of the
-// teams are all of one kind, the others are drawn one by one. All is kept by env,
-// so that workers with ranges of their own do not meet.
+// teams are all of one kind, the others are drawn one by one; or all teams are equally
+// likely. All is kept by env, so that workers with ranges of their own do not meet.
 type teamDealer struct {
 	seats, kinds int
 	share        float64           // of episodes in which all are self
@@ -21,6 +21,7 @@ type teamDealer struct {
 	who          []int8            // [N][A] the kind of each agent; agent 0's is not used
 	rand         []rng.Rand        // [N]
 	bots         [][]*rollout.Bots // [A][kinds]; workers share them, each env has its own
+	even         [][]int8          // not nil: draw one of these teams, its co-players in any order
 	fixed        []int8            // [A] not nil: always this team
 }
 
@@ -44,6 +45,15 @@ func (c *teamDealer) deal(n int) {
 		}
 		return
 	}
+	if c.even != nil {
+		copy(team, c.even[r.IntN(len(c.even))])
+		for i := len(team) - 1; i > 1; i-- {
+			j := 1 + r.IntN(i)
+			team[i], team[j] = team[j], team[i]
+		}
+		team[0] = max(0, c.self)
+		return
+	}
 	alike, kind := r.Float64() < 0.5, int8(r.IntN(c.kinds))
 	for a := range team {
 		if team[a] = kind; !alike {
@@ -51,6 +61,26 @@ func (c *teamDealer) deal(n int) {
 		}
 	}
 	team[0] = max(0, c.self)
+}
+
+// Teams returns every team but for the order of its members; the first is
+// the learner's place.
+func Teams(seats, kinds int) [][]int8 {
+	teams := [][]int8{{0}}
+	for range seats - 1 {
+		var more [][]int8
+		for _, t := range teams {
+			lo := int8(0)
+			if len(t) > 1 {
+				lo = t[len(t)-1]
+			}
+			for k := lo; int(k) < kinds; k++ {
+				more = append(more, append(append([]int8(nil), t...), k))
+			}
+		}
+		teams = more
+	}
+	return teams
 }
 
 // players makes the learner's player and those of its co-players for each worker.

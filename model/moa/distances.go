@@ -11,6 +11,7 @@ type distances struct {
 	block  []bool // [Planes] cannot be entered
 	things []int  // planes
 	walk   *frame.Walk
+	dist   []int32   // [cells]
 	at     []int32   // cells of one plane's things
 	out    []float32 // [things][4] 1: the move up, down, left or right leads nearer
 }
@@ -33,7 +34,7 @@ func (m *Model) newDistances() *distances {
 	}
 	w := &distances{
 		planes: m.Planes, block: make([]bool, m.Planes), things: m.thingsOf(), walk: frame.NewWalk(m.Height, m.Width),
-		at: make([]int32, 0, m.Height*m.Width), out: make([]float32, m.Extra),
+		dist: make([]int32, m.Height*m.Width), at: make([]int32, 0, m.Height*m.Width), out: make([]float32, m.Extra),
 	}
 	for _, p := range m.Blocks {
 		w.block[p] = true
@@ -49,7 +50,7 @@ func (w *distances) of(obs []float32) []float32 {
 	clear(w.out)
 	w.walk.Open()
 	c, me := w.planes, -1
-	for cell := range w.walk.Dist {
+	for cell := range w.dist {
 		for p, v := range obs[cell*c : (cell+1)*c] {
 			if v == 0 {
 				continue
@@ -67,14 +68,14 @@ func (w *distances) of(obs []float32) []float32 {
 	}
 	for i, p := range w.things {
 		w.at = w.at[:0]
-		for cell := range w.walk.Dist {
+		for cell := range w.dist {
 			if obs[cell*c+p] != 0 {
 				w.at = append(w.at, int32(cell))
 			}
 		}
-		w.walk.Measure(w.at...)
+		w.walk.Measure(w.dist, w.at...)
 		for d := range 4 {
-			if to := w.walk.Step(me, d); to >= 0 && w.walk.Dist[to] < w.walk.Dist[me] {
+			if to := w.walk.Step(me, d); to >= 0 && w.dist[to] < w.dist[me] {
 				w.out[i*4+d] = 1
 			}
 		}
