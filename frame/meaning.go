@@ -13,12 +13,17 @@ type Meaning struct {
 	Block   int      // plane of what cannot be entered; 0: none
 	LegalAt int      // where the mask [Actions] lies; -1: nowhere
 	LastAt  int      // where the last joint action [Seats][Actions] lies, one-hot, own first; -1: nowhere
+	TimeAt  int      // where the share of the time that has gone by lies; -1: nowhere
+	Horizon int      // steps of which that is a share
 }
 
-// Meaning says what the layout's numbers stand for in a game of so many seats. Actions
-// called up, down, left and right are moves; nobody enters what the plane block shows.
-func (l Layout) Meaning(seats int, actions []string) Meaning {
-	m := Meaning{Seats: seats, LegalAt: -1, LastAt: -1}
+// Meaning says what the layout's numbers stand for in a game of so many seats and steps.
+// Actions called up, down, left and right are moves; nobody enters what the plane block shows.
+func (l Layout) Meaning(seats, horizon int, actions []string) Meaning {
+	m := Meaning{Seats: seats, LegalAt: -1, LastAt: -1, TimeAt: -1, Horizon: horizon}
+	if l.Time > 0 {
+		m.TimeAt = l.Height*l.Width*len(l.Planes) + l.Features + l.Legal
+	}
 	if l.Legal > 0 {
 		m.LegalAt = l.Height*l.Width*len(l.Planes) + l.Features
 		if l.Last > 0 {
@@ -53,7 +58,8 @@ func (m Meaning) Things(planes int) []int {
 // keeps models from trusting what a file says about them.
 func (m Meaning) Validate(in Input, actions int) error {
 	ok := m.Seats >= 0 && m.Seats <= in.Planes && m.Block >= 0 && m.Block < max(1, in.Planes) &&
-		m.LegalAt >= -1 && m.LegalAt+actions <= in.Len() && m.LastAt >= -1 && (m.LastAt < 0 || m.LastAt+m.Seats*actions == in.Len())
+		m.LegalAt >= -1 && m.LegalAt+actions <= in.Len() && m.LastAt >= -1 && (m.LastAt < 0 || m.LastAt+m.Seats*actions == in.Len()) &&
+		m.TimeAt >= -1 && m.TimeAt < in.Len() && m.Horizon >= 0 && m.Horizon <= 1<<20
 	for _, a := range m.Moves {
 		ok = ok && a >= 0 && int(a) < actions
 	}

@@ -85,9 +85,9 @@ func NewScene(kind string, in Input, sense Sense) *Frame {
 	return f
 }
 
-// thing is how many columns the distances to one of the nearest things have: everyone's, then
-// the moves.
-func (c *scene) thing() int { return (1+c.groups)*c.span + 4 }
+// thing is how many columns the distances to one of the nearest things have: everyone's, the
+// moves, and the steps that will be left there.
+func (c *scene) thing() int { return (2+c.groups)*c.span + 4 }
 
 // each is how many columns the distances to the things of one plane have: those to the nearest
 // ones and, for each co-player, its own, oneself's and the moves to the one nearest to it.
@@ -258,7 +258,7 @@ func (e *Encoder) scene(s *f32.Sparse, obs, extra []float32, narrow bool) {
 	}
 	e.rest(s, obs, extra)
 	if c.Distances {
-		e.distances(s, extra)
+		e.distances(s, obs, extra)
 	}
 }
 
@@ -308,12 +308,16 @@ func (e *Encoder) rest(s *f32.Sparse, obs, extra []float32) {
 }
 
 // distances appends, for each plane of things, how far everyone walks to those that are
-// nearest to oneself and the own moves that lead nearer; then, for each co-player, how far it
+// nearest to oneself, the own moves that lead nearer and how many steps will be left on arrival; then, for each co-player, how far it
 // and oneself walk to the one that is nearest to it, and the own moves that lead there.
-func (e *Encoder) distances(s *f32.Sparse, extra []float32) {
+func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
 	c, w := e.f.scene, e.work
 	if w.at[0] < 0 {
 		return
+	}
+	left := int32(-1) // steps of the episode, if that is known
+	if c.TimeAt >= 0 && c.Horizon > 0 {
+		left = int32(float32(c.Horizon)*(1-obs[c.TimeAt]) + 0.5)
 	}
 	w.measure(e)
 	for k, cells := range w.near {
@@ -327,6 +331,9 @@ func (e *Encoder) distances(s *f32.Sparse, extra []float32) {
 				}
 			}
 			w.moves(cell, func(d int32) { s.AppendEntry(col+int32((1+c.groups)*c.span)+d, 1) })
+			if left >= 0 {
+				s.AppendEntry(col+int32((1+c.groups)*c.span)+4+c.steps(max(0, left-w.dist[0][cell])), 1)
+			}
 			col += int32(c.thing())
 		}
 		col = c.walks + int32(k*c.each()+nearest*c.thing())

@@ -63,9 +63,9 @@ type Input struct {
 	Meaning frame.Meaning `json:",omitzero"`
 }
 
-// NewInput says what a model reads in a game of this layout.
-func NewInput(l frame.Layout, seats int, actions []string) Input {
-	return Input{l.Input(), len(actions), l.Meaning(seats, actions)}
+// NewInput says what a model reads in a game of this layout, with so many seats and steps.
+func NewInput(l frame.Layout, seats, horizon int, actions []string) Input {
+	return Input{l.Input(), len(actions), l.Meaning(seats, horizon, actions)}
 }
 
 // Of returns what a network of these settings reads of an input: what the numbers mean is

@@ -68,7 +68,7 @@ type Input struct {
 // goalLen numbers. Actions called up, down, left and right are moves; nobody enters
 // what the plane block shows.
 func NewInput(l frame.Layout, seats int, actions []string, goalLen int) Input {
-	m := l.Meaning(seats, actions)
+	m := l.Meaning(seats, 0, actions)
 	in := Input{Input: l.Input(), Actions: len(actions), GoalLen: goalLen, LegalAt: m.LegalAt, LastAt: m.LastAt, Seats: m.Seats}
 	if m.Directed() {
 		in.Moves = m.Moves[:]
