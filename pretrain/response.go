@@ -30,6 +30,8 @@ import (
 type ResponseConfig struct {
 	Who    []string     `yaml:"who" doc:"the population: bots, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners. Empty: the game's first two bots, random, self"`
 	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
+	Even   bool         `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
+	Starts float64      `yaml:"starts" doc:"share of the episodes that one of who begins in the learner's place, for a random number of steps: so it learns from situations that it would not get into by itself" range:"0..1"`
 	Net    actor.Config `yaml:"net"`
 	PPO    ppo.Config   `yaml:"ppo"`
 	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
@@ -154,6 +156,10 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
 	r.teams = newTeamDealer(spec.Seats, cfg.Envs, cfg.Who, r.Key.Child("cast")) // the name is part of the numbers
 	r.teams.share = cfg.Share
+	r.teams.starts, r.teams.longest = cfg.Starts, spec.Horizon
+	if cfg.Even {
+		r.teams.even = Teams(spec.Seats, len(cfg.Who))
+	}
 	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
 }
@@ -177,9 +183,9 @@ const responseShards = 4
 // responseInput says what a response network reads of a game: an observation, and who the
 // others are, one-hot by place after oneself, zero for those who have left.
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
-	in := frame.Layout(spec.Obs).Input()
+	in := actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
 	in.Extra = (spec.Seats - 1) * len(cfg.Who)
-	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
+	return ResponseInput{in.Of(cfg.Net), spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
 }
 
 // ResponseProgress is what a run says after each window.
