@@ -63,6 +63,10 @@ type Frame struct {
 	near []near  // [Len] how narrow rows list each number
 	row  int32   // first column of own row (H), then own column (W), then offsets apart
 	rest int32   // first column of what follows the planes
+
+	others int    // columns of each place around oneself
+	extra  int32  // first column of what a model adds
+	scene  *scene // nil: nothing is made of what is numbered
 }
 
 type place struct{ y, x, c int32 }
@@ -76,9 +80,16 @@ func New(kind string, in Input) *Frame {
 	if kind != Board && in.Planes == 0 {
 		panic("frame: an input without planes has no oneself to be around")
 	}
-	f := &Frame{Input: in, Kind: kind}
+	f := newFrame(kind, in, in.Planes-1)
+	f.number()
+	return f
+}
+
+// newFrame returns a frame with so many columns for each place around oneself.
+func newFrame(kind string, in Input, others int) *Frame {
+	f := &Frame{Input: in, Kind: kind, others: others}
 	planes := in.Height * in.Width * in.Planes
-	tall, wide, others := 2*in.Height-1, 2*in.Width-1, in.Planes-1
+	tall, wide := 2*in.Height-1, 2*in.Width-1
 	switch kind {
 	case Board:
 		f.rest = int32(planes)
@@ -94,8 +105,8 @@ func New(kind string, in Input) *Frame {
 			f.at[i] = place{int32(cell / in.Width), int32(cell % in.Width), int32(i % in.Planes)}
 		}
 	}
-	f.Cols = int(f.rest) + in.Rest + in.Extra
-	f.number()
+	f.extra = f.rest + int32(in.Rest)
+	f.Cols = int(f.extra) + in.Extra
 	return f
 }
 
@@ -103,15 +114,20 @@ func New(kind string, in Input) *Frame {
 type Encoder struct {
 	f    *Frame
 	ones f32.Sparse // the planes' nonzeros, scratch
+	work *sceneWork
 }
 
 // Encoder returns a new encoder.
-func (f *Frame) Encoder() *Encoder { return &Encoder{f: f} }
+func (f *Frame) Encoder() *Encoder { return &Encoder{f: f, work: f.sceneWork()} }
 
 // Add appends an observation and what the model adds to it as one row.
 func (e *Encoder) Add(s *f32.Sparse, obs, extra []float32) {
-	e.Begin(s, obs)
-	e.Extra(s, extra)
+	if e.f.scene != nil {
+		e.scene(s, obs, extra, false)
+	} else {
+		e.Begin(s, obs)
+		e.Extra(s, extra)
+	}
 	s.EndRow()
 }
 
@@ -128,7 +144,7 @@ func (e *Encoder) Begin(s *f32.Sparse, obs []float32) {
 
 // Extra appends what the model adds to an observation.
 func (e *Encoder) Extra(s *f32.Sparse, extra []float32) {
-	s.AppendNonzeros(extra, e.f.rest+int32(e.f.Rest))
+	s.AppendNonzeros(extra, e.f.extra)
 }
 
 // ego appends the planes relative to oneself: each thing by its offset, and in

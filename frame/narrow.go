@@ -15,6 +15,11 @@ import (
 
 // AddNarrow is Add for a narrow row.
 func (e *Encoder) AddNarrow(s *f32.Sparse, obs, extra []float32) {
+	if e.f.scene != nil {
+		e.scene(s, obs, extra, true)
+		s.EndRow()
+		return
+	}
 	if f := e.f; f.Kind == Board {
 		s.AppendNonzeros(obs, 0)
 	} else {
@@ -100,7 +105,7 @@ func (f *Frame) Fold(dst, w []float32, n int) {
 	}
 	copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
 	copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
-	size := (f.Planes - 1) * n
+	size := f.others * n
 	f.apart(w, n, func(at int, thing, row, col []float32) {
 		to := dst[at : at+size]
 		f32.Add(to, row, col)
@@ -119,12 +124,12 @@ func (f *Frame) Unfold(g []float32, n int) {
 
 // apart calls do for every offset with the parts of w[Cols][n] under which a row
 // in Egof lists things there: by offset, which begins at at, row offset and column
-// offset, each [Planes-1][n].
+// offset, each [others][n].
 func (f *Frame) apart(w []float32, n int, do func(at int, thing, row, col []float32)) {
 	if f.Kind != Egof {
 		return
 	}
-	tall, wide, size := 2*f.Height-1, 2*f.Width-1, (f.Planes-1)*n
+	tall, wide, size := 2*f.Height-1, 2*f.Width-1, f.others*n
 	first := (int(f.row) + f.Height + f.Width) * n
 	part := func(at int) []float32 { return w[at : at+size : at+size] }
 	for dy := range tall {

@@ -28,44 +28,29 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string     `yaml:"who" doc:"the population: bots, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners. Empty: the game's first two bots, random, self"`
+	Who    []string     `yaml:"who" doc:"the population: bots, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners"`
 	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
+	Even   bool         `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
+	Starts float64      `yaml:"starts" doc:"share of the episodes that one of who begins in the learner's place, for a random number of steps: so it learns from situations that it would not get into by itself" range:"0..1"`
 	Net    actor.Config `yaml:"net"`
 	PPO    ppo.Config   `yaml:"ppo"`
 	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
-	Window int          `yaml:"window" doc:"steps of every copy between two updates; 0: an episode of full length and the step that ends it" unit:"steps" range:"0..4096"`
+	Window int          `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
 	Steps  int          `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
 	Save   int          `yaml:"save" doc:"windows between checkpoints" range:"1.."`
 }
 
-// DefaultResponse returns the settings of docs/planning.md.
-func DefaultResponse() ResponseConfig {
-	c := ResponseConfig{Share: 0.5, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Steps: 3_000_000, Save: 40}
-	c.Net.Hidden = []int{128, 128}
-	c.PPO.LREnd, c.PPO.Entropy, c.PPO.EntropyEnd = 1e-4, 0.03, 1e-3
-	return c
-}
-
-// Validate returns everything that is wrong, joined.
-func (c ResponseConfig) Validate() error {
-	errs := []error{field.Check(c), field.At(c.Net.Validate(), "net", nil), field.At(c.PPO.Validate(), "ppo", nil)}
-	if len(c.Who) == 1 {
-		errs = append(errs, field.Bad("who", c.Who, "at least two"))
+// DefaultResponse returns the settings of docs/planning.md for a game: its first two
+// bots, random and copies are the population, and boards are turned where they can be.
+func DefaultResponse(g game.Game) ResponseConfig {
+	spec := g.Spec()
+	c := ResponseConfig{Share: 0.5, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: min(spec.Horizon+1, 4096), Steps: 3_000_000, Save: 40}
+	c.Net.Separate, c.PPO.LREnd, c.PPO.Entropy, c.PPO.EntropyEnd = true, 1e-4, 0.03, 1e-3
+	in := actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
+	if in.Planes == 0 {
+		c.Net.Frame = frame.Board
 	}
-	if c.Net.LSTM > 0 {
-		errs = append(errs, field.Bad("net.lstm", c.Net.LSTM, "0, because a search asks about single states"))
-	}
-	return errors.Join(errs...)
-}
-
-// For returns the settings with what follows from the game filled in.
-func (c ResponseConfig) For(g game.Game) ResponseConfig {
-	if c.Window == 0 {
-		c.Window = min(g.Spec().Horizon+1, 4096)
-	}
-	if len(c.Who) > 0 {
-		return c
-	}
+	c.Net.Turn, c.Net.Unordered = in.Meaning.CanTurn(in.Input), in.Meaning.CanForgetOrder(in.Input)
 	for _, b := range g.Bots() {
 		if b.Name != "random" && len(c.Who) < 2 {
 			c.Who = append(c.Who, b.Name)
@@ -73,6 +58,18 @@ func (c ResponseConfig) For(g game.Game) ResponseConfig {
 	}
 	c.Who = append(c.Who, "random", Self)
 	return c
+}
+
+// Validate returns everything that is wrong, joined.
+func (c ResponseConfig) Validate() error {
+	errs := []error{field.Check(c), field.At(c.Net.Validate(), "net", nil), field.At(c.PPO.Validate(), "ppo", nil)}
+	if len(c.Who) < 2 {
+		errs = append(errs, field.Bad("who", c.Who, "at least two"))
+	}
+	if c.Net.LSTM > 0 {
+		errs = append(errs, field.Bad("net.lstm", c.Net.LSTM, "0, because a search asks about single states"))
+	}
+	return errors.Join(errs...)
 }
 
 // ResponseInput is what a response network reads.
@@ -137,7 +134,6 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 		return nil, err
 	}
 	spec := g.Spec()
-	cfg = cfg.For(g)
 	if spec.Seats < 2 {
 		return nil, fmt.Errorf("pretrain: %s has no co-players to answer; choose a game of several agents", spec.Name)
 	}
@@ -154,6 +150,10 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
 	r.teams = newTeamDealer(spec.Seats, cfg.Envs, cfg.Who, r.Key.Child("cast")) // the name is part of the numbers
 	r.teams.share = cfg.Share
+	r.teams.starts, r.teams.longest = cfg.Starts, spec.Horizon
+	if cfg.Even {
+		r.teams.even = Teams(spec.Seats, len(cfg.Who))
+	}
 	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
 }
@@ -177,9 +177,9 @@ const responseShards = 4
 // responseInput says what a response network reads of a game: an observation, and who the
 // others are, one-hot by place after oneself, zero for those who have left.
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
-	in := frame.Layout(spec.Obs).Input()
+	in := actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
 	in.Extra = (spec.Seats - 1) * len(cfg.Who)
-	return ResponseInput{actor.Input{Input: in, Actions: len(spec.Actions)}, spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
+	return ResponseInput{in.Of(cfg.Net), spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
 }
 
 // ResponseProgress is what a run says after each window.

@@ -44,7 +44,7 @@ func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers
 // Who knows what the other plays wins every round of rock-paper-scissors.
 func TestResponseAnswersWhomItKnows(t *testing.T) {
 	g := gametest.New(t, matrix.New, matrix.Config{Matrix: "rps", Rounds: 1})
-	c := pretrain.DefaultResponse()
+	c := pretrain.DefaultResponse(g)
 	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
 	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
 	r, _ := learnResponse(t, c, g, 1, 0)
@@ -65,7 +65,7 @@ func smallResponse(t *testing.T) (pretrain.ResponseConfig, game.Game) {
 	h := staghunt.Default()
 	h.Size, h.Horizon = 3, 12
 	g := gametest.New(t, staghunt.New, h)
-	c := pretrain.DefaultResponse()
+	c := pretrain.DefaultResponse(g)
 	c.Envs, c.Window, c.Steps, c.Save, c.Net.Hidden = 6, 7, 12*6*7, 4, []int{8}
 	return c, g
 }

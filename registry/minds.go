@@ -179,8 +179,8 @@ func fit(m hop.Models, c hop.Config, spec game.Spec) error {
 		}
 	}
 	in.Extra = (spec.Seats - 1) * len(m.Population)
-	if m.Response != nil && m.Response.Input != in {
-		return misfit("response", "the checkpoint's", m.Response.Input, in)
+	if m.Response != nil && m.Response.Input != in.Of(m.Response.Config) {
+		return misfit("response", "the checkpoint's", m.Response.Input, in.Of(m.Response.Config))
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 		}
 		want := in
 		want.Extra = (spec.Seats - 1) * len(about.Who)
-		if about.Input != want {
+		if want = want.Of(r.Config); about.Input != want {
 			return m, misfit("response", c.Models.Response, about.Input, want)
 		}
 		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind == "hand" || len(c.Leaf.Partners) > 0) {

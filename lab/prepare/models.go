@@ -218,7 +218,6 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 	if c.Episodes < 1 {
 		return nil, lab.Misused("--episodes %d: want at least 1", c.Episodes)
 	}
-	cfg := pretrain.DefaultResponse()
 	var own, ofGame []string
 	for _, s := range c.Set {
 		if strings.HasPrefix(s, "game.") {
@@ -227,11 +226,12 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 			own = append(own, s)
 		}
 	}
-	if err := configure(&cfg, own); err != nil {
-		return nil, err
-	}
 	g, params, err := l.NewGame(c.Game, ofGame)
 	if err != nil {
+		return nil, err
+	}
+	cfg := pretrain.DefaultResponse(g)
+	if err := configure(&cfg, own); err != nil {
 		return nil, err
 	}
 	played, err := params.Map()

@@ -20,12 +20,15 @@ import (
 
 // Config chooses the network.
 type Config struct {
-	Net      string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
-	Frame    string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
-	Hidden   []int  `yaml:"hidden" doc:"widths of the dense layers" range:"1..4096"`
-	Act      string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
-	Separate bool   `yaml:"separate" doc:"policy and value have layers of their own instead of sharing them"`
-	LSTM     int    `yaml:"lstm" doc:"width of an LSTM after the layers; 0: none" range:"0..1024"`
+	Net       string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
+	Frame     string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
+	Turn      bool   `yaml:"turn" json:",omitzero" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it: what is learnt in one corner is known in all"`
+	Unordered bool   `yaml:"unordered" json:",omitzero" doc:"tell co-players apart by what is said of each (goals, kinds), not by their places: equals are interchangeable"`
+	Distances bool   `yaml:"distances" json:",omitzero" doc:"also read, for the two nearest things of each kind, how far everyone walks to them around blocks, and which moves lead there: a function of the observation"`
+	Hidden    []int  `yaml:"hidden" doc:"widths of the dense layers" range:"1..4096"`
+	Act       string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
+	Separate  bool   `yaml:"separate" doc:"policy and value have layers of their own instead of sharing them"`
+	LSTM      int    `yaml:"lstm" doc:"width of an LSTM after the layers; 0: none" range:"0..1024"`
 }
 
 // Default returns a dense network of two layers of 64 in the ego frame.
@@ -42,6 +45,9 @@ func (c Config) Validate() error {
 	if c.Net == "conv" && c.Frame != "board" {
 		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
 	}
+	if c.Frame == "board" && c.scene() {
+		errs = append(errs, field.Bad("frame", c.Frame, "ego or egof, because turn, unordered or distances is true"))
+	}
 	if c.LSTM > 0 && (c.Separate || c.Net == "conv") {
 		errs = append(errs, field.Bad("lstm", c.LSTM, "0, because net is conv or separate is true"))
 	}
@@ -49,11 +55,30 @@ func (c Config) Validate() error {
 }
 
 // Input says in numbers what the model reads, frame.Input with the goal as its
-// Extra, and how many actions there are.
+// Extra, how many actions there are and, for what a frame makes of a board, what the
+// numbers mean.
 type Input struct {
 	frame.Input
 	Actions int
+	Meaning frame.Meaning `json:",omitzero"`
 }
+
+// NewInput says what a model reads in a game of this layout, with so many seats and steps.
+func NewInput(l frame.Layout, seats, horizon int, actions []string) Input {
+	return Input{l.Input(), len(actions), l.Meaning(seats, horizon, actions)}
+}
+
+// Of returns what a network of these settings reads of an input: what the numbers mean is
+// nothing to one that makes nothing of it.
+func (in Input) Of(c Config) Input {
+	if !c.scene() {
+		in.Meaning = frame.Meaning{}
+	}
+	return in
+}
+
+// scene reports whether the frame makes something of what it numbers.
+func (c Config) scene() bool { return c.Turn || c.Unordered || c.Distances }
 
 // Validate returns what is wrong with it.
 func (in Input) Validate() error {
@@ -101,7 +126,11 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if c.Frame != "board" && in.Planes == 0 {
 		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
-	m := &Model{Input: in, Config: c, frame: frame.New(c.Frame, in.Input)}
+	f, err := newFrame(c, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &Model{Input: in.Of(c), Config: c, frame: f}
 	p := &nn.Params{}
 	act := map[string]nn.Act{"relu": nn.ReLU, "tanh": nn.Tanh}[c.Act]
 	sizes := append([]int{m.frame.Cols}, c.Hidden...)
@@ -130,6 +159,27 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 		}
 	}
 	return m, p, nil
+}
+
+// newFrame returns the frame that the settings ask for, or why this input has none.
+func newFrame(c Config, in Input) (*frame.Frame, error) {
+	if !c.scene() {
+		return frame.New(c.Frame, in.Input), nil
+	}
+	if err := in.Meaning.Validate(in.Input, in.Actions); err != nil {
+		return nil, err
+	}
+	switch m := in.Meaning; {
+	case c.Turn && !m.CanTurn(in.Input):
+		return nil, field.Bad("turn", true, "false, because observations of this game cannot be turned: they need planes, four moves, "+
+			"the mask and the last joint action, and no other features")
+	case c.Unordered && !m.CanForgetOrder(in.Input):
+		return nil, field.Bad("unordered", true, "false, because there are no co-players on planes of whom as much is said of each")
+	case c.Distances && !m.HasDistances(in.Input):
+		return nil, field.Bad("distances", true, "false, because the game has no board with moves and things on it")
+	}
+	return frame.NewScene(c.Frame, in.Input,
+		frame.Sense{Turn: c.Turn, Unordered: c.Unordered, Distances: c.Distances, Actions: in.Actions, Meaning: in.Meaning}), nil
 }
 
 // headInit starts the policy near uniform and the value at the usual scale.
@@ -161,12 +211,13 @@ type Work struct {
 	conv        *model.ConvWork
 	y, dy       []float32 // [rows][512] after the convolutions
 	head, dhead []float32 // [rows][Actions+1]
+	turned      []float32 // [Actions]
 	rec         recurrent
 }
 
 // Work allocates memory for up to rows rows.
 func (m *Model) Work(rows int) *Work {
-	ws := &Work{m: m, rows: rows, enc: m.frame.Encoder()}
+	ws := &Work{m: m, rows: rows, enc: m.frame.Encoder(), turned: make([]float32, m.Actions)}
 	ws.Reset()
 	ws.Logits, ws.DLogits = make(nn.Logits, rows*m.Actions), make([]float32, rows*m.Actions)
 	ws.Value, ws.DValue = make([]float32, rows), make([]float32, rows)
@@ -253,9 +304,35 @@ func (ws *Work) Forward(p *nn.Params) {
 		m.head.Forward(p, ws.Logits, y, rows)
 		m.critic.ForwardSparse(p, ws.crit, ws.x)
 		m.value.Forward(p, ws.Value, ws.crit.Y, rows)
+		ws.turn(ws.Logits, false)
 		return
 	}
 	ws.heads(p, y, rows)
+}
+
+// turn brings x [rows][Actions] from the views that rows were written in to the game's own
+// actions, or the other way.
+func (ws *Work) turn(x []float32, back bool) {
+	if !ws.m.frame.Turns() {
+		return
+	}
+	k := ws.m.Actions
+	for i := range ws.x.Rows() {
+		idx, _ := ws.x.Row(i)
+		acts := ws.m.frame.Turned(idx)
+		if acts == nil {
+			continue
+		}
+		row := x[i*k : (i+1)*k]
+		copy(ws.turned, row)
+		for a, to := range acts {
+			if back {
+				row[to] = ws.turned[a]
+			} else {
+				row[a] = ws.turned[to]
+			}
+		}
+	}
 }
 
 // features runs the layers below the heads.
@@ -277,6 +354,7 @@ func (ws *Work) heads(p *nn.Params, y []float32, rows int) {
 		copy(ws.Logits[i*k:], row[:k])
 		ws.Value[i] = row[k]
 	}
+	ws.turn(ws.Logits, false)
 }
 
 // ZeroGrad clears DLogits and DValue for the rows.
@@ -290,6 +368,8 @@ func (ws *Work) ZeroGrad() {
 // and DValue.
 func (ws *Work) Backward(p *nn.Params) {
 	m, rows := ws.m, ws.x.Rows()
+	ws.turn(ws.DLogits, true)
+	defer ws.turn(ws.DLogits, false)
 	if m.Separate {
 		m.head.Backward(p, ws.trunk.DY, ws.DLogits, ws.trunk.Y, ws.Logits, rows)
 		m.trunk.BackwardSparse(p, ws.trunk, ws.x)

@@ -7,44 +7,34 @@ import "hop/frame"
 // them. It is a function of the observation alone; what a dense net would need
 // many boards to learn, the shape of detours, it reads off.
 type distances struct {
-	in     frame.Input
+	planes int
 	block  []bool // [Planes] cannot be entered
 	things []int  // planes
-	shut   []bool // [cells]
-	dist   []int32
-	queue  []int32
+	walk   *frame.Walk
+	dist   []int32   // [cells]
+	at     []int32   // cells of one plane's things
 	out    []float32 // [things][4] 1: the move up, down, left or right leads nearer
-}
-
-// far is the distance of what cannot be reached.
-const far = 1 << 30
-
-// thingsOf returns the planes that are neither agents' nor blocks.
-func (in Input) thingsOf() []int {
-	var out []int
-	for p := in.Seats; p < in.Planes; p++ {
-		shut := false
-		for _, b := range in.Blocks {
-			shut = shut || b == p
-		}
-		if !shut {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // HasDistances reports whether there are things on a board that moves may lead to.
 func (in Input) HasDistances() bool { return len(in.Moves) == 4 && len(in.thingsOf()) > 0 }
 
+// thingsOf returns the planes that are neither agents' nor blocks.
+func (in Input) thingsOf() []int {
+	m := frame.Meaning{Seats: in.Seats}
+	if len(in.Blocks) > 0 {
+		m.Block = in.Blocks[0]
+	}
+	return m.Things(in.Planes)
+}
+
 func (m *Model) newDistances() *distances {
 	if !m.Distances {
 		return nil
 	}
-	cells := m.Height * m.Width
 	w := &distances{
-		in: m.Input.Input, block: make([]bool, m.Planes), things: m.thingsOf(),
-		shut: make([]bool, cells), dist: make([]int32, cells), queue: make([]int32, 0, cells), out: make([]float32, m.Extra),
+		planes: m.Planes, block: make([]bool, m.Planes), things: m.thingsOf(), walk: frame.NewWalk(m.Height, m.Width),
+		dist: make([]int32, m.Height*m.Width), at: make([]int32, 0, m.Height*m.Width), out: make([]float32, m.Extra),
 	}
 	for _, p := range m.Blocks {
 		w.block[p] = true
@@ -58,9 +48,9 @@ func (w *distances) of(obs []float32) []float32 {
 		return nil
 	}
 	clear(w.out)
-	c, me := w.in.Planes, -1
+	w.walk.Open()
+	c, me := w.planes, -1
 	for cell := range w.dist {
-		w.shut[cell] = false
 		for p, v := range obs[cell*c : (cell+1)*c] {
 			if v == 0 {
 				continue
@@ -68,59 +58,27 @@ func (w *distances) of(obs []float32) []float32 {
 			if p == 0 {
 				me = cell
 			}
-			w.shut[cell] = w.shut[cell] || w.block[p]
+			if w.block[p] {
+				w.walk.Shut(cell)
+			}
 		}
 	}
 	if me < 0 {
 		return w.out
 	}
 	for i, p := range w.things {
-		w.measure(obs, p)
+		w.at = w.at[:0]
+		for cell := range w.dist {
+			if obs[cell*c+p] != 0 {
+				w.at = append(w.at, int32(cell))
+			}
+		}
+		w.walk.Measure(w.dist, w.at...)
 		for d := range 4 {
-			if to := w.step(me, d); to >= 0 && w.dist[to] < w.dist[me] {
+			if to := w.walk.Step(me, d); to >= 0 && w.dist[to] < w.dist[me] {
 				w.out[i*4+d] = 1
 			}
 		}
 	}
 	return w.out
-}
-
-// measure writes every cell's distance to the nearest thing of plane p.
-func (w *distances) measure(obs []float32, p int) {
-	w.queue = w.queue[:0]
-	for cell := range w.dist {
-		if w.dist[cell] = far; obs[cell*w.in.Planes+p] != 0 {
-			w.dist[cell] = 0
-			w.queue = append(w.queue, int32(cell))
-		}
-	}
-	for i := 0; i < len(w.queue); i++ {
-		at := int(w.queue[i])
-		for d := range 4 {
-			if to := w.step(at, d); to >= 0 && w.dist[to] == far {
-				w.dist[to] = w.dist[at] + 1
-				w.queue = append(w.queue, int32(to))
-			}
-		}
-	}
-}
-
-// step returns the cell that a move up, down, left or right leads to, -1 if it
-// cannot be entered.
-func (w *distances) step(at, d int) int {
-	y, x := at/w.in.Width, at%w.in.Width
-	switch d {
-	case 0:
-		y--
-	case 1:
-		y++
-	case 2:
-		x--
-	default:
-		x++
-	}
-	if y < 0 || x < 0 || y >= w.in.Height || x >= w.in.Width || w.shut[y*w.in.Width+x] {
-		return -1
-	}
-	return y*w.in.Width + x
 }

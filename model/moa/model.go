@@ -16,7 +16,6 @@ package moa
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"hop/f32"
 	"hop/field"
@@ -69,23 +68,13 @@ type Input struct {
 // goalLen numbers. Actions called up, down, left and right are moves; nobody enters
 // what the plane block shows.
 func NewInput(l frame.Layout, seats int, actions []string, goalLen int) Input {
-	in := Input{Input: l.Input(), Actions: len(actions), GoalLen: goalLen, LegalAt: -1, LastAt: -1, Seats: seats}
-	if l.Legal > 0 {
-		in.LegalAt = l.Height*l.Width*len(l.Planes) + l.Features
-		if l.Last > 0 {
-			in.LastAt = in.LegalAt + l.Legal + l.Time
-		}
+	m := l.Meaning(seats, 0, actions)
+	in := Input{Input: l.Input(), Actions: len(actions), GoalLen: goalLen, LegalAt: m.LegalAt, LastAt: m.LastAt, Seats: m.Seats}
+	if m.Directed() {
+		in.Moves = m.Moves[:]
 	}
-	for _, name := range []string{"up", "down", "left", "right"} {
-		if i := slices.Index(actions, name); i >= 0 {
-			in.Moves = append(in.Moves, int32(i))
-		}
-	}
-	if len(in.Moves) != 4 || l.Height == 0 {
-		in.Moves = nil
-	}
-	if i := slices.Index(l.Planes, "block"); i >= 0 {
-		in.Blocks = []int{i}
+	if m.Block > 0 {
+		in.Blocks = []int{m.Block}
 	}
 	return in
 }

@@ -56,7 +56,7 @@ const responseLanes = 64
 func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
 	s := &ResponseScore{Episodes: episodes}
 	key := r.Key.Child("judge") // the name is part of the numbers
-	for _, team := range allTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
+	for _, team := range pretrain.Teams(r.Game.Spec().Seats, len(r.Config.Who)) {
 		t, err := meet(r, team, episodes, key)
 		if err != nil {
 			return nil, nil, err
@@ -65,26 +65,6 @@ func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, e
 	}
 	k, err := responseCard(r, s)
 	return s, k, err
-}
-
-// allTeams returns every team but for the order of its members; the first is
-// the learner's place.
-func allTeams(seats, kinds int) [][]int8 {
-	teams := [][]int8{{0}}
-	for range seats - 1 {
-		var more [][]int8
-		for _, t := range teams {
-			lo := int8(0)
-			if len(t) > 1 {
-				lo = t[len(t)-1]
-			}
-			for k := lo; int(k) < kinds; k++ {
-				more = append(more, append(append([]int8(nil), t...), k))
-			}
-		}
-		teams = more
-	}
-	return teams
 }
 
 // meet plays one team.
@@ -174,7 +154,7 @@ const (
 // shortResponse says why a training was too short to judge the network by, "" if
 // it was not.
 func shortResponse(r *pretrain.Response) string {
-	if usual := pretrain.DefaultResponse().Steps; 2*r.Config.Steps < usual {
+	if usual := pretrain.DefaultResponse(r.Game).Steps; 2*r.Config.Steps < usual {
 		return fmt.Sprintf("%d of the usual %d env steps", r.Config.Steps, usual)
 	}
 	return ""
