@@ -44,7 +44,7 @@ func recorded(t *testing.T, g game.Game, name, dir string, workers int) *dataset
 func TestAPopulationIsRecordedAsItWasDealt(t *testing.T) {
 	g := gametest.New(t, matrix.New, matrix.Config{Matrix: "rps", Rounds: 3})
 	for _, who := range [][]string{{"rock", pretrain.Self, "scissors"}, {"rock", "scissors"}} {
-		c := pretrain.DefaultResponse()
+		c := pretrain.DefaultResponse(g)
 		c.Who, c.Net.Frame, c.Net.Hidden, c.Envs, c.Window, c.Steps = who, "board", []int{8}, 8, 8, 200
 		_, dir := learnResponse(t, c, g, 1, 0)
 		d := recorded(t, g, "matrix", dir, 3)

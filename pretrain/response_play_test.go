@@ -96,7 +96,7 @@ func TestRowsOfBotsAreNotLearntFrom(t *testing.T) {
 	cfg := staghunt.Default()
 	cfg.Size, cfg.Horizon = 3, 8
 	g := gametest.New(t, staghunt.New, cfg)
-	c := DefaultResponse()
+	c := DefaultResponse(g)
 	c.Who, c.Share, c.Envs, c.Window, c.Net.Hidden = []string{"nh", Self, "random"}, 0.3, 8, 60, []int{8}
 	r, err := NewResponse(c, g, 3, 2)
 	if err != nil {
@@ -154,7 +154,10 @@ func TestCoPlayersAreMetAsOftenAsIsSaid(t *testing.T) {
 		teams.share = c.share
 		const deals = 6000
 		met := make([]float64, len(c.who))
-		for range deals {
+		for i := range deals {
+			if i == deals/2 {
+				teams.even = Teams(4, len(c.who))
+			}
 			teams.deal(0)
 			for _, k := range teams.who[1:4] {
 				met[k] += 1. / 3 / deals

@@ -74,7 +74,7 @@ func smallResponse(t *testing.T) (pretrain.ResponseConfig, game.Game) {
 // episodes and resumed; among bots alone, and with copies of the network.
 func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	c, g := smallResponse(t)
-	for _, who := range [][]string{{"ns", "nh", "random"}, nil, {"nh", pretrain.Self}} {
+	for _, who := range [][]string{{"ns", "nh", "random"}, c.Who, {"nh", pretrain.Self}} {
 		c.Who = who
 		_, whole := learnResponse(t, c, g, 1, 0)
 		_, three := learnResponse(t, c, g, 3, 0)
@@ -101,8 +101,8 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 		}
 		_, p, in, err := pretrain.LoadResponse(nil, dir)
 		must(t, err)
-		if !slices.Equal(p.W, r.Brain.Params.W) || !slices.Equal(in.Who, c.For(g).Who) || in.Share != c.Share {
-			t.Errorf("the folder holds other weights, or of the population %v, want %v", in.Who, c.For(g).Who)
+		if !slices.Equal(p.W, r.Brain.Params.W) || !slices.Equal(in.Who, c.Who) || in.Share != c.Share {
+			t.Errorf("the folder holds other weights, or of the population %v, want %v", in.Who, c.Who)
 		}
 	}
 }
