@@ -163,7 +163,7 @@ func TestUnorderedCoPlayersMayChangePlaces(t *testing.T) {
 	s.Turn, s.Distances = false, false
 	f := frame.NewScene(frame.Egof, in, actions, s)
 	r := rng.New(4).Rand()
-	told := 0
+	apart := 0
 	for range 100 {
 		obs, extra := drawHunt(in, s, &r)
 		swapped, said := slices.Clone(obs), append(slices.Clone(extra[kinds:]), extra[:kinds]...)
@@ -182,14 +182,14 @@ func TestUnorderedCoPlayersMayChangePlaces(t *testing.T) {
 			}
 		}
 		if !slices.Equal(said, extra) && !slices.Equal(swapped, obs) {
-			told++
+			apart++
 			if maps.Equal(row(f, swapped, extra), want) {
 				t.Fatal("two of different kinds changed places and nothing shows it")
 			}
 		}
 	}
-	if told < 20 {
-		t.Errorf("only %d of 100 had different kinds", told)
+	if apart < 20 {
+		t.Errorf("only %d of 100 had different kinds", apart)
 	}
 }
 

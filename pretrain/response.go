@@ -49,8 +49,8 @@ type ResponseNet struct {
 
 // DefaultResponse returns the settings of docs/planning.md.
 func DefaultResponse() ResponseConfig {
-	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: ResponseNet{Config: actor.Default()}, PPO: ppo.Default(), Envs: 256, Window: 36,
-		Steps: 3_000_000, Save: 40}
+	c := ResponseConfig{Who: []string{"ns", "nh", "random"}, Net: ResponseNet{Config: actor.Default()}, PPO: ppo.Default(),
+		Envs: 256, Window: 36, Steps: 3_000_000, Save: 40}
 	c.Net.Separate, c.PPO.LREnd, c.PPO.EntropyEnd = true, 1e-4, 1e-3
 	return c
 }
@@ -114,7 +114,8 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 		return nil, err
 	}
 	in := responseInput(spec, cfg)
-	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net.Config, in.Input, learners(cfg.Who, spec.Seats), responseShards, r.Key.Child("brain")); err != nil {
+	who := learners(cfg.Who, spec.Seats)
+	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net.Config, in.Input, who, responseShards, r.Key.Child("brain")); err != nil {
 		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
 	}
 	r.Brain.Remember(cfg.Envs, cfg.Window)
