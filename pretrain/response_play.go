@@ -1,7 +1,6 @@
 package pretrain
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -28,31 +27,15 @@ type teamDealer struct {
 	even         [][]int8          // not nil: draw one of these teams, its co-players in any order
 	fixed        []int8            // [A] not nil: always this team
 	dealt        [][][]int8        // [N][episodes][A] all that was dealt, if it is kept
-
-	// Exploring starts: in a share of the episodes somebody else plays agent 0 for a while.
-	starts  float64
-	longest int     // steps
-	leads   []int8  // [N] who
-	until   []int32 // [N] steps that it still plays
 }
 
 func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
 	return &teamDealer{seats: seats, kinds: len(who), self: int8(slices.Index(who, Self)), who: make([]int8, envs*seats),
-		rand: key.Rands("env", envs), leads: make([]int8, envs), until: make([]int32, envs)}
+		rand: key.Rands("env", envs)}
 }
 
-// deal draws the team of env n, and who leads the learner into the episode.
+// deal draws the team of env n.
 func (c *teamDealer) deal(n int) {
-	c.drawTeam(n)
-	c.until[n] = 0
-	if r := &c.rand[n]; c.starts > 0 && r.Float64() < c.starts {
-		if c.leads[n] = int8(r.IntN(c.kinds)); c.leads[n] != c.self {
-			c.until[n] = int32(r.IntN(c.longest))
-		}
-	}
-}
-
-func (c *teamDealer) drawTeam(n int) {
 	team := c.who[n*c.seats : (n+1)*c.seats]
 	if c.dealt != nil {
 		defer func() { c.dealt[n] = append(c.dealt[n], slices.Clone(team)) }()
@@ -111,11 +94,8 @@ func Teams(seats, kinds int) [][]int8 {
 func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
 	learner func(a agent.ID) rollout.Player) ([][]rollout.Player, error) {
 	c.bots = make([][]*rollout.Bots, c.seats)
-	for a := range c.seats {
+	for a := 1; a < c.seats; a++ {
 		for _, name := range who {
-			if a == 0 && c.starts == 0 {
-				break
-			}
 			if name == Self {
 				c.bots[a] = append(c.bots[a], nil)
 				continue
@@ -129,13 +109,7 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
 	}
 	var all [][]rollout.Player
 	for range workers {
-		own := learner(0)
-		row := []rollout.Player{&answerPlayer{&rollout.Split{Who: c.plays, Player: func(kind int) rollout.Player {
-			if kind < 0 {
-				return own
-			}
-			return c.bots[0][kind]
-		}}, c, 0}}
+		row := []rollout.Player{&answerPlayer{learner(0), c, 0}}
 		for a := 1; a < c.seats; a++ {
 			who := func(n int) int { return int(c.who[n*c.seats+a]) }
 			var copied *answerPlayer
@@ -154,14 +128,6 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
 	return all, nil
 }
 
-// plays says who plays agent 0 in env n now: the kind that leads it into the episode, or -1.
-func (c *teamDealer) plays(n int) int {
-	if c.until[n] > 0 {
-		return int(c.leads[n])
-	}
-	return -1
-}
-
 // answerPlayer plays agent 0, whose turn comes first, and knows which bot each of the others is.
 type answerPlayer struct {
 	rollout.Player
@@ -178,11 +144,6 @@ func (p *answerPlayer) Act(v *rollout.View, envs []int32) {
 	}
 	p.writeKinds(v, envs)
 	p.Player.Act(v, envs)
-	for _, n := range envs {
-		if p.me == 0 && p.c.until[n] > 0 {
-			p.c.until[n]--
-		}
-	}
 }
 
 func (p *answerPlayer) Evaluate(v *rollout.View, envs []int32) {
@@ -225,13 +186,6 @@ func (c *teamDealer) save(f *safetensors.File) error {
 		}
 	}
 	f.PutBytes("cast", b)
-	if c.starts > 0 {
-		var leads []byte
-		for n, k := range c.leads {
-			leads = binary.LittleEndian.AppendUint32(append(leads, byte(k)), uint32(c.until[n]))
-		}
-		f.PutBytes("leads", leads)
-	}
 	for a, kinds := range c.bots {
 		for k, bots := range kinds {
 			if bots == nil {
@@ -265,21 +219,6 @@ func (c *teamDealer) load(f *safetensors.File) error {
 	for i := range c.rand {
 		if err := c.rand[i].UnmarshalBinary(b[i*size : (i+1)*size]); err != nil {
 			return err
-		}
-	}
-	if c.starts > 0 {
-		leads, err := f.Bytes("leads")
-		if err != nil {
-			return err
-		}
-		if len(leads) != 5*len(c.leads) {
-			return fmt.Errorf("loading who leads: %d bytes do not fit %d envs; use the settings of the saved run", len(leads), len(c.leads))
-		}
-		for n := range c.leads {
-			c.leads[n], c.until[n] = int8(leads[5*n]), int32(binary.LittleEndian.Uint32(leads[5*n+1:]))
-			if c.leads[n] < 0 || int(c.leads[n]) >= c.kinds || c.leads[n] == c.self && c.until[n] != 0 {
-				return fmt.Errorf("loading who leads: there is no bot number %d", c.leads[n])
-			}
 		}
 	}
 	for a, kinds := range c.bots {

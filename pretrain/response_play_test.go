@@ -75,3 +75,38 @@ func TestPoliciesOfTheLivingStandAtTheirPlaces(t *testing.T) {
 		t.Errorf("%d co-players had left, %d had not: the test saw too little", alone, with)
 	}
 }
+
+// With even teams each multiset of co-players is as likely as any other, at any places: 20 teams
+// of three of four kinds, 60,000 draws, 6 standard errors (one false alarm in 10^7 seeds).
+func TestEvenTeamsAreEquallyLikely(t *testing.T) {
+	who := []string{"ns", "nh", "random", Self}
+	c := newTeamDealer(4, 1, who, rng.New(3))
+	c.even = Teams(4, len(who))
+	if len(c.even) != 20 {
+		t.Fatalf("%d teams of three of four kinds, want 20", len(c.even))
+	}
+	const draws = 60000
+	teams, first := map[[4]int]int{}, [4]int{}
+	for range draws {
+		c.deal(0)
+		var count [4]int
+		for _, k := range c.who[1:] {
+			count[k]++
+		}
+		teams[count]++
+		first[c.who[1]]++
+		if c.who[0] != 3 {
+			t.Fatalf("the learner is of kind %d, want self", c.who[0])
+		}
+	}
+	for team, n := range teams {
+		if n < 3000-6*54 || n > 3000+6*54 {
+			t.Errorf("team %v was drawn %d times of %d, want a twentieth", team, n, draws)
+		}
+	}
+	for k, n := range first {
+		if n < 15000-6*106 || n > 15000+6*106 {
+			t.Errorf("the first co-player was of kind %d %d times of %d, want a quarter", k, n, draws)
+		}
+	}
+}

@@ -145,7 +145,7 @@ func bestResponse(r *pretrain.Response, names []string, lanes, episodes int, key
 
 // What a response network must do to be called good.
 const (
-	responseGoodRegret = 0.1
+	responseGoodRegret = 0.05
 	responseWeakRegret = 0.3
 	responseGoodBias   = 0.1
 	responseWeakBias   = 0.3
