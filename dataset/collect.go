@@ -100,6 +100,8 @@ func (c *Config) manifest() (*Manifest, error) {
 	}
 	names := c.Team
 	switch {
+	case len(c.Population) > 0 && (len(c.Mix)+len(c.Team) > 0 || c.Players == nil || c.Kinds == nil):
+		bad("a population needs players and their kinds, and no mix or team")
 	case len(c.Population) > 0:
 		names = c.Population
 	case (len(c.Mix) == 0) == (len(c.Team) == 0):

@@ -88,6 +88,7 @@ func TestAllFaultsOfAConfigAreNamed(t *testing.T) {
 		"both":          {func(c *dataset.Config) { c.Team = []string{"ns", "ns", "ns", "ns"} }, "either a mix"},
 		"three in mix":  {func(c *dataset.Config) { c.Mix = []string{"ns", "nh", "random"} }, "want two bots"},
 		"short team":    {func(c *dataset.Config) { c.Mix, c.Team = nil, []string{"ns"} }, "each of the 4 seats"},
+		"population":    {func(c *dataset.Config) { c.Mix, c.Population = nil, []string{"ns", "nh"} }, "needs players and their kinds"},
 		"long episodes": {func(c *dataset.Config) { c.Game = toy{horizon: 40000} }, "horizon is 40000"},
 		"spec":          {func(c *dataset.Config) { c.GameSpec["f"] = func() {} }, "cannot be written"},
 	} {

@@ -126,3 +126,70 @@ func TestInterruptedRecordingBeginsAnew(t *testing.T) {
 	_, err := dataset.Collect(context.Background(), cfg)
 	wantError(t, "players and a mix", err, "a mix is of bots")
 }
+
+// dealt plays a population in which who plays is dealt anew with every episode of a
+// lane: the first of it waits, the second scores.
+type dealt struct {
+	kinds [][][]int8 // [lanes][episodes][A]
+}
+
+func (d *dealt) players(workers, lanes int) ([][]rollout.Player, error) {
+	d.kinds = make([][][]int8, lanes)
+	var players [][]rollout.Player
+	for range workers {
+		var team []rollout.Player
+		for a := range toySeats {
+			team = append(team, &dealtPlayer{d, a})
+		}
+		players = append(players, team)
+	}
+	return players, nil
+}
+
+type dealtPlayer struct {
+	d *dealt
+	a int
+}
+
+func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		list := &p.d.kinds[n]
+		if p.a == 0 && v.Start[v.Moment(v.T, int(n))] {
+			e := len(*list) + int(n)
+			*list = append(*list, []int8{int8(e % 2), int8(e / 2 % 2), int8(e / 4 % 2)})
+		}
+		v.Action[v.StepOf(int(n))] = 2 * int32((*list)[len(*list)-1][p.a])
+	}
+}
+
+func (p *dealtPlayer) Evaluate(*rollout.View, []int32) {}
+
+// A row of a population has the kind of whoever played it, in every episode of every
+// lane, those among them that two windows share.
+func TestRowsOfAPopulationHaveTheirKind(t *testing.T) {
+	cfg := toys(t)
+	var d dealt
+	cfg.Team, cfg.Population, cfg.Players, cfg.Rows, cfg.Workers = nil, []string{"waits", "scores"}, d.players, 3000, 3
+	cfg.Kinds = func(lane, episode int) []int8 { return d.kinds[lane][episode] }
+	m := collect(t, cfg)
+	if !slices.Equal(m.Bots, cfg.Population) || !slices.Equal(m.Population, cfg.Population) {
+		t.Errorf("rows are said to be of %v, want %v", m.Bots, cfg.Population)
+	}
+	data, seen, wrong := open(t, cfg.Dir), map[int8]int{}, 0
+	for i := range data.Len() {
+		if data.Action[i] != 2*data.Bot[i] {
+			wrong++
+		}
+		seen[data.Bot[i]]++
+	}
+	if wrong > 0 || seen[0] < 500 || seen[1] < 500 {
+		t.Errorf("%d of %d rows have another kind than who played them; %v of each", wrong, data.Len(), seen)
+	}
+	again := cfg
+	again.Dir, again.Workers = t.TempDir(), 1
+	collect(t, again)
+	sameFiles(t, "1 worker", files(t, again.Dir), files(t, cfg.Dir))
+	again.Population = []string{"waits", "hides"}
+	_, err := dataset.Collect(context.Background(), again)
+	wantError(t, "another population", err, "population")
+}

@@ -85,12 +85,16 @@ func (f *Forest) improved(q, prior []float32, tried []int32, best int) int {
 }
 
 // mix writes the policy prior exp(beta Q), normalised, of which improved takes the
-// mode: drawn from, it leaves open what is even, so that those who are alike part.
+// mode: drawn from, it leaves open what is even, so that those who are alike part. If
+// the prior has no place for anything that was tried, the best of that is played.
 func (f *Forest) mix(policy, q, prior []float32, tried []int32) {
-	top, sum := math.Inf(-1), 0.
+	top, sum, best := math.Inf(-1), 0., 0
 	for k := range q {
 		if tried[k] > 0 && prior[k] > 0 {
 			top = max(top, f.Beta*float64(q[k]))
+		}
+		if tried[k] > 0 && (tried[best] == 0 || q[k] > q[best]) {
+			best = k
 		}
 	}
 	for k := range q {
@@ -99,6 +103,10 @@ func (f *Forest) mix(policy, q, prior []float32, tried []int32) {
 			x = float64(prior[k]) * math.Exp(f.Beta*float64(q[k])-top)
 		}
 		policy[k], sum = float32(x), sum+x
+	}
+	if sum == 0 {
+		policy[best] = 1
+		return
 	}
 	for k := range policy {
 		policy[k] /= float32(sum)

@@ -82,6 +82,10 @@ func NewMOA(cfg MOAConfig, data *dataset.Data, infer *Inferring, seed uint64) (*
 	}
 	t := &MOA{Config: cfg, key: rng.New(seed), Data: data, infer: infer}
 	l := data.Layout
+	if infer != nil && cfg.Condition != "kind" {
+		return nil, fmt.Errorf("pretrain: a model of others with the condition %s is given no inferred goals; leave --cvae out, or use "+
+			"--condition kind", cfg.Condition)
+	}
 	if cfg.Condition == "kind" {
 		if infer == nil {
 			return nil, errors.New("pretrain: a model of others that is given goals needs their inference; name one with --cvae")

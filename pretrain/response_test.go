@@ -1,6 +1,7 @@
 package pretrain_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -69,39 +70,39 @@ func smallResponse(t *testing.T) (pretrain.ResponseConfig, game.Game) {
 	return c, g
 }
 
-func TestResponseIsTheSameForAnyNumberOfWorkers(t *testing.T) {
-	c, g := smallResponse(t)
-	one, _ := learnResponse(t, c, g, 1, 0)
-	three, _ := learnResponse(t, c, g, 3, 0)
-	if !slices.Equal(one.Brain.Params.W, three.Brain.Params.W) {
-		t.Error("one and three workers end in different weights")
-	}
-}
-
+// A run ends in the same bytes for any number of workers, and stopped in the middle of
+// episodes and resumed; among bots alone, and with copies of the network.
 func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	c, g := smallResponse(t)
-	whole, _ := learnResponse(t, c, g, 1, 0)
-	_, dir := learnResponse(t, c, g, 1, 5) // in the middle of episodes
-	run, err := runlog.Open(dir)
-	must(t, err)
-	defer run.Close()
-	body, step, _, err := run.Resume()
-	must(t, err)
-	r, err := pretrain.NewResponse(c, g, 3, 1)
-	if err == nil {
-		err = r.Resume(body, step)
-	}
-	if err == nil {
-		err = r.Run(context.Background(), run, nil)
-	}
-	must(t, err)
-	b := r.Brain.Params
-	if !slices.Equal(whole.Brain.Params.W, b.W) {
-		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
-	}
-	_, p, in, err := pretrain.LoadResponse(nil, dir)
-	must(t, err)
-	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
-		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)
+	for _, who := range [][]string{{"ns", "nh", "random"}, c.Who, {"nh", pretrain.Self}} {
+		c.Who = who
+		_, whole := learnResponse(t, c, g, 1, 0)
+		_, three := learnResponse(t, c, g, 3, 0)
+		_, dir := learnResponse(t, c, g, 2, 5)
+		run, err := runlog.Open(dir)
+		must(t, err)
+		defer run.Close()
+		body, step, _, err := run.Resume()
+		must(t, err)
+		r, err := pretrain.NewResponse(c, g, 3, 1)
+		if err == nil {
+			err = r.Resume(body, step)
+		}
+		if err == nil {
+			err = r.Run(context.Background(), run, nil)
+		}
+		must(t, err)
+		want, _, err := runlog.Last(whole)
+		must(t, err)
+		for name, dir := range map[string]string{"with three workers": three, "stopped after 5 of 12 windows and resumed": dir} {
+			if got, _, err := runlog.Last(dir); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%v: a run %s ends in another checkpoint (%v)", who, name, err)
+			}
+		}
+		_, p, in, err := pretrain.LoadResponse(nil, dir)
+		must(t, err)
+		if !slices.Equal(p.W, r.Brain.Params.W) || !slices.Equal(in.Who, c.Who) || in.Share != c.Share {
+			t.Errorf("the folder holds other weights, or of the population %v, want %v", in.Who, c.Who)
+		}
 	}
 }

@@ -121,6 +121,10 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 			m := newMOA(t, d)
 			return m.Training, m.Learner.Params
 		}, nil},
+		"moa kind": {func() (*pretrain.Training, *nn.Params) {
+			m := newKindMOA(t, d, inferring(t, d))
+			return m.Training, m.Learner.Params
+		}, nil},
 		"world": {func() (*pretrain.Training, *nn.Params) {
 			w := newWorld(t, d)
 			return w.Training, w.Net

@@ -90,13 +90,28 @@ func look(
 	t *testing.T, preset string, sets []string, edit func(p *train.Parts), change func(p rollout.Player) rollout.Player,
 ) []check.Finding {
 	t.Helper()
+	return held(t, preset, sets, nil, edit, change)
+}
+
+// held is look where decisions are held against other settings than those that they are
+// made with, unless said is nil.
+func held(
+	t *testing.T, preset string, sets []string, said func(c *hop.Config), edit func(p *train.Parts),
+	change func(p rollout.Player) rollout.Player,
+) []check.Finding {
+	t.Helper()
 	s, err := registry.New().Load(preset, append([]string{"train.envs=4", "train.window=12", "actor.hidden=[16]"}, sets...))
 	must(t, err)
 	s.Train.Save = max(s.Train.Steps, 1)
 	parts, err := s.Parts(3, exp.Machine{Workers: 1})
 	must(t, err)
 	w := &watching{parts: parts, scale: s.PPO.RewardScale, first: s.Train.Warm.Windows}
-	w.hop, _ = exp.ConfigOf[hop.Config](&s)
+	if c, ok := exp.ConfigOf[hop.Config](&s); ok {
+		is := *c
+		if w.hop = &is; said != nil {
+			said(w.hop)
+		}
+	}
 	if edit != nil {
 		edit(&parts)
 	}

@@ -93,7 +93,9 @@ func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) []
 	}
 	what, more := "response network says", ""
 	if kind == "response" {
-		more = s.misread(i, tree, e, want, s.reply)
+		if more = s.misread(i, tree, e, want, s.reply); more == "" {
+			more = s.misnamed(i, tree, e)
+		}
 	} else {
 		if what = "scripts say"; kind == "scripts" {
 			more = s.misrolled(i, tree, e, partners)
@@ -138,31 +140,34 @@ func (s *searched) read(i int, tree, slot int32, goals bool) []float32 {
 
 // botsOf is what the response network reads: which bot each co-player is.
 func (s *searched) botsOf(i int, tree, slot int32, partners []int32) []float32 {
-	n := len(s.Hop.Leaf.Partners)
+	n := len(s.pop.who)
 	dst := make([]float32, len(s.others)*n)
 	for j, p := range partners {
-		if s.look.Legal(tree, slot, j+1) != 0 {
+		if p >= 0 && s.look.Legal(tree, slot, j+1) != 0 {
 			dst[s.ego(i, j)*n+int(p)] = 1
 		}
 	}
 	return dst
 }
 
-// partners lists which bots may stand for what was drawn for a tree's co-players: the
-// goal's own where goals are hand-made; where a draw decides, all that may be drawn.
+// partners lists who of the population may stand for what was drawn for a tree's
+// co-players: the goal's own where goals are hand-made; the kind, where kinds are drawn;
+// where a draw that is not written down decides, all that may be drawn.
 func (s *searched) partners(i int, tree int32) [][]int32 {
 	list := [][]int32{nil}
-	n := len(s.Hop.Leaf.Partners)
+	n := len(s.pop.who)
 	for j, name := range s.named.Of(tree) {
 		var may []int32
 		switch {
 		case s.Hop.Leaf.Kind == "response" && s.look.Legal(tree, s.journal.Grown[tree].Root, j+1) == 0:
 			may = []int32{0} // it has left: nobody reads it, but rollouts name their numbers by it
 		case int(name) == s.doubt:
-			may = []int32{int32(n - 1)}
+			may = []int32{s.pop.random}
 		case s.Hop.Goals.Kind == "hand":
 			may = []int32{name}
-		case s.Hop.Goals.Kind == "none":
+		case s.Hop.Goals.Kind == "latent" && s.kind(tree, j) >= 0:
+			may = []int32{s.pop.kinds[s.kind(tree, j)]}
+		case s.Hop.Goals.Kind == "none" || s.Hop.Goals.Kind == "latent":
 			for p := range n {
 				may = append(may, int32(p))
 			}
@@ -346,7 +351,7 @@ func (s *searched) rollout(
 		for j, p := range partners {
 			seat := s.seat(i, j+1)
 			if joint[seat] = game.NoAction; st.Alive(seat) {
-				joint[seat] = s.bot(s.Hop.Leaf.Partners[(p+how.shift)%int32(len(s.Hop.Leaf.Partners))]).Act(st, seat, draw)
+				joint[seat] = s.bot(s.pop.who[(p+how.shift)%int32(len(s.pop.who))]).Act(st, seat, draw)
 			} else if hunt {
 				draw.Uint64() // one number for each, needed or not
 			}

@@ -91,6 +91,7 @@ type searched struct {
 	own    network
 	reply  network // the response network
 	models hop.Models
+	pop    population
 	width  int // numbers about one co-player's goal
 	doubt  int // the hypothesis of acting at random, -1: none
 	obs    []float32
@@ -135,7 +136,7 @@ func (x *experiment) search(base *outcome) {
 	if s.models.Response != nil {
 		s.reply = network{s.models.Response.Work(1), s.models.Answers, s.models.ResponseScale}
 	}
-	s.width = s.moa.Model.GoalLen - len(s.others)
+	s.width, s.pop = s.moa.Model.GoalLen-len(s.others), populationOf(s.models, x.Hop)
 	if x.Hop.Goals.Doubt && x.Hop.Goals.Kind != "none" {
 		s.doubt = len(base.beliefs)/len(x.envs)/len(s.others) - 1
 	}
@@ -556,13 +557,18 @@ func (s *searched) goals() {
 				switch {
 				case int(name) == s.doubt:
 					count[j][s.doubt]++
-				case s.Hop.Goals.Kind == "latent":
+				case s.Hop.Goals.Kind == "latent" && len(s.pop.kinds) == 0:
 					count[j][0]++
+				case s.Hop.Goals.Kind == "latent":
+					if g := s.kind(int32(lo), j); g >= 0 {
+						count[j][g]++
+					}
 				case int(name) < kinds && name >= 0:
 					count[j][name]++
 				}
 			}
 		}
+		s.points(i)
 		for j := range s.others {
 			b := surely(int(s.envs[i]), j, kinds)
 			s.took(drawsGoals, draws)

@@ -656,15 +656,49 @@ func (s *searching) decided(env int, r totals) {
 			}
 		}
 		want = softly(q, legal, s.Beta)
+	case s.Act == "mixed":
+		want = mixed(prior, q, visits, s.Beta)
 	default:
 		s.sure(env, policy, prior, q, visits)
 		return
 	}
 	for k, p := range policy {
 		if math.Abs(float64(p)-want[k]) > 1e-4 {
-			s.slip("decided", float64(p)-want[k], "action %d of decision %d has probability %.4f, act %s makes it %.4f", k, env, p, s.Act, want[k])
+			s.slip("decided", float64(p)-want[k], "action %d of decision %d has probability %.4f, act %s makes it %.4f%s", k, env, p, s.Act, want[k],
+				s.unmixed(policy, prior, q, visits))
 		}
 	}
+}
+
+// mixed is prior exp(beta Q) over the actions that were tried, normalised.
+func mixed(prior, q []float32, visits []int32, beta float64) []float64 {
+	logits, tried := make([]float32, len(q)), uint32(0)
+	for k := range q {
+		if visits[k] > 0 && prior[k] > 0 {
+			logits[k], tried = float32(math.Log(float64(prior[k]))+beta*float64(q[k])), tried|1<<k
+		}
+	}
+	return softly(logits, tried, 1)
+}
+
+// unmixed names the slip that a mixed policy agrees with.
+func (s *searching) unmixed(policy, prior, q []float32, visits []int32) string {
+	even := make([]float32, len(q))
+	for k, p := range prior {
+		if p > 0 {
+			even[k] = 1
+		}
+	}
+	switch {
+	case s.Act != "mixed":
+	case !differ(policy, mixed(even, q, visits, s.Beta)):
+		return ": it is what comes of Q without the prior"
+	case !differ(policy, mixed(prior, q, visits, 0)):
+		return ": it is the prior, without Q"
+	case !differ(policy, mixed(prior, q, visits, 1)):
+		return ": it is what comes of a beta of 1"
+	}
+	return ""
 }
 
 // sure holds a policy that is all on one action to the rule that chooses it.

@@ -102,7 +102,7 @@ func TestTreesAreWhatTheirSimulationsMakeThem(t *testing.T) {
 					c := config(func(c *plan.Config) {
 						c.Norm, c.Unvisited, c.Resample, c.VisitAll = norm, untried, resample, all
 						c.PlusOne = (i+j)%2 == 0
-						c.Act = []string{"q", "prior", "most", "visits", "softmax"}[(i+2*j)%5]
+						c.Act = []string{"q", "prior", "most", "visits", "softmax", "mixed"}[(i+2*j)%6]
 						c.Depth = []int{0, 3, 0}[i]
 						c.CBase = []float64{0, 30, 0, 0}[j]
 						c.Hashed = tried%7 == 3
@@ -188,6 +188,21 @@ func TestSlipsOfASearchAreNamed(t *testing.T) {
 			j.Policy[worst] = 1
 			j.Policy[j.Actions] = 1
 		}, "decided", "decision 0 is for action"},
+		{"a mixed policy without the prior", func(j *plan.Journal) {
+			j.Act, j.Beta = "mixed", 2
+			for at := 0; at < len(j.Policy); at += j.Actions {
+				q, tried := j.Q[at:at+j.Actions], uint32(0)
+				for k, n := range j.Visits[at : at+j.Actions] {
+					if n > 0 {
+						tried |= 1 << k
+					}
+				}
+				for k, p := range softly(q, tried, 2) {
+					j.Policy[at+k] = float32(p)
+				}
+			}
+		}, "decided", "it is what comes of Q without the prior"},
+		{"all on one action where the policy is mixed", func(j *plan.Journal) { j.Act = "mixed" }, "decided", "act mixed makes it"},
 		{"noise where none is set", func(j *plan.Journal) {
 			for i := range j.Grown {
 				j.Grown[i].Noised[0] += 0.1

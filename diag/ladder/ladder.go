@@ -85,7 +85,7 @@ func Rungs(s exp.Spec) ([]Rung, error) {
 		case "hand", "classes":
 			add("model of others, no inference", "model of others", "belief.within=false", "belief.across=false")
 		case "latent":
-			add("model of others, no inference", "model of others", "goals.gate=0")
+			add("model of others, no inference", "model of others", "goals.gate=0", "belief.within=false", "belief.across=false")
 		}
 	}
 	last := "model of others"
@@ -115,7 +115,7 @@ func oracles(c *hop.Config) []Rung {
 		list = append(list, Rung{Name: "true goals", Module: "goal inference", swap: swap{goals: true}})
 	}
 	list = append(list, Rung{Name: "true policies", Module: "model of others", swap: swap{others: true}})
-	if c.Leaf.Kind != "scripts" {
+	if c.Leaf.Kind != "scripts" && scriptable(c) {
 		leaf := swap{sets: []string{"leaf.kind=scripts"}}
 		if c.Search.Dynamics == "world" {
 			leaf.sets = append(leaf.sets, "search.dynamics=rules")
@@ -127,6 +127,12 @@ func oracles(c *hop.Config) []Rung {
 		more.sets = []string{fmt.Sprintf("search.sims=%d", 4*max(c.Search.Sims, 1)), fmt.Sprintf("search.trees=%d", 2*c.Search.Trees)}
 	}
 	return append(list, Rung{Name: "8 times the search", Module: "planner", swap: more})
+}
+
+// scriptable reports that leaves by scripts leave the hypotheses as they are: with latent
+// goals they are the kinds of those that leaves are evaluated against, who must be bots.
+func scriptable(c *hop.Config) bool {
+	return len(c.Leaf.Partners) > 0 && (c.Goals.Kind != "latent" || c.Leaf.Kind != "net")
 }
 
 // leafModule names the module that values leaves.

@@ -130,12 +130,22 @@ func TestRungsFollowTheSpec(t *testing.T) {
 	if !ok {
 		t.Fatal("hop-4x4 does not plan")
 	}
-	planner.Goals.Kind, planner.Search.Dynamics, planner.Leaf.Kind = "latent", "world", "net" // as a run with models has it
-	if got, want := names(plus), []string{
-		"PPO agent", "its network alone", "planner, others at random", "model of others, no inference", "as trained",
-		"+ true rules", "+ true policies", "+ scripted leaves", "+ 8 times the search", "best response",
-	}; !slices.Equal(got, want) {
-		t.Errorf("HOP+ on a world model has rungs %q, want %q", got, want)
+	planner.Goals.Kind, planner.Search.Dynamics = "latent", "world" // as a run with models has it
+	for _, c := range []struct {
+		leaf     string
+		partners []string
+	}{{"net", planner.Leaf.Partners}, {"response", nil}, {"response", planner.Leaf.Partners}} {
+		planner.Leaf.Kind, planner.Leaf.Partners = c.leaf, c.partners
+		want := []string{
+			"PPO agent", "its network alone", "planner, others at random", "model of others, no inference", "as trained",
+			"+ true rules", "+ true policies", "+ scripted leaves", "+ 8 times the search", "best response",
+		}
+		if c.leaf == "net" || c.partners == nil { // scripts would be other hypotheses
+			want = slices.Delete(want, 7, 8)
+		}
+		if got := names(plus); !slices.Equal(got, want) {
+			t.Errorf("HOP+ on a world model with leaves by %s and partners %v has rungs %q, want %q", c.leaf, c.partners, got, want)
+		}
 	}
 	if _, err := Rungs(load("ppo-4x4")); err == nil || !strings.Contains(err.Error(), "do not plan") {
 		t.Errorf("PPO agents: got %v, want an error that they do not plan", err)

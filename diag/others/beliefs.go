@@ -55,7 +55,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 		return err
 	}
 	for range envs {
-		p.beliefs = append(p.beliefs, twin.NewBeliefs(s.cfg, len(s.others), goals.Hypotheses()))
+		p.beliefs = append(p.beliefs, twin.NewBeliefs(s.cfg, len(s.others), goals))
 		none, noGoal := make([]int, len(s.others)), make([]int, s.spec.Seats)
 		for j := range none {
 			none[j] = -1
@@ -73,7 +73,37 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 		p.lastDone = append(p.lastDone, slices.Repeat([]int32{game.NoAction}, s.spec.Seats))
 		p.lastGoal = append(p.lastGoal, slices.Clone(noGoal))
 	}
-	return twin.LoadBeliefs(f, p.beliefs)
+	return s.begun(f, goals)
+}
+
+// begun holds what is believed before anything is known against its definition, and goes
+// on from what it is.
+func (s *Study) begun(f *safetensors.File, goals *twin.Goals) error {
+	var want []*twin.Beliefs
+	for range s.path.beliefs {
+		want = append(want, twin.NewBeliefs(s.cfg, len(s.others), goals))
+	}
+	if err := twin.LoadBeliefs(f, s.path.beliefs); err != nil {
+		return err
+	}
+	for n, b := range s.path.beliefs {
+		for j, a := range s.others {
+			if s.bayes.rows++; alike(b.C[j], want[n].C[j], 1e-6) == 0 && alike(b.B[j], want[n].B[j], 1e-6) == 0 {
+				continue
+			}
+			says := ""
+			even := func(x []float64) bool { return alike(x, slices.Repeat([]float64{x[0]}, len(x)), 1e-9) == 0 }
+			switch {
+			case even(b.B[j]) && even(b.C[j]):
+				says = " All are equally likely: the doubt that it should start with is forgotten, or whom the response network met."
+			case alike(b.B[j], want[n].B[j], 1e-6) == 0:
+				says = fmt.Sprintf(" Its counts begin with %s, they should with %s.", numbers(b.C[j]), numbers(want[n].C[j]))
+			}
+			s.bayes.miss(alike(b.B[j], want[n].B[j], 1e-6), "in env %d agent %d, who is new, is believed to be %s; it should be %s.%s",
+				"mind/hop: prior in kinds.go and Remember; belief: Meet", n, a, numbers(b.B[j]), numbers(want[n].B[j]), says)
+		}
+	}
+	return nil
 }
 
 // Acted records what the player holds after it acted.
@@ -121,7 +151,7 @@ func (s *Study) Played(w *mind.Window, f *safetensors.File) error {
 	saved := make([]*twin.Beliefs, ro.Envs)
 	for n := range saved {
 		ex.cut(ro.Steps, n)
-		saved[n] = twin.NewBeliefs(s.cfg, len(s.others), goals.Hypotheses())
+		saved[n] = twin.NewBeliefs(s.cfg, len(s.others), goals)
 		for a := range agent.ID(ro.Agents) {
 			p.lastDone[n][a] = ro.Action[ro.Step(a, ro.Steps-1, n)]
 			p.lastGoal[n][a] = int(ro.Reached[ro.Step(a, ro.Steps-1, n)])
@@ -250,7 +280,7 @@ func (x *walk) inferred(t, n, j int, held mind.Belief) {
 		return
 	}
 	says := fmt.Sprintf("at step %d of env %d what is inferred of agent %d's goal, %s, does not follow from its history: %s.",
-		t, n, a, x.goal(wide(held.Mean)), x.goal(mean))
+		t, n, a, code(wide(held.Mean)), code(mean))
 	try := func(from twin.History, obs []float32, joint []int32, why string) bool {
 		mu, _ := from.See(x.goals, obs, joint)
 		if alike(held.Mean, mu, 2e-3) > 0 {
@@ -325,7 +355,7 @@ func even(legal []bool) []float64 {
 // features returns those of hypothesis g.
 func (x *walk) features(b mind.Belief, g int) []float64 {
 	if x.goals.Kind == "latent" {
-		return wide(b.Mean)
+		return x.goals.Goal(wide(b.Mean), g)
 	}
 	out := make([]float64, x.goals.Features())
 	out[g] = 1
@@ -422,9 +452,7 @@ func (x *walk) unbelievable(t, n, j int, start bool, before []float64, held []mi
 	same := func(p []float64) bool { return alike(got, p, 1e-4) == 0 }
 	switch {
 	case start && same(alt(func(c *twin.Beliefs) { c.Across = !c.Across; c.Begin(0) })):
-		return says + " An episode starts there: it agrees with equal weights in place of what was counted, or the other way round."
-	case start && same(alt(func(c *twin.Beliefs) { c.Start = -1; c.Begin(0) })):
-		return says + " An episode starts there: the doubt that it should start with is forgotten."
+		return says + " An episode starts there: it agrees with somebody new in place of what was counted, or the other way round."
 	case start && same(before):
 		return says + " An episode starts there: the belief does not start anew."
 	case start:

@@ -61,7 +61,7 @@ func asGiven(given []hop.Label) []twin.Label {
 // Hindsight returns the Goal rows that the own network must read when it learns from
 // a search, given the mind's labels.
 func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
-	goals, err := twin.LoadGoals(start, s.cfg.Goals, s.spec, s.me)
+	goals, err := twin.LoadGoals(start, s.cfg, s.spec, s.me)
 	if err != nil || w.GoalLen != len(s.others)*goals.Width() {
 		return nil, err
 	}
@@ -215,10 +215,11 @@ func wide(x []float32) []float64 {
 // goal names a goal's features.
 func (s *Study) goal(x []float64) string {
 	if s.cfg.Goals.Kind == "latent" {
-		if !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) {
-			return "no goal at all"
+		z := x[:max(0, len(x)-len(s.kinds))]
+		if len(s.kinds) == 0 {
+			return code(z)
 		}
-		return fmt.Sprintf("the code (%.3f, %.3f, ...)", x[0], x[min(1, len(x)-1)])
+		return code(z) + " of " + s.kind(x[len(z):])
 	}
 	for k, v := range x {
 		if v == 1 && s.cfg.Goals.Kind == "hand" {
@@ -229,6 +230,26 @@ func (s *Study) goal(x []float64) string {
 		}
 	}
 	return "nothing"
+}
+
+// code names a point.
+func code(z []float64) string {
+	if !slices.ContainsFunc(z, func(v float64) bool { return v != 0 }) {
+		return "no goal at all"
+	}
+	return fmt.Sprintf("the code (%.3f, %.3f, ...)", z[0], z[min(1, len(z)-1)])
+}
+
+// kind names the kind of which a goal's last features are the one-hot.
+func (s *Study) kind(hot []float64) string {
+	at := slices.IndexFunc(hot, func(v float64) bool { return v != 0 })
+	switch {
+	case at < 0:
+		return "no kind"
+	case hot[at] != 1 || slices.ContainsFunc(hot[at+1:], func(v float64) bool { return v != 0 }):
+		return fmt.Sprintf("the kinds %v of %v", numbers(hot), s.kinds)
+	}
+	return "kind " + s.kinds[at]
 }
 
 // why says what is wrong with labelling a step.

@@ -7,6 +7,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/diag/twin"
 	"hop/frame"
 	"hop/game/gametest"
 	"hop/game/staghunt"
@@ -50,6 +51,9 @@ func TestMindsDoAsTheirSettingsSay(t *testing.T) {
 		{"none", func(c *hop.Config) { c.Goals.Kind, c.MOA.Net, c.MOA.Frame, c.MOA.Decay = "none", "conv", "board", 0.1 }, nil, ""},
 		{"classes", func(c *hop.Config) { c.Goals.Kind = "classes" }, nil, ""},
 		{"latent", func(c *hop.Config) { c.Goals.Kind, c.Goals.CVAEPasses, c.Goals.Gate = "latent", 2, 1 }, nil, ""},
+		{"kinds", kinds, nil, ""},
+		{"kinds and doubt", func(c *hop.Config) { kinds(c); c.Goals.DoubtStart = 0.3 }, nil, ""},
+		{"no doubt", func(c *hop.Config) { kinds(c); c.Goals.Doubt = false }, nil, ""},
 		{"selector", func(c *hop.Config) { c.Goals.Kind = "latent" },
 			func(c *hop.Config) { c.Goals.Selector = "conservative" }, "with the other selector"},
 		{"gate", func(c *hop.Config) { c.Goals.Kind = "latent" },
@@ -61,7 +65,7 @@ func TestMindsDoAsTheirSettingsSay(t *testing.T) {
 		{"smooth", func(c *hop.Config) { c.Belief.Smooth = 0 },
 			func(c *hop.Config) { c.Belief.Smooth = 0.2 }, "without the share of uniform play"},
 	} {
-		s, err := study(t, c.mind, c.said)
+		s, err := study(t, c.mind, c.said, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -78,8 +82,51 @@ func TestMindsDoAsTheirSettingsSay(t *testing.T) {
 	}
 }
 
-// study plays two windows of agent 1 among bots and lets it learn from both.
-func study(t *testing.T, set, said func(c *hop.Config)) (*Study, error) {
+// kinds makes a population of whom one, not the last, acts at random.
+func kinds(c *hop.Config) {
+	c.Goals.Kind, c.Leaf.Kind, c.Leaf.Partners, c.Belief.Count = "latent", "scripts", []string{"ns", "random", "nh"}, "evidence"
+}
+
+// Slips in the kinds of labels are found and named.
+func TestSlipsInKindsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		slip       *twin.Mislabel
+		edit       func(goal []float32)
+	}{
+		{"first", "They agree with kinds by the first step of every episode alone.", &twin.Mislabels[4], nil},
+		{"even", "They agree with kinds that are drawn as if all were equally likely.", &twin.Mislabels[5], nil},
+		{"likeliest", "They agree with the likeliest kind in place of a draw.", &twin.Mislabels[6], nil},
+		{"sure", "They agree with kinds as if nobody acted at random.", &twin.Mislabels[7], nil},
+		{"none", "of no kind, it is", &twin.Mislabels[8], nil},
+		{"both", "of the kinds (1, 1) of [ns nh], it is", nil, func(goal []float32) { goal[3], goal[4] = 1, 1 }},
+	} {
+		s, err := study(t, kinds, nil, func(labels []hop.Label, g *twin.Goals, ro *batch.Rollout, stream rng.Rand) {
+			if c.slip != nil {
+				wrong, _, _ := g.Label(ro, 0.2, &stream, *c.slip)
+				for i, l := range wrong {
+					for k, x := range l.Goal {
+						labels[i].Goal[k] = float32(x)
+					}
+				}
+				return
+			}
+			for _, l := range labels {
+				c.edit(l.Goal)
+			}
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if s.labels.bad == 0 || !strings.Contains(s.labels.says, c.says) {
+			t.Errorf("%s: %d of %d labels are found wrong, %q, want %q", c.name, s.labels.bad, s.labels.rows, s.labels.says, c.says)
+		}
+	}
+}
+
+// study plays two windows of agent 1 among bots and lets it learn from both. slip, if
+// there is one, changes the labels of the second before they are looked at.
+func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *twin.Goals, *batch.Rollout, rng.Rand)) (*Study, error) {
 	const envs, me, steps = 2, agent.ID(1), 20
 	sc := staghunt.Default()
 	sc.Size, sc.Horizon = 4, 8
@@ -109,6 +156,13 @@ func study(t *testing.T, set, said func(c *hop.Config)) (*Study, error) {
 		return nil, err
 	}
 	h.Remember(envs, steps)
+	if slip != nil { // the model of others has opinions
+		net := h.Model().Params
+		head, _ := net.Find("head/w")
+		for i := range head.Len {
+			net.W[head.Off+i] *= 300
+		}
+	}
 	if said != nil {
 		said(&c)
 	}
@@ -162,6 +216,14 @@ func study(t *testing.T, set, said func(c *hop.Config)) (*Study, error) {
 			return nil, err
 		}
 		if i == 1 {
+			if slip != nil {
+				goals, _, _, err := s.loaded(start)
+				stream, failed := twin.LoadStream(start, "moa_stream")
+				if err := errors.Join(err, failed); err != nil {
+					return nil, err
+				}
+				slip(labels, goals, ro, stream)
+			}
 			if err := s.Update(w, start, after, labels, stats); err != nil {
 				return nil, err
 			}

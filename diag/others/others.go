@@ -28,7 +28,8 @@ type Study struct {
 	spec   game.Spec
 	me     agent.ID
 	others []agent.ID
-	key    rng.Key // of the mind
+	key    rng.Key  // of the mind
+	kinds  []string // latent goals: whom a co-player may be
 
 	labels   tally // labels in hindsight
 	model    tally // the model of others' update
@@ -93,12 +94,12 @@ func alike[F float32 | float64](got []F, want []float64, within float64) (far fl
 
 // loaded returns the agent's goals and its model of others as saved.
 func (s *Study) loaded(f *safetensors.File) (*twin.Goals, twin.Others, twin.Net, error) {
-	g, err := twin.LoadGoals(f, s.cfg.Goals, s.spec, s.me)
+	g, err := twin.LoadGoals(f, s.cfg, s.spec, s.me)
 	if err != nil {
 		return nil, twin.Others{}, nil, err
 	}
-	net, err := twin.LoadNet(f, "moa/net/")
-	return g, twin.Others{MOA: s.cfg.MOA, Spec: s.spec, Width: g.Width(), Count: len(s.others)}, net, err
+	s.kinds = g.Kinds
+	return g, g.Model, g.Net, nil
 }
 
 // question is one that is asked of every agent.

@@ -208,18 +208,13 @@ func TestBeliefsFollowBayes(t *testing.T) {
 		w := newWorld(t)
 		ro := w.ro
 		b := belief.New(w.cfg.Belief, 1, 2, 3)
+		if slip.name != "no doubt" {
+			b.Meet([]float64{0.4, 0.4, 0.2})
+		}
 		s := New(w.cfg, w.spec, 0, rng.New(1))
 		must(t, s.Before(w.saved(t, b), 1))
 		work := w.model.Model.Work(1)
-		begin := func(j int) {
-			b.Prior(j, b.At(0, j))
-			if p := b.At(0, j); slip.name != "no doubt" {
-				for g := range 2 {
-					p[g] *= 0.8 / (1 - p[2])
-				}
-				p[2] = 0.2
-			}
-		}
+		begin := func(j int) { b.Prior(j, b.At(0, j)) }
 		me := &believer{held: make([]mind.Belief, 2)}
 		for step := range ro.Steps {
 			if !ro.Alive[ro.Slot(0, step, 0)] {

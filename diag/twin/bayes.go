@@ -15,26 +15,26 @@ import (
 // discounted counts.
 type Beliefs struct {
 	belief.Config
-	Random int     // the hypothesis that a co-player acts at random; -1: there is none
-	Start  float64 // its probability at an episode's start; below 0: as the prior has it
+	Random int       // the hypothesis that a co-player acts at random; -1: there is none
+	New    []float64 // [hypotheses] what is believed of somebody new
 
 	B [][]float64 // [others][hypotheses]
 	C [][]float64 // [others][hypotheses] counts
 }
 
-// NewBeliefs returns equal beliefs about some co-players.
-func NewBeliefs(c hop.Config, others, hypotheses int) *Beliefs {
-	b := &Beliefs{Config: c.Belief, Random: -1, Start: c.Goals.DoubtStart}
+// NewBeliefs returns beliefs about some co-players that are new. Counts begin as if
+// half as many episodes as are remembered had been of them.
+func NewBeliefs(c hop.Config, others int, g *Goals) *Beliefs {
+	b := &Beliefs{Config: c.Belief, Random: -1, New: g.Prior()}
 	if c.Goals.Doubt && c.Goals.Kind != "none" {
-		b.Random = hypotheses
-		hypotheses++
+		b.Random = len(b.New) - 1
 	}
 	for range others {
-		p, n := make([]float64, hypotheses), make([]float64, hypotheses)
-		for g := range p {
-			p[g], n[g] = 1/float64(hypotheses), 0.5/(1-c.Belief.Decay)
+		n := make([]float64, len(b.New))
+		for g, p := range b.New {
+			n[g] = p * float64(len(n)) * 0.5 / (1 - c.Belief.Decay)
 		}
-		b.B, b.C = append(b.B, p), append(b.C, n)
+		b.B, b.C = append(b.B, append([]float64(nil), b.New...)), append(b.C, n)
 	}
 	return b
 }
@@ -60,12 +60,12 @@ func LoadBeliefs(f *safetensors.File, bs []*Beliefs) error {
 	return nil
 }
 
-// Begin begins the belief about co-player j: from what was counted, or from equal
-// weights, with as much doubt as is wanted.
+// Begin begins the belief about co-player j: from what was counted, or as of somebody
+// new.
 func (b *Beliefs) Begin(j int) {
 	p, sum := b.B[j], 0.
 	for g := range p {
-		if p[g] = 1; b.Across {
+		if p[g] = b.New[g]; b.Across {
 			p[g] = b.C[j][g]
 		}
 		sum += p[g]
@@ -73,14 +73,6 @@ func (b *Beliefs) Begin(j int) {
 	for g := range p {
 		p[g] /= sum
 	}
-	if b.Random < 0 || b.Start < 0 {
-		return
-	}
-	sure := 1 - p[b.Random]
-	for g := range p {
-		p[g] *= (1 - b.Start) / sure
-	}
-	p[b.Random] = b.Start
 }
 
 // Did takes in that co-player j did an action that is legal for it; likely

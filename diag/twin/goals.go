@@ -25,39 +25,53 @@ type Goals struct {
 	Spec   game.Spec
 	Me     agent.ID
 	Others []agent.ID // in order
+	Kinds  []string   // latent goals: whom a co-player may be, a hypothesis each
 
-	vae   vae.Config
-	codes Net // of the VAE
-	infer cvae.Config
-	Infer Net // of the inference
+	Model Others // of others
+	Net   Net    // of the model of others
+
+	who    []string  // of whom a response network was told
+	met    []float64 // how often it met each
+	smooth float64   // share of uniform play in likelihoods
+	vae    vae.Config
+	codes  Net // of the VAE
+	infer  cvae.Config
+	Infer  Net // of the inference
 }
 
-// LoadGoals reads an agent's networks of goals from its saved tensors.
-func LoadGoals(f *safetensors.File, c hop.Goals, spec game.Spec, me agent.ID) (*Goals, error) {
-	g := &Goals{Goals: c, Spec: spec, Me: me}
+// LoadGoals reads an agent's networks of goals, and its model of others, from its saved
+// tensors.
+func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (*Goals, error) {
+	g := &Goals{Goals: c.Goals, Spec: spec, Me: me, smooth: c.Belief.Smooth}
 	for a := range agent.ID(spec.Seats) {
 		if a != me {
 			g.Others = append(g.Others, a)
 		}
 	}
-	if c.Kind != "latent" && c.Kind != "classes" {
-		return g, nil
+	var errs [3]error
+	g.Net, errs[0] = LoadNet(f, "moa/net/")
+	if g.Kind == "latent" || g.Kind == "classes" {
+		var shapes struct {
+			VAE      struct{ Config vae.Config }
+			CVAE     struct{ Config cvae.Config }
+			Response struct {
+				Who []string
+				Met []float64
+			}
+		}
+		if err := json.Unmarshal([]byte(f.Meta["models"]), &shapes); err != nil {
+			return nil, fmt.Errorf("twin: the shapes of saved models: %w", err)
+		}
+		g.vae, g.infer = shapes.VAE.Config, shapes.CVAE.Config
+		g.codes, errs[1] = LoadNet(f, "goals/vae/model/")
+		if g.Kind == "latent" {
+			g.who, g.met = shapes.Response.Who, shapes.Response.Met
+			g.Kinds = kinds(g.who, c.Leaf)
+			g.Infer, errs[2] = LoadNet(f, "goals/cvae/model/")
+		}
 	}
-	var shapes struct {
-		VAE  struct{ Config vae.Config }
-		CVAE struct{ Config cvae.Config }
-	}
-	err := json.Unmarshal([]byte(f.Meta["models"]), &shapes)
-	if err != nil {
-		return nil, fmt.Errorf("twin: the shapes of saved models: %w", err)
-	}
-	g.vae, g.infer = shapes.VAE.Config, shapes.CVAE.Config
-	var err2 error
-	g.codes, err = LoadNet(f, "goals/vae/model/")
-	if c.Kind == "latent" {
-		g.Infer, err2 = LoadNet(f, "goals/cvae/model/")
-	}
-	return g, errors.Join(err, err2)
+	g.Model = Others{MOA: c.MOA, Spec: spec, Width: g.Width(), Count: len(g.Others)}
+	return g, errors.Join(errs[:]...)
 }
 
 // Features returns how many numbers say what a co-player is after, without doubt.
@@ -66,7 +80,7 @@ func (g *Goals) Features() int {
 	case "hand":
 		return len(g.Spec.Goals)
 	case "latent":
-		return g.vae.Dim
+		return g.vae.Dim + len(g.Kinds)
 	case "classes":
 		return g.Hypotheses()
 	}
@@ -81,7 +95,7 @@ func (g *Goals) Hypotheses() int {
 	case "classes":
 		return int(math.Pow(float64(g.vae.Discrete), float64(g.vae.Groups)))
 	}
-	return 1
+	return max(1, len(g.Kinds))
 }
 
 // Width returns how many numbers networks read about a co-player, doubt the last.
@@ -245,6 +259,7 @@ type Mislabel struct {
 	Own     bool // the code of a step's own state in place of its subgoal's
 	Gated   bool // the gate the wrong way round
 	Worst   bool // the other selector
+	Kinds   kindSlip
 }
 
 // Mislabels are those that are tried.
@@ -253,6 +268,11 @@ var Mislabels = []Mislabel{
 	{Says: "with the code of the step's own state in place of its subgoal's", Own: true},
 	{Says: "with the gate the wrong way round", Gated: true},
 	{Says: "with the other selector of subgoals", Worst: true},
+	{Says: "with kinds by the first step of every episode alone", Kinds: kindsFirst},
+	{Says: "with kinds that are drawn as if all were equally likely", Kinds: kindsEven},
+	{Says: "with the likeliest kind in place of a draw", Kinds: kindsLikeliest},
+	{Says: "with kinds as if nobody acted at random", Kinds: kindsSure},
+	{Says: "without kinds", Kinds: kindsNone},
 }
 
 // Label labels a window's steps. share is how much of the run lies behind; draws
@@ -324,9 +344,10 @@ func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip Mislab
 	}
 	for i := range list {
 		if g.Open(obs(i)) == slip.Gated {
-			list[i].Goal = make([]float64, g.Features())
+			list[i].Goal = make([]float64, g.vae.Dim)
 		}
 	}
+	g.drawKinds(ro, list, paths, r, slip.Kinds)
 	return list, paths, target
 }
 
@@ -469,7 +490,7 @@ func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target []
 		for t := range longest {
 			for _, p := range pick {
 				if at := paths[p] + t; at < paths[p+1] {
-					for range g.Features() {
+					for range g.vae.Dim {
 						draws[i][at] = append(draws[i][at], r.Norm())
 					}
 				}

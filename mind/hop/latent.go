@@ -264,8 +264,8 @@ func (w *latent) Inference(envs, trees int) Inference {
 	}
 }
 
-// firstName leaves room for the hypotheses' own numbers.
-const firstName = 16
+// firstName leaves room for the hypotheses' own numbers: kinds are counted in bytes.
+const firstName = 256
 
 // latentInference infers, draws and names points for one worker.
 type latentInference struct {

@@ -74,7 +74,8 @@ func (m *Mind) Labels(w *mind.Window) []Label {
 // Reads declares what the own network learns from others' rows: labels in
 // hindsight, if it reads goals and learns from a search, and what the team earns.
 // Hand-made labels are goals that were reached. Inferred ones follow from what
-// co-players saw, and those of a subgoal also from what they earned on the way.
+// co-players saw, their kind from what they did, and those of a subgoal also from what
+// they earned on the way.
 func (m *Mind) Reads(w *mind.Window) mind.Reads {
 	r := m.Brain.Reads(w)
 	if m.cfg.Own != "search" || m.goalLen == 0 {
@@ -88,7 +89,7 @@ func (m *Mind) Reads(w *mind.Window) mind.Reads {
 	case "hand":
 		r.Reached = true
 	case "latent":
-		r.Obs, r.Reward = true, r.Reward || w.Share < c.Mix
+		r.Obs, r.Action, r.Reward = true, r.Action || len(kinds(m.who)) > 0, r.Reward || w.Share < c.Mix
 	case "classes":
 		r.Obs, r.Reward = true, true
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hop/model"
 	"hop/model/actor"
@@ -134,6 +135,9 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
 	if err == nil && s.Response != nil {
+		if met := s.Response.Met; len(met) > 0 && (len(met) != len(s.Response.Who) || slices.Min(met) < 0 || slices.Max(met) == 0) {
+			return Models{}, fmt.Errorf("hop: loading the models' shapes: the response network met %v of %v", met, s.Response.Who)
+		}
 		m.ResponseScale, m.Population, m.Met = s.Response.Scale, s.Response.Who, s.Response.Met
 		m.Response, m.Answers, err = model.Fill(f, responsePrefix, s.Response.Config, s.Response.Input, actor.Layers)
 	}

@@ -24,7 +24,7 @@ func shaped(t testing.TB) string {
 		World: &worldShape{world.Default(), world.Input{
 			Height: 3, Width: 3, Planes: 4, Agents: 2, Actions: 5, Horizon: 9, Legal: 5, Rewards: []float32{0, 1},
 		}},
-		Response: &responseShape{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, nil, nil},
+		Response: &responseShape{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, []string{"ns", "self"}, []float64{0.25, 0.75}},
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -77,6 +77,9 @@ func TestForgedShapesAreRefused(t *testing.T) {
 		{"Response", `"Rest":5`, `"Rest":-40`, "sizes from 0"},
 		{"Response", `"Extra":0`, `"Extra":1000000000`, "sizes from 0"},
 		{"Response", `"Hidden":[64,64]`, `"Hidden":[4096,4096]`, "is not true"},
+		{"Response", `"Met":[0.25,0.75]`, `"Met":[1]`, "met [1] of [ns self]"},
+		{"Response", `"Met":[0.25,0.75]`, `"Met":[-1,2]`, "met [-1 2] of [ns self]"},
+		{"Response", `"Met":[0.25,0.75]`, `"Met":[0,0]`, "met [0 0] of [ns self]"},
 	} {
 		text := only(c.kind)
 		if !strings.Contains(text, c.old) {

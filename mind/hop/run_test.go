@@ -86,8 +86,10 @@ func untrained(t *testing.T, size int) (dirs models) {
 	}
 	dirs.world = folder(t, "world", w, win)(world.New(w, win, rng.New(4)))
 	r := actor.Default()
-	r.Hidden, in.Extra = []int{8}, 9
-	rin := pretrain.ResponseInput{Input: actor.Input{Input: in, Actions: 7}, Seats: 4, Who: []string{"ns", "nh", "random"}, Scale: 0.2}
+	r.Hidden, in.Extra = []int{8}, 12
+	rin := pretrain.ResponseInput{
+		Input: actor.Input{Input: in, Actions: 7}, Seats: 4, Who: []string{"ns", "random", "nh", pretrain.Self}, Scale: 0.2, Share: 0.5,
+	}
 	dirs.response = folder(t, "response", r, rin)(actor.New(r, rin.Input, rng.New(5)))
 	return dirs
 }
@@ -123,7 +125,8 @@ func kinds(t *testing.T, dirs models) map[string]string {
 		"latent":    with("goals.kind=latent", vae, cvae),
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
-		"response":  with("leaf.kind=response", "goals.kind=latent", vae, cvae, "models.response="+dirs.response),
+		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
+			"models.response="+dirs.response),
 	}
 }
 

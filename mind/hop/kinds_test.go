@@ -1,0 +1,313 @@
+package hop
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"hop/batch"
+	"hop/game"
+	"hop/mind"
+	"hop/rng"
+	"hop/rollout"
+	"hop/safetensors"
+)
+
+// amid is a population of whom one, who is not the last, acts at random.
+var amid = []string{"ns", "random", "nh", "self"}
+
+// among returns a mind whose co-players are of a population.
+func among(t testing.TB, g game.Game, who []string, envs int, set func(c *Config)) (*Mind, *player) {
+	t.Helper()
+	return makeMind(t, g, 1, envs, func(c *Config) {
+		c.Goals.Kind, c.Leaf.Kind, c.Leaf.Partners, c.Belief.Count = "latent", "response", who, "evidence"
+		if set != nil {
+			set(c)
+		}
+	})
+}
+
+// opinions makes what a model of others says of kinds differ.
+func opinions(m *Mind) {
+	head, _ := m.moa.Params.Find("head/w")
+	for i := range head.Len {
+		m.moa.Params.W[head.Off+i] *= 300
+	}
+}
+
+// There is a hypothesis for each kind but the one that acts at random, which is doubt,
+// wherever it stands. A goal's features are the point, then the kind, then doubt.
+func TestHypothesesAreTheKindsOfAPopulation(t *testing.T) {
+	for _, c := range []struct {
+		who      []string
+		kinds    []int32
+		doubtful int32
+	}{
+		{amid, []int32{0, 2, 3}, 1},
+		{[]string{"random", "ns"}, []int32{1}, 0},
+		{[]string{"ns", "nh", "random"}, []int32{0, 1}, 2},
+		{[]string{"ns", "self"}, []int32{0, 1}, 1},
+	} {
+		m, p := among(t, hunt(t, 12), c.who, 1, nil)
+		w, f, n := m.goals.(*latent), p.inference.(*latentInference), len(c.kinds)
+		if !slices.Equal(w.kinds, c.kinds) || m.random != n || m.kinds != n+1 || m.doubtful != c.doubtful {
+			t.Errorf("%v: kinds %v, doubt the hypothesis %d of %d and number %d; want %v, %d, %d and %d", c.who, w.kinds, m.random, m.kinds,
+				m.doubtful, c.kinds, n, n+1, c.doubtful)
+		}
+		if w.Features() != 3+n || m.width != 3+n+1 || m.goalLen != 3*m.width || m.moa.Model.GoalLen != m.width+3 {
+			t.Errorf("%v: %d features, %d with doubt, %d about all, the model of others reads %d", c.who, w.Features(), m.width, m.goalLen,
+				m.moa.Model.GoalLen)
+		}
+		copy(w.mu[3:], []float32{1, -2, 3}) // of the second co-player
+		for g := range n {
+			want := append([]float32{1, -2, 3}, make([]float32, n)...)
+			want[3+g] = 1
+			if got := f.Goal(0, 1, g); !slices.Equal(got, want) {
+				t.Errorf("%v: the goal of hypothesis %d is %v, want %v", c.who, g, got, want)
+			}
+		}
+		if got := f.Goal(0, 1, n-1); !slices.Equal(w.mu[3:6], []float32{1, -2, 3}) || got[3+n-1] != 1 {
+			t.Error("asking for a goal changes what is inferred")
+		}
+	}
+	m, p := makeMind(t, hunt(t, 12), 1, 1, func(c *Config) { c.Goals.Kind, c.Leaf.Kind = "latent", "net" })
+	if f := p.inference.(*latentInference); m.goals.Hypotheses() != 1 || m.goals.Features() != 3 || len(f.Goal(0, 0, 0)) != 3 {
+		t.Errorf("without a population there are %d hypotheses of %d features", m.goals.Hypotheses(), m.goals.Features())
+	}
+}
+
+// What is believed of somebody new is how often the response network met each kind.
+func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
+	met := []float64{.1, .2, .3, .4}
+	for _, c := range []struct {
+		doubt float64
+		want  []float64
+	}{{-1, []float64{.1, .3, .4, .2}}, {0.5, []float64{.0625, .1875, .25, .5}}, {0, []float64{.125, .375, .5, 0}}} {
+		m, _ := among(t, hunt(t, 12), amid, 1, func(c2 *Config) { c2.Goals.DoubtStart = c.doubt })
+		m.models.Met = met
+		m.Remember(2, 40)
+		for n, b := range m.beliefs {
+			for j := range 3 {
+				for g, want := range c.want {
+					if got := b.At(0, j)[g]; math.Abs(got-want) > 1e-9 {
+						t.Errorf("doubt %v: env %d begins with %v about co-player %d, want %v", c.doubt, n, b.At(0, j), j, c.want)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// The kind of a label is a draw from the posterior over the kinds and acting at random,
+// given all that the co-player did: Bayes' rule, by hand, step by step and kind by kind.
+func TestKindsOfLabelsFollowBayes(t *testing.T) {
+	g := hunt(t, 12)
+	m, _ := among(t, g, amid, 4, nil)
+	opinions(m)
+	w := m.goals.(*latent)
+	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 4, Steps: 30}, []string{"ns", "random", "nh", "random"}, nil)
+	list := w.Trajectories(ro)[:6]
+	steps, width, eps := 0, 6, m.cfg.Belief.Smooth
+	for _, p := range list {
+		steps += p.hi - p.lo
+	}
+	z, r := make([]float32, steps*width), rng.New(5).Rand()
+	for i := range z {
+		if i%width < 3 {
+			z[i] = float32(r.Norm())
+		}
+	}
+	ws, probs, read := m.moa.Model.Work(1), make([]float32, 7), make([]float32, m.moa.Model.GoalLen)
+	var want [][4]float64
+	at, surest := 0, 0.
+	for _, p := range list {
+		b := [4]float64{1, 1, 1, 1}
+		for t := p.lo; t < p.hi; t, at = t+1, at+1 {
+			slot := ro.Slot(p.agent, t, p.env)
+			legal, action := 0., ro.Action[ro.Step(p.agent, t, p.env)]
+			for _, ok := range ro.LegalAt(slot) {
+				if ok {
+					legal++
+				}
+			}
+			for k := range 3 {
+				clear(read)
+				copy(read, z[at*width:][:3])
+				read[3+k], read[7+p.other] = 1, 1
+				ws.Predict(m.moa.Params, ro.ObsAt(slot), read, probs)
+				b[k] *= (1-eps)*float64(probs[action]) + eps/legal
+			}
+			b[3] *= 1 / legal
+		}
+		sum := b[0] + b[1] + b[2] + b[3]
+		for k := range b {
+			b[k] /= sum
+		}
+		surest = max(surest, b[0], b[1], b[2])
+		want = append(want, b)
+	}
+	if surest < 0.6 {
+		t.Errorf("no kind is likelier than %.2f: the test sees nothing", surest)
+	}
+	const draws = 1000
+	count := make([][4]float64, len(list))
+	for range draws {
+		dst := slices.Clone(z)
+		w.labelKinds(dst, ro, list, &r)
+		row := 0
+		for i, p := range list {
+			kind := slices.Index(dst[row*width+3:][:3], 1)
+			if kind < 0 {
+				kind = 3
+			}
+			count[i][kind] += 1. / draws
+			for ; p.lo < p.hi; p.lo, row = p.lo+1, row+1 {
+				is := [4]float32{}
+				is[kind] = 1
+				if got := dst[row*width:][:width]; !slices.Equal(got[:3], z[row*width:][:3]) || !slices.Equal(got[3:], is[:3]) {
+					t.Fatalf("a step of a trajectory of kind %d is labelled %v; its point is %v", kind, got, z[row*width:][:3])
+				}
+			}
+		}
+	}
+	for i, b := range want {
+		for k, p := range b {
+			// Five standard errors: wrong once in a million.
+			if math.Abs(count[i][k]-p) > 5*math.Sqrt(p*(1-p)/draws)+1e-3 {
+				t.Errorf("trajectory %d is labelled %.3f, by Bayes' rule it is %.3f", i, count[i], b)
+				break
+			}
+		}
+	}
+}
+
+// A tree that draws a kind plans with it: the model of others is given its hypothesis,
+// the response network its number in the population.
+func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
+	g := hunt(t, 35)
+	m, p := among(t, g, amid, 4, func(c *Config) { c.Search.Kind, c.Belief.Count = "onestep", "goal" })
+	sure := []int{2, 3, 0} // of agents 0, 2 and 3: self, acting at random, ns
+	for _, b := range m.beliefs {
+		for j, g := range sure {
+			clear(b.Counts(j))
+			b.Counts(j)[g] = 1
+		}
+	}
+	replied, asked := &recorder{actions: 7}, &recorder{actions: 7}
+	p.leaves.response.Net, p.drawn.Net = replied, asked
+	collect(t, rollout.Config{Game: g, FixSeat: true}, batch.Shape{Envs: 4, Steps: 40, GoalLen: m.goalLen}, []string{"ns", "", "nh", "random"}, p)
+	number, there, left := []int{1, 0, 3}, 0, 0 // in the population, of agents 2, 3 and 0, who sit after agent 1
+	for i, obs := range replied.obs {
+		for place := range 3 {
+			want := [4]float32{}
+			if cell(obs, 1+place) >= 0 {
+				there++
+				want[number[place]] = 1
+			} else {
+				left++
+			}
+			if got := [4]float32(replied.goals[i][place*4:]); got != want {
+				t.Fatalf("of the co-player at place %d the response network reads %v, want %v", place, got, want)
+			}
+		}
+	}
+	of := [3]int{}
+	for _, read := range asked.goals {
+		if j := slices.Index(read[m.width:], 1); j < 0 {
+			of[1]++ // nothing is asked of who acts at random
+		} else if of[j]++; j == 1 || slices.Index(read[3:6], 1) != sure[j] || read[m.width-1] != 0 {
+			t.Fatalf("about co-player %d the model of others reads %v", j, read)
+		}
+	}
+	if there < 50 || left < 50 || min(of[0], of[1], of[2]) < 20 {
+		t.Errorf("%d co-players were there, %d had left, of each %v were asked: the test saw too little", there, left, of)
+	}
+}
+
+// However large a population is, no point has the name of acting at random.
+func TestPointsAreNeverNamedAsDoubt(t *testing.T) {
+	var many []string
+	for i := range 100 {
+		many = append(many, string(rune('a'+i/10))+string(rune('a'+i%10)))
+	}
+	for _, n := range []int{15, 16, 17, 100} {
+		m, p := among(t, hunt(t, 12), append(slices.Clone(many[:n]), "random"), 1, nil)
+		r := rng.New(1).Rand()
+		for range 200 {
+			if name := p.inference.Draw(0, 0, 0, 0, &r); int(name) < m.kinds {
+				t.Fatalf("among %d kinds a point is named %d, which is a hypothesis", n, name)
+			}
+		}
+	}
+}
+
+// What a checkpoint says of the response network holds whom it met and how often.
+func TestPopulationsAreSaved(t *testing.T) {
+	m, _ := among(t, hunt(t, 12), amid, 1, nil)
+	m.models.Population, m.models.Met = amid, []float64{.1, .2, .3, .4}
+	f := &safetensors.File{}
+	if err := m.Save(f, ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ModelsOf(f)
+	if err != nil || !slices.Equal(got.Population, amid) || !slices.Equal(got.Met, m.models.Met) {
+		t.Errorf("loaded are %v, met %v (%v)", got.Population, got.Met, err)
+	}
+	other, _ := among(t, hunt(t, 12), amid, 1, nil)
+	copy(other.beliefs[0].At(0, 1), []float64{.7, .1, .1, .1})
+	if err := other.Load(f, ""); err != nil || !slices.Equal(other.beliefs[0].At(0, 1), m.beliefs[0].At(0, 1)) {
+		t.Errorf("beliefs over kinds are loaded as %v (%v)", other.beliefs[0].At(0, 1), err)
+	}
+}
+
+// Kinds of labels follow from what co-players did, and the mind says so.
+func TestKindsAreDeclaredToBeRead(t *testing.T) {
+	w := &mind.Window{Rollout: batch.New(batch.Shape{Agents: 4, Steps: 1, Envs: 1, ObsLen: 1, Actions: 7})}
+	for _, leaf := range []string{"response", "net"} {
+		m, _ := among(t, hunt(t, 12), amid, 1, func(c *Config) { c.Leaf.Kind = leaf })
+		if r := m.Reads(w); r.Action != (leaf == "response") || !r.Obs {
+			t.Errorf("leaf %s: it declares to read %+v", leaf, r)
+		}
+	}
+}
+
+// A greedy planner of a mixed policy plays its mode.
+func TestGreedyIsTheModeOfAMixedPolicy(t *testing.T) {
+	for _, c := range []struct{ act, greedy, want string }{
+		{"mixed", "greedy", "prior"}, {"mixed", "", "mixed"}, {"prior", "greedy", "prior"}, {"visits", "greedy", "q"},
+	} {
+		m, _ := among(t, hunt(t, 12), amid, 1, func(s *Config) { s.Search.Act = c.act })
+		if m.Freeze(c.greedy != ""); m.search.Act != c.want {
+			t.Errorf("%s becomes %s, want %s", c.act, m.search.Act, c.want)
+		}
+	}
+}
+
+// thrifty counts what its decisions allocate.
+type thrifty struct {
+	rollout.Player
+	seen   int
+	allocs float64
+}
+
+func (p *thrifty) Act(v *rollout.View, envs []int32) {
+	if p.seen++; p.seen != 3 {
+		p.Player.Act(v, envs)
+		return
+	}
+	p.allocs = testing.AllocsPerRun(5, func() { p.Player.Act(v, envs) })
+}
+
+// A decision allocates nothing: inferring, believing, drawing kinds, searching, choosing.
+func TestDecisionsAllocateNothing(t *testing.T) {
+	g := hunt(t, 35)
+	for _, act := range []string{"mixed", "prior"} {
+		m, p := among(t, g, amid, 2, func(c *Config) { c.Search.Act = act })
+		count := &thrifty{Player: p, allocs: -1}
+		collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 2, Steps: 8, GoalLen: m.goalLen}, []string{"ns", "", "nh", "random"}, count)
+		if count.allocs != 0 {
+			t.Errorf("act %s: a decision allocates %v times, want 0", act, count.allocs)
+		}
+	}
+}
