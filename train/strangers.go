@@ -44,7 +44,7 @@ func (c Config) strangers() []string {
 // Size of what is scored: some hundred steps of every agent's co-players, which takes
 // less than a tenth of a second.
 const (
-	strangerEnvs  = 120
+	strangerEnvs  = 80
 	strangerSteps = 64 // longer episodes are cut
 )
 
