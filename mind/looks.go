@@ -51,8 +51,8 @@ func (h *Held) Of(name string) float64 {
 type Witness interface {
 	// See takes in env n at a slot at which the agent acts.
 	See(v *rollout.View, n int)
-	// Expect writes what co-player j is expected to do then, dst [Actions].
-	Expect(dst []float64, j int)
+	// Predict writes what co-player j is expected to do then, dst [Actions].
+	Predict(dst []float64, j int)
 	// InWords returns how likely co-player j is to be after each goal; nothing if that
 	// cannot be said.
 	InWords(j int) (names []string, probs []float64)
@@ -160,7 +160,7 @@ func (p *reader) look(v *rollout.View, n, j int, expected []float64) {
 		l.Held[0].Names, l.Held[0].Probs = p.words.InWords(n, j)
 	}
 	for i, w := range e.beside {
-		w.Expect(e.at(j, 1+i)[:v.Actions], j)
+		w.Predict(e.at(j, 1+i)[:v.Actions], j)
 		l.Held[1+i].Names, l.Held[1+i].Probs = w.InWords(j)
 	}
 	e.open[j] = len(e.list)

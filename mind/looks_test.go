@@ -45,7 +45,7 @@ func (s *speaker) InWords(int, int) ([]string, []float64) {
 type doubter struct{ seen int }
 
 func (d *doubter) See(*rollout.View, int)            { d.seen++ }
-func (d *doubter) Expect(dst []float64, _ int)       { dst[0], dst[1] = 0, 1 }
+func (d *doubter) Predict(dst []float64, _ int)      { dst[0], dst[1] = 0, 1 }
 func (d *doubter) InWords(int) ([]string, []float64) { return []string{"defect"}, []float64{1} }
 
 // Against one who cooperates first and then does what we did, which is to defect, looks

@@ -121,8 +121,8 @@ func (o *Observer) update(j, action int) {
 	}
 }
 
-// Expect writes what co-player j does now, mixed over what it may be.
-func (o *Observer) Expect(dst []float64, j int) {
+// Predict writes what co-player j does now, mixed over what it may be.
+func (o *Observer) Predict(dst []float64, j int) {
 	clear(dst)
 	k := len(o.types)
 	for i, p := range o.post[j*k : (j+1)*k] {

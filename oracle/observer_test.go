@@ -60,7 +60,7 @@ func TestTheObserverFollowsBayesRule(t *testing.T) {
 		slot, probs := 0, make([]float64, 2)
 		players := []rollout.Player{&onlooker{mine, o, func(*rollout.View, int) {
 			want := tc.want[slot]
-			o.Expect(probs, 0)
+			o.Predict(probs, 0)
 			names, goals := o.InWords(0)
 			if math.Abs(probs[1]-(1+want)/2) > 1e-6 || math.Abs(probs[0]+probs[1]-1) > 1e-6 {
 				t.Errorf("%s, slot %d: expects %v, want %v for defecting", tc.name, slot, probs, (1+want)/2)

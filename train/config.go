@@ -97,7 +97,9 @@ type Rewards struct {
 
 // Default returns the loop that ppo-4x4 uses.
 func Default() Config {
-	return Config{Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Strangers: Strangers{Every: 10}, Save: 100_000, Keep: 3}
+	return Config{
+		Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Strangers: Strangers{Every: 10}, Save: 100_000, Keep: 3,
+	}
 }
 
 // Validate returns everything that is wrong for a game with that many seats and

@@ -113,7 +113,7 @@ func (s *strangers) deal() {
 			switch {
 			case len(s.who) != 2:
 				s.kind[n][a] = r.IntN(len(s.who))
-			case !isFirst(a, agents, n):
+			case !(&shown{a: a, agents: agents}).isFirst(n): // as in a warm-up
 				s.kind[n][a] = 1
 			}
 		}
@@ -190,7 +190,7 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 func load(twin mind.Mind, m learner) error {
 	w, ok := mind.As[mind.Weighted](twin)
 	if !ok || m.saver == nil {
-		return errors.New("train: strangers: a mind that cannot be saved and loaded cannot be scored on strangers; set train.strangers.every to 0")
+		return errors.New("train: a mind that cannot be saved and loaded cannot be scored on strangers; set train.strangers.every to 0")
 	}
 	var f safetensors.File
 	if err := m.saver.Save(&f, ""); err != nil {
@@ -329,8 +329,8 @@ func (s *SelfPlay) scoreStrangers() ([]StrangerScore, error) {
 func (s *SelfPlay) strangerRows(list []StrangerScore) (rows []runlog.Row) {
 	for _, x := range list {
 		add := func(name string, value float64, n int) {
-			if n > 0 {
-				rows = append(rows, runlog.Row{Step: int64(s.step), Name: StrangerMetric + x.Kind + "/" + name, Agent: int(x.Agent), Value: value, N: n})
+			if name = StrangerMetric + x.Kind + "/" + name; n > 0 {
+				rows = append(rows, runlog.Row{Step: int64(s.step), Name: name, Agent: int(x.Agent), Value: value, N: n})
 			}
 		}
 		n := x.Top1.N()

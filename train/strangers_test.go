@@ -62,13 +62,14 @@ func TestScoringOnStrangersChangesNothing(t *testing.T) {
 	for a := range 4 {
 		for _, kind := range []string{"ns", "nh", "all"} {
 			for _, name := range []string{"top1", "ce", "limit", "limit_ce"} {
-				rows := got[fmt.Sprintf("%d/%s/%s", a, kind, name)]
+				at := fmt.Sprintf("%d/%s/%s", a, kind, name)
+				rows := got[at]
 				if len(rows) != 1+len(with.Seen) || rows[0].Step != 0 || rows[0].N < 100 {
-					t.Fatalf("%s of %s, agent %d: %d rows, want %d from step 0 on with at least 100 steps each", name, kind, a, len(rows), 1+len(with.Seen))
+					t.Fatalf("%s: %d rows, want %d from step 0 on with at least 100 steps each", at, len(rows), 1+len(with.Seen))
 				}
 				for _, row := range rows {
 					if limit := strings.HasPrefix(name, "limit"); limit && row.Value != rows[0].Value || row.N != rows[0].N {
-						t.Errorf("%s of %s, agent %d: %v over %d at step %d, first %v over %d", name, kind, a, row.Value, row.N, row.Step, rows[0].Value, rows[0].N)
+						t.Errorf("%s: %v over %d at step %d, first %v over %d", at, row.Value, row.N, row.Step, rows[0].Value, rows[0].N)
 					}
 				}
 			}

@@ -33,7 +33,8 @@ func (w Warm) Until(rows []runlog.Row) int64 {
 // warm reports whether the run is still watching bots.
 func (s *SelfPlay) warm() bool { return s.cfg.Warm.Covers(s.update) }
 
-// showBots puts bots on agent a's place.
+// showBots puts bots on agent a's place: in env n, n mod (A+1) agents are the
+// first bot, and which ones goes round with n.
 func (s *SelfPlay) showBots(a agent.ID) error {
 	s.dealing.learns[a] = false
 	first, err := s.play(s.cfg.Warm.Who[0], a)
@@ -63,7 +64,7 @@ func (p *shown) Act(v *rollout.View, envs []int32) {
 	for _, first := range []bool{true, false} {
 		p.rows = p.rows[:0]
 		for _, n := range envs {
-			if isFirst(p.a, p.agents, int(n)) == first {
+			if p.isFirst(int(n)) == first {
 				p.rows = append(p.rows, n)
 			}
 		}
@@ -84,9 +85,7 @@ func (p *shown) Act(v *rollout.View, envs []int32) {
 	}
 }
 
-// isFirst reports whether agent a of env n is the first of two bots: in env n, n mod
-// (A+1) agents are, and which ones goes round with n.
-func isFirst(a, agents, n int) bool { return (a+n/(agents+1))%agents < n%(agents+1) }
+func (p *shown) isFirst(n int) bool { return (p.a+n/(p.agents+1))%p.agents < n%(p.agents+1) }
 
 // Evaluate writes nothing: bots have no values.
 func (p *shown) Evaluate(*rollout.View, []int32) {}

@@ -65,7 +65,7 @@ func TestReadingsAreSharesOfTheLimit(t *testing.T) {
 		o.add(&mind.Look{Pursues: "stag", Next: next, Acted: true, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
 	}
 	o.add(&mind.Look{Next: game.NoGoal, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
-	if r := o.reading(1, 1); r.Goal.Accuracy != 0.5 || r.Goal.Steps != 2 || !math.IsNaN(float64(r.Goal.Limit)) || !math.IsNaN(float64(r.Action.Limit)) {
+	if r := o.reading(1, 1); r.Goal.Accuracy != 0.5 || r.Goal.Steps != 2 || !math.IsNaN(float64(r.Goal.Limit+r.Action.Limit)) {
 		t.Errorf("in hindsight %+v, want half of 2 steps and no limit", r.Goal)
 	}
 }
@@ -89,7 +89,7 @@ func (s *seer) Act(v *rollout.View, envs []int32) {
 func (s *seer) Others() []agent.ID { return s.others }
 
 func (s *seer) Read(dst []float64, n, j int) []float64 {
-	s.o[n].Expect(dst, j)
+	s.o[n].Predict(dst, j)
 	return nil
 }
 

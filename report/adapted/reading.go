@@ -83,10 +83,10 @@ func (x *Reading) among(r *Row) string {
 }
 
 // ReadingLegend explains the table.
-const ReadingLegend = "Goals right: share of a co-player's steps, while the agent is there to see them, at which the goal that it holds for " +
-	"likeliest is the one that the co-player is after: what its script goes for now or, where there is no script, the goal that it " +
-	"reaches next. Actions right: share at which it does what the agent expects most, mixed over its hypotheses. Limit: the Bayes " +
-	"observer on the same steps, who knows the scripts and, of each co-player, all that he has seen of it in its life; one " +
+const ReadingLegend = "Goals right: share of a co-player's steps, while the agent is there to see them, at which the goal that it " +
+	"holds for likeliest is the one that the co-player is after: what its script goes for now or, where there is no script, the goal " +
+	"that it reaches next. Actions right: share at which it does what the agent expects most, mixed over its hypotheses. Limit: the " +
+	"Bayes observer on the same steps, who knows the scripts and, of each co-player, all that he has seen of it in its life; one " +
 	"episode's limit: one who forgets when an episode ends."
 
 // cells are the accuracy, its limit, the share of it, and the limit within an episode.
