@@ -91,5 +91,17 @@ func adaptText(a *app, t *adapted.Table) error {
 				l.BestResponse, l.BestName, l.Random, page.Number(l.Share()), between(l.NormalisedCI), l.Regret, first, note)
 		}
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	heads, rows := t.Readings()
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\n"+strings.Join(heads, "\t"))
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	fmt.Fprintf(w, "\n%s\n", adapted.ReadingLegend)
 	return w.Flush()
 }
