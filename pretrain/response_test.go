@@ -24,7 +24,7 @@ func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers
 	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
 	must(t, err)
 	defer run.Close()
-	r, err := pretrain.NewResponse(c, g, 3, workers)
+	r, err := pretrain.NewResponse(c, g, 3, workers, nil)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -87,7 +87,7 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	defer run.Close()
 	body, step, _, err := run.Resume()
 	must(t, err)
-	r, err := pretrain.NewResponse(c, g, 3, 1)
+	r, err := pretrain.NewResponse(c, g, 3, 1, nil)
 	if err == nil {
 		err = r.Resume(body, step)
 	}
