@@ -213,8 +213,9 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 	}
 	for _, e := range list {
 		if was := l.FindZoo(index, e.Name, about); was != nil && was.HeldOut != e.HeldOut {
-			return nil, Misused("%s: in the zoo %s, held out is %v of it and stays so: something may have learnt from the one, and must not "+
-				"from the other; choose another folder with --out", e.Name, c.Out, was.HeldOut)
+			is := map[bool]string{true: "held out", false: "learnt from"}
+			return nil, Misused("%s is to be %s, and in the zoo %s it is %s already; who has been learnt from is no stranger: choose another "+
+				"folder with --out", e.Name, is[e.HeldOut], c.Out, is[was.HeldOut])
 		}
 	}
 	var done []ZooEntry

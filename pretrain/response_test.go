@@ -6,25 +6,38 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"hop/agent"
+	"hop/frame"
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/matrix"
 	"hop/game/staghunt"
+	"hop/model/actor"
+	"hop/ppo"
 	"hop/pretrain"
 	"hop/pretrain/score"
+	"hop/rng"
+	"hop/rollout"
 	"hop/runlog"
 )
 
 // learnResponse trains, in a new folder, and stops after so many windows, 0: never.
 func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers, stop int) (*pretrain.Response, string) {
 	t.Helper()
+	return learnAmong(t, c, g, workers, stop, nil)
+}
+
+func learnAmong(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers, stop int, members pretrain.Members) (*pretrain.Response,
+	string) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "response")
 	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
 	must(t, err)
 	defer run.Close()
-	r, err := pretrain.NewResponse(c, g, 3, workers, nil)
+	r, err := pretrain.NewResponse(c, g, 3, workers, members)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -78,24 +91,53 @@ func TestResponseIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
+// frozen makes members that have learnt nothing and remember an episode's steps.
+func frozen(t *testing.T, g game.Game) pretrain.Members {
+	return func(kind string, a agent.ID, workers, envs int) ([]rollout.Player, error) {
+		if kind != "member" {
+			t.Errorf("%s is asked for as a member", kind)
+		}
+		net := actor.Default()
+		net.Hidden, net.LSTM = []int{8}, 8
+		in := actor.Input{Input: frame.Layout(g.Spec().Obs).Input(), Actions: len(g.Spec().Actions)}
+		b, err := ppo.New(ppo.Default(), net, in, []agent.ID{a}, 1, rng.New(uint64(a)))
+		if err != nil {
+			return nil, err
+		}
+		for i := range b.Params.W {
+			b.Params.W[i] *= 8 // so that what is remembered shows in what is done
+		}
+		b.Freeze(false)
+		b.Remember(envs, 1)
+		return b.Players(a, workers, envs)
+	}
+}
+
+// Members, bots and copies play beside each other, and the network is the same for any
+// number of workers and after a stop in the middle of episodes, whatever they remember.
+func TestMembersPlayAndRemember(t *testing.T) {
+	c, g := smallResponse(t)
+	c.Who = []string{"member", "ns", pretrain.Self}
+	whole, _ := learnAmong(t, c, g, 1, 0, frozen(t, g))
+	three, _ := learnAmong(t, c, g, 3, 0, frozen(t, g))
+	if !slices.Equal(whole.Brain.Params.W, three.Brain.Params.W) {
+		t.Error("one and three workers end in different weights")
+	}
+	_, dir := learnAmong(t, c, g, 1, 5, frozen(t, g))
+	r := goOnWith(t, c, g, dir, frozen(t, g))
+	if !slices.Equal(whole.Brain.Params.W, r.Brain.Params.W) {
+		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
+	}
+	if _, err := pretrain.NewResponse(c, g, 3, 1, nil); err == nil || !strings.Contains(err.Error(), "member") {
+		t.Errorf("a kind that nobody can make: error %v", err)
+	}
+}
+
 func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	c, g := smallResponse(t)
 	whole, _ := learnResponse(t, c, g, 1, 0)
 	_, dir := learnResponse(t, c, g, 1, 5) // in the middle of episodes
-	run, err := runlog.Open(dir)
-	must(t, err)
-	defer run.Close()
-	body, step, _, err := run.Resume()
-	must(t, err)
-	r, err := pretrain.NewResponse(c, g, 3, 1, nil)
-	if err == nil {
-		err = r.Resume(body, step)
-	}
-	if err == nil {
-		err = r.Run(context.Background(), run, nil)
-	}
-	must(t, err)
-	b := r.Brain.Params
+	b := goOnWith(t, c, g, dir, nil).Brain.Params
 	if !slices.Equal(whole.Brain.Params.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
@@ -104,4 +146,23 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
 		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)
 	}
+}
+
+// goOnWith resumes a run and lets it learn to its end.
+func goOnWith(t *testing.T, c pretrain.ResponseConfig, g game.Game, dir string, members pretrain.Members) *pretrain.Response {
+	t.Helper()
+	run, err := runlog.Open(dir)
+	must(t, err)
+	defer run.Close()
+	body, step, _, err := run.Resume()
+	must(t, err)
+	r, err := pretrain.NewResponse(c, g, 3, 1, members)
+	if err == nil {
+		err = r.Resume(body, step)
+	}
+	if err == nil {
+		err = r.Run(context.Background(), run, nil)
+	}
+	must(t, err)
+	return r
 }
