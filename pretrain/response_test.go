@@ -105,7 +105,7 @@ func frozen(t *testing.T, g game.Game) pretrain.Members {
 			return nil, err
 		}
 		for i := range b.Params.W {
-			b.Params.W[i] *= 8 // so that what is remembered shows in what is done
+			b.Params.W[i] *= 100 // so that what is remembered shows in what is done
 		}
 		b.Freeze(false)
 		b.Remember(envs, 1)
