@@ -3,6 +3,7 @@ package pretrain_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -10,16 +11,12 @@ import (
 	"testing"
 
 	"hop/agent"
-	"hop/frame"
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/matrix"
 	"hop/game/staghunt"
-	"hop/model/actor"
-	"hop/ppo"
 	"hop/pretrain"
 	"hop/pretrain/score"
-	"hop/rng"
 	"hop/rollout"
 	"hop/runlog"
 )
@@ -91,26 +88,38 @@ func TestResponseIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// frozen makes members that have learnt nothing and remember an episode's steps.
-func frozen(t *testing.T, g game.Game) pretrain.Members {
-	return func(kind string, a agent.ID, workers, envs int) ([]rollout.Player, error) {
-		if kind != "member" {
-			t.Errorf("%s is asked for as a member", kind)
+// counter is a member that plays its legal actions in turn. What it remembers is how
+// many steps it has played in each env.
+type counter struct{ steps []byte }
+
+func (c *counter) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		var can []int32
+		for k, ok := range v.LegalAt(v.SlotOf(int(n))) {
+			if ok {
+				can = append(can, int32(k))
+			}
 		}
-		net := actor.Default()
-		net.Hidden, net.LSTM = []int{8}, 8
-		in := actor.Input{Input: frame.Layout(g.Spec().Obs).Input(), Actions: len(g.Spec().Actions)}
-		b, err := ppo.New(ppo.Default(), net, in, []agent.ID{a}, 1, rng.New(uint64(a)))
-		if err != nil {
-			return nil, err
-		}
-		for i := range b.Params.W {
-			b.Params.W[i] *= 100 // so that what is remembered shows in what is done
-		}
-		b.Freeze(false)
-		b.Remember(envs, 1)
-		return b.Players(a, workers, envs)
+		v.Action[v.StepOf(int(n))] = can[int(c.steps[n])%len(can)]
+		c.steps[n]++
 	}
+}
+
+func (c *counter) Evaluate(*rollout.View, []int32) {}
+
+func (c *counter) AppendBinary(b []byte) ([]byte, error) { return append(b, c.steps...), nil }
+
+func (c *counter) UnmarshalBinary(b []byte) error {
+	copy(c.steps, b)
+	return nil
+}
+
+// counters makes such members; workers share what they remember.
+func counters(kind string, _ agent.ID, workers, envs int) ([]rollout.Player, error) {
+	if kind != "member" {
+		return nil, fmt.Errorf("%s is asked for as a member", kind)
+	}
+	return slices.Repeat([]rollout.Player{&counter{make([]byte, envs)}}, workers), nil
 }
 
 // Members, bots and copies play beside each other, and the network is the same for any
@@ -118,13 +127,13 @@ func frozen(t *testing.T, g game.Game) pretrain.Members {
 func TestMembersPlayAndRemember(t *testing.T) {
 	c, g := smallResponse(t)
 	c.Who = []string{"member", "ns", pretrain.Self}
-	whole, _ := learnAmong(t, c, g, 1, 0, frozen(t, g))
-	three, _ := learnAmong(t, c, g, 3, 0, frozen(t, g))
+	whole, _ := learnAmong(t, c, g, 1, 0, counters)
+	three, _ := learnAmong(t, c, g, 3, 0, counters)
 	if !slices.Equal(whole.Brain.Params.W, three.Brain.Params.W) {
 		t.Error("one and three workers end in different weights")
 	}
-	_, dir := learnAmong(t, c, g, 1, 5, frozen(t, g))
-	r := goOnWith(t, c, g, dir, frozen(t, g))
+	_, dir := learnAmong(t, c, g, 1, 5, counters)
+	r := goOnWith(t, c, g, dir, counters)
 	if !slices.Equal(whole.Brain.Params.W, r.Brain.Params.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
