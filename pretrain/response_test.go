@@ -100,7 +100,8 @@ func (c *counter) Act(v *rollout.View, envs []int32) {
 				can = append(can, int32(k))
 			}
 		}
-		v.Action[v.StepOf(int(n))] = can[int(c.steps[n])%len(can)]
+		i := v.StepOf(int(n))
+		v.Action[i], v.LogProb[i], v.Own[i] = can[int(c.steps[n])%len(can)], 0, false
 		c.steps[n]++
 	}
 }
