@@ -33,6 +33,7 @@ func Breeds() []Breed {
 	return []Breed{
 		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}, false},
 		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil, false},
+		{"apart", "the same with a network for each agent: they may divide the work", nil, true},
 		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}, false},
 		{"aggressive", "PPO on one's own reward, with what the others earn counted against it", []string{"ppo.prosocial=-1"}, false},
 		{"lstm", "PPO with a memory", []string{"actor.hidden=[64]", "actor.lstm=64"}, false},
@@ -131,15 +132,15 @@ func parseMember(text string, seed uint64) (ZooEntry, Breed, error) {
 }
 
 // usual returns the members of a game's zoo and those that are held out: learners by
-// what they are rewarded for, by seed and by age; held out are other seeds and
-// another mind. Where everybody's interests agree or none do, all rewards that count
+// what they are rewarded for, by mind, by seed and by age; held out are other seeds and
+// a mind of another kind. Where everybody's interests agree or none do, all rewards that count
 // others' in are the same or nothing, and seeds are all there is.
 func usual(kind game.Kind, weans bool, seed uint64) (who, hold []string) {
 	name := func(kind string, n uint64) string { return fmt.Sprintf("%s-%d", kind, seed+n) }
 	first := name("selfish", 0)
-	who = []string{first, first + "-young", first + "-middle", name("selfish", 1)}
+	who = []string{first, first + "-young", first + "-middle", name("apart", 1)}
 	if kind != game.GeneralSum {
-		return append(who, name("selfish", 2)), []string{name("selfish", 3), name("influence", 0)}
+		return append(who, name("selfish", 1)), []string{name("selfish", 2), name("influence", 0)}
 	}
 	if weans {
 		who = append(who, name("weaned", 0))

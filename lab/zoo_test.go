@@ -69,7 +69,8 @@ func TestAZooIsAPopulation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Reg.Member(g, fmt.Sprintf("%s#0@%d", old.Run, young.Step+1)); err == nil || !strings.Contains(err.Error(), "no checkpoint") {
+	_, err = l.Reg.Member(g, fmt.Sprintf("%s#0@%d", old.Run, young.Step+1))
+	if err == nil || !strings.Contains(err.Error(), "no checkpoint") {
 		t.Errorf("an age that there is not: error %v", err)
 	}
 	about, err := params.Map()
