@@ -69,7 +69,7 @@ train: {envs: 16, window: 16, steps: 1024}
 eval: {episodes: 10}
 prepare:
   - {name: zoo, run: "zoo train {game} --who selfish,selfish-1-young --hold selfish-2 --steps 1000"}
-  - {name: response, run: "pretrain response {game} --zoo {zoo} --set net.frame=board --set net.hidden=[8] --set steps=2000 --episodes 10"}
+  - {name: response, run: "pretrain response {game} --zoo {zoo} --set net.hidden=[8] --set steps=2000 --episodes 10"}
 `
 
 // A zoo is a stage, and what is pretrained among its members another. Who is held out can

@@ -225,6 +225,9 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(g.Spec().Obs.Planes) == 0 {
+		cfg.Net.Frame = "board" // the only one without a board
+	}
 	settings := map[string]any{"game": played}
 	var members pretrain.Members
 	var zoo *lab.Population
