@@ -28,7 +28,7 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string    `yaml:"who" doc:"the population: bots, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners"`
+	Who    []string    `yaml:"who" doc:"the population: bots, members of a zoo, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners"`
 	Share  float64     `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
 	Even   bool        `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
 	Net    ResponseNet `yaml:"net"`
@@ -123,10 +123,11 @@ type Response struct {
 	Brain  *ppo.Brain
 	Past   []ResponsePast // by window
 
-	teams *teamDealer
-	envs  *rollout.Envs
-	ro    *batch.Rollout
-	play  [][]rollout.Player // [worker][A]
+	members Members // nil: all but oneself are bots
+	teams   *teamDealer
+	envs    *rollout.Envs
+	ro      *batch.Rollout
+	play    [][]rollout.Player // [worker][A]
 
 	step, update int
 }
@@ -138,8 +139,9 @@ type ResponsePast struct {
 	Policy, Value float64 // losses
 }
 
-// NewResponse prepares a run at its start. workers 0: one a core.
-func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Response, error) {
+// NewResponse prepares a run at its start, with members that may be nil. workers 0: one a
+// core.
+func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int, members Members) (*Response, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	if spec.Seats < 2 {
 		return nil, fmt.Errorf("pretrain: %s has no co-players to answer; choose a game of several agents", spec.Name)
 	}
-	r := &Response{Config: cfg, Game: g, Key: rng.New(seed)}
+	r := &Response{Config: cfg, Game: g, Key: rng.New(seed), members: members}
 	var err error
 	if r.envs, err = rollout.New(rollout.Config{Game: g, Envs: cfg.Envs, Key: r.Key.Child("envs"), Workers: workers}); err != nil {
 		return nil, err
@@ -164,7 +166,8 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	if cfg.Even {
 		r.teams.even = Teams(spec.Seats, len(cfg.Who))
 	}
-	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
+	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, members,
+		func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
 }
 
@@ -351,7 +354,7 @@ func (r *Response) Against(team []int8, lanes int, key rng.Key) (*rollout.Envs, 
 	}
 	teams := newTeamDealer(len(team), lanes, r.Config.Who, key)
 	teams.fixed = team
-	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, func(agent.ID) rollout.Player {
+	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, r.members, func(agent.ID) rollout.Player {
 		return ppo.NewPlayer(r.Brain.Model, r.Brain.Params, lanes, nil, 1)
 	})
 	return envs, players, err

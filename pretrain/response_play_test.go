@@ -52,7 +52,7 @@ func TestPoliciesOfTheLivingStandAtTheirPlaces(t *testing.T) {
 		kinds, teams := len(c.who), newTeamDealer(4, 1, c.who, rng.New(9))
 		teams.fixed = c.team
 		learners := make([]still, 4)
-		players, err := teams.players(g, c.who, 1, 1, func(a agent.ID) rollout.Player { return &learners[a] })
+		players, err := teams.players(g, c.who, 1, 1, nil, func(a agent.ID) rollout.Player { return &learners[a] })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestRowsOfBotsAreNotLearntFrom(t *testing.T) {
 	g := gametest.New(t, staghunt.New, cfg)
 	c := DefaultResponse(g)
 	c.Who, c.Share, c.Envs, c.Window, c.Net.Hidden = []string{"nh", Self, "random"}, 0.3, 8, 60, []int{8}
-	r, err := NewResponse(c, g, 3, 2)
+	r, err := NewResponse(c, g, 3, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
