@@ -14,7 +14,7 @@ import (
 
 type adaptCmd struct {
 	adapt.Config
-	VS    []string `name:"vs" help:"The co-players, one for each other seat: bots, kinds of the zoo, or RUN#AGENT." placeholder:"WHO"`
+	VS    []string `name:"vs" help:"The co-players, one for each other seat: bots, members or kinds of the zoo, or RUN#AGENT." placeholder:"WHO"`
 	Trios string   `help:"Several trios: six for the six of bots; or trios separated by spaces." placeholder:"six"`
 	Lived seeds    `name:"seeds" help:"Seeds of the lives, such as 1-5; none: as many as a run has seeds." placeholder:"1-5"`
 	Out   string   `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`
@@ -91,5 +91,17 @@ func adaptText(a *app, t *adapted.Table) error {
 				l.BestResponse, l.BestName, l.Random, page.Number(l.Share()), between(l.NormalisedCI), l.Regret, first, note)
 		}
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	heads, rows := t.Readings()
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\n"+strings.Join(heads, "\t"))
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	fmt.Fprintf(w, "\n%s\n", adapted.ReadingLegend)
 	return w.Flush()
 }

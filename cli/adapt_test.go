@@ -113,6 +113,14 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 		if len(r.Action) == 0 || len(r.Belief) == 0 {
 			t.Errorf("%s: %d episodes of predicted actions and %d of beliefs, want some", learn, len(r.Action), len(r.Belief))
 		}
+		for _, x := range r.Reading {
+			if x.Goal == nil || x.Action == nil || !(x.Goal.Limit > 0.5 && x.Action.Limit > 0.5) || x.Goal.Accuracy > 1 || len(x.Words) != 3 {
+				t.Errorf("%s: %s is read as %+v, goals %+v, actions %+v", learn, x.Name, x, x.Goal, x.Action)
+			}
+		}
+		if len(r.Reading) != 3 {
+			t.Errorf("%s: %d names were read, want ns, nh and deadline", learn, len(r.Reading))
+		}
 		r.Learn = ""
 		b, _ := json.Marshal(r)
 		for other, same := range scores {
@@ -122,14 +130,18 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 		}
 		scores[learn] = string(b)
 	}
-	ok(t, "adapt", "runs/hop-4x4-001", "--trios", "ns,ns,ns runs/hop-4x4-001/seed-1#1,nh,nh", "--lives", "1", "--steps", "40", "--last", "20",
-		"--out", "page")
+	text := ok(t, "adapt", "runs/hop-4x4-001", "--trios", "ns,ns,ns runs/hop-4x4-001/seed-1#1,nh,nh", "--lives", "1", "--steps", "40",
+		"--last", "20", "--out", "page")
+	if !strings.Contains(text, "goals right") {
+		t.Errorf("nothing is said of goals:\n%s", text)
+	}
 	for _, name := range []string{"adapt.html", "adapt.md"} {
 		b, err := os.ReadFile(filepath.Join("page", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"hop-4x4-001 gets", "It met no strangers", "warm-up, stand-ins", "hop-4x4-001, seed 1, agent 1"} {
+		for _, want := range []string{"hop-4x4-001 gets", "It met no strangers", "warm-up, stand-ins", "hop-4x4-001, seed 1, agent 1",
+			"goals right"} {
 			if !strings.Contains(string(b), want) {
 				t.Errorf("%s does not say %q", name, want)
 			}

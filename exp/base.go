@@ -142,15 +142,25 @@ func (s *Spec) decode(n *yaml.Node, based bool) error {
 	return errors.Join(append(errs, join(append(faults, ownFaults...)))...)
 }
 
-// merged puts stages over those of a base: one of the same name takes its place.
+// merged puts stages over those of a base: one of the same name takes its place, a new
+// one comes before the first of those behind it that the base has, or last.
 func merged(base, over []stage.Stage) []stage.Stage {
 	list := slices.Clone(base)
-	for _, st := range over {
-		if i := slices.IndexFunc(list, func(b stage.Stage) bool { return b.Name == st.Name }); i >= 0 {
+	at := func(name string) int { return slices.IndexFunc(list, func(b stage.Stage) bool { return b.Name == name }) }
+	for n, st := range over {
+		i := at(st.Name)
+		if i >= 0 {
 			list[i] = st
-		} else {
-			list = append(list, st)
+			continue
 		}
+		i = len(list)
+		for _, later := range over[n+1:] {
+			if k := at(later.Name); k >= 0 {
+				i = k
+				break
+			}
+		}
+		list = slices.Insert(list, i, st)
 	}
 	return list
 }

@@ -64,6 +64,10 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 		Game: g, Stage: s.stage, Minds: minds, MindOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
 		Players: func(who string) (train.PlayerMaker, error) { return s.reg.players(g, who) },
 	}
+	parts.Twins = func() ([]mind.Mind, error) {
+		twins, _, err := s.minds(g, key, saved)
+		return twins, err
+	}
 	if s.Imagine.On {
 		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
 			return imagine.New(s.Imagine, s.reg.Runs, g.Spec(), played, minds, of, key, workers)

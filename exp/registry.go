@@ -103,7 +103,7 @@ func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
 
 // Input says in numbers what an observation of the game looks like.
 func Input(spec game.Spec) actor.Input {
-	return actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
+	return actor.Input{Input: frame.Layout(spec.Obs).Input(), Actions: len(spec.Actions)}
 }
 
 // GameNames returns the names of all games, sorted.

@@ -12,8 +12,18 @@ type Sense struct {
 	Turn      bool // show the board turned and mirrored so that oneself is always in the same eighth of it
 	Unordered bool // tell co-players apart by what is said of them (Extra), not by their places
 	Distances bool // add how far everyone walks to the nearest things, and which moves lead there
-	Actions   int
 	Meaning
+}
+
+// On reports whether anything is made of an observation.
+func (s Sense) On() bool { return s.Turn || s.Unordered || s.Distances }
+
+// Of returns the same for a game: with what its numbers mean, if that is of use.
+func (s Sense) Of(l Layout, seats, horizon int, actions []string) Sense {
+	if s.Meaning = (Meaning{}); s.On() {
+		s.Meaning = l.Meaning(seats, horizon, actions)
+	}
+	return s
 }
 
 // nearest is how many of the things of one plane, the nearest to oneself, distances are of.
@@ -39,13 +49,14 @@ func (m Meaning) CanForgetOrder(in Input) bool {
 // scene is how a frame numbers what a Sense makes of an observation.
 type scene struct {
 	Sense
-	said   int // numbers said of each co-player
-	groups int // columns of a place that show co-players
-	things []int
-	span   int   // walking distances from 0 to span-1, the last of them and beyond
-	walks  int32 // first column of the distances
-	turns  []turn
-	views  [][]int8 // [cells] the turns that put oneself from there into the eighth
+	actions int
+	said    int // numbers said of each co-player
+	groups  int // columns of a place that show co-players
+	things  []int
+	span    int   // walking distances from 0 to span-1, the last of them and beyond
+	walks   int32 // first column of the distances
+	turns   []turn
+	views   [][]int8 // [cells] the turns that put oneself from there into the eighth
 }
 
 // turn is a way of looking at a board: a permutation of an observation and of the actions.
@@ -56,8 +67,8 @@ type turn struct {
 
 // NewScene returns a frame around oneself that makes something of what it numbers. It panics
 // where Sense's conditions do not hold.
-func NewScene(kind string, in Input, sense Sense) *Frame {
-	c := &scene{Sense: sense, groups: max(0, sense.Seats-1), things: sense.Things(in.Planes), span: in.Height + in.Width}
+func NewScene(kind string, in Input, actions int, sense Sense) *Frame {
+	c := &scene{Sense: sense, actions: actions, groups: max(0, sense.Seats-1), things: sense.Things(in.Planes), span: in.Height + in.Width}
 	if kind == Board || sense.Unordered && !sense.CanForgetOrder(in) || sense.Turn && !sense.CanTurn(in) ||
 		sense.Distances && !sense.HasDistances(in) {
 		panic("frame: an input that has no such scene")
@@ -69,7 +80,7 @@ func NewScene(kind string, in Input, sense Sense) *Frame {
 		others += c.groups - (sense.Seats - 1)
 		extra = c.said
 		if sense.LastAt >= 0 {
-			rest += (c.groups - (sense.Seats - 1)) * sense.Actions
+			rest += (c.groups - (sense.Seats - 1)) * actions
 		}
 	}
 	f := newFrame(kind, in, others)
@@ -130,7 +141,7 @@ func (c *scene) turn(in Input, flip int) turn {
 		}
 		return y, x
 	}
-	t := turn{obs: make([]int32, in.Len()), acts: make([]int32, c.Actions)}
+	t := turn{obs: make([]int32, in.Len()), acts: make([]int32, c.actions)}
 	for i := range t.obs {
 		t.obs[i] = int32(i)
 	}
@@ -153,7 +164,7 @@ func (c *scene) turn(in Input, flip int) turn {
 	for a, to := range t.acts {
 		t.obs[c.LegalAt+a] = int32(c.LegalAt) + to
 		for s := range c.Seats {
-			t.obs[c.LastAt+s*c.Actions+a] = int32(c.LastAt+s*c.Actions) + to
+			t.obs[c.LastAt+s*c.actions+a] = int32(c.LastAt+s*c.actions) + to
 		}
 	}
 	return t
@@ -285,15 +296,15 @@ func (e *Encoder) rest(s *f32.Sparse, obs, extra []float32) {
 	}
 	end := len(obs)
 	if c.LastAt >= 0 {
-		end = c.LastAt + c.Actions
+		end = c.LastAt + c.actions
 		for p := 1; p < c.Seats; p++ {
-			for a, v := range obs[c.LastAt+p*c.Actions:][:c.Actions] {
+			for a, v := range obs[c.LastAt+p*c.actions:][:c.actions] {
 				if v == 0 {
 					continue
 				}
 				for g := range c.groups {
 					if x := c.weight(extra, p, g); x != 0 {
-						s.AppendEntry(f.rest+int32(end-planes+g*c.Actions+a), v*x)
+						s.AppendEntry(f.rest+int32(end-planes+g*c.actions+a), v*x)
 					}
 				}
 			}

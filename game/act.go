@@ -155,6 +155,22 @@ func Script[S State](name, doc string, rule func(st S, s Seat) Mask) BotInfo {
 	return BotInfo{name, doc, func() Bot { return Scripted[S]{name, rule} }}
 }
 
+// ScriptAfter is the BotInfo of a Scripted bot that says what it is after.
+func ScriptAfter[S State](name, doc string, rule func(st S, s Seat) Mask, after func(st S, s Seat) int) BotInfo {
+	return BotInfo{name, doc, func() Bot { return pursuer[S]{Scripted[S]{name, rule}, after} }}
+}
+
+// pursuer is a Scripted bot that says which goal it is after.
+type pursuer[S State] struct {
+	Scripted[S]
+	after func(st S, s Seat) int
+}
+
+// Pursues returns the goal, or NoGoal.
+func (b pursuer[S]) Pursues(st State, s Seat) int { return b.after(st.(S), s) }
+
+var _ Pursuer = pursuer[State]{}
+
 // Tail writes the parts of an observation that all games share: legal, time and
 // the last joint action, ego-first. dst is a whole observation already zeroed.
 func (l *Layout) Tail(dst []float32, s Seat, legal []bool, t, horizon int, last []int8) {

@@ -166,6 +166,13 @@ type Policy interface {
 	Probs(st State, s Seat, dst []float32)
 }
 
+// Pursuer is a Bot that can say which of the game's goals it is after.
+type Pursuer interface {
+	Bot
+	// Pursues returns the goal that a living seat is after in this state, or NoGoal.
+	Pursues(st State, s Seat) int
+}
+
 // Watcher is a Bot that remembers episodes.
 type Watcher interface {
 	Bot

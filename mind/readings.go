@@ -18,6 +18,22 @@ type Reading interface {
 	Read(dst []float64, n, j int) (posterior []float64)
 }
 
+// Wording is a Reading that says in words what it takes its co-players to be after.
+type Wording interface {
+	Reading
+	// InWords returns how likely it holds co-player j of env n to be after each goal, by
+	// name, when it last acted.
+	InWords(n, j int) (names []string, probs []float64)
+}
+
+// Watching is a Reading that can watch without playing.
+type Watching interface {
+	Reading
+	// Watch infers and predicts as Act does, and leaves the choice of an action to
+	// whoever plays the place.
+	Watch(v *rollout.View, envs []int32)
+}
+
 // Belief is what a player holds about one co-player after it acted; views.
 type Belief struct {
 	Posterior []float64 // [hypotheses]
@@ -42,6 +58,12 @@ type Readings struct {
 	// Truth returns which hypothesis is true of co-player j, counted without the
 	// agent itself, in an episode; -1: none is.
 	Truth func(episode, j int) int
+	// Pursues returns in words what co-player j, who sits on a seat, is after in a state of
+	// an episode; "": that can be told in hindsight at best. nil: as if it were "".
+	Pursues func(st game.State, s game.Seat, episode, j int) string
+	// Beside returns who watches the co-players of env n beside the agent, to compare
+	// with; nil: nobody.
+	Beside func(n int, others []agent.ID) []Witness
 
 	env []envReadings
 }
@@ -53,6 +75,7 @@ type envReadings struct {
 	likeliest      []int32 // [others] what is expected of them; game.NoAction: nothing
 	action, belief []stats.Acc
 	steps          []stats.Acc // of belief, by step
+	looks
 }
 
 // ByEpisode returns the means over envs, in the order of envs.
@@ -103,8 +126,10 @@ func (r *Readings) Take(players []rollout.Player, envs int) []rollout.Player {
 		others := q.Others()
 		for n := range r.env {
 			r.env[n].likeliest = make([]int32, len(others))
+			r.env[n].watch(r, n, others)
 		}
-		list = append(list, &reader{Reading: q, others: others, r: r})
+		words, _ := p.(Wording)
+		list = append(list, &reader{Reading: q, others: others, words: words, r: r})
 	}
 	return list
 }
@@ -113,6 +138,7 @@ func (r *Readings) Take(players []rollout.Player, envs int) []rollout.Player {
 type reader struct {
 	Reading
 	others []agent.ID
+	words  Wording // nil: it does not speak
 	r      *Readings
 }
 
@@ -123,8 +149,10 @@ func (p *reader) Act(v *rollout.View, envs []int32) {
 		e := &p.r.env[n]
 		if v.Start[v.Moment(v.T, int(n))] {
 			e.step = 0
+			e.begin()
 			continue
 		}
+		e.settle(v, int(n), p.others)
 		for j, k := range e.likeliest {
 			if k == game.NoAction {
 				continue
@@ -145,6 +173,9 @@ func (p *reader) Act(v *rollout.View, envs []int32) {
 // keep keeps what is expected of each co-player that is there.
 func (p *reader) keep(v *rollout.View, n int) {
 	e := &p.r.env[n]
+	for _, w := range e.beside {
+		w.See(v, n)
+	}
 	var probs [game.MaxActions]float64
 	for j, a := range p.others {
 		e.likeliest[j] = game.NoAction
@@ -152,6 +183,7 @@ func (p *reader) keep(v *rollout.View, n int) {
 			continue
 		}
 		posterior := p.Read(probs[:v.Actions], n, j)
+		p.look(v, n, j, probs[:v.Actions])
 		best := 0
 		for k := range probs[:v.Actions] {
 			if probs[k] > probs[best] {
@@ -177,6 +209,7 @@ func (p *reader) EpisodeOver(v *rollout.View, n int) {
 	if w, ok := p.Reading.(rollout.Watcher); ok {
 		w.EpisodeOver(v, n)
 	}
+	p.r.env[n].end(v, n, p.others)
 	p.r.env[n].episode++
 }
 

@@ -51,19 +51,12 @@ type Bayes struct {
 // equally often, dealt to the seats at random. With more, each seat is any of
 // them. It is an error if a bot cannot say how it acts.
 func NewBayes(g game.Game, bots []string) (*Bayes, error) {
-	spec := g.Spec()
-	b := &Bayes{seats: spec.Seats, actions: len(spec.Actions)}
-	for _, name := range bots {
-		bot, err := game.NewBot(g, name)
-		if err != nil {
-			return nil, fmt.Errorf("oracle: %w", err)
-		}
-		p, ok := bot.(game.Policy)
-		if _, watches := bot.(game.Watcher); !ok || watches {
-			return nil, fmt.Errorf("oracle: %s cannot say with what probability it acts, or remembers episodes; take other bots", name)
-		}
-		b.types = append(b.types, p)
+	types, err := policies(g, bots)
+	if err != nil {
+		return nil, err
 	}
+	spec := g.Spec()
+	b := &Bayes{seats: spec.Seats, actions: len(spec.Actions), types: types}
 	k, teams := len(b.types), 1
 	for range b.seats {
 		if teams *= k; teams == 0 || teams > 1<<16 {

@@ -29,7 +29,7 @@ func recorded(t *testing.T, g game.Game, name, dir string, workers int) *dataset
 		Game: g, GameSpec: map[string]any{"name": name}, Rows: 3000, Seed: 7, Dir: t.TempDir(), Workers: workers,
 		Population: all.Kinds, Told: all.Told, Kinds: all.Dealt,
 		Players: func(workers, lanes int) ([][]rollout.Player, error) {
-			return all.Players(g, workers, lanes, rng.New(7).Child("population"))
+			return all.Players(g, workers, lanes, nil, rng.New(7).Child("population"))
 		},
 	}
 	_, err = dataset.Collect(context.Background(), cfg)

@@ -28,29 +28,39 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string     `yaml:"who" doc:"the population: bots, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners"`
-	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
-	Even   bool         `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
-	Starts float64      `yaml:"starts" doc:"share of the episodes that one of who begins in the learner's place, for a random number of steps: so it learns from situations that it would not get into by itself" range:"0..1"`
-	Net    actor.Config `yaml:"net"`
-	PPO    ppo.Config   `yaml:"ppo"`
-	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
-	Window int          `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
-	Steps  int          `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
-	Save   int          `yaml:"save" doc:"windows between checkpoints" range:"1.."`
+	Who    []string    `yaml:"who" doc:"the population: bots, members of a zoo, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners"`
+	Share  float64     `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
+	Even   bool        `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
+	Net    ResponseNet `yaml:"net"`
+	PPO    ppo.Config  `yaml:"ppo"`
+	Envs   int         `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
+	Window int         `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
+	Steps  int         `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
+	Save   int         `yaml:"save" doc:"windows between checkpoints" range:"1.."`
+}
+
+// ResponseNet chooses a response network, and what it makes of a board.
+type ResponseNet struct {
+	actor.Config `yaml:",inline"`
+	Turn         bool `yaml:"turn" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it: what is learnt in one corner is known in all"`
+	Unordered    bool `yaml:"unordered" doc:"tell co-players apart by who they are, not by their places: equals are interchangeable"`
+	Distances    bool `yaml:"distances" doc:"also read how far everyone walks, around blocks, to the things nearest to oneself and to each co-player, which moves lead there and how many steps will be left: a function of the observation"`
 }
 
 // DefaultResponse returns the settings of docs/planning.md for a game: its first two
 // bots, random and copies are the population, and boards are turned where they can be.
 func DefaultResponse(g game.Game) ResponseConfig {
 	spec := g.Spec()
-	c := ResponseConfig{Share: 0.5, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Window: min(spec.Horizon+1, 4096), Steps: 3_000_000, Save: 40}
+	c := ResponseConfig{Share: 0.5, Net: ResponseNet{Config: actor.Default()}, PPO: ppo.Default(), Envs: 256,
+		Window: min(spec.Horizon+1, 4096), Steps: 3_000_000, Save: 40}
 	c.Net.Separate, c.PPO.LREnd, c.PPO.Entropy, c.PPO.EntropyEnd = true, 1e-4, 0.03, 1e-3
-	in := actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
-	if in.Planes == 0 {
+	layout := frame.Layout(spec.Obs)
+	if len(layout.Planes) == 0 {
 		c.Net.Frame = frame.Board
 	}
-	c.Net.Turn, c.Net.Unordered = in.Meaning.CanTurn(in.Input), in.Meaning.CanForgetOrder(in.Input)
+	means := layout.Meaning(spec.Seats, spec.Horizon, spec.Actions)
+	c.Net.Turn = means.CanTurn(layout.Input())
+	c.Net.Unordered = means.CanForgetOrder(layout.Input()) && spec.Obs.Features == 0 // which may say something of each
 	for _, b := range g.Bots() {
 		if b.Name != "random" && len(c.Who) < 2 {
 			c.Who = append(c.Who, b.Name)
@@ -113,10 +123,11 @@ type Response struct {
 	Brain  *ppo.Brain
 	Past   []ResponsePast // by window
 
-	teams *teamDealer
-	envs  *rollout.Envs
-	ro    *batch.Rollout
-	play  [][]rollout.Player // [worker][A]
+	members Members // nil: all but oneself are bots
+	teams   *teamDealer
+	envs    *rollout.Envs
+	ro      *batch.Rollout
+	play    [][]rollout.Player // [worker][A]
 
 	step, update int
 }
@@ -128,8 +139,9 @@ type ResponsePast struct {
 	Policy, Value float64 // losses
 }
 
-// NewResponse prepares a run at its start. workers 0: one a core.
-func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Response, error) {
+// NewResponse prepares a run at its start, with members that may be nil. workers 0: one a
+// core.
+func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int, members Members) (*Response, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -137,24 +149,25 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	if spec.Seats < 2 {
 		return nil, fmt.Errorf("pretrain: %s has no co-players to answer; choose a game of several agents", spec.Name)
 	}
-	r := &Response{Config: cfg, Game: g, Key: rng.New(seed)}
+	r := &Response{Config: cfg, Game: g, Key: rng.New(seed), members: members}
 	var err error
 	if r.envs, err = rollout.New(rollout.Config{Game: g, Envs: cfg.Envs, Key: r.Key.Child("envs"), Workers: workers}); err != nil {
 		return nil, err
 	}
 	in := responseInput(spec, cfg)
-	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, learners(cfg.Who, spec.Seats), responseShards, r.Key.Child("brain")); err != nil {
+	who := learners(cfg.Who, spec.Seats)
+	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net.Config, in.Input, who, responseShards, r.Key.Child("brain")); err != nil {
 		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
 	}
 	r.Brain.Remember(cfg.Envs, cfg.Window)
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
 	r.teams = newTeamDealer(spec.Seats, cfg.Envs, cfg.Who, r.Key.Child("cast")) // the name is part of the numbers
 	r.teams.share = cfg.Share
-	r.teams.starts, r.teams.longest = cfg.Starts, spec.Horizon
 	if cfg.Even {
 		r.teams.even = Teams(spec.Seats, len(cfg.Who))
 	}
-	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
+	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, members,
+		func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
 }
 
@@ -177,9 +190,12 @@ const responseShards = 4
 // responseInput says what a response network reads of a game: an observation, and who the
 // others are, one-hot by place after oneself, zero for those who have left.
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
-	in := actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
+	layout := frame.Layout(spec.Obs)
+	in := actor.Input{Input: layout.Input(), Actions: len(spec.Actions)}
 	in.Extra = (spec.Seats - 1) * len(cfg.Who)
-	return ResponseInput{in.Of(cfg.Net), spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
+	in.Sense = frame.Sense{Turn: cfg.Net.Turn, Unordered: cfg.Net.Unordered, Distances: cfg.Net.Distances}
+	in.Sense = in.Sense.Of(layout, spec.Seats, spec.Horizon, spec.Actions)
+	return ResponseInput{in, spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
 }
 
 // ResponseProgress is what a run says after each window.
@@ -254,7 +270,7 @@ type responseMeta struct {
 
 // checkpoint writes everything that is needed to go on, and to use the weights.
 func (r *Response) checkpoint(run *runlog.Run) error {
-	meta, err := json.Marshal(responseMeta{r.Config.Net, responseInput(r.Game.Spec(), r.Config), r.step, r.update, r.Past})
+	meta, err := json.Marshal(responseMeta{r.Config.Net.Config, responseInput(r.Game.Spec(), r.Config), r.step, r.update, r.Past})
 	if err != nil {
 		return err
 	}
@@ -338,7 +354,7 @@ func (r *Response) Against(team []int8, lanes int, key rng.Key) (*rollout.Envs, 
 	}
 	teams := newTeamDealer(len(team), lanes, r.Config.Who, key)
 	teams.fixed = team
-	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, func(agent.ID) rollout.Player {
+	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, r.members, func(agent.ID) rollout.Player {
 		return ppo.NewPlayer(r.Brain.Model, r.Brain.Params, lanes, nil, 1)
 	})
 	return envs, players, err

@@ -1,7 +1,7 @@
 package pretrain
 
 import (
-	"encoding/binary"
+	"encoding"
 	"fmt"
 	"slices"
 
@@ -15,44 +15,32 @@ import (
 	"hop/safetensors"
 )
 
-// teamDealer decides which bot each co-player is, anew each episode: half of the
+// Members makes players of a kind that is no bot, one for each worker: what agents of a
+// run have become, in agent a's place. They learn nothing.
+type Members func(kind string, a agent.ID, workers, envs int) ([]rollout.Player, error)
+
+// teamDealer decides of which kind each co-player is, anew each episode: half of the
 // teams are all of one kind, the others are drawn one by one; or all teams are equally
 // likely. All is kept by env, so that workers with ranges of their own do not meet.
 type teamDealer struct {
 	seats, kinds int
-	share        float64           // of episodes in which all are self
-	self         int8              // the kind that is the learner itself, -1: none
-	who          []int8            // [N][A] the kind of each agent; agent 0's is not used
-	rand         []rng.Rand        // [N]
-	bots         [][]*rollout.Bots // [A][kinds]; workers share them, each env has its own
-	even         [][]int8          // not nil: draw one of these teams, its co-players in any order
-	fixed        []int8            // [A] not nil: always this team
-	dealt        [][][]int8        // [N][episodes][A] all that was dealt, if it is kept
-
-	// Exploring starts: in a share of the episodes somebody else plays agent 0 for a while.
-	starts  float64
-	longest int     // steps
-	leads   []int8  // [N] who
-	until   []int32 // [N] steps that it still plays
+	share        float64              // of episodes in which all are self
+	self         int8                 // the kind that is the learner itself, -1: none
+	who          []int8               // [N][A] the kind of each agent; agent 0's is not used
+	rand         []rng.Rand           // [N]
+	others       [][][]rollout.Player // [A][kinds][worker]; what they remember is kept by env, and workers share it
+	even         [][]int8             // not nil: draw one of these teams, its co-players in any order
+	fixed        []int8               // [A] not nil: always this team
+	dealt        [][][]int8           // [N][episodes][A] all that was dealt, if it is kept
 }
 
 func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
 	return &teamDealer{seats: seats, kinds: len(who), self: int8(slices.Index(who, Self)), who: make([]int8, envs*seats),
-		rand: key.Rands("env", envs), leads: make([]int8, envs), until: make([]int32, envs)}
+		rand: key.Rands("env", envs)}
 }
 
-// deal draws the team of env n, and who leads the learner into the episode.
+// deal draws the team of env n.
 func (c *teamDealer) deal(n int) {
-	c.drawTeam(n)
-	c.until[n] = 0
-	if r := &c.rand[n]; c.starts > 0 && r.Float64() < c.starts {
-		if c.leads[n] = int8(r.IntN(c.kinds)); c.leads[n] != c.self {
-			c.until[n] = int32(r.IntN(c.longest))
-		}
-	}
-}
-
-func (c *teamDealer) drawTeam(n int) {
 	team := c.who[n*c.seats : (n+1)*c.seats]
 	if c.dealt != nil {
 		defer func() { c.dealt[n] = append(c.dealt[n], slices.Clone(team)) }()
@@ -108,34 +96,25 @@ func Teams(seats, kinds int) [][]int8 {
 }
 
 // players makes the learner's player and those of its co-players for each worker.
-func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
+func (c *teamDealer) players(g game.Game, who []string, workers, envs int, members Members,
 	learner func(a agent.ID) rollout.Player) ([][]rollout.Player, error) {
-	c.bots = make([][]*rollout.Bots, c.seats)
-	for a := range c.seats {
-		for _, name := range who {
-			if a == 0 && c.starts == 0 {
-				break
-			}
-			if name == Self {
-				c.bots[a] = append(c.bots[a], nil)
+	c.others = make([][][]rollout.Player, c.seats)
+	for a := 1; a < c.seats; a++ {
+		c.others[a] = make([][]rollout.Player, c.kinds)
+		for kind, name := range who {
+			if kind == int(c.self) || c.fixed != nil && int(c.fixed[a]) != kind {
 				continue
 			}
-			b, err := rollout.NewBots(g, name, envs)
+			list, err := hire(g, name, agent.ID(a), workers, envs, members)
 			if err != nil {
 				return nil, err
 			}
-			c.bots[a] = append(c.bots[a], b)
+			c.others[a][kind] = list
 		}
 	}
 	var all [][]rollout.Player
-	for range workers {
-		own := learner(0)
-		row := []rollout.Player{&answerPlayer{&rollout.Split{Who: c.plays, Player: func(kind int) rollout.Player {
-			if kind < 0 {
-				return own
-			}
-			return c.bots[0][kind]
-		}}, c, 0}}
+	for w := range workers {
+		row := []rollout.Player{&answerPlayer{learner(0), c, 0}}
 		for a := 1; a < c.seats; a++ {
 			who := func(n int) int { return int(c.who[n*c.seats+a]) }
 			var copied *answerPlayer
@@ -146,7 +125,7 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
 				if kind == int(c.self) {
 					return copied
 				}
-				return c.bots[a][kind]
+				return c.others[a][kind][w]
 			}})
 		}
 		all = append(all, row)
@@ -154,12 +133,16 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
 	return all, nil
 }
 
-// plays says who plays agent 0 in env n now: the kind that leads it into the episode, or -1.
-func (c *teamDealer) plays(n int) int {
-	if c.until[n] > 0 {
-		return int(c.leads[n])
+// hire makes the players of a bot, or else of a member.
+func hire(g game.Game, name string, a agent.ID, workers, envs int, members Members) ([]rollout.Player, error) {
+	bots, err := rollout.NewBots(g, name, envs)
+	if err == nil {
+		return slices.Repeat([]rollout.Player{bots}, workers), nil
 	}
-	return -1
+	if members == nil {
+		return nil, err
+	}
+	return members(name, a, workers, envs)
 }
 
 // answerPlayer plays agent 0, whose turn comes first, and knows which bot each of the others is.
@@ -178,11 +161,6 @@ func (p *answerPlayer) Act(v *rollout.View, envs []int32) {
 	}
 	p.writeKinds(v, envs)
 	p.Player.Act(v, envs)
-	for _, n := range envs {
-		if p.me == 0 && p.c.until[n] > 0 {
-			p.c.until[n]--
-		}
-	}
 }
 
 func (p *answerPlayer) Evaluate(v *rollout.View, envs []int32) {
@@ -225,23 +203,32 @@ func (c *teamDealer) save(f *safetensors.File) error {
 		}
 	}
 	f.PutBytes("cast", b)
-	if c.starts > 0 {
-		var leads []byte
-		for n, k := range c.leads {
-			leads = binary.LittleEndian.AppendUint32(append(leads, byte(k)), uint32(c.until[n]))
-		}
-		f.PutBytes("leads", leads)
-	}
-	for a, kinds := range c.bots {
-		for k, bots := range kinds {
-			if bots == nil {
+	return c.eachMemory(func(name string, k memory) error {
+		b, err := k.AppendBinary(nil)
+		f.PutBytes(name, b)
+		return err
+	})
+}
+
+// memory is what a player remembers.
+type memory interface {
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// eachMemory visits what co-players remember, and what it is called in a checkpoint. The
+// first worker's stands for all: they share it.
+func (c *teamDealer) eachMemory(visit func(name string, k memory) error) error {
+	for a, kinds := range c.others {
+		for kind, players := range kinds {
+			if len(players) == 0 {
 				continue
 			}
-			b, err := bots.AppendBinary(nil)
-			if err != nil {
-				return err
+			if k, ok := players[0].(memory); ok {
+				if err := visit(fmt.Sprintf("bots/%d/%d", a, kind), k); err != nil {
+					return err
+				}
 			}
-			f.PutBytes(fmt.Sprintf("bots/%d/%d", a, k), b)
 		}
 	}
 	return nil
@@ -267,36 +254,13 @@ func (c *teamDealer) load(f *safetensors.File) error {
 			return err
 		}
 	}
-	if c.starts > 0 {
-		leads, err := f.Bytes("leads")
+	return c.eachMemory(func(name string, k memory) error {
+		b, err := f.Bytes(name)
 		if err != nil {
 			return err
 		}
-		if len(leads) != 5*len(c.leads) {
-			return fmt.Errorf("loading who leads: %d bytes do not fit %d envs; use the settings of the saved run", len(leads), len(c.leads))
-		}
-		for n := range c.leads {
-			c.leads[n], c.until[n] = int8(leads[5*n]), int32(binary.LittleEndian.Uint32(leads[5*n+1:]))
-			if c.leads[n] < 0 || int(c.leads[n]) >= c.kinds || c.leads[n] == c.self && c.until[n] != 0 {
-				return fmt.Errorf("loading who leads: there is no bot number %d", c.leads[n])
-			}
-		}
-	}
-	for a, kinds := range c.bots {
-		for k, bots := range kinds {
-			if bots == nil {
-				continue
-			}
-			b, err := f.Bytes(fmt.Sprintf("bots/%d/%d", a, k))
-			if err != nil {
-				return err
-			}
-			if err := bots.UnmarshalBinary(b); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return k.UnmarshalBinary(b)
+	})
 }
 
 // Population is teams of those among whom a response network learnt, the network
@@ -321,10 +285,12 @@ func NewPopulation(m *actor.Model, p *nn.Params, in ResponseInput) *Population {
 }
 
 // Players returns the players of env n < lanes, [worker][agent].
-func (l *Population) Players(g game.Game, workers, lanes int, key rng.Key) ([][]rollout.Player, error) {
+func (l *Population) Players(g game.Game, workers, lanes int, members Members, key rng.Key) ([][]rollout.Player, error) {
 	l.teams = newTeamDealer(l.in.Seats, lanes, l.in.Who, key)
 	l.teams.dealt = make([][][]int8, lanes)
-	return l.teams.players(g, l.in.Who, workers, lanes, func(agent.ID) rollout.Player { return ppo.NewPlayer(l.Model, l.Params, lanes, nil, 1) })
+	return l.teams.players(g, l.in.Who, workers, lanes, members, func(agent.ID) rollout.Player {
+		return ppo.NewPlayer(l.Model, l.Params, lanes, nil, 1)
+	})
 }
 
 // Dealt returns which kind each agent was in an episode of a lane, a view.

@@ -52,7 +52,7 @@ func TestPoliciesOfTheLivingStandAtTheirPlaces(t *testing.T) {
 		kinds, teams := len(c.who), newTeamDealer(4, 1, c.who, rng.New(9))
 		teams.fixed = c.team
 		learners := make([]still, 4)
-		players, err := teams.players(g, c.who, 1, 1, func(a agent.ID) rollout.Player { return &learners[a] })
+		players, err := teams.players(g, c.who, 1, 1, nil, func(a agent.ID) rollout.Player { return &learners[a] })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestRowsOfBotsAreNotLearntFrom(t *testing.T) {
 	g := gametest.New(t, staghunt.New, cfg)
 	c := DefaultResponse(g)
 	c.Who, c.Share, c.Envs, c.Window, c.Net.Hidden = []string{"nh", Self, "random"}, 0.3, 8, 60, []int{8}
-	r, err := NewResponse(c, g, 3, 2)
+	r, err := NewResponse(c, g, 3, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +171,41 @@ func TestCoPlayersAreMetAsOftenAsIsSaid(t *testing.T) {
 			if got := in.Met()[k]; math.Abs(got-want) > 1e-9 || math.Abs(met[k]-want) > 5*0.5/math.Sqrt(deals) {
 				t.Errorf("%v: %s is said to be met %.3f of the time and is %.3f, want %.3f", c.who, c.who[k], got, met[k], want)
 			}
+		}
+	}
+}
+
+// With even teams each multiset of co-players is as likely as any other, at any places: 20 teams
+// of three of four kinds, 60,000 draws, 6 standard errors (one false alarm in 10^7 seeds).
+func TestEvenTeamsAreEquallyLikely(t *testing.T) {
+	who := []string{"ns", "nh", "random", Self}
+	c := newTeamDealer(4, 1, who, rng.New(3))
+	c.even = Teams(4, len(who))
+	if len(c.even) != 20 {
+		t.Fatalf("%d teams of three of four kinds, want 20", len(c.even))
+	}
+	const draws = 60000
+	teams, first := map[[4]int]int{}, [4]int{}
+	for range draws {
+		c.deal(0)
+		var count [4]int
+		for _, k := range c.who[1:] {
+			count[k]++
+		}
+		teams[count]++
+		first[c.who[1]]++
+		if c.who[0] != 3 {
+			t.Fatalf("the learner is of kind %d, want self", c.who[0])
+		}
+	}
+	for team, n := range teams {
+		if n < 3000-6*54 || n > 3000+6*54 {
+			t.Errorf("team %v was drawn %d times of %d, want a twentieth", team, n, draws)
+		}
+	}
+	for k, n := range first {
+		if n < 15000-6*106 || n > 15000+6*106 {
+			t.Errorf("the first co-player was of kind %d %d times of %d, want a quarter", k, n, draws)
 		}
 	}
 }

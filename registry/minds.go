@@ -7,11 +7,13 @@ import (
 
 	"hop/exp"
 	"hop/field"
+	"hop/frame"
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop"
 	"hop/mind/influence"
 	"hop/mind/lola"
+	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
 	"hop/model/world"
@@ -179,10 +181,18 @@ func fit(m hop.Models, c hop.Config, spec game.Spec) error {
 		}
 	}
 	in.Extra = (spec.Seats - 1) * len(m.Population)
-	if m.Response != nil && m.Response.Input != in.Of(m.Response.Config) {
-		return misfit("response", "the checkpoint's", m.Response.Input, in.Of(m.Response.Config))
+	if m.Response != nil {
+		if want := sensed(in, m.Response.Sense, spec); m.Response.Input != want {
+			return misfit("response", "the checkpoint's", m.Response.Input, want)
+		}
 	}
 	return nil
+}
+
+// sensed returns an input of which a network makes as much in this game as in its own.
+func sensed(in actor.Input, s frame.Sense, spec game.Spec) actor.Input {
+	in.Sense = s.Of(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
+	return in
 }
 
 // worldInput is what a world model reads of a game.
@@ -232,7 +242,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error)
 		}
 		want := in
 		want.Extra = (spec.Seats - 1) * len(about.Who)
-		if want = want.Of(r.Config); about.Input != want {
+		if want = sensed(want, r.Sense, spec); about.Input != want {
 			return m, misfit("response", c.Models.Response, about.Input, want)
 		}
 		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind == "hand" || len(c.Leaf.Partners) > 0) {

@@ -11,12 +11,14 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"hop/page"
+	"hop/train"
 )
 
 // figures draws everything that the numbers allow.
 func (g *group) figures() []*page.Figure {
 	d := g.grid()
-	all := []*page.Figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d), g.othersFigure(d)}
+	all := []*page.Figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d), g.othersFigure(d),
+		g.strangersFigure(d)}
 	return slices.DeleteFunc(append(all, g.metricFigures(d)...), func(f *page.Figure) bool { return f == nil || len(f.Panels) == 0 })
 }
 
@@ -248,7 +250,8 @@ func (g *group) metricFigures(d grid) []*page.Figure {
 func (g *group) module(name string) string {
 	head, _, ok := strings.Cut(name, "/")
 	switch {
-	case name == "return" || name == "return/mean" || g.isGoal(name) || head == "count" || head == "others":
+	case name == "return" || name == "return/mean" || g.isGoal(name) || head == "count" || head == "others",
+		strings.HasPrefix(name, train.StrangerMetric):
 		return ""
 	case strings.Contains(name, "loss"):
 		return "losses"

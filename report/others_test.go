@@ -181,3 +181,48 @@ func TestModelsOfOthersAreScoredAtTheEnd(t *testing.T) {
 		says(t, "the report", doc, "no run has come to it yet")
 	}
 }
+
+// What models of others know of strangers is drawn by kind, with its start and its limit,
+// and not once more among the metrics; runs that were not scored have no such figure.
+func TestWhatTheyForgetIsDrawn(t *testing.T) {
+	dir := good(t)
+	for i := range 3 {
+		path := filepath.Join(dir, fmt.Sprintf("seed-%d", i+1), "metrics.csv")
+		var m strings.Builder
+		m.WriteString(load(t, path))
+		for w := range 10 {
+			for a := range 4 {
+				for _, kind := range []string{"ns", "runs/a/seed-1#0", "all"} {
+					for name, v := range map[string]float64{"top1": 0.8 - 0.05*float64(w), "ce": 1, "start": 0.8, "limit": 0.9} {
+						fmt.Fprintf(&m, "%d,moa/strangers/%s/%s,%d,%v,%d\n", 1000*(w+1), kind, name, a, v, 200)
+					}
+				}
+			}
+		}
+		put(t, path, m.String())
+	}
+	g, err := read(registry.New(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := ""
+	for _, f := range g.figures() {
+		for _, p := range f.Panels {
+			if strings.Contains(p.Title, "strangers/") {
+				t.Errorf("%s is drawn in the figure %s", p.Title, f.Name)
+			}
+			if f.Name == "strangers" {
+				titles += p.Title + "; "
+			}
+		}
+	}
+	if want := "ns: top-1; runs/a/seed-1#0: top-1; all kinds together: top-1; "; titles != want {
+		t.Errorf("the figure has the panels %q, want %q", titles, want)
+	}
+	if b, err := g.document(Options{}).Page(); err != nil || !strings.Contains(string(b), "Does the model of others forget?") {
+		t.Errorf("the page does not ask whether models forget: %v", err)
+	}
+	if g, err = read(registry.New(), good(t)); err != nil || figures(g.figures()).Figure("strangers") != nil {
+		t.Errorf("a run that was not scored on strangers has the figure, %v", err)
+	}
+}

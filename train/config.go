@@ -16,19 +16,20 @@ import (
 
 // Config sets the self-play loop.
 type Config struct {
-	Envs       int      `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
-	Window     int      `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
-	Steps      int      `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
-	Brains     []int    `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,0,0] shared; empty: independent" range:"0..63"`
-	Team       []string `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run; empty: all learn"`
-	Switch     []Switch `yaml:"switch" doc:"changes of the team during the run, each {at: STEP, agent: A, to: WHO}"`
-	Stages     []Stage  `yaml:"stages" doc:"a curriculum over the game's parameters, each {at: STEP, set: [game.FIELD=VALUE, ...]}; evaluation uses the true game"`
-	GoalWeight []Weight `yaml:"goal_weight" doc:"factors on the reward of reaching a goal, for learning only, each {goal: NAME, from: X, to: 1, over: STEPS}"`
-	Standins   Standins `yaml:"standins"`
-	Warm       Warm     `yaml:"warm"`
-	Save       int      `yaml:"save" doc:"env steps between checkpoints" unit:"env steps" range:"1.."`
-	Keep       int      `yaml:"keep" doc:"newest checkpoints to keep, besides the best" range:"1.."`
-	KeepEvery  int      `yaml:"keep_every" doc:"keep every so-many-th checkpoint for good; 0: none" range:"0.."`
+	Envs       int       `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
+	Window     int       `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
+	Steps      int       `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
+	Brains     []int     `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,0,0] shared; empty: independent" range:"0..63"`
+	Team       []string  `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run, RUN#AGENT@STEP for an earlier age of it; empty: all learn"`
+	Switch     []Switch  `yaml:"switch" doc:"changes of the team during the run, each {at: STEP, agent: A, to: WHO}"`
+	Stages     []Stage   `yaml:"stages" doc:"a curriculum over the game's parameters, each {at: STEP, set: [game.FIELD=VALUE, ...]}; evaluation uses the true game"`
+	GoalWeight []Weight  `yaml:"goal_weight" doc:"factors on the reward of reaching a goal, for learning only, each {goal: NAME, from: X, to: 1, over: STEPS}"`
+	Standins   Standins  `yaml:"standins"`
+	Warm       Warm      `yaml:"warm"`
+	Strangers  Strangers `yaml:"strangers"`
+	Save       int       `yaml:"save" doc:"env steps between checkpoints" unit:"env steps" range:"1.."`
+	Keep       int       `yaml:"keep" doc:"newest checkpoints to keep, besides the best" range:"1.."`
+	KeepEvery  int       `yaml:"keep_every" doc:"keep every so-many-th checkpoint for good; 0: none" range:"0.."`
 }
 
 // Switch changes who plays an agent.
@@ -96,7 +97,9 @@ type Rewards struct {
 
 // Default returns the loop that ppo-4x4 uses.
 func Default() Config {
-	return Config{Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Save: 100_000, Keep: 3}
+	return Config{
+		Envs: 128, Window: 32, Steps: 500_000, Standins: Standins{ShareEnd: -1}, Strangers: Strangers{Every: 10}, Save: 100_000, Keep: 3,
+	}
 }
 
 // Validate returns everything that is wrong for a game with that many seats and

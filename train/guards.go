@@ -65,6 +65,8 @@ type mindGuard struct {
 	CEs, Uncertain int
 	Learnt, Still  []int    // [net] windows
 	Moved          [][]bool // [net][part] has changed since the start
+
+	Knew map[string]float64 `json:",omitempty"` // by kind of stranger: the best top-1 before the agents played themselves
 }
 
 func newGuards(minds []learner) *guards {
@@ -194,6 +196,7 @@ func (g *guards) look(s *SelfPlay, p *Progress) []check.Finding {
 		w.valueLoss(stats)
 		w.entropy(stats, agents)
 		w.modelOfOthers(stats)
+		w.forgets()
 		w.imagined(stats)
 	}
 	return w.found

@@ -14,6 +14,7 @@ const (
 	behindShare   = 0.1  // of the others' gain that it has at most
 	movedFar      = 0.05 // nats: a policy that moves so far leaves PPO's clip somewhere
 	flatRows      = 32   // rows that a flat head must be seen in
+	forgetShare   = 0.75 // of what a model of others knew before play began that it must keep
 )
 
 // ratios finds a policy that never differs from the one that played, though it
@@ -115,3 +116,34 @@ func (w *window) behind() {
 
 // top is the largest return met, unscaled.
 func (w *window) top() float64 { return w.g.state.Bound / max(w.s.shaped().Scale, 1e-9) }
+
+// knew takes in how well a model of others knows a kind of stranger, which counts as its
+// start as long as the agents have not played themselves.
+func (g *guards) knew(x *StrangerScore, start bool) {
+	me := &g.state.Minds[x.Mind]
+	if me.Knew == nil {
+		me.Knew = map[string]float64{}
+	}
+	if start {
+		me.Knew[x.Kind] = max(me.Knew[x.Kind], x.Top1.Mean())
+	}
+}
+
+// start returns how well it knew that kind when play began.
+func (g *guards) start(x *StrangerScore) float64 { return g.state.Minds[x.Mind].Knew[x.Kind] }
+
+// forgets finds a model of others that foresees a kind of stranger much worse than it did
+// before the agents began to play themselves.
+func (w *window) forgets() {
+	for i := range w.p.Strangers {
+		x := &w.p.Strangers[i]
+		start, now := w.g.start(x), x.Top1.Mean()
+		if x.Mind != w.mind || x.Kind == allKinds || w.s.update <= w.s.cfg.Warm.Windows || now >= forgetShare*start {
+			continue
+		}
+		w.say("model of others forgets", "moa", fmt.Sprintf("%s's model of others foresees %.0f %% of what %s does in fixed "+
+			"episodes, and foresaw %.0f %% before the agents began to play", w.who, 100*now, x.Kind, 100*start),
+			"learn more slowly (moa.lr, moa.passes), meet them more often (train.standins), or start from a model that was trained on them and "+
+				"stays as it is (models.moa, moa.passes 0)")
+	}
+}

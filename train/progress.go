@@ -21,6 +21,7 @@ type Progress struct {
 	Goals       [][]float64     // [A][goals] share of them in which the goal was reached
 	None        []float64       // [A] share in which no goal was reached
 	Stats       [][]agent.Stat  // [mind]
+	Strangers   []StrangerScore // of models of others, where the window was one to score them after
 	Rows        []runlog.Row    // everything, for metrics.csv
 	Findings    []check.Finding // what the guards noticed in this window
 	Phases      map[string]float64

@@ -22,6 +22,7 @@ type Parts struct {
 	Game    game.Game                             // the true game
 	Stage   func(set []string) (game.Game, error) // the game with parameters changed
 	Minds   []mind.Mind                           // what learns
+	Twins   func() ([]mind.Mind, error)           // makes them once more, to be loaded from them; nil: they are not scored on strangers
 	MindOf  []int                                 // [A] each agent's mind
 	Imagine ImaginationMaker                      // learning from made-up steps; nil: off
 	Players func(who string) (PlayerMaker, error) // bots and frozen agents
@@ -102,6 +103,7 @@ type SelfPlay struct {
 	imagine       Imagination               // nil: off
 	imaginedShare float64                   // of the value targets that may be imagined
 	guards        *guards
+	strangers     *strangers // whom models of others are scored on; nil: nobody
 
 	step, update int
 	stage        int     // index into cfg.Stages, -1: the true game
@@ -137,6 +139,9 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 			return nil, err
 		}
 	}
+	if s.strangers, err = newStrangers(cfg, parts); err != nil {
+		return nil, err
+	}
 	return s, s.hire()
 }
 
@@ -144,6 +149,15 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 // case it saves and returns ctx's error. watch, if not nil, sees every update.
 func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progress)) error {
 	saved := s.step
+	if s.update == 0 { // how well they know strangers before they learn
+		first, err := s.scoreStrangers()
+		if err != nil {
+			return err
+		}
+		if err := run.Log(s.strangerRows(first)); err != nil {
+			return err
+		}
+	}
 	for s.step < s.cfg.Steps {
 		if err := ctx.Err(); err != nil {
 			return s.stopped(run, err)
@@ -160,6 +174,10 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 			return s.failed(run, err)
 		}
 		p := s.progress(stats)
+		if p.Strangers, err = s.scoreStrangers(); err != nil {
+			return err
+		}
+		p.Rows = append(p.Rows, s.strangerRows(p.Strangers)...)
 		if err := s.guard(run, p); err != nil {
 			return err
 		}

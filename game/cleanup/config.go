@@ -123,8 +123,10 @@ func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		game.Script("cleaner", "cleans the nearest waste and never harvests: the altruist", (*State).cleanMask),
-		game.Script("harvester", "harvests the nearest apple and never cleans: the free rider", (*State).harvestMask),
+		game.ScriptAfter("cleaner", "cleans the nearest waste and never harvests: the altruist", (*State).cleanMask,
+			func(*State, game.Seat) int { return GoalClean }),
+		game.ScriptAfter("harvester", "harvests the nearest apple and never cleans: the free rider", (*State).harvestMask,
+			func(*State, game.Seat) int { return GoalHarvest }),
 		game.Script("fair", "cleans four times, harvests four times, and so on; cleans while there is no apple", (*State).fairMask),
 	}
 }

@@ -82,8 +82,8 @@ func (g *Game) New() game.State { return &State{g: g} }
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(g.actions),
-		game.Script("own", "takes only its own coins and stays while there is none: the cooperator",
-			func(st *State, s game.Seat) game.Mask { return st.seek(s, false) }),
+		game.ScriptAfter("own", "takes only its own coins and stays while there is none: the cooperator",
+			func(st *State, s game.Seat) game.Mask { return st.seek(s, false) }, func(*State, game.Seat) int { return GoalOwn }),
 		game.Script("any", "takes every coin: the defector",
 			func(st *State, s game.Seat) game.Mask { return st.seek(s, true) }),
 	}

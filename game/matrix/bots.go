@@ -69,4 +69,10 @@ func (b bot) Probs(st game.State, s game.Seat, dst []float32) {
 	dst[b.choose(st.(*State), s)] = 1
 }
 
-var _ game.Policy = bot{}
+// Pursues returns what it will play: the goals of a matrix game are its actions.
+func (b bot) Pursues(st game.State, s game.Seat) int { return int(b.choose(st.(*State), s)) }
+
+var (
+	_ game.Policy  = bot{}
+	_ game.Pursuer = bot{}
+)

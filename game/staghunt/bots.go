@@ -52,6 +52,22 @@ func (st *State) nh(s game.Seat) (mask game.Mask) {
 	return mask
 }
 
+// nsAfter and nhAfter say what the two are after: a stag while one is left, else a
+// hare while one is left, else nothing.
+func (st *State) nsAfter(s game.Seat) int {
+	if st.left&(1<<st.g.c.Stags-1) != 0 {
+		return GoalStag
+	}
+	return st.nhAfter(s)
+}
+
+func (st *State) nhAfter(game.Seat) int {
+	if st.left>>st.g.c.Stags != 0 {
+		return GoalHare
+	}
+	return game.NoGoal
+}
+
 // switcher is ns if a partner's last episode ended in a stag, else nh.
 type switcher struct{ stag bool }
 
@@ -98,16 +114,28 @@ func (b *switcher) UnmarshalBinary(src []byte) error {
 // deadline is ns until the last step from which a hare is still in reach. It
 // needs d moves and one hunt, so it turns when only d+1 steps are left.
 func (st *State) deadline(s game.Seat) game.Mask {
+	if st.turned(s) {
+		return st.nh(s)
+	}
+	return st.ns(s)
+}
+
+func (st *State) deadlineAfter(s game.Seat) int {
+	if st.turned(s) {
+		return st.nhAfter(s)
+	}
+	return st.nsAfter(s)
+}
+
+// turned reports that it is time for a deadline to go for the hare.
+func (st *State) turned(s game.Seat) bool {
 	var toHare game.Mask
 	d := st.towards(st.Pos[s], st.g.c.Stags, st.g.c.Stags+st.g.c.Hares, &toHare)
 	end := st.g.c.Horizon
 	if st.g.c.EndAfter > 0 && st.first > 0 {
 		end = min(end, int(st.first)+st.g.c.EndAfter)
 	}
-	if d != grid.Far && end-int(st.T) <= int(d)+1 {
-		return st.nh(s)
-	}
-	return st.ns(s)
+	return d != grid.Far && end-int(st.T) <= int(d)+1
 }
 
 var (

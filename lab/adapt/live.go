@@ -23,6 +23,7 @@ type meeting struct {
 	parts     []part        // one; two if co-players change
 	now, next []eval.Member // [A], the first place empty; next is nil if nobody changes
 	lived     map[reference]*referred
+	scripts   map[string]game.Policy // co-players that can say how they act
 }
 
 // part is a stretch of a life among the same co-players.
@@ -33,7 +34,7 @@ type part struct {
 }
 
 func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*meeting, error) {
-	m := &meeting{g: g, about: about, lived: map[reference]*referred{}}
+	m := &meeting{g: g, about: about, lived: map[reference]*referred{}, scripts: map[string]game.Policy{}}
 	join := func(flag string, names []string, from int) ([]eval.Member, error) {
 		list, who, err := c.members(g, about, names)
 		if err != nil {
@@ -41,6 +42,11 @@ func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*mee
 		}
 		exact := oracle.Solvable(g, names) == nil && lab.AtRandom(names) <= 1
 		m.parts = append(m.parts, part{names, who, from, exact})
+		for _, name := range who {
+			if p := scripted(g, name); p != nil {
+				m.scripts[name] = p
+			}
+		}
 		return append([]eval.Member{{}}, list...), nil
 	}
 	flag := "--vs"
@@ -205,7 +211,10 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 	s.reads = make([]*mind.Readings, lives) // nil for those who read nothing of others
 	for n := range s.reads {
 		if x.Models {
-			s.reads[n] = &mind.Readings{Truth: func(episode, j int) int { return slices.Index(r.types, m.parts[m.part(episode)].vs[j]) }}
+			s.reads[n] = &mind.Readings{
+				Truth:   func(episode, j int) int { return slices.Index(r.types, m.parts[m.part(episode)].vs[j]) },
+				Pursues: m.pursues, Beside: m.observers(r),
+			}
 		}
 	}
 	if s.alone {

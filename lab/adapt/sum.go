@@ -140,6 +140,7 @@ func (c *adapting) sum(out *adapted.Row, m *meeting, all []*livedSeed, by []stri
 	if n := len(out.Episodes); len(out.Belief) > n {
 		out.Belief = out.Belief[:n]
 	}
+	out.Reading = c.readings(m, all)
 	if m.next != nil {
 		out.Best = meansOf(value, 1)
 		back, ci := c.back(all)

@@ -21,6 +21,7 @@ type Collect struct {
 	Team       []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT" xor:"who"`
 	Agents     string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
 	Population string   `help:"Response network (hop pretrain response) whose population plays: teams of those that it learnt among and of itself." type:"path" placeholder:"RUN" xor:"who"`
+	Zoo        string   `help:"Folder of hop zoo train, if the population has members of it." type:"path" placeholder:"DIR"`
 	Rows       int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
 	Seed       uint64   `help:"All random numbers follow from it." default:"1"`
 	Out        string   `help:"Folder of the dataset; an interrupted one is finished." required:"" type:"path" placeholder:"DIR"`
@@ -99,10 +100,18 @@ func (c Collect) population(l *lab.Lab, cfg *dataset.Config) error {
 	if spec := cfg.Game.Spec(); frame.Layout(spec.Obs).Input() != in.Bare() || spec.Seats != in.Seats {
 		return lab.Misused("--population %s: it learnt another game than %s as it is set here", c.Population, spec.Name)
 	}
+	var members pretrain.Members
+	if c.Zoo != "" {
+		zoo, err := l.Population(c.Zoo, cfg.Game, cfg.GameSpec)
+		if err != nil {
+			return err
+		}
+		members = zoo.Players
+	}
 	all := pretrain.NewPopulation(m, p, in)
 	cfg.Population, cfg.Told, cfg.Kinds = all.Kinds, all.Told, all.Dealt
 	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
-		return all.Players(cfg.Game, workers, lanes, rng.New(c.Seed).Child("population"))
+		return all.Players(cfg.Game, workers, lanes, members, rng.New(c.Seed).Child("population"))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package hop
 
 import (
-	"hop/frame"
 	"hop/game"
 	"hop/mind"
 	"hop/model/actor"
@@ -36,7 +35,7 @@ func (c *Config) Memory(g game.Game, net actor.Config, size mind.Sizes) ([]mind.
 	if err != nil {
 		return nil, err
 	}
-	_, own, err := actor.Layers(net, actor.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions))
+	_, own, err := actor.Layers(net, actor.Input{Input: in.Input, Actions: in.Actions})
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package hop
 
 import (
-	"slices"
-
 	"hop/agent"
 	"hop/mind"
 	"hop/plan"
@@ -26,20 +24,7 @@ func (p *player) Think() plan.Thought {
 	n := p.env[0]
 	for j := range p.others {
 		g := plan.Posterior{Seat: int(p.seats[j+1]), Left: p.rules.Legal(0, 0, j+1) == 0}
-		for i, b := range p.beliefs[n].At(0, j) {
-			words := []Word{{"random", 1}}
-			if i != p.random {
-				words = p.inference.Words(n, j, i)
-			}
-			for _, w := range words { // hypotheses may lead to the same goals
-				at := slices.Index(g.Names, w.Name)
-				if at < 0 {
-					at = len(g.Names)
-					g.Names, g.Probs = append(g.Names, w.Name), append(g.Probs, 0)
-				}
-				g.Probs[at] += b * w.Share
-			}
-		}
+		g.Names, g.Probs = p.InWords(n, j)
 		t.Posteriors = append(t.Posteriors, g)
 	}
 	return t

@@ -20,15 +20,12 @@ import (
 
 // Config chooses the network.
 type Config struct {
-	Net       string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
-	Frame     string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
-	Turn      bool   `yaml:"turn" json:",omitzero" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it: what is learnt in one corner is known in all"`
-	Unordered bool   `yaml:"unordered" json:",omitzero" doc:"tell co-players apart by what is said of each (goals, kinds), not by their places: equals are interchangeable"`
-	Distances bool   `yaml:"distances" json:",omitzero" doc:"also read, for the two nearest things of each kind, how far everyone walks to them around blocks, and which moves lead there: a function of the observation"`
-	Hidden    []int  `yaml:"hidden" doc:"widths of the dense layers" range:"1..4096"`
-	Act       string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
-	Separate  bool   `yaml:"separate" doc:"policy and value have layers of their own instead of sharing them"`
-	LSTM      int    `yaml:"lstm" doc:"width of an LSTM after the layers; 0: none" range:"0..1024"`
+	Net      string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
+	Frame    string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
+	Hidden   []int  `yaml:"hidden" doc:"widths of the dense layers" range:"1..4096"`
+	Act      string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
+	Separate bool   `yaml:"separate" doc:"policy and value have layers of their own instead of sharing them"`
+	LSTM     int    `yaml:"lstm" doc:"width of an LSTM after the layers; 0: none" range:"0..1024"`
 }
 
 // Default returns a dense network of two layers of 64 in the ego frame.
@@ -45,9 +42,6 @@ func (c Config) Validate() error {
 	if c.Net == "conv" && c.Frame != "board" {
 		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
 	}
-	if c.Frame == "board" && c.scene() {
-		errs = append(errs, field.Bad("frame", c.Frame, "ego or egof, because turn, unordered or distances is true"))
-	}
 	if c.LSTM > 0 && (c.Separate || c.Net == "conv") {
 		errs = append(errs, field.Bad("lstm", c.LSTM, "0, because net is conv or separate is true"))
 	}
@@ -55,30 +49,12 @@ func (c Config) Validate() error {
 }
 
 // Input says in numbers what the model reads, frame.Input with the goal as its
-// Extra, how many actions there are and, for what a frame makes of a board, what the
-// numbers mean.
+// Extra, how many actions there are, and what a frame makes of a board.
 type Input struct {
 	frame.Input
 	Actions int
-	Meaning frame.Meaning `json:",omitzero"`
+	Sense   frame.Sense `json:",omitzero"`
 }
-
-// NewInput says what a model reads in a game of this layout, with so many seats and steps.
-func NewInput(l frame.Layout, seats, horizon int, actions []string) Input {
-	return Input{l.Input(), len(actions), l.Meaning(seats, horizon, actions)}
-}
-
-// Of returns what a network of these settings reads of an input: what the numbers mean is
-// nothing to one that makes nothing of it.
-func (in Input) Of(c Config) Input {
-	if !c.scene() {
-		in.Meaning = frame.Meaning{}
-	}
-	return in
-}
-
-// scene reports whether the frame makes something of what it numbers.
-func (c Config) scene() bool { return c.Turn || c.Unordered || c.Distances }
 
 // Validate returns what is wrong with it.
 func (in Input) Validate() error {
@@ -130,7 +106,7 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &Model{Input: in.Of(c), Config: c, frame: f}
+	m := &Model{Input: in, Config: c, frame: f}
 	p := &nn.Params{}
 	act := map[string]nn.Act{"relu": nn.ReLU, "tanh": nn.Tanh}[c.Act]
 	sizes := append([]int{m.frame.Cols}, c.Hidden...)
@@ -161,25 +137,27 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	return m, p, nil
 }
 
-// newFrame returns the frame that the settings ask for, or why this input has none.
+// newFrame returns the frame that settings and input ask for, or why there is none.
 func newFrame(c Config, in Input) (*frame.Frame, error) {
-	if !c.scene() {
+	s := in.Sense
+	if !s.On() {
 		return frame.New(c.Frame, in.Input), nil
 	}
-	if err := in.Meaning.Validate(in.Input, in.Actions); err != nil {
+	if err := s.Validate(in.Input, in.Actions); err != nil {
 		return nil, err
 	}
-	switch m := in.Meaning; {
-	case c.Turn && !m.CanTurn(in.Input):
+	switch {
+	case c.Frame == "board":
+		return nil, field.Bad("frame", c.Frame, "ego or egof, because turn, unordered or distances is true")
+	case s.Turn && !s.CanTurn(in.Input):
 		return nil, field.Bad("turn", true, "false, because observations of this game cannot be turned: they need planes, four moves, "+
 			"the mask and the last joint action, and no other features")
-	case c.Unordered && !m.CanForgetOrder(in.Input):
+	case s.Unordered && !s.CanForgetOrder(in.Input):
 		return nil, field.Bad("unordered", true, "false, because there are no co-players on planes of whom as much is said of each")
-	case c.Distances && !m.HasDistances(in.Input):
+	case s.Distances && !s.HasDistances(in.Input):
 		return nil, field.Bad("distances", true, "false, because the game has no board with moves and things on it")
 	}
-	return frame.NewScene(c.Frame, in.Input,
-		frame.Sense{Turn: c.Turn, Unordered: c.Unordered, Distances: c.Distances, Actions: in.Actions, Meaning: in.Meaning}), nil
+	return frame.NewScene(c.Frame, in.Input, in.Actions, s), nil
 }
 
 // headInit starts the policy near uniform and the value at the usual scale.

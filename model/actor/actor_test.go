@@ -84,8 +84,12 @@ func TestGradientsOfTheLSTM(t *testing.T) {
 	nntest.Check(t, loss(ws, p, func() { ws.ForwardSeq(p, seq, h0, c0) }, func() { ws.BackwardSeq(p, seq) }))
 }
 
-// loss weights every logit and value differently, so that no gradient can hide.
 func loss(ws *actor.Work, p *nn.Params, forward, backward func()) nntest.Model {
+	return lossOf(ws, p, in.Actions, forward, backward)
+}
+
+// lossOf weights every logit and value differently, so that no gradient can hide.
+func lossOf(ws *actor.Work, p *nn.Params, actions int, forward, backward func()) nntest.Model {
 	rows := ws.X.Rows()
 	weight := func(i int) float32 { return float32(i%7) - 2.5 }
 	return nntest.Model{
@@ -93,7 +97,7 @@ func loss(ws *actor.Work, p *nn.Params, forward, backward func()) nntest.Model {
 		Loss: func() float64 {
 			forward()
 			sum := 0.
-			for i := range rows * in.Actions {
+			for i := range rows * actions {
 				x := float64(ws.Logits[i])
 				sum += float64(weight(i)) * x * (1 + x)
 			}
@@ -105,7 +109,7 @@ func loss(ws *actor.Work, p *nn.Params, forward, backward func()) nntest.Model {
 		Grad: func() {
 			forward()
 			ws.ZeroGrad()
-			for i := range rows * in.Actions {
+			for i := range rows * actions {
 				ws.DLogits[i] = weight(i) * (1 + 2*ws.Logits[i])
 			}
 			for i := range rows {

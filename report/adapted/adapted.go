@@ -49,6 +49,7 @@ type Row struct {
 	Action     []float64  `json:"action_accuracy,omitempty"` // by episode: the likeliest action was played
 	Belief     []float64  `json:"belief_accuracy,omitempty"` // by episode: probability of the truth
 	BeliefStep []float64  `json:"belief_by_step,omitempty"`  // by step of an episode
+	Reading    []Reading  `json:"reading,omitempty"`         // part by part, each name once
 	// Back is how many episodes after the change it was back at 90 % of the best
 	// response, -1 if not within BackWithin; BackCI is over lives.
 	Back   *int            `json:"back_after,omitempty"`

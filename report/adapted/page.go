@@ -22,7 +22,12 @@ const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few
 {{range .Cells}}<tr>{{range .}}<td class="left{{if .Wrap}} wrap{{end}}">{{tie .Text}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>
 <p class="faint">{{tie .Legend}}</p>
-{{range .Figures}}<section><h2>{{.Title}}</h2>{{template "figure" .}}</section>
+{{if .Reading}}<section><h2>How well it reads them</h2>
+<div class="scroll card"><table><thead><tr>{{range .ReadingHeads}}<th class="left">{{.}}</th>{{end}}</tr></thead><tbody>
+{{range .Reading}}<tr>{{range .}}<td class="left">{{.}}</td>{{end}}</tr>
+{{end}}</tbody></table></div>
+<p class="faint">{{tie .ReadingLegend}}</p></section>
+{{end}}{{range .Figures}}<section><h2>{{.Title}}</h2>{{template "figure" .}}</section>
 {{end}}<section><h2>Every seed</h2><ul>
 {{range .Seeds}}<li>{{.}}</li>
 {{end}}</ul>
@@ -40,7 +45,13 @@ const pageText = `# Few-shot adaptation on {{.Game}}
 {{range .Cells}}|{{range .}} {{cell .Text}} |{{end}}
 {{end}}
 {{.Legend}}
-
+{{if .Reading}}
+|{{range .ReadingHeads}} {{.}} |{{end}}
+|{{range .ReadingHeads}}---|{{end}}
+{{range .Reading}}|{{range .}} {{cell .}} |{{end}}
+{{end}}
+{{.ReadingLegend}}
+{{end}}
 Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
@@ -60,9 +71,14 @@ func Write(dir string, t *Table) error {
 		Game, Words, Legend     string
 		Headlines, Heads, Seeds []string
 		Cells                   [][]cell
+		Reading                 [][]string
+		ReadingHeads            []string
+		ReadingLegend           string
 		Figures                 []*page.Figure
 		Used                    []runlog.Used
-	}{Used: t.Used, Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: legend, Figures: t.figures()}
+	}{Used: t.Used, Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: legend, ReadingLegend: ReadingLegend}
+	data.Figures = append(t.figures(), t.readingFigures()...)
+	data.ReadingHeads, data.Reading = t.Readings()
 	for _, col := range columns {
 		var cells []cell
 		said := false // it says something of this table
