@@ -91,7 +91,7 @@ func (s *Study) compareStats(ro *batch.Rollout, model twin.Others, net twin.Net,
 		}
 		for _, t := range []*sum{&all, &of[labels[i].Other]} {
 			t.n++
-			t.ce -= math.Log(max(p[x.Action], 1e-30))
+			t.ce -= math.Log(max(p[x.Action], 1e-9)) // a score is finite: what is less likely counts as that
 			if int32(best) == x.Action {
 				t.hits++
 			}
