@@ -14,7 +14,7 @@ import (
 
 type adaptCmd struct {
 	adapt.Config
-	VS    []string `name:"vs" help:"The co-players, one for each other seat: bots, kinds of the zoo, or RUN#AGENT." placeholder:"WHO"`
+	VS    []string `name:"vs" help:"The co-players, one for each other seat: bots, members or kinds of the zoo, or RUN#AGENT." placeholder:"WHO"`
 	Trios string   `help:"Several trios: six for the six of bots; or trios separated by spaces." placeholder:"six"`
 	Lived seeds    `name:"seeds" help:"Seeds of the lives, such as 1-5; none: as many as a run has seeds." placeholder:"1-5"`
 	Out   string   `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`

@@ -5,10 +5,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"hop/lab"
+	"hop/pretrain"
 	"hop/registry"
 )
 
@@ -57,6 +59,43 @@ func TestStagesOfATrainingAreReused(t *testing.T) {
 	}
 	if first.Stages[1].Status == "" {
 		t.Error("the card of the world model is not in the result")
+	}
+}
+
+const zooSpec = `
+game: {name: matrix, rounds: 4}
+actor: {frame: board, hidden: [8]}
+train: {envs: 16, window: 16, steps: 1024}
+eval: {episodes: 10}
+prepare:
+  - {name: zoo, run: "zoo train {game} --who selfish,selfish-1-young --hold selfish-2 --steps 1000"}
+  - {name: response, run: "pretrain response {game} --zoo {zoo} --set net.hidden=[8] --set steps=2000 --episodes 10"}
+`
+
+// A zoo is a stage, and what is pretrained among its members another. Who is held out can
+// be met, and not learnt from.
+func TestAZooIsAStage(t *testing.T) {
+	stagesHere(t, zooSpec)
+	first := staged(t, "s.yaml")
+	folder := func(i int) string { return filepath.Join("runs", "any", filepath.FromSlash(first.Stages[i].Dir)) }
+	zoo := folder(0)
+	_, _, in, err := pretrain.LoadResponse(nil, folder(1))
+	if err != nil || !slices.Equal(in.Who, []string{"selfish-1", "selfish-1-young", "random", "self"}) {
+		t.Errorf("the response network learnt to answer %v, %v", in.Who, err)
+	}
+	var z zooJSON
+	into(t, &z, "zoo", "list", "--out", zoo)
+	if len(z.Members) != 3 || z.Members[1].Age != "young" || !z.Members[2].HeldOut {
+		t.Errorf("the zoo is %+v", z.Members)
+	}
+	if text := ok(t, "zoo", "list", "--out", zoo); !strings.Contains(text, "held out") || !strings.Contains(text, "selfish-1-young") {
+		t.Errorf("the list says\n%s", text)
+	}
+	refused(t, "pretrain response --game matrix --set game.rounds=4 --zoo "+zoo+" --set who=[selfish-2,random] --out r", "held out")
+	r := adaptOf(t, "tft", "--game", "matrix", "--set", "game.rounds=4", "--vs", "selfish-2", "--zoo", zoo, "--lives", "1", "--steps", "60",
+		"--last", "30")
+	if r.Known || !slices.Equal(r.VS, []string{"selfish-2"}) {
+		t.Errorf("%v is met, and known: %v", r.VS, r.Known)
 	}
 }
 

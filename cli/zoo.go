@@ -72,7 +72,7 @@ func (c zooListCmd) Run(a *app) error {
 
 func zooTable(a *app, list []lab.ZooEntry) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tmean\tagents\tenv steps\tgame\tfolder")
+	fmt.Fprintln(w, "name\tkind\tage\theld out\tmean\tagents\tenv steps\tgame\tfolder")
 	for _, e := range list {
 		var agents []string
 		for _, x := range e.Agents {
@@ -82,8 +82,12 @@ func zooTable(a *app, list []lab.ZooEntry) error {
 		if e.Status == "done" {
 			mean = fmt.Sprintf("%.3f", e.Mean)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, mean, strings.Join(agents, " "), page.Short(float64(e.EnvSteps)),
-			a.lab().GameWords(e.Game), e.Run)
+		held := ""
+		if e.HeldOut {
+			held = "held out"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Kind, e.Age, held, mean, strings.Join(agents, " "),
+			page.Short(float64(e.EnvSteps)), a.lab().GameWords(e.Game), e.Run)
 	}
 	return w.Flush()
 }

@@ -22,7 +22,8 @@ type Acquaintance struct {
 	Partner  bool     // it is a partner in their search: a script, or whom the response network learnt to answer
 }
 
-// Known returns whom the run's agents know: bots by name, frozen agents as RUN#AGENT.
+// Known returns whom the run's agents know: bots and members of a zoo by name, frozen
+// agents as RUN#AGENT.
 // Of the data behind a model that stands in a folder only what is still there counts;
 // what is there must be as it was written.
 func (s *Spec) Known() (map[string]Acquaintance, error) {
@@ -53,20 +54,22 @@ func (s *Spec) Known() (map[string]Acquaintance, error) {
 	for _, sw := range s.Train.Switch {
 		met("its team", sw.To)
 	}
-	recorded, err := s.recorded()
+	recorded, answered, err := s.modelled()
 	if err != nil {
 		return nil, err
 	}
 	note(recorded, func(a *Acquaintance) { a.Recorded = true })
+	note(answered, func(a *Acquaintance) { a.Partner = true })
 	if m, ok := s.Mind.params.(interface{ Met() []string }); ok {
 		note(m.Met(), func(a *Acquaintance) { a.Partner = true })
 	}
 	return known, nil
 }
 
-// recorded returns who played in the data that the run's models learnt from: in the
-// stages before the training, and behind models that stand in folders.
-func (s *Spec) recorded() (names []string, err error) {
+// modelled returns who played in the data that the run's models learnt from, in the
+// stages before the training and behind models that stand in folders, and whom the
+// response network learnt to answer.
+func (s *Spec) modelled() (names, answered []string, err error) {
 	for _, st := range s.Prepare {
 		words := strings.Fields(strings.ReplaceAll(st.Run, "=", " "))
 		for i, w := range words[:max(0, len(words)-1)] {
@@ -76,38 +79,41 @@ func (s *Spec) recorded() (names []string, err error) {
 		}
 	}
 	for _, f := range s.folders() {
-		more, err := modelData(*f)
+		data, who, err := modelSpec(*f)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		names = append(names, more...)
+		names, answered = append(names, data...), append(answered, who...)
 	}
-	return names, nil
+	return names, answered, nil
 }
 
-// modelData returns who played in the data of a model's folder, as far as it can be
-// found.
-func modelData(folder string) (names []string, err error) {
+// modelSpec returns who played in the data of a model's folder, as far as it can be
+// found, and whom it learnt to answer.
+func modelSpec(folder string) (names, answered []string, err error) {
 	if folder == "" || strings.HasPrefix(folder, "{") {
-		return nil, nil
+		return nil, nil, nil
 	}
 	text, err := runlog.ReadSpec(folder)
 	if errors.Is(err, runlog.ErrNoRun) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var own struct{ Data []struct{ Bots []string } }
+	var own struct {
+		Data     []struct{ Bots []string }
+		Response struct{ Who []string }
+	}
 	if yaml.Unmarshal(text, &own) == nil {
 		for _, d := range own.Data {
 			names = append(names, d.Bots...)
 		}
-		return names, nil
+		return names, own.Response.Who, nil
 	}
 	var m struct{ Data yaml.Node } // of a program that named data by their path
 	if yaml.Unmarshal(text, &m) != nil {
-		return nil, nil // it learnt from no data
+		return nil, nil, nil // it learnt from no data
 	}
 	data := []*yaml.Node{&m.Data}
 	if m.Data.Kind == yaml.SequenceNode {
@@ -124,9 +130,9 @@ func modelData(folder string) (names []string, err error) {
 			err = json.Unmarshal(b, &manifest)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("exp: who played in the data of %s: reading %s: %w", folder, path, err)
+			return nil, nil, fmt.Errorf("exp: who played in the data of %s: reading %s: %w", folder, path, err)
 		}
 		names = append(names, manifest.Bots...)
 	}
-	return names, nil
+	return names, nil, nil
 }

@@ -39,7 +39,12 @@ func (r *Registry) Open(dir string, sets []string) (*Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Saved{dir: dir, Step: last.Step, Used: last.Used}
+	return r.open(dir, last, sets)
+}
+
+// open reads a checkpoint of a run.
+func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *Saved, err error) {
+	x = &Saved{dir: dir, Step: last.Step, Used: last.Used}
 	if x.Spec, err = r.Parse(last.Spec, filepath.Join(dir, "spec.yaml"), "run", sets); err != nil {
 		return nil, err
 	}
@@ -168,7 +173,8 @@ func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
 	return team, nil
 }
 
-// Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT.
+// Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT, which as
+// RUN#AGENT@STEP is what it was at the checkpoint of that env step.
 func (r *Registry) Member(g game.Game, who string) (eval.Member, error) {
 	for _, b := range g.Bots() {
 		if b.Name == who {
@@ -187,12 +193,26 @@ func (r *Registry) players(g game.Game, who string) (train.PlayerMaker, error) {
 		}
 	}
 	dir, number, ok := strings.Cut(who, "#")
+	number, at, aged := strings.Cut(number, "@")
 	id, err := strconv.Atoi(number)
+	step := int64(0)
+	if aged && err == nil {
+		step, err = strconv.ParseInt(at, 10, 64)
+	}
 	if !ok || err != nil {
 		_, err := game.NewBot(g, who)
-		return nil, fmt.Errorf("%w; or name a frozen agent as RUN#AGENT, such as runs/ppo-4x4-001/seed-1#0", err)
+		return nil, fmt.Errorf("%w; or name a frozen agent as RUN#AGENT, such as runs/ppo-4x4-001/seed-1#0, or as RUN#AGENT@STEP", err)
 	}
-	x, err := r.Open(dir, nil)
+	var saved *runlog.Checkpoint
+	if aged {
+		saved, err = r.Runs.At(dir, step)
+	} else {
+		saved, err = r.Runs.Last(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x, err := r.open(dir, saved, nil)
 	if err != nil {
 		return nil, err
 	}

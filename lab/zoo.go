@@ -8,11 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"hop/eval"
 	"hop/exp"
 	"hop/f32"
+	"hop/game"
 	"hop/internal/disk"
+	"hop/rng"
 	"hop/runlog"
 )
 
@@ -20,131 +24,289 @@ import (
 type Breed struct {
 	Name, Doc string
 	set       []string
+	apart     bool // each agent has a network of its own, as its mind asks for
 }
 
 // Breeds lists them. On boards where plain PPO ends in hares, all but the first
 // see the hare's reward fade in (train.goal_weight of the preset).
 func Breeds() []Breed {
 	return []Breed{
-		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}},
-		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil},
-		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}},
-		{"lola", "opponent-learning awareness (Foerster et al. 2018)", []string{"mind=lola"}},
-		{"influence", "paid for social influence (Jaques et al. 2019)", []string{"mind=influence"}},
+		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}, false},
+		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil, false},
+		{"apart", "the same with a network for each agent: they may divide the work", nil, true},
+		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}, false},
+		{"aggressive", "PPO on one's own reward, with what the others earn counted against it", []string{"ppo.prosocial=-1"}, false},
+		{"lstm", "PPO with a memory", []string{"actor.hidden=[64]", "actor.lstm=64"}, false},
+		{"lola", "opponent-learning awareness (Foerster et al. 2018)", []string{"mind=lola"}, true},
+		{"influence", "paid for social influence (Jaques et al. 2019)", []string{"mind=influence"}, true},
 	}
 }
+
+// Ages of a member: that of a run's checkpoint once so much of it is done.
+var ages = []struct {
+	name  string
+	share float64
+}{{"young", 1. / 8}, {"middle", 3. / 8}}
+
+const (
+	final    = "final"
+	best     = "best"  // the kind of those that learnt to answer a member
+	zooSaves = 8       // checkpoints of a run
+	zooSteps = 200_000 // of a run, unless its preset helps for longer
+)
 
 // ZooConfig says which co-players are trained. Its tags are those of the command's
 // flags.
 type ZooConfig struct {
 	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Who     []string `help:"Which to train; all: every kind." default:"all" placeholder:"KIND"`
-	Best    bool     `help:"Also train, for each of them, a PPO best response to three of it, hop adapt's reference."`
-	Steps   int      `help:"Env steps of each; 0: as the game's preset, at most two million." default:"0"`
-	Seed    uint64   `help:"Seed of each." default:"1"`
+	Who     []string `help:"${zoo_who}" placeholder:"NAME"`
+	Hold    []string `help:"Members that nobody may learn from, to be strangers later; as --who." placeholder:"NAME"`
+	Best    bool     `help:"Also train, for each of them, a PPO best response to a team of it, hop adapt's reference."`
+	Steps   int      `help:"Env steps of each; 0: 200,000, or as a preset that fades rewards in, at most two million." default:"0"`
+	Seed    uint64   `help:"The first seed." default:"1"`
 	Out     string   `help:"Folder of the zoo." default:"zoo"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 
 	AcceptBuild bool `help:"Keep, or go on with, what another build of hop began."`
 }
 
-// ZooEntry is one trained kind.
+// ZooEntry is a member of a zoo: the agents of a run, as they were at one of its
+// checkpoints.
 type ZooEntry struct {
-	Name     string         `json:"name"`
+	Name     string         `json:"name"` // KIND-SEED or KIND-SEED-AGE
+	Kind     string         `json:"kind"`
+	Age      string         `json:"age"`
+	HeldOut  bool           `json:"held_out"` // nothing may learn from it
 	Run      string         `json:"run"`
+	Step     int64          `json:"step"`
+	SHA256   string         `json:"sha256,omitempty"` // of the checkpoint
 	Game     map[string]any `json:"game"`
 	Seed     uint64         `json:"seed"`
 	Status   string         `json:"status"`
 	Reused   bool           `json:"reused,omitempty"`
 	Build    string         `json:"build,omitempty"` // that trained it, if it is another one than this
-	Mean     float64        `json:"mean"`
+	Mean     float64        `json:"mean"`            // return of an agent among its own
 	Agents   []float64      `json:"agents,omitempty"`
 	EnvSteps int            `json:"env_steps"`
 	CPU      float64        `json:"cpu_s"`
 	other    error          // says so if another build trained it
 }
 
-// TrainZoo trains a set of co-players; those that exist are kept.
+// Address names an agent of the member for exp.Registry.Member.
+func (e *ZooEntry) Address(id int) string {
+	if e.SHA256 == "" { // of a folder without an index
+		return fmt.Sprintf("%s#%d", e.Run, id)
+	}
+	return fmt.Sprintf("%s#%d@%d", e.Run, id, e.Step)
+}
+
+// parseMember reads a member's name: KIND, which is that of the given seed, KIND-SEED
+// or KIND-SEED-AGE.
+func parseMember(text string, seed uint64) (ZooEntry, Breed, error) {
+	e := ZooEntry{Seed: seed, Age: final}
+	kind := text
+	for _, a := range ages {
+		if rest, ok := strings.CutSuffix(kind, "-"+a.name); ok {
+			kind, e.Age = rest, a.name
+		}
+	}
+	if at := strings.LastIndexByte(kind, '-'); at >= 0 {
+		if n, err := strconv.ParseUint(kind[at+1:], 10, 64); err == nil {
+			kind, e.Seed = kind[:at], n
+		}
+	}
+	var kinds []string
+	for _, b := range Breeds() {
+		if b.Name == kind {
+			e.Kind, e.Name = kind, fmt.Sprintf("%s-%d", kind, e.Seed)
+			if e.Age != final {
+				e.Name += "-" + e.Age
+			}
+			return e, b, nil
+		}
+		kinds = append(kinds, b.Name)
+	}
+	return e, Breed{}, fmt.Errorf("there is no such kind; there are %s; a member is called KIND-SEED, such as selfish-2, or "+
+		"KIND-SEED-young and KIND-SEED-middle", strings.Join(kinds, ", "))
+}
+
+// usual returns the members of a game's zoo and those that are held out: learners by
+// what they are rewarded for, by mind, by seed and by age; held out are other seeds and
+// a mind of another kind. Where everybody's interests agree or none do, all rewards that count
+// others' in are the same or nothing, and seeds are all there is.
+func usual(kind game.Kind, weans bool, seed uint64) (who, hold []string) {
+	name := func(kind string, n uint64) string { return fmt.Sprintf("%s-%d", kind, seed+n) }
+	first := name("selfish", 0)
+	who = []string{first, first + "-young", first + "-middle", name("apart", 1)}
+	if kind != game.GeneralSum {
+		return append(who, name("selfish", 1)), []string{name("selfish", 2), name("influence", 0)}
+	}
+	if weans {
+		who = append(who, name("weaned", 0))
+	}
+	return append(who, name("prosocial", 0), name("aggressive", 0)),
+		[]string{name("selfish", 2), name("prosocial", 1), name("influence", 0)}
+}
+
+// zooMembers returns whom a zoo is asked for.
+func (l *Lab) zooMembers(c ZooConfig, g game.Game) (list []ZooEntry, err error) {
+	who, hold := c.Who, c.Hold
+	if len(who) == 0 {
+		plain, err := l.breedSpec(c, Breeds()[1])
+		if err != nil {
+			return nil, Misuse{err}
+		}
+		var held []string
+		if who, held = usual(g.Spec().Kind, len(plain.Train.GoalWeight) > 0, c.Seed); len(hold) == 0 {
+			hold = held
+		}
+	}
+	if slices.Contains(who, "all") {
+		who = nil
+		for _, b := range Breeds() {
+			who = append(who, b.Name)
+		}
+	}
+	add := func(flag string, names []string, held bool) error {
+		for _, name := range names {
+			e, _, err := parseMember(name, c.Seed)
+			if err != nil {
+				return Wrong(err, flag, name)
+			}
+			if e.HeldOut = held; slices.ContainsFunc(list, func(x ZooEntry) bool { return x.Name == e.Name && x.HeldOut != held }) {
+				return Misused("%s %s: it cannot be held out and learnt from", flag, name)
+			}
+			list = append(list, e)
+		}
+		return nil
+	}
+	if err := add("--who", who, false); err != nil {
+		return nil, err
+	}
+	return list, add("--hold", hold, true)
+}
+
+// TrainZoo trains a set of co-players and writes the zoo's index; those that exist are
+// kept.
 func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	g, _, err := l.NewGame(c.Game, c.Set)
+	g, params, err := l.NewGame(c.Game, c.Set)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, b := range Breeds() {
-		names = append(names, b.Name)
+	if g.Spec().Seats < 2 {
+		return nil, Misused("--game %s: it has one seat, and a zoo is of co-players", c.Game)
 	}
-	for _, name := range c.Who {
-		if name != "all" && !slices.Contains(names, name) {
-			return nil, Misused("--who %s: there is no such kind; there are %s", name, strings.Join(names, ", "))
+	about, err := params.Map()
+	if err != nil {
+		return nil, err
+	}
+	list, err := l.zooMembers(c, g)
+	if err != nil {
+		return nil, err
+	}
+	index, err := readIndex(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if was := l.FindZoo(index, e.Name, about); was != nil && was.HeldOut != e.HeldOut {
+			is := map[bool]string{true: "held out", false: "learnt from"}
+			return nil, Misused("%s is to be %s, and in the zoo %s it is %s already; who has been learnt from is no stranger: choose another "+
+				"folder with --out", e.Name, is[e.HeldOut], c.Out, is[was.HeldOut])
 		}
 	}
-	var list []ZooEntry
-	for _, b := range Breeds() {
-		if !slices.Contains(c.Who, b.Name) && !slices.Contains(c.Who, "all") {
-			continue
+	var done []ZooEntry
+	runs := map[string]ZooEntry{} // by their folder's kind and seed
+	grow := func(b Breed, e ZooEntry) (ZooEntry, error) {
+		run, ok := runs[b.Name+fmt.Sprint(e.Seed)]
+		if !ok {
+			var err error
+			if run, err = l.raise(ctx, c, b, e.Seed); err != nil {
+				return run, err
+			}
+			runs[b.Name+fmt.Sprint(e.Seed)] = run
 		}
-		e, err := l.raise(ctx, c, b)
+		run.Name, run.Kind, run.Age, run.HeldOut = e.Name, e.Kind, e.Age, e.HeldOut
+		was := l.FindZoo(index, e.Name, about)
+		if err := l.scoreAge(ctx, &run, was, c.Workers); err != nil {
+			return run, err
+		}
+		done = append(done, run)
+		if was != nil {
+			*was = run
+		} else {
+			index = append(index, run)
+		}
+		return run, writeIndex(c.Out, index)
+	}
+	for _, e := range list {
+		_, b, _ := parseMember(e.Name, e.Seed)
+		run, err := grow(b, e)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, e)
-		if !c.Best {
+		if !c.Best || e.Age != final {
 			continue
 		}
 		team := []string{"learn"}
 		for i := 1; i < g.Spec().Seats; i++ {
-			team = append(team, fmt.Sprintf("%s#%d", e.Run, i))
+			team = append(team, run.Address(i))
 		}
-		best := Breed{Name: "best-" + b.Name, set: []string{"train.team=[" + strings.Join(team, ",") + "]"}}
-		if e, err = l.raise(ctx, c, best); err != nil {
+		to := Breed{Name: best + "-" + e.Name, set: []string{"train.team=[" + strings.Join(team, ",") + "]"}, apart: true}
+		if _, err := grow(to, ZooEntry{Name: to.Name, Kind: best, Age: final, HeldOut: true, Seed: e.Seed}); err != nil {
 			return nil, err
 		}
-		list = append(list, e)
 	}
-	return list, nil
+	return done, nil
 }
 
-// breedSpec returns what a kind of co-player is trained by.
+// breedSpec returns what a kind of co-player is trained by: the settings of the game's
+// preset, on the game with the parameters that are asked for.
 func (l *Lab) breedSpec(c ZooConfig, b Breed) (exp.Spec, error) {
-	sets := append(slices.Clone(c.Set), b.set...)
-	base := "ppo-4x4"
-	switch c.Game {
-	case "staghunt":
-		s, err := l.Reg.Load(base, c.Set)
-		if err != nil {
-			return s, err
-		}
-		params, err := s.Game.Map()
-		if err != nil {
-			return s, err
-		}
-		if size, ok := params["size"].(int); ok && size > 4 {
+	g, params, err := l.NewGame(c.Game, c.Set)
+	if err != nil {
+		return exp.Spec{}, err
+	}
+	sets := []string{"name=zoo-" + b.Name, "game.name=" + c.Game}
+	base := "ppo-" + c.Game
+	for _, f := range params.Fields() {
+		sets = append(sets, f.Path+"="+f.Default)
+		if size, err := strconv.Atoi(f.Default); c.Game == "staghunt" && f.Path == "game.size" && err == nil && size > 4 {
 			base = "ppo-8x8"
 		}
-	case "snowdrift", "matrix":
-		base = "ppo-" + c.Game
-	default:
-		sets = append([]string{"game.name=" + c.Game}, sets...)
 	}
-	s, err := l.Reg.Load(base, append(sets, "name=zoo-"+b.Name))
+	switch {
+	case slices.Contains(l.Reg.PresetNames(), base):
+	case len(g.Spec().Obs.Planes) == 0:
+		base = "ppo-matrix"
+	default:
+		base = "ppo-4x4"
+	}
+	if !b.apart {
+		sets = append(sets, "train.brains=["+strings.Join(slices.Repeat([]string{"0"}, g.Spec().Seats), ",")+"]")
+	}
+	s, err := l.Reg.Load(base, append(sets, b.set...))
 	if err != nil {
 		return s, err
 	}
-	if s.Train.Steps = min(s.Train.Steps, 2_000_000); c.Steps > 0 {
+	most := zooSteps
+	if len(s.Train.GoalWeight) > 0 {
+		most = 2_000_000
+	}
+	if s.Train.Steps = min(s.Train.Steps, most); c.Steps > 0 {
 		s.Train.Steps = c.Steps
 	}
-	s.Eval.Episodes = min(s.Eval.Episodes, 2_000)
-	s.Train.Save = max(1, min(s.Train.Save, s.Train.Steps))
+	s.Eval.Episodes = min(s.Eval.Episodes, 500)
+	s.Train.Save, s.Train.KeepEvery = max(1, s.Train.Steps/zooSaves), 1
 	return s, s.Validate()
 }
 
 // raise returns a trained kind: the one that is there, or a new one.
-func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error) {
+func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (ZooEntry, error) {
 	s, err := l.breedSpec(c, b)
 	if err != nil {
 		return ZooEntry{}, Misuse{err}
@@ -153,8 +315,8 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 	if err != nil {
 		return ZooEntry{}, err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "zoo 1\nseed %d\n%s", c.Seed, text))
-	dir := runlog.SeedDir(filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4])), c.Seed)
+	sum := sha256.Sum256(fmt.Appendf(nil, "zoo 1\nseed %d\n%s", seed, text))
+	dir := runlog.SeedDir(filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4])), seed)
 	if e, err := l.zooEntry(dir); err == nil && e.Status == "done" {
 		if e.other != nil && !c.AcceptBuild {
 			return ZooEntry{}, Misused("%s: %w", dir, e.other)
@@ -175,7 +337,7 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 		if err := disk.Make(filepath.Dir(dir)); err != nil {
 			return ZooEntry{}, fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
 		}
-		err = t.begin(dir, c.Seed, text)
+		err = t.begin(dir, seed, text)
 	}
 	if err != nil {
 		return ZooEntry{}, err
@@ -186,9 +348,67 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed) (ZooEntry, error)
 	return l.zooEntry(dir)
 }
 
+// scoreAge finds the checkpoint of a member's age and, unless it is the last, scores its
+// agents on the starts that the final ones were scored on; was is what the index has.
+func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error {
+	s, err := l.RunSpec(e.Run)
+	if err != nil {
+		return err
+	}
+	steps, err := runlog.Steps(e.Run)
+	if err != nil {
+		return err
+	}
+	if len(steps) == 0 {
+		return fmt.Errorf("%s has no checkpoint", e.Run)
+	}
+	e.Step = steps[len(steps)-1]
+	for _, a := range ages {
+		from := int64(a.share * float64(s.Train.Steps))
+		if at := slices.IndexFunc(steps, func(step int64) bool { return step >= from }); a.name == e.Age && at >= 0 {
+			e.Step = steps[at]
+		}
+	}
+	at, err := l.Reg.Runs.At(e.Run, e.Step)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(at.Body)
+	if e.SHA256 = hex.EncodeToString(sum[:]); e.Age == final {
+		return nil
+	}
+	e.EnvSteps, e.CPU = int(e.Step), 0
+	if was != nil && was.SHA256 == e.SHA256 {
+		e.Mean, e.Agents = was.Mean, was.Agents
+		return nil
+	}
+	g, err := s.Game.Build()
+	if err != nil {
+		return err
+	}
+	var team []eval.Member
+	for i := range g.Spec().Seats {
+		m, err := l.Reg.Member(g, e.Address(i))
+		if err != nil {
+			return err
+		}
+		team = append(team, m)
+	}
+	key := rng.New(e.Seed).Child("judge").Child("sampled") // the names are part of the numbers
+	got, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: s.Eval.Episodes, Workers: workers, Lanes: 256, Key: key})
+	if err != nil {
+		return Stop(err, "everything is saved. The same command goes on.")
+	}
+	e.Mean, e.Agents = got.Mean.Mean(), nil
+	for i := range got.Return {
+		e.Agents = append(e.Agents, got.Return[i].Mean())
+	}
+	return nil
+}
+
 // zooEntry reads one seed's folder of a zoo.
 func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
-	e := ZooEntry{Run: dir}
+	e := ZooEntry{Run: dir, Age: final}
 	rec, err := runlog.Read(dir)
 	if err != nil {
 		return e, err
@@ -201,6 +421,7 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 		return e, err
 	}
 	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), rec.Env.Seed, rec.Env.Status
+	e.Kind = e.Name
 	if e.other = rec.Env.Last().Same(l.Build()); e.other != nil {
 		e.Build = rec.Env.Last().Line()
 	}
@@ -212,13 +433,30 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	return e, nil
 }
 
-// Zoo reads a whole zoo, by name and folder.
+// Zoo reads a zoo: the members of its index, or, of a folder without one, its runs by
+// name and folder.
 func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
+	list, err := readIndex(dir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		e, err := l.zooEntry(list[i].Run)
+		if err != nil {
+			return nil, err
+		}
+		list[i].other, list[i].Build = e.other, e.Build
+		if list[i].Age == final {
+			list[i].CPU = e.CPU
+		}
+	}
+	if list != nil {
+		return list, nil
+	}
 	dirs, err := disk.Match(dir, "*/seed-*")
 	if err != nil {
 		return nil, err
 	}
-	var list []ZooEntry
 	for _, dir := range dirs {
 		e, err := l.zooEntry(dir)
 		if err != nil {
@@ -230,11 +468,16 @@ func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
 	return list, nil
 }
 
-// FindZoo returns a finished kind for a game, the first of its name.
+// FindZoo returns the member of a name for a game; a kind's name is the first of it.
 func (l *Lab) FindZoo(zoo []ZooEntry, name string, about map[string]any) *ZooEntry {
-	for i := range zoo {
-		if e := &zoo[i]; e.Name == name && e.Status == "done" && l.GameWords(e.Game) == l.GameWords(about) {
-			return e
+	for _, is := range []func(e *ZooEntry) bool{
+		func(e *ZooEntry) bool { return e.Name == name },
+		func(e *ZooEntry) bool { return e.Kind == name && e.Age == final },
+	} {
+		for i := range zoo {
+			if e := &zoo[i]; is(e) && e.Status == "done" && l.GameWords(e.Game) == l.GameWords(about) {
+				return e
+			}
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ type Config struct {
 	TargetKL    float64 `yaml:"target_kl" doc:"stop a window's passes when the policy has moved this far; 0: never" unit:"nats" range:"0.."`
 	AdamEps     float64 `yaml:"adam_eps" doc:"Adam's epsilon" range:"0<.."`
 	SeqLen      int     `yaml:"seq_len" doc:"steps an LSTM is trained through at a time" unit:"steps" range:"1..1000"`
-	Prosocial   float64 `yaml:"prosocial" doc:"share of the team's mean reward in one's own: 0 selfish, 1 team" range:"0..1"`
+	Prosocial   float64 `yaml:"prosocial" doc:"share of the team's mean reward in one's own: 0 selfish, 1 team; below 0 what the others earn counts against one" range:"-4..1"`
 	ProsocEnd   float64 `yaml:"prosocial_end" doc:"the share at the end of the run; -1: as prosocial" range:"-1..1"`
 }
 

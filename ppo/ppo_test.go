@@ -132,6 +132,11 @@ func TestTeamShareReachesThoseWhoLeft(t *testing.T) {
 	if want := []float32{0, 0.5, 0, 4 + 2}; !slices.Equal(dst, want) {
 		t.Errorf("agent 1 learns from %v, want %v", dst, want)
 	}
+	mind.Rewards{Scale: 1, Prosocial: -1, Gamma: 0.5}.Apply(dst, ro, 0)
+	// own 2*2 less the mean of 2 and 0, less 0.5^2 times the mean of 0 and 8
+	if want := []float32{0, 4 - 1 - 1, 0, 0}; !slices.Equal(dst, want) {
+		t.Errorf("an aggressive agent 0 learns from %v, want %v", dst, want)
+	}
 }
 
 func TestGoalWeightTouchesOnlyThatGoal(t *testing.T) {

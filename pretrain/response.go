@@ -28,7 +28,7 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string     `yaml:"who" doc:"the bots, in the order of leaf.partners: one for each hand-made goal, then one for doubt"`
+	Who    []string     `yaml:"who" doc:"the kinds of co-players: bots, in the order of leaf.partners one for each hand-made goal, then one for doubt; members of a zoo; self"`
 	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
 	Net    actor.Config `yaml:"net"`
 	PPO    ppo.Config   `yaml:"ppo"`
@@ -75,10 +75,11 @@ type Response struct {
 	Brain  *ppo.Brain
 	Past   []ResponsePast // by window
 
-	teams *teamDealer
-	envs  *rollout.Envs
-	ro    *batch.Rollout
-	play  [][]rollout.Player // [worker][A]
+	members Members // nil: all but oneself are bots
+	teams   *teamDealer
+	envs    *rollout.Envs
+	ro      *batch.Rollout
+	play    [][]rollout.Player // [worker][A]
 
 	step, update int
 }
@@ -90,8 +91,9 @@ type ResponsePast struct {
 	Policy, Value float64 // losses
 }
 
-// NewResponse prepares a run at its start. workers 0: one a core.
-func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Response, error) {
+// NewResponse prepares a run at its start, with members that may be nil. workers 0: one a
+// core.
+func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int, members Members) (*Response, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	if spec.Seats < 2 {
 		return nil, fmt.Errorf("pretrain: %s has no co-players to answer; choose a game of several agents", spec.Name)
 	}
-	r := &Response{Config: cfg, Game: g, Key: rng.New(seed)}
+	r := &Response{Config: cfg, Game: g, Key: rng.New(seed), members: members}
 	var err error
 	if r.envs, err = rollout.New(rollout.Config{Game: g, Envs: cfg.Envs, Key: r.Key.Child("envs"), Workers: workers}); err != nil {
 		return nil, err
@@ -112,7 +114,8 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int) (*Re
 	r.ro = batch.New(r.envs.Shape(cfg.Window, in.Extra))
 	r.teams = newTeamDealer(spec.Seats, cfg.Envs, cfg.Who, r.Key.Child("cast")) // the name is part of the numbers
 	r.teams.share = cfg.Share
-	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
+	r.play, err = r.teams.players(g, cfg.Who, r.envs.Workers, cfg.Envs, members,
+		func(a agent.ID) rollout.Player { return r.Brain.Player(a, cfg.Envs) })
 	return r, err
 }
 
@@ -296,7 +299,7 @@ func (r *Response) Against(team []int8, lanes int, key rng.Key) (*rollout.Envs, 
 	}
 	teams := newTeamDealer(len(team), lanes, r.Config.Who, key)
 	teams.fixed = team
-	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, func(agent.ID) rollout.Player {
+	players, err := teams.players(r.Game, r.Config.Who, envs.Workers, lanes, r.members, func(agent.ID) rollout.Player {
 		return ppo.NewPlayer(r.Brain.Model, r.Brain.Params, lanes, nil, 1)
 	})
 	return envs, players, err

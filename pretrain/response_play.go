@@ -1,6 +1,7 @@
 package pretrain
 
 import (
+	"encoding"
 	"fmt"
 	"slices"
 
@@ -11,17 +12,21 @@ import (
 	"hop/safetensors"
 )
 
-// teamDealer decides which bot each co-player is, anew each episode: half of the
+// Members makes players of a kind that is no bot, one for each worker: what agents of a
+// run have become, in agent a's place. They learn nothing.
+type Members func(kind string, a agent.ID, workers, envs int) ([]rollout.Player, error)
+
+// teamDealer decides of which kind each co-player is, anew each episode: half of the
 // teams are all of one kind, the others are drawn one by one. All is kept by env,
 // so that workers with ranges of their own do not meet.
 type teamDealer struct {
 	seats, kinds int
-	share        float64           // of episodes in which all are self
-	self         int8              // the kind that is the learner itself, -1: none
-	who          []int8            // [N][A] the kind of each agent; agent 0's is not used
-	rand         []rng.Rand        // [N]
-	bots         [][]*rollout.Bots // [A][kinds]; workers share them, each env has its own
-	fixed        []int8            // [A] not nil: always this team
+	share        float64              // of episodes in which all are self
+	self         int8                 // the kind that is the learner itself, -1: none
+	who          []int8               // [N][A] the kind of each agent; agent 0's is not used
+	rand         []rng.Rand           // [N]
+	others       [][][]rollout.Player // [A][kinds][worker]; what they remember is kept by env, and workers share it
+	fixed        []int8               // [A] not nil: always this team
 }
 
 func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
@@ -54,24 +59,24 @@ func (c *teamDealer) deal(n int) {
 }
 
 // players makes the learner's player and those of its co-players for each worker.
-func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
+func (c *teamDealer) players(g game.Game, who []string, workers, envs int, members Members,
 	learner func(a agent.ID) rollout.Player) ([][]rollout.Player, error) {
-	c.bots = make([][]*rollout.Bots, c.seats)
+	c.others = make([][][]rollout.Player, c.seats)
 	for a := 1; a < c.seats; a++ {
-		for _, name := range who {
-			if name == Self {
-				c.bots[a] = append(c.bots[a], nil)
+		c.others[a] = make([][]rollout.Player, c.kinds)
+		for kind, name := range who {
+			if kind == int(c.self) || c.fixed != nil && int(c.fixed[a]) != kind {
 				continue
 			}
-			b, err := rollout.NewBots(g, name, envs)
+			list, err := hire(g, name, agent.ID(a), workers, envs, members)
 			if err != nil {
 				return nil, err
 			}
-			c.bots[a] = append(c.bots[a], b)
+			c.others[a][kind] = list
 		}
 	}
 	var all [][]rollout.Player
-	for range workers {
+	for w := range workers {
 		row := []rollout.Player{&answerPlayer{learner(0), c, 0}}
 		for a := 1; a < c.seats; a++ {
 			who := func(n int) int { return int(c.who[n*c.seats+a]) }
@@ -83,12 +88,24 @@ func (c *teamDealer) players(g game.Game, who []string, workers, envs int,
 				if kind == int(c.self) {
 					return copied
 				}
-				return c.bots[a][kind]
+				return c.others[a][kind][w]
 			}})
 		}
 		all = append(all, row)
 	}
 	return all, nil
+}
+
+// hire makes the players of a bot, or else of a member.
+func hire(g game.Game, name string, a agent.ID, workers, envs int, members Members) ([]rollout.Player, error) {
+	bots, err := rollout.NewBots(g, name, envs)
+	if err == nil {
+		return slices.Repeat([]rollout.Player{bots}, workers), nil
+	}
+	if members == nil {
+		return nil, err
+	}
+	return members(name, a, workers, envs)
 }
 
 // answerPlayer plays agent 0, whose turn comes first, and knows which bot each of the others is.
@@ -149,16 +166,32 @@ func (c *teamDealer) save(f *safetensors.File) error {
 		}
 	}
 	f.PutBytes("cast", b)
-	for a, kinds := range c.bots {
-		for k, bots := range kinds {
-			if bots == nil {
+	return c.eachMemory(func(name string, k memory) error {
+		b, err := k.AppendBinary(nil)
+		f.PutBytes(name, b)
+		return err
+	})
+}
+
+// memory is what a player remembers.
+type memory interface {
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// eachMemory visits what co-players remember, and what it is called in a checkpoint. The
+// first worker's stands for all: they share it.
+func (c *teamDealer) eachMemory(visit func(name string, k memory) error) error {
+	for a, kinds := range c.others {
+		for kind, players := range kinds {
+			if len(players) == 0 {
 				continue
 			}
-			b, err := bots.AppendBinary(nil)
-			if err != nil {
-				return err
+			if k, ok := players[0].(memory); ok {
+				if err := visit(fmt.Sprintf("bots/%d/%d", a, kind), k); err != nil {
+					return err
+				}
 			}
-			f.PutBytes(fmt.Sprintf("bots/%d/%d", a, k), b)
 		}
 	}
 	return nil
@@ -184,19 +217,11 @@ func (c *teamDealer) load(f *safetensors.File) error {
 			return err
 		}
 	}
-	for a, kinds := range c.bots {
-		for k, bots := range kinds {
-			if bots == nil {
-				continue
-			}
-			b, err := f.Bytes(fmt.Sprintf("bots/%d/%d", a, k))
-			if err != nil {
-				return err
-			}
-			if err := bots.UnmarshalBinary(b); err != nil {
-				return err
-			}
+	return c.eachMemory(func(name string, k memory) error {
+		b, err := f.Bytes(name)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		return k.UnmarshalBinary(b)
+	})
 }

@@ -39,10 +39,10 @@ func TestPoliciesOfTheLivingStandAtTheirPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := []string{"ns", "nh", "random"}
-	teams := newTeamDealer(4, 1, len(who), rng.New(9))
+	teams := newTeamDealer(4, 1, who, rng.New(9))
 	teams.fixed = []int8{0, 1, 2, 1}
 	learner := &still{}
-	players, err := teams.players(g, who, 1, 1, func() rollout.Player { return learner })
+	players, err := teams.players(g, who, 1, 1, nil, func(agent.ID) rollout.Player { return learner })
 	if err != nil {
 		t.Fatal(err)
 	}

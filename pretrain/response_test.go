@@ -3,28 +3,38 @@ package pretrain_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"hop/agent"
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/matrix"
 	"hop/game/staghunt"
 	"hop/pretrain"
 	"hop/pretrain/score"
+	"hop/rollout"
 	"hop/runlog"
 )
 
 // learnResponse trains, in a new folder, and stops after so many windows, 0: never.
 func learnResponse(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers, stop int) (*pretrain.Response, string) {
 	t.Helper()
+	return learnAmong(t, c, g, workers, stop, nil)
+}
+
+func learnAmong(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers, stop int, members pretrain.Members) (*pretrain.Response,
+	string) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "response")
 	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
 	must(t, err)
 	defer run.Close()
-	r, err := pretrain.NewResponse(c, g, 3, workers)
+	r, err := pretrain.NewResponse(c, g, 3, workers, members)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -78,24 +88,66 @@ func TestResponseIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
+// counter is a member that plays its legal actions in turn. What it remembers is how
+// many steps it has played in each env.
+type counter struct{ steps []byte }
+
+func (c *counter) Act(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		var can []int32
+		for k, ok := range v.LegalAt(v.SlotOf(int(n))) {
+			if ok {
+				can = append(can, int32(k))
+			}
+		}
+		i := v.StepOf(int(n))
+		v.Action[i], v.LogProb[i], v.Own[i] = can[int(c.steps[n])%len(can)], 0, false
+		c.steps[n]++
+	}
+}
+
+func (c *counter) Evaluate(*rollout.View, []int32) {}
+
+func (c *counter) AppendBinary(b []byte) ([]byte, error) { return append(b, c.steps...), nil }
+
+func (c *counter) UnmarshalBinary(b []byte) error {
+	copy(c.steps, b)
+	return nil
+}
+
+// counters makes such members; workers share what they remember.
+func counters(kind string, _ agent.ID, workers, envs int) ([]rollout.Player, error) {
+	if kind != "member" {
+		return nil, fmt.Errorf("%s is asked for as a member", kind)
+	}
+	return slices.Repeat([]rollout.Player{&counter{make([]byte, envs)}}, workers), nil
+}
+
+// Members, bots and copies play beside each other, and the network is the same for any
+// number of workers and after a stop in the middle of episodes, whatever they remember.
+func TestMembersPlayAndRemember(t *testing.T) {
+	c, g := smallResponse(t)
+	c.Who = []string{"member", "ns", pretrain.Self}
+	whole, _ := learnAmong(t, c, g, 1, 0, counters)
+	three, _ := learnAmong(t, c, g, 3, 0, counters)
+	if !slices.Equal(whole.Brain.Params.W, three.Brain.Params.W) {
+		t.Error("one and three workers end in different weights")
+	}
+	_, dir := learnAmong(t, c, g, 1, 5, counters)
+	r := goOnWith(t, c, g, dir, counters)
+	if !slices.Equal(whole.Brain.Params.W, r.Brain.Params.W) {
+		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
+	}
+	if _, err := pretrain.NewResponse(c, g, 3, 1, nil); err == nil || !strings.Contains(err.Error(), "member") {
+		t.Errorf("a kind that nobody can make: error %v", err)
+	}
+}
+
 func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	c, g := smallResponse(t)
 	whole, _ := learnResponse(t, c, g, 1, 0)
 	_, dir := learnResponse(t, c, g, 1, 5) // in the middle of episodes
-	run, err := runlog.Open(dir)
-	must(t, err)
-	defer run.Close()
-	body, step, _, err := run.Resume()
-	must(t, err)
-	r, err := pretrain.NewResponse(c, g, 3, 1)
-	if err == nil {
-		err = r.Resume(body, step)
-	}
-	if err == nil {
-		err = r.Run(context.Background(), run, nil)
-	}
-	must(t, err)
-	b := r.Brain.Params
+	b := goOnWith(t, c, g, dir, nil).Brain.Params
 	if !slices.Equal(whole.Brain.Params.W, b.W) {
 		t.Error("a run that was stopped after 5 of 12 windows and resumed ends in other weights")
 	}
@@ -104,4 +156,23 @@ func TestResumedResponseEqualsUninterrupted(t *testing.T) {
 	if !slices.Equal(p.W, b.W) || !slices.Equal(in.Who, c.Who) {
 		t.Errorf("the folder holds other weights, or of the bots %v, want %v", in.Who, c.Who)
 	}
+}
+
+// goOnWith resumes a run and lets it learn to its end.
+func goOnWith(t *testing.T, c pretrain.ResponseConfig, g game.Game, dir string, members pretrain.Members) *pretrain.Response {
+	t.Helper()
+	run, err := runlog.Open(dir)
+	must(t, err)
+	defer run.Close()
+	body, step, _, err := run.Resume()
+	must(t, err)
+	r, err := pretrain.NewResponse(c, g, 3, 1, members)
+	if err == nil {
+		err = r.Resume(body, step)
+	}
+	if err == nil {
+		err = r.Run(context.Background(), run, nil)
+	}
+	must(t, err)
+	return r
 }

@@ -145,7 +145,7 @@ func (g *group) Setting() string {
 	if g.Spec.Actor.LSTM > 0 {
 		s += fmt.Sprintf(", LSTM %d", g.Spec.Actor.LSTM)
 	}
-	if g.Spec.PPO.Prosocial > 0 {
+	if g.Spec.PPO.Prosocial != 0 {
 		s += fmt.Sprintf(", prosocial share %s", trim3(g.Spec.PPO.Prosocial))
 	}
 	if len(g.Spec.Train.Brains) > 0 {

@@ -370,6 +370,46 @@ func (d *Reader) Last(dir string) (*Checkpoint, error) {
 	return c, err
 }
 
+// At returns the checkpoint of a run at an env step, an earlier age of its agents.
+func (d *Reader) At(dir string, step int64) (*Checkpoint, error) {
+	r, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Faults(); err != nil {
+		return nil, err
+	}
+	all, _, err := look(dir)
+	if err != nil {
+		return nil, err
+	}
+	all = among(dir, all, &r.Env)
+	var steps []string
+	for i, f := range all {
+		if steps = append(steps, fmt.Sprint(f.Step)); f.Step != step {
+			continue
+		}
+		c := &Checkpoint{Record: r, Used: Used{Run: dir, Step: step, Newest: i == len(all)-1, Status: r.Env.Status}}
+		if !c.Newest {
+			c.Why = "it was asked for"
+		}
+		if c.Body, err = f.body(dir); err == nil && d != nil {
+			d.note(c.Used)
+		}
+		return c, err
+	}
+	return nil, fmt.Errorf("runlog: %s has no checkpoint of env step %d; there are those of %s", dir, step, strings.Join(steps, ", "))
+}
+
+// Steps returns the env steps of a run's checkpoints, in order.
+func Steps(dir string) (steps []int64, err error) {
+	all, _, err := look(dir)
+	for _, f := range all {
+		steps = append(steps, f.Step)
+	}
+	return steps, err
+}
+
 // Last is that of a reader that accepts nothing.
 func Last(dir string) ([]byte, int64, error) {
 	c, err := (*Reader)(nil).Last(dir)

@@ -23,9 +23,9 @@ func inputs(word string) (sums []string) {
 	return sums
 }
 
-// held returns the sum of what a file, a dataset, a run or a folder of runs holds, ""
-// for all else. A dataset is its manifest, which has the sums of its files; a run is
-// its spec and its checkpoints.
+// held returns the sum of what a file, a dataset, a zoo, a run or a folder of runs holds,
+// "" for all else. A dataset is its manifest and a zoo its index, which have the sums of
+// what they name; a run is its spec and its checkpoints.
 func held(name string) string {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func held(name string) string {
 	}
 	h := sha256.New()
 	found := false
-	for _, pattern := range []string{"manifest.json", "spec.yaml", "checkpoints/*", "seed-*/spec.yaml", "seed-*/checkpoints/*"} {
+	for _, pattern := range []string{"manifest.json", "zoo.json", "spec.yaml", "checkpoints/*", "seed-*/spec.yaml", "seed-*/checkpoints/*"} {
 		list, err := disk.Match(name, pattern)
 		for _, file := range list {
 			if s, err := sum(file); err == nil {
@@ -45,7 +45,7 @@ func held(name string) string {
 				fmt.Fprintf(h, "%s %s\n", filepath.Base(file), s)
 			}
 		}
-		if err != nil || found && pattern == "manifest.json" {
+		if err != nil || found && (pattern == "manifest.json" || pattern == "zoo.json") {
 			break
 		}
 	}

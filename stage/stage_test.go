@@ -200,17 +200,19 @@ func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
 	put("data/manifest.json", "a")
 	put("run/seed-1/spec.yaml", "a")
 	put("run/seed-1/checkpoints/step-1.json", "a")
+	put("zoo/zoo.json", "a")
 	put("free/notes.txt", "a")
 	f := &fake{}
 	r := Runner{Root: filepath.Join(dir, "stages"), Do: f.do}
 	list := []Stage{{"a", "train " + dir + "/s.yaml"}, {"b", "learn --data=" + dir + "/data"},
-		{"c", "meet --vs ns," + dir + "/run#1," + dir + "/free"}}
+		{"c", "meet --vs ns," + dir + "/run#1," + dir + "/free"}, {"d", "answer --zoo " + dir + "/zoo"}}
 	for _, c := range []struct {
 		name, text string
 		want       []string
 	}{
-		{"s.yaml", "a", []string{"train", "learn", "meet"}},
+		{"s.yaml", "a", []string{"train", "learn", "meet", "answer"}},
 		{"s.yaml", "a", nil},
+		{"zoo/zoo.json", "b", []string{"answer"}},
 		{"s.yaml", "b", []string{"train"}},
 		{"data/manifest.json", "b", []string{"learn"}},
 		{"data/lock", "b", nil},

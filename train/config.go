@@ -20,7 +20,7 @@ type Config struct {
 	Window     int      `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
 	Steps      int      `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
 	Brains     []int    `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,0,0] shared; empty: independent" range:"0..63"`
-	Team       []string `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run; empty: all learn"`
+	Team       []string `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run, RUN#AGENT@STEP for an earlier age of it; empty: all learn"`
 	Switch     []Switch `yaml:"switch" doc:"changes of the team during the run, each {at: STEP, agent: A, to: WHO}"`
 	Stages     []Stage  `yaml:"stages" doc:"a curriculum over the game's parameters, each {at: STEP, set: [game.FIELD=VALUE, ...]}; evaluation uses the true game"`
 	GoalWeight []Weight `yaml:"goal_weight" doc:"factors on the reward of reaching a goal, for learning only, each {goal: NAME, from: X, to: 1, over: STEPS}"`

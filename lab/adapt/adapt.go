@@ -4,7 +4,6 @@ package adapt
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,7 @@ import (
 // Config says who meets whom. Its tags are those of the command's flags.
 type Config struct {
 	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
-	Teams     [][]string `kong:"-"` // co-players: bots, kinds of the zoo, or RUN#AGENT
+	Teams     [][]string `kong:"-"` // co-players: bots, members or kinds of the zoo, or RUN#AGENT
 	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
 	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
 	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
@@ -172,8 +171,8 @@ func adaptFolders(name string) ([]string, error) {
 	return nil, nil
 }
 
-// members turns names into co-players: bots, kinds of the zoo, RUN#AGENT. The
-// k-th of a kind is agent k of its run, from 1: the focal agent has 0's place.
+// members turns names into co-players: bots, members or kinds of the zoo, RUN#AGENT. The
+// k-th of a member is agent k of its run, from 1: the focal agent has 0's place.
 // It also returns which bot, or which run's agent, each is.
 func (c *adapting) members(g game.Game, about map[string]any, names []string) (list []eval.Member, who []string, err error) {
 	if n := g.Spec().Seats - 1; len(names) != n {
@@ -200,7 +199,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 			return nil, nil, lab.Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
 				c.Config.Zoo)
 		}
-		address := fmt.Sprintf("%s#%d", e.Run, i+1)
+		address := e.Address(i + 1)
 		if m, err = c.Reg.Member(g, address); err != nil {
 			return nil, nil, err
 		}
@@ -223,8 +222,13 @@ func (r adaptRow) knows(name, who string) adapted.CoPlayer {
 		return p
 	}
 	a, ok := r.known[who]
-	for other, x := range r.known { // the same folder may be written otherwise
-		if dir, agent, frozen := strings.Cut(other, "#"); frozen && isAgent && strings.HasSuffix(who, "#"+agent) && sameFolder(dir, folder) {
+	if !ok {
+		a, ok = r.known[name] // a member of the zoo that the response network learnt to answer
+	}
+	plain, _, _ := strings.Cut(who, "@") // at whatever age
+	for other, x := range r.known {      // the same folder may be written otherwise
+		other, _, _ := strings.Cut(other, "@")
+		if dir, agent, frozen := strings.Cut(other, "#"); frozen && isAgent && strings.HasSuffix(plain, "#"+agent) && sameFolder(dir, folder) {
 			a, ok = x, true
 		}
 	}

@@ -2,6 +2,7 @@ package adapt
 
 import (
 	"math"
+	"path/filepath"
 	"testing"
 
 	"hop/eval"
@@ -9,6 +10,7 @@ import (
 	"hop/lab"
 	"hop/registry"
 	"hop/report/adapted"
+	"hop/runlog"
 	"hop/stats"
 )
 
@@ -148,6 +150,15 @@ func TestAcquaintances(t *testing.T) {
 	}
 	hop, net := known("hop+main"), known("hop+main", "leaf.kind=net", "models.response=")
 	frozen := known("ppo-4x4", "train.team=[learn,runs/a/seed-1#0,ns,ns]")
+	response := filepath.Join(t.TempDir(), "response")
+	run, err := runlog.Create(response, []byte("response: {who: [selfish-1, random, self]}\n"), runlog.Info{})
+	if err == nil {
+		err = run.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := known("hop+main", "models.response="+response)
 	for _, c := range []struct {
 		row       adaptRow
 		name, who string
@@ -164,6 +175,9 @@ func TestAcquaintances(t *testing.T) {
 		{known("hop-4x4"), "random", "random", adapted.InSearch, ""},
 		{frozen, "selfish", "./runs/a/seed-1#0", adapted.InTraining, "its team"},
 		{frozen, "selfish", "runs/a/seed-1#1", adapted.Stranger, ""},
+		{frozen, "selfish-1-young", "runs/a/seed-1#0@500", adapted.InTraining, "its team"},
+		{answers, "selfish-1", "zoo/a/seed-1#2@900", adapted.InSearch, ""},
+		{answers, "selfish-2", "zoo/a/seed-2#2@900", adapted.Stranger, ""},
 	} {
 		if p := c.row.knows(c.name, c.who); p.Known != c.want || p.Where != c.where {
 			t.Errorf("%s (%s): %+v, want %s %s", c.name, c.who, p, c.want, c.where)

@@ -257,8 +257,12 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 	if err != nil {
 		c.Lab.Note("no best response of the zoo is among the candidates: %v", err)
 	} else {
-		if e := c.FindZoo(zoo, "best-"+vs[0], m.about); e != nil && !slices.ContainsFunc(vs, func(n string) bool { return n != vs[0] }) {
-			p, err := c.Reg.Member(m.g, e.Run+"#0")
+		e := c.FindZoo(zoo, vs[0], m.about)
+		if e != nil {
+			e = c.FindZoo(zoo, "best-"+e.Name, m.about)
+		}
+		if e != nil && !slices.ContainsFunc(vs, func(n string) bool { return n != vs[0] }) {
+			p, err := c.Reg.Member(m.g, e.Address(0))
 			if err != nil {
 				c.Lab.Note("%s is not among the candidates for the best response: %v", e.Run, err)
 			} else {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hop/agent"
@@ -190,6 +191,7 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 type Response struct {
 	Game     string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set      []string `help:"Set a field, such as game.size=8 or steps=3000000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Zoo      string   `help:"Folder of a zoo (hop zoo train): the co-players are its members that are not held out, then random and copies of the network, unless who says otherwise." type:"path" placeholder:"DIR"`
 	Episodes int      `help:"Fresh episodes of every team to score it by." default:"500"`
 	Workers  int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	Common
@@ -215,9 +217,6 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 			own = append(own, s)
 		}
 	}
-	if err := configure(&cfg, own); err != nil {
-		return nil, err
-	}
 	g, params, err := l.NewGame(c.Game, ofGame)
 	if err != nil {
 		return nil, err
@@ -226,13 +225,34 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := pretrain.NewResponse(cfg, g, c.Seed, c.Workers)
+	if len(g.Spec().Obs.Planes) == 0 {
+		cfg.Net.Frame = "board" // the only one without a board
+	}
+	settings := map[string]any{"game": played}
+	var members pretrain.Members
+	var zoo *lab.Population
+	if c.Zoo != "" {
+		if zoo, err = l.Population(c.Zoo, g, played); err != nil {
+			return nil, err
+		}
+		cfg.Who, members = append(slices.Clone(zoo.Names), "random", pretrain.Self), zoo.Players
+	}
+	if err := configure(&cfg, own); err != nil {
+		return nil, err
+	}
+	if zoo != nil {
+		if settings["zoo"], err = zoo.Held(learntKinds(g, cfg.Who)); err != nil {
+			return nil, err
+		}
+	}
+	r, err := pretrain.NewResponse(cfg, g, c.Seed, c.Workers, members)
 	if err != nil {
 		return nil, err
 	}
+	settings["response"] = cfg
 	out := &ResponseResult{}
 	out.Learnt, err = training[pretrain.ResponseProgress]{
-		lab: l, kind: "response", settings: map[string]any{"game": played, "response": cfg}, model: r, unit: "steps",
+		lab: l, kind: "response", settings: settings, model: r, unit: "steps",
 		watch: func(p pretrain.ResponseProgress, _ *Learnt, _ *runlog.Run) (at, of int) { return p.Step, p.Steps },
 		score: func() (report *card.Card, err error) {
 			out.ResponseScore, report, err = score.Response(r, c.Episodes)
@@ -240,6 +260,14 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 		},
 	}.learn(ctx, c.Common)
 	return out, err
+}
+
+// learntKinds returns the kinds of co-players that are no bots of the game, nor copies.
+func learntKinds(g game.Game, who []string) []string {
+	return slices.DeleteFunc(slices.Clone(who), func(name string) bool {
+		_, err := game.NewBot(g, name)
+		return err == nil || name == pretrain.Self
+	})
 }
 
 // World asks for a model of the rules.

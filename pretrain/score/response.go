@@ -51,12 +51,12 @@ func (t ResponseTeam) Bias() float64 {
 // responseLanes is how many copies of the game are played side by side to score it.
 const responseLanes = 64
 
-// Response scores a response network in fresh episodes of every team of the bots,
-// and fills a card.
+// Response scores a response network in fresh episodes of every team of the kinds, or of
+// some if there are many, and fills a card.
 func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
 	s := &ResponseScore{Episodes: episodes}
 	key := r.Key.Child("judge") // the name is part of the numbers
-	for _, team := range allTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
+	for _, team := range scoredTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
 		t, err := meet(r, team, episodes, key)
 		if err != nil {
 			return nil, nil, err
@@ -65,6 +65,30 @@ func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, e
 	}
 	k, err := responseCard(r, s)
 	return s, k, err
+}
+
+// mostTeams is how many teams are scored, if all are.
+const mostTeams = 20
+
+// scoredTeams returns every team or, if there are more than mostTeams, those of one kind
+// and, from each kind on, one of neighbours in the list.
+func scoredTeams(seats, kinds int) [][]int8 {
+	all := allTeams(seats, kinds)
+	if len(all) <= mostTeams {
+		return all
+	}
+	var alike, mixed [][]int8
+	for k := range kinds {
+		one, next := []int8{0}, []int8{0}
+		for a := range seats - 1 {
+			one, next = append(one, int8(k)), append(next, int8((k+a)%kinds))
+		}
+		alike, mixed = append(alike, one), append(mixed, next)
+	}
+	if seats == 2 {
+		return alike
+	}
+	return append(alike, mixed...)
 }
 
 // allTeams returns every team but for the order of its members; the first is
@@ -184,7 +208,7 @@ func shortResponse(r *pretrain.Response) string {
 func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 	c := &card.Card{
 		Title: "Response network", Short: shortResponse(r),
-		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of every team; its "+
+		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of each team; its "+
 			"policy draws its actions.", r.Brain.Model.Describe(r.Brain.Params), s.Episodes),
 	}
 	worst, bias := ResponseTeam{}, ResponseTeam{}
