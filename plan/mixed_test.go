@@ -43,7 +43,7 @@ func TestMixedPoliciesAreThePriorTimesTheExponentialOfQ(t *testing.T) {
 			}
 		}
 		for k := range want {
-			if math.Abs(float64(f.Policy[k])-want[k]/sum) > 1e-5 {
+			if d := math.Abs(float64(f.Policy[k]) - want[k]/sum); !(d <= 1e-5) { // no number at all is none either
 				t.Errorf("%s: the policy is %v, want %v over %v of Q %v", c.name, f.Policy, want, sum, f.Q)
 				break
 			}

@@ -103,8 +103,8 @@ func team(t *testing.T) *dataset.Data {
 	c := staghunt.Default()
 	c.Size, c.Horizon = 3, 8
 	g := gametest.New(t, staghunt.New, c)
-	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: []string{"ns", "random", "nh", "ns"}, Rows: 1200, Seed: 7,
-		Dir: t.TempDir()}
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: []string{"ns", "random", "nh", "ns"}, Rows: 1200,
+		Seed: 7, Dir: t.TempDir()}
 	_, err := dataset.Collect(context.Background(), cfg)
 	must(t, err)
 	d, err := dataset.Open(cfg.Dir)

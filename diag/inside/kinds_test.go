@@ -70,7 +70,8 @@ func TestKindsInsideDecisions(t *testing.T) {
 		check, says string
 	}{
 		{"as they are", nil, "", ""},
-		{"with half the spread", func(c *hop.Config) { c.Goals.Spread = 0.5 }, "goals are drawn from the beliefs", "of the points drawn for agent"},
+		{"with half the spread", func(c *hop.Config) { c.Goals.Spread = 0.5 }, "goals are drawn from the beliefs",
+			"of the points drawn for agent"},
 	} {
 		found := ""
 		asked := 0

@@ -196,7 +196,8 @@ func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
 	}
 	replied, asked := &recorder{actions: 7}, &recorder{actions: 7}
 	p.leaves.response.Net, p.drawn.Net = replied, asked
-	collect(t, rollout.Config{Game: g, FixSeat: true}, batch.Shape{Envs: 4, Steps: 40, GoalLen: m.goalLen}, []string{"ns", "", "nh", "random"}, p)
+	shape := batch.Shape{Envs: 4, Steps: 40, GoalLen: m.goalLen}
+	collect(t, rollout.Config{Game: g, FixSeat: true}, shape, []string{"ns", "", "nh", "random"}, p)
 	number, there, left := []int{1, 0, 3}, 0, 0 // in the population, of agents 2, 3 and 0, who sit after agent 1
 	for i, obs := range replied.obs {
 		for place := range 3 {
