@@ -131,7 +131,7 @@ func TestAdaptationLearnsWhatItIsAskedTo(t *testing.T) {
 		scores[learn] = string(b)
 	}
 	text := ok(t, "adapt", "runs/hop-4x4-001", "--trios", "ns,ns,ns runs/hop-4x4-001/seed-1#1,nh,nh", "--lives", "1", "--steps", "40",
-		"--last", "20", "--out", "page")
+		"--last", "20", "--out", "page", "--agent", "2") // who sits in another place than it learnt in
 	if !strings.Contains(text, "goals right") {
 		t.Errorf("nothing is said of goals:\n%s", text)
 	}

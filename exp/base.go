@@ -146,7 +146,9 @@ func (s *Spec) decode(n *yaml.Node, based bool) error {
 // one comes before the first of those behind it that the base has, or last.
 func merged(base, over []stage.Stage) []stage.Stage {
 	list := slices.Clone(base)
-	at := func(name string) int { return slices.IndexFunc(list, func(b stage.Stage) bool { return b.Name == name }) }
+	at := func(name string) int {
+		return slices.IndexFunc(list, func(b stage.Stage) bool { return b.Name == name })
+	}
 	for n, st := range over {
 		i := at(st.Name)
 		if i >= 0 {

@@ -86,6 +86,21 @@ func (x *Saved) mind(id agent.ID) (mind.Mind, error) {
 	return minds[of[id]], nil
 }
 
+// newcomer makes a mind with what agent id has learnt, in agent 0's place: there sits
+// whoever lives among others.
+func (x *Saved) newcomer(id agent.ID) (mind.Mind, error) {
+	minds, of, err := x.minds()
+	if err != nil {
+		return nil, err
+	}
+	if int(id) < 0 || int(id) >= len(of) {
+		return nil, fmt.Errorf("%s has agents 0 to %d, not %d", x.dir, len(of)-1, id)
+	}
+	m := minds[of[0]]
+	w, _ := mind.As[mind.Weighted](m) // minds has loaded it
+	return m, w.LoadWeights(x.file, train.Prefix(of[id]))
+}
+
 // member lets a mind play agent id; lanes are remembered anew for each call.
 func (x *Saved) member(m mind.Mind, id agent.ID) eval.Member {
 	return eval.Member{Name: fmt.Sprintf("%s#%d", x.Spec.Name, id), Players: func(workers, lanes int) ([]rollout.Player, error) {
@@ -312,7 +327,7 @@ func (r *Registry) LoadNewcomer(dir string, sets []string, id int, learn string)
 		return nil, err
 	}
 	st := &Newcomer{Saved: x, Learn: learn, id: agent.ID(id)}
-	m, err := x.mind(st.id)
+	m, err := x.newcomer(st.id)
 	if err != nil {
 		return nil, err
 	}
@@ -340,11 +355,11 @@ type Life struct {
 // Member starts a life. reads, if not nil, takes what an agent that models others
 // expected.
 func (x *Newcomer) Member(reads *mind.Readings) (Life, error) {
-	m, err := x.mind(x.id)
+	m, err := x.newcomer(x.id)
 	if err != nil {
 		return Life{}, err
 	}
-	l := Life{Member: x.member(m, x.id)}
+	l := Life{Member: x.member(m, 0)}
 	if g, ok := mind.As[mind.GoalReading](m); ok {
 		l.GoalLen = g.GoalLen()
 	}

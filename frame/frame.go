@@ -4,7 +4,9 @@
 // frame decides under which column each is listed: as it stands on the board, or
 // relative to oneself. It decides what a small network finds easy to tell apart,
 // and with it, often, which equilibrium is learnt; it is part of every published
-// number. It sees arrays, never games.
+// number. Told what the numbers mean, it can make more of them (Sense): show the
+// board turned, co-players without an order, and walking distances. It sees arrays,
+// never games.
 package frame
 
 import (

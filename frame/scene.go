@@ -173,7 +173,7 @@ func (c *scene) turn(in Input, flip int) turn {
 // Turned returns what each action looks like in the view that a row was written in, nil if
 // that is what it is: the first entry of such a row is a zero whose column is the turn.
 func (f *Frame) Turned(idx []int32) []int32 {
-	if f.scene == nil || !f.scene.Turn || idx[0] == 0 {
+	if !f.Turns() || len(idx) == 0 || idx[0] == 0 {
 		return nil
 	}
 	return f.scene.turns[idx[0]].acts

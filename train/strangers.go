@@ -64,7 +64,8 @@ type strangers struct {
 	envs    *rollout.Envs
 	ro      *batch.Rollout
 	twins   []mind.Mind
-	limited bool // the Bayes observer knows them all
+	watch   map[agent.ID]mind.Watching // twins' players; nil: it cannot watch
+	limited bool                       // the Bayes observer knows them all
 }
 
 // newStrangers returns nil if nobody is to be scored.
@@ -77,7 +78,7 @@ func newStrangers(c Config, parts Parts) (*strangers, error) {
 	if c.Strangers.Every == 0 || len(who) == 0 || parts.Twins == nil || !models {
 		return nil, nil
 	}
-	s := &strangers{who: who, game: parts.Game}
+	s := &strangers{who: who, game: parts.Game, watch: map[agent.ID]mind.Watching{}}
 	for _, name := range who {
 		hire, err := parts.Players(name)
 		if err != nil {
@@ -89,7 +90,7 @@ func newStrangers(c Config, parts Parts) (*strangers, error) {
 	if s.twins, err = parts.Twins(); err != nil {
 		return nil, err
 	}
-	if s.envs, err = rollout.New(rollout.Config{Game: parts.Game, Envs: strangerEnvs, Key: strangerKey, Workers: parts.Workers}); err != nil {
+	if s.envs, err = rollout.New(rollout.Config{Game: parts.Game, Envs: strangerEnvs, Key: strangerKey, Workers: 1}); err != nil {
 		return nil, err
 	}
 	s.ro = batch.New(s.envs.Shape(min(parts.Game.Spec().Horizon, strangerSteps), 0))
@@ -137,18 +138,11 @@ type StrangerScore struct {
 // score scores the minds as they are, by agent and kind.
 func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 	agents := s.game.Spec().Seats
-	reads := make([]*mind.Readings, agents) // nil: the agent models nobody
-	of, players := make([]int, agents), make([][]rollout.Player, s.envs.Workers)
-	for w := range players {
-		players[w] = make([]rollout.Player, agents)
-	}
-	for a := range agents {
-		split, err := s.strangersAt(a)
-		if err != nil {
+	reads, of, players := make([]*mind.Readings, agents), make([]int, agents), make([]rollout.Player, agents)
+	for a := range players {
+		var err error
+		if players[a], err = s.strangerAt(a); err != nil {
 			return nil, err
-		}
-		for w := range players {
-			players[w][a] = split[w]
 		}
 	}
 	for i, m := range s.twins {
@@ -156,27 +150,20 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 			return nil, err
 		}
 		for _, a := range m.Agents() {
-			watching, err := m.Players(a, s.envs.Workers, strangerEnvs)
+			p, err := s.watcher(m, a)
 			if err != nil {
 				return nil, err
 			}
-			var list []rollout.Player
-			for w, p := range watching {
-				if p, ok := p.(mind.Watching); ok {
-					list = append(list, &onlooker{p, players[w][a]})
-				}
-			}
-			if len(list) == 0 {
+			if p == nil {
 				continue
 			}
 			of[a], reads[a] = i, &mind.Readings{Beside: s.observers}
-			for w, p := range reads[a].Take(list, strangerEnvs) {
-				players[w][a] = &first{Player: p, then: players[w][a], over: make([]bool, strangerEnvs)}
-			}
+			read := reads[a].Take([]rollout.Player{&onlooker{p, players[a]}}, strangerEnvs)[0]
+			players[a] = &first{Player: read, then: players[a], over: make([]bool, strangerEnvs)}
 		}
 	}
 	s.envs.Restart(strangerKey)
-	s.envs.Collect(s.ro, players)
+	s.envs.Collect(s.ro, [][]rollout.Player{players})
 	var list []StrangerScore
 	for a, r := range reads {
 		if r != nil {
@@ -184,6 +171,19 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 		}
 	}
 	return list, nil
+}
+
+// watcher returns the twin's player of agent a, made once; nil if it cannot watch.
+func (s *strangers) watcher(m mind.Mind, a agent.ID) (mind.Watching, error) {
+	if p, made := s.watch[a]; made {
+		return p, nil
+	}
+	list, err := m.Players(a, 1, strangerEnvs)
+	if err != nil {
+		return nil, err
+	}
+	s.watch[a], _ = list[0].(mind.Watching)
+	return s.watch[a], nil
 }
 
 // load makes a twin what a mind is now, with nothing remembered.
@@ -205,23 +205,19 @@ func load(twin mind.Mind, m learner) error {
 	return nil
 }
 
-// strangersAt returns who plays agent a, by worker.
-func (s *strangers) strangersAt(a int) ([]rollout.Player, error) {
-	var all [][]rollout.Player // [who][worker]
+// strangerAt returns who plays agent a: in each env whoever was dealt to it.
+func (s *strangers) strangerAt(a int) (rollout.Player, error) {
+	var all []rollout.Player // [who]
 	for _, hire := range s.hire {
-		players, err := hire(s.envs.Workers, strangerEnvs)
+		players, err := hire(1, strangerEnvs)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, players)
+		all = append(all, players[0])
 	}
-	list := make([]rollout.Player, s.envs.Workers)
-	for w := range list {
-		list[w] = &rollout.Split{
-			Who: func(n int) int { return s.kind[n][a] }, Player: func(who int) rollout.Player { return all[who][w] },
-		}
-	}
-	return list, nil
+	return &rollout.Split{
+		Who: func(n int) int { return s.kind[n][a] }, Player: func(who int) rollout.Player { return all[who] },
+	}, nil
 }
 
 // observers makes the Bayes observer of an env, if there is one.
