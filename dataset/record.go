@@ -39,7 +39,7 @@ func (c *collector) record(ctx context.Context) error {
 		return err
 	}
 	rec := newRecorder(c)
-	ro := batch.New(envs.Shape(recordLen, c.cfg.Told))
+	ro := batch.New(envs.Shape(recordLen, c.cfg.Given))
 	for episode, rows := 0, 0; rows < c.m.Wanted; {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("dataset: recording into %s: stopped; the same call begins anew: %w", c.dir, err)

@@ -27,7 +27,7 @@ func recorded(t *testing.T, g game.Game, name, dir string, workers int) *dataset
 	all := pretrain.NewPopulation(m, p, in)
 	cfg := dataset.Config{
 		Game: g, GameSpec: map[string]any{"name": name}, Rows: 3000, Seed: 7, Dir: t.TempDir(), Workers: workers,
-		Population: all.Kinds, Told: all.Told, Kinds: all.Dealt,
+		Population: all.Kinds, Given: all.Given, Kinds: all.Dealt,
 		Players: func(workers, lanes int) ([][]rollout.Player, error) {
 			return all.Players(g, workers, lanes, nil, rng.New(7).Child("population"))
 		},

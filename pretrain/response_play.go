@@ -267,7 +267,7 @@ func (c *teamDealer) load(f *safetensors.File) error {
 // among them, dealt anew each episode.
 type Population struct {
 	Kinds  []string // names, the network's own the last of them if it met no copies of itself
-	Told   int      // numbers that its players are given
+	Given  int      // numbers that its players are given
 	Model  *actor.Model
 	Params *nn.Params
 
@@ -277,7 +277,7 @@ type Population struct {
 
 // NewPopulation returns the population of a response network.
 func NewPopulation(m *actor.Model, p *nn.Params, in ResponseInput) *Population {
-	l := &Population{Kinds: in.Who, Told: in.Extra, Model: m, Params: p, in: in}
+	l := &Population{Kinds: in.Who, Given: in.Extra, Model: m, Params: p, in: in}
 	if !slices.Contains(in.Who, Self) {
 		l.Kinds = append(slices.Clone(in.Who), Self)
 	}

@@ -11,6 +11,7 @@ import (
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop"
+	"hop/mind/hop/pretrained"
 	"hop/mind/influence"
 	"hop/mind/lola"
 	"hop/model/actor"
@@ -94,10 +95,10 @@ func alone(_ any, s *exp.Spec, g game.Game) error {
 }
 
 func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
-	var models hop.Models
+	var models pretrained.Models
 	var err error
 	if m.Saved != nil {
-		if models, err = hop.ModelsOf(m.Saved); err == nil {
+		if models, err = pretrained.Of(m.Saved); err == nil {
 			err = fit(models, c, m.Game.Spec())
 		}
 	} else {
@@ -167,7 +168,7 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 }
 
 // fit refuses models of a checkpoint that read other observations than the game's.
-func fit(m hop.Models, c hop.Config, spec game.Spec) error {
+func fit(m pretrained.Models, c hop.Config, spec game.Spec) error {
 	in := exp.Input(spec)
 	if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: len(spec.Actions)}); m.VAE != nil && m.VAE.Input != want {
 		return misfit("vae", "the checkpoint's", m.VAE.Input, want)
@@ -206,8 +207,8 @@ func worldInput(spec game.Spec, rewards []float32) world.Input {
 
 // load reads the models that planners use. They must have been trained on
 // observations like the game's.
-func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (hop.Models, error) {
-	var m hop.Models
+func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (pretrained.Models, error) {
+	var m pretrained.Models
 	var err error
 	in := exp.Input(spec)
 	kind := c.Goals.Kind

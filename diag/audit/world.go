@@ -8,7 +8,7 @@ import (
 	"hop/diag/dreams"
 	"hop/diag/probe"
 	"hop/mind"
-	"hop/mind/hop"
+	"hop/mind/hop/pretrained"
 	"hop/rng"
 )
 
@@ -28,7 +28,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 		fail(err)
 		return
 	}
-	models, err := hop.ModelsOf(f)
+	models, err := pretrained.Of(f)
 	if err != nil || models.World == nil {
 		fail(fmt.Errorf("it is not among what agents save (%w)", err))
 		return

@@ -7,6 +7,7 @@ import (
 
 	"hop/mind"
 	"hop/mind/hop"
+	"hop/mind/hop/pretrained"
 	"hop/plan"
 )
 
@@ -18,7 +19,7 @@ type population struct {
 	random int32   // who of them stands for acting at random
 }
 
-func populationOf(m hop.Models, c *hop.Config) population {
+func populationOf(m pretrained.Models, c *hop.Config) population {
 	p := population{who: m.Population}
 	if len(p.who) == 0 && c.Leaf.Kind != "net" {
 		p.who = c.Leaf.Partners

@@ -12,7 +12,7 @@ import (
 	"hop/check"
 	"hop/game"
 	"hop/mind"
-	"hop/mind/hop"
+	"hop/mind/hop/pretrained"
 	"hop/model/actor"
 	"hop/model/moa"
 	"hop/nn"
@@ -90,7 +90,7 @@ type searched struct {
 	ws     *moa.Work
 	own    network
 	reply  network // the response network
-	models hop.Models
+	models pretrained.Models
 	pop    population
 	width  int // numbers about one co-player's goal
 	doubt  int // the hypothesis of acting at random, -1: none
@@ -122,7 +122,7 @@ func (x *experiment) search(base *outcome) {
 	reading, ok := x.Player.(mind.Reading)
 	acting, can := mind.As[mind.Acting](x.Mind)
 	inner, has := mind.As[interface {
-		Models() hop.Models
+		Models() pretrained.Models
 		Model() *moa.Learner
 	}](x.Mind)
 	timed, _ := x.Player.(mind.Timed)

@@ -13,6 +13,7 @@ import (
 	"hop/game/staghunt"
 	"hop/mind"
 	"hop/mind/hop"
+	"hop/mind/hop/pretrained"
 	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
@@ -137,7 +138,7 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 	set(&c)
 	l, k := spec.Obs, len(spec.Actions)
 	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}
-	var m hop.Models
+	var m pretrained.Models
 	var failed [2]error
 	if c.Goals.Kind == "latent" || c.Goals.Kind == "classes" {
 		v := vae.Default()

@@ -109,7 +109,7 @@ func (c Collect) population(l *lab.Lab, cfg *dataset.Config) error {
 		members = zoo.Players
 	}
 	all := pretrain.NewPopulation(m, p, in)
-	cfg.Population, cfg.Told, cfg.Kinds = all.Kinds, all.Told, all.Dealt
+	cfg.Population, cfg.Given, cfg.Kinds = all.Kinds, all.Given, all.Dealt
 	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
 		return all.Players(cfg.Game, workers, lanes, members, rng.New(c.Seed).Child("population"))
 	}

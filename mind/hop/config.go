@@ -6,6 +6,7 @@ import (
 	"hop/belief"
 	"hop/field"
 	"hop/game"
+	"hop/mind/hop/pretrained"
 	"hop/model/moa"
 	"hop/plan"
 )
@@ -92,7 +93,7 @@ func (g Goals) doubts() bool { return g.Doubt && g.Kind != "none" }
 
 // features returns how many numbers networks read about one co-player's goal,
 // doubt the last of them.
-func (c Config) features(spec game.Spec, m Models) int {
+func (c Config) features(spec game.Spec, m pretrained.Models) int {
 	n, g := 1, c.Goals
 	switch {
 	case g.Kind == "hand":
@@ -111,7 +112,7 @@ func (c Config) features(spec game.Spec, m Models) int {
 
 // GoalLen returns how many numbers the agent's network reads about the others'
 // goals.
-func (c Config) GoalLen(spec game.Spec, m Models) int {
+func (c Config) GoalLen(spec game.Spec, m pretrained.Models) int {
 	if !c.Goals.Read || c.Goals.Kind == "none" {
 		return 0
 	}
@@ -120,7 +121,7 @@ func (c Config) GoalLen(spec game.Spec, m Models) int {
 
 // population returns whom a co-player may be: those that the response network knows, or the
 // partners of scripted leaves.
-func (c Config) population(m Models) []string {
+func (c Config) population(m pretrained.Models) []string {
 	if len(m.Population) == 0 && c.Leaf.partnered() {
 		return c.Leaf.Partners
 	}

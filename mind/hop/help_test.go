@@ -10,6 +10,7 @@ import (
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/staghunt"
+	"hop/mind/hop/pretrained"
 	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
@@ -38,7 +39,7 @@ func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Conf
 	spec := g.Spec()
 	l, k := spec.Obs, len(spec.Actions)
 	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}
-	var m Models
+	var m pretrained.Models
 	var failed [3]error
 	if c.Goals.learnt() {
 		v := vae.Default()

@@ -22,6 +22,7 @@ import (
 	"hop/field"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/hop/pretrained"
 	"hop/model/moa"
 	"hop/plan"
 	"hop/ppo"
@@ -38,7 +39,7 @@ type Mind struct {
 	game   game.Game
 	spec   game.Spec
 	scale  float32 // of rewards in the own network's values
-	models Models
+	models pretrained.Models
 
 	me       agent.ID
 	others   []agent.ID
@@ -64,7 +65,7 @@ type Mind struct {
 }
 
 // New returns the mind of the agent that the brain belongs to.
-func New(c Config, g game.Game, models Models, b *ppo.Brain, scale float64, key rng.Key) (*Mind, error) {
+func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale float64, key rng.Key) (*Mind, error) {
 	if len(b.Agents()) != 1 {
 		return nil, errors.New("hop: an agent that plans needs a brain of its own; use train.brains [0,1,2,3]")
 	}
@@ -116,7 +117,7 @@ func New(c Config, g game.Game, models Models, b *ppo.Brain, scale float64, key 
 // newGoals makes the goal model that the config names.
 func newGoals(m *Mind, key rng.Key) (GoalModel, error) {
 	c := m.cfg.Goals
-	if err := errors.Join(m.models.check(c.Kind), m.cfg.Fits(m.spec)); err != nil {
+	if err := errors.Join(m.models.Check(c.Kind), m.cfg.Fits(m.spec)); err != nil {
 		return nil, err
 	}
 	var codes *codes
@@ -205,7 +206,7 @@ func (m *Mind) Sure() bool { return m.search.Sure() }
 func (m *Mind) Search() (*plan.Config, *mind.RulesMaker) { return &m.search, &m.rules }
 
 // Models returns the networks that were trained before the run, for audits.
-func (m *Mind) Models() Models { return m.models }
+func (m *Mind) Models() pretrained.Models { return m.models }
 
 // Model returns the model of others, for audits.
 func (m *Mind) Model() *moa.Learner { return m.moa }

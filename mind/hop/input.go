@@ -3,6 +3,7 @@ package hop
 import (
 	"hop/frame"
 	"hop/game"
+	"hop/mind/hop/pretrained"
 	"hop/model"
 	"hop/model/moa"
 	"hop/nn"
@@ -16,7 +17,7 @@ func moaInput(spec game.Spec) moa.Input {
 }
 
 // LoadMOA reads the best weights of a model of others that was trained before.
-func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec, m Models) (*nn.Params, error) {
+func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec, m pretrained.Models) (*nn.Params, error) {
 	in := moaInput(spec)
 	switch c.Goals.Kind {
 	case "hand":

@@ -75,7 +75,7 @@ func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory,
 	m, n, width := w.m, len(w.kinds), w.Features()
 	k, read, row := len(m.spec.Actions), m.moa.Model.GoalLen, 0
 	posterior, probs := make([]float64, m.kinds), make([]float32, m.spec.Horizon*n*k)
-	obs, told := make([]float32, 0, m.spec.Horizon*n*ro.ObsLen), make([]float32, m.spec.Horizon*n*read)
+	obs, given := make([]float32, 0, m.spec.Horizon*n*ro.ObsLen), make([]float32, m.spec.Horizon*n*read)
 	ws, goal, step := m.moa.Model.Work(m.spec.Horizon*n), make([]float32, width), make([]float32, m.kinds*k)
 	for _, p := range list {
 		steps := p.hi - p.lo
@@ -85,10 +85,10 @@ func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory,
 			for g := range n {
 				obs = append(obs, ro.ObsAt(ro.Slot(p.agent, p.lo+t, p.env))...)
 				w.write(goal, z, g)
-				m.features(told[(t*n+g)*read:(t*n+g+1)*read], p.other, goal)
+				m.features(given[(t*n+g)*read:(t*n+g+1)*read], p.other, goal)
 			}
 		}
-		ws.Predict(m.moa.Params, obs, told[:steps*n*read], probs[:steps*n*k])
+		ws.Predict(m.moa.Params, obs, given[:steps*n*read], probs[:steps*n*k])
 		for g := range posterior {
 			posterior[g] = 1 / float64(m.kinds)
 		}

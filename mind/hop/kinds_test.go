@@ -251,7 +251,7 @@ func TestPopulationsAreSaved(t *testing.T) {
 	if err := m.Save(f, ""); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ModelsOf(f)
+	got, err := pretrained.Of(f)
 	if err != nil || !slices.Equal(got.Population, amid) || !slices.Equal(got.Met, m.models.Met) {
 		t.Errorf("loaded are %v, met %v (%v)", got.Population, got.Met, err)
 	}

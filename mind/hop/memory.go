@@ -3,6 +3,7 @@ package hop
 import (
 	"hop/game"
 	"hop/mind"
+	"hop/mind/hop/pretrained"
 	"hop/model/actor"
 	"hop/model/moa"
 	"hop/model/vae"
@@ -12,7 +13,7 @@ import (
 // known before models are.
 func (c *Config) width(spec game.Spec) int {
 	if c.Goals.Kind != "latent" && c.Goals.Kind != "classes" {
-		return c.features(spec, Models{})
+		return c.features(spec, pretrained.Models{})
 	}
 	return vae.Default().Dim + 1
 }

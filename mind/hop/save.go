@@ -14,7 +14,7 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 		return err
 	}
 	m.moa.Save(f, prefix+"moa/")
-	if err := m.models.save(f); err != nil {
+	if err := m.models.Save(f); err != nil {
 		return err
 	}
 	m.goals.save(f, prefix+"goals/")

@@ -75,7 +75,8 @@ func codesOf(
 
 // addGoals adds what the code says about goals to a card.
 func (s *codeScore) addGoals(c *card.Card, limit string) {
-	n := card.Number{Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows, Baselines: []card.Ref{{Name: "majority", Value: s.Majority}}}
+	n := card.Number{Name: "goal by linear probe", Value: s.Probe, N: s.ProbeRows}
+	n.Baselines = []card.Ref{{Name: "majority", Value: s.Majority}}
 	if best := float64(s.ProbeLimit); !math.IsNaN(best) {
 		n.Limit = &card.Ref{Name: limit, Value: best, Loose: true}
 	}
@@ -234,7 +235,8 @@ func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {
 	c.Check("z is used", s.Active >= (s.Width+1)/2, s.Active > 0,
 		fmt.Sprintf("%d of %d dimensions vary with the state", s.Active, s.Width), "lower the KL weight")
 	if s.ProbeRows > 0 {
-		c.Check("goal in z", s.Probe >= float64(s.ProbeLimit)-0.02, cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01, // loss A does not ask for it
+		weak := cfg.Model.Loss == "a" || s.Probe > s.Majority+0.01 // loss A does not ask for it
+		c.Check("goal in z", s.Probe >= float64(s.ProbeLimit)-0.02, weak,
 			fmt.Sprintf("a linear probe names the goal finally reached on %.1f %% of rows; taught on the state itself %.1f %%, always the most "+
 				"frequent %.1f %%", 100*s.Probe, 100*float64(s.ProbeLimit), 100*s.Majority),
 			"a code that rebuilds boards need not order them by goal: use loss b with model.outcome above 0 (discrete goals: more classes or "+

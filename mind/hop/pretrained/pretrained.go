@@ -1,4 +1,6 @@
-package hop
+// Package pretrained is the networks that a planner was given before its run, and how a
+// checkpoint holds them.
+package pretrained
 
 import (
 	"encoding/json"
@@ -76,8 +78,8 @@ const worldPrefix = "models/world/"
 // shapesKey is the checkpoint's entry for shapes.
 const shapesKey = "models"
 
-// save notes the models' shapes in a checkpoint, and the world model's weights.
-func (m Models) save(f *safetensors.File) error {
+// Save notes the models' shapes in a checkpoint, and the world model's weights.
+func (m Models) Save(f *safetensors.File) error {
 	var s shapes
 	if m.VAE != nil {
 		s.VAE = &vaeShape{m.VAE.Config, m.VAE.Input}
@@ -102,7 +104,7 @@ func (m Models) save(f *safetensors.File) error {
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("hop: saving the models' shapes: %w", err)
+		return fmt.Errorf("pretrained: saving the models' shapes: %w", err)
 	}
 	if f.Meta == nil {
 		f.Meta = map[string]string{}
@@ -111,9 +113,9 @@ func (m Models) save(f *safetensors.File) error {
 	return nil
 }
 
-// ModelsOf returns models of the shapes that a checkpoint holds. The weights of
+// Of returns models of the shapes that a checkpoint holds. The weights of
 // those that may learn are nobody's: minds load their own.
-func ModelsOf(f *safetensors.File) (Models, error) {
+func Of(f *safetensors.File) (Models, error) {
 	var m Models
 	var s shapes
 	text, ok := f.Meta[shapesKey]
@@ -136,32 +138,32 @@ func ModelsOf(f *safetensors.File) (Models, error) {
 	}
 	if err == nil && s.Response != nil {
 		if met := s.Response.Met; len(met) > 0 && (len(met) != len(s.Response.Who) || slices.Min(met) < 0 || slices.Max(met) == 0) {
-			return Models{}, fmt.Errorf("hop: loading the models' shapes: the response network met %v of %v", met, s.Response.Who)
+			return Models{}, fmt.Errorf("pretrained: loading the models' shapes: the response network met %v of %v", met, s.Response.Who)
 		}
 		m.ResponseScale, m.Population, m.Met = s.Response.Scale, s.Response.Who, s.Response.Met
 		m.Response, m.Answers, err = model.Fill(f, responsePrefix, s.Response.Config, s.Response.Input, actor.Layers)
 	}
 	if err != nil {
-		return Models{}, fmt.Errorf("hop: loading the models' shapes: %w", err)
+		return Models{}, fmt.Errorf("pretrained: loading the models' shapes: %w", err)
 	}
 	return m, nil
 }
 
-// check says what a kind of goals lacks.
-func (m Models) check(goals string) error {
+// Check says what a kind of goals lacks.
+func (m Models) Check(goals string) error {
 	switch {
 	case goals != "latent" && goals != "classes":
 		return nil
 	case m.VAE == nil:
-		return errors.New("hop: learnt goals need a VAE: set models.vae to the folder of hop pretrain vae")
+		return errors.New("pretrained: learnt goals need a VAE: set models.vae to the folder of hop pretrain vae")
 	case goals == "classes" && m.VAE.Discrete == 0:
-		return errors.New("hop: goals.kind classes needs a VAE with discrete goals: train one with hop pretrain vae --discrete 4")
+		return errors.New("pretrained: goals.kind classes needs a VAE with discrete goals: train one with hop pretrain vae --discrete 4")
 	case goals == "latent" && m.VAE.Discrete > 0:
-		return errors.New("hop: goals.kind latent needs a VAE with continuous goals; with discrete ones use goals.kind classes")
+		return errors.New("pretrained: goals.kind latent needs a VAE with continuous goals; with discrete ones use goals.kind classes")
 	case goals == "latent" && m.CVAE == nil:
-		return errors.New("hop: goals.kind latent needs the inference of goals: set models.cvae to the folder of hop pretrain cvae")
+		return errors.New("pretrained: goals.kind latent needs the inference of goals: set models.cvae to the folder of hop pretrain cvae")
 	case goals == "latent" && m.CVAE.Dim != m.VAE.Dim:
-		return fmt.Errorf("hop: the VAE's goals have %d dimensions, the inferred ones %d; infer over the same VAE", m.VAE.Dim, m.CVAE.Dim)
+		return fmt.Errorf("pretrained: the VAE's goals have %d dimensions, the inferred ones %d; infer over the same VAE", m.VAE.Dim, m.CVAE.Dim)
 	}
 	return nil
 }

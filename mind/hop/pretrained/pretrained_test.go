@@ -1,4 +1,4 @@
-package hop
+package pretrained
 
 import (
 	"encoding/json"
@@ -89,7 +89,7 @@ func TestForgedShapesAreRefused(t *testing.T) {
 		f := held(strings.Replace(text, c.old, c.forged, 1))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := ModelsOf(f)
+		_, err := Of(f)
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %.40s: error %.200v, want one with %q", c.kind, c.forged, err, c.want)
@@ -102,14 +102,14 @@ func TestForgedShapesAreRefused(t *testing.T) {
 
 // A piece of what a checkpoint says is replaced. The whole text is not the input: making
 // that smaller, byte by byte, whenever it finds something, would be all that is done.
-func FuzzModelsOf(f *testing.F) {
+func FuzzOf(f *testing.F) {
 	good := shaped(f)
 	for _, word := range []string{`"Height":`, `"Hidden":`, `"Actions":`, `"Horizon":`, `"Rewards":`} {
 		f.Add(uint16(strings.Index(good, word)+len(word)), "-1")
 	}
 	f.Fuzz(func(t *testing.T, at uint16, text string) {
 		from := int(at) % len(good)
-		m, err := ModelsOf(held(good[:from] + text + good[min(from+len(text), len(good)):]))
+		m, err := Of(held(good[:from] + text + good[min(from+len(text), len(good)):]))
 		if err != nil {
 			return
 		}
