@@ -8,6 +8,7 @@ import (
 	"hop/batch"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/hop/pretrained"
 	"hop/rng"
 	"hop/rollout"
 	"hop/safetensors"
