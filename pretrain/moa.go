@@ -17,6 +17,7 @@ import (
 	"hop/model/moa"
 	"hop/nn"
 	"hop/rng"
+	"hop/safetensors"
 )
 
 // MOAConfig says how a model of others learns from recorded steps.
@@ -107,9 +108,24 @@ func NewMOA(cfg MOAConfig, data *dataset.Data, infer *Inferring, seed uint64) (*
 	}
 	t.Training = newTraining(settings{
 		kind: "moa", metrics: [2]string{"moa/", "moa/"}, epochs: cfg.Epochs, patience: cfg.Patience, rows: t.Len(0) * cfg.Learning.Views,
-		config: cfg.Model, input: in, params: t.Learner.Params, learner: t.Learner, epoch: t,
+		config: cfg.Model, input: in, params: t.Learner.Params, learner: t.Learner, epoch: t, beside: t.saveReached,
 	})
 	return t, nil
+}
+
+// saveReached notes how often agents of each kind reached each goal in the end.
+func (t *MOA) saveReached(f *safetensors.File) {
+	goals := len(t.Data.Layout.Goals)
+	if len(t.Kinds) == 0 || goals == 0 {
+		return
+	}
+	count := make([]float32, len(t.Kinds)*goals)
+	for _, q := range t.Data.Sequences {
+		if k, g := t.Label(q.Lo), int(t.Data.Goal[q.Lo]); k >= 0 && g >= 0 {
+			count[k*goals+g]++
+		}
+	}
+	f.PutFloat32(moa.Reached, count, len(t.Kinds), goals)
 }
 
 // Len returns the number of rows of a part.

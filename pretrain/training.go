@@ -38,6 +38,7 @@ type settings struct {
 	rows          int // that are learnt from in an epoch
 	config, input any // of the model, for the checkpoint
 	params        *nn.Params
+	beside        func(f *safetensors.File) // adds to a checkpoint what is no weight; nil: nothing
 	learner       interface {
 		Save(f *safetensors.File, prefix string)
 		Load(f *safetensors.File, prefix string) error
@@ -138,6 +139,9 @@ func (t *Training) save() ([]byte, error) {
 	best := t.params.Shard()
 	best.W = t.bestW
 	best.Save(f, "best/")
+	if t.beside != nil {
+		t.beside(f)
+	}
 	return f.AppendBinary(nil)
 }
 

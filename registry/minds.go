@@ -253,7 +253,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (pretrained.Models,
 		m.Response, m.Answers, m.ResponseScale, m.Population, m.Met = r, p, about.Scale, about.Who, about.Met()
 	}
 	if c.Models.MOA != "" {
-		if m.MOA, err = hop.LoadMOA(runs, c, spec, m); err != nil {
+		if err = hop.LoadMOA(runs, c, spec, &m); err != nil {
 			return m, fmt.Errorf("models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa "+
 				"--condition goal --set model.hidden=[64,64] --set model.distances=false", c.Models.MOA, err)
 		}

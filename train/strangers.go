@@ -20,17 +20,25 @@ import (
 // Strangers says on whom models of others are scored while they learn.
 type Strangers struct {
 	Every int      `yaml:"every" doc:"windows between two scorings of the models of others on fixed episodes of strangers, which nobody learns from; 0: never" range:"0.."`
-	Who   []string `yaml:"who" doc:"the strangers: bots, or RUN#AGENT for a frozen agent of an earlier run; empty: those of warm.who, or else of standins.who"`
+	Who   []string `yaml:"who" doc:"the strangers: bots, or RUN#AGENT for a frozen agent of an earlier run; empty: those of warm.who, else of standins.who, else the game's first two bots"`
 }
 
 // strangers returns who they are.
-func (c Config) strangers() []string {
+func (c Config) strangers(g game.Game) []string {
 	who := c.Strangers.Who
 	if len(who) == 0 {
 		who = c.Warm.Who
 	}
 	if len(who) == 0 {
 		who = c.Standins.Who
+	}
+	for _, b := range g.Bots() {
+		if len(who) == 2 || len(c.Strangers.Who)+len(c.Warm.Who)+len(c.Standins.Who) > 0 {
+			break
+		}
+		if b.Name != "random" {
+			who = append(who, b.Name)
+		}
 	}
 	var list []string // each once
 	for _, w := range who {
@@ -70,7 +78,7 @@ type strangers struct {
 
 // newStrangers returns nil if nobody is to be scored.
 func newStrangers(c Config, parts Parts) (*strangers, error) {
-	who := c.strangers()
+	who := c.strangers(parts.Game)
 	models := slices.ContainsFunc(parts.Minds, func(m mind.Mind) bool {
 		_, ok := mind.As[mind.Predicting](m)
 		return ok

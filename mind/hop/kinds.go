@@ -108,3 +108,19 @@ func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory,
 		row += steps
 	}
 }
+
+// weigh turns what z alone leads to into what it leads to for kind g, by how often such
+// agents reached each goal.
+func (w *latent) weigh(list []Word, g int) {
+	if len(w.kinds) == 0 || len(w.m.models.Reached) != len(w.kinds)*len(list) {
+		return
+	}
+	sum, reached := 0., w.m.models.Reached[g*len(list):]
+	for i := range list {
+		list[i].Share *= float64(reached[i]) + 1 // who was never seen to may still
+		sum += list[i].Share
+	}
+	for i := range list {
+		list[i].Share /= max(sum, 1e-9)
+	}
+}

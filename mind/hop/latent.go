@@ -372,7 +372,7 @@ func (f *latentInference) Partner(tree int32, j int, _ int32) int32 {
 
 // Words are the goals that the inferred points lead to, by the VAE's outcome head:
 // a mean over points drawn here alone, so that looking changes nothing.
-func (f *latentInference) Words(n, j, _ int) []Word {
+func (f *latentInference) Words(n, j, g int) []Word {
 	mu, sd := f.at(n, j)
 	if !f.leadsToGoals() {
 		return []Word{{"some goal", 1}}
@@ -397,6 +397,7 @@ func (f *latentInference) Words(n, j, _ int) []Word {
 			list = words
 		}
 	}
+	f.weigh(list, g)
 	return list
 }
 

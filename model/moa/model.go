@@ -365,3 +365,7 @@ func (ws *Work) bottom(p *nn.Params) {
 	}
 	m.first.BackwardSparse(p, ws.df, &ws.X, ws.f)
 }
+
+// Reached is where a checkpoint holds how often agents of each kind reached each goal in
+// the end, [kinds][goals], of a model that is given kinds.
+const Reached = "reached"

@@ -26,8 +26,11 @@ type Models struct {
 	CVAE  *cvae.Model
 	Infer *nn.Params // the CVAE's
 	MOA   *nn.Params // of a model of others without places for who is modelled
-	World *world.Model
-	Steps *nn.Params // the world model's
+	// Reached is how often agents of each kind that the model of others knows reached each
+	// goal, [kinds][goals]; nil if that is not known.
+	Reached []float32
+	World   *world.Model
+	Steps   *nn.Params // the world model's
 
 	Response      *actor.Model // answers known co-players
 	Answers       *nn.Params   // the response network's
@@ -44,7 +47,11 @@ type shapes struct {
 
 	World    *worldShape    `json:",omitempty"`
 	Response *responseShape `json:",omitempty"`
+	Reached  *reached       `json:",omitempty"`
 }
+
+// reached is Models.Reached in a file.
+type reached struct{ Counts []float32 }
 
 type vaeShape struct {
 	Config vae.Config
@@ -99,6 +106,9 @@ func (m Models) Save(f *safetensors.File) error {
 			m.Answers.Save(f, responsePrefix)
 		}
 	}
+	if m.Reached != nil {
+		s.Reached = &reached{m.Reached}
+	}
 	if s == (shapes{}) {
 		return nil
 	}
@@ -123,6 +133,9 @@ func Of(f *safetensors.File) (Models, error) {
 		return m, nil
 	}
 	err := json.Unmarshal([]byte(text), &s)
+	if s.Reached != nil {
+		m.Reached = s.Reached.Counts
+	}
 	if err == nil && s.VAE != nil {
 		if m.VAE, m.Codes, err = vae.Layers(s.VAE.Config, s.VAE.Input); err == nil {
 			err = m.Codes.Alloc(f)
