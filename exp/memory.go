@@ -13,6 +13,7 @@ import (
 	"hop/model/actor"
 	"hop/page"
 	"hop/rng"
+	"hop/train"
 )
 
 // memoryMind is the settings of minds that take more than a network and its players.
@@ -90,6 +91,14 @@ func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
 		}
 		for _, m := range more {
 			add(m.Name, m.Bytes, m.Fields...)
+		}
+		if s.Train.Strangers.Every > 0 { // minds once more, who watch strangers
+			size := mind.Sizes{Envs: train.StrangerEnvs, Window: train.StrangerSteps, Workers: 1}
+			if more, err = planner.Memory(g, s.Actor, size); err != nil {
+				return nil, err
+			}
+			shape.Steps, shape.Envs = size.Window, size.Envs
+			add("strangers", sum(more)+minds*copies*weights+shape.Bytes(), "train.strangers.every")
 		}
 		if more, err = planner.Memory(g, s.Actor, mind.Sizes{Envs: lanes, Workers: size.Workers}); err != nil {
 			return nil, err

@@ -52,8 +52,8 @@ func (c Config) strangers(g game.Game) []string {
 // Size of what is scored: some hundred steps of every agent's co-players, which takes
 // less than a tenth of a second.
 const (
-	strangerEnvs  = 80
-	strangerSteps = 64 // longer episodes are cut
+	StrangerEnvs  = 80
+	StrangerSteps = 64 // longer episodes are cut
 )
 
 // strangers are fixed episodes in which known policies play all places: the same in all
@@ -98,10 +98,10 @@ func newStrangers(c Config, parts Parts) (*strangers, error) {
 	if s.twins, err = parts.Twins(); err != nil {
 		return nil, err
 	}
-	if s.envs, err = rollout.New(rollout.Config{Game: parts.Game, Envs: strangerEnvs, Key: strangerKey, Workers: 1}); err != nil {
+	if s.envs, err = rollout.New(rollout.Config{Game: parts.Game, Envs: StrangerEnvs, Key: strangerKey, Workers: 1}); err != nil {
 		return nil, err
 	}
-	s.ro = batch.New(s.envs.Shape(min(parts.Game.Spec().Horizon, strangerSteps), 0))
+	s.ro = batch.New(s.envs.Shape(min(parts.Game.Spec().Horizon, StrangerSteps), 0))
 	_, err = oracle.NewObserver(parts.Game, who, nil)
 	s.limited = err == nil
 	s.deal()
@@ -116,7 +116,7 @@ var strangerKey = rng.New(17).Child("strangers")
 func (s *strangers) deal() {
 	agents := s.game.Spec().Seats
 	r := strangerKey.Child("kinds").Rand()
-	for n := range strangerEnvs {
+	for n := range StrangerEnvs {
 		s.kind = append(s.kind, make([]int, agents))
 		for a := range agents {
 			switch {
@@ -166,8 +166,8 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 				continue
 			}
 			of[a], reads[a] = i, &mind.Readings{Beside: s.observers}
-			read := reads[a].Take([]rollout.Player{&onlooker{p, players[a]}}, strangerEnvs)[0]
-			players[a] = &first{Player: read, then: players[a], over: make([]bool, strangerEnvs)}
+			read := reads[a].Take([]rollout.Player{&onlooker{p, players[a]}}, StrangerEnvs)[0]
+			players[a] = &first{Player: read, then: players[a], over: make([]bool, StrangerEnvs)}
 		}
 	}
 	s.envs.Restart(strangerKey)
@@ -186,7 +186,7 @@ func (s *strangers) watcher(m mind.Mind, a agent.ID) (mind.Watching, error) {
 	if p, made := s.watch[a]; made {
 		return p, nil
 	}
-	list, err := m.Players(a, 1, strangerEnvs)
+	list, err := m.Players(a, 1, StrangerEnvs)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func load(twin mind.Mind, m learner) error {
 		return err
 	}
 	if r, ok := mind.As[mind.Rememberer](twin); ok {
-		r.Remember(strangerEnvs, 1)
+		r.Remember(StrangerEnvs, 1)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func load(twin mind.Mind, m learner) error {
 func (s *strangers) strangerAt(a int) (rollout.Player, error) {
 	var all []rollout.Player // [who]
 	for _, hire := range s.hire {
-		players, err := hire(1, strangerEnvs)
+		players, err := hire(1, StrangerEnvs)
 		if err != nil {
 			return nil, err
 		}
