@@ -182,7 +182,7 @@ func (l *Layout) decode(dst []float32, planes []uint8, features []float32, legal
 // Obs returns the game's own layout.
 func (l *Layout) Obs() game.Layout {
 	return game.Layout{
-		Height: l.Height, Width: l.Width, Planes: l.Planes, Features: l.Features,
+		Height: l.Height, Width: l.Width, Planes: l.Planes, Owned: l.Owned, Features: l.Features,
 		Legal: l.Legal, Time: l.Time, Last: l.Last,
 	}
 }

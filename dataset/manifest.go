@@ -60,6 +60,7 @@ type Layout struct {
 	Height   int      `json:"height"`
 	Width    int      `json:"width"`
 	Planes   []string `json:"planes"`
+	Owned    int      `json:"owned,omitempty"` // planes after the agents' that are one for each seat too
 	Features int      `json:"features"`
 	Legal    int      `json:"legal"` // as in the game's observation: the mask's length or 0,
 	Time     int      `json:"time"`  // 1 if the time is observed,
@@ -79,7 +80,7 @@ type Shard struct {
 func layoutOf(s game.Spec) Layout {
 	return Layout{
 		Seats: s.Seats, Actions: orEmpty(s.Actions), Goals: orEmpty(s.Goals), Horizon: s.Horizon,
-		Height: s.Obs.Height, Width: s.Obs.Width, Planes: orEmpty(s.Obs.Planes), Features: s.Obs.Features,
+		Height: s.Obs.Height, Width: s.Obs.Width, Planes: orEmpty(s.Obs.Planes), Owned: s.Obs.Owned, Features: s.Obs.Features,
 		Legal: s.Obs.Legal, Time: s.Obs.Time, Last: s.Obs.Last,
 	}
 }
@@ -104,6 +105,8 @@ func (l *Layout) check() error {
 		return bad("horizon", l.Horizon, "1 to 32767 steps: the column t has 16 bits")
 	case l.Height < 0 || l.Height > 1<<10 || l.Width < 0 || l.Width > 1<<10 || len(l.Planes) > 1<<10:
 		return bad("height, width and planes", []int{l.Height, l.Width, len(l.Planes)}, "0 to 1024 each")
+	case l.Owned != 0 && (l.Owned != l.Seats || len(l.Planes) < 2*l.Seats):
+		return bad("owned", l.Owned, "0, or the number of seats with a plane for each agent and as many after them")
 	case l.Features < 0 || l.Features > 1<<20:
 		return bad("features", l.Features, "0 to 1048576")
 	case l.Legal != 0 && l.Legal != k:

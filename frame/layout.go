@@ -6,6 +6,7 @@ package frame
 type Layout struct {
 	Height, Width int
 	Planes        []string
+	Owned         int // planes after the agents' that are one for each seat too, or 0
 	Features      int
 	Legal         int // number of actions, or 0 if the mask is not observed
 	Time          int // 1, or 0 if time is not observed

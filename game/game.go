@@ -62,10 +62,14 @@ type Spec struct {
 //	last     [Last][Legal]                 last joint action, one-hot, ego-first
 //
 // Ego-first means: the observing seat, then the next seats in order, wrapping.
-// Planes of agents and the last joint action use the same order.
+// Planes of agents and the last joint action use the same order, and so do the
+// planes right after the agents' if they show what belongs to whom (Owned). On a
+// board the first features are one for each seat, ego-first, such as its role, and
+// any others are the same for everyone.
 type Layout struct {
 	Height, Width int
 	Planes        []string
+	Owned         int // planes after the agents' that are one for each seat too: the number of seats, or 0
 	Features      int
 	Legal         int // number of actions, or 0 if the mask is not observed
 	Time          int // 1, or 0 if time is not observed

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"hop/dataset"
+	"hop/game/foraging"
 	"hop/game/gametest"
 	"hop/game/staghunt"
 	"hop/model/cvae"
@@ -321,5 +323,30 @@ func TestLearntValuesAreWhatIsEarned(t *testing.T) {
 	}
 	if r := fresh("returns"); r.Learnt || !slices.Equal(r.Of[2], r.Earned[2]) {
 		t.Error("recorded returns are not what the selector goes by")
+	}
+}
+
+// What a world model knows of features is read off the data: their values, and which
+// become 0. One that becomes anything else, or an agent's that changes, is refused.
+func TestFeaturesAreReadOffTheData(t *testing.T) {
+	g := gametest.New(t, foraging.New, foraging.Default())
+	cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "foraging"}, Team: []string{"nearest", "nearest"}, Rows: 600, Seed: 7,
+		Dir: t.TempDir()}
+	_, err := dataset.Collect(context.Background(), cfg)
+	must(t, err)
+	d, err := dataset.Open(cfg.Dir)
+	must(t, err)
+	in := newWorld(t, d).Model.Input
+	if want := []float32{0, .25, .5, .75, 1}; !slices.Equal(in.Values, want) || !slices.Equal(in.Zeroes, []int{2, 3}) || in.Features != 4 {
+		t.Errorf("%d features with values %v, of which %v become 0; want 4, %v and 2 and 3", in.Features, in.Values, in.Zeroes, want)
+	}
+	for f, v := range map[int]float32{0: 0, 2: .125} {
+		was := d.NextFeat[f]
+		d.NextFeat[f] = v
+		_, err := pretrain.NewWorld(pretrain.DefaultWorld(), []*dataset.Data{d}, 1)
+		if want := fmt.Sprintf("feature %d", f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("feature %d becomes %v: %v, want an error that names it", f, v, err)
+		}
+		d.NextFeat[f] = was
 	}
 }

@@ -3,6 +3,7 @@ package pretrain
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"hop/agent"
@@ -122,22 +123,43 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 			levels[r] = true
 		}
 	}
-	if l.Features > 0 {
-		return world.Input{}, errors.New("pretrain: the game observes numbers besides its planes, which the world model does not predict; " +
-			"choose a game on a board")
-	}
 	in := world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: l.Seats, Actions: len(l.Actions),
 		Horizon: l.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last,
+		Owned: l.Owned, Features: l.Features,
 	}
 	for r := range levels {
 		in.Rewards = append(in.Rewards, r)
 	}
 	slices.Sort(in.Rewards)
+	if err := features(&in, data); err != nil {
+		return in, err
+	}
 	if err := in.Validate(); err != nil {
 		return in, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
 	return in, nil
+}
+
+// features reads off the datasets which values features take and which of them
+// ever become 0. It is an error if one becomes anything else.
+func features(in *world.Input, data []*dataset.Data) error {
+	values, zeroes := map[float32]bool{}, map[int]bool{}
+	for _, d := range data {
+		for i, v := range d.Features {
+			if values[v] = true; d.NextFeat[i] == v {
+				continue
+			}
+			f := i % in.Features
+			if f < in.Agents || d.NextFeat[i] != 0 {
+				return fmt.Errorf("pretrain: feature %d of the game's observation goes from %v to %v in a step; a world model can learn features "+
+					"after the first %d, one for each agent, that stay or become 0", f, v, d.NextFeat[i], in.Agents)
+			}
+			zeroes[f], values[0] = true, true
+		}
+	}
+	in.Values, in.Zeroes = slices.Sorted(maps.Keys(values)), slices.Sorted(maps.Keys(zeroes))
+	return nil
 }
 
 // split deals the episodes, and the rows to learn from to strata.
@@ -192,6 +214,7 @@ func (w *World) Fill(b *world.Batch, i int, at WorldRow) {
 	for a := range n {
 		b.Joint[i*n+a] = int32(d.Joint[row*n+WorldAgent(m.Fault, a, int(d.Seat[row]), n)])
 	}
+	copy(b.NextFeat[i*m.Features:], d.NextFeat[row*m.Features:(row+1)*m.Features])
 	copy(b.Reward[i*n:], d.Rewards[row*n:(row+1)*n])
 	b.Over[i] = d.Over[row]
 }
@@ -203,16 +226,6 @@ func WorldAgent(fault string, a, seat, n int) int {
 		return (a - seat + n) % n
 	}
 	return a
-}
-
-// shard returns rows lo to hi of the batch.
-func (w *World) shard(lo, hi int) world.Batch {
-	m, b := w.Model, &w.batch
-	n, planes := m.Agents, m.Height*m.Width*m.Planes
-	return world.Batch{
-		Rows: hi - lo, Obs: b.Obs[lo*m.Len() : hi*m.Len()], Joint: b.Joint[lo*n : hi*n], Next: b.Next[lo*planes : hi*planes],
-		Reward: b.Reward[lo*n : hi*n], Over: b.Over[lo:hi],
-	}
 }
 
 // pass goes through the rows once.
@@ -253,7 +266,7 @@ func (w *World) inShards(sum world.Losses, rows []WorldRow, do func(*world.Work,
 		for j := lo; j < hi; j++ {
 			w.Fill(&w.batch, j, rows[j])
 		}
-		b := w.shard(lo, hi)
+		b := w.batch.Part(w.Model.Input, lo, hi)
 		parts[shard] = do(w.works[shard], w.shards.Params[shard], &b)
 	})
 	for _, l := range parts {

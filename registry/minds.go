@@ -177,7 +177,7 @@ func fit(m pretrained.Models, c hop.Config, spec game.Spec) error {
 		return misfit("cvae", "the checkpoint's", m.CVAE.Input, want)
 	}
 	if m.World != nil {
-		if want := worldInput(spec, m.World.Rewards); !reflect.DeepEqual(m.World.Input, want) {
+		if want := worldInput(spec, m.World.Input); !reflect.DeepEqual(m.World.Input, want) {
 			return misfit("world", "the checkpoint's", m.World.Input, want)
 		}
 	}
@@ -196,12 +196,14 @@ func sensed(in actor.Input, s frame.Sense, spec game.Spec) actor.Input {
 	return in
 }
 
-// worldInput is what a world model reads of a game.
-func worldInput(spec game.Spec, rewards []float32) world.Input {
+// worldInput is what a world model reads of a game, with what it knows of rewards
+// and features from its data.
+func worldInput(spec game.Spec, seen world.Input) world.Input {
 	l := spec.Obs
 	return world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions), Horizon: spec.Horizon,
-		Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: rewards,
+		Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: seen.Rewards,
+		Owned: l.Owned, Features: l.Features, Values: seen.Values, Zeroes: seen.Zeroes,
 	}
 }
 
@@ -232,7 +234,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (pretrained.Models,
 		if m.World, m.Steps, err = world.Load(runs, c.Models.World); err != nil {
 			return m, fmt.Errorf("models.world: %w", err)
 		}
-		if want := worldInput(spec, m.World.Rewards); !reflect.DeepEqual(m.World.Input, want) {
+		if want := worldInput(spec, m.World.Input); !reflect.DeepEqual(m.World.Input, want) {
 			return m, misfit("world", c.Models.World, m.World.Input, want)
 		}
 	}

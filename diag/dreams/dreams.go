@@ -130,7 +130,7 @@ func (d *Watch) read(f *safetensors.File) *imagining {
 	g, l := d.run.Game, d.run.Game.Obs
 	m, err := loadImagining(f, d.run.Imagine, world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: g.Seats, Actions: len(g.Actions),
-		Horizon: g.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last,
+		Horizon: g.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Owned: l.Owned,
 	}, d.run.Key)
 	if err != nil {
 		d.err = err

@@ -152,6 +152,23 @@ func (w World) around(r *sparse, s scene, joint []int32, cell int) {
 	}
 }
 
+// seenBy returns a scene with things as agent a sees them: what belongs to agents
+// is in its order, from itself on.
+func (w World) seenBy(s scene, a int) scene {
+	if w.Owned == 0 {
+		return s
+	}
+	things := make([][]bool, len(s.thing))
+	for c, set := range s.thing {
+		things[c] = append([]bool{}, set...)
+		for e := range w.Owned {
+			things[c][e] = set[(e+a)%w.Owned]
+		}
+	}
+	s.thing = things
+	return s
+}
+
 // tallied is how many vanished or remaining things of a kind are told apart.
 const tallied = 4
 
@@ -160,6 +177,7 @@ const tallied = 4
 func (w World) actor(s, next scene, joint []int32, a int) sparse {
 	r := make(sparse, 0, 96)
 	cell, k, e := s.at[a], int(joint[a]), w.things()
+	s, next = w.seenBy(s, a), w.seenBy(next, a)
 	w.around(&r, s, joint, cell)
 	off := 9 * w.site()
 	r.put(off+k, 1)
@@ -193,6 +211,7 @@ func (w World) end(next scene) (r sparse) {
 func (w World) mask(s scene, a int) sparse {
 	r := make(sparse, 0, 48)
 	cell := s.at[a]
+	s = w.seenBy(s, a)
 	w.around(&r, s, nil, cell)
 	crowd := 0
 	for _, c := range s.at {
@@ -468,7 +487,7 @@ func (w World) View(f *Foreseen, joint []int32, s int) []float32 {
 			out[c*w.Planes+i] = 1
 		}
 	}
-	for c, set := range f.thing {
+	for c, set := range w.seenBy(f.scene, s).thing {
 		for e, is := range set {
 			if is {
 				out[c*w.Planes+n+e] = 1

@@ -249,12 +249,16 @@ func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
 	}
 }
 
-// turned is what seat 0 would see of what seat s does: agents' planes are ego-first.
+// turned is what seat 0 would see of what seat s does: agents' planes, and those of
+// what belongs to agents, are ego-first.
 func turned(w World, obs []float32, s int) []float32 {
 	out := slices.Clone(obs)
 	for cell := 0; cell < w.Height*w.Width*w.Planes; cell += w.Planes {
 		for i := range w.Agents {
 			out[cell+i] = obs[cell+(i+w.Agents-s)%w.Agents]
+		}
+		for i := range w.Owned {
+			out[cell+w.Agents+i] = obs[cell+w.Agents+(i+w.Agents-s)%w.Agents]
 		}
 	}
 	return out

@@ -94,6 +94,9 @@ func (g *ground) spec(name string) game.Spec {
 	if g.traits {
 		l.Features += g.n
 	}
+	if g.egoThings {
+		l.Owned = g.n
+	}
 	return game.Spec{Name: name, Seats: g.n, Actions: g.actions, Horizon: g.horizon, Obs: l, Symmetric: true}
 }
 

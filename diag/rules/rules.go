@@ -146,6 +146,7 @@ func (b *Book) specIs(want game.Spec) {
 	b.same("seats are alike:", got.Symmetric, want.Symmetric)
 	b.same("steps draw nothing:", got.Deterministic, want.Deterministic)
 	seats, actions := b.same("seats", got.Seats, want.Seats), b.same("actions", got.Actions, want.Actions)
+	b.same("planes of what belongs to seats:", got.Obs.Owned, want.Obs.Owned)
 	b.closed = !seats || !actions || !b.same("an observation has", laidOut(got.Obs), laidOut(want.Obs))
 }
 

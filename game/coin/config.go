@@ -62,12 +62,14 @@ func New(c Config) (*Game, error) {
 	if c.Take == "action" {
 		acts = append(acts, "take")
 	}
+	obs := grid.Layout(c.Size, c.Agents, len(acts), grid.Numbered("coin", c.Agents)...) // coin0 is the observer's own
+	obs.Owned = c.Agents
 	return &Game{c: c, board: grid.New(c.Size, c.Size), actions: len(acts), spec: game.Spec{
 		Name: "coin", Kind: game.GeneralSum, Seats: c.Agents,
 		Actions:   acts,
 		Goals:     []string{"own", "other"},
 		Horizon:   c.Horizon,
-		Obs:       grid.Layout(c.Size, c.Agents, len(acts), grid.Numbered("coin", c.Agents)...), // coin0 is the observer's own
+		Obs:       obs,
 		Symmetric: true,
 	}}, nil
 }

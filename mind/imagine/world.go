@@ -97,7 +97,7 @@ func newRulesLearner(cfg Config, runs *runlog.Reader, spec game.Spec, key rng.Ke
 	}
 	w := &rulesLearner{steppers: make(chan *stepper, maxSteppers), cfg: cfg, key: key.Child("world"), in: world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions),
-		Horizon: spec.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: []float32{0},
+		Horizon: spec.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Owned: l.Owned, Rewards: []float32{0},
 	}}
 	if cfg.World != "" {
 		m, p, err := world.Load(runs, cfg.World)
@@ -167,15 +167,6 @@ func (w *rulesLearner) write(b *world.Batch, i int, ro *batch.Rollout, a agent.I
 		b.Joint[at], b.Reward[at] = ro.Action[step], ro.Reward[step]
 	}
 	b.Over[i] = !anyAlive(ro, t+1, n)
-}
-
-// part returns rows lo to hi of b.
-func (w *rulesLearner) part(b *world.Batch, lo, hi int) world.Batch {
-	n, planes, obs := w.in.Agents, w.in.Height*w.in.Width*w.in.Planes, w.in.Len()
-	return world.Batch{
-		Rows: hi - lo, Obs: b.Obs[lo*obs : hi*obs], Joint: b.Joint[lo*n : hi*n], Next: b.Next[lo*planes : hi*planes],
-		Reward: b.Reward[lo*n : hi*n], Over: b.Over[lo:hi],
-	}
 }
 
 // freshRows is how many steps of a window the model is scored by.
@@ -281,7 +272,7 @@ func (w *rulesLearner) learn(ro *batch.Rollout, update int, trusted bool) (anew 
 			w.copyRow(j, i)
 		}
 		w.shards.Do(w.mini.Rows, func(shard, lo, hi int) {
-			b := w.part(&w.mini, lo, hi)
+			b := w.mini.Part(w.in, lo, hi)
 			w.works[shard].Learn(w.shards.Params[shard], &b, w.mini.Rows)
 		})
 		if _, err := w.opt.Step(w.cfg.LR/(1+float64(w.opt.Steps())/1000), 1); err != nil {
@@ -293,7 +284,7 @@ func (w *rulesLearner) learn(ro *batch.Rollout, update int, trusted bool) (anew 
 
 // copyRow copies step i of the ring to row j of the minibatch.
 func (w *rulesLearner) copyRow(j, i int) {
-	dst, src := w.part(&w.mini, j, j+1), w.part(&w.data, i, i+1)
+	dst, src := w.mini.Part(w.in, j, j+1), w.data.Part(w.in, i, i+1)
 	copy(dst.Obs, src.Obs)
 	copy(dst.Joint, src.Joint)
 	copy(dst.Next, src.Next)
@@ -319,7 +310,7 @@ func (w *rulesLearner) save(f *safetensors.File, prefix string) {
 	w.opt.Save(f, prefix+"adam/")
 	f.PutInt64(prefix+"seen", []int64{int64(w.seen), int64(len(w.in.Rewards))}, 2)
 	f.PutFloat32(prefix+"rewards", w.in.Rewards, len(w.in.Rewards))
-	b := w.part(&w.data, 0, min(w.seen, w.data.Rows))
+	b := w.data.Part(w.in, 0, min(w.seen, w.data.Rows))
 	f.PutFloat32(prefix+"reward", b.Reward, len(b.Reward))
 	f.PutFloat32(prefix+"time", w.times(b), b.Rows)
 	small := make([]byte, 0, w.smallLen(b))
@@ -381,7 +372,7 @@ func (w *rulesLearner) load(f *safetensors.File, prefix string) error {
 	if err := w.make(); err != nil {
 		return err
 	}
-	b := w.part(&w.data, 0, min(w.seen, w.data.Rows))
+	b := w.data.Part(w.in, 0, min(w.seen, w.data.Rows))
 	small, err := f.Bytes(prefix + "small")
 	if err == nil && len(small) != w.smallLen(b) {
 		err = errors.New("imagine: loading imagine/small: it is of a run with another imagine.rows; use the spec of the saved run")

@@ -6,8 +6,28 @@ import (
 	"hop/f32"
 )
 
-// patch appends the places around a cell to the row that is being built.
-func (m *Model) patch(s *f32.Sparse, b *board, cell int, acts bool) {
+// seen returns a set of things as agent i sees it: what belongs to agents is
+// numbered from i on.
+func (in Input) seen(set uint32, i int) uint32 {
+	if in.Owned == 0 || i == 0 {
+		return set
+	}
+	all := uint32(1)<<in.Owned - 1
+	owned := set & all
+	return set&^all | (owned>>i|owned<<(in.Owned-i))&all
+}
+
+// kind returns which kind of thing is kind e to agent i.
+func (in Input) kind(e, i int) int {
+	if e < in.Owned {
+		return (e + i) % in.Owned
+	}
+	return e
+}
+
+// patch appends the places around a cell, as agent i sees them, to the row that is
+// being built.
+func (m *Model) patch(s *f32.Sparse, b *board, cell, i int, acts bool) {
 	width := m.base
 	if acts {
 		width = m.site
@@ -20,7 +40,7 @@ func (m *Model) patch(s *f32.Sparse, b *board, cell int, acts bool) {
 			if yy < 0 || yy >= m.Height || xx < 0 || xx >= m.Width {
 				s.AppendEntry(int32(off+m.things()), 1)
 			} else {
-				m.place(s, b, yy*m.Width+xx, off, acts)
+				m.place(s, b, yy*m.Width+xx, i, off, acts)
 			}
 			off += width
 		}
@@ -29,10 +49,11 @@ func (m *Model) patch(s *f32.Sparse, b *board, cell int, acts bool) {
 
 // place appends one place from column off on: what lies there and how many agents
 // stand there or, with acts, how many do what. Counts are thermometers: one column
-// for "at least j". The column after the things is for places off the board.
-func (m *Model) place(s *f32.Sparse, b *board, c, off int, acts bool) {
+// for "at least j". The column after the things is for places off the board. Things
+// are as agent i sees them.
+func (m *Model) place(s *f32.Sparse, b *board, c, i, off int, acts bool) {
 	e, n := m.things(), m.Agents
-	for set := b.thing[c]; set != 0; set &= set - 1 {
+	for set := m.seen(b.thing[c], i); set != 0; set &= set - 1 {
 		s.AppendEntry(int32(off+bits.TrailingZeros32(set)), 1)
 	}
 	crowd := int(b.crowd[c])
@@ -75,10 +96,94 @@ func (m *Model) mean(s *f32.Sparse, joint []int32, off int) {
 
 // placeRow appends one cell's row of the net of things.
 func (m *Model) placeRow(s *f32.Sparse, b *board, joint []int32, cell int) {
-	m.patch(s, b, cell, true)
+	m.patch(s, b, cell, 0, true)
 	m.mean(s, joint, reach*m.site)
+	if m.Features > 0 {
+		off := reach*m.site + m.Actions
+		m.marked(s, b, joint, cell, off)
+		off += m.markedCols()
+		m.values(s, b, b.thing[cell], off)
+		off += m.valuesCols()
+		for i, c := range b.at {
+			if int(c) == cell {
+				m.pairs(s, b, joint, i, off)
+			}
+		}
+	}
 	s.EndRow()
 }
+
+// placeCols returns the width of cells' rows.
+func (m *Model) placeCols() int {
+	cols := reach*m.site + m.Actions
+	if m.Features > 0 {
+		cols += m.markedCols() + m.valuesCols() + m.pairsCols()
+	}
+	return cols
+}
+
+// sight is how far around a place agents are seen with their features, and wide
+// how many cells along a side that is. It is further than the cells around a
+// place, since two who want the same cell may come from its two sides.
+const (
+	sight = 2
+	wide  = 2*sight + 1
+)
+
+// far returns the number of cell among those in sight of centre, false if it is
+// none of them.
+func (m *Model) far(centre, cell int) (int, bool) {
+	dy, dx := cell/m.Width-centre/m.Width+sight, cell%m.Width-centre%m.Width+sight
+	return dy*wide + dx, dy >= 0 && dy < wide && dx >= 0 && dx < wide
+}
+
+// does returns agent i's action, Actions if it does nothing or is not known.
+func (m *Model) does(joint []int32, i int) int {
+	if k := int(joint[i]); k >= 0 && (i == 0 || m.Fault != MeanPool) {
+		return k
+	}
+	return m.Actions
+}
+
+// marked appends the agents in sight of a cell from column off on: where each is,
+// its feature and its action.
+func (m *Model) marked(s *f32.Sparse, b *board, joint []int32, cell, off int) {
+	for i, c := range b.at {
+		if at, ok := m.far(cell, int(c)); ok && c >= 0 {
+			s.AppendEntry(int32(off+(at*len(m.Values)+int(b.level[i]))*(m.Actions+1)+m.does(joint, i)), 1)
+		}
+	}
+}
+
+func (m *Model) markedCols() int { return wide * wide * len(m.Values) * (m.Actions + 1) }
+
+// pairs appends the agents in sight of agent i from column off on: where each is
+// and what it does, apart for each of i's own actions, since two who swap cells or
+// want the same one meet.
+func (m *Model) pairs(s *f32.Sparse, b *board, joint []int32, i, off int) {
+	acts := m.Actions + 1
+	off += m.does(joint, i) * wide * wide * acts
+	for j, c := range b.at {
+		if at, ok := m.far(int(b.at[i]), int(c)); ok && c >= 0 && j != i {
+			s.AppendEntry(int32(off+at*acts+m.does(joint, j)), 1)
+		}
+	}
+}
+
+func (m *Model) pairsCols() int { return (m.Actions + 1) * wide * wide * (m.Actions + 1) }
+
+// values appends the features that are the same for everyone from column off on,
+// apart for each kind of thing in set.
+func (m *Model) values(s *f32.Sparse, b *board, set uint32, off int) {
+	for ; set != 0; set &= set - 1 {
+		from := off + bits.TrailingZeros32(set)*m.common()*len(m.Values)
+		for f, level := range b.level[m.Agents:] {
+			s.AppendEntry(int32(from+f*len(m.Values)+int(level)), 1)
+		}
+	}
+}
+
+func (m *Model) valuesCols() int { return m.things() * m.common() * len(m.Values) }
 
 // agentRow appends agent i's row: the places around it, its action and, apart for
 // each action, its own place, which things vanish there and how many of each kind
@@ -86,33 +191,85 @@ func (m *Model) placeRow(s *f32.Sparse, b *board, joint []int32, cell int) {
 // those who stand by.
 func (m *Model) agentRow(s *f32.Sparse, b, next *board, joint []int32, i int) {
 	cell, e := int(b.at[i]), m.things()
-	m.patch(s, b, cell, true)
+	m.patch(s, b, cell, i, true)
 	off, k := reach*m.site, m.Actions // where the own action is not known
 	if i == 0 || m.Fault != MeanPool {
 		k = int(joint[i])
 	}
 	s.AppendEntry(int32(off+k), 1)
 	off += m.Actions + 1 + k*(m.site+e+e*vanishCap)
-	m.place(s, b, cell, off, true)
+	m.place(s, b, cell, i, off, true)
 	off += m.site
-	for set := b.vanished(next, cell); set != 0; set &= set - 1 {
+	for set := m.seen(b.vanished(next, cell), i); set != 0; set &= set - 1 {
 		s.AppendEntry(int32(off+bits.TrailingZeros32(set)), 1)
 	}
 	off += e
 	for j := range e {
-		for v := range min(b.things(j)-next.things(j), vanishCap) {
+		for v := range min(b.things(m.kind(j, i))-next.things(m.kind(j, i)), vanishCap) {
 			s.AppendEntry(int32(off+j*vanishCap+v), 1)
 		}
 	}
-	m.mean(s, joint, m.agentCols()-m.Actions)
+	off = m.plainCols()
+	m.mean(s, joint, off-m.Actions)
+	if m.Features > 0 {
+		m.featured(s, b, next, joint, i, off)
+	}
 	s.EndRow()
+}
+
+// featured appends what an agent's row has in games with features: its own
+// feature with its action, the agents in sight with theirs, and the features that
+// are the same for everyone apart for each kind of thing that vanishes anywhere.
+func (m *Model) featured(s *f32.Sparse, b, next *board, joint []int32, i, off int) {
+	acts := m.Actions + 1
+	s.AppendEntry(int32(off+int(b.level[i])*acts+m.does(joint, i)), 1)
+	off += len(m.Values) * acts
+	m.marked(s, b, joint, int(b.at[i]), off)
+	off += m.markedCols()
+	m.pairs(s, b, joint, i, off)
+	off += m.pairsCols()
+	gone := uint32(0)
+	for e := range m.things() {
+		if k := m.kind(e, i); b.things(k) > next.things(k) {
+			gone |= 1 << e
+		}
+	}
+	m.values(s, b, gone, off)
+}
+
+// plainCols returns the width of agents' rows in games without features.
+func (m *Model) plainCols() int {
+	e := m.things()
+	return reach*m.site + m.Actions + 1 + (m.Actions+1)*(m.site+e+e*vanishCap) + m.Actions
 }
 
 // agentCols returns the width of agents' rows.
 func (m *Model) agentCols() int {
-	e := m.things()
-	return reach*m.site + m.Actions + 1 + (m.Actions+1)*(m.site+e+e*vanishCap) + m.Actions
+	cols := m.plainCols()
+	if m.Features > 0 {
+		cols += len(m.Values)*(m.Actions+1) + m.markedCols() + m.pairsCols() + m.valuesCols()
+	}
+	return cols
 }
+
+// featureRow appends the row of the features that may become 0: how many things
+// of each kind vanish and are left, and what the features are.
+func (m *Model) featureRow(s *f32.Sparse, b, next *board) {
+	off := 0
+	for e := range m.things() {
+		for v := range min(b.things(e)-next.things(e), vanishCap) {
+			s.AppendEntry(int32(off+v), 1)
+		}
+		s.AppendEntry(int32(off+vanishCap+min(next.things(e), vanishCap)), 1)
+		off += 2*vanishCap + 1
+	}
+	for f, level := range b.level[m.Agents:] {
+		s.AppendEntry(int32(off+f*len(m.Values)+int(level)), 1)
+	}
+	s.EndRow()
+}
+
+func (m *Model) featureCols() int { return m.things()*(2*vanishCap+1) + m.common()*len(m.Values) }
 
 // overRow appends the row of the end: who and what is left on the next board, and
 // the time then.
@@ -132,8 +289,8 @@ func (m *Model) overRow(s *f32.Sparse, next *board, t int) {
 // and, apart for each kind of thing, how many agents stand on its own.
 func (m *Model) legalRow(s *f32.Sparse, b *board, i int) {
 	cell := int(b.at[i])
-	m.patch(s, b, cell, false)
-	for set := b.thing[cell]; set != 0; set &= set - 1 {
+	m.patch(s, b, cell, i, false)
+	for set := m.seen(b.thing[cell], i); set != 0; set &= set - 1 {
 		off := reach*m.base + bits.TrailingZeros32(set)*m.Agents
 		for j := range int(b.crowd[cell]) {
 			s.AppendEntry(int32(off+j), 1)

@@ -12,6 +12,7 @@ func NewBatch(in Input, rows int) Batch {
 	return Batch{
 		Rows: rows, Obs: make([]float32, rows*in.Len()), Joint: make([]int32, rows*n), Next: make([]float32, rows*planes),
 		Reward: make([]float32, rows*n), Over: make([]bool, rows),
+		NextFeat: make([]float32, rows*in.Features),
 	}
 }
 

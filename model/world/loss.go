@@ -14,6 +14,17 @@ type Batch struct {
 	Next   []float32 // [Rows][H][W][Planes] the planes after the step
 	Reward []float32 // [Rows][Agents]
 	Over   []bool    // [Rows] the episode is over after it
+
+	NextFeat []float32 // [Rows][Features] the features after the step
+}
+
+// Part returns rows lo to before hi of a batch of such observations, as views.
+func (b *Batch) Part(in Input, lo, hi int) Batch {
+	n, f := in.Agents, in.Features
+	return Batch{
+		hi - lo, b.Obs[lo*in.Len() : hi*in.Len()], b.Joint[lo*n : hi*n], b.Next[lo*in.board() : hi*in.board()], b.Reward[lo*n : hi*n],
+		b.Over[lo:hi], b.NextFeat[lo*f : hi*f],
+	}
 }
 
 // Losses are the terms of the loss, each a mean over its own rows: places,
@@ -21,6 +32,7 @@ type Batch struct {
 type Losses struct {
 	Things, Move, Reward, Over, Legal nn.Loss // variant heads: cross-entropies in nats
 	Planes                            nn.Loss // variant planes: squared errors
+	Features                          nn.Loss // cross-entropy of what becomes 0
 	Far                               int     // agents that went further than one cell, which were left out
 }
 
@@ -28,13 +40,13 @@ type Losses struct {
 func (l Losses) Plus(k Losses) Losses {
 	return Losses{
 		l.Things.Plus(k.Things), l.Move.Plus(k.Move), l.Reward.Plus(k.Reward), l.Over.Plus(k.Over), l.Legal.Plus(k.Legal),
-		l.Planes.Plus(k.Planes), l.Far + k.Far,
+		l.Planes.Plus(k.Planes), l.Features.Plus(k.Features), l.Far + k.Far,
 	}
 }
 
 // Total returns the sum of the terms.
 func (l Losses) Total() float64 {
-	return l.Things.Mean() + l.Move.Mean() + l.Reward.Mean() + l.Over.Mean() + l.Legal.Mean() + l.Planes.Mean()
+	return l.Things.Mean() + l.Move.Mean() + l.Reward.Mean() + l.Over.Mean() + l.Legal.Mean() + l.Planes.Mean() + l.Features.Mean()
 }
 
 // Terms lists what has been learnt from, by name.
@@ -43,7 +55,8 @@ func (l Losses) Terms() []agent.Stat {
 	for _, t := range []struct {
 		name string
 		loss nn.Loss
-	}{{"things", l.Things}, {"move", l.Move}, {"reward", l.Reward}, {"over", l.Over}, {"legal", l.Legal}, {"planes", l.Planes}} {
+	}{{"things", l.Things}, {"move", l.Move}, {"reward", l.Reward}, {"over", l.Over}, {"legal", l.Legal}, {"planes", l.Planes},
+		{"features", l.Features}} {
 		if t.loss.Rows > 0 {
 			out = append(out, agent.Stat{Name: t.name, Value: t.loss.Mean(), N: t.loss.Rows})
 		}
@@ -59,6 +72,7 @@ type targets struct {
 	keep   []bool    // [chunk*Agents]
 	weight []float32 // [chunk*Agents]
 	over   []float32 // [chunk]
+	zero   []float32 // [chunk][Zeroes]
 	mask   []float32 // [chunk][Actions]
 	dense  []float32 // [chunk][board+Agents+1]
 	each   []float32 // [board+Agents+1] weights
@@ -68,7 +82,7 @@ func newTargets(m *Model) targets {
 	n, e := m.Agents, max(m.things(), 1)
 	return targets{
 		thing: make([]float32, chunk*m.cells()*e), class: make([]int32, chunk*n), level: make([]int32, chunk*n),
-		keep: make([]bool, chunk*n), weight: make([]float32, chunk*n), over: make([]float32, chunk),
+		keep: make([]bool, chunk*n), weight: make([]float32, chunk*n), over: make([]float32, chunk), zero: make([]float32, chunk*len(m.Zeroes)),
 		mask: make([]float32, chunk*m.Actions), dense: make([]float32, chunk*(m.board()+n+1)),
 	}
 }
@@ -83,7 +97,10 @@ func (m *Model) planeWeight(c int) float32 {
 
 // Learn adds the gradients of the batch's loss to p.G. total is how many rows the
 // whole batch has, of which these may be a shard. Agents and rewards learn given
-// what truly became of the things, and the end given the true next board.
+// what truly became of the things, and the end given the true next board. In games
+// with features they learn given what the model itself says of the things, as they
+// are used: what the rules take away and put elsewhere by chance, such as a caught
+// prey, would else not be seen to be taken.
 func (ws *Work) Learn(p *nn.Params, b *Batch, total int) Losses {
 	return ws.losses(p, b, total, true)
 }
@@ -96,10 +113,7 @@ func (ws *Work) losses(p *nn.Params, b *Batch, total int, grad bool) Losses {
 	var sum Losses
 	for lo := 0; lo < b.Rows; lo += chunk {
 		hi := min(lo+chunk, b.Rows)
-		part := Batch{
-			hi - lo, b.Obs[lo*m.Len() : hi*m.Len()], b.Joint[lo*m.Agents : hi*m.Agents], b.Next[lo*m.board() : hi*m.board()],
-			b.Reward[lo*m.Agents : hi*m.Agents], b.Over[lo:hi],
-		}
+		part := b.Part(m.Input, lo, hi)
 		ws.read(part.Obs, part.Joint, part.Rows)
 		l := ws.learnLegal(p, &part, float64(total), grad)
 		if m.Variant == Planes {
@@ -168,6 +182,12 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 		ws.next[i].planes(m, next)
 		ws.next[i].t = ws.was[i].t + 1
 	}
+	if m.Features > 0 && e > 0 {
+		ws.takeThings(&Next{}, 0, b.Rows)
+	}
+	if len(m.Zeroes) > 0 {
+		l.Features = ws.learnFeatures(p, b, total, grad)
+	}
 	ws.forwardAgents(p, b.Joint, b.Rows)
 	rows := ws.agent.x.Rows()
 	for at, w := range ws.who[:rows] {
@@ -207,6 +227,30 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 	if grad {
 		m.over.backward(p, &ws.over)
 	}
+}
+
+// learnFeatures is the loss of which features are 0 after the step.
+func (ws *Work) learnFeatures(p *nn.Params, b *Batch, total float64, grad bool) nn.Loss {
+	m, z := ws.m, len(ws.m.Zeroes)
+	at := 0
+	for i := range b.Rows {
+		if ws.done[i] {
+			continue
+		}
+		for j, f := range m.Zeroes {
+			ws.tgt.zero[at*z+j] = 0
+			if b.NextFeat[i*m.Features+f] == 0 {
+				ws.tgt.zero[at*z+j] = 1
+			}
+		}
+		at++
+	}
+	ws.forwardFeatures(p, b.Rows)
+	l := ws.zero.Loss(ws.feature.grad(grad, z), ws.tgt.zero, nn.Rows{N: at, Total: total})
+	if grad {
+		m.feature.backward(p, &ws.feature)
+	}
+	return l
 }
 
 // thingTargets fills the things' targets of the rows that go on.

@@ -17,12 +17,14 @@ type Work struct {
 	agent     netWork //
 	reward    []float32
 	dreward   []float32
+	feature   netWork
 	over      netWork
 	legal     netWork
 	dense     netWork
 	place     *nn.Bernoulli
 	move      *nn.Categorical
 	pay       *nn.Categorical
+	zero      *nn.Bernoulli
 	end       *nn.Bernoulli
 	mask      *nn.Bernoulli
 	open      []bool  // [chunk*Agents][reach+1] moves that stay on the board
@@ -69,6 +71,7 @@ func (m *Model) Work() *Work {
 	ws.cell, ws.place = m.cell.work(chunk*cells), nn.NewBernoulli(e, chunk*cells)
 	ws.agent, ws.move = m.agent.work(chunk*n), nn.NewCategorical(reach+1, chunk*n)
 	ws.over, ws.end = m.over.work(chunk), nn.NewBernoulli(1, chunk)
+	ws.feature, ws.zero = m.feature.work(chunk), nn.NewBernoulli(max(len(m.Zeroes), 1), chunk)
 	r := len(m.Rewards)
 	ws.pay = nn.NewCategorical(r, chunk*n)
 	ws.reward, ws.dreward = make([]float32, chunk*n*r), make([]float32, chunk*n*r)
@@ -138,6 +141,7 @@ func (ws *Work) step(p *nn.Params, dst *Next, obs []float32, joint []int32, lo, 
 	} else {
 		ws.predictThings(p, dst, joint, lo, rows)
 		ws.predictAgents(p, dst, joint, lo, rows)
+		ws.predictFeatures(p, dst, lo, rows)
 		ws.predictOver(p, dst, lo, rows)
 	}
 	for i := range rows {
@@ -182,6 +186,7 @@ func (b *board) from(src *board) {
 	copy(b.at, src.at)
 	copy(b.thing, src.thing)
 	copy(b.crowd, src.crowd)
+	copy(b.feat, src.feat)
 	b.t = src.t
 }
 
@@ -194,11 +199,15 @@ func sure(dst *Next, row int, q float32) {
 
 // predictThings fills the next boards' things.
 func (ws *Work) predictThings(p *nn.Params, dst *Next, joint []int32, lo, rows int) {
-	m, e := ws.m, ws.m.things()
-	if e == 0 {
-		return
+	if ws.m.things() > 0 {
+		ws.forwardThings(p, joint, rows)
+		ws.takeThings(dst, lo, rows)
 	}
-	ws.forwardThings(p, joint, rows)
+}
+
+// takeThings puts the likeliest things on the next boards.
+func (ws *Work) takeThings(dst *Next, lo, rows int) {
+	m, e := ws.m, ws.m.things()
 	at := 0
 	for i := range rows {
 		if ws.done[i] {
@@ -316,6 +325,45 @@ func (ws *Work) predictAgents(p *nn.Params, dst *Next, joint []int32, lo, rows i
 		if !ws.done[i] {
 			ws.next[i].t = min(ws.was[i].t+1, m.Horizon)
 		}
+	}
+}
+
+// forwardFeatures runs the net of the features on the rows that go on, given the
+// next things.
+func (ws *Work) forwardFeatures(p *nn.Params, rows int) {
+	ws.feature.x.Reset(ws.m.feature.cols)
+	for i := range rows {
+		if !ws.done[i] {
+			ws.m.featureRow(&ws.feature.x, &ws.was[i], &ws.next[i])
+		}
+	}
+	ws.m.feature.forward(p, &ws.feature)
+	ws.zero.Set(ws.feature.y, ws.feature.x.Rows())
+}
+
+// predictFeatures decides which features become 0.
+func (ws *Work) predictFeatures(p *nn.Params, dst *Next, lo, rows int) {
+	z := len(ws.m.Zeroes)
+	if z == 0 {
+		return
+	}
+	ws.forwardFeatures(p, rows)
+	at := 0
+	for i := range rows {
+		if ws.done[i] {
+			continue
+		}
+		for j, f := range ws.m.Zeroes {
+			if ws.next[i].feat[f] == 0 {
+				continue
+			}
+			q := ws.zero.P[at*z+j]
+			if q > 0.5 {
+				ws.next[i].feat[f] = 0
+			}
+			sure(dst, lo+i, max(q, 1-q))
+		}
+		at++
 	}
 }
 

@@ -1,7 +1,8 @@
 package world
 
 // View writes what the agent at offset s, ego-first, observes, from what agent 0
-// observes: the agents' planes and the last joint action turned, all else equal.
+// observes: the agents' planes, what belongs to them, their features and the last
+// joint action turned, all else equal.
 // The mask is each agent's own and cannot be turned: legal is s's, nil for none.
 // dst and obs must not overlap.
 func (in Input) View(dst, obs []float32, s int, legal []bool) {
@@ -13,6 +14,16 @@ func (in Input) View(dst, obs []float32, s int, legal []bool) {
 		copy(dst[at:], obs[at+s:at+n])
 		copy(dst[at+n-s:], obs[at:at+s])
 		copy(dst[at+n:at+c], obs[at+n:])
+		if in.Owned > 0 {
+			copy(dst[at+n:], obs[at+n+s:at+2*n])
+			copy(dst[at+2*n-s:], obs[at+n:at+n+s])
+		}
+	}
+	if in.Features > 0 {
+		feat, was := dst[in.board():in.legalAt()], obs[in.board():in.legalAt()]
+		copy(feat, was[s:n])
+		copy(feat[n-s:], was[:s])
+		copy(feat[n:], was[n:])
 	}
 	for i := range in.Legal {
 		dst[in.legalAt()+i] = 0
@@ -38,7 +49,13 @@ func (m *Model) write(dst []float32, b *board, joint []int32, s int, legal []boo
 		}
 	}
 	for cell, set := range b.thing {
-		bitsOf(set, func(e int) { dst[cell*c+n+e] = 1 })
+		bitsOf(m.seen(set, s), func(e int) { dst[cell*c+n+e] = 1 })
+	}
+	for f, v := range b.feat {
+		if f < n {
+			v = b.feat[(s+f)%n]
+		}
+		dst[m.board()+f] = v
 	}
 	for i, ok := range legal[:min(len(legal), m.Legal)] {
 		if ok {

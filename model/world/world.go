@@ -73,8 +73,11 @@ func (c Config) Validate() error {
 
 // Input says in numbers what an observation holds: planes
 // [Height][Width][Planes], of which the first Agents show one agent each,
-// ego-first, then the mask, the time and the last joint action where the game
-// observes them.
+// ego-first, then the features, the mask, the time and the last joint action
+// where the game observes them. With Owned, the planes after the agents' are one
+// for each agent too, ego-first: what belongs to it. The first Agents features are one for each agent,
+// ego-first, and never change; the others are the same for everyone, and each
+// stays as it is or becomes 0.
 type Input struct {
 	Height  int `yaml:"height"`
 	Width   int `yaml:"width"`
@@ -87,10 +90,19 @@ type Input struct {
 	Last    int `yaml:"last"`    // Agents, or 0 if the last joint action is not observed
 
 	Rewards []float32 `yaml:"rewards"` // every reward there is, ascending
+
+	Owned    int       `yaml:"owned,omitempty" json:",omitempty"`    // Agents, or 0 if no planes but the agents' are by agent
+	Features int       `yaml:"features,omitempty" json:",omitempty"` // numbers observed besides the planes: none, or at least Agents
+	Values   []float32 `yaml:"values,omitempty" json:",omitempty"`   // every value of a feature there is, ascending
+	Zeroes   []int     `yaml:"zeroes,omitempty" json:",omitempty"`   // features that may become 0 in a step; the others stay
 }
 
-// MaxRewards bounds how many different rewards a game may pay in a step.
-const MaxRewards = 64
+// MaxRewards bounds how many different rewards a game may pay in a step, and
+// MaxValues how many different numbers its features may be.
+const (
+	MaxRewards = 64
+	MaxValues  = 64
+)
 
 // Validate returns everything that is wrong, joined.
 func (in Input) Validate() error {
@@ -101,6 +113,8 @@ func (in Input) Validate() error {
 		bad("planes", []int{in.Height, in.Width, in.Planes}, "a board: the model reads games with planes")
 	case in.Agents < 1 || in.Agents > in.Planes || in.Agents > 16:
 		bad("agents", in.Agents, "1 to 16, with a plane each")
+	case in.Owned != 0 && (in.Owned != in.Agents || in.things() < in.Owned):
+		bad("owned", in.Owned, fmt.Sprintf("0, or %d with as many planes after the agents'", in.Agents))
 	case in.Planes-in.Agents > 30:
 		bad("planes", in.Planes, "at most 30 after the agents'")
 	}
@@ -119,6 +133,13 @@ func (in Input) Validate() error {
 	if n := len(in.Rewards); n < 1 || n > MaxRewards {
 		bad("rewards", n, fmt.Sprintf("1 to %d different values: the model classifies rewards", MaxRewards))
 	}
+	if n, f := len(in.Values), in.Features; f != 0 && (f < in.Agents || f > 64) || (n > 0) != (f > 0) || n > MaxValues {
+		bad("features and their values", []int{f, n}, fmt.Sprintf("none, or one feature for each agent, at most 64 in all, and "+
+			"1 to %d different values: the model classifies them", MaxValues))
+	}
+	if slices.ContainsFunc(in.Zeroes, func(f int) bool { return f < in.Agents || f >= in.Features }) {
+		bad("zeroes", in.Zeroes, "features after the agents', which never change")
+	}
 	return errors.Join(errs...)
 }
 
@@ -128,15 +149,18 @@ func (in Input) Len() int { return in.lastAt() + in.Last*in.Actions }
 func (in Input) cells() int   { return in.Height * in.Width }
 func (in Input) board() int   { return in.cells() * in.Planes }
 func (in Input) things() int  { return in.Planes - in.Agents }
-func (in Input) legalAt() int { return in.board() }
+func (in Input) legalAt() int { return in.board() + in.Features }
 func (in Input) timeAt() int  { return in.legalAt() + in.Legal }
 func (in Input) lastAt() int  { return in.timeAt() + in.Time }
+func (in Input) common() int  { return max(in.Features-in.Agents, 0) } // features that are the same for everyone
 
 // Level returns the number of the reward nearest to v.
-func (in Input) Level(v float32) int32 {
+func (in Input) Level(v float32) int32 { return nearest(in.Rewards, v) }
+
+func nearest(levels []float32, v float32) int32 {
 	best := 0
-	for i, r := range in.Rewards {
-		if abs(r-v) < abs(in.Rewards[best]-v) {
+	for i, r := range levels {
+		if abs(r-v) < abs(levels[best]-v) {
 			best = i
 		}
 	}
@@ -154,6 +178,7 @@ type Model struct {
 	cell       net // [places] -> a bit a thing
 	agent      net // [agents] -> where it goes
 	reward     nn.Dense
+	feature    net // [rows] -> a bit for each feature that may become 0
 	over       net // [rows] -> whether the episode is over
 	legal      net // [agents] -> a bit an action
 	dense      net // variant planes
@@ -192,6 +217,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if n := len(c.Weights); n != 0 && n != in.Planes {
 		errs = append(errs, field.Bad("weights", c.Weights, fmt.Sprintf("one factor for each of the %d planes, or none", in.Planes)))
 	}
+	if in.Features > 0 && c.Variant == Planes {
+		errs = append(errs, field.Bad("variant", c.Variant, Heads+", because the game observes numbers besides its planes"))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
@@ -209,10 +237,13 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	case Planes:
 		m.dense = add("dense", c.Dense, in.board()+n*k+1, in.board()+n+1)
 	default:
-		m.cell = add("things", c.Hidden, reach*m.site+k, max(e, 1))
+		m.cell = add("things", c.Hidden, m.placeCols(), max(e, 1))
 		m.agent = add("move", c.Hidden, m.agentCols(), reach+1)
 		m.reward = p.Dense("reward", c.Hidden[len(c.Hidden)-1], len(in.Rewards), nn.None, nn.Orthogonal(0.1))
 		m.over = add("over", c.Hidden, (n+1)+e*(vanishCap+1)+in.Horizon+2, 1)
+		if len(in.Zeroes) > 0 {
+			m.feature = add("features", c.Hidden, m.featureCols(), len(in.Zeroes))
+		}
 	}
 	return m, p, nil
 }
@@ -228,10 +259,12 @@ func (m *Model) Describe(p *nn.Params) string {
 
 // board is what an observation says.
 type board struct {
-	at    []int16  // [Agents] cell, -1 off the board
-	thing []uint32 // [cells] bit e: thing e
-	crowd []uint8  // [cells] agents there
-	acts  []uint8  // [cells][Actions] agents there by action
+	at    []int16   // [Agents] cell, -1 off the board
+	thing []uint32  // [cells] bit e: thing e
+	crowd []uint8   // [cells] agents there
+	acts  []uint8   // [cells][Actions] agents there by action
+	feat  []float32 // [Features]
+	level []int32   // [Features] which of the Values each is
 	t     int
 }
 
@@ -239,12 +272,17 @@ func (m *Model) newBoard() board {
 	return board{
 		at: make([]int16, m.Agents), thing: make([]uint32, m.cells()),
 		crowd: make([]uint8, m.cells()), acts: make([]uint8, m.cells()*m.Actions),
+		feat: make([]float32, m.Features), level: make([]int32, m.Features),
 	}
 }
 
-// read takes the planes and the time of an observation.
+// read takes the planes, the features and the time of an observation.
 func (b *board) read(m *Model, obs []float32) {
 	b.planes(m, obs[:m.board()])
+	copy(b.feat, obs[m.board():])
+	for f, v := range b.feat {
+		b.level[f] = nearest(m.Values, v)
+	}
 	b.t = 0
 	if m.Time > 0 {
 		b.t = min(int(obs[m.timeAt()]*float32(m.Horizon)+0.5), m.Horizon)

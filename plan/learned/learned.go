@@ -4,7 +4,8 @@
 // A World is plan.Dynamics and plan.Observer. It sees a real state once, through
 // the planning agent's observation and everyone's masks, and goes on from there
 // by model/world: a round's steps are predicted in one batch, at their likeliest
-// outcome. What a board holds is 0 or 1, so a slot is a row of bits.
+// outcome. What a board holds is 0 or 1, so a slot is a row of bits, with a few
+// words for numbers.
 //
 // Predicted steps are kept by state and joint action, since the trees of an
 // episode meet the same ones again and again. The cache forgets what is in the
@@ -45,12 +46,12 @@ type World struct {
 	envs []decision
 
 	// A state is a row of words: what the planning agent observes, a bit each;
-	// the time, and whether nothing is left to decide; a mask for each agent;
-	// the reward on the way in, and the model's doubt.
-	width, time, mask, pay int
-	timeAt                 int      // of the observation
-	state                  []uint64 // [slots][width]
-	key                    []uint64 // [slots]
+	// the time, and whether nothing is left to decide; the features, two a word;
+	// a mask for each agent; the reward on the way in, and the model's doubt.
+	width, time, feat, mask, pay int
+	featAt, timeAt               int      // of the observation
+	state                        []uint64 // [slots][width]
+	key                          []uint64 // [slots]
 
 	kept    []uint64 // [2^Log][width]
 	keptKey []uint64 // [2^Log]
@@ -86,9 +87,12 @@ func New(m *world.Model, p *nn.Params, c Config) (*World, error) {
 	if c.Envs < 1 || c.Trees < 1 || c.Log < 0 || c.Log > 30 {
 		return nil, errors.New("plan/learned: at least one decision and one tree are needed, and room for 2^0 to 2^30 steps")
 	}
-	w := &World{in: m.Input, timeAt: m.Height*m.Width*m.Planes + m.Legal, env: make([]int32, c.Envs*c.Trees), envs: make([]decision, c.Envs)}
+	planes := m.Height * m.Width * m.Planes
+	w := &World{in: m.Input, featAt: planes, timeAt: planes + m.Features + m.Legal,
+		env: make([]int32, c.Envs*c.Trees), envs: make([]decision, c.Envs)}
 	w.time = (m.Len() + 63) / 64
-	w.mask = w.time + 1
+	w.feat = w.time + 1
+	w.mask = w.feat + (m.Features+1)/2
 	w.pay = w.mask + m.Agents
 	w.width = w.pay + 1
 	for tree := range w.env {
@@ -108,7 +112,7 @@ func New(m *world.Model, p *nn.Params, c Config) (*World, error) {
 func (w *World) Use(m *world.Model, p *nn.Params) error {
 	in := m.Input
 	if in.Rewards = nil; in.Len() != w.in.Len() || in.Agents != w.in.Agents || in.Actions != w.in.Actions || in.Planes != w.in.Planes ||
-		in.Horizon != w.in.Horizon {
+		in.Features != w.in.Features || in.Horizon != w.in.Horizon {
 		return errors.New("plan/learned: the world model is of another game")
 	}
 	if w.m != m {
@@ -259,7 +263,7 @@ func (w *World) at(slot int32) []uint64 {
 	return w.state[int(slot)*w.width : (int(slot)+1)*w.width]
 }
 
-// pack writes an observation to a row's bits and time.
+// pack writes an observation to a row's bits, time and features.
 func (w *World) pack(dst []uint64, obs []float32) {
 	clear(dst[:w.mask])
 	for i, x := range obs {
@@ -270,6 +274,11 @@ func (w *World) pack(dst []uint64, obs []float32) {
 	if w.in.Time > 0 {
 		dst[w.timeAt>>6] &^= 1 << (w.timeAt & 63)
 		dst[w.time] = uint64(obs[w.timeAt]*float32(w.in.Horizon) + 0.5)
+	}
+	for f, v := range obs[w.featAt : w.featAt+w.in.Features] {
+		at := w.featAt + f
+		dst[at>>6] &^= 1 << (at & 63)
+		dst[w.feat+f>>1] |= uint64(math.Float32bits(v)) << (32 * (f & 1))
 	}
 }
 
@@ -285,9 +294,12 @@ func (w *World) unpack(dst []float32, slot int32) {
 	if w.in.Time > 0 {
 		dst[w.timeAt] = float32(s[w.time]<<1>>1) / float32(w.in.Horizon)
 	}
+	for f := range w.in.Features {
+		dst[w.featAt+f] = math.Float32frombits(uint32(s[w.feat+f>>1] >> (32 * (f & 1))))
+	}
 }
 
-// keyOf names a state: what is observed, the time, and who is who.
+// keyOf names a state: what is observed, the time, the features, and who is who.
 func (w *World) keyOf(d *decision, s []uint64) uint64 {
 	k := d.salt
 	for _, word := range s[:w.mask] {

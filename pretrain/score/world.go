@@ -17,7 +17,7 @@ import (
 // learnt from. A row is one step through the eyes of one living agent.
 type WorldScore struct {
 	Rows  int     `json:"rows"`
-	Exact float64 `json:"exact"` // share of rows with every cell, thing, reward, end and the own mask right
+	Exact float64 `json:"exact"` // share of rows with every cell, thing, feature, reward, end and the own mask right
 	// Rows of steps that the rules would have played otherwise with other draws: no
 	// model can foresee them, so they are left out of everything else.
 	Chance int     `json:"chance,omitempty"`
@@ -201,6 +201,9 @@ func (j *worldScorer) row(i int, t *worldTruth, before, after, got, raw []float3
 		j.agent(&f, i, a, joint[a], rewards[a], before, after, got, raw, t.batch.Over[i])
 	}
 	j.things(&f, before, after, got)
+	if !slices.Equal(j.next.Obs[0][i*m.Len()+len(got):i*m.Len()+len(got)+m.Features], t.batch.NextFeat[i*m.Features:(i+1)*m.Features]) {
+		f.add("wrong_feature")
+	}
 	state := len(f) == 0
 	if j.next.Over[i] != t.batch.Over[i] {
 		f.add("wrong_over")

@@ -188,10 +188,12 @@ func (j *WorldScores) figures(c *card.Card, m *world.Model) error {
 		share = append(share, e.Accuracy, 1-e.Accuracy)
 		names[i] = fmt.Sprintf("%s (%d)", n, e.N)
 	}
-	c.Figures = append(c.Figures, page.HeatOf("events", "Events",
-		"Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; "+
-			"the board, the hunters' cells and their rewards must be right.",
-		"", names, []string{"foreseen", "missed"}, share))
+	if len(names) > 0 { // few new steps may all have been decided by chance
+		c.Figures = append(c.Figures, page.HeatOf("events", "Events",
+			"Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; "+
+				"the board, the hunters' cells and their rewards must be right.",
+			"", names, []string{"foreseen", "missed"}, share))
+	}
 	k := make([]float64, len(j.OpenLoop))
 	for i := range k {
 		k[i] = float64(i + 1)

@@ -90,6 +90,7 @@ func (w *worldGame) row(t *worldTruth, i, s int) {
 	w.was.Observe(game.Seat(s), t.batch.Obs[i*m.Len():(i+1)*m.Len()])
 	w.st.Observe(game.Seat(s), w.obs)
 	copy(t.batch.Next[i*planes:(i+1)*planes], w.obs)
+	copy(t.batch.NextFeat[i*m.Features:(i+1)*m.Features], w.obs[planes:])
 	w.st.Legal(game.Seat(s), t.legal[i*m.Actions:(i+1)*m.Actions])
 	for a := range n {
 		t.joint[i*n+a] = w.acts[(s+a)%n]
@@ -138,7 +139,7 @@ func ProbeWorld(m *world.Model, p *nn.Params, g game.Game, rows int, key rng.Key
 
 // OpenLoop plays random agents and lets the model follow their actions without
 // ever seeing the game again. It returns the share of plays of which the first k
-// steps were foreseen without a single mistake in boards, rewards and ends, for k
+// steps were foreseen without a single mistake in boards, features, rewards and ends, for k
 // = 1 to steps. A play that ends keeps what it had.
 func OpenLoop(m *world.Model, p *nn.Params, g game.Game, plays, steps int, key rng.Key) []float64 {
 	ws, next := m.Work(), newWorldNext(m.Input, plays)
@@ -169,8 +170,9 @@ func OpenLoop(m *world.Model, p *nn.Params, g game.Game, plays, steps int, key r
 			if over[i] {
 				continue
 			}
-			exact[i] = exact[i] && slices.Equal(own[i*m.Len():i*m.Len()+planes],
-				t.batch.Next[i*planes:(i+1)*planes]) && next.Over[i] == t.batch.Over[i]
+			said, f := own[i*m.Len():(i+1)*m.Len()], m.Features
+			exact[i] = exact[i] && slices.Equal(said[:planes], t.batch.Next[i*planes:(i+1)*planes]) &&
+				slices.Equal(said[planes:planes+f], t.batch.NextFeat[i*f:(i+1)*f]) && next.Over[i] == t.batch.Over[i]
 			for a := range n {
 				d := next.Reward[a][i] - t.batch.Reward[i*n+a]
 				exact[i] = exact[i] && max(d, -d) <= near

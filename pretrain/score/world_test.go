@@ -20,7 +20,8 @@ import (
 // on cell 2 with the prey, which it catches. What is said of it differs from case
 // to case.
 func TestEveryKindOfFaultIsNamed(t *testing.T) {
-	in := world.Input{Height: 1, Width: 5, Planes: 3, Agents: 2, Actions: 7, Horizon: 9, Legal: 7, Time: 1, Last: 2, Rewards: []float32{0, 1}}
+	in := world.Input{Height: 1, Width: 5, Planes: 3, Agents: 2, Actions: 7, Horizon: 9, Legal: 7, Time: 1, Last: 2, Rewards: []float32{0, 1},
+		Features: 3, Values: []float32{0, 1}, Zeroes: []int{2}}
 	m, p, err := world.New(world.Default(), in, rng.New(1))
 	must(t, err)
 	at := func(cell, plane int) int { return cell*3 + plane }
@@ -40,8 +41,9 @@ func TestEveryKindOfFaultIsNamed(t *testing.T) {
 		end    [2]bool
 		over   bool
 		mask   bool
+		gone   bool // the last feature is 0, which is still 1
 	}
-	right := says{after, after, [2]float32{0, 1}, [2]bool{false, true}, false, true}
+	right := says{after, after, [2]float32{0, 1}, [2]bool{false, true}, false, true, false}
 	for _, c := range []struct {
 		name   string
 		left   bool // agent 1 had left before
@@ -65,6 +67,7 @@ func TestEveryKindOfFaultIsNamed(t *testing.T) {
 		{"did not move", false, func(x *says) { x.planes = set(at(0, 0), at(4, 2)) }, []string{"wrong_cell"}},
 		{"over", false, func(x *says) { x.over = true }, []string{"wrong_over"}},
 		{"mask", false, func(x *says) { x.mask = false }, []string{"wrong_mask"}},
+		{"feature", false, func(x *says) { x.gone = true }, []string{"wrong_feature"}},
 	} {
 		x := right
 		c.change(&x)
@@ -80,6 +83,10 @@ func TestEveryKindOfFaultIsNamed(t *testing.T) {
 		}
 		j.next.Over[0] = x.over
 		j.next.Legal[0][0] = !x.mask
+		truth.batch.NextFeat[2] = 1
+		if !x.gone {
+			j.next.Obs[0][len(after)+2] = 1
+		}
 		for a := range 2 {
 			j.next.Reward[a][0], j.next.Mean[a][0], j.next.End[a][0] = x.reward[a], x.reward[a], x.end[a]
 		}
