@@ -110,14 +110,15 @@ func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory,
 }
 
 // weigh turns what z alone leads to into what it leads to for kind g, by how often such
-// agents reached each goal.
+// agents reached each goal. What z leads to was learnt among those who were met, some of
+// whom never reach a goal; so it is no more than a hint.
 func (w *latent) weigh(list []Word, g int) {
 	if len(w.kinds) == 0 || len(w.m.models.Reached) != len(w.kinds)*len(list) {
 		return
 	}
 	sum, reached := 0., w.m.models.Reached[g*len(list):]
 	for i := range list {
-		list[i].Share *= float64(reached[i]) + 1 // who was never seen to may still
+		list[i].Share = (list[i].Share + 0.1) * (float64(reached[i]) + 1) // who was never seen to may still
 		sum += list[i].Share
 	}
 	for i := range list {
