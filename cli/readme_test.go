@@ -92,7 +92,7 @@ type shortened struct {
 var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
 		"--set", mainStages, "--set", "follow=[{name: adapt, run: 'adapt {run} --vs ns,nh,nh --lives 1 --steps 200 --last 100'}]",
-		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000",
 		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small,
 	}},
 	{"hop train ppo", []string{
@@ -119,11 +119,13 @@ var quick = []shortened{
 }
 
 // mainStages is the main job's preparation, made small.
-const mainStages = `prepare=[{name: data, run: 'collect {game} --mix ns,nh --rows 3000 --seed 7'},
+const mainStages = `prepare=[{name: response, run: 'pretrain response {game} --set steps=5000 --set save=1000 --episodes 20'},
+{name: data, run: 'collect {game} --population {response} --rows 3000 --seed 7'},
 {name: vae, run: 'pretrain vae --data {data} --loss b --set epochs=1'},
 {name: cvae, run: 'pretrain cvae --data {data} --vae {vae} --set epochs=1'},
-{name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'},
-{name: response, run: 'pretrain response {game} --set steps=5000 --set save=1000 --episodes 20'}]`
+{name: moa, run: 'pretrain moa --data {data} --condition kind --cvae {cvae} --epochs 1
+ --set model.hidden=[64,64] --set model.distances=false'},
+{name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'}]`
 
 // The two pages share what their commands make.
 func TestReadmeCommandsRun(t *testing.T) {

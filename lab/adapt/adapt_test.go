@@ -165,7 +165,7 @@ func TestAcquaintances(t *testing.T) {
 		want      adapted.Acquaintance
 		where     string
 	}{
-		{hop, "ns", "ns", adapted.InTraining, "warm-up, stand-ins"},
+		{known("hop+discrete"), "ns", "ns", adapted.InTraining, "warm-up, stand-ins"},
 		{hop, "random", "random", adapted.InData, ""},
 		{net, "random", "random", adapted.InData, ""},
 		{hop, "deadline", "deadline", adapted.Stranger, ""},
