@@ -48,6 +48,7 @@ func NewObserver(g game.Game, bots []string, others []agent.ID) (*Observer, erro
 	n := len(others) * len(types)
 	o.post, o.goal, o.there = make([]float64, n), make([]int, n), make([]bool, len(others))
 	o.probs = make([]float32, n*o.actions)
+	o.named = slices.Contains(bots, RandomWord)
 	return o, nil
 }
 
@@ -132,8 +133,8 @@ func (o *Observer) Predict(dst []float64, j int) {
 	}
 }
 
-// InWords returns how likely co-player j is after each goal now; nothing if no type
-// can say what it is after.
+// InWords returns how likely co-player j is after each goal now, or to act at random;
+// nothing if no type can say what it is after.
 func (o *Observer) InWords(j int) (names []string, probs []float64) {
 	if !o.named {
 		return nil, nil
