@@ -136,3 +136,25 @@ func TestTheObserverIsTheOwnHistory(t *testing.T) {
 		t.Errorf("%d looks, %d of them without a stag: the test saw too little", looks, hares)
 	}
 }
+
+// Among co-players none of whom is after anything an observer says that they act at
+// random; one whose bots do not say what they are after says nothing.
+func TestTheObserverNamesThoseWhoActAtRandom(t *testing.T) {
+	g := gametest.New(t, matrix.New, matrix.Default())
+	o, err := oracle.NewObserver(g, []string{"random"}, []agent.ID{1})
+	must(t, err)
+	e, err := rollout.New(rollout.Config{Game: g, Envs: 1, Key: rng.New(1), Workers: 1})
+	must(t, err)
+	bots, err := rollout.NewBots(g, "random", 1)
+	must(t, err)
+	looks := 0
+	e.Collect(batch.New(e.Shape(5, 0)), [][]rollout.Player{{&onlooker{bots, o, func(*rollout.View, int) {
+		looks++
+		if names, probs := o.InWords(0); len(names) == 0 || math.Abs(probs[slices.Index(names, oracle.RandomWord)]-1) > 1e-12 {
+			t.Errorf("it says %v with %v, want that its co-player acts at random", names, probs)
+		}
+	}}, bots}})
+	if looks == 0 {
+		t.Error("nobody looked")
+	}
+}

@@ -313,3 +313,25 @@ func TestDecisionsAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// What z leads to is weighed by what agents of the kind reached: a goal that nobody of
+// whom z was learnt ever reached is still that of a kind that did, and each kind's words
+// sum to 1.
+func TestWordsFollowTheKind(t *testing.T) {
+	w := &latent{codes: &codes{m: &Mind{models: pretrained.Models{Reached: []float32{60, 40, 0, 100}}}}, kinds: []int32{0, 2}}
+	for _, c := range []struct {
+		kind int
+		z    []float64
+		want string
+	}{{0, []float64{1, 0}, "stag"}, {1, []float64{1, 0}, "hare"}, {0, []float64{0.05, 0.95}, "hare"}, {1, []float64{0.5, 0.5}, "hare"}} {
+		list := []Word{{"stag", c.z[0]}, {"hare", c.z[1]}}
+		w.weigh(list, c.kind)
+		best := list[0]
+		if list[1].Share > best.Share {
+			best = list[1]
+		}
+		if sum := list[0].Share + list[1].Share; best.Name != c.want || math.Abs(sum-1) > 1e-9 {
+			t.Errorf("z leads to %v; for kind %d that is %v, want %s and a sum of 1", c.z, c.kind, list, c.want)
+		}
+	}
+}
