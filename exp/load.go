@@ -300,6 +300,7 @@ const (
 // have met. Each call of Member starts a life of its own: weights are as the
 // run left them, optimisers and beliefs fresh.
 type Newcomer struct {
+	Met []string // whom it takes co-players to be, by name
 	*Saved
 	Models bool // it models others
 	Learn  string
@@ -332,6 +333,9 @@ func (r *Registry) LoadNewcomer(dir string, sets []string, id int, learn string)
 		return nil, err
 	}
 	_, st.Models = mind.As[mind.Predicting](m)
+	if a, ok := mind.As[mind.Acquainted](m); ok {
+		st.Met = a.Population()
+	}
 	others, own := false, false
 	if a, ok := mind.As[mind.Adapter](m); ok {
 		others, own = a.Adapts()

@@ -120,6 +120,12 @@ type Adapter interface {
 // agent itself, or without a goal if it was taught goals. It is for one goroutine.
 type Prediction func(probs, obs []float32, a agent.ID, goal int) bool
 
+// Acquainted is a mind that takes co-players to be of a population.
+type Acquainted interface {
+	// Population names its kinds.
+	Population() []string
+}
+
 // Predicting models its co-players.
 type Predicting interface {
 	// Predictions returns the agent's view of others. It is an error if single

@@ -131,6 +131,11 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if r.known, err = s.Spec.Known(); err != nil {
 			return nil, nil, nil, err
 		}
+		for _, name := range s.Met {
+			a := r.known[name]
+			a.Partner = true
+			r.known[name] = a
+		}
 		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}

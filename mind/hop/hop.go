@@ -208,6 +208,9 @@ func (m *Mind) Search() (*plan.Config, *mind.RulesMaker) { return &m.search, &m.
 // Models returns the networks that were trained before the run, for audits.
 func (m *Mind) Models() pretrained.Models { return m.models }
 
+// Population returns whom a co-player may be, as the mind has it.
+func (m *Mind) Population() []string { return m.who }
+
 // Model returns the model of others, for audits.
 func (m *Mind) Model() *moa.Learner { return m.moa }
 
@@ -268,6 +271,7 @@ var _ interface {
 	mind.Imagining
 	mind.Adapter
 	mind.Predicting
+	mind.Acquainted
 	mind.Swapper
 	mind.Searching
 } = (*Mind)(nil)

@@ -335,3 +335,12 @@ func TestWordsFollowTheKind(t *testing.T) {
 		}
 	}
 }
+
+// Whom a mind takes co-players to be is what its checkpoint's response network knows, so
+// that nobody of them is called a stranger.
+func TestAMindNamesItsPopulation(t *testing.T) {
+	m, _ := among(t, hunt(t, 35), amid, 1, func(*Config) {})
+	if a, ok := mind.As[mind.Acquainted](m); !ok || !slices.Equal(a.Population(), amid) {
+		t.Errorf("a mind among %v does not say so", amid)
+	}
+}
