@@ -44,7 +44,7 @@ type Config struct {
 	Team     []string       // or n bots: the same team in every episode
 	Players  Players        // plays instead of bots, if not nil; Team or Population then names its members
 	Kinds    Kinds          // with a Population: who plays each agent
-	Given     int            // numbers that players are given about their co-players, beside what they see
+	Given    int            // numbers that players are given about their co-players, beside what they see
 	// Population names the kinds of Players that teams are made of, anew each episode.
 	Population []string
 	Rows       int    // stop at the first whole episode that reaches it
