@@ -1,3 +1,3 @@
-"""The one place that holds the version of the package, its wheels and their `hop` program."""
+"""The version of the package, and of the binary that its wheel carries."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
