@@ -85,7 +85,9 @@ func guest(t *testing.T, mode string) (*Peer, error) {
 	return p, err
 }
 
-var doubling = []Array{{Name: "in", Type: "f4", Shape: []int{3, 5}}, {Name: "flag", Type: "b1", Shape: []int{3}}, {Name: "out", Type: "f4", Shape: []int{15}}}
+var doubling = []Array{
+	{Name: "in", Type: "f4", Shape: []int{3, 5}}, {Name: "flag", Type: "b1", Shape: []int{3}}, {Name: "out", Type: "f4", Shape: []int{15}},
+}
 
 func memoryFiles() (n int) {
 	for _, dir := range memoryDirs() {
