@@ -74,7 +74,9 @@ type Server struct {
 	seeds      []int64   // [N] for restartSeed
 	restart    []uint8   // [N]
 
-	shown []bool // [N][A] the agent's observation is not zero
+	// What the host may have written into the arrays above decides nothing: these do.
+	living []bool // [N][A]
+	shown  []bool // [N][A] the agent's observation is not zero
 }
 
 // New returns a server of what the lab's registry names.
@@ -273,7 +275,7 @@ func (s *Server) Share(m *bridge.Memory) error {
 	s.terminated, s.truncated = bridge.Slice[bool](m, "terminated"), bridge.Slice[bool](m, "truncated")
 	s.returns, s.over, s.steps = bridge.Slice[float64](m, "returns"), bridge.Slice[bool](m, "over"), bridge.Slice[int32](m, "steps")
 	s.seeds, s.restart = bridge.Slice[int64](m, "seeds"), bridge.Slice[uint8](m, "restart")
-	s.shown = make([]bool, envs*s.spec.Seats)
+	s.living, s.shown = make([]bool, envs*s.spec.Seats), make([]bool, envs*s.spec.Seats)
 	s.shared = true
 	return nil
 }
@@ -309,8 +311,8 @@ func (s *Server) Tick(code uint32) error {
 // with a sentence, or replaced.
 func (s *Server) check() error {
 	width := len(s.spec.Actions)
-	for i, alive := range s.alive {
-		if k := s.actions[i]; !alive || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
+	for i, living := range s.living {
+		if k := s.actions[i]; !living || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
 			continue
 		}
 		mask := s.legal[i*width : (i+1)*width]

@@ -33,7 +33,8 @@ func opened(t testing.TB, o Open) *Server {
 	s.alive, s.actions, s.rewards = make([]bool, rows), make([]int32, rows), make([]float32, rows)
 	s.terminated, s.truncated, s.returns = make([]bool, rows), make([]bool, rows), make([]float64, rows)
 	s.over, s.steps = make([]bool, o.Envs), make([]int32, o.Envs)
-	s.seeds, s.restart, s.shown = make([]int64, o.Envs), make([]uint8, o.Envs), make([]bool, rows)
+	s.seeds, s.restart = make([]int64, o.Envs), make([]uint8, o.Envs)
+	s.living, s.shown = make([]bool, rows), make([]bool, rows)
 	s.shared = true
 	return s
 }

@@ -95,7 +95,7 @@ func (w *worker) random() {
 		for a := range agents {
 			i := n*agents + a
 			w.actions[i] = 0
-			if w.alive[i] {
+			if w.living[i] {
 				w.actions[i] = game.Uniform(w.legal[i*width:(i+1)*width], w.live.Rand(n, agent.ID(a)))
 			}
 		}
@@ -115,7 +115,7 @@ func (w *worker) choose() {
 		}
 		w.rows = w.rows[:0]
 		for n := w.lo; n < w.hi; n++ {
-			if w.alive[n*agents+a] {
+			if w.living[n*agents+a] {
 				w.rows = append(w.rows, int32(n))
 			}
 		}
@@ -146,7 +146,7 @@ func (w *worker) own() []rollout.Player {
 func (w *worker) step() {
 	agents := w.spec.Seats
 	for n := w.lo; n < w.hi; n++ {
-		if w.over[n] {
+		if w.live.State(n).Over() {
 			w.live.Reset(n)
 			w.begin(n)
 			continue
@@ -154,7 +154,7 @@ func (w *worker) step() {
 		row := n * agents
 		for a, k := range w.actions[row : row+agents] {
 			w.played[a] = game.NoAction
-			if w.alive[row+a] {
+			if w.living[row+a] {
 				w.played[a] = k
 			}
 		}
@@ -181,7 +181,7 @@ func (w *worker) step() {
 func (w *worker) begin(n int) {
 	agents := w.spec.Seats
 	row := n * agents
-	clear(w.alive[row : row+agents])
+	clear(w.living[row : row+agents])
 	clear(w.rewards[row : row+agents])
 	clear(w.returns[row : row+agents])
 	w.after(n)
@@ -194,13 +194,13 @@ func (w *worker) begin(n int) {
 // state once more; after that its observation is zero.
 func (w *worker) after(n int) {
 	st := w.live.State(n)
-	agents, width, length := w.spec.Seats, len(w.spec.Actions), len(w.obs)/len(w.alive)
+	agents, width, length := w.spec.Seats, len(w.spec.Actions), len(w.obs)/len(w.living)
 	over := st.Over()
 	cut := over && w.live.Cut(n)
 	for a := range agents {
 		i := n*agents + a
-		was, now := w.alive[i], st.Alive(game.Seat(a))
-		w.alive[i] = now
+		was, now := w.living[i], st.Alive(game.Seat(a))
+		w.living[i], w.alive[i] = now, now
 		w.terminated[i], w.truncated[i] = was && !now && !cut, was && !now && cut
 		legal := w.legal[i*width : (i+1)*width]
 		if now {
@@ -230,7 +230,7 @@ func (s *Server) load(state []byte) error {
 	agents := s.spec.Seats
 	for n := range s.over {
 		row := n * agents
-		clear(s.alive[row : row+agents])
+		clear(s.living[row : row+agents])
 		clear(s.rewards[row : row+agents])
 		for a := range agents {
 			s.returns[row+a] = s.live.Return(n, agent.ID(a))
