@@ -24,6 +24,7 @@ import (
 	"hop/bridge"
 	"hop/field"
 	"hop/game"
+	"hop/internal/cpu"
 	"hop/lab"
 	"hop/play"
 	"hop/rollout"
@@ -211,6 +212,9 @@ func (s *Server) open(o Open) (*Opened, error) {
 		return nil, err
 	}
 	delete(params, "name")
+	if need, have := bytes(built.Spec(), o.Envs), float64(cpu.Memory()); have > 0 && need > have {
+		return nil, fmt.Errorf("%d copies of %s take about %.0f GB, and this machine has %.0f GB: make fewer", o.Envs, o.Game, need/1e9, have/1e9)
+	}
 	if s.live, err = rollout.NewLive(built, o.Envs); err != nil {
 		return nil, err
 	}
@@ -238,6 +242,13 @@ func (s *Server) open(o Open) (*Opened, error) {
 		},
 		Arrays: s.arrays(o.Envs),
 	}, nil
+}
+
+// bytes is about what copies take: their arrays twice for observations that players see,
+// and a state each.
+func bytes(spec game.Spec, envs int) float64 {
+	row := 8*spec.Obs.Len() + 2*len(spec.Actions) + 64
+	return float64(envs) * float64(spec.Seats*row+1500)
 }
 
 // arrays lists what the host must share.

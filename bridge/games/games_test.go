@@ -69,20 +69,27 @@ func (s *Server) text(n int) string {
 // of threads: in every game of the registry.
 func TestACopyIsTheSameAmongAnyNumber(t *testing.T) {
 	for _, name := range registry.New().GameNames() {
-		alone := opened(t, Open{Game: name, Envs: 1})
-		for _, o := range []Open{{Game: name, Envs: 7}, {Game: name, Envs: 7, Threads: 3}} {
-			many := opened(t, o)
-			for n := range many.over {
-				alone.seeded(t, int64(10+n))
-				many.seeded(t, 10)
-				for step := range 60 {
-					if got, want := many.text(n), alone.text(0); got != want {
-						t.Fatalf("%s, copy %d of 7 on %d threads, step %d:\n%s\nalone:\n%s", name, n, o.Threads, step, got, want)
-					}
-					do(t, alone, tickRandom, tickStep)
-					do(t, many, tickRandom, tickStep)
+		var alone []*Server
+		for n := range 5 {
+			alone = append(alone, opened(t, Open{Game: name, Envs: 1}))
+			alone[n].seeded(t, int64(10+n))
+		}
+		one, three := opened(t, Open{Game: name, Envs: 5}), opened(t, Open{Game: name, Envs: 5, Threads: 3})
+		one.seeded(t, 10)
+		three.seeded(t, 10)
+		for step := range 60 {
+			for n, s := range alone {
+				want := s.text(0)
+				if got := one.text(n); got != want {
+					t.Fatalf("%s, copy %d of 5, step %d:\n%s\nalone:\n%s", name, n, step, got, want)
 				}
+				if got := three.text(n); got != want {
+					t.Fatalf("%s, copy %d of 5 on 3 threads, step %d:\n%s\nalone:\n%s", name, n, step, got, want)
+				}
+				do(t, s, tickRandom, tickStep)
 			}
+			do(t, one, tickRandom, tickStep)
+			do(t, three, tickRandom, tickStep)
 		}
 	}
 }
@@ -291,6 +298,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		{Open{Game: "staghunt", Envs: 1, Params: param("size", `"large"`)}, []string{"size", "large"}},
 		{Open{Game: "staghunt", Envs: 1, Params: param("size", "-3")}, []string{"size", "-3"}},
 		{Open{Game: "staghunt", Envs: 0}, []string{"0 copies"}},
+		{Open{Game: "staghunt", Envs: 1 << 40}, []string{"1099511627776 copies of staghunt take about", "fewer"}},
 		{Open{Game: "staghunt", Envs: 1, Illegal: "ignore"}, []string{"ignore", "replace"}},
 	} {
 		c.o.Threads = 1
