@@ -25,8 +25,9 @@ var Floors = map[string]int{
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12,
-	"cli":     13,
-	"cmd/hop": 14, "internal/mutants/cmd": 14, "internal/mutants/probe": 14,
+	"bridge/games": 13,
+	"cli":          14,
+	"cmd/hop":      15, "internal/mutants/cmd": 15, "internal/mutants/probe": 15,
 }
 
 // Trees gives packages below a folder one floor.
