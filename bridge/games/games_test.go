@@ -199,7 +199,7 @@ func TestTheStepAfterTheLastStartsTheNextEpisode(t *testing.T) {
 		t.Fatalf("the episode's end says %v and %d steps", s.returns, s.steps[0])
 	}
 	for a := range s.actions {
-		s.actions[a] = -7
+		s.actions[a], s.rewards[a] = -7, 1
 	}
 	do(t, s, tickStep)
 	earned := slices.ContainsFunc(s.rewards, func(r float32) bool { return r != 0 }) || s.returns[0] != 0
