@@ -129,7 +129,9 @@ func playOn(g game.Game, k int, d time.Duration) (alive, steps int, err error) {
 	until := cpu.Time() + d
 	for cpu.Time() < until {
 		for range 16 {
-			envs.Collect(ro, players)
+			if err := envs.Collect(ro, players); err != nil {
+				return 0, 0, err
+			}
 			steps += window * lanes
 			for a := range agent.ID(ro.Agents) {
 				slots := ro.Alive[ro.Slot(a, 0, 0):ro.Slot(a, window, 0)]

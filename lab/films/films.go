@@ -175,7 +175,9 @@ func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, w
 		players[a] = &onlooker{ps[0], g, tapes, worked}
 	}
 	ro := batch.New(envs.Shape(g.Spec().Horizon, 0))
-	envs.Collect(ro, [][]rollout.Player{players})
+	if err := envs.Collect(ro, [][]rollout.Player{players}); err != nil {
+		return nil, err
+	}
 	for _, ep := range envs.Episodes() {
 		if ep.Index > 0 {
 			continue

@@ -110,21 +110,33 @@ func (st *state) Step([]int32, []float32, *rng.Rand) {
 }
 
 // StepAll asks the model what follows.
-func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]float32) {
+func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand) {
 	w := g.rules.stepper()
 	defer g.rules.done(w)
-	agents, rows := g.spec.Seats, len(sts)
-	w.fit(g, rows)
+	agents, rows := g.spec.Seats, 0
+	w.fit(g, len(sts))
 	for i, s := range sts {
 		st := s.(*state)
-		copy(w.base[i*st.width:], st.base)
-		for a, seat := range st.seat {
-			w.joint[i*agents+seat] = actions[i][a]
+		if actions[i] == nil {
+			st.Reset(rules[i])
+			continue
 		}
+		copy(w.base[rows*st.width:], st.base)
+		for a, seat := range st.seat {
+			w.joint[rows*agents+seat] = actions[i][a]
+		}
+		rows++
+	}
+	if rows == 0 {
+		return
 	}
 	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	row := 0
 	for i, s := range sts {
-		s.(*state).take(&w.next, i, rewards[i])
+		if actions[i] != nil {
+			s.(*state).take(&w.next, row, rewards[i])
+			row++
+		}
 	}
 }
 
