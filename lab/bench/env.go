@@ -58,7 +58,7 @@ func Env(ctx context.Context, reg *exp.Registry, only string, cores int, d time.
 			}
 		}
 	}
-	for _, name := range reg.GameNames() {
+	for _, name := range reg.PlainGames() {
 		if name != "staghunt" && (only == "" || only == name) {
 			if err := add(name); err != nil {
 				return nil, err

@@ -111,14 +111,24 @@ func (st *state) Step([]int32, []float32, *rng.Rand) {
 
 // StepAll asks the model what follows.
 func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand) {
+	agents, rows := g.spec.Seats, 0
+	for i, s := range sts {
+		if actions[i] == nil {
+			s.(*state).Reset(rules[i])
+		} else {
+			rows++
+		}
+	}
+	if rows == 0 {
+		return // there may be no model yet
+	}
 	w := g.rules.stepper()
 	defer g.rules.done(w)
-	agents, rows := g.spec.Seats, 0
-	w.fit(g, len(sts))
+	w.fit(g, rows)
+	rows = 0
 	for i, s := range sts {
 		st := s.(*state)
 		if actions[i] == nil {
-			st.Reset(rules[i])
 			continue
 		}
 		copy(w.base[rows*st.width:], st.base)
@@ -126,9 +136,6 @@ func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]floa
 			w.joint[rows*agents+seat] = actions[i][a]
 		}
 		rows++
-	}
-	if rows == 0 {
-		return
 	}
 	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
 	row := 0
