@@ -85,5 +85,6 @@ func (c Config) interpreter() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("pyenv: there is no Python here to play %s; install one, or name it with --set game.python=PATH or HOP_PYTHON", c.Env)
+	return "", fmt.Errorf("pyenv: there is no Python here to play %s; install one, or name it with --set game.python=PATH or HOP_PYTHON",
+		c.Env)
 }

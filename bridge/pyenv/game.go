@@ -129,8 +129,8 @@ func (g *Game) declare(d *declared, a about) error {
 		errs = append(errs, fmt.Errorf("owned is %d, want 0 or the number of agents, %d", l.Owned, len(a.Agents)))
 	}
 	if len(l.Planes) > 0 && (l.Height < 1 || l.Width < 1 || len(l.Planes) < len(a.Agents)+l.Owned) {
-		errs = append(errs, fmt.Errorf("a board of %d by %d with planes %v, want a plane for each of the %d agents first, the observer's own before the "+
-			"others'", l.Height, l.Width, l.Planes, len(a.Agents)))
+		errs = append(errs, fmt.Errorf("a board of %d by %d with planes %v, want a plane for each of the %d agents first, the observer's own "+
+			"before the others'", l.Height, l.Width, l.Planes, len(a.Agents)))
 	}
 	if g.width != bare && g.width != l.Len() {
 		errs = append(errs, fmt.Errorf("its observations have %d numbers; planes and features are %d, and with mask, time and last actions %d",
@@ -183,6 +183,11 @@ func (g *Game) New() game.State {
 func (g *Game) StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand) {
 	if err := g.pool.place(g); err != nil {
 		panic(&game.Failure{Err: err})
+	}
+	for i, s := range sts {
+		if actions[i] != nil {
+			s.(*state).check(actions[i])
+		}
 	}
 	failed := g.pool.tick(sts, actions, rules)
 	if failed == nil {

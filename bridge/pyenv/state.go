@@ -17,6 +17,7 @@ type state struct {
 	t    int
 	sum  uint64 // of everything that was played and seen in this episode
 	over bool
+	cut  bool // and all who left last were stopped by a limit from outside
 
 	alive, lost []bool // [seats]
 	last        []int8 // [seats] the last joint action
@@ -52,17 +53,21 @@ func (st *state) ask(actions []int32, rules *rng.Rand) {
 		b.seed[i], b.op[i] = st.seed, opReset
 		return
 	}
-	r, k := st.row(), len(st.g.spec.Actions)
+	copy(st.row().action, actions)
+	b.op[i] = opStep
+}
+
+// check panics unless the actions may be played.
+func (st *state) check(actions []int32) {
+	mask, k := st.row().mask, len(st.g.spec.Actions)
 	if st.over {
 		panic("pyenv: Step after the episode is over")
 	}
 	for s, a := range actions {
-		if ok := st.alive[s]; !ok && a != game.NoAction || ok && (a < 0 || int(a) >= k || r.mask[s*k+int(a)] == 0) {
+		if ok := st.alive[s]; !ok && a != game.NoAction || ok && (a < 0 || int(a) >= k || mask[s*k+int(a)] == 0) {
 			panic("pyenv: a seat plays what it may not")
 		}
 	}
-	copy(r.action, actions)
-	b.op[i] = opStep
 }
 
 // take reads what came of a step or, without actions, of a reset.
@@ -80,7 +85,7 @@ func (st *state) take(actions []int32) error {
 		}
 	}
 	limit := st.t >= st.g.spec.Horizon
-	st.over = true
+	st.over, st.cut = true, true
 	for s := range st.alive {
 		was := st.alive[s] || actions == nil
 		st.alive[s], st.lost[s] = r.alive[s] != 0, r.cut[s] != 0
@@ -91,6 +96,7 @@ func (st *state) take(actions []int32) error {
 		if !was {
 			continue
 		}
+		st.cut = st.cut && (st.alive[s] || st.g.Lost(st, game.Seat(s)))
 		if err := st.look(s, r); err != nil {
 			return err
 		}
@@ -153,6 +159,9 @@ func (st *state) Alive(s game.Seat) bool { return st.alive[s] }
 // Over reports whether nobody may act any more.
 func (st *state) Over() bool { return st.over }
 
+// Cut reports whether the episode is over by a limit from outside alone.
+func (st *state) Cut() bool { return st.over && st.cut }
+
 // Legal writes which actions the seat may play.
 func (st *state) Legal(s game.Seat, dst []bool) {
 	if !st.alive[s] {
@@ -189,4 +198,7 @@ func (st *state) AppendText(b []byte) ([]byte, error) {
 	return fmt.Appendf(b, "%s seed %d, step %d, over %v, sum %016x\n", st.g.cfg.Env, st.seed, st.t, st.over, st.sum), nil
 }
 
-var _ game.State = (*state)(nil)
+var (
+	_ game.State   = (*state)(nil)
+	_ game.Limited = (*state)(nil)
+)

@@ -24,7 +24,7 @@ func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
 		return // what such a player writes down beside its action is its own affair
 	}
 	early, late := u.exp.Train.Warm.Windows, updates(&u.exp, u.opt)-1
-	if w := u.window; v.Imagined() || w != early && w != late || v.T < 3+int(v.Agent) || slices.Contains(u.insight.done[w], v.Agent) {
+	if w := u.window; v.Imagined() || u.spec.Opaque || w != early && w != late || v.T < 3+int(v.Agent) || slices.Contains(u.insight.done[w], v.Agent) {
 		return
 	}
 	if !slices.ContainsFunc(envs, func(n int32) bool { return !v.Start[v.Moment(v.T, int(n))] }) {

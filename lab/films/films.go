@@ -38,6 +38,9 @@ func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, t
 	if err != nil {
 		return o, err
 	}
+	if agents.Game.Spec().Opaque {
+		return o, fmt.Errorf("another program plays %s, and its states cannot be drawn", agents.Game.Spec().Name)
+	}
 	team, err := agents.Spec.Team(agents, agents.Members)
 	if err != nil {
 		return o, err

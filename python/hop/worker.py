@@ -77,8 +77,8 @@ def load(name: str) -> Callable[..., Any]:
 def _raised(doing: str, e: BaseException) -> str:
     """What an environment's own code raised, with the part of the traceback that is its own."""
     frames = traceback.extract_tb(e.__traceback__)
-    while frames and os.path.abspath(frames[0].filename) == os.path.abspath(__file__):
-        frames = frames[1:]
+    here = os.path.abspath(__file__)
+    frames = [f for f in frames if "importlib" not in f.filename and os.path.abspath(f.filename) != here]
     trace = "".join(traceback.format_list(frames)).rstrip()
     text = f"{doing} raised {type(e).__name__}: {e}"
     return text + ("\n" + trace if trace else "")
@@ -328,6 +328,7 @@ class Copy:
         """Plays the actions of the row."""
         self.t += 1
         self.doing = "step"
+        self.row.reward[...] = 0
         try:
             self._step()
         except HopError as e:
