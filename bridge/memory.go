@@ -133,7 +133,8 @@ func create(arrays []Array) (*Memory, *os.File, error) {
 		}
 		return m, f, nil
 	}
-	return nil, nil, fmt.Errorf("bridge: there is no room for %.1f MB of shared memory: %w; free some space, or let TMPDIR name a folder that has it",
+	return nil, nil, fmt.Errorf("bridge: there is no room for %.1f MB of shared memory: %w; "+
+		"free some space, or let TMPDIR name a folder that has it",
 		float64(size)/1e6, errors.Join(errs...))
 }
 
