@@ -52,7 +52,8 @@ type Team struct {
 func NewTeam(g game.Game, names []string, players []rollout.Player, focal, human game.Seat) (*Team, error) {
 	spec := g.Spec()
 	if spec.Opaque {
-		return nil, fmt.Errorf("play: another program plays %s, and its states can be neither copied nor drawn; hop eval counts what a team gets", spec.Name)
+		return nil, fmt.Errorf("play: another program plays %s, and its states can be neither copied nor drawn; hop eval counts what a team gets",
+			spec.Name)
 	}
 	if len(players) != spec.Seats || len(names) != spec.Seats {
 		return nil, fmt.Errorf("play: %d players and %d names; %s has %d seats", len(players), len(names), spec.Name, spec.Seats)

@@ -145,8 +145,8 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 		return nil
 	}
 	if g.Spec().Opaque && c.Search.Dynamics != "world" {
-		return field.Bad("search.dynamics", c.Search.Dynamics, "world, because another program plays "+s.Game.Name+" and its rules cannot be searched; "+
-			"hop train hop+ --env prepares the models for it")
+		return field.Bad("search.dynamics", c.Search.Dynamics, "world, because another program plays "+s.Game.Name+" and its rules cannot be "+
+			"searched; hop train hop+ --env prepares the models for it")
 	}
 	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
 		return err
