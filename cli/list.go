@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"hop/field"
@@ -50,6 +51,10 @@ func (c listCmd) games(a *app) error {
 	}
 	var rows []row
 	for _, name := range a.reg.GameNames() {
+		if !slices.Contains(a.reg.PlainGames(), name) {
+			rows = append(rows, row{Name: name, Kind: "any", Doc: a.reg.GameDoc(name)})
+			continue
+		}
 		g, err := a.reg.NewGame(name)
 		if err != nil {
 			return err

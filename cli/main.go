@@ -24,6 +24,7 @@ import (
 	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
+	"hop/game"
 	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
@@ -207,7 +208,13 @@ func run(a *app, args []string) int {
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
 	}
-	return a.failed(k.Run(a.reading(k)))
+	return a.failed(attempt(func() error { return k.Run(a.reading(k)) }))
+}
+
+// attempt does what an environment in another program may fail at.
+func attempt(do func() error) (err error) {
+	defer game.Catch(&err)
+	return do()
 }
 
 // failed says what went wrong, once, and returns the exit code.

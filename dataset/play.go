@@ -93,10 +93,16 @@ func newPlayer(c *Config, m *Manifest) *player {
 
 // play plays an episode from its own streams and writes its rows to dst, sorted
 // by agent, then time.
-func (p *player) play(episode int, dst *Columns) error {
+func (p *player) play(episode int, dst *Columns) (err error) {
+	defer game.Catch(&err)
 	key := p.key.Child("episode", episode)
 	rules, deal := key.Child("rules").Rand(), key.Child("deal").Rand()
 	deal.Perm(p.seat)
+	if p.g.Spec().Fixed {
+		for a := range p.seat {
+			p.seat[a] = a
+		}
+	}
 	p.team(episode, p.kind)
 	for a := range p.bot {
 		bot, err := game.NewBot(p.g, p.bots[p.kind[a]])

@@ -44,7 +44,9 @@ func (c *collector) record(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("dataset: recording into %s: stopped; the same call begins anew: %w", c.dir, err)
 		}
-		envs.Collect(ro, players)
+		if err := envs.Collect(ro, players); err != nil {
+			return err
+		}
 		for n := range lanes {
 			if err := rec.lane(ro, n, func(played *Columns) error {
 				if rows >= c.m.Wanted {

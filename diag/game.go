@@ -145,7 +145,9 @@ func collect(e *rollout.Envs, ro *batch.Rollout, players []rollout.Player) (fail
 			failed = fmt.Sprint(p)
 		}
 	}()
-	e.Collect(ro, [][]rollout.Player{players})
+	if err := e.Collect(ro, [][]rollout.Player{players}); err != nil {
+		return err.Error()
+	}
 	return ""
 }
 

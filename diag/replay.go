@@ -152,7 +152,7 @@ func (r *Replay) begin(e *replayEnv) {
 	for i := range e.seat {
 		e.seat[i] = i
 	}
-	for i := len(e.seat) - 1; i > 0; i-- { // Fisher and Yates, as rng promises
+	for i := len(e.seat) - 1; i > 0 && !r.spec.Fixed; i-- { // Fisher and Yates, as rng promises
 		j := e.deal.IntN(i + 1)
 		e.seat[i], e.seat[j] = e.seat[j], e.seat[i]
 	}

@@ -92,7 +92,10 @@ func (r *Replay) dealing() check.Finding {
 		Step: 3, Check: "seats are dealt evenly", Module: "rollout", Rows: n, Unit: "episodes above even",
 		Says: fmt.Sprintf("Every agent sat on every seat about equally often in %d episodes.", n),
 	}
-	if k < 2 || n == 0 {
+	if r.spec.Fixed {
+		f.Says = "Agents keep their seats, which have roles of their own."
+	}
+	if k < 2 || n == 0 || r.spec.Fixed {
 		return f
 	}
 	even, x2 := float64(n)/float64(k), 0.

@@ -84,7 +84,9 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		envs.Collect(ro, players)
+		if err := envs.Collect(ro, players); err != nil {
+			return nil, err
+		}
 		for _, ep := range envs.Episodes() {
 			if over[ep.Env] {
 				continue

@@ -106,7 +106,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		envs.Collect(ro, players)
+		if err := envs.Collect(ro, players); err != nil {
+			return nil, err
+		}
 		for _, ep := range envs.Episodes() {
 			if ep.Index >= quota(ep.Env) {
 				continue

@@ -153,7 +153,7 @@ func TestResolvedSpecReadsBack(t *testing.T) {
 func TestEveryFieldIsDocumented(t *testing.T) {
 	reg := registry.New()
 	var sets []string
-	for _, name := range reg.GameNames() {
+	for _, name := range reg.PlainGames() {
 		sets = append(sets, "game.name="+name)
 	}
 	for _, name := range reg.MindNames() {
@@ -220,7 +220,7 @@ func TestStagesChangeOnlyTheirGame(t *testing.T) {
 }
 
 func TestEveryGameBuilds(t *testing.T) {
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		g, err := registry.New().NewGame(name)
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func TestFlagsNameTheSameGame(t *testing.T) {
 		same(preset, spec.Game)
 	}
 	changed := 0
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		plain, err := registry.New().NewGame(name)
 		if err != nil {
 			t.Fatal(err)

@@ -36,6 +36,13 @@ type GameEntry struct {
 	doc    string
 	params func() any // a pointer to the game's Config, at its defaults
 	build  func(params any) (game.Game, error)
+	needs  string // a parameter without a default; "": none
+}
+
+// Named returns the entry of a game that cannot be built before that parameter is set.
+func (e GameEntry) Named(param string) GameEntry {
+	e.needs = param
+	return e
 }
 
 // AddGame returns the entry of a game: a few words on what it is about, its
@@ -108,6 +115,11 @@ func Input(spec game.Spec) actor.Input {
 
 // GameNames returns the names of all games, sorted.
 func (r *Registry) GameNames() []string { return slices.Sorted(maps.Keys(r.Games)) }
+
+// PlainGames returns the names of the games that can be built at their defaults.
+func (r *Registry) PlainGames() []string {
+	return slices.DeleteFunc(r.GameNames(), func(name string) bool { return r.Games[name].needs != "" })
+}
 
 // GameDoc says in a few words what the game is about.
 func (r *Registry) GameDoc(name string) string { return r.Games[name].doc }

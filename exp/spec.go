@@ -58,7 +58,7 @@ func (r *Registry) Default() Spec {
 	}
 	var err, none error
 	if s.Game, err = r.NewGame("staghunt"); err != nil {
-		s.Game, err = r.NewGame(r.GameNames()[0])
+		s.Game, err = r.NewGame(r.PlainGames()[0])
 	}
 	if s.Mind, none = r.NewMind("ppo"); none != nil {
 		s.Mind, none = r.NewMind(r.MindNames()[0])

@@ -134,7 +134,7 @@ func Set(v any, path, value string) error {
 	case at.lacks != "":
 		return &Fault{Path: path, Value: value, Want: at.lacks}
 	case at.f.Type.Kind() == reflect.String:
-		at.v.SetString(value)
+		at.v.SetString(unquote(value))
 		return nil
 	}
 	var doc yaml.Node
@@ -157,6 +157,15 @@ func nearest(path string, v any) string {
 		return "; did you mean " + ends[0] + "?"
 	}
 	return suggest(path, all, "")
+}
+
+// unquote returns text that is quoted as in a spec without its quotes.
+func unquote(text string) string {
+	var plain string
+	if n := len(text); n > 1 && text[0] == text[n-1] && (text[0] == '"' || text[0] == '\'') && yaml.Unmarshal([]byte(text), &plain) == nil {
+		return plain
+	}
+	return text
 }
 
 // read writes a node to v if it is a value of that type. The yaml library alone

@@ -90,7 +90,7 @@ func Spread(dst []float32, legal []bool) {
 
 // MaxActions bounds the number of actions of any game, so that masks and
 // probabilities fit into arrays.
-const MaxActions = 16
+const MaxActions = 32
 
 // Random is the bot "random" of every game: uniform over the legal actions. It
 // keeps a mask of its own, since one on the stack would not stay there.

@@ -51,6 +51,10 @@ type Spec struct {
 
 	Symmetric     bool // seats are interchangeable
 	Deterministic bool // Step draws no random numbers; Reset may
+	Fixed         bool // seats have roles of their own: agent a always sits on seat a
+	// Opaque says that another program plays the game: states cannot be copied, and
+	// their rules are not there to be searched. CopyFrom of such a state panics.
+	Opaque bool
 }
 
 // Layout says what an observation holds, in this order:

@@ -166,7 +166,7 @@ func (l *Lab) read(dir string) (*job, error) {
 		return nil, err
 	}
 	env := rec.Env
-	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true, build: env.Build, last: env.Last()}
+	j := &job{seed: env.Seed, dir: dir, status: env.Status, resume: true, build: env.Build, last: env.Last(), made: env.Packages}
 	if j.spec, err = l.Reg.Parse(rec.Spec, filepath.Join(dir, "spec.yaml"), env.Preset, nil); err != nil {
 		return nil, err
 	}
@@ -207,11 +207,21 @@ func (t *Training) open(j *job) error {
 	if j.done() {
 		return nil
 	}
+	g, err := j.spec.Game.Build()
+	if err != nil {
+		return err
+	}
+	if err := goesOn(j.dir, g); err != nil {
+		return err
+	}
 	run, err := runlog.Open(j.dir)
 	if err != nil {
 		return err
 	}
 	j.run = run
+	if text := moved(j.made, packages(&j.spec)); len(j.made) > 0 && text != "" {
+		t.note("seed %d goes on with another environment than it began with: %s", j.seed, text)
+	}
 	info := t.lab.Info(t.Spec.Name, j.seed)
 	run.Printf("going on: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
 	if j.last.Same(info.Build) != nil {

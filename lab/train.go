@@ -75,12 +75,13 @@ type job struct {
 	spec   exp.Spec
 	run    *runlog.Run // nil: the seed is finished, and nothing in its folder is touched
 	resume bool
-	status string       // in env.json, when it was read
-	build  runlog.Build // that began it, and
-	last   runlog.Build // that wrote it last
-	longer int          // env steps that it is to be trained further than before
-	scored bool         // result.json is there: the seed is trained and scored
-	step   int          // env step that it has come to
+	status string            // in env.json, when it was read
+	build  runlog.Build      // that began it, and
+	last   runlog.Build      // that wrote it last
+	made   map[string]string // packages of the environment that it began on
+	longer int               // env steps that it is to be trained further than before
+	scored bool              // result.json is there: the seed is trained and scored
+	step   int               // env step that it has come to
 	err    error
 	result SeedResult
 }
@@ -158,6 +159,7 @@ func (t *Training) beginAll(seeds []uint64) error {
 // begin makes the folder of a seed.
 func (t *Training) begin(dir string, seed uint64, spec []byte) error {
 	info := t.lab.Info(t.Spec.Name, seed)
+	info.Packages = packages(&t.Spec)
 	run, err := runlog.Create(dir, spec, info)
 	if err != nil {
 		return err

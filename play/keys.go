@@ -23,7 +23,8 @@ var moves = map[string][]string{
 }
 
 // letters are for the other actions, in order; none means anything else here.
-var letters = []string{"e", "f", "g", "c", "v", "x", "z", "b", "t", "y", "u", "i", "o", "m"}
+var letters = []string{"e", "f", "g", "c", "v", "x", "z", "b", "t", "y", "u", "i", "o", "m",
+	"E", "F", "G", "C", "V", "X", "Z", "B", "T", "Y", "U", "I", "O"}
 
 // bind gives moves their usual keys and every other action a letter and a digit.
 func bind(actions []string) keymap {
@@ -67,7 +68,10 @@ func (k keymap) read(line string) (int32, bool) {
 			return int32(a), true
 		}
 	}
-	a, ok := k.plays[word]
+	a, ok := k.plays[strings.TrimSpace(line)]
+	if !ok {
+		a, ok = k.plays[word]
+	}
 	return a, ok
 }
 

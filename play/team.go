@@ -51,6 +51,10 @@ type Team struct {
 // -1: nobody's.
 func NewTeam(g game.Game, names []string, players []rollout.Player, focal, human game.Seat) (*Team, error) {
 	spec := g.Spec()
+	if spec.Opaque {
+		return nil, fmt.Errorf("play: another program plays %s, and its states can be neither copied nor drawn; hop eval counts what a team gets",
+			spec.Name)
+	}
 	if len(players) != spec.Seats || len(names) != spec.Seats {
 		return nil, fmt.Errorf("play: %d players and %d names; %s has %d seats", len(players), len(names), spec.Name, spec.Seats)
 	}

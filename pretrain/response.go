@@ -214,7 +214,9 @@ func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(Response
 		if ctx.Err() != nil {
 			return errors.Join(r.checkpoint(run), ctx.Err())
 		}
-		r.envs.Collect(r.ro, r.play)
+		if err := r.envs.Collect(r.ro, r.play); err != nil {
+			return err
+		}
 		share := float64(r.step) / float64(r.Config.Steps)
 		r.step += r.Config.Envs * r.Config.Window
 		r.update++

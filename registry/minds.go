@@ -144,6 +144,10 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 	if g == nil {
 		return nil
 	}
+	if g.Spec().Opaque && c.Search.Dynamics != "world" {
+		return field.Bad("search.dynamics", c.Search.Dynamics, "world, because another program plays "+s.Game.Name+" and its rules cannot be "+
+			"searched; hop train hop+ --env prepares the models for it")
+	}
 	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
 		return err
 	}

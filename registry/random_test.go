@@ -46,7 +46,7 @@ func TestRandomSpecs(t *testing.T) {
 	tries, drawn := 0, map[string]int{}
 	for seed := from; seed < from+count; seed++ {
 		d := drawing{t: t, reg: registry.New(), r: rng.New(uint64(seed)).Child("spec").Rand(), models: models, light: light}
-		names := d.reg.GameNames()
+		names := d.reg.PlainGames()
 		s, n := d.valid(names[seed%len(names)])
 		tries += n
 		drawn[s.Game.Name]++
@@ -57,7 +57,7 @@ func TestRandomSpecs(t *testing.T) {
 	if tries > 10*count {
 		t.Errorf("only %d of %d specs are valid: the test draws badly", count, tries)
 	}
-	for _, name := range append(registry.New().GameNames(), "mind ppo", "mind hop", "mind lola", "mind influence") {
+	for _, name := range append(registry.New().PlainGames(), "mind ppo", "mind hop", "mind lola", "mind influence") {
 		if drawn[name] == 0 && count >= 40 {
 			t.Errorf("%s was never drawn", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io/fs"
 
+	"hop/bridge/pyenv"
 	"hop/exp"
 	"hop/game/cartpole"
 	"hop/game/cleanup"
@@ -29,6 +30,7 @@ var groups = []string{
 	"HOP+: goals learnt",
 	"What a part is worth: HOP or HOP+ without it",
 	"Other games",
+	"An environment of yours, in Python",
 }
 
 // New returns a registry of everything that hop comes with.
@@ -45,6 +47,7 @@ func New() *exp.Registry {
 		"foraging":  exp.AddGame("gather food that takes several to lift", foraging.Default, foraging.New),
 		"tag":       exp.AddGame("predators chase, prey flees", tag.Default, tag.New),
 		"matrix":    exp.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated", matrix.Default, matrix.New),
+		"python":    exp.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
 		"cartpole":  exp.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default, cartpole.New),
 	}}
 }

@@ -65,7 +65,8 @@ var errDamaged = errors.New("rollout: loading envs: the saved envs are damaged o
 
 // UnmarshalBinary goes on from what AppendBinary wrote, for copies of the same
 // game with the same parameters. After an error the envs must not be used.
-func (e *Envs) UnmarshalBinary(b []byte) error {
+func (e *Envs) UnmarshalBinary(b []byte) (err error) {
+	defer game.Catch(&err)
 	end := len(b) - 4
 	if end < len(magic)+4 {
 		return errDamaged
@@ -91,24 +92,38 @@ func (e *Envs) UnmarshalBinary(b []byte) error {
 			envs, name, seats, len(e.env), e.spec.Name, e.spec.Seats)
 	}
 	b = b[8:]
+	sums := make([]uint32, len(e.env))
 	for n := range e.env {
-		var err error
-		if b, err = e.load(&e.env[n], b); err != nil {
+		if b, sums[n], err = e.load(&e.env[n], b); err != nil {
 			return fmt.Errorf("env %d: %w", n, err)
 		}
 	}
 	if len(b) != 0 {
 		return fmt.Errorf("rollout: loading envs: %d bytes too many", len(b))
 	}
+	if err := e.replay(); err != nil {
+		return err
+	}
+	var text []byte
+	for n := range e.env {
+		if text, err = e.env[n].st.AppendText(text[:0]); err != nil {
+			return fmt.Errorf("rollout: loading envs: %w", err)
+		}
+		if crc32.Checksum(text, table) != sums[n] {
+			return fmt.Errorf("env %d: rollout: loading envs: the saved episode, played again, comes to another position; the game's "+
+				"parameters or rules have changed. Use the spec of the saved run. The position is now\n%s", n, bytes.TrimSpace(text))
+		}
+	}
 	e.fill = true
 	return nil
 }
 
-func (e *Envs) load(v *env, b []byte) ([]byte, error) {
+// load reads what was saved of a copy, up to the checksum of its state, which it returns.
+func (e *Envs) load(v *env, b []byte) (rest []byte, sum uint32, err error) {
 	agents := e.spec.Seats
 	head := 16*(2+agents) + agents + 12
 	if len(b) < head {
-		return nil, errDamaged
+		return nil, 0, errDamaged
 	}
 	stream := func(r *rng.Rand) {
 		r.UnmarshalBinary(b[:16]) // cannot fail on 16 bytes
@@ -123,7 +138,7 @@ func (e *Envs) load(v *env, b []byte) ([]byte, error) {
 	for a := range v.seat {
 		s := int8(b[a])
 		if s < 0 || int(s) >= agents || taken[s] {
-			return nil, errors.New("rollout: loading envs: seats are not a permutation")
+			return nil, 0, errors.New("rollout: loading envs: seats are not a permutation")
 		}
 		v.seat[a], taken[s] = s, true
 	}
@@ -132,59 +147,76 @@ func (e *Envs) load(v *env, b []byte) ([]byte, error) {
 	v.episode, v.mixed = int(word>>1), word&1 != 0
 	size := int(binary.LittleEndian.Uint32(b[8:]))
 	if b = b[12:]; v.episode < 0 || size < 0 || size > len(b)-4 || size%agents != 0 {
-		return nil, errDamaged
+		return nil, 0, errDamaged
 	}
 	v.log = v.log[:0]
 	for _, a := range b[:size] {
 		v.log = append(v.log, int8(a))
 	}
-	if err := e.replay(v); err != nil {
-		return nil, err
-	}
-	text, err := v.st.AppendText(nil)
-	if err != nil {
-		return nil, fmt.Errorf("rollout: loading envs: %w", err)
-	}
-	if crc32.Checksum(text, table) != binary.LittleEndian.Uint32(b[size:]) {
-		return nil, fmt.Errorf("rollout: loading envs: the saved episode, played again, comes to another position; the game's "+
-			"parameters or rules have changed. Use the spec of the saved run. The position is now\n%s", bytes.TrimSpace(text))
-	}
-	return b[size+4:], nil
+	return b[size+4:], binary.LittleEndian.Uint32(b[size:]), nil
 }
 
-// replay plays the running episode again from its log.
-func (e *Envs) replay(v *env) error {
-	for a := range v.ret {
-		v.ret[a], v.life[a], v.goal[a] = 0, 0, game.NoGoal
+// replay plays the running episodes again from their logs, side by side.
+func (e *Envs) replay() error {
+	for n := range e.env {
+		v := &e.env[n]
+		for a := range v.ret {
+			v.ret[a], v.life[a], v.goal[a] = 0, 0, game.NoGoal
+		}
+		v.rules, v.steps = v.before, 0
 	}
-	v.rules, v.steps = v.before, 0
-	v.st.Reset(&v.rules)
-	agents := e.spec.Seats
-	acted := make([]bool, agents)
-	for at := 0; at < len(v.log); at += agents {
-		for s := range v.actions {
-			v.actions[s] = int32(v.log[at+s])
-		}
-		if err := game.Check(e.Game, v.st, v.actions); err != nil {
-			return fmt.Errorf("rollout: loading envs: the saved actions do not fit this game; use the spec of the saved run: %w", err)
-		}
-		for a, s := range v.seat {
-			acted[a] = v.st.Alive(game.Seat(s))
-		}
-		v.st.Step(v.actions, v.rewards, &v.rules)
-		v.steps++
-		for a, s := range v.seat {
-			if !acted[a] {
+	e.resetAll()
+	agents, wk := e.spec.Seats, &e.worker[0]
+	acted := make([]bool, len(e.env)*agents)
+	for at, going := 0, true; going; at += agents {
+		going = false
+		wk.none()
+		for n := range e.env {
+			v := &e.env[n]
+			if at >= len(v.log) {
 				continue
 			}
-			v.life[a]++
-			v.ret[a] += float64(v.rewards[s])
-			if v.goals != nil {
-				if g := v.goals.Reached(game.Seat(s)); g != game.NoGoal {
-					v.goal[a] = g
-				}
+			going = true
+			for s := range v.actions {
+				v.actions[s] = int32(v.log[at+s])
+			}
+			if err := game.Check(e.Game, v.st, v.actions); err != nil {
+				return fmt.Errorf("env %d: rollout: loading envs: the saved actions do not fit this game; use the spec of the saved run: %w", n, err)
+			}
+			for a, s := range v.seat {
+				acted[n*agents+a] = v.st.Alive(game.Seat(s))
+			}
+			if e.batched == nil {
+				v.st.Step(v.actions, v.rewards, &v.rules)
+			} else {
+				wk.add(v, true)
+			}
+		}
+		if e.batched != nil && going {
+			e.batched.StepAll(wk.states, wk.actions, wk.rewards, wk.rules)
+		}
+		for n := range e.env {
+			if v := &e.env[n]; at < len(v.log) {
+				v.count(acted[n*agents : (n+1)*agents])
 			}
 		}
 	}
 	return nil
+}
+
+// count adds a step that was played again to what is known of the episode.
+func (v *env) count(acted []bool) {
+	v.steps++
+	for a, s := range v.seat {
+		if !acted[a] {
+			continue
+		}
+		v.life[a]++
+		v.ret[a] += float64(v.rewards[s])
+		if v.goals != nil {
+			if g := v.goals.Reached(game.Seat(s)); g != game.NoGoal {
+				v.goal[a] = g
+			}
+		}
+	}
 }

@@ -42,11 +42,15 @@ func (l *Live) Seed(n int, seed uint64) {
 		v.act[a] = key.Child("act", a).Child("env", 0).Rand()
 	}
 	v.episode = -1
-	l.envs.reset(v)
+	l.Reset(n)
 }
 
 // Reset starts copy n's next episode; its streams go on.
-func (l *Live) Reset(n int) { l.envs.reset(&l.envs.env[n]) }
+func (l *Live) Reset(n int) {
+	v := &l.envs.env[n]
+	l.envs.deal(v)
+	v.st.Reset(&v.rules)
+}
 
 // State returns copy n's state.
 func (l *Live) State(n int) game.State { return l.envs.env[n].st }

@@ -38,14 +38,15 @@ type Watcher interface {
 }
 
 // Batched is a game whose states are stepped together, such as one that a network
-// imagines.
+// imagines, or one that other processes play.
 type Batched interface {
 	game.Game
-	// StepAll is State.Step of each of the states, none of which is over. A worker
-	// calls it with states of its own.
-	StepAll(sts []game.State, actions [][]int32, rewards [][]float32)
-	// Lost reports that a seat has left only because what follows is not known,
-	// which is a cut.
+	// StepAll is State.Step of each of the states, none of which is over; one that has
+	// no actions is Reset with its stream of rules instead. A worker calls it with
+	// states of its own.
+	StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand)
+	// Lost reports that a seat has left only because what follows is not known, or
+	// by a limit from outside, which is a cut.
 	Lost(st game.State, s game.Seat) bool
 }
 
@@ -100,7 +101,7 @@ func (v *View) PlayedOf(n int, a agent.ID) int32 {
 func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
 
 // Imagined reports that what is played is made up by a model.
-func (v *View) Imagined() bool { return v.envs.batched != nil }
+func (v *View) Imagined() bool { return v.envs.Config.Imagined }
 
 // AgentAt returns who sits on a seat of env n.
 func (v *View) AgentAt(n int, s game.Seat) agent.ID {
@@ -140,7 +141,9 @@ type Config struct {
 	Key     rng.Key // names all streams
 	Workers int     // 0: one a core
 	Blind   bool    // write no observations: every player is scripted
-	FixSeat bool    // agent a always sits on seat a
+	FixSeat bool    // agent a always sits on seat a, as in a game whose seats are fixed
+	// Imagined says that the game is made up by a model.
+	Imagined bool
 }
 
 // Envs are N running copies. Make them with New. Not safe for concurrent use.
@@ -161,9 +164,11 @@ type Envs struct {
 type worker struct {
 	views   []View
 	rows    []int32
-	states  []game.State // of a Batched game, to be stepped
+	states  []game.State // of a Batched game, to be stepped or reset
 	actions [][]int32
 	rewards [][]float32
+	rules   []*rng.Rand
+	err     error
 }
 
 type env struct {
@@ -201,6 +206,7 @@ func New(cfg Config) (*Envs, error) {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	cfg.Workers = min(cfg.Workers, cfg.Envs)
+	cfg.FixSeat = cfg.FixSeat || cfg.Game.Spec().Fixed
 	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true}
 	e.batched, _ = cfg.Game.(Batched)
 	agents := e.spec.Seats
@@ -218,13 +224,13 @@ func New(cfg Config) (*Envs, error) {
 		v.ret, v.life, v.goal = make([]float64, agents), make([]int, agents), make([]int, agents)
 		v.log = make([]int8, 0, e.spec.Horizon*agents)
 	}
-	e.Restart(cfg.Key)
-	return e, nil
+	return e, e.Restart(cfg.Key)
 }
 
 // Restart begins anew with other streams: every copy is at the start of its first
-// episode.
-func (e *Envs) Restart(key rng.Key) {
+// episode. It fails only if a game does that another program plays.
+func (e *Envs) Restart(key rng.Key) (err error) {
+	defer game.Catch(&err)
 	e.Key, e.fill = key, true
 	for n := range e.env {
 		v := &e.env[n]
@@ -234,8 +240,10 @@ func (e *Envs) Restart(key rng.Key) {
 			v.act[a] = key.Child("act", a).Child("env", n).Rand()
 		}
 		v.episode = -1
-		e.reset(v)
+		e.deal(v)
 	}
+	e.resetAll()
+	return nil
 }
 
 // Spec returns the game's spec.
@@ -249,7 +257,8 @@ func (e *Envs) Shape(steps, goalLen int) batch.Shape {
 	}
 }
 
-func (e *Envs) reset(v *env) {
+// deal deals the agents to seats for a new episode of a copy, whose state is to be reset.
+func (e *Envs) deal(v *env) {
 	for a := range v.perm {
 		v.perm[a] = a
 	}
@@ -261,15 +270,46 @@ func (e *Envs) reset(v *env) {
 		v.ret[a], v.life[a], v.goal[a] = 0, 0, game.NoGoal
 	}
 	v.before, v.log = v.rules, v.log[:0]
-	v.st.Reset(&v.rules)
 	v.steps, v.mixed = 0, false
 	v.episode++
 }
 
+// resetAll resets every copy's state.
+func (e *Envs) resetAll() {
+	if e.batched == nil {
+		for n := range e.env {
+			e.env[n].st.Reset(&e.env[n].rules)
+		}
+		return
+	}
+	wk := &e.worker[0]
+	wk.none()
+	for n := range e.env {
+		wk.add(&e.env[n], false)
+	}
+	e.batched.StepAll(wk.states, wk.actions, wk.rewards, wk.rules)
+}
+
+// none forgets the states that were to be stepped.
+func (wk *worker) none() {
+	wk.states, wk.actions, wk.rewards, wk.rules = wk.states[:0], wk.actions[:0], wk.rewards[:0], wk.rules[:0]
+}
+
+// add adds a copy of a Batched game to those that are to be stepped, or reset.
+func (wk *worker) add(v *env, step bool) {
+	actions := v.actions
+	if !step {
+		actions = nil
+	}
+	wk.states, wk.actions = append(wk.states, v.st), append(wk.actions, actions)
+	wk.rewards, wk.rules = append(wk.rewards, v.rewards), append(wk.rules, &v.rules)
+}
+
 // Collect plays a window into ro. The players' weights must stay the same until it
 // returns. players[w][a] is worker w's player of agent
-// a; there must be at least Workers rows. Finished episodes are in Episodes.
-func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
+// a; there must be at least Workers rows. Finished episodes are in Episodes. It fails
+// only if a game does that another program plays; the copies must not be used then.
+func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
 	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() || ro.Actions != len(e.spec.Actions) {
 		panic("rollout: the rollout does not fit the envs")
 	}
@@ -297,11 +337,17 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) {
 		}
 		wg.Wait()
 	}
+	for w := range e.worker {
+		if err := e.worker[w].err; err != nil {
+			return err
+		}
+	}
 	e.fill, e.last = false, ro
 	e.done = e.done[:0]
 	for n := range e.env {
 		e.done = append(e.done, e.env[n].done...)
 	}
+	return nil
 }
 
 // Episodes returns the episodes that ended in the last window, by env, then time.
@@ -309,6 +355,7 @@ func (e *Envs) Episodes() []Episode { return e.done }
 
 // work plays the copies lo to hi.
 func (e *Envs) work(ro *batch.Rollout, players []Player, wk *worker, lo, hi int) {
+	defer game.Catch(&wk.err)
 	views, rows := wk.views, wk.rows
 	for a := range views {
 		views[a] = View{Rollout: ro, Agent: agent.ID(a), envs: e}
@@ -378,20 +425,22 @@ func (e *Envs) takeActions(ro *batch.Rollout, n, t int) bool {
 	return true
 }
 
-// stepAll steps the states of a Batched game's envs lo to hi together.
+// stepAll steps the states of a Batched game's envs lo to hi together, and resets
+// those whose episode was over before.
 func (e *Envs) stepAll(ro *batch.Rollout, t int, wk *worker, lo, hi int) {
-	wk.states, wk.actions, wk.rewards = wk.states[:0], wk.actions[:0], wk.rewards[:0]
+	wk.none()
 	for n := lo; n < hi; n++ {
-		if v := &e.env[n]; e.takeActions(ro, n, t) {
-			wk.states, wk.actions, wk.rewards = append(wk.states, v.st), append(wk.actions, v.actions), append(wk.rewards, v.rewards)
+		v := &e.env[n]
+		step := e.takeActions(ro, n, t)
+		if !step {
+			e.deal(v)
 		}
+		wk.add(v, step)
 	}
-	if len(wk.states) > 0 {
-		e.batched.StepAll(wk.states, wk.actions, wk.rewards)
-	}
+	e.batched.StepAll(wk.states, wk.actions, wk.rewards, wk.rules)
 }
 
-// step records the step of env n from slot t to t+1, or resets it.
+// step records the step of env n from slot t to t+1, or that it was reset.
 func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player) {
 	v := &e.env[n]
 	agents := agent.ID(len(v.seat))
@@ -399,7 +448,10 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 		for a := range agents {
 			blank(ro, ro.Step(a, t, n))
 		}
-		e.reset(v)
+		if e.batched == nil {
+			e.deal(v)
+			v.st.Reset(&v.rules)
+		}
 		e.observe(ro, n, t+1)
 		return
 	}

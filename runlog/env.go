@@ -18,6 +18,8 @@ type Info struct {
 	Seed    uint64   `json:"seed"`
 	Command []string `json:"command"`
 	Build
+	// Packages are the versions of what a game in another program is made of.
+	Packages map[string]string `json:"packages,omitempty"`
 }
 
 // Env is env.json: where and how a run was made. Nothing in it reaches a number.

@@ -20,13 +20,12 @@ func (s *SelfPlay) searches(do func(f *plan.Forest)) {
 
 // collect plays a window and notes where its time went, inside searches too.
 // Workers play side by side, so a search's share is the mean over workers.
-func (s *SelfPlay) collect() {
+func (s *SelfPlay) collect() (err error) {
 	if s.parts.Clock == nil {
-		s.envs.Collect(s.ro, s.players)
-		return
+		return s.envs.Collect(s.ro, s.players)
 	}
 	s.searches(func(f *plan.Forest) { f.Clock, f.Spent = s.parts.Clock, plan.Spent{} })
-	s.timed("collect", func() { s.envs.Collect(s.ro, s.players) })
+	s.timed("collect", func() { err = s.envs.Collect(s.ro, s.players) })
 	s.searches(func(f *plan.Forest) {
 		for name, d := range map[string]time.Duration{
 			"select": f.Spent.Select, "others": f.Spent.Others, "dynamics": f.Spent.Dynamics, "leaf": f.Spent.Leaf, "backup": f.Spent.Backup,
@@ -37,4 +36,5 @@ func (s *SelfPlay) collect() {
 		}
 		f.Spent = plan.Spent{}
 	})
+	return err
 }

@@ -165,7 +165,9 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		if err := s.prepare(); err != nil {
 			return err
 		}
-		s.collect()
+		if err := s.collect(); err != nil {
+			return fmt.Errorf("train: after env step %d: %w", s.step, err)
+		}
 		s.show(s.ro, false)
 		s.step += s.played()
 		s.update++

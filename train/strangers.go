@@ -170,8 +170,12 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 			players[a] = &first{Player: read, then: players[a], over: make([]bool, StrangerEnvs)}
 		}
 	}
-	s.envs.Restart(strangerKey)
-	s.envs.Collect(s.ro, [][]rollout.Player{players})
+	if err := s.envs.Restart(strangerKey); err != nil {
+		return nil, err
+	}
+	if err := s.envs.Collect(s.ro, [][]rollout.Player{players}); err != nil {
+		return nil, err
+	}
 	var list []StrangerScore
 	for a, r := range reads {
 		if r != nil {

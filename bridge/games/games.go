@@ -130,7 +130,7 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 	switch op {
 	case "games":
 		docs := map[string]string{}
-		for _, name := range s.lab.Reg.GameNames() {
+		for _, name := range s.lab.Reg.PlainGames() {
 			docs[name] = s.lab.Reg.GameDoc(name)
 		}
 		return map[string]any{"games": docs}, nil

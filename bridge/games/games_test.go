@@ -68,7 +68,7 @@ func (s *Server) text(n int) string {
 // A copy plays the same whatever its number and however many there are, on any number
 // of threads: in every game of the registry.
 func TestACopyIsTheSameAmongAnyNumber(t *testing.T) {
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		var alone []*Server
 		for n := range 5 {
 			alone = append(alone, opened(t, Open{Game: name, Envs: 1}))
@@ -99,7 +99,7 @@ func TestACopyIsTheSameAmongAnyNumber(t *testing.T) {
 // that players act here as they do there.
 func TestTheArraysAreWhatRolloutRecords(t *testing.T) {
 	const envs, steps = 1, 120
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		s := opened(t, Open{Game: name, Envs: envs})
 		e, err := rollout.New(rollout.Config{Game: s.game, Envs: envs, Key: rng.New(3), Workers: 1, FixSeat: true})
 		if err != nil {
@@ -241,7 +241,7 @@ func TestIllegalActions(t *testing.T) {
 
 // What is saved in one process goes on in another as it would have here.
 func TestSavedGoesOn(t *testing.T) {
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		s, c := opened(t, Open{Game: name, Envs: 3}), opened(t, Open{Game: name, Envs: 3})
 		s.seeded(t, 8)
 		for range 7 {
@@ -332,7 +332,7 @@ func TestOtherArraysAreRefused(t *testing.T) {
 }
 
 func TestPictures(t *testing.T) {
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		s := opened(t, Open{Game: name, Envs: 1, Render: true})
 		if _, err := s.render("ansi"); err == nil {
 			t.Errorf("%s: a picture before the first episode", name)

@@ -20,8 +20,8 @@ type insight struct {
 // look examines an agent's decision, if it is one to be examined: some steps into a
 // window, so that there is a past, and at another step for each agent.
 func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
-	if _, ok := mind.As[mind.Acting](r.tap.Mind); !ok {
-		return // what such a player writes down beside its action is its own affair
+	if _, ok := mind.As[mind.Acting](r.tap.Mind); !ok || u.spec.Opaque {
+		return // what such a player writes down beside its action is its own affair, and some states cannot be put back
 	}
 	early, late := u.exp.Train.Warm.Windows, updates(&u.exp, u.opt)-1
 	if w := u.window; v.Imagined() || w != early && w != late || v.T < 3+int(v.Agent) || slices.Contains(u.insight.done[w], v.Agent) {

@@ -97,7 +97,7 @@ func foresees(g game.Game, rulesOf mind.RulesMaker, search plan.Config, key rng.
 				actions[s] = game.Uniform(legal, &r)
 			}
 		}
-		if st.Alive(me) && spec.Deterministic {
+		if st.Alive(me) && spec.Deterministic && !spec.Opaque {
 			n++
 			if text := foresee(rules, st, after, seats, actions, rewards, legal, &r); text != "" {
 				if bad++; says == "" {

@@ -91,7 +91,7 @@ func bookOf(t testing.TB, g game.Game, block exp.Game) *rules.Book {
 // Every game of ours keeps to its rules, written down a second time, whatever its
 // parameters are.
 func TestGamesKeepToTheirRules(t *testing.T) {
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		t.Run(name, func(t *testing.T) {
 			r := rng.New(3).Child(name).Rand()
 			for i := range 10 {
@@ -126,7 +126,7 @@ func TestEveryParameterCounts(t *testing.T) {
 		"staghunt.player_strength": "[1,2,3,4]", "staghunt.blocks": "2", "staghunt.size": "5", "foraging.size": "7", "foraging.max_level": "3",
 		"foraging.min_level": "2", "foraging.food": "3", "foraging.agents": "3", "tag.blocks": "1", "cleanup.restoration": "0.2",
 	}
-	for _, name := range registry.New().GameNames() {
+	for _, name := range registry.New().PlainGames() {
 		_, plain := build(t, name)
 		for _, f := range plain.Fields() {
 			path := strings.TrimPrefix(f.Path, "game.")

@@ -78,6 +78,9 @@ func Run(t *testing.T, g game.Game) {
 // as those of symmetry about games that are not symmetric.
 type DoesNotApply string
 
+// noCopies is said of games that another program plays.
+const noCopies = DoesNotApply("its states cannot be copied")
+
 func (d DoesNotApply) Error() string { return "gametest: does not apply: " + string(d) }
 
 // Try runs the check and returns a panic of the game as an error.

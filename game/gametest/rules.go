@@ -122,6 +122,9 @@ func checkDeterminism(g game.Game) error {
 }
 
 func checkArguments(g game.Game) error {
+	if g.Spec().Opaque {
+		return noCopies
+	}
 	spec := g.Spec()
 	actions, rewards := make([]int32, spec.Seats), make([]float32, spec.Seats)
 	return visit(g, func(tr *tour) error {
@@ -168,6 +171,9 @@ func refused(st game.State, actions []int32, rewards []float32, r rng.Rand) (no 
 
 // checkLegal tries every action, and some that do not exist, for every seat.
 func checkLegal(g game.Game) error {
+	if g.Spec().Opaque {
+		return noCopies
+	}
 	spec := g.Spec()
 	k := int32(len(spec.Actions))
 	actions, rewards := make([]int32, spec.Seats), make([]float32, spec.Seats)

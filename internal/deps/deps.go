@@ -12,7 +12,7 @@ var Floors = map[string]int{
 	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1, "bridge": 1, "internal/disk/disktest": 1,
 	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
 	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
-	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3, "diag/rules": 3,
+	"game/tag": 3, "bridge/pyenv": 4, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3, "diag/rules": 3,
 	"model": 4, "dataset": 4, "oracle": 4, "plan/truth": 4, "card": 4, "diag": 4,
 	"model/actor": 5, "model/moa": 5, "model/world": 5, "model/vae": 5, "model/cvae": 5, "diag/dump": 5, "eval": 5,
 	"play":         5,

@@ -58,7 +58,7 @@ func Env(ctx context.Context, reg *exp.Registry, only string, cores int, d time.
 			}
 		}
 	}
-	for _, name := range reg.GameNames() {
+	for _, name := range reg.PlainGames() {
 		if name != "staghunt" && (only == "" || only == name) {
 			if err := add(name); err != nil {
 				return nil, err
@@ -129,7 +129,9 @@ func playOn(g game.Game, k int, d time.Duration) (alive, steps int, err error) {
 	until := cpu.Time() + d
 	for cpu.Time() < until {
 		for range 16 {
-			envs.Collect(ro, players)
+			if err := envs.Collect(ro, players); err != nil {
+				return 0, 0, err
+			}
 			steps += window * lanes
 			for a := range agent.ID(ro.Agents) {
 				slots := ro.Alive[ro.Slot(a, 0, 0):ro.Slot(a, window, 0)]

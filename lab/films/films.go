@@ -38,6 +38,9 @@ func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, t
 	if err != nil {
 		return o, err
 	}
+	if agents.Game.Spec().Opaque {
+		return o, fmt.Errorf("another program plays %s, and its states cannot be drawn", agents.Game.Spec().Name)
+	}
 	team, err := agents.Spec.Team(agents, agents.Members)
 	if err != nil {
 		return o, err
@@ -175,7 +178,9 @@ func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, w
 		players[a] = &onlooker{ps[0], g, tapes, worked}
 	}
 	ro := batch.New(envs.Shape(g.Spec().Horizon, 0))
-	envs.Collect(ro, [][]rollout.Player{players})
+	if err := envs.Collect(ro, [][]rollout.Player{players}); err != nil {
+		return nil, err
+	}
 	for _, ep := range envs.Episodes() {
 		if ep.Index > 0 {
 			continue

@@ -15,6 +15,7 @@ import (
 
 // Collect says who plays what for a dataset. Its tags are those of the command's flags.
 type Collect struct {
+	lab.PythonEnv
 	Game       string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set        []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
 	Mix        []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT" xor:"who"`
@@ -55,7 +56,7 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 		err := l.RecordAgents(&cfg, c.Agents, c.Set)
 		return cfg, err
 	}
-	g, params, err := l.NewGame(c.Game, c.Set)
+	g, params, err := l.NewGame(c.Named(c.Game, c.Set))
 	if err != nil {
 		return cfg, err
 	}

@@ -201,6 +201,7 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 
 // Response asks for a response network.
 type Response struct {
+	lab.PythonEnv
 	Game     string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set      []string `help:"Set a field, such as game.size=8 or steps=3000000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Zoo      string   `help:"Folder of a zoo (hop zoo train): the co-players are its members that are not held out, then random and copies of the network, unless who says otherwise." type:"path" placeholder:"DIR"`
@@ -228,7 +229,7 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 			own = append(own, s)
 		}
 	}
-	g, params, err := l.NewGame(c.Game, ofGame)
+	g, params, err := l.NewGame(c.Named(c.Game, ofGame))
 	if err != nil {
 		return nil, err
 	}

@@ -110,21 +110,40 @@ func (st *state) Step([]int32, []float32, *rng.Rand) {
 }
 
 // StepAll asks the model what follows.
-func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]float32) {
-	w := g.rules.stepper()
-	defer g.rules.done(w)
-	agents, rows := g.spec.Seats, len(sts)
-	w.fit(g, rows)
+func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand) {
+	agents, rows := g.spec.Seats, 0
 	for i, s := range sts {
-		st := s.(*state)
-		copy(w.base[i*st.width:], st.base)
-		for a, seat := range st.seat {
-			w.joint[i*agents+seat] = actions[i][a]
+		if actions[i] == nil {
+			s.(*state).Reset(rules[i])
+		} else {
+			rows++
 		}
 	}
-	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	if rows == 0 {
+		return // there may be no model yet
+	}
+	w := g.rules.stepper()
+	defer g.rules.done(w)
+	w.fit(g, rows)
+	rows = 0
 	for i, s := range sts {
-		s.(*state).take(&w.next, i, rewards[i])
+		st := s.(*state)
+		if actions[i] == nil {
+			continue
+		}
+		copy(w.base[rows*st.width:], st.base)
+		for a, seat := range st.seat {
+			w.joint[rows*agents+seat] = actions[i][a]
+		}
+		rows++
+	}
+	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	row := 0
+	for i, s := range sts {
+		if actions[i] != nil {
+			s.(*state).take(&w.next, row, rewards[i])
+			row++
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ func New(cfg Config, runs *runlog.Reader, spec game.Spec, played batch.Shape, mi
 	shape.Steps, shape.Envs = cfg.Length, max(int(want+0.999), 1)
 	m.ro, m.game = batch.New(shape), &imagined{spec: spec, rules: w}
 	if m.envs, err = rollout.New(rollout.Config{Game: m.game, Envs: shape.Envs, Key: key, Workers: max(workers, 1),
-		FixSeat: true}); err != nil {
+		FixSeat: true, Imagined: true}); err != nil {
 		return nil, err
 	}
 	m.players = make([][]rollout.Player, m.envs.Workers)
@@ -129,8 +129,12 @@ func (m *Imagination) Learn(ro *batch.Rollout, update int) (rounds int, err erro
 // Imagine fills a window from the states of the last one that Learn took, for the
 // round-th time after it. The window is valid until the next call.
 func (m *Imagination) Imagine(update, round int) *mind.Imagined {
-	m.envs.Restart(m.key.Child("round", update*m.cfg.Refresh+round))
-	m.envs.Collect(m.ro, m.players)
+	if err := m.envs.Restart(m.key.Child("round", update*m.cfg.Refresh+round)); err != nil {
+		panic("imagine: a model failed as only other programs do")
+	}
+	if err := m.envs.Collect(m.ro, m.players); err != nil {
+		panic("imagine: a model failed as only other programs do")
+	}
 	return &mind.Imagined{Rollout: m.ro, RealRatio: m.cfg.RealRatio, Again: round > 0}
 }
 

@@ -148,13 +148,16 @@ type blind struct {
 	steps int
 }
 
-func (g *blind) StepAll(sts []game.State, actions [][]int32, rewards [][]float32) {
-	g.imagined.StepAll(sts, actions, rewards)
-	if g.steps++; g.steps <= 3 {
+func (g *blind) StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand) {
+	g.imagined.StepAll(sts, actions, rewards, rules)
+	if g.steps++; g.steps <= 1+3 { // the first resets
 		return
 	}
 	for i, s := range sts {
 		st := s.(*state)
+		if actions[i] == nil {
+			continue
+		}
 		next := world.Next{Obs: make([][]float32, 4), Reward: make([][]float32, 4), End: make([][]bool, 4), Legal: make([][]bool, 4)}
 		for a, seat := range st.seat {
 			next.Obs[seat], next.Reward[seat] = slices.Clone(st.obsOf(a)), []float32{rewards[i][a]}
@@ -217,7 +220,7 @@ func (g alone) New() game.State {
 
 func (s *lone) Step(actions []int32, rewards []float32, _ *rng.Rand) {
 	s.actions[0], s.rewards[0] = actions, rewards
-	s.g.StepAll(s.sts, s.actions, s.rewards)
+	s.g.StepAll(s.sts, s.actions, s.rewards, nil)
 	s.actions[0], s.rewards[0] = nil, nil
 }
 

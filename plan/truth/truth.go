@@ -92,6 +92,9 @@ type World struct {
 // may also be "stag", which stands for one script a stag that goes to that stag
 // until a hare must be taken.
 func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, error) {
+	if g.Spec().Opaque {
+		return nil, fmt.Errorf("plan/truth: another program plays %s: there are no rules to search on", g.Spec().Name)
+	}
 	w := &World{Game: g, Models: models, Scripts: scripts, trees: trees, places: g.Spec().Seats, env: make([]int32, envs*trees)}
 	for tree := range w.env {
 		w.env[tree] = int32(tree / trees)

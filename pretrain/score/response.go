@@ -110,7 +110,9 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 	var got, says, was stats.Acc
 	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
 	for done := 0; done < episodes; {
-		envs.Collect(ro, players)
+		if err := envs.Collect(ro, players); err != nil {
+			return out, err
+		}
 		for n := range lanes {
 			for t := range ro.Steps {
 				if ro.Start[ro.Moment(t, n)] {

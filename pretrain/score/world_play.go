@@ -16,7 +16,9 @@ type worldGame struct {
 	g        game.Game
 	m        *world.Model
 	spec     game.Spec
-	st, was  game.State
+	st       game.State
+	was      game.State // before the last step; nil where no step is played again
+	seen     []float32  // [seats][Len] what each saw before it
 	bots     []game.Bot
 	acts     []int32
 	rewards  []float32
@@ -31,10 +33,15 @@ type worldGame struct {
 
 func newWorldGame(g game.Game, m *world.Model, r rng.Rand, onlyRandom bool) *worldGame {
 	spec := g.Spec()
-	return &worldGame{
-		g: g, m: m, spec: spec, st: g.New(), was: g.New(), bots: make([]game.Bot, spec.Seats), acts: make([]int32, spec.Seats),
-		rewards: make([]float32, spec.Seats), obs: make([]float32, m.Len()), r: r, infos: g.Bots(), onlyRand: onlyRandom,
+	w := &worldGame{
+		g: g, m: m, spec: spec, st: g.New(), seen: make([]float32, spec.Seats*m.Len()), bots: make([]game.Bot, spec.Seats),
+		acts: make([]int32, spec.Seats), rewards: make([]float32, spec.Seats), obs: make([]float32, m.Len()), r: r, infos: g.Bots(),
+		onlyRand: onlyRandom,
 	}
+	if !spec.Deterministic {
+		w.was = g.New()
+	}
+	return w
 }
 
 // reset begins an episode, of random agents or of bots drawn at random.
@@ -48,10 +55,13 @@ func (w *worldGame) reset() {
 	}
 }
 
-// step plays one step and keeps the state before it in was.
+// step plays one step and keeps what was seen before it.
 func (w *worldGame) step() {
-	w.was.CopyFrom(w.st)
+	if w.was != nil {
+		w.was.CopyFrom(w.st)
+	}
 	for s := range w.acts {
+		w.st.Observe(game.Seat(s), w.seen[s*w.m.Len():(s+1)*w.m.Len()])
 		w.acts[s] = game.NoAction
 		if w.st.Alive(game.Seat(s)) {
 			w.acts[s] = w.bots[s].Act(w.st, game.Seat(s), &w.r)
@@ -87,7 +97,7 @@ func (w *worldGame) chance() bool {
 func (w *worldGame) row(t *worldTruth, i, s int) {
 	m, n := w.m, w.spec.Seats
 	planes := m.Height * m.Width * m.Planes
-	w.was.Observe(game.Seat(s), t.batch.Obs[i*m.Len():(i+1)*m.Len()])
+	copy(t.batch.Obs[i*m.Len():(i+1)*m.Len()], w.seen[s*m.Len():])
 	w.st.Observe(game.Seat(s), w.obs)
 	copy(t.batch.Next[i*planes:(i+1)*planes], w.obs)
 	copy(t.batch.NextFeat[i*m.Features:(i+1)*m.Features], w.obs[planes:])

@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hop/exp"
+	"hop/game"
+)
+
+// PythonEnv is the flag that names an environment in Python: short for the game python
+// and its parameter game.env.
+type PythonEnv struct {
+	Env string `help:"Play a PettingZoo environment in Python: MODULE:FUNCTION, a function that makes it (docs/environments.md)." placeholder:"MODULE:FUNCTION"`
+}
+
+// Named returns the game that is played and its parameters.
+func (e PythonEnv) Named(name string, sets []string) (string, []string) {
+	if e.Env == "" {
+		return name, sets
+	}
+	return "python", slices.Concat([]string{"game.env=" + e.Env}, sets)
+}
+
+// Preset returns what is trained, and with which settings: of a preset that has a
+// variant for environments, NAME-env, that one.
+func (e PythonEnv) Preset(reg *exp.Registry, what string, sets []string) (string, []string) {
+	if e.Env == "" {
+		return what, sets
+	}
+	if what == "hop+main" { // nothing was named
+		what = "ppo"
+	}
+	if slices.Contains(reg.PresetNames(), what+"-env") {
+		what += "-env"
+	}
+	return what, slices.Concat([]string{"game.name=python", "game.env=" + e.Env}, sets)
+}
+
+// packages returns the versions of what a spec's game is made of, if another program
+// plays it.
+func packages(s *exp.Spec) map[string]string {
+	g, err := s.Game.Build()
+	if p, ok := g.(interface{ Packages() map[string]string }); err == nil && ok {
+		return p.Packages()
+	}
+	return nil
+}
+
+// moved says in which packages two lists differ; "" if in none.
+func moved(was, is map[string]string) string {
+	all := maps.Clone(is)
+	maps.Copy(all, was)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if a, b := was[name], is[name]; a != b {
+			list = append(list, fmt.Sprintf("%s was %s and is %s", name, orNone(a), orNone(b)))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func orNone(version string) string {
+	if version == "" {
+		return "not there"
+	}
+	return version
+}
+
+// goesOn refuses to go on with a run whose running episodes cannot be played again.
+func goesOn(dir string, g game.Game) error {
+	if r, ok := g.(interface{ Replays() bool }); ok && !r.Replays() {
+		return Misused("%s cannot go on: its environment's episodes cannot be played again (game.replay is false), so nobody knows where they "+
+			"stood; train anew, or let reset(seed=...) seed every source of chance", dir)
+	}
+	return nil
+}
