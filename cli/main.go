@@ -50,6 +50,7 @@ type grammar struct {
 	Export    exportCmd    `cmd:"" help:"Write the networks of a run's agents as ONNX files, which run without hop."`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
+	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`

@@ -122,3 +122,18 @@ func (m *camera) patch(r image.Rectangle, key string, draw func()) {
 		return m.img
 	})
 }
+
+// Pixels returns the frame's picture as red, green and blue bytes, [high][wide][3]. All
+// frames of an episode without thoughts have the same size.
+func Pixels(f *Frame) (rgb []uint8, wide, high int, err error) {
+	m, err := newCamera([]Frame{*f})
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	rgb = make([]uint8, 0, 3*m.w*m.h)
+	for _, i := range m.shoot(f) {
+		r, g, b, _ := m.Palette[i].RGBA()
+		rgb = append(rgb, uint8(r>>8), uint8(g>>8), uint8(b>>8))
+	}
+	return rgb, m.w, m.h, nil
+}

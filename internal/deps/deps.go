@@ -9,7 +9,7 @@ package deps
 var Floors = map[string]int{
 	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0,
 	"internal/disk": 0, "internal/wait": 0, "internal/mutants": 0,
-	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1, "internal/disk/disktest": 1,
+	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1, "bridge": 1, "internal/disk/disktest": 1,
 	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
 	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
 	"game/tag": 3, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3, "diag/rules": 3,
@@ -25,8 +25,9 @@ var Floors = map[string]int{
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
-	"cli":     13,
-	"cmd/hop": 14, "internal/mutants/cmd": 14, "internal/mutants/probe": 14,
+	"bridge/games": 13,
+	"cli":          14,
+	"cmd/hop":      15, "internal/mutants/cmd": 15, "internal/mutants/probe": 15,
 }
 
 // Trees gives packages below a folder one floor.
