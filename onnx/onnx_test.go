@@ -270,7 +270,7 @@ func TestAMaskThatIsNotObservedIsAnInput(t *testing.T) {
 // The file is what the format says: its version, its operators' version, what it says of itself,
 // and a batch of any size. The same network gives the same bytes.
 func TestAFileSaysWhatItIs(t *testing.T) {
-	make := func() []byte {
+	file := func() []byte {
 		in := actor.Input{Input: layout(3, 3, 0).Input(), Actions: len(moves)}
 		m, p, err := actor.New(actor.Default(), in, rng.New(1))
 		if err != nil {
@@ -283,8 +283,8 @@ func TestAFileSaysWhatItIs(t *testing.T) {
 		g.Say("game", "staghunt")
 		return g.Bytes()
 	}
-	b := make()
-	if !bytes.Equal(b, make()) {
+	b := file()
+	if !bytes.Equal(b, file()) {
 		t.Error("the same network gives other bytes")
 	}
 	var got []string
@@ -311,7 +311,8 @@ func TestAFileSaysWhatItIs(t *testing.T) {
 			got = append(got, strings.Join(append(texts(fields(f.raw), 1), texts(fields(f.raw), 2)...), " "))
 		}
 	}
-	want := []string{"ir 8", "by hop", "obs batch 79", "legal batch 6", "logits batch 6", "probs batch 6", "value batch", "opset 17", "game staghunt"}
+	want := []string{"ir 8", "by hop", "obs batch 79", "legal batch 6", "logits batch 6", "probs batch 6", "value batch",
+		"opset 17", "game staghunt"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the file says\n%q, want\n%q", got, want)
 	}
