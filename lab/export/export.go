@@ -34,12 +34,12 @@ type ONNX struct {
 
 // File is a network that was written.
 type File struct {
-	Path    string   `json:"path"`
-	Kind    string   `json:"kind"`   // actor, others or response
-	Agents  []int    `json:"agents"` // whose it is
-	Inputs  []Port   `json:"inputs"`
-	Outputs []Port   `json:"outputs"`
-	Check   string   `json:"check,omitempty"` // rows to check it by
+	Path    string `json:"path"`
+	Kind    string `json:"kind"`   // actor, others or response
+	Agents  []int  `json:"agents"` // whose it is
+	Inputs  []Port `json:"inputs"`
+	Outputs []Port `json:"outputs"`
+	Check   string `json:"check,omitempty"` // rows to check it by
 }
 
 // Port is an input or output of a network.
