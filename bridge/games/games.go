@@ -24,6 +24,7 @@ import (
 	"hop/bridge"
 	"hop/field"
 	"hop/game"
+	"hop/internal/cpu"
 	"hop/lab"
 	"hop/play"
 	"hop/rollout"
@@ -52,6 +53,7 @@ type Server struct {
 	workers []*worker
 	replace bool           // an action that is not legal is replaced, not refused
 	stay    int            // by this one, if it is legal
+	first   string         // what the first one was that was replaced
 	rec     *play.Recorder // of copy 0; nil: nothing is drawn
 	names   []string       // [A] who plays, for pictures
 	shared  bool           // the arrays are there
@@ -73,6 +75,7 @@ type Server struct {
 	steps      []int32   // [N] of the episode so far
 	seeds      []int64   // [N] for restartSeed
 	restart    []uint8   // [N]
+	replaced   []int64   // [1] how many actions were replaced so far
 
 	// What the host may have written into the arrays above decides nothing: these do.
 	living []bool // [N][A]
@@ -122,7 +125,7 @@ type Observation struct {
 	Last     int      `json:"last"`
 }
 
-// Call answers "games", "open", "render", "save" and "load".
+// Call answers "games", "open", "render", "replaced", "save" and "load".
 func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 	switch op {
 	case "games":
@@ -148,6 +151,8 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("render: %w", err)
 		}
 		return s.render(how.Mode)
+	case "replaced":
+		return map[string]any{"first": s.first}, nil
 	case "save":
 		b, err := s.live.AppendBinary(nil)
 		return map[string]any{"state": b}, err
@@ -207,6 +212,9 @@ func (s *Server) open(o Open) (*Opened, error) {
 		return nil, err
 	}
 	delete(params, "name")
+	if need, have := bytes(built.Spec(), o.Envs), float64(cpu.Memory()); have > 0 && need > have {
+		return nil, fmt.Errorf("%d copies of %s take about %.0f GB, and this machine has %.0f GB: make fewer", o.Envs, o.Game, need/1e9, have/1e9)
+	}
 	if s.live, err = rollout.NewLive(built, o.Envs); err != nil {
 		return nil, err
 	}
@@ -236,6 +244,13 @@ func (s *Server) open(o Open) (*Opened, error) {
 	}, nil
 }
 
+// bytes is about what copies take: their arrays twice for observations that players see,
+// and a state each.
+func bytes(spec game.Spec, envs int) float64 {
+	row := 8*spec.Obs.Len() + 2*len(spec.Actions) + 64
+	return float64(envs) * float64(spec.Seats*row+1500)
+}
+
 // arrays lists what the host must share.
 func (s *Server) arrays(envs int) []bridge.Array {
 	agents := s.spec.Seats
@@ -252,6 +267,7 @@ func (s *Server) arrays(envs int) []bridge.Array {
 		{Name: "steps", Type: "i4", Shape: []int{envs}},
 		{Name: "seeds", Type: "i8", Shape: []int{envs}},
 		{Name: "restart", Type: "u1", Shape: []int{envs}},
+		{Name: "replaced", Type: "i8", Shape: []int{1}},
 	}
 }
 
@@ -275,6 +291,7 @@ func (s *Server) Share(m *bridge.Memory) error {
 	s.terminated, s.truncated = bridge.Slice[bool](m, "terminated"), bridge.Slice[bool](m, "truncated")
 	s.returns, s.over, s.steps = bridge.Slice[float64](m, "returns"), bridge.Slice[bool](m, "over"), bridge.Slice[int32](m, "steps")
 	s.seeds, s.restart = bridge.Slice[int64](m, "seeds"), bridge.Slice[uint8](m, "restart")
+	s.replaced = bridge.Slice[int64](m, "replaced")
 	s.living, s.shown = make([]bool, envs*s.spec.Seats), make([]bool, envs*s.spec.Seats)
 	s.shared = true
 	return nil
@@ -315,31 +332,36 @@ func (s *Server) check() error {
 		if k := s.actions[i]; !living || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
 			continue
 		}
+		if !s.replace {
+			return errors.New(s.illegal(i))
+		}
+		if s.replaced[0]++; s.first == "" {
+			s.first = s.illegal(i)
+		}
 		mask := s.legal[i*width : (i+1)*width]
-		if s.replace {
-			s.actions[i] = int32(s.stay)
-			if !mask[s.stay] {
-				s.actions[i] = int32(slices.Index(mask, true))
-			}
-			continue
+		s.actions[i] = int32(s.stay)
+		if !mask[s.stay] {
+			s.actions[i] = int32(slices.Index(mask, true))
 		}
-		n, a := i/s.spec.Seats, i%s.spec.Seats
-		var may []string
-		for k, ok := range mask {
-			if ok {
-				may = append(may, fmt.Sprintf("%d (%s)", k, s.spec.Actions[k]))
-			}
-		}
-		did := fmt.Sprint(s.actions[i])
-		if k := s.actions[i]; k >= 0 && int(k) < width {
-			did += fmt.Sprintf(" (%s)", s.spec.Actions[k])
-		}
-		where := s.names[a]
-		if s.envs() > 1 {
-			where += fmt.Sprintf(" of env %d", n)
-		}
-		return fmt.Errorf(`%s played %s, which is not legal now; it may play %s. Choose among the actions that the mask allows, `+
-			`or make the env with illegal="replace"`, where, did, strings.Join(may, ", "))
 	}
 	return nil
+}
+
+// illegal says what was played at row i and what may be.
+func (s *Server) illegal(i int) string {
+	name := func(k int) string { return fmt.Sprintf("%d (%s)", k, s.spec.Actions[k]) }
+	var may []string
+	for k, ok := range s.legal[i*len(s.spec.Actions) : (i+1)*len(s.spec.Actions)] {
+		if ok {
+			may = append(may, name(k))
+		}
+	}
+	who, did := s.names[i%s.spec.Seats], fmt.Sprint(s.actions[i])
+	if k := s.actions[i]; k >= 0 && int(k) < len(s.spec.Actions) {
+		did = name(int(k))
+	}
+	if s.envs() > 1 {
+		who += fmt.Sprintf(" of env %d", i/s.spec.Seats)
+	}
+	return fmt.Sprintf("%s played %s, which is not legal now; it may play %s", who, did, strings.Join(may, ", "))
 }

@@ -33,7 +33,7 @@ func opened(t testing.TB, o Open) *Server {
 	s.alive, s.actions, s.rewards = make([]bool, rows), make([]int32, rows), make([]float32, rows)
 	s.terminated, s.truncated, s.returns = make([]bool, rows), make([]bool, rows), make([]float64, rows)
 	s.over, s.steps = make([]bool, o.Envs), make([]int32, o.Envs)
-	s.seeds, s.restart = make([]int64, o.Envs), make([]uint8, o.Envs)
+	s.seeds, s.restart, s.replaced = make([]int64, o.Envs), make([]uint8, o.Envs), make([]int64, 1)
 	s.living, s.shown = make([]bool, rows), make([]bool, rows)
 	s.shared = true
 	return s
@@ -69,20 +69,27 @@ func (s *Server) text(n int) string {
 // of threads: in every game of the registry.
 func TestACopyIsTheSameAmongAnyNumber(t *testing.T) {
 	for _, name := range registry.New().GameNames() {
-		alone := opened(t, Open{Game: name, Envs: 1})
-		for _, o := range []Open{{Game: name, Envs: 7}, {Game: name, Envs: 7, Threads: 3}} {
-			many := opened(t, o)
-			for n := range many.over {
-				alone.seeded(t, int64(10+n))
-				many.seeded(t, 10)
-				for step := range 60 {
-					if got, want := many.text(n), alone.text(0); got != want {
-						t.Fatalf("%s, copy %d of 7 on %d threads, step %d:\n%s\nalone:\n%s", name, n, o.Threads, step, got, want)
-					}
-					do(t, alone, tickRandom, tickStep)
-					do(t, many, tickRandom, tickStep)
+		var alone []*Server
+		for n := range 5 {
+			alone = append(alone, opened(t, Open{Game: name, Envs: 1}))
+			alone[n].seeded(t, int64(10+n))
+		}
+		one, three := opened(t, Open{Game: name, Envs: 5}), opened(t, Open{Game: name, Envs: 5, Threads: 3})
+		one.seeded(t, 10)
+		three.seeded(t, 10)
+		for step := range 60 {
+			for n, s := range alone {
+				want := s.text(0)
+				if got := one.text(n); got != want {
+					t.Fatalf("%s, copy %d of 5, step %d:\n%s\nalone:\n%s", name, n, step, got, want)
 				}
+				if got := three.text(n); got != want {
+					t.Fatalf("%s, copy %d of 5 on 3 threads, step %d:\n%s\nalone:\n%s", name, n, step, got, want)
+				}
+				do(t, s, tickRandom, tickStep)
 			}
+			do(t, one, tickRandom, tickStep)
+			do(t, three, tickRandom, tickStep)
 		}
 	}
 }
@@ -192,7 +199,7 @@ func TestTheStepAfterTheLastStartsTheNextEpisode(t *testing.T) {
 		t.Fatalf("the episode's end says %v and %d steps", s.returns, s.steps[0])
 	}
 	for a := range s.actions {
-		s.actions[a] = -7
+		s.actions[a], s.rewards[a] = -7, 1
 	}
 	do(t, s, tickStep)
 	earned := slices.ContainsFunc(s.rewards, func(r float32) bool { return r != 0 }) || s.returns[0] != 0
@@ -215,7 +222,7 @@ func TestIllegalActions(t *testing.T) {
 	if err == nil || s.text(0) != before {
 		t.Fatalf("error %v; copy 0 has gone on: %v", err, s.text(0) != before)
 	}
-	for _, want := range []string{"agent_3 of env 1", s.spec.Actions[bad], "it may play", `illegal="replace"`} {
+	for _, want := range []string{"agent_3 of env 1", s.spec.Actions[bad], "it may play"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -226,6 +233,9 @@ func TestIllegalActions(t *testing.T) {
 		if err := s.check(); err != nil || s.spec.Actions[s.actions[7]] != "stay" {
 			t.Errorf("%d was replaced by %d, %v", k, s.actions[7], err)
 		}
+	}
+	if s.replaced[0] != 4 || s.first != err.Error() {
+		t.Errorf("%d were replaced, the first: %s", s.replaced[0], s.first)
 	}
 }
 
@@ -288,6 +298,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		{Open{Game: "staghunt", Envs: 1, Params: param("size", `"large"`)}, []string{"size", "large"}},
 		{Open{Game: "staghunt", Envs: 1, Params: param("size", "-3")}, []string{"size", "-3"}},
 		{Open{Game: "staghunt", Envs: 0}, []string{"0 copies"}},
+		{Open{Game: "staghunt", Envs: 1 << 40}, []string{"1099511627776 copies of staghunt take about", "fewer"}},
 		{Open{Game: "staghunt", Envs: 1, Illegal: "ignore"}, []string{"ignore", "replace"}},
 	} {
 		c.o.Threads = 1

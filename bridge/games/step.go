@@ -160,9 +160,6 @@ func (w *worker) step() {
 		}
 		rewards := w.rewards[row : row+agents]
 		w.live.Step(n, w.played, rewards)
-		for a, r := range rewards {
-			w.returns[row+a] += float64(r)
-		}
 		w.after(n)
 		if w.rec != nil && n == 0 {
 			w.film(w.played, rewards)
@@ -183,7 +180,6 @@ func (w *worker) begin(n int) {
 	row := n * agents
 	clear(w.living[row : row+agents])
 	clear(w.rewards[row : row+agents])
-	clear(w.returns[row : row+agents])
 	w.after(n)
 	if w.rec != nil && n == 0 {
 		w.film(nil, nil)
@@ -201,6 +197,7 @@ func (w *worker) after(n int) {
 		i := n*agents + a
 		was, now := w.living[i], st.Alive(game.Seat(a))
 		w.living[i], w.alive[i] = now, now
+		w.returns[i] = w.live.Return(n, agent.ID(a))
 		w.terminated[i], w.truncated[i] = was && !now && !cut, was && !now && cut
 		legal := w.legal[i*width : (i+1)*width]
 		if now {
@@ -232,9 +229,6 @@ func (s *Server) load(state []byte) error {
 		row := n * agents
 		clear(s.living[row : row+agents])
 		clear(s.rewards[row : row+agents])
-		for a := range agents {
-			s.returns[row+a] = s.live.Return(n, agent.ID(a))
-		}
 		s.workers[0].after(n)
 	}
 	if s.rec != nil {

@@ -1,6 +1,16 @@
 """hop: games with mixed motives, agents that infer, imagine, plan and learn, and what is wrong with a run."""
 
 from ._version import __version__
+from ._binary import BinaryError
 from ._wire import HopError, PeerDied
+from .envs import games, parallel_env, vec_env
 
-__all__ = ["HopError", "PeerDied", "__version__"]
+__all__ = [
+    "BinaryError",
+    "HopError",
+    "PeerDied",
+    "__version__",
+    "games",
+    "parallel_env",
+    "vec_env",
+]

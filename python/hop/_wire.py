@@ -287,6 +287,11 @@ class Peer:
         self._finish()
 
     @property
+    def failed(self) -> bool:
+        """Whether nothing can be asked any more: the guest is gone, or was closed."""
+        return self._failed is not None
+
+    @property
     def pid(self) -> int:
         """The guest's process."""
         return self._process.pid
