@@ -48,6 +48,7 @@ type grammar struct {
 	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
 	Oracle    oracleCmd    `cmd:"" help:"Exact best responses to scripted co-players."`
 	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
+	Export    exportCmd    `cmd:"" help:"Write the networks of a run's agents as ONNX files, which run without hop."`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
 	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`

@@ -42,6 +42,15 @@ func (r *Registry) Open(dir string, sets []string) (*Saved, error) {
 	return r.open(dir, last, sets)
 }
 
+// OpenAt reads the checkpoint of a run at an env step.
+func (r *Registry) OpenAt(dir string, step int64, sets []string) (*Saved, error) {
+	saved, err := r.Runs.At(dir, step)
+	if err != nil {
+		return nil, err
+	}
+	return r.open(dir, saved, sets)
+}
+
 // open reads a checkpoint of a run.
 func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *Saved, err error) {
 	x = &Saved{dir: dir, Step: last.Step, Used: last.Used}
@@ -55,9 +64,9 @@ func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *
 	return x, err
 }
 
-// minds makes minds with the saved weights, and says which is each agent's. Their
+// Minds makes minds with the saved weights, and says which is each agent's. Their
 // optimisers and what they remember are fresh.
-func (x *Saved) minds() ([]mind.Mind, []int, error) {
+func (x *Saved) Minds() ([]mind.Mind, []int, error) {
 	minds, of, err := x.Spec.minds(x.Game, rng.Key{}, x.file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("exp: the agents of %s: %w", x.dir, err)
@@ -76,7 +85,7 @@ func (x *Saved) minds() ([]mind.Mind, []int, error) {
 
 // mind makes the mind of one agent.
 func (x *Saved) mind(id agent.ID) (mind.Mind, error) {
-	minds, of, err := x.minds()
+	minds, of, err := x.Minds()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +98,7 @@ func (x *Saved) mind(id agent.ID) (mind.Mind, error) {
 // newcomer makes a mind with what agent id has learnt, in agent 0's place: there sits
 // whoever lives among others.
 func (x *Saved) newcomer(id agent.ID) (mind.Mind, error) {
-	minds, of, err := x.minds()
+	minds, of, err := x.Minds()
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +146,14 @@ func (r *Registry) LoadAgentsFor(dir string, sets []string) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
+	return x.Agents()
+}
+
+// Agents loads the agents of the checkpoint to play.
+func (x *Saved) Agents() (*Agents, error) {
 	a := &Agents{Spec: x.Spec, Game: x.Game, Step: x.Step, Used: x.Used, Sure: true}
 	for _, greedy := range []bool{false, true} {
-		minds, of, err := x.minds()
+		minds, of, err := x.Minds()
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +261,7 @@ func (r *Registry) players(g game.Game, who string) (train.PlayerMaker, error) {
 // Predictions returns what each agent of a run has learnt about the others, by
 // agent.
 func (x *Saved) Predictions() (map[agent.ID]mind.Prediction, error) {
-	minds, of, err := x.minds()
+	minds, of, err := x.Minds()
 	if err != nil {
 		return nil, err
 	}

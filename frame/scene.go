@@ -26,8 +26,8 @@ func (s Sense) Of(l Layout, seats, horizon int, actions []string) Sense {
 	return s
 }
 
-// nearest is how many of the things of one plane, the nearest to oneself, distances are of.
-const nearest = 2
+// Nearest is how many of the things of one plane, the nearest to oneself, distances are of.
+const Nearest = 2
 
 // CanTurn reports whether an input can be shown turned: it must be planes, mask, time and last
 // joint action and nothing else, and it must be known which actions are moves.
@@ -102,7 +102,7 @@ func (c *scene) thing() int { return (2+c.groups)*c.span + 4 }
 
 // each is how many columns the distances to the things of one plane have: those to the nearest
 // ones and, for each co-player, its own, oneself's and the moves to the one nearest to it.
-func (c *scene) each() int { return nearest*c.thing() + c.groups*(2*c.span+4) }
+func (c *scene) each() int { return Nearest*c.thing() + c.groups*(2*c.span+4) }
 
 // look fills the tables of turns: bit 0 mirrors rows, bit 1 columns, bit 2 the diagonal.
 func (c *scene) look(in Input) {
@@ -181,6 +181,17 @@ func (f *Frame) Turned(idx []int32) []int32 {
 
 // Turns reports whether rows may be written in a view of their own.
 func (f *Frame) Turns() bool { return f.scene != nil && f.scene.Turn }
+
+// Views returns the tables of turned views, for whoever writes a frame down elsewhere: for
+// each turn where the numbers of an observation go and what the actions look like, and for
+// each cell the turns that are tried for an observation that shows oneself there, in order. It
+// panics if rows are not turned.
+func (f *Frame) Views() (obs, acts [][]int32, tried [][]int8) {
+	for _, t := range f.scene.turns {
+		obs, acts = append(obs, t.obs), append(acts, t.acts)
+	}
+	return obs, acts, f.scene.views
+}
 
 // sceneWork is an encoder's memory for scenes.
 type sceneWork struct {
@@ -334,7 +345,7 @@ func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
 	for k, cells := range w.near {
 		col := c.walks + int32(k*c.each())
 		w.sort(cells, 0)
-		for _, cell := range cells[:min(nearest, len(cells))] {
+		for _, cell := range cells[:min(Nearest, len(cells))] {
 			s.AppendEntry(col+c.steps(w.dist[0][cell]), 1)
 			for p := 1; p < c.Seats; p++ {
 				if w.at[p] >= 0 {
@@ -347,7 +358,7 @@ func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
 			}
 			col += int32(c.thing())
 		}
-		col = c.walks + int32(k*c.each()+nearest*c.thing())
+		col = c.walks + int32(k*c.each()+Nearest*c.thing())
 		for p := 1; p < c.Seats && len(cells) > 0; p++ {
 			if w.at[p] < 0 {
 				continue

@@ -334,12 +334,14 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 			watch := cpu.Start()
 			key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
 			out.WorldScore, out.Epochs = score.World(w), w.Epoch
-			out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
-			out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+			if g != nil {
+				out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
+				out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+			}
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}
-			report, err := c.card(l, w, out, g)
+			report, err := c.card(l, w, out)
 			_, out.Scoring = watch.Spent()
 			return report, err
 		},
@@ -348,16 +350,20 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 }
 
 // card fills the model's card.
-func (c World) card(l *lab.Lab, w *pretrain.World, out *WorldResult, g game.Game) (*card.Card, error) {
+func (c World) card(l *lab.Lab, w *pretrain.World, out *WorldResult) (*card.Card, error) {
 	j := score.WorldScores{
-		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: g.Spec().Obs.Planes, Short: score.ShortWorld(w),
+		Held: out.WorldScore, Probe: out.Probe, OpenLoop: out.OpenLoop, Planes: w.Data[0].Layout.Planes, Short: score.ShortWorld(w),
 	}
 	if c.Beside != "" {
 		m, p, err := world.Load(l.Reg.Runs, c.Beside)
 		if err != nil {
 			return nil, err
 		}
-		j.Beside = score.BesideWorld(m, p, out.Probe)
+		seen := out.Probe
+		if seen == nil {
+			seen = out.WorldScore
+		}
+		j.Beside = score.BesideWorld(m, p, seen)
 		j.BesideName = fmt.Sprintf("%s (%s)", m.Variant, filepath.Base(c.Beside))
 	}
 	return score.WorldCard(w.Model, w.Model.Describe(w.Net), j)

@@ -232,7 +232,11 @@ func configure(cfg interface{ Validate() error }, set []string) error {
 	return nil
 }
 
-// openData opens the datasets, which must be of one game, and builds that game.
+// outside is the name of a game that is none of ours, in data that somebody else recorded.
+const outside = "outside"
+
+// openData opens the datasets, which must be of one game, and builds that game; nil if it is none
+// of ours.
 func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 	var data []*dataset.Data
 	for _, dir := range dirs {
@@ -250,6 +254,11 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
+	}
+	if name == outside {
+		l.Note("%s is of a game that hop does not have; what needs its rules or its bots, such as limits and new episodes, is left out",
+			dirs[0])
+		return data, nil, nil
 	}
 	made, err := l.Reg.NewGame(name)
 	if err != nil {

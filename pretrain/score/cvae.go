@@ -37,7 +37,8 @@ type CVAEValue struct {
 	Epochs    []float64 `json:"epochs"`    // Explained on the rows to choose by, after each
 }
 
-// CVAE scores the inference of subgoals and fills a card; g is the dataset's game.
+// CVAE scores the inference of subgoals and fills a card; g is the dataset's game, nil if that is
+// not here.
 func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
 	learn, _ := inferred(c, 0)
 	held, open := inferred(c, 2)
@@ -229,7 +230,7 @@ func cvaeFigures(c *card.Card, s *CVAEScore) {
 
 // scripted reports that all kinds are bots of the game.
 func scripted(g game.Game, kinds []string) bool {
-	return !slices.ContainsFunc(kinds, func(name string) bool {
+	return g != nil && !slices.ContainsFunc(kinds, func(name string) bool {
 		_, err := game.NewBot(g, name)
 		return err != nil
 	})

@@ -67,7 +67,7 @@ func counted(c *card.Classes) (recall, precision []stats.Number) {
 	return recall, precision
 }
 
-// MOA scores the best weights and fills a card.
+// MOA scores the best weights and fills a card; g is the dataset's game, nil if that is not here.
 func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
 	c := t.Classes(2)
 	l := limits(t, g)

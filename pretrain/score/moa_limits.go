@@ -1,6 +1,7 @@
 package score
 
 import (
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -23,9 +24,14 @@ type MOALimits struct {
 	why  error // why there are none
 }
 
-// limits replays the scored episodes with exact observers.
+// limits replays the scored episodes with exact observers; there are none if g is nil, a game that
+// is not here.
 func limits(t *pretrain.MOA, g game.Game) *MOALimits {
 	l := &MOALimits{}
+	if g == nil {
+		l.why = errors.New("the data are of a game that hop does not have, so nobody knows how its agents act")
+		return l
+	}
 	b, err := oracle.NewBayes(g, t.Data.Bots)
 	if err != nil {
 		l.why = err

@@ -16,10 +16,11 @@ import (
 
 // WorldScores is all that was measured of a world model.
 type WorldScores struct {
-	Held, Probe *WorldScore
-	OpenLoop    []float64
-	Planes      []string // names
-	Short       string   // why the training was too short, "" if it was not
+	Held     *WorldScore
+	Probe    *WorldScore // of new episodes; nil: the game is not here to be played
+	OpenLoop []float64   // nothing without a game
+	Planes   []string    // names
+	Short    string      // why the training was too short, "" if it was not
 
 	Beside     [][]float32 // [Probe.Worst][H][W][Planes] raw predictions of another model
 	BesideName string
@@ -56,6 +57,9 @@ const (
 // WorldCard writes the report card.
 func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 	h, p := j.Held, j.Probe
+	if p == nil {
+		return j.outside(m, what)
+	}
 	rules := "The rules are deterministic: the limit is 100 % exact."
 	if p.random {
 		rules = fmt.Sprintf("The rules draw random numbers, so not every step can be foreseen: of the new episodes' steps, the %d that chance "+
@@ -90,6 +94,40 @@ func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 		c.Notes = append(c.Notes, "The game does not observe the time, so the model cannot foresee its end by time.")
 	}
 	return c, j.figures(c, m)
+}
+
+// outside is WorldCard for data of a game that is not here to be played: what needs new episodes
+// or the rules is not asked, and there are no limits.
+func (j *WorldScores) outside(m *world.Model, what string) (*card.Card, error) {
+	h := j.Held
+	c := &card.Card{
+		Title: "World model", Short: j.Short,
+		About: fmt.Sprintf("%s. Scored on %d held-out steps. The data are of a game that hop does not have, so no new episodes could be played "+
+			"and nothing is known of its rules, not even whether they draw random numbers: there are no limits.", what, h.Rows),
+	}
+	idle := func(v float64) []card.Ref { return []card.Ref{{Name: "nothing moves", Value: v}} }
+	mean := []card.Ref{{Name: "mean reward", Value: h.Idle.RewardMSE}}
+	c.Add(card.Number{Name: "exact next states", Value: h.Exact, N: h.Rows, Baselines: idle(h.Idle.Exact)})
+	c.Add(card.Number{Name: "PSNR", Value: h.PSNR, N: h.Rows, Unit: "dB", Baselines: idle(psnr(h.Idle.MSE))})
+	c.Add(card.Number{Name: "obs MSE", Value: h.MSE, N: h.Rows, Lower: true, Baselines: idle(h.Idle.MSE)})
+	c.Add(card.Number{Name: "reward MSE", Value: h.RewardMSE, N: h.Rows, Lower: true, Baselines: mean})
+	c.Add(card.Number{Name: "calibration of ends", Value: h.EndECE, N: h.Rows, Lower: true})
+	c.Add(card.Number{Name: "calibration of rewards", Value: h.RewardECE, N: h.Rows, Lower: true})
+	c.Check("exact", h.Exact >= goodExact, true,
+		fmt.Sprintf("%.3f %% of held-out next states are exact; wrong: %s", 100*h.Exact, kindList(h.Wrong)),
+		"if the rules draw no random numbers: more data or epochs; look at the worst rows first")
+	for _, name := range []string{"legal", "open loop"} {
+		c.Answer(check.Finding{Check: name, Status: check.NotAsked, Says: "the game is not here to be played"})
+	}
+	return c, j.figures(c, m)
+}
+
+// seen is what events and worst rows are shown of: new episodes, or those held out.
+func (j *WorldScores) seen() (s *WorldScore, where string) {
+	if j.Probe == nil {
+		return j.Held, "held-out episodes"
+	}
+	return j.Probe, "new episodes"
 }
 
 // loop returns the share of plays exact for k steps.
@@ -154,8 +192,9 @@ func ShortWorld(w *pretrain.World) string {
 // broken names the events that are foreseen in less than 95 % of at least 20 cases.
 func (j *WorldScores) broken() string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(j.Probe.Events)) {
-		if e := j.Probe.Events[name]; e.N >= 20 && e.Accuracy < weakEvent {
+	s, _ := j.seen()
+	for _, name := range slices.Sorted(maps.Keys(s.Events)) {
+		if e := s.Events[name]; e.N >= 20 && e.Accuracy < weakEvent {
 			out = append(out, fmt.Sprintf("%s (%.0f %%)", name, 100*e.Accuracy))
 		}
 	}
@@ -181,16 +220,20 @@ func kindList(m map[string]int) string {
 
 // figures draws events, open loop, calibration, histograms and the worst rows.
 func (j *WorldScores) figures(c *card.Card, m *world.Model) error {
-	names := slices.Sorted(maps.Keys(j.Probe.Events))
+	s, where := j.seen()
+	if j.Probe != nil {
+		where += " by teams of all bots"
+	}
+	names := slices.Sorted(maps.Keys(s.Events))
 	var share []float64
 	for i, n := range names {
-		e := j.Probe.Events[n]
+		e := s.Events[n]
 		share = append(share, e.Accuracy, 1-e.Accuracy)
 		names[i] = fmt.Sprintf("%s (%d)", n, e.N)
 	}
 	if len(names) > 0 { // few new steps may all have been decided by chance
 		c.Figures = append(c.Figures, page.HeatOf("events", "Events",
-			"Share of each event that was foreseen in new episodes by teams of all bots, with how often it happened; "+
+			"Share of each event that was foreseen in "+where+", with how often it happened; "+
 				"the board, the hunters' cells and their rewards must be right.",
 			"", names, []string{"foreseen", "missed"}, share))
 	}
@@ -198,10 +241,12 @@ func (j *WorldScores) figures(c *card.Card, m *world.Model) error {
 	for i := range k {
 		k[i] = float64(i + 1)
 	}
-	c.Figures = append(c.Figures, page.Lines("open_loop", "Open loop",
-		"Share of random plays whose first k steps are exact; the model never sees the game again after the start.",
-		page.Axes{X: "steps k", Y: "exact plays", YMin: 0, YMax: 1}, page.Line{Name: "exact", X: k, Y: j.OpenLoop}),
-		j.calibration(), j.rewards())
+	if j.Probe != nil {
+		c.Figures = append(c.Figures, page.Lines("open_loop", "Open loop",
+			"Share of random plays whose first k steps are exact; the model never sees the game again after the start.",
+			page.Axes{X: "steps k", Y: "exact plays", YMin: 0, YMax: 1}, page.Line{Name: "exact", X: k, Y: j.OpenLoop}))
+	}
+	c.Figures = append(c.Figures, j.calibration(), j.rewards())
 	for i, name := range j.Planes {
 		c.Figures = append(c.Figures, histogram(j.Held, i, name))
 	}

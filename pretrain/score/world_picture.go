@@ -39,7 +39,8 @@ func (j *WorldScores) picture(m *world.Model) (*page.Figure, error) {
 	if j.Beside != nil {
 		titles = append(titles, j.BesideName, "its error")
 	}
-	cases := j.Probe.Worst
+	s, where := j.seen()
+	cases := s.Worst
 	wide, tall := m.Width*side+gap, m.Height*side+3*titleHeight+gap
 	img := image.NewRGBA(image.Rect(0, 0, gap+wide*len(titles), titleHeight+gap+tall*max(len(cases), 1)))
 	draw.Draw(img, img.Bounds(), image.White, image.Point{}, draw.Src)
@@ -73,7 +74,7 @@ func (j *WorldScores) picture(m *world.Model) (*page.Figure, error) {
 		return nil, fmt.Errorf("pretrain: drawing the worst rows: %w", err)
 	}
 	return &page.Figure{
-		Name: "worst", Title: "The worst rows of new episodes, worst first", Image: b.Bytes(),
+		Name: "worst", Title: "The worst rows of " + where + ", worst first", Image: b.Bytes(),
 		Caption: "Each cell holds a small square for each plane, as dark as its raw probability, never rounded. " +
 			"The error is the largest difference of any plane of the cell.",
 	}, nil
