@@ -30,7 +30,7 @@ from ._version import __version__
 
 FORMAT = 1
 _SHARD_ROWS = 32768
-_MAX_ACTIONS = 16
+_MAX_ACTIONS = 32
 _MANIFEST = "manifest.json"
 
 GOING, EXITED, CUT = 0, 1, 2  # what the column `end` holds
