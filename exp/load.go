@@ -175,6 +175,37 @@ func (x *Saved) Agents() (*Agents, error) {
 	return a, nil
 }
 
+// Seated returns who plays each seat, agents frozen, greedy ones taking their likeliest action: the
+// run's team, agent a on seat a and whom it was trained with where that is no agent, or if id is not
+// -1 what agent id has learnt on every seat.
+func (x *Saved) Seated(id int, greedy bool) ([]eval.Member, error) {
+	minds, of, err := x.Minds()
+	if err != nil {
+		return nil, err
+	}
+	if id < -1 || id >= len(of) {
+		return nil, fmt.Errorf("%s has agents 0 to %d, not %d", x.dir, len(of)-1, id)
+	}
+	for _, m := range minds {
+		if w, _ := mind.As[mind.Weighted](m); id >= 0 { // Minds has loaded it
+			if err := w.LoadWeights(x.file, train.Prefix(of[id])); err != nil {
+				return nil, fmt.Errorf("exp: loading agent %d of %s: %w", id, x.dir, err)
+			}
+		}
+		if f, ok := mind.As[mind.Freezer](m); ok {
+			f.Freeze(greedy)
+		}
+	}
+	var own []eval.Member
+	for a, i := range of {
+		own = append(own, x.member(minds[i], agent.ID(a)))
+	}
+	if id >= 0 {
+		return own, nil
+	}
+	return x.Spec.Team(&Agents{Game: x.Game}, own)
+}
+
 // Team returns who sits with the run's agents when they are scored: the agents
 // themselves, and where the spec's team ends with bots or frozen agents, those.
 func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {

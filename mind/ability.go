@@ -185,6 +185,15 @@ type Thinking interface {
 	Think() plan.Thought
 }
 
+// Deciding is a player that can say how it decided in each of the envs that it was handed last, by
+// their order.
+type Deciding interface {
+	rollout.Player
+	// Decision returns the probabilities of the actions, a view, and the value, in the scale of
+	// the rewards that it learnt from.
+	Decision(i int) (probs []float32, value float32)
+}
+
 // Timed is a player that searches before it acts.
 type Timed interface {
 	rollout.Player

@@ -35,7 +35,7 @@ type Player struct {
 	seqLen int
 }
 
-var _ rollout.Player = (*Player)(nil)
+var _ mind.Deciding = (*Player)(nil)
 
 // NewPlayer returns a player of a network for up to envs envs at a time. Agents
 // with an LSTM need a Memory of their own, shared by their workers.
@@ -147,6 +147,12 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 		v.LogProb[step] = p.cat.LogProb(i, a)
 		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
 	}
+}
+
+// Decision returns how the player decided in the i-th of the envs that it was handed last.
+func (p *Player) Decision(i int) (probs []float32, value float32) {
+	_, q := p.cat.Row(i)
+	return q, p.ws.Value[i]
 }
 
 // Evaluate writes the values alone.

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"hop/bridge"
+	"hop/exp"
 	"hop/field"
 	"hop/game"
 	"hop/internal/cpu"
@@ -49,6 +50,12 @@ type Server struct {
 	lab     *lab.Lab
 	game    game.Game // nil: nothing is open
 	spec    game.Spec
+	name    string   // of the game, as the registry has it
+	sets    []string // its parameters, as --set takes them
+	guests  []*guest // agents of ours, by number
+	asking  *guest   // who is asked,
+	from    int      // for seats from here
+	to      int      // to before here
 	live    *rollout.Live
 	workers []*worker
 	replace bool           // an action that is not legal is replaced, not refused
@@ -57,10 +64,6 @@ type Server struct {
 	rec     *play.Recorder // of copy 0; nil: nothing is drawn
 	names   []string       // [A] who plays, for pictures
 	shared  bool           // the arrays are there
-
-	// players[w][a] is worker w's player of agent a, nil where the host plays; no rows:
-	// the host plays everywhere.
-	players [][]rollout.Player
 
 	// The arrays. A is agents, N copies, L numbers of an observation, K actions.
 	obs        []float32 // [N][A][L] zero if the agent has left before the last step
@@ -140,6 +143,10 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("open: %w", err)
 		}
 		return s.open(o)
+	case "bots":
+		return s.bots(args)
+	case "run":
+		return s.about(args)
 	}
 	if s.game == nil || !s.shared {
 		return nil, fmt.Errorf("%s: no game is open yet", op)
@@ -162,6 +169,10 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("load: %w", err)
 		}
 		return nil, s.load(saved.State)
+	case "seat":
+		return s.invite(args)
+	case "look":
+		return s.lookAt(args)
 	}
 	return nil, fmt.Errorf("hop bridge cannot %s", op)
 }
@@ -177,31 +188,9 @@ func (s *Server) open(o Open) (*Opened, error) {
 	if o.Illegal != "error" && o.Illegal != "replace" {
 		return nil, fmt.Errorf(`illegal is %q, want "error" or "replace"`, o.Illegal)
 	}
-	g, err := s.lab.Reg.NewGame(o.Game)
+	g, err := s.build(o.Game, o.Params)
 	if err != nil {
 		return nil, err
-	}
-	var known []string
-	for _, f := range g.Fields() {
-		known = append(known, strings.TrimPrefix(f.Path, "game."))
-	}
-	slices.Sort(known)
-	for _, name := range slices.Sorted(maps.Keys(o.Params)) {
-		if !slices.Contains(known, name) {
-			near := field.Closest(name, known)
-			if near != "" {
-				near = "; did you mean " + near + "?"
-			}
-			return nil, fmt.Errorf("%s has no parameter %q%s It has %s", o.Game, name, cmp.Or(near, "."), strings.Join(known, ", "))
-		}
-		text := string(o.Params[name])
-		var word string
-		if json.Unmarshal(o.Params[name], &word) == nil {
-			text = word
-		}
-		if err := g.Set(name, text); err != nil {
-			return nil, err
-		}
 	}
 	built, err := g.Build()
 	if err != nil {
@@ -217,6 +206,10 @@ func (s *Server) open(o Open) (*Opened, error) {
 	}
 	if s.live, err = rollout.NewLive(built, o.Envs); err != nil {
 		return nil, err
+	}
+	s.name = o.Game
+	for _, f := range g.Fields() {
+		s.sets = append(s.sets, f.Path+"="+f.Default)
 	}
 	s.game, s.spec, s.replace = built, built.Spec(), o.Illegal == "replace"
 	s.stay = max(0, slices.Index(s.spec.Actions, "stay"))
@@ -242,6 +235,37 @@ func (s *Server) open(o Open) (*Opened, error) {
 		},
 		Arrays: s.arrays(o.Envs),
 	}, nil
+}
+
+// build returns a game with parameters set; the error names one that it does not have.
+func (s *Server) build(name string, params map[string]json.RawMessage) (exp.Game, error) {
+	g, err := s.lab.Reg.NewGame(name)
+	if err != nil {
+		return g, err
+	}
+	var known []string
+	for _, f := range g.Fields() {
+		known = append(known, strings.TrimPrefix(f.Path, "game."))
+	}
+	slices.Sort(known)
+	for _, param := range slices.Sorted(maps.Keys(params)) {
+		if !slices.Contains(known, param) {
+			near := field.Closest(param, known)
+			if near != "" {
+				near = "; did you mean " + near + "?"
+			}
+			return g, fmt.Errorf("%s has no parameter %q%s It has %s", name, param, cmp.Or(near, "."), strings.Join(known, ", "))
+		}
+		text := string(params[param])
+		var word string
+		if json.Unmarshal(params[param], &word) == nil {
+			text = word
+		}
+		if err := g.Set(param, text); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
 }
 
 // bytes is about what copies take: their arrays twice for observations that players see,
@@ -305,19 +329,25 @@ func (s *Server) Tick(code uint32) error {
 	if !s.shared {
 		return errors.New("no game is open yet")
 	}
+	if code >= tickAct {
+		return s.act(code - tickAct)
+	}
 	switch code {
 	case tickStart:
+		if slices.Contains(s.restart, restartSeed) {
+			s.forget()
+		}
 		return s.all((*worker).start)
 	case tickRandom:
 		return s.all((*worker).random)
 	case tickStep:
-		if len(s.players) > 0 {
-			if err := s.all((*worker).choose); err != nil {
-				return err
-			}
-		}
 		if err := s.check(); err != nil {
 			return err
+		}
+		if len(s.guests) > 0 {
+			if err := s.all((*worker).catchUp); err != nil {
+				return err
+			}
 		}
 		return s.all((*worker).step)
 	}

@@ -10,6 +10,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/bridge"
+	"hop/eval"
 	"hop/lab"
 	"hop/registry"
 	"hop/rng"
@@ -95,8 +96,8 @@ func TestACopyIsTheSameAmongAnyNumber(t *testing.T) {
 }
 
 // What the arrays show is what rollout records of the same seed and bots: observations,
-// masks, rewards, exits and cuts. The bots are seated as players, so that it also shows
-// that players act here as they do there.
+// masks, rewards, exits and cuts. The bots are guests, so that it also shows
+// that guests act here as they do there.
 func TestTheArraysAreWhatRolloutRecords(t *testing.T) {
 	const envs, steps = 1, 120
 	for _, name := range registry.New().PlainGames() {
@@ -105,19 +106,15 @@ func TestTheArraysAreWhatRolloutRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		players := func() [][]rollout.Player {
-			row := make([]rollout.Player, s.spec.Seats)
-			for a := range row {
-				bots := s.game.Bots()
-				if row[a], err = rollout.NewBots(s.game, bots[a%len(bots)].Name, envs); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return [][]rollout.Player{row}
+		var members []eval.Member
+		for a := range s.spec.Seats {
+			bots := s.game.Bots()
+			members = append(members, eval.Bot(s.game, bots[a%len(bots)].Name))
 		}
 		ro := batch.New(e.Shape(steps, 0))
-		e.Collect(ro, players())
-		s.seat(players())
+		e.Collect(ro, [][]rollout.Player{playersOf(t, members)})
+		s.live.Views()
+		s.guests = append(s.guests, s.newGuest("bots", members, 1))
 		s.seeded(t, 3)
 		for step := range steps {
 			for a := range agent.ID(s.spec.Seats) {
@@ -134,7 +131,7 @@ func TestTheArraysAreWhatRolloutRecords(t *testing.T) {
 					t.Fatalf("%s, step %d, agent %d: alive %v, in a rollout %v", name, step, a, s.alive[a], ro.Alive[slot])
 				}
 			}
-			do(t, s, tickStep)
+			do(t, s, tickAct, tickStep)
 			for a := range agent.ID(s.spec.Seats) {
 				i := ro.Step(a, step, 0)
 				want := ro.End[i]

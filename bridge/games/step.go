@@ -6,7 +6,6 @@ import (
 
 	"hop/agent"
 	"hop/game"
-	"hop/rollout"
 )
 
 // worker plays the copies lo to hi. The first one works for whoever asks; the others
@@ -16,7 +15,6 @@ type worker struct {
 	id     int
 	lo, hi int
 	played []int32 // [A] of one copy, game.NoAction where the agent has left
-	rows   []int32 // copies in which an agent is alive
 	ask    chan func(*worker)
 	group  *sync.WaitGroup
 	err    error
@@ -30,7 +28,6 @@ func (s *Server) hire(envs, threads int) {
 			Server: s, id: i, lo: i * envs / threads, hi: (i + 1) * envs / threads, group: group,
 			played: make([]int32, s.spec.Seats),
 		}
-		w.rows = make([]int32, 0, w.hi-w.lo)
 		s.workers = append(s.workers, w)
 		if i == 0 {
 			continue
@@ -102,46 +99,6 @@ func (w *worker) random() {
 	}
 }
 
-// choose lets the players act where their agents are alive.
-func (w *worker) choose() {
-	views := w.live.Views() // made by seat, before any worker is here
-	for n := w.lo; n < w.hi; n++ {
-		w.live.Look(n)
-	}
-	agents := w.spec.Seats
-	for a, p := range w.own() {
-		if p == nil {
-			continue
-		}
-		w.rows = w.rows[:0]
-		for n := w.lo; n < w.hi; n++ {
-			if w.living[n*agents+a] {
-				w.rows = append(w.rows, int32(n))
-			}
-		}
-		if len(w.rows) > 0 {
-			p.Act(&views[a], w.rows)
-		}
-		for _, n := range w.rows {
-			w.actions[int(n)*agents+a] = views[a].Action[views[a].StepOf(int(n))]
-		}
-	}
-}
-
-// seat lets players[w][a] act for agent a among worker w's copies; nil: the host does.
-func (s *Server) seat(players [][]rollout.Player) {
-	s.live.Views()
-	s.players = players
-}
-
-// own returns the worker's players; none: the host plays everywhere.
-func (w *worker) own() []rollout.Player {
-	if len(w.players) == 0 {
-		return nil
-	}
-	return w.players[w.id]
-}
-
 // step plays the actions; where an episode was over it starts the next one.
 func (w *worker) step() {
 	agents := w.spec.Seats
@@ -164,13 +121,7 @@ func (w *worker) step() {
 		if w.rec != nil && n == 0 {
 			w.film(w.played, rewards)
 		}
-		if w.over[n] {
-			for a, p := range w.own() {
-				if p, ok := p.(rollout.Watcher); ok {
-					p.EpisodeOver(&w.live.Views()[a], n)
-				}
-			}
-		}
+		w.stepped(n)
 	}
 }
 
@@ -180,6 +131,7 @@ func (w *worker) begin(n int) {
 	row := n * agents
 	clear(w.living[row : row+agents])
 	clear(w.rewards[row : row+agents])
+	w.began(n)
 	w.after(n)
 	if w.rec != nil && n == 0 {
 		w.film(nil, nil)
@@ -224,6 +176,7 @@ func (s *Server) load(state []byte) error {
 	if err := s.live.UnmarshalBinary(state); err != nil {
 		return err
 	}
+	s.forget()
 	agents := s.spec.Seats
 	for n := range s.over {
 		row := n * agents
