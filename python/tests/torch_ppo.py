@@ -152,31 +152,40 @@ def train(path: str, seed: int = 1, updates: int = 8, envs: int = 4, steps: int 
         for a in names:
             alive_[a].zero_(), end_[a].zero_()
         for t in range(steps):
+            actions: list[dict] = [{} for _ in copies]
+            for a in names:
+                here = [n for n, env in enumerate(copies) if a in env.agents]
+                if not here:
+                    continue
+                x = torch.as_tensor(np.stack([seen[n][a] for n in here]))
+                m = torch.as_tensor(np.stack([masks[n][a] for n in here])).bool()
+                with torch.no_grad():
+                    logits, value = nets[a](x)
+                    dist = masked(logits, m)
+                    action = dist.sample()
+                obs_[a][t, here], mask_[a][t, here], alive_[a][t, here] = x, m, True
+                act_[a][t, here], logp_[a][t, here] = action.float(), dist.log_prob(action)
+                val_[a][t, here] = value
+                for k, n in enumerate(here):
+                    rec.policy(a, logits[k], dist.probs[k], env=copies[n])
+                    actions[n][a] = int(action[k])
+            after: dict = {a: [] for a in names}
             for n, env in enumerate(copies):
-                actions = {}
-                for a in env.agents:
-                    x = torch.as_tensor(seen[n][a])
-                    m = torch.as_tensor(masks[n][a]).bool()
-                    with torch.no_grad():
-                        logits, value = nets[a](x)
-                        dist = masked(logits, m)
-                        action = dist.sample()
-                    rec.policy(a, logits, dist, env=env)
-                    actions[a] = int(action)
-                    obs_[a][t, n], mask_[a][t, n], alive_[a][t, n] = x, m, True
-                    act_[a][t, n], logp_[a][t, n] = action, dist.log_prob(action)
-                    val_[a][t, n] = value
-                obs, rewards, ends, cuts, infos = env.step(actions)
-                for a in actions:
+                obs, rewards, ends, cuts, infos = env.step(actions[n])
+                for a in actions[n]:
                     rew_[a][t, n], end_[a][t, n] = rewards[a], ends[a] or cuts[a]
                     next_[a][t, n] = 0
-                    if not ends[a]:  # also of the last observation before a cut
-                        with torch.no_grad():
-                            next_[a][t, n] = nets[a](torch.as_tensor(obs[a]))[1]
+                    if not ends[a]:
+                        after[a].append((n, obs[a]))
                 if not env.agents:
                     obs, infos = env.reset()
                 seen[n] = obs
                 masks[n] = {a: infos[a]["action_mask"] for a in obs}
+            for a in names:  # what comes next is worth; also of the last sight before a cut
+                if after[a]:
+                    where, what = zip(*after[a])
+                    with torch.no_grad():
+                        next_[a][t, list(where)] = nets[a](torch.as_tensor(np.stack(what)))[1]
 
         for a in names:
             adv = torch.zeros(steps, envs)
