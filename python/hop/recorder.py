@@ -340,14 +340,18 @@ class Recorder:
         return out
 
     def _said(self, episodes: list[Episode], row_at: dict[int, int]) -> dict[str, np.ndarray]:
-        """Policies and predictions, by row."""
+        """Policies and predictions, by row, in the order in which they were made."""
         agents, actions = len(self._played.names), self._played.actions
         policy, moa, world = [], [], []
         for e in episodes:
             for name, into in (("policy", policy), ("moa", moa), ("world", world)):
                 for (t, *who), x in getattr(e, name).items():
                     if t < e.length:
-                        into.append((row_at[int(e.number[t])] * agents + who[0], who[-1], x))
+                        step = int(e.number[t])
+                        into.append((step, row_at[step] * agents + who[0], who[-1], x))
+        for into in (policy, moa, world):
+            into.sort(key=lambda x: x[0])
+            into[:] = [x[1:] for x in into]
         out: dict[str, np.ndarray] = {}
         if policy:
             out["policy/row"] = np.array([r for r, *_ in policy], np.int64)

@@ -1,8 +1,9 @@
 """Independent PPO as CleanRL writes it, for several agents, with hop's recorder in it.
 
 Written for the tests of the recorder: a small stag hunt in numpy as a PettingZoo parallel
-environment whose agents leave, and one PPO learner for each of them. `train(path)` is a
-healthy run of some thousand steps.
+environment whose agents leave, and one PPO learner for each of them. The first agent also
+has a model of the second one and a model of its own next sight. `train(path)` is a healthy
+run of some thousand steps; `slip` plants one of SLIPS, as somebody could make it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,22 @@ from hop import Recorder
 
 MOVES = [(-1, 0), (1, 0), (0, -1), (0, 1), (0, 0)]  # then: hunt the stag, hunt a hare
 ACTIONS = 7
+
+# What can be planted, and where the audit ought to look for it first.
+SLIPS = {
+    "shared network": "spec",
+    "optimizer misses a head": "ppo",
+    "agent 0's buffer": "buffers",
+    "rows after exit": "buffers",
+    "softmax twice": "ppo",
+    "rewards a step late": "buffers",
+    "names sorted as strings": "buffers",
+    "time limit as death": "ppo",
+    "advantages run over ends": "ppo",
+    "masks ignored when learning": "ppo",
+    "gradients never cleared": "ppo",
+    "one agent stops learning": "ppo",
+}
 
 
 class Discrete:
@@ -102,8 +119,9 @@ class StagHunt:
 class Network(nn.Module):
     """A trunk with a head for the policy and one for the value."""
 
-    def __init__(self, inputs: int, hidden: int = 32):
+    def __init__(self, inputs: int, hidden: int = 32, softmax: bool = False):
         super().__init__()
+        self.softmax = softmax
         self.trunk = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(),
                                    nn.Linear(hidden, hidden), nn.Tanh())
         self.actor = nn.Linear(hidden, ACTIONS)
@@ -112,16 +130,17 @@ class Network(nn.Module):
 
     def forward(self, obs: torch.Tensor):
         h = self.trunk(obs)
-        return self.actor(h), self.critic(h).squeeze(-1)
+        logits = self.actor(h)
+        return logits.softmax(-1) if self.softmax else logits, self.critic(h).squeeze(-1)
 
 
 def masked(logits: torch.Tensor, mask: torch.Tensor) -> Categorical:
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 
-def train(path: str, seed: int = 1, updates: int = 8, envs: int = 4, steps: int = 64,
-          hunters: int = 4, size: int = 4, gamma: float = 0.99, lam: float = 0.95,
-          lr: float = 1e-3) -> None:
+def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int = 8,
+          steps: int = 32, hunters: int = 4, size: int = 4, gamma: float = 0.99,
+          lam: float = 0.95, lr: float = 1e-3) -> None:
     """Trains and records; see the module."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
@@ -134,27 +153,46 @@ def train(path: str, seed: int = 1, updates: int = 8, envs: int = 4, steps: int 
         seen.append(obs)
         masks.append({a: infos[a]["action_mask"] for a in obs})
     width = len(seen[0][names[0]])
-    nets = {a: Network(width) for a in names}
-    optimizers = {a: torch.optim.Adam(nets[a].parameters(), lr=lr, eps=1e-5) for a in names}
+    nets = {a: Network(width, softmax=slip == "softmax twice") for a in names}
+    if slip == "shared network":
+        nets = dict.fromkeys(names, Network(width))
+    optimizers = {}
     for a in names:
+        params = list(nets[a].parameters())
+        if slip == "optimizer misses a head":
+            params = [*nets[a].trunk.parameters(), *nets[a].actor.parameters()]
+        optimizers[a] = torch.optim.Adam(params, lr=lr, eps=1e-5)
         rec.learner(a, nets[a], optimizers[a])
+    me, mate = names[:2]
+    moa = nn.Sequential(nn.Linear(width, 32), nn.Tanh(), nn.Linear(32, ACTIONS))
+    world = nn.Sequential(nn.Linear(width + ACTIONS, 64), nn.Tanh(), nn.Linear(64, width))
+    moa_opt = torch.optim.Adam(moa.parameters(), lr=3e-3)
+    world_opt = torch.optim.Adam(world.parameters(), lr=3e-3)
+    rec.learner(me, moa, moa_opt, part="moa")
+    rec.learner(me, world, world_opt, part="world")
 
-    def buffer(*shape: int) -> dict:
-        return {a: torch.zeros(steps, envs, *shape) for a in names}
+    def buffer(*shape: int, dtype: torch.dtype = torch.float32) -> dict:
+        return {a: torch.zeros(steps, envs, *shape, dtype=dtype) for a in names}
 
-    obs_, act_, logp_, rew_, val_, next_ = (buffer(width), buffer(), buffer(), buffer(), buffer(),
-                                            buffer())
-    mask_ = {a: torch.ones(steps, envs, ACTIONS, dtype=torch.bool) for a in names}
-    alive_ = {a: torch.zeros(steps, envs, dtype=torch.bool) for a in names}
-    end_ = {a: torch.zeros(steps, envs, dtype=torch.bool) for a in names}
+    obs_, act_, logp_, rew_ = buffer(width), buffer(), buffer(), buffer()
+    val_, next_, sight_ = buffer(), buffer(), buffer(width)  # next_: what comes next is worth
+    mask_ = buffer(ACTIONS, dtype=torch.bool)
+    alive_, end_ = buffer(dtype=torch.bool), buffer(dtype=torch.bool)
+    row_ = torch.zeros(steps, envs, dtype=torch.long)  # of the first agent
 
     for update in range(updates):
         for a in names:
-            alive_[a].zero_(), end_[a].zero_()
+            alive_[a].zero_(), end_[a].zero_(), rew_[a].zero_()
         for t in range(steps):
             actions: list[dict] = [{} for _ in copies]
             for a in names:
                 here = [n for n, env in enumerate(copies) if a in env.agents]
+                if slip == "rows after exit":
+                    obs_[a][t], mask_[a][t], act_[a][t], next_[a][t] = 0, True, 4, 0
+                    with torch.no_grad():
+                        logits, val_[a][t] = nets[a](obs_[a][t])
+                    logp_[a][t] = logits.log_softmax(-1)[:, 4]
+                    end_[a][t] = True
                 if not here:
                     continue
                 x = torch.as_tensor(np.stack([seen[n][a] for n in here]))
@@ -169,41 +207,81 @@ def train(path: str, seed: int = 1, updates: int = 8, envs: int = 4, steps: int 
                 for k, n in enumerate(here):
                     rec.policy(a, logits[k], dist.probs[k], env=copies[n])
                     actions[n][a] = int(action[k])
+            for n, env in enumerate(copies):
+                row_[t, n] = rec.here(env)[me]
+                if me in env.agents and mate in env.agents:
+                    with torch.no_grad():
+                        p = moa(torch.as_tensor(seen[n][me])).softmax(-1)
+                    rec.predictions("moa", me, of=mate, probs=p, env=env)
             after: dict = {a: [] for a in names}
             for n, env in enumerate(copies):
                 obs, rewards, ends, cuts, infos = env.step(actions[n])
                 for a in actions[n]:
-                    rew_[a][t, n], end_[a][t, n] = rewards[a], ends[a] or cuts[a]
+                    if slip != "rewards a step late":
+                        rew_[a][t, n] = rewards[a]
+                    elif t + 1 < steps:
+                        rew_[a][t + 1, n] = rewards[a]
+                    end_[a][t, n] = ends[a] or cuts[a]
+                    sight_[a][t, n] = torch.as_tensor(obs[a])
                     next_[a][t, n] = 0
-                    if not ends[a]:
-                        after[a].append((n, obs[a]))
+                    if not ends[a] and not (slip == "time limit as death" and cuts[a]):
+                        after[a].append(n)
                 if not env.agents:
                     obs, infos = env.reset()
                 seen[n] = obs
                 masks[n] = {a: infos[a]["action_mask"] for a in obs}
-            for a in names:  # what comes next is worth; also of the last sight before a cut
+            for a in names:
                 if after[a]:
-                    where, what = zip(*after[a])
                     with torch.no_grad():
-                        next_[a][t, list(where)] = nets[a](torch.as_tensor(np.stack(what)))[1]
+                        next_[a][t, after[a]] = nets[a](sight_[a][t, after[a]])[1]
+
+        together = alive_[me] & alive_[mate]
+        going = alive_[me] & ~end_[me]
+        x = torch.cat([obs_[me], nn.functional.one_hot(act_[me].long(), ACTIONS)], -1)[going]
+        with torch.no_grad():
+            rec.predictions("world", me, next_obs=obs_[me][going] + world(x), rows=row_[going])
+        for _ in range(20):
+            loss = nn.functional.cross_entropy(moa(obs_[me][together]), act_[mate][together].long())
+            moa_opt.zero_grad()
+            loss.backward()
+            moa_opt.step()
+            loss = ((obs_[me][going] + world(x) - sight_[me][going]) ** 2).sum(-1).mean()
+            world_opt.zero_grad()
+            loss.backward()
+            world_opt.step()
 
         for a in names:
+            if slip == "one agent stops learning" and a == names[2] and update >= 2:
+                continue
+            of = a  # whose buffer
+            if slip == "agent 0's buffer":
+                of = names[0]
+            elif slip == "names sorted as strings":
+                of = names[sorted(names).index(a)]
             adv = torch.zeros(steps, envs)
             last = torch.zeros(envs)
             for t in reversed(range(steps)):
-                delta = rew_[a][t] + gamma * next_[a][t] - val_[a][t]
-                adv[t] = delta + gamma * lam * (~end_[a][t]) * last
-                last = torch.where(alive_[a][t], adv[t], torch.zeros(envs))
-            k = alive_[a]
-            b_obs, b_act, b_logp, b_mask = obs_[a][k], act_[a][k], logp_[a][k], mask_[a][k]
-            b_adv, b_ret, b_val = adv[k], (adv + val_[a])[k], val_[a][k]
+                value, going = next_[of][t], ~end_[of][t]
+                if slip == "advantages run over ends":
+                    value = val_[of][t + 1] if t + 1 < steps else value
+                    going = torch.ones(envs)
+                delta = rew_[of][t] + gamma * value - val_[of][t]
+                adv[t] = delta + gamma * lam * going * last
+                last = torch.where(alive_[of][t], adv[t], last * 0)
+            k = alive_[of]
+            if slip == "rows after exit":
+                k = torch.ones_like(k)
+            b_obs, b_act, b_logp, b_mask = obs_[of][k], act_[of][k], logp_[of][k], mask_[of][k]
+            b_adv, b_ret, b_val = adv[k], (adv + val_[of])[k], val_[of][k]
+            if slip == "masks ignored when learning":
+                b_mask = torch.ones_like(b_mask)
             with torch.no_grad():
                 b_new = masked(nets[a](b_obs)[0], b_mask).log_prob(b_act)
-            rec.batch(a, obs=b_obs, actions=b_act, rewards=rew_[a][k], dones=end_[a][k],
+            rec.batch(a, obs=b_obs, actions=b_act, rewards=rew_[of][k], dones=end_[of][k],
                       values=b_val, logprobs=b_logp, new_logprobs=b_new, advantages=b_adv,
                       returns=b_ret, gamma=gamma, lam=lam)
             for _ in range(3):
-                for mb in torch.randperm(len(b_obs)).split(64):
+                for mb in torch.randperm(len(b_obs)).chunk(max(1, len(b_obs) // 64)):
                     logits, value = nets[a](b_obs[mb])
                     dist = masked(logits, b_mask[mb])
                     ratio = (dist.log_prob(b_act[mb]) - b_logp[mb]).exp()
@@ -212,7 +290,8 @@ def train(path: str, seed: int = 1, updates: int = 8, envs: int = 4, steps: int 
                     loss = torch.max(-mb_adv * ratio, -mb_adv * ratio.clamp(0.8, 1.2)).mean()
                     loss = loss + 0.5 * ((value - b_ret[mb]) ** 2).mean()
                     loss = loss - 0.01 * dist.entropy().mean()
-                    optimizers[a].zero_grad()
+                    if slip != "gradients never cleared":
+                        optimizers[a].zero_grad()
                     loss.backward()
                     nn.utils.clip_grad_norm_(nets[a].parameters(), 0.5)
                     optimizers[a].step()

@@ -33,6 +33,13 @@ func (r *record) others(f *check.Finding) {
 		{says: "what the agent before in the list does", row: func(t, me, of int) int { return t*k + (of+k-1)%k }},
 	}
 	loss := func(p []float32, act int32) float64 { return -math.Log(max(float64(p[act]), 1e-9)) }
+	exact, knows := 0., 0 // of those who know what co-players draw from
+	drawn := map[int]int{}
+	for i, row := range r.probs.row {
+		if r.probs.width > 0 {
+			drawn[row] = i
+		}
+	}
 	for i, row := range r.moa.row {
 		t, me, of := row/k, row%k, r.of[i]
 		p := r.moa.at(i)
@@ -45,9 +52,16 @@ func (r *record) others(f *check.Finding) {
 			gone++
 			continue
 		}
+		if i < len(r.moa.row)/2 {
+			continue // it learns: the later half counts
+		}
 		f.Rows++
 		act := r.Action[at]
 		own := loss(p, act)
+		if j, ok := drawn[at]; ok {
+			exact += loss(r.probs.at(j), act)
+			knows++
+		}
 		ce += own
 		counts[of][act]++
 		floor += check.SoftmaxFloor(r.Actions)
@@ -120,7 +134,10 @@ func (r *record) others(f *check.Finding) {
 		f.Accuse(check.Fault, ce-base, fmt.Sprintf("Predictions of others are flat: right in %.0f %% of rows, but only %.0f %% sure, and their "+
 			"cross-entropy of %.3g is above what two softmaxes allow, %.3g.", 100*right, 100*sure, ce, p.Floor),
 			"the network's last layer and the loss: a softmax in one of them, not in both")
-	case ce > 0.995*base:
+	case knows == f.Rows && exact/n > 0.95*base:
+		f.Says = fmt.Sprintf("There is little to predict: who knows what co-players draw from has a cross-entropy of %.3g, how often each action is "+
+			"taken %.3g, the model %.3g, over %d rows.", exact/n, base, ce, f.Rows)
+	case ce > 1.02*base:
 		f.Accuse(check.Suspect, ce-base, fmt.Sprintf("Predictions of others are no better than how often each action is taken: cross-entropy %.3g "+
 			"against %.3g, over %d rows.", ce, base, f.Rows), "whether the model learns at all (rec.learner(..., part=\"moa\")), and from whose rows")
 	default:
@@ -152,8 +169,8 @@ func (r *record) world(f *check.Finding) {
 	var mateErr, laterErr float64 // of the same rows, against the right observation
 	for i, row := range r.worldRow {
 		exit, cut := r.ends(row)
-		if !r.Alive[row] {
-			continue
+		if !r.Alive[row] || i < len(r.worldRow)/2 {
+			continue // it learns: the later half counts
 		}
 		f.Rows++
 		if width > 0 && r.Obs != nil && !exit && !cut && r.next.at(i)[0] == r.next.at(i)[0] {
