@@ -8,6 +8,8 @@ run of some thousand steps; `slip` plants one of SLIPS, as somebody could make i
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import torch
 from torch import nn
@@ -33,6 +35,18 @@ SLIPS = {
     "gradients never cleared": "ppo",
     "one agent stops learning": "ppo",
 }
+
+# Planted when the questions were written, by what they are and not by what can be seen.
+LATER = (
+    "next sight with this action",
+    "stale sight after reset",
+    "value loss of all pairs",
+    "acts with an old network",
+    "copies seeded alike",
+    "actions not shuffled with rows",
+    "entropy pushed down",
+    "columns move up",
+)
 
 
 class Discrete:
@@ -149,9 +163,11 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
     names = copies[0].possible_agents
     seen, masks = [], []
     for n, env in enumerate(copies):
-        obs, infos = env.reset(seed=1000 * seed + n)
+        alike = slip == "copies seeded alike"
+        obs, infos = env.reset(seed=1000 * seed + (0 if alike else n))
         seen.append(obs)
         masks.append({a: infos[a]["action_mask"] for a in obs})
+    last_seen = [dict(x) for x in seen]
     width = len(seen[0][names[0]])
     nets = {a: Network(width, softmax=slip == "softmax twice") for a in names}
     if slip == "shared network":
@@ -181,6 +197,8 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
     row_ = torch.zeros(steps, envs, dtype=torch.long)  # of the first agent
 
     for update in range(updates):
+        if slip != "acts with an old network" or update % 2 == 0:
+            actors = {a: copy.deepcopy(nets[a]) for a in names}
         for a in names:
             alive_[a].zero_(), end_[a].zero_(), rew_[a].zero_()
         for t in range(steps):
@@ -198,7 +216,7 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                 x = torch.as_tensor(np.stack([seen[n][a] for n in here]))
                 m = torch.as_tensor(np.stack([masks[n][a] for n in here])).bool()
                 with torch.no_grad():
-                    logits, value = nets[a](x)
+                    logits, value = actors[a](x)
                     dist = masked(logits, m)
                     action = dist.sample()
                 obs_[a][t, here], mask_[a][t, here], alive_[a][t, here] = x, m, True
@@ -223,12 +241,20 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                         rew_[a][t + 1, n] = rewards[a]
                     end_[a][t, n] = ends[a] or cuts[a]
                     sight_[a][t, n] = torch.as_tensor(obs[a])
+                    if slip == "next sight with this action":
+                        obs_[a][t, n] = sight_[a][t, n]
                     next_[a][t, n] = 0
                     if not ends[a] and not (slip == "time limit as death" and cuts[a]):
                         after[a].append(n)
+                last_seen[n].update(obs)
                 if not env.agents:
                     obs, infos = env.reset()
+                    if slip == "stale sight after reset":
+                        obs = dict(last_seen[n])
                 seen[n] = obs
+                if slip == "columns move up":  # the n-th that is still there is the n-th agent
+                    there = [obs[a] for a in env.agents]
+                    seen[n] = {**obs, **dict(zip(names, there))}
                 masks[n] = {a: infos[a]["action_mask"] for a in obs}
             for a in names:
                 if after[a]:
@@ -284,12 +310,18 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                 for mb in torch.randperm(len(b_obs)).chunk(max(1, len(b_obs) // 64)):
                     logits, value = nets[a](b_obs[mb])
                     dist = masked(logits, b_mask[mb])
-                    ratio = (dist.log_prob(b_act[mb]) - b_logp[mb]).exp()
+                    act = b_act[mb]
+                    if slip == "actions not shuffled with rows":
+                        act = b_act[: len(mb)]
+                    ratio = (dist.log_prob(act) - b_logp[mb]).exp()
                     mb_adv = b_adv[mb]
                     mb_adv = (mb_adv - mb_adv.mean()) / (mb_adv.std() + 1e-8)
                     loss = torch.max(-mb_adv * ratio, -mb_adv * ratio.clamp(0.8, 1.2)).mean()
+                    if slip == "value loss of all pairs":
+                        value = value[:, None]
                     loss = loss + 0.5 * ((value - b_ret[mb]) ** 2).mean()
-                    loss = loss - 0.01 * dist.entropy().mean()
+                    bonus = -1 if slip == "entropy pushed down" else 1
+                    loss = loss - bonus * 0.01 * dist.entropy().mean()
                     if slip != "gradients never cleared":
                         optimizers[a].zero_grad()
                     loss.backward()

@@ -58,7 +58,8 @@ func anyNets(r *record) bool    { return len(r.nets) > 0 }
 func anyBatches(r *record) bool { return len(r.batches) > 0 }
 func anyProbs(r *record) bool   { return r.probs.width > 0 }
 
-// questions in the order of the audit's procedure.
+// questions in the order of the audit's procedure; of several that name the same module
+// the first one speaks for all, so what explains others comes before them.
 var questions = []question{
 	{2, "networks of their own", "spec", anyNets, needNets, (*record).ownNetworks},
 	{2, "networks start apart", "spec", anyNets, needNets, (*record).startApart},
@@ -68,12 +69,12 @@ var questions = []question{
 	{2, "gradients are cleared", "ppo", anyNets, needNets, (*record).cleared},
 	{2, "updates by agent", "ppo", anyNets, needNets, (*record).updatesByAgent},
 	{2, "weights change by the own optimiser only", "spec", anyNets, needNets, (*record).outside},
+	{3, "learnt actions", "buffers", has("actions"), column("actions"), (*record).learntActions},
 	{2, "every agent learns from its own rows", "buffers", anyBatches, needRows, (*record).ownRows},
 	{2, "learnt rows after exit", "buffers", anyBatches, needRows, (*record).afterExit},
 	{2, "learnt rows were played", "buffers", anyBatches, needRows, (*record).wasPlayed},
 	{2, "rows by agent", "buffers", anyBatches, needRows, (*record).rowsByAgent},
 	{2, "rows are learnt from once", "buffers", has("logprobs"), column("logprobs"), (*record).once},
-	{3, "learnt actions", "buffers", has("actions"), column("actions"), (*record).learntActions},
 	{3, "learnt rewards", "buffers", has("rewards"), column("rewards"), (*record).learntRewards},
 	{3, "learnt ends", "buffers", has("dones"), column("dones"), (*record).learntEnds},
 	{4, "the policy is the network's", "ppo", func(r *record) bool { return r.logits.width > 0 }, needPolicy, (*record).softmax},

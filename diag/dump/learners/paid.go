@@ -30,9 +30,20 @@ func (r *record) learntRewards(f *check.Finding) {
 		return sum, alive
 	}
 	last := r.lastRows()
+	arrives := false // a reward is seen on an unpaid row after the one that was paid
+	r.each(func(b *batch, i, row int) {
+		if x := b.col["rewards"]; x != nil && r.owns(b, row) && last(row) >= 0 {
+			arrives = arrives || r.Reward[row] == 0 && x[i] != 0 && math.Abs(x[i]-reward(last(row))) < 1e-4*math.Abs(x[i])
+		}
+	})
 	vs := []variant{
 		{"", func(_ *batch, _, row int) float64 { return reward(row) }, check.Fault},
-		{"They come a step late.", func(_ *batch, _, row int) float64 { return reward(last(row)) }, check.Fault},
+		{"They come a step late.", func(_ *batch, _, row int) float64 {
+			if !arrives {
+				return math.NaN()
+			}
+			return reward(r.before(row))
+		}, check.Fault},
 		{"They come a step early.", func(_ *batch, _, row int) float64 { return reward(r.after(row)) }, check.Fault},
 		{"They are the sum of all agents' rewards.", func(_ *batch, _, row int) float64 { x, _ := team(row); return x }, check.Suspect},
 		{"They are the mean of all agents' rewards.", func(_ *batch, _, row int) float64 { x, n := team(row); return x / n }, check.Suspect},

@@ -133,7 +133,7 @@ func (r *record) ownRows(f *check.Finding) {
 			whose[me] = best
 		}
 		off := float64(strange[me]) / float64(max(n, 1))
-		if !learns[me] || strange[me] < 5 || off < 0.02 {
+		if !learns[me] || strange[me] < 5 || off < 0.05 {
 			continue
 		}
 		f.Who = append(f.Who, me)
@@ -152,7 +152,7 @@ func (r *record) ownRows(f *check.Finding) {
 		}
 	}
 	for who, n := range groups {
-		if n >= 5 && float64(n) > 0.02*float64(f.Rows) && says == "" {
+		if n >= 5 && float64(n) > 0.05*float64(f.Rows) && says == "" {
 			says = fmt.Sprintf("%s learn from %d rows of others.", who, n)
 			f.Effect = float64(n) / float64(f.Rows)
 		}
@@ -167,7 +167,10 @@ func (r *record) ownRows(f *check.Finding) {
 		says += " Names are sorted as strings."
 		next = sortedNext
 	case one(whose, f.Who) >= 0 && len(f.Who) > 1:
-		says += fmt.Sprintf(" All of %d others do.", len(f.Who))
+		who := list(r.titles(f.Who))
+		says = fmt.Sprintf("%s learn from %s's rows: %.0f %% of them.", who, r.Agents[one(whose, f.Who)], 100*f.Effect)
+		f.Accuse(check.Fault, f.Effect, says, next)
+		return
 	case all > 0 && left == all:
 		says += " It is so only where somebody has left: columns move up."
 		next = "where observations become rows: list(obs.values()) has one entry less when an agent has left; look each agent up by name"
