@@ -37,7 +37,7 @@ from ._played import Episode, Played, Recorded, rows_of, to_numpy
 
 PARTS = ("ppo", "moa", "world")
 COLUMNS = ("actions", "rewards", "dones", "values", "logprobs", "new_logprobs", "advantages",
-           "returns")
+           "returns", "after_logprobs", "after_values")
 KEEP = 32  # batches of a learner, from the beginning and again from the end
 
 
@@ -169,6 +169,24 @@ class Recorder:
         (first if len(first) < KEEP else newest).append(entry)
         del newest[:-KEEP]
 
+    def learnt(self, agent: str | Sequence[str], *, logprobs: Any = None,
+               values: Any = None) -> None:
+        """Hands in what the network says, after the update, of the rows of the last batch.
+
+        With it the audit can ask whether an update does what it is for: actions that turned
+        out better than expected become likelier, and values come closer to returns.
+        """
+        first, newest = self._batches.get(self._names(agent), ([], []))
+        if not first:
+            raise RuntimeError(f"rec.batch({agent!r}, ...) comes before rec.learnt")
+        entry = (newest or first)[-1]
+        for name, x in (("after_logprobs", logprobs), ("after_values", values)):
+            if x is not None:
+                entry[name] = to_numpy(x).astype(np.float64).ravel()
+                if len(entry[name]) != len(entry["row"]):
+                    raise ValueError(f"{len(entry[name])} numbers for a batch of "
+                                     f"{len(entry['row'])} rows")
+
     def policy(self, agent: str, logits: Any = None, probs: Any = None,
                env: Recorded | None = None) -> None:
         """What the network put out and what the action is drawn from, before ``env.step``.
@@ -287,6 +305,7 @@ class Recorder:
             "names": np.frombuffer(",".join(p.names).encode(), np.uint8),
             "episode": np.repeat(np.arange(len(episodes)), [e.length for e in episodes]),
             "open": open_,
+            "env": np.repeat([e.env for e in episodes], [e.length for e in episodes]),
             "actions": joined("action"),
             "rewards": joined("reward"),
             "alive": alive,

@@ -327,6 +327,9 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                     loss.backward()
                     nn.utils.clip_grad_norm_(nets[a].parameters(), 0.5)
                     optimizers[a].step()
+            with torch.no_grad():
+                logits, value = nets[a](b_obs)
+            rec.learnt(a, logprobs=masked(logits, b_mask).log_prob(b_act), values=value)
     rec.close()
 
 

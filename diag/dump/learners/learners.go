@@ -41,6 +41,8 @@ const (
 	needMasks    = "Masks are not recorded: the environment gives none, in observations or in infos."
 	needOthers   = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
 	needWorld    = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
+	needAfter    = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
+	needCopies   = "One environment is recorded: with several, rec.wrap each of them."
 	needOneAgent = "There is one learner: nothing to compare."
 )
 
@@ -75,6 +77,7 @@ var questions = []question{
 	{2, "learnt rows were played", "buffers", anyBatches, needRows, (*record).wasPlayed},
 	{2, "rows by agent", "buffers", anyBatches, needRows, (*record).rowsByAgent},
 	{2, "rows are learnt from once", "buffers", has("logprobs"), column("logprobs"), (*record).once},
+	{3, "copies start apart", "rollout", func(r *record) bool { return r.env != nil && r.Obs != nil }, needCopies, (*record).copiesApart},
 	{3, "learnt rewards", "buffers", has("rewards"), column("rewards"), (*record).learntRewards},
 	{3, "learnt ends", "buffers", has("dones"), column("dones"), (*record).learntEnds},
 	{4, "the policy is the network's", "ppo", func(r *record) bool { return r.logits.width > 0 }, needPolicy, (*record).softmax},
@@ -86,6 +89,8 @@ var questions = []question{
 	{4, "values", "ppo", has("values"), column("values"), (*record).valuesDiffer},
 	{4, "advantages", "ppo", (*record).anyGae, needGae, (*record).advantages},
 	{4, "returns", "ppo", has("returns", "values", "advantages"), column("returns"), (*record).returns},
+	{4, "updates follow advantages", "ppo", has("after_logprobs", "logprobs", "advantages"), needAfter, (*record).raised},
+	{4, "values follow returns", "ppo", has("after_values", "values", "returns"), needAfter, (*record).valued},
 	{4, "predictions of others", "moa", func(r *record) bool { return r.moa.width > 0 }, needOthers, (*record).others},
 	{4, "predictions of the world", "world", func(r *record) bool { return len(r.worldRow) > 0 }, needWorld, (*record).world},
 }

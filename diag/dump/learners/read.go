@@ -75,6 +75,7 @@ type record struct {
 	*dump.Dump
 	agents  int
 	open    []bool // [T] the recording of the episode stops here, not the episode
+	env     []int  // [T] which copy of the environment; nil: not recorded
 	start   []int  // [T] the first step of the episode
 	nets    []net
 	updates []update
@@ -150,6 +151,9 @@ func read(d *dump.Dump) (*record, error) {
 		for t, v := range x {
 			r.open[t] = v != 0
 		}
+	}
+	if l.numbers("env", d.Steps) != nil {
+		r.env = l.whole("env", d.Steps, 0, largest)
 	}
 	l.nets()
 	l.updates()
@@ -286,7 +290,8 @@ func (l *reader) updates() {
 }
 
 // columns are what batches may hold beside their rows.
-var columns = []string{"actions", "rewards", "dones", "values", "logprobs", "new_logprobs", "advantages", "returns"}
+var columns = []string{"actions", "rewards", "dones", "values", "logprobs", "new_logprobs", "advantages", "returns",
+	"after_logprobs", "after_values"}
 
 func (l *reader) batches() {
 	var agents [][]string

@@ -233,16 +233,92 @@ func (r *record) afterExit(f *check.Finding) {
 	}
 	if share := float64(total) / float64(max(f.Rows, 1)); total >= 3 && share > 0.002 {
 		how := ""
+		next := "keep rows of agents that have left out of the batch: a mask of who is alive, before returns are computed and before the loss"
 		switch {
+		case r.firstsUnused():
+			how = ". They show the last sight of a life, and the first one of the next is never learnt from"
+			next = "where an episode begins: the observation that reset() returns is the one to act on and to store"
 		case empty*2 > total:
 			how = "; they hold nothing but zeros"
 		case last*2 > total:
 			how = "; they repeat the last row of a life"
 		}
 		f.Accuse(check.Fault, share, fmt.Sprintf("%s %s from rows after an exit: %d of %d rows, %.0f %%%s.", few(r.titles(f.Who)),
-			verb(len(f.Who), "learns", "learn"), total, f.Rows, 100*share, how),
-			"keep rows of agents that have left out of the batch: a mask of who is alive, before returns are computed and before the loss")
+			verb(len(f.Who), "learns", "learn"), total, f.Rows, 100*share, how), next)
 	}
+}
+
+// firstsUnused reports whether first rows of episodes, after the first one of each copy,
+// are hardly ever learnt from although others are.
+func (r *record) firstsUnused() bool {
+	used := map[int]bool{}
+	r.each(func(_ *batch, _, row int) { used[row] = true })
+	firsts, n := 0, 0
+	for _, t := range r.Starts {
+		if t == 0 || r.env != nil && r.env[t] != r.env[t-1] {
+			continue
+		}
+		for row := t * r.agents; row < (t+1)*r.agents; row++ {
+			if r.Alive[row] {
+				if n++; used[row] {
+					firsts++
+				}
+			}
+		}
+	}
+	return n >= 8 && firsts*10 < n
+}
+
+// copiesApart asks whether copies of the environment begin unlike each other.
+func (r *record) copiesApart(f *check.Finding) {
+	n := len(r.Obs) / r.Steps
+	first := map[int][]int{} // by episode of its copy, the steps that begin it
+	last, count := -1, 0
+	for _, t := range r.Starts {
+		if r.env[t] != last {
+			last, count = r.env[t], 0
+		}
+		first[count] = append(first[count], t)
+		count++
+	}
+	f.Unit = "share of pairs"
+	see := func(t int) []float32 { return r.Obs[t*n : (t+1)*n] }
+	same, vary := 0, false
+	for e := range len(first) {
+		for i, t := range first[e] {
+			vary = vary || !slices.Equal(see(t), see(r.Starts[0]))
+			for _, u := range first[e][:i] {
+				if f.Rows++; slices.Equal(see(t), see(u)) {
+					same++
+				}
+			}
+		}
+	}
+	share := float64(same) / float64(max(f.Rows, 1))
+	f.Says = fmt.Sprintf("Copies of the environment begin unlike each other, in %d pairs of episodes.", f.Rows)
+	switch {
+	case f.Rows == 0:
+		f.Says = needCopies
+	case !vary:
+		f.Rows = 0
+		f.Says = "All episodes start alike, so copies that are seeded alike would not show."
+	case same >= 3 && share > 0.5:
+		f.Accuse(check.Fault, share, fmt.Sprintf("Copies of the environment begin alike: %d of %d pairs of their episodes have the same first "+
+			"observations.", same, f.Rows), "seeds: give every copy its own, such as seed + i")
+	case same >= 3 && len(first[0]) > 2 && alike(first[0], see):
+		f.Accuse(check.Fault, 1, fmt.Sprintf("All %d copies of the environment begin with the same observations.", len(first[0])),
+			"seeds: give every copy its own, such as seed + i")
+	}
+}
+
+// alike reports whether all steps show the same.
+func alike(steps []int, see func(t int) []float32) bool {
+	for _, t := range steps[1:] {
+		if !slices.Equal(see(t), see(steps[0])) {
+			return false
+		}
+	}
+	return true
 }
 
 // blank reports whether a row and all later ones of the agent's episode are nothing but
