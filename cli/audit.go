@@ -8,6 +8,7 @@ import (
 	"hop/check"
 	"hop/diag/audit"
 	"hop/diag/dump"
+	"hop/diag/dump/learners"
 	"hop/exp"
 	"hop/internal/disk"
 	"hop/lab"
@@ -89,9 +90,14 @@ func (c auditCmd) foreign(a *app) error {
 		return usageError{err}
 	}
 	subject := c.Data + c.Trajectories
-	r, missing := dump.Audit(subject, list)
-	for _, why := range missing {
-		fmt.Fprintln(a.err, "not asked:", why)
+	r, err := learners.Audit(subject, list)
+	if err != nil {
+		return usageError{err}
+	}
+	for _, f := range r.Findings {
+		if c.JSON && f.Status == check.NotAsked {
+			fmt.Fprintln(a.err, "not asked:", f.Says)
+		}
 	}
 	out := &audit.Result{Report: *r, Agents: list[0].Agents}
 	for _, d := range list {

@@ -34,7 +34,7 @@ func (s set) cuts(f *check.Finding) {
 			longest = max(longest, d.End(e)-d.Starts[e])
 		}
 	}
-	limits, dones, episodes, unmarked := 0, false, 0, false
+	limits, dones, episodes, unmarked, alone := 0, false, 0, false, false
 	for _, d := range s {
 		for e := range d.Starts[:len(d.Starts)-1] {
 			last := d.End(e) - 1
@@ -48,6 +48,7 @@ func (s set) cuts(f *check.Finding) {
 				done, cut := d.Done[i], d.Cut != nil && d.Cut[i]
 				c.add(a, done == cut)
 				unmarked = unmarked || !done && !cut
+				alone = alone || cut && !done
 				if done && !cut {
 					atLimit++
 				}
@@ -66,6 +67,9 @@ func (s set) cuts(f *check.Finding) {
 		"mark the last row of an agent that leaves in dones, and one that a limit from outside stops in truncated; only the latter bootstraps")
 	if f.Status == check.Fault && !unmarked {
 		f.Status = check.Suspect // dones may be the OR of both, as CleanRL's are
+		if alone {               // it is not: an exit fell on the last step
+			f.Accuse(check.Pass, 0, fmt.Sprintf("Every agent leaves or is cut off, some by chance at once, in %d rows.", f.Rows), "")
+		}
 	}
 	if f.Status == check.Pass && horizon != longest && episodes >= 20 && limits*20 > episodes && dones {
 		f.Accuse(check.Suspect, float64(limits)/float64(episodes), fmt.Sprintf("%d of %d episodes end after exactly %d steps with several "+

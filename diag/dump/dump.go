@@ -50,6 +50,8 @@ type Dump struct {
 	Goal      []float32 // [T][A][GoalLen]; nil: not recorded
 	GoalLen   int
 	Joint     []int32 // [T][A][A] the last joint action as each agent recorded it; nil: not recorded
+
+	Recorded []npz.Array // what hop.Recorder adds of learners; package learners reads it
 }
 
 // At returns the place of a step and agent in [T][A] arrays.
@@ -117,6 +119,14 @@ func Read(r io.ReaderAt, size int64, name string) (*Dump, error) {
 	return l.d, nil
 }
 
+// recorded are the arrays that hop.Recorder adds, and the folders that it puts them in.
+var recorded = []string{"open", "env", "learners", "learn/", "updates/", "policy/", "moa/", "world/"}
+
+// ofRecorder reports whether an array is one that hop.Recorder adds.
+func ofRecorder(name string) bool {
+	return slices.ContainsFunc(recorded, func(r string) bool { return name == r || strings.HasSuffix(r, "/") && strings.HasPrefix(name, r) })
+}
+
 // known are the arrays that a dump may have.
 var known = []string{
 	"rewards", "actions", "alive", "dones", "truncated", "episode", "seats", "horizon", "obs", "next_obs", "channels_last",
@@ -141,7 +151,7 @@ func numbers[F decimal](l *loader, name string) ([]F, []int) {
 		if a.Name != name {
 			continue
 		}
-		x, ok := reals[F](a.Data)
+		x, ok := Numbers[F](a.Data)
 		if !ok {
 			l.bad("%s holds %T; save it as numbers", name, a.Data)
 		}
@@ -150,8 +160,9 @@ func numbers[F decimal](l *loader, name string) ([]F, []int) {
 	return nil, nil
 }
 
-// reals converts an array, unless it is one already.
-func reals[F decimal](data any) ([]F, bool) {
+// Numbers converts the data of an array of any numeric type, unless it is of this one
+// already.
+func Numbers[F decimal](data any) ([]F, bool) {
 	switch x := data.(type) {
 	case []F:
 		return x, true
@@ -197,7 +208,9 @@ func (l *loader) has(name string) bool {
 func (l *loader) load() {
 	d := l.d
 	for _, a := range l.file {
-		if !slices.Contains(known, a.Name) {
+		if ofRecorder(a.Name) {
+			d.Recorded = append(d.Recorded, a)
+		} else if !slices.Contains(known, a.Name) {
 			l.bad("there is no array %q in the format; it has %s", a.Name, strings.Join(known, ", "))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -131,9 +130,9 @@ func audited(t testing.TB, recs ...*record) *check.Report {
 		must(t, err)
 		ds = append(ds, d)
 	}
-	r, missing := Audit("test", ds)
-	if len(r.Findings)+len(missing) != 12 || slices.Contains(missing, "") {
-		t.Errorf("%d findings and what could not be asked, %q, want 12 in all", len(r.Findings), missing)
+	r := Audit("test", ds)
+	if len(r.Findings) != 12 {
+		t.Errorf("%d findings, want 12 in all", len(r.Findings))
 	}
 	return r
 }
@@ -147,7 +146,7 @@ func TestFaithfulRecordsPass(t *testing.T) {
 			rec.without = without
 			r := audited(t, rec)
 			for _, f := range r.Findings {
-				if f.Status != check.Pass {
+				if f.Status > check.Pass {
 					t.Errorf("seed %d without %v: %s: %s %s", seed, without, f.Check, f.Status, f.Says)
 				}
 				if f.Says == "" {
@@ -409,7 +408,7 @@ func TestPythonExampleIsDiagnosed(t *testing.T) {
 		}
 		ds, err := OpenDir(dir)
 		must(t, err)
-		r, _ := Audit("example", ds)
+		r := Audit("example", ds)
 		want, module := check.Pass, ""
 		if faulty {
 			want, module = check.Fault, "buffers"
@@ -450,7 +449,7 @@ func FuzzDump(f *testing.F) {
 			list = kept
 		}
 		if d, err := dumped(t, list); err == nil {
-			r, _ := Audit("made", []*Dump{d})
+			r := Audit("made", []*Dump{d})
 			for _, f := range r.Findings {
 				if _, err := f.MarshalJSON(); err != nil {
 					t.Error(err)

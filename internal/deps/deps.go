@@ -16,7 +16,7 @@ var Floors = map[string]int{
 	"model": 4, "dataset": 4, "oracle": 4, "plan/truth": 4, "card": 4, "diag": 4,
 	"model/actor": 5, "model/moa": 5, "model/world": 5, "model/vae": 5, "model/cvae": 5, "diag/dump": 5, "eval": 5,
 	"play":         5,
-	"plan/learned": 6, "mind": 6, "onnx": 6,
+	"plan/learned": 6, "mind": 6, "onnx": 6, "diag/dump/learners": 6,
 	"ppo": 7, "train": 7, "mind/imagine": 7,
 	"mind/hop": 8, "mind/hop/pretrained": 6, "mind/lola": 8, "mind/influence": 8, "pretrain": 8, "exp": 8,
 	"pretrain/score": 9, "registry": 9, "report": 9, "report/cross": 9,
