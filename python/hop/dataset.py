@@ -383,8 +383,8 @@ def _order(data: Dataset) -> list[str]:
         at = int(np.flatnonzero(bad)[0])
         faults.append(
             f"row {at} (episode {e[at]}, agent {a[at]}, t {t[at]}) is out of order, or the row "
-            "before it does not end its life. Rows are sorted by episode, agent and t, without gaps, "
-            "and the last row of an agent has end 1 or 2"
+            "before it does not end its life. Rows are sorted by episode, agent and t, without "
+            "gaps, and the last row of an agent has end 1 or 2"
         )
     fresh = np.ones(len(e), bool)
     fresh[1:] = e[1:] != e[:-1]
