@@ -8,8 +8,8 @@
 2. Microseconds of one step of hop.parallel_env with four agents.
 
 Python and hop take turns, so both numbers are of one core; taskset keeps them on one. `hop bench
-env` counts processor time; so does this, and it prints the time that passed too. The best of several
-rounds counts, alternating with hop's, because other programs share the machine.
+env` counts processor time; so does this, and it prints the time that passed too. The best of
+several rounds counts, alternating with hop's, because other programs share the machine.
 """
 
 from __future__ import annotations
@@ -96,9 +96,12 @@ def main() -> None:
         mean, best = pettingzoo(args.seconds)
         got.append((cpu, clock, base, mean, best))
         if not args.json:
-            print(f"vec_env {cpu / 1e6:.2f} M agent-steps/s of processor time, {clock / 1e6:.2f} M of "
-                  f"the clock; hop bench env {base / 1e6:.2f} M; ratio {cpu / base:.2f}; "
-                  f"parallel_env {mean:.0f} us a step, {best:.0f} in the best tenth", file=sys.stderr)
+            print(
+                f"vec_env {cpu / 1e6:.2f} M agent-steps/s of processor time, {clock / 1e6:.2f} M "
+                f"by the clock; hop bench env {base / 1e6:.2f} M; ratio {cpu / base:.2f}; "
+                f"parallel_env {mean:.0f} us a step, {best:.0f} in the best tenth",
+                file=sys.stderr,
+            )
     cpu, clock, base = (max(g[i] for g in got) for i in range(3))
     out = {
         "copies": args.copies,
@@ -113,8 +116,8 @@ def main() -> None:
     if args.json:
         print(json.dumps(out, indent=2))
         return
-    print(f"vec_env: {cpu / 1e6:.2f} M agent-steps a second, {100 * cpu / base:.0f} % of hop bench env "
-          f"({base / 1e6:.2f} M)")
+    share = f"{100 * cpu / base:.0f} % of hop bench env ({base / 1e6:.2f} M)"
+    print(f"vec_env: {cpu / 1e6:.2f} M agent-steps a second, {share}")
     print(f"parallel_env: {out['parallel_env_us']:.0f} us a step with four agents")
 
 

@@ -1,4 +1,4 @@
-"""hop: games with mixed motives, agents that infer, imagine, plan and learn, and what is wrong with a run."""
+"""hop: games with mixed motives, agents that infer, plan and learn, and what ails a run."""
 
 from ._version import __version__
 from ._binary import BinaryError

@@ -42,7 +42,7 @@ class Game:
 
     @property
     def usable(self) -> bool:
-        """Whether this process may still ask: not after a fork, a close or the other end's death."""
+        """Whether this process may ask: not after a fork, a close or the other end's death."""
         return self.pid == os.getpid() and not self.peer.failed
 
     def start(self, seed: int | list[int] | None) -> None:
@@ -99,7 +99,7 @@ def spread(seed: int | list[int], envs: int) -> list[int]:
     else:
         seeds = [int(s) for s in seed]
     if len(seeds) != envs:
-        raise ValueError(f"{len(seeds)} seeds for {envs} envs; give one number, or one for each env")
+        raise ValueError(f"{len(seeds)} seeds for {envs} envs; give one, or one for each env")
     if min(seeds) < 0 or max(seeds) >= 1 << 63:
         raise ValueError(f"seed {seed}: want a number from 0 to 2**63-1")
     return seeds

@@ -155,7 +155,8 @@ class HopParallelEnv(ParallelEnv):
         if not isinstance(actions, dict):
             return TypeError(f"actions is a {type(actions).__name__}, want a dict by agent")
         if agent not in actions:
-            return ValueError(f"actions has none for {agent}, which is alive; it has {list(actions)}")
+            there = ", ".join(map(str, actions))
+            return ValueError(f"actions has none for {agent}, which is alive; it has {there}")
         return TypeError(f"{agent}'s action is {actions[agent]!r}, want a whole number")
 
     def state(self) -> np.ndarray:
@@ -199,8 +200,12 @@ class HopParallelEnv(ParallelEnv):
     def __getstate__(self) -> dict:
         """What a pickle or a copy needs: how the env was made, and where it is."""
         state = self._game.save() if self._game.usable else None
-        drawn = {agent: space for agent, space in self.action_spaces.items()}
-        return {"made_with": self._made_with, "state": state, "agents": self.agents, "spaces": drawn}
+        return {
+            "made_with": self._made_with,
+            "state": state,
+            "agents": self.agents,
+            "spaces": self.action_spaces,  # with where their random numbers are
+        }
 
     def __setstate__(self, kept: dict) -> None:
         self.__init__(*kept["made_with"])  # a process of its own

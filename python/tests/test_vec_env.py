@@ -33,7 +33,8 @@ def played(env, seed, steps=60):
     shown = [(obs.copy(), {k: v.copy() for k, v in infos.items()})]
     for _ in range(steps):
         step = env.step(env.random_actions())
-        shown.append(tuple(a.copy() for a in step[:4]) + ({k: v.copy() for k, v in step[4].items()},))
+        infos = {k: v.copy() for k, v in step[4].items()}
+        shown.append((*(a.copy() for a in step[:4]), infos))
     return shown
 
 

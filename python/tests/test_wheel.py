@@ -211,7 +211,7 @@ def test_other_kinds_of_installs_find_their_program(wheel, environment, tmp_path
     python = str(scripts / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     subprocess.run(
-        [*pip, "--ignore-installed", "--no-index", "--no-deps", how, str(tmp_path / "in"), str(wheel)],
+        [*pip, "--ignore-installed", "--no-index", "--no-deps", how, tmp_path / "in", wheel],
         check=True,
     )
     (package,) = (tmp_path / "in").rglob("hop/_binary.py")
@@ -222,5 +222,6 @@ mine = [p for p in b._folders() if p.startswith({str(tmp_path)!r})]
 assert [p for p in mine if os.path.isfile(os.path.join(p, b._NAME))], b._folders()
 """
     env = {**env, "PYTHONPATH": os.pathsep.join([str(package.parent.parent), env["PYTHONPATH"]])}
-    said = subprocess.run([python, "-c", code], env=env, capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stderr
+    command = [python, "-c", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
