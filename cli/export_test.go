@@ -4,15 +4,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"hop/exp/exptest"
 )
 
 // The networks of a run become files, one for each, and what is left out is named.
 func TestExportWritesTheNetworks(t *testing.T) {
 	t.Chdir(t.TempDir())
-	ok(t, "train", "hop-4x4", "--set", "train.steps=32", "--set", "train.envs=4", "--set", "train.window=8", "--set", "train.warm.windows=1",
-		"--set", "eval.episodes=1", "--set", "actor.hidden=[8]", "--set", "moa.hidden=[8,8]")
+	dir := exptest.Play(t, "mind: hop\nactor: {hidden: [8]}\nppo: {lambda: 1}\nmoa: {hidden: [8, 8]}\n"+
+		"train: {envs: 2, window: 4, steps: 8, save: 8}\n", 1, 1).Dir
 	var got exportJSON
-	into(t, &got, "export", "runs/hop-4x4-001", "--onnx", "--check", "3")
+	into(t, &got, "export", dir, "--onnx", "--check", "3")
 	if len(got.Runs) != 1 || len(got.Runs[0].Files) != 8 {
 		t.Fatalf("exported %+v, want four networks that act and four models of others", got)
 	}
@@ -30,14 +32,14 @@ func TestExportWritesTheNetworks(t *testing.T) {
 			t.Errorf("%s reads %v", f.Path, f.Inputs)
 		}
 	}
-	text := ok(t, "export", "runs/hop-4x4-001", "--onnx", "--out", "nets")
+	text := ok(t, "export", dir, "--onnx", "--out", "nets")
 	if !strings.Contains(text, "Not in these files: beliefs, search.") || !strings.Contains(text, "obs [batch, 148]") {
 		t.Errorf("it says\n%s", text)
 	}
 	if _, err := os.Stat("nets/agent-3-others.onnx"); err != nil {
 		t.Error(err)
 	}
-	if code, _, err := hop(t, "export", "runs/hop-4x4-001"); code != 2 || !strings.Contains(err, "--onnx") {
+	if code, _, err := hop(t, "export", dir); code != 2 || !strings.Contains(err, "--onnx") {
 		t.Errorf("without a format: code %d, %s", code, err)
 	}
 }
