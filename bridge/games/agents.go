@@ -196,7 +196,8 @@ func (s *Server) guest(w Who) (*guest, error) {
 		return nil, err
 	}
 	if name := x.Spec.Game.Name; name != s.name {
-		return nil, fmt.Errorf("%s was trained on %s, this env is %s; make one with hop.parallel_env(agent.game, **agent.params)", dir, name, s.name)
+		return nil, fmt.Errorf("%s was trained on %s, this env is %s; make one with hop.parallel_env(agent.game, **agent.params)",
+			dir, name, s.name)
 	}
 	x, _, err = s.saved(w, s.sets)
 	var members []eval.Member

@@ -203,7 +203,7 @@ func TestWhatIsShownOfADecision(t *testing.T) {
 		}
 	}
 	do(t, s, ask(plain, 2))
-	l := s.lookOf(t, plain, 2, 1)
+	l := s.lookOf(t, plain, 2, 2)
 	one("policy", wide(l.Policy))
 	if best := slices.Max(l.Policy); l.Search != nil || len(l.Others) != 0 || l.Value == nil || l.Policy[l.Action] != best {
 		t.Errorf("a greedy network shows %+v", l)

@@ -54,70 +54,51 @@ const (
 	weakPSNR   = 30
 )
 
-// WorldCard writes the report card.
+// WorldCard writes the report card. Without a game to play, what needs new episodes or the rules is
+// left out, and there are no limits.
 func WorldCard(m *world.Model, what string, j WorldScores) (*card.Card, error) {
 	h, p := j.Held, j.Probe
-	if p == nil {
-		return j.outside(m, what)
-	}
-	rules := "The rules are deterministic: the limit is 100 % exact."
-	if p.random {
-		rules = fmt.Sprintf("The rules draw random numbers, so not every step can be foreseen: of the new episodes' steps, the %d that chance "+
-			"decides are left out, and the limit is 100 %% of the others. Held-out steps are not told apart, so they have no limit.", p.Chance)
-	}
-	c := &card.Card{
-		Title: "World model", Short: j.Short,
-		About: fmt.Sprintf("%s. Scored on %d held-out steps and on %d steps of new episodes by teams of all bots. %s", what, h.Rows, p.Rows,
-			rules),
-	}
 	limit := func(v float64) *card.Ref { return &card.Ref{Name: "the rules", Value: v} }
-	held := limit
-	if p.random {
+	held, sure := limit, limit
+	about := fmt.Sprintf("%s. Scored on %d held-out steps", what, h.Rows)
+	switch {
+	case p == nil:
+		about += ". The data are of a game that hop does not have: no new episodes could be played, and nothing is known of its rules, not " +
+			"even whether they draw random numbers, so there are no limits."
 		held = func(float64) *card.Ref { return nil }
+		sure = held
+	case p.random:
+		about += fmt.Sprintf(" and on %d steps of new episodes by teams of all bots. The rules draw random numbers, so not every step can be "+
+			"foreseen: of the new episodes' steps, the %d that chance decides are left out, and the limit is 100 %% of the others. "+
+			"Held-out steps are not told apart, so they have no limit.", p.Rows, p.Chance)
+		held = func(float64) *card.Ref { return nil }
+	default:
+		about += fmt.Sprintf(" and on %d steps of new episodes by teams of all bots. The rules are deterministic: the limit is 100 %% exact.",
+			p.Rows)
 	}
+	c := &card.Card{Title: "World model", Short: j.Short, About: about}
 	idle := func(v float64) []card.Ref { return []card.Ref{{Name: "nothing moves", Value: v}} }
 	mean := []card.Ref{{Name: "mean reward", Value: h.Idle.RewardMSE}}
 	c.Add(card.Number{Name: "exact next states", Value: h.Exact, N: h.Rows, Baselines: idle(h.Idle.Exact), Limit: held(1), Good: goodExact})
-	c.Add(card.Number{Name: "exact, new episodes", Value: p.Exact, N: p.Rows, Baselines: idle(p.Idle.Exact), Limit: limit(1), Good: goodExact})
-	c.Add(card.Number{Name: "illegal transitions, new episodes", Value: float64(p.Illegal), N: p.Rows, Lower: true, Limit: limit(0)})
+	if p != nil {
+		c.Add(card.Number{Name: "exact, new episodes", Value: p.Exact, N: p.Rows, Baselines: idle(p.Idle.Exact), Limit: limit(1),
+			Good: goodExact})
+		c.Add(card.Number{Name: "illegal transitions, new episodes", Value: float64(p.Illegal), N: p.Rows, Lower: true, Limit: limit(0)})
+	}
 	c.Add(card.Number{Name: "PSNR", Value: h.PSNR, N: h.Rows, Unit: "dB", Baselines: idle(psnr(h.Idle.MSE))})
 	c.Add(card.Number{Name: "obs MSE", Value: h.MSE, N: h.Rows, Lower: true, Baselines: idle(h.Idle.MSE), Limit: held(0)})
 	c.Add(card.Number{Name: "reward MSE", Value: h.RewardMSE, N: h.Rows, Lower: true, Baselines: mean, Limit: held(0)})
-	c.Add(card.Number{Name: "10 steps open loop", Value: j.loop(10), Limit: held(1)})
-	c.Add(card.Number{Name: "calibration of ends", Value: h.EndECE, N: h.Rows, Lower: true, Limit: limit(0)})
-	c.Add(card.Number{Name: "calibration of rewards", Value: h.RewardECE, N: h.Rows, Lower: true, Limit: limit(0)})
+	if p != nil {
+		c.Add(card.Number{Name: "10 steps open loop", Value: j.loop(10), Limit: held(1)})
+	}
+	c.Add(card.Number{Name: "calibration of ends", Value: h.EndECE, N: h.Rows, Lower: true, Limit: sure(0)})
+	c.Add(card.Number{Name: "calibration of rewards", Value: h.RewardECE, N: h.Rows, Lower: true, Limit: sure(0)})
 	j.checks(c)
 	if m.Fault != world.NoFault {
 		c.Notes = append(c.Notes, "Planted on purpose: "+m.Fault+". "+j.broken())
 	}
 	if m.Time == 0 {
 		c.Notes = append(c.Notes, "The game does not observe the time, so the model cannot foresee its end by time.")
-	}
-	return c, j.figures(c, m)
-}
-
-// outside is WorldCard for data of a game that is not here to be played: what needs new episodes
-// or the rules is not asked, and there are no limits.
-func (j *WorldScores) outside(m *world.Model, what string) (*card.Card, error) {
-	h := j.Held
-	c := &card.Card{
-		Title: "World model", Short: j.Short,
-		About: fmt.Sprintf("%s. Scored on %d held-out steps. The data are of a game that hop does not have, so no new episodes could be played "+
-			"and nothing is known of its rules, not even whether they draw random numbers: there are no limits.", what, h.Rows),
-	}
-	idle := func(v float64) []card.Ref { return []card.Ref{{Name: "nothing moves", Value: v}} }
-	mean := []card.Ref{{Name: "mean reward", Value: h.Idle.RewardMSE}}
-	c.Add(card.Number{Name: "exact next states", Value: h.Exact, N: h.Rows, Baselines: idle(h.Idle.Exact)})
-	c.Add(card.Number{Name: "PSNR", Value: h.PSNR, N: h.Rows, Unit: "dB", Baselines: idle(psnr(h.Idle.MSE))})
-	c.Add(card.Number{Name: "obs MSE", Value: h.MSE, N: h.Rows, Lower: true, Baselines: idle(h.Idle.MSE)})
-	c.Add(card.Number{Name: "reward MSE", Value: h.RewardMSE, N: h.Rows, Lower: true, Baselines: mean})
-	c.Add(card.Number{Name: "calibration of ends", Value: h.EndECE, N: h.Rows, Lower: true})
-	c.Add(card.Number{Name: "calibration of rewards", Value: h.RewardECE, N: h.Rows, Lower: true})
-	c.Check("exact", h.Exact >= goodExact, true,
-		fmt.Sprintf("%.3f %% of held-out next states are exact; wrong: %s", 100*h.Exact, kindList(h.Wrong)),
-		"if the rules draw no random numbers: more data or epochs; look at the worst rows first")
-	for _, name := range []string{"legal", "open loop"} {
-		c.Answer(check.Finding{Check: name, Status: check.NotAsked, Says: "the game is not here to be played"})
 	}
 	return c, j.figures(c, m)
 }
@@ -141,6 +122,14 @@ func (j *WorldScores) loop(k int) float64 {
 // checks asks whether the model obeys the rules.
 func (j *WorldScores) checks(c *card.Card) {
 	h, p, where := j.Held, j.Probe, "held-out"
+	if p == nil {
+		c.Check("exact", h.Exact >= goodExact, true, fmt.Sprintf("%.3f %% of held-out next states are exact; wrong: %s", 100*h.Exact,
+			kindList(h.Wrong)), "if the rules draw no random numbers: more data or epochs; look at the worst rows first")
+		for _, name := range []string{"legal", "events", "rewards", "open loop", "sharp"} {
+			c.Answer(check.Finding{Check: name, Status: check.NotAsked, Says: "the game is not here to be played"})
+		}
+		return
+	}
 	if p.random {
 		h, where = p, "new episodes' certain"
 	}

@@ -4,17 +4,24 @@ from . import dataset
 from ._binary import BinaryError
 from ._version import __version__
 from ._wire import HopError, PeerDied
+from .agents import Agent, Look, Other, bot, bots, load
 from .envs import games, parallel_env, vec_env
 from .recorder import Recorder
 
 __all__ = [
+    "Agent",
     "BinaryError",
     "HopError",
+    "Look",
+    "Other",
     "PeerDied",
     "Recorder",
     "__version__",
+    "bot",
+    "bots",
     "dataset",
     "games",
+    "load",
     "parallel_env",
     "vec_env",
 ]

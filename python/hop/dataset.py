@@ -21,7 +21,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -134,7 +134,7 @@ class Layout:
             f"a plane for each of the {self.seats} agents first",
         )
         want(0 <= self.features <= 1 << 20, "features", self.features, "0 to 1048576")
-        want(bool(self.planes) or self.features > 0, "features", self.features, "a board or features")
+        want(bool(self.planes) or self.features > 0, "features", self.features, "some, or a board")
         want(self.legal in (0, k), "legal", self.legal, "0 or the number of actions")
         want(self.time in (0, 1), "time", self.time, "0 or 1")
         want(
@@ -206,8 +206,8 @@ def read(folder: str | os.PathLike[str]) -> Dataset:
     path = os.path.join(os.fspath(folder), _MANIFEST)
     if not os.path.isfile(path):
         raise FileNotFoundError(
-            f"{os.fspath(folder)} holds no dataset: it has no {_MANIFEST}. Make one with hop collect "
-            "or hop.dataset.write."
+            f"{os.fspath(folder)} holds no dataset: it has no {_MANIFEST}. Make one with hop "
+            "collect or hop.dataset.write."
         )
     with open(path, encoding="utf-8") as f:
         text = f.read()
@@ -340,14 +340,14 @@ def _faults(data: Dataset) -> list[str]:
     refuse(c["rewards"][:, 0] != c["reward"], "rewards is not ego-first: the first is not reward")
     refuse(((joint < -1) | (joint >= k)).any(1), f"joint holds something else than -1 to {k - 1}")
     refuse(((joint >= 0) != alive).any(1), "joint must be -1 for those who have left and no others")
-    refuse(((c["last"] < -1) | (c["last"] >= k)).any(1), f"last holds something else than -1 to {k - 1}")
+    last = c["last"]
+    refuse(((last < -1) | (last >= k)).any(1), f"last holds something else than -1 to {k - 1}")
     refuse((c["t"] < 0) | (c["t"] >= layout.horizon), f"t is not 0 to {layout.horizon - 1}")
     refuse((c["agent"] < 0) | (c["agent"] >= n), f"agent is not 0 to {n - 1}")
     refuse((c["seat"] < 0) | (c["seat"] >= n), f"seat is not 0 to {n - 1}")
     refuse((c["bot"] < 0) | (c["bot"] >= len(data.bots)), f"bot is not 0 to {len(data.bots) - 1}")
-    refuse(
-        (c["goal"] < -1) | (c["goal"] >= len(layout.goals)), f"goal is not -1 to {len(layout.goals) - 1}"
-    )
+    goals = len(layout.goals)
+    refuse((c["goal"] < -1) | (c["goal"] >= goals), f"goal is not -1 to {goals - 1}")
     end, going = c["end"], c["end"] == GOING
     refuse(end > CUT, "end is not 0 (going on), 1 (exited) or 2 (cut)")
     refuse(c["over"] & going, "the episode is over, but end says that it goes on")
@@ -357,13 +357,14 @@ def _faults(data: Dataset) -> list[str]:
             continue
         flat = c[name].reshape(rows, -1)
         if flat.dtype == np.uint8:
-            refuse((flat > 1).any(1), f"{name} holds something else than 0 and 1; planes show what is there")
+            refuse((flat > 1).any(1), f"{name} holds something else than 0 and 1")
         else:
             refuse(~np.isfinite(flat).all(1), f"{name} holds a number that is not finite")
     refuse(~np.isfinite(c["rewards"]).all(1), "rewards holds a number that is not finite")
     if layout.planes:
         # Ego-first: the first plane shows the row's agent, and nobody else.
-        refuse(c["obs"][..., 0].reshape(rows, -1).sum(1) != 1, "plane 0 must show the row's own agent, once")
+        shown = c["obs"][..., 0].reshape(rows, -1).sum(1)
+        refuse(shown != 1, "plane 0 must show the row's own agent, once")
     return faults + _order(data)
 
 
@@ -381,9 +382,9 @@ def _order(data: Dataset) -> list[str]:
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         faults.append(
-            f"row {at} (episode {e[at]}, agent {a[at]}, t {t[at]}) is out of order, or the row before it "
-            "does not end its life. Rows are sorted by episode, agent and t, without gaps, and the last "
-            "row of an agent has end 1 or 2"
+            f"row {at} (episode {e[at]}, agent {a[at]}, t {t[at]}) is out of order, or the row "
+            "before it does not end its life. Rows are sorted by episode, agent and t, without "
+            "gaps, and the last row of an agent has end 1 or 2"
         )
     fresh = np.ones(len(e), bool)
     fresh[1:] = e[1:] != e[:-1]
@@ -423,7 +424,8 @@ def _store(folder: str, data: Dataset, shard_rows: int) -> None:
         )
         lo = hi
     hashes = "".join(s["sha256"] + "\n" for s in shards)
-    manifest: dict[str, Any] = {"format": FORMAT, "hop": __version__, "game": data.game, "seed": data.seed}
+    manifest: dict[str, Any] = {"format": FORMAT, "hop": __version__}
+    manifest |= {"game": data.game, "seed": data.seed}
     for key in ("mix", "team", "population"):
         if data.made.get(key):
             manifest[key] = data.made[key]
@@ -616,9 +618,10 @@ class _Episode:
         self.numbers: np.ndarray | None = None
         if obs.ndim == 4 and len(obs) == t + 1:  # one board for all
             if obs.shape[-1] < a:
-                self._wrong(f"obs has {obs.shape[-1]} planes, want one for each of {a} agents first")
+                self._wrong(f"obs has {obs.shape[-1]} planes, want one for each of {a} agents")
                 return
-            order = [[(i + j) % a for j in range(a)] + list(range(a, obs.shape[-1])) for i in range(a)]
+            things = list(range(a, obs.shape[-1]))
+            order = [[(i + j) % a for j in range(a)] + things for i in range(a)]
             obs = np.stack([obs[..., o] for o in order], 1)
         if obs.ndim == 5 and obs.shape[:2] == (t + 1, a):
             self.board = obs.shape[2:]
@@ -669,8 +672,11 @@ class _Episode:
             last = np.full((n, self.agents), -1)
             last[1:] = self.actions[: n - 1]
             goal = np.full(n, -1)
+            after_that = -1
             for s in reversed(range(n)):
-                goal[s] = self.reached[s, i] if self.reached[s, i] >= 0 else (goal[s + 1] if s + 1 < n else -1)
+                if self.reached[s, i] >= 0:
+                    after_that = self.reached[s, i]
+                goal[s] = after_that
             after = self.alive[1 : n + 1]
             row: dict[str, Any] = {
                 "legal": self.legal[:n, i],

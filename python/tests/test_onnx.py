@@ -18,25 +18,6 @@ SHORT = [
     "eval.episodes=4",
 ]
 
-# HOP+ in seconds, with everything that a frame can make of a board: turned views, co-players
-# without an order and walking distances around blocks.
-PLUS = """
-base: hop+
-game: {size: 5, blocks: 3}
-prepare:
-  - {name: response, run: "pretrain response {game} --set steps=3000 --set envs=16 --set net.distances=true --episodes 4"}
-  - {name: data, run: "collect {game} --population {response} --rows 2000 --seed 7"}
-  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1 --set model.hidden=[32]"}
-  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae} --set epochs=1"}
-  - {name: moa, run: "pretrain moa --data {data} --condition kind --cvae {cvae} --set model.hidden=[16,16] --set learning.augment=none --set learning.decay=0 --epochs 1"}
-  - {name: world, run: "pretrain world --data {data} --set epochs=1"}
-moa: {hidden: [16, 16], distances: true}
-train: {envs: 4, window: 10, steps: 80}
-eval: {episodes: 4}
-follow: []
-"""  # noqa: E501
-
-
 def hop(*args: str, cwd=None) -> dict:
     """Runs a command and returns its JSON."""
     done = subprocess.run([binary(), *args, "--json"], capture_output=True, text=True, cwd=cwd)
@@ -98,12 +79,9 @@ def test_ppo_gives_the_same_numbers(case, tmp_path):
         assert [p["name"] for p in file["inputs"]] == ["obs", "h", "c"]
 
 
-def test_planners_give_the_same_numbers(tmp_path):
+def test_planners_give_the_same_numbers(plus, tmp_path):
     """HOP+'s own network, model of others and response network; what is left out is named."""
-    spec = tmp_path / "tiny-plus.yaml"
-    spec.write_text(PLUS)
-    run = train(tmp_path, str(spec))
-    result = hop("export", run, "--onnx", "--check", "50", "--out", str(tmp_path / "nets"))
+    result = hop("export", plus, "--onnx", "--check", "50", "--out", str(tmp_path / "nets"))
     print(check(result))
     kinds = [f["kind"] for f in result["runs"][0]["files"]]
     assert kinds.count("actor") == kinds.count("others") == 4 and kinds.count("response") == 1
@@ -129,7 +107,8 @@ def test_the_file_is_whole(tmp_path):
 
 def test_wrong_usage_is_a_sentence(tmp_path):
     """No format, no run: what was wrong and what to do."""
-    done = subprocess.run([binary(), "export", str(tmp_path), "--onnx"], capture_output=True, text=True)
+    args = [binary(), "export", str(tmp_path)]
+    done = subprocess.run([*args, "--onnx"], capture_output=True, text=True)
     assert done.returncode == 2 and str(tmp_path) in done.stderr
-    done = subprocess.run([binary(), "export", str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(args, capture_output=True, text=True)
     assert done.returncode == 2 and "--onnx" in done.stderr

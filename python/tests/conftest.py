@@ -1,0 +1,43 @@
+"""What several tests share."""
+
+import subprocess
+
+import pytest
+
+# HOP+ in seconds, with everything that a frame can make of a board: turned views, co-players
+# without an order and walking distances around blocks.
+PLUS = """
+base: hop+
+game: {size: 5, blocks: 3}
+prepare:
+  - name: response
+    run: >-
+      pretrain response {game} --set steps=3000 --set envs=16 --set net.distances=true --episodes 4
+  - {name: data, run: "collect {game} --population {response} --rows 2000 --seed 7"}
+  - name: vae
+    run: "pretrain vae --data {data} --loss b --set epochs=1 --set model.hidden=[32]"
+  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae} --set epochs=1"}
+  - name: moa
+    run: >-
+      pretrain moa --data {data} --condition kind --cvae {cvae} --set model.hidden=[16,16]
+      --set learning.augment=none --set learning.decay=0 --epochs 1
+  - name: world
+    run: "pretrain world --data {data} --set epochs=1 --probe 2000 --plays 20"
+moa: {hidden: [16, 16], distances: true}
+train: {envs: 4, window: 10, steps: 80}
+eval: {episodes: 4}
+follow: []
+"""
+
+
+@pytest.fixture(scope="session")
+def plus(tmp_path_factory) -> str:
+    """The folder of a HOP+ run, hardly trained."""
+    from hop._binary import binary
+
+    folder = tmp_path_factory.mktemp("plus")
+    (folder / "tiny.yaml").write_text(PLUS)
+    args = [binary(), "train", str(folder / "tiny.yaml"), "--out", str(folder), "--json"]
+    done = subprocess.run(args, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return str(next(folder.glob("*-001")))
