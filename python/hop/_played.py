@@ -241,9 +241,9 @@ class Played:
         """Finds the rows that hold these observations, [n][numbers], and the same actions.
 
         First those that only one row can be; then, round after round, those that follow or
-        precede in play a row that was found, because a batch holds whole stretches of play in
-        whatever order; what is left is taken as the learner's own newest row that fits, and
-        is not sure.
+        precede in play a row that was found, first the ones that stand beside it in the batch,
+        because batches hold stretches of play, of one environment or of several beside each
+        other; what is left is taken as the learner's own newest row that fits, and is not sure.
         Returns row numbers, -1 where there is none; what the others are (0 played, 1 after
         an exit, 2 zeros, 3 nothing that was played); and which rows are sure.
         """
@@ -265,18 +265,23 @@ class Played:
                 settle(i, rows[0])
                 sure[i] = True
         left = [i for i, rows in enumerate(choices) if len(rows) > 1]
-        while left:
-            rest = []
-            for i in left:
-                fits = [r for r in choices[i] if _place(r) in near and _place(r) not in taken]
-                if len(fits) == 1:
-                    settle(i, fits[0])
-                    sure[i] = True
-                else:
-                    rest.append(i)
-            if len(rest) == len(left):
-                break
-            left = rest
+        for beside in (True, False):  # by their place in the batch, then by play alone
+            while left:
+                rest = []
+                for i in left:
+                    fits = (
+                        self.beside(i, found, hashes, acts) if beside
+                        else [r for r in choices[i] if _place(r) in near]
+                    )
+                    fits = [r for r in fits if _place(r) not in taken]
+                    if len({_place(r) for r in fits}) == 1:
+                        settle(i, fits[0])
+                        sure[i] = True
+                    else:
+                        rest.append(i)
+                if len(rest) == len(left):
+                    break
+                left = rest
         for i in left:
             settle(i, max(choices[i], key=lambda r: (
                 r.a in own, _place(r) not in taken,
@@ -285,6 +290,22 @@ class Played:
         kind = self.missing(found, hashes, obs)
         rows = np.array([-1 if r is None else self.number(r) for r in found], np.int64)
         return rows, kind, sure
+
+    def beside(self, i: int, found: list[Row | None], hashes: list[int],
+               acts: np.ndarray | None) -> list[Row]:
+        """Rows that fit and are the next or the last ones of what stands near in the batch."""
+        fits = []
+        for s in range(1, min(len(self.envs), 64) + 1):
+            for j, turn in ((i - s, self.follower), (i + s, self.former)):
+                row = found[j] if 0 <= j < len(found) else None
+                row = turn(row) if row is not None else None
+                if row is None or row.t >= len(row.episode.hashes):
+                    continue
+                if row.episode.hashes[row.t][row.a] == hashes[i] and (
+                    acts is None or row.episode.action[row.t, row.a] == acts[i]
+                ):
+                    fits.append(row)
+        return fits
 
     def choices(self, key: int, action: float | None) -> list[Row]:
         """The newest rows with an observation, those with the same action if there are some."""

@@ -150,6 +150,10 @@ class Recorder:
                 raise ValueError(f"obs has shape {x.shape}, which is no whole number of "
                                  f"observations of {size} numbers")
             flat = x.reshape(-1, size)
+        n = len(flat) if flat is not None else rows_of(indices).size
+        for name, v in column.items():
+            if len(v) != n:
+                raise ValueError(f"{name} has {len(v)} numbers for {n} rows")
         if indices is not None:
             number = rows_of(indices)
             kind, sure = np.zeros(len(number), np.uint8), np.ones(len(number), bool)
@@ -159,9 +163,6 @@ class Recorder:
                 kind = self._same(number, flat)
         else:
             number, kind, sure = p.find(own, flat, column.get("actions"), column.get("rewards"))
-        for name, v in column.items():
-            if len(v) != len(number):
-                raise ValueError(f"{name} has {len(v)} numbers for {len(number)} rows")
         first, newest = self._batches.setdefault(who, ([], []))
         entry = {"row": number, "kind": kind, "sure": sure, "at": p.stepped,
                  "gamma": np.nan if gamma is None else float(gamma),
@@ -303,6 +304,7 @@ class Recorder:
         tail = p.shape if p.shape is not None and 1 <= len(p.shape) <= 4 else (-1,)
         out = {
             "names": np.frombuffer(",".join(p.names).encode(), np.uint8),
+            "roles": self._roles(),
             "episode": np.repeat(np.arange(len(episodes)), [e.length for e in episodes]),
             "open": open_,
             "env": np.repeat([e.env for e in episodes], [e.length for e in episodes]),
@@ -322,6 +324,12 @@ class Recorder:
                 else e.legal[: e.length] for e in episodes
             ])
         return out
+
+    def _roles(self) -> np.ndarray:
+        """Which agents are built alike: same name but for its number, same observation."""
+        p = self._played
+        kinds = [(n.rstrip("0123456789"), size) for n, size in zip(p.names, p.sizes)]
+        return np.array([kinds.index(k) for k in kinds], np.int32)
 
     def _learnt(self, row_at: dict[int, int]) -> dict[str, np.ndarray]:
         """Batches, one after the other; rows that are no longer kept are left out."""
