@@ -279,7 +279,7 @@ class Recorder:
             return None
         out = self._steps(episodes)
         row_at = {}  # the row's place in the file by its step's number
-        for t, number in enumerate(np.concatenate([e.number[: e.length] for e in episodes])):
+        for t, number in enumerate(np.concatenate([e.number for e in episodes])):
             row_at[int(number)] = t
         out |= self._learnt(row_at)
         out |= self._said(episodes, row_at)
@@ -291,7 +291,7 @@ class Recorder:
         p = self._played
 
         def joined(name: str) -> np.ndarray:
-            return np.concatenate([getattr(e, name)[: e.length] for e in episodes])
+            return np.concatenate([getattr(e, name) for e in episodes])
 
         ends = np.cumsum([e.length for e in episodes]) - 1
         open_ = np.zeros(ends[-1] + 1, bool)
@@ -320,8 +320,8 @@ class Recorder:
             out["horizon"] = np.array(self.horizon)
         if p.masks:
             out["legal"] = np.concatenate([
-                np.ones((e.length, shape[1], p.actions), bool) if e.legal is None
-                else e.legal[: e.length] for e in episodes
+                e.legal if e.actions else np.ones((e.length, shape[1], p.actions), bool)
+                for e in episodes
             ])
         return out
 
@@ -454,6 +454,8 @@ class Recorder:
         for i, r in enumerate(number):
             e, t = p.where.get(int(r) // len(p.names), (None, 0))
             a = int(r) % len(p.names)
+            if e is not None:
+                e.settle()
             if e is not None and e.alive[t, a]:
                 kind[i] = 0 if np.array_equal(e.obs[t, a, : p.sizes[a]], obs[i]) else 4
         return kind
