@@ -137,7 +137,12 @@ func (s set) order(f *check.Finding) {
 			rows = append(rows, returns(d, late(d), byAgent)...)
 		}
 	}
-	t := s.compare(f, rows, s.agents())
+	names, rows := s.likes(rows)
+	if len(names) < 2 {
+		f.Says = "No two agents have the same role: nothing to compare."
+		return
+	}
+	t := s.compare(f, rows, names)
 	p, how := t.P, "exact"
 	if !t.Exact {
 		how = "by permutation"
@@ -151,6 +156,28 @@ func (s set) order(f *check.Finding) {
 		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. "+
 			"Agents that are built alike differ.", p, how, f.Rows, unit), next)
 	}
+}
+
+// likes keeps of every row the columns of the role that most agents have.
+func (s set) likes(rows [][]float64) ([]string, [][]float64) {
+	count, role := map[int]int{}, s[0].Role[0]
+	for _, r := range s[0].Role {
+		if count[r]++; count[r] > count[role] {
+			role = r
+		}
+	}
+	var names []string
+	out := make([][]float64, len(rows))
+	for a, r := range s[0].Role {
+		if r != role {
+			continue
+		}
+		names = append(names, s.agents()[a])
+		for i := range rows {
+			out[i] = append(out[i], rows[i][a])
+		}
+	}
+	return names, out
 }
 
 // place asks whether an order follows the name or the place: agents that are

@@ -71,7 +71,7 @@ func (s set) cuts(f *check.Finding) {
 			f.Accuse(check.Pass, 0, fmt.Sprintf("Every agent leaves or is cut off, some by chance at once, in %d rows.", f.Rows), "")
 		}
 	}
-	if f.Status == check.Pass && horizon != longest && episodes >= 20 && limits*20 > episodes && dones {
+	if f.Status == check.Pass && !alone && horizon != longest && episodes >= 20 && limits*20 > episodes && dones {
 		f.Accuse(check.Suspect, float64(limits)/float64(episodes), fmt.Sprintf("%d of %d episodes end after exactly %d steps with several "+
 			"agents leaving at once: a time limit may be recorded as death.", limits, episodes, longest),
 			"mark such ends in truncated, or, if the limit is a rule of the game and time is observed, save horizon")

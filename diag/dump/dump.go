@@ -30,6 +30,7 @@ import (
 type Dump struct {
 	Name   string   // of the file
 	Agents []string // [A]
+	Role   []int    // [A] agents of one role are built alike; all 0 if it was not recorded
 
 	Steps   int       // T
 	Starts  []int     // the first step of each episode
@@ -130,7 +131,7 @@ func ofRecorder(name string) bool {
 // known are the arrays that a dump may have.
 var known = []string{
 	"rewards", "actions", "alive", "dones", "truncated", "episode", "seats", "horizon", "obs", "next_obs", "channels_last",
-	"legal", "labels", "goals", "joint", "names",
+	"legal", "labels", "goals", "joint", "names", "roles",
 }
 
 type loader struct {
@@ -228,6 +229,7 @@ func (l *loader) load() {
 	}
 	d.Steps, d.Reward = shape[0], reward
 	l.names(shape[1])
+	l.roles()
 	d.Action = l.ints("actions", true)
 	l.episodes()
 	d.Done, d.Cut = l.flags("dones"), l.flags("truncated")
@@ -271,6 +273,26 @@ func (l *loader) names(agents int) {
 		if n = strings.TrimSpace(n); n != "" && len(n) <= 40 && strings.IndexFunc(n, func(r rune) bool { return r < ' ' }) < 0 {
 			l.d.Agents[a] = n
 		}
+	}
+}
+
+// roles reads which agents are built alike.
+func (l *loader) roles() {
+	l.d.Role = make([]int, len(l.d.Agents))
+	x, shape := numbers[float64](l, "roles")
+	if x == nil {
+		return
+	}
+	if len(shape) != 1 || len(x) != len(l.d.Role) {
+		l.bad("roles has shape %v, want [%d]: a number for each agent, the same for those that are built alike", shape, len(l.d.Role))
+		return
+	}
+	for a, v := range x {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<20 {
+			l.bad("roles[%d] is %v, want a whole number", a, v)
+			return
+		}
+		l.d.Role[a] = int(v)
 	}
 }
 

@@ -52,42 +52,80 @@ class Row(NamedTuple):
 
 
 class Episode:
-    """The steps of one episode of one environment, grown as they are played.
+    """The steps of one episode of one environment.
 
-    Arrays have room for more steps than there are; ``length`` says how many there are.
+    A step is kept as it was handed over, which costs little while playing; ``settle`` turns
+    such steps into arrays when somebody wants to read them.
     """
 
-    def __init__(self, agents: int, width: int, actions: int, env: int):
-        self.env, self.length = env, 0
+    def __init__(self, sizes: list[int], actions: int, env: int):
+        self.env, self.sizes, self.actions = env, sizes, actions
+        self.length = 0
         self.running = True
         self.cut_short = False  # the environment was reset before the episode was over
-        self.next: Any = None  # a weak reference to the next one of the same environment
         self.lost = False  # it was longer than what is kept
+        self.next: Any = None  # a weak reference to the next one of the same environment
         self.policy: dict[tuple[int, int], tuple] = {}  # by step and agent
         self.moa: dict[tuple[int, int, int], np.ndarray] = {}  # by step, agent and co-player
         self.world: dict[tuple[int, int], tuple] = {}
         self.hashes: list[list[int | None]] = []  # [steps][agents], for as many as are indexed
-        room = 16
-        self.obs = np.zeros((room, agents, width), np.float32)
-        self.after = np.zeros((room, agents, width), np.float32)
-        self.action = np.full((room, agents), -1, np.int32)
-        self.reward = np.zeros((room, agents), np.float32)
-        self.alive = np.zeros((room, agents), bool)
-        self.done = np.zeros((room, agents), bool)
-        self.cut = np.zeros((room, agents), bool)
-        self.legal = np.zeros((room, agents, actions), bool) if actions else None
-        self.number = np.zeros(room, np.int64)
+        self._fresh: list[tuple] = []  # steps that are not in the arrays yet
+        agents, width = len(sizes), max(sizes)
+        self.obs = np.zeros((0, agents, width), np.float32)
+        self.after = np.zeros((0, agents, width), np.float32)
+        self.legal = np.zeros((0, agents, actions), bool)
+        self.action = np.zeros((0, agents), np.int32)
+        self.reward = np.zeros((0, agents), np.float32)
+        self.alive = np.zeros((0, agents), bool)
+        self.done = np.zeros((0, agents), bool)
+        self.cut = np.zeros((0, agents), bool)
+        self.number = np.zeros(0, np.int64)
 
-    def grow(self) -> None:
-        """Doubles the room."""
-        for name, x in vars(self).items():
-            if isinstance(x, np.ndarray):
-                more = np.full_like(x, -1) if name == "action" else np.zeros_like(x)
-                setattr(self, name, np.concatenate([x, more]))
+    def add(self, *step: Any) -> None:
+        """Keeps a step: number, then by agent sights, masks, actions, rewards, ends, cuts and
+        sights after it; None for agents that are not there."""
+        self._fresh.append(step)
+        self.length += 1
+
+    def settle(self) -> None:
+        """Brings the arrays up to the last step."""
+        fresh, self._fresh = self._fresh, []
+        if not fresh:
+            return
+        number, sights, masks, acts, rewards, ends, cuts, after = zip(*fresh)
+        blank = [np.zeros(max(self.sizes), np.float32) for _ in self.sizes]
+        free = np.ones(self.actions, bool)
+        here = np.array([[x is not None for x in row] for row in sights])
+        for name, more in (
+            ("number", np.array(number, np.int64)),
+            ("obs", _stack(sights, blank)),
+            ("after", _stack(after, blank)),
+            ("legal", _stack(masks, [free for _ in self.sizes])),
+            ("action", np.array(acts, np.int32)),
+            ("reward", np.array(rewards, np.float32)),
+            ("alive", here),
+            ("done", np.array(ends, bool)),
+            ("cut", np.array(cuts, bool)),
+        ):
+            setattr(self, name, np.concatenate([getattr(self, name), more]))
 
     def ends(self, t: int, a: int) -> bool:
         """Whether the agent's episode ends with this step, by the rules or from outside."""
         return bool(self.done[t, a] or self.cut[t, a])
+
+
+def _stack(rows: tuple, blank: list[np.ndarray]) -> np.ndarray:
+    """[steps][agents][numbers] of rows that may be shorter or missing."""
+    width = blank[0].size
+    out = []
+    for row in rows:
+        for x, nothing in zip(row, blank):
+            if x is None:
+                x = nothing
+            elif x.size != width:
+                x = np.concatenate([x, np.zeros(width - x.size, x.dtype)])
+            out.append(x)
+    return np.concatenate(out).reshape(len(rows), len(blank), width)
 
 
 class Played:
@@ -174,6 +212,8 @@ class Played:
     def episodes(self) -> list[Episode]:
         """All that is kept, one environment after the other."""
         kept = self.first + list(self.newest) + self.running()
+        for e in kept:
+            e.settle()
         return sorted(kept, key=lambda e: (e.env, e.number[0]))
 
     def keys(self, e: Episode, t: int) -> list[int | None]:
@@ -188,6 +228,7 @@ class Played:
         pending = self.fresh
         self.fresh = [e for e in pending if e.running]
         for e in pending:
+            e.settle()
             for t in range(len(e.hashes), e.length):
                 e.hashes.append(self.keys(e, t))
                 for a, key in enumerate(e.hashes[t]):
@@ -200,7 +241,8 @@ class Played:
     def forget(self, e: Episode) -> None:
         """Takes an episode out of the index."""
         self.fresh = [x for x in self.fresh if x is not e]
-        for number in e.number[: e.length]:
+        e.settle()
+        for number in e.number:
             del self.where[int(number)]
         for keys in e.hashes:
             for a, key in enumerate(keys):
@@ -241,9 +283,9 @@ class Played:
         """Finds the rows that hold these observations, [n][numbers], and the same actions.
 
         First those that only one row can be; then, round after round, those that follow or
-        precede in play a row that was found, because a batch holds whole stretches of play in
-        whatever order; what is left is taken as the learner's own newest row that fits, and
-        is not sure.
+        precede in play a row that was found, first the ones that stand beside it in the batch,
+        because batches hold stretches of play, of one environment or of several beside each
+        other; what is left is taken as the learner's own newest row that fits, and is not sure.
         Returns row numbers, -1 where there is none; what the others are (0 played, 1 after
         an exit, 2 zeros, 3 nothing that was played); and which rows are sure.
         """
@@ -265,18 +307,23 @@ class Played:
                 settle(i, rows[0])
                 sure[i] = True
         left = [i for i, rows in enumerate(choices) if len(rows) > 1]
-        while left:
-            rest = []
-            for i in left:
-                fits = [r for r in choices[i] if _place(r) in near and _place(r) not in taken]
-                if len(fits) == 1:
-                    settle(i, fits[0])
-                    sure[i] = True
-                else:
-                    rest.append(i)
-            if len(rest) == len(left):
-                break
-            left = rest
+        for beside in (True, False):  # by their place in the batch, then by play alone
+            while left:
+                rest = []
+                for i in left:
+                    fits = (
+                        self.beside(i, found, hashes, acts) if beside
+                        else [r for r in choices[i] if _place(r) in near]
+                    )
+                    fits = [r for r in fits if _place(r) not in taken]
+                    if len({_place(r) for r in fits}) == 1:
+                        settle(i, fits[0])
+                        sure[i] = True
+                    else:
+                        rest.append(i)
+                if len(rest) == len(left):
+                    break
+                left = rest
         for i in left:
             settle(i, max(choices[i], key=lambda r: (
                 r.a in own, _place(r) not in taken,
@@ -285,6 +332,22 @@ class Played:
         kind = self.missing(found, hashes, obs)
         rows = np.array([-1 if r is None else self.number(r) for r in found], np.int64)
         return rows, kind, sure
+
+    def beside(self, i: int, found: list[Row | None], hashes: list[int],
+               acts: np.ndarray | None) -> list[Row]:
+        """Rows that fit and are the next or the last ones of what stands near in the batch."""
+        fits = []
+        for s in range(1, min(len(self.envs), 64) + 1):
+            for j, turn in ((i - s, self.follower), (i + s, self.former)):
+                row = found[j] if 0 <= j < len(found) else None
+                row = turn(row) if row is not None else None
+                if row is None or row.t >= len(row.episode.hashes):
+                    continue
+                if row.episode.hashes[row.t][row.a] == hashes[i] and (
+                    acts is None or row.episode.action[row.t, row.a] == acts[i]
+                ):
+                    fits.append(row)
+        return fits
 
     def choices(self, key: int, action: float | None) -> list[Row]:
         """The newest rows with an observation, those with the same action if there are some."""
@@ -379,40 +442,25 @@ class Recorded:
             return out  # stepped without a reset, or after the end: nothing to write down
         obs, rewards, ends, cuts, infos = out
         p, e = self._played, self.episode
-        t = e.length
-        keep = t < p.limit
-        if keep:
-            if t == len(e.number):
-                e.grow()
-            e.number[t] = self.number
-            p.where[self.number] = (e, t)
         before, masks = self._see, self._masks
         self._take(obs, infos)
-        over = True
+        acts, paid, done, cut, over = [], [], [], [], True
         for a, name in enumerate(self._names):
             if before[a] is None:
+                acts.append(-1), paid.append(0.0), done.append(False), cut.append(False)
                 continue
-            done, cut = bool(ends.get(name, False)), bool(cuts.get(name, False))
-            after = self._see[a]
-            over = over and (done or cut or after is None)
-            if keep:
-                e.alive[t, a] = True
-                e.obs[t, a, : before[a].size] = before[a]
-                if name in actions:
-                    e.action[t, a] = int(actions[name])
-                e.reward[t, a] = rewards.get(name, 0)
-                e.done[t, a], e.cut[t, a] = done, cut
-                if after is not None:
-                    e.after[t, a, : after.size] = after
-                if e.legal is not None:
-                    if masks[a] is None:
-                        e.legal[t, a] = True
-                    else:
-                        e.legal[t, a, : masks[a].size] = masks[a]
-            if done or cut:
-                self._see[a] = None
-        e.length += keep
-        e.lost = not keep
+            ended, stopped = bool(ends.get(name, False)), bool(cuts.get(name, False))
+            acts.append(int(actions.get(name, -1)))
+            paid.append(float(rewards.get(name, 0.0)))
+            done.append(ended)
+            cut.append(stopped)
+            over = over and (ended or stopped or self._see[a] is None)
+        if e.length < p.limit:
+            p.where[self.number] = (e, e.length)
+            e.add(self.number, before, masks, acts, paid, done, cut, self._see)
+        else:
+            e.lost = True
+        self._see = [None if done[a] or cut[a] else x for a, x in enumerate(self._see)]
         p.stepped += 1
         self.number = p.take()
         if over:
@@ -436,7 +484,7 @@ class Recorded:
 
     def _begin(self) -> None:
         p = self._played
-        self.episode = Episode(len(p.names), max(p.sizes), p.actions if p.masks else 0, self._place)
+        self.episode = Episode(p.sizes, p.actions if p.masks else 0, self._place)
         if self._last is not None:
             self._last.next = weakref.ref(self.episode)
         p.fresh.append(self.episode)

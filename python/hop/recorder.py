@@ -150,6 +150,10 @@ class Recorder:
                 raise ValueError(f"obs has shape {x.shape}, which is no whole number of "
                                  f"observations of {size} numbers")
             flat = x.reshape(-1, size)
+        n = len(flat) if flat is not None else rows_of(indices).size
+        for name, v in column.items():
+            if len(v) != n:
+                raise ValueError(f"{name} has {len(v)} numbers for {n} rows")
         if indices is not None:
             number = rows_of(indices)
             kind, sure = np.zeros(len(number), np.uint8), np.ones(len(number), bool)
@@ -159,9 +163,6 @@ class Recorder:
                 kind = self._same(number, flat)
         else:
             number, kind, sure = p.find(own, flat, column.get("actions"), column.get("rewards"))
-        for name, v in column.items():
-            if len(v) != len(number):
-                raise ValueError(f"{name} has {len(v)} numbers for {len(number)} rows")
         first, newest = self._batches.setdefault(who, ([], []))
         entry = {"row": number, "kind": kind, "sure": sure, "at": p.stepped,
                  "gamma": np.nan if gamma is None else float(gamma),
@@ -278,7 +279,7 @@ class Recorder:
             return None
         out = self._steps(episodes)
         row_at = {}  # the row's place in the file by its step's number
-        for t, number in enumerate(np.concatenate([e.number[: e.length] for e in episodes])):
+        for t, number in enumerate(np.concatenate([e.number for e in episodes])):
             row_at[int(number)] = t
         out |= self._learnt(row_at)
         out |= self._said(episodes, row_at)
@@ -290,7 +291,7 @@ class Recorder:
         p = self._played
 
         def joined(name: str) -> np.ndarray:
-            return np.concatenate([getattr(e, name)[: e.length] for e in episodes])
+            return np.concatenate([getattr(e, name) for e in episodes])
 
         ends = np.cumsum([e.length for e in episodes]) - 1
         open_ = np.zeros(ends[-1] + 1, bool)
@@ -303,6 +304,7 @@ class Recorder:
         tail = p.shape if p.shape is not None and 1 <= len(p.shape) <= 4 else (-1,)
         out = {
             "names": np.frombuffer(",".join(p.names).encode(), np.uint8),
+            "roles": self._roles(),
             "episode": np.repeat(np.arange(len(episodes)), [e.length for e in episodes]),
             "open": open_,
             "env": np.repeat([e.env for e in episodes], [e.length for e in episodes]),
@@ -318,10 +320,16 @@ class Recorder:
             out["horizon"] = np.array(self.horizon)
         if p.masks:
             out["legal"] = np.concatenate([
-                np.ones((e.length, shape[1], p.actions), bool) if e.legal is None
-                else e.legal[: e.length] for e in episodes
+                e.legal if e.actions else np.ones((e.length, shape[1], p.actions), bool)
+                for e in episodes
             ])
         return out
+
+    def _roles(self) -> np.ndarray:
+        """Which agents are built alike: same name but for its number, same observation."""
+        p = self._played
+        kinds = [(n.rstrip("0123456789"), size) for n, size in zip(p.names, p.sizes)]
+        return np.array([kinds.index(k) for k in kinds], np.int32)
 
     def _learnt(self, row_at: dict[int, int]) -> dict[str, np.ndarray]:
         """Batches, one after the other; rows that are no longer kept are left out."""
@@ -446,6 +454,8 @@ class Recorder:
         for i, r in enumerate(number):
             e, t = p.where.get(int(r) // len(p.names), (None, 0))
             a = int(r) % len(p.names)
+            if e is not None:
+                e.settle()
             if e is not None and e.alive[t, a]:
                 kind[i] = 0 if np.array_equal(e.obs[t, a, : p.sizes[a]], obs[i]) else 4
         return kind

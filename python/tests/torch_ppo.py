@@ -225,12 +225,12 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                 for k, n in enumerate(here):
                     rec.policy(a, logits[k], dist.probs[k], env=copies[n])
                     actions[n][a] = int(action[k])
+            with torch.no_grad():
+                predicted = moa(obs_[me][t]).softmax(-1)
             for n, env in enumerate(copies):
                 row_[t, n] = rec.here(env)[me]
                 if me in env.agents and mate in env.agents:
-                    with torch.no_grad():
-                        p = moa(torch.as_tensor(seen[n][me])).softmax(-1)
-                    rec.predictions("moa", me, of=mate, probs=p, env=env)
+                    rec.predictions("moa", me, of=mate, probs=predicted[n], env=env)
             after: dict = {a: [] for a in names}
             for n, env in enumerate(copies):
                 obs, rewards, ends, cuts, infos = env.step(actions[n])
@@ -307,7 +307,7 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                       values=b_val, logprobs=b_logp, new_logprobs=b_new, advantages=b_adv,
                       returns=b_ret, gamma=gamma, lam=lam)
             for _ in range(3):
-                for mb in torch.randperm(len(b_obs)).chunk(max(1, len(b_obs) // 64)):
+                for mb in torch.randperm(len(b_obs)).chunk(max(1, len(b_obs) // 100)):
                     logits, value = nets[a](b_obs[mb])
                     dist = masked(logits, b_mask[mb])
                     act = b_act[mb]

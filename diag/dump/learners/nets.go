@@ -301,7 +301,7 @@ func (r *record) rates(f *check.Finding) {
 	}
 	for i := range r.nets {
 		for j := i + 1; j < len(r.nets); j++ {
-			if !r.nets[i].apart(&r.nets[j]) {
+			if !r.nets[i].apart(&r.nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] {
 				continue
 			}
 			for _, u := range r.history(i) { // in order, so that the same update is named every time
