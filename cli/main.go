@@ -124,6 +124,7 @@ func Main(reg *exp.Registry) {
 	ctx, stop := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
+	reg.Close()
 	os.Exit(code)
 }
 
@@ -209,13 +210,7 @@ func run(a *app, args []string) int {
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
 	}
-	return a.failed(attempt(func() error { return k.Run(a.reading(k)) }))
-}
-
-// attempt does what an environment in another program may fail at.
-func attempt(do func() error) (err error) {
-	defer game.Catch(&err)
-	return do()
+	return a.failed(game.Attempt(func() error { return k.Run(a.reading(k)) }))
 }
 
 // failed says what went wrong, once, and returns the exit code.

@@ -29,6 +29,8 @@ type Registry struct {
 	Groups  []string // of presets, in the order in which a newcomer should read them
 	// Runs reads every checkpoint of other runs; nil: the newest, or none.
 	Runs *runlog.Reader
+	// End ends what games have started, such as other processes; nil: nothing is.
+	End func()
 }
 
 // GameEntry is one game of a registry. Make it with AddGame.
@@ -115,6 +117,13 @@ func Input(spec game.Spec) actor.Input {
 
 // GameNames returns the names of all games, sorted.
 func (r *Registry) GameNames() []string { return slices.Sorted(maps.Keys(r.Games)) }
+
+// Close ends what games have started.
+func (r *Registry) Close() {
+	if r.End != nil {
+		r.End()
+	}
+}
 
 // PlainGames returns the names of the games that can be built at their defaults.
 func (r *Registry) PlainGames() []string {

@@ -22,3 +22,9 @@ func Catch(err *error) {
 		panic(r)
 	}
 }
+
+// Attempt does something that may end in a Failure.
+func Attempt(do func() error) (err error) {
+	defer Catch(&err)
+	return do()
+}

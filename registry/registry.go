@@ -39,7 +39,7 @@ func New() *exp.Registry {
 	if err != nil {
 		panic("registry: the presets are not embedded")
 	}
-	return &exp.Registry{Presets: files, Groups: groups, Minds: minds(), Games: map[string]exp.GameEntry{
+	return &exp.Registry{Presets: files, Groups: groups, Minds: minds(), End: pyenv.Close, Games: map[string]exp.GameEntry{
 		"staghunt":  exp.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
 		"snowdrift": exp.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
 		"coin":      exp.AddGame("take your own coins, or everybody's", coin.Default, coin.New),

@@ -52,6 +52,22 @@ func New(c Config) (*Game, error) {
 	return g, nil
 }
 
+// Close ends all workers. Games that were opened cannot be played any more.
+func Close() {
+	opened.Lock()
+	defer opened.Unlock()
+	var wg sync.WaitGroup
+	for _, g := range opened.games {
+		for _, w := range g.pool.workers {
+			if w.peer != nil {
+				wg.Go(func() { w.peer.Close() })
+			}
+		}
+	}
+	wg.Wait()
+	opened.games = nil
+}
+
 // about is what Python says of an environment.
 type about struct {
 	Agents   []string          `json:"agents"`

@@ -608,6 +608,15 @@ class Worker:
                 else:
                     copies[i].reset(int(seed[i]))
 
+    def close(self) -> None:
+        """Closes every copy that was played."""
+        for _, _, copies in self.blocks:
+            for copy in copies:
+                try:
+                    copy.env.close()
+                except Exception:  # also of one that was never made, or has nothing to close
+                    pass
+
 
 def _packages(function: Any, env: Any) -> dict[str, str]:
     """Versions of what the environment is made of, by package; of loose files, their hash."""
@@ -616,6 +625,8 @@ def _packages(function: Any, env: Any) -> dict[str, str]:
     found = {"python": platform.python_version(), "numpy": np.__version__}
     modules = {getattr(function, "__module__", None)} | {c.__module__ for c in type(env).__mro__}
     modules |= {c.__module__ for c in type(getattr(env, "unwrapped", env)).__mro__}
+    for name in [m for m in modules if m]:  # what they import counts too
+        modules |= {v.__name__ for v in vars(sys.modules.get(name, os)).values() if type(v) is type(os)}
     owners = metadata.packages_distributions()
     for name in sorted(m for m in modules if m):
         top = name.partition(".")[0]
@@ -632,5 +643,12 @@ def _packages(function: Any, env: Any) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def main() -> None:
+    """Answers until hop has no more questions, then closes the environments."""
+    worker = Worker()
+    serve(worker)
+    worker.close()
+
+
 if __name__ == "__main__":
-    serve(Worker())
+    main()

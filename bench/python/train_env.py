@@ -1,0 +1,103 @@
+"""What hop adds to the time that an environment in Python takes by itself.
+
+    python bench/python/train_env.py [--env mpe2.simple_spread_v3:parallel_env] [--steps 20000]
+
+Two plain Python processes play so many steps with random actions, and then
+`hop train ppo` with two workers plays and learns from as many; both in turns, so that
+they meet the same machine. The time of the training is that of its loop (playing,
+learning, checkpoints), without the start of Python and the scoring at the end, and
+without the start of Python here too. Prints one JSON object with the median ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import multiprocessing
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+
+def plain(name: str, steps: int, ready: multiprocessing.Barrier, out: multiprocessing.Queue, seed: int) -> None:
+    """Plays so many steps of copies of the environment, eight in turn, and says how long it took."""
+    module, function = name.split(":")
+    make = getattr(importlib.import_module(module), function)
+    envs = [make() for _ in range(8)]
+    draw = np.random.default_rng(seed)
+    for i, env in enumerate(envs):
+        env.reset(seed=seed * 100 + i)
+    agents = envs[0].possible_agents
+    n = envs[0].action_space(agents[0]).n
+    actions = draw.integers(n, size=(steps, len(agents))).tolist()
+    ready.wait()
+    start, done = time.perf_counter(), 0
+    while done < steps:
+        for env in envs:
+            if not env.agents:
+                env.reset(seed=done)
+            env.step(dict(zip(env.agents, actions[min(done, steps - 1)])))
+            done += 1
+    out.put(time.perf_counter() - start)
+
+
+def alone(name: str, steps: int, workers: int) -> float:
+    """The seconds that plain processes need for the steps, all together."""
+    ctx = multiprocessing.get_context("spawn")
+    ready, out = ctx.Barrier(workers), ctx.Queue()
+    todo = [ctx.Process(target=plain, args=(name, steps // workers, ready, out, i + 1)) for i in range(workers)]
+    for p in todo:
+        p.start()
+    took = [out.get() for _ in todo]
+    for p in todo:
+        p.join()
+    return max(took)
+
+
+def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, dict]:
+    """The seconds of a training's loop, how many steps it had, and where the time went."""
+    folder = tempfile.mkdtemp()
+    try:
+        subprocess.run(
+            [hop, "train", "ppo", "--env", name, "--steps", str(steps), "--set", f"game.workers={workers}",
+             "--set", "eval.episodes=1", "--out", folder, "--json"],
+            check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        run = os.path.join(folder, "ppo-env-001", "seed-1")
+        with open(os.path.join(run, "env.json")) as f:
+            phases = json.load(f)["phases_s"]
+        with open(os.path.join(run, "result.json")) as f:
+            result = json.load(f)
+    finally:
+        shutil.rmtree(folder)
+    return sum(s for p, s in phases.items() if "/" not in p), result["env_steps"], phases
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--env", default="mpe2.simple_spread_v3:parallel_env")
+    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--hop", default=os.environ.get("HOP_BINARY") or shutil.which("hop") or "hop")
+    args = parser.parse_args()
+    rounds = []
+    for _ in range(args.rounds):
+        took, steps, phases = trained(args.hop, args.env, args.steps, args.workers)
+        own = alone(args.env, steps, args.workers)
+        rounds.append({"train_s": took, "alone_s": own, "ratio": took / own, "env_steps": steps, "phases_s": phases})
+        print(f"{took:.2f} s trained, {own:.2f} s alone: {took / own:.3f}", file=sys.stderr)
+    ratio = statistics.median(r["ratio"] for r in rounds)
+    print(json.dumps({"env": args.env, "workers": args.workers, "ratio": ratio, "rounds": rounds}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
