@@ -25,40 +25,38 @@ const (
 	irVersion = 8
 )
 
-// Elem is the type of a tensor's numbers.
-type Elem uint64
+// elem is the type of a tensor's numbers.
+type elem uint64
 
 // The types in use, by their numbers in the format.
 const (
-	Float32 Elem = 1
-	Int64   Elem = 7
-	Bool    Elem = 9
+	float32s elem = 1
+	int64s   elem = 7
 )
 
 // Value names a tensor of a graph.
 type Value string
 
-// Graph is a graph that is being built. Make it with New.
+// Graph is a graph that is being built. Actor and Others make them.
 type Graph struct {
-	Name   string
-	Doc    string
-	Meta   []Entry // what the file says about itself, in this order
 	Inputs []Port
 	Output []Port
 
+	name    string
+	meta    []entry // what the file says about itself, in this order
 	nodes   []node
 	tensors []tensor
 	made    int
 	shared  map[string]Value // constants, by what they hold
 }
 
-// Entry is one thing that a file says about itself.
-type Entry struct{ Key, Value string }
+// entry is one thing that a file says about itself.
+type entry struct{ key, value string }
 
 // Port is an input or output of a graph. Its first dimension is the batch.
 type Port struct {
 	Name string
-	Elem Elem
+	elem elem
 	Dims []int // without the batch
 	Doc  string
 }
@@ -79,44 +77,44 @@ type attr struct {
 
 type tensor struct {
 	name Value
-	elem Elem
+	elem elem
 	dims []int
 	raw  []byte
 }
 
-// New returns an empty graph.
-func New(name string) *Graph { return &Graph{Name: name, shared: map[string]Value{}} }
+// newGraph returns an empty graph.
+func newGraph(name string) *Graph { return &Graph{name: name, shared: map[string]Value{}} }
 
 // Say adds to what the file says about itself.
-func (g *Graph) Say(key, value string) { g.Meta = append(g.Meta, Entry{key, value}) }
+func (g *Graph) Say(key, value string) { g.meta = append(g.meta, entry{key, value}) }
 
-// In declares an input of so many numbers a row.
-func (g *Graph) In(name string, elem Elem, doc string, dims ...int) Value {
+// takes declares an input of so many numbers a row.
+func (g *Graph) takes(name string, elem elem, doc string, dims ...int) Value {
 	g.Inputs = append(g.Inputs, Port{name, elem, dims, doc})
 	return Value(name)
 }
 
-// Out declares that a value of so many numbers a row is an output.
-func (g *Graph) Out(name string, v Value, doc string, dims ...int) {
-	g.Output = append(g.Output, Port{name, Float32, dims, doc})
+// gives declares that a value of so many numbers a row is an output.
+func (g *Graph) gives(name string, v Value, doc string, dims ...int) {
+	g.Output = append(g.Output, Port{name, float32s, dims, doc})
 	g.nodes = append(g.nodes, node{op: "Identity", in: []Value{v}, out: []Value{Value(name)}})
 }
 
-// Weights adds a named array of numbers.
-func (g *Graph) Weights(name string, w []float32, dims ...int) Value {
+// numbers adds a named array of numbers.
+func (g *Graph) numbers(name string, w []float32, dims ...int) Value {
 	raw := make([]byte, 0, 4*len(w))
 	for _, x := range w {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
 	}
-	g.tensors = append(g.tensors, tensor{Value(name), Float32, dims, raw})
+	g.tensors = append(g.tensors, tensor{Value(name), float32s, dims, raw})
 	return Value(name)
 }
 
-// floats is Weights for a constant, which need not be named and is kept once.
+// floats is numbers for a constant, which need not be named and is kept once.
 func (g *Graph) floats(w []float32, dims ...int) Value {
 	key := fmt.Sprintf("f%v%v", dims, w)
 	if _, ok := g.shared[key]; !ok {
-		g.shared[key] = g.Weights(g.fresh("const"), w, dims...)
+		g.shared[key] = g.numbers(g.fresh("const"), w, dims...)
 	}
 	return g.shared[key]
 }
@@ -135,7 +133,7 @@ func (g *Graph) table(list []int64, dims ...int) Value {
 			raw = binary.LittleEndian.AppendUint64(raw, uint64(x))
 		}
 		name := Value(g.fresh("const"))
-		g.tensors = append(g.tensors, tensor{name, Int64, dims, raw})
+		g.tensors = append(g.tensors, tensor{name, int64s, dims, raw})
 		g.shared[key] = name
 	}
 	return g.shared[key]
@@ -204,9 +202,9 @@ func (g *Graph) concat(vs ...Value) Value {
 	return g.do("Concat", vs, one("axis", -1))
 }
 
-func (g *Graph) asInt(v Value) Value { return g.do("Cast", []Value{v}, one("to", int64(Int64))) }
+func (g *Graph) asInt(v Value) Value { return g.do("Cast", []Value{v}, one("to", int64(int64s))) }
 func (g *Graph) asFloat(v Value) Value {
-	return g.do("Cast", []Value{v}, one("to", int64(Float32)))
+	return g.do("Cast", []Value{v}, one("to", int64(float32s)))
 }
 
 // nonzero is 1 where v is not 0, and else 0.
@@ -225,12 +223,9 @@ func (g *Graph) Bytes() []byte {
 	for _, n := range g.nodes {
 		graph = putBytes(graph, graphNode, n.encode())
 	}
-	graph = putText(graph, graphName, g.Name)
+	graph = putText(graph, graphName, g.name)
 	for _, t := range g.tensors {
 		graph = putBytes(graph, graphTensor, t.encode())
-	}
-	if g.Doc != "" {
-		graph = putText(graph, graphDoc, g.Doc)
 	}
 	for _, p := range g.Inputs {
 		graph = putBytes(graph, graphInput, p.encode())
@@ -242,8 +237,8 @@ func (g *Graph) Bytes() []byte {
 	b = putText(b, modelProducer, "hop")
 	b = putBytes(b, modelGraph, graph)
 	b = putBytes(b, modelOpset, putInt(putText(nil, opsetDomain, ""), opsetVersion, opset))
-	for _, e := range g.Meta {
-		b = putBytes(b, modelMeta, putText(putText(nil, entryKey, e.Key), entryValue, e.Value))
+	for _, e := range g.meta {
+		b = putBytes(b, modelMeta, putText(putText(nil, entryKey, e.key), entryValue, e.value))
 	}
 	return b
 }
@@ -288,7 +283,7 @@ func (p *Port) encode() []byte {
 	for _, d := range p.Dims {
 		shape = putBytes(shape, shapeDim, putInt(nil, dimValue, uint64(d)))
 	}
-	kind := putBytes(nil, typeTensor, putBytes(putInt(nil, tensorTypeElem, uint64(p.Elem)), tensorTypeShape, shape))
+	kind := putBytes(nil, typeTensor, putBytes(putInt(nil, tensorTypeElem, uint64(p.elem)), tensorTypeShape, shape))
 	b := putBytes(putText(nil, portName, p.Name), portType, kind)
 	if p.Doc != "" {
 		b = putText(b, portDoc, p.Doc)
@@ -301,7 +296,7 @@ const (
 	modelIR, modelProducer, modelGraph, modelOpset, modelMeta protowire.Number = 1, 2, 7, 8, 14
 	opsetDomain, opsetVersion                                 protowire.Number = 1, 2
 	entryKey, entryValue                                      protowire.Number = 1, 2
-	graphNode, graphName, graphTensor, graphDoc               protowire.Number = 1, 2, 5, 10
+	graphNode, graphName, graphTensor                         protowire.Number = 1, 2, 5
 	graphInput, graphOutput                                   protowire.Number = 11, 12
 	nodeInput, nodeOutput, nodeName, nodeOp, nodeAttr         protowire.Number = 1, 2, 3, 4, 5
 	attrName, attrInt, attrInts, attrType                     protowire.Number = 1, 3, 8, 20

@@ -33,16 +33,16 @@ func Next(name string) string { return name + "_next" }
 // scale, that of the rewards that it learnt from. legalAt is where in an observation the mask
 // lies; -1: nowhere, and it is an input of its own.
 func Actor(name string, m *actor.Model, p *nn.Params, legalAt int, scale float64) (*Graph, error) {
-	g := New(name)
+	g := newGraph(name)
 	n := &net{Graph: g, p: p}
 	if err := walkable(m.Input.Input, m.Sense.Distances); err != nil {
 		return nil, err
 	}
-	obs := g.In(Obs, Float32, "observations as the game writes them", m.Len())
+	obs := g.takes(Obs, float32s, "observations as the game writes them", m.Len())
 	legal := n.mask(obs, legalAt, m.Actions)
 	extra := Value("")
 	if m.Extra > 0 {
-		extra = g.In(Goals, Float32, "what the network is told of the others' goals, by place", m.Extra)
+		extra = g.takes(Goals, float32s, "what the network is told of the others' goals, by place", m.Extra)
 	}
 	x, acts := g.rows(m.Config.Frame, m.Input.Input, m.Actions, m.Sense, obs, extra)
 	act := m.Act
@@ -67,18 +67,18 @@ func Actor(name string, m *actor.Model, p *nn.Params, legalAt int, scale float64
 	}
 	n.policy(logits, legal, m.Actions)
 	value = g.do("Div", []Value{value, g.number(float32(scale))})
-	g.Out(Worth, g.do("Reshape", []Value{value, g.ints(-1)}), "the return that the network expects")
+	g.gives(Worth, g.do("Reshape", []Value{value, g.ints(-1)}), "the return that the network expects")
 	return g, n.err
 }
 
 // Others adds a model of others: what the one from whose place an observation is does next.
 func Others(name string, m *moa.Model, p *nn.Params) (*Graph, error) {
-	g := New(name)
+	g := newGraph(name)
 	n := &net{Graph: g, p: p}
 	if err := walkable(m.Input.Input, m.Distances); err != nil {
 		return nil, err
 	}
-	obs := g.In(Obs, Float32, "observations of the modelled agent, as the game writes them for its place", m.Len())
+	obs := g.takes(Obs, float32s, "observations of the modelled agent, as the game writes them for its place", m.Len())
 	legal := n.mask(obs, m.LegalAt, m.Actions)
 	extra := Value("")
 	if m.Distances {
@@ -100,7 +100,7 @@ func Others(name string, m *moa.Model, p *nn.Params) (*Graph, error) {
 		joined = append(joined, n.gru("gru", m.History, n.dense("sense", y, "relu")))
 	}
 	if m.GoalLen > 0 {
-		joined = append(joined, g.In(Goals, Float32, "what the agent is taken to be after, and which co-player it is", m.GoalLen))
+		joined = append(joined, g.takes(Goals, float32s, "what the agent is taken to be after, and which co-player it is", m.GoalLen))
 	}
 	y = n.mlp("body", layers, g.concat(joined...), "relu")
 	n.policy(n.dense("head", y, ""), legal, m.Actions)
@@ -143,7 +143,7 @@ func (n *net) weights(name string) (Value, []int) {
 		return "", []int{0, 0, 0, 0}
 	}
 	w, _ := n.p.At(part.Span)
-	return n.Weights(name, w, part.Shape...), part.Shape
+	return n.numbers(name, w, part.Shape...), part.Shape
 }
 
 // mask returns which actions may be taken, as truths.
@@ -152,7 +152,7 @@ func (n *net) mask(obs Value, at, actions int) Value {
 	if at >= 0 {
 		legal = n.columns(obs, at, at+actions)
 	} else {
-		legal = n.In(Legal, Float32, "1 for actions that may be taken, else 0", actions)
+		legal = n.takes(Legal, float32s, "1 for actions that may be taken, else 0", actions)
 	}
 	return n.do("Not", []Value{n.do("Equal", []Value{legal, n.number(0)})})
 }
@@ -160,9 +160,9 @@ func (n *net) mask(obs Value, at, actions int) Value {
 // policy puts out logits and probabilities of the legal actions.
 func (n *net) policy(logits, legal Value, actions int) {
 	logits = n.do("Where", []Value{legal, logits, n.number(Illegal)})
-	n.Out(Logits, logits, "unnormalised log-probabilities of the actions; illegal ones are very low", actions)
+	n.gives(Logits, logits, "unnormalised log-probabilities of the actions; illegal ones are very low", actions)
 	probs := n.mul(n.do("Softmax", []Value{logits}, one("axis", -1)), n.asFloat(legal))
-	n.Out(Probs, probs, "probabilities of the actions; illegal ones have none", actions)
+	n.gives(Probs, probs, "probabilities of the actions; illegal ones have none", actions)
 }
 
 func (n *net) dense(name string, x Value, act string) Value {
@@ -210,7 +210,7 @@ func (n *net) conv(name string, in frame.Input, x Value) Value {
 
 // state declares something that is remembered from step to step.
 func (n *net) state(name string, width int) Value {
-	return n.In(name, Float32, "what is remembered: zero at an episode's start, then "+Next(name)+" of the step before", width)
+	return n.takes(name, float32s, "what is remembered: zero at an episode's start, then "+Next(name)+" of the step before", width)
 }
 
 // lstm is one step of an LSTM, its gates in the order in, forget, cell, out.
@@ -224,8 +224,8 @@ func (n *net) lstm(name string, width int, x Value) Value {
 	tanh := func(v Value) Value { return n.do("Tanh", []Value{v}) }
 	c = n.add(n.mul(sigmoid(gate[1]), c), n.mul(sigmoid(gate[0]), tanh(gate[2])))
 	h = n.mul(sigmoid(gate[3]), tanh(c))
-	n.Out(Next(Hidden), h, "h of the next step", width)
-	n.Out(Next(Cell), c, "c of the next step", width)
+	n.gives(Next(Hidden), h, "h of the next step", width)
+	n.gives(Next(Cell), c, "c of the next step", width)
 	return h
 }
 
@@ -241,6 +241,6 @@ func (n *net) gru(name string, width int, x Value) Value {
 	r, z := sigmoid(n.add(gx[0], gh[0])), sigmoid(n.add(gx[1], gh[1]))
 	fresh := n.do("Tanh", []Value{n.add(gx[2], n.mul(r, gh[2]))})
 	h = n.add(fresh, n.mul(z, n.sub(h, fresh)))
-	n.Out(Next(Hidden), h, "h of the next step", width)
+	n.gives(Next(Hidden), h, "h of the next step", width)
 	return h
 }
