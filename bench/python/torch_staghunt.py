@@ -119,7 +119,7 @@ def train(seed: int, most: int = 4_000_000) -> dict:
                     logp, value = b(o[pick], l[pick])
                     ratio = (logp.gather(-1, act[pick, None]).squeeze(-1) - old[pick]).exp()
                     x = adv[pick]
-                    x = (x - x.mean()) / (x.std() + 1e-8)
+                    x = (x - x.mean()) / (x.std(correction=0) + 1e-8)
                     policy = -torch.min(ratio * x, ratio.clamp(1 - CLIP, 1 + CLIP) * x).mean()
                     entropy = -(logp.exp() * logp).sum(-1).mean()
                     loss = policy - ENTROPY * entropy + VALUE * 0.5 * (value - ret[pick]).square().mean()

@@ -130,7 +130,8 @@ func (r *record) valued(f *check.Finding) {
 		func(name string, c relation) (check.Status, string) {
 			switch {
 			case c.z() < -4:
-				return check.Fault, fmt.Sprintf("Updates of %s move values away from returns: a correlation of %.2f over %d rows.", name, c.mean(), c.rows)
+				return check.Fault,
+					fmt.Sprintf("Updates of %s move values away from returns: a correlation of %.2f over %d rows.", name, c.mean(), c.rows)
 			case c.z() < 2:
 				return check.Suspect, fmt.Sprintf("Updates of %s do not bring values closer to their own returns: a correlation of %.2f over %d rows.",
 					name, c.mean(), c.rows)

@@ -244,14 +244,16 @@ func (r *record) advantages(f *check.Finding) {
 	share := float64(bad[0]+bad[1]) / float64(max(rows[0]+rows[1], 1))
 	switch {
 	case off(0) && off(1) && firstBad*10 >= bad[0]*8 && firstBad > 2:
-		f.Accuse(check.Fault, share, fmt.Sprintf("Advantages stop at the first step of an episode and run over the end of the one before, in %d of "+
-			"%d: ends are taken a step late.", firstBad, firsts), next)
+		f.Accuse(check.Fault, share,
+			fmt.Sprintf("Advantages stop at the first step of an episode and run over the end of the one before, in %d of "+
+				"%d: ends are taken a step late.", firstBad, firsts), next)
 	case off(0) && early*10 >= bad[0]*8:
 		f.Accuse(check.Fault, share, fmt.Sprintf("Advantages stop a step before the end, in %d of %d: ends are taken a step early.", early,
 			beforeEnd), next)
 	case off(0):
-		f.Accuse(check.Fault, share, fmt.Sprintf("%d of %d advantages do not follow from rewards, values and the next advantage; they are off by "+
-			"up to %.3g.%s", bad[0], rows[0], worst, named(within, bad[0])), next)
+		f.Accuse(check.Fault, share,
+			fmt.Sprintf("%d of %d advantages do not follow from rewards, values and the next advantage; they are off by "+
+				"up to %.3g.%s", bad[0], rows[0], worst, named(within, bad[0])), next)
 	case off(1):
 		f.Accuse(check.Fault, share, fmt.Sprintf("%d of %d advantages at an exit are not reward less value.%s", bad[1], rows[1],
 			named(exits, bad[1])), next)

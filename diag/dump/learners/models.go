@@ -87,8 +87,9 @@ func (r *record) others(f *check.Finding) {
 	switch {
 	case uneven*10 > all:
 		f.Rows = all
-		f.Accuse(check.Fault, float64(uneven)/float64(all), fmt.Sprintf("%d of %d predictions of others are no distributions: they do not add up to 1.",
-			uneven, all), "hand in probabilities, after the softmax")
+		f.Accuse(check.Fault, float64(uneven)/float64(all),
+			fmt.Sprintf("%d of %d predictions of others are no distributions: they do not add up to 1.",
+				uneven, all), "hand in probabilities, after the softmax")
 		return
 	case gone*50 > all && gone > 2:
 		f.Rows = all
@@ -135,13 +136,17 @@ func (r *record) others(f *check.Finding) {
 			"cross-entropy of %.3g is above what two softmaxes allow, %.3g.", 100*right, 100*sure, ce, p.Floor),
 			"the network's last layer and the loss: a softmax in one of them, not in both")
 	case knows == f.Rows && exact/n > 0.95*base:
-		f.Says = fmt.Sprintf("There is little to predict: who knows what co-players draw from has a cross-entropy of %.3g, how often each action is "+
+		f.Says = fmt.Sprintf("There is little to predict: who knows what co-players draw from has a cross-entropy of %.3g, "+
+			"how often each action is "+
 			"taken %.3g, the model %.3g, over %d rows.", exact/n, base, ce, f.Rows)
 	case ce > 1.02*base:
-		f.Accuse(check.Suspect, ce-base, fmt.Sprintf("Predictions of others are no better than how often each action is taken: cross-entropy %.3g "+
-			"against %.3g, over %d rows.", ce, base, f.Rows), "whether the model learns at all (rec.learner(..., part=\"moa\")), and from whose rows")
+		f.Accuse(check.Suspect, ce-base,
+			fmt.Sprintf("Predictions of others are no better than how often each action is taken: cross-entropy %.3g "+
+				"against %.3g, over %d rows.", ce, base, f.Rows), "whether the model learns at all (rec.learner(..., part=\"moa\")), "+
+				"and from whose rows")
 	default:
-		f.Says = fmt.Sprintf("Predictions of others are better than how often each action is taken: cross-entropy %.3g against %.3g, %.0f %% right, "+
+		f.Says = fmt.Sprintf("Predictions of others are better than how often each action is taken: cross-entropy %.3g "+
+			"against %.3g, %.0f %% right, "+
 			"over %d rows.", ce, base, 100*right, f.Rows)
 	}
 }
@@ -218,14 +223,17 @@ func (r *record) world(f *check.Finding) {
 		f.Saw(err/float64(rows), still/float64(rows), "squared error of the next observation, beside that of copying this one")
 		switch {
 		case mateRows >= 20 && mates < 0.5*mateErr:
-			f.Accuse(check.Fault, mateErr/mates, fmt.Sprintf("Predicted observations are the next agent's: squared error %.3g against %.3g of its own.",
-				mates/float64(mateRows), mateErr/float64(mateRows)), "whose observations and actions the world model is handed")
+			f.Accuse(check.Fault, mateErr/mates,
+				fmt.Sprintf("Predicted observations are the next agent's: squared error %.3g against %.3g of its own.",
+					mates/float64(mateRows), mateErr/float64(mateRows)), "whose observations and actions the world model is handed")
 		case laterRows >= 20 && later < 0.5*laterErr:
-			f.Accuse(check.Fault, laterErr/later, fmt.Sprintf("Predicted observations are those of two steps later: squared error %.3g against %.3g.",
-				later/float64(laterRows), laterErr/float64(laterRows)), "which step's observation the model learns as the next one")
+			f.Accuse(check.Fault, laterErr/later,
+				fmt.Sprintf("Predicted observations are those of two steps later: squared error %.3g against %.3g.",
+					later/float64(laterRows), laterErr/float64(laterRows)), "which step's observation the model learns as the next one")
 		case err > 0.98*still:
-			f.Accuse(check.Suspect, err/max(still, 1e-12), fmt.Sprintf("The world model predicts the next observation no better than copying this one: "+
-				"squared error %.3g against %.3g, over %d rows.", err/float64(rows), still/float64(rows), rows),
+			f.Accuse(check.Suspect, err/max(still, 1e-12),
+				fmt.Sprintf("The world model predicts the next observation no better than copying this one: "+
+					"squared error %.3g against %.3g, over %d rows.", err/float64(rows), still/float64(rows), rows),
 				"whether it learns at all, and whether what it reads includes everybody's actions")
 		default:
 			f.Says = fmt.Sprintf("The world model predicts the next observation better than copying: squared error %.3g against %.3g, over %d rows.",
@@ -246,8 +254,9 @@ func (r *record) world(f *check.Finding) {
 		case total(paySoon) < -0.5*own:
 			f.Accuse(check.Fault, own/n, "Predicted rewards are those of the step after.", "which step's reward the model learns")
 		case own > variance:
-			f.Accuse(check.Suspect, own/variance, fmt.Sprintf("The world model predicts rewards no better than their mean: squared error %.3g against "+
-				"%.3g, over %.0f rows.", own/n, variance/n, n), "whether it learns at all, and how rare rewards are")
+			f.Accuse(check.Suspect, own/variance,
+				fmt.Sprintf("The world model predicts rewards no better than their mean: squared error %.3g against "+
+					"%.3g, over %.0f rows.", own/n, variance/n, n), "whether it learns at all, and how rare rewards are")
 		default:
 			f.Says += fmt.Sprintf(" Rewards: squared error %.3g, of their mean %.3g.", own/n, variance/n)
 		}

@@ -58,14 +58,8 @@ func (r *record) softmax(f *check.Finding) {
 	t := r.logits
 	want, twice := make([]float64, t.width), make([]float64, t.width)
 	half := make([]float32, t.width)
-	const (
-		right = iota
-		masked
-		double
-		doubleMasked
-		none
-	)
-	counts := [5]int{}
+	support := make([]bool, t.width) // actions that have some probability: a mask that was not recorded
+	right, double, none := 0, 0, 0
 	ready := 0 // outputs that are probabilities
 	who := make([]int, r.agents)
 	flat := [2]float64{} // mean of the largest probability, drawn from and right
@@ -87,24 +81,22 @@ func (r *record) softmax(f *check.Finding) {
 		if r.probs.width != t.width {
 			continue
 		}
-		p, legal := r.probs.at(i), r.legal(row)
-		forms := []int{right, masked}
+		p := r.probs.at(i)
+		for k, v := range p {
+			support[k] = v > 0
+		}
+		masks := [][]bool{nil, r.legal(row), support}
 		if done { // the outputs themselves are the distribution
 			for k, v := range x {
 				want[k] = float64(v)
 			}
 			if near(p, want) {
-				counts[right]++
+				right++
 				continue
 			}
 		} else {
-			for _, form := range forms {
-				if distribution(want, x, [][]bool{nil, legal}[form]); near(p, want) {
-					counts[form]++
-					break
-				}
-			}
-			if near(p, want) {
+			if slices.ContainsFunc(masks, func(mask []bool) bool { distribution(want, x, mask); return near(p, want) }) {
+				right++
 				continue
 			}
 			distribution(want, x, nil)
@@ -115,23 +107,21 @@ func (r *record) softmax(f *check.Finding) {
 		}
 		flat[0] += float64(slices.Max(p))
 		flat[1] += float64(slices.Max(x))
-		wrong := none
-		for form, mask := range [][]bool{nil, legal} {
-			if distribution(twice, x, mask); near(p, twice) {
-				wrong = double + form
-				break
-			}
+		if slices.ContainsFunc(masks, func(mask []bool) bool { distribution(twice, x, mask); return near(p, twice) }) {
+			double++
+		} else {
+			none++
 		}
-		counts[wrong]++
 		who[row%r.agents]++
 	}
 	f.Unit, f.Says = "share of rows", fmt.Sprintf("Actions are drawn from one softmax of the network's outputs, in %d rows.", f.Rows)
 	if r.probs.width != t.width {
 		f.Says = fmt.Sprintf("The network puts out logits, in %d rows; what actions are drawn from was not recorded.", f.Rows)
 		if ready*10 > f.Rows*9 {
-			f.Accuse(check.Suspect, 1, fmt.Sprintf("The policy's head puts out probabilities: its outputs are from 0 to 1 and add up to 1, in %d of %d "+
-				"rows.", ready, f.Rows), "whether they get another softmax: Categorical(probs=...), not logits=; record what actions are drawn "+
-				"from, rec.policy(agent, logits, dist)")
+			f.Accuse(check.Suspect, 1,
+				fmt.Sprintf("The policy's head puts out probabilities: its outputs are from 0 to 1 and add up to 1, in %d of %d "+
+					"rows.", ready, f.Rows), "whether they get another softmax: Categorical(probs=...), not logits=; record what actions are drawn "+
+					"from, rec.policy(agent, logits, dist)")
 		}
 		return
 	}
@@ -141,7 +131,7 @@ func (r *record) softmax(f *check.Finding) {
 			f.Saw(float64(n), 0, "%s: rows that are drawn from something else", r.Agents[a])
 		}
 	}
-	bad := counts[double] + counts[doubleMasked] + counts[none]
+	bad := double + none
 	share := float64(bad) / float64(max(f.Rows, 1))
 	if bad < 5 || share < 0.02 {
 		f.Who = nil
@@ -149,9 +139,10 @@ func (r *record) softmax(f *check.Finding) {
 	}
 	f.Saw(flat[0]/float64(bad), flat[1]/float64(bad), "mean of the largest probability, beside that of one softmax")
 	// Outputs that are all alike are the same after one softmax and after two, so what differs decides.
-	if twice := counts[double] + counts[doubleMasked]; twice*10 > bad*8 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("A softmax is applied twice: %s %s from softmax(softmax(x)) in %d of %d rows, which is flatter than "+
-			"the network says.", few(r.titles(f.Who)), verb(len(f.Who), "draws", "draw"), twice, f.Rows),
+	if double*10 > bad*8 {
+		f.Accuse(check.Fault, share,
+			fmt.Sprintf("A softmax is applied twice: %s %s from softmax(softmax(x)) in %d of %d rows, which is flatter than "+
+				"the network says.", few(r.titles(f.Who)), verb(len(f.Who), "draws", "draw"), double, f.Rows),
 			"the network's last layer and the distribution: logits go to Categorical(logits=...), probabilities to probs=")
 		return
 	}
@@ -193,8 +184,9 @@ func (r *record) keepsMasks(f *check.Finding) {
 		}
 	}
 	if share := float64(bad) / float64(max(f.Rows, 1)); bad >= 3 && share > 0.01 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("The policy gives %.0f %% of its probability to actions that the mask forbids, in %d of %d rows.",
-			100*mass/float64(bad), bad, f.Rows), "set the logits of forbidden actions to -inf before the softmax, when acting and when learning")
+		f.Accuse(check.Fault, share,
+			fmt.Sprintf("The policy gives %.0f %% of its probability to actions that the mask forbids, in %d of %d rows.",
+				100*mass/float64(bad), bad, f.Rows), "set the logits of forbidden actions to -inf before the softmax, when acting and when learning")
 	}
 }
 
