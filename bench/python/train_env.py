@@ -26,8 +26,10 @@ import time
 import numpy as np
 
 
-def plain(name: str, steps: int, ready: multiprocessing.Barrier, out: multiprocessing.Queue, seed: int) -> None:
-    """Plays so many steps of copies of the environment, eight in turn, and says how long it took."""
+def plain(
+    name: str, steps: int, ready: multiprocessing.Barrier, out: multiprocessing.Queue, seed: int
+) -> None:
+    """Plays so many steps of eight copies of the environment and says how long it took."""
     module, function = name.split(":")
     make = getattr(importlib.import_module(module), function)
     envs = [make() for _ in range(8)]
@@ -52,7 +54,10 @@ def alone(name: str, steps: int, workers: int) -> float:
     """The seconds that plain processes need for the steps, all together."""
     ctx = multiprocessing.get_context("spawn")
     ready, out = ctx.Barrier(workers), ctx.Queue()
-    todo = [ctx.Process(target=plain, args=(name, steps // workers, ready, out, i + 1)) for i in range(workers)]
+    todo = [
+        ctx.Process(target=plain, args=(name, steps // workers, ready, out, i + 1))
+        for i in range(workers)
+    ]
     for p in todo:
         p.start()
     took = [out.get() for _ in todo]
@@ -66,9 +71,25 @@ def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, 
     folder = tempfile.mkdtemp()
     try:
         subprocess.run(
-            [hop, "train", "ppo", "--env", name, "--steps", str(steps), "--set", f"game.workers={workers}",
-             "--set", "eval.episodes=1", "--out", folder, "--json"],
-            check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [
+                hop,
+                "train",
+                "ppo",
+                "--env",
+                name,
+                "--steps",
+                str(steps),
+                "--set",
+                f"game.workers={workers}",
+                "--set",
+                "eval.episodes=1",
+                "--out",
+                folder,
+                "--json",
+            ],
+            check=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         run = os.path.join(folder, "ppo-env-001", "seed-1")
         with open(os.path.join(run, "env.json")) as f:
@@ -82,21 +103,37 @@ def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, 
 
 def main() -> None:
     """Measures and prints."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--env", default="mpe2.simple_spread_v3:parallel_env")
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--hop", default=os.environ.get("HOP_BINARY") or shutil.which("hop") or "hop")
+    parser.add_argument(
+        "--hop", default=os.environ.get("HOP_BINARY") or shutil.which("hop") or "hop"
+    )
     args = parser.parse_args()
     rounds = []
     for _ in range(args.rounds):
         took, steps, phases = trained(args.hop, args.env, args.steps, args.workers)
         own = alone(args.env, steps, args.workers)
-        rounds.append({"train_s": took, "alone_s": own, "ratio": took / own, "env_steps": steps, "phases_s": phases})
+        rounds.append(
+            {
+                "train_s": took,
+                "alone_s": own,
+                "ratio": took / own,
+                "env_steps": steps,
+                "phases_s": phases,
+            }
+        )
         print(f"{took:.2f} s trained, {own:.2f} s alone: {took / own:.3f}", file=sys.stderr)
     ratio = statistics.median(r["ratio"] for r in rounds)
-    print(json.dumps({"env": args.env, "workers": args.workers, "ratio": ratio, "rounds": rounds}, indent=2))
+    print(
+        json.dumps(
+            {"env": args.env, "workers": args.workers, "ratio": ratio, "rounds": rounds}, indent=2
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,12 @@ class Hunt(ParallelEnv):
         self.possible_agents = [f"hunter_{i}" for i in range(hunters)]
         planes = ["self"] + [f"other{i}" for i in range(1, hunters)] + ["stag", "hare"]
         self.hop_layout = {
-            "planes": planes, "legal": True, "time": True, "last": True, "symmetric": True, "horizon": horizon,
+            "planes": planes,
+            "legal": True,
+            "time": True,
+            "last": True,
+            "symmetric": True,
+            "horizon": horizon,
             "actions": ["up", "down", "left", "right", "stay", "hunt-stag", "hunt-hare"],
         }
         self._board = Box(0, 1, (size, size, len(planes)), np.int8)
@@ -51,7 +56,9 @@ class Hunt(ParallelEnv):
 
     def _mask(self, agent):
         (y, x), cell, last = self.at[agent], self._cell(agent), self.size - 1
-        return np.array([y > 0, y < last, x > 0, x < last, True, cell == self.stag, cell in self.hare], np.int8)
+        return np.array(
+            [y > 0, y < last, x > 0, x < last, True, cell == self.stag, cell in self.hare], np.int8
+        )
 
     def _seen(self):
         out = {}
@@ -66,7 +73,10 @@ class Hunt(ParallelEnv):
             if self.stag >= 0:
                 board[self.stag, -2] = 1
             board[list(self.hare), -1] = 1
-            out[a] = {"observation": board.reshape(self.size, self.size, -1), "action_mask": self._mask(a)}
+            out[a] = {
+                "observation": board.reshape(self.size, self.size, -1),
+                "action_mask": self._mask(a),
+            }
         return out
 
     left: tuple = ()

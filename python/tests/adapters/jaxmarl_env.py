@@ -30,8 +30,13 @@ def _compiled(name: str, scenario: str):
     env = jaxmarl.make(name, **kwargs)
 
     def shown(obs, state):
-        rows = [jax.tree.leaves(obs[a] if isinstance(obs, dict) else obs[i]) for i, a in enumerate(env.agents)]
-        seen = [jax.numpy.concatenate([x.reshape(-1).astype("float32") for x in row]) for row in rows]
+        rows = [
+            jax.tree.leaves(obs[a] if isinstance(obs, dict) else obs[i])
+            for i, a in enumerate(env.agents)
+        ]
+        seen = [
+            jax.numpy.concatenate([x.reshape(-1).astype("float32") for x in row]) for row in rows
+        ]
         masks = env.get_avail_actions(state) if scenario else {}
         return seen, [masks[a] for a in env.agents] if scenario else None
 
@@ -62,7 +67,9 @@ class JaxMARL:
 
     def _shown(self, shown):
         seen, masks = shown
-        infos = {a: {"action_mask": np.asarray(m)} for a, m in zip(self.possible_agents, masks or [])}
+        infos = {
+            a: {"action_mask": np.asarray(m)} for a, m in zip(self.possible_agents, masks or [])
+        }
         return {a: np.asarray(x) for a, x in zip(self.possible_agents, seen)}, infos
 
     def reset(self, seed=None, options=None):

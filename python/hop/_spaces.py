@@ -1,0 +1,170 @@
+"""What environments observe and do, as numbers: the spaces of gymnasium without gymnasium."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+import numpy as np
+
+from ._wire import HopError
+
+# More numbers than this in an observation are taken for a picture.
+_MOST_NUMBERS = 20_000
+
+_PIXELS = (
+    "hop's networks read vectors and small boards, not pixels: let the function return "
+    "an environment with a vector observation, or wrap it in one that makes features"
+)
+
+
+class Refusal(HopError):
+    """Why an environment cannot be played, as a sentence for its author."""
+
+
+class Part:
+    """Writes a value of one space into a piece of an observation's row."""
+
+    def __init__(self, what: str, space: Any):
+        self.what = what  # agent and space, for messages
+        self.kind = type(space).__name__
+        self.parts: list[tuple[Any, Part]] = []
+        self.shape: tuple[int, ...] = ()
+        self.scale: np.ndarray | None = None
+        if self.kind == "Box":
+            self.shape = tuple(int(d) for d in space.shape)
+            self.size = math.prod(self.shape)
+            self._box(space)
+        elif self.kind == "Discrete":
+            self.size, self.start = int(space.n), int(getattr(space, "start", 0))
+        elif self.kind == "MultiBinary":
+            shape = space.n if isinstance(space.n, (tuple, list, np.ndarray)) else (space.n,)
+            self.shape = tuple(int(d) for d in shape)
+            self.size = math.prod(self.shape)
+        elif self.kind == "MultiDiscrete":
+            self.counts = np.asarray(space.nvec).reshape(-1).astype(np.int64)
+            self.first = np.concatenate(([0], np.cumsum(self.counts)[:-1]))
+            self.starts = np.broadcast_to(
+                np.asarray(getattr(space, "start", 0)).reshape(-1), self.counts.shape
+            )
+            self.shape, self.size = np.asarray(space.nvec).shape, int(self.counts.sum())
+        elif self.kind in ("Dict", "Tuple"):
+            inner = space.spaces if hasattr(space, "spaces") else space
+            items = inner.items() if hasattr(inner, "items") else enumerate(inner)
+            self.parts = [(k, Part(f"{what}[{k!r}]", s)) for k, s in items if k != "action_mask"]
+            self.size = sum(p.size for _, p in self.parts)
+        else:
+            raise Refusal(
+                f"{what} is {space}, of which hop can make no numbers; want Box, Discrete, "
+                "MultiBinary, MultiDiscrete, or a Dict or Tuple of these"
+            )
+        if self.size == 0:
+            raise Refusal(f"{what} is {space}, which holds nothing to observe")
+        if self.size > _MOST_NUMBERS:
+            raise Refusal(
+                f"{what} is {space}, {self.size} numbers, and {_MOST_NUMBERS} are the most; "
+                + _PIXELS
+            )
+
+    def _box(self, space: Any) -> None:
+        dtype = np.dtype(getattr(space, "dtype", np.float32))
+        wide = dtype == np.uint8 and len(self.shape) >= 2 and min(self.shape[:2]) >= 24
+        if wide and float(np.max(getattr(space, "high", 255))) > 8:
+            raise Refusal(f"{self.what} is {space}, a picture; {_PIXELS}")
+        low = np.abs(np.asarray(getattr(space, "low", -np.inf), np.float64))
+        high = np.abs(np.asarray(getattr(space, "high", np.inf), np.float64))
+        most = np.broadcast_to(np.maximum(low, high), self.shape)
+        # Numbers that a space bounds are brought to about -1 to 1; others are left alone.
+        known = np.isfinite(most) & (most > 1) & (most < 1e6)
+        if known.any():
+            self.scale = np.where(known, 1 / np.where(known, most, 1), 1).astype(np.float32)
+
+    def writer(self, row: np.ndarray) -> Callable[[Any], None]:
+        """A function that writes values into a piece of a row, as large as the space."""
+        what, shape, scale = self.what, self.shape, self.scale
+        if self.kind in ("Box", "MultiBinary"):
+            view = row.reshape(shape)
+
+            def box(value: Any) -> None:
+                got = np.asarray(value)
+                if got.shape != shape:
+                    raise Refusal(
+                        f"{what}: an observation has shape {got.shape}, its space has {shape}"
+                    )
+                if scale is None:
+                    view[...] = got
+                else:
+                    np.multiply(got, scale, out=view, casting="unsafe")
+
+            return box
+        if self.kind == "Discrete":
+
+            def one_hot(value: Any) -> None:
+                at = int(value) - self.start
+                if not 0 <= at < self.size:
+                    raise Refusal(
+                        f"{what}: an observation is {value}, its space has {self.start} to "
+                        f"{self.start + self.size - 1}"
+                    )
+                row[:] = 0
+                row[at] = 1
+
+            return one_hot
+        if self.kind == "MultiDiscrete":
+
+            def one_hots(value: Any) -> None:
+                at = np.asarray(value).reshape(-1) - self.starts
+                if at.shape != self.counts.shape or (at < 0).any() or (at >= self.counts).any():
+                    raise Refusal(
+                        f"{what}: an observation is {value}, its space has numbers below "
+                        f"{self.counts.tolist()}"
+                    )
+                row[:] = 0
+                row[self.first + at] = 1
+
+            return one_hots
+        writers, at = [], 0
+        for key, part in self.parts:
+            writers.append((key, part.writer(row[at : at + part.size])))
+            at += part.size
+
+        def each(value: Any) -> None:
+            for key, write in writers:
+                write(value[key])
+
+        return each
+
+
+def actions(agent: Any, space: Any, most: int) -> list[Any]:
+    """The actions of an agent, by the number under which hop knows them."""
+    kind = type(space).__name__
+    if kind == "Discrete":
+        start, n = int(getattr(space, "start", 0)), int(space.n)
+        if n <= most:
+            return list(range(start, start + n))
+        count = str(n)
+    elif kind in ("MultiDiscrete", "MultiBinary"):
+        counts = (
+            np.asarray(space.nvec).reshape(-1)
+            if kind == "MultiDiscrete"
+            else np.full(math.prod(np.atleast_1d(space.n)), 2)
+        )
+        n = math.prod(int(c) for c in counts)
+        if n <= most:
+            joint = np.stack(np.unravel_index(np.arange(n), tuple(int(c) for c in counts)), 1)
+            shape = np.asarray(space.nvec).shape if kind == "MultiDiscrete" else (len(counts),)
+            return [row.reshape(shape).astype(np.int64) for row in joint]
+        count = f"{n} together"
+    elif kind == "Box":
+        raise Refusal(
+            f"agent {agent} has the action space {space}, continuous actions, and hop's learners "
+            f"choose among at most {most}: make the environment with discrete actions (such as "
+            "continuous_actions=False), or wrap it in one that offers a few"
+        )
+    else:
+        raise Refusal(
+            f"agent {agent} has the action space {space}; want Discrete, or a small MultiDiscrete"
+        )
+    raise Refusal(
+        f"agent {agent} has the action space {space}, {count} actions, and {most} are the most"
+    )

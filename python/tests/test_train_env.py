@@ -1,0 +1,410 @@
+"""hop on environments in Python: every mind that can, the same bytes, resuming, faults, ends."""
+
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hop._binary import binary
+
+HERE = pathlib.Path(__file__).parent
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are of Unix")
+SMALL = [
+    "--set=train.envs=6",
+    "--set=train.window=14",
+    "--set=train.save=300",
+    "--set=eval.episodes=4",
+    "--set=game.workers=2",
+]
+
+
+def environment():
+    """The environment variables of hop: workers are of this Python, and find this package."""
+    import hop
+
+    paths = [str(pathlib.Path(hop.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "HOP_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def hop(*args, fails=False, cwd=HERE, **env):
+    """Runs hop where the test's environments can be imported; returns what it said."""
+    got = subprocess.run(
+        [binary(), *map(str, args)],
+        cwd=cwd,
+        env={**environment(), **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (got.returncode != 0) == fails, got.stdout + got.stderr
+    return got.stderr if fails else got.stdout
+
+
+def train(out, *args, env="odd:line", preset="ppo", steps=700, **more):
+    """Trains shortly; returns the run's folder."""
+    said = hop(
+        "train",
+        preset,
+        "--env",
+        env,
+        *SMALL,
+        "--steps",
+        steps,
+        "--out",
+        out,
+        *args,
+        "--json",
+        **more,
+    )
+    return pathlib.Path(json.loads(said)["run"]) / "seed-1"
+
+
+def same(a, b):
+    """The files of two runs that must be equal to the byte."""
+    for pattern in ("metrics.csv", "checkpoints/*.safetensors"):
+        x, y = sorted(a.glob(pattern)), sorted(b.glob(pattern))
+        assert x and [p.name for p in x] == [p.name for p in y]
+        for p, q in zip(x, y):
+            sums = [hashlib.sha256(f.read_bytes()).hexdigest() for f in (p, q)]
+            assert sums[0] == sums[1], f"{p} and {q} differ"
+
+
+def workers():
+    """The processes of workers on this machine, by their number."""
+    found = set()
+    for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if b"hop.worker" in line.read_bytes():
+                found.add(int(line.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+def left(before, patience=3.0):
+    """Workers of a hop that has ended which are still there after a while."""
+    until = time.time() + patience
+    while time.time() < until and children(before):
+        time.sleep(0.05)
+    return children(before)
+
+
+def children(pid):
+    """Workers whose parent is that process, or that have lost theirs."""
+    found = []
+    for w in workers():
+        try:
+            stat = pathlib.Path(f"/proc/{w}/stat").read_text()
+        except OSError:
+            continue
+        if int(stat.rsplit(")", 1)[1].split()[1]) == pid:
+            found.append(w)
+    return found
+
+
+def test_no_number_depends_on_the_workers(tmp_path):
+    """One process or three, one core or two: the same bytes."""
+    one = train(tmp_path / "one", "--set=game.workers=1", "--workers=1")
+    three = train(tmp_path / "three", "--set=game.workers=3", "--workers=2")
+    same(one, three)
+    env = json.loads((one / "env.json").read_text())
+    assert env["packages"]["odd"].startswith("sha256 ") and "python" in env["packages"]
+
+
+@POSIX
+def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(tmp_path):
+    """Ctrl-C saves, leaves no process behind, and the resumed run ends like the whole one."""
+    whole = train(tmp_path / "whole", env="odd:leaves", steps=1500)
+    args = [binary(), "train", "ppo", "--env", "odd:leaves", *SMALL, "--steps", "1500"]
+    for how in (signal.SIGINT, signal.SIGKILL):
+        out = tmp_path / how.name
+        p = subprocess.Popen(
+            [*args, "--out", str(out)],
+            cwd=HERE,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
+        run = out / "ppo-env-001"
+        until = time.time() + 60
+        while time.time() < until and not list(run.glob("seed-1/checkpoints/*.safetensors")):
+            time.sleep(0.01)
+        p.send_signal(how)
+        said = p.communicate(timeout=60)[1].decode()
+        assert p.returncode == (1 if how == signal.SIGINT else -signal.SIGKILL), said
+        assert "--resume" in said or how == signal.SIGKILL
+        assert not left(p.pid)
+        hop("train", "--resume", run)
+        same(whole, run / "seed-1")
+
+
+def test_another_version_of_the_environment_is_said(tmp_path):
+    """A run that goes on with other code says so; one that plays otherwise is refused."""
+    code = tmp_path / "code"
+    code.mkdir()
+    plain = (HERE / "odd.py").read_text()
+    (code / "mine.py").write_text(plain)
+    paths = {"cwd": code}
+    said = hop(
+        *[
+            "train",
+            "ppo",
+            "--env",
+            "mine:line",
+            *SMALL,
+            "--steps",
+            300,
+            "--out",
+            tmp_path,
+            "--json",
+        ],
+        **paths,
+    )
+    run = json.loads(said)["run"]
+    (code / "mine.py").write_text(plain + "\n# another version\n")
+    got = subprocess.run(
+        [binary(), "train", "--resume", run, "--steps", "600"],
+        cwd=code,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert got.returncode == 0, got.stderr
+    assert "another environment than it began with: mine was sha256" in got.stderr
+    (code / "mine.py").write_text(plain.replace("self.draw.integers(9)", "self.draw.integers(8)"))
+    said = hop("train", "--resume", run, "--steps", 900, fails=True, **paths)
+    assert "played again, comes to another position" in said
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("raises", ["raised KeyError: 'the treasure'", "step 5", "odd.py"]),
+        ("dies", ["is gone: exit status 3"]),
+        ("exits", ["raised SystemExit: 4"]),
+        ("nan", ["agent walker_1", "NaN", "step 5"]),
+        ("infinite", ["agent walker_0", "+Inf", "step 5"]),
+        ("shape", ["agent walker_0", "shape (3,)"]),
+        ("mask", ["agent walker_0", "action_mask is all 0"]),
+        ("stranger", ["walker_7"]),
+    ],
+)
+def test_what_goes_wrong_in_python_is_said(tmp_path, fault, words):
+    """In a sentence that names the environment, the agent and the step; no stack of Go's."""
+    kwargs = json.dumps({"fault": fault})
+    said = hop(
+        *["train", "ppo", "--env", "odd:odd", "--set", f"game.kwargs={kwargs}", *SMALL],
+        *["--steps", 2000, "--out", tmp_path],
+        fails=True,
+    )
+    for word in [*words, "env step"]:
+        assert word in said, said
+    assert "goroutine" not in said and len(said) < 4000
+    log = (tmp_path / "ppo-env-001" / "seed-1" / "log.txt").read_text()
+    assert "failed at env step" in log
+
+
+def test_what_an_environment_prints_breaks_nothing(tmp_path):
+    """Not even what it writes to the file descriptor that the pipe was on."""
+    train(tmp_path, "--set", 'game.kwargs={"fault": "prints"}', env="odd:odd", steps=600)
+
+
+@POSIX
+def test_a_worker_that_is_killed_is_said(tmp_path):
+    """Within seconds, with the others gone too."""
+    p = subprocess.Popen(
+        [binary(), "train", "ppo", "--env", "odd:line", *SMALL, "--steps=9000000"]
+        + ["--out", str(tmp_path)],
+        cwd=HERE,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    until = time.time() + 60
+    while time.time() < until and not list(tmp_path.glob("*/seed-1/checkpoints/*.safetensors")):
+        time.sleep(0.02)
+    mine = children(p.pid)
+    assert len(mine) == 2
+    os.kill(mine[1], signal.SIGKILL)
+    said = p.communicate(timeout=5)[1].decode()
+    assert p.returncode == 1 and "is gone: signal: killed" in said, said
+    assert not left(p.pid) and not any(w in workers() for w in mine)
+
+
+@POSIX
+def test_an_environment_that_hangs_can_be_left(tmp_path):
+    """A second Ctrl-C ends the program at once, and the worker that hangs with it."""
+    p = subprocess.Popen(
+        [binary(), "train", "ppo", "--env", "odd:odd", '--set=game.kwargs={"fault": "hangs"}']
+        + [*SMALL, "--steps=9000", "--out", str(tmp_path)],
+        cwd=HERE,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    time.sleep(4)
+    mine = children(p.pid)
+    assert p.poll() is None and len(mine) == 2
+    for _ in range(2):
+        p.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    assert p.wait(5) == 130
+    until = time.time() + 3
+    while time.time() < until and any(w in workers() for w in mine):
+        time.sleep(0.05)
+    assert not any(w in workers() for w in mine)
+
+
+def test_environments_that_cannot_be_replayed_are_refused(tmp_path):
+    """Before there is a folder; or they are trained, and not resumed."""
+    for env in ("odd:unseeded", "odd:remembers"):
+        said = hop(
+            *["train", "ppo", "--env", env, *SMALL, "--out", tmp_path / "no", "--steps=300"],
+            fails=True,
+        )
+        assert "cannot be played again from a seed" in said and "game.replay=false" in said
+        assert not (tmp_path / "no").exists()
+    run = train(tmp_path, "--set=game.replay=false", env="odd:unseeded", steps=300)
+    said = hop("train", "--resume", run.parent, "--steps=600", fails=True)
+    assert "cannot go on" in said and "game.replay is false" in said
+
+
+def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path):
+    """By a sentence that says what to do."""
+    for args, words in [
+        (["--env", "odd:nowhere"], ["has no nowhere"]),
+        (["--env", "odd:line", "--set=game.python=/nowhere/python"], ["/nowhere/python"]),
+        (["--env", "odd:line", "--set=game.kwargs=[1]"], ["game.kwargs", "JSON object"]),
+        (["--env", "odd:line", "--set=actor.net=conv"], ["has no board"]),
+        (["--env", "odd:line", "--set=imagine.on=true"], ["imagine.on", "board"]),
+        (["--env", "odd:line", "--set=train.team=[learn, ns]"], ["there is no ns"]),
+        (["--set=game.name=python"], ["game.env", "MODULE:FUNCTION"]),
+    ]:
+        said = hop("train", "ppo", *args, "--out", tmp_path / "no", fails=True)
+        for word in words:
+            assert word in said, said
+        assert not (tmp_path / "no").exists()
+    said = hop("train", "hop-4x4", "--env", "odd:line", "--out", tmp_path / "no", fails=True)
+    assert "search.dynamics is rules, want world" in said
+    said = hop("eval", "--env", "odd:line", "--team", "plan-infer,random", fails=True)
+    assert "no rules to search on" in said
+    said = hop("eval", "--env", "odd:line", "--team", "br,random", fails=True)
+    assert "solved in staghunt only" in said
+
+
+def test_an_interpreter_without_the_package_is_said(tmp_path):
+    """What to install, and where."""
+    said = hop(
+        *["eval", "--env", "odd:line", "--team", "random"],
+        fails=True,
+        PYTHONPATH="",
+        HOP_PYTHON=write_python(tmp_path),
+    )
+    assert "does not have hop's Python package" in said and "pip install hop-marl" in said
+
+
+def write_python(folder):
+    """A Python that finds no installed packages."""
+    if os.name != "posix":
+        pytest.skip("needs a shell script")
+    path = folder / "python"
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ["--set=actor.lstm=8"],
+        ["--set=mind=lola"],
+        ["--set=mind=influence"],
+        ["--set=train.brains=[0, 0]"],
+        ["--set=train.team=[learn, random]"],
+        ["--set=train.standins.who=[past]", "--set=train.standins.share=0.3"],
+    ],
+)
+def test_minds_that_need_no_board(tmp_path, sets):
+    """Everything that learns from vectors does so in Python's environments."""
+    run = train(tmp_path, *sets, steps=500)
+    assert json.loads((run / "result.json").read_text())["env_steps"] >= 500
+
+
+def test_learning_is_above_random(tmp_path):
+    """PPO walks to the right: 4 cells on average, and 8 at most; random play gets 0."""
+    run = train(tmp_path, "--set=eval.episodes=100", "--set=train.window=26", steps=6000)
+    scored = json.loads(hop("eval", "--env=odd:line", "--team=random", "--episodes=100", "--json"))
+    assert abs(scored["mean"]) < 0.5
+    assert json.loads((run / "result.json").read_text())["mean"] > 3
+
+
+def test_a_declared_board(tmp_path):
+    """hop_layout makes a board of it: frames around oneself, imagination, dealt seats."""
+    pytest.importorskip("pettingzoo")
+    run = train(tmp_path / "a", "--set=actor.frame=egof", env="hunt:make", steps=600)
+    spec = (run / "spec.yaml").read_text()
+    assert "frame: egof" in spec
+    train(
+        tmp_path / "b",
+        *["--set=imagine.on=true", "--set=imagine.trust=0", "--set=imagine.steps=2"],
+        *["--set=imagine.batch=32", "--set=imagine.refresh=1"],
+        env="hunt:make",
+        steps=600,
+    )
+    train(
+        tmp_path / "c",
+        "--set=actor.net=conv",
+        "--set=actor.frame=board",
+        env="hunt:make",
+        steps=300,
+    )
+
+
+def test_hop_plus_on_a_learnt_world(tmp_path):
+    """Every part of HOP+ is learnt from episodes of an environment in Python; nothing scripted."""
+    pytest.importorskip("pettingzoo")
+    learn = "--set epochs=1"
+    stages = [
+        ("response", "pretrain response {game} --set steps=3000 --episodes 4"),
+        ("data", "collect {game} --population {response} --rows 1500 --seed 7"),
+        ("vae", f"pretrain vae --data {{data}} --loss b {learn}"),
+        ("cvae", f"pretrain cvae --data {{data}} --vae {{vae}} {learn}"),
+        (
+            "moa",
+            "pretrain moa --data {data} --condition kind --cvae {cvae} --set model.hidden=[64,64] "
+            "--set model.distances=false --set learning.augment=none --set learning.decay=0",
+        ),
+        ("world", f"pretrain world --data {{data}} {learn} --probe 100 --plays 10"),
+    ]
+    prepare = json.dumps([{"name": n, "run": r} for n, r in stages])
+    run = train(
+        tmp_path,
+        *["--set", f"prepare={prepare}", "--set=train.strangers.every=0"],
+        preset="hop+",
+        env="hunt:make",
+        steps=200,
+    )
+    assert json.loads((run / "result.json").read_text())["env_steps"] >= 200
+
+
+def test_other_commands(tmp_path):
+    """Teams are scored, agents meet others, data are written, and an audit finds nothing wrong."""
+    run = train(tmp_path, steps=900)
+    scored = json.loads(hop("eval", "--env=odd:line", "--team=random", "--episodes=40", "--json"))
+    assert len(scored["seats"]) == 2
+    hop("crossplay", run.parent, "random", "--episodes=4", "--out", tmp_path / "cross")
+    hop("adapt", run.parent, "--vs=random", "--lives=2", "--steps=40", "--last=20")
+    hop("collect", "--env=odd:line", "--team=random", "--rows=100", "--out", tmp_path / "data")
+    hop("collect", "--agents", run, "--rows=100", "--out", tmp_path / "own")
+    said = hop(
+        *["audit", "ppo", "--env=odd:leaves", *SMALL, "--updates=8", "--episodes=40"],
+        *["--out", tmp_path, "--json"],
+    )
+    found = json.loads(said)
+    wrong = [f for f in found["findings"] if f["status"] not in ("pass", "not asked")]
+    assert not wrong, wrong
