@@ -12,6 +12,7 @@ def test_python_3_10_has_all_that_is_used():
     import hop
 
     folder = pathlib.Path(hop.__file__).parent
-    checked = [sys.executable, "-m", "vermin", "--no-tips", "--eval-annotations", "-t=3.10-", "--violations", str(folder)]
-    done = subprocess.run(checked, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout
+    start = [sys.executable, "-c", "from vermin import main; main()"]
+    flags = ["--no-tips", "--eval-annotations", "-t=3.10-", "--violations"]
+    done = subprocess.run([*start, *flags, str(folder)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
