@@ -224,6 +224,20 @@ def test_memory_is_bounded_and_the_first_and_newest_steps_are_kept(tmp_path):
     np.testing.assert_array_equal(before, np.load(tmp_path / "short.npz")["obs"][:20])
 
 
+def test_a_recording_that_stops_is_no_end(tmp_path):
+    """A reset in the middle, an episode that is too long, the end of the recording."""
+    path = tmp_path / "run.npz"
+    with hop.Recorder(path, steps=64) as rec:
+        env = rec.wrap(Walk(length=10**6, limit=100))
+        for steps in (5, 100):
+            env.reset(seed=0)
+            for _ in range(steps):
+                env.step({a: 1 for a in env.agents})
+    z = np.load(path)
+    assert list(np.flatnonzero(z["open"])) == [4, 68] and len(z["open"]) == 69
+    assert z["truncated"][[4, 68]].all() and z["truncated"].sum() == 6 and not z["dones"].any()
+
+
 def test_steps_are_fewer_where_observations_are_large(tmp_path):
     path = tmp_path / "run.npz"
     with hop.Recorder(path, memory=1 << 16) as rec:
