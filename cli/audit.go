@@ -25,7 +25,7 @@ type auditCmd struct {
 	JSON     bool     `help:"Print one JSON object."`
 
 	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
-	Trajectories string `help:"The same of one .npz." type:"path" placeholder:"FILE"`
+	Trajectories string `help:"The same of one .npz, such as hop.Recorder writes in Python." type:"path" placeholder:"FILE"`
 }
 
 func (c auditCmd) Run(a *app) error {
@@ -118,7 +118,7 @@ func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 			Page string `json:"page"`
 		}{r, page})
 	}
-	fmt.Fprint(a.out, auditText(r))
+	fmt.Fprint(a.out, auditText(r, c.Data+c.Trajectories != ""))
 	_, err = fmt.Fprintf(a.out, "\nPage: %s\n", page)
 	return err
 }
@@ -155,8 +155,8 @@ func (c auditCmd) command() string {
 	return command + " --seeds " + c.Seeds.text
 }
 
-// auditText is the terminal's page.
-func auditText(r *audit.Result) string {
+// auditText is the terminal's page; foreign: of trajectories of other code.
+func auditText(r *audit.Result, foreign bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Audit of %s: %s", r.Subject, strings.ToUpper(r.Verdict.String()))
 	if r.Module != "" {
@@ -166,7 +166,7 @@ func auditText(r *audit.Result) string {
 	if r.Next != "" {
 		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
 	}
-	if r.Verdict == check.Pass {
+	if r.Verdict == check.Pass && !foreign {
 		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
 	}
 	for i, name := range audit.Steps {

@@ -311,6 +311,49 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 	}
 }
 
+// Who has another role earns otherwise by right.
+func TestAgentsOfOtherRolesAreNotCompared(t *testing.T) {
+	rec := hunting(t, 100, 3)
+	for i := range rec.rewards {
+		if i%agents == 0 && rec.alive[i] {
+			rec.rewards[i]++
+		}
+	}
+	for _, c := range []struct {
+		roles []int64
+		want  check.Status
+	}{{[]int64{0, 0, 0, 0}, check.Suspect}, {[]int64{1, 0, 0, 0}, check.Pass}, {[]int64{3, 2, 1, 0}, check.NotAsked}} {
+		d, err := dumped(t, append(rec.arrays(), npz.Array{Name: "roles", Shape: []int{agents}, Data: c.roles}))
+		must(t, err)
+		if f := Audit("roles", []*Dump{d}).Findings[0]; f.Status != c.want {
+			t.Errorf("roles %v: got %s, %q, want %s", c.roles, f.Status, f.Says, c.want)
+		}
+	}
+	if _, err := dumped(t, append(rec.arrays(), npz.Array{Name: "roles", Shape: []int{1}, Data: []int64{0}})); err == nil ||
+		!strings.Contains(err.Error(), "roles has shape [1]") {
+		t.Errorf("one role for all: got %v", err)
+	}
+}
+
+// An exit that falls on the last step before a cut is none, and cuts at a limit are no
+// deaths.
+func TestExitsAtALimitAreNoFault(t *testing.T) {
+	rec := hunting(t, 80, 3)
+	rec.without = []string{"horizon"}
+	n := 0
+	for i := range rec.dones {
+		if at := i / agents; at+1 < rec.steps && rec.episode[at] != rec.episode[at+1] && rec.alive[i] && rec.rewards[i] == 0 {
+			rec.dones[i], rec.truncated[i] = n%5 == 0, true // one in five leaves just then
+			n++
+		}
+	}
+	for _, f := range audited(t, rec).Findings {
+		if f.Check == "ends of episodes" && f.Status != check.Pass {
+			t.Errorf("got %s, %q", f.Status, f.Says)
+		}
+	}
+}
+
 // What is wrong with a file is said all at once, by name.
 func TestMalformedDumpsAreRefused(t *testing.T) {
 	edit := func(name string, change func(a *npz.Array)) func([]npz.Array) []npz.Array {

@@ -331,7 +331,20 @@ class Played:
                 int(r.episode.number[r.t]))))
         kind = self.missing(found, hashes, obs)
         rows = np.array([-1 if r is None else self.number(r) for r in found], np.int64)
+        coming = self.coming()
+        for i, key in enumerate(hashes):
+            if found[i] is None and key in coming:
+                rows[i], kind[i], sure[i] = coming[key], 0, True
         return rows, kind, sure
+
+    def coming(self) -> dict[int, int]:
+        """Rows that are due: what agents see now, before the step is played, by its hash."""
+        out = {}
+        for env in self.envs:
+            for a, x in enumerate(env._see if env.episode is not None else ()):
+                if x is not None:
+                    out[self.hash(x)] = env.number * len(self.names) + a
+        return out
 
     def beside(self, i: int, found: list[Row | None], hashes: list[int],
                acts: np.ndarray | None) -> list[Row]:

@@ -27,7 +27,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import tempfile
 from typing import Any, Sequence
 
 import numpy as np
@@ -249,14 +248,14 @@ class Recorder:
         arrays = self._arrays()
         if arrays is None:
             return
-        folder = os.path.dirname(os.path.abspath(self.path))
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".recording-", suffix=".npz")
+        name = f"{self.path}.{os.getpid()}.part"
         try:
-            with os.fdopen(handle, "wb") as f:
+            with open(name, "wb") as f:
                 np.savez(f, **arrays)
             os.replace(name, self.path)
         except BaseException:
-            os.unlink(name)
+            if os.path.exists(name):
+                os.unlink(name)
             raise
 
     def close(self) -> None:

@@ -92,10 +92,10 @@ def play(env, steps: int, seed: int = 0, each=lambda obs, actions: None) -> list
     return log
 
 
-def audit(path, *flags: str) -> dict:
+def audit(path) -> dict:
     """The audit's answer."""
     out = subprocess.run(
-        [BINARY, "audit", "--trajectories", str(path), "--json", "--out", os.path.dirname(path), *flags],
+        [BINARY, "audit", "--trajectories", str(path), "--json", "--out", os.path.dirname(path)],
         capture_output=True, text=True, timeout=120)
     assert out.returncode == 0, out.stderr
     return json.loads(out.stdout)
@@ -224,6 +224,20 @@ def test_memory_is_bounded_and_the_first_and_newest_steps_are_kept(tmp_path):
     np.testing.assert_array_equal(before, np.load(tmp_path / "short.npz")["obs"][:20])
 
 
+def test_a_recording_that_stops_is_no_end(tmp_path):
+    """A reset in the middle, an episode that is too long, the end of the recording."""
+    path = tmp_path / "run.npz"
+    with hop.Recorder(path, steps=64) as rec:
+        env = rec.wrap(Walk(length=10**6, limit=100))
+        for steps in (5, 100):
+            env.reset(seed=0)
+            for _ in range(steps):
+                env.step({a: 1 for a in env.agents})
+    z = np.load(path)
+    assert list(np.flatnonzero(z["open"])) == [4, 68] and len(z["open"]) == 69
+    assert z["truncated"][[4, 68]].all() and z["truncated"].sum() == 6 and not z["dones"].any()
+
+
 def test_steps_are_fewer_where_observations_are_large(tmp_path):
     path = tmp_path / "run.npz"
     with hop.Recorder(path, memory=1 << 16) as rec:
@@ -307,7 +321,7 @@ def test_wrong_use_is_refused_with_a_word(tmp_path):
         (lambda: rec.batch("agent_0", obs=np.zeros((2, 5)), actions=[1]), "actions has 1 numbers"),
         (lambda: rec.predictions("moa", "agent_0", probs=[1, 0, 0]), "needs of="),
         (lambda: rec.predictions("dreams", "agent_0"), "want moa or world"),
-        (lambda: rec.learner("agent_0", {"w": np.ones(2)}, Sgd({"w": np.ones(2)}), part="x"), "part="),
+        (lambda: rec.learner("agent_0", {"w": np.ones(2)}, Sgd({}), part="x"), "part="),
         (lambda: hop.Recorder(tmp_path / "none" / "run.npz"), "no folder"),
     ]:
         with pytest.raises((ValueError, FileNotFoundError), match=match):
@@ -402,7 +416,8 @@ def test_rows_after_an_exit_and_rows_of_nothing_are_marked(tmp_path):
     out = next(o for _, acts, o in log if o[2].get("agent_0"))
     last = out[0]["agent_0"]
     never = np.full(5, 99, np.float32)
-    got, kind, _ = rec._played.find([0], np.stack([last, np.zeros(5, np.float32), never]), None, None)
+    rows = np.stack([last, np.zeros(5, np.float32), never])
+    got, kind, _ = rec._played.find([0], rows, None, None)
     assert list(got) == [-1, -1, -1] and list(kind) == [1, 2, 3]
 
 
@@ -533,6 +548,59 @@ def test_predictions_of_the_world_are_held_against_copying(tmp_path):
         f = status(audit(path), "predictions of the world")
         assert f["status"] == ("pass" if good else "suspect"), f
         assert good or "no better than copying" in f["says"]
+
+
+@needs_hop
+def test_a_network_that_is_shared_on_purpose_passes(tmp_path):
+    path = tmp_path / "run.npz"
+    who = ["agent_0", "agent_1", "agent_2"]
+    with hop.Recorder(path) as rec:
+        env = rec.wrap(Walk())
+        net = {"w": np.random.default_rng(0).random(4)}
+        opt = Sgd(net)
+        rec.learner(who, net, opt)
+        obs, acts = [], []
+
+        def learn(seen, actions):
+            for a in actions:
+                obs.append(seen[a])
+                acts.append(actions[a])
+            if len(obs) >= 100:
+                rec.batch(who, obs=np.stack(obs), actions=acts)
+                opt.step()
+                obs.clear(), acts.clear()
+
+        play(env, 400, each=learn)
+    r = audit(path)
+    assert r["verdict"] == "pass", found(r)
+    assert status(r, "every agent learns from its own rows")["status"] == "pass"
+
+
+@needs_hop
+def test_observations_that_tell_nothing_are_said_and_not_accused(tmp_path):
+    """In a game without state every row looks like every other."""
+
+    class Blind(Walk):
+        def _see(self, who):
+            return {a: np.zeros(4, np.float32) for a in who}
+
+    path = tmp_path / "run.npz"
+    with hop.Recorder(path) as rec:
+        env = rec.wrap(Blind())
+        acts: list[int] = []
+
+        def learn(seen, actions):
+            if "agent_0" in actions:
+                acts.append(actions["agent_0"])
+            if len(acts) == 100:
+                rec.batch("agent_0", obs=np.zeros((100, 4)), actions=acts)
+                acts.clear()
+
+        play(env, 600, each=learn)
+    r = audit(path)
+    assert r["verdict"] == "pass", found(r)
+    f = status(r, "every agent learns from its own rows")
+    assert f["status"] == "not asked" and "rec.here()" in f["says"]
 
 
 # Slips in a real PPO --------------------------------------------------------------------

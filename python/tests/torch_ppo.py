@@ -266,11 +266,13 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
         x = torch.cat([obs_[me], nn.functional.one_hot(act_[me].long(), ACTIONS)], -1)[going]
         with torch.no_grad():
             rec.predictions("world", me, next_obs=obs_[me][going] + world(x), rows=row_[going])
-        for _ in range(20):
-            loss = nn.functional.cross_entropy(moa(obs_[me][together]), act_[mate][together].long())
-            moa_opt.zero_grad()
-            loss.backward()
-            moa_opt.step()
+        for epoch in range(20):
+            if epoch < 4:  # more, and it knows this window by heart and the next one worse
+                predicted = moa(obs_[me][together])
+                loss = nn.functional.cross_entropy(predicted, act_[mate][together].long())
+                moa_opt.zero_grad()
+                loss.backward()
+                moa_opt.step()
             loss = ((obs_[me][going] + world(x) - sight_[me][going]) ** 2).sum(-1).mean()
             world_opt.zero_grad()
             loss.backward()
