@@ -15,6 +15,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import jax
+import jax.numpy as jnp
 import jaxmarl
 import jaxmarl.environments.smax as smac
 import numpy as np
@@ -30,13 +31,8 @@ def _compiled(name: str, scenario: str):
     env = jaxmarl.make(name, **kwargs)
 
     def shown(obs, state):
-        rows = [
-            jax.tree.leaves(obs[a] if isinstance(obs, dict) else obs[i])
-            for i, a in enumerate(env.agents)
-        ]
-        seen = [
-            jax.numpy.concatenate([x.reshape(-1).astype("float32") for x in row]) for row in rows
-        ]
+        parts = [jax.tree.leaves(obs[a]) for a in env.agents]
+        seen = [jnp.concatenate([x.reshape(-1).astype("float32") for x in row]) for row in parts]
         masks = env.get_avail_actions(state) if scenario else {}
         return seen, [masks[a] for a in env.agents] if scenario else None
 
@@ -47,7 +43,8 @@ def _compiled(name: str, scenario: str):
 
     def move(state, actions):
         key, now = jax.random.split(state[0])
-        obs, after, rewards, dones, _ = env.step_env(now, state[1], dict(zip(env.agents, actions)))
+        acts = dict(zip(env.agents, actions)) if scenario else tuple(actions)  # STORM wants a tuple
+        obs, after, rewards, dones, _ = env.step_env(now, state[1], acts)
         return shown(obs, after), (key, after), [rewards[a] for a in env.agents], dones["__all__"]
 
     return env, jax.jit(start), jax.jit(move)
