@@ -146,6 +146,9 @@ func (f *fake) show(b *track, i int, step bool) {
 			}
 		}
 	}
+	if f.bad == "other" {
+		b.obs[4*i]++
+	}
 	if f.bad == "nan" && r.t == 3 {
 		b.obs[4*i] /= 0
 		b.obs[4*i] -= b.obs[4*i]
@@ -264,7 +267,9 @@ func TestARunGoesOnWhereItWas(t *testing.T) {
 		return e, batch.New(e.Shape(5, 0))
 	}
 	e, ro := make()
-	play(e, ro)
+	for range 3 {
+		play(e, ro)
+	}
 	saved, err := e.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -276,6 +281,13 @@ func TestARunGoesOnWhereItWas(t *testing.T) {
 	}
 	if got := play(again, ro); !bytes.Equal(got, want) {
 		t.Error("a run that was loaded plays otherwise")
+	}
+	other, err := rollout.New(rollout.Config{Game: race(t, "other", 2), Envs: 7, Key: rng.New(5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.UnmarshalBinary(saved); err == nil || !strings.Contains(err.Error(), "comes to another position") {
+		t.Errorf("an environment that shows something else: got %v, want it refused", err)
 	}
 }
 
