@@ -195,7 +195,7 @@ func (st *state) CopyFrom(game.State) {
 // AppendText writes how the state was come to: its seed, and a sum of everything that
 // was played and seen since.
 func (st *state) AppendText(b []byte) ([]byte, error) {
-	return fmt.Appendf(b, "%s seed %d, step %d, over %v, sum %016x\n", st.g.cfg.Env, st.seed, st.t, st.over, st.sum), nil
+	return fmt.Appendf(b, "seed %d, step %d, over %v, sum %016x\n", st.seed, st.t, st.over, st.sum), nil
 }
 
 var (

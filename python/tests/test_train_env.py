@@ -408,3 +408,18 @@ def test_other_commands(tmp_path):
     found = json.loads(said)
     wrong = [f for f in found["findings"] if f["status"] not in ("pass", "not asked")]
     assert not wrong, wrong
+
+
+def test_our_own_game_there_and_back(tmp_path):
+    """A game of hop's, served to Python and played by hop as an environment, is the same game."""
+    pytest.importorskip("pettingzoo")
+    import served
+
+    ask = ["--team=random", "--episodes=300", "--json"]
+    params = [f"--set=game.{k}={v}" for k, v in served.GAME.items()]
+    own = json.loads(hop("eval", *params, *ask))
+    back = json.loads(hop("eval", "--env=served:hunt", "--set=game.workers=2", *ask))
+    assert abs(own["mean"] - back["mean"]) < 4 * (own["se"] ** 2 + back["se"] ** 2) ** 0.5
+    assert abs(own["steps"] - back["steps"]) < 1
+    run = train(tmp_path, "--set=actor.frame=egof", env="served:hunt", steps=400)
+    assert "frame: egof" in (run / "spec.yaml").read_text()
