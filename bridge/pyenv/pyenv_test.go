@@ -259,14 +259,14 @@ func TestARunGoesOnWhereItWas(t *testing.T) {
 		b, _ := json.Marshal(ro)
 		return b
 	}
-	make := func() (*rollout.Envs, *batch.Rollout) {
+	fresh := func() (*rollout.Envs, *batch.Rollout) {
 		e, err := rollout.New(rollout.Config{Game: g, Envs: 7, Key: rng.New(5), Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e, batch.New(e.Shape(5, 0))
 	}
-	e, ro := make()
+	e, ro := fresh()
 	for range 3 {
 		play(e, ro)
 	}
@@ -275,7 +275,7 @@ func TestARunGoesOnWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := play(e, batch.New(e.Shape(5, 0)))
-	again, ro := make()
+	again, ro := fresh()
 	if err := again.UnmarshalBinary(saved); err != nil {
 		t.Fatal(err)
 	}
