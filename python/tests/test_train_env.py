@@ -112,6 +112,8 @@ def test_no_number_depends_on_the_workers(tmp_path):
     one = train(tmp_path / "one", "--set=game.workers=1", "--workers=1")
     three = train(tmp_path / "three", "--set=game.workers=3", "--workers=2")
     same(one, three)
+    beside = train(tmp_path / "beside", "--seeds=1-2")  # both seeds share the workers
+    same(one, beside)
     env = json.loads((one / "env.json").read_text())
     assert env["packages"]["odd"].startswith("sha256 ") and "python" in env["packages"]
 
@@ -399,6 +401,8 @@ def test_other_commands(tmp_path):
     assert len(scored["seats"]) == 2
     hop("crossplay", run.parent, "random", "--episodes=4", "--out", tmp_path / "cross")
     hop("adapt", run.parent, "--vs=random", "--lives=2", "--steps=40", "--last=20")
+    said = hop("adapt", run.parent, "--vs=random", "--agent=1", fails=True)
+    assert "learnt its own place" in said
     hop("collect", "--env=odd:line", "--team=random", "--rows=100", "--out", tmp_path / "data")
     hop("collect", "--agents", run, "--rows=100", "--out", tmp_path / "own")
     said = hop(
