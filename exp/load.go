@@ -328,8 +328,8 @@ func (r *Registry) LoadNewcomer(dir string, sets []string, id int, learn string)
 		return nil, err
 	}
 	if x.Game.Spec().Fixed && id != 0 {
-		return nil, fmt.Errorf("agent %d of %s learnt its own place, and who lives among others has agent 0's; seats of %s are not alike", id, dir,
-			x.Spec.Game.Name)
+		return nil, fmt.Errorf("agent %d of %s learnt its own place, and who lives among others has agent 0's; seats of %s are not alike", id,
+			dir, x.Spec.Game.Name)
 	}
 	st := &Newcomer{Saved: x, Learn: learn, id: agent.ID(id)}
 	m, err := x.newcomer(st.id)
