@@ -31,24 +31,20 @@ def layer(wide: int, out: int, std: float = 2**0.5) -> nn.Linear:
 
 
 class Agent(nn.Module):
-    """An actor and a critic."""
+    """An actor and a critic on two layers that they share, as hop's."""
 
     def __init__(self, numbers: int, actions: int):
         super().__init__()
-        self.actor = nn.Sequential(
-            layer(numbers, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, actions, 0.01)
-        )
-        self.critic = nn.Sequential(
-            layer(numbers, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, 1, 1.0)
-        )
+        self.trunk = nn.Sequential(layer(numbers, 64), nn.ReLU(), layer(64, 64), nn.ReLU())
+        self.actor, self.critic = layer(64, actions, 0.01), layer(64, 1, 1.0)
 
     def policy(self, obs: torch.Tensor, legal: torch.Tensor) -> Categorical:
         """The distribution over legal actions."""
-        return Categorical(logits=self.actor(obs).masked_fill(~legal, -1e9))
+        return Categorical(logits=self.actor(self.trunk(obs)).masked_fill(~legal, -1e9))
 
     def value(self, obs: torch.Tensor) -> torch.Tensor:
         """What a state is worth."""
-        return self.critic(obs).squeeze(-1)
+        return self.critic(self.trunk(obs)).squeeze(-1)
 
 
 class Envs:

@@ -6,7 +6,12 @@ Two plain Python processes play so many steps with random actions, and then
 `hop train ppo` with two workers plays and learns from as many; both in turns, so that
 they meet the same machine. The time of the training is that of its loop (playing,
 learning, checkpoints), without the start of Python and the scoring at the end, and
-without the start of Python here too. Prints one JSON object with the median ratio.
+without the start of Python here too.
+
+Other programs disturb the clock, and a training that waits for two workers more than a
+loop that waits for nobody. So processor time is compared as well: that of hop and its
+workers for a step, from a long and a short training, over that of the plain loop. Prints
+one JSON object with the median of both ratios.
 """
 
 from __future__ import annotations
@@ -40,18 +45,18 @@ def plain(
     n = envs[0].action_space(agents[0]).n
     actions = draw.integers(n, size=(steps, len(agents))).tolist()
     ready.wait()
-    start, done = time.perf_counter(), 0
+    start, cpu, done = time.perf_counter(), time.process_time(), 0
     while done < steps:
         for env in envs:
             if not env.agents:
                 env.reset(seed=done)
             env.step(dict(zip(env.agents, actions[min(done, steps - 1)])))
             done += 1
-    out.put(time.perf_counter() - start)
+    out.put((time.perf_counter() - start, time.process_time() - cpu))
 
 
-def alone(name: str, steps: int, workers: int) -> float:
-    """The seconds that plain processes need for the steps, all together."""
+def alone(name: str, steps: int, workers: int) -> tuple[float, float]:
+    """The seconds that plain processes need for the steps: by the clock, and of processors."""
     ctx = multiprocessing.get_context("spawn")
     ready, out = ctx.Barrier(workers), ctx.Queue()
     todo = [
@@ -63,12 +68,18 @@ def alone(name: str, steps: int, workers: int) -> float:
     took = [out.get() for _ in todo]
     for p in todo:
         p.join()
-    return max(took)
+    return max(t for t, _ in took), sum(c for _, c in took)
 
 
-def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, dict]:
-    """The seconds of a training's loop, how many steps it had, and where the time went."""
-    folder = tempfile.mkdtemp()
+def spent() -> float:
+    """The processor time of all processes that were waited for."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, float]:
+    """The seconds of a training's loop, its steps, and the processor time of all of it."""
+    folder, before = tempfile.mkdtemp(), spent()
     try:
         subprocess.run(
             [
@@ -98,7 +109,8 @@ def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, 
             result = json.load(f)
     finally:
         shutil.rmtree(folder)
-    return sum(s for p, s in phases.items() if "/" not in p), result["env_steps"], phases
+    loop = sum(s for p, s in phases.items() if "/" not in p)
+    return loop, result["env_steps"], spent() - before
 
 
 def main() -> None:
@@ -116,22 +128,21 @@ def main() -> None:
     args = parser.parse_args()
     rounds = []
     for _ in range(args.rounds):
-        took, steps, phases = trained(args.hop, args.env, args.steps, args.workers)
-        own = alone(args.env, steps, args.workers)
+        _, few, little = trained(args.hop, args.env, 1, args.workers)
+        took, steps, cpu = trained(args.hop, args.env, args.steps, args.workers)
+        own, own_cpu = alone(args.env, steps, args.workers)
+        clock, work = took / own, (cpu - little) / (steps - few) / (own_cpu / steps)
         rounds.append(
-            {
-                "train_s": took,
-                "alone_s": own,
-                "ratio": took / own,
-                "env_steps": steps,
-                "phases_s": phases,
-            }
+            {"train_s": took, "alone_s": own, "clock": clock, "processor": work, "env_steps": steps}
         )
-        print(f"{took:.2f} s trained, {own:.2f} s alone: {took / own:.3f}", file=sys.stderr)
-    ratio = statistics.median(r["ratio"] for r in rounds)
+        print(
+            f"{took:.2f} s trained, {own:.2f} s alone: {clock:.3f}; processor time {work:.3f}",
+            file=sys.stderr,
+        )
+    medians = {k: statistics.median(r[k] for r in rounds) for k in ("clock", "processor")}
     print(
         json.dumps(
-            {"env": args.env, "workers": args.workers, "ratio": ratio, "rounds": rounds}, indent=2
+            {"env": args.env, "workers": args.workers, **medians, "rounds": rounds}, indent=2
         )
     )
 
