@@ -50,6 +50,13 @@ type Batched interface {
 	Lost(st game.State, s game.Seat) bool
 }
 
+// Elsewhere is a Batched game that other processes play. More workers than these would
+// only wait for each other.
+type Elsewhere interface {
+	Batched
+	Processes() int
+}
+
 // View is what a player sees and writes: one agent at one slot.
 type View struct {
 	*batch.Rollout
@@ -139,7 +146,7 @@ type Config struct {
 	Game    game.Game
 	Envs    int     // copies
 	Key     rng.Key // names all streams
-	Workers int     // 0: one a core
+	Workers int     // 0: one a core; at most one a process of a game that is played Elsewhere
 	Blind   bool    // write no observations: every player is scripted
 	FixSeat bool    // agent a always sits on seat a, as in a game whose seats are fixed
 	// Imagined says that the game is made up by a model.
@@ -206,6 +213,9 @@ func New(cfg Config) (*Envs, error) {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	cfg.Workers = min(cfg.Workers, cfg.Envs)
+	if g, ok := cfg.Game.(Elsewhere); ok {
+		cfg.Workers = min(cfg.Workers, g.Processes())
+	}
 	cfg.FixSeat = cfg.FixSeat || cfg.Game.Spec().Fixed
 	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true}
 	e.batched, _ = cfg.Game.(Batched)

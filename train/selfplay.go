@@ -307,7 +307,7 @@ func (s *SelfPlay) learnFrom(w *mind.Window) ([][]agent.Stat, error) {
 			}
 		}
 		var wg sync.WaitGroup
-		for range min(s.envs.Workers, len(stats)) - 1 {
+		for range min(max(s.envs.Workers, s.parts.Workers), len(stats)) - 1 {
 			wg.Go(learn)
 		}
 		learn()

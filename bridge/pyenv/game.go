@@ -223,6 +223,9 @@ func (g *Game) StepAll(sts []game.State, actions [][]int32, rewards [][]float32,
 	}
 }
 
+// Processes returns how many workers play.
+func (g *Game) Processes() int { return len(g.pool.workers) }
+
 // Lost reports that a seat was stopped by a limit from outside: the environment has
 // truncated its episode, or it was longer than the horizon.
 func (g *Game) Lost(st game.State, s game.Seat) bool {
@@ -230,4 +233,4 @@ func (g *Game) Lost(st game.State, s game.Seat) bool {
 	return x.lost[s] && !(g.spec.Obs.Time > 0 && x.t >= g.spec.Horizon) // who sees the time knows that limit
 }
 
-var _ rollout.Batched = (*Game)(nil)
+var _ rollout.Elsewhere = (*Game)(nil)

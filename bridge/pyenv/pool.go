@@ -18,7 +18,8 @@ import (
 type pool struct {
 	mu      sync.Mutex
 	workers []*worker
-	unmade  int // states that no worker plays yet
+	waiting []*state // that no worker plays yet
+	placed  int      // states, ever
 }
 
 // worker is a Python process. What is asked of it is asked under its lock.
@@ -27,10 +28,7 @@ type worker struct {
 	peer *bridge.Peer
 	sent error // what came of the last question's sending
 
-	// These are the pool's, under its lock.
-	live    int      // states that it plays or will play
-	waiting []*state // that it will play
-	free    []place  // of states that nobody holds any more
+	free []place // of states that nobody holds any more; the pool's, under its lock
 }
 
 // block is the memory of some copies of a worker.
@@ -55,67 +53,57 @@ const (
 	opReset = 2
 )
 
-// add gives a state to the worker that has fewest. Its place is free again when nobody
-// holds the state any more.
+// add takes a state that some worker is to play.
 func (p *pool) add(st *state) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.workers[0]
-	for _, other := range p.workers[1:] {
-		if other.live < w.live {
-			w = other
-		}
-	}
-	w.live++
-	if n := len(w.free); n > 0 {
-		st.at, w.free = w.free[n-1], w.free[:n-1]
-		p.watch(st)
-		return
-	}
-	w.waiting = append(w.waiting, st)
-	p.unmade++
+	p.waiting = append(p.waiting, st)
 }
 
-// watch frees a state's place when the state is gone.
+// watch frees a state's place when nobody holds the state any more.
 func (p *pool) watch(st *state) {
 	runtime.AddCleanup(st, func(at place) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		at.w.live--
 		at.w.free = append(at.w.free, at)
 	}, st.at)
 }
 
-// place lets workers make the copies of states that have none, and starts workers
-// that have not been needed before, side by side.
+// place gives the states that wait to workers, side by side, and starts workers that have
+// not been needed before. Each gets a range of them, the one that a worker of the rollout
+// has: so those two talk to each other alone.
 func (p *pool) place(g *Game) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.unmade == 0 {
+	n, all := len(p.waiting), len(p.workers)
+	if n == 0 {
 		return nil
 	}
-	errs := make([]error, len(p.workers))
+	errs := make([]error, all)
 	var wg sync.WaitGroup
-	for i, w := range p.workers {
-		if len(w.waiting) > 0 {
-			wg.Go(func() { errs[i] = w.make(g) })
+	for i := range all {
+		w, todo := p.workers[(p.placed+i)%all], p.waiting[i*n/all:(i+1)*n/all]
+		for len(todo) > 0 && len(w.free) > 0 {
+			last := len(w.free) - 1
+			todo[0].at, w.free, todo = w.free[last], w.free[:last], todo[1:]
+		}
+		if len(todo) > 0 {
+			wg.Go(func() { errs[i] = w.make(g, todo) })
 		}
 	}
 	wg.Wait()
-	for _, w := range p.workers {
-		for _, st := range w.waiting {
-			if st.at.b != nil {
-				p.watch(st)
-				p.unmade--
-			}
+	for _, st := range p.waiting {
+		if st.at.b != nil {
+			p.watch(st)
 		}
-		w.waiting = w.waiting[:0]
 	}
+	p.placed += n // so that states that come one by one do not meet at one worker
+	p.waiting = nil
 	return errors.Join(errs...)
 }
 
-// make makes the copies that are waited for.
-func (w *worker) make(g *Game) error {
+// make makes copies for the states.
+func (w *worker) make(g *Game, sts []*state) error {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.peer == nil {
@@ -123,7 +111,7 @@ func (w *worker) make(g *Game) error {
 			return err
 		}
 	}
-	n, seats, k := len(w.waiting), g.spec.Seats, len(g.spec.Actions)
+	n, seats, k := len(sts), g.spec.Seats, len(g.spec.Actions)
 	if err := w.peer.Call("copies", map[string]int{"copies": n}, nil); err != nil {
 		return said(err)
 	}
@@ -145,7 +133,7 @@ func (w *worker) make(g *Game) error {
 		cut: bridge.Slice[uint8](m, "cut"), action: bridge.Slice[int32](m, "action"), seed: bridge.Slice[int64](m, "seed"),
 		obs: bridge.Slice[float32](m, "obs"), reward: bridge.Slice[float32](m, "reward"),
 	}
-	for i, st := range w.waiting {
+	for i, st := range sts {
 		st.at = place{w, b, i}
 	}
 	return nil

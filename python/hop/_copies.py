@@ -156,6 +156,7 @@ class Copy:
         self.named: set[int] = (
             set()
         )  # seats that have left and are still among the environment's agents
+        self.full = [False] * len(shape.agents)  # seats whose mask allows everything they have
         self.t, self.seed, self.doing = 0, 0, ""
 
     def reset(self, seed: int) -> None:
@@ -200,6 +201,7 @@ class Copy:
         row, shape = self.row, self.shape
         row.obs[...] = 0
         row.mask[...], row.alive[...], row.cut[...], row.reward[...] = 0, 0, 0, 0
+        self.full = [False] * len(shape.agents)
         if shape.roles:
             for s, role in enumerate(shape.role):
                 row.obs[s, shape.numbers + role] = 1
@@ -218,10 +220,10 @@ class Copy:
         if mask is None and info:
             mask = info.get("action_mask")
         self.row.write[seat](got)
-        if mask is None:
-            self.row.mask[seat] = self.shape.base[seat]
-        else:
+        if mask is not None:
             self._mask(seat, mask)
+        elif not self.full[seat]:
+            self.row.mask[seat], self.full[seat] = self.shape.base[seat], True
 
     def _mask(self, seat: int, mask: Any) -> None:
         n = len(self.shape.actions[seat])
@@ -231,7 +233,7 @@ class Copy:
                 f"agent {self.shape.agents[seat]} has {n} actions and an action_mask of shape "
                 f"{mask.shape}"
             )
-        self.row.mask[seat, :n] = mask != 0
+        self.row.mask[seat, :n], self.full[seat] = mask != 0, False
 
     def _reset(self, seed: int) -> None:
         out = self.env.reset(seed=seed)
@@ -316,7 +318,7 @@ class Turns(Copy):
             self._observe(s, env.observe(a), env.infos.get(a) if a == now else None)
             row.obs[s, turn] = a == now
             if a != now:
-                row.mask[s] = 0
+                row.mask[s], self.full[s] = 0, False
                 row.mask[s, 0] = 1
 
     def _step(self) -> None:

@@ -144,8 +144,10 @@ class Worker:
         copy.env = env
         masks = False
         for _ in self._random(copy, 7, steps):
-            if not np.isfinite(row.obs).all():
-                raise HopError(copy._at("an observation holds a number that is not finite"))
+            for s in np.flatnonzero(~np.isfinite(row.obs).all(axis=1)):
+                raise HopError(
+                    copy._at(f"agent {self.shape.agents[s]} sees a number that is not finite")
+                )
             on = row.alive != 0
             masks = masks or bool((row.mask[on] != self.shape.base[on]).any())
         return masks
