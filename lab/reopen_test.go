@@ -527,6 +527,25 @@ func TestBracketsInFolders(t *testing.T) {
 	}
 }
 
+// The report of a training is written before its runs are called done; it does not say
+// that they are still running.
+func TestTheReportOfAFinishedTrainingSaysSo(t *testing.T) {
+	l := quiet()
+	out, err := l.Train(t.Context(), brief(t, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out.Report)
+	if err != nil || !strings.Contains(string(text), "held against their seals") {
+		t.Fatalf("a report that says nothing of seals, %v", err)
+	}
+	for _, wrong := range []string{"not done", "running, or killed"} {
+		if strings.Contains(string(text), wrong) {
+			t.Errorf("the report says %q", wrong)
+		}
+	}
+}
+
 // A report that is gone is written again, and nothing else.
 func TestAMissingReportIsWritten(t *testing.T) {
 	want := done(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"hop/exp"
 	"hop/lab/films"
 	"hop/report"
 	"hop/runlog"
@@ -15,20 +16,39 @@ import (
 // to play, as in a run that has no checkpoint yet, it says why there are no
 // episodes.
 func (l *Lab) Report(ctx context.Context, dir string, gifs bool) (string, error) {
+	return l.report(ctx, l.Reg, dir, gifs, false)
+}
+
+// finalReport writes the report of a training whose seeds are all scored. It shows the
+// final agents, so nobody needs to be told which: the runs are done but for this report.
+func (l *Lab) finalReport(ctx context.Context, dir string) error {
+	own := *l.Reg
+	own.Runs = nil
+	_, err := l.report(ctx, &own, dir, true, true)
+	return err
+}
+
+func (l *Lab) report(ctx context.Context, reg *exp.Registry, dir string, gifs, final bool) (string, error) {
 	var o report.Options
 	if gifs {
 		count, end := l.Counting("parts of the report")
 		defer end()
 		var err error
-		o, err = films.Play(ctx, l.Reg, dir, count)
+		o, err = films.Play(ctx, reg, dir, count)
 		if errors.Is(err, context.Canceled) || errors.Is(err, runlog.ErrDamaged) {
 			return "", err
 		}
 		if err != nil {
 			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
 		}
+		for i := range o.Used {
+			if final {
+				o.Used[i].Status = "done"
+			}
+		}
 	}
-	if err := report.Write(ctx, l.Reg, dir, o); err != nil {
+	o.Final = final
+	if err := report.Write(ctx, reg, dir, o); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil

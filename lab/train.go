@@ -193,10 +193,7 @@ func (t *Training) log(format string, args ...any) {
 // writes its report. A run is done when all of that is there; until then Reopen and
 // Train complete what is missing. Where nothing is, they change nothing.
 func (l *Lab) Train(ctx context.Context, t *Training) (*Trained, error) {
-	return t.train(ctx, func() error {
-		_, err := l.Report(ctx, t.Folder, true)
-		return err
-	})
+	return t.train(ctx, func() error { return l.finalReport(ctx, t.Folder) })
 }
 
 // train is Train with a report of another kind; nil: none is written.

@@ -43,6 +43,7 @@ type Options struct {
 	Sample   int           // how many episodes those were chosen from
 	Used     []runlog.Used // the checkpoints whose agents play in them
 	Notes    []string      // more to say at the top
+	Final    bool          // the runs are trained and scored by this program, and end with this report
 }
 
 // outcome is the mean of the final agents with its 95 % interval: over seeds, or
@@ -66,6 +67,11 @@ func Write(ctx context.Context, reg *exp.Registry, group string, o Options) erro
 		g, err := read(reg, group)
 		if err != nil {
 			return nil, err
+		}
+		for _, r := range g.Runs {
+			if o.Final && r.Env.Status == "running" {
+				r.Unsealed = ""
+			}
 		}
 		return g.document(o), nil
 	})
