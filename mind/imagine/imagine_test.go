@@ -27,7 +27,7 @@ var learnt []float32
 func dreaming(t testing.TB) (*Imagination, *batch.Rollout) {
 	t.Helper()
 	g := gametest.New(t, staghunt.New, staghunt.Default())
-	spec, key := g.Spec(), rng.New(3)
+	spec, key := g.Spec(), rng.New(4)
 	l := spec.Obs
 	in := actor.Input{Input: frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}, Actions: 7}
 	var minds []mind.Mind
