@@ -63,8 +63,8 @@ func (b *Brain) GoalLen() int {
 // are somebody else's matter, if it did not play in the episode before.
 func (p *Player) begins(v *rollout.View, n int) bool {
 	now, was := int64(v.EpisodeOf(n)), p.mem.last.episode[n]
-	if now == was {
-		return false
+	if now == was { // unless the copies were started anew, as a stage of a curriculum does
+		return v.Start[v.Moment(v.T, n)]
 	}
 	return now != was+1 || !p.Frozen && now%int64(p.trial) == 0
 }

@@ -63,8 +63,7 @@ func makePPO(_ struct{}, m exp.Making) ([]mind.Mind, error) {
 }
 
 func makeRL2(c rl2.Config, m exp.Making) ([]mind.Mind, error) {
-	spec := m.Game.Spec()
-	list, err := reading(m, rl2.Input(spec))
+	list, err := reading(m, c.GoalNumbers(m.Game.Spec()))
 	if err != nil {
 		return nil, err
 	}

@@ -35,11 +35,11 @@ func Default() Config { return Config{Trial{Episodes: 10}} }
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error { return errors.Join(field.Check(c)) }
 
-// Input returns how many numbers agents of a game read beside their observation.
-func Input(spec game.Spec) int { return ppo.TrialInput(len(spec.Actions), spec.Seats) }
+// GoalNumbers returns how many numbers agents of a game read beside their observation.
+func (c Config) GoalNumbers(spec game.Spec) int { return ppo.TrialInput(len(spec.Actions), spec.Seats) }
 
-// New returns the minds of brains whose networks have an LSTM and read Input numbers
-// beside their observation.
+// New returns the minds of brains whose networks have an LSTM and read GoalNumbers
+// numbers beside their observation.
 func New(c Config, brains []*ppo.Brain) ([]mind.Mind, error) {
 	var minds []mind.Mind
 	for _, b := range brains {
