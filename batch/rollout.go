@@ -53,7 +53,7 @@ type Rollout struct {
 	LogProb []float32 // [A][T][N]
 	Own     []bool    // [A][T][N] the agent's own policy acted, not a bot or a stand-in
 	Value   []float32 // [A][T+1][N] also where End is Cut, at the slot after
-	Goal    []float32 // [A][T+1][N][GoalLen] features of the others' goals, as believed; zero when off
+	Goal    []float32 // [A][T+1][N][GoalLen] features of the others' goals, as believed, or of what came before; zero when off
 	Target  []float32 // [A][T][N][Actions] the search's policy; zero when off
 }
 

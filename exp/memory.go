@@ -43,8 +43,8 @@ func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
 	size := mind.Sizes{Envs: s.Train.Envs, Window: s.Train.Window, Workers: max(1, min(workers, s.Train.Envs))}
 	in := Input(spec)
 	planner, plans := s.Mind.params.(memoryMind)
-	if plans {
-		in.Extra = planner.GoalNumbers(spec)
+	if m, ok := s.Mind.params.(interface{ GoalNumbers(game.Spec) int }); ok {
+		in.Extra = m.GoalNumbers(spec)
 	}
 	net, p, err := actor.Layers(s.Actor, in)
 	if err != nil {

@@ -17,6 +17,13 @@ type Rememberer interface {
 	Remember(envs, steps int)
 }
 
+// Trialled learns over trials (Duan et al. 2016): several episodes in a row among the
+// same co-players, through which it remembers.
+type Trialled interface {
+	// Trial returns how many episodes a trial has; 0: it does not live through trials.
+	Trial() int
+}
+
 // Saver can be saved: everything that changes from one window to the next, so
 // that a resumed run equals an uninterrupted one.
 type Saver interface {
@@ -89,7 +96,8 @@ type Declaring interface {
 	Reads(w *Window) Reads
 }
 
-// GoalReading has a network that reads what the others are after.
+// GoalReading has a network that reads more than the observation: what the others
+// are after, or what came before.
 type GoalReading interface {
 	// GoalLen returns how many numbers its player writes into a window's Goal.
 	GoalLen() int

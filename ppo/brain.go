@@ -43,6 +43,12 @@ type Brain struct {
 	x                 f32.Sparse // all rows, narrow, in the model's frame
 	order             []int
 	memory            []*Memory // [agents of this brain], with an LSTM
+
+	trial    int       // episodes of a trial; 0: it does not live through trials
+	rowsEach int       // that a shard's memory holds
+	beyond   []float32 // [N] what follows an agent's last step in a window
+	starts   []int     // [N] slots of first boards
+	waiting  []wait
 }
 
 // rows are the alive rows of a window, gathered.
@@ -51,6 +57,7 @@ type rows struct {
 	logp, value       []float32
 	adv, ret          []float32
 	legal             []bool // [rows][Actions]
+	begins            []bool // the row is a trial's first
 	steps, slots, src []int32
 	target            nn.Probs // [rows][Actions] the search's policy, to learn from a search
 	real              int      // how many come first that were played; the others are imagined
@@ -102,6 +109,7 @@ func New(cfg Config, net actor.Config, in actor.Input, agents []agent.ID, shards
 	if m.LSTM > 0 {
 		per = max(cfg.Minibatch, cfg.SeqLen) + cfg.SeqLen
 	}
+	b.rowsEach = per
 	for range shards {
 		b.works = append(b.works, shardWork{
 			ws: m.Work(per), cat: nn.NewCategorical(m.Actions, per), legal: make([]bool, per*m.Actions),
@@ -219,6 +227,7 @@ func (b *Brain) Save(f *safetensors.File, prefix string) error {
 	for i, m := range b.memory {
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/h", prefix, i), m.h, len(m.h))
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/c", prefix, i), m.c, len(m.c))
+		m.last.save(f, prefix, i)
 	}
 	return nil
 }
@@ -250,6 +259,9 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 		if err := f.Float32(m.c, fmt.Sprintf("%smemory/%d/c", prefix, i), len(m.c)); err != nil {
 			return err
 		}
+		if err := m.last.load(f, prefix, i); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -257,6 +269,8 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 var _ interface {
 	mind.Mind
 	mind.Rememberer
+	mind.Trialled
+	mind.GoalReading
 	mind.Saver
 	mind.Weighted
 	mind.Freezer

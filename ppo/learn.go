@@ -78,14 +78,18 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 		for i, more := range u.Reward {
 			b.rewards[i] += more
 		}
-		Advantages(b.adv[lo:hi], b.ret[lo:hi], ro, a, b.rewards[lo:hi], float32(b.cfg.Gamma), float32(b.cfg.Lambda))
+		if b.trial > 0 {
+			b.trialAdvantages(b.adv[lo:hi], b.ret[lo:hi], ro, k, b.rewards[lo:hi])
+		} else {
+			Advantages(b.adv[lo:hi], b.ret[lo:hi], ro, a, b.rewards[lo:hi], float32(b.cfg.Gamma), float32(b.cfg.Lambda))
+		}
 		first := len(r.steps)
 		r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
 		step0, slot0 := ro.Step(a, 0, 0), ro.Slot(a, 0, 0)
 		for i := first; i < len(r.steps); i++ {
 			step, slot := int(r.steps[i]), int(r.slots[i])
 			at := lo + step - step0
-			goal := ro.GoalAt(slot)
+			goal := ro.GoalAt(slot)[:min(b.Model.Extra, ro.GoalLen)]
 			if u.Goal != nil {
 				goal = u.Goal[(slot-slot0)*ro.GoalLen:][:ro.GoalLen]
 			}
@@ -96,6 +100,7 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 			r.adv = append(r.adv, b.adv[at])
 			r.ret = append(r.ret, b.ret[at])
 			r.legal = append(r.legal, ro.LegalAt(slot)...)
+			r.begins = append(r.begins, b.beginning(goal))
 			if u.Search {
 				r.target = append(r.target, ro.TargetAt(step)...)
 			}
@@ -116,7 +121,7 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 func (r *rows) clear() {
 	r.steps, r.slots, r.src = r.steps[:0], r.slots[:0], r.src[:0]
 	r.action, r.logp, r.value, r.adv, r.ret = r.action[:0], r.logp[:0], r.value[:0], r.adv[:0], r.ret[:0]
-	r.legal, r.target = r.legal[:0], r.target[:0]
+	r.legal, r.target, r.begins = r.legal[:0], r.target[:0], r.begins[:0]
 }
 
 // report names what the gradient steps of a window added up.

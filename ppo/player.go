@@ -17,6 +17,14 @@ import (
 type Memory struct {
 	h, c   []float32 // [N][LSTM] now
 	h0, c0 []float32 // [T/SeqLen][N][LSTM] at the slots where training sequences start
+	noted  []stretch // [N] whose start was noted last
+	last   *last     // of agents that live through trials
+}
+
+// stretch is a training sequence of a window.
+type stretch struct {
+	window rollout.Window
+	chunk  int
 }
 
 // Player acts by a network. One for each worker; weights are read only.
@@ -35,6 +43,10 @@ type Player struct {
 	legal  []bool
 	mem    *Memory
 	seqLen int
+
+	trial int       // episodes of a trial; 0: it does not live through trials
+	scale float32   // of the rewards that it reads
+	extra []float32 // [Extra] what it reads beside an observation
 }
 
 var _ mind.Deciding = (*Player)(nil)
@@ -60,7 +72,7 @@ func NewMemory(m *actor.Model, envs, steps, seqLen int) *Memory {
 	}
 	chunks := (steps + seqLen - 1) / seqLen
 	f := func(n int) []float32 { return make([]float32, n*envs*m.LSTM) }
-	return &Memory{f(1), f(1), f(chunks), f(chunks)}
+	return &Memory{h: f(1), c: f(1), h0: f(chunks), c0: f(chunks), noted: make([]stretch, envs)}
 }
 
 // Players returns a player of agent a for each worker.
@@ -76,6 +88,9 @@ func (b *Brain) Player(a agent.ID, envs int) *Player {
 	}
 	p := NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
 	p.Greedy, p.Frozen = b.greedy, b.frozen
+	if b.trial > 0 {
+		p.trial, p.scale, p.extra = b.trial, float32(b.cfg.RewardScale), make([]float32, b.Model.Extra)
+	}
 	return p
 }
 
@@ -112,14 +127,14 @@ func (p *Player) AppendBinary(b []byte) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 		}
 	}
-	return b, nil
+	return p.mem.last.appendBinary(b), nil
 }
 
 // UnmarshalBinary restores what AppendBinary wrote.
 func (p *Player) UnmarshalBinary(b []byte) error {
 	want := 0
 	if p.mem != nil && p.Frozen {
-		want = 4 * (len(p.mem.h) + len(p.mem.c))
+		want = 4*(len(p.mem.h)+len(p.mem.c)) + p.mem.last.bytes()
 	}
 	if len(b) != want {
 		return fmt.Errorf("ppo: loading a frozen agent's memory: %d bytes, want %d", len(b), want)
@@ -133,6 +148,7 @@ func (p *Player) UnmarshalBinary(b []byte) error {
 			b = b[4:]
 		}
 	}
+	p.mem.last.read(b)
 	return nil
 }
 
@@ -148,6 +164,9 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 		v.Action[step], v.Own[step] = a, !p.Frozen
 		v.LogProb[step] = p.cat.LogProb(i, a)
 		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
+		if p.trial > 0 {
+			p.mem.last.action[n], p.mem.last.episode[n] = a, int64(v.EpisodeOf(int(n)))
+		}
 	}
 }
 
@@ -174,11 +193,14 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	k := p.model.Actions
 	for i, n := range envs {
 		slot := v.SlotOf(int(n))
-		goal := v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)] // a network that reads no goals may play among those that do
-		if p.Goals != nil {
-			goal = p.Goals[int(n)*p.model.Extra:][:p.model.Extra]
+		extra := v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)] // a network that reads no goals may play among those that do
+		switch {
+		case p.trial > 0:
+			extra = p.lastStep(v, int(n))
+		case p.Goals != nil:
+			extra = p.Goals[int(n)*p.model.Extra:][:p.model.Extra]
 		}
-		p.ws.AddNarrow(v.ObsAt(slot), goal)
+		p.ws.AddNarrow(v.ObsAt(slot), extra)
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {

@@ -15,26 +15,35 @@ func (b *Brain) Remember(envs, steps int) {
 	b.memory = make([]*Memory, len(b.agents))
 	for i := range b.memory {
 		b.memory[i] = NewMemory(b.Model, envs, steps, b.cfg.SeqLen)
+		if b.trial > 0 {
+			b.memory[i].last = newLast(envs)
+		}
 	}
 }
 
-// recall puts each env's state into the workspace, zero at an episode's start,
-// and notes it where a training sequence starts.
+// recall puts each env's state into the workspace, zero at an episode's start or, of
+// agents that live through trials, at a trial's, and notes it where a training
+// sequence starts: where the agent acts first in it, until when nothing changes.
 func (p *Player) recall(v *rollout.View, envs []int32, act bool) {
 	h, c := p.ws.State()
 	w := p.model.LSTM
 	for i, n := range envs {
 		n := int(n)
-		now, cell := p.mem.h[n*w:(n+1)*w], p.mem.c[n*w:(n+1)*w]
-		if v.Start[v.Moment(v.T, n)] {
-			clear(now)
+		state, cell := p.mem.h[n*w:(n+1)*w], p.mem.c[n*w:(n+1)*w]
+		begins := v.Start[v.Moment(v.T, n)]
+		if p.trial > 0 {
+			begins = p.begins(v, n)
+		}
+		if begins {
+			clear(state)
 			clear(cell)
 		}
-		copy(h[i*w:(i+1)*w], now)
+		copy(h[i*w:(i+1)*w], state)
 		copy(c[i*w:(i+1)*w], cell)
-		if act && !p.Frozen && v.T%p.seqLen == 0 {
-			at := (v.T/p.seqLen*v.Envs + n) * w
-			copy(p.mem.h0[at:at+w], now)
+		if now := (stretch{v.Window(), v.T / p.seqLen}); act && !p.Frozen && p.mem.noted[n] != now {
+			p.mem.noted[n] = now
+			at := (now.chunk*v.Envs + n) * w
+			copy(p.mem.h0[at:at+w], state)
 			copy(p.mem.c0[at:at+w], cell)
 		}
 	}
@@ -149,6 +158,9 @@ func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs
 			if at := b.at(ro, seqs[s], t); at >= 0 {
 				row = rowAt[at]
 				start = ro.Start[ro.Moment(int(seqs[s].chunk)*length+t, int(seqs[s].env))]
+				if b.trial > 0 {
+					start = row >= 0 && b.rows.begins[row]
+				}
 			}
 			w.reset, w.alive, w.pick = append(w.reset, start), append(w.alive, row >= 0), append(w.pick, row)
 			at := (t*n + i) * k

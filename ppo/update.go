@@ -78,9 +78,7 @@ func (b *Brain) passes(u *Update, lr, ent float64) (passStats, error) {
 // descend takes one gradient step on n rows; add adds the gradients of those from
 // lo to before hi to p. It returns the gradient's norm.
 func (b *Brain) descend(n int, lr float64, add func(w *shardWork, p *nn.Params, lo, hi int)) (float64, error) {
-	if b.folded != nil {
-		b.Model.Fold(b.folded, b.Params)
-	}
+	b.fold()
 	b.shards.Do(n, func(shard, lo, hi int) { add(&b.works[shard], b.narrow[shard], lo, hi) })
 	b.Model.Unfold(b.Params)
 	norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
@@ -88,6 +86,13 @@ func (b *Brain) descend(n int, lr float64, add func(w *shardWork, p *nn.Params, 
 		b.counts.Steps++
 	}
 	return norm, err
+}
+
+// fold makes the weights for narrow rows those of now.
+func (b *Brain) fold() {
+	if b.folded != nil {
+		b.Model.Fold(b.folded, b.Params)
+	}
 }
 
 // tooFar reports whether the policy has moved beyond the target in the last pass.

@@ -14,6 +14,7 @@ import (
 	"hop/mind/hop/pretrained"
 	"hop/mind/influence"
 	"hop/mind/lola"
+	"hop/mind/rl2"
 	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
@@ -29,16 +30,21 @@ func minds() map[string]exp.MindEntry {
 		"ppo": exp.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO),
 		"hop": exp.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
 			hop.Default, makeHOP).Check(checkHOP),
-		"lola":      exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
+		"lola": exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
+		"rl2": exp.AddMind("recurrent PPO that learns over trials, several episodes among the same co-players (RL^2)",
+			rl2.Default, makeRL2).Check(checkRL2),
 		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
 	}
 }
 
 // brains makes a PPO learner for each mind.
-func brains(m exp.Making) ([]*ppo.Brain, error) {
+func brains(m exp.Making) ([]*ppo.Brain, error) { return reading(m, 0) }
+
+// reading makes a PPO learner for each mind that reads so many numbers beside observations.
+func reading(m exp.Making, extra int) ([]*ppo.Brain, error) {
 	var list []*ppo.Brain
 	for i := range m.Agents {
-		b, err := m.Brain(i, 0)
+		b, err := m.Brain(i, extra)
 		if err != nil {
 			return nil, err
 		}
@@ -54,6 +60,22 @@ func makePPO(_ struct{}, m exp.Making) ([]mind.Mind, error) {
 		minds = append(minds, b)
 	}
 	return minds, err
+}
+
+func makeRL2(c rl2.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := reading(m, c.GoalNumbers(m.Game.Spec()))
+	if err != nil {
+		return nil, err
+	}
+	return rl2.New(c, list)
+}
+
+// checkRL2 holds RL^2's settings against the rest of a spec.
+func checkRL2(_ any, s *exp.Spec, _ game.Game) error {
+	if s.Actor.LSTM == 0 {
+		return field.Bad("actor.lstm", s.Actor.LSTM, "above 0, such as 64, because mind is rl2 and adapts by what it remembers")
+	}
+	return nil
 }
 
 func makeLOLA(c lola.Config, m exp.Making) ([]mind.Mind, error) {

@@ -242,7 +242,7 @@ type drawing struct {
 
 // valid draws specs of a game until one is valid, and returns how many that took.
 func (d *drawing) valid(game string) (exp.Spec, int) {
-	mind := d.oneOf("hop", "hop", "hop", "ppo", "ppo", "lola", "influence")
+	mind := d.oneOf("hop", "hop", "hop", "ppo", "ppo", "lola", "influence", "rl2")
 	if game == "cartpole" {
 		mind = "ppo" // the others need somebody to play with
 	}
@@ -325,6 +325,12 @@ func (d *drawing) draw(game, mind string) {
 	}
 	if d.spec.Mind.Name != "ppo" || d.spec.Imagine.On {
 		d.set("actor.lstm=0")
+	}
+	if d.spec.Mind.Name == "rl2" {
+		d.set("actor.lstm=5")
+		d.set("actor.net=dense")
+		d.set("actor.separate=false")
+		d.set("imagine.on=false")
 	}
 	if d.spec.Mind.Name == "hop" {
 		d.set("moa.history=0")

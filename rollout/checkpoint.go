@@ -161,7 +161,7 @@ func (e *Envs) replay() error {
 	for n := range e.env {
 		v := &e.env[n]
 		for a := range v.ret {
-			v.ret[a], v.life[a], v.goal[a] = 0, 0, game.NoGoal
+			v.ret[a], v.paid[a], v.life[a], v.goal[a] = 0, 0, 0, game.NoGoal
 		}
 		v.rules, v.steps = v.before, 0
 	}
@@ -213,6 +213,7 @@ func (v *env) count(acted []bool) {
 		}
 		v.life[a]++
 		v.ret[a] += float64(v.rewards[s])
+		v.paid[a] = v.rewards[s]
 		if v.goals != nil {
 			if g := v.goals.Reached(game.Seat(s)); g != game.NoGoal {
 				v.goal[a] = g

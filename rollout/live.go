@@ -82,6 +82,7 @@ func (l *Live) Step(n int, actions []int32, rewards []float32) {
 			continue
 		}
 		v.ret[a] += float64(rewards[a])
+		v.paid[a] = rewards[a]
 		v.life[a]++
 		if v.goals == nil {
 			continue

@@ -112,6 +112,13 @@ func (v *View) PlayedOf(n int, a agent.ID) int32 {
 	return int32(e.log[len(e.log)-len(e.seat)+int(e.seat[a])])
 }
 
+// RewardOf returns what the agent earned in its last step of env n's running
+// episode; 0 if it has not acted in it yet.
+func (v *View) RewardOf(n int) float32 { return v.envs.env[n].paid[v.Agent] }
+
+// EpisodeOf returns which of env n's episodes is running, from 0.
+func (v *View) EpisodeOf(n int) int { return v.envs.env[n].episode }
+
 // Mix marks env n's episode as one in which a stand-in plays.
 func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
 
@@ -201,6 +208,7 @@ type env struct {
 	episode int
 	steps   int
 	ret     []float64 // [A]
+	paid    []float32 // [A] what the agent earned in its last step
 	life    []int     // [A]
 	goal    []int     // [A]
 	done    []Episode
@@ -242,6 +250,7 @@ func New(cfg Config) (*Envs, error) {
 		v.seat, v.perm = make([]int8, agents), make([]int, agents)
 		v.actions, v.rewards = make([]int32, agents), make([]float32, agents)
 		v.ret, v.life, v.goal = make([]float64, agents), make([]int, agents), make([]int, agents)
+		v.paid = make([]float32, agents)
 		v.log = make([]int8, 0, e.spec.Horizon*agents)
 	}
 	return e, e.Restart(cfg.Key)
@@ -287,7 +296,7 @@ func (e *Envs) deal(v *env) {
 	}
 	for a, s := range v.perm {
 		v.seat[a] = int8(s)
-		v.ret[a], v.life[a], v.goal[a] = 0, 0, game.NoGoal
+		v.ret[a], v.paid[a], v.life[a], v.goal[a] = 0, 0, 0, game.NoGoal
 	}
 	v.before, v.log = v.rules, v.log[:0]
 	v.steps, v.mixed = 0, false
@@ -497,6 +506,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 		s := game.Seat(v.seat[a])
 		ro.Reward[i], ro.End[i], ro.Reached[i] = v.rewards[s], batch.Going, game.NoGoal
 		v.ret[a] += float64(v.rewards[s])
+		v.paid[a] = v.rewards[s]
 		v.life[a]++
 		if v.goals != nil {
 			if g := v.goals.Reached(s); g != game.NoGoal {

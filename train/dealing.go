@@ -13,6 +13,7 @@ import (
 
 	"hop/agent"
 	"hop/field"
+	"hop/mind"
 	"hop/nn"
 	"hop/rng"
 	"hop/rollout"
@@ -29,7 +30,8 @@ const (
 	past = int16(1000)
 )
 
-// dealing decides who plays each agent in each env, anew each episode. Its choices
+// dealing decides who plays each agent in each env, anew each episode, or each
+// trial of several episodes for minds that live through trials. Its choices
 // and streams are kept by env, so workers with ranges of their own do not meet.
 type dealing struct {
 	agents, envs int
@@ -43,10 +45,16 @@ type dealing struct {
 	taken        int            // how many have been taken in all
 	learns       []bool         // [A] the agent's own policy is its mind's, now
 	teams        *teams         // nil: stand-ins are drawn one by one only
+	trial        int            // episodes for which a choice holds
 }
 
 func newDealing(agents, envs int, minds []learner, who []string, key rng.Key) (*dealing, error) {
-	d := &dealing{agents: agents, envs: envs, who: len(who), isPast: make([]bool, len(who)), learns: make([]bool, agents)}
+	d := &dealing{agents: agents, envs: envs, who: len(who), isPast: make([]bool, len(who)), learns: make([]bool, agents), trial: 1}
+	for _, m := range minds {
+		if t, ok := mind.As[mind.Trialled](m.Mind); ok {
+			d.trial = max(d.trial, t.Trial())
+		}
+	}
 	for a := range agents {
 		ch := make([]int16, envs)
 		for n := range ch {
@@ -87,7 +95,7 @@ func (d *dealing) remember(minds []learner) {
 	d.taken++
 }
 
-// draw chooses who plays agent a in env n for the episode that starts.
+// draw chooses who plays agent a in env n for the episode, or trial, that starts.
 func (d *dealing) draw(a agent.ID, n int) int16 {
 	if d.teams != nil {
 		if a == firstDealt {
@@ -124,10 +132,10 @@ type dealtPlayer struct {
 	rollout.Split
 }
 
-// Act deals in envs that start an episode, then lets each player act.
+// Act deals in envs that start an episode or trial, then lets each player act.
 func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
-		if v.Start[v.Moment(v.T, int(n))] {
+		if v.Start[v.Moment(v.T, int(n))] && v.EpisodeOf(int(n))%p.d.trial == 0 {
 			p.d.choice[p.agent][n] = p.d.draw(p.agent, int(n))
 		}
 		if p.d.choice[p.agent][n] != own {
