@@ -374,3 +374,31 @@ func (s *Spec) makeMinds(g game.Game, key rng.Key, saved *safetensors.File, agen
 func isStage(name string) func(stage.Stage) bool {
 	return func(st stage.Stage) bool { return st.Name == name }
 }
+
+// FinalKinds returns what plays each agent at the end of a run: its kind of learner, or the bot
+// or frozen agent in its place. It is nil if all who learn are alike.
+func (s *Spec) FinalKinds(seats int) []string {
+	names := s.KindNames(seats)
+	for a := range names {
+		if who := s.Train.Role(a, s.Train.Steps); who != "learn" {
+			names[a] = who
+		}
+	}
+	return names
+}
+
+// ByKind returns the mean of what the final agents got, by kind; nil if all are alike.
+func (s *Spec) ByKind(agents []float64) map[string]float64 {
+	if len(s.Kinds) == 0 {
+		return nil
+	}
+	sum, n := map[string]float64{}, map[string]float64{}
+	for a, name := range s.FinalKinds(len(agents)) {
+		sum[name] += agents[a]
+		n[name]++
+	}
+	for name := range sum {
+		sum[name] /= n[name]
+	}
+	return sum
+}
