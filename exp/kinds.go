@@ -66,6 +66,11 @@ func (s *Spec) apart(kind int) bool {
 	return true
 }
 
+// Has reports whether some of the agents learn by a mind of that name.
+func (s *Spec) Has(mind string) bool {
+	return s.Mind.Name == mind || slices.ContainsFunc(s.Kinds, func(k Kind) bool { return k.spec.Mind.Name == mind })
+}
+
 // kindOf returns the number of an agent's kind, -1 if it learns as the spec's own mind does.
 func (s *Spec) kindOf(a int) int {
 	return slices.IndexFunc(s.Kinds, func(k Kind) bool { return slices.Contains(k.Agents, a) })

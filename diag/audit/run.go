@@ -58,7 +58,7 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 	found := slices.DeleteFunc(r.Findings, func(f check.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
 	r.Findings = nil
 	r.Returns, r.Curves, r.recorded = rec.returns, rec.curves, true
-	alike := len(s.Train.Team) == 0
+	alike := len(s.Train.Team)+len(s.Kinds) == 0
 	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
 		alike = false
 	}
