@@ -407,3 +407,28 @@ func (s *Spec) ByKind(agents []float64) map[string]float64 {
 	}
 	return sum
 }
+
+// Apart says in which settings the agents of one mind differ, where all learn by it; "" if
+// nothing sets them apart, or they are of different minds and are not to be compared.
+func (s *Spec) Apart() string {
+	plain := s.Learns(-1)
+	was := append(field.List(kindBlocks{plain.Actor, plain.PPO}), field.List(plain.Mind.params)...)
+	var says []string
+	for i := range s.Kinds {
+		k := &s.Kinds[i]
+		if k.spec.Mind.Name != s.Mind.Name {
+			return ""
+		}
+		var list []string
+		for _, c := range field.Diff(append(field.List(k.blocks()), field.List(k.spec.Mind.params)...), was) {
+			list = append(list, fmt.Sprintf("%s %s, not %s", c.Path, c.A, c.B))
+		}
+		if len(list) > 3 {
+			list = append(list[:3], fmt.Sprintf("%d more", len(list)-3))
+		}
+		if len(list) > 0 {
+			says = append(says, fmt.Sprintf("minds.%s gives agents %v %s", k.Name, k.Agents, strings.Join(list, ", ")))
+		}
+	}
+	return strings.Join(says, "; ")
+}

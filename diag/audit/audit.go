@@ -156,7 +156,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(orders(r.Returns)...)
+		r.Add(orders(&s, r.Returns)...)
 	}
 	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 	if opt.Game == nil {
@@ -391,8 +391,15 @@ func measured(returns [][]float64) [][]float64 {
 
 // orders asks whether agents that are built alike earn alike: whether earnings follow
 // their numbers, and whether one of them stands apart.
-func orders(returns [][]float64) []check.Finding {
-	return []check.Finding{order(returns), check.Odd(measured(returns))}
+func orders(s *exp.Spec, returns [][]float64) []check.Finding {
+	list := []check.Finding{order(returns), check.Odd(measured(returns))}
+	for i := range list {
+		if f := &list[i]; f.Status >= check.Suspect && s.Apart() != "" {
+			f.Module, f.Next = "spec", "the block minds: with the same settings for all, does the order vanish?"
+			f.Says += " The spec does not let them learn alike: " + s.Apart() + "."
+		}
+	}
+	return list
 }
 
 // order asks whether earnings follow the agents' numbers.
@@ -406,7 +413,8 @@ func order(returns [][]float64) check.Finding {
 
 // alike reports whether all agents are learners on equal terms.
 func (u *session) alike() bool {
-	return u.spec.Symmetric && u.spec.Seats > 1 && len(u.exp.Train.Team)+len(u.exp.Kinds) == 0 && u.broke == nil
+	return u.spec.Symmetric && u.spec.Seats > 1 && len(u.exp.Train.Team) == 0 && u.broke == nil &&
+		(len(u.exp.Kinds) == 0 || u.exp.Apart() != "")
 }
 
 // see looks at a window before it is learnt from.
