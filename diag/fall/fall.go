@@ -3,9 +3,9 @@
 package fall
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"hop/check"
@@ -18,15 +18,15 @@ const (
 	blocks  = 10  // parts of a run that are compared, after the warm-up
 	deep    = 0.2 // of what was gained that must be lost
 	sure    = 4   // standard errors that the loss must be beyond
-	factor  = 2.  // by which a learner's number must have changed to be named
+	factor  = 1.2 // by which a learner's number must have changed to be named
 	fewRows = 3   // of a block
 )
 
 // named are the learners' numbers that may tell why, the most telling first, and what to do.
 var named = []struct{ name, words, next string }{
-	{"ppo/kl", "how far the policy moves a window (nats)", "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
-	{"ppo/lr", "the learning rate", "ppo.lr_end below ppo.lr"},
+	{"ppo/lr", "the learning rate", "let ppo.lr_end be below ppo.lr"},
 	{"ppo/entropy", "the policy's entropy (nats)", "look at ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
+	{"ppo/kl", "how far the policy moves a window (nats)", "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
 	{"ppo/value_loss", "the loss of the values", "ppo.reward_scale and ppo.lr: values that do not fit the returns"},
 	{"search/entropy", "the entropy of the search's policy (nats)", "search.act and search.beta: how the agents act on what they search"},
 	{"search/value_loss", "the loss of the values", "leaf.kind, and what the leaves are worth: hop ladder"},
@@ -41,14 +41,13 @@ type run struct {
 	fell              bool
 }
 
-// Asked takes in seeds' metrics and says whether their returns fell; warm is the last env
-// step at which bots played.
+// Asked takes in seeds' metrics and says whether their returns fell.
 type Asked struct {
 	runs []run
 	by   map[string][][2]float64 // of runs that fell: at the peak, at the end
 }
 
-// Take takes in one seed.
+// Take takes in one seed; warm is the last env step at which bots played.
 func (q *Asked) Take(seed uint64, rows []runlog.Row, warm int64) {
 	of := map[string][]runlog.Row{}
 	for _, r := range rows {
@@ -122,29 +121,24 @@ func (q *Asked) Finding() check.Finding {
 	return f
 }
 
-// why names what moved most between the peak and the end, and what to do about it.
+// why names what moved between the peak and the end, and what to do about the first of it.
 func (q *Asked) why() (says, next string) {
-	next = "hop report on the run: which numbers turn when the return does; and agents of the peak play on from their checkpoint (RUN#AGENT@STEP)"
-	most := math.Log(factor)
+	var list []string
 	for _, n := range named {
-		list := q.by[n.name]
-		if len(list) == 0 {
-			continue
-		}
 		var change, was, is stats.Acc
-		for _, x := range list {
+		for _, x := range q.by[n.name] {
 			was.Add(x[0])
 			is.Add(x[1])
 			change.Add(math.Abs(math.Log(max(x[1], 1e-9) / max(x[0], 1e-9))))
 		}
-		if change.Mean() > most && slices.ContainsFunc(list, func(x [2]float64) bool { return x[0] > 0 }) {
-			most = change.Mean()
-			says = fmt.Sprintf("; meanwhile %s went from %.2g to %.2g", n.words, was.Mean(), is.Mean())
-			next = n.next + "; then " + "the checkpoint of the peak, which is kept as the best"
+		if change.N() > 0 && change.Mean() > math.Log(factor) && len(list) < 3 {
+			list = append(list, fmt.Sprintf("%s went from %.2g to %.2g", n.words, was.Mean(), is.Mean()))
+			next = cmp.Or(next, n.next+"; the checkpoint of the peak is kept as the best")
 		}
 	}
-	if says == "" {
-		says = "; no learner's number changed by a factor of two meanwhile, so look at what is learnt from and how it is acted on"
+	if len(list) == 0 {
+		return "; no learner's number changed by a fifth meanwhile, so look at what is learnt from and how it is acted on",
+			"hop report on the run: what turns when the return does; the checkpoint of the peak is kept as the best"
 	}
-	return says, next
+	return "; meanwhile " + strings.Join(list, ", and "), next
 }
