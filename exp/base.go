@@ -37,7 +37,7 @@ func (s *Spec) overlay(text []byte, file, name string, under []string) error {
 		errs = append(errs, s.overlayBase(base, append(under, file)))
 		s.Name, s.file = name, file
 	}
-	return errors.Join(append(errs, s.decode(top, based))...)
+	return errors.Join(append(errs, s.decode(top, append(under, file), based))...)
 }
 
 // onlyDocument returns the one document that a spec is.
@@ -92,9 +92,10 @@ func value(n *yaml.Node, key string) *yaml.Node {
 }
 
 // decode reads the top of a spec. Which fields there are depends on the game and
-// the mind that it names.
-func (s *Spec) decode(n *yaml.Node, based bool) error {
+// the mind that it names. under are the specs above it, and itself.
+func (s *Spec) decode(n *yaml.Node, under []string, based bool) error {
 	var errs []error
+	var kinds *yaml.Node
 	if m := value(n, "mind"); m != nil && m.Value != s.Mind.Name {
 		fresh, err := s.reg.NewMind(m.Value)
 		if err != nil {
@@ -115,6 +116,8 @@ func (s *Spec) decode(n *yaml.Node, based bool) error {
 		case key.Value == "base" || key.Value == "mind":
 		case key.Value == "game":
 			errs = append(errs, s.Game.decode(v))
+		case key.Value == "minds":
+			kinds = v
 		case slices.Contains(blocks, key.Value):
 			own.Content = append(own.Content, key, v)
 		case slices.Contains(ours, key.Value):
@@ -136,6 +139,9 @@ func (s *Spec) decode(n *yaml.Node, based bool) error {
 	ownLines, ownFaults := field.Decode(own, s.Mind.params, "")
 	s.Mind.lines = ownLines
 	s.Prepare, s.Follow = merged(prepare, s.Prepare), merged(follow, s.Follow)
+	if kinds != nil { // once what they start as is read
+		errs = append(errs, s.decodeKinds(kinds, under))
+	}
 	if based {
 		s.Prepare = s.needed(prepare)
 	}

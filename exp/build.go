@@ -63,6 +63,12 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 	parts := train.Parts{
 		Game: g, Stage: s.stage, Minds: minds, MindOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
 		Players: func(who string) (train.PlayerMaker, error) { return s.reg.players(g, who) },
+		Kinds:   s.KindNames(g.Spec().Seats),
+	}
+	if len(s.Kinds) > 0 {
+		for _, m := range minds {
+			parts.Rewards = append(parts.Rewards, s.LearnsAs(m.Agents()[0]).Rewards())
+		}
 	}
 	parts.Twins = func() ([]mind.Mind, error) {
 		twins, _, err := s.minds(g, key, saved)
@@ -86,10 +92,7 @@ func (s *Spec) minds(g game.Game, key rng.Key, saved *safetensors.File) ([]mind.
 		}
 	}
 	of, agents := s.mindOf(g.Spec().Seats)
-	minds, err := s.Mind.build(Making{Game: g, Agents: agents, Actor: s.Actor, PPO: s.PPO, Key: key, Saved: saved, Runs: s.reg.Runs})
-	if err == nil && len(minds) != len(agents) {
-		err = fmt.Errorf("exp: mind %s made %d minds for %d groups of agents", s.Mind.Name, len(minds), len(agents))
-	}
+	minds, err := s.makeMinds(g, key, saved, agents)
 	return minds, of, err
 }
 

@@ -60,8 +60,10 @@ func (s *Spec) Known() (map[string]Acquaintance, error) {
 	}
 	note(recorded, func(a *Acquaintance) { a.Recorded = true })
 	note(answered, func(a *Acquaintance) { a.Partner = true })
-	if m, ok := s.Mind.params.(interface{ Met() []string }); ok {
-		note(m.Met(), func(a *Acquaintance) { a.Partner = true })
+	for kind := -1; kind < len(s.Kinds); kind++ {
+		if m, ok := s.Learns(kind).Mind.params.(interface{ Met() []string }); ok {
+			note(m.Met(), func(a *Acquaintance) { a.Partner = true })
+		}
 	}
 	return known, nil
 }

@@ -74,7 +74,7 @@ func (x *Saved) Minds() ([]mind.Mind, []int, error) {
 	for i, m := range minds {
 		w, ok := mind.As[mind.Weighted](m)
 		if !ok {
-			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, x.Spec.Mind.Name)
+			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, x.Spec.LearnsAs(m.Agents()[0]).Mind.Name)
 		}
 		if err := w.LoadWeights(x.file, train.Prefix(i)); err != nil {
 			return nil, nil, fmt.Errorf("exp: loading the agents of %s: %w", x.dir, err)
@@ -98,16 +98,35 @@ func (x *Saved) mind(id agent.ID) (mind.Mind, error) {
 // newcomer makes a mind with what agent id has learnt, in agent 0's place: there sits
 // whoever lives among others.
 func (x *Saved) newcomer(id agent.ID) (mind.Mind, error) {
-	minds, of, err := x.Minds()
+	minds, of, err := x.like(id)
 	if err != nil {
 		return nil, err
 	}
-	if int(id) < 0 || int(id) >= len(of) {
-		return nil, fmt.Errorf("%s has agents 0 to %d, not %d", x.dir, len(of)-1, id)
+	return minds[of[0]], nil
+}
+
+// like makes minds for all places with what agent id has learnt, and says which is each place's.
+func (x *Saved) like(id agent.ID) ([]mind.Mind, []int, error) {
+	at, _ := x.Spec.mindOf(x.Game.Spec().Seats)
+	if int(id) < 0 || int(id) >= len(at) {
+		return nil, nil, fmt.Errorf("%s has agents 0 to %d, not %d", x.dir, len(at)-1, id)
 	}
-	m := minds[of[0]]
-	w, _ := mind.As[mind.Weighted](m) // minds has loaded it
-	return m, w.LoadWeights(x.file, train.Prefix(of[id]))
+	own := *x
+	own.Spec = *x.Spec.LearnsAs(id)
+	minds, of, err := own.Spec.minds(x.Game, rng.Key{}, x.file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("exp: the agents of %s: %w", x.dir, err)
+	}
+	for _, m := range minds {
+		w, ok := mind.As[mind.Weighted](m)
+		if !ok {
+			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, own.Spec.Mind.Name)
+		}
+		if err := w.LoadWeights(x.file, train.Prefix(at[id])); err != nil {
+			return nil, nil, fmt.Errorf("exp: loading agent %d of %s: %w", id, x.dir, err)
+		}
+	}
+	return minds, of, nil
 }
 
 // member lets a mind play agent id; lanes are remembered anew for each call.
@@ -180,18 +199,13 @@ func (x *Saved) Agents() (*Agents, error) {
 // -1 what agent id has learnt on every seat.
 func (x *Saved) Seated(id int, greedy bool) ([]eval.Member, error) {
 	minds, of, err := x.Minds()
+	if id != -1 && err == nil {
+		minds, of, err = x.like(agent.ID(id))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if id < -1 || id >= len(of) {
-		return nil, fmt.Errorf("%s has agents 0 to %d, not %d", x.dir, len(of)-1, id)
-	}
 	for _, m := range minds {
-		if w, _ := mind.As[mind.Weighted](m); id >= 0 { // Minds has loaded it
-			if err := w.LoadWeights(x.file, train.Prefix(of[id])); err != nil {
-				return nil, fmt.Errorf("exp: loading agent %d of %s: %w", id, x.dir, err)
-			}
-		}
 		if f, ok := mind.As[mind.Freezer](m); ok {
 			f.Freeze(greedy)
 		}
@@ -299,13 +313,19 @@ func (x *Saved) Predictions() (map[agent.ID]mind.Prediction, error) {
 	out := map[agent.ID]mind.Prediction{}
 	for id, i := range of {
 		p, ok := mind.As[mind.Predicting](minds[i])
+		if !ok && len(x.Spec.Kinds) > 0 {
+			continue // one of a kind that models nobody
+		}
 		if !ok {
-			return nil, fmt.Errorf("exp: %s holds no models of others: its agents do not plan; name a run of mind hop, such as one of hop-4x4",
-				x.dir)
+			break
 		}
 		if out[agent.ID(id)], err = p.Predictions(); err != nil {
 			return nil, err
 		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("exp: %s holds no models of others: its agents do not plan; name a run of mind hop, such as one of hop-4x4",
+			x.dir)
 	}
 	return out, nil
 }
@@ -365,7 +385,19 @@ func (r *Registry) LoadNewcomer(dir string, sets []string, id int, learn string)
 	if learn == LearnNothing {
 		sets = append(slices.Clone(sets), "belief.within=false", "belief.across=false")
 	}
-	x, err := r.Open(dir, sets)
+	x, err := r.Open(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	if k := x.Spec.kindOf(id); k >= 0 { // the settings are its kind's
+		sets = slices.Clone(sets)
+		for i, set := range sets {
+			if !strings.HasPrefix(set, "game.") {
+				sets[i] = "minds." + x.Spec.Kinds[k].Name + "." + set
+			}
+		}
+	}
+	x, err = r.Open(dir, sets)
 	if learn == LearnNothing && err != nil { // agents without beliefs
 		x, err = r.Open(dir, sets[:len(sets)-2])
 	}
@@ -430,7 +462,7 @@ func (x *Newcomer) Member(reads *mind.Readings) (Life, error) {
 		f.Freeze(false)
 	}
 	if a, ok := mind.As[mind.Adapter](m); ok && (moa || own) {
-		rewards := x.Spec.last()
+		rewards := x.Spec.LearnsAs(x.id).last()
 		l.After = func(ro *batch.Rollout) error {
 			return a.Adapt(&mind.Window{Rollout: ro, Rewards: rewards, Share: 1}, moa, own)
 		}

@@ -35,6 +35,9 @@ const (
 // it comes. Nothing large is made to know it, and models that stages are still to train
 // count as they are by default.
 func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
+	if len(s.Kinds) > 0 {
+		return s.memoryOfKinds(beside, workers)
+	}
 	g, err := s.Game.Build()
 	if err != nil {
 		return nil, err
@@ -116,6 +119,27 @@ func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
 		scoring += sum(more)
 	}
 	add("scoring and report", 2*scoring+program, "eval.episodes")
+	slices.SortStableFunc(parts, func(a, b mind.Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return parts, nil
+}
+
+// memoryOfKinds estimates the largest that each part would be if all agents were of one
+// kind: parts are mostly of the run and of its hungriest kind.
+func (s *Spec) memoryOfKinds(beside, workers int) ([]mind.Part, error) {
+	var parts []mind.Part
+	for kind := -1; kind < len(s.Kinds); kind++ {
+		more, err := s.Learns(kind).Memory(beside, workers)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range more {
+			if i := slices.IndexFunc(parts, func(p mind.Part) bool { return p.Name == m.Name }); i < 0 {
+				parts = append(parts, m)
+			} else if parts[i].Bytes < m.Bytes {
+				parts[i] = m
+			}
+		}
+	}
 	slices.SortStableFunc(parts, func(a, b mind.Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return parts, nil
 }

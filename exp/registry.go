@@ -94,6 +94,20 @@ type Making struct {
 	Key    rng.Key
 	Saved  *safetensors.File // the checkpoint that will be loaded; nil: the run is at its start
 	Runs   *runlog.Reader    // reads models that were trained before
+
+	number []int // [mind] which of the run's it is; nil: the same
+	all    int   // minds of the run; 0: those of Agents
+}
+
+// Stream names the streams of mind i, whichever of the run's minds that is.
+func (m Making) Stream(i int) rng.Key { return m.Key.Child("mind", m.of(i)) }
+
+// of returns which of the run's minds mind i is.
+func (m Making) of(i int) int {
+	if m.number == nil {
+		return i
+	}
+	return m.number[i]
 }
 
 // Brain makes the network of mind i, which reads so many numbers about goals.
@@ -103,7 +117,7 @@ type Making struct {
 func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
 	in := Input(m.Game.Spec())
 	in.Extra = goals
-	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], max(1, 4/len(m.Agents)), m.Key.Child("brain", i))
+	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], max(1, 4/max(m.all, len(m.Agents))), m.Key.Child("brain", m.of(i)))
 	if err != nil {
 		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)
 	}

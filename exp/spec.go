@@ -33,6 +33,7 @@ type Spec struct {
 	Imagine imagine.Config `yaml:"imagine"`
 	Eval    Eval           `yaml:"eval"`
 	Prepare []stage.Stage  `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
+	Kinds   []Kind         `yaml:"-"` // the block minds: agents that learn otherwise
 	Follow  []stage.Stage  `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
 
 	reg    *Registry
@@ -106,8 +107,8 @@ func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, e
 			typed++
 		}
 	}
-	if g, err := s.Game.Build(); err == nil && !s.framed && len(g.Spec().Obs.Planes) == 0 {
-		s.Actor.Frame = "board"
+	if g, err := s.Game.Build(); err == nil && len(g.Spec().Obs.Planes) == 0 {
+		s.unframe()
 	}
 	for _, err := range field.Split(s.Validate()) {
 		if set := setBy(sets, err); set != "" {
@@ -124,6 +125,16 @@ func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, e
 		return Spec{}, err
 	}
 	return s, nil
+}
+
+// unframe chooses the frame of games without a board where none was written.
+func (s *Spec) unframe() {
+	if !s.framed {
+		s.Actor.Frame = "board"
+	}
+	for i := range s.Kinds {
+		s.Kinds[i].spec.unframe()
+	}
 }
 
 // setBy returns which of the sets has written the field that err finds fault with; ""
@@ -167,6 +178,8 @@ func (s *Spec) Set(set string) error {
 		return nil
 	case block == "game":
 		return s.Game.Set(rest, value)
+	case block == "minds":
+		return s.setKind(rest, value)
 	case slices.Contains(s.Mind.blocks(), block):
 		s.Mind = s.Mind.clone()
 		return field.Set(s.Mind.params, path, value)
@@ -198,7 +211,7 @@ func noField(path string, list []field.Info) error {
 
 // blocks names the spec's own blocks.
 func (s *Spec) blocks() []string {
-	names := []string{"name", "game", "mind", "base"}
+	names := []string{"name", "game", "mind", "base", "minds"}
 	for _, f := range field.ListAll(s) {
 		if name, _, _ := strings.Cut(f.Path, "."); names[len(names)-1] != name {
 			names = append(names, name)
@@ -216,8 +229,6 @@ func (s *Spec) Validate() error {
 		part(field.Bad("name", s.Name,
 			"a name that folders can have: at most 80 letters, none of them / \\ < > : \" | ? *, no dot or space at either end"), "")
 	}
-	part(s.Actor.Validate(), "actor")
-	part(s.PPO.Validate(), "ppo")
 	part(field.Check(s.Eval), "eval")
 	part(s.Imagine.Validate(), "imagine")
 	part(stage.Validate(s.Prepare, "game"), "prepare")
@@ -230,9 +241,6 @@ func (s *Spec) Validate() error {
 	if g != nil {
 		part(s.Train.Validate(g.Spec().Seats, g.Spec().Goals), "train")
 		part(s.unknownBots(g), "train")
-		if l := g.Spec().Obs; len(l.Planes) == 0 && (s.Actor.Frame != "board" || s.Actor.Net == "conv") {
-			part(field.Bad("frame", s.Actor.Frame, "board and a dense net, because "+s.Game.Name+" has no board"), "actor")
-		}
 		for i, st := range s.Train.Stages {
 			if errs[0] != nil {
 				break // a stage of a wrong game would repeat its faults
@@ -246,7 +254,9 @@ func (s *Spec) Validate() error {
 			}
 		}
 	}
-	errs = append(errs, s.Mind.validate(s, g)...)
+	own := s.Learns(-1)
+	errs = append(append(errs, own.settings(g)...), s.Mind.validate(own, g)...)
+	errs = append(errs, s.validateKinds(g)...)
 	if why := s.unimaginable(); s.Imagine.On && why != "" {
 		part(field.Bad("on", true, "false, because imagination is self-play on the true game and "+why), "imagine")
 	}
@@ -256,10 +266,21 @@ func (s *Spec) Validate() error {
 	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
 		part(field.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
 	}
+	return errors.Join(errs...)
+}
+
+// settings returns what is wrong with how the agents of a kind act and learn.
+func (s *Spec) settings(g game.Game) (errs []error) {
+	part := func(err error, prefix string) { errs = append(errs, field.At(err, prefix, s.lines)) }
+	part(s.Actor.Validate(), "actor")
+	part(s.PPO.Validate(), "ppo")
+	if g != nil && len(g.Spec().Obs.Planes) == 0 && (s.Actor.Frame != "board" || s.Actor.Net == "conv") {
+		part(field.Bad("frame", s.Actor.Frame, "board and a dense net, because "+s.Game.Name+" has no board"), "actor")
+	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(field.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // unknownBots says which of those who are to play the game does not know.
@@ -343,6 +364,8 @@ func (s *Spec) imaginesOthers() error {
 func (s *Spec) unimaginable() string {
 	t := &s.Train
 	switch {
+	case len(s.Kinds) > 0:
+		return "minds is set"
 	case s.Mind.Name != "ppo" && !s.modelsOthers():
 		return "mind is " + s.Mind.Name
 	case s.Actor.LSTM > 0:
@@ -370,13 +393,14 @@ func (s *Spec) Fields() []field.Info {
 		Path: "mind", Type: "text", Default: s.Mind.Name, Doc: "what learns", Want: "one of " + strings.Join(s.reg.MindNames(), ", "),
 	})
 	list = append(list, field.List(s)...)
-	return append(list, field.List(s.Mind.params)...)
+	list = append(list, field.List(s.Mind.params)...)
+	return append(list, s.kindFields()...)
 }
 
 // AllFields describes every field that some spec of the registry could have: those
 // of this one's game, and of every mind and kind.
 func (s *Spec) AllFields() []field.Info {
-	list := s.Fields()
+	list := s.Learns(-1).Fields()
 	own := len(list) - len(field.List(s.Mind.params)) - len(field.List(s))
 	list = append(list[:own:own], field.ListAll(s)...)
 	for _, name := range s.reg.MindNames() {
@@ -422,6 +446,13 @@ func (s *Spec) YAML() ([]byte, error) {
 	text := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 	body.Content = slices.Insert(body.Content, 2, text("game"), &g, text("mind"), text(s.Mind.Name)) // after name
 	body.Content = append(body.Content, own.Content...)
+	if len(s.Kinds) > 0 {
+		kinds, err := s.encodeKinds()
+		if err != nil {
+			return nil, fmt.Errorf("exp: writing the spec: %w", err)
+		}
+		body.Content = append(body.Content, text("minds"), kinds)
+	}
 	return yaml.Marshal(body)
 }
 
@@ -429,6 +460,10 @@ func (s *Spec) YAML() ([]byte, error) {
 // every field that names a folder.
 func (s *Spec) Fill(fill func(string) string) {
 	s.Mind = s.Mind.clone()
+	s.Kinds = slices.Clone(s.Kinds)
+	for i := range s.Kinds {
+		s.Kinds[i].spec.Mind = s.Kinds[i].spec.Mind.clone()
+	}
 	for _, f := range s.folders() {
 		*f = fill(*f)
 	}
@@ -439,6 +474,9 @@ func (s *Spec) folders() []*string {
 	list := []*string{&s.Imagine.World}
 	if m, ok := s.Mind.params.(interface{ FolderFields() []*string }); ok {
 		list = append(list, m.FolderFields()...)
+	}
+	for i := range s.Kinds {
+		list = append(list, s.Kinds[i].spec.folders()[1:]...) // without imagination's, which kinds have none of
 	}
 	return list
 }

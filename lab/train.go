@@ -35,6 +35,8 @@ type SeedResult struct {
 	SE         stats.Number `json:"se"` // not known of a single episode
 	GreedyMean float64      `json:"greedy_mean"`
 	Agents     []float64    `json:"agents"`
+	// Kinds is the mean return by kind of agent, where agents of several kinds play.
+	Kinds map[string]float64 `json:"kinds,omitempty"`
 	// LastFifth is the mean return over the last 20 % of training; nil if no episode
 	// ended then.
 	LastFifth *float64 `json:"last_fifth,omitempty"`
@@ -454,6 +456,7 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	for i := range sampled.Return {
 		r.Agents = append(r.Agents, sampled.Return[i].Mean())
 	}
+	r.Kinds = j.spec.ByKind(r.Agents)
 	if r.GreedyMean = r.Mean; !agents.Sure { // else there is nothing to draw
 		greedy, err := play("greedy", agents.Greedy)
 		if err != nil {

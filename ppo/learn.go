@@ -93,6 +93,7 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 			if u.Goal != nil {
 				goal = u.Goal[(slot-slot0)*ro.GoalLen:][:ro.GoalLen]
 			}
+			goal = goal[:min(b.Model.Extra, ro.GoalLen)] // one that reads no goals may learn among those that do
 			r.src = append(r.src, int32(at))
 			r.action = append(r.action, ro.Action[step])
 			r.logp = append(r.logp, ro.LogProb[step])

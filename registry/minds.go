@@ -94,7 +94,7 @@ func makeInfluence(c influence.Config, m exp.Making) ([]mind.Mind, error) {
 	var minds []mind.Mind
 	for i, b := range list {
 		spec := m.Game.Spec()
-		x, err := influence.New(c, m.Actor, exp.Input(spec), spec.Seats, b, m.Key.Child("mind", i))
+		x, err := influence.New(c, m.Actor, exp.Input(spec), spec.Seats, b, m.Stream(i))
 		if err != nil {
 			return nil, fmt.Errorf("mind %d: %w", i, err)
 		}
@@ -135,7 +135,7 @@ func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
 		if err != nil {
 			return nil, err
 		}
-		x, err := hop.New(c, m.Game, models, b, m.PPO.RewardScale, m.Key.Child("mind", i))
+		x, err := hop.New(c, m.Game, models, b, m.PPO.RewardScale, m.Stream(i))
 		if err != nil {
 			return nil, fmt.Errorf("mind %d: %w", i, err)
 		}

@@ -214,6 +214,8 @@ func (g *group) Member(a int) string {
 	name := fmt.Sprintf("agent %d", a)
 	if !g.learns(a) {
 		name += ", " + path.Base(filepath.ToSlash(g.team[a]))
+	} else if g.Spec != nil && len(g.Spec.Kinds) > 0 {
+		name += ", " + g.Spec.KindNames(g.Agents)[a]
 	}
 	return name
 }

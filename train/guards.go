@@ -254,10 +254,13 @@ func broken(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 // rewards finds rewards that are no numbers, and the largest return so far in
 // the unit that is learnt in: no value should be far beyond it.
 func (w *window) rewards(ro *batch.Rollout) {
-	shape := w.s.shaped()
-	scale := shape.Scale
+	shape := w.s.shaped(0)
+	scale := w.s.scale()
 	for _, f := range shape.Goal {
-		scale = max(scale, shape.Scale*f)
+		scale = max(scale, w.s.scale()*f)
+	}
+	for m := range w.s.minds {
+		shape.Gamma = max(shape.Gamma, w.s.shaped(m).Gamma)
 	}
 	most, top := 0., 0.
 	for a := range agent.ID(ro.Agents) {

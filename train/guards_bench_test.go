@@ -37,7 +37,7 @@ func BenchmarkGuards(b *testing.B) {
 		b.Fatal(err)
 	}
 	s.collect()
-	stats, err := s.learnFrom(&mind.Window{Rollout: s.ro, Rewards: s.shaped()})
+	stats, err := s.learnFrom(&mind.Window{Rollout: s.ro, Rewards: s.shaped(0)})
 	if err != nil {
 		b.Fatal(err)
 	}

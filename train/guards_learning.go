@@ -80,7 +80,7 @@ func (w *window) heads(agents []agent.ID, stats []agent.Stat) {
 func (w *window) behind() {
 	st := &w.g.state
 	a := len(w.p.Return)
-	if !w.s.spec.Symmetric || a < 3 || len(w.s.cfg.Team) > 0 || w.p.Warm || w.p.Episodes == 0 || len(w.s.minds) != a {
+	if !w.s.spec.Symmetric || a < 3 || len(w.s.cfg.Team) > 0 || w.s.parts.Kinds != nil || w.p.Warm || w.p.Episodes == 0 || len(w.s.minds) != a {
 		return
 	}
 	if st.Gain == nil {
@@ -115,7 +115,15 @@ func (w *window) behind() {
 }
 
 // top is the largest return met, unscaled.
-func (w *window) top() float64 { return w.g.state.Bound / max(w.s.shaped().Scale, 1e-9) }
+func (w *window) top() float64 { return w.g.state.Bound / max(w.s.scale(), 1e-9) }
+
+// scale is the largest scale that rewards are learnt in.
+func (s *SelfPlay) scale() (most float64) {
+	for m := range s.minds {
+		most = max(most, s.shaped(m).Scale)
+	}
+	return most
+}
 
 // knew takes in how well a model of others knows a kind of stranger, which counts as its
 // start as long as the agents have not played themselves.

@@ -77,6 +77,7 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 				add("goal/none", a, p.None[a], n)
 			}
 		}
+		s.byKind(p, add)
 		const memory = 0.9 // of the score that chooses the best checkpoint
 		if !s.scored {
 			s.score, s.scored = mean.Mean(), true
@@ -111,4 +112,29 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		}
 	}
 	return p
+}
+
+// KindMetric begins the names of mean returns by kind of agent, where agents differ: then
+// comes the kind, or the bot or frozen agent that plays instead.
+const KindMetric = "return/kind/"
+
+// byKind adds the mean returns of each kind of agent.
+func (s *SelfPlay) byKind(p *Progress, add func(name string, agent int, value float64, n int)) {
+	if s.parts.Kinds == nil {
+		return
+	}
+	of := map[string]*stats.Acc{}
+	var names []string // in the agents' order
+	for a, name := range s.parts.Kinds {
+		if who := s.cfg.Role(a, s.began); who != "learn" {
+			name = who
+		}
+		if of[name] == nil {
+			of[name], names = &stats.Acc{}, append(names, name)
+		}
+		of[name].Add(p.Return[a].Mean())
+	}
+	for _, name := range names {
+		add(KindMetric+name, -1, of[name].Mean(), of[name].N()*p.Episodes)
+	}
 }

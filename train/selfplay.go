@@ -30,6 +30,8 @@ type Parts struct {
 	Workers int                                   // cores to use; not part of the numbers
 	Clock   func() time.Duration                  // for phase times; nil: none are taken
 	Watch   Watching                              // sees windows before they are learnt from; nil: nobody does
+	Rewards []Rewards                             // [mind] how each mind's rewards are shaped; nil: as the run's
+	Kinds   []string                              // [A] what each agent is as a learner; nil: all are alike
 }
 
 // Watching sees every window between playing and learning: played ones, and
@@ -112,6 +114,7 @@ type SelfPlay struct {
 	strangers     *strangers // whom models of others are scored on; nil: nobody
 
 	step, update int
+	began        int     // env step at which the last window did
 	stage        int     // index into cfg.Stages, -1: the true game
 	score        float64 // recent mean return, for the best checkpoint
 	scored       bool
@@ -126,6 +129,10 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 	}
 	for _, m := range parts.Minds {
 		l := abilities(m)
+		if l.goalLen > 0 && s.goalLen > 0 && l.goalLen != s.goalLen {
+			return nil, fmt.Errorf("train: minds that read %d and %d numbers about the others' goals cannot play side by side; "+
+				"give the planners of minds the same goals", s.goalLen, l.goalLen)
+		}
 		s.minds, s.goalLen = append(s.minds, l), max(s.goalLen, l.goalLen)
 		if r, ok := mind.As[mind.Rememberer](m); ok {
 			r.Remember(cfg.Envs, cfg.Window)
@@ -175,6 +182,7 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 			return fmt.Errorf("train: after env step %d: %w", s.step, err)
 		}
 		s.show(s.ro, false)
+		s.began = s.step
 		s.step += s.played()
 		s.update++
 		stats, err := s.learn()
@@ -277,7 +285,7 @@ func (s *SelfPlay) role(a int) string { return s.cfg.Role(a, s.step) }
 // learn lets every mind learn from the window and, if there is imagination that
 // can be trusted, from imagined ones beside it.
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
-	w := mind.Window{Rollout: s.ro, Rewards: s.shaped(), Share: float64(s.step) / float64(s.cfg.Steps)}
+	w := mind.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps)}
 	rounds := 0
 	s.imagined = nil
 	if s.imagine != nil {
@@ -324,7 +332,9 @@ func (s *SelfPlay) learnFrom(w *mind.Window) ([][]agent.Stat, error) {
 		var next atomic.Int32 // one mind at a time on each core, whose cache holds one
 		learn := func() {
 			for i := int(next.Add(1)) - 1; i < len(stats); i = int(next.Add(1)) - 1 {
-				stats[i], errs[i] = s.minds[i].Learn(w)
+				own := *w
+				own.Rewards = s.shaped(i)
+				stats[i], errs[i] = s.minds[i].Learn(&own)
 			}
 		}
 		var wg sync.WaitGroup
@@ -349,9 +359,12 @@ func (s *SelfPlay) show(ro *batch.Rollout, imagined bool) {
 	}
 }
 
-// shaped says how true rewards become what is learnt from, now.
-func (s *SelfPlay) shaped() mind.Rewards {
+// shaped says how true rewards become what a mind learns from, now.
+func (s *SelfPlay) shaped(m int) mind.Rewards {
 	c := s.rewards
+	if s.parts.Rewards != nil {
+		c = s.parts.Rewards[m]
+	}
 	r := mind.Rewards{Scale: c.Scale, Prosocial: c.Prosocial, Gamma: c.Gamma}
 	if c.ProsocialEnd >= 0 {
 		r.Prosocial += (c.ProsocialEnd - c.Prosocial) * min(float64(s.step)/float64(s.cfg.Steps), 1)

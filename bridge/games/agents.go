@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hop/agent"
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
@@ -36,7 +37,7 @@ const (
 type guest struct {
 	name    string
 	members []eval.Member // [A]
-	scale   float32       // of rewards in the values of networks
+	scale   []float32     // [A] of rewards in the values of networks
 
 	players [][]rollout.Player // [A][worker]; nil: nobody was asked since its life began
 	asked   []bool             // [N][A] it has chosen at this slot
@@ -46,14 +47,15 @@ type guest struct {
 	seen    []bool             // [N][A][A] who was alive at the last choice
 }
 
-// newGuest returns one who has not been asked yet.
-func (s *Server) newGuest(name string, members []eval.Member, scale float32) *guest {
+// newGuest returns one who has not been asked yet; a scale that is not given is 1.
+func (s *Server) newGuest(name string, members []eval.Member, scale ...float32) *guest {
 	agents, rows := s.spec.Seats, s.envs()*s.spec.Seats
-	g := &guest{name: name, members: members, scale: scale, asked: make([]bool, rows), here: make([]bool, rows), chosen: make([]int32, rows),
+	g := &guest{name: name, members: members, scale: slices.Repeat([]float32{1}, agents), asked: make([]bool, rows), here: make([]bool, rows), chosen: make([]int32, rows),
 		seen: make([]bool, rows*agents), rows: make([][][]int32, agents)}
 	for a := range g.rows {
 		g.rows[a] = make([][]int32, len(s.workers))
 	}
+	copy(g.scale, scale)
 	g.forget()
 	return g
 }
@@ -189,7 +191,7 @@ func (s *Server) guest(w Who) (*guest, error) {
 			}
 			members = append(members, m)
 		}
-		return s.newGuest(w.Bot, members, 1), nil
+		return s.newGuest(w.Bot, members), nil
 	}
 	x, dir, err := s.saved(w, nil)
 	if err != nil {
@@ -208,7 +210,14 @@ func (s *Server) guest(w Who) (*guest, error) {
 		return nil, fmt.Errorf("%s cannot play %s as it is set here: %w; make an env with hop.parallel_env(agent.game, **agent.params)",
 			dir, game.Label(s.game), err)
 	}
-	return s.newGuest(dir, members, float32(x.Spec.PPO.RewardScale)), nil
+	var scale []float32
+	for a := range agent.ID(s.spec.Seats) {
+		if w.Agent >= 0 {
+			a = agent.ID(w.Agent)
+		}
+		scale = append(scale, float32(x.Spec.LearnsAs(a).PPO.RewardScale))
+	}
+	return s.newGuest(dir, members, scale...), nil
 }
 
 // hireFor makes the players of a seat, if there are none yet.
@@ -407,7 +416,7 @@ func (s *Server) lookAt(args json.RawMessage) (*Look, error) {
 	out := &Look{Action: g.chosen[i], Others: []Other{}}
 	if d, ok := p.(mind.Deciding); ok {
 		probs, value := d.Decision(place)
-		value /= g.scale
+		value /= g.scale[at.Agent]
 		out.Policy, out.Value = slices.Clone(probs), &value
 	}
 	var thought *plan.Thought

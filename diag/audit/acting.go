@@ -29,8 +29,8 @@ type acting struct {
 const actRows = 128
 
 func (c *acting) take(u *session, ro *batch.Rollout) {
-	if u.exp.Actor.LSTM > 0 || u.window <= u.exp.Train.Warm.Windows {
-		return // what an LSTM remembered is not recorded; watched bots have no probabilities
+	if u.window <= u.exp.Train.Warm.Windows {
+		return // watched bots have no probabilities
 	}
 	if c.agents == nil {
 		c.agents = map[agent.ID]int{}
@@ -38,11 +38,11 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	c.search = u.hop != nil && u.hop.Imagines() != nil // else it plays by its network alone
 	for _, t := range u.taps {
 		for _, a := range t.agents {
-			if c.search {
+			if t.hop != nil {
 				c.searched(u, ro, a)
-				continue
+			} else if t.exp.Actor.LSTM == 0 { // what an LSTM remembered is not recorded
+				c.network(u, ro, t, a)
 			}
-			c.network(u, ro, t, a)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
 		c.asked = true
 		c.rows++
 		ws.Reset()
-		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot))
+		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
 		ws.Forward(params)
 		act := ro.Action[step]
 		probs := probe.Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))

@@ -13,6 +13,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ const loudInfluence = 20
 // schedules on few envs, without a curriculum, whose games are other games.
 func small(s exp.Spec) exp.Spec {
 	most := 16
-	if s.Mind.Name == "hop" {
+	if s.Has("hop") {
 		most = 8
 	}
 	given := s.Train.Envs
@@ -104,7 +105,7 @@ func updates(s *exp.Spec, opt Options) int {
 	switch {
 	case opt.Updates > 0:
 		return opt.Updates
-	case s.Mind.Name == "hop":
+	case s.Has("hop"):
 		return 6
 	case s.Imagine.On:
 		return 12
@@ -155,7 +156,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
-		r.Add(orders(r.Returns)...)
+		r.Add(orders(&s, r.Returns)...)
 	}
 	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 	if opt.Game == nil {
@@ -186,7 +187,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 
 // plainPPO reports whether nothing but PPO learns, so that brains can be shared.
 func plainPPO(s *exp.Spec) bool {
-	return s.Mind.Name == "ppo" && !s.Imagine.On
+	return s.Mind.Name == "ppo" && !s.Imagine.On && len(s.Kinds) == 0
 }
 
 // session is one instrumented run.
@@ -195,7 +196,7 @@ type session struct {
 	spec      game.Spec
 	key       rng.Key // of the run
 	opt       Options
-	hop       *hop.Config // nil: the agents do not plan
+	hop       *hop.Config // of the first who plan; nil: none do
 	parts     train.Parts
 	loop      *train.SelfPlay
 	closely   bool // examine, not only count returns
@@ -243,8 +244,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 	if opt.Change != nil {
 		opt.Change(&s, &parts)
 	}
-	c, _ := exp.ConfigOf[hop.Config](&s)
-	u := &session{key: parts.Key, hop: c, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, loaded: from != nil}
+	u := &session{key: parts.Key, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, loaded: from != nil}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
 	for a := range u.acts {
 		u.acts[a] = make([]int, len(u.spec.Actions))
@@ -253,6 +253,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 		for i, m := range parts.Minds {
 			t := newTap(m, u, i)
 			u.taps = append(u.taps, t)
+			u.hop = cmp.Or(u.hop, t.hop)
 			parts.Minds[i] = t
 		}
 		u.replay = diag.NewReplay(parts.Game, parts.Key, s.Train.Envs)
@@ -390,8 +391,15 @@ func measured(returns [][]float64) [][]float64 {
 
 // orders asks whether agents that are built alike earn alike: whether earnings follow
 // their numbers, and whether one of them stands apart.
-func orders(returns [][]float64) []check.Finding {
-	return []check.Finding{order(returns), check.Odd(measured(returns))}
+func orders(s *exp.Spec, returns [][]float64) []check.Finding {
+	list := []check.Finding{order(returns), check.Odd(measured(returns))}
+	for i := range list {
+		if f := &list[i]; f.Status >= check.Suspect && s.Apart() != "" {
+			f.Module, f.Next = "spec", "the block minds: with the same settings for all, does the order vanish?"
+			f.Says += " The spec does not let them learn alike: " + s.Apart() + "."
+		}
+	}
+	return list
 }
 
 // order asks whether earnings follow the agents' numbers.
@@ -405,7 +413,8 @@ func order(returns [][]float64) check.Finding {
 
 // alike reports whether all agents are learners on equal terms.
 func (u *session) alike() bool {
-	return u.spec.Symmetric && u.spec.Seats > 1 && len(u.exp.Train.Team) == 0 && u.broke == nil
+	return u.spec.Symmetric && u.spec.Seats > 1 && len(u.exp.Train.Team) == 0 && u.broke == nil &&
+		(len(u.exp.Kinds) == 0 || u.exp.Apart() != "")
 }
 
 // see looks at a window before it is learnt from.
@@ -444,7 +453,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.foreseen(ro)
 	u.nets = nil
-	if u.exp.Mind.Name == "lola" && u.taps[0].heldAt() {
+	if u.exp.Has("lola") && slices.ContainsFunc(u.taps, (*tap).heldAt) {
 		u.nets = u.weights()
 	}
 	if u.window <= 3 || u.window%20 == 0 {
@@ -477,6 +486,9 @@ func (u *session) dreamt(played batch.Shape) dreams.Run {
 func (u *session) weights() []twin.Net {
 	nets := make([]twin.Net, u.spec.Seats)
 	for _, t := range u.taps {
+		if len(u.exp.Kinds) > 0 && t.exp.Mind.Name != "lola" {
+			continue // minds read those of their kind
+		}
 		f, err := probe.Saved(t.Mind)
 		if err != nil {
 			return nil

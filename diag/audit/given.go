@@ -17,7 +17,8 @@ type given struct {
 	failed  int
 }
 
-func (g *given) take(u *session, w *mind.Window) {
+func (g *given) take(p *tap, w *mind.Window) {
+	u := p.u
 	g.windows++
 	bad := func(what string, got, want float64) {
 		if math.Abs(got-want) <= 1e-9*max(1, math.Abs(want)) {
@@ -30,7 +31,7 @@ func (g *given) take(u *session, w *mind.Window) {
 	steps := float64(u.replay.Steps)
 	share := steps / float64(u.exp.Train.Steps)
 	over := func(from, to float64, over int) float64 { return from + (to-from)*min(steps/float64(over), 1) }
-	c := u.exp.PPO
+	c := p.exp.PPO
 	bad("a share of the run", w.Share, share)
 	bad("a scale of rewards", w.Rewards.Scale, c.RewardScale)
 	bad("a discount of the team's rewards", w.Rewards.Gamma, c.Gamma)

@@ -34,7 +34,7 @@ func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
 		u.insight.done = map[int][]agent.ID{}
 	}
 	u.insight.done[u.window] = append(u.insight.done[u.window], v.Agent)
-	s := inside.Subject{Mind: r.tap.Mind, Player: r.Player, Hop: u.hop, Game: u.parts.Game, Scale: u.exp.PPO.RewardScale}
+	s := inside.Subject{Mind: r.tap.Mind, Player: r.Player, Hop: r.tap.hop, Game: u.parts.Game, Scale: r.tap.exp.PPO.RewardScale}
 	u.insight.Look(s, v, envs) // what cannot be put back is found by probes of learning
 }
 
@@ -60,7 +60,7 @@ func (u *session) culprit() string {
 	switch {
 	case u.guilty == nil:
 		return "rollout"
-	case u.hop != nil:
+	case u.guilty.tap.hop != nil:
 		return "planner"
 	}
 	return "ppo"

@@ -78,7 +78,7 @@ func (p *tap) labels(h probe.Labeller, w *mind.Window, start *safetensors.File) 
 // none. start is the mind before it learns.
 func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, error) {
 	h, ok := mind.As[probe.Labeller](p.Mind)
-	if !ok || p.study == nil || w.GoalLen == 0 || p.u.hop.Own != "search" {
+	if !ok || p.study == nil || w.GoalLen == 0 || p.hop.Own != "search" {
 		return nil, nil
 	}
 	labels, err := p.labels(h, w, start)

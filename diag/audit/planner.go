@@ -32,11 +32,11 @@ func (u *session) planning() []check.Finding {
 		}
 		search, made := s.Search()
 		set.Rows++
-		for _, d := range differing(u.hop.Search.Resolve(len(u.spec.Actions)), *search) {
+		for _, d := range differing(t.hop.Search.Resolve(len(u.spec.Actions)), *search) {
 			set.Accuse(check.Fault, set.Effect+1, fmt.Sprintf("Mind %d searches with another %s than the spec says: %s.", i, d[0], d[1]),
 				"where the search's settings are passed on")
 		}
-		if u.hop.Search.Dynamics != "rules" {
+		if t.hop.Search.Dynamics != "rules" {
 			rules.Says = "The search plans on a learnt model, which is not compared with the rules here."
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hop/check"
+	"hop/diag/fall"
 	"hop/exp"
 	"hop/runlog"
 	"hop/safetensors"
@@ -22,6 +23,7 @@ type recorded struct {
 	curves  [][][]float64      // [seed][agent][logged]
 	counts  []map[string][]float64
 	noticed []check.Finding // by the guards, while it ran
+	fall    fall.Asked
 }
 
 // Folder reports whether dir holds a run, or seeds of one.
@@ -58,13 +60,14 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 	found := slices.DeleteFunc(r.Findings, func(f check.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
 	r.Findings = nil
 	r.Returns, r.Curves, r.recorded = rec.returns, rec.curves, true
-	alike := len(s.Train.Team) == 0
+	alike := len(s.Train.Team) == 0 && (len(s.Kinds) == 0 || s.Apart() != "")
 	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
 		alike = false
 	}
 	if alike {
-		r.Add(orders(rec.returns)...)
+		r.Add(orders(&s, rec.returns)...)
 	}
+	r.Add(rec.fall.Finding())
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil
 }
@@ -104,6 +107,7 @@ func read(reg *exp.Registry, dir string) (*recorded, error) {
 			return nil, err
 		}
 		rec.take(rows, rec.spec.Train.Warm.Until(rows))
+		rec.fall.Take(run.Env.Seed, rows, rec.spec.Train.Warm.Until(rows))
 		list, err := run.Findings()
 		if err != nil {
 			return nil, err

@@ -270,8 +270,8 @@ func (u *session) configured() check.Finding {
 					"Agent %d plays with mind %d, but mind %d learns from its rows.", a, plays, i)
 			}
 		}
-		first := u.taps[0]
-		if i == 0 || t.params == nil || first.params == nil {
+		first := u.taps[slices.IndexFunc(u.taps, t.alike)]
+		if first == t || t.params == nil || first.params == nil {
 			continue
 		}
 		mind := fmt.Sprintf("mind %d: ", i)

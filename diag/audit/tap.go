@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"hop/agent"
-	"hop/batch"
 	"hop/diag"
 	"hop/diag/others"
 	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/diag/update"
+	"hop/exp"
 	"hop/mind"
+	"hop/mind/hop"
 	"hop/nn"
 	"hop/rollout"
 	"hop/safetensors"
@@ -25,6 +26,8 @@ type tap struct {
 	u      *session
 	i      int
 	agents []agent.ID
+	exp    *exp.Spec     // as it is for its agents
+	hop    *hop.Config   // nil: it does not plan
 	params *nn.Params    // of the network that acts; nil: it has none that can be seen
 	counts mind.Counting // nil: it does not count
 
@@ -64,12 +67,20 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 		_, t.params = a.Actor()
 	}
 	t.counts, _ = mind.As[mind.Counting](m)
-	t.update = update.Mind{Mind: m, Agents: t.agents, Spec: &u.exp, Hop: u.hop, Seats: u.spec.Seats}
+	t.exp = u.exp.LearnsAs(t.agents[0])
+	t.hop, _ = exp.ConfigOf[hop.Config](t.exp)
+	t.update = update.Mind{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
-	if u.hop != nil {
-		t.study = others.New(*u.hop, u.spec, t.agents[0], u.key.Child("mind", i))
+	if t.hop != nil {
+		t.study = others.New(*t.hop, u.spec, t.agents[0], u.key.Child("mind", i))
 	}
 	return t
+}
+
+// alike reports whether another mind is made by the same settings.
+func (p *tap) alike(o *tap) bool {
+	names := p.u.exp.KindNames(p.u.spec.Seats)
+	return names == nil || names[p.agents[0]] == names[o.agents[0]]
 }
 
 // heldAt says whether a window's update is held against its definition: the first
@@ -106,15 +117,15 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 			}
 		})
 	}
-	if p.i == 0 {
-		p.u.given.take(p.u, w)
+	if p.i == 0 || len(p.u.exp.Kinds) > 0 {
+		p.u.given.take(p, w)
 		if p.u.dreams != nil {
 			p.u.dreams.Handed(w)
 		}
 	}
 	labels := 0
-	if p.u.hop != nil {
-		labels = labelled(ro, p.agents[0], p.u.hop.Goals.Kind == "hand")
+	if p.hop != nil {
+		labels = probe.Labelled(ro, p.agents[0], p.hop.Goals.Kind == "hand")
 	}
 	_, saves := mind.As[mind.Saver](p.Mind)
 	again := w.Imagined != nil && w.Imagined.Again // the network has moved since it played the window
@@ -132,7 +143,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.i == 0 && p.u.hop != nil && !p.u.loaded {
+		if p.hop != nil && p.u.started == nil && !p.u.loaded {
 			if err := p.u.pretrained(f); err != nil {
 				return nil, err
 			}
@@ -153,7 +164,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	weights := slices.Clone(p.params.W)
 	var before, after *safetensors.File
 	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.dreams.Broken())
-	if hold || p.u.hop != nil {
+	if hold || p.hop != nil {
 		var err error
 		if before, err = probe.Saved(p.Mind); err != nil {
 			return nil, err
@@ -179,7 +190,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 			return nil, err
 		}
 	}
-	if p.u.hop != nil {
+	if p.hop != nil {
 		p.compareOthers(before, after, labels)
 	}
 	if hold {
@@ -188,11 +199,11 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 			Untouched: func(a agent.ID, t, n int) bool { return p.u.same[ro.Step(a, t, n)] },
 		}
 		want, right := p.update.Hold(given, w, before, after, stats)
-		if want != nil && right && p.u.hop == nil {
+		if want != nil && right && p.hop == nil {
 			p.u.draws.hold(p.u, want)
 		}
 	}
-	if p.u.exp.Actor.LSTM > 0 && saves {
+	if p.exp.Actor.LSTM > 0 && saves {
 		if p.memory, err = remembered(p.Mind, len(p.agents), w.Envs); err != nil {
 			return nil, err
 		}
@@ -281,40 +292,6 @@ func (p *tap) compareOthers(before, after *safetensors.File, labels int) {
 	if !moved {
 		p.moaIdle++
 	}
-}
-
-// labelled counts the steps of co-players that a model of others learns from: in
-// episodes that began within the window, with hand-made goals those up to the last
-// goal reached; else those of episodes that ended within it too.
-func labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
-	count := 0
-	for a := range agent.ID(ro.Agents) {
-		if a == me {
-			continue
-		}
-		for n := range ro.Envs {
-			length := -1 // of the running episode; -1: it began before the window
-			for t := range ro.Steps {
-				if ro.Start[ro.Moment(t, n)] {
-					length = 0
-				}
-				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
-				if length < 0 || !ro.Alive[slot] {
-					continue
-				}
-				length++
-				over := ro.End[step] == batch.Exited
-				if hand && ro.Reached[step] >= 0 || !hand && over {
-					count += length
-					length = 0
-				}
-				if over {
-					length = -1
-				}
-			}
-		}
-	}
-	return count
 }
 
 // recorder keeps what an agent saw and did, beside what the rollout keeps.

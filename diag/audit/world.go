@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
 	"hop/batch"
 	"hop/check"
@@ -23,7 +24,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 		f.Accuse(check.Fault, 1, fmt.Sprintf("The planners' world model cannot be asked: %v.", err), "mind/hop: Models and rules")
 		u.world = append(u.world, f)
 	}
-	f, err := probe.Saved(u.taps[0].Mind)
+	f, err := probe.Saved(u.taps[slices.IndexFunc(u.taps, func(t *tap) bool { return t.hop != nil })].Mind)
 	if err != nil {
 		fail(err)
 		return

@@ -67,6 +67,10 @@ type swap struct {
 
 // Rungs returns the ladder of a run's spec, lowest first.
 func Rungs(s exp.Spec) ([]Rung, error) {
+	if len(s.Kinds) > 0 {
+		return nil, fmt.Errorf("ladder: its agents do not learn alike (minds is set), and a rung changes them all; " +
+			"name a run whose agents are of one kind")
+	}
 	c, ok := exp.ConfigOf[hop.Config](&s)
 	if !ok {
 		return nil, fmt.Errorf("ladder: its agents do not plan (mind is %s), so there is nothing to take apart; "+

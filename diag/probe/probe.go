@@ -543,3 +543,37 @@ func Softmax(logits []float32, legal []bool) []float64 {
 	}
 	return out
 }
+
+// Labelled counts the steps of co-players that a model of others learns from: in
+// episodes that began within the window, with hand-made goals those up to the last
+// goal reached; else those of episodes that ended within it too.
+func Labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
+	count := 0
+	for a := range agent.ID(ro.Agents) {
+		if a == me {
+			continue
+		}
+		for n := range ro.Envs {
+			length := -1 // of the running episode; -1: it began before the window
+			for t := range ro.Steps {
+				if ro.Start[ro.Moment(t, n)] {
+					length = 0
+				}
+				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
+				if length < 0 || !ro.Alive[slot] {
+					continue
+				}
+				length++
+				over := ro.End[step] == batch.Exited
+				if hand && ro.Reached[step] >= 0 || !hand && over {
+					count += length
+					length = 0
+				}
+				if over {
+					length = -1
+				}
+			}
+		}
+	}
+	return count
+}

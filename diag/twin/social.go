@@ -38,7 +38,7 @@ func LOLA(a Actor, c ppo.Config, eta float64, me agent.ID, nets []Net, w *mind.W
 	}
 	out := make([]float64, ro.Steps*ro.Envs)
 	for j := range agent.ID(ro.Agents) {
-		if j == me {
+		if j == me || nets[j] == nil {
 			continue
 		}
 		s := slope(a, nets[j], ro, j, adv[me], games)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/agent"
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
@@ -136,7 +137,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			a.Partner = true
 			r.known[name] = a
 		}
-		if c, ok := exp.ConfigOf[hop.Config](&s.Spec); ok && c.Goals.Kind == "hand" {
+		if c, ok := exp.ConfigOf[hop.Config](s.Spec.LearnsAs(agent.ID(c.Agent))); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}
 		here, err := s.Spec.Game.Map()

@@ -162,12 +162,13 @@ func networks(x *exp.Saved) (nets []*network, without []string, err error) {
 			}
 		}
 		acting, ok := mind.As[mind.Acting](m)
+		own := x.Spec.LearnsAs(m.Agents()[0])
 		if !ok {
-			return nil, nil, fmt.Errorf("mind %s does not act by a network, so there is none to write", x.Spec.Mind.Name)
+			return nil, nil, fmt.Errorf("mind %s does not act by a network, so there is none to write", own.Mind.Name)
 		}
 		model, params := acting.Actor()
 		name := nameOf(ids)
-		n, err := newActor(name, "actor", model, params, legalAt, x.Spec.PPO.RewardScale)
+		n, err := newActor(name, "actor", model, params, legalAt, own.PPO.RewardScale)
 		if err != nil {
 			return nil, nil, err
 		}

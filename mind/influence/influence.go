@@ -243,7 +243,7 @@ func (f *Mind) questions(ro *batch.Rollout) {
 			slot = at
 			copy(f.legal, ro.LegalAt(slot))
 			f.own.Reset()
-			f.own.Add(ro.ObsAt(slot), ro.GoalAt(slot))
+			f.own.Add(ro.ObsAt(slot), nil)
 			f.own.Forward(f.Params)
 			f.pol.Set(f.own.Logits, f.legal, 1)
 		}

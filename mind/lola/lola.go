@@ -251,7 +251,7 @@ func (k *lookahead) each(ro *batch.Rollout, slots []int32, p *nn.Params, do func
 		part := slots[lo:min(lo+lolaRows, len(slots))]
 		k.ws.Reset()
 		for i, slot := range part {
-			k.ws.Add(ro.ObsAt(int(slot)), ro.GoalAt(int(slot)))
+			k.ws.Add(ro.ObsAt(int(slot)), nil)
 			copy(k.legal[i*actions:(i+1)*actions], ro.LegalAt(int(slot)))
 		}
 		k.ws.Forward(p)
