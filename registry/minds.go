@@ -10,6 +10,7 @@ import (
 	"hop/frame"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/a3c"
 	"hop/mind/hop"
 	"hop/mind/hop/pretrained"
 	"hop/mind/influence"
@@ -31,6 +32,7 @@ func minds() map[string]exp.MindEntry {
 			hop.Default, makeHOP).Check(checkHOP),
 		"lola":      exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
 		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
+		"a3c":       exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)", a3c.Default, makeA3C).Check(forgetful),
 	}
 }
 
@@ -62,6 +64,30 @@ func makeLOLA(c lola.Config, m exp.Making) ([]mind.Mind, error) {
 		return nil, err
 	}
 	return lola.New(c, m.PPO, list)
+}
+
+func makeA3C(c a3c.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	if err != nil {
+		return nil, err
+	}
+	var minds []mind.Mind
+	for _, b := range list {
+		x, err := a3c.New(c, m.PPO, b)
+		if err != nil {
+			return nil, err
+		}
+		minds = append(minds, x)
+	}
+	return minds, nil
+}
+
+// forgetful is what minds need that learn from single rows: a network without an LSTM.
+func forgetful(_ any, s *exp.Spec, _ game.Game) error {
+	if s.Actor.LSTM > 0 {
+		return field.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
+	}
+	return nil
 }
 
 func makeInfluence(c influence.Config, m exp.Making) ([]mind.Mind, error) {
