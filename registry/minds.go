@@ -15,6 +15,7 @@ import (
 	"hop/mind/hop/pretrained"
 	"hop/mind/influence"
 	"hop/mind/lola"
+	"hop/mind/pr2"
 	"hop/model/actor"
 	"hop/model/cvae"
 	"hop/model/vae"
@@ -33,6 +34,7 @@ func minds() map[string]exp.MindEntry {
 		"lola":      exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
 		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
 		"a3c":       exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)", a3c.Default, makeA3C).Check(forgetful),
+		"pr2":       exp.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)", pr2.Default, makePR2).Check(alone),
 	}
 }
 
@@ -76,6 +78,23 @@ func makeA3C(c a3c.Config, m exp.Making) ([]mind.Mind, error) {
 		x, err := a3c.New(c, m.PPO, b)
 		if err != nil {
 			return nil, err
+		}
+		minds = append(minds, x)
+	}
+	return minds, nil
+}
+
+func makePR2(c pr2.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	if err != nil {
+		return nil, err
+	}
+	var minds []mind.Mind
+	for i, b := range list {
+		spec := m.Game.Spec()
+		x, err := pr2.New(c, m.PPO, m.Actor, exp.Input(spec), spec.Seats, b, m.Key.Child("mind", i))
+		if err != nil {
+			return nil, fmt.Errorf("mind %d: %w", i, err)
 		}
 		minds = append(minds, x)
 	}

@@ -39,6 +39,10 @@ func (o *rmsProp) step(d []float32, lr, clip float64) (norm float64, err error) 
 	keep, eps, rate := float32(o.decay), float32(o.eps), float32(lr)
 	w, square := o.p.W[:len(d)], o.square[:len(d)]
 	for i, x := range d {
+		if x == 0 { // most of the first layer, in most parts
+			square[i] *= keep
+			continue
+		}
 		x *= scale
 		g := keep*square[i] + (1-keep)*x*x
 		square[i] = g
