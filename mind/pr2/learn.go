@@ -11,14 +11,15 @@ import (
 // look computes the policy at all states.
 func (m *Mind) look(ro *batch.Rollout) {
 	m.pi, m.logpi = resize(m.pi, len(m.states)*m.k), resize(m.logpi, len(m.states)*m.k)
+	m.own.fold()
 	for lo := 0; lo < len(m.states); lo += chunk {
 		part := m.states[lo:min(lo+chunk, len(m.states))]
 		m.own.ws.Reset()
 		for i, s := range part {
-			m.own.ws.Add(ro.ObsAt(int(s.slot)), ro.GoalAt(int(s.slot)))
+			m.own.ws.AddNarrow(ro.ObsAt(int(s.slot)), ro.GoalAt(int(s.slot)))
 			copy(m.legal[i*m.k:(i+1)*m.k], ro.LegalAt(int(s.slot)))
 		}
-		m.own.ws.Forward(m.own.params)
+		m.own.ws.Forward(m.own.narrow)
 		m.policy.Set(m.own.ws.Logits, m.legal, len(part))
 		copy(m.pi[lo*m.k:], m.policy.P)
 		copy(m.logpi[lo*m.k:], m.policy.LogP)
@@ -33,7 +34,7 @@ func (m *Mind) answers(ro *batch.Rollout, part []pair) {
 		s := m.states[p.state]
 		clear(m.extra[:m.k])
 		m.extra[p.action] = 1
-		m.rho.ws.Add(ro.ObsAt(int(s.slot)), m.extra[:m.k])
+		m.rho.ws.AddNarrow(ro.ObsAt(int(s.slot)), m.extra[:m.k])
 		for place := range others {
 			legal := m.legal[(i*others+place)*m.k:][:m.k]
 			clear(legal)
@@ -42,7 +43,7 @@ func (m *Mind) answers(ro *batch.Rollout, part []pair) {
 			}
 		}
 	}
-	m.rho.ws.Forward(m.rho.params)
+	m.rho.ws.Forward(m.rho.narrow)
 	m.answer.Set(m.rho.ws.Logits, m.legal, len(part)*others)
 }
 
@@ -54,7 +55,7 @@ func (m *Mind) joint(ro *batch.Rollout, s int32, answer []int8) {
 			m.extra[place*m.k+int(b)] = 1
 		}
 	}
-	m.q.ws.Add(ro.ObsAt(int(m.states[s].slot)), m.extra)
+	m.q.ws.AddNarrow(ro.ObsAt(int(m.states[s].slot)), m.extra)
 }
 
 // recurse asks for every legal action how the others would answer it, draws answers, and
@@ -63,6 +64,8 @@ func (m *Mind) recurse(ro *batch.Rollout, alpha float32) {
 	others, draws := m.seats-1, m.cfg.Samples
 	m.drawn = resize(m.drawn, len(m.pairs)*draws*others)
 	m.worths = resize(m.worths, len(m.pairs)*draws)
+	m.rho.fold()
+	m.q.fold()
 	each := chunk / draws
 	for lo := 0; lo < len(m.pairs); lo += each {
 		part := m.pairs[lo:min(lo+each, len(m.pairs))]
@@ -83,7 +86,7 @@ func (m *Mind) recurse(ro *batch.Rollout, alpha float32) {
 			}
 			m.compare(ro, p, i)
 		}
-		m.q.ws.Forward(m.q.params)
+		m.q.ws.Forward(m.q.narrow)
 		for i, p := range part {
 			for d := range draws {
 				m.worths[(lo+i)*draws+d] += m.q.ws.Logits[(i*draws+d)*m.k+int(p.action)]
@@ -175,6 +178,7 @@ func (m *Mind) learnQ(ro *batch.Rollout) error {
 	answer := make([]int8, others)
 	return m.minibatches(len(m.rows), func(pick []int) error {
 		unit := 1 / float32(len(pick))
+		m.q.fold()
 		for lo := 0; lo < len(pick); lo += chunk {
 			part := pick[lo:min(lo+chunk, len(pick))]
 			m.q.ws.Reset()
@@ -189,7 +193,7 @@ func (m *Mind) learnQ(ro *batch.Rollout) error {
 				}
 				m.joint(ro, r.state, answer)
 			}
-			m.q.ws.Forward(m.q.params)
+			m.q.ws.Forward(m.q.narrow)
 			m.q.ws.ZeroGrad()
 			for j, i := range part {
 				r := m.rows[i]
@@ -198,9 +202,9 @@ func (m *Mind) learnQ(ro *batch.Rollout) error {
 				m.q.ws.DLogits[at] = off * unit // of half the square
 				m.sums.q += float64(off*off) / 2 / float64(m.learner.Epochs)
 			}
-			m.q.ws.Backward(m.q.params)
+			m.q.ws.Backward(m.q.narrow)
 		}
-		_, err := m.q.opt.Step(m.cfg.LR, m.learner.MaxGrad)
+		_, err := m.q.step(m.cfg.LR, m.learner.MaxGrad)
 		return err
 	})
 }
@@ -212,6 +216,7 @@ func (m *Mind) learnAnswers(ro *batch.Rollout) error {
 	list := make([]pair, 0, chunk)
 	return m.minibatches(len(m.pairs), func(pick []int) error {
 		unit := 1 / float32(len(pick)*draws)
+		m.rho.fold()
 		for lo := 0; lo < len(pick); lo += chunk {
 			part := pick[lo:min(lo+chunk, len(pick))]
 			list = list[:0]
@@ -236,9 +241,9 @@ func (m *Mind) learnAnswers(ro *batch.Rollout) error {
 					}
 				}
 			}
-			m.rho.ws.Backward(m.rho.params)
+			m.rho.ws.Backward(m.rho.narrow)
 		}
-		_, err := m.rho.opt.Step(m.cfg.LR, m.learner.MaxGrad)
+		_, err := m.rho.step(m.cfg.LR, m.learner.MaxGrad)
 		return err
 	})
 }
@@ -248,15 +253,16 @@ func (m *Mind) learnAnswers(ro *batch.Rollout) error {
 func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32, lr float64) error {
 	return m.minibatches(len(m.rows), func(pick []int) error {
 		unit := 1 / float32(len(pick))
+		m.own.fold()
 		for lo := 0; lo < len(pick); lo += chunk {
 			part := pick[lo:min(lo+chunk, len(pick))]
 			m.own.ws.Reset()
 			for j, i := range part {
 				slot := int(m.states[m.rows[i].state].slot)
-				m.own.ws.Add(ro.ObsAt(slot), ro.GoalAt(slot))
+				m.own.ws.AddNarrow(ro.ObsAt(slot), ro.GoalAt(slot))
 				copy(m.legal[j*m.k:(j+1)*m.k], ro.LegalAt(slot))
 			}
-			m.own.ws.Forward(m.own.params)
+			m.own.ws.Forward(m.own.narrow)
 			m.policy.Set(m.own.ws.Logits, m.legal, len(part))
 			for j, i := range part {
 				s := int(m.rows[i].state)
@@ -276,9 +282,9 @@ func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32, lr float64) error {
 				}
 				m.own.ws.DValue[j] = float32(m.learner.ValueCoef) * (m.own.ws.Value[j] - m.soft[s]) * unit
 			}
-			m.own.ws.Backward(m.own.params)
+			m.own.ws.Backward(m.own.narrow)
 		}
-		norm, err := m.own.opt.Step(lr, m.learner.MaxGrad)
+		norm, err := m.own.step(lr, m.learner.MaxGrad)
 		m.sums.norm += norm
 		m.sums.steps++
 		m.counts.Steps++

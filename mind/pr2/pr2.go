@@ -112,8 +112,18 @@ type net struct {
 	name   string // in a checkpoint
 	model  *actor.Model
 	params *nn.Params
+	narrow *nn.Params // the weights for narrow rows, with the gradients of params
 	opt    *nn.Adam
 	ws     *actor.Work
+}
+
+// fold brings the narrow weights up to date.
+func (n *net) fold() { n.model.Fold(n.narrow.W, n.params) }
+
+// step takes a step along the gradients of narrow rows. It returns their norm.
+func (n *net) step(lr, clip float64) (float64, error) {
+	n.model.Unfold(n.params)
+	return n.opt.Step(lr, clip)
 }
 
 // state is a slot of the agent that is looked at.
@@ -175,7 +185,9 @@ func learning(name string, model *actor.Model, params *nn.Params, eps float64) (
 	if err != nil {
 		return net{}, err
 	}
-	return net{name, model, params, opt, model.Work(chunk)}, nil
+	narrow := *params
+	narrow.W = make([]float32, len(params.W))
+	return net{name, model, params, &narrow, opt, model.Work(chunk)}, nil
 }
 
 func (m *Mind) buffers(others int) {
