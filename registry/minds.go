@@ -33,8 +33,10 @@ func minds() map[string]exp.MindEntry {
 			hop.Default, makeHOP).Check(checkHOP),
 		"lola":      exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
 		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
-		"a3c":       exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)", a3c.Default, makeA3C).Check(forgetful),
-		"pr2":       exp.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)", pr2.Default, makePR2).Check(alone),
+		"a3c": exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
+			a3c.Default, makeA3C).Check(forgetful),
+		"pr2": exp.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
+			pr2.Default, makePR2).Check(alone),
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *Mind) recurse(ro *batch.Rollout, alpha float32) {
 // compare counts how the assumed answers of pair i compare with what the others did, where the pair was played.
 func (m *Mind) compare(ro *batch.Rollout, p pair, i int) {
 	s := m.states[p.state]
-	if int(s.t) == ro.Steps || ro.Action[ro.Step(m.me, int(s.t), int(s.n))] != p.action {
+	if ro.Action[ro.Step(m.me, int(s.t), int(s.n))] != p.action {
 		return
 	}
 	others := m.seats - 1
@@ -142,33 +142,28 @@ func (m *Mind) values(ro *batch.Rollout, alpha float32) {
 	}
 }
 
-// targets writes the targets of Q: r + gamma V(s'), of which a share lambda is what
-// really followed.
+// targets writes the targets of Q: r + gamma V(s'), of which a share lambda is what really
+// followed.
 func (m *Mind) targets(w *mind.Window, alpha float32) {
 	ro := w.Rollout
 	m.rewards = resize(m.rewards, ro.Steps*ro.Envs)
 	w.Rewards.Apply(m.rewards, ro, m.me)
 	gamma, lambda := float32(m.learner.Gamma), float32(m.cfg.Lambda)
-	m.follows = resize(m.follows, len(m.states))
 	for i := len(m.rows) - 1; i >= 0; i-- {
 		r := &m.rows[i]
 		s := m.states[r.state]
-		next := (int(s.t)+1)*ro.Envs + int(s.n)
-		r.target = m.rewards[int(s.t)*ro.Envs+int(s.n)]
-		if ro.End[r.step] != batch.Exited {
-			value := ro.Value[ro.Slot(m.me, int(s.t)+1, int(s.n))] // where an outside limit has ended the episode
-			if at := m.at[next]; at >= 0 {
-				value = m.soft[at]
-				if lambda > 0 && ro.End[r.step] == batch.Going && int(s.t)+1 < ro.Steps {
-					slot := int(m.states[at].slot)
-					action := ro.Action[ro.Step(m.me, int(s.t)+1, int(s.n))]
-					real := m.follows[at] - alpha*(m.logpi[int(at)*m.k+int(action)]+logCount(ro.LegalAt(slot)))
-					value += lambda * (real - value)
-				}
-			}
-			r.target += gamma * value
+		t, n := int(s.t), int(s.n)
+		r.target = m.rewards[t*ro.Envs+n]
+		if ro.End[r.step] == batch.Exited {
+			continue
 		}
-		m.follows[r.state] = r.target
+		value := ro.Value[ro.Slot(m.me, t+1, n)]
+		if ro.End[r.step] == batch.Going && t+1 < ro.Steps {
+			next := m.at[(t+1)*ro.Envs+n] // which is a row too, of the same number
+			bonus := m.logpi[int(next)*m.k+int(ro.Action[m.rows[next].step])] + logCount(ro.LegalAt(int(m.states[next].slot)))
+			value += lambda * (m.rows[next].target - alpha*bonus - value)
+		}
+		r.target += gamma * value
 	}
 }
 
@@ -249,7 +244,7 @@ func (m *Mind) learnAnswers(ro *batch.Rollout) error {
 }
 
 // learnPolicy goes once over the rows: E_pi[alpha log pi(a | s) - Q(s, a)], exactly, and the squared error of the
-// network's own value to V(s), which is what it reports and what is used where an outside limit ends an episode.
+// network's value to V(s).
 func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32, lr float64) error {
 	return m.minibatches(len(m.rows), func(pick []int) error {
 		unit := 1 / float32(len(pick))

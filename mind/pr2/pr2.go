@@ -66,12 +66,12 @@ func (c *Config) Validate() error {
 //   - Q(s, a) = E_rho[Q(s, a, b) - alpha log rho(b | s, a)], what an action is worth under
 //     the answers, which at the optimum is alpha log sum_b exp(Q(s, a, b) / alpha),
 //   - pi(a | s), drawn to exp(Q(s, a) / alpha) / Z likewise,
-//   - V(s) = E_pi[Q(s, a) - alpha log pi(a | s)].
+//   - V(s), the value that the policy's network gives, drawn to E_pi[Q(s, a) - alpha log pi(a | s)]
+//     by squared error. Targets take it as it was when the window was played.
 //
 // Logarithms of rho and pi count from even chances over the legal actions, so that living
-// longer does not pay by itself. A window's targets come from the networks as they
-// were before it. So the answers that are reckoned with are those that would suit the
-// agent, not those that it has seen: that is the paper's.
+// longer does not pay by itself. The answers that are reckoned with are those that would
+// suit the agent, not those that it has seen: that is the paper's.
 type Mind struct {
 	*ppo.Brain
 	cfg     Settings
@@ -88,19 +88,18 @@ type Mind struct {
 	policy *nn.Categorical
 
 	states []state
-	at     []int32   // [T+1][N] the state of a slot; -1: none
+	at     []int32   // [T][N] the state of a slot; -1: none
 	here   []int16   // [states][seats-1] who sits there and is alive; -1: nobody
 	pi     []float32 // [states][k]
 	logpi  []float32 // [states][k]
 	worth  []float32 // [states][k] Q(s, a); 0 for illegal actions
-	soft   []float32 // [states] V(s)
+	soft   []float32 // [states] what V(s) is drawn to
 	pairs  []pair
 	drawn  []int8    // [pairs][samples][seats-1] the answers; -1: nobody
 	worths []float32 // [pairs][samples] Q(s, a, b) - alpha log rho(b | s, a)
 	rows   []row
 
 	rewards []float32 // [T][N]
-	follows []float32 // [states] the target of its row
 	extra   []float32
 	legal   []bool
 	order   []int
@@ -159,18 +158,19 @@ func New(c Config, learner ppo.Config, cfg actor.Config, in actor.Input, seats i
 	}
 	m := &Mind{Brain: b, cfg: c.PR2, learner: learner, me: b.Agents()[0], seats: seats, k: in.Actions, rand: key.Child("learn").Rand()}
 	others := seats - 1
-	make := func(name string, extra, out int) (net, error) {
+	shape := actor.Config{Net: "dense", Frame: cfg.Frame, Hidden: c.PR2.Hidden, Act: "relu"}
+	network := func(name string, extra, out int) (net, error) {
 		in := in
 		in.Extra, in.Actions = extra, out
-		model, params, err := actor.New(actor.Config{Net: "dense", Frame: cfg.Frame, Hidden: c.PR2.Hidden, Act: "relu"}, in, key.Child("init").Child(name))
+		model, params, err := actor.New(shape, in, key.Child("init").Child(name))
 		if err != nil {
 			return net{}, err
 		}
 		return learning(name, model, params, learner.AdamEps)
 	}
 	var errs [3]error
-	m.q, errs[0] = make("q/", others*m.k, m.k)
-	m.rho, errs[1] = make("rho/", m.k, others*m.k)
+	m.q, errs[0] = network("q/", others*m.k, m.k)
+	m.rho, errs[1] = network("rho/", m.k, others*m.k)
 	m.own, errs[2] = learning("net/", b.Model, b.Params, learner.AdamEps)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
@@ -206,17 +206,19 @@ func (m *Mind) Learn(w *mind.Window) ([]agent.Stat, error) {
 	m.sums = sums{}
 	alpha := float32(linear(m.cfg.Alpha, m.cfg.AlphaEnd, w.Share))
 	m.look(w.Rollout)
+	m.targets(w, alpha)
+	for range m.learner.Epochs {
+		if err := m.learnQ(w.Rollout); err != nil {
+			return nil, err
+		}
+	}
 	m.recurse(w.Rollout, alpha)
 	m.values(w.Rollout, alpha)
-	m.targets(w, alpha)
 	if err := m.learnAnswers(w.Rollout); err != nil {
 		return nil, err
 	}
 	lr := linear(m.learner.LR, m.learner.LREnd, w.Share)
 	for range m.learner.Epochs {
-		if err := m.learnQ(w.Rollout); err != nil {
-			return nil, err
-		}
 		if err := m.learnPolicy(w.Rollout, alpha, lr); err != nil {
 			return nil, err
 		}
@@ -235,12 +237,21 @@ func linear(from, to, share float64) float64 {
 // report names what the window added up.
 func (m *Mind) report(lr float64, alpha float32) []agent.Stat {
 	n, others := len(m.rows), m.sums.others
-	value := 0.
+	value, mean, spread := 0., 0., 0.
 	for _, r := range m.rows {
 		value += float64(m.soft[r.state])
+		mean += float64(r.target) / float64(n)
+	}
+	for _, r := range m.rows {
+		spread += (float64(r.target) - mean) * (float64(r.target) - mean)
+	}
+	explained := 0.
+	if spread > 0 {
+		explained = 1 - 2*m.sums.q/spread
 	}
 	stats := []agent.Stat{
 		{Name: "pr2/q_loss", Value: m.sums.q / float64(n), N: n},
+		{Name: "pr2/explained", Value: explained, N: n},
 		{Name: "pr2/value", Value: value / float64(n), N: n},
 		{Name: "pr2/entropy", Value: m.sums.entropy / float64(n), N: n},
 		{Name: "pr2/grad_norm", Value: m.sums.norm / float64(max(m.sums.steps, 1)), N: m.sums.steps},
@@ -342,26 +353,22 @@ func resize[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// gather lists the states that are looked at, and the steps that are learnt from: those
-// at which the agent was alive and acted itself, and where a window cuts its episode.
+// gather lists the states that are looked at, the steps that are learnt from: those at
+// which the agent was alive and acted itself.
 func (m *Mind) gather(ro *batch.Rollout) {
 	m.states, m.rows, m.pairs = m.states[:0], m.rows[:0], m.pairs[:0]
-	m.at = resize(m.at, (ro.Steps+1)*ro.Envs)
-	for t := range ro.Steps + 1 {
+	m.at = resize(m.at, ro.Steps*ro.Envs)
+	for t := range ro.Steps {
 		for n := range ro.Envs {
-			slot := ro.Slot(m.me, t, n)
-			own := t < ro.Steps && ro.Own[ro.Step(m.me, t, n)]
-			ends := t == ro.Steps && ro.Own[ro.Step(m.me, t-1, n)] && ro.Alive[ro.Slot(m.me, t-1, n)]
+			slot, step := ro.Slot(m.me, t, n), ro.Step(m.me, t, n)
 			m.at[t*ro.Envs+n] = -1
-			if !ro.Alive[slot] || !own && !ends {
+			if !ro.Alive[slot] || !ro.Own[step] {
 				continue
 			}
 			s := int32(len(m.states))
 			m.at[t*ro.Envs+n] = s
 			m.states = append(m.states, state{int32(t), int32(n), int32(slot)})
-			if own {
-				m.rows = append(m.rows, row{state: s, step: int32(ro.Step(m.me, t, n))})
-			}
+			m.rows = append(m.rows, row{state: s, step: int32(step)})
 			for k, ok := range ro.LegalAt(slot) {
 				if ok {
 					m.pairs = append(m.pairs, pair{s, int32(k)})

@@ -44,7 +44,7 @@ func window(r *rng.Rand) *mind.Window {
 				for k := range actions {
 					ro.LegalAt(slot)[k] = k == 1 || r.IntN(3) > 0
 				}
-				if t > 0 && !alive && ro.End[ro.Step(a, t-1, n)] == batch.Cut {
+				if alive || t > 0 && ro.End[ro.Step(a, t-1, n)] == batch.Cut {
 					ro.Value[slot] = float32(r.Norm())
 				}
 				if t == ro.Steps {
@@ -242,36 +242,8 @@ func TestAWindowFollowsTheDefinition(t *testing.T) {
 		if _, err := m.Learn(w); err != nil {
 			t.Fatal(err)
 		}
-		// What each draw is worth, by the mind's pairs; then Q(s, a), V(s) and the targets.
-		worths, worth, soft := map[[4]int]float64{}, map[[3]int]float64{}, map[[2]int]float64{}
-		for i, p := range m.pairs {
-			s, n := int(m.states[p.state].t), int(m.states[p.state].n)
-			even := d.answers(d.rho.w, s, n, int(p.action), true)
-			for j := range draws {
-				b := m.drawn[(i*draws+j)*others:][:others]
-				x := d.joint(d.q.w, s, n, b)[p.action]
-				for place, k := range b {
-					if (k < 0) != (d.who(s, n, place) < 0) {
-						t.Fatalf("an answer of nobody, or none of somebody, at step %d of env %d", s, n)
-					}
-					if k >= 0 {
-						x -= alpha * even[place][k]
-					}
-				}
-				worths[[4]int{s, n, int(p.action), j}] = x
-				worth[[3]int{s, n, int(p.action)}] += x / draws
-			}
-		}
 		policy := func(w []float64, s, n int, even bool) []float64 {
 			return logs(d.own.run(w, d.obs(s, n)...), ro.LegalAt(ro.Slot(me, s, n)), even)
-		}
-		for _, s := range m.states {
-			at := [2]int{int(s.t), int(s.n)}
-			for k, lp := range policy(d.own.w, at[0], at[1], false) {
-				if ro.LegalAt(int(s.slot))[k] {
-					soft[at] += math.Exp(lp) * (worth[[3]int{at[0], at[1], k}] - alpha*policy(d.own.w, at[0], at[1], true)[k])
-				}
-			}
 		}
 		var target func(s, n int) float64
 		target = func(s, n int) float64 {
@@ -280,13 +252,11 @@ func TestAWindowFollowsTheDefinition(t *testing.T) {
 			switch {
 			case ro.End[step] == batch.Exited:
 				return r
-			case !ro.Alive[ro.Slot(me, s+1, n)]:
-				return r + gamma*float64(ro.Value[ro.Slot(me, s+1, n)])
 			case ro.End[step] == batch.Cut:
-				return r + gamma*soft[[2]int{s + 1, n}]
+				return r + gamma*float64(ro.Value[ro.Slot(me, s+1, n)])
 			}
-			real := target(s+1, n) - alpha*policy(d.own.w, s+1, n, true)[ro.Action[ro.Step(me, s+1, n)]]
-			return r + gamma*((1-lambda)*soft[[2]int{s + 1, n}]+lambda*real)
+			followed := target(s+1, n) - alpha*policy(d.own.w, s+1, n, true)[ro.Action[ro.Step(me, s+1, n)]]
+			return r + gamma*((1-lambda)*float64(ro.Value[ro.Slot(me, s+1, n)])+lambda*followed)
 		}
 		type at struct{ s, n int }
 		var rows []at
@@ -311,6 +281,34 @@ func TestAWindowFollowsTheDefinition(t *testing.T) {
 			}
 			return sum
 		})
+		// What each draw is worth by the Q that has learnt, by the mind's pairs; then Q(s, a) and V(s).
+		worths, worth, soft := map[[4]int]float64{}, map[[3]int]float64{}, map[[2]int]float64{}
+		for i, p := range m.pairs {
+			s, n := int(m.states[p.state].t), int(m.states[p.state].n)
+			even := d.answers(d.rho.w, s, n, int(p.action), true)
+			for j := range draws {
+				b := m.drawn[(i*draws+j)*others:][:others]
+				x := d.joint(q, s, n, b)[p.action]
+				for place, k := range b {
+					if (k < 0) != (d.who(s, n, place) < 0) {
+						t.Fatalf("an answer of nobody, or none of somebody, at step %d of env %d", s, n)
+					}
+					if k >= 0 {
+						x -= alpha * even[place][k]
+					}
+				}
+				worths[[4]int{s, n, int(p.action), j}] = x
+				worth[[3]int{s, n, int(p.action)}] += x / draws
+			}
+		}
+		for _, s := range m.states {
+			at := [2]int{int(s.t), int(s.n)}
+			for k, lp := range policy(d.own.w, at[0], at[1], false) {
+				if ro.LegalAt(int(s.slot))[k] {
+					soft[at] += math.Exp(lp) * (worth[[3]int{at[0], at[1], k}] - alpha*policy(d.own.w, at[0], at[1], true)[k])
+				}
+			}
+		}
 		rho := d.rho.step(0.1, func(w []float64) float64 {
 			sum := 0.
 			for i, p := range m.pairs {
