@@ -40,7 +40,7 @@ type Settings struct {
 
 // Default returns settings that find the stag.
 func Default() Config {
-	return Config{Settings{Alpha: 0.01, AlphaEnd: -1, Samples: 2, Hidden: []int{64, 64}, LR: 1e-3}}
+	return Config{Settings{Alpha: 0.1, AlphaEnd: 0.01, Samples: 2, Lambda: 0.5, Hidden: []int{64, 64}, LR: 2e-3}}
 }
 
 // Validate returns everything that is wrong, joined.
