@@ -278,11 +278,11 @@ func (m *Mind) Networks() []mind.Network {
 	}
 }
 
-// Reads declares what it learns from others' rows: what they did, and what they could
-// have done.
+// Reads declares what it learns from others' rows: what they did. What they could have
+// done, which it reads too, follows from the state that it sees itself.
 func (m *Mind) Reads(w *mind.Window) mind.Reads {
 	r := m.Brain.Reads(w)
-	r.Why, r.Action, r.Obs = "the value of joint actions, and the others' answers", true, true
+	r.Why, r.Action = "the value of joint actions", true
 	return r
 }
 
