@@ -10,10 +10,12 @@ import (
 	"hop/frame"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/a3c"
 	"hop/mind/hop"
 	"hop/mind/hop/pretrained"
 	"hop/mind/influence"
 	"hop/mind/lola"
+	"hop/mind/pr2"
 	"hop/mind/rl2"
 	"hop/model/actor"
 	"hop/model/cvae"
@@ -34,6 +36,10 @@ func minds() map[string]exp.MindEntry {
 		"rl2": exp.AddMind("recurrent PPO that learns over trials, several episodes among the same co-players (RL^2)",
 			rl2.Default, makeRL2).Check(checkRL2),
 		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
+		"a3c": exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
+			a3c.Default, makeA3C).Check(forgetful),
+		"pr2": exp.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
+			pr2.Default, makePR2).Check(alone),
 	}
 }
 
@@ -84,6 +90,47 @@ func makeLOLA(c lola.Config, m exp.Making) ([]mind.Mind, error) {
 		return nil, err
 	}
 	return lola.New(c, m.PPO, list)
+}
+
+func makeA3C(c a3c.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	if err != nil {
+		return nil, err
+	}
+	var minds []mind.Mind
+	for _, b := range list {
+		x, err := a3c.New(c, m.PPO, b)
+		if err != nil {
+			return nil, err
+		}
+		minds = append(minds, x)
+	}
+	return minds, nil
+}
+
+func makePR2(c pr2.Config, m exp.Making) ([]mind.Mind, error) {
+	list, err := brains(m)
+	if err != nil {
+		return nil, err
+	}
+	var minds []mind.Mind
+	for i, b := range list {
+		spec := m.Game.Spec()
+		x, err := pr2.New(c, m.PPO, m.Actor, exp.Input(spec), spec.Seats, b, m.Key.Child("mind", i))
+		if err != nil {
+			return nil, fmt.Errorf("mind %d: %w", i, err)
+		}
+		minds = append(minds, x)
+	}
+	return minds, nil
+}
+
+// forgetful is what minds need that learn from single rows: a network without an LSTM.
+func forgetful(_ any, s *exp.Spec, _ game.Game) error {
+	if s.Actor.LSTM > 0 {
+		return field.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
+	}
+	return nil
 }
 
 func makeInfluence(c influence.Config, m exp.Making) ([]mind.Mind, error) {

@@ -121,7 +121,9 @@ func (g *group) Scoring() string {
 func planning(s *exp.Spec) string {
 	c, ok := exp.ConfigOf[hop.Config](s)
 	if !ok {
-		return map[string]string{"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence", "rl2": "RL^2"}[s.Mind.Name]
+		return map[string]string{
+			"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence", "rl2": "RL^2", "a3c": "A3C", "pr2": "PR2",
+		}[s.Mind.Name]
 	}
 	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals"}[c.Goals.Kind]
 	rules := "the true rules"

@@ -352,13 +352,13 @@ func (c *statCheck) take(p *tap, stats []agent.Stat, own int) {
 	c.windows++
 	seenN := false
 	for _, st := range stats {
-		switch st.Name {
-		case "ppo/explained", "search/explained":
+		switch {
+		case strings.HasSuffix(st.Name, "/explained"):
 			if seenN = true; st.N != own {
 				c.wrongN++
 				c.gotN, c.wantN = st.N, own
 			}
-		case "ppo/lr", "search/lr":
+		case strings.HasSuffix(st.Name, "/lr"):
 			p.lr = st.Value
 		}
 	}
