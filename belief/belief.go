@@ -85,6 +85,9 @@ func (b *Beliefs) Counts(j int) []float64 {
 	return b.c[j*b.Goals : (j+1)*b.Goals : (j+1)*b.Goals]
 }
 
+// CopyCounts makes what is counted across episodes equal to o's.
+func (b *Beliefs) CopyCounts(o *Beliefs) { copy(b.c, o.c) }
+
 // Start begins an episode in env n: from the counts, or as with somebody new if
 // Across is off.
 func (b *Beliefs) Start(n int) {

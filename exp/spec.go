@@ -250,6 +250,9 @@ func (s *Spec) Validate() error {
 	if why := s.unimaginable(); s.Imagine.On && why != "" {
 		part(field.Bad("on", true, "false, because imagination is self-play on the true game and "+why), "imagine")
 	}
+	if s.Imagine.On {
+		part(s.imaginesOthers(), "")
+	}
 	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
 		part(field.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
 	}
@@ -307,11 +310,40 @@ func (s *Spec) CheckPlayers() error {
 	return nil
 }
 
+// imaginer is the settings of minds that model others and may imagine.
+type imaginer interface {
+	// Imagines says which of them rules imagination out; nil: none does.
+	Imagines() error
+}
+
+func (s *Spec) modelsOthers() bool {
+	_, ok := s.Mind.params.(imaginer)
+	return ok
+}
+
+// imaginesOthers says what is wrong about how others are imagined.
+func (s *Spec) imaginesOthers() error {
+	c, p := s.Imagine, s.PPO
+	m, models := s.Mind.params.(imaginer)
+	switch {
+	case c.Others == "model" && !models:
+		return field.Bad("imagine.others", c.Others, "brains, because mind "+s.Mind.Name+" has no model of others")
+	case c.Others == "model" && (p.Prosocial != 0 || p.ProsocEnd > 0):
+		return field.Bad("imagine.others", c.Others, "brains, because ppo.prosocial pays what others earn after one has left, and what an "+
+			"agent imagines for itself ends there")
+	case models && c.From != "starts":
+		return field.Bad("imagine.from", c.From, "starts, because mind "+s.Mind.Name+" infers goals from the whole of an episode")
+	case models:
+		return m.Imagines()
+	}
+	return nil
+}
+
 // unimaginable says which other field rules imagination out; "" if none does.
 func (s *Spec) unimaginable() string {
 	t := &s.Train
 	switch {
-	case s.Mind.Name != "ppo":
+	case s.Mind.Name != "ppo" && !s.modelsOthers():
 		return "mind is " + s.Mind.Name
 	case s.Actor.LSTM > 0:
 		return "actor.lstm is above 0"

@@ -99,6 +99,18 @@ func (l Layout) TimeAt() int { return l.LegalAt() + l.Legal }
 // LastAt returns the offset of the last joint action.
 func (l Layout) LastAt() int { return l.TimeAt() + l.Time }
 
+// LastOf returns what an observation shows that a place, counted from the observer,
+// played last, of so many actions; NoAction: nothing.
+func (l Layout) LastOf(obs []float32, place, actions int) int32 {
+	at := l.LastAt() + place*actions
+	for k, x := range obs[at : at+actions] {
+		if x != 0 {
+			return int32(k)
+		}
+	}
+	return NoAction
+}
+
 // Len returns the length of an observation.
 func (l Layout) Len() int { return l.LastAt() + l.Last*l.Legal }
 

@@ -34,6 +34,14 @@ type Watching interface {
 	Watch(v *rollout.View, envs []int32)
 }
 
+// Foreseeing is a Watching that can choose after it has watched, so that others can
+// act in between as it expects them to.
+type Foreseeing interface {
+	Watching
+	// Choose acts by what was inferred and predicted last: Watch, then Choose, is Act.
+	Choose(v *rollout.View, envs []int32)
+}
+
 // Belief is what a player holds about one co-player after it acted; views.
 type Belief struct {
 	Posterior []float64 // [hypotheses]

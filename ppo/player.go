@@ -23,6 +23,8 @@ type Memory struct {
 type Player struct {
 	Greedy bool // take the likeliest action instead of drawing one
 	Frozen bool // its rows are not to be learnt from
+	// Goals is what it reads about goals, [N][Extra] by env; nil: what the window holds.
+	Goals []float32
 
 	model  *actor.Model
 	params *nn.Params
@@ -172,8 +174,11 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	k := p.model.Actions
 	for i, n := range envs {
 		slot := v.SlotOf(int(n))
-		p.ws.AddNarrow(v.ObsAt(slot), v.GoalAt(slot)[:min(p.model.Extra,
-			v.GoalLen)]) // a network that reads no goals may play among those that do
+		goal := v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)] // a network that reads no goals may play among those that do
+		if p.Goals != nil {
+			goal = p.Goals[int(n)*p.model.Extra:][:p.model.Extra]
+		}
+		p.ws.AddNarrow(v.ObsAt(slot), goal)
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {

@@ -50,6 +50,14 @@ type Batched interface {
 	Lost(st game.State, s game.Seat) bool
 }
 
+// Seated is a state of a Batched game that says who sits where, in place of the deal:
+// an imagined episode goes on where a real one was.
+type Seated interface {
+	game.State
+	// Seats writes the seat of every agent in the episode that Reset has begun.
+	Seats(dst []int8)
+}
+
 // Elsewhere is a Batched game that other processes play. More workers than these would
 // only wait for each other.
 type Elsewhere interface {
@@ -182,6 +190,7 @@ type env struct {
 	st      game.State
 	cut     game.Limited // nil if the game has no outside limit
 	goals   game.Goaler  // nil if the game has no goals
+	seated  Seated       // nil: agents are dealt to seats
 	rules   rng.Rand
 	deal    rng.Rand
 	act     []rng.Rand // [A]
@@ -228,6 +237,7 @@ func New(cfg Config) (*Envs, error) {
 		v.st = cfg.Game.New()
 		v.cut, _ = v.st.(game.Limited)
 		v.goals, _ = v.st.(game.Goaler)
+		v.seated, _ = v.st.(Seated)
 		v.act = make([]rng.Rand, agents)
 		v.seat, v.perm = make([]int8, agents), make([]int, agents)
 		v.actions, v.rewards = make([]int32, agents), make([]float32, agents)
@@ -298,6 +308,16 @@ func (e *Envs) resetAll() {
 		wk.add(&e.env[n], false)
 	}
 	e.batched.StepAll(wk.states, wk.actions, wk.rewards, wk.rules)
+	for n := range e.env {
+		e.env[n].sit()
+	}
+}
+
+// sit takes the seats that a state says.
+func (v *env) sit() {
+	if v.seated != nil {
+		v.seated.Seats(v.seat)
+	}
 }
 
 // none forgets the states that were to be stepped.
@@ -462,6 +482,7 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 			e.deal(v)
 			v.st.Reset(&v.rules)
 		}
+		v.sit()
 		e.observe(ro, n, t+1)
 		return
 	}

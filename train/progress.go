@@ -88,6 +88,9 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 			add(st.Name, -1, st.Value, st.N)
 		}
 	}
+	for _, b := range s.buffers(learnt) {
+		add(b.Name, b.Agent, b.Value, b.N)
+	}
 	for i, list := range learnt {
 		m := s.minds[i]
 		who := -1

@@ -46,6 +46,9 @@ type Imagination interface {
 	Imagine(update, round int) *mind.Imagined
 	// Stats reports on the model behind it.
 	Stats() []agent.Stat
+	// Rows returns how many real steps the model learns from: through agent a's eyes, or
+	// all if it does not remember whose they were.
+	Rows(a agent.ID) (n int, own bool)
 }
 
 // ImaginationMaker makes it, for real windows of that shape and the minds that
@@ -61,6 +64,7 @@ type learner struct {
 	ageing   mind.Ageing
 	ruled    mind.Ruled
 	networks []mind.Network
+	predicts bool // it models others
 	goalLen  int
 }
 
@@ -71,6 +75,7 @@ func abilities(m mind.Mind) learner {
 	l.counting, _ = mind.As[mind.Counting](m)
 	l.ageing, _ = mind.As[mind.Ageing](m)
 	l.ruled, _ = mind.As[mind.Ruled](m)
+	_, l.predicts = mind.As[mind.Predicting](m)
 	if n, ok := mind.As[mind.Networked](m); ok {
 		l.networks = n.Networks()
 	}
@@ -102,6 +107,7 @@ type SelfPlay struct {
 	roles         map[role][]rollout.Player // [worker]
 	imagine       Imagination               // nil: off
 	imaginedShare float64                   // of the value targets that may be imagined
+	imagined      *batch.Rollout            // the last window that was; nil: none after the last played one
 	guards        *guards
 	strangers     *strangers // whom models of others are scored on; nil: nobody
 
@@ -273,6 +279,7 @@ func (s *SelfPlay) role(a int) string { return s.cfg.Role(a, s.step) }
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
 	w := mind.Window{Rollout: s.ro, Rewards: s.shaped(), Share: float64(s.step) / float64(s.cfg.Steps)}
 	rounds := 0
+	s.imagined = nil
 	if s.imagine != nil {
 		var err error
 		s.timed("world", func() { rounds, err = s.imagine.Learn(s.ro, s.update) })
@@ -286,14 +293,28 @@ func (s *SelfPlay) learn() ([][]agent.Stat, error) {
 	var stats [][]agent.Stat
 	for round := range rounds {
 		s.timed("imagine", func() { w.Imagined = s.imagine.Imagine(s.update, round) })
-		s.imaginedShare = 1 - w.Imagined.RealRatio
+		s.imaginedShare, s.imagined = 1-w.Imagined.RealRatio, w.Imagined.Rollout
 		s.show(w.Imagined.Rollout, true)
-		var err error
-		if stats, err = s.learnFrom(&w); err != nil {
+		now, err := s.learnFrom(&w)
+		if err != nil {
 			return nil, err
 		}
+		stats = newest(now, stats)
 	}
 	return stats, nil
+}
+
+// newest returns what minds report of a round, and what only rounds before it did:
+// others are learnt about once.
+func newest(now, before [][]agent.Stat) [][]agent.Stat {
+	for i, list := range before {
+		for _, st := range list {
+			if _, again := stat(now[i], st.Name); !again {
+				now[i] = append(now[i], st)
+			}
+		}
+	}
+	return now
 }
 
 // learnFrom lets the minds learn side by side.

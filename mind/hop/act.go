@@ -22,29 +22,47 @@ func (p *player) Act(v *rollout.View, envs []int32) {
 	p.choose(v, envs)            // by the search's policy
 }
 
-// player lets one agent decide, for one worker.
-type player struct {
+// watcher infers and predicts for one agent and one worker.
+type watcher struct {
 	*Mind
 	inference Inference
-	rules     mind.Rules
-	forest    *plan.Forest
-	leaves    *leaves     // evaluates states for the search
-	drawn     *drawn      // co-players in the search, as the model of others has them
-	act       plan.Others // what the search asks: drawn, or the truth
-	env       []int       // [decisions] env numbers
-	rs        []rng.Rand  // [trees]
-	seats     []game.Seat // [places]
-	seen      int         // version of the weights that caches belong to
-
-	ws    *moa.Work
-	obs   []float32 // [rows][ObsLen]
-	goal  []float32 // [rows][GoalLen]
-	probs []float32 // [rows][K]
-	who   []int32   // [rows] place in likelihoods
+	ws        *moa.Work
+	obs       []float32 // [rows][ObsLen]
+	goal      []float32 // [rows][GoalLen]
+	probs     []float32 // [rows][K]
+	who       []int32   // [rows] place in likelihoods
 }
 
-// Players returns a planning player for each worker.
+// watcher makes one for up to envs envs of so many trees.
+func (m *Mind) watcher(envs, trees int) *watcher {
+	rows := envs * len(m.others) * m.kinds
+	return &watcher{
+		Mind: m, inference: m.goals.Inference(envs, trees), ws: m.moa.Model.Work(rows),
+		obs: make([]float32, rows*m.spec.Obs.Len()), goal: make([]float32, rows*m.moa.Model.GoalLen),
+		probs: make([]float32, rows*len(m.spec.Actions)), who: make([]int32, rows),
+	}
+}
+
+// player lets one agent decide by search, for one worker.
+type player struct {
+	*watcher
+	rules  mind.Rules
+	forest *plan.Forest
+	leaves *leaves     // evaluates states for the search
+	drawn  *drawn      // co-players in the search, as the model of others has them
+	act    plan.Others // what the search asks: drawn, or the truth
+	env    []int       // [decisions] env numbers
+	rs     []rng.Rand  // [trees]
+	seats  []game.Seat // [places]
+	seen   int         // version of the weights that caches belong to
+}
+
+// Players returns a player for each worker: one that plans, or that plays by the
+// network alone.
 func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) {
+	if m.cfg.Imagines() == nil {
+		return mind.Workers(workers, func() rollout.Player { return m.networkPlayer(envs) }), nil
+	}
 	var players []rollout.Player
 	for range workers {
 		p, err := m.player(envs)
@@ -66,7 +84,8 @@ const (
 // player makes a player for up to envs envs.
 func (m *Mind) player(envs int) (*player, error) {
 	actions, trees := len(m.spec.Actions), m.search.Trees
-	p := &player{Mind: m, seats: make([]game.Seat, len(m.others)+1), env: make([]int, 0, envs), rs: make([]rng.Rand, 0, envs*trees)}
+	p := &player{watcher: m.watcher(envs, trees), seats: make([]game.Seat, len(m.others)+1)}
+	p.env, p.rs = make([]int, 0, envs), make([]rng.Rand, 0, envs*trees)
 	var err error
 	if p.forest, err = plan.New(m.search, actions, len(m.others), envs, groupTrees); err != nil {
 		return nil, err
@@ -76,7 +95,6 @@ func (m *Mind) player(envs int) (*player, error) {
 		return nil, err
 	}
 	p.rules.Fit(p.forest)
-	p.inference = m.goals.Inference(envs, trees)
 	net := plan.NetConfig{Observer: p.rules, ObsLen: m.spec.Obs.Len(), Actions: actions, Rows: min(groupTrees, envs*trees), Log: m.cacheLog}
 	p.drawn = newDrawn(m, net, p.inference, envs)
 	p.leaves = newLeaves(m, net, p.drawn, scripts, envs)
@@ -88,17 +106,13 @@ func (m *Mind) player(envs int) (*player, error) {
 		}
 		p.act = withTruth{p.drawn, bots}
 	}
-	rows := envs * len(m.others) * m.kinds
-	p.ws = m.moa.Model.Work(rows)
-	p.obs, p.goal = make([]float32, rows*m.spec.Obs.Len()), make([]float32, rows*m.moa.Model.GoalLen)
-	p.probs, p.who = make([]float32, rows*actions), make([]int32, rows)
 	return p, nil
 }
 
 // updateBeliefs starts an episode's beliefs, or updates them by the last joint
 // action. A co-player who has reached a goal and plays on is counted for it, and
 // what it is after now is open.
-func (p *player) updateBeliefs(v *rollout.View, envs []int32) {
+func (p *watcher) updateBeliefs(v *rollout.View, envs []int32) {
 	k := len(p.spec.Actions)
 	var legal [game.MaxActions]bool
 	for _, e := range envs {
@@ -131,24 +145,16 @@ func (p *player) updateBeliefs(v *rollout.View, envs []int32) {
 // lastAction returns what co-player j of env n did in the last step, as the
 // agent's own observation shows it; in games whose observations have no place for
 // it, what was earned tells it.
-func (p *player) lastAction(v *rollout.View, n, j int) int32 {
-	l, k := p.spec.Obs, len(p.spec.Actions)
-	if l.Last == 0 {
+func (p *watcher) lastAction(v *rollout.View, n, j int) int32 {
+	if p.spec.Obs.Last == 0 {
 		return v.PlayedOf(n, p.others[j])
 	}
-	at := l.LastAt() + (p.placeOf(v, n, j)+1)*k
-	action := game.NoAction
-	for i, x := range v.ObsAt(v.SlotOf(n))[at : at+k] {
-		if x != 0 {
-			action = int32(i)
-		}
-	}
-	return action
+	return p.spec.Obs.LastOf(v.ObsAt(v.SlotOf(n)), p.placeOf(v, n, j)+1, len(p.spec.Actions))
 }
 
 // predictOthers writes what each living co-player would do for each hypothesis,
 // from its own place: the likelihoods of the next update.
-func (p *player) predictOthers(v *rollout.View, envs []int32) {
+func (p *watcher) predictOthers(v *rollout.View, envs []int32) {
 	k, width, goalLen := len(p.spec.Actions), p.spec.Obs.Len(), p.moa.Model.GoalLen
 	rows := 0
 	for _, n := range envs {
@@ -183,27 +189,30 @@ func (p *player) predictOthers(v *rollout.View, envs []int32) {
 
 // writePosterior writes the beliefs as features of goals where the own network
 // reads them when it learns: by place, zero for those who have left.
-func (p *player) writePosterior(v *rollout.View, envs []int32) {
+func (p *watcher) writePosterior(v *rollout.View, envs []int32) {
 	if p.goalLen == 0 || v.GoalLen != p.goalLen {
 		return
 	}
-	for _, e := range envs {
-		n := int(e)
-		all := v.GoalAt(v.SlotOf(n))
-		clear(all)
-		for j, a := range p.others {
-			if !v.Alive[v.Slot(a, v.T, n)] {
+	for _, n := range envs {
+		p.posterior(v.GoalAt(v.SlotOf(int(n))), v, int(n))
+	}
+}
+
+// posterior writes those of env n.
+func (p *watcher) posterior(all []float32, v *rollout.View, n int) {
+	clear(all)
+	for j, a := range p.others {
+		if !v.Alive[v.Slot(a, v.T, n)] {
+			continue
+		}
+		dst := all[p.placeOf(v, n, j)*p.width:][:p.width]
+		for g, b := range p.beliefs[n].At(0, j) {
+			if g == p.random {
+				dst[p.width-1] = float32(b)
 				continue
 			}
-			dst := all[p.placeOf(v, n, j)*p.width:][:p.width]
-			for g, b := range p.beliefs[n].At(0, j) {
-				if g == p.random {
-					dst[p.width-1] = float32(b)
-					continue
-				}
-				for i, x := range p.inference.Goal(n, j, g) {
-					dst[i] += float32(b) * x
-				}
+			for i, x := range p.inference.Goal(n, j, g) {
+				dst[i] += float32(b) * x
 			}
 		}
 	}
@@ -251,7 +260,7 @@ func (p *player) choose(v *rollout.View, envs []int32) {
 
 // placeOf returns where co-player j of env n sits in ego-first order, from 0 for
 // the next seat.
-func (p *player) placeOf(v *rollout.View, n, j int) int {
+func (p *watcher) placeOf(v *rollout.View, n, j int) int {
 	return place(v.SeatOf(n), game.Seat(v.Seat[v.Slot(p.others[j], v.T, n)]), p.spec.Seats)
 }
 
@@ -273,7 +282,7 @@ func (p *player) Evaluate(v *rollout.View, envs []int32) {
 }
 
 // EpisodeOver counts what the others turned out to be after.
-func (p *player) EpisodeOver(v *rollout.View, n int) {
+func (p *watcher) EpisodeOver(v *rollout.View, n int) {
 	for j := range p.others {
 		if goal, counts := p.inference.Outcome(v, n, j); counts {
 			p.beliefs[n].Over(0, j, goal)

@@ -181,6 +181,18 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, c.needs())...)
 }
 
+// Imagines says why agents do not learn from imagined windows: only those do that
+// play by their own network alone.
+func (c *Config) Imagines() error {
+	switch {
+	case c.Search.Kind != "none":
+		return field.Bad("search.kind", c.Search.Kind, "none, because imagine.on is true and there is no search in imagination")
+	case c.Leaf.Kind != "net":
+		return field.Bad("leaf.kind", c.Leaf.Kind, "net, because imagine.on is true and agents imagine by their own network")
+	}
+	return nil
+}
+
 // Fits says why the settings cannot be those of players of a game.
 func (c *Config) Fits(spec game.Spec) error {
 	l, board := spec.Obs, len(spec.Obs.Planes) > 0

@@ -107,7 +107,7 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 		return nil, err
 	}
 	if models.MOA != nil {
-		if err := widen(m.moa, models.MOA, m.goals.Features()); err != nil {
+		if err := m.moa.Widen(models.MOA, m.goals.Features()); err != nil {
 			return nil, err
 		}
 	}
@@ -180,10 +180,8 @@ func (m *Mind) Networks() []mind.Network {
 	return append(list, m.goals.Networks()...)
 }
 
-// Imagines says why planners do not learn from imagined windows.
-func (m *Mind) Imagines() error {
-	return errors.New("hop: agents that plan learn from their search, which imagined steps do not hold; set imagine.on to false")
-}
+// Imagines says why it does not learn from imagined windows.
+func (m *Mind) Imagines() error { return m.cfg.Imagines() }
 
 // Freeze makes players whose rows are not to be learnt from; greedy ones play the
 // action that the search finds best.
@@ -269,6 +267,7 @@ var _ interface {
 	mind.Declaring
 	mind.Ruled
 	mind.Imagining
+	mind.Dreaming
 	mind.Adapter
 	mind.Predicting
 	mind.Acquainted

@@ -133,15 +133,8 @@ func (w *latent) histories(ro *batch.Rollout, list []trajectory) *cvae.Sequences
 // lastJoint reads the last joint action from an observation, from the observer's
 // own viewpoint.
 func (w *latent) lastJoint(dst []int32, obs []float32) {
-	k := w.infer.Actions
-	joint := obs[w.m.spec.Obs.LastAt():]
-	for seat := range dst {
-		dst[seat] = game.NoAction
-		for a, x := range joint[seat*k : (seat+1)*k] {
-			if x != 0 {
-				dst[seat] = int32(a)
-			}
-		}
+	for place := range dst {
+		dst[place] = w.m.spec.Obs.LastOf(obs, place, w.infer.Actions)
 	}
 }
 

@@ -2,8 +2,6 @@ package hop
 
 import (
 	"hop/mind"
-	"hop/model/actor"
-	"hop/nn"
 	"hop/plan"
 )
 
@@ -25,15 +23,14 @@ type leaves struct {
 func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, envs int) *leaves {
 	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: make([]int, envs*len(m.others))}
 	l.goal = make([]float32, len(m.others)*max(m.width, len(m.who)))
-	c.Net = &valueNet{ws: m.Brain.Model.Work(c.Rows), params: m.Params, scale: m.scale, actions: c.Actions}
+	c.Net = m.Brain.Model.Leaves(m.Params, m.scale, c.Rows)
 	l.own = plan.NewNetPrior(c)
 	l.own.LogitsOnly = m.cfg.Leaf.Kind == "scripts"
 	if m.goalLen > 0 {
 		l.own.Read = l.readGoals
 	}
 	if m.cfg.Leaf.Kind == "response" {
-		c.Net = &valueNet{ws: m.models.Response.Work(c.Rows), params: m.models.Answers, scale: float32(m.models.ResponseScale),
-			actions: c.Actions}
+		c.Net = m.models.Response.Leaves(m.models.Answers, float32(m.models.ResponseScale), c.Rows)
 		l.response = plan.NewNetPrior(c)
 		l.response.Read = l.readPartners
 	}
@@ -116,28 +113,6 @@ func (l *leaves) read(q *plan.Query, width int, write func(dst []float32, j int,
 		return goal, 0
 	}
 	return goal, key | 1
-}
-
-// valueNet is a network that evaluates states as a search asks it: the own one, or
-// the response network. Values are in the game's own reward.
-type valueNet struct {
-	ws      *actor.Work
-	params  *nn.Params
-	scale   float32 // of rewards in its values
-	actions int
-}
-
-func (n *valueNet) Add(obs, goal []float32) { n.ws.Add(obs, goal) }
-
-func (n *valueNet) Run() (logits, value []float32) {
-	n.ws.Forward(n.params)
-	rows := n.ws.X.Rows()
-	value = n.ws.Value[:rows]
-	for i := range value {
-		value[i] /= n.scale
-	}
-	n.ws.Reset()
-	return n.ws.Logits[:rows*n.actions], value
 }
 
 var _ plan.Prior = (*leaves)(nil)

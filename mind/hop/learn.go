@@ -10,6 +10,9 @@ import (
 // Learn takes one window: what its steps were done for is known now, so what is
 // known of the others and of their goals comes first, then the own network.
 func (m *Mind) Learn(w *mind.Window) ([]agent.Stat, error) {
+	if w.Imagined != nil && w.Imagined.Again { // what it shows of the others is known
+		return m.fitOwn(w, &labels{})
+	}
 	labels, stats := m.label(w) // what each co-player's steps were done for, in hindsight
 	fitted, err := m.fitInference(labels)
 	if err != nil {

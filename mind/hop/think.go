@@ -31,11 +31,11 @@ func (p *player) Think() plan.Thought {
 }
 
 // Others returns whom the player models.
-func (p *player) Others() []agent.ID { return p.others }
+func (p *watcher) Others() []agent.ID { return p.others }
 
 // Read writes what co-player j of env n is expected to do, by belief and model of
 // others.
-func (p *player) Read(dst []float64, n, j int) (posterior []float64) {
+func (p *watcher) Read(dst []float64, n, j int) (posterior []float64) {
 	k := len(p.spec.Actions)
 	posterior = p.beliefs[n].At(0, j)
 	probs := p.likelihoods[p.at(n, j)*p.kinds*k:]
@@ -49,7 +49,7 @@ func (p *player) Read(dst []float64, n, j int) (posterior []float64) {
 }
 
 // Believes returns what the player holds about co-player j of env n, for audits.
-func (p *player) Believes(n, j int) mind.Belief {
+func (p *watcher) Believes(n, j int) mind.Belief {
 	size := p.kinds * len(p.spec.Actions)
 	b := mind.Belief{Posterior: p.beliefs[n].At(0, j), Expected: p.likelihoods[p.at(n, j)*size:][:size]}
 	if f, ok := p.inference.(*latentInference); ok {

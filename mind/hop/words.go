@@ -9,7 +9,7 @@ import (
 
 // InWords returns how likely co-player j of env n is held to be after each goal: the
 // beliefs over hypotheses times the words of each.
-func (p *player) InWords(n, j int) (names []string, probs []float64) {
+func (p *watcher) InWords(n, j int) (names []string, probs []float64) {
 	for i, b := range p.beliefs[n].At(0, j) {
 		words := []Word{{"random", 1}}
 		if i != p.random {
@@ -27,7 +27,7 @@ func (p *player) InWords(n, j int) (names []string, probs []float64) {
 }
 
 // Watch infers and predicts as Act does, and chooses nothing.
-func (p *player) Watch(v *rollout.View, envs []int32) {
+func (p *watcher) Watch(v *rollout.View, envs []int32) {
 	p.inference.Observe(v, envs)
 	p.updateBeliefs(v, envs)
 	p.predictOthers(v, envs)

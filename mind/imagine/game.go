@@ -11,15 +11,19 @@ import (
 	"hop/rollout"
 )
 
-// imagined is the world model as a game. Its seats are the agents: agent a sits
-// where it sat in the real state that an episode starts from, so an ego-first
-// observation is in the order of the real seats.
+// imagined is the world model as a game. Agents sit where they sat in the real state
+// that an episode starts from.
+//
+// All agents may imagine together, or each for itself: then its copies follow each
+// other, and an episode is over when the agent that imagines it has left.
 type imagined struct {
-	spec  game.Spec
-	rules *rulesLearner
+	spec   game.Spec
+	rules  *rulesLearner
+	copies int // of each agent that imagines for itself; 0: they imagine together
+	made   int // states so far
 
 	window *batch.Rollout // the one that episodes start from
-	starts []moment
+	starts [][]moment     // [A] for each agent that imagines; one list if they imagine together
 }
 
 // moment is a slot of all agents in a real window.
@@ -28,15 +32,30 @@ type moment struct{ t, n int32 }
 // look finds the states of a real window to start from, at episodes' starts or
 // anywhere, and reports whether there are any.
 func (g *imagined) look(played *batch.Rollout, anywhere bool) bool {
-	g.window, g.starts = played, g.starts[:0]
-	for t := range played.Steps + 1 {
-		for n := range played.Envs {
-			if (anywhere || played.Start[played.Moment(t, n)]) && anyAlive(played, t, n) {
-				g.starts = append(g.starts, moment{int32(t), int32(n)})
-			}
+	g.window = played
+	if g.starts == nil {
+		g.starts = make([][]moment, 1)
+		if g.copies > 0 {
+			g.starts = make([][]moment, g.spec.Seats)
 		}
 	}
-	return len(g.starts) > 0
+	some := false
+	for i := range g.starts {
+		g.starts[i] = g.starts[i][:0]
+		for t := range played.Steps + 1 {
+			for n := range played.Envs {
+				there := anyAlive(played, t, n)
+				if g.copies > 0 {
+					there = played.Alive[played.Slot(agent.ID(i), t, n)]
+				}
+				if there && (anywhere || played.Start[played.Moment(t, n)]) {
+					g.starts[i] = append(g.starts[i], moment{int32(t), int32(n)})
+				}
+			}
+		}
+		some = some || len(g.starts[i]) > 0
+	}
+	return some
 }
 
 func anyAlive(ro *batch.Rollout, t, n int) bool {
@@ -48,8 +67,7 @@ func anyAlive(ro *batch.Rollout, t, n int) bool {
 	return false
 }
 
-// Spec is the real game's, but that agents keep their seats and nothing is known
-// of goals.
+// Spec is the real game's, but that nothing is known of goals.
 func (g *imagined) Spec() game.Spec {
 	spec := g.spec
 	spec.Goals = nil
@@ -59,50 +77,61 @@ func (g *imagined) Spec() game.Spec {
 // Bots returns none.
 func (g *imagined) Bots() []game.BotInfo { return nil }
 
-// New returns a state.
+// New returns a state: of the agent that imagines for itself next, by how many were
+// made before.
 func (g *imagined) New() game.State {
 	seats, k := g.spec.Seats, len(g.spec.Actions)
 	width := g.spec.Obs.Len()
-	return &state{
-		g: g, seat: make([]int, seats), alive: make([]bool, seats), lost: make([]bool, seats),
+	st := &state{
+		g: g, me: -1, seat: make([]int8, seats), alive: make([]bool, seats), lost: make([]bool, seats),
 		obs: make([]float32, seats*width), legal: make([]bool, seats*k), base: make([]float32, width), width: width, actions: k,
 	}
+	if g.copies > 0 {
+		st.me = agent.ID(g.made / g.copies % seats)
+	}
+	g.made++
+	return st
 }
 
-// state is one imagined episode. Arrays are by agent, but base is what the real
-// seat 0 observes.
+// state is one imagined episode. Arrays are by seat.
 type state struct {
 	g              *imagined
+	me             agent.ID // who imagines it; -1: all
 	width, actions int
-	seat           []int     // [A] the agent's real seat
-	obs            []float32 // [A][width]
-	legal          []bool    // [A][actions]
-	alive, lost    []bool    // [A]
-	base           []float32 // [width]
+	seat           []int8    // [A] the agent's
+	obs            []float32 // [seats][width]
+	legal          []bool    // [seats][actions]
+	alive, lost    []bool    // [seats]
+	base           []float32 // [width] what seat 0 would observe, also when nobody sits there any more
 	over           bool
 }
 
 // Reset draws a real state to start from.
 func (st *state) Reset(r *rng.Rand) {
 	st.over = true
-	if len(st.g.starts) == 0 {
-		return // made before there was a window
+	if len(st.g.starts) == 0 || len(st.g.starts[max(st.me, 0)]) == 0 {
+		return // made before there was a window, or the agent was never there
 	}
-	played, from := st.g.window, st.g.starts[r.IntN(len(st.g.starts))]
+	starts := st.g.starts[max(st.me, 0)]
+	played, from := st.g.window, starts[r.IntN(len(starts))]
 	for a := range st.seat {
 		slot := played.Slot(agent.ID(a), int(from.t), int(from.n))
-		st.seat[a], st.alive[a], st.lost[a] = int(played.Seat[slot]), played.Alive[slot], false
-		copy(st.obsOf(a), played.ObsAt(slot))
-		copy(st.legalOf(a), played.LegalAt(slot))
-		if st.alive[a] {
+		s := int(played.Seat[slot])
+		st.seat[a], st.alive[s], st.lost[s] = int8(s), played.Alive[slot], false
+		copy(st.obsOf(s), played.ObsAt(slot))
+		copy(st.legalOf(s), played.LegalAt(slot))
+		if st.alive[s] {
 			st.over = false
-			st.g.rules.in.View(st.base, played.ObsAt(slot), (len(st.seat)-st.seat[a])%len(st.seat), nil)
+			st.g.rules.in.View(st.base, played.ObsAt(slot), (len(st.seat)-s)%len(st.seat), nil)
 		}
 	}
 }
 
-func (st *state) obsOf(a int) []float32 { return st.obs[a*st.width : (a+1)*st.width] }
-func (st *state) legalOf(a int) []bool  { return st.legal[a*st.actions : (a+1)*st.actions] }
+func (st *state) obsOf(s int) []float32 { return st.obs[s*st.width : (s+1)*st.width] }
+func (st *state) legalOf(s int) []bool  { return st.legal[s*st.actions : (s+1)*st.actions] }
+
+// Seats writes where everyone sat in the real state.
+func (st *state) Seats(dst []int8) { copy(dst, st.seat) }
 
 // Step is never called: states are stepped together.
 func (st *state) Step([]int32, []float32, *rng.Rand) {
@@ -132,9 +161,7 @@ func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]floa
 			continue
 		}
 		copy(w.base[rows*st.width:], st.base)
-		for a, seat := range st.seat {
-			w.joint[rows*agents+seat] = actions[i][a]
-		}
+		copy(w.joint[rows*agents:], actions[i])
 		rows++
 	}
 	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
@@ -151,26 +178,29 @@ func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]floa
 func (st *state) take(next *world.Next, i int, rewards []float32) {
 	copy(st.base, next.Obs[0][i*st.width:(i+1)*st.width])
 	st.over = true
-	for a, s := range st.seat {
-		rewards[a] = 0
-		legal := st.legalOf(a)
-		if !st.alive[a] {
+	for s := range st.alive {
+		rewards[s] = 0
+		legal := st.legalOf(s)
+		if !st.alive[s] {
 			continue
 		}
-		copy(st.obsOf(a), next.Obs[s][i*st.width:(i+1)*st.width])
+		copy(st.obsOf(s), next.Obs[s][i*st.width:(i+1)*st.width])
 		copy(legal, next.Legal[s][i*st.actions:(i+1)*st.actions])
-		rewards[a] = next.Reward[s][i]
+		rewards[s] = next.Reward[s][i]
 		switch {
 		case next.End[s][i]:
-			st.alive[a] = false
+			st.alive[s] = false
 		case !anyTrue(legal): // the model has lost the agent: imagine no further
-			st.alive[a], st.lost[a] = false, true
+			st.alive[s], st.lost[s] = false, true
 		default:
 			st.over = false
 		}
-		if !st.alive[a] {
+		if !st.alive[s] {
 			clear(legal)
 		}
+	}
+	if st.me >= 0 {
+		st.over = !st.alive[st.seat[st.me]]
 	}
 }
 
@@ -183,17 +213,29 @@ func anyTrue(mask []bool) bool {
 	return false
 }
 
-// Lost reports that the model has lost an agent.
-func (g *imagined) Lost(st game.State, s game.Seat) bool { return st.(*state).lost[s] }
+// Lost reports that the model has lost an agent, or that it has stopped because the
+// one who imagines has left.
+func (g *imagined) Lost(st game.State, s game.Seat) bool {
+	return st.(*state).lost[s] || st.(*state).over && st.(*state).alive[s]
+}
 
-func (st *state) Alive(s game.Seat) bool             { return st.alive[s] && !st.over }
-func (st *state) Over() bool                         { return st.over }
-func (st *state) Legal(s game.Seat, dst []bool)      { copy(dst, st.legalOf(int(s))) }
+func (st *state) Alive(s game.Seat) bool { return st.alive[s] && !st.over }
+func (st *state) Over() bool             { return st.over }
+
+// Legal writes what seat s may do: nothing, once the episode is over.
+func (st *state) Legal(s game.Seat, dst []bool) {
+	copy(dst, st.legalOf(int(s)))
+	if st.over {
+		clear(dst)
+	}
+}
+
 func (st *state) Observe(s game.Seat, dst []float32) { copy(dst, st.obsOf(int(s))) }
 
 // CopyFrom makes the state equal to src.
 func (st *state) CopyFrom(src game.State) {
 	o := src.(*state)
+	st.me = o.me
 	copy(st.seat, o.seat)
 	copy(st.obs, o.obs)
 	copy(st.legal, o.legal)
@@ -213,5 +255,5 @@ func (st *state) AppendText(b []byte) ([]byte, error) {
 
 var (
 	_ rollout.Batched = (*imagined)(nil)
-	_ game.State      = (*state)(nil)
+	_ rollout.Seated  = (*state)(nil)
 )

@@ -1,7 +1,8 @@
 // Package imagine is learning from steps that a world model makes up.
 //
 // The model is a game like any other (game.go): states are what it predicts, and
-// package rollout plays the run's own minds on it. It learns from the run's newest
+// package rollout plays the run's own minds on it: all together, or each for itself
+// among others who act as it expects them to (others.go). The model learns from the run's newest
 // steps (world.go), is scored on every window before it learns from it, and is
 // used only where it foresaw enough. Nothing imagined is ever written where played
 // steps are.
@@ -25,12 +26,13 @@ import (
 
 // Config sets learning from steps that a world model makes up.
 type Config struct {
-	On        bool         `yaml:"on" doc:"agents also learn from imagined steps: all of them play on in a world model, from real states"`
+	On        bool         `yaml:"on" doc:"agents also learn from imagined steps: they play on in a world model, from real states"`
 	RealRatio float64      `yaml:"real_ratio" doc:"share of really played rows in a minibatch; the others are imagined" range:"0<..1"`
 	Length    int          `yaml:"length" doc:"imagined steps of a copy before it is cut; episodes that end sooner are followed by others" unit:"steps" range:"1..4096"`
 	From      string       `yaml:"from" doc:"where imagination starts: at real episodes' first states, or at any state of the last window" oneof:"starts|slots"`
 	Refresh   int          `yaml:"refresh" doc:"times a real window is followed by new imagination, by the policies of then, and learning from both" range:"1..100"`
 	Trust     float64      `yaml:"trust" doc:"imagine only after a window of which the model foresaw this share of the steps exactly, before learning from it" range:"0..1"`
+	Others    string       `yaml:"others" doc:"how co-players act in imagination: by their own brains, so that all agents imagine together; or by the model of others of the agent that imagines, each for itself" oneof:"brains|model"`
 	World     string       `yaml:"world" doc:"a world model that hop pretrain world made, used as it is; empty: one that learns from the run's own steps"`
 	Model     world.Config `yaml:"model"`
 	Rows      int          `yaml:"rows" doc:"newest real steps that the model learns from" range:"256..1000000"`
@@ -42,7 +44,7 @@ type Config struct {
 // Default returns the settings of docs/world.md, switched off.
 func Default() Config {
 	c := Config{
-		RealRatio: 0.5, Length: 32, From: "starts", Refresh: 1, Trust: 0.95, Model: world.Default(), Rows: 32768, Steps: 120, Batch: 256,
+		RealRatio: 0.5, Length: 32, From: "starts", Refresh: 1, Trust: 0.95, Others: "brains", Model: world.Default(), Rows: 32768, Steps: 120, Batch: 256,
 		LR: 3e-3,
 	}
 	c.Model.Hidden = []int{32}
@@ -68,6 +70,8 @@ type Imagination struct {
 	game    *imagined
 	envs    *rollout.Envs
 	players [][]rollout.Player // [worker][A]
+	dreams  []*dreamer         // [worker][A] where each imagines for itself
+	recall  []func()           // lets minds that remember know their co-players
 	ro      *batch.Rollout
 }
 
@@ -93,22 +97,54 @@ func New(cfg Config, runs *runlog.Reader, spec game.Spec, played batch.Shape, mi
 	want := float64(played.Envs*played.Steps) * (1 - cfg.RealRatio) / (cfg.RealRatio * float64(cfg.Length))
 	shape := played
 	shape.Steps, shape.Envs = cfg.Length, max(int(want+0.999), 1)
-	m.ro, m.game = batch.New(shape), &imagined{spec: spec, rules: w}
+	m.game = &imagined{spec: spec, rules: w}
+	if cfg.Others == "model" {
+		m.game.copies = shape.Envs
+		shape.Envs *= spec.Seats
+	}
+	m.ro = batch.New(shape)
 	if m.envs, err = rollout.New(rollout.Config{Game: m.game, Envs: shape.Envs, Key: key, Workers: max(workers, 1),
 		FixSeat: true, Imagined: true}); err != nil {
 		return nil, err
 	}
-	m.players = make([][]rollout.Player, m.envs.Workers)
-	for a := range agent.ID(spec.Seats) {
-		list, err := minds[of[a]].Players(a, m.envs.Workers, shape.Envs)
+	return m, m.hire(minds, of)
+}
+
+// hire makes the players of all agents.
+func (m *Imagination) hire(minds []mind.Mind, of []int) error {
+	workers, shape := m.envs.Workers, m.ro.Shape
+	m.players = make([][]rollout.Player, workers)
+	all := make([][]*dreamer, workers)
+	for a := range agent.ID(shape.Agents) {
+		who := minds[of[a]]
+		if d, ok := mind.As[mind.Dreaming](who); ok {
+			dreams, recall := d.Dream(shape.Envs)
+			who, m.recall = dreams, append(m.recall, recall)
+			m.world.remembersEyes()
+		}
+		list, err := who.Players(a, workers, shape.Envs)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, p := range list {
-			m.players[i] = append(m.players[i], p)
+			if m.game.copies == 0 {
+				m.players[i] = append(m.players[i], p)
+				continue
+			}
+			q, ok := p.(mind.Foreseeing)
+			if !ok {
+				return fmt.Errorf("imagine: agent %d has no model of others to imagine with; set imagine.others to brains", a)
+			}
+			d := newDreamer(q, a, shape.Agents, shape.Actions, shape.Envs)
+			all[i], m.dreams = append(all[i], d), append(m.dreams, d)
 		}
 	}
-	return m, nil
+	for i := range all {
+		for _, d := range all[i] {
+			m.players[i] = append(m.players[i], &seat{agent: d.me, copies: m.game.copies, dreamers: all[i]})
+		}
+	}
+	return nil
 }
 
 // Learn scores the model by a new window and lets it learn from it. It returns how
@@ -129,6 +165,12 @@ func (m *Imagination) Learn(ro *batch.Rollout, update int) (rounds int, err erro
 // Imagine fills a window from the states of the last one that Learn took, for the
 // round-th time after it. The window is valid until the next call.
 func (m *Imagination) Imagine(update, round int) *mind.Imagined {
+	for _, recall := range m.recall {
+		recall()
+	}
+	for _, d := range m.dreams {
+		d.forget()
+	}
 	if err := m.envs.Restart(m.key.Child("round", update*m.cfg.Refresh+round)); err != nil {
 		panic("imagine: a model failed as only other programs do")
 	}
@@ -140,6 +182,23 @@ func (m *Imagination) Imagine(update, round int) *mind.Imagined {
 
 // Stats reports how far the model can be trusted.
 func (m *Imagination) Stats() []agent.Stat { return m.world.stats() }
+
+// Rows returns how many real steps the world model learns from: through agent a's eyes,
+// or all if it does not remember whose they were.
+func (m *Imagination) Rows(a agent.ID) (n int, own bool) {
+	n = min(m.world.seen, m.world.data.Rows)
+	if m.world.whose == nil {
+		return n, false
+	}
+	own, all := true, m.world.whose[:n]
+	n = 0
+	for _, b := range all {
+		if agent.ID(b) == a {
+			n++
+		}
+	}
+	return n, own
+}
 
 // Model returns the world model and its weights, nil before there is one. It is for
 // audits: nobody else may look.

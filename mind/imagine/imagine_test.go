@@ -160,10 +160,11 @@ func (g *blind) StepAll(sts []game.State, actions [][]int32, rewards [][]float32
 		}
 		next := world.Next{Obs: make([][]float32, 4), Reward: make([][]float32, 4), End: make([][]bool, 4), Legal: make([][]bool, 4)}
 		for a, seat := range st.seat {
-			next.Obs[seat], next.Reward[seat] = slices.Clone(st.obsOf(a)), []float32{rewards[i][a]}
-			next.End[seat], next.Legal[seat] = []bool{false}, slices.Clone(st.legalOf(a))
+			s := int(seat)
+			next.Obs[s], next.Reward[s] = slices.Clone(st.obsOf(s)), []float32{rewards[i][s]}
+			next.End[s], next.Legal[s] = []bool{false}, slices.Clone(st.legalOf(s))
 			if a == 2 {
-				clear(next.Legal[seat])
+				clear(next.Legal[s])
 			}
 		}
 		st.take(&next, 0, rewards[i])

@@ -33,6 +33,7 @@ type rulesLearner struct {
 	mini   world.Batch // a minibatch
 	data   world.Batch // [cfg.Rows] the newest steps, a ring
 	seen   int         // steps put into it so far
+	whose  []byte      // [cfg.Rows] through whose eyes each is; nil: not remembered
 
 	steppers chan *stepper // idle; workers of a rollout take one each
 	eye      *world.Work   // to score with
@@ -113,6 +114,13 @@ func newRulesLearner(cfg Config, runs *runlog.Reader, spec game.Spec, key rng.Ke
 	}
 	w.data, w.mini = world.NewBatch(w.in, cfg.Rows), world.NewBatch(w.in, cfg.Batch)
 	return w, nil
+}
+
+// remembersEyes makes it remember through whose eyes the steps are, to report on.
+func (w *rulesLearner) remembersEyes() {
+	if w.whose == nil && !w.given {
+		w.whose = make([]byte, w.cfg.Rows)
+	}
 }
 
 // make makes the model for the rewards seen so far. What an earlier one had
@@ -234,7 +242,9 @@ func (w *rulesLearner) learn(ro *batch.Rollout, update int, trusted bool) (anew 
 			}
 			i := w.seen % w.data.Rows
 			w.write(&w.data, i, ro, a, t, n)
-			w.seen++
+			if w.seen++; w.whose != nil {
+				w.whose[i] = byte(a)
+			}
 			for _, r := range w.data.Reward[i*w.in.Agents : (i+1)*w.in.Agents] {
 				if at, ok := slices.BinarySearch(w.in.Rewards, r); !ok && len(w.in.Rewards) < world.MaxRewards {
 					w.in.Rewards = slices.Insert(slices.Clone(w.in.Rewards), at, r)
@@ -330,6 +340,9 @@ func (w *rulesLearner) save(f *safetensors.File, prefix string) {
 		}
 	}
 	f.PutBytes(prefix+"small", small)
+	if w.whose != nil {
+		f.PutBytes(prefix+"whose", w.whose[:b.Rows])
+	}
 }
 
 // smallLen is how many bytes save needs for what fits into a byte.
@@ -400,5 +413,10 @@ func (w *rulesLearner) load(f *safetensors.File, prefix string) error {
 	for i := range b.Over {
 		b.Over[i] = small[len(b.Joint)+i] == 1
 	}
-	return nil
+	if w.whose == nil {
+		return nil
+	}
+	whose, err := f.Bytes(prefix + "whose")
+	copy(w.whose, whose)
+	return err
 }
