@@ -29,8 +29,8 @@ const maxClasses = 64
 func newClasses(m *Mind, c *codes) (*classes, error) {
 	w := &classes{codes: c, n: classCount(m.models.VAE)}
 	if w.n > maxClasses {
-		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; train one "+
-			"with fewer classes or groups", maxClasses)
+		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; set "+
+			"goals.kind latent, which infers each group apart, or train one with fewer classes or groups", maxClasses)
 	}
 	w.hot = make([]float32, w.n*w.n)
 	for g := range w.n {
