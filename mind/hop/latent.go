@@ -91,7 +91,7 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	for _, to := range chosen {
 		s.Mu, s.LogVar = append(s.Mu, mu[to*d:(to+1)*d]...), append(s.LogVar, logvar[to*d:(to+1)*d]...)
 	}
-	stats := []agent.Stat{w.inferred(z, s, r)}
+	stats := w.inferred(z, s, r)
 	mix := 0.
 	if w.m.cfg.Goals.Mix > 0 {
 		mix = max(0, 1-share/w.m.cfg.Goals.Mix)
@@ -142,14 +142,14 @@ func (w *latent) lastJoint(dst []int32, obs []float32) {
 }
 
 // inferred draws into dst what is inferred at every row, and returns how much of
-// the subgoals' codes it explains.
-func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.Stat {
+// the subgoals' codes it explains and, of discrete goals, how far it is from them.
+func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) []agent.Stat {
 	d := w.infer.Dim
 	mean := make([]float64, d)
 	for i, x := range s.Mu {
 		mean[i%d] += float64(x) / float64(s.Rows())
 	}
-	square, spread := 0., 0.
+	square, spread, ce := 0., 0., 0.
 	pick := make([]int, 0, inferSeqs)
 	for lo := 0; lo < s.Len(); lo += inferSeqs {
 		pick = pick[:0]
@@ -163,6 +163,9 @@ func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.S
 				from, at := w.seqs.Row(t, n)*d, (s.Lo[i]+t)*d
 				mu := w.seqs.Mu[from : from+d]
 				w.infer.Draw(dst[at:at+d], mu, w.seqs.LogVar[from:from+d], 1, r)
+				if w.infer.Classes > 0 {
+					ce += w.infer.KL(mu, s.Mu[at:at+d]) / float64(s.Rows())
+				}
 				for k, want := range s.Mu[at : at+d] {
 					square += float64(mu[k]-want) * float64(mu[k]-want)
 					spread += (float64(want) - mean[k]) * (float64(want) - mean[k])
@@ -170,7 +173,11 @@ func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.S
 			}
 		}
 	}
-	return agent.Stat{Name: "goal/explained", Value: 1 - square/max(spread, 1e-12), N: s.Rows()}
+	stats := []agent.Stat{{Name: "goal/explained", Value: 1 - square/max(spread, 1e-12), N: s.Rows()}}
+	if w.infer.Classes > 0 {
+		stats = append(stats, agent.Stat{Name: "goal/ce", Value: ce, N: s.Rows()})
+	}
+	return stats
 }
 
 // applyGate makes the goals of steps beyond the gate neutral.
