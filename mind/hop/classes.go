@@ -2,9 +2,11 @@ package hop
 
 import (
 	"fmt"
+	"math"
 
 	"hop/agent"
 	"hop/batch"
+	"hop/f32"
 	"hop/game"
 	"hop/model/vae"
 	"hop/nn"
@@ -29,8 +31,8 @@ const maxClasses = 64
 func newClasses(m *Mind, c *codes) (*classes, error) {
 	w := &classes{codes: c, n: classCount(m.models.VAE)}
 	if w.n > maxClasses {
-		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; train one "+
-			"with fewer classes or groups", maxClasses)
+		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; set "+
+			"goals.kind latent, which infers each group apart, or train one with fewer classes or groups", maxClasses)
 	}
 	w.hot = make([]float32, w.n*w.n)
 	for g := range w.n {
@@ -91,7 +93,26 @@ func (w *classes) Label(dst []float32, ro *batch.Rollout, list []trajectory, _ f
 		copy(dst[row*w.n:(row+1)*w.n], w.hot[int(class[to])*w.n:])
 	}
 	w.count(ro, list)
-	return nil
+	return []agent.Stat{w.surprise(dst, ro, list)}
+}
+
+// surprise returns how much of the labels the beliefs at play did not know: the mean of
+// -ln of what was believed of a step's class, where the agent was there to believe.
+func (w *classes) surprise(labels []float32, ro *batch.Rollout, list []trajectory) agent.Stat {
+	s, row, m := agent.Stat{Name: "goal/ce"}, 0, w.m
+	for _, p := range list {
+		for t := p.lo; t < p.hi; t++ {
+			if slot := ro.Slot(m.me, t, p.env); ro.Alive[slot] && m.goalLen > 0 && ro.GoalLen == m.goalLen {
+				at := place(ro.SeatAt(slot), ro.SeatAt(ro.Slot(p.agent, t, p.env)), m.spec.Seats) * m.width
+				b := f32.Dot(labels[row*w.n:(row+1)*w.n], ro.Goal[slot*ro.GoalLen+at:][:w.n])
+				s.Value -= math.Log(max(float64(b), 1e-6))
+				s.N++
+			}
+			row++
+		}
+	}
+	s.Value /= float64(max(s.N, 1))
+	return s
 }
 
 func (w *classes) save(f *safetensors.File, prefix string) {

@@ -102,7 +102,7 @@ func (c Config) features(spec game.Spec, m pretrained.Models) int {
 	case g.Kind == "classes":
 		n = classCount(m.VAE)
 	case g.Kind == "latent":
-		n = m.VAE.Dim + len(kinds(c.population(m)))
+		n = m.VAE.Width() + len(kinds(c.population(m)))
 	}
 	if g.doubts() {
 		n++
