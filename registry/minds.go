@@ -30,7 +30,7 @@ func minds() map[string]exp.MindEntry {
 		"hop": exp.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
 			hop.Default, makeHOP).Check(checkHOP),
 		"lola":      exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
-		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
+		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(checkInfluence),
 	}
 }
 
@@ -62,6 +62,14 @@ func makeLOLA(c lola.Config, m exp.Making) ([]mind.Mind, error) {
 		return nil, err
 	}
 	return lola.New(c, m.PPO, list)
+}
+
+// checkInfluence refuses games that hide co-players: influence on who is not seen cannot be told.
+func checkInfluence(params any, s *exp.Spec, g game.Game) error {
+	if g != nil && g.Spec().View > 0 {
+		return field.Bad("game.view", g.Spec().View, "0, because mind is influence, which is paid for what co-players do that may be out of view")
+	}
+	return alone(params, s, g)
 }
 
 func makeInfluence(c influence.Config, m exp.Making) ([]mind.Mind, error) {

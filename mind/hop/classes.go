@@ -146,6 +146,7 @@ func (w *classes) Inference(envs, trees int) Inference {
 	return &classInference{
 		classes: w, outcomes: w.outcomes(), rows: w.vae.Rows(), ws: w.vae.Work(max(envs*others, 1)), places: make([]int, 0, envs*others),
 		z: make([]float32, w.vae.Width()), partners: make([]int32, envs*trees*others),
+		seen: make([]float32, w.m.spec.Obs.Len()),
 	}
 }
 
@@ -157,7 +158,8 @@ type classInference struct {
 	ws       *vae.Work
 	places   []int
 	z        []float32
-	partners []int32 // [trees][others] the goal that the class leads to
+	partners []int32   // [trees][others] the goal that the class leads to
+	seen     []float32 // [ObsLen] of a co-player, as the agent sees it
 }
 
 // Observe notes the class of the state that each living co-player is in.
@@ -170,14 +172,14 @@ func (f *classInference) Observe(v *rollout.View, envs []int32) {
 	f.places = f.places[:0]
 	for _, n := range envs {
 		for j, a := range f.m.others {
-			at, slot := f.m.at(int(n), j), v.Slot(a, v.T, int(n))
+			at := f.m.at(int(n), j)
 			if v.Start[v.Moment(v.T, int(n))] {
 				f.last[at] = game.NoGoal
 			}
-			if !v.Alive[slot] {
+			if !f.m.sight.There(v.Rollout, a, v.T, int(n)) {
 				continue
 			}
-			f.rows.Add(v.ObsAt(slot), nil, nn.NoClass)
+			f.rows.Add(f.m.sight.Obs(f.seen, v.Rollout, a, v.T, int(n)), nil, nn.NoClass)
 			f.ws.Add(f.rows, len(f.places))
 			f.places = append(f.places, at)
 		}

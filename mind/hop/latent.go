@@ -117,7 +117,7 @@ func (w *latent) histories(ro *batch.Rollout, list []trajectory) *cvae.Sequences
 	s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
 	for _, p := range list {
 		for t := p.lo; t < p.hi; t++ {
-			obs := ro.ObsAt(ro.Slot(p.agent, t, p.env))
+			obs := w.m.sight.Obs(nil, ro, p.agent, t, p.env)
 			w.lastJoint(last, obs)
 			s.Add(obs, last)
 		}
@@ -181,7 +181,7 @@ func (w *latent) applyGate(dst []float32, ro *batch.Rollout, list []trajectory) 
 	row, d := 0, w.infer.Dim
 	for _, p := range list {
 		for t := p.lo; t < p.hi; t++ {
-			w.gate.Apply(dst[row*d:(row+1)*d], ro.ObsAt(ro.Slot(p.agent, t, p.env)))
+			w.gate.Apply(dst[row*d:(row+1)*d], w.m.sight.Obs(nil, ro, p.agent, t, p.env))
 			row++
 		}
 	}
@@ -256,7 +256,7 @@ func (w *latent) Inference(envs, trees int) Inference {
 	return &latentInference{
 		latent: w, outcomes: w.outcomes(), work: w.infer.Work(envs * others), places: make([]int, 0, envs*others),
 		last: make([]int32, w.infer.Seats), z: make([]float32, n*others*w.Features()), kind: make([]int32, n*others), next: firstName,
-		goal: make([]float32, w.Features()),
+		goal: make([]float32, w.Features()), seen: make([]float32, w.m.spec.Obs.Len()),
 	}
 }
 
@@ -273,6 +273,7 @@ type latentInference struct {
 	z        []float32 // [trees][others][Features] drawn
 	kind     []int32   // [trees][others] whom, of all of the population
 	goal     []float32 // [Features] of a hypothesis
+	seen     []float32 // [ObsLen] of a co-player, as the agent sees it
 	next     int32     // the next point's name
 	renamed  bool
 }
@@ -285,18 +286,19 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		fresh := v.Start[v.Moment(v.T, int(n))]
 		for j, a := range f.m.others {
-			at, slot := f.m.at(int(n), j), v.Slot(a, v.T, int(n))
+			at := f.m.at(int(n), j)
 			if fresh {
 				f.mem.Forget(f.infer, at)
 			}
-			if !v.Alive[slot] {
+			if !f.m.sight.There(v.Rollout, a, v.T, int(n)) {
 				mu, sd := f.at(int(n), j)
 				clear(mu)
 				clear(sd)
 				continue
 			}
-			f.lastJoint(f.last, v.ObsAt(slot))
-			f.work.Add(v.ObsAt(slot), f.last)
+			obs := f.m.sight.Obs(f.seen, v.Rollout, a, v.T, int(n))
+			f.lastJoint(f.last, obs)
+			f.work.Add(obs, f.last)
 			f.places = append(f.places, at)
 		}
 	}
@@ -311,7 +313,7 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 		for k, x := range f.work.LogVar[i*d : (i+1)*d] {
 			sd[k] = float32(math.Exp(0.5 * float64(x)))
 		}
-		if !f.gate.Apply(mu, v.ObsAt(v.Slot(f.m.others[j], v.T, n))) {
+		if !f.gate.Apply(mu, f.m.sight.Obs(f.seen, v.Rollout, f.m.others[j], v.T, n)) {
 			clear(sd)
 		}
 	}
