@@ -78,6 +78,16 @@ func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
 	}
 	if c := s.Imagine; c.On {
 		shape.Steps, shape.Envs = c.Length, int(float64(size.Window)*envs*(1-c.RealRatio)/(c.RealRatio*float64(c.Length)))+1
+		if c.Others == "model" { // each agent for itself
+			shape.Envs *= spec.Seats
+		}
+		if plans {
+			more, err := planner.Memory(g, s.Actor, mind.Sizes{Envs: shape.Envs, Workers: size.Workers})
+			if err != nil {
+				return nil, err
+			}
+			add("models in imagination", sum(more), "train.envs", "moa.hidden")
+		}
 		add("imagination", shape.Bytes()+8*float64(spec.Obs.Len())*float64(c.Rows), "train.envs", "imagine.rows", "train.window")
 	}
 	// The final agents are scored side by side, sampled and then greedy.

@@ -139,7 +139,8 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 	_, agents := s.Groups(g)
 	for _, ids := range agents {
 		if len(ids) > 1 {
-			return field.Bad("train.brains", s.Train.Brains, "one for each agent, because mind is hop")
+			return field.Bad("train.brains", s.Train.Brains, "one for each agent, because mind is hop and each agent infers and "+
+				"models the others from its own place; mind ppo shares a policy")
 		}
 	}
 	if s.Train.Warm.Windows > 0 && c.Own != "search" {

@@ -361,6 +361,12 @@ func (d *drawing) kinds(withModels bool) {
 	if d.value("search.kind") == "none" || d.chance(0.3) {
 		d.set("own=ppo")
 	}
+	if d.value("search.kind") == "none" && d.chance(0.6) {
+		d.set("leaf.kind=net")
+		d.set("imagine.on=true")
+		d.set("imagine.trust=%s", d.oneOf("0", "0", "0.5"))
+		d.set("imagine.others=%s", d.oneOf("brains", "model"))
+	}
 	if !withModels {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 func (g *group) figures() []*page.Figure {
 	d := g.grid()
 	all := []*page.Figure{g.finalFigure(), g.returnFigure(d), g.agentsFigure(d), g.orderFigure(), g.goalsFigure(d), g.othersFigure(d),
-		g.strangersFigure(d)}
+		g.strangersFigure(d), g.buffersFigure(d)}
 	return slices.DeleteFunc(append(all, g.metricFigures(d)...), func(f *page.Figure) bool { return f == nil || len(f.Panels) == 0 })
 }
 
@@ -251,7 +251,7 @@ func (g *group) module(name string) string {
 	head, _, ok := strings.Cut(name, "/")
 	switch {
 	case name == "return" || name == "return/mean" || g.isGoal(name) || head == "count" || head == "others",
-		strings.HasPrefix(name, train.StrangerMetric):
+		strings.HasPrefix(name, train.StrangerMetric), strings.HasPrefix(name, train.BufferMetric):
 		return ""
 	case strings.Contains(name, "loss"):
 		return "losses"

@@ -8,6 +8,9 @@ import (
 	"hop/runlog"
 )
 
+// BufferMetric is how the names of buffers' sizes begin.
+const BufferMetric = "buffer/"
+
 // buffers says how many rows there are now to learn from, by agent, in a run that has
 // more than played ones: played rows, imagined ones, steps that the world model learns
 // from, and co-players' steps that the model of others learnt from. Agents that are
@@ -19,21 +22,21 @@ func (s *SelfPlay) buffers(learnt [][]agent.Stat) []runlog.Row {
 	}
 	var list []runlog.Row
 	add := func(name string, a, n int) {
-		list = append(list, runlog.Row{Name: name, Agent: a, Value: float64(n), N: 1})
+		list = append(list, runlog.Row{Name: BufferMetric + name, Agent: a, Value: float64(n), N: 1})
 	}
 	for a := range agent.ID(s.spec.Seats) {
-		add("buffer/real", int(a), ownRows(s.ro, a))
+		add("real", int(a), ownRows(s.ro, a))
 		if s.imagine != nil {
-			add("buffer/imagined", int(a), ownRows(s.imagined, a))
+			add("imagined", int(a), ownRows(s.imagined, a))
 			if n, own := s.imagine.Rows(a); own {
-				add("buffer/world", int(a), n)
+				add("world", int(a), n)
 			} else if a == 0 {
-				add("buffer/world", -1, n)
+				add("world", -1, n)
 			}
 		}
 		if i := s.parts.MindOf[a]; s.minds[i].predicts {
 			ce, _ := stat(learnt[i], "moa/ce")
-			add("buffer/others", int(a), ce.N)
+			add("others", int(a), ce.N)
 		}
 	}
 	return list

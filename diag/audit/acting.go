@@ -35,7 +35,7 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	if c.agents == nil {
 		c.agents = map[agent.ID]int{}
 	}
-	c.search = u.hop != nil
+	c.search = u.hop != nil && u.hop.Imagines() != nil // else it plays by its network alone
 	for _, t := range u.taps {
 		for _, a := range t.agents {
 			if c.search {

@@ -342,6 +342,9 @@ func (c *shareCheck) take(d *Watch, round int) {
 	c.windows++
 	rows := float64(d.run.Played.Envs * d.run.Played.Steps)
 	envs := max(int(math.Ceil(rows*(1-s.RealRatio)/(s.RealRatio*float64(s.Length))-1e-3)), 1)
+	if s.Others == "model" { // as many for each agent
+		envs *= d.run.Played.Agents
+	}
 	switch {
 	case im.RealRatio != s.RealRatio:
 		c.bad("the share of played rows is said to be " + number(im.RealRatio) + ", the spec says " + number(s.RealRatio))

@@ -35,6 +35,7 @@ type stepCheck struct {
 	more   int    // wrong rewards that are larger
 
 	chosen, unlike, foreign int // rows asked, with another probability or value, that the agent did not play itself
+	claimed                 int // rows of agents in what another imagines for itself that are marked as their own
 	whose                   map[agent.ID]bool
 	far                     float64
 	policy                  string // what agrees with the record where the network does not
@@ -141,7 +142,7 @@ func (c *stepCheck) follow(d *Watch, w World, ro *batch.Rollout) {
 				}
 			}
 			if seats != nil {
-				c.step(w, ro, seats, t, n)
+				c.step(w, ro, seats, d.whose(ro, n), t, n)
 			}
 		}
 	}
@@ -154,9 +155,18 @@ func (c *stepCheck) differs(what, says string, args ...any) {
 	}
 }
 
+// whose returns who imagines copy n for itself; -1: all imagine it together.
+func (d *Watch) whose(ro *batch.Rollout, n int) agent.ID {
+	if d.run.Imagine.Others != "model" {
+		return -1
+	}
+	return agent.ID(n / max(ro.Envs/ro.Agents, 1))
+}
+
 // step compares one imagined step of env n with what the model predicts from what
-// the real seat 0 would observe.
-func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, t, n int) {
+// the real seat 0 would observe. What an agent imagines for itself is cut for the
+// others when it has left.
+func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, me agent.ID, t, n int) {
 	agents, board := ro.Agents, w.Height*w.Width*w.Planes
 	joint := make([]int32, agents)
 	var base []float32 // what the real seat 0 would see
@@ -174,7 +184,11 @@ func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, t, n int) {
 		c.close++
 		return
 	}
-	last := t == ro.Steps-1
+	last, over := t == ro.Steps-1, false
+	if me >= 0 {
+		s := seats[me]
+		over = f.End[s] || !slices.Contains(f.Legal[s], true)
+	}
 	for a, s := range seats {
 		id := agent.ID(a)
 		step, slot := ro.Step(id, t, n), ro.Slot(id, t+1, n)
@@ -188,13 +202,13 @@ func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, t, n int) {
 		case f.End[s]:
 			end = batch.Exited
 			c.exits[1]++
-		case lost || last:
+		case lost || last || over:
 			end = batch.Cut
 		}
 		if ro.End[step] == batch.Exited {
 			c.exits[0]++
 		}
-		if got := ro.End[step]; got != end || ro.Alive[slot] != (!f.End[s] && !lost) || ro.Start[ro.Moment(t+1, n)] {
+		if got := ro.End[step]; got != end || ro.Alive[slot] != (!f.End[s] && !lost && !over) || ro.Start[ro.Moment(t+1, n)] {
 			c.differs("end", "agent %d, step %d of copy %d: the model says %s, the window says %s", a, t, n, endWord(end), endWord(got))
 		}
 		if got := float64(ro.Reward[step]); math.Abs(got-f.Reward[s]) > near*max(1, math.Abs(f.Reward[s])) {
@@ -203,7 +217,11 @@ func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, t, n int) {
 				c.more++
 			}
 		}
-		c.may(ro.LegalAt(slot), f.Legal[s], a, t+1, n, "the model")
+		legal := f.Legal[s]
+		if over {
+			legal = make([]bool, ro.Actions)
+		}
+		c.may(ro.LegalAt(slot), legal, a, t+1, n, "the model")
 		want, got := w.View(f, joint, s), ro.ObsAt(slot)
 		if !slices.Equal(want[:board], got[:board]) {
 			c.differs("board", "agent %d, step %d of copy %d: %d of %d cells of planes differ", a, t, n, unequal(want[:board], got[:board]), board)
@@ -299,7 +317,11 @@ func (c *stepCheck) players(d *Watch, ro *batch.Rollout) {
 		var slots, steps []int
 		for t := range ro.Steps {
 			for n := range ro.Envs {
-				if ro.Alive[ro.Slot(a, t, n)] {
+				if me := d.whose(ro, n); me >= 0 && me != a {
+					if ro.Own[ro.Step(a, t, n)] {
+						c.claimed++
+					}
+				} else if ro.Alive[ro.Slot(a, t, n)] {
 					slots, steps = append(slots, ro.Slot(a, t, n)), append(steps, ro.Step(a, t, n))
 				}
 			}

@@ -51,6 +51,19 @@ imagine: {on: true, trust: 0, refresh: 2, length: 8, steps: 4, batch: 64, rows: 
 train: {envs: 16, window: 16, save: 1000, steps: 2500}
 `
 
+// Dreaming is a spec of a short run in which each agent imagines for itself, among
+// others who act as its model of them says.
+const Dreaming = `
+mind: hop
+own: ppo
+actor: {hidden: [16]}
+moa: {hidden: [16, 16]}
+search: {kind: none}
+leaf: {kind: net}
+imagine: {on: true, others: model, trust: 0, refresh: 2, length: 8, steps: 4, batch: 64, rows: 300, model: {hidden: [8]}}
+train: {envs: 6, window: 40, save: 300, steps: 1000}
+`
+
 // With returns a spec with fields set.
 func With(t testing.TB, text string, sets ...string) string {
 	t.Helper()

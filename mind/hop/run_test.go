@@ -125,6 +125,7 @@ func kinds(t *testing.T, dirs models) map[string]string {
 		"latent":    with("goals.kind=latent", vae, cvae),
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
+		"dream":     exptest.With(t, exptest.Dreaming, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
 		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
 			"models.response="+dirs.response),
 	}

@@ -44,8 +44,8 @@ type Config struct {
 // Default returns the settings of docs/world.md, switched off.
 func Default() Config {
 	c := Config{
-		RealRatio: 0.5, Length: 32, From: "starts", Refresh: 1, Trust: 0.95, Others: "brains", Model: world.Default(), Rows: 32768, Steps: 120, Batch: 256,
-		LR: 3e-3,
+		RealRatio: 0.5, Length: 32, From: "starts", Refresh: 1, Trust: 0.95, Others: "brains", Model: world.Default(),
+		Rows: 32768, Steps: 120, Batch: 256, LR: 3e-3,
 	}
 	c.Model.Hidden = []int{32}
 	return c
@@ -186,18 +186,16 @@ func (m *Imagination) Stats() []agent.Stat { return m.world.stats() }
 // Rows returns how many real steps the world model learns from: through agent a's eyes,
 // or all if it does not remember whose they were.
 func (m *Imagination) Rows(a agent.ID) (n int, own bool) {
-	n = min(m.world.seen, m.world.data.Rows)
+	all := min(m.world.seen, m.world.data.Rows)
 	if m.world.whose == nil {
-		return n, false
+		return all, false
 	}
-	own, all := true, m.world.whose[:n]
-	n = 0
-	for _, b := range all {
+	for _, b := range m.world.whose[:all] {
 		if agent.ID(b) == a {
 			n++
 		}
 	}
-	return n, own
+	return n, true
 }
 
 // Model returns the world model and its weights, nil before there is one. It is for

@@ -6,15 +6,12 @@ import (
 
 	"hop/agent"
 	"hop/batch"
-	"hop/frame"
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/grid"
 	"hop/game/staghunt"
 	"hop/mind"
-	"hop/model/actor"
 	"hop/model/world"
-	"hop/ppo"
 	"hop/rng"
 	"hop/rollout"
 )
@@ -26,17 +23,19 @@ var learnt []float32
 // independent learners, and the last of them.
 func dreaming(t testing.TB) (*Imagination, *batch.Rollout) {
 	t.Helper()
+	m, ro, _ := dreamingBy(t)
+	return m, ro
+}
+
+// dreamingBy also returns the minds.
+func dreamingBy(t testing.TB) (*Imagination, *batch.Rollout, []mind.Mind) {
+	t.Helper()
 	g := gametest.New(t, staghunt.New, staghunt.Default())
-	spec, key := g.Spec(), rng.New(3)
-	l := spec.Obs
-	in := actor.Input{Input: frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}, Actions: 7}
+	spec, key := g.Spec(), rng.New(4)
 	var minds []mind.Mind
 	var players []rollout.Player
 	for a := range agent.ID(4) {
-		b, err := ppo.New(ppo.Default(), actor.Default(), in, []agent.ID{a}, 1, key.Child("brain", int(a)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := brain(t, spec, a, key.Child("brain", int(a)))
 		minds, players = append(minds, b), append(players, b.Player(a, 64))
 	}
 	e, err := rollout.New(rollout.Config{Game: g, Envs: 64, Key: key, Workers: 1})
@@ -71,7 +70,7 @@ func dreaming(t testing.TB) (*Imagination, *batch.Rollout) {
 	if !m.game.look(ro, true) {
 		t.Fatal("there is no state to start from")
 	}
-	return m, ro
+	return m, ro, minds
 }
 
 // cell returns where an agent sees itself, -1 if it is gone.
