@@ -66,7 +66,7 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 	t.counts, _ = mind.As[mind.Counting](m)
 	t.update = update.Mind{Mind: m, Agents: t.agents, Spec: &u.exp, Hop: u.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
-	if u.hop != nil {
+	if u.hop != nil && u.spec.View == 0 { // the twins model co-players by what those see themselves
 		t.study = others.New(*u.hop, u.spec, t.agents[0], u.key.Child("mind", i))
 	}
 	return t

@@ -201,7 +201,7 @@ func (p *watcher) writePosterior(v *rollout.View, envs []int32) {
 func (p *watcher) posterior(all []float32, v *rollout.View, n int) {
 	clear(all)
 	for j, a := range p.others {
-		if !p.sight.There(v.Rollout, a, v.T, n) {
+		if len(all) == 0 || !p.sight.There(v.Rollout, a, v.T, n) {
 			continue
 		}
 		dst := all[p.placeOf(v, n, j)*p.width:][:p.width]
