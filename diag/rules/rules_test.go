@@ -18,7 +18,8 @@ import (
 var settings = map[string]map[string][]string{
 	"staghunt": {
 		"size": {"3", "4", "5", "6"}, "agents": {"2", "3", "4"}, "blocks": {"0", "1", "2", "5"}, "stags": {"0", "1", "2"}, "hares": {"1", "3"},
-		"horizon": {"5", "20", "35"}, "stag_pays": {"10", "7"}, "hare_pays": {"1", "0.5"}, "view": {"0", "1", "2"}, "end_after_first_catch": {"0", "1", "5"},
+		"horizon": {"5", "20", "35"}, "stag_pays": {"10", "7"}, "hare_pays": {"1", "0.5"}, "view": {"0", "1", "2"},
+		"end_after_first_catch": {"0", "1", "5"},
 	},
 	"snowdrift": {
 		"size": {"3", "4", "6"}, "agents": {"2", "4"}, "blocks": {"0", "2"}, "drifts": {"1", "3"}, "horizon": {"5", "30"}, "pays": {"6", "5"},
