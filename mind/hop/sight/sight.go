@@ -50,7 +50,7 @@ func (s Sight) Obs(dst []float32, ro *batch.Rollout, a agent.ID, t, n int) []flo
 	if dst == nil {
 		dst = make([]float32, ro.ObsLen)
 	}
-	Tell(&s.Spec, dst, ro.ObsAt(ro.Slot(s.Me, t, n)), s.place(ro, a, t, n))
+	Turn(&s.Spec, dst, ro.ObsAt(ro.Slot(s.Me, t, n)), s.place(ro, a, t, n))
 	return dst
 }
 
@@ -97,27 +97,27 @@ func shows(l *game.Layout, obs []float32, place int) bool {
 	return false
 }
 
-// Tell writes to dst what obs says, from the place so many seats further on: who is there,
+// Turn writes to dst what obs says, from the place so many seats further on: who is there,
 // what belongs to whom and what everybody did begin with the one who sits there. Its mask is
 // all ones, or zeros if obs does not show it.
-func Tell(spec *game.Spec, dst, obs []float32, place int) {
+func Turn(spec *game.Spec, dst, obs []float32, place int) {
 	l, n := &spec.Obs, spec.Seats
 	copy(dst, obs)
-	turn := func(at, width int) { // [n][width], the first one's is place's
+	rotate := func(at, width int) { // [n][width], the first one's is place's
 		for k := range n {
 			copy(dst[at+k*width:at+(k+1)*width], obs[at+(k+place)%n*width:])
 		}
 	}
 	for at := 0; at < l.PlanesLen(); at += len(l.Planes) {
-		if turn(at, 1); l.Owned > 0 {
-			turn(at+n, 1)
+		if rotate(at, 1); l.Owned > 0 {
+			rotate(at+n, 1)
 		}
 	}
 	if len(l.Planes) > 0 && l.Features >= n {
-		turn(l.FeaturesAt(), 1)
+		rotate(l.FeaturesAt(), 1)
 	}
 	if l.Last > 0 {
-		turn(l.LastAt(), l.Legal)
+		rotate(l.LastAt(), l.Legal)
 	}
 	mask, there := dst[l.LegalAt():l.TimeAt()], float32(0)
 	if shows(l, obs, place) {

@@ -12,9 +12,9 @@ import (
 	"hop/rng"
 )
 
-// Where everything is in view, what one seat sees is told from another's place exactly as that
+// Where everything is in view, what one seat sees is turned from another's place exactly as that
 // seat sees it, but for the mask, which is all ones, or zeros if it has left.
-func TestToldIsWhatTheOtherSees(t *testing.T) {
+func TestTurnedIsWhatTheOtherSees(t *testing.T) {
 	s, _ := staghunt.New(staghunt.Default())
 	c := coin.Default()
 	c.Agents = 3
@@ -24,7 +24,7 @@ func TestToldIsWhatTheOtherSees(t *testing.T) {
 	for _, g := range []game.Game{s, k, f, g} {
 		spec, st := g.Spec(), g.New()
 		r := rng.New(1).Rand()
-		mine, its, told := make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len())
+		mine, its, turned := make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len())
 		acts, rewards, legal := make([]int32, spec.Seats), make([]float32, spec.Seats), make([]bool, len(spec.Actions))
 		for st.Reset(&r); !st.Over(); st.Step(acts, rewards, &r) {
 			for o := range spec.Seats {
@@ -35,10 +35,10 @@ func TestToldIsWhatTheOtherSees(t *testing.T) {
 						its[i] = 1
 					}
 				}
-				sight.Tell(&spec, told, mine, o)
+				sight.Turn(&spec, turned, mine, o)
 				for i, want := range its {
-					if told[i] != want {
-						t.Fatalf("%s: number %d of seat %d told by seat 0 is %v, want %v", spec.Name, i, o, told[i], want)
+					if turned[i] != want {
+						t.Fatalf("%s: number %d of seat %d turned by seat 0 is %v, want %v", spec.Name, i, o, turned[i], want)
 					}
 				}
 				acts[o] = game.NoAction
