@@ -75,6 +75,10 @@ func (c *Config) manifest() (*Manifest, error) {
 		Format: Format, Version: c.Build.Version, Builds: []runlog.Build{c.Build}, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
 		Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
+	if spec.View > 0 {
+		bad("game.view is %d, want 0: rows are what each agent sees of the whole board, and models of others learn from them; agents with a "+
+			"view learn theirs while they play", spec.View)
+	}
 	if err := m.Layout.check(); err != nil {
 		bad("%s cannot be stored: %w", spec.Name, err)
 	}

@@ -266,6 +266,10 @@ func (s *Spec) Validate() error {
 	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
 		part(field.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
 	}
+	if g != nil && s.Imagine.On && g.Spec().View > 0 {
+		part(field.Bad("on", true, "false, because game.view hides a part of the board, and from what is seen nobody can tell what follows; "+
+			"or game.view 0"), "imagine")
+	}
 	return errors.Join(errs...)
 }
 

@@ -49,6 +49,10 @@ type Spec struct {
 	Horizon int      // an episode has at most this many steps
 	Obs     Layout   // what Observe writes
 
+	// View is how many rows and columns around itself a seat sees; 0: everything. Above 0
+	// observations are partial: what lies beyond is 0 in them, and states are Whole.
+	View int
+
 	Symmetric     bool // seats are interchangeable
 	Deterministic bool // Step draws no random numbers; Reset may
 	Fixed         bool // seats have roles of their own: agent a always sits on seat a
@@ -149,6 +153,13 @@ type Goaler interface {
 	// A trajectory is labelled backwards from there: each of its steps had the
 	// goal that was reached next.
 	Reached(s Seat) int
+}
+
+// Whole is a State of a game with partial observations (Spec.View) that can also write what
+// the seat would see if everything were in its view. It is for those who check games; what
+// acts or learns must not ask.
+type Whole interface {
+	ObserveWhole(s Seat, dst []float32)
 }
 
 // Permuter is a State whose seats can be relabelled, to test symmetry exactly.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"hop/agent"
 	"hop/dataset"
@@ -58,7 +57,7 @@ type CVAE struct {
 
 // NewCVAE prepares a run at its start.
 func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params, seed uint64) (*CVAE, error) {
-	cfg.Model.Dim = m.Width()
+	cfg.Model.Dim, cfg.Model.Classes = m.Width(), m.Discrete
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -104,10 +103,6 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 	return c, nil
 }
 
-// discreteLogVar is the spread of a discrete code's probabilities, as the target
-// of an inference by normal distributions: a deviation of 0.14.
-const discreteLogVar = -4
-
 // sequences puts a part into the model's form.
 func (c *CVAE) sequences(m *cvae.Model, part *Part) *cvae.Sequences {
 	d := c.Data
@@ -136,7 +131,7 @@ func (c *CVAE) subgoals(i int) {
 		ws.Encode(c.Codes)
 		n := ws.X.Rows() * dim
 		if c.VAE.Discrete > 0 {
-			mu, logvar = append(mu, ws.Class.P[:n]...), append(logvar, slices.Repeat([]float32{discreteLogVar}, n)...)
+			mu, logvar = append(mu, ws.Class.P[:n]...), append(logvar, make([]float32, n)...)
 			return
 		}
 		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
@@ -214,10 +209,15 @@ func (c *CVAE) Held(part int) []agent.Stat {
 		mean[i%m.Dim] += float64(v) / float64(s.Rows())
 	}
 	c.Goals(part, func(row int, mu, logvar []float32) {
+		if m.Classes > 0 {
+			kl += m.KL(mu, s.Mu[row*m.Dim:(row+1)*m.Dim])
+		}
 		for d := range mu {
 			pm, pv := float64(s.Mu[row*m.Dim+d]), float64(s.LogVar[row*m.Dim+d])
 			e := float64(mu[d]) - pm
-			kl += 0.5 * (pv - float64(logvar[d]) + (math.Exp(float64(logvar[d]))+e*e)/math.Exp(pv) - 1)
+			if m.Classes == 0 {
+				kl += 0.5 * (pv - float64(logvar[d]) + (math.Exp(float64(logvar[d]))+e*e)/math.Exp(pv) - 1)
+			}
 			square += e * e
 			spread += (pm - mean[d]) * (pm - mean[d])
 		}

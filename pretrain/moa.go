@@ -3,7 +3,6 @@ package pretrain
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -237,10 +236,7 @@ func (t *MOA) inferred(q dataset.Sequence, obs []float32, r *rng.Rand) []float32
 	codes := make([]float32, (q.Hi-q.Lo)*m.Dim)
 	for i := range q.Hi - q.Lo {
 		from := t.seqs.Row(i, 0) * m.Dim
-		for k := range m.Dim {
-			sd := math.Exp(0.5 * float64(t.seqs.LogVar[from+k]))
-			codes[i*m.Dim+k] = t.seqs.Mu[from+k] + float32(sd*r.Norm())
-		}
+		m.Draw(codes[i*m.Dim:(i+1)*m.Dim], t.seqs.Mu[from:from+m.Dim], t.seqs.LogVar[from:from+m.Dim], 1, r)
 	}
 	return codes
 }

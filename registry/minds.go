@@ -35,7 +35,7 @@ func minds() map[string]exp.MindEntry {
 		"lola": exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
 		"rl2": exp.AddMind("recurrent PPO that learns over trials, several episodes among the same co-players (RL^2)",
 			rl2.Default, makeRL2).Check(checkRL2),
-		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(alone),
+		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(checkInfluence),
 		"a3c": exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
 			a3c.Default, makeA3C).Check(forgetful),
 		"pr2": exp.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
@@ -131,6 +131,14 @@ func forgetful(_ any, s *exp.Spec, _ game.Game) error {
 		return field.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
 	}
 	return nil
+}
+
+// checkInfluence refuses games that hide co-players: influence on who is not seen cannot be told.
+func checkInfluence(params any, s *exp.Spec, g game.Game) error {
+	if g != nil && g.Spec().View > 0 {
+		return field.Bad("game.view", g.Spec().View, "0, because mind is influence, which is paid for what co-players do that may be out of view")
+	}
+	return alone(params, s, g)
 }
 
 func makeInfluence(c influence.Config, m exp.Making) ([]mind.Mind, error) {

@@ -7,6 +7,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/check"
+	"hop/game"
 )
 
 // orderEnvs is how many envs of a window are looked at for the order of joint
@@ -36,6 +37,11 @@ func (w *window) order(ro *batch.Rollout) {
 				}
 				for b := range agent.ID(ro.Agents) {
 					did[ro.Seat[ro.Slot(b, t, n)]] = ro.Action[ro.Step(b, t, n)]
+				}
+				for place := 1; w.s.spec.View > 0 && place < len(shown); place++ {
+					if shown[place] < 0 { // it acted out of view
+						did[(int(ro.Seat[now])+place)%len(did)] = game.NoAction
+					}
 				}
 				known, bad, _ := check.Joint(int(ro.Seat[now]), shown, did)
 				seen, wrong = seen+known, wrong+bad

@@ -61,6 +61,7 @@ type ground struct {
 	b         *Book
 	n, size   int
 	horizon   int
+	radius    int // rows and columns that a seat sees around itself; 0: everything
 	things    []string
 	egoThings bool // things belong to seats and are seen ego-first
 	features  int  // beyond one for each seat
@@ -97,7 +98,7 @@ func (g *ground) spec(name string) game.Spec {
 	if g.egoThings {
 		l.Owned = g.n
 	}
-	return game.Spec{Name: name, Seats: g.n, Actions: g.actions, Horizon: g.horizon, Obs: l, Symmetric: true}
+	return game.Spec{Name: name, Seats: g.n, Actions: g.actions, Horizon: g.horizon, Obs: l, View: g.radius, Symmetric: true}
 }
 
 func moves(more ...string) []string {
@@ -320,11 +321,56 @@ func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
 		}
 		i += len(f.actions)
 	}
+	f.hide(v, sc, s)
 	for i, want := range v {
 		if obs[i] != want && !near(float64(obs[i]), float64(want)) {
 			f.b.wrong("view", "after %d steps seat %d sees %s as %s; the rules say %s", sc.t, s, f.part(i), amount(float64(obs[i])),
 				amount(float64(want)))
 			return
+		}
+	}
+}
+
+// inView reports whether a cell is among those that a seat on another sees.
+func (g *ground) inView(from, c int) bool {
+	if g.radius == 0 {
+		return true
+	}
+	if from == gone || c == gone {
+		return false
+	}
+	rows, columns := from/g.size-c/g.size, from%g.size-c%g.size
+	return rows*rows <= g.radius*g.radius && columns*columns <= g.radius*g.radius
+}
+
+// hide takes out of an observation of everything what seat s does not see: cells beyond its
+// view, what belongs to those who are there, and what those did who were there before the step.
+func (f *board) hide(v []float32, sc *scene, s int) {
+	l, planes := f.b.spec.Obs, f.n+len(f.things)
+	if f.radius == 0 {
+		return
+	}
+	for i := range l.PlanesLen() {
+		if !f.inView(sc.at[s], i/planes) {
+			v[i] = 0
+		}
+	}
+	for k := range f.n {
+		o := (s + k) % f.n
+		if f.traits && !f.inView(sc.at[s], sc.at[o]) {
+			v[l.FeaturesAt()+k] = 0
+		}
+		if k > 0 && !f.inView(f.now.at[s], f.now.at[o]) {
+			clear(v[l.LastAt()+k*l.Legal:][:l.Legal])
+		}
+	}
+	for k := range sc.items {
+		here := false
+		for c, there := range sc.on[k] {
+			here = here || there && f.inView(sc.at[s], c)
+		}
+		if !here {
+			v[l.LegalAt()-len(sc.items)+k] = 0
 		}
 	}
 }
@@ -359,7 +405,7 @@ func (f *board) begin(now *seen) {
 		f.last[s], f.acted[s] = game.NoAction, false
 	}
 	sc := &f.now
-	f.broken = !f.read(now.obs[0], 0, sc)
+	f.broken = !f.read(now.whole[0], 0, sc)
 	sc.t, sc.over = 0, false
 	if f.broken {
 		return
@@ -393,7 +439,7 @@ func (f *board) step(now *seen, acts []int32, rewards []float32) {
 		}
 		f.last[s] = acts[s]
 	}
-	if viewer < 0 || !f.read(now.obs[viewer], viewer, sc) {
+	if viewer < 0 || !f.read(now.whole[viewer], viewer, sc) {
 		f.broken = true
 		return
 	}

@@ -35,7 +35,7 @@ const (
 
 func cleanupRules(b *Book, p *params) func() law {
 	g := &ground{
-		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"),
+		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), radius: p.whole("view"),
 		things: []string{"river", "waste", "orchard", "apple"}, actions: moves("clean", "harvest"), has: -1,
 	}
 	r := cleanup{

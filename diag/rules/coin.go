@@ -18,7 +18,8 @@ type coin struct {
 const take = first
 
 func coinRules(b *Book, p *params) func() law {
-	g := &ground{b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), actions: moves(), has: -1, egoThings: true}
+	g := &ground{b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), radius: p.whole("view"),
+		actions: moves(), has: -1, egoThings: true}
 	g.things = numbered("coin", g.n)
 	r := coin{ground: g, pays: p.number("pays"), harm: p.number("harm"), byAction: p.text("take") == "action", pause: p.whole("pause")}
 	if r.byAction {

@@ -28,7 +28,8 @@ const load = first
 
 func foragingRules(b *Book, p *params) func() law {
 	g := &ground{
-		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), features: p.whole("food"), traits: true,
+		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), radius: p.whole("view"),
+		features: p.whole("food"), traits: true,
 		actions: moves("load"), has: -1,
 	}
 	g.things = numbered("food", g.features)

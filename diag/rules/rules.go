@@ -143,6 +143,7 @@ func (b *Book) specIs(want game.Spec) {
 	b.same("kind", got.Kind, want.Kind)
 	b.same("goals", got.Goals, want.Goals)
 	b.same("horizon", got.Horizon, want.Horizon)
+	b.same("cells that a seat sees around itself:", got.View, want.View)
 	b.same("seats are alike:", got.Symmetric, want.Symmetric)
 	b.same("steps draw nothing:", got.Deterministic, want.Deterministic)
 	seats, actions := b.same("seats", got.Seats, want.Seats), b.same("actions", got.Actions, want.Actions)
@@ -311,6 +312,7 @@ func amount(x float64) string {
 // seen is what can be seen of a state.
 type seen struct {
 	obs   [][]float32 // [seat]
+	whole [][]float32 // [seat] the same with everything in view
 	legal [][]bool    // [seat]
 	alive []bool      // [seat]
 	goal  []int       // [seat] reached in the last step; nil: the state does not say
@@ -330,6 +332,10 @@ func (b *Book) Follow() *Follower {
 	f := &Follower{b: b, law: b.law()}
 	for range b.spec.Seats {
 		f.now.obs = append(f.now.obs, make([]float32, b.spec.Obs.Len()))
+		f.now.whole = append(f.now.whole, f.now.obs[len(f.now.obs)-1])
+		if b.spec.View > 0 {
+			f.now.whole[len(f.now.whole)-1] = make([]float32, b.spec.Obs.Len())
+		}
 		f.now.legal = append(f.now.legal, make([]bool, len(b.spec.Actions)))
 	}
 	f.now.alive = make([]bool, b.spec.Seats)
@@ -368,6 +374,9 @@ func (f *Follower) look(st game.State) {
 		n.alive[s] = st.Alive(seat)
 		st.Legal(seat, n.legal[s])
 		st.Observe(seat, n.obs[s])
+		if whole, ok := st.(game.Whole); ok && f.b.spec.View > 0 {
+			whole.ObserveWhole(seat, n.whole[s])
+		}
 		if goals != nil && len(f.b.spec.Goals) > 0 {
 			n.goal = append(n.goal, goals.Reached(seat))
 		}

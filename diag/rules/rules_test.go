@@ -18,30 +18,31 @@ import (
 var settings = map[string]map[string][]string{
 	"staghunt": {
 		"size": {"3", "4", "5", "6"}, "agents": {"2", "3", "4"}, "blocks": {"0", "1", "2", "5"}, "stags": {"0", "1", "2"}, "hares": {"1", "3"},
-		"horizon": {"5", "20", "35"}, "stag_pays": {"10", "7"}, "hare_pays": {"1", "0.5"}, "end_after_first_catch": {"0", "1", "5"},
+		"horizon": {"5", "20", "35"}, "stag_pays": {"10", "7"}, "hare_pays": {"1", "0.5"}, "view": {"0", "1", "2"},
+		"end_after_first_catch": {"0", "1", "5"},
 	},
 	"snowdrift": {
 		"size": {"3", "4", "6"}, "agents": {"2", "4"}, "blocks": {"0", "2"}, "drifts": {"1", "3"}, "horizon": {"5", "30"}, "pays": {"6", "5"},
-		"cost": {"4", "3"},
+		"cost": {"4", "3"}, "view": {"0", "1"},
 	},
 	"coin": {
 		"size": {"2", "3", "5"}, "agents": {"2", "3"}, "horizon": {"5", "40"}, "pays": {"1", "2"},
 		"harm": {"2", "0.5"}, "take": {"action", "walk"},
-		"pause": {"0", "1", "3"},
+		"pause": {"0", "1", "3"}, "view": {"0", "1"},
 	},
 	"cleanup": {
 		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"},
 		"pollution": {"0", "0.5", "1"},
 		"growth":    {"0.05", "0.5", "1"}, "restoration": {"0", "0.1"}, "depletion": {"0.4", "0.9"}, "start": {"0", "0.5"},
-		"reach": {"0", "1", "3"}, "pays": {"1", "3"},
+		"reach": {"0", "1", "3"}, "pays": {"1", "3"}, "view": {"0", "3"},
 	},
 	"foraging": {
 		"size": {"5", "6", "8"}, "agents": {"2", "3", "4"}, "food": {"1", "2", "4"}, "min_level": {"1", "2"}, "max_level": {"2", "3"},
-		"coop": {"false", "true"}, "shared": {"false", "true"}, "horizon": {"10", "30"},
+		"coop": {"false", "true"}, "shared": {"false", "true"}, "horizon": {"10", "30"}, "view": {"0", "1"},
 	},
 	"tag": {
 		"size": {"2", "4", "6"}, "blocks": {"0", "2"}, "predators": {"1", "2", "3"}, "prey": {"1", "2"}, "start": {"0", "3", "9"},
-		"horizon": {"10", "30"},
+		"horizon": {"10", "30"}, "view": {"0", "1", "2"},
 	},
 	"matrix": {
 		"matrix": {"pd", "staghunt", "chicken", "rps"}, "rounds": {"1", "10"}, "memory": {"true", "false"}, "time": {"true", "false"},

@@ -17,7 +17,7 @@ const remove = first
 
 func snowdriftRules(b *Book, p *params) func() law {
 	g := &ground{
-		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"),
+		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), radius: p.whole("view"),
 		things: []string{"block", "drift"}, actions: moves("remove"), has: block,
 	}
 	r := snowdrift{ground: g, drifts: p.whole("drifts"), pays: p.number("pays"), cost: p.number("cost")}

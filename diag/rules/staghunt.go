@@ -33,7 +33,7 @@ const (
 
 func staghuntRules(b *Book, p *params) func() law {
 	g := &ground{
-		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"),
+		b: b, n: p.whole("agents"), size: p.whole("size"), horizon: p.whole("horizon"), radius: p.whole("view"),
 		things: []string{"block", "stag", "hare"}, actions: moves("hunt stag", "hunt hare"), has: block,
 	}
 	r := staghunt{

@@ -23,7 +23,7 @@ const prey = 1 // after the blocks
 func tagRules(b *Book, p *params) func() law {
 	r := tag{predators: p.whole("predators"), preys: p.whole("prey"), far: p.whole("start")}
 	g := &ground{
-		b: b, n: r.predators + r.preys, size: p.whole("size"), horizon: p.whole("horizon"), traits: true,
+		b: b, n: r.predators + r.preys, size: p.whole("size"), horizon: p.whole("horizon"), radius: p.whole("view"), traits: true,
 		things: []string{"block", "prey"}, actions: moves(), has: block,
 	}
 	r.ground = g

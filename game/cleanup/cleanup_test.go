@@ -20,6 +20,7 @@ func TestConformance(t *testing.T) {
 		edit func(*cleanup.Config)
 	}{
 		{"8x8", func(c *cleanup.Config) { c.Horizon = 20 }},
+		{"view", func(c *cleanup.Config) { c.Size, c.Agents, c.Horizon, c.View, c.Growth = 5, 3, 20, 1, 0.3 }},
 		{"two agents, all river and orchard", func(c *cleanup.Config) {
 			c.Size, c.Agents, c.Horizon, c.River, c.Orchard, c.Growth = 4, 2, 20, 2, 2, 0.3
 		}},

@@ -13,6 +13,7 @@ type Config struct {
 	Size        int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
 	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..8"`
 	Horizon     int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	View        int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	River       int     `yaml:"river" doc:"columns of river, at the left" unit:"cells" range:"1..63"`
 	Orchard     int     `yaml:"orchard" doc:"columns of orchard, at the right" unit:"cells" range:"1..63"`
 	Pollution   float64 `yaml:"pollution" doc:"probability that a clean river cell fills with waste, each step" range:"0..1"`
@@ -37,6 +38,7 @@ func Default() Config {
 func (c Config) Validate() error {
 	return errors.Join(field.Check(c),
 		field.Need(c.River+c.Orchard <= c.Size, "size", c.Size, "a board with room for the river and the orchard"),
+		field.Need(c.View == 0 || c.View >= c.Reach, "view", c.View, "0 or at least reach, because one may clean what one sees"),
 		field.Need(!(c.Restoration >= c.Depletion), "restoration", c.Restoration, "less than depletion"))
 }
 
@@ -77,6 +79,7 @@ func New(c Config) (*Game, error) {
 		Goals:     []string{"clean", "harvest"},
 		Horizon:   c.Horizon,
 		Obs:       grid.Layout(c.Size, c.Agents, actions, "river", "waste", "orchard", "apple"),
+		View:      c.View,
 		Symmetric: true,
 	}}
 	g.lay()

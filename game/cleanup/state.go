@@ -140,6 +140,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 			panic("cleanup: illegal action")
 		}
 	}
+	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
 	st.T++
 	for s, a := range acts {
 		st.Last[s] = int8(a)
@@ -201,9 +202,15 @@ func (st *State) grow(r *rng.Rand) {
 	}
 }
 
-// Observe writes the planes (agents ego-first, river, waste, orchard, apples),
-// the mask, the time and the last joint action.
+// Observe writes what is in the seat's view, the rest as 0.
 func (st *State) Observe(s game.Seat, dst []float32) {
+	st.ObserveWhole(s, dst)
+	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
+}
+
+// ObserveWhole writes the planes (agents ego-first, river, waste, orchard, apples),
+// the mask, the time and the last joint action.
+func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	g := st.g
 	copy(dst, g.planes)
 	n, planes := g.c.Agents, g.c.Agents+4

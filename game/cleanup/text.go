@@ -40,7 +40,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
 	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
-	b = grid.AppendNumbers(b, "last", st.Last[:n])
+	b = st.AppendLast(b, n, st.g.c.View)
 	b = grid.AppendNumbers(b, "cleaned", st.cleaned[:n])
 	return grid.AppendNumbers(b, "harvested", st.harvested[:n]), nil
 }
@@ -51,7 +51,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("cleanup
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, []string{"last", "cleaned", "harvested"})
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "last", "cleaned", "harvested"))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (st *State) read(text []byte) error {
 			fresh.waste++
 		}
 	}
-	if err := errors.Join(t.AllHere(), t.EndsAt(int(t.T) == c.Horizon), t.Last(fresh.Last[:c.Agents], actions),
+	if err := errors.Join(t.AllHere(), t.EndsAt(int(t.T) == c.Horizon), t.Last(&fresh.Players, actions),
 		t.Numbers("cleaned", int(t.T), false, func(s, v int) { fresh.cleaned[s] = int16(v) }),
 		t.Numbers("harvested", int(t.T), false, func(s, v int) { fresh.harvested[s] = int16(v) })); err != nil {
 		return err

@@ -22,6 +22,7 @@ func TestConformance(t *testing.T) {
 		{"5x5", func(c *coin.Config) { c.Horizon = 20 }},
 		{"LOLA", func(c *coin.Config) { c.Size, c.Take, c.Pause, c.Horizon = 3, "walk", 0, 20 }},
 		{"four agents, long pause", func(c *coin.Config) { c.Agents, c.Pause, c.Horizon = 4, 3, 20 }},
+		{"view", func(c *coin.Config) { c.Agents, c.View, c.Horizon = 3, 1, 20 }},
 		{"three agents, crowded", func(c *coin.Config) { c.Size, c.Agents, c.Pause, c.Horizon = 2, 3, 0, 15 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) { gametest.Run(t, newGame(t, tc.edit)) })

@@ -14,6 +14,7 @@ type Config struct {
 	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
 	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..4"`
 	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	View    int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	Pays    float64 `yaml:"pays" doc:"reward for taking a coin of any colour" range:"0.."`
 	Harm    float64 `yaml:"harm" doc:"what a coin's owner loses when another takes it" range:"0.."`
 	Take    string  `yaml:"take" doc:"a coin is taken by an action of its own, or by walking onto it as in LOLA" oneof:"action|walk"`
@@ -70,6 +71,7 @@ func New(c Config) (*Game, error) {
 		Goals:     []string{"own", "other"},
 		Horizon:   c.Horizon,
 		Obs:       obs,
+		View:      c.View,
 		Symmetric: true,
 	}}, nil
 }

@@ -98,6 +98,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 			panic("coin: illegal action")
 		}
 	}
+	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
 	st.T++
 	st.g.board.Walk(st.Pos[:], st.Last[:], acts)
 	taken := st.take(acts, rewards)
@@ -134,9 +135,15 @@ func (st *State) take(acts []int32, rewards []float32) bool {
 	return taken
 }
 
-// Observe writes the planes (agents, then their coins, both ego-first), the
-// mask, the time and the last joint action.
+// Observe writes what is in the seat's view, the rest as 0.
 func (st *State) Observe(s game.Seat, dst []float32) {
+	st.ObserveWhole(s, dst)
+	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
+}
+
+// ObserveWhole writes the planes (agents, then their coins, both ego-first), the
+// mask, the time and the last joint action.
+func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	clear(dst)
 	n := st.g.c.Agents
 	st.Show(dst, s, n, 2*n)

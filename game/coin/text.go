@@ -31,7 +31,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	b = append(grid.AppendNumbers(b, "last", st.Last[:n]), "took"...)
+	b = append(st.AppendLast(b, n, st.g.c.View), "took"...)
 	for s, goal := range st.took[:n] {
 		if goal != game.NoGoal {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[goal])
@@ -46,7 +46,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("coin", 
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"wait"}, []string{"last", "took"})
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"wait"}, grid.Lines(c.View, "last", "took"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (st *State) read(text []byte) error {
 		return fmt.Errorf("wait=%d, which asks for a coin on the board if it is 0 and none otherwise", wait)
 	}
 	over := int(t.T) == c.Horizon
-	if err := errors.Join(t.AllHere(), t.Last(fresh.Last[:c.Agents], st.g.actions), t.EndsAt(over)); err != nil {
+	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, st.g.actions), t.EndsAt(over)); err != nil {
 		return err
 	}
 	for s := range c.Agents {

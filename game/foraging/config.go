@@ -20,6 +20,7 @@ type Config struct {
 	Coop     bool `yaml:"coop" doc:"every food item needs the three weakest agents together; with two or three agents, everyone"`
 	Shared   bool `yaml:"shared" doc:"pay every seat the whole of each item taken; if not, split it among its takers by level"`
 	Horizon  int  `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	View     int  `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 }
 
 // Default returns lbforaging's 8x8 board with two agents, levels 1 and 2, and
@@ -77,6 +78,7 @@ func New(c Config) (*Game, error) {
 			Goals:     goals,
 			Horizon:   c.Horizon,
 			Obs:       obs,
+			View:      c.View,
 			Symmetric: true, Deterministic: true,
 		},
 	}, nil

@@ -32,6 +32,7 @@ var settings = []struct {
 	{"default", foraging.Default()},
 	{"coop", with(func(c *foraging.Config) { c.Size, c.Coop, c.Agents = 6, true, 3 })},
 	{"split", with(func(c *foraging.Config) { c.Size, c.Shared, c.Agents, c.Food = 6, false, 4, 4 })},
+	{"view", with(func(c *foraging.Config) { c.Size, c.Food, c.View, c.Horizon = 7, 3, 1, 15 })},
 	{"crowded", with(func(c *foraging.Config) { c.Size, c.Agents, c.Food, c.Shared, c.Horizon = 5, 8, 8, false, 25 })},
 	{"strong", with(func(c *foraging.Config) { c.MinLevel, c.MaxLevel, c.Agents, c.Size = 3, 8, 5, 10 })},
 }

@@ -232,6 +232,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		rewards[s], st.took[s] = 0, game.NoGoal
 		loads = loads || a == Load
 	}
+	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
 	st.T++
 	st.move(acts)
 	if loads {
@@ -309,11 +310,17 @@ func (st *State) load(acts []int32, rewards []float32, f int8) {
 	}
 }
 
-// Observe writes the planes (agents ego-first, then each item), the features
+// Observe writes what is in the seat's view, the rest as 0.
+func (st *State) Observe(s game.Seat, dst []float32) {
+	st.ObserveWhole(s, dst)
+	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
+}
+
+// ObserveWhole writes the planes (agents ego-first, then each item), the features
 // (the agents' levels ego-first, as a part of the highest; the items' levels, as
 // a part of the highest an item can have, 0 once taken), the mask, the time and
 // the last joint action.
-func (st *State) Observe(s game.Seat, dst []float32) {
+func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	l := &st.g.spec.Obs
 	c := &st.g.c
 	clear(dst)

@@ -43,7 +43,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			}
 		}
 	}
-	b = append(grid.AppendNumbers(append(b, '\n'), "last", st.Last[:n]), "took"...)
+	b = append(st.AppendLast(append(b, '\n'), n, st.g.c.View), "took"...)
 	for _, f := range st.took[:n] {
 		if f < 0 {
 			b = append(b, " -"...)
@@ -60,7 +60,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("foragin
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, []string{"levels", "food", "last", "took"})
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "levels", "food", "last", "took"))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (st *State) read(text []byte) error {
 			return fmt.Errorf("a cell %q, want . or a seat or one of %d items, each once", cell, c.Food)
 		}
 	}
-	if err := errors.Join(t.AllHere(), p.levels(t.Lines["food"]), p.taken(t.Lines["took"]), t.Last(p.Last[:c.Agents], actions),
+	if err := errors.Join(t.AllHere(), p.levels(t.Lines["food"]), p.taken(t.Lines["took"]), t.Last(&p.Players, actions),
 		t.Numbers("levels", c.MaxLevel, false, func(s, v int) { p.level[s] = int8(v) })); err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ var Checks = []Check{
 	{"kind", "a cooperative game pays all alike, a zero-sum game pays nothing in sum", checkKind},
 	{"goals", "Reached names a goal of the Spec, or none", checkGoals},
 	{"layout", "an observation is what the Layout says, all of it", checkLayout},
+	{"view", "a seat sees what is in its view and those who act there, and nothing that happens elsewhere changes what it sees", checkView},
 	{"ego-first", "turning the seats around the table turns nothing that a seat sees", checkEgoFirst},
 	{"copy", "a copy equals its original, goes on like a replay, and shares no memory with it", checkCopy},
 	{"text", "a state that can be read from text comes back whole", checkText},

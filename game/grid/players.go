@@ -25,6 +25,7 @@ type Players struct {
 	Done bool            // the episode is over
 	Pos  [MaxSeats]int16 // cell, or None once gone
 	Last [MaxSeats]int8  // last action, -1 before the first and once gone
+	Saw  [MaxSeats]uint8 // bit o: seat o stood in view when the last step was played; 0 where all is in view
 }
 
 // NewPlayers returns players who are nowhere and have done nothing.
@@ -48,7 +49,10 @@ func (p *Players) Time() int { return int(p.T) }
 // Relabel takes over src with seat s moved to perm[s].
 func (p *Players) Relabel(src *Players, perm []game.Seat) {
 	for s, to := range perm {
-		p.Pos[to], p.Last[to] = src.Pos[s], src.Last[s]
+		p.Pos[to], p.Last[to], p.Saw[to] = src.Pos[s], src.Last[s], 0
+		for o, as := range perm {
+			p.Saw[to] |= src.Saw[s] >> o & 1 << as
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -150,12 +151,31 @@ func (t *Text) Numbers(name string, limit int, dash bool, set func(s, v int)) er
 	return nil
 }
 
-// Last reads the last actions into dst, -1 where there are none.
-func (t *Text) Last(dst []int8, actions int) error {
-	for s := range dst {
-		dst[s] = -1
+// Last reads the last actions, -1 where there are none, and who saw whom act.
+func (t *Text) Last(p *Players, actions int) error {
+	for s := range t.Pos {
+		p.Last[s], p.Saw[s] = -1, 0
 	}
-	return t.Numbers("last", actions-1, true, func(s, v int) { dst[s] = int8(v) })
+	return errors.Join(t.Numbers("last", actions-1, true, func(s, v int) { p.Last[s] = int8(v) }),
+		t.Numbers("saw", 1<<len(t.Pos)-1, false, func(s, v int) { p.Saw[s] = uint8(v) }))
+}
+
+// Lines returns the names of lines that the text of a game with this view may have.
+func Lines(view int, names ...string) []string {
+	if view > 0 {
+		names = append(names, "saw")
+	}
+	return names
+}
+
+// AppendLast writes the last actions of n seats and, where not all is in view, who saw whom
+// act: for each seat the sum of 1 for seat 0, 2 for seat 1, 4 for seat 2 and so on.
+func (p *Players) AppendLast(b []byte, n, view int) []byte {
+	b = AppendNumbers(b, "last", p.Last[:n])
+	if view > 0 {
+		b = AppendNumbers(b, "saw", p.Saw[:n])
+	}
+	return b
 }
 
 // AppendEnd ends the first line, with "over" if the episode is.
@@ -205,7 +225,7 @@ func Spaced(width int) Put {
 }
 
 // AppendNumbers writes a line of a name and numbers, - for those below 0.
-func AppendNumbers[T int8 | int16](b []byte, name string, xs []T) []byte {
+func AppendNumbers[T int8 | int16 | uint8](b []byte, name string, xs []T) []byte {
 	b = append(b, name...)
 	for _, x := range xs {
 		if x < 0 {

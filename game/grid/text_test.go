@@ -39,9 +39,9 @@ func TestTextIsReadOrRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := make([]int8, 2)
-		if err := text.Last(last, 6); !strings.Contains(fmt.Sprint(last, err), want) {
-			t.Errorf("%q: got %v and %v, want %s", words, last, err, want)
+		var p grid.Players
+		if err := text.Last(&p, 6); !strings.Contains(fmt.Sprint(p.Last[:2], err), want) {
+			t.Errorf("%q: got %v and %v, want %s", words, p.Last, err, want)
 		}
 	}
 }

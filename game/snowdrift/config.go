@@ -15,6 +15,7 @@ type Config struct {
 	Blocks  int     `yaml:"blocks" doc:"block pieces drawn on the board" range:"0..64"`
 	Drifts  int     `yaml:"drifts" doc:"number of snowdrifts" range:"1..32"`
 	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	View    int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	Pays    float64 `yaml:"pays" doc:"reward of every agent when a drift is removed" range:"0.."`
 	Cost    float64 `yaml:"cost" doc:"cost of a removal, split among the removers of that step" range:"0.."`
 }
@@ -58,6 +59,7 @@ func New(c Config) (*Game, error) {
 		Goals:     grid.Numbered("drift", c.Drifts),
 		Horizon:   c.Horizon,
 		Obs:       grid.Layout(c.Size, c.Agents, actions, "block", "drift"),
+		View:      c.View,
 		Symmetric: true, Deterministic: true,
 	}}, nil
 }

@@ -14,6 +14,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{"8x8", func(c *snowdrift.Config) { c.Horizon = 20 }},
 		{"4x4", func(c *snowdrift.Config) { c.Size, c.Horizon = 4, 15 }},
+		{"view", func(c *snowdrift.Config) { c.Size, c.Agents, c.Blocks, c.View, c.Horizon = 6, 3, 2, 1, 20 }},
 		{"two agents, blocks", func(c *snowdrift.Config) { c.Size, c.Agents, c.Blocks, c.Horizon = 6, 2, 4, 20 }},
 		{"eight agents, one drift", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 3, 8, 1, 20 }},
 		{"a drift on every cell", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 2, 3, 4, 12 }},

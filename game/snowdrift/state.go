@@ -121,6 +121,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 		removes = removes || a == Remove
 	}
+	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
 	st.T++
 	st.board.Walk(st.Pos[:], st.Last[:], acts)
 	if removes {
@@ -158,9 +159,15 @@ func (st *State) remove(acts []int32, rewards []float32) {
 	}
 }
 
-// Observe writes the planes (agents ego-first, blocks, drifts), the mask, the
-// time and the last joint action.
+// Observe writes what is in the seat's view, the rest as 0.
 func (st *State) Observe(s game.Seat, dst []float32) {
+	st.ObserveWhole(s, dst)
+	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
+}
+
+// ObserveWhole writes the planes (agents ego-first, blocks, drifts), the mask, the
+// time and the last joint action.
+func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+2

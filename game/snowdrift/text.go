@@ -32,7 +32,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	return grid.AppendNumbers(b, "last", st.Last[:n]), nil
+	return st.AppendLast(b, n, st.g.c.View), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; "last" may be left
@@ -41,7 +41,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("snowdri
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, []string{"last"})
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "last"))
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (st *State) read(text []byte) error {
 		return fmt.Errorf("%d drifts * and x, the game has %d", drifts, c.Drifts)
 	}
 	over := fresh.left == 0 || int(t.T) == c.Horizon
-	if err := errors.Join(t.AllHere(), t.Last(fresh.Last[:c.Agents], actions), t.EndsAt(over)); err != nil {
+	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, actions), t.EndsAt(over)); err != nil {
 		return err
 	}
 	for s, a := range fresh.Last[:c.Agents] {

@@ -18,6 +18,7 @@ type Config struct {
 	Stags    int       `yaml:"stags" doc:"number of stags" range:"0..16"`
 	Hares    int       `yaml:"hares" doc:"number of hares" range:"0..32"`
 	Horizon  int       `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	View     int       `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	StagPays float64   `yaml:"stag_pays" doc:"reward for a stag, split among its hunters" range:"0.."`
 	HarePays float64   `yaml:"hare_pays" doc:"reward for a hare, split equally among its hunters" range:"0.."`
 	EndAfter int       `yaml:"end_after_first_catch" doc:"end this many steps after the first catch; 0 plays on" unit:"steps" range:"0..1000"`
@@ -76,6 +77,7 @@ func New(c Config) (*Game, error) {
 		Goals:     []string{"stag", "hare"},
 		Horizon:   c.Horizon,
 		Obs:       grid.Layout(c.Size, c.Agents, actions, "block", "stag", "hare"),
+		View:      c.View,
 		Symmetric: true, Deterministic: true,
 	}}
 	for s := range g.strength {
@@ -117,6 +119,9 @@ func (g *Game) Label() string {
 	s := fmt.Sprintf("%dh%ds %dx%d", g.c.Hares, g.c.Stags, g.c.Size, g.c.Size)
 	if g.c.Blocks > 0 {
 		s += fmt.Sprintf(" %d blocks", g.c.Blocks)
+	}
+	if g.c.View > 0 {
+		s += fmt.Sprintf(" view %d", g.c.View)
 	}
 	return s
 }

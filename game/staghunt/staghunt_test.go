@@ -16,6 +16,7 @@ var settings = []Config{
 	with(func(c *Config) { c.EndAfter, c.Hares, c.Agents = 5, 6, 3 }),
 	with(func(c *Config) { c.Strength = []float64{1, 2, 3, 4} }),
 	with(func(c *Config) { c.Stags, c.Hares = 0, 0 }),
+	with(func(c *Config) { c.Size, c.Blocks, c.Stags, c.View, c.Horizon = 7, 3, 2, 1, 20 }),
 }
 
 func with(change func(c *Config)) Config {

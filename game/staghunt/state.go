@@ -152,6 +152,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 		hunts = hunts || a >= HuntStag
 	}
+	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
 	st.T++
 	st.board.Walk(st.Pos[:], st.Last[:], acts)
 	if hunts {
@@ -220,9 +221,15 @@ func (g *Game) weight(s int, kind int32) float64 {
 	return 1
 }
 
-// Observe writes the planes (agents ego-first, blocks, stags, hares), the mask,
-// the time and the last joint action.
+// Observe writes what is in the seat's view, the rest as 0.
 func (st *State) Observe(s game.Seat, dst []float32) {
+	st.ObserveWhole(s, dst)
+	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
+}
+
+// ObserveWhole writes the planes (agents ego-first, blocks, stags, hares), the mask,
+// the time and the last joint action.
+func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	l := &st.g.spec.Obs
 	c := &st.g.c
 	clear(dst)

@@ -43,7 +43,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	b = append(grid.AppendNumbers(b, "last", st.Last[:n]), "gone"...)
+	b = append(st.AppendLast(b, n, st.g.c.View), "gone"...)
 	for s := range n {
 		if st.Pos[s] == grid.None {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[st.caught[s]])
@@ -63,7 +63,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("staghun
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"first"}, []string{"last", "gone"})
+	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"first"}, grid.Lines(c.View, "last", "gone"))
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (st *State) read(text []byte) error {
 	if len(stags) > c.Stags || len(hares) > c.Hares {
 		return fmt.Errorf("%d stags and %d hares, the game has %d and %d", len(stags), len(hares), c.Stags, c.Hares)
 	}
-	if err := t.Last(fresh.Last[:c.Agents], actions); err != nil {
+	if err := t.Last(&fresh.Players, actions); err != nil {
 		return err
 	}
 	for _, w := range t.Lines["gone"] {

@@ -18,6 +18,7 @@ type Config struct {
 	Prey      int `yaml:"prey" doc:"number of prey" range:"1..7"`
 	Start     int `yaml:"start" doc:"prey appears at least this far from every predator, or as far as it can" unit:"moves" range:"0..64"`
 	Horizon   int `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	View      int `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 }
 
 // Default returns three predators after one prey on an open 6x6 board.
@@ -62,6 +63,7 @@ func New(c Config) (*Game, error) {
 			Actions:   grid.Actions(),
 			Horizon:   c.Horizon,
 			Obs:       obs,
+			View:      c.View,
 			Symmetric: true,
 		},
 	}, nil

@@ -111,6 +111,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 		}
 		rewards[s] = 0
 	}
+	st.Look(st.g.c.View, st.g.c.Size, st.g.seats)
 	st.T++
 	before := st.Pos
 	st.board.Walk(st.Pos[:], st.Last[:], acts)
@@ -147,9 +148,15 @@ func (st *State) caught(prey int, before *[grid.MaxSeats]int16) bool {
 	return false
 }
 
-// Observe writes the planes (agents ego-first, blocks, prey), the roles
-// ego-first (1 is prey), the mask, the time and the last joint action.
+// Observe writes what is in the seat's view, the rest as 0.
 func (st *State) Observe(s game.Seat, dst []float32) {
+	st.ObserveWhole(s, dst)
+	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
+}
+
+// ObserveWhole writes the planes (agents ego-first, blocks, prey), the roles
+// ego-first (1 is prey), the mask, the time and the last joint action.
+func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	l := &st.g.spec.Obs
 	clear(dst)
 	n, planes := st.g.seats, st.g.seats+2

@@ -30,6 +30,7 @@ var settings = []struct {
 	{"blocks", with(func(c *tag.Config) { c.Size, c.Blocks = 8, 5 })},
 	{"two prey", with(func(c *tag.Config) { c.Size, c.Predators, c.Prey, c.Horizon = 5, 2, 2, 30 })},
 	{"crowded", with(func(c *tag.Config) { c.Size, c.Predators, c.Prey, c.Horizon = 2, 5, 3, 20 })},
+	{"view", with(func(c *tag.Config) { c.Blocks, c.View, c.Horizon = 2, 2, 20 })},
 	{"duel", with(func(c *tag.Config) { c.Size, c.Predators, c.Start = 4, 1, 0 })},
 }
 

@@ -35,7 +35,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			b = fmt.Appendf(b, " %d", s)
 		}
 	}
-	return grid.AppendNumbers(append(b, '\n'), "last", st.Last[:n]), nil
+	return st.AppendLast(append(b, '\n'), n, st.g.c.View), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; "last" may be left
@@ -44,7 +44,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("tag", s
 
 func (st *State) read(text []byte) error {
 	c, n := &st.g.c, st.g.seats
-	t, err := grid.ReadText(text, c.Size, n, c.Horizon, nil, []string{"prey", "last"})
+	t, err := grid.ReadText(text, c.Size, n, c.Horizon, nil, grid.Lines(c.View, "prey", "last"))
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (st *State) read(text []byte) error {
 	if prey := len(t.Lines["prey"]); prey != c.Prey {
 		return fmt.Errorf("%d prey, want %d", prey, c.Prey)
 	}
-	if err := errors.Join(t.AllHere(), t.Last(fresh.Last[:n], actions), t.EndsAt(int(t.T) == c.Horizon)); err != nil {
+	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, actions), t.EndsAt(int(t.T) == c.Horizon)); err != nil {
 		return err
 	}
 	st.play = fresh

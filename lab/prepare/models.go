@@ -176,7 +176,7 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 	}
 	cfg := pretrain.DefaultCVAE()
 	cfg.Selector, cfg.Gate = c.Selector, c.Gate
-	if err := configure(&cfg, append(c.Set, fmt.Sprintf("model.dim=%d", codes.Width()))); err != nil {
+	if err := configure(&cfg, append(c.Set, fmt.Sprintf("model.dim=%d", codes.Width()), fmt.Sprintf("model.classes=%d", codes.Discrete))); err != nil {
 		return nil, err
 	}
 	data, g, err := openData(l, c.Data)

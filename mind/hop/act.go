@@ -160,18 +160,17 @@ func (p *watcher) predictOthers(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		p.predicted[n] = true
 		for j, a := range p.others {
-			slot := v.Slot(a, v.T, int(n))
 			at := p.at(int(n), j) * p.kinds
-			if !v.Alive[slot] {
+			if !p.sight.There(v.Rollout, a, v.T, int(n)) {
 				clear(p.likelihoods[at*k : (at+p.kinds)*k])
 				continue
 			}
 			for g := range p.kinds {
 				if g == p.random || p.cfg.Search.Others == "uniform" {
-					game.Spread(p.likelihoods[(at+g)*k:(at+g+1)*k], v.LegalAt(slot))
+					game.Spread(p.likelihoods[(at+g)*k:(at+g+1)*k], p.sight.Legal(v.Rollout, a, v.T, int(n)))
 					continue
 				}
-				copy(p.obs[rows*width:], v.ObsAt(slot))
+				copy(p.obs[rows*width:], p.sight.Obs(p.obs[rows*width:][:width], v.Rollout, a, v.T, int(n)))
 				p.features(p.goal[rows*goalLen:(rows+1)*goalLen], j, p.inference.Goal(int(n), j, g))
 				p.who[rows] = int32(at + g)
 				rows++
@@ -202,7 +201,7 @@ func (p *watcher) writePosterior(v *rollout.View, envs []int32) {
 func (p *watcher) posterior(all []float32, v *rollout.View, n int) {
 	clear(all)
 	for j, a := range p.others {
-		if !v.Alive[v.Slot(a, v.T, n)] {
+		if len(all) == 0 || !p.sight.There(v.Rollout, a, v.T, n) {
 			continue
 		}
 		dst := all[p.placeOf(v, n, j)*p.width:][:p.width]
@@ -232,7 +231,9 @@ func (p *player) runSearch(v *rollout.View, envs []int32) {
 		p.seats[0] = v.SeatOf(n)
 		for j, a := range p.others {
 			p.seats[j+1] = game.Seat(v.Seat[v.Slot(a, v.T, n)])
-			p.leaves.place[p.at(i, j)] = p.placeOf(v, n, j)
+			if p.leaves.place[p.at(i, j)] = p.placeOf(v, n, j); !p.sight.There(v.Rollout, a, v.T, n) {
+				p.leaves.place[p.at(i, j)] = absent
+			}
 		}
 		p.rules.Set(i, v.State(n), p.seats)
 		p.env = append(p.env, n)

@@ -2,9 +2,11 @@ package hop
 
 import (
 	"fmt"
+	"math"
 
 	"hop/agent"
 	"hop/batch"
+	"hop/f32"
 	"hop/game"
 	"hop/model/vae"
 	"hop/nn"
@@ -29,8 +31,8 @@ const maxClasses = 64
 func newClasses(m *Mind, c *codes) (*classes, error) {
 	w := &classes{codes: c, n: classCount(m.models.VAE)}
 	if w.n > maxClasses {
-		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; train one "+
-			"with fewer classes or groups", maxClasses)
+		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; set "+
+			"goals.kind latent, which infers each group apart, or train one with fewer classes or groups", maxClasses)
 	}
 	w.hot = make([]float32, w.n*w.n)
 	for g := range w.n {
@@ -91,7 +93,26 @@ func (w *classes) Label(dst []float32, ro *batch.Rollout, list []trajectory, _ f
 		copy(dst[row*w.n:(row+1)*w.n], w.hot[int(class[to])*w.n:])
 	}
 	w.count(ro, list)
-	return nil
+	return []agent.Stat{w.surprise(dst, ro, list)}
+}
+
+// surprise returns how much of the labels the beliefs at play did not know: the mean of
+// -ln of what was believed of a step's class, where the agent was there to believe.
+func (w *classes) surprise(labels []float32, ro *batch.Rollout, list []trajectory) agent.Stat {
+	s, row, m := agent.Stat{Name: "goal/ce"}, 0, w.m
+	for _, p := range list {
+		for t := p.lo; t < p.hi; t++ {
+			if slot := ro.Slot(m.me, t, p.env); ro.Alive[slot] && m.goalLen > 0 && ro.GoalLen == m.goalLen {
+				at := place(ro.SeatAt(slot), ro.SeatAt(ro.Slot(p.agent, t, p.env)), m.spec.Seats) * m.width
+				b := f32.Dot(labels[row*w.n:(row+1)*w.n], ro.Goal[slot*ro.GoalLen+at:][:w.n])
+				s.Value -= math.Log(max(float64(b), 1e-6))
+				s.N++
+			}
+			row++
+		}
+	}
+	s.Value /= float64(max(s.N, 1))
+	return s
 }
 
 func (w *classes) save(f *safetensors.File, prefix string) {
@@ -125,6 +146,7 @@ func (w *classes) Inference(envs, trees int) Inference {
 	return &classInference{
 		classes: w, outcomes: w.outcomes(), rows: w.vae.Rows(), ws: w.vae.Work(max(envs*others, 1)), places: make([]int, 0, envs*others),
 		z: make([]float32, w.vae.Width()), partners: make([]int32, envs*trees*others),
+		seen: make([]float32, w.m.spec.Obs.Len()),
 	}
 }
 
@@ -136,7 +158,8 @@ type classInference struct {
 	ws       *vae.Work
 	places   []int
 	z        []float32
-	partners []int32 // [trees][others] the goal that the class leads to
+	partners []int32   // [trees][others] the goal that the class leads to
+	seen     []float32 // [ObsLen] of a co-player, as the agent sees it
 }
 
 // Observe notes the class of the state that each living co-player is in.
@@ -149,14 +172,14 @@ func (f *classInference) Observe(v *rollout.View, envs []int32) {
 	f.places = f.places[:0]
 	for _, n := range envs {
 		for j, a := range f.m.others {
-			at, slot := f.m.at(int(n), j), v.Slot(a, v.T, int(n))
+			at := f.m.at(int(n), j)
 			if v.Start[v.Moment(v.T, int(n))] {
 				f.last[at] = game.NoGoal
 			}
-			if !v.Alive[slot] {
+			if !f.m.sight.There(v.Rollout, a, v.T, int(n)) {
 				continue
 			}
-			f.rows.Add(v.ObsAt(slot), nil, nn.NoClass)
+			f.rows.Add(f.m.sight.Obs(f.seen, v.Rollout, a, v.T, int(n)), nil, nn.NoClass)
 			f.ws.Add(f.rows, len(f.places))
 			f.places = append(f.places, at)
 		}

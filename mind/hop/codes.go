@@ -71,8 +71,7 @@ func (c *codes) read(ro *batch.Rollout, list []trajectory) *vae.Rows {
 	for _, p := range list {
 		last := ro.Action[p.last(ro)]
 		for t := p.lo; t < p.hi; t++ {
-			slot := ro.Slot(p.agent, t, p.env)
-			rows.Add(ro.ObsAt(slot), ro.LegalAt(slot), ro.Action[ro.Step(p.agent, t, p.env)])
+			rows.Add(c.m.sight.Obs(nil, ro, p.agent, t, p.env), c.m.sight.Legal(ro, p.agent, t, p.env), ro.Action[ro.Step(p.agent, t, p.env)])
 			if len(rows.Outcome) > 0 {
 				rows.Outcome[len(rows.Outcome)-1] = last
 			}
@@ -128,7 +127,7 @@ func (c *codes) count(ro *batch.Rollout, list []trajectory) {
 		last := p.last(ro)
 		g := int(ro.Reached[last])
 		if g == game.NoGoal {
-			g = c.standingAt(ro.ObsAt(ro.Slot(p.agent, p.hi-1, p.env)))
+			g = c.standingAt(c.m.sight.Obs(nil, ro, p.agent, p.hi-1, p.env))
 		}
 		if g != game.NoGoal {
 			c.ends[int(ro.Action[last])*len(c.m.spec.Goals)+g]++

@@ -102,7 +102,7 @@ func (c Config) features(spec game.Spec, m pretrained.Models) int {
 	case g.Kind == "classes":
 		n = classCount(m.VAE)
 	case g.Kind == "latent":
-		n = m.VAE.Dim + len(kinds(c.population(m)))
+		n = m.VAE.Width() + len(kinds(c.population(m)))
 	}
 	if g.doubts() {
 		n++
@@ -196,7 +196,16 @@ func (c *Config) Imagines() error {
 // Fits says why the settings cannot be those of players of a game.
 func (c *Config) Fits(spec game.Spec) error {
 	l, board := spec.Obs, len(spec.Obs.Planes) > 0
+	const hidden = " because game.view hides a part of the board and "
 	switch {
+	case spec.View > 0 && c.Search.Kind != "none" && c.Search.Sims > 0:
+		return field.Bad("search.kind", c.Search.Kind, "none (or search.sims 0),"+hidden+"a search would see all of it; or game.view 0")
+	case spec.View > 0 && c.Search.Dynamics == "world":
+		return field.Bad("search.dynamics", c.Search.Dynamics, "rules,"+hidden+"a world model knows whole boards; or game.view 0")
+	case spec.View > 0 && c.Leaf.scripted():
+		return field.Bad("leaf.kind", c.Leaf.Kind, "net or response,"+hidden+"scripts see all of it; or game.view 0")
+	case spec.View > 0 && c.Goals.Kind == "hand" && c.Belief.Count == "goal":
+		return field.Bad("belief.count", c.Belief.Count, "evidence,"+hidden+"goals that are reached there are not seen")
 	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:
 		return field.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
 	case c.Goals.learnt() && (!board || l.Last == 0):

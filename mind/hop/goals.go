@@ -111,7 +111,7 @@ func (m *Mind) episodes(ro *batch.Rollout, cut bool) []trajectory {
 				if !cut && (end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited) {
 					break // the window ends first
 				}
-				list = append(list, trajectory{j, a, n, t, min(end, ro.Steps-1) + 1})
+				m.sight.Runs(ro, a, n, t, min(end, ro.Steps-1)+1, func(lo, hi int) { list = append(list, trajectory{j, a, n, lo, hi}) })
 			}
 		}
 	}

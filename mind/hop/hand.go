@@ -89,7 +89,7 @@ func (f *handInference) Renamed() bool                  { return false }
 func (f *handInference) Goal(_, _, g int) []float32     { return f.hot[g*f.n : (g+1)*f.n] }
 
 func (f *handInference) Reached(v *rollout.View, n, j int) int {
-	if a := f.m.others[j]; !f.silent && v.Alive[v.Slot(a, v.T, n)] {
+	if a := f.m.others[j]; !f.silent && f.m.sight.There(v.Rollout, a, v.T, n) && f.m.sight.Saw(v.Rollout, a, v.T, n) {
 		return v.ReachedOf(n, a)
 	}
 	return game.NoGoal
@@ -98,8 +98,8 @@ func (f *handInference) Reached(v *rollout.View, n, j int) int {
 // Outcome returns the goal of the last step, or with which co-player j left. Goals
 // before that were counted when they were reached.
 func (f *handInference) Outcome(v *rollout.View, n, j int) (goal int, counts bool) {
-	if f.silent {
-		return game.NoGoal, false
+	if f.silent || f.m.spec.View > 0 {
+		return game.NoGoal, !f.silent // whether it reached anything out of view is not known
 	}
 	a := f.m.others[j]
 	if v.Alive[v.Slot(a, v.T, n)] {

@@ -23,6 +23,7 @@ import (
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop/pretrained"
+	"hop/mind/hop/sight"
 	"hop/model/moa"
 	"hop/plan"
 	"hop/ppo"
@@ -42,6 +43,7 @@ type Mind struct {
 	models pretrained.Models
 
 	me       agent.ID
+	sight    sight.Sight // what it sees of the others
 	others   []agent.ID
 	who      []string // whom a co-player may be: what leaves are evaluated against
 	doubtful int32    // which of them stands for doubt
@@ -76,6 +78,7 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 		Brain: b, cfg: c, search: c.Search.Resolve(len(g.Spec().Actions)), scale: float32(scale), models: models,
 		me: b.Agents()[0], spec: g.Spec(), rand: key.Child("moa").Rand(), random: -1, cacheLog: cacheLog,
 	}
+	m.sight = sight.Sight{Spec: m.spec, Me: m.me}
 	for a := range agent.ID(m.spec.Seats) {
 		if a != m.me {
 			m.others = append(m.others, a)
@@ -227,6 +230,9 @@ func (m *Mind) Predictions() (mind.Prediction, error) {
 	if m.cfg.Goals.learnt() {
 		return nil, fmt.Errorf("hop: the agent's models read goals of the kind %q, so single steps cannot be evaluated; look "+
 			"at the models' card in the run's report", kind)
+	}
+	if m.spec.View > 0 {
+		return nil, errors.New("hop: the model of others reads what its agent sees of them, so what they see themselves cannot be evaluated")
 	}
 	ws, features := m.moa.Model.Work(1), make([]float32, m.moa.Model.GoalLen)
 	hot := make([]float32, m.goals.Features())

@@ -83,7 +83,7 @@ func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory,
 		for t := range steps {
 			z := dst[(row+t)*width:][:w.infer.Dim]
 			for g := range n {
-				obs = append(obs, ro.ObsAt(ro.Slot(p.agent, p.lo+t, p.env))...)
+				obs = append(obs, m.sight.Obs(nil, ro, p.agent, p.lo+t, p.env)...)
 				w.write(goal, z, g)
 				m.features(given[(t*n+g)*read:(t*n+g+1)*read], p.other, goal)
 			}
@@ -93,7 +93,7 @@ func (w *latent) labelKinds(dst []float32, ro *batch.Rollout, list []trajectory,
 			posterior[g] = 1 / float64(m.kinds)
 		}
 		for t := range steps {
-			legal := ro.LegalAt(ro.Slot(p.agent, p.lo+t, p.env))
+			legal := m.sight.Legal(ro, p.agent, p.lo+t, p.env)
 			copy(step, probs[t*n*k:(t+1)*n*k])
 			if m.random >= 0 {
 				game.Spread(step[m.random*k:(m.random+1)*k], legal)

@@ -17,7 +17,8 @@ import (
 )
 
 // latent is HOP+'s goals: points z, inferred from a co-player's history within
-// the episode as a normal distribution; what z is, each tree draws for itself.
+// the episode as a normal distribution, or, if the VAE's goals are discrete, as the
+// probabilities of their classes; what z is, each tree draws for itself.
 // There is a hypothesis for each kind of co-player in the population (kinds.go):
 // that it is of this kind and after z. A goal's features are z, then the kind,
 // one-hot.
@@ -79,16 +80,18 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	d, width := w.infer.Dim, w.Features()
 	states, chosen := w.read(ro, list), w.subgoals(ro, list)
 	size := len(dst) / width * d
-	mu, logvar, z := make([]float32, 0, size), make([]float32, 0, size), make([]float32, size)
-	w.encode(states, func(ws *vae.Work, _ int) {
-		n := ws.X.Rows() * d
-		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
+	mu, logvar, z := make([]float32, size), make([]float32, size), make([]float32, size)
+	w.encode(states, func(ws *vae.Work, first int) {
+		ws.Mean()
+		lo, hi := first*d, (first+ws.X.Rows())*d
+		copy(mu[lo:hi], ws.Z)
+		copy(logvar[lo:hi], ws.LogVar) // of discrete goals there is none
 	})
 	s := w.histories(ro, list)
 	for _, to := range chosen {
 		s.Mu, s.LogVar = append(s.Mu, mu[to*d:(to+1)*d]...), append(s.LogVar, logvar[to*d:(to+1)*d]...)
 	}
-	stats := []agent.Stat{w.inferred(z, s, r)}
+	stats := w.inferred(z, s, r)
 	mix := 0.
 	if w.m.cfg.Goals.Mix > 0 {
 		mix = max(0, 1-share/w.m.cfg.Goals.Mix)
@@ -96,7 +99,7 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	for row := range chosen {
 		if r.Float64() < mix {
 			at := row * d
-			drawNormal(z[at:at+d], s.Mu[at:at+d], s.LogVar[at:at+d], r)
+			w.infer.Draw(z[at:at+d], s.Mu[at:at+d], s.LogVar[at:at+d], 1, r)
 		}
 	}
 	w.applyGate(z, ro, list)
@@ -109,19 +112,12 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	return stats
 }
 
-// drawNormal draws from a normal distribution.
-func drawNormal(dst, mu, logvar []float32, r *rng.Rand) {
-	for i, m := range mu {
-		dst[i] = m + float32(math.Exp(0.5*float64(logvar[i]))*r.Norm())
-	}
-}
-
 // histories puts trajectories into the form of the inference.
 func (w *latent) histories(ro *batch.Rollout, list []trajectory) *cvae.Sequences {
 	s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
 	for _, p := range list {
 		for t := p.lo; t < p.hi; t++ {
-			obs := ro.ObsAt(ro.Slot(p.agent, t, p.env))
+			obs := w.m.sight.Obs(nil, ro, p.agent, t, p.env)
 			w.lastJoint(last, obs)
 			s.Add(obs, last)
 		}
@@ -139,14 +135,14 @@ func (w *latent) lastJoint(dst []int32, obs []float32) {
 }
 
 // inferred draws into dst what is inferred at every row, and returns how much of
-// the subgoals' codes it explains.
-func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.Stat {
+// the subgoals' codes it explains and, of discrete goals, how far it is from them.
+func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) []agent.Stat {
 	d := w.infer.Dim
 	mean := make([]float64, d)
 	for i, x := range s.Mu {
 		mean[i%d] += float64(x) / float64(s.Rows())
 	}
-	square, spread := 0., 0.
+	square, spread, ce := 0., 0., 0.
 	pick := make([]int, 0, inferSeqs)
 	for lo := 0; lo < s.Len(); lo += inferSeqs {
 		pick = pick[:0]
@@ -159,7 +155,10 @@ func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.S
 			for t := range s.Steps(i) {
 				from, at := w.seqs.Row(t, n)*d, (s.Lo[i]+t)*d
 				mu := w.seqs.Mu[from : from+d]
-				drawNormal(dst[at:at+d], mu, w.seqs.LogVar[from:from+d], r)
+				w.infer.Draw(dst[at:at+d], mu, w.seqs.LogVar[from:from+d], 1, r)
+				if w.infer.Classes > 0 {
+					ce += w.infer.KL(mu, s.Mu[at:at+d]) / float64(s.Rows())
+				}
 				for k, want := range s.Mu[at : at+d] {
 					square += float64(mu[k]-want) * float64(mu[k]-want)
 					spread += (float64(want) - mean[k]) * (float64(want) - mean[k])
@@ -167,7 +166,11 @@ func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) agent.S
 			}
 		}
 	}
-	return agent.Stat{Name: "goal/explained", Value: 1 - square/max(spread, 1e-12), N: s.Rows()}
+	stats := []agent.Stat{{Name: "goal/explained", Value: 1 - square/max(spread, 1e-12), N: s.Rows()}}
+	if w.infer.Classes > 0 {
+		stats = append(stats, agent.Stat{Name: "goal/ce", Value: ce, N: s.Rows()})
+	}
+	return stats
 }
 
 // applyGate makes the goals of steps beyond the gate neutral.
@@ -178,7 +181,7 @@ func (w *latent) applyGate(dst []float32, ro *batch.Rollout, list []trajectory) 
 	row, d := 0, w.infer.Dim
 	for _, p := range list {
 		for t := p.lo; t < p.hi; t++ {
-			w.gate.Apply(dst[row*d:(row+1)*d], ro.ObsAt(ro.Slot(p.agent, t, p.env)))
+			w.gate.Apply(dst[row*d:(row+1)*d], w.m.sight.Obs(nil, ro, p.agent, t, p.env))
 			row++
 		}
 	}
@@ -253,7 +256,7 @@ func (w *latent) Inference(envs, trees int) Inference {
 	return &latentInference{
 		latent: w, outcomes: w.outcomes(), work: w.infer.Work(envs * others), places: make([]int, 0, envs*others),
 		last: make([]int32, w.infer.Seats), z: make([]float32, n*others*w.Features()), kind: make([]int32, n*others), next: firstName,
-		goal: make([]float32, w.Features()),
+		goal: make([]float32, w.Features()), seen: make([]float32, w.m.spec.Obs.Len()),
 	}
 }
 
@@ -270,6 +273,7 @@ type latentInference struct {
 	z        []float32 // [trees][others][Features] drawn
 	kind     []int32   // [trees][others] whom, of all of the population
 	goal     []float32 // [Features] of a hypothesis
+	seen     []float32 // [ObsLen] of a co-player, as the agent sees it
 	next     int32     // the next point's name
 	renamed  bool
 }
@@ -282,18 +286,19 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		fresh := v.Start[v.Moment(v.T, int(n))]
 		for j, a := range f.m.others {
-			at, slot := f.m.at(int(n), j), v.Slot(a, v.T, int(n))
+			at := f.m.at(int(n), j)
 			if fresh {
 				f.mem.Forget(f.infer, at)
 			}
-			if !v.Alive[slot] {
+			if !f.m.sight.There(v.Rollout, a, v.T, int(n)) {
 				mu, sd := f.at(int(n), j)
 				clear(mu)
 				clear(sd)
 				continue
 			}
-			f.lastJoint(f.last, v.ObsAt(slot))
-			f.work.Add(v.ObsAt(slot), f.last)
+			obs := f.m.sight.Obs(f.seen, v.Rollout, a, v.T, int(n))
+			f.lastJoint(f.last, obs)
+			f.work.Add(obs, f.last)
 			f.places = append(f.places, at)
 		}
 	}
@@ -308,7 +313,7 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 		for k, x := range f.work.LogVar[i*d : (i+1)*d] {
 			sd[k] = float32(math.Exp(0.5 * float64(x)))
 		}
-		if !f.gate.Apply(mu, v.ObsAt(v.Slot(f.m.others[j], v.T, n))) {
+		if !f.gate.Apply(mu, f.m.sight.Obs(f.seen, v.Rollout, f.m.others[j], v.T, n)) {
 			clear(sd)
 		}
 	}
@@ -343,14 +348,24 @@ func (f *latentInference) Draw(tree int32, n, j int, g int32, r *rng.Rand) int32
 	z := f.Drawn(tree, j, 0)
 	mu, sd := f.at(n, j)
 	f.write(z, mu, int(g))
-	for k := range mu {
-		z[k] += float32(f.m.cfg.Goals.Spread) * sd[k] * float32(r.Norm())
-	}
+	f.draw(z, mu, sd, r)
 	if len(f.kinds) > 0 {
 		f.kind[f.m.at(int(tree), j)] = f.kinds[g]
 	}
 	f.next++
 	return f.next - 1
+}
+
+// draw draws a point, or a class of each variable.
+func (f *latentInference) draw(z, mu, sd []float32, r *rng.Rand) {
+	spread := f.m.cfg.Goals.Spread
+	if f.infer.Classes > 0 {
+		f.infer.Draw(z, mu, nil, spread, r)
+		return
+	}
+	for k, m := range mu {
+		z[k] = m + float32(spread)*sd[k]*float32(r.Norm())
+	}
 }
 
 func (f *latentInference) Drawn(tree int32, j int, _ int32) []float32 {
@@ -377,9 +392,7 @@ func (f *latentInference) Words(n, j, g int) []Word {
 	z, r := make([]float32, len(mu)), rng.New(1).Child("words").Rand()
 	var list []Word
 	for range draws {
-		for k, m := range mu {
-			z[k] = m + float32(f.m.cfg.Goals.Spread)*sd[k]*float32(r.Norm())
-		}
+		f.draw(z, mu, sd, &r)
 		words := f.outcomes.words(z)
 		for i := range words {
 			if words[i].Share /= draws; list != nil {

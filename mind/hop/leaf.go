@@ -16,9 +16,12 @@ type leaves struct {
 	scripts  mind.Scripts   // nil: none
 	drawn    *drawn
 	rolled   []float32 // [rows] values by scripts
-	place    []int     // [decisions][others] ego-first place of each co-player
+	place    []int     // [decisions][others] ego-first place of each co-player, or absent
 	goal     []float32 // [others][width] what a network reads about a query's goals
 }
+
+// absent is the place of one who has left, or is out of view.
+const absent = -1
 
 func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, envs int) *leaves {
 	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: make([]int, envs*len(m.others))}
@@ -101,10 +104,10 @@ func (l *leaves) read(q *plan.Query, width int, write func(dst []float32, j int,
 	goal, key := l.goal[:n*width], q.Key
 	clear(goal)
 	for j, name := range l.drawn.Of(q.Tree) {
-		if l.own.Legal(q.Tree, q.Slot, j+1) == 0 {
+		at := l.place[int(q.Tree)/l.drawn.Trees*n+j]
+		if at == absent || l.own.Legal(q.Tree, q.Slot, j+1) == 0 {
 			continue
 		}
-		at := l.place[int(q.Tree)/l.drawn.Trees*n+j]
 		name = write(goal[at*width:][:width], j, name)
 		key = (key ^ (uint64(at)<<32 | uint64(uint32(name)) + 1)) * 0x9e3779b97f4a7c15
 		key ^= key >> 29

@@ -140,7 +140,7 @@ func (m *Mind) rows(w *mind.Window, l *labels) (rows *moa.Rows, who []int32) {
 		who = append(who, int32(p.other))
 		for t := p.lo; t < p.hi; t++ {
 			m.features(features, p.other, l.goals[row*width:(row+1)*width])
-			rows.Add(w.ObsAt(w.Slot(p.agent, t, p.env)), features, w.Action[w.Step(p.agent, t, p.env)])
+			rows.Add(m.sight.Obs(nil, w.Rollout, p.agent, t, p.env), features, w.Action[w.Step(p.agent, t, p.env)])
 			row++
 		}
 	}

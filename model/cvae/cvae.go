@@ -7,6 +7,10 @@
 // Selector chose. So g tells where the agent is going, as far as its history can
 // tell; at play only q is used.
 //
+// Where the VAE's goals are discrete, so is g: Dim/Classes variables of Classes
+// classes each, and q is their probabilities. Draws are one-hot, by Gumbel's trick
+// while learning.
+//
 // An agent's history ends when it leaves: no state after its last one is a subgoal,
 // padding reaches no loss, and its memory is forgotten.
 //
@@ -30,6 +34,7 @@ import (
 // Config chooses the model. The defaults are HOP+'s.
 type Config struct {
 	Dim     int    `yaml:"dim" doc:"dimensions of g, those of the VAE" range:"1..256"`
+	Classes int    `yaml:"classes" json:",omitempty" doc:"classes of each of g's variables, those of the VAE; 0: g is continuous" range:"0..64"`
 	Frame   string `yaml:"frame" doc:"how observations are numbered" oneof:"board|ego|egof"`
 	Feature int    `yaml:"feature" doc:"width of an observation's feature" range:"1..4096"`
 	GRU     int    `yaml:"gru" doc:"width of the memory" range:"1..1024"`
@@ -45,6 +50,9 @@ func Default() Config {
 func (c Config) Validate() error {
 	if len(c.Hidden) == 0 {
 		return field.Bad("hidden", c.Hidden, "at least one layer")
+	}
+	if c.Classes == 1 || c.Classes > 1 && c.Dim%c.Classes != 0 {
+		return field.Bad("classes", c.Classes, fmt.Sprintf("0, or at least 2 of which dim %d is a multiple", c.Dim))
 	}
 	return errors.Join(field.Check(c), model.CheckLayers("hidden", c.Hidden))
 }
@@ -63,9 +71,9 @@ type Model struct {
 
 	obs        *frame.Frame
 	feature    nn.Dense
-	gru        nn.GRU // reads the feature before and the joint action before
-	trunk      nn.MLP // reads the memory and the feature
-	mu, logvar nn.Dense
+	gru        nn.GRU   // reads the feature before and the joint action before
+	trunk      nn.MLP   // reads the memory and the feature
+	mu, logvar nn.Dense // discrete goals: mu gives logits, and there is no logvar
 	dec, out   nn.Dense // read g and the memory, give the feature
 }
 
@@ -102,7 +110,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	m.trunk = p.MLP("trunk", nn.ReLU, append([]int{c.GRU + c.Feature}, c.Hidden...)...)
 	last := c.Hidden[len(c.Hidden)-1]
 	m.mu = p.Dense("mu", last, c.Dim, nn.None)
-	m.logvar = p.Dense("logvar", last, c.Dim, nn.None, nn.Orthogonal(0.01))
+	if c.Classes == 0 {
+		m.logvar = p.Dense("logvar", last, c.Dim, nn.None, nn.Orthogonal(0.01))
+	}
 	m.dec = p.Dense("dec", c.Dim+c.GRU, last, nn.ReLU)
 	m.out = p.Dense("out", last, c.Feature, nn.None)
 	return m, p, nil
@@ -113,7 +123,11 @@ func (m *Model) step() int { return m.Feature + m.Seats*m.Actions }
 
 // Describe says in a few words what the model is.
 func (m *Model) Describe(p *nn.Params) string {
-	return fmt.Sprintf("g of %d dimensions, feature %d, GRU %d, layers %v, %s frame, %d weights", m.Dim, m.Feature, m.GRU, m.Hidden,
+	g := fmt.Sprintf("g of %d dimensions", m.Dim)
+	if m.Classes > 0 {
+		g = fmt.Sprintf("g of %d x %d classes", m.Dim/m.Classes, m.Classes)
+	}
+	return fmt.Sprintf("%s, feature %d, GRU %d, layers %v, %s frame, %d weights", g, m.Feature, m.GRU, m.Hidden,
 		m.Config.Frame, p.Len())
 }
 
@@ -130,7 +144,8 @@ type Sequences struct {
 	// for none: [rows][Seats].
 	Last []int32
 	// Mu and LogVar are the VAE's code of the state selected for each row:
-	// [rows][Dim], filled by the caller before learning.
+	// [rows][Dim], filled by the caller before learning. Of discrete goals Mu is the
+	// classes' probabilities, and LogVar says nothing.
 	Mu, LogVar []float32
 }
 

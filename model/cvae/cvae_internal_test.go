@@ -22,7 +22,19 @@ func small() Config {
 // filled has sequences of those lengths, as of agents that left at different times.
 func filled(t *testing.T, lengths ...int) (*Model, *nn.Params, *Sequences) {
 	t.Helper()
-	m, p, err := New(small(), in, rng.New(1))
+	return filledAs(t, small(), lengths...)
+}
+
+// classed has two variables of three classes.
+func classed() Config {
+	c := small()
+	c.Dim, c.Classes = 6, 3
+	return c
+}
+
+func filledAs(t *testing.T, c Config, lengths ...int) (*Model, *nn.Params, *Sequences) {
+	t.Helper()
+	m, p, err := New(c, in, rng.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +54,11 @@ func filled(t *testing.T, lengths ...int) (*Model, *nn.Params, *Sequences) {
 			s.Add(obs, last)
 			for range m.Dim {
 				s.Mu, s.LogVar = append(s.Mu, float32(r.Norm())), append(s.LogVar, float32(r.Norm()))
+			}
+			if k := m.Classes; k > 0 {
+				for at := len(s.Mu) - m.Dim; at < len(s.Mu); at += k {
+					nn.Softmax(s.Mu[at:at+k], nn.Logits(s.Mu[at:at+k]), 1, k)
+				}
 			}
 		}
 		s.End()
@@ -67,7 +84,7 @@ func TestGradients(t *testing.T) {
 	r := rng.New(3).Rand()
 	ws.Forward(p)
 	copy(ws.target, ws.f)
-	ws.draw(0.5, &r)
+	ws.draw(Weights{Mix: 0.5, Tau: 1}, &r)
 	eps := slices.Clone(ws.q.Eps)
 	run := func() Terms {
 		ws.Forward(p)
@@ -133,7 +150,13 @@ func TestPaddingReachesNothing(t *testing.T) {
 // At play, step by step with memories in shuffled places, the goals are those that
 // were trained; a place that was forgotten starts anew.
 func TestPlayIsTraining(t *testing.T) {
-	m, p, s := filled(t, 5, 5)
+	for _, c := range []Config{small(), classed()} {
+		playIsTraining(t, c)
+	}
+}
+
+func playIsTraining(t *testing.T, c Config) {
+	m, p, s := filledAs(t, c, 5, 5)
 	ws, play, mem := m.Work(10), m.Work(2), m.Memory(9)
 	ws.Load(s, order(2))
 	ws.Forward(p)
@@ -214,13 +237,19 @@ func TestOrderSortsByLengthUnlessMixed(t *testing.T) {
 }
 
 func TestNothingAllocates(t *testing.T) {
-	m, p, s := filled(t, 5, 2)
+	for _, c := range []Config{small(), classed()} {
+		nothingAllocates(t, c)
+	}
+}
+
+func nothingAllocates(t *testing.T, c Config) {
+	m, p, s := filledAs(t, c, 5, 2)
 	ws, r, mem := m.Work(10), rng.New(1).Rand(), m.Memory(2)
 	obs, last, pick := make([]float32, in.Len()), []int32{-1, 2}, order(2)
 	obs[0], obs[5] = 1, 1
 	if n := testing.AllocsPerRun(10, func() {
 		ws.Load(s, pick)
-		ws.Learn(p, 1e-3, 0.5, 7, &r)
+		ws.Learn(p, Weights{KL: 1e-3, Mix: 0.5, Tau: 1}, 7, &r)
 		ws.Reset()
 		ws.Add(obs, last)
 		ws.Add(obs, last)
@@ -233,9 +262,10 @@ func TestNothingAllocates(t *testing.T) {
 
 func TestConfigFaultsAreNamed(t *testing.T) {
 	for want, c := range map[string]Config{
-		"hidden": {Dim: 2, Frame: "ego", Feature: 1, GRU: 1},
-		"frame":  {Dim: 2, Frame: "x", Feature: 1, GRU: 1, Hidden: []int{2}},
-		"gru":    {Dim: 2, Frame: "ego", Feature: 1, Hidden: []int{2}},
+		"hidden":  {Dim: 2, Frame: "ego", Feature: 1, GRU: 1},
+		"frame":   {Dim: 2, Frame: "x", Feature: 1, GRU: 1, Hidden: []int{2}},
+		"gru":     {Dim: 2, Frame: "ego", Feature: 1, Hidden: []int{2}},
+		"classes": {Dim: 6, Classes: 4, Frame: "ego", Feature: 1, GRU: 1, Hidden: []int{2}},
 	} {
 		if _, _, err := New(c, in, rng.New(1)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)

@@ -13,7 +13,7 @@ import (
 type LearnConfig struct {
 	LR      float64 `yaml:"lr" doc:"Adam's step size at the start; it falls along half a cosine to a tenth" range:"0<..1"`
 	Batch   int     `yaml:"batch" doc:"sequences of a gradient step" range:"1..65536"`
-	KL      float64 `yaml:"kl" doc:"weight of the KL term" range:"0<..100"`
+	KL      float64 `yaml:"kl" doc:"weight of the KL term; that of discrete goals is always 1" range:"0<..100"`
 	Mix     float64 `yaml:"mix" doc:"probability that the decoder reads the selected goal at the start; it falls to 0 at half of the steps" range:"0..1"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
 	Mixed   bool    `yaml:"mixed" doc:"batches of sequences of any length; false: of like length, less padding and several times as fast, but each batch is of agents that lived as long, and a bounded gradient weighs them wrongly"`
@@ -46,6 +46,10 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key
 	return &Learner{m, l, cfg}, err
 }
 
+// tauStart and tauEnd are between which the temperature of discrete goals falls, as
+// the VAE's does.
+const tauStart, tauEnd = 1, 0.5
+
 // Mix returns the probability of the selected goal at the current step.
 func (l *Learner) Mix() float64 { return nn.Linear(l.cfg.Mix, 0, l.Total/2)(l.Steps) }
 
@@ -58,10 +62,13 @@ func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
 	for _, i := range pick {
 		rows += s.Steps(i)
 	}
-	mix := l.Mix()
+	w := Weights{KL: l.cfg.KL, Mix: l.Mix(), Tau: nn.Linear(tauStart, tauEnd, l.Total)(l.Steps)}
+	if l.Classes > 0 {
+		w.KL = 1
+	}
 	return l.Learner.Step(len(pick), func(ws *Work, p *nn.Params, lo, hi int, r *rng.Rand) Terms {
 		ws.Load(s, pick[lo:hi])
-		return ws.Learn(p, l.cfg.KL, mix, rows, r)
+		return ws.Learn(p, w, rows, r)
 	})
 }
 

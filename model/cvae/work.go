@@ -10,7 +10,7 @@ import (
 // Terms are the parts of the loss over the rows that counted.
 type Terms struct {
 	Feature nn.Loss // mean squared error of the rebuilt feature
-	KL      nn.Loss // KL(q || p), summed over the dimensions
+	KL      nn.Loss // KL(q || p), summed over the dimensions; of discrete goals KL(p || q), over the variables
 }
 
 // Plus returns the terms over the rows of both.
@@ -18,7 +18,9 @@ func (t Terms) Plus(u Terms) Terms { return Terms{t.Feature.Plus(u.Feature), t.K
 
 // Work is one goroutine's memory for up to a number of rows.
 type Work struct {
-	Mu, LogVar []float32 // [rows][Dim]: q of each row after Forward or Infer
+	// Mu and LogVar are q of each row after Forward or Infer: [rows][Dim]. Of discrete
+	// goals Mu is the classes' probabilities and LogVar is zeros.
+	Mu, LogVar []float32
 
 	m     *Model
 	rows  int
@@ -32,11 +34,12 @@ type Work struct {
 	cat, dcat      []float32 // [rows][GRU+Feature]
 	gru            *nn.GRUWork
 	trunk          *nn.MLPWork
-	q, p           *nn.Gaussian
-	pmu, plv       []float32 // [rows][Dim]
-	g, sel, dg     []float32 // [rows][Dim] what the decoder reads, drawn from p, its gradient
-	chosen         []bool    // [rows] the decoder reads the selected g
-	gin, dgin      []float32 // [rows][Dim+GRU]
+	q, p           *nn.Gaussian // of continuous goals
+	class          *classWork   // of discrete ones
+	pmu, plv       []float32    // [rows][Dim]
+	g, sel, dg     []float32    // [rows][Dim] what the decoder reads, drawn from p, its gradient
+	chosen         []bool       // [rows] the decoder reads the selected g
+	gin, dgin      []float32    // [rows][Dim+GRU]
 	dec, ddec      []float32
 	out, dout      []float32
 	target         []float32 // [rows][Feature]
@@ -52,10 +55,15 @@ func (m *Model) Work(rows int) *Work {
 		m: m, rows: rows, enc: m.obs.Encoder(), last: make([]int32, rows*m.Seats), alive: make([]bool, rows),
 		Mu: n(m.Dim), LogVar: n(m.Dim), f: n(m.Feature), df: n(m.Feature), in: n(m.step()), din: n(m.step()),
 		cat: n(m.GRU + m.Feature), dcat: n(m.GRU + m.Feature), gru: m.gru.Work(1, rows), trunk: m.trunk.Work(rows),
-		q: nn.NewGaussian(m.Dim, rows), p: nn.NewGaussian(m.Dim, rows), pmu: n(m.Dim), plv: n(m.Dim),
+		pmu: n(m.Dim), plv: n(m.Dim),
 		g: n(m.Dim), sel: n(m.Dim), dg: n(m.Dim), chosen: make([]bool, rows),
 		gin: n(m.Dim + m.GRU), dgin: n(m.Dim + m.GRU), dec: n(last), ddec: n(last),
 		out: n(m.Feature), dout: n(m.Feature), target: n(m.Feature), h: n(m.GRU),
+	}
+	if m.Classes > 0 {
+		ws.class = newClassWork(m, rows)
+	} else {
+		ws.q, ws.p = nn.NewGaussian(m.Dim, rows), nn.NewGaussian(m.Dim, rows)
 	}
 	ws.Reset()
 	return ws
@@ -137,26 +145,38 @@ func (ws *Work) head(p *nn.Params, h []float32, rows int) {
 		copy(ws.cat[i*w+m.GRU:(i+1)*w], ws.f[i*m.Feature:])
 	}
 	m.trunk.Forward(p, ws.trunk, ws.cat, rows)
+	if m.Classes > 0 {
+		ws.class.head(p, ws, rows)
+		return
+	}
 	m.mu.Forward(p, ws.Mu, ws.trunk.Y, rows)
 	m.logvar.Forward(p, ws.LogVar, ws.trunk.Y, rows)
 }
 
+// Weights say how a gradient is taken: the weight of the KL term, the probability
+// that the decoder reads the selected g and not the inferred one, and the
+// temperature of discrete goals.
+type Weights struct{ KL, Mix, Tau float64 }
+
 // Learn adds the gradients of the loaded sequences to params.G and returns the
-// terms. kl is the weight of the KL term, mix the probability that the decoder
-// reads the selected g and not the inferred one, total the number of rows of the
-// whole minibatch.
-func (ws *Work) Learn(params *nn.Params, kl, mix float64, total int, r *rng.Rand) Terms {
+// terms. total is the number of rows of the whole minibatch.
+func (ws *Work) Learn(params *nn.Params, w Weights, total int, r *rng.Rand) Terms {
 	ws.Forward(params)
 	copy(ws.target, ws.f[:ws.seq.T*ws.seq.N*ws.m.Feature])
-	ws.draw(mix, r)
-	return ws.losses(params, kl, total)
+	ws.draw(w, r)
+	return ws.losses(params, w.KL, total)
 }
 
 // draw samples from q and p and mixes.
-func (ws *Work) draw(mix float64, r *rng.Rand) {
+func (ws *Work) draw(w Weights, r *rng.Rand) {
 	rows := ws.seq.T * ws.seq.N
 	for i := range rows {
-		ws.chosen[i] = r.Float64() < mix
+		ws.chosen[i] = r.Float64() < w.Mix
+	}
+	if ws.class != nil {
+		ws.class.draw(ws, rows, w.Tau, r)
+		ws.blend(rows)
+		return
 	}
 	ws.p.Set(ws.pmu, ws.plv, rows)
 	ws.p.Sample(ws.sel, ws.alive[:rows], r)
@@ -199,9 +219,13 @@ func (ws *Work) losses(p *nn.Params, kl float64, total int) Terms {
 			copy(dg, ws.dgin[i*w:])
 		}
 	}
-	ws.q.SampleGrad(ws.dg)
 	all.Scale = float32(kl)
-	t.KL = ws.q.KL(ws.p, true, all)
+	if ws.class != nil {
+		t.KL = ws.class.grad(ws, all)
+	} else {
+		ws.q.SampleGrad(ws.dg)
+		t.KL = ws.q.KL(ws.p, true, all)
+	}
 	ws.back(p, rows)
 	return t
 }
@@ -209,8 +233,12 @@ func (ws *Work) losses(p *nn.Params, kl float64, total int) Terms {
 // back goes from the gradients of q and of the decoder's memory to the weights.
 func (ws *Work) back(p *nn.Params, rows int) {
 	m, n := ws.m, ws.seq.N
-	m.mu.Backward(p, ws.trunk.DY, ws.q.DMu, ws.trunk.Y, ws.Mu, rows)
-	m.logvar.BackwardAdd(p, ws.trunk.DY, ws.q.DLogVar, ws.trunk.Y, ws.LogVar, rows)
+	if ws.class != nil {
+		m.mu.Backward(p, ws.trunk.DY, ws.class.dlogits, ws.trunk.Y, ws.class.logits, rows)
+	} else {
+		m.mu.Backward(p, ws.trunk.DY, ws.q.DMu, ws.trunk.Y, ws.Mu, rows)
+		m.logvar.BackwardAdd(p, ws.trunk.DY, ws.q.DLogVar, ws.trunk.Y, ws.LogVar, rows)
+	}
 	m.trunk.Backward(p, ws.trunk, ws.dcat, ws.cat, rows)
 	w, dw := m.GRU+m.Feature, m.Dim+m.GRU
 	for i := range rows {

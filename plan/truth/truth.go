@@ -100,7 +100,7 @@ func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, e
 		w.env[tree] = int32(tree / trees)
 	}
 	var err error
-	if h, ok := g.(*staghunt.Game); ok {
+	if h, ok := g.(*staghunt.Game); ok && g.Spec().View == 0 { // the faster form shows whole boards
 		w.rules, err = newHunt(h, models, scripts, envs)
 	} else {
 		w.rules, err = newAny(g, models, scripts, envs)

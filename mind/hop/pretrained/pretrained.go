@@ -171,12 +171,11 @@ func (m Models) Check(goals string) error {
 		return errors.New("pretrained: learnt goals need a VAE: set models.vae to the folder of hop pretrain vae")
 	case goals == "classes" && m.VAE.Discrete == 0:
 		return errors.New("pretrained: goals.kind classes needs a VAE with discrete goals: train one with hop pretrain vae --discrete 4")
-	case goals == "latent" && m.VAE.Discrete > 0:
-		return errors.New("pretrained: goals.kind latent needs a VAE with continuous goals; with discrete ones use goals.kind classes")
 	case goals == "latent" && m.CVAE == nil:
 		return errors.New("pretrained: goals.kind latent needs the inference of goals: set models.cvae to the folder of hop pretrain cvae")
-	case goals == "latent" && m.CVAE.Dim != m.VAE.Dim:
-		return fmt.Errorf("pretrained: the VAE's goals have %d dimensions, the inferred ones %d; infer over the same VAE", m.VAE.Dim, m.CVAE.Dim)
+	case goals == "latent" && (m.CVAE.Dim != m.VAE.Width() || m.CVAE.Classes != m.VAE.Discrete):
+		return fmt.Errorf("pretrained: the VAE's goals have %d dimensions of %d classes (0: continuous), the inferred ones %d of %d; infer "+
+			"over the same VAE", m.VAE.Width(), m.VAE.Discrete, m.CVAE.Dim, m.CVAE.Classes)
 	}
 	return nil
 }
