@@ -135,6 +135,7 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 	if err := features(&in, data); err != nil {
 		return in, err
 	}
+	drawn(&in, data)
 	if err := in.Validate(); err != nil {
 		return in, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
@@ -160,6 +161,44 @@ func features(in *world.Input, data []*dataset.Data) error {
 	}
 	in.Values, in.Zeroes = slices.Sorted(maps.Keys(values)), slices.Sorted(maps.Keys(zeroes))
 	return nil
+}
+
+// drawn reads off the datasets which kinds of things ever come to lie where they did
+// not lie before, and whether agents are ever put further than one cell away.
+func drawn(in *world.Input, data []*dataset.Data) {
+	n, c := in.Agents, in.Planes
+	board := in.Height * in.Width * c
+	appear := make([]bool, c-n)
+	from, to := make([]int, n), make([]int, n)
+	for _, d := range data {
+		for lo := 0; lo+board <= len(d.Obs); lo += board {
+			for a := range n {
+				from[a], to[a] = -1, -1
+			}
+			for i, v := range d.NextObs[lo : lo+board] {
+				was, e := d.Obs[lo+i], i%c
+				switch {
+				case e >= n:
+					appear[e-n] = appear[e-n] || v != 0 && was == 0
+				case v != 0 && was == 0:
+					to[e] = i / c
+				case v == 0 && was != 0:
+					from[e] = i / c
+				}
+			}
+			for a := range n {
+				if from[a] >= 0 && to[a] >= 0 {
+					y, x := from[a]/in.Width-to[a]/in.Width, from[a]%in.Width-to[a]%in.Width
+					in.Jumps = in.Jumps || max(y, -y) > 1 || max(x, -x) > 1
+				}
+			}
+		}
+	}
+	for e, yes := range appear { // what belongs to one agent is another's to another
+		if yes || e < in.Owned && slices.Contains(appear[:in.Owned], true) {
+			in.Appear = append(in.Appear, e)
+		}
+	}
 }
 
 // split deals the episodes, and the rows to learn from to strata.
