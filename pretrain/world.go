@@ -164,11 +164,12 @@ func features(in *world.Input, data []*dataset.Data) error {
 }
 
 // drawn reads off the datasets which kinds of things ever come to lie where they did
-// not lie before, and whether agents are ever put further than one cell away.
+// not lie before, whether agents are ever put further than one cell away and, if so,
+// which kinds never change.
 func drawn(in *world.Input, data []*dataset.Data) {
 	n, c := in.Agents, in.Planes
 	board := in.Height * in.Width * c
-	appear := make([]bool, c-n)
+	appear, change := make([]bool, c-n), make([]bool, c-n)
 	from, to := make([]int, n), make([]int, n)
 	for _, d := range data {
 		for lo := 0; lo+board <= len(d.Obs); lo += board {
@@ -179,7 +180,7 @@ func drawn(in *world.Input, data []*dataset.Data) {
 				was, e := d.Obs[lo+i], i%c
 				switch {
 				case e >= n:
-					appear[e-n] = appear[e-n] || v != 0 && was == 0
+					appear[e-n], change[e-n] = appear[e-n] || v != 0 && was == 0, change[e-n] || v != was
 				case v != 0 && was == 0:
 					to[e] = i / c
 				case v == 0 && was != 0:
@@ -197,6 +198,11 @@ func drawn(in *world.Input, data []*dataset.Data) {
 	for e, yes := range appear { // what belongs to one agent is another's to another
 		if yes || e < in.Owned && slices.Contains(appear[:in.Owned], true) {
 			in.Appear = append(in.Appear, e)
+		}
+	}
+	for e, yes := range change {
+		if !yes && !slices.Contains(in.Appear, e) && (in.Jumps || len(in.Appear) > 0) {
+			in.Still = append(in.Still, e)
 		}
 	}
 }
@@ -235,8 +241,10 @@ func (w *World) stratum(d *dataset.Data, row int) int {
 			continue
 		}
 		first := at - at%c
-		if !slices.Equal(before[first+n:first+c], after[first+n:first+c]) {
-			return levels + int(w.Model.Level(pay))
+		for e := first + n; e < first+c; e++ {
+			if before[e] != 0 && after[e] == 0 { // what appears is chance, by which rows must not be chosen
+				return levels + int(w.Model.Level(pay))
+			}
 		}
 	}
 	return int(w.Model.Level(pay))

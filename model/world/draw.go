@@ -112,6 +112,7 @@ type drawWork struct {
 	at          []int16   // [Agents] where the others are
 	rows        []int32   // rows of the agents' net whose landing is asked for
 	of          []int32   // [chunk*cells] the row of the net of spots that each cell is
+	lean        []float32 // [chunk*cells] what is put on the logit of each row's bit
 	where       []float64 // [cells] probabilities, then responsibilities
 	nats        []float64 // [chunk][Appear] negative log-likelihoods of the last losses
 	moved       []float64 // [chunk*Agents] and of the agents' cells
@@ -125,7 +126,7 @@ func (m *Model) drawWork() drawWork {
 	d := drawWork{
 		many: m.many.work(chunk), spot: m.spot.work(chunk * cells), land: m.land.work(chunk * n * cells),
 		jump: make([]float32, chunk*n), djump: make([]float32, chunk*n), leap: make([]bool, chunk*n), at: make([]int16, n),
-		rows: make([]int32, 0, chunk*n), of: make([]int32, chunk*cells), where: make([]float64, cells),
+		rows: make([]int32, 0, chunk*n), of: make([]int32, chunk*cells), lean: make([]float32, chunk*cells), where: make([]float64, cells),
 		nats: make([]float64, chunk*len(m.Appear)), moved: make([]float64, chunk*n),
 	}
 	return d
@@ -214,6 +215,11 @@ func softmax(dst []float64, logits []float32, stride int) {
 
 func pick(p []float64, r *rng.Rand) int32 { return rng.Pick(p, r.Float64()) }
 
+// lean is put on the logits of the bits, towards what is likeliest there, so that at
+// first things that appear are taken for ones that are put somewhere, not for ones
+// that grow on every cell by itself, and others stay.
+const lean = 6
+
 // forwardSpots runs the nets of kind number k of those that appear on the rows that
 // go on. Cells that look alike share a row.
 func (ws *Work) forwardSpots(p *nn.Params, k, rows int) {
@@ -241,11 +247,18 @@ func (ws *Work) forwardSpots(p *nn.Params, k, rows int) {
 				continue
 			}
 			of[cell] = int32(d.spot.x.Rows())
+			d.lean[of[cell]] = -lean
+			if now.thing[cell]>>m.Appear[k]&1 != 0 {
+				d.lean[of[cell]] = lean
+			}
 			m.spotRow(&d.spot.x, was, now, cell, k)
 		}
 	}
 	m.many.forward(p, &d.many)
 	m.spot.forward(p, &d.spot)
+	for s, x := range d.lean[:d.spot.x.Rows()] {
+		d.spot.y[2*s] += x
+	}
 }
 
 // wheres writes the probability of each cell of row i to be the one.

@@ -35,6 +35,17 @@ func (ws *Work) Nats(p *nn.Params, b *Batch, dst []float64) {
 	}
 }
 
+// held returns what a kind of thing costs that stays as it is.
+func (ws *Work) held(b *Batch, i, e int) float64 {
+	m := ws.m
+	for cell, set := range ws.was[i].thing {
+		if b.Next[i*m.board()+cell*m.Planes+m.Agents+e] != float32(set>>e&1) {
+			return Impossible
+		}
+	}
+	return 0
+}
+
 // nats reads off what the last losses were over.
 func (ws *Work) nats(dst []float64, b *Batch) {
 	m, n, cols, e := ws.m, ws.m.Agents, ws.m.NatsCols(), ws.m.things()
@@ -56,6 +67,11 @@ func (ws *Work) nats(dst []float64, b *Batch) {
 				out[n+j] += bit(ws.cell.y[cell*e+j], ws.tgt.thing[cell*e+j])
 			}
 			cell++
+		}
+		for j := range e {
+			if m.hold>>j&1 != 0 {
+				out[n+j] = ws.held(b, i, j)
+			}
 		}
 		if m.appears() {
 			for k, j := range m.Appear {

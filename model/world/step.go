@@ -250,7 +250,14 @@ func (ws *Work) takeThings(dst *Next, lo, rows int) {
 			for j := range e {
 				q := ws.place.P[at*e+j]
 				appears := ws.rs != nil && m.draw>>j&1 != 0 // drawn later, given the likeliest
-				if ws.rs != nil && !appears && ws.rs[i].Float32() < q || (ws.rs == nil || appears) && q > 0.5 {
+				switch was := ws.was[i].thing[cell] >> j & 1; {
+				case ws.rs != nil && m.hold>>j&1 != 0: // as it was
+					set |= was << j
+				case ws.rs == nil || appears:
+					if q > 0.5 {
+						set |= 1 << j
+					}
+				case ws.rs[i].Float32() < q && (was != 0 || !m.Draws()): // of these kinds nothing appears
 					set |= 1 << j
 				}
 				if !appears {

@@ -97,6 +97,7 @@ type Input struct {
 	Values   []float32 `yaml:"values,omitempty" json:",omitempty"`   // every value of a feature there is, ascending
 	Zeroes   []int     `yaml:"zeroes,omitempty" json:",omitempty"`   // features that may become 0 in a step; the others stay
 	Appear   []int     `yaml:"appear,omitempty" json:",omitempty"`   // kinds of things that come to lie where they did not lie, ascending
+	Still    []int     `yaml:"still,omitempty" json:",omitempty"`    // kinds of things that never change, where others appear or jump
 	Jumps    bool      `yaml:"jumps,omitempty" json:",omitempty"`    // agents may be put further than one cell away
 }
 
@@ -145,6 +146,9 @@ func (in Input) Validate() error {
 	}
 	if slices.ContainsFunc(in.Appear, func(e int) bool { return e < 0 || e >= in.things() }) || !slices.IsSorted(in.Appear) {
 		bad("appear", in.Appear, "kinds of things, ascending: planes after the agents'")
+	}
+	if slices.ContainsFunc(in.Still, func(e int) bool { return e < 0 || e >= in.things() || slices.Contains(in.Appear, e) }) {
+		bad("still", in.Still, "kinds of things that do not appear")
 	}
 	return errors.Join(errs...)
 }
@@ -195,6 +199,7 @@ type Model struct {
 	many net      // [rows] whether one thing of a kind is put somewhere
 	spot net      // [places] whether one lies there, and how likely it is put there
 	draw uint32   // bit e: kind e is drawn with the others of its kind
+	hold uint32   // bit e: kind e stays as it is
 }
 
 // net is layers over sparse rows with a head.
@@ -240,6 +245,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	n, k, e := in.Agents, in.Actions, in.things()
 	m.base = e + 1 + n
 	m.site = m.base + k*n
+	for _, e := range in.Still {
+		m.hold |= 1 << e
+	}
 	p := &nn.Params{}
 	add := func(name string, hidden []int, cols, out int) net {
 		trunk := p.MLP(name, nn.ReLU, append([]int{cols}, hidden...)...)
