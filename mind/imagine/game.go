@@ -135,9 +135,14 @@ func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]floa
 		for a, seat := range st.seat {
 			w.joint[rows*agents+seat] = actions[i][a]
 		}
+		w.rands[rows] = rules[i]
 		rows++
 	}
-	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	if g.rules.model.Draws() { // the rules draw, and the model knows how
+		w.work.Sample(g.rules.net, &w.next, w.base, w.joint, rows, w.rands)
+	} else {
+		w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	}
 	row := 0
 	for i, s := range sts {
 		if actions[i] != nil {
