@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"hop/game"
@@ -41,19 +42,37 @@ func far(p *nn.Params) {
 func TestGradientsOfDraws(t *testing.T) {
 	for _, c := range []struct {
 		g       game.Game
+		count   int
+		seed    uint64
 		appear  []int
 		weights []float64
 	}{
-		{gametest.New(t, tag.New, tagged), []int{1}, nil},
-		{gametest.New(t, coin.New, coins), []int{0, 1}, []float64{1, 2, .5, 3}},
-		{gametest.New(t, cleanup.New, river), []int{1, 3}, nil},
+		{gametest.New(t, tag.New, tagged), 4, 2, []int{1}, nil},
+		{gametest.New(t, coin.New, coins), 6, 1, []int{0, 1}, []float64{1, 2, .5, 3}},
+		{gametest.New(t, cleanup.New, river), 4, 1, []int{1, 3}, nil},
 	} {
-		b := recorded(c.g, 12, 1)
+		b := recorded(c.g, c.count, c.seed)
 		conf := world.Config{Variant: world.Heads, Hidden: []int{3}, Dense: []int{4}, Fault: world.NoFault, Weights: c.weights}
 		m, p, err := world.New(conf, drawing(c.g, c.appear...), rng.New(1))
 		must(t, err)
 		far(p)
 		ws := m.Work()
+		jumped, appeared := 0, 0 // else there is nothing to test by
+		for i := range b.Rows {
+			board := m.Height * m.Width * m.Planes
+			was, now := b.Obs[i*m.Len():i*m.Len()+board], b.Next[i*board:(i+1)*board]
+			for k, v := range now {
+				if e := k%m.Planes - m.Agents; e >= 0 && v != 0 && was[k] == 0 {
+					appeared++
+				}
+			}
+			if slices.Contains(b.Reward[i*m.Agents:(i+1)*m.Agents], -1) {
+				jumped++
+			}
+		}
+		if appeared == 0 || m.Jumps && jumped == 0 {
+			t.Fatalf("%s: in these steps %d things appear and %d rows have a catch", c.g.Spec().Name, appeared, jumped)
+		}
 		nntest.Check(t, nntest.Model{
 			Params: []*nn.Params{p},
 			Loss: func() float64 {
@@ -135,4 +154,85 @@ func bytesOf(xs []float32) []byte {
 		out[i] = byte(x)
 	}
 	return out
+}
+
+// After learning, a coin that is missing is put back: exactly one, on a cell without
+// agents, of either owner as often; likeliest steps never put one back. Streams alone
+// decide, whatever the rows beside; nothing allocates.
+func TestOneCoinComesBack(t *testing.T) {
+	g := gametest.New(t, coin.New, coins)
+	in, b := drawing(g, 0, 1), recorded(g, 2500, 1)
+	m, p, err := world.New(world.Config{Variant: world.Heads, Hidden: []int{24}, Dense: []int{4}, Fault: world.NoFault}, in, rng.New(1))
+	must(t, err)
+	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
+	must(t, err)
+	ws := m.Work()
+	const train, rows = 700, 64
+	for i := range train {
+		lo := i * rows % (b.Rows - rows)
+		part := b.Part(in, lo, lo+rows)
+		ws.Learn(p, &part, rows)
+		_, err := opt.Step(8e-3*(1-float64(i)/train), 1)
+		must(t, err)
+	}
+	board := in.Height * in.Width * in.Planes
+	coinsOf := func(planes []float32) (n, own, onAgent int) {
+		for i := 0; i < board; i += in.Planes {
+			for k := 2; k < 4; k++ {
+				if planes[i+k] != 0 {
+					n++
+					own += 3 - k
+					if planes[i] != 0 || planes[i+1] != 0 {
+						onAgent++
+					}
+				}
+			}
+		}
+		return n, own, onAgent
+	}
+	const copies = 64
+	dst, one := next(in, copies), next(in, 1)
+	obs, joint := make([]float32, copies*in.Len()), make([]int32, copies*in.Agents)
+	streams, rs := rng.New(4).Rands("draws", copies), make([]*rng.Rand, copies)
+	for i := range rs {
+		rs[i] = &streams[i]
+	}
+	all, right, own := 0, 0, 0
+	for row := 0; row < b.Rows && all < 2000; row++ {
+		if n, _, _ := coinsOf(b.Obs[row*in.Len():]); n > 0 {
+			continue
+		}
+		for i := range copies {
+			copy(obs[i*in.Len():], b.Obs[row*in.Len():(row+1)*in.Len()])
+			copy(joint[i*in.Agents:], b.Joint[row*in.Agents:(row+1)*in.Agents])
+		}
+		ws.Step(p, dst, obs, joint, 1)
+		if n, _, _ := coinsOf(dst.Obs[0]); n > 0 {
+			t.Fatalf("the likeliest step puts %d coins on the board", n)
+		}
+		last := streams[copies-1]
+		ws.Sample(p, dst, obs, joint, copies, rs)
+		ws.Sample(p, one, obs, joint, 1, []*rng.Rand{&last})
+		if !slices.Equal(one.Obs[0], dst.Obs[0][(copies-1)*in.Len():]) {
+			t.Fatal("a row draws something else when others stand before it")
+		}
+		for i := range copies {
+			n, mine, under := coinsOf(dst.Obs[0][i*in.Len():])
+			all++
+			own += mine
+			if n == 1 && under == 0 {
+				right++
+			}
+		}
+	}
+	if share := float64(own) / float64(all); float64(right) < .97*float64(all) || math.Abs(share-.5) > .08 {
+		t.Errorf("of %d draws %d put one coin on a cell without agents, %.2f of them one's own; want all, half", all, right, share)
+	}
+	if n := testing.AllocsPerRun(5, func() { ws.Sample(p, dst, obs, joint, copies, rs) }); n != 0 {
+		t.Errorf("Sample allocates %v times, want 0", n)
+	}
+	part := b.Part(in, 0, rows)
+	if n := testing.AllocsPerRun(5, func() { ws.Learn(p, &part, rows) }); n != 0 {
+		t.Errorf("Learn allocates %v times, want 0", n)
+	}
 }
