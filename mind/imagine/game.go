@@ -135,7 +135,9 @@ func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]floa
 		for a, seat := range st.seat {
 			w.joint[rows*agents+seat] = actions[i][a]
 		}
-		w.rands[rows] = rules[i]
+		if g.rules.model.Draws() {
+			w.rands[rows] = rules[i]
+		}
 		rows++
 	}
 	if g.rules.model.Draws() { // the rules draw, and the model knows how

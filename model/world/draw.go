@@ -167,14 +167,14 @@ func (ws *Work) drawLandings(p *nn.Params, rows int) {
 	}
 	for a := range n {
 		d.land.x.Reset(m.land.cols)
-		any := false
+		asked := false
 		for i := range rows {
 			if d.leap[i*n+a] {
-				any = true
+				asked = true
 				m.landing(&d.land.x, &ws.was[i], &ws.next[i], ws.next[i].at, a)
 			}
 		}
-		if !any {
+		if !asked {
 			continue
 		}
 		m.land.forward(p, &d.land)

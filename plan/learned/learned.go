@@ -4,8 +4,8 @@
 // A World is plan.Dynamics and plan.Observer. It sees a real state once, through
 // the planning agent's observation and everyone's masks, and goes on from there
 // by model/world: a round's steps are predicted in one batch, at their likeliest
-// outcome or, if the model knows how the rules draw, at one that is drawn. What a board holds is 0 or 1, so a slot is a row of bits, with a few
-// words for numbers.
+// outcome or, if the model knows how the rules draw, at one that is drawn. What a
+// board holds is 0 or 1, so a slot is a row of bits, with a few words for numbers.
 //
 // Predicted steps are kept by state and joint action, since the trees of an
 // episode meet the same ones again and again. The cache forgets what is in the

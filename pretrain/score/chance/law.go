@@ -89,11 +89,11 @@ func coinLaw(in world.Input, p map[string]any) Law {
 				coin, there = c, true
 			}
 		}
-		stood := map[int]bool{}
+		under := map[int]bool{}
 		for a := range n {
 			c := cellOf(s.After, w, a)
-			if !stood[c] {
-				stood[c] = true
+			if !under[c] {
+				under[c] = true
 				free--
 			}
 			taken = taken || there && c == coin && (!byAction || s.Joint[a] == first)

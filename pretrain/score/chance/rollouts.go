@@ -33,7 +33,7 @@ func Rollouts(m *world.Model, p *nn.Params, g game.Game, plays int, key rng.Key)
 	spec := g.Spec()
 	n, kinds := m.Agents, m.Planes-m.Agents
 	cols := 2 + 2*kinds
-	real, made := make([]float64, plays*cols), make([]float64, plays*cols)
+	truth, made := make([]float64, plays*cols), make([]float64, plays*cols)
 	width, acts := m.Len(), m.Actions
 	obs, joint := make([]float32, plays*width), make([]int32, plays*n)
 	dst := world.Next{Obs: [][]float32{make([]float32, plays*width)}, Over: make([]bool, plays)}
@@ -59,7 +59,7 @@ func Rollouts(m *world.Model, p *nn.Params, g game.Game, plays int, key rng.Key)
 			}
 			st.Step(played, pays, &r)
 			st.Observe(0, seen)
-			count(real[i*cols:(i+1)*cols], m, seen, pays)
+			count(truth[i*cols:(i+1)*cols], m, seen, pays)
 		}
 	}
 	ws := m.Work()
@@ -90,7 +90,7 @@ func Rollouts(m *world.Model, p *nn.Params, g game.Game, plays int, key rng.Key)
 			count(made[i*cols:(i+1)*cols], m, obs[i*width:(i+1)*width], pays)
 		}
 	}
-	return drifts(m, spec.Obs.Planes, real, made, plays)
+	return drifts(m, spec.Obs.Planes, truth, made, plays)
 }
 
 // draw draws one of the legal actions, NoAction if there is none.
@@ -132,15 +132,15 @@ func count(dst []float64, m *world.Model, obs []float32, pays []float32) {
 }
 
 // drifts compares the columns.
-func drifts(m *world.Model, planes []string, real, made []float64, plays int) []Drift {
-	cols := len(real) / plays
+func drifts(m *world.Model, planes []string, truth, made []float64, plays int) []Drift {
+	cols := len(truth) / plays
 	var out []Drift
 	add := func(name string, c int, perStep bool) {
 		var a, b, d stats.Acc
 		for i := range plays {
-			x, y := real[i*cols+c], made[i*cols+c]
+			x, y := truth[i*cols+c], made[i*cols+c]
 			if perStep {
-				x, y = x/max(real[i*cols+1], 1), y/max(made[i*cols+1], 1)
+				x, y = x/max(truth[i*cols+1], 1), y/max(made[i*cols+1], 1)
 			}
 			a.Add(x)
 			b.Add(y)
