@@ -135,6 +135,7 @@ func worldInput(data []*dataset.Data) (world.Input, error) {
 	if err := features(&in, data); err != nil {
 		return in, err
 	}
+	drawn(&in, data)
 	if err := in.Validate(); err != nil {
 		return in, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
@@ -160,6 +161,50 @@ func features(in *world.Input, data []*dataset.Data) error {
 	}
 	in.Values, in.Zeroes = slices.Sorted(maps.Keys(values)), slices.Sorted(maps.Keys(zeroes))
 	return nil
+}
+
+// drawn reads off the datasets which kinds of things ever come to lie where they did
+// not lie before, whether agents are ever put further than one cell away and, if so,
+// which kinds never change.
+func drawn(in *world.Input, data []*dataset.Data) {
+	n, c := in.Agents, in.Planes
+	board := in.Height * in.Width * c
+	appear, change := make([]bool, c-n), make([]bool, c-n)
+	from, to := make([]int, n), make([]int, n)
+	for _, d := range data {
+		for lo := 0; lo+board <= len(d.Obs); lo += board {
+			for a := range n {
+				from[a], to[a] = -1, -1
+			}
+			for i, v := range d.NextObs[lo : lo+board] {
+				was, e := d.Obs[lo+i], i%c
+				switch {
+				case e >= n:
+					appear[e-n], change[e-n] = appear[e-n] || v != 0 && was == 0, change[e-n] || v != was
+				case v != 0 && was == 0:
+					to[e] = i / c
+				case v == 0 && was != 0:
+					from[e] = i / c
+				}
+			}
+			for a := range n {
+				if from[a] >= 0 && to[a] >= 0 {
+					y, x := from[a]/in.Width-to[a]/in.Width, from[a]%in.Width-to[a]%in.Width
+					in.Jumps = in.Jumps || max(y, -y) > 1 || max(x, -x) > 1
+				}
+			}
+		}
+	}
+	for e, yes := range appear { // what belongs to one agent is another's to another
+		if yes || e < in.Owned && slices.Contains(appear[:in.Owned], true) {
+			in.Appear = append(in.Appear, e)
+		}
+	}
+	for e, yes := range change {
+		if !yes && !slices.Contains(in.Appear, e) && (in.Jumps || len(in.Appear) > 0) {
+			in.Still = append(in.Still, e)
+		}
+	}
 }
 
 // split deals the episodes, and the rows to learn from to strata.
@@ -196,8 +241,10 @@ func (w *World) stratum(d *dataset.Data, row int) int {
 			continue
 		}
 		first := at - at%c
-		if !slices.Equal(before[first+n:first+c], after[first+n:first+c]) {
-			return levels + int(w.Model.Level(pay))
+		for e := first + n; e < first+c; e++ {
+			if before[e] != 0 && after[e] == 0 { // what appears is chance, by which rows must not be chosen
+				return levels + int(w.Model.Level(pay))
+			}
 		}
 	}
 	return int(w.Model.Level(pay))

@@ -286,6 +286,7 @@ func worldInput(spec game.Spec, seen world.Input) world.Input {
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: spec.Seats, Actions: len(spec.Actions), Horizon: spec.Horizon,
 		Legal: l.Legal, Time: l.Time, Last: l.Last, Rewards: seen.Rewards,
 		Owned: l.Owned, Features: l.Features, Values: seen.Values, Zeroes: seen.Zeroes,
+		Appear: seen.Appear, Still: seen.Still, Jumps: seen.Jumps,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"hop/game/staghunt"
 	"hop/model/world"
 	"hop/plan"
+	"hop/plan/learned"
 	"hop/rng"
 )
 
@@ -395,7 +396,12 @@ func (s *searched) imagined() {
 				for j, a := range e.Joint {
 					joint[s.ego(i, j)+1] = a
 				}
-				ws.Step(s.models.Steps, &next, s.obs, joint, 1)
+				if r := e.Rand; m.Draws() {
+					r = learned.Stream(&r)
+					ws.Sample(s.models.Steps, &next, s.obs, joint, 1, []*rng.Rand{&r})
+				} else {
+					ws.Step(s.models.Steps, &next, s.obs, joint, 1)
+				}
 				over := next.End[0][0] || bitsOf(next.Legal[0]) == 0
 				s.look.Observe(s.obs, int32(t), e.Leaf.To, 0)
 				at := unlike(s.obs, next.Obs[0])

@@ -17,6 +17,7 @@ import (
 	"hop/model/world"
 	"hop/pretrain"
 	"hop/pretrain/score"
+	"hop/pretrain/score/chance"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -304,6 +305,29 @@ type WorldResult struct {
 	Weights  int               `json:"weights"`
 	Epochs   int               `json:"epochs"`
 	Scoring  float64           `json:"score_s"` // of the clock
+
+	Nats     *chance.Score  `json:"nats"`               // what held-out steps cost by the model's probabilities
+	NatsNew  *chance.Score  `json:"nats_new"`           // and steps of new episodes
+	Rollouts []chance.Drift `json:"rollouts,omitempty"` // episodes drawn from the model, where the rules draw
+}
+
+// mostDrawn bounds the episodes that are drawn from a world model to the end.
+const mostDrawn = 200
+
+// chance scores the model's probabilities.
+func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) {
+	var law chance.Law
+	switch {
+	case g == nil:
+	case g.Spec().Deterministic:
+		law = chance.Certain
+	default:
+		law = chance.LawOf(w.Model.Input, w.Data[0].Game)
+		out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key)
+	}
+	if out.Nats = chance.Held(w, law); g != nil {
+		out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key)
+	}
 }
 
 // Do trains and scores it.
@@ -338,6 +362,7 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 				out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
 				out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
 			}
+			c.chance(w, g, out, key)
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}
@@ -366,5 +391,18 @@ func (c World) card(l *lab.Lab, w *pretrain.World, out *WorldResult) (*card.Card
 		j.Beside = score.BesideWorld(m, p, seen)
 		j.BesideName = fmt.Sprintf("%s (%s)", m.Variant, filepath.Base(c.Beside))
 	}
-	return score.WorldCard(w.Model, w.Model.Describe(w.Net), j)
+	report, err := score.WorldCard(w.Model, w.Model.Describe(w.Net), j)
+	if err != nil {
+		return nil, err
+	}
+	if out.Nats != nil {
+		out.Nats.Show(report, "held-out steps")
+	}
+	if out.NatsNew != nil {
+		out.NatsNew.Show(report, "new episodes")
+	}
+	if out.Rollouts != nil {
+		chance.ShowRollouts(report, out.Rollouts, min(c.Plays, mostDrawn))
+	}
+	return report, nil
 }

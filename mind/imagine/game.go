@@ -162,9 +162,16 @@ func (g *imagined) StepAll(sts []game.State, actions [][]int32, rewards [][]floa
 		}
 		copy(w.base[rows*st.width:], st.base)
 		copy(w.joint[rows*agents:], actions[i])
+		if g.rules.model.Draws() {
+			w.rands[rows] = rules[i]
+		}
 		rows++
 	}
-	w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	if g.rules.model.Draws() { // the rules draw, and the model knows how
+		w.work.Sample(g.rules.net, &w.next, w.base, w.joint, rows, w.rands)
+	} else {
+		w.work.Step(g.rules.net, &w.next, w.base, w.joint, rows)
+	}
 	row := 0
 	for i, s := range sts {
 		if actions[i] != nil {

@@ -45,9 +45,10 @@ type rulesLearner struct {
 type stepper struct {
 	model *world.Model // that it was made for
 	work  *world.Work
-	next  world.Next // by seat
-	base  []float32  // [rows][Len] what seat 0 observes
-	joint []int32    // [rows][A] by seat
+	next  world.Next  // by seat
+	base  []float32   // [rows][Len] what seat 0 observes
+	joint []int32     // [rows][A] by seat
+	rands []*rng.Rand // [rows] what each row draws from
 	rows  int
 }
 
@@ -76,6 +77,7 @@ func (s *stepper) fit(g *imagined, rows int) {
 	if s.rows < rows {
 		agents, k, width := g.spec.Seats, len(g.spec.Actions), g.spec.Obs.Len()
 		s.rows, s.base, s.joint, s.next = rows, make([]float32, rows*width), make([]int32, rows*agents), world.Next{}
+		s.rands = make([]*rng.Rand, rows)
 		for range agents {
 			s.next.Obs = append(s.next.Obs, make([]float32, rows*width))
 			s.next.Reward = append(s.next.Reward, make([]float32, rows))
@@ -105,7 +107,7 @@ func newRulesLearner(cfg Config, runs *runlog.Reader, spec game.Spec, key rng.Ke
 		if err != nil {
 			return nil, err
 		}
-		w.in.Rewards = m.Rewards
+		w.in.Rewards, w.in.Appear, w.in.Still, w.in.Jumps = m.Rewards, m.Appear, m.Still, m.Jumps
 		if got, want := fmt.Sprint(m.Input), fmt.Sprint(w.in); got != want {
 			return nil, fmt.Errorf("imagine: the world model of %s is of another game: %s, want %s", cfg.World, got, want)
 		}

@@ -33,6 +33,7 @@ type Losses struct {
 	Things, Move, Reward, Over, Legal nn.Loss // variant heads: cross-entropies in nats
 	Planes                            nn.Loss // variant planes: squared errors
 	Features                          nn.Loss // cross-entropy of what becomes 0
+	Appear                            nn.Loss // negative log-likelihood of the kinds of things that appear, all together
 	Far                               int     // agents that went further than one cell, which were left out
 }
 
@@ -40,13 +41,14 @@ type Losses struct {
 func (l Losses) Plus(k Losses) Losses {
 	return Losses{
 		l.Things.Plus(k.Things), l.Move.Plus(k.Move), l.Reward.Plus(k.Reward), l.Over.Plus(k.Over), l.Legal.Plus(k.Legal),
-		l.Planes.Plus(k.Planes), l.Features.Plus(k.Features), l.Far + k.Far,
+		l.Planes.Plus(k.Planes), l.Features.Plus(k.Features), l.Appear.Plus(k.Appear), l.Far + k.Far,
 	}
 }
 
 // Total returns the sum of the terms.
 func (l Losses) Total() float64 {
-	return l.Things.Mean() + l.Move.Mean() + l.Reward.Mean() + l.Over.Mean() + l.Legal.Mean() + l.Planes.Mean() + l.Features.Mean()
+	return l.Things.Mean() + l.Move.Mean() + l.Reward.Mean() + l.Over.Mean() + l.Legal.Mean() + l.Planes.Mean() + l.Features.Mean() +
+		l.Appear.Mean()
 }
 
 // Terms lists what has been learnt from, by name.
@@ -56,7 +58,7 @@ func (l Losses) Terms() []agent.Stat {
 		name string
 		loss nn.Loss
 	}{{"things", l.Things}, {"move", l.Move}, {"reward", l.Reward}, {"over", l.Over}, {"legal", l.Legal}, {"planes", l.Planes},
-		{"features", l.Features}} {
+		{"features", l.Features}, {"appear", l.Appear}} {
 		if t.loss.Rows > 0 {
 			out = append(out, agent.Stat{Name: t.name, Value: t.loss.Mean(), N: t.loss.Rows})
 		}
@@ -100,7 +102,8 @@ func (m *Model) planeWeight(c int) float32 {
 // what truly became of the things, and the end given the true next board. In games
 // with features they learn given what the model itself says of the things, as they
 // are used: what the rules take away and put elsewhere by chance, such as a caught
-// prey, would else not be seen to be taken.
+// prey, would else not be seen to be taken. So they do where things appear by
+// chance.
 func (ws *Work) Learn(p *nn.Params, b *Batch, total int) Losses {
 	return ws.losses(p, b, total, true)
 }
@@ -182,7 +185,7 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 		ws.next[i].planes(m, next)
 		ws.next[i].t = ws.was[i].t + 1
 	}
-	if m.Features > 0 && e > 0 {
+	if (m.Features > 0 || m.Draws()) && e > 0 {
 		ws.takeThings(&Next{}, 0, b.Rows)
 	}
 	if len(m.Zeroes) > 0 {
@@ -194,13 +197,19 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 		i, a := int(w)/n, int(w)%n
 		class := m.class(ws.was[i].at[a], ws.next[i].at[a])
 		ws.tgt.keep[at] = class >= 0 && ws.open[at*(reach+1)+int(max(class, 0))]
-		if class < 0 {
+		if class < 0 && !m.jumps() {
 			l.Far++
 		}
 		ws.tgt.class[at], ws.tgt.level[at], ws.tgt.weight[at] = class, m.Level(b.Reward[w]), m.planeWeight(a)
 	}
 	of := nn.Rows{N: rows, Alive: ws.tgt.keep, Weight: ws.tgt.weight, Total: total}
-	l.Move = ws.move.CrossEntropy(ws.agent.grad(grad, reach+1), ws.tgt.class, nil, of)
+	if m.jumps() {
+		jumped := ws.learnJumps(p, total, grad)
+		ws.move.CrossEntropy(ws.agent.grad(grad, reach+1), ws.tgt.class, nil, of)
+		l.Move = jumped
+	} else {
+		l.Move = ws.move.CrossEntropy(ws.agent.grad(grad, reach+1), ws.tgt.class, nil, of)
+	}
 	var d []float32
 	if grad {
 		d = ws.dreward[:rows*len(m.Rewards)]
@@ -211,8 +220,23 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 		trunk := ws.agent.trunk
 		m.agent.head.Backward(p, trunk.DY, ws.agent.dy, trunk.Y, ws.agent.y, rows)
 		m.reward.BackwardAdd(p, trunk.DY, d, trunk.Y, ws.reward, rows)
+		if m.jumps() {
+			m.jump.BackwardAdd(p, trunk.DY, ws.draw.djump, trunk.Y, ws.draw.jump, rows)
+		}
 		m.agent.trunk.BackwardSparse(p, trunk, &ws.agent.x)
 	}
+	if m.Features > 0 { // the end is learnt given what it will be given
+		ws.learnOver(p, b, total, grad, l)
+		ws.learnAppear(p, b, total, grad, l)
+	} else {
+		ws.learnAppear(p, b, total, grad, l)
+		ws.learnOver(p, b, total, grad, l)
+	}
+}
+
+// learnOver is the loss of the episode's end.
+func (ws *Work) learnOver(p *nn.Params, b *Batch, total float64, grad bool, l *Losses) {
+	m := ws.m
 	if m.Fault == NoEnd {
 		return
 	}

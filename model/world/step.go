@@ -3,6 +3,7 @@ package world
 import (
 	"hop/f32"
 	"hop/nn"
+	"hop/rng"
 )
 
 // chunk is how many rows go through the networks at a time.
@@ -31,6 +32,8 @@ type Work struct {
 	who       []int32 // [chunk*Agents] row*Agents + agent of each row of the agents' net
 	may       []bool  // [chunk*Agents][Actions] masks that only observations need
 	tgt       targets
+	draw      drawWork
+	rs        []*rng.Rand // [chunk] a stream a row to draw from; nil: the likeliest is taken
 }
 
 // netWork is the memory of one net.
@@ -76,6 +79,7 @@ func (m *Model) Work() *Work {
 	ws.pay = nn.NewCategorical(r, chunk*n)
 	ws.reward, ws.dreward = make([]float32, chunk*n*r), make([]float32, chunk*n*r)
 	ws.tgt = newTargets(m)
+	ws.draw = m.drawWork()
 	return ws
 }
 
@@ -116,12 +120,27 @@ func put[T any](xs [][]T, a, i int, v T) {
 // agent off the board does counts for nothing, and one on it that does nothing
 // stays. It panics if obs or joint is too short.
 func (ws *Work) Step(p *nn.Params, dst *Next, obs []float32, joint []int32, rows int) {
+	ws.steps(p, dst, obs, joint, rows, nil)
+}
+
+// Sample is Step, but that what is not certain is drawn by its probability, row i
+// from the stream rs[i] alone. Where the rules put one thing or one agent
+// somewhere, one place is drawn. Doubt and the raw probabilities are those of Step,
+// but that kinds of things that appear by chance leave no doubt.
+func (ws *Work) Sample(p *nn.Params, dst *Next, obs []float32, joint []int32, rows int, rs []*rng.Rand) {
+	ws.steps(p, dst, obs, joint, rows, rs[:rows])
+}
+
+func (ws *Work) steps(p *nn.Params, dst *Next, obs []float32, joint []int32, rows int, rs []*rng.Rand) {
 	m := ws.m
 	if len(obs) < rows*m.Len() || len(joint) < rows*m.Agents {
 		panic("world: obs or joint is shorter than the rows")
 	}
 	for lo := 0; lo < rows; lo += chunk {
 		hi := min(lo+chunk, rows)
+		if ws.rs = nil; rs != nil {
+			ws.rs = rs[lo:hi]
+		}
 		ws.step(p, dst, obs[lo*m.Len():hi*m.Len()], joint[lo*m.Agents:hi*m.Agents], lo, hi-lo)
 	}
 }
@@ -142,7 +161,15 @@ func (ws *Work) step(p *nn.Params, dst *Next, obs []float32, joint []int32, lo, 
 		ws.predictThings(p, dst, joint, lo, rows)
 		ws.predictAgents(p, dst, joint, lo, rows)
 		ws.predictFeatures(p, dst, lo, rows)
-		ws.predictOver(p, dst, lo, rows)
+		if m.Features > 0 {
+			ws.predictOver(p, dst, lo, rows)
+		}
+		if ws.rs != nil && m.appears() {
+			ws.drawThings(p, rows)
+		}
+		if m.Features == 0 {
+			ws.predictOver(p, dst, lo, rows)
+		}
 	}
 	for i := range rows {
 		for a := range m.Agents {
@@ -205,7 +232,7 @@ func (ws *Work) predictThings(p *nn.Params, dst *Next, joint []int32, lo, rows i
 	}
 }
 
-// takeThings puts the likeliest things on the next boards.
+// takeThings puts the likeliest things on the next boards, or draws them.
 func (ws *Work) takeThings(dst *Next, lo, rows int) {
 	m, e := ws.m, ws.m.things()
 	at := 0
@@ -222,10 +249,20 @@ func (ws *Work) takeThings(dst *Next, lo, rows int) {
 			set := uint32(0)
 			for j := range e {
 				q := ws.place.P[at*e+j]
-				if q > 0.5 {
+				appears := ws.rs != nil && m.draw>>j&1 != 0 // drawn later, given the likeliest
+				switch was := ws.was[i].thing[cell] >> j & 1; {
+				case ws.rs != nil && m.hold>>j&1 != 0: // as it was
+					set |= was << j
+				case ws.rs == nil || appears:
+					if q > 0.5 {
+						set |= 1 << j
+					}
+				case ws.rs[i].Float32() < q && (was != 0 || !m.Draws()): // of these kinds nothing appears
 					set |= 1 << j
 				}
-				sure(dst, lo+i, max(q, 1-q))
+				if !appears {
+					sure(dst, lo+i, max(q, 1-q))
+				}
 				if dst.Planes != nil {
 					dst.Planes[(lo+i)*m.board()+cell*m.Planes+m.Agents+j] = q
 				}
@@ -272,6 +309,9 @@ func (ws *Work) forwardAgents(p *nn.Params, joint []int32, rows int) {
 	m.reward.Forward(p, ws.reward, ws.agent.trunk.Y, count)
 	ws.move.Set(ws.agent.y, ws.open, count)
 	ws.pay.Set(ws.reward, nil, count)
+	if m.jumps() {
+		m.jump.Forward(p, ws.draw.jump, ws.agent.trunk.Y, count)
+	}
 }
 
 // predictAgents fills the next boards' agents, and the rewards.
@@ -299,7 +339,10 @@ func (ws *Work) predictAgents(p *nn.Params, dst *Next, joint []int32, lo, rows i
 		_, q := ws.move.Row(at)
 		best := int(ws.move.Mode(at))
 		sure(dst, row, q[best])
-		if best == gone {
+		if ws.rs != nil {
+			best = int(ws.move.Sample(at, ws.rs[i]))
+		}
+		if best == gone || ws.leaps(at, i) {
 			ws.next[i].at[a] = -1
 		} else {
 			ws.next[i].at[a] = int16(m.moved(cell, best))
@@ -315,11 +358,15 @@ func (ws *Work) predictAgents(p *nn.Params, dst *Next, joint []int32, lo, rows i
 		_, pay := ws.pay.Row(at)
 		level := ws.pay.Mode(at)
 		sure(dst, row, pay[level])
+		if ws.rs != nil {
+			level = ws.pay.Sample(at, ws.rs[i])
+		}
 		put(dst.Reward, a, row, m.Rewards[level])
 		if len(dst.Mean) > 0 {
 			put(dst.Mean, a, row, f32.Dot(pay, m.Rewards))
 		}
 	}
+	ws.drawLandings(p, rows)
 	for i := range rows {
 		ws.next[i].count()
 		if !ws.done[i] {
@@ -358,7 +405,7 @@ func (ws *Work) predictFeatures(p *nn.Params, dst *Next, lo, rows int) {
 				continue
 			}
 			q := ws.zero.P[at*z+j]
-			if q > 0.5 {
+			if ws.says(q, i) {
 				ws.next[i].feat[f] = 0
 			}
 			sure(dst, lo+i, max(q, 1-q))
@@ -388,7 +435,7 @@ func (ws *Work) predictOver(p *nn.Params, dst *Next, lo, rows int) {
 			continue
 		}
 		q := ws.end.P[i]
-		ws.done[i] = q > 0.5
+		ws.done[i] = ws.says(q, i)
 		sure(dst, lo+i, max(q, 1-q))
 		for a := range ws.m.Agents {
 			if g := view(dst.Gone, a, lo+i, 1); g != nil {
@@ -444,7 +491,7 @@ func (ws *Work) masks(p *nn.Params, dst *Next, lo, rows int) {
 		mask := ws.maskOf(dst, a, lo, i)
 		for k := range mask {
 			q := ws.mask.P[at*m.Actions+k]
-			mask[k] = q > 0.5
+			mask[k] = q > 0.5 // the rules leave no choice
 			sure(dst, lo+i, max(q, 1-q))
 		}
 	}

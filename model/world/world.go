@@ -48,6 +48,7 @@ type Config struct {
 	Hidden  []int     `yaml:"hidden" doc:"widths of the layers at each place (heads)" range:"1..1024"`
 	Dense   []int     `yaml:"dense" doc:"widths of the layers over the whole board (planes)" range:"1..4096"`
 	Weights []float64 `yaml:"weights" doc:"one factor a plane for its part of the loss, such as 2,2,2,2,1,1,1; empty: 1 each" range:"0.."`
+	Apart   bool      `yaml:"apart,omitempty" json:",omitempty" doc:"what appears by chance is drawn cell by cell, each by itself, and nobody jumps"`
 	Fault   string    `yaml:"-"` // a mistake planted on purpose, to see which events break: NoFault, SeatOrder, NoEnd, MeanPool
 }
 
@@ -95,6 +96,9 @@ type Input struct {
 	Features int       `yaml:"features,omitempty" json:",omitempty"` // numbers observed besides the planes: none, or at least Agents
 	Values   []float32 `yaml:"values,omitempty" json:",omitempty"`   // every value of a feature there is, ascending
 	Zeroes   []int     `yaml:"zeroes,omitempty" json:",omitempty"`   // features that may become 0 in a step; the others stay
+	Appear   []int     `yaml:"appear,omitempty" json:",omitempty"`   // kinds of things that come to lie where they did not lie, ascending
+	Still    []int     `yaml:"still,omitempty" json:",omitempty"`    // kinds of things that never change, where others appear or jump
+	Jumps    bool      `yaml:"jumps,omitempty" json:",omitempty"`    // agents may be put further than one cell away
 }
 
 // MaxRewards bounds how many different rewards a game may pay in a step, and
@@ -140,6 +144,12 @@ func (in Input) Validate() error {
 	if slices.ContainsFunc(in.Zeroes, func(f int) bool { return f < in.Agents || f >= in.Features }) {
 		bad("zeroes", in.Zeroes, "features after the agents', which never change")
 	}
+	if slices.ContainsFunc(in.Appear, func(e int) bool { return e < 0 || e >= in.things() }) || !slices.IsSorted(in.Appear) {
+		bad("appear", in.Appear, "kinds of things, ascending: planes after the agents'")
+	}
+	if slices.ContainsFunc(in.Still, func(e int) bool { return e < 0 || e >= in.things() || slices.Contains(in.Appear, e) }) {
+		bad("still", in.Still, "kinds of things that do not appear")
+	}
 	return errors.Join(errs...)
 }
 
@@ -182,6 +192,14 @@ type Model struct {
 	over       net // [rows] -> whether the episode is over
 	legal      net // [agents] -> a bit an action
 	dense      net // variant planes
+
+	// What the rules draw, where they do: see draw.go.
+	jump nn.Dense // [agents] whether it is put elsewhere
+	land net      // [places] how likely it is put there
+	many net      // [rows] whether one thing of a kind is put somewhere
+	spot net      // [places] whether one lies there, and how likely it is put there
+	draw uint32   // bit e: kind e is drawn with the others of its kind
+	hold uint32   // bit e: kind e stays as it is
 }
 
 // net is layers over sparse rows with a head.
@@ -227,6 +245,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	n, k, e := in.Agents, in.Actions, in.things()
 	m.base = e + 1 + n
 	m.site = m.base + k*n
+	for _, e := range in.Still {
+		m.hold |= 1 << e
+	}
 	p := &nn.Params{}
 	add := func(name string, hidden []int, cols, out int) net {
 		trunk := p.MLP(name, nn.ReLU, append([]int{cols}, hidden...)...)
@@ -243,6 +264,17 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 		m.over = add("over", c.Hidden, (n+1)+e*(vanishCap+1)+in.Horizon+2, 1)
 		if len(in.Zeroes) > 0 {
 			m.feature = add("features", c.Hidden, m.featureCols(), len(in.Zeroes))
+		}
+		if m.jumps() {
+			m.jump = p.Dense("jump", c.Hidden[len(c.Hidden)-1], 1, nn.None, nn.Orthogonal(0.1))
+			m.land = add("land", c.Hidden, m.landCols(), 1)
+		}
+		if m.appears() {
+			m.many = add("many", c.Hidden, m.countCols(), 1)
+			m.spot = add("spot", c.Hidden, m.spotCols(), 2)
+			for _, e := range in.Appear {
+				m.draw |= 1 << e
+			}
 		}
 	}
 	return m, p, nil

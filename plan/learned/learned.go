@@ -4,12 +4,13 @@
 // A World is plan.Dynamics and plan.Observer. It sees a real state once, through
 // the planning agent's observation and everyone's masks, and goes on from there
 // by model/world: a round's steps are predicted in one batch, at their likeliest
-// outcome. What a board holds is 0 or 1, so a slot is a row of bits, with a few
-// words for numbers.
+// outcome or, if the model knows how the rules draw, at one that is drawn. What a
+// board holds is 0 or 1, so a slot is a row of bits, with a few words for numbers.
 //
 // Predicted steps are kept by state and joint action, since the trees of an
 // episode meet the same ones again and again. The cache forgets what is in the
 // way and holds only what can be computed again, so results do not depend on it.
+// Drawn steps are not kept.
 // A World is for one goroutine.
 package learned
 
@@ -61,9 +62,11 @@ type World struct {
 	obs   []float32 // [group][Len]
 	joint []int32   // [group][Agents]
 	next  world.Next
-	miss  []int32  // leaves that are predicted
-	steps []uint64 // their keys
-	same  []twin   // leaves whose step another leaf of the batch asks for
+	miss  []int32     // leaves that are predicted
+	steps []uint64    // their keys
+	same  []twin      // leaves whose step another leaf of the batch asks for
+	rands []rng.Rand  // a stream for each row to draw from
+	draws []*rng.Rand // the same; empty if nothing is drawn
 	seen  []float32
 	legal []bool
 }
@@ -129,6 +132,10 @@ func (w *World) Fit(f *plan.Forest) {
 	w.state, w.key = make([]uint64, slots*w.width), make([]uint64, slots)
 	w.obs, w.joint = make([]float32, rows*w.in.Len()), make([]int32, rows*w.in.Agents)
 	w.miss, w.steps, w.same = make([]int32, 0, rows), make([]uint64, 0, rows), make([]twin, 0, rows)
+	w.rands, w.draws = make([]rng.Rand, rows), make([]*rng.Rand, rows)
+	for i := range w.rands {
+		w.draws[i] = &w.rands[i]
+	}
 	w.next = world.Next{
 		Obs: [][]float32{make([]float32, rows*w.in.Len())}, Reward: [][]float32{make([]float32, rows)},
 		End: [][]bool{make([]bool, rows)}, Doubt: make([]float32, rows),
@@ -165,7 +172,7 @@ func (w *World) Root(tree, slot int32) (uint32, uint64) {
 
 // Expand predicts one step for each leaf. Where the model sees oneself on the
 // board with nothing to do it is lost: the search looks no further.
-func (w *World) Expand(leaves []plan.Leaf, others []int32, _ []rng.Rand) {
+func (w *World) Expand(leaves []plan.Leaf, others []int32, rs []rng.Rand) {
 	w.miss, w.steps, w.same = w.miss[:0], w.steps[:0], w.same[:0]
 	n, size := w.in.Agents, w.in.Len()
 	for i := range leaves {
@@ -181,6 +188,12 @@ func (w *World) Expand(leaves []plan.Leaf, others []int32, _ []rng.Rand) {
 		}
 		step |= 1
 		w.Asked++
+		if w.m.Draws() {
+			w.rands[rows] = Stream(&rs[l.Tree])
+			w.unpack(w.obs[rows*size:(rows+1)*size], l.From)
+			w.miss, w.steps = append(w.miss, int32(i)), append(w.steps, 0)
+			continue
+		}
 		if at := int(step>>20) & (len(w.keptKey) - 1); w.keptKey[at] == step {
 			w.Found++
 			if row := w.asked[at]; row > 0 {
@@ -208,10 +221,17 @@ func (w *World) Expand(leaves []plan.Leaf, others []int32, _ []rng.Rand) {
 	}
 }
 
+// Stream returns the stream that a step of a tree is drawn from, named by the tree's.
+func Stream(r *rng.Rand) rng.Rand { return rng.Raw(r.Uint64(), r.Uint64()) }
+
 // predict asks the model about the steps that are not kept, and keeps them.
 func (w *World) predict(leaves []plan.Leaf) {
 	rows, size, k := len(w.miss), w.in.Len(), w.in.Actions
-	w.work.Step(w.net, &w.next, w.obs, w.joint, rows)
+	if w.m.Draws() {
+		w.work.Sample(w.net, &w.next, w.obs, w.joint, rows, w.draws)
+	} else {
+		w.work.Step(w.net, &w.next, w.obs, w.joint, rows)
+	}
 	for row, i := range w.miss {
 		s := w.at(leaves[i].To)
 		w.pack(s, w.next.Obs[0][row*size:(row+1)*size])
@@ -224,6 +244,9 @@ func (w *World) predict(leaves []plan.Leaf) {
 		doubt := w.next.Doubt[row]
 		s[w.pay] = uint64(math.Float32bits(w.next.Reward[0][row])) | uint64(math.Float32bits(doubt))<<32
 		w.Doubted += float64(doubt)
+		if w.steps[row] == 0 {
+			continue
+		}
 		at := int(w.steps[row]>>20) & (len(w.keptKey) - 1)
 		w.keptKey[at], w.asked[at] = w.steps[row], 0
 		copy(w.kept[at*w.width:(at+1)*w.width], s)
