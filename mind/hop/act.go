@@ -147,7 +147,8 @@ func (p *player) lastAction(v *rollout.View, n, j int) int32 {
 }
 
 // predictOthers writes what each living co-player would do for each hypothesis,
-// from its own place: the likelihoods of the next update.
+// from its own place: the likelihoods of the next update. Beyond the gate all of
+// them say the same.
 func (p *player) predictOthers(v *rollout.View, envs []int32) {
 	k, width, goalLen := len(p.spec.Actions), p.spec.Obs.Len(), p.moa.Model.GoalLen
 	rows := 0
@@ -160,8 +161,9 @@ func (p *player) predictOthers(v *rollout.View, envs []int32) {
 				clear(p.likelihoods[at*k : (at+p.kinds)*k])
 				continue
 			}
+			known := p.cfg.Search.Others != "uniform" && p.inference.Open(int(n), j)
 			for g := range p.kinds {
-				if g == p.random || p.cfg.Search.Others == "uniform" {
+				if g == p.random || !known {
 					game.Spread(p.likelihoods[(at+g)*k:(at+g+1)*k], v.LegalAt(slot))
 					continue
 				}
