@@ -314,6 +314,10 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 		for k, x := range f.work.LogVar[i*d : (i+1)*d] {
 			sd[k] = float32(math.Exp(0.5 * float64(x)))
 		}
+		if f.m.truth.blind {
+			clear(mu)
+			clear(sd)
+		}
 	}
 	if f.next > math.MaxInt32/2 {
 		f.next, f.renamed = firstName, true
