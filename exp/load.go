@@ -340,7 +340,7 @@ func (x *Saved) Focal(id agent.ID, t mind.Truth) (eval.Member, error) {
 	if f, ok := mind.As[mind.Freezer](m); ok {
 		f.Freeze(false)
 	}
-	if t.Goals || t.Others {
+	if t.Goals || t.Others || t.Blind {
 		s, ok := mind.As[mind.Swapper](m)
 		if !ok {
 			return eval.Member{}, fmt.Errorf("exp: agent %d of %s does not plan, so there is nothing to replace", id, x.dir)

@@ -150,12 +150,13 @@ type Predicting interface {
 	Predictions() (Prediction, error)
 }
 
-// Truth replaces what an agent believes of its co-players by the truth, to
-// measure what not knowing costs. Its zero value replaces nothing.
+// Truth replaces what an agent believes of its co-players by the truth, or takes an
+// inference away, to measure what not knowing costs. Its zero value replaces nothing.
 type Truth struct {
 	Team   []string // [A] the bot that every co-player is
 	Goals  bool     // it knows which of its hypotheses holds about each
 	Others bool     // it knows how each acts, and searches on the true rules
+	Blind  bool     // goals that are inferred from history are neutral
 }
 
 // Swapper can have parts swapped for the truth.

@@ -39,7 +39,7 @@ func populationOf(m pretrained.Models, c *hop.Config) population {
 // kind returns the hypothesis that was drawn for co-player j of a tree, by what the model
 // of others is given: the point, then the kind, one-hot; -1 if there is no such kind.
 func (s *searched) kind(tree int32, j int) int {
-	hot := s.vector.Vector(tree, j, s.named.Of(tree)[j])[s.models.VAE.Dim:][:len(s.pop.kinds)]
+	hot := s.vector.Vector(tree, j, s.named.Of(tree)[j])[s.models.VAE.Width():][:len(s.pop.kinds)]
 	g := slices.Index(hot, 1)
 	for k, x := range hot {
 		if k != g && x != 0 {
@@ -59,7 +59,7 @@ func (s *searched) points(i int) {
 		return
 	}
 	lo, _ := s.trees(i)
-	d := s.models.VAE.Dim
+	d, classes := s.models.VAE.Width(), s.models.VAE.Discrete > 0
 	sum, square, rows := make([]float64, len(s.others)*d), make([]float64, len(s.others)*d), make([]float64, len(s.others))
 	for t := range draws {
 		r := stream("points", t)
@@ -73,6 +73,9 @@ func (s *searched) points(i int) {
 			held := b.Believes(int(s.envs[i]), j)
 			for k, z := range s.vector.Vector(int32(lo), j, name)[:d] {
 				sd := s.Hop.Goals.Spread * float64(held.Spread[k])
+				if p := float64(held.Mean[k]); classes { // a class is drawn with its probability
+					sd = math.Sqrt(p * (1 - p))
+				}
 				off := (float64(z) - float64(held.Mean[k])) / max(sd, 1e-9)
 				if sd == 0 && math.Abs(float64(z)-float64(held.Mean[k])) < 1e-4 {
 					off = 0
@@ -87,7 +90,10 @@ func (s *searched) points(i int) {
 		held := b.Believes(int(s.envs[i]), j)
 		for k := range d {
 			x, xx := sum[j*d+k], square[j*d+k]-n
-			wide := s.Hop.Goals.Spread > 0 && held.Spread[k] > 0
+			wide := s.Hop.Goals.Spread > 0 && held.Spread[k] > 0 && !classes
+			if classes && math.Abs(float64(held.Mean[k])-0.5) > 0.48 {
+				continue // too seldom, or too often, to tell by so many draws
+			}
 			// A sum of squares has a longer tail than a normal one (Laurent and Massart 2000).
 			if math.Abs(x) > 6.1*math.Sqrt(n)+1e-2 || wide && (xx > 2*math.Sqrt(n*21)+2*21 || xx < -2*math.Sqrt(n*21)) {
 				s.wrong(drawsGoals, s.a, x/max(n, 1), "number %d of the points drawn for agent %d is off from what is inferred by %.2f on the mean "+

@@ -10,6 +10,7 @@ import (
 	"hop/agent"
 	"hop/belief"
 	"hop/check"
+	"hop/diag/twin"
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop/pretrained"
@@ -401,7 +402,7 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 			continue
 		}
 		name := s.named.Of(tree)[j]
-		uniform := s.Hop.Search.Others == "uniform" || int(name) == s.doubt || slip != nil && slip.uniform
+		uniform := s.Hop.Search.Others == "uniform" || int(name) == s.doubt || !s.open(i, j) || slip != nil && slip.uniform
 		if slip != nil && slip.first {
 			uniform = int(s.named.Of(int32(i * s.journal.Config.Trees))[j]) == s.doubt
 		}
@@ -432,6 +433,12 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 		out[j] = softly(logits, mask, 1)
 	}
 	return out
+}
+
+// open reports whether co-player j of decision i is within the gate of goals.
+func (s *searched) open(i, j int) bool {
+	g := twin.Goals{Goals: s.Hop.Goals, Spec: s.Game.Spec()}
+	return g.Open(s.v.ObsAt(s.v.Slot(s.others[j], s.v.T, int(s.envs[i]))))
 }
 
 // features is what the model of others reads about what was drawn for co-player j of

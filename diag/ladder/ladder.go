@@ -61,8 +61,8 @@ type Rung struct {
 // swap says how an agent of a run plays otherwise than it was trained to: with
 // fields of its spec changed, and with what it believes replaced by the truth.
 type swap struct {
-	sets          []string // such as search.kind=none; not what would change the networks
-	goals, others bool     // as in mind.Truth
+	sets                 []string // such as search.kind=none; not what would change the networks
+	goals, others, blind bool     // as in mind.Truth
 }
 
 // Rungs returns the ladder of a run's spec, lowest first.
@@ -89,7 +89,8 @@ func Rungs(s exp.Spec) ([]Rung, error) {
 		case "hand", "classes":
 			add("model of others, no inference", "model of others", "belief.within=false", "belief.across=false")
 		case "latent":
-			add("model of others, no inference", "model of others", "goals.gate=0", "belief.within=false", "belief.across=false")
+			add("model of others, no inference", "model of others", "belief.within=false", "belief.across=false")
+			list[len(list)-1].swap.blind = true
 		}
 	}
 	last := "model of others"
@@ -149,7 +150,7 @@ func leafModule(c *hop.Config) string {
 
 // plus puts one replacement on top of another.
 func plus(a, b swap) swap {
-	return swap{append(slices.Clone(a.sets), b.sets...), a.goals || b.goals, a.others || b.others}
+	return swap{append(slices.Clone(a.sets), b.sets...), a.goals || b.goals, a.others || b.others, a.blind || b.blind}
 }
 
 // Run climbs the ladder.
@@ -253,7 +254,7 @@ func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key 
 		return nil, err
 	}
 	g := saved.Game
-	me, err := saved.Focal(focal, mind.Truth{Team: team, Goals: how.goals, Others: how.others})
+	me, err := saved.Focal(focal, mind.Truth{Team: team, Goals: how.goals, Others: how.others, Blind: how.blind})
 	if err != nil {
 		return nil, err
 	}

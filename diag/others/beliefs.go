@@ -268,8 +268,8 @@ func (x *walk) inferred(t, n, j int, held mind.Belief) {
 				joint[place], _ = x.played(b, t, n)
 			}
 		}
-		mu, lv := x.p.history[n][j].See(x.goals, ro.ObsAt(slot), joint)
-		if x.goals.Open(ro.ObsAt(slot)) {
+		if x.goals.Open(ro.ObsAt(slot)) { // else it is no part of what is remembered
+			mu, lv := x.p.history[n][j].See(x.goals, ro.ObsAt(slot), joint)
 			copy(mean, mu)
 			for k, v := range lv {
 				spread[k] = math.Exp(0.5 * v)
@@ -325,7 +325,7 @@ func (x *walk) predictions(t, n int, held []mind.Belief) {
 			want := make([]float64, k)
 			switch legal := ro.LegalAt(slot); {
 			case !ro.Alive[slot]:
-			case g == x.p.beliefs[n].Random || x.cfg.Search.Others == "uniform":
+			case g == x.p.beliefs[n].Random || x.cfg.Search.Others == "uniform" || !x.goals.Open(ro.ObsAt(slot)):
 				want = even(legal)
 			default:
 				want = x.model.Predict(x.net, ro.ObsAt(slot), legal, x.model.Reads(j, x.features(held[j], g)))

@@ -52,6 +52,11 @@ func TestMindsDoAsTheirSettingsSay(t *testing.T) {
 		{"none", func(c *hop.Config) { c.Goals.Kind, c.MOA.Net, c.MOA.Frame, c.MOA.Decay = "none", "conv", "board", 0.1 }, nil, ""},
 		{"classes", func(c *hop.Config) { c.Goals.Kind = "classes" }, nil, ""},
 		{"latent", func(c *hop.Config) { c.Goals.Kind, c.Goals.CVAEPasses, c.Goals.Gate = "latent", 2, 1 }, nil, ""},
+		{"discrete", func(c *hop.Config) {
+			c.Goals.Kind, c.Goals.CVAEPasses, c.Goals.Gate, c.Models.VAE = "latent", 2, 1, "discrete"
+		}, nil, ""},
+		{"rate of discrete", func(c *hop.Config) { c.Goals.Kind, c.Goals.CVAEPasses, c.Models.VAE = "latent", 1, "discrete" },
+			func(c *hop.Config) { c.Goals.Rate *= 2 }, "an update changes the inference of goals in the right direction, but 0.5 times as far"},
 		{"kinds", kinds, nil, ""},
 		{"kinds and doubt", func(c *hop.Config) { kinds(c); c.Goals.DoubtStart = 0.3 }, nil, ""},
 		{"no doubt", func(c *hop.Config) { kinds(c); c.Goals.Doubt = false }, nil, ""},
@@ -146,8 +151,11 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 		if c.Goals.Kind == "classes" {
 			v.Discrete = 4
 		}
-		m.VAE, m.Codes, failed[0] = vae.New(v, vae.Input{Input: in, Agents: spec.Seats, Actions: k}, rng.New(1))
 		q := cvae.Config{Dim: 3, Frame: frame.Egof, Feature: 4, GRU: 5, Hidden: []int{6}}
+		if c.Models.VAE == "discrete" {
+			v.Discrete, v.Groups, q.Dim, q.Classes = 3, 2, 6, 3
+		}
+		m.VAE, m.Codes, failed[0] = vae.New(v, vae.Input{Input: in, Agents: spec.Seats, Actions: k}, rng.New(1))
 		m.CVAE, m.Infer, failed[1] = cvae.New(q, cvae.Input{Input: in, Seats: spec.Seats, Actions: k}, rng.New(2))
 	}
 	in.Extra = c.GoalLen(spec, m)

@@ -80,7 +80,7 @@ func (g *Goals) Features() int {
 	case "hand":
 		return len(g.Spec.Goals)
 	case "latent":
-		return g.vae.Dim + len(g.Kinds)
+		return g.infer.Dim + len(g.Kinds)
 	case "classes":
 		return g.Hypotheses()
 	}
@@ -116,8 +116,9 @@ func board(spec game.Spec, rest bool) frame.Input {
 	return in
 }
 
-// Code is what the VAE's encoder says of a state: mean and log-variance, or, for
-// discrete goals, the log-probability of every class of all groups together.
+// Code is what the VAE's encoder says of a state: mean and log-variance; for discrete
+// goals the classes' probabilities, group by group, and no log-variance, or, where
+// beliefs are over classes, the log-probability of every class of all groups together.
 func (g *Goals) Code(obs []float32) (mean, logvar []float64) {
 	t := &Tape{}
 	y := rowsOf([][]float64{Encode(g.vae.Frame, board(g.Spec, g.vae.Reads != "planes"), obs, nil)})
@@ -138,6 +139,9 @@ func (g *Goals) Code(obs []float32) (mean, logvar []float64) {
 		return t.Affine(y, g.codes["mu/w"], g.codes["mu/b"]).V, t.Affine(y, g.codes["logvar/w"], g.codes["logvar/b"]).V
 	}
 	logits := t.Affine(y, g.codes["logits/w"], g.codes["logits/b"])
+	if g.Kind == "latent" {
+		return t.Exp(grouped(t, logits, g.vae.Discrete)).V, nil
+	}
 	all := []float64{0}
 	for i := range g.vae.Groups {
 		logp := t.LogSoftmax(t.Slice(logits, i*g.vae.Discrete, (i+1)*g.vae.Discrete), nil).V
@@ -150,6 +154,11 @@ func (g *Goals) Code(obs []float32) (mean, logvar []float64) {
 		all = more
 	}
 	return all, nil
+}
+
+// grouped is the log-probabilities of variables of so many classes each.
+func grouped(t *Tape, logits *Mat, classes int) *Mat {
+	return t.LogSoftmax(logits.Shaped(logits.Cols/classes), nil).Shaped(1)
 }
 
 // Class returns the likeliest class of a state, and whether it is so by more than
@@ -170,8 +179,8 @@ func (g *Goals) Class(obs []float32) (class int, sure bool) {
 	return class, logp[class]-second > 1e-3
 }
 
-// Open reports whether the gate lets infer the goal of one who sees obs: something
-// that it could want is within so many steps, walls not counted.
+// Open reports whether the gate lets infer the goal of one who sees obs: something that
+// is neither an agent nor a block is within so many steps, walls not counted.
 func (g *Goals) Open(obs []float32) bool {
 	if g.Kind != "latent" || g.Gate < 0 {
 		return true
@@ -182,7 +191,7 @@ func (g *Goals) Open(obs []float32) bool {
 		for thing := range l.Height * l.Width {
 			for p, name := range l.Planes {
 				away := math.Abs(float64(me/l.Width-thing/l.Width)) + math.Abs(float64(me%l.Width-thing%l.Width))
-				if full(me, 0) && slices.Contains(g.Spec.Goals, name) && full(thing, p) && away <= float64(g.Gate) {
+				if full(me, 0) && p >= g.Spec.Seats && name != "block" && full(thing, p) && away <= float64(g.Gate) {
 					return true
 				}
 			}
@@ -323,11 +332,15 @@ func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip Mislab
 		mean, logvar := g.Code(obs(chosen[i]))
 		target = append(target, [2][]float64{mean, logvar})
 	}
+	open := func(i int) bool { return g.Open(obs(i)) != slip.Gated }
 	for p := 0; p+1 < len(paths); p++ {
 		mind := g.Begin()
 		for i := paths[p]; i < paths[p+1]; i++ {
-			mean, logvar := mind.See(g, obs(i), g.Joint(ro, list[i]))
-			list[i].Goal = drawNormal(mean, logvar, r)
+			list[i].Goal = make([]float64, g.infer.Dim)
+			if open(i) { // else it is no part of what is remembered
+				mean, logvar := mind.See(g, obs(i), g.Joint(ro, list[i]))
+				list[i].Goal = g.draw(mean, logvar, r)
+			}
 		}
 	}
 	mix := 0.
@@ -338,13 +351,8 @@ func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip Mislab
 		mix = 1 - mix
 	}
 	for i := range list {
-		if r.Float64() < mix {
-			list[i].Goal = drawNormal(target[i][0], target[i][1], r)
-		}
-	}
-	for i := range list {
-		if g.Open(obs(i)) == slip.Gated {
-			list[i].Goal = make([]float64, g.vae.Dim)
+		if open(i) && r.Float64() < mix {
+			list[i].Goal = g.draw(target[i][0], target[i][1], r)
 		}
 	}
 	g.drawKinds(ro, list, paths, r, slip.Kinds)
@@ -357,9 +365,15 @@ func hot(k, n int) []float64 {
 	return out
 }
 
-// drawNormal draws from a normal distribution.
-func drawNormal(mean, logvar []float64, r *rng.Rand) []float64 {
+// draw draws from a normal distribution; of discrete goals one class of each variable.
+func (g *Goals) draw(mean, logvar []float64, r *rng.Rand) []float64 {
 	out := make([]float64, len(mean))
+	if k := g.infer.Classes; k > 0 {
+		for lo := 0; lo < len(mean); lo += k {
+			out[lo+int(rng.Pick(mean[lo:lo+k], float64(r.Float32())))] = 1
+		}
+		return out
+	}
 	for i, m := range mean {
 		out[i] = m + math.Exp(0.5*logvar[i])*r.Norm()
 	}
@@ -401,6 +415,9 @@ func (h *History) See(g *Goals, obs []float32, joint []int32) (mean, logvar []fl
 	feature := g.feature(t, rowsOf([][]float64{g.row(obs)}))
 	h.H, h.F = state.V, feature.V
 	mu, lv := g.inferred(t, state, feature)
+	if g.infer.Classes > 0 {
+		return t.Exp(grouped(t, mu, g.infer.Classes)).V, make([]float64, mu.Cols)
+	}
 	return mu.V, lv.V
 }
 
@@ -436,10 +453,14 @@ func (g *Goals) remember(t *Tape, x, h *Mat) *Mat {
 	return t.Add(fresh, t.Mul(keep, t.Sub(h, fresh)))
 }
 
-// inferred is q, from what is remembered and the feature.
+// inferred is q, from what is remembered and the feature; of discrete goals mean is
+// logits, and there is no log-variance.
 func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
 	y := layers(t, g.Infer, "trunk", t.Concat(state, feature))
-	return t.Affine(y, g.Infer["mu/w"], g.Infer["mu/b"]), t.Affine(y, g.Infer["logvar/w"], g.Infer["logvar/b"])
+	if mean = t.Affine(y, g.Infer["mu/w"], g.Infer["mu/b"]); g.infer.Classes > 0 {
+		return mean, nil
+	}
+	return mean, t.Affine(y, g.Infer["logvar/w"], g.Infer["logvar/b"])
 }
 
 // Learn is one window's update of the inference, as often as CVAEPasses says, on
@@ -449,6 +470,10 @@ func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
 func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, r *rng.Rand,
 	key rng.Key, steps int, sign float64) {
 	cfg := cvae.DefaultLearn()
+	if g.infer.Classes > 0 {
+		cfg.KL = 1
+	}
+	list, paths, target = g.within(ro, list, paths, target)
 	order := make([]int, len(paths)-1)
 	length := func(p int) int { return paths[p+1] - paths[p] }
 	for range g.CVAEPasses {
@@ -473,6 +498,23 @@ func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, t
 	}
 }
 
+// within returns the labelled steps that the gate lets be inferred from; of paths, those
+// that have some.
+func (g *Goals) within(ro *batch.Rollout, list []Label, paths []int, target [][2][]float64) (in []Label, ends []int, to [][2][]float64) {
+	ends = []int{0}
+	for p := 0; p+1 < len(paths); p++ {
+		for i := paths[p]; i < paths[p+1]; i++ {
+			if g.Open(ro.ObsAt(ro.Slot(list[i].Agent, list[i].T, list[i].Env))) {
+				in, to = append(in, list[i]), append(to, target[i])
+			}
+		}
+		if len(in) > ends[len(ends)-1] {
+			ends = append(ends, len(in))
+		}
+	}
+	return in, ends, to
+}
+
 // gradient adds that of some paths. Noise is drawn step by step, over the paths
 // that are still going on.
 func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, pick []int, kl float64,
@@ -484,43 +526,77 @@ func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target []
 	for range longest * len(pick) {
 		r.Float64() // whether the chosen code is read: it no longer is
 	}
-	draws := make([][][]float64, 2) // of the chosen codes, which are not used, and of q
-	for i := range draws {
-		draws[i] = make([][]float64, len(list))
+	noise := make([][]float64, len(list)) // of q; that of the chosen codes comes first and is not used
+	for _, used := range []bool{false, true} {
 		for t := range longest {
 			for _, p := range pick {
 				if at := paths[p] + t; at < paths[p+1] {
-					for range g.vae.Dim {
-						draws[i][at] = append(draws[i][at], r.Norm())
-					}
+					noise[at] = g.noise(r, used)
 				}
 			}
 		}
 	}
 	for _, p := range pick {
 		t := &Tape{}
-		state, loss := NewMat(1, g.infer.GRU), NewMat(1, 1)
-		var before *Mat
+		state, loss, before := NewMat(1, g.infer.GRU), NewMat(1, 1), NewMat(1, g.infer.Feature)
 		for at := paths[p]; at < paths[p+1]; at++ {
-			read := NewMat(1, g.infer.Feature+g.Spec.Seats*len(g.Spec.Actions))
-			if before != nil {
-				read = t.Concat(before, rowsOf([][]float64{g.joint(g.Joint(ro, list[at]))}))
-			}
+			read := t.Concat(before, rowsOf([][]float64{g.joint(g.Joint(ro, list[at]))}))
 			state = g.remember(t, read, state)
 			feature := g.feature(t, rowsOf([][]float64{g.row(ro.ObsAt(ro.Slot(list[at].Agent, list[at].T, list[at].Env)))}))
 			mean, logvar := g.inferred(t, state, feature)
-			eps := rowsOf([][]float64{draws[1][at]})
-			z := t.Add(mean, t.Mul(t.Exp(t.Scale(logvar, 0.5)), eps))
+			z, apart := g.drawn(t, mean, logvar, noise[at], target[at])
 			y := t.ReLU(t.Affine(t.Concat(z, state), g.Infer["dec/w"], g.Infer["dec/b"]))
 			y = t.Affine(y, g.Infer["out/w"], g.Infer["out/b"])
 			fixed := rowsOf([][]float64{feature.V})
 			miss := t.Sub(y, fixed)
 			loss = t.Add(loss, t.Mean(t.Mul(miss, miss), total*g.infer.Feature))
-			loss = t.Add(loss, t.Scale(divergence(t, mean, logvar, target[at][0], target[at][1]), kl/float64(total)))
+			loss = t.Add(loss, t.Scale(apart, kl/float64(total)))
 			before = feature
 		}
 		t.Backward(loss)
 	}
+}
+
+// noise is what one row draws from: standard normal numbers; of discrete goals one
+// number for each variable of the chosen code, then Gumbel's for each class of q.
+func (g *Goals) noise(r *rng.Rand, inferred bool) (out []float64) {
+	for k := range g.infer.Dim {
+		switch c := g.infer.Classes; {
+		case c == 0:
+			out = append(out, r.Norm())
+		case inferred:
+			out = append(out, r.Gumbel())
+		case k%c == 0:
+			out = append(out, float64(r.Float32()))
+		}
+	}
+	return out
+}
+
+// drawn is a draw from q, and how far q is from the target: KL(q || p). Discrete goals
+// are drawn one-hot and differentiated as the softmax of the noisy logits (Jang et al.
+// 2017), at a temperature that is still 1; their KL is KL(p || q).
+func (g *Goals) drawn(t *Tape, mean, logvar *Mat, noise []float64, target [2][]float64) (z, apart *Mat) {
+	eps, k := rowsOf([][]float64{noise}), g.infer.Classes
+	if k == 0 {
+		return t.Add(mean, t.Mul(t.Exp(t.Scale(logvar, 0.5)), eps)), divergence(t, mean, logvar, target[0], target[1])
+	}
+	soft := t.Exp(grouped(t, t.Add(mean, eps), k))
+	z = NewMat(1, soft.Cols)
+	for lo := 0; lo < len(z.V); lo += k {
+		part := soft.V[lo : lo+k]
+		z.V[lo+slices.Index(part, slices.Max(part))] = 1
+	}
+	t.Do(func() {
+		for i, d := range z.G {
+			soft.G[i] += d
+		}
+	})
+	less := make([]float64, len(z.V))
+	for i, p := range target[0] {
+		less[i] = -p
+	}
+	return z, t.Weigh(grouped(t, mean, k), less)
 }
 
 // divergence is KL(q || p) of two normal distributions, p held fixed: the sum over

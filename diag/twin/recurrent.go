@@ -60,7 +60,7 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 				fresh[n] = ro.Start[ro.Moment(step, n)]
 			}
 		}
-		now = Cell{t.reset(now.H, fresh), t.reset(now.C, fresh)}
+		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
 		if step%o.SeqLen == 0 {
 			list := make([][2][]float64, ro.Envs)
 			for n := range list {
@@ -69,7 +69,7 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 			out = append(out, list)
 		}
 		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
-		now = Cell{t.choose(keep, next.H, now.H), t.choose(keep, next.C, now.C)}
+		now = Cell{choose(t, keep, next.H, now.H), choose(t, keep, next.C, now.C)}
 	}
 	return out
 }
@@ -96,24 +96,24 @@ func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logit
 				at, rows = append(at, i), append(rows, r)
 			}
 		}
-		now = Cell{t.reset(now.H, fresh), t.reset(now.C, fresh)}
+		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
 		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
-		now = Cell{t.choose(keep, next.H, now.H), t.choose(keep, next.C, now.C)}
+		now = Cell{choose(t, keep, next.H, now.H), choose(t, keep, next.C, now.C)}
 		if len(at) > 0 {
 			out = append(out, t.Pick(next.H, at))
 		}
 	}
-	logits, value = o.heads(t, l.Net, t.stack(out), nil)
+	logits, value = o.heads(t, l.Net, stack(t, out), nil)
 	return logits, value, rows
 }
 
 // reset sets rows to zero.
-func (t *Tape) reset(x *Mat, rows []bool) *Mat {
-	return t.choose(rows, NewMat(x.Rows, x.Cols), x)
+func reset(t *Tape, x *Mat, rows []bool) *Mat {
+	return choose(t, rows, NewMat(x.Rows, x.Cols), x)
 }
 
 // choose takes row i of yes where rows[i] says so, else of no.
-func (t *Tape) choose(rows []bool, yes, no *Mat) *Mat {
+func choose(t *Tape, rows []bool, yes, no *Mat) *Mat {
 	y := NewMat(yes.Rows, yes.Cols)
 	from := func(i int) *Mat {
 		if rows[i] {
@@ -136,7 +136,7 @@ func (t *Tape) choose(rows []bool, yes, no *Mat) *Mat {
 }
 
 // stack puts the rows of several below each other.
-func (t *Tape) stack(xs []*Mat) *Mat {
+func stack(t *Tape, xs []*Mat) *Mat {
 	rows := 0
 	for _, x := range xs {
 		rows += x.Rows

@@ -50,8 +50,8 @@ func TestDerivativesAreThoseOfDifferences(t *testing.T) {
 				a.LSTM = 2
 				net := Net{"lstm/wx": in[3], "lstm/wh": in[4], "lstm/b": in[5]}
 				s := a.Step(t, net, in[0], Cell{in[1], in[2]})
-				s = a.Step(t, net, in[0], Cell{t.reset(s.H, []bool{true, false}), t.choose([]bool{true, false}, s.C, in[2])})
-				return t.stack([]*Mat{s.H, s.C})
+				s = a.Step(t, net, in[0], Cell{reset(t, s.H, []bool{true, false}), choose(t, []bool{true, false}, s.C, in[2])})
+				return stack(t, []*Mat{s.H, s.C})
 			}},
 		{"a convolution", []*Mat{gauss(2, 12, &r), gauss(18, 3, &r), gauss(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
 			return t.Sigmoid(t.Conv3x3(in[0], in[1], in[2], 2, 3, 2))

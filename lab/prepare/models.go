@@ -177,7 +177,8 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 	}
 	cfg := pretrain.DefaultCVAE()
 	cfg.Selector, cfg.Gate = c.Selector, c.Gate
-	if err := configure(&cfg, append(c.Set, fmt.Sprintf("model.dim=%d", codes.Width()), fmt.Sprintf("model.classes=%d", codes.Discrete))); err != nil {
+	same := []string{fmt.Sprintf("model.dim=%d", codes.Width()), fmt.Sprintf("model.classes=%d", codes.Discrete)}
+	if err := configure(&cfg, append(c.Set, same...)); err != nil {
 		return nil, err
 	}
 	data, g, err := openData(l, c.Data)

@@ -153,7 +153,8 @@ func (p *watcher) lastAction(v *rollout.View, n, j int) int32 {
 }
 
 // predictOthers writes what each living co-player would do for each hypothesis,
-// from its own place: the likelihoods of the next update.
+// from its own place: the likelihoods of the next update. Beyond the gate all of
+// them say the same.
 func (p *watcher) predictOthers(v *rollout.View, envs []int32) {
 	k, width, goalLen := len(p.spec.Actions), p.spec.Obs.Len(), p.moa.Model.GoalLen
 	rows := 0
@@ -165,8 +166,9 @@ func (p *watcher) predictOthers(v *rollout.View, envs []int32) {
 				clear(p.likelihoods[at*k : (at+p.kinds)*k])
 				continue
 			}
+			known := p.cfg.Search.Others != "uniform" && p.inference.Open(int(n), j)
 			for g := range p.kinds {
-				if g == p.random || p.cfg.Search.Others == "uniform" {
+				if g == p.random || !known {
 					game.Spread(p.likelihoods[(at+g)*k:(at+g+1)*k], p.sight.Legal(v.Rollout, a, v.T, int(n)))
 					continue
 				}

@@ -29,7 +29,7 @@ type classes struct {
 const maxClasses = 64
 
 func newClasses(m *Mind, c *codes) (*classes, error) {
-	w := &classes{codes: c, n: classCount(m.models.VAE)}
+	w := &classes{codes: c, n: m.models.VAE.ClassCount(maxClasses + 1)}
 	if w.n > maxClasses {
 		return nil, fmt.Errorf("hop: the VAE's goals make more than %d classes, too many to keep a belief over; set "+
 			"goals.kind latent, which infers each group apart, or train one with fewer classes or groups", maxClasses)
@@ -39,15 +39,6 @@ func newClasses(m *Mind, c *codes) (*classes, error) {
 		w.hot[g*w.n+g] = 1
 	}
 	return w, nil
-}
-
-// classCount returns how many classes a VAE's groups make together.
-func classCount(m *vae.Model) int {
-	n := 1
-	for range m.Groups {
-		n = min(n*m.Discrete, maxClasses+1)
-	}
-	return n
 }
 
 func (w *classes) Hypotheses() int { return w.n }
@@ -167,7 +158,7 @@ func (f *classInference) Observe(v *rollout.View, envs []int32) {
 	if !f.m.cfg.Belief.Across {
 		return
 	}
-	reset(f.rows)
+	f.rows.Reset()
 	f.ws.Reset()
 	f.places = f.places[:0]
 	for _, n := range envs {
@@ -193,13 +184,7 @@ func (f *classInference) Observe(v *rollout.View, envs []int32) {
 	}
 }
 
-// reset empties rows and keeps their memory.
-func reset(r *vae.Rows) {
-	r.State.Reset(r.State.Cols)
-	r.Obs.Reset(r.Obs.Cols)
-	r.Cell, r.Bit, r.Legal, r.Action, r.Outcome = r.Cell[:0], r.Bit[:0], r.Legal[:0], r.Action[:0], r.Outcome[:0]
-}
-
+func (f *classInference) Open(int, int) bool                  { return true }
 func (f *classInference) Renamed() bool                       { return false }
 func (f *classInference) Goal(_, _, g int) []float32          { return f.hot[g*f.n : (g+1)*f.n] }
 func (f *classInference) Reached(*rollout.View, int, int) int { return game.NoGoal }

@@ -49,12 +49,7 @@ func newCodes(m *Mind, key rng.Key) (*codes, error) {
 		}
 	}
 	l := m.spec.Obs
-	c.gate = vae.Gate{Layout: frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes)}, Distance: -1}
-	for i, plane := range l.Planes {
-		if slices.Contains(m.spec.Goals, plane) {
-			c.gate.Prey = append(c.gate.Prey, i)
-		}
-	}
+	c.gate = vae.NewGate(frame.Layout(l), m.spec.Seats, -1)
 	for _, goal := range m.spec.Goals {
 		c.plane = append(c.plane, slices.Index(l.Planes, goal))
 	}

@@ -5,9 +5,11 @@ import (
 
 	"hop/belief"
 	"hop/field"
+	"hop/frame"
 	"hop/game"
 	"hop/mind/hop/pretrained"
 	"hop/model/moa"
+	"hop/model/vae"
 	"hop/plan"
 )
 
@@ -35,7 +37,7 @@ type Goals struct {
 	Rate       float64 `yaml:"rate" doc:"learning rate of VAE and inference, if they learn" range:"0<..1" when:"latent|classes"`
 	Mix        float64 `yaml:"mix" doc:"share of the run over which the model of others moves from the chosen subgoals' codes to inferred ones; 0: inferred ones from the start" range:"0..10" when:"latent"`
 	Spread     float64 `yaml:"spread" doc:"factor on the standard deviation of what a tree draws; 0: every tree plans with the mean" range:"0..10" when:"latent"`
-	Gate       int     `yaml:"gate" doc:"infer only about co-players within so many cells of a prey, others get the neutral goal; -1: always" unit:"cells" range:"-1..1000" when:"latent"`
+	Gate       int     `yaml:"gate" doc:"infer only about co-players within so many cells of something they could want; of others neither goal nor action is predicted: the goal is neutral, beliefs stay, and in a tree they act at random; -1: about all" unit:"cells" range:"-1..1000" when:"latent"`
 }
 
 // MOA is the model of others: its network, how it learns, and how often.
@@ -100,7 +102,7 @@ func (c Config) features(spec game.Spec, m pretrained.Models) int {
 		n = len(spec.Goals)
 	case m.VAE == nil:
 	case g.Kind == "classes":
-		n = classCount(m.VAE)
+		n = m.VAE.ClassCount(maxClasses + 1)
 	case g.Kind == "latent":
 		n = m.VAE.Width() + len(kinds(c.population(m)))
 	}
@@ -210,6 +212,8 @@ func (c *Config) Fits(spec game.Spec) error {
 		return field.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
 	case c.Goals.learnt() && (!board || l.Last == 0):
 		return field.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
+	case c.Goals.Kind == "latent" && c.Goals.Gate >= 0 && len(vae.NewGate(frame.Layout(l), spec.Seats, 0).Prey) == 0:
+		return field.Bad("goals.gate", c.Goals.Gate, "-1, because "+spec.Name+" has nothing on its board that somebody could want")
 	case !board && (c.MOA.Frame != "board" || c.MOA.Net == "conv"):
 		return field.Bad("moa.frame", c.MOA.Frame, "board and a dense net, because "+spec.Name+" has no board")
 	case c.MOA.Augment != "none" && !moaInput(spec).CanTurn():

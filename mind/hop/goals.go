@@ -52,6 +52,9 @@ type Inference interface {
 	// Observe takes in what the co-players of the envs show, before anything else
 	// is asked.
 	Observe(v *rollout.View, envs []int32)
+	// Open reports whether co-player j of env n, who is there, is near enough to what it
+	// may want that its goal and its next action are inferred at all.
+	Open(n, j int) bool
 	// Goal returns the features of hypothesis g on co-player j of env n, a view.
 	Goal(n, j, g int) []float32
 	// Reached returns the goal that co-player j of env n, who plays on, has just

@@ -85,6 +85,7 @@ type handInference struct {
 }
 
 func (f *handInference) Observe(*rollout.View, []int32) {}
+func (f *handInference) Open(int, int) bool             { return true }
 func (f *handInference) Renamed() bool                  { return false }
 func (f *handInference) Goal(_, _, g int) []float32     { return f.hot[g*f.n : (g+1)*f.n] }
 

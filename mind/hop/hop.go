@@ -110,7 +110,11 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 		return nil, err
 	}
 	if models.MOA != nil {
-		if err := m.moa.Widen(models.MOA, m.goals.Features()); err != nil {
+		known := m.goals.Features()
+		if c.Goals.Kind == "none" {
+			known = 0 // it was trained without goals
+		}
+		if err := m.moa.Widen(models.MOA, known); err != nil {
 			return nil, err
 		}
 	}

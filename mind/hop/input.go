@@ -22,7 +22,7 @@ func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec, m *pretrained.Models
 	case "hand":
 		in.GoalLen = len(spec.Goals)
 	case "latent":
-		in.GoalLen = m.VAE.Dim + len(kinds(c.population(*m)))
+		in.GoalLen = m.VAE.Width() + len(kinds(c.population(*m)))
 	}
 	last, err := runs.Last(c.Models.MOA)
 	if err != nil {

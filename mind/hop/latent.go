@@ -2,7 +2,6 @@ package hop
 
 import (
 	"math"
-	"slices"
 
 	"hop/agent"
 	"hop/batch"
@@ -33,7 +32,8 @@ type latent struct {
 
 	// By env and co-player, so that workers never meet.
 	mem    *cvae.Memory
-	mu, sd []float32 // [N][others][Dim], zero for those who left and beyond the gate
+	open   []bool    // [N][others] the co-player is there and within the gate
+	mu, sd []float32 // [N][others][Dim], zero for those who are not
 }
 
 // inferSeqs is how many sequences are inferred at a time.
@@ -59,7 +59,7 @@ func (w *latent) Features() int   { return w.infer.Dim + len(w.kinds) }
 
 func (w *latent) Remember(envs int) {
 	n := envs * len(w.m.others)
-	w.mem = w.infer.Memory(n)
+	w.mem, w.open = w.infer.Memory(n), make([]bool, n)
 	w.mu, w.sd = make([]float32, n*w.infer.Dim), make([]float32, n*w.infer.Dim)
 }
 
@@ -87,24 +87,27 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 		copy(mu[lo:hi], ws.Z)
 		copy(logvar[lo:hi], ws.LogVar) // of discrete goals there is none
 	})
-	s := w.histories(ro, list)
-	for _, to := range chosen {
-		s.Mu, s.LogVar = append(s.Mu, mu[to*d:(to+1)*d]...), append(s.LogVar, logvar[to*d:(to+1)*d]...)
+	s, open := w.histories(ro, list)
+	for row, to := range chosen {
+		if open[row] {
+			s.Mu, s.LogVar = append(s.Mu, mu[to*d:(to+1)*d]...), append(s.LogVar, logvar[to*d:(to+1)*d]...)
+		}
 	}
 	stats := w.inferred(z, s, r)
-	mix := 0.
+	mix, at := 0., 0
 	if w.m.cfg.Goals.Mix > 0 {
 		mix = max(0, 1-share/w.m.cfg.Goals.Mix)
 	}
 	for row := range chosen {
+		goal := dst[row*width : (row+1)*width]
+		if w.write(goal, nil, -1); !open[row] {
+			continue
+		}
 		if r.Float64() < mix {
-			at := row * d
 			w.infer.Draw(z[at:at+d], s.Mu[at:at+d], s.LogVar[at:at+d], 1, r)
 		}
-	}
-	w.applyGate(z, ro, list)
-	for row := range chosen {
-		w.write(dst[row*width:(row+1)*width], z[row*d:(row+1)*d], -1)
+		copy(goal, z[at:at+d])
+		at += d
 	}
 	w.labelKinds(dst, ro, list, r)
 	w.count(ro, list)
@@ -112,18 +115,24 @@ func (w *latent) Label(dst []float32, ro *batch.Rollout, list []trajectory, shar
 	return stats
 }
 
-// histories puts trajectories into the form of the inference.
-func (w *latent) histories(ro *batch.Rollout, list []trajectory) *cvae.Sequences {
+// histories puts what the gate lets be inferred from into the form of the inference:
+// the steps of trajectories at which it is open, which they are.
+func (w *latent) histories(ro *batch.Rollout, list []trajectory) (s *cvae.Sequences, open []bool) {
 	s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
 	for _, p := range list {
+		before := s.Rows()
 		for t := p.lo; t < p.hi; t++ {
 			obs := w.m.sight.Obs(nil, ro, p.agent, t, p.env)
-			w.lastJoint(last, obs)
-			s.Add(obs, last)
+			if open = append(open, w.gate.Open(obs)); open[len(open)-1] {
+				w.lastJoint(last, obs)
+				s.Add(obs, last)
+			}
 		}
-		s.End()
+		if s.Rows() > before {
+			s.End()
+		}
 	}
-	return s
+	return s, open
 }
 
 // lastJoint reads the last joint action from an observation, from the observer's
@@ -171,20 +180,6 @@ func (w *latent) inferred(dst []float32, s *cvae.Sequences, r *rng.Rand) []agent
 		stats = append(stats, agent.Stat{Name: "goal/ce", Value: ce, N: s.Rows()})
 	}
 	return stats
-}
-
-// applyGate makes the goals of steps beyond the gate neutral.
-func (w *latent) applyGate(dst []float32, ro *batch.Rollout, list []trajectory) {
-	if w.gate.Distance < 0 {
-		return
-	}
-	row, d := 0, w.infer.Dim
-	for _, p := range list {
-		for t := p.lo; t < p.hi; t++ {
-			w.gate.Apply(dst[row*d:(row+1)*d], w.m.sight.Obs(nil, ro, p.agent, t, p.env))
-			row++
-		}
-	}
 }
 
 // Fit lets the inference learn from the histories that were labelled last, then
@@ -279,7 +274,8 @@ type latentInference struct {
 }
 
 // Observe forgets what was remembered when an episode starts and advances what is
-// remembered of the living co-players; who left wants nothing.
+// remembered of the living co-players within the gate. The others cost nothing: who
+// left wants nothing, and a step beyond the gate is no part of what is remembered.
 func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 	f.work.Reset()
 	f.places = f.places[:0]
@@ -290,7 +286,8 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 			if fresh {
 				f.mem.Forget(f.infer, at)
 			}
-			if !f.m.sight.There(v.Rollout, a, v.T, int(n)) {
+			there := f.m.sight.There(v.Rollout, a, v.T, int(n))
+			if f.open[at] = there && f.gate.Open(f.m.sight.Obs(f.seen, v.Rollout, a, v.T, int(n))); !f.open[at] {
 				mu, sd := f.at(int(n), j)
 				clear(mu)
 				clear(sd)
@@ -313,7 +310,8 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 		for k, x := range f.work.LogVar[i*d : (i+1)*d] {
 			sd[k] = float32(math.Exp(0.5 * float64(x)))
 		}
-		if !f.gate.Apply(mu, f.m.sight.Obs(f.seen, v.Rollout, f.m.others[j], v.T, n)) {
+		if f.m.truth.blind {
+			clear(mu)
 			clear(sd)
 		}
 	}
@@ -321,6 +319,8 @@ func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 		f.next, f.renamed = firstName, true
 	}
 }
+
+func (f *latentInference) Open(n, j int) bool { return f.open[f.m.at(n, j)] }
 
 func (f *latentInference) Renamed() bool {
 	was := f.renamed
@@ -385,7 +385,7 @@ func (f *latentInference) Words(n, j, g int) []Word {
 	if !f.leadsToGoals() {
 		return []Word{{"some goal", 1}}
 	}
-	if f.gate.Distance >= 0 && !slices.ContainsFunc(sd, func(x float32) bool { return x != 0 }) {
+	if f.gate.Distance >= 0 && !f.open[f.m.at(n, j)] {
 		return []Word{{"too far to tell", 1}} // beyond the gate
 	}
 	const draws = 64

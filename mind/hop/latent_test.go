@@ -40,7 +40,19 @@ func (p *observer) Act(v *rollout.View, envs []int32) {
 				}
 				continue
 			}
-			p.seen[place] = append(p.seen[place], slices.Clone(v.ObsAt(slot)))
+			if w.gate.Open(v.ObsAt(slot)) {
+				p.seen[place] = append(p.seen[place], slices.Clone(v.ObsAt(slot)))
+			}
+			if p.f.Open(int(n), j) != w.gate.Open(v.ObsAt(slot)) {
+				p.t.Errorf("co-player %d of env %d: the gate is said to be open: %v", a, n, p.f.Open(int(n), j))
+			}
+			if !p.f.Open(int(n), j) {
+				p.shut++
+				if slices.ContainsFunc(append(slices.Clone(mu), sd...), func(x float32) bool { return x != 0 }) {
+					p.t.Errorf("co-player %d of env %d is beyond the gate, and its goal is %v, %v, want zeros", a, n, mu, sd)
+				}
+				continue
+			}
 			s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
 			for _, obs := range p.seen[place] {
 				w.lastJoint(last, obs)
@@ -52,9 +64,6 @@ func (p *observer) Act(v *rollout.View, envs []int32) {
 			ws.Forward(w.weights)
 			at := ws.Row(s.Rows()-1, 0) * w.infer.Dim
 			want := slices.Clone(ws.Mu[at : at+w.infer.Dim])
-			if !w.gate.Apply(want, v.ObsAt(slot)) {
-				p.shut++
-			}
 			for i := range want {
 				if math.Abs(float64(want[i]-mu[i])) > 1e-5 {
 					p.t.Fatalf("co-player %d of env %d after %d steps: the goal is %v, its history says %v", a, n, s.Rows(), mu, want)

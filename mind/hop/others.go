@@ -18,7 +18,8 @@ type drawn struct {
 }
 
 func newDrawn(m *Mind, net plan.NetConfig, f Inference, envs int) *drawn {
-	net.Net = &moaNet{ws: m.moa.Model.Work(net.Rows * len(m.others)), m: m}
+	rows := net.Rows * len(m.others)
+	net.Net = &moaNet{ws: m.moa.Model.Work(rows), m: m, asked: make([]bool, 0, rows), logits: make([]float32, rows*net.Actions)}
 	d := &drawn{m: m, inference: f, read: make([]float32, envs*m.search.Trees*len(m.others)*m.moa.Model.GoalLen)}
 	d.NetOthers = plan.NewNetOthers(plan.OthersConfig{
 		NetConfig: net, Others: len(m.others), Trees: m.search.Trees, Envs: envs, Vectors: d,
@@ -40,7 +41,9 @@ func (d *drawn) Goals(tree int32, r *rng.Rand) {
 			continue
 		}
 		names[j] = d.inference.Draw(tree, env, j, g, r)
-		d.m.features(v, j, d.inference.Drawn(tree, j, names[j]))
+		if d.m.features(v, j, d.inference.Drawn(tree, j, names[j])); !d.inference.Open(env, j) {
+			clear(v[d.m.width:]) // nor is it of whom nothing is inferred
+		}
 	}
 }
 
@@ -51,31 +54,39 @@ func (d *drawn) Vector(tree int32, other int, _ int32) []float32 {
 	return d.read[at : at+n]
 }
 
-// moaNet is the model of others as a search asks it. Co-players that act at random
-// have equal logits.
+// moaNet is the model of others as a search asks it. Who acts at random, or is beyond
+// the gate, has equal logits, and the model is not asked.
 type moaNet struct {
 	ws     *moa.Work
 	m      *Mind
-	random []int32 // rows about co-players that act at random
+	asked  []bool    // [rows]
+	logits []float32 // [rows][K]
 }
 
 func (n *moaNet) Add(obs, goal []float32) {
 	who := goal[n.m.width:]
-	if n.m.cfg.Search.Others == "uniform" || !slices.ContainsFunc(who, func(x float32) bool { return x != 0 }) {
-		n.random = append(n.random, int32(n.ws.Rows()))
+	ask := n.m.cfg.Search.Others != "uniform" && slices.ContainsFunc(who, func(x float32) bool { return x != 0 })
+	if n.asked = append(n.asked, ask); ask {
+		n.ws.Add(obs, goal)
 	}
-	n.ws.Add(obs, goal)
 }
 
 func (n *moaNet) Run() (logits, value []float32) {
-	n.ws.Forward(n.m.moa.Params)
-	rows, k := n.ws.Rows(), len(n.m.spec.Actions)
-	n.ws.Reset()
-	for _, i := range n.random {
-		clear(n.ws.Logits[int(i)*k : (int(i)+1)*k])
+	k, at := len(n.m.spec.Actions), 0
+	if n.ws.Rows() > 0 {
+		n.ws.Forward(n.m.moa.Params)
 	}
-	n.random = n.random[:0]
-	return n.ws.Logits[:rows*k], nil
+	for i, ask := range n.asked {
+		row := n.logits[i*k : (i+1)*k]
+		if clear(row); ask {
+			copy(row, n.ws.Logits[at*k:])
+			at++
+		}
+	}
+	logits = n.logits[:len(n.asked)*k]
+	n.asked = n.asked[:0]
+	n.ws.Reset()
+	return logits, nil
 }
 
 var _ plan.Others = (*drawn)(nil)

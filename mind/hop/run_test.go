@@ -64,7 +64,7 @@ train: {envs: 6, window: 17, steps: 700, save: 300, warm: {windows: 2, who: [cha
 
 // models are folders of small models with weights as they were drawn: what they
 // say does not matter here. Points have 3 dimensions, and there are 3 classes.
-type models struct{ points, infer, classes, world, response string }
+type models struct{ points, infer, classes, inferClasses, world, response string }
 
 // untrained writes models for boards of a size.
 func untrained(t *testing.T, size int) (dirs models) {
@@ -78,6 +78,8 @@ func untrained(t *testing.T, size int) (dirs models) {
 	dirs.classes = folder(t, "vae", c, vin)(vae.New(c, vin, rng.New(2)))
 	q, cin := cvae.Config{Dim: 3, Frame: frame.Egof, Feature: 4, GRU: 5, Hidden: []int{6}}, cvae.Input{Input: in, Seats: 4, Actions: 7}
 	dirs.infer = folder(t, "cvae", q, cin)(cvae.New(q, cin, rng.New(3)))
+	q.Classes = 3
+	dirs.inferClasses = folder(t, "cvae", q, cin)(cvae.New(q, cin, rng.New(3)))
 	w := world.Default()
 	w.Hidden = []int{8}
 	win := world.Input{
@@ -126,6 +128,7 @@ func kinds(t *testing.T, dirs models) map[string]string {
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
 		"dream":     exptest.With(t, exptest.Dreaming, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
+		"discrete":  with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", classes, "models.cvae="+dirs.inferClasses),
 		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
 			"models.response="+dirs.response),
 	}

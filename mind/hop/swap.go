@@ -15,6 +15,7 @@ import (
 // nothing.
 type known struct {
 	goals []int32 // [others] the hypothesis that holds about each
+	blind bool    // nothing is known of goals that are inferred from history
 	// others makes how co-players act in a search on w.
 	others func(w mind.Rules, envs int) (plan.Others, error)
 }
@@ -30,7 +31,7 @@ func (m *Mind) Swap(t mind.Truth) error {
 			bots = append(bots, bot)
 		}
 	}
-	m.truth = known{}
+	m.truth = known{blind: t.Blind}
 	if t.Goals {
 		if m.cfg.Goals.Kind != "hand" {
 			return fmt.Errorf("goals.kind is %s: a co-player's true goal is known only where goals are hand-made", m.cfg.Goals.Kind)

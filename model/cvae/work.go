@@ -116,7 +116,11 @@ func (ws *Work) Forward(p *nn.Params) {
 	rows := ws.seq.T * n
 	m.feature.ForwardSparse(p, ws.f[:rows*m.Feature], &ws.x)
 	clear(ws.in[:rows*m.step()])
-	for i := n; i < rows; i++ {
+	for i := range rows {
+		if i < n {
+			ws.before(i, nil) // nothing was seen before
+			continue
+		}
 		ws.before(i, ws.f[(i-n)*m.Feature:(i-n+1)*m.Feature])
 	}
 	clear(ws.gru.H0)

@@ -11,6 +11,12 @@ type Gate struct {
 	Distance int   // negative: the gate is always open
 }
 
+// NewGate returns a gate over the boards of a layout for so many seats: what an agent
+// could want is all that is neither an agent nor a block.
+func NewGate(l frame.Layout, seats, distance int) Gate {
+	return Gate{Layout: l.Input(), Prey: l.Meaning(seats, 0, nil).Things(len(l.Planes)), Distance: distance}
+}
+
 // Open reports whether to infer the goal of the agent whose observation this is. An
 // agent that is not on the board has no goal.
 func (g Gate) Open(obs []float32) bool {

@@ -176,6 +176,16 @@ func (m *Model) Width() int {
 	return m.Dim
 }
 
+// ClassCount returns how many classes the groups of a discrete goal make together, at
+// most so many.
+func (m *Model) ClassCount(most int) int {
+	n := 1
+	for range m.Groups {
+		n = min(n*m.Discrete, most)
+	}
+	return n
+}
+
 // Cells returns the number of the board's cells.
 func (m *Model) Cells() int { return m.Height * m.Input.Input.Width }
 
@@ -209,6 +219,13 @@ func (m *Model) Rows() *Rows {
 	r.State.Reset(m.state.Cols)
 	r.Obs.Reset(m.obs.Cols)
 	return r
+}
+
+// Reset empties the rows and keeps their memory.
+func (r *Rows) Reset() {
+	r.State.Reset(r.State.Cols)
+	r.Obs.Reset(r.Obs.Cols)
+	r.Cell, r.Bit, r.Legal, r.Action, r.Outcome = r.Cell[:0], r.Bit[:0], r.Legal[:0], r.Action[:0], r.Outcome[:0]
 }
 
 // Len returns the number of rows.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hop/card"
+	"hop/frame"
 	"hop/game"
 	"hop/model/vae"
 	"hop/page"
@@ -69,12 +70,7 @@ func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
 func inferred(c *pretrain.CVAE, part int) (vae.Codes, float64) {
 	out := vae.Codes{Dim: c.Learner.Dim, Z: make([]float32, c.Seqs[part].Rows()*c.Learner.Dim)}
 	c.Goals(part, func(row int, mu, _ []float32) { copy(out.Z[row*out.Dim:], mu) })
-	gate := vae.Gate{Layout: c.VAE.Input.Input, Distance: c.Config.Gate}
-	for i, plane := range c.Data.Layout.Planes {
-		if slices.Contains(c.Data.Layout.Goals, plane) {
-			gate.Prey = append(gate.Prey, i)
-		}
-	}
+	gate := vae.NewGate(frame.Layout(c.Data.Layout.Obs()), c.Data.Layout.Seats, c.Config.Gate)
 	obs, open := make([]float32, c.Data.ObsLen()), 0.
 	for i, row := range c.Parts[part].Rows {
 		out.Label = append(out.Label, int(c.Data.Goal[row]))

@@ -1,12 +1,7 @@
-// Package twin writes down, from the papers and in float64, what learners and
-// beliefs must compute: returns and advantages, losses and their gradients, Adam's
-// step, Bayes' rule. Searches are in package inside, world models in dreams.
-//
-// It is what an audit holds the real thing against, so it shares no code with it:
-// networks are read from saved tensors by their names, windows from package batch,
-// settings from the spec. It is slow and plain on purpose. Nothing here is on the
-// path of a training.
-package twin
+// Package tape differentiates what is computed with small matrices in float64, which
+// is what the definitions that audits hold learners against are written in (package
+// twin). It is slow and plain on purpose.
+package tape
 
 import "math"
 
@@ -16,8 +11,8 @@ type Mat struct {
 	V, G       []float64 // [Rows][Cols]
 }
 
-// NewMat returns a matrix of zeros.
-func NewMat(rows, cols int) *Mat {
+// New returns a matrix of zeros.
+func New(rows, cols int) *Mat {
 	return &Mat{rows, cols, make([]float64, rows*cols), make([]float64, rows*cols)}
 }
 
@@ -50,7 +45,7 @@ func (t *Tape) Do(back func()) { t.back = append(t.back, back) }
 
 // Affine is x w + b; b may be nil.
 func (t *Tape) Affine(x, w, b *Mat) *Mat {
-	y := NewMat(x.Rows, w.Cols)
+	y := New(x.Rows, w.Cols)
 	for i := range x.Rows {
 		to := y.Row(i)
 		if b != nil {
@@ -94,7 +89,7 @@ func (t *Tape) Affine(x, w, b *Mat) *Mat {
 // Input is Affine for an x that is nobody's function: most of it is zero, and its
 // own gradient is not wanted.
 func (t *Tape) Input(x, w, b *Mat) *Mat {
-	y := NewMat(x.Rows, w.Cols)
+	y := New(x.Rows, w.Cols)
 	for i := range x.Rows {
 		to := y.Row(i)
 		if b != nil {
@@ -131,7 +126,7 @@ func (t *Tape) Input(x, w, b *Mat) *Mat {
 
 // Map is f of every entry; df is f's derivative, given x and f(x).
 func (t *Tape) Map(x *Mat, f func(x float64) float64, df func(x, y float64) float64) *Mat {
-	y := NewMat(x.Rows, x.Cols)
+	y := New(x.Rows, x.Cols)
 	for i, v := range x.V {
 		y.V[i] = f(v)
 	}
@@ -185,7 +180,7 @@ func (t *Tape) Scale(x *Mat, k float64) *Mat {
 
 // pair is a function of two matrices, entry by entry; df returns both derivatives.
 func (t *Tape) pair(a, b *Mat, f func(a, b float64) float64, df func(a, b float64) (da, db float64)) *Mat {
-	y := NewMat(a.Rows, a.Cols)
+	y := New(a.Rows, a.Cols)
 	for i := range y.V {
 		y.V[i] = f(a.V[i], b.V[i])
 	}
@@ -226,7 +221,7 @@ func (t *Tape) Max(a, b *Mat) *Mat {
 
 // Slice returns columns lo to before hi.
 func (t *Tape) Slice(x *Mat, lo, hi int) *Mat {
-	y := NewMat(x.Rows, hi-lo)
+	y := New(x.Rows, hi-lo)
 	for i := range x.Rows {
 		copy(y.Row(i), x.Row(i)[lo:hi])
 	}
@@ -246,7 +241,7 @@ func (t *Tape) Concat(xs ...*Mat) *Mat {
 	for _, x := range xs {
 		cols += x.Cols
 	}
-	y, at := NewMat(xs[0].Rows, cols), 0
+	y, at := New(xs[0].Rows, cols), 0
 	for _, x := range xs {
 		for i := range x.Rows {
 			copy(y.Row(i)[at:], x.Row(i))
@@ -269,7 +264,7 @@ func (t *Tape) Concat(xs ...*Mat) *Mat {
 
 // Pick returns the rows of x with these numbers, in their order.
 func (t *Tape) Pick(x *Mat, rows []int) *Mat {
-	y := NewMat(len(rows), x.Cols)
+	y := New(len(rows), x.Cols)
 	for i, r := range rows {
 		copy(y.Row(i), x.Row(r))
 	}
@@ -288,7 +283,7 @@ func (t *Tape) Pick(x *Mat, rows []int) *Mat {
 // others are 0 here and have no gradient, because nothing may be made of them.
 // legal may be nil: all are.
 func (t *Tape) LogSoftmax(x *Mat, legal []bool) *Mat {
-	y := NewMat(x.Rows, x.Cols)
+	y := New(x.Rows, x.Cols)
 	ok := func(i, k int) bool { return legal == nil || legal[i*x.Cols+k] }
 	for i := range x.Rows {
 		row, top, sum := x.Row(i), math.Inf(-1), 0.
@@ -328,7 +323,7 @@ func (t *Tape) LogSoftmax(x *Mat, legal []bool) *Mat {
 
 // At returns from every row the entry of one column, [Rows][1].
 func (t *Tape) At(x *Mat, col []int32) *Mat {
-	y := NewMat(x.Rows, 1)
+	y := New(x.Rows, 1)
 	for i, k := range col {
 		y.V[i] = x.Row(i)[k]
 	}
@@ -342,7 +337,7 @@ func (t *Tape) At(x *Mat, col []int32) *Mat {
 
 // Weigh is the sum of all entries, each times its weight: [1][1].
 func (t *Tape) Weigh(x *Mat, weight []float64) *Mat {
-	y := NewMat(1, 1)
+	y := New(1, 1)
 	for i, v := range x.V {
 		y.V[0] += v * weight[i]
 	}
@@ -366,7 +361,7 @@ func (t *Tape) Mean(x *Mat, n int) *Mat {
 // Entropy is every row's entropy in nats, from log-probabilities over legal
 // columns, [Rows][1].
 func (t *Tape) Entropy(logp *Mat, legal []bool) *Mat {
-	y := NewMat(logp.Rows, 1)
+	y := New(logp.Rows, 1)
 	ok := func(i, k int) bool { return legal == nil || legal[i*logp.Cols+k] }
 	for i := range logp.Rows {
 		for k, v := range logp.Row(i) {
@@ -390,7 +385,7 @@ func (t *Tape) Entropy(logp *Mat, legal []bool) *Mat {
 // Conv3x3 convolves images [H][W][In], a row each, with w [9 In][Out]: stride 1,
 // zeros beyond the edge.
 func (t *Tape) Conv3x3(x, w, b *Mat, height, width, in int) *Mat {
-	y := NewMat(x.Rows, height*width*w.Cols)
+	y := New(x.Rows, height*width*w.Cols)
 	at := func(f func(i, from, to, tap int)) { // every image, input cell, output cell and tap
 		for i := range x.Rows {
 			for r := range height {
