@@ -48,7 +48,7 @@ type AttentionWork struct {
 // Work allocates for up to rows rows, of sequences of at most longest.
 func (l Attention) Work(rows, longest int) *AttentionWork {
 	n := func(k int) []float32 { return make([]float32, k) }
-	head, keys := longest*l.D/l.Heads, queryRows*min(longest, l.Window+queryRows)
+	head, keys := longest*l.D/l.Heads, max(l.Window, queryRows*min(longest, l.Window+queryRows))
 	return &AttentionWork{
 		qkv: n(3 * rows * l.D), dqkv: n(3 * rows * l.D), o: n(rows * l.D), do: n(rows * l.D),
 		q: n(head), k: n(head), v: n(head), dq: n(head), dk: n(head), dv: n(head), ob: n(queryRows * l.D / l.Heads),
