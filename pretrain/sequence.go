@@ -150,15 +150,18 @@ func NewSequence(cfg SequenceConfig, data *dataset.Data, seed uint64) (*Sequence
 // Histories returns those of a part, in the form of a model: 0 to learn from, 1 to
 // choose by, 2 to score. A life is of the same part for every model.
 func (t *Sequence) Histories(m *sequence.Model, part int) *Histories {
+	n := LifeOf(t.Data, t.Data.Episodes-1) + 1
+	order, r := make([]int, n), t.key.Child("split").Rand()
+	r.Perm(order)
+	choose, scored := max(n/20, 1), max(n*3/20, 1)
 	return NewHistories(t.Data, m, func(life int) bool {
-		r := t.key.Child("split", life).Rand()
-		switch x := r.Float64(); {
-		case x < 0.80:
-			return part == 0
-		case x < 0.85:
+		switch at := order[life]; {
+		case at < choose:
 			return part == 1
+		case at < choose+scored:
+			return part == 2
 		}
-		return part == 2
+		return part == 0
 	})
 }
 
