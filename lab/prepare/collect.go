@@ -76,7 +76,8 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 		return cfg, c.population(l, &cfg)
 	}
 	if len(c.Mix)+len(c.Among)+len(c.Team) == 0 {
-		return cfg, lab.Misused("name two bots with --mix, some with --among, a team with --team, a run with --agents, or a response network with --population")
+		return cfg, lab.Misused("name two bots with --mix, some with --among, a team with --team, " +
+			" a run with --agents, or a response network with --population")
 	}
 	if len(c.Mix) > 0 && len(c.Mix) != 2 {
 		return cfg, lab.Misused("--mix %s: want two bots", strings.Join(c.Mix, ","))

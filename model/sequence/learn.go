@@ -28,8 +28,8 @@ func (c Learning) Validate() error { return field.Check(c) }
 type Learner struct {
 	*Model
 	*model.Learner[*Work, Terms]
-	cfg  Learning
-	told []int32
+	cfg   Learning
+	known []int32
 }
 
 // NewLearner prepares to train for a number of steps.
@@ -63,10 +63,10 @@ func (l *Learner) Step(lives *Lives, part []int32, r *rng.Rand) (Terms, error) {
 	for _, i := range part {
 		rows += lives.Steps(int(i))
 	}
-	l.told = append(l.told[:0], part...)
-	l.given(l.told, lives, part, r)
+	l.known = append(l.known[:0], part...)
+	l.given(l.known, lives, part, r)
 	return l.Learner.Step(len(part), func(ws *Work, p *nn.Params, lo, hi int, _ *rng.Rand) Terms {
-		ws.load(lives, part[lo:hi], l.told[lo:hi])
+		ws.load(lives, part[lo:hi], l.known[lo:hi])
 		return ws.learn(p, float32(l.cfg.Share), rows)
 	})
 }

@@ -54,8 +54,8 @@ func TestGradientsOfEveryHead(t *testing.T) {
 				}
 			}
 			l, ws := some(m, 3, 9), m.Work()
-			part, told := []int32{2, 0, 1}, []int32{-1, 0, 1}
-			ws.load(l, part, told)
+			part, known := []int32{2, 0, 1}, []int32{-1, 0, 1}
+			ws.load(l, part, known)
 			nntest.Check(t, nntest.Model{
 				Params: []*nn.Params{p},
 				Loss: func() float64 {
@@ -88,6 +88,9 @@ func TestReadingInPlayEqualsTheWholeHistory(t *testing.T) {
 		ws.Room(4)
 		for _, i := range part {
 			place := int(i) + 1
+			ws.Reset() // somebody else was here before
+			ws.Add(Token{Obs: []float32{3, 2, 1}})
+			ws.Read(p, mem, []int{place})
 			mem.Forget(place)
 			for row := int(l.Rows.Seqs[i].Lo); row < int(l.Rows.Seqs[i].Hi); row++ {
 				goal := append(slices.Clone(mem.At(place)), make([]float32, width-m.Width)...)
@@ -103,7 +106,8 @@ func TestReadingInPlayEqualsTheWholeHistory(t *testing.T) {
 						t.Fatalf("%s, history %d, row %d: in play %v and %v, the whole history gives %v", history, i, row, got, kinds, want[row])
 					}
 				}
-				if row+1 < len(l.Before) && l.Before[row+1] == l.Before[row]+1 || row+1 == int(l.Rows.Seqs[i].Hi) && l.Tokens[i].Len > int(l.Before[row]) {
+				last := row+1 == int(l.Rows.Seqs[i].Hi)
+				if !last && l.Before[row+1] == l.Before[row]+1 || last && l.Tokens[i].Len > int(l.Before[row]) {
 					ws.Reset()
 					ws.X.AppendFrom(&l.X, l.Tokens[i].Off+int(l.Before[row]))
 					ws.Read(p, mem, []int{place})
@@ -174,7 +178,8 @@ func TestOneStepTellsTheKind(t *testing.T) {
 				sure = right[k] // nothing is said of kinds
 			}
 			if math.Abs(got-want) > 0.05 || math.Abs(right[k]-sure) > 0.1 {
-				t.Errorf("%s: step %d has a cross-entropy of %.3f, want %.3f; the kind has probability %.3f, want %.1f", history, k, got, want, right[k], sure)
+				t.Errorf("%s: step %d has a cross-entropy of %.3f, want %.3f; the kind has probability %.3f, want %.1f",
+					history, k, got, want, right[k], sure)
 			}
 		}
 	}

@@ -72,9 +72,9 @@ func (ws *Work) grow(rows, tokens, longest int) {
 	}
 }
 
-// load gathers histories. told is, for each of them, the place of its kind among
+// load gathers histories. known is, for each of them, the place of its kind among
 // those that the action's head may be given, -1: it is not.
-func (ws *Work) load(l *Lives, part []int32, told []int32) {
+func (ws *Work) load(l *Lives, part []int32, known []int32) {
 	m, rows, tokens, longest := ws.m, 0, 0, 0
 	for _, i := range part {
 		rows, tokens, longest = rows+l.Steps(int(i)), tokens+l.Tokens[i].Len, max(longest, l.Tokens[i].Len)
@@ -94,8 +94,8 @@ func (ws *Work) load(l *Lives, part []int32, told []int32) {
 			ws.X.AppendFrom(&l.X, span.Off+t)
 		}
 		clear(ws.full)
-		if told != nil && told[j] >= 0 {
-			ws.full[m.Width+int(told[j])] = 1
+		if known != nil && known[j] >= 0 {
+			ws.full[m.Width+int(known[j])] = 1
 		}
 		for row := int(l.Rows.Seqs[i].Lo); row < int(l.Rows.Seqs[i].Hi); row++ {
 			if ws.at[n] = -1; l.Before[row] > 0 {

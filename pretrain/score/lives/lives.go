@@ -287,7 +287,8 @@ func cardOf(t *pretrain.Sequence, s *Score) *card.Card {
 	k := &card.Card{
 		Title: "Sequence model: " + own.Describe,
 		About: fmt.Sprintf("Learnt from %d histories, weights of epoch %d of %d chosen on %d, scored on %d rows of %d histories of other lives, "+
-			"of %d episodes each.", s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], own.All.Rows, s.Split["score"], max(t.Data.Life, 1)),
+			"of %d episodes each.",
+			s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], own.All.Rows, s.Split["score"], max(t.Data.Life, 1)),
 		Short: score.Short(t.Training, pretrain.DefaultSequence(t.Data.Layout).Epochs, func(held map[string]float64) float64 { return held["ce"] }),
 	}
 	number := func(name string, lower bool, of func(Seen) stats.Number) {
@@ -334,7 +335,8 @@ func cardOf(t *pretrain.Sequence, s *Score) *card.Card {
 			ce, kind = append(ce, page.Line{Name: p.Name, Y: a, Dash: dash}), append(kind, page.Line{Name: p.Name, Y: b, Dash: dash})
 		}
 		k.Figures = append(k.Figures,
-			page.Lines("sequence_ce_"+by.name, by.title+": what it does next", "Mean -ln p of what was played.", page.Axes{X: by.x, Y: "nats"}, ce...),
+			page.Lines("sequence_ce_"+by.name, by.title+": what it does next", "Mean -ln p of what was played.",
+				page.Axes{X: by.x, Y: "nats"}, ce...),
 			page.Lines("sequence_kind_"+by.name, by.title+": which kind it is", "Share of steps at which the likeliest kind is the true one.",
 				page.Axes{X: by.x, Y: "share"}, kind...))
 	}
