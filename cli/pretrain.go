@@ -13,6 +13,7 @@ import (
 // pretrainCmd has models learn before a training.
 type pretrainCmd struct {
 	MOA      learnCmd[prepare.MOA, *prepare.MOAResult]           `cmd:"" name:"moa" help:"A model of what others do next."`
+	Sequence learnCmd[prepare.Sequence, *prepare.SequenceResult] `cmd:"" help:"What others do next and are after, read off a whole life among them."`
 	VAE      learnCmd[prepare.VAE, *prepare.VAEResult]           `cmd:"" name:"vae" help:"Codes of states: learnt goals."`
 	CVAE     learnCmd[prepare.CVAE, *prepare.CVAEResult]         `cmd:"" name:"cvae" help:"Subgoals inferred from history."`
 	World    learnCmd[prepare.World, *prepare.WorldResult]       `cmd:"" help:"A model of the rules."`

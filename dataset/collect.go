@@ -33,15 +33,18 @@ import (
 	"hop/game"
 	"hop/internal/disk"
 	"hop/npz"
+	"hop/rng"
 	"hop/runlog"
 )
 
-// Config says what to collect. Exactly one of Mix, Team and Population must be set.
+// Config says what to collect. Exactly one of Mix, Among, Team and Population must be set.
 type Config struct {
 	Game     game.Game
 	GameSpec map[string]any // "name" and the game's resolved parameters, for the manifest
 	Mix      []string       // two bots: episode e has e mod (n+1) of the first, the rest of the second
+	Among    []string       // or some bots: each agent is any of them
 	Team     []string       // or n bots: the same team in every episode
+	Life     int            // episodes that a team stays together before the next one; 0: one
 	Players  Players        // plays instead of bots, if not nil; Team or Population then names its members
 	Kinds    Kinds          // with a Population: who plays each agent
 	Given    int            // numbers that players are given about their co-players, beside what they see
@@ -73,7 +76,7 @@ func (c *Config) manifest() (*Manifest, error) {
 	spec := c.Game.Spec()
 	m := &Manifest{
 		Format: Format, Version: c.Build.Version, Builds: []runlog.Build{c.Build}, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
-		Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
+		Among: c.Among, Life: c.Life, Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
 	if spec.View > 0 {
 		bad("game.view is %d, want 0: rows are what each agent sees of the whole board, and models of others learn from them; agents with a "+
@@ -81,6 +84,9 @@ func (c *Config) manifest() (*Manifest, error) {
 	}
 	if err := m.Layout.check(); err != nil {
 		bad("%s cannot be stored: %w", spec.Name, err)
+	}
+	if c.Life < 0 || c.Life > 1<<20 {
+		bad("a life is of %d episodes, want 1 to %d", c.Life, 1<<20)
 	}
 	if c.Dir == "" {
 		bad("no folder to write to")
@@ -104,12 +110,16 @@ func (c *Config) manifest() (*Manifest, error) {
 	}
 	names := c.Team
 	switch {
-	case len(c.Population) > 0 && (len(c.Mix)+len(c.Team) > 0 || c.Players == nil || c.Kinds == nil):
+	case len(c.Population) > 0 && (len(c.Mix)+len(c.Among)+len(c.Team) > 0 || c.Players == nil || c.Kinds == nil):
 		bad("a population needs players and their kinds, and no mix or team")
 	case len(c.Population) > 0:
 		names = c.Population
+	case len(c.Among) > 0 && (len(c.Mix)+len(c.Team) > 0 || c.Players != nil):
+		bad("among is for bots alone, without a mix or a team")
+	case len(c.Among) > 0:
+		names = c.Among
 	case (len(c.Mix) == 0) == (len(c.Team) == 0):
-		bad("want either a mix of two bots or a team of %d", spec.Seats)
+		bad("want either a mix of two bots, a team of %d, or some bots to be among", spec.Seats)
 	case len(c.Mix) > 0 && len(c.Mix) != 2:
 		bad("mix is %v, want two bots", c.Mix)
 	case len(c.Mix) > 0 && c.Players != nil:
@@ -136,12 +146,17 @@ func (c *Config) manifest() (*Manifest, error) {
 // teamOf returns the function that says which bot each agent is in an episode.
 func (c *Config) teamOf(bots []string, n int) func(episode int, dst []int8) {
 	index := func(name string) int8 { return int8(slices.Index(bots, name)) }
+	life, among := max(c.Life, 1), rng.New(c.Seed).Child("among")
 	return func(episode int, dst []int8) {
+		team := episode / life
+		r := among.Child("team", team).Rand()
 		for a := range dst {
 			switch {
+			case len(c.Among) > 0:
+				dst[a] = index(c.Among[r.IntN(len(c.Among))])
 			case len(c.Team) > 0:
 				dst[a] = index(c.Team[a])
-			case a < episode%(n+1):
+			case a < team%(n+1):
 				dst[a] = index(c.Mix[0])
 			default:
 				dst[a] = index(c.Mix[1])

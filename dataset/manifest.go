@@ -35,7 +35,9 @@ type Manifest struct {
 	Game    json.RawMessage `json:"game"`             // name and resolved parameters
 	Seed    uint64          `json:"seed"`             //
 	Mix     []string        `json:"mix,omitempty"`    // teams of 0..n of the first bot, the rest the second, in turn
+	Among   []string        `json:"among,omitempty"`  // or teams of any of these bots
 	Team    []string        `json:"team,omitempty"`   // or always the same team
+	Life    int             `json:"life,omitempty"`   // episodes that a team stays together: those of a number e / life; 0: one
 	// Or teams of these kinds, drawn anew each episode.
 	Population []string `json:"population,omitempty"`
 	Wanted     int      `json:"wanted_rows"` // collecting stopped at the first whole episode that reached it
@@ -207,6 +209,9 @@ func (m *Manifest) check() error {
 	if err := m.Layout.check(); err != nil {
 		return err
 	}
+	if m.Life < 0 || m.Life > 1<<20 {
+		return fmt.Errorf("a life is of %d episodes, want 1 to %d", m.Life, 1<<20)
+	}
 	if len(m.Bots) == 0 || len(m.Bots) > 127 {
 		return fmt.Errorf("%d bots, want 1 to 127", len(m.Bots))
 	}
@@ -307,7 +312,7 @@ func (m *Manifest) takeOver(by *Manifest, accept bool) error {
 func (m *Manifest) sameMaking(want *Manifest) []string {
 	making := func(m *Manifest) map[string]string {
 		bare := Manifest{
-			Format: m.Format, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Team: m.Team, Population: m.Population,
+			Format: m.Format, Game: m.Game, Seed: m.Seed, Mix: m.Mix, Among: m.Among, Team: m.Team, Life: m.Life, Population: m.Population,
 			Wanted: m.Wanted, ShardRows: m.ShardRows, Bots: m.Bots, Layout: m.Layout,
 		}
 		b, _ := json.Marshal(bare)

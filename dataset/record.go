@@ -40,6 +40,7 @@ func (c *collector) record(ctx context.Context) error {
 	}
 	rec := newRecorder(c)
 	ro := batch.New(envs.Shape(recordLen, c.cfg.Given))
+	life := make([]lifeOf, lanes)
 	for episode, rows := 0, 0; rows < c.m.Wanted; {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("dataset: recording into %s: stopped; the same call begins anew: %w", c.dir, err)
@@ -49,14 +50,19 @@ func (c *collector) record(ctx context.Context) error {
 		}
 		for n := range lanes {
 			if err := rec.lane(ro, n, func(played *Columns) error {
-				if rows >= c.m.Wanted {
-					return nil
+				for _, played := range life[n].whole(played, max(c.m.Life, 1)) {
+					if rows >= c.m.Wanted {
+						return nil
+					}
+					for i := range played.Episode {
+						played.Episode[i] = int32(episode)
+					}
+					episode, rows = episode+1, rows+played.rows()
+					if err := c.add(&played, episode-1); err != nil {
+						return err
+					}
 				}
-				for i := range played.Episode {
-					played.Episode[i] = int32(episode)
-				}
-				episode, rows = episode+1, rows+played.rows()
-				return c.add(played, episode-1)
+				return nil
 			}); err != nil {
 				return err
 			}
@@ -66,6 +72,28 @@ func (c *collector) record(ctx context.Context) error {
 		}
 	}
 	return c.flush()
+}
+
+// lifeOf keeps the episodes of a lane until those of a life are together, so that they
+// have numbers in a row.
+type lifeOf struct {
+	kept []Columns
+	n    int
+}
+
+// whole takes in an episode and returns all of its life with the last of them, views
+// until the next call; nothing before.
+func (l *lifeOf) whole(played *Columns, episodes int) []Columns {
+	if l.n == len(l.kept) {
+		l.kept = append(l.kept, Columns{})
+	}
+	l.kept[l.n].truncate()
+	l.kept[l.n].append(played)
+	if l.n++; l.n < episodes {
+		return nil
+	}
+	l.n = 0
+	return l.kept[:episodes]
 }
 
 // recorder turns windows into rows.

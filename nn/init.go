@@ -13,6 +13,9 @@ type Init func(dst []float32, shape []int, r *rng.Rand)
 // Zeros is the Init of biases.
 func Zeros(dst []float32, _ []int, _ *rng.Rand) { f32.Fill(dst, 0) }
 
+// ones is the Init of a gain.
+func ones(dst []float32, _ []int, _ *rng.Rand) { f32.Fill(dst, 1) }
+
 // fans returns the inputs and outputs of a weight matrix.
 func fans(shape []int) (in, out int) {
 	in, out = 1, shape[len(shape)-1]

@@ -32,6 +32,7 @@ type teamDealer struct {
 	even         [][]int8             // not nil: draw one of these teams, its co-players in any order
 	fixed        []int8               // [A] not nil: always this team
 	dealt        [][][]int8           // [N][episodes][A] all that was dealt, if it is kept
+	life         int                  // episodes of dealt that a team stays together; 0: one
 }
 
 func newTeamDealer(seats, envs int, who []string, key rng.Key) *teamDealer {
@@ -44,6 +45,9 @@ func (c *teamDealer) deal(n int) {
 	team := c.who[n*c.seats : (n+1)*c.seats]
 	if c.dealt != nil {
 		defer func() { c.dealt[n] = append(c.dealt[n], slices.Clone(team)) }()
+		if c.life > 1 && len(c.dealt[n])%c.life != 0 {
+			return
+		}
 	}
 	if c.fixed != nil {
 		copy(team, c.fixed)
@@ -271,6 +275,8 @@ type Population struct {
 	Model  *actor.Model
 	Params *nn.Params
 
+	Life int // episodes that a team stays together; 0: one
+
 	in    ResponseInput
 	teams *teamDealer
 }
@@ -287,7 +293,7 @@ func NewPopulation(m *actor.Model, p *nn.Params, in ResponseInput) *Population {
 // Players returns the players of env n < lanes, [worker][agent].
 func (l *Population) Players(g game.Game, workers, lanes int, members Members, key rng.Key) ([][]rollout.Player, error) {
 	l.teams = newTeamDealer(l.in.Seats, lanes, l.in.Who, key)
-	l.teams.dealt = make([][][]int8, lanes)
+	l.teams.dealt, l.teams.life = make([][][]int8, lanes), l.Life
 	return l.teams.players(g, l.in.Who, workers, lanes, members, func(agent.ID) rollout.Player {
 		return ppo.NewPlayer(l.Model, l.Params, lanes, nil, 1)
 	})

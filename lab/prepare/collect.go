@@ -19,9 +19,11 @@ type Collect struct {
 	Game       string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set        []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
 	Mix        []string `help:"Two bots: teams of 0..n of the first, the rest of the second, in turn." placeholder:"BOT" xor:"who"`
+	Among      []string `help:"Some bots: each agent is any of them, drawn anew for each life." placeholder:"BOT" xor:"who"`
 	Team       []string `help:"One bot a seat, or one for all, in every episode." placeholder:"BOT" xor:"who"`
 	Agents     string   `help:"Run whose final agents play, in its game; --set changes the game." type:"path" placeholder:"RUN" xor:"who"`
 	Population string   `help:"Response network (hop pretrain response) whose population plays: teams of those that it learnt among and of itself." type:"path" placeholder:"RUN" xor:"who"`
+	Life       int      `help:"Episodes that a team stays together before the next is drawn." default:"1"`
 	Zoo        string   `help:"Folder of hop zoo train, if the population has members of it." type:"path" placeholder:"DIR"`
 	Rows       int      `help:"Stop at the first whole episode that reaches so many rows." default:"107000"`
 	Seed       uint64   `help:"All random numbers follow from it." default:"1"`
@@ -52,6 +54,12 @@ func (c Collect) Do(ctx context.Context, l *lab.Lab) (dataset.Manifest, game.Gam
 func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers,
 		Build: l.Build(), Accept: c.AcceptBuild}
+	switch {
+	case c.Life < 1:
+		return cfg, lab.Misused("--life %d, want at least 1", c.Life)
+	case c.Life > 1:
+		cfg.Life = c.Life
+	}
 	if c.Agents != "" {
 		err := l.RecordAgents(&cfg, c.Agents, c.Set)
 		return cfg, err
@@ -67,8 +75,9 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 		cfg.Game = g
 		return cfg, c.population(l, &cfg)
 	}
-	if len(c.Mix) == 0 && len(c.Team) == 0 {
-		return cfg, lab.Misused("name two bots with --mix, a team with --team, a run with --agents, or a response network with --population")
+	if len(c.Mix)+len(c.Among)+len(c.Team) == 0 {
+		return cfg, lab.Misused("name two bots with --mix, some with --among, a team with --team, " +
+			" a run with --agents, or a response network with --population")
 	}
 	if len(c.Mix) > 0 && len(c.Mix) != 2 {
 		return cfg, lab.Misused("--mix %s: want two bots", strings.Join(c.Mix, ","))
@@ -78,6 +87,12 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 			return cfg, lab.Wrong(err, "--mix", c.Mix...)
 		}
 	}
+	for _, name := range c.Among {
+		if _, err := game.NewBot(g, name); err != nil {
+			return cfg, lab.Wrong(err, "--among", c.Among...)
+		}
+	}
+	cfg.Among = c.Among
 	if len(c.Team) > 0 {
 		members, err := lab.Team(g, c.Team)
 		if err != nil {
@@ -110,6 +125,7 @@ func (c Collect) population(l *lab.Lab, cfg *dataset.Config) error {
 		members = zoo.Players
 	}
 	all := pretrain.NewPopulation(m, p, in)
+	all.Life = c.Life
 	cfg.Population, cfg.Given, cfg.Kinds = all.Kinds, all.Given, all.Dealt
 	cfg.Players = func(workers, lanes int) ([][]rollout.Player, error) {
 		return all.Players(cfg.Game, workers, lanes, members, rng.New(c.Seed).Child("population"))

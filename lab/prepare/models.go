@@ -13,11 +13,13 @@ import (
 	"hop/internal/cpu"
 	"hop/lab"
 	"hop/model/cvae"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/pretrain"
 	"hop/pretrain/score"
 	"hop/pretrain/score/chance"
+	"hop/pretrain/score/lives"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -107,6 +109,56 @@ func (c MOA) beside(l *lab.Lab, m *pretrain.MOA, got *score.MOAScore, report *ca
 	}
 	score.Beside(m, beside, got, report)
 	return nil
+}
+
+// Sequence asks for a model that reads whole lives.
+type Sequence struct {
+	Data    string   `help:"Folder of a dataset of lives (hop collect --life)." required:"" type:"path" placeholder:"DIR"`
+	History string   `help:"What reads the steps so far: attention (a transformer), gru, or none." enum:"attention,gru,none" default:"attention"`
+	Forget  bool     `help:"Begin anew with every episode (model.across=false)."`
+	Beside  []string `help:"Folder of another hop pretrain sequence, scored on the same lives; repeatable." sep:"none" type:"path" placeholder:"RUN"`
+	Set     []string `help:"Set a field, such as epochs=20 or model.width=32; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Common
+}
+
+// SequenceResult is what it comes to.
+type SequenceResult struct {
+	*Learnt
+	*lives.Score
+}
+
+// Do trains and scores it.
+func (c Sequence) Do(ctx context.Context, l *lab.Lab) (*SequenceResult, error) {
+	data, g, err := openData(l, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	cfg := pretrain.DefaultSequence(data[0].Layout)
+	cfg.Model.History, cfg.Model.Across = c.History, !c.Forget
+	if err := configure(&cfg, c.Set); err != nil {
+		return nil, err
+	}
+	var beside []lives.Beside
+	for _, dir := range c.Beside {
+		m, p, err := sequence.Load(l.Reg.Runs, dir)
+		if err != nil {
+			return nil, lab.Wrong(err, "--beside", dir)
+		}
+		beside = append(beside, lives.Beside{Name: lives.Name(m), Model: m, Params: p})
+	}
+	m, err := pretrain.NewSequence(cfg, data[0], c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	out := &SequenceResult{}
+	out.Learnt, err = training[pretrain.Progress]{
+		lab: l, kind: "sequence", settings: map[string]any{"data": contents(data), "sequence": cfg}, model: m, unit: "rows", watch: rows,
+		score: func() (report *card.Card, err error) {
+			out.Score, report, err = lives.Of(m, g, beside)
+			return report, err
+		},
+	}.learn(ctx, c.Common)
+	return out, err
 }
 
 // VAE asks for codes of states.

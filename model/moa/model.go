@@ -108,45 +108,55 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 // Layers returns the model and its weights, for which there is no memory yet: it takes
 // little, however large they are.
 func Layers(c Config, in Input) (*Model, *nn.Params, error) {
-	if err := c.Validate(); err != nil {
+	p := &nn.Params{}
+	m, err := On(p, "", c, in)
+	if err != nil {
 		return nil, nil, err
+	}
+	return m, p, nil
+}
+
+// On adds the model's layers to p, under names that begin with prefix: for models that
+// are a part of another.
+func On(p *nn.Params, prefix string, c Config, in Input) (*Model, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
 	}
 	if err := in.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if in.Actions < 1 || in.Actions > 1<<10 || in.GoalLen < 0 || in.GoalLen > 1<<20 {
-		return nil, nil, fmt.Errorf("moa: the input has %d actions and goals of %d numbers; want 1 to %d actions and goals of 0 to %d",
+		return nil, fmt.Errorf("moa: the input has %d actions and goals of %d numbers; want 1 to %d actions and goals of 0 to %d",
 			in.Actions, in.GoalLen, 1<<10, 1<<20)
 	}
 	if c.Frame != frame.Board && in.Planes == 0 {
-		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
+		return nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
 	in.Extra = 0
 	if c.Distances {
 		if !in.HasDistances() {
-			return nil, nil, field.Bad("distances", c.Distances, "false, because the game has no board with moves and things on it")
+			return nil, field.Bad("distances", c.Distances, "false, because the game has no board with moves and things on it")
 		}
 		in.Extra = 4 * len(in.thingsOf())
 	}
 	m := &Model{Input: in, Config: c, frame: frame.New(c.Frame, in.Input)}
-	p := &nn.Params{}
 	rest := []int{512}
 	if c.Net == "conv" {
-		m.conv = model.NewConv(p, "conv", in.Input)
+		m.conv = model.NewConv(p, prefix+"conv", in.Input)
 		m.feat = m.conv.Out
 	} else {
-		m.first = p.Dense("first", m.frame.Cols, c.Hidden[0], nn.ReLU)
+		m.first = p.Dense(prefix+"first", m.frame.Cols, c.Hidden[0], nn.ReLU)
 		m.feat = c.Hidden[0]
 		rest = c.Hidden[1:]
 	}
 	m.cat = m.feat + c.History + in.GoalLen
 	if c.History > 0 {
-		m.sense = p.Dense("sense", m.feat, c.History, nn.ReLU)
-		m.gru = p.GRU("gru", c.History, c.History)
+		m.sense = p.Dense(prefix+"sense", m.feat, c.History, nn.ReLU)
+		m.gru = p.GRU(prefix+"gru", c.History, c.History)
 	}
-	m.body = p.MLP("body", nn.ReLU, append([]int{m.cat}, rest...)...)
-	m.head = p.Dense("head", rest[len(rest)-1], in.Actions, nn.None, nn.Orthogonal(0.01))
-	return m, p, nil
+	m.body = p.MLP(prefix+"body", nn.ReLU, append([]int{m.cat}, rest...)...)
+	m.head = p.Dense(prefix+"head", rest[len(rest)-1], in.Actions, nn.None, nn.Orthogonal(0.01))
+	return m, nil
 }
 
 // Cols returns the width of encoded rows.

@@ -6,7 +6,7 @@ import (
 	"hop/rng"
 )
 
-// The sizes of the three nets.
+// The sizes of the nets.
 const (
 	planes, extras = 112, 32 // the actor's and the LSTM's input
 	obs            = planes + extras
@@ -258,4 +258,69 @@ func (n *recurrent) flops(m int) (forward, train float64) {
 	first := 2 * float64(len(n.s.Idx)) * 4 * hidden
 	rest := dense(steps*m, hidden, 4*hidden) + dense(steps*m, hidden, actions+1)
 	return first + rest, 2*first + 3*rest
+}
+
+// attention is a transformer of two blocks of 64 numbers and four heads, with heads on
+// every step. It learns from sequences of 20 steps and plays as it does in a run: a step
+// for each sequence, with the last 64 kept.
+type attention struct {
+	base  // its x is [m][steps][obs]
+	first nn.Dense
+	net   nn.Transformer
+	ws    *nn.TransformerWork
+	cache *nn.TransformerCache
+	seqs  []nn.Span
+	place []int
+}
+
+// The sizes of the transformer.
+const (
+	tokenWidth, tokenUp, tokenHeads = 64, 128, 4
+	kept                            = 64
+)
+
+func newAttention(rows int) *attention {
+	p := &nn.Params{}
+	n := &attention{first: p.Dense("first", obs, tokenWidth, nn.None), net: p.Transformer("net", 2, tokenWidth, tokenUp, tokenHeads, kept),
+		base: base{p: p, h: newHeads(p, tokenWidth), each: steps}}
+	p.Init(rng.New(1).Child("transformer"))
+	n.ws, n.cache, n.x = n.net.Work(steps*rows, steps), n.net.Cache(rows), make([]float32, steps*rows*obs)
+	n.h.allocate(steps * rows)
+	sparseBits(n.x, "transformer")
+	for i := range rows {
+		n.seqs, n.place = append(n.seqs, nn.Span{Off: i * steps, Len: steps}), append(n.place, i)
+	}
+	for range kept { // the rings are full
+		n.infer(rows)
+	}
+	return n
+}
+
+func (n *attention) forward(m int) {
+	n.fill(steps * m)
+	n.first.ForwardSparse(n.p, n.ws.X, &n.s)
+	n.net.Forward(n.p, n.ws, n.seqs[:m])
+	n.h.forward(n.p, n.ws.Y, steps*m)
+}
+
+func (n *attention) infer(m int) {
+	n.fill(m)
+	n.first.ForwardSparse(n.p, n.ws.X, &n.s)
+	n.net.Step(n.p, n.ws, n.cache, n.place[:m])
+	n.h.forward(n.p, n.ws.Y, m)
+}
+
+func (n *attention) backward(m int) {
+	n.h.backward(n.p, n.ws.DY, n.ws.Y, steps*m)
+	n.net.Backward(n.p, n.ws, n.seqs[:m])
+	n.first.BackwardSparse(n.p, n.ws.DX, &n.s, n.ws.X)
+}
+
+func (n *attention) flops(m int) (forward, train float64) {
+	layers := func(rows int) float64 {
+		return 2*dense(rows, tokenWidth, 4*tokenWidth+2*tokenUp) + dense(rows, tokenWidth, actions+1)
+	}
+	first := 2 * float64(len(n.s.Idx)) * tokenWidth
+	play := first + layers(m) + 2*2*dense(m, tokenWidth, kept)
+	return play, 2*first + 3*(layers(steps*m)+2*2*dense(steps*m, tokenWidth, steps/2))
 }

@@ -1,6 +1,6 @@
 // Package nnbench measures how fast package nn is, and lets Python check it.
 //
-// Run times three nets, forward and in whole training steps, against the measured
+// Run times four nets, forward and in whole training steps, against the measured
 // peak of the core. Compare loads the weights and batches that
 // bench/torch_compare.py has written, and writes what nn makes of them: outputs,
 // gradients and times.
@@ -10,7 +10,9 @@ package nnbench
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +51,7 @@ type Config struct {
 }
 
 // Nets returns the names of the nets.
-func Nets() []string { return []string{"actor", "conv", "lstm"} }
+func Nets() []string { return []string{"actor", "conv", "lstm", "transformer"} }
 
 func build(name string, rows int) net {
 	switch name {
@@ -57,6 +59,8 @@ func build(name string, rows int) net {
 		return newActor(rows)
 	case "conv":
 		return newConv(rows)
+	case "transformer":
+		return newAttention(rows)
 	}
 	return newRecurrent(rows)
 }
@@ -170,7 +174,11 @@ func Compare(dir string, c Config) error {
 		return err
 	}
 	for _, name := range c.Nets {
-		if err := compare(dir, name); err != nil {
+		err := compare(dir, name)
+		if name == "transformer" && errors.Is(err, fs.ErrNotExist) {
+			continue // torch_compare.py has none
+		}
+		if err != nil {
 			return fmt.Errorf("nnbench: comparing %s: %w", name, err)
 		}
 	}

@@ -67,8 +67,8 @@ func TestCompare(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(dir, "hop.json")); err != nil || json.Unmarshal(b, &res) != nil {
 		t.Fatal(err)
 	}
-	if len(res.Rows) != 6 || res.Peak <= 0 || res.Rows[0].US <= 0 || res.Rows[0].GFLOPS <= 0 {
-		t.Errorf("got %+v, want six rows with times and a peak", res)
+	if len(res.Rows) != 8 || res.Peak <= 0 || res.Rows[0].US <= 0 || res.Rows[0].GFLOPS <= 0 {
+		t.Errorf("got %+v, want eight rows with times and a peak", res)
 	}
 }
 

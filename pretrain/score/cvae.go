@@ -46,7 +46,7 @@ func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
 	s := &CVAEScore{Open: open}
 	var probe *vae.Probe
 	s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, c.Held(2), "kl", learn, held)
-	s.short = short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held["kl"] })
+	s.short = Short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held["kl"] })
 	if probe != nil {
 		s.ProbeLimit = stats.Number(math.NaN())
 		if scripted(g, c.Data.Bots) { // else nobody knows what all of them would have done

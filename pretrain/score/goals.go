@@ -25,7 +25,7 @@ func ownHistory(d *dataset.Data, g game.Game) ([]float32, error) {
 	}
 	post, types := make([]float32, d.Len()*len(d.Bots)), make([]float64, len(d.Bots))
 	all := func(int) bool { return true }
-	return post, replay(d, g, all, b.Start, func(st game.State, rows []int, actions []int32) {
+	return post, Replay(d, g, all, b.Start, func(st game.State, rows []int, actions []int32) {
 		for _, row := range rows {
 			b.Types(types, oracle.OwnHistory, game.Seat(d.Seat[row]), 0)
 			for i, p := range types {

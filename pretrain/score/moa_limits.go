@@ -50,7 +50,7 @@ func limits(t *pretrain.MOA, g game.Game) *MOALimits {
 		}
 	}
 	probs, types := make([]float32, len(t.Data.Layout.Actions)), make([]float64, len(t.Data.Bots))
-	l.why = replay(t.Data, g, func(e int) bool { return episodes[e] }, b.Start,
+	l.why = Replay(t.Data, g, func(e int) bool { return episodes[e] }, b.Start,
 		func(st game.State, rows []int, actions []int32) {
 			for _, row := range rows {
 				if !rowOf[int32(row)] {
@@ -70,10 +70,10 @@ func limits(t *pretrain.MOA, g game.Game) *MOALimits {
 	return l
 }
 
-// replay plays recorded episodes again, from their start streams and actions, and
+// Replay plays recorded episodes again, from their start streams and actions, and
 // calls step before each with the rows of those who act and everyone's actions by
 // seat. It is an error if what is seen is not what was recorded.
-func replay(d *dataset.Data, g game.Game, want func(episode int) bool, start func(),
+func Replay(d *dataset.Data, g game.Game, want func(episode int) bool, start func(),
 	step func(st game.State, rows []int, actions []int32)) error {
 	n := d.Layout.Seats
 	st := g.New()

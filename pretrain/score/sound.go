@@ -101,10 +101,10 @@ func askSpikes(k *card.Card, curve []float64) {
 	k.Ask(check.Keeps, len(at) == 0, len(at) == 1, why)
 }
 
-// short says why a training was too short to judge its model by, "" if it was
+// Short says why a training was too short to judge its model by, "" if it was
 // not: its last epoch was its best, and either there were far fewer than usual or
 // the loss on the episodes to choose by was still falling clearly.
-func short(t *pretrain.Training, usual int, loss func(held map[string]float64) float64) string {
+func Short(t *pretrain.Training, usual int, loss func(held map[string]float64) float64) string {
 	if t.BestAt < t.Epoch {
 		return ""
 	}

@@ -106,7 +106,7 @@ func TestShortTrainingsAreCalledShort(t *testing.T) {
 			past[i].Held = map[string]float64{"loss": x}
 		}
 		tr := &pretrain.Training{Epoch: len(past), BestAt: c.best, Past: past}
-		if got := short(tr, 6, func(held map[string]float64) float64 { return held["loss"] }); got != c.want {
+		if got := Short(tr, 6, func(held map[string]float64) float64 { return held["loss"] }); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}

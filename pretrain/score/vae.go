@@ -142,7 +142,7 @@ func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 	learn, held := codes(v, 0), codes(v, 2)
 	var probe *vae.Probe
 	s.codeScore, probe = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
-	s.short = short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
+	s.short = Short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
 	if probe != nil {
 		if err := s.probeMore(v, learn, held); err != nil {
 			return nil, nil, err

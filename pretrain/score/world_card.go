@@ -169,7 +169,7 @@ func (j *WorldScores) checks(c *card.Card) {
 // ShortWorld says why a training was too short to judge its model by, "" if it
 // was not.
 func ShortWorld(w *pretrain.World) string {
-	return short(w.Training, pretrain.DefaultWorld().Epochs, func(held map[string]float64) float64 {
+	return Short(w.Training, pretrain.DefaultWorld().Epochs, func(held map[string]float64) float64 {
 		sum := 0.
 		for _, name := range slices.Sorted(maps.Keys(held)) {
 			sum += held[name]
