@@ -25,7 +25,8 @@ const (
 // named are the learners' numbers that may tell why, the most telling first, and what to do.
 var named = []struct{ name, words, next string }{
 	{"ppo/lr", "the learning rate", "let ppo.lr_end be below ppo.lr"},
-	{"ppo/entropy", "the policy's entropy (nats)", "look at ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
+	{"ppo/entropy", "the policy's entropy (nats)",
+		"look at ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
 	{"ppo/kl", "how far the policy moves a window (nats)", "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
 	{"ppo/value_loss", "the loss of the values", "ppo.reward_scale and ppo.lr: values that do not fit the returns"},
 	{"search/entropy", "the entropy of the search's policy (nats)", "search.act and search.beta: how the agents act on what they search"},

@@ -38,7 +38,8 @@ func TestFallsAreFound(t *testing.T) {
 		{"stays", "No seed", func(float64) float64 { return 3 }, flat, check.Pass},
 		{"only falls", "No seed", func(x float64) float64 { return 3 - x }, flat, check.Pass},
 		{"rises and falls", "no learner's number", falls, flat, check.Suspect},
-		{"falls as the rate grows", "the learning rate went from", falls, func(x float64) float64 { return 1e-3 + 0.05*max(0, x-0.7) }, check.Suspect},
+		{"falls as the rate grows", "the learning rate went from", falls,
+			func(x float64) float64 { return 1e-3 + 0.05*max(0, x-0.7) }, check.Suspect},
 	} {
 		var q fall.Asked
 		for seed := range uint64(3) {

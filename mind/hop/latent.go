@@ -348,24 +348,12 @@ func (f *latentInference) Draw(tree int32, n, j int, g int32, r *rng.Rand) int32
 	z := f.Drawn(tree, j, 0)
 	mu, sd := f.at(n, j)
 	f.write(z, mu, int(g))
-	f.draw(z, mu, sd, r)
+	f.infer.Near(z, mu, sd, f.m.cfg.Goals.Spread, r)
 	if len(f.kinds) > 0 {
 		f.kind[f.m.at(int(tree), j)] = f.kinds[g]
 	}
 	f.next++
 	return f.next - 1
-}
-
-// draw draws a point, or a class of each variable.
-func (f *latentInference) draw(z, mu, sd []float32, r *rng.Rand) {
-	spread := f.m.cfg.Goals.Spread
-	if f.infer.Classes > 0 {
-		f.infer.Draw(z, mu, nil, spread, r)
-		return
-	}
-	for k, m := range mu {
-		z[k] = m + float32(spread)*sd[k]*float32(r.Norm())
-	}
 }
 
 func (f *latentInference) Drawn(tree int32, j int, _ int32) []float32 {
@@ -392,7 +380,7 @@ func (f *latentInference) Words(n, j, g int) []Word {
 	z, r := make([]float32, len(mu)), rng.New(1).Child("words").Rand()
 	var list []Word
 	for range draws {
-		f.draw(z, mu, sd, &r)
+		f.infer.Near(z, mu, sd, f.m.cfg.Goals.Spread, &r)
 		words := f.outcomes.words(z)
 		for i := range words {
 			if words[i].Share /= draws; list != nil {

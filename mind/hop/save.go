@@ -3,6 +3,7 @@ package hop
 import (
 	"fmt"
 
+	"hop/belief"
 	"hop/safetensors"
 )
 
@@ -16,14 +17,9 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 		return err
 	}
 	m.goals.save(f, prefix+"goals/")
-	var b []byte
-	var err error
-	for _, x := range m.beliefs {
-		if b, err = x.AppendBinary(b); err != nil {
-			return err
-		}
+	if err := belief.Save(f, prefix+"beliefs", m.beliefs); err != nil {
+		return err
 	}
-	f.PutBytes(prefix+"beliefs", b)
 	stream, err := m.rand.MarshalBinary()
 	if err != nil {
 		return err
@@ -52,18 +48,8 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 		return err
 	}
 	m.version++
-	b, err := f.Bytes(prefix + "beliefs")
-	if err != nil {
+	if err := belief.Load(f, prefix+"beliefs", m.beliefs); err != nil {
 		return err
-	}
-	if len(m.beliefs) == 0 || len(b)%len(m.beliefs) != 0 {
-		return fmt.Errorf("hop: loading %sbeliefs: made for another number of envs", prefix)
-	}
-	size := len(b) / len(m.beliefs)
-	for n, x := range m.beliefs {
-		if err := x.UnmarshalBinary(b[n*size : (n+1)*size]); err != nil {
-			return err
-		}
 	}
 	stream, err := f.Bytes(prefix + "moa_stream")
 	if err != nil {

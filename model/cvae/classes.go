@@ -93,6 +93,17 @@ func (m *Model) Draw(dst, mu, logvar []float32, spread float64, r *rng.Rand) {
 	}
 }
 
+// Near is Draw for who keeps standard deviations: a point, or a class of each variable.
+func (m *Model) Near(dst, mu, sd []float32, spread float64, r *rng.Rand) {
+	if m.Classes > 0 {
+		m.Draw(dst, mu, nil, spread, r)
+		return
+	}
+	for k, x := range mu {
+		dst[k] = x + float32(spread)*sd[k]*float32(r.Norm())
+	}
+}
+
 // KL returns KL(p || q) of discrete goals, summed over the variables: how far what is
 // inferred is from the probabilities p of a subgoal's classes.
 func (m *Model) KL(q, p []float32) float64 {
