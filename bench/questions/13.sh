@@ -1,0 +1,22 @@
+#!/bin/bash
+# The ablation table: every 4x4 preset of hop+ and hop, two stags, five whole pipelines.
+cd $OUT; export PATH=$(dirname $BIN):$PATH
+spec() { # preset seed
+  { echo "base: $1"
+    if hop show "$1" | grep -q -- '- name:'; then echo "prepare:"
+    hop show "$1" | awk -v seed="$2" '
+    /^prepare:/ { inside = 1; next } /^[a-z]/ { inside = 0 }
+    inside && /- name:/ { name = $3 }
+    inside && /run:/ { sub(/^ *run: /, ""); gsub(/^\047|\047$/, "")
+      if ($0 ~ /--seed/) sub(/--seed [0-9]+/, "--seed " seed * 10 + 7); else $0 = $0 " --seed " seed
+      printf "  - {name: %s, run: \"%s\"}\n", name, $0 }'; fi
+  } > "$2/$1.yaml"; }
+one() { # preset seed workers
+  spec $1 $2; local t=$(date +%s)
+  hop train $2/$1.yaml --seeds $2 --out $2/runs --workers $3 --set game.stags=2 --set eval.episodes=${EP:-400} $MORE --json > $2/$1.json 2> $2/$1.err || { echo "FAILED $1 $2"; tail -2 $2/$1.err; return; }
+  timeout 200 hop adapt $2/runs/$1-001 --trios six --lives ${LIVES:-2} --workers $3 --out $2/adapt-$1 --json > $2/$1.adapt.json 2> $2/$1.adapt.err || { echo "FAILED adapt $1 $2"; tail -2 $2/$1.adapt.err; }
+  echo "$1 $2 $(( $(date +%s) - t ))s"; }
+export -f spec one
+for s in ${SEEDS:-1 2 3 4 5}; do mkdir -p $s; one hop+ $s 3 & done; wait
+for p in ${PRESETS:-hop+zoo hop+scripts hop+onestep hop+discrete hop-4x4 hop-net hop-no-across hop-no-within direct-om hop+8d hop+tree hop+nosearch hop+nomoa hop+nogoals hop+gate hop+rules}; do for s in ${SEEDS:-1 2 3 4 5}; do echo "$p $s 1"; done; done | xargs -P 16 -L 1 bash -c 'one $0 $1 $2'
+rm -rf */runs/stages 2>/dev/null; true
