@@ -239,7 +239,8 @@ func (s *Spec) kindsTogether() error {
 	for a, brain := range s.Train.Brains {
 		for b := range a {
 			if s.Train.Brains[b] == brain && s.kindOf(a) != s.kindOf(b) {
-				return field.Bad("train.brains", s.Train.Brains, fmt.Sprintf("other brains for agents %d and %d, who are of different kinds (minds)", b, a))
+				return field.Bad("train.brains", s.Train.Brains,
+					fmt.Sprintf("other brains for agents %d and %d, who are of different kinds (minds)", b, a))
 			}
 		}
 	}

@@ -30,6 +30,7 @@ minds:
 // A run of several kinds of learners keeps what every run promises.
 func TestKindsKeepThePromises(t *testing.T) {
 	exptest.Promises(t, mixed, 3)
+	exptest.Promises(t, exptest.With(t, exptest.Small(""), "train.steps=1000", "minds.aware.agents=[1,3]", "minds.aware.mind=lola"), 3)
 }
 
 // Agents that a kind gives nothing of their own are the agents of a run without kinds, to
@@ -192,6 +193,7 @@ func TestKindsAreRefused(t *testing.T) {
 	} {
 		exptest.Refused(t, c.want, c.text)
 	}
+	exptest.Refused(t, "the only ones of mind lola", "minds: {aware: {agents: [1], mind: lola}}")
 	exptest.Refused(t, "minds.slow.train.envs", plain, "minds.slow.train.envs=3")
 	exptest.Refused(t, "minds.slow.agents", plain, "minds.slow.ppo.lr=1e-4")
 }

@@ -74,7 +74,8 @@ func (x *Saved) Minds() ([]mind.Mind, []int, error) {
 	for i, m := range minds {
 		w, ok := mind.As[mind.Weighted](m)
 		if !ok {
-			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, x.Spec.LearnsAs(m.Agents()[0]).Mind.Name)
+			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir,
+				x.Spec.LearnsAs(m.Agents()[0]).Mind.Name)
 		}
 		if err := w.LoadWeights(x.file, train.Prefix(i)); err != nil {
 			return nil, nil, fmt.Errorf("exp: loading the agents of %s: %w", x.dir, err)

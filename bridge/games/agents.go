@@ -50,7 +50,8 @@ type guest struct {
 // newGuest returns one who has not been asked yet; a scale that is not given is 1.
 func (s *Server) newGuest(name string, members []eval.Member, scale ...float32) *guest {
 	agents, rows := s.spec.Seats, s.envs()*s.spec.Seats
-	g := &guest{name: name, members: members, scale: slices.Repeat([]float32{1}, agents), asked: make([]bool, rows), here: make([]bool, rows), chosen: make([]int32, rows),
+	g := &guest{name: name, members: members, scale: slices.Repeat([]float32{1}, agents), asked: make([]bool, rows),
+		here: make([]bool, rows), chosen: make([]int32, rows),
 		seen: make([]bool, rows*agents), rows: make([][][]int32, agents)}
 	for a := range g.rows {
 		g.rows[a] = make([][]int32, len(s.workers))

@@ -67,7 +67,7 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 	if alike {
 		r.Add(orders(&s, rec.returns)...)
 	}
-	r.Add(rec.fall.Finding())
+	r.Add(rec.fall.Finding(s.PPO))
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil
 }

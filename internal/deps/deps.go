@@ -21,7 +21,7 @@ var Floors = map[string]int{
 	"mind/hop": 8, "mind/hop/pretrained": 6, "mind/lola": 8, "mind/influence": 8, "pretrain": 8, "exp": 8,
 	"pretrain/sketch": 8, "pretrain/score": 9, "registry": 9, "report": 9, "report/cross": 9,
 	"report/adapted": 8, "diag/twin": 9, "diag/inside": 10, "diag/dreams": 10,
-	"diag/others": 10, "diag/probe": 10, "diag/update": 11, "diag/audit": 12, "diag/ladder": 9, "diag/faults": 9,
+	"diag/others": 10, "diag/probe": 10, "diag/update": 11, "diag/audit": 12, "diag/ladder": 9, "diag/faults": 9, "diag/fall": 9,
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
