@@ -75,10 +75,15 @@ func TestKindsLearnFromTheirOwnRowsAlone(t *testing.T) {
 		return weights
 	}
 	plain := first()
-	for i, set := range []string{"ppo.lr=0.1", "minds.slow.ppo.gamma=0.5", "minds.planner.ppo.lr=0.1"} {
-		for a, w := range first(set) {
-			if same := fmt.Sprint(w) == fmt.Sprint(plain[a]); same == (a == i) && a < 3 {
-				t.Errorf("%s: agent %d's first update is the same: %t", set, a, same)
+	for _, c := range []struct {
+		of  int
+		set string
+	}{
+		{0, "ppo.lr=0.1"}, {0, "ppo.reward_scale=3"}, {1, "minds.slow.ppo.gamma=0.5"}, {1, "minds.slow.ppo.prosocial=0"}, {2, "minds.planner.ppo.lr=0.1"},
+	} {
+		for a, w := range first(c.set) {
+			if same := fmt.Sprint(w) == fmt.Sprint(plain[a]); same == (a == c.of) && a < 3 {
+				t.Errorf("%s: agent %d's first update is the same: %t", c.set, a, same)
 			}
 		}
 	}
