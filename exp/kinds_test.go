@@ -79,7 +79,8 @@ func TestKindsLearnFromTheirOwnRowsAlone(t *testing.T) {
 		of  int
 		set string
 	}{
-		{0, "ppo.lr=0.1"}, {0, "ppo.reward_scale=3"}, {1, "minds.slow.ppo.gamma=0.5"}, {1, "minds.slow.ppo.prosocial=0"}, {2, "minds.planner.ppo.lr=0.1"},
+		{0, "ppo.lr=0.1"}, {0, "ppo.reward_scale=3"}, {1, "minds.slow.ppo.gamma=0.5"},
+		{1, "minds.slow.ppo.prosocial=0"}, {2, "minds.planner.ppo.lr=0.1"},
 	} {
 		for a, w := range first(c.set) {
 			if same := fmt.Sprint(w) == fmt.Sprint(plain[a]); same == (a == c.of) && a < 3 {
