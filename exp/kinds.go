@@ -215,7 +215,7 @@ func (s *Spec) validateKinds(g game.Game) []error {
 				bad("agents", k.Agents, fmt.Sprintf("agents from 0 to %d", seatsOf(g)-1))
 			case s.kindOf(a) != i:
 				bad("agents", k.Agents, fmt.Sprintf("agents of no other kind; %d is of %s", a, s.Kinds[s.kindOf(a)].Name))
-			case !s.everLearns(a):
+			case !s.EverLearns(a):
 				bad("agents", k.Agents, fmt.Sprintf("agents that learn; %d is played by %s", a, s.Train.Team[a]))
 			}
 		}
@@ -283,8 +283,8 @@ func seatsOf(g game.Game) int {
 	return g.Spec().Seats
 }
 
-// everLearns reports whether an agent's own mind plays it at some time.
-func (s *Spec) everLearns(a int) bool {
+// EverLearns reports whether an agent's own mind plays it at some time.
+func (s *Spec) EverLearns(a int) bool {
 	if a >= len(s.Train.Team) || s.Train.Team[a] == "learn" {
 		return true
 	}

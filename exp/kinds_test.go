@@ -30,6 +30,7 @@ minds:
 // A run of several kinds of learners keeps what every run promises.
 func TestKindsKeepThePromises(t *testing.T) {
 	exptest.Promises(t, mixed, 3)
+	exptest.Promises(t, exptest.With(t, exptest.Small(""), "train.steps=1000", "minds.aware.agents=[1,3]", "minds.aware.mind=lola"), 3)
 }
 
 // Agents that a kind gives nothing of their own are the agents of a run without kinds, to
@@ -74,10 +75,16 @@ func TestKindsLearnFromTheirOwnRowsAlone(t *testing.T) {
 		return weights
 	}
 	plain := first()
-	for i, set := range []string{"ppo.lr=0.1", "minds.slow.ppo.gamma=0.5", "minds.planner.ppo.lr=0.1"} {
-		for a, w := range first(set) {
-			if same := fmt.Sprint(w) == fmt.Sprint(plain[a]); same == (a == i) && a < 3 {
-				t.Errorf("%s: agent %d's first update is the same: %t", set, a, same)
+	for _, c := range []struct {
+		of  int
+		set string
+	}{
+		{0, "ppo.lr=0.1"}, {0, "ppo.reward_scale=3"}, {1, "minds.slow.ppo.gamma=0.5"},
+		{1, "minds.slow.ppo.prosocial=0"}, {2, "minds.planner.ppo.lr=0.1"},
+	} {
+		for a, w := range first(c.set) {
+			if same := fmt.Sprint(w) == fmt.Sprint(plain[a]); same == (a == c.of) && a < 3 {
+				t.Errorf("%s: agent %d's first update is the same: %t", c.set, a, same)
 			}
 		}
 	}
@@ -192,6 +199,7 @@ func TestKindsAreRefused(t *testing.T) {
 	} {
 		exptest.Refused(t, c.want, c.text)
 	}
+	exptest.Refused(t, "the only ones of mind lola", "minds: {aware: {agents: [1], mind: lola}}")
 	exptest.Refused(t, "minds.slow.train.envs", plain, "minds.slow.train.envs=3")
 	exptest.Refused(t, "minds.slow.agents", plain, "minds.slow.ppo.lr=1e-4")
 }

@@ -74,8 +74,8 @@ func (x *Saved) Minds() ([]mind.Mind, []int, error) {
 	for i, m := range minds {
 		w, ok := mind.As[mind.Weighted](m)
 		if !ok {
-			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights",
-				x.dir, x.Spec.LearnsAs(m.Agents()[0]).Mind.Name)
+			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir,
+				x.Spec.LearnsAs(m.Agents()[0]).Mind.Name)
 		}
 		if err := w.LoadWeights(x.file, train.Prefix(i)); err != nil {
 			return nil, nil, fmt.Errorf("exp: loading the agents of %s: %w", x.dir, err)
@@ -121,8 +121,7 @@ func (x *Saved) like(id agent.ID) ([]mind.Mind, []int, error) {
 	for _, m := range minds {
 		w, ok := mind.As[mind.Weighted](m)
 		if !ok {
-			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights",
-				x.dir, own.Spec.Mind.Name)
+			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, own.Spec.Mind.Name)
 		}
 		if err := w.LoadWeights(x.file, train.Prefix(at[id])); err != nil {
 			return nil, nil, fmt.Errorf("exp: loading agent %d of %s: %w", id, x.dir, err)
@@ -342,7 +341,7 @@ func (x *Saved) Focal(id agent.ID, t mind.Truth) (eval.Member, error) {
 	if f, ok := mind.As[mind.Freezer](m); ok {
 		f.Freeze(false)
 	}
-	if t.Goals || t.Others || t.Blind {
+	if t.Goals || t.Others {
 		s, ok := mind.As[mind.Swapper](m)
 		if !ok {
 			return eval.Member{}, fmt.Errorf("exp: agent %d of %s does not plan, so there is nothing to replace", id, x.dir)

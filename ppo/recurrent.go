@@ -23,7 +23,8 @@ func (b *Brain) Remember(envs, steps int) {
 
 // recall puts each env's state into the workspace, zero at an episode's start or, of
 // agents that live through trials, at a trial's, and notes it where a training
-// sequence starts: where the agent acts first in it, until when nothing changes.
+// sequence starts. Of a trial that is where the agent acts first in it, until when nothing
+// changes; elsewhere who does not act there begins with an episode.
 func (p *Player) recall(v *rollout.View, envs []int32, act bool) {
 	h, c := p.ws.State()
 	w := p.model.LSTM
@@ -40,7 +41,9 @@ func (p *Player) recall(v *rollout.View, envs []int32, act bool) {
 		}
 		copy(h[i*w:(i+1)*w], state)
 		copy(c[i*w:(i+1)*w], cell)
-		if now := (stretch{v.Window(), v.T / p.seqLen}); act && !p.Frozen && p.mem.noted[n] != now {
+		now := stretch{v.Window(), v.T / p.seqLen}
+		first := v.T%p.seqLen == 0 || p.trial > 0 && p.mem.noted[n] != now
+		if act && !p.Frozen && first {
 			p.mem.noted[n] = now
 			at := (now.chunk*v.Envs + n) * w
 			copy(p.mem.h0[at:at+w], state)

@@ -85,6 +85,10 @@ func checkRL2(_ any, s *exp.Spec, _ game.Game) error {
 }
 
 func makeLOLA(c lola.Config, m exp.Making) ([]mind.Mind, error) {
+	if len(m.Agents) < 2 {
+		return nil, fmt.Errorf("agents %v are the only ones of mind lola, want two or more: each reckons with "+
+			"the learning of the others of its kind", m.Agents[0])
+	}
 	list, err := brains(m)
 	if err != nil {
 		return nil, err

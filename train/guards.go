@@ -310,7 +310,7 @@ func (w *window) finite(stats []agent.Stat) {
 func (w *window) networks(stats []agent.Stat) {
 	rate, known := stat(stats, "ppo/lr", "search/lr")
 	for n, net := range w.g.nets[w.mind] {
-		learnt := len(stats) > 0 && (!known || rate.Value > 0)
+		learnt := len(stats) > 0 && (!known || rate.Value > 0) && w.plays()
 		if _, ok := stat(stats, net.Sign); net.Sign != "" && !ok {
 			learnt = false
 		}
@@ -338,6 +338,12 @@ func (w *window) networks(stats []agent.Stat) {
 				never, net.Name, w.who, w.me.Learnt[n]), "see that its optimiser holds it, and that what it feeds reaches a loss")
 		}
 	}
+}
+
+// plays reports whether one of the mind's agents is played by it: a planner whose place a
+// bot has for good goes on modelling the others, and its own network stands still.
+func (w *window) plays() bool {
+	return slices.ContainsFunc(w.s.minds[w.mind].Agents(), func(a agent.ID) bool { return w.s.role(int(a)) == "learn" })
 }
 
 // gradients finds gradients that are nothing.

@@ -80,8 +80,8 @@ func (w *window) heads(agents []agent.ID, stats []agent.Stat) {
 func (w *window) behind() {
 	st := &w.g.state
 	a := len(w.p.Return)
-	if !w.s.spec.Symmetric || a < 3 || len(w.s.cfg.Team) > 0 || w.s.parts.Kinds != nil ||
-		w.p.Warm || w.p.Episodes == 0 || len(w.s.minds) != a {
+	if !w.s.spec.Symmetric || a < 3 || len(w.s.cfg.Team) > 0 || w.s.parts.Kinds != nil || w.p.Warm || w.p.Episodes == 0 ||
+		len(w.s.minds) != a {
 		return
 	}
 	if st.Gain == nil {

@@ -67,7 +67,7 @@ func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Resu
 	if alike {
 		r.Add(orders(&s, rec.returns)...)
 	}
-	r.Add(rec.fall.Finding())
+	r.Add(rec.fall.Finding(s.PPO))
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil
 }
@@ -159,7 +159,7 @@ func (rec *recorded) counted() []check.Finding {
 		for a := range ends {
 			list := counts[fmt.Sprintf("count/updates, agent %d", a)]
 			f.Rows += len(list)
-			if ends[a] = -1; len(list) > 0 { // bots, and agents of one mind, have no counter
+			if ends[a] = -1; len(list) > 0 && rec.spec.EverLearns(a) { // agents of one mind have no counter
 				ends[a] = list[len(list)-1]
 				most = max(most, ends[a])
 			}

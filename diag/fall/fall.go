@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hop/check"
+	"hop/ppo"
 	"hop/runlog"
 	"hop/stats"
 )
@@ -25,8 +26,7 @@ const (
 // named are the learners' numbers that may tell why, the most telling first, and what to do.
 var named = []struct{ name, words, next string }{
 	{"ppo/lr", "the learning rate", "let ppo.lr_end be below ppo.lr"},
-	{"ppo/entropy", "the policy's entropy (nats)",
-		"look at ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
+	{"ppo/entropy", "the policy's entropy (nats)", "ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
 	{"ppo/kl", "how far the policy moves a window (nats)", "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
 	{"ppo/value_loss", "the loss of the values", "ppo.reward_scale and ppo.lr: values that do not fit the returns"},
 	{"search/entropy", "the entropy of the search's policy (nats)", "search.act and search.beta: how the agents act on what they search"},
@@ -93,8 +93,8 @@ func (q *Asked) Take(seed uint64, rows []runlog.Row, warm int64) {
 	}
 }
 
-// Finding says what the seeds show.
-func (q *Asked) Finding() check.Finding {
+// Finding says what the seeds show of agents that learn by c.
+func (q *Asked) Finding(c ppo.Config) check.Finding {
 	f := check.Finding{
 		Step: 0, Check: "what was learnt is kept", Module: "ppo", Unit: "share of seeds that fell", Rows: len(q.runs),
 		Says: "No seed's mean return rises and then falls.",
@@ -117,9 +117,24 @@ func (q *Asked) Finding() check.Finding {
 		return f
 	}
 	why, next := q.why()
+	if says, what := grows(c); says != "" {
+		why, next = why+"; "+says, what
+	}
 	f.Accuse(check.Suspect, float64(len(seeds))/float64(len(q.runs)), fmt.Sprintf("The mean return rises and then falls, from %.2f to %.2f "+
 		"(seeds %s)%s.", peak.Mean(), last.Mean(), strings.Join(seeds, ", "), why), next)
 	return f
+}
+
+// grows says which of the settings that commonly fade grows over the run instead.
+func grows(c ppo.Config) (says, next string) {
+	switch {
+	case c.LREnd > c.LR:
+		return fmt.Sprintf("the spec lets the learning rate grow, from %.2g to %.2g", c.LR, c.LREnd), "let ppo.lr_end be below ppo.lr"
+	case c.EntropyEnd > c.Entropy:
+		return fmt.Sprintf("the spec lets the bonus for entropy grow, from %.2g to %.2g", c.Entropy, c.EntropyEnd),
+			"let ppo.entropy_end be below ppo.entropy"
+	}
+	return "", ""
 }
 
 // why names what moved between the peak and the end, and what to do about the first of it.

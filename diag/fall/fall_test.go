@@ -7,6 +7,7 @@ import (
 
 	"hop/check"
 	"hop/diag/fall"
+	"hop/ppo"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -26,32 +27,37 @@ func rows(seed uint64, of func(x float64) float64, lr func(x float64) float64) [
 // A return that rises and falls is found, with what moved meanwhile; ones that rise, stay or
 // only fall from a lucky start are not.
 func TestFallsAreFound(t *testing.T) {
+	plain, bonus := ppo.Default(), ppo.Default()
+	bonus.EntropyEnd = 1
 	flat := func(float64) float64 { return 1e-3 }
 	rises := func(x float64) float64 { return 5 * (1 - math.Exp(-5*x)) }
+	grows := func(x float64) float64 { return 1e-3 + 0.05*max(0, x-0.7) }
 	falls := func(x float64) float64 { return rises(x) - 4*max(0, x-0.6) }
 	for _, c := range []struct {
 		name, says string
 		of, lr     func(float64) float64
+		cfg        ppo.Config
 		want       check.Status
 	}{
-		{"rises", "No seed", rises, flat, check.Pass},
-		{"stays", "No seed", func(float64) float64 { return 3 }, flat, check.Pass},
-		{"only falls", "No seed", func(x float64) float64 { return 3 - x }, flat, check.Pass},
-		{"rises and falls", "no learner's number", falls, flat, check.Suspect},
-		{"falls as the rate grows", "the learning rate went from", falls,
-			func(x float64) float64 { return 1e-3 + 0.05*max(0, x-0.7) }, check.Suspect},
+		{"rises", "No seed", rises, flat, plain, check.Pass},
+		{"stays", "No seed", func(float64) float64 { return 3 }, flat, plain, check.Pass},
+		{"only falls", "No seed", func(x float64) float64 { return 3 - x }, flat, plain, check.Pass},
+		{"rises and falls", "no learner's number", falls, flat, plain, check.Suspect},
+		{"falls as the rate grows", "the learning rate went from", falls, grows, plain, check.Suspect},
+		{"falls as a bonus grows", "lets the bonus for entropy grow, from 0.01 to 1", falls, flat, bonus, check.Suspect},
 	} {
 		var q fall.Asked
 		for seed := range uint64(3) {
 			q.Take(seed, rows(seed, c.of, c.lr), 0)
 		}
-		if f := q.Finding(); f.Status != c.want || !strings.Contains(f.Says, c.says) {
+		if f := q.Finding(c.cfg); f.Status != c.want || !strings.Contains(f.Says, c.says) {
 			t.Errorf("%s: %v, %s", c.name, f.Status, f.Says)
 		}
 	}
+	c := ppo.Default()
 	var q fall.Asked
 	q.Take(1, rows(1, falls, flat)[:20], 0)
-	if f := q.Finding(); f.Status != check.NotAsked {
+	if f := q.Finding(c); f.Status != check.NotAsked {
 		t.Errorf("of seven windows: %v, %s", f.Status, f.Says)
 	}
 }
