@@ -55,7 +55,7 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	cfg := dataset.Config{Mix: c.Mix, Rows: c.Rows, Seed: c.Seed, Dir: c.Out, ShardRows: c.Shard, Workers: c.Workers,
 		Build: l.Build(), Accept: c.AcceptBuild}
 	switch {
-	case c.Life < 1:
+	case c.Life < 0:
 		return cfg, lab.Misused("--life %d, want at least 1", c.Life)
 	case c.Life > 1:
 		cfg.Life = c.Life
