@@ -18,11 +18,11 @@ import (
 )
 
 // seer is PPO with a model of others that is known: what it expects of them is what
-// expect says.
+// predict says.
 type seer struct {
 	*ppo.Brain
-	agents int
-	expect func(dst []float64, v *rollout.View, n int, of agent.ID)
+	agents  int
+	predict func(dst []float64, v *rollout.View, n int, of agent.ID)
 }
 
 func (s *seer) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
@@ -50,7 +50,7 @@ type owner struct {
 func (o *owner) Others() []agent.ID { return o.others }
 
 func (o *owner) Read(dst []float64, n, j int) []float64 {
-	o.expect(dst, &o.view, n, o.others[j])
+	o.predict(dst, &o.view, n, o.others[j])
 	return nil
 }
 
@@ -73,12 +73,12 @@ type expects func(dst []float64, v *rollout.View, n int, of agent.ID)
 
 // forSelf is imagination by agents that expect something of each other, in the world
 // model of the imagination together, in which they play themselves.
-func forSelf(t testing.TB, expect func(brains []mind.Mind) expects) (m, together *Imagination, played *batch.Rollout) {
+func forSelf(t testing.TB, predict func(brains []mind.Mind) expects) (m, together *Imagination, played *batch.Rollout) {
 	t.Helper()
 	together, played, brains := dreamingBy(t)
 	var minds []mind.Mind
 	for _, b := range brains {
-		minds = append(minds, &seer{Brain: b.(*ppo.Brain), agents: 4, expect: expect(brains)})
+		minds = append(minds, &seer{Brain: b.(*ppo.Brain), agents: 4, predict: predict(brains)})
 	}
 	cfg := together.cfg
 	cfg.Others = "model"
@@ -141,7 +141,7 @@ func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
 		t.Errorf("%d rows were compared and %d exits seen: too few", same, left)
 	}
 	v, probs, foreign := &rollout.View{Rollout: ro}, make([]float64, 7), 0
-	expect := policies([]mind.Mind{m.dreams[0].Foreseeing.(*owner).Brain, m.dreams[1].Foreseeing.(*owner).Brain,
+	predict := policies([]mind.Mind{m.dreams[0].Foreseeing.(*owner).Brain, m.dreams[1].Foreseeing.(*owner).Brain,
 		m.dreams[2].Foreseeing.(*owner).Brain, m.dreams[3].Foreseeing.(*owner).Brain})
 	for n := range ro.Envs {
 		for a := range agent.ID(4) {
@@ -151,7 +151,7 @@ func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
 					continue
 				}
 				v.T = s
-				expect(probs, v, n, a)
+				predict(probs, v, n, a)
 				u := float64(r.Float32())
 				if want := rng.Pick(probs, u); ro.Action[ro.Step(a, s, n)] != want {
 					t.Fatalf("copy %d, slot %d: agent %d plays %d, want %d of %v", n, s, a, ro.Action[ro.Step(a, s, n)], want, probs)

@@ -41,7 +41,9 @@ func TestBuffersAreReportedByAgent(t *testing.T) {
 		}
 		for a, list := range p.Stats {
 			for _, st := range list {
-				name := map[string]string{"ppo/explained": "buffer/real", "ppo/explained_imagined": "buffer/imagined", "moa/ce": "buffer/others"}[st.Name]
+				name := map[string]string{
+					"ppo/explained": "buffer/real", "ppo/explained_imagined": "buffer/imagined", "moa/ce": "buffer/others",
+				}[st.Name]
 				if name != "" && rows[name][a] != float64(st.N) {
 					t.Errorf("update %d, agent %d: %s is %v, %s has %d rows", p.Update, a, name, rows[name][a], st.Name, st.N)
 				}
