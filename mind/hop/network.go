@@ -39,6 +39,9 @@ func (p *networkPlayer) Evaluate(v *rollout.View, envs []int32) {
 
 // read hands the posterior to the network, and to the window it will learn from.
 func (p *networkPlayer) read(v *rollout.View, envs []int32) {
+	if p.goalLen == 0 {
+		return
+	}
 	for _, n := range envs {
 		p.posterior(p.own.Goals[int(n)*p.goalLen:][:p.goalLen], v, int(n))
 	}

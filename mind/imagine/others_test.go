@@ -17,12 +17,12 @@ import (
 	"hop/rollout"
 )
 
-// seer is PPO with a model of others that is known: what it foresees of them is what
-// foresee says.
+// seer is PPO with a model of others that is known: what it expects of them is what
+// predict says.
 type seer struct {
 	*ppo.Brain
 	agents  int
-	foresee func(dst []float64, v *rollout.View, n int, of agent.ID)
+	predict func(dst []float64, v *rollout.View, n int, of agent.ID)
 }
 
 func (s *seer) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
@@ -50,7 +50,7 @@ type owner struct {
 func (o *owner) Others() []agent.ID { return o.others }
 
 func (o *owner) Read(dst []float64, n, j int) []float64 {
-	o.foresee(dst, &o.view, n, o.others[j])
+	o.predict(dst, &o.view, n, o.others[j])
 	return nil
 }
 
@@ -68,17 +68,17 @@ func (o *owner) Act(v *rollout.View, envs []int32) {
 
 func (o *owner) Evaluate(v *rollout.View, envs []int32) { o.Player.Evaluate(v, envs) }
 
-// foresees is what one agent knows of another's play in env n of its view.
-type foresees func(dst []float64, v *rollout.View, n int, of agent.ID)
+// expects is what one agent knows of another's play in env n of its view.
+type expects func(dst []float64, v *rollout.View, n int, of agent.ID)
 
-// forSelf is imagination by agents that foresee something of each other, in the world
+// forSelf is imagination by agents that expect something of each other, in the world
 // model of the imagination together, in which they play themselves.
-func forSelf(t testing.TB, foresee func(brains []mind.Mind) foresees) (m, together *Imagination, played *batch.Rollout) {
+func forSelf(t testing.TB, predict func(brains []mind.Mind) expects) (m, together *Imagination, played *batch.Rollout) {
 	t.Helper()
 	together, played, brains := dreamingBy(t)
 	var minds []mind.Mind
 	for _, b := range brains {
-		minds = append(minds, &seer{Brain: b.(*ppo.Brain), agents: 4, foresee: foresee(brains)})
+		minds = append(minds, &seer{Brain: b.(*ppo.Brain), agents: 4, predict: predict(brains)})
 	}
 	cfg := together.cfg
 	cfg.Others = "model"
@@ -92,8 +92,8 @@ func forSelf(t testing.TB, foresee func(brains []mind.Mind) foresees) (m, togeth
 	return m, together, played
 }
 
-// policies foresees of everyone what its own network says.
-func policies(brains []mind.Mind) foresees {
+// policies expects of everyone what its own network says.
+func policies(brains []mind.Mind) expects {
 	cat, works := nn.NewCategorical(7, 1), []*actor.Work{}
 	for _, b := range brains {
 		works = append(works, b.(*ppo.Brain).Model.Work(1))
@@ -111,7 +111,7 @@ func policies(brains []mind.Mind) foresees {
 	}
 }
 
-// Whoever foresees of the others exactly what they would do imagines what all of them
+// Whoever expects of the others exactly what they would do imagines what all of them
 // would imagine together, step by step, as long as it is there; and every action of a
 // co-player is the one that its own stream draws from what is expected of it.
 func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
 		t.Errorf("%d rows were compared and %d exits seen: too few", same, left)
 	}
 	v, probs, foreign := &rollout.View{Rollout: ro}, make([]float64, 7), 0
-	foresee := policies([]mind.Mind{m.dreams[0].Foreseeing.(*owner).Brain, m.dreams[1].Foreseeing.(*owner).Brain,
+	predict := policies([]mind.Mind{m.dreams[0].Foreseeing.(*owner).Brain, m.dreams[1].Foreseeing.(*owner).Brain,
 		m.dreams[2].Foreseeing.(*owner).Brain, m.dreams[3].Foreseeing.(*owner).Brain})
 	for n := range ro.Envs {
 		for a := range agent.ID(4) {
@@ -151,7 +151,7 @@ func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
 					continue
 				}
 				v.T = s
-				foresee(probs, v, n, a)
+				predict(probs, v, n, a)
 				u := float64(r.Float32())
 				if want := rng.Pick(probs, u); ro.Action[ro.Step(a, s, n)] != want {
 					t.Fatalf("copy %d, slot %d: agent %d plays %d, want %d of %v", n, s, a, ro.Action[ro.Step(a, s, n)], want, probs)
@@ -165,15 +165,15 @@ func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
 	}
 }
 
-// always foresees everyone to stay where it is.
-func always([]mind.Mind) foresees {
+// always expects everyone to stay where it is.
+func always([]mind.Mind) expects {
 	return func(dst []float64, _ *rollout.View, _ int, _ agent.ID) {
 		clear(dst)
 		dst[grid.Stay] = 1
 	}
 }
 
-// In what an agent imagines the others do what it foresees of them, not what they would
+// In what an agent imagines the others do what it expects of them, not what they would
 // do; only its own rows are its own; it watches every slot once; an episode is over, cut
 // for the others, when it has left; and everyone sits as the observations have it.
 func TestEachAgentImaginesForItself(t *testing.T) {
