@@ -110,10 +110,7 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 		return nil, err
 	}
 	if models.MOA != nil {
-		known := m.goals.Features()
-		if c.Goals.Kind == "none" {
-			known = 0 // it was trained without goals
-		}
+		known := map[bool]int{true: m.goals.Features()}[c.Goals.Kind != "none"] // without goals it was trained without them
 		if err := m.moa.Widen(models.MOA, known); err != nil {
 			return nil, err
 		}
