@@ -79,7 +79,6 @@ func window(r *rng.Rand) *mind.Window {
 type definition struct {
 	hidden  int
 	w, mean []float64 // weights; mean squares
-	grad    []float64
 }
 
 // loss returns the loss of a row; adv is held fixed.
