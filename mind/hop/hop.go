@@ -110,12 +110,13 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 		return nil, err
 	}
 	if models.MOA != nil {
-		known := map[bool]int{true: m.goals.Features()}[c.Goals.Kind != "none"] // without goals it was trained without them
-		if err := m.moa.Widen(models.MOA, known); err != nil {
-			return nil, err
+		known := m.goals.Features()
+		if c.Goals.Kind == "none" {
+			known = 0 // it was trained without goals
 		}
+		err = m.moa.Widen(models.MOA, known)
 	}
-	return m, nil
+	return m, err
 }
 
 // newGoals makes the goal model that the config names.
