@@ -210,3 +210,13 @@ func (w *tripwire) Write(b []byte) (int, error) {
 	}
 	return w.Buffer.Write(b)
 }
+
+// What follows a training reads its final agents while the run is not called done yet: that
+// is no news to whoever trains.
+func TestWhatFollowsATrainingDoesNotCallItUnfinished(t *testing.T) {
+	stagesHere(t, matrixSpec+`follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 20 --last 10 --lives 1 --starts 1"}]`)
+	code, _, errs := hop(t, "train", "s.yaml", "--json")
+	if code != 0 || !strings.Contains(errs, "its newest checkpoint") || strings.Contains(errs, "not done") {
+		t.Errorf("exit %d, want 0, the checkpoint that adapt read, and no word that the run is not done:\n%s", code, errs)
+	}
+}

@@ -41,11 +41,6 @@ func (l *Lab) report(ctx context.Context, reg *exp.Registry, dir string, gifs, f
 		if err != nil {
 			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
 		}
-		for i := range o.Used {
-			if final {
-				o.Used[i].Status = "done"
-			}
-		}
 	}
 	o.Final = final
 	if err := report.Write(ctx, reg, dir, o); err != nil {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -24,8 +25,9 @@ type stages struct {
 	spec  *exp.Spec
 	text  []byte // the spec's, with the names of stages
 	group string
-	of    int // stages in all, the training among them
-	at    int // stages begun
+	of    int    // stages in all, the training among them
+	at    int    // stages begun
+	name  string // of the last of them
 	done  []Stage
 	run   stage.Runner
 	began time.Time
@@ -75,8 +77,13 @@ func (s *stages) say(name, format string, args ...any) {
 
 // now is told how stages stand.
 func (s *stages) now(st stage.Status) {
-	if st.State != stage.Done {
+	if st.Name != s.name {
 		s.at++
+		s.name = st.Name
+	}
+	if st.State == stage.Waiting {
+		s.say(st.Name, "waiting for process %s, which is doing the same stage", cmp.Or(st.Owner, "of another training"))
+		return
 	}
 	if st.State == stage.Running {
 		s.began = time.Now()
@@ -150,6 +157,7 @@ func (s *stages) prepare(ctx context.Context) error {
 // training announces the training itself.
 func (s *stages) training() {
 	s.at++
+	s.name = "train"
 	s.began = time.Now()
 	s.say("train", "%s, %d env steps a seed", s.spec.Name, s.spec.Train.Steps)
 }

@@ -246,6 +246,12 @@ func (r *Record) Result() ([]byte, error) {
 	return b, err
 }
 
+// trained says whether the run's final agents are scored.
+func (r *Record) trained() bool {
+	_, known := r.Env.recordOf(resultFile)
+	return known
+}
+
 // recordOf returns what env.json says of a file.
 func (e *Env) recordOf(file string) (Part, bool) {
 	if e.Record == nil {
@@ -308,6 +314,9 @@ type Used struct {
 	Newest bool   `json:"newest"`
 	Why    string `json:"why,omitempty"` // not the newest
 	Status string `json:"status"`        // of the run: done, running, stopped or failed
+	// Trained says that the run's final agents are scored: what is missing, if it is not
+	// done, comes after its training and changes nothing about them.
+	Trained bool `json:"trained"`
 }
 
 // String says it in words.
@@ -316,7 +325,7 @@ func (u Used) String() string {
 	if !u.Newest {
 		text = fmt.Sprintf("%s: an older checkpoint, step %d, because %s", u.Run, u.Step, u.Why)
 	}
-	if u.Status != "done" {
+	if u.Status != "done" && !u.Trained {
 		text += "; the run is not done (" + u.Status + ")"
 	}
 	return text
@@ -389,7 +398,7 @@ func (d *Reader) At(dir string, step int64) (*Checkpoint, error) {
 		if steps = append(steps, fmt.Sprint(f.Step)); f.Step != step {
 			continue
 		}
-		c := &Checkpoint{Record: r, Used: Used{Run: dir, Step: step, Newest: i == len(all)-1, Status: r.Env.Status}}
+		c := &Checkpoint{Record: r, Used: Used{Run: dir, Step: step, Newest: i == len(all)-1, Status: r.Env.Status, Trained: r.trained()}}
 		if !c.Newest {
 			c.Why = "it was asked for"
 		}
@@ -468,7 +477,7 @@ func (c *Checkpoint) find(acceptOlder bool) error {
 			return damaged{why: fmt.Sprintf("%s; the newest whole checkpoint of %s is that of step %d: put the damaged file back from a copy, "+
 				"go on training from there with hop train --resume, or use the older one with --accept-older", why, c.dir, f.Step)}
 		}
-		c.Body, c.Used = body, Used{Run: c.dir, Step: f.Step, Newest: why == "", Why: why, Status: c.Env.Status}
+		c.Body, c.Used = body, Used{Run: c.dir, Step: f.Step, Newest: why == "", Why: why, Status: c.Env.Status, Trained: c.trained()}
 		return nil
 	}
 	return damaged{why: fmt.Sprintf("%s has no whole checkpoint: %s", c.dir, strings.Join(faults, "; "))}

@@ -13,6 +13,9 @@
 // when the stage ended; a folder whose files are no longer those is done anew, and one
 // to which files were added is refused, since a command might read them. The
 // folder of an interrupted stage is left as it is: commands go on where they were.
+//
+// Two trainings at the same time may want the same stage. One does it; the other waits until
+// that is done and then uses it, or does it itself if the first one failed, stopped or died.
 package stage
 
 import (
@@ -30,6 +33,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"hop/field"
 	"hop/internal/disk"
@@ -102,6 +106,7 @@ type Status struct {
 	Dir       string
 	State     State
 	Anew      string // why it is done anew that had been done, if it is
+	Owner     string // the process that does it now and is waited for, "" if it is not known
 }
 
 // State says what is happening to a stage.
@@ -111,7 +116,8 @@ type State int
 const (
 	Running State = iota
 	Done
-	Reused // it had been done before, with the same inputs
+	Reused  // it had been done before, with the same inputs
+	Waiting // another training is doing it
 )
 
 // Run runs the stages that are not done yet, in order, and returns how each stands.
@@ -123,28 +129,79 @@ func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
 		dir := filepath.Join(r.Root, s.Name+"-"+key[:12])
 		words = append(words, "--out", dir)
 		st := Status{Index: i, Of: len(list), Name: s.Name, Command: Join(words), Dir: dir, State: Running}
-		done, err := whole(dir, key)
-		if errors.Is(err, errAdded) {
-			return all, fmt.Errorf("stage %s: %w", s.Name, err)
-		}
-		if err != nil {
-			st.Anew = err.Error()
-		}
-		if done {
-			st.State = Reused
-			r.report(st)
-		} else {
-			r.report(st)
-			if err := r.run(ctx, dir, key, st.Command, words); err != nil {
-				return all, fmt.Errorf("stage %s (%s): %w", s.Name, st.Command, err)
-			}
-			st.State = Done
-			r.report(st)
+		if err := r.one(ctx, &st, key, words); err != nil {
+			return all, err
 		}
 		r.done[s.Name] = &outcome{key, dir}
 		all = append(all, st)
 	}
 	return all, nil
+}
+
+// one sees to it that a stage is done, by one training at a time.
+func (r *Runner) one(ctx context.Context, st *Status, key string, words []string) error {
+	done, err := whole(st.Dir, key)
+	if !done && !errors.Is(err, errAdded) {
+		lock, failed := r.take(ctx, *st)
+		if failed != nil {
+			return fmt.Errorf("stage %s (%s): %w", st.Name, st.Command, failed)
+		}
+		defer disk.Unlock(lock)
+		done, err = whole(st.Dir, key) // whoever had it may have done it
+	}
+	if errors.Is(err, errAdded) {
+		return fmt.Errorf("stage %s: %w", st.Name, err)
+	}
+	if done {
+		st.State = Reused
+		r.report(*st)
+		return nil
+	}
+	if err != nil {
+		st.Anew = err.Error()
+	}
+	r.report(*st)
+	if err := r.run(ctx, st.Dir, key, st.Command, words); err != nil {
+		return fmt.Errorf("stage %s (%s): %w", st.Name, st.Command, err)
+	}
+	st.State = Done
+	r.report(*st)
+	return nil
+}
+
+// locks is the folder of the locks of stages, below their root. A lock cannot be in a stage's
+// own folder, which may be cleared, and in which the command takes one of its own.
+const locks = ".locks"
+
+// poll is how often one looks whether somebody else's stage is done.
+const poll = 200 * time.Millisecond
+
+// take takes a stage for this process. While another one has it, that is said, once for each
+// owner, and waited for, no longer than the context lasts. The system drops the lock of
+// a process that dies, so nobody waits for the dead.
+func (r *Runner) take(ctx context.Context, st Status) (*os.File, error) {
+	dir := filepath.Join(r.Root, locks, filepath.Base(st.Dir))
+	if err := disk.Make(dir); err != nil {
+		return nil, err
+	}
+	st.State = Waiting
+	said := false
+	for {
+		lock, err := disk.Lock(dir)
+		var held *disk.Held
+		if !errors.As(err, &held) {
+			return lock, err
+		}
+		if held.PID != "" && held.PID != st.Owner || !said {
+			st.Owner, said = held.PID, true
+			r.report(st)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(poll):
+		}
+	}
 }
 
 func (r *Runner) report(s Status) {
@@ -205,9 +262,6 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("clearing %s, whose files have changed: %w", dir, err)
 		}
-	}
-	if err := disk.Make(r.Root); err != nil {
-		return err
 	}
 	if err := r.Do(ctx, words); err != nil {
 		return err

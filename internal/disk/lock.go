@@ -17,9 +17,22 @@ var errLocked = errors.New("locked")
 // ErrHeld is what errors are that say that another process is writing into a folder.
 var ErrHeld = errors.New("another process is writing there")
 
-type held struct{ error }
+// Held is an ErrHeld that knows who is writing.
+type Held struct {
+	PID string // a process number, "" if it has not been written yet
+	Dir string
+}
 
-func (held) Is(target error) bool { return target == ErrHeld }
+// Is says that it is an ErrHeld.
+func (*Held) Is(target error) bool { return target == ErrHeld }
+
+func (h *Held) Error() string {
+	who := ""
+	if h.PID != "" {
+		who = fmt.Sprintf(", process %s,", h.PID)
+	}
+	return fmt.Sprintf("another process%s is writing %s; wait until it is done, or stop it and then go on", who, h.Dir)
+}
 
 // Lock takes a folder for this process, until Unlock is given the file that it returns. The
 // system drops the lock when the process ends, however it ends, so there are no stale
@@ -58,9 +71,5 @@ func Unlock(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
 func holder(f *os.File, dir string) error {
 	b := make([]byte, 32)
 	n, _ := f.ReadAt(b, 0)
-	pid := ""
-	if b = bytes.TrimSpace(b[:n]); len(b) > 0 {
-		pid = fmt.Sprintf(", process %s,", b)
-	}
-	return held{fmt.Errorf("another process%s is writing %s; wait until it is done, or stop it and then go on", pid, dir)}
+	return &Held{string(bytes.TrimSpace(b[:n])), dir}
 }
