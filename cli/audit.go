@@ -16,7 +16,7 @@ import (
 
 type auditCmd struct {
 	lab.PythonEnv
-	What     string   `arg:"" optional:"" help:"${audit_what}" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
+	What     string   `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set      []string `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds    seeds    `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
 	Updates  int      `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`

@@ -48,7 +48,7 @@ func (c benchEnvCmd) Run(a *app) error {
 }
 
 type benchNNCmd struct {
-	Compare string        `help:"${bench_nn_compare}" type:"path" placeholder:"DIR"`
+	Compare string        `help:"@bench_nn_compare" type:"path" placeholder:"DIR"`
 	Net     []string      `help:"Which nets; default all." placeholder:"NET"`
 	Round   time.Duration `help:"Length of a round; the fastest of several counts." default:"20ms"`
 	CPU     int           `name:"cpu" help:"Must be 1: kernels run on one core." default:"1"`
@@ -94,8 +94,8 @@ type benchPlanCmd struct {
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
 	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"${bench_plan_leaf}" default:"zero,scripts,nets"`
-	Loop   bool          `help:"${bench_plan_loop}"`
+	Leaf   []string      `help:"@bench_plan_leaf" default:"zero,scripts,nets"`
+	Loop   bool          `help:"@bench_plan_loop"`
 	Grid   bool          `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
 	JSON   bool          `help:"Print one JSON object."`
 }

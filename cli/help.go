@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"embed"
 	"strings"
 
@@ -22,21 +23,29 @@ func text(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// flagHelp is what ${NAME} stands for in a flag's help.
-func flagHelp() kong.Vars {
-	vars := kong.Vars{}
+// flagHelp is what @NAME stands for as a flag's help. Kong's own variables would be looked
+// for in every text of every flag, which took longer than all else that a short command does.
+func flagHelp() map[string]string {
+	words := map[string]string{}
 	for _, line := range strings.Split(text("flags"), "\n") {
-		name, words, _ := strings.Cut(line, " ")
-		vars[name] = words
+		name, help, _ := strings.Cut(line, " ")
+		words["@"+name] = help
 	}
-	return vars
+	return words
 }
 
-// describe adds the texts to the commands.
+// describe adds the texts to the commands and flags.
 func describe(k *kong.Kong) {
+	long := flagHelp()
 	for _, n := range k.Model.Leaves(false) {
 		if t := text(strings.ReplaceAll(n.Path(), " ", "-")); t != "" {
 			n.Detail = t
+		}
+		for _, f := range n.Flags {
+			f.Help = cmp.Or(long[f.Help], f.Help)
+		}
+		for _, v := range n.Positional {
+			v.Help = cmp.Or(long[v.Help], v.Help)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 type ladderCmd struct {
 	lab.LadderConfig
-	Vs       []string `help:"${ladder_vs}" sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
+	Vs       []string `help:"@ladder_vs" sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
 	Trained  seeds    `name:"seeds" help:"Seeds to train, where something is trained first." default:"1-3"`
 	Episodes int      `help:"Starts of every rung, team and seed." default:"200"`
 	Seed     uint64   `help:"The starts follow from it." default:"1"`

@@ -158,8 +158,6 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 
 // newParser returns what reads command lines.
 func newParser(a *app) *kong.Kong {
-	vars := flagHelp()
-	vars["version"] = thisBuild().Line()
 	parser, err := kong.New(
 		&grammar{},
 		kong.Name("hop"),
@@ -167,7 +165,7 @@ func newParser(a *app) *kong.Kong {
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),
-		vars,
+		kong.Vars{"version": thisBuild().Line()},
 		kong.Exit(func(code int) { panic(exited(code)) }),
 	)
 	if err != nil {

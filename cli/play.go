@@ -13,9 +13,9 @@ import (
 
 type playCmd struct {
 	gameFlags
-	Team     []string      `help:"${play_team}" placeholder:"WHO"`
-	Run_     string        `name:"run" help:"${play_run}" type:"path" placeholder:"RUN"`
-	Think    int           `help:"${play_think}" default:"-1" placeholder:"N"`
+	Team     []string      `help:"@play_team" placeholder:"WHO"`
+	Run_     string        `name:"run" help:"@play_run" type:"path" placeholder:"RUN"`
+	Think    int           `help:"@play_think" default:"-1" placeholder:"N"`
 	Planner  []string      `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seat     int           `help:"Join on this seat with the keyboard: bots, planners or a run's agents; -1: watch." default:"-1"`
 	Seed     uint64        `help:"Seed of the first episode." default:"1"`

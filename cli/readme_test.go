@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +205,9 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		code, out, _ := hop(t, append(cmd, "--help")...)
 		if code != 0 || !strings.Contains(out, "Example") {
 			t.Errorf("hop %s --help: exit %d, no example:\n%s", strings.Join(cmd, " "), code, out)
+		}
+		if at := regexp.MustCompile(`@\w+_\w+`).FindString(out); at != "" {
+			t.Errorf("hop %s --help: flags.txt has nothing for %s", strings.Join(cmd, " "), at)
 		}
 	}
 	if code, out, _ := hop(t); code != 0 || !strings.Contains(out, "train") {

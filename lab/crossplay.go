@@ -15,7 +15,7 @@ import (
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
 type CrossConfig struct {
-	Entries  []string              `arg:"" help:"${crossplay_entries}" placeholder:"PRESET|RUN|WHO"`
+	Entries  []string              `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
 	Game     string                `help:"Name of the game; default: that of the first run, or staghunt." default:""`
 	Set      []string              `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Episodes int                   `help:"Starts of each pair; each is played from every seat." default:"1000"`

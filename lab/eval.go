@@ -18,12 +18,12 @@ import (
 
 // EvalConfig says who plays how often. Its tags are those of the command's flags.
 type EvalConfig struct {
-	Team     []string              `help:"${eval_team}" required:"" placeholder:"WHO"`
+	Team     []string              `help:"@eval_team" required:"" placeholder:"WHO"`
 	Episodes int                   `help:"How many episodes to play." default:"10000"`
 	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
 	Workers  int                   `help:"How many cores to use; 0: all. The result is the same." default:"0"`
 	FixSeat  bool                  `help:"Do not deal the team to seats anew each episode."`
-	Focal    int                   `help:"${eval_focal}" default:"-1" placeholder:"N"`
+	Focal    int                   `help:"@eval_focal" default:"-1" placeholder:"N"`
 	Planner  []string              `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Progress func(done, total int) `kong:"-"`
 }

@@ -11,8 +11,8 @@ import (
 
 // LadderConfig says what is taken apart. Its tags are those of the command's flags.
 type LadderConfig struct {
-	What    string     `arg:"" optional:"" help:"${ladder_what}" default:"hop-4x4" placeholder:"PRESET|SPEC|RUN"`
-	PPO     string     `name:"ppo" help:"${ladder_ppo}" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
+	What    string     `arg:"" optional:"" help:"@ladder_what" default:"hop-4x4" placeholder:"PRESET|SPEC|RUN"`
+	PPO     string     `name:"ppo" help:"@ladder_ppo" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set     []string   `help:"Set a field of what is trained first, such as train.steps=20000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds   []uint64   `kong:"-"` // that are trained
 	Teams   [][]string `kong:"-"`

@@ -60,7 +60,7 @@ const (
 type ZooConfig struct {
 	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Who     []string `help:"${zoo_who}" placeholder:"NAME"`
+	Who     []string `help:"@zoo_who" placeholder:"NAME"`
 	Hold    []string `help:"Members that nobody may learn from, to be strangers later; as --who." placeholder:"NAME"`
 	Best    bool     `help:"Also train, for each of them, a PPO best response to a team of it, hop adapt's reference."`
 	Steps   int      `help:"Env steps of each; 0: 200,000, or as a preset that fades rewards in, at most two million." default:"0"`

@@ -20,7 +20,9 @@ import (
 	"image"
 	"image/color"
 	"regexp"
+	"sync"
 
+	"git.sr.ht/~sbinet/gg"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
@@ -137,8 +139,13 @@ func (f *Figure) PNG() ([]byte, error) {
 	width := 2*edge + vg.Length(cols)*(w+gap) - gap
 	head := headRow + keyRow*vg.Length(f.legend(nil, edge, 0, width-edge))
 	height := 2*edge + head + vg.Length(rows)*(h+gap) - gap
-	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
-	all := draw.New(c)
+	m := blank(width, height)
+	defer sheets.Put(m)
+	g := gg.NewContextForRGBA(m)
+	g.SetLineCapButt()
+	g.InvertY()
+	c := vgimg.NewWith(vgimg.UseImageWithContext(m, g), vgimg.UseDPI(density)) // which makes it white
+	all := draw.NewCanvas(c, width, height)
 	y := all.Max.Y - edge
 	all.FillText(Letters(13, Ink, 0, -1), vg.Point{X: edge, Y: y}, f.Title)
 	f.legend(&all, edge, y-26, width-edge)
@@ -151,11 +158,30 @@ func (f *Figure) PNG() ([]byte, error) {
 		place := vg.Rectangle{Min: vg.Point{X: x, Y: top - h}, Max: vg.Point{X: x + w, Y: top - h + p.H}}
 		p.Paint(draw.Canvas{Canvas: c, Rectangle: place})
 	}
-	b, err := encode(c.Image().(*image.RGBA))
+	b, err := encode(m)
 	if err != nil {
 		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
 	}
 	return b, nil
+}
+
+// density is how many dots a PNG has on an inch.
+const density = 192
+
+// sheets are pictures that were encoded and can be drawn on again: a report has dozens of
+// them, of many megabytes each.
+var sheets sync.Pool
+
+// blank returns a picture of that size to draw on, which holds anything.
+func blank(width, height vg.Length) *image.RGBA {
+	dots := func(x vg.Length) int { return int(x/vg.Inch*density + 0.5) }
+	r := image.Rect(0, 0, dots(width), dots(height))
+	n := 4 * r.Dx() * r.Dy()
+	if m, _ := sheets.Get().(*image.RGBA); m != nil && cap(m.Pix) >= n {
+		m.Pix, m.Stride, m.Rect = m.Pix[:n], 4*r.Dx(), r
+		return m
+	}
+	return image.NewRGBA(r)
 }
 
 // legend draws the keys from left to right and returns how many rows they take.

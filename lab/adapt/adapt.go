@@ -26,16 +26,16 @@ type Config struct {
 	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
 	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
 	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
-	Learn     string     `help:"${adapt_learn}" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
+	Learn     string     `help:"@adapt_learn" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
 	Every     int        `help:"Steps between two updates of what learns." default:"200"`
 	Steps     int        `help:"Env steps of a life: one meeting with the co-players." default:"2400"`
 	Last      int        `help:"The last steps, which are scored." default:"600"`
 	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
 	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds
 	Agent     int        `help:"Which agent of a run." default:"0"`
-	Starts    int        `help:"${adapt_starts}" default:"128"`
+	Starts    int        `help:"@adapt_starts" default:"128"`
 	Game      string     `help:"The game for those that are no runs." default:"staghunt"`
-	Set       []string   `help:"${adapt_set}" sep:"none" placeholder:"PATH=VALUE"`
+	Set       []string   `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`
 	Workers   int        `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 

@@ -23,7 +23,7 @@ type Config struct {
 	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`
 	Reuse     []string `help:"Folders in which finished runs are looked for too." default:"runs" type:"path" sep:"none"`
-	Threshold float64  `help:"${compare_threshold}" default:"nan" placeholder:"X"`
+	Threshold float64  `help:"@compare_threshold" default:"nan" placeholder:"X"`
 	Workers   int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 }
 

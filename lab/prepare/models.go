@@ -27,7 +27,7 @@ import (
 // MOA asks for a model of what others do next.
 type MOA struct {
 	Data      string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
-	Condition string   `help:"${moa_condition}" enum:"none,goal,type,kind" default:"none"`
+	Condition string   `help:"@moa_condition" enum:"none,goal,type,kind" default:"none"`
 	CVAE      string   `name:"cvae" help:"Folder of hop pretrain cvae, the inference of goals; for --condition kind." type:"path" placeholder:"RUN"`
 	History   bool     `help:"Remember the agent's steps so far (a GRU; model.history=64)."`
 	Net       string   `help:"dense, or conv: the convolutions of HOP's paper." enum:"dense,conv" default:"dense"`
@@ -208,8 +208,8 @@ func (c VAE) Do(ctx context.Context, l *lab.Lab) (*VAEResult, error) {
 type CVAE struct {
 	Data     string   `help:"Folder of a dataset." required:"" type:"path" placeholder:"DIR"`
 	VAE      string   `name:"vae" help:"Run of hop pretrain vae whose codes are the subgoals." required:"" type:"path" placeholder:"RUN"`
-	Selector string   `help:"${cvae_selector}" enum:"optimistic,conservative" default:"optimistic"`
-	Gate     int      `help:"${cvae_gate}" default:"-1"`
+	Selector string   `help:"@cvae_selector" enum:"optimistic,conservative" default:"optimistic"`
+	Gate     int      `help:"@cvae_gate" default:"-1"`
 	Set      []string `help:"Set a field, such as epochs=20 or model.gru=64; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Common
 }
