@@ -40,13 +40,14 @@ var tiny = map[string][]string{
 	"hop-4x4": {
 		"train.envs=4", "train.window=36", "search.trees=1", "search.sims=4", "moa.hidden=[24,24]", "actor.hidden=[24]", "leaf.kind=net",
 	},
+	"hop-coin":        {"train.envs=6", "moa.hidden=[24,24]", "actor.hidden=[24]"},
 	"ppo-imagine-4x4": {"train.envs=20", "imagine.steps=40", "imagine.batch=128", "actor.hidden=[24]"},
 }
 
 func load(t *testing.T, preset string, small bool, sets ...string) exp.Spec {
 	t.Helper()
 	if small && tiny[preset] == nil {
-		sets = append([]string{"train.envs=6"}, sets...)
+		sets = append([]string{"train.envs=6", "actor.hidden=[24]"}, sets...)
 	} else if small {
 		sets = append(slices.Clone(tiny[preset]), sets...)
 	}
@@ -146,9 +147,14 @@ func TestWrappingAGameIsHarmless(t *testing.T) {
 // of hop audit. A minute of running time is allowed; the test gives it three on a
 // busy machine.
 func TestTheUsersFaultIsNamed(t *testing.T) {
-	s := load(t, "ppo-4x4", false)
+	s := load(t, "ppo-4x4", !*long)
+	opt := options(&s)
+	opt.Change = faults.Named("all learn from agent 0's rows")[0].Change
+	if *long {
+		opt.Seeds = []uint64{1, 2, 3} // hop audit's
+	}
 	at := time.Now()
-	r, err := audit.Spec(t.Context(), s, audit.Options{Change: faults.Named("all learn from agent 0's rows")[0].Change, Seeds: seeds()})
+	r, err := audit.Spec(t.Context(), s, opt)
 	must(t, err)
 	const says = "Agents 1, 2 and 3 learn from agent 0's rows: 100 % of them, and from none of their own."
 	if r.Verdict != check.Fault || r.Module != "ppo" || r.Says != says {
@@ -163,12 +169,4 @@ func TestTheUsersFaultIsNamed(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(*out, "shared-rows.html"), page, 0o644))
 	}
 	t.Logf("named after %v", time.Since(at))
-}
-
-// seeds are those of hop audit with -long, else one.
-func seeds() []uint64 {
-	if *long {
-		return []uint64{1, 2, 3}
-	}
-	return []uint64{1}
 }

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"hop/check"
+	"hop/diag"
 	"hop/diag/audit"
+	"hop/rng"
 )
 
 // healthy are runs in which nothing is wrong: presets, games and seeds.
@@ -15,8 +17,6 @@ var healthy = []struct {
 	sets   []string
 }{
 	{"ppo-4x4", 1, nil},
-	{"ppo-4x4", 2, nil},
-	{"ppo-4x4", 3, nil},
 	{"ppo-8x8", 4, nil},
 	{"ppo-lstm-4x4", 5, nil},
 	{"ppo-prosocial-4x4", 6, nil},
@@ -44,6 +44,7 @@ var healthy = []struct {
 // are fixed, so the outcome is too.
 func TestHealthyRunsPass(t *testing.T) {
 	suspects := 0
+	known := map[string][]check.Finding{} // by game: asking each once is enough
 	for _, h := range healthy {
 		name := fmt.Sprintf("%s seed %d %v", h.preset, h.seed, h.sets)
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +53,15 @@ func TestHealthyRunsPass(t *testing.T) {
 			opt.Seeds = []uint64{h.seed}
 			if *long {
 				opt.Seeds = []uint64{h.seed, h.seed + 100, h.seed + 200}
+			}
+			g, err := s.Game.Build()
+			must(t, err)
+			about := fmt.Sprintf("%+v", s.Game)
+			if known[about] == nil {
+				known[about] = diag.Game(g, rng.New(h.seed), opt.Episodes)
+			}
+			if !*long {
+				opt.Game = known[about]
 			}
 			r, err := audit.Spec(t.Context(), s, opt)
 			must(t, err)
