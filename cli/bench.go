@@ -201,6 +201,10 @@ func (c benchTrainCmd) Run(a *app) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if one := spec.Train.Envs * spec.Train.Window; c.Steps < one {
+		return usage("--steps %d, want at least %d: a window of %s has so many, %d envs (train.envs) of %d steps (train.window)",
+			c.Steps, one, spec.Name, spec.Train.Envs, spec.Train.Window)
+	}
 	out, err := bench.Train(a.ctx, spec, c.CPU, c.Steps)
 	if err != nil {
 		return err

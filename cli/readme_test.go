@@ -280,6 +280,7 @@ func TestWrongUsageExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		{"show ppo-4x4 --set search.trees=3", "search is of mind hop"},
 		{"show .", "holds no run"},
 		{"list minds ppo-4x4", "only hop list fields"},
+		{"bench train --steps 100", "--steps 100, want at least 4096: a window of ppo-4x4"},
 	} {
 		refused(t, c.command, c.want)
 	}

@@ -120,7 +120,7 @@ func makePR2(c pr2.Config, m exp.Making) ([]mind.Mind, error) {
 	var minds []mind.Mind
 	for i, b := range list {
 		spec := m.Game.Spec()
-		x, err := pr2.New(c, m.PPO, m.Actor, exp.Input(spec), spec.Seats, b, m.Key.Child("mind", i))
+		x, err := pr2.New(c, m.PPO, m.Actor, exp.Input(spec), spec.Seats, b, m.Stream(i))
 		if err != nil {
 			return nil, fmt.Errorf("mind %d: %w", i, err)
 		}

@@ -1,10 +1,12 @@
 #!/bin/bash
 # The ablation table: every 4x4 preset of hop+ and hop, two stags, five whole pipelines.
 cd $OUT; export PATH=$(dirname $BIN):$PATH
-spec() { # preset seed
-  { echo "base: $1"
-    if hop show "$1" | grep -q -- '- name:'; then echo "prepare:"
-    hop show "$1" | awk -v seed="$2" '
+spec() { # preset seed; three names are hop+ with one thing changed
+  local base=$1; case $1 in 8d|gate|tree) base=hop+;; esac
+  { echo "base: $base"
+    case $1 in gate) echo "goals: {gate: 1}";; tree) echo "search: {sims: 50, depth: 0}";; esac
+    if hop show "$base" | grep -q -- '- name:'; then echo "prepare:"
+    hop show "$base" | if [ $1 = 8d ]; then sed "s/--loss b --set epochs=4/--loss b --dim 8/"; else cat; fi | awk -v seed="$2" '
     /^prepare:/ { inside = 1; next } /^[a-z]/ { inside = 0 }
     inside && /- name:/ { name = $3 }
     inside && /run:/ { sub(/^ *run: /, ""); gsub(/^\047|\047$/, "")
@@ -18,5 +20,5 @@ one() { # preset seed workers
   echo "$1 $2 $(( $(date +%s) - t ))s"; }
 export -f spec one
 for s in ${SEEDS:-1 2 3 4 5}; do mkdir -p $s; one hop+ $s 3 & done; wait
-for p in ${PRESETS:-hop+zoo hop+scripts hop+onestep hop+discrete hop-4x4 hop-net hop-no-across hop-no-within direct-om hop+8d hop+tree hop+nosearch hop+nomoa hop+nogoals hop+gate hop+rules}; do for s in ${SEEDS:-1 2 3 4 5}; do echo "$p $s 1"; done; done | xargs -P 16 -L 1 bash -c 'one $0 $1 $2'
+for p in ${PRESETS:-hop+zoo hop+scripts hop+onestep hop+discrete hop-4x4 hop-net hop-no-across hop-no-within direct-om 8d tree hop+nosearch hop+nomoa hop+nogoals gate hop+rules}; do for s in ${SEEDS:-1 2 3 4 5}; do echo "$p $s 1"; done; done | xargs -P 16 -L 1 bash -c 'one $0 $1 $2'
 rm -rf */runs/stages 2>/dev/null; true
