@@ -7,6 +7,8 @@ import (
 	"hop/check"
 	"hop/diag"
 	"hop/diag/audit"
+	"hop/exp/exptest"
+	"hop/registry"
 	"hop/rng"
 )
 
@@ -81,5 +83,23 @@ func TestHealthyRunsPass(t *testing.T) {
 	}
 	if suspects > 1 {
 		t.Errorf("%d suspects in %d healthy runs, want at most 1", suspects, len(healthy))
+	}
+}
+
+// Nor are the agents of a healthy run: what they believe of each other when they are loaded
+// is what they learnt, and not what they believed at first.
+func TestAHealthyRunsAgentsPass(t *testing.T) {
+	run := exptest.Play(t, exptest.With(t, exptest.Planner, "leaf.kind=net", "train.steps=700", "train.warm.windows=1"), 1, 1)
+	r, err := audit.Run(t.Context(), registry.New(), run.Dir, audit.Options{Updates: 3, Episodes: 20})
+	must(t, err)
+	asked := false
+	for _, f := range r.Findings {
+		asked = asked || f.Module == "beliefs" && f.Rows > 0
+		if f.Status == check.Fault {
+			t.Errorf("fault in %s, %s: %s", f.Module, f.Check, f.Says)
+		}
+	}
+	if !asked {
+		t.Error("no belief was looked at")
 	}
 }

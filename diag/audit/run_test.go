@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hop/agent"
 	"hop/check"
 	"hop/runlog"
 )
@@ -57,5 +58,23 @@ func TestTooFewSeedsAreNotGreen(t *testing.T) {
 	}
 	if len(r.Wrong()) > 0 {
 		t.Errorf("it is said to be wrong: %+v", r.Wrong())
+	}
+}
+
+// The rows that a learner reports are those of its own agents; what is inferred about the
+// others has other rows.
+func TestRowsOfAnInferenceAreNotThoseOfTheLearner(t *testing.T) {
+	for _, c := range []struct {
+		stats []agent.Stat
+		wrong int
+	}{
+		{[]agent.Stat{{Name: "goal/explained", N: 30}, {Name: "search/explained", N: 10}}, 0},
+		{[]agent.Stat{{Name: "search/explained", N: 30}}, 1},
+		{[]agent.Stat{{Name: "goal/explained", N: 10}}, 1},
+	} {
+		var s statCheck
+		if s.take(&tap{}, c.stats, 10); s.wrongN != c.wrong {
+			t.Errorf("%v of 10 own rows: %d windows are wrong, want %d", c.stats, s.wrongN, c.wrong)
+		}
 	}
 }

@@ -72,7 +72,7 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 	t.update = update.Mind{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
 	if t.hop != nil && u.spec.View == 0 { // the twins model co-players by what those see themselves
-		t.study = others.New(*t.hop, u.spec, t.agents[0], u.key.Child("mind", i))
+		t.study = others.New(*t.hop, u.spec, t.agents[0], u.key.Child("mind", i), u.loaded)
 	}
 	return t
 }
@@ -353,7 +353,7 @@ func (c *statCheck) take(p *tap, stats []agent.Stat, own int) {
 	seenN := false
 	for _, st := range stats {
 		switch {
-		case strings.HasSuffix(st.Name, "/explained"):
+		case strings.HasSuffix(st.Name, "/explained") && st.Name != "goal/explained": // whose rows are the others'
 			if seenN = true; st.N != own {
 				c.wrongN++
 				c.gotN, c.wantN = st.N, own

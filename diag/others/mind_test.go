@@ -175,7 +175,7 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 	if said != nil {
 		said(&c)
 	}
-	s := New(c, spec, me, rng.New(3))
+	s := New(c, spec, me, rng.New(3), false)
 	e, err := rollout.New(rollout.Config{Game: g, Envs: envs, Key: rng.New(4), Workers: 1})
 	if err != nil {
 		return nil, err

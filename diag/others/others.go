@@ -30,6 +30,7 @@ type Study struct {
 	others []agent.ID
 	key    rng.Key  // of the mind
 	kinds  []string // latent goals: whom a co-player may be
+	met    bool     // the mind comes from a checkpoint and knows the others
 
 	labels   tally // labels in hindsight
 	model    tally // the model of others' update
@@ -45,9 +46,10 @@ type Study struct {
 	Learnt   bool // an update has been looked at
 }
 
-// New returns the study of the agent me, whose mind was made from key.
-func New(c hop.Config, spec game.Spec, me agent.ID, key rng.Key) *Study {
-	s := &Study{cfg: c, spec: spec, me: me, key: key}
+// New returns the study of the agent me, whose mind was made from key and perhaps loaded from
+// a checkpoint.
+func New(c hop.Config, spec game.Spec, me agent.ID, key rng.Key, loaded bool) *Study {
+	s := &Study{cfg: c, spec: spec, me: me, key: key, met: loaded}
 	for a := range agent.ID(spec.Seats) {
 		if a != me {
 			s.others = append(s.others, a)

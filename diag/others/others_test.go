@@ -150,7 +150,7 @@ func TestTheModelOfOthersLearnsAsDefined(t *testing.T) {
 		{"the step after", 1, func(l *hop.Label) { l.T++ }, "the step after"},
 	} {
 		w := newWorld(t)
-		s := New(w.cfg, w.spec, 0, rng.New(1))
+		s := New(w.cfg, w.spec, 0, rng.New(1), false)
 		b := belief.New(w.cfg.Belief, 1, 2, 3)
 		start := w.saved(t, b)
 		w.learn(t, w.cfg.MOA.LR*c.share, c.edit)
@@ -176,7 +176,7 @@ func TestLabelsAreThoseOfTheWindow(t *testing.T) {
 		{"a step too few", func(l []hop.Label) []hop.Label { return l[:8] }, "1 of 9 steps of co-players whose goals are known"},
 		{"the last goal, not the next", func(l []hop.Label) []hop.Label { l[0].Goal = []float32{0, 1}; return l }, "hare, it is stag"},
 	} {
-		s := New(w.cfg, w.spec, 0, rng.New(1))
+		s := New(w.cfg, w.spec, 0, rng.New(1), false)
 		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, start, c.edit(w.labels()), nil))
 		if !strings.Contains(s.labels.says, c.says) || s.model.rows > 0 {
 			t.Errorf("%s: got %q, want %q", c.name, s.labels.says, c.says)
@@ -211,7 +211,7 @@ func TestBeliefsFollowBayes(t *testing.T) {
 		if slip.name != "no doubt" {
 			b.Meet([]float64{0.4, 0.4, 0.2})
 		}
-		s := New(w.cfg, w.spec, 0, rng.New(1))
+		s := New(w.cfg, w.spec, 0, rng.New(1), false)
 		must(t, s.Before(w.saved(t, b), 1))
 		work := w.model.Model.Work(1)
 		begin := func(j int) { b.Prior(j, b.At(0, j)) }
