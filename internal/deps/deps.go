@@ -18,7 +18,7 @@ var Floors = map[string]int{
 	"play":         5,
 	"plan/learned": 6, "mind": 6, "onnx": 6, "diag/dump/learners": 6,
 	"ppo": 7, "train": 7, "mind/imagine": 7,
-	"mind/hop": 8, "mind/hop/pretrained": 6, "mind/hop/sight": 6, "mind/hop/footprint": 7, "mind/lola": 8, "mind/influence": 8,
+	"mind/hop": 8, "mind/hop/pretrained": 7, "mind/hop/sight": 6, "mind/hop/incontext": 7, "mind/hop/outcome": 6, "mind/hop/footprint": 7, "mind/lola": 8, "mind/influence": 8,
 	"mind/a3c": 8, "mind/pr2": 8, "mind/rl2": 8, "pretrain": 8, "exp": 8,
 	"pretrain/sketch": 8, "pretrain/score": 9, "pretrain/score/chance": 9, "pretrain/score/lives": 10,
 	"registry": 9, "report": 9, "report/cross": 9,

@@ -15,9 +15,12 @@ import (
 	"hop/exp/exptest"
 	"hop/frame"
 	"hop/game"
+	"hop/game/staghunt"
 	"hop/mind/hop"
 	"hop/model/actor"
 	"hop/model/cvae"
+	"hop/model/moa"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/nn"
@@ -64,7 +67,7 @@ train: {envs: 6, window: 17, steps: 700, save: 300, warm: {windows: 2, who: [cha
 
 // models are folders of small models with weights as they were drawn: what they
 // say does not matter here. Points have 3 dimensions, and there are 3 classes.
-type models struct{ points, infer, classes, inferClasses, world, response string }
+type models struct{ points, infer, classes, inferClasses, world, response, sequence string }
 
 // untrained writes models for boards of a size.
 func untrained(t *testing.T, size int) (dirs models) {
@@ -93,6 +96,16 @@ func untrained(t *testing.T, size int) (dirs models) {
 		Input: actor.Input{Input: in, Actions: 7}, Seats: 4, Who: []string{"ns", "random", "nh", pretrain.Self}, Scale: 0.2, Share: 0.5,
 	}
 	dirs.response = folder(t, "response", r, rin)(actor.New(r, rin.Input, rng.New(5)))
+	l := sequence.Config{History: "attention", Across: true, Width: 4, Layers: 1, Heads: 2, Up: 8, Window: 7, Head: moa.Default()}
+	l.Head.Hidden = []int{16, 16}
+	board := staghunt.Default()
+	board.Size = size
+	g, err := staghunt.New(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lin := sequence.Input{Input: moa.NewInput(frame.Layout(g.Spec().Obs), 4, g.Spec().Actions, 0), Goals: g.Spec().Goals, Kinds: rin.Who}
+	dirs.sequence = folder(t, "sequence", l, lin)(sequence.New(l, lin, rng.New(6)))
 	return dirs
 }
 
@@ -131,6 +144,8 @@ func kinds(t *testing.T, dirs models) map[string]string {
 		"discrete":  with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", classes, "models.cvae="+dirs.inferClasses),
 		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
 			"models.response="+dirs.response),
+		"context": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=context", "models.response="+dirs.response,
+			"models.sequence="+dirs.sequence, "train.standins.share=0", "train.standins.teams=0"),
 	}
 }
 
@@ -156,7 +171,7 @@ func TestPlannersResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole := exptest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response)
+			whole := exptest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response, d.sequence)
 			if !bytes.Equal(few.Last(t), whole) {
 				t.Error("the size of the caches changes what is played")
 			}
