@@ -26,7 +26,7 @@ func newContexts(m *Mind) (GoalModel, error) {
 		return nil, fmt.Errorf("hop: models.sequence predicts actions by the net %+v, moa.* says %+v; train it with the spec's net, such as "+
 			"--set model.head.hidden=[64,64] --set model.head.distances=false", head, m.cfg.MOA.Config)
 	}
-	r, err := incontext.New(m.models.Sequence, m.models.Lives, m.sight, m.others, m.who)
+	r, err := incontext.New(m.models.Sequence, m.models.Lives, m.sight, m.others, m.who, m.cfg.Goals.DoubtStart)
 	if err == nil {
 		r.Within, r.Across = m.cfg.Belief.Within, m.cfg.Belief.Across
 	}

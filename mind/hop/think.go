@@ -56,8 +56,7 @@ func (p *watcher) Believes(n, j int) mind.Belief {
 	case *latentInference:
 		b.Mean, b.Spread = f.at(n, j)
 	case contextInference:
-		b.Mean = f.At(n, j)
-		b.Spread = make([]float32, len(b.Mean))
+		b.Mean, b.Spread = f.At(n, j), f.Spread()
 	}
 	return b
 }

@@ -32,6 +32,7 @@ type Reader struct {
 	*sequence.Model
 	Within, Across bool // as of beliefs: what is read counts in the running episode; and in those after it
 
+	odds   float64 // factor on the odds of acting at random: a planner's own doubt in place of the lives'
 	params *nn.Params
 	sight  sight.Sight
 	others []agent.ID
@@ -42,6 +43,7 @@ type Reader struct {
 	context []float32 // [N][others][Width] what heads are given
 	kinds   []float32 // [N][others][Kinds] how likely each kind is, by that
 	seen    []float32 // [N][others][ObsLen] what the co-player saw at the agent's last decision: no token yet
+	none    []float32 // [Width] zeros
 	waits   []byte    // [N][others] whether there is such a step, and whether the episode began with it
 }
 
@@ -52,16 +54,23 @@ const (
 	firstStep
 )
 
-// New returns the reader of an agent that sees by s, and takes its co-players to be of the
-// population who.
-func New(m *sequence.Model, p *nn.Params, s sight.Sight, others []agent.ID, who []string) (*Reader, error) {
+// New returns the reader of an agent that sees by s, takes its co-players to be of the
+// population who and, of somebody new, believes with probability doubt that it acts at random;
+// below 0: as the lives have it that the model learnt from.
+func New(m *sequence.Model, p *nn.Params, s sight.Sight, others []agent.ID, who []string, doubt float64) (*Reader, error) {
 	if !slices.Equal(m.Kinds, who) {
 		return nil, fmt.Errorf("incontext: models.sequence knows the kinds %v, the agent takes its co-players to be of %v; record the lives "+
 			"that it learns from among them, such as with hop collect --population", m.Kinds, who)
 	}
-	r := &Reader{Model: m, params: p, sight: s, others: others, random: m.KindOf(sequence.Random), who: m.Given()}
+	r := &Reader{Model: m, params: p, sight: s, others: others, random: m.KindOf(sequence.Random), who: m.Given(), odds: 1}
 	if len(r.who) == 0 {
 		return nil, errors.New("incontext: models.sequence knows nobody but those who act at random; record lives among more kinds")
+	}
+	if r.random >= 0 && doubt >= 0 {
+		r.Remember(1)
+		first := float64(r.kinds[r.random])
+		doubt = min(doubt, 1-1e-9) // its odds are finite
+		r.odds = doubt / (1 - doubt) * (1 - first) / first
 	}
 	return r, nil
 }
@@ -71,6 +80,7 @@ func (r *Reader) Remember(envs int) {
 	n := envs * len(r.others)
 	r.mem, r.waits, r.seen = r.Memory(n), make([]byte, n), make([]float32, n*r.sight.Spec.Obs.Len())
 	r.context, r.kinds = make([]float32, n*r.Width), make([]float32, n*len(r.Kinds))
+	r.none = make([]float32, r.Width)
 	r.weigh(r.Work())
 }
 
@@ -90,6 +100,9 @@ func (r *Reader) At(n, j int) []float32 {
 	return r.context[at : at+r.Width]
 }
 
+// Spread returns how wide a draw from a context is: not at all.
+func (r *Reader) Spread() []float32 { return r.none }
+
 // Hypotheses returns how many kinds may be given to the action's head: all but acting at random.
 func (r *Reader) Hypotheses() int { return len(r.who) }
 
@@ -97,7 +110,7 @@ func (r *Reader) Hypotheses() int { return len(r.who) }
 func (r *Reader) Features() int { return r.Width + len(r.who) }
 
 // Posterior writes how likely co-player j of env n is of each kind; the last number is that
-// it acts at random.
+// it acts at random. A prior that is not the lives' own multiplies the odds, by Bayes' rule.
 func (r *Reader) Posterior(dst []float64, n, j int) {
 	k := len(r.Kinds)
 	p := r.kinds[r.place(n, j)*k:][:k]
@@ -105,14 +118,14 @@ func (r *Reader) Posterior(dst []float64, n, j int) {
 		dst[g] = float64(p[kind])
 	}
 	if dst[len(r.who)] = 0; r.random >= 0 {
-		dst[len(r.who)] = float64(p[r.random])
+		dst[len(r.who)] = r.odds * float64(p[r.random])
 	}
 	sum := 0.
 	for _, x := range dst {
 		sum += x
 	}
 	for g := range dst {
-		dst[g] /= sum // a softmax of float32 sums to 1 but for rounding
+		dst[g] /= sum
 	}
 }
 

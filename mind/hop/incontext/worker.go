@@ -3,6 +3,7 @@ package incontext
 import (
 	"math"
 
+	"hop/agent"
 	"hop/game"
 	"hop/model/moa"
 	"hop/model/sequence"
@@ -58,7 +59,7 @@ func (w *Worker) Observe(v *rollout.View, envs []int32) {
 				w.begin(at)
 			}
 			if w.waits[at] != nothing {
-				t := sequence.Token{Obs: seen, Action: v.PlayedOf(n, a), Start: w.waits[at] == firstStep, Left: !there, Reached: v.ReachedOf(n, a)}
+				t := sequence.Token{Obs: seen, Action: w.lastAction(v, n, a), Start: w.waits[at] == firstStep, Left: !there, Reached: v.ReachedOf(n, a)}
 				w.ws.Add(t)
 				w.places = append(w.places, at)
 			}
@@ -82,6 +83,17 @@ func (w *Worker) Observe(v *rollout.View, envs []int32) {
 	if w.next += names; w.next > math.MaxInt32/2 {
 		w.next, w.again = firstName, true
 	}
+}
+
+// lastAction returns what co-player a of env n did in the last step, as the agent's own
+// observation shows it; in games whose observations have no place for it, what was earned tells it.
+func (w *Worker) lastAction(v *rollout.View, n int, a agent.ID) int32 {
+	s := &w.sight.Spec
+	if s.Obs.Last == 0 {
+		return v.PlayedOf(n, a)
+	}
+	place := (int(v.Seat[v.Slot(a, v.T, n)]) - int(v.SeatOf(n)) + s.Seats) % s.Seats
+	return s.Obs.LastOf(v.ObsAt(v.SlotOf(n)), place, len(s.Actions))
 }
 
 // begin starts an episode at a place. The step before it is over unseen: nobody is there to
