@@ -105,7 +105,14 @@ func untrained(t *testing.T, size int) (dirs models) {
 		t.Fatal(err)
 	}
 	lin := sequence.Input{Input: moa.NewInput(frame.Layout(g.Spec().Obs), 4, g.Spec().Actions, 0), Goals: g.Spec().Goals, Kinds: rin.Who}
-	dirs.sequence = folder(t, "sequence", l, lin)(sequence.New(l, lin, rng.New(6)))
+	lives, p, err := sequence.New(l, lin, rng.New(6))
+	for _, name := range []string{"kind/w", sequence.ActPrefix + "head/w"} { // what it says differs
+		part, _ := p.Find(name)
+		for i := range part.Len {
+			p.W[part.Off+i] *= 300
+		}
+	}
+	dirs.sequence = folder(t, "sequence", l, lin)(lives, p, err)
 	return dirs
 }
 

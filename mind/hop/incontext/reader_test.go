@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"testing"
 
 	"hop/agent"
@@ -21,6 +22,7 @@ import (
 	"hop/pretrain"
 	"hop/rng"
 	"hop/rollout"
+	"hop/safetensors"
 )
 
 // life is how many episodes the test's lives have.
@@ -131,6 +133,18 @@ func TestPlayReadsWhatIsLearntFrom(t *testing.T) {
 			Dir: t.TempDir(), Workers: 1}
 		_, err = dataset.Collect(context.Background(), cfg)
 		must(t, err)
+		f, b, c := &safetensors.File{}, make([]float64, len(who)), make([]float64, len(who))
+		r.Save(f, "x/")
+		again, err := incontext.New(m, params, sight.Sight{Spec: g.Spec(), Me: 0}, []agent.ID{1, 2, 3}, who, -1)
+		must(t, err)
+		again.Remember(32)
+		must(t, again.Load(f, "x/"))
+		for n := range 32 {
+			r.Posterior(b, n, n%3)
+			if again.Posterior(c, n, n%3); !slices.Equal(b, c) || !slices.Equal(r.At(n, n%3), again.At(n, n%3)) {
+				t.Fatalf("%s: %v is believed in env %d, once it is saved and loaded %v", history, b, n, c)
+			}
+		}
 		for at, l := range p.open {
 			p.noted[key(p.others[at[1]], l.seen)] = l.belief
 		}
