@@ -129,8 +129,8 @@ func TestPlayReadsWhatIsLearntFrom(t *testing.T) {
 			list[0] = p
 			return [][]rollout.Player{list}, nil
 		}
-		cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: team, Players: players, Life: life, Rows: 4000, Seed: 7,
-			Dir: t.TempDir(), Workers: 1}
+		cfg := dataset.Config{Game: g, GameSpec: map[string]any{"name": "staghunt"}, Team: team, Players: players, Life: life,
+			Rows: 4000, Seed: 7, Dir: t.TempDir(), Workers: 1}
 		_, err = dataset.Collect(context.Background(), cfg)
 		must(t, err)
 		f, b, c := &safetensors.File{}, make([]float64, len(who)), make([]float64, len(who))
