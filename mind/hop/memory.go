@@ -39,5 +39,5 @@ func (c *Config) Memory(g game.Game, net actor.Config, size mind.Sizes) ([]mind.
 		kinds = 2
 	}
 	return footprint.Planner{MOA: c.MOA.Config, Learning: c.MOA.Learning, Search: c.Search.Config, GoalLen: c.width(spec) + spec.Seats - 1,
-		Kinds: kinds, Trees: groupTrees, Cached: 1 << cacheLog}.Parts(spec, net, size)
+		Kinds: kinds, Trees: groupTrees, Cached: 1 << cacheLog, Context: c.Goals.Kind == "context"}.Parts(spec, net, size)
 }

@@ -262,6 +262,29 @@ func TestModelsMustFit(t *testing.T) {
 	}
 }
 
+// What cannot be read is refused: a model of others beside the one that reads lives, or one that
+// reads lives where nothing asks it; another head, other kinds; co-players who change; a view;
+// imagined steps.
+func TestContextsMustFit(t *testing.T) {
+	d, wide := untrained(t, 4), untrained(t, 5)
+	text := kinds(t, d)["context"]
+	for set, want := range map[string]string{
+		"models.sequence=":                 "models.sequence",
+		"models.sequence=" + wide.sequence: "models.sequence",
+		"models.moa=" + d.world:            "models.sequence is the model of others",
+		"goals.kind=none":                  "set goals.kind to context",
+		"moa.hidden=[8,8]":                 "train it with the spec's net",
+		"leaf.kind=scripts":                "leaf.partners",
+		"train.standins.share=0.1":         "a life among the same co-players",
+		"game.view=1":                      "game.view",
+	} {
+		exptest.Refused(t, want, text, set)
+	}
+	others := []string{"leaf.kind=both", "leaf.partners=[ns,nh,random]"}
+	exptest.Refused(t, "hop collect --population", text, others...)
+	exptest.Refused(t, "reads no imagined steps", text, "leaf.kind=net", "search.kind=none", "own=ppo", "imagine.on=true", "train.warm.windows=0")
+}
+
 // What planners learnt about each other is in their run's folder: it says what
 // every other one would do for a goal, from its own place, and nothing of oneself.
 func TestWhatPlannersKnowOfEachOtherIsLoaded(t *testing.T) {
