@@ -40,7 +40,7 @@ play() { # name seed preset flags of the stage that learns to read
       printf "  - {name: %s, run: \"%s\"}\n", name, $0 }'
   } > play/$s/$name.yaml
   GOMAXPROCS=${W:-3} "$BIN" train play/$s/$name.yaml --seeds $s --out play/$s/runs --workers ${W:-3} --set game.stags=2 \
-    --set eval.episodes=$EVAL $MORE --json > play/$s/$name.json 2> play/$s/$name.err || { echo "FAILED $name $s"; tail -2 play/$s/$name.err; return; }
+    --set eval.episodes=$EVAL ${MORE:-} --json > play/$s/$name.json 2> play/$s/$name.err || { echo "FAILED $name $s"; tail -2 play/$s/$name.err; return; }
   GOMAXPROCS=${W:-3} "$BIN" adapt play/$s/runs/$name-001 --trios six --lives ${LIVES:-2} --workers ${W:-3} --out play/$s/adapt-$name --json \
     > play/$s/$name.adapt.json 2> play/$s/$name.adapt.err || { echo "FAILED adapt $name $s"; tail -2 play/$s/$name.adapt.err; }
 }
