@@ -19,6 +19,8 @@ import (
 	"hop/mind/rl2"
 	"hop/model/actor"
 	"hop/model/cvae"
+	"hop/model/moa"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/plan/truth"
@@ -216,6 +218,10 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 				"models the others from its own place; mind ppo shares a policy")
 		}
 	}
+	if t := s.Train.Standins; c.Goals.Kind == "context" && (t.Share > 0 || t.Teams > 0) {
+		return field.Bad("train.standins", fmt.Sprintf("share %v, teams %v", t.Share, t.Teams), "share 0 and teams 0, because goals.kind is "+
+			"context, which is read from a life among the same co-players")
+	}
 	if s.Train.Warm.Windows > 0 && c.Own != "search" {
 		return field.Bad("train.warm.windows", s.Train.Warm.Windows,
 			"0, because own is ppo and only agents that learn from a search can learn by watching")
@@ -267,6 +273,11 @@ func fit(m pretrained.Models, c hop.Config, spec game.Spec) error {
 			return misfit("world", "the checkpoint's", m.World.Input, want)
 		}
 	}
+	if m.Sequence != nil {
+		if want := sequenceInput(spec, m.Sequence.Kinds); !reflect.DeepEqual(m.Sequence.Input, want) {
+			return misfit("sequence", "the checkpoint's", m.Sequence.Input, want)
+		}
+	}
 	in.Extra = (spec.Seats - 1) * len(m.Population)
 	if m.Response != nil {
 		if want := sensed(in, m.Response.Sense, spec); m.Response.Input != want {
@@ -294,6 +305,12 @@ func worldInput(spec game.Spec, seen world.Input) world.Input {
 	}
 }
 
+// sequenceInput is what a sequence model of agents of these kinds reads of a game.
+func sequenceInput(spec game.Spec, kinds []string) sequence.Input {
+	in := moa.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions, 0)
+	return sequence.Input{Input: in, Goals: spec.Goals, Kinds: kinds}
+}
+
 // load reads the models that planners use. They must have been trained on
 // observations like the game's.
 func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (pretrained.Models, error) {
@@ -315,6 +332,14 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (pretrained.Models,
 		}
 		if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: len(spec.Actions)}); m.CVAE.Input != want {
 			return m, misfit("cvae", c.Models.CVAE, m.CVAE.Input, want)
+		}
+	}
+	if kind == "context" {
+		if m.Sequence, m.Lives, err = sequence.Load(runs, c.Models.Sequence); err != nil {
+			return m, fmt.Errorf("models.sequence: %w", err)
+		}
+		if want := sequenceInput(spec, m.Sequence.Kinds); !reflect.DeepEqual(m.Sequence.Input, want) {
+			return m, misfit("sequence", c.Models.Sequence, m.Sequence.Input, want)
 		}
 	}
 	if c.Search.Dynamics == "world" {

@@ -125,7 +125,8 @@ func planning(s *exp.Spec) string {
 			"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence", "rl2": "RL^2", "a3c": "A3C", "pr2": "PR2",
 		}[s.Mind.Name]
 	}
-	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals"}[c.Goals.Kind]
+	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals",
+		"context": "HOP+ that reads whole lives"}[c.Goals.Kind]
 	rules := "the true rules"
 	if c.Search.Dynamics == "world" {
 		rules = "the learnt world model"

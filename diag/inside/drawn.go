@@ -100,7 +100,7 @@ func (s *searched) features(tree int32, j int) []float32 {
 	name := s.named.Of(tree)[j]
 	switch {
 	case int(name) == s.doubt:
-	case s.Hop.Goals.Kind == "latent": // points have no other record than this
+	case s.Hop.Goals.OfKinds(): // points have no other record than this
 		copy(dst[:s.width], s.vector.Vector(tree, j, name)[:s.width])
 	default:
 		dst[name] = 1
@@ -216,9 +216,9 @@ func (s *searched) goals() {
 				switch {
 				case int(name) == s.doubt:
 					count[j][s.doubt]++
-				case s.Hop.Goals.Kind == "latent" && len(s.pop.kinds) == 0:
+				case s.Hop.Goals.OfKinds() && len(s.pop.kinds) == 0:
 					count[j][0]++
-				case s.Hop.Goals.Kind == "latent":
+				case s.Hop.Goals.OfKinds():
 					if g := s.kind(int32(lo), j); g >= 0 {
 						count[j][g]++
 					}

@@ -15,31 +15,42 @@ import (
 // the partners of leaves.
 type population struct {
 	who    []string
-	kinds  []int32 // [hypotheses] with latent goals: each one's number among them
+	kinds  []int32 // [hypotheses] with latent goals or contexts: each one's number among them
 	random int32   // who of them stands for acting at random
 }
 
 func populationOf(m pretrained.Models, c *hop.Config) population {
 	p := population{who: m.Population}
-	if len(p.who) == 0 && c.Leaf.Kind != "net" {
+	switch {
+	case len(p.who) == 0 && c.Leaf.Kind != "net":
 		p.who = c.Leaf.Partners
+	case len(p.who) == 0 && m.Sequence != nil:
+		p.who = m.Sequence.Kinds
 	}
 	p.random = int32(len(p.who) - 1)
 	for i, name := range p.who {
 		switch {
 		case name == "random":
 			p.random = int32(i)
-		case c.Goals.Kind == "latent":
+		case c.Goals.OfKinds():
 			p.kinds = append(p.kinds, int32(i))
 		}
 	}
 	return p
 }
 
+// pointLen returns how many numbers a point, or a context, has.
+func (s *searched) pointLen() int {
+	if s.models.Sequence != nil {
+		return s.models.Sequence.Width
+	}
+	return s.models.VAE.Width()
+}
+
 // kind returns the hypothesis that was drawn for co-player j of a tree, by what the model
 // of others is given: the point, then the kind, one-hot; -1 if there is no such kind.
 func (s *searched) kind(tree int32, j int) int {
-	hot := s.vector.Vector(tree, j, s.named.Of(tree)[j])[s.models.VAE.Width():][:len(s.pop.kinds)]
+	hot := s.vector.Vector(tree, j, s.named.Of(tree)[j])[s.pointLen():][:len(s.pop.kinds)]
 	g := slices.Index(hot, 1)
 	for k, x := range hot {
 		if k != g && x != 0 {
@@ -55,11 +66,11 @@ func (s *searched) kind(tree int32, j int) int {
 func (s *searched) points(i int) {
 	const draws = 400
 	b, ok := s.Player.(mind.Believing)
-	if s.Hop.Goals.Kind != "latent" || !ok {
+	if !s.Hop.Goals.OfKinds() || !ok {
 		return
 	}
 	lo, _ := s.trees(i)
-	d, classes := s.models.VAE.Width(), s.models.VAE.Discrete > 0
+	d, classes := s.pointLen(), s.models.VAE != nil && s.models.VAE.Discrete > 0
 	sum, square, rows := make([]float64, len(s.others)*d), make([]float64, len(s.others)*d), make([]float64, len(s.others))
 	for t := range draws {
 		r := stream("points", t)

@@ -163,9 +163,9 @@ func (s *searched) partners(i int, tree int32) [][]int32 {
 			may = []int32{s.pop.random}
 		case s.Hop.Goals.Kind == "hand":
 			may = []int32{name}
-		case s.Hop.Goals.Kind == "latent" && s.kind(tree, j) >= 0:
+		case s.Hop.Goals.OfKinds() && s.kind(tree, j) >= 0:
 			may = []int32{s.pop.kinds[s.kind(tree, j)]}
-		case s.Hop.Goals.Kind == "none" || s.Hop.Goals.Kind == "latent":
+		case s.Hop.Goals.Kind == "none" || s.Hop.Goals.OfKinds():
 			for p := range n {
 				may = append(may, int32(p))
 			}

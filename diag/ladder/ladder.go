@@ -86,7 +86,7 @@ func Rungs(s exp.Spec) ([]Rung, error) {
 			add("planner, others at random", "planner", "search.others=uniform")
 		}
 		switch c.Goals.Kind {
-		case "hand", "classes":
+		case "hand", "classes", "context":
 			add("model of others, no inference", "model of others", "belief.within=false", "belief.across=false")
 		case "latent":
 			add("model of others, no inference", "model of others", "belief.within=false", "belief.across=false")
@@ -135,9 +135,10 @@ func oracles(c *hop.Config) []Rung {
 }
 
 // scriptable reports that leaves by scripts leave the hypotheses as they are: with latent
-// goals they are the kinds of those that leaves are evaluated against, who must be bots.
+// goals they are the kinds of those that leaves are evaluated against, who must be bots,
+// and a sequence model knows its own kinds alone.
 func scriptable(c *hop.Config) bool {
-	return len(c.Leaf.Partners) > 0 && (c.Goals.Kind != "latent" || c.Leaf.Kind != "net")
+	return len(c.Leaf.Partners) > 0 && c.Goals.Kind != "context" && (c.Goals.Kind != "latent" || c.Leaf.Kind != "net")
 }
 
 // leafModule names the module that values leaves.

@@ -83,7 +83,7 @@ func (s *Study) begun(f *safetensors.File, goals *twin.Goals) error {
 	for range s.path.beliefs {
 		want = append(want, twin.NewBeliefs(s.cfg, len(s.others), goals))
 	}
-	if err := twin.LoadBeliefs(f, s.path.beliefs); err != nil {
+	if err := twin.LoadBeliefs(f, s.path.beliefs); err != nil || s.cfg.Goals.Kind == "context" {
 		return err
 	}
 	if s.met {
@@ -165,6 +165,9 @@ func (s *Study) Played(w *mind.Window, f *safetensors.File) error {
 	}
 	for n, b := range saved {
 		for j := range s.others {
+			if goals.Kind == "context" {
+				break // nothing is counted
+			}
 			if s.counts.rows++; p.loose[n] {
 				copy(p.beliefs[n].C[j], b.C[j])
 			} else if alike(b.C[j], p.beliefs[n].C[j], 1e-6) > 0 {
@@ -357,7 +360,7 @@ func even(legal []bool) []float64 {
 
 // features returns those of hypothesis g.
 func (x *walk) features(b mind.Belief, g int) []float64 {
-	if x.goals.Kind == "latent" {
+	if x.goals.OfKinds() {
 		return x.goals.Goal(wide(b.Mean), g)
 	}
 	out := make([]float64, x.goals.Features())
@@ -400,10 +403,15 @@ func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, wan
 	x.predict.miss(alike(got, want, 1e-3), "%s", "mind/hop: predictOthers in act.go; model/moa: Predict", says)
 }
 
-// believed holds the posterior against Bayes' rule.
+// believed holds the posterior against Bayes' rule. What a sequence model says of its context
+// does not follow it, and is not asked.
 func (x *walk) believed(t, n int, start bool, held []mind.Belief) {
 	b := x.p.beliefs[n]
 	for j, a := range x.others {
+		if x.goals.Kind == "context" {
+			copy(b.B[j], held[j].Posterior)
+			continue
+		}
 		before := slices.Clone(b.B[j])
 		action, reached := x.played(a, t, n)
 		if start {
@@ -547,7 +555,7 @@ func (x *walk) step(t, n int) {
 	case over && p.playing[n] && !ended:
 		x.counts.miss(1, "at step %d of env %d the agent was not informed that the episode is over.", "rollout: step; train: dealtPlayer", t, n)
 	}
-	if !p.ended[[2]int{t, n}] || x.goals.Kind == "none" {
+	if !p.ended[[2]int{t, n}] || x.goals.Kind == "none" || x.goals.Kind == "context" {
 		return
 	}
 	for j, a := range x.others {

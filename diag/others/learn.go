@@ -214,7 +214,7 @@ func wide(x []float32) []float64 {
 
 // goal names a goal's features.
 func (s *Study) goal(x []float64) string {
-	if s.cfg.Goals.Kind == "latent" {
+	if s.cfg.Goals.OfKinds() {
 		z := x[:max(0, len(x)-len(s.kinds))]
 		if len(s.kinds) == 0 {
 			return code(z)

@@ -24,7 +24,7 @@ type Goals struct {
 	Spec   game.Spec
 	Me     agent.ID
 	Others []agent.ID // in order
-	Kinds  []string   // latent goals: whom a co-player may be, a hypothesis each
+	Kinds  []string   // latent goals and contexts: whom a co-player may be, a hypothesis each
 
 	Model Others // of others
 	Net   Net    // of the model of others
@@ -49,10 +49,14 @@ func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (
 	}
 	var errs [3]error
 	g.Net, errs[0] = LoadNet(f, "moa/net/")
-	if g.Kind == "latent" || g.Kind == "classes" {
+	if g.Kind != "hand" && g.Kind != "none" {
 		var shapes struct {
 			VAE      struct{ Config vae.Config }
 			CVAE     struct{ Config cvae.Config }
+			Sequence struct {
+				Config struct{ Width int }
+				Input  struct{ Kinds []string }
+			}
 			Response struct {
 				Who []string
 				Met []float64
@@ -62,7 +66,11 @@ func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (
 			return nil, fmt.Errorf("twin: the shapes of saved models: %w", err)
 		}
 		g.vae, g.infer = shapes.VAE.Config, shapes.CVAE.Config
-		g.codes, errs[1] = LoadNet(f, "goals/vae/model/")
+		if g.Kind == "context" {
+			g.infer.Dim, g.Kinds = shapes.Sequence.Config.Width, kinds(shapes.Sequence.Input.Kinds, c.Leaf)
+		} else {
+			g.codes, errs[1] = LoadNet(f, "goals/vae/model/")
+		}
 		if g.Kind == "latent" {
 			g.who, g.met = shapes.Response.Who, shapes.Response.Met
 			g.Kinds = kinds(g.who, c.Leaf)
@@ -78,7 +86,7 @@ func (g *Goals) Features() int {
 	switch g.Kind {
 	case "hand":
 		return len(g.Spec.Goals)
-	case "latent":
+	case "latent", "context":
 		return g.infer.Dim + len(g.Kinds)
 	case "classes":
 		return g.Hypotheses()
@@ -287,6 +295,10 @@ var Mislabels = []Mislabel{
 // come from r. It returns what the inference learns towards as well: means and
 // log-variances of the subgoals' codes.
 func (g *Goals) Label(ro *batch.Rollout, share float64, r *rng.Rand, slip Mislabel) (list []Label, paths []int, target [][2][]float64) {
+	if g.Kind == "context" {
+		list, paths = g.read(ro, r)
+		return list, paths, nil
+	}
 	list, paths = g.Steps(ro)
 	obs := func(i int) []float32 { return ro.ObsAt(ro.Slot(list[i].Agent, list[i].T, list[i].Env)) }
 	switch g.Kind {

@@ -8,6 +8,7 @@ import (
 	"hop/mind"
 	"hop/model/moa"
 	"hop/plan"
+	"hop/plan/truth"
 	"hop/rng"
 	"hop/rollout"
 )
@@ -60,7 +61,7 @@ type player struct {
 // Players returns a player for each worker: one that plans, or that plays by the
 // network alone.
 func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) {
-	if m.cfg.Imagines() == nil {
+	if m.cfg.Search.Kind == "none" && m.cfg.Leaf.Kind == "net" {
 		return mind.Workers(workers, func() rollout.Player { return m.networkPlayer(envs) }), nil
 	}
 	var players []rollout.Player
@@ -104,19 +105,22 @@ func (m *Mind) player(envs int) (*player, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.act = withTruth{p.drawn, bots}
+		p.act = truth.Among{Believed: p.drawn, Real: bots}
 	}
 	return p, nil
 }
 
 // updateBeliefs starts an episode's beliefs, or updates them by the last joint
-// action. A co-player who has reached a goal and plays on is counted for it, and
-// what it is after now is open.
+// action, unless the inference says itself what is believed. A co-player who has
+// reached a goal and plays on is counted for it, and what it is after now is open.
 func (p *watcher) updateBeliefs(v *rollout.View, envs []int32) {
 	k := len(p.spec.Actions)
 	var legal [game.MaxActions]bool
 	for _, e := range envs {
 		n := int(e)
+		if p.inference.Believe(p.beliefs[n], n) {
+			continue
+		}
 		if v.Start[v.Moment(v.T, n)] {
 			p.beliefs[n].Start(0)
 			p.predicted[n] = false

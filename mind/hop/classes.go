@@ -6,6 +6,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/belief"
 	"hop/f32"
 	"hop/game"
 	"hop/model/vae"
@@ -216,6 +217,8 @@ func (f *classInference) Words(_, _, g int) []Word {
 	f.code(f.z, int32(g))
 	return f.outcomes.words(f.z)
 }
+
+func (f *classInference) Believe(*belief.Beliefs, int) bool { return false }
 
 var (
 	_ GoalModel = (*classes)(nil)

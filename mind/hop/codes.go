@@ -1,13 +1,12 @@
 package hop
 
 import (
-	"slices"
-
 	"hop/agent"
 	"hop/batch"
 	"hop/frame"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/hop/outcome"
 	"hop/model/cvae"
 	"hop/model/vae"
 	"hop/nn"
@@ -18,14 +17,13 @@ import (
 // codes is a VAE in a mind: it gives states their codes, and says which hand-made
 // goal a code leads to, which scripted partners need.
 type codes struct {
-	m       *Mind
-	vae     *vae.Model
-	params  *nn.Params
-	learner *vae.Learner // nil: the weights stay as they are
-	work    *vae.Work
-	gate    vae.Gate
-	ends    []float32 // [actions][goals] trajectories that ended with an action and a goal, counted
-	plane   []int     // [goals] where the board shows what is wanted; -1: nowhere
+	m             *Mind
+	vae           *vae.Model
+	params        *nn.Params
+	learner       *vae.Learner // nil: the weights stay as they are
+	work          *vae.Work
+	gate          vae.Gate
+	*outcome.Ends // which goals codes lead to
 
 	// What was labelled last.
 	states *vae.Rows
@@ -38,7 +36,7 @@ const codeRows = 512
 func newCodes(m *Mind, key rng.Key) (*codes, error) {
 	c := &codes{
 		m: m, vae: m.models.VAE, params: m.models.Codes.Clone(), work: m.models.VAE.Work(codeRows),
-		ends: make([]float32, len(m.spec.Actions)*len(m.spec.Goals)),
+		Ends: outcome.New(m.spec),
 	}
 	if m.cfg.Goals.VAEPasses > 0 {
 		cfg := vae.DefaultLearn()
@@ -48,11 +46,7 @@ func newCodes(m *Mind, key rng.Key) (*codes, error) {
 			return nil, err
 		}
 	}
-	l := m.spec.Obs
-	c.gate = vae.NewGate(frame.Layout(l), m.spec.Seats, -1)
-	for _, goal := range m.spec.Goals {
-		c.plane = append(c.plane, slices.Index(l.Planes, goal))
-	}
+	c.gate = vae.NewGate(frame.Layout(m.spec.Obs), m.spec.Seats, -1)
 	return c, nil
 }
 
@@ -92,21 +86,14 @@ func (c *codes) encode(rows *vae.Rows, do func(ws *vae.Work, first int)) {
 // the selector takes for its subgoal. A state's value is the discounted return
 // that followed.
 func (c *codes) subgoals(ro *batch.Rollout, list []trajectory) []int {
-	var rewards, value []float32
+	var rewards []float32
 	var out []int
-	at, s := 0, cvae.Selector(c.m.cfg.Goals.Selector)
 	for _, p := range list {
-		n := p.hi - p.lo
 		rewards = rewards[:0]
 		for t := p.lo; t < p.hi; t++ {
 			rewards = append(rewards, ro.Reward[ro.Step(p.agent, t, p.env)])
 		}
-		value = append(value[:0], rewards...)
-		cvae.Returns(value, rewards, selectGamma)
-		for t := range n {
-			out = append(out, at+s.Pick(t, n, c.m.cfg.Goals.Ahead, func(row int) float32 { return value[row] }))
-		}
-		at += n
+		out = cvae.Selector(c.m.cfg.Goals.Selector).Subgoals(out, rewards, c.m.cfg.Goals.Ahead, selectGamma)
 	}
 	return out
 }
@@ -114,37 +101,12 @@ func (c *codes) subgoals(ro *batch.Rollout, list []trajectory) []int {
 // selectGamma is the discount that the inference was trained with.
 const selectGamma = 0.95
 
-// count learns which goals go with which last actions. Whoever reached nothing
-// was after what it was standing at in the end: a hunter who waited at the stag in vain
-// wanted the stag.
+// count learns which goals go with which last actions.
 func (c *codes) count(ro *batch.Rollout, list []trajectory) {
 	for _, p := range list {
 		last := p.last(ro)
-		g := int(ro.Reached[last])
-		if g == game.NoGoal {
-			g = c.standingAt(c.m.sight.Obs(nil, ro, p.agent, p.hi-1, p.env))
-		}
-		if g != game.NoGoal {
-			c.ends[int(ro.Action[last])*len(c.m.spec.Goals)+g]++
-		}
+		c.Add(ro.Action[last], int(ro.Reached[last]), c.m.sight.Obs(nil, ro, p.agent, p.hi-1, p.env))
 	}
-}
-
-// standingAt returns the goal whose thing is on the observer's own cell, the first of
-// several, or game.NoGoal.
-func (c *codes) standingAt(obs []float32) int {
-	l := c.gate.Layout
-	for at := 0; at < l.Height*l.Width*l.Planes; at += l.Planes {
-		if obs[at] == 0 {
-			continue // the first plane is the observer
-		}
-		for g, k := range c.plane {
-			if k >= 0 && obs[at+k] != 0 {
-				return g
-			}
-		}
-	}
-	return game.NoGoal
 }
 
 // Fit passes over the states that were labelled last, if the VAE learns.
@@ -218,31 +180,8 @@ func (o outcomes) words(z []float32) []Word {
 // goals returns how likely each goal is for code z, a view: by its last action, and
 // by what trajectories that ended so reached.
 func (o outcomes) goals(z []float32) []float32 {
-	k := len(o.goal)
 	o.vae.Outcomes(o.params, o.last, z, 1)
-	clear(o.goal)
-	total := float32(0)
-	for a, p := range o.last {
-		ends := o.ends[a*k : (a+1)*k]
-		sum := float32(0)
-		for _, n := range ends {
-			sum += n
-		}
-		if sum == 0 {
-			continue // nothing that ended so has been seen
-		}
-		for g, n := range ends {
-			o.goal[g] += p * n / sum
-			total += p * n / sum
-		}
-	}
-	for g := range o.goal {
-		if total > 0 {
-			o.goal[g] /= total
-		} else {
-			o.goal[g] = 1 / float32(k)
-		}
-	}
+	o.Goals(o.goal, o.last)
 	return o.goal
 }
 
@@ -252,8 +191,8 @@ func (c *codes) save(f *safetensors.File, prefix string) {
 	} else {
 		c.params.Save(f, prefix+"vae/model/")
 	}
-	if len(c.ends) > 0 {
-		f.PutFloat32(prefix+"ends", c.ends, len(c.ends))
+	if len(c.Count) > 0 {
+		f.PutFloat32(prefix+"ends", c.Count, len(c.Count))
 	}
 }
 
@@ -264,8 +203,8 @@ func (c *codes) load(f *safetensors.File, prefix string, weights bool) error {
 	} else {
 		err = c.params.Load(f, prefix+"vae/model/")
 	}
-	if err != nil || len(c.ends) == 0 {
+	if err != nil || len(c.Count) == 0 {
 		return err
 	}
-	return f.Float32(c.ends, prefix+"ends", len(c.ends))
+	return f.Float32(c.Count, prefix+"ends", len(c.Count))
 }

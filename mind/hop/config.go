@@ -13,6 +13,9 @@ import (
 	"hop/plan"
 )
 
+// Folders names folders of models that were trained before the run.
+type Folders = pretrained.Folders
+
 // Config is the part of a spec that says what HOP and HOP+ agents are.
 type Config struct {
 	Own    string        `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
@@ -26,10 +29,10 @@ type Config struct {
 
 // Goals is what the others are taken to be after.
 type Goals struct {
-	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); or a class of states (HOP+; needs models.vae with discrete goals)" oneof:"none|hand|latent|classes"`
+	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); a class of states (HOP+; needs models.vae with discrete goals); or whatever a sequence model has read from all the episodes among them, who they are included (needs models.sequence)" oneof:"none|hand|latent|classes|context"`
 	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
-	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it" range:"-1..1" when:"hand|latent|classes"`
-	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes"`
+	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lives" range:"-1..1" when:"hand|latent|classes|context"`
+	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes|context"`
 	Selector   string  `yaml:"selector" doc:"which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative" when:"latent|classes"`
 	Ahead      int     `yaml:"ahead" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000" when:"latent|classes"`
 	VAEPasses  int     `yaml:"vae_passes" doc:"passes over a window's states when the VAE goes on learning; 0: it stays as it is" range:"0..100" when:"latent|classes"`
@@ -62,17 +65,6 @@ type Leaf struct {
 	Repeat   int      `yaml:"repeat" doc:"futures that each script is averaged over before the best one counts" range:"1..1000" when:"scripts|both"`
 }
 
-// Folders names folders of models that were trained before the run. Their weights
-// are copied into the run's checkpoints, so that a run, once it has one, needs
-// the folders no more.
-type Folders struct {
-	VAE      string `yaml:"vae" doc:"folder of hop pretrain vae: codes of states, for goals latent and classes; empty: none"`
-	CVAE     string `yaml:"cvae" doc:"folder of hop pretrain cvae: codes inferred from history, for goals latent; empty: none"`
-	MOA      string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for goals hand, none for none, kind for latent; empty: untrained"`
-	World    string `yaml:"world" doc:"folder of hop pretrain world, for search.dynamics world; empty: none"`
-	Response string `yaml:"response" doc:"folder of hop pretrain response, for leaf response; empty: none"`
-}
-
 // Default returns HOP's planner.
 func Default() Config {
 	return Config{
@@ -88,7 +80,11 @@ func Default() Config {
 }
 
 // learnt reports that goals are learnt ones, which need models.
-func (g Goals) learnt() bool { return g.Kind == "latent" || g.Kind == "classes" }
+func (g Goals) learnt() bool { return g.Kind == "latent" || g.Kind == "classes" || g.Kind == "context" }
+
+// OfKinds reports that the hypotheses are the kinds of a population, with a point or a
+// context beside them.
+func (g Goals) OfKinds() bool { return g.Kind == "latent" || g.Kind == "context" }
 
 // doubts reports that there is a hypothesis of acting at random.
 func (g Goals) doubts() bool { return g.Doubt && g.Kind != "none" }
@@ -100,6 +96,8 @@ func (c Config) features(spec game.Spec, m pretrained.Models) int {
 	switch {
 	case g.Kind == "hand":
 		n = len(spec.Goals)
+	case g.Kind == "context" && m.Sequence != nil:
+		n = m.Sequence.Width + len(m.Sequence.Given())
 	case m.VAE == nil:
 	case g.Kind == "classes":
 		n = m.VAE.ClassCount(maxClasses + 1)
@@ -122,10 +120,13 @@ func (c Config) GoalLen(spec game.Spec, m pretrained.Models) int {
 }
 
 // population returns whom a co-player may be: those that the response network knows, or the
-// partners of scripted leaves.
+// partners of scripted leaves, or those that the sequence model knows.
 func (c Config) population(m pretrained.Models) []string {
-	if len(m.Population) == 0 && c.Leaf.partnered() {
+	switch {
+	case len(m.Population) == 0 && c.Leaf.partnered():
 		return c.Leaf.Partners
+	case len(m.Population) == 0 && m.Sequence != nil:
+		return m.Sequence.Kinds
 	}
 	return m.Population
 }
@@ -145,10 +146,7 @@ func (c *Config) Met() []string {
 }
 
 // FolderFields returns the fields that name folders of models.
-func (c *Config) FolderFields() []*string {
-	m := &c.Models
-	return []*string{&m.VAE, &m.CVAE, &m.MOA, &m.World, &m.Response}
-}
+func (c *Config) FolderFields() []*string { return c.Models.Fields() }
 
 // Hypotheses names what a co-player of the game may be after.
 func (c *Config) Hypotheses(goals []string) []string {
@@ -180,7 +178,7 @@ func (c *Config) Validate() error {
 	if c.Search.Dynamics == "world" && c.Leaf.scripted() {
 		part(field.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is world and scripts need the true rules"), "leaf")
 	}
-	return errors.Join(append(errs, c.needs())...)
+	return errors.Join(append(errs, c.Models.Needs(c.Goals.Kind, c.Search.Dynamics, c.Leaf.Kind))...)
 }
 
 // Imagines says why agents do not learn from imagined windows: only those do that
@@ -191,6 +189,8 @@ func (c *Config) Imagines() error {
 		return field.Bad("search.kind", c.Search.Kind, "none, because imagine.on is true and there is no search in imagination")
 	case c.Leaf.Kind != "net":
 		return field.Bad("leaf.kind", c.Leaf.Kind, "net, because imagine.on is true and agents imagine by their own network")
+	case c.Goals.Kind == "context":
+		return field.Bad("goals.kind", c.Goals.Kind, "another kind, because imagine.on is true and a sequence model reads no imagined steps")
 	}
 	return nil
 }
@@ -210,6 +210,8 @@ func (c *Config) Fits(spec game.Spec) error {
 		return field.Bad("belief.count", c.Belief.Count, "evidence,"+hidden+"goals that are reached there are not seen")
 	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:
 		return field.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
+	case spec.View > 0 && c.Goals.Kind == "context":
+		return field.Bad("goals.kind", c.Goals.Kind, "another kind,"+hidden+"a sequence model learnt from what the others saw; or game.view 0")
 	case c.Goals.learnt() && (!board || l.Last == 0):
 		return field.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
 	case c.Goals.Kind == "latent" && c.Goals.Gate >= 0 && len(vae.NewGate(frame.Layout(l), spec.Seats, 0).Prey) == 0:
@@ -222,24 +224,4 @@ func (c *Config) Fits(spec game.Spec) error {
 		return field.Bad("moa.distances", c.MOA.Distances, "false, because "+spec.Name+" has no board with moves and things on it")
 	}
 	return nil
-}
-
-// needs says which models are missing, and which are not of use.
-func (c *Config) needs() error {
-	var errs []error
-	need := func(path, value, want string, why bool) {
-		if why && value == "" {
-			errs = append(errs, field.Bad("models."+path, value, want))
-		}
-	}
-	m := c.Models
-	need("vae", m.VAE, "a folder of hop pretrain vae, because goals.kind is "+c.Goals.Kind, c.Goals.learnt())
-	need("cvae", m.CVAE, "a folder of hop pretrain cvae, because goals.kind is latent", c.Goals.Kind == "latent")
-	need("world", m.World, "a folder of hop pretrain world, because search.dynamics is world", c.Search.Dynamics == "world")
-	need("response", m.Response, "a folder of hop pretrain response, because leaf.kind is response", c.Leaf.Kind == "response")
-	if m.MOA != "" && c.Goals.Kind == "classes" {
-		errs = append(errs, field.Bad("models.moa", m.MOA,
-			"nothing, because no model of others is pretrained on classes; the run trains its own"))
-	}
-	return errors.Join(errs...)
 }

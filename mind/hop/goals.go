@@ -3,6 +3,7 @@ package hop
 import (
 	"hop/agent"
 	"hop/batch"
+	"hop/belief"
 	"hop/mind"
 	"hop/rng"
 	"hop/rollout"
@@ -75,6 +76,9 @@ type Inference interface {
 	// Renamed reports that names have started anew since Renamed was last asked,
 	// so that caches must forget the old ones.
 	Renamed() bool
+	// Believe writes what is believed of the co-players of env n, where the inference says it
+	// itself; false: Bayes' rule does.
+	Believe(b *belief.Beliefs, n int) bool
 	// Words says in words what hypothesis g on co-player j of env n is, for people
 	// to look at.
 	Words(n, j, g int) []Word
@@ -99,24 +103,9 @@ func (t trajectory) last(ro *batch.Rollout) int { return ro.Step(t.agent, t.hi-1
 
 // episodes returns the steps of the others' episodes that began in the window and,
 // unless cut ones are wanted too, ended in it.
-func (m *Mind) episodes(ro *batch.Rollout, cut bool) []trajectory {
-	var list []trajectory
+func (m *Mind) episodes(ro *batch.Rollout, cut bool) (list []trajectory) {
 	for j, a := range m.others {
-		for n := range ro.Envs {
-			for t := 0; t < ro.Steps; t++ {
-				if !ro.Start[ro.Moment(t, n)] {
-					continue
-				}
-				end := t
-				for end < ro.Steps && ro.Alive[ro.Slot(a, end, n)] && ro.End[ro.Step(a, end, n)] == batch.Going {
-					end++
-				}
-				if !cut && (end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited) {
-					break // the window ends first
-				}
-				m.sight.Runs(ro, a, n, t, min(end, ro.Steps-1)+1, func(lo, hi int) { list = append(list, trajectory{j, a, n, lo, hi}) })
-			}
-		}
+		m.sight.Episodes(ro, a, cut, func(n, lo, hi int) { list = append(list, trajectory{j, a, n, lo, hi}) })
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package hop
 import (
 	"hop/agent"
 	"hop/batch"
+	"hop/belief"
 	"hop/game"
 	"hop/mind"
 	"hop/rng"
@@ -131,6 +132,8 @@ func (f *handInference) Words(_, _, g int) []Word {
 	}
 	return []Word{{f.m.spec.Goals[g], 1}}
 }
+
+func (f *handInference) Believe(*belief.Beliefs, int) bool { return false }
 
 var (
 	_ GoalModel = (*handmade)(nil)

@@ -13,6 +13,7 @@ import (
 	"hop/mind/hop/pretrained"
 	"hop/model/actor"
 	"hop/model/cvae"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/ppo"
 	"hop/rng"
@@ -41,7 +42,16 @@ func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Conf
 	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}
 	var m pretrained.Models
 	var failed [3]error
-	if c.Goals.learnt() {
+	if c.Goals.Kind == "context" {
+		c.MOA.Config.Hidden = []int{8, 8}
+		q := sequence.Config{History: "attention", Across: true, Width: 4, Layers: 2, Heads: 2, Up: 8, Window: 9, Head: c.MOA.Config}
+		in := sequence.Input{Input: moaInput(spec), Goals: spec.Goals, Kinds: c.Leaf.Partners}
+		m.Sequence, m.Lives, failed[0] = sequence.New(q, in, rng.New(1))
+		part, _ := m.Lives.Find("kind/w")
+		for i := range part.Len {
+			m.Lives.W[part.Off+i] *= 200 // kinds differ
+		}
+	} else if c.Goals.learnt() {
 		v := vae.Default()
 		v.Loss, v.Hidden, v.Dim, v.MOA, v.Outcome = "b", []int{8}, 3, 8, 0.5
 		if c.Goals.Kind == "classes" {

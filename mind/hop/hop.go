@@ -4,8 +4,8 @@
 // Two functions are the algorithm, and each fits a screen: player.Act (act.go) is
 // one decision, Mind.Learn (learn.go) is one update. What the others want is a
 // GoalModel (goals.go, with the words that are used here); hand-made goals, points
-// that are inferred from history and classes of states are its implementations,
-// a file each.
+// that are inferred from history, classes of states and what a sequence model has read
+// (package incontext) are its implementations, a file each.
 //
 // One network models all co-players of an agent; it is given which one, so it is
 // as free as one network each, and learns what they have in common once. All that
@@ -25,6 +25,7 @@ import (
 	"hop/mind/hop/pretrained"
 	"hop/mind/hop/sight"
 	"hop/model/moa"
+	"hop/model/sequence"
 	"hop/plan"
 	"hop/ppo"
 	"hop/rng"
@@ -109,12 +110,15 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 	if m.moa, err = moa.NewLearner(c.MOA.Config, c.MOA.Learning, in, key.Child("moa")); err != nil {
 		return nil, err
 	}
-	if models.MOA != nil {
-		known := m.goals.Features()
-		if c.Goals.Kind == "none" {
-			known = 0 // it was trained without goals
-		}
-		err = m.moa.Widen(models.MOA, known)
+	known := m.goals.Features()
+	if c.Goals.Kind == "none" {
+		known = 0 // it was trained without goals
+	}
+	switch {
+	case c.Goals.Kind == "context":
+		err = m.moa.Widen(models.Lives, sequence.ActPrefix, known)
+	case models.MOA != nil:
+		err = m.moa.Widen(models.MOA, "", known)
 	}
 	return m, err
 }
@@ -133,6 +137,8 @@ func newGoals(m *Mind, key rng.Key) (GoalModel, error) {
 		return newHandmade(m, len(m.spec.Goals), false), nil
 	case "none":
 		return newHandmade(m, 1, true), nil
+	case "context":
+		return newContexts(m)
 	}
 	if codes, err = newCodes(m, key); err != nil {
 		return nil, err

@@ -4,10 +4,8 @@ import (
 	"hop/frame"
 	"hop/game"
 	"hop/mind/hop/pretrained"
-	"hop/model"
 	"hop/model/moa"
 	"hop/runlog"
-	"hop/safetensors"
 )
 
 // moaInput says what a model of others reads of a game, without goals.
@@ -17,24 +15,13 @@ func moaInput(spec game.Spec) moa.Input {
 
 // LoadMOA reads the best weights of a model of others that was trained before.
 func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec, m *pretrained.Models) error {
-	in := moaInput(spec)
+	in, known := moaInput(spec), -1 // of whom nothing is counted
 	switch c.Goals.Kind {
 	case "hand":
 		in.GoalLen = len(spec.Goals)
 	case "latent":
-		in.GoalLen = m.VAE.Width() + len(kinds(c.population(*m)))
+		known = len(kinds(c.population(*m)))
+		in.GoalLen = m.VAE.Width() + known
 	}
-	last, err := runs.Last(c.Models.MOA)
-	if err != nil {
-		return err
-	}
-	f, err := safetensors.Parse(last.Body)
-	if err != nil {
-		return err
-	}
-	if _, m.MOA, err = model.Fill(f, "best/", c.MOA.Config, in, moa.Layers); err != nil || c.Goals.Kind != "latent" || len(spec.Goals) == 0 {
-		return err
-	}
-	m.Reached = make([]float32, len(kinds(c.population(*m)))*len(spec.Goals))
-	return f.Float32(m.Reached, moa.Reached, len(m.Reached)/len(spec.Goals), len(spec.Goals))
+	return m.LoadMOA(runs, c.Models.MOA, c.MOA.Config, in, known, len(spec.Goals))
 }

@@ -304,12 +304,12 @@ func (p *thrifty) Act(v *rollout.View, envs []int32) {
 // A decision allocates nothing: inferring, believing, drawing kinds, searching, choosing.
 func TestDecisionsAllocateNothing(t *testing.T) {
 	g := hunt(t, 35)
-	for _, act := range []string{"mixed", "prior"} {
-		m, p := among(t, g, amid, 2, func(c *Config) { c.Search.Act = act })
+	for _, how := range [][2]string{{"latent", "mixed"}, {"latent", "prior"}, {"context", "mixed"}} {
+		m, p := among(t, g, amid, 2, func(c *Config) { c.Goals.Kind, c.Search.Act = how[0], how[1] })
 		count := &thrifty{Player: p, allocs: -1}
 		collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 2, Steps: 8, GoalLen: m.goalLen}, []string{"ns", "", "nh", "random"}, count)
 		if count.allocs != 0 {
-			t.Errorf("act %s: a decision allocates %v times, want 0", act, count.allocs)
+			t.Errorf("goals %s, act %s: a decision allocates %v times, want 0", how[0], how[1], count.allocs)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/belief"
 	"hop/game"
 	"hop/mind"
 	"hop/model/cvae"
@@ -394,6 +395,8 @@ func (f *latentInference) Words(n, j, g int) []Word {
 	f.weigh(list, g)
 	return list
 }
+
+func (f *latentInference) Believe(*belief.Beliefs, int) bool { return false }
 
 var (
 	_ GoalModel = (*latent)(nil)

@@ -203,7 +203,7 @@ func TestWhoWaitedInVainWantedWhatItStayedAt(t *testing.T) {
 	spec := g.Spec()
 	stay := slices.Index(spec.Actions, "stay")
 	stag, hare := slices.Index(spec.Goals, "stag"), slices.Index(spec.Goals, "hare")
-	ends := w.ends[stay*len(spec.Goals):][:len(spec.Goals)]
+	ends := w.Count[stay*len(spec.Goals):][:len(spec.Goals)]
 	if ends[stag] < 10 || ends[hare] != 0 {
 		t.Errorf("of those who stayed to the end %v wanted the stag and %v a hare, want at least 10 and 0", ends[stag], ends[hare])
 	}
@@ -219,9 +219,9 @@ func TestLearntGoalsAreNamedInWords(t *testing.T) {
 		var ends []float32
 		switch w := m.goals.(type) {
 		case *latent:
-			ends = w.ends
+			ends = w.Count
 		case *classes:
-			ends = w.ends
+			ends = w.Count
 		}
 		for a := range g.Spec().Actions { // each last action led to both, to one more than to the other
 			ends[a*len(goals)], ends[a*len(goals)+1] = float32(1+a), 3
@@ -247,8 +247,8 @@ func TestLearntGoalsAreNamedInWords(t *testing.T) {
 	copy(w.mu, []float32{1, -2, 3})
 	copy(w.sd, []float32{2, 1, 2})
 	k := len(w.m.spec.Goals)
-	for i := range w.ends {
-		w.ends[i] = float32((i/k+i)%4 + 1)
+	for i := range w.Count {
+		w.Count[i] = float32((i/k+i)%4 + 1)
 	}
 	drawn, r := make([]float64, k), rng.New(5).Rand()
 	const n = 20000

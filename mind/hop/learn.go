@@ -81,8 +81,8 @@ func (m *Mind) Labels(w *mind.Window) []Label {
 // they earned on the way.
 func (m *Mind) Reads(w *mind.Window) mind.Reads {
 	r := m.Brain.Reads(w)
-	if m.cfg.Own != "search" || m.goalLen == 0 {
-		return r
+	if m.cfg.Own != "search" || m.goalLen == 0 || m.cfg.Goals.Kind == "context" {
+		return r // labels of contexts are what it wrote itself
 	}
 	if r.Why != "" {
 		r.Why += ", "

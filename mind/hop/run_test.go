@@ -15,9 +15,12 @@ import (
 	"hop/exp/exptest"
 	"hop/frame"
 	"hop/game"
+	"hop/game/staghunt"
 	"hop/mind/hop"
 	"hop/model/actor"
 	"hop/model/cvae"
+	"hop/model/moa"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/nn"
@@ -64,7 +67,7 @@ train: {envs: 6, window: 17, steps: 700, save: 300, warm: {windows: 2, who: [cha
 
 // models are folders of small models with weights as they were drawn: what they
 // say does not matter here. Points have 3 dimensions, and there are 3 classes.
-type models struct{ points, infer, classes, inferClasses, world, response string }
+type models struct{ points, infer, classes, inferClasses, world, response, sequence string }
 
 // untrained writes models for boards of a size.
 func untrained(t *testing.T, size int) (dirs models) {
@@ -93,6 +96,23 @@ func untrained(t *testing.T, size int) (dirs models) {
 		Input: actor.Input{Input: in, Actions: 7}, Seats: 4, Who: []string{"ns", "random", "nh", pretrain.Self}, Scale: 0.2, Share: 0.5,
 	}
 	dirs.response = folder(t, "response", r, rin)(actor.New(r, rin.Input, rng.New(5)))
+	l := sequence.Config{History: "attention", Across: true, Width: 4, Layers: 1, Heads: 2, Up: 8, Window: 7, Head: moa.Default()}
+	l.Head.Hidden = []int{16, 16}
+	board := staghunt.Default()
+	board.Size = size
+	g, err := staghunt.New(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lin := sequence.Input{Input: moa.NewInput(frame.Layout(g.Spec().Obs), 4, g.Spec().Actions, 0), Goals: g.Spec().Goals, Kinds: rin.Who}
+	lives, p, err := sequence.New(l, lin, rng.New(6))
+	for _, name := range []string{"kind/w", sequence.ActPrefix + "head/w"} { // what it says differs
+		part, _ := p.Find(name)
+		for i := range part.Len {
+			p.W[part.Off+i] *= 300
+		}
+	}
+	dirs.sequence = folder(t, "sequence", l, lin)(lives, p, err)
 	return dirs
 }
 
@@ -131,6 +151,8 @@ func kinds(t *testing.T, dirs models) map[string]string {
 		"discrete":  with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", classes, "models.cvae="+dirs.inferClasses),
 		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
 			"models.response="+dirs.response),
+		"context": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=context", "models.response="+dirs.response,
+			"models.sequence="+dirs.sequence, "train.standins.share=0", "train.standins.teams=0"),
 	}
 }
 
@@ -164,7 +186,7 @@ func TestPlannersResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole := exptest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response)
+			whole := exptest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response, d.sequence)
 			if !bytes.Equal(few.Last(t), whole) {
 				t.Error("the size of the caches changes what is played")
 			}
@@ -246,6 +268,30 @@ func TestModelsMustFit(t *testing.T) {
 		text := exptest.Planner + fmt.Sprintf("goals: {kind: %s}\nmodels: {vae: %q, cvae: %q}\n", c.goals, c.vae, c.cvae)
 		exptest.Refused(t, c.want, text)
 	}
+}
+
+// What cannot be read is refused: a model of others beside the one that reads lives, or one that
+// reads lives where nothing asks it; another head, other kinds; co-players who change; a view;
+// imagined steps.
+func TestContextsMustFit(t *testing.T) {
+	d, wide := untrained(t, 4), untrained(t, 5)
+	text := kinds(t, d)["context"]
+	for set, want := range map[string]string{
+		"models.sequence=":                 "models.sequence",
+		"models.sequence=" + wide.sequence: "models.sequence",
+		"models.moa=" + d.world:            "models.sequence is the model of others",
+		"goals.kind=none":                  "set goals.kind to context",
+		"moa.hidden=[8,8]":                 "train it with the spec's net",
+		"leaf.kind=scripts":                "leaf.partners",
+		"train.standins.share=0.1":         "a life among the same co-players",
+		"game.view=1":                      "game.view",
+	} {
+		exptest.Refused(t, want, text, set)
+	}
+	others := []string{"leaf.kind=both", "leaf.partners=[ns,nh,random]"}
+	exptest.Refused(t, "hop collect --population", text, others...)
+	alone := []string{"leaf.kind=net", "search.kind=none", "own=ppo", "train.warm.windows=0"}
+	exptest.Refused(t, "reads no imagined steps", text, append(alone, "imagine.on=true")...)
 }
 
 // What planners learnt about each other is in their run's folder: it says what

@@ -8,7 +8,6 @@ import (
 	"hop/mind"
 	"hop/plan"
 	"hop/plan/truth"
-	"hop/rng"
 )
 
 // known is what an agent knows for sure of its co-players; its zero value is
@@ -59,7 +58,7 @@ func (m *Mind) knowOthers(bots []string) {
 		}
 	}
 	m.rules = func(envs, trees int) (mind.Rules, mind.Scripts, error) { return m.trueRules(all, envs, trees) }
-	sure := make(fixed, len(bots))
+	sure := make(truth.Sure, len(bots))
 	for j, bot := range bots {
 		sure[j] = int32(slices.Index(all, bot))
 	}
@@ -67,25 +66,3 @@ func (m *Mind) knowOthers(bots []string) {
 		return truth.NewBots(w.(*truth.World), sure, envs), nil
 	}
 }
-
-// fixed is beliefs that are sure.
-type fixed []int32
-
-// Draw writes what is known.
-func (k fixed) Draw(dst []int32, _ int, _ *rng.Rand) { copy(dst, k) }
-
-// withTruth draws goals as beliefs have them, because leaves read them, and
-// actions as the co-players really would.
-type withTruth struct {
-	*drawn
-	bots plan.Others
-}
-
-func (t withTruth) Goals(tree int32, r *rng.Rand) {
-	t.drawn.Goals(tree, r)
-	t.bots.Goals(tree, r)
-}
-
-func (t withTruth) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) { t.bots.Draw(dst, qs, rs) }
-
-var _ plan.Others = withTruth{}

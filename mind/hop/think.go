@@ -52,8 +52,11 @@ func (p *watcher) Read(dst []float64, n, j int) (posterior []float64) {
 func (p *watcher) Believes(n, j int) mind.Belief {
 	size := p.kinds * len(p.spec.Actions)
 	b := mind.Belief{Posterior: p.beliefs[n].At(0, j), Expected: p.likelihoods[p.at(n, j)*size:][:size]}
-	if f, ok := p.inference.(*latentInference); ok {
+	switch f := p.inference.(type) {
+	case *latentInference:
 		b.Mean, b.Spread = f.at(n, j)
+	case contextInference:
+		b.Mean, b.Spread = f.At(n, j), f.Spread()
 	}
 	return b
 }

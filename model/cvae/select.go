@@ -41,3 +41,14 @@ func Returns(dst, rewards []float32, gamma float32) {
 		dst[t] = sum
 	}
 }
+
+// Subgoals appends to out the row of the subgoal of each step of a trajectory with these
+// rewards, by their returns; rows go on from those in out.
+func (s Selector) Subgoals(out []int, rewards []float32, horizon int, gamma float32) []int {
+	first, value := len(out), make([]float32, len(rewards))
+	Returns(value, rewards, gamma)
+	for t := range rewards {
+		out = append(out, first+s.Pick(t, len(rewards), horizon, func(row int) float32 { return value[row] }))
+	}
+	return out
+}

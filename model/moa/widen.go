@@ -7,11 +7,12 @@ import (
 )
 
 // Widen puts the weights of a model of others that knows width goals alone into
-// one that is also told doubt and whom it models: those have no weight at first.
-func (l *Learner) Widen(from *nn.Params, width int) error {
+// one that is also told doubt and whom it models: those have no weight at first. Its
+// weights lie under prefix.
+func (l *Learner) Widen(from *nn.Params, prefix string, width int) error {
 	extra := l.Model.GoalLen - width
 	for _, part := range l.Params.Parts {
-		old, ok := from.Find(part.Name)
+		old, ok := from.Find(prefix + part.Name)
 		if !ok || len(old.Shape) != len(part.Shape) {
 			return fmt.Errorf("moa: the model of others in models.moa has no part %s; give it the net of the spec's moa, such as "+
 				"--set model.hidden=%s", part.Name, fmt.Sprint(l.Model.Hidden))

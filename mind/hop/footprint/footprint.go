@@ -7,6 +7,7 @@ import (
 	"hop/mind"
 	"hop/model/actor"
 	"hop/model/moa"
+	"hop/model/sequence"
 	"hop/plan"
 )
 
@@ -15,10 +16,11 @@ type Planner struct {
 	MOA      moa.Config
 	Learning moa.Learning
 	Search   plan.Config
-	GoalLen  int // numbers that the model of others reads about goals and whom it models
-	Kinds    int // hypotheses about a co-player
-	Trees    int // that are searched at a time
-	Cached   int // answers of networks that are kept
+	GoalLen  int  // numbers that the model of others reads about goals and whom it models
+	Kinds    int  // hypotheses about a co-player
+	Trees    int  // that are searched at a time
+	Cached   int  // answers of networks that are kept
+	Context  bool // co-players are read by a sequence model
 }
 
 // Parts says about what planners take beside their own networks: see exp.Spec.Memory.
@@ -49,9 +51,15 @@ func (p Planner) Parts(spec game.Spec, net actor.Config, size mind.Sizes) ([]min
 	search := players * (forest + slots*(16+obs) + 2*float64(p.Cached)*(8+4*(k+1)) + group*(peers*row+ownRow))
 
 	beliefs := players * envs * peers * float64(p.Kinds) * (row + 4*obs + 4*float64(in.GoalLen) + 8*k)
-	return []mind.Part{
+	list := []mind.Part{
 		{Name: "models of others", Bytes: models, Fields: []string{"train.envs", "train.window", "moa.hidden"}},
 		{Name: "search trees", Bytes: search, Fields: []string{"search.sims", "search.trees", "train.envs"}},
 		{Name: "beliefs", Bytes: beliefs, Fields: []string{"train.envs", "moa.hidden"}},
-	}, nil
+	}
+	if p.Context { // keys and values of a model of the usual size, and what was seen last
+		c := sequence.Default()
+		each := float64(2*c.Layers*c.Window*c.Width) + obs
+		list = append(list, mind.Part{Name: "contexts", Bytes: 4 * minds * envs * peers * each, Fields: []string{"train.envs"}})
+	}
+	return list, nil
 }

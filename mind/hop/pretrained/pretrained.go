@@ -11,6 +11,7 @@ import (
 	"hop/model"
 	"hop/model/actor"
 	"hop/model/cvae"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/nn"
@@ -18,8 +19,8 @@ import (
 )
 
 // Models are networks that were trained before the run, with their weights; nil
-// where there is none. Minds take copies, except of the world model and of the
-// response network, which do not learn.
+// where there is none. Minds take copies, except of the world model, of the sequence
+// model and of the response network, which do not learn.
 type Models struct {
 	VAE   *vae.Model
 	Codes *nn.Params // the VAE's
@@ -31,6 +32,9 @@ type Models struct {
 	Reached []float32
 	World   *world.Model
 	Steps   *nn.Params // the world model's
+
+	Sequence *sequence.Model // reads whole lives
+	Lives    *nn.Params      // the sequence model's
 
 	Response      *actor.Model // answers known co-players
 	Answers       *nn.Params   // the response network's
@@ -48,6 +52,7 @@ type shapes struct {
 	World    *worldShape    `json:",omitempty"`
 	Response *responseShape `json:",omitempty"`
 	Reached  *reached       `json:",omitempty"`
+	Sequence *sequenceShape `json:",omitempty"`
 }
 
 // reached is Models.Reached in a file.
@@ -68,6 +73,11 @@ type worldShape struct {
 	Input  world.Input
 }
 
+type sequenceShape struct {
+	Config sequence.Config
+	Input  sequence.Input
+}
+
 type responseShape struct {
 	Config actor.Config
 	Input  actor.Input
@@ -82,10 +92,14 @@ const responsePrefix = "models/response/"
 // worldPrefix is where a checkpoint holds the world model, once for all minds.
 const worldPrefix = "models/world/"
 
+// sequencePrefix is where a checkpoint holds the sequence model, once for all minds.
+const sequencePrefix = "models/sequence/"
+
 // shapesKey is the checkpoint's entry for shapes.
 const shapesKey = "models"
 
-// Save notes the models' shapes in a checkpoint, and the world model's weights.
+// Save notes the models' shapes in a checkpoint, and the weights of those that do not
+// learn.
 func (m Models) Save(f *safetensors.File) error {
 	var s shapes
 	if m.VAE != nil {
@@ -104,6 +118,12 @@ func (m Models) Save(f *safetensors.File) error {
 		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale, m.Population, m.Met}
 		if _, saved := f.Meta[shapesKey]; !saved {
 			m.Answers.Save(f, responsePrefix)
+		}
+	}
+	if m.Sequence != nil {
+		s.Sequence = &sequenceShape{m.Sequence.Config, m.Sequence.Input}
+		if _, saved := f.Meta[shapesKey]; !saved {
+			m.Lives.Save(f, sequencePrefix)
 		}
 	}
 	if m.Reached != nil {
@@ -149,6 +169,9 @@ func Of(f *safetensors.File) (Models, error) {
 	if err == nil && s.World != nil {
 		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
+	if err == nil && s.Sequence != nil {
+		m.Sequence, m.Lives, err = model.Fill(f, sequencePrefix, s.Sequence.Config, s.Sequence.Input, sequence.Layers)
+	}
 	if err == nil && s.Response != nil {
 		if met := s.Response.Met; len(met) > 0 && (len(met) != len(s.Response.Who) || slices.Min(met) < 0 || slices.Max(met) == 0) {
 			return Models{}, fmt.Errorf("pretrained: loading the models' shapes: the response network met %v of %v", met, s.Response.Who)
@@ -165,6 +188,8 @@ func Of(f *safetensors.File) (Models, error) {
 // Check says what a kind of goals lacks.
 func (m Models) Check(goals string) error {
 	switch {
+	case goals == "context" && m.Sequence == nil:
+		return errors.New("pretrained: goals.kind context needs a sequence model: set models.sequence to the folder of hop pretrain sequence")
 	case goals != "latent" && goals != "classes":
 		return nil
 	case m.VAE == nil:

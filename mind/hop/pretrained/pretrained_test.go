@@ -9,6 +9,8 @@ import (
 	"hop/frame"
 	"hop/model/actor"
 	"hop/model/cvae"
+	"hop/model/moa"
+	"hop/model/sequence"
 	"hop/model/vae"
 	"hop/model/world"
 	"hop/safetensors"
@@ -23,6 +25,9 @@ func shaped(t testing.TB) string {
 		CVAE: &cvaeShape{cvae.Default(), cvae.Input{Input: board, Seats: 2, Actions: 5}},
 		World: &worldShape{world.Default(), world.Input{
 			Height: 3, Width: 3, Planes: 4, Agents: 2, Actions: 5, Horizon: 9, Legal: 5, Rewards: []float32{0, 1},
+		}},
+		Sequence: &sequenceShape{sequence.Default(), sequence.Input{
+			Input: moa.Input{Input: board, Actions: 5, LegalAt: -1, LastAt: -1, Seats: 2}, Kinds: []string{"ns", "self"},
 		}},
 		Response: &responseShape{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, []string{"ns", "self"}, []float64{0.25, 0.75}},
 	}
@@ -72,6 +77,13 @@ func TestForgedShapesAreRefused(t *testing.T) {
 		{"World", `"Legal":5`, `"Legal":-50`, "legal"},
 		{"World", `"Hidden":[64,64]`, `"Hidden":[1024,1024,1024]`, "is not true"},
 		{"World", `"Hidden":[64,64]`, `"Hidden":[64,64]`, `"models/world/`}, // no weights
+		{"Sequence", `"Width":64`, `"Width":-64`, "width"},
+		{"Sequence", `"Window":128`, `"Window":100000`, "window"},
+		{"Sequence", `"Kinds":["ns","self"]`, `"Kinds":[]`, "0 kinds"},
+		{"Sequence", `"Planes":4`, `"Planes":1000000`, "at most 1048576 numbers"},
+		{"Sequence", `"Actions":5`, `"Actions":2000000000`, "2000000000 actions"},
+		{"Sequence", `"Up":128`, `"Up":4096`, "is not true"},
+		{"Sequence", `"Width":64`, `"Width":64`, `"models/sequence/`}, // no weights
 		{"Response", `"Actions":5`, `"Actions":-1`, "-1 actions"},
 		{"Response", `"Actions":5`, `"Actions":2000000000`, "2000000000 actions"},
 		{"Response", `"Rest":5`, `"Rest":-40`, "sizes from 0"},

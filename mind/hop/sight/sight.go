@@ -87,6 +87,26 @@ func (s Sight) Runs(ro *batch.Rollout, a agent.ID, n, lo, hi int, do func(lo, hi
 	}
 }
 
+// Episodes calls do with env and steps, as Runs does, of co-player a's episodes that began in
+// the window and, unless cut ones are wanted too, ended in it.
+func (s Sight) Episodes(ro *batch.Rollout, a agent.ID, cut bool, do func(n, lo, hi int)) {
+	for n := range ro.Envs {
+		for t := 0; t < ro.Steps; t++ {
+			if !ro.Start[ro.Moment(t, n)] {
+				continue
+			}
+			end := t
+			for end < ro.Steps && ro.Alive[ro.Slot(a, end, n)] && ro.End[ro.Step(a, end, n)] == batch.Going {
+				end++
+			}
+			if !cut && (end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited) {
+				break // the window ends first
+			}
+			s.Runs(ro, a, n, t, min(end, ro.Steps-1)+1, func(lo, hi int) { do(n, lo, hi) })
+		}
+	}
+}
+
 // shows reports whether an observation shows the seat that is so many places further on.
 func shows(l *game.Layout, obs []float32, place int) bool {
 	for i := place; i < l.PlanesLen(); i += len(l.Planes) {
