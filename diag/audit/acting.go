@@ -38,7 +38,7 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	c.search = u.hop != nil && u.hop.Imagines() != nil // else it plays by its network alone
 	for _, t := range u.taps {
 		for _, a := range t.agents {
-			if t.hop != nil {
+			if t.hop != nil && t.hop.Imagines() != nil { // else it plays by its network alone, and no search is recorded
 				c.searched(u, ro, a)
 			} else if t.exp.Actor.LSTM == 0 { // what an LSTM remembered is not recorded
 				c.network(u, ro, t, a)

@@ -32,6 +32,7 @@ var healthy = []struct {
 	{"ppo-imagine-4x4", 14, nil},
 	{"hop-4x4", 15, nil},
 	{"hop-4x4", 16, []string{"goals.kind=none"}},
+	{"hop-view", 24, []string{"train.window=24", "moa.hidden=[24,24]"}}, // plays by its network alone: no search is recorded
 	{"ppo-4x4", 17, []string{"game.name=coin", "train.steps=100000"}},
 	{"ppo-4x4", 18, []string{"game.name=cleanup"}},
 	{"ppo-4x4", 19, []string{"game.name=foraging"}},
