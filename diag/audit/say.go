@@ -320,6 +320,7 @@ func (u *session) counts() []check.Finding {
 		Says: "Every layer of every mind has moved.",
 	}
 	var stuck []string
+	lifeless := true
 	for i, t := range u.taps {
 		if t.asked < u.window && u.broke == nil {
 			idle.Module = "buffers"
@@ -344,16 +345,20 @@ func (u *session) counts() []check.Finding {
 		}
 		for _, part := range t.params.Parts {
 			if t.still[part.Name] {
-				stuck = append(stuck, part.Name)
+				stuck, lifeless = append(stuck, part.Name), lifeless && t.update.Lifeless(part.Name)
 				still.Saw(0, float64(t.windows), "mind %d, layer %s: updates that moved it, of %d", i, part.Name, t.windows)
 			}
 		}
 	}
 	if len(stuck) > 0 {
-		still.Accuse(check.Fault, float64(len(stuck)),
-			fmt.Sprintf("%d layers never moved (%s): the optimiser does not hold them, or no gradient reaches them.",
-				len(stuck), strings.Join(slices.Compact(slices.Sorted(slices.Values(stuck))), ", ")),
-			"the optimiser's list of parameters; call it after the network is complete")
+		why, next := "the optimiser does not hold them, or no gradient reaches them.",
+			"the optimiser's list of parameters; call it after the network is complete"
+		if lifeless {
+			why = "no gradient reaches them by the definition of the update either, because the units that they lead to are dead."
+			next = "what drove the units to where they are never active: a learning rate or a gradient that is too large (ppo/lr, ppo/grad_norm)"
+		}
+		still.Accuse(check.Fault, float64(len(stuck)), fmt.Sprintf("%d layers never moved (%s): %s",
+			len(stuck), strings.Join(slices.Compact(slices.Sorted(slices.Values(stuck))), ", "), why), next)
 	}
 	return []check.Finding{u.counters(), idle, still}
 }

@@ -51,7 +51,12 @@ type Mind struct {
 	Hop    *hop.Config // nil: it does not plan
 	Seats  int
 	Held   []Held
+	moves  map[string]bool // layers that the definition moved in a window that was held against it
 }
+
+// Lifeless reports whether a layer does not move because it cannot: by the definition of the
+// update no gradient reaches it either.
+func (p *Mind) Lifeless(layer string) bool { return p.moves != nil && !p.moves[layer] }
 
 // Given is what is known about a window beside it.
 type Given struct {
@@ -149,6 +154,7 @@ func (p *Mind) Hold(g Given, w *mind.Window, before, after *safetensors.File, st
 		return nil, false
 	}
 	h.rows = want.Rows
+	p.note(was, want.Net)
 	if h.change = twin.Compare(was, got, want.Net); !h.change.Same() {
 		h.slip = recognise(o, was, got, before, w)
 	}
@@ -159,6 +165,21 @@ func (p *Mind) Hold(g Given, w *mind.Window, before, after *safetensors.File, st
 	p.chosen(&h, g, o, want)
 	p.layers(&h, o, was, w, want)
 	return want, h.choice == 0
+}
+
+// note notes the layers that the definition moves, by as much as float32 can show.
+func (p *Mind) note(was, want twin.Net) {
+	if p.moves == nil {
+		p.moves = map[string]bool{}
+	}
+	for name, m := range want {
+		for i, x := range m.V {
+			if math.Abs(x-was[name].V[i]) > 1e-7*math.Abs(x) {
+				p.moves[name] = true
+				break
+			}
+		}
+	}
 }
 
 // sees compares the update of the model by which influence is measured.
