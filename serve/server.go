@@ -16,9 +16,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"hop/lab"
+	"hop/serve/curve"
 	"hop/serve/shelf"
 )
 
@@ -39,6 +41,8 @@ type Server struct {
 	pages pages
 	files files
 	mux   *http.ServeMux
+	cache *curve.Cache
+	specs sync.Map // what curves need of a spec, by its sum
 }
 
 // New reads nothing yet but what is embedded.
@@ -50,7 +54,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, mux: http.NewServeMux()}
+	s := &Server{c: c, shelf: sh, mux: http.NewServeMux(), cache: curve.NewCache(64 << 20)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
@@ -77,6 +81,11 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /api/runs", s.api(s.runsAPI))
 	s.mux.HandleFunc("GET /api/runs/stream", s.streaming(s.runsStream))
 	s.mux.HandleFunc("POST /api/runs/label", s.api(s.labelRun))
+	s.mux.HandleFunc("GET /api/curves", s.api(s.curvesAPI))
+	s.mux.HandleFunc("GET /api/curves/names", s.api(s.namesAPI))
+	s.mux.HandleFunc("GET /api/curves/export", s.exportCurves)
+	s.mux.HandleFunc("GET /api/curves/stream", s.streaming(s.curvesStream))
+	s.mux.HandleFunc("GET /api/rows/stream", s.streaming(s.rowsStream))
 }
 
 // Handler returns what answers requests.
