@@ -43,6 +43,9 @@ type Server struct {
 	mux   *http.ServeMux
 	cache *curve.Cache
 	specs sync.Map // what curves need of a spec, by its sum
+
+	comparing   chan struct{} // a place for each comparison that is being made
+	comparisons recent
 }
 
 // New reads nothing yet but what is embedded.
@@ -54,7 +57,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, mux: http.NewServeMux(), cache: curve.NewCache(64 << 20)}
+	s := &Server{c: c, shelf: sh, mux: http.NewServeMux(), cache: curve.NewCache(64 << 20), comparing: make(chan struct{}, 2)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}

@@ -305,7 +305,7 @@ function scale(p) {
   const pad = logy ? 0 : (hi - lo || Math.abs(hi) * 0.1 || 0.5) * 0.05;
   u.batch(() => {
     u.setScale('x', { min: x0, max: x1 });
-    u.setScale('y', logy ? { min: lo / 1.1, max: hi * 1.1 } : { min: lo - pad, max: hi + pad });
+    u.setScale('y', logy ? { min: lo / 1.1, max: hi * 1.1 } : { min: lo - pad, max: hi + pad * (p.refs.length ? 2 : 1) });
   });
 }
 
@@ -332,8 +332,8 @@ function references(p, u) {
   ctx.strokeStyle = ctx.fillStyle = colour('ref');
   ctx.lineWidth = px;
   ctx.font = `${11 * px}px system-ui, sans-serif`;
-  ctx.textAlign = 'right';
-  const taken = [];
+  const right = bbox.left + bbox.width - 5 * px;
+  const taken = []; // [height, right end, left end]
   for (const r of [...p.refs].sort((a, b) => b.Value - a.Value)) {
     const y = u.valToPos(r.Value, 'y', true);
     if (y < bbox.top || y > bbox.top + bbox.height) continue;
@@ -342,10 +342,13 @@ function references(p, u) {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    let at = y - 4 * px;
-    if (at < bbox.top + 11 * px || taken.some((t) => Math.abs(t - at) < 12 * px)) at = y + 12 * px;
-    taken.push(at);
-    ctx.fillText(`${r.Name} ${number(r.Value)}`, bbox.left + bbox.width - 5 * px, at);
+    // A name stands above its line at the right, or further left where another one is.
+    const text = `${r.Name} ${number(r.Value)}`, wide = ctx.measureText(text).width;
+    const at = y - 4 * px;
+    let end = right;
+    for (const [h, from] of taken) if (Math.abs(h - at) < 13 * px) end = Math.min(end, from - 12 * px);
+    taken.push([at, end - wide]);
+    ctx.fillText(text, end - wide, at);
   }
   ctx.restore();
 }
