@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hop/lab"
+	"hop/serve/door"
 	"hop/serve/shelf"
 )
 
@@ -26,8 +27,9 @@ import (
 type Config struct {
 	Lab     *lab.Lab // whose registry specs are read by
 	Folders []string // below which runs are looked for
-	Addr    string   // that is listened on, which requests must name as their host
-	Token   string   // that a visitor must know; "": none
+	Addr    string   // that is listened on; "": one of this machine for itself alone
+	Hosts   []string // other names under which it may be asked for
+	Token   string   // that a visitor must know; "": made where one is needed (package door)
 	Control bool     // whether trainings can be started and stopped
 	Log     func(format string, args ...any)
 }
@@ -36,6 +38,7 @@ type Config struct {
 type Server struct {
 	c     Config
 	shelf *shelf.Shelf
+	door  *door.Door
 	pages pages
 	files files
 	mux   *http.ServeMux
@@ -46,11 +49,18 @@ func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:0"
+	}
+	in, err := door.New(door.Config{Addr: c.Addr, Token: c.Token, Hosts: c.Hosts, Control: c.Control, Log: c.Log})
+	if err != nil {
+		return nil, err
+	}
 	sh, err := shelf.New(c.Folders)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, mux: http.NewServeMux()}
+	s := &Server{c: c, shelf: sh, door: in, mux: http.NewServeMux()}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
@@ -80,28 +90,22 @@ func (s *Server) routes() {
 }
 
 // Handler returns what answers requests.
-func (s *Server) Handler() http.Handler { return s.door(s.mux) }
+func (s *Server) Handler() http.Handler { return s.door.Wrap(s.mux) }
 
-// door lets in whom it may. (Package door takes its place.)
-func (s *Server) door(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy",
-			"default-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		next.ServeHTTP(w, r)
-	})
-}
+// Visit returns the address to open in a browser, for that of the listener: with the
+// token, where there is one.
+func (s *Server) Visit(addr net.Addr) string { return s.door.Visit(addr) }
 
 // Serve answers on a listener until ctx ends. When it returns, all that it began is gone.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+	l, err := s.door.Listen(l)
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
 	}
+	h := s.door.Server(s.Handler())
+	h.BaseContext = func(net.Listener) context.Context { return ctx }
 	watched, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(watched)
@@ -117,7 +121,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		ended <- err
 	}()
-	err := h.Serve(l)
+	err = h.Serve(l)
 	cancel()
 	<-watched
 	if down := <-ended; errors.Is(err, http.ErrServerClosed) {
