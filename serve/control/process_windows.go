@@ -1,7 +1,9 @@
 package control
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +66,10 @@ func alive(dir string, _ int) bool {
 func interrupt(program []string, pid int) error {
 	cmd := exec.Command(program[0], append(program[1:], "__interrupt", strconv.Itoa(pid))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW}
-	return cmd.Run()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 // Interrupt goes to the console of a process and presses Ctrl-Break there.
@@ -76,7 +81,10 @@ func Interrupt(text string) error {
 	kernel := windows.NewLazySystemDLL("kernel32.dll")
 	_, _, _ = kernel.NewProc("FreeConsole").Call()
 	if ok, _, err := kernel.NewProc("AttachConsole").Call(uintptr(pid)); ok == 0 {
-		return err
+		return fmt.Errorf("reaching its console: %w", err)
 	}
-	return windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(pid))
+	if err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(pid)); err != nil {
+		return fmt.Errorf("pressing Ctrl-Break: %w", err)
+	}
+	return nil
 }
