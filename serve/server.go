@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hop/lab"
+	"hop/serve/control"
 	"hop/serve/door"
 	"hop/serve/shelf"
 )
@@ -36,12 +37,13 @@ type Config struct {
 
 // Server answers a browser.
 type Server struct {
-	c     Config
-	shelf *shelf.Shelf
-	door  *door.Door
-	pages pages
-	files files
-	mux   *http.ServeMux
+	c       Config
+	shelf   *shelf.Shelf
+	door    *door.Door
+	control *control.Control
+	pages   pages
+	files   files
+	mux     *http.ServeMux
 }
 
 // New reads nothing yet but what is embedded.
@@ -60,7 +62,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, door: in, mux: http.NewServeMux()}
+	jobs, err := control.New(sh.Roots())
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{c: c, shelf: sh, door: in, control: jobs, mux: http.NewServeMux()}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
@@ -81,12 +87,23 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /diagnose", s.page(s.diagnosePage))
 	s.mux.HandleFunc("GET /start", s.page(s.startPage))
 
+	s.mux.HandleFunc("GET /page", s.file)
+
 	s.mux.HandleFunc("GET /static/", s.files.serve)
 	s.mux.HandleFunc("GET /api/words", s.api(s.wordsAPI))
 
 	s.mux.HandleFunc("GET /api/runs", s.api(s.runsAPI))
 	s.mux.HandleFunc("GET /api/runs/stream", s.streaming(s.runsStream))
 	s.mux.HandleFunc("POST /api/runs/label", s.api(s.labelRun))
+
+	s.mux.HandleFunc("GET /api/pages", s.api(s.pagesAPI))
+	s.mux.HandleFunc("GET /api/control/jobs", s.api(s.jobsAPI))
+	s.mux.HandleFunc("GET /api/control/stream", s.streaming(s.jobsStream))
+	s.mux.HandleFunc("POST /api/control/start", s.api(s.startTraining))
+	s.mux.HandleFunc("POST /api/control/resume", s.api(s.resumeRun))
+	s.mux.HandleFunc("POST /api/control/audit", s.api(s.auditRun))
+	s.mux.HandleFunc("POST /api/control/ladder", s.api(s.ladderRun))
+	s.mux.HandleFunc("POST /api/control/stop", s.api(s.stopJob))
 }
 
 // Handler returns what answers requests.
