@@ -30,6 +30,12 @@ type diagnoseView struct {
 	Watching string // the job whose output is shown
 }
 
+// Bare is a name without the number of its folder.
+func (d diagnoseView) Bare(name string) string {
+	_, rest, _ := strings.Cut(name, ":")
+	return rest
+}
+
 // found is a finding of a training.
 type found struct {
 	shelf.Finding

@@ -23,7 +23,7 @@ export function jobs(box, changed = () => {}) {
       make('small', { className: 'faint' }, new Date(j.started).toLocaleString() + (j.pid ? ' · ' + say('job.pid', j.pid) : '')),
       make('span', { className: 'grow' }),
       running ? make('button', { type: 'button', data: { test: 'stop' }, onclick: (e) => post('stop', { job: j.job }, e.target), title: say(j.asked ? 'job.stop.again' : 'job.stop.what') }, say(j.asked ? 'job.stop.now' : 'job.stop')) : null,
-      !running && j.state !== 'done' && j.run && (j.kind === 'train' || j.kind === 'resume')
+      !running && j.state !== 'done' && j.run && list.find((x) => x.run === j.run) === j && (j.kind === 'train' || j.kind === 'resume')
         ? make('button', { type: 'button', data: { test: 'resume' }, onclick: (e) => post('resume', { run: j.run }, e.target) }, say('job.resume')) : null,
       make('button', { type: 'button', className: 'quiet', 'aria-expanded': String(watching === j.job), data: { test: 'watch' }, onclick: () => watch(watching === j.job ? '' : j.job) }, say('job.output'))),
     make('p', {}, make('code', {}, j.command))];
@@ -37,7 +37,7 @@ export function jobs(box, changed = () => {}) {
   function render() {
     const keep = new Set();
     list.forEach((j, i) => {
-      const key = JSON.stringify([j, watching === j.job]);
+      const key = JSON.stringify([j, watching === j.job, list.find((x) => x.run === j.run) === j]);
       let c = cards.get(j.job);
       if (!c || c.key !== key) {
         const el = card(j);
