@@ -16,10 +16,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"hop/lab"
 	"hop/serve/control"
+	"hop/serve/curve"
 	"hop/serve/door"
 	"hop/serve/shelf"
 )
@@ -44,6 +46,11 @@ type Server struct {
 	pages   pages
 	files   files
 	mux     *http.ServeMux
+	cache   *curve.Cache
+	specs   sync.Map // what curves need of a spec, by its sum
+
+	comparing   chan struct{} // a place for each comparison that is being made
+	comparisons recent
 }
 
 // New reads nothing yet but what is embedded.
@@ -66,7 +73,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, door: in, control: jobs, mux: http.NewServeMux()}
+	s := &Server{c: c, shelf: sh, door: in, control: jobs, mux: http.NewServeMux(), cache: curve.NewCache(64 << 20), comparing: make(chan struct{}, 2)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
@@ -95,6 +102,11 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /api/runs", s.api(s.runsAPI))
 	s.mux.HandleFunc("GET /api/runs/stream", s.streaming(s.runsStream))
 	s.mux.HandleFunc("POST /api/runs/label", s.api(s.labelRun))
+	s.mux.HandleFunc("GET /api/curves", s.api(s.curvesAPI))
+	s.mux.HandleFunc("GET /api/curves/names", s.api(s.namesAPI))
+	s.mux.HandleFunc("GET /api/curves/export", s.exportCurves)
+	s.mux.HandleFunc("GET /api/curves/stream", s.streaming(s.curvesStream))
+	s.mux.HandleFunc("GET /api/rows/stream", s.streaming(s.rowsStream))
 
 	s.mux.HandleFunc("GET /api/pages", s.api(s.pagesAPI))
 	s.mux.HandleFunc("GET /api/control/jobs", s.api(s.jobsAPI))
