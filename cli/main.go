@@ -50,6 +50,7 @@ type grammar struct {
 	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
 	Export    exportCmd    `cmd:"" help:"Write the networks of a run's agents as ONNX files, which run without hop."`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
+	Serve     serveCmd     `cmd:"" help:"Watch, compare, replay and join runs in the browser."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
 	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`

@@ -118,3 +118,6 @@ func (d *Document) Write(dir string) error {
 	}
 	return nil
 }
+
+// Style returns the style sheet of all pages, for a server that sends it as a file.
+func Style() string { return style }

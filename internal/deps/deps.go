@@ -28,8 +28,11 @@ var Floors = map[string]int{
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
 	"bridge/games": 13,
-	"cli":          14,
-	"cmd/hop":      15, "internal/mutants/cmd": 15, "internal/mutants/probe": 15,
+	"serve/shelf":  12,
+	"serve/curve":  12,
+	"serve":        14,
+	"cli":          15,
+	"cmd/hop":      16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16,
 }
 
 // Trees gives packages below a folder one floor.
@@ -74,7 +77,7 @@ var ForbiddenImports = []Ban{
 }
 
 // clocks may read the clock.
-var clocks = []string{"cli/", "lab/", "internal/cpu/", "internal/mutants/cmd/", "runlog/", "play/"}
+var clocks = []string{"cli/", "lab/", "internal/cpu/", "internal/mutants/cmd/", "runlog/", "play/", "serve/"}
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{

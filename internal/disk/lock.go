@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 )
 
 // LockFile is what the file is called that says who is writing into a folder.
@@ -33,7 +36,7 @@ func Lock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = lock(f)
+	err = take(f)
 	switch {
 	case errors.Is(err, errLocked):
 		err = holder(f, dir)
@@ -50,17 +53,87 @@ func Lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// take locks the file. Whoever asks whether a folder is held has its lock for a moment,
+// shared: as long as that alone is in the way, it is tried again.
+func take(f *os.File) error {
+	for until := time.Now().Add(asked); ; time.Sleep(time.Duration(1+os.Getpid()%3) * time.Millisecond) {
+		err := lock(f)
+		if !errors.Is(err, errLocked) || time.Now().After(until) {
+			return err
+		}
+		if share(f) != nil {
+			return err // somebody holds it alone
+		}
+		if err := unlock(f); err != nil {
+			return err
+		}
+	}
+}
+
+// asked is how long Lock waits for those who only ask.
+const asked = 5 * time.Second
+
+// Holder says who is writing into a folder.
+type Holder struct {
+	Held bool
+	PID  int       // of the process; 0: nobody, or not known
+	Seen time.Time // the last sign of life (Beat), also of one that is gone; zero: none
+}
+
+// Held says whether a process is writing into a folder, by the lock, and which. It changes
+// nothing there, and a process that takes the folder meanwhile is not kept from it.
+func Held(dir string) (Holder, error) {
+	name := filepath.Join(dir, LockFile)
+	if err := Own(name); err != nil {
+		return Holder{}, err
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Holder{}, nil
+	}
+	if err != nil {
+		return Holder{}, err
+	}
+	defer f.Close()
+	var h Holder
+	if info, err := f.Stat(); err == nil {
+		h.Seen = info.ModTime()
+	}
+	if err := share(f); errors.Is(err, errLocked) {
+		h.Held, h.PID = true, pid(f)
+		return h, nil
+	} else if err != nil {
+		return h, fmt.Errorf("asking who holds %s: %w", dir, err)
+	}
+	return h, unlock(f)
+}
+
+// Beat gives a sign of life to those who ask who holds the folder: the lock's time.
+func Beat(f *os.File) error {
+	now := time.Now()
+	return os.Chtimes(f.Name(), now, now)
+}
+
 // Unlock gives a folder up. To close the file would not do: a process that is being
 // started has it open too for a moment, and holds the lock until it runs its program.
 func Unlock(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
 
 // holder says who holds a folder. It may not have written its number yet.
 func holder(f *os.File, dir string) error {
+	who := ""
+	if n := pid(f); n > 0 {
+		who = fmt.Sprintf(", process %d,", n)
+	}
+	return held{fmt.Errorf("another process%s is writing %s; wait until it is done, or stop it and then go on", who, dir)}
+}
+
+// pid reads which process wrote its number into a lock, 0 if it has not yet.
+func pid(f *os.File) int {
 	b := make([]byte, 32)
 	n, _ := f.ReadAt(b, 0)
-	pid := ""
-	if b = bytes.TrimSpace(b[:n]); len(b) > 0 {
-		pid = fmt.Sprintf(", process %s,", b)
+	number, err := strconv.Atoi(string(bytes.TrimSpace(b[:n])))
+	if err != nil || number < 0 {
+		return 0
 	}
-	return held{fmt.Errorf("another process%s is writing %s; wait until it is done, or stop it and then go on", pid, dir)}
+	return number
 }

@@ -1,0 +1,2 @@
+// Package curve reads the metrics of runs for a screen.
+package curve
