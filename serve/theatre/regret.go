@@ -2,10 +2,11 @@ package theatre
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"hop/game"
+	"hop/lab"
 	"hop/oracle"
 )
 
@@ -34,13 +35,24 @@ type regret struct {
 	Why  string   `json:"why,omitempty"`
 }
 
+// tooMany is why the oracle gave up.
+const tooMany = "more states can follow than the oracle looks at here; fewer co-players that act at random, or a smaller board, can be solved"
+
 // regrets sends the regret of every decision of the seats whose co-players are scripted. Where
 // too many states can follow, it sends why it is not known. The limit is of states, so that the
 // same episode always says the same.
 func (t *Theatre) regrets(ctx context.Context, sc *scene, moments []moment, send emitter) error {
 	q := make([]float64, game.MaxActions)
+	most := len(sc.names) // co-players at random that were too many
 	for s := range sc.names {
 		if sc.solvable(game.Seat(s)) != nil {
+			continue
+		}
+		chance := lab.AtRandom(slices.Delete(slices.Clone(sc.names), s, s+1))
+		if chance >= most {
+			if err := send.send("regret", regret{Seat: s, Why: tooMany}); err != nil {
+				return err
+			}
 			continue
 		}
 		br, err := oracle.NewBR(sc.game, 1)
@@ -57,8 +69,8 @@ func (t *Theatre) regrets(ctx context.Context, sc *scene, moments []moment, send
 				return ctx.Err()
 			}
 			if err != nil {
-				err = errors.New("more states can follow than the oracle looks at here; fewer co-players that act at random, or a smaller board, can be solved")
-				if err := send.send("regret", regret{Seat: s, Step: at, Why: err.Error()}); err != nil {
+				most = chance
+				if err := send.send("regret", regret{Seat: s, Step: at, Why: tooMany}); err != nil {
 					return err
 				}
 				break

@@ -30,7 +30,7 @@ type Config struct {
 	Memory   uint64        // bytes that the agents of a run may take; 0: 2 GiB
 	Length   int           // bytes of an episode's events; 0: 64 MiB
 	Keep     int           // bytes of events of all episodes that are kept; 0: 192 MiB
-	States   int           // that the oracle may meet before it gives up; 0: 2,000,000
+	States   int           // that the oracle may meet before it gives up; 0: 200,000
 	Sessions int           // people at seats; 0: 8
 	Idle     time.Duration // after which a seat is given up; 0: 10 minutes
 }
@@ -45,7 +45,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Queue, 32)
 	or(&c.Length, 64<<20)
 	or(&c.Keep, 192<<20)
-	or(&c.States, 2_000_000)
+	or(&c.States, 200_000)
 	or(&c.Sessions, 8)
 	if c.Time == 0 {
 		c.Time = 3 * time.Minute
