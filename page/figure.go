@@ -128,16 +128,43 @@ func (f *Figure) PNG() ([]byte, error) {
 	if f.Image != nil {
 		return f.Image, nil
 	}
-	cols := min(max(f.Cols, 1), len(f.Panels))
-	rows := (len(f.Panels) + cols - 1) / cols
-	w, h := f.Panels[0].W, f.Panels[0].H
-	if !f.Wide() {
+	width, height := f.size()
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
+	f.paint(c)
+	b, err := encode(c.Image().(*image.RGBA))
+	if err != nil {
+		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
+	}
+	return b, nil
+}
+
+// grid returns how many panels are in a row, how many rows there are, and the height of one.
+func (f *Figure) grid() (cols, rows int, h vg.Length) {
+	cols = min(max(f.Cols, 1), len(f.Panels))
+	rows = (len(f.Panels) + cols - 1) / cols
+	if h = f.Panels[0].H; !f.Wide() {
 		h += titleRow
 	}
-	width := 2*edge + vg.Length(cols)*(w+gap) - gap
-	head := headRow + keyRow*vg.Length(f.legend(nil, edge, 0, width-edge))
-	height := 2*edge + head + vg.Length(rows)*(h+gap) - gap
-	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
+	return cols, rows, h
+}
+
+// size returns how large the whole figure is.
+func (f *Figure) size() (width, height vg.Length) {
+	cols, rows, h := f.grid()
+	width = 2*edge + vg.Length(cols)*(f.Panels[0].W+gap) - gap
+	return width, 2*edge + f.head(width) + vg.Length(rows)*(h+gap) - gap
+}
+
+// head returns how much the title and the legend take.
+func (f *Figure) head(width vg.Length) vg.Length {
+	return headRow + keyRow*vg.Length(f.legend(nil, edge, 0, width-edge))
+}
+
+// paint draws title, legend and panels.
+func (f *Figure) paint(c vg.CanvasSizer) {
+	cols, _, h := f.grid()
+	width, _ := f.size()
+	w, head := f.Panels[0].W, f.head(width)
 	all := draw.New(c)
 	y := all.Max.Y - edge
 	all.FillText(Letters(13, Ink, 0, -1), vg.Point{X: edge, Y: y}, f.Title)
@@ -151,11 +178,6 @@ func (f *Figure) PNG() ([]byte, error) {
 		place := vg.Rectangle{Min: vg.Point{X: x, Y: top - h}, Max: vg.Point{X: x + w, Y: top - h + p.H}}
 		p.Paint(draw.Canvas{Canvas: c, Rectangle: place})
 	}
-	b, err := encode(c.Image().(*image.RGBA))
-	if err != nil {
-		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
-	}
-	return b, nil
 }
 
 // legend draws the keys from left to right and returns how many rows they take.

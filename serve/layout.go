@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"hop/page"
+	"hop/stats"
 )
 
 //go:embed pages
@@ -36,7 +37,7 @@ var places = []struct{ Name, Path string }{
 func parsePages() (pages, error) {
 	funcs := template.FuncMap{
 		"number": page.Number, "short": func(n int64) string { return page.Short(float64(n)) }, "seconds": page.Seconds,
-		"thousands": page.Thousands, "percent": page.Percent, "range": page.Range,
+		"thousands": page.Thousands, "percent": page.Percent, "interval": func(ci *stats.Interval) string { return page.Range(*ci) },
 		"json": func(v any) (string, error) {
 			b, err := json.Marshal(v)
 			return string(b), err

@@ -173,12 +173,38 @@ export function number(x) {
   return String(Number(x.toPrecision(a >= 1000 ? 6 : 4)));
 }
 
+/** figure writes a return so that three digits can be read, as reports do. */
+export function figure(x) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return '–';
+  const a = Math.abs(x);
+  return x.toFixed(a >= 100 ? 1 : a >= 10 ? 2 : 3);
+}
+
+const trim = (x) => String(Number(x.toFixed(2)));
+
 /** short writes a count such as 150 k. */
 export function short(n) {
-  for (const [size, unit] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
-    if (n >= size) return String(Number((n / size).toPrecision(3))) + '\u202f' + unit;
-  }
-  return String(n);
+  if (n >= 1e6) return trim(n / 1e6) + ' M';
+  if (n >= 1e4) return Math.round(n / 1e3) + ' k';
+  if (n >= 1e3) return trim(n / 1e3) + ' k';
+  return trim(n);
+}
+
+/** seconds writes a time in the unit that suits it. */
+export function seconds(x) {
+  if (x >= 7200) return (x / 3600).toFixed(1) + ' h';
+  if (x >= 120) return (x / 60).toFixed(1) + ' min';
+  if (x >= 10) return x.toFixed(0) + ' s';
+  return Number(x.toPrecision(2)) + ' s';
+}
+
+/** when writes a moment: the time of today, else the day. */
+export function when(text) {
+  const t = new Date(text);
+  if (!text || Number.isNaN(t.getTime())) return '';
+  const today = new Date().toDateString() === t.toDateString();
+  return today ? t.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+    : t.toLocaleDateString([], { year: 'numeric', month: 'short', day: 'numeric' });
 }
 
 /** later calls f once things have been quiet for a moment. */
