@@ -20,6 +20,7 @@ import (
 
 	"hop/lab"
 	"hop/serve/shelf"
+	"hop/serve/theatre"
 )
 
 // Config says what is served, and to whom.
@@ -36,6 +37,7 @@ type Config struct {
 type Server struct {
 	c     Config
 	shelf *shelf.Shelf
+	stage *theatre.Theatre
 	pages pages
 	files files
 	mux   *http.ServeMux
@@ -50,7 +52,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, mux: http.NewServeMux()}
+	s := &Server{c: c, shelf: sh, stage: theatre.New(theatre.Config{Lab: c.Lab}), mux: http.NewServeMux()}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
@@ -77,6 +79,13 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /api/runs", s.api(s.runsAPI))
 	s.mux.HandleFunc("GET /api/runs/stream", s.streaming(s.runsStream))
 	s.mux.HandleFunc("POST /api/runs/label", s.api(s.labelRun))
+
+	s.mux.HandleFunc("GET /api/theatre/choices", s.api(s.choicesAPI))
+	s.mux.HandleFunc("GET /api/theatre/stream", s.streaming(s.theatreStream))
+	s.mux.HandleFunc("POST /api/join", s.api(s.joinAPI))
+	s.mux.HandleFunc("POST /api/join/move", s.api(s.moveAPI))
+	s.mux.HandleFunc("POST /api/join/leave", s.api(s.leaveAPI))
+	s.mux.HandleFunc("GET /api/join/stream", s.streaming(s.joinStream))
 }
 
 // Handler returns what answers requests.
@@ -120,6 +129,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err := h.Serve(l)
 	cancel()
 	<-watched
+	s.stage.Close()
 	if down := <-ended; errors.Is(err, http.ErrServerClosed) {
 		err = down
 	}
