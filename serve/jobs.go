@@ -30,12 +30,12 @@ func (s *Server) job(j control.Job) job {
 	out.Run, _ = s.shelf.Name(j.Run)
 	out.Page, _ = s.shelf.Name(j.Page)
 	_, out.Title, _ = strings.Cut(out.Run, ":")
-	out.Why, out.Says = s.plain(j.Why), s.plain(j.Says)
+	out.Why, out.Says = s.asTyped(j.Why), s.asTyped(j.Says)
 	return out
 }
 
-// plain writes the served folders in a program's words as one would type them.
-func (s *Server) plain(text string) string {
+// asTyped writes the served folders in a program's words as one would type them.
+func (s *Server) asTyped(text string) string {
 	for _, root := range s.shelf.Roots() {
 		text = strings.ReplaceAll(text, root, typed(root))
 	}
@@ -165,7 +165,7 @@ func (s *Server) ladderRun(r *http.Request) (any, error) {
 		words = append(words, "--ppo", typed(ppo))
 	}
 	if err := s.c.Lab.Climbable(lab.LadderConfig{What: dir, PPO: ppo}); err != nil {
-		return nil, refusal{http.StatusBadRequest, errors.New(s.plain(err.Error()))}
+		return nil, refusal{http.StatusBadRequest, errors.New(s.asTyped(err.Error()))}
 	}
 	out, err := lab.NewFolder(s.shelf.Roots()[folder], "ladder")
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Server) jobsStream(r *http.Request, st *stream) error {
 			}
 			text, next, err := s.control.Output(id, at, j.State != control.Running)
 			if err == nil && text != "" {
-				err = st.send("output", map[string]any{"job": id, "text": s.plain(text), "next": next})
+				err = st.send("output", map[string]any{"job": id, "text": s.asTyped(text), "next": next})
 			}
 			if err != nil {
 				return err
@@ -271,7 +271,7 @@ func (s *Server) written() []written {
 			}
 			w := written{File: strconv.Itoa(n) + ":" + e.Name() + "/" + kind + ".html", Kind: kind, Title: e.Name(), at: info.ModTime().UnixNano()}
 			w.Subject, w.Verdict, w.Says = verdict(filepath.Join(root, e.Name(), kind+".json"))
-			w.Subject, w.Says = s.plain(w.Subject), s.plain(w.Says)
+			w.Subject, w.Says = s.asTyped(w.Subject), s.asTyped(w.Says)
 			list = append(list, w)
 		}
 	}

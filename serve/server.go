@@ -24,6 +24,7 @@ import (
 	"hop/serve/curve"
 	"hop/serve/door"
 	"hop/serve/shelf"
+	"hop/serve/theatre"
 )
 
 // Config says what is served, and to whom.
@@ -43,6 +44,7 @@ type Server struct {
 	shelf   *shelf.Shelf
 	door    *door.Door
 	control *control.Control
+	stage   *theatre.Theatre
 	pages   pages
 	files   files
 	mux     *http.ServeMux
@@ -73,7 +75,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, door: in, control: jobs, mux: http.NewServeMux(), cache: curve.NewCache(64 << 20), comparing: make(chan struct{}, 2)}
+	s := &Server{c: c, shelf: sh, door: in, control: jobs, stage: theatre.New(theatre.Config{Lab: c.Lab}),
+		mux: http.NewServeMux(), cache: curve.NewCache(64 << 20), comparing: make(chan struct{}, 2)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
@@ -116,6 +119,13 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST /api/control/audit", s.api(s.auditRun))
 	s.mux.HandleFunc("POST /api/control/ladder", s.api(s.ladderRun))
 	s.mux.HandleFunc("POST /api/control/stop", s.api(s.stopJob))
+
+	s.mux.HandleFunc("GET /api/theatre/choices", s.api(s.choicesAPI))
+	s.mux.HandleFunc("GET /api/theatre/stream", s.streaming(s.theatreStream))
+	s.mux.HandleFunc("POST /api/join", s.api(s.joinAPI))
+	s.mux.HandleFunc("POST /api/join/move", s.api(s.moveAPI))
+	s.mux.HandleFunc("POST /api/join/leave", s.api(s.leaveAPI))
+	s.mux.HandleFunc("GET /api/join/stream", s.streaming(s.joinStream))
 }
 
 // Handler returns what answers requests.
@@ -153,6 +163,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err = h.Serve(l)
 	cancel()
 	<-watched
+	s.stage.Close()
 	if down := <-ended; errors.Is(err, http.ErrServerClosed) {
 		err = down
 	}

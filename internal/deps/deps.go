@@ -32,6 +32,7 @@ var Floors = map[string]int{
 	"serve/curve":   12,
 	"serve/door":    12,
 	"serve/control": 13,
+	"serve/theatre": 13,
 	"serve":         14,
 	"cli":           15,
 	"cmd/hop":       16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16,

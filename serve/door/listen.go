@@ -13,18 +13,22 @@ import (
 // writes must be taken in time.
 type patience struct{ header, body, answer, slow, idle time.Duration }
 
-var patient = patience{header: 5 * time.Second, body: 20 * time.Second, answer: 2 * time.Minute, slow: 20 * time.Second, idle: 2 * time.Minute}
+var patient = patience{
+	header: 5 * time.Second, body: 20 * time.Second, answer: 2 * time.Minute, slow: 20 * time.Second, idle: 2 * time.Minute,
+}
 
 // Server returns a server with the door's bounds, whose handler is wrapped already.
 func (d *Door) Server(wrapped http.Handler) *http.Server {
-	return &http.Server{Handler: wrapped, ReadHeaderTimeout: d.wait.header, ReadTimeout: d.wait.body, IdleTimeout: d.wait.idle, MaxHeaderBytes: maxHeader}
+	return &http.Server{
+		Handler: wrapped, ReadHeaderTimeout: d.wait.header, ReadTimeout: d.wait.body, IdleTimeout: d.wait.idle, MaxHeaderBytes: maxHeader,
+	}
 }
 
 // Listen returns the listener with as many connections at once as there may be. One that
 // others than this machine can reach is refused where no token is asked for.
 func (d *Door) Listen(l net.Listener) (net.Listener, error) {
 	if at, err := netip.ParseAddrPort(l.Addr().String()); !d.all && (err != nil || !at.Addr().IsLoopback()) {
-		return nil, errors.New(l.Addr().String() + " can be reached from other machines, and no token is asked for; give that address to hop serve")
+		return nil, errors.New(l.Addr().String() + " can be reached from other machines, and no token is asked for: give that address to --addr")
 	}
 	return &bounded{Listener: l, places: make(chan struct{}, maxConns), over: make(chan struct{})}, nil
 }

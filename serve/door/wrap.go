@@ -24,8 +24,8 @@ const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none
 // Sandbox says that an answer is a page out of a run's folder, such as an audit's: it is
 // shown, inside a page of ours, and can do nothing. Its styles and pictures stand in it.
 func Sandbox(h http.Header) {
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; "+
-		"form-action 'none'; frame-ancestors 'self'")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
 	h.Set("X-Frame-Options", "SAMEORIGIN")
 }
 
@@ -131,8 +131,8 @@ func (d *Door) named(r *http.Request) *refusal {
 			}
 		}
 	}
-	return &refusal{http.StatusMisdirectedRequest, fmt.Sprintf("This server is not called %.100q. Ask for it by its address or as localhost, or start it "+
-		"with --host and that name.", host)}
+	return &refusal{http.StatusMisdirectedRequest, fmt.Sprintf("This server is not called %.100q. Ask for it by its address or as localhost, "+
+		"or start it with --host and that name.", host)}
 }
 
 // sameOrigin refuses what another page has its visitor's browser ask for: everything that
