@@ -127,10 +127,14 @@ func (s *Server) resumeRun(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if row, ok := s.shelf.Now().Row(in.Run); !ok {
-		return nil, refuse(http.StatusNotFound, "%s is not a training that can go on by itself", in.Run)
-	} else if row.State == shelf.Running {
-		return nil, refuse(http.StatusConflict, "%s is running", row.Title)
+	_, seeds, err := s.shelf.Seeds(in.Run)
+	if err != nil {
+		return nil, named(err)
+	}
+	for _, seed := range seeds { // the look at all runs may be a second old
+		if h, err := disk.Held(seed); err == nil && h.Held {
+			return nil, refuse(http.StatusConflict, "it is running: process %d holds it", h.PID)
+		}
 	}
 	return s.start(folder, control.Resume, dir, []string{"train", "--resume", typed(dir), "--json"})
 }
