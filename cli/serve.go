@@ -15,10 +15,13 @@ import (
 type serveCmd struct {
 	Folders []string `arg:"" optional:"" help:"Folders below which runs are looked for." default:"runs" type:"path" placeholder:"FOLDER"`
 	Addr    string   `help:"Address to answer at; :0 takes a free port. Any other machine's needs --token." default:"127.0.0.1:8770" placeholder:"HOST:PORT"`
+	Token   string   `help:"What visitors must know, 16 letters or more; made where one is needed and none is given." placeholder:"TOKEN"`
+	Host    []string `help:"Another name under which it may be asked for, such as a proxy's." placeholder:"NAME"`
+	Control bool     `help:"Let trainings, audits and ladders be started and stopped from the pages; needs the token."`
 }
 
 func (c serveCmd) Run(a *app) error {
-	end, err := a.serve(serve.Config{Folders: c.Folders, Addr: c.Addr})
+	end, err := a.serve(serve.Config{Folders: c.Folders, Addr: c.Addr, Token: c.Token, Hosts: c.Host, Control: c.Control})
 	if err != nil {
 		return err
 	}
@@ -45,7 +48,7 @@ func (a *app) serve(c serve.Config) (func(context.Context) error, error) {
 	if err != nil {
 		return nil, errors.Join(usageError{err}, l.Close())
 	}
-	fmt.Fprintf(a.err, "hop serve: http://%s/ (Ctrl-C ends it; trainings go on)\n", c.Addr)
+	fmt.Fprintf(a.err, "hop serve: %s (Ctrl-C ends it; trainings go on)\n", s.Visit(l.Addr()))
 	return func(ctx context.Context) error { return s.Serve(ctx, l) }, nil
 }
 

@@ -19,6 +19,9 @@ type Mind struct {
 	Seat    game.Seat
 	Actions []string // names by number
 	Does    int32    // the action that it takes
+	// Searched says that the agent searches. Of others Visits, Q, Prior and Line are nil, and
+	// Policy is nil of those that say nothing of how they decide.
+	Searched bool
 }
 
 // title says whose thoughts these are and what the agent hopes for.

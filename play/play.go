@@ -165,6 +165,9 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 				}
 			}
 			e.step(act)
+			if err := e.failed(); err != nil {
+				return err
+			}
 		}
 		if err := write(); err != nil {
 			return err

@@ -36,6 +36,7 @@ var places = []struct{ Name, Path string }{
 
 func parsePages() (pages, error) {
 	funcs := template.FuncMap{
+		"pair": func(v view, d any) any { return struct{ View, Form any }{v, d} }, "mod8": func(n int) int { return n % 8 },
 		"number": page.Number, "short": func(n int64) string { return page.Short(float64(n)) }, "seconds": page.Seconds,
 		"thousands": page.Thousands, "percent": page.Percent, "interval": func(ci *stats.Interval) string { return page.Range(*ci) },
 		"ends": func(ci stats.Interval) string { return page.Range(ci) }, "colour": func(i int) int { return i % 8 },
@@ -46,7 +47,7 @@ func parsePages() (pages, error) {
 	}
 	all := pages{}
 	for _, p := range append(places, struct{ Name, Path string }{"error", ""}) {
-		t, err := template.New(p.Name).Funcs(funcs).ParseFS(templates, "pages/layout.html", "pages/"+p.Name+".html")
+		t, err := template.New(p.Name).Funcs(funcs).ParseFS(templates, "pages/layout.html", "pages/askform.html", "pages/"+p.Name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("serve: reading the page %s: %w", p.Name, err)
 		}

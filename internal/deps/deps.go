@@ -27,12 +27,15 @@ var Floors = map[string]int{
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
-	"bridge/games": 13,
-	"serve/shelf":  12,
-	"serve/curve":  12,
-	"serve":        14,
-	"cli":          15,
-	"cmd/hop":      16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16,
+	"bridge/games":  13,
+	"serve/shelf":   12,
+	"serve/curve":   12,
+	"serve/door":    12,
+	"serve/control": 13,
+	"serve/theatre": 13,
+	"serve":         14,
+	"cli":           15,
+	"cmd/hop":       16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16,
 }
 
 // Trees gives packages below a folder one floor.
