@@ -28,6 +28,7 @@ import (
 	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
+	"hop/serve/control"
 )
 
 // version is set by release builds.
@@ -201,6 +202,9 @@ func run(a *app, args []string) int {
 	if args[0] == "__complete" && len(args) > 1 {
 		complete.Word(a.out, newParser(a).Model.Node, a.reg, lab.Planners, args[1:])
 		return 0
+	}
+	if args[0] == "__interrupt" && len(args) > 1 {
+		return a.failed(control.Interrupt(args[1]))
 	}
 	k, err := parse(a, args)
 	var help exited

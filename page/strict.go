@@ -31,7 +31,7 @@ var _ vg.CanvasSizer = (*vgsvg.Canvas)(nil)
 
 var (
 	svgTag   = regexp.MustCompile(`(?s)<svg .*?</svg>`)
-	styleAtt = regexp.MustCompile(` style="([^"]*)"`)
+	styleAtt = regexp.MustCompile(`\sstyle="([^"]*)"`)
 )
 
 // Strict returns the figure as a part of a page whose Content-Security-Policy refuses

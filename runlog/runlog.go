@@ -456,7 +456,7 @@ func (r *Run) Log(rows []Row) error {
 func (r *Run) sign() {
 	if now := time.Now(); now.Sub(r.beat) >= time.Second {
 		r.beat = now
-		_ = disk.Beat(r.lock)
+		_ = disk.Beat(r.lock, now)
 	}
 }
 

@@ -39,6 +39,7 @@ func parsePages() (pages, error) {
 		"pair": func(v view, d any) any { return struct{ View, Form any }{v, d} }, "mod8": func(n int) int { return n % 8 },
 		"number": page.Number, "short": func(n int64) string { return page.Short(float64(n)) }, "seconds": page.Seconds,
 		"thousands": page.Thousands, "percent": page.Percent, "interval": func(ci *stats.Interval) string { return page.Range(*ci) },
+		"ends": func(ci stats.Interval) string { return page.Range(ci) }, "colour": func(i int) int { return i % 8 },
 		"json": func(v any) (string, error) {
 			b, err := json.Marshal(v)
 			return string(b), err

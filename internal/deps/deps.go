@@ -30,6 +30,8 @@ var Floors = map[string]int{
 	"bridge/games":  13,
 	"serve/shelf":   12,
 	"serve/curve":   12,
+	"serve/door":    12,
+	"serve/control": 13,
 	"serve/theatre": 13,
 	"serve":         14,
 	"cli":           15,

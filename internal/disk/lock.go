@@ -56,9 +56,9 @@ func Lock(dir string) (*os.File, error) {
 // take locks the file. Whoever asks whether a folder is held has its lock for a moment,
 // shared: as long as that alone is in the way, it is tried again.
 func take(f *os.File) error {
-	for until := time.Now().Add(asked); ; time.Sleep(time.Duration(1+os.Getpid()%3) * time.Millisecond) {
+	for left := asked; ; left-- {
 		err := lock(f)
-		if !errors.Is(err, errLocked) || time.Now().After(until) {
+		if !errors.Is(err, errLocked) || left == 0 {
 			return err
 		}
 		if share(f) != nil {
@@ -67,11 +67,12 @@ func take(f *os.File) error {
 		if err := unlock(f); err != nil {
 			return err
 		}
+		time.Sleep(time.Duration(1+os.Getpid()%3) * time.Millisecond)
 	}
 }
 
-// asked is how long Lock waits for those who only ask.
-const asked = 5 * time.Second
+// asked is how often Lock tries again because of those who only ask.
+const asked = 2000
 
 // Holder says who is writing into a folder.
 type Holder struct {
@@ -109,10 +110,7 @@ func Held(dir string) (Holder, error) {
 }
 
 // Beat gives a sign of life to those who ask who holds the folder: the lock's time.
-func Beat(f *os.File) error {
-	now := time.Now()
-	return os.Chtimes(f.Name(), now, now)
-}
+func Beat(f *os.File, now time.Time) error { return os.Chtimes(f.Name(), now, now) }
 
 // Unlock gives a folder up. To close the file would not do: a process that is being
 // started has it open too for a moment, and holds the lock until it runs its program.

@@ -38,7 +38,6 @@ const header = "step,name,agent,value,n\n"
 // Bounds of what an index takes.
 const (
 	blockRows = 64
-	maxKept   = 1 << 21 // rows that are kept; of more, only blocks are
 	maxSeries = 1 << 14
 	maxLine   = 1 << 16
 	guard     = 256 // bytes before the place that was read up to, by which a rewritten file is known
@@ -75,6 +74,7 @@ type series struct {
 	blocks []block
 	points []point // nil once the index keeps blocks only
 	rows   int
+	after  *series // whose row came after one of this last: windows write their rows in one order
 }
 
 // Index is what is known of one run's metrics. It may be used by several goroutines.
@@ -84,8 +84,10 @@ type Index struct {
 	mu     sync.Mutex
 	byKey  map[Key]*series
 	order  []*series // in order of appearance
+	prev   *series   // of the last row
 	offset int64     // up to which the file was read: whole lines
 	size   int64     // of the file when it was last looked at
+	short  bool      // there was no time to read all of it
 	tail   []byte    // the bytes before offset
 	file   os.FileInfo
 	lines  int
@@ -96,20 +98,24 @@ type Index struct {
 	steps  []int64 // the first steps at which there are rows: windows
 	err    error   // the file cannot be read
 	used   time.Time
+	keep   int // rows that are kept; of more, only blocks are
 }
+
+// maxKept is how many rows an index keeps.
+const maxKept = 1 << 21
 
 // maxWindows is how many of the first windows an index remembers the steps of.
 const maxWindows = 1 << 16
 
 // New returns the index of a run's folder. Nothing is read yet.
 func New(dir string) *Index {
-	return &Index{path: filepath.Join(dir, metricsFile), byKey: map[Key]*series{}}
+	return &Index{path: filepath.Join(dir, metricsFile), byKey: map[Key]*series{}, keep: maxKept}
 }
 
 func (x *Index) reset() {
 	gen := x.gen + 1
 	x.byKey, x.order, x.offset, x.tail, x.lines, x.rows, x.coarse, x.last, x.steps = map[Key]*series{}, nil, 0, nil, 0, 0, false, 0, nil
-	x.gen, x.err = gen, nil
+	x.gen, x.err, x.prev = gen, nil, nil
 }
 
 // State is how far an index is.
@@ -131,7 +137,7 @@ func (x *Index) Extend(most time.Duration) (State, error) {
 
 func (x *Index) state() State {
 	s := State{Rows: x.rows, Read: 1, Last: x.last, Gen: x.gen}
-	if x.size > x.offset && x.size > 0 {
+	if x.short && x.size > 0 {
 		s.Read = float64(x.offset) / float64(x.size)
 	}
 	return s
@@ -159,7 +165,7 @@ func (x *Index) extend(until time.Time) error {
 	if x.file != nil && (!os.SameFile(info, x.file) || info.Size() < x.offset || !x.same(f)) {
 		x.reset()
 	}
-	x.file, x.size = info, info.Size()
+	x.file, x.size, x.short = info, info.Size(), false
 	if x.err != nil {
 		return x.err
 	}
@@ -182,7 +188,7 @@ func (x *Index) extend(until time.Time) error {
 		}
 		x.offset += int64(end)
 		x.tail = append(x.tail[:0], buf[max(0, end-guard):end]...)
-		if time.Now().After(until) {
+		if x.short = x.offset < x.size && time.Now().After(until); x.short {
 			return nil
 		}
 	}
@@ -256,7 +262,13 @@ func parse(line []byte) (name []byte, agent int, p point, ok bool) {
 }
 
 func (x *Index) add(name []byte, agent int, p point, at int64) error {
-	s := x.byKey[Key{string(name), agent}]
+	var s *series
+	if x.prev != nil {
+		s = x.prev.after
+	}
+	if s == nil || s.key.Agent != agent || s.key.Name != string(name) {
+		s = x.byKey[Key{string(name), agent}]
+	}
 	if s == nil {
 		if len(x.order) >= maxSeries {
 			return fmt.Errorf("%w: it has more than %d series", ErrMetrics, maxSeries)
@@ -265,6 +277,10 @@ func (x *Index) add(name []byte, agent int, p point, at int64) error {
 		x.byKey[s.key] = s
 		x.order = append(x.order, s)
 	}
+	if x.prev != nil {
+		x.prev.after = s
+	}
+	x.prev = s
 	s.add(p, at)
 	x.rows++
 	if p.step != x.last || x.rows == 1 {
@@ -277,7 +293,7 @@ func (x *Index) add(name []byte, agent int, p point, at int64) error {
 		return nil
 	}
 	s.points = append(s.points, p)
-	if x.rows > maxKept {
+	if x.rows > x.keep {
 		x.coarse = true
 		for _, s := range x.order {
 			s.points = nil

@@ -115,6 +115,7 @@ type Look struct {
 	Notes []string
 	gone  []parted
 	named map[string]int
+	seeds map[string]*Seed
 }
 
 // parted is a training that is not there any more.
@@ -130,6 +131,12 @@ func (l *Look) Row(name string) (Row, bool) {
 		return Row{}, false
 	}
 	return l.Rows[i], true
+}
+
+// Seed returns the run of a name.
+func (l *Look) Seed(name string) (*Seed, bool) {
+	r, ok := l.seeds[name]
+	return r, ok
 }
 
 // Since returns what has changed after a look: rows, and the names of those that are gone.
@@ -242,7 +249,7 @@ func (s *Shelf) Watch(ctx context.Context) {
 // look looks at everything. The lock is held.
 func (s *Shelf) look() {
 	began := s.now()
-	l := &Look{Rev: 1, At: began, named: map[string]int{}}
+	l := &Look{Rev: 1, At: began, named: map[string]int{}, seeds: map[string]*Seed{}}
 	if s.last != nil {
 		l.Rev = s.last.Rev + 1
 		l.gone = s.last.gone
@@ -279,6 +286,9 @@ func (s *Shelf) look() {
 			}
 		}
 		l.named[r.Name] = i
+		for _, seed := range r.Seeds {
+			l.seeds[seed.Name] = seed
+		}
 	}
 	l.Rows = rows
 	if s.last != nil {
@@ -296,7 +306,7 @@ func (s *Shelf) look() {
 	l.Took = s.now().Sub(began)
 	s.next = s.now().Add(max(time.Second, 10*l.Took)) // at most a tenth of a core
 	if !differs {
-		l.Rev, l.Rows, l.named = s.last.Rev, s.last.Rows, s.last.named
+		l.Rev, l.Rows, l.named, l.seeds = s.last.Rev, s.last.Rows, s.last.named, s.last.seeds
 	}
 	s.last = l
 	if differs {

@@ -1,0 +1,246 @@
+package browsertest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+const token = "a-token-for-the-browser-tests"
+
+// program is hop, built once.
+func program(t *testing.T) string {
+	t.Helper()
+	if bin := os.Getenv("HOP_BIN"); bin != "" {
+		return bin
+	}
+	bin := filepath.Join(t.TempDir(), "hop")
+	cmd := exec.Command("go", "build", "-C", "..", "-o", bin, "./cmd/hop")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building hop: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// hop runs a command of hop in a folder.
+func hop(t *testing.T, bin, dir string, words ...string) {
+	t.Helper()
+	cmd := exec.Command(bin, words...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("hop %s: %v\n%s", strings.Join(words, " "), err, out)
+	}
+}
+
+// serve starts hop serve and returns where it answers, and what ends it.
+func serve(t *testing.T, bin, dir string, words ...string) (base string, end func()) {
+	t.Helper()
+	cmd := exec.Command(bin, append([]string{"serve", "runs", "--addr", ":0"}, words...)...)
+	cmd.Dir = dir
+	out, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	address := regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
+	for base == "" && lines.Scan() {
+		base = address.FindString(lines.Text())
+	}
+	done := make(chan struct{})
+	var rest []string
+	go func() {
+		defer close(done)
+		for lines.Scan() {
+			rest = append(rest, lines.Text())
+		}
+	}()
+	ended := false
+	end = func() {
+		if ended {
+			return
+		}
+		ended = true
+		_ = cmd.Process.Signal(os.Interrupt)
+		timer := time.AfterFunc(15*time.Second, func() { t.Error("hop serve does not end"); _ = cmd.Process.Kill() })
+		<-done
+		_ = cmd.Wait()
+		timer.Stop()
+		for _, line := range rest {
+			if strings.Contains(line, "panicked") {
+				t.Errorf("the server said %s", strings.Join(rest, "\n"))
+				break
+			}
+		}
+	}
+	t.Cleanup(end)
+	return base, end
+}
+
+// TestServe goes through the pages as a person does: trains one thing first, starts
+// another from the page, and watches.
+func TestServe(t *testing.T) {
+	chrome := browser(t)
+	bin, dir := program(t), t.TempDir()
+	hop(t, bin, dir, "train", "ppo-4x4", "--steps", "30000", "--seeds", "1-2", "--set", "eval.episodes=200", "--set", "train.save=10")
+	hop(t, bin, dir, "train", "ppo-4x4", "--steps", "20000", "--seeds", "1-2", "--set", "eval.episodes=200", "--set", "ppo.lr=0.0005")
+	evil := filepath.Join(dir, "runs", "<script>alert(1)<")
+	_ = os.CopyFS(evil, os.DirFS(filepath.Join(dir, "runs", "ppo-4x4-002")))
+	if err := os.WriteFile(filepath.Join(evil, "seed-1", "metrics.csv"), []byte("nonsense"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	base, end := serve(t, bin, dir, "--control", "--token", token)
+	b := open(t, chrome, base)
+
+	b.visit("/")
+	b.is("without the token nothing is shown", `document.body.innerText.includes('needs the server')`)
+	b.visit("/?token=" + token)
+	b.is("the token is gone from the address", `!location.search.includes('token') && document.querySelector('#runs')`)
+
+	ok := t.Run("runs", func(t *testing.T) { b.t = t; runs(b) }) &&
+		t.Run("curves", func(t *testing.T) { b.t = t; curves(b) }) &&
+		t.Run("compare", func(t *testing.T) { b.t = t; compare(b) }) &&
+		t.Run("start", func(t *testing.T) { b.t = t; start(b) })
+	if !ok {
+		return
+	}
+	b.t = t
+
+	// The server ends; what it started goes on, and another server knows it.
+	b.visit("/start")
+	b.click("start")
+	b.is("a training runs", `document.querySelector('[data-test=job-state].running') && `+on("job-run"))
+	end()
+	base, _ = serve(t, bin, dir, "--control", "--token", token)
+	b.base = base
+	b.visit("/start?token=" + token)
+	b.is("the new server knows the job", `document.querySelector('[data-test=job-state].running')`)
+	b.click("stop")
+	b.within(40*time.Second, "it stops", `!document.querySelector('[data-test=job-state].running')`)
+
+	t.Run("diagnose", func(t *testing.T) { b.t = t; diagnose(b) })
+	t.Run("theatre", func(t *testing.T) { b.t = t; theatre(b) })
+	t.Run("join", func(t *testing.T) { b.t = t; join(b) })
+	b.t = t
+}
+
+func runs(b *tab) {
+	b.is("the runs are listed", `document.querySelectorAll('#runs tbody tr[data-run]').length === 3`)
+	b.is("it is live", `document.querySelector('#live.on')`)
+	b.is("a run with a name like a script is shown as text", `[...document.querySelectorAll('#runs a')].some((a) => a.textContent === '<script>alert(1)<')`)
+	b.is("the damaged run says so", `document.querySelector('#runs tr[data-state=damaged]')`)
+	b.choose("#q", "ppo-4x4-001")
+	b.is("search finds one", `document.querySelectorAll('#runs tbody tr[data-run]').length === 1`)
+	b.choose("#q", "")
+	b.click("edit")
+	b.choose("[data-test=edit-tags]", "<b>bold</b>, good")
+	b.click("edit-save")
+	b.is("a tag like markup is shown as text", `[...document.querySelectorAll('#runs .chip')].some((c) => c.textContent.includes('<b>bold</b>'))`)
+	b.accessible("runs")
+	b.fits("runs")
+	b.visit("/?lang=zh")
+	b.is("Chinese", `document.documentElement.lang === 'zh-CN' && document.title.includes('运行')`)
+	b.shot("runs-zh")
+	b.visit("/?lang=en")
+	b.quiet()
+}
+
+func curves(b *tab) {
+	b.visit("/curves?run=0:ppo-4x4-001&run=0:ppo-4x4-002")
+	b.is("curves are drawn", `document.querySelector('.u-wrap canvas, .uplot canvas')`)
+	b.accessible("curves")
+	b.fits("curves")
+	b.quiet()
+}
+
+func compare(b *tab) {
+	b.visit("/compare?run=0:ppo-4x4-001&run=0:ppo-4x4-002")
+	b.is("a comparison with the difference of the specs", on("compare-table")+" && "+on("spec-diff")+".innerText.includes('ppo.lr')")
+	b.accessible("compare")
+	b.fits("compare")
+	b.quiet()
+}
+
+// start fills in the form, sees what is wrong, starts, watches the run grow, stops it
+// and lets it go on.
+func start(b *tab) {
+	b.visit("/start?preset=ppo-4x4")
+	b.choose(`[data-field="ppo.lr"]`, "-1")
+	b.is("what is wrong stands beside the field", `document.querySelector('[data-path="ppo.lr"] [data-test=fault]')?.innerText.includes('above 0')`)
+	b.is("and the command says it", on("command")+".innerText.includes('--set ppo.lr=-1')")
+	b.accessible("start")
+	b.fits("start")
+	b.click("start")
+	b.is("it is refused in words", `document.querySelector('#faults')?.innerText.includes('above 0')`)
+	b.choose(`[data-field="ppo.lr"]`, "0.001")
+	b.is("nothing is wrong", `!document.querySelector('[data-test=fault]')`)
+	b.choose(`[data-field="train.steps"]`, "3000000")
+	b.is("the command follows", on("command")+".innerText.includes('--set train.steps=3000000')")
+	b.click("start")
+	b.is("a training runs", `document.querySelector('[data-test=job-state].running')`)
+	b.is("its output is shown", on("output")+"?.innerText.includes('training ppo-4x4')")
+	b.is("its run is known", on("job-run"))
+	run := b.get(`new URL(` + on("job-run") + `.href).searchParams.get('run')`)
+	b.shot("start-running")
+
+	b.visit("/")
+	step := `Number(document.querySelector('tr[data-run="` + run + `"] progress')?.value ?? 0)`
+	b.is("the run is listed as running", `document.querySelector('tr[data-run="`+run+`"][data-state=running]')`)
+	b.is("its progress is known", step+" > 0")
+	first := b.get(step)
+	b.is("its progress grows without a reload", step+" > "+first)
+	b.visit("/curves?run=" + run)
+	b.is("its curve is drawn", `document.querySelector('.u-wrap canvas, .uplot canvas')`)
+	b.shot("curves-live")
+
+	b.visit("/start")
+	b.click("stop")
+	b.within(40*time.Second, "it stops cleanly", `document.querySelector('[data-test=job-state].stopped') && document.body.innerText.includes('everything is saved')`)
+	b.click("resume")
+	b.is("it goes on", `document.querySelector('[data-test=job-state].running') && document.querySelectorAll('.job').length === 2`)
+	time.Sleep(2 * time.Second)
+	b.click("stop")
+	b.within(40*time.Second, "it stops again", `!document.querySelector('[data-test=job-state].running')`)
+	b.quiet()
+}
+
+// diagnose starts an audit, watches it, and sees its page in place.
+func diagnose(b *tab) {
+	b.visit("/diagnose?run=0:ppo-4x4-001")
+	b.is("the report is shown in place", on("shown")+".src.includes('report.html')")
+	b.accessible("diagnose")
+	b.fits("diagnose")
+	b.click("ladder")
+	b.is("a ladder of what does not plan is refused in words", `document.querySelector('#faults')?.innerText.includes('do not plan')`)
+	b.click("audit")
+	b.is("it runs", `document.querySelector('[data-test=job-state].running')`)
+	b.within(90*time.Second, "its page comes up by itself", on("shown")+"?.src.includes('audit.html')")
+	b.is("it says what it found", `document.querySelector('.job[data-state=done]')?.innerText.includes('checks')`)
+	b.shot("diagnose-audit")
+	b.quiet()
+}
+
+// theatre steps through an episode.
+func theatre(b *tab) {
+	b.visit("/theatre?run=0:ppo-4x4-001/seed-1")
+	b.t.Skip("the page is not there yet")
+}
+
+// join takes a seat and wins.
+func join(b *tab) {
+	b.visit("/join")
+	b.t.Skip("the page is not there yet")
+}
+
+var _ = context.Background
+var _ = fmt.Sprint
