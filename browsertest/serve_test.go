@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -107,17 +106,16 @@ func TestServe(t *testing.T) {
 	b.visit("/?token=" + token)
 	b.is("the token is gone from the address", `!location.search.includes('token') && document.querySelector('#runs')`)
 
-	ok := t.Run("runs", func(t *testing.T) { b.t = t; runs(b) }) &&
-		t.Run("curves", func(t *testing.T) { b.t = t; curves(b) }) &&
-		t.Run("compare", func(t *testing.T) { b.t = t; compare(b) }) &&
-		t.Run("start", func(t *testing.T) { b.t = t; start(b) })
-	if !ok {
-		return
+	for _, page := range []struct {
+		name string
+		try  func(*tab)
+	}{{"runs", runs}, {"curves", curves}, {"compare", compare}, {"start", start}} {
+		t.Run(page.name, func(t *testing.T) { b.t = t; page.try(b) })
 	}
 	b.t = t
 
 	// The server ends; what it started goes on, and another server knows it.
-	b.visit("/start")
+	b.visit("/start?preset=ppo-4x4&set=train.steps=3000000")
 	b.click("start")
 	b.is("a training runs", `document.querySelector('[data-test=job-state].running') && `+on("job-run"))
 	end()
@@ -230,17 +228,63 @@ func diagnose(b *tab) {
 	b.quiet()
 }
 
-// theatre steps through an episode.
+// theatre steps through an episode, of a planner among bots and of a run's agents at an
+// early checkpoint.
 func theatre(b *tab) {
+	b.visit("/theatre?game=staghunt&team=plan-infer,ns,nh,nh&seed=3")
+	b.is("the stage opens", "!"+on("stage")+".hidden && "+on("board")+".childElementCount > 0")
+	b.is("the episode is played to its end", "Number("+on("scrub")+".max) > 2")
+	before := b.text("[data-test=text]")
+	b.click("forward")
+	b.is("a step forward", on("scrub")+".value === '1' && new URLSearchParams(location.search).get('step') === '1'")
+	if b.get(on("text")+".textContent") == before {
+		b.t.Error("the board's text does not change with the step")
+	}
+	b.press("\u0303") // right arrow
+	b.is("by the keyboard", on("scrub")+".value === '2'")
+	b.is("what it has in mind is shown", on("mind")+".innerText.length > 50")
+	b.accessible("theatre")
+	b.fits("theatre")
+	link := b.get("location.pathname + location.search")
+	b.visit("/")
+	b.visit(link)
+	b.is("the address leads to the step", on("scrub")+".value === '2' && !"+on("stage")+".hidden")
+
 	b.visit("/theatre?run=0:ppo-4x4-001/seed-1")
-	b.t.Skip("the page is not there yet")
+	b.is("the checkpoints can be chosen", on("at")+".options.length > 2")
+	b.do(on("at") + ".selectedIndex = 1; " + on("show") + ".click()")
+	b.is("an early age of the agents plays", "!"+on("stage")+".hidden && location.search.includes('at=')")
+	b.quiet()
 }
 
-// join takes a seat and wins.
+// join takes a seat, walks to the stag, hunts it with a bot, and sees what was thought.
 func join(b *tab) {
-	b.visit("/join")
-	b.t.Skip("the page is not there yet")
+	b.visit("/join?game=staghunt&team=you,ns,plan-infer,nh&seat=0&seed=3")
+	b.accessible("join-form")
+	b.click("take")
+	b.is("the board is there", "!"+on("stage")+".hidden && "+on("pad")+".querySelectorAll('button').length > 4")
+	b.accessible("join")
+	b.fits("join")
+	way := []string{"d", "d", "d", "w", "w"} // from the lower left to the stag, right and up
+	for turn := range 35 {
+		now := fmt.Sprintf("step %d of", turn)
+		over := on("after") + ".childElementCount > 0"
+		b.is("turn "+now, on("text")+".textContent.includes('"+now+"') || "+over)
+		if b.get(over) == "true" {
+			break
+		}
+		key := "e" // hunt the stag
+		if turn < len(way) {
+			key = way[turn]
+		} else if b.get(`document.querySelector('#pad [aria-label="hunt stag"]').disabled`) == "true" {
+			key = "."
+		}
+		b.press(key)
+	}
+	b.is("the episode is won", `Number(document.querySelector('[data-test=after] .headline').innerText.match(/[0-9.]+/)?.[0]) > 1`)
+	b.is("what was thought of the person is told", on("told")+".innerText.length > 20 && !"+on("told")+".innerText.includes('reading')")
+	b.shot("join-after")
+	b.click("open")
+	b.is("the episode opens in the theatre", "location.pathname === '/theatre' && !"+on("stage")+".hidden")
+	b.quiet()
 }
-
-var _ = context.Background
-var _ = fmt.Sprint
