@@ -259,7 +259,7 @@ func theatre(b *tab) {
 
 // join takes a seat, walks to the stag, hunts it with a bot, and sees what was thought.
 func join(b *tab) {
-	b.visit("/join?game=staghunt&team=you,ns,plan-infer,nh&seat=0&seed=3")
+	b.visit("/join?game=staghunt&team=you,ns,nh,nh&seat=0&seed=3")
 	b.accessible("join-form")
 	b.click("take")
 	b.is("the board is there", "!"+on("stage")+".hidden && "+on("pad")+".querySelectorAll('button').length > 4")
