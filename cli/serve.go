@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 
 	"hop/lab"
 	"hop/serve"
@@ -49,4 +50,25 @@ func (a *app) serve(c serve.Config) (func(context.Context) error, error) {
 	}
 	fmt.Fprintf(a.err, "hop serve: %s (Ctrl-C ends it; trainings go on)\n", s.Visit(l.Addr()))
 	return func(ctx context.Context) error { return s.Serve(ctx, l) }, nil
+}
+
+// beside serves the folder above a training's while it lasts. What it returns ends that.
+func (a *app) beside(folder string) (func(), error) {
+	c := serve.Config{Folders: []string{filepath.Dir(folder)}, Addr: "127.0.0.1:8770"}
+	run, err := a.serve(c)
+	if err != nil { // another one answers there
+		c.Addr = ":0"
+		if run, err = a.serve(c); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(a.ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			fmt.Fprintln(a.err, err)
+		}
+	}, nil
 }

@@ -259,7 +259,19 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 		}
 		d.Seats = append(d.Seats, x)
 	}
-	d.Query = plainQuery(q).Encode()
+	asks := plainQuery(q)
+	if len(a.Team) == 0 { // what the form says is what is played
+		var list []string
+		for _, x := range d.Seats {
+			m, err := s.member(x.Now)
+			if err != nil {
+				return nil, a, err
+			}
+			list, a.Team = append(list, x.Now), append(a.Team, m)
+		}
+		asks.Set("team", strings.Join(list, ","))
+	}
+	d.Query = asks.Encode()
 	return d, a, nil
 }
 

@@ -189,6 +189,7 @@ var words = map[string][2]string{
 	"theatre.newest":             {"the newest", "最新"},
 	"theatre.seat":               {"Seat %d", "席位 %d"},
 	"theatre.seed":               {"Seed", "种子"},
+	"theatre.asking":             {"Who plays what", "谁在玩什么"},
 	"theatre.show":               {"Show", "展示"},
 	"theatre.group.run":          {"This run", "本次运行"},
 	"theatre.group.bots":         {"Bots", "脚本"},
@@ -256,9 +257,9 @@ var words = map[string][2]string{
 	"theatre.regret.unknown":     {"Regret is not known: %s", "后悔值未知：%s"},
 	"theatre.regret.soon":        {"Regret is being computed…", "正在计算后悔值…"},
 	"theatre.regret.at":          {"step %s: lost %s; best was %s", "第 %s 步：损失 %s；最佳是 %s"},
-	"theatre.sum":                {"Seat %s took seat %s to be after %s in %s of %s steps", "席位 %s 认为席位 %s 追求 %s：%s 步，共 %s 步"},
 	"theatre.sum.you":            {"Seat %s, %s, took you to be after %s in %s of %s steps", "席位 %s（%s）认为你追求 %s：%s 步，共 %s 步"},
-	"theatre.sum.end":            {"and at the end with %s.", "最后的把握是 %s。"},
+	"theatre.sum.end":            {"its last word: %s.", "最后的判断：%s。"},
+	"theatre.sum.for":            {"Seat %s, %s, took you for %s in %s of %s steps", "席位 %s（%s）把你当作 %s：%s 步，共 %s 步"},
 	"theatre.sum.right":          {"It foresaw %s of your %s moves.", "它预见了 %s 步，你共走 %s 步。"},
 	"theatre.sum.reached":        {"You left with the %s.", "你得到了 %s。"},
 	"theatre.sum.none":           {"Nobody here models others, so nothing was thought of you.", "这里没有谁会揣测别人，所以没有对你的看法。"},
@@ -267,7 +268,6 @@ var words = map[string][2]string{
 	"theatre.lost":               {"the server was lost; what is shown is what had come", "与服务器断开；所示为已收到的部分"},
 	"theatre.key.mind":           {"whose mind", "看谁的想法"},
 	"theatre.key.speed":          {"faster, slower", "加速、减速"},
-	"theatre.random":             {"at random", "随机"},
 
 	// Join.
 	"join.you":     {"you", "你"},

@@ -74,6 +74,7 @@ type series struct {
 	blocks []block
 	points []point // nil once the index keeps blocks only
 	rows   int
+	after  *series // whose row came after one of this last: windows write their rows in one order
 }
 
 // Index is what is known of one run's metrics. It may be used by several goroutines.
@@ -83,6 +84,7 @@ type Index struct {
 	mu     sync.Mutex
 	byKey  map[Key]*series
 	order  []*series // in order of appearance
+	prev   *series   // of the last row
 	offset int64     // up to which the file was read: whole lines
 	size   int64     // of the file when it was last looked at
 	short  bool      // there was no time to read all of it
@@ -113,7 +115,7 @@ func New(dir string) *Index {
 func (x *Index) reset() {
 	gen := x.gen + 1
 	x.byKey, x.order, x.offset, x.tail, x.lines, x.rows, x.coarse, x.last, x.steps = map[Key]*series{}, nil, 0, nil, 0, 0, false, 0, nil
-	x.gen, x.err = gen, nil
+	x.gen, x.err, x.prev = gen, nil, nil
 }
 
 // State is how far an index is.
@@ -260,7 +262,13 @@ func parse(line []byte) (name []byte, agent int, p point, ok bool) {
 }
 
 func (x *Index) add(name []byte, agent int, p point, at int64) error {
-	s := x.byKey[Key{string(name), agent}]
+	var s *series
+	if x.prev != nil {
+		s = x.prev.after
+	}
+	if s == nil || s.key.Agent != agent || s.key.Name != string(name) {
+		s = x.byKey[Key{string(name), agent}]
+	}
 	if s == nil {
 		if len(x.order) >= maxSeries {
 			return fmt.Errorf("%w: it has more than %d series", ErrMetrics, maxSeries)
@@ -269,6 +277,10 @@ func (x *Index) add(name []byte, agent int, p point, at int64) error {
 		x.byKey[s.key] = s
 		x.order = append(x.order, s)
 	}
+	if x.prev != nil {
+		x.prev.after = s
+	}
+	x.prev = s
 	s.add(p, at)
 	x.rows++
 	if p.step != x.last || x.rows == 1 {

@@ -175,9 +175,9 @@ export class Board {
       const cls = `s${s % 8}` + (own ? '' : ' other');
       const p = pts.map(([x, y]) => [x + off, y + off]);
       if (p.length > 1) {
-        this.top.append(svg('path', { class: 'plan ' + cls, 'stroke-width': own ? 3 : 1.8, 'stroke-dasharray': own ? undefined : '3 3', d: 'M' + p.map((q) => q.join(' ')).join('L') }));
+        this.under.append(svg('path', { class: 'plan ' + cls, 'stroke-width': own ? 2.2 : 1.4, 'stroke-dasharray': own ? undefined : '3 3', d: 'M' + p.map((q) => q.join(' ')).join('L') }));
         const [x, y] = p.at(-1), [fx, fy] = p.at(-2), a = Math.atan2(y - fy, x - fx) * 180 / Math.PI;
-        this.top.append(svg('path', { class: 'plan-end ' + cls, opacity: own ? 1 : 0.6, transform: `translate(${x} ${y}) rotate(${a}) scale(${own ? 1.15 : 0.8})`, d: 'M6 0L-4 -5L-4 5Z' }));
+        this.top.append(svg('path', { class: 'plan-end ' + cls, opacity: own ? 1 : 0.6, transform: `translate(${x} ${y}) rotate(${a}) scale(${own ? 0.75 : 0.55})`, d: 'M6 0L-4 -5L-4 5Z' }));
       }
       if (does) { const [x, y] = p.at(-1); this.top.append(svg('circle', { class: 'plan-ring ' + cls, cx: x, cy: y, r: this.c * 0.44, 'stroke-width': own ? 2.2 : 1.2, 'stroke-dasharray': own ? undefined : '3 3', opacity: own ? 0.9 : 0.5 }, svg('title', {}, does))); }
     };

@@ -1,6 +1,6 @@
 // A seat for a person: all choose at once, and what the others had in mind is shown afterwards. A
 // lost connection is taken up again by the address, which names the session.
-import { $, address, ask, fault, figure, follow, keys, loaded, make, say } from './kit.js';
+import { $, address, ask, fault, number, follow, keys, loaded, make, say } from './kit.js';
 import { Board, disc, legend, signOf } from './board.js';
 import { told } from './minds.js';
 import { prepare, queryOf } from './ask.js';
@@ -41,14 +41,14 @@ function attend() {
     head: (h) => { head = h; from++; },
     turn: (t) => { turns[t.step] = t; from++; Object.assign(pictures, t.pictures ?? {}); busy = false; show(); },
     end: () => { stop(); over(); },
-    fault: (f) => { stop(); fault('join', f.error); $('#ask').hidden = false; for (const b of document.querySelectorAll('#pad button')) b.disabled = true; },
+    fault: (f) => { stop(); fault('join', f.error); $('#asking').open = true; for (const b of document.querySelectorAll('#pad button')) b.disabled = true; },
   });
 }
 
 function show() {
   const t = turns.at(-1);
   if (!board) {
-    $('#ask').hidden = true; $('#intro')?.remove();
+    $('#asking').open = false; $('#intro')?.remove();
     $('#stage').hidden = false;
     board = new Board($('#board'), head, pictures, { mine: head.human });
     $('#board').classList.add('moving');
@@ -60,13 +60,13 @@ function show() {
   $('#players').replaceChildren(...t.players.map((p, s) => row(p, s)), legend(pictures));
   for (const b of document.querySelectorAll('#pad button')) b.disabled = !t.legal?.[Number(b.dataset.action)];
   const p = t.players[head.human];
-  $('#state').textContent = t.over ? say('join.over', figure(p.return)) : t.legal ? say('join.turn', head.human, t.step, head.horizon) : say('join.left');
+  $('#state').textContent = t.over ? say('join.over', number(p.return)) : t.legal ? say('join.turn', head.human, t.step, head.horizon) : say('join.left');
 }
 
 function row(p, s) {
   const does = p.left ? (p.with ? say('theatre.leftwith', p.with, p.left) : say('theatre.left', p.left)) : p.action || '–';
   return make('div', { className: 'player' }, disc(s, p.left > 0), make('b', {}, s === head.human ? say('join.you') : head.seats[s].name), make('span', { className: 'does' }, does),
-    make('span', { className: p.reward < 0 ? 'got loss' : 'got' }, p.reward ? (p.reward > 0 ? '+' : '') + figure(p.reward) : ''), make('span', { className: 'sum' }, figure(p.return)));
+    make('span', { className: p.reward < 0 ? 'got loss' : 'got' }, p.reward ? (p.reward > 0 ? '+' : '') + number(p.reward) : ''), make('span', { className: 'sum' }, number(p.return)));
 }
 
 /** act makes a move. */
@@ -109,7 +109,7 @@ function over() {
   const place = $('#after'), box = make('div', { data: { test: 'told' } }, make('p', { className: 'faint' }, say('join.reading')));
   const next = new URLSearchParams(query);
   next.set('seed', String(BigInt(head.seed) + 1n));
-  place.replaceChildren(make('p', { className: 'headline' }, say('join.over', figure(t.players[head.human].return))), box,
+  place.replaceChildren(make('p', { className: 'headline' }, say('join.over', number(t.players[head.human].return))), box,
     make('p', { className: 'tools' }, make('a', { className: 'main', href: '/theatre?' + link, data: { test: 'open' } }, say('join.open')),
       make('button', { type: 'button', onclick: () => { board = null; place.replaceChildren(); take(); }, data: { test: 'again' } }, say('join.again')),
       make('button', { type: 'button', onclick: () => { $('#seed').value = next.get('seed'); board = null; place.replaceChildren(); take(); } }, say('join.next'))));

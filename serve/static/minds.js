@@ -1,6 +1,6 @@
 // What a seat has in mind at a step, as panels: beliefs, expectations, search, line, and what
 // its world model imagined. Also the sentences that sum an episode up.
-import { figure, make, say } from './kit.js';
+import { make, number, say } from './kit.js';
 import { Board, disc, signOf } from './board.js';
 
 const percent = (p) => (p === null || p === undefined ? '–' : p > 0 && p < 0.005 ? '<1 %' : Math.round(100 * p) + ' %');
@@ -59,7 +59,7 @@ export function draw(place, e, seat, k, { lined, onLine }) {
 }
 
 function beliefs(e, seat, k, mind) {
-  const { head, steps } = e;
+  const { head, steps } = e, lives = Math.max(steps.findLastIndex((s) => s.minds?.[seat]), 1);
   return panel(say('theatre.beliefs'), say('theatre.beliefs.note'), make('div', { className: 'others' }, mind.others.map((o) => {
     const title = make('h3', {}, who(head, o.seat));
     if (o.left) return make('div', { className: 'other' }, title, make('p', { className: 'faint' }, say('theatre.gone', o.seat)));
@@ -68,7 +68,7 @@ function beliefs(e, seat, k, mind) {
       const was = s.minds?.[seat]?.others?.find((x) => x.seat === o.seat && !x.left), i = was ? was.names.indexOf(name) : -1;
       return [t, i < 0 ? null : was.probs[i]];
     }));
-    return make('div', { className: 'other', data: { of: o.seat } }, title, bars(o.names, o.probs, { colour }), spark(series, k, steps.length - 1, colour, say('theatre.beliefs.note')));
+    return make('div', { className: 'other', data: { of: o.seat } }, title, bars(o.names, o.probs, { colour }), spark(series, k, lives, colour, say('theatre.beliefs.note')));
   })));
 }
 
@@ -88,15 +88,15 @@ function search(e, seat, k, mind, regret) {
   const rows = head.actions.map((name, i) => ({ name, i })).filter(({ i }) => (mind.visits ? mind.visits[i] > 0 || mind.prior?.[i] > 0 : mind.policy[i] > 0));
   const share = (i) => (mind.visits ? mind.visits[i] / Math.max(total, 1) : mind.policy[i]);
   const cols = mind.searched ? ['visits', 'q', 'prior', 'policy'] : ['policy'];
-  return panel(say(mind.searched ? 'theatre.search' : 'theatre.network'), mind.value === undefined || mind.value === null ? '' : say('theatre.value', figure(mind.value)),
+  return panel(say(mind.searched ? 'theatre.search' : 'theatre.network'), mind.value === undefined || mind.value === null ? '' : say('theatre.value', number(mind.value)),
     make('div', { className: 'scroll' }, make('table', { className: 'search', data: { test: 'search' } },
       make('thead', {}, make('tr', {}, make('th', {}, say('theatre.action')), make('th', {}), cols.map((c) => make('th', {}, say('theatre.' + c))), regret && make('th', { title: say('theatre.oracle.note') }, say('theatre.oracle')))),
       make('tbody', {}, rows.map(({ name, i }) => {
         const bar = make('i', {});
         bar.style.transform = `scaleX(${share(i)})`;
         return make('tr', { className: (i === mind.does ? 'does' : '') + (regret && regret.best === i ? ' best' : '') }, make('td', {}, name), make('td', {}, make('span', { className: 'meter', style: { display: 'block' } }, bar)),
-          cols.map((c) => make('td', {}, c === 'visits' ? String(mind.visits[i]) : c === 'q' ? (mind.visits[i] ? figure(mind.q[i]) : '–') : percent(mind[c]?.[i]))),
-          regret && make('td', {}, regret.q?.[i] === null || regret.q?.[i] === undefined ? '–' : figure(regret.q[i])));
+          cols.map((c) => make('td', {}, c === 'visits' ? String(mind.visits[i]) : c === 'q' ? (mind.visits[i] ? number(mind.q[i]) : '–') : percent(mind[c]?.[i]))),
+          regret && make('td', {}, regret.q?.[i] === null || regret.q?.[i] === undefined ? '–' : number(regret.q[i])));
       })))));
 }
 
@@ -120,7 +120,7 @@ function imagined(e, seat, k) {
   box.append(make('p', { className: 'note', style: { marginTop: '.5rem' } }, wrong.length ? say('theatre.imagined.wrong', wrong.length) : say('theatre.imagined.right.all')));
   if (wrong.length) box.append(make('ul', { className: 'wrongs' }, wrong.map((x) => make('li', {}, say(x.was ? 'theatre.wrong.was' : 'theatre.wrong.not', name(x), Math.floor(x.at / w) + 1, x.at % w + 1, percent(x.p))))));
   const own = [im.rewards[seat], im.paid[seat]];
-  box.append(make('p', { className: 'note' }, say('theatre.imagined.pay', figure(own[0]), figure(own[1]))));
+  box.append(make('p', { className: 'note' }, say('theatre.imagined.pay', number(own[0]), number(own[1]))));
   return box;
 }
 
@@ -130,8 +130,8 @@ function regretPanel(head, seat, k, regrets, why, ended) {
   let sofar = 0, all = 0;
   for (const [t, r] of regrets) { all += r.loss; if (t <= k) sofar += r.loss; }
   const r = regrets.get(k);
-  return panel(say('theatre.regret'), say('theatre.regret.note'), make('p', { data: { test: 'regret' } }, say('theatre.regret.sum', figure(sofar), figure(all)),
-    r ? [make('br'), say('theatre.regret.at', k, figure(r.loss), head.actions[r.best])] : null));
+  return panel(say('theatre.regret'), say('theatre.regret.note'), make('p', { data: { test: 'regret' } }, say('theatre.regret.sum', number(sofar), number(all)),
+    r ? [make('br'), say('theatre.regret.at', k, number(r.loss), head.actions[r.best])] : null));
 }
 
 /** told says in sentences what was thought of a seat. */
@@ -139,10 +139,10 @@ export function told(e, of) {
   const { head } = e, about = (e.sums ?? []).filter((s) => s.of === of && s.steps > 0);
   if (!about.length) return [make('p', { className: 'faint' }, say('theatre.sum.none'))];
   return about.map((s) => {
+    const first = s.tops[0], after = (head.goals ?? []).includes(first.name);
     const p = make('p', { className: `sum-line sum-card card s${s.by % 8}` }, disc(s.by), ' ',
-      say('theatre.sum.you', s.by, head.seats[s.by].name, goal(s.tops[0].name), s.tops[0].steps, s.steps), head.lang === 'zh' ? '，' : ', ', say('theatre.sum.end', `${percent(s.p)} ${goal(s.last)}`), ' ',
+      say(after ? 'theatre.sum.you' : 'theatre.sum.for', s.by, head.seats[s.by].name, first.name, first.steps, s.steps), '; ', say('theatre.sum.end', `${s.last} (${percent(s.p)})`), ' ',
       s.asked ? say('theatre.sum.right', s.right, s.asked) + ' ' : '', s.reached ? say('theatre.sum.reached', s.reached) : '');
     return p;
   });
 }
-const goal = (name) => (name === 'random' ? say('theatre.random') : name);

@@ -1,6 +1,6 @@
 // The theatre: an episode that is played on the server, stepped and scrubbed, with what everybody
 // has in mind. What is shown is in the address, down to the step.
-import { $, $$, address, fault, figure, follow, keys, loaded, make, say } from './kit.js';
+import { $, $$, address, fault, number, follow, keys, loaded, make, say } from './kit.js';
 import { Board, disc, legend } from './board.js';
 import { draw, told } from './minds.js';
 import { prepare } from './ask.js';
@@ -38,6 +38,7 @@ function start() {
 
 /** open shows the stage once there is a first step. */
 function open() {
+  if (innerWidth < 640) $('#asking').open = false;
   $('#waiting')?.remove();
   $('#stage').hidden = false;
   board = new Board($('#board'), e.head, e.pictures, { mine: e.head.human });
@@ -46,6 +47,7 @@ function open() {
     seat = e.head.human >= 0 ? minds.findIndex(Boolean) : minds.findIndex((m) => m?.searched);
     if (seat < 0) seat = Math.max(minds.findIndex(Boolean), 0);
   }
+  if (e.head.run) $('#made').textContent = ` · ${e.head.run.replace(/^\d+:/, '')} · ${say('theatre.checkpoint')} ${e.head.checkpoint}`;
   $('#textlink').href = '/theatre?' + query + '&text=1';
   const list = e.head.seats.map((s, i) => make('button', { className: 'whose-button', type: 'button', data: { seat: i }, onclick: () => choose(i) }, disc(i), s.kind === 'you' ? say('join.you') : s.name));
   $('#whose').replaceChildren(make('span', { className: 'faint' }, say('theatre.whose')), ...list);
@@ -74,7 +76,7 @@ function playing(on) {
     timer = setInterval(() => { if (k >= last()) { if (e.steps[k]?.over) playing(false); return; } go(k + 1); }, 700 / speed);
   }
   $('#board').classList.toggle('moving', on && speed <= 4);
-  $('#play').textContent = timer ? '❚❚' : '▶';
+  $('#play path').setAttribute('d', timer ? 'M3 2h4v12H3zM9 2h4v12H9z' : 'M4 2v12l10-6z');
   update();
 }
 
@@ -109,7 +111,7 @@ function words(step) { return step.text; }
 export function player(p, s, head) {
   const does = p.left ? (p.with ? say('theatre.leftwith', p.with, p.left) : say('theatre.left', p.left)) : p.action || '–';
   return make('div', { className: 'player' }, disc(s, p.left > 0), make('b', {}, head.seats[s].kind === 'you' ? say('join.you') : head.seats[s].name), make('span', { className: 'does' }, does),
-    make('span', { className: p.reward < 0 ? 'got loss' : 'got' }, p.reward ? (p.reward > 0 ? '+' : '') + figure(p.reward) : ''), make('span', { className: 'sum', title: say('theatre.return', figure(p.return)) }, figure(p.return)));
+    make('span', { className: p.reward < 0 ? 'got loss' : 'got' }, p.reward ? (p.reward > 0 ? '+' : '') + number(p.reward) : ''), make('span', { className: 'sum', title: say('theatre.return', number(p.return)) }, number(p.return)));
 }
 
 /** marks shows below the scrubber who left when, and the regret of the shown seat. */
@@ -132,10 +134,10 @@ function marks() {
   for (const [t, r] of regrets ?? []) {
     const tall = r.loss > 1e-6 ? Math.max(2, 15 * r.loss / most) : 1.5;
     const bar = el('rect', { class: r.loss > 1e-6 ? 'loss' : 'noloss', x: x(t) - w / 2, y: 32 - tall, width: w, height: tall, 'data-test': 'loss' });
-    bar.append(el('title', {}, say('theatre.regret.at', t, figure(r.loss), e.head.actions[r.best])));
+    bar.append(el('title', {}, say('theatre.regret.at', t, number(r.loss), e.head.actions[r.best])));
     kids.push(bar);
   }
-  e.steps.forEach((s, t) => { const got = s.players[seat]?.reward; if (got) { const bar = el('rect', { class: `pay s${seat % 8}`, x: x(t) - w / 2, y: got > 0 ? 34 : 34, width: w, height: 10, rx: 2 }); bar.append(el('title', {}, (got > 0 ? '+' : '') + figure(got))); kids.push(bar); } });
+  e.steps.forEach((s, t) => { const got = s.players[seat]?.reward; if (got) { const bar = el('rect', { class: `pay s${seat % 8}`, x: x(t) - w / 2, y: got > 0 ? 34 : 34, width: w, height: 10, rx: 2 }); bar.append(el('title', {}, (got > 0 ? '+' : '') + number(got))); kids.push(bar); } });
   kids.push(el('line', { class: 'now', x1: x(k), x2: x(k), y1: 0, y2: 46 }));
   const svg = el('svg', { viewBox: `0 0 ${W} 46`, role: 'img', 'aria-label': say('theatre.regret') });
   svg.append(...kids);
