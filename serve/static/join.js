@@ -40,7 +40,7 @@ function attend() {
     begin: () => fault('join', ''),
     head: (h) => { head = h; from++; },
     turn: (t) => { turns[t.step] = t; from++; Object.assign(pictures, t.pictures ?? {}); busy = false; show(); },
-    end: () => { stop(); over(); },
+    end: () => { stop(); $('#live').textContent = ''; $('#live').className = 'live'; over(); },
     fault: (f) => { stop(); fault('join', f.error); $('#asking').open = true; for (const b of document.querySelectorAll('#pad button')) b.disabled = true; },
   });
 }
@@ -50,6 +50,7 @@ function show() {
   if (!board) {
     $('#asking').open = false; $('#intro')?.remove();
     $('#stage').hidden = false;
+    $('#leave').hidden = $('#pad').hidden = false;
     board = new Board($('#board'), head, pictures, { mine: head.human });
     $('#board').classList.add('moving');
     pad();
@@ -113,7 +114,7 @@ function over() {
     make('p', { className: 'tools' }, make('a', { className: 'main', href: '/theatre?' + link, data: { test: 'open' } }, say('join.open')),
       make('button', { type: 'button', onclick: () => { board = null; place.replaceChildren(); take(); }, data: { test: 'again' } }, say('join.again')),
       make('button', { type: 'button', onclick: () => { $('#seed').value = next.get('seed'); board = null; place.replaceChildren(); take(); } }, say('join.next'))));
-  $('#leave').hidden = true;
+  $('#leave').hidden = $('#pad').hidden = true;
   const end = follow('/api/theatre/stream?' + link, {
     begin: () => {}, head: () => {}, step: () => {}, regret: () => {},
     sums: (s) => { box.replaceChildren(...told({ head, sums: s }, head.human)); end(); },
