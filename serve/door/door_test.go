@@ -239,7 +239,8 @@ func TestWhoNeedsAToken(t *testing.T) {
 		token   bool
 	}{
 		{"127.0.0.1:8770", false, false}, {"[::1]:0", false, false}, {"localhost:0", false, false}, {"127.0.0.1:0", true, true},
-		{":8770", false, true}, {"0.0.0.0:0", false, true}, {"[::]:0", false, true}, {"192.168.1.2:1", false, true}, {"lab.example:1", false, true},
+		{":8770", false, true}, {"0.0.0.0:0", false, true}, {"[::]:0", false, true}, {"192.168.1.2:1", false, true},
+		{"lab.example:1", false, true},
 	} {
 		d, err := New(Config{Addr: c.addr, Control: c.control})
 		if err != nil {
@@ -302,8 +303,8 @@ func TestAPanicTakesNothingElseDown(t *testing.T) {
 }
 
 func quick() *patience {
-	p := patience{header: 200 * time.Millisecond, body: 400 * time.Millisecond, answer: time.Second, slow: 300 * time.Millisecond, idle: time.Second}
-	return &p
+	const ms = time.Millisecond
+	return &patience{header: 200 * ms, body: 400 * ms, answer: 1000 * ms, slow: 300 * ms, idle: 1000 * ms}
 }
 
 // TestSlowClientsAreDropped sends headers and bodies byte by byte, and takes no stream.
