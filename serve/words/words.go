@@ -1,4 +1,5 @@
-package serve
+// Package words holds all words of the server's pages, in English and Chinese.
+package words
 
 import (
 	"fmt"
@@ -7,10 +8,10 @@ import (
 	"time"
 )
 
-// words are all words of the pages, in English and Chinese. Scripts get theirs from
+// Table is all words of the pages by key, in English and Chinese. Scripts get theirs from
 // /api/words. What a program wrote (names, findings, refusals of package runlog) stays as
 // it was written.
-var words = map[string][2]string{
+var Table = map[string][2]string{
 	// The frame of all pages.
 	"page.runs":     {"Runs", "运行"},
 	"page.curves":   {"Curves", "曲线"},
@@ -354,10 +355,10 @@ var words = map[string][2]string{
 	"start.nogoon": {"No training was stopped, killed or has failed.", "没有被停止、被杀死或失败的训练。"},
 }
 
-// say returns a word in a language. A key that there is not is shown as it is: a test
+// Say returns a word in a language. A key that there is not is shown as it is: a test
 // finds it.
-func say(lang, key string, args ...any) string {
-	w, ok := words[key]
+func Say(lang, key string, args ...any) string {
+	w, ok := Table[key]
 	if !ok {
 		return key
 	}
@@ -371,9 +372,9 @@ func say(lang, key string, args ...any) string {
 	return strings.ReplaceAll(text, "%%", "%")
 }
 
-// language is what the address says, or the cookie from when it last did, or what the
+// Language is what the address says, or the cookie from when it last did, or what the
 // browser prefers.
-func language(w http.ResponseWriter, r *http.Request) string {
+func Language(w http.ResponseWriter, r *http.Request) string {
 	switch lang := r.URL.Query().Get("lang"); lang {
 	case "en", "zh":
 		if w != nil {
@@ -396,12 +397,11 @@ func language(w http.ResponseWriter, r *http.Request) string {
 	return "en"
 }
 
-// wordsAPI returns all words of the reader's language.
-func (s *Server) wordsAPI(r *http.Request) (any, error) {
-	lang := language(nil, r)
+// All returns all words of a language, and under "lang" which one it is.
+func All(lang string) map[string]string {
 	all := map[string]string{"lang": lang}
-	for key := range words {
-		all[key] = say(lang, key)
+	for key := range Table {
+		all[key] = Say(lang, key)
 	}
-	return all, nil
+	return all
 }
