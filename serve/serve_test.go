@@ -141,7 +141,8 @@ func TestPagesCanBeRead(t *testing.T) {
 	s := server(t, root)
 	for _, lang := range []string{"en", "zh"} {
 		for _, path := range []string{
-			"/?", "/curves?", "/curves?run=0:a&m=return/mean&m=return", "/curves?run=0:" + url.QueryEscape(odd), "/compare?", "/compare?run=0:a&run=0:b",
+			"/?", "/curves?", "/curves?run=0:a&m=return/mean&m=return", "/curves?run=0:" + url.QueryEscape(odd), "/compare?",
+			"/compare?run=0:a&run=0:b",
 			"/compare?run=0:live", "/theatre?", "/join?", "/diagnose?", "/start?", "/curves?run=0:none",
 		} {
 			w := fetch(s, path+"&lang="+lang)
@@ -265,7 +266,8 @@ func TestCurvesAreTheRows(t *testing.T) {
 		t.Errorf("references: %v", refs)
 	}
 	fetchJSON(t, s, "/api/curves?run=0:a&m=return/mean", &c)
-	if l = c.Panels[0].Lines[0]; len(c.Panels[0].Lines) != 1 || float64(l.Value[0]) != 1.5 || l.Runs[0] != 2 || math.IsInf(float64(l.Low[0]), 0) {
+	if l = c.Panels[0].Lines[0]; len(c.Panels[0].Lines) != 1 || float64(l.Value[0]) != 1.5 || l.Runs[0] != 2 ||
+		math.IsInf(float64(l.Low[0]), 0) {
 		t.Errorf("mean with band: %+v", l)
 	}
 	fetchJSON(t, s, "/api/curves?run=0:a&m=return&by=agent&agent=2", &c)
@@ -296,12 +298,14 @@ func TestCurvesAreSaved(t *testing.T) {
 	const view = "&run=0:a&run=0:b&m=return/mean&m=return&w=0.6"
 	w := fetch(s, "/api/curves/export?format=csv"+view)
 	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
-	if w.Code != 200 || len(lines) != 1+4*8 || !strings.Contains(lines[1], "return/mean,a,0:a/seed-1") || !strings.Contains(w.Header().Get("Content-Disposition"), "curves.csv") {
+	if w.Code != 200 || len(lines) != 1+4*8 || !strings.Contains(lines[1], "return/mean,a,0:a/seed-1") ||
+		!strings.Contains(w.Header().Get("Content-Disposition"), "curves.csv") {
 		t.Errorf("%d, %d lines\n%.300s", w.Code, len(lines), w.Body)
 	}
 	for _, logs := range []string{"", "&logx=1&logy=1"} {
 		w = fetch(s, "/api/curves/export?format=svg"+view+logs)
-		if text := w.Body.String(); w.Code != 200 || !strings.Contains(text, "<svg") || !strings.Contains(text, "smoothed") || !strings.Contains(text, "optimum") {
+		if text := w.Body.String(); w.Code != 200 || !strings.Contains(text, "<svg") || !strings.Contains(text, "smoothed") ||
+			!strings.Contains(text, "optimum") {
 			t.Errorf("SVG: %d %.300s", w.Code, text)
 		}
 	}
@@ -342,11 +346,13 @@ func TestTagsReachThePage(t *testing.T) {
 	post := func(text string) *httptest.ResponseRecorder {
 		return serveOne(s, httptest.NewRequest(http.MethodPost, "/api/runs/label", strings.NewReader(text)), "Content-Type", "application/json")
 	}
-	if w := post(`{"run":"0:a","tags":["<script>","good"],"note":"n"}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"tags":["\u003cscript\u003e","good"]`) {
+	if w := post(`{"run":"0:a","tags":["<script>","good"],"note":"n"}`); w.Code != 200 || !strings.Contains(w.Body.String(),
+		`"tags":["\u003cscript\u003e","good"]`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	for text, code := range map[string]int{
-		`{`: 400, `{"run":"0:../x"}`: 404, `{"run":"0:zz"}`: 404, `{"run":"0:a","x":1}`: 400, `{"run":"0:a","tags":["` + strings.Repeat("x", 99) + `"]}`: 400,
+		`{`: 400, `{"run":"0:../x"}`: 404, `{"run":"0:zz"}`: 404, `{"run":"0:a","x":1}`: 400, `{"run":"0:a","tags":["` +
+			strings.Repeat("x", 99) + `"]}`: 400,
 		`{"run":"0:a","note":"` + strings.Repeat("x", 70_000) + `"}`: 400,
 	} {
 		w := post(text)
@@ -530,8 +536,10 @@ func TestVisitsLeaveNothing(t *testing.T) {
 func FuzzGet(f *testing.F) {
 	root, _ := fixture(f)
 	s := server(f, root)
-	for _, path := range []string{"/", "/curves", "/compare", "/api/runs", "/api/curves", "/api/curves/names", "/api/curves/export", "/api/curves/stream", "/api/rows/stream", "/api/words"} {
-		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a", "run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309"} {
+	for _, path := range []string{"/", "/curves", "/compare", "/api/runs", "/api/curves", "/api/curves/names", "/api/curves/export",
+		"/api/curves/stream", "/api/rows/stream", "/api/words"} {
+		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a",
+			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309"} {
 			f.Add(path, q)
 		}
 	}
