@@ -76,7 +76,7 @@ func streamed(t *testing.T, ctx context.Context, address string, enough func(eve
 	return list, got.StatusCode
 }
 
-func names(list []event) string {
+func order(list []event) string {
 	var words []string
 	for _, e := range list {
 		if len(words) == 0 || words[len(words)-1] != e.name {
@@ -122,7 +122,7 @@ const someone = "game=staghunt&team=plan-infer,ns,nh,nh&seed=3"
 func TestTheatreIsStreamed(t *testing.T) {
 	_, h := house(t)
 	list, code := streamed(t, t.Context(), h.URL+"/api/theatre/stream?"+someone, nil)
-	if got := names(list); code != 200 || got != "begin head step sums regret end" {
+	if got := order(list); code != 200 || got != "begin head step sums regret end" {
 		t.Fatalf("%d, %s", code, got)
 	}
 	steps := 0
@@ -266,10 +266,10 @@ func TestPeopleJoinOverHTTP(t *testing.T) {
 		t.Errorf("leaving: %d", code)
 	}
 	if list, _ := streamed(t, t.Context(), h.URL+"/api/join/stream?id="+two["id"], nil); list[len(list)-1].name != "fault" {
-		t.Errorf("a seat that was left: %s", names(list))
+		t.Errorf("a seat that was left: %s", order(list))
 	}
 	list, _ := streamed(t, t.Context(), h.URL+"/api/theatre/stream?"+q, nil)
-	if got := names(list); !strings.HasPrefix(got, "begin head step sums") || !strings.HasSuffix(got, "end") {
+	if got := order(list); !strings.HasPrefix(got, "begin head step sums") || !strings.HasSuffix(got, "end") {
 		t.Errorf("the episode opens as %s", got)
 	}
 }

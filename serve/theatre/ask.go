@@ -15,6 +15,7 @@ import (
 	"hop/lab"
 	"hop/oracle"
 	"hop/play"
+	"hop/play/keys"
 	"hop/rollout"
 	"hop/runlog"
 )
@@ -376,7 +377,7 @@ func (t *Theatre) Choices(a Ask) (*Choices, error) {
 		}
 	}
 	spec := g.Spec()
-	c.Title, c.Game, c.Seats, c.Actions, c.Horizon, c.Keys = game.Label(g), spec.Name, spec.Seats, spec.Actions, spec.Horizon, play.Keys(spec.Actions)
+	c.Title, c.Game, c.Seats, c.Actions, c.Horizon, c.Keys = game.Label(g), spec.Name, spec.Seats, spec.Actions, spec.Horizon, keys.All(spec.Actions)
 	for _, b := range g.Bots() {
 		c.Bots = append(c.Bots, Choice{b.Name, b.Doc})
 	}
