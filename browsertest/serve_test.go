@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -107,17 +106,16 @@ func TestServe(t *testing.T) {
 	b.visit("/?token=" + token)
 	b.is("the token is gone from the address", `!location.search.includes('token') && document.querySelector('#runs')`)
 
-	ok := t.Run("runs", func(t *testing.T) { b.t = t; runs(b) }) &&
-		t.Run("curves", func(t *testing.T) { b.t = t; curves(b) }) &&
-		t.Run("compare", func(t *testing.T) { b.t = t; compare(b) }) &&
-		t.Run("start", func(t *testing.T) { b.t = t; start(b) })
-	if !ok {
-		return
+	for _, page := range []struct {
+		name string
+		try  func(*tab)
+	}{{"runs", runs}, {"curves", curves}, {"compare", compare}, {"start", start}} {
+		t.Run(page.name, func(t *testing.T) { b.t = t; page.try(b) })
 	}
 	b.t = t
 
 	// The server ends; what it started goes on, and another server knows it.
-	b.visit("/start")
+	b.visit("/start?preset=ppo-4x4&set=train.steps=3000000")
 	b.click("start")
 	b.is("a training runs", `document.querySelector('[data-test=job-state].running') && `+on("job-run"))
 	end()
@@ -137,7 +135,8 @@ func TestServe(t *testing.T) {
 func runs(b *tab) {
 	b.is("the runs are listed", `document.querySelectorAll('#runs tbody tr[data-run]').length === 3`)
 	b.is("it is live", `document.querySelector('#live.on')`)
-	b.is("a run with a name like a script is shown as text", `[...document.querySelectorAll('#runs a')].some((a) => a.textContent === '<script>alert(1)<')`)
+	b.is("a run with a name like a script is shown as text",
+		`[...document.querySelectorAll('#runs a')].some((a) => a.textContent === '<script>alert(1)<')`)
 	b.is("the damaged run says so", `document.querySelector('#runs tr[data-state=damaged]')`)
 	b.choose("#q", "ppo-4x4-001")
 	b.is("search finds one", `document.querySelectorAll('#runs tbody tr[data-run]').length === 1`)
@@ -145,7 +144,8 @@ func runs(b *tab) {
 	b.click("edit")
 	b.choose("[data-test=edit-tags]", "<b>bold</b>, good")
 	b.click("edit-save")
-	b.is("a tag like markup is shown as text", `[...document.querySelectorAll('#runs .chip')].some((c) => c.textContent.includes('<b>bold</b>'))`)
+	b.is("a tag like markup is shown as text",
+		`[...document.querySelectorAll('#runs .chip')].some((c) => c.textContent.includes('<b>bold</b>'))`)
 	b.accessible("runs")
 	b.fits("runs")
 	b.visit("/?lang=zh")
@@ -175,8 +175,10 @@ func compare(b *tab) {
 // and lets it go on.
 func start(b *tab) {
 	b.visit("/start?preset=ppo-4x4")
+	b.is("the script is at work", "!"+on("start")+".disabled")
 	b.choose(`[data-field="ppo.lr"]`, "-1")
-	b.is("what is wrong stands beside the field", `document.querySelector('[data-path="ppo.lr"] [data-test=fault]')?.innerText.includes('above 0')`)
+	b.is("what is wrong stands beside the field",
+		`document.querySelector('[data-path="ppo.lr"] [data-test=fault]')?.innerText.includes('above 0')`)
 	b.is("and the command says it", on("command")+".innerText.includes('--set ppo.lr=-1')")
 	b.accessible("start")
 	b.fits("start")
@@ -205,7 +207,8 @@ func start(b *tab) {
 
 	b.visit("/start")
 	b.click("stop")
-	b.within(40*time.Second, "it stops cleanly", `document.querySelector('[data-test=job-state].stopped') && document.body.innerText.includes('everything is saved')`)
+	b.within(40*time.Second, "it stops cleanly",
+		`document.querySelector('[data-test=job-state].stopped') && document.body.innerText.includes('everything is saved')`)
 	b.click("resume")
 	b.is("it goes on", `document.querySelector('[data-test=job-state].running') && document.querySelectorAll('.job').length === 2`)
 	time.Sleep(2 * time.Second)
@@ -230,17 +233,69 @@ func diagnose(b *tab) {
 	b.quiet()
 }
 
-// theatre steps through an episode.
+// theatre steps through an episode, of a planner among bots and of a run's agents at an
+// early checkpoint.
 func theatre(b *tab) {
+	b.visit("/theatre?game=staghunt&team=plan-infer,ns,nh,nh&seed=3")
+	b.is("the stage opens", "!"+on("stage")+".hidden && "+on("board")+".childElementCount > 0")
+	b.is("the episode is played to its end", "Number("+on("scrub")+".max) > 2")
+	before := b.text("[data-test=text]")
+	b.click("forward")
+	b.is("a step forward", on("scrub")+".value === '1' && new URLSearchParams(location.search).get('step') === '1'")
+	if b.get(on("text")+".textContent") == before {
+		b.t.Error("the board's text does not change with the step")
+	}
+	b.press("\u0303") // right arrow
+	b.is("by the keyboard", on("scrub")+".value === '2'")
+	b.is("what it has in mind is shown", on("mind")+".innerText.length > 50")
+	b.accessible("theatre")
+	b.fits("theatre")
+	link := b.get("location.pathname + location.search")
+	b.visit("/")
+	b.visit(link)
+	b.is("the address leads to the step", on("scrub")+".value === '2' && !"+on("stage")+".hidden")
+
 	b.visit("/theatre?run=0:ppo-4x4-001/seed-1")
-	b.t.Skip("the page is not there yet")
+	b.is("the checkpoints can be chosen", on("at")+".options.length > 2")
+	b.do(on("at") + ".selectedIndex = 1; " + on("show") + ".click()")
+	b.is("an early age of the agents plays", "!"+on("stage")+".hidden && location.search.includes('at=')")
+	b.quiet()
 }
 
-// join takes a seat and wins.
+// join takes a seat, walks to the stag, hunts it with a bot, and sees what was thought.
 func join(b *tab) {
-	b.visit("/join")
-	b.t.Skip("the page is not there yet")
-}
+	b.visit("/join?game=staghunt&team=you,ns,nh,nh&seat=0&seed=3")
+	b.accessible("join-form")
+	b.click("take")
+	b.is("the board is there", "!"+on("stage")+".hidden && "+on("pad")+".querySelectorAll('button').length > 4")
+	b.accessible("join")
+	b.fits("join")
+	moves := []string{"d", "d", "d", "w", "w"} // from the lower left to the stag, right and up
+	for turn := range 35 {
+		now := fmt.Sprintf("step %d of", turn)
+		over := on("after") + ".childElementCount > 0"
+		b.is("turn "+now, on("text")+".textContent.includes('"+now+"') || "+over)
+		if b.get(over) == "true" {
+			break
+		}
+		key := "e" // hunt the stag
+		if turn < len(moves) {
+			key = moves[turn]
+		} else if b.get(`document.querySelector('#pad [aria-label="hunt stag"]').disabled`) == "true" {
+			key = "."
+		}
+		b.press(key)
+	}
+	b.is("the episode is won", `Number(document.querySelector('[data-test=after] .headline').innerText.match(/[0-9]+([.][0-9]+)?/)?.[0]) > 1`)
+	b.shot("join-won")
 
-var _ = context.Background
-var _ = fmt.Sprint
+	b.visit("/join?game=staghunt&team=you,ns,plan-infer,nh&seat=0&seed=3")
+	b.click("take")
+	b.is("the first turn", on("text")+".textContent.includes('step 0 of')")
+	b.press("f") // the hare where the person stands
+	b.is("what was thought of the person is shown", on("told")+"?.innerText.includes('hare')")
+	b.shot("join-after")
+	b.click("open")
+	b.is("the episode opens in the theatre", "location.pathname === '/theatre' && !"+on("stage")+".hidden")
+	b.quiet()
+}

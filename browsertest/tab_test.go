@@ -206,7 +206,8 @@ func (b *tab) accessible(page string) {
 		b.do("if (!window.axe) { " + axe() + " }")
 		text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
 			`axe.run(document, {resultTypes: ['violations'], iframes: false}).then((r) => JSON.stringify(r.violations.map((v) => `+
-				`({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.slice(0, 4).map((n) => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))}))))`,
+				`({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.slice(0, 4).map((n) => `+
+				`n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))}))))`,
 			chromedp.EvalAwaitPromise))
 		b.must(err)
 		var found []struct {

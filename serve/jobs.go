@@ -211,7 +211,8 @@ func (s *Server) jobsStream(r *http.Request, st *stream) error {
 	var before []job
 	for {
 		list := s.jobs(q["kind"]...)
-		if before == nil || !slices.EqualFunc(list, before, func(a, b job) bool { return a.ID == b.ID && a.State == b.State && a.Run == b.Run && a.Asked == b.Asked }) {
+		same := func(a, b job) bool { return a.ID == b.ID && a.State == b.State && a.Run == b.Run && a.Asked == b.Asked }
+		if before == nil || !slices.EqualFunc(list, before, same) {
 			if err := st.send("jobs", list); err != nil {
 				return err
 			}

@@ -180,8 +180,8 @@ func TestJobsAreBounded(t *testing.T) {
 
 func TestNamesOfJobsStayInTheirFolder(t *testing.T) {
 	c := controlled(t)
-	for _, id := range []string{"", "0", "0:", "0:..", "0:../../x", "1:train-001", "-1:train-001", "00:train-001", "0:train-001/../..", "0:train-001\x00",
-		"0:train-9", "0:/etc", `0:..\x`, "0:train-001"} {
+	for _, id := range []string{"", "0", "0:", "0:..", "0:../../x", "1:train-001", "-1:train-001", "00:train-001", "0:train-001/../..",
+		"0:train-001\x00", "0:train-9", "0:/etc", `0:..\x`, "0:train-001"} {
 		if _, err := c.Job(id); err == nil {
 			t.Errorf("%q is a job", id)
 		}
@@ -234,7 +234,9 @@ func TestTheFormSaysWhatIsWrongBesideTheField(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	f = form("ppo.lr=-1", "ppo.gamma=x", "train.envs=64", "ppo.epoch=3", "mind=hopp")
-	for path, want := range map[string]string{"ppo.lr": "ppo.lr is -1, want", "ppo.gamma": "want a value of type number", "mind": "did you mean hop"} {
+	for path, want := range map[string]string{
+		"ppo.lr": "ppo.lr is -1, want", "ppo.gamma": "want a value of type number", "mind": "did you mean hop",
+	} {
 		if x := at(f, path); !strings.Contains(x.Fault, want) || f.OK() {
 			t.Errorf("%s: %q, want %s", path, x.Fault, want)
 		}

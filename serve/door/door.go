@@ -79,7 +79,7 @@ func New(c Config) (*Door, error) {
 		return nil, fmt.Errorf("the token has %d letters, want at least %d; without --token a good one is made", len(c.Token), shortest)
 	}
 	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }) {
-		return nil, errors.New("the token holds a space, a quote, a comma, a semicolon, a backslash or a letter beyond ASCII, which no cookie can")
+		return nil, errors.New("the token holds a space, a quote, a comma, a semicolon, a backslash or a letter beyond ASCII: no cookie can")
 	}
 	d.c.Hosts = slices.Clone(c.Hosts)
 	for i, h := range d.c.Hosts {

@@ -248,7 +248,8 @@ func (d *Door) caught(w *watched, r *http.Request) {
 	if w.begun {
 		panic(http.ErrAbortHandler) // half an answer must not look whole
 	}
-	refuse(w, r, &refusal{http.StatusInternalServerError, "Answering this failed, by a fault of the server; its log says where. Everything else goes on."})
+	refuse(w, r, &refusal{http.StatusInternalServerError,
+		"Answering this failed, by a fault of the server; its log says where. Everything else goes on."})
 }
 
 // watched knows whether an answer has begun, and gives each write of a stream its time.
@@ -285,11 +286,13 @@ func (w *watched) FlushError() error {
 
 // closed is the page of who is not let in. It can be given the token.
 var closed = template.Must(template.New("closed").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>hop</title>
-<link rel="stylesheet" href="/static/style.css"><link rel="stylesheet" href="/static/serve.css"></head>
+<html lang="en"><head><meta charset="utf-8"><title>hop</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/style.css"><link rel="stylesheet" href="/static/serve.css"></head>
 <body><main><h1>hop</h1><p role="alert">{{.Says}}</p>
 {{if .Token}}<p lang="zh">请打开 hop serve 启动时打印的地址，或在此输入令牌。</p>
-<form method="get" action="/"><label>Token <input name="token" type="password" autocomplete="off" required></label> <button>OK</button></form>{{end}}
+<form method="get" action="/"><label>Token <input name="token" type="password" autocomplete="off" required></label>
+<button>OK</button></form>{{end}}
 </main></body></html>
 `))
 

@@ -80,5 +80,6 @@ if (allowed) {
   };
   $('#audit').addEventListener('click', begin('audit'));
   $('#ladder').addEventListener('click', begin('ladder'));
+  $('#audit').disabled = $('#ladder').disabled = !chosen;
 }
 pages();

@@ -83,6 +83,7 @@ if (navigator.clipboard) {
 const go = $('#go');
 if (go.dataset.allowed === 'true') {
   const watch = jobs($('#jobs'));
+  go.disabled = false;
   go.addEventListener('click', async () => {
     go.disabled = true;
     said.textContent = '';
