@@ -30,6 +30,7 @@ import (
 	"hop/registry"
 	"hop/report"
 	"hop/runlog"
+	"hop/serve/words"
 )
 
 // newRun makes a run of a preset with some windows of returns.
@@ -100,8 +101,8 @@ func server(t testing.TB, root string) *Server {
 	return s
 }
 
-// get asks the handler, as a page of the server would.
-func get(s *Server, path string, header ...string) *httptest.ResponseRecorder {
+// fetch asks the handler, as a page of the server would.
+func fetch(s *Server, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	return serveOne(s, r, header...)
 }
@@ -117,9 +118,9 @@ func serveOne(s *Server, r *http.Request, header ...string) *httptest.ResponseRe
 	return w
 }
 
-func getJSON(t testing.TB, s *Server, path string, v any) {
+func fetchJSON(t testing.TB, s *Server, path string, v any) {
 	t.Helper()
-	w := get(s, path)
+	w := fetch(s, path)
 	if w.Code != http.StatusOK {
 		t.Fatalf("%s: %d %s", path, w.Code, w.Body)
 	}
@@ -140,10 +141,11 @@ func TestPagesCanBeRead(t *testing.T) {
 	s := server(t, root)
 	for _, lang := range []string{"en", "zh"} {
 		for _, path := range []string{
-			"/?", "/curves?", "/curves?run=0:a&m=return/mean&m=return", "/curves?run=0:" + url.QueryEscape(odd), "/compare?", "/compare?run=0:a&run=0:b",
+			"/?", "/curves?", "/curves?run=0:a&m=return/mean&m=return", "/curves?run=0:" + url.QueryEscape(odd), "/compare?",
+			"/compare?run=0:a&run=0:b",
 			"/compare?run=0:live", "/theatre?", "/join?", "/diagnose?", "/start?", "/curves?run=0:none",
 		} {
-			w := get(s, path+"&lang="+lang)
+			w := fetch(s, path+"&lang="+lang)
 			want := http.StatusOK
 			if strings.Contains(path, "none") {
 				want = http.StatusNotFound
@@ -169,13 +171,13 @@ func TestPagesCanBeRead(t *testing.T) {
 			}
 		}
 	}
-	if text := get(s, "/?lang=zh").Body.String(); !strings.Contains(text, "完成") || !strings.Contains(text, `lang="zh-CN"`) {
+	if text := fetch(s, "/?lang=zh").Body.String(); !strings.Contains(text, "完成") || !strings.Contains(text, `lang="zh-CN"`) {
 		t.Error("Chinese is not spoken")
 	}
-	if text := get(s, "/", "Accept-Language", "zh-TW;q=0.9, en").Body.String(); !strings.Contains(text, "完成") {
+	if text := fetch(s, "/", "Accept-Language", "zh-TW;q=0.9, en").Body.String(); !strings.Contains(text, "完成") {
 		t.Error("the browser's language is not heard")
 	}
-	text := get(s, "/curves?run=0:a&m=return/mean&by=seed").Body.String()
+	text := fetch(s, "/curves?run=0:a&m=return/mean&by=seed").Body.String()
 	for _, want := range []string{"a, seed 1", "a, seed 2", "1.700", "2.700"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page of curves does not say %s before its script runs", want)
@@ -191,14 +193,14 @@ var (
 
 // No word lacks a language, and every word that a page or a script says is there.
 func TestNoWordIsMissing(t *testing.T) {
-	for key, w := range words {
+	for key, w := range words.Table {
 		if w[0] == "" || w[1] == "" || fmt.Sprint(verbs.FindAllString(w[0], -1)) != fmt.Sprint(verbs.FindAllString(w[1], -1)) {
 			t.Errorf("%s: %q, %q", key, w[0], w[1])
 		}
 	}
 	check := func(name string, text []byte) {
 		for _, m := range said.FindAllSubmatch(text, -1) {
-			if key := string(m[1]); words[key] == [2]string{} && !sayAlone.MatchString(key) {
+			if key := string(m[1]); words.Table[key] == [2]string{} && !sayAlone.MatchString(key) {
 				t.Errorf("%s says %q, which is no word", name, key)
 			}
 		}
@@ -218,7 +220,7 @@ func TestNoWordIsMissing(t *testing.T) {
 // Files may be kept for ever under the name of their sum, and are sent packed.
 func TestFilesAreKept(t *testing.T) {
 	s := server(t, t.TempDir())
-	w := get(s, s.files.base()+"/kit.js", "Accept-Encoding", "gzip")
+	w := fetch(s, s.files.base()+"/kit.js", "Accept-Encoding", "gzip")
 	if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || w.Header().Get("Content-Encoding") != "gzip" {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
@@ -226,15 +228,15 @@ func TestFilesAreKept(t *testing.T) {
 	must(t, err)
 	packed, err := io.ReadAll(z)
 	must(t, err)
-	plain := get(s, "/static/kit.js")
+	plain := fetch(s, "/static/kit.js")
 	if !bytes.Equal(packed, plain.Body.Bytes()) || plain.Header().Get("Cache-Control") != "no-cache" {
 		t.Error("packed and plain differ, or the plain name is kept")
 	}
-	if w := get(s, "/static/kit.js", "If-None-Match", plain.Header().Get("ETag")); w.Code != http.StatusNotModified {
+	if w := fetch(s, "/static/kit.js", "If-None-Match", plain.Header().Get("ETag")); w.Code != http.StatusNotModified {
 		t.Errorf("known file: %d", w.Code)
 	}
 	for _, path := range []string{"/static/", "/static/none.js", "/static/../server.go", "/static/" + s.files.sum + "/../../x", "/nothing"} {
-		if w := get(s, path); w.Code < 400 {
+		if w := fetch(s, path); w.Code < 400 {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
@@ -245,7 +247,7 @@ func TestCurvesAreTheRows(t *testing.T) {
 	root, growing := fixture(t)
 	s := server(t, root)
 	var c curves
-	getJSON(t, s, "/api/curves?run=0:a&run=0:live&m=return/mean&m=return&by=seed", &c)
+	fetchJSON(t, s, "/api/curves?run=0:a&run=0:live&m=return/mean&m=return&by=seed", &c)
 	if len(c.Panels) != 2 || len(c.Panels[0].Lines) != 3 || !c.Moving {
 		t.Fatalf("%d panels, moving %v", len(c.Panels), c.Moving)
 	}
@@ -263,26 +265,27 @@ func TestCurvesAreTheRows(t *testing.T) {
 	if refs["optimum"] != 3 || refs["selfish equilibrium"] != 2.89 {
 		t.Errorf("references: %v", refs)
 	}
-	getJSON(t, s, "/api/curves?run=0:a&m=return/mean", &c)
-	if l = c.Panels[0].Lines[0]; len(c.Panels[0].Lines) != 1 || float64(l.Value[0]) != 1.5 || l.Runs[0] != 2 || math.IsInf(float64(l.Low[0]), 0) {
+	fetchJSON(t, s, "/api/curves?run=0:a&m=return/mean", &c)
+	if l = c.Panels[0].Lines[0]; len(c.Panels[0].Lines) != 1 || float64(l.Value[0]) != 1.5 || l.Runs[0] != 2 ||
+		math.IsInf(float64(l.Low[0]), 0) {
 		t.Errorf("mean with band: %+v", l)
 	}
-	getJSON(t, s, "/api/curves?run=0:a&m=return&by=agent&agent=2", &c)
+	fetchJSON(t, s, "/api/curves?run=0:a&m=return&by=agent&agent=2", &c)
 	if l = c.Panels[0].Lines[0]; len(c.Panels[0].Lines) != 1 || l.Agent != 2 || float64(l.Value[0]) != 3.5 {
 		t.Errorf("one agent: %+v", l)
 	}
-	getJSON(t, s, "/api/curves?run=0:live&m=return/mean&from=300&to=500&w=0.5", &c)
+	fetchJSON(t, s, "/api/curves?run=0:live&m=return/mean&from=300&to=500&w=0.5", &c)
 	if l = c.Panels[0].Lines[0]; len(l.Step) != 3 || l.Step[0] != 300 || len(l.Smooth) != 3 || float64(l.Value[0]) != 1.2 {
 		t.Errorf("a range, smoothed: %+v", l)
 	}
 	logWindows(t, growing, 1, 8, 9)
-	getJSON(t, s, "/api/curves?run=0:live&m=return/mean", &c)
+	fetchJSON(t, s, "/api/curves?run=0:live&m=return/mean", &c)
 	if l = c.Panels[0].Lines[0]; len(l.Step) != 9 {
 		t.Errorf("%d points after growth, want 9", len(l.Step))
 	}
 	must(t, os.Truncate(filepath.Join(root, "b/seed-1/metrics.csv"), 40))
 	s = server(t, root)
-	getJSON(t, s, "/api/curves?run=0:b&m=return/mean&by=seed", &c)
+	fetchJSON(t, s, "/api/curves?run=0:b&m=return/mean&by=seed", &c)
 	if len(c.Panels[0].Lines) != 1 || c.Runs[0].Why == "" || c.Runs[1].Why != "" || strings.Contains(c.Runs[0].Why, root) {
 		t.Errorf("a damaged seed: %d lines, %q", len(c.Panels[0].Lines), c.Runs[0].Why)
 	}
@@ -293,18 +296,20 @@ func TestCurvesAreSaved(t *testing.T) {
 	root, _ := fixture(t)
 	s := server(t, root)
 	const view = "&run=0:a&run=0:b&m=return/mean&m=return&w=0.6"
-	w := get(s, "/api/curves/export?format=csv"+view)
+	w := fetch(s, "/api/curves/export?format=csv"+view)
 	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
-	if w.Code != 200 || len(lines) != 1+4*8 || !strings.Contains(lines[1], "return/mean,a,0:a/seed-1") || !strings.Contains(w.Header().Get("Content-Disposition"), "curves.csv") {
+	if w.Code != 200 || len(lines) != 1+4*8 || !strings.Contains(lines[1], "return/mean,a,0:a/seed-1") ||
+		!strings.Contains(w.Header().Get("Content-Disposition"), "curves.csv") {
 		t.Errorf("%d, %d lines\n%.300s", w.Code, len(lines), w.Body)
 	}
 	for _, logs := range []string{"", "&logx=1&logy=1"} {
-		w = get(s, "/api/curves/export?format=svg"+view+logs)
-		if text := w.Body.String(); w.Code != 200 || !strings.Contains(text, "<svg") || !strings.Contains(text, "smoothed") || !strings.Contains(text, "optimum") {
+		w = fetch(s, "/api/curves/export?format=svg"+view+logs)
+		if text := w.Body.String(); w.Code != 200 || !strings.Contains(text, "<svg") || !strings.Contains(text, "smoothed") ||
+			!strings.Contains(text, "optimum") {
 			t.Errorf("SVG: %d %.300s", w.Code, text)
 		}
 	}
-	w = get(s, "/api/curves/export?format=png"+view)
+	w = fetch(s, "/api/curves/export?format=png"+view)
 	if img, err := png.Decode(w.Body); err != nil || img.Bounds().Dx() < 1000 {
 		t.Errorf("PNG: %v", err)
 	}
@@ -320,14 +325,14 @@ func TestAComparisonIsHopCompares(t *testing.T) {
 	want, err := report.Compare(registry.New(), []report.Variant{{Name: "a", Dirs: dirs("a")}, {Name: "b", Dirs: dirs("b")}}, math.NaN())
 	must(t, err)
 	for range 2 { // the second one is remembered
-		text := get(s, "/compare?run=0:a&run=0:b").Body.String()
+		text := fetch(s, "/compare?run=0:a&run=0:b").Body.String()
 		for _, part := range []string{want.Headline(), "ppo.lr", "0.007", "<svg", "2.050", `data-style="`} {
 			if !strings.Contains(text, strings.ReplaceAll(part, "+", "&#43;")) && !strings.Contains(text, part) {
 				t.Errorf("the page does not say %q", part)
 			}
 		}
 	}
-	text := get(s, "/compare?run=0:a&run=0:live").Body.String()
+	text := fetch(s, "/compare?run=0:a&run=0:live").Body.String()
 	if !strings.Contains(text, "live: 0 of 1 seeds are scored") || !strings.Contains(text, "the numbers will move") {
 		t.Errorf("a run that is not scored is not said to be: %.2000s", text)
 	}
@@ -341,11 +346,13 @@ func TestTagsReachThePage(t *testing.T) {
 	post := func(text string) *httptest.ResponseRecorder {
 		return serveOne(s, httptest.NewRequest(http.MethodPost, "/api/runs/label", strings.NewReader(text)), "Content-Type", "application/json")
 	}
-	if w := post(`{"run":"0:a","tags":["<script>","good"],"note":"n"}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"tags":["\u003cscript\u003e","good"]`) {
+	if w := post(`{"run":"0:a","tags":["<script>","good"],"note":"n"}`); w.Code != 200 || !strings.Contains(w.Body.String(),
+		`"tags":["\u003cscript\u003e","good"]`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	for text, code := range map[string]int{
-		`{`: 400, `{"run":"0:../x"}`: 404, `{"run":"0:zz"}`: 404, `{"run":"0:a","x":1}`: 400, `{"run":"0:a","tags":["` + strings.Repeat("x", 99) + `"]}`: 400,
+		`{`: 400, `{"run":"0:../x"}`: 404, `{"run":"0:zz"}`: 404, `{"run":"0:a","x":1}`: 400, `{"run":"0:a","tags":["` +
+			strings.Repeat("x", 99) + `"]}`: 400,
 		`{"run":"0:a","note":"` + strings.Repeat("x", 70_000) + `"}`: 400,
 	} {
 		w := post(text)
@@ -354,7 +361,7 @@ func TestTagsReachThePage(t *testing.T) {
 			t.Errorf("%.60s: %d %s, want %d and a sentence", text, w.Code, w.Body, code)
 		}
 	}
-	if text := get(s, "/").Body.String(); strings.Contains(text, "<script>") && !strings.Contains(text, "&lt;script&gt;") {
+	if text := fetch(s, "/").Body.String(); strings.Contains(text, "<script>") && !strings.Contains(text, "&lt;script&gt;") {
 		t.Error("a tag is not escaped")
 	}
 }
@@ -370,7 +377,7 @@ func TestWrongQuestionsAreRefused(t *testing.T) {
 		"/api/curves/export?run=0:a&m=return&format=exe": 400, "/api/curves/export?format=csv": 400, "/api/rows/stream?run=0:a/..": 404,
 		"/api/rows/stream?run=0:a/seed-1&after=-1": 400, "/compare?run=0:a&threshold=x": 400, "/api/curves/stream?by=9": 400,
 	} {
-		if w := get(s, path); w.Code != code || strings.Contains(w.Body.String(), root) || w.Body.Len() < 20 {
+		if w := fetch(s, path); w.Code != code || strings.Contains(w.Body.String(), root) || w.Body.Len() < 20 {
 			t.Errorf("%s: %d %.200s, want %d", path, w.Code, w.Body, code)
 		}
 	}
@@ -529,8 +536,10 @@ func TestVisitsLeaveNothing(t *testing.T) {
 func FuzzGet(f *testing.F) {
 	root, _ := fixture(f)
 	s := server(f, root)
-	for _, path := range []string{"/", "/curves", "/compare", "/api/runs", "/api/curves", "/api/curves/names", "/api/curves/export", "/api/curves/stream", "/api/rows/stream", "/api/words"} {
-		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a", "run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309"} {
+	for _, path := range []string{"/", "/curves", "/compare", "/api/runs", "/api/curves", "/api/curves/names", "/api/curves/export",
+		"/api/curves/stream", "/api/rows/stream", "/api/words"} {
+		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a",
+			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309"} {
 			f.Add(path, q)
 		}
 	}

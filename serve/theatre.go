@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -230,40 +229,10 @@ func (s *Server) theatrePage(r *http.Request, v *view) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), asText)
 	defer cancel()
-	err = s.read(ctx, a, func(e theatre.Event) error {
-		var step struct{ Text string }
-		if e.Name != "step" {
-			return nil
-		}
-		d.Text = append(d.Text, "")
-		err := json.Unmarshal(e.Data, &step)
-		d.Text[len(d.Text)-1] = step.Text
-		return err
-	})
-	if err != nil {
+	if d.Text, err = s.stage.Texts(ctx, a); err != nil {
 		d.Fault = s.shelf.Plain(err.Error())
 	}
 	return d, nil
-}
-
-// read hands an episode's events to a function until it is over.
-func (s *Server) read(ctx context.Context, a theatre.Ask, take func(theatre.Event) error) error {
-	v, err := s.stage.Open(a)
-	if err != nil {
-		return err
-	}
-	defer v.Close()
-	for {
-		events, err := v.Next(ctx)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		for _, e := range events {
-			if err := take(e); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // choicesAPI says who may sit where.

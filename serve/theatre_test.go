@@ -181,7 +181,7 @@ func TestTheatreRefuses(t *testing.T) {
 		"game=staghunt&team=" + strings.Repeat(",", 70): 400, "game=staghunt&team=a%23b": 400,
 		"run=0:none": 404, "run=0:../x": 404, "run=9:x": 404,
 		"run=%2Fetc": 404, "game=staghunt&team=0:..%2F..%2Fetc%230,ns,ns,ns": 404, "game=chess": 422, "game=python": 422,
-		"game=staghunt&set=game.size%3D9000": 422, "moves=" + strings.Repeat("1.", 5000) + "1": 400,
+		"game=staghunt&set=game.size%3D9000": 422, "moves=" + strings.Repeat("1.", 5000) + "1": 414,
 	} {
 		code, text := fetched(t, h.URL+"/api/theatre/choices?"+q)
 		if code != want || !strings.Contains(text, `"error"`) {
@@ -315,7 +315,7 @@ func FuzzTheatre(f *testing.F) {
 				return
 			}
 			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, r)
+			s.mux.ServeHTTP(w, r)
 			if w.Code >= 500 {
 				t.Errorf("%s?%s: %d %s", place, q, w.Code, w.Body)
 			}
@@ -331,7 +331,7 @@ func FuzzMoves(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, place := range []string{"/api/join/move", "/api/join/leave"} {
 			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, place, strings.NewReader(text)))
+			s.mux.ServeHTTP(w, httptest.NewRequest(http.MethodPost, place, strings.NewReader(text)))
 			if w.Code != 400 && w.Code != 410 && w.Code != 422 {
 				t.Errorf("%s %q: %d %s", place, text, w.Code, w.Body)
 			}

@@ -29,6 +29,7 @@ var Floors = map[string]int{
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
 	"bridge/games":  13,
+	"serve/words":   12,
 	"serve/shelf":   12,
 	"serve/curve":   12,
 	"serve/door":    12,

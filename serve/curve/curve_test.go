@@ -200,7 +200,8 @@ func TestGrowthAndCutsAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	x := New(dir)
 	gen := int64(0)
-	for i, text := range []string{header, all[:len(header)+5], all[:2000], all[:2003], all, all[:cut], all[:cut+100], other, other[:cut], all} {
+	for i, text := range []string{header, all[:len(header)+5], all[:2000], all[:2003], all, all[:cut], all[:cut+100], other,
+		other[:cut], all} {
 		write(t, dir, text)
 		st, err := x.Extend(time.Minute)
 		whole := text[:strings.LastIndexByte(text, '\n')+1]
@@ -228,7 +229,8 @@ func TestGrowthAndCutsAreFollowed(t *testing.T) {
 
 // What is no row is refused with the number of its line, and stays refused.
 func TestWhatIsNoRowIsNamed(t *testing.T) {
-	for _, bad := range []string{"x\n", "1,x,,2\n", "1,x,,2,3,4\n", "a,x,,2,3\n", "1,x,-1,2,3\n", "1,x,5000,2,3\n", "1,,,2,3\n", "1,x,,,3\n", "1,x,,2,\n"} {
+	for _, bad := range []string{"x\n", "1,x,,2\n", "1,x,,2,3,4\n", "a,x,,2,3\n", "1,x,-1,2,3\n", "1,x,5000,2,3\n", "1,,,2,3\n",
+		"1,x,,,3\n", "1,x,,2,\n"} {
 		x := New(file(t, row(1, "x", 0, 1, 1), bad))
 		for range 2 {
 			if _, err := x.Extend(time.Minute); err == nil || !strings.Contains(err.Error(), "line 3") {
@@ -327,7 +329,8 @@ func TestTheCacheIsBounded(t *testing.T) {
 }
 
 func FuzzMetrics(f *testing.F) {
-	for _, text := range []string{"", header, header + "1,x,,2,3\n", header + "1,x,0,NaN,3\n2,x,0,+Inf,3\n", header + "9999999999999999999,x,,1,1\n", "\n", header + ",,,,\n"} {
+	for _, text := range []string{"", header, header + "1,x,,2,3\n", header + "1,x,0,NaN,3\n2,x,0,+Inf,3\n", header +
+		"9999999999999999999,x,,1,1\n", "\n", header + ",,,,\n"} {
 		f.Add([]byte(text), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, copies uint8) {
