@@ -220,37 +220,6 @@ var Table = map[string][2]string{
 	"theatre.group.asked":    {"As asked for", "按请求"},
 	"theatre.age":            {"agent %d at step %d", "第 %d 号，第 %d 步时"},
 	"theatre.intro": {
-<<<<<<< HEAD:serve/words.go
-		"Choose a checkpoint, who sits on each seat and a seed. The episode is played on the server as hop play does, " +
-			"with what every agent has in mind at every step.",
-		"选择检查点、各席位由谁坐，以及种子。回合在服务器上按 hop play 的方式进行，并展示每一步每个智能体的想法。",
-	},
-	"theatre.waiting":   {"The episode is being played…", "正在进行这一回合…"},
-	"theatre.board":     {"Board", "棋盘"},
-	"theatre.transport": {"Playback", "播放"},
-	"theatre.first":     {"To the first step (Home)", "到第一步 (Home)"},
-	"theatre.back":      {"One step back (←)", "后退一步 (←)"},
-	"theatre.play":      {"Play or pause (Space)", "播放或暂停（空格）"},
-	"theatre.forward":   {"One step forward (→)", "前进一步 (→)"},
-	"theatre.last":      {"To the last step (End)", "到最后一步 (End)"},
-	"theatre.speed":     {"Speed", "速度"},
-	"theatre.step":      {"Step", "步"},
-	"theatre.text":      {"This step as text", "此步的文字"},
-	"theatre.alltext":   {"The whole episode as text", "整个回合的文字"},
-	"theatre.minds":     {"What they have in mind", "他们的想法"},
-	"theatre.whose":     {"Whose mind is shown", "展示谁的想法"},
-	"theatre.at":        {"Step %s of %s", "第 %s 步，共 %s 步"},
-	"theatre.over":      {"The episode is over.", "回合结束。"},
-	"theatre.more":      {"still being played", "仍在进行"},
-	"theatre.broken":    {"The episode ended early: %s", "回合提前中止：%s"},
-	"theatre.return":    {"return %s", "回报 %s"},
-	"theatre.left":      {"left at step %s", "第 %s 步离开"},
-	"theatre.leftwith":  {"left with the %s at step %s", "带着 %s 在第 %s 步离开"},
-	"theatre.nothing": {
-		"Seat %s, %s, is scripted and has nothing in mind that could be shown.",
-		"席位 %s（%s）按脚本行动，没有可展示的想法。",
-	},
-=======
 		"Choose a checkpoint, who sits on each seat and a seed. The episode is played on the server as hop play does, with " +
 			"what every agent has in mind at every step.",
 		"选择检查点、各席位由谁坐，以及种子。回合在服务器上按 hop play 的方式进行，并展示每一步每个智能体的想法。",
@@ -277,7 +246,6 @@ var Table = map[string][2]string{
 	"theatre.left":               {"left at step %s", "第 %s 步离开"},
 	"theatre.leftwith":           {"left with the %s at step %s", "带着 %s 在第 %s 步离开"},
 	"theatre.nothing":            {"Seat %s, %s, is scripted and has nothing in mind that could be shown.", "席位 %s（%s）按脚本行动，没有可展示的想法。"},
->>>>>>> serve1:serve/words/words.go
 	"theatre.gone":               {"Seat %s has left.", "席位 %s 已离开。"},
 	"theatre.end":                {"The episode is over, so nobody has a decision to make.", "回合已结束，没有决定要做。"},
 	"theatre.yours":              {"Seat %s is yours, and your thoughts are your own.", "席位 %s 是你的，你的想法属于你自己。"},
@@ -307,36 +275,28 @@ var Table = map[string][2]string{
 	"theatre.imagined.pay":       {"Rewards: imagined %s, paid %s", "奖励：想象 %s，实得 %s"},
 	"theatre.imagined.last":      {"There is no step after this one.", "此后没有下一步。"},
 	"theatre.regret":             {"Regret", "后悔值"},
-	"theatre.regret.note": {
-		"by how much each step was worse than the best response to these co-players",
-		"每一步比对这些同伴的最优应对差多少",
-	},
-	"theatre.regret.sum":     {"%s so far, %s in all", "至此 %s，总计 %s"},
-	"theatre.regret.unknown": {"Regret is not known: %s", "后悔值未知：%s"},
-	"theatre.regret.soon":    {"Regret is being computed…", "正在计算后悔值…"},
-	"theatre.regret.at":      {"step %s: lost %s; best was %s", "第 %s 步：损失 %s；最佳是 %s"},
-	"theatre.sum.you":        {"Seat %s, %s, took you to be after %s in %s of %s steps", "席位 %s（%s）认为你追求 %s：%s 步，共 %s 步"},
-	"theatre.sum.end":        {"its last word: %s.", "最后的判断：%s。"},
-	"theatre.sum.for":        {"Seat %s, %s, took you for %s in %s of %s steps", "席位 %s（%s）把你当作 %s：%s 步，共 %s 步"},
-	"theatre.sum.right":      {"It foresaw %s of your %s moves.", "它预见了 %s 步，你共走 %s 步。"},
-	"theatre.sum.reached":    {"You left with the %s.", "你得到了 %s。"},
-	"theatre.sum.none":       {"Nobody here models others, so nothing was thought of you.", "这里没有谁会揣测别人，所以没有对你的看法。"},
-	"theatre.view":           {"Cells that seat %s does not see are dimmed.", "席位 %s 看不到的格子变暗。"},
-	"theatre.key.mind":       {"whose mind", "看谁的想法"},
-	"theatre.key.speed":      {"faster, slower", "加速、减速"},
+	"theatre.regret.note":        {"by how much each step was worse than the best response to these co-players", "每一步比对这些同伴的最优应对差多少"},
+	"theatre.regret.sum":         {"%s so far, %s in all", "至此 %s，总计 %s"},
+	"theatre.regret.unknown":     {"Regret is not known: %s", "后悔值未知：%s"},
+	"theatre.regret.soon":        {"Regret is being computed…", "正在计算后悔值…"},
+	"theatre.regret.at":          {"step %s: lost %s; best was %s", "第 %s 步：损失 %s；最佳是 %s"},
+	"theatre.sum.you":            {"Seat %s, %s, took you to be after %s in %s of %s steps", "席位 %s（%s）认为你追求 %s：%s 步，共 %s 步"},
+	"theatre.sum.end":            {"its last word: %s.", "最后的判断：%s。"},
+	"theatre.sum.for":            {"Seat %s, %s, took you for %s in %s of %s steps", "席位 %s（%s）把你当作 %s：%s 步，共 %s 步"},
+	"theatre.sum.right":          {"It foresaw %s of your %s moves.", "它预见了 %s 步，你共走 %s 步。"},
+	"theatre.sum.reached":        {"You left with the %s.", "你得到了 %s。"},
+	"theatre.sum.none":           {"Nobody here models others, so nothing was thought of you.", "这里没有谁会揣测别人，所以没有对你的看法。"},
+	"theatre.view":               {"Cells that seat %s does not see are dimmed.", "席位 %s 看不到的格子变暗。"},
+	"theatre.key.mind":           {"whose mind", "看谁的想法"},
+	"theatre.key.speed":          {"faster, slower", "加速、减速"},
 
 	// Join.
 	"join.you":  {"you", "你"},
 	"join.seat": {"Your seat", "你的席位"},
 	"join.take": {"Take the seat", "入座"},
 	"join.intro": {
-<<<<<<< HEAD:serve/words.go
-		"Take a seat among bots, planners or trained agents. All choose at once: they do not see what you are about to " +
-			"do. Afterwards you see what each of them thought you wanted.",
-=======
 		"Take a seat among bots, planners or trained agents. All choose at once: they do not see what you are about to do. " +
 			"Afterwards you see what each of them thought you wanted.",
->>>>>>> serve1:serve/words/words.go
 		"坐到脚本、规划者或训练过的智能体之间。所有人同时选择：他们看不到你将做什么。之后你会看到他们各自认为你想要什么。",
 	},
 	"join.actions": {"Your actions", "你的动作"},
