@@ -293,7 +293,8 @@ var words = map[string][2]string{
 	"diagnose.at":   {"seed %d, env step %d", "种子 %d，环境步 %d"},
 	"diagnose.none": {"Nothing was found so far.", "目前没有发现问题。"},
 	"diagnose.ask":  {"Which module is at fault?", "是哪个模块出了错？"},
-	"diagnose.ask.what": {"An audit examines a run closely and names the module at fault. A ladder replaces one module after the other by the truth and shows what each one's imperfection costs.",
+	"diagnose.ask.what": {"An audit examines a run closely and names the module at fault. " +
+		"A ladder replaces one module after the other by the truth and shows what each one's imperfection costs.",
 		"审计会细查一次运行，并指出出错的模块。阶梯把模块逐个换成真值，显示各自的不足代价多大。"},
 	"diagnose.audit":   {"Start an audit", "开始审计"},
 	"diagnose.ladder":  {"Start a ladder", "开始阶梯"},
