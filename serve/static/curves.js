@@ -333,6 +333,8 @@ function references(p, u) {
   ctx.strokeStyle = ctx.fillStyle = colour('ref');
   ctx.lineWidth = px;
   ctx.font = `${11 * px}px system-ui, sans-serif`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   const right = bbox.left + bbox.width - 5 * px;
   const taken = []; // [height, left end, right end]
   for (const r of [...p.refs].sort((a, b) => b.Value - a.Value)) {
