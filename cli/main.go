@@ -28,6 +28,7 @@ import (
 	"hop/internal/disk"
 	"hop/lab"
 	"hop/runlog"
+	"hop/serve/control"
 )
 
 // version is set by release builds.
@@ -50,6 +51,7 @@ type grammar struct {
 	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
 	Export    exportCmd    `cmd:"" help:"Write the networks of a run's agents as ONNX files, which run without hop."`
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
+	Serve     serveCmd     `cmd:"" help:"Watch, compare, replay and join runs in the browser."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
 	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
@@ -198,6 +200,9 @@ func run(a *app, args []string) int {
 	if args[0] == "__complete" && len(args) > 1 {
 		complete.Word(a.out, newParser(a).Model.Node, a.reg, lab.Planners, args[1:])
 		return 0
+	}
+	if args[0] == "__interrupt" && len(args) > 1 {
+		return a.failed(control.Interrupt(args[1]))
 	}
 	k, err := parse(a, args)
 	var help exited

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"time"
 
 	"hop/eval"
@@ -39,26 +38,22 @@ func (c playCmd) Run(a *app) error {
 	if l, ok := g.(interface{ Label() string }); ok {
 		o.Label = g.Spec().Name + " " + l.Label()
 	}
-	bots := true
+	names := make([]string, len(members))
 	for s, m := range members {
-		o.Team = append(o.Team, m.Name)
-		bots = bots && (s == c.Seat || slices.ContainsFunc(g.Bots(), func(b game.BotInfo) bool { return b.Name == m.Name }))
+		names[s] = m.Name
 	}
-	if !bots || c.Think >= 0 {
-		players := make([]rollout.Player, len(members))
-		for s, m := range members {
-			if s == c.Seat {
-				continue
-			}
-			p, err := m.Players(1, 1)
-			if err != nil {
-				return err
-			}
-			players[s] = p[0]
+	var made error
+	player := func(s game.Seat) (rollout.Player, error) {
+		p, err := members[s].Players(1, 1)
+		if made = err; err != nil {
+			return nil, err
 		}
-		if o.Agents, err = play.NewTeam(g, o.Team, players, game.Seat(c.Think), o.Human); err != nil {
-			return usageError{err}
-		}
+		return p[0], nil
+	}
+	if err := o.Seat(names, player, game.Seat(c.Think)); err != nil && made == nil {
+		return usageError{err}
+	} else if err != nil {
+		return err
 	}
 	if c.Think >= 0 && c.Delay == defaultDelay {
 		o.Delay *= 5

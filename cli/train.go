@@ -25,6 +25,7 @@ type trainCmd struct {
 	Out     string   `help:"Folder that runs are put in." default:"runs" type:"path"`
 	Resume  string   `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
 	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+	Serve   bool     `help:"Show the run in the browser while it trains (hop serve)."`
 	JSON    bool     `help:"Print one JSON object."`
 
 	AcceptBuild bool `help:"With --resume: go on with what another build of hop began."`
@@ -34,6 +35,13 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	t, err := c.training(a, k)
 	if err != nil {
 		return err
+	}
+	if c.Serve {
+		end, err := a.beside(t.Folder)
+		if err != nil {
+			return err
+		}
+		defer end()
 	}
 	out, err := a.lab().Train(a.ctx, t)
 	if err != nil {
@@ -106,7 +114,7 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		}
 		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--accept-build", "--accept-older"}
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--accept-build", "--accept-older"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {
 			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers, "+

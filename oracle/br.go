@@ -74,6 +74,7 @@ type BR struct {
 	same     bool   // board, prey and team as at the last call
 
 	ctx     context.Context // nil: nothing ends it
+	most    int             // states of a table; 0: any number
 	polled  int             // states met since ctx was last asked
 	stopped error           // ctx's; the table then holds nonsense
 	table   []brSlot
@@ -136,6 +137,13 @@ func NewBR(g game.Game, discount float64) (*BR, error) {
 // start against several who play at random may take hours.
 func (b *BR) Until(ctx context.Context) *BR {
 	b.ctx = ctx
+	return b
+}
+
+// Within lets it meet no more than so many states of a board and a team: Value and Q then return
+// an error, now and from there on. It ends by its inputs alone, where a clock would not.
+func (b *BR) Within(states int) *BR {
+	b.most = states
 	return b
 }
 

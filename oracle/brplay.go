@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"context"
 	"math/bits"
 
 	"hop/agent"
@@ -24,6 +25,9 @@ func (*Responder) Name() string { return "br" }
 // with Solvable first.
 func (p *Responder) Act(st game.State, s game.Seat, _ *rng.Rand) int32 {
 	legal, err := p.Q(p.q[:], st, s, p.Bots)
+	if p.stopped != nil {
+		panic(&game.Failure{Err: p.stopped})
+	}
 	if err != nil {
 		panic("oracle: Responder.Bots must be one solvable bot a seat")
 	}
@@ -65,6 +69,15 @@ func NewPlayer(g game.Game, team []string, discount float64, envs int) (*Player,
 		p.envs = append(p.envs, &Responder{BR: br, Bots: make([]string, len(team))})
 	}
 	return p, nil
+}
+
+// Until lets ctx end it, and Within a number of states, as those of BR do. What plays it gets
+// the error.
+func (p *Player) Until(ctx context.Context, states int) *Player {
+	for _, r := range p.envs {
+		r.BR.Until(ctx).Within(states)
+	}
+	return p
 }
 
 // Act plays a best action in each env.

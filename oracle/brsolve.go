@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -43,8 +44,11 @@ func (b *BR) value(s *brState) float64 {
 	return best
 }
 
-// ended asks the context, once in so many states.
+// ended asks the context, once in so many states, and counts those that are known.
 func (b *BR) ended() bool {
+	if b.most > 0 && b.used >= b.most && b.stopped == nil {
+		b.stopped = fmt.Errorf("oracle: best responses: more than %d states can follow", b.most)
+	}
 	if b.polled++; b.ctx != nil && b.polled&1023 == 0 && b.stopped == nil {
 		b.stopped = b.ctx.Err()
 	}

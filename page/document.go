@@ -37,17 +37,7 @@ type Document struct {
 
 // Page returns the page: one file, figures inside.
 func (d *Document) Page() ([]byte, error) {
-	base64URL := func(kind string, b []byte) template.URL {
-		return template.URL("data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(b))
-	}
-	t, err := template.New(d.Name).Funcs(words).Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(style) },
-		"svg":   Panel.svg,
-		"image": base64URL,
-		"key":   swatch,
-		"goal":  func(i int, name string) template.CSS { return swatch(Goal(i, name)) },
-		"who":   func(a int) template.CSS { return swatch(Key{Color: Agent(a)}) },
-	}).Parse(parts)
+	t, err := kit(d.Name)
 	if err == nil {
 		t, err = t.Parse(d.HTML)
 	}
@@ -59,6 +49,21 @@ func (d *Document) Page() ([]byte, error) {
 		return nil, fmt.Errorf("page: making %s.html: %w", d.Name, err)
 	}
 	return b.Bytes(), nil
+}
+
+// kit returns the parts that pages are made of.
+func kit(name string) (*template.Template, error) {
+	base64URL := func(kind string, b []byte) template.URL {
+		return template.URL("data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(b))
+	}
+	return template.New(name).Funcs(words).Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(style) },
+		"svg":   Panel.svg,
+		"image": base64URL,
+		"key":   swatch,
+		"goal":  func(i int, name string) template.CSS { return swatch(Goal(i, name)) },
+		"who":   func(a int) template.CSS { return swatch(Key{Color: Agent(a)}) },
+	}).Parse(parts)
 }
 
 // Markdown returns the text.
@@ -118,3 +123,6 @@ func (d *Document) Write(dir string) error {
 	}
 	return nil
 }
+
+// Style returns the style sheet of all pages, for a server that sends it as a file.
+func Style() string { return style }

@@ -130,22 +130,48 @@ func (f *Figure) PNG() ([]byte, error) {
 	if f.Image != nil {
 		return f.Image, nil
 	}
-	cols := min(max(f.Cols, 1), len(f.Panels))
-	rows := (len(f.Panels) + cols - 1) / cols
-	w, h := f.Panels[0].W, f.Panels[0].H
-	if !f.Wide() {
-		h += titleRow
-	}
-	width := 2*edge + vg.Length(cols)*(w+gap) - gap
-	head := headRow + keyRow*vg.Length(f.legend(nil, edge, 0, width-edge))
-	height := 2*edge + head + vg.Length(rows)*(h+gap) - gap
+	width, height := f.size()
 	m := blank(width, height)
 	defer sheets.Put(m)
 	g := gg.NewContextForRGBA(m)
 	g.SetLineCapButt()
 	g.InvertY()
 	c := vgimg.NewWith(vgimg.UseImageWithContext(m, g), vgimg.UseDPI(density)) // which makes it white
-	all := draw.NewCanvas(c, width, height)
+	f.paint(draw.NewCanvas(c, width, height))
+	b, err := encode(m)
+	if err != nil {
+		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
+	}
+	return b, nil
+}
+
+// grid returns how many panels are in a row, how many rows there are, and the height of one.
+func (f *Figure) grid() (cols, rows int, h vg.Length) {
+	cols = min(max(f.Cols, 1), len(f.Panels))
+	rows = (len(f.Panels) + cols - 1) / cols
+	if h = f.Panels[0].H; !f.Wide() {
+		h += titleRow
+	}
+	return cols, rows, h
+}
+
+// size returns how large the whole figure is.
+func (f *Figure) size() (width, height vg.Length) {
+	cols, rows, h := f.grid()
+	width = 2*edge + vg.Length(cols)*(f.Panels[0].W+gap) - gap
+	return width, 2*edge + f.head(width) + vg.Length(rows)*(h+gap) - gap
+}
+
+// head returns how much the title and the legend take.
+func (f *Figure) head(width vg.Length) vg.Length {
+	return headRow + keyRow*vg.Length(f.legend(nil, edge, 0, width-edge))
+}
+
+// paint draws title, legend and panels.
+func (f *Figure) paint(all draw.Canvas) {
+	cols, _, h := f.grid()
+	width, _ := f.size()
+	w, head := f.Panels[0].W, f.head(width)
 	y := all.Max.Y - edge
 	all.FillText(Letters(13, Ink, 0, -1), vg.Point{X: edge, Y: y}, f.Title)
 	f.legend(&all, edge, y-26, width-edge)
@@ -156,13 +182,8 @@ func (f *Figure) PNG() ([]byte, error) {
 			all.FillText(Letters(10.5, Ink, 0, -1), vg.Point{X: x, Y: top}, p.Title)
 		}
 		place := vg.Rectangle{Min: vg.Point{X: x, Y: top - h}, Max: vg.Point{X: x + w, Y: top - h + p.H}}
-		p.Paint(draw.Canvas{Canvas: c, Rectangle: place})
+		p.Paint(draw.Canvas{Canvas: all.Canvas, Rectangle: place})
 	}
-	b, err := encode(m)
-	if err != nil {
-		return nil, fmt.Errorf("page: drawing %s: %w", f.Name, err)
-	}
-	return b, nil
 }
 
 // density is how many dots a PNG has on an inch.

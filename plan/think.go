@@ -19,6 +19,9 @@ type Posterior struct {
 	Left  bool
 	Names []string // what it may be, or be after
 	Probs []float64
+	// Expected is what it is expected to do now, [Actions], by belief and model; zero if it has
+	// left, nil if nobody can say.
+	Expected []float64
 }
 
 // Move is one step of the line that a search expects.

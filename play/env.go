@@ -64,7 +64,7 @@ func (e *env) reset(seed uint64) error {
 		if err := e.team.reset(seed); err != nil {
 			return err
 		}
-		e.rec.Start(e.st, name, e.names, Info{Mind: e.team.mind})
+		e.rec.Start(e.st, name, e.names, Info{Mind: e.team.mind, Minds: e.team.minds})
 		return nil
 	}
 	key := rng.New(seed)
@@ -87,11 +87,19 @@ func (e *env) legal() []bool {
 	return e.mask
 }
 
+// failed says what ended the play before the episode was over; nil: nothing did.
+func (e *env) failed() error {
+	if e.team == nil {
+		return nil
+	}
+	return e.team.err
+}
+
 // step plays one step. act is the person's, and not looked at unless e waits.
 func (e *env) step(act int32) {
 	if e.team != nil {
 		e.team.step(act, e.actions, e.rewards)
-		e.rec.Add(e.st, Info{Actions: e.actions, Rewards: e.rewards, Mind: e.team.mind})
+		e.rec.Add(e.st, Info{Actions: e.actions, Rewards: e.rewards, Mind: e.team.mind, Minds: e.team.minds})
 		return
 	}
 	for s, bot := range e.bots {

@@ -87,6 +87,7 @@ type Frame struct {
 	Scene
 	Players []Player // [Seats]
 	Mind    *Mind    // what one of the agents thinks before it acts, or nil
+	Minds   []*Mind  // [Seats] what all of them do, if that is kept; an entry is nil where there is nothing to look at
 }
 
 // Info is what a Recorder cannot see in a state. It keeps copies.
@@ -94,6 +95,7 @@ type Info struct {
 	Actions []int32   // [Seats] just played
 	Rewards []float32 // [Seats] just earned
 	Mind    *Mind     // not copied
+	Minds   []*Mind   // not copied
 }
 
 // Recorder makes frames from the states of one game, whoever plays. Use it as:
@@ -122,7 +124,7 @@ func (r *Recorder) Start(st game.State, episode string, names []string, info Inf
 	f := Frame{
 		Title: r.title, Episode: episode, Horizon: r.spec.Horizon, Over: st.Over(),
 		Scene: NewScene(st, r.spec), Players: make([]Player, len(names)),
-		Mind: info.Mind,
+		Mind: info.Mind, Minds: info.Minds,
 	}
 	for s := range f.Players {
 		at := f.Find(game.Seat(s))
@@ -145,7 +147,7 @@ func (r *Recorder) Add(st game.State, info Info) {
 	f.Step++
 	f.Over = st.Over()
 	f.Scene = NewScene(st, r.spec)
-	f.Mind = info.Mind
+	f.Mind, f.Minds = info.Mind, info.Minds
 	f.Players = slices.Clone(before.Players)
 	goals, _ := st.(game.Goaler)
 	for s := range f.Players {

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"fmt"
 	"hash/fnv"
 	"image/color"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hop/game"
+	"hop/play/canvas"
 )
 
 // Colours shared by the terminal and the GIF.
@@ -23,6 +25,8 @@ var (
 	white  = rgb(0xffffff)
 	accent = rgb(0x3b6ea8)
 )
+
+func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
 func rgb(v uint32) color.RGBA { return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255} }
 
@@ -62,6 +66,7 @@ func digit(s game.Seat) rune {
 // thing is how a thing is shown. Its art is two lines of 5 columns, of which
 // small cells show the first.
 type thing struct {
+	known  string     // the entry of things that it is; "": none
 	word   string     // the name without numbers
 	sign   rune       // on small boards and in plain text
 	art    [2]string  // on larger cells of the terminal
@@ -105,10 +110,13 @@ func thingOf(name string) thing {
 	if i := strings.LastIndexAny(base, " _-"); i >= 0 {
 		word = base[i+1:]
 	}
-	t, ok := things[word]
+	known := word
+	t, ok := things[known]
 	if !ok {
-		t, ok = things[strings.TrimSuffix(word, "s")]
+		known = strings.TrimSuffix(word, "s")
+		t, ok = things[known]
 	}
+	t.known = known
 	if !ok {
 		h := fnv.New32a()
 		h.Write([]byte(base))
@@ -118,7 +126,7 @@ func thingOf(name string) thing {
 			sign = '?'
 		}
 		t = thing{sign: unicode.ToUpper(sign), fill: mix(hue, ink, 0.25), ground: mix(hue, white, 0.75), shape: drawMark}
-		t.art[0] = fit(base, 5)
+		t.art[0] = canvas.Fit(base, 5)
 	}
 	t.word = base
 	t.level = level

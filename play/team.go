@@ -32,6 +32,7 @@ type Team struct {
 	focal   game.Seat        // whose thoughts are shown, or NoHuman
 	human   game.Seat        // or NoHuman
 	thinker Thinker
+	all     bool          // everybody's thoughts are kept
 	asked   chan struct{} // all but the person have chosen
 	answer  chan int32    // the person's action
 	played  chan struct{} // closed when the step is played; nil: no step waits for the person
@@ -44,6 +45,9 @@ type Team struct {
 	actions []int32    // [Seats] of the step that has been played ahead
 	rewards []float32
 	mind    *Mind
+	minds   []*Mind // [Seats] if everybody's are kept; nil for who has left, for bots and for the person
+	err     error   // what ended the play; nothing is played after it
+	fault   any     // what a player panicked with, until whoever waits for the step panics with it
 }
 
 // NewTeam seats players on the seats of their number, and on seat human a person,
@@ -90,6 +94,16 @@ func NewTeam(g game.Game, names []string, players []rollout.Player, focal, human
 		c.players = append(c.players, &eye{p, c})
 	}
 	return c, nil
+}
+
+// KeepMinds keeps what every player has in mind that can be looked at, for Frame.Minds.
+func (c *Team) KeepMinds() {
+	c.all = true
+	for _, p := range c.players {
+		if t, ok := p.(*eye).Player.(Thinker); ok {
+			t.Trace()
+		}
+	}
 }
 
 // eye is a player through which a Team sees the state. Windows are cut after
@@ -141,12 +155,16 @@ func (e *eye) EpisodeOver(v *rollout.View, n int) {
 // reset starts the episode of that seed.
 func (c *Team) reset(seed uint64) error {
 	c.settle()
+	c.err = nil
 	var err error
 	if c.envs, err = rollout.New(rollout.Config{Game: c.game, Envs: 1, Key: rng.New(seed), Workers: 1, FixSeat: true}); err != nil {
 		return err
 	}
 	c.ro, c.seen = batch.New(c.envs.Shape(1, 0)), false
 	c.ahead()
+	if c.err != nil {
+		return c.err
+	}
 	if !c.seen {
 		return errors.New("play: nobody is alive at the start of the episode")
 	}
@@ -169,6 +187,7 @@ func (c *Team) choose(act int32) {
 	c.answer <- act
 	<-c.played
 	c.played = nil
+	c.again()
 	c.take()
 }
 
@@ -187,25 +206,89 @@ func (c *Team) step(act int32, actions []int32, rewards []float32) {
 // ahead plays a step beyond what is shown, or up to the person's choice, and keeps
 // what the agent thought.
 func (c *Team) ahead() {
-	c.mind = nil
-	if c.seen && c.now.Over() {
+	c.mind, c.minds = nil, nil
+	if c.seen && c.now.Over() || c.err != nil {
 		return
 	}
 	played := make(chan struct{})
 	go func() {
-		c.envs.Collect(c.ro, [][]rollout.Player{c.players})
-		close(played)
+		defer close(played)
+		defer func() { c.fault = recover() }()
+		c.err = c.envs.Collect(c.ro, [][]rollout.Player{c.players})
 	}()
 	select {
 	case <-c.asked:
 		c.played = played
 	case <-played:
+		c.again()
+		if c.err != nil {
+			return
+		}
 		c.take()
 	}
 	if c.thinker != nil && c.now.Alive(c.focal) {
-		does := c.ro.Action[c.ro.Step(agent.ID(c.focal), 0, 0)]
-		c.mind = &Mind{Thought: c.thinker.Think(), Seat: c.focal, Actions: c.game.Spec().Actions, Does: does}
+		c.mind = &Mind{Thought: c.thinker.Think(), Seat: c.focal, Actions: c.game.Spec().Actions, Does: c.chosen(c.focal)}
 	}
+	if c.all {
+		c.minds = make([]*Mind, len(c.players))
+		for s := range c.minds {
+			c.minds[s] = c.look(game.Seat(s))
+		}
+	}
+}
+
+// again panics with what a player panicked with in the step, where it can be caught.
+func (c *Team) again() {
+	if c.fault != nil {
+		panic(c.fault)
+	}
+}
+
+// chosen returns what a living seat does in the step that is played ahead.
+func (c *Team) chosen(s game.Seat) int32 { return c.ro.Action[c.ro.Step(agent.ID(s), 0, 0)] }
+
+// reader is a player that models its co-players and says in words what they are after.
+type reader interface {
+	Others() []agent.ID
+	Read(dst []float64, n, j int) (posterior []float64)
+	InWords(n, j int) (names []string, probs []float64)
+}
+
+// decider is a player that says how it decided.
+type decider interface {
+	Decision(i int) (probs []float32, value float32)
+}
+
+// look returns what a seat has in mind before it acts; nil if there is nothing to look at.
+func (c *Team) look(s game.Seat) *Mind {
+	p := c.players[s].(*eye).Player
+	if p == nil || !c.now.Alive(s) {
+		return nil
+	}
+	spec := c.game.Spec()
+	m := &Mind{Seat: s, Actions: spec.Actions, Does: c.chosen(s)}
+	if t, ok := p.(Thinker); ok {
+		m.Thought, m.Searched = t.Think(), true
+		return m
+	}
+	d, decides := p.(decider)
+	if decides {
+		probs, value := d.Decision(0)
+		m.Policy, m.Value = slices.Clone(probs), value
+	}
+	r, reads := p.(reader)
+	if reads {
+		for j, a := range r.Others() { // agents sit on the seats of their number
+			g := plan.Posterior{Seat: int(a), Left: !c.now.Alive(game.Seat(a)), Expected: make([]float64, len(spec.Actions))}
+			r.Read(g.Expected, 0, j)
+			g.Names, g.Probs = r.InWords(0, j)
+			m.Posteriors = append(m.Posteriors, g)
+		}
+	}
+	if !decides && !reads {
+		return nil
+	}
+	return m
 }
 
 // take keeps what was done and earned in the step.

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"maps"
+	"slices"
 
+	"hop/exp"
 	"hop/page"
 )
 
@@ -37,6 +39,23 @@ var settings = []setting{
 func hunt(is map[string]any) map[string]any {
 	maps.Copy(is, map[string]any{"agents": 4, "hares": 4, "stag_pays": 10, "hare_pays": 1, "player_strength": "[]"})
 	return is
+}
+
+// References returns what is known about the mean return of a spec's game: optimum,
+// equilibrium, random play. Nothing where bots or frozen agents play too, since they hold
+// for a team that learns.
+func References(s *exp.Spec) []page.Ref {
+	m, err := s.Game.Map()
+	others := func(who string) bool { return who != "learn" }
+	if err != nil || slices.ContainsFunc(s.Train.Team, others) {
+		return nil
+	}
+	for _, sw := range s.Train.Switch {
+		if others(sw.To) {
+			return nil
+		}
+	}
+	return references(m)
 }
 
 // references returns what is known about a game, given as its name and

@@ -116,6 +116,7 @@ func (r *Run) Finish(status string) error {
 // saveEnv writes env.json with the time spent so far and the sums of what is safely on
 // the disk.
 func (r *Run) saveEnv() error {
+	r.sign()
 	r.env.Spent, r.env.Peak = r.Spent(), max(r.env.Peak, cpu.Peak())
 	sums := &Sums{Specs: r.specs, Checkpoint: r.newest, Files: map[string]Part{
 		metricsFile: r.metrics.safe, eventsFile: r.events.safe, findingsFile: r.found,

@@ -13,7 +13,8 @@
 // remembers how long metrics and events were; resuming cuts both back to there.
 // So a resumed run ends in the same bytes as one that was never interrupted, but for
 // the clock: events say when they were written, and that alone differs between equal
-// runs. A lock keeps a second process out.
+// runs. A lock keeps a second process out; its time is the last sign of life of whoever
+// writes, and metrics.csv grows with every Log, so that others can watch (disk.Held).
 //
 // The record is sealed. A checkpoint's seal holds the sums of its body and of all else
 // as it stood then, of what grows the sum of its beginning; env.json holds the same of
@@ -85,6 +86,7 @@ type Run struct {
 	earlier Spent                      // before seconds began to count
 	seconds func() (cpu, wall float64) // since then; nil: nothing counts
 	line    []byte                     // scratch
+	beat    time.Time                  // when a sign of life was given last
 	closed  bool
 	specs   []string // sums that spec.yaml may have
 	newest  *Body    // the newest checkpoint
@@ -127,6 +129,14 @@ func (w *writer) sumTo(n int64) (string, error) {
 func (w *writer) sum(n int64) (err error) {
 	w.hash, err = hashFile(w.name, io.NewSectionReader(w.f, 0, n), n)
 	return err
+}
+
+// show lets others read what was written so far.
+func (w *writer) show() error {
+	if w.err == nil {
+		w.fail(w.buf.Flush())
+	}
+	return w.err
 }
 
 // sync makes everything written so far survive a crash.
@@ -413,8 +423,8 @@ func Seeds(dir string) ([]string, error) {
 	return list, nil
 }
 
-// Log adds rows to metrics.csv and to TensorBoard's file. They reach the disk
-// with the next checkpoint, or when the run is closed.
+// Log adds rows to metrics.csv and to TensorBoard's file. Others can read the former at
+// once; both survive a crash from the next checkpoint on, or when the run is closed.
 func (r *Run) Log(rows []Row) error {
 	for _, row := range rows {
 		if row.Name == "" || strings.ContainsAny(row.Name, ",\"\r\n") {
@@ -437,11 +447,22 @@ func (r *Run) Log(rows []Row) error {
 		}
 		lo = hi
 	}
-	return nil
+	r.sign()
+	return r.metrics.show()
+}
+
+// sign gives a sign of life to those who watch the run (disk.Held), at most once a second.
+// It changes no byte, and a run does not fail for it.
+func (r *Run) sign() {
+	if now := time.Now(); now.Sub(r.beat) >= time.Second {
+		r.beat = now
+		_ = disk.Beat(r.lock, now)
+	}
 }
 
 // Printf adds a line to log.txt.
 func (r *Run) Printf(format string, args ...any) {
+	r.sign()
 	fmt.Fprintf(r.log, "%s  %s\n", time.Now().Format(time.RFC3339), fmt.Sprintf(format, args...))
 }
 

@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"hop/internal/disk"
 )
 
 // started returns a new run that is closed when the test ends.
@@ -308,5 +311,34 @@ func TestBuildIDIsFound(t *testing.T) {
 	head := make([]byte, 1<<16)
 	if _, err := f.Read(head); err != nil || len(buildID(head)) < 20 {
 		t.Errorf("this test has the build ID %q (%v)", buildID(head), err)
+	}
+}
+
+func TestARunIsSeenWhileItGrows(t *testing.T) {
+	r := started(t)
+	dir := r.Dir()
+	lock := filepath.Join(dir, disk.LockFile)
+	old := time.Now().Add(-time.Hour)
+	for step := range int64(3) {
+		must(t, os.Chtimes(lock, old, old))
+		r.beat = time.Time{}
+		must(t, r.Log([]Row{{step, "a", -1, 1, 1}, {step, "b", 0, 2, 1}}))
+		rows, err := ReadMetrics(dir)
+		if must(t, err); len(rows) != 2*int(step+1) {
+			t.Fatalf("step %d: %d rows on the disk", step, len(rows))
+		}
+		h, err := disk.Held(dir)
+		if must(t, err); !h.Held || h.PID != os.Getpid() || time.Since(h.Seen) > time.Minute {
+			t.Errorf("step %d: %+v", step, h)
+		}
+	}
+	must(t, os.Chtimes(lock, old, old))
+	must(t, r.Log([]Row{{9, "a", -1, 1, 1}}))
+	if h, _ := disk.Held(dir); time.Since(h.Seen) < time.Minute {
+		t.Error("a sign of life more than once a second")
+	}
+	must(t, r.Close())
+	if h, err := disk.Held(dir); err != nil || h.Held {
+		t.Errorf("closed: %+v %v", h, err)
 	}
 }

@@ -188,12 +188,12 @@ func (r *Runner) take(ctx context.Context, st Status) (*os.File, error) {
 	said := false
 	for {
 		lock, err := disk.Lock(dir)
-		var held *disk.Held
-		if !errors.As(err, &held) {
+		var busy *disk.Busy
+		if !errors.As(err, &busy) {
 			return lock, err
 		}
-		if held.PID != "" && held.PID != st.Owner || !said {
-			st.Owner, said = held.PID, true
+		if owner := busy.Owner(); owner != "" && owner != st.Owner || !said {
+			st.Owner, said = owner, true
 			r.report(st)
 		}
 		select {

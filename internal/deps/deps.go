@@ -15,7 +15,8 @@ var Floors = map[string]int{
 	"game/tag": 3, "bridge/pyenv": 4, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3, "diag/rules": 3,
 	"model": 4, "dataset": 4, "oracle": 4, "plan/truth": 4, "card": 4, "diag": 4,
 	"model/actor": 5, "model/moa": 5, "model/world": 5, "model/vae": 5, "model/cvae": 5, "model/sequence": 6, "diag/dump": 5, "eval": 5,
-	"play":         5,
+	"play":        5,
+	"play/canvas": 0, "play/keys": 0,
 	"plan/learned": 6, "mind": 6, "onnx": 6, "diag/dump/learners": 6,
 	"ppo": 7, "train": 7, "mind/imagine": 7,
 	"mind/hop": 8, "mind/hop/pretrained": 7, "mind/hop/sight": 6, "mind/hop/incontext": 7,
@@ -28,9 +29,16 @@ var Floors = map[string]int{
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
-	"bridge/games": 13,
-	"cli":          14,
-	"cmd/hop":      15, "internal/mutants/cmd": 15, "internal/mutants/probe": 15,
+	"bridge/games":  13,
+	"serve/words":   12,
+	"serve/shelf":   12,
+	"serve/curve":   12,
+	"serve/door":    12,
+	"serve/control": 13,
+	"serve/theatre": 13,
+	"serve":         14,
+	"cli":           15,
+	"cmd/hop":       16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16,
 }
 
 // Trees gives packages below a folder one floor.
@@ -75,7 +83,7 @@ var ForbiddenImports = []Ban{
 }
 
 // clocks may read the clock.
-var clocks = []string{"cli/", "lab/", "internal/cpu/", "internal/mutants/cmd/", "runlog/", "play/"}
+var clocks = []string{"cli/", "lab/", "internal/cpu/", "internal/mutants/cmd/", "runlog/", "play/", "serve/"}
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{

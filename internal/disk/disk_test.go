@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWriteFollowsNoLinkAndLeavesNothing(t *testing.T) {
@@ -203,5 +204,78 @@ func TestJSONNamesTheFieldThatHasNoValue(t *testing.T) {
 		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "no value")):
 			t.Errorf("error %v, want one about %s", err, want)
 		}
+	}
+}
+
+func TestWhoeverAsksKeepsNobodyOut(t *testing.T) {
+	dir := t.TempDir()
+	if h, err := Held(dir); err != nil || h != (Holder{}) {
+		t.Errorf("no lock yet: %+v %v", h, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, LockFile)); err == nil {
+		t.Error("asking made a lock")
+	}
+	stop, done := make(chan struct{}), make(chan error, 3)
+	for range cap(done) { // those who ask, without a pause
+		go func() {
+			for {
+				select {
+				case <-stop:
+					done <- nil
+					return
+				default:
+				}
+				if _, err := Held(dir); err != nil {
+					done <- err
+					return
+				}
+			}
+		}()
+	}
+	for i := range 40 {
+		f, err := Lock(dir)
+		if err != nil {
+			t.Fatalf("time %d: %v", i, err)
+		}
+		if _, err := Lock(dir); !errors.Is(err, ErrHeld) {
+			t.Fatalf("time %d: a second one: %v", i, err)
+		}
+		if h, err := Held(dir); err != nil || !h.Held || h.PID != os.Getpid() {
+			t.Fatalf("time %d: %+v %v", i, h, err)
+		}
+		if err := Unlock(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if h, err := Held(dir); err != nil || h.Held || h.PID != 0 {
+		t.Errorf("given up: %+v %v", h, err)
+	}
+}
+
+func TestASignOfLifeIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Unlock(f)
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(f.Name(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := Held(dir); err != nil || time.Since(h.Seen) < 50*time.Minute {
+		t.Fatalf("%+v %v", h, err)
+	}
+	if err := Beat(f, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := Held(dir); err != nil || time.Since(h.Seen) > time.Minute {
+		t.Errorf("%+v %v", h, err)
 	}
 }

@@ -11,8 +11,13 @@ import (
 )
 
 // lock locks a file for as long as it is open.
-func lock(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+func lock(f *os.File) error { return flock(f, unix.LOCK_EX) }
+
+// share locks a file together with others who share it.
+func share(f *os.File) error { return flock(f, unix.LOCK_SH) }
+
+func flock(f *os.File, how int) error {
+	err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errLocked
 	}

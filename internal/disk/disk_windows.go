@@ -10,9 +10,14 @@ import (
 
 // lock locks a file for as long as it is open. The locked byte lies beyond the
 // process number, so that others can read that.
-func lock(f *os.File) error {
+func lock(f *os.File) error { return lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+
+// share locks a file together with others who share it.
+func share(f *os.File) error { return lockByte(f, 0) }
+
+func lockByte(f *os.File, how uint32) error {
 	at := &windows.Overlapped{Offset: 1 << 20}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return errLocked
 	}

@@ -23,8 +23,9 @@ func (p *player) Think() plan.Thought {
 	}
 	n := p.env[0]
 	for j := range p.others {
-		g := plan.Posterior{Seat: int(p.seats[j+1]), Left: p.rules.Legal(0, 0, j+1) == 0}
+		g := plan.Posterior{Seat: int(p.seats[j+1]), Left: p.rules.Legal(0, 0, j+1) == 0, Expected: make([]float64, len(p.spec.Actions))}
 		g.Names, g.Probs = p.InWords(n, j)
+		p.Read(g.Expected, n, j)
 		t.Posteriors = append(t.Posteriors, g)
 	}
 	return t

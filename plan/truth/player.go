@@ -227,9 +227,28 @@ func (p *Player) Think() plan.Thought {
 	for j, seat := range p.seats[1:] {
 		t.Posteriors = append(t.Posteriors, plan.Posterior{
 			Seat: int(seat), Left: !p.before[n].Alive(seat), Names: p.Models, Probs: slices.Clone(p.Beliefs.At(n, j)),
+			Expected: p.expected(n, j, seat),
 		})
 	}
 	return t
+}
+
+// expected returns what co-player j does at the last decision of env n, by what it may be.
+func (p *Player) expected(n, j int, seat game.Seat) []float64 {
+	probs, sum := make([]float32, len(p.legal)), make([]float64, len(p.legal))
+	if !p.before[n].Alive(seat) {
+		return sum
+	}
+	for m, b := range p.Beliefs.At(n, j) {
+		if b == 0 {
+			continue
+		}
+		p.policy[m].Probs(p.before[n], seat, probs)
+		for k, x := range probs {
+			sum[k] += b * float64(x)
+		}
+	}
+	return sum
 }
 
 // Evaluate writes nothing.

@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hop/internal/disk"
+	"hop/serve/control"
+	"hop/serve/shelf"
+)
+
+// mostFindings is how many findings the page holds; the script is told of all runs'.
+const mostFindings = 300
+
+// diagnoseView is what the page is made from.
+type diagnoseView struct {
+	Run      string // that is looked at; "": all
+	Runs     []shelf.Row
+	Found    []found
+	Rev      int64
+	Allowed  bool // jobs may be started
+	Pages    []written
+	Page     string // that is shown in place
+	Report   string // the run's own, if it has one
+	Folder   string // as one would type it
+	Jobs     []job
+	Watching string // the job whose output is shown
+}
+
+// Bare is a name without the number of its folder.
+func (d diagnoseView) Bare(name string) string {
+	_, rest, _ := strings.Cut(name, ":")
+	return rest
+}
+
+// found is a finding of a training.
+type found struct {
+	shelf.Finding
+	Run, Title string
+}
+
+func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
+	q := r.URL.Query()
+	l := s.shelf.Now()
+	d := diagnoseView{Run: q.Get("run"), Runs: l.Rows, Rev: l.Rev, Allowed: s.door.Allowed(r), Pages: s.written(), Page: q.Get("page"),
+		Folder: typed(s.shelf.Roots()[0]), Watching: q.Get("job")}
+	if d.Allowed {
+		d.Jobs = s.jobs(control.Audit, control.Ladder)
+	}
+	if d.Run != "" {
+		row, ok := l.Row(d.Run)
+		if !ok {
+			return nil, refuse(http.StatusNotFound, "there is no training %.200q", d.Run)
+		}
+		if row.Page {
+			d.Report = d.Run + "/report.html"
+		}
+		if d.Page == "" {
+			d.Page = d.Report
+		}
+	}
+	if d.Page != "" {
+		if dir, err := s.shelf.Dir(d.Page); err != nil || filepath.Ext(dir) != ".html" {
+			return nil, refuse(http.StatusNotFound, "there is no page %.200q", d.Page)
+		} else if info, err := os.Stat(dir); err != nil || !info.Mode().IsRegular() {
+			return nil, refuse(http.StatusNotFound, "there is no page %.200q", d.Page)
+		}
+	}
+	for _, row := range l.Rows {
+		if d.Run != "" && row.Name != d.Run {
+			continue
+		}
+		for _, f := range row.Findings {
+			if len(d.Found) < mostFindings {
+				d.Found = append(d.Found, found{f, row.Name, row.Title})
+			}
+		}
+	}
+	return d, nil
+}
+
+// pagesAPI lists what audits and ladders wrote.
+func (s *Server) pagesAPI(*http.Request) (any, error) { return s.written(), nil }
+
+// verdict reads what an audit came to, out of the object that it wrote; a ladder says
+// only something.
+func verdict(name string) (subject, verdict, says string) {
+	b, err := disk.Read(name, 16<<20)
+	var r struct {
+		Subject, Run, Verdict, Says string
+		Result                      struct{ Says string }
+	}
+	if err != nil || json.Unmarshal(b, &r) != nil {
+		return "", "", ""
+	}
+	if r.Subject == "" {
+		r.Subject = filepath.Base(r.Run)
+	}
+	if r.Says == "" {
+		r.Says = r.Result.Says
+	}
+	return strings.TrimSpace(r.Subject), r.Verdict, r.Says
+}

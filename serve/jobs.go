@@ -1,0 +1,307 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hop/internal/disk"
+	"hop/lab"
+	"hop/serve/control"
+	"hop/serve/door"
+	"hop/serve/shelf"
+)
+
+// job is a job for a page: folders by their names, and no path of this machine but in the
+// command, which one may want to type.
+type job struct {
+	control.Job
+	Title string `json:"title"` // of the run
+}
+
+func (s *Server) job(j control.Job) job {
+	out := job{Job: j}
+	out.Run, _ = s.shelf.Name(j.Run)
+	out.Page, _ = s.shelf.Name(j.Page)
+	_, out.Title, _ = strings.Cut(out.Run, ":")
+	out.Why, out.Says = s.asTyped(j.Why), s.asTyped(j.Says)
+	return out
+}
+
+// asTyped writes the served folders in a program's words as one would type them.
+func (s *Server) asTyped(text string) string {
+	for _, root := range s.shelf.Roots() {
+		text = strings.ReplaceAll(text, root, typed(root))
+	}
+	return text
+}
+
+// jobs returns the jobs of some kinds, of all if none is named.
+func (s *Server) jobs(kinds ...string) []job {
+	list := []job{}
+	for _, j := range s.control.Jobs() {
+		if len(kinds) == 0 || slices.Contains(kinds, j.Kind) {
+			list = append(list, s.job(j))
+		}
+	}
+	return list
+}
+
+// typed is a folder as one would type it: from where the server was started, if it lies
+// below that.
+func typed(dir string) string {
+	if here, err := os.Getwd(); err == nil {
+		if rest, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rest) {
+			return rest
+		}
+	}
+	return dir
+}
+
+// folder is one of the served folders.
+func (s *Server) folder(n int) (string, error) {
+	if roots := s.shelf.Roots(); n >= 0 && n < len(roots) {
+		return roots[n], nil
+	}
+	return "", refuse(http.StatusBadRequest, "there is no folder %d", n)
+}
+
+// start begins a job.
+func (s *Server) start(folder int, kind, run string, words []string) (any, error) {
+	j, err := s.control.Start(folder, kind, run, words)
+	if err != nil {
+		return nil, refusal{http.StatusConflict, err}
+	}
+	s.c.Log("serve: started process %d: %s", j.PID, j.Command)
+	return s.job(j), nil
+}
+
+// startTraining starts what the form says.
+func (s *Server) startTraining(r *http.Request) (any, error) {
+	var in control.Asked
+	if err := body(r, 1<<18, &in); err != nil {
+		return nil, err
+	}
+	dir, err := s.folder(in.Folder)
+	if err != nil {
+		return nil, err
+	}
+	f, err := control.NewForm(s.c.Lab.Reg, in, typed(dir))
+	if err != nil {
+		return nil, refusal{http.StatusBadRequest, err}
+	}
+	if !f.OK() {
+		faults := f.Faults
+		for _, x := range f.Fields {
+			if x.Fault != "" {
+				faults = append(faults, x.Fault)
+			}
+		}
+		return nil, refuse(http.StatusBadRequest, "%s", strings.Join(faults, "; "))
+	}
+	return s.start(in.Folder, control.Train, "", append(f.Words, "--json"))
+}
+
+// ofRun reads the run that a request names, and the number of its folder.
+func (s *Server) ofRun(name string) (dir string, folder int, err error) {
+	if dir, err = s.shelf.Dir(name); err != nil {
+		return "", 0, named(err)
+	}
+	number, _, _ := strings.Cut(name, ":")
+	folder, err = strconv.Atoi(number)
+	return dir, folder, err
+}
+
+func (s *Server) resumeRun(r *http.Request) (any, error) {
+	var in struct{ Run string }
+	if err := body(r, 1<<12, &in); err != nil {
+		return nil, err
+	}
+	dir, folder, err := s.ofRun(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	_, seeds, err := s.shelf.Seeds(in.Run)
+	if err != nil {
+		return nil, named(err)
+	}
+	for _, seed := range seeds { // the look at all runs may be a second old
+		if h, err := disk.Held(seed); err == nil && h.Held {
+			return nil, refuse(http.StatusConflict, "it is running: process %d holds it", h.PID)
+		}
+	}
+	return s.start(folder, control.Resume, dir, []string{"train", "--resume", typed(dir), "--json"})
+}
+
+// auditRun audits a run, or climbs its ladder.
+func (s *Server) auditRun(r *http.Request) (any, error) {
+	var in struct{ Run string }
+	if err := body(r, 1<<12, &in); err != nil {
+		return nil, err
+	}
+	dir, folder, err := s.ofRun(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	return s.start(folder, control.Audit, dir, []string{"audit", typed(dir), "--out", typed(s.shelf.Roots()[folder]), "--json"})
+}
+
+func (s *Server) ladderRun(r *http.Request) (any, error) {
+	var in struct{ Run, PPO string }
+	if err := body(r, 1<<12, &in); err != nil {
+		return nil, err
+	}
+	dir, folder, err := s.ofRun(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	words, ppo := []string{"ladder", typed(dir)}, "ppo-4x4" // which the command has as its default
+	if in.PPO != "" {
+		if ppo, _, err = s.ofRun(in.PPO); err != nil {
+			return nil, err
+		}
+		words = append(words, "--ppo", typed(ppo))
+	}
+	if err := s.c.Lab.Climbable(lab.LadderConfig{What: dir, PPO: ppo}); err != nil {
+		return nil, refusal{http.StatusBadRequest, errors.New(s.asTyped(err.Error()))}
+	}
+	out, err := lab.NewFolder(s.shelf.Roots()[folder], "ladder")
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.start(folder, control.Ladder, dir, append(words, "--out", typed(out), "--json"))
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(out))
+	}
+	return j, nil
+}
+
+func (s *Server) stopJob(r *http.Request) (any, error) {
+	var in struct{ Job string }
+	if err := body(r, 1<<12, &in); err != nil {
+		return nil, err
+	}
+	j, err := s.control.Stop(in.Job)
+	if errors.Is(err, control.ErrNone) {
+		return nil, refusal{http.StatusNotFound, err}
+	}
+	if err != nil {
+		return nil, refusal{http.StatusConflict, err}
+	}
+	s.c.Log("serve: asked process %d to stop: %s", j.PID, j.Command)
+	return s.job(j), nil
+}
+
+func (s *Server) jobsAPI(r *http.Request) (any, error) { return s.jobs(r.URL.Query()["kind"]...), nil }
+
+// jobsStream sends the jobs when they change, and what one of them says from a byte on.
+func (s *Server) jobsStream(r *http.Request, st *stream) error {
+	q := r.URL.Query()
+	id := q.Get("job")
+	at, err := strconv.ParseInt(cmp.Or(q.Get("at"), "0"), 10, 64)
+	if err != nil || at < 0 {
+		return refuse(http.StatusBadRequest, "at is %.40q, want how many bytes of output were seen", q.Get("at"))
+	}
+	var before []job
+	for {
+		list := s.jobs(q["kind"]...)
+		same := func(a, b job) bool { return a.ID == b.ID && a.State == b.State && a.Run == b.Run && a.Asked == b.Asked }
+		if before == nil || !slices.EqualFunc(list, before, same) {
+			if err := st.send("jobs", list); err != nil {
+				return err
+			}
+			before = list
+		}
+		for _, j := range list {
+			if j.ID != id || j.Bytes <= at {
+				continue
+			}
+			text, next, err := s.control.Output(id, at, j.State != control.Running)
+			if err == nil && text != "" {
+				err = st.send("output", map[string]any{"job": id, "text": s.asTyped(text), "next": next})
+			}
+			if err != nil {
+				return err
+			}
+			at = next
+		}
+		if !st.wait(tick/2, nil) {
+			return nil
+		}
+	}
+}
+
+// written is a page that a program wrote into a served folder.
+type written struct {
+	File    string `json:"file"` // its name, such as 0:audit-ppo-4x4-001/audit.html
+	Kind    string `json:"kind"`
+	Title   string `json:"title"`
+	Subject string `json:"subject,omitempty"`
+	Verdict string `json:"verdict,omitempty"`
+	Says    string `json:"says,omitempty"`
+	at      int64
+}
+
+// mostPages is how many pages are listed.
+const mostPages = 200
+
+// written lists the pages of audits and ladders, newest first.
+func (s *Server) written() []written {
+	list := []written{}
+	for n, root := range s.shelf.Roots() {
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			kind := ""
+			for _, k := range []string{control.Audit, control.Ladder} {
+				if e.IsDir() && strings.HasPrefix(e.Name(), k) {
+					kind = k
+				}
+			}
+			if kind == "" {
+				continue
+			}
+			page := filepath.Join(root, e.Name(), kind+".html")
+			info, err := os.Lstat(page)
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			w := written{File: strconv.Itoa(n) + ":" + e.Name() + "/" + kind + ".html", Kind: kind, Title: e.Name(), at: info.ModTime().UnixNano()}
+			w.Subject, w.Verdict, w.Says = verdict(filepath.Join(root, e.Name(), kind+".json"))
+			w.Subject, w.Says = s.asTyped(w.Subject), s.asTyped(w.Says)
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b written) int { return cmp.Compare(b.at, a.at) })
+	return list[:min(len(list), mostPages)]
+}
+
+// file answers with a page out of a served folder, as something to look at: nothing in it
+// can run, send or load anything.
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	dir, err := s.shelf.Dir(r.URL.Query().Get("file"))
+	var b []byte
+	if err == nil && path.Ext(dir) != ".html" {
+		err = shelf.ErrName
+	}
+	if err == nil {
+		b, err = disk.Read(dir, 64<<20)
+	}
+	if err != nil {
+		s.page(func(*http.Request, *view) (any, error) {
+			return nil, refuse(http.StatusNotFound, "there is no such page: %w", err)
+		})(w, r)
+		return
+	}
+	door.Sandbox(w.Header())
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	send(w, r, http.StatusOK, b)
+}

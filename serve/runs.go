@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"hop/serve/shelf"
+)
+
+// firstRows is how many runs the page holds before its script fetches the others.
+const firstRows = 100
+
+// runsView is what the page of runs is made from.
+type runsView struct {
+	Rows    []shelf.Row
+	All     int
+	Rev     int64
+	Folders []string
+	Notes   []string
+}
+
+func (s *Server) runsPage(r *http.Request, v *view) (any, error) {
+	l := s.shelf.Now()
+	d := runsView{Rows: l.Rows, All: len(l.Rows), Rev: l.Rev, Folders: s.shelf.Folders(), Notes: l.Notes}
+	if r.URL.Query().Get("rows") != "all" && len(d.Rows) > firstRows {
+		d.Rows = d.Rows[:firstRows]
+	}
+	return d, nil
+}
+
+// rowsJSON is what the script gets: all rows, or those that have changed.
+type rowsJSON struct {
+	Rev   int64             `json:"rev"`
+	All   bool              `json:"all"` // these are all there are
+	Rows  []json.RawMessage `json:"rows"`
+	Gone  []string          `json:"gone"`
+	Notes []string          `json:"notes"`
+	Now   int64             `json:"now"` // milliseconds
+}
+
+func rowsSince(l *shelf.Look, rev int64) rowsJSON {
+	rows, gone, all := l.Since(rev)
+	out := rowsJSON{Rev: l.Rev, All: all, Rows: []json.RawMessage{}, Gone: append([]string{}, gone...), Notes: append([]string{}, l.Notes...),
+		Now: l.At.UnixMilli()}
+	for _, r := range rows {
+		out.Rows = append(out.Rows, r.JSON)
+	}
+	return out
+}
+
+func (s *Server) runsAPI(r *http.Request) (any, error) { return rowsSince(s.shelf.Now(), 0), nil }
+
+// runsStream sends what changes after the look that the client has seen.
+func (s *Server) runsStream(r *http.Request, st *stream) error {
+	rev, err := strconv.ParseInt(r.URL.Query().Get("rev"), 10, 64)
+	if err != nil {
+		rev = 0
+	}
+	first := true
+	for {
+		l, changed := s.shelf.Changed()
+		if first || l.Rev != rev {
+			if err := st.send("runs", rowsSince(l, rev)); err != nil {
+				return err
+			}
+			first, rev = false, l.Rev
+		}
+		if !st.wait(tick, changed) {
+			return nil
+		}
+	}
+}
+
+// labelRun keeps the tags and the note of a training.
+func (s *Server) labelRun(r *http.Request) (any, error) {
+	var in struct {
+		Run  string
+		Tags []string
+		Note string
+	}
+	if err := body(r, 1<<16, &in); err != nil {
+		return nil, err
+	}
+	if err := s.shelf.Label(in.Run, in.Tags, in.Note); err != nil {
+		return nil, named(err)
+	}
+	row, _ := s.shelf.Now().Row(in.Run)
+	return json.RawMessage(row.JSON), nil
+}
+
+// named makes an error about a name, or what people wrote, a refusal.
+func named(err error) error {
+	switch {
+	case errors.Is(err, shelf.ErrName):
+		return refusal{http.StatusNotFound, err}
+	case errors.Is(err, shelf.ErrLabel):
+		return refusal{http.StatusBadRequest, err}
+	}
+	return err
+}

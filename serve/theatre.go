@@ -1,0 +1,296 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hop/play"
+	"hop/serve/shelf"
+	"hop/serve/theatre"
+)
+
+// asked reads what an address asks to be played.
+func (s *Server) asked(q url.Values) (theatre.Ask, error) {
+	a, err := theatre.Read(q, s.shelf.Seeds)
+	return a, refused(err)
+}
+
+// refused gives errors of the theatre their status.
+func refused(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(theatre.Busy)):
+		return refusal{http.StatusTooManyRequests, err}
+	case errors.As(err, new(theatre.Gone)):
+		return refusal{http.StatusGone, err}
+	case errors.As(err, new(theatre.Unreadable)):
+		return refusal{http.StatusBadRequest, err}
+	case errors.Is(err, shelf.ErrName):
+		return refusal{http.StatusNotFound, err}
+	}
+	return refusal{http.StatusUnprocessableEntity, err}
+}
+
+// runChoice is a run that can be chosen.
+type runChoice struct {
+	Name, Title, Game string
+	Chosen            bool
+}
+
+// seatChoice is a seat of the form, and who may sit there.
+type seatChoice struct {
+	Number int
+	Now    string
+	Groups []group
+}
+
+// group is some of those who may sit on a seat.
+type group struct {
+	Title string
+	List  []option
+}
+
+type option struct{ Value, Text, Doc string }
+
+// theatreView is what the form of both pages is made from.
+type theatreView struct {
+	Runs    []runChoice
+	Games   []string
+	Game    string // chosen, without a run
+	Run     string // chosen
+	At      string // chosen checkpoint
+	Steps   []int64
+	Seats   []seatChoice
+	Seed    string
+	Human   int
+	Session string
+	Fault   string
+	Title   string
+	Query   string // what is asked for, without what is the page's own
+	Ready   bool   // there is something to be shown
+	Text    []string
+}
+
+// mostRuns is how many runs a form offers; others are reached by their own links.
+const mostRuns = 300
+
+// form gathers what can be chosen. joins says that a person is to sit somewhere.
+func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theatre.Ask, error) {
+	q := r.URL.Query()
+	d := &theatreView{Games: s.c.Lab.Reg.GameNames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
+	d.Games = slices.DeleteFunc(slices.Clone(d.Games), func(g string) bool { return g == "python" })
+	rows := s.shelf.Now().Rows
+	for _, row := range rows {
+		for _, seed := range row.Seeds {
+			if _, title, _ := strings.Cut(seed.Name, ":"); len(d.Runs) < mostRuns && seed.State != "damaged" {
+				d.Runs = append(d.Runs, runChoice{Name: seed.Name, Title: title, Game: row.Game})
+			}
+		}
+	}
+	a, err := s.asked(q)
+	if err != nil {
+		return nil, a, err
+	}
+	if d.Seed == "" {
+		d.Seed = "1"
+	}
+	switch {
+	case a.Run.Dir != "":
+		d.Run = a.Run.Name
+	case a.Game != "":
+		d.Game = a.Game
+	case len(d.Runs) > 0:
+		d.Run = d.Runs[0].Name
+	default:
+		d.Game = "staghunt"
+	}
+	if d.Run != "" && a.Run.Dir == "" {
+		newest := maps.Clone(q)
+		newest.Set("run", d.Run)
+		if a, err = s.asked(newest); err != nil {
+			return nil, a, err
+		}
+	}
+	if d.Run == "" {
+		a.Game = d.Game
+	}
+	if !slices.ContainsFunc(d.Runs, func(c runChoice) bool { return c.Name == d.Run }) && d.Run != "" {
+		d.Runs = append(d.Runs, runChoice{Name: d.Run, Title: d.Run})
+	}
+	for i := range d.Runs {
+		d.Runs[i].Chosen = d.Runs[i].Name == d.Run
+	}
+	c, err := s.stage.Choices(a)
+	if err != nil {
+		d.Fault = s.shelf.Plain(err.Error())
+		return d, a, nil
+	}
+	d.Title, d.Steps, d.Ready = c.Title, c.Steps, q.Has("run") || q.Has("game")
+	slices.Reverse(d.Steps)
+	if a.Human > play.NoHuman && int(a.Human) < c.Seats {
+		d.Human = int(a.Human)
+	} else if joins {
+		d.Human = 0
+	}
+	names := q["team"]
+	if len(names) == 1 {
+		names = strings.Split(names[0], ",")
+	}
+	for seat := range c.Seats {
+		x := seatChoice{Number: seat}
+		switch {
+		case seat < len(names) && names[seat] != "":
+			x.Now = names[seat]
+		case c.Own != nil:
+			x.Now = theatre.Own
+		case len(c.Planners) > 1 && seat == 0 && !joins || joins && seat == 1 && len(c.Planners) > 1:
+			x.Now = "plan-infer"
+		default:
+			x.Now = c.Bots[min(1+seat%2, len(c.Bots)-1)].Name
+		}
+		x.Groups = s.whoSits(v, c, d, seat)
+		if !slices.ContainsFunc(x.Groups, func(g group) bool {
+			return slices.ContainsFunc(g.List, func(o option) bool { return o.Value == x.Now })
+		}) && x.Now != "you" {
+			x.Groups = append(x.Groups, group{v.T("theatre.group.asked"), []option{{x.Now, x.Now, ""}}})
+		}
+		d.Seats = append(d.Seats, x)
+	}
+	asks := plainQuery(q)
+	if len(a.Team) == 0 { // what the form says is what is played
+		for _, x := range d.Seats {
+			asks.Add("team", x.Now)
+			a.Team = append(a.Team, theatre.Member{Who: x.Now})
+		}
+		asks.Set("team", strings.Join(asks["team"], ","))
+	}
+	d.Query = asks.Encode()
+	return d, a, nil
+}
+
+// plainQuery is an address without what is the page's own.
+func plainQuery(q url.Values) url.Values {
+	out := url.Values{}
+	for _, key := range []string{"run", "at", "game", "set", "team", "seed", "seat", "moves"} {
+		if v := q[key]; len(v) > 0 && v[0] != "" {
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// whoSits lists who may sit on a seat.
+func (s *Server) whoSits(v *view, c *theatre.Choices, d *theatreView, seat int) (list []group) {
+	if c.Own != nil {
+		own := group{Title: v.T("theatre.group.run")}
+		own.List = append(own.List, option{theatre.Own, c.Own[seat], ""})
+		for _, step := range d.Steps[:min(len(d.Steps), 24)] {
+			name := fmt.Sprintf("%s#%d@%d", d.Run, seat, step)
+			own.List = append(own.List, option{name, v.T("theatre.age", seat, step), ""})
+		}
+		list = append(list, own)
+	}
+	titled := func(name string) group { return group{Title: v.T("theatre.group." + name)} }
+	bots, plans, others := titled("bots"), titled("planners"), titled("runs")
+	for _, b := range c.Bots {
+		bots.List = append(bots.List, option{b.Name, b.Name, b.Doc})
+	}
+	for _, p := range c.Planners {
+		plans.List = append(plans.List, option{p.Name, p.Name, p.Doc})
+	}
+	for _, r := range d.Runs {
+		if r.Game == c.Game && r.Name != d.Run && len(others.List) < 40 {
+			others.List = append(others.List, option{fmt.Sprintf("%s#%d", r.Name, seat), fmt.Sprintf("%s #%d", r.Title, seat), ""})
+		}
+	}
+	for _, g := range []group{bots, plans, others} {
+		if len(g.List) > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// asText is how long a page of text may be waited for.
+const asText = 30 * time.Second
+
+func (s *Server) theatrePage(r *http.Request, v *view) (any, error) {
+	d, a, err := s.form(r, v, false)
+	if err != nil || !r.URL.Query().Has("text") || !d.Ready {
+		return d, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), asText)
+	defer cancel()
+	if d.Text, err = s.stage.Texts(ctx, a); err != nil {
+		d.Fault = s.shelf.Plain(err.Error())
+	}
+	return d, nil
+}
+
+// choicesAPI says who may sit where.
+func (s *Server) choicesAPI(r *http.Request) (any, error) {
+	a, err := s.asked(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.stage.Choices(a)
+	return c, s.plain(refused(err))
+}
+
+// plain takes paths of the machine out of an error.
+func (s *Server) plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return refusal{status(err), errors.New(s.shelf.Plain(err.Error()))}
+}
+
+// theatreStream plays an episode, or shows one that was: head, step by step, sums, regrets, end.
+// Whoever is lost on the way begins again, and is sent all of it.
+func (s *Server) theatreStream(r *http.Request, st *stream) error {
+	a, err := s.asked(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if err := st.send("begin", struct{}{}); err != nil {
+		return err
+	}
+	v, err := s.stage.Open(a)
+	if err != nil {
+		return s.plain(refused(err))
+	}
+	defer v.Close()
+	return s.plain(st.pass(v.Next))
+}
+
+// pass sends events as they come, and a comment now and then while none do.
+func (st *stream) pass(next func(ctx context.Context) ([]theatre.Event, error)) error {
+	for {
+		ctx, cancel := context.WithTimeout(st.r.Context(), heartbeat)
+		events, err := next(ctx)
+		late := ctx.Err() != nil
+		cancel()
+		if late && err != nil {
+			if !st.wait(0, nil) {
+				return nil
+			}
+			continue
+		}
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for _, e := range events {
+			if err := st.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.Name, e.Data)); err != nil {
+				return nil
+			}
+		}
+	}
+}
