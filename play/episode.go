@@ -86,28 +86,6 @@ func (p *Episode) Step(act int32) error {
 // Last returns what was played and earned in the last step, by seat: views.
 func (p *Episode) Last() (actions []int32, rewards []float32) { return p.e.actions, p.e.rewards }
 
-// Keys returns, for each action, the keys that play it, the one that is shown first.
-func Keys(actions []string) [][]string {
-	k := bind(actions)
-	list := make([][]string, len(actions))
-	for a := range list {
-		if k.first[a] != "" {
-			list[a] = append(list[a], k.first[a])
-		}
-	}
-	for key, a := range k.plays {
-		if key != k.first[a] {
-			list[a] = append(list[a], key)
-		}
-	}
-	for _, keys := range list {
-		if len(keys) > 1 {
-			slices.Sort(keys[1:])
-		}
-	}
-	return list
-}
-
 // Picture is how a thing is shown where this package does not draw it.
 type Picture struct {
 	Word   string `json:"word"`            // its name without numbers

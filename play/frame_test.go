@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/width"
 
 	"hop/game"
+	"hop/play/canvas"
 )
 
 func TestTextOfAHunt(t *testing.T) {
@@ -59,10 +60,10 @@ func TestNoCharacterHasAnUncertainWidth(t *testing.T) {
 }
 
 func TestWideLettersKeepColumns(t *testing.T) {
-	c := newCanvas(10, 2)
-	c.put(0, 0, fit("猎人甲乙丙", 8), style{})
-	c.put(8, 0, "|", style{})
-	c.put(0, 1, "12345678|", style{})
+	c := canvas.New(10, 2)
+	c.Put(0, 0, canvas.Fit("猎人甲乙丙", 8), style{})
+	c.Put(8, 0, "|", style{})
+	c.Put(0, 1, "12345678|", style{})
 	lines := strings.Split(c.String(), "\n")
 	if got, want := lines[0], "猎人甲..|"; strings.ReplaceAll(got, " ", "") != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -70,8 +71,8 @@ func TestWideLettersKeepColumns(t *testing.T) {
 	if a, b := lipgloss.Width(lines[0]), lipgloss.Width(lines[1]); a != b {
 		t.Errorf("lines have %d and %d columns, want the same", a, b)
 	}
-	c = newCanvas(3, 2)
-	c.put(0, 0, "猎人", style{})
+	c = canvas.New(3, 2)
+	c.Put(0, 0, "猎人", style{})
 	if got, want := c.String(), "猎\n\n"; got != want {
 		t.Errorf("cut off at the edge: got %q, want %q", got, want)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hop/game"
 	"hop/plan"
+	"hop/play/canvas"
 )
 
 // Mind is what a planning agent thinks before it acts.
@@ -147,23 +148,23 @@ func (m *Mind) key() string {
 
 // drawMind draws the thoughts for a terminal, w columns wide, without blank lines
 // if it must be tight.
-func (m *Mind) drawMind(w int, tight bool) *canvas {
+func (m *Mind) drawMind(w int, tight bool) *canvas.Canvas {
 	options := m.options()
 	rows := m.line((w - 10) / 3)
-	c := newCanvas(w, 7+len(m.Posteriors)+len(options)+len(rows))
-	quiet, strong := style{fg: faint}, style{bold: true}
+	c := canvas.New(w, 7+len(m.Posteriors)+len(options)+len(rows))
+	quiet, strong := style{FG: faint}, style{Bold: true}
 	bar := func(x, y, room int, share float64) {
 		full := int(float64(room)*min(max(share, 0), 1) + 0.5)
-		c.put(x, y, strings.Repeat("=", full), style{accent, accent, false})
-		c.put(x+full, y, strings.Repeat(".", room-full), style{hair, color.RGBA{}, false})
+		c.Put(x, y, strings.Repeat("=", full), style{FG: accent, BG: accent})
+		c.Put(x+full, y, strings.Repeat(".", room-full), style{FG: hair})
 	}
 	chip := func(x, y int, s game.Seat) int {
 		k := lookOf(s)
-		return c.put(x, y, string(k.left)+string(digit(s))+string(k.right), style{k.ink, k.fill, true}) + 1
+		return c.Put(x, y, string(k.left)+string(digit(s))+string(k.right), style{FG: k.ink, BG: k.fill, Bold: true}) + 1
 	}
 	who, worth := m.title()
-	c.put(0, 0, who, strong)
-	c.put(max(w-lipgloss.Width(worth), lipgloss.Width(who)+1), 0, worth, quiet)
+	c.Put(0, 0, who, strong)
+	c.Put(max(w-lipgloss.Width(worth), lipgloss.Width(who)+1), 0, worth, quiet)
 	y := 1
 	wide := 6
 	for _, o := range options {
@@ -177,53 +178,52 @@ func (m *Mind) drawMind(w int, tight bool) *canvas {
 		x := chip(0, y, game.Seat(g.Seat))
 		top, p, rest := believed(g)
 		if g.Left {
-			c.put(x, y, top, quiet)
+			c.Put(x, y, top, quiet)
 			y++
 			continue
 		}
-		x = c.put(x, y, fit(top, wide)+" ", strong)
+		x = c.Put(x, y, canvas.Fit(top, wide)+" ", strong)
 		bar(x, y, room, p)
-		x = c.put(x+room+1, y, fmt.Sprintf("%5s  ", percent(p)), style{})
-		c.put(x, y, fit(rest, max(w-x, 0)), quiet)
+		x = c.Put(x+room+1, y, fmt.Sprintf("%5s  ", percent(p)), style{})
+		c.Put(x, y, canvas.Fit(rest, max(w-x, 0)), quiet)
 		y++
 	}
 	if !tight {
 		y++
 	}
-	c.put(4+wide+1, y, "visits", quiet)
-	c.put(4+wide+1+room+9, y, "value", quiet)
+	c.Put(4+wide+1, y, "visits", quiet)
+	c.Put(4+wide+1+room+9, y, "value", quiet)
 	y++
 	for _, o := range options {
 		st, mark := style{}, " "
 		if o.does {
 			st, mark = strong, ">"
 		}
-		c.put(2, y, mark, strong)
-		x := c.put(4, y, fit(o.name, wide)+" ", st)
+		c.Put(2, y, mark, strong)
+		x := c.Put(4, y, canvas.Fit(o.name, wide)+" ", st)
 		bar(x, y, room, o.share)
-		x = c.put(x+room+1, y, fmt.Sprintf("%6d", o.visits), st)
-		c.put(x, y, fmt.Sprintf("%7s", o.q), st)
+		x = c.Put(x+room+1, y, fmt.Sprintf("%6d", o.visits), st)
+		c.Put(x, y, fmt.Sprintf("%7s", o.q), st)
 		y++
 	}
 	if !tight {
 		y++
 	}
 	if len(rows[0].moves) > 0 {
-		c.put(0, y, "the line it expects", strong)
+		c.Put(0, y, "the line it expects", strong)
 		if key := m.key(); lipgloss.Width(key)+22 <= w {
-			c.put(21, y, key, quiet)
+			c.Put(21, y, key, quiet)
 		}
 		y++
 		for _, r := range rows {
 			x := chip(4, y, r.seat)
 			for i, move := range r.moves {
-				c.put(x+3*i, y, move, style{})
+				c.Put(x+3*i, y, move, style{})
 			}
 			y++
 		}
 	}
-	c.h = y
-	c.at = c.at[:c.w*c.h]
+	c.Cut(y)
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"hop/game"
+	"hop/play/keys"
 )
 
 // The bounds of the delay that + and - change.
@@ -25,7 +26,7 @@ type tick struct{ clock int }
 // model is the terminal program: what is shown and what the keys do.
 type model struct {
 	env    *env
-	keys   keymap
+	keys   keys.Map
 	seed   uint64 // of the episode that is shown
 	first  uint64 // of the first
 	most   int    // episodes to play, 0: no limit
@@ -41,7 +42,7 @@ var _ tea.Model = (*model)(nil)
 
 func newModel(o Options, e *env) (*model, error) {
 	m := &model{
-		env: e, keys: bind(e.spec.Actions), seed: o.Seed, first: o.Seed, most: o.MaxEpisodes,
+		env: e, keys: keys.Bind(e.spec.Actions), seed: o.Seed, first: o.Seed, most: o.MaxEpisodes,
 		delay: o.Delay, w: 80, h: 24,
 	}
 	return m, e.reset(m.seed)
@@ -101,7 +102,7 @@ func (m *model) key(key string) tea.Cmd {
 		return m.start()
 	}
 	if m.env.waits() {
-		a, ok := m.keys.plays[key]
+		a, ok := m.keys.Plays[key]
 		switch {
 		case !ok:
 			m.note = fmt.Sprintf("the key %s does nothing here", key)
@@ -160,7 +161,7 @@ func (m *model) View() tea.View {
 
 // bottom is the lines below the board: the person's actions, a note, the keys.
 func (m *model) bottom() [][]span {
-	quiet, strong, button := style{fg: faint}, style{bold: true}, style{white, accent, true}
+	quiet, strong, button := style{FG: faint}, style{Bold: true}, style{FG: white, BG: accent, Bold: true}
 	e, f := m.env, m.env.rec.Last()
 	var lines [][]span
 	if e.waits() {
@@ -171,7 +172,7 @@ func (m *model) bottom() [][]span {
 			if !legal[a] {
 				key, word = quiet, quiet
 			}
-			actions = append(actions, []span{{" " + m.keys.first[a] + " ", key}, {" " + name + "  ", word}})
+			actions = append(actions, []span{{" " + m.keys.First[a] + " ", key}, {" " + name + "  ", word}})
 		}
 		lines = m.wrap(actions)
 	}
@@ -182,7 +183,7 @@ func (m *model) bottom() [][]span {
 		say = "the episode is over"
 	case e.waits():
 		say = fmt.Sprintf("your turn, seat %d", e.human)
-		if m.keys.taken("left") {
+		if m.keys.Taken("left") {
 			say += "; arrow keys move too"
 		}
 	case m.paused:

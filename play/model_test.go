@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"hop/game"
+	"hop/play/keys"
 )
 
 // press returns the message of a key.
@@ -192,7 +193,7 @@ func TestViewShowsLegalActionsAndKeys(t *testing.T) {
 			}
 		}
 	}
-	if !stay.bold || stag.bold || stag.fg != faint {
+	if !stay.Bold || stag.Bold || stag.FG != faint {
 		t.Errorf("stay is %+v and hunt stag %+v, want the legal one bold and the other faint", stay, stag)
 	}
 	m.Update(tea.ColorProfileMsg{Profile: colorprofile.ASCII})
@@ -215,9 +216,9 @@ func TestKeysComeFromNames(t *testing.T) {
 		{"twice left", []string{"left", "turn left"}, map[string]int32{"left": 0, "e": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := bind(c.actions)
+			k := keys.Bind(c.actions)
 			for key, want := range c.keys {
-				if got, ok := k.plays[key]; !ok || got != want {
+				if got, ok := k.Plays[key]; !ok || got != want {
 					t.Errorf("%s: got %d %v, want %d", key, got, ok, want)
 				}
 			}
@@ -230,14 +231,14 @@ func TestEveryActionHasAKeyOfItsOwn(t *testing.T) {
 	for len(actions) < game.MaxActions {
 		actions = append(actions, "act")
 	}
-	k := bind(actions)
-	for a, key := range k.first {
-		if got, ok := k.plays[key]; !ok || int(got) != a {
+	k := keys.Bind(actions)
+	for a, key := range k.First {
+		if got, ok := k.Plays[key]; !ok || int(got) != a {
 			t.Errorf("action %d is shown with %q, which plays %d", a, key, got)
 		}
 	}
 	for _, taken := range []string{"q", "r", "+", "-", "=", "_", "esc", "ctrl+c"} {
-		if k.taken(taken) {
+		if k.Taken(taken) {
 			t.Errorf("%s plays an action and also means something else", taken)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 
 	"hop/film"
 	"hop/game"
+	"hop/play/keys"
 )
 
 // NoHuman says that no seat is played by a person.
@@ -178,10 +179,10 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 
 // ask reads lines until one is a legal action's name, number or key.
 func ask(o Options, e *env, in *bufio.Scanner) (int32, error) {
-	keys := bind(e.spec.Actions)
+	keys := keys.Bind(e.spec.Actions)
 	legal := e.legal()
 	for {
-		fmt.Fprintf(o.Out, "seat %d, your action: %s\n", o.Human, keys.prompt(legal))
+		fmt.Fprintf(o.Out, "seat %d, your action: %s\n", o.Human, keys.Prompt(legal))
 		if !in.Scan() {
 			if err := in.Err(); err != nil {
 				return 0, fmt.Errorf("play: reading your action: %w", err)
@@ -189,7 +190,7 @@ func ask(o Options, e *env, in *bufio.Scanner) (int32, error) {
 			return 0, fmt.Errorf("play: the input ended before the episode; join in a terminal, where keys play, "+
 				"or give one action a line, such as %q", e.spec.Actions[0])
 		}
-		act, ok := keys.read(in.Text())
+		act, ok := keys.Read(in.Text())
 		if !ok {
 			fmt.Fprintf(o.Out, "%q is no action\n", in.Text())
 			continue

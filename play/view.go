@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"hop/game"
+	"hop/play/canvas"
 )
 
 // minPanel is the least width of the panel beside the board.
@@ -18,6 +19,9 @@ const minPanel = 27
 
 // cellSizes are the sizes in which a board's cells are drawn, largest first.
 var cellSizes = [...]struct{ w, h int }{{9, 4}, {7, 3}, {5, 2}, {3, 1}, {2, 1}, {1, 1}}
+
+// style is how characters look.
+type style = canvas.Style
 
 // span is a piece of a line below the board.
 type span struct {
@@ -65,16 +69,16 @@ func (f *Frame) Text() string {
 	if !beside {
 		panel = f.panel(78, math.MaxInt, 1)
 	}
-	c := newCanvas(max(board+4+wide, 80), 3+len(lines)+panel.h)
-	c.put(0, 0, f.head(), style{})
+	c := canvas.New(max(board+4+wide, 80), 3+len(lines)+panel.H)
+	c.Put(0, 0, f.head(), style{})
 	for y, l := range lines {
-		c.put(0, 2+y, l, style{})
+		c.Put(0, 2+y, l, style{})
 	}
 	x, y := board+3, 2
 	if !beside {
 		x, y = 1, 3+len(lines)
 	}
-	c.paste(x, y, panel)
+	c.Paste(x, y, panel)
 	return strings.TrimRight(c.String(), "\n") + "\n"
 }
 
@@ -93,9 +97,9 @@ func (f *Frame) head() string {
 
 // view draws the frame in colour for a terminal of w columns and h lines, with
 // lines of spans at the bottom.
-func (f *Frame) view(w, h int, bottom [][]span) *canvas {
+func (f *Frame) view(w, h int, bottom [][]span) *canvas.Canvas {
 	w, h = max(w, 1), max(h, 1)
-	c := newCanvas(w, h)
+	c := canvas.New(w, h)
 	f.drawHead(c)
 	rows := h - 2 - len(bottom)
 	if len(bottom) > 0 {
@@ -106,7 +110,7 @@ func (f *Frame) view(w, h int, bottom [][]span) *canvas {
 		y = 2
 		for _, line := range strings.Split(f.Words, "\n") {
 			for _, l := range strings.Split(lipgloss.Wrap(line, max(w-2, 1), " "), "\n") {
-				c.put(1, y, l, style{})
+				c.Put(1, y, l, style{})
 				y++
 			}
 		}
@@ -123,12 +127,12 @@ func (f *Frame) view(w, h int, bottom [][]span) *canvas {
 	if f.Mind != nil {
 		most = 60
 	}
-	c.paste(x, y, f.panel(min(w-x-1, most), rows+2-y, 3))
-	c.fill(0, h-len(bottom), w, len(bottom), style{})
+	c.Paste(x, y, f.panel(min(w-x-1, most), rows+2-y, 3))
+	c.Fill(0, h-len(bottom), w, len(bottom), style{})
 	for i, line := range bottom {
 		x := 1
 		for _, s := range line {
-			x = c.put(x, h-len(bottom)+i, s.text, s.style)
+			x = c.Put(x, h-len(bottom)+i, s.text, s.style)
 		}
 	}
 	return c
@@ -149,7 +153,7 @@ func (f *Frame) fitBoard(w, rows int) (cw, ch int, below bool) {
 }
 
 // drawHead writes the first line; its ground is a bar that fills up with time.
-func (f *Frame) drawHead(c *canvas) {
+func (f *Frame) drawHead(c *canvas.Canvas) {
 	right := fmt.Sprintf("step %d of %d ", f.Step, f.Horizon)
 	if f.Over {
 		right = "over at " + right
@@ -157,27 +161,27 @@ func (f *Frame) drawHead(c *canvas) {
 	if f.Episode != "" {
 		right = f.Episode + "   " + right
 	}
-	line := " " + fit(f.Title, max(c.w-1-len(right), 0)) + right
-	done := c.w * f.Step / max(f.Horizon, 1)
+	line := " " + canvas.Fit(f.Title, max(c.W-1-len(right), 0)) + right
+	done := c.W * f.Step / max(f.Horizon, 1)
 	x := 0
 	for _, r := range line {
 		bg := mix(accent, ink, 0.55)
 		if x < done {
 			bg = accent
 		}
-		x = c.put(x, 0, string(r), style{white, bg, true})
+		x = c.Put(x, 0, string(r), style{FG: white, BG: bg, Bold: true})
 	}
 }
 
 // drawBoard draws the board with cells of w columns and h lines.
-func (f *Frame) drawBoard(c *canvas, x0, y0, w, h int) {
+func (f *Frame) drawBoard(c *canvas.Canvas, x0, y0, w, h int) {
 	for i := range f.Cells {
 		y, x := i/f.Width, i%f.Width
 		f.drawCell(c, i, x0+x*w, y0+y*h, w, h)
 	}
 }
 
-func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
+func (f *Frame) drawCell(c *canvas.Canvas, i, x, y, w, h int) {
 	cell := &f.Cells[i]
 	bg := tileA
 	if (i/f.Width+i%f.Width)%2 == 1 {
@@ -191,7 +195,7 @@ func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
 		}
 		top = &t
 	}
-	c.fill(x, y, w, h, style{bg: bg})
+	c.Fill(x, y, w, h, style{BG: bg})
 	seats, ghost := cell.Seats, false
 	reward := 0.
 	if len(seats) == 0 {
@@ -203,7 +207,7 @@ func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
 	}
 	row := y + (h-1)/2
 	if top != nil {
-		st := style{fg: mix(top.fill, ink, 0.5), bg: bg, bold: true}
+		st := style{FG: mix(top.fill, ink, 0.5), BG: bg, Bold: true}
 		switch {
 		case len(seats) == 0 || h >= 2:
 			lines := top.lines(w, h, len(seats) > 0)
@@ -213,16 +217,16 @@ func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
 				row = from + len(lines)
 			}
 			for j, l := range lines {
-				c.put(x+(w-lipgloss.Width(l))/2, from+j, l, st)
+				c.Put(x+(w-lipgloss.Width(l))/2, from+j, l, st)
 			}
 		case len(seats) < w:
-			c.put(x, row, string(top.sign), st)
+			c.Put(x, row, string(top.sign), st)
 			x, w = x+1, w-1
 		}
 	}
 	if ghost && h >= 2 {
 		s := signed(reward)
-		c.put(x+(w-len(s))/2, y+(h-2)/2, s, style{tone(reward), bg, true})
+		c.Put(x+(w-len(s))/2, y+(h-2)/2, s, style{FG: tone(reward), BG: bg, Bold: true})
 		row = y + (h-2)/2 + 1
 	}
 	drawSeats(c, seats, x, row, w, bg, ghost)
@@ -236,7 +240,7 @@ func (t *thing) lines(w, h int, shared bool) []string {
 	}
 	first := t.art[0]
 	if t.level != "" {
-		first = fit(strings.TrimRight(first, " "), 4) + t.level
+		first = canvas.Fit(strings.TrimRight(first, " "), 4) + t.level
 	}
 	if shared {
 		h--
@@ -248,7 +252,7 @@ func (t *thing) lines(w, h int, shared bool) []string {
 }
 
 // drawSeats writes the seats' signs into w columns, in brackets if they fit.
-func drawSeats(c *canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost bool) {
+func drawSeats(c *canvas.Canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost bool) {
 	n := len(seats)
 	if n == 0 {
 		return
@@ -264,34 +268,34 @@ func drawSeats(c *canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost b
 	x += max(w-chip*n, 0) / 2
 	for _, s := range seats {
 		k := lookOf(s)
-		st := style{k.ink, k.fill, true}
+		st := style{FG: k.ink, BG: k.fill, Bold: true}
 		if ghost {
-			st = style{k.fill, mix(bg, k.fill, 0.15), true}
+			st = style{FG: k.fill, BG: mix(bg, k.fill, 0.15), Bold: true}
 		}
 		text := string(digit(s))
 		if chip == 3 {
 			text = string(k.left) + text + string(k.right)
 		}
-		x = c.put(x, y, text, st)
+		x = c.Put(x, y, text, st)
 	}
 	if more {
-		c.put(x, y, "+", style{ink, bg, true})
+		c.Put(x, y, "+", style{FG: ink, BG: bg, Bold: true})
 	}
 }
 
 // panel draws what is said about the seats, w columns wide and at most h lines,
 // with as many lines for each seat as there is room for: 3, 2 or 1, but at most
 // each.
-func (f *Frame) panel(w, h, each int) *canvas {
+func (f *Frame) panel(w, h, each int) *canvas.Canvas {
 	w = max(w, 8)
-	mind := newCanvas(w, 0)
+	mind := canvas.New(w, 0)
 	if f.Mind != nil {
-		mind = f.Mind.drawMind(w, len(f.Players)+1+f.Mind.drawMind(w, false).h > h)
+		mind = f.Mind.drawMind(w, len(f.Players)+1+f.Mind.drawMind(w, false).H > h)
 	}
-	for each > 1 && each*len(f.Players)+mind.h > h {
+	for each > 1 && each*len(f.Players)+mind.H > h {
 		each--
 	}
-	c := newCanvas(w, each*len(f.Players)+mind.h+len(f.legend())+4)
+	c := canvas.New(w, each*len(f.Players)+mind.H+len(f.legend())+4)
 	y := 0
 	wide := 4
 	for _, p := range f.Players {
@@ -300,11 +304,11 @@ func (f *Frame) panel(w, h, each int) *canvas {
 	for s := range f.Players {
 		p := &f.Players[s]
 		k := lookOf(game.Seat(s))
-		chip, name, quiet := style{k.ink, k.fill, true}, style{bold: true}, style{fg: faint}
+		chip, name, quiet := style{FG: k.ink, BG: k.fill, Bold: true}, style{Bold: true}, style{FG: faint}
 		if p.Left > 0 {
-			chip, name = style{fg: mix(k.fill, white, 0.25)}, quiet // readable on dark and light
+			chip, name = style{FG: mix(k.fill, white, 0.25)}, quiet // readable on dark and light
 		}
-		x := c.put(0, y, string(k.left)+string(digit(game.Seat(s)))+string(k.right), chip) + 1
+		x := c.Put(0, y, string(k.left)+string(digit(game.Seat(s)))+string(k.right), chip) + 1
 		ret := num(p.Return)
 		earned := ""
 		if p.Reward != 0 {
@@ -312,39 +316,38 @@ func (f *Frame) panel(w, h, each int) *canvas {
 		}
 		if each == 1 {
 			room := max(w-x-8, 1)
-			x = c.put(x, y, fit(p.Name, min(wide, max(room/3, 4)))+" ", name)
-			x = c.put(x, y, fmt.Sprintf("%6s ", ret), style{bold: true})
-			c.put(x, y, fit(p.status(w-x), max(w-x, 0)), quiet)
+			x = c.Put(x, y, canvas.Fit(p.Name, min(wide, max(room/3, 4)))+" ", name)
+			x = c.Put(x, y, fmt.Sprintf("%6s ", ret), style{Bold: true})
+			c.Put(x, y, canvas.Fit(p.status(w-x), max(w-x, 0)), quiet)
 			y++
 			continue
 		}
-		c.put(x, y, fit(p.Name, max(w-x-14, 4)), name)
-		c.put(w-14, y, fmt.Sprintf("%6s", earned), style{mix(tone(p.Reward), white, 0.25), color.RGBA{}, true})
-		c.put(w-8, y, fmt.Sprintf("%7s", ret), style{bold: true})
-		c.put(4, y+1, fit(p.status(w-4), w-4), quiet)
+		c.Put(x, y, canvas.Fit(p.Name, max(w-x-14, 4)), name)
+		c.Put(w-14, y, fmt.Sprintf("%6s", earned), style{FG: mix(tone(p.Reward), white, 0.25), Bold: true})
+		c.Put(w-8, y, fmt.Sprintf("%7s", ret), style{Bold: true})
+		c.Put(4, y+1, canvas.Fit(p.status(w-4), w-4), quiet)
 		y += each
 	}
-	if each < 3 && mind.h > 0 {
+	if each < 3 && mind.H > 0 {
 		y++
 	}
-	c.paste(0, y, mind)
-	y += mind.h
+	c.Paste(0, y, mind)
+	y += mind.H
 	if legend := f.legend(); len(legend) > 0 && y+len(legend) < h {
-		if each < 3 || mind.h > 0 {
+		if each < 3 || mind.H > 0 {
 			y++
 		}
 		for _, t := range legend {
-			st := style{mix(t.fill, ink, 0.3), t.ground, true}
+			st := style{FG: mix(t.fill, ink, 0.3), BG: t.ground, Bold: true}
 			if t.fill == t.ground {
-				st.fg = white
+				st.FG = white
 			}
-			x := c.put(0, y, " "+string(t.sign)+" ", st)
-			c.put(x+1, y, fit(t.word, w-4), style{fg: faint})
+			x := c.Put(0, y, " "+string(t.sign)+" ", st)
+			c.Put(x+1, y, canvas.Fit(t.word, w-4), style{FG: faint})
 			y++
 		}
 	}
-	c.h = min(y, h)
-	c.at = c.at[:c.w*max(c.h, 0)]
+	c.Cut(min(y, h))
 	return c
 }
 
@@ -362,20 +365,6 @@ func (f *Frame) legend() []thing {
 	}
 	slices.SortFunc(all, func(a, b thing) int { return strings.Compare(a.word, b.word) })
 	return all
-}
-
-// paste copies src onto c.
-func (c *canvas) paste(x, y int, src *canvas) {
-	for j := range src.h {
-		if y+j < 0 || y+j >= c.h {
-			continue
-		}
-		for i := range src.w {
-			if x+i >= 0 && x+i < c.w {
-				c.at[(y+j)*c.w+x+i] = src.at[j*src.w+i]
-			}
-		}
-	}
 }
 
 // num writes a return: at most two digits after the point.

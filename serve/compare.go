@@ -146,8 +146,9 @@ func (s *Server) scored(d *compareView, look *shelf.Look, v *view) (list []repor
 		}
 	}
 	if bytes > mostMetrics {
-		return nil, "", refuse(http.StatusRequestEntityTooLarge, "these runs have %s of metrics, more than a comparison in the browser reads (%s); "+
-			"hop compare has no such limit", page.Bytes(uint64(bytes)), page.Bytes(mostMetrics))
+		return nil, "", refuse(http.StatusRequestEntityTooLarge,
+			"these runs have %s of metrics, more than a comparison in the browser reads (%s); "+
+				"hop compare has no such limit", page.Bytes(uint64(bytes)), page.Bytes(mostMetrics))
 	}
 	return list, key, nil
 }

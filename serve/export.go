@@ -66,7 +66,8 @@ func (s *Server) export(r *http.Request) (b []byte, kind, name string, err error
 func (c *curves) csv() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"metric", "line", "run", "seed", "agent", "points", "step", "value", "low", "high", "seeds", "n", "rows", "smoothed", "weight"})
+	_ = w.Write([]string{"metric", "line", "run", "seed", "agent", "points", "step", "value", "low", "high", "seeds", "n", "rows",
+		"smoothed", "weight"})
 	number := func(list []stats.Number, i int) string {
 		if i >= len(list) || math.IsNaN(float64(list[i])) || math.IsInf(float64(list[i]), 0) {
 			return ""
@@ -182,7 +183,8 @@ func (c *curves) figure(q curvesQuery) *page.Figure {
 		f.Panels = append(f.Panels, plot.Panel(p.Metric, page.WideW, page.WideH))
 	}
 	if c.Weight > 0 {
-		f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("smoothed: exponential, weight %g; faint: not smoothed", c.Weight), Color: page.Faint})
+		f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("smoothed: exponential, weight %g; faint: not smoothed", c.Weight),
+			Color: page.Faint})
 	}
 	if c.Moving {
 		f.Legend = append(f.Legend, page.Key{Name: "still being written", Color: page.Faint})

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"hop/page"
+	"hop/serve/words"
 	"hop/stats"
 )
 
@@ -180,3 +181,12 @@ func body(r *http.Request, most int64, v any) error {
 	}
 	return nil
 }
+
+// say returns a word in a language.
+func say(lang, key string, args ...any) string { return words.Say(lang, key, args...) }
+
+// language is the reader's; w may be nil.
+func language(w http.ResponseWriter, r *http.Request) string { return words.Language(w, r) }
+
+// wordsAPI returns all words of the reader's language.
+func (s *Server) wordsAPI(r *http.Request) (any, error) { return words.All(language(nil, r)), nil }

@@ -2,123 +2,24 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"hop/game"
 	"hop/play"
+	"hop/serve/shelf"
 	"hop/serve/theatre"
 )
 
-// mostMoves is how many moves of a person an address may hold.
-const mostMoves = 4096
-
-// asked reads what an address asks to be played: run and at, or game and set; team, seed, and
-// seat with moves where a person plays. step and mind are the page's own.
-func (s *Server) asked(q url.Values) (a theatre.Ask, err error) {
-	a.Human = play.NoHuman
-	bad := func(format string, args ...any) error { return refuse(http.StatusBadRequest, format, args...) }
-	if a.Run, err = s.checkpoint(q.Get("run"), q.Get("at")); err != nil {
-		return a, err
-	}
-	if a.Game = q.Get("game"); a.Run.Dir != "" {
-		a.Game = ""
-	} else {
-		a.Set = q["set"]
-	}
-	if len(a.Set) > 32 {
-		return a, bad("%d parameters of the game; 32 are enough", len(a.Set))
-	}
-	if text := q.Get("seed"); text != "" {
-		if a.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return a, bad("the seed %.40q is not a whole number from 0 on", text)
-		}
-	} else {
-		a.Seed = 1
-	}
-	if text := q.Get("seat"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 || n > 1000 {
-			return a, bad("the seat %.40q is not a number from 0 on", text)
-		}
-		a.Human = game.Seat(n)
-	}
-	if text := q.Get("moves"); text != "" {
-		parts := strings.Split(text, ".")
-		if len(parts) > mostMoves {
-			return a, bad("%d moves; %d are the most", len(parts), mostMoves)
-		}
-		for _, part := range parts {
-			n, err := strconv.ParseInt(part, 10, 32)
-			if err != nil {
-				return a, bad("the move %.40q is not an action's number", part)
-			}
-			a.Moves = append(a.Moves, int32(n))
-		}
-	}
-	names := q["team"]
-	if len(names) == 1 {
-		names = strings.Split(names[0], ",")
-	}
-	if len(names) > 64 {
-		return a, bad("a team of %d; 64 are the most", len(names))
-	}
-	if len(names) == 1 && names[0] == "" {
-		names = nil
-	}
-	for _, name := range names {
-		m, err := s.member(name)
-		if err != nil {
-			return a, err
-		}
-		a.Team = append(a.Team, m)
-	}
-	return a, nil
-}
-
-// checkpoint finds the run of a name, or the first seed of a training's, at a step; "": the
-// newest.
-func (s *Server) checkpoint(name, at string) (f theatre.Folder, err error) {
-	if name == "" {
-		return f, nil
-	}
-	names, dirs, err := s.shelf.Seeds(name)
-	if err != nil {
-		return f, refusal{http.StatusNotFound, err}
-	}
-	f = theatre.Folder{Dir: dirs[0], Name: names[0], Step: -1}
-	if at == "" {
-		return f, nil
-	}
-	if f.Step, err = strconv.ParseInt(at, 10, 64); err != nil || f.Step < 0 {
-		return f, refuse(http.StatusBadRequest, "the checkpoint %.40q is not an env step", at)
-	}
-	return f, nil
-}
-
-// member reads who sits on a seat: a bot, a planner, run, you, or RUN#AGENT@STEP.
-func (s *Server) member(name string) (theatre.Member, error) {
-	run, rest, ok := strings.Cut(name, "#")
-	if !ok {
-		if name == "" || len(name) > 200 {
-			return theatre.Member{}, refuse(http.StatusBadRequest, "a seat of the team has no name, or one that is too long")
-		}
-		return theatre.Member{Who: name}, nil
-	}
-	number, at, _ := strings.Cut(rest, "@")
-	n, err := strconv.Atoi(number)
-	if err != nil || run == "" {
-		return theatre.Member{}, refuse(http.StatusBadRequest, "%.200q names no agent of a run; want RUN#AGENT or RUN#AGENT@STEP, such as 0:ppo-4x4-001/seed-1#0", name)
-	}
-	f, err := s.checkpoint(run, at)
-	return theatre.Member{Run: f, Agent: n}, err
+// asked reads what an address asks to be played.
+func (s *Server) asked(q url.Values) (theatre.Ask, error) {
+	a, err := theatre.Read(q, s.shelf.Seeds)
+	return a, refused(err)
 }
 
 // refused gives errors of the theatre their status.
@@ -130,8 +31,10 @@ func refused(err error) error {
 		return refusal{http.StatusTooManyRequests, err}
 	case errors.As(err, new(theatre.Gone)):
 		return refusal{http.StatusGone, err}
-	case errors.As(err, new(refusal)):
-		return err
+	case errors.As(err, new(theatre.Unreadable)):
+		return refusal{http.StatusBadRequest, err}
+	case errors.Is(err, shelf.ErrName):
+		return refusal{http.StatusNotFound, err}
 	}
 	return refusal{http.StatusUnprocessableEntity, err}
 }
@@ -187,8 +90,8 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 	rows := s.shelf.Now().Rows
 	for _, row := range rows {
 		for _, seed := range row.Seeds {
-			if len(d.Runs) < mostRuns && seed.State != "damaged" {
-				d.Runs = append(d.Runs, runChoice{Name: seed.Name, Title: strings.TrimPrefix(seed.Name, strings.SplitN(seed.Name, ":", 2)[0]+":"), Game: row.Game})
+			if _, title, _ := strings.Cut(seed.Name, ":"); len(d.Runs) < mostRuns && seed.State != "damaged" {
+				d.Runs = append(d.Runs, runChoice{Name: seed.Name, Title: title, Game: row.Game})
 			}
 		}
 	}
@@ -210,7 +113,9 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 		d.Game = "staghunt"
 	}
 	if d.Run != "" && a.Run.Dir == "" {
-		if a.Run, err = s.checkpoint(d.Run, ""); err != nil {
+		newest := maps.Clone(q)
+		newest.Set("run", d.Run)
+		if a, err = s.asked(newest); err != nil {
 			return nil, a, err
 		}
 	}
@@ -261,15 +166,11 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 	}
 	asks := plainQuery(q)
 	if len(a.Team) == 0 { // what the form says is what is played
-		var list []string
 		for _, x := range d.Seats {
-			m, err := s.member(x.Now)
-			if err != nil {
-				return nil, a, err
-			}
-			list, a.Team = append(list, x.Now), append(a.Team, m)
+			asks.Add("team", x.Now)
+			a.Team = append(a.Team, theatre.Member{Who: x.Now})
 		}
-		asks.Set("team", strings.Join(list, ","))
+		asks.Set("team", strings.Join(asks["team"], ","))
 	}
 	d.Query = asks.Encode()
 	return d, a, nil
@@ -297,7 +198,8 @@ func (s *Server) whoSits(v *view, c *theatre.Choices, d *theatreView, seat int) 
 		}
 		list = append(list, own)
 	}
-	bots, plans, others := group{Title: v.T("theatre.group.bots")}, group{Title: v.T("theatre.group.planners")}, group{Title: v.T("theatre.group.runs")}
+	titled := func(name string) group { return group{Title: v.T("theatre.group." + name)} }
+	bots, plans, others := titled("bots"), titled("planners"), titled("runs")
 	for _, b := range c.Bots {
 		bots.List = append(bots.List, option{b.Name, b.Name, b.Doc})
 	}
@@ -327,40 +229,10 @@ func (s *Server) theatrePage(r *http.Request, v *view) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), asText)
 	defer cancel()
-	err = s.read(ctx, a, func(e theatre.Event) error {
-		var step struct{ Text string }
-		if e.Name != "step" {
-			return nil
-		}
-		d.Text = append(d.Text, "")
-		err := json.Unmarshal(e.Data, &step)
-		d.Text[len(d.Text)-1] = step.Text
-		return err
-	})
-	if err != nil {
+	if d.Text, err = s.stage.Texts(ctx, a); err != nil {
 		d.Fault = s.shelf.Plain(err.Error())
 	}
 	return d, nil
-}
-
-// read hands an episode's events to a function until it is over.
-func (s *Server) read(ctx context.Context, a theatre.Ask, take func(theatre.Event) error) error {
-	v, err := s.stage.Open(a)
-	if err != nil {
-		return err
-	}
-	defer v.Close()
-	for {
-		events, err := v.Next(ctx)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		for _, e := range events {
-			if err := take(e); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // choicesAPI says who may sit where.

@@ -76,7 +76,7 @@ func streamed(t *testing.T, ctx context.Context, address string, enough func(eve
 	return list, got.StatusCode
 }
 
-func namesIn(list []event) string {
+func order(list []event) string {
 	var words []string
 	for _, e := range list {
 		if len(words) == 0 || words[len(words)-1] != e.name {
@@ -86,7 +86,7 @@ func namesIn(list []event) string {
 	return strings.Join(words, " ")
 }
 
-func get(t testing.TB, address string) (int, string) {
+func fetched(t testing.TB, address string) (int, string) {
 	t.Helper()
 	r, err := http.Get(address)
 	if err != nil {
@@ -122,7 +122,7 @@ const someone = "game=staghunt&team=plan-infer,ns,nh,nh&seed=3"
 func TestTheatreIsStreamed(t *testing.T) {
 	_, h := house(t)
 	list, code := streamed(t, t.Context(), h.URL+"/api/theatre/stream?"+someone, nil)
-	if got := namesIn(list); code != 200 || got != "begin head step sums regret end" {
+	if got := order(list); code != 200 || got != "begin head step sums regret end" {
 		t.Fatalf("%d, %s", code, got)
 	}
 	steps := 0
@@ -131,15 +131,15 @@ func TestTheatreIsStreamed(t *testing.T) {
 			steps++
 		}
 	}
-	code, page := get(t, h.URL+"/theatre?"+someone)
+	code, page := fetched(t, h.URL+"/theatre?"+someone)
 	if code != 200 || !strings.Contains(page, `<option value="plan-infer"`) || !strings.Contains(page, `data-ready="true"`) {
 		t.Errorf("%d\n%s", code, page)
 	}
-	if code, page = get(t, h.URL+"/theatre?text=1&"+someone); code != 200 || strings.Count(page, "<pre>staghunt") != steps {
+	if code, page = fetched(t, h.URL+"/theatre?text=1&"+someone); code != 200 || strings.Count(page, "<pre>staghunt") != steps {
 		t.Errorf("%d, %d steps as text, want %d", code, strings.Count(page, "<pre>staghunt"), steps)
 	}
 	for _, place := range []string{"/theatre", "/join", "/theatre?game=matrix&lang=zh", "/join?game=coin&lang=zh"} {
-		if code, page := get(t, h.URL+place); code != 200 || !strings.Contains(page, "<select") {
+		if code, page := fetched(t, h.URL+place); code != 200 || !strings.Contains(page, "<select") {
 			t.Errorf("%s: %d\n%s", place, code, page)
 		}
 	}
@@ -148,7 +148,7 @@ func TestTheatreIsStreamed(t *testing.T) {
 // What is played without a team is what the form shows.
 func TestTheFormSaysWhatIsPlayed(t *testing.T) {
 	_, h := house(t)
-	_, page := get(t, h.URL+"/theatre?game=cleanup")
+	_, page := fetched(t, h.URL+"/theatre?game=cleanup")
 	_, rest, ok := strings.Cut(page, `data-query="`)
 	text, _, _ := strings.Cut(rest, `"`)
 	q, err := url.ParseQuery(strings.ReplaceAll(text, "&amp;", "&"))
@@ -178,16 +178,17 @@ func TestTheatreRefuses(t *testing.T) {
 	_, h := house(t)
 	for q, want := range map[string]int{
 		"game=staghunt&seed=-1": 400, "game=staghunt&seed=x": 400, "game=staghunt&seat=-1": 400, "game=staghunt&moves=1.x": 400,
-		"game=staghunt&team=" + strings.Repeat(",", 70): 400, "game=staghunt&team=a%23b": 400, "run=0:none": 404, "run=0:../x": 404, "run=9:x": 404,
+		"game=staghunt&team=" + strings.Repeat(",", 70): 400, "game=staghunt&team=a%23b": 400,
+		"run=0:none": 404, "run=0:../x": 404, "run=9:x": 404,
 		"run=%2Fetc": 404, "game=staghunt&team=0:..%2F..%2Fetc%230,ns,ns,ns": 404, "game=chess": 422, "game=python": 422,
-		"game=staghunt&set=game.size%3D9000": 422, "moves=" + strings.Repeat("1.", 5000) + "1": 400,
+		"game=staghunt&set=game.size%3D9000": 422, "moves=" + strings.Repeat("1.", 5000) + "1": 414,
 	} {
-		code, text := get(t, h.URL+"/api/theatre/choices?"+q)
+		code, text := fetched(t, h.URL+"/api/theatre/choices?"+q)
 		if code != want || !strings.Contains(text, `"error"`) {
 			t.Errorf("%.60s: %d %.200s, want %d", q, code, text, want)
 		}
 		if want != 422 {
-			if code, _ := get(t, h.URL+"/theatre?"+q); code != want {
+			if code, _ := fetched(t, h.URL+"/theatre?"+q); code != want {
 				t.Errorf("the page %.60s: %d, want %d", q, code, want)
 			}
 			if _, code := streamed(t, t.Context(), h.URL+"/api/theatre/stream?"+q, nil); code != want {
@@ -197,8 +198,9 @@ func TestTheatreRefuses(t *testing.T) {
 	}
 	evil := "<script>alert(1)</script>"
 	for _, place := range []string{"/theatre", "/join"} {
-		for _, q := range []string{"game=staghunt&team=" + url.QueryEscape(evil) + ",ns,ns,ns", "game=" + url.QueryEscape(evil), "game=staghunt&seed=1&session=" + url.QueryEscape(evil)} {
-			if _, page := get(t, h.URL+place+"?"+q); strings.Contains(page, evil) {
+		coded := url.QueryEscape(evil)
+		for _, q := range []string{"game=staghunt&team=" + coded + ",ns,ns,ns", "game=" + coded, "game=staghunt&seed=1&session=" + coded} {
+			if _, page := fetched(t, h.URL+place+"?"+q); strings.Contains(page, evil) {
 				t.Errorf("%s?%s is not escaped", place, q)
 			}
 		}
@@ -253,7 +255,8 @@ func TestPeopleJoinOverHTTP(t *testing.T) {
 	if code, out := post(t, h.URL+"/api/join/move", map[string]any{"ID": one["id"], "At": 0, "Action": 0}); code != 410 {
 		t.Errorf("a move after the end: %d %v", code, out)
 	}
-	if code, out := post(t, h.URL+"/api/join/move", map[string]any{"ID": two["id"], "At": 0, "Action": 99}); code != 422 || !strings.Contains(out["error"], "not legal") {
+	if code, out := post(t, h.URL+"/api/join/move", map[string]any{"ID": two["id"], "At": 0, "Action": 99}); code != 422 ||
+		!strings.Contains(out["error"], "not legal") {
 		t.Errorf("a move that is not legal: %d %v", code, out)
 	}
 	if code, out := post(t, h.URL+"/api/join/move", map[string]any{"ID": "x", "At": 0, "Action": 0}); code != 410 {
@@ -266,10 +269,10 @@ func TestPeopleJoinOverHTTP(t *testing.T) {
 		t.Errorf("leaving: %d", code)
 	}
 	if list, _ := streamed(t, t.Context(), h.URL+"/api/join/stream?id="+two["id"], nil); list[len(list)-1].name != "fault" {
-		t.Errorf("a seat that was left: %s", namesIn(list))
+		t.Errorf("a seat that was left: %s", order(list))
 	}
 	list, _ := streamed(t, t.Context(), h.URL+"/api/theatre/stream?"+q, nil)
-	if got := namesIn(list); !strings.HasPrefix(got, "begin head step sums") || !strings.HasSuffix(got, "end") {
+	if got := order(list); !strings.HasPrefix(got, "begin head step sums") || !strings.HasSuffix(got, "end") {
 		t.Errorf("the episode opens as %s", got)
 	}
 }
@@ -300,7 +303,8 @@ func TestTheatreLeavesNothing(t *testing.T) {
 // Whatever an address says, the answer is a page or a refusal.
 func FuzzTheatre(f *testing.F) {
 	s, _ := house(f)
-	for _, q := range []string{someone, "run=0:a/b&at=3", "game=tag&set=game.size=5", "team=a,b&seat=3&moves=1.2", "seed=18446744073709551615", "team=0:x%231@7", "run=..%2f..", "at=-1"} {
+	for _, q := range []string{someone, "run=0:a/b&at=3", "game=tag&set=game.size=5", "team=a,b&seat=3&moves=1.2",
+		"seed=18446744073709551615", "team=0:x%231@7", "run=..%2f..", "at=-1"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, q string) {
@@ -311,7 +315,7 @@ func FuzzTheatre(f *testing.F) {
 				return
 			}
 			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, r)
+			s.mux.ServeHTTP(w, r)
 			if w.Code >= 500 {
 				t.Errorf("%s?%s: %d %s", place, q, w.Code, w.Body)
 			}
@@ -327,7 +331,7 @@ func FuzzMoves(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, place := range []string{"/api/join/move", "/api/join/leave"} {
 			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, place, strings.NewReader(text)))
+			s.mux.ServeHTTP(w, httptest.NewRequest(http.MethodPost, place, strings.NewReader(text)))
 			if w.Code != 400 && w.Code != 410 && w.Code != 422 {
 				t.Errorf("%s %q: %d %s", place, text, w.Code, w.Body)
 			}

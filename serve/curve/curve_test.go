@@ -177,13 +177,15 @@ func TestSmoothingIsTheDefinition(t *testing.T) {
 		want[i] = sum / total
 	}
 	x := index(t, file(t, rows...), maxKept)
-	l, err := x.Read(Key{"x", -1}, Range{300, 340}, 100, w)
-	if err != nil || len(l.Smooth) != 41 || l.By != 1 {
-		t.Fatalf("%d smoothed of %d, by %d: %v", len(l.Smooth), len(l.Step), l.By, err)
-	}
-	for i, s := range l.Step {
-		if math.Abs(float64(l.Smooth[i])-want[s]) > 1e-9 || float64(l.Value[i]) != vs[s] {
-			t.Errorf("step %d: %v smoothed to %v, want %v to %v", s, l.Value[i], l.Smooth[i], vs[s], want[s])
+	for _, r := range []Range{{0, 40}, {300, 340}} {
+		l, err := x.Read(Key{"x", -1}, r, 100, w)
+		if err != nil || len(l.Smooth) != 41 || l.By != 1 {
+			t.Fatalf("%d smoothed of %d, by %d: %v", len(l.Smooth), len(l.Step), l.By, err)
+		}
+		for i, s := range l.Step {
+			if math.Abs(float64(l.Smooth[i])-want[s]) > 1e-9 || float64(l.Value[i]) != vs[s] {
+				t.Errorf("step %d: %v smoothed to %v, want %v to %v", s, l.Value[i], l.Smooth[i], vs[s], want[s])
+			}
 		}
 	}
 }
@@ -200,7 +202,8 @@ func TestGrowthAndCutsAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	x := New(dir)
 	gen := int64(0)
-	for i, text := range []string{header, all[:len(header)+5], all[:2000], all[:2003], all, all[:cut], all[:cut+100], other, other[:cut], all} {
+	for i, text := range []string{header, all[:len(header)+5], all[:2000], all[:2003], all, all[:cut], all[:cut+100], other,
+		other[:cut], all} {
 		write(t, dir, text)
 		st, err := x.Extend(time.Minute)
 		whole := text[:strings.LastIndexByte(text, '\n')+1]
@@ -226,9 +229,42 @@ func TestGrowthAndCutsAreFollowed(t *testing.T) {
 	}
 }
 
+// Whoever follows a file by its offset gets each row once, also while a line is half
+// written, and is told when the file was cut back.
+func TestFollowingMissesNothing(t *testing.T) {
+	all := header
+	for i := range 50 {
+		all += row(i, "x", -1, float64(i), 1)
+	}
+	dir := t.TempDir()
+	next, got := int64(0), 0
+	for end := range len(all) + 1 {
+		write(t, dir, all[:end])
+		rows, to, cut, err := Follow(dir, next)
+		if err != nil || cut {
+			t.Fatalf("%d bytes: cut %v, %v", end, cut, err)
+		}
+		for _, r := range rows {
+			if r.Step != int64(got) {
+				t.Fatalf("%d bytes: row %d after row %d", end, r.Step, got-1)
+			}
+			got++
+		}
+		next = to
+	}
+	if got != 50 {
+		t.Errorf("%d rows", got)
+	}
+	write(t, dir, all[:len(all)/2])
+	if rows, _, cut, err := Follow(dir, next); !cut || err != nil || rows[0].Step != 0 {
+		t.Errorf("a file that was cut back: cut %v, %v", cut, err)
+	}
+}
+
 // What is no row is refused with the number of its line, and stays refused.
 func TestWhatIsNoRowIsNamed(t *testing.T) {
-	for _, bad := range []string{"x\n", "1,x,,2\n", "1,x,,2,3,4\n", "a,x,,2,3\n", "1,x,-1,2,3\n", "1,x,5000,2,3\n", "1,,,2,3\n", "1,x,,,3\n", "1,x,,2,\n"} {
+	for _, bad := range []string{"x\n", "1,x,,2\n", "1,x,,2,3,4\n", "a,x,,2,3\n", "1,x,-1,2,3\n", "1,x,5000,2,3\n", "1,,,2,3\n",
+		"1,x,,,3\n", "1,x,,2,\n"} {
 		x := New(file(t, row(1, "x", 0, 1, 1), bad))
 		for range 2 {
 			if _, err := x.Extend(time.Minute); err == nil || !strings.Contains(err.Error(), "line 3") {
@@ -327,7 +363,8 @@ func TestTheCacheIsBounded(t *testing.T) {
 }
 
 func FuzzMetrics(f *testing.F) {
-	for _, text := range []string{"", header, header + "1,x,,2,3\n", header + "1,x,0,NaN,3\n2,x,0,+Inf,3\n", header + "9999999999999999999,x,,1,1\n", "\n", header + ",,,,\n"} {
+	for _, text := range []string{"", header, header + "1,x,,2,3\n", header + "1,x,0,NaN,3\n2,x,0,+Inf,3\n", header +
+		"9999999999999999999,x,,1,1\n", "\n", header + ",,,,\n"} {
 		f.Add([]byte(text), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, copies uint8) {

@@ -71,7 +71,7 @@ func rowOf(t testing.TB, l *Look, name string) Row {
 
 // Each run's state is told by its lock, its env.json and its seals, and one that is
 // broken takes no other down.
-func TestStatesAreTold(t *testing.T) {
+func TestEveryStateIsKnown(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
 	finish(t, begin(t, at("done/seed-1"), 1), Done, 1.5)
@@ -119,7 +119,8 @@ func TestStatesAreTold(t *testing.T) {
 		t.Errorf("%d trainings, want 11", len(l.Rows))
 	}
 	done := rowOf(t, l, "0:done")
-	if *done.Mean != 2 || done.CI == nil || done.Scored != 2 || done.Preset != "ppo" || done.Game != "staghunt" || done.Step != 500 || done.Steps != 2000 {
+	if *done.Mean != 2 || done.CI == nil || done.Scored != 2 || done.Preset != "ppo" || done.Game != "staghunt" || done.Step != 500 ||
+		done.Steps != 2000 {
 		t.Errorf("done: %s", done.JSON)
 	}
 	if !done.Seeds[0].Sealed || rowOf(t, l, "0:running").Seeds[0].Sealed {
@@ -208,7 +209,7 @@ func TestTimeLeftFollowsTheLastWindows(t *testing.T) {
 }
 
 // A name leads to a folder below its own and nowhere else.
-func TestNamesLeadNowhereElse(t *testing.T) {
+func TestNamesStayBelowTheirFolder(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	finish(t, begin(t, filepath.Join(root, "a/seed-1"), 1), Done, 1)
 	finish(t, begin(t, filepath.Join(outside, "secret/seed-1"), 1), Done, 1)
@@ -223,11 +224,14 @@ func TestNamesLeadNowhereElse(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"", ":", "0", "0:", "a", "1:a", "-1:a", "00:a", "+0:a", "0:..", "0:../" + filepath.Base(outside), "0:a/../a", "0:a/", "0:/a", "0:./a", "0:a//seed-1",
-		"0:" + outside, "0:link", "0:link/secret", "0:a/seed-2", `0:a\seed-1`, "0:a\x00", "0:%2e%2e", "0:a/%2e%2e", "0:none", "0:" + strings.Repeat("a/", 2000),
+		"", ":", "0", "0:", "a", "1:a", "-1:a", "00:a", "+0:a", "0:..", "0:../" + filepath.Base(outside), "0:a/../a", "0:a/", "0:/a",
+		"0:./a", "0:a//seed-1",
+		"0:" + outside, "0:link", "0:link/secret", "0:a/seed-2", `0:a\seed-1`, "0:a\x00", "0:%2e%2e", "0:a/%2e%2e", "0:none", "0:" +
+			strings.Repeat("a/", 2000),
 		"0:a/seed-1/../../..", "0:C:\\", "0:\\\\host\\share",
 	} {
-		if dir, err := s.Dir(name); err == nil || !errors.Is(err, ErrName) || strings.Contains(err.Error(), outside) && !strings.Contains(name, outside) {
+		if dir, err := s.Dir(name); err == nil || !errors.Is(err, ErrName) || strings.Contains(err.Error(), outside) &&
+			!strings.Contains(name, outside) {
 			t.Errorf("%.60q leads to %q: %v", name, dir, err)
 		}
 	}
@@ -279,7 +283,8 @@ func TestTagsOfTwoServersMeet(t *testing.T) {
 	for _, bad := range []struct {
 		tags []string
 		note string
-	}{{[]string{strings.Repeat("x", MaxTag+1)}, ""}, {[]string{"a\x00"}, ""}, {nil, strings.Repeat("x", MaxNote+1)}, {nil, "\xff"}, {many(MaxTags + 1), ""}} {
+	}{{[]string{strings.Repeat("x", MaxTag+1)}, ""}, {[]string{"a\x00"}, ""}, {nil, strings.Repeat("x", MaxNote+1)}, {nil, "\xff"},
+		{many(MaxTags + 1), ""}} {
 		if err := two[0].Label("0:r1", bad.tags, bad.note); !errors.Is(err, ErrLabel) {
 			t.Errorf("%.30q, %.10q: %v", bad.tags, bad.note, err)
 		}

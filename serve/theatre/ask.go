@@ -15,6 +15,7 @@ import (
 	"hop/lab"
 	"hop/oracle"
 	"hop/play"
+	"hop/play/keys"
 	"hop/rollout"
 	"hop/runlog"
 )
@@ -199,7 +200,8 @@ func (t *Theatre) team(ctx context.Context, a Ask) (*scene, error) {
 			continue
 		}
 		if a.Human > play.NoHuman && m.Who != "plan-infer" && sc.kinds[s] == "planner" {
-			return nil, fmt.Errorf("seat %d: %s is told which bots its co-players are, and you are none; choose plan-infer, which finds out", s, m.Who)
+			return nil, fmt.Errorf("seat %d: %s is told which bots its co-players are, and you are none; choose plan-infer, which finds out",
+				s, m.Who)
 		}
 		if members[s], err = lab.Member(sc.game, bots, s, nil); err != nil {
 			return nil, fmt.Errorf("seat %d: %w", s, err)
@@ -285,7 +287,7 @@ func (t *Theatre) fits(spec *exp.Spec) error {
 		sum += p.Bytes
 	}
 	if sum > float64(t.c.Memory) {
-		return fmt.Errorf("its agents take about %.1f GiB of memory to play, and %.1f GiB are given to an episode here; hop play has no such limit",
+		return fmt.Errorf("its agents take about %.1f GiB of memory to play, and an episode gets %.1f GiB here; hop play has no such limit",
 			sum/(1<<30), float64(t.c.Memory)/(1<<30))
 	}
 	return nil
@@ -299,7 +301,7 @@ func (t *Theatre) guest(g game.Game, m Member, seat int) (eval.Member, float32, 
 	}
 	got, want := x.Game.Spec(), g.Spec()
 	if got.Name != want.Name || got.Seats != want.Seats || got.Obs.Len() != want.Obs.Len() || len(got.Actions) != len(want.Actions) {
-		return eval.Member{}, 1, fmt.Errorf("%s was trained on another game: %s with %d seats and observations of %d numbers; here it is %s with %d and %d",
+		return eval.Member{}, 1, fmt.Errorf("%s was trained on another game: %s, %d seats, %d numbers observed; here it is %s with %d and %d",
 			m.Run.Name, got.Name, got.Seats, got.Obs.Len(), want.Name, want.Seats, want.Obs.Len())
 	}
 	if m.Agent < 0 || m.Agent >= got.Seats {
@@ -376,7 +378,8 @@ func (t *Theatre) Choices(a Ask) (*Choices, error) {
 		}
 	}
 	spec := g.Spec()
-	c.Title, c.Game, c.Seats, c.Actions, c.Horizon, c.Keys = game.Label(g), spec.Name, spec.Seats, spec.Actions, spec.Horizon, play.Keys(spec.Actions)
+	c.Title, c.Game, c.Seats, c.Horizon = game.Label(g), spec.Name, spec.Seats, spec.Horizon
+	c.Actions, c.Keys = spec.Actions, keys.All(spec.Actions)
 	for _, b := range g.Bots() {
 		c.Bots = append(c.Bots, Choice{b.Name, b.Doc})
 	}

@@ -8,6 +8,7 @@ import (
 	"hop/game"
 	"hop/internal/wait"
 	"hop/play"
+	"hop/play/keys"
 )
 
 // moment is what later looks need of one slot: a copy of its state, and what was played there.
@@ -116,7 +117,7 @@ func (a *Ask) move(at int, ep *play.Episode) (int32, error) {
 func (sc *scene) head(a Ask, f *play.Frame, worlds []*world) head {
 	spec := sc.game.Spec()
 	h := head{
-		Title: f.Title, Episode: f.Episode, Game: spec.Name, Actions: spec.Actions, Keys: play.Keys(spec.Actions), Goals: spec.Goals,
+		Title: f.Title, Episode: f.Episode, Game: spec.Name, Actions: spec.Actions, Keys: keys.All(spec.Actions), Goals: spec.Goals,
 		Horizon: spec.Horizon, Height: f.Height, Width: f.Width, View: spec.View, Human: int(a.Human), Run: a.Run.Name, Step: a.Run.Step,
 		Seed: strconv.FormatUint(a.Seed, 10),
 	}

@@ -36,7 +36,7 @@ type regret struct {
 }
 
 // tooMany is why the oracle gave up.
-const tooMany = "more states can follow than the oracle looks at here; fewer co-players that act at random, or a smaller board, can be solved"
+const tooMany = "more states can follow than the oracle looks at here; fewer co-players at random, or a smaller board, can be solved"
 
 // regrets sends the regret of every decision of the seats whose co-players are scripted. Where
 // too many states can follow, it sends why it is not known. The limit is of states, so that the

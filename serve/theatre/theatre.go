@@ -12,6 +12,7 @@ package theatre
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -268,5 +269,31 @@ func (v *Viewer) Close() {
 	s.cancel()
 	if s.t.episodes[s.key] == s {
 		delete(s.t.episodes, s.key)
+	}
+}
+
+// Texts plays an episode, or reads one that was, and returns its steps as text: as many as there
+// are, also with an error.
+func (t *Theatre) Texts(ctx context.Context, a Ask) (list []string, err error) {
+	v, err := t.Open(a)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	for {
+		events, err := v.Next(ctx)
+		if err != nil || len(events) == 0 {
+			return list, err
+		}
+		for _, e := range events {
+			var x struct{ Text string }
+			if e.Name != "step" {
+				continue
+			}
+			if err := json.Unmarshal(e.Data, &x); err != nil {
+				return list, err
+			}
+			list = append(list, x.Text)
+		}
 	}
 }

@@ -343,14 +343,16 @@ func TestRegret(t *testing.T) {
 	if got := loss("random"); got < 1 {
 		t.Errorf("random play lost %v in 6 episodes", got)
 	}
-	if p := watch(t, th, Ask{Game: "coin", Human: play.NoHuman}); !strings.Contains(p.head.Seats[0].Regret, "staghunt only") || len(p.regrets) > 0 {
-		t.Errorf("coin: %q, %d regrets", p.head.Seats[0].Regret, len(p.regrets))
+	coin := watch(t, th, Ask{Game: "coin", Human: play.NoHuman})
+	if why := coin.head.Seats[0].Regret; len(coin.regrets) > 0 || !strings.Contains(why, "staghunt only") {
+		t.Errorf("coin: %q, %d regrets", why, len(coin.regrets))
 	}
 	p := watch(t, open(t, Config{States: 100}), hunt("nh", "random", "random", "random"))
 	if len(p.regrets) == 0 || !strings.Contains(p.regrets[0].Why, "more states") {
 		t.Errorf("too many states: %+v", p.regrets)
 	}
-	if _, err := view(t, open(t, Config{States: 100}), hunt("br", "random", "random", "random")); err == nil || !strings.Contains(err.Error(), "states") {
+	_, err := view(t, open(t, Config{States: 100}), hunt("br", "random", "random", "random"))
+	if err == nil || !strings.Contains(err.Error(), "states") {
 		t.Errorf("a best response with too many states: %v", err)
 	}
 }
@@ -565,7 +567,8 @@ func TestRefusals(t *testing.T) {
 	if p, err := view(t, short, hunt("random", "random", "random", "random")); err == nil || len(p.steps) == 0 {
 		t.Errorf("an episode of too many bytes: %d steps, %v", len(p.steps), err)
 	}
-	if _, err := view(t, open(t, Config{Time: time.Nanosecond}), hunt("ns", "ns", "ns", "ns")); err == nil || !strings.Contains(err.Error(), "longer than") {
+	_, err = view(t, open(t, Config{Time: time.Nanosecond}), hunt("ns", "ns", "ns", "ns"))
+	if err == nil || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("an episode of too much time: %v", err)
 	}
 	if _, err := open(t, Config{Queue: -1}).Open(hunt("ns", "ns", "ns", "ns")); err == nil {
@@ -583,7 +586,8 @@ func TestChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Seats != 3 || len(c.Steps) < 2 || len(c.Bots) < 4 || len(c.Planners) != 4 || c.Own[2] != "brief#2" || len(c.Keys) != len(c.Actions) {
+	if c.Seats != 3 || len(c.Steps) < 2 || len(c.Bots) < 4 || len(c.Planners) != 4 || c.Own[2] != "brief#2" ||
+		len(c.Keys) != len(c.Actions) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -1,4 +1,5 @@
-package serve
+// Package words holds all words of the server's pages, in English and Chinese.
+package words
 
 import (
 	"fmt"
@@ -7,10 +8,10 @@ import (
 	"time"
 )
 
-// words are all words of the pages, in English and Chinese. Scripts get theirs from
+// Table is all words of the pages by key, in English and Chinese. Scripts get theirs from
 // /api/words. What a program wrote (names, findings, refusals of package runlog) stays as
 // it was written.
-var words = map[string][2]string{
+var Table = map[string][2]string{
 	// The frame of all pages.
 	"page.runs":     {"Runs", "运行"},
 	"page.curves":   {"Curves", "曲线"},
@@ -36,16 +37,19 @@ var words = map[string][2]string{
 	"loading":       {"reading…", "读取中…"},
 
 	// Runs.
-	"state.running":   {"running", "运行中"},
-	"state.done":      {"done", "完成"},
-	"state.stopped":   {"stopped", "已停止"},
-	"state.failed":    {"failed", "失败"},
-	"state.killed":    {"killed", "被终止"},
-	"state.damaged":   {"damaged", "已损坏"},
-	"state.waiting":   {"not begun", "未开始"},
-	"state.silent":    {"silent for %s", "已 %s 无响应"},
-	"hint.running":    {"a process holds its lock (%s)", "有进程持有其锁（%s）"},
-	"hint.killed":     {"it says that it runs, but no process holds its lock; hop train --resume goes on with it", "它自称在运行，但没有进程持有其锁；可用 hop train --resume 继续"},
+	"state.running": {"running", "运行中"},
+	"state.done":    {"done", "完成"},
+	"state.stopped": {"stopped", "已停止"},
+	"state.failed":  {"failed", "失败"},
+	"state.killed":  {"killed", "被终止"},
+	"state.damaged": {"damaged", "已损坏"},
+	"state.waiting": {"not begun", "未开始"},
+	"state.silent":  {"silent for %s", "已 %s 无响应"},
+	"hint.running":  {"a process holds its lock (%s)", "有进程持有其锁（%s）"},
+	"hint.killed": {
+		"it says that it runs, but no process holds its lock; hop train --resume goes on with it",
+		"它自称在运行，但没有进程持有其锁；可用 hop train --resume 继续",
+	},
 	"hint.stopped":    {"stopped on the way; hop train --resume goes on with it", "中途停止；可用 hop train --resume 继续"},
 	"hint.unsealed":   {"not yet held against its sums", "尚未与校验和核对"},
 	"runs.search":     {"Search runs, presets, tags, notes", "搜索运行、预设、标签、备注"},
@@ -92,71 +96,84 @@ var words = map[string][2]string{
 	"keys.edit":       {"edit tags and note", "编辑标签与备注"},
 
 	// Curves.
-	"curves.choice":        {"What is shown", "显示内容"},
-	"curves.how":           {"How it is shown", "显示方式"},
-	"curves.runs":          {"Runs", "运行"},
-	"curves.add":           {"Add a run", "添加运行"},
-	"curves.add.hint":      {"type a part of its name", "输入名称的一部分"},
-	"curves.remove":        {"take %s out", "移除 %s"},
-	"curves.metrics":       {"Metrics", "指标"},
-	"curves.filter":        {"Filter metrics", "筛选指标"},
-	"curves.by":            {"Lines", "线条"},
-	"curves.by.mean":       {"mean over seeds, with its 95 % band", "种子间均值及 95 % 区间带"},
-	"curves.by.seed":       {"by seed", "按种子"},
-	"curves.by.agent":      {"by agent", "按智能体"},
-	"curves.by.all":        {"every seed and agent", "每个种子与智能体"},
-	"curves.agent":         {"agent %d", "智能体 %d"},
-	"curves.agent.one":     {"Agents", "智能体"},
-	"curves.agent.all":     {"all", "全部"},
-	"curves.smooth":        {"Smoothing", "平滑"},
-	"curves.smooth.no":     {"off", "关"},
-	"curves.logx":          {"log steps", "对数步数轴"},
-	"curves.logy":          {"log values", "对数数值轴"},
-	"curves.norefs":        {"no references", "不显示参考线"},
-	"curves.reset":         {"Whole range", "全部范围"},
-	"curves.export":        {"Save as", "另存为"},
-	"curves.show":          {"Show", "显示"},
-	"curves.none":          {"No run is chosen. Choose some on the page of runs, or add one on the left.", "尚未选择运行。请在运行页选择，或在左侧添加。"},
-	"curves.nometric":      {"Choose a metric on the left.", "请在左侧选择指标。"},
-	"curves.norows":        {"These runs have no rows of it yet.", "这些运行还没有该指标的数据。"},
-	"curves.line":          {"Line", "线条"},
-	"curves.last":          {"Last", "最后"},
-	"curves.lowest":        {"Lowest", "最低"},
-	"curves.highest":       {"Highest", "最高"},
-	"curves.rows":          {"Rows", "行数"},
-	"curves.steps":         {"env steps", "环境步"},
-	"curves.bots":          {"bots in the warm-up", "预热中的脚本玩家"},
-	"curves.warm":          {"warm-up: bots play, agents watch", "预热：脚本玩家行动，智能体观察"},
-	"curves.table":         {"As a table", "以表格显示"},
-	"curves.moving":        {"still being written: these numbers move", "仍在写入：这些数字还会变化"},
-	"curves.reading":       {"%s of the rows are read so far", "目前已读取 %s 的数据行"},
-	"curves.smoothed":      {"smoothed: exponential mean, weight %s for each row before; the faint line is not smoothed", "平滑：指数均值，之前每行的权重为 %s；浅色线为未平滑的值"},
-	"curves.by.blocks":     {"the smoothing goes in steps of %d rows", "平滑以每 %d 行为一步"},
-	"curves.kind.rows":     {"every row", "每一行"},
-	"curves.kind.extremes": {"more rows than points: the line goes through the lowest and the highest row of every stretch", "行数多于点数：线条经过每段中最低与最高的行"},
-	"curves.kind.mean":     {"means over stretches of steps; band: Student's 95 % interval over seeds", "各段步数内的均值；区间带：种子间的 Student 95 % 区间"},
-	"curves.nans":          {"%d values are no finite numbers and are not drawn", "%d 个值不是有限数，未绘制"},
-	"curves.neg":           {"values of 0 or less have no place on a logarithmic axis", "0 或更小的值无法显示在对数轴上"},
-	"curves.hover":         {"n = %s in %s rows", "n = %s，共 %s 行"},
-	"curves.hover.row":     {"n = %s", "n = %s"},
-	"curves.hover.runs":    {"mean of %s seeds, 95 %% %s; n = %s", "%s 个种子的均值，95 %% %s；n = %s"},
-	"curves.unsealed":      {"its file is not held against its seal yet", "其文件尚未与封印核对"},
-	"curves.plot":          {"Plot of %s over env steps; the table below has its numbers.", "%s 随环境步变化的图；下方表格列出其数值。"},
-	"keys.zoom":            {"zoom in, zoom out", "放大，缩小"},
-	"keys.pan":             {"move along the steps", "沿步数移动"},
-	"keys.whole":           {"whole range (or double click)", "全部范围（或双击）"},
-	"keys.metric":          {"filter metrics", "筛选指标"},
-	"keys.lines":           {"next kind of lines", "下一种线条"},
+	"curves.choice":    {"What is shown", "显示内容"},
+	"curves.how":       {"How it is shown", "显示方式"},
+	"curves.runs":      {"Runs", "运行"},
+	"curves.add":       {"Add a run", "添加运行"},
+	"curves.add.hint":  {"type a part of its name", "输入名称的一部分"},
+	"curves.remove":    {"take %s out", "移除 %s"},
+	"curves.metrics":   {"Metrics", "指标"},
+	"curves.filter":    {"Filter metrics", "筛选指标"},
+	"curves.by":        {"Lines", "线条"},
+	"curves.by.mean":   {"mean over seeds, with its 95 % band", "种子间均值及 95 % 区间带"},
+	"curves.by.seed":   {"by seed", "按种子"},
+	"curves.by.agent":  {"by agent", "按智能体"},
+	"curves.by.all":    {"every seed and agent", "每个种子与智能体"},
+	"curves.agent":     {"agent %d", "智能体 %d"},
+	"curves.agent.one": {"Agents", "智能体"},
+	"curves.agent.all": {"all", "全部"},
+	"curves.smooth":    {"Smoothing", "平滑"},
+	"curves.smooth.no": {"off", "关"},
+	"curves.logx":      {"log steps", "对数步数轴"},
+	"curves.logy":      {"log values", "对数数值轴"},
+	"curves.norefs":    {"no references", "不显示参考线"},
+	"curves.reset":     {"Whole range", "全部范围"},
+	"curves.export":    {"Save as", "另存为"},
+	"curves.show":      {"Show", "显示"},
+	"curves.none":      {"No run is chosen. Choose some on the page of runs, or add one on the left.", "尚未选择运行。请在运行页选择，或在左侧添加。"},
+	"curves.nometric":  {"Choose a metric on the left.", "请在左侧选择指标。"},
+	"curves.norows":    {"These runs have no rows of it yet.", "这些运行还没有该指标的数据。"},
+	"curves.line":      {"Line", "线条"},
+	"curves.last":      {"Last", "最后"},
+	"curves.lowest":    {"Lowest", "最低"},
+	"curves.highest":   {"Highest", "最高"},
+	"curves.rows":      {"Rows", "行数"},
+	"curves.steps":     {"env steps", "环境步"},
+	"curves.bots":      {"bots in the warm-up", "预热中的脚本玩家"},
+	"curves.warm":      {"warm-up: bots play, agents watch", "预热：脚本玩家行动，智能体观察"},
+	"curves.table":     {"As a table", "以表格显示"},
+	"curves.moving":    {"still being written: these numbers move", "仍在写入：这些数字还会变化"},
+	"curves.reading":   {"%s of the rows are read so far", "目前已读取 %s 的数据行"},
+	"curves.smoothed": {
+		"smoothed: exponential mean, weight %s for each row before; the faint line is not smoothed",
+		"平滑：指数均值，之前每行的权重为 %s；浅色线为未平滑的值",
+	},
+	"curves.by.blocks": {"the smoothing goes in steps of %d rows", "平滑以每 %d 行为一步"},
+	"curves.kind.rows": {"every row", "每一行"},
+	"curves.kind.extremes": {
+		"more rows than points: the line goes through the lowest and the highest row of every stretch",
+		"行数多于点数：线条经过每段中最低与最高的行",
+	},
+	"curves.kind.mean":  {"means over stretches of steps; band: Student's 95 % interval over seeds", "各段步数内的均值；区间带：种子间的 Student 95 % 区间"},
+	"curves.nans":       {"%d values are no finite numbers and are not drawn", "%d 个值不是有限数，未绘制"},
+	"curves.neg":        {"values of 0 or less have no place on a logarithmic axis", "0 或更小的值无法显示在对数轴上"},
+	"curves.hover":      {"n = %s in %s rows", "n = %s，共 %s 行"},
+	"curves.hover.row":  {"n = %s", "n = %s"},
+	"curves.hover.runs": {"mean of %s seeds, 95 %% %s; n = %s", "%s 个种子的均值，95 %% %s；n = %s"},
+	"curves.unsealed":   {"its file is not held against its seal yet", "其文件尚未与封印核对"},
+	"curves.plot":       {"Plot of %s over env steps; the table below has its numbers.", "%s 随环境步变化的图；下方表格列出其数值。"},
+	"keys.zoom":         {"zoom in, zoom out", "放大，缩小"},
+	"keys.pan":          {"move along the steps", "沿步数移动"},
+	"keys.whole":        {"whole range (or double click)", "全部范围（或双击）"},
+	"keys.metric":       {"filter metrics", "筛选指标"},
+	"keys.lines":        {"next kind of lines", "下一种线条"},
 
 	// Compare.
-	"compare.none":    {"Choose two or more runs to compare, on the page of runs or here.", "请选择两个或更多运行进行比较，可在运行页或此处选择。"},
-	"compare.scored":  {"None of the chosen runs is scored yet: a comparison is of final agents, on fresh episodes.", "所选运行均尚未评分：比较的是最终智能体在新回合中的表现。"},
+	"compare.none": {"Choose two or more runs to compare, on the page of runs or here.", "请选择两个或更多运行进行比较，可在运行页或此处选择。"},
+	"compare.scored": {
+		"None of the chosen runs is scored yet: a comparison is of final agents, on fresh episodes.",
+		"所选运行均尚未评分：比较的是最终智能体在新回合中的表现。",
+	},
 	"compare.left":    {"%s: %d of %d seeds are scored and compared; %s", "%s：%d / %d 个种子已评分并参与比较；%s"},
 	"compare.moving":  {"the numbers will move", "这些数字还会变化"},
 	"compare.ended":   {"the others are not scored", "其余种子未评分"},
 	"compare.changed": {"The runs have changed since this page was made.", "本页生成后运行已有变化。"},
 	"compare.reload":  {"Compare anew", "重新比较"},
-	"compare.how":     {"Each seed's final agents play fresh episodes of the true game, actions drawn from their policies; a seed counts once. Differences are to %s.", "每个种子的最终智能体在真实游戏的新回合中行动，动作按其策略抽取；每个种子计一次。差异以 %s 为参照。"},
+	"compare.how": {
+		"Each seed's final agents play fresh episodes of the true game, actions drawn from their policies; a seed counts once. " +
+			"Differences are to %s.",
+		"每个种子的最终智能体在真实游戏的新回合中行动，动作按其策略抽取；每个种子计一次。差异以 %s 为参照。",
+	},
 	"compare.variant": {"Training", "训练"},
 	"compare.seeds":   {"Seeds", "种子"},
 	"compare.mean":    {"Mean", "均值"},
@@ -166,7 +183,12 @@ var words = map[string][2]string{
 	"compare.diff":    {"Difference", "差异"},
 	"compare.diffci":  {"95 %, Welch", "95 %（Welch）"},
 	"compare.verdict": {"Verdict", "结论"},
-	"compare.about":   {"Mean: Student's interval over seeds. IQM: mean of the middle half of the seeds; with few seeds its bootstrap interval is too narrow (about 83 % instead of 95 % with five). The verdict is Welch's interval, each row by itself: of twenty rows without a difference, one is called better or worse by chance.", "均值：种子间的 Student 区间。IQM：中间一半种子的均值；种子少时其自助法区间过窄（五个种子时约为 83 % 而非 95 %）。结论依据 Welch 区间，逐行判断：二十行无差异的比较中，约有一行会偶然被判为更好或更差。"},
+	"compare.about": {
+		"Mean: Student's interval over seeds. IQM: mean of the middle half of the seeds; with few seeds its bootstrap interval " +
+			"is too narrow (about 83 % instead of 95 % with five). The verdict is Welch's interval, each row by itself: of twenty " +
+			"rows without a difference, one is called better or worse by chance.",
+		"均值：种子间的 Student 区间。IQM：中间一半种子的均值；种子少时其自助法区间过窄（五个种子时约为 83 % 而非 95 %）。结论依据 Welch 区间，逐行判断：二十行无差异的比较中，约有一行会偶然被判为更好或更差。",
+	},
 	"compare.every":   {"Every seed", "每个种子"},
 	"compare.fast":    {"How fast: to a return of %s", "多快：达到回报 %s"},
 	"compare.reached": {"Seeds that got there", "达到的种子"},
@@ -182,22 +204,26 @@ var words = map[string][2]string{
 	"compare.show":    {"Compare", "比较"},
 
 	// Theatre.
-	"theatre.run":                {"Run", "运行"},
-	"theatre.runs":               {"Runs", "运行"},
-	"theatre.games":              {"Games, without a run", "游戏（不用运行）"},
-	"theatre.checkpoint":         {"Checkpoint", "检查点"},
-	"theatre.newest":             {"the newest", "最新"},
-	"theatre.seat":               {"Seat %d", "席位 %d"},
-	"theatre.seed":               {"Seed", "种子"},
-	"theatre.asking":             {"Who plays what", "谁在玩什么"},
-	"theatre.show":               {"Show", "展示"},
-	"theatre.group.run":          {"This run", "本次运行"},
-	"theatre.group.bots":         {"Bots", "脚本"},
-	"theatre.group.planners":     {"Planners", "规划者"},
-	"theatre.group.runs":         {"Agents of other runs", "其他运行的智能体"},
-	"theatre.group.asked":        {"As asked for", "按请求"},
-	"theatre.age":                {"agent %d at step %d", "第 %d 号，第 %d 步时"},
-	"theatre.intro":              {"Choose a checkpoint, who sits on each seat and a seed. The episode is played on the server as hop play does, with what every agent has in mind at every step.", "选择检查点、各席位由谁坐，以及种子。回合在服务器上按 hop play 的方式进行，并展示每一步每个智能体的想法。"},
+	"theatre.run":            {"Run", "运行"},
+	"theatre.runs":           {"Runs", "运行"},
+	"theatre.games":          {"Games, without a run", "游戏（不用运行）"},
+	"theatre.checkpoint":     {"Checkpoint", "检查点"},
+	"theatre.newest":         {"the newest", "最新"},
+	"theatre.seat":           {"Seat %d", "席位 %d"},
+	"theatre.seed":           {"Seed", "种子"},
+	"theatre.asking":         {"Who plays what", "谁在玩什么"},
+	"theatre.show":           {"Show", "展示"},
+	"theatre.group.run":      {"This run", "本次运行"},
+	"theatre.group.bots":     {"Bots", "脚本"},
+	"theatre.group.planners": {"Planners", "规划者"},
+	"theatre.group.runs":     {"Agents of other runs", "其他运行的智能体"},
+	"theatre.group.asked":    {"As asked for", "按请求"},
+	"theatre.age":            {"agent %d at step %d", "第 %d 号，第 %d 步时"},
+	"theatre.intro": {
+		"Choose a checkpoint, who sits on each seat and a seed. The episode is played on the server as hop play does, with " +
+			"what every agent has in mind at every step.",
+		"选择检查点、各席位由谁坐，以及种子。回合在服务器上按 hop play 的方式进行，并展示每一步每个智能体的想法。",
+	},
 	"theatre.waiting":            {"The episode is being played…", "正在进行这一回合…"},
 	"theatre.board":              {"Board", "棋盘"},
 	"theatre.transport":          {"Playback", "播放"},
@@ -265,10 +291,14 @@ var words = map[string][2]string{
 	"theatre.key.speed":          {"faster, slower", "加速、减速"},
 
 	// Join.
-	"join.you":     {"you", "你"},
-	"join.seat":    {"Your seat", "你的席位"},
-	"join.take":    {"Take the seat", "入座"},
-	"join.intro":   {"Take a seat among bots, planners or trained agents. All choose at once: they do not see what you are about to do. Afterwards you see what each of them thought you wanted.", "坐到脚本、规划者或训练过的智能体之间。所有人同时选择：他们看不到你将做什么。之后你会看到他们各自认为你想要什么。"},
+	"join.you":  {"you", "你"},
+	"join.seat": {"Your seat", "你的席位"},
+	"join.take": {"Take the seat", "入座"},
+	"join.intro": {
+		"Take a seat among bots, planners or trained agents. All choose at once: they do not see what you are about to do. " +
+			"Afterwards you see what each of them thought you wanted.",
+		"坐到脚本、规划者或训练过的智能体之间。所有人同时选择：他们看不到你将做什么。之后你会看到他们各自认为你想要什么。",
+	},
 	"join.actions": {"Your actions", "你的动作"},
 	"join.result":  {"Result", "结果"},
 	"join.leave":   {"Give the seat up", "离开席位"},
@@ -355,10 +385,10 @@ var words = map[string][2]string{
 	"start.nogoon": {"No training was stopped, killed or has failed.", "没有被停止、被杀死或失败的训练。"},
 }
 
-// say returns a word in a language. A key that there is not is shown as it is: a test
+// Say returns a word in a language. A key that there is not is shown as it is: a test
 // finds it.
-func say(lang, key string, args ...any) string {
-	w, ok := words[key]
+func Say(lang, key string, args ...any) string {
+	w, ok := Table[key]
 	if !ok {
 		return key
 	}
@@ -372,9 +402,9 @@ func say(lang, key string, args ...any) string {
 	return strings.ReplaceAll(text, "%%", "%")
 }
 
-// language is what the address says, or the cookie from when it last did, or what the
+// Language is what the address says, or the cookie from when it last did, or what the
 // browser prefers.
-func language(w http.ResponseWriter, r *http.Request) string {
+func Language(w http.ResponseWriter, r *http.Request) string {
 	switch lang := r.URL.Query().Get("lang"); lang {
 	case "en", "zh":
 		if w != nil {
@@ -397,12 +427,11 @@ func language(w http.ResponseWriter, r *http.Request) string {
 	return "en"
 }
 
-// wordsAPI returns all words of the reader's language.
-func (s *Server) wordsAPI(r *http.Request) (any, error) {
-	lang := language(nil, r)
+// All returns all words of a language, and under "lang" which one it is.
+func All(lang string) map[string]string {
 	all := map[string]string{"lang": lang}
-	for key := range words {
-		all[key] = say(lang, key)
+	for key := range Table {
+		all[key] = Say(lang, key)
 	}
-	return all, nil
+	return all
 }
