@@ -1,13 +1,11 @@
 package serve
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"hop/internal/disk"
 	"hop/serve/control"
 	"hop/serve/shelf"
 )
@@ -22,7 +20,7 @@ type diagnoseView struct {
 	Found    []found
 	Rev      int64
 	Allowed  bool // jobs may be started
-	Pages    []written
+	Pages    []shelf.Written
 	Page     string // that is shown in place
 	Report   string // the run's own, if it has one
 	Folder   string // as one would type it
@@ -45,7 +43,7 @@ type found struct {
 func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
 	q := r.URL.Query()
 	l := s.shelf.Now()
-	d := diagnoseView{Run: q.Get("run"), Runs: l.Rows, Rev: l.Rev, Allowed: s.door.Allowed(r), Pages: s.written(), Page: q.Get("page"),
+	d := diagnoseView{Run: q.Get("run"), Runs: l.Rows, Rev: l.Rev, Allowed: s.door.Allowed(r), Pages: s.shelf.Written(), Page: q.Get("page"),
 		Folder: typed(s.shelf.Roots()[0]), Watching: q.Get("job")}
 	if d.Allowed {
 		d.Jobs = s.jobs(control.Audit, control.Ladder)
@@ -83,24 +81,4 @@ func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
 }
 
 // pagesAPI lists what audits and ladders wrote.
-func (s *Server) pagesAPI(*http.Request) (any, error) { return s.written(), nil }
-
-// verdict reads what an audit came to, out of the object that it wrote; a ladder says
-// only something.
-func verdict(name string) (subject, verdict, says string) {
-	b, err := disk.Read(name, 16<<20)
-	var r struct {
-		Subject, Run, Verdict, Says string
-		Result                      struct{ Says string }
-	}
-	if err != nil || json.Unmarshal(b, &r) != nil {
-		return "", "", ""
-	}
-	if r.Subject == "" {
-		r.Subject = filepath.Base(r.Run)
-	}
-	if r.Says == "" {
-		r.Says = r.Result.Says
-	}
-	return strings.TrimSpace(r.Subject), r.Verdict, r.Says
-}
+func (s *Server) pagesAPI(*http.Request) (any, error) { return s.shelf.Written(), nil }

@@ -237,53 +237,6 @@ func (s *Server) jobsStream(r *http.Request, st *stream) error {
 	}
 }
 
-// written is a page that a program wrote into a served folder.
-type written struct {
-	File    string `json:"file"` // its name, such as 0:audit-ppo-4x4-001/audit.html
-	Kind    string `json:"kind"`
-	Title   string `json:"title"`
-	Subject string `json:"subject,omitempty"`
-	Verdict string `json:"verdict,omitempty"`
-	Says    string `json:"says,omitempty"`
-	at      int64
-}
-
-// mostPages is how many pages are listed.
-const mostPages = 200
-
-// written lists the pages of audits and ladders, newest first.
-func (s *Server) written() []written {
-	list := []written{}
-	for n, root := range s.shelf.Roots() {
-		entries, err := os.ReadDir(root)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			kind := ""
-			for _, k := range []string{control.Audit, control.Ladder} {
-				if e.IsDir() && strings.HasPrefix(e.Name(), k) {
-					kind = k
-				}
-			}
-			if kind == "" {
-				continue
-			}
-			page := filepath.Join(root, e.Name(), kind+".html")
-			info, err := os.Lstat(page)
-			if err != nil || !info.Mode().IsRegular() {
-				continue
-			}
-			w := written{File: strconv.Itoa(n) + ":" + e.Name() + "/" + kind + ".html", Kind: kind, Title: e.Name(), at: info.ModTime().UnixNano()}
-			w.Subject, w.Verdict, w.Says = verdict(filepath.Join(root, e.Name(), kind+".json"))
-			w.Subject, w.Says = s.asTyped(w.Subject), s.asTyped(w.Says)
-			list = append(list, w)
-		}
-	}
-	slices.SortFunc(list, func(a, b written) int { return cmp.Compare(b.at, a.at) })
-	return list[:min(len(list), mostPages)]
-}
-
 // file answers with a page out of a served folder, as something to look at: nothing in it
 // can run, send or load anything.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {

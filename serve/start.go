@@ -3,9 +3,7 @@ package serve
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
-	"hop/exp"
 	"hop/serve/control"
 	"hop/serve/shelf"
 )
@@ -13,8 +11,8 @@ import (
 // startView is what the page is made from.
 type startView struct {
 	*control.Form
-	Groups  []presets
-	Blocks  []fields
+	Groups  []control.Presets
+	Blocks  []control.Block
 	Seeds   string
 	Sets    []string
 	Folder  int
@@ -22,20 +20,6 @@ type startView struct {
 	Allowed bool // trainings may be started
 	Jobs    []job
 	CanGoOn []shelf.Row // trainings that were stopped, killed or failed
-}
-
-// presets are those of a group.
-type presets struct {
-	Name string
-	List []exp.Preset
-}
-
-// fields are those of a block of the spec.
-type fields struct {
-	Name    string
-	List    []control.Field
-	Changed int
-	Faults  int
 }
 
 func (s *Server) startPage(r *http.Request, v *view) (any, error) {
@@ -63,37 +47,7 @@ func (s *Server) startPage(r *http.Request, v *view) (any, error) {
 	if d.Form, err = control.NewForm(reg, control.Asked{Preset: preset, Sets: d.Sets, Seeds: d.Seeds}, typed(dir)); err != nil {
 		return nil, refusal{http.StatusBadRequest, err}
 	}
-	for _, p := range reg.PresetList() {
-		if n := len(d.Groups); n == 0 || d.Groups[n-1].Name != p.Group {
-			d.Groups = append(d.Groups, presets{Name: p.Group})
-		}
-		g := &d.Groups[len(d.Groups)-1]
-		g.List = append(g.List, p)
-	}
-	for _, f := range d.Fields {
-		block, _, deeper := strings.Cut(f.Path, ".")
-		if !deeper {
-			block = ""
-		}
-		i := -1
-		for k := range d.Blocks {
-			if d.Blocks[k].Name == block {
-				i = k
-			}
-		}
-		if i < 0 {
-			i = len(d.Blocks)
-			d.Blocks = append(d.Blocks, fields{Name: block})
-		}
-		b := &d.Blocks[i]
-		b.List = append(b.List, f)
-		if f.Set != "" || f.Default != f.Was {
-			b.Changed++
-		}
-		if f.Fault != "" {
-			b.Faults++
-		}
-	}
+	d.Groups, d.Blocks = control.Groups(reg), d.Form.Blocks()
 	if d.Allowed {
 		d.Jobs = s.jobs(control.Train, control.Resume)
 	}

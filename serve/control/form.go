@@ -169,3 +169,52 @@ func meant(name string, names []string) string {
 	}
 	return ""
 }
+
+// Presets are those of a group.
+type Presets struct {
+	Name string
+	List []exp.Preset
+}
+
+// Groups are the presets of a registry, group by group.
+func Groups(reg *exp.Registry) (list []Presets) {
+	for _, p := range reg.PresetList() {
+		if n := len(list); n == 0 || list[n-1].Name != p.Group {
+			list = append(list, Presets{Name: p.Group})
+		}
+		g := &list[len(list)-1]
+		g.List = append(g.List, p)
+	}
+	return list
+}
+
+// Block is the fields of a block of the spec; those of none are in one without a name.
+type Block struct {
+	Name            string
+	List            []Field
+	Changed, Faults int
+}
+
+// Blocks are the form's fields, block by block.
+func (f *Form) Blocks() (list []Block) {
+	for _, x := range f.Fields {
+		name, _, deeper := strings.Cut(x.Path, ".")
+		if !deeper {
+			name = ""
+		}
+		i := slices.IndexFunc(list, func(b Block) bool { return b.Name == name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Block{Name: name})
+		}
+		b := &list[i]
+		b.List = append(b.List, x)
+		if x.Set != "" || x.Default != x.Was {
+			b.Changed++
+		}
+		if x.Fault != "" {
+			b.Faults++
+		}
+	}
+	return list
+}
