@@ -46,7 +46,7 @@ func TestWordsAreCompleted(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"tr", "train"},
 		{"pretrain w", "world"},
-		{"train --se", "--set --seeds"},
+		{"train --se", "--set --seeds --serve"},
 		{"train hop+no", "hop+nogoals hop+nomoa hop+nosearch"},
 		{"train --seeds 1-3 --json lola", "lola-matrix"},
 		{"train --seeds=1-3 lola", "lola-matrix"},

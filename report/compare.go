@@ -229,16 +229,16 @@ func (r *run) trainCPU() float64 {
 	return r.Result.CPU * min(1, sum/r.Env.Wall)
 }
 
-// Figures returns the figures of the comparison's page: final, curves, profile and
+// Drawings returns the figures of the comparison's page: final, curves, profile and
 // improve, whose only panel is a table of colours.
-func (c *Comparison) Figures() []*page.Figure {
+func (c *Comparison) Drawings() []*page.Figure {
 	return []*page.Figure{c.finalsFigure(), c.curvesFigure(), c.profileFigure(), c.winsFigure()}
 }
 
 // WriteCompare writes compare.html, one file that opens offline, compare.md and
 // the figures in compare/ into a folder.
 func WriteCompare(dir string, c *Comparison) error {
-	figs := figures(c.Figures())
+	figs := figures(c.Drawings())
 	data := struct {
 		*Comparison
 		figures

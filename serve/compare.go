@@ -172,7 +172,7 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 	for i, note := range c.Notes {
 		c.Notes[i] = s.shelf.Plain(note)
 	}
-	figures := c.Figures()
+	figures := c.Drawings()
 	for i, dst := range []*template.HTML{&out.Final, &out.Curves, &out.Profile} {
 		if *dst, err = figures[i].Strict(); err != nil {
 			return nil, err

@@ -24,7 +24,8 @@ func controlled(t testing.TB, control bool) (*Server, string) {
 	outside := filepath.Join(top, "secret.html")
 	err := errors.Join(os.MkdirAll(filepath.Join(dir, "audit-a-001"), 0o755), os.WriteFile(outside, []byte("secret"), 0o644),
 		os.WriteFile(filepath.Join(dir, "audit-a-001", "audit.html"), []byte("<script>alert(1)</script>an audit"), 0o644),
-		os.WriteFile(filepath.Join(dir, "audit-a-001", "audit.json"), []byte(`{"subject": "a<b>", "verdict": "pass", "says": "<i>well</i>"}`), 0o644),
+		os.WriteFile(filepath.Join(dir, "audit-a-001", "audit.json"),
+			[]byte(`{"subject": "a<b>", "verdict": "pass", "says": "<i>well</i>"}`), 0o644),
 		os.WriteFile(filepath.Join(dir, "audit-a-001", "notes.txt"), []byte("secret"), 0o644))
 	if err != nil {
 		t.Fatal(err)
@@ -83,10 +84,12 @@ func TestWhatCannotBeStartedIsRefused(t *testing.T) {
 		t.Errorf("something was made: %v %v", list, err)
 	}
 	off, _ := controlled(t, false)
-	if code, text, _ := asked(off, "POST", "/api/control/start", `{"preset": "ppo-4x4"}`); code != 403 || !strings.Contains(text, "--control") {
+	code, text, _ := asked(off, "POST", "/api/control/start", `{"preset": "ppo-4x4"}`)
+	if code != 403 || !strings.Contains(text, "--control") {
 		t.Errorf("without --control: %d %s", code, text)
 	}
-	if _, text, _ := asked(off, "GET", "/start", ""); !strings.Contains(text, "without --control") || !strings.Contains(text, "hop train ppo-4x4 --seeds 1") {
+	_, text, _ = asked(off, "GET", "/start", "")
+	if !strings.Contains(text, "without --control") || !strings.Contains(text, "hop train ppo-4x4 --seeds 1") {
 		t.Error("the page does not say that nothing can be started, and what to type instead")
 	}
 }
@@ -94,7 +97,8 @@ func TestWhatCannotBeStartedIsRefused(t *testing.T) {
 func TestPagesOfRunsAreShownAndCanDoNothing(t *testing.T) {
 	s, _ := controlled(t, false)
 	code, text, h := asked(s, "GET", "/page?file=0:audit-a-001/audit.html", "")
-	if p := h.Get("Content-Security-Policy"); code != 200 || !strings.Contains(text, "an audit") || !strings.HasPrefix(p, "sandbox; default-src 'none'") {
+	p := h.Get("Content-Security-Policy")
+	if code != 200 || !strings.Contains(text, "an audit") || !strings.HasPrefix(p, "sandbox; default-src 'none'") {
 		t.Errorf("%d %s %s", code, text, p)
 	}
 	for _, name := range []string{

@@ -177,13 +177,15 @@ func TestSmoothingIsTheDefinition(t *testing.T) {
 		want[i] = sum / total
 	}
 	x := index(t, file(t, rows...), maxKept)
-	l, err := x.Read(Key{"x", -1}, Range{300, 340}, 100, w)
-	if err != nil || len(l.Smooth) != 41 || l.By != 1 {
-		t.Fatalf("%d smoothed of %d, by %d: %v", len(l.Smooth), len(l.Step), l.By, err)
-	}
-	for i, s := range l.Step {
-		if math.Abs(float64(l.Smooth[i])-want[s]) > 1e-9 || float64(l.Value[i]) != vs[s] {
-			t.Errorf("step %d: %v smoothed to %v, want %v to %v", s, l.Value[i], l.Smooth[i], vs[s], want[s])
+	for _, r := range []Range{{0, 40}, {300, 340}} {
+		l, err := x.Read(Key{"x", -1}, r, 100, w)
+		if err != nil || len(l.Smooth) != 41 || l.By != 1 {
+			t.Fatalf("%d smoothed of %d, by %d: %v", len(l.Smooth), len(l.Step), l.By, err)
+		}
+		for i, s := range l.Step {
+			if math.Abs(float64(l.Smooth[i])-want[s]) > 1e-9 || float64(l.Value[i]) != vs[s] {
+				t.Errorf("step %d: %v smoothed to %v, want %v to %v", s, l.Value[i], l.Smooth[i], vs[s], want[s])
+			}
 		}
 	}
 }
@@ -224,6 +226,38 @@ func TestGrowthAndCutsAreFollowed(t *testing.T) {
 	}
 	if st, err := x.Extend(time.Minute); err == nil || st.Rows != 0 {
 		t.Errorf("a deleted file: %+v, %v", st, err)
+	}
+}
+
+// Whoever follows a file by its offset gets each row once, also while a line is half
+// written, and is told when the file was cut back.
+func TestFollowingMissesNothing(t *testing.T) {
+	all := header
+	for i := range 50 {
+		all += row(i, "x", -1, float64(i), 1)
+	}
+	dir := t.TempDir()
+	next, got := int64(0), 0
+	for end := range len(all) + 1 {
+		write(t, dir, all[:end])
+		rows, to, cut, err := Follow(dir, next)
+		if err != nil || cut {
+			t.Fatalf("%d bytes: cut %v, %v", end, cut, err)
+		}
+		for _, r := range rows {
+			if r.Step != int64(got) {
+				t.Fatalf("%d bytes: row %d after row %d", end, r.Step, got-1)
+			}
+			got++
+		}
+		next = to
+	}
+	if got != 50 {
+		t.Errorf("%d rows", got)
+	}
+	write(t, dir, all[:len(all)/2])
+	if rows, _, cut, err := Follow(dir, next); !cut || err != nil || rows[0].Step != 0 {
+		t.Errorf("a file that was cut back: cut %v, %v", cut, err)
 	}
 }
 

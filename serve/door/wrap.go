@@ -288,7 +288,8 @@ func (w *watched) FlushError() error {
 var closed = template.Must(template.New("closed").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>hop</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/style.css"><link rel="stylesheet" href="/static/serve.css"></head>
+<link rel="icon" href="/static/icon.svg">
+<link rel="stylesheet" href="/static/style.css"><link rel="stylesheet" href="/static/serve.css"></head>
 <body><main><h1>hop</h1><p role="alert">{{.Says}}</p>
 {{if .Token}}<p lang="zh">请打开 hop serve 启动时打印的地址，或在此输入令牌。</p>
 <form method="get" action="/"><label>Token <input name="token" type="password" autocomplete="off" required></label>

@@ -202,6 +202,7 @@ function show(p, d) {
   if (by > 1) notes.push(say('curves.by.blocks', by));
   const logy = $('#logy').checked;
   if (logy && lines.some((l) => l.value.some((v) => v !== null && v <= 0))) notes.push(say('curves.neg'));
+  if (d.refs.length && !$('#norefs').checked) notes.push(d.refs.map((r) => `${r.Name} ${number(r.Value)}`).join(', '));
   p.note.textContent = lines.length ? notes.join(' · ') : say('curves.norows');
   p.space.hidden = !lines.length;
   table(p, lines);
@@ -332,8 +333,10 @@ function references(p, u) {
   ctx.strokeStyle = ctx.fillStyle = colour('ref');
   ctx.lineWidth = px;
   ctx.font = `${11 * px}px system-ui, sans-serif`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   const right = bbox.left + bbox.width - 5 * px;
-  const taken = []; // [height, right end, left end]
+  const taken = []; // [height, left end, right end]
   for (const r of [...p.refs].sort((a, b) => b.Value - a.Value)) {
     const y = u.valToPos(r.Value, 'y', true);
     if (y < bbox.top || y > bbox.top + bbox.height) continue;
@@ -342,13 +345,16 @@ function references(p, u) {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    // A name stands above its line at the right, or further left where another one is.
+    // A name stands above its line at the right, or below it, or further left; where it has
+    // no room, the note above the plot has it.
     const text = `${r.Name} ${number(r.Value)}`, wide = ctx.measureText(text).width;
-    const at = y - 4 * px;
-    let end = right;
-    for (const [h, from] of taken) if (Math.abs(h - at) < 13 * px) end = Math.min(end, from - 12 * px);
-    taken.push([at, end - wide]);
-    ctx.fillText(text, end - wide, at);
+    for (const [at, end] of [[y - 4 * px, right], [y + 12 * px, right], [y - 4 * px, right - 130 * px], [y - 4 * px, right - 260 * px]]) {
+      const fits = end - wide > bbox.left + 2 * px && at > bbox.top + 8 * px && at < bbox.top + bbox.height;
+      if (!fits || taken.some(([h, from, to]) => Math.abs(h - at) < 12 * px && end > from - 6 * px && end - wide < to + 6 * px)) continue;
+      taken.push([at, end - wide, end]);
+      ctx.fillText(text, end - wide, at);
+      break;
+    }
   }
   ctx.restore();
 }

@@ -11,6 +11,7 @@ const turns = [], pictures = {};
 let head = null, board = null, session = address.read().get('session') ?? '', busy = false, stop = () => {}, bound = false, query = '';
 
 $('#take').addEventListener('click', take);
+$('#take').disabled = false;
 $('#seat').addEventListener('change', () => { location.href = '/join?' + queryOf().replace(/(team=)([^&]*)/, (m, a, t) => a + t.split(',').map((x) => (x === 'you' ? '' : x)).join(',')); });
 $('#leave').addEventListener('click', async () => { try { await ask('/api/join/leave', { method: 'POST', body: { ID: session }, quiet: true }); } catch { /* it is gone already */ } location.href = '/join?' + withoutSession(); });
 if (session) { query = withoutSession(); attend(); }
