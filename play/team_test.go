@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hop/agent"
 	"hop/game"
 	"hop/plan/truth"
 	"hop/rollout"
@@ -197,4 +198,46 @@ func unseen(c *Team) []rollout.Player {
 		list = append(list, p.(*eye).Player)
 	}
 	return list
+}
+
+// inferrer is a player that models its co-players and does not search.
+type inferrer struct{ rollout.Player }
+
+func (inferrer) Others() []agent.ID { return []agent.ID{1, 2, 3} }
+
+func (inferrer) Read(dst []float64, _, j int) []float64 {
+	clear(dst)
+	dst[j] = 1
+	return nil
+}
+
+func (inferrer) InWords(_, j int) ([]string, []float64) {
+	return []string{"stag", "hare"}, []float64{0.25 * float64(j), 1 - 0.25*float64(j)}
+}
+
+func (inferrer) Decision(int) ([]float32, float32) { return []float32{1}, 0.5 }
+
+// Everybody's mind is kept that can be looked at: of who infers without a search what it
+// believes and expects, of bots nothing.
+func TestMindsOfAllAreKept(t *testing.T) {
+	g := hunt(t, 4, 0)
+	c, err := thinking(t, g, NoHuman)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.players[2].(*eye).Player = inferrer{c.players[2].(*eye).Player}
+	c.KeepMinds()
+	f := started(t, Options{Game: g, Agents: c, Human: NoHuman}, 1).rec.Last()
+	if f.Mind != nil || f.Minds[1] != nil || f.Minds[3] != nil || f.Minds[0] == nil || !f.Minds[0].Searched || len(f.Minds[0].Line) == 0 {
+		t.Fatalf("minds %v and %v", f.Mind, f.Minds)
+	}
+	m := f.Minds[2]
+	if m.Searched || m.Value != 0.5 || len(m.Policy) != 1 || len(m.Posteriors) != 3 {
+		t.Fatalf("%+v", m)
+	}
+	for j, p := range m.Posteriors {
+		if p.Seat != j+1 || p.Left || p.Probs[0] != 0.25*float64(j) || p.Expected[j] != 1 {
+			t.Errorf("co-player %d: %+v", j, p)
+		}
+	}
 }
