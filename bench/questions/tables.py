@@ -38,7 +38,7 @@ def cost(runs): return f"{mean(vals(of(runs, 'cpu'))):.0f}", f"{max(vals(of(runs
 def phases(runs):
     keys = sorted({k for r in runs.values() for k in r["phases"]})
     p = {k: mean(r["phases"].get(k, 0) for r in runs.values()) for k in keys}
-    return ", ".join(f"{k} {v:.1f}" for k, v in sorted(p.items(), key=lambda x: -x[1]) if v >= 0.05)
+    return ", ".join(f"{k} {num(v, 1)}" for k, v in sorted(p.items(), key=lambda x: -x[1]) if v >= .25 and "/" not in k)
 def metrics(pattern):
     for f in glob.glob(os.path.join(root, pattern)):
         with open(f) as h:
