@@ -285,11 +285,27 @@ def q12():
     head("game", "rules' entropy", "each cell by itself", "variant", "above the rules, held-out steps", "above the rules, new episodes", "every seed, new", "exact, new certain steps", "processor s")
     for (g, v), x in D.items():
         first = x[min(x)]
-        row(g, f"{mean(d['nats']['all'].get('limit') or 0 for d in x.values()):.3f}", f"{mean(d['nats']['all']['baseline'] for d in x.values()):.2f}", v, pm(vals(kl((g, v))), 4), pm(vals(kl((g, v), "nats_new")), 4), every(vals(kl((g, v), "nats_new")), 4), pm([d["probe"]["exact"] for d in x.values()], 4), f"{mean(d['cpu_s'] for d in x.values()):.0f}")
+        row(g, num(mean(d["nats"]["all"].get("limit") or 0 for d in x.values()), 3), num(mean(d["nats"]["all"]["baseline"] for d in x.values()), 2), v, pm(vals(kl((g, v))), 4), pm(vals(kl((g, v), "nats_new")), 4), every(vals(kl((g, v), "nats_new")), 4), pm([d["probe"]["exact"] for d in x.values()], 4), f"{mean(d['cpu_s'] for d in x.values()):.0f}")
     for g in G:
         for v in ("apart", "weights"):
             if (g, v) in D and (g, "joint") in D:
                 diff(f"{g}: {v} - joint, held-out", kl((g, v)), kl((g, "joint")), 4); diff(f"{g}: {v} - joint, new", kl((g, v), "nats_new"), kl((g, "joint"), "nats_new"), 4)
+    def drawn(g, v, name, key):
+        return [r[key] for d in D.get((g, v), {}).values() for r in d.get("rollouts") or [] if r["name"] == name]
+    def off(g, v, name):
+        c = drawn(g, v, name, "ci95"); return f"{sum(not a <= 0 <= b for a, b in c)} of {len(c)}" if c else "-"
+    head("drawn, random play", "game", "joint", "apart", "seeds off at 95 %, joint", "apart")
+    for g, names in (("coin", ("coin0", "several coin0", "return")), ("cleanup", ("waste", "apple", "return")), ("tag", ("prey", "several prey", "return"))):
+        for name in names: row(f"{g}: {name}", pm(drawn(g, "joint", name, "game")), pm(drawn(g, "joint", name, "model")), pm(drawn(g, "apart", name, "model")), off(g, "joint", name), off(g, "apart", name))
+    head("plane, new episodes", "wrong, joint", "wrong, weights", "weights - joint", "squared error a cell, joint", "weights")
+    for g in G:
+        if (g, "joint") not in D: continue
+        for p, q in D[g, "joint"][min(D[g, "joint"])]["nats_new"]["parts"].items():
+            if "weight" not in q: continue
+            e = {v: {s: d["nats_new"]["parts"][p]["error"] for s, d in D.get((g, v), {}).items()} for v in ("joint", "weights")}
+            m = {v: vals({s: d["nats_new"]["parts"][p]["mse"] for s, d in D.get((g, v), {}).items()}) for v in ("joint", "weights")}
+            if not any(vals(e["joint"]) + vals(e["weights"])): continue
+            row(f"{g}: {p}", pm(vals(e["joint"]), 4), pm(vals(e["weights"]), 4), pm([e["weights"][s] - e["joint"][s] for s in e["joint"] if s in e["weights"]], 5), pm(m["joint"], 5), pm(m["weights"], 5))
     for (g, v), x in D.items():
         print(g, v, "parts: weight; KL held; share of steps with a wrong likeliest cell, new; squared error a cell, new")
         for p, q in x[min(x)]["nats"]["parts"].items():
