@@ -1,0 +1,250 @@
+"""Writes the jobs of questions 1 to 12 for pool.sh: python3 jobs.py [QUESTIONS...] > jobs; all of them, or 01, 11, 11-4h1s, ...
+One command a job, five seeds. Tiny sizes to try it: TINY=1. Models of hop+ on two stags are pretrained once ($R/hop) and shared
+by questions 3, 6, 8 and 9; the second half of question 7 reads the runs of question 9."""
+import os, sys
+TINY = bool(os.environ.get("TINY"))
+SEEDS = [1] if TINY else [1, 2, 3, 4, 5]
+which = sys.argv[1:]
+def n(full, tiny): return tiny if TINY else full
+out = []
+def job(name, deps, cmd): out.append((name, deps or "-", " ".join(cmd.split())))
+def train(name, deps, folder, label, preset, sets, seed, pre="", post=""):
+    flags = " ".join(f"--set '{s}'" for s in sets)
+    job(name, deps, f"mkdir -p {folder} && cd {folder} && {pre} \"$BIN\" train {preset} --seeds {seed} --workers 1 {flags} --out runs-{label}-{seed} --json > {label}-{seed}.json 2> {label}-{seed}.err {post}")
+def adapt(name, deps, folder, label, seed, run, flags):
+    job(name, deps, f"mkdir -p {folder} && cd {folder} && \"$BIN\" adapt {run} {flags} --seeds {seed} --workers 1 --out adapt-{label}-{seed} --json > {label}-{seed}.json 2> {label}-{seed}.err")
+STAGS = "game.stags=2"
+link = lambda label, s, frm: f"mkdir -p runs-{label}-{s} && ln -sfn $R/{frm}/stages runs-{label}-{s}/stages &&"
+EV = n(400, 4)
+P = {}  # question -> list of jobs in order; the file's order is that of ORDER below
+
+def begin(): out.clear()
+def end(q): P[q] = list(out)
+
+# hop: the models of hop+ on two stags, and hop+ itself
+begin()
+job("hop-prep", "", f"mkdir -p hop && cd hop && GOMAXPROCS=4 \"$BIN\" train hop+ --seeds 99 --workers 4 --set {STAGS} --set train.steps=1280 --set eval.episodes=4 --out . --json > prep.json 2> prep.err && "
+    "for m in vae cvae moa world response; do echo \"--set models.$m=$(ls -d $PWD/stages/$m-* | head -1)\"; done | tr '\\n' ' ' > models")
+for s in SEEDS: train(f"hop-{s}", "hop-prep", "hop", "hop+", "hop+", [STAGS, f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link("hop+", s, "hop"))
+end("hop")
+
+# 1: their latest stack
+begin()
+rows, ep = n(60000, 6000), n(4, 1)
+job("01-prep", "", f"mkdir -p 01 && cd 01 && \"$BIN\" collect --game staghunt --set {STAGS} --mix ns,nh --rows {rows} --seed 7 --out $PWD/data > prepare.txt 2>&1 && "
+    f"\"$BIN\" pretrain vae --data $PWD/data --loss b --set epochs={ep} --out $PWD/vae >> prepare.txt 2>&1 && \"$BIN\" pretrain cvae --data $PWD/data --vae $PWD/vae --set epochs={ep} --out $PWD/cvae >> prepare.txt 2>&1 && "
+    "\"$BIN\" show hop+dream | awk '/^[a-z]/ { skip = $1 == \"prepare:\" } !skip' > spec.yaml")
+PPO = ["mind=ppo", "imagine.others=brains"]
+SERIES = {"a-all-on": [], "b-world-off": ["imagine.on=false"], "c-goals-off": ["goals.kind=none"], "d-others-by-brains": ["imagine.others=brains"],
+          "e-goals-and-others-off": PPO, "f-ppo-alone": PPO + ["imagine.on=false"], "g-shared-policy": PPO + ["train.brains=[0,0,0,0]"],
+          "h-shared-ppo-alone": PPO + ["imagine.on=false", "train.brains=[0,0,0,0]"]}
+for v, sets in SERIES.items():
+    for s in SEEDS:
+        steps = n(120000, 3000)
+        models = [] if "mind=ppo" in sets else ["models.vae=$R/01/vae", "models.cvae=$R/01/cvae"]
+        train(f"01-{v}-{s}", "01-prep", "01", v, "spec.yaml", sets + [f"train.steps={steps}", f"train.save={steps}", f"eval.episodes={n(1000, 20)}", "train.strangers.every=0"], s)
+        if models: out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace("spec.yaml", "spec.yaml --set models.vae=$R/01/vae --set models.cvae=$R/01/cvae"))
+end("01")
+
+# 2: order, and rise and fall
+begin()
+S4, S8 = n(400000, 20000), n(1500000, 20000)
+minds = "minds: {b: {agents: [1], ppo: {lr: 0.0003}}, c: {agents: [2], ppo: {lr: 0.0001}}, d: {agents: [3], ppo: {lr: 0.00003}}}"
+more = {"healthy": "", "order": minds, "rate": "ppo: {lr_end: 0.1}", "entropy": "ppo: {entropy_end: 1}"}
+for size in (8, 4):
+    head = f"base: ppo-{size}x{size}\\ngame: {{stags: 2}}\\ntrain: {{steps: {S4 if size == 4 else S8}, save: {n(100000 if size == 4 else 500000, 20000)}}}\\neval: {{episodes: {n(1000 if size == 4 else 500, 20)}}}\\n"
+    for v, m in more.items():
+        for s in SEEDS:
+            train(f"02-{v}{size}-{s}", "", "02", f"{v}{size}", f"{v}{size}-{s}.yaml", [], s, f"printf '{head}{m}\\n' > {v}{size}-{s}.yaml &&",
+                  f"&& mkdir -p all/{v}{size} && cp -r runs-{v}{size}-{s}/*/seed-{s} all/{v}{size}/")
+for size in (8, 4):
+    for v in more:
+        job(f"02-audit-{v}{size}", " ".join(f"02-{v}{size}-{s}" for s in SEEDS), f"cd 02 && \"$BIN\" audit all/{v}{size} --out audits/{v}{size} > audit-{v}{size}.txt 2> audit-{v}{size}.log; [ -s audit-{v}{size}.txt ]")
+end("02")
+
+# 3: what replaces tree search
+begin()
+for s in SEEDS:
+    job(f"03-data-{s}", "", f"mkdir -p 03 && cd 03 && \"$BIN\" collect --set game.size=4 --set {STAGS} --among ns,nh,random,deadline --life 5 --rows {n(300000, 8000)} --seed {s} --workers 1 --out data-{s} > data-{s}.txt 2>&1")
+for s in SEEDS:
+    for h in ("attention", "gru", "gru --forget", "none"):
+        name = h.replace(" --forget", "-episode")
+        job(f"03-{name}-{s}", f"03-data-{s}", f"cd 03 && \"$BIN\" pretrain sequence --data data-{s} --history {h} --seed {s} --out seq-{name}-{s} --set epochs={n(8, 1)} --json > seq-{name}-{s}.json 2> seq-{name}-{s}.err")
+one = list(out); out.clear()
+def act(name, s, sets, preset="hop+"):
+    train(f"03-{name}-{s}", "hop-prep", "03", f"act-{name}", preset, [STAGS] + sets, s)
+    if preset == "hop+": out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace("train hop+ ", "train hop+ $(cat $R/hop/models) --set 'prepare=[]' "))
+for s in SEEDS: act("onestep", s, [f"eval.episodes={EV}"] + n([], ["train.steps=3000", "train.warm.windows=1"]), "hop+onestep")
+for s in SEEDS: act("nosearch", s, ["search.sims=0", f"eval.episodes={EV}", f"train.steps={n(6000, 1280)}"])
+for sims, ev in ((1000, n(25, 1)), (200, n(100, 2)), (50, EV)):
+    for s in SEEDS: act(f"tree-{sims}", s, [f"search.sims={sims}", "search.depth=0", "train.envs=8", f"train.steps={160 if sims > 50 else n(6000, 320)}", f"eval.episodes={ev}"] + (["train.window=20"] if sims > 50 else []))
+for name, sets in (("tree-1000", "--set search.sims=1000 --set search.depth=0"), ("tree-200", "--set search.sims=200 --set search.depth=0"), ("tree-50", "--set search.sims=50 --set search.depth=0"), ("nosearch", "--set search.sims=0"), ("depth1", "")):
+    job(f"03-time-{name}", "hop-prep", f"cd 03 && \"$BIN\" bench train hop+ --cpu 1 --set {STAGS} --set 'prepare=[]' --set train.envs=8 --set train.window=40 --steps 320 $(cat $R/hop/models) {sets} --json > time-{name}.json 2> time-{name}.err")
+job("03-time-onestep", "03-onestep-1", f"cd 03 && \"$BIN\" bench train hop+onestep --cpu 1 --set train.warm.windows=0 --set train.standins.share=0 --set train.standins.teams=0 --set {STAGS} --set 'prepare=[]' --set train.envs=8 --set train.window=40 --steps 320 "
+    "$(for m in vae cvae; do echo \"--set models.$m=$(ls -d $PWD/runs-act-onestep-1/stages/$m-* | head -1)\"; done) --json > time-onestep.json 2> time-onestep.err")
+out[:] = one + out
+end("03")
+
+# 9 (and the second half of 7): learners over a population
+begin()
+N, SELF = n(3000000, 20000), n(2000000, 20000)
+pop = {"rl2": [], "lstm": ["mind=ppo"], "ppo": ["mind=ppo", "actor.lstm=0", "actor.hidden=[64,64]"]}
+for v, sets in pop.items():
+    for s in SEEDS: train(f"09-{v}-{s}", "", "09", v, "rl2", sets + [f"train.steps={N}", f"train.save={N}", f"eval.episodes={n(400, 20)}"], s)
+for s in SEEDS: train(f"09-self-{s}", "", "09", "self", "ppo-4x4", [STAGS, f"train.steps={SELF}", f"train.save={SELF}", f"eval.episodes={n(400, 20)}"], s)
+for v, sets in (("selfish", []), ("prosocial", ["ppo.prosocial=1"])):
+    train(f"09-{v}-9", "", "09", v, "ppo-4x4", [STAGS, f"train.steps={SELF}", f"train.save={SELF}", f"eval.episodes={n(400, 20)}"] + sets, 9)
+LIVES = n(4, 1)
+known = "ns,ns,ns nh,nh,nh random,random,random ns,nh,nh ns,ns,random nh,ns,random"
+a, b = "runs-selfish-9/ppo-4x4-001/seed-9", "runs-prosocial-9/ppo-4x4-001/seed-9"
+strange = f"deadline,deadline,deadline {a}#1,{a}#2,{a}#3 {b}#1,{b}#2,{b}#3"
+for name in ("hop+", "rl2", "lstm", "ppo", "self"):
+    for s in SEEDS:
+        run = {"hop+": f"$R/hop/runs-hop+-{s}/hop+-001", "self": f"runs-self-{s}/ppo-4x4-001"}.get(name, f"runs-{name}-{s}/rl2-001")
+        dep = f"hop-{s}" if name == "hop+" else f"09-{name}-{s}"
+        for where, flags in (("known", f"--trios '{known}'"), ("strange", f"--trios '{strange}'"),
+                             ("to-ns", "--vs nh,nh,nh --then ns,ns,ns --at-episode 10 --steps 1200"), ("to-nh", "--vs ns,ns,ns --then nh,nh,nh --at-episode 10 --steps 1200")):
+            adapt(f"09-{name}-{where}-{s}", dep + (" 09-selfish-9 09-prosocial-9" if where == "strange" else ""), "09", f"adapt-{name}-{where}", s, run, f"{flags} --lives {LIVES}")
+end("09")
+
+# 7: LSTM and the length of sequences
+begin()
+N = n(1000000, 20000)
+for k in (1, 5, 20, 40):
+    for s in SEEDS: train(f"07-lstm{k}-{s}", "", "07", f"lstm{k}", "ppo-lstm-4x4", [STAGS, f"ppo.seq_len={k}", f"train.steps={N}", f"train.save={N}", f"eval.episodes={n(2000, 20)}"], s)
+for s in SEEDS: train(f"07-none-{s}", "", "07", "none", "ppo-lstm-4x4", [STAGS, "actor.lstm=0", "actor.hidden=[64,64]", f"train.steps={N}", f"train.save={N}", f"eval.episodes={n(2000, 20)}"], s)
+end("07")
+
+# 5: discrete goals; whole pipelines, every stage with its seed
+begin()
+def pipeline(v, s, deps, base, sets, swap=""):
+    spec = (f"mkdir -p {s} && {{ echo 'base: {base}'; echo 'prepare:'; \"$BIN\" show {base} | SWAP='{swap}' awk -v seed={s} '/^prepare:/ {{ inside = 1; next }} /^[a-z]/ {{ inside = 0 }} inside && /- name:/ {{ name = $3 }} "
+            "inside && /run:/ { sub(/^ *run: /, \"\"); gsub(/^\\047|\\047$/, \"\"); if (name == \"vae\" && ENVIRON[\"SWAP\"] != \"\") $0 = ENVIRON[\"SWAP\"]; "
+            "if ($0 ~ /--seed/) sub(/--seed [0-9]+/, \"--seed \" seed * 10 + 7); else $0 = $0 \" --seed \" seed; printf \"  - {name: %s, run: \\\"%s\\\"}\\n\", name, $0 }'; } > " + f"{s}/{v}.yaml")
+    flags = " ".join(f"--set {x}" for x in [STAGS, f"eval.episodes={EV}"] + sets + n([], ["train.steps=1280"]))
+    job(f"05-{v}-{s}", deps, f"mkdir -p 05 && cd 05 && {spec} && \"$BIN\" train {s}/{v}.yaml --seeds {s} --out {s}/runs --workers 1 {flags} --json > {s}/{v}.json 2> {s}/{v}.err")
+for s in SEEDS: pipeline("hop+", s, "", "hop+", [])
+for s in SEEDS: pipeline("hop+gumbel", s, f"05-hop+-{s}", "hop+gumbel", [])
+for s in SEEDS: pipeline("eight", s, f"05-hop+-{s}", "hop+", [], "pretrain vae --data {data} --loss b --discrete 8 --set epochs=4")
+for s in SEEDS: pipeline("soft", s, f"05-hop+gumbel-{s}", "hop+gumbel", ["goals.spread=0"])
+for s in SEEDS: pipeline("hop+discrete", s, f"05-eight-{s}", "hop+discrete", [])
+end("05")
+
+# 10: partial observation
+for board, views in ((4, (1, 2, 0)), (8, (2, 0, 1, 3))):
+    begin()
+    for view in views:
+        for who, preset, more in (("ppo", "ppo-4x4", []), ("lstm", "ppo-lstm-4x4", []), ("hop", "hop-view", []), ("nogoals", "hop-view", ["goals.kind=none", "belief.count=evidence"])):
+            for s in SEEDS:
+                steps = n(590000, 6000)
+                train(f"10-{board}-{view}-{who}-{s}", "", "10", f"{board}-{view}-{who}", preset,
+                      [f"game.size={board}", STAGS, f"game.view={view}", f"train.steps={steps}", f"eval.episodes={n(2000 if board == 4 else 1000, 20)}"] + (["game.blocks=5"] if board == 8 else []) + more, s)
+    end(f"10-{board}x{board}")
+
+# 4: reuse
+begin()
+selfp = "train: {warm: {windows: 0}, standins: {share: 0}}"
+bots = "train: {warm: {windows: 0}, standins: {share: 0, teams: 0.9, who: [ns, nh]}}"
+tiny = '  - {name: data, run: "collect {game} --mix ns,random --rows 1000 --seed 7"}\n  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1"}\n  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae} --set epochs=1"}'
+learn = "goals: {cvae_passes: 1}\nmoa: {passes: 4}"
+frozen = "goals: {cvae_passes: 0}\nmoa: {passes: 0}"
+none = 'models: {moa: ""}'
+other = '  - {name: data, run: "collect --agents @FROM@ --rows %d --seed 7"}' % n(60000, 3000)
+specs = {"self-fresh": ["prepare:", tiny, none, learn, selfp], "self-frozen": [frozen, selfp], "self-learning": [learn, selfp],
+         "bots-fresh": ["prepare:", tiny, none, learn, bots],
+         "bots-frozen": ["prepare:", other, none, "goals: {cvae_passes: 0}\nmoa: {passes: 4}", bots], "bots-learning": ["prepare:", other, none, learn, bots]}
+for v, lines in specs.items():
+    text = "\n".join(["base: hop+scripts"] + lines).replace("\n", "\\n")
+    for s in SEEDS:
+        # Stages of a variant are made once, by its first seed, and shared by the others.
+        deps = "" if s == 1 else f"04-{v}-1"
+        if v == "self-learning": deps = "04-self-frozen-1"
+        frm = {"self-frozen": 1, "self-learning": 1}.get(v) and "04/runs-self-frozen-1" or f"04/runs-{v}-1"
+        if v in ("bots-frozen", "bots-learning"):
+            deps = "04-self-learning-1" if s == 1 and v == "bots-frozen" else "04-bots-frozen-1"; frm = "04/runs-bots-frozen-1"
+        pre = "FROM=$(ls -d $R/04/runs-self-learning-1/self-learning-1-001/seed-1 2>/dev/null);" + f" printf '{text}\\n' | sed \"s|@FROM@|$FROM|\" > {v}-{s}.yaml &&"
+        if f"{frm}" != f"04/runs-{v}-{s}": pre += f" mkdir -p runs-{v}-{s} && ln -sfn $R/{frm}/stages runs-{v}-{s}/stages &&"
+        train(f"04-{v}-{s}", deps, "04", v, f"{v}-{s}.yaml", [f"train.steps={n(12000, 1280)}", STAGS, "train.envs=8", f"eval.episodes={n(100, 4)}"], s, pre)
+        if v.startswith("bots"):
+            adapt(f"04-adapt-{v}-{s}", f"04-{v}-{s}", "04", f"adapt-{v}", s, f"runs-{v}-{s}/{v}-{s}-001", f"--trios 'ns,ns,ns ns,nh,nh' --lives 1")
+end("04")
+
+# 8: different minds side by side
+begin()
+N, PP = n(150000, 6000), n(600000, 20000)
+anneal = ["ppo.entropy=0.03", "ppo.entropy_end=0.001", "ppo.lr_end=0.0001", f"train.steps={PP}"]
+for v, sets in (("mixed", []), ("noplanner", ["train.team=[nh,learn,learn,ns]"]), ("later", ["train.team=[learn,ns,learn,ns]", f"train.switch=[{{at: {N // 3}, agent: 1, to: learn}}]"])):
+    for s in SEEDS: train(f"08-{v}-{s}", "hop-prep", "08", v, "mixed-4x4", [f"train.steps={N}", f"eval.episodes={n(1000, 20)}"] + sets, s, link(v, s, "hop"))
+for v, preset in (("ppo", "ppo-4x4"), ("prosocial", "ppo-prosocial-4x4")):
+    for s in SEEDS: train(f"08-{v}-{s}", "", "08", v, preset, [STAGS, f"eval.episodes={n(1000, 20)}"] + anneal, s)
+end("08")
+
+# 12: the world model on games of chance
+begin()
+rows, ep, probe, plays = n(25000, 4000), n(8, 1), n(20000, 1000), n(200, 10)
+MIX = {"cleanup": "cleaner,harvester", "tag": "chase,flee", "coin": "own,any", "foraging": "nearest,solo", "staghunt": "ns,nh"}
+W = {"coin": "2,2,1,1", "cleanup": "2,2,2,2,1,1,1,1", "foraging": "2,2,1,1", "tag": "2,2,2,2,1,1", "staghunt": "2,2,2,2,1,1,1"}
+for g, mix in MIX.items():
+    st = f"--set {STAGS}" if g == "staghunt" else ""
+    job(f"12-{g}-mix", "", f"mkdir -p 12/data 12/runs && cd 12 && \"$BIN\" collect --game {g} {st} --mix {mix} --rows {rows} --seed 7 --out data/{g}-mix > data/{g}-mix.log 2>&1")
+    job(f"12-{g}-random", "", f"mkdir -p 12/data 12/runs && cd 12 && \"$BIN\" collect --game {g} {st} --team random --rows {rows} --seed 8 --out data/{g}-random > data/{g}-random.log 2>&1")
+for g in MIX:
+    for v, more in (("joint", ""), ("apart", "--set model.apart=true"), ("weights", f"--set 'model.weights=[{W[g]}]'")):
+        if v == "apart" and g not in ("coin", "cleanup", "tag"): continue
+        for s in SEEDS:
+            job(f"12-{g}-{v}-{s}", f"12-{g}-mix 12-{g}-random", f"cd 12 && \"$BIN\" pretrain world --data data/{g}-mix --data data/{g}-random --out runs/{g}-{v}-{s} --seed {s} --set epochs={ep} --probe {probe} --plays {plays} {more} --json > {g}-{v}-{s}.json 2> {g}-{v}-{s}.err")
+end("12")
+
+# 6: the gate
+begin()
+for r in (0, 1, 2):
+    for s in SEEDS: train(f"06-staghunt-{r}-{s}", "hop-prep", "06", f"staghunt-{r}", "hop+", [STAGS, f"goals.gate={r}", f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link(f"staghunt-{r}", s, "hop"))
+end("06")
+begin()
+for g in ("coin", "snowdrift", "foraging", "tag", "cleanup"):
+    for r in (-1, 0, 1, 2):
+        for s in SEEDS:
+            first = (r, s) == (-1, 1)
+            train(f"06-{g}-{r}-{s}", "" if first else f"06-{g}--1-1", "06", f"{g}-{r}", "hop+", [f"game.name={g}", f"goals.gate={r}", f"eval.episodes={n(200, 4)}"] + n([], ["train.steps=1280"]), s,
+                  "" if first else link(f"{g}-{r}", s, f"06/runs-{g}--1-1"))
+end("06-games")
+
+# 11: HOP's own tables
+def table(part):
+    begin()
+    k = lambda x: "train.steps=" + str(n(x, 4000))
+    fade = "train.goal_weight=[{goal: hare, from: 0, to: 1, over: " + str(n(600000, 4000)) + "}]"
+    snow = part == "snowdrift"
+    hop, ppo = ("hop-snowdrift", "ppo-snowdrift") if snow else ("hop-8x8", "ppo-8x8")
+    late = [k(800000)] if snow else [k(1200000), fade]
+    a3c = ["ppo-snowdrift", "mind=a3c", "train.envs=16", k(2000000), "ppo.lr=0.003"] if snow else ["a3c-8x8", k(2500000)]
+    M = {"pr2": ["ppo-snowdrift", "mind=pr2", "train.envs=32", k(600000)] if snow else ["pr2-8x8", k(800000)],
+         "influence": [ppo, "mind=influence"] + late, "lola": [ppo, "mind=lola"] + late,
+         "hop": [hop], "no-across": [hop, "belief.across=false"], "no-within": [hop, "belief.within=false", "belief.count=goal"], "direct-om": [hop, "goals.kind=none"],
+         "a3c": a3c, "a3c-prosocial": a3c + ["ppo.prosocial=1"],
+         "ppo": [ppo, k(2000000 if snow else 2500000)], "ppo-prosocial": [ppo, k(2000000 if snow else 2500000), "ppo.prosocial=1"]}
+    for m, (preset, *sets) in M.items():
+        sets = sets + [f"eval.episodes={n(100 if preset == hop else 500, 5)}"] + (n([], ["train.steps=1500", "train.warm.windows=1"]) if preset == hop else []) + ([STAGS] if part == "4h2s" else [])
+        for s in SEEDS + ([6] if part == "4h1s" and m in ("lola", "a3c", "a3c-prosocial") else []):
+            train(f"11-{part}-{m}-{s}", "", "11", f"{part}-{m}", preset, sets, s)
+    end("11-" + part)
+    return M
+M = table("4h1s"); table("4h2s"); table("snowdrift")
+begin()
+for m in ("hop", "no-across", "no-within", "direct-om", "a3c", "a3c-prosocial", "ppo", "ppo-prosocial", "lola", "influence", "pr2"):
+    for vs in ("lola", "a3c", "a3c-prosocial", "random", "ns", "nh"):
+        for s in SEEDS:
+            who = f"{vs},{vs},{vs}"; deps = f"11-4h1s-{m}-{s}"
+            if vs in M: who, deps = "$F#1,$F#2,$F#3", deps + f" 11-4h1s-{vs}-6"
+            pre = f"F=$(ls -d $PWD/11/runs-4h1s-{vs}-6/*/seed-6) && " if vs in M else ""
+            adapt(f"11-few-{m}-{vs}-{s}", deps, "11", f"few-{m}-{vs}", s, f"runs-4h1s-{m}-{s}/*/seed-{s}", f"--vs {who} --lives {n(2, 1)}")
+            if pre: out[-1] = (out[-1][0], out[-1][1], pre + out[-1][2])
+end("11-few")
+
+ORDER = ["hop", "01", "03", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "06-games"]
+NEEDS = {"03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
+chosen = [q for q in ORDER if not which or any(q == w or q.startswith(w + "-") for w in which)]
+for q in list(chosen): chosen += [x for x in NEEDS.get(q, []) if x not in chosen]
+for q in ORDER:
+    if q not in chosen: continue
+    for name, deps, cmd in P[q]: print(f"{name}\t{deps}\t{cmd}")
