@@ -120,14 +120,14 @@ func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 // Somebody new is believed to act at random as likely as is set, and the other kinds keep
 // their odds; what is read moves beliefs within an episode and across, unless either is off.
 func TestContextsAreBeliefs(t *testing.T) {
-	m, h, ro := reading(t, 1, func(c *Config) { c.Goals.DoubtStart = 0.125 })
+	m, h, _ := reading(t, 1, func(c *Config) { c.Goals.DoubtStart = 0.125 })
 	_, plain, _ := reading(t, 1, nil)
 	first, was := h.belief[[3]int{0, 0, 0}], plain.belief[[3]int{0, 0, 0}]
 	if math.Abs(first[m.random]-0.125) > 1e-6 || math.Abs(first[0]/first[1]-was[0]/was[1]) > 1e-6 {
 		t.Errorf("somebody new is believed to be %v, want 0.125 for the last one; as the lives have it, it is %v", first, was)
 	}
 	for _, c := range []struct{ within, across bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
-		m, h, ro = reading(t, 1, func(s *Config) { s.Belief.Within, s.Belief.Across = c.within, c.across })
+		_, h, ro := reading(t, 1, func(s *Config) { s.Belief.Within, s.Belief.Across = c.within, c.across })
 		within, across := false, false // whether beliefs move
 		for at, b := range h.belief {
 			start := ro.Start[ro.Moment(at[0], at[1])]
