@@ -73,13 +73,15 @@ func TestActivationsAtTheEdges(t *testing.T) {
 func TestReLUKeepsNaN(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		nan := float32(math.NaN())
-		for n := range 40 {
-			a, b, dst := []float32{1}, make([]float32, n), make([]float32, n)
-			Fill(b, nan)
-			Affine(dst, a, b, nil, 1, 1, n, ReLU)
-			for j, v := range dst {
-				if v == v {
-					t.Fatalf("n=%d: column %d: got %v, want NaN", n, j, v)
+		for m := 1; m < 14; m++ { // every tile's own last step
+			for n := range 40 {
+				a, b, dst := make([]float32, m), make([]float32, n), make([]float32, m*n)
+				Fill(b, nan)
+				Affine(dst, a, b, nil, m, 1, n, ReLU)
+				for j, v := range dst {
+					if v == v {
+						t.Fatalf("m=%d n=%d: element %d: got %v, want NaN", m, n, j, v)
+					}
 				}
 			}
 		}

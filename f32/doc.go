@@ -7,9 +7,9 @@
 // be one of the inputs in the element-wise functions and the softmaxes, and in no
 // other.
 //
-// There are three sets of kernels: AVX-512, AVX2 with FMA, and plain Go, which is
-// the reference. The best one the machine can run is chosen once at start;
-// HOP_KERNELS=generic, avx2 or avx512 forces one. Within a set results are exact:
+// There are four sets of kernels: AVX-512, AVX2 with FMA, NEON, and plain Go, which
+// is the reference. The best one the machine can run is chosen once at start;
+// HOP_KERNELS=generic, avx2, avx512 or neon forces one. Within a set results are exact:
 // the same bytes for the same numbers, and a row of a product does not depend on
 // the batch it sits in, because each of its elements is one chain of additions in
 // index order. Two sets may differ in the last bits. Kernels use one goroutine

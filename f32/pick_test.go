@@ -53,3 +53,29 @@ func TestPickedRowsAreThoseRows(t *testing.T) {
 		}
 	})
 }
+
+// Every kernel looks at the columns itself: one of each width meets an index that is
+// just beyond the last column, and one below the first.
+func TestEveryStripRefusesWhatIsNoColumn(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		for _, n := range []int{1, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 64, 128} {
+			for _, bad := range []int32{3, -1} {
+				s := &Sparse{Cols: 3, Ptr: []int32{0, 1, 2}, Idx: []int32{0, bad}, Val: []float32{1, 1}}
+				w, rows := make([]float32, 5*n)[n:4*n], make([]float32, 2*n)
+				for name, f := range map[string]func(){
+					"SparseAffine": func() { SparseAffine(rows, s, w, nil, n, None) },
+					"SparseTN":     func() { SparseTN(w, s, rows, n) },
+				} {
+					func() {
+						defer func() {
+							if e := recover(); e != badIndex {
+								t.Errorf("%s n=%d with column %d of 3: got %v, want %q", name, n, bad, e, badIndex)
+							}
+						}()
+						f()
+					}()
+				}
+			}
+		}
+	})
+}

@@ -68,6 +68,21 @@ func (s *Sparse) AppendFrom(x *Sparse, i int) {
 	s.EndRow()
 }
 
+// Append appends all rows of x. It panics if x is wider.
+func (s *Sparse) Append(x *Sparse) {
+	if x.Cols > s.Cols || x.Pick != nil {
+		panic("f32: rows to append are wider than the sparse matrix, or picked")
+	}
+	if len(x.Ptr) == 0 {
+		return
+	}
+	off := int32(len(s.Idx)) - x.Ptr[0]
+	s.Idx, s.Val = append(s.Idx, x.Idx[x.Ptr[0]:]...), append(s.Val, x.Val[x.Ptr[0]:]...)
+	for _, p := range x.Ptr[1:] {
+		s.Ptr = append(s.Ptr, p+off)
+	}
+}
+
 // AppendNonzeros appends the nonzeros of x to the row being built, as columns
 // from off on. It panics if they do not fit.
 func (s *Sparse) AppendNonzeros(x []float32, off int32) {

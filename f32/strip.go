@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package f32
 
 import "unsafe"
@@ -41,13 +43,6 @@ func (s *strips) next(limit int) (at, vectors, tail int, ok bool) {
 	return at, vectors, tail, true
 }
 
-func vectorWidth() int {
-	if active == avx512 {
-		return 16
-	}
-	return 8
-}
-
 func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, lies layout) {
 	if active == generic || len(dst) == 0 {
 		sparseAffineGeneric(dst, s, w, bias, n, act)
@@ -74,29 +69,7 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, l
 		if bias != nil {
 			t.bias = &bias[at]
 		}
-		p := (*byte)(unsafe.Pointer(&t))
-		switch {
-		case active == avx512 && vectors == 8:
-			sparseAffine8AVX512(p)
-		case active == avx512 && vectors == 4:
-			sparseAffine4AVX512(p)
-		case active == avx512 && vectors == 2:
-			sparseAffine2AVX512(p)
-		case active == avx512:
-			sparseAffine1AVX512(p)
-		case vectors == 8:
-			sparseAffine8AVX2(p)
-		case vectors == 4:
-			sparseAffine4AVX2(p)
-		case vectors == 2 && tail == 8:
-			sparseAffine2AVX2(p)
-		case vectors == 2:
-			sparseAffine2TailAVX2(p)
-		case tail == 8:
-			sparseAffine1AVX2(p)
-		default:
-			sparseAffine1TailAVX2(p)
-		}
+		sparseAffineStrip(&t, vectors)
 		if t.bad != 0 {
 			panic(badIndex)
 		}
@@ -121,29 +94,7 @@ func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
 			fetch(near.b[:], dw[at:], s.Cols, n, cols)
 			t.w, t.wStride = &near.b[0], 4*cols
 		}
-		p := (*byte)(unsafe.Pointer(&t))
-		switch {
-		case active == avx512 && vectors == 8:
-			sparseTN8AVX512(p)
-		case active == avx512 && vectors == 4:
-			sparseTN4AVX512(p)
-		case active == avx512 && vectors == 2:
-			sparseTN2AVX512(p)
-		case active == avx512:
-			sparseTN1AVX512(p)
-		case vectors == 8:
-			sparseTN8AVX2(p)
-		case vectors == 4:
-			sparseTN4AVX2(p)
-		case vectors == 2 && tail == 8:
-			sparseTN2AVX2(p)
-		case vectors == 2:
-			sparseTN2TailAVX2(p)
-		case tail == 8:
-			sparseTN1AVX2(p)
-		default:
-			sparseTN1TailAVX2(p)
-		}
+		sparseTNStrip(&t, vectors)
 		if near != nil {
 			for i := range s.Cols {
 				copy(dw[i*n+at:i*n+at+cols], near.b[i*cols:])
@@ -195,12 +146,7 @@ func (s *Sparse) appendNonzeros(x []float32) {
 		s.Val = append(make([]float32, 0, 2*room), s.Val...)
 	}
 	idx, val := &s.Idx[:n+1][n], &s.Val[:n+1][n]
-	var k int
-	if active == avx512 {
-		k = nonzerosAVX512(idx, val, x)
-	} else {
-		k = nonzerosAVX2(idx, val, x)
-	}
+	k := nonzeros(idx, val, x)
 	s.Idx, s.Val = s.Idx[:n+k], s.Val[:n+k]
 }
 
@@ -214,28 +160,6 @@ func sumRows(dst, x []float32, m, n int) {
 		if !ok {
 			return
 		}
-		d, p := &dst[at], &x[at]
-		switch {
-		case active == avx512 && vectors == 8:
-			sumRows8AVX512(d, p, m, 4*n, tail)
-		case active == avx512 && vectors == 4:
-			sumRows4AVX512(d, p, m, 4*n, tail)
-		case active == avx512 && vectors == 2:
-			sumRows2AVX512(d, p, m, 4*n, tail)
-		case active == avx512:
-			sumRows1AVX512(d, p, m, 4*n, tail)
-		case vectors == 8:
-			sumRows8AVX2(d, p, m, 4*n, tail)
-		case vectors == 4:
-			sumRows4AVX2(d, p, m, 4*n, tail)
-		case vectors == 2 && tail == 8:
-			sumRows2AVX2(d, p, m, 4*n, tail)
-		case vectors == 2:
-			sumRows2TailAVX2(d, p, m, 4*n, tail)
-		case tail == 8:
-			sumRows1AVX2(d, p, m, 4*n, tail)
-		default:
-			sumRows1TailAVX2(d, p, m, 4*n, tail)
-		}
+		sumRowsStrip(&dst[at], &x[at], m, 4*n, vectors, tail)
 	}
 }

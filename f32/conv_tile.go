@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package f32
 
 // A cell's three neighbours above, beside and below lie side by side in the padded

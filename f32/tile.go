@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package f32
 
 import (
@@ -132,26 +134,6 @@ func packPays(m, k, n int) bool {
 	return m >= 24 && n > 2*vectorWidth() && (m >= 192 || k > 512 || n > 256)
 }
 
-// limitFor returns the widest strip for m rows: few rows need many columns to
-// keep the multipliers busy.
-func limitFor(m int) int {
-	switch {
-	case active == avx512 && m <= 3, m == 1:
-		return 8
-	case active == avx512 && m <= 6, m == 2:
-		return 4
-	}
-	return 2
-}
-
-// tileRows returns the rows of a full tile of the kernel for a strip.
-func tileRows(vectors int) int {
-	if active == avx512 {
-		return [...]int{1: 12, 2: 12, 4: 6, 8: 3}[vectors]
-	}
-	return [...]int{1: 12, 2: 6, 4: 2, 8: 1}[vectors]
-}
-
 // mulStrips runs the kernels over all columns of dst with b as it lies.
 func mulStrips(t *tile, dst, b, bias []float32, n, limit int) {
 	for cut := (strips{n: n, width: vectorWidth()}); ; {
@@ -201,11 +183,7 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, lies layout) 
 				t.aTile = rows * aRow
 				if packA {
 					pitch := 4 * (rows*kb + linePad)
-					if active == avx512 {
-						packAAVX512(&w.a[0], block, kb, aStep, pitch, t.m/rows, t.m%rows)
-					} else {
-						packAAVX2(&w.a[0], block, kb, aStep, pitch, t.m/rows, t.m%rows)
-					}
+					packRows(&w.a[0], block, kb, aStep, pitch, t.m/rows, t.m%rows)
 					t.a, t.aStep, t.aTile = &w.a[0], 4*rows, pitch
 				}
 				j := 0
@@ -230,49 +208,13 @@ func mulPacked(t *tile, dst, b, bias []float32, m, n int, act Act, lies layout) 
 	w.giveBack()
 }
 
-// nearK is up to how many steps two vectors of b stay in the nearest cache.
-const nearK = 128
-
-// mulStrip runs the kernel for a strip of 8, 4, 2 or 1 vectors.
-func mulStrip(t *tile, vectors int) {
-	p := (*byte)(unsafe.Pointer(t))
-	switch {
-	case active == avx512 && vectors == 8:
-		mul8AVX512(p)
-	case active == avx512 && vectors == 4:
-		mul4AVX512(p)
-	case active == avx512 && vectors == 2 && t.k*max(t.segments, 1) > nearK:
-		mul2FarAVX512(p)
-	case active == avx512 && vectors == 2:
-		mul2AVX512(p)
-	case active == avx512:
-		mul1AVX512(p)
-	case vectors == 8:
-		mul8AVX2(p)
-	case vectors == 4:
-		mul4AVX2(p)
-	case vectors == 2 && t.tail == 8:
-		mul2AVX2(p)
-	case vectors == 2:
-		mul2TailAVX2(p)
-	case t.tail == 8:
-		mul1AVX2(p)
-	default:
-		mul1TailAVX2(p)
-	}
-}
-
 // pack copies b[kb][nb], its rows stride apart, into panels [nb/width][kb][width].
 // A narrow last panel keeps the width; what lies beyond its columns is never read.
 func pack(dst, b []float32, kb, nb, stride int) {
 	width := 2 * vectorWidth()
 	j := 0
 	for ; j+width <= nb; j += width {
-		if active == avx512 {
-			packPanelAVX512(&dst[j*kb], &b[j], kb, 4*stride)
-		} else {
-			packPanelAVX2(&dst[j*kb], &b[j], kb, 4*stride)
-		}
+		packPanel(&dst[j*kb], &b[j], kb, 4*stride)
 	}
 	if cols := nb - j; cols > 0 {
 		for p := range kb {
@@ -286,17 +228,14 @@ func packTransposed(dst, b []float32, kb, nb, stride int) {
 	lanes := vectorWidth()
 	for j := 0; j < nb; j += lanes {
 		panel := dst[j/(2*lanes)*2*lanes*kb+j%(2*lanes):]
-		switch {
-		case nb-j < lanes:
-			for r := range nb - j {
-				for p, v := range b[(j+r)*stride : (j+r)*stride+kb] {
-					panel[p*2*lanes+r] = v
-				}
+		if nb-j >= lanes {
+			transpose(&panel[0], &b[j*stride], kb, 4*stride)
+			continue
+		}
+		for r := range nb - j {
+			for p, v := range b[(j+r)*stride : (j+r)*stride+kb] {
+				panel[p*2*lanes+r] = v
 			}
-		case active == avx512:
-			transposeAVX512(&panel[0], &b[j*stride], kb, 4*stride)
-		default:
-			transposeAVX2(&panel[0], &b[j*stride], kb, 4*stride)
 		}
 	}
 }

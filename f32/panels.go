@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package f32
 
 func roundUp(n, width int) int { return (n + width - 1) / width * width }
