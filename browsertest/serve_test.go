@@ -126,6 +126,7 @@ func TestServe(t *testing.T) {
 	b.click("stop")
 	b.within(40*time.Second, "it stops", `!document.querySelector('[data-test=job-state].running')`)
 
+	t.Run("sweeps", func(t *testing.T) { b.t = t; sweeps(b, bin, dir) })
 	t.Run("diagnose", func(t *testing.T) { b.t = t; diagnose(b) })
 	t.Run("theatre", func(t *testing.T) { b.t = t; theatre(b) })
 	t.Run("join", func(t *testing.T) { b.t = t; join(b) })
@@ -152,6 +153,24 @@ func runs(b *tab) {
 	b.is("Chinese", `document.documentElement.lang === 'zh-CN' && document.title.includes('运行')`)
 	b.shot("runs-zh")
 	b.visit("/?lang=en")
+	b.quiet()
+}
+
+func sweeps(b *tab, bin, dir string) {
+	b.visit("/sweeps")
+	b.is("there is none yet", `document.querySelector('#live.on') && document.querySelector('.empty')`)
+	hop(b.t, bin, dir, "sweep", "ppo-4x4", "--set", "ppo.lr=0.001,0.003", "--set", "train.steps=4000", "--set", "eval.episodes=20",
+		"--out", "runs/<b>swept")
+	b.is("it shows up by itself, its name as text",
+		`[...document.querySelectorAll('[data-test=sweeps] a')].some((a) => a.textContent === '<b>swept')`)
+	b.press("j")
+	b.press("o")
+	b.is("its jobs, worker and report", `document.querySelectorAll('[data-test=sweep-jobs] [data-phase=done]').length === 2 && `+
+		on("workers")+` && `+on("sweep-report"))
+	b.accessible("sweeps")
+	b.fits("sweeps")
+	b.do(`document.querySelector('[data-test=sweep-jobs] a').click()`)
+	b.is("a job's run has curves", `location.pathname === '/curves' && document.querySelector('.uplot canvas')`)
 	b.quiet()
 }
 

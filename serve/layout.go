@@ -27,6 +27,7 @@ type pages map[string]*template.Template
 // names of the pages, in the order of the navigation, and where they are.
 var places = []struct{ Name, Path string }{
 	{"runs", "/"},
+	{"sweeps", "/sweeps"},
 	{"curves", "/curves"},
 	{"compare", "/compare"},
 	{"theatre", "/theatre"},
@@ -38,6 +39,7 @@ var places = []struct{ Name, Path string }{
 func parsePages() (pages, error) {
 	funcs := template.FuncMap{
 		"pair": func(v view, d any) any { return struct{ View, Form any }{v, d} }, "mod8": func(n int) int { return n % 8 },
+		"sweep":  func(v view, st any) any { return struct{ View, Sweep any }{v, st} },
 		"number": page.Number, "short": func(n int64) string { return page.Short(float64(n)) }, "seconds": page.Seconds,
 		"thousands": page.Thousands, "percent": page.Percent, "interval": func(ci *stats.Interval) string { return page.Range(*ci) },
 		"ends": func(ci stats.Interval) string { return page.Range(ci) }, "colour": func(i int) int { return i % 8 },

@@ -10,7 +10,7 @@ import (
 )
 
 // firstRows is how many runs the page holds before its script fetches the others.
-const firstRows = 100
+const firstRows = 30
 
 // runsView is what the page of runs is made from.
 type runsView struct {

@@ -50,6 +50,7 @@ type Server struct {
 	mux     *http.ServeMux
 	cache   *curve.Cache
 	specs   sync.Map // what curves need of a spec, by its sum
+	sweeps  sweepsRead
 
 	comparing   chan struct{} // a place for each comparison that is being made
 	comparisons recent
@@ -90,6 +91,7 @@ func New(c Config) (*Server, error) {
 // routes are all addresses that are answered, one line each.
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /{$}", s.page(s.runsPage))
+	s.mux.HandleFunc("GET /sweeps", s.page(s.sweepsPage))
 	s.mux.HandleFunc("GET /curves", s.page(s.curvesPage))
 	s.mux.HandleFunc("GET /compare", s.page(s.comparePage))
 	s.mux.HandleFunc("GET /theatre", s.page(s.theatrePage))
@@ -105,6 +107,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /api/runs", s.api(s.runsAPI))
 	s.mux.HandleFunc("GET /api/runs/stream", s.streaming(s.runsStream))
 	s.mux.HandleFunc("POST /api/runs/label", s.api(s.labelRun))
+	s.mux.HandleFunc("GET /api/sweeps/stream", s.streaming(s.sweepsStream))
 	s.mux.HandleFunc("GET /api/curves", s.api(s.curvesAPI))
 	s.mux.HandleFunc("GET /api/curves/names", s.api(s.namesAPI))
 	s.mux.HandleFunc("GET /api/curves/export", s.exportCurves)

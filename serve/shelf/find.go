@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,8 +38,15 @@ type place struct {
 // nowhere are folders of a run in which there are no runs.
 var nowhere = map[string]bool{"checkpoints": true, "report": true, "compare": true}
 
-// find returns the trainings below a folder. Links are not followed.
-func find(folder int, root string) (list []*place, notes []string) {
+// Sweep is a folder in which hop sweep works.
+type Sweep struct {
+	Name  string // 0:sweeps/lr
+	Title string // sweeps/lr
+	Dir   string
+}
+
+// find returns the trainings and sweeps below a folder. Links are not followed.
+func find(folder int, root string) (list []*place, sweeps []Sweep, notes []string) {
 	seen := 0
 	var walk func(dir, title string, depth int)
 	walk = func(dir, title string, depth int) {
@@ -54,7 +62,7 @@ func find(folder int, root string) (list []*place, notes []string) {
 		}
 		p := &place{folder: folder, name: fmt.Sprintf("%d:%s", folder, title), title: title}
 		var below []string
-		group, itself := false, false
+		group, itself, swept := false, false, false
 		for _, e := range entries {
 			name := e.Name()
 			switch {
@@ -73,7 +81,17 @@ func find(folder int, root string) (list []*place, notes []string) {
 				itself = true
 			case name == "report.html":
 				p.page = true
+			case name == "sweep.json":
+				swept = true
 			}
+		}
+		if swept {
+			at := Sweep{Name: p.name, Title: title, Dir: dir}
+			if title == "." {
+				at.Title = filepath.Base(root)
+			}
+			sweeps = append(sweeps, at)
+			below = slices.DeleteFunc(below, func(name string) bool { return name == "engine" || name == "failed" })
 		}
 		if group {
 			g, err := runlog.ReadGroup(dir)
@@ -102,7 +120,7 @@ func find(folder int, root string) (list []*place, notes []string) {
 	if seen > most {
 		notes = append(notes, fmt.Sprintf("%s has more than %d folders; runs in the others are not shown", filepath.Base(root), most))
 	}
-	return list, notes
+	return list, sweeps, notes
 }
 
 // hasRun reports whether a folder is a run's, whole or not.

@@ -113,9 +113,11 @@ type Look struct {
 	Took  time.Duration
 	Rows  []Row // newest first
 	Notes []string
-	gone  []parted
-	named map[string]int
-	seeds map[string]*Seed
+	// Sweeps are the folders of sweeps, by name.
+	Sweeps []Sweep
+	gone   []parted
+	named  map[string]int
+	seeds  map[string]*Seed
 }
 
 // parted is a training that is not there any more.
@@ -256,7 +258,8 @@ func (s *Shelf) look() {
 	}
 	var found []*place
 	for i, dir := range s.folders {
-		list, notes := find(i, dir)
+		list, sweeps, notes := find(i, dir)
+		l.Sweeps = append(l.Sweeps, sweeps...)
 		found = append(found, list...)
 		l.Notes = append(l.Notes, notes...)
 		s.labels[i].read(dir)
