@@ -117,18 +117,31 @@ end("07")
 
 # 5: discrete goals; whole pipelines, every stage with its seed
 begin()
-def pipeline(v, s, deps, base, sets, swap=""):
-    spec = (f"mkdir -p {s} && {{ echo 'base: {base}'; echo 'prepare:'; \"$BIN\" show {base} | SWAP='{swap}' awk -v seed={s} '/^prepare:/ {{ inside = 1; next }} /^[a-z]/ {{ inside = 0 }} inside && /- name:/ {{ name = $3 }} "
-            "inside && /run:/ { sub(/^ *run: /, \"\"); gsub(/^\\047|\\047$/, \"\"); if (name == \"vae\" && ENVIRON[\"SWAP\"] != \"\") $0 = ENVIRON[\"SWAP\"]; "
+def pipeline(q, v, s, deps, base, sets, swap="", more=""):
+    """Whole pipeline of a preset, every stage with the seed; swap takes the place of the stage vae, more is added to the stage sequence."""
+    extra = f" MORE='{more}'" if more else ""
+    reads = "if (name == \"sequence\") $0 = $0 \" \" ENVIRON[\"MORE\"]; " if more else ""
+    spec = (f"mkdir -p {s} && {{ echo 'base: {base}'; echo 'prepare:'; \"$BIN\" show {base} | SWAP='{swap}'{extra} awk -v seed={s} '/^prepare:/ {{ inside = 1; next }} /^[a-z]/ {{ inside = 0 }} inside && /- name:/ {{ name = $3 }} "
+            "inside && /run:/ { sub(/^ *run: /, \"\"); gsub(/^\\047|\\047$/, \"\"); if (name == \"vae\" && ENVIRON[\"SWAP\"] != \"\") $0 = ENVIRON[\"SWAP\"]; " + reads +
             "if ($0 ~ /--seed/) sub(/--seed [0-9]+/, \"--seed \" seed * 10 + 7); else $0 = $0 \" --seed \" seed; printf \"  - {name: %s, run: \\\"%s\\\"}\\n\", name, $0 }'; } > " + f"{s}/{v}.yaml")
     flags = " ".join(f"--set {x}" for x in [STAGS, f"eval.episodes={EV}"] + sets + n([], ["train.steps=1280"]))
-    job(f"05-{v}-{s}", deps, f"mkdir -p 05 && cd 05 && {spec} && \"$BIN\" train {s}/{v}.yaml --seeds {s} --out {s}/runs --workers 1 {flags} --json > {s}/{v}.json 2> {s}/{v}.err")
-for s in SEEDS: pipeline("hop+", s, "", "hop+", [])
-for s in SEEDS: pipeline("hop+gumbel", s, f"05-hop+-{s}", "hop+gumbel", [])
-for s in SEEDS: pipeline("eight", s, f"05-hop+-{s}", "hop+", [], "pretrain vae --data {data} --loss b --discrete 8 --set epochs=4")
-for s in SEEDS: pipeline("soft", s, f"05-hop+gumbel-{s}", "hop+gumbel", ["goals.spread=0"])
-for s in SEEDS: pipeline("hop+discrete", s, f"05-eight-{s}", "hop+discrete", [])
+    job(f"{q}-{v}-{s}", deps, f"mkdir -p {q} && cd {q} && {spec} && \"$BIN\" train {s}/{v}.yaml --seeds {s} --out {s}/runs --workers 1 {flags} --json > {s}/{v}.json 2> {s}/{v}.err")
+for s in SEEDS: pipeline("05", "hop+", s, "", "hop+", [])
+for s in SEEDS: pipeline("05", "hop+gumbel", s, f"05-hop+-{s}", "hop+gumbel", [])
+for s in SEEDS: pipeline("05", "eight", s, f"05-hop+-{s}", "hop+", [], "pretrain vae --data {data} --loss b --discrete 8 --set epochs=4")
+for s in SEEDS: pipeline("05", "soft", s, f"05-hop+gumbel-{s}", "hop+gumbel", ["goals.spread=0"])
+for s in SEEDS: pipeline("05", "hop+discrete", s, f"05-eight-{s}", "hop+discrete", [])
 end("05")
+
+# 3, in play: hop+ beside hop+sequence, whose others are read by a transformer, a GRU, a transformer that forgets at an episode's start, or nothing
+begin()
+def plays(v, s, deps, base, more=""):
+    pipeline("play", v, s, deps, base, [], more=more)
+    job(f"play-adapt-{v}-{s}", f"play-{v}-{s}", f"cd play && \"$BIN\" adapt {s}/runs/{v}-001 --trios six --lives {n(2, 1)} --workers 1 --out {s}/adapt-{v} --json > {s}/{v}.adapt.json 2> {s}/{v}.adapt.err")
+for s in SEEDS: plays("hop+", s, "", "hop+")
+for v, more in (("hop+sequence", ""), ("hop+gru", "--history gru"), ("hop+forget", "--forget"), ("hop+blind", "--history none")):
+    for s in SEEDS: plays(v, s, f"play-hop+-{s}", "hop+sequence", more)
+end("03-play")
 
 # 10: partial observation
 for board, views in ((4, (1, 2, 0)), (8, (2, 0, 1, 3))):
@@ -140,6 +153,16 @@ for board, views in ((4, (1, 2, 0)), (8, (2, 0, 1, 3))):
                 train(f"10-{board}-{view}-{who}-{s}", "", "10", f"{board}-{view}-{who}", preset,
                       [f"game.size={board}", STAGS, f"game.view={view}", f"train.steps={steps}", f"eval.episodes={n(2000 if board == 4 else 1000, 20)}"] + (["game.blocks=5"] if board == 8 else []) + more, s)
     end(f"10-{board}x{board}")
+
+# 10, with the hare's reward fading in as in ppo-8x8
+begin()
+for view in (2, 0, 1, 3):
+    for who, preset in (("ppo", "ppo-4x4"), ("lstm", "ppo-lstm-4x4"), ("hop", "hop-view")):
+        for s in SEEDS:
+            train(f"10-fade-{view}-{who}-{s}", "", "10", f"fade-{view}-{who}", preset,
+                  ["game.size=8", STAGS, f"game.view={view}", "game.blocks=5", f"train.steps={n(1500000, 6000)}", f"eval.episodes={n(1000, 20)}",
+                   "train.goal_weight=[{goal: hare, from: 0, to: 1, over: " + str(n(700000, 3000)) + "}]"], s)
+end("10-fade")
 
 # 4: reuse
 begin()
@@ -200,14 +223,14 @@ begin()
 for r in (0, 1, 2):
     for s in SEEDS: train(f"06-staghunt-{r}-{s}", "hop-prep", "06", f"staghunt-{r}", "hop+", [STAGS, f"goals.gate={r}", f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link(f"staghunt-{r}", s, "hop"))
 end("06")
-begin()
 for g in ("coin", "snowdrift", "foraging", "tag", "cleanup"):
+    begin()
     for r in (-1, 0, 1, 2):
         for s in SEEDS:
             first = (r, s) == (-1, 1)
-            train(f"06-{g}-{r}-{s}", "" if first else f"06-{g}--1-1", "06", f"{g}-{r}", "hop+", [f"game.name={g}", f"goals.gate={r}", f"eval.episodes={n(200, 4)}"] + n([], ["train.steps=1280"]), s,
+            train(f"06-{g}-{r}-{s}", "" if first else f"06-{g}--1-1", "06", f"{g}-{r}", "hop+", [f"game.name={g}", f"goals.gate={r}", f"eval.episodes={n(50, 4)}"] + n([], ["train.steps=1280"]), s,
                   "" if first else link(f"{g}-{r}", s, f"06/runs-{g}--1-1"))
-end("06-games")
+    end(f"06-games-{g}")
 
 # 11: HOP's own tables
 def table(part):
@@ -241,7 +264,7 @@ for m in ("hop", "no-across", "no-within", "direct-om", "a3c", "a3c-prosocial", 
             if pre: out[-1] = (out[-1][0], out[-1][1], pre + out[-1][2])
 end("11-few")
 
-ORDER = ["hop", "01", "03", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "06-games"]
+ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade"] + [q for q in P if q.startswith("06-games-")]
 NEEDS = {"03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
 chosen = [q for q in ORDER if not which or any(q == w or q.startswith(w + "-") for w in which)]
 for q in list(chosen): chosen += [x for x in NEEDS.get(q, []) if x not in chosen]

@@ -124,6 +124,25 @@ def q03():
         row(title, pm(vals(of(A[n], "mean"))), every(vals(of(A[n], "mean")), 3), pm(vals(of(A[n], "greedy"))), *cost(A[n]), num(1000 / t["collect_agent_steps_per_s"], 2) if t else "-")
     for n in ("nosearch", "onestep", "tree-50", "tree-200", "tree-1000"): diff(f"hop+ - {n}", of(A["depth1"], "mean"), of(A[n], "mean"))
 
+def q03play():
+    """Whole pipelines of play/SEED: self-play and the six trios."""
+    T = {"hop+": "`hop+`", "hop+sequence": "`hop+sequence`, transformer", "hop+gru": "GRU, `--history gru`", "hop+forget": "transformer that forgets at an episode's start, `--forget`", "hop+blind": "reads nothing, `--history none`"}
+    S, K, A = {}, {}, {}
+    head("others read by", "self-play", "every seed", *KNOWN, "mean of the six", "processor s", "MB")
+    for v in T:
+        r = {s: (t, env(f"play/{s}/runs/{glob.escape(v)}-001/seed-{s}/env.json")) for s in SEEDS if (t := load(f"play/{s}/{v}.json"))}
+        a = {s: [x["normalised"] for x in t["table"]] for s in SEEDS if (t := load(f"play/{s}/{v}.adapt.json"))}
+        if not r: continue
+        A[v] = a
+        S[v], K[v] = {s: t["mean"] for s, (t, _) in r.items()}, {s: mean(x) for s, x in a.items()}
+        row(T[v], pm(vals(S[v])), every(vals(S[v]), 3), *(pm([x[i] for x in vals(a)], 2) for i in range(len(KNOWN))), pm(vals(K[v])), f"{mean(t['seeds'][0]['cpu_s'] for t, _ in r.values()):.0f}", f"{max(e['peak_memory_bytes'] / 2**20 for _, e in r.values() if e):.0f}")
+    for v, names in (("hop+", ("data", "vae", "cvae", "moa")), ("hop+sequence", ("lives", "sequence")), ("hop+gru", ("sequence",))):
+        x = [q["wall_s"] for s in SEEDS for q in load(f"play/{s}/runs/{v}-001/stages.json") or [] if q["name"] in names]; print(f"   stages of {v}, {' '.join(names)}: {num(sum(x) / len(SEEDS), 1)} s of the clock")
+    for a, b in (("hop+sequence", "hop+"), ("hop+gru", "hop+"), ("hop+sequence", "hop+gru"), ("hop+sequence", "hop+forget"), ("hop+sequence", "hop+blind")):
+        if a not in S or b not in S: continue
+        diff(f"{a} - {b}, self-play", S[a], S[b]); diff(f"{a} - {b}, mean of six", K[a], K[b])
+        for i, t in enumerate(KNOWN): diff(f"{a} - {b}, {t}", *({s: x[i] for s, x in A[v].items()} for v in (a, b)))
+
 def q04():
     V = ("self-fresh", "self-frozen", "self-learning", "bots-fresh", "bots-frozen", "bots-learning")
     head("", "env steps to 4.5, every seed", "env steps to 4.0, every seed", "first moving mean", "last moving mean", "final, sampled", "3 ns", "ns + 2 nh", "processor s", "MB")
@@ -171,6 +190,24 @@ def q06():
     for r in R: print(f"   radius {r}: collect/search/others {pm(vals(part(r, 'collect/search/others')), 2)} s, its share of collect {pm([part(r, 'collect/search/others')[s] / part(r, 'collect')[s] for s in SEEDS])}; collect {pm(vals(part(r, 'collect')), 2)} s")
     for r in (0, 1, 2): diff(f"radius {r} - none, share of collect that predicts others", *({s: part(x, "collect/search/others")[s] / part(x, "collect")[s] for s in SEEDS} for x in (r, -1)))
     for r in (0, 1, 2): diff(f"radius {r} - none, return", of(R[r], "mean"), of(R[-1], "mean")); diff(f"radius {r} - none, seconds", of(R[r], "cpu"), of(R[-1], "cpu"), 1)
+
+def q06games():
+    """The gate in other games: return and seconds against the radius, of what was measured over five seeds."""
+    head("game, radius", "return", "every seed", "greedy", "processor s", "predicting others, share of collecting", "world model, share", "MB")
+    lines = []
+    for g in ("coin", "snowdrift", "foraging", "tag", "cleanup"):
+        R = {r: x for r in (-1, 0, 1, 2) if len(x := run("06", f"{g}-{r}")) == len(SEEDS)}
+        if -1 not in R or len(R) < 2: continue
+        part = lambda r, k: {s: x["phases"].get(k, 0) for s, x in R[r].items()}
+        share = lambda r, k: {s: x["phases"].get("collect/search/" + k, 0) / x["phases"]["collect"] for s, x in R[r].items()}
+        for r in R:
+            d = 2 if mean(vals(of(R[r], "mean"))) >= 10 else 3
+            row(f"{g}, no gate" if r < 0 else f"{g}, {r}", pm(vals(of(R[r], "mean")), d), every(vals(of(R[r], "mean"))), pm(vals(of(R[r], "greedy")), d), pm(vals(of(R[r], "cpu")), 1), pm(vals(share(r, "others"))), pm(vals(share(r, "dynamics"))), cost(R[r])[1])
+        for r in R:
+            if r < 0: continue
+            for t, f, d in [("return", lambda x: of(R[x], "mean"), 3), ("seconds", lambda x: of(R[x], "cpu"), 1), ("share of others", lambda x: share(x, "others"), 3)] + [(k + ", wall s", lambda x, k=k: part(x, k), 2) for k in ("collect", "collect/search/dynamics", "collect/search/others", "collect/search/leaf")]:
+                lines.append((f"{g}, radius {r} - none, {t}", f(r), f(-1), d))
+    for x in lines: diff(*x)
 
 def q07():
     N = 1000000; C = {}
@@ -253,6 +290,16 @@ def q10():
             m = lambda w: of(R[v, w], "mean")
             for a, b in (("hop", "ppo"), ("hop", "nogoals"), ("lstm", "ppo"), ("hop", "lstm")): diff(f"{board}x{board} view {v}: {a} - {b}", m(a), m(b), 2)
 
+def q10fade():
+    head("8x8, the hare fades in, view", "ppo", "ppo-lstm", "hop-view", "every seed, same order", "processor s, same order", "MB")
+    R = {(v, w): run("10", f"fade-{v}-{w}") for v in (1, 2, 3, 0) for w in ("ppo", "lstm", "hop")}
+    for v in (1, 2, 3, 0):
+        x = [R[v, w] for w in ("ppo", "lstm", "hop")]
+        if all(x): row(v or "whole", *(pm(vals(of(r, "mean")), 2) for r in x), " / ".join(every(vals(of(r, "mean"))) for r in x), " ".join(cost(r)[0] for r in x), max(int(cost(r)[1]) for r in x))
+    for v in (1, 2, 3, 0):
+        for a, b in (("hop", "ppo"), ("lstm", "ppo"), ("hop", "lstm")):
+            if R[v, a] and R[v, b]: diff(f"view {v}: {a} - {b}", of(R[v, a], "mean"), of(R[v, b], "mean"), 2)
+
 T11 = {"hop": "HOP", "no-across": "no beliefs across episodes", "no-within": "no beliefs within", "direct-om": "direct-OM, no goals", "a3c": "A3C", "a3c-prosocial": "prosocial A3C", "ppo": "PPO", "ppo-prosocial": "prosocial PPO", "lola": "LOLA", "influence": "social influence", "pr2": "PR2"}
 M11 = ("hop", "no-across", "no-within", "direct-om", "a3c", "a3c-prosocial", "ppo", "ppo-prosocial", "lola", "influence", "pr2")
 def q11():
@@ -275,7 +322,20 @@ def q11():
     for m in M11[1:]:
         for v in V: diff(f"few: hop - {m}, {v}", F["hop"][v], F[m][v], 2)
         diff(f"few: hop - {m}, mean of six", {s: mean(F["hop"][v][s] for v in V) for s in SEEDS}, {s: mean(F[m][v][s] for v in V) for s in SEEDS}, 2)
-    tot = sum(r["cpu"] for X in (A, B) for m in X for r in X[m].values()); print("processor seconds of all self-play runs", round(tot), "4h1s", round(sum(r["cpu"] for m in A for r in A[m].values())))
+    tot = sum(r["cpu"] for X in (A, B) for m in X for r in X[m].values()); print("processor seconds of all self-play runs", round(tot), *(f"{t} {sum(len(X[m]) for m in X)} runs {sum(r['cpu'] for m in X for r in X[m].values()):.0f}" for t, X in (("4h1s", A), ("4h2s", B))))
+
+def q11snow():
+    """Snowdrift in self-play, ours beside what was published."""
+    R = {m: x for m in M11 if (x := run("11", f"snowdrift-{m}"))}
+    theirs = {"hop": "29.1 (its predecessor)", "lola": "27.4", "a3c": "25.1"}
+    head("snowdrift 8x8", "ours", "every seed", "greedy", "published", "lowest agent", "highest agent", "env steps", "processor s", "MB")
+    for m in R: row(T11[m], pm(vals(of(R[m], "mean")), 2), every(vals(of(R[m], "mean"))), pm(vals(of(R[m], "greedy")), 2), theirs.get(m, "-"), *(pm([f(a) for a in vals(of(R[m], "agents"))], 1) for f in (min, max)), f"{mean(vals(of(R[m], 'steps'))):,.0f}", *cost(R[m]))
+    for m in R:
+        if m != "hop": diff(f"hop - {m}", of(R["hop"], "mean"), of(R[m], "mean"), 2)
+    for a, b in (("a3c-prosocial", "a3c"), ("a3c-prosocial", "ppo"), ("no-within", "direct-om"), ("ppo", "a3c")):
+        if a in R and b in R: diff(f"{a} - {b}", of(R[a], "mean"), of(R[b], "mean"), 2)
+    for m in ("a3c", "ppo", "influence", "pr2", "lola"): print("  ", m, "; ".join(every(a, 1) for a in vals(of(R[m], "agents"))))
+    print("processor seconds of all", len([r for m in R for r in R[m]]), "runs:", round(sum(r["cpu"] for m in R for r in R[m].values())))
 
 def q12():
     G = ("coin", "cleanup", "tag", "foraging", "staghunt")
