@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"hop/f32"
+	"hop/lab"
 	"hop/lab/bench"
+	"hop/lab/scale"
 	"hop/nn/nnbench"
 	"hop/page"
 )
@@ -19,6 +22,7 @@ type benchCmd struct {
 	NN    benchNNCmd    `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
 	Plan  benchPlanCmd  `cmd:"" help:"Search: simulations a second, with and without networks."`
 	Train benchTrainCmd `cmd:"" help:"Training: agent-steps a second, by phase."`
+	Scale benchScaleCmd `cmd:"" help:"Cores: how much faster more of them are, and whether numbers stay the same."`
 }
 
 type benchEnvCmd struct {
@@ -221,8 +225,56 @@ func (c benchTrainCmd) Run(a *app) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(out.Phases)) {
-		fmt.Fprintf(a.out, "  %-24s %6.2f s  %4.0f %%\n", name, out.Phases[name], 100*out.Phases[name]/total)
+		fmt.Fprintf(a.out, "  %-24s %6.2f s  %4.0f %%", name, out.Phases[name], 100*out.Phases[name]/total)
+		if used, ok := out.Used[name]; ok && out.CPU > 1 {
+			fmt.Fprintf(a.out, "  %4.1f cores used", used)
+		}
+		fmt.Fprintln(a.out)
 	}
 	fmt.Fprintf(a.out, "  memory %.0f MiB\n", out.MemoryMiB)
 	return nil
+}
+
+type benchScaleCmd struct {
+	CPU  []int `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
+	JSON bool  `help:"Print one JSON object."`
+}
+
+func (c benchScaleCmd) Run(a *app) error {
+	if len(c.CPU) == 0 {
+		c.CPU = scale.Counts()
+	}
+	if c.CPU[0] != 1 || slices.Min(c.CPU) < 1 {
+		return usage("--cpu %v: want numbers of cores, the first of them 1, which the others are compared with", c.CPU)
+	}
+	quiet := *a
+	quiet.err = io.Discard // what trainings say
+	bar := a.progress("jobs")
+	defer bar.end()
+	l := quiet.lab()
+	said := l.Watch
+	l.Watch = func(n lab.News) {
+		if n.Kind == lab.Counted && n.Text == "jobs" && n.Of > 0 {
+			bar.update(n.At, n.Of)
+			return
+		}
+		said(n)
+	}
+	rows, err := scale.Run(a.ctx, l, c.CPU)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"rows": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "job\tcores\ts of the clock\ts of processor time\tspeed-up\tefficiency\tnumbers\t")
+	for _, r := range rows {
+		same := "the same"
+		if !r.Same {
+			same = "DIFFER"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.0f %%\t%s\t\n", r.Job, r.Cores, r.Wall, r.CPU, r.Speedup, 100*r.Efficiency, same)
+	}
+	return w.Flush()
 }

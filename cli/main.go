@@ -29,6 +29,7 @@ import (
 	"hop/lab"
 	"hop/runlog"
 	"hop/serve/control"
+	"hop/stage"
 )
 
 // version is set by release builds.
@@ -53,6 +54,9 @@ type grammar struct {
 	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
 	Serve     serveCmd     `cmd:"" help:"Watch, compare, replay and join runs in the browser."`
 	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
+	Sweep     sweepCmd     `cmd:"" help:"Train many variants with many seeds, here or on many machines."`
+	Worker    workerCmd    `cmd:"" help:"Do the jobs of sweeps elsewhere."`
+	Attempt   attemptCmd   `cmd:"" hidden:"" help:"Do one job of a sweep, as its workers do."`
 	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
 
@@ -73,7 +77,8 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	watch := a.view()
+	_, all := linesOf(a.ctx)
+	watch := a.view(all, stage.Name(a.ctx))
 	if a.reg.Runs != nil {
 		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
 	}
@@ -115,7 +120,9 @@ func (a *app) stage(ctx context.Context, words []string) error {
 	if !ok {
 		return usage("hop %s cannot be a stage", k.Command())
 	}
-	_, err = w.work(ctx, a.reading(k).lab())
+	b := a.reading(k)
+	b.ctx = ctx
+	_, err = w.work(ctx, b.lab())
 	return err
 }
 
@@ -194,6 +201,7 @@ func run(a *app, args []string) int {
 	if !a.terminal() {
 		a.err = &shared{Writer: a.err} // progress keeps time beside the work
 	}
+	a.ctx, _ = linesOf(a.ctx)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

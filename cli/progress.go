@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +20,8 @@ import (
 // that work whose parts take long is seen to go on.
 type progress struct {
 	w     io.Writer
+	all   *lines // what is shown beside it
+	stage string // whose work it is, "" for none
 	what  string
 	tty   bool
 	start time.Time
@@ -29,9 +33,74 @@ type progress struct {
 	last        time.Time // when done grew
 }
 
+// lines are what is counted at the same time: stages run side by side.
+type lines struct {
+	mu    sync.Mutex
+	list  []*progress
+	board bool // a training is shown, with all else that a terminal has room for
+}
+
+type shown struct{} // where in a context they are
+
+// linesOf returns what is counted by the work of a context, and that context.
+func linesOf(ctx context.Context) (context.Context, *lines) {
+	if l, ok := ctx.Value(shown{}).(*lines); ok {
+		return ctx, l
+	}
+	l := &lines{}
+	return context.WithValue(ctx, shown{}, l), l
+}
+
+// set adds or removes one, and clears a terminal's live line.
+func (l *lines) set(p *progress, there bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if there {
+		l.list = append(l.list, p)
+		return
+	}
+	l.list = slices.DeleteFunc(l.list, func(q *progress) bool { return q == p })
+}
+
+// clear clears a terminal's live line, if there is one, for others to write there.
+func (l *lines) clear(a *app) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) > 0 && !l.board && a.terminal() {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+}
+
+// show takes the terminal for the view of a training, and reports whether it was free.
+func (l *lines) show(board bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.board
+	l.board = board
+	return !was
+}
+
+// text is the live line, if p is who writes it: the first of all.
+func (l *lines) text(p *progress, now time.Time, wide int) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.board || len(l.list) == 0 || l.list[0] != p {
+		return "", false
+	}
+	var parts []string
+	for _, q := range l.list {
+		parts = append(parts, q.text(now, wide/len(l.list)-3))
+	}
+	return strings.Join(parts, " | "), true
+}
+
 // progress begins to show work; end must be called.
-func (a *app) progress(what string) *progress {
-	p := &progress{w: a.err, what: what, tty: a.terminal(), start: time.Now(), quit: make(chan struct{})}
+func (a *app) progress(what string) *progress { return a.count(&lines{}, "", what) }
+
+// count is progress beside other work, for a stage.
+func (a *app) count(all *lines, stage, what string) *progress {
+	p := &progress{w: a.err, all: all, stage: stage, what: what, tty: a.terminal(), start: time.Now(), quit: make(chan struct{})}
+	all.set(p, true)
 	every := 10 * time.Second
 	if p.tty {
 		every = 200 * time.Millisecond
@@ -78,13 +147,23 @@ func (p *progress) update(done, total int) {
 }
 
 func (p *progress) show(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tty {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(now, board.Width(p.w)-1)) // a longer one would not be cleared
+	if !p.tty {
+		fmt.Fprintln(p.w, p.text(now, math.MaxInt))
 		return
 	}
-	fmt.Fprintln(p.w, p.line(now, math.MaxInt))
+	if text, mine := p.all.text(p, now, board.Width(p.w)-1); mine { // a longer one would not be cleared
+		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	}
+}
+
+// text is its line, and whose it is.
+func (p *progress) text(now time.Time, wide int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stage == "" {
+		return p.line(now, wide)
+	}
+	return p.stage + ": " + p.line(now, wide-len(p.stage)-2)
 }
 
 // line says how far it is, more briefly if that has more than wide letters. The time
@@ -117,13 +196,14 @@ func (p *progress) line(now time.Time, wide int) string {
 func (p *progress) end() {
 	close(p.quit)
 	p.gone.Wait()
+	p.all.set(p, false)
 	if p.tty {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
 
-// view returns what shows how a lab's work goes.
-func (a *app) view() func(lab.News) {
+// view returns what shows how a lab's work goes, beside what is shown of other stages.
+func (a *app) view(all *lines, stage string) func(lab.News) {
 	var b *board.Board
 	var count *progress
 	return func(n lab.News) {
@@ -135,17 +215,33 @@ func (a *app) view() func(lab.News) {
 				count = nil
 			case n.Of > 0:
 				if count == nil {
-					count = a.progress(n.Text)
+					count = a.count(all, stage, n.Text)
 				}
 				count.update(n.At, n.Of)
 			}
 		case lab.Said:
+			all.clear(a)
 			fmt.Fprintln(a.err, n.Text)
 		case lab.Staged:
+			all.clear(a)
 			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
 		case lab.Begun:
 			t := n.Training
-			b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: abort}, a.in, a.err, n.Stop)
+			if all.clear(a); all.show(true) { // of trainings side by side, which are stages, the first is shown
+				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: abort}, a.in, a.err, n.Stop)
+			}
+		case lab.Noted:
+			if b == nil {
+				all.clear(a)
+				fmt.Fprintln(a.err, "note:", n.Text)
+				return
+			}
+			b.Note(n.Text)
+		}
+		if b == nil {
+			return
+		}
+		switch n.Kind {
 		case lab.Learnt:
 			b.Update(n.Seed, n.Progress)
 		case lab.Scoring:
@@ -154,16 +250,8 @@ func (a *app) view() func(lab.News) {
 			b.Done(n.Seed, n.Mean)
 		case lab.Ended:
 			b.End()
+			all.show(false)
 			b = nil
-		case lab.Noted:
-			if b == nil && count != nil && a.terminal() {
-				fmt.Fprint(a.err, "\r\x1b[K")
-			}
-			if b == nil {
-				fmt.Fprintln(a.err, "note:", n.Text)
-				return
-			}
-			b.Note(n.Text)
 		}
 	}
 }

@@ -54,6 +54,9 @@ func listen(out io.Writer) (ctx context.Context, stop func()) {
 	}
 }
 
+// orphaned ends a program whose starter has died: nobody waits for what it would save.
+func orphaned() { os.Exit(killed) }
+
 // screen is how the terminal was when the program began; nil: there is none.
 var screen *term.State
 

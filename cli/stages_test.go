@@ -3,11 +3,18 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"hop/lab"
 	"hop/pretrain"
@@ -218,5 +225,49 @@ func TestWhatFollowsATrainingDoesNotCallItUnfinished(t *testing.T) {
 	code, _, errs := hop(t, "train", "s.yaml", "--json")
 	if code != 0 || !strings.Contains(errs, "its newest checkpoint") || strings.Contains(errs, "not done") {
 		t.Errorf("exit %d, want 0, the checkpoint that adapt read, and no word that the run is not done:\n%s", code, errs)
+	}
+}
+
+// Stages run side by side on the cores there are: the bytes of what they leave behind are the
+// same on any number of them, and they are listed in the order of the spec.
+func TestStagesDoNotDependOnCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var first map[string]string
+	for _, n := range []int{1, 2, 7} {
+		runtime.GOMAXPROCS(n)
+		stagesHere(t, strings.ReplaceAll(stagedSpec, "--set epochs=2", "--set epochs=1")+`
+  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1 --set model.hidden=[16]"}
+  - {name: response, run: "pretrain response {game} --set steps=2000 --set envs=64 --episodes 4 --set net.hidden=[16]"}
+`)
+		reg := registry.New()
+		spec, err := reg.Load("s.yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := (&app{t.Context(), reg, strings.NewReader(""), io.Discard, io.Discard}).lab().Prepare(t.Context(), &spec, "runs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 4 || list[0].Name != "data" || list[1].Name != "world" || list[3].Name != "response" {
+			t.Fatalf("%d cores: stages %+v, want them in the order of the spec", n, list)
+		}
+		sums := map[string]string{}
+		err = filepath.WalkDir("runs", func(path string, e fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".safetensors" && filepath.Base(path) != "card.json" {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			sums[path] = fmt.Sprintf("%x", sha256.Sum256(b))
+			return err
+		})
+		if err != nil || len(sums) < 6 {
+			t.Fatalf("%v: %d files", err, len(sums))
+		}
+		if first == nil {
+			first = sums
+		}
+		if diff := cmp.Diff(first, sums); diff != "" {
+			t.Errorf("%d cores (-one +%d):\n%s", n, n, diff)
+		}
 	}
 }

@@ -66,7 +66,15 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 	}
 	team := c.changing()
 	blind := c.After == nil && !slices.ContainsFunc(team, func(m Member) bool { return !m.Blind })
-	envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers, Blind: blind})
+	config := rollout.Config{Game: c.Game, Envs: c.Lives, Key: c.Key, Workers: c.Workers, Blind: blind}
+	if c.After == nil { // who learns from windows does it from whole ones
+		steps := make([]int, c.Lives)
+		config.Rest = func(ep rollout.Episode) bool {
+			steps[ep.Env] += ep.Steps
+			return c.ends(ep, steps[ep.Env])
+		}
+	}
+	envs, err := rollout.New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +101,7 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 			}
 			steps[ep.Env] += ep.Steps
 			last := c.Episodes == 0 && steps[ep.Env] > c.Steps-c.Last
-			if c.Episodes == 0 && steps[ep.Env] >= c.Steps || c.Episodes > 0 && ep.Index+1 == c.Episodes {
+			if c.ends(ep, steps[ep.Env]) {
 				over[ep.Env] = true
 				left--
 			}
@@ -120,6 +128,14 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 		return a.Index - b.Index
 	})
 	return out, nil
+}
+
+// ends says whether a life ends with an episode, up to whose end it has so many steps.
+func (c Adaptation) ends(ep rollout.Episode, steps int) bool {
+	if c.Episodes > 0 {
+		return ep.Index+1 == c.Episodes
+	}
+	return steps >= c.Steps
 }
 
 func (out *Adapted) add(ep rollout.Episode, last bool) {

@@ -79,8 +79,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	for _, m := range cfg.Team {
 		blind = blind && m.Blind
 	}
+	quota := func(lane int) int { return (cfg.Episodes + cfg.Lanes - 1 - lane) / cfg.Lanes }
 	envs, err := rollout.New(rollout.Config{
 		Game: cfg.Game, Envs: cfg.Lanes, Key: cfg.Key, Workers: cfg.Workers, Blind: blind, FixSeat: cfg.FixSeat,
+		Rest: func(ep rollout.Episode) bool { return ep.Index+1 >= quota(ep.Env) },
 	})
 	if err != nil {
 		return nil, err
@@ -101,7 +103,6 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		players[0][0] = ended
 	}
 	ro := batch.New(envs.Shape(window, 0))
-	quota := func(lane int) int { return (cfg.Episodes + cfg.Lanes - 1 - lane) / cfg.Lanes }
 	for done := 0; done < cfg.Episodes; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -110,9 +111,6 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			return nil, err
 		}
 		for _, ep := range envs.Episodes() {
-			if ep.Index >= quota(ep.Env) {
-				continue
-			}
 			res.add(ep)
 			if cfg.Each != nil {
 				cfg.Each(ep)
@@ -128,8 +126,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // counter is a player through which progress is seen within a window, which takes
-// planners long: it counts the episodes of its worker for all of them. A window is
-// played to its end even if its first steps bring all episodes that are wanted.
+// planners long: it counts the episodes of its worker for all of them.
 type counter struct {
 	rollout.Player
 	workers, episodes  int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"hop/eval"
@@ -91,5 +92,53 @@ func TestAdaptationScoresTheLastSteps(t *testing.T) {
 	c.Last = 301
 	if _, err := c.Run(context.Background()); err == nil {
 		t.Error("more last steps than steps were accepted")
+	}
+}
+
+// counted counts at how many rows a player acts.
+type counted struct {
+	rollout.Player
+	rows *atomic.Int64
+}
+
+func (c counted) Act(v *rollout.View, envs []int32) {
+	c.rows.Add(int64(len(envs)))
+	c.Player.Act(v, envs)
+}
+
+func counting(m eval.Member, rows *atomic.Int64) eval.Member {
+	players := m.Players
+	m.Players = func(workers, lanes int) ([]rollout.Player, error) {
+		list, err := players(workers, lanes)
+		for i := range list {
+			list[i] = counted{list[i], rows}
+		}
+		return list, err
+	}
+	return m
+}
+
+// Nobody plays beyond the episodes that are wanted: searches take long.
+func TestCopiesRestWhenTheirEpisodesArePlayed(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		g, members := team(t, "ns", "nh", "nh", "random")
+		var rows atomic.Int64
+		members[0] = counting(members[0], &rows)
+		res, err := eval.Run(t.Context(), eval.Config{Game: g, Team: members, Episodes: 50, Lanes: 40, Key: rng.New(1), Workers: workers})
+		must(t, err)
+		if want := res.Life[0].Mean() * 50; math.Abs(want-float64(rows.Load())) > 1e-6 {
+			t.Errorf("%d workers: member 0 acted %d times, in its episodes %v times", workers, rows.Load(), want)
+		}
+		rows.Store(0)
+		life := eval.Adaptation{Game: g, Team: members, Lives: 5, Steps: 90, Last: 30, Key: rng.New(2), Workers: workers}
+		lived, err := life.Run(t.Context())
+		must(t, err)
+		steps := 0
+		for _, e := range lived.Episodes {
+			steps += e.Steps
+		}
+		if int(rows.Load()) > steps {
+			t.Errorf("%d workers: member 0 acted %d times in lives of %d steps", workers, rows.Load(), steps)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hop/mind"
 	"hop/model/actor"
 	"hop/page"
+	"hop/ppo"
 	"hop/rng"
 	"hop/train"
 )
@@ -66,7 +67,7 @@ func (s *Spec) Memory(beside, workers int) ([]mind.Part, error) {
 
 	// Weights, gradients, Adam's two and the shards' gradients; earlier selves; and a minibatch.
 	_, groups := s.mindOf(spec.Seats)
-	minds, weights, copies := float64(len(groups)), 4*float64(p.Len()), 4+float64(max(1, 4/len(groups)))
+	minds, weights, copies := float64(len(groups)), 4*float64(p.Len()), 4+float64(ppo.Shards(s.PPO, s.Actor, len(groups)))
 	if slices.Contains(s.Train.Standins.Who, "past") {
 		copies += 8
 	}

@@ -112,12 +112,13 @@ func (m Making) of(i int) int {
 
 // Brain makes the network of mind i, which reads so many numbers about goals.
 //
-// The fewer the brains, the more shards a minibatch is split into. That follows
-// from the spec alone, never from the machine.
+// Into how many shards a minibatch is split follows from the spec alone, never from
+// the machine.
 func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
 	in := Input(m.Game.Spec())
 	in.Extra = goals
-	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], max(1, 4/max(m.all, len(m.Agents))), m.Key.Child("brain", m.of(i)))
+	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
+		m.Key.Child("brain", m.of(i)))
 	if err != nil {
 		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)
 	}

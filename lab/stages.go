@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"hop/exp"
+	"hop/internal/cores"
 	"hop/runlog"
 	"hop/stage"
 )
@@ -25,12 +27,11 @@ type stages struct {
 	spec  *exp.Spec
 	text  []byte // the spec's, with the names of stages
 	group string
-	of    int    // stages in all, the training among them
-	at    int    // stages begun
-	name  string // of the last of them
+	of    int // stages in all, the training among them
+	first int // the number of the first of those that run
 	done  []Stage
 	run   stage.Runner
-	began time.Time
+	began map[string]time.Time
 	log   func(format string, args ...any) // into the logs of the seeds; may be nil
 }
 
@@ -45,7 +46,8 @@ func (l *Lab) around(spec *exp.Spec, group string, build runlog.Build) (*stages,
 	if err != nil {
 		return nil, err
 	}
-	s := &stages{lab: l, spec: spec, text: text, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow)}
+	s := &stages{lab: l, spec: spec, text: text, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow), first: 1}
+	s.began = map[string]time.Time{}
 	give := map[string][]string{"game": flags, "run": {group}}
 	s.run = stage.Runner{Salt: build.ID(), Give: give, Now: s.now, Do: l.Do}
 	return s, nil
@@ -66,31 +68,28 @@ func (l *Lab) Prepare(ctx context.Context, spec *exp.Spec, out string) ([]Stage,
 func (s *stages) plain() bool { return s.of == 1 }
 
 // say writes a line about a stage.
-func (s *stages) say(name, format string, args ...any) {
+func (s *stages) say(at int, name, format string, args ...any) {
 	if !s.plain() {
 		if s.log != nil {
-			s.log("stage %d of %d, %s: %s", s.at, s.of, name, fmt.Sprintf(format, args...))
+			s.log("stage %d of %d, %s: %s", at, s.of, name, fmt.Sprintf(format, args...))
 		}
-		s.lab.news(News{Kind: Staged, Name: name, At: s.at, Of: s.of, Text: fmt.Sprintf(format, args...)})
+		s.lab.news(News{Kind: Staged, Name: name, At: at, Of: s.of, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
 // now is told how stages stand.
 func (s *stages) now(st stage.Status) {
-	if st.Name != s.name {
-		s.at++
-		s.name = st.Name
-	}
+	at := s.first + st.Index
 	if st.State == stage.Waiting {
-		s.say(st.Name, "waiting for process %s, which is doing the same stage", cmp.Or(st.Owner, "of another training"))
+		s.say(at, st.Name, "waiting for process %s, which is doing the same stage", cmp.Or(st.Owner, "of another training"))
 		return
 	}
 	if st.State == stage.Running {
-		s.began = time.Now()
+		s.began[st.Name] = time.Now()
 		if st.Anew != "" {
 			s.lab.Note("stage %s is done anew: %s", st.Name, st.Anew)
 		}
-		s.say(st.Name, "hop %s", shorten(st.Command))
+		s.say(at, st.Name, "hop %s", shorten(st.Command))
 		return
 	}
 	j := Stage{Name: st.Name, Command: "hop " + st.Command, Dir: st.Dir, Reused: st.State == stage.Reused}
@@ -100,13 +99,13 @@ func (s *stages) now(st stage.Status) {
 	j.Status, j.Verdict = readVerdict(st.Dir)
 	how := "done before with the same inputs"
 	if !j.Reused {
-		j.Wall = time.Since(s.began).Seconds()
+		j.Wall = time.Since(s.began[st.Name]).Seconds()
 		how = fmt.Sprintf("%.1f s", j.Wall)
 	}
 	if j.Verdict != "" {
 		how += "; " + j.Verdict
 	}
-	s.say(st.Name, "%s", how)
+	s.say(at, st.Name, "%s", how)
 	s.done = append(s.done, j)
 }
 
@@ -147,19 +146,32 @@ func (s *stages) prepare(ctx context.Context) error {
 		root = filepath.Dir(root) // the group is a single seed's folder
 	}
 	s.run.Root = filepath.Join(root, "stages")
-	if _, err := s.run.Run(ctx, s.spec.Prepare); err != nil {
+	if err := s.all(ctx, s.spec.Prepare); err != nil {
 		return err
 	}
 	s.spec.Fill(s.run.Fill)
 	return nil
 }
 
+// all runs a list of stages on one pool of workers, and notes how they went in the order of
+// the list: they end in any.
+func (s *stages) all(ctx context.Context, list []stage.Stage) error {
+	if cores.Of(ctx) == nil && len(list) > 1 {
+		pool := cores.New(0, nil)
+		pool.Open()
+		defer pool.Close()
+		ctx = cores.With(ctx, pool)
+	}
+	before := len(s.done)
+	_, err := s.run.Run(ctx, list)
+	place := func(d Stage) int { return slices.IndexFunc(list, func(l stage.Stage) bool { return l.Name == d.Name }) }
+	slices.SortFunc(s.done[before:], func(a, b Stage) int { return place(a) - place(b) })
+	return err
+}
+
 // training announces the training itself.
 func (s *stages) training() {
-	s.at++
-	s.name = "train"
-	s.began = time.Now()
-	s.say("train", "%s, %d env steps a seed", s.spec.Name, s.spec.Train.Steps)
+	s.say(len(s.spec.Prepare)+1, "train", "%s, %d env steps a seed", s.spec.Name, s.spec.Train.Steps)
 }
 
 // trained notes how long the training took, over all its parts and seeds.
@@ -171,7 +183,7 @@ func (s *stages) trained(t *Trained) {
 	for _, seed := range t.Seeds {
 		wall += seed.Wall
 	}
-	s.say("train", "%.1f s; mean return %.3f", wall, t.Mean)
+	s.say(len(s.spec.Prepare)+1, "train", "%.1f s; mean return %.3f", wall, t.Mean)
 	s.done = append(s.done, Stage{
 		Name: "train", Command: "hop train", Dir: ".", Wall: wall, Verdict: fmt.Sprintf("mean return %.3f on fresh episodes", t.Mean),
 	})
@@ -194,7 +206,8 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 		}
 		s.run.Salt += fmt.Sprintf(" %x", h.Sum(nil))
 		s.run.Root = filepath.Join(s.group, "follow")
-		if _, err := s.run.Run(ctx, s.spec.Follow); err != nil {
+		s.first = len(s.spec.Prepare) + 2
+		if err := s.all(ctx, s.spec.Follow); err != nil {
 			return err
 		}
 	}

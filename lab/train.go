@@ -198,6 +198,9 @@ func (l *Lab) Train(ctx context.Context, t *Training) (*Trained, error) {
 	return t.train(ctx, func() error { return l.finalReport(ctx, t.Folder) })
 }
 
+// Bare is Train without a report.
+func (t *Training) Bare(ctx context.Context) (*Trained, error) { return t.train(ctx, nil) }
+
 // train is Train with a report of another kind; nil: none is written.
 func (t *Training) train(ctx context.Context, report func() error) (out *Trained, err error) {
 	at := filepath.Join(t.Folder, "report.html")

@@ -13,6 +13,7 @@ package mind
 import (
 	"hop/agent"
 	"hop/batch"
+	"hop/internal/cores"
 	"hop/rollout"
 )
 
@@ -34,6 +35,8 @@ type Window struct {
 	Rewards  Rewards   // how true rewards become what is learnt from
 	Share    float64   // how much of the run lies behind
 	Imagined *Imagined // steps that a world model made up; nil: none
+
+	Cores *cores.Pool // whose workers help minds to learn; nil: each learns alone
 }
 
 // Imagined is a made-up window to learn from beside the played one.

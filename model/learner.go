@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"hop/internal/cores"
 	"hop/nn"
 	"hop/rng"
 	"hop/safetensors"
@@ -39,6 +40,18 @@ func NewLearner[W any, T interface{ Plus(T) T }](
 		terms: make([]T, len(works)), key: key,
 	}, err
 }
+
+// Shards returns into how many shards a batch of so many rows is cut, unless a number was
+// asked for.
+func Shards(asked, rows int) int {
+	if asked > 0 {
+		return asked
+	}
+	return nn.ShardsOf(rows)
+}
+
+// Share lets the workers of a pool compute shards; nil: a goroutine each.
+func (l *Learner[W, T]) Share(pool *cores.Pool) { l.shards.Cores, l.opt.Cores = pool, pool }
 
 // Step takes one gradient step on n rows, or sequences: do leaves the gradient of
 // those from lo to hi in p.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hop/f32"
+	"hop/internal/cores"
 	"hop/safetensors"
 )
 
@@ -22,11 +23,34 @@ type AdamConfig struct {
 
 // Adam moves the weights of some Params along their gradients (Kingma and Ba 2015;
 // decoupled weight decay as in Loshchilov and Hutter 2019).
+//
+// A step is computed in blocks of weights, whose squares are added up in their order.
 type Adam struct {
-	cfg  AdamConfig
-	held []held
-	t    int
+	Cores *cores.Pool // whose workers compute blocks; nil: who asks alone
+
+	cfg    AdamConfig
+	held   []held
+	t      int
+	blocks []adamBlock
+	now    adamStep
+	job    cores.Job
+	square func(block int) // made once: handing them over does not allocate
+	move   func(block int)
 }
+
+// adamBlock is some weights of one of the Params.
+type adamBlock struct {
+	held int
+	Span
+	sum float64 // of the gradients' squares
+	_   [32]byte
+}
+
+// adamStep is what all blocks of a step share.
+type adamStep struct{ lr, beta1, beta2, eps, decay, c1, c2, scale float32 }
+
+// blockLen is how many weights a block has at most: a few microseconds of work.
+const blockLen = 4096
 
 // held is one Params of an optimiser. Frozen parts have moments too, always zero.
 type held struct {
@@ -79,8 +103,27 @@ func NewAdam(cfg AdamConfig, ps ...*Params) (*Adam, error) {
 			}
 		}
 		o.held = append(o.held, h)
+		for _, s := range h.runs {
+			for lo := 0; lo < s.Len; lo += blockLen {
+				o.blocks = append(o.blocks, adamBlock{held: len(o.held) - 1, Span: Span{s.Off + lo, min(blockLen, s.Len-lo)}})
+			}
+		}
 	}
+	o.square, o.move = o.squareBlock, o.moveBlock
 	return o, nil
+}
+
+func (o *Adam) squareBlock(i int) {
+	b := &o.blocks[i]
+	b.sum = f32.SumSquares(o.held[b.held].p.g(b.Span))
+}
+
+func (o *Adam) moveBlock(i int) {
+	b, s := &o.blocks[i], &o.now
+	h := &o.held[b.held]
+	w, g := h.p.At(b.Span)
+	m, v := h.m[b.Off:b.Off+b.Len], h.v[b.Off:b.Off+b.Len]
+	f32.Adam(w, g, m, v, s.lr, s.beta1, s.beta2, s.eps, s.decay, s.c1, s.c2, s.scale)
 }
 
 func (o *Adam) frozen(name string) bool {
@@ -119,30 +162,27 @@ func (o *Adam) Steps() int { return o.t }
 // the norm before that. If a gradient is not finite nothing is changed, and the
 // error names its part.
 func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
+	o.Cores.Do(&o.job, len(o.blocks), o.square)
 	sum := 0.
-	for _, h := range o.held {
-		for _, s := range h.runs {
-			sum += f32.SumSquares(h.p.g(s))
-		}
+	for i := range o.blocks {
+		sum += o.blocks[i].sum
 	}
 	norm = math.Sqrt(sum)
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return norm, o.notFinite()
 	}
 	o.t++
-	c1 := float32(1 / (1 - math.Pow(o.cfg.Beta1, float64(o.t))))
-	c2 := float32(1 / (1 - math.Pow(o.cfg.Beta2, float64(o.t))))
-	scale := float32(1)
-	if clip > 0 && norm > clip {
-		scale = float32(clip / norm)
+	o.now = adamStep{
+		lr: float32(lr), beta1: float32(o.cfg.Beta1), beta2: float32(o.cfg.Beta2), eps: float32(o.cfg.Eps), decay: float32(o.cfg.WeightDecay),
+		c1:    float32(1 / (1 - math.Pow(o.cfg.Beta1, float64(o.t)))),
+		c2:    float32(1 / (1 - math.Pow(o.cfg.Beta2, float64(o.t)))),
+		scale: 1,
 	}
+	if clip > 0 && norm > clip {
+		o.now.scale = float32(clip / norm)
+	}
+	o.Cores.Do(&o.job, len(o.blocks), o.move)
 	for _, h := range o.held {
-		for _, s := range h.runs {
-			w, g := h.p.At(s)
-			m, v := h.m[s.Off:s.Off+s.Len], h.v[s.Off:s.Off+s.Len]
-			f32.Adam(w, g, m, v, float32(lr), float32(o.cfg.Beta1), float32(o.cfg.Beta2),
-				float32(o.cfg.Eps), float32(o.cfg.WeightDecay), c1, c2, scale)
-		}
 		if len(o.cfg.Frozen) > 0 {
 			h.p.ZeroGrad()
 		}

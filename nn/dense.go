@@ -65,6 +65,17 @@ func (d Dense) BackwardSparse(p *Params, dy []float32, x *f32.Sparse, y []float3
 	m := x.Rows()
 	dy = dy[:m*d.Out]
 	p.act(d.Act).grad(dy, y[:m*d.Out])
-	f32.SparseTN(p.g(d.w), x, dy, d.Out)
+	if !p.Later {
+		d.GradSparse(p, dy, x)
+	}
 	f32.SumRows(p.g(d.b), dy, m, d.Out)
 }
+
+// GradSparse adds to p.G what BackwardSparse left for Later, from the same x and from dy as
+// that left it.
+func (d Dense) GradSparse(p *Params, dy []float32, x *f32.Sparse) {
+	f32.SparseTN(p.g(d.w), x, dy[:x.Rows()*d.Out], d.Out)
+}
+
+// Weights returns where the weights lie, without the biases.
+func (d Dense) Weights() Span { return d.w }

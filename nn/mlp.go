@@ -74,6 +74,14 @@ func (n MLP) BackwardSparse(p *Params, ws *MLPWork, x *f32.Sparse) {
 	n.Layers[0].BackwardSparse(p, ws.d[0], x, ws.y[0])
 }
 
+// Keep returns what GradSparse of the first layer needs after BackwardSparse, and takes
+// memory of the same size in its place.
+func (ws *MLPWork) Keep(memory []float32) []float32 {
+	d := ws.d[0]
+	ws.d[0] = memory
+	return d
+}
+
 func (n MLP) restBack(p *Params, ws *MLPWork, m int) {
 	for i := len(n.Layers) - 1; i > 0; i-- {
 		n.Layers[i].Backward(p, ws.d[i-1], ws.d[i], ws.y[i-1], ws.y[i], m)

@@ -41,6 +41,12 @@ type Params struct {
 	W, G  []float32 // [sum of parts], each part starting at a multiple of align
 	Parts []Part
 
+	// Later says that BackwardSparse leaves out the gradient of a layer's weights on sparse
+	// rows: it is computed by GradSparse, for all shards of a batch one after the other. Such
+	// a layer is large and cheap: adding up gradients of its own for each shard would cost
+	// more than computing them.
+	Later bool
+
 	size   int
 	smooth *bool // shared with the shards
 }

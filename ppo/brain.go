@@ -11,9 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"hop/agent"
 	"hop/f32"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/model/actor"
 	"hop/nn"
@@ -30,13 +33,17 @@ type Brain struct {
 	counts         mind.Counts
 	frozen, greedy bool // how its players play
 
-	cfg    Config
-	opt    *nn.Adam
-	rand   rng.Rand
-	shards *nn.Shards
-	works  []shardWork
-	folded []float32    // the weights for narrow rows, of this step
-	narrow []*nn.Params // [shards] on them; the shards themselves where a frame does not fold
+	cfg       Config
+	opt       *nn.Adam
+	rand      rng.Rand
+	shards    *nn.Shards
+	works     []*shardWork // as many as there are shards
+	parts     []part       // [shards]
+	taking    sync.Mutex   // of works
+	folded    []float32    // the weights for narrow rows, of this step
+	narrow    []*nn.Params // [shards] on them; on the weights themselves where a frame does not fold
+	gathering cores.Job
+	later     bool // the first layer's gradient is computed when the shards are
 
 	rewards, adv, ret []float32 // [agents of this brain][T][N]
 	rows              rows
@@ -63,21 +70,55 @@ type rows struct {
 	real              int      // how many come first that were played; the others are imagined
 }
 
-// shardWork is one shard's memory.
-type shardWork struct {
-	ws                          *actor.Work
-	cat                         *nn.Categorical
-	legal                       []bool
-	target                      nn.Probs
-	ret                         []float32
-	logratio, ratio             []float32 // [rows] of the new policy to the old one
+// part is what a shard leaves behind.
+type part struct {
+	sums
+	kept *actor.Kept
+	pick []int32    // its rows
+	x    f32.Sparse // rows that were gathered in parts
+	_    [64]byte
+}
+
+// sums are what the losses of a shard add up to.
+type sums struct {
 	policy, values, entropy, kl nn.Loss
 	imagined                    nn.Loss // the values' loss on imagined rows
 	clipped                     int
-	h0, c0                      []float32
-	reset, alive                []bool
-	pick                        []int32 // the rows, by their place in Brain.rows; below 0: none
 }
+
+// shardWork is the memory that a shard is computed in.
+type shardWork struct {
+	taken bool
+	sums
+	ws              *actor.Work
+	cat             *nn.Categorical
+	legal           []bool
+	target          nn.Probs
+	ret             []float32
+	logratio, ratio []float32 // [rows] of the new policy to the old one
+	h0, c0          []float32
+	reset, alive    []bool
+	pick            []int32 // the rows, by their place in Brain.rows; below 0: none
+}
+
+// Shards returns into how many parts a minibatch of a run with so many brains is cut:
+// enough for 64 cores over all brains, of some 128 rows at least, so that one core
+// loses little by adding up their gradients, and of a block of rows at most, if that
+// takes no more than 64; with an LSTM of as many sequences as products take together.
+// It follows from the spec alone.
+func Shards(cfg Config, net actor.Config, brains int) int {
+	most, least := (cfg.Minibatch+shardRows/2)/shardRows, (cfg.Minibatch+block-1)/block
+	if net.LSTM > 0 {
+		most, least = cfg.Minibatch/cfg.SeqLen/grain, 1
+	}
+	return max(1, min(max((maxShards+brains-1)/max(1, brains), least), most, maxShards))
+}
+
+const (
+	maxShards = 64  // of all brains
+	shardRows = 128 // of a shard, at least
+	grain     = 12  // rows that products take together; shards are multiples of it
+)
 
 // New returns a brain for agents, with weights drawn from key. shards is the
 // number of parts that a minibatch is split into, to learn on several cores;
@@ -96,28 +137,60 @@ func New(cfg Config, net actor.Config, in actor.Input, agents []agent.ID, shards
 	}
 	b := &Brain{Model: m, Params: p, agents: agents, cfg: cfg, opt: opt, rand: key.Child("learn").Rand()}
 	b.shards = nn.NewShards(p, shards)
-	b.narrow = b.shards.Params
+	b.shards.Grain = grain
+	if m.LSTM == 0 {
+		b.shards.Most = block
+	}
+	b.narrow = slices.Clone(b.shards.Params)
+	if m.LSTM == 0 && len(m.Later()) > 0 && shards > 1 && cfg.Minibatch <= shards*block {
+		b.narrow, b.later = b.shards.Later(m.Later()), true
+	}
 	if m.Folds() {
-		b.folded, b.narrow = make([]float32, len(p.W)), nil
-		for _, s := range b.shards.Params {
+		b.folded = make([]float32, len(p.W))
+		for i, s := range b.narrow {
 			q := *s
 			q.W = b.folded
-			b.narrow = append(b.narrow, &q)
+			b.narrow[i] = &q
 		}
 	}
 	per := min(cfg.Minibatch, block)
-	if m.LSTM > 0 {
-		per = max(cfg.Minibatch, cfg.SeqLen) + cfg.SeqLen
+	if m.LSTM > 0 { // whole sequences, as many as a shard gets
+		seqs := max(1, cfg.Minibatch/cfg.SeqLen)
+		per = min(seqs, ((seqs+grain-1)/grain+shards-1)/shards*grain) * cfg.SeqLen
 	}
 	b.rowsEach = per
 	for range shards {
-		b.works = append(b.works, shardWork{
+		b.works = append(b.works, &shardWork{
 			ws: m.Work(per), cat: nn.NewCategorical(m.Actions, per), legal: make([]bool, per*m.Actions),
 			target: make(nn.Probs, per*m.Actions), ret: make([]float32, per),
 			logratio: make([]float32, per), ratio: make([]float32, per), pick: make([]int32, 0, per),
 		})
+		part := part{pick: make([]int32, 0, per)}
+		if b.later {
+			part.kept = m.Kept(per)
+		}
+		b.parts = append(b.parts, part)
 	}
 	return b, nil
+}
+
+// take returns memory to compute a shard in, which the worker had before if it can be; who
+// takes it gives it back.
+func (b *Brain) take(worker int) *shardWork {
+	b.taking.Lock()
+	defer b.taking.Unlock()
+	for b.works[worker%len(b.works)].taken {
+		worker++
+	}
+	w := b.works[worker%len(b.works)]
+	w.taken = true
+	return w
+}
+
+func (b *Brain) giveBack(w *shardWork) {
+	b.taking.Lock()
+	defer b.taking.Unlock()
+	w.taken = false
 }
 
 // normalise scales x to mean 0 and deviation 1.
@@ -146,11 +219,11 @@ func normalise(x []float32) {
 func (b *Brain) explained(lo, hi int) float64 {
 	ret, value := b.rows.ret[lo:hi], b.rows.value[lo:hi]
 	var mr, me float64
-	n := float64(len(ret))
 	for i, r := range ret {
-		mr += float64(r) / n
-		me += float64(r-value[i]) / n
+		mr += float64(r)
+		me += float64(r - value[i])
 	}
+	mr, me = mr/float64(len(ret)), me/float64(len(ret))
 	var vr, ve float64
 	for i, r := range ret {
 		vr += (float64(r) - mr) * (float64(r) - mr)

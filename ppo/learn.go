@@ -1,9 +1,13 @@
 package ppo
 
 import (
+	"slices"
+
 	"hop/agent"
 	"hop/batch"
+	"hop/f32"
 	"hop/mind"
+	"hop/model/actor"
 )
 
 // Update is what a brain learns from, and how. Its zero value, but for the
@@ -35,6 +39,7 @@ func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 	if (u.Goal != nil || u.Reward != nil || u.Adv != nil) && (len(b.agents) != 1 || b.Model.LSTM > 0) {
 		panic("ppo: only a brain of one agent without an LSTM can learn with something added")
 	}
+	b.shards.Cores, b.opt.Cores = u.Cores, u.Cores
 	b.rows.clear()
 	b.x.Reset(b.Model.Cols())
 	b.gather(u.Rollout, &u)
@@ -71,7 +76,6 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 	b.rewards, b.adv, b.ret = b.rewards[:size*len(b.agents)], b.adv[:size*len(b.agents)], b.ret[:size*len(b.agents)]
 	r := &b.rows
 	begin := len(r.steps)
-	ws := b.works[0].ws
 	for k, a := range b.agents {
 		lo, hi := k*size, (k+1)*size
 		u.Rewards.Apply(b.rewards[lo:hi], ro, a)
@@ -85,28 +89,8 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 		}
 		first := len(r.steps)
 		r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
-		step0, slot0 := ro.Step(a, 0, 0), ro.Slot(a, 0, 0)
-		for i := first; i < len(r.steps); i++ {
-			step, slot := int(r.steps[i]), int(r.slots[i])
-			at := lo + step - step0
-			goal := ro.GoalAt(slot)[:min(b.Model.Extra, ro.GoalLen)]
-			if u.Goal != nil {
-				goal = u.Goal[(slot-slot0)*ro.GoalLen:][:ro.GoalLen]
-			}
-			goal = goal[:min(b.Model.Extra, ro.GoalLen)] // one that reads no goals may learn among those that do
-			r.src = append(r.src, int32(at))
-			r.action = append(r.action, ro.Action[step])
-			r.logp = append(r.logp, ro.LogProb[step])
-			r.value = append(r.value, ro.Value[slot])
-			r.adv = append(r.adv, b.adv[at])
-			r.ret = append(r.ret, b.ret[at])
-			r.legal = append(r.legal, ro.LegalAt(slot)...)
-			r.begins = append(r.begins, b.beginning(goal))
-			if u.Search {
-				r.target = append(r.target, ro.TargetAt(step)...)
-			}
-			ws.EncodeNarrow(&b.x, ro.ObsAt(slot), goal)
-		}
+		r.grow(len(r.steps), b.Model.Actions, u.Search)
+		b.encode(first, ro, u, a, lo)
 	}
 	if u.Adv != nil {
 		for i, at := range r.src {
@@ -116,6 +100,68 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 	if b.cfg.NormAdv {
 		normalise(r.adv[begin:])
 	}
+}
+
+// encode fills the rows from first on, which are agent a's and whose advantages begin at lo.
+// Workers fill a part each; the parts' rows are then put one after the other.
+func (b *Brain) encode(first int, ro *batch.Rollout, u *Update, a agent.ID, lo int) {
+	parts, n := len(b.works), len(b.rows.steps)-first
+	if u.Cores.Workers() == 1 || parts == 1 || n < minRows*parts {
+		b.fill(&b.x, b.works[0].ws, ro, u, a, lo, first, first+n)
+		return
+	}
+	u.Cores.Do(&b.gathering, parts, func(i int) {
+		x := &b.parts[i].x
+		x.Reset(b.x.Cols)
+		b.fill(x, b.works[i].ws, ro, u, a, lo, first+i*n/parts, first+(i+1)*n/parts)
+	})
+	for i := range b.parts {
+		b.x.Append(&b.parts[i].x)
+	}
+}
+
+// minRows is how many rows a part must have for others to help.
+const minRows = 64
+
+// fill fills the rows from from to before to, and appends their encodings to x.
+func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update, a agent.ID, lo, from, to int) {
+	r, k := &b.rows, b.Model.Actions
+	step0, slot0 := ro.Step(a, 0, 0), ro.Slot(a, 0, 0)
+	for i := from; i < to; i++ {
+		step, slot := int(r.steps[i]), int(r.slots[i])
+		at := lo + step - step0
+		goal := ro.GoalAt(slot)
+		if u.Goal != nil {
+			goal = u.Goal[(slot-slot0)*ro.GoalLen:][:ro.GoalLen]
+		}
+		goal = goal[:min(b.Model.Extra, ro.GoalLen)] // one that reads no goals may learn among those that do
+		r.src[i], r.action[i], r.logp[i], r.value[i] = int32(at), ro.Action[step], ro.LogProb[step], ro.Value[slot]
+		r.adv[i], r.ret[i] = b.adv[at], b.ret[at]
+		copy(r.legal[i*k:(i+1)*k], ro.LegalAt(slot))
+		r.begins[i] = b.beginning(goal)
+		if u.Search {
+			copy(r.target[i*k:(i+1)*k], ro.TargetAt(step))
+		}
+		ws.EncodeNarrow(x, ro.ObsAt(slot), goal)
+	}
+}
+
+// grow makes room for n rows, with a search's policy where that is learnt from.
+func (r *rows) grow(n, actions int, search bool) {
+	r.src, r.action = sized(r.src, n), sized(r.action, n)
+	r.logp, r.value, r.adv, r.ret = sized(r.logp, n), sized(r.value, n), sized(r.adv, n), sized(r.ret, n)
+	r.legal, r.begins = sized(r.legal, n*actions), sized(r.begins, n)
+	if search {
+		r.target = sized(r.target, n*actions)
+	}
+}
+
+// sized returns x with n elements, those of before first.
+func sized[S ~[]E, E any](x S, n int) S {
+	if n > cap(x) {
+		x = slices.Grow(x, n-len(x))
+	}
+	return x[:n]
 }
 
 // clear empties the rows and keeps their memory.

@@ -36,7 +36,8 @@ type Player struct {
 
 	model  *actor.Model
 	params *nn.Params
-	narrow *nn.Params // params for narrow rows, in this window
+	narrow *nn.Params // params for narrow rows, in this window: its own, or those of another worker's player
+	folded *nn.Params // its own; nil: not needed so far
 	window rollout.Window
 	ws     *actor.Work
 	cat    *nn.Categorical
@@ -49,17 +50,16 @@ type Player struct {
 	extra []float32 // [Extra] what it reads beside an observation
 }
 
-var _ mind.Deciding = (*Player)(nil)
+var (
+	_ mind.Deciding     = (*Player)(nil)
+	_ rollout.Preparing = (*Player)(nil)
+)
 
 // NewPlayer returns a player of a network for up to envs envs at a time. Agents
 // with an LSTM need a Memory of their own, shared by their workers.
 func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
-	narrow := p
-	if m.Folds() {
-		narrow = p.Clone()
-	}
 	return &Player{
-		model: m, params: p, narrow: narrow, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		model: m, params: p, narrow: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
 		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
 	}
 }
@@ -184,11 +184,27 @@ func (p *Player) Evaluate(v *rollout.View, envs []int32) {
 	}
 }
 
-func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
-	if w := v.Window(); p.window != w && p.narrow != p.params {
-		p.window = w
-		p.model.Fold(p.narrow.W, p.params)
+// Prepare makes the weights for narrow rows those of a window.
+func (p *Player) Prepare(w rollout.Window) {
+	if p.window == w || !p.model.Folds() {
+		return
 	}
+	if p.folded == nil {
+		p.folded = p.params.Clone()
+	}
+	p.model.Fold(p.folded.W, p.params)
+	p.window, p.narrow = w, p.folded
+}
+
+// Follow takes what another worker's player of the same weights has prepared.
+func (p *Player) Follow(first rollout.Player) {
+	if q, ok := first.(*Player); ok && q.params == p.params && q.model == p.model {
+		p.window, p.narrow = q.window, q.narrow
+	}
+}
+
+func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
+	p.Prepare(v.Window())
 	p.ws.Reset()
 	k := p.model.Actions
 	for i, n := range envs {

@@ -84,7 +84,7 @@ func (b *Brain) passesSeq(ro *batch.Rollout, lr, ent float64) (passStats, error)
 			norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
 				b.minibatchSeq(w, p, ro, seqs, rowAt, pick[lo:hi], all, ent)
 			})
-			total.count(b.works, norm)
+			total.count(b.parts, norm)
 			if err != nil {
 				return total, err
 			}

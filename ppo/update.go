@@ -14,16 +14,16 @@ type passStats struct {
 }
 
 // count takes what the shards of one gradient step summed up.
-func (s *passStats) count(works []shardWork, norm float64) {
+func (s *passStats) count(parts []part, norm float64) {
 	s.steps++
 	s.norm += norm
-	for i := range works {
-		w := &works[i]
+	for i := range parts {
+		w := &parts[i].sums
 		s.policy, s.value = s.policy.Plus(w.policy), s.value.Plus(w.values)
 		s.entropy, s.kl = s.entropy.Plus(w.entropy), s.kl.Plus(w.kl)
 		s.imagined = s.imagined.Plus(w.imagined)
 		s.clipped += w.clipped
-		w.clear()
+		*w = sums{}
 	}
 }
 
@@ -63,7 +63,7 @@ func (b *Brain) passes(u *Update, lr, ent float64) (passStats, error) {
 					b.minibatch(w, p, pick[lo:hi], len(pick), ent)
 				}
 			})
-			total.count(b.works, norm)
+			total.count(b.parts, norm)
 			if err != nil {
 				return total, err
 			}
@@ -79,7 +79,27 @@ func (b *Brain) passes(u *Update, lr, ent float64) (passStats, error) {
 // lo to before hi to p. It returns the gradient's norm.
 func (b *Brain) descend(n int, lr float64, add func(w *shardWork, p *nn.Params, lo, hi int)) (float64, error) {
 	b.fold()
-	b.shards.Do(n, func(shard, lo, hi int) { add(&b.works[shard], b.narrow[shard], lo, hi) })
+	inOrder := b.shards.Cores != nil && b.shards.Cores.Workers() == 1 // then what follows need not wait, and is near
+	b.shards.Do(n, func(shard, lo, hi int) {
+		w, part := b.take(b.shards.Worker(shard)), &b.parts[shard]
+		add(w, b.narrow[shard], lo, hi)
+		part.sums, w.sums = w.sums, sums{}
+		if b.later {
+			w.ws.Keep(part.kept)
+			if inOrder {
+				b.Model.GradLater(b.Params, part.kept)
+				w.ws.Keep(part.kept) // takes its own memory back
+			} else {
+				part.pick, w.pick = w.pick, part.pick
+			}
+		}
+		b.giveBack(w)
+	})
+	for shard := 0; b.later && !inOrder && shard < len(b.parts); shard++ {
+		if lo, hi := b.shards.Range(n, shard); lo < hi {
+			b.Model.GradLater(b.Params, b.parts[shard].kept)
+		}
+	}
 	b.Model.Unfold(b.Params)
 	norm, err := b.opt.Step(lr, b.cfg.MaxGrad)
 	if err == nil {
@@ -101,11 +121,6 @@ func (b *Brain) tooFar(now, before nn.Loss) bool {
 	return b.cfg.TargetKL > 0 && rows > 0 && (now.Sum-before.Sum)/rows > b.cfg.TargetKL
 }
 
-func (w *shardWork) clear() {
-	w.policy, w.values, w.entropy, w.kl, w.clipped = nn.Loss{}, nn.Loss{}, nn.Loss{}, nn.Loss{}, 0
-	w.imagined = nn.Loss{}
-}
-
 func resize(x []int, n int) []int {
 	if cap(x) < n {
 		return make([]int, n)
@@ -115,7 +130,7 @@ func resize(x []int, n int) []int {
 
 // block is how many rows go through the network at a time: few enough for what
 // is computed on the way to stay near, and a multiple of the products' 12 rows.
-const block = 120
+const block = 132
 
 // minibatch adds the gradients of the picked rows, a part of a minibatch of all
 // rows.

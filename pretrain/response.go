@@ -13,6 +13,7 @@ import (
 	"hop/field"
 	"hop/frame"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/model"
 	"hop/model/actor"
@@ -122,6 +123,7 @@ type Response struct {
 	Key    rng.Key
 	Brain  *ppo.Brain
 	Past   []ResponsePast // by window
+	Cores  *cores.Pool    // as Training.Cores
 
 	members Members // nil: all but oneself are bots
 	teams   *teamDealer
@@ -156,7 +158,8 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int, memb
 	}
 	in := responseInput(spec, cfg)
 	who := learners(cfg.Who, spec.Seats)
-	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net.Config, in.Input, who, responseShards, r.Key.Child("brain")); err != nil {
+	shards := ppo.Shards(cfg.PPO, cfg.Net.Config, 1)
+	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net.Config, in.Input, who, shards, r.Key.Child("brain")); err != nil {
 		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
 	}
 	r.Brain.Remember(cfg.Envs, cfg.Window)
@@ -184,9 +187,6 @@ func learners(who []string, seats int) []agent.ID {
 	return list
 }
 
-// responseShards is into how many parts a minibatch is cut, on every machine.
-const responseShards = 4
-
 // responseInput says what a response network reads of a game: an observation, and who the
 // others are, one-hot by place after oneself, zero for those who have left.
 func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
@@ -206,9 +206,16 @@ type ResponseProgress struct {
 	Stats       []agent.Stat
 }
 
+// Use is Training.Use.
+func (r *Response) Use(pool *cores.Pool) { r.Cores = pool }
+
 // Run learns until the run's length is reached or ctx ends, in which case it
 // saves and returns ctx's error.
 func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(ResponseProgress)) error {
+	pool, end := pooled(r.Cores)
+	defer end()
+	r.envs.Cores = pool
+	defer func() { r.envs.Cores = nil }()
 	rewards := mind.Rewards{Scale: r.Config.PPO.RewardScale, Gamma: r.Config.PPO.Gamma}
 	for r.step < r.Config.Steps {
 		if ctx.Err() != nil {
@@ -220,7 +227,7 @@ func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(Response
 		share := float64(r.step) / float64(r.Config.Steps)
 		r.step += r.Config.Envs * r.Config.Window
 		r.update++
-		stats, err := r.Brain.Learn(&mind.Window{Rollout: r.ro, Rewards: rewards, Share: share})
+		stats, err := r.Brain.Learn(&mind.Window{Rollout: r.ro, Rewards: rewards, Share: share, Cores: pool})
 		if err != nil {
 			return fmt.Errorf("pretrain: the response network at step %d: %w; lower ppo.lr", r.step, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hop/agent"
+	"hop/internal/cores"
 	"hop/model"
 	"hop/nn"
 	"hop/runlog"
@@ -22,6 +23,7 @@ type Training struct {
 	BestAt int           // the epoch of the best weights
 	Past   []model.Epoch // what each epoch left behind
 	Start  []float32     // the weights before the first epoch
+	Cores  *cores.Pool   // whose workers it learns with, open while it runs; nil: a pool of its own, of all cores
 
 	settings
 	best  float64
@@ -42,6 +44,7 @@ type settings struct {
 	learner       interface {
 		Save(f *safetensors.File, prefix string)
 		Load(f *safetensors.File, prefix string) error
+		Share(*cores.Pool) // lets workers compute shards
 	}
 	epoch
 }
@@ -73,6 +76,10 @@ func newTraining(s settings) *Training {
 // in which case it returns ctx's error; whole epochs are saved. It ends with the
 // best weights in place.
 func (t *Training) Run(ctx context.Context, run *runlog.Run, watch func(Progress)) error {
+	pool, end := pooled(t.Cores)
+	defer end()
+	t.learner.Share(pool)
+	defer t.learner.Share(nil)
 	for t.Epoch < t.epochs && (t.patience == 0 || t.Epoch-t.BestAt < t.patience) {
 		learnt, err := t.pass(func(rows int) error {
 			if watch != nil {
@@ -109,6 +116,19 @@ func (t *Training) Run(ctx context.Context, run *runlog.Run, watch func(Progress
 	}
 	copy(t.params.W, t.bestW)
 	return nil
+}
+
+// Use has it learn with the workers of an open pool; nil: with a pool of its own.
+func (t *Training) Use(pool *cores.Pool) { t.Cores = pool }
+
+// pooled returns a pool to learn with, a new one unless there is one, and how to end it.
+func pooled(pool *cores.Pool) (*cores.Pool, func()) {
+	if pool != nil {
+		return pool, func() {}
+	}
+	pool = cores.New(0, nil)
+	pool.Open()
+	return pool, pool.Close
 }
 
 func (t *Training) log(prefix string, terms []agent.Stat) []runlog.Row {

@@ -9,6 +9,7 @@ import (
 	"hop/agent"
 	"hop/dataset"
 	"hop/field"
+	"hop/internal/cores"
 	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
@@ -33,9 +34,6 @@ func DefaultWorld() WorldConfig {
 // Validate returns everything that is wrong, joined.
 func (c WorldConfig) Validate() error { return errors.Join(field.Check(c), c.Model.Validate()) }
 
-// worldShards is into how many parts a minibatch is cut, on every machine.
-const worldShards = 4
-
 // World is the training of a world model on the episodes of one or several
 // datasets of one game: 85 % of the episodes to learn from, 5 % to choose the
 // weights by, 10 % to score them by.
@@ -52,6 +50,7 @@ type World struct {
 	opt    *nn.Adam
 	shards *nn.Shards
 	works  []*world.Work
+	losses []world.Losses // [shard]
 	batch  world.Batch
 }
 
@@ -76,8 +75,9 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 	if w.opt, err = nn.NewAdam(nn.AdamConfig{}, w.Net); err != nil {
 		return nil, err
 	}
-	w.shards = nn.NewShards(w.Net, worldShards)
-	for range worldShards {
+	w.shards = nn.NewShards(w.Net, world.Shards(cfg.Batch))
+	w.losses = make([]world.Losses, len(w.shards.Params))
+	for range w.losses {
 		w.works = append(w.works, w.Model.Work())
 	}
 	w.batch = world.NewBatch(in, cfg.Batch)
@@ -87,7 +87,7 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 	}
 	w.Training = newTraining(settings{
 		kind: "world", metrics: [2]string{"world/learn/", "world/held/"}, epochs: cfg.Epochs, patience: cfg.Patience, rows: len(w.Parts[0]),
-		config: cfg.Model, input: in, params: w.Net, learner: worldLearner{w.Net, w.opt}, epoch: w,
+		config: cfg.Model, input: in, params: w.Net, learner: worldLearner{w.Net, w.opt, w.shards}, epoch: w,
 	})
 	return w, nil
 }
@@ -96,7 +96,10 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 type worldLearner struct {
 	net *nn.Params
 	opt *nn.Adam
+	of  *nn.Shards
 }
+
+func (l worldLearner) Share(pool *cores.Pool) { l.of.Cores, l.opt.Cores = pool, pool }
 
 func (l worldLearner) Save(f *safetensors.File, prefix string) {
 	l.net.Save(f, prefix+"net/")
@@ -308,15 +311,15 @@ func (w *World) pass(step func(rows int) error) ([]agent.Stat, error) {
 // inShards adds the losses of rows, at most a batch of them, to sum. Shards are
 // computed side by side and added in their order.
 func (w *World) inShards(sum world.Losses, rows []WorldRow, do func(*world.Work, *nn.Params, *world.Batch) world.Losses) world.Losses {
-	var parts [worldShards]world.Losses
+	clear(w.losses)
 	w.shards.Do(len(rows), func(shard, lo, hi int) {
 		for j := lo; j < hi; j++ {
 			w.Fill(&w.batch, j, rows[j])
 		}
 		b := w.batch.Part(w.Model.Input, lo, hi)
-		parts[shard] = do(w.works[shard], w.shards.Params[shard], &b)
+		w.losses[shard] = do(w.works[shard], w.shards.Params[shard], &b)
 	})
-	for _, l := range parts {
+	for _, l := range w.losses {
 		sum = sum.Plus(l)
 	}
 	return sum

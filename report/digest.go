@@ -10,6 +10,7 @@ import (
 	"hop/check"
 	"hop/page"
 	"hop/rng"
+	"hop/runlog"
 	"hop/stats"
 )
 
@@ -254,14 +255,19 @@ type phase struct {
 	Depth   int
 	Seconds float64 // all runs together
 	Share   float64 // of the time of all runs
+	Idle    string  // which share of the cores had nothing to do, "" if that is not known
 }
 
 // Phases returns the tree, in order, with what is not accounted for at the end.
 func (g *group) Phases() []phase {
-	sum := map[string]float64{}
+	sum, waited := map[string]float64{}, map[string]runlog.Waited{}
 	total := 0.
 	for _, r := range g.Runs {
 		total += r.Env.Wall
+		for name, w := range r.Env.Waits {
+			x := waited[name]
+			waited[name] = runlog.Waited{Core: x.Core + w.Core, Idle: x.Idle + w.Idle}
+		}
 		for name, s := range r.Env.Phases {
 			sum[name] += s
 		}
@@ -282,10 +288,14 @@ func (g *group) Phases() []phase {
 	var out []phase
 	for _, name := range names {
 		parts := strings.Split(name, "/")
-		out = append(out, phase{parts[len(parts)-1], len(parts) - 1, sum[name], sum[name] / total})
+		p := phase{Name: parts[len(parts)-1], Depth: len(parts) - 1, Seconds: sum[name], Share: sum[name] / total}
+		if w := waited[name]; w.Core > sum[name] { // more than one worker
+			p.Idle = fmt.Sprintf("%.0f %% of the cores idle", 100*w.Idle/w.Core)
+		}
+		out = append(out, p)
 	}
 	if rest := total - top; rest > 0.005*total {
-		out = append(out, phase{"the rest (scoring the final agents, starting, waiting)", 0, rest, rest / total})
+		out = append(out, phase{"the rest (scoring the final agents, starting, waiting)", 0, rest, rest / total, ""})
 	}
 	return out
 }

@@ -95,9 +95,9 @@ func TestPhasesFormATree(t *testing.T) {
 	g := gathered(t, tiny{}, tiny{})
 	var got []string
 	for _, p := range g.Phases() {
-		got = append(got, fmt.Sprintf("%d %s %.0f %.2f", p.Depth, p.Name, p.Seconds, p.Share))
+		got = append(got, fmt.Sprintf("%d %s %.0f %.2f%s", p.Depth, p.Name, p.Seconds, p.Share, p.Idle))
 	}
-	want := []string{"0 learn 12 0.60", "1 back 7 0.35", "1 forward 4 0.20", "0 collect 6 0.30",
+	want := []string{"0 learn 12 0.60", "1 back 7 0.35", "1 forward 4 0.20", "0 collect 6 0.3025 % of the cores idle",
 		"0 the rest (scoring the final agents, starting, waiting) 2 0.10"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

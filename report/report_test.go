@@ -91,6 +91,7 @@ eval: {episodes: 1000}
 			"train.brains=[0, 1]"}, Build: runlog.Build{Version: "1.0", Go: "go1.26", OS: "linux", Arch: "amd64", Kernels: "plain"}},
 		CPU: "Test CPU", Cores: 2, Started: "2026-01-01T00:00:00Z", Status: r.status, Spent: runlog.Spent{Wall: 10}, Peak: 123_456_789,
 		Phases: map[string]float64{"collect": 3, "learn": 6, "learn/forward": 2, "learn/back": 3.5},
+		Waits:  map[string]runlog.Waited{"collect": {Core: 6, Idle: 1.5}},
 	}
 	b, err := json.Marshal(env)
 	if err != nil {

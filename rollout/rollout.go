@@ -16,19 +16,24 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/rng"
 )
 
 // Config says what to play.
 type Config struct {
 	Game    game.Game
-	Envs    int     // copies
-	Key     rng.Key // names all streams
-	Workers int     // 0: one a core; at most one a process of a game that is played Elsewhere
-	Blind   bool    // write no observations: every player is scripted
-	FixSeat bool    // agent a always sits on seat a, as in a game whose seats are fixed
+	Envs    int         // copies
+	Key     rng.Key     // names all streams
+	Workers int         // 0: one a core; at most one a process of a game that is played Elsewhere
+	Cores   *cores.Pool // who the workers are, open while windows are collected; nil: goroutines of their own
+	Blind   bool        // write no observations: every player is scripted
+	FixSeat bool        // agent a always sits on seat a, as in a game whose seats are fixed
 	// Imagined says that the game is made up by a model.
 	Imagined bool
+	// Rest says after an episode that its copy plays no more; it stays at the episode's end.
+	// Workers ask, each of its own copies. nil: all play on.
+	Rest func(Episode) bool
 }
 
 // Envs are N running copies. Make them with New. Not safe for concurrent use.
@@ -43,6 +48,7 @@ type Envs struct {
 
 	windows int     // collected
 	batched Batched // nil: states are stepped one by one
+	job     *cores.Job
 }
 
 // worker is one worker's scratch memory.
@@ -80,6 +86,7 @@ type env struct {
 	reached []int     // [episodes][A]
 	mixed   bool      // a stand-in plays in this episode
 	still   bool      // the episode was over before this step, which only resets
+	rests   bool      // it plays no more
 	before  rng.Rand  // the rules stream at the last reset
 	log     []int8    // actions of this episode by seat, for checkpoints
 }
@@ -97,7 +104,7 @@ func New(cfg Config) (*Envs, error) {
 		cfg.Workers = min(cfg.Workers, g.Processes())
 	}
 	cfg.FixSeat = cfg.FixSeat || cfg.Game.Spec().Fixed
-	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true}
+	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true, job: &cores.Job{Whole: true}}
 	e.batched, _ = cfg.Game.(Batched)
 	agents := e.spec.Seats
 	for range cfg.Workers {
@@ -131,7 +138,7 @@ func (e *Envs) Restart(key rng.Key) (err error) {
 		for a := range v.act {
 			v.act[a] = key.Child("act", a).Child("env", n).Rand()
 		}
-		v.episode = -1
+		v.episode, v.rests = -1, false
 		e.deal(v)
 	}
 	e.resetAll()
@@ -229,15 +236,11 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
 	}
 	e.windows++
 	e.room(ro.Steps)
+	e.prepare(players)
 	if e.Workers == 1 {
 		e.work(ro, players[0], &e.worker[0], 0, len(e.env))
 	} else {
-		var wg sync.WaitGroup
-		for w := range e.Workers {
-			lo, hi := w*len(e.env)/e.Workers, (w+1)*len(e.env)/e.Workers
-			wg.Go(func() { e.work(ro, players[w], &e.worker[w], lo, hi) })
-		}
-		wg.Wait()
+		e.workAll(ro, players)
 	}
 	for w := range e.worker {
 		if err := e.worker[w].err; err != nil {
@@ -250,6 +253,39 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
 		e.done = append(e.done, e.env[n].done...)
 	}
 	return nil
+}
+
+// prepare lets the first worker's players prepare the window, and the others follow them.
+func (e *Envs) prepare(players [][]Player) {
+	if e.Workers == 1 {
+		return
+	}
+	e.Cores.Do(e.job, e.spec.Seats, func(a int) {
+		first, ok := players[0][a].(Preparing)
+		if !ok {
+			return
+		}
+		first.Prepare(Window{e, e.windows})
+		for _, row := range players[1:e.Workers] {
+			if p, ok := row[a].(Preparing); ok {
+				p.Follow(first)
+			}
+		}
+	})
+}
+
+// workAll lets every worker play its copies.
+func (e *Envs) workAll(ro *batch.Rollout, players [][]Player) {
+	work := func(w int) { e.work(ro, players[w], &e.worker[w], w*len(e.env)/e.Workers, (w+1)*len(e.env)/e.Workers) }
+	if e.Cores != nil {
+		e.Cores.Do(e.job, e.Workers, work)
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range e.Workers {
+		wg.Go(func() { work(w) })
+	}
+	wg.Wait()
 }
 
 // Episodes returns the episodes that ended in the last window, by env, then time.
@@ -334,6 +370,9 @@ func (e *Envs) stepAll(ro *batch.Rollout, t int, wk *worker, lo, hi int) {
 	for n := lo; n < hi; n++ {
 		v := &e.env[n]
 		step := e.takeActions(ro, n, t)
+		if v.rests {
+			continue
+		}
 		if !step {
 			e.deal(v)
 		}
@@ -349,6 +388,10 @@ func (e *Envs) step(ro *batch.Rollout, n, t int, views []View, players []Player)
 	if v.still {
 		for a := range agents {
 			blank(ro, ro.Step(a, t, n))
+		}
+		if v.rests {
+			e.observe(ro, n, t+1)
+			return
 		}
 		if e.batched == nil {
 			e.deal(v)
@@ -429,6 +472,7 @@ func (e *Envs) finish(v *env, n int) {
 	copy(ep.Life, v.life)
 	copy(ep.Goal, v.goal)
 	v.done = append(v.done, ep)
+	v.rests = e.Rest != nil && e.Rest(ep)
 }
 
 // observe fills slot t of env n. An agent that acted in the last step gets its

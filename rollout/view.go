@@ -18,6 +18,14 @@ type Player interface {
 	Evaluate(v *View, envs []int32)
 }
 
+// Preparing is a Player that has to prepare something once a window, of which the players of
+// all workers need the same.
+type Preparing interface {
+	Player
+	Prepare(w Window)
+	Follow(first Player) // takes what another worker's player has prepared
+}
+
 // Watcher is a Player that remembers episodes.
 type Watcher interface {
 	Player

@@ -32,11 +32,20 @@ type Env struct {
 	Status  string  `json:"status"` // running, done, stopped or failed
 	Spent
 	Phases map[string]float64 `json:"phases_s"`
+	// Waits says how the run's workers spent a phase, for phases that all of them can work in.
+	Waits map[string]Waited `json:"phases_cores,omitempty"`
 	// Peak is the most memory that a process which worked on the run has had, with what
 	// else it did at the time: other seeds, for one. 0: not known.
 	Peak   uint64 `json:"peak_memory_bytes"`
 	Record *Sums  `json:"record,omitempty"` // nil: a program that did not seal its runs wrote this
 	Check  string `json:"check"`            // the sum of all this
+}
+
+// Waited is how a phase was spent by the workers of a run, all of them together.
+type Waited struct {
+	Core  float64 `json:"core_s"`     // seconds of the clock times workers
+	Idle  float64 `json:"idle_s"`     // of which they had nothing to do
+	Share float64 `json:"idle_share"` // the one of the other
 }
 
 // Spent is what a run has cost, over all its parts: a run that was stopped and
@@ -70,15 +79,26 @@ func cpuName() string {
 	return ""
 }
 
-// SetPhases notes the seconds that this process has spent by phase. Those of
-// earlier processes on the same run are added.
-func (r *Run) SetPhases(seconds map[string]float64) {
-	r.env.Phases = maps.Clone(r.before)
+// SetPhases notes the seconds that this process has spent by phase, and the core seconds of
+// those in which so many workers could work: used are those that they did. What earlier
+// processes spent on the same run is added.
+func (r *Run) SetPhases(seconds, used map[string]float64, workers int) {
+	r.env.Phases, r.env.Waits = maps.Clone(r.before), maps.Clone(r.waited)
 	if r.env.Phases == nil {
 		r.env.Phases = map[string]float64{}
 	}
+	if r.env.Waits == nil {
+		r.env.Waits = map[string]Waited{}
+	}
 	for phase, s := range seconds {
 		r.env.Phases[phase] += s
+		if u, ok := used[phase]; ok && s > 0 {
+			w := r.env.Waits[phase]
+			w.Core += s * float64(workers)
+			w.Idle += max(0, s*float64(workers)-u)
+			w.Share = w.Idle / w.Core
+			r.env.Waits[phase] = w
+		}
 	}
 }
 

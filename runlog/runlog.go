@@ -83,6 +83,7 @@ type Run struct {
 	log     *os.File
 	env     Env
 	before  map[string]float64         // seconds by phase of earlier processes
+	waited  map[string]Waited          // of them
 	earlier Spent                      // before seconds began to count
 	seconds func() (cpu, wall float64) // since then; nil: nothing counts
 	line    []byte                     // scratch
@@ -272,7 +273,7 @@ func Open(dir string) (*Run, error) {
 // take goes on from a record that was read.
 func (r *Run) take(rec *Record) (err error) {
 	r.spec, r.specs, r.env = rec.Spec, []string{sumOf(rec.Spec)}, rec.Env
-	r.before, r.earlier, r.env.Status = r.env.Phases, r.env.Spent, running
+	r.before, r.waited, r.earlier, r.env.Status = r.env.Phases, r.env.Waits, r.env.Spent, running
 	if r.found, err = sumFindings(r.dir); err != nil {
 		return err
 	}

@@ -147,9 +147,9 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	r.Measure(part)
 	cpu, wall = 2, 1.5
 	phases := map[string]float64{"learn": 2}
-	r.SetPhases(phases)
+	r.SetPhases(phases, nil, 2)
 	phases["learn"] = 3
-	r.SetPhases(phases)
+	r.SetPhases(phases, map[string]float64{"learn": 4}, 2) // two workers, six core seconds
 	phases["learn"] = 99
 	must(t, errors.Join(r.Finish("stopped"), r.Close()))
 	one, err := ReadEnv(r.Dir())
@@ -167,11 +167,14 @@ func TestEnvAddsUpOverProcesses(t *testing.T) {
 	if got, want := r.Spent(), (Spent{3, 1.75}); got != want {
 		t.Errorf("the second part has spent %+v, want %+v", got, want)
 	}
-	r.SetPhases(map[string]float64{"learn": 1, "collect": 4})
+	r.SetPhases(map[string]float64{"learn": 1, "collect": 4}, map[string]float64{"learn": 2}, 4)
 	must(t, r.Finish("done"))
 	two, err := ReadEnv(r.Dir())
 	must(t, err)
 	want := map[string]float64{"learn": 4, "collect": 4}
+	if waits := map[string]Waited{"learn": {10, 4, 0.4}}; !maps.Equal(two.Waits, waits) {
+		t.Errorf("workers waited %v, want %v", two.Waits, waits)
+	}
 	if two.Status != "done" || !maps.Equal(two.Phases, want) || two.Spent != (Spent{3, 1.75}) ||
 		two.Started != one.Started {
 		t.Errorf("after a second process: %+v; want phases %v, 3 and 1.75 s, and the same start", two, want)

@@ -14,11 +14,15 @@
 // to which files were added is refused, since a command might read them. The
 // folder of an interrupted stage is left as it is: commands go on where they were.
 //
+// Stages that do not read each other run at the same time, since the one that waits for the
+// disk or for its last worker leaves cores to the other.
+//
 // Two trainings at the same time may want the same stage. One does it; the other waits until
 // that is done and then uses it, or does it itself if the first one failed, stopped or died.
 package stage
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,6 +37,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hop/field"
@@ -89,7 +94,8 @@ type Runner struct {
 	Salt string              // what besides words decides the outcome: which program it is
 	Give map[string][]string // what other words in braces stand for
 	Do   Command             // runs a command's words
-	Now  func(Status)        // told before and after each stage; may be nil
+	Now  func(Status)        // told before and after each stage, of one at a time; may be nil
+	mu   *sync.Mutex         // of done and Now
 	done map[string]*outcome // by name
 }
 
@@ -120,22 +126,80 @@ const (
 	Waiting // another training is doing it
 )
 
-// Run runs the stages that are not done yet, in order, and returns how each stands.
+// Run runs the stages that are not done yet, side by side, each as soon as those are done
+// that it reads, and returns how each stands. When one fails the others are stopped, and those
+// that were done before it stay done.
 func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
-	r.done = map[string]*outcome{}
-	var all []Status
-	for i, s := range list {
-		words, key := r.words(s)
-		dir := filepath.Join(r.Root, s.Name+"-"+key[:12])
-		words = append(words, "--out", dir)
-		st := Status{Index: i, Of: len(list), Name: s.Name, Command: Join(words), Dir: dir, State: Running}
-		if err := r.one(ctx, &st, key, words); err != nil {
-			return all, err
-		}
-		r.done[s.Name] = &outcome{key, dir}
-		all = append(all, st)
+	r.mu, r.done = &sync.Mutex{}, map[string]*outcome{}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	all, errs, ready := make([]Status, len(list)), make([]error, len(list)), make([]chan struct{}, len(list))
+	for i := range list {
+		ready[i] = make(chan struct{})
 	}
-	return all, nil
+	var stages sync.WaitGroup
+	for i, s := range list {
+		stages.Go(func() {
+			defer close(ready[i])
+			for _, j := range reads(s, list[:i]) {
+				<-ready[j]
+				if errs[i] = errs[j]; errs[i] != nil {
+					return
+				}
+			}
+			if all[i], errs[i] = r.stage(ctx, i, list); errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	stages.Wait()
+	var stopped error
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case errors.Is(err, context.Canceled):
+			stopped = cmp.Or(stopped, err)
+		default:
+			return all[:i], err // the first; others may have failed because of it
+		}
+	}
+	return all, stopped
+}
+
+// reads returns which earlier stages a stage names.
+func reads(s Stage, before []Stage) (list []int) {
+	for i, b := range before {
+		if strings.Contains(s.Run, "{"+b.Name+"}") {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// stage sees to it that stage i of a list is done, when those are that it reads.
+func (r *Runner) stage(ctx context.Context, i int, list []Stage) (Status, error) {
+	r.mu.Lock()
+	words, key := r.words(list[i])
+	r.mu.Unlock()
+	dir := filepath.Join(r.Root, list[i].Name+"-"+key[:12])
+	words = append(words, "--out", dir)
+	st := Status{Index: i, Of: len(list), Name: list[i].Name, Command: Join(words), Dir: dir, State: Running}
+	if err := r.one(context.WithValue(ctx, named{}, st.Name), &st, key, words); err != nil {
+		return st, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done[st.Name] = &outcome{key, dir}
+	return st, nil
+}
+
+// named is where in a context the name of the stage is that runs.
+type named struct{}
+
+// Name returns which stage the work of a context is for, "" if it is for none.
+func Name(ctx context.Context) string {
+	name, _ := ctx.Value(named{}).(string)
+	return name
 }
 
 // one sees to it that a stage is done, by one training at a time.
@@ -205,6 +269,8 @@ func (r *Runner) take(ctx context.Context, st Status) (*os.File, error) {
 }
 
 func (r *Runner) report(s Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.Now != nil {
 		r.Now(s)
 	}

@@ -7,16 +7,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // fake runs commands by writing their words into --out, and counts them.
 type fake struct {
+	mu  sync.Mutex
 	ran []string
 	err error
 }
 
 func (f *fake) do(_ context.Context, words []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.ran = append(f.ran, words[0])
 	dir := words[len(words)-1]
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -210,7 +215,7 @@ func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"s.yaml", "a", []string{"train", "learn", "meet", "answer"}},
+		{"s.yaml", "a", []string{"answer", "learn", "meet", "train"}},
 		{"s.yaml", "a", nil},
 		{"zoo/zoo.json", "b", []string{"answer"}},
 		{"s.yaml", "b", []string{"train"}},
@@ -225,6 +230,7 @@ func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
 		if _, err := r.Run(context.Background(), list); err != nil {
 			t.Fatal(err)
 		}
+		slices.Sort(f.ran) // they run side by side
 		if !slices.Equal(f.ran, c.want) {
 			t.Errorf("%s is now %s: ran %v, want %v", c.name, c.text, f.ran, c.want)
 		}
@@ -292,5 +298,73 @@ func TestSpecsThatPrepareThemselvesAreNamed(t *testing.T) {
 func TestJoinQuotesForAShell(t *testing.T) {
 	if got, want := Join([]string{"a", "b=[1,2]", "it's", ""}), `a 'b=[1,2]' 'it'\''s' ''`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Stages that do not read each other run at the same time, and each after those that it reads.
+func TestStagesRunSideBySide(t *testing.T) {
+	list := []Stage{{"data", "collect"}, {"vae", "codes --data {data}"}, {"world", "rules --data {data}"}, {"moa", "others --vae {vae}"},
+		{"wander", "roam"}}
+	f := &fake{}
+	var both sync.WaitGroup // the two that read the data, each waiting for the other
+	both.Add(2)
+	met := make(chan struct{})
+	go func() { both.Wait(); close(met) }()
+	do := func(ctx context.Context, words []string) error {
+		if words[0] == "codes" || words[0] == "rules" {
+			both.Done()
+			select {
+			case <-met:
+			case <-time.After(time.Second):
+				return errors.New("it waited for a stage that it does not read")
+			}
+		}
+		if want := map[string]string{"codes": "vae", "rules": "world"}[words[0]]; want != "" && Name(ctx) != want {
+			t.Errorf("%s runs as stage %q, want %q", words[0], Name(ctx), want)
+		}
+		return f.do(ctx, words)
+	}
+	var now []string
+	r := Runner{Root: t.TempDir(), Do: do, Now: func(s Status) { now = append(now, s.Name) }}
+	all, err := r.Run(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(word string) int { return slices.Index(f.ran, word) }
+	if len(f.ran) != 5 || at("collect") > at("codes") || at("collect") > at("rules") || at("codes") > at("others") {
+		t.Errorf("ran %v", f.ran)
+	}
+	for i, s := range all {
+		if s.Name != list[i].Name || s.State != Done {
+			t.Errorf("%d is %s, %v; want %s, done", i, s.Name, s.State, list[i].Name)
+		}
+	}
+	if len(now) != 10 {
+		t.Errorf("said %v", now)
+	}
+}
+
+// When a stage fails the others are stopped, and what reads it does not begin.
+func TestAStageThatFailsStopsTheOthers(t *testing.T) {
+	list := []Stage{{"data", "collect"}, {"vae", "codes"}, {"moa", "others --vae {vae}"}}
+	broken := errors.New("it broke")
+	r := Runner{Root: t.TempDir(), Do: func(ctx context.Context, words []string) error {
+		switch words[0] {
+		case "collect":
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+				t.Error("a stage beside the one that failed was not stopped")
+				return nil
+			}
+		case "codes":
+			return broken
+		}
+		t.Error("what reads the stage that failed began")
+		return nil
+	}}
+	if _, err := r.Run(t.Context(), list); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, want the one that broke", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // checkpoint writes everything that changes from one iteration to the next.
 func (s *SelfPlay) checkpoint(run *runlog.Run) error {
 	var err error
-	run.SetPhases(s.phases) // a checkpoint saves them: a run that is killed later has them
+	run.SetPhases(s.phases, s.used, s.cores.Workers()) // a checkpoint saves them: a run that is killed later has them
 	s.timed("checkpoint", func() {
 		var body []byte
 		if body, err = s.Save(); err != nil {
@@ -19,7 +19,7 @@ func (s *SelfPlay) checkpoint(run *runlog.Run) error {
 		}
 		err = run.Checkpoint(int64(s.step), body, s.score, runlog.Keep{Last: s.cfg.Keep, Every: s.cfg.KeepEvery})
 	})
-	run.SetPhases(s.phases)
+	run.SetPhases(s.phases, s.used, s.cores.Workers())
 	return err
 }
 

@@ -146,6 +146,20 @@ func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
 }
 
 // player returns who plays by a choice.
+// Prepare lets the agent's own player prepare a window.
+func (p *dealtPlayer) Prepare(w rollout.Window) {
+	if own, ok := p.own.(rollout.Preparing); ok {
+		own.Prepare(w)
+	}
+}
+
+// Follow lets the agent's own player follow the first worker's.
+func (p *dealtPlayer) Follow(first rollout.Player) {
+	if own, ok := p.own.(rollout.Preparing); ok {
+		own.Follow(first.(*dealtPlayer).own)
+	}
+}
+
 func (p *dealtPlayer) player(choice int) rollout.Player {
 	switch {
 	case choice == int(own):
@@ -156,7 +170,10 @@ func (p *dealtPlayer) player(choice int) rollout.Player {
 	return p.who[choice]
 }
 
-var _ rollout.Watcher = (*dealtPlayer)(nil)
+var (
+	_ rollout.Watcher   = (*dealtPlayer)(nil)
+	_ rollout.Preparing = (*dealtPlayer)(nil)
+)
 
 // save adds the dealing to a checkpoint.
 func (d *dealing) save(f *safetensors.File) error {

@@ -9,6 +9,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/check"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/runlog"
 	"hop/safetensors"
@@ -29,13 +30,69 @@ const (
 // once, for each mind.
 type guards struct {
 	nets  [][]netWatch // [mind]
+	paid  []paid       // [A] in the window
+	job   cores.Job
 	state guardState
+}
+
+// paid is what an agent's rewards of a window come to.
+type paid struct {
+	most, top float64 // the largest return, and the largest reward, either way
+	bad       string  // where a reward is no number; empty: nowhere
+	_         [64]byte
 }
 
 // netWatch is a network that must change while it learns.
 type netWatch struct {
 	mind.Network
-	hash []uint64
+	hash []uint64 // [part] of the last window
+	now  []uint64 // [part] of this one
+	bad  []bool   // [part] that has changed holds weights that are no numbers
+}
+
+// scan reads the network.
+func (w *netWatch) scan() {
+	for i, part := range w.Params.Parts {
+		w.now[i], w.bad[i] = w.fingerprint(i), false
+		if w.now[i] != w.hash[i] {
+			w.bad[i] = slices.ContainsFunc(w.Params.W[part.Off:part.Off+part.Len], func(v float32) bool { return broken(float64(v)) })
+		}
+	}
+}
+
+// scan reads networks and rewards, which takes long, with the help of all workers.
+func (g *guards) scan(s *SelfPlay, gamma float64) {
+	g.paid = make([]paid, s.ro.Agents)
+	s.cores.Do(&g.job, len(g.nets)+s.ro.Agents, func(i int) {
+		if i >= len(g.nets) {
+			g.paid[i-len(g.nets)] = returns(s.ro, agent.ID(i-len(g.nets)), gamma)
+			return
+		}
+		for n := range g.nets[i] {
+			g.nets[i][n].scan()
+		}
+	})
+}
+
+// returns looks at the rewards of an agent.
+func returns(ro *batch.Rollout, a agent.ID, gamma float64) (p paid) {
+	for n := range ro.Envs {
+		sum := 0.
+		for t := ro.Steps - 1; t >= 0; t-- {
+			i := ro.Step(a, t, n)
+			r := float64(ro.Reward[i])
+			if broken(r) {
+				p.bad = fmt.Sprintf("agent %d got a reward of %v at step %d of env %d's window", a, r, t, n)
+				return p
+			}
+			if ro.End[i] != batch.Going {
+				sum = 0
+			}
+			sum = r + gamma*sum
+			p.most, p.top = max(p.most, math.Abs(sum)), max(p.top, math.Abs(r))
+		}
+	}
+	return p
 }
 
 // guardState is what the guards remember; it is part of a checkpoint.
@@ -75,7 +132,8 @@ func newGuards(minds []learner) *guards {
 		nets := make([]netWatch, len(m.networks))
 		state := mindGuard{Learnt: make([]int, len(nets)), Still: make([]int, len(nets)), LeastCE: math.MaxFloat64}
 		for n := range nets {
-			nets[n] = netWatch{m.networks[n], make([]uint64, len(m.networks[n].Params.Parts))}
+			parts := len(m.networks[n].Params.Parts)
+			nets[n] = netWatch{m.networks[n], make([]uint64, parts), make([]uint64, parts), make([]bool, parts)}
 			state.Moved = append(state.Moved, make([]bool, len(nets[n].hash)))
 		}
 		g.nets = append(g.nets, nets)
@@ -99,11 +157,23 @@ func (g *guards) remember() {
 // fingerprint is a number that changes when any weight of a part does.
 func (w *netWatch) fingerprint(part int) uint64 {
 	span := w.Params.Parts[part].Span
-	h := uint64(span.Len)
-	for _, x := range w.Params.W[span.Off : span.Off+span.Len] {
-		h = (h ^ uint64(math.Float32bits(x))) * 0x9e3779b97f4a7c15
+	const odd = 0x9e3779b97f4a7c15
+	x := w.Params.W[span.Off : span.Off+span.Len]
+	var h [4]uint64 // side by side: a multiplication need not wait for the one before
+	for ; len(x) >= 4; x = x[4:] {
+		h[0] = (h[0] ^ uint64(math.Float32bits(x[0]))) * odd
+		h[1] = (h[1] ^ uint64(math.Float32bits(x[1]))) * odd
+		h[2] = (h[2] ^ uint64(math.Float32bits(x[2]))) * odd
+		h[3] = (h[3] ^ uint64(math.Float32bits(x[3]))) * odd
 	}
-	return h
+	sum := uint64(span.Len)
+	for _, v := range x {
+		sum = (sum ^ uint64(math.Float32bits(v))) * odd
+	}
+	for _, v := range h {
+		sum = (sum ^ v) * odd
+	}
+	return sum
 }
 
 // save and load make a resumed run warn as an uninterrupted one.
@@ -159,7 +229,7 @@ func (s *SelfPlay) guard(run *runlog.Run, p *Progress) error {
 func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
 	run.Printf("failed: %v", cause)
 	w := &window{g: s.guards, s: s, p: &Progress{}, agent: -1}
-	w.rewards(s.ro)
+	w.rewards()
 	w.mind, w.agent = -1, -1
 	w.say("learning failed", "ppo", cause.Error(), "lower ppo.lr or ppo.max_grad, unless a reward is not finite; the last checkpoint is whole")
 	for _, f := range w.found {
@@ -173,7 +243,7 @@ func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
 // look returns what the window shows that was not said before.
 func (g *guards) look(s *SelfPlay, p *Progress) []check.Finding {
 	w := &window{g: g, s: s, p: p}
-	w.rewards(s.ro)
+	w.rewards()
 	w.order(s.ro)
 	w.behind()
 	for i := range g.nets {
@@ -253,7 +323,7 @@ func broken(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // rewards finds rewards that are no numbers, and the largest return so far in
 // the unit that is learnt in: no value should be far beyond it.
-func (w *window) rewards(ro *batch.Rollout) {
+func (w *window) rewards() {
 	shape := w.s.shaped(0)
 	scale := w.s.scale()
 	for _, f := range shape.Goal {
@@ -262,26 +332,15 @@ func (w *window) rewards(ro *batch.Rollout) {
 	for m := range w.s.minds {
 		shape.Gamma = max(shape.Gamma, w.s.shaped(m).Gamma)
 	}
+	w.g.scan(w.s, shape.Gamma)
 	most, top := 0., 0.
-	for a := range agent.ID(ro.Agents) {
-		for n := range ro.Envs {
-			sum := 0.
-			for t := ro.Steps - 1; t >= 0; t-- {
-				i := ro.Step(a, t, n)
-				r := float64(ro.Reward[i])
-				if broken(r) {
-					w.mind, w.agent, w.who = w.s.parts.MindOf[a], int(a), fmt.Sprintf("agent %d", a)
-					w.say("reward not finite", "game", fmt.Sprintf("agent %d got a reward of %v at step %d of env %d's window", a, r, t, n),
-						"look at the game's Step; hop play shows an episode step by step")
-					return
-				}
-				if ro.End[i] != batch.Going {
-					sum = 0
-				}
-				sum = r + shape.Gamma*sum
-				most, top = max(most, math.Abs(sum)), max(top, math.Abs(r))
-			}
+	for a, p := range w.g.paid {
+		if p.bad != "" {
+			w.mind, w.agent, w.who = w.s.parts.MindOf[a], a, fmt.Sprintf("agent %d", a)
+			w.say("reward not finite", "game", p.bad, "look at the game's Step; hop play shows an episode step by step")
+			return
 		}
+		most, top = max(most, p.most), max(top, p.top)
 	}
 	for a := range w.p.Return {
 		if acc := &w.p.Return[a]; acc.N() > 0 {
@@ -319,9 +378,9 @@ func (w *window) networks(stats []agent.Stat) {
 		}
 		changed, never := false, ""
 		for i, part := range net.Params.Parts {
-			if now := net.fingerprint(i); now != net.hash[i] {
+			if now := net.now[i]; now != net.hash[i] {
 				changed, w.me.Moved[n][i], net.hash[i] = true, true, now
-				if x := net.Params.W[part.Off : part.Off+part.Len]; slices.ContainsFunc(x, func(v float32) bool { return broken(float64(v)) }) {
+				if net.bad[i] {
 					w.say("not finite", net.Module, fmt.Sprintf("%s of the %s of %s holds weights that are not numbers", part.Name, net.Name, w.who),
 						"go back to a checkpoint before this step with a lower learning rate")
 				}

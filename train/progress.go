@@ -15,16 +15,17 @@ import (
 type Progress struct {
 	Step, Steps int
 	Update      int
-	Warm        bool            // the window was of the warm-up: the returns are of bots
-	Episodes    int             // that ended in the window with only the team's own players
-	Return      []stats.Acc     // [A] over those episodes
-	Goals       [][]float64     // [A][goals] share of them in which the goal was reached
-	None        []float64       // [A] share in which no goal was reached
-	Stats       [][]agent.Stat  // [mind]
-	Strangers   []StrangerScore // of models of others, where the window was one to score them after
-	Rows        []runlog.Row    // everything, for metrics.csv
-	Findings    []check.Finding // what the guards noticed in this window
-	Phases      map[string]float64
+	Warm        bool               // the window was of the warm-up: the returns are of bots
+	Episodes    int                // that ended in the window with only the team's own players
+	Return      []stats.Acc        // [A] over those episodes
+	Goals       [][]float64        // [A][goals] share of them in which the goal was reached
+	None        []float64          // [A] share in which no goal was reached
+	Stats       [][]agent.Stat     // [mind]
+	Strangers   []StrangerScore    // of models of others, where the window was one to score them after
+	Rows        []runlog.Row       // everything, for metrics.csv
+	Findings    []check.Finding    // what the guards noticed in this window
+	Phases      map[string]float64 // seconds
+	Used        map[string]float64 // seconds of cores that were not waiting, by phase
 }
 
 // progress gathers the numbers of the last window. Returns are true returns of
@@ -33,7 +34,7 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 	seats, goals := s.spec.Seats, len(s.spec.Goals)
 	p := &Progress{
 		Step: s.step, Steps: s.cfg.Steps, Update: s.update, Warm: s.cfg.Warm.Covers(s.update - 1),
-		Stats: learnt, Phases: s.phases,
+		Stats: learnt, Phases: s.phases, Used: s.used,
 		Return: make([]stats.Acc, seats), Goals: make([][]float64, seats), None: make([]float64, seats),
 	}
 	life := make([]stats.Acc, seats)

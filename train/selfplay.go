@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/rng"
 	"hop/rollout"
@@ -41,6 +40,8 @@ type Watching func(ro *batch.Rollout, imagined bool)
 // Imagination makes up windows for minds to learn from beside played ones.
 type Imagination interface {
 	mind.Saver
+	// Share lets the workers of a pool help.
+	Share(pool *cores.Pool)
 	// Learn takes in a played window and returns how often minds are to learn from
 	// imagination now.
 	Learn(ro *batch.Rollout, update int) (rounds int, err error)
@@ -118,14 +119,19 @@ type SelfPlay struct {
 	stage        int     // index into cfg.Stages, -1: the true game
 	score        float64 // recent mean return, for the best checkpoint
 	scored       bool
-	phases       map[string]float64
+	phases       map[string]float64 // seconds
+	used         map[string]float64 // seconds of cores, by phase
+
+	cores    *cores.Pool // the run's workers; open while it runs
+	learning cores.Job
 }
 
 // NewSelfPlay prepares a run at its start.
 func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 	s := &SelfPlay{
 		cfg: cfg, rewards: rewards, parts: parts, spec: parts.Game.Spec(), stage: -1,
-		roles: map[role][]rollout.Player{}, phases: map[string]float64{},
+		roles: map[role][]rollout.Player{}, phases: map[string]float64{}, used: map[string]float64{},
+		cores: cores.New(parts.Workers, parts.Clock), learning: cores.Job{Whole: true},
 	}
 	for _, m := range parts.Minds {
 		l := abilities(m)
@@ -151,6 +157,7 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		if s.imagine, err = parts.Imagine(s.ro.Shape, parts.Minds, s.parts.Workers); err != nil {
 			return nil, err
 		}
+		s.imagine.Share(s.cores)
 	}
 	if s.strangers, err = newStrangers(cfg, parts); err != nil {
 		return nil, err
@@ -161,6 +168,8 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 // Run plays and learns until the run's length is reached or ctx ends, in which
 // case it saves and returns ctx's error. watch, if not nil, sees every update.
 func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progress)) error {
+	s.cores.Open()
+	defer s.cores.Close()
 	saved := s.step
 	if s.update == 0 { // how well they know strangers before they learn
 		first, err := s.scoreStrangers()
@@ -285,7 +294,7 @@ func (s *SelfPlay) role(a int) string { return s.cfg.Role(a, s.step) }
 // learn lets every mind learn from the window and, if there is imagination that
 // can be trusted, from imagined ones beside it.
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
-	w := mind.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps)}
+	w := mind.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps), Cores: s.cores}
 	rounds := 0
 	s.imagined = nil
 	if s.imagine != nil {
@@ -325,24 +334,16 @@ func newest(now, before [][]agent.Stat) [][]agent.Stat {
 	return now
 }
 
-// learnFrom lets the minds learn side by side.
+// learnFrom lets the minds learn side by side. Who has no mind left helps with the
+// minibatches of the others.
 func (s *SelfPlay) learnFrom(w *mind.Window) ([][]agent.Stat, error) {
 	stats, errs := make([][]agent.Stat, len(s.minds)), make([]error, len(s.minds))
 	s.timed("learn", func() {
-		var next atomic.Int32 // one mind at a time on each core, whose cache holds one
-		learn := func() {
-			for i := int(next.Add(1)) - 1; i < len(stats); i = int(next.Add(1)) - 1 {
-				own := *w
-				own.Rewards = s.shaped(i)
-				stats[i], errs[i] = s.minds[i].Learn(&own)
-			}
-		}
-		var wg sync.WaitGroup
-		for range min(max(s.envs.Workers, s.parts.Workers), len(stats)) - 1 {
-			wg.Go(learn)
-		}
-		learn()
-		wg.Wait()
+		s.cores.Do(&s.learning, len(stats), func(i int) { // one mind at a time on each core, whose cache holds one
+			own := *w
+			own.Rewards = s.shaped(i)
+			stats[i], errs[i] = s.minds[i].Learn(&own)
+		})
 	})
 	for i, err := range errs {
 		if err != nil {
@@ -401,7 +402,7 @@ func (s *SelfPlay) open(g game.Game) error {
 	if s.stage >= 0 {
 		key = key.Child("stage", s.stage)
 	}
-	envs, err := rollout.New(rollout.Config{Game: g, Envs: s.cfg.Envs, Key: key, Workers: s.parts.Workers})
+	envs, err := rollout.New(rollout.Config{Game: g, Envs: s.cfg.Envs, Key: key, Workers: s.parts.Workers, Cores: s.cores})
 	if err != nil {
 		return err
 	}
@@ -488,9 +489,11 @@ func (s *SelfPlay) timed(phase string, do func()) {
 		do()
 		return
 	}
-	start := s.parts.Clock()
+	start, idle := s.parts.Clock(), s.cores.Idle()
 	do()
-	s.phases[phase] += (s.parts.Clock() - start).Seconds()
+	took := s.parts.Clock() - start
+	s.phases[phase] += took.Seconds()
+	s.used[phase] += (took*time.Duration(s.cores.Workers()) - (s.cores.Idle() - idle)).Seconds()
 }
 
 // Step returns how many env steps have been played.

@@ -30,6 +30,7 @@ func must(t testing.TB, err error) {
 
 var (
 	long  = flag.Bool("long", false, "audit as hop audit does, and print the table of docs/audit.md")
+	all   = flag.Bool("all", false, "also the healthy runs that take longest")
 	out   = flag.String("out", "", "folder to write the page of docs/faults.md#shared-rows to")
 	named = flag.String("fault", "", "only faults whose names hold this text")
 )
@@ -57,7 +58,7 @@ func load(t *testing.T, preset string, small bool, sets ...string) exp.Spec {
 }
 
 // sample is which share of the planted faults every test run asks about.
-const sample = 4
+const sample = 6
 
 // options are those of a short audit, or with -long of hop audit.
 func options(s *exp.Spec) audit.Options {

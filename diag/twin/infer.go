@@ -101,9 +101,9 @@ func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, t
 			for _, p := range pick {
 				rows += length(p)
 			}
-			for s := range cfg.Shards {
+			for s := range cfg.Parts() {
 				noise := key.Child("noise", steps, s).Rand()
-				if part := pick[len(pick)*s/cfg.Shards : len(pick)*(s+1)/cfg.Shards]; len(part) > 0 {
+				if part := pick[len(pick)*s/cfg.Parts() : len(pick)*(s+1)/cfg.Parts()]; len(part) > 0 {
 					g.gradient(ro, list, paths, target, part, sign*cfg.KL, rows, &noise)
 				}
 			}

@@ -7,8 +7,9 @@ package deps
 
 // Floors gives each package its floor.
 var Floors = map[string]int{
-	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0,
+	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0, "internal/cores": 0,
 	"internal/disk": 0, "internal/wait": 0, "internal/mutants": 0,
+	"sweep/design": 1, "sweep/hub": 1, "sweep/queue": 1, "sweep/worker": 2,
 	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1, "bridge": 1, "internal/disk/disktest": 1,
 	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
 	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
@@ -23,12 +24,12 @@ var Floors = map[string]int{
 	"mind/hop/outcome": 6, "mind/hop/footprint": 7, "mind/lola": 8, "mind/influence": 8,
 	"mind/a3c": 8, "mind/pr2": 8, "mind/rl2": 8, "pretrain": 8, "exp": 8,
 	"pretrain/sketch": 8, "pretrain/score": 9, "pretrain/score/chance": 9, "pretrain/score/lives": 10,
-	"registry": 9, "report": 9, "report/cross": 9,
+	"registry": 9, "report": 9, "report/cross": 9, "report/sweeps": 9,
 	"report/adapted": 8, "diag/tape": 8, "diag/fall": 8, "diag/twin": 9, "diag/inside": 10, "diag/dreams": 10,
 	"diag/others": 10, "diag/probe": 10, "diag/update": 11, "diag/audit": 12, "diag/ladder": 9, "diag/faults": 9,
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
-	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12,
+	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12, "lab/attempt": 12, "lab/scale": 13, "sweep": 13,
 	"bridge/games":  13,
 	"serve/words":   12,
 	"serve/shelf":   12,
@@ -38,7 +39,7 @@ var Floors = map[string]int{
 	"serve/theatre": 13,
 	"serve":         14,
 	"cli":           15,
-	"cmd/hop":       16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16,
+	"cmd/hop":       16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16, "sweep/faults": 16,
 }
 
 // Trees gives packages below a folder one floor.
@@ -83,7 +84,7 @@ var ForbiddenImports = []Ban{
 }
 
 // clocks may read the clock.
-var clocks = []string{"cli/", "lab/", "internal/cpu/", "internal/mutants/cmd/", "runlog/", "play/", "serve/"}
+var clocks = []string{"cli/", "lab/", "internal/cpu/", "internal/mutants/cmd/", "runlog/", "play/", "serve/", "sweep/"}
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{

@@ -3,11 +3,15 @@
 package adapt
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"hop/agent"
 	"hop/eval"
@@ -43,11 +47,13 @@ type Config struct {
 type adapting struct {
 	*lab.Lab
 	Config
+	turns   chan struct{} // what is computed side by side, one a core
+	workers int           // of each
 }
 
 // Run lets them live.
 func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error) {
-	c := &adapting{l, config}
+	c := &adapting{Lab: l, Config: config}
 	switch {
 	case c.Lives < 1:
 		return nil, lab.Misused("--lives %d, want at least 1", c.Lives)
@@ -61,22 +67,72 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
 	count, end := l.Counting("meetings")
 	defer end()
-	for _, team := range c.Teams {
-		m, err := c.meeting(g, about, team)
+	c.share(rows)
+	cells := make([][]*adapted.Row, len(c.Teams))
+	var met atomic.Int64
+	err = together(ctx, len(c.Teams), func(ctx context.Context, i int) error {
+		m, err := c.meeting(g, about, c.Teams[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, r := range rows {
+		for _, r := range rows { // who comes later is compared with the same references
 			res, err := c.cell(ctx, m, r)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			table.Table = append(table.Table, res)
-			count(len(table.Table), len(c.Teams)*len(rows))
+			cells[i] = append(cells[i], res)
+			count(int(met.Add(1)), len(c.Teams)*len(rows))
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	table.Table = slices.Concat(cells...)
 	table.Used = l.Reg.Runs.Used()
 	return table, nil
+}
+
+// share says how many cores each seed's lives are lived on: meetings and seeds come first,
+// and so that the longest of them is not waited for alone, there are two workers a core.
+func (c *adapting) share(rows []adaptRow) {
+	cores, seeds := lab.Cores(c.Workers), 1
+	for _, r := range rows {
+		seeds = max(seeds, len(r.seeds))
+	}
+	c.turns = make(chan struct{}, cores)
+	c.workers = max(1, min(cores, 2*cores/(len(c.Teams)*seeds)))
+}
+
+// turn waits for a core, and returns what leaves it to others.
+func (c *adapting) turn() (leave func()) {
+	c.turns <- struct{}{}
+	return func() { <-c.turns }
+}
+
+// together calls do for 0 to before n, side by side. After an error the others are stopped;
+// the first in order is returned that is not about that.
+func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if errs[i] = do(ctx, i); errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	wg.Wait()
+	var stopped error
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		stopped = cmp.Or(stopped, err)
+	}
+	return stopped
 }
 
 // adaptRow is one who adapts: a run's seeds, or somebody without a run.

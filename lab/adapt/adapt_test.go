@@ -1,6 +1,7 @@
 package adapt
 
 import (
+	"encoding/json"
 	"math"
 	"path/filepath"
 	"testing"
@@ -186,5 +187,30 @@ func TestAcquaintances(t *testing.T) {
 	m := &meeting{parts: []part{{vs: []string{"selfish", "selfish"}, who: []string{"runs/a/seed-1#0", "runs/a/seed-1#1"}}}}
 	if list := frozen.coPlayers(m); len(list) != 1 || list[0].Known != adapted.Stranger {
 		t.Errorf("two of a kind, one of them a stranger: %+v", list)
+	}
+}
+
+// What an adaptation comes to does not depend on how many cores there are: among co-players
+// whose best response is solved, and among those where it is sought.
+func TestAdaptationDoesNotDependOnWorkers(t *testing.T) {
+	first := ""
+	for _, workers := range []int{1, 2, 7} {
+		table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, Config{
+			Runs: []string{"ns", "random"}, Teams: [][]string{{"nh", "nh", "nh"}, {"random", "random", "ns"}}, Learn: exp.LearnBeliefs,
+			Game: "staghunt", Workers: workers, Steps: 30, Last: 20, Lives: 3, Starts: 8, Seeds: []uint64{1, 2, 3}, Set: []string{"game.horizon=8"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == "" {
+			first = string(b)
+		}
+		if string(b) != first {
+			t.Errorf("%d workers: %s, with one %s", workers, b, first)
+		}
 	}
 }

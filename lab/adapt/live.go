@@ -2,7 +2,6 @@ package adapt
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -22,6 +21,7 @@ type meeting struct {
 	about     map[string]any
 	parts     []part        // one; two if co-players change
 	now, next []eval.Member // [A], the first place empty; next is nil if nobody changes
+	mu        sync.Mutex    // of lived
 	lived     map[reference]*referred
 	scripts   map[string]game.Policy // co-players that can say how they act
 }
@@ -80,13 +80,17 @@ func lifeKey(seed uint64) rng.Key { return rng.New(seed).Child("adapt") }
 func (c *adapting) life(m *meeting, seed uint64, episodes int) eval.Adaptation {
 	return eval.Adaptation{
 		Game: m.g, Team: slices.Clone(m.now), Then: m.next, At: c.AtEpisode, Lives: c.Lives, Steps: c.Steps, Last: c.Last,
-		Episodes: episodes, Key: lifeKey(seed), Workers: c.Workers,
+		Episodes: episodes, Key: lifeKey(seed), Workers: c.workers,
 	}
 }
 
-// live lets a member live among the co-players.
+// live lets a member live among the co-players. It is the caller's turn.
 func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes int, focal eval.Member) (*eval.Adapted, error) {
-	run := c.life(m, seed, episodes)
+	own, err := c.meeting(m.g, m.about, m.parts[0].vs) // players of lives side by side must not share memory
+	if err != nil {
+		return nil, err
+	}
+	run := c.life(own, seed, episodes)
 	run.Team[0] = focal
 	return run.Run(ctx)
 }
@@ -95,32 +99,24 @@ func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes i
 // each life alone, with a member and streams of its own, side by side over the cores.
 func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes int, focal func(n int) (exp.Life, error),
 ) (*eval.Adapted, error) {
-	lives, errs := make([]*eval.Adapted, c.Lives), make([]error, c.Lives)
-	turns := make(chan struct{}, lab.Cores(c.Workers))
-	var wg sync.WaitGroup
-	for n := range c.Lives {
-		wg.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			focal, err := focal(n)
-			if err != nil {
-				errs[n] = err
-				return
-			}
-			// Players of lives side by side must not share memory.
-			own, err := c.meeting(m.g, m.about, m.parts[0].vs)
-			if err != nil {
-				errs[n] = err
-				return
-			}
-			run := c.life(own, seed, episodes)
-			run.Team[0], run.GoalLen, run.After = focal.Member, focal.GoalLen, focal.After
-			run.Lives, run.Key, run.Workers, run.Window = 1, lifeKey(seed).Child("life", n), 1, c.Every
-			lives[n], errs[n] = run.Run(ctx)
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	lives := make([]*eval.Adapted, c.Lives)
+	err := together(ctx, c.Lives, func(ctx context.Context, n int) error {
+		defer c.turn()()
+		focal, err := focal(n)
+		if err != nil {
+			return err
+		}
+		own, err := c.meeting(m.g, m.about, m.parts[0].vs) // as in live
+		if err != nil {
+			return err
+		}
+		run := c.life(own, seed, episodes)
+		run.Team[0], run.GoalLen, run.After = focal.Member, focal.GoalLen, focal.After
+		run.Lives, run.Key, run.Workers, run.Window = 1, lifeKey(seed).Child("life", n), 1, c.Every
+		lives[n], err = run.Run(ctx)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	out := &eval.Adapted{}
@@ -164,13 +160,13 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 	if len(r.dirs) == 0 {
 		out.Learn = exp.LearnBeliefs
 	}
-	var all []*livedSeed
-	for i, seed := range r.seeds {
-		s, err := c.sample(ctx, m, r, i, seed)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
+	all := make([]*livedSeed, len(r.seeds))
+	err := together(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		all[i], err = c.sample(ctx, m, r, i, r.seeds[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	by, err := c.refer(ctx, m, all)
 	if err != nil {
@@ -187,7 +183,10 @@ func changes(learn string) bool {
 
 // sample lives one seed's lives.
 func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, seed uint64) (*livedSeed, error) {
-	s := &livedSeed{seed: seed}
+	s := &livedSeed{seed: seed, alone: len(r.dirs) > 0 && changes(c.Learn)}
+	if !s.alone {
+		defer c.turn()()
+	}
 	if len(r.dirs) == 0 {
 		focal, err := lab.Member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
 		if _, none := game.NewBot(m.g, r.name); none != nil && !lab.IsPlanner(r.name) {
@@ -199,7 +198,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		s.res, err = c.live(ctx, m, seed, 0, focal)
 		return s, err
 	}
-	s.run, s.alone = r.dirs[i%len(r.dirs)], changes(c.Learn)
+	s.run = r.dirs[i%len(r.dirs)]
 	x, err := c.Reg.LoadNewcomer(s.run, c.Set, c.Agent, c.Learn)
 	if err != nil {
 		return nil, lab.Misused("%w", err)

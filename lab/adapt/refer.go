@@ -2,9 +2,8 @@ package adapt
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"slices"
-	"sync"
 
 	"hop/agent"
 	"hop/eval"
@@ -27,14 +26,17 @@ func (c *adapting) refer(ctx context.Context, m *meeting, all []*livedSeed) ([]s
 		for k := range m.parts {
 			counted[k] += len(s.scored[k])
 		}
-		random, err := c.reference(ctx, m, s, eval.Bot(m.g, "random"))
-		if err != nil {
-			return nil, err
+	}
+	err := together(ctx, 2*len(all), func(ctx context.Context, i int) (err error) {
+		s := all[i/2]
+		if i%2 == 0 {
+			return c.solve(ctx, m, s)
 		}
-		s.random = random
-		if err := c.solve(ctx, m, s); err != nil {
-			return nil, err
-		}
+		s.random, err = c.reference(ctx, m, s, eval.Bot(m.g, "random"))
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	by := make([]string, len(m.parts))
 	for k, p := range m.parts {
@@ -111,7 +113,10 @@ func (c *adapting) reference(ctx context.Context, m *meeting, s *livedSeed, one 
 		most = max(most, e.Index+1)
 	}
 	key := reference{one.Name, s.seed, s.alone}
-	if r := m.lived[key]; r != nil && r.episodes >= most {
+	m.mu.Lock()
+	r := m.lived[key]
+	m.mu.Unlock()
+	if r != nil && r.episodes >= most {
 		return r.returns, nil
 	}
 	var res *eval.Adapted
@@ -119,15 +124,19 @@ func (c *adapting) reference(ctx context.Context, m *meeting, s *livedSeed, one 
 	if s.alone {
 		res, err = c.apart(ctx, m, s.seed, most, func(int) (exp.Life, error) { return exp.Life{Member: one}, nil })
 	} else {
+		leave := c.turn()
 		res, err = c.live(ctx, m, s.seed, most, one)
+		leave()
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &referred{most, map[start]float64{}}
+	r = &referred{most, map[start]float64{}}
 	for _, e := range res.Episodes {
 		r.returns[startOf(e)] = e.Return
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.lived[key] = r
 	return r.returns, nil
 }
@@ -142,19 +151,16 @@ func (c *adapting) solve(ctx context.Context, m *meeting, s *livedSeed) error {
 		most = max(most, e.Index+1)
 		want[at] = m.parts[k].exact && (s.scored[k][at] || m.next != nil && e.Index < c.AtEpisode+adapted.BackWithin)
 	}
-	workers := lab.Cores(c.Workers)
-	errs, values := make([]error, workers), make([]map[start]float64, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { values[w], errs[w] = c.values(ctx, m, s, most, want, w, workers) })
-	}
-	wg.Wait()
+	values := make([]map[start]float64, c.workers)
+	err := together(ctx, len(values), func(ctx context.Context, w int) (err error) {
+		defer c.turn()()
+		values[w], err = c.values(ctx, m, s, most, want, w, len(values))
+		return err
+	})
 	for _, v := range values {
-		for at, x := range v {
-			s.best[at] = x
-		}
+		maps.Copy(s.best, v)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // values solves the wanted starts of every workers-th life, from w on.
@@ -205,18 +211,34 @@ func (c *adapting) values(ctx context.Context, m *meeting, s *livedSeed, most in
 // bestOf lets every candidate live the lives of all samples and takes the one that
 // got most from the starts that count in part k for the best response there.
 func (c *adapting) bestOf(ctx context.Context, m *meeting, k int, all []*livedSeed) (string, error) {
+	list := c.candidates(m)
+	got := make([][]map[start]float64, len(list)) // [candidate][sample]
+	err := together(ctx, len(list), func(ctx context.Context, i int) error {
+		got[i] = make([]map[start]float64, len(all))
+		one := func(ctx context.Context, k int) (err error) {
+			got[i][k], err = c.reference(ctx, m, all[k], list[i])
+			return err
+		}
+		if list[i].Blind {
+			return together(ctx, len(all), one)
+		}
+		for k := range all { // agents of a run share memory
+			if err := one(ctx, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
 	by, most := "", 0.
 	var best []map[start]float64 // [sample]
-	for _, one := range c.candidates(m) {
+	for i, one := range list {
 		var mean stats.Acc
-		var returns []map[start]float64
-		for _, s := range all {
-			got, err := c.reference(ctx, m, s, one)
-			if err != nil {
-				return "", err
-			}
-			returns = append(returns, got)
-			if lives := c.overLives(s, k, got); len(lives) > 0 {
+		returns := got[i]
+		for n, s := range all {
+			if lives := c.overLives(s, k, returns[n]); len(lives) > 0 {
 				mean.Add(meanOf(lives).best)
 			}
 		}

@@ -25,6 +25,7 @@ type TrainRow struct {
 	Collect   float64            `json:"collect_agent_steps_per_s"`
 	Learn     float64            `json:"learn_agent_steps_per_s"`
 	Phases    map[string]float64 `json:"phases"`
+	Used      map[string]float64 `json:"cores_used"` // by phase: how many cores did not wait, in the mean
 	MemoryMiB float64            `json:"memory_mib"`
 }
 
@@ -34,6 +35,7 @@ type mark struct {
 	cpu        time.Duration
 	wall       time.Time
 	phases     map[string]float64
+	used       map[string]float64
 }
 
 // since returns the seconds of every phase since an earlier mark.
@@ -41,6 +43,17 @@ func (m mark) since(from mark) map[string]float64 {
 	out := map[string]float64{}
 	for name, s := range m.phases {
 		out[name] = s - from.phases[name]
+	}
+	return out
+}
+
+// usedSince returns how many cores did not wait in each phase since an earlier mark.
+func (m mark) usedSince(from mark) map[string]float64 {
+	out := map[string]float64{}
+	for name, s := range m.used {
+		if took := m.phases[name] - from.phases[name]; took > 0 {
+			out[name] = (s - from.used[name]) / took
+		}
 	}
 	return out
 }
@@ -68,7 +81,7 @@ func watch(ctx context.Context, spec exp.Spec, workers int, clock func() time.Du
 				rows += list[0].N
 			}
 		}
-		each(mark{rows, p.Step, cpu.Time(), time.Now(), maps.Clone(p.Phases)})
+		each(mark{rows, p.Step, cpu.Time(), time.Now(), maps.Clone(p.Phases), maps.Clone(p.Used)})
 	})
 }
 
@@ -98,8 +111,9 @@ func Train(ctx context.Context, spec exp.Spec, cores, steps int) (*TrainRow, err
 	runtime.ReadMemStats(&mem)
 	rows, spent := float64(to.rows-from.rows), (to.cpu - from.cpu).Seconds()
 	out := &TrainRow{
-		Preset: spec.Name, CPU: cores, Phases: to.since(from), MemoryMiB: float64(mem.Sys) / (1 << 20),
-		Rate: rows / spent, WallRate: rows / to.wall.Sub(from.wall).Seconds(), EnvRate: float64(to.step-from.step) / spent,
+		Preset: spec.Name, CPU: cores, Phases: to.since(from), Used: to.usedSince(from),
+		MemoryMiB: float64(mem.Sys) / (1 << 20),
+		Rate:      rows / spent, WallRate: rows / to.wall.Sub(from.wall).Seconds(), EnvRate: float64(to.step-from.step) / spent,
 	}
 	out.Collect, out.Learn = rows/out.Phases["collect"], rows/out.Phases["learn"]
 	return out, nil

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"hop/exp"
 	"hop/internal/disk"
@@ -29,6 +31,7 @@ type Config struct {
 
 // variant is a spec and where its runs are.
 type variant struct {
+	name string // what it is called: as its spec, or as its file where specs have the same name
 	spec exp.Spec
 	text []byte            // the resolved spec
 	runs map[uint64]string // finished, by seed
@@ -44,8 +47,8 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 	var in []report.Variant
 	var notes []string
 	for i, v := range list {
-		l.Say("variant %d of %d: %s", i+1, len(list), v.spec.Name)
-		x := report.Variant{Name: v.spec.Name, Reused: map[string]bool{}}
+		l.Say("variant %d of %d: %s", i+1, len(list), v.name)
+		x := report.Variant{Name: v.name, Reused: map[string]bool{}}
 		if err := c.complete(ctx, l, v, x.Reused); err != nil {
 			return nil, lab.Stop(err, "everything is saved. Give the same command again to go on.")
 		}
@@ -80,18 +83,26 @@ func (c Config) variants(l *lab.Lab) ([]*variant, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range list {
-			if v.spec.Name == s.Name {
-				return nil, lab.Misused("two variants are called %s; give one of them another name in its spec", s.Name)
+		name := s.Name
+		for i, v := range list {
+			if v.spec.Name != s.Name {
+				continue
+			}
+			name = file(what)
+			if v.name = file(c.Variants[i]); v.name == name {
+				return nil, lab.Misused("two variants are called %s; give one of them another name in its spec", name)
 			}
 		}
-		list = append(list, &variant{spec: s, text: text, runs: map[uint64]string{}})
+		list = append(list, &variant{name: name, spec: s, text: text, runs: map[uint64]string{}})
 		if err := lab.SameGame(&list[0].spec, &s); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
+
+// file is what a spec's file is called.
+func file(what string) string { return strings.TrimSuffix(filepath.Base(what), ".yaml") }
 
 // complete finds or trains the runs of all seeds.
 func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map[string]bool) error {

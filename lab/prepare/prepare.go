@@ -24,6 +24,7 @@ import (
 	"hop/f32"
 	"hop/field"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/internal/cpu"
 	"hop/lab"
 	"hop/nn"
@@ -56,6 +57,7 @@ func (l *Learnt) Report() (report *card.Card, dir string) { return l.Card, l.Run
 // learner is a model that goes on from where a run's last checkpoint left it.
 type learner[P any] interface {
 	Resume(body []byte, at int64) error
+	Use(pool *cores.Pool)
 	Run(ctx context.Context, run *runlog.Run, watch func(P)) error
 }
 
@@ -79,6 +81,9 @@ func rows(p pretrain.Progress, done *Learnt, run *runlog.Run) (at, of int) {
 	return p.Rows, p.Total
 }
 
+// meter tells what models cost that learn side by side, as stages do.
+var meter cpu.Meter
+
 // learn has the model learn in the run's folder, or go on there, scores it and
 // writes its card.
 func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
@@ -92,8 +97,10 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 	}
 	defer run.Close()
 	done := &Learnt{Run: c.Out}
-	watch := cpu.Start()
-	run.Measure(watch.Spent)
+	cost := meter.Begin()
+	defer cost.End()
+	run.Measure(cost.Seconds)
+	t.model.Use(cores.Of(ctx))
 	count, end := t.lab.Counting(t.unit)
 	err = t.model.Run(ctx, run, func(p P) { count(t.watch(p, done, run)) })
 	end()
@@ -103,7 +110,7 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 	case err != nil:
 		return nil, errors.Join(run.Finish("failed"), err)
 	}
-	done.CPU, done.Wall = watch.Spent()
+	done.CPU, done.Wall = cost.Seconds()
 	if done.Card, err = t.score(); err != nil {
 		return nil, err
 	}

@@ -215,7 +215,7 @@ func (f *classInference) Words(_, _, g int) []Word {
 		return []Word{{fmt.Sprint("class ", g), 1}}
 	}
 	f.code(f.z, int32(g))
-	return f.outcomes.words(f.z)
+	return f.outcomes.mean([][]float32{f.z})
 }
 
 func (f *classInference) Believe(*belief.Beliefs, int) bool { return false }

@@ -168,11 +168,15 @@ func (c *codes) outcomes() outcomes {
 // draw draws the number of the goal that code z leads to.
 func (o outcomes) draw(z []float32, r *rng.Rand) int32 { return game.Sample(o.goals(z), r) }
 
-// words names the goals that code z leads to.
-func (o outcomes) words(z []float32) []Word {
-	var list []Word
-	for g, p := range o.goals(z) {
-		list = append(list, Word{o.m.spec.Goals[g], float64(p)})
+// mean names the goals that some codes lead to, in the mean.
+func (o outcomes) mean(codes [][]float32) (list []Word) {
+	for _, name := range o.m.spec.Goals {
+		list = append(list, Word{name, 0})
+	}
+	for _, z := range codes {
+		for g, p := range o.goals(z) {
+			list[g].Share += float64(p) / float64(len(codes))
+		}
 	}
 	return list
 }

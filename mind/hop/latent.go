@@ -2,6 +2,7 @@ package hop
 
 import (
 	"math"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
@@ -272,6 +273,9 @@ type latentInference struct {
 	seen     []float32 // [ObsLen] of a co-player, as the agent sees it
 	next     int32     // the next point's name
 	renamed  bool
+	cloud    cvae.Cloud
+	said     []Word // of whom it spoke last
+	spoke    int    // who that was, counted from 1; 0: nobody since it observed
 }
 
 // Observe forgets what was remembered when an episode starts and advances what is
@@ -279,7 +283,7 @@ type latentInference struct {
 // left wants nothing, and a step beyond the gate is no part of what is remembered.
 func (f *latentInference) Observe(v *rollout.View, envs []int32) {
 	f.work.Reset()
-	f.places = f.places[:0]
+	f.places, f.spoke = f.places[:0], 0
 	for _, n := range envs {
 		fresh := v.Start[v.Moment(v.T, int(n))]
 		for j, a := range f.m.others {
@@ -377,21 +381,11 @@ func (f *latentInference) Words(n, j, g int) []Word {
 	if f.gate.Distance >= 0 && !f.open[f.m.at(n, j)] {
 		return []Word{{"too far to tell", 1}} // beyond the gate
 	}
-	const draws = 64
-	z, r := make([]float32, len(mu)), rng.New(1).Child("words").Rand()
-	var list []Word
-	for range draws {
-		f.infer.Near(z, mu, sd, f.m.cfg.Goals.Spread, &r)
-		words := f.outcomes.words(z)
-		for i := range words {
-			if words[i].Share /= draws; list != nil {
-				list[i].Share += words[i].Share
-			}
-		}
-		if list == nil {
-			list = words
-		}
+	if at := f.m.at(n, j) + 1; f.spoke != at { // once for all hypotheses
+		f.cloud.Draw(f.infer, mu, sd, f.m.cfg.Goals.Spread)
+		f.said, f.spoke = f.outcomes.mean(f.cloud.Points), at
 	}
+	list := slices.Clone(f.said)
 	f.weigh(list, g)
 	return list
 }

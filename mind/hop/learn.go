@@ -121,6 +121,7 @@ func (m *Mind) fitOthers(w *mind.Window, l *labels, passes int) ([]agent.Stat, e
 	score := moa.NewScore(m.others, m.spec.Actions)
 	score.AddAll(m.moa, rows, seqs, who)
 	stats := score.Stats(m.moa, rows)
+	m.moa.Share(w.Cores)
 	for range passes {
 		if _, err := m.moa.Epoch(rows, seqs, m.cfg.MOA.LR, &m.rand, nil); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"hop/batch"
 	"hop/field"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/model/world"
 	"hop/nn"
@@ -73,6 +74,14 @@ type Imagination struct {
 	dreams  []*dreamer         // [worker][A] where each imagines for itself
 	recall  []func()           // lets minds that remember know their co-players
 	ro      *batch.Rollout
+}
+
+// Share lets the workers of a pool play imagined steps and compute shards, while it is open.
+func (m *Imagination) Share(pool *cores.Pool) {
+	m.envs.Cores, m.world.cores = pool, pool
+	if m.world.shards != nil {
+		m.world.shards.Cores, m.world.opt.Cores = pool, pool
+	}
 }
 
 // New prepares imagination beside real windows of that shape, for minds of which

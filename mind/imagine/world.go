@@ -9,6 +9,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
@@ -27,6 +28,7 @@ type rulesLearner struct {
 	model *world.Model // nil before the first window
 	net   *nn.Params
 
+	cores  *cores.Pool // whose workers compute shards
 	opt    *nn.Adam
 	shards *nn.Shards
 	works  []*world.Work
@@ -90,9 +92,6 @@ func (s *stepper) fit(g *imagined, rows int) {
 // maxSteppers is how many idle steppers are kept.
 const maxSteppers = 64
 
-// worldShards is into how many parts a minibatch is cut, on every machine.
-const worldShards = 4
-
 func newRulesLearner(cfg Config, runs *runlog.Reader, spec game.Spec, key rng.Key) (*rulesLearner, error) {
 	l := spec.Obs
 	if len(l.Planes) == 0 || l.Features > 0 {
@@ -146,8 +145,9 @@ func (w *rulesLearner) make() error {
 	if w.opt, err = nn.NewAdam(nn.AdamConfig{}, p); err != nil {
 		return err
 	}
-	w.shards, w.works = nn.NewShards(p, worldShards), nil
-	for range worldShards {
+	w.shards, w.works = nn.NewShards(p, world.Shards(w.cfg.Batch)), nil
+	w.shards.Cores, w.opt.Cores = w.cores, w.cores
+	for range w.shards.Params {
 		w.works = append(w.works, m.Work())
 	}
 	w.eye = m.Work()

@@ -366,6 +366,51 @@ func (ws *Work) Backward(p *nn.Params) {
 	m.trunk.BackwardSparse(p, ws.trunk, ws.x)
 }
 
+// Later returns the places of the weights whose gradients GradLater may compute after
+// Backward, in their order; none for networks that read dense rows.
+func (m *Model) Later() []nn.Span {
+	switch {
+	case m.Net == "conv":
+		return nil
+	case m.Separate:
+		return []nn.Span{m.trunk.Layers[0].Weights(), m.critic.Layers[0].Weights()}
+	}
+	return []nn.Span{m.trunk.Layers[0].Weights()}
+}
+
+// Kept is what GradLater needs of some rows.
+type Kept struct {
+	x f32.Sparse
+	d [2][]float32 // of the trunk and the critic
+}
+
+// Kept allocates for up to rows rows.
+func (m *Model) Kept(rows int) *Kept {
+	k := &Kept{}
+	for i := range m.Later() {
+		k.d[i] = make([]float32, rows*m.Hidden[0])
+	}
+	return k
+}
+
+// Keep keeps what GradLater needs of the rows that Backward went through, which must stay
+// where they are until then.
+func (ws *Work) Keep(k *Kept) {
+	k.x = *ws.x
+	k.d[0] = ws.trunk.Keep(k.d[0])
+	if ws.m.Separate {
+		k.d[1] = ws.crit.Keep(k.d[1])
+	}
+}
+
+// GradLater adds the gradients to p.G that Backward left out (nn.Params.Later).
+func (m *Model) GradLater(p *nn.Params, k *Kept) {
+	m.trunk.Layers[0].GradSparse(p, k.d[0], &k.x)
+	if m.Separate {
+		m.critic.Layers[0].GradSparse(p, k.d[1], &k.x)
+	}
+}
+
 func (ws *Work) mergeHeads(rows int) {
 	k := ws.m.Actions
 	for i := range rows {

@@ -104,6 +104,35 @@ func (m *Model) Near(dst, mu, sd []float32, spread float64, r *rng.Rand) {
 	}
 }
 
+// Cloud is points drawn around what is inferred, always by the same random numbers, so that
+// whoever looks at it changes nothing. Its zero value is ready.
+type Cloud struct {
+	Points [][]float32 // [64][Dim]
+	normal []float32   // [64][Dim] of a point that is one of a continuum
+}
+
+// Draw draws the points as Near does.
+func (c *Cloud) Draw(m *Model, mu, sd []float32, spread float64) {
+	r := rng.New(1).Child("words").Rand() // the name is part of the numbers
+	fresh := c.Points == nil
+	for i := range 64 {
+		if fresh {
+			c.Points = append(c.Points, make([]float32, len(mu)))
+		}
+		switch z := c.Points[i]; {
+		case m.Classes > 0:
+			m.Near(z, mu, sd, spread, &r)
+		default:
+			for k, x := range mu {
+				if fresh { // logarithms and cosines take longer than all else here
+					c.normal = append(c.normal, float32(r.Norm()))
+				}
+				z[k] = x + float32(spread)*sd[k]*c.normal[i*len(mu)+k]
+			}
+		}
+	}
+}
+
 // KL returns KL(p || q) of discrete goals, summed over the variables: how far what is
 // inferred is from the probabilities p of a subgoal's classes.
 func (m *Model) KL(q, p []float32) float64 {

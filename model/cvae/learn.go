@@ -17,12 +17,12 @@ type LearnConfig struct {
 	Mix     float64 `yaml:"mix" doc:"probability that the decoder reads the selected goal at the start; it falls to 0 at half of the steps" range:"0..1"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
 	Mixed   bool    `yaml:"mixed" doc:"batches of sequences of any length; false: of like length, less padding and several times as fast, but each batch is of agents that lived as long, and a bounded gradient weighs them wrongly"`
-	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side; part of the numbers" range:"1..64"`
+	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 16 sequences" range:"0..64"`
 }
 
 // DefaultLearn returns OMG's KL weight.
 func DefaultLearn() LearnConfig {
-	return LearnConfig{LR: 2e-3, Batch: 64, KL: 0.001, Mix: 1, MaxGrad: 1, Shards: 2}
+	return LearnConfig{LR: 2e-3, Batch: 64, KL: 0.001, Mix: 1, MaxGrad: 1}
 }
 
 // Learner trains a model.
@@ -39,12 +39,19 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key
 		return nil, err
 	}
 	var works []*Work
-	for range cfg.Shards {
-		works = append(works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards*longest))
+	shards := cfg.Parts()
+	for range shards {
+		works = append(works, m.Work((cfg.Batch+shards-1)/shards*longest))
 	}
 	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works)
 	return &Learner{m, l, cfg}, err
 }
+
+// Parts returns into how many shards a batch is cut.
+func (c LearnConfig) Parts() int { return model.Shards(c.Shards, c.Batch*sequence) }
+
+// sequence is how many rows a sequence counts for where a batch is cut into shards.
+const sequence = 8
 
 // tauStart and tauEnd are between which the temperature of discrete goals falls, as
 // the VAE's does.

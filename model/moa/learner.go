@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"hop/field"
+	"hop/internal/cores"
+	"hop/model"
 	"hop/nn"
 	"hop/rng"
 	"hop/safetensors"
@@ -20,12 +22,12 @@ type Learning struct {
 	Augment string  `yaml:"augment" doc:"learn from each step in random views: turn: the board turned and mirrored; all: the others in another order too; none. Assumes that the modelled agent does not care" oneof:"none|turn|all"`
 	Views   int     `yaml:"views" doc:"views of each step in an epoch; more than 1 only with augment" range:"1..48"`
 	Balance bool    `yaml:"balance" doc:"weight classes inversely to how often they occur; rare actions count more, and probabilities are no longer calibrated"`
-	Shards  int     `yaml:"shards" doc:"parts of a batch that are computed at the same time; part of the numbers" range:"1..64"`
+	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 128 rows" range:"0..64"`
 }
 
 // DefaultLearning returns the settings of offline training.
 func DefaultLearning() Learning {
-	return Learning{LR: 3e-3, Batch: 256, Clip: 1, Augment: "none", Views: 1, Shards: 2}
+	return Learning{LR: 3e-3, Batch: 256, Clip: 1, Augment: "none", Views: 1}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -81,19 +83,23 @@ func NewLearner(net Config, cfg Learning, in Input, key rng.Key) (*Learner, erro
 	if err != nil {
 		return nil, fmt.Errorf("moa: %w", err)
 	}
-	l := &Learner{Model: m, Params: p, cfg: cfg, start: slices.Clone(p.W), shards: nn.NewShards(p, cfg.Shards)}
+	shards := model.Shards(cfg.Shards, cfg.Batch)
+	l := &Learner{Model: m, Params: p, cfg: cfg, start: slices.Clone(p.W), shards: nn.NewShards(p, shards)}
 	if err := l.optimise(opt); err != nil {
 		return nil, err
 	}
 	if l.turns, err = m.newTurns(cfg.Augment); err != nil {
 		return nil, err
 	}
-	l.works = make([]shardWork, cfg.Shards)
+	l.works = make([]shardWork, shards)
 	for i := range l.works {
-		l.works[i].grow(m, max(64, cfg.Batch/cfg.Shards+1))
+		l.works[i].grow(m, max(64, cfg.Batch/shards+1))
 	}
 	return l, nil
 }
+
+// Share lets the workers of a pool compute shards; nil: a goroutine each.
+func (l *Learner) Share(pool *cores.Pool) { l.shards.Cores, l.opt.Cores = pool, pool }
 
 // optimise takes the optimiser, which must hold every weight.
 func (l *Learner) optimise(opt *nn.Adam) error {

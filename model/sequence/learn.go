@@ -13,12 +13,12 @@ type Learning struct {
 	Batch  int     `yaml:"batch" doc:"steps of a gradient step, in whole histories" range:"1..1048576"`
 	Clip   float64 `yaml:"clip" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
 	Share  float64 `yaml:"share" doc:"weight of the goal's and of the kind's cross-entropy beside the action's" range:"0..100"`
-	Shards int     `yaml:"shards" doc:"parts of a batch that may run side by side; part of the numbers" range:"1..64"`
+	Shards int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 128 rows" range:"0..64"`
 }
 
 // DefaultLearning returns the settings of docs/opponents.md.
 func DefaultLearning() Learning {
-	return Learning{LR: 2e-3, Batch: 2048, Clip: 1, Share: 0.25, Shards: 2}
+	return Learning{LR: 2e-3, Batch: 2048, Clip: 1, Share: 0.25}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -38,7 +38,7 @@ func NewLearner(m *Model, p *nn.Params, cfg Learning, steps int, key rng.Key) (*
 		return nil, err
 	}
 	var works []*Work
-	for range cfg.Shards {
+	for range model.Shards(cfg.Shards, cfg.Batch) {
 		works = append(works, m.Work())
 	}
 	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.Clip, steps, key, works)

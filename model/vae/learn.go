@@ -19,12 +19,12 @@ type LearnConfig struct {
 	Tau     float64 `yaml:"tau" doc:"temperature of discrete goals at the start" range:"0<..100"`
 	TauEnd  float64 `yaml:"tau_end" doc:"and at the end" range:"0<..100"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
-	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side; part of the numbers" range:"1..64"`
+	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 128 rows" range:"0..64"`
 }
 
 // DefaultLearn returns HOP+'s KL weight and warm-up.
 func DefaultLearn() LearnConfig {
-	return LearnConfig{LR: 2e-3, Batch: 256, KL: 1e-4, Warmup: 20000, Blur: 0.1, Tau: 1, TauEnd: 0.5, MaxGrad: 1, Shards: 2}
+	return LearnConfig{LR: 2e-3, Batch: 256, KL: 1e-4, Warmup: 20000, Blur: 0.1, Tau: 1, TauEnd: 0.5, MaxGrad: 1}
 }
 
 // Learner trains a model: the encoder, the decoder and, in loss B, the model of
@@ -42,8 +42,9 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, steps int, key rng.Key)
 		return nil, err
 	}
 	var works []*Work
-	for range cfg.Shards {
-		works = append(works, m.Work((cfg.Batch+cfg.Shards-1)/cfg.Shards))
+	shards := model.Shards(cfg.Shards, cfg.Batch)
+	for range shards {
+		works = append(works, m.Work((cfg.Batch+shards-1)/shards))
 	}
 	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works)
 	return &Learner{m, l, cfg}, err

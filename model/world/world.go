@@ -391,3 +391,7 @@ func bitsOf(set uint32, do func(e int)) {
 		do(bits.TrailingZeros32(set))
 	}
 }
+
+// Shards returns into how many shards a batch of so many rows is cut. A row costs several
+// times what one of a dense network does: every cell of the board is one there.
+func Shards(rows int) int { return nn.ShardsOf(4 * rows) }

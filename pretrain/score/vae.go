@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"hop/agent"
 	"hop/card"
@@ -140,13 +141,20 @@ func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 		term = "reconstruction_agents"
 	}
 	learn, held := codes(v, 0), codes(v, 2)
-	var probe *vae.Probe
-	s.codeScore, probe = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
+	var limit, types float64
+	var err error
+	var beside sync.WaitGroup // three probes, side by side
+	if goals := len(v.Data.Layout.Goals); goals > 1 {
+		beside.Go(func() { limit, _, err = stateLimit(m, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit")) })
+		beside.Go(func() { types = probeTypes(v, learn, held) })
+	}
+	s.codeScore, _ = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
 	s.short = Short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
-	if probe != nil {
-		if err := s.probeMore(v, learn, held); err != nil {
-			return nil, nil, err
-		}
+	if beside.Wait(); err != nil {
+		return nil, nil, err
+	}
+	if len(s.goals) > 1 {
+		s.ProbeLimit, s.TypeProbe = stats.Number(limit), types
 	}
 	k, err := vaeCard(v.Config, m.Describe(p), m.Actions, s)
 	return s, k, err
@@ -159,23 +167,19 @@ func share(b bool) float64 {
 	return 0
 }
 
-// probeMore asks what could be said about goals, and what z says about types.
-func (s *VAEScore) probeMore(v *pretrain.VAE, learn, held vae.Codes) (err error) {
-	limit, _, err := stateLimit(v.Learner.Model, &v.Parts, v.Data.Goal, len(s.goals), v.Key.Child("limit"))
-	if err != nil {
-		return err
+// probeTypes asks what z says about types; 0 where there is one only.
+func probeTypes(v *pretrain.VAE, learn, held vae.Codes) float64 {
+	types := len(v.Data.Bots)
+	if types < 2 {
+		return 0
 	}
-	s.ProbeLimit = stats.Number(limit)
-	if types := len(v.Data.Bots); types > 1 {
-		for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
-			c.Label = make([]int, len(v.Parts[part].Rows))
-			for i, row := range v.Parts[part].Rows {
-				c.Label[i] = int(v.Data.Bot[row])
-			}
+	for part, c := range map[int]*vae.Codes{0: &learn, 2: &held} {
+		c.Label = make([]int, len(v.Parts[part].Rows))
+		for i, row := range v.Parts[part].Rows {
+			c.Label[i] = int(v.Data.Bot[row])
 		}
-		s.TypeProbe = vae.FitProbe(learn, types).Score(held).Accuracy
 	}
-	return nil
+	return vae.FitProbe(learn, types).Score(held).Accuracy
 }
 
 // codes returns the means of z of a part of the rows, with the goals reached.

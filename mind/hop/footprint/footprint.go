@@ -5,6 +5,7 @@ import (
 	"hop/frame"
 	"hop/game"
 	"hop/mind"
+	"hop/model"
 	"hop/model/actor"
 	"hop/model/moa"
 	"hop/model/sequence"
@@ -42,7 +43,8 @@ func (p Planner) Parts(spec game.Spec, net actor.Config, size mind.Sizes) ([]min
 	// Weights, gradients, Adam's two, the start, the shards' gradients; a batch of rows; and the
 	// trajectories of a window, of whose numbers few are not zero.
 	seen := float64(size.Window) * envs * peers
-	models := minds * (4*float64(others.Len())*(5+float64(p.Learning.Shards)) + float64(4*p.Learning.Batch)*row +
+	shards := model.Shards(p.Learning.Shards, p.Learning.Batch)
+	models := minds * (4*float64(others.Len())*(5+float64(shards)) + float64(4*p.Learning.Batch)*row +
 		seen*(obs+4*float64(in.GoalLen)+k))
 
 	// Trees with the states in them, a byte for each number observed, and two memories of answers.

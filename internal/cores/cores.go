@@ -1,0 +1,324 @@
+// Package cores lets the cores of a run help whoever has work.
+//
+// A Pool is as many workers as a run may use: the goroutine that asks, and helpers that
+// live from Open to Close. Work is cut into numbered parts, so many that every worker finds
+// some; who computes a part is decided by who is free, never what is computed, so that
+// results do not depend on the number of workers. A part may be work in parts itself: whole
+// learners are parts, and so are the shards of their minibatches.
+//
+// A worker takes the same parts as the last time where it can: what they read and write is
+// still in its cache.
+package cores
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Pool is the workers of a run. A nil Pool, or one that is not open, has one worker: who asks.
+type Pool struct {
+	workers int
+	spin    int // looks for work before a worker sleeps
+	open    bool
+	helpers sync.WaitGroup
+	clock   func() time.Duration // nil: waiting is not counted
+	_       [64]byte             // what follows is written often, each by itself, and looked at by who waits
+	idle    atomic.Int64
+	_       [56]byte
+	posted  atomic.Uint32
+	_       [60]byte
+	jobs    [maxJobs]atomic.Pointer[Job]
+	top     atomic.Int32 // places of jobs that were ever used
+	sleeps  atomic.Int32
+
+	mu      sync.Mutex
+	wake    sync.Cond
+	closing bool
+}
+
+// maxJobs is how many jobs are open to helpers at a time; who asks beyond that works alone.
+const maxJobs = 32
+
+// Job is the memory of one kind of work, used again each time; its zero value is ready. A Job
+// is done by one goroutine at a time.
+type Job struct {
+	Whole bool // parts are long and ask for help themselves: one is not begun while waiting for another
+
+	free    atomic.Uint64 // a bit for each group of parts that nobody has taken, spread over all bits
+	parts   int
+	groups  int // one after the other, as like as can be: at most 64
+	do      func(part int)
+	doOn    func(part, worker int) // in place of do
+	at      int                    // its place in the pool, the last time
+	asleep  atomic.Bool            // who asked sleeps until all parts are done
+	_       [32]byte
+	pending atomic.Int32
+	_       [60]byte
+}
+
+// New returns a pool of that many workers; 0: one a core. It has no helpers before Open. The
+// clock, which may be nil, is for Idle alone.
+func New(workers int, clock func() time.Duration) *Pool {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	p := &Pool{workers: workers, clock: clock}
+	p.wake.L = &p.mu
+	if workers <= runtime.GOMAXPROCS(0) {
+		p.spin = 8000 // half a millisecond: as long as a run does by itself what nobody can help with
+	}
+	return p
+}
+
+// Workers returns how many workers there are.
+func (p *Pool) Workers() int {
+	if p == nil {
+		return 1
+	}
+	return p.workers
+}
+
+// Open starts the helpers.
+func (p *Pool) Open() {
+	if p.open {
+		panic("cores: the pool is open")
+	}
+	p.open, p.closing = true, false
+	p.idle.Store(0)
+	for i := 1; i < p.workers; i++ {
+		p.helpers.Go(func() { p.work(nil, i) })
+	}
+}
+
+// Close ends the helpers and returns when they have.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closing = true
+	p.mu.Unlock()
+	p.posted.Add(1)
+	p.wake.Broadcast()
+	p.helpers.Wait()
+	p.open = false
+}
+
+// Idle returns for how long workers have waited since Open, added up.
+func (p *Pool) Idle() time.Duration {
+	if p == nil || !p.open || p.clock == nil {
+		return 0
+	}
+	wait, ended := p.waiting()
+	return time.Duration((ended + int64(wait)*p.now()) * tick)
+}
+
+// waiting returns how many workers wait now, and the ends of waiting less the beginnings.
+func (p *Pool) waiting() (n int, ended int64) {
+	x := p.idle.Load()
+	ended = x << 10 >> 10
+	return int((x - ended) >> 54), ended
+}
+
+// tick is the unit, in nanoseconds, that waiting is counted in. Pool.idle holds in its upper
+// 10 bits how many wait now, and below them the ends of waiting less the beginnings: one
+// number, so that who reads it in between is not misled.
+const tick = 64
+
+func (p *Pool) now() int64 {
+	if p.clock == nil {
+		return 0
+	}
+	return int64(p.clock()) / tick
+}
+
+// rest notes that a worker begins to wait, and rested that it has something to do.
+func (p *Pool) rest() { p.idle.Add(1<<54 - p.now()) }
+
+func (p *Pool) rested() { p.idle.Add(p.now() - 1<<54) }
+
+// Do calls do for the parts 0 to before n, in any order and on any workers, and returns when
+// all have returned. do is made once by who asks often: nothing allocates here.
+func (p *Pool) Do(j *Job, n int, do func(part int)) {
+	if p.alone(n) {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	j.do, j.doOn = do, nil
+	p.share(j, n)
+}
+
+// DoOn is Do that says who computes a part: a number below Workers, 0 for who asks. It is
+// mostly the same number on the same core, and may be given to two at a time.
+func (p *Pool) DoOn(j *Job, n int, do func(part, worker int)) {
+	if p.alone(n) {
+		for i := range n {
+			do(i, 0)
+		}
+		return
+	}
+	j.do, j.doOn = nil, do
+	p.share(j, n)
+}
+
+// alone reports whether nobody can help with so many parts.
+func (p *Pool) alone(n int) bool { return p == nil || !p.open || p.workers == 1 || n <= 1 }
+
+// share does a job with whoever helps.
+func (p *Pool) share(j *Job, n int) {
+	j.parts, j.groups = n, min(n, 64)
+	j.pending.Store(int32(j.groups))
+	all := uint64(0)
+	for g := range j.groups {
+		all |= 1 << ((g*64 + j.groups - 1) / j.groups)
+	}
+	j.free.Store(all)
+	shown := p.post(j)
+	for bit := j.take(0); bit >= 0; bit = j.take(0) {
+		p.run(j, bit, 0)
+	}
+	if shown {
+		p.jobs[j.at].Store(nil)
+	}
+	if j.pending.Load() > 0 {
+		p.work(j, j.at)
+	}
+}
+
+// post shows a job to helpers, where it was shown before if that is free. It reports whether
+// there was a place.
+func (p *Pool) post(j *Job) bool {
+	for i := range maxJobs {
+		at := (j.at + i) % maxJobs
+		if p.jobs[at].Load() != nil || !p.jobs[at].CompareAndSwap(nil, j) {
+			continue
+		}
+		j.at = at
+		for top := p.top.Load(); int(top) <= at && !p.top.CompareAndSwap(top, int32(at+1)); top = p.top.Load() {
+		}
+		p.posted.Add(1)
+		p.rouse(j)
+		return true
+	}
+	return false
+}
+
+// rouse wakes workers that sleep if more groups of a job are free than workers look for work.
+// One wakes the next when it finds work, but for jobs of long parts all are woken at once.
+func (p *Pool) rouse(j *Job) {
+	sleep := int(p.sleeps.Load())
+	if sleep == 0 {
+		return
+	}
+	if wait, _ := p.waiting(); bits.OnesCount64(j.free.Load())-1 <= wait-sleep {
+		return
+	}
+	p.mu.Lock() // who is about to sleep has it until it does
+	if j.Whole {
+		p.wake.Broadcast()
+	} else {
+		p.wake.Signal()
+	}
+	p.mu.Unlock()
+}
+
+// take returns the bit of a group that nobody has taken, the first from bit from on, -1 if
+// there is none. Who comes late may take one of the next time: that is one as any other.
+func (j *Job) take(from int) int {
+	for {
+		free := j.free.Load()
+		if free == 0 {
+			return -1
+		}
+		bit := (from + bits.TrailingZeros64(bits.RotateLeft64(free, -from))) & 63
+		if j.free.CompareAndSwap(free, free&^(1<<bit)) {
+			return bit
+		}
+	}
+}
+
+// run does the group of a bit.
+func (p *Pool) run(j *Job, bit, worker int) {
+	g := bit * j.groups / 64
+	for part := g * j.parts / j.groups; part < (g+1)*j.parts/j.groups; part++ {
+		if j.doOn != nil {
+			j.doOn(part, worker)
+		} else {
+			j.do(part)
+		}
+	}
+	if j.pending.Add(-1) == 0 && j.asleep.Load() {
+		p.mu.Lock() // as in rouse
+		p.wake.Broadcast()
+		p.mu.Unlock()
+	}
+}
+
+// find returns a group of some job as its bit, looking at the jobs from one on, so that helpers
+// spread over them; whole says that parts that are whole may be begun, which come first. The job is
+// nil if there is none.
+func (p *Pool) find(from int, whole bool) (*Job, int) {
+	n := int(p.top.Load())
+	for _, long := range [2]bool{true, false} {
+		if long && !whole {
+			continue
+		}
+		for i := range n {
+			if j := p.jobs[(from+i)%n].Load(); j != nil && j.Whole == long {
+				if bit := j.take(from * 64 / p.workers & 63); bit >= 0 {
+					return j, bit
+				}
+			}
+		}
+	}
+	return nil, 0
+}
+
+// work takes parts until own is done; nil, for helpers: until the pool is closed.
+func (p *Pool) work(own *Job, from int) {
+	p.rest()
+	defer p.rested()
+	left := p.spin
+	for {
+		seen := p.posted.Load()
+		if own != nil && own.pending.Load() == 0 {
+			return
+		}
+		if j, bit := p.find(from, own == nil); j != nil {
+			p.rested()
+			p.rouse(j)
+			p.run(j, bit, from%p.workers)
+			p.rest()
+			left = p.spin
+			continue
+		}
+		for ; left > 0 && p.posted.Load() == seen && (own == nil || own.pending.Load() > 0); left-- {
+			pause(1)
+		}
+		if left <= 0 {
+			if p.sleep(own, seen) {
+				return
+			}
+			left = p.spin
+		}
+	}
+}
+
+// sleep waits until something was posted after seen, or own is done. It reports whether the
+// pool is closed.
+func (p *Pool) sleep(own *Job, seen uint32) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sleeps.Add(1)
+	if own != nil {
+		own.asleep.Store(true)
+		defer own.asleep.Store(false)
+	}
+	for p.posted.Load() == seen && (own == nil || own.pending.Load() > 0) && !p.closing {
+		p.wake.Wait()
+	}
+	p.sleeps.Add(-1)
+	return own == nil && p.closing
+}

@@ -1,0 +1,172 @@
+// Package scale measures how much faster work gets with more cores, and holds what it comes
+// to against what it comes to on one.
+package scale
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"hop/exp"
+	"hop/internal/cpu"
+	"hop/lab"
+	"hop/lab/adapt"
+)
+
+// Row is one job on so many cores.
+type Row struct {
+	Job        string  `json:"job"`
+	Cores      int     `json:"cores"`
+	Wall       float64 `json:"wall_s"`
+	CPU        float64 `json:"cpu_s"`
+	Speedup    float64 `json:"speedup"`    // over one core
+	Efficiency float64 `json:"efficiency"` // of a core: speedup / cores
+	Sum        string  `json:"sum"`        // of what it came to: checkpoints, or a table
+	Same       bool    `json:"same"`       // as on one core
+}
+
+// Jobs are the names of what is measured, in order: PPO by itself; the main job from its
+// models to the lives of its agents; HOP+ where models are there, searching and learning; lives.
+func Jobs() []string { return []string{"ppo", "main", "hop+", "adapt"} }
+
+// Counts returns 1, 2, 4 and so on, and all cores of this machine.
+func Counts() (list []int) {
+	all := runtime.NumCPU()
+	for n := 1; n < all; n *= 2 {
+		list = append(list, n)
+	}
+	return append(list, all)
+}
+
+// Run does every job, in a short form, on each number of cores, the first of which is 1.
+func Run(ctx context.Context, l *lab.Lab, counts []int) ([]Row, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	one := map[string]Row{}
+	var rows []Row
+	count, end := l.Counting("jobs")
+	defer end()
+	for _, n := range counts {
+		runtime.GOMAXPROCS(n)
+		dir, err := os.MkdirTemp("", "hop-scale")
+		if err != nil {
+			return nil, err
+		}
+		for _, job := range Jobs() {
+			row, err := measure(ctx, l, job, dir)
+			if err != nil {
+				return nil, errors.Join(err, os.RemoveAll(dir))
+			}
+			if row.Cores = n; len(one) < len(Jobs()) {
+				one[job] = row
+			}
+			row.Speedup = one[job].Wall / row.Wall
+			row.Efficiency, row.Same = row.Speedup/float64(n), row.Sum == one[job].Sum
+			rows = append(rows, row)
+			count(len(rows), len(counts)*len(Jobs()))
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// measure does one job in a folder, where the main job comes before those that use its agents.
+func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
+	row, watch := Row{Job: job}, cpu.Start()
+	var err error
+	switch job {
+	case "adapt":
+		row.Sum, err = lives(ctx, l, filepath.Join(dir, "main", "hop+main-001"))
+	case "main":
+		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 1280, true)
+	case "hop+":
+		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 2560, false)
+	default:
+		row.Sum, err = trained(ctx, l, "ppo-4x4", filepath.Join(dir, "ppo"), 300_000, false)
+	}
+	row.CPU, row.Wall = watch.Spent()
+	return row, err
+}
+
+// trained trains a preset, with all that comes after it or without, and returns the sum of its checkpoints and of those of its models.
+func trained(ctx context.Context, l *lab.Lab, preset, out string, steps int, report bool) (string, error) {
+	spec, err := l.Reg.Load(preset, []string{fmt.Sprintf("train.steps=%d", steps), "eval.episodes=40"})
+	if err != nil {
+		return "", err
+	}
+	shorten(&spec)
+	if !report {
+		spec.Follow = nil
+	}
+	t, err := l.NewTraining(spec, []uint64{1}, out, 0)
+	if err != nil {
+		return "", err
+	}
+	if report {
+		_, err = l.Train(ctx, t)
+	} else {
+		_, err = t.Bare(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	err = checkpoints(h, out)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// shorten makes stages short: what they do stays the same.
+func shorten(spec *exp.Spec) {
+	less := map[string]string{
+		"response": "--set steps=276480 --episodes 20", "data": "--rows 20000", "vae": "--set epochs=1", "cvae": "--set epochs=1",
+		"moa": "--epochs 1", "some": "--rows 10000", "wander": "--rows 5000", "world": "--set epochs=1 --probe 2000 --plays 50",
+		"adapt": "--lives 2 --steps 100 --last 50",
+	}
+	for i := range spec.Prepare {
+		spec.Prepare[i].Run += " " + less[spec.Prepare[i].Name]
+	}
+	for i := range spec.Follow {
+		spec.Follow[i].Run += " " + less[spec.Follow[i].Name]
+	}
+}
+
+// checkpoints adds the checkpoints below a folder to a sum, with what they are of.
+func checkpoints(h hash.Hash, out string) error {
+	return filepath.WalkDir(out, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".safetensors" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		of, _, _ := strings.Cut(filepath.Base(filepath.Dir(filepath.Dir(path))), "-") // a stage's key is of the program
+		fmt.Fprintf(h, "%s %s %x\n", of, filepath.Base(path), sha256.Sum256(b))
+		return err
+	})
+}
+
+// lives lets the main job's agent live among two trios, and returns the sum of its table.
+func lives(ctx context.Context, l *lab.Lab, run string) (string, error) {
+	table, err := adapt.Run(ctx, l, adapt.Config{
+		Runs: []string{run}, Teams: [][]string{{"ns", "nh", "nh"}, {"nh", "ns", "random"}, {"random", "random", "random"}}, Zoo: "zoo",
+		Learn: exp.LearnBeliefs, Steps: 200, Last: 100, Lives: 4, Seeds: []uint64{1, 2}, Starts: 16,
+	})
+	if err != nil {
+		return "", err
+	}
+	table.Used = nil
+	b, err := json.Marshal(table)
+	folder, _ := json.Marshal(filepath.ToSlash(run))
+	b = bytes.ReplaceAll(b, bytes.Trim(folder, `"`), nil) // which is thrown away
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
