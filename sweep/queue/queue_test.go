@@ -330,6 +330,8 @@ func TestFoldersAreSentInTurn(t *testing.T) {
 	must(t, err)
 	other, err := queue.Find(t.Context(), away, "s")
 	must(t, err)
+	_, err = away.Subscribe("there", func(m *nats.Msg) { _ = m.Respond(nil) })
+	must(t, err)
 	for range queue.TurnsAtOnce / 2 {
 		other.Turn(t.Context())
 	}
@@ -359,6 +361,9 @@ func TestFoldersAreSentInTurn(t *testing.T) {
 	}
 	time.Sleep(100 * time.Millisecond) // until they wait
 	away.Close()
+	for err = nil; !errors.Is(err, nats.ErrNoResponders); { // until the server knows: what it sends them before is lost
+		_, err = nc.Request("there", nil, 100*time.Millisecond)
+	}
 	began := time.Now()
 	for _, end := range held {
 		end()
