@@ -123,7 +123,7 @@ type Response struct {
 	Key    rng.Key
 	Brain  *ppo.Brain
 	Past   []ResponsePast // by window
-	Cores  *cores.Pool    // as Training.Cores
+	Cores  *cores.Pool    // whose workers it learns with, open while it runs; nil: as many of its own as it plays with
 
 	members Members // nil: all but oneself are bots
 	teams   *teamDealer
@@ -212,7 +212,7 @@ func (r *Response) Use(pool *cores.Pool) { r.Cores = pool }
 // Run learns until the run's length is reached or ctx ends, in which case it
 // saves and returns ctx's error.
 func (r *Response) Run(ctx context.Context, run *runlog.Run, watch func(ResponseProgress)) error {
-	pool, end := pooled(r.Cores)
+	pool, end := pooled(r.Cores, r.envs.Workers)
 	defer end()
 	r.envs.Cores = pool
 	defer func() { r.envs.Cores = nil }()

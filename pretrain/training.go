@@ -76,7 +76,7 @@ func newTraining(s settings) *Training {
 // in which case it returns ctx's error; whole epochs are saved. It ends with the
 // best weights in place.
 func (t *Training) Run(ctx context.Context, run *runlog.Run, watch func(Progress)) error {
-	pool, end := pooled(t.Cores)
+	pool, end := pooled(t.Cores, 0)
 	defer end()
 	t.learner.Share(pool)
 	defer t.learner.Share(nil)
@@ -121,12 +121,12 @@ func (t *Training) Run(ctx context.Context, run *runlog.Run, watch func(Progress
 // Use has it learn with the workers of an open pool; nil: with a pool of its own.
 func (t *Training) Use(pool *cores.Pool) { t.Cores = pool }
 
-// pooled returns a pool to learn with, a new one unless there is one, and how to end it.
-func pooled(pool *cores.Pool) (*cores.Pool, func()) {
+// pooled returns a pool to learn with, a new one of so many workers unless there is one, and how to end it.
+func pooled(pool *cores.Pool, workers int) (*cores.Pool, func()) {
 	if pool != nil {
 		return pool, func() {}
 	}
-	pool = cores.New(0, nil)
+	pool = cores.New(workers, nil)
 	pool.Open()
 	return pool, pool.Close
 }
