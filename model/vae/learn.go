@@ -19,7 +19,7 @@ type LearnConfig struct {
 	Tau     float64 `yaml:"tau" doc:"temperature of discrete goals at the start" range:"0<..100"`
 	TauEnd  float64 `yaml:"tau_end" doc:"and at the end" range:"0<..100"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
-	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 128 rows" range:"0..64"`
+	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 32 rows" range:"0..64"`
 }
 
 // DefaultLearn returns HOP+'s KL weight and warm-up.
@@ -42,7 +42,7 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, steps int, key rng.Key)
 		return nil, err
 	}
 	var works []*Work
-	shards := model.Shards(cfg.Shards, cfg.Batch)
+	shards := model.Shards(cfg.Shards, 4*cfg.Batch) // its rows are long work
 	for range shards {
 		works = append(works, m.Work((cfg.Batch+shards-1)/shards))
 	}
