@@ -63,10 +63,10 @@ type Taken struct {
 
 // begin starts a journal and returns whom a search is to ask instead: they ask the real
 // ones and write down what was said.
-func (j *Journal) begin(f *Forest, real Asked, trees int) Asked {
+func (j *Journal) begin(f *Forest, asked Asked, trees int) Asked {
 	*j = Journal{
 		Config: f.Config, Actions: f.Actions, Others: f.Others, Grown: make([]Tree, trees),
-		Dynamics: real.Dynamics, Prior: real.Prior, Model: real.Others,
+		Dynamics: asked.Dynamics, Prior: asked.Prior, Model: asked.Others,
 	}
 	return Asked{heard{j}, heard{j}, heard{j}}
 }

@@ -102,8 +102,8 @@ func TestNumbersDoNotDependOnWorkers(t *testing.T) {
 					got := fmt.Sprint(f.Policy, f.Q, f.Visits, f.Value, f.Prior, f.Count, rs, f.Line(0, 5), f.Line(2, 5))
 					if workers == 1 {
 						want = got
-						if f.Visits[0]+f.Visits[1] != 700 || f.Visits[2]+f.Visits[3] != 0 || f.Value[1] != 0 {
-							t.Fatalf("%s: visits %v, want 700 in the first decision and none in the second", name, f.Visits)
+						if f.Visits[0]+f.Visits[1] != 700 || f.Visits[2]+f.Visits[3] != 0 || f.Value[1] != 0 || f.Prior[2]+f.Policy[2] != 0 {
+							t.Fatalf("%s: visits %v, prior %v, want 700 in the first decision and none in the second", name, f.Visits, f.Prior)
 						}
 					}
 					if got != want {
