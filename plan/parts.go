@@ -15,8 +15,8 @@ type Asked struct {
 	Others   Others
 }
 
-// large is how many simulations a search must have to be worth cutting into parts: about a
-// millisecond of one core, many times what it costs to wake another.
+// large is how many simulations a search must have to be worth cutting into parts: half a
+// millisecond of one core or more, so that waking another does not matter.
 const large = 2000
 
 // padding keeps what parts write all the time in different lines of the processor's cache.

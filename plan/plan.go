@@ -323,7 +323,7 @@ func (c Config) Bytes(actions, others, envs, group int) (bytes, slots float64) {
 	if c.Depth > 0 {
 		deep = min(deep, c.Depth)
 	}
-	bytes += float64(group) * float64(deep) * float64(unsafe.Sizeof(hop{}))
+	bytes += float64(group) * (float64(deep)*float64(unsafe.Sizeof(hop{})) + 4*float64(row))
 	if c.Resample == "depth" && !c.Hashed {
 		bytes += float64(envs) * float64(c.Trees) * float64(unsafe.Sizeof(rng.Rand{}))
 	}
