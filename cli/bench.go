@@ -93,7 +93,8 @@ func (c benchNNCmd) Run(a *app) error {
 }
 
 type benchPlanCmd struct {
-	CPU    int           `name:"cpu" help:"Must be 1: a search runs on one core." default:"1"`
+	CPU    int           `name:"cpu" help:"Cores that share a decision; rates are per second of one core, and of all." default:"1"`
+	Envs   int           `help:"Decisions at once; 0: 1, with networks up to 32." default:"0"`
 	Time   time.Duration `help:"Processor time to measure each row for." default:"300ms"`
 	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
 	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
@@ -105,8 +106,8 @@ type benchPlanCmd struct {
 }
 
 func (c benchPlanCmd) Run(a *app) error {
-	if c.CPU != 1 {
-		return usage("--cpu %d: a search runs on one core; start several for more", c.CPU)
+	if c.CPU < 1 || c.Envs < 0 {
+		return usage("--cpu %d --envs %d: want at least one core, and 0 decisions or more", c.CPU, c.Envs)
 	}
 	if c.Loop {
 		return c.loop(a)
@@ -116,11 +117,13 @@ func (c benchPlanCmd) Run(a *app) error {
 		for _, size := range c.Size {
 			for _, agents := range c.Agents {
 				for _, sims := range c.Sims {
-					b, err := bench.NewPlan(a.reg, leaf, size, agents, sims)
+					what := bench.PlanConfig{Leaf: leaf, Size: size, Agents: agents, Sims: sims, Envs: c.Envs, CPU: c.CPU}
+					b, err := bench.NewPlan(a.reg, what)
 					if err != nil {
 						return usageError{err}
 					}
 					rows = append(rows, b.Measure(c.Time))
+					b.Close()
 					if err := a.ctx.Err(); err != nil {
 						return err
 					}
@@ -136,11 +139,11 @@ func (c benchPlanCmd) Run(a *app) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "leaf\tboard\tagents\tsims\tsims/s per core\tms a decision\tleaves a sim\tallocations\t")
+	fmt.Fprint(w, "leaf\tboard\tagents\tsims\tsims/s per core\tsims/s\tms a decision\tleaves a sim\tallocations\t")
 	fmt.Fprintln(w, "select\tothers\tsteps\tleaves\tbackup\t")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, page.Short(r.Rate), r.MS,
-			r.Leaves, r.Allocs)
+		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, page.Short(r.Rate),
+			page.Short(r.Wall), r.MS, r.Leaves, r.Allocs)
 		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Leaf, r.Phases.Backup} {
 			fmt.Fprintf(w, "%.0f %%\t", 100*share)
 		}

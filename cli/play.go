@@ -5,6 +5,7 @@ import (
 
 	"hop/eval"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/lab"
 	"hop/play"
 	"hop/rollout"
@@ -60,6 +61,11 @@ func (c playCmd) Run(a *app) error {
 	}
 	if err := o.Validate(); err != nil {
 		return usageError{err}
+	}
+	if o.Agents != nil {
+		o.Agents.Cores = cores.New(0, nil)
+		o.Agents.Cores.Open()
+		defer o.Agents.Cores.Close()
 	}
 	return play.Run(a.ctx, o)
 }

@@ -12,6 +12,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/rng"
 	"hop/rollout"
 	"hop/stats"
@@ -86,6 +87,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if pool := cores.New(cfg.Workers, nil); pool.Workers() > envs.Workers { // who has no lane helps planners with theirs
+		pool.Open()
+		defer pool.Close()
+		envs.Cores = pool
 	}
 	players, err := assemble(cfg.Team, envs.Workers, cfg.Lanes)
 	if err != nil {

@@ -2,13 +2,18 @@ package plan
 
 import "math"
 
-// harvest adds a finished tree's root to its env's results.
-func (f *Forest) harvest(l *lane, slot int32) {
-	env := int(l.tree) / f.Trees
+// harvest adds the root of lane i's tree, which is finished, to its env's results. Trees
+// are added in their order, whoever searched them.
+func (f *Forest) harvest(i int) {
+	env, slot := int(f.lane[i].tree)/f.Trees, i*f.stride
 	n := &f.nodes[slot]
+	if n.legal == 0 {
+		return
+	}
 	f.Value[env] += n.mean / float32(f.Trees)
-	edges := f.edges[int(slot)*f.row : int(slot)*f.row+f.Actions]
+	edges := f.edges[slot*f.row : slot*f.row+f.Actions]
 	for k := range f.Actions {
+		f.Prior[env*f.Actions+k] += f.first[i*f.row+k] / float32(f.Trees)
 		if n.legal>>k&1 == 0 || edges[k].n == 0 {
 			continue
 		}

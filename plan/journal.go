@@ -61,13 +61,14 @@ type Taken struct {
 	Reward       float32
 }
 
-// begin starts a journal and returns the parts that a search is to ask instead: they
-// ask the real ones and write down what was said.
-func (j *Journal) begin(f *Forest, d Dynamics, p Prior, o Others, trees int) (Dynamics, Prior, Others) {
+// begin starts a journal and returns whom a search is to ask instead: they ask the real
+// ones and write down what was said.
+func (j *Journal) begin(f *Forest, asked Asked, trees int) Asked {
 	*j = Journal{
-		Config: f.Config, Actions: f.Actions, Others: f.Others, Grown: make([]Tree, trees), Dynamics: d, Prior: p, Model: o,
+		Config: f.Config, Actions: f.Actions, Others: f.Others, Grown: make([]Tree, trees),
+		Dynamics: asked.Dynamics, Prior: asked.Prior, Model: asked.Others,
 	}
-	return heard{j}, heard{j}, heard{j}
+	return Asked{heard{j}, heard{j}, heard{j}}
 }
 
 // end keeps the results.
@@ -96,7 +97,7 @@ func (j *Journal) backed(l *lane, path []hop, g float32) {
 	j.add(l.tree, e)
 }
 
-// heard is the parts of a search that write down what was said.
+// heard is whom a search asks where what is said is written down.
 type heard struct{ j *Journal }
 
 func (h heard) Root(tree, slot int32) (uint32, uint64) {

@@ -50,7 +50,7 @@ func TestAJournalChangesNothing(t *testing.T) {
 // Steps of a hashed search have names of their own: what one plays does not cancel
 // what another does.
 func TestStepsOfAHashedSearchHaveNamesOfTheirOwn(t *testing.T) {
-	f := &Forest{Others: 2, acts: make([]int32, 2)}
+	f := &Forest{Others: 2, buffers: buffers{acts: make([]int32, 2)}}
 	seen := map[uint64]string{}
 	for from := range int32(4) {
 		for action := range int32(8) {

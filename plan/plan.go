@@ -8,7 +8,8 @@
 // Nodes are flat arrays that are reused; nothing is allocated after New. Trees
 // advance in groups, all of a group together, so that networks are asked about
 // many leaves at once. Every tree draws from its own stream and answers to equal
-// questions are equal, so results do not depend on groups, caches or workers.
+// questions are equal, so results do not depend on groups, caches or workers. The
+// trees of a large search are cut into parts that run side by side (parts.go).
 package plan
 
 import (
@@ -18,6 +19,7 @@ import (
 	"unsafe"
 
 	"hop/field"
+	"hop/internal/cores"
 	"hop/rng"
 )
 
@@ -139,7 +141,7 @@ func (c Config) Sure() bool {
 	return c.Sims > 0 && c.Kind != "none" && c.Act != "visits" && c.Act != "softmax" && c.Act != "mixed"
 }
 
-// Forest is the memory of a search. Make one with New for each goroutine.
+// Forest is the memory of a search. Make one with New for each who decides.
 // Q, Visits, Value and Policy are views, written by Search.
 type Forest struct {
 	Config
@@ -166,23 +168,40 @@ type Forest struct {
 	group  int // trees that advance together
 	stride int // slots a tree
 	row    int // entries a node in the arrays below: Actions, rounded up to 8
-	lane   []lane
 	live   int // lanes of the last group
 
 	// By slot, [group][stride].
 	nodes []node
-	edges []edge // [slots][row]
+	edges []edge  // [slots][row]
+	kept  []int32 // [slots][Others] joint actions drawn once a node
+	joint []int32 // [slots][Others] with Trace: joint actions on the way into nodes
 
-	path  []hop // [group][depth]
-	deep  int   // length of a path
+	first []float32 // [group][row] the roots' priors, before noise
+	path  []hop     // [group][depth]
+	deep  int       // length of a path
 	table []entry
 	gen   uint32
 
+	buffers
+	asked Asked      // by the trees that are searched
+	rs    []rng.Rand // [trees] their streams
+
+	inv   []float32 // 1/n
+	bonus []float32 // c sqrt(n) for a node of n visits
+	tried []int32   // [Envs][Actions] trees in which the action was tried
+
+	parts  []*Forest  // what is searched side by side: views of the arrays above; nil until Parts is above 1
+	job    *cores.Job // of the parts
+	search func(part int)
+	alone  [1]Asked // of Search
+}
+
+// buffers is what a search writes all the time: each part has its own.
+type buffers struct {
+	lane   []lane
 	active []int32 // lanes with simulations left
 	want   []Leaf  // steps to play in this round
 	acts   []int32 // [group][Others] the joint actions of want
-	kept   []int32 // [slots][Others] joint actions drawn once a node
-	joint  []int32 // [slots][Others] with Trace: joint actions on the way into nodes
 	qs     []Query
 	who    []int32 // lanes or rows that qs belong to
 	owner  []int32 // lanes that want belongs to
@@ -190,9 +209,6 @@ type Forest struct {
 	logits []float32
 	value  []float32
 	prior  []float32  // [row]
-	inv    []float32  // 1/n
-	bonus  []float32  // c sqrt(n) for a node of n visits
-	tried  []int32    // [Envs][Actions] trees in which the action was tried
 	common []rng.Rand // [trees] streams that depend on the depth only
 }
 
@@ -307,7 +323,7 @@ func (c Config) Bytes(actions, others, envs, group int) (bytes, slots float64) {
 	if c.Depth > 0 {
 		deep = min(deep, c.Depth)
 	}
-	bytes += float64(group) * float64(deep) * float64(unsafe.Sizeof(hop{}))
+	bytes += float64(group) * (float64(deep)*float64(unsafe.Sizeof(hop{})) + 4*float64(row))
 	if c.Resample == "depth" && !c.Hashed {
 		bytes += float64(envs) * float64(c.Trees) * float64(unsafe.Sizeof(rng.Rand{}))
 	}
@@ -349,19 +365,13 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	f.Policy, f.Q = make([]float32, envs*actions), make([]float32, envs*actions)
 	f.Visits, f.Value, f.Prior = make([]int32, envs*actions), make([]float32, envs), make([]float32, envs*actions)
 	slots := f.Slots()
-	f.lane, f.nodes, f.edges = make([]lane, f.group), make([]node, slots), make([]edge, slots*f.row)
-	f.path = make([]hop, f.group*f.deep)
-	f.active, f.who, f.qs = make([]int32, 0, f.group), make([]int32, 0, f.group), make([]Query, 0, f.group)
-	f.owner = make([]int32, 0, f.group)
-	f.want, f.acts, f.drawn = make([]Leaf, 0, f.group), make([]int32, f.group*others), make([]int32, f.group*others)
-	if c.Resample == "depth" && !c.Hashed {
-		f.common = make([]rng.Rand, envs*c.Trees)
-	}
+	f.nodes, f.edges = make([]node, slots), make([]edge, slots*f.row)
+	f.first, f.path = make([]float32, f.group*f.row), make([]hop, f.group*f.deep)
+	f.buffers = f.newBuffers(0)
 	if c.Resample != "child" && !c.Hashed { // with common numbers they would be drawn the same again
 		f.kept = make([]int32, slots*others)
 		f.keepAll, f.keepRoot = c.Resample != "root", true
 	}
-	f.logits, f.value, f.prior = make([]float32, f.group*actions), make([]float32, f.group), make([]float32, f.row)
 	f.inv, f.bonus, f.tried = make([]float32, max(c.Sims+3, MaxActions+1)), make([]float32, c.Sims+3), make([]int32, envs*actions)
 	for n := 1; n < len(f.inv); n++ {
 		f.inv[n] = 1 / float32(n)
@@ -374,6 +384,19 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 		f.bonus[n] = w * float32(math.Sqrt(float64(n)))
 	}
 	return f, nil
+}
+
+// newBuffers returns buffers for a group, that much longer than they need be.
+func (f *Forest) newBuffers(spare int) (b buffers) {
+	n := f.group + spare
+	b.lane, b.active, b.who, b.owner = make([]lane, n), make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n)
+	b.want, b.qs = make([]Leaf, 0, n), make([]Query, 0, n)
+	b.acts, b.drawn = make([]int32, n*f.Others), make([]int32, n*f.Others)
+	b.logits, b.value, b.prior = make([]float32, n*f.Actions), make([]float32, n), make([]float32, f.row+spare)
+	if f.Resample == "depth" && !f.Hashed {
+		b.common = make([]rng.Rand, f.Envs*f.Trees+spare)
+	}
+	return b
 }
 
 // softmax writes the distribution of scaled logits over the legal actions.

@@ -4,17 +4,26 @@ import (
 	"math"
 	"math/bits"
 
+	"hop/internal/cores"
 	"hop/rng"
 )
 
 // Search plans a number of decisions, at most Envs, and writes Policy, Q,
 // Visits, Value and Prior for each. rs holds Trees streams for each decision.
 func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
+	f.alone[0] = Asked{d, p, o}
+	f.SearchOn(nil, f.alone[:], rs)
+}
+
+// SearchOn is Search by the workers of a pool: the trees are cut into a part for each
+// Asked, whose number Parts says. Numbers are the same for any.
+func (f *Forest) SearchOn(pool *cores.Pool, asked []Asked, rs []rng.Rand) {
 	if len(rs)%f.Trees != 0 || len(rs) > f.Envs*f.Trees {
 		panic("plan: Search needs one stream for each tree of each decision")
 	}
 	if f.Journal != nil {
-		d, p, o = f.Journal.begin(f, d, p, o, len(rs))
+		f.alone[0] = f.Journal.begin(f, asked[0], len(rs))
+		asked = f.alone[:]
 	}
 	clear(f.Q)
 	clear(f.Visits)
@@ -22,7 +31,18 @@ func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
 	clear(f.Prior)
 	clear(f.tried)
 	for lo := 0; lo < len(rs); lo += f.group {
-		f.run(d, p, o, rs, lo, min(lo+f.group, len(rs)))
+		hi := min(lo+f.group, len(rs))
+		if len(asked) > 1 {
+			f.together(pool, asked, rs, lo, hi)
+		} else {
+			f.begin(asked[0], rs, lo, hi)
+			f.run()
+		}
+		f.live = hi - lo
+		for i := range f.live {
+			f.harvest(i)
+		}
+		f.lap(&f.Spent.Backup)
 	}
 	f.decide(len(rs) / f.Trees)
 	if f.Journal != nil {
@@ -49,24 +69,25 @@ func Stream(hi, lo uint64) rng.Rand {
 	return rng.Raw(hi, lo)
 }
 
-// run searches the trees lo to hi together.
-func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
+// begin puts the roots of the trees lo to hi into lanes and draws what their co-players
+// are after.
+func (f *Forest) begin(asked Asked, rs []rng.Rand, lo, hi int) {
 	if f.Clock != nil {
 		f.mark = f.Clock()
 	}
+	f.asked, f.rs = asked, rs
 	f.gen++
-	f.live = hi - lo
 	f.active, f.qs, f.who = f.active[:0], f.qs[:0], f.who[:0]
 	for tree := lo; tree < hi; tree++ {
 		i := tree - lo
 		slot := int32(i * f.stride)
 		f.lane[i] = lane{tree: int32(tree), at: slot, used: 1, lo: math.MaxFloat32, hi: -math.MaxFloat32}
-		legal, key := d.Root(int32(tree), slot)
+		legal, key := asked.Dynamics.Root(int32(tree), slot)
 		f.nodes[slot] = node{}
 		if legal == 0 {
 			continue
 		}
-		o.Goals(int32(tree), &rs[tree])
+		asked.Others.Goals(int32(tree), &rs[tree])
 		if f.common != nil {
 			f.lane[i].seed = rs[tree].Uint64() | 1
 		}
@@ -74,10 +95,17 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 		f.who = append(f.who, int32(i))
 	}
 	f.lap(&f.Spent.Dynamics)
-	f.evaluate(p)
+}
+
+// run searches the trees that have begun.
+func (f *Forest) run() {
+	if f.Clock != nil {
+		f.mark = f.Clock()
+	}
+	f.evaluate(f.asked.Prior)
 	for row, i := range f.who {
 		l := &f.lane[i]
-		f.rootPrior(l, &rs[l.tree])
+		f.rootPrior(int(i), l, &f.rs[l.tree])
 		if f.Journal != nil {
 			f.Journal.noised(f, l)
 		}
@@ -89,12 +117,8 @@ func (f *Forest) run(d Dynamics, p Prior, o Others, rs []rng.Rand, lo, hi int) {
 			f.active = append(f.active, i)
 		}
 	}
-	for f.round(d, p, o, rs) {
+	for f.round(f.asked.Dynamics, f.asked.Prior, f.asked.Others, f.rs) {
 	}
-	for i := range hi - lo {
-		f.harvest(&f.lane[i], int32(i*f.stride))
-	}
-	f.lap(&f.Spent.Backup)
 }
 
 // round brings every active lane to one state that must be played or evaluated,
@@ -436,13 +460,12 @@ func (f *Forest) open(n *node, edges []edge) {
 	}
 }
 
-// rootPrior keeps the root's prior and mixes noise into it.
-func (f *Forest) rootPrior(l *lane, r *rng.Rand) {
+// rootPrior keeps the prior of lane i's root and mixes noise into it.
+func (f *Forest) rootPrior(i int, l *lane, r *rng.Rand) {
 	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
 	f.open(&f.nodes[l.at], edges)
-	env := int(l.tree) / f.Trees
 	for k := range f.Actions {
-		f.Prior[env*f.Actions+k] += edges[k].p / float32(f.Trees)
+		f.first[i*f.row+k] = edges[k].p
 	}
 	if f.NoiseEps == 0 {
 		return

@@ -105,7 +105,7 @@ func (f *Forest) along(at []int32, m *Move) []int32 {
 			continue
 		}
 		if kid := f.edges[int(slot)*f.row+int(m.Action)].child; kid >= 0 {
-			kids = append(kids, kid)
+			kids = append(kids, slot-slot%int32(f.stride)+kid%int32(f.stride)) // parts count slots from their own first
 		}
 	}
 	if f.joint == nil || len(kids) == 0 {

@@ -8,6 +8,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/plan"
 	"hop/rng"
 	"hop/rollout"
@@ -26,6 +27,7 @@ type Thinker interface {
 // so that a frame can say what the agent that acts in it has in mind; with a person,
 // up to where only the person has not chosen yet.
 type Team struct {
+	Cores   *cores.Pool // open; whose workers help planners; nil: none do
 	game    game.Game
 	names   []string
 	players []rollout.Player // [Seats] with eyes
@@ -156,8 +158,8 @@ func (e *eye) EpisodeOver(v *rollout.View, n int) {
 func (c *Team) reset(seed uint64) error {
 	c.settle()
 	c.err = nil
-	var err error
-	if c.envs, err = rollout.New(rollout.Config{Game: c.game, Envs: 1, Key: rng.New(seed), Workers: 1, FixSeat: true}); err != nil {
+	envs, err := rollout.New(rollout.Config{Game: c.game, Envs: 1, Key: rng.New(seed), Workers: 1, Cores: c.Cores, FixSeat: true})
+	if c.envs = envs; err != nil {
 		return err
 	}
 	c.ro, c.seen = batch.New(c.envs.Shape(1, 0)), false

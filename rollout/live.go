@@ -6,6 +6,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/rng"
 )
 
@@ -31,6 +32,9 @@ func NewLive(g game.Game, envs int) (*Live, error) {
 	}
 	return &Live{envs: e}, nil
 }
+
+// Share lets the workers of an open pool help players, whom so many goroutines let act.
+func (l *Live) Share(p *cores.Pool, workers int) { l.envs.Cores, l.envs.Workers = p, workers }
 
 // Seed starts copy n's first episode of that seed. Which copy it is does not matter:
 // the streams are those of the only copy of a run with that seed.

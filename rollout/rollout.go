@@ -26,7 +26,7 @@ type Config struct {
 	Envs    int         // copies
 	Key     rng.Key     // names all streams
 	Workers int         // 0: one a core; at most one a process of a game that is played Elsewhere
-	Cores   *cores.Pool // who the workers are, open while windows are collected; nil: goroutines of their own
+	Cores   *cores.Pool // who the workers are, open while windows are collected; nil: goroutines of their own. More than Workers help players
 	Blind   bool        // write no observations: every player is scripted
 	FixSeat bool        // agent a always sits on seat a, as in a game whose seats are fixed
 	// Imagined says that the game is made up by a model.

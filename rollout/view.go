@@ -4,6 +4,7 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/rng"
 )
 
@@ -120,6 +121,12 @@ func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
 
 // Imagined reports that what is played is made up by a model.
 func (v *View) Imagined() bool { return v.envs.Config.Imagined }
+
+// Helpers returns the run's workers, and how many of them there are for each of those who
+// play: 1 where everyone has copies to play. More can share what a player does alone.
+func (v *View) Helpers() (*cores.Pool, int) {
+	return v.envs.Cores, max(1, v.envs.Cores.Workers()/v.envs.Workers)
+}
 
 // AgentAt returns who sits on a seat of env n.
 func (v *View) AgentAt(n int, s game.Seat) agent.ID {

@@ -243,3 +243,34 @@ func TestWhoCannotPlayIsRefused(t *testing.T) {
 		t.Error("somebody who is not there acts")
 	}
 }
+
+// A decision that is large enough is shared by threads that have no copy, and comes out the same.
+func TestThreadsWithoutACopyHelp(t *testing.T) {
+	dir := exptest.Play(t, "mind: hop\nactor: {hidden: [16]}\nppo: {lambda: 1, epochs: 1}\nsearch: {trees: 7, sims: 300, act: visits}\n"+
+		"moa: {hidden: [16, 16]}\ntrain: {envs: 1, window: 2, steps: 2, save: 2}\n", 1, 1).Dir
+	var want string
+	for _, threads := range []int{1, 3} {
+		s := opened(t, Open{Game: "staghunt", Envs: 1, Threads: threads})
+		number := s.seat(t, Who{Run: dir, Agent: -1})
+		s.seeded(t, 5)
+		if _, helpers := s.live.Views()[0].Helpers(); helpers != threads {
+			t.Errorf("%d share a decision on %d threads", helpers, threads)
+		}
+		got := ""
+		for range 3 {
+			do(t, s, ask(number, -1))
+			b, err := json.Marshal(s.lookOf(t, number, 0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += fmt.Sprint(s.actions, string(b))
+			do(t, s, tickStep)
+		}
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("on %d threads\n%s\nwant\n%s", threads, got, want)
+		}
+	}
+}

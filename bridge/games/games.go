@@ -25,6 +25,7 @@ import (
 	"hop/exp"
 	"hop/field"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/internal/cpu"
 	"hop/lab"
 	"hop/play"
@@ -220,6 +221,11 @@ func (s *Server) open(o Open) (*Opened, error) {
 		s.rec = play.NewRecorder(built, game.Label(built))
 	}
 	s.hire(o.Envs, min(o.Threads, o.Envs))
+	if o.Threads > o.Envs { // who has no copy helps planners with theirs
+		pool := cores.New(o.Threads, nil)
+		pool.Open()
+		s.live.Share(pool, len(s.workers))
+	}
 	bots := []string{}
 	for _, b := range built.Bots() {
 		bots = append(bots, b.Name)

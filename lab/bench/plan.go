@@ -10,6 +10,7 @@ import (
 	"hop/belief"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/internal/cpu"
 	"hop/plan"
 	"hop/plan/truth"
@@ -23,7 +24,10 @@ type PlanRow struct {
 	Sims   int     `json:"sims"`
 	Nets   bool    `json:"nets"`
 	Leaf   string  `json:"leaf"`
-	Rate   float64 `json:"sims_per_s"`
+	CPU    int     `json:"cpu"`            // cores
+	Envs   int     `json:"envs"`           // decisions at once
+	Rate   float64 `json:"sims_per_s"`     // of processor time: of one core
+	Wall   float64 `json:"sims_per_s_all"` // of the clock: of all cores
 	MS     float64 `json:"ms_per_decision"`
 	Leaves float64 `json:"leaves_per_sim"` // states evaluated
 	Allocs float64 `json:"allocs"`         // a decision, in the part of the time with the fewest
@@ -45,9 +49,9 @@ type Plan struct {
 	row    PlanRow
 	g      game.Game
 	forest *plan.Forest
-	world  *truth.World
-	prior  plan.Prior
-	others plan.Others
+	pool   *cores.Pool
+	worlds []*truth.World // of each part of a search
+	asked  []plan.Asked   // the same
 	st     []game.State
 	seats  []game.Seat
 	bots   []game.Bot // by place
@@ -57,14 +61,22 @@ type Plan struct {
 	rs     []rng.Rand
 }
 
-// NewPlan prepares decisions of one agent in the stag hunt on the true rules. leaf
-// says what evaluates leaves: zero, scripts, nets, conv16 or conv.
-func NewPlan(reg *exp.Registry, leaf string, size, agents, sims int) (*Plan, error) {
+// PlanConfig says what to plan. Leaf says what evaluates leaves: zero, scripts, nets, conv16
+// or conv; Envs is how many decisions are made at once, 0: 1, with networks 32 or, where that
+// takes long, fewer.
+type PlanConfig struct {
+	Leaf                          string
+	Size, Agents, Sims, Envs, CPU int
+}
+
+// NewPlan prepares decisions of one agent in the stag hunt on the true rules. It must be
+// closed.
+func NewPlan(reg *exp.Registry, c PlanConfig) (*Plan, error) {
 	params, err := reg.NewGame("staghunt")
 	if err != nil {
 		return nil, err
 	}
-	for path, value := range map[string]int{"size": size, "agents": agents, "blocks": size * 5 / 8 * min(1, size/5)} {
+	for path, value := range map[string]int{"size": c.Size, "agents": c.Agents, "blocks": c.Size * 5 / 8 * min(1, c.Size/5)} {
 		if err := params.Set(path, fmt.Sprint(value)); err != nil {
 			return nil, err
 		}
@@ -73,60 +85,44 @@ func NewPlan(reg *exp.Registry, leaf string, size, agents, sims int) (*Plan, err
 	if err != nil {
 		return nil, err
 	}
-	spec, c := g.Spec(), plan.Default()
-	switch c.Trees = 5; {
-	case sims < 50:
-		c.Trees = 1
-	case sims == 600:
-		c.Trees = 3 // the users' setting: 200 simulations, 3 trees
+	search := plan.Default()
+	switch search.Trees = 5; {
+	case c.Sims < 50:
+		search.Trees = 1
+	case c.Sims == 600:
+		search.Trees = 3 // the users' setting: 200 simulations, 3 trees
 	}
-	c.Sims = sims / c.Trees
-	envs, group := 1, c.Trees
-	nets := leaf == "nets" || leaf == "conv" || leaf == "conv16"
-	if nets {
+	search.Sims = c.Sims / search.Trees
+	nets := c.Leaf == "nets" || c.Leaf == "conv" || c.Leaf == "conv16"
+	envs := c.Envs
+	switch {
+	case envs > 0:
+	case c.Leaf == "conv":
+		envs = min(max(20000/c.Sims, 1), 32) // so that a round takes about a second
+	case nets:
 		envs = 32
-		if leaf == "conv" {
-			envs = min(max(20000/sims, 1), 32) // so that a round takes about a second
-		}
-		group = envs * c.Trees
-	}
-	b := &Plan{row: PlanRow{Size: size, Agents: agents, Sims: c.Sims * c.Trees, Nets: nets, Leaf: leaf}, g: g, r: rng.New(1).Rand(),
-		rs: make([]rng.Rand, envs*c.Trees)}
-	if b.forest, err = plan.New(c, len(spec.Actions), agents-1, envs, group); err != nil {
-		return nil, err
-	}
-	models := []string{"ns", "nh"}
-	if b.world, err = truth.NewWorld(g, models, []string{"nh", "stag"}, envs, c.Trees); err != nil {
-		return nil, err
-	}
-	b.world.Fit(b.forest)
-	beliefs := belief.New(belief.Default(), envs, agents-1, len(models))
-	bots := truth.NewBots(b.world, beliefs, envs)
-	b.others = bots
-	switch leaf {
-	case "zero":
-		s := truth.NewScripts(bots, c.Discount, 4)
-		s.Zero = true
-		b.prior = s
-	case "scripts":
-		b.prior = truth.NewScripts(bots, c.Discount, 14)
-	case "nets", "conv", "conv16":
-		own, err := newNet(leaf, spec, 0, group, 1)
-		if err != nil {
-			return nil, err
-		}
-		other, err := newNet(leaf, spec, len(models), group*(agents-1), 2)
-		if err != nil {
-			return nil, err
-		}
-		nc := plan.NetConfig{Observer: b.world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
-		b.prior = plan.NewNetPrior(nc)
-		nc.Net = other
-		b.others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: agents - 1, Trees: c.Trees, Envs: envs,
-			Vectors: oneHot(len(models))})
 	default:
-		return nil, fmt.Errorf("no leaf %q; there are zero, scripts, nets, conv16 and conv", leaf)
+		envs = 1
 	}
+	trees := envs * search.Trees
+	group := search.Trees
+	if nets {
+		group = trees
+	}
+	b := &Plan{g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, trees), row: PlanRow{
+		Size: c.Size, Agents: c.Agents, Sims: search.Sims * search.Trees, Nets: nets, Leaf: c.Leaf, CPU: c.CPU, Envs: envs}}
+	if b.forest, err = plan.New(search, len(g.Spec().Actions), c.Agents-1, envs, group); err != nil {
+		return nil, err
+	}
+	if err := b.addPart(b.forest); err != nil {
+		return nil, err
+	}
+	for parts := b.forest.Parts(c.CPU, envs); len(b.asked) < parts; {
+		if err := b.addPart(b.forest.Part()); err != nil {
+			return nil, err
+		}
+	}
+	agents := c.Agents
 	for place := range agents {
 		b.seats = append(b.seats, game.Seat(place))
 		bot, err := game.NewBot(g, models[place%2])
@@ -141,16 +137,65 @@ func NewPlan(reg *exp.Registry, leaf string, size, agents, sims int) (*Plan, err
 		st.Reset(&b.r)
 		b.st = append(b.st, st)
 	}
+	b.pool = cores.New(c.CPU, nil)
+	b.pool.Open()
 	return b, nil
+}
+
+// Close lets the cores go.
+func (b *Plan) Close() { b.pool.Close() }
+
+// models are what co-players may be.
+var models = []string{"ns", "nh"}
+
+// addPart adds whom a forest, or a part of it, asks.
+func (b *Plan) addPart(f *plan.Forest) error {
+	spec, group := b.g.Spec(), f.Group()
+	world, err := truth.NewWorld(b.g, models, []string{"nh", "stag"}, f.Envs, f.Trees)
+	if err != nil {
+		return err
+	}
+	world.Fit(f)
+	beliefs := belief.New(belief.Default(), f.Envs, f.Others, len(models))
+	bots := truth.NewBots(world, beliefs, f.Envs)
+	asked := plan.Asked{Dynamics: world, Others: bots}
+	switch b.row.Leaf {
+	case "zero":
+		s := truth.NewScripts(bots, f.Discount, 4)
+		s.Zero = true
+		asked.Prior = s
+	case "scripts":
+		asked.Prior = truth.NewScripts(bots, f.Discount, 14)
+	case "nets", "conv", "conv16":
+		own, err := newNet(b.row.Leaf, spec, 0, group, 1)
+		if err != nil {
+			return err
+		}
+		other, err := newNet(b.row.Leaf, spec, len(models), group*f.Others, 2)
+		if err != nil {
+			return err
+		}
+		nc := plan.NetConfig{Observer: world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
+		asked.Prior = plan.NewNetPrior(nc)
+		nc.Net = other
+		asked.Others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: f.Others, Trees: f.Trees, Envs: f.Envs,
+			Vectors: oneHot(len(models))})
+	default:
+		return fmt.Errorf("no leaf %q; there are zero, scripts, nets, conv16 and conv", b.row.Leaf)
+	}
+	b.worlds, b.asked = append(b.worlds, world), append(b.asked, asked)
+	return nil
 }
 
 // decide plans in every env and plays on.
 func (b *Plan) decide() {
 	for e, st := range b.st {
-		b.world.Set(e, st, b.seats)
+		for _, w := range b.worlds {
+			w.Set(e, st, b.seats)
+		}
 	}
 	plan.Fork(b.rs, &b.r)
-	b.forest.Search(b.world, b.prior, b.others, b.rs)
+	b.forest.SearchOn(b.pool, b.asked, b.rs)
 	n := len(b.g.Spec().Actions)
 	for e, st := range b.st {
 		for place := range b.joint {
@@ -166,8 +211,9 @@ func (b *Plan) decide() {
 	}
 }
 
-// Measure plans for d of processor time, after some to warm up. Allocations are
-// those of the best of ten parts: the runtime has some of its own, at any time.
+// Measure plans for d of processor time, after some to warm up. On several cores a
+// decision's time is that of the clock. Allocations are those of the best of ten parts: the
+// runtime has some of its own, at any time.
 func (b *Plan) Measure(d time.Duration) PlanRow {
 	from := cpu.Time()
 	for i := 0; i < 20 && (i == 0 || cpu.Time()-from < d); i++ {
@@ -175,15 +221,17 @@ func (b *Plan) Measure(d time.Duration) PlanRow {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	const parts = 10
-	done, spent, allocs, count := 0, 0., math.Inf(1), b.forest.Count
+	done, spent, wall, allocs, count := 0, 0., 0., math.Inf(1), b.forest.Count
 	for part := range parts {
 		n := 0
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+		start := time.Now()
 		for from = cpu.Time(); n == 0 || cpu.Time()-from < d/parts; n += len(b.st) {
 			b.decide()
 		}
 		spent += (cpu.Time() - from).Seconds()
+		wall += time.Since(start).Seconds()
 		runtime.ReadMemStats(&after)
 		allocs = min(allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
 		if done += n; part >= 2 && spent >= d.Seconds() {
@@ -192,7 +240,10 @@ func (b *Plan) Measure(d time.Duration) PlanRow {
 	}
 	sims := b.forest.Count.Sims - count.Sims
 	row := b.row
-	row.Rate, row.MS = float64(sims)/spent, 1000*spent/float64(done)
+	row.Rate, row.Wall, row.MS = float64(sims)/spent, float64(sims)/wall, 1000*spent/float64(done)
+	if row.CPU > 1 {
+		row.MS = 1000 * wall / float64(done)
+	}
 	row.Leaves = float64(b.forest.Count.Leaves-count.Leaves) / float64(sims)
 	row.Allocs = allocs
 	row.Phases = b.phases(d / 4)

@@ -8,19 +8,25 @@ import (
 	"hop/registry"
 )
 
-// A decision allocates nothing once a search has begun, whatever evaluates leaves.
+// A decision allocates nothing once a search has begun, whatever evaluates leaves, and on
+// several cores.
 func TestPlanBenchAllocatesNothing(t *testing.T) {
-	for _, leaf := range []string{"zero", "scripts", "nets", "conv16", "conv"} {
-		b, err := NewPlan(registry.New(), leaf, 4, 4, 10)
+	for _, c := range []PlanConfig{
+		{Leaf: "zero"}, {Leaf: "scripts"}, {Leaf: "nets"}, {Leaf: "conv16"}, {Leaf: "conv"},
+		{Leaf: "scripts", Sims: 2000, CPU: 3}, {Leaf: "nets", Sims: 2000, Envs: 1, CPU: 3},
+	} {
+		c.Size, c.Agents, c.Sims, c.CPU = 4, 4, max(c.Sims, 10), max(c.CPU, 1)
+		b, err := NewPlan(registry.New(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 5 {
 			b.decide()
 		}
-		if n := testing.AllocsPerRun(10, b.decide); n != 0 {
-			t.Errorf("leaf %s: a decision allocates %v times, want 0", leaf, n)
+		if n := testing.AllocsPerRun(10, b.decide); n != 0 || len(b.asked) != c.CPU {
+			t.Errorf("%+v: a decision in %d parts allocates %v times, want 0", c, len(b.asked), n)
 		}
+		b.Close()
 	}
 }
 

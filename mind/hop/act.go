@@ -47,15 +47,22 @@ func (m *Mind) watcher(envs, trees int) *watcher {
 // player lets one agent decide by search, for one worker.
 type player struct {
 	*watcher
-	rules  mind.Rules
 	forest *plan.Forest
-	leaves *leaves     // evaluates states for the search
-	drawn  *drawn      // co-players in the search, as the model of others has them
-	act    plan.Others // what the search asks: drawn, or the truth
-	env    []int       // [decisions] env numbers
-	rs     []rng.Rand  // [trees]
-	seats  []game.Seat // [places]
-	seen   int         // version of the weights that caches belong to
+	*part               // whom the search asks
+	parts  []*part      // the same, and for the parts of large searches more
+	asked  []plan.Asked // all of them
+	env    []int        // [decisions] env numbers
+	rs     []rng.Rand   // [trees]
+	seats  []game.Seat  // [places]
+	place  []int        // [decisions][others] ego-first place of each co-player, or absent
+	seen   int          // version of the weights that caches belong to
+}
+
+// part is whom a part of a search asks.
+type part struct {
+	rules  mind.Rules
+	leaves *leaves // evaluates states
+	drawn  *drawn  // co-players, as the model of others has them
 }
 
 // Players returns a player for each worker: one that plans, or that plays by the
@@ -84,30 +91,40 @@ const (
 
 // player makes a player for up to envs envs.
 func (m *Mind) player(envs int) (*player, error) {
-	actions, trees := len(m.spec.Actions), m.search.Trees
-	p := &player{watcher: m.watcher(envs, trees), seats: make([]game.Seat, len(m.others)+1)}
+	trees := m.search.Trees
+	p := &player{watcher: m.watcher(envs, trees), seats: make([]game.Seat, len(m.others)+1), place: make([]int, envs*len(m.others))}
 	p.env, p.rs = make([]int, 0, envs), make([]rng.Rand, 0, envs*trees)
 	var err error
-	if p.forest, err = plan.New(m.search, actions, len(m.others), envs, groupTrees); err != nil {
+	if p.forest, err = plan.New(m.search, len(m.spec.Actions), len(m.others), envs, groupTrees); err != nil {
 		return nil, err
 	}
-	var scripts mind.Scripts
-	if p.rules, scripts, err = m.rules(envs, trees); err != nil {
+	if err := p.addPart(p.forest); err != nil {
 		return nil, err
 	}
-	p.rules.Fit(p.forest)
-	net := plan.NetConfig{Observer: p.rules, ObsLen: m.spec.Obs.Len(), Actions: actions, Rows: min(groupTrees, envs*trees), Log: m.cacheLog}
-	p.drawn = newDrawn(m, net, p.inference, envs)
-	p.leaves = newLeaves(m, net, p.drawn, scripts, envs)
-	p.act = p.drawn
-	if m.truth.others != nil {
-		bots, err := m.truth.others(p.rules, envs)
-		if err != nil {
-			return nil, err
-		}
-		p.act = truth.Among{Believed: p.drawn, Real: bots}
-	}
+	p.part = p.parts[0]
 	return p, nil
+}
+
+// addPart makes whom a forest, or a part of it, asks.
+func (p *player) addPart(f *plan.Forest) error {
+	rules, scripts, err := p.Mind.rules(f.Envs, f.Trees)
+	if err != nil {
+		return err
+	}
+	rules.Fit(f)
+	net := plan.NetConfig{Observer: rules, ObsLen: p.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: p.cacheLog}
+	drawn := newDrawn(p.Mind, net, p.inference, f.Envs)
+	s := &part{rules, newLeaves(p.Mind, net, drawn, scripts, p.place), drawn}
+	act := plan.Others(drawn) // or the truth
+	if p.truth.others != nil {
+		bots, err := p.truth.others(rules, f.Envs)
+		if err != nil {
+			return err
+		}
+		act = truth.Among{Believed: drawn, Real: bots}
+	}
+	p.parts, p.asked = append(p.parts, s), append(p.asked, plan.Asked{Dynamics: rules, Prior: s.leaves, Others: act})
+	return nil
 }
 
 // updateBeliefs starts an episode's beliefs, or updates them by the last joint
@@ -223,12 +240,21 @@ func (p *watcher) posterior(all []float32, v *rollout.View, n int) {
 	}
 }
 
-// runSearch plans from every env's state. Answers of networks are kept from one
-// decision to the next while their weights stand still.
+// runSearch plans from every env's state, together with workers who have nothing else to do.
+// Answers of networks are kept from one decision to the next while their weights stand still.
 func (p *player) runSearch(v *rollout.View, envs []int32) {
+	pool, workers := v.Helpers()
+	parts := p.forest.Parts(workers, len(envs))
+	for len(p.parts) < parts {
+		if err := p.addPart(p.forest.Part()); err != nil {
+			panic(err) // what could be made once can be made again
+		}
+	}
 	if p.seen != p.version || p.inference.Renamed() {
-		p.leaves.own.Cache.Clear()
-		p.drawn.Cache.Clear()
+		for _, s := range p.parts {
+			s.leaves.own.Cache.Clear()
+			s.drawn.Cache.Clear()
+		}
 		p.seen = p.version
 	}
 	p.env, p.rs = p.env[:0], p.rs[:0]
@@ -237,18 +263,22 @@ func (p *player) runSearch(v *rollout.View, envs []int32) {
 		p.seats[0] = v.SeatOf(n)
 		for j, a := range p.others {
 			p.seats[j+1] = game.Seat(v.Seat[v.Slot(a, v.T, n)])
-			if p.leaves.place[p.at(i, j)] = p.placeOf(v, n, j); !p.sight.There(v.Rollout, a, v.T, n) {
-				p.leaves.place[p.at(i, j)] = absent
+			if p.place[p.at(i, j)] = p.placeOf(v, n, j); !p.sight.There(v.Rollout, a, v.T, n) {
+				p.place[p.at(i, j)] = absent
 			}
 		}
-		p.rules.Set(i, v.State(n), p.seats)
+		for _, s := range p.parts[:parts] {
+			s.rules.Set(i, v.State(n), p.seats)
+		}
 		p.env = append(p.env, n)
 		lo := len(p.rs)
 		p.rs = p.rs[:lo+p.search.Trees]
 		plan.Fork(p.rs[lo:], v.Rand(n))
 	}
-	p.drawn.Env = p.env
-	p.forest.Search(p.rules, p.leaves, p.act, p.rs)
+	for _, s := range p.parts {
+		s.drawn.Env = p.env
+	}
+	p.forest.SearchOn(pool, p.asked[:parts], p.rs)
 }
 
 // choose draws an action from the search's policy and records it.

@@ -6,6 +6,7 @@ import (
 
 	"hop/batch"
 	"hop/game"
+	"hop/model/moa"
 	"hop/rollout"
 )
 
@@ -23,21 +24,22 @@ type gated struct {
 
 // asking counts what the model of others computes in a search, by co-player.
 type asking struct {
-	*moaNet
+	*moa.Answers
 	rows int
+	who  int // where a goal says whom it is about
 	of   map[int]int
 }
 
 func (a *asking) Run() (logits, value []float32) {
-	a.rows += a.ws.Rows()
-	return a.moaNet.Run()
+	a.rows += a.Rows()
+	return a.Answers.Run()
 }
 
 func (a *asking) Add(obs, goal []float32) {
-	before := a.ws.Rows()
-	a.moaNet.Add(obs, goal)
-	for j, x := range goal[a.m.width:] {
-		if x != 0 && a.ws.Rows() > before {
+	before := a.Rows()
+	a.Answers.Add(obs, goal)
+	for j, x := range goal[a.who:] {
+		if x != 0 && a.Rows() > before {
 			a.of[j]++
 		}
 	}
@@ -99,7 +101,7 @@ func TestBeyondTheGateNothingIsComputed(t *testing.T) {
 	cost := map[int]int{}
 	for _, gate := range []int{-1, 0, 1} {
 		m, p := makeMind(t, g, 0, 1, func(c *Config) { c.Goals.Kind, c.Goals.Gate = "latent", gate })
-		a := &asking{moaNet: p.drawn.Net.(*moaNet), of: map[int]int{}}
+		a := &asking{Answers: p.drawn.Net.(*moa.Answers), who: m.width, of: map[int]int{}}
 		p.drawn.Net = a
 		at := func(obs []float32, name int, cell int) bool { return obs[cell*len(l.Planes)+name] == 1 }
 		mine := &gated{player: p, t: t, asked: a, near: func(obs []float32) bool {

@@ -16,15 +16,15 @@ type leaves struct {
 	scripts  mind.Scripts   // nil: none
 	drawn    *drawn
 	rolled   []float32 // [rows] values by scripts
-	place    []int     // [decisions][others] ego-first place of each co-player, or absent
+	place    []int     // of the player
 	goal     []float32 // [others][width] what a network reads about a query's goals
 }
 
 // absent is the place of one who has left, or is out of view.
 const absent = -1
 
-func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, envs int) *leaves {
-	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: make([]int, envs*len(m.others))}
+func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, place []int) *leaves {
+	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: place}
 	l.goal = make([]float32, len(m.others)*max(m.width, len(m.who)))
 	c.Net = m.Brain.Model.Leaves(m.Params, m.scale, c.Rows)
 	l.own = plan.NewNetPrior(c)

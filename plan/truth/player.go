@@ -61,8 +61,8 @@ type Player struct {
 
 	agent   agent.ID
 	world   *World
-	bots    *Bots
-	prior   *Scripts
+	prior   []*Scripts    // of each part of a search, with a world and bots of their own
+	asked   []plan.Asked  // the same
 	policy  []game.Policy // by model
 	before  []game.State  // [envs] the position at the last decision
 	started []bool
@@ -96,18 +96,11 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 	if p.Forest, err = plan.New(c.Plan, len(spec.Actions), spec.Seats-1, 1, c.Plan.Trees); err != nil {
 		return nil, err
 	}
-	if p.world, err = NewWorld(g, p.Models, c.Scripts, 1, c.Plan.Trees); err != nil {
+	p.Beliefs = belief.New(c.Belief, envs, spec.Seats-1, len(p.Models))
+	if err := p.addPart(g, p.Forest); err != nil {
 		return nil, err
 	}
-	if h, ok := p.world.rules.(*hunt); ok {
-		h.Last = false
-	}
-	p.world.Fit(p.Forest)
-	p.Beliefs = belief.New(c.Belief, envs, spec.Seats-1, len(p.Models))
-	p.bots = NewBots(p.world, p.Beliefs, 1)
-	p.bots.Env = p.env
-	p.prior = NewScripts(p.bots, c.Plan.Discount, 14)
-	p.prior.Repeat, p.prior.PerTree, p.prior.Zero = c.Repeat, c.PerTree, len(c.Scripts) == 0
+	p.world = p.prior[0].World
 	for _, name := range p.Models {
 		bot, err := game.NewBot(g, name)
 		if err != nil {
@@ -129,6 +122,24 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 	return p, nil
 }
 
+// addPart adds whom a forest, or a part of it, asks.
+func (p *Player) addPart(g game.Game, f *plan.Forest) error {
+	w, err := NewWorld(g, p.Models, p.Scripts, 1, p.Plan.Trees)
+	if err != nil {
+		return err
+	}
+	if h, ok := w.rules.(*hunt); ok {
+		h.Last = false
+	}
+	w.Fit(f)
+	bots := NewBots(w, p.Beliefs, 1)
+	bots.Env = p.env
+	s := NewScripts(bots, p.Plan.Discount, 14)
+	s.Repeat, s.PerTree, s.Zero = p.Repeat, p.PerTree, len(p.Scripts) == 0
+	p.prior, p.asked = append(p.prior, s), append(p.asked, plan.Asked{Dynamics: w, Prior: s, Others: bots})
+	return nil
+}
+
 // Act plans in one env after the other.
 func (p *Player) Act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
@@ -142,14 +153,28 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 		st := v.State(n)
 		p.before[n].CopyFrom(st)
 		p.env[0] = n
-		p.world.Set(0, st, p.seats)
 		plan.Fork(p.rs, v.Rand(n))
-		p.prior.Salt = v.Rand(n).Uint64()
-		p.Forest.Search(p.world, p.prior, p.bots, p.rs)
+		p.search(v, st, v.Rand(n).Uint64())
 		i := v.StepOf(n)
 		v.Action[i] = game.Sample(p.Forest.Policy, v.Rand(n))
 		v.LogProb[i], v.Own[i] = 0, false
 	}
+}
+
+// search plans from a state, together with workers who have nothing else to do.
+func (p *Player) search(v *rollout.View, st game.State, salt uint64) {
+	pool, workers := v.Helpers()
+	parts := p.Forest.Parts(workers, 1)
+	for len(p.asked) < parts {
+		if err := p.addPart(p.world.Game, p.Forest.Part()); err != nil {
+			panic(err) // what could be made once can be made again
+		}
+	}
+	for _, s := range p.prior[:parts] {
+		s.Set(0, st, p.seats)
+		s.Salt = salt
+	}
+	p.Forest.SearchOn(pool, p.asked[:parts], p.rs)
 }
 
 // place notes where everyone sits: this agent, then the others by number.

@@ -2,12 +2,14 @@ package truth_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"hop/eval"
+	"hop/game"
 	"hop/game/gametest"
 	"hop/game/snowdrift"
 	"hop/game/staghunt"
@@ -202,5 +204,53 @@ func TestConfigFaultsAreNamed(t *testing.T) {
 	}
 	if _, err := plan.New(plan.Paper(), 7, 3, 1, 1); err != nil {
 		t.Errorf("the paper's settings: %v", err)
+	}
+}
+
+// One decision after the other is shared by all workers, and nothing that is played or found
+// depends on how many there are, on stag hunt's own rules and on those of any game.
+func TestDecisionsDoNotDependOnWorkers(t *testing.T) {
+	c := truth.Default()
+	c.Plan.Trees, c.Plan.Sims, c.Plan.Depth, c.Plan.Act = 7, 300, 3, "softmax"
+	other := c
+	short := snowdrift.Default()
+	short.Horizon = 3
+	other.Models, other.Scripts = []string{"nd", "fix", "random"}, []string{"nd", "fix"}
+	for _, x := range []struct {
+		g      game.Game
+		c      truth.Config
+		others string
+	}{
+		{gametest.New(t, staghunt.New, staghunt.Default()), c, "ns nh random"},
+		{gametest.New(t, snowdrift.New, short), other, "nd fix random"},
+	} {
+		var want string
+		for _, workers := range []int{1, 2, 3, 7} {
+			var p *truth.Player
+			members := []eval.Member{{Name: "plan", Blind: true, Players: func(_, envs int) (list []rollout.Player, err error) {
+				p, err = truth.NewPlayer(x.g, x.c, 0, envs)
+				return []rollout.Player{p}, err
+			}}}
+			for _, name := range strings.Fields(x.others)[:x.g.Spec().Seats-1] {
+				members = append(members, eval.Bot(x.g, name))
+			}
+			res, err := eval.Run(context.Background(), eval.Config{
+				Game: x.g, Team: members, Episodes: 1, Key: rng.New(3), Workers: workers,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if parts := p.Forest.Parts(9, 1); parts != workers && workers > 1 {
+				t.Fatalf("%d parts on %d workers", parts, workers)
+			}
+			f := p.Forest
+			got := fmt.Sprint(f.Policy, f.Q, f.Visits, f.Value, f.Count.Sims, f.Count.Steps, *res)
+			if workers == 1 {
+				want = got
+			}
+			if got != want {
+				t.Errorf("%s on %d workers:\n%s\nwant\n%s", x.g.Spec().Name, workers, got, want)
+			}
+		}
 	}
 }
