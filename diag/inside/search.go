@@ -52,7 +52,7 @@ func (l *Looks) Searching() []check.Finding {
 			"hop.drawn.Goals, belief.Draw, Inference.Draw"),
 		drawsActions: f("co-players in a tree act as the model of others says", "drawn actions",
 			"Every drawn action is the one that the model's probabilities and the stream make.",
-			"plan.NetOthers.Draw, hop.moaNet and hop.drawn.Vector: whose observation, whose goal, which network"),
+			"plan.NetOthers.Draw, moa.Answers and hop.drawn.Vector: whose observation, whose goal, which network"),
 		playsRules: f("steps in a tree are played right", "steps",
 			"Every step of every tree is what the rules, or the world model, make of it.",
 			"the dynamics' Expand (plan/truth, plan/learned): which action is whose, when it is over, what it pays"),
