@@ -65,7 +65,7 @@ func TestEachFailsAsInOrder(t *testing.T) {
 			case i == 3:
 				defer func() { go func() { time.Sleep(5 * time.Millisecond); close(three) }() }()
 				return errors.New("three")
-			case i > 3:
+			case i > 1:
 				late.Add(1)
 				select {
 				case <-ctx.Done():
