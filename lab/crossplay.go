@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"hop/eval"
+	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/report/cross"
 	"hop/rng"
 	"hop/stats"
@@ -49,19 +54,20 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 	for _, e := range entries {
 		out.Entries = append(out.Entries, cross.Entry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}
-	done, each := 0, g.Spec().Seats*c.Episodes
+	all, err := c.pairings(g, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.play(ctx, g, all); err != nil {
+		return nil, nil, err
+	}
 	for i := range entries {
 		out.Cells = append(out.Cells, nil)
 		for k := range entries {
-			cell, err := c.cell(ctx, g, &entries[i], &entries[k], func(n, all int) {
-				if c.Progress != nil {
-					c.Progress(done+n*each/all, len(entries)*len(entries)*each)
-				}
-			})
+			cell, err := sumCell(&entries[i], &entries[k], all[i*len(entries)+k])
 			if err != nil {
 				return nil, nil, err
 			}
-			done += each
 			out.Cells[i] = append(out.Cells[i], cell)
 		}
 	}
@@ -69,38 +75,116 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 	return out, g, nil
 }
 
-// cell plays a newcomer among a team.
-func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, progress func(done, total int),
-) (cross.Cell, error) {
-	pairs := max(1, len(one.runs), len(team.runs))
-	var own, others stats.Acc
-	cell := cross.Cell{Newcomer: one.name, Team: team.name}
-	for k := range pairs {
-		teams, err := c.teams(g, one, team, k)
-		var no Misuse
-		if errors.As(err, &no) {
-			cell.Missing = no.Error()
-			return cell, nil
+// pairing is one seed of a newcomer among one of a team.
+type pairing struct {
+	one, team *entry
+	seed      int
+	missing   string      // why they cannot play
+	played    [][]float64 // by the newcomer's seat: everyone's returns; a team among itself plays once
+	left      atomic.Int32
+	got       *eval.Crossed
+}
+
+// pairings returns who meets, by cell, and sees whether they can.
+func (c *crossing) pairings(g game.Game, entries []entry) (all [][]*pairing, err error) {
+	for i := range entries {
+		for k := range entries {
+			var cell []*pairing
+			for seed := range max(1, len(entries[i].runs), len(entries[k].runs)) {
+				p := &pairing{one: &entries[i], team: &entries[k], seed: seed, played: make([][]float64, g.Spec().Seats)}
+				if i == k {
+					p.played = p.played[:1]
+				}
+				p.left.Store(int32(len(p.played)))
+				for seat := range p.played {
+					_, leave, err := c.seated(g, p, seat)
+					if no := (Misuse{}); errors.As(err, &no) {
+						p.missing = no.Error()
+						break
+					}
+					if err != nil {
+						return nil, err
+					}
+					leave()
+				}
+				if cell = append(cell, p); p.missing != "" {
+					cell = cell[len(cell)-1:]
+					break
+				}
+			}
+			all = append(all, cell)
 		}
+	}
+	return all, nil
+}
+
+// play plays every pairing from every seat, side by side.
+func (c *crossing) play(ctx context.Context, g game.Game, all [][]*pairing) error {
+	type place struct {
+		*pairing
+		seat int
+	}
+	var list []place
+	for _, p := range slices.Concat(all...) {
+		for seat := range p.played {
+			if p.missing == "" {
+				list = append(list, place{p, seat})
+			}
+		}
+	}
+	show := counting(len(list), c.Progress)
+	x := eval.Cross{Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: cores.Share(c.Workers, len(list))}
+	return cores.Each(ctx, c.Workers, len(list), func(ctx context.Context, n int) error {
+		p := list[n]
+		team, leave, err := c.seated(g, p.pairing, p.seat)
 		if err != nil {
-			return cell, err
+			return err
 		}
-		if one == team {
-			teams = teams[:1]
+		defer leave()
+		one := x
+		one.Progress = show(n)
+		if p.played[p.seat], err = one.Play(ctx, team); err != nil {
+			return err
 		}
-		res, err := eval.Cross{
-			Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers,
-			Progress: func(done, total int) { progress(k*total+done, pairs*total) },
-		}.Run(ctx, teams)
-		if err != nil {
-			return cell, err
+		if p.left.Add(-1) == 0 {
+			p.got, p.played = x.Sum(p.played), nil
 		}
-		if pairs == 1 {
-			own, others = res.Own, res.Others
-			break
+		return nil
+	})
+}
+
+// counting returns how parts that are done side by side say how far they are: as shares of one
+// count, which does not fall.
+func counting(parts int, show func(done, total int)) func(part int) func(done, total int) {
+	var mu sync.Mutex
+	at, sum := make([]int, parts), 0
+	return func(part int) func(done, total int) {
+		return func(done, total int) {
+			if show == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum += done - at[part]
+			at[part] = done
+			show(sum, parts*total)
 		}
-		own.Add(res.Own.Mean())
-		others.Add(res.Others.Mean())
+	}
+}
+
+// sumCell sums up the pairings of a cell: over starts, or over seeds where there are several.
+func sumCell(one, team *entry, list []*pairing) (cross.Cell, error) {
+	cell := cross.Cell{Newcomer: one.name, Team: team.name, Missing: list[0].missing}
+	if cell.Missing != "" {
+		return cell, nil
+	}
+	own, others := list[0].got.Own, list[0].got.Others
+	if len(list) > 1 {
+		own, others = stats.Acc{}, stats.Acc{}
+		for _, p := range list {
+			own.Add(p.got.Own.Mean())
+			others.Add(p.got.Others.Mean())
+		}
 	}
 	cell.Own, cell.Others = cross.MeanOf(own), cross.MeanOf(others)
 	if math.IsNaN(cell.Own.Mean) {
@@ -109,41 +193,53 @@ func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, prog
 	return cell, nil
 }
 
-// teams returns, for each seat of the newcomer, everyone who plays.
-func (c *crossing) teams(g game.Game, one, team *entry, k int) ([][]eval.Member, error) {
-	seats := g.Spec().Seats
-	teams := make([][]eval.Member, seats)
-	for s := range teams {
-		names := make([]string, seats)
-		for b := range names {
-			names[b] = team.name
-		}
-		names[s] = one.name
-		for b := range seats {
-			who := team
-			if b == s {
-				who = one
-			}
-			m, err := c.member(g, who, names, b, k)
-			if err != nil {
-				return nil, err
-			}
-			teams[s] = append(teams[s], m)
+// seated returns everyone who plays when the newcomer has a seat, and what is to be called when
+// they have played.
+func (c *crossing) seated(g game.Game, p *pairing, seat int) (team []eval.Member, leave func(), err error) {
+	runs := [2]*copies{p.one.run(p.seed), p.team.run(p.seed)}
+	var own [2][]eval.Member
+	var back []func()
+	leave = func() {
+		for _, f := range back {
+			f()
 		}
 	}
-	return teams, nil
+	for i, run := range runs {
+		switch {
+		case run == nil:
+		case i == 1 && run == runs[0]:
+			own[1] = own[0]
+		default:
+			var f func()
+			if own[i], f, err = run.take(); err != nil {
+				leave()
+				return nil, nil, err
+			}
+			back = append(back, f)
+		}
+	}
+	names := slices.Repeat([]string{p.team.name}, g.Spec().Seats)
+	names[seat] = p.one.name
+	for b := range names {
+		e, i := p.team, 1
+		if b == seat {
+			e, i = p.one, 0
+		}
+		m, err := c.member(g, e, runs[i], own[i], names, b)
+		if err != nil {
+			leave()
+			return nil, nil, err
+		}
+		team = append(team, m)
+	}
+	return team, leave, nil
 }
 
-// Member returns the one of an entry that sits on a seat: agent a of a run on
+// member returns the one of an entry that sits on a seat: agent a of a run on
 // seat a, with which it trained.
-func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (eval.Member, error) {
-	if e.bot == "" {
-		run := e.runs[k%len(e.runs)]
-		own := run.Members
-		if c.Greedy {
-			own = run.Greedy
-		}
-		full, err := run.Spec.Team(run, own)
+func (c *crossing) member(g game.Game, e *entry, run *copies, own []eval.Member, names []string, seat int) (eval.Member, error) {
+	if run != nil {
+		full, err := run.Spec.Team(&exp.Agents{Game: run.Game}, own)
 		if err != nil {
 			return eval.Member{}, err
 		}
