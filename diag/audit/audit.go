@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hop/agent"
 	"hop/batch"
@@ -30,6 +31,7 @@ import (
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/mind/hop"
 	"hop/mind/influence"
@@ -46,7 +48,7 @@ type Options struct {
 	// Game is what is known about the game already, from diag.Game; nil: it is asked.
 	Game []check.Finding
 	// Change, if not nil, changes the parts before the run is built: another
-	// game, other minds, a window between playing and learning.
+	// game, other minds, a window between playing and learning. Seeds call it, and Rows, side by side.
 	Change func(*exp.Spec, *train.Parts)
 	// Rows, if not nil, changes what is logged before it is.
 	Rows func([]runlog.Row)
@@ -130,26 +132,10 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if from == nil {
 		s = small(s)
 	}
-	var first *session
-	for i, seed := range opt.Seeds {
-		say(fmt.Sprintf("seed %d: %d windows", seed, updates(&s, opt)))
-		u, err := newSession(s, seed, opt, i == 0, from)
-		if err != nil {
-			return nil, err
-		}
-		if err := u.run(ctx, updates(&s, opt)); err != nil {
-			if u.broke == nil {
-				return nil, err
-			}
-		}
-		if i == 0 {
-			first = u
-		}
-		r.Curves = append(r.Curves, u.curves)
-		r.Returns = append(r.Returns, u.last())
-		if u.broke != nil {
-			break
-		}
+	say(fmt.Sprintf("%s: %d windows", seedsOf(opt.Seeds), updates(&s, opt)))
+	first, err := r.watch(ctx, s, opt, from)
+	if err != nil {
+		return nil, err
 	}
 	spec := first.spec
 	for a := range spec.Seats {
@@ -158,31 +144,82 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
-	if opt.Game == nil {
-		say("the game, without learning")
-		opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
-	}
-	r.Add(opt.Game...)
-	r.Add(first.findings()...)
-	if first.broke == nil && from == nil {
-		say("a run that is interrupted")
-		f, err := probe.Resumed(ctx, s, opt.Seeds[0])
-		if err != nil {
-			return nil, err
+	rest := []string{"the game, without learning"}
+	var seen, resumed, together []check.Finding
+	asked := []func(context.Context) error{func(context.Context) error {
+		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
+		game := opt.Game
+		if game == nil {
+			game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
-		r.Add(f)
+		seen = append(append(seen, game...), first.findings()...)
+		return nil
+	}}
+	if first.broke == nil && from == nil {
+		rest = append(rest, "a run that is interrupted")
+		asked = append(asked, func(ctx context.Context) error {
+			f, err := probe.Resumed(ctx, s, opt.Seeds[0])
+			resumed = append(resumed, f)
+			return err
+		})
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
-		say("shared brains")
-		f, err := shared(ctx, s, opt, spec.Seats, r.Returns)
-		if err != nil {
-			return nil, err
-		}
-		r.Add(f)
+		rest = append(rest, "shared brains")
+		asked = append(asked, func(ctx context.Context) error {
+			f, err := shared(ctx, s, opt, spec.Seats, r.Returns)
+			together = append(together, f)
+			return err
+		})
 	}
+	say(strings.Join(rest, ", "))
+	if err := cores.All(ctx, asked...); err != nil {
+		return nil, err
+	}
+	r.Add(slices.Concat(seen, resumed, together)...)
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
+}
+
+// watch runs every seed, side by side, and returns the first one's run. A run that breaks is the
+// last that counts.
+func (r *Result) watch(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*session, error) {
+	var first *session
+	r.Curves, r.Returns = make([][][]float64, len(opt.Seeds)), make([][]float64, len(opt.Seeds))
+	err := cores.Each(ctx, 0, len(opt.Seeds), func(ctx context.Context, i int) error {
+		u, err := newSession(s, opt.Seeds[i], opt, i == 0, from)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = u
+		}
+		err = u.run(ctx, updates(&s, opt))
+		r.Curves[i], r.Returns[i] = u.curves, u.last()
+		if u.broke != nil {
+			return broken(i)
+		}
+		return err
+	})
+	var last broken
+	if errors.As(err, &last) {
+		r.Curves, r.Returns, err = r.Curves[:last+1], r.Returns[:last+1], nil
+	}
+	return first, err
+}
+
+// broken is the place of a seed whose run broke.
+type broken int
+
+func (i broken) Error() string {
+	return fmt.Sprintf("audit: the run of seed %d of the list broke", int(i)+1)
+}
+
+// seedsOf names seeds.
+func seedsOf(list []uint64) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("seed %d", list[0])
+	}
+	return fmt.Sprintf("%d seeds, from %d on", len(list), list[0])
 }
 
 // plainPPO reports whether nothing but PPO learns, so that brains can be shared.
@@ -525,16 +562,20 @@ func (u *session) count(ro *batch.Rollout) {
 func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
 	s.Train.Brains = make([]int, seats)
 	opt.Change, opt.Rows = nil, nil
-	var returns [][]float64
-	for _, seed := range opt.Seeds {
-		u, err := newSession(s, seed, opt, false, nil)
+	returns := make([][]float64, len(opt.Seeds))
+	err := cores.Each(ctx, 0, len(returns), func(ctx context.Context, i int) error {
+		u, err := newSession(s, opt.Seeds[i], opt, false, nil)
 		if err != nil {
-			return check.Finding{}, err
+			return err
 		}
 		if err := u.run(ctx, updates(&s, opt)); err != nil {
-			return check.Finding{}, err
+			return err
 		}
-		returns = append(returns, u.last())
+		returns[i] = u.last()
+		return nil
+	})
+	if err != nil {
+		return check.Finding{}, err
 	}
 	f := order(returns)
 	f.Step, f.Check = 5, "earnings by agent, one shared brain"
