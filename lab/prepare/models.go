@@ -10,6 +10,7 @@ import (
 	"hop/agent"
 	"hop/card"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/internal/cpu"
 	"hop/lab"
 	"hop/model/cvae"
@@ -79,7 +80,7 @@ func (c MOA) Do(ctx context.Context, l *lab.Lab) (*MOAResult, error) {
 	out.Learnt, err = training[pretrain.Progress]{
 		lab: l, kind: "moa", settings: settings, model: m, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
-			out.MOAScore, report, err = score.MOA(m, g)
+			out.MOAScore, report, err = score.MOA(ctx, m, g)
 			if err == nil && c.Beside != "" {
 				err = c.beside(l, m, out.MOAScore, report)
 			}
@@ -197,7 +198,7 @@ func (c VAE) Do(ctx context.Context, l *lab.Lab) (*VAEResult, error) {
 	out.Learnt, err = training[pretrain.Progress]{
 		lab: l, kind: "vae", settings: map[string]any{"data": contents(data), "vae": cfg}, model: v, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
-			out.VAEScore, report, err = score.VAE(v)
+			out.VAEScore, report, err = score.VAE(ctx, v)
 			return report, err
 		},
 	}.learn(ctx, c.Common)
@@ -246,7 +247,7 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 		lab: l, kind: "cvae", model: v, unit: "rows", watch: rows,
 		settings: map[string]any{"data": contents(data), "vae": weighed(codes.Config, weights), "cvae": cfg},
 		score: func() (report *card.Card, err error) {
-			out.CVAEScore, report, err = score.CVAE(v, g)
+			out.CVAEScore, report, err = score.CVAE(ctx, v, g)
 			return report, err
 		},
 	}.learn(ctx, c.Common)
@@ -319,7 +320,7 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 		lab: l, kind: "response", settings: settings, model: r, unit: "steps",
 		watch: func(p pretrain.ResponseProgress, _ *Learnt, _ *runlog.Run) (at, of int) { return p.Step, p.Steps },
 		score: func() (report *card.Card, err error) {
-			out.ResponseScore, report, err = score.Response(r, c.Episodes)
+			out.ResponseScore, report, err = score.Response(ctx, r, c.Episodes)
 			return report, err
 		},
 	}.learn(ctx, c.Common)
@@ -368,7 +369,7 @@ type WorldResult struct {
 const mostDrawn = 200
 
 // chance scores the model's probabilities.
-func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) {
+func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) (ask []func(context.Context) error) {
 	var law chance.Law
 	switch {
 	case g == nil:
@@ -376,11 +377,19 @@ func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.
 		law = chance.Certain
 	default:
 		law = chance.LawOf(w.Model.Input, w.Data[0].Game)
-		out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key)
+		ask = append(ask, func(context.Context) error {
+			out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key)
+			return nil
+		})
 	}
-	if out.Nats = chance.Held(w, law); g != nil {
-		out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key)
+	ask = append(ask, func(context.Context) error { out.Nats = chance.Held(w, law); return nil })
+	if g != nil {
+		ask = append(ask, func(context.Context) error {
+			out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key)
+			return nil
+		})
 	}
+	return ask
 }
 
 // Do trains and scores it.
@@ -410,12 +419,19 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 		score: func() (*card.Card, error) {
 			watch := cpu.Start()
 			key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
-			out.WorldScore, out.Epochs = score.World(w), w.Epoch
+			out.Epochs = w.Epoch
+			ask := []func(context.Context) error{func(context.Context) error { out.WorldScore = score.World(w); return nil }}
 			if g != nil {
-				out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
-				out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+				ask = append(ask,
+					func(context.Context) error { out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key); return nil },
+					func(context.Context) error {
+						out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+						return nil
+					})
 			}
-			c.chance(w, g, out, key)
+			if err := cores.All(ctx, append(ask, c.chance(w, g, out, key)...)...); err != nil {
+				return nil, err
+			}
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}

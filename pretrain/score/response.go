@@ -1,6 +1,7 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"hop/card"
 	"hop/check"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/oracle"
 	"hop/page"
 	"hop/pretrain"
@@ -53,18 +55,42 @@ const responseLanes = 64
 
 // Response scores a response network in fresh episodes of every team of the kinds, or of
 // some if there are many, and fills a card.
-func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
-	s := &ResponseScore{Episodes: episodes}
+func Response(ctx context.Context, r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
 	key := r.Key.Child("judge") // the name is part of the numbers
-	for _, team := range scoredTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
-		t, err := meet(r, team, episodes, key)
-		if err != nil {
-			return nil, nil, err
+	teams := scoredTeams(r.Game.Spec().Seats, len(r.Config.Who))
+	s, best := &ResponseScore{Episodes: episodes, Teams: make([]ResponseTeam, len(teams))}, make([]*float64, len(teams))
+	err := cores.All(ctx, func(ctx context.Context) (err error) { // one after the other: members of a zoo remember
+		for i := 0; i < len(teams) && err == nil; i++ {
+			if err = ctx.Err(); err == nil {
+				s.Teams[i], err = meet(r, teams[i], episodes, key)
+			}
 		}
-		s.Teams = append(s.Teams, t)
+		return err
+	}, func(ctx context.Context) error {
+		return cores.Each(ctx, 0, len(teams), func(_ context.Context, i int) (err error) {
+			best[i], err = bestResponse(r, named(r, teams[i]), min(responseLanes, episodes), episodes, key)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range s.Teams {
+		s.Teams[i].Best = best[i]
 	}
 	k, err := responseCard(r, s)
 	return s, k, err
+}
+
+// named returns what those of a team are called.
+func named(r *pretrain.Response, team []int8) []string {
+	names := make([]string, len(team))
+	for a, k := range team {
+		if names[a] = r.Config.Who[k]; a == 0 {
+			names[a] = "learner"
+		}
+	}
+	return names
 }
 
 // mostTeams is how many teams are scored, if all are.
@@ -93,13 +119,7 @@ func scoredTeams(seats, kinds int) [][]int8 {
 
 // meet plays one team.
 func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
-	names := make([]string, len(team))
-	for a, k := range team {
-		if names[a] = r.Config.Who[k]; a == 0 {
-			names[a] = "learner"
-		}
-	}
-	out := ResponseTeam{Team: strings.Join(names[1:], ",")}
+	out := ResponseTeam{Team: strings.Join(named(r, team)[1:], ",")}
 	lanes := min(responseLanes, episodes)
 	envs, players, err := r.Against(team, lanes, key)
 	if err != nil {
@@ -139,9 +159,7 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 	}
 	out.Return, out.SE, out.Says = got.Mean(), stats.Number(got.SE()), says.Mean()
 	out.Was, out.WasSE = stats.Number(was.Mean()), stats.Number(was.SE())
-	best, err := bestResponse(r, names, lanes, episodes, key)
-	out.Best = best
-	return out, err
+	return out, nil
 }
 
 // bestResponse returns the mean of the exact best response on the same starts, nil where
