@@ -320,7 +320,7 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 		lab: l, kind: "response", settings: settings, model: r, unit: "steps",
 		watch: func(p pretrain.ResponseProgress, _ *Learnt, _ *runlog.Run) (at, of int) { return p.Step, p.Steps },
 		score: func() (report *card.Card, err error) {
-			out.ResponseScore, report, err = score.Response(ctx, r, c.Episodes)
+			out.ResponseScore, report, err = score.Response(ctx, r, c.Episodes, c.Workers)
 			return report, err
 		},
 	}.learn(ctx, c.Common)

@@ -54,23 +54,22 @@ func (t ResponseTeam) Bias() float64 {
 const responseLanes = 64
 
 // Response scores a response network in fresh episodes of every team of the kinds, or of
-// some if there are many, and fills a card.
-func Response(ctx context.Context, r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
+// some if there are many, on so many workers, and fills a card.
+func Response(ctx context.Context, r *pretrain.Response, episodes, workers int) (*ResponseScore, *card.Card, error) {
 	key := r.Key.Child("judge") // the name is part of the numbers
 	teams := scoredTeams(r.Game.Spec().Seats, len(r.Config.Who))
 	s, best := &ResponseScore{Episodes: episodes, Teams: make([]ResponseTeam, len(teams))}, make([]*float64, len(teams))
-	err := cores.All(ctx, func(ctx context.Context) (err error) { // one after the other: members of a zoo remember
-		for i := 0; i < len(teams) && err == nil; i++ {
+	err := cores.Each(ctx, workers, 1+len(teams), func(ctx context.Context, i int) (err error) {
+		if i > 0 {
+			best[i-1], err = bestResponse(r, named(r, teams[i-1]), min(responseLanes, episodes), episodes, key)
+			return err
+		}
+		for i := 0; i < len(teams) && err == nil; i++ { // one after the other: members of a zoo remember
 			if err = ctx.Err(); err == nil {
 				s.Teams[i], err = meet(r, teams[i], episodes, key)
 			}
 		}
 		return err
-	}, func(ctx context.Context) error {
-		return cores.Each(ctx, 0, len(teams), func(_ context.Context, i int) (err error) {
-			best[i], err = bestResponse(r, named(r, teams[i]), min(responseLanes, episodes), episodes, key)
-			return err
-		})
 	})
 	if err != nil {
 		return nil, nil, err
