@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"hop/eval"
@@ -15,7 +13,6 @@ import (
 	"hop/internal/cores"
 	"hop/report/cross"
 	"hop/rng"
-	"hop/stats"
 )
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
@@ -64,9 +61,13 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 	for i := range entries {
 		out.Cells = append(out.Cells, nil)
 		for k := range entries {
-			cell, err := sumCell(&entries[i], &entries[k], all[i*len(entries)+k])
-			if err != nil {
-				return nil, nil, err
+			cell := cross.Cell{Newcomer: entries[i].name, Team: entries[k].name}
+			var got []*eval.Crossed
+			for _, p := range all[i*len(entries)+k] {
+				cell.Missing, got = p.missing, append(got, p.got)
+			}
+			if cell.Missing == "" && !cell.Sum(got) {
+				return nil, nil, fmt.Errorf("%s among %s got no number", cell.Newcomer, cell.Team)
 			}
 			out.Cells[i] = append(out.Cells[i], cell)
 		}
@@ -96,16 +97,13 @@ func (c *crossing) pairings(g game.Game, entries []entry) (all [][]*pairing, err
 					p.played = p.played[:1]
 				}
 				p.left.Store(int32(len(p.played)))
-				for seat := range p.played {
-					_, leave, err := c.seated(g, p, seat)
+				for seat := 0; seat < len(p.played) && p.missing == ""; seat++ {
+					err := c.seated(g, p, seat, func([]eval.Member) error { return nil })
 					if no := (Misuse{}); errors.As(err, &no) {
 						p.missing = no.Error()
-						break
-					}
-					if err != nil {
+					} else if err != nil {
 						return nil, err
 					}
-					leave()
 				}
 				if cell = append(cell, p); p.missing != "" {
 					cell = cell[len(cell)-1:]
@@ -132,112 +130,51 @@ func (c *crossing) play(ctx context.Context, g game.Game, all [][]*pairing) erro
 			}
 		}
 	}
-	show := counting(len(list), c.Progress)
+	show := cores.Counting(len(list), c.Progress)
 	x := eval.Cross{Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: cores.Share(c.Workers, len(list))}
 	return cores.Each(ctx, c.Workers, len(list), func(ctx context.Context, n int) error {
-		p := list[n]
-		team, leave, err := c.seated(g, p.pairing, p.seat)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		one := x
+		p, one := list[n], x
 		one.Progress = show(n)
-		if p.played[p.seat], err = one.Play(ctx, team); err != nil {
+		err := c.seated(g, p.pairing, p.seat, func(team []eval.Member) (err error) {
+			p.played[p.seat], err = one.Play(ctx, team)
 			return err
-		}
-		if p.left.Add(-1) == 0 {
+		})
+		if err == nil && p.left.Add(-1) == 0 {
 			p.got, p.played = x.Sum(p.played), nil
 		}
-		return nil
+		return err
 	})
 }
 
-// counting returns how parts that are done side by side say how far they are: as shares of one
-// count, which does not fall.
-func counting(parts int, show func(done, total int)) func(part int) func(done, total int) {
-	var mu sync.Mutex
-	at, sum := make([]int, parts), 0
-	return func(part int) func(done, total int) {
-		return func(done, total int) {
-			if show == nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			sum += done - at[part]
-			at[part] = done
-			show(sum, parts*total)
-		}
-	}
-}
-
-// sumCell sums up the pairings of a cell: over starts, or over seeds where there are several.
-func sumCell(one, team *entry, list []*pairing) (cross.Cell, error) {
-	cell := cross.Cell{Newcomer: one.name, Team: team.name, Missing: list[0].missing}
-	if cell.Missing != "" {
-		return cell, nil
-	}
-	own, others := list[0].got.Own, list[0].got.Others
-	if len(list) > 1 {
-		own, others = stats.Acc{}, stats.Acc{}
-		for _, p := range list {
-			own.Add(p.got.Own.Mean())
-			others.Add(p.got.Others.Mean())
-		}
-	}
-	cell.Own, cell.Others = cross.MeanOf(own), cross.MeanOf(others)
-	if math.IsNaN(cell.Own.Mean) {
-		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
-	}
-	return cell, nil
-}
-
-// seated returns everyone who plays when the newcomer has a seat, and what is to be called when
-// they have played.
-func (c *crossing) seated(g game.Game, p *pairing, seat int) (team []eval.Member, leave func(), err error) {
-	runs := [2]*copies{p.one.run(p.seed), p.team.run(p.seed)}
-	var own [2][]eval.Member
-	var back []func()
-	leave = func() {
-		for _, f := range back {
-			f()
-		}
-	}
-	for i, run := range runs {
-		switch {
-		case run == nil:
-		case i == 1 && run == runs[0]:
-			own[1] = own[0]
-		default:
-			var f func()
-			if own[i], f, err = run.take(); err != nil {
-				leave()
-				return nil, nil, err
-			}
-			back = append(back, f)
-		}
-	}
+// seated hands over everyone who plays when the newcomer has a seat.
+func (c *crossing) seated(g game.Game, p *pairing, seat int, play func(team []eval.Member) error) error {
 	names := slices.Repeat([]string{p.team.name}, g.Spec().Seats)
 	names[seat] = p.one.name
-	for b := range names {
-		e, i := p.team, 1
-		if b == seat {
-			e, i = p.one, 0
+	return p.one.with(p.seed, func(r *run, own []eval.Member) error {
+		sit := func(r2 *run, others []eval.Member) error {
+			team := make([]eval.Member, len(names))
+			for b := range team {
+				e, who, list := p.team, r2, others
+				if b == seat {
+					e, who, list = p.one, r, own
+				}
+				var err error
+				if team[b], err = c.member(g, e, who, list, names, b); err != nil {
+					return err
+				}
+			}
+			return play(team)
 		}
-		m, err := c.member(g, e, runs[i], own[i], names, b)
-		if err != nil {
-			leave()
-			return nil, nil, err
+		if p.one == p.team {
+			return sit(r, own)
 		}
-		team = append(team, m)
-	}
-	return team, leave, nil
+		return p.team.with(p.seed, sit)
+	})
 }
 
 // member returns the one of an entry that sits on a seat: agent a of a run on
 // seat a, with which it trained.
-func (c *crossing) member(g game.Game, e *entry, run *copies, own []eval.Member, names []string, seat int) (eval.Member, error) {
+func (c *crossing) member(g game.Game, e *entry, run *run, own []eval.Member, names []string, seat int) (eval.Member, error) {
 	if run != nil {
 		full, err := run.Spec.Team(&exp.Agents{Game: run.Game}, own)
 		if err != nil {

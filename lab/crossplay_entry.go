@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"hop/eval"
 	"hop/exp"
@@ -17,43 +16,24 @@ import (
 type entry struct {
 	name string
 	kind string
-	bot  string    // a bot or a thinker; "": runs
-	runs []*copies // by seed
+	bot  string // a bot or a thinker; "": runs
+	runs []*run // by seed
 	dirs []string
 }
 
-// copies are the agents of a run, as often as they play at a time: those who play side by side
-// must not share what they remember.
-type copies struct {
+// run is a run's agents.
+type run struct {
 	*exp.Saved
-	greedy bool
-	mu     sync.Mutex
-	free   [][]eval.Member
+	eval.Copies
 }
 
-// take returns agents that nobody plays with, and what is to be called when they have played.
-func (c *copies) take() (own []eval.Member, leave func(), err error) {
-	c.mu.Lock()
-	if last := len(c.free) - 1; last >= 0 {
-		own, c.free = c.free[last], c.free[:last]
-	}
-	c.mu.Unlock()
-	if own == nil {
-		own, _, err = c.Frozen(c.greedy)
-	}
-	return own, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.free = append(c.free, own)
-	}, err
-}
-
-// run returns the run of an entry's seed, nil for bots.
-func (e *entry) run(seed int) *copies {
+// with hands over the agents of an entry's seed, nil for bots.
+func (e *entry) with(seed int, do func(r *run, own []eval.Member) error) error {
 	if e.bot != "" {
-		return nil
+		return do(nil, nil)
 	}
-	return e.runs[seed%len(e.runs)]
+	r := e.runs[seed%len(e.runs)]
+	return r.With(func(own []eval.Member) error { return do(r, own) })
 }
 
 // enter finds out who the entries are and which game they play.
@@ -184,17 +164,15 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 		if s.Game.Name != name {
 			return Misused("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
 		}
-		run := &copies{greedy: c.Greedy}
-		if run.Saved, err = c.Reg.Open(dir, sets); err == nil {
-			var leave func()
-			if _, leave, err = run.take(); err == nil {
-				leave()
-			}
+		r := &run{}
+		if r.Saved, err = c.Reg.Open(dir, sets); err == nil {
+			r.New = func() ([]eval.Member, error) { list, _, err := r.Frozen(c.Greedy); return list, err }
+			err = r.With(func([]eval.Member) error { return nil })
 		}
 		if err != nil {
 			return fmt.Errorf("%s cannot play this game: %w", dir, err)
 		}
-		e.runs = append(e.runs, run)
+		e.runs = append(e.runs, r)
 	}
 	return nil
 }

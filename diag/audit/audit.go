@@ -20,13 +20,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/check"
 	"hop/diag"
 	"hop/diag/dreams"
+	"hop/diag/fall"
 	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/exp"
@@ -132,7 +132,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if from == nil {
 		s = small(s)
 	}
-	say(fmt.Sprintf("%s: %d windows", seedsOf(opt.Seeds), updates(&s, opt)))
+	say(fmt.Sprintf("seeds %d: %d windows", opt.Seeds, updates(&s, opt)))
 	first, err := r.watch(ctx, s, opt, from)
 	if err != nil {
 		return nil, err
@@ -144,38 +144,34 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	rest := []string{"the game, without learning"}
-	var seen, resumed, together []check.Finding
+	seen, more := []check.Finding{}, [2][]check.Finding{}
 	asked := []func(context.Context) error{func(context.Context) error {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
-		game := opt.Game
-		if game == nil {
-			game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
+		if opt.Game == nil {
+			opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
-		seen = append(append(seen, game...), first.findings()...)
+		seen = slices.Concat(seen, opt.Game, first.findings())
 		return nil
 	}}
-	if first.broke == nil && from == nil {
-		rest = append(rest, "a run that is interrupted")
+	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {
 		asked = append(asked, func(ctx context.Context) error {
-			f, err := probe.Resumed(ctx, s, opt.Seeds[0])
-			resumed = append(resumed, f)
+			found, err := f(ctx)
+			more[at] = []check.Finding{found}
 			return err
 		})
+	}
+	if first.broke == nil && from == nil {
+		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
-		rest = append(rest, "shared brains")
-		asked = append(asked, func(ctx context.Context) error {
-			f, err := shared(ctx, s, opt, spec.Seats, r.Returns)
-			together = append(together, f)
-			return err
-		})
+		own := opt
+		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, spec.Seats, r.Returns) })
 	}
-	say(strings.Join(rest, ", "))
+	say("the game without learning, a run that is interrupted, shared brains")
 	if err := cores.All(ctx, asked...); err != nil {
 		return nil, err
 	}
-	r.Add(slices.Concat(seen, resumed, together)...)
+	r.Add(slices.Concat(seen, more[0], more[1])...)
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
 }
@@ -194,7 +190,7 @@ func (r *Result) watch(ctx context.Context, s exp.Spec, opt Options, from *check
 			first = u
 		}
 		err = u.run(ctx, updates(&s, opt))
-		r.Curves[i], r.Returns[i] = u.curves, u.last()
+		r.Curves[i], r.Returns[i] = u.curves, fall.LastFifth(u.curves)
 		if u.broke != nil {
 			return broken(i)
 		}
@@ -212,14 +208,6 @@ type broken int
 
 func (i broken) Error() string {
 	return fmt.Sprintf("audit: the run of seed %d of the list broke", int(i)+1)
-}
-
-// seedsOf names seeds.
-func seedsOf(list []uint64) string {
-	if len(list) == 1 {
-		return fmt.Sprintf("seed %d", list[0])
-	}
-	return fmt.Sprintf("%d seeds, from %d on", len(list), list[0])
 }
 
 // plainPPO reports whether nothing but PPO learns, so that brains can be shared.
@@ -401,35 +389,10 @@ func (u *session) logged(p *train.Progress) {
 	}
 }
 
-// last returns each agent's mean return over the last fifth of the windows.
-func (u *session) last() []float64 { return lastFifth(u.curves) }
-
-// lastFifth returns the mean of the last fifth of each curve, nil if one is empty: no
-// episode ended.
-func lastFifth(curves [][]float64) []float64 {
-	var out []float64
-	for a, c := range curves {
-		if len(c) == 0 {
-			return nil
-		}
-		tail := c[len(c)-(len(c)+4)/5:]
-		out = append(out, 0)
-		for _, v := range tail {
-			out[a] += v / float64(len(tail))
-		}
-	}
-	return out
-}
-
-// measured leaves out the seeds in which no episode ended.
-func measured(returns [][]float64) [][]float64 {
-	return slices.DeleteFunc(slices.Clone(returns), func(row []float64) bool { return len(row) == 0 })
-}
-
 // orders asks whether agents that are built alike earn alike: whether earnings follow
 // their numbers, and whether one of them stands apart.
 func orders(s *exp.Spec, returns [][]float64) []check.Finding {
-	list := []check.Finding{order(returns), check.Odd(measured(returns))}
+	list := []check.Finding{order(returns), check.Odd(check.Measured(returns))}
 	for i := range list {
 		if f := &list[i]; f.Status >= check.Suspect && s.Apart() != "" {
 			f.Module, f.Next = "spec", "the block minds: with the same settings for all, does the order vanish?"
@@ -441,8 +404,8 @@ func orders(s *exp.Spec, returns [][]float64) []check.Finding {
 
 // order asks whether earnings follow the agents' numbers.
 func order(returns [][]float64) check.Finding {
-	f := check.Order(measured(returns))
-	if len(measured(returns)) == 0 {
+	f := check.Order(check.Measured(returns))
+	if len(check.Measured(returns)) == 0 {
 		f.Status, f.Says = check.NotAsked, "No episode ended, so there are no returns to compare."
 	}
 	return f
@@ -563,18 +526,14 @@ func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]f
 	s.Train.Brains = make([]int, seats)
 	opt.Change, opt.Rows = nil, nil
 	returns := make([][]float64, len(opt.Seeds))
-	err := cores.Each(ctx, 0, len(returns), func(ctx context.Context, i int) error {
+	if err := cores.Each(ctx, 0, len(returns), func(ctx context.Context, i int) error {
 		u, err := newSession(s, opt.Seeds[i], opt, false, nil)
-		if err != nil {
-			return err
+		if err == nil {
+			err = u.run(ctx, updates(&s, opt))
+			returns[i] = fall.LastFifth(u.curves)
 		}
-		if err := u.run(ctx, updates(&s, opt)); err != nil {
-			return err
-		}
-		returns[i] = u.last()
-		return nil
-	})
-	if err != nil {
+		return err
+	}); err != nil {
 		return check.Finding{}, err
 	}
 	f := order(returns)

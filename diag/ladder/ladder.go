@@ -275,15 +275,7 @@ func best(g game.Game, team []string) (eval.Member, error) {
 	if err := oracle.Solvable(g, team[1:]); err != nil {
 		return eval.Member{}, err
 	}
-	return eval.Member{Name: "br", Blind: true, Players: func(workers, lanes int) ([]rollout.Player, error) {
-		list := make([]rollout.Player, workers)
-		for w := range list {
-			p, err := oracle.NewPlayer(g, team, 1, lanes)
-			if err != nil {
-				return nil, err
-			}
-			list[w] = p
-		}
-		return list, nil
-	}}, nil
+	return eval.Member{Name: "br", Blind: true, Players: eval.PerWorker(func(lanes int) (rollout.Player, error) {
+		return oracle.NewPlayer(g, team, 1, lanes)
+	})}, nil
 }

@@ -32,6 +32,11 @@ func All(ctx context.Context, list ...func(ctx context.Context) error) error {
 	return Each(ctx, 0, len(list), func(ctx context.Context, i int) error { return list[i](ctx) })
 }
 
+// Beside is All for what cannot fail, and is done to the end.
+func Beside(ctx context.Context, list ...func()) {
+	_ = Each(context.WithoutCancel(ctx), 0, len(list), func(_ context.Context, i int) error { list[i](); return nil })
+}
+
 // Share returns how many workers each of n parts may ask for that so many workers do side by
 // side: where there are fewer parts than workers, two a worker over all of them, so that the
 // longest part is not waited for alone.
@@ -78,6 +83,24 @@ func (e *each) end(i int, err error) {
 	for k, stop := range e.stops {
 		if k > i {
 			stop()
+		}
+	}
+}
+
+// Counting returns how parts that are done side by side say how far they are: as shares of one
+// count, which does not fall. show may be nil.
+func Counting(parts int, show func(done, total int)) func(part int) func(done, total int) {
+	var mu sync.Mutex
+	at, sum := make([]int, parts), 0
+	return func(part int) func(done, total int) {
+		return func(done, total int) {
+			mu.Lock()
+			defer mu.Unlock()
+			sum += done - at[part]
+			at[part] = done
+			if show != nil {
+				show(sum, parts*total)
+			}
 		}
 	}
 }

@@ -100,7 +100,8 @@ func TestEachIsCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || begun.Load() != 4 {
 		t.Errorf("%v after %d were begun", err, begun.Load())
 	}
-	if err := Each(ctx, 4, 100, func(context.Context, int) error { begun.Add(1); return nil }); !errors.Is(err, context.Canceled) || begun.Load() != 4 {
+	err = Each(ctx, 4, 100, func(context.Context, int) error { begun.Add(1); return nil })
+	if !errors.Is(err, context.Canceled) || begun.Load() != 4 {
 		t.Errorf("done before: %v after %d were begun", err, begun.Load())
 	}
 	for range 100 {

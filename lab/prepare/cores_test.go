@@ -29,7 +29,8 @@ func TestCardsOnAnyCores(t *testing.T) {
 			do   func(ctx context.Context) error
 		}{
 			{"moa", func(ctx context.Context) error {
-				_, err := MOA{Data: "data", Condition: "type", Net: "dense", Epochs: 1, Set: []string{"model.hidden=[8,8]"}, Common: out("moa")}.Do(ctx, l)
+				_, err := MOA{Data: "data", Condition: "type", Net: "dense", Epochs: 1, Set: []string{"model.hidden=[8,8]"},
+					Common: out("moa")}.Do(ctx, l)
 				return err
 			}},
 			{"vae", func(ctx context.Context) error {

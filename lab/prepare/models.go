@@ -368,8 +368,8 @@ type WorldResult struct {
 // mostDrawn bounds the episodes that are drawn from a world model to the end.
 const mostDrawn = 200
 
-// chance scores the model's probabilities.
-func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) (ask []func(context.Context) error) {
+// chance returns what scores the model's probabilities.
+func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) (ask []func()) {
 	var law chance.Law
 	switch {
 	case g == nil:
@@ -377,17 +377,11 @@ func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.
 		law = chance.Certain
 	default:
 		law = chance.LawOf(w.Model.Input, w.Data[0].Game)
-		ask = append(ask, func(context.Context) error {
-			out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key)
-			return nil
-		})
+		ask = append(ask, func() { out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key) })
 	}
-	ask = append(ask, func(context.Context) error { out.Nats = chance.Held(w, law); return nil })
+	ask = append(ask, func() { out.Nats = chance.Held(w, law) })
 	if g != nil {
-		ask = append(ask, func(context.Context) error {
-			out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key)
-			return nil
-		})
+		ask = append(ask, func() { out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key) })
 	}
 	return ask
 }
@@ -420,18 +414,12 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 			watch := cpu.Start()
 			key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
 			out.Epochs = w.Epoch
-			ask := []func(context.Context) error{func(context.Context) error { out.WorldScore = score.World(w); return nil }}
+			ask := append(c.chance(w, g, out, key), func() { out.WorldScore = score.World(w) })
 			if g != nil {
-				ask = append(ask,
-					func(context.Context) error { out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key); return nil },
-					func(context.Context) error {
-						out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
-						return nil
-					})
+				ask = append(ask, func() { out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key) },
+					func() { out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key) })
 			}
-			if err := cores.All(ctx, append(ask, c.chance(w, g, out, key)...)...); err != nil {
-				return nil, err
-			}
+			cores.Beside(ctx, ask...)
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}

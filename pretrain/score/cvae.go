@@ -44,45 +44,30 @@ type CVAEValue struct {
 // CVAE scores the inference of subgoals and fills a card; g is the dataset's game, nil if that is
 // not here.
 func CVAE(ctx context.Context, c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
-	s := &CVAEScore{}
 	var learn, held vae.Codes
 	var terms []agent.Stat
 	var h *history
-	limit := math.NaN()
-	err := cores.All(ctx,
-		func(context.Context) error { learn, _ = inferred(c, 0); return nil },
-		func(context.Context) error { held, s.Open = inferred(c, 2); return nil },
-		func(context.Context) error { terms = c.Held(2); return nil },
-		func(context.Context) (err error) {
-			if len(c.Data.Layout.Goals) < 2 || !scripted(g, c.Data.Bots) {
-				return nil // nobody knows what all of them would have done
-			}
-			if h, err = newHistory(c.Data, g, c.Parts[0].Rows); err == nil {
-				limit, _ = h.limit(c.Parts[2].Rows)
-			}
-			return err
-		})
+	s, limit, err := &CVAEScore{}, math.NaN(), error(nil)
+	cores.Beside(ctx, func() { learn, _ = inferred(c, 0) }, func() { held, s.Open = inferred(c, 2) }, func() { terms = c.Held(2) }, func() {
+		if len(c.Data.Layout.Goals) < 2 || !scripted(g, c.Data.Bots) {
+			return // nobody knows what all of them would have done
+		}
+		if h, err = newHistory(c.Data, g, c.Parts[0].Rows); err == nil {
+			limit, _ = h.limit(c.Parts[2].Rows)
+		}
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	var codes codeScore
 	var probe *vae.Probe
-	err = cores.All(ctx,
-		func(context.Context) error {
-			codes, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, terms, "kl", learn, held)
-			return nil
-		},
-		func(context.Context) error { hits(c, s, held); return nil },
-		func(context.Context) error { s.Value = valueOf(c); return nil })
-	if err != nil {
-		return nil, nil, err
-	}
-	s.codeScore = codes
+	cores.Beside(ctx, func() { hits(c, s, held) }, func() { s.Value = valueOf(c) }, func() {
+		s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, terms, "kl", learn, held)
+	})
 	s.short = Short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held["kl"] })
 	if probe != nil {
 		s.ProbeLimit = stats.Number(limit)
 	}
-	if probe != nil && h != nil {
+	if h != nil {
 		s.ByStep, s.LimitByStep = bySteps(c, h, probe, held)
 	}
 	k, err := cvaeCard(c.Learner.Model.Describe(c.Learner.Params), c.VAE.Config.Loss, s)

@@ -74,13 +74,7 @@ func MOA(ctx context.Context, t *pretrain.MOA, g game.Game) (*MOAScore, *card.Ca
 	var c, majority, table *card.Classes
 	var l *MOALimits
 	var uniform MOABase
-	err := cores.All(ctx,
-		func(context.Context) error { c = t.Classes(2); return nil },
-		func(context.Context) error { l = limits(t, g); return nil },
-		func(context.Context) error { uniform, majority, table = baselines(t); return nil })
-	if err != nil {
-		return nil, nil, err
-	}
+	cores.Beside(ctx, func() { c = t.Classes(2) }, func() { l = limits(t, g) }, func() { uniform, majority, table = baselines(t) })
 	s := &MOAScore{
 		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Rows: c.N,
 		Baselines: map[string]MOABase{"uniform_legal": uniform, "majority": base(majority), "state_table": base(table)},

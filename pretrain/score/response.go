@@ -58,24 +58,21 @@ const responseLanes = 64
 func Response(ctx context.Context, r *pretrain.Response, episodes, workers int) (*ResponseScore, *card.Card, error) {
 	key := r.Key.Child("judge") // the name is part of the numbers
 	teams := scoredTeams(r.Game.Spec().Seats, len(r.Config.Who))
-	s, best := &ResponseScore{Episodes: episodes, Teams: make([]ResponseTeam, len(teams))}, make([]*float64, len(teams))
+	s := &ResponseScore{Episodes: episodes, Teams: make([]ResponseTeam, len(teams))}
 	err := cores.Each(ctx, workers, 1+len(teams), func(ctx context.Context, i int) (err error) {
 		if i > 0 {
-			best[i-1], err = bestResponse(r, named(r, teams[i-1]), min(responseLanes, episodes), episodes, key)
+			s.Teams[i-1].Best, err = bestResponse(r, named(r, teams[i-1]), min(responseLanes, episodes), episodes, key)
 			return err
 		}
 		for i := 0; i < len(teams) && err == nil; i++ { // one after the other: members of a zoo remember
 			if err = ctx.Err(); err == nil {
-				s.Teams[i], err = meet(r, teams[i], episodes, key)
+				err = s.Teams[i].meet(r, teams[i], episodes, key)
 			}
 		}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
-	}
-	for i := range s.Teams {
-		s.Teams[i].Best = best[i]
 	}
 	k, err := responseCard(r, s)
 	return s, k, err
@@ -116,13 +113,13 @@ func scoredTeams(seats, kinds int) [][]int8 {
 	return append(alike, mixed...)
 }
 
-// meet plays one team.
-func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
-	out := ResponseTeam{Team: strings.Join(named(r, team)[1:], ",")}
+// meet plays one team; its best response is found meanwhile.
+func (out *ResponseTeam) meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) error {
+	out.Team = strings.Join(named(r, team)[1:], ",")
 	lanes := min(responseLanes, episodes)
 	envs, players, err := r.Against(team, lanes, key)
 	if err != nil {
-		return out, err
+		return err
 	}
 	quota := func(lane int) int { return (episodes + lanes - 1 - lane) / lanes }
 	ro := batch.New(envs.Shape(r.Config.Window, r.Brain.Model.Extra))
@@ -130,7 +127,7 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
 	for done := 0; done < episodes; {
 		if err := envs.Collect(ro, players); err != nil {
-			return out, err
+			return err
 		}
 		for n := range lanes {
 			for t := range ro.Steps {
@@ -158,7 +155,7 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 	}
 	out.Return, out.SE, out.Says = got.Mean(), stats.Number(got.SE()), says.Mean()
 	out.Was, out.WasSE = stats.Number(was.Mean()), stats.Number(was.SE())
-	return out, nil
+	return nil
 }
 
 // bestResponse returns the mean of the exact best response on the same starts, nil where

@@ -142,23 +142,15 @@ func VAE(ctx context.Context, v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 		term = "reconstruction_agents"
 	}
 	learn, held := codes(v, 0), codes(v, 2)
-	var limit, types float64
-	goals := len(v.Data.Layout.Goals)
-	err := cores.All(ctx, func(context.Context) error {
+	goals, limit, types, err := len(v.Data.Layout.Goals), 0., 0., error(nil)
+	probes := []func(){func() {
 		s.codeScore, _ = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
-		return nil
-	}, func(context.Context) (err error) {
-		if goals > 1 {
-			limit, _, err = stateLimit(m, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit"))
-		}
-		return err
-	}, func(context.Context) error {
-		if goals > 1 {
-			types = probeTypes(v, learn, held)
-		}
-		return nil
-	})
-	if err != nil {
+	}}
+	if goals > 1 {
+		probes = append(probes, func() { limit, _, err = stateLimit(m, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit")) },
+			func() { types = probeTypes(v, learn, held) })
+	}
+	if cores.Beside(ctx, probes...); err != nil {
 		return nil, nil, err
 	}
 	s.short = Short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
