@@ -243,3 +243,8 @@ func (r *Report) Conclude() {
 		r.Verdict, r.Module, r.Says, r.Next = f.Status, f.Module, f.Says, f.Next
 	}
 }
+
+// Measured leaves out the seeds in which no episode ended.
+func Measured(returns [][]float64) [][]float64 {
+	return slices.DeleteFunc(slices.Clone(returns), func(row []float64) bool { return len(row) == 0 })
+}

@@ -43,23 +43,38 @@ func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
 	case len(teams) != seats && len(teams) != 1:
 		return nil, errors.New("eval: cross-play needs one team for each seat of the newcomer, or a single one")
 	}
-	if c.Lanes == 0 {
-		c.Lanes = 64
-	}
-	own, others := make([]float64, c.Starts), make([]float64, c.Starts)
+	played := make([][]float64, len(teams))
 	for seat, team := range teams {
-		err := c.play(ctx, team, seat*c.Starts, len(teams)*c.Starts, func(start int, ep rollout.Episode) {
-			for a, x := range ep.Return {
-				if a == seat || len(teams) == 1 {
-					own[start] += x / float64(seats)
-				}
-				if a != seat || len(teams) == 1 {
-					others[start] += x / float64(seats*max(1, len(teams)-1))
-				}
-			}
-		})
+		one, err := c.part(seat*c.Starts, len(teams)*c.Starts).Play(ctx, team)
 		if err != nil {
 			return nil, err
+		}
+		played[seat] = one
+	}
+	return c.Sum(played), nil
+}
+
+// part counts as the part of a whole that comes after so many episodes.
+func (c Cross) part(before, total int) Cross {
+	if show := c.Progress; show != nil {
+		c.Progress = func(done, _ int) { show(before+done, total) }
+	}
+	return c
+}
+
+// Sum sums up what Play returned for the newcomer's seats, or for the team among itself.
+func (c Cross) Sum(played [][]float64) *Crossed {
+	seats := c.Game.Spec().Seats
+	own, others := make([]float64, c.Starts), make([]float64, c.Starts)
+	for seat, returns := range played {
+		for i, x := range returns {
+			start, a := i/seats, i%seats
+			if a == seat || len(played) == 1 {
+				own[start] += x / float64(seats)
+			}
+			if a != seat || len(played) == 1 {
+				others[start] += x / float64(seats*max(1, len(played)-1))
+			}
 		}
 	}
 	out := &Crossed{Start: own}
@@ -67,13 +82,18 @@ func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
 		out.Own.Add(own[i])
 		out.Others.Add(others[i])
 	}
-	return out, nil
+	return out
 }
 
-// play plays every start once. Where a step draws from the same stream as the
-// starts, only the first episode of a stream is sure to start alike, so each
-// copy plays one; otherwise copies go on.
-func (c Cross) play(ctx context.Context, team []Member, before, total int, each func(start int, ep rollout.Episode)) error {
+// Play plays every start once and returns everyone's returns, [Starts][seats]. Where a step draws
+// from the same stream as the starts, only the first episode of a stream is sure to start alike, so
+// each copy plays one; otherwise copies go on.
+func (c Cross) Play(ctx context.Context, team []Member) ([]float64, error) {
+	seats := c.Game.Spec().Seats
+	if c.Lanes == 0 {
+		c.Lanes = 64
+	}
+	out := make([]float64, c.Starts*seats)
 	part := c.Starts
 	if !c.Game.Spec().Deterministic {
 		part = min(c.Lanes, c.Starts)
@@ -83,16 +103,16 @@ func (c Cross) play(ctx context.Context, team []Member, before, total int, each 
 		lanes := min(c.Lanes, n)
 		_, err := Run(ctx, Config{
 			Game: c.Game, Team: team, Episodes: n, Key: c.Key.Child("cross", first), Workers: c.Workers, Lanes: lanes, FixSeat: true,
-			Each: func(ep rollout.Episode) { each(first+ep.Index*lanes+ep.Env, ep) },
+			Each: func(ep rollout.Episode) { copy(out[(first+ep.Index*lanes+ep.Env)*seats:], ep.Return) },
 			Progress: func(done, _ int) {
 				if c.Progress != nil {
-					c.Progress(before+first+done, total)
+					c.Progress(first+done, c.Starts)
 				}
 			},
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return out, nil
 }

@@ -66,7 +66,7 @@ type Result struct {
 	Steps  stats.Acc     // length of an episode
 }
 
-// Run plays the team.
+// Run plays the team, on the pool of the context if it has one.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	spec := cfg.Game.Spec()
 	if cfg.Episodes <= 0 {
@@ -82,7 +82,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	quota := func(lane int) int { return (cfg.Episodes + cfg.Lanes - 1 - lane) / cfg.Lanes }
 	envs, err := rollout.New(rollout.Config{
-		Game: cfg.Game, Envs: cfg.Lanes, Key: cfg.Key, Workers: cfg.Workers, Blind: blind, FixSeat: cfg.FixSeat,
+		Game: cfg.Game, Envs: cfg.Lanes, Key: cfg.Key, Workers: cfg.Workers, Cores: cores.Of(ctx), Blind: blind, FixSeat: cfg.FixSeat,
 		Rest: func(ep rollout.Episode) bool { return ep.Index+1 >= quota(ep.Env) },
 	})
 	if err != nil {

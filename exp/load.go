@@ -171,28 +171,38 @@ func (r *Registry) LoadAgentsFor(dir string, sets []string) (*Agents, error) {
 
 // Agents loads the agents of the checkpoint to play.
 func (x *Saved) Agents() (*Agents, error) {
-	a := &Agents{Spec: x.Spec, Game: x.Game, Step: x.Step, Used: x.Used, Sure: true}
-	for _, greedy := range []bool{false, true} {
-		minds, of, err := x.Minds()
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range minds {
-			f, ok := mind.As[mind.Freezer](m)
-			if ok {
-				f.Freeze(greedy)
-			}
-			a.Sure = a.Sure && ok && f.Sure()
-		}
-		for id, i := range of {
-			if member := x.member(minds[i], agent.ID(id)); greedy {
-				a.Greedy = append(a.Greedy, member)
-			} else {
-				a.Members = append(a.Members, member)
-			}
-		}
+	a := &Agents{Spec: x.Spec, Game: x.Game, Step: x.Step, Used: x.Used}
+	var sure bool
+	var err error
+	if a.Members, a.Sure, err = x.Frozen(false); err != nil {
+		return nil, err
 	}
+	if a.Greedy, sure, err = x.Frozen(true); err != nil {
+		return nil, err
+	}
+	a.Sure = a.Sure && sure
 	return a, nil
+}
+
+// Frozen makes the agents of the checkpoint to play, greedy ones taking their likeliest action, and
+// says whether they do so in any case. Who is to play elsewhere at the same time is made again.
+func (x *Saved) Frozen(greedy bool) (list []eval.Member, sure bool, err error) {
+	minds, of, err := x.Minds()
+	if err != nil {
+		return nil, false, err
+	}
+	sure = true
+	for _, m := range minds {
+		f, ok := mind.As[mind.Freezer](m)
+		if ok {
+			f.Freeze(greedy)
+		}
+		sure = sure && ok && f.Sure()
+	}
+	for id, i := range of {
+		list = append(list, x.member(minds[i], agent.ID(id)))
+	}
+	return list, sure, nil
 }
 
 // Seated returns who plays each seat, agents frozen, greedy ones taking their likeliest action: the

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
+	"sync/atomic"
 
 	"hop/eval"
+	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/report/cross"
 	"hop/rng"
-	"hop/stats"
 )
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
@@ -49,19 +51,24 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 	for _, e := range entries {
 		out.Entries = append(out.Entries, cross.Entry{Name: e.name, Kind: e.kind, Seeds: len(e.runs)})
 	}
-	done, each := 0, g.Spec().Seats*c.Episodes
+	all, err := c.pairings(g, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.play(ctx, g, all); err != nil {
+		return nil, nil, err
+	}
 	for i := range entries {
 		out.Cells = append(out.Cells, nil)
 		for k := range entries {
-			cell, err := c.cell(ctx, g, &entries[i], &entries[k], func(n, all int) {
-				if c.Progress != nil {
-					c.Progress(done+n*each/all, len(entries)*len(entries)*each)
-				}
-			})
-			if err != nil {
-				return nil, nil, err
+			cell := cross.Cell{Newcomer: entries[i].name, Team: entries[k].name}
+			var got []*eval.Crossed
+			for _, p := range all[i*len(entries)+k] {
+				cell.Missing, got = p.missing, append(got, p.got)
 			}
-			done += each
+			if cell.Missing == "" && !cell.Sum(got) {
+				return nil, nil, fmt.Errorf("%s among %s got no number", cell.Newcomer, cell.Team)
+			}
 			out.Cells[i] = append(out.Cells[i], cell)
 		}
 	}
@@ -69,81 +76,107 @@ func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, 
 	return out, g, nil
 }
 
-// cell plays a newcomer among a team.
-func (c *crossing) cell(ctx context.Context, g game.Game, one, team *entry, progress func(done, total int),
-) (cross.Cell, error) {
-	pairs := max(1, len(one.runs), len(team.runs))
-	var own, others stats.Acc
-	cell := cross.Cell{Newcomer: one.name, Team: team.name}
-	for k := range pairs {
-		teams, err := c.teams(g, one, team, k)
-		var no Misuse
-		if errors.As(err, &no) {
-			cell.Missing = no.Error()
-			return cell, nil
-		}
-		if err != nil {
-			return cell, err
-		}
-		if one == team {
-			teams = teams[:1]
-		}
-		res, err := eval.Cross{
-			Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: c.Workers,
-			Progress: func(done, total int) { progress(k*total+done, pairs*total) },
-		}.Run(ctx, teams)
-		if err != nil {
-			return cell, err
-		}
-		if pairs == 1 {
-			own, others = res.Own, res.Others
-			break
-		}
-		own.Add(res.Own.Mean())
-		others.Add(res.Others.Mean())
-	}
-	cell.Own, cell.Others = cross.MeanOf(own), cross.MeanOf(others)
-	if math.IsNaN(cell.Own.Mean) {
-		return cell, fmt.Errorf("%s among %s got no number", one.name, team.name)
-	}
-	return cell, nil
+// pairing is one seed of a newcomer among one of a team.
+type pairing struct {
+	one, team *entry
+	seed      int
+	missing   string      // why they cannot play
+	played    [][]float64 // by the newcomer's seat: everyone's returns; a team among itself plays once
+	left      atomic.Int32
+	got       *eval.Crossed
 }
 
-// teams returns, for each seat of the newcomer, everyone who plays.
-func (c *crossing) teams(g game.Game, one, team *entry, k int) ([][]eval.Member, error) {
-	seats := g.Spec().Seats
-	teams := make([][]eval.Member, seats)
-	for s := range teams {
-		names := make([]string, seats)
-		for b := range names {
-			names[b] = team.name
-		}
-		names[s] = one.name
-		for b := range seats {
-			who := team
-			if b == s {
-				who = one
+// pairings returns who meets, by cell, and sees whether they can.
+func (c *crossing) pairings(g game.Game, entries []entry) (all [][]*pairing, err error) {
+	for i := range entries {
+		for k := range entries {
+			var cell []*pairing
+			for seed := range max(1, len(entries[i].runs), len(entries[k].runs)) {
+				p := &pairing{one: &entries[i], team: &entries[k], seed: seed, played: make([][]float64, g.Spec().Seats)}
+				if i == k {
+					p.played = p.played[:1]
+				}
+				p.left.Store(int32(len(p.played)))
+				for seat := 0; seat < len(p.played) && p.missing == ""; seat++ {
+					err := c.seated(g, p, seat, func([]eval.Member) error { return nil })
+					if no := (Misuse{}); errors.As(err, &no) {
+						p.missing = no.Error()
+					} else if err != nil {
+						return nil, err
+					}
+				}
+				if cell = append(cell, p); p.missing != "" {
+					cell = cell[len(cell)-1:]
+					break
+				}
 			}
-			m, err := c.member(g, who, names, b, k)
-			if err != nil {
-				return nil, err
-			}
-			teams[s] = append(teams[s], m)
+			all = append(all, cell)
 		}
 	}
-	return teams, nil
+	return all, nil
 }
 
-// Member returns the one of an entry that sits on a seat: agent a of a run on
+// play plays every pairing from every seat, side by side.
+func (c *crossing) play(ctx context.Context, g game.Game, all [][]*pairing) error {
+	type place struct {
+		*pairing
+		seat int
+	}
+	var list []place
+	for _, p := range slices.Concat(all...) {
+		for seat := range p.played {
+			if p.missing == "" {
+				list = append(list, place{p, seat})
+			}
+		}
+	}
+	show := cores.Counting(len(list), c.Progress)
+	x := eval.Cross{Game: g, Starts: c.Episodes, Key: rng.New(c.Seed), Workers: cores.Share(c.Workers, len(list))}
+	return cores.Each(ctx, c.Workers, len(list), func(ctx context.Context, n int) error {
+		p, one := list[n], x
+		one.Progress = show(n)
+		err := c.seated(g, p.pairing, p.seat, func(team []eval.Member) (err error) {
+			p.played[p.seat], err = one.Play(ctx, team)
+			return err
+		})
+		if err == nil && p.left.Add(-1) == 0 {
+			p.got, p.played = x.Sum(p.played), nil
+		}
+		return err
+	})
+}
+
+// seated hands over everyone who plays when the newcomer has a seat.
+func (c *crossing) seated(g game.Game, p *pairing, seat int, play func(team []eval.Member) error) error {
+	names := slices.Repeat([]string{p.team.name}, g.Spec().Seats)
+	names[seat] = p.one.name
+	return p.one.with(p.seed, func(r *run, own []eval.Member) error {
+		sit := func(r2 *run, others []eval.Member) error {
+			team := make([]eval.Member, len(names))
+			for b := range team {
+				e, who, list := p.team, r2, others
+				if b == seat {
+					e, who, list = p.one, r, own
+				}
+				var err error
+				if team[b], err = c.member(g, e, who, list, names, b); err != nil {
+					return err
+				}
+			}
+			return play(team)
+		}
+		if p.one == p.team {
+			return sit(r, own)
+		}
+		return p.team.with(p.seed, sit)
+	})
+}
+
+// member returns the one of an entry that sits on a seat: agent a of a run on
 // seat a, with which it trained.
-func (c *crossing) member(g game.Game, e *entry, names []string, seat, k int) (eval.Member, error) {
-	if e.bot == "" {
-		run := e.runs[k%len(e.runs)]
-		own := run.Members
-		if c.Greedy {
-			own = run.Greedy
-		}
-		full, err := run.Spec.Team(run, own)
+func (c *crossing) member(g game.Game, e *entry, run *run, own []eval.Member, names []string, seat int) (eval.Member, error) {
+	if run != nil {
+		full, err := run.Spec.Team(&exp.Agents{Game: run.Game}, own)
 		if err != nil {
 			return eval.Member{}, err
 		}

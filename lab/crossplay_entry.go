@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/eval"
 	"hop/exp"
 	"hop/game"
 	"hop/internal/disk"
@@ -15,9 +16,24 @@ import (
 type entry struct {
 	name string
 	kind string
-	bot  string        // a bot or a thinker; "": runs
-	runs []*exp.Agents // by seed
+	bot  string // a bot or a thinker; "": runs
+	runs []*run // by seed
 	dirs []string
+}
+
+// run is a run's agents.
+type run struct {
+	*exp.Saved
+	eval.Copies
+}
+
+// with hands over the agents of an entry's seed, nil for bots.
+func (e *entry) with(seed int, do func(r *run, own []eval.Member) error) error {
+	if e.bot != "" {
+		return do(nil, nil)
+	}
+	r := e.runs[seed%len(e.runs)]
+	return r.With(func(own []eval.Member) error { return do(r, own) })
 }
 
 // enter finds out who the entries are and which game they play.
@@ -148,11 +164,15 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 		if s.Game.Name != name {
 			return Misused("%s was trained on %s, the game here is %s", dir, s.Game.Name, name)
 		}
-		run, err := c.Reg.LoadAgentsFor(dir, sets)
+		r := &run{}
+		if r.Saved, err = c.Reg.Open(dir, sets); err == nil {
+			r.New = func() ([]eval.Member, error) { list, _, err := r.Frozen(c.Greedy); return list, err }
+			err = r.With(func([]eval.Member) error { return nil })
+		}
 		if err != nil {
 			return fmt.Errorf("%s cannot play this game: %w", dir, err)
 		}
-		e.runs = append(e.runs, run)
+		e.runs = append(e.runs, r)
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -66,14 +65,6 @@ func Stop(err error, format string, args ...any) error {
 		return Stopped{err, fmt.Sprintf(format, args...)}
 	}
 	return err
-}
-
-// Cores returns how many cores a number of workers means.
-func Cores(workers int) int {
-	if workers > 0 {
-		return workers
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 // Build says which program this is.

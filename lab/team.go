@@ -125,7 +125,7 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		if err := oracle.Solvable(g, without(names, at)); err != nil {
 			return m, Misuse{err}
 		}
-		m.Players = each(func(lanes int) (rollout.Player, error) { return oracle.NewPlayer(g, names, 1, lanes) })
+		m.Players = eval.PerWorker(func(lanes int) (rollout.Player, error) { return oracle.NewPlayer(g, names, 1, lanes) })
 	case "plan", "plan-infer", "plan-paper":
 		c := truth.Default()
 		if name == "plan-paper" {
@@ -147,7 +147,7 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		if _, err := player(1); err != nil {
 			return m, Misuse{err}
 		}
-		m.Players = each(player)
+		m.Players = eval.PerWorker(player)
 	default:
 		if _, err := game.NewBot(g, name); err != nil {
 			return m, Misuse{err}
@@ -155,20 +155,6 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		return eval.Bot(g, name), nil
 	}
 	return m, nil
-}
-
-// each makes a player for each worker.
-func each(player func(lanes int) (rollout.Player, error)) func(workers, lanes int) ([]rollout.Player, error) {
-	return func(workers, lanes int) (players []rollout.Player, err error) {
-		for range workers {
-			p, err := player(lanes)
-			if err != nil {
-				return nil, err
-			}
-			players = append(players, p)
-		}
-		return players, nil
-	}
 }
 
 // AtRandom counts those who act at random.

@@ -16,6 +16,7 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/f32"
+	"hop/internal/cores"
 	"hop/internal/cpu"
 	"hop/internal/disk"
 	"hop/internal/wait"
@@ -97,7 +98,7 @@ func (t *Training) Seeds() (list []uint64) {
 }
 
 // Cores returns how many cores it uses.
-func (t *Training) Cores() int { return Cores(t.Workers) }
+func (t *Training) Cores() int { return cores.Count(t.Workers) }
 
 // finished says whether every seed was finished before.
 func (t *Training) finished() bool {
@@ -125,8 +126,8 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 
 // share says how many seeds are trained beside each other, with how many workers each.
 func (t *Training) share(seeds int) (beside, workers int) {
-	beside = max(1, min(Cores(t.Workers), seeds))
-	return beside, max(1, Cores(t.Workers)/beside)
+	beside = max(1, min(cores.Count(t.Workers), seeds))
+	return beside, max(1, cores.Count(t.Workers)/beside)
 }
 
 // fits refuses what the machine has too little memory for.

@@ -58,7 +58,7 @@ func TestResponseAnswersWhomItKnows(t *testing.T) {
 	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
 	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
 	r, _ := learnResponse(t, c, g, 1, 0)
-	s, _, err := score.Response(r, 200)
+	s, _, err := score.Response(t.Context(), r, 200, 0)
 	must(t, err)
 	if len(s.Teams) != 3 {
 		t.Fatalf("%d teams, want rock, paper and scissors", len(s.Teams))

@@ -26,10 +26,12 @@ import (
 	"hop/check"
 	"hop/diag"
 	"hop/diag/dreams"
+	"hop/diag/fall"
 	"hop/diag/probe"
 	"hop/diag/twin"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/mind/hop"
 	"hop/mind/influence"
@@ -46,7 +48,7 @@ type Options struct {
 	// Game is what is known about the game already, from diag.Game; nil: it is asked.
 	Game []check.Finding
 	// Change, if not nil, changes the parts before the run is built: another
-	// game, other minds, a window between playing and learning.
+	// game, other minds, a window between playing and learning. Seeds call it, and Rows, side by side.
 	Change func(*exp.Spec, *train.Parts)
 	// Rows, if not nil, changes what is logged before it is.
 	Rows func([]runlog.Row)
@@ -130,26 +132,10 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if from == nil {
 		s = small(s)
 	}
-	var first *session
-	for i, seed := range opt.Seeds {
-		say(fmt.Sprintf("seed %d: %d windows", seed, updates(&s, opt)))
-		u, err := newSession(s, seed, opt, i == 0, from)
-		if err != nil {
-			return nil, err
-		}
-		if err := u.run(ctx, updates(&s, opt)); err != nil {
-			if u.broke == nil {
-				return nil, err
-			}
-		}
-		if i == 0 {
-			first = u
-		}
-		r.Curves = append(r.Curves, u.curves)
-		r.Returns = append(r.Returns, u.last())
-		if u.broke != nil {
-			break
-		}
+	say(fmt.Sprintf("seeds %d: %d windows", opt.Seeds, updates(&s, opt)))
+	first, err := r.watch(ctx, s, opt, from)
+	if err != nil {
+		return nil, err
 	}
 	spec := first.spec
 	for a := range spec.Seats {
@@ -158,31 +144,70 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	r.Add(first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
-	if opt.Game == nil {
-		say("the game, without learning")
-		opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
-	}
-	r.Add(opt.Game...)
-	r.Add(first.findings()...)
-	if first.broke == nil && from == nil {
-		say("a run that is interrupted")
-		f, err := probe.Resumed(ctx, s, opt.Seeds[0])
-		if err != nil {
-			return nil, err
+	seen, more := []check.Finding{}, [2][]check.Finding{}
+	asked := []func(context.Context) error{func(context.Context) error {
+		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
+		if opt.Game == nil {
+			opt.Game = diag.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
-		r.Add(f)
+		seen = slices.Concat(seen, opt.Game, first.findings())
+		return nil
+	}}
+	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {
+		asked = append(asked, func(ctx context.Context) error {
+			found, err := f(ctx)
+			more[at] = []check.Finding{found}
+			return err
+		})
+	}
+	if first.broke == nil && from == nil {
+		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
-		say("shared brains")
-		f, err := shared(ctx, s, opt, spec.Seats, r.Returns)
-		if err != nil {
-			return nil, err
-		}
-		r.Add(f)
+		own := opt
+		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, spec.Seats, r.Returns) })
 	}
+	say("the game without learning, a run that is interrupted, shared brains")
+	if err := cores.All(ctx, asked...); err != nil {
+		return nil, err
+	}
+	r.Add(slices.Concat(seen, more[0], more[1])...)
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
+}
+
+// watch runs every seed, side by side, and returns the first one's run. A run that breaks is the
+// last that counts.
+func (r *Result) watch(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*session, error) {
+	var first *session
+	r.Curves, r.Returns = make([][][]float64, len(opt.Seeds)), make([][]float64, len(opt.Seeds))
+	err := cores.Each(ctx, 0, len(opt.Seeds), func(ctx context.Context, i int) error {
+		u, err := newSession(s, opt.Seeds[i], opt, i == 0, from)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = u
+		}
+		err = u.run(ctx, updates(&s, opt))
+		r.Curves[i], r.Returns[i] = u.curves, fall.LastFifth(u.curves)
+		if u.broke != nil {
+			return broken(i)
+		}
+		return err
+	})
+	var last broken
+	if errors.As(err, &last) {
+		r.Curves, r.Returns, err = r.Curves[:last+1], r.Returns[:last+1], nil
+	}
+	return first, err
+}
+
+// broken is the place of a seed whose run broke.
+type broken int
+
+func (i broken) Error() string {
+	return fmt.Sprintf("audit: the run of seed %d of the list broke", int(i)+1)
 }
 
 // plainPPO reports whether nothing but PPO learns, so that brains can be shared.
@@ -364,35 +389,10 @@ func (u *session) logged(p *train.Progress) {
 	}
 }
 
-// last returns each agent's mean return over the last fifth of the windows.
-func (u *session) last() []float64 { return lastFifth(u.curves) }
-
-// lastFifth returns the mean of the last fifth of each curve, nil if one is empty: no
-// episode ended.
-func lastFifth(curves [][]float64) []float64 {
-	var out []float64
-	for a, c := range curves {
-		if len(c) == 0 {
-			return nil
-		}
-		tail := c[len(c)-(len(c)+4)/5:]
-		out = append(out, 0)
-		for _, v := range tail {
-			out[a] += v / float64(len(tail))
-		}
-	}
-	return out
-}
-
-// measured leaves out the seeds in which no episode ended.
-func measured(returns [][]float64) [][]float64 {
-	return slices.DeleteFunc(slices.Clone(returns), func(row []float64) bool { return len(row) == 0 })
-}
-
 // orders asks whether agents that are built alike earn alike: whether earnings follow
 // their numbers, and whether one of them stands apart.
 func orders(s *exp.Spec, returns [][]float64) []check.Finding {
-	list := []check.Finding{order(returns), check.Odd(measured(returns))}
+	list := []check.Finding{order(returns), check.Odd(check.Measured(returns))}
 	for i := range list {
 		if f := &list[i]; f.Status >= check.Suspect && s.Apart() != "" {
 			f.Module, f.Next = "spec", "the block minds: with the same settings for all, does the order vanish?"
@@ -404,8 +404,8 @@ func orders(s *exp.Spec, returns [][]float64) []check.Finding {
 
 // order asks whether earnings follow the agents' numbers.
 func order(returns [][]float64) check.Finding {
-	f := check.Order(measured(returns))
-	if len(measured(returns)) == 0 {
+	f := check.Order(check.Measured(returns))
+	if len(check.Measured(returns)) == 0 {
 		f.Status, f.Says = check.NotAsked, "No episode ended, so there are no returns to compare."
 	}
 	return f
@@ -525,16 +525,16 @@ func (u *session) count(ro *batch.Rollout) {
 func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
 	s.Train.Brains = make([]int, seats)
 	opt.Change, opt.Rows = nil, nil
-	var returns [][]float64
-	for _, seed := range opt.Seeds {
-		u, err := newSession(s, seed, opt, false, nil)
-		if err != nil {
-			return check.Finding{}, err
+	returns := make([][]float64, len(opt.Seeds))
+	if err := cores.Each(ctx, 0, len(returns), func(ctx context.Context, i int) error {
+		u, err := newSession(s, opt.Seeds[i], opt, false, nil)
+		if err == nil {
+			err = u.run(ctx, updates(&s, opt))
+			returns[i] = fall.LastFifth(u.curves)
 		}
-		if err := u.run(ctx, updates(&s, opt)); err != nil {
-			return check.Finding{}, err
-		}
-		returns = append(returns, u.last())
+		return err
+	}); err != nil {
+		return check.Finding{}, err
 	}
 	f := order(returns)
 	f.Step, f.Check = 5, "earnings by agent, one shared brain"

@@ -103,7 +103,7 @@ func (r *Result) figures() []*page.Figure {
 	if len(r.Learns) > 0 {
 		out = append(out, r.matrix())
 	}
-	if len(measured(r.Returns)) > 0 {
+	if len(check.Measured(r.Returns)) > 0 {
 		out = append(out, r.boxes())
 	}
 	if lines := r.lines(); lines != nil {
@@ -114,7 +114,7 @@ func (r *Result) figures() []*page.Figure {
 
 // Unmeasured says in how many seeds no episode ended, "" if in none.
 func (r *Result) Unmeasured() string {
-	n := len(r.Returns) - len(measured(r.Returns))
+	n := len(r.Returns) - len(check.Measured(r.Returns))
 	if n == 0 {
 		return ""
 	}
@@ -152,11 +152,11 @@ func (r *Result) sharing(a, b int) bool {
 
 // boxes shows each agent's returns over seeds.
 func (r *Result) boxes() *page.Figure {
-	title := "Returns by agent"
+	title, list := "Returns by agent", check.Measured(r.Returns)
 	return &page.Figure{
-		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", measured(r.Returns), page.HalfW, page.HalfH+20)},
+		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", list, page.HalfW, page.HalfH+20)},
 		Caption: fmt.Sprintf("Mean return over the last fifth of the windows, a point a seed (%s); from three seeds on box: quartiles, "+
-			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(measured(r.Returns)), "seed")),
+			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(list), "seed")),
 	}
 }
 

@@ -136,7 +136,7 @@ func (rec *recorded) take(rows []runlog.Row, warm int64) {
 		}
 	}
 	rec.counts = append(rec.counts, counts)
-	rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, lastFifth(curves))
+	rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, fall.LastFifth(curves))
 }
 
 // counted looks at the counters that the run recorded, and at what its guards

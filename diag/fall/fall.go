@@ -158,3 +158,20 @@ func (q *Asked) why() (says, next string) {
 	}
 	return "; meanwhile " + strings.Join(list, ", and "), next
 }
+
+// LastFifth returns the mean of the last fifth of each curve, nil if one is empty: no
+// episode ended.
+func LastFifth(curves [][]float64) []float64 {
+	var out []float64
+	for a, c := range curves {
+		if len(c) == 0 {
+			return nil
+		}
+		tail := c[len(c)-(len(c)+4)/5:]
+		out = append(out, 0)
+		for _, v := range tail {
+			out[a] += v / float64(len(tail))
+		}
+	}
+	return out
+}

@@ -18,11 +18,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hop/agent"
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/mind"
 	"hop/mind/hop"
 	"hop/oracle"
@@ -40,7 +42,7 @@ type Config struct {
 	Episodes int        // of every rung, run and setting
 	Key      rng.Key
 	Workers  int
-	Progress func(done, total int) // may be nil
+	Progress func(done, total int) // may be nil; called by one at a time
 }
 
 // focal is the agent that is measured.
@@ -172,78 +174,66 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	trained := slices.IndexFunc(rungs, func(r Rung) bool { return r.Name == asTrained })
-	m := &measuring{Config: c, done: map[string][][][]float64{}}
 	var alone []Rung
 	if c, _ := exp.ConfigOf[hop.Config](&spec); c.Search.Kind != "none" {
 		alone = oracles(c)
 	}
-	m.total = len(c.Runs) * len(c.Vs) * (len(rungs) + len(alone))
-	measure := func(list []Rung) ([][][][]float64, error) {
-		var out [][][][]float64
-		for _, r := range list {
-			x, err := m.rung(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, x)
-		}
-		return out, nil
-	}
-	climbed, err := measure(rungs)
+	got, err := (&measuring{c}).all(ctx, slices.Concat(rungs, alone))
 	if err != nil {
 		return nil, err
 	}
-	singles, err := measure(alone)
-	if err != nil {
-		return nil, err
-	}
-	return sum(c, rungs, climbed, alone, singles, trained), nil
+	return sum(c, rungs, got[:len(rungs)], alone, got[len(rungs):], trained), nil
 }
 
-// measuring plays rungs, each once.
-type measuring struct {
-	Config
-	done  map[string][][][]float64 // by rung: [run][setting][episode]
-	count int
-	total int
-}
+// measuring plays rungs.
+type measuring struct{ Config }
 
-// rung returns the focal agent's return of every episode, [run][setting][episode].
-func (m *measuring) rung(ctx context.Context, r Rung) ([][][]float64, error) {
-	name := fmt.Sprintf("%s %v", r.who, r.swap)
-	if x, ok := m.done[name]; ok {
-		m.add(len(m.Runs) * len(m.Vs))
-		return x, nil
-	}
-	var out [][][]float64
-	for i := range m.Runs {
-		var row [][]float64
-		for v, vs := range m.Vs {
-			x, err := m.play(ctx, r, i, vs, m.Key.Child("run", i).Child("vs", v))
-			if err != nil {
-				return nil, fmt.Errorf("ladder: %s against %v: %w", r.Name, vs, err)
-			}
-			row = append(row, x)
-			m.add(1)
+// all returns the focal agent's return of every episode, [rung][run][setting][episode]. What
+// several rungs are is played once; runs, settings and rungs play side by side.
+func (m *measuring) all(ctx context.Context, list []Rung) ([][][][]float64, error) {
+	type game struct{ rung, run, vs int }
+	var games []game
+	out, at := make([][][][]float64, len(list)), map[string]int{}
+	for i, r := range list {
+		name := fmt.Sprintf("%s %v", r.who, r.swap)
+		if first, ok := at[name]; ok {
+			out[i] = out[first]
+			continue
 		}
-		out = append(out, row)
+		at[name] = i
+		out[i] = make([][][]float64, len(m.Runs))
+		for run := range m.Runs {
+			out[i][run] = make([][]float64, len(m.Vs))
+			for vs := range m.Vs {
+				games = append(games, game{i, run, vs})
+			}
+		}
 	}
-	m.done[name] = out
-	return out, nil
-}
-
-func (m *measuring) add(n int) {
-	m.count += n
-	if m.Progress != nil {
-		m.Progress(m.count, m.total)
-	}
+	workers := cores.Share(m.Workers, len(games))
+	var mu sync.Mutex // of how many are done
+	done := 0
+	err := cores.Each(ctx, m.Workers, len(games), func(ctx context.Context, n int) error {
+		x, vs := games[n], m.Vs[games[n].vs]
+		got, err := m.play(ctx, list[x.rung], x.run, vs, m.Key.Child("run", x.run).Child("vs", x.vs), workers)
+		if err != nil {
+			return fmt.Errorf("ladder: %s against %v: %w", list[x.rung].Name, vs, err)
+		}
+		out[x.rung][x.run][x.vs] = got
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; m.Progress != nil {
+			m.Progress(done, len(games))
+		}
+		return nil
+	})
+	return out, err
 }
 
 // lanes is how many envs play side by side; a best response keeps a table each.
 const lanes = 16
 
 // play returns the returns of one rung against one team, by episode.
-func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key rng.Key) ([]float64, error) {
+func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key rng.Key, workers int) ([]float64, error) {
 	dir := m.Runs[run]
 	how := r.swap
 	if r.who == "ppo" {
@@ -274,7 +264,7 @@ func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key 
 	side := min(lanes, m.Episodes)
 	out := make([]float64, m.Episodes)
 	_, err = eval.Run(ctx, eval.Config{
-		Game: g, Team: members, Episodes: m.Episodes, Key: key, Workers: m.Workers, Lanes: side,
+		Game: g, Team: members, Episodes: m.Episodes, Key: key, Workers: workers, Lanes: side,
 		Each: func(ep rollout.Episode) { out[ep.Index*side+ep.Env] = ep.Return[focal] },
 	})
 	return out, err
@@ -285,15 +275,7 @@ func best(g game.Game, team []string) (eval.Member, error) {
 	if err := oracle.Solvable(g, team[1:]); err != nil {
 		return eval.Member{}, err
 	}
-	return eval.Member{Name: "br", Blind: true, Players: func(workers, lanes int) ([]rollout.Player, error) {
-		list := make([]rollout.Player, workers)
-		for w := range list {
-			p, err := oracle.NewPlayer(g, team, 1, lanes)
-			if err != nil {
-				return nil, err
-			}
-			list[w] = p
-		}
-		return list, nil
-	}}, nil
+	return eval.Member{Name: "br", Blind: true, Players: eval.PerWorker(func(lanes int) (rollout.Player, error) {
+		return oracle.NewPlayer(g, team, 1, lanes)
+	})}, nil
 }

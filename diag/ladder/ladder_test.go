@@ -2,6 +2,8 @@ package ladder
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -30,12 +32,8 @@ func TestLadderAddsUp(t *testing.T) {
 		Reg: registry.New(), Runs: []string{run}, PPO: []string{ppo}, Vs: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}},
 		Episodes: 10, Key: rng.New(5), Workers: 1,
 	}
-	reached := 0
-	c.Progress = func(done, total int) {
-		if reached = done; done > total {
-			t.Errorf("%d of %d rungs are done", done, total)
-		}
-	}
+	var reached []int
+	c.Progress = func(done, total int) { reached = append(reached, 1000*done/total) }
 	res, err := Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -66,19 +64,32 @@ func TestLadderAddsUp(t *testing.T) {
 	if got := by["its network alone"].Mean.Mean; got > 0.8*best {
 		t.Errorf("an untrained network gets %.3f of %.3f: is it the network that plays?", got, best)
 	}
-	two := c
-	two.Workers, two.Progress = 2, nil
-	again, err := Run(context.Background(), two)
+	one, err := json.Marshal(res)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range res.Rungs {
-		if a, b := res.Rungs[i].Mean.Mean, again.Rungs[i].Mean.Mean; a != b {
-			t.Errorf("%s gets %v with one worker, %v with two", res.Rungs[i].Name, a, b)
+	c.Workers = 3
+	res, err = Run(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if three, err := json.Marshal(res); err != nil || string(three) != string(one) {
+		t.Errorf("three workers: %s, %v\nwant %s", three, err, one)
+	}
+	half := len(reached) / 2
+	for i, list := range [][]int{reached[:half], reached[half:]} {
+		if len(list) < 20 || list[0] > 100 || !slices.IsSorted(list) || list[len(list)-1] != 1000 {
+			t.Errorf("time %d: progress went %v", i, list)
 		}
 	}
-	if reached != len(c.Vs)*(len(res.Rungs)+len(res.Singles)) {
-		t.Errorf("progress ended at %d", reached)
+	c.Vs = [][]string{{"nh", "nh", "nh"}, {"ns", "nobody", "nh"}, {"noone", "ns", "ns"}} // the first in order is said
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("a ladder that is stopped ends with %v", err)
+	}
+	if _, err := Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "nobody") {
+		t.Errorf("co-players that there are not: %v", err)
 	}
 }
 

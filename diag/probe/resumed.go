@@ -11,6 +11,7 @@ import (
 
 	"hop/check"
 	"hop/exp"
+	"hop/internal/cores"
 	"hop/runlog"
 	"hop/safetensors"
 	"hop/train"
@@ -33,34 +34,34 @@ func Resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error
 	s.Train.Envs, s.Train.Window = min(s.Train.Envs, resumeEnvs), min(s.Train.Window, resumeSteps)
 	s.Train.Save = max(s.Train.Steps, 1)
 	half, last := s.Train.Warm.Windows+resumeWindows/2, s.Train.Warm.Windows+resumeWindows
-	whole, err := newResumer(s, seed)
-	if err != nil {
-		return f, err
-	}
-	if err := whole.to(ctx, last); err != nil {
-		return f, err
-	}
-	first, err := newResumer(s, seed)
-	if err != nil {
-		return f, err
-	}
-	if err := first.to(ctx, half); err != nil {
-		return f, err
-	}
-	body, err := first.loop.Save()
-	if err != nil {
-		return f, err
-	}
-	second, err := newResumer(s, seed)
-	if err != nil {
-		return f, err
-	}
 	const next = "Save and Load of the module that is named, and of what it plays on: all that changes from window to window must come back"
-	if err := second.loop.Load(body); err != nil {
-		f.Accuse(check.Fault, 1, fmt.Sprintf("A checkpoint cannot be loaded again: %v.", err), next)
-		return f, nil
-	}
-	if err := second.to(ctx, last); err != nil {
+	var whole, first, second *resumer
+	err := cores.All(ctx, func(ctx context.Context) (err error) {
+		if whole, err = newResumer(s, seed); err != nil {
+			return err
+		}
+		return whole.to(ctx, last)
+	}, func(ctx context.Context) (err error) {
+		if first, err = newResumer(s, seed); err != nil {
+			return err
+		}
+		if err := first.to(ctx, half); err != nil {
+			return err
+		}
+		body, err := first.loop.Save()
+		if err != nil {
+			return err
+		}
+		if second, err = newResumer(s, seed); err != nil {
+			return err
+		}
+		if err := second.loop.Load(body); err != nil {
+			f.Accuse(check.Fault, 1, fmt.Sprintf("A checkpoint cannot be loaded again: %v.", err), next)
+			return nil
+		}
+		return second.to(ctx, last)
+	})
+	if err != nil || f.Status == check.Fault {
 		return f, err
 	}
 	rows, logged := whole.rows[first.logged():], second.rows

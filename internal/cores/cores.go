@@ -59,12 +59,18 @@ type Job struct {
 	_       [60]byte
 }
 
+// Count returns how many workers a number of them means: 0 is one a core.
+func Count(workers int) int {
+	if workers > 0 {
+		return workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // New returns a pool of that many workers; 0: one a core. It has no helpers before Open. The
 // clock, which may be nil, is for Idle alone.
 func New(workers int, clock func() time.Duration) *Pool {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers = Count(workers)
 	p := &Pool{workers: workers, clock: clock}
 	p.wake.L = &p.mu
 	if workers <= runtime.GOMAXPROCS(0) {

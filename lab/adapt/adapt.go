@@ -17,6 +17,7 @@ import (
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/lab"
 	"hop/mind/hop"
 	"hop/plan/truth"
@@ -93,15 +94,14 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 	return table, nil
 }
 
-// share says how many cores each seed's lives are lived on: meetings and seeds come first,
-// and so that the longest of them is not waited for alone, there are two workers a core.
+// share says how many cores each seed's lives are lived on: meetings and seeds come first.
 func (c *adapting) share(rows []adaptRow) {
-	cores, seeds := lab.Cores(c.Workers), 1
+	seeds := 1
 	for _, r := range rows {
 		seeds = max(seeds, len(r.seeds))
 	}
-	c.turns = make(chan struct{}, cores)
-	c.workers = max(1, min(cores, 2*cores/(len(c.Teams)*seeds)))
+	c.turns = make(chan struct{}, cores.Count(c.Workers))
+	c.workers = cores.Share(c.Workers, len(c.Teams)*seeds)
 }
 
 // turn waits for a core, and returns what leaves it to others.

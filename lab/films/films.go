@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hop/agent"
 	"hop/batch"
 	"hop/eval"
 	"hop/exp"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/internal/wait"
 	"hop/play"
 	"hop/report"
@@ -53,21 +55,33 @@ func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, t
 	}
 	o.Sample, o.Used = len(tapes), []runlog.Used{agents.Used}
 	slices.SortStableFunc(tapes, func(a, b *tape) int { return cmp.Compare(a.mean, b.mean) })
-	for _, pick := range picks(tapes) {
+	list := picks(tapes)
+	o.Episodes = make([]report.Episode, len(list))
+	var mu sync.Mutex // of how many are drawn
+	drawn := 0
+	err = cores.Each(ctx, 0, len(list), func(ctx context.Context, i int) error {
+		pick := list[i]
 		film, err := wait.For(ctx, func() ([]byte, error) {
 			var b bytes.Buffer
 			err := play.GIF(&b, pick.frames(agents.Game, pick.name, team))
 			return b.Bytes(), err
 		})
 		if err != nil {
-			return o, err
+			return err
 		}
-		o.Episodes = append(o.Episodes, report.Episode{
+		o.Episodes[i] = report.Episode{
 			Name: pick.name, Seed: run.Seed, Return: pick.mean, Agents: pick.returns, Steps: len(pick.states) - 1, GIF: film,
-		})
-		worked(steps + len(o.Episodes))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		drawn++
+		worked(steps + drawn)
+		return nil
+	})
+	if err != nil {
+		o.Episodes = nil
 	}
-	return o, nil
+	return o, err
 }
 
 // pick is an episode to show, and which of the sample it is.
@@ -121,11 +135,13 @@ type onlooker struct {
 	rollout.Player
 	game   game.Game
 	tapes  []*tape
-	worked func(steps int)
+	worked func(steps int) // nil: another says it
 }
 
 func (o *onlooker) Act(v *rollout.View, envs []int32) {
-	o.worked(v.T)
+	if o.worked != nil {
+		o.worked(v.T)
+	}
 	for _, n := range envs {
 		o.keep(v, int(n))
 	}
@@ -161,7 +177,7 @@ func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, w
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	envs, err := rollout.New(rollout.Config{Game: g, Envs: sample, Key: rng.New(seed).Child("films"), Workers: 1, FixSeat: true})
+	envs, err := rollout.New(rollout.Config{Game: g, Envs: sample, Key: rng.New(seed).Child("films"), Cores: cores.Of(ctx), FixSeat: true})
 	if err != nil {
 		return nil, err
 	}
@@ -169,16 +185,22 @@ func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, w
 	for n := range tapes {
 		tapes[n] = &tape{}
 	}
-	players := make([]rollout.Player, len(team))
-	for a, m := range team {
-		ps, err := m.Players(1, sample)
+	players := make([][]rollout.Player, envs.Workers)
+	for _, m := range team {
+		ps, err := m.Players(envs.Workers, sample)
 		if err != nil {
 			return nil, err
 		}
-		players[a] = &onlooker{ps[0], g, tapes, worked}
+		for w := range players {
+			o := &onlooker{Player: ps[w], game: g, tapes: tapes}
+			if w == 0 {
+				o.worked = worked
+			}
+			players[w] = append(players[w], o)
+		}
 	}
 	ro := batch.New(envs.Shape(g.Spec().Horizon, 0))
-	if err := envs.Collect(ro, [][]rollout.Player{players}); err != nil {
+	if err := envs.Collect(ro, players); err != nil {
 		return nil, err
 	}
 	for _, ep := range envs.Episodes() {

@@ -3,13 +3,18 @@ package films
 import (
 	"bytes"
 	"math"
+	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"hop/eval"
+	"hop/exp/exptest"
 	"hop/game"
 	"hop/play"
 	"hop/registry"
+	"hop/report"
 )
 
 func TestTapesHoldWholeEpisodes(t *testing.T) {
@@ -75,6 +80,30 @@ func TestFilmsAreOfOutcomesThatDiffer(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("of %v films are drawn of %q, want %q", c.means, got, c.want)
+		}
+	}
+}
+
+// TestFilmsOnAnyCores: the same episodes, drawn the same, on one core and on three.
+func TestFilmsOnAnyCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	dir := exptest.Play(t, exptest.With(t, exptest.Planner, "train.steps=300", "train.warm.windows=1"), 1, 1).Dir
+	var first report.Options
+	for _, cores := range []int{1, 3} {
+		runtime.GOMAXPROCS(cores)
+		var said []int
+		o, err := Play(t.Context(), registry.New(), dir, func(done, _ int) { said = append(said, done) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.IsSorted(said) {
+			t.Errorf("%d cores: the count says %v", cores, said)
+		}
+		if cores == 1 {
+			first = o
+		}
+		if len(o.Episodes) < 2 || !reflect.DeepEqual(o, first) {
+			t.Errorf("%d cores: %d films are not those of one core", cores, len(o.Episodes))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"hop/agent"
 	"hop/card"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/internal/cpu"
 	"hop/lab"
 	"hop/model/cvae"
@@ -79,7 +80,7 @@ func (c MOA) Do(ctx context.Context, l *lab.Lab) (*MOAResult, error) {
 	out.Learnt, err = training[pretrain.Progress]{
 		lab: l, kind: "moa", settings: settings, model: m, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
-			out.MOAScore, report, err = score.MOA(m, g)
+			out.MOAScore, report, err = score.MOA(ctx, m, g)
 			if err == nil && c.Beside != "" {
 				err = c.beside(l, m, out.MOAScore, report)
 			}
@@ -197,7 +198,7 @@ func (c VAE) Do(ctx context.Context, l *lab.Lab) (*VAEResult, error) {
 	out.Learnt, err = training[pretrain.Progress]{
 		lab: l, kind: "vae", settings: map[string]any{"data": contents(data), "vae": cfg}, model: v, unit: "rows", watch: rows,
 		score: func() (report *card.Card, err error) {
-			out.VAEScore, report, err = score.VAE(v)
+			out.VAEScore, report, err = score.VAE(ctx, v)
 			return report, err
 		},
 	}.learn(ctx, c.Common)
@@ -246,7 +247,7 @@ func (c CVAE) Do(ctx context.Context, l *lab.Lab) (*CVAEResult, error) {
 		lab: l, kind: "cvae", model: v, unit: "rows", watch: rows,
 		settings: map[string]any{"data": contents(data), "vae": weighed(codes.Config, weights), "cvae": cfg},
 		score: func() (report *card.Card, err error) {
-			out.CVAEScore, report, err = score.CVAE(v, g)
+			out.CVAEScore, report, err = score.CVAE(ctx, v, g)
 			return report, err
 		},
 	}.learn(ctx, c.Common)
@@ -319,7 +320,7 @@ func (c Response) Do(ctx context.Context, l *lab.Lab) (*ResponseResult, error) {
 		lab: l, kind: "response", settings: settings, model: r, unit: "steps",
 		watch: func(p pretrain.ResponseProgress, _ *Learnt, _ *runlog.Run) (at, of int) { return p.Step, p.Steps },
 		score: func() (report *card.Card, err error) {
-			out.ResponseScore, report, err = score.Response(r, c.Episodes)
+			out.ResponseScore, report, err = score.Response(ctx, r, c.Episodes, c.Workers)
 			return report, err
 		},
 	}.learn(ctx, c.Common)
@@ -367,8 +368,8 @@ type WorldResult struct {
 // mostDrawn bounds the episodes that are drawn from a world model to the end.
 const mostDrawn = 200
 
-// chance scores the model's probabilities.
-func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) {
+// chance returns what scores the model's probabilities.
+func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) (ask []func()) {
 	var law chance.Law
 	switch {
 	case g == nil:
@@ -376,11 +377,13 @@ func (c World) chance(w *pretrain.World, g game.Game, out *WorldResult, key rng.
 		law = chance.Certain
 	default:
 		law = chance.LawOf(w.Model.Input, w.Data[0].Game)
-		out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key)
+		ask = append(ask, func() { out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key) })
 	}
-	if out.Nats = chance.Held(w, law); g != nil {
-		out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key)
+	ask = append(ask, func() { out.Nats = chance.Held(w, law) })
+	if g != nil {
+		ask = append(ask, func() { out.NatsNew = chance.New(w.Model, w.Net, g, law, max(c.Probe/5, 1), key) })
 	}
+	return ask
 }
 
 // Do trains and scores it.
@@ -410,12 +413,13 @@ func (c World) Do(ctx context.Context, l *lab.Lab) (*WorldResult, error) {
 		score: func() (*card.Card, error) {
 			watch := cpu.Start()
 			key := rng.New(c.Seed).Child("judge") // the name is part of the numbers
-			out.WorldScore, out.Epochs = score.World(w), w.Epoch
+			out.Epochs = w.Epoch
+			ask := append(c.chance(w, g, out, key), func() { out.WorldScore = score.World(w) })
 			if g != nil {
-				out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key)
-				out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key)
+				ask = append(ask, func() { out.Probe = score.ProbeWorld(w.Model, w.Net, g, c.Probe, key) },
+					func() { out.OpenLoop = score.OpenLoop(w.Model, w.Net, g, c.Plays, 15, key) })
 			}
-			c.chance(w, g, out, key)
+			cores.Beside(ctx, ask...)
 			for part, name := range []string{"learn", "choose", "score"} {
 				out.Rows[name] = len(w.Parts[part])
 			}

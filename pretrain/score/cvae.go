@@ -1,13 +1,16 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"hop/agent"
 	"hop/card"
 	"hop/frame"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/model/vae"
 	"hop/page"
 	"hop/pretrain"
@@ -40,27 +43,33 @@ type CVAEValue struct {
 
 // CVAE scores the inference of subgoals and fills a card; g is the dataset's game, nil if that is
 // not here.
-func CVAE(c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
-	learn, _ := inferred(c, 0)
-	held, open := inferred(c, 2)
-	s := &CVAEScore{Open: open}
+func CVAE(ctx context.Context, c *pretrain.CVAE, g game.Game) (*CVAEScore, *card.Card, error) {
+	var learn, held vae.Codes
+	var terms []agent.Stat
+	var h *history
+	s, limit, err := &CVAEScore{}, math.NaN(), error(nil)
+	cores.Beside(ctx, func() { learn, _ = inferred(c, 0) }, func() { held, s.Open = inferred(c, 2) }, func() { terms = c.Held(2) }, func() {
+		if len(c.Data.Layout.Goals) < 2 || !scripted(g, c.Data.Bots) {
+			return // nobody knows what all of them would have done
+		}
+		if h, err = newHistory(c.Data, g, c.Parts[0].Rows); err == nil {
+			limit, _ = h.limit(c.Parts[2].Rows)
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	var probe *vae.Probe
-	s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, c.Held(2), "kl", learn, held)
+	cores.Beside(ctx, func() { hits(c, s, held) }, func() { s.Value = valueOf(c) }, func() {
+		s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, terms, "kl", learn, held)
+	})
 	s.short = Short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held["kl"] })
 	if probe != nil {
-		s.ProbeLimit = stats.Number(math.NaN())
-		if scripted(g, c.Data.Bots) { // else nobody knows what all of them would have done
-			h, err := newHistory(c.Data, g, c.Parts[0].Rows)
-			if err != nil {
-				return nil, nil, err
-			}
-			limit, _ := h.limit(c.Parts[2].Rows)
-			s.ProbeLimit = stats.Number(limit)
-			s.ByStep, s.LimitByStep = bySteps(c, h, probe, held)
-		}
+		s.ProbeLimit = stats.Number(limit)
 	}
-	hits(c, s, held)
-	s.Value = valueOf(c)
+	if h != nil {
+		s.ByStep, s.LimitByStep = bySteps(c, h, probe, held)
+	}
 	k, err := cvaeCard(c.Learner.Model.Describe(c.Learner.Params), c.VAE.Config.Loss, s)
 	return s, k, err
 }

@@ -170,7 +170,7 @@ func TestSubgoalsFromHistory(t *testing.T) {
 	c, err := pretrain.NewCVAE(cfg, d, v.Learner.Model, v.Learner.Params, 1)
 	must(t, err)
 	must(t, c.Run(context.Background(), folder(t), nil))
-	s, k, err := CVAE(c, g)
+	s, k, err := CVAE(t.Context(), c, g)
 	must(t, err)
 	if s.ProbeLimit < 0.7 || s.ProbeLimit > 1 || s.HitRows == 0 || s.HitRows >= s.Rows {
 		t.Errorf("limit %.3f, %d rows with a future of %d", s.ProbeLimit, s.HitRows, s.Rows)

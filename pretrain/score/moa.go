@@ -1,6 +1,7 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"hop/card"
 	"hop/check"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/model/moa"
 	"hop/oracle"
 	"hop/page"
@@ -68,10 +70,11 @@ func counted(c *card.Classes) (recall, precision []stats.Number) {
 }
 
 // MOA scores the best weights and fills a card; g is the dataset's game, nil if that is not here.
-func MOA(t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
-	c := t.Classes(2)
-	l := limits(t, g)
-	uniform, majority, table := baselines(t)
+func MOA(ctx context.Context, t *pretrain.MOA, g game.Game) (*MOAScore, *card.Card, error) {
+	var c, majority, table *card.Classes
+	var l *MOALimits
+	var uniform MOABase
+	cores.Beside(ctx, func() { c = t.Classes(2) }, func() { l = limits(t, g) }, func() { uniform, majority, table = baselines(t) })
 	s := &MOAScore{
 		Top1: c.Accuracy(), Top3: c.Accuracy3(), CE: c.CE(), ECE: c.ECE(), Rows: c.N,
 		Baselines: map[string]MOABase{"uniform_legal": uniform, "majority": base(majority), "state_table": base(table)},

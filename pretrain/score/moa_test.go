@@ -35,7 +35,7 @@ func smallMOA(t *testing.T, d *dataset.Data, condition string, run *runlog.Run) 
 
 func scoreMOA(t *testing.T, m *pretrain.MOA, g game.Game) (*MOAScore, *card.Card) {
 	t.Helper()
-	s, k, err := MOA(m, g)
+	s, k, err := MOA(t.Context(), m, g)
 	must(t, err)
 	return s, k
 }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"hop/card"
 	"hop/check"
 	"hop/game"
+	"hop/internal/cores"
 	"hop/oracle"
 	"hop/page"
 	"hop/pretrain"
@@ -52,19 +54,39 @@ func (t ResponseTeam) Bias() float64 {
 const responseLanes = 64
 
 // Response scores a response network in fresh episodes of every team of the kinds, or of
-// some if there are many, and fills a card.
-func Response(r *pretrain.Response, episodes int) (*ResponseScore, *card.Card, error) {
-	s := &ResponseScore{Episodes: episodes}
+// some if there are many, on so many workers, and fills a card.
+func Response(ctx context.Context, r *pretrain.Response, episodes, workers int) (*ResponseScore, *card.Card, error) {
 	key := r.Key.Child("judge") // the name is part of the numbers
-	for _, team := range scoredTeams(r.Game.Spec().Seats, len(r.Config.Who)) {
-		t, err := meet(r, team, episodes, key)
-		if err != nil {
-			return nil, nil, err
+	teams := scoredTeams(r.Game.Spec().Seats, len(r.Config.Who))
+	s := &ResponseScore{Episodes: episodes, Teams: make([]ResponseTeam, len(teams))}
+	err := cores.Each(ctx, workers, 1+len(teams), func(ctx context.Context, i int) (err error) {
+		if i > 0 {
+			s.Teams[i-1].Best, err = bestResponse(r, named(r, teams[i-1]), min(responseLanes, episodes), episodes, key)
+			return err
 		}
-		s.Teams = append(s.Teams, t)
+		for i := 0; i < len(teams) && err == nil; i++ { // one after the other: members of a zoo remember
+			if err = ctx.Err(); err == nil {
+				err = s.Teams[i].meet(r, teams[i], episodes, key)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	k, err := responseCard(r, s)
 	return s, k, err
+}
+
+// named returns what those of a team are called.
+func named(r *pretrain.Response, team []int8) []string {
+	names := make([]string, len(team))
+	for a, k := range team {
+		if names[a] = r.Config.Who[k]; a == 0 {
+			names[a] = "learner"
+		}
+	}
+	return names
 }
 
 // mostTeams is how many teams are scored, if all are.
@@ -91,19 +113,13 @@ func scoredTeams(seats, kinds int) [][]int8 {
 	return append(alike, mixed...)
 }
 
-// meet plays one team.
-func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (ResponseTeam, error) {
-	names := make([]string, len(team))
-	for a, k := range team {
-		if names[a] = r.Config.Who[k]; a == 0 {
-			names[a] = "learner"
-		}
-	}
-	out := ResponseTeam{Team: strings.Join(names[1:], ",")}
+// meet plays one team; its best response is found meanwhile.
+func (out *ResponseTeam) meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) error {
+	out.Team = strings.Join(named(r, team)[1:], ",")
 	lanes := min(responseLanes, episodes)
 	envs, players, err := r.Against(team, lanes, key)
 	if err != nil {
-		return out, err
+		return err
 	}
 	quota := func(lane int) int { return (episodes + lanes - 1 - lane) / lanes }
 	ro := batch.New(envs.Shape(r.Config.Window, r.Brain.Model.Extra))
@@ -111,7 +127,7 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 	began, factor, sum := make([]int, lanes), make([]float64, lanes), make([]float64, lanes)
 	for done := 0; done < episodes; {
 		if err := envs.Collect(ro, players); err != nil {
-			return out, err
+			return err
 		}
 		for n := range lanes {
 			for t := range ro.Steps {
@@ -139,9 +155,7 @@ func meet(r *pretrain.Response, team []int8, episodes int, key rng.Key) (Respons
 	}
 	out.Return, out.SE, out.Says = got.Mean(), stats.Number(got.SE()), says.Mean()
 	out.Was, out.WasSE = stats.Number(was.Mean()), stats.Number(was.SE())
-	best, err := bestResponse(r, names, lanes, episodes, key)
-	out.Best = best
-	return out, err
+	return nil
 }
 
 // bestResponse returns the mean of the exact best response on the same starts, nil where

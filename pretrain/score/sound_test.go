@@ -19,7 +19,7 @@ func vaeCardOf(t *testing.T, d *dataset.Data, spoil func(*pretrain.VAE)) *card.C
 	if spoil != nil {
 		spoil(v)
 	}
-	_, k, err := VAE(v)
+	_, k, err := VAE(t.Context(), v)
 	must(t, err)
 	return k
 }

@@ -1,17 +1,18 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"hop/agent"
 	"hop/card"
 	"hop/check"
 	"hop/dataset"
+	"hop/internal/cores"
 	"hop/model"
 	"hop/model/vae"
 	"hop/nn"
@@ -110,7 +111,7 @@ func (s *codeScore) figures(c *card.Card, names ...string) {
 }
 
 // VAE scores codes of states and fills a card.
-func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
+func VAE(ctx context.Context, v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 	m, p := v.Learner.Model, v.Learner.Params
 	rows, s := v.Parts[2].States, &VAEScore{}
 	var terms vae.Terms
@@ -141,19 +142,19 @@ func VAE(v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 		term = "reconstruction_agents"
 	}
 	learn, held := codes(v, 0), codes(v, 2)
-	var limit, types float64
-	var err error
-	var beside sync.WaitGroup // three probes, side by side
-	if goals := len(v.Data.Layout.Goals); goals > 1 {
-		beside.Go(func() { limit, _, err = stateLimit(m, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit")) })
-		beside.Go(func() { types = probeTypes(v, learn, held) })
+	goals, limit, types, err := len(v.Data.Layout.Goals), 0., 0., error(nil)
+	probes := []func(){func() {
+		s.codeScore, _ = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
+	}}
+	if goals > 1 {
+		probes = append(probes, func() { limit, _, err = stateLimit(m, &v.Parts, v.Data.Goal, goals, v.Key.Child("limit")) },
+			func() { types = probeTypes(v, learn, held) })
 	}
-	s.codeScore, _ = codesOf(v.Training, v.Data, &v.Parts[0], p, v.Named(terms), term, learn, held)
-	s.short = Short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
-	if beside.Wait(); err != nil {
+	if cores.Beside(ctx, probes...); err != nil {
 		return nil, nil, err
 	}
-	if len(s.goals) > 1 {
+	s.short = Short(v.Training, pretrain.DefaultVAE(v.Config.Model.Loss).Epochs, func(held map[string]float64) float64 { return held[term] })
+	if goals > 1 {
 		s.ProbeLimit, s.TypeProbe = stats.Number(limit), types
 	}
 	k, err := vaeCard(v.Config, m.Describe(p), m.Actions, s)

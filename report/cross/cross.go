@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hop/eval"
 	"hop/page"
 	"hop/runlog"
 	"hop/stats"
@@ -52,6 +53,21 @@ type Mean struct {
 
 // MeanOf returns the mean of pairs of seeds, or of starts.
 func MeanOf(of stats.Acc) *Mean { return &Mean{of.Mean(), of.CI(0.95), of} }
+
+// Sum sums up what pairs of seeds got: over starts, or over the pairs where there are several. It
+// reports whether there is a number.
+func (c *Cell) Sum(pairs []*eval.Crossed) bool {
+	own, others := pairs[0].Own, pairs[0].Others
+	if len(pairs) > 1 {
+		own, others = stats.Acc{}, stats.Acc{}
+		for _, p := range pairs {
+			own.Add(p.Own.Mean())
+			others.Add(p.Others.Mean())
+		}
+	}
+	c.Own, c.Others = MeanOf(own), MeanOf(others)
+	return !math.IsNaN(c.Own.Mean)
+}
 
 // Seeded says that some entry has more than one seed, over which intervals are.
 func (c *Table) Seeded() bool {
