@@ -2,7 +2,20 @@ package f32
 
 import "math"
 
+// axpyGeneric takes eight at a time: a loop of one is twice as slow where it happens to lie badly in the program.
 func axpyGeneric(dst []float32, alpha float32, x []float32) {
+	x = x[:len(dst)]
+	for ; len(dst) >= 8; dst, x = dst[8:], x[8:] {
+		d, y := (*[8]float32)(dst), (*[8]float32)(x)
+		d[0] += float32(alpha * y[0])
+		d[1] += float32(alpha * y[1])
+		d[2] += float32(alpha * y[2])
+		d[3] += float32(alpha * y[3])
+		d[4] += float32(alpha * y[4])
+		d[5] += float32(alpha * y[5])
+		d[6] += float32(alpha * y[6])
+		d[7] += float32(alpha * y[7])
+	}
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] += float32(alpha * x[i])
