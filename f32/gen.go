@@ -6,4 +6,5 @@ package f32
 // which has no avo.
 
 //go:generate go -C asm run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg f32
+//go:generate go -C asm run ./broadcast ../kernels_amd64.s
 //go:generate go -C asm run ./neon -out ../kernels_arm64.s -stubs ../stubs_arm64.go

@@ -8362,18 +8362,18 @@ loop:
 	VMOVUPS      Z3, (R8)
 	VMULPS       Z3, Z11, Z4
 	VMULPS       Z2, Z10, Z2
-	VMOVUPS      c_rootMin<>+0(SB), Z1
+	VBROADCASTSS      c_rootMin<>+0(SB), Z1
 	VMAXPS       Z4, Z1, Z4
-	VMOVUPS      c_rootMax<>+0(SB), Z1
+	VBROADCASTSS      c_rootMax<>+0(SB), Z1
 	VMINPS       Z4, Z1, Z4
 	VRSQRT14PS   Z4, Z1
 	VMULPS       Z1, Z4, Z5
-	VMULPS       c_half<>+0(SB), Z1, Z1
+	VMULPS.BCST       c_half<>+0(SB), Z1, Z1
 	VFNMADD231PS Z5, Z5, Z4
 	VFMADD213PS  Z5, Z1, Z4
 	VADDPS       Z12, Z4, Z4
 	VRCP14PS     Z4, Z1
-	VMOVUPS      c_one<>+0(SB), Z5
+	VBROADCASTSS      c_one<>+0(SB), Z5
 	VFNMADD231PS Z4, Z1, Z5
 	VFMADD231PS  Z1, Z5, Z1
 	VMULPS       Z1, Z2, Z2
@@ -8409,18 +8409,18 @@ rest:
 	VMOVUPS      Z3, K1, (R8)
 	VMULPS       Z3, Z11, Z4
 	VMULPS       Z2, Z10, Z2
-	VMOVUPS      c_rootMin<>+0(SB), Z1
+	VBROADCASTSS      c_rootMin<>+0(SB), Z1
 	VMAXPS       Z4, Z1, Z4
-	VMOVUPS      c_rootMax<>+0(SB), Z1
+	VBROADCASTSS      c_rootMax<>+0(SB), Z1
 	VMINPS       Z4, Z1, Z4
 	VRSQRT14PS   Z4, Z1
 	VMULPS       Z1, Z4, Z5
-	VMULPS       c_half<>+0(SB), Z1, Z1
+	VMULPS.BCST       c_half<>+0(SB), Z1, Z1
 	VFNMADD231PS Z5, Z5, Z4
 	VFMADD213PS  Z5, Z1, Z4
 	VADDPS       Z12, Z4, Z4
 	VRCP14PS     Z4, Z1
-	VMOVUPS      c_one<>+0(SB), Z5
+	VBROADCASTSS      c_one<>+0(SB), Z5
 	VFNMADD231PS Z4, Z1, Z5
 	VFMADD231PS  Z1, Z5, Z1
 	VMULPS       Z1, Z2, Z2
@@ -8593,22 +8593,22 @@ loop:
 	CMPQ         CX, $0x10
 	JL           rest
 	VMOVUPS      (SI), Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, (DI)
@@ -8624,22 +8624,22 @@ rest:
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
 	VMOVUPS.Z    (SI), K1, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, K1, (DI)
@@ -8659,26 +8659,26 @@ loop:
 	CMPQ         CX, $0x10
 	JL           rest
 	VMOVUPS      (SI), Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (DI)
@@ -8694,26 +8694,26 @@ rest:
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
 	VMOVUPS.Z    (SI), K1, Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (DI)
@@ -8733,42 +8733,42 @@ loop:
 	CMPQ         CX, $0x10
 	JL           rest
 	VMOVUPS      (SI), Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VPANDD.BCST       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMINPS.Z     Z6, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
+	VADDPS.BCST       c_one<>+0(SB), Z6, Z6
+	VBROADCASTSS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPANDD.BCST       c_sign<>+0(SB), Z0, Z1
 	VPORD        Z1, Z6, Z6
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VBROADCASTSS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS.BCST  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh4<>+0(SB), Z1, Z7
 	VMULPS       Z1, Z7, Z7
 	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VCMPPS.BCST       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
 	VMOVUPS      Z0, (DI)
@@ -8784,42 +8784,42 @@ rest:
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
 	VMOVUPS.Z    (SI), K1, Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VPANDD.BCST       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMINPS.Z     Z6, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
+	VADDPS.BCST       c_one<>+0(SB), Z6, Z6
+	VBROADCASTSS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPANDD.BCST       c_sign<>+0(SB), Z0, Z1
 	VPORD        Z1, Z6, Z6
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VBROADCASTSS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS.BCST  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh4<>+0(SB), Z1, Z7
 	VMULPS       Z1, Z7, Z7
 	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VCMPPS.BCST       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
 	VMOVUPS      Z0, K1, (DI)
@@ -8881,7 +8881,7 @@ loop:
 	JL           rest
 	VMOVUPS      (SI), Z0
 	VMOVUPS      (DX), Z8
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VFNMADD231PS Z0, Z0, Z1
 	VMULPS       Z1, Z8, Z8
 	VMOVUPS      Z8, (DI)
@@ -8899,7 +8899,7 @@ rest:
 	KMOVW        AX, K1
 	VMOVUPS.Z    (SI), K1, Z0
 	VMOVUPS.Z    (DX), K1, Z8
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VFNMADD231PS Z0, Z0, Z1
 	VMULPS       Z1, Z8, Z8
 	VMOVUPS      Z8, K1, (DI)
@@ -8963,117 +8963,117 @@ loop:
 	CMPQ         CX, $0x10
 	JL           rest
 	VMOVUPS      (SI)(R13*1), Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (SI)(R13*1)
 	VMOVUPS      (SI), Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (SI)
 	VMOVAPS      Z0, Z8
 	VMOVUPS      (SI)(R12*1), Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (SI)(R12*1)
 	VMOVUPS      (DX), Z9
 	VMULPS       Z0, Z9, Z9
 	VMOVUPS      (SI)(R12*2), Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VPANDD.BCST       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMINPS.Z     Z6, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
+	VADDPS.BCST       c_one<>+0(SB), Z6, Z6
+	VBROADCASTSS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPANDD.BCST       c_sign<>+0(SB), Z0, Z1
 	VPORD        Z1, Z6, Z6
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VBROADCASTSS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS.BCST  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh4<>+0(SB), Z1, Z7
 	VMULPS       Z1, Z7, Z7
 	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VCMPPS.BCST       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
 	VMOVUPS      Z0, (SI)(R12*2)
@@ -9092,117 +9092,117 @@ rest:
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
 	VMOVUPS.Z    (SI)(R13*1), K1, Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (SI)(R13*1)
 	VMOVUPS.Z    (SI), K1, Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (SI)
 	VMOVAPS      Z0, Z8
 	VMOVUPS.Z    (SI)(R12*1), K1, Z0
-	VPXORD       c_sign<>+0(SB), Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VPXORD.BCST       c_sign<>+0(SB), Z0, Z0
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VADDPS       Z1, Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (SI)(R12*1)
 	VMOVUPS.Z    (DX), K1, Z9
 	VMULPS       Z0, Z9, Z9
 	VMOVUPS.Z    (SI)(R12*2), K1, Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VPANDD.BCST       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMINPS.Z     Z6, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
+	VADDPS.BCST       c_one<>+0(SB), Z6, Z6
+	VBROADCASTSS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPANDD.BCST       c_sign<>+0(SB), Z0, Z1
 	VPORD        Z1, Z6, Z6
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VBROADCASTSS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS.BCST  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh4<>+0(SB), Z1, Z7
 	VMULPS       Z1, Z7, Z7
 	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VCMPPS.BCST       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
 	VMOVUPS      Z0, K1, (SI)(R12*2)
@@ -9226,42 +9226,42 @@ loop:
 	CMPQ         CX, $0x10
 	JL           rest
 	VMOVUPS      (DX), Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VPANDD.BCST       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMINPS.Z     Z6, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
+	VADDPS.BCST       c_one<>+0(SB), Z6, Z6
+	VBROADCASTSS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPANDD.BCST       c_sign<>+0(SB), Z0, Z1
 	VPORD        Z1, Z6, Z6
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VBROADCASTSS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS.BCST  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh4<>+0(SB), Z1, Z7
 	VMULPS       Z1, Z7, Z7
 	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VCMPPS.BCST       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
 	VMOVUPS      Z0, (SI)
@@ -9282,42 +9282,42 @@ rest:
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
 	VMOVUPS.Z    (DX), K1, Z0
-	VPANDD       c_abs<>+0(SB), Z0, Z5
+	VPANDD.BCST       c_abs<>+0(SB), Z0, Z5
 	VADDPS       Z5, Z5, Z6
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z6, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z6, K2
 	VMINPS.Z     Z6, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z6
-	VADDPS       c_one<>+0(SB), Z6, Z6
-	VMOVUPS      c_two<>+0(SB), Z1
+	VADDPS.BCST       c_one<>+0(SB), Z6, Z6
+	VBROADCASTSS      c_two<>+0(SB), Z1
 	VDIVPS       Z6, Z1, Z6
-	VMOVUPS      c_one<>+0(SB), Z1
+	VBROADCASTSS      c_one<>+0(SB), Z1
 	VSUBPS       Z6, Z1, Z6
-	VPANDD       c_sign<>+0(SB), Z0, Z1
+	VPANDD.BCST       c_sign<>+0(SB), Z0, Z1
 	VPORD        Z1, Z6, Z6
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      c_tanh0<>+0(SB), Z7
-	VFMADD213PS  c_tanh1<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh2<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh3<>+0(SB), Z1, Z7
-	VFMADD213PS  c_tanh4<>+0(SB), Z1, Z7
+	VBROADCASTSS      c_tanh0<>+0(SB), Z7
+	VFMADD213PS.BCST  c_tanh1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST  c_tanh4<>+0(SB), Z1, Z7
 	VMULPS       Z1, Z7, Z7
 	VFMADD213PS  Z0, Z0, Z7
-	VCMPPS       $0x01, c_tanhSmall<>+0(SB), Z5, K2
+	VCMPPS.BCST       $0x01, c_tanhSmall<>+0(SB), Z5, K2
 	VMOVAPS      Z7, K2, Z6
 	VMOVAPS      Z6, Z0
 	VMOVUPS      Z0, K1, (SI)
@@ -9346,7 +9346,7 @@ TEXT ·lstmGradAVX512(SB), NOSPLIT, $0-56
 loop:
 	CMPQ         CX, $0x10
 	JL           rest
-	VMOVUPS      c_one<>+0(SB), Z5
+	VBROADCASTSS      c_one<>+0(SB), Z5
 	VMOVUPS      (SI), Z0
 	VMOVUPS      (DX), Z1
 	VMOVUPS      (R10), Z2
@@ -9399,7 +9399,7 @@ rest:
 	MOVL         $0xffffffff, AX
 	BZHIL        CX, AX, AX
 	KMOVW        AX, K1
-	VMOVUPS      c_one<>+0(SB), Z5
+	VBROADCASTSS      c_one<>+0(SB), Z5
 	VMOVUPS.Z    (SI), K1, Z0
 	VMOVUPS.Z    (DX), K1, Z1
 	VMOVUPS.Z    (R10), K1, Z2
@@ -9454,7 +9454,7 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-32
 	MOVL    $0xffffffff, AX
 	BZHIL   R11, AX, AX
 	KMOVW   AX, K1
-	VMOVUPS c_minusInf<>+0(SB), Z8
+	VBROADCASTSS c_minusInf<>+0(SB), Z8
 
 row:
 	VMOVAPS Z8, Z6
@@ -9495,22 +9495,22 @@ exp:
 	JGT          exp_rest
 	VMOVUPS      (SI)(R10*4), Z0
 	VSUBPS       Z6, Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, (DI)(R10*4)
@@ -9523,22 +9523,22 @@ exp_rest:
 	JZ           exp_end
 	VMOVUPS.Z    (SI)(R10*4), K1, Z0
 	VSUBPS       Z6, Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VMOVUPS      Z0, K1, (DI)(R10*4)
@@ -9555,7 +9555,7 @@ exp_end:
 	VMOVSHDUP     X7, X1
 	VADDPS        X1, X7, X7
 	VBROADCASTSS  X7, Z7
-	VMOVUPS       c_one<>+0(SB), Z0
+	VBROADCASTSS       c_one<>+0(SB), Z0
 	VDIVPS        Z7, Z0, Z7
 	XORQ          R10, R10
 
@@ -9596,7 +9596,7 @@ TEXT ·logSoftmaxAVX512(SB), NOSPLIT, $0-40
 	MOVL    $0xffffffff, AX
 	BZHIL   R11, AX, AX
 	KMOVW   AX, K1
-	VMOVUPS c_minusInf<>+0(SB), Z8
+	VBROADCASTSS c_minusInf<>+0(SB), Z8
 	MOVQ    legal+16(FP), DX
 
 row:
@@ -9660,22 +9660,22 @@ sum:
 sum_legal_false:
 	VMOVUPS      (SI)(R10*4), Z0
 	VSUBPS       Z6, Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VMOVAPS.Z    Z0, K3, Z0
@@ -9695,22 +9695,22 @@ sum_rest:
 sum_legal_true:
 	VMOVUPS.Z    (SI)(R10*4), K1, Z0
 	VSUBPS       Z6, Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VMOVAPS.Z    Z0, K3, Z0
@@ -9727,34 +9727,34 @@ sum_end:
 	VADDPS        X1, X7, X7
 	VBROADCASTSS  X7, Z7
 	VPSRLD        $0x17, Z7, Z1
-	VPSUBD        c_bias126<>+0(SB), Z1, Z1
+	VPSUBD.BCST        c_bias126<>+0(SB), Z1, Z1
 	VCVTDQ2PS     Z1, Z1
-	VPANDD        c_mantissa<>+0(SB), Z7, Z2
-	VPORD         c_halfBits<>+0(SB), Z2, Z2
+	VPANDD.BCST        c_mantissa<>+0(SB), Z7, Z2
+	VPORD.BCST         c_halfBits<>+0(SB), Z2, Z2
 	VMOVAPS       Z2, Z3
-	VCMPPS        $0x01, c_sqrtHalf<>+0(SB), Z2, K2
+	VCMPPS.BCST        $0x01, c_sqrtHalf<>+0(SB), Z2, K2
 	VMOVAPS.Z     Z3, K2, Z3
 	VADDPS        Z3, Z2, Z2
-	VSUBPS        c_one<>+0(SB), Z1, K2, Z1
-	VSUBPS        c_one<>+0(SB), Z2, Z2
+	VSUBPS.BCST        c_one<>+0(SB), Z1, K2, Z1
+	VSUBPS.BCST        c_one<>+0(SB), Z2, Z2
 	VMULPS        Z2, Z2, Z4
-	VMOVUPS       c_log0<>+0(SB), Z3
-	VFMADD213PS   c_log1<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log2<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log3<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log4<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log5<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log6<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log7<>+0(SB), Z2, Z3
-	VFMADD213PS   c_log8<>+0(SB), Z2, Z3
+	VBROADCASTSS       c_log0<>+0(SB), Z3
+	VFMADD213PS.BCST   c_log1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log5<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log6<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log7<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST   c_log8<>+0(SB), Z2, Z3
 	VMULPS        Z4, Z3, Z3
 	VMULPS        Z2, Z3, Z3
-	VFMADD231PS   c_ln2lo<>+0(SB), Z1, Z3
-	VFNMADD231PS  c_half<>+0(SB), Z4, Z3
+	VFMADD231PS.BCST   c_ln2lo<>+0(SB), Z1, Z3
+	VFNMADD231PS.BCST  c_half<>+0(SB), Z4, Z3
 	VADDPS        Z2, Z3, Z3
-	VFMADD231PS   c_ln2hi<>+0(SB), Z1, Z3
-	VFMADD132PS   c_zero<>+0(SB), Z3, Z7
-	VMOVUPS       c_logZero<>+0(SB), Z9
+	VFMADD231PS.BCST   c_ln2hi<>+0(SB), Z1, Z3
+	VFMADD132PS.BCST   c_zero<>+0(SB), Z3, Z7
+	VBROADCASTSS       c_logZero<>+0(SB), Z9
 	XORQ          R10, R10
 
 out:
@@ -17339,8 +17339,8 @@ TEXT ·logSoftmaxLanesAVX512(SB), NOSPLIT, $0-48
 	MOVQ         rows+24(FP), R8
 	MOVQ         cols+32(FP), R9
 	MOVQ         near+40(FP), R11
-	VMOVUPS      c_minusInf<>+0(SB), Z8
-	VMOVUPS      c_logZero<>+0(SB), Z9
+	VBROADCASTSS      c_minusInf<>+0(SB), Z8
+	VBROADCASTSS      c_logZero<>+0(SB), Z9
 	VPBROADCASTD R9, Z10
 	VPMULLD      iota16<>+0(SB), Z10, Z10
 	MOVL         $0x00000001, AX
@@ -17402,22 +17402,22 @@ allowed:
 sum:
 	VMOVUPS      (R15), Z0
 	VSUBPS       Z6, Z0, Z0
-	VMOVUPS      c_expMax<>+0(SB), Z1
-	VCMPPS       $0x05, c_expMin<>+0(SB), Z0, K2
+	VBROADCASTSS      c_expMax<>+0(SB), Z1
+	VCMPPS.BCST       $0x05, c_expMin<>+0(SB), Z0, K2
 	VMINPS.Z     Z0, Z1, K2, Z2
-	VMULPS       c_log2e<>+0(SB), Z2, Z1
+	VMULPS.BCST       c_log2e<>+0(SB), Z2, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS c_ln2hi<>+0(SB), Z1, Z2
-	VFNMADD231PS c_ln2lo<>+0(SB), Z1, Z2
-	VMOVUPS      c_exp0<>+0(SB), Z3
-	VFMADD213PS  c_exp1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_exp5<>+0(SB), Z2, Z3
+	VFNMADD231PS.BCST c_ln2hi<>+0(SB), Z1, Z2
+	VFNMADD231PS.BCST c_ln2lo<>+0(SB), Z1, Z2
+	VBROADCASTSS      c_exp0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_exp1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_exp5<>+0(SB), Z2, Z3
 	VMULPS       Z2, Z2, Z4
 	VFMADD213PS  Z2, Z4, Z3
-	VADDPS       c_one<>+0(SB), Z3, Z3
+	VADDPS.BCST       c_one<>+0(SB), Z3, Z3
 	VSCALEFPS    Z1, Z3, Z3
 	VMOVAPS.Z    Z3, K2, Z0
 	VADDPS       Z0, Z7, Z7
@@ -17425,33 +17425,33 @@ sum:
 	DECQ         R10
 	JNZ          sum
 	VPSRLD       $0x17, Z7, Z1
-	VPSUBD       c_bias126<>+0(SB), Z1, Z1
+	VPSUBD.BCST       c_bias126<>+0(SB), Z1, Z1
 	VCVTDQ2PS    Z1, Z1
-	VPANDD       c_mantissa<>+0(SB), Z7, Z2
-	VPORD        c_halfBits<>+0(SB), Z2, Z2
+	VPANDD.BCST       c_mantissa<>+0(SB), Z7, Z2
+	VPORD.BCST        c_halfBits<>+0(SB), Z2, Z2
 	VMOVAPS      Z2, Z3
-	VCMPPS       $0x01, c_sqrtHalf<>+0(SB), Z2, K2
+	VCMPPS.BCST       $0x01, c_sqrtHalf<>+0(SB), Z2, K2
 	VMOVAPS.Z    Z3, K2, Z3
 	VADDPS       Z3, Z2, Z2
-	VSUBPS       c_one<>+0(SB), Z1, K2, Z1
-	VSUBPS       c_one<>+0(SB), Z2, Z2
+	VSUBPS.BCST       c_one<>+0(SB), Z1, K2, Z1
+	VSUBPS.BCST       c_one<>+0(SB), Z2, Z2
 	VMULPS       Z2, Z2, Z4
-	VMOVUPS      c_log0<>+0(SB), Z3
-	VFMADD213PS  c_log1<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log2<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log3<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log4<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log5<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log6<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log7<>+0(SB), Z2, Z3
-	VFMADD213PS  c_log8<>+0(SB), Z2, Z3
+	VBROADCASTSS      c_log0<>+0(SB), Z3
+	VFMADD213PS.BCST  c_log1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log5<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log6<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log7<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  c_log8<>+0(SB), Z2, Z3
 	VMULPS       Z4, Z3, Z3
 	VMULPS       Z2, Z3, Z3
-	VFMADD231PS  c_ln2lo<>+0(SB), Z1, Z3
-	VFNMADD231PS c_half<>+0(SB), Z4, Z3
+	VFMADD231PS.BCST  c_ln2lo<>+0(SB), Z1, Z3
+	VFNMADD231PS.BCST c_half<>+0(SB), Z4, Z3
 	VADDPS       Z2, Z3, Z3
-	VFMADD231PS  c_ln2hi<>+0(SB), Z1, Z3
-	VFMADD132PS  c_zero<>+0(SB), Z3, Z7
+	VFMADD231PS.BCST  c_ln2hi<>+0(SB), Z1, Z3
+	VFMADD132PS.BCST  c_zero<>+0(SB), Z3, Z7
 	MOVQ         R11, R15
 	MOVQ         DI, R12
 	XORQ         R10, R10
