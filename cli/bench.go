@@ -239,11 +239,15 @@ func (c benchTrainCmd) Run(a *app) error {
 }
 
 type benchScaleCmd struct {
-	CPU  []int `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
-	JSON bool  `help:"Print one JSON object."`
+	Job  []string `help:"Jobs: ppo, main, hop+, adapt; none: all." enum:"ppo,main,hop+,adapt" placeholder:"JOB"`
+	CPU  []int    `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
+	JSON bool     `help:"Print one JSON object."`
 }
 
 func (c benchScaleCmd) Run(a *app) error {
+	if len(c.Job) == 0 {
+		c.Job = scale.Jobs()
+	}
 	if len(c.CPU) == 0 {
 		c.CPU = scale.Counts()
 	}
@@ -263,7 +267,7 @@ func (c benchScaleCmd) Run(a *app) error {
 		}
 		said(n)
 	}
-	rows, err := scale.Run(a.ctx, l, c.CPU)
+	rows, err := scale.Run(a.ctx, l, c.Job, c.CPU)
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,8 @@ var quick = []shortened{
 	{"hop eval", []string{"--episodes", "2000"}},
 	{"hop bench env", []string{"--time", "10ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
+	{"hop bench plan", []string{"--time", "10ms"}},
+	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2"}},
 }
 
 // mainStages is the main job's preparation, made small.

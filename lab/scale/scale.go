@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"hop/exp"
@@ -48,8 +49,10 @@ func Counts() (list []int) {
 	return append(list, all)
 }
 
-// Run does every job, in a short form, on each number of cores, the first of which is 1.
-func Run(ctx context.Context, l *lab.Lab, counts []int) ([]Row, error) {
+// Run does jobs, in a short form, on each number of cores, the first of which is 1. The main job
+// is done in any case where one that needs its agents is.
+func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int) ([]Row, error) {
+	wanted := func(job string) bool { return slices.Contains(jobs, job) }
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	one := map[string]Row{}
 	var rows []Row
@@ -62,17 +65,24 @@ func Run(ctx context.Context, l *lab.Lab, counts []int) ([]Row, error) {
 			return nil, err
 		}
 		for _, job := range Jobs() {
+			if !wanted(job) && (job != "main" || !wanted("hop+") && !wanted("adapt")) {
+				continue
+			}
 			row, err := measure(ctx, l, job, dir)
 			if err != nil {
 				return nil, errors.Join(err, os.RemoveAll(dir))
 			}
-			if row.Cores = n; len(one) < len(Jobs()) {
+			if !wanted(job) {
+				continue
+			}
+			row.Cores = n
+			if _, ok := one[job]; !ok {
 				one[job] = row
 			}
 			row.Speedup = one[job].Wall / row.Wall
 			row.Efficiency, row.Same = row.Speedup/float64(n), row.Sum == one[job].Sum
 			rows = append(rows, row)
-			count(len(rows), len(counts)*len(Jobs()))
+			count(len(rows), len(counts)*len(jobs))
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
