@@ -50,25 +50,6 @@ func (f *Forest) SearchOn(pool *cores.Pool, asked []Asked, rs []rng.Rand) {
 	}
 }
 
-// Fork fills dst with streams of their own, named by two draws from r each.
-func Fork(dst []rng.Rand, r *rng.Rand) {
-	for i := range dst {
-		dst[i] = Stream(r.Uint64(), r.Uint64())
-	}
-}
-
-// Common returns the stream from which the co-players' actions at a depth are
-// drawn in a tree with that seed, for rollouts that go on where the tree ends.
-func Common(seed uint64, depth int32) rng.Rand {
-	return Stream(mix(seed+uint64(depth)*0x9e3779b97f4a7c15), seed)
-}
-
-// Stream returns the stream named by two numbers, such as a state's key: what
-// is drawn from it is then a function of the state.
-func Stream(hi, lo uint64) rng.Rand {
-	return rng.Raw(hi, lo)
-}
-
 // begin puts the roots of the trees lo to hi into lanes and draws what their co-players
 // are after.
 func (f *Forest) begin(asked Asked, rs []rng.Rand, lo, hi int) {
@@ -484,28 +465,5 @@ func (f *Forest) rootPrior(i int, l *lane, r *rng.Rand) {
 	for set := f.nodes[l.at].legal; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros32(set)
 		edges[k].p = (1-eps)*edges[k].p + eps*float32(float64(f.prior[k])/sum)
-	}
-}
-
-// gamma draws from a Gamma distribution of shape a and scale 1 (Marsaglia and
-// Tsang, 2000, with their boost for a below 1).
-func gamma(a float64, r *rng.Rand) float64 {
-	boost := 1.
-	if a < 1 {
-		boost = math.Pow(1-r.Float64(), 1/a)
-		a++
-	}
-	d := a - 1./3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := r.Norm()
-		v := 1 + c*x
-		if v <= 0 {
-			continue
-		}
-		v = v * v * v
-		if math.Log(1-r.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
-			return boost * d * v
-		}
 	}
 }
