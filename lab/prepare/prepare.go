@@ -281,6 +281,6 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 			return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 		}
 	}
-	g, err := made.Build()
+	g, err := made.Of(dirs[0]).Build()
 	return data, g, err
 }
