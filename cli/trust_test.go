@@ -212,14 +212,28 @@ func TestOnesOwnTrainingIsTrusted(t *testing.T) {
 	}
 	ok(t, "train", "--resume", "copied", "--steps", "400")
 	t.Setenv("HOP_CONFIG", t.TempDir())
+	was := read(t, "copied/seed-1/env.json")
 	code, _, errs := hop(t, "train", "--resume", "copied", "--steps", "500")
 	if code == 0 || !strings.Contains(errs, "it would run hop collect {game} --mix ns,nh --rows 50 --seed 3") {
 		t.Errorf("another user's training ran its stages: exit %d\n%s", code, errs)
+	}
+	if is := read(t, "copied/seed-1/env.json"); is != was {
+		t.Errorf("a training that was refused was changed:\n%s\n%s", was, is)
 	}
 	ok(t, "show", "copied")
 	if x.Sprung() {
 		t.Error("a plain game started a program")
 	}
+}
+
+// read returns a file's text.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // Folders of runs that run nothing but our own games hold no signature.
