@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -188,7 +189,8 @@ func (x foreign) hop(t *testing.T, words []string) (code int, out, errs string) 
 // bridge asks hop bridge about a run, as hop.load does in Python.
 func (x foreign) bridge(t *testing.T, words []string) (code int, out, errs string) {
 	t.Helper()
-	ask := `{"op": "run", "args": {"run": "done"}}`
+	ask := `{"op": "run", "args": {"run": "done", "trust": ` + fmt.Sprint(slices.Contains(words, "--trust")) + `}}`
+	words = []string{"bridge"} // which Python programs start without flags
 	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(ask))), 0)
 	var o, e bytes.Buffer
 	code = run(&app{context.Background(), registry.New(), strings.NewReader(string(frame) + ask), &o, &e}, words)
