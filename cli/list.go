@@ -86,12 +86,15 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	g, err := a.lab().GameWith(c.Named(c.Game, c.Set))
-	if err != nil {
-		return err
+	spec := a.reg.Default()
+	name, sets := c.Named(c.Game, c.Set)
+	for _, set := range append([]string{"game.name=" + name}, sets...) {
+		if err := spec.Set(set); err != nil {
+			return usage("--set %s: %w", set, err)
+		}
 	}
 	bots := []game.BotInfo{game.RandomBot(1)} // what every environment of others has: a list starts none
-	built, err := g.Peek()
+	built, err := spec.Game.Peek()
 	if err != nil {
 		return usageError{err}
 	}

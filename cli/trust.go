@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"hop/exp/names"
 	"hop/trust"
 )
 
@@ -28,7 +29,7 @@ func (c trustCmd) Run(a *app) error {
 	case c.Remove:
 		return c.remove(a)
 	}
-	what, err := a.lab().Names(c.Folder)
+	what, err := names.In(a.reg, c.Folder)
 	if err != nil {
 		return err
 	}
