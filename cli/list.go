@@ -88,7 +88,10 @@ type named struct {
 func (c listCmd) bots(a *app) error {
 	spec := a.reg.Default()
 	name, sets := c.Named(c.Game, c.Set)
-	for _, set := range append([]string{"game.name=" + name}, sets...) {
+	if err := spec.Set("game.name=" + name); err != nil {
+		return usage("--game %s: %w", name, err)
+	}
+	for _, set := range sets {
 		if err := spec.Set(set); err != nil {
 			return usage("--set %s: %w", set, err)
 		}
