@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"hop/field"
@@ -92,6 +93,9 @@ func (c listCmd) bots(a *app) error {
 		return usage("--game %s: %w", name, err)
 	}
 	for _, set := range sets {
+		if !strings.HasPrefix(set, "game.") {
+			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
+		}
 		if err := spec.Set(set); err != nil {
 			return usage("--set %s: %w", set, err)
 		}
