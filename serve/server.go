@@ -33,8 +33,8 @@ type Config struct {
 	Folders []string // below which runs are looked for
 	Addr    string   // that is listened on; "": one of this machine for itself alone
 	Hosts   []string // other names under which it may be asked for
-	Token   string   // that a visitor must know; "": made where one is needed (package door)
-	Control bool     // whether trainings can be started and stopped
+	Token   string   // of who may act; "": made. That of who may look follows from it (package door)
+	Control bool     // whether trainings can be started and stopped, and runs be tagged
 	Log     func(format string, args ...any)
 }
 
@@ -134,18 +134,15 @@ func (s *Server) routes() {
 // Handler returns what answers requests.
 func (s *Server) Handler() http.Handler { return s.door.Wrap(s.mux) }
 
-// Visit returns the address to open in a browser, for that of the listener: with the
-// token, where there is one.
-func (s *Server) Visit(addr net.Addr) string { return s.door.Visit(addr) }
+// Visit returns the address to open in a browser, for that of the listener, with the token
+// of a role.
+func (s *Server) Visit(addr net.Addr, as door.Role) string { return s.door.Visit(addr, as) }
 
 // Serve answers on a listener until ctx ends. When it returns, all that it began is gone.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l, err := s.door.Listen(l)
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
+	l = s.door.Listen(l)
 	h := s.door.Server(s.Handler())
 	h.BaseContext = func(net.Listener) context.Context { return ctx }
 	watched, ended := make(chan struct{}), make(chan error, 1)
@@ -163,7 +160,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		ended <- err
 	}()
-	err = h.Serve(l)
+	err := h.Serve(l)
 	cancel()
 	<-watched
 	s.stage.Close()
