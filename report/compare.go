@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hop/exp"
@@ -119,6 +120,7 @@ func gather(reg *exp.Registry, v Variant) (*group, error) {
 		if err != nil {
 			return nil, fmt.Errorf("report: reading %s: %w", dir, err)
 		}
+		r.keepOnly(meanReturn)
 		g.Runs = append(g.Runs, r)
 	}
 	if len(g.Runs) == 0 {
@@ -126,6 +128,32 @@ func gather(reg *exp.Registry, v Variant) (*group, error) {
 	}
 	g.measure()
 	return g, nil
+}
+
+// keepOnly forgets the rows of all series but one, and which series there are not: a
+// comparison needs no more, and a run may have millions of others.
+func (r *run) keepOnly(k key) {
+	for other, rows := range r.series {
+		if r.points = max(r.points, len(rows)); other != k {
+			r.series[other] = nil
+		}
+	}
+	r.series[k] = slices.Clone(r.series[k]) // of its own, without room to grow
+	for i := range r.series[k] {
+		r.series[k][i].Name = k.name // not a part of the file's text
+	}
+}
+
+// Bytes is about how much memory the comparison holds.
+func (c *Comparison) Bytes() int {
+	n := 0
+	for _, x := range c.Variants {
+		n += 4096 + 8*4*len(c.tau)
+		for _, r := range x.group.Runs {
+			n += 4096 + 64*len(r.names) + 96*len(r.series) + 64*len(r.series[meanReturn])
+		}
+	}
+	return n
 }
 
 // score fills in what is known about the final agents.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"hop/exp"
 	"hop/page"
@@ -161,8 +160,9 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if c := s.comparisons.get(key); c != nil {
-		return c, nil
+	key = "compare " + key
+	if known, ok := s.cache.Get(key); ok {
+		return known.(*compared), nil
 	}
 	c, err := report.Compare(s.c.Lab.Reg, list, threshold)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 		return nil, err
 	}
 	out.Titles, out.WinsSay = []string{figures[1].Title, figures[2].Title}, figures[3].Caption
-	s.comparisons.put(key, out)
+	s.cache.Put(key, out, c.Bytes()+len(out.Final)+len(out.Curves)+len(out.Profile)+len(out.Wins)+64*len(out.Specs.Rows)*len(list))
 	return out, nil
 }
 
@@ -219,32 +219,4 @@ func (s *Server) specDiff(list []report.Variant) (d specDiff) {
 		}
 	}
 	return d
-}
-
-// recent keeps the last comparisons.
-type recent struct {
-	mu   sync.Mutex
-	keys []string
-	all  map[string]*compared
-}
-
-const keepRecent = 16
-
-func (r *recent) get(key string) *compared {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.all[key]
-}
-
-func (r *recent) put(key string, c *compared) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.all == nil {
-		r.all = map[string]*compared{}
-	}
-	if len(r.keys) >= keepRecent {
-		delete(r.all, r.keys[0])
-		r.keys = r.keys[1:]
-	}
-	r.keys, r.all[key] = append(r.keys, key), c
 }

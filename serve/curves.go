@@ -148,15 +148,15 @@ func (s *Server) facts(dir string) specFacts {
 	if err != nil {
 		return specFacts{}
 	}
-	sum := sha256.Sum256(text)
-	if f, ok := s.specs.Load(sum); ok {
+	key := fmt.Sprintf("spec %x", sha256.Sum256(text))
+	if f, ok := s.cache.Get(key); ok {
 		return f.(specFacts)
 	}
 	var f specFacts
 	if spec, err := s.c.Lab.Reg.Parse(text, "spec.yaml", "", nil); err == nil {
 		f = specFacts{warm: spec.Train.Warm.Windows, who: spec.Train.Warm.Who, refs: references(&spec)}
 	}
-	s.specs.Store(sum, f)
+	s.cache.Put(key, f, 1024)
 	return f
 }
 
@@ -181,8 +181,9 @@ func (s *Server) chosen(names []string, most time.Duration) ([]*curveRun, error)
 			if r.State == shelf.Damaged {
 				continue
 			}
-			r.index = s.cache.Of(dirs[i])
+			r.index = s.indexes.Of(dirs[i])
 			state, err := r.index.Extend(max(5*time.Millisecond, time.Until(until)))
+			s.indexes.Keep(r.index)
 			r.Read, r.Rows, r.Last, r.Gen = state.Read, state.Rows, state.Last, state.Gen
 			if err != nil {
 				r.Why = strings.TrimPrefix(err.Error(), "curve: ")

@@ -21,9 +21,10 @@ type diagnoseView struct {
 	Rev      int64
 	Allowed  bool // jobs may be started
 	Pages    []shelf.Written
-	Page     string // that is shown in place
-	Report   string // the run's own, if it has one
-	Folder   string // as one would type it
+	Page     string   // that is shown in place
+	Report   string   // the run's own, if it has one
+	Folder   string   // as one would type it
+	Lines    []string // that one would type to ask about the run
 	Jobs     []job
 	Watching string // the job whose output is shown
 }
@@ -53,6 +54,12 @@ func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
 		if !ok {
 			return nil, refuse(http.StatusNotFound, "there is no training %.200q", d.Run)
 		}
+		dir, folder, err := s.ofRun(d.Run)
+		if err != nil {
+			return nil, err
+		}
+		out := s.shelf.Roots()[folder]
+		d.Lines = []string{control.Line(auditWords(dir, out)), control.Line([]string{"ladder", "--", typed(dir)})}
 		if row.Page {
 			d.Report = d.Run + "/report.html"
 		}

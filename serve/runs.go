@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -81,6 +82,11 @@ func (s *Server) labelRun(r *http.Request) (any, error) {
 		Note string
 	}
 	if err := body(r, 1<<16, &in); err != nil {
+		return nil, err
+	}
+	if _, folder, err := s.ofRun(in.Run); err != nil {
+		return nil, err
+	} else if err := s.note(r, folder, "label", fmt.Sprintf("%s: tags %q, note %q", in.Run, in.Tags, in.Note)); err != nil {
 		return nil, err
 	}
 	if err := s.shelf.Label(in.Run, in.Tags, in.Note); err != nil {

@@ -97,8 +97,9 @@ func fixture(t testing.TB) (root string, growing *runlog.Run) {
 
 func server(t testing.TB, root string) *Server {
 	t.Helper()
-	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: "127.0.0.1:8770"})
+	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: "127.0.0.1:8770", Token: controlToken, Control: true})
 	must(t, err)
+	t.Cleanup(s.stage.Close)
 	return s
 }
 
@@ -111,6 +112,7 @@ func fetch(s *Server, path string, header ...string) *httptest.ResponseRecorder 
 func serveOne(s *Server, r *http.Request, header ...string) *httptest.ResponseRecorder {
 	r.Host = "127.0.0.1:8770"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Authorization", "Bearer "+controlToken)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -390,7 +392,7 @@ func start(t testing.TB, root string) (base string, s *Server, end func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s, err = New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: l.Addr().String()})
+	s, err = New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: l.Addr().String(), Token: controlToken, Control: true})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -401,14 +403,21 @@ func start(t testing.TB, root string) (base string, s *Server, end func()) {
 	}
 }
 
+// withToken is a request by who may act.
+func withToken(t testing.TB, ctx context.Context, address string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+controlToken)
+	return r
+}
+
 // events reads a stream until f has seen enough.
 func events(t testing.TB, c *http.Client, address string, f func(name, data string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	must(t, err)
-	w, err := c.Do(r)
+	w, err := c.Do(withToken(t, ctx, address))
 	if err != nil {
 		t.Error(err)
 		return
@@ -502,7 +511,8 @@ func TestVisitsLeaveNothing(t *testing.T) {
 					case 0:
 						events(t, c, base+"/api/runs/stream", func(string, string) bool { return true })
 					default:
-						w, err := c.Get(base + []string{"", "/api/words", "/api/runs", "/api/curves/names?run=0:a", "/static/kit.js"}[i%5])
+						path := []string{"", "/api/words", "/api/runs", "/api/curves/names?run=0:a", "/static/kit.js"}[i%5]
+						w, err := c.Do(withToken(t, t.Context(), base+path))
 						if err != nil {
 							t.Error(err)
 							continue

@@ -31,6 +31,7 @@ var Floors = map[string]int{
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12, "lab/attempt": 12, "lab/scale": 13, "sweep": 13,
 	"bridge/games":  13,
+	"serve/cache":   11,
 	"serve/words":   12,
 	"serve/shelf":   12,
 	"serve/curve":   12,
