@@ -14,6 +14,7 @@ import (
 
 	"hop/internal/disk"
 	"hop/lab"
+	"hop/runlog"
 	"hop/serve/control"
 	"hop/serve/door"
 	"hop/serve/shelf"
@@ -140,6 +141,19 @@ func (s *Server) startTraining(r *http.Request) (any, error) {
 	return s.start(r, in.Folder, control.Train, "", append(f.Words, "--json"))
 }
 
+// runnable is ofRun, of what a process may be started on.
+func (s *Server) runnable(name string) (dir string, folder int, err error) {
+	if dir, folder, err = s.ofRun(name); err == nil {
+		seeds, _ := runlog.Seeds(dir)
+		for _, seed := range seeds {
+			if err := s.allowed(seed); err != nil {
+				return "", 0, err
+			}
+		}
+	}
+	return dir, folder, err
+}
+
 // ofRun reads the run that a request names, and the number of its folder.
 func (s *Server) ofRun(name string) (dir string, folder int, err error) {
 	if dir, err = s.shelf.Dir(name); err != nil {
@@ -155,7 +169,7 @@ func (s *Server) resumeRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	dir, folder, err := s.ofRun(in.Run)
+	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +191,7 @@ func (s *Server) auditRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	dir, folder, err := s.ofRun(in.Run)
+	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -189,13 +203,13 @@ func (s *Server) ladderRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	dir, folder, err := s.ofRun(in.Run)
+	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
 	}
 	ppo := ""
 	if in.PPO != "" {
-		if ppo, _, err = s.ofRun(in.PPO); err != nil {
+		if ppo, _, err = s.runnable(in.PPO); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"embed"
 	"encoding/json"
@@ -67,6 +68,7 @@ type view struct {
 	Control bool
 	Data    any
 	here    *url.URL
+	code    int // of the answer; 0: that it is well
 }
 
 // T returns a word or sentence in the reader's language; with arguments, those are put
@@ -96,8 +98,8 @@ func (s *Server) page(gather func(r *http.Request, v *view) (any, error)) http.H
 				v.Name = p.Name
 			}
 		}
-		code := http.StatusOK
 		data, err := gather(r, &v)
+		code := cmp.Or(v.code, http.StatusOK)
 		if err != nil {
 			code, v.Name, data = status(err), "error", err.Error()
 		}

@@ -74,6 +74,8 @@ function stateOf(r, seeds) {
     make('span', { className: 'state ' + r.state, title: hint }, say('state.' + r.state)),
     quiet.length ? make('small', { className: 'silent' }, ' ' + say('state.silent', ago(Math.max(...quiet.map((s) => Date.parse(s.last)))))) : null,
     r.why ? make('small', { className: 'why' }, r.why) : null,
+    !r.why && r.loose ? make('small', { className: 'why', title: r.loose, data: { test: 'loose' } }, say('state.loose')) : null,
+    !r.why && r.sealed ? make('small', { className: 'faint', title: say('hint.sealed') }, ' ' + say('state.sealed')) : null,
   ];
 }
 
@@ -114,7 +116,7 @@ function refresh(tr, r) {
   tr.classList.toggle('picked-row', picked.has(r.run));
   for (const [name, f] of Object.entries(cells)) {
     const td = tr.cells_[name];
-    const key = name + JSON.stringify([r[name], r.state, r.why, r.step, r.left, r.tags, r.note, r.ci, r.scored, r.seeds.map((s) => [s.state, s.silent]), picked.has(r.run), open.has(r.run), editing === r.run, r.seeds.length]);
+    const key = name + JSON.stringify([r[name], r.state, r.why, r.loose, r.sealed, r.step, r.left, r.tags, r.note, r.ci, r.scored, r.seeds.map((s) => [s.state, s.silent]), picked.has(r.run), open.has(r.run), editing === r.run, r.seeds.length]);
     if (td.key_ === key) continue;
     if (td.contains(document.activeElement) && document.activeElement !== td && name !== 'tags' && name !== 'seeds' && name !== 'pick') { if (name === 'findings') continue; }
     const parts = f(r);
