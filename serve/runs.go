@@ -101,6 +101,8 @@ func named(err error) error {
 	switch {
 	case errors.Is(err, shelf.ErrName):
 		return refusal{http.StatusNotFound, err}
+	case errors.Is(err, shelf.ErrForeign):
+		return refusal{http.StatusConflict, err}
 	case errors.Is(err, shelf.ErrLabel):
 		return refusal{http.StatusBadRequest, err}
 	}

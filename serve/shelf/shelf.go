@@ -265,7 +265,9 @@ func (s *Shelf) look() {
 		l.Sweeps = append(l.Sweeps, sweeps...)
 		found = append(found, list...)
 		l.Notes = append(l.Notes, notes...)
-		s.labels[i].read(dir)
+		if s.labels[i].read(dir); s.labels[i].note != "" {
+			l.Notes = append(l.Notes, s.Plain(s.labels[i].note))
+		}
 	}
 	s.readAll(found)
 	rows := make([]Row, 0, len(found))
