@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
@@ -99,11 +100,11 @@ type theatreView struct {
 	Human     int
 	Session   string
 	Fault     string
-	Older     string // the address of the newest checkpoint that is whole, if the newest is not
+	Older     template.URL // the address of the newest checkpoint that is whole, if the newest is not
 	OlderStep int64
 	Title     string
-	Query     string // what is asked for, without what is the page's own
-	Ready     bool   // there is something to be shown
+	Query     template.URL // what is asked for, without what is the page's own
+	Ready     bool         // there is something to be shown
 	Text      []string
 }
 
@@ -164,7 +165,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 	if errors.As(err, &older) && older.Main {
 		asks := plainQuery(q)
 		asks.Set("at", strconv.FormatInt(older.Run.Step, 10))
-		d.Older, d.OlderStep = asks.Encode(), older.Run.Step
+		d.Older, d.OlderStep = template.URL(asks.Encode()), older.Run.Step
 	}
 	if err != nil {
 		err = s.refused(err)
@@ -210,7 +211,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 		}
 		asks.Set("team", strings.Join(asks["team"], ","))
 	}
-	d.Query = asks.Encode()
+	d.Query = template.URL(asks.Encode())
 	return d, a, nil
 }
 
