@@ -112,6 +112,20 @@ func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison,
 	return c, nil
 }
 
+// At returns the comparison with another threshold, of the same runs; NaN is as in Compare.
+// Nothing is read again.
+func (c *Comparison) At(threshold float64) *Comparison {
+	out := *c
+	out.Threshold, out.Notes, out.Variants = threshold, slices.Clone(c.Notes), nil
+	for _, x := range c.Variants {
+		y := *x
+		y.Reached = 0
+		out.Variants = append(out.Variants, &y)
+	}
+	out.pace()
+	return &out
+}
+
 // gather reads a variant's runs, which may lie anywhere, in order of seeds.
 func gather(reg *exp.Registry, v Variant) (*group, error) {
 	g := &group{reg: reg, Dir: v.Name}
