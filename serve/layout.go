@@ -66,6 +66,7 @@ type view struct {
 	Lang    string // en or zh
 	Base    string // where scripts and styles are
 	Control bool
+	Acts    bool // who reads it may change something
 	Data    any
 	here    *url.URL
 	code    int // of the answer; 0: that it is well
@@ -92,7 +93,7 @@ func (v view) Other() string {
 // the address: refused in a sentence where there is no such thing.
 func (s *Server) page(gather func(r *http.Request, v *view) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := view{Lang: language(w, r), Base: s.files.base(), Control: s.c.Control, here: r.URL}
+		v := view{Lang: language(w, r), Base: s.files.base(), Control: s.c.Control, Acts: s.door.Allowed(r), here: r.URL}
 		for _, p := range places {
 			if p.Path == r.URL.Path {
 				v.Name = p.Name

@@ -4,7 +4,10 @@
 // Everything but scripts and styles needs a token, on loopback too: other users of the
 // machine, and pages in its user's browser, reach loopback as well. There are two, made from
 // one secret: who knows one may look, who knows the other may also act, where the server
-// allows that at all. A page elsewhere must not reach the server through its visitor's
+// allows that at all. A browser keeps a cookie to look with. Cookies go to every port of a
+// host, also to somebody else's server there; so a cookie never is a token, and whatever
+// changes something needs the token itself, which the page's script keeps where only pages
+// of this server can read it. A page elsewhere must not reach the server through its visitor's
 // browser: the Host of every request must be an address that is served (a name that was made
 // to point here is none), and whatever the browser says comes from a page of another server
 // is answered by the door itself, so that nothing is read, built or begun for it. Requests,
@@ -143,9 +146,18 @@ func (d *Door) cookie() string {
 	return "hop-" + hex.EncodeToString(sum[:4])
 }
 
-// knows returns the role of who knows a text, in a time that says nothing about the tokens.
-func (d *Door) knows(text string) Role {
-	got, act, look := sha256.Sum256([]byte(text)), sha256.Sum256([]byte(d.act)), sha256.Sum256([]byte(d.look))
+// pass is what the cookie of a role holds.
+func (d *Door) pass(as Role) string {
+	sum := sha256.Sum256([]byte("the pass of who may " + string(as) + ": " + d.act))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// knows returns the role of who knows a token.
+func (d *Door) knows(token string) Role { return d.among(token, d.act, d.look) }
+
+// among returns the role that a text stands for, in a time that says nothing about the others.
+func (d *Door) among(text, ofAct, ofLook string) Role {
+	got, act, look := sha256.Sum256([]byte(text)), sha256.Sum256([]byte(ofAct)), sha256.Sum256([]byte(ofLook))
 	acts, looks := subtle.ConstantTimeCompare(got[:], act[:]), subtle.ConstantTimeCompare(got[:], look[:])
 	switch {
 	case acts == 1 && d.c.Control:

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func TestAttacksAreRefused(t *testing.T) {
 	local := open(t, Config{Addr: "127.0.0.1:0", Hosts: []string{"Lab.Example"}, Token: secret, Control: true}, nil)
 	local.sends = []string{bearer} // as its own pages and programs do
 	browser := open(t, Config{Addr: "127.0.0.1:0", Token: secret, Control: true}, nil)
-	browser.sends = []string{"Cookie: " + browser.cookie() + "=" + secret} // cookies do not know of ports
+	browser.sends = []string{"Cookie: " + browser.cookie() + "=" + browser.pass(Act)} // which every server of this host is sent
 	guarded := open(t, Config{Addr: "127.0.0.1:0", Token: secret}, nil)
 	control := open(t, Config{Addr: "localhost:0", Control: true}, nil)
 	own, looks := "Authorization: Bearer "+control.act, "Authorization: Bearer "+control.look
@@ -165,8 +166,12 @@ func TestAttacksAreRefused(t *testing.T) {
 		{"a link on another port, with the cookie", browser, "GET", "/start?set=game.name=python", "", []string{near, goes, "Sec-Fetch-Dest: document"}, 403},
 		{"a page of ours, with the cookie", browser, "GET", "/start", "", []string{ours, goes, "Sec-Fetch-Dest: document"}, 200},
 		{"a script of another port, with the cookie", browser, "GET", "/api/runs", "", []string{near, "Origin: http://127.0.0.1:1"}, 403},
-		{"a change with the cookie, by a page of ours", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " + browser.url}, 200},
-		{"a change with the cookie, of no page", browser, "POST", "/api/note", "{}", []string{isJSON}, 403},
+		{"a change with the cookie and the token, by a page of ours", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " + browser.url, bearer}, 200},
+		{"a change with the cookie alone", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " + browser.url, ours}, 403},
+		{"a change with the cookie as a token", browser, "POST", "/api/note", "{}", []string{isJSON, "Authorization: Bearer " + browser.pass(Act)}, 403},
+		{"a seat with the cookie", browser, "POST", "/api/join", "{}", []string{isJSON, "Origin: " + browser.url, ours}, 200},
+		{"jobs with the cookie", browser, "GET", "/api/control/jobs", "", []string{ours}, 200},
+		{"the token as a cookie", guarded, "GET", "/", "", []string{"Cookie: " + guarded.cookie() + "=" + secret}, 401},
 		{"a change with the cookie, on another port", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: http://127.0.0.1:1", near}, 403},
 		{"a frame elsewhere", local, "GET", "/", "", []string{cross, goes, "Sec-Fetch-Dest: iframe"}, 403},
 
@@ -227,12 +232,12 @@ func TestAttacksAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsKeptInACookie(t *testing.T) {
-	s := open(t, Config{Addr: ":0", Token: secret}, nil)
-	code, _, h := s.ask(t, "GET", "/curves?run=0:a&token="+secret, "")
+func TestAPassIsKeptInACookieAndNotTheToken(t *testing.T) {
+	s := open(t, Config{Addr: ":0", Token: secret, Control: true}, nil)
+	code, text, h := s.ask(t, "GET", "/curves?run=0:a&token="+secret, "")
 	cookie := h.Get("Set-Cookie")
-	if code != 303 || h.Get("Location") != "/curves?run=0%3Aa" {
-		t.Errorf("%d to %s", code, h.Get("Location"))
+	if code != 200 || !strings.Contains(text, `data-to="/curves?run=0%3Aa" data-act="true"`) || strings.Contains(text+cookie, secret) {
+		t.Errorf("%d %s", code, text)
 	}
 	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
 		if !strings.Contains(cookie, "; "+part) {
@@ -246,8 +251,12 @@ func TestTheTokenIsKeptInACookie(t *testing.T) {
 	if code, _, _ := s.ask(t, "GET", "/curves", "", "Cookie: "+name[:len(name)-1]); code != 401 {
 		t.Errorf("with half the cookie: %d", code)
 	}
-	if code, _, h := s.ask(t, "GET", "//evil.example/?token="+secret, ""); code == 303 && !strings.HasPrefix(h.Get("Location"), "/evil") {
-		t.Errorf("sent on to %s (%d)", h.Get("Location"), code)
+	u := &url.URL{Path: "//evil.example/"}
+	if to := onThisServer(u, nil); to != "/evil.example/" {
+		t.Errorf("sent on to %s", to)
+	}
+	if _, text, _ := s.ask(t, "GET", "/?token="+s.look, ""); !strings.Contains(text, `data-act="false"`) {
+		t.Errorf("who may look: %s", text)
 	}
 }
 

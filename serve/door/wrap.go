@@ -82,18 +82,18 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// Allowed reports whether a request may change, start and stop something.
+// Allowed reports whether it is a request of somebody who may change, start and stop something.
 func (d *Door) Allowed(r *http.Request) bool { return d.Role(r) == Act }
 
-// Role returns what a request may do: by the token in its cookie or, from a program, in its
-// header.
+// Role returns whose request it is: by the pass in its cookie, or by the token in its header.
 func (d *Door) Role(r *http.Request) Role {
-	if c, err := r.Cookie(d.cookie()); err == nil {
-		if role := d.knows(c.Value); role != Nobody {
-			return role
-		}
+	if role := d.bearer(r); role != Nobody {
+		return role
 	}
-	return d.bearer(r)
+	if c, err := r.Cookie(d.cookie()); err == nil {
+		return d.among(c.Value, d.pass(Act), d.pass(Look))
+	}
+	return Nobody
 }
 
 // bearer returns the role of the token in a request's header, which no page elsewhere can
@@ -195,32 +195,30 @@ func onThisServer(u *url.URL, q url.Values) string {
 	return to.String()
 }
 
-// entered takes a token out of a page's address, keeps it in a cookie, and sends the
-// visitor to the address without it. Who comes from elsewhere, such as from the file that
-// hop serve --open opens, is sent on by a page: browsers send no strict cookie along when
-// they are sent on by an answer to a page of others.
+// entered takes a token out of a page's address, keeps a pass in a cookie, and sends the
+// visitor to the address without it, by a page: its script keeps the token of who may act,
+// and browsers send no strict cookie along when an answer sends on who came from elsewhere,
+// such as from the file that hop serve --open opens.
 func (d *Door) entered(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
 	page := r.Header.Get("Sec-Fetch-Dest")
 	if !q.Has("token") || changes(r) || isAPI(r) || page != "" && page != "document" {
 		return false
 	}
-	token := q.Get("token")
-	if d.knows(token) == Nobody {
+	role := d.knows(q.Get("token"))
+	if role == Nobody {
 		refuse(w, r, &refusal{code: http.StatusUnauthorized, says: wrongToken})
 		return true
 	}
-	http.SetCookie(w, &http.Cookie{Name: d.cookie(), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	http.SetCookie(w, &http.Cookie{Name: d.cookie(), Value: d.pass(role), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil, MaxAge: 30 * 24 * 3600})
 	q.Del("token")
-	to := onThisServer(r.URL, q)
 	w.Header().Set("Cache-Control", "no-store")
-	if foreign(r) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = onward.Execute(w, to)
-		return true
-	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = onward.Execute(w, struct {
+		To  string
+		Act bool
+	}{onThisServer(r.URL, q), role == Act})
 	return true
 }
 
@@ -229,7 +227,8 @@ const (
 	noToken    = "This needs the server's token. Open the address that hop serve printed when it was started."
 	noControl  = "Nothing can be changed, started or stopped here: hop serve was started without --control."
 	looksOnly  = "Your token lets you look. To change, start or stop something, open the address for that, which hop serve printed too."
-	noOrigin   = "A change must say which page it comes from (Origin), or bring the token in its header: Authorization: Bearer TOKEN."
+	noKey      = "This browser may look, and does not hold the token to change something: open the address that hop serve printed once more. " +
+		"Programs send it in a header, Authorization: Bearer TOKEN."
 )
 
 // known refuses whoever does not show the token that a request needs. A seat in a game is
@@ -247,9 +246,8 @@ func (d *Door) known(r *http.Request) *refusal {
 		return &refusal{code: http.StatusForbidden, says: noControl}
 	case acts && role != Act:
 		return &refusal{code: http.StatusForbidden, says: looksOnly}
-	}
-	if changes(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" && d.bearer(r) == Nobody {
-		return &refusal{code: http.StatusForbidden, says: noOrigin}
+	case acts && changes(r) && d.bearer(r) != Act:
+		return &refusal{code: http.StatusForbidden, says: noKey}
 	}
 	return nil
 }
@@ -343,8 +341,10 @@ var closed = template.Must(template.New("closed").Parse(`<!doctype html>
 
 // onward is the page that sends on who came in from elsewhere.
 var onward = template.Must(template.New("onward").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>hop</title><meta http-equiv="refresh" content="0; url={{.}}"></head>
-<body><p><a href="{{.}}">hop</a></p></body></html>
+<html lang="en"><head><meta charset="utf-8"><title>hop</title>
+<script src="/static/enter.js" data-to="{{.To}}" data-act="{{.Act}}"></script>
+<noscript><meta http-equiv="refresh" content="0; url={{.To}}"></noscript></head>
+<body><p><a href="{{.To}}">hop</a></p></body></html>
 `))
 
 // refuse answers in a sentence: JSON to scripts, a page to people.

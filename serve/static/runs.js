@@ -9,7 +9,7 @@ const open = new Set(), picked = new Set();
 let rev = 0, skew = 0, shown = [], limit = 150, editing = null;
 const q = address.read();
 const view = { q: q.get('q') ?? '', sort: q.get('sort') ?? 'started', up: q.has('up'), states: new Set(q.getAll('state')), tags: new Set(q.getAll('tag')) };
-const body = $('#runs tbody');
+const body = $('#runs tbody'), acts = document.body.dataset.acts === 'true';
 const order = ['running', 'damaged', 'failed', 'killed', 'stopped', 'waiting', 'done'];
 
 const sorts = {
@@ -59,7 +59,7 @@ const cells = {
   tags: (r) => (editing === r.run ? null : [
     r.tags.map((t) => make('span', { className: 'chip' }, t)),
     r.note && make('small', { className: 'note-text', title: r.note }, r.note),
-    make('button', { className: 'quiet edit', type: 'button', 'aria-label': say('runs.edit', r.title), onclick: () => edit(r.run), data: { test: 'edit' } }, '✎'),
+    acts && make('button', { className: 'quiet edit', type: 'button', 'aria-label': say('runs.edit', r.title), onclick: () => edit(r.run), data: { test: 'edit' } }, '✎'),
   ]),
   started: (r) => [make('small', { title: r.started }, when(r.started)), r.page && make('a', { className: 'report', href: '/diagnose?run=' + encodeURIComponent(r.run) }, say('runs.report'))],
 };
@@ -197,7 +197,7 @@ function toggle(name) { open.has(name) ? open.delete(name) : open.add(name); ren
 function edit(name) {
   if (editing) { editing = null; }
   const r = rows.get(name), td = drawn.get(name)?.cells_.tags;
-  if (!r || !td) return;
+  if (!r || !td || !acts) return;
   editing = name;
   const tags = make('input', { value: r.tags.join(', '), maxLength: 800, placeholder: say('runs.edit.tags'), 'aria-label': say('runs.edit.tags'), data: { test: 'edit-tags' } });
   const note = make('textarea', { value: r.note, rows: 2, maxLength: 4000, placeholder: say('runs.edit.note'), 'aria-label': say('runs.edit.note'), data: { test: 'edit-note' } });
