@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hop/exp"
 	"hop/internal/disk"
@@ -34,12 +35,20 @@ func (l *Lab) Names(dir string) (what []string, err error) {
 	return slices.Compact(what), err
 }
 
+// Allowed refuses to run what a folder names, if it is not trusted.
+func (l *Lab) Allowed(dir string, what []string) error {
+	if l.Reg.Trust.Trusts(dir, what) {
+		return nil
+	}
+	return &exp.Untrusted{Folder: dir, What: strings.Join(what, "; ")}
+}
+
 // namesIn returns what one file names to run.
 func (l *Lab) namesIn(path string) (what []string, err error) {
 	read := map[string]func(text []byte) []string{
-		"spec.yaml":     func(b []byte) []string { return l.specNames(string(b), path) },
-		"group.json":    func(b []byte) []string { return l.specsNames(b, path) },
-		"sweep.json":    func(b []byte) []string { return l.specsNames(b, path) },
+		"spec.yaml":     func(b []byte) []string { return l.specNames(b, path) },
+		"group.json":    func(b []byte) []string { return l.SpecNames(b, path) },
+		"sweep.json":    func(b []byte) []string { return l.SpecNames(b, path) },
 		"manifest.json": func(b []byte) []string { return l.dataNames(b) },
 		"partial.json":  func(b []byte) []string { return l.dataNames(b) },
 	}[filepath.Base(path)]
@@ -54,17 +63,17 @@ func (l *Lab) namesIn(path string) (what []string, err error) {
 }
 
 // specNames returns what a spec names to run.
-func (l *Lab) specNames(text, path string) []string {
-	s, err := l.Reg.Parse([]byte(text), path, "run", nil)
+func (l *Lab) specNames(text []byte, path string) []string {
+	s, err := l.Reg.Parse(text, path, "run", nil)
 	if err != nil {
 		return nil
 	}
 	return s.Executes()
 }
 
-// specsNames returns what the spec of a training, or the variants of a sweep and the
+// SpecNames returns what the spec of a training, or the variants of a sweep and the
 // commands after it, name to run.
-func (l *Lab) specsNames(b []byte, path string) (what []string) {
+func (l *Lab) SpecNames(b []byte, path string) (what []string) {
 	var held struct {
 		Spec        string
 		Variants    []struct{ Spec string }
@@ -73,9 +82,9 @@ func (l *Lab) specsNames(b []byte, path string) (what []string) {
 	if json.Unmarshal(b, &held) != nil {
 		return nil
 	}
-	what = l.specNames(held.Spec, path)
+	what = l.specNames([]byte(held.Spec), path)
 	for _, v := range held.Variants {
-		what = append(what, l.specNames(v.Spec, path)...)
+		what = append(what, l.specNames([]byte(v.Spec), path)...)
 	}
 	for _, words := range slices.Concat(held.Then, held.After) {
 		what = append(what, "hop "+words)
