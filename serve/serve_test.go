@@ -380,9 +380,24 @@ func TestWrongQuestionsAreRefused(t *testing.T) {
 		"/api/curves?run=0:a&px=99999999": 400, "/api/curves?run=0:a&from=x": 400, "/api/curves?" + strings.Repeat("run=0:a&", maxRuns+1): 400,
 		"/api/curves/export?run=0:a&m=return&format=exe": 400, "/api/curves/export?format=csv": 400, "/api/rows/stream?run=0:a/..": 404,
 		"/api/rows/stream?run=0:a/seed-1&after=-1": 400, "/compare?run=0:a&threshold=x": 400, "/api/curves/stream?by=9": 400,
+		"/api/curves/export?run=0:a&m=no/such&format=svg": 404, "/api/curves/export?run=0:a&m=return&m=no/such&format=csv": 404,
+		"/api/theatre/choices?game=chess": 422, "/theatre?game=chess": 422, "/join?game=chess": 422, "/theatre?game=staghunt&set=game.size=900": 422,
+		"/theatre?game=coin&seed=x": 400, "/api/join/stream?id=none": 200, "/api/theatre/choices": 422, "/api/theatre/choices?game=python": 422,
+		"/theatre?game=python&set=game.env=subprocess:check_output": 422, "/sweeps?sweep=0:../x": 404, "/diagnose?run=0:..": 404, "/start?folder=9": 400,
+		"/start?preset=../../etc/passwd": 400, "/api/theatre/stream?game=cartpole&team=plan": 200,
 	} {
 		if w := fetch(s, path); w.Code != code || strings.Contains(w.Body.String(), root) || w.Body.Len() < 20 {
 			t.Errorf("%s: %d %.200s, want %d", path, w.Code, w.Body, code)
+		}
+	}
+}
+
+// A game of one seat has no co-players to think about; it is offered without those who do.
+func TestAGameOfOneSeatIsOffered(t *testing.T) {
+	s := server(t, t.TempDir())
+	for _, path := range []string{"/theatre?game=cartpole", "/join?game=cartpole", "/api/theatre/choices?game=cartpole"} {
+		if w := fetch(s, path); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "plan-infer") {
+			t.Errorf("%s: %d %.300s", path, w.Code, w.Body)
 		}
 	}
 }
@@ -546,26 +561,32 @@ func TestVisitsLeaveNothing(t *testing.T) {
 }
 
 func FuzzGet(f *testing.F) {
-	root, _ := fixture(f)
-	s := server(f, root)
-	for _, path := range []string{"/", "/curves", "/compare", "/api/runs", "/api/curves", "/api/curves/names", "/api/curves/export",
-		"/api/curves/stream", "/api/rows/stream", "/api/words"} {
+	s, root, _, sprung := trapped(f)
+	for _, r := range s.routes() {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		if path = strings.ReplaceAll(path, "{$}", ""); method != http.MethodGet {
+			continue
+		}
 		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a",
-			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309"} {
+			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309", "run=0:--env=evil:make&run=0:evil&m=return&format=svg",
+			"preset=ppo&set=game.name=python&set=game.env=subprocess:check_output&set=game.kwargs=%7B%22args%22:[%22touch%22,%22x%22]%7D",
+			"game=python&set=game.python=/bin/sh&text=1", "game=cartpole&team=plan-infer&seat=0", "sweep=0:swept&q=$JS.API.STREAM.DELETE.jobs&phase=hop.jobs.put"} {
 			f.Add(path, q)
 		}
 	}
 	f.Fuzz(func(t *testing.T, path, query string) {
 		u := url.URL{Path: "/" + strings.TrimPrefix(path, "/"), RawQuery: query}
 		r, err := http.NewRequest(http.MethodGet, u.String(), nil)
-		if err != nil || strings.HasPrefix(u.Path, "/api/theatre") || strings.HasPrefix(u.Path, "/api/join") {
-			t.Skip() // their owners fuzz those
+		if err != nil {
+			t.Skip()
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
 		w := serveOne(s, r.WithContext(ctx))
-		if w.Code >= 500 && ctx.Err() == nil || strings.Contains(w.Body.String(), root) {
-			t.Errorf("%s?%s: %d %.300s", path, query, w.Code, w.Body)
+		typed := w.Code == http.StatusForbidden || strings.HasPrefix(u.Path, "/start") || strings.HasPrefix(u.Path, "/diagnose") ||
+			strings.Contains(w.Body.String(), "hop trust ") // which say what to type
+		if w.Code >= 500 && ctx.Err() == nil || strings.Contains(w.Body.String(), root) && !typed || sprung() {
+			t.Errorf("%s?%s: %d %.300s; a program was started: %v", path, query, w.Code, w.Body, sprung())
 		}
 	})
 }
@@ -573,7 +594,8 @@ func FuzzGet(f *testing.F) {
 func FuzzLabel(f *testing.F) {
 	root, _ := fixture(f)
 	s := server(f, root)
-	for _, text := range []string{`{"run":"0:a","tags":["x"],"note":"n"}`, `{`, `{"run":"0:.."}`, `null`, `{"run":"0:a","tags":["\u0000"]}`} {
+	for _, text := range []string{`{"run":"0:a","tags":["x"],"note":"n"}`, `{`, `{"run":"0:.."}`, `null`, `{"run":"0:a","tags":["\u0000"]}`,
+		`{"run":"0:--env=evil:make","note":"$JS.API.STREAM.DELETE.jobs"}`, `{"run":"0:.hop-serve"}`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
