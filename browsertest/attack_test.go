@@ -67,9 +67,12 @@ func state(t *testing.T, dir string) string {
 // changing are the addresses that change something, with what would.
 func changing(run string) map[string]string {
 	return map[string]string{
-		"/api/runs/label": `{"run":"` + run + `","tags":["evil"],"note":"evil"}`, "/api/control/start": `{"preset":"ppo-4x4","sets":[],"seeds":"1","folder":0}`,
-		"/api/control/resume": `{"run":"` + run + `"}`, "/api/control/audit": `{"run":"` + run + `"}`, "/api/control/ladder": `{"run":"` + run + `"}`,
-		"/api/control/stop": `{"job":"0:train-001"}`, "/api/join?game=staghunt&seat=0": `{}`, "/api/join/move": `{"ID":"x","At":0,"Action":0}`, "/api/join/leave": `{"ID":"x"}`,
+		"/api/runs/label":     `{"run":"` + run + `","tags":["evil"],"note":"evil"}`,
+		"/api/control/start":  `{"preset":"ppo-4x4","sets":[],"seeds":"1","folder":0}`,
+		"/api/control/resume": `{"run":"` + run + `"}`, "/api/control/audit": `{"run":"` + run + `"}`,
+		"/api/control/ladder": `{"run":"` + run + `"}`,
+		"/api/control/stop":   `{"job":"0:train-001"}`, "/api/join?game=staghunt&seat=0": `{}`,
+		"/api/join/move": `{"ID":"x","At":0,"Action":0}`, "/api/join/leave": `{"ID":"x"}`,
 	}
 }
 
@@ -94,8 +97,10 @@ func TestAPageOfAnotherServerReachesNothing(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // until the server has looked at everything
 	before := state(t, dir)
 
-	python := url.Values{"preset": {"ppo"}, "set": {"game.name=python", "game.env=subprocess:check_output", "game.python=" + trap, `game.kwargs={"args":["touch","x"]}`}}
-	reads := []string{"/", "/start?" + python.Encode(), "/api/runs", "/api/runs/stream", "/api/curves?run=" + run + "&m=return", "/api/control/jobs",
+	python := url.Values{"preset": {"ppo"}, "set": {"game.name=python", "game.env=subprocess:check_output", "game.python=" + trap,
+		`game.kwargs={"args":["touch","x"]}`}}
+	reads := []string{"/", "/start?" + python.Encode(), "/api/runs", "/api/runs/stream", "/api/curves?run=" + run + "&m=return",
+		"/api/control/jobs",
 		"/api/theatre/stream?game=staghunt", "/curves?run=" + run, "/diagnose", "/page?file=" + run + "/report.html"}
 	b.base = e.base
 	type result struct{ attack, got string }
@@ -103,8 +108,10 @@ func TestAPageOfAnotherServerReachesNothing(t *testing.T) {
 	try := func(attack, js string) {
 		t.Helper()
 		b.visit("/" + url.PathEscape(attack))
-		b.do(`window.got = 'nothing'; window.base = ` + quote(base) + `; window.reads = ` + asJSON(t, reads) + `; window.changing = ` + asJSON(t, changing(run)) +
-			`; window.frame = (src) => { const f = document.createElement('iframe'); f.name = 'f' + Math.random(); if (src) f.src = src; document.body.append(f); return f; };` +
+		b.do(`window.got = 'nothing'; window.base = ` + quote(base) + `; window.reads = ` + asJSON(t, reads) + `; window.changing = ` +
+			asJSON(t, changing(run)) +
+			`; window.frame = (src) => { const f = document.createElement('iframe'); f.name = 'f' + Math.random();
+				if (src) f.src = src; document.body.append(f); return f; };` +
 			`window.over = false; (async () => { ` + js + ` })().catch((e) => { got = 'error ' + e.message }).finally(() => { window.over = true })`)
 		b.within(40*time.Second, attack, "window.over")
 		got := b.get("window.got")
@@ -116,30 +123,46 @@ func TestAPageOfAnotherServerReachesNothing(t *testing.T) {
 	const body = `const see = (what) => { if (what && /ppo-4x4-001|staghunt|<main/.test(what)) got = String(what).slice(0, 200); };`
 	for _, mode := range []string{"cors", "no-cors"} {
 		for _, credentials := range []string{"include", "omit"} {
-			try("fetch "+mode+" "+credentials, body+`for (const path of reads) { try { const c = new AbortController(); setTimeout(() => c.abort(), 1500);
-				const r = await fetch(base + path, {mode: '`+mode+`', credentials: '`+credentials+`', signal: c.signal}); see(await r.text()); } catch {} }`)
-			try("POST fetch "+mode+" "+credentials, `for (const [path, text] of Object.entries(changing)) for (const type of ['application/json', 'text/plain'])
+			try("fetch "+mode+" "+credentials,
+				body+`for (const path of reads) { try { const c = new AbortController(); setTimeout(() => c.abort(), 1500);
+				const r = await fetch(base + path, {mode: '`+mode+`', credentials: '`+credentials+`',
+					signal: c.signal}); see(await r.text()); } catch {} }`)
+			try("POST fetch "+mode+" "+credentials,
+				`for (const [path, text] of Object.entries(changing)) for (const type of ['application/json', 'text/plain'])
 				try { const r = await fetch(base + path, {method: 'POST', mode: '`+mode+`', credentials: '`+credentials+`', body: text,
-				headers: '`+mode+`' === 'cors' ? {'Content-Type': type, Authorization: 'Bearer guess'} : {}}); if (r.ok) got = await r.text(); } catch {}`)
+				headers: '`+mode+`' === 'cors' ? {'Content-Type': type,
+					Authorization: 'Bearer guess'} : {}}); if (r.ok) got = await r.text(); } catch {}`)
 		}
 	}
-	try("iframe", body+`for (const path of reads) { const f = frame(base + path); await new Promise((ok) => { f.onload = ok; setTimeout(ok, 1500) });
+	try("iframe",
+		body+`for (const path of reads) { const f = frame(base + path); await new Promise((ok) => { f.onload = ok; setTimeout(ok, 1500) });
 		try { see(f.contentDocument.documentElement.outerHTML) } catch {} }`)
-	try("img, script, style, object", body+`for (const path of reads) for (const [tag, at] of [['img', 'src'], ['script', 'src'], ['link', 'href'], ['object', 'data']]) {
+	try("img, script, style, object",
+		body+`for (const path of reads) for (const [tag, at] of [['img', 'src'], ['script', 'src'], ['link', 'href'], ['object', 'data']]) {
 		const x = document.createElement(tag); x.rel = 'stylesheet'; x[at] = base + path; document.body.append(x);
-		await new Promise((ok) => { x.onload = () => { if (tag !== 'object') got = tag + ' loaded ' + path; ok() }; x.onerror = ok; setTimeout(ok, 400) }); }`)
-	try("form POST", `for (const [path, text] of Object.entries(changing)) for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
-		const f = frame(), form = document.createElement('form'); form.method = 'POST'; form.enctype = type; form.action = base + path; form.target = f.name;
-		const x = document.createElement('input'); x.name = text.slice(0, -1) + ',"x":"'; x.value = '"}'; form.append(x); document.body.append(form); form.submit();
+		await new Promise((ok) => { x.onload = () => { if (tag !== 'object') got = tag + ' loaded ' +
+			path; ok() }; x.onerror = ok; setTimeout(ok, 400) }); }`)
+	try("form POST",
+		`for (const [path, text] of Object.entries(changing))
+		for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+		const f = frame(), form = document.createElement('form'); form.method = 'POST'; form.enctype = type; form.action = base +
+			path; form.target = f.name;
+		const x = document.createElement('input'); x.name = text.slice(0, -1) +
+			',"x":"'; x.value = '"}'; form.append(x); document.body.append(form); form.submit();
 		await new Promise((ok) => setTimeout(ok, 150)); }`)
-	try("window.open", body+`for (const path of reads) { const w = window.open(base + path, '_blank'); await new Promise((ok) => setTimeout(ok, 500));
+	try("window.open",
+		body+`for (const path of reads) { const w = window.open(base + path, '_blank'); await new Promise((ok) => setTimeout(ok, 500));
 		try { see(w.document.documentElement.outerHTML) } catch {} try { w.close() } catch {} }`)
 	try("EventSource", `for (const path of reads.filter((p) => p.includes('stream'))) for (const withCredentials of [true, false]) {
-		const s = new EventSource(base + path, {withCredentials}); s.onopen = () => { got = 'opened' }; for (const n of ['runs', 'head', 'message']) s.addEventListener(n, (m) => { got = m.data });
+		const s = new EventSource(base + path, {withCredentials}); s.onopen = () => { got = 'opened' }; for (const n of ['runs',
+			'head', 'message']) s.addEventListener(n, (m) => { got = m.data });
 		await new Promise((ok) => setTimeout(ok, 800)); s.close(); }`)
-	try("WebSocket", `for (const path of reads) { const s = new WebSocket(base.replace('http', 'ws') + path); s.onopen = () => { got = 'opened' };
+	try("WebSocket",
+		`for (const path of reads) { const s = new WebSocket(base.replace('http', 'ws') + path); s.onopen = () => { got = 'opened' };
 		await new Promise((ok) => { s.onerror = ok; s.onclose = ok; setTimeout(ok, 500) }); }`)
-	try("beacon", `for (const [path, text] of Object.entries(changing)) navigator.sendBeacon(base + path, new Blob([text], {type: 'text/plain'})); await new Promise((ok) => setTimeout(ok, 500));`)
+	try("beacon",
+		`for (const [path, text] of Object.entries(changing)) 
+		navigator.sendBeacon(base + path, new Blob([text], {type: 'text/plain'})); await new Promise((ok) => setTimeout(ok, 500));`)
 
 	// A link that the visitor follows, or is made to: the door says so, and shows nothing.
 	for _, path := range reads {
@@ -147,7 +170,8 @@ func TestAPageOfAnotherServerReachesNothing(t *testing.T) {
 		b.do("location.href = " + quote(base+path))
 		b.is("the visitor gets to "+path, "location.origin === "+quote(base)+" || document.body.innerText !== 'evil'")
 		time.Sleep(200 * time.Millisecond)
-		if text := b.get("document.body.innerText"); strings.Contains(text, "ppo-4x4-001\n") || strings.Contains(text, "subprocess:check_output\n") || strings.Contains(text, `"rows"`) {
+		if text := b.get("document.body.innerText"); strings.Contains(text, "ppo-4x4-001\n") || strings.Contains(text,
+			"subprocess:check_output\n") || strings.Contains(text, `"rows"`) {
 			t.Errorf("a navigation to %s is answered: %.300s", path, text)
 		}
 	}

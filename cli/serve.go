@@ -1,20 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 
-	"hop/cli/board"
-	"hop/internal/disk"
+	"hop/cli/visit"
 	"hop/lab"
 	"hop/serve"
 	"hop/serve/door"
@@ -32,45 +26,27 @@ type serveCmd struct {
 }
 
 func (c serveCmd) Run(a *app) error {
-	token, err := c.token()
+	if c.Token != "" {
+		return usage("--token: every user of this machine can read a command line (ps); write the token into a file that you alone can read, " +
+			"for --token-file FILE, or into the environment variable HOP_TOKEN")
+	}
+	token, err := visit.Token(c.TokenFile)
 	if err != nil {
-		return err
+		return usage("--token-file %s: %w", c.TokenFile, err)
 	}
 	if c.CacheMB < 1 || c.CacheMB > 1<<20 {
 		return usage("--cache-mb %d, want 1 or more", c.CacheMB)
 	}
-	open := opens()
+	open := a.opens()
 	if c.Open != nil {
 		open = *c.Open
 	}
-	end, err := a.serve(serve.Config{Folders: c.Folders, Addr: c.Addr, Token: token, Hosts: c.Host, Control: c.Control, Cache: c.CacheMB << 20}, open)
+	config := serve.Config{Folders: c.Folders, Addr: c.Addr, Token: token, Hosts: c.Host, Control: c.Control, Cache: c.CacheMB << 20}
+	end, err := a.serve(config, open)
 	if err != nil {
 		return err
 	}
 	return end(a.ctx)
-}
-
-// token reads the token from where other users of the machine cannot.
-func (c serveCmd) token() (string, error) {
-	if c.Token != "" {
-		return "", usage("--token: every user of this machine can read a command line (ps); write the token into a file that you alone can read, " +
-			"for --token-file FILE, or into the environment variable HOP_TOKEN")
-	}
-	if c.TokenFile == "" {
-		return os.Getenv("HOP_TOKEN"), nil
-	}
-	info, err := os.Stat(c.TokenFile)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return "", usage("--token-file %s: others than you can read it (%v); run chmod 600 on it", c.TokenFile, info.Mode().Perm())
-	}
-	var b []byte
-	if err == nil {
-		b, err = disk.Read(c.TokenFile, 4096)
-	}
-	if token := strings.TrimSpace(string(b)); err == nil && token != "" {
-		return token, nil
-	}
-	return "", usage("--token-file %s: want a file with a token in it: %w", c.TokenFile, cmp.Or(err, errors.New("it is empty")))
 }
 
 // serve listens, says where, and opens that if it is wanted. What it returns answers until
@@ -99,63 +75,27 @@ func (a *app) serve(c serve.Config, open bool) (func(context.Context) error, err
 		as = door.Act
 		fmt.Fprintf(a.err, "hop serve: to look only, for others: %s\n", s.Visit(l.Addr(), door.Look))
 	}
-	visit := s.Visit(l.Addr(), as)
-	fmt.Fprintf(a.err, "hop serve: %s (Ctrl-C ends it; trainings go on)\n", visit)
-	close := func() {}
+	address := s.Visit(l.Addr(), as)
+	fmt.Fprintf(a.err, "hop serve: %s (Ctrl-C ends it; trainings go on)\n", address)
+	remove := func() {}
 	if open {
-		if close, err = openPage(visit); err != nil {
+		if remove, err = visit.Open(address); err != nil {
 			fmt.Fprintf(a.err, "hop serve: no browser could be opened (%v); open the address yourself\n", err)
 		}
 	}
-	return func(ctx context.Context) error { defer close(); return s.Serve(ctx, l) }, nil
+	return func(ctx context.Context) error { defer remove(); return s.Serve(ctx, l) }, nil
 }
 
-// opens reports whether a browser is opened where nothing says so: on a terminal of a machine
-// with a screen, at which a person sits. A connection from elsewhere has none.
-func opens() bool {
-	if !board.Terminal(os.Stderr) || os.Getenv("SSH_CONNECTION") != "" || os.Getenv("CI") != "" {
-		return false
-	}
-	return runtime.GOOS == "darwin" || runtime.GOOS == "windows" || os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
-}
-
-// openPage opens an address in the browser, by a file that this user alone can read and that
-// leads there: the address holds the token, and a command line is for all to read. What it
-// returns takes the file away.
-func openPage(address string) (remove func(), err error) {
-	dir, err := os.MkdirTemp("", "hop-serve-") // 0700
-	if err != nil {
-		return func() {}, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	name := filepath.Join(dir, "open.html")
-	page := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0; url=%s\"><a href=\"%[1]s\">hop serve</a>\n",
-		html.EscapeString(address))
-	if err := os.WriteFile(name, []byte(page), 0o600); err != nil {
-		return remove, err
-	}
-	words := []string{"xdg-open", name}
-	switch runtime.GOOS {
-	case "darwin":
-		words = []string{"open", name}
-	case "windows":
-		words = []string{"rundll32", "url.dll,FileProtocolHandler", name}
-	}
-	cmd := exec.Command(words[0], words[1:]...)
-	if err := cmd.Start(); err != nil {
-		return remove, err
-	}
-	go func() { _ = cmd.Wait() }()
-	return remove, nil
-}
+// opens reports whether a browser is opened where nothing says so.
+func (a *app) opens() bool { return a.terminal() && visit.Screen() }
 
 // beside serves the folder above a training's while it lasts. What it returns ends that.
 func (a *app) beside(folder string) (func(), error) {
 	c := serve.Config{Folders: []string{filepath.Dir(folder)}, Addr: "127.0.0.1:8770", Token: os.Getenv("HOP_TOKEN")}
-	run, err := a.serve(c, opens())
+	run, err := a.serve(c, a.opens())
 	if err != nil { // another one answers there
 		c.Addr = ":0"
-		if run, err = a.serve(c, opens()); err != nil {
+		if run, err = a.serve(c, a.opens()); err != nil {
 			return nil, err
 		}
 	}

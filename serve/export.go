@@ -48,7 +48,8 @@ func (s *Server) export(r *http.Request) (b []byte, kind, name string, err error
 	}
 	for _, p := range c.Panels {
 		if len(p.Lines) == 0 {
-			return nil, "", "", refuse(http.StatusNotFound, "the chosen runs have no metric %.100q; /api/curves/names lists those that they have", p.Metric)
+			return nil, "", "", refuse(http.StatusNotFound,
+				"the chosen runs have no metric %.100q; /api/curves/names lists those that they have", p.Metric)
 		}
 	}
 	switch format := r.URL.Query().Get("format"); format {

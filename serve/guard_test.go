@@ -91,7 +91,8 @@ func TestNothingRunsWhatAnUntrustedRunNames(t *testing.T) {
 			}
 			text := strings.ReplaceAll(w.Body.String(), "\\n", "")
 			streams := strings.Contains(path, "stream") // which has begun to answer
-			if w.Code != http.StatusForbidden && !streams || !strings.Contains(text, "was not made by you") || !strings.Contains(text, "hop trust ") ||
+			if w.Code != http.StatusForbidden && !streams || !strings.Contains(text, "was not made by you") || !strings.Contains(text,
+				"hop trust ") ||
 				!strings.Contains(text, "evil:make") || !strings.Contains(text, "no page can allow it") {
 				t.Errorf("%s of %s: %d %.300s", path, name, w.Code, text)
 			}
@@ -101,12 +102,14 @@ func TestNothingRunsWhatAnUntrustedRunNames(t *testing.T) {
 				t.Errorf("%s of %s: %d %s", what, name, w.Code, w.Body)
 			}
 		}
-		for _, path := range []string{"/?", "/curves?m=return&", "/compare?run=0:a&", "/diagnose?", "/api/curves?m=return&", "/api/curves/names?"} {
+		for _, path := range []string{"/?", "/curves?m=return&", "/compare?run=0:a&", "/diagnose?", "/api/curves?m=return&",
+			"/api/curves/names?"} {
 			w := fetch(s, path+run)
 			if w.Code != http.StatusOK {
 				t.Errorf("%s of %s: %d %.200s", path, name, w.Code, w.Body)
 			}
-			if says := strings.Contains(w.Body.String(), "hop trust "); says != strings.Contains("/curves?m=return& /diagnose? /api/curves?m=return&", path) {
+			if says := strings.Contains(w.Body.String(),
+				"hop trust "); says != strings.Contains("/curves?m=return& /diagnose? /api/curves?m=return&", path) {
 				t.Errorf("%s of %s: says how to allow it: %v", path, name, says)
 			}
 		}
@@ -120,7 +123,8 @@ func TestNothingRunsWhatAnUntrustedRunNames(t *testing.T) {
 		t.Error("a program was started")
 	}
 	must(t, trust.Trust{}.Add(filepath.Join(root, "evil"), specLines(t, sets)))
-	if w := fetch(s, "/theatre?run=0:evil"); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "another program plays this game") {
+	if w := fetch(s, "/theatre?run=0:evil"); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(),
+		"another program plays this game") {
 		t.Errorf("a trusted one: %d", w.Code)
 	}
 }
@@ -188,12 +192,14 @@ func TestReplayPlaysWhatItSays(t *testing.T) {
 	for _, name := range []string{"deleted", "damaged"} {
 		for _, page := range []string{"/theatre", "/join"} {
 			w := fetch(s, page+"?run=0:"+name+"&seat=0")
-			if text := w.Body.String(); w.Code != http.StatusConflict || !strings.Contains(text, "at=800") || !strings.Contains(text, "env step 800") {
+			if text := w.Body.String(); w.Code != http.StatusConflict || !strings.Contains(text, "at=800") || !strings.Contains(text,
+				"env step 800") {
 				t.Errorf("%s of a run whose newest checkpoint is %s: %d %s", page, name, w.Code, text[strings.Index(text, "refused"):])
 			}
 		}
 		w := post1(s, "/api/join?seat=0&run=0:"+name, "{}")
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "by its step, 800") || strings.Contains(w.Body.String(), "accept-older") {
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "by its step, 800") || strings.Contains(w.Body.String(),
+			"accept-older") {
 			t.Errorf("a seat: %d %s", w.Code, w.Body)
 		}
 		if w := fetch(s, "/api/theatre/stream?run=0:"+name); !strings.Contains(w.Body.String(), "by its step, 800") {
@@ -218,15 +224,18 @@ func TestWhatChangesIsWrittenDown(t *testing.T) {
 	must(t, err)
 	var e struct{ At, Role, From, Did, What string }
 	must(t, json.Unmarshal(b, &e))
-	if e.Role != "act" || !strings.HasPrefix(e.From, "192.0.2.1:") || e.Did != "label" || !strings.Contains(e.What, `0:a: tags ["<b>"], note "n"`) || e.At == "" {
+	if e.Role != "act" || !strings.HasPrefix(e.From, "192.0.2.1:") || e.Did != "label" || !strings.Contains(e.What,
+		`0:a: tags ["<b>"], note "n"`) || e.At == "" {
 		t.Errorf("%+v", e)
 	}
-	if text := fetch(s, "/start").Body.String(); !strings.Contains(text, "192.0.2.1") || strings.Contains(text, "<b>") || !strings.Contains(text, "&lt;b&gt;") {
+	if text := fetch(s, "/start").Body.String(); !strings.Contains(text, "192.0.2.1") || strings.Contains(text, "<b>") ||
+		!strings.Contains(text, "&lt;b&gt;") {
 		t.Error("the page does not show it, or not as text")
 	}
 	must(t, os.Remove(file))
 	must(t, os.Mkdir(file, 0o755))
-	if w := post1(s, "/api/runs/label", `{"run":"0:a","tags":["other"]}`); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "nothing was done") {
+	if w := post1(s, "/api/runs/label", `{"run":"0:a","tags":["other"]}`); w.Code != http.StatusConflict ||
+		!strings.Contains(w.Body.String(), "nothing was done") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if tags, err := os.ReadFile(filepath.Join(root, ".hop-serve", "tags.json")); err != nil || bytes.Contains(tags, []byte("other")) {
@@ -270,7 +279,8 @@ func (a address) String() string { return string(a) }
 func TestGettingChangesNothing(t *testing.T) {
 	s, root, sets, sprung := trapped(t)
 	before := snapshot(t, root)
-	q := url.Values{"run": {"0:a"}, "preset": {"ppo"}, "set": sets, "game": {"python"}, "text": {"1"}, "seat": {"0"}, "m": {"return"}, "format": {"csv"}}
+	q := url.Values{"run": {"0:a"}, "preset": {"ppo"}, "set": sets, "game": {"python"}, "text": {"1"}, "seat": {"0"},
+		"m": {"return"}, "format": {"csv"}}
 	for _, r := range s.routes() {
 		method, path, _ := strings.Cut(r.pattern, " ")
 		if method != http.MethodGet {

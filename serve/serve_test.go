@@ -97,7 +97,8 @@ func fixture(t testing.TB) (root string, growing *runlog.Run) {
 
 func server(t testing.TB, root string) *Server {
 	t.Helper()
-	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: "127.0.0.1:8770", Token: controlToken, Control: true})
+	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: "127.0.0.1:8770", Token: controlToken,
+		Control: true})
 	must(t, err)
 	t.Cleanup(s.stage.Close)
 	return s
@@ -381,9 +382,12 @@ func TestWrongQuestionsAreRefused(t *testing.T) {
 		"/api/curves/export?run=0:a&m=return&format=exe": 400, "/api/curves/export?format=csv": 400, "/api/rows/stream?run=0:a/..": 404,
 		"/api/rows/stream?run=0:a/seed-1&after=-1": 400, "/compare?run=0:a&threshold=x": 400, "/api/curves/stream?by=9": 400,
 		"/api/curves/export?run=0:a&m=no/such&format=svg": 404, "/api/curves/export?run=0:a&m=return&m=no/such&format=csv": 404,
-		"/api/theatre/choices?game=chess": 422, "/theatre?game=chess": 422, "/join?game=chess": 422, "/theatre?game=staghunt&set=game.size=900": 422,
-		"/theatre?game=coin&seed=x": 400, "/api/join/stream?id=none": 200, "/api/theatre/choices": 422, "/api/theatre/choices?game=python": 422,
-		"/theatre?game=python&set=game.env=subprocess:check_output": 422, "/sweeps?sweep=0:../x": 404, "/diagnose?run=0:..": 404, "/start?folder=9": 400,
+		"/api/theatre/choices?game=chess": 422, "/theatre?game=chess": 422, "/join?game=chess": 422,
+		"/theatre?game=staghunt&set=game.size=900": 422,
+		"/theatre?game=coin&seed=x":                400, "/api/join/stream?id=none": 200,
+		"/api/theatre/choices": 422, "/api/theatre/choices?game=python": 422,
+		"/theatre?game=python&set=game.env=subprocess:check_output": 422, "/sweeps?sweep=0:../x": 404, "/diagnose?run=0:..": 404,
+		"/start?folder=9":                400,
 		"/start?preset=../../etc/passwd": 400, "/api/theatre/stream?game=cartpole&team=plan": 200,
 	} {
 		if w := fetch(s, path); w.Code != code || strings.Contains(w.Body.String(), root) || w.Body.Len() < 20 {
@@ -407,7 +411,8 @@ func start(t testing.TB, root string) (base string, s *Server, end func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s, err = New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: l.Addr().String(), Token: controlToken, Control: true})
+	s, err = New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: l.Addr().String(), Token: controlToken,
+		Control: true})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -570,7 +575,8 @@ func FuzzGet(f *testing.F) {
 		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a",
 			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309", "run=0:--env=evil:make&run=0:evil&m=return&format=svg",
 			"preset=ppo&set=game.name=python&set=game.env=subprocess:check_output&set=game.kwargs=%7B%22args%22:[%22touch%22,%22x%22]%7D",
-			"game=python&set=game.python=/bin/sh&text=1", "game=cartpole&team=plan-infer&seat=0", "sweep=0:swept&q=$JS.API.STREAM.DELETE.jobs&phase=hop.jobs.put"} {
+			"game=python&set=game.python=/bin/sh&text=1", "game=cartpole&team=plan-infer&seat=0",
+			"sweep=0:swept&q=$JS.API.STREAM.DELETE.jobs&phase=hop.jobs.put"} {
 			f.Add(path, q)
 		}
 	}

@@ -75,14 +75,22 @@ func children(t testing.TB) (list []string) {
 // What a random request is put together from: what is right, what is nearly right, and what
 // is meant to do harm.
 func pieces(root, program string) (names, values []string) {
-	names = []string{"run", "m", "by", "agent", "w", "px", "from", "to", "logx", "logy", "format", "threshold", "team", "seat", "seed", "moves", "at", "game",
-		"set", "preset", "seeds", "folder", "file", "page", "job", "kind", "rev", "after", "sweep", "q", "phase", "lang", "rows", "text", "id", "session", "token", "step"}
-	values = []string{"0:a", "0:a/seed-1", "0:b", "0:live", "0:evil", "0:" + hostile, "0:swept", "0:..", "0:../../etc/passwd", "/etc/passwd", "0:" + root, "..%2f..",
-		"1:a", "-1", "0", "1", "800", "99999999999999999999", "NaN", "Inf", "1e309", "-0", "0.5", "", "\x00", "\xff\xfe", "<script>alert(1)</script>", "'; --", "%zz",
-		"python", "cartpole", "staghunt", "coin", "matrix", "chess", "ppo", "ppo-4x4", "hop+main", "return", "return/mean", "no/such", "mean", "seed", "agent", "all",
-		"csv", "svg", "png", "exe", "game.name=python", "game.env=subprocess:check_output", "game.python=" + program, `game.kwargs={"args":["touch","x"]}`,
-		"game.size=900", "game.size=-1", "train.steps=1", "ppo.lr=x", "--env=evil:make", "--out=/", "plan,plan,plan,plan", "ns,ns,ns,ns", "run,run,run,run", "br,br",
-		"0:a#0@800,ns,ns,ns", "0:evil#0,ns,ns,ns", "a#b@c", "1.2.3", "x.y", "zh", "en", strings.Repeat("x", 3000), "0:train-001", "0:../train-001", "train", "hop.jobs.put",
+	names = []string{"run", "m", "by", "agent", "w", "px", "from", "to", "logx", "logy", "format", "threshold", "team", "seat",
+		"seed", "moves", "at", "game",
+		"set", "preset", "seeds", "folder", "file", "page", "job", "kind", "rev", "after", "sweep", "q", "phase", "lang", "rows",
+		"text", "id", "session", "token", "step"}
+	values = []string{"0:a", "0:a/seed-1", "0:b", "0:live", "0:evil", "0:" + hostile, "0:swept", "0:..", "0:../../etc/passwd",
+		"/etc/passwd", "0:" + root, "..%2f..",
+		"1:a", "-1", "0", "1", "800", "99999999999999999999", "NaN", "Inf", "1e309", "-0", "0.5", "", "\x00", "\xff\xfe",
+		"<script>alert(1)</script>", "'; --", "%zz",
+		"python", "cartpole", "staghunt", "coin", "matrix", "chess", "ppo", "ppo-4x4", "hop+main", "return", "return/mean", "no/such",
+		"mean", "seed", "agent", "all",
+		"csv", "svg", "png", "exe", "game.name=python", "game.env=subprocess:check_output", "game.python=" + program,
+		`game.kwargs={"args":["touch","x"]}`,
+		"game.size=900", "game.size=-1", "train.steps=1", "ppo.lr=x", "--env=evil:make", "--out=/", "plan,plan,plan,plan",
+		"ns,ns,ns,ns", "run,run,run,run", "br,br",
+		"0:a#0@800,ns,ns,ns", "0:evil#0,ns,ns,ns", "a#b@c", "1.2.3", "x.y", "zh", "en", strings.Repeat("x", 3000), "0:train-001",
+		"0:../train-001", "train", "hop.jobs.put",
 		"$JS.API.STREAM.DELETE.jobs", `{"run":"0:a"}`, controlToken}
 	return names, values
 }
@@ -100,7 +108,8 @@ func TestRandomRequestsDoNoHarm(t *testing.T) {
 	before, had := snapshot(t, root, outside, filepath.Dir(program)), children(t)
 	look, err := url.Parse(s.Visit(address("127.0.0.1:8770"), "look"))
 	must(t, err)
-	tokens := []string{"", "Bearer wrong-wrong-wrong-wrong", "Bearer " + look.Query().Get("token"), "Bearer " + controlToken, "Bearer " + controlToken, "Bearer " + controlToken, "Bearer " + controlToken}
+	tokens := []string{"", "Bearer wrong-wrong-wrong-wrong", "Bearer " + look.Query().Get("token"), "Bearer " + controlToken,
+		"Bearer " + controlToken, "Bearer " + controlToken, "Bearer " + controlToken}
 	methods := []string{"GET", "GET", "GET", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"}
 	names, values := pieces(root, program)
 	n, seed := 400, uint64(7)
@@ -147,15 +156,18 @@ func TestRandomRequestsDoNoHarm(t *testing.T) {
 		}
 		r := brief(t, method, "/", text)
 		r.URL = u
-		header := []string{"Authorization", pick(tokens), "Content-Type", pick([]string{"application/json", "application/json", "application/json", "application/json", "text/plain"}),
-			"Sec-Fetch-Site", pick([]string{"same-origin", "same-origin", "same-origin", "same-origin", "same-origin", "none", "none", "cross-site", "same-site", ""})}
+		header := []string{"Authorization", pick(tokens), "Content-Type", pick([]string{"application/json", "application/json",
+			"application/json", "application/json", "text/plain"}),
+			"Sec-Fetch-Site", pick([]string{"same-origin", "same-origin", "same-origin", "same-origin", "same-origin", "none", "none",
+				"cross-site", "same-site", ""})}
 		if rnd.IntN(4) == 0 {
 			header = append(header, "Origin", pick([]string{"http://127.0.0.1:8770", "http://127.0.0.1:1", "null", "http://evil.example"}))
 		}
 		w := serveOne(s, r, header...)
 		codes[w.Code]++
 		if w.Code >= 500 && r.Context().Err() == nil || sprung() {
-			t.Fatalf("request %d of seed %d, %s %s with %s: %d %.300s; a program was started: %v", i, seed, method, address, text, w.Code, w.Body, sprung())
+			t.Fatalf("request %d of seed %d, %s %s with %s: %d %.300s; a program was started: %v", i, seed, method, address, text, w.Code,
+				w.Body, sprung())
 		}
 	}
 	t.Logf("%d requests over %d routes in %v: %v", n, len(routes), time.Since(began).Round(time.Second), codes)

@@ -38,7 +38,8 @@ func (s *Server) refused(err error) error {
 		return s.untrusted(err)
 	case errors.As(err, &older):
 		code = http.StatusConflict
-		says = strings.ReplaceAll(err.Error(), "use the older one with --accept-older", fmt.Sprintf("play the older one by its step, %d", older.Run.Step))
+		says = strings.ReplaceAll(err.Error(), "use the older one with --accept-older",
+			fmt.Sprintf("play the older one by its step, %d", older.Run.Step))
 	case errors.As(err, new(theatre.Busy)):
 		code = http.StatusTooManyRequests
 	case errors.As(err, new(theatre.Gone)):

@@ -27,7 +27,7 @@ var Floors = map[string]int{
 	"registry": 9, "report": 9, "report/cross": 9, "report/sweeps": 9,
 	"report/adapted": 8, "diag/tape": 8, "diag/fall": 8, "diag/twin": 9, "diag/inside": 10, "diag/dreams": 10,
 	"diag/others": 10, "diag/probe": 10, "diag/update": 11, "diag/audit": 12, "diag/ladder": 9, "diag/faults": 9,
-	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
+	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "cli/visit": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12, "lab/attempt": 12, "lab/scale": 13, "sweep": 13,
 	"bridge/games":  13,

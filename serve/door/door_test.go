@@ -163,16 +163,20 @@ func TestAttacksAreRefused(t *testing.T) {
 		{"a stream in a page elsewhere", local, "GET", "/api/stream", "", []string{cross, "Sec-Fetch-Mode: no-cors"}, 403},
 		{"data as a picture elsewhere", local, "GET", "/api/runs", "", []string{cross, "Sec-Fetch-Dest: image"}, 403},
 		{"a link elsewhere", local, "GET", "/curves", "", []string{cross, goes, "Sec-Fetch-Dest: document"}, 403},
-		{"a link on another port, with the cookie", browser, "GET", "/start?set=game.name=python", "", []string{near, goes, "Sec-Fetch-Dest: document"}, 403},
+		{"a link on another port, with the cookie", browser, "GET", "/start?set=game.name=python", "", []string{near, goes,
+			"Sec-Fetch-Dest: document"}, 403},
 		{"a page of ours, with the cookie", browser, "GET", "/start", "", []string{ours, goes, "Sec-Fetch-Dest: document"}, 200},
 		{"a script of another port, with the cookie", browser, "GET", "/api/runs", "", []string{near, "Origin: http://127.0.0.1:1"}, 403},
-		{"a change with the cookie and the token, by a page of ours", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " + browser.url, bearer}, 200},
+		{"a change with the cookie and the token, by a page of ours", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " +
+			browser.url, bearer}, 200},
 		{"a change with the cookie alone", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " + browser.url, ours}, 403},
-		{"a change with the cookie as a token", browser, "POST", "/api/note", "{}", []string{isJSON, "Authorization: Bearer " + browser.pass(Act)}, 403},
+		{"a change with the cookie as a token", browser, "POST", "/api/note", "{}", []string{isJSON, "Authorization: Bearer " +
+			browser.pass(Act)}, 403},
 		{"a seat with the cookie", browser, "POST", "/api/join", "{}", []string{isJSON, "Origin: " + browser.url, ours}, 200},
 		{"jobs with the cookie", browser, "GET", "/api/control/jobs", "", []string{ours}, 200},
 		{"the token as a cookie", guarded, "GET", "/", "", []string{"Cookie: " + guarded.cookie() + "=" + secret}, 401},
-		{"a change with the cookie, on another port", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: http://127.0.0.1:1", near}, 403},
+		{"a change with the cookie, on another port", browser, "POST", "/api/note", "{}", []string{isJSON,
+			"Origin: http://127.0.0.1:1", near}, 403},
 		{"a frame elsewhere", local, "GET", "/", "", []string{cross, goes, "Sec-Fetch-Dest: iframe"}, 403},
 
 		{"no token", guarded, "GET", "/", "", nil, 401},
@@ -262,7 +266,8 @@ func TestAPassIsKeptInACookieAndNotTheToken(t *testing.T) {
 
 // On loopback too: other users of the machine, and pages in a browser, reach it.
 func TestEveryAddressHasATokenForEachRole(t *testing.T) {
-	for _, addr := range []string{"127.0.0.1:8770", "[::1]:0", "localhost:0", ":8770", "0.0.0.0:0", "[::]:0", "192.168.1.2:1", "lab.example:1"} {
+	for _, addr := range []string{"127.0.0.1:8770", "[::1]:0", "localhost:0", ":8770", "0.0.0.0:0", "[::]:0", "192.168.1.2:1",
+		"lab.example:1"} {
 		for _, control := range []bool{false, true} {
 			d, err := New(Config{Addr: addr, Control: control})
 			if err != nil {
@@ -359,7 +364,8 @@ func TestSlowClientsAreDropped(t *testing.T) {
 	host := strings.TrimPrefix(s.url, "http://")
 	for name, begins := range map[string]string{
 		"headers": "GET / HTTP/1.1\r\nHost: localhost\r\n" + bearer + "\r\nX-A: ",
-		"a body":  "POST /api/note HTTP/1.1\r\nHost: localhost\r\n" + bearer + "\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
+		"a body": "POST /api/note HTTP/1.1\r\nHost: localhost\r\n" + bearer +
+			"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
 		"reading": "GET /api/slow/stream HTTP/1.1\r\nHost: localhost\r\n" + bearer + "\r\n\r\n",
 	} {
 		c, err := net.Dial("tcp", host)
@@ -422,7 +428,8 @@ func TestStreamsAreCounted(t *testing.T) {
 	if line, err := bufio.NewReader(a.Body).ReadString('\n'); err != nil || line != "data: in\n" {
 		t.Fatalf("%q %v", line, err)
 	}
-	if code, text, h := s.ask(t, "GET", "/api/stream", "", bearer); code != 429 || h.Get("Retry-After") == "" || !strings.Contains(text, `{"error":`) {
+	if code, text, h := s.ask(t, "GET", "/api/stream", "", bearer); code != 429 || h.Get("Retry-After") == "" ||
+		!strings.Contains(text, `{"error":`) {
 		t.Errorf("one too many: %d %s", code, text)
 	}
 	cancel()

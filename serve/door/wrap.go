@@ -70,7 +70,8 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			who, ok := d.enter(r)
 			if !ok {
 				h.Set("Retry-After", "5")
-				refuse(w, r, &refusal{code: http.StatusTooManyRequests, says: "Too many pages are following this server; close some and load this one anew."})
+				refuse(w, r, &refusal{code: http.StatusTooManyRequests,
+					says: "Too many pages are following this server; close some and load this one anew."})
 				return
 			}
 			defer d.leave(who)
@@ -154,8 +155,9 @@ func (d *Door) named(r *http.Request) *refusal {
 			}
 		}
 	}
-	return &refusal{code: http.StatusMisdirectedRequest, says: fmt.Sprintf("This server is not called %.100q. Ask for it by its address or as localhost, "+
-		"or start it with --host and that name.", host)}
+	return &refusal{code: http.StatusMisdirectedRequest,
+		says: fmt.Sprintf("This server is not called %.100q. Ask for it by its address or as localhost, "+
+			"or start it with --host and that name.", host)}
 }
 
 // foreign reports whether the browser says that another server's page asks. Another port of
@@ -227,7 +229,7 @@ const (
 	noToken    = "This needs the server's token. Open the address that hop serve printed when it was started."
 	noControl  = "Nothing can be changed, started or stopped here: hop serve was started without --control."
 	looksOnly  = "Your token lets you look. To change, start or stop something, open the address for that, which hop serve printed too."
-	noKey      = "This browser may look, and does not hold the token to change something: open the address that hop serve printed once more. " +
+	noKey      = "This browser may look, and does not hold the token to change something: open the address that hop serve printed anew. " +
 		"Programs send it in a header, Authorization: Bearer TOKEN."
 )
 
@@ -290,7 +292,8 @@ func (d *Door) caught(w *watched, r *http.Request) {
 	if w.begun {
 		panic(http.ErrAbortHandler) // half an answer must not look whole
 	}
-	refuse(w, r, &refusal{code: http.StatusInternalServerError, says: "Answering this failed, by a fault of the server; its log says where. Everything else goes on."})
+	refuse(w, r, &refusal{code: http.StatusInternalServerError,
+		says: "Answering this failed, by a fault of the server; its log says where. Everything else goes on."})
 }
 
 // watched knows whether an answer has begun, and gives each write of a stream its time.

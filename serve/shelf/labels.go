@@ -93,8 +93,9 @@ func readLabels(root string) (labels, error) {
 	case errors.Is(err, disk.ErrUnsealed) && !l.anySealed():
 		return l, nil
 	case errors.Is(err, disk.ErrUnsealed), errors.Is(err, disk.ErrChanged):
-		return l, fmt.Errorf("%w: %s; put the file back from a copy, or, if the change is yours, take all lines \"sum\" and \"check\" out of it: "+
-			"the next label that is written seals it anew", errForeign, l.differs())
+		return l,
+			fmt.Errorf("%w: %s; put the file back from a copy, or, if the change is yours, take all lines \"sum\" and \"check\" out of it: "+
+				"the next label that is written seals it anew", errForeign, l.differs())
 	}
 	return labels{Runs: map[string]label{}}, fmt.Errorf("%s/%s is damaged: %s; put it back from a copy, or remove it to begin anew",
 		labelFolder, labelFile, reason(err))

@@ -296,7 +296,8 @@ func plays(spec *exp.Spec) error {
 	return cmp.Or(spec.Allowed(), errOther)
 }
 
-var errOther = errors.New("another program plays this game, and its states can be neither copied nor drawn; hop eval counts what a team gets")
+var errOther = errors.New("another program plays this game, and its states can be neither copied nor drawn; " +
+	"hop eval counts what a team gets")
 
 // newGame builds a game that no other program plays.
 func (t *Theatre) newGame(a Ask) (game.Game, error) {
