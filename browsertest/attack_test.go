@@ -229,3 +229,32 @@ func asJSON(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// The file that hop serve --open opens leads in, with the token to act, although browsers hold
+// a file for a stranger.
+func TestTheFileThatIsOpenedLeadsIn(t *testing.T) {
+	chrome := browser(t)
+	bin, dir := program(t), t.TempDir()
+	hop(t, bin, dir, "train", "ppo-4x4", "--steps", "4000", "--set", "eval.episodes=20")
+	script := "#!/bin/sh\necho \"$1\" > '" + filepath.Join(dir, "opened") + "'\n"
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	base, _ := serve(t, bin, dir, "--control", "--open")
+	var file []byte
+	for range 100 {
+		if file, _ = os.ReadFile(filepath.Join(dir, "opened")); len(file) > 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b := open(t, chrome, "file://")
+	b.visit(strings.TrimSpace(string(file)))
+	b.is("the page is there", "location.origin === "+quote(base)+" && !location.search.includes('token') && document.querySelector('#runs tbody tr[data-run]')")
+	b.click("edit")
+	b.choose("[data-test=edit-tags]", "mine")
+	b.click("edit-save")
+	b.is("and one may act", `[...document.querySelectorAll('#runs .chip')].some((c) => c.textContent.includes('mine'))`)
+	b.quiet()
+}
