@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -188,7 +189,8 @@ func (x foreign) hop(t *testing.T, words []string) (code int, out, errs string) 
 // bridge asks hop bridge about a run, as hop.load does in Python.
 func (x foreign) bridge(t *testing.T, words []string) (code int, out, errs string) {
 	t.Helper()
-	ask := `{"op": "run", "args": {"run": "done"}}`
+	ask := `{"op": "run", "args": {"run": "done", "trust": ` + fmt.Sprint(slices.Contains(words, "--trust")) + `}}`
+	words = []string{"bridge"} // which Python programs start without flags
 	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(ask))), 0)
 	var o, e bytes.Buffer
 	code = run(&app{context.Background(), registry.New(), strings.NewReader(string(frame) + ask), &o, &e}, words)
@@ -212,14 +214,28 @@ func TestOnesOwnTrainingIsTrusted(t *testing.T) {
 	}
 	ok(t, "train", "--resume", "copied", "--steps", "400")
 	t.Setenv("HOP_CONFIG", t.TempDir())
+	was := read(t, "copied/seed-1/env.json")
 	code, _, errs := hop(t, "train", "--resume", "copied", "--steps", "500")
 	if code == 0 || !strings.Contains(errs, "it would run hop collect {game} --mix ns,nh --rows 50 --seed 3") {
 		t.Errorf("another user's training ran its stages: exit %d\n%s", code, errs)
+	}
+	if is := read(t, "copied/seed-1/env.json"); is != was {
+		t.Errorf("a training that was refused was changed:\n%s\n%s", was, is)
 	}
 	ok(t, "show", "copied")
 	if x.Sprung() {
 		t.Error("a plain game started a program")
 	}
+}
+
+// read returns a file's text.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // Folders of runs that run nothing but our own games hold no signature.

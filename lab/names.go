@@ -89,7 +89,8 @@ func (l *Lab) SpecNames(b []byte, path string) (what []string) {
 	for _, words := range slices.Concat(held.Then, held.After) {
 		what = append(what, "hop "+words)
 	}
-	return what
+	slices.Sort(what)
+	return slices.Compact(what)
 }
 
 // dataNames returns what the game of a dataset runs.
