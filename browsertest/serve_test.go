@@ -44,6 +44,7 @@ func serve(t *testing.T, bin, dir string, words ...string) (base string, end fun
 	t.Helper()
 	cmd := exec.Command(bin, append([]string{"serve", "runs", "--addr", ":0"}, words...)...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOP_TOKEN="+token)
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -98,7 +99,7 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(evil, "seed-1", "metrics.csv"), []byte("nonsense"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	base, end := serve(t, bin, dir, "--control", "--token", token)
+	base, end := serve(t, bin, dir, "--control")
 	b := open(t, chrome, base)
 
 	b.visit("/")
@@ -119,7 +120,7 @@ func TestServe(t *testing.T) {
 	b.click("start")
 	b.is("a training runs", `document.querySelector('[data-test=job-state].running') && `+on("job-run"))
 	end()
-	base, _ = serve(t, bin, dir, "--control", "--token", token)
+	base, _ = serve(t, bin, dir, "--control")
 	b.base = base
 	b.visit("/start?token=" + token)
 	b.is("the new server knows the job", `document.querySelector('[data-test=job-state].running')`)

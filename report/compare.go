@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hop/exp"
@@ -111,6 +112,20 @@ func Compare(reg *exp.Registry, list []Variant, threshold float64) (*Comparison,
 	return c, nil
 }
 
+// At returns the comparison with another threshold, of the same runs; NaN is as in Compare.
+// Nothing is read again.
+func (c *Comparison) At(threshold float64) *Comparison {
+	out := *c
+	out.Threshold, out.Notes, out.Variants = threshold, slices.Clone(c.Notes), nil
+	for _, x := range c.Variants {
+		y := *x
+		y.Reached = 0
+		out.Variants = append(out.Variants, &y)
+	}
+	out.pace()
+	return &out
+}
+
 // gather reads a variant's runs, which may lie anywhere, in order of seeds.
 func gather(reg *exp.Registry, v Variant) (*group, error) {
 	g := &group{reg: reg, Dir: v.Name}
@@ -119,6 +134,7 @@ func gather(reg *exp.Registry, v Variant) (*group, error) {
 		if err != nil {
 			return nil, fmt.Errorf("report: reading %s: %w", dir, err)
 		}
+		r.keepOnly(meanReturn)
 		g.Runs = append(g.Runs, r)
 	}
 	if len(g.Runs) == 0 {
@@ -126,6 +142,32 @@ func gather(reg *exp.Registry, v Variant) (*group, error) {
 	}
 	g.measure()
 	return g, nil
+}
+
+// keepOnly forgets the rows of all series but one, and which series there are not: a
+// comparison needs no more, and a run may have millions of others.
+func (r *run) keepOnly(k key) {
+	for other, rows := range r.series {
+		if r.points = max(r.points, len(rows)); other != k {
+			r.series[other] = nil
+		}
+	}
+	r.series[k] = slices.Clone(r.series[k]) // of its own, without room to grow
+	for i := range r.series[k] {
+		r.series[k][i].Name = k.name // not a part of the file's text
+	}
+}
+
+// Bytes is about how much memory the comparison holds.
+func (c *Comparison) Bytes() int {
+	n := 0
+	for _, x := range c.Variants {
+		n += 4096 + 8*4*len(c.tau)
+		for _, r := range x.group.Runs {
+			n += 4096 + 64*len(r.names) + 96*len(r.series) + 64*len(r.series[meanReturn])
+		}
+	}
+	return n
 }
 
 // score fills in what is known about the final agents.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -161,5 +162,31 @@ func TestHeadlinesSayNoMoreThanTheSeeds(t *testing.T) {
 		if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
 			t.Errorf("%s: %q, want %q in it and not %q", c.name, got, c.want, c.not)
 		}
+	}
+}
+
+// A comparison at another threshold is that of the same runs read anew, and the first one
+// stays as it is.
+func TestAComparisonAtAnotherThresholdIsReadOnce(t *testing.T) {
+	list := rivals(t, map[string][]float64{"a": {1, 2, 3}, "b": {2, 3, 4}}, "a", "b")
+	base, err := Compare(registry.New(), list, math.NaN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := base.Variants[0].Reached
+	for _, threshold := range []float64{-1, 1.5, 2, 99, math.NaN()} {
+		want, err := Compare(registry.New(), list, threshold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := base.At(threshold)
+		a, _ := json.Marshal(want)
+		b, _ := json.Marshal(got)
+		if string(a) != string(b) || got.Headline() != want.Headline() {
+			t.Errorf("at %v: %s\nwant %s", threshold, b, a)
+		}
+	}
+	if base.Variants[0].Reached != was {
+		t.Error("the first comparison has changed")
 	}
 }

@@ -45,6 +45,7 @@ type run struct {
 	Result *result
 	Env    runlog.Env
 	series map[key][]runlog.Row
+	points int       // rows of the longest of those that are not kept
 	names  []string  // of series, in order of appearance
 	warm   int64     // last env step of the warm-up; 0: none
 	bots   stats.Acc // mean returns of its windows

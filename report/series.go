@@ -21,7 +21,7 @@ type grid struct {
 func (g *group) grid() grid {
 	last, points := 1., 1
 	for _, r := range g.Runs {
-		last = max(last, float64(r.Step))
+		last, points = max(last, float64(r.Step)), max(points, r.points)
 		for _, list := range r.series {
 			points = max(points, len(list))
 		}

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"hop/exp"
 	"hop/page"
@@ -94,7 +94,7 @@ func (s *Server) comparePage(r *http.Request, v *view) (any, error) {
 		d.Why = v.T("compare.scored")
 		return d, nil
 	}
-	d.compared, err = s.compare(r.Context(), fmt.Sprint(key, " ", threshold), list, threshold)
+	d.compared, err = s.compare(r.Context(), key, list, threshold)
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
@@ -161,13 +161,15 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if c := s.comparisons.get(key); c != nil {
-		return c, nil
+	at := fmt.Sprintf("compare at %v %s", threshold, key)
+	if known, ok := s.cache.Get(at); ok {
+		return known.(*compared), nil
 	}
-	c, err := report.Compare(s.c.Lab.Reg, list, threshold)
+	c, err := s.read(key, list)
 	if err != nil {
 		return nil, err
 	}
+	c = c.At(threshold)
 	out := &compared{C: c, Threshold: c.Threshold, Specs: s.specDiff(list)}
 	for i, note := range c.Notes {
 		c.Notes[i] = s.shelf.Plain(note)
@@ -182,8 +184,23 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 		return nil, err
 	}
 	out.Titles, out.WinsSay = []string{figures[1].Title, figures[2].Title}, figures[3].Caption
-	s.comparisons.put(key, out)
+	s.cache.Put(at, out, c.Bytes()+len(out.Final)+len(out.Curves)+len(out.Profile)+len(out.Wins)+64*len(out.Specs.Rows)*len(list))
 	return out, nil
+}
+
+// read reads the runs of a comparison, once for all thresholds.
+func (s *Server) read(key string, list []report.Variant) (*report.Comparison, error) {
+	key = "compare " + key
+	if known, ok := s.cache.Get(key); ok {
+		return known.(*report.Comparison), nil
+	}
+	defer debug.FreeOSMemory() // a run's rows may have taken many times what is kept of them
+	c, err := report.Compare(s.c.Lab.Reg, list, math.NaN())
+	if err != nil {
+		return nil, err
+	}
+	s.cache.Put(key, c, c.Bytes())
+	return c, nil
 }
 
 // specDiff holds the specs of trainings against the first one's.
@@ -219,32 +236,4 @@ func (s *Server) specDiff(list []report.Variant) (d specDiff) {
 		}
 	}
 	return d
-}
-
-// recent keeps the last comparisons.
-type recent struct {
-	mu   sync.Mutex
-	keys []string
-	all  map[string]*compared
-}
-
-const keepRecent = 16
-
-func (r *recent) get(key string) *compared {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.all[key]
-}
-
-func (r *recent) put(key string, c *compared) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.all == nil {
-		r.all = map[string]*compared{}
-	}
-	if len(r.keys) >= keepRecent {
-		delete(r.all, r.keys[0])
-		r.keys = r.keys[1:]
-	}
-	r.keys, r.all[key] = append(r.keys, key), c
 }

@@ -112,8 +112,10 @@ type curveRun struct {
 	State  string  `json:"state"`
 	Silent bool    `json:"silent"`
 	Sealed bool    `json:"sealed"`
-	Why    string  `json:"why,omitempty"` // there are no lines of it
-	Read   float64 `json:"read"`          // share of its metrics that was read so far
+	Why    string  `json:"why,omitempty"`   // there are no lines of it
+	Loose  string  `json:"loose,omitempty"` // nothing vouches for it
+	Runs   string  `json:"runs,omitempty"`  // it would run a program, which is not allowed
+	Read   float64 `json:"read"`            // share of its metrics that was read so far
 	Rows   int     `json:"rows"`
 	Last   int64   `json:"last"`
 	Gen    int64   `json:"gen"`
@@ -140,6 +142,7 @@ type specFacts struct {
 	warm int // windows
 	who  []string
 	refs []page.Ref
+	runs bool // a training of it runs programs that it names
 }
 
 // facts reads a run's spec. Of one that this version does not read there are none.
@@ -148,15 +151,15 @@ func (s *Server) facts(dir string) specFacts {
 	if err != nil {
 		return specFacts{}
 	}
-	sum := sha256.Sum256(text)
-	if f, ok := s.specs.Load(sum); ok {
+	key := fmt.Sprintf("spec %x", sha256.Sum256(text))
+	if f, ok := s.cache.Get(key); ok {
 		return f.(specFacts)
 	}
 	var f specFacts
 	if spec, err := s.c.Lab.Reg.Parse(text, "spec.yaml", "", nil); err == nil {
-		f = specFacts{warm: spec.Train.Warm.Windows, who: spec.Train.Warm.Who, refs: references(&spec)}
+		f = specFacts{warm: spec.Train.Warm.Windows, who: spec.Train.Warm.Who, refs: references(&spec), runs: len(spec.Executes()) > 0}
 	}
-	s.specs.Store(sum, f)
+	s.cache.Put(key, f, 1024)
 	return f
 }
 
@@ -175,21 +178,26 @@ func (s *Server) chosen(names []string, most time.Duration) ([]*curveRun, error)
 			r := &curveRun{Run: seed, Title: title, State: shelf.Waiting, group: g}
 			r.Seed, _ = runlog.SeedOf(dirs[i])
 			if known, ok := look.Seed(seed); ok {
-				r.Seed, r.State, r.Why, r.Silent, r.Sealed = known.Seed, known.State, known.Why, known.Silent, known.Sealed
+				r.Seed, r.State, r.Why, r.Silent, r.Sealed, r.Loose = known.Seed, known.State, known.Why, known.Silent, known.Sealed, known.Loose
 			}
 			out = append(out, r)
 			if r.State == shelf.Damaged {
 				continue
 			}
-			r.index = s.cache.Of(dirs[i])
+			r.index = s.indexes.Of(dirs[i])
 			state, err := r.index.Extend(max(5*time.Millisecond, time.Until(until)))
+			s.indexes.Keep(r.index)
 			r.Read, r.Rows, r.Last, r.Gen = state.Read, state.Rows, state.Last, state.Gen
 			if err != nil {
 				r.Why = strings.TrimPrefix(err.Error(), "curve: ")
 				r.index = nil
 				continue
 			}
-			r.about = s.facts(dirs[i])
+			if r.about = s.facts(dirs[i]); r.about.runs {
+				if err := s.allowed(dirs[i]); err != nil {
+					r.Runs = err.Error()
+				}
+			}
 			r.Warm = r.index.Window(r.about.warm)
 		}
 	}

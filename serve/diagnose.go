@@ -15,17 +15,19 @@ const mostFindings = 300
 
 // diagnoseView is what the page is made from.
 type diagnoseView struct {
-	Run      string // that is looked at; "": all
-	Runs     []shelf.Row
-	Found    []found
-	Rev      int64
-	Allowed  bool // jobs may be started
-	Pages    []shelf.Written
-	Page     string // that is shown in place
-	Report   string // the run's own, if it has one
-	Folder   string // as one would type it
-	Jobs     []job
-	Watching string // the job whose output is shown
+	Run       string // that is looked at; "": all
+	Runs      []shelf.Row
+	Found     []found
+	Rev       int64
+	Allowed   bool // jobs may be started
+	Pages     []shelf.Written
+	Page      string   // that is shown in place
+	Report    string   // the run's own, if it has one
+	Folder    string   // as one would type it
+	Untrusted string   // the run would run a program, which is not allowed
+	Lines     []string // that one would type to ask about the run
+	Jobs      []job
+	Watching  string // the job whose output is shown
 }
 
 // Bare is a name without the number of its folder.
@@ -53,6 +55,15 @@ func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
 		if !ok {
 			return nil, refuse(http.StatusNotFound, "there is no training %.200q", d.Run)
 		}
+		dir, folder, err := s.ofRun(d.Run)
+		if err != nil {
+			return nil, err
+		}
+		out := s.shelf.Roots()[folder]
+		if _, _, err := s.runnable(d.Run); err != nil {
+			d.Untrusted = err.Error()
+		}
+		d.Lines = []string{control.Line(auditWords(dir, out)), control.Line([]string{"ladder", "--", typed(dir)})}
 		if row.Page {
 			d.Report = d.Run + "/report.html"
 		}

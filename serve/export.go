@@ -46,6 +46,12 @@ func (s *Server) export(r *http.Request) (b []byte, kind, name string, err error
 	if len(c.Panels) == 0 {
 		return nil, "", "", refuse(http.StatusBadRequest, "nothing is shown: choose runs and metrics")
 	}
+	for _, p := range c.Panels {
+		if len(p.Lines) == 0 {
+			return nil, "", "", refuse(http.StatusNotFound,
+				"the chosen runs have no metric %.100q; /api/curves/names lists those that they have", p.Metric)
+		}
+	}
 	switch format := r.URL.Query().Get("format"); format {
 	case "csv":
 		b, err = c.csv()

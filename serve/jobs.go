@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path"
@@ -13,6 +14,7 @@ import (
 
 	"hop/internal/disk"
 	"hop/lab"
+	"hop/runlog"
 	"hop/serve/control"
 	"hop/serve/door"
 	"hop/serve/shelf"
@@ -54,14 +56,33 @@ func (s *Server) jobs(kinds ...string) []job {
 }
 
 // typed is a folder as one would type it: from where the server was started, if it lies
-// below that.
+// below that. One that begins like a flag is not taken for one.
 func typed(dir string) string {
 	if here, err := os.Getwd(); err == nil {
 		if rest, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rest) {
+			if strings.HasPrefix(rest, "-") {
+				return "." + string(filepath.Separator) + rest
+			}
 			return rest
 		}
 	}
 	return dir
+}
+
+// The words of the commands that are started on a run. A path is the value of a flag, with
+// the flag in one word, or comes after "--": a folder may be called anything.
+func resumeWords(run string) []string { return []string{"train", "--resume=" + typed(run), "--json"} }
+
+func auditWords(run, out string) []string {
+	return []string{"audit", "--out=" + typed(out), "--json", "--", typed(run)}
+}
+
+func ladderWords(run, ppo, out string) []string {
+	words := []string{"ladder", "--out=" + typed(out), "--json"}
+	if ppo != "" {
+		words = append(words, "--ppo="+typed(ppo))
+	}
+	return append(words, "--", typed(run))
 }
 
 // folder is one of the served folders.
@@ -72,8 +93,20 @@ func (s *Server) folder(n int) (string, error) {
 	return "", refuse(http.StatusBadRequest, "there is no folder %d", n)
 }
 
+// note writes down who asks for something that changes, before it is done.
+func (s *Server) note(r *http.Request, folder int, did, what string) error {
+	err := s.control.Note(folder, control.Entry{Role: string(s.door.Role(r)), From: r.RemoteAddr, Did: did, What: what})
+	if err != nil {
+		return refusal{http.StatusConflict, errors.New(s.asTyped(err.Error()))}
+	}
+	return nil
+}
+
 // start begins a job.
-func (s *Server) start(folder int, kind, run string, words []string) (any, error) {
+func (s *Server) start(r *http.Request, folder int, kind, run string, words []string) (any, error) {
+	if err := s.note(r, folder, "start", control.Line(words)); err != nil {
+		return nil, err
+	}
 	j, err := s.control.Start(folder, kind, run, words)
 	if err != nil {
 		return nil, refusal{http.StatusConflict, err}
@@ -105,7 +138,20 @@ func (s *Server) startTraining(r *http.Request) (any, error) {
 		}
 		return nil, refuse(http.StatusBadRequest, "%s", strings.Join(faults, "; "))
 	}
-	return s.start(in.Folder, control.Train, "", append(f.Words, "--json"))
+	return s.start(r, in.Folder, control.Train, "", append(f.Words, "--json"))
+}
+
+// runnable is ofRun, of what a process may be started on.
+func (s *Server) runnable(name string) (dir string, folder int, err error) {
+	if dir, folder, err = s.ofRun(name); err == nil {
+		seeds, _ := runlog.Seeds(dir)
+		for _, seed := range seeds {
+			if err := s.allowed(seed); err != nil {
+				return "", 0, err
+			}
+		}
+	}
+	return dir, folder, err
 }
 
 // ofRun reads the run that a request names, and the number of its folder.
@@ -123,7 +169,7 @@ func (s *Server) resumeRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	dir, folder, err := s.ofRun(in.Run)
+	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +182,7 @@ func (s *Server) resumeRun(r *http.Request) (any, error) {
 			return nil, refuse(http.StatusConflict, "it is running: process %d holds it", h.PID)
 		}
 	}
-	return s.start(folder, control.Resume, dir, []string{"train", "--resume", typed(dir), "--json"})
+	return s.start(r, folder, control.Resume, dir, resumeWords(dir))
 }
 
 // auditRun audits a run, or climbs its ladder.
@@ -145,11 +191,11 @@ func (s *Server) auditRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	dir, folder, err := s.ofRun(in.Run)
+	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
 	}
-	return s.start(folder, control.Audit, dir, []string{"audit", typed(dir), "--out", typed(s.shelf.Roots()[folder]), "--json"})
+	return s.start(r, folder, control.Audit, dir, auditWords(dir, s.shelf.Roots()[folder]))
 }
 
 func (s *Server) ladderRun(r *http.Request) (any, error) {
@@ -157,25 +203,24 @@ func (s *Server) ladderRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	dir, folder, err := s.ofRun(in.Run)
+	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
 	}
-	words, ppo := []string{"ladder", typed(dir)}, "ppo-4x4" // which the command has as its default
+	ppo := ""
 	if in.PPO != "" {
-		if ppo, _, err = s.ofRun(in.PPO); err != nil {
+		if ppo, _, err = s.runnable(in.PPO); err != nil {
 			return nil, err
 		}
-		words = append(words, "--ppo", typed(ppo))
 	}
-	if err := s.c.Lab.Climbable(lab.LadderConfig{What: dir, PPO: ppo}); err != nil {
+	if err := s.c.Lab.Climbable(lab.LadderConfig{What: dir, PPO: cmp.Or(ppo, "ppo-4x4")}); err != nil { // the command's default
 		return nil, refusal{http.StatusBadRequest, errors.New(s.asTyped(err.Error()))}
 	}
 	out, err := lab.NewFolder(s.shelf.Roots()[folder], "ladder")
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.start(folder, control.Ladder, dir, append(words, "--out", typed(out), "--json"))
+	j, err := s.start(r, folder, control.Ladder, dir, ladderWords(dir, ppo, out))
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(out))
 	}
@@ -187,7 +232,15 @@ func (s *Server) stopJob(r *http.Request) (any, error) {
 	if err := body(r, 1<<12, &in); err != nil {
 		return nil, err
 	}
-	j, err := s.control.Stop(in.Job)
+	j, err := s.control.Job(in.Job)
+	if err == nil {
+		number, _, _ := strings.Cut(in.Job, ":")
+		folder, _ := strconv.Atoi(number) // Job has read it
+		if err := s.note(r, folder, "stop", fmt.Sprintf("%s: %s", in.Job, j.Command)); err != nil {
+			return nil, err
+		}
+		j, err = s.control.Stop(in.Job)
+	}
 	if errors.Is(err, control.ErrNone) {
 		return nil, refusal{http.StatusNotFound, err}
 	}

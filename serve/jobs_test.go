@@ -136,6 +136,10 @@ func FuzzControl(f *testing.F) {
 	f.Add("start", `{"preset": "ppo-4x4", "sets": ["ppo.lr=x"], "seeds": "a"}`)
 	f.Add("resume", `{"run": "0:x"}`)
 	f.Add("stop", `{"job": "0:train-001"}`)
+	f.Add("start", `{"preset": "ppo", "sets": ["game.name=python", "game.env=subprocess:check_output", "ppo.lr=x"], "seeds": "1"}`)
+	f.Add("audit", `{"run": "0:--env=evil:make"}`)
+	f.Add("ladder", `{"run": "0:../..", "PPO": "--out=/"}`)
+	f.Add("resume", `{"run": "0:$JS.API.STREAM.DELETE.jobs"}`)
 	s, dir := controlled(f, true)
 	f.Fuzz(func(t *testing.T, what, body string) {
 		if strings.HasPrefix(what, "start") && !strings.Contains(body, "ppo.lr=x") {
@@ -160,6 +164,8 @@ func FuzzPages(f *testing.F) {
 	f.Add("/page", "file=0:audit-a-001/audit.html")
 	f.Add("/start", "preset=ppo-4x4&set=ppo.lr=1&seeds=1")
 	f.Add("/diagnose", "run=0:x&page=..")
+	f.Add("/start", "preset=ppo&set=game.name=python&set=game.env=subprocess:check_output&set=game.python=/bin/sh")
+	f.Add("/page", "file=0:--env=evil:make/report.html")
 	f.Add("/api/control/stream", "job=x&at=-1")
 	s, _ := controlled(f, true)
 	f.Fuzz(func(t *testing.T, path, query string) {

@@ -25,7 +25,7 @@ func (s *Server) joinAPI(r *http.Request) (any, error) {
 	}
 	se, err := s.stage.Join(r.Context(), a)
 	if err != nil {
-		return nil, s.plain(refused(err))
+		return nil, s.refused(err)
 	}
 	return map[string]string{"id": se.ID}, nil
 }
@@ -44,7 +44,7 @@ func (s *Server) moveAPI(r *http.Request) (any, error) {
 	if err == nil {
 		err = se.Act(in.At, in.Action)
 	}
-	return struct{}{}, s.plain(refused(err))
+	return struct{}{}, s.refused(err)
 }
 
 // leaveAPI gives a seat up.
@@ -57,7 +57,7 @@ func (s *Server) leaveAPI(r *http.Request) (any, error) {
 	if err == nil {
 		se.Leave()
 	}
-	return struct{}{}, s.plain(refused(err))
+	return struct{}{}, s.refused(err)
 }
 
 // joinStream shows a person the episode, from its beginning or from an event on.
@@ -67,7 +67,7 @@ func (s *Server) joinStream(r *http.Request, st *stream) error {
 	}
 	se, err := s.stage.Session(r.URL.Query().Get("id"))
 	if err != nil {
-		return s.plain(refused(err))
+		return s.refused(err)
 	}
 	at, err := strconv.Atoi(r.URL.Query().Get("from"))
 	if err != nil || at < 0 {
@@ -81,5 +81,5 @@ func (s *Server) joinStream(r *http.Request, st *stream) error {
 	if err == nil && st.r.Context().Err() == nil {
 		err = st.send("end", struct{}{})
 	}
-	return s.plain(err)
+	return s.refused(err)
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"embed"
 	"encoding/json"
@@ -65,8 +66,10 @@ type view struct {
 	Lang    string // en or zh
 	Base    string // where scripts and styles are
 	Control bool
+	Acts    bool // who reads it may change something
 	Data    any
 	here    *url.URL
+	code    int // of the answer; 0: that it is well
 }
 
 // T returns a word or sentence in the reader's language; with arguments, those are put
@@ -90,14 +93,14 @@ func (v view) Other() string {
 // the address: refused in a sentence where there is no such thing.
 func (s *Server) page(gather func(r *http.Request, v *view) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := view{Lang: language(w, r), Base: s.files.base(), Control: s.c.Control, here: r.URL}
+		v := view{Lang: language(w, r), Base: s.files.base(), Control: s.c.Control, Acts: s.door.Allowed(r), here: r.URL}
 		for _, p := range places {
 			if p.Path == r.URL.Path {
 				v.Name = p.Name
 			}
 		}
-		code := http.StatusOK
 		data, err := gather(r, &v)
+		code := cmp.Or(v.code, http.StatusOK)
 		if err != nil {
 			code, v.Name, data = status(err), "error", err.Error()
 		}

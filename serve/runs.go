@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -83,6 +84,11 @@ func (s *Server) labelRun(r *http.Request) (any, error) {
 	if err := body(r, 1<<16, &in); err != nil {
 		return nil, err
 	}
+	if _, folder, err := s.ofRun(in.Run); err != nil {
+		return nil, err
+	} else if err := s.note(r, folder, "label", fmt.Sprintf("%s: tags %q, note %q", in.Run, in.Tags, in.Note)); err != nil {
+		return nil, err
+	}
 	if err := s.shelf.Label(in.Run, in.Tags, in.Note); err != nil {
 		return nil, named(err)
 	}
@@ -95,6 +101,8 @@ func named(err error) error {
 	switch {
 	case errors.Is(err, shelf.ErrName):
 		return refusal{http.StatusNotFound, err}
+	case errors.Is(err, shelf.ErrForeign):
+		return refusal{http.StatusConflict, err}
 	case errors.Is(err, shelf.ErrLabel):
 		return refusal{http.StatusBadRequest, err}
 	}

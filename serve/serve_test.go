@@ -97,8 +97,10 @@ func fixture(t testing.TB) (root string, growing *runlog.Run) {
 
 func server(t testing.TB, root string) *Server {
 	t.Helper()
-	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: "127.0.0.1:8770"})
+	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: "127.0.0.1:8770", Token: controlToken,
+		Control: true})
 	must(t, err)
+	t.Cleanup(s.stage.Close)
 	return s
 }
 
@@ -111,6 +113,7 @@ func fetch(s *Server, path string, header ...string) *httptest.ResponseRecorder 
 func serveOne(s *Server, r *http.Request, header ...string) *httptest.ResponseRecorder {
 	r.Host = "127.0.0.1:8770"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Authorization", "Bearer "+controlToken)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -378,9 +381,27 @@ func TestWrongQuestionsAreRefused(t *testing.T) {
 		"/api/curves?run=0:a&px=99999999": 400, "/api/curves?run=0:a&from=x": 400, "/api/curves?" + strings.Repeat("run=0:a&", maxRuns+1): 400,
 		"/api/curves/export?run=0:a&m=return&format=exe": 400, "/api/curves/export?format=csv": 400, "/api/rows/stream?run=0:a/..": 404,
 		"/api/rows/stream?run=0:a/seed-1&after=-1": 400, "/compare?run=0:a&threshold=x": 400, "/api/curves/stream?by=9": 400,
+		"/api/curves/export?run=0:a&m=no/such&format=svg": 404, "/api/curves/export?run=0:a&m=return&m=no/such&format=csv": 404,
+		"/api/theatre/choices?game=chess": 422, "/theatre?game=chess": 422, "/join?game=chess": 422,
+		"/theatre?game=staghunt&set=game.size=900": 422,
+		"/theatre?game=coin&seed=x":                400, "/api/join/stream?id=none": 200,
+		"/api/theatre/choices": 422, "/api/theatre/choices?game=python": 422,
+		"/theatre?game=python&set=game.env=subprocess:check_output": 422, "/sweeps?sweep=0:../x": 404, "/diagnose?run=0:..": 404,
+		"/start?folder=9":                400,
+		"/start?preset=../../etc/passwd": 400, "/api/theatre/stream?game=cartpole&team=plan": 200,
 	} {
 		if w := fetch(s, path); w.Code != code || strings.Contains(w.Body.String(), root) || w.Body.Len() < 20 {
 			t.Errorf("%s: %d %.200s, want %d", path, w.Code, w.Body, code)
+		}
+	}
+}
+
+// A game of one seat has no co-players to think about; it is offered without those who do.
+func TestAGameOfOneSeatIsOffered(t *testing.T) {
+	s := server(t, t.TempDir())
+	for _, path := range []string{"/theatre?game=cartpole", "/join?game=cartpole", "/api/theatre/choices?game=cartpole"} {
+		if w := fetch(s, path); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "plan-infer") {
+			t.Errorf("%s: %d %.300s", path, w.Code, w.Body)
 		}
 	}
 }
@@ -390,7 +411,8 @@ func start(t testing.TB, root string) (base string, s *Server, end func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	s, err = New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: l.Addr().String()})
+	s, err = New(Config{Lab: &lab.Lab{Reg: registry.New()}, Folders: []string{root}, Addr: l.Addr().String(), Token: controlToken,
+		Control: true})
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -401,14 +423,21 @@ func start(t testing.TB, root string) (base string, s *Server, end func()) {
 	}
 }
 
+// withToken is a request by who may act.
+func withToken(t testing.TB, ctx context.Context, address string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+controlToken)
+	return r
+}
+
 // events reads a stream until f has seen enough.
 func events(t testing.TB, c *http.Client, address string, f func(name, data string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	must(t, err)
-	w, err := c.Do(r)
+	w, err := c.Do(withToken(t, ctx, address))
 	if err != nil {
 		t.Error(err)
 		return
@@ -502,7 +531,8 @@ func TestVisitsLeaveNothing(t *testing.T) {
 					case 0:
 						events(t, c, base+"/api/runs/stream", func(string, string) bool { return true })
 					default:
-						w, err := c.Get(base + []string{"", "/api/words", "/api/runs", "/api/curves/names?run=0:a", "/static/kit.js"}[i%5])
+						path := []string{"", "/api/words", "/api/runs", "/api/curves/names?run=0:a", "/static/kit.js"}[i%5]
+						w, err := c.Do(withToken(t, t.Context(), base+path))
 						if err != nil {
 							t.Error(err)
 							continue
@@ -536,26 +566,33 @@ func TestVisitsLeaveNothing(t *testing.T) {
 }
 
 func FuzzGet(f *testing.F) {
-	root, _ := fixture(f)
-	s := server(f, root)
-	for _, path := range []string{"/", "/curves", "/compare", "/api/runs", "/api/curves", "/api/curves/names", "/api/curves/export",
-		"/api/curves/stream", "/api/rows/stream", "/api/words"} {
+	s, root, _, sprung := trapped(f)
+	for _, r := range s.routes() {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		if path = strings.ReplaceAll(path, "{$}", ""); method != http.MethodGet {
+			continue
+		}
 		for _, q := range []string{"", "run=0:a&m=return/mean&by=seed&w=.5&from=1&to=9&px=20&agent=1&format=csv&lang=zh", "run=0:../a",
-			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309"} {
+			"run=%00&m=%ff", "run=0:a&rev=99&after=7&threshold=1e309", "run=0:--env=evil:make&run=0:evil&m=return&format=svg",
+			"preset=ppo&set=game.name=python&set=game.env=subprocess:check_output&set=game.kwargs=%7B%22args%22:[%22touch%22,%22x%22]%7D",
+			"game=python&set=game.python=/bin/sh&text=1", "game=cartpole&team=plan-infer&seat=0",
+			"sweep=0:swept&q=$JS.API.STREAM.DELETE.jobs&phase=hop.jobs.put"} {
 			f.Add(path, q)
 		}
 	}
 	f.Fuzz(func(t *testing.T, path, query string) {
 		u := url.URL{Path: "/" + strings.TrimPrefix(path, "/"), RawQuery: query}
 		r, err := http.NewRequest(http.MethodGet, u.String(), nil)
-		if err != nil || strings.HasPrefix(u.Path, "/api/theatre") || strings.HasPrefix(u.Path, "/api/join") {
-			t.Skip() // their owners fuzz those
+		if err != nil {
+			t.Skip()
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
 		w := serveOne(s, r.WithContext(ctx))
-		if w.Code >= 500 && ctx.Err() == nil || strings.Contains(w.Body.String(), root) {
-			t.Errorf("%s?%s: %d %.300s", path, query, w.Code, w.Body)
+		typed := w.Code == http.StatusForbidden || strings.HasPrefix(u.Path, "/start") || strings.HasPrefix(u.Path, "/diagnose") ||
+			strings.Contains(w.Body.String(), "hop trust ") // which say what to type
+		if w.Code >= 500 && ctx.Err() == nil || strings.Contains(w.Body.String(), root) && !typed || sprung() {
+			t.Errorf("%s?%s: %d %.300s; a program was started: %v", path, query, w.Code, w.Body, sprung())
 		}
 	})
 }
@@ -563,7 +600,8 @@ func FuzzGet(f *testing.F) {
 func FuzzLabel(f *testing.F) {
 	root, _ := fixture(f)
 	s := server(f, root)
-	for _, text := range []string{`{"run":"0:a","tags":["x"],"note":"n"}`, `{`, `{"run":"0:.."}`, `null`, `{"run":"0:a","tags":["\u0000"]}`} {
+	for _, text := range []string{`{"run":"0:a","tags":["x"],"note":"n"}`, `{`, `{"run":"0:.."}`, `null`, `{"run":"0:a","tags":["\u0000"]}`,
+		`{"run":"0:--env=evil:make","note":"$JS.API.STREAM.DELETE.jobs"}`, `{"run":"0:.hop-serve"}`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

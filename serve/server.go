@@ -11,6 +11,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"hop/lab"
+	"hop/serve/cache"
 	"hop/serve/control"
 	"hop/serve/curve"
 	"hop/serve/door"
@@ -33,8 +35,9 @@ type Config struct {
 	Folders []string // below which runs are looked for
 	Addr    string   // that is listened on; "": one of this machine for itself alone
 	Hosts   []string // other names under which it may be asked for
-	Token   string   // that a visitor must know; "": made where one is needed (package door)
-	Control bool     // whether trainings can be started and stopped
+	Token   string   // of who may act; "": made. That of who may look follows from it (package door)
+	Control bool     // whether trainings can be started and stopped, and runs be tagged
+	Cache   int      // bytes that are kept of what was read and made, all together; 0: 256 MiB
 	Log     func(format string, args ...any)
 }
 
@@ -48,12 +51,11 @@ type Server struct {
 	pages   pages
 	files   files
 	mux     *http.ServeMux
-	cache   *curve.Cache
-	specs   sync.Map // what curves need of a spec, by its sum
-	sweeps  sweepsRead
+	cache   *cache.Cache // of all that was read and made, and can be again
+	indexes curve.Cache  // in it
 
-	comparing   chan struct{} // a place for each comparison that is being made
-	comparisons recent
+	comparing chan struct{} // one comparison is made at a time: it has all rows of a run in memory
+	sweeping  sync.Mutex    // one index of a sweep is read at a time
 }
 
 // New reads nothing yet but what is embedded.
@@ -76,76 +78,80 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, shelf: sh, door: in, control: jobs, stage: theatre.New(theatre.Config{Lab: c.Lab}),
-		mux: http.NewServeMux(), cache: curve.NewCache(64 << 20), comparing: make(chan struct{}, 2)}
+	all := cache.New(cmp.Or(c.Cache, 256<<20))
+	s := &Server{c: c, shelf: sh, door: in, control: jobs, stage: theatre.New(theatre.Config{Lab: c.Lab, Cache: all}),
+		mux: http.NewServeMux(), cache: all, indexes: curve.NewCache(all), comparing: make(chan struct{}, 1)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
 	if s.pages, err = parsePages(); err != nil {
 		return nil, err
 	}
-	s.routes()
+	for _, r := range s.routes() {
+		s.mux.HandleFunc(r.pattern, r.answer)
+	}
 	return s, nil
 }
 
-// routes are all addresses that are answered, one line each.
-func (s *Server) routes() {
-	s.mux.HandleFunc("GET /{$}", s.page(s.runsPage))
-	s.mux.HandleFunc("GET /sweeps", s.page(s.sweepsPage))
-	s.mux.HandleFunc("GET /curves", s.page(s.curvesPage))
-	s.mux.HandleFunc("GET /compare", s.page(s.comparePage))
-	s.mux.HandleFunc("GET /theatre", s.page(s.theatrePage))
-	s.mux.HandleFunc("GET /join", s.page(s.joinPage))
-	s.mux.HandleFunc("GET /diagnose", s.page(s.diagnosePage))
-	s.mux.HandleFunc("GET /start", s.page(s.startPage))
+// route is an address that is answered, with its method, and what answers.
+type route struct {
+	pattern string
+	answer  http.HandlerFunc
+}
 
-	s.mux.HandleFunc("GET /page", s.file)
-
-	s.mux.HandleFunc("GET /static/", s.files.serve)
-	s.mux.HandleFunc("GET /api/words", s.api(s.wordsAPI))
-
-	s.mux.HandleFunc("GET /api/runs", s.api(s.runsAPI))
-	s.mux.HandleFunc("GET /api/runs/stream", s.streaming(s.runsStream))
-	s.mux.HandleFunc("POST /api/runs/label", s.api(s.labelRun))
-	s.mux.HandleFunc("GET /api/sweeps/stream", s.streaming(s.sweepsStream))
-	s.mux.HandleFunc("GET /api/curves", s.api(s.curvesAPI))
-	s.mux.HandleFunc("GET /api/curves/names", s.api(s.namesAPI))
-	s.mux.HandleFunc("GET /api/curves/export", s.exportCurves)
-	s.mux.HandleFunc("GET /api/curves/stream", s.streaming(s.curvesStream))
-	s.mux.HandleFunc("GET /api/rows/stream", s.streaming(s.rowsStream))
-
-	s.mux.HandleFunc("GET /api/pages", s.api(s.pagesAPI))
-	s.mux.HandleFunc("GET /api/control/jobs", s.api(s.jobsAPI))
-	s.mux.HandleFunc("GET /api/control/stream", s.streaming(s.jobsStream))
-	s.mux.HandleFunc("POST /api/control/start", s.api(s.startTraining))
-	s.mux.HandleFunc("POST /api/control/resume", s.api(s.resumeRun))
-	s.mux.HandleFunc("POST /api/control/audit", s.api(s.auditRun))
-	s.mux.HandleFunc("POST /api/control/ladder", s.api(s.ladderRun))
-	s.mux.HandleFunc("POST /api/control/stop", s.api(s.stopJob))
-
-	s.mux.HandleFunc("GET /api/theatre/choices", s.api(s.choicesAPI))
-	s.mux.HandleFunc("GET /api/theatre/stream", s.streaming(s.theatreStream))
-	s.mux.HandleFunc("POST /api/join", s.api(s.joinAPI))
-	s.mux.HandleFunc("POST /api/join/move", s.api(s.moveAPI))
-	s.mux.HandleFunc("POST /api/join/leave", s.api(s.leaveAPI))
-	s.mux.HandleFunc("GET /api/join/stream", s.streaming(s.joinStream))
+// routes are all addresses that are answered, one line each. What is asked for with GET
+// changes nothing, starts nothing and builds no game that needs a process.
+func (s *Server) routes() []route {
+	return []route{
+		{"GET /{$}", s.page(s.runsPage)},
+		{"GET /sweeps", s.page(s.sweepsPage)},
+		{"GET /curves", s.page(s.curvesPage)},
+		{"GET /compare", s.page(s.comparePage)},
+		{"GET /theatre", s.page(s.theatrePage)},
+		{"GET /join", s.page(s.joinPage)},
+		{"GET /diagnose", s.page(s.diagnosePage)},
+		{"GET /start", s.page(s.startPage)},
+		{"GET /page", s.file},
+		{"GET /static/", s.files.serve},
+		{"GET /api/words", s.api(s.wordsAPI)},
+		{"GET /api/runs", s.api(s.runsAPI)},
+		{"GET /api/runs/stream", s.streaming(s.runsStream)},
+		{"POST /api/runs/label", s.api(s.labelRun)},
+		{"GET /api/sweeps/stream", s.streaming(s.sweepsStream)},
+		{"GET /api/curves", s.api(s.curvesAPI)},
+		{"GET /api/curves/names", s.api(s.namesAPI)},
+		{"GET /api/curves/export", s.exportCurves},
+		{"GET /api/curves/stream", s.streaming(s.curvesStream)},
+		{"GET /api/rows/stream", s.streaming(s.rowsStream)},
+		{"GET /api/pages", s.api(s.pagesAPI)},
+		{"GET /api/control/jobs", s.api(s.jobsAPI)},
+		{"GET /api/control/stream", s.streaming(s.jobsStream)},
+		{"POST /api/control/start", s.api(s.startTraining)},
+		{"POST /api/control/resume", s.api(s.resumeRun)},
+		{"POST /api/control/audit", s.api(s.auditRun)},
+		{"POST /api/control/ladder", s.api(s.ladderRun)},
+		{"POST /api/control/stop", s.api(s.stopJob)},
+		{"GET /api/theatre/choices", s.api(s.choicesAPI)},
+		{"GET /api/theatre/stream", s.streaming(s.theatreStream)},
+		{"POST /api/join", s.api(s.joinAPI)},
+		{"POST /api/join/move", s.api(s.moveAPI)},
+		{"POST /api/join/leave", s.api(s.leaveAPI)},
+		{"GET /api/join/stream", s.streaming(s.joinStream)},
+	}
 }
 
 // Handler returns what answers requests.
 func (s *Server) Handler() http.Handler { return s.door.Wrap(s.mux) }
 
-// Visit returns the address to open in a browser, for that of the listener: with the
-// token, where there is one.
-func (s *Server) Visit(addr net.Addr) string { return s.door.Visit(addr) }
+// Visit returns the address to open in a browser, for that of the listener, with the token
+// of a role.
+func (s *Server) Visit(addr net.Addr, as door.Role) string { return s.door.Visit(addr, as) }
 
 // Serve answers on a listener until ctx ends. When it returns, all that it began is gone.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l, err := s.door.Listen(l)
-	if err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
+	l = s.door.Listen(l)
 	h := s.door.Server(s.Handler())
 	h.BaseContext = func(net.Listener) context.Context { return ctx }
 	watched, ended := make(chan struct{}), make(chan error, 1)
@@ -163,7 +169,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		ended <- err
 	}()
-	err = h.Serve(l)
+	err := h.Serve(l)
 	cancel()
 	<-watched
 	s.stage.Close()

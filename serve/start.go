@@ -20,6 +20,7 @@ type startView struct {
 	Allowed bool // trainings may be started
 	Jobs    []job
 	CanGoOn []shelf.Row // trainings that were stopped, killed or failed
+	Log     []control.Entry
 }
 
 func (s *Server) startPage(r *http.Request, v *view) (any, error) {
@@ -50,6 +51,7 @@ func (s *Server) startPage(r *http.Request, v *view) (any, error) {
 	d.Groups, d.Blocks = control.Groups(reg), d.Form.Blocks()
 	if d.Allowed {
 		d.Jobs = s.jobs(control.Train, control.Resume)
+		d.Log = s.control.Log(50)
 	}
 	for _, row := range s.shelf.Now().Rows {
 		if len(d.CanGoOn) < 50 && (row.State == shelf.Stopped || row.State == shelf.Killed || row.State == shelf.Failed) {

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hop/internal/disk"
@@ -50,13 +49,7 @@ type count struct {
 	N     int
 }
 
-// sweepsRead keeps what was read of sweeps, while their index is the same file: how each stands, and of one all jobs.
-type sweepsRead struct {
-	mu    sync.Mutex
-	known map[string]*sweepRead // by folder
-	last  string                // the folder whose jobs are kept
-}
-
+// sweepRead is what was read of a sweep while its index is the same file.
 type sweepRead struct {
 	size  int64
 	at    time.Time
@@ -66,31 +59,24 @@ type sweepRead struct {
 
 // readSweep returns how a sweep stands, with its jobs if they are wanted. One that cannot be read says why.
 func (s *Server) readSweep(at shelf.Sweep, jobs bool) (standing, *sweep.Index) {
-	r := &s.sweeps
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[string]*sweepRead{}
-	}
-	k := r.known[at.Dir]
+	s.sweeping.Lock() // two visitors need not read it twice
+	defer s.sweeping.Unlock()
+	key := "sweep " + at.Dir
+	known, _ := s.cache.Get(key)
+	k, _ := known.(*sweepRead)
 	if info, err := os.Stat(filepath.Join(at.Dir, sweep.IndexFile)); err != nil {
 		k = &sweepRead{stand: standing{Sweep: at, State: "waiting"}}
 	} else if k == nil || k.size != info.Size() || !k.at.Equal(info.ModTime()) || jobs && k.index == nil {
 		k = &sweepRead{size: info.Size(), at: info.ModTime()}
-		k.stand, k.index = s.stand(at)
-	}
-	r.known[at.Dir] = k
-	if jobs && r.last != at.Dir {
-		if old := r.known[r.last]; old != nil {
-			old.index = nil
+		bytes := 1024
+		if k.stand, k.index = s.stand(at); jobs {
+			bytes += 2 * int(info.Size())
+		} else {
+			k.index = nil // most only want to know how it stands
 		}
-		r.last = at.Dir
+		s.cache.Put(key, k, bytes)
 	}
-	index := k.index
-	if r.last != at.Dir {
-		k.index = nil
-	}
-	st := k.stand
+	index, st := k.index, k.stand
 	held, err := disk.Held(at.Dir)
 	switch {
 	case st.State == "damaged":

@@ -1,16 +1,20 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"hop/exp"
 	"hop/play"
 	"hop/serve/shelf"
 	"hop/serve/theatre"
@@ -19,24 +23,48 @@ import (
 // asked reads what an address asks to be played.
 func (s *Server) asked(q url.Values) (theatre.Ask, error) {
 	a, err := theatre.Read(q, s.shelf.Seeds)
-	return a, refused(err)
+	return a, s.refused(err)
 }
 
-// refused gives errors of the theatre their status.
-func refused(err error) error {
+// refused gives errors of the theatre their status, and takes paths of the machine out of
+// them.
+func (s *Server) refused(err error) error {
+	var older theatre.Older
+	code, says := http.StatusUnprocessableEntity, ""
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, new(*exp.Untrusted)):
+		return s.untrusted(err)
+	case errors.As(err, &older):
+		code = http.StatusConflict
+		says = strings.ReplaceAll(err.Error(), "use the older one with --accept-older",
+			fmt.Sprintf("play the older one by its step, %d", older.Run.Step))
 	case errors.As(err, new(theatre.Busy)):
-		return refusal{http.StatusTooManyRequests, err}
+		code = http.StatusTooManyRequests
 	case errors.As(err, new(theatre.Gone)):
-		return refusal{http.StatusGone, err}
+		code = http.StatusGone
 	case errors.As(err, new(theatre.Unreadable)):
-		return refusal{http.StatusBadRequest, err}
+		code = http.StatusBadRequest
 	case errors.Is(err, shelf.ErrName):
-		return refusal{http.StatusNotFound, err}
+		code = http.StatusNotFound
 	}
-	return refusal{http.StatusUnprocessableEntity, err}
+	return refusal{code, errors.New(s.shelf.Plain(cmp.Or(says, err.Error())))}
+}
+
+// untrusted refuses what would run a program that a folder names. It says what, and what to
+// type: a page cannot allow it.
+func (s *Server) untrusted(err error) error {
+	return refuse(http.StatusForbidden, "%s. That is typed where hop serve runs; no page can allow it", s.asTyped(err.Error()))
+}
+
+// allowed refuses runs that would run such a program.
+func (s *Server) allowed(dir string) error {
+	spec, err := s.c.Lab.RunSpec(dir)
+	if err == nil && errors.As(spec.Allowed(), new(*exp.Untrusted)) {
+		return s.untrusted(spec.Allowed())
+	}
+	return nil // whoever reads it says what else is wrong
 }
 
 // runChoice is a run that can be chosen.
@@ -62,21 +90,23 @@ type option struct{ Value, Text, Doc string }
 
 // theatreView is what the form of both pages is made from.
 type theatreView struct {
-	Runs    []runChoice
-	Games   []string
-	Game    string // chosen, without a run
-	Run     string // chosen
-	At      string // chosen checkpoint
-	Steps   []int64
-	Seats   []seatChoice
-	Seed    string
-	Human   int
-	Session string
-	Fault   string
-	Title   string
-	Query   string // what is asked for, without what is the page's own
-	Ready   bool   // there is something to be shown
-	Text    []string
+	Runs      []runChoice
+	Games     []string
+	Game      string // chosen, without a run
+	Run       string // chosen
+	At        string // chosen checkpoint
+	Steps     []int64
+	Seats     []seatChoice
+	Seed      string
+	Human     int
+	Session   string
+	Fault     string
+	Older     template.URL // the address of the newest checkpoint that is whole, if the newest is not
+	OlderStep int64
+	Title     string
+	Query     template.URL // what is asked for, without what is the page's own
+	Ready     bool         // there is something to be shown
+	Text      []string
 }
 
 // mostRuns is how many runs a form offers; others are reached by their own links.
@@ -129,8 +159,18 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 		d.Runs[i].Chosen = d.Runs[i].Name == d.Run
 	}
 	c, err := s.stage.Choices(a)
+	if err == nil && q.Get("run") != "" {
+		err = s.stage.Playable(a)
+	}
+	var older theatre.Older
+	if errors.As(err, &older) && older.Main {
+		asks := plainQuery(q)
+		asks.Set("at", strconv.FormatInt(older.Run.Step, 10))
+		d.Older, d.OlderStep = template.URL(asks.Encode()), older.Run.Step
+	}
 	if err != nil {
-		d.Fault = s.shelf.Plain(err.Error())
+		err = s.refused(err)
+		d.Fault, v.code = err.Error(), status(err)
 		return d, a, nil
 	}
 	d.Title, d.Steps, d.Ready = c.Title, c.Steps, q.Has("run") || q.Has("game")
@@ -172,7 +212,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 		}
 		asks.Set("team", strings.Join(asks["team"], ","))
 	}
-	d.Query = asks.Encode()
+	d.Query = template.URL(asks.Encode())
 	return d, a, nil
 }
 
@@ -230,7 +270,7 @@ func (s *Server) theatrePage(r *http.Request, v *view) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), asText)
 	defer cancel()
 	if d.Text, err = s.stage.Texts(ctx, a); err != nil {
-		d.Fault = s.shelf.Plain(err.Error())
+		d.Fault = s.refused(err).Error()
 	}
 	return d, nil
 }
@@ -242,15 +282,7 @@ func (s *Server) choicesAPI(r *http.Request) (any, error) {
 		return nil, err
 	}
 	c, err := s.stage.Choices(a)
-	return c, s.plain(refused(err))
-}
-
-// plain takes paths of the machine out of an error.
-func (s *Server) plain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return refusal{status(err), errors.New(s.shelf.Plain(err.Error()))}
+	return c, s.refused(err)
 }
 
 // theatreStream plays an episode, or shows one that was: head, step by step, sums, regrets, end.
@@ -265,10 +297,10 @@ func (s *Server) theatreStream(r *http.Request, st *stream) error {
 	}
 	v, err := s.stage.Open(a)
 	if err != nil {
-		return s.plain(refused(err))
+		return s.refused(err)
 	}
 	defer v.Close()
-	return s.plain(st.pass(v.Next))
+	return s.refused(st.pass(v.Next))
 }
 
 // pass sends events as they come, and a comment now and then while none do.

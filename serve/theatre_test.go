@@ -24,7 +24,7 @@ import (
 // house is a server of an empty folder.
 func house(t testing.TB) (*Server, *httptest.Server) {
 	t.Helper()
-	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New(), Version: "test"}, Folders: []string{t.TempDir()}})
+	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New(), Version: "test"}, Folders: []string{t.TempDir()}, Token: controlToken})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +46,7 @@ type event struct {
 // streamed reads a stream to its end, or until enough says so.
 func streamed(t *testing.T, ctx context.Context, address string, enough func(event) bool) (list []event, code int) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := http.DefaultClient.Do(r)
+	got, err := http.DefaultClient.Do(withToken(t, ctx, address))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +84,7 @@ func order(list []event) string {
 
 func fetched(t testing.TB, address string) (int, string) {
 	t.Helper()
-	r, err := http.Get(address)
+	r, err := http.DefaultClient.Do(withToken(t, t.Context(), address))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +102,10 @@ func post(t testing.TB, address string, body any) (int, map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.Post(address, "application/json", bytes.NewReader(b))
+	ask := withToken(t, t.Context(), address)
+	ask.Method, ask.Body, ask.ContentLength = http.MethodPost, io.NopCloser(bytes.NewReader(b)), int64(len(b))
+	ask.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +279,7 @@ func TestPeopleJoinOverHTTP(t *testing.T) {
 // A client that goes away ends its work, and nothing is left when the server closes.
 func TestTheatreLeavesNothing(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New(), Version: "test"}, Folders: []string{t.TempDir()}})
+	s, err := New(Config{Lab: &lab.Lab{Reg: registry.New(), Version: "test"}, Folders: []string{t.TempDir()}, Token: controlToken})
 	if err != nil {
 		t.Fatal(err)
 	}

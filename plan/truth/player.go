@@ -80,6 +80,9 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 		return nil, fmt.Errorf("plan/truth: %w", err)
 	}
 	spec := g.Spec()
+	if spec.Seats < 2 {
+		return nil, fmt.Errorf("plan/truth: %s has one seat, and this planner thinks about co-players", spec.Name)
+	}
 	p := &Player{Config: c, agent: id, seats: make([]game.Seat, spec.Seats), env: make([]int, 1)}
 	if len(c.Known) != 0 {
 		if len(c.Known) != spec.Seats {

@@ -157,6 +157,12 @@ func (c *Control) Start(folder int, kind, run string, words []string) (Job, erro
 	return c.read(strconv.Itoa(folder)+":"+name, dir)
 }
 
+// withoutToken is an environment without the server's token: what a job starts, such as an
+// environment in Python, has no use for it.
+func withoutToken(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(s string) bool { return strings.HasPrefix(s, "HOP_TOKEN=") })
+}
+
 // place makes a job's folder.
 func (c *Control) place(folder int, kind string) (dir, name string, err error) {
 	jobs := filepath.Join(c.folders[folder], filepath.FromSlash(jobsDir))

@@ -21,6 +21,7 @@ func begin(dir string, words []string) (pid int, err error) {
 	}
 	defer lock.Close() // the process still holds it
 	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = withoutToken(os.Environ())
 	var files [2]*os.File
 	for i, name := range []string{resultFile, outputFile} {
 		if files[i], err = os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {

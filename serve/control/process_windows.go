@@ -18,6 +18,7 @@ import (
 // live: a lock would be this process's.
 func begin(dir string, words []string) (pid int, err error) {
 	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = withoutToken(os.Environ())
 	result, err := os.OpenFile(filepath.Join(dir, resultFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return 0, err

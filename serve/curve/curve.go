@@ -97,8 +97,9 @@ type Index struct {
 	last   int64   // step
 	steps  []int64 // the first steps at which there are rows: windows
 	err    error   // the file cannot be read
-	used   time.Time
-	keep   int // rows that are kept; of more, only blocks are
+	keep   int     // rows that are kept; of more, only blocks are
+
+	weighed int // 1 + rows when the cache was last told its weight
 }
 
 // maxKept is how many rows an index keeps.
@@ -130,8 +131,7 @@ type State struct {
 func (x *Index) Extend(most time.Duration) (State, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.used = time.Now()
-	err := x.extend(x.used.Add(most))
+	err := x.extend(time.Now().Add(most))
 	return x.state(), err
 }
 
@@ -294,12 +294,17 @@ func (x *Index) add(name []byte, agent int, p point, at int64) error {
 	}
 	s.points = append(s.points, p)
 	if x.rows > x.keep {
-		x.coarse = true
-		for _, s := range x.order {
-			s.points = nil
-		}
+		x.coarsen()
 	}
 	return nil
+}
+
+// coarsen forgets the rows. A block can be read again from the file.
+func (x *Index) coarsen() {
+	x.coarse = true
+	for _, s := range x.order {
+		s.points = nil
+	}
 }
 
 func (s *series) add(p point, at int64) {

@@ -12,6 +12,7 @@ import (
 
 	"hop/rng"
 	"hop/runlog"
+	"hop/serve/cache"
 	"hop/stats"
 )
 
@@ -343,22 +344,31 @@ func TestTheCacheIsBounded(t *testing.T) {
 	for i := range 2000 {
 		rows = append(rows, row(i, "x", -1, 1, 1))
 	}
-	c := NewCache(200_000)
-	first := file(t, rows...)
-	old := time.Now().Add(-time.Hour)
-	for range 8 {
-		x := c.Of(file(t, rows...))
-		if _, err := x.Extend(time.Second); err != nil {
-			t.Fatal(err)
+	all := cache.New(200_000)
+	c := NewCache(all)
+	var dirs []string
+	for i := range 100 {
+		dirs = append(dirs, file(t, rows...))
+		for _, dir := range []string{dirs[i], dirs[0]} {
+			x := c.Of(dir)
+			if _, err := x.Extend(time.Second); err != nil {
+				t.Fatal(err)
+			}
+			c.Keep(x)
+			if line, err := x.Read(Key{"x", -1}, All, 20, 0); err != nil || line.Of != 2000 {
+				t.Fatalf("%d rows of a smaller index, %v", line.Of, err)
+			}
 		}
-		x.used = old
+		if all.Used() > 200_000 {
+			t.Fatalf("%d bytes are kept", all.Used())
+		}
 	}
-	x := c.Of(first)
-	if len(c.byDir) > 5 {
-		t.Errorf("%d indexes are kept", len(c.byDir))
+	first := c.Of(dirs[0])
+	if c.Of(dirs[0]) != first || first.rows != 2000 {
+		t.Error("an index that is asked for again and again was forgotten")
 	}
-	if c.Of(first) != x {
-		t.Error("an index that is in use was made twice")
+	if c.Of(dirs[1]).rows != 0 {
+		t.Error("an index that nobody asks for is kept")
 	}
 }
 

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"hop/internal/disk"
+	"hop/serve/cache"
 	"hop/stats"
 )
 
@@ -71,51 +70,40 @@ func lineEndsAt(f io.ReaderAt, offset int64) bool {
 	return err == nil && b[0] == '\n'
 }
 
-// Cache keeps the indexes of some runs, those first that were asked for last.
-type Cache struct {
-	mu    sync.Mutex
-	most  int // bytes
-	byDir map[string]*Index
-}
+// Cache finds the indexes of runs among all that the server keeps.
+type Cache struct{ all *cache.Cache }
 
-// NewCache returns a cache of at most about so many bytes.
-func NewCache(most int) *Cache { return &Cache{most: most, byDir: map[string]*Index{}} }
+// NewCache returns a cache within a budget.
+func NewCache(all *cache.Cache) Cache { return Cache{all} }
+
+func keyOf(path string) string { return "curve " + path }
 
 // Of returns the index of a run's folder.
-func (c *Cache) Of(dir string) *Index {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	x := c.byDir[dir]
-	if x == nil {
-		c.trim()
-		x = New(dir)
-		x.used = time.Now()
-		c.byDir[dir] = x
+func (c Cache) Of(dir string) *Index {
+	x := New(dir)
+	if known, ok := c.all.Get(keyOf(x.path)); ok {
+		return known.(*Index)
 	}
 	return x
 }
 
-// trim drops what was not asked for longest, until there is room.
-func (c *Cache) trim() {
-	total := 0
-	for _, x := range c.byDir {
-		total += x.weight()
+// Keep keeps an index that has been extended.
+func (c Cache) Keep(x *Index) {
+	x.mu.Lock()
+	same := x.weighed == x.rows+1
+	x.weighed = x.rows + 1
+	x.mu.Unlock()
+	if known, ok := c.all.Get(keyOf(x.path)); !same || !ok || known != x {
+		c.all.Put(keyOf(x.path), x, x.weight())
 	}
-	for total > c.most || len(c.byDir) > 2000 {
-		var old string
-		var at time.Time
-		for dir, x := range c.byDir {
-			x.mu.Lock()
-			used := x.used
-			x.mu.Unlock()
-			if old == "" || used.Before(at) {
-				old, at = dir, used
-			}
-		}
-		if old == "" || time.Since(at) < 10*time.Second {
-			return // all are in use
-		}
-		total -= c.byDir[old].weight()
-		delete(c.byDir, old)
+}
+
+// Shrink forgets the rows of an index and keeps its blocks.
+func (x *Index) Shrink() (left int, ok bool) {
+	if !x.mu.TryLock() {
+		return 0, false
 	}
+	x.coarsen()
+	x.mu.Unlock()
+	return x.weight(), true
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,8 @@ type site struct {
 	url  string
 	logs []string
 	got  int // requests that came in
+
+	sends []string // header lines of every request
 }
 
 func open(t *testing.T, c Config, wait *patience) *site {
@@ -72,9 +75,7 @@ func open(t *testing.T, c Config, wait *patience) *site {
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	if l, err = d.Listen(l); err != nil {
-		t.Fatal(err)
-	}
+	l = d.Listen(l)
 	h := d.Server(d.Wrap(mux))
 	done := make(chan error)
 	go func() { done <- h.Serve(l) }()
@@ -122,10 +123,13 @@ const (
 )
 
 func TestAttacksAreRefused(t *testing.T) {
-	local := open(t, Config{Addr: "127.0.0.1:0", Hosts: []string{"Lab.Example"}}, nil)
-	guarded := open(t, Config{Addr: "0.0.0.0:0", Token: secret}, nil)
+	local := open(t, Config{Addr: "127.0.0.1:0", Hosts: []string{"Lab.Example"}, Token: secret, Control: true}, nil)
+	local.sends = []string{bearer} // as its own pages and programs do
+	browser := open(t, Config{Addr: "127.0.0.1:0", Token: secret, Control: true}, nil)
+	browser.sends = []string{"Cookie: " + browser.cookie() + "=" + browser.pass(Act)} // which every server of this host is sent
+	guarded := open(t, Config{Addr: "127.0.0.1:0", Token: secret}, nil)
 	control := open(t, Config{Addr: "localhost:0", Control: true}, nil)
-	own := "Authorization: Bearer " + control.token
+	own, looks := "Authorization: Bearer "+control.act, "Authorization: Bearer "+control.look
 	port := local.url[strings.LastIndex(local.url, ":"):]
 	for _, c := range []struct {
 		name         string
@@ -158,7 +162,21 @@ func TestAttacksAreRefused(t *testing.T) {
 		{"a stream across origins", local, "GET", "/api/stream", "", []string{"Origin: http://evil.example"}, 403},
 		{"a stream in a page elsewhere", local, "GET", "/api/stream", "", []string{cross, "Sec-Fetch-Mode: no-cors"}, 403},
 		{"data as a picture elsewhere", local, "GET", "/api/runs", "", []string{cross, "Sec-Fetch-Dest: image"}, 403},
-		{"a link elsewhere", local, "GET", "/curves", "", []string{cross, goes, "Sec-Fetch-Dest: document"}, 200},
+		{"a link elsewhere", local, "GET", "/curves", "", []string{cross, goes, "Sec-Fetch-Dest: document"}, 403},
+		{"a link on another port, with the cookie", browser, "GET", "/start?set=game.name=python", "", []string{near, goes,
+			"Sec-Fetch-Dest: document"}, 403},
+		{"a page of ours, with the cookie", browser, "GET", "/start", "", []string{ours, goes, "Sec-Fetch-Dest: document"}, 200},
+		{"a script of another port, with the cookie", browser, "GET", "/api/runs", "", []string{near, "Origin: http://127.0.0.1:1"}, 403},
+		{"a change with the cookie and the token, by a page of ours", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " +
+			browser.url, bearer}, 200},
+		{"a change with the cookie alone", browser, "POST", "/api/note", "{}", []string{isJSON, "Origin: " + browser.url, ours}, 403},
+		{"a change with the cookie as a token", browser, "POST", "/api/note", "{}", []string{isJSON, "Authorization: Bearer " +
+			browser.pass(Act)}, 403},
+		{"a seat with the cookie", browser, "POST", "/api/join", "{}", []string{isJSON, "Origin: " + browser.url, ours}, 200},
+		{"jobs with the cookie", browser, "GET", "/api/control/jobs", "", []string{ours}, 200},
+		{"the token as a cookie", guarded, "GET", "/", "", []string{"Cookie: " + guarded.cookie() + "=" + secret}, 401},
+		{"a change with the cookie, on another port", browser, "POST", "/api/note", "{}", []string{isJSON,
+			"Origin: http://127.0.0.1:1", near}, 403},
 		{"a frame elsewhere", local, "GET", "/", "", []string{cross, goes, "Sec-Fetch-Dest: iframe"}, 403},
 
 		{"no token", guarded, "GET", "/", "", nil, 401},
@@ -174,13 +192,23 @@ func TestAttacksAreRefused(t *testing.T) {
 		{"a wrong token in the address", guarded, "GET", "/?token=" + secret[1:], "", nil, 401},
 		{"an empty one", guarded, "GET", "/?token=", "", nil, 401},
 
-		{"control that is off", local, "POST", "/api/control/start", "{}", []string{isJSON}, 403},
-		{"control that is off, with a token", guarded, "POST", "/api/control/start", "{}", []string{isJSON, bearer}, 403},
+		{"control that is off", guarded, "POST", "/api/control/start", "{}", []string{isJSON, bearer}, 403},
+		{"a note where control is off", guarded, "POST", "/api/runs/label", "{}", []string{isJSON, bearer}, 403},
+		{"a seat where control is off", guarded, "POST", "/api/join", "{}", []string{isJSON, bearer}, 200},
+		{"a seat without the token", guarded, "POST", "/api/join", "{}", []string{isJSON}, 401},
+		{"what only begins as a seat", guarded, "POST", "/api/joined", "{}", []string{isJSON, bearer}, 403},
 		{"control without the token", control, "POST", "/api/control/start", "{}", []string{isJSON}, 401},
 		{"control's list without the token", control, "GET", "/api/control", "", nil, 401},
 		{"control with the token", control, "POST", "/api/control/start", "{}", []string{isJSON, own}, 200},
 		{"control, across origins", control, "POST", "/api/control/start", "{}", []string{isJSON, own, "Origin: http://evil.example"}, 403},
-		{"reading beside control", control, "GET", "/", "", nil, 200},
+		{"control by who may look", control, "POST", "/api/control/start", "{}", []string{isJSON, looks}, 403},
+		{"control's list by who may look", control, "GET", "/api/control/jobs", "", []string{looks}, 403},
+		{"a note by who may look", control, "POST", "/api/runs/label", "{}", []string{isJSON, looks}, 403},
+		{"deleting by who may look", control, "DELETE", "/api/runs", "", []string{looks}, 403},
+		{"a seat for who may look", control, "POST", "/api/join/move", "{}", []string{isJSON, looks}, 200},
+		{"reading by who may look", control, "GET", "/", "", []string{looks}, 200},
+		{"reading beside control, without a token", control, "GET", "/", "", nil, 401},
+		{"a change below /static/", guarded, "POST", "/static/kit.js", "", nil, 401},
 
 		{"out of the folder", local, "GET", "/static/../../etc/passwd", "", nil, 400},
 		{"out of the folder, encoded", local, "GET", "/static/%2e%2e/%2e%2e/etc/passwd", "", nil, 400},
@@ -195,7 +223,7 @@ func TestAttacksAreRefused(t *testing.T) {
 		{"a huge body", local, "POST", "/api/note", strings.Repeat("x", maxBody+1), []string{isJSON}, 413},
 	} {
 		before := c.s.got
-		code, text, _ := c.s.ask(t, c.method, c.path, c.body, c.header...)
+		code, text, _ := c.s.ask(t, c.method, c.path, c.body, append(c.header, c.s.sends...)...)
 		if code != c.want {
 			t.Errorf("%s: %d %.200s, want %d", c.name, code, text, c.want)
 		}
@@ -208,12 +236,12 @@ func TestAttacksAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsKeptInACookie(t *testing.T) {
-	s := open(t, Config{Addr: ":0", Token: secret}, nil)
-	code, _, h := s.ask(t, "GET", "/curves?run=0:a&token="+secret, "")
+func TestAPassIsKeptInACookieAndNotTheToken(t *testing.T) {
+	s := open(t, Config{Addr: ":0", Token: secret, Control: true}, nil)
+	code, text, h := s.ask(t, "GET", "/curves?run=0:a&token="+secret, "")
 	cookie := h.Get("Set-Cookie")
-	if code != 303 || h.Get("Location") != "/curves?run=0%3Aa" {
-		t.Errorf("%d to %s", code, h.Get("Location"))
+	if code != 200 || !strings.Contains(text, `data-to="/curves?run=0%3Aa" data-act="true"`) || strings.Contains(text+cookie, secret) {
+		t.Errorf("%d %s", code, text)
 	}
 	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
 		if !strings.Contains(cookie, "; "+part) {
@@ -227,27 +255,34 @@ func TestTheTokenIsKeptInACookie(t *testing.T) {
 	if code, _, _ := s.ask(t, "GET", "/curves", "", "Cookie: "+name[:len(name)-1]); code != 401 {
 		t.Errorf("with half the cookie: %d", code)
 	}
-	if code, _, h := s.ask(t, "GET", "//evil.example/?token="+secret, ""); code == 303 && !strings.HasPrefix(h.Get("Location"), "/evil") {
-		t.Errorf("sent on to %s (%d)", h.Get("Location"), code)
+	u := &url.URL{Path: "//evil.example/"}
+	if to := onThisServer(u, nil); to != "/evil.example/" {
+		t.Errorf("sent on to %s", to)
+	}
+	if _, text, _ := s.ask(t, "GET", "/?token="+s.look, ""); !strings.Contains(text, `data-act="false"`) {
+		t.Errorf("who may look: %s", text)
 	}
 }
 
-func TestWhoNeedsAToken(t *testing.T) {
-	for _, c := range []struct {
-		addr    string
-		control bool
-		token   bool
-	}{
-		{"127.0.0.1:8770", false, false}, {"[::1]:0", false, false}, {"localhost:0", false, false}, {"127.0.0.1:0", true, true},
-		{":8770", false, true}, {"0.0.0.0:0", false, true}, {"[::]:0", false, true}, {"192.168.1.2:1", false, true},
-		{"lab.example:1", false, true},
-	} {
-		d, err := New(Config{Addr: c.addr, Control: c.control})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (d.token != "") != c.token || c.token && len(d.token) != 43 {
-			t.Errorf("%s, control %v: token %q", c.addr, c.control, d.token)
+// On loopback too: other users of the machine, and pages in a browser, reach it.
+func TestEveryAddressHasATokenForEachRole(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1:8770", "[::1]:0", "localhost:0", ":8770", "0.0.0.0:0", "[::]:0", "192.168.1.2:1",
+		"lab.example:1"} {
+		for _, control := range []bool{false, true} {
+			d, err := New(Config{Addr: addr, Control: control})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(d.act) != 43 || len(d.look) != 43 || d.act == d.look {
+				t.Errorf("%s: tokens %q and %q", addr, d.act, d.look)
+			}
+			acts := Look
+			if control {
+				acts = Act
+			}
+			if d.knows(d.act) != acts || d.knows(d.look) != Look || d.knows("") != Nobody {
+				t.Errorf("%s, control %v: %s, %s", addr, control, d.knows(d.act), d.knows(d.look))
+			}
 		}
 	}
 	for _, bad := range []Config{{Addr: "8770"}, {Addr: ":1", Token: "short"}, {Addr: ":1", Token: "with a space and more"}} {
@@ -255,17 +290,22 @@ func TestWhoNeedsAToken(t *testing.T) {
 			t.Errorf("%+v was taken", bad)
 		}
 	}
-	d, err := New(Config{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
+}
+
+// A browser that comes from elsewhere with the token, as from a link in a mail, would send
+// no strict cookie if an answer sent it on.
+func TestWhoComesFromElsewhereIsSentOnByAPage(t *testing.T) {
+	s := open(t, Config{Addr: "127.0.0.1:0", Token: secret}, nil)
+	code, text, h := s.ask(t, "GET", "/x?a=%22&token="+secret, "", cross, goes, "Sec-Fetch-Dest: document")
+	if code != 200 || h.Get("Set-Cookie") == "" || !strings.Contains(text, `content="0; url=/x?a=%22"`) || s.got != 0 {
+		t.Errorf("%d %q\n%s", code, h.Get("Set-Cookie"), text)
 	}
-	l, err := net.Listen("tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Skip(err)
+	code, text, h = s.ask(t, "GET", "/x?run=0:a", "", cross, goes, "Sec-Fetch-Dest: document")
+	if code != 403 || h.Get("Set-Cookie") != "" || !strings.Contains(text, `<a href="/x?run=0%3Aa">`) {
+		t.Errorf("a link without the token: %d\n%s", code, text)
 	}
-	defer l.Close()
-	if _, err := d.Listen(l); err == nil {
-		t.Error("a listener that everybody reaches needs no token")
+	if code, _, h := s.ask(t, "GET", "/?token="+secret, "", cross, "Sec-Fetch-Dest: iframe"); code != 403 || h.Get("Set-Cookie") != "" {
+		t.Errorf("a frame was let in: %d", code)
 	}
 }
 
@@ -284,22 +324,33 @@ func TestHeadersAreStrict(t *testing.T) {
 }
 
 func TestAPanicTakesNothingElseDown(t *testing.T) {
-	s := open(t, Config{Addr: "127.0.0.1:0"}, nil)
-	if code, text, _ := s.ask(t, "GET", "/panics", ""); code != 500 || !strings.Contains(text, "fault of the server") {
+	s := open(t, Config{Addr: "127.0.0.1:0", Token: secret}, nil)
+	if code, text, _ := s.ask(t, "GET", "/panics", "", bearer); code != 500 || !strings.Contains(text, "fault of the server") {
 		t.Errorf("%d %s", code, text)
 	}
-	if a, err := http.Get(s.url + "/half"); err == nil {
+	if a, err := get(t, s.url+"/half"); err == nil {
 		if _, err = io.ReadAll(a.Body); err == nil {
 			t.Error("half an answer looks whole")
 		}
 		a.Body.Close()
 	}
-	if code, _, _ := s.ask(t, "GET", "/", ""); code != 200 {
+	if code, _, _ := s.ask(t, "GET", "/", "", bearer); code != 200 {
 		t.Errorf("afterwards: %d", code)
 	}
 	if len(s.logs) != 2 || !strings.Contains(s.logs[0], "/panics") || !strings.Contains(s.logs[0], "ouch") {
 		t.Errorf("logged %q", s.logs)
 	}
+}
+
+// get asks with the token.
+func get(t *testing.T, address string) (*http.Response, error) {
+	t.Helper()
+	r, err := http.NewRequest("GET", address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	return http.DefaultClient.Do(r)
 }
 
 func quick() *patience {
@@ -309,12 +360,13 @@ func quick() *patience {
 
 // TestSlowClientsAreDropped sends headers and bodies byte by byte, and takes no stream.
 func TestSlowClientsAreDropped(t *testing.T) {
-	s := open(t, Config{Addr: "127.0.0.1:0"}, quick())
+	s := open(t, Config{Addr: "127.0.0.1:0", Token: secret, Control: true}, quick())
 	host := strings.TrimPrefix(s.url, "http://")
 	for name, begins := range map[string]string{
-		"headers": "GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ",
-		"a body":  "POST /api/note HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
-		"reading": "GET /api/slow/stream HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"headers": "GET / HTTP/1.1\r\nHost: localhost\r\n" + bearer + "\r\nX-A: ",
+		"a body": "POST /api/note HTTP/1.1\r\nHost: localhost\r\n" + bearer +
+			"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
+		"reading": "GET /api/slow/stream HTTP/1.1\r\nHost: localhost\r\n" + bearer + "\r\n\r\n",
 	} {
 		c, err := net.Dial("tcp", host)
 		if err != nil {
@@ -351,8 +403,8 @@ func TestSlowClientsAreDropped(t *testing.T) {
 
 // TestAStreamOutlivesTheTimes of ordinary requests.
 func TestAStreamOutlivesTheTimes(t *testing.T) {
-	s := open(t, Config{Addr: "127.0.0.1:0"}, quick())
-	a, err := http.Get(s.url + "/api/stream")
+	s := open(t, Config{Addr: "127.0.0.1:0", Token: secret, Control: true}, quick())
+	a, err := get(t, s.url+"/api/stream")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,10 +416,11 @@ func TestAStreamOutlivesTheTimes(t *testing.T) {
 }
 
 func TestStreamsAreCounted(t *testing.T) {
-	s := open(t, Config{Addr: "127.0.0.1:0"}, nil)
+	s := open(t, Config{Addr: "127.0.0.1:0", Token: secret}, nil)
 	s.streams["127.0.0.1"], s.Door.open = maxEach-1, maxEach-1
 	ctx, cancel := context.WithCancel(t.Context())
 	r, _ := http.NewRequestWithContext(ctx, "GET", s.url+"/api/stream", nil)
+	r.Header.Set("Authorization", "Bearer "+secret)
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -375,7 +428,8 @@ func TestStreamsAreCounted(t *testing.T) {
 	if line, err := bufio.NewReader(a.Body).ReadString('\n'); err != nil || line != "data: in\n" {
 		t.Fatalf("%q %v", line, err)
 	}
-	if code, text, h := s.ask(t, "GET", "/api/stream", ""); code != 429 || h.Get("Retry-After") == "" || !strings.Contains(text, `{"error":`) {
+	if code, text, h := s.ask(t, "GET", "/api/stream", "", bearer); code != 429 || h.Get("Retry-After") == "" ||
+		!strings.Contains(text, `{"error":`) {
 		t.Errorf("one too many: %d %s", code, text)
 	}
 	cancel()
@@ -405,6 +459,9 @@ func FuzzDoor(f *testing.F) {
 	f.Add("/", "localhost", "", "token=a")
 	f.Add("/api/control/x", "evil.example", "http://evil.example", "run=0%3Aa")
 	f.Add("/static/../..", "[::1]:1", "null", "%zz")
+	f.Add("/start", "127.0.0.1:1", "http://127.0.0.1:2", "set=game.name=python&set=game.env=subprocess:check_output")
+	f.Add("//evil.example/static/", "localhost", "", "token=")
+	f.Add("/api/join", "localhost", "http://localhost", "run=0:--env=evil:make")
 	d, err := New(Config{Addr: ":0", Token: secret, Control: true})
 	if err != nil {
 		f.Fatal(err)

@@ -1,10 +1,8 @@
 package door
 
 import (
-	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -24,13 +22,9 @@ func (d *Door) Server(wrapped http.Handler) *http.Server {
 	}
 }
 
-// Listen returns the listener with as many connections at once as there may be. One that
-// others than this machine can reach is refused where no token is asked for.
-func (d *Door) Listen(l net.Listener) (net.Listener, error) {
-	if at, err := netip.ParseAddrPort(l.Addr().String()); !d.all && (err != nil || !at.Addr().IsLoopback()) {
-		return nil, errors.New(l.Addr().String() + " can be reached from other machines, and no token is asked for: give that address to --addr")
-	}
-	return &bounded{Listener: l, places: make(chan struct{}, maxConns), over: make(chan struct{})}, nil
+// Listen returns the listener with as many connections at once as there may be.
+func (d *Door) Listen(l net.Listener) net.Listener {
+	return &bounded{Listener: l, places: make(chan struct{}, maxConns), over: make(chan struct{})}
 }
 
 // bounded is a listener that waits while too many connections are open.

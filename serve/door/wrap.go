@@ -33,6 +33,7 @@ func Sandbox(h http.Header) {
 type refusal struct {
 	code int
 	says string
+	on   string // where a person who came from elsewhere can go on to
 }
 
 // Wrap returns a handler that lets in to next what may come in.
@@ -49,7 +50,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		times := http.NewResponseController(w)
 		_ = times.SetWriteDeadline(time.Now().Add(d.wait.answer))
-		for _, ask := range []func(*http.Request) *refusal{d.address, d.named, sameOrigin} {
+		for _, ask := range []func(*http.Request) *refusal{d.address, d.named} {
 			if no := ask(r); no != nil {
 				refuse(w, r, no)
 				return
@@ -58,16 +59,19 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		if d.entered(w, r) {
 			return
 		}
-		if no := d.known(r); no != nil {
-			refuse(w, r, no)
-			return
+		for _, ask := range []func(*http.Request) *refusal{sameOrigin, d.known} {
+			if no := ask(r); no != nil {
+				refuse(w, r, no)
+				return
+			}
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if isStream(r) {
 			who, ok := d.enter(r)
 			if !ok {
 				h.Set("Retry-After", "5")
-				refuse(w, r, &refusal{http.StatusTooManyRequests, "Too many pages are following this server; close some and load this one anew."})
+				refuse(w, r, &refusal{code: http.StatusTooManyRequests,
+					says: "Too many pages are following this server; close some and load this one anew."})
 				return
 			}
 			defer d.leave(who)
@@ -79,8 +83,28 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// Allowed reports whether a request may start and stop processes.
-func (d *Door) Allowed(r *http.Request) bool { return d.c.Control && d.shown(r) }
+// Allowed reports whether it is a request of somebody who may change, start and stop something.
+func (d *Door) Allowed(r *http.Request) bool { return d.Role(r) == Act }
+
+// Role returns whose request it is: by the pass in its cookie, or by the token in its header.
+func (d *Door) Role(r *http.Request) Role {
+	if role := d.bearer(r); role != Nobody {
+		return role
+	}
+	if c, err := r.Cookie(d.cookie()); err == nil {
+		return d.among(c.Value, d.pass(Act), d.pass(Look))
+	}
+	return Nobody
+}
+
+// bearer returns the role of the token in a request's header, which no page elsewhere can
+// have a browser send.
+func (d *Door) bearer(r *http.Request) Role {
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return d.knows(given)
+	}
+	return Nobody
+}
 
 // isStream goes by the address: streams are what ends in /stream.
 func isStream(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/stream") }
@@ -95,18 +119,18 @@ func (d *Door) address(r *http.Request) *refusal {
 	odd := func(s string) bool { return strings.ContainsAny(s, "\x00\\") }
 	switch {
 	case len(r.RequestURI) > maxAddress:
-		return &refusal{http.StatusRequestURITooLong, "The address is too long."}
+		return &refusal{code: http.StatusRequestURITooLong, says: "The address is too long."}
 	case r.URL.Host != "" || !strings.HasPrefix(r.URL.Path, "/"), strings.Contains(raw, "%2f"), strings.Contains(raw, "%5c"), odd(r.URL.Path),
 		slices.Contains(strings.Split(r.URL.Path, "/"), ".."):
-		return &refusal{http.StatusBadRequest, "There is no such address."}
+		return &refusal{code: http.StatusBadRequest, says: "There is no such address."}
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &refusal{http.StatusBadRequest, "What follows the question mark of the address cannot be read."}
+		return &refusal{code: http.StatusBadRequest, says: "What follows the question mark of the address cannot be read."}
 	}
 	for _, values := range q {
 		if slices.ContainsFunc(values, func(s string) bool { return strings.Contains(s, "\x00") }) {
-			return &refusal{http.StatusBadRequest, "The address holds a zero byte."}
+			return &refusal{code: http.StatusBadRequest, says: "The address holds a zero byte."}
 		}
 	}
 	return nil
@@ -131,21 +155,27 @@ func (d *Door) named(r *http.Request) *refusal {
 			}
 		}
 	}
-	return &refusal{http.StatusMisdirectedRequest, fmt.Sprintf("This server is not called %.100q. Ask for it by its address or as localhost, "+
-		"or start it with --host and that name.", host)}
+	return &refusal{code: http.StatusMisdirectedRequest,
+		says: fmt.Sprintf("This server is not called %.100q. Ask for it by its address or as localhost, "+
+			"or start it with --host and that name.", host)}
 }
 
-// sameOrigin refuses what another page has its visitor's browser ask for: everything that
-// changes something or is data, by what the browser says about where it comes from.
+// foreign reports whether the browser says that another server's page asks. Another port of
+// this machine is another server, though its cookies are ours: "same-site".
+func foreign(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
+// sameOrigin refuses what another page has its visitor's browser ask for. A person who
+// followed a link is shown where it leads and can go on; nothing is done before that.
 func sameOrigin(r *http.Request) *refusal {
-	no := &refusal{http.StatusForbidden, "The request comes from a page of another server."}
-	switch site := r.Header.Get("Sec-Fetch-Site"); site {
-	case "", "same-origin", "none":
-	default: // another port of this machine is same-site
-		top := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
-		if !top || changes(r) || isAPI(r) {
-			return no
+	no := &refusal{code: http.StatusForbidden, says: "The request comes from a page of another server."}
+	if foreign(r) {
+		if r.Header.Get("Sec-Fetch-Dest") == "document" && !changes(r) && !isAPI(r) {
+			no.says, no.on = "A page of another server led here.", onThisServer(r.URL, r.URL.Query())
 		}
+		return no
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && (changes(r) || isAPI(r)) {
 		u, err := url.Parse(origin)
@@ -155,59 +185,73 @@ func sameOrigin(r *http.Request) *refusal {
 	}
 	if changes(r) && r.ContentLength != 0 { // a form elsewhere cannot send this
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-			return &refusal{http.StatusUnsupportedMediaType, "What is sent must be JSON (Content-Type: application/json)."}
+			return &refusal{code: http.StatusUnsupportedMediaType, says: "What is sent must be JSON (Content-Type: application/json)."}
 		}
 	}
 	return nil
 }
 
-// entered takes a token out of a page's address, keeps it in a cookie, and sends the
-// visitor to the address without it.
+// onThisServer is an address with a query, which leads to no other host, as //evil would.
+func onThisServer(u *url.URL, q url.Values) string {
+	to := url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: q.Encode()}
+	return to.String()
+}
+
+// entered takes a token out of a page's address, keeps a pass in a cookie, and sends the
+// visitor to the address without it, by a page: its script keeps the token of who may act,
+// and browsers send no strict cookie along when an answer sends on who came from elsewhere,
+// such as from the file that hop serve --open opens.
 func (d *Door) entered(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
-	if !q.Has("token") || changes(r) || isAPI(r) {
+	page := r.Header.Get("Sec-Fetch-Dest")
+	if !q.Has("token") || changes(r) || isAPI(r) || page != "" && page != "document" {
 		return false
 	}
-	if d.token != "" && !d.knows(q.Get("token")) {
-		refuse(w, r, &refusal{http.StatusUnauthorized, wrongToken})
+	role := d.knows(q.Get("token"))
+	if role == Nobody {
+		refuse(w, r, &refusal{code: http.StatusUnauthorized, says: wrongToken})
 		return true
 	}
-	if d.token != "" {
-		http.SetCookie(w, &http.Cookie{Name: d.cookie(), Value: d.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-			Secure: r.TLS != nil, MaxAge: 30 * 24 * 3600})
-	}
+	http.SetCookie(w, &http.Cookie{Name: d.cookie(), Value: d.pass(role), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil, MaxAge: 30 * 24 * 3600})
 	q.Del("token")
-	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = onward.Execute(w, struct {
+		To  string
+		Act bool
+	}{onThisServer(r.URL, q), role == Act})
 	return true
 }
 
 const (
 	wrongToken = "That is not this server's token. Open the address that hop serve printed when it was started."
 	noToken    = "This needs the server's token. Open the address that hop serve printed when it was started."
+	noControl  = "Nothing can be changed, started or stopped here: hop serve was started without --control."
+	looksOnly  = "Your token lets you look. To change, start or stop something, open the address for that, which hop serve printed too."
+	noKey      = "This browser may look, and does not hold the token to change something: open the address that hop serve printed anew. " +
+		"Programs send it in a header, Authorization: Bearer TOKEN."
 )
 
-// known refuses whoever needs the token and does not show it.
+// known refuses whoever does not show the token that a request needs. A seat in a game is
+// no change: nothing is written, and it is given up by itself.
 func (d *Door) known(r *http.Request) *refusal {
-	control := r.URL.Path == controlPath || strings.HasPrefix(r.URL.Path, controlPath+"/")
-	if control && !d.c.Control {
-		return &refusal{http.StatusForbidden, "Nothing can be started or stopped here: hop serve was started without --control."}
-	}
-	if strings.HasPrefix(r.URL.Path, "/static/") || !d.all && !control || d.shown(r) {
+	if strings.HasPrefix(r.URL.Path, "/static/") && !changes(r) {
 		return nil
 	}
-	return &refusal{http.StatusUnauthorized, noToken}
-}
-
-// shown reports whether a request shows the token: in the cookie, or, from a program, in
-// its header.
-func (d *Door) shown(r *http.Request) bool {
-	if c, err := r.Cookie(d.cookie()); err == nil && d.knows(c.Value) {
-		return true
+	below := func(path string) bool { return r.URL.Path == path || strings.HasPrefix(r.URL.Path, path+"/") }
+	acts := below(controlPath) || changes(r) && !below(joinPath)
+	switch role := d.Role(r); {
+	case role == Nobody:
+		return &refusal{code: http.StatusUnauthorized, says: noToken}
+	case acts && !d.c.Control:
+		return &refusal{code: http.StatusForbidden, says: noControl}
+	case acts && role != Act:
+		return &refusal{code: http.StatusForbidden, says: looksOnly}
+	case acts && changes(r) && d.bearer(r) != Act:
+		return &refusal{code: http.StatusForbidden, says: noKey}
 	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && d.knows(given)
+	return nil
 }
 
 // enter counts a client's stream, unless there are too many.
@@ -248,8 +292,8 @@ func (d *Door) caught(w *watched, r *http.Request) {
 	if w.begun {
 		panic(http.ErrAbortHandler) // half an answer must not look whole
 	}
-	refuse(w, r, &refusal{http.StatusInternalServerError,
-		"Answering this failed, by a fault of the server; its log says where. Everything else goes on."})
+	refuse(w, r, &refusal{code: http.StatusInternalServerError,
+		says: "Answering this failed, by a fault of the server; its log says where. Everything else goes on."})
 }
 
 // watched knows whether an answer has begun, and gives each write of a stream its time.
@@ -291,10 +335,19 @@ var closed = template.Must(template.New("closed").Parse(`<!doctype html>
 <link rel="icon" href="/static/icon.svg">
 <link rel="stylesheet" href="/static/style.css"><link rel="stylesheet" href="/static/serve.css"></head>
 <body><main><h1>hop</h1><p role="alert">{{.Says}}</p>
+{{if .On}}<p><a href="{{.On}}">Go on to {{.On}}</a></p>{{end}}
 {{if .Token}}<p lang="zh">请打开 hop serve 启动时打印的地址，或在此输入令牌。</p>
 <form method="get" action="/"><label>Token <input name="token" type="password" autocomplete="off" required></label>
 <button>OK</button></form>{{end}}
 </main></body></html>
+`))
+
+// onward is the page that sends on who came in from elsewhere.
+var onward = template.Must(template.New("onward").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>hop</title>
+<script src="/static/enter.js" data-to="{{.To}}" data-act="{{.Act}}"></script>
+<noscript><meta http-equiv="refresh" content="0; url={{.To}}"></noscript></head>
+<body><p><a href="{{.To}}">hop</a></p></body></html>
 `))
 
 // refuse answers in a sentence: JSON to scripts, a page to people.
@@ -309,7 +362,7 @@ func refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(no.code)
 	_ = closed.Execute(w, struct {
-		Says  string
-		Token bool
-	}{no.says, no.code == http.StatusUnauthorized})
+		Says, On string
+		Token    bool
+	}{no.says, no.on, no.code == http.StatusUnauthorized})
 }

@@ -1,6 +1,8 @@
 package shelf
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,51 +32,115 @@ const (
 	MaxNote = 4000 // letters
 )
 
-// label is what people wrote about a training.
+// label is what people wrote about a training, with the sum of it, by which a change that
+// was not made here is found.
 type label struct {
-	Tags []string `json:"tags,omitempty"`
-	Note string   `json:"note,omitempty"`
+	Tags    []string  `json:"tags,omitempty"`
+	Note    string    `json:"note,omitempty"`
+	Written time.Time `json:"written,omitzero"`
+	Sum     string    `json:"sum,omitempty"`
+}
+
+// sealed returns the label with its sum.
+func (e label) sealed(title string) label {
+	e.Sum = ""
+	b, err := json.Marshal(struct {
+		Title string
+		label
+	}{title, e})
+	if err != nil {
+		panic("shelf: a label that is no JSON")
+	}
+	sum := sha256.Sum256(b)
+	e.Sum = hex.EncodeToString(sum[:16])
+	return e
 }
 
 // labels is a folder's file, as it was when it was last read.
 type labels struct {
-	Runs map[string]label `json:"runs"` // by path below the folder
-	mark mark
+	Runs  map[string]label `json:"runs"` // by path below the folder
+	Check string           `json:"check"`
+	mark  mark
+	note  string // what is wrong with the file
 }
 
-// read reads the file if it has changed. One that cannot be read is as if there were none,
-// and is not written over.
+// read reads the file if it has changed. One that cannot be read is as if there were none.
+// Whatever is wrong with it is said, and it is not written over.
 func (l *labels) read(root string) {
-	dir := filepath.Join(root, labelFolder)
-	now := markOf(dir, labelFile)
+	now := markOf(filepath.Join(root, labelFolder), labelFile)
 	if now == l.mark && l.Runs != nil {
 		return
 	}
-	if fresh, err := readLabels(root); err == nil {
-		l.Runs = fresh.Runs
-	} else {
-		l.Runs = map[string]label{}
+	fresh, err := readLabels(root)
+	l.Runs, l.mark, l.note = fresh.Runs, now, ""
+	if err != nil {
+		l.note = fmt.Sprintf("%s: %s", filepath.Base(root), reason(err))
 	}
-	l.mark = now
 }
 
+// readLabels reads the file. With errForeign the labels are what it says now. A file without
+// a seal, of an earlier program, gets one when something is written next.
 func readLabels(root string) (labels, error) {
-	l := labels{Runs: map[string]label{}}
-	b, err := disk.Read(filepath.Join(root, labelFolder, labelFile), labelBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &l)
-	}
+	l := labels{}
+	name := filepath.Join(root, labelFolder, labelFile)
+	err := disk.ReadSealed(name, labelBytes, &l)
 	if l.Runs == nil {
 		l.Runs = map[string]label{}
 	}
-	return l, err
+	switch {
+	case err == nil || errors.Is(err, fs.ErrNotExist):
+		return l, nil
+	case errors.Is(err, disk.ErrUnsealed) && !l.anySealed():
+		return l, nil
+	case errors.Is(err, disk.ErrUnsealed), errors.Is(err, disk.ErrChanged):
+		return l,
+			fmt.Errorf("%w: %s; put the file back from a copy, or, if the change is yours, take all lines \"sum\" and \"check\" out of it: "+
+				"the next label that is written seals it anew", errForeign, l.differs())
+	}
+	return labels{Runs: map[string]label{}}, fmt.Errorf("%s/%s is damaged: %s; put it back from a copy, or remove it to begin anew",
+		labelFolder, labelFile, reason(err))
+}
+
+// errForeign is what errors are that say that somebody else wrote into the file.
+var errForeign = errors.New(labelFolder + "/" + labelFile + ", the tags and notes, was changed by another program or by hand")
+
+func (l *labels) anySealed() bool {
+	for _, e := range l.Runs {
+		if e.Sum != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// differs says which labels are not as they were written.
+func (l *labels) differs() string {
+	var list []string
+	for title, e := range l.Runs {
+		switch {
+		case e.Sum == "":
+			list = append(list, fmt.Sprintf("that of %.100q was added", title))
+		case e.sealed(title).Sum != e.Sum:
+			list = append(list, fmt.Sprintf("that of %.100q, written %s, says something else", title, e.Written.Format("2006-01-02 15:04:05 UTC")))
+		}
+	}
+	if len(list) == 0 {
+		return "some were taken out, or the file's seal was"
+	}
+	slices.Sort(list)
+	more := ""
+	if len(list) > 5 {
+		list, more = list[:5], fmt.Sprintf(" and %d more", len(list)-5)
+	}
+	return strings.Join(list, ", ") + more
 }
 
 // ErrLabel is what errors are that say that a tag or a note cannot be kept.
 var ErrLabel = errors.New("shelf: tags and notes")
+
+// ErrForeign is what errors are that say that the file is not as it was written here: it is
+// not written over.
+var ErrForeign = errors.New("shelf: nothing was written")
 
 // Label sets the tags and the note of a training. Other servers may do so at the same
 // time: the file is read again under a lock, and only this training's entry changes.
@@ -98,7 +164,11 @@ func (s *Shelf) Label(name string, tags []string, note string) error {
 	if hasRun(root) {
 		return fmt.Errorf("%w: the folder that is served is a run itself, in which nothing is written; serve the folder above it", ErrLabel)
 	}
-	if err := writeLabel(root, row.Title, label{tags, note}); err != nil {
+	err = writeLabel(root, row.Title, label{Tags: tags, Note: note, Written: s.now().UTC().Truncate(time.Second)})
+	if errors.Is(err, errForeign) {
+		return fmt.Errorf("%w: %s", ErrForeign, s.Plain(err.Error()))
+	}
+	if err != nil {
 		return fmt.Errorf("%w: they could not be written: %s", ErrLabel, s.Plain(err.Error()))
 	}
 	s.mu.Lock()
@@ -154,12 +224,15 @@ func writeLabel(root, title string, e label) (err error) {
 	defer func() { err = errors.Join(err, disk.Unlock(lock)) }()
 	l, err := readLabels(root)
 	if err != nil {
-		return fmt.Errorf("%s is damaged: %w; put it back from a copy, or remove it to begin anew", filepath.Join(labelFolder, labelFile), err)
+		return err
 	}
 	if len(e.Tags) == 0 && e.Note == "" {
 		delete(l.Runs, title)
 	} else {
 		l.Runs[title] = e
 	}
-	return disk.WriteJSON(filepath.Join(dir, labelFile), l)
+	for title, e := range l.Runs { // those of an earlier program get theirs now
+		l.Runs[title] = e.sealed(title)
+	}
+	return disk.WriteSealed(filepath.Join(dir, labelFile), l)
 }

@@ -93,7 +93,7 @@ func (k *known) refresh(s *Shelf, specs *sync.Mutex) {
 	if !k.is {
 		return
 	}
-	k.seed.Sealed = k.verified == now && k.fault == ""
+	k.seed.Sealed = k.verified == now && k.fault == "" && k.seed.Loose == ""
 	if k.verified == now && k.fault != "" {
 		k.seed.State, k.seed.Why = Damaged, k.fault
 	}
@@ -121,6 +121,9 @@ func (k *known) read(s *Shelf, specs *sync.Mutex, now [len(looked)]mark) {
 	}
 	k.status, k.preset, k.seed.Seed = rec.Env.Status, rec.Env.Preset, rec.Env.Seed
 	k.seed.State, k.seed.Started, k.seed.Wall, k.seed.Build = rec.Env.Status, rec.Env.Started, rec.Env.Wall, rec.Env.Last().Line()
+	if rec.Loose() {
+		k.seed.Loose = rec.Unsealed()
+	}
 	sum := sha256.Sum256(rec.Spec)
 	specs.Lock()
 	a, ok := s.specs[sum]

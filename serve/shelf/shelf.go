@@ -69,6 +69,7 @@ type Seed struct {
 	Last     time.Time    `json:"last"`             // its files grew, or its writer gave a sign of life
 	Silent   bool         `json:"silent"`           // it is held, and Last is long ago
 	Sealed   bool         `json:"sealed"`           // all its files were held against their sums, and are as they were written
+	Loose    string       `json:"loose,omitempty"`  // why nothing vouches for it: it has no seals
 	PID      int          `json:"pid,omitempty"`    // of who holds it
 	Build    string       `json:"build,omitempty"`  // of the program that wrote it last
 	Damage   string       `json:"damage,omitempty"` // what is wrong with a file of a run that can still be read
@@ -97,6 +98,8 @@ type Training struct {
 	Tags     []string        `json:"tags"`
 	Note     string          `json:"note"`
 	Page     bool            `json:"page"` // it has a report.html
+	Sealed   bool            `json:"sealed"`
+	Loose    string          `json:"loose,omitempty"`
 }
 
 // Row is a training with when it last changed.
@@ -262,7 +265,9 @@ func (s *Shelf) look() {
 		l.Sweeps = append(l.Sweeps, sweeps...)
 		found = append(found, list...)
 		l.Notes = append(l.Notes, notes...)
-		s.labels[i].read(dir)
+		if s.labels[i].read(dir); s.labels[i].note != "" {
+			l.Notes = append(l.Notes, s.Plain(s.labels[i].note))
+		}
 	}
 	s.readAll(found)
 	rows := make([]Row, 0, len(found))
@@ -372,6 +377,7 @@ func (s *Shelf) training(p *place) *Training {
 	var means []float64
 	states := map[string]int{}
 	left, known := 0., true
+	t.Sealed = true
 	have := map[uint64]bool{}
 	for _, dir := range p.seeds {
 		k := s.known[dir]
@@ -402,13 +408,14 @@ func (s *Shelf) training(p *place) *Training {
 			t.Last = r.Last
 		}
 		t.Findings = append(t.Findings, r.Findings...)
-		t.Why = cmp.Or(t.Why, r.Why, r.Damage)
+		t.Why, t.Loose = cmp.Or(t.Why, r.Why, r.Damage), cmp.Or(t.Loose, r.Loose)
+		t.Sealed = t.Sealed && r.Sealed
 	}
 	for _, seed := range p.planned {
 		if !have[seed] {
 			t.Seeds = append(t.Seeds, &Seed{Name: p.name + "/seed-" + fmt.Sprint(seed), Seed: seed, State: Waiting})
 			states[Waiting]++
-			known = false
+			known, t.Sealed = false, false
 		}
 	}
 	if len(t.Seeds) == 0 {

@@ -388,3 +388,34 @@ func BenchmarkAThousandRuns(b *testing.B) {
 		b.ReportMetric(float64(s.Now().Took.Milliseconds()), "ms/again")
 	}
 }
+
+// A run that has no seals is not called sealed, whatever became of it, and says that nothing
+// vouches for it.
+func TestSealedIsOnlyWhatHasSeals(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"new", "old"} {
+		finish(t, begin(t, filepath.Join(root, name), 1), "done", 1)
+	}
+	env := filepath.Join(root, "old", "env.json")
+	b, err := os.ReadFile(env)
+	must(t, err)
+	var all map[string]any
+	must(t, json.Unmarshal(b, &all))
+	delete(all, "record")
+	delete(all, "check")
+	b, err = json.Marshal(all)
+	must(t, err)
+	must(t, os.WriteFile(env, b, 0o644))
+	must(t, os.RemoveAll(filepath.Join(root, "old", "checkpoints")))
+	s := open(t, root)
+	s.Now()
+	s.verify(t.Context(), time.Minute)
+	s.next = time.Time{}
+	l := s.Now()
+	if row := rowOf(t, l, "0:new"); !row.Sealed || row.Loose != "" || row.State != Done {
+		t.Errorf("a sealed run: %+v", row.Training)
+	}
+	if row := rowOf(t, l, "0:old"); row.Sealed || row.Loose == "" || row.Seeds[0].Sealed {
+		t.Errorf("a run without seals: %+v %+v", row.Training, row.Seeds[0])
+	}
+}

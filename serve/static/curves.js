@@ -127,6 +127,8 @@ function runs() {
     const states = [...new Set(list.map((r) => r.state))];
     return make('li', {}, by === 'mean' || view.runs.length > 1 && by === 'seed' ? swatch(i) : null, make('span', { className: 'name' }, title(name)), ' ',
       states.map((s) => make('span', { className: 'state ' + s }, say('state.' + s))),
+      list.some((r) => r.loose) ? make('small', { className: 'why', title: list.find((r) => r.loose).loose }, say('state.loose')) : null,
+      list.some((r) => r.runs) ? make('small', { className: 'why', data: { test: 'untrusted' } }, list.find((r) => r.runs).runs) : null,
       list.filter((r) => r.why).map((r) => make('small', { className: 'why' }, (list.length > 1 ? say('runs.seed', r.seed) + ': ' : '') + r.why)),
       make('button', { type: 'button', className: 'quiet', 'aria-label': say('curves.remove', title(name)), onclick: () => { view.runs = view.runs.filter((x) => x !== name); changed({ reopen: true }); } }, '×'));
   }));

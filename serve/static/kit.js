@@ -48,15 +48,21 @@ export function fault(name, text) {
   if (p.textContent !== text) p.textContent = text;
 }
 
+/** key is the token of who may act, if this browser was given it; what changes something needs it. */
+function key() {
+  try { return localStorage.getItem('hop-act'); } catch { return null; }
+}
+
 /** ask fetches JSON. A refusal is thrown as an Error with the server's sentence, and is
     shown in the page unless quiet. */
 export async function ask(url, { method = 'GET', body, quiet = false, signal } = {}) {
   const name = url.split('?')[0];
+  const headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  if (method !== 'GET' && key()) headers.Authorization = 'Bearer ' + key();
   let r;
   try {
     r = await fetch(url, {
-      method, signal, credentials: 'same-origin',
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      method, signal, credentials: 'same-origin', headers,
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (e) {

@@ -9,7 +9,7 @@ const open = new Set(), picked = new Set();
 let rev = 0, skew = 0, shown = [], limit = 150, editing = null;
 const q = address.read();
 const view = { q: q.get('q') ?? '', sort: q.get('sort') ?? 'started', up: q.has('up'), states: new Set(q.getAll('state')), tags: new Set(q.getAll('tag')) };
-const body = $('#runs tbody');
+const body = $('#runs tbody'), acts = document.body.dataset.acts === 'true';
 const order = ['running', 'damaged', 'failed', 'killed', 'stopped', 'waiting', 'done'];
 
 const sorts = {
@@ -59,7 +59,7 @@ const cells = {
   tags: (r) => (editing === r.run ? null : [
     r.tags.map((t) => make('span', { className: 'chip' }, t)),
     r.note && make('small', { className: 'note-text', title: r.note }, r.note),
-    make('button', { className: 'quiet edit', type: 'button', 'aria-label': say('runs.edit', r.title), onclick: () => edit(r.run), data: { test: 'edit' } }, '✎'),
+    acts && make('button', { className: 'quiet edit', type: 'button', 'aria-label': say('runs.edit', r.title), onclick: () => edit(r.run), data: { test: 'edit' } }, '✎'),
   ]),
   started: (r) => [make('small', { title: r.started }, when(r.started)), r.page && make('a', { className: 'report', href: '/diagnose?run=' + encodeURIComponent(r.run) }, say('runs.report'))],
 };
@@ -74,6 +74,8 @@ function stateOf(r, seeds) {
     make('span', { className: 'state ' + r.state, title: hint }, say('state.' + r.state)),
     quiet.length ? make('small', { className: 'silent' }, ' ' + say('state.silent', ago(Math.max(...quiet.map((s) => Date.parse(s.last)))))) : null,
     r.why ? make('small', { className: 'why' }, r.why) : null,
+    !r.why && r.loose ? make('small', { className: 'why', title: r.loose, data: { test: 'loose' } }, say('state.loose')) : null,
+    !r.why && r.sealed ? make('small', { className: 'faint', title: say('hint.sealed') }, ' ' + say('state.sealed')) : null,
   ];
 }
 
@@ -114,7 +116,7 @@ function refresh(tr, r) {
   tr.classList.toggle('picked-row', picked.has(r.run));
   for (const [name, f] of Object.entries(cells)) {
     const td = tr.cells_[name];
-    const key = name + JSON.stringify([r[name], r.state, r.why, r.step, r.left, r.tags, r.note, r.ci, r.scored, r.seeds.map((s) => [s.state, s.silent]), picked.has(r.run), open.has(r.run), editing === r.run, r.seeds.length]);
+    const key = name + JSON.stringify([r[name], r.state, r.why, r.loose, r.sealed, r.step, r.left, r.tags, r.note, r.ci, r.scored, r.seeds.map((s) => [s.state, s.silent]), picked.has(r.run), open.has(r.run), editing === r.run, r.seeds.length]);
     if (td.key_ === key) continue;
     if (td.contains(document.activeElement) && document.activeElement !== td && name !== 'tags' && name !== 'seeds' && name !== 'pick') { if (name === 'findings') continue; }
     const parts = f(r);
@@ -195,7 +197,7 @@ function toggle(name) { open.has(name) ? open.delete(name) : open.add(name); ren
 function edit(name) {
   if (editing) { editing = null; }
   const r = rows.get(name), td = drawn.get(name)?.cells_.tags;
-  if (!r || !td) return;
+  if (!r || !td || !acts) return;
   editing = name;
   const tags = make('input', { value: r.tags.join(', '), maxLength: 800, placeholder: say('runs.edit.tags'), 'aria-label': say('runs.edit.tags'), data: { test: 'edit-tags' } });
   const note = make('textarea', { value: r.note, rows: 2, maxLength: 4000, placeholder: say('runs.edit.note'), 'aria-label': say('runs.edit.note'), data: { test: 'edit-note' } });

@@ -1,6 +1,7 @@
 package theatre
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,8 +58,15 @@ const Own = "run"
 func (a *Ask) settle() error {
 	if a.Run.Dir != "" {
 		if err := a.Run.settle(&a.began); err != nil {
+			if older, ok := err.(Older); ok {
+				older.Main = true
+				return older
+			}
 			return err
 		}
+	}
+	if a.Run.Dir == "" && a.Game == "" {
+		return errors.New("nothing was chosen to be played: name a run, or a game")
 	}
 	a.Team = slices.Clone(a.Team)
 	for i := range a.Team {
@@ -71,7 +79,20 @@ func (a *Ask) settle() error {
 	return nil
 }
 
-// settle makes the newest checkpoint one of a step, and adds to began when the run did.
+// Playable says whether the checkpoints that are asked for are there and whole. It loads no
+// agents.
+func (t *Theatre) Playable(a Ask) error { return a.settle() }
+
+// Older is the error of a run whose newest checkpoint is not as it was written, or not there.
+// An older one is played only by name.
+type Older struct {
+	error
+	Run  Folder // with the step of the newest that is whole
+	Main bool   // it is the run that is asked for, and no guest's
+}
+
+// settle makes the newest checkpoint one of a step, and adds to began when the run did. It is
+// the newest as every command understands it: if that is damaged or missing, it is refused.
 func (f *Folder) settle(began *string) error {
 	r, err := runlog.Read(f.Dir)
 	if err != nil {
@@ -88,14 +109,23 @@ func (f *Folder) settle(began *string) error {
 	if len(steps) == 0 {
 		return fmt.Errorf("%s has no checkpoint yet, so there are no agents to play; wait until it has written one", f.Name)
 	}
-	f.Step = steps[len(steps)-1]
-	return nil
+	last, err := (*runlog.Reader)(nil).Last(f.Dir)
+	if err == nil {
+		f.Step = last.Step
+		return nil
+	}
+	whole, second := (&runlog.Reader{AcceptOlder: true}).Last(f.Dir)
+	if second != nil || whole.Newest {
+		return f.named(err)
+	}
+	f.Step = whole.Step
+	return Older{error: f.named(err), Run: *f}
 }
 
 // named puts the run's name in the place of its folder.
 func (f Folder) named(err error) error {
-	if err == nil || f.Dir == "" {
-		return err
+	if err == nil || f.Dir == "" || errors.As(err, new(*exp.Untrusted)) {
+		return err // which says what to type, with the folder
 	}
 	text := err.Error()
 	for _, dir := range []string{f.Dir, filepath.Clean(f.Dir)} {
@@ -145,13 +175,7 @@ func (t *Theatre) team(ctx context.Context, a Ask) (*scene, error) {
 			return nil, a.Run.named(err)
 		}
 	} else {
-		if a.Game == "" {
-			return nil, errors.New("nothing was chosen to be played: name a run, or a game")
-		}
-		if err := t.plays(a.Game); err != nil {
-			return nil, err
-		}
-		if sc.game, _, err = t.c.Lab.NewGame(a.Game, a.Set); err != nil {
+		if sc.game, err = t.newGame(a); err != nil {
 			return nil, err
 		}
 	}
@@ -254,7 +278,7 @@ func (t *Theatre) open(f Folder) (*exp.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.plays(spec.Game.Name); err != nil {
+	if err := plays(&spec); err != nil {
 		return nil, err
 	}
 	if err := t.fits(&spec); err != nil {
@@ -263,15 +287,28 @@ func (t *Theatre) open(f Folder) (*exp.Saved, error) {
 	return t.c.Lab.Reg.OpenAt(f.Dir, f.Step, nil)
 }
 
-// python is the game that another program plays: nothing of it is started here.
-const python = "python"
-
-// plays refuses games whose states cannot be shown.
-func (t *Theatre) plays(name string) error {
-	if name == python {
-		return errors.New("another program plays this game, and its states can be neither copied nor drawn; hop eval counts what a team gets")
+// plays refuses runs whose game another program plays: nothing is started here, and if the
+// run is not trusted, that is what is said.
+func plays(spec *exp.Spec) error {
+	if len(spec.Game.Executes()) == 0 {
+		return nil
 	}
-	return nil
+	return cmp.Or(spec.Allowed(), errOther)
+}
+
+var errOther = errors.New("another program plays this game, and its states can be neither copied nor drawn; " +
+	"hop eval counts what a team gets")
+
+// newGame builds a game that no other program plays.
+func (t *Theatre) newGame(a Ask) (game.Game, error) {
+	spec, err := t.c.Lab.GameWith(a.Game, a.Set)
+	if err != nil {
+		return nil, err
+	}
+	if len(spec.Executes()) > 0 {
+		return nil, errOther
+	}
+	return spec.Build()
 }
 
 // fits refuses agents that would take too much memory.
@@ -352,8 +389,8 @@ func (t *Theatre) Choices(a Ask) (*Choices, error) {
 		if err != nil {
 			return nil, a.Run.named(err)
 		}
-		if err := t.plays(spec.Game.Name); err != nil {
-			return nil, err
+		if err := plays(&spec); err != nil {
+			return nil, a.Run.named(err)
 		}
 		if g, err = spec.Game.Build(); err != nil {
 			return nil, a.Run.named(err)
@@ -369,11 +406,8 @@ func (t *Theatre) Choices(a Ask) (*Choices, error) {
 			c.Own = append(c.Own, who)
 		}
 	} else {
-		if err := t.plays(a.Game); err != nil {
-			return nil, err
-		}
 		var err error
-		if g, _, err = t.c.Lab.NewGame(a.Game, a.Set); err != nil {
+		if g, err = t.newGame(a); err != nil {
 			return nil, err
 		}
 	}

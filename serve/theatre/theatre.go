@@ -15,11 +15,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"hop/lab"
+	"hop/serve/cache"
 )
 
 // Config says how much may be done at once. Zeros stand for what is written at each field.
@@ -30,7 +30,7 @@ type Config struct {
 	Time     time.Duration // for an episode; 0: 3 minutes
 	Memory   uint64        // bytes that the agents of a run may take; 0: 2 GiB
 	Length   int           // bytes of an episode's events; 0: 64 MiB
-	Keep     int           // bytes of events of all episodes that are kept; 0: 192 MiB
+	Cache    *cache.Cache  // in which episodes that are over are kept; nil: one of 64 MiB
 	States   int           // that the oracle may meet before it gives up; 0: 200,000
 	Sessions int           // people at seats; 0: 8
 	Idle     time.Duration // after which a seat is given up; 0: 10 minutes
@@ -45,9 +45,11 @@ func (c Config) withDefaults() Config {
 	or(&c.Workers, 2)
 	or(&c.Queue, 32)
 	or(&c.Length, 64<<20)
-	or(&c.Keep, 192<<20)
 	or(&c.States, 200_000)
 	or(&c.Sessions, 8)
+	if c.Cache == nil {
+		c.Cache = cache.New(64 << 20)
+	}
 	if c.Time == 0 {
 		c.Time = 3 * time.Minute
 	}
@@ -69,9 +71,7 @@ type Theatre struct {
 	places chan struct{} // one a worker
 
 	mu       sync.Mutex
-	episodes map[string]*Showing
-	order    []string // of those that are over, the one that was looked at last at the end
-	kept     int      // bytes of those
+	episodes map[string]*Showing // that are being played or wait for it
 	sessions map[string]*Session
 	past     []*Session // the last that are over
 }
@@ -143,8 +143,11 @@ func (t *Theatre) Open(a Ask) (*Viewer, error) {
 		return nil, errors.New("the server is closing")
 	}
 	s := t.episodes[key]
+	if known, ok := t.c.Cache.Get(cached(key)); s == nil && ok {
+		s = known.(*Showing)
+	}
 	if s == nil {
-		if running := len(t.episodes) - len(t.order); running >= t.c.Queue {
+		if running := len(t.episodes); running >= t.c.Queue {
 			return nil, Busy{fmt.Errorf("%d episodes are being played or wait for it; try again when some are over", running)}
 		}
 		s = &Showing{t: t, key: key, more: make(chan struct{})}
@@ -155,8 +158,6 @@ func (t *Theatre) Open(a Ask) (*Viewer, error) {
 			defer s.cancel()
 			s.finish(t.perform(ctx, a, s))
 		})
-	} else if i := slices.Index(t.order, key); i >= 0 {
-		t.order = append(slices.Delete(t.order, i, i+1), key)
 	}
 	s.mu.Lock()
 	s.viewers++
@@ -216,19 +217,14 @@ func (s *Showing) finish(err error) {
 	if s.t.episodes[s.key] != s {
 		return // all viewers had left
 	}
-	if err != nil || s.bytes > s.t.c.Keep {
-		delete(s.t.episodes, s.key)
-		return
-	}
-	s.t.order = append(s.t.order, s.key)
-	s.t.kept += s.bytes
-	for s.t.kept > s.t.c.Keep {
-		old := s.t.order[0]
-		s.t.order = s.t.order[1:]
-		s.t.kept -= s.t.episodes[old].bytes
-		delete(s.t.episodes, old)
+	delete(s.t.episodes, s.key)
+	if err == nil {
+		s.t.c.Cache.Put(cached(s.key), s, s.bytes)
 	}
 }
+
+// cached is what an episode is called in the cache.
+func cached(key string) string { return "episode " + key }
 
 // Next returns events that the viewer has not seen, and waits for some. Without any, the
 // episode is over: with nil it was played to its end, and with an error it was not.

@@ -23,6 +23,7 @@ import (
 	"hop/rng"
 	"hop/rollout"
 	"hop/runlog"
+	"hop/serve/cache"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -288,19 +289,24 @@ func TestEpisodesFollowFromWhatWasAskedFor(t *testing.T) {
 
 // An episode is played once for all who look at it, and again when it has been forgotten.
 func TestEpisodesAreKept(t *testing.T) {
-	th := open(t, Config{Keep: 100 << 10})
+	all := cache.New(100 << 10)
+	th := open(t, Config{Cache: all})
+	kept := func(key string) any {
+		s, _ := all.Get(cached(key))
+		return s
+	}
 	a := Ask{Game: "coin", Human: play.NoHuman}
 	watch(t, th, a)
-	first := th.episodes[keyOf(t, a)]
+	first, key := kept(keyOf(t, a)), keyOf(t, a)
 	watch(t, th, a)
-	if first == nil || th.episodes[first.key] != first {
+	if first == nil || kept(key) != first || len(th.episodes) != 0 {
 		t.Error("an episode was played twice")
 	}
 	for a.Seed = range 5 {
 		watch(t, th, a)
 	}
-	if th.episodes[first.key] != nil || th.kept > 100<<10 || len(th.order) != len(th.episodes) || len(th.order) == 0 {
-		t.Errorf("%d bytes of %d episodes are kept", th.kept, len(th.order))
+	if kept(key) != nil || all.Used() > 100<<10 || all.Used() == 0 || len(th.episodes) != 0 {
+		t.Errorf("%d bytes are kept, %d episodes are being played", all.Used(), len(th.episodes))
 	}
 }
 
