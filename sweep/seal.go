@@ -31,8 +31,8 @@ func Read(dir string) (*Sweep, error) {
 		s.Check = ""
 		return s, nil
 	case errors.Is(err, disk.ErrChanged):
-		return nil, fmt.Errorf("sweep: %s was changed after it was written%s: %s; put it back from a copy, or begin anew with another --out: %w", name,
-			changedAt(name, s.At), s.differs(dir), err)
+		return nil, fmt.Errorf("sweep: %s was changed after it was written%s: %s; put it back from a copy, or begin anew with another --out: %w",
+			name, changedAt(name, s.At), s.differs(dir), err)
 	case err != nil:
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func ReadIndex(dir string) (*Index, error) {
 		x.Check = ""
 		return x, nil
 	case errors.Is(err, disk.ErrChanged):
-		return nil, fmt.Errorf("sweep: %s was changed after it was written%s; put it back from a copy, or remove it: what is done is found again by "+
-			"the runs' own seals: %w", name, changedAt(name, x.At), err)
+		return nil, fmt.Errorf("sweep: %s was changed after it was written%s; put it back from a copy, or remove it: what is done is found "+
+			"again by the runs' own seals: %w", name, changedAt(name, x.At), err)
 	case err != nil:
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func loose(dir string, s *Sweep) error {
 	if !s.Loose() && (err != nil || !x.Loose()) {
 		return nil
 	}
-	return fmt.Errorf("sweep: %s has no seals, since an earlier program wrote it or somebody took them away: %w. Look at it with hop sweep status "+
-		"%[1]s; if it is as you left it, seal it and go on with: hop sweep resume %[1]s --accept-unsealed", dir, ErrUnsealed)
+	return fmt.Errorf("sweep: %s has no seals, since an earlier program wrote it or somebody took them away: %w. Look at it with hop sweep "+
+		"status %[1]s; if it is as you left it, seal it and go on with: hop sweep resume %[1]s --accept-unsealed", dir, ErrUnsealed)
 }
 
 // seal vouches for a folder from now on. The index comes first: whoever dies in between can do it again.

@@ -26,7 +26,7 @@ import (
 // Server says through which server coordinator and workers meet.
 type Server struct {
 	Connect   string `help:"Address of a NATS server with JetStream, nats://HOST:PORT; several with commas." placeholder:"URL"`
-	TokenFile string `help:"File with the token, which only you may read; or set HOP_TOKEN. Coordinators: see docs/sweep.md." type:"path" placeholder:"FILE"`
+	TokenFile string `help:"File with the token, which only you may read; or set HOP_TOKEN." type:"path" placeholder:"FILE"`
 	CA        string `name:"ca" help:"File of the authority that signed the server's certificate." type:"path" placeholder:"FILE"`
 	Cert      string `help:"Own certificate: of the server with --listen, else what is shown to it." type:"path" placeholder:"FILE"`
 	Key       string `help:"Its key." type:"path" placeholder:"FILE"`
@@ -57,8 +57,8 @@ func (s Server) secret(create bool) (string, error) {
 	return strings.TrimSpace(os.Getenv(worker.TokenEnv)), nil
 }
 
-func (s Server) way(name string) hub.Way {
-	return hub.Way{Addr: s.Connect, Name: name, CA: s.CA, Cert: s.Cert, Key: s.Key}
+func (s Server) route(name string) hub.Route {
+	return hub.Route{Addr: s.Connect, Name: name, CA: s.CA, Cert: s.Cert, Key: s.Key}
 }
 
 // Join connects a worker to its coordinator.
@@ -71,13 +71,14 @@ func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
 		return nil, nil, err
 	}
 	if text == "" {
-		return nil, nil, errors.New("sweep: a worker needs a token; give --token-file with the file that hop sweep --listen names, or what stands in it as HOP_TOKEN")
+		return nil, nil, errors.New("sweep: a worker needs a token; give --token-file with the file that hop sweep --listen names, or what stands " +
+			"in it as HOP_TOKEN")
 	}
 	t, err := hub.ParseToken(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	nc, err := s.way(name).Dial(t)
+	nc, err := s.route(name).Dial(t)
 	return nc, t, err
 }
 
@@ -85,7 +86,7 @@ func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
 type Options struct {
 	Server
 	Listen   string        `help:"Let workers on other machines join at this address; without it nothing listens." placeholder:"HOST:PORT"`
-	ClientCA string        `name:"client-ca" help:"With --listen and --cert: let only workers in whose certificate this authority signed." type:"path" placeholder:"FILE"`
+	ClientCA string        `name:"client-ca" help:"Let only workers in whose certificate this authority signed." type:"path" placeholder:"FILE"`
 	Slots    int           `help:"Jobs at once on this machine; 0: none, only others work; -1: as many as there are cores." default:"-1"`
 	Wait     time.Duration `help:"How long a silent worker keeps its job." default:"30s"`
 	Replicas int           `help:"With --connect to a cluster: how many of its servers keep everything." default:"1"`
@@ -185,8 +186,8 @@ func (o Options) Run(ctx context.Context, l *lab.Lab, dir string, watch func(Ind
 	}
 	var nc, here *nats.Conn // the coordinator's, and that of workers on this machine
 	if o.Connect != "" {
-		if nc, err = o.way("hop sweep").DialOther(token.Server); err == nil {
-			here, err = o.way("hop worker").Dial(token)
+		if nc, err = o.route("hop sweep").DialOther(token.Server); err == nil {
+			here, err = o.route("hop worker").Dial(token)
 		}
 	} else {
 		var h *hub.Hub

@@ -275,8 +275,8 @@ func lasting(name string) []nats.Option {
 	}
 }
 
-// Way is how to reach a server elsewhere.
-type Way struct {
+// Route is how to reach a server elsewhere.
+type Route struct {
 	Addr      string
 	Name      string // who says so
 	CA        string // file of the authority that signed the server's certificate
@@ -284,43 +284,43 @@ type Way struct {
 }
 
 // Dial connects to a coordinator's own server with a worker's token, or to somebody else's with what that wants to hear.
-func (w Way) Dial(t *Token) (*nats.Conn, error) {
+func (r Route) Dial(t *Token) (*nats.Conn, error) {
 	if len(t.Seed) == 0 {
-		return w.DialOther(t.Server)
+		return r.DialOther(t.Server)
 	}
 	k, err := nkeys.FromSeed(t.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: the worker's token is damaged: %w", err)
 	}
-	return w.dial(as(k))
+	return r.dial(as(k))
 }
 
 // DialOther connects to somebody else's server: with a token, USER:PASSWORD, or nothing.
-func (w Way) DialOther(secret string) (*nats.Conn, error) {
+func (r Route) DialOther(secret string) (*nats.Conn, error) {
 	user, password, both := strings.Cut(secret, ":")
 	switch {
 	case secret == "":
-		return w.dial()
+		return r.dial()
 	case both:
-		return w.dial(nats.UserInfo(user, password))
+		return r.dial(nats.UserInfo(user, password))
 	}
-	return w.dial(nats.Token(secret))
+	return r.dial(nats.Token(secret))
 }
 
-func (w Way) dial(more ...nats.Option) (*nats.Conn, error) {
-	where := Without(w.Addr)
-	if where != w.Addr {
+func (r Route) dial(more ...nats.Option) (*nats.Conn, error) {
+	where := Without(r.Addr)
+	if where != r.Addr {
 		return nil, fmt.Errorf("sweep: --connect %s has a token in it, which everybody on this machine can read in the list of processes; "+
 			"give --token-file FILE, or HOP_TOKEN in the environment", where)
 	}
-	o := append(lasting(w.Name), more...)
-	if w.CA != "" {
-		o = append(o, nats.RootCAs(w.CA))
+	o := append(lasting(r.Name), more...)
+	if r.CA != "" {
+		o = append(o, nats.RootCAs(r.CA))
 	}
-	if w.Cert != "" {
-		o = append(o, nats.ClientCert(w.Cert, w.Key))
+	if r.Cert != "" {
+		o = append(o, nats.ClientCert(r.Cert, r.Key))
 	}
-	nc, err := nats.Connect(w.Addr, o...)
+	nc, err := nats.Connect(r.Addr, o...)
 	switch {
 	case err == nil:
 		return nc, nil

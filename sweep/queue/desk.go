@@ -28,7 +28,7 @@ type Desk struct {
 	mu      sync.Mutex
 	uploads map[string]*upload // by file
 	turns   chan struct{}
-	told    map[string]time.Time // when refusals were last logged
+	heard   map[string]time.Time // when refusals were last logged
 }
 
 // Workers take turns at sending folders. A thousand that send at once would fill the server's memory with what
@@ -56,7 +56,7 @@ const patient = 10 * time.Second
 
 // Answer answers until the context ends.
 func (d *Desk) Answer(ctx context.Context) error {
-	d.ctx, d.uploads, d.turns, d.told = ctx, map[string]*upload{}, make(chan struct{}, turnsAtOnce), map[string]time.Time{}
+	d.ctx, d.uploads, d.turns, d.heard = ctx, map[string]*upload{}, make(chan struct{}, turnsAtOnce), map[string]time.Time{}
 	nc := d.Queue.nc
 	desk, err := nc.Subscribe(hub.Desk(d.Queue.Sweep), func(m *nats.Msg) { go d.handle(m) })
 	if err != nil {
@@ -88,9 +88,9 @@ func (d *Desk) answerable(m *nats.Msg) bool {
 func (d *Desk) refused(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	d.mu.Lock()
-	fresh := time.Since(d.told[line]) > time.Minute && (len(d.told) < 1000 || !d.told[line].IsZero())
+	fresh := time.Since(d.heard[line]) > time.Minute && (len(d.heard) < 1000 || !d.heard[line].IsZero())
 	if fresh {
-		d.told[line] = time.Now()
+		d.heard[line] = time.Now()
 	}
 	d.mu.Unlock()
 	if fresh {

@@ -127,7 +127,8 @@ func inside(word string) error {
 		}
 	}
 	for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(",;=:#@ \t\n[]{}\"'", r) }) {
-		if strings.HasPrefix(part, "~") || strings.ContainsAny(part, "\\\x00") || !fs.ValidPath(strings.TrimPrefix(strings.TrimSuffix(part, "/"), "./")) {
+		plain := strings.TrimPrefix(strings.TrimSuffix(part, "/"), "./")
+		if strings.HasPrefix(part, "~") || strings.ContainsAny(part, "\\\x00") || !fs.ValidPath(plain) {
 			return fmt.Errorf("%.100q leads out of the job's folder", word)
 		}
 	}

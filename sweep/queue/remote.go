@@ -96,16 +96,16 @@ func (r *Remote) State(ctx context.Context, id string) (State, error) {
 
 // Say says by the way how a job goes; it may be lost.
 func (r *Remote) Say(n News) error {
-	return r.tell(request{Op: opNews, ID: n.ID, Worker: n.Worker, Attempt: n.Attempt, Line: n.Line, Progress: n.Progress})
+	return r.post(request{Op: opNews, ID: n.ID, Worker: n.Worker, Attempt: n.Attempt, Line: n.Line, Progress: n.Progress})
 }
 
 // Refuse says that a worker takes none of the jobs that ask for something.
 func (r *Remote) Refuse(f Refusal) error {
-	return r.tell(request{Op: opRefuse, Worker: f.Worker, Why: f.Why})
+	return r.post(request{Op: opRefuse, Worker: f.Worker, Why: f.Why})
 }
 
-// tell asks for nothing back.
-func (r *Remote) tell(req request) error {
+// post asks for nothing back.
+func (r *Remote) post(req request) error {
 	return r.nc.PublishRequest(hub.Desk(r.Sweep), r.nc.NewInbox(), sign(r.Sweep, req, nil, r.own, r.token.Hello))
 }
 

@@ -274,7 +274,8 @@ func (w *Worker) bring(ctx context.Context, q *queue.Remote, at *queue.Taken, di
 			return fmt.Errorf("it reads what job %s makes, which is %s", n.ID, s.Phase)
 		}
 		to, raw := filepath.Join(dir, filepath.FromSlash(n.At)), filepath.Join(dir, ".need")
-		if err := w.persist(ctx, "fetching what it reads", say, func() error { return q.Fetch(ctx, queue.Folder{File: s.File, Sum: s.Sum}, raw) }); err != nil {
+		of := queue.Folder{File: s.File, Sum: s.Sum}
+		if err := w.persist(ctx, "fetching what it reads", say, func() error { return q.Fetch(ctx, of, raw) }); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {

@@ -32,7 +32,7 @@ type site struct {
 	remote *queue.Remote
 }
 
-func open(t *testing.T, o queue.Options, desk queue.Desk) site {
+func open(t *testing.T, o queue.Options, desk *queue.Desk) site {
 	t.Helper()
 	keys, err := hub.Derive("a secret of twenty letters")
 	must(t, err)
@@ -88,7 +88,7 @@ func until(t *testing.T, what string, ok func() bool) {
 func TestAFullStoreHoldsResultsUp(t *testing.T) {
 	var mu sync.Mutex
 	var lines []string
-	q := open(t, queue.Options{Wait: 5 * time.Second, Most: 500 << 10}, queue.Desk{News: func(n queue.News) {
+	q := open(t, queue.Options{Wait: 5 * time.Second, Most: 500 << 10}, &queue.Desk{News: func(n queue.News) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, n.Line)
@@ -127,7 +127,7 @@ func TestAFullStoreHoldsResultsUp(t *testing.T) {
 // Jobs are taken as far as slots, cores and memory go, and those that ask for what is not there are left.
 func TestAWorkerTakesWhatFits(t *testing.T) {
 	var refused sync.Map
-	q := open(t, queue.Options{Wait: 5 * time.Second}, queue.Desk{Refuse: func(r queue.Refusal) { refused.Store(r.Why, true) }})
+	q := open(t, queue.Options{Wait: 5 * time.Second}, &queue.Desk{Refuse: func(r queue.Refusal) { refused.Store(r.Why, true) }})
 	big := queue.Ask{Build: "b", Cores: 2}
 	asks := map[string]queue.Ask{"label": {Build: "b", Cores: 1, Labels: []string{"fast"}}, "cores": {Build: "b", Cores: 9},
 		"memory": {Build: "b", Cores: 1, Memory: 1 << 40}, "build": {Build: "c", Cores: 1}, "big": big}
@@ -177,7 +177,7 @@ func TestAWorkerTakesWhatFits(t *testing.T) {
 
 // A worker that leaves lets its jobs save what they have, and another goes on from that.
 func TestWhatAJobHasSavedGoesOnElsewhere(t *testing.T) {
-	q := open(t, queue.Options{Wait: 5 * time.Second}, queue.Desk{})
+	q := open(t, queue.Options{Wait: 5 * time.Second}, &queue.Desk{})
 	must(t, q.Put(t.Context(), job("job", ask)))
 	ctx, leave := context.WithCancel(t.Context())
 	begun := make(chan struct{})
