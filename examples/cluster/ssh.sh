@@ -1,15 +1,17 @@
 #!/bin/bash
 # Workers of a hop sweep on machines that ssh reaches, one on each.
 #
-#   HOP_TOKEN=... ./ssh.sh nats://this-machine:4222 node1 node2 node3
+#   ./ssh.sh sweeps/x/worker.token nats://this-machine:4222 node1 node2 node3
 #
-# hop must be on those machines, the same build as here. Ctrl-C asks all workers to leave: their jobs
-# move on. So does a connection that breaks. SSH is the command that runs a line on a machine (ssh by
-# default), HOP the program there.
+# The first is the file with the token of the workers, which hop sweep writes. hop must be on those machines,
+# the same build as here. Ctrl-C asks all workers to leave: their jobs move on. So does a connection that
+# breaks. SSH is the command that runs a line on a machine (ssh by default), HOP the program there.
 set -euo pipefail
+token=$(cat "${1:?name the file with the token of the workers, such as sweeps/x/worker.token}")
+shift
 connect=${1:?say where the sweep listens, such as nats://this-machine:4222}
 shift
-[ $# -gt 0 ] || { echo "name the machines: $0 $connect node1 node2" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "name the machines: $0 FILE $connect node1 node2" >&2; exit 2; }
 ssh=${SSH:-ssh -o BatchMode=yes -o ServerAliveInterval=15}
 hop=${HOP:-hop}
 
@@ -29,7 +31,7 @@ for node in "$@"; do
   ) &
   exec {fd}>"$pipe"
   leashes+=("$fd")
-  printf '%s\n' "${HOP_TOKEN:-}" >&"$fd"
+  printf '%s\n' "$token" >&"$fd"
 done
 trap leave INT TERM
 while [ -n "$(jobs -rp)" ]; do wait || true; done # a signal ends the first wait
