@@ -64,6 +64,8 @@ type grammar struct {
 
 	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
 
+	AcceptUnsealed bool `help:"Use a record that an earlier hop wrote without a seal; without this, that is refused."`
+
 	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
 }
 
@@ -88,14 +90,21 @@ func (a *app) lab() *lab.Lab {
 // reading returns the app with runs read as its command line says: every checkpoint that
 // is used is named, and an older one than the newest only if that was accepted.
 func (a *app) reading(k *kong.Context) *app {
-	older := a.reg.Runs != nil && a.reg.Runs.AcceptOlder
+	b, reg := *a, *a.reg
+	runs := &runlog.Reader{Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	if was := a.reg.Runs; was != nil {
+		runs.AcceptOlder, runs.AcceptUnsealed = was.AcceptOlder, was.AcceptUnsealed
+	}
 	for _, p := range k.Path {
-		if p.Flag != nil && p.Flag.Name == "accept-older" {
-			older = older || p.Flag.Target.Bool()
+		switch {
+		case p.Flag == nil:
+		case p.Flag.Name == "accept-older":
+			runs.AcceptOlder = runs.AcceptOlder || p.Flag.Target.Bool()
+		case p.Flag.Name == "accept-unsealed":
+			runs.AcceptUnsealed = runs.AcceptUnsealed || p.Flag.Target.Bool()
 		}
 	}
-	b, reg := *a, *a.reg
-	reg.Runs = &runlog.Reader{AcceptOlder: older, Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	reg.Runs = runs
 	b.reg = &reg
 	return &b
 }
