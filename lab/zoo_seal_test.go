@@ -11,10 +11,10 @@ import (
 )
 
 // sealedZoo is a zoo with a member, its youth and one that is held out, and everything that reads it.
-func sealedZoo(t *testing.T, l *Lab) (c ZooConfig, readers map[string]func() error) {
+func sealedZoo(t *testing.T, l *Lab, steps int) (c ZooConfig, readers map[string]func() error) {
 	t.Helper()
 	c = smallZoo(t)
-	c.Who, c.Steps = []string{"selfish-3", "selfish-3-young"}, 500
+	c.Who, c.Steps = []string{"selfish-3", "selfish-3-young"}, steps
 	if _, err := l.TrainZoo(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func sealedZoo(t *testing.T, l *Lab) (c ZooConfig, readers map[string]func() err
 
 // Whoever reads a zoo whose index was changed refuses it, and says what was changed.
 func TestAChangedIndexIsRefusedAndNamed(t *testing.T) {
-	c, readers := sealedZoo(t, quiet())
+	c, readers := sealedZoo(t, quiet(), 500)
 	path := filepath.Join(c.Out, zooFile)
 	good, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAnUnsealedIndexIsAcceptedOrRefused(t *testing.T) {
 			notes += n.Text + "\n"
 		}
 	}
-	c, readers := sealedZoo(t, l)
+	c, readers := sealedZoo(t, l, 500)
 	path := filepath.Join(c.Out, zooFile)
 	var index zooIndex
 	if err := disk.ReadSealed(path, 1<<20, &index); err != nil {
@@ -121,7 +121,7 @@ func TestAZooWithoutItsIndexIsNoFolderOfRuns(t *testing.T) {
 			notes += n.Text + "\n"
 		}
 	}
-	c, readers := sealedZoo(t, l)
+	c, readers := sealedZoo(t, l, 500)
 	if err := os.Remove(filepath.Join(c.Out, zooFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +138,13 @@ func TestAZooWithoutItsIndexIsNoFolderOfRuns(t *testing.T) {
 // What a member was is not replaced by another checkpoint of its run that happens to be
 // there.
 func TestAMemberWhoseCheckpointIsGoneIsNotAnotherOne(t *testing.T) {
-	c, readers := sealedZoo(t, quiet())
+	c, readers := sealedZoo(t, quiet(), 9000)
 	zoo, err := quiet().Zoo(c.Out)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if zoo[0].Step == zoo[1].Step {
+		t.Fatalf("both are of env step %d: no other checkpoint could take their place", zoo[0].Step)
 	}
 	for _, e := range zoo[:2] { // the final one and the young one
 		var was [2][]byte
