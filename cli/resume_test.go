@@ -3,10 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -372,107 +369,4 @@ func TestASecondProcessOnARunIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = first.Wait()
-}
-
-// What a finished run or model has learnt may be gone while all its numbers are there:
-// neither hop train --resume nor the same hop pretrain calls that fine, nor changes
-// anything, and both say what is missing and what can still be done.
-func TestAFinishedRunWithoutItsLastCheckpointIsRefused(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.yaml", []byte(matrixSpec), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	ok(t, "train", "a.yaml", "--out", "runs")
-	ok(t, "collect", "--mix", "ns,nh", "--rows", "500", "--seed", "7", "--out", "data")
-	learn := strings.Fields("pretrain vae --data data --out vae --set epochs=2 --set model.hidden=[8]")
-	ok(t, learn...)
-	for _, c := range []struct {
-		dir  string
-		args []string
-	}{{"runs/a-001/seed-1", []string{"train", "--resume", "runs/a-001"}}, {"vae", learn}} {
-		for name, harm := range destroyed {
-			copied := filepath.Join(t.TempDir(), "whole")
-			if err := os.CopyFS(copied, os.DirFS(c.dir)); err != nil {
-				t.Fatal(err)
-			}
-			gone := harm(t, filepath.Join(c.dir, "checkpoints"))
-			before := folder(t, c.dir)
-			code, _, errs := hop(t, c.args...)
-			if code != 1 || !strings.Contains(errs, gone) || !strings.Contains(errs, "is finished") ||
-				!strings.Contains(errs, "anew into another folder") {
-				t.Errorf("%s, %s: exit %d, want 1 with %s and what to do:\n%s", c.dir, name, code, gone, errs)
-			}
-			if !maps.Equal(before, folder(t, c.dir)) {
-				t.Errorf("%s, %s: the folder was changed", c.dir, name)
-			}
-			if err := errors.Join(os.RemoveAll(c.dir), os.CopyFS(c.dir, os.DirFS(copied))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if code, _, errs := hop(t, c.args...); code != 0 {
-			t.Errorf("%s, put back: exit %d\n%s", c.dir, code, errs)
-		}
-	}
-}
-
-// destroyed are the ways to lose a run's last checkpoint; each returns what a message must name.
-var destroyed = map[string]func(t *testing.T, dir string) string{
-	"all deleted":        func(t *testing.T, dir string) string { return lose(t, dir, "*") },
-	"the folder deleted": func(t *testing.T, dir string) string { s := lose(t, dir, "*"); _ = os.Remove(dir); return s },
-	"the newest deleted": func(t *testing.T, dir string) string { return lose(t, dir, newest(t, dir)+".*") },
-	"its body deleted":   func(t *testing.T, dir string) string { return lose(t, dir, newest(t, dir)+".safetensors") },
-	"its seal deleted":   func(t *testing.T, dir string) string { return lose(t, dir, newest(t, dir)+".json") },
-	"its body cut":       func(t *testing.T, dir string) string { return shorten(t, dir, newest(t, dir)+".safetensors") },
-	"its seal cut":       func(t *testing.T, dir string) string { return shorten(t, dir, newest(t, dir)+".json") },
-	"every body deleted": func(t *testing.T, dir string) string { return lose(t, dir, "*.safetensors") },
-}
-
-// newest is the name of a run's last checkpoint.
-func newest(t *testing.T, dir string) string {
-	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(list) < 2 {
-		t.Fatalf("%v are the checkpoints, want two: %v", list, err)
-	}
-	return strings.TrimSuffix(filepath.Base(list[len(list)-1]), ".json")
-}
-
-// lose removes files and returns the newest one's name.
-func lose(t *testing.T, dir, pattern string) string {
-	t.Helper()
-	name := newest(t, dir)
-	list, err := filepath.Glob(filepath.Join(dir, pattern))
-	for _, file := range list {
-		err = errors.Join(err, os.Remove(file))
-	}
-	if err != nil || len(list) == 0 {
-		t.Fatalf("%s: nothing to remove: %v", pattern, err)
-	}
-	return name
-}
-
-func shorten(t *testing.T, dir, name string) string {
-	t.Helper()
-	if err := os.Truncate(filepath.Join(dir, name), 100); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// folder returns what every file of a folder holds.
-func folder(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			var b []byte
-			b, err = os.ReadFile(filepath.Join(dir, name))
-			all[name] = string(b)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }

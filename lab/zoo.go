@@ -220,9 +220,12 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 	for _, e := range list {
 		if was := l.FindZoo(index, e.Name, about); was != nil && was.HeldOut != e.HeldOut {
 			is := map[bool]string{true: "held out", false: "learnt from"}
-			return nil, Misused("%s is to be %s, and in the zoo %s it is %s already; who has been learnt from is no stranger: choose another "+
-				"folder with --out", e.Name, is[e.HeldOut], c.Out, is[was.HeldOut])
+			return nil, Misused("%s is to be %s, and by %s it is %s already; who has been learnt from is no stranger: choose another "+
+				"folder with --out", e.Name, is[e.HeldOut], filepath.Join(c.Out, zooFile), is[was.HeldOut])
 		}
+	}
+	if err := l.othersThere(c.Out, index, list); err != nil {
+		return nil, err
 	}
 	var done []ZooEntry
 	runs := map[string]ZooEntry{} // by their folder's kind and seed
@@ -381,7 +384,7 @@ func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error
 	}
 	sum := sha256.Sum256(at.Body)
 	e.SHA256 = hex.EncodeToString(sum[:])
-	if was != nil && e.Reused && was.SHA256 != e.SHA256 {
+	if was != nil && e.Reused && was.Run == e.Run && was.SHA256 != e.SHA256 {
 		return fmt.Errorf("%s: the index has it as the checkpoint of env step %d, and the one that there is now is of %d (%s); put it back from a "+
 			"copy, or remove %s to have it trained anew", e.Name, was.Step, e.Step, runlog.CheckpointFile(e.Run, was.Step), filepath.Dir(e.Run))
 	}
@@ -456,7 +459,7 @@ func (l *Lab) zoo(dir string, learns bool) ([]ZooEntry, error) {
 	for i := range list {
 		e, err := l.zooEntry(list[i].Run)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s, by %s: %w", list[i].Name, filepath.Join(dir, zooFile), err)
 		}
 		list[i].other, list[i].Build = e.other, e.Build
 		if list[i].Age == final {

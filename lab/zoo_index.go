@@ -57,6 +57,21 @@ func (l *Lab) readIndex(dir string, learns bool) ([]ZooEntry, error) {
 	return index.Members, nil
 }
 
+// othersThere refuses an index with members that are not asked for and whose runs are not
+// there: it is another zoo's, or a run was lost that this command does not train.
+func (l *Lab) othersThere(dir string, index, asked []ZooEntry) error {
+	for _, e := range index {
+		if slices.ContainsFunc(asked, func(x ZooEntry) bool { return x.Name == e.Name || best+"-"+x.Name == e.Name }) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(e.Run, "spec.yaml")); err != nil {
+			return fmt.Errorf("%s names %s, whose run is not there (%w); put the run back, or the index of this folder", filepath.Join(dir, zooFile),
+				e.Name, err)
+		}
+	}
+	return nil
+}
+
 // unsealed says whether records of earlier programs are accepted.
 func (l *Lab) unsealed() bool { return l.Reg.Runs != nil && l.Reg.Runs.AcceptUnsealed }
 
