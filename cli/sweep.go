@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"hop/page"
 	"hop/sweep"
 	"hop/sweep/hub"
+	"hop/sweep/queue"
 )
 
 type sweepCmd struct {
@@ -138,6 +138,13 @@ func (c sweepStatus) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	s, err := sweep.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	if s.Loose() || x.Loose() {
+		fmt.Fprintf(a.err, "  %s has no seals: nothing vouches for what it says\n", c.Dir)
+	}
 	if c.JSON {
 		return a.emit(x)
 	}
@@ -158,6 +165,9 @@ func sweepText(a *app, x *sweep.Index) error {
 		if why == "" {
 			why = e.Line
 		}
+		if e.Again != "" {
+			why = strings.TrimSpace(why + " (done again: " + e.Again + ")")
+		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.1f\t%s\n", e.Phase, e.Name, e.Attempt, e.Worker, e.Cost.CPU, why)
 	}
 	return w.Flush()
@@ -165,14 +175,16 @@ func sweepText(a *app, x *sweep.Index) error {
 
 type sweepResume struct {
 	sweep.Options
-	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
-	JSON bool   `help:"Print one JSON object."`
+	Dir    string `arg:"" help:"The sweep's folder." type:"path"`
+	Accept bool   `name:"accept-unsealed" help:"Go on with a folder of an earlier program, for which nothing vouches, and seal it."`
+	JSON   bool   `help:"Print one JSON object."`
 }
 
 func (c sweepResume) Run(a *app) error {
 	if err := c.Check(); err != nil {
 		return usageError{err}
 	}
+	c.AcceptUnsealed = c.Accept
 	return goOn(a, c.Options, c.Dir, c.JSON)
 }
 
@@ -236,7 +248,7 @@ func (c workerCmd) Run(a *app) error {
 	if c.Cores > 0 {
 		w.Cores = c.Cores
 	}
-	nc, err := hub.Dial(c.Connect, w.Name, c.Token, c.CA)
+	nc, token, err := c.Join(w.Name)
 	if err != nil {
 		return usageError{err}
 	}
@@ -256,7 +268,7 @@ func (c workerCmd) Run(a *app) error {
 			leave(errors.New("its standard input has ended"))
 		}()
 	}
-	return sweep.Work(ctx, nc, w)
+	return sweep.Work(ctx, nc, token, w)
 }
 
 type attemptCmd struct {
@@ -286,8 +298,8 @@ func (c attemptCmd) Run(a *app) error {
 		if len(words) == 0 {
 			return usage("neither --spec nor a command")
 		}
-		if !slices.Contains(sweep.Commands, words[0]) {
-			return usage("hop %s cannot be a job", words[0])
+		if err := queue.Line(words).Validate(); err != nil {
+			return usageError{err}
 		}
 		own := *a
 		own.out = io.Discard

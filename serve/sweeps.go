@@ -116,6 +116,9 @@ func (s *Server) stand(at shelf.Sweep) (standing, *sweep.Index) {
 		return st, nil
 	}
 	st.Base, st.Jobs, st.CPU, st.Wall, st.At, st.Why = x.Base, len(x.Jobs), x.CPU, x.Wall, x.At, x.Spent
+	if x.Loose() {
+		st.Why = strings.TrimPrefix(st.Why+"; its files have no seals: nothing vouches for them", "; ")
+	}
 	n := map[queue.Phase]int{}
 	took := sums{}
 	for i := range x.Jobs {

@@ -38,7 +38,7 @@ func writeSweep(t testing.TB, dir string, x *sweep.Index) {
 	must(t, os.MkdirAll(filepath.Join(dir, "engine", "seed-1"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "engine", "seed-1", "spec.yaml"), nil, 0o644)) // of the engine, and no run
 	must(t, os.WriteFile(filepath.Join(dir, "sweep.json"), []byte("{}"), 0o644))
-	must(t, disk.WriteJSON(filepath.Join(dir, sweep.IndexFile), x))
+	must(t, disk.WriteSealed(filepath.Join(dir, sweep.IndexFile), x))
 }
 
 var markup = regexp.MustCompile(`<[^>]*>`)

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hop/sweep/design"
+	"hop/sweep/queue"
 )
 
 // File is a sweep as a user writes it down.
@@ -32,29 +33,22 @@ type File struct {
 	After   []string        `yaml:"after"` // commands over all, {variants} or {specs}
 }
 
-// Commands are the commands of hop that can be jobs of their own: those that have a folder.
-var Commands = []string{"adapt", "audit", "compare", "crossplay", "train"}
-
 // commands returns what is wrong with then or after.
 func commands(field string, list []string, words ...string) (errs []error) {
 	for i, text := range list {
-		f := strings.Fields(text)
-		if len(f) == 0 || !slices.Contains(Commands, f[0]) {
-			errs = append(errs, fmt.Errorf("sweep: %s[%d] is %q, want a command that has a folder: one of %s", field, i, text,
-				strings.Join(Commands, ", ")))
+		if err := queue.Line(strings.Fields(placed.Replace(text))).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("sweep: %s[%d] is %q: %w", field, i, text, err))
 		}
 		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) }) {
 			errs = append(errs, fmt.Errorf("sweep: %s[%d] is %q, want %s in it, which stands for what was trained", field, i, text,
 				strings.Join(words, " or ")))
 		}
-		for _, w := range f {
-			if flag, _, _ := strings.Cut(w, "="); flag == "--out" {
-				errs = append(errs, fmt.Errorf("sweep: %s[%d] has --out; a job has a folder of its own", field, i))
-			}
-		}
 	}
 	return errs
 }
+
+// placed puts something in the place of words that stand for what was trained.
+var placed = strings.NewReplacer("{run}", "in/seed-1", "{variants}", "in/variant", "{specs}", "variant.yaml")
 
 // Budget is how much a sweep may use; what is 0 has no limit.
 type Budget struct {

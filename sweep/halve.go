@@ -12,7 +12,7 @@ var nan = math.NaN()
 // score is what a training came to by the metric of the halving: its mean over the last fifth
 // of the env steps up to its rung; NaN without one. A run that has gone on since has the same score.
 func (c *Coordinator) score(n *node) float64 {
-	if c.ladder == nil || n.kind != Training {
+	if c.ladder == nil || n.Kind != Training {
 		return nan
 	}
 	rows, last := c.rows(n)
@@ -53,7 +53,7 @@ func (c *Coordinator) reached(n *node) bool {
 // scored notes a training's score. When all seeds of a variant have one, the variant has, and those
 // that are good enough go on.
 func (c *Coordinator) scored(n *node, score float64) {
-	if c.ladder == nil || n.kind != Training {
+	if c.ladder == nil || n.Kind != Training {
 		return
 	}
 	n.score = score

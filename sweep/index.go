@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,6 +32,7 @@ type Index struct {
 	Refused map[string]string `json:"refused,omitempty"`
 	Turned  map[string]int    `json:"turned_away,omitempty"`
 	Jobs    []Entry           `json:"jobs"`
+	Check   string            `json:"check"` // its seal; empty: of a program that sealed none, and nothing vouches for it
 }
 
 // Entry is one job.
@@ -47,6 +47,7 @@ type Entry struct {
 	Score   *float64 `json:"score,omitempty"`
 	Line    string   `json:"line,omitempty"`
 	Share   float64  `json:"progress,omitempty"`
+	Again   string   `json:"again,omitempty"` // why it was done again although it was done
 	queue.State
 }
 
@@ -65,7 +66,8 @@ func (c *Coordinator) index() *Index {
 		x.Turned = c.Refused()
 	}
 	for _, n := range c.g.nodes {
-		e := Entry{ID: n.ID, Name: n.Name, Kind: n.kind, Seed: n.seed, Rung: n.rung, Place: n.place, State: n.state}
+		e := Entry{ID: n.ID, Name: n.Name, Kind: n.Kind, Seed: n.seed, Rung: n.rung, Place: n.place, Again: n.again, State: n.state}
+		e.By, e.Reply = "", "" // of the engine
 		if n.variant >= 0 {
 			e.Variant = c.sweep.Variants[n.variant].Name
 		}
@@ -75,7 +77,7 @@ func (c *Coordinator) index() *Index {
 		if e.Phase == queue.Running && n.news.Attempt == n.state.Attempt {
 			e.Line, e.Share = n.news.Line, n.news.Progress
 		}
-		if c.ladder != nil && n.kind == Training && n.state.Kept && n.score == n.score {
+		if c.ladder != nil && n.Kind == Training && n.state.Kept && n.score == n.score {
 			e.Score = &n.score
 		}
 		x.Counts[string(e.Phase)]++
@@ -84,20 +86,7 @@ func (c *Coordinator) index() *Index {
 	return x
 }
 
-func (x *Index) write(dir string) error { return disk.WriteJSON(filepath.Join(dir, IndexFile), x) }
-
-// ReadIndex returns how the sweep of a folder stood when its coordinator last looked.
-func ReadIndex(dir string) (*Index, error) {
-	b, err := disk.Read(filepath.Join(dir, IndexFile), 1<<30)
-	if err != nil {
-		return nil, err
-	}
-	x := &Index{}
-	if err := json.Unmarshal(b, x); err != nil {
-		return nil, fmt.Errorf("sweep: %s is damaged: %w", filepath.Join(dir, IndexFile), err)
-	}
-	return x, nil
-}
+func (x *Index) write(dir string) error { return disk.WriteSealed(filepath.Join(dir, IndexFile), x) }
 
 // Cancel asks the sweep of a folder to end, if it is running.
 func Cancel(dir string) error { return ask(dir, cancelFile, "") }

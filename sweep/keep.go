@@ -53,7 +53,7 @@ func (c *Coordinator) bring(ctx context.Context, n node, s queue.State) error {
 	if err := os.RemoveAll(raw); err != nil {
 		return err
 	}
-	if err := c.Queue.Fetch(ctx, s.File, raw); err != nil {
+	if err := c.Queue.Fetch(ctx, s.File, s.Sum, raw); err != nil {
 		return err
 	}
 	from, to := filepath.Join(raw, filepath.FromSlash(n.sub)), filepath.Join(c.Dir, filepath.FromSlash(n.place))
@@ -93,7 +93,7 @@ func put(from, to string) error {
 func (c *Coordinator) settle(ctx context.Context, k keeping) {
 	n := c.g.byID[k.id]
 	if errors.Is(k.err, queue.ErrGone) {
-		c.Log("%s: %v; it is done again", n.Name, k.err)
+		c.doneAgain(n, k.err.Error())
 		delete(c.keeps, n.ID)
 		if err := c.retry(ctx, n); err != nil {
 			c.Log("%s cannot be done again: %v", n.Name, err)
@@ -112,9 +112,15 @@ func (c *Coordinator) settle(ctx context.Context, k keeping) {
 	c.scored(n, c.score(n))
 }
 
+// doneAgain names a job that was done and is done again: in the log, in the index and in the report.
+func (c *Coordinator) doneAgain(n *node, why string) {
+	n.again, c.stale = why, true
+	c.Log("%s is done again: %s", n.Name, why)
+}
+
 // group makes a variant's folder one that other commands know as a training's.
 func (c *Coordinator) group(n *node) {
-	if n.kind != Training || c.grouped[n.variant] {
+	if n.Kind != Training || c.grouped[n.variant] {
 		return
 	}
 	v := c.sweep.Variants[n.variant]

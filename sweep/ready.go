@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -87,10 +88,12 @@ func (c *Coordinator) send(ctx context.Context, n *node, file string) error {
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(c.Dir, filepath.FromSlash(n.place)))); err != nil {
 		return err
 	}
-	if err := c.Queue.Send(ctx, file, raw); err != nil {
+	sum, err := c.Queue.Send(ctx, file, raw)
+	if err != nil {
 		return err
 	}
-	return c.Queue.Lend(ctx, n.ID, file)
+	n.state.Sum = sum
+	return c.Queue.Lend(ctx, n.ID, file, sum)
 }
 
 // adopt looks whether a job's result is there already, and says whether nothing is left to do for it: runs
@@ -103,36 +106,78 @@ func (c *Coordinator) adopt(ctx context.Context, n *node) (bool, error) {
 		c.scored(n, nan)
 		return true, nil
 	}
-	cost, there := c.there(n, was)
+	cost, there, why := c.there(n, was)
+	if n.again == "" {
+		n.again = was.Again
+	}
 	if !there {
+		if why != "" {
+			c.doneAgain(n, why)
+		}
 		return false, nil
 	}
 	n.put = true
 	return true, c.Queue.Adopt(ctx, n.ID, cost) // its state comes back as every job's
 }
 
-// there says whether a job's result is in the folder, and what it took.
-func (c *Coordinator) there(n *node, was Entry) (cost queue.Cost, ok bool) {
+// there says whether a job's result is in the folder, and what it took; if it was there once and does not count any
+// more, why.
+func (c *Coordinator) there(n *node, was Entry) (cost queue.Cost, ok bool, why string) {
 	dir := filepath.Join(c.Dir, filepath.FromSlash(n.place))
-	switch n.kind {
-	case Training:
-		rec, err := runlog.Read(dir)
-		if err != nil || string(rec.Spec) != c.sweep.Variants[n.variant].Spec || rec.Env.Seed != n.seed || rec.Env.Build.ID() != c.sweep.Build ||
-			rec.Faults() != nil {
-			return cost, false
-		}
-		if rec.Env.Status != "done" && !(c.ladder != nil && rec.Env.Status == "stopped" && c.reached(n)) {
-			return cost, false
-		}
-		cost = queue.Cost{Wall: rec.Env.Spent.Wall, CPU: rec.Env.Spent.CPU, Memory: int64(rec.Env.Peak)}
-		if was.Phase == queue.Done {
-			cost = was.Cost
-		}
-		return cost, true
-	case Stage:
-		_, err := os.Stat(filepath.Join(dir, "done.json"))
-		return was.Cost, err == nil
+	gone := ""
+	if was.Phase == queue.Done && was.Kept {
+		gone = "it was done, and its folder is gone"
 	}
 	_, err := os.Stat(dir)
-	return was.Cost, err == nil && was.Phase == queue.Done && was.Kept
+	switch {
+	case err != nil:
+		return cost, false, gone
+	case n.Kind == Training:
+		return c.trained(n, was, dir)
+	case n.Kind == Stage:
+		if _, err := os.Stat(filepath.Join(dir, "done.json")); err != nil {
+			return cost, false, gone
+		}
+		return was.Cost, true, ""
+	}
+	return was.Cost, was.Phase == queue.Done && was.Kept, ""
+}
+
+// trained is there for a training: its run must be of the same spec, seed and program, whole, and far enough.
+func (c *Coordinator) trained(n *node, was Entry, dir string) (cost queue.Cost, ok bool, why string) {
+	rec, err := runlog.Read(dir)
+	if err != nil {
+		return cost, false, err.Error()
+	}
+	if why := c.unlike(n, rec); why != "" {
+		return cost, false, why
+	}
+	if rec.Env.Status != "done" && !(c.ladder != nil && rec.Env.Status == "stopped" && c.reached(n)) {
+		return cost, false, ""
+	}
+	cost = queue.Cost{Wall: rec.Env.Spent.Wall, CPU: rec.Env.Spent.CPU, Memory: int64(rec.Env.Peak)}
+	if was.Phase == queue.Done {
+		cost = was.Cost
+	}
+	return cost, true, ""
+}
+
+// unlike says why a run is not the one that a training makes.
+func (c *Coordinator) unlike(n *node, rec *runlog.Record) string {
+	spec := c.sweep.Variants[n.variant].Spec
+	switch {
+	case string(rec.Spec) != spec:
+		return "the run that is there has another spec: " + runlog.Differences(rec.Spec, []byte(spec))
+	case rec.Env.Seed != n.seed:
+		return fmt.Sprintf("the run that is there has seed %d", rec.Env.Seed)
+	case rec.Env.Build.ID() != c.sweep.Build:
+		return "the run that is there is of another build of hop, " + rec.Env.Build.ID()
+	}
+	if rec.Loose() {
+		return "the run that is there has no seals, and nothing vouches for it"
+	}
+	if err := rec.Faults(); err != nil {
+		return err.Error()
+	}
+	return ""
 }

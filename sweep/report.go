@@ -29,7 +29,7 @@ func Report(dir string) error {
 func (s *Sweep) table(dir string, x *Index) *sweeps.Table {
 	t := &sweeps.Table{
 		Base: s.Base, Build: s.Build, Seeds: len(s.Seeds), Spent: x.Spent, Jobs: len(x.Jobs), CPU: x.CPU, Wall: x.Wall,
-		Score: "mean return of the final agents", Drawn: s.Drawn,
+		Score: "mean return of the final agents", Drawn: s.Drawn, Loose: s.Loose() || x.Loose(),
 	}
 	if h := s.Halving; h != nil {
 		t.Score, t.Least, t.Rungs = fmt.Sprintf("%s at env step %d", h.Metric, h.Rungs[0]), h.Least, h.Rungs
@@ -55,6 +55,9 @@ func (s *Sweep) table(dir string, x *Index) *sweeps.Table {
 	for _, e := range x.Jobs {
 		if e.Phase == queue.Failed {
 			t.Failed = append(t.Failed, sweeps.Failure{Job: e.Name, Why: e.Why, Tries: e.Attempt})
+		}
+		if e.Again != "" {
+			t.Again = append(t.Again, sweeps.Failure{Job: e.Name, Why: e.Again, Tries: e.Attempt})
 		}
 		if e.Kind != Training || e.Phase != queue.Done {
 			continue

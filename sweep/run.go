@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +15,7 @@ import (
 	"hop/internal/disk"
 	"hop/lab"
 	"hop/sweep/design"
+	"hop/sweep/hub"
 	"hop/sweep/queue"
 )
 
@@ -25,6 +25,7 @@ const IndexFile = "index.json"
 // Other files of a sweep's folder.
 const (
 	sweepFile  = "sweep.json"
+	secretFile = "coordinator.secret"
 	cancelFile = "cancel" // somebody wants it to end
 	retryFile  = "retry"  // somebody wants jobs that failed to be tried again
 	engineDir  = "engine"
@@ -49,13 +50,14 @@ func (s *Sweep) Write(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err == nil && old.ID == s.ID {
-		return nil
+	if err == nil && (old.ID == s.ID || old.Loose()) {
+		return loose(dir, old)
 	}
 	if err := disk.Make(dir); err != nil {
 		return err
 	}
-	return disk.WriteJSON(filepath.Join(dir, sweepFile), s)
+	s.At = time.Now().UTC().Truncate(time.Second)
+	return disk.WriteSealed(filepath.Join(dir, sweepFile), s)
 }
 
 // holds says whether another sweep is a part of this one.
@@ -72,19 +74,6 @@ func (s *Sweep) holds(old *Sweep) bool {
 	return !slices.ContainsFunc(old.Seeds, func(seed uint64) bool { return !slices.Contains(s.Seeds, seed) })
 }
 
-// Read returns the sweep of a folder.
-func Read(dir string) (*Sweep, error) {
-	b, err := disk.Read(filepath.Join(dir, sweepFile), 1<<30)
-	if err != nil {
-		return nil, err
-	}
-	s := &Sweep{}
-	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("sweep: %s is damaged: %w", filepath.Join(dir, sweepFile), err)
-	}
-	return s, nil
-}
-
 // Coordinator brings a sweep to its end. Only one may be at work in a folder (Options.Run locks it).
 type Coordinator struct {
 	Lab     *lab.Lab
@@ -92,6 +81,7 @@ type Coordinator struct {
 	Queue   *queue.Queue
 	Watch   func(Index) // sees how it goes, about once a second; may be nil
 	Refused func() map[string]int
+	Keys    *hub.Keys
 	Log     func(format string, args ...any)
 
 	sweep   *Sweep
@@ -144,7 +134,9 @@ func (c *Coordinator) Run(ctx context.Context) (*Index, error) {
 	defer c.busy.Wait()
 	defer cancel()
 	c.earlier = map[string]Entry{}
-	if x, err := ReadIndex(c.Dir); err == nil {
+	if x, err := ReadIndex(c.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	} else if err == nil {
 		c.before = x.Wall
 		for _, e := range x.Jobs {
 			c.earlier[e.ID] = e
@@ -153,30 +145,11 @@ func (c *Coordinator) Run(ctx context.Context) (*Index, error) {
 	changes := make(chan queue.Change, 1024)
 	c.busy.Go(func() { c.follow(inner, changes) })
 	news := make(chan queue.News, 1024)
-	stop, err := c.Queue.Listen(func(n queue.News) {
-		select {
-		case news <- n:
-		default: // it may be lost
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	if err := c.Queue.Turns(inner); err != nil {
-		return nil, err
-	}
 	refusals := make(chan queue.Refusal, 64)
-	deaf, err := c.Queue.Refusals(func(r queue.Refusal) {
-		select {
-		case refusals <- r:
-		default:
-		}
-	})
-	if err != nil {
+	desk := &queue.Desk{Queue: c.Queue, Keys: c.Keys, News: offer(news), Refuse: offer(refusals)}
+	if err := desk.Answer(inner); err != nil {
 		return nil, err
 	}
-	defer deaf()
 	err = c.loop(inner, changes, news, refusals)
 	if err == nil {
 		err = c.groups(ctx)
@@ -191,6 +164,16 @@ func (c *Coordinator) Run(ctx context.Context) (*Index, error) {
 		}
 	}
 	return index, err
+}
+
+// offer hands something over if there is room; it may be lost.
+func offer[T any](to chan<- T) func(T) {
+	return func(x T) {
+		select {
+		case to <- x:
+		default:
+		}
+	}
 }
 
 // follow hands over the states of all jobs as they change, from a server that may be away for a while.
@@ -228,7 +211,9 @@ func (c *Coordinator) loop(ctx context.Context, changes <-chan queue.Change, new
 	take := func(ch queue.Change) {
 		if ch.ID == "" {
 			known = true
-		} else if n := c.g.byID[ch.ID]; n != nil {
+		} else if n := c.g.byID[ch.ID]; n != nil && ch.Forged != nil {
+			c.forged(ctx, n, ch.Forged)
+		} else if n != nil {
 			c.changed(ctx, n, ch.State)
 		}
 	}
@@ -246,7 +231,7 @@ func (c *Coordinator) loop(ctx context.Context, changes <-chan queue.Change, new
 		case k := <-c.kept:
 			c.settle(ctx, k)
 		case n := <-news:
-			if of := c.g.byID[n.ID]; of != nil && of.state.Phase == queue.Running {
+			if of := c.g.byID[n.ID]; of != nil && n.Of(of.state) {
 				of.news = n
 				c.stale = true
 			}
@@ -358,6 +343,18 @@ func (c *Coordinator) laid() {
 	c.lookAt(list...)
 }
 
+// forged puts the state of a job back over which somebody else wrote: on a server of others, whoever can connect can.
+func (c *Coordinator) forged(ctx context.Context, n *node, why error) {
+	c.Log("%v; what is known here is put back", why)
+	s := n.state
+	if s.Phase == "" { // how it stood is not known: it is done again
+		s = queue.State{Phase: queue.Queued, Attempt: c.earlier[n.ID].Attempt}
+	}
+	if err := c.Queue.Restore(ctx, n.ID, s); err != nil {
+		c.Log("%s: %v", n.Name, err)
+	}
+}
+
 // changed takes a job's new state in.
 func (c *Coordinator) changed(ctx context.Context, n *node, s queue.State) {
 	before := n.state.Phase
@@ -378,7 +375,7 @@ func (c *Coordinator) changed(ctx context.Context, n *node, s queue.State) {
 		c.scored(n, c.score(n))
 	default:
 		c.keeps[n.ID] = true
-		read := len(c.g.readers[n.ID]) > 0 || c.sweep.Halving != nil && n.kind == Training
+		read := len(c.g.readers[n.ID]) > 0 || c.sweep.Halving != nil && n.Kind == Training
 		c.busy.Go(func() { c.keep(ctx, *n, s, read) })
 	}
 }

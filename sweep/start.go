@@ -25,29 +25,110 @@ import (
 
 // Server says through which server coordinator and workers meet.
 type Server struct {
-	Connect string `help:"Address of a NATS server with JetStream, nats://[TOKEN@]HOST:PORT; several with commas." placeholder:"URL"`
-	Token   string `help:"What a server wants to hear." env:"HOP_TOKEN" placeholder:"TEXT"`
-	CA      string `name:"ca" help:"File of the authority that signed the server's certificate." type:"path" placeholder:"FILE"`
+	Connect   string `help:"Address of a NATS server with JetStream, nats://HOST:PORT; several with commas." placeholder:"URL"`
+	TokenFile string `help:"File with the token, which only you may read; or set HOP_TOKEN." type:"path" placeholder:"FILE"`
+	CA        string `name:"ca" help:"File of the authority that signed the server's certificate." type:"path" placeholder:"FILE"`
+	Cert      string `help:"Own certificate: of the server with --listen, else what is shown to it." type:"path" placeholder:"FILE"`
+	Key       string `help:"Its key." type:"path" placeholder:"FILE"`
+	Token     string `hidden:"" help:"Refused: others could read it."`
+}
+
+// check refuses tokens where others can read them.
+func (s Server) check() error {
+	where := "--token"
+	if strings.Contains(s.Connect, "@") {
+		where = "the address of --connect"
+	} else if s.Token == "" {
+		return nil
+	}
+	return fmt.Errorf("sweep: a token in %s can be read by everybody on this machine in the list of processes; write it into a file that only you can "+
+		"read and give --token-file FILE, or set HOP_TOKEN", where)
+}
+
+// secret is the token of the file or of the environment; empty: none was given. A file that is not there is made if
+// make says so.
+func (s Server) secret(create bool) (string, error) {
+	switch {
+	case s.TokenFile != "" && create:
+		return hub.Keep(s.TokenFile)
+	case s.TokenFile != "":
+		return hub.ReadToken(s.TokenFile)
+	}
+	return strings.TrimSpace(os.Getenv(worker.TokenEnv)), nil
+}
+
+func (s Server) route(name string) hub.Route {
+	return hub.Route{Addr: s.Connect, Name: name, CA: s.CA, Cert: s.Cert, Key: s.Key}
+}
+
+// Join connects a worker to its coordinator.
+func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
+	if err := s.check(); err != nil {
+		return nil, nil, err
+	}
+	text, err := s.secret(false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if text == "" {
+		return nil, nil, errors.New("sweep: a worker needs a token; give --token-file with the file that hop sweep --listen names, or what stands " +
+			"in it as HOP_TOKEN")
+	}
+	t, err := hub.ParseToken(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	nc, err := s.route(name).Dial(t)
+	return nc, t, err
 }
 
 // Options are how a sweep is run.
 type Options struct {
 	Server
 	Listen   string        `help:"Let workers on other machines join at this address; without it nothing listens." placeholder:"HOST:PORT"`
-	Cert     string        `help:"Certificate for --listen." type:"path" placeholder:"FILE"`
-	Key      string        `help:"Its key." type:"path" placeholder:"FILE"`
+	ClientCA string        `name:"client-ca" help:"Let only workers in whose certificate this authority signed." type:"path" placeholder:"FILE"`
 	Slots    int           `help:"Jobs at once on this machine; 0: none, only others work; -1: as many as there are cores." default:"-1"`
 	Wait     time.Duration `help:"How long a silent worker keeps its job." default:"30s"`
 	Replicas int           `help:"With --connect to a cluster: how many of its servers keep everything." default:"1"`
+
+	AcceptUnsealed bool `kong:"-"` // go on with a folder for which nothing vouches
 }
 
 // hub is the server of a sweep's own.
-func (o Options) hub(dir string) hub.Config {
-	return hub.Config{Dir: EngineDir(dir), Listen: o.Listen, Token: o.Token, Cert: o.Cert, Key: o.Key}
+func (o Options) hub(dir string, keys *hub.Keys) hub.Config {
+	given := o.TokenFile != "" || os.Getenv(worker.TokenEnv) != ""
+	return hub.Config{Dir: EngineDir(dir), Listen: o.Listen, Keys: keys, Given: given, Cert: o.Cert, Key: o.Key, ClientCA: o.ClientCA}
+}
+
+// keys are the coordinator's, of the secret that was given or is kept in its folder, and the token that it gives its
+// workers. With somebody else's server what was given is for that server.
+func (o Options) keys(dir string) (*hub.Keys, *hub.Token, error) {
+	given, err := o.secret(o.Connect == "")
+	if err != nil {
+		return nil, nil, err
+	}
+	secret := given
+	if o.Connect != "" || given == "" {
+		if secret, err = hub.Keep(filepath.Join(dir, secretFile)); err != nil {
+			return nil, nil, err
+		}
+	}
+	keys, err := hub.Derive(secret)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Connect != "" {
+		return keys, keys.OtherToken(given), nil
+	}
+	t, err := keys.Token()
+	return keys, t, err
 }
 
 // Check returns what is wrong with the options.
 func (o Options) Check() error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	switch {
 	case o.Connect != "" && o.Listen != "":
 		return errors.New("sweep: --connect uses a server that exists, and --listen opens one of its own; choose one")
@@ -60,7 +141,7 @@ func (o Options) Check() error {
 	case o.Connect != "":
 		return nil
 	}
-	return o.hub("").Validate()
+	return o.hub("", nil).Validate()
 }
 
 // Run brings the sweep of a folder to its end: with a server of its own or elsewhere, and with
@@ -85,18 +166,32 @@ func (o Options) Run(ctx context.Context, l *lab.Lab, dir string, watch func(Ind
 	if free, known := disk.Free(dir); known && free < least {
 		return nil, noRoom(dir)
 	}
+	if err := o.vouch(dir, s, log); err != nil {
+		return nil, err
+	}
+	keys, token, err := o.keys(dir)
+	if err != nil {
+		return nil, err
+	}
 	if os.Getenv("GOMEMLIMIT") == "" { // the engine's buffers otherwise grow to twice what it needs
 		debug.SetMemoryLimit(150<<20 + int64(len(s.Variants)*len(s.Seeds))<<12)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	c := &Coordinator{Lab: l, Dir: dir, Watch: watch, Log: log}
-	var nc *nats.Conn
+	c := &Coordinator{Lab: l, Dir: dir, Keys: keys, Watch: watch, Log: log}
+	if o.Connect+o.Listen != "" {
+		if err := disk.WriteSecret(filepath.Join(dir, hub.WorkerFile), []byte(token.String()+"\n")); err != nil {
+			return nil, err
+		}
+	}
+	var nc, here *nats.Conn // the coordinator's, and that of workers on this machine
 	if o.Connect != "" {
-		nc, err = hub.Dial(o.Connect, "hop sweep", o.Token, o.CA)
+		if nc, err = o.route("hop sweep").DialOther(token.Server); err == nil {
+			here, err = o.route("hop worker").Dial(token)
+		}
 	} else {
 		var h *hub.Hub
-		own := o.hub(dir)
+		own := o.hub(dir, keys)
 		own.Log = func(line string) { log("engine: %s", line) }
 		h, err = hub.Start(own)
 		if err != nil {
@@ -106,20 +201,23 @@ func (o Options) Run(ctx context.Context, l *lab.Lab, dir string, watch func(Ind
 		h.OnFull(ctx, func() { stop(noRoom(dir)) })
 		c.Refused = h.Refused
 		if at := h.Addr(); o.Listen != "" && at != "" {
-			log("workers join with: hop worker --connect nats://%s", at)
+			log("workers join with: hop worker --connect nats://%s --token-file %s", at, filepath.Join(dir, hub.WorkerFile))
 		}
-		nc, err = h.Connect()
+		if nc, err = h.Connect(); err == nil {
+			here, err = h.ConnectWorker()
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer nc.Close()
-	if c.Queue, err = queue.Open(ctx, nc, s.ID, queue.Options{Wait: o.Wait, Replicas: o.Replicas}); err != nil {
+	defer here.Close()
+	if c.Queue, err = queue.Open(ctx, nc, s.ID, queue.Options{Wait: o.Wait, Replicas: o.Replicas, Seal: keys.Seal, Log: log}); err != nil {
 		return nil, full(err, dir)
 	}
 	leave := func() {}
 	if o.Slots != 0 {
-		if leave, err = o.workHere(ctx, c, s); err != nil {
+		if leave, err = o.workHere(ctx, c, s, here, token); err != nil {
 			return nil, err
 		}
 	}
@@ -131,12 +229,25 @@ func (o Options) Run(ctx context.Context, l *lab.Lab, dir string, watch func(Ind
 	if err == nil {
 		err = c.Queue.Remove(context.WithoutCancel(ctx))
 	}
+	if err == nil { // nobody needs them any more, and the folder may be given to others
+		_, _ = os.Remove(filepath.Join(dir, hub.WorkerFile)), os.Remove(filepath.Join(dir, secretFile))
+	}
 	return index, err
+}
+
+// vouch refuses a folder that has no seals, or seals it if somebody says that it is as it ought to be.
+func (o Options) vouch(dir string, s *Sweep, log func(string, ...any)) error {
+	err := loose(dir, s)
+	if !errors.Is(err, ErrUnsealed) || !o.AcceptUnsealed {
+		return err
+	}
+	log("%s had no seals; it is sealed as it is now", dir)
+	return seal(dir, s)
 }
 
 // workHere lets this machine take jobs until the returned function is called, which returns when they
 // have ended or moved on.
-func (o Options) workHere(ctx context.Context, c *Coordinator, s *Sweep) (leave func(), err error) {
+func (o Options) workHere(ctx context.Context, c *Coordinator, s *Sweep, nc *nats.Conn, t *hub.Token) (leave func(), err error) {
 	w, err := Here(c.Lab, filepath.Join(c.Dir, ".work"), c.Log)
 	if err != nil {
 		return nil, err
@@ -149,10 +260,16 @@ func (o Options) workHere(ctx context.Context, c *Coordinator, s *Sweep) (leave 
 	var workers sync.WaitGroup
 	workers.Go(func() {
 		for work.Err() == nil {
-			if err := w.Serve(work, c.Queue); err != nil {
+			found, err := queue.Find(work, nc, t)
+			for _, r := range found {
+				if r.Sweep == s.ID && err == nil {
+					err = w.Serve(work, r)
+				}
+			}
+			if err != nil && work.Err() == nil {
 				c.Log("this machine's worker: %v", err)
 			}
-			sleep(work, time.Second)
+			sleep(work, 200*time.Millisecond)
 		}
 		_ = os.RemoveAll(filepath.Dir(w.Dir))
 	})
@@ -193,40 +310,27 @@ func plain(r rune) rune {
 	return '_'
 }
 
-// Work lets a worker take the jobs of every sweep on a server, also of those that come later, until the
-// context ends.
-func Work(ctx context.Context, nc *nats.Conn, w *worker.Worker) error {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+// Work lets a worker take the jobs of every sweep on a server that its token is for, also of those that come later,
+// until the context ends.
+func Work(ctx context.Context, nc *nats.Conn, t *hub.Token, w *worker.Worker) error {
 	var sweeps sync.WaitGroup
 	defer sweeps.Wait()
-	var mu sync.Mutex
 	serving := map[string]bool{}
 	for ctx.Err() == nil {
-		names := js.StreamNames(ctx, jetstream.WithStreamListSubject("hop.*.job.>"))
-		for stream := range names.Name() {
-			id, ok := strings.CutPrefix(stream, "hop-")
-			mu.Lock()
-			known := serving[id]
-			serving[id] = true
-			mu.Unlock()
-			if !ok || known {
+		found, err := queue.Find(ctx, nc, t)
+		if err != nil && ctx.Err() == nil {
+			w.Log("asking for sweeps: %v", err)
+		}
+		for _, r := range found {
+			if serving[r.Sweep] {
 				continue
 			}
+			serving[r.Sweep] = true
 			sweeps.Go(func() {
-				q, err := queue.Find(ctx, nc, id)
-				if err == nil {
-					w.Log("working for sweep %s", id)
-					err = w.Serve(ctx, q)
+				w.Log("working for sweep %s", r.Sweep)
+				if err := w.Serve(ctx, r); err != nil && ctx.Err() == nil {
+					w.Log("sweep %s: %v", r.Sweep, err)
 				}
-				if err != nil && ctx.Err() == nil {
-					w.Log("sweep %s: %v", id, err)
-				}
-				mu.Lock()
-				delete(serving, id) // it may come back
-				mu.Unlock()
 			})
 		}
 		sleep(ctx, 2*time.Second)

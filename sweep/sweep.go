@@ -16,8 +16,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"hop/exp"
 	"hop/lab"
@@ -39,6 +39,8 @@ type Sweep struct {
 	Memory   int64           `json:"memory_bytes,omitempty"` // of a job
 	Then     []string        `json:"then,omitempty"`
 	After    []string        `json:"after,omitempty"`
+	At       time.Time       `json:"at"`    // when it was written
+	Check    string          `json:"check"` // its seal; empty: of a program that sealed none, and nothing vouches for it
 }
 
 // Variant is one setting of the spec.
@@ -121,21 +123,20 @@ func name(words ...string) string {
 }
 
 // Kind says what a job is there for.
-type Kind string
+type Kind = queue.Kind
 
 // The kinds of jobs.
 const (
-	Stage    Kind = "stage"
-	Training Kind = "train"
-	Follow   Kind = "follow" // what the spec says follows a training
-	Then     Kind = "then"
-	After    Kind = "after"
+	Stage    = queue.Stage
+	Training = queue.Training
+	Follow   = queue.Follow
+	Then     = queue.Then
+	After    = queue.After
 )
 
 // node is a job in the graph.
 type node struct {
 	queue.Job
-	kind    Kind
 	variant int // of a training and what follows it; else -1
 	seed    uint64
 	rung    int    // of a training
@@ -148,6 +149,7 @@ type node struct {
 	sought  bool // whether its result is there already was looked at
 	news    queue.News
 	score   float64 // of a training, where variants are stopped early
+	again   string  // why it is done again although it was done
 }
 
 // graph is all jobs of a sweep that are known so far, in order.
@@ -236,10 +238,9 @@ func (g *graph) stages(l *lab.Lab, v int) ([]*node, error) {
 			return nil, fmt.Errorf("sweep: stage %s of %s reads %s, which is on this machine only; make it a stage of the spec", p.Name,
 				g.sweep.Variants[v].Name, strings.Join(p.Local, " "))
 		}
-		n := &node{kind: Stage, variant: -1, sub: path.Join("out/stages", p.Dir), place: path.Join("stages", p.Dir)}
+		n := &node{variant: -1, sub: path.Join("out/stages", p.Dir), place: path.Join("stages", p.Dir)}
 		n.Job = queue.Job{
-			ID: name(g.sweep.Build, "stage", p.Key), Name: "stages/" + p.Dir, Files: map[string]string{"spec.yaml": g.sweep.Variants[v].Spec},
-			Words: []string{"attempt", "--leash", "--spec", "spec.yaml", "--stage", p.Name, "--out", "out", "--workers", g.cores()},
+			ID: name(g.sweep.Build, "stage", p.Key), Name: "stages/" + p.Dir, Kind: Stage, Spec: g.sweep.Variants[v].Spec, Stage: p.Name,
 		}
 		for _, read := range p.Reads {
 			n.Needs = append(n.Needs, queue.Need{ID: made[read].ID, Sub: made[read].sub, At: made[read].sub})
@@ -251,21 +252,14 @@ func (g *graph) stages(l *lab.Lab, v int) ([]*node, error) {
 	return list, nil
 }
 
-func (g *graph) cores() string { return strconv.Itoa(g.sweep.Each.Cores) }
-
 // train is the training of a variant with a seed up to a rung.
 func (g *graph) train(v, i, rung int) *node {
 	s, seed := g.sweep, g.sweep.Seeds[i]
 	sub := fmt.Sprintf("out/%s-001/seed-%d", s.Variants[v].name, seed)
-	n := &node{kind: Training, variant: v, seed: seed, rung: rung, sub: sub, place: fmt.Sprintf("%s/seed-%d", s.Variants[v].Name, seed)}
-	n.Job = queue.Job{
-		Name: n.place, Files: map[string]string{"spec.yaml": s.Variants[v].Spec},
-		Words: []string{"attempt", "--leash", "--spec", "spec.yaml", "--seed", strconv.FormatUint(seed, 10), "--out", "out", "--workers",
-			g.cores()},
-	}
+	n := &node{variant: v, seed: seed, rung: rung, sub: sub, place: fmt.Sprintf("%s/seed-%d", s.Variants[v].Name, seed)}
+	n.Job = queue.Job{Name: n.place, Kind: Training, Spec: s.Variants[v].Spec, Seed: seed}
 	if h := s.Halving; h != nil {
-		until := strconv.Itoa(h.Rungs[rung])
-		n.Words, n.Name = append(n.Words, "--until", until), n.Name+" to "+until
+		n.Until, n.Name = h.Rungs[rung], fmt.Sprintf("%s to %d", n.Name, h.Rungs[rung])
 		if rung > 0 {
 			n.Begin = g.last[v][i].ID
 		}
@@ -273,7 +267,7 @@ func (g *graph) train(v, i, rung int) *node {
 	for _, p := range g.stage[v] {
 		n.Needs = append(n.Needs, queue.Need{ID: p.ID, Sub: p.sub, At: p.sub})
 	}
-	n.ID = name(s.Build, strings.Join(n.Words, " "), s.Variants[v].Spec, n.Begin)
+	n.ID = g.id(n.Job)
 	g.last[v][i] = g.add(n)
 	g.rungs[rungKey{v, i, rung}] = g.last[v][i]
 	return g.last[v][i]
@@ -286,20 +280,16 @@ func (g *graph) follow(v int) {
 		return
 	}
 	group := fmt.Sprintf("out/%s-001", s.Variants[v].name)
-	n := &node{kind: Follow, variant: v, sub: group, place: s.Variants[v].Name, beside: true}
-	n.Job = queue.Job{
-		Name: s.Variants[v].Name + "/follow", Files: map[string]string{"spec.yaml": s.Variants[v].Spec},
-		Words: []string{"attempt", "--leash", "--spec", "spec.yaml", "--follow", "--out", "out", "--workers", g.cores()},
-	}
-	ids := []string{s.Build, strings.Join(n.Words, " "), s.Variants[v].Spec}
+	n := &node{variant: v, sub: group, place: s.Variants[v].Name, beside: true}
+	n.Job = queue.Job{Name: s.Variants[v].Name + "/follow", Kind: Follow, Spec: s.Variants[v].Spec}
 	for i := range s.Seeds {
 		of := g.last[v][i]
-		n.Needs, ids = append(n.Needs, queue.Need{ID: of.ID, Sub: of.sub, At: of.sub}), append(ids, of.ID)
+		n.Needs = append(n.Needs, queue.Need{ID: of.ID, Sub: of.sub, At: of.sub})
 	}
 	for _, p := range g.stage[v] {
 		n.Needs = append(n.Needs, queue.Need{ID: p.ID, Sub: p.sub, At: p.sub})
 	}
-	n.ID = name(ids...)
+	n.ID = g.id(n.Job)
 	g.add(n)
 }
 
@@ -311,33 +301,30 @@ func (g *graph) then(v int) {
 		for k, text := range s.Then {
 			at := fmt.Sprintf("in/seed-%d", seed)
 			words := strings.Fields(strings.ReplaceAll(text, "{run}", at))
-			n := &node{kind: Then, variant: v, seed: seed, sub: "out"}
+			n := &node{variant: v, seed: seed, sub: "out"}
 			n.place = fmt.Sprintf("then/%d-%s/%s/seed-%d", k+1, words[0], s.Variants[v].Name, seed)
-			n.Job = queue.Job{Name: n.place, Words: g.command(words), Needs: []queue.Need{{ID: of.ID, Sub: of.sub, At: at}}}
-			n.ID = name(s.Build, strings.Join(n.Words, " "), of.ID)
+			n.Job = queue.Job{Name: n.place, Kind: Then, Do: words, Needs: []queue.Need{{ID: of.ID, Sub: of.sub, At: at}}}
+			n.ID = g.id(n.Job)
 			g.add(n)
 		}
 	}
 }
 
-// command is a job that runs any command of hop that has a folder.
-func (g *graph) command(words []string) []string {
-	return append([]string{"attempt", "--leash", "--out", "out", "--workers", g.cores(), "--"}, words...)
-}
+// id is a job's: the same for the same work of the same build, and for no other.
+func (g *graph) id(j queue.Job) string { return name(g.sweep.Build, string(mustJSON(j))) }
 
 // after are the commands over all variants.
 func (g *graph) after() {
 	s := g.sweep
 	for k, text := range s.After {
 		var needs []queue.Need
-		var folders, specs, ids []string
-		files := map[string]string{}
+		var folders, specs []string
+		files := queue.Texts{}
 		for v := range s.Variants {
 			at := "in/" + s.Variants[v].Name
 			for i, seed := range s.Seeds {
 				if n := g.last[v][i]; s.Halving == nil || n.rung == len(s.Halving.Rungs)-1 {
 					needs = append(needs, queue.Need{ID: n.ID, Sub: n.sub, At: fmt.Sprintf("%s/seed-%d", at, seed)})
-					ids = append(ids, n.ID)
 					if i == 0 {
 						file := s.Variants[v].Name + ".yaml"
 						folders, specs, files[file] = append(folders, at), append(specs, file), s.Variants[v].Spec
@@ -346,9 +333,9 @@ func (g *graph) after() {
 			}
 		}
 		words := strings.Fields(strings.NewReplacer("{variants}", strings.Join(folders, " "), "{specs}", strings.Join(specs, " ")).Replace(text))
-		n := &node{kind: After, variant: -1, sub: "out", place: fmt.Sprintf("after/%d-%s", k+1, words[0])}
-		n.Job = queue.Job{Name: n.place, Words: g.command(words), Needs: needs, Files: files}
-		n.ID = name(append([]string{s.Build, strings.Join(n.Words, " ")}, ids...)...)
+		n := &node{variant: -1, sub: "out", place: fmt.Sprintf("after/%d-%s", k+1, words[0])}
+		n.Job = queue.Job{Name: n.place, Kind: After, Do: words, Needs: needs, Specs: files}
+		n.ID = g.id(n.Job)
 		g.add(n)
 	}
 }

@@ -146,7 +146,12 @@ func MakeNew(dir string) error {
 const Unfinished = ".part-"
 
 // Write writes a file whole or not at all.
-func Write(name string, b []byte) error {
+func Write(name string, b []byte) error { return write(name, b, 0o644) }
+
+// WriteSecret is Write for what only this user may read.
+func WriteSecret(name string, b []byte) error { return write(name, b, 0o600) }
+
+func write(name string, b []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(name)
 	f, err := os.CreateTemp(dir, Unfinished+"*")
 	if err != nil {
@@ -154,7 +159,7 @@ func Write(name string, b []byte) error {
 	}
 	file := &File{f}
 	_, err = file.Write(b)
-	err = errors.Join(err, f.Chmod(0o644))
+	err = errors.Join(err, f.Chmod(mode))
 	if err == nil {
 		err = file.Sync()
 	}

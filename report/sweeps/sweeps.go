@@ -27,7 +27,9 @@ type Table struct {
 	Drawn    bool      `json:"drawn,omitempty"` // variants are draws, not every combination
 	Rungs    []int     `json:"rungs,omitempty"` // where variants were stopped, in env steps
 	Failed   []Failure `json:"failed,omitempty"`
-	Spent    string    `json:"spent,omitempty"` // the part of the budget that was
+	Again    []Failure `json:"again,omitempty"`    // done, lost or changed, and done again
+	Loose    bool      `json:"unsealed,omitempty"` // nothing vouches for the sweep's own files
+	Spent    string    `json:"spent,omitempty"`    // the part of the budget that was
 	Jobs     int       `json:"jobs"`
 	CPU      float64   `json:"cpu_s"`
 	Wall     float64   `json:"wall_s"`
@@ -63,7 +65,7 @@ func (f Field) Part() float64 { return float64(f.Share) }
 // Value is its mean as a number.
 func (v Variant) Value() float64 { return float64(v.Mean) }
 
-// Failure is a job that was given up.
+// Failure is a job that was given up, or had to be done again.
 type Failure struct {
 	Job   string `json:"job"`
 	Why   string `json:"why"`

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"hop/sweep/hub"
 )
 
 // example is the path of a file in examples/cluster.
@@ -42,12 +44,12 @@ func TestTheSSHLoopRunsWorkers(t *testing.T) {
 	}
 	s.write("ssh", "#!/bin/bash\n"+ssh)
 	s.must(os.Chmod(s.path("ssh"), 0o755))
-	s.coord, s.out = s.start(nil, "sweep", "sweep.yaml", "--out", "x", "--listen", fmt.Sprintf("%s:%d", host, s.port), "--token", token,
-		"--slots=0", "--wait", "5s")
+	s.coord, s.out = s.start(nil, "sweep", "sweep.yaml", "--out", "x", "--listen", fmt.Sprintf("%s:%d", host, s.port),
+		"--token-file", "secret", "--slots=0", "--wait", "5s")
 	s.until("the coordinator listens", s.out, func() bool { return strings.Contains(s.out.String(), "workers join with") })
-	loop := exec.Command("bash", example(t, "ssh.sh"), fmt.Sprintf("nats://%s:%d", host, s.port), "a", "b")
+	loop := exec.Command("bash", example(t, "ssh.sh"), s.path("x/"+hub.WorkerFile), fmt.Sprintf("nats://%s:%d", host, s.port), "a", "b")
 	loop.Dir = s.dir
-	loop.Env = append(os.Environ(), asProgram+"=1", "HOP_TOKEN="+token, "HOP="+os.Args[0], "SSH="+s.path("ssh"), "TMPDIR="+s.dir)
+	loop.Env = append(os.Environ(), asProgram+"=1", "HOP="+os.Args[0], "SSH="+s.path("ssh"), "TMPDIR="+s.dir)
 	out := &said{}
 	loop.Stdout, loop.Stderr = out, out
 	s.must(loop.Start())
@@ -57,7 +59,7 @@ func TestTheSSHLoopRunsWorkers(t *testing.T) {
 	if err := loop.Wait(); err != nil {
 		t.Errorf("the loop ends with %v\n%s", err, out)
 	}
-	if text := out.String(); !strings.Contains(text, "a: worker ") || !strings.Contains(text, "b: worker ") || strings.Contains(text, token) {
+	if text := out.String(); !strings.Contains(text, "a: worker ") || !strings.Contains(text, "b: worker ") || strings.Contains(text, "hop-worker-") {
 		t.Errorf("it says\n%s", text)
 	}
 }
@@ -143,7 +145,7 @@ func TestTheSlurmScript(t *testing.T) {
 	s.begin()
 	c := exec.Command(bash, example(t, "slurm.sh"))
 	c.Dir = s.dir
-	c.Env = append(os.Environ(), asProgram+"=1", "HOP_TOKEN="+token, "HOP="+os.Args[0], "TMPDIR="+s.dir,
+	c.Env = append(os.Environ(), asProgram+"=1", "HOP_TOKEN_FILE="+s.path("x/"+hub.WorkerFile), "HOP="+os.Args[0], "TMPDIR="+s.dir,
 		fmt.Sprintf("HOP_CONNECT=nats://127.0.0.1:%d", s.port), "SLURM_CPUS_PER_TASK=1")
 	out := &said{}
 	c.Stdout, c.Stderr = out, out

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"hop/sweep/hub"
 	"hop/sweep/queue"
 )
 
@@ -37,8 +38,6 @@ func about() string {
 	}
 	return strings.NewReplacer("envs: 8, window: 16, steps: 2048, save: 512", "envs: 64, window: 64, steps: 120000, save: 30000").Replace(tiny)
 }
-
-const token = "open-sesame"
 
 // storm is a sweep with workers in processes of their own.
 type storm struct {
@@ -67,7 +66,7 @@ func newStorm(t *testing.T, spec, file string) *storm {
 	s.must(err)
 	s.port = l.Addr().(*net.TCPAddr).Port
 	s.must(l.Close())
-	s.at = fmt.Sprintf("nats://%s@127.0.0.1:%d", token, s.port)
+	s.at = fmt.Sprintf("nats://127.0.0.1:%d", s.port)
 	return s
 }
 
@@ -82,7 +81,7 @@ func (s *storm) begin(env ...string) {
 	if _, err := os.Stat(s.path("x/sweep.json")); err == nil {
 		args = []string{"sweep", "resume", "x"}
 	}
-	s.coord, s.out = s.start(env, append(args, "--listen", listen, "--token", token, "--slots=0", "--wait", s.wait)...)
+	s.coord, s.out = s.start(env, append(args, "--listen", listen, "--slots=0", "--wait", s.wait)...)
 	s.until("the coordinator listens", s.out, func() bool {
 		out := s.out.String()
 		if strings.Contains(out, "hop: ") {
@@ -107,7 +106,7 @@ func (s *storm) join(env []string, more ...string) *worker {
 
 // again starts a worker that has ended.
 func (s *storm) again(w *worker) {
-	w.cmd, w.out = s.start(w.env, append([]string{"worker", "--connect", s.at}, w.more...)...)
+	w.cmd, w.out = s.start(w.env, append([]string{"worker", "--connect", s.at, "--token-file", "x/" + hub.WorkerFile}, w.more...)...)
 }
 
 // kill ends a process as if its machine had been switched off.
@@ -282,7 +281,7 @@ func TestAPartitionLongerThanTheWait(t *testing.T) {
 	direct, p := s.at, newProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
 	s.join(nil)
 	s.join(nil)
-	s.at = fmt.Sprintf("nats://%s@%s", token, p.l.Addr())
+	s.at = fmt.Sprintf("nats://%s", p.l.Addr())
 	late := []*worker{s.join([]string{"HOP_TEST_SLOW=300ms"}), s.join([]string{"HOP_TEST_SLOW=300ms"})}
 	s.at = direct
 	cuts := 0
@@ -349,14 +348,29 @@ func TestPoisonedJobsAreGivenUpAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+// stranger is a worker's token of another coordinator.
+func stranger(t *testing.T) *hub.Token {
+	t.Helper()
+	keys, err := hub.Derive(hub.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := keys.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
 // A wrong token, another build and garbage on the wire are refused and counted, and take nothing down.
 func TestStrangersAreRefusedAndCounted(t *testing.T) {
 	byHand(t)
 	n := jobs(4)
 	s := newStorm(t, about(), seeds(n))
 	s.begin()
-	s.refused(2, "does not accept this token", "worker", "--connect", fmt.Sprintf("nats://wrong@127.0.0.1:%d", s.port))
-	s.refused(2, "does not accept this token", "worker", "--connect", fmt.Sprintf("nats://127.0.0.1:%d", s.port))
+	s.must(os.WriteFile(s.path("other.token"), []byte(stranger(t).String()), 0o600))
+	s.refused(2, "does not accept this token", "worker", "--connect", s.at, "--token-file", "other.token")
+	s.refused(2, "a worker needs a token", "worker", "--connect", s.at)
 	r := rand.New(rand.NewPCG(5, 6))
 	for i := range 20 {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
@@ -382,7 +396,7 @@ func TestStrangersAreRefusedAndCounted(t *testing.T) {
 	s.join(nil)
 	s.end(n)
 	x := s.index("x")
-	if x.Turned["not authorised"]+x.Turned["not the protocol"] < 22 || len(x.Refused) != 1 {
+	if x.Turned["not authorised"]+x.Turned["not the protocol"] < 21 || len(x.Refused) != 1 {
 		t.Errorf("turned away %v, refused %v", x.Turned, x.Refused)
 	}
 	s.refused(2, "can be reached from other machines", "sweep", "sweep.yaml", "--out", "y", "--listen", "0.0.0.0:0")

@@ -5,6 +5,7 @@ package hub
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"hop/internal/disk"
 )
 
 // Config says which server.
@@ -24,10 +28,12 @@ type Config struct {
 
 	// Listen is the address at which workers elsewhere reach the own server; empty: nobody
 	// but this process does, and nothing listens.
-	Listen string
-	Token  string // what workers must say
-	Cert   string // files of a certificate and its key, for TLS
-	Key    string
+	Listen   string
+	Keys     *Keys  // who may come in, and as what
+	Given    bool   // somebody chose the secret, and did not leave it to chance who has it
+	Cert     string // files of a certificate and its key, for TLS
+	Key      string
+	ClientCA string // file of the authority that signed the workers' certificates; empty: they need none
 
 	Most int64 // bytes that the own server may keep; 0: what the disk has
 	Log  func(string)
@@ -35,8 +41,8 @@ type Config struct {
 
 // Hub is a server in this process.
 type Hub struct {
-	srv   *server.Server
-	token string
+	srv  *server.Server
+	keys *Keys
 }
 
 // Public reports whether an address can be reached from other machines.
@@ -71,11 +77,46 @@ func (c Config) Validate() error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("sweep: --listen %s has no port that is a number", c.Listen)
 	}
-	if public && c.Token == "" && c.Cert == "" {
-		return fmt.Errorf("sweep: --listen %s can be reached from other machines, and whoever reaches it can run commands on your workers; "+
-			"give --token or --cert and --key, or listen on 127.0.0.1", c.Listen)
+	if c.ClientCA != "" && c.Cert == "" {
+		return errors.New("sweep: --client-ca is for TLS; give --cert and --key, the server's own, as well")
 	}
-	return nil
+	switch {
+	case !public || c.Given || c.ClientCA != "":
+		return nil
+	case c.Cert != "":
+		return fmt.Errorf("sweep: --listen %s can be reached from other machines, and --cert says who the server is, not who may come in; "+
+			"give --client-ca, the authority that signed the workers' certificates, or --token-file FILE (made if it is not there)", c.Listen)
+	}
+	return fmt.Errorf("sweep: --listen %s can be reached from other machines, and whoever comes in can do your jobs and hand in results; "+
+		"give --token-file FILE (made if it is not there), or --cert, --key and --client-ca, or listen on 127.0.0.1", c.Listen)
+}
+
+// permissions are all that a worker may do on the server: ask the coordinator, and hear the answers. It reaches no
+// stream, no state and no store itself.
+func permissions() *server.Permissions {
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{Who, Desk("*")}},
+		Subscribe: &server.SubjectPermission{Allow: []string{inbox + ".>"}},
+	}
+}
+
+// Who is where workers ask which sweeps there are, and Desk where they ask a sweep's coordinator for everything else.
+const Who = "hop.who"
+
+// Desk is the subject of a sweep's coordinator.
+func Desk(sweep string) string { return "hop." + sweep + ".desk" }
+
+// Workers hear answers below inbox, the coordinator below another word, which workers may not listen to.
+const (
+	inbox    = "_INBOX"
+	ownInbox = "_HOP"
+)
+
+// users are who may come in.
+func (k *Keys) users() ([]*server.NkeyUser, error) {
+	coordinator, err := k.coordinator.PublicKey()
+	worker, other := k.worker.PublicKey()
+	return []*server.NkeyUser{{Nkey: coordinator}, {Nkey: worker, Permissions: permissions()}}, errors.Join(err, other)
 }
 
 // Start starts the own server and waits until it is ready.
@@ -83,11 +124,16 @@ func Start(c Config) (*Hub, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	users, err := c.Keys.users()
+	if err != nil {
+		return nil, err
+	}
 	o := &server.Options{
 		ServerName: "hop", DontListen: true, JetStream: true, StoreDir: c.Dir, NoSigs: true, NoLog: true,
 		SyncAlways: true, // a result is acknowledged when it is on the disk
 		MaxPayload: 1 << 20, JetStreamMaxStore: c.Most, NoSystemAccount: true,
 		AuthTimeout: 30, // a thousand workers may come at once
+		Nkeys:       users,
 	}
 	if c.Listen != "" {
 		host, port, _ := net.SplitHostPort(c.Listen)
@@ -95,14 +141,13 @@ func Start(c Config) (*Hub, error) {
 		if n == 0 {
 			n = server.RANDOM_PORT
 		}
-		o.DontListen, o.Host, o.Port, o.Authorization = false, host, n, c.Token
+		o.DontListen, o.Host, o.Port = false, host, n
 	}
 	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return nil, fmt.Errorf("sweep: the certificate: %w", err)
+		if o.TLSConfig, err = c.tls(); err != nil {
+			return nil, err
 		}
-		o.TLSConfig, o.TLS, o.TLSTimeout = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, true, 30
+		o.TLS, o.TLSTimeout, o.TLSVerify = true, 30, c.ClientCA != ""
 	}
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return nil, err
@@ -123,7 +168,28 @@ func Start(c Config) (*Hub, error) {
 		srv.Shutdown()
 		return nil, fmt.Errorf("sweep: the engine cannot keep its data in %s; is there room on that disk?", c.Dir)
 	}
-	return &Hub{srv: srv, token: c.Token}, nil
+	return &Hub{srv: srv, keys: c.Keys}, nil
+}
+
+// tls is how the server shows who it is, and what it wants to be shown.
+func (c Config) tls() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: the certificate: %w", err)
+	}
+	conf := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if c.ClientCA == "" {
+		return conf, nil
+	}
+	b, err := disk.Read(c.ClientCA, 1<<20)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: --client-ca: %w", err)
+	}
+	conf.ClientCAs, conf.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !conf.ClientCAs.AppendCertsFromPEM(b) {
+		return nil, fmt.Errorf("sweep: --client-ca %s holds no certificate", c.ClientCA)
+	}
+	return conf, nil
 }
 
 // Addr is where workers reach it; empty if nothing listens.
@@ -175,9 +241,23 @@ func (h *Hub) OnFull(ctx context.Context, f func()) {
 	}()
 }
 
-// Connect connects this process to it, without a network.
+// Connect connects this process to it as the coordinator, without a network.
 func (h *Hub) Connect() (*nats.Conn, error) {
-	return nats.Connect("", append(lasting("hop"), nats.InProcessServer(h.srv), nats.Token(h.token))...)
+	return nats.Connect("", append(lasting("hop"), nats.InProcessServer(h.srv), as(h.keys.coordinator), nats.CustomInboxPrefix(ownInbox))...)
+}
+
+// ConnectWorker connects this process to it as a worker, without a network.
+func (h *Hub) ConnectWorker() (*nats.Conn, error) {
+	return nats.Connect("", append(lasting("hop worker"), nats.InProcessServer(h.srv), as(h.keys.worker))...)
+}
+
+// as shows who one is by signing what the server asks: nothing goes over the network that would let a listener in.
+func as(k nkeys.KeyPair) nats.Option {
+	public, err := k.PublicKey()
+	if err != nil {
+		return func(*nats.Options) error { return err }
+	}
+	return nats.Nkey(public, k.Sign)
 }
 
 // Stop ends it; what must not be lost is on the disk at any time.
@@ -195,24 +275,58 @@ func lasting(name string) []nats.Option {
 	}
 }
 
-// Dial connects to a server elsewhere. The token may be in the address, nats://TOKEN@HOST:PORT.
-func Dial(addr, name, token, ca string) (*nats.Conn, error) {
-	o := lasting(name)
-	if token != "" {
-		o = append(o, nats.Token(token))
+// Route is how to reach a server elsewhere.
+type Route struct {
+	Addr      string
+	Name      string // who says so
+	CA        string // file of the authority that signed the server's certificate
+	Cert, Key string // files of the own certificate, if the server wants one
+}
+
+// Dial connects to a coordinator's own server with a worker's token, or to somebody else's with what that wants to hear.
+func (r Route) Dial(t *Token) (*nats.Conn, error) {
+	if len(t.Seed) == 0 {
+		return r.DialOther(t.Server)
 	}
-	if ca != "" {
-		o = append(o, nats.RootCAs(ca))
+	k, err := nkeys.FromSeed(t.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: the worker's token is damaged: %w", err)
 	}
-	nc, err := nats.Connect(addr, o...)
-	if err == nil {
-		return nc, nil
-	}
-	where := Without(addr)
+	return r.dial(as(k))
+}
+
+// DialOther connects to somebody else's server: with a token, USER:PASSWORD, or nothing.
+func (r Route) DialOther(secret string) (*nats.Conn, error) {
+	user, password, both := strings.Cut(secret, ":")
 	switch {
+	case secret == "":
+		return r.dial()
+	case both:
+		return r.dial(nats.UserInfo(user, password))
+	}
+	return r.dial(nats.Token(secret))
+}
+
+func (r Route) dial(more ...nats.Option) (*nats.Conn, error) {
+	where := Without(r.Addr)
+	if where != r.Addr {
+		return nil, fmt.Errorf("sweep: --connect %s has a token in it, which everybody on this machine can read in the list of processes; "+
+			"give --token-file FILE, or HOP_TOKEN in the environment", where)
+	}
+	o := append(lasting(r.Name), more...)
+	if r.CA != "" {
+		o = append(o, nats.RootCAs(r.CA))
+	}
+	if r.Cert != "" {
+		o = append(o, nats.ClientCert(r.Cert, r.Key))
+	}
+	nc, err := nats.Connect(r.Addr, o...)
+	switch {
+	case err == nil:
+		return nc, nil
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("sweep: %s does not accept this token; it wants the one that hop sweep --listen was given (--token, or HOP_TOKEN)",
-			where)
+		return nil, fmt.Errorf("sweep: %s does not accept this token; hop sweep --listen prints which file its workers need (--token-file, or what "+
+			"stands in it as HOP_TOKEN)", where)
 	case errors.Is(err, nats.ErrNoServers):
 		return nil, fmt.Errorf("sweep: nobody answers at %s; is hop sweep --listen running there, and the port open?", where)
 	}

@@ -28,8 +28,8 @@ type Attempt struct {
 	Job
 	Number   int
 	From     string // the file to go on from; empty: from the start
+	Sum      string // of File, once it is in the store
 	q        *Queue
-	msg      jetstream.Msg
 	revision uint64
 	state    State
 }
@@ -58,8 +58,11 @@ func ended(err error) error {
 // ErrNone says that no job was there to take.
 var ErrNone = errors.New("sweep: no job waits")
 
+// Holder is who has a job: a worker's name, and the key with which it signs.
+type Holder struct{ Worker, Key string }
+
 // Take gives a job that asks for this to a worker, waiting no longer than patience.
-func (q *Queue) Take(ctx context.Context, a Ask, worker string, patience time.Duration) (*Attempt, error) {
+func (q *Queue) Take(ctx context.Context, a Ask, who Holder, patience time.Duration) (*Attempt, error) {
 	cons, err := q.find(ctx, a)
 	if err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func (q *Queue) Take(ctx context.Context, a Ask, worker string, patience time.Du
 			q.mu.Unlock()
 			return nil, ended(err)
 		}
-		at, err := q.claim(ctx, msg, worker)
+		at, err := q.claim(ctx, msg, who)
 		if at != nil || err != nil && ctx.Err() != nil {
 			return at, err
 		}
@@ -107,30 +110,41 @@ func (q *Queue) find(ctx context.Context, a Ask) (jetstream.Consumer, error) {
 }
 
 // claim makes a message an attempt; nil if there is nothing to do for it any more.
-func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, worker string) (*Attempt, error) {
-	at := &Attempt{q: q, msg: msg}
-	if err := json.Unmarshal(msg.Data(), &at.Job); err != nil || at.ID == "" {
-		return nil, msg.TermWithReason("not a job of hop")
+func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, who Holder) (*Attempt, error) {
+	at := &Attempt{q: q}
+	refuse := func(format string, args ...any) error {
+		q.log("a job is refused: "+format, args...)
+		return msg.TermWithReason("refused")
+	}
+	err := q.unseal(jobSeal, msg.Data(), &at.Job)
+	if err == nil {
+		err = at.Validate()
+	}
+	if err != nil {
+		return nil, refuse("%v", err)
 	}
 	e, err := q.state.Get(ctx, at.ID)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, msg.TermWithReason("a job that nobody has put")
+		return nil, refuse("%s is none that was put here", at.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s, err := decode(e)
+	s, err := q.decode(e)
 	if err != nil {
 		return nil, err
-	}
-	if s.Phase.Ended() {
-		return nil, msg.Ack()
 	}
 	about, err := msg.Metadata()
 	if err != nil {
 		return nil, err
 	}
 	number := about.Sequence.Stream
+	if s.Phase.Ended() && s.Message != 0 && s.Message != number {
+		return nil, refuse("%s was put again and is %s", at.Name, s.Phase)
+	}
+	if s.Phase.Ended() { // its acknowledgement was lost, or it was cancelled before anybody had it
+		return nil, msg.Ack()
+	}
 	if s.Phase == Running {
 		if s.Message != number { // it was put twice, and somebody has the other one
 			return nil, msg.Ack()
@@ -146,7 +160,7 @@ func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, worker string) (*A
 		return nil, msg.TermWithReason("given up")
 	}
 	s.Message = number
-	s.Phase, s.Worker = Running, worker
+	s.Phase, s.Worker, s.By, s.Reply = Running, who.Worker, who.Key, msg.Reply()
 	s.Attempt++
 	at.Number, at.From = s.Attempt, s.File
 	if at.revision, err = q.swap(ctx, at.ID, s, e.Revision()); err != nil {
@@ -166,11 +180,7 @@ func dropLost(err error) error {
 
 // swap is set, and returns the new revision.
 func (q *Queue) swap(ctx context.Context, id string, s State, revision uint64) (uint64, error) {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return 0, err
-	}
-	n, err := q.state.Update(ctx, id, b, revision)
+	n, err := q.state.Update(ctx, id, q.seal(stateSeal+id, s), revision)
 	if wrongRevision(err) {
 		err = fmt.Errorf("%w: %w", ErrLost, err)
 	}
@@ -180,7 +190,7 @@ func (q *Queue) swap(ctx context.Context, id string, s State, revision uint64) (
 // Beat says that the attempt is alive. The error is ErrLost if the job is not its own any
 // more: then it stops and throws away what it has.
 func (a *Attempt) Beat(ctx context.Context) error {
-	if err := a.msg.InProgress(); err != nil {
+	if err := a.q.nc.Publish(a.state.Reply, []byte("+WPI")); err != nil {
 		return err
 	}
 	e, err := a.q.state.Get(ctx, a.ID)
@@ -194,13 +204,15 @@ func (a *Attempt) Beat(ctx context.Context) error {
 }
 
 // File is what the attempt's folder is called in the store.
-func (a *Attempt) File() string { return fmt.Sprintf("%s.%d", a.ID, a.Number) }
+func (a *Attempt) File() string { return fileOf(a.ID, a.Number) }
+
+func fileOf(id string, number int) string { return fmt.Sprintf("%s.%d", id, number) }
 
 // Finish makes the attempt's folder, which is in the store under File, the job's result.
 func (a *Attempt) Finish(ctx context.Context, cost Cost) error {
 	s := a.state
-	s.Phase, s.File, s.Cost, s.Why, s.Log = Done, a.File(), cost, "", ""
-	return a.end(ctx, s, func() error { return a.msg.DoubleAck(ctx) })
+	s.Phase, s.File, s.Sum, s.Cost, s.Why, s.Log = Done, a.File(), a.Sum, cost, "", ""
+	return a.end(ctx, s, a.ack)
 }
 
 // Fail says that the attempt failed. The job is tried again, unless that was the last try or
@@ -211,10 +223,10 @@ func (a *Attempt) Fail(ctx context.Context, why, log string, useless bool) error
 	s.Why, s.Log = why, log
 	if useless || s.Lost >= Tries {
 		s.Phase = Failed
-		return a.end(ctx, s, func() error { return a.msg.DoubleAck(ctx) })
+		return a.end(ctx, s, a.ack)
 	}
 	s.Phase = Queued
-	return a.end(ctx, s, a.msg.Nak)
+	return a.end(ctx, s, a.nak)
 }
 
 // Move gives the job back for another worker to go on with, from the folder that is in the
@@ -223,21 +235,22 @@ func (a *Attempt) Move(ctx context.Context, stored bool) error {
 	s := a.state
 	s.Phase = Queued
 	if stored {
-		s.File = a.File()
+		s.File, s.Sum = a.File(), a.Sum
 	}
-	return a.end(ctx, s, a.msg.Nak)
+	return a.end(ctx, s, a.nak)
 }
 
 // end swaps the last state of the attempt in, then answers the stream. A server that died in between may
 // have swapped without saying so: then the state is this attempt's own already.
-func (a *Attempt) end(ctx context.Context, s State, answer func() error) error {
+func (a *Attempt) end(ctx context.Context, s State, answer func(context.Context) error) error {
+	s.Reply = ""
 	revision, err := a.q.swap(ctx, a.ID, s, a.revision)
 	if errors.Is(err, ErrLost) {
 		e, got := a.q.state.Get(ctx, a.ID)
 		if got != nil {
 			return got
 		}
-		is, got := decode(e)
+		is, got := a.q.decode(e)
 		if got != nil {
 			return got
 		}
@@ -250,14 +263,32 @@ func (a *Attempt) end(ctx context.Context, s State, answer func() error) error {
 		return err
 	}
 	a.revision = revision
-	return answer()
+	return answer(ctx)
 }
 
-// Discard takes the folder of an attempt that has lost its job from the store, unless the job's state names it.
-func (a *Attempt) Discard(ctx context.Context) error {
-	s, err := a.q.State(ctx, a.ID)
-	if err != nil || s.File == a.File() {
-		return err
+// ack tells the stream that the job has ended, and waits until it knows.
+func (a *Attempt) ack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := a.q.nc.RequestWithContext(ctx, a.state.Reply, []byte("+ACK"))
+	return err
+}
+
+// nak tells the stream to hand the job out again.
+func (a *Attempt) nak(context.Context) error { return a.q.nc.Publish(a.state.Reply, []byte("-NAK")) }
+
+// attempt finds the attempt that has a job again; ErrLost if that is another one by now.
+func (q *Queue) attempt(ctx context.Context, id string, number int, key string) (*Attempt, error) {
+	e, err := q.state.Get(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	return a.q.Drop(ctx, a.File())
+	s, err := q.decode(e)
+	if err != nil {
+		return nil, err
+	}
+	if s.Attempt != number || s.By != key {
+		return nil, ErrLost
+	}
+	return &Attempt{Job: Job{ID: id}, Number: number, q: q, revision: e.Revision(), state: s}, nil
 }

@@ -20,9 +20,3 @@ func (q *Queue) Parts(ctx context.Context, name string) (size, parts, all int) {
 	}
 	return int(info.Size), int(info.Chunks), int(store.CachedInfo().State.Msgs)
 }
-
-// TurnsAtOnce is how many send folders at once.
-const TurnsAtOnce = turnsAtOnce
-
-// Turn waits for a turn at sending.
-func (q *Queue) Turn(ctx context.Context) (end func()) { return q.turn(ctx) }

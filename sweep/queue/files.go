@@ -33,30 +33,28 @@ const part = 256 << 10
 const longest = 15 * time.Minute
 
 // Send puts a folder into the store. It goes in parts; the server keeps a sum of all, and
-// a reader sees the whole file or none.
-func (q *Queue) Send(ctx context.Context, name, dir string) error {
+// a reader sees the whole file or none. It returns that sum.
+func (q *Queue) Send(ctx context.Context, name, dir string) (sum string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	defer q.turn(ctx)()
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(pack(w, dir)) }()
-	err := q.put(ctx, name, r)
+	sum, err = q.put(ctx, name, r)
 	r.CloseWithError(err)
 	if err != nil {
-		return fmt.Errorf("sweep: sending %s: %w", filepath.Base(dir), err)
+		return "", fmt.Errorf("sweep: sending %s: %w", filepath.Base(dir), err)
 	}
-	return nil
+	return sum, nil
 }
 
 // put writes a file as the library's Put does (NATS ADR-20: parts under a new subject, then what the file is), but a
 // part goes only when the server has the one before on its disk, and is whole, since each costs an fsync.
-func (q *Queue) put(ctx context.Context, name string, r io.Reader) error {
+func (q *Queue) put(ctx context.Context, name string, r io.Reader) (string, error) {
 	old, err := q.files.GetInfo(ctx, name)
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
-		return err
+		return "", err
 	}
 	bucket := "hop-" + q.Sweep
-	subject := func(id string) string { return "$O." + bucket + ".C." + id }
 	info := &jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: part}}, Bucket: bucket, NUID: rand.Text(),
 	}
@@ -66,7 +64,7 @@ func (q *Queue) put(ctx context.Context, name string, r io.Reader) error {
 		if n, err = io.ReadFull(r, b); n > 0 {
 			info.Size, info.Chunks = info.Size+uint64(n), info.Chunks+1
 			sum.Write(b[:n])
-			if lost := q.publish(ctx, &nats.Msg{Subject: subject(info.NUID), Data: b[:n]}); lost != nil {
+			if lost := q.publish(ctx, &nats.Msg{Subject: q.chunks(info.NUID), Data: b[:n]}); lost != nil {
 				err = lost
 			}
 		}
@@ -84,14 +82,22 @@ func (q *Queue) put(ctx context.Context, name string, r io.Reader) error {
 	useless := info.NUID // parts that nobody reads
 	if err == nil {
 		if old == nil || old.Deleted {
-			return nil
+			return info.Digest, nil
 		}
 		useless = old.NUID
 	}
-	if store, lost := q.js.Stream(ctx, "OBJ_"+bucket); lost == nil {
-		_ = store.Purge(ctx, jetstream.WithPurgeSubject(subject(useless)))
+	if store, lost := q.store(context.WithoutCancel(ctx)); lost == nil {
+		_ = store.Purge(context.WithoutCancel(ctx), jetstream.WithPurgeSubject(q.chunks(useless)))
 	}
-	return err
+	return info.Digest, err
+}
+
+// chunks is where the parts of a writing of a file are.
+func (q *Queue) chunks(object string) string { return "$O.hop-" + q.Sweep + ".C." + object }
+
+// store is the stream that keeps files.
+func (q *Queue) store(ctx context.Context) (jetstream.Stream, error) {
+	return q.js.Stream(ctx, "OBJ_hop-"+q.Sweep)
 }
 
 // publish sends a message and waits until the server has it on its disk.
@@ -114,8 +120,8 @@ func (q *Queue) publish(ctx context.Context, m *nats.Msg) error {
 var ErrGone = errors.New("sweep: the store does not have it any more")
 
 // Fetch puts a folder of the store into dir, which must not be there. It appears whole or
-// not at all.
-func (q *Queue) Fetch(ctx context.Context, name, dir string) (err error) {
+// not at all, and only if its sum is this one.
+func (q *Queue) Fetch(ctx context.Context, name, sum, dir string) (err error) {
 	r, err := q.files.Get(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		err = ErrGone
@@ -124,6 +130,21 @@ func (q *Queue) Fetch(ctx context.Context, name, dir string) (err error) {
 		return fmt.Errorf("sweep: fetching %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if info, err := r.Info(); err != nil || info.Digest != sum {
+		return fmt.Errorf("sweep: fetching %s: %w: another folder is in its place", name, errors.Join(ErrGone, err))
+	}
+	if err := settle(r, dir); err != nil {
+		return fmt.Errorf("sweep: fetching %s: %w", name, err)
+	}
+	if err := r.Error(); err != nil {
+		return fmt.Errorf("sweep: fetching %s: %w", name, err)
+	}
+	return nil
+}
+
+// settle unpacks a folder to its place, whole or not at all. What follows the folder is read too, to where sums are
+// compared.
+func settle(r io.Reader, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -133,13 +154,10 @@ func (q *Queue) Fetch(ctx context.Context, name, dir string) (err error) {
 	}
 	defer os.RemoveAll(raw)
 	if err := unpack(r, raw); err != nil {
-		return fmt.Errorf("sweep: fetching %s: %w", name, err)
+		return err
 	}
-	if _, err := io.Copy(io.Discard, r); err != nil { // to the end, where the sum is compared
-		return fmt.Errorf("sweep: fetching %s: %w", name, err)
-	}
-	if err := r.Error(); err != nil {
-		return fmt.Errorf("sweep: fetching %s: %w", name, err)
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return err
 	}
 	if err := os.Chmod(raw, 0o755); err != nil {
 		return err

@@ -13,6 +13,10 @@
 //
 // A job is acknowledged after its result is durable. In between, the worker says that it is alive
 // three times within the wait.
+//
+// All of that is the coordinator's (Queue), which seals what it leaves with the server. Workers reach nothing of it
+// themselves: they ask the coordinator's desk (Answer, Remote), signed both ways, so that it does not depend on
+// a server's permissions who may do what.
 package queue
 
 import (
@@ -20,7 +24,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,23 +38,6 @@ const Tries = 3
 // the job's fault: a machine was switched off, a network was cut. There is a limit all
 // the same, since a job may take its worker down with it.
 const Silences = 100
-
-// Job is work for one process: a command of hop that writes into one folder.
-type Job struct {
-	ID    string   `json:"id"`    // the same for the same work, and for no other
-	Name  string   `json:"name"`  // what people call it, and its folder
-	Words []string `json:"words"` // the command line; its paths are below the job's folder
-	// Files are written into the job's folder first, by name, such as a spec.
-	Files map[string]string `json:"files,omitempty"`
-	// Begin is the job whose folder this one goes on from, if there is one.
-	Begin string `json:"begin,omitempty"`
-	// Needs are the jobs whose folders this one reads; they are no part of its result.
-	Needs []Need `json:"needs,omitempty"`
-	Ask   Ask    `json:"ask"`
-	// Limit and Quiet are how long it may take and say nothing; then it has failed. 0: for ever.
-	Limit time.Duration `json:"limit_ns,omitempty"`
-	Quiet time.Duration `json:"quiet_ns,omitempty"`
-}
 
 // Need is a job whose folder another job reads.
 type Need struct {
@@ -96,6 +82,11 @@ type State struct {
 	Silent  int    `json:"silent,omitempty"` // attempts whose worker fell silent
 	Cost    Cost   `json:"cost"`
 	Kept    bool   `json:"kept,omitempty"` // the coordinator has the result in its folder
+	Sum     string `json:"sum,omitempty"`  // of File, by which a folder that was put in its place is told
+	// By is the key of the worker that has it, with which it signs what it says of it, and Reply where the stream is
+	// told how it goes.
+	By    string `json:"by,omitempty"`
+	Reply string `json:"reply,omitempty"`
 	// Message is the number of the message by which it was handed out. A job that was put twice
 	// has two: the other one says nothing about the worker that has the job.
 	Message uint64 `json:"message,omitempty"`
@@ -117,6 +108,8 @@ type Queue struct {
 	jobs  jetstream.Stream
 	state jetstream.KeyValue
 	files jetstream.ObjectStore
+	key   []byte // of seals
+	log   func(format string, args ...any)
 
 	mu    sync.Mutex
 	doors map[string]jetstream.Consumer // where jobs are handed out, by what they ask for
@@ -127,13 +120,13 @@ type Options struct {
 	Wait     time.Duration // 0: 30 s
 	Replicas int           // of a cluster's servers that keep it; 0: one
 	Most     int64         // bytes of files at once; 0: as many as the server has room for
+	Seal     []byte        // the coordinator's key: what it leaves with the server is sealed with it
+	// Log hears of what is refused; nil: nobody does.
+	Log func(format string, args ...any)
 }
 
 // dedupe is how long the server knows a job that was put twice; states tell it for ever.
 const dedupe = 2 * time.Minute
-
-// waitKey is under which a sweep's stream says how long a silent worker keeps a job.
-const waitKey = "hop-wait"
 
 // Open makes what a sweep needs on the server, or finds it there.
 func Open(ctx context.Context, nc *nats.Conn, sweep string, o Options) (*Queue, error) {
@@ -141,7 +134,10 @@ func Open(ctx context.Context, nc *nats.Conn, sweep string, o Options) (*Queue, 
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{Sweep: sweep, Wait: o.Wait, js: js, nc: nc, doors: map[string]jetstream.Consumer{}}
+	q := &Queue{Sweep: sweep, Wait: o.Wait, js: js, nc: nc, doors: map[string]jetstream.Consumer{}, key: o.Seal, log: o.Log}
+	if q.log == nil {
+		q.log = func(string, ...any) {}
+	}
 	if q.Wait == 0 {
 		q.Wait = 30 * time.Second
 	}
@@ -149,7 +145,6 @@ func Open(ctx context.Context, nc *nats.Conn, sweep string, o Options) (*Queue, 
 	q.jobs, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: "hop-" + sweep, Description: "jobs of a sweep of hop that wait", Subjects: []string{"hop." + sweep + ".job.>"},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Duplicates: dedupe, Replicas: replicas,
-		Metadata: map[string]string{waitKey: q.Wait.String()},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sweep: making the stream of jobs: %w", err)
@@ -171,26 +166,6 @@ func Open(ctx context.Context, nc *nats.Conn, sweep string, o Options) (*Queue, 
 		return nil, fmt.Errorf("sweep: making the store of files: %w", err)
 	}
 	return q, nil
-}
-
-// Find returns a sweep that is on the server already, as a worker does.
-func Find(ctx context.Context, nc *nats.Conn, sweep string) (*Queue, error) {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, err
-	}
-	q := &Queue{Sweep: sweep, js: js, nc: nc, doors: map[string]jetstream.Consumer{}}
-	if q.jobs, err = js.Stream(ctx, "hop-"+sweep); err != nil {
-		return nil, fmt.Errorf("sweep: %s is not on this server: %w", sweep, err)
-	}
-	if q.Wait, err = time.ParseDuration(q.jobs.CachedInfo().Config.Metadata[waitKey]); err != nil || q.Wait <= 0 {
-		return nil, fmt.Errorf("sweep: %s was not put on this server by hop, or by another version of it", sweep)
-	}
-	if q.state, err = js.KeyValue(ctx, "hop-"+sweep); err != nil {
-		return nil, err
-	}
-	q.files, err = js.ObjectStore(ctx, "hop-"+sweep)
-	return q, err
 }
 
 // Remove takes everything of the sweep from the server.
@@ -232,17 +207,16 @@ func (q *Queue) Put(ctx context.Context, j Job) error {
 	if err := q.door(ctx, j.Ask); err != nil {
 		return err
 	}
-	waiting, err := json.Marshal(State{Phase: Queued})
-	if err != nil {
+	if err := j.Validate(); err != nil {
 		return err
 	}
-	revision, err := q.state.Create(ctx, j.ID, waiting)
+	revision, err := q.state.Create(ctx, j.ID, q.seal(stateSeal+j.ID, State{Phase: Queued}))
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		e, err := q.state.Get(ctx, j.ID)
 		if err != nil {
 			return err
 		}
-		s, err := decode(e)
+		s, err := q.decode(e)
 		if err != nil || s.Phase != Queued {
 			return err
 		}
@@ -250,11 +224,7 @@ func (q *Queue) Put(ctx context.Context, j Job) error {
 	} else if err != nil {
 		return err
 	}
-	b, err := json.Marshal(j)
-	if err != nil {
-		return err
-	}
-	_, err = q.js.Publish(ctx, q.subject(j.Ask), b, jetstream.WithMsgID(fmt.Sprintf("%s.%d", j.ID, revision)))
+	_, err = q.js.Publish(ctx, q.subject(j.Ask), q.seal(jobSeal, j), jetstream.WithMsgID(fmt.Sprintf("%s.%d", j.ID, revision)))
 	return err
 }
 
@@ -283,12 +253,12 @@ func (q *Queue) Adopt(ctx context.Context, id string, c Cost) error {
 }
 
 // Lend notes under which name a result that was kept is in the store again, for jobs that read it.
-func (q *Queue) Lend(ctx context.Context, id, file string) error {
+func (q *Queue) Lend(ctx context.Context, id, file, sum string) error {
 	return q.change(ctx, id, func(s *State) bool {
 		if s.Phase != Done || s.File == file {
 			return false
 		}
-		s.File = file
+		s.File, s.Sum = file, sum
 		return true
 	})
 }
@@ -331,7 +301,7 @@ func (q *Queue) change(ctx context.Context, id string, f func(*State) bool) erro
 		if err != nil {
 			return err
 		}
-		s, err := decode(e)
+		s, err := q.decode(e)
 		if err != nil {
 			return err
 		}
@@ -348,11 +318,8 @@ func (q *Queue) change(ctx context.Context, id string, f func(*State) bool) erro
 var ErrLost = errors.New("sweep: the job is another's by now")
 
 // set swaps a state for the one of a revision; 0: there must be none.
-func (q *Queue) set(ctx context.Context, id string, s State, revision uint64) error {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
+func (q *Queue) set(ctx context.Context, id string, s State, revision uint64) (err error) {
+	b := q.seal(stateSeal+id, s)
 	if revision == 0 {
 		_, err = q.state.Create(ctx, id, b)
 	} else {
@@ -371,11 +338,18 @@ func wrongRevision(err error) bool {
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-func decode(e jetstream.KeyValueEntry) (s State, err error) {
-	if err = json.Unmarshal(e.Value(), &s); err != nil {
+// decode reads a state; ErrForged if somebody else wrote it.
+func (q *Queue) decode(e jetstream.KeyValueEntry) (s State, err error) {
+	if err = q.unseal(stateSeal+e.Key(), e.Value(), &s); err != nil {
 		err = fmt.Errorf("sweep: the state of job %s: %w", e.Key(), err)
 	}
 	return s, err
+}
+
+// Restore writes a state over one that somebody else wrote.
+func (q *Queue) Restore(ctx context.Context, id string, s State) error {
+	_, err := q.state.Put(ctx, id, q.seal(stateSeal+id, s))
+	return err
 }
 
 // State returns a job's.
@@ -384,13 +358,14 @@ func (q *Queue) State(ctx context.Context, id string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return decode(e)
+	return q.decode(e)
 }
 
 // Change is a job's new state.
 type Change struct {
 	ID string
 	State
+	Forged error // somebody else wrote it: it is not known how the job stands
 }
 
 // Watch hands over the state of every job, then caught with an empty ID, and from then
@@ -415,9 +390,7 @@ func (q *Queue) Watch(ctx context.Context, see func(Change) error) error {
 					continue
 				}
 				c.ID = e.Key()
-				if c.State, err = decode(e); err != nil {
-					return err
-				}
+				c.State, c.Forged = q.decode(e)
 			}
 			if err := see(c); err != nil {
 				return err
@@ -450,56 +423,14 @@ type News struct {
 	Attempt  int     `json:"attempt"`
 	Line     string  `json:"line"` // the last that the job said
 	Progress float64 `json:"progress"`
+	key      string  // of who says so
 }
 
-// Say sends news.
-func (q *Queue) Say(n News) error {
-	b, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	return q.nc.Publish("hop."+q.Sweep+".news."+n.ID, b)
-}
+// Of says whether who has a job says so, and nobody else.
+func (n News) Of(s State) bool { return s.Phase == Running && n.Attempt == s.Attempt && n.key == s.By }
 
 // Refusal is a worker that cannot take a sweep's jobs.
 type Refusal struct {
 	Worker string `json:"worker"`
 	Why    string `json:"why"`
-}
-
-// Refuse says that a worker takes none of the jobs that ask for something.
-func (q *Queue) Refuse(r Refusal) error {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return q.nc.Publish("hop."+q.Sweep+".refused", b)
-}
-
-// Refusals hands over what workers refuse until the returned function is called.
-func (q *Queue) Refusals(see func(Refusal)) (stop func(), err error) {
-	sub, err := q.nc.Subscribe("hop."+q.Sweep+".refused", func(m *nats.Msg) {
-		var r Refusal
-		if json.Unmarshal(m.Data, &r) == nil && r.Worker != "" {
-			see(r)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = sub.Unsubscribe() }, nil
-}
-
-// Listen hands over news until the returned function is called.
-func (q *Queue) Listen(see func(News)) (stop func(), err error) {
-	sub, err := q.nc.Subscribe("hop."+q.Sweep+".news.>", func(m *nats.Msg) {
-		var n News
-		if json.Unmarshal(m.Data, &n) == nil && strings.HasSuffix(m.Subject, "."+n.ID) {
-			see(n)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = sub.Unsubscribe() }, nil
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,9 +18,17 @@ import (
 	"hop/sweep/queue"
 )
 
+// keys are a coordinator's.
+func keys(t *testing.T) *hub.Keys {
+	t.Helper()
+	k, err := hub.Derive("a secret of twenty letters")
+	must(t, err)
+	return k
+}
+
 func connect(t *testing.T, dir string) *nats.Conn {
 	t.Helper()
-	h, err := hub.Start(hub.Config{Dir: dir})
+	h, err := hub.Start(hub.Config{Dir: dir, Keys: keys(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +52,12 @@ func open(t *testing.T, wait time.Duration) *queue.Queue {
 var ask = queue.Ask{Build: "b", Cores: 1}
 
 func job(n int) queue.Job {
-	return queue.Job{ID: fmt.Sprintf("job%d", n), Name: fmt.Sprintf("n%d", n), Words: []string{"train"}, Ask: ask}
+	return queue.Job{ID: fmt.Sprintf("job%d", n), Name: fmt.Sprintf("n%d", n), Kind: queue.Training, Spec: "{}", Ask: ask}
 }
 
 func take(t *testing.T, q *queue.Queue, who string) *queue.Attempt {
 	t.Helper()
-	a, err := q.Take(t.Context(), ask, who, 5*time.Second)
+	a, err := q.Take(t.Context(), ask, queue.Holder{Worker: who}, 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,22 +71,30 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// send puts a folder into the store and returns its sum.
+func send(t *testing.T, q *queue.Queue, name, dir string) string {
+	t.Helper()
+	sum, err := q.Send(t.Context(), name, dir)
+	must(t, err)
+	return sum
+}
+
 func TestAJobIsHandedOutOnceAndItsResultKept(t *testing.T) {
 	q := open(t, 5*time.Second)
 	must(t, q.Put(t.Context(), job(1)))
 	must(t, q.Put(t.Context(), job(1))) // twice: it is the same
 	a := take(t, q, "w")
-	if a.ID != "job1" || a.Number != 1 || a.Words[0] != "train" {
+	if a.ID != "job1" || a.Number != 1 || a.Kind != queue.Training {
 		t.Fatalf("got %+v", a)
 	}
-	if _, err := q.Take(t.Context(), ask, "v", 50*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 50*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("a job was handed out twice: %v", err)
 	}
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "seed-1", "empty"), 0o755))
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	must(t, os.WriteFile(filepath.Join(dir, "seed-1", "spec.yaml"), big, 0o644))
-	must(t, q.Send(t.Context(), a.File(), dir))
+	a.Sum = send(t, q, a.File(), dir)
 	must(t, a.Finish(t.Context(), queue.Cost{CPU: 2}))
 	all, err := q.All(t.Context())
 	must(t, err)
@@ -89,14 +103,14 @@ func TestAJobIsHandedOutOnceAndItsResultKept(t *testing.T) {
 		t.Fatalf("state %+v", all)
 	}
 	to := filepath.Join(t.TempDir(), "there")
-	must(t, q.Fetch(t.Context(), s.File, to))
+	must(t, q.Fetch(t.Context(), s.File, s.Sum, to))
 	got, err := os.ReadFile(filepath.Join(to, "seed-1", "spec.yaml"))
 	must(t, err)
 	if !bytes.Equal(got, big) {
 		t.Fatal("the folder came back changed")
 	}
 	must(t, q.Put(t.Context(), job(1)))
-	if _, err := q.Take(t.Context(), ask, "v", 50*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 50*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("a job that is done was handed out: %v", err)
 	}
 }
@@ -131,7 +145,7 @@ func TestSignsOfLifeKeepAJob(t *testing.T) {
 		time.Sleep(130 * time.Millisecond)
 		must(t, a.Beat(t.Context()))
 	}
-	if _, err := q.Take(t.Context(), ask, "v", 20*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 20*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("a job in good hands was handed to another: %v", err)
 	}
 	must(t, a.Finish(t.Context(), queue.Cost{}))
@@ -149,7 +163,7 @@ func TestAPoisonedJobIsGivenUp(t *testing.T) {
 	if s.Phase != queue.Failed || s.Why != "it panicked again" || s.Log != "goroutine 2" || s.Attempt != 4 || s.Lost != 3 || s.Silent != 1 {
 		t.Fatalf("after three tries: %+v", s)
 	}
-	if _, err := q.Take(t.Context(), ask, "v", 400*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 400*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("a job that was given up was handed out: %v", err)
 	}
 	must(t, q.Again(t.Context(), "job1"))
@@ -181,14 +195,14 @@ func TestACancelledJobIsTakenFromItsWorker(t *testing.T) {
 	if err := a.Beat(t.Context()); !errors.Is(err, queue.ErrLost) {
 		t.Fatalf("the worker was told %v", err)
 	}
-	if _, err := q.Take(t.Context(), ask, "v", 100*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 100*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("a cancelled job was handed out: %v", err)
 	}
 }
 
 func TestEverythingSurvivesTheServersEnd(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
-	h, err := hub.Start(hub.Config{Dir: dir})
+	h, err := hub.Start(hub.Config{Dir: dir, Keys: keys(t)})
 	must(t, err)
 	nc, err := h.Connect()
 	must(t, err)
@@ -198,7 +212,7 @@ func TestEverythingSurvivesTheServersEnd(t *testing.T) {
 		must(t, q.Put(ctx, job(n)))
 	}
 	a := take(t, q, "w")
-	must(t, q.Send(ctx, a.File(), t.TempDir()))
+	send(t, q, a.File(), t.TempDir())
 	must(t, a.Finish(ctx, queue.Cost{}))
 	take(t, q, "w") // in its hands when the server ends
 	nc.Close()
@@ -237,7 +251,7 @@ func TestGarbageIsNoJob(t *testing.T) {
 		must(t, nc.Publish(q.Subject(ask), []byte(text)))
 	}
 	must(t, nc.Flush())
-	if _, err := q.Take(t.Context(), ask, "v", 300*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 300*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("garbage was handed out: %v", err)
 	}
 }
@@ -250,7 +264,7 @@ func TestAJobThatWasPutTwiceStaysWithItsWorker(t *testing.T) {
 	must(t, take(t, q, "w").Move(t.Context(), false)) // its state is another one now
 	must(t, q.Put(t.Context(), job(1)))               // so this is another message
 	a := take(t, q, "w")
-	if _, err := q.Take(t.Context(), ask, "v", 300*time.Millisecond); !errors.Is(err, queue.ErrNone) {
+	if _, err := q.Take(t.Context(), ask, queue.Holder{Worker: "v"}, 300*time.Millisecond); !errors.Is(err, queue.ErrNone) {
 		t.Fatalf("the job was handed to a second worker: %v", err)
 	}
 	must(t, a.Beat(t.Context()))
@@ -262,11 +276,11 @@ func TestAResultThatNobodyReadsLeavesTheStore(t *testing.T) {
 	for n, read := range []bool{false, true} {
 		must(t, q.Put(t.Context(), job(n)))
 		a := take(t, q, "w")
-		must(t, q.Send(t.Context(), a.File(), t.TempDir()))
+		a.Sum = send(t, q, a.File(), t.TempDir())
 		must(t, a.Finish(t.Context(), queue.Cost{}))
 		must(t, q.Keep(t.Context(), a.ID, read))
 		must(t, q.Keep(t.Context(), a.ID, read)) // twice is once
-		err := q.Fetch(t.Context(), a.File(), filepath.Join(t.TempDir(), "x"))
+		err := q.Fetch(t.Context(), a.File(), a.Sum, filepath.Join(t.TempDir(), "x"))
 		if errors.Is(err, queue.ErrGone) == read {
 			t.Errorf("somebody reads it: %v; fetching it: %v", read, err)
 		}
@@ -279,14 +293,13 @@ func TestAResultThatIsHandedInTwiceIsTakenOnce(t *testing.T) {
 	q := open(t, 5*time.Second)
 	must(t, q.Put(t.Context(), job(1)))
 	a := take(t, q, "w")
-	must(t, q.Send(t.Context(), a.File(), t.TempDir()))
+	a.Sum = send(t, q, a.File(), t.TempDir())
 	again := *a // as it was before the answer that never came
 	must(t, a.Finish(t.Context(), queue.Cost{}))
 	if err := again.Finish(t.Context(), queue.Cost{}); err != nil && !strings.Contains(err.Error(), "ack") {
 		t.Fatalf("handed in again: %v", err)
 	}
-	must(t, again.Discard(t.Context()))
-	must(t, q.Fetch(t.Context(), a.File(), filepath.Join(t.TempDir(), "x")))
+	must(t, q.Fetch(t.Context(), a.File(), a.Sum, filepath.Join(t.TempDir(), "x")))
 }
 
 // Every part of a folder costs the server an fsync: all are as long as they may be but the last. A folder that is sent
@@ -297,79 +310,18 @@ func TestAFolderIsSentInWholeParts(t *testing.T) {
 	big := make([]byte, 5*queue.Part+1000)
 	_, _ = rand.Read(big) // that packing does not shorten
 	must(t, os.WriteFile(filepath.Join(dir, "big"), big, 0o644))
+	sum := ""
 	for range 2 {
-		must(t, q.Send(t.Context(), "f", dir))
+		sum = send(t, q, "f", dir)
 		if size, parts, all := q.Parts(t.Context(), "f"); parts != 6 || all != 7 || size < len(big) {
 			t.Errorf("%d bytes are in %d parts, want 6; the store has %d messages, want those and one that says what the file is", size, parts, all)
 		}
 	}
 	to := filepath.Join(t.TempDir(), "there")
-	must(t, q.Fetch(t.Context(), "f", to))
+	must(t, q.Fetch(t.Context(), "f", sum, to))
 	got, err := os.ReadFile(filepath.Join(to, "big"))
 	must(t, err)
 	if !bytes.Equal(got, big) {
 		t.Error("the folder came back changed")
-	}
-}
-
-// Only so many send at once; those who are gone before their turn comes hold up nobody, and where nobody gives
-// turns a folder is sent without.
-func TestFoldersAreSentInTurn(t *testing.T) {
-	dir := t.TempDir()
-	h, err := hub.Start(hub.Config{Dir: dir, Listen: "127.0.0.1:0"})
-	must(t, err)
-	t.Cleanup(h.Stop)
-	nc, err := h.Connect()
-	must(t, err)
-	t.Cleanup(nc.Close)
-	q, err := queue.Open(t.Context(), nc, "s", queue.Options{})
-	must(t, err)
-	q.Turn(t.Context())() // nobody gives any
-	must(t, q.Turns(t.Context()))
-	away, err := hub.Dial("nats://"+h.Addr(), "away", "", "")
-	must(t, err)
-	other, err := queue.Find(t.Context(), away, "s")
-	must(t, err)
-	_, err = away.Subscribe("there", func(m *nats.Msg) { _ = m.Respond(nil) })
-	must(t, err)
-	for range queue.TurnsAtOnce / 2 {
-		other.Turn(t.Context())
-	}
-	var now, most atomic.Int64
-	var all sync.WaitGroup
-	for range 3 * queue.TurnsAtOnce {
-		all.Go(func() {
-			end := q.Turn(t.Context())
-			n := now.Add(1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-			}
-			time.Sleep(20 * time.Millisecond)
-			now.Add(-1)
-			end()
-		})
-	}
-	all.Wait()
-	if most.Load() != queue.TurnsAtOnce/2 {
-		t.Errorf("%d sent at once beside half of %d", most.Load(), queue.TurnsAtOnce)
-	}
-	var held []func()
-	for range queue.TurnsAtOnce / 2 {
-		held = append(held, q.Turn(t.Context()))
-	}
-	for range 2 * queue.TurnsAtOnce {
-		go other.Turn(t.Context())
-	}
-	time.Sleep(100 * time.Millisecond) // until they wait
-	away.Close()
-	for err = nil; !errors.Is(err, nats.ErrNoResponders); { // until the server knows: what it sends them before is lost
-		_, err = nc.Request("there", nil, 100*time.Millisecond)
-	}
-	began := time.Now()
-	for _, end := range held {
-		end()
-	}
-	q.Turn(t.Context())()
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("those who are gone held the others up for %v", took)
 	}
 }

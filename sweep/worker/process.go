@@ -26,21 +26,22 @@ type Process struct {
 // stopping is how long a process may take to save what it has.
 const stopping = 60 * time.Second
 
-// Run runs the job's command in its folder. Files of the job are written there first; paths in
-// its words are below it.
+// Run runs the job in its folder. The texts of the job are written there first.
 func (p Process) Run(ctx context.Context, j queue.Job, dir string, say func(line string, progress float64)) (out Outcome) {
-	for name, text := range j.Files {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(text), 0o644); err != nil {
-			return Outcome{Err: err}
-		}
+	words, err := Words(j)
+	if err == nil {
+		err = texts(j, dir)
+	}
+	if err != nil {
+		return Outcome{Err: err, Useless: true}
 	}
 	began := time.Now()
 	tail := &tail{say: say, last: began}
 	job, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := exec.CommandContext(job, p.Program, j.Words...)
+	c := exec.CommandContext(job, p.Program, words...)
 	c.Dir, c.Stdout, c.Stderr = dir, nil, tail
-	c.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(j.Ask.Cores, 1)))
+	c.Env = append(plainEnv(), "GOMAXPROCS="+strconv.Itoa(max(j.Ask.Cores, 1)))
 	c.Env = append(c.Env, p.Env...)
 	c.Cancel, c.WaitDelay = func() error { return interrupt(c) }, stopping
 	apart(c)
@@ -72,7 +73,7 @@ func (p Process) Run(ctx context.Context, j queue.Job, dir string, say func(line
 	case errors.As(why, new(tooMuch)):
 		out.Err = why
 	default:
-		out.Err = fmt.Errorf("hop %s: %w: %s", command(j.Words), err, verdict(out.Log))
+		out.Err = fmt.Errorf("hop %s: %w: %s", command(j), err, verdict(out.Log))
 		var e *exec.ExitError
 		// Wrong usage stays wrong. A panic is 2 too.
 		out.Useless = errors.As(err, &e) && e.ExitCode() == 2 && strings.HasPrefix(verdict(out.Log), "hop: ")
@@ -81,12 +82,20 @@ func (p Process) Run(ctx context.Context, j queue.Job, dir string, say func(line
 	return out
 }
 
-// command is what a job's words do, in a word.
-func command(words []string) string {
-	if i := slices.Index(words, "--"); i >= 0 && i+1 < len(words) {
-		return words[i+1]
+// command is what a job does, in a word.
+func command(j queue.Job) string {
+	if len(j.Do) > 0 {
+		return j.Do[0]
 	}
-	return words[0]
+	return "attempt"
+}
+
+// TokenEnv is the variable that may hold a token. It is the worker's: no job's process gets to see it.
+const TokenEnv = "HOP_TOKEN"
+
+// plainEnv is the environment without secrets.
+func plainEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, TokenEnv+"=") })
 }
 
 // verdict is the line in which a process says what went wrong: the program's own, or where it panicked.

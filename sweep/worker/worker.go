@@ -102,7 +102,7 @@ const patience = 2 * time.Second
 
 // Serve takes the sweep's jobs until the context ends, and returns when all of them
 // have ended or moved on. A worker may serve several sweeps at once.
-func (w *Worker) Serve(ctx context.Context, q *queue.Queue) error {
+func (w *Worker) Serve(ctx context.Context, q *queue.Remote) error {
 	w.once.Do(func() {
 		if w.Slots == 0 {
 			w.Slots = w.Cores
@@ -177,7 +177,7 @@ func (w *Worker) pause(ctx context.Context, d time.Duration) {
 }
 
 // work does one attempt.
-func (w *Worker) work(ctx context.Context, q *queue.Queue, at *queue.Attempt) {
+func (w *Worker) work(ctx context.Context, q *queue.Remote, at *queue.Taken) {
 	dir := filepath.Join(w.Dir, at.File())
 	defer os.RemoveAll(dir)
 	live, lost := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -208,7 +208,7 @@ func (w *Worker) work(ctx context.Context, q *queue.Queue, at *queue.Attempt) {
 			w.Log("%s, attempt %d: another has it by now; what this one did is thrown away", at.Name, at.Number)
 			return
 		}
-		err = w.finish(live, q, at, dir, out, say)
+		err = w.finish(live, at, dir, out, say)
 	} else if live.Err() == nil {
 		why := err
 		err = w.persist(live, "giving it back", say, func() error { return at.Fail(live, why.Error(), "", false) })
@@ -223,7 +223,7 @@ func (w *Worker) work(ctx context.Context, q *queue.Queue, at *queue.Attempt) {
 }
 
 // beat says that the attempt is alive, three times within the wait.
-func (w *Worker) beat(ctx context.Context, q *queue.Queue, at *queue.Attempt, stop <-chan struct{}, lost context.CancelCauseFunc) {
+func (w *Worker) beat(ctx context.Context, q *queue.Remote, at *queue.Taken, stop <-chan struct{}, lost context.CancelCauseFunc) {
 	t := time.NewTicker(q.Wait / 3)
 	defer t.Stop()
 	for {
@@ -243,12 +243,12 @@ func (w *Worker) beat(ctx context.Context, q *queue.Queue, at *queue.Attempt, st
 }
 
 // bring puts into the folder what the job reads.
-func (w *Worker) bring(ctx context.Context, q *queue.Queue, at *queue.Attempt, dir string, say say) error {
+func (w *Worker) bring(ctx context.Context, q *queue.Remote, at *queue.Taken, dir string, say say) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
 	from := at.From
-	if from == "" && at.Begin != "" {
+	if from.File == "" && at.Begin != "" {
 		s, err := q.State(ctx, at.Begin)
 		if err != nil {
 			return err
@@ -256,9 +256,9 @@ func (w *Worker) bring(ctx context.Context, q *queue.Queue, at *queue.Attempt, d
 		if s.Phase != queue.Done {
 			return fmt.Errorf("it goes on from job %s, which is %s", at.Begin, s.Phase)
 		}
-		from = s.File
+		from = queue.Folder{File: s.File, Sum: s.Sum}
 	}
-	if from != "" {
+	if from.File != "" {
 		if err := w.persist(ctx, "fetching what it reads", say, func() error { return q.Fetch(ctx, from, dir) }); err != nil {
 			return err
 		}
@@ -274,7 +274,8 @@ func (w *Worker) bring(ctx context.Context, q *queue.Queue, at *queue.Attempt, d
 			return fmt.Errorf("it reads what job %s makes, which is %s", n.ID, s.Phase)
 		}
 		to, raw := filepath.Join(dir, filepath.FromSlash(n.At)), filepath.Join(dir, ".need")
-		if err := w.persist(ctx, "fetching what it reads", say, func() error { return q.Fetch(ctx, s.File, raw) }); err != nil {
+		of := queue.Folder{File: s.File, Sum: s.Sum}
+		if err := w.persist(ctx, "fetching what it reads", say, func() error { return q.Fetch(ctx, of, raw) }); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -291,7 +292,7 @@ func (w *Worker) bring(ctx context.Context, q *queue.Queue, at *queue.Attempt, d
 }
 
 // finish hands in what came of an attempt.
-func (w *Worker) finish(ctx context.Context, q *queue.Queue, at *queue.Attempt, dir string, out Outcome, say say) error {
+func (w *Worker) finish(ctx context.Context, at *queue.Taken, dir string, out Outcome, say say) error {
 	for _, n := range at.Needs {
 		if err := os.RemoveAll(filepath.Join(dir, filepath.FromSlash(n.At))); err != nil {
 			return err
@@ -299,7 +300,7 @@ func (w *Worker) finish(ctx context.Context, q *queue.Queue, at *queue.Attempt, 
 	}
 	switch {
 	case out.Err == nil:
-		err := w.persist(ctx, "handing the result in", say, func() error { return q.Send(ctx, at.File(), dir) })
+		err := w.persist(ctx, "handing the result in", say, func() error { return at.Send(ctx, dir) })
 		if err != nil {
 			return err
 		}
@@ -314,7 +315,7 @@ func (w *Worker) finish(ctx context.Context, q *queue.Queue, at *queue.Attempt, 
 		return w.persist(ctx, "giving it back", say, func() error { return at.Move(ctx, false) })
 	case out.Stopped:
 		w.Log("%s moves on to another worker", at.Name)
-		stored := q.Send(ctx, at.File(), dir) == nil
+		stored := at.Send(ctx, dir) == nil
 		return w.persist(ctx, "giving it back", say, func() error { return at.Move(ctx, stored) })
 	default:
 		w.Log("%s, attempt %d failed: %v", at.Name, at.Number, out.Err)

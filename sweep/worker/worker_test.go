@@ -26,20 +26,44 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func open(t *testing.T, o queue.Options) *queue.Queue {
+// site is a sweep with its coordinator's desk.
+type site struct {
+	*queue.Queue
+	remote *queue.Remote
+}
+
+func open(t *testing.T, o queue.Options, desk *queue.Desk) site {
 	t.Helper()
-	h, err := hub.Start(hub.Config{Dir: t.TempDir()})
+	keys, err := hub.Derive("a secret of twenty letters")
+	must(t, err)
+	h, err := hub.Start(hub.Config{Dir: t.TempDir(), Keys: keys})
 	must(t, err)
 	nc, err := h.Connect()
 	must(t, err)
-	t.Cleanup(func() { nc.Close(); h.Stop() })
+	away, err := h.ConnectWorker()
+	must(t, err)
+	t.Cleanup(func() { away.Close(); nc.Close(); h.Stop() })
 	q, err := queue.Open(t.Context(), nc, "s", o)
 	must(t, err)
-	return q
+	desk.Queue, desk.Keys = q, keys
+	must(t, desk.Answer(t.Context()))
+	token, err := keys.Token()
+	must(t, err)
+	found, err := queue.Find(t.Context(), away, token)
+	must(t, err)
+	if len(found) != 1 {
+		t.Fatalf("%d sweeps, want one", len(found))
+	}
+	return site{q, found[0]}
+}
+
+// job is one that workers here take; none is run as a process.
+func job(id string, a queue.Ask) queue.Job {
+	return queue.Job{ID: id, Name: id, Kind: queue.Training, Spec: "{}", Ask: a}
 }
 
 // serve lets a worker work until the test ends.
-func serve(t *testing.T, q *queue.Queue, w *worker.Worker) {
+func serve(t *testing.T, q site, w *worker.Worker) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -47,7 +71,7 @@ func serve(t *testing.T, q *queue.Queue, w *worker.Worker) {
 	if w.Log == nil {
 		w.Log = t.Logf
 	}
-	wg.Go(func() { _ = w.Serve(ctx, q) })
+	wg.Go(func() { _ = w.Serve(ctx, q.remote) })
 	t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
@@ -62,18 +86,15 @@ func until(t *testing.T, what string, ok func() bool) {
 
 // A store without room: the worker keeps the result and says so, and hands it in when there is room.
 func TestAFullStoreHoldsResultsUp(t *testing.T) {
-	q := open(t, queue.Options{Wait: 5 * time.Second, Most: 500 << 10})
 	var mu sync.Mutex
 	var lines []string
-	stop, err := q.Listen(func(n queue.News) {
+	q := open(t, queue.Options{Wait: 5 * time.Second, Most: 500 << 10}, &queue.Desk{News: func(n queue.News) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, n.Line)
-	})
-	must(t, err)
-	defer stop()
+	}})
 	for n := range 2 {
-		must(t, q.Put(t.Context(), queue.Job{ID: fmt.Sprint("job", n), Name: fmt.Sprint(n), Words: []string{"x"}, Ask: ask}))
+		must(t, q.Put(t.Context(), job(fmt.Sprint("job", n), ask)))
 	}
 	serve(t, q, &worker.Worker{Cores: 1, Run: func(_ context.Context, _ queue.Job, dir string, _ func(string, float64)) worker.Outcome {
 		b := make([]byte, 300<<10)
@@ -105,19 +126,16 @@ func TestAFullStoreHoldsResultsUp(t *testing.T) {
 
 // Jobs are taken as far as slots, cores and memory go, and those that ask for what is not there are left.
 func TestAWorkerTakesWhatFits(t *testing.T) {
-	q := open(t, queue.Options{Wait: 5 * time.Second})
+	var refused sync.Map
+	q := open(t, queue.Options{Wait: 5 * time.Second}, &queue.Desk{Refuse: func(r queue.Refusal) { refused.Store(r.Why, true) }})
 	big := queue.Ask{Build: "b", Cores: 2}
 	asks := map[string]queue.Ask{"label": {Build: "b", Cores: 1, Labels: []string{"fast"}}, "cores": {Build: "b", Cores: 9},
 		"memory": {Build: "b", Cores: 1, Memory: 1 << 40}, "build": {Build: "c", Cores: 1}, "big": big}
 	for n := range 6 {
 		asks[fmt.Sprint("small", n)] = ask
 	}
-	var refused sync.Map
-	stop, err := q.Refusals(func(r queue.Refusal) { refused.Store(r.Why, true) })
-	must(t, err)
-	defer stop()
 	for id, a := range asks {
-		must(t, q.Put(t.Context(), queue.Job{ID: id, Name: id, Words: []string{"x"}, Ask: a}))
+		must(t, q.Put(t.Context(), job(id, a)))
 	}
 	var mu sync.Mutex
 	now, most := 0, 0
@@ -159,8 +177,8 @@ func TestAWorkerTakesWhatFits(t *testing.T) {
 
 // A worker that leaves lets its jobs save what they have, and another goes on from that.
 func TestWhatAJobHasSavedGoesOnElsewhere(t *testing.T) {
-	q := open(t, queue.Options{Wait: 5 * time.Second})
-	must(t, q.Put(t.Context(), queue.Job{ID: "job", Name: "job", Words: []string{"x"}, Ask: ask}))
+	q := open(t, queue.Options{Wait: 5 * time.Second}, &queue.Desk{})
+	must(t, q.Put(t.Context(), job("job", ask)))
 	ctx, leave := context.WithCancel(t.Context())
 	begun := make(chan struct{})
 	first := &worker.Worker{Name: "first", Build: "b", Cores: 1, Dir: t.TempDir(), Log: t.Logf,
@@ -171,7 +189,7 @@ func TestWhatAJobHasSavedGoesOnElsewhere(t *testing.T) {
 			return worker.Outcome{Stopped: true, Err: errors.New("stopped")}
 		}}
 	go func() { <-begun; leave() }()
-	must(t, first.Serve(ctx, q))
+	must(t, first.Serve(ctx, q.remote))
 	var got []byte
 	serve(t, q, &worker.Worker{Cores: 1, Run: func(_ context.Context, _ queue.Job, dir string, _ func(string, float64)) worker.Outcome {
 		got, _ = os.ReadFile(filepath.Join(dir, "saved"))
