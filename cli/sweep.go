@@ -175,16 +175,15 @@ func sweepText(a *app, x *sweep.Index) error {
 
 type sweepResume struct {
 	sweep.Options
-	Dir    string `arg:"" help:"The sweep's folder." type:"path"`
-	Accept bool   `name:"accept-unsealed" help:"Go on with a folder of an earlier program, for which nothing vouches, and seal it."`
-	JSON   bool   `help:"Print one JSON object."`
+	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
+	JSON bool   `help:"Print one JSON object."`
 }
 
 func (c sweepResume) Run(a *app) error {
 	if err := c.Check(); err != nil {
 		return usageError{err}
 	}
-	c.AcceptUnsealed = c.Accept
+	c.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
 	return goOn(a, c.Options, c.Dir, c.JSON)
 }
 
