@@ -10,12 +10,20 @@ import (
 	"hop/registry"
 )
 
-// The test binary is the program if it is called so, and if a sweep has it do a job.
+// The test binary is the program if it is called so, or as a sweep's worker calls it: else a
+// sweep in a test would run all tests again. The tests' user has settings of their own.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "hop" || len(os.Args) > 1 && os.Args[1] == "attempt" {
 		Main(registry.New())
 	}
-	os.Exit(m.Run())
+	settings, err := os.MkdirTemp("", "hop-settings-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("HOP_CONFIG", settings)
+	code := m.Run()
+	os.RemoveAll(settings)
+	os.Exit(code)
 }
 
 // shells says how each of them is asked what it would make of a line: it prints one

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"hop/field"
+	"hop/game"
 )
 
 type listCmd struct {
@@ -85,12 +86,20 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	g, _, err := c.build(a)
+	g, err := a.lab().GameWith(c.Named(c.Game, c.Set))
 	if err != nil {
 		return err
 	}
+	bots := []game.BotInfo{game.RandomBot(1)} // what every environment of others has: a list starts none
+	built, err := g.Peek()
+	if err != nil {
+		return usageError{err}
+	}
+	if built != nil {
+		bots = built.Bots()
+	}
 	rows := []named{}
-	for _, b := range g.Bots() {
+	for _, b := range bots {
 		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
 	}
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})

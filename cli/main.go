@@ -58,6 +58,7 @@ type grammar struct {
 	Worker    workerCmd    `cmd:"" help:"Do the jobs of sweeps elsewhere."`
 	Attempt   attemptCmd   `cmd:"" hidden:"" help:"Do one job of a sweep, as its workers do."`
 	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`
+	Trust     trustCmd     `cmd:"" help:"Trust a folder that somebody else made to run what it names."`
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
@@ -65,6 +66,8 @@ type grammar struct {
 	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
 
 	AcceptUnsealed bool `help:"Use a record that an earlier hop wrote without a seal; without this, that is refused."`
+
+	AnyFolder bool `name:"trust" help:"Run what folders name that somebody else made, for this once (hop trust)."`
 
 	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
 }
@@ -88,7 +91,8 @@ func (a *app) lab() *lab.Lab {
 }
 
 // reading returns the app with runs read as its command line says: every checkpoint that
-// is used is named, and an older one than the newest only if that was accepted.
+// is used is named, an older one than the newest only if that was accepted, and what
+// folders name to run refused unless they are trusted.
 func (a *app) reading(k *kong.Context) *app {
 	b, reg := *a, *a.reg
 	runs := &runlog.Reader{Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
@@ -102,6 +106,8 @@ func (a *app) reading(k *kong.Context) *app {
 			runs.AcceptOlder = runs.AcceptOlder || p.Flag.Target.Bool()
 		case p.Flag.Name == "accept-unsealed":
 			runs.AcceptUnsealed = runs.AcceptUnsealed || p.Flag.Target.Bool()
+		case p.Flag.Name == "trust":
+			reg.Trust.All = reg.Trust.All || p.Flag.Target.Bool()
 		}
 	}
 	reg.Runs = runs

@@ -71,6 +71,9 @@ func (s *Spec) overlayBase(base *yaml.Node, under []string) error {
 	if len(under) > maxBases {
 		return bad(fmt.Sprintf("at most %d specs under each other: %s", maxBases, strings.Join(under, ", ")))
 	}
+	if s.held && !slices.Contains(s.reg.PresetNames(), base.Value) {
+		return bad("a preset, because a folder's spec reads no other file")
+	}
 	text, file, name, err := s.reg.read(base.Value)
 	if err != nil {
 		return bad(err.Error())

@@ -27,6 +27,11 @@ type Machine struct {
 
 // Build wires a run of the spec with a seed. What the machine has no memory for is refused.
 func (s *Spec) Build(seed uint64, m Machine) (*train.SelfPlay, error) {
+	own := *s
+	s = &own
+	if _, err := s.Resolve(); err != nil {
+		return nil, err
+	}
 	if err := s.FitsMemory(cpu.Memory(), 1, m.Workers); err != nil {
 		return nil, err
 	}
@@ -45,7 +50,9 @@ func (s *Spec) Rewards() train.Rewards {
 
 // Parts makes what a run with a seed is built of.
 func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
-	g, err := s.Game.Build()
+	own := *s
+	s = &own
+	g, err := s.Resolve()
 	if err != nil {
 		return train.Parts{}, err
 	}
@@ -127,21 +134,30 @@ func (s *Spec) Groups(g game.Game) ([]int, [][]agent.ID) {
 	return s.mindOf(g.Spec().Seats)
 }
 
-// stage returns the game with some parameters changed.
+// stage builds the game with some parameters changed.
 func (s *Spec) stage(set []string) (game.Game, error) {
-	g, err := s.Game.clone()
+	g, err := s.staged(set)
 	if err != nil {
 		return nil, err
+	}
+	return g.Build()
+}
+
+// staged returns the game with some parameters changed.
+func (s *Spec) staged(set []string) (Game, error) {
+	g, err := s.Game.clone()
+	if err != nil {
+		return g, err
 	}
 	for _, kv := range set {
 		path, value, ok := strings.Cut(kv, "=")
 		path, isGame := strings.CutPrefix(path, "game.")
 		if !ok || !isGame {
-			return nil, fmt.Errorf("set %q, want game.FIELD=VALUE", kv)
+			return g, fmt.Errorf("set %q, want game.FIELD=VALUE", kv)
 		}
 		if err := g.Set(path, value); err != nil {
-			return nil, err
+			return g, err
 		}
 	}
-	return g.Build()
+	return g, nil
 }

@@ -17,6 +17,7 @@ type Game struct {
 	Name   string
 	params any
 	lines  field.Lines
+	from   *origin // nil: the user named it
 }
 
 // NewGame returns the game of that name at its default parameters.
@@ -47,16 +48,47 @@ func (g Game) clone() (Game, error) {
 	if err != nil {
 		return c, fmt.Errorf("exp: copying the game: %w", err)
 	}
+	c.from = g.from
 	return c, yaml.Unmarshal(text, c.params)
 }
 
-// Build returns the game, or everything that is wrong with its parameters.
+// Build returns the game, or everything that is wrong with its parameters. It is the one
+// place that starts a game's programs; one that a folder names must be trusted.
 func (g Game) Build() (game.Game, error) {
+	if what := g.Executes(); len(what) > 0 {
+		if err := g.from.allows(g.reg, what); err != nil {
+			return nil, err
+		}
+	}
 	built, err := g.reg.Games[g.Name].build(g.params)
 	if err != nil {
 		return nil, field.At(err, "game", g.lines)
 	}
 	return built, nil
+}
+
+// Peek returns the game for whoever only reads: nil if building it would start a program,
+// and then its parameters are checked as far as they can be without.
+func (g Game) Peek() (game.Game, error) {
+	if len(g.Executes()) == 0 {
+		return g.Build()
+	}
+	if v, ok := g.params.(interface{ Validate() error }); ok {
+		return nil, field.At(v.Validate(), "game", g.lines)
+	}
+	return nil, nil
+}
+
+// Label says which game it is, for people.
+func (g Game) Label() string {
+	var about any = g.params
+	if built, err := g.Peek(); err == nil && built != nil {
+		about = built
+	}
+	if l, ok := about.(interface{ Label() string }); ok {
+		return g.Name + " " + l.Label()
+	}
+	return g.Name
 }
 
 // Fields describes the parameters.

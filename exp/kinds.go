@@ -140,6 +140,7 @@ func (k *Kind) decode(n *yaml.Node, under []string) error {
 	k.spec.Mind = k.spec.Mind.clone()
 	if base := value(n, "base"); base != nil {
 		fresh := k.spec.reg.Default()
+		fresh.held = k.spec.held
 		errs = append(errs, fresh.overlayBase(base, append(slices.Clone(under), "minds."+k.Name)))
 		k.spec = *fresh.Learns(-1)
 	}
@@ -333,6 +334,7 @@ func (s *Spec) encodeKinds() (*yaml.Node, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.unchosen(body, k.spec.framed)
 		own, err := field.Encode(k.spec.Mind.params)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package exp_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -160,12 +161,17 @@ func TestKindsAreWrittenOut(t *testing.T) {
 		t.Errorf("a resolved spec is read as another: %v\n%s\n%s", err, once, twice)
 	}
 	dir := t.TempDir()
-	base := filepath.Join(dir, "base.yaml")
-	if err := os.WriteFile(base, []byte(mixed), 0o644); err != nil {
+	base, over := filepath.Join(dir, "base.yaml"), filepath.Join(dir, "over.yaml")
+	variant := "base: " + base + "\nminds: {slow: {ppo: {lr: 0.5}}}"
+	if err := errors.Join(os.WriteFile(base, []byte(mixed), 0o644), os.WriteFile(over, []byte(variant), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	v := exptest.Parse(t, "base: "+base+"\nminds: {slow: {ppo: {lr: 0.5}}}")
-	changes := exptest.Parse(t, mixed).Diff(v)
+	v, err := registry.New().Load(over, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Name = exptest.Parse(t, mixed).Name
+	changes := exptest.Parse(t, mixed).Diff(&v)
 	if len(changes) != 1 || changes[0].Path != "minds.slow.ppo.lr" {
 		t.Errorf("a variant of one line differs in %v", changes)
 	}

@@ -60,7 +60,7 @@ func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *
 	if x.file, err = safetensors.Parse(last.Body); err != nil {
 		return nil, fmt.Errorf("exp: the checkpoint of %s: %w", dir, err)
 	}
-	x.Game, err = x.Spec.Game.Build()
+	x.Game, err = x.Spec.Resolve()
 	return x, err
 }
 

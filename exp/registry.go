@@ -18,6 +18,7 @@ import (
 	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
+	"hop/trust"
 )
 
 // Registry is what specs can name. It is a value that a program is handed: whoever
@@ -29,6 +30,8 @@ type Registry struct {
 	Groups  []string // of presets, in the order in which a newcomer should read them
 	// Runs reads every checkpoint of other runs; nil: the newest, or none.
 	Runs *runlog.Reader
+	// Trust says which folders may run what they name; its zero value is the user's.
+	Trust trust.Trust
 	// End ends what games have started, such as other processes; nil: nothing is.
 	End func()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,9 +38,13 @@ type Spec struct {
 	Follow  []stage.Stage  `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
 
 	reg    *Registry
+	from   *origin // nil: the user named it
 	file   string
+	sets   []string // that the user typed
 	lines  field.Lines
 	framed bool // actor.frame was written: a game without a board does not choose it
+	chosen bool // the game has chosen it else
+	held   bool // a folder holds it
 }
 
 // plainName is what a spec may be called: folders are called after it, on any system.
@@ -77,7 +82,8 @@ func (r *Registry) Load(what string, sets []string) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	return r.Parse(text, file, name, sets)
+	_, none := os.Stat(filepath.Join(filepath.Dir(what), "env.json")) // of a run, whose spec is data
+	return r.parse(text, file, name, sets, file == what && none == nil)
 }
 
 // read returns the text of a preset or a file, and what it is called.
@@ -95,36 +101,80 @@ func (r *Registry) read(what string) (text []byte, file, name string, err error)
 	return text, what, strings.TrimSuffix(filepath.Base(what), filepath.Ext(what)), nil
 }
 
-// Parse reads a spec from text. file and name are for messages and for specs
-// that do not name themselves.
+// Parse reads the spec that a file of a folder holds, such as a run's, with the sets on
+// top. What it names to run must be trusted, and it reads no other file. file and name are
+// also for messages and for specs that do not name themselves.
+//
+// Reading starts no program: what only a game knows that would need one is chosen and
+// checked when it is built (Resolve).
 func (r *Registry) Parse(text []byte, file, name string, sets []string) (Spec, error) {
+	return r.parse(text, file, name, sets, true)
+}
+
+// parse reads a spec that the user named, or one that a folder holds.
+func (r *Registry) parse(text []byte, file, name string, sets []string, held bool) (Spec, error) {
 	s := r.Default()
+	s.sets, s.held = sets, held
 	errs := []error{s.overlay(text, file, name, nil)}
-	typed := 0
+	if held {
+		s.of(file)
+	}
 	for _, set := range sets {
 		if err := s.Set(set); err != nil {
 			errs = append(errs, fmt.Errorf("--set %s: %w", set, err))
-			typed++
 		}
 	}
-	if g, err := s.Game.Build(); err == nil && len(g.Spec().Obs.Planes) == 0 {
-		s.unframe()
-	}
-	for _, err := range field.Split(s.Validate()) {
-		if set := setBy(sets, err); set != "" {
-			err = fmt.Errorf("--set %s: %w", set, err)
-			typed++
-		}
-		errs = append(errs, err)
-	}
-	err := errors.Join(errs...)
-	if err != nil && typed < len(field.Split(err)) {
-		err = field.Summary(file, err)
-	}
-	if err != nil { // else all of it was typed, and nothing is wrong with the file
+	g, err := s.Game.Peek()
+	s.frame(g)
+	if err := s.said(append(errs, s.validate(g, err))...); err != nil {
 		return Spec{}, err
 	}
 	return s, nil
+}
+
+// said is what is wrong with a spec, each fault with the set that the user typed, or else
+// the file that it is in.
+func (s *Spec) said(errs ...error) error {
+	typed, list := 0, field.Split(errors.Join(errs...))
+	for i, err := range list {
+		if set := setBy(s.sets, err); set != "" {
+			list[i] = fmt.Errorf("--set %s: %w", set, err)
+		}
+		if strings.HasPrefix(list[i].Error(), "--set ") {
+			typed++
+		}
+	}
+	err := errors.Join(list...)
+	if typed < len(list) { // else all of it was typed, and nothing is wrong with the file
+		err = field.Summary(s.file, err)
+	}
+	return err
+}
+
+// Resolve builds the game. Of one that runs a program it chooses and checks what could not
+// be when the spec was read.
+func (s *Spec) Resolve() (game.Game, error) {
+	g, err := s.Game.Build()
+	var no *Untrusted
+	switch {
+	case errors.As(err, &no) || len(s.Game.Executes()) == 0:
+		return g, err
+	case err == nil:
+		s.frame(g)
+	}
+	return g, s.said(s.validate(g, err))
+}
+
+// frame chooses the frame where none was written, which a game without a board does.
+func (s *Spec) frame(g game.Game) {
+	if g == nil {
+		return
+	}
+	if len(g.Spec().Obs.Planes) == 0 {
+		s.Kinds = slices.Clone(s.Kinds)
+		s.unframe()
+	}
+	s.chosen = true
 }
 
 // unframe chooses the frame of games without a board where none was written.
@@ -220,9 +270,15 @@ func (s *Spec) blocks() []string {
 	return names
 }
 
-// Validate returns everything that is wrong, joined, each with its line.
+// Validate returns everything that is wrong as far as reading can tell, joined, each with
+// its line.
 func (s *Spec) Validate() error {
-	g, err := s.Game.Build()
+	g, err := s.Game.Peek()
+	return s.validate(g, err)
+}
+
+// validate is Validate with the game as far as it could be built.
+func (s *Spec) validate(g game.Game, err error) error {
 	errs := []error{err}
 	part := func(err error, prefix string) { errs = append(errs, field.At(err, prefix, s.lines)) }
 	if !plainName.MatchString(s.Name) {
@@ -235,7 +291,7 @@ func (s *Spec) Validate() error {
 	part(stage.Validate(s.Follow, "game", "run"), "follow")
 	if g == nil { // the rest of the spec is checked all the same
 		if plain, err := s.reg.NewGame(s.Game.Name); err == nil {
-			g, _ = plain.Build()
+			g, _ = plain.Peek()
 		}
 	}
 	if g != nil {
@@ -439,6 +495,7 @@ func (s *Spec) YAML() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exp: writing the spec: %w", err)
 	}
+	s.unchosen(body, s.framed)
 	own, err := field.Encode(s.Mind.params)
 	if err != nil {
 		return nil, fmt.Errorf("exp: writing the spec: %w", err)
@@ -458,6 +515,19 @@ func (s *Spec) YAML() ([]byte, error) {
 		body.Content = append(body.Content, text("minds"), kinds)
 	}
 	return yaml.Marshal(body)
+}
+
+// unchosen leaves out the frame that the game is still to choose, once it runs.
+func (s *Spec) unchosen(body *yaml.Node, framed bool) {
+	if framed || s.chosen || len(s.Game.Executes()) == 0 {
+		return
+	}
+	a := value(body, "actor")
+	for i := 0; i+1 < len(a.Content); i += 2 {
+		if a.Content[i].Value == "frame" {
+			a.Content = slices.Delete(a.Content, i, i+2)
+		}
+	}
 }
 
 // Fill puts the folders of prepared stages in place of their names, {NAME}, in

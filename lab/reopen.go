@@ -111,6 +111,9 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 		}
 	}
 	if len(missing) > 0 {
+		if err := t.Spec.Allowed(); err != nil {
+			return nil, errors.Join(err, t.abandon())
+		}
 		why := ""
 		if len(more.Seeds) == 0 {
 			why = ", as its group.json has it"
@@ -213,6 +216,9 @@ func (j *job) lengthen(steps int) error {
 func (t *Training) open(j *job) error {
 	if j.done() {
 		return nil
+	}
+	if err := j.spec.Allowed(); err != nil {
+		return err
 	}
 	g, err := j.spec.Game.Build()
 	if err != nil {

@@ -156,6 +156,9 @@ func (s *stages) prepare(ctx context.Context) error {
 // all runs a list of stages on one pool of workers, and notes how they went in the order of
 // the list: they end in any.
 func (s *stages) all(ctx context.Context, list []stage.Stage) error {
+	if err := s.spec.Allowed(); err != nil {
+		return err
+	}
 	if cores.Of(ctx) == nil && len(list) > 1 {
 		pool := cores.New(0, nil)
 		pool.Open()

@@ -110,7 +110,10 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	if err := spec.CheckPlayers(); err != nil {
+	if _, err := spec.Resolve(); err != nil {
+		return nil, Misuse{err}
+	}
+	if err := errors.Join(spec.Allowed(), spec.CheckPlayers()); err != nil {
 		return nil, Misuse{err} // before there is a folder
 	}
 	t := &Training{Spec: spec, Workers: workers, lab: l}
@@ -121,7 +124,29 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 	if t.Folder, err = NewFolder(out, spec.Name); err != nil {
 		return nil, err
 	}
+	l.Sign(t.Folder, spec.Executes())
 	return t, t.beginAll(seeds)
+}
+
+// Sign notes in a folder that this user wrote what it names to run. Where that cannot be,
+// the work goes on: the folder is then one that has to be trusted.
+func (l *Lab) Sign(dir string, what []string) {
+	if err := l.Reg.Trust.Sign(dir, what); err != nil {
+		l.Note("%s is not signed as yours, and will have to be trusted (hop trust): %v", dir, err)
+	}
+}
+
+// SignData makes the folder of a dataset whose game runs a program, and signs it.
+func (l *Lab) SignData(dir string, g exp.Game) error {
+	what := g.Executes()
+	if len(what) == 0 {
+		return nil
+	}
+	if err := disk.Make(dir); err != nil {
+		return fmt.Errorf("making the folder of the dataset: %w; choose another with --out", err)
+	}
+	l.Sign(dir, what)
+	return nil
 }
 
 // share says how many seeds are trained beside each other, with how many workers each.

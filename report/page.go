@@ -160,7 +160,7 @@ func (g *group) Next() []next {
 		next{"Write this report anew", "hop report " + dir},
 		next{"Look at every curve in TensorBoard", "tensorboard --logdir " + dir},
 	)
-	if g.Spec != nil && g.Agents > 1 && g.Game != nil {
+	if g.Spec != nil && g.Agents > 1 {
 		team := []string{"learn"}
 		for a := 1; a < g.Agents; a++ {
 			team = append(team, fmt.Sprintf("%s#%d", strings.Trim(one, "'"), a))

@@ -178,13 +178,10 @@ func (g *group) readSpec(r *run, text []byte, file string) *exp.Spec {
 		return &s
 	}
 	g.Spec, g.SpecText, g.Name = &s, shown, s.Name
-	g.Label = s.Game.Name
-	if built, err := s.Game.Build(); err == nil {
+	g.Label = s.Game.Label()
+	if built, err := s.Game.Peek(); err == nil && built != nil { // a page starts no program
 		spec := built.Spec()
 		g.Game = &spec
-		if l, ok := built.(interface{ Label() string }); ok {
-			g.Label += " " + l.Label()
-		}
 	}
 	g.team = slices.Clone(s.Train.Team)
 	for _, sw := range s.Train.Switch {

@@ -408,7 +408,7 @@ func Verify(dir, file string, read []byte) error {
 func sums(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == disk.LockFile {
+		if err != nil || e.IsDir() || e.Name() == disk.LockFile || e.Name() == disk.SignatureFile {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)

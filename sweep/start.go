@@ -158,6 +158,9 @@ func (o Options) Run(ctx context.Context, l *lab.Lab, dir string, watch func(Ind
 		return nil, fmt.Errorf("sweep: %s was begun by another build of hop, %s; this is %s; go on with that one, or begin another sweep",
 			dir, s.Build, here)
 	}
+	if err := s.allowed(l, dir); err != nil {
+		return nil, err
+	}
 	lock, err := disk.Lock(dir)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@
 package pyenv
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"hop/field"
 )
@@ -47,6 +49,14 @@ func (c Config) Validate() error {
 		errs = append(errs, field.Bad("kwargs", c.Kwargs, `a JSON object such as {"N": 2}`))
 	}
 	return errors.Join(errs...)
+}
+
+// Label names the environment.
+func (c Config) Label() string { return strings.TrimSpace(c.Env + " " + c.Kwargs) }
+
+// Executes says what opening the environment runs.
+func (c Config) Executes() string {
+	return fmt.Sprintf("\"%s -m hop.worker\" with %s(%s)", cmp.Or(c.Python, "python3"), c.Env, c.Kwargs)
 }
 
 // workers returns how many processes there are to be.

@@ -167,12 +167,7 @@ func (g *Game) declare(d *declared, a about) error {
 func (g *Game) Spec() game.Spec { return g.spec }
 
 // Label names the environment.
-func (g *Game) Label() string {
-	if g.cfg.Kwargs != "" {
-		return g.cfg.Env + " " + g.cfg.Kwargs
-	}
-	return g.cfg.Env
-}
+func (g *Game) Label() string { return g.cfg.Label() }
 
 // Bots lists the one policy that every environment has.
 func (g *Game) Bots() []game.BotInfo { return []game.BotInfo{game.RandomBot(len(g.spec.Actions))} }

@@ -159,8 +159,8 @@ func bots(reg *exp.Registry, name string) []game.BotInfo {
 	if err != nil {
 		return nil
 	}
-	g, err := block.Build()
-	if err != nil {
+	g, err := block.Peek()
+	if err != nil || g == nil {
 		return nil
 	}
 	return g.Bots()

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -165,7 +166,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := c.Reg.Parse(text, c.Runs[0], "run", nil)
+	spec, err := c.Reg.Parse(text, filepath.Join(c.Runs[0], "spec.yaml"), "run", nil)
 	if err != nil {
 		return nil, err
 	}

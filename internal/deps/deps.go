@@ -10,7 +10,7 @@ var Floors = map[string]int{
 	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0, "internal/cores": 0,
 	"internal/disk": 0, "internal/wait": 0, "internal/mutants": 0,
 	"sweep/design": 1, "sweep/hub": 1, "sweep/queue": 2, "sweep/worker": 3,
-	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "frame": 1, "bridge": 1, "internal/disk/disktest": 1,
+	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "trust": 1, "frame": 1, "bridge": 1, "internal/disk/disktest": 1,
 	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
 	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
 	"game/tag": 3, "bridge/pyenv": 4, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3, "diag/rules": 3,

@@ -14,6 +14,10 @@ import (
 // LockFile is what the file is called that says who is writing into a folder.
 const LockFile = "lock"
 
+// SignatureFile is what the file is called in which a user signs what a folder names to run
+// (package trust). It differs from user to user, so no sum of a folder counts it.
+const SignatureFile = ".signature"
+
 // errLocked is what lock returns if another open file has the lock.
 var errLocked = errors.New("locked")
 

@@ -79,6 +79,9 @@ func (c Config) variants(l *lab.Lab) ([]*variant, error) {
 		if err != nil {
 			return nil, lab.Misused("%w", err)
 		}
+		if _, err := s.Resolve(); err != nil {
+			return nil, lab.Misused("%w", err)
+		}
 		text, err := s.YAML()
 		if err != nil {
 			return nil, err

@@ -68,6 +68,9 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	if err := l.SignData(c.Out, params); err != nil {
+		return cfg, err
+	}
 	if c.Population != "" {
 		if cfg.GameSpec, err = params.Map(); err != nil {
 			return cfg, err

@@ -258,34 +258,16 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 		}
 		data = append(data, d)
 	}
-	var params map[string]json.RawMessage
-	var name, word string
-	err := json.Unmarshal(data[0].Game, &params)
-	if err == nil {
-		err = json.Unmarshal(params["name"], &name)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
-	}
-	if name == outside {
+	var is struct{ Name string }
+	if json.Unmarshal(data[0].Game, &is) == nil && is.Name == outside {
 		l.Note("%s is of a game that hop does not have; what needs its rules or its bots, such as limits and new episodes, is left out",
 			dirs[0])
 		return data, nil, nil
 	}
-	made, err := l.Reg.NewGame(name)
+	made, err := l.GameOf(data[0].Game)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 	}
-	delete(params, "name")
-	for path, value := range params {
-		text := string(value)
-		if json.Unmarshal(value, &word) == nil {
-			text = word
-		}
-		if err := made.Set(path, text); err != nil {
-			return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
-		}
-	}
-	g, err := made.Build()
+	g, err := made.Of(dirs[0]).Build()
 	return data, g, err
 }

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+
+	"hop/trust"
+)
+
+type trustCmd struct {
+	Folder string `arg:"" optional:"" help:"A run, a dataset, a sweep, a zoo, or a folder that holds such." type:"path" placeholder:"RUN"`
+	List   bool   `help:"List the folders that you trust."`
+	Remove bool   `help:"Trust the folder no longer."`
+	JSON   bool   `help:"Print one JSON object."`
+}
+
+type trustJSON struct {
+	Trusted []trust.Entry `json:"trusted"`
+}
+
+func (c trustCmd) Run(a *app) error {
+	switch {
+	case c.List && (c.Remove || c.Folder != ""):
+		return usage("--list lists all folders that you trust, and takes neither a folder nor --remove")
+	case c.List:
+		return c.list(a)
+	case c.Folder == "":
+		return usage("name a folder to trust, or --list")
+	case c.Remove:
+		return c.remove(a)
+	}
+	what, err := a.lab().Names(c.Folder)
+	if err != nil {
+		return err
+	}
+	if len(what) == 0 {
+		fmt.Fprintf(a.err, "%s names nothing to run: there is nothing to trust\n", c.Folder)
+		return nil
+	}
+	if err := a.reg.Trust.Add(c.Folder, what); err != nil {
+		return err
+	}
+	return c.show(a, trust.Entry{Folder: c.Folder, What: what})
+}
+
+// list prints what is trusted.
+func (c trustCmd) list(a *app) error {
+	list, err := a.reg.Trust.Entries()
+	if err != nil {
+		return err
+	}
+	return c.show(a, list...)
+}
+
+// remove trusts a folder no longer.
+func (c trustCmd) remove(a *app) error {
+	was, err := a.reg.Trust.Remove(c.Folder)
+	if err == nil && !was {
+		err = usage("%s is not among the folders that you trust (hop trust --list)", c.Folder)
+	}
+	return err
+}
+
+// show prints folders, and what each may run.
+func (c trustCmd) show(a *app, list ...trust.Entry) error {
+	if c.JSON {
+		return a.emit(trustJSON{append([]trust.Entry{}, list...)})
+	}
+	for _, e := range list {
+		fmt.Fprintf(a.out, "%s may run\n", e.Folder)
+		for _, line := range e.What {
+			fmt.Fprintf(a.out, "  %s\n", line)
+		}
+	}
+	return nil
+}
