@@ -62,7 +62,10 @@ func (s *Sweep) table(dir string, x *Index) *sweeps.Table {
 		if e.Kind != Training || e.Phase != queue.Done {
 			continue
 		}
-		i := at[e.Variant]
+		i, known := at[e.Variant]
+		if !known {
+			continue
+		}
 		v := &t.Variants[i]
 		v.CPU += e.Cost.CPU
 		if e.Rung == 0 {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -28,15 +29,52 @@ func Read(dir string) (*Sweep, error) {
 	err := disk.ReadSealed(name, largest, s)
 	switch {
 	case errors.Is(err, disk.ErrUnsealed):
-		s.Check = ""
-		return s, nil
+		s.Check, err = "", nil
 	case errors.Is(err, disk.ErrChanged):
 		return nil, fmt.Errorf("sweep: %s was changed after it was written%s: %s; put it back from a copy, or begin anew with another --out: %w",
 			name, changedAt(name, s.At), s.differs(dir), err)
-	case err != nil:
+	}
+	if err == nil {
+		err = s.validate()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// validate refuses what no sweep is: a seal says that a file is as it was written, not who wrote it.
+func (s *Sweep) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sweep: "+format, args...)) }
+	if len(s.Variants) == 0 || len(s.Seeds) == 0 {
+		bad("%s has no variants or no seeds", sweepFile)
+	}
+	if !name16.MatchString(s.ID) {
+		bad("its id is %.50q", s.ID)
+	}
+	for _, v := range s.Variants {
+		if !oneFolder(v.Name) {
+			bad("a variant is called %.100q, which is no name of a folder", v.Name)
+		}
+	}
+	if s.Each.Cores < 1 || s.Each.Cores > 1<<16 || s.Memory < 0 || s.Each.Limit < 0 || s.Each.Quiet < 0 {
+		bad("a job asks for what cannot be: %+v", s.Each)
+	}
+	if s.Halving != nil {
+		errs = append(errs, s.Halving.Validate())
+	}
+	errs = append(errs, commands("then", s.Then, "{run}")...)
+	errs = append(errs, commands("after", s.After, "{variants}", "{specs}")...)
+	return errors.Join(errs...)
+}
+
+// name16 is what a sweep is called on a server.
+var name16 = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// oneFolder says whether a name is that of a folder below another, and no path.
+func oneFolder(name string) bool {
+	return fs.ValidPath(name) && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/\\\x00")
 }
 
 // Loose reports whether nothing vouches for what the sweep is.
@@ -86,13 +124,18 @@ func ReadIndex(dir string) (*Index, error) {
 	err := disk.ReadSealed(name, largest, x)
 	switch {
 	case errors.Is(err, disk.ErrUnsealed):
-		x.Check = ""
-		return x, nil
+		x.Check, err = "", nil
 	case errors.Is(err, disk.ErrChanged):
 		return nil, fmt.Errorf("sweep: %s was changed after it was written%s; put it back from a copy, or remove it: what is done is found "+
 			"again by the runs' own seals: %w", name, changedAt(name, x.At), err)
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
+	}
+	for _, e := range x.Jobs {
+		if !fs.ValidPath(e.Place) || strings.ContainsAny(e.Place, "\\\x00") {
+			return nil, fmt.Errorf("sweep: %s: job %.100q is at %.100q, which is not below the folder", name, e.Name, e.Place)
+		}
 	}
 	return x, nil
 }

@@ -129,7 +129,10 @@ const signedHead = ed25519.PublicKeySize + ed25519.SignatureSize + sha256.Size
 
 // sign writes a request.
 func sign(sweep string, r request, with []byte, own ed25519.PrivateKey, hello []byte) []byte {
-	body := frame(r, with)
+	return signBody(sweep, frame(r, with), own, hello)
+}
+
+func signBody(sweep string, body []byte, own ed25519.PrivateKey, hello []byte) []byte {
 	b := append([]byte{}, own.Public().(ed25519.PublicKey)...)
 	b = append(b, ed25519.Sign(own, requested(sweep, body))...)
 	b = append(b, welcome(hello, sweep, b)...)
