@@ -1,0 +1,114 @@
+package exp_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hop/exp"
+	"hop/exp/exptest"
+	"hop/registry"
+)
+
+// Reading, checking, writing and comparing specs starts no program, whoever named it.
+func TestReadingASpecStartsNothing(t *testing.T) {
+	x, reg := exptest.NewTrap(t), registry.New()
+	s, err := reg.Load("ppo-env", x.Sets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := reg.Parse([]byte(x.Spec("")), filepath.Join(t.TempDir(), "spec.yaml"), "run", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.YAML()
+	if err = errors.Join(err, s.Validate(), held.Validate(), s.Set("ppo.lr=0.5")); err != nil {
+		t.Fatal(err)
+	}
+	s.Diff(&held)
+	s.AllFields()
+	s.Game.Label()
+	if strings.Contains(string(text), "frame:") {
+		t.Errorf("a frame is written that the game has still to choose:\n%s", text)
+	}
+	if want := x.Python + " -m hop.worker"; len(held.Executes()) != 1 || !strings.Contains(held.Executes()[0], want) {
+		t.Errorf("it would run %q, want %s", held.Executes(), want)
+	}
+	if x.Sprung() {
+		t.Error("reading a spec started what it names")
+	}
+	if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), "--set game.env=os:makedirs") || !x.Sprung() {
+		t.Errorf("what the user typed is not started when it is built: %v", err)
+	}
+}
+
+// What a folder holds is not trusted for its game, or for its agents in runs of others; what
+// the user sets changes nothing about that.
+func TestAFoldersProgramsAreRefused(t *testing.T) {
+	x, reg, dir := exptest.NewTrap(t), registry.New(), t.TempDir()
+	x.Run(t, filepath.Join(dir, "x"), "done")
+	run := filepath.Join(dir, "x", "seed-1")
+	file := filepath.Join(run, "spec.yaml")
+	s, err := reg.Load(file, []string{"game.kwargs={}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := exptest.Parse(t, exptest.Small(""), "train.team=[learn, ns, ns, '"+run+"#0']")
+	_, opened := reg.Open(run, nil)
+	for name, err := range map[string]error{
+		"a spec file of a run": s.Allowed(), "its game": onlyErr(s.Resolve()), "its agents": opened, "as co-players": plain.CheckPlayers(),
+	} {
+		var no *exp.Untrusted
+		if !errors.As(err, &no) || no.Folder != filepath.Join(dir, "x") || !strings.Contains(err.Error(), "hop trust "+no.Folder) {
+			t.Errorf("%s: got %v, want that %s is not trusted", name, err, filepath.Join(dir, "x"))
+		}
+	}
+	if x.Sprung() {
+		t.Error("something was started")
+	}
+}
+
+func onlyErr(_ any, err error) error { return err }
+
+// Commands around a training are a folder's own, unless a preset of this program has them
+// word for word.
+func TestStagesOfAPresetAreTheProgramsOwn(t *testing.T) {
+	exptest.NewTrap(t)
+	reg := registry.New()
+	preset, err := reg.Load("hop+", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := preset.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "spec.yaml")
+	s, err := reg.Parse(text, file, "run", nil)
+	if err != nil || s.Allowed() != nil || len(s.Executes()) > 0 || len(s.Prepare) == 0 {
+		t.Errorf("a run of a preset: %v, %v, %q", err, s.Allowed(), s.Executes())
+	}
+	first := strings.Replace(string(text), s.Prepare[0].Run, s.Prepare[0].Run+" --seed 77", 1)
+	if s, err = reg.Parse([]byte(first), file, "run", nil); err != nil || first == string(text) {
+		t.Fatal(err)
+	}
+	if err := s.Allowed(); err == nil || !strings.Contains(err.Error(), "--seed 77") {
+		t.Errorf("a changed stage: %v", err)
+	}
+}
+
+// A run's spec reads no file but presets: what it is based on would be somebody else's file.
+func TestAFoldersSpecReadsNoOtherFile(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	if err := os.WriteFile(other, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"base: " + other, "minds: {slow: {agents: [3], base: " + other + "}}"} {
+		_, err := registry.New().Parse([]byte(text), "x/spec.yaml", "run", nil)
+		if err == nil || !strings.Contains(err.Error(), "reads no other file") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
