@@ -112,6 +112,7 @@ const (
 	adaptArgs   = " --vs ns,ns,ns" + adaptSteps
 	zooMembers  = "--who selfish-1,selfish-1-young --hold selfish-2 --steps 9000 --set game.horizon=6"
 	responds    = "--set steps=200 --set envs=4 --set window=10 --set net.hidden=[8] --episodes 4 --json"
+	oneSweep    = "sweep/index.json sweep/sweep.json sweep/report.md sweep/report.json sweep/lr=0.001" // and what is so of one variant
 	sweepLeaves = "ROOT/sweep/report.md ROOT/sweep/*/seed-1/metrics.csv ROOT/sweep/*/seed-1/checkpoints/*.safetensors"
 )
 
@@ -151,8 +152,8 @@ var matrixReaders = []reader{
 	{"pretrain --zoo", uses, "pretrain response --zoo ROOT/zoo --set game.horizon=6 --out OUT " + responds, "zoo", "OUT/metrics.csv", true},
 	{"zoo train again", goesOn, "zoo train --out ROOT/zoo --json " + zooMembers, "zoo", "ROOT/zoo/zoo.json", false},
 	{"sweep status", shows, "sweep status ROOT/sweep --json", "sweep/index.json sweep/sweep.json", "", false},
-	{"sweep resume", goesOn, "sweep resume ROOT/sweep --json", "sweep", sweepLeaves, true},
-	{"sweep again", goesOn, "sweep ROOT/a.yaml --set ppo.lr=0.001,0.01 --out ROOT/sweep --json", "sweep", sweepLeaves, true},
+	{"sweep resume", goesOn, "sweep resume ROOT/sweep --json", oneSweep, sweepLeaves, true},
+	{"sweep again", goesOn, "sweep ROOT/a.yaml --set ppo.lr=0.001,0.01 --out ROOT/sweep --json", oneSweep, sweepLeaves, true},
 	{"report of a sweep's run", reports, "report ROOT/sweep/lr=0.001 --no-gif", "sweep/lr=0.001", "ROOT/sweep/lr=0.001/report.md", true},
 	{"train with stages", goesOn, "train ROOT/s.yaml --out ROOT/staged --json", "staged/stages", "ROOT/staged/s-002/seed-1/metrics.csv", true},
 }
