@@ -3,9 +3,9 @@
 #
 #   ./ssh.sh sweeps/x/worker.token nats://this-machine:4222 node1 node2 node3
 #
-# The first is the file with the token of the workers, which hop sweep writes. hop must be on those machines, the same build as here. Ctrl-C asks all workers to leave: their jobs
-# move on. So does a connection that breaks. SSH is the command that runs a line on a machine (ssh by
-# default), HOP the program there.
+# The first is the file with the token of the workers, which hop sweep writes. hop must be on those machines,
+# the same build as here. Ctrl-C asks all workers to leave: their jobs move on. So does a connection that
+# breaks. SSH is the command that runs a line on a machine (ssh by default), HOP the program there.
 set -euo pipefail
 token=$(cat "${1:?name the file with the token of the workers, such as sweeps/x/worker.token}")
 shift

@@ -59,7 +59,8 @@ func TestTheSSHLoopRunsWorkers(t *testing.T) {
 	if err := loop.Wait(); err != nil {
 		t.Errorf("the loop ends with %v\n%s", err, out)
 	}
-	if text := out.String(); !strings.Contains(text, "a: worker ") || !strings.Contains(text, "b: worker ") || strings.Contains(text, "hop-worker-") {
+	text := out.String()
+	if !strings.Contains(text, "a: worker ") || !strings.Contains(text, "b: worker ") || strings.Contains(text, "hop-worker-") {
 		t.Errorf("it says\n%s", text)
 	}
 }

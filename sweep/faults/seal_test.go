@@ -45,7 +45,8 @@ func TestAChangedSweepIsRefused(t *testing.T) {
 		c, out := p.program(nil, append([]string{"sweep"}, args...)...)
 		_ = c.Run()
 		text := strings.Join(strings.Fields(out.String()), " ")
-		if c.ProcessState.ExitCode() == 0 || !strings.Contains(text, "of lr=0.002 ppo.lr is 0.9, was 0.002") || !strings.Contains(text, "from a copy") {
+		if c.ProcessState.ExitCode() == 0 || !strings.Contains(text, "of lr=0.002 ppo.lr is 0.9, was 0.002") ||
+			!strings.Contains(text, "from a copy") {
 			t.Errorf("hop sweep %v: exit code %d: %s", args, c.ProcessState.ExitCode(), text)
 		}
 	}
@@ -142,16 +143,16 @@ func TestRunsThatAreTrainedAgainAreNamed(t *testing.T) {
 // of a lone run, and the log says what was refused.
 func TestAStrangerOnAServerOfOthersIsRefused(t *testing.T) {
 	p := newPlace(t, tiny)
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: p.path("nats"), NoSigs: true,
-		NoLog: true})
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: p.path("nats"),
+		NoSigs: true, NoLog: true})
 	p.must(err)
 	srv.Start()
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
 	if !srv.ReadyForConnections(10 * time.Second) {
 		t.Fatal("no server")
 	}
-	c, out := p.start([]string{"HOP_TEST_SLOW=700ms"}, "sweep", "s.yaml", "--set", "train.steps=512", "--seeds", "1-3", "--out", "x", "--connect",
-		srv.ClientURL(), "--slots", "1")
+	c, out := p.start([]string{"HOP_TEST_SLOW=700ms"}, "sweep", "s.yaml", "--set", "train.steps=512", "--seeds", "1-3", "--out", "x",
+		"--connect", srv.ClientURL(), "--slots", "1")
 	p.until("a job is at work", out, func() bool { return p.phases("x")["train running"] > 0 })
 	nc, err := nats.Connect(srv.ClientURL())
 	p.must(err)

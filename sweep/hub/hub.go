@@ -325,8 +325,8 @@ func (r Route) dial(more ...nats.Option) (*nats.Conn, error) {
 	case err == nil:
 		return nc, nil
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("sweep: %s does not accept this token; hop sweep --listen prints which file its workers need (--token-file, or what "+
-			"stands in it as HOP_TOKEN)", where)
+		return nil, fmt.Errorf("sweep: %s does not accept this token; hop sweep --listen prints which file its workers need (--token-file, or "+
+			"what stands in it as HOP_TOKEN)", where)
 	case errors.Is(err, nats.ErrNoServers):
 		return nil, fmt.Errorf("sweep: nobody answers at %s; is hop sweep --listen running there, and the port open?", where)
 	}

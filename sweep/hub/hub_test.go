@@ -173,7 +173,8 @@ func TestTokensAreWhatTheyAre(t *testing.T) {
 		}
 	}
 	for _, addr := range []string{"nats://token@127.0.0.1:1", "nats://a:b@127.0.0.1:1,nats://127.0.0.1:2"} {
-		if _, err := (Route{Addr: addr}).Dial(token); err == nil || !strings.Contains(err.Error(), "list of processes") || strings.Contains(err.Error(), "token@") {
+		_, err := Route{Addr: addr}.Dial(token)
+		if err == nil || !strings.Contains(err.Error(), "list of processes") || strings.Contains(err.Error(), "token@") {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}

@@ -49,7 +49,8 @@ func Derive(secret string) (*Keys, error) {
 		return nil, errors.New("sweep: that is a worker's token, and a coordinator needs a secret of its own; without one it makes it")
 	}
 	if len(secret) < shortest {
-		return nil, fmt.Errorf("sweep: the coordinator's secret has %d letters, want at least %d; without one it makes a good one", len(secret), shortest)
+		return nil, fmt.Errorf("sweep: the coordinator's secret has %d letters, want at least %d; without one it makes a good one",
+			len(secret), shortest)
 	}
 	part := func(what string) []byte {
 		m := hmac.New(sha256.New, []byte(secret))
@@ -94,8 +95,8 @@ func (t *Token) String() string {
 func ParseToken(text string) (*Token, error) {
 	rest, ok := strings.CutPrefix(text, tokenHead)
 	if !ok {
-		return nil, errors.New("sweep: that is no worker's token: hop sweep writes one into its folder, " + WorkerFile + " (the coordinator's secret " +
-			"stays with the coordinator)")
+		return nil, errors.New("sweep: that is no worker's token: hop sweep writes one into its folder, " + WorkerFile + " (the coordinator's " +
+			"secret stays with the coordinator)")
 	}
 	b, err := base64.RawURLEncoding.DecodeString(rest)
 	t := &Token{}
@@ -123,7 +124,8 @@ func ReadToken(name string) (string, error) {
 		return "", err
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("sweep: others can read %s (mode %o), and whoever has the token can come in; chmod 600 %[1]s", name, info.Mode().Perm())
+		return "", fmt.Errorf("sweep: others can read %s (mode %o), and whoever has the token can come in; chmod 600 %[1]s", name,
+			info.Mode().Perm())
 	}
 	b, err := disk.Read(name, most)
 	text := strings.TrimSpace(string(b))

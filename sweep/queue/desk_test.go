@@ -118,7 +118,8 @@ func TestAStrangerStaysOutside(t *testing.T) {
 	c.must(err)
 	token, err := other.Token()
 	c.must(err)
-	if _, err := (hub.Route{Addr: "nats://" + c.hub.Addr()}).Dial(token); err == nil || !strings.Contains(err.Error(), "does not accept this token") {
+	_, err = hub.Route{Addr: "nats://" + c.hub.Addr()}.Dial(token)
+	if err == nil || !strings.Contains(err.Error(), "does not accept this token") {
 		t.Errorf("another's token: %v", err)
 	}
 	c.says("authentication error")

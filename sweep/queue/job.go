@@ -58,7 +58,8 @@ type Line []string
 // Commands are the commands of hop that can be jobs of their own, with the flags that they may have: those that have a
 // folder, and what only concerns the runs in it.
 var Commands = map[string][]string{
-	"adapt":     {"vs", "trios", "seeds", "then", "at-episode", "zoo", "learn", "every", "steps", "last", "lives", "agent", "starts", "game", "set"},
+	"adapt":     {"vs", "trios", "seeds", "then", "at-episode", "zoo", "learn", "every", "steps", "last", "lives", "agent", "starts",
+		"game", "set"},
 	"audit":     {"set", "seeds", "updates", "episodes"},
 	"compare":   {"seeds", "set", "reuse", "threshold"},
 	"crossplay": {"game", "set", "episodes", "seed", "greedy", "split", "runs", "planner"},

@@ -61,11 +61,13 @@ func hostile() map[string]queue.Job {
 			j.Kind, j.Spec, j.Do, j.Specs = queue.After, "", queue.Line{"compare", "v.yaml"}, queue.Texts{name: "{}"}
 		})
 	}
-	for _, text := range []string{"", "serve .", "sh -c id", "worker --connect nats://evil", "attempt --spec x", "collect --out /x", "train --env evil:make",
+	for _, text := range []string{"", "serve .", "sh -c id", "worker --connect nats://evil", "attempt --spec x", "collect --out /x",
+		"train --env evil:make",
 		"train --env=evil:make", "audit --env evil:make", "audit --data /etc", "train --out /etc", "train --resume ../x", "train --serve",
 		"train x --set game.env=subprocess:check_output", "train x --set=game.env=evil:make", "train x --set game.python=/bin/sh",
 		"train x --set game.kwargs={}", "train x --set game.name=python", "train x --set prepare=[]", "train x --set prepare.0.run=x",
-		"train x --set game={env:evil}", "train x --set", "adapt ../../home", "adapt /etc", "adapt in/seed-1 --zoo /zoo", "adapt in/seed-1 --zoo=~/zoo",
+		"train x --set game={env:evil}", "train x --set", "adapt ../../home", "adapt /etc", "adapt in/seed-1 --zoo /zoo",
+		"adapt in/seed-1 --zoo=~/zoo",
 		"adapt in/../../x", "adapt in/seed-1 --vs ns,../x#0", "compare v.yaml --reuse /runs", "adapt -- in/seed-1", "adapt in/seed-1 -x",
 		`adapt C:\windows`, "crossplay in/a --planner game.env=evil:make", "train x --set ppo.lr=1 --set game.env=x"} {
 		with("the command "+text, func(j *queue.Job) { j.Kind, j.Spec, j.Do = queue.Then, "", strings.Fields(text) })
@@ -109,7 +111,8 @@ func script(t *testing.T, line string) string {
 func TestAJobsProcessDoesNotSeeTheToken(t *testing.T) {
 	t.Setenv(worker.TokenEnv, "open-sesame")
 	t.Setenv("HOP_OTHER", "seen")
-	out := worker.Process{Program: script(t, "env >&2")}.Run(context.Background(), queue.Job{ID: "a", Kind: queue.Training, Spec: "{}"}, t.TempDir(), nil)
+	j := queue.Job{ID: "a", Kind: queue.Training, Spec: "{}"}
+	out := worker.Process{Program: script(t, "env >&2")}.Run(context.Background(), j, t.TempDir(), nil)
 	if out.Err != nil || strings.Contains(out.Log, "open-sesame") || !strings.Contains(out.Log, "HOP_OTHER=seen") {
 		t.Errorf("%v: %s", out.Err, out.Log)
 	}
@@ -140,8 +143,8 @@ func FuzzAJobIsOfTheList(f *testing.F) {
 			t.Fatalf("%q", words)
 		}
 		for i, w := range words[6:] {
-			bad := strings.HasPrefix(w, "/") || strings.HasPrefix(w, "--env") || strings.HasPrefix(w, "--out") || slices.Contains(strings.Split(w, "/"), "..") ||
-				strings.Contains(w, "game.env") && i > 0
+			bad := strings.HasPrefix(w, "/") || strings.HasPrefix(w, "--env") || strings.HasPrefix(w, "--out") ||
+				slices.Contains(strings.Split(w, "/"), "..") || strings.Contains(w, "game.env") && i > 0
 			if bad {
 				t.Fatalf("%q of %+v", words, j)
 			}
