@@ -134,12 +134,15 @@ type sweepStatus struct {
 func (c sweepStatus) Run(a *app) error {
 	x, err := sweep.ReadIndex(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usage("%s holds no sweep that was begun", c.Dir)
+		return usage("%s holds no sweep that was begun: it has no %s", c.Dir, sweep.IndexFile)
 	}
 	if err != nil {
 		return err
 	}
 	s, err := sweep.Read(c.Dir)
+	if err == nil {
+		err = s.Fits(c.Dir, x)
+	}
 	if err != nil {
 		return err
 	}
