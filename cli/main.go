@@ -65,6 +65,8 @@ type grammar struct {
 
 	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
 
+	AcceptUnsealed bool `help:"Use a record that an earlier hop wrote without a seal; without this, that is refused."`
+
 	AnyFolder bool `name:"trust" help:"Run what folders name that somebody else made, for this once (hop trust)."`
 
 	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
@@ -92,18 +94,23 @@ func (a *app) lab() *lab.Lab {
 // is used is named, an older one than the newest only if that was accepted, and what
 // folders name to run refused unless they are trusted.
 func (a *app) reading(k *kong.Context) *app {
-	older := a.reg.Runs != nil && a.reg.Runs.AcceptOlder
 	b, reg := *a, *a.reg
+	runs := &runlog.Reader{Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	if was := a.reg.Runs; was != nil {
+		runs.AcceptOlder, runs.AcceptUnsealed = was.AcceptOlder, was.AcceptUnsealed
+	}
 	for _, p := range k.Path {
 		switch {
 		case p.Flag == nil:
 		case p.Flag.Name == "accept-older":
-			older = older || p.Flag.Target.Bool()
+			runs.AcceptOlder = runs.AcceptOlder || p.Flag.Target.Bool()
+		case p.Flag.Name == "accept-unsealed":
+			runs.AcceptUnsealed = runs.AcceptUnsealed || p.Flag.Target.Bool()
 		case p.Flag.Name == "trust":
 			reg.Trust.All = reg.Trust.All || p.Flag.Target.Bool()
 		}
 	}
-	reg.Runs = &runlog.Reader{AcceptOlder: older, Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	reg.Runs = runs
 	b.reg = &reg
 	return &b
 }

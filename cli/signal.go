@@ -20,12 +20,22 @@ const patience = time.Second
 // killed is the exit code of a program that a signal has ended, as shells have it.
 const killed = 130
 
+// stops are the signals that ask for an end: Ctrl-C, a polite kill, and a terminal that
+// is gone. Under nohup the last is ignored, as whoever wrote nohup wants it.
+func stops() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
 // listen returns a context that the first signal ends: what is running saves and stops.
 // A second signal ends the program at once.
 func listen(out io.Writer) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, stops()...)
 	go func() {
 		select {
 		case s := <-signals:

@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"hop/runlog"
 )
 
 // heard is what a process has said so far. The buffer is not embedded: its ReadFrom, which
@@ -33,10 +36,17 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-// begun starts the program in the working folder and waits until ready is true.
+const nohup = "nohup"
+
+// begun starts the program in the working folder, if its first word is nohup without an
+// ear for hangups, and waits until ready is true.
 func begun(t *testing.T, ready func(said string) bool, args ...string) (cmd *exec.Cmd, said *heard, ended chan error) {
 	t.Helper()
-	cmd = exec.Command(os.Args[0], "-test.run=^TestHopProcess$")
+	words := []string{os.Args[0], "-test.run=^TestHopProcess$"}
+	if args[0] == nohup { // a process inherits what its parent ignores
+		words, args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, words...), args[1:]
+	}
+	cmd = exec.Command(words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), "HOP_ARGS="+strings.Join(args, "\n"), "GOMAXPROCS=1")
 	said, ended = &heard{}, make(chan error, 1)
 	cmd.Stderr, cmd.Stdout = said, io.Discard
@@ -138,5 +148,41 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 			t.Errorf("exit %d, want %d and a sentence:\n%s", code, killed, said)
 		}
 		return
+	}
+}
+
+// A terminal that is closed loses nothing: the hangup saves as a polite kill does, and
+// the run goes on. Whoever starts hop with nohup wants it to run on, and it does.
+func TestAHangupSavesUnlessItIsIgnored(t *testing.T) {
+	t.Parallel()
+	for _, ignored := range []bool{false, true} {
+		out := t.TempDir()
+		begin := func(said string) bool { return strings.Contains(said, "seed 1") || strings.Contains(said, "training") }
+		args := []string{"train", "ppo-4x4", "--out", out, "--workers", "1", "--set", "train.steps=100000000"}
+		if ignored {
+			args = append([]string{nohup}, args...)
+		}
+		cmd, said, ended := begun(t, begin, args...)
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		if ignored {
+			select {
+			case err := <-ended:
+				t.Fatalf("under nohup it ended: %v\n%s", err, said)
+			case <-time.After(500 * time.Millisecond):
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+		code := within(t, cmd, said, ended, 10*time.Second)
+		if code != 1 || !strings.Contains(said.String(), "everything is saved") {
+			t.Errorf("ignored %v: exit %d, want 1 and that it saved:\n%s", ignored, code, said)
+		}
+		env, err := runlog.ReadEnv(filepath.Join(out, "ppo-4x4-001", "seed-1"))
+		if err != nil || env.Status != "stopped" {
+			t.Errorf("ignored %v: the run is %q, want stopped: %v", ignored, env.Status, err)
+		}
 	}
 }

@@ -136,12 +136,15 @@ type sweepStatus struct {
 func (c sweepStatus) Run(a *app) error {
 	x, err := sweep.ReadIndex(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usage("%s holds no sweep that was begun", c.Dir)
+		return usage("%s holds no sweep that was begun: it has no %s", c.Dir, sweep.IndexFile)
 	}
 	if err != nil {
 		return err
 	}
 	s, err := sweep.Read(c.Dir)
+	if err == nil {
+		err = s.Fits(c.Dir, x)
+	}
 	if err != nil {
 		return err
 	}
@@ -178,16 +181,15 @@ func sweepText(a *app, x *sweep.Index) error {
 
 type sweepResume struct {
 	sweep.Options
-	Dir    string `arg:"" help:"The sweep's folder." type:"path"`
-	Accept bool   `name:"accept-unsealed" help:"Go on with a folder of an earlier program, for which nothing vouches, and seal it."`
-	JSON   bool   `help:"Print one JSON object."`
+	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
+	JSON bool   `help:"Print one JSON object."`
 }
 
 func (c sweepResume) Run(a *app) error {
 	if err := c.Check(); err != nil {
 		return usageError{err}
 	}
-	c.AcceptUnsealed = c.Accept
+	c.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
 	return goOn(a, c.Options, c.Dir, c.JSON)
 }
 

@@ -114,11 +114,12 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		}
 		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--accept-build", "--accept-older", "--trust"}
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--accept-build", "--accept-older",
+		"--accept-unsealed", "--trust"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {
 			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers, "+
-				"--accept-build, --accept-older, --trust and --json can be given", word)
+				"--accept-build, --accept-older, --accept-unsealed, --trust and --json can be given", word)
 		}
 	}
 	more := lab.Further{Steps: c.Steps, Build: c.AcceptBuild}

@@ -173,6 +173,9 @@ func FuzzShard(f *testing.F) {
 	good := shardOf(f, c.arrays(&m.Layout))
 	f.Add(uint32(0), []byte{}, uint32(0))
 	f.Add(uint32(40), []byte{1, 2}, uint32(7))
+	for at := uint32(0); at < 512; at += 31 { // sizes of all kinds, where a zip's and an array's header have them
+		f.Add(at, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, uint32(0))
+	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, at uint32, bytes []byte, cut uint32) { // not a whole shard: short inputs are soon made shorter
 		shard := slices.Clone(good)
@@ -236,6 +239,12 @@ func FuzzManifest(f *testing.F) {
 	add(func(m *Manifest) { m.Layout.Height, m.Layout.Width = 1<<31, 1<<31 })
 	add(func(m *Manifest) { m.Layout.Planes = nil })
 	add(func(m *Manifest) { m.Layout.Goals, m.Bots = nil, []string{"x"} })
+	add(func(m *Manifest) {
+		m.Game = json.RawMessage(`{"name": "python", "env": "os:system", "kwargs": "{\"command\": \"true\"}", "python": "/bin/true"}`)
+	})
+	add(func(m *Manifest) { m.Game = json.RawMessage(`{"name": "staghunt", "size": 1e999, "stag_pays": "NaN"}`) })
+	add(func(m *Manifest) { m.Bots = []string{"../../../etc/passwd#0", "/dev/zero#0@1", "--out=/tmp/x"} })
+	f.Add([]byte(`{"game": ` + strings.Repeat(`{"a":`, 9_000) + `1` + strings.Repeat(`}`, 9_000) + `}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Manifest

@@ -112,7 +112,7 @@ func TestSetTakesFieldsOfThePresentKindOnly(t *testing.T) {
 
 func TestCheckLooksAtFieldsThatExist(t *testing.T) {
 	v := ofKind("classes")
-	v.Goals.Mix, v.Goals.Net.Width = 2, -1
+	v.Goals.Mix, v.Goals.Net.Width, v.List = 2, -1, nil
 	if got, want := fmt.Sprint(field.Check(v)), "goals.mix is 2, want at least 0, at most 1"; got != want {
 		t.Errorf("got %q, want %q: net is for latent only", got, want)
 	}

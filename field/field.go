@@ -9,7 +9,10 @@
 // range bounds are inclusive and either may be empty ("0.." is "not negative");
 // "0<..1" and "0..<1" exclude a bound. unit is optional. Nested structs are
 // walked; their path is joined with dots. Slices of numbers apply range to every
-// element.
+// element, and slices of structs are walked too: "switch[0].agent".
+//
+// No number may be NaN or infinite, nor so large that it is as a float32, in which
+// games pay and networks learn.
 //
 // A block with kinds has a text field "kind", and fields that only some of the
 // kinds have. Such a field cannot be written for another kind; it is not
@@ -105,18 +108,27 @@ func Under(prefix string, list []Info) []Info {
 }
 
 // Check returns all fields of v whose value is outside its tags, joined.
-func Check(v any) error {
-	var errs []error
-	walk(reflect.Indirect(reflect.ValueOf(v)), leaf{}, func(l leaf) {
-		if l.lacks == "" && !fits(l.f.Tag, l.v) {
-			want := wanted(l.f.Tag)
-			if want == "" {
-				want = "a finite number"
+func Check(v any) error { return errors.Join(check(reflect.Indirect(reflect.ValueOf(v)), "")...) }
+
+func check(v reflect.Value, path string) (errs []error) {
+	walk(v, leaf{path: path}, func(l leaf) {
+		if l.lacks != "" {
+			return
+		}
+		if t := l.f.Type; t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+			for i := range l.v.Len() {
+				errs = append(errs, check(l.v.Index(i), l.path+"["+strconv.Itoa(i)+"]")...)
 			}
+			return
+		}
+		switch want := wanted(l.f.Tag); {
+		case !finite(l.v):
+			errs = append(errs, &Fault{Path: l.path, Value: show(l.v), Want: strings.TrimSuffix("a finite number of 32 bits, "+want, ", ")})
+		case !fits(l.f.Tag, l.v):
 			errs = append(errs, &Fault{Path: l.path, Value: show(l.v), Want: want})
 		}
 	})
-	return errors.Join(errs...)
+	return errs
 }
 
 // Set writes value, as it would stand in a spec, to the field at path of v, a
@@ -196,6 +208,18 @@ func exact(n *yaml.Node, t reflect.Type) bool {
 	return true
 }
 
+// finite reports whether a number, or every number of a list, is one as a float32.
+func finite(v reflect.Value) bool {
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			if !finite(v.Index(i)) {
+				return false
+			}
+		}
+	}
+	return !v.CanFloat() || math.Abs(v.Float()) <= math.MaxFloat32 // which NaN is not
+}
+
 // fits reports whether a value is inside its tags. Elements of lists are each checked.
 func fits(tag reflect.StructTag, v reflect.Value) bool {
 	if v.Kind() == reflect.Slice {
@@ -222,9 +246,7 @@ func fits(tag reflect.StructTag, v reflect.Value) bool {
 	case v.CanUint():
 		x = float64(v.Uint())
 	case v.CanFloat():
-		if x = v.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
+		x = v.Float()
 	default:
 		return true
 	}

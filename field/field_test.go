@@ -49,9 +49,12 @@ func TestRanges(t *testing.T) {
 		{"just inside an open bound", func(c *config) { c.Ppo.Rate = 1e-9 }, ""},
 		{"open upper bound", func(c *config) { c.Share = 1 }, "share is 1, want at least 0, below 1"},
 		{"closed lower beside open upper", func(c *config) { c.Share = 0 }, ""},
-		{"no upper bound", func(c *config) { c.Floor = 1e300 }, ""},
-		{"infinite", func(c *config) { c.Floor = math.Inf(1) }, "floor is .inf, want at least 0"},
-		{"not a number", func(c *config) { c.Free = math.NaN() }, "free is .nan, want a finite number"},
+		{"no upper bound", func(c *config) { c.Floor = 1e38 }, ""},
+		{"infinite", func(c *config) { c.Floor = math.Inf(1) }, "floor is .inf, want a finite number of 32 bits, at least 0"},
+		{"infinite as a float32", func(c *config) { c.Floor = 1e39 }, "floor is 1e+39, want a finite number of 32 bits, at least 0"},
+		{"not a number", func(c *config) { c.Free = math.NaN() }, "free is .nan, want a finite number of 32 bits"},
+		{"not a number in a list", func(c *config) { c.Weight = []float64{1, math.NaN()} },
+			"weight is [1, .nan], want a finite number of 32 bits, above 0"},
 		{"unsigned", func(c *config) { c.Count = 0 }, "count is 0, want at least 1"},
 		{"element", func(c *config) { c.Weight = []float64{1, 0} }, "weight is [1, 0], want above 0"},
 		{"empty list", func(c *config) { c.Weight = nil }, ""},
@@ -72,6 +75,16 @@ func TestRanges(t *testing.T) {
 		if err := field.Check(&v); (err != nil) != (c.want != "") {
 			t.Errorf("%s: a pointer gives %v", c.name, err)
 		}
+	}
+}
+
+func TestEntriesOfListsAreChecked(t *testing.T) {
+	v := struct {
+		List []inner `yaml:"list"`
+	}{[]inner{{Rate: 0.5}, {Rate: math.NaN()}, {Rate: 2}}}
+	want := "list[1].rate is .nan, want a finite number of 32 bits, above 0, at most 1\nlist[2].rate is 2, want above 0, at most 1"
+	if err := field.Check(v); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -113,23 +113,40 @@ func (l *Lab) RunSpec(dir string) (exp.Spec, error) {
 // NewGame builds a game with parameters such as game.size=8, and returns the part
 // of a spec that describes it.
 func (l *Lab) NewGame(name string, sets []string) (game.Game, exp.Game, error) {
-	spec, err := l.Reg.NewGame(name)
+	spec, err := l.GameWith(name, nil)
 	if err != nil {
-		return nil, spec, Wrong(err, "--game", name)
+		return nil, spec, err
 	}
 	return build(spec, sets)
 }
 
-func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
+// GameWith returns a game with such parameters, which is not built.
+func (l *Lab) GameWith(name string, sets []string) (exp.Game, error) {
+	spec, err := l.Reg.NewGame(name)
+	if err != nil {
+		return spec, Wrong(err, "--game", name)
+	}
+	return spec, set(spec, sets)
+}
+
+// set sets parameters of a game.
+func set(spec exp.Game, sets []string) error {
 	for _, s := range sets {
 		path, value, ok := strings.Cut(s, "=")
 		path, isGame := strings.CutPrefix(path, "game.")
 		if !ok || !isGame {
-			return nil, spec, Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
+			return Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
 		}
 		if err := spec.Set(path, value); err != nil {
-			return nil, spec, Misused("--set %s: %w", s, err)
+			return Misused("--set %s: %w", s, err)
 		}
+	}
+	return nil
+}
+
+func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
+	if err := set(spec, sets); err != nil {
+		return nil, spec, err
 	}
 	g, err := spec.Build()
 	if err != nil && len(sets) > 0 {

@@ -93,6 +93,13 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 		}
 	}
 	for _, j := range t.jobs {
+		if j.scored && j.longer == 0 { // nothing is trained, so nobody else would see it
+			if err := runlog.Lost(j.dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, j := range t.jobs {
 		if err := t.open(j); err != nil {
 			return nil, errors.Join(err, t.abandon())
 		}

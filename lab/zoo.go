@@ -91,7 +91,9 @@ type ZooEntry struct {
 	Agents   []float64      `json:"agents,omitempty"`
 	EnvSteps int            `json:"env_steps"`
 	CPU      float64        `json:"cpu_s"`
+	Check    string         `json:"check,omitempty"` // in the index: the sum of all the rest
 	other    error          // says so if another build trained it
+	bred     bool           // by hop zoo train
 }
 
 // Address names an agent of the member for exp.Registry.Member.
@@ -209,16 +211,22 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := readIndex(c.Out)
+	index, err := l.readIndex(c.Out, true)
 	if err != nil {
 		return nil, err
+	}
+	if runs, err := disk.Match(c.Out, "*/seed-*"); err == nil && index == nil && len(runs) > 0 {
+		l.Note("%s is missing and is made anew: who is held out is what this command says", filepath.Join(c.Out, zooFile))
 	}
 	for _, e := range list {
 		if was := l.FindZoo(index, e.Name, about); was != nil && was.HeldOut != e.HeldOut {
 			is := map[bool]string{true: "held out", false: "learnt from"}
-			return nil, Misused("%s is to be %s, and in the zoo %s it is %s already; who has been learnt from is no stranger: choose another "+
-				"folder with --out", e.Name, is[e.HeldOut], c.Out, is[was.HeldOut])
+			return nil, Misused("%s is to be %s, and by %s it is %s already; who has been learnt from is no stranger: choose another "+
+				"folder with --out", e.Name, is[e.HeldOut], filepath.Join(c.Out, zooFile), is[was.HeldOut])
 		}
+	}
+	if err := l.othersThere(c.Out, index, list); err != nil {
+		return nil, err
 	}
 	var done []ZooEntry
 	runs := map[string]ZooEntry{} // by their folder's kind and seed
@@ -360,14 +368,15 @@ func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error
 	if err != nil {
 		return err
 	}
+	last, err := l.Reg.Runs.Last(e.Run) // and no older one
+	if err != nil {
+		return err
+	}
 	steps, err := runlog.Steps(e.Run)
 	if err != nil {
 		return err
 	}
-	if len(steps) == 0 {
-		return fmt.Errorf("%s has no checkpoint", e.Run)
-	}
-	e.Step = steps[len(steps)-1]
+	e.Step = last.Step
 	for _, a := range ages {
 		from := int64(a.share * float64(s.Train.Steps))
 		if at := slices.IndexFunc(steps, func(step int64) bool { return step >= from }); a.name == e.Age && at >= 0 {
@@ -379,7 +388,12 @@ func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error
 		return err
 	}
 	sum := sha256.Sum256(at.Body)
-	if e.SHA256 = hex.EncodeToString(sum[:]); e.Age == final {
+	e.SHA256 = hex.EncodeToString(sum[:])
+	if was != nil && e.Reused && was.Run == e.Run && was.SHA256 != e.SHA256 {
+		return fmt.Errorf("%s: the index has it as the checkpoint of env step %d, and the one that there is now is of %d (%s); put it back from a "+
+			"copy, or remove %s to have it trained anew", e.Name, was.Step, e.Step, runlog.CheckpointFile(e.Run, was.Step), filepath.Dir(e.Run))
+	}
+	if e.Age == final {
 		return nil
 	}
 	e.EnvSteps, e.CPU = int(e.Step), 0
@@ -425,8 +439,8 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	if e.Game, err = s.Game.Map(); err != nil {
 		return e, err
 	}
-	e.Name, e.Seed, e.Status = strings.TrimPrefix(s.Name, "zoo-"), rec.Env.Seed, rec.Env.Status
-	e.Kind = e.Name
+	e.Name, e.bred = strings.CutPrefix(s.Name, "zoo-")
+	e.Kind, e.Seed, e.Status = e.Name, rec.Env.Seed, rec.Env.Status
 	if e.other = rec.Env.Last().Same(l.Build()); e.other != nil {
 		e.Build = rec.Env.Last().Line()
 	}
@@ -438,17 +452,19 @@ func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
 	return e, nil
 }
 
-// Zoo reads a zoo: the members of its index, or, of a folder without one, its runs by
+// Zoo reads a zoo: the members of its index, or, of a folder of other runs, those by
 // name and folder.
-func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
-	list, err := readIndex(dir)
+func (l *Lab) Zoo(dir string) ([]ZooEntry, error) { return l.zoo(dir, false) }
+
+func (l *Lab) zoo(dir string, learns bool) ([]ZooEntry, error) {
+	list, err := l.readIndex(dir, learns)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
 		e, err := l.zooEntry(list[i].Run)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s, by %s: %w", list[i].Name, filepath.Join(dir, zooFile), err)
 		}
 		list[i].other, list[i].Build = e.other, e.Build
 		if list[i].Age == final {
@@ -462,10 +478,14 @@ func (l *Lab) Zoo(dir string) ([]ZooEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range dirs {
-		e, err := l.zooEntry(dir)
+	for _, run := range dirs {
+		e, err := l.zooEntry(run)
 		if err != nil {
 			return nil, err
+		}
+		if e.bred {
+			return nil, fmt.Errorf("%s is missing, which says who of the co-players there is held out; put it back from a copy, or give the "+
+				"hop zoo train that made them again, which keeps them and writes it anew", filepath.Join(dir, zooFile))
 		}
 		list = append(list, e)
 	}

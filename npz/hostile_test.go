@@ -234,6 +234,9 @@ func FuzzRead(f *testing.F) {
 	for i, a := range golden() {
 		f.Add(encode(f, func(b *bytes.Buffer) error { return npz.WriteNpy(b, a) }), uint16(40*i), uint8(i))
 	}
+	for i, b := range hostileArrays() {
+		f.Add(b, uint16(37), uint8(i))
+	}
 	f.Fuzz(func(t *testing.T, array []byte, at uint16, flip uint8) {
 		b := zipped(func(z *zip.Writer) {
 			w, _ := z.CreateHeader(&zip.FileHeader{Name: "a.npy", Method: zip.Store})
@@ -258,12 +261,32 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// hostileArrays claim absurd sizes, Python objects and depth, and hold little.
+func hostileArrays() (list [][]byte) {
+	for _, header := range []string{
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 0), }",
+		"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+		"{'descr': '<U2147483647', 'fortran_order': False, 'shape': (1,), }",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': " + strings.Repeat("(", 20_000) + ", }",
+		"{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': (), }",
+	} {
+		b := append([]byte("\x93NUMPY\x02\x00"), binary.LittleEndian.AppendUint32(nil, uint32(len(header)+1))...)
+		list = append(list, append(b, header+"\n\x00\x00\xc0\x7f\x00\x00\x80\x7f"...)) // NaN, infinity
+	}
+	return list
+}
+
 func FuzzReadNpy(f *testing.F) {
 	for _, name := range []string{"f4.npy", "v2.npy", "fortran.npy", "big.npy", "half.npy", "object.npy", "struct.npy", "text.npy"} {
 		f.Add(testdata(f, name))
 	}
 	for _, a := range golden() {
 		f.Add(encode(f, func(b *bytes.Buffer) error { return npz.WriteNpy(b, a) }))
+	}
+	for _, b := range hostileArrays() {
+		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := readNpy(b)

@@ -116,7 +116,7 @@ func NewBR(g game.Game, discount float64) (*BR, error) {
 	if err := Solvable(g, nil); err != nil {
 		return nil, err
 	}
-	if discount < 0 || discount > 1 {
+	if !(discount >= 0 && discount <= 1) { // NaN is neither
 		return nil, fmt.Errorf("oracle: best responses: discount %v, want one from 0 to 1", discount)
 	}
 	h := g.(*staghunt.Game)

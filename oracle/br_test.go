@@ -255,8 +255,10 @@ func TestSolvableNamesTheFault(t *testing.T) {
 	if err := oracle.Solvable(hunt(t, func(c *staghunt.Config) { c.Size = 16 }), nil); err == nil {
 		t.Error("16x16 was accepted")
 	}
-	if _, err := oracle.NewBR(g, 1.5); err == nil {
-		t.Error("a discount of 1.5 was accepted")
+	for _, discount := range []float64{1.5, -1, math.NaN(), math.Inf(1)} {
+		if _, err := oracle.NewBR(g, discount); err == nil {
+			t.Errorf("a discount of %v was accepted", discount)
+		}
 	}
 	br, _ := oracle.NewBR(g, 1)
 	st, r := g.New(), rng.New(1).Rand()

@@ -58,7 +58,7 @@ type found struct {
 // them, and all files of checkpoints.
 func look(dir string) ([]found, []string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, checkDir))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("runlog: looking for checkpoints: %w", err)
 	}
 	var all []found

@@ -13,6 +13,12 @@ func FuzzMetrics(f *testing.F) {
 	f.Add(header + "\r\n1,a,,+Inf,1\r\n")
 	f.Add(header + "\n1,a,,1e-320,1\n3,cut of")
 	f.Add("")
+	for _, hostile := range []string{
+		"1,a,0,1e999,1", "1,a,0,-1e999,1", "99999999999999999999,a,0,1,1", "-1,a,-9,nan,-1", "1,../../../etc/passwd,0,1,1",
+		"1,<script>,0,1,1", `1,"a,0,1,1`, "1,a,0,0x1p-1074,9223372036854775807", "1," + strings.Repeat("a", 1<<16) + ",0,1,1", strings.Repeat(",", 1<<12),
+	} {
+		f.Add(header + "\n" + hostile + "\n")
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		rows, err := parseMetrics(strings.NewReader(text))
 		if err != nil {
@@ -51,6 +57,13 @@ func FuzzSeal(f *testing.F) {
 	f.Add(b[:20], int64(7))
 	f.Add(bytes.Replace(b, []byte("20"), []byte("-2"), 1), int64(7))
 	f.Add([]byte("null"), int64(0))
+	for _, hostile := range []string{
+		`{"step":7,"bytes":9223372036854775807,"metrics":-1,"events":1e999}`, `{"step":7,"score":NaN}`, strings.Repeat(`{"keep":`, 20_000),
+		strings.Repeat("[", 20_000), `{"step":7,"spec":"game: {name: python, env: 'os:system', kwargs: '{\"command\": \"true\"}'}"}`,
+		`{"step":7,"preset":"../../../etc/passwd"}`, `{"step":7,"step":8,"check":"\u0000"}`,
+	} {
+		f.Add([]byte(hostile), int64(7))
+	}
 	f.Fuzz(func(t *testing.T, b []byte, step int64) {
 		s, err := parseSeal(b, step)
 		if err != nil {
@@ -67,7 +80,8 @@ func FuzzSeal(f *testing.F) {
 
 func FuzzStepOf(f *testing.F) {
 	for _, name := range []string{"step-000000000030.json", "step-000000000030.safetensors.tmp", "step-30.json", "step--00000000001.json",
-		"notes", "", "step-9223372036854775808.json", "step-000000000030.json/x"} {
+		"notes", "", "step-9223372036854775808.json", "step-000000000030.json/x",
+		"step-000000000030/../../../../etc/passwd.json", `step-000000000030\..\x.json`, "step-000000000030.json\x00", "step-+00000000030.json"} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

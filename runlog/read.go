@@ -301,10 +301,11 @@ func ReadFindings(dir string) ([]check.Finding, error) {
 // one without a word: that needs to be accepted, and whoever watches is told. Nil is a
 // reader that accepts nothing and is not watched.
 type Reader struct {
-	AcceptOlder bool       // if the newest is damaged
-	Watch       func(Used) // told of each once; may be nil
-	mu          sync.Mutex
-	used        []Used
+	AcceptOlder    bool       // if the newest is damaged
+	AcceptUnsealed bool       // learn from what an earlier program wrote, such as a zoo's index
+	Watch          func(Used) // told of each once; may be nil
+	mu             sync.Mutex
+	used           []Used
 }
 
 // Used says which checkpoint of a run was read, and why not the newest.
@@ -407,7 +408,21 @@ func (d *Reader) At(dir string, step int64) (*Checkpoint, error) {
 		}
 		return c, err
 	}
-	return nil, fmt.Errorf("runlog: %s has no checkpoint of env step %d; there are those of %s", dir, step, strings.Join(steps, ", "))
+	return nil, fmt.Errorf("runlog: %s has no checkpoint of env step %d: %s is missing; there are those of %s", dir, step,
+		CheckpointFile(dir, step), strings.Join(steps, ", "))
+}
+
+// CheckpointFile returns where the seal of a checkpoint lies.
+func CheckpointFile(dir string, step int64) string { return checkPath(dir, step, sealKind) }
+
+// Lost says of a run that is done what is missing of its last checkpoint, and what can
+// still be done about it; nil if it is all there.
+func Lost(dir string) error {
+	_, _, err := Last(dir)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is finished and its numbers are whole, but what it learnt is lost or not its last: %w", dir, err)
 }
 
 // Steps returns the env steps of a run's checkpoints, in order.
@@ -459,8 +474,13 @@ func (c *Checkpoint) find(acceptOlder bool) error {
 	if err != nil {
 		return err
 	}
-	if all = among(c.dir, all, &c.Env); len(all) == 0 {
+	ended := c.Env.Status == "done"
+	if all = among(c.dir, all, &c.Env); len(all) == 0 && !ended {
 		return fmt.Errorf("runlog: %s has no checkpoint yet; let the run reach its first (train.save)", c.dir)
+	}
+	next := "go on training from there with hop train --resume"
+	if ended {
+		next = "train anew into another folder"
 	}
 	var faults []string
 	for _, f := range slices.Backward(all) {
@@ -475,10 +495,11 @@ func (c *Checkpoint) find(acceptOlder bool) error {
 		why := strings.Join(faults, "; ")
 		if why != "" && !acceptOlder {
 			return damaged{why: fmt.Sprintf("%s; the newest whole checkpoint of %s is that of step %d: put the damaged file back from a copy, "+
-				"go on training from there with hop train --resume, or use the older one with --accept-older", why, c.dir, f.Step)}
+				"%s, or use the older one with --accept-older", why, c.dir, f.Step, next)}
 		}
 		c.Body, c.Used = body, Used{Run: c.dir, Step: f.Step, Newest: why == "", Why: why, Status: c.Env.Status, Trained: c.trained()}
 		return nil
 	}
-	return damaged{why: fmt.Sprintf("%s has no whole checkpoint: %s", c.dir, strings.Join(faults, "; "))}
+	return damaged{why: fmt.Sprintf("%s has no whole checkpoint: %s; put them back from a copy, or train anew into another folder", c.dir,
+		cmp.Or(strings.Join(faults, "; "), filepath.Join(c.dir, checkDir)+" is empty"))}
 }

@@ -174,6 +174,18 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{}`, uint8(0), uint8(0))
 	f.Add(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, uint8(1), uint8(0))
 	f.Add(`{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`, uint8(8), uint8(3))
+	for _, hostile := range []string{ // sizes that overflow, parts that overlap or lie outside, names that lead out, depth, no numbers
+		`{"a":{"dtype":"F64","shape":[4611686018427387904,4],"data_offsets":[0,8]}}`,
+		`{"a":{"dtype":"U8","shape":[9223372036854775807],"data_offsets":[0,9223372036854775807]}}`,
+		`{"a":{"dtype":"U8","shape":[-1],"data_offsets":[8,7]}}`, `{"a":{"dtype":"U8","shape":[1],"data_offsets":[-1,0]}}`,
+		`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[8],"data_offsets":[4,12]}}`,
+		`{"../../../etc/passwd":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, `{"a":{"dtype":"F32","shape":[NaN],"data_offsets":[0,4]}}`,
+		`{"a":{"dtype":"U8","shape":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `,"data_offsets":[0,1]}}`,
+		`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`,
+	} {
+		f.Add(hostile, uint8(8), uint8(0))
+		f.Add(hostile, uint8(12), uint8(255))
+	}
 	f.Fuzz(func(t *testing.T, header string, data, more uint8) {
 		b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)+int(more)))
 		b = append(append(b, header...), make([]byte, data)...)

@@ -155,6 +155,9 @@ func (c *Coordinator) trained(n *node, was Entry, dir string) (cost queue.Cost, 
 	if rec.Env.Status != "done" && !(c.ladder != nil && rec.Env.Status == "stopped" && c.reached(n)) {
 		return cost, false, ""
 	}
+	if _, _, err := runlog.Last(dir); err != nil { // its numbers may be whole while what it learnt is gone
+		return cost, false, err.Error()
+	}
 	cost = queue.Cost{Wall: rec.Env.Spent.Wall, CPU: rec.Env.Spent.CPU, Memory: int64(rec.Env.Peak)}
 	if was.Phase == queue.Done {
 		cost = was.Cost

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,9 +144,26 @@ func ReadIndex(dir string) (*Index, error) {
 // Loose reports whether nothing vouches for how the sweep stands.
 func (x *Index) Loose() bool { return x.Check == "" }
 
+// Fits refuses an index of another sweep: one that has variants which this one does not. A sweep that has just grown
+// still has the index of a part of it.
+func (s *Sweep) Fits(dir string, x *Index) error {
+	for _, e := range x.Jobs {
+		if e.Variant != "" && !slices.ContainsFunc(s.Variants, func(v Variant) bool { return v.Name == e.Variant }) {
+			return fmt.Errorf("sweep: %s and %s are of different sweeps: the second has %.100s, which the first does not know; put the one back "+
+				"that is not of this folder", filepath.Join(dir, sweepFile), filepath.Join(dir, IndexFile), e.Variant)
+		}
+	}
+	return nil
+}
+
 // loose refuses to go on with a folder for which nothing vouches.
 func loose(dir string, s *Sweep) error {
 	x, err := ReadIndex(dir)
+	if err == nil {
+		if err := s.Fits(dir, x); err != nil {
+			return err
+		}
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

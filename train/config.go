@@ -114,19 +114,16 @@ func (c Config) Validate(seats int, goals []string) error {
 		bad("team", c.Team, fmt.Sprintf("one name for each of the %d agents, or none", seats))
 	}
 	for i, s := range c.Switch {
-		errs = append(errs, field.At(field.Check(s), fmt.Sprintf("switch[%d]", i), nil))
 		if s.Agent >= seats {
 			bad(fmt.Sprintf("switch[%d].agent", i), s.Agent, fmt.Sprintf("below %d", seats))
 		}
 	}
 	for i, s := range c.Stages {
-		errs = append(errs, field.At(field.Check(s), fmt.Sprintf("stages[%d]", i), nil))
 		if i > 0 && s.At <= c.Stages[i-1].At {
 			bad(fmt.Sprintf("stages[%d].at", i), s.At, "later than the stage before")
 		}
 	}
 	for i, w := range c.GoalWeight {
-		errs = append(errs, field.At(field.Check(w), fmt.Sprintf("goal_weight[%d]", i), nil))
 		if !slices.Contains(goals, w.Goal) {
 			bad(fmt.Sprintf("goal_weight[%d].goal", i), w.Goal, fmt.Sprintf("one of %v", goals))
 		}

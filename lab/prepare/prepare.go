@@ -143,6 +143,11 @@ func (t training[P]) open(c Common) (*runlog.Run, error) {
 	if err := env.Last().Same(info.Build); err != nil && !c.AcceptBuild {
 		return nil, lab.Misused("%s: %w", c.Out, err)
 	}
+	if env.Status == "done" {
+		if err := runlog.Lost(c.Out); err != nil {
+			return nil, err
+		}
+	}
 	run, err := runlog.Open(c.Out)
 	if err != nil {
 		return nil, err
