@@ -251,7 +251,8 @@ func TestTheFileThatIsOpenedLeadsIn(t *testing.T) {
 	}
 	b := open(t, chrome, "file://")
 	b.visit(strings.TrimSpace(string(file)))
-	b.is("the page is there", "location.origin === "+quote(base)+" && !location.search.includes('token') && document.querySelector('#runs tbody tr[data-run]')")
+	b.is("the page is there", "location.origin === "+quote(base)+
+		" && !location.search.includes('token') && document.querySelector('#runs tbody tr[data-run]')")
 	b.click("edit")
 	b.choose("[data-test=edit-tags]", "mine")
 	b.click("edit-save")

@@ -390,7 +390,8 @@ func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error
 	sum := sha256.Sum256(at.Body)
 	e.SHA256 = hex.EncodeToString(sum[:])
 	if was != nil && e.Reused && was.Run == e.Run && was.SHA256 != e.SHA256 {
-		return fmt.Errorf("%s: the index has it as the checkpoint of env step %d, and the one that there is now is of %d (%s); put it back from a "+
+		return fmt.Errorf("%s: the index has it as the checkpoint of env step %d, and the one that there is now is of %d (%s); put it "+
+			"back from a "+
 			"copy, or remove %s to have it trained anew", e.Name, was.Step, e.Step, runlog.CheckpointFile(e.Run, was.Step), filepath.Dir(e.Run))
 	}
 	if e.Age == final {

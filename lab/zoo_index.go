@@ -41,7 +41,8 @@ func (l *Lab) readIndex(dir string, learns bool) ([]ZooEntry, error) {
 	case errors.Is(err, disk.ErrChanged):
 		return nil, l.changedIndex(path, index.Members)
 	case errors.Is(err, disk.ErrUnsealed) && learns && !l.unsealed():
-		return nil, fmt.Errorf("%w. Who is held out stands nowhere else: look through it and accept it with --accept-unsealed; hop zoo train then seals it", err)
+		return nil, fmt.Errorf("%w. Who is held out stands nowhere else: look through it and accept it with "+
+			"--accept-unsealed; hop zoo train then seals it", err)
 	case errors.Is(err, disk.ErrUnsealed):
 		l.Note("%v", err)
 	case err != nil:
@@ -115,7 +116,8 @@ func (l *Lab) changedIndex(path string, members []ZooEntry) error {
 	if info, err := os.Stat(path); err == nil {
 		when = " (the last time " + info.ModTime().UTC().Format(time.RFC3339) + ")"
 	}
-	return fmt.Errorf("%s was changed after hop zoo train wrote it%s: %s; put it back from a copy, or remove it and give the same hop zoo train "+
+	return fmt.Errorf("%s was changed after hop zoo train wrote it%s: %s; put it back from a copy, or remove it and give "+
+		"the same hop zoo train "+
 		"again, which keeps the runs and writes it anew", path, when, strings.Join(list, "; "))
 }
 

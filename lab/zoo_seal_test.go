@@ -57,7 +57,8 @@ func TestAChangedIndexIsRefusedAndNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for who, read := range readers {
-			if err := read(); err == nil || !strings.Contains(err.Error(), zooFile+" was changed after") || !strings.Contains(err.Error(), try.want) {
+			if err := read(); err == nil || !strings.Contains(err.Error(), zooFile+" was changed after") ||
+				!strings.Contains(err.Error(), try.want) {
 				t.Errorf("%s, read by %s: got %v, want %q", name, who, err, try.want)
 			}
 		}
@@ -148,7 +149,8 @@ func TestAMemberWhoseCheckpointIsGoneIsNotAnotherOne(t *testing.T) {
 	}
 	for _, e := range zoo[:2] { // the final one and the young one
 		var was [2][]byte
-		files := [2]string{runlog.CheckpointFile(e.Run, e.Step), strings.TrimSuffix(runlog.CheckpointFile(e.Run, e.Step), ".json") + ".safetensors"}
+		seal := runlog.CheckpointFile(e.Run, e.Step)
+		files := [2]string{seal, strings.TrimSuffix(seal, ".json") + ".safetensors"}
 		for i, file := range files {
 			if was[i], err = os.ReadFile(file); err != nil {
 				t.Fatal(err)
