@@ -349,7 +349,7 @@ var used = regexp.MustCompile(`(?s),\s*"checkpoints": \[.*?\]`)
 
 // again is how commands say that they did something anew.
 var again = regexp.MustCompile(
-	`older checkpoint|checkpoint before|starting over|scored again|`+
+	`older checkpoint|checkpoint before|starting over|scored again|` +
 		`done again|not reused|done anew|made anew|seeds are added|not shown|not known`)
 
 // kind says which of what is allowed an outcome is, "" if none. A page says what it has
