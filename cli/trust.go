@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"hop/exp/names"
@@ -23,7 +24,8 @@ func (c trustCmd) Run(a *app) error {
 	case c.List && (c.Remove || c.Folder != ""):
 		return usage("--list lists all folders that you trust, and takes neither a folder nor --remove")
 	case c.List:
-		return c.list(a)
+		list, err := a.reg.Trust.Entries()
+		return cmp.Or(err, c.show(a, list...))
 	case c.Folder == "":
 		return usage("name a folder to trust, or --list")
 	case c.Remove:
@@ -41,15 +43,6 @@ func (c trustCmd) Run(a *app) error {
 		return err
 	}
 	return c.show(a, trust.Entry{Folder: c.Folder, What: what})
-}
-
-// list prints what is trusted.
-func (c trustCmd) list(a *app) error {
-	list, err := a.reg.Trust.Entries()
-	if err != nil {
-		return err
-	}
-	return c.show(a, list...)
 }
 
 // remove trusts a folder no longer.
