@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"hop/exp"
 	"hop/field"
 	"hop/game"
 )
@@ -87,18 +88,15 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	spec := a.reg.Default()
 	name, sets := c.Named(c.Game, c.Set)
-	if err := spec.Set("game.name=" + name); err != nil {
-		return usage("--game %s: %w", name, err)
-	}
 	for _, set := range sets {
 		if !strings.HasPrefix(set, "game.") {
 			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
 		}
-		if err := spec.Set(set); err != nil {
-			return usage("--set %s: %w", set, err)
-		}
+	}
+	spec, err := a.with(name, sets)
+	if err != nil {
+		return err
 	}
 	bots := []game.BotInfo{game.RandomBot(1)} // what every environment of others has: a list starts none
 	built, err := spec.Game.Peek()
@@ -113,6 +111,20 @@ func (c listCmd) bots(a *app) error {
 		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
 	}
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
+}
+
+// with returns the default spec of a game with fields set.
+func (a *app) with(game string, sets []string) (exp.Spec, error) {
+	spec := a.reg.Default()
+	if err := spec.Set("game.name=" + game); err != nil {
+		return spec, usage("--game %s: %w", game, err)
+	}
+	for _, set := range sets {
+		if err := spec.Set(set); err != nil {
+			return spec, usage("--set %s: %w", set, err)
+		}
+	}
+	return spec, nil
 }
 
 // show prints the rows, with a headline where a group begins.
@@ -149,14 +161,9 @@ func (c listCmd) fields(a *app) error {
 		}
 		fields = spec.Fields()
 	} else {
-		spec := a.reg.Default()
-		if err := spec.Set("game.name=" + c.Game); err != nil {
-			return usage("--game %s: %w", c.Game, err)
-		}
-		for _, set := range c.Set {
-			if err := spec.Set(set); err != nil {
-				return usage("--set %s: %w", set, err)
-			}
+		spec, err := a.with(c.Game, c.Set)
+		if err != nil {
+			return err
 		}
 		fields, value = spec.AllFields(), "default"
 	}
