@@ -134,6 +134,9 @@ func TestRandomRequestsDoNoHarm(t *testing.T) {
 		for range rnd.IntN(6) {
 			q.Add(pick(names), pick(values))
 		}
+		if rnd.IntN(8) == 0 { // one that would start a program, if anything did
+			q = url.Values{"preset": {"ppo"}, "game": {"python"}, "set": sets, "text": {"1"}}
+		}
 		body := map[string]any{}
 		for range rnd.IntN(4) {
 			body[pick([]string{"run", "Run", "tags", "note", "job", "ID", "At", "Action", "preset", "sets", "seeds", "folder", "PPO"})] =
