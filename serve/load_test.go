@@ -4,12 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,15 +64,19 @@ func TestLoadIsBorne(t *testing.T) {
 			}
 		}
 	})
-	var pages, comparisons []time.Duration
+	took := map[string][]time.Duration{} // by page
 	rnd := rand.New(rand.NewPCG(1, 1))
 	run := func() string { return fmt.Sprintf("0:many-%04d", rnd.IntN(1000)) }
+	look := func(path string) {
+		name, _, _ := strings.Cut(path, "?")
+		took[name] = append(took[name], ask(path))
+	}
 	began, first, heaps := time.Now(), 0., []float64{}
 	for i := 0; time.Since(began) < time.Duration(*minutes*float64(time.Minute)); i++ {
-		pages = append(pages, ask([]string{"/", "/api/runs", "/curves?run=" + run(), "/api/curves?m=return&run=" + run(), "/diagnose?run=" + run(),
-			"/theatre?run=" + run() + "/seed-1"}[i%6]))
+		look([]string{"/", "/api/runs", "/curves?run=" + run(), "/api/curves?m=return&run=" + run(), "/diagnose?run=" + run(),
+			"/theatre?run=" + run() + "/seed-1"}[i%6])
 		if i%20 == 0 {
-			comparisons = append(comparisons, ask(fmt.Sprintf("/compare?run=%s&run=%s&threshold=%d", run(), run(), i%8)))
+			look(fmt.Sprintf("/compare?run=%s&run=%s&threshold=%d", run(), run(), i%8))
 		}
 		if i%200 == 199 {
 			heaps = append(heaps, heap())
@@ -83,16 +89,24 @@ func TestLoadIsBorne(t *testing.T) {
 	last := heap()
 	close(stop)
 	streams.Wait()
-	at := func(list []time.Duration, q float64) time.Duration {
-		slices.Sort(list)
-		return list[int(q*float64(len(list)-1))].Round(100 * time.Microsecond)
+	var all []time.Duration
+	for _, name := range slices.Sorted(maps.Keys(took)) {
+		t.Logf("%-12s %s", name, spread(took[name]))
+		all = append(all, took[name]...)
 	}
-	t.Logf("%d runs, 200 streams, %v: %d pages, p50 %v, p99 %v, longest %v; %d comparisons, p50 %v, p99 %v; heap %.0f MB after half a minute, %.0f MB at the end, "+
-		"caches %.1f MB; heaps %.0f", len(s.shelf.Now().Rows), time.Since(began).Round(time.Second), len(pages), at(pages, 0.5), at(pages, 0.99), at(pages, 1),
-		len(comparisons), at(comparisons, 0.5), at(comparisons, 0.99), first, last, float64(s.cache.Used())/1e6, heaps)
+	t.Logf("%d runs, 200 streams, %v: all pages %s", len(s.shelf.Now().Rows), time.Since(began).Round(time.Second), spread(all))
+	t.Logf("heap %.0f MB after half a minute, %.0f MB at the end, caches %.1f MB; heaps %.0f", first, last,
+		float64(s.cache.Used())/1e6, heaps)
 	if grown := last - first - float64(s.cache.Used())/1e6; grown > 30 {
 		t.Errorf("the heap has grown by %.0f MB more than what is kept", grown)
 	}
+}
+
+// spread says how long answers took.
+func spread(list []time.Duration) string {
+	slices.Sort(list)
+	at := func(q float64) time.Duration { return list[int(q*float64(len(list)-1))].Round(100 * time.Microsecond) }
+	return fmt.Sprintf("%d times, p50 %v, p99 %v, longest %v", len(list), at(0.5), at(0.99), at(1))
 }
 
 // follow reads a stream until it is told to stop.
