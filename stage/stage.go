@@ -26,7 +26,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -317,6 +316,15 @@ type mark struct {
 	Key     string            `json:"key"`
 	Command string            `json:"command"`
 	Files   map[string]string `json:"sha256"`
+	Check   string            `json:"check"` // of the mark itself
+}
+
+// readMark reads what was written when a stage was done. An earlier program wrote no sum of it.
+func readMark(path string) (m mark, err error) {
+	if err = disk.ReadSealed(path, 64<<20, &m); errors.Is(err, disk.ErrUnsealed) {
+		err = nil
+	}
+	return m, err
 }
 
 const markFile = "done.json"
@@ -339,7 +347,7 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 	if len(files) == 0 {
 		return fmt.Errorf("the command left nothing in %s", dir)
 	}
-	return disk.WriteJSON(filepath.Join(dir, markFile), mark{key, command, files})
+	return disk.WriteSealed(filepath.Join(dir, markFile), mark{Key: key, Command: command, Files: files})
 }
 
 // errAdded is what errors are that say that a folder holds what its stage did not make.
@@ -349,13 +357,9 @@ var errAdded = errors.New("a file was added")
 // the error says what differs.
 func whole(dir, key string) (bool, error) {
 	path := filepath.Join(dir, markFile)
-	b, err := disk.Read(path, 64<<20)
+	m, err := readMark(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
-	}
-	var m mark
-	if err == nil {
-		err = json.Unmarshal(b, &m)
 	}
 	if err != nil || m.Key != key || len(m.Files) == 0 {
 		return false, fmt.Errorf("%s is damaged", path)
@@ -381,16 +385,12 @@ func whole(dir, key string) (bool, error) {
 // against the sums that were taken when the stage was done.
 func Verify(dir, file string, read []byte) error {
 	path := filepath.Join(dir, markFile)
-	b, err := disk.Read(path, 64<<20)
+	m, err := readMark(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // of no stage
 	}
-	var m mark
-	if err == nil {
-		err = json.Unmarshal(b, &m)
-	}
 	if err != nil {
-		return fmt.Errorf("stage: reading %s: %w; put it back from a copy", path, err)
+		return fmt.Errorf("stage: %w", err)
 	}
 	was, is := m.Files[file], ""
 	if read != nil {

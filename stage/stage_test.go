@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -85,6 +86,11 @@ func TestAFolderWhoseFilesChangedIsDoneAnew(t *testing.T) {
 		func() error { return os.WriteFile(filepath.Join(all[0].Dir, "out.txt"), []byte("other"), 0o644) },
 		func() error { return os.Remove(filepath.Join(all[0].Dir, "out.txt")) },
 		func() error { return os.WriteFile(filepath.Join(all[0].Dir, markFile), []byte("{"), 0o644) },
+		func() error { // what was done is another command now
+			path := filepath.Join(all[0].Dir, markFile)
+			b, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, bytes.Replace(b, []byte(`"command": "`), []byte(`"command": "x`), 1), 0o644))
+		},
 	} {
 		if err := errors.Join(os.WriteFile(stray, nil, 0o644), harm()); err != nil {
 			t.Fatal(err)
