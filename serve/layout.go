@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"hop/page"
 	"hop/serve/words"
@@ -116,6 +117,16 @@ func (s *Server) page(gather func(r *http.Request, v *view) (any, error)) http.H
 	}
 }
 
+// written is an answer that is JSON already, in as few bytes as it can be.
+type written []byte
+
+func marshal(v any) ([]byte, error) {
+	if b, ok := v.(written); ok {
+		return b, nil
+	}
+	return json.Marshal(v)
+}
+
 // api answers with JSON. An error is an object with the sentence under "error".
 func (s *Server) api(answer func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +135,7 @@ func (s *Server) api(answer func(r *http.Request) (any, error)) http.HandlerFunc
 		if err != nil {
 			code, v = status(err), map[string]string{"error": err.Error()}
 		}
-		b, err := json.Marshal(v)
+		b, err := marshal(v)
 		if err != nil {
 			s.c.Log("serve: answering %s: %v", r.URL.Path, err)
 			code, b = http.StatusInternalServerError, []byte(`{"error":"the answer could not be written"}`)
@@ -155,6 +166,12 @@ func status(err error) int {
 	return http.StatusInternalServerError
 }
 
+// zippers are kept because each has a megabyte of its own.
+var zippers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return z
+}}
+
 // send writes an answer that may change at any time, packed where that saves much.
 func send(w http.ResponseWriter, r *http.Request, code int, b []byte) {
 	h := w.Header()
@@ -165,9 +182,11 @@ func send(w http.ResponseWriter, r *http.Request, code int, b []byte) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Vary", "Accept-Encoding")
 		w.WriteHeader(code)
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		z := zippers.Get().(*gzip.Writer)
+		z.Reset(w)
 		_, _ = z.Write(b)
 		_ = z.Close()
+		zippers.Put(z)
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(b)))

@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"hop/serve/shelf"
@@ -31,27 +33,28 @@ func (s *Server) runsPage(r *http.Request, v *view) (any, error) {
 	return d, nil
 }
 
-// rowsJSON is what the script gets: all rows, or those that have changed.
-type rowsJSON struct {
-	Rev   int64             `json:"rev"`
-	All   bool              `json:"all"` // these are all there are
-	Rows  []json.RawMessage `json:"rows"`
-	Gone  []string          `json:"gone"`
-	Notes []string          `json:"notes"`
-	Now   int64             `json:"now"` // milliseconds
-}
-
-func rowsSince(l *shelf.Look, rev int64) rowsJSON {
+// rowsSince is what the script gets: all rows, or those that have changed since it looked.
+// The rows are JSON already, which of a thousand runs need not be read again.
+func rowsSince(l *shelf.Look, rev int64) (written, error) {
 	rows, gone, all := l.Since(rev)
-	out := rowsJSON{Rev: l.Rev, All: all, Rows: []json.RawMessage{}, Gone: append([]string{}, gone...), Notes: append([]string{}, l.Notes...),
-		Now: l.At.UnixMilli()}
-	for _, r := range rows {
-		out.Rows = append(out.Rows, r.JSON)
+	head, err := json.Marshal(struct {
+		Rev   int64    `json:"rev"`
+		All   bool     `json:"all"` // these are all there are
+		Gone  []string `json:"gone"`
+		Notes []string `json:"notes"`
+		Now   int64    `json:"now"` // milliseconds
+	}{l.Rev, all, append([]string{}, gone...), append([]string{}, l.Notes...), l.At.UnixMilli()})
+	if err != nil {
+		return nil, err
 	}
-	return out
+	list := make([][]byte, len(rows))
+	for i, r := range rows {
+		list[i] = r.JSON
+	}
+	return slices.Concat([]byte(`{"rows":[`), bytes.Join(list, []byte{','}), []byte("],"), head[1:]), nil
 }
 
-func (s *Server) runsAPI(r *http.Request) (any, error) { return rowsSince(s.shelf.Now(), 0), nil }
+func (s *Server) runsAPI(r *http.Request) (any, error) { return rowsSince(s.shelf.Now(), 0) }
 
 // runsStream sends what changes after the look that the client has seen.
 func (s *Server) runsStream(r *http.Request, st *stream) error {
@@ -63,7 +66,11 @@ func (s *Server) runsStream(r *http.Request, st *stream) error {
 	for {
 		l, changed := s.shelf.Changed()
 		if first || l.Rev != rev {
-			if err := st.send("runs", rowsSince(l, rev)); err != nil {
+			rows, err := rowsSince(l, rev)
+			if err == nil {
+				err = st.send("runs", rows)
+			}
+			if err != nil {
 				return err
 			}
 			first, rev = false, l.Rev

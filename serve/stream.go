@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -39,7 +38,7 @@ func (s *Server) streaming(follow func(r *http.Request, st *stream) error) http.
 
 // send sends an event. An error means that the client is gone, or too slow.
 func (st *stream) send(name string, v any) error {
-	b, err := json.Marshal(v)
+	b, err := marshal(v)
 	if err != nil {
 		return err
 	}
