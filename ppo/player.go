@@ -36,8 +36,8 @@ type Player struct {
 
 	model  *actor.Model
 	params *nn.Params
-	narrow *nn.Params // params for narrow rows, in this window: its own, or those of another worker's player
-	folded *nn.Params // its own; nil: not needed so far
+	view   *actor.View // of params
+	now    *nn.Params  // the view in this window: its own, or another worker's player's
 	window rollout.Window
 	ws     *actor.Work
 	cat    *nn.Categorical
@@ -59,7 +59,7 @@ var (
 // with an LSTM need a Memory of their own, shared by their workers.
 func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
 	return &Player{
-		model: m, params: p, narrow: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		model: m, params: p, view: m.View(p), now: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
 		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
 	}
 }
@@ -184,22 +184,18 @@ func (p *Player) Evaluate(v *rollout.View, envs []int32) {
 	}
 }
 
-// Prepare makes the weights for narrow rows those of a window.
+// Prepare looks at the weights as they are when a window begins.
 func (p *Player) Prepare(w rollout.Window) {
-	if p.window == w || !p.model.Folds() {
+	if p.window == w {
 		return
 	}
-	if p.folded == nil {
-		p.folded = p.params.Clone()
-	}
-	p.model.Fold(p.folded.W, p.params)
-	p.window, p.narrow = w, p.folded
+	p.window, p.now = w, p.view.Update()
 }
 
 // Follow takes what another worker's player of the same weights has prepared.
 func (p *Player) Follow(first rollout.Player) {
 	if q, ok := first.(*Player); ok && q.params == p.params && q.model == p.model {
-		p.window, p.narrow = q.window, q.narrow
+		p.window, p.now = q.window, q.now
 	}
 }
 
@@ -216,14 +212,14 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 		case p.Goals != nil:
 			extra = p.Goals[int(n)*p.model.Extra:][:p.model.Extra]
 		}
-		p.ws.AddNarrow(v.ObsAt(slot), extra)
+		p.ws.Encode(&p.ws.X, v.ObsAt(slot), extra)
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {
-		p.ws.Forward(p.narrow)
+		p.ws.Forward(p.now)
 	} else {
 		p.recall(v, envs, act)
-		p.ws.Step(p.narrow)
+		p.ws.Step(p.now)
 		if act {
 			p.remember(envs)
 		}

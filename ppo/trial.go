@@ -8,6 +8,7 @@ import (
 
 	"hop/agent"
 	"hop/batch"
+	"hop/nn"
 	"hop/rollout"
 	"hop/safetensors"
 )
@@ -187,11 +188,10 @@ func (b *Brain) afterEnds(ro *batch.Rollout, k int) []float32 {
 			b.waiting = append(b.waiting, wait{n, t})
 		}
 	}
-	b.fold()
-	ws := b.works[0].ws
+	now, ws := b.trainer.Read(), b.trainer.Works[0].ws
 	for list := b.waiting; len(list) > 0; {
 		some := list[:min(len(list), b.rowsEach)]
-		b.evaluateWaits(ro, k, some)
+		b.evaluateWaits(now, ro, k, some)
 		for i, w := range some {
 			b.beyond[w.n] = ws.Value[i]
 		}
@@ -204,8 +204,8 @@ func (b *Brain) afterEnds(ro *batch.Rollout, k int) []float32 {
 type wait struct{ n, t int }
 
 // evaluateWaits puts what agents expect who wait into the first workspace's Value.
-func (b *Brain) evaluateWaits(ro *batch.Rollout, k int, waits []wait) {
-	a, mem, ws, width := b.agents[k], b.memory[k], b.works[0].ws, b.Model.LSTM
+func (b *Brain) evaluateWaits(p *nn.Params, ro *batch.Rollout, k int, waits []wait) {
+	a, mem, ws, width := b.agents[k], b.memory[k], b.trainer.Works[0].ws, b.Model.LSTM
 	x := make([]float32, b.Model.Extra)
 	ws.Reset()
 	h, c := ws.State()
@@ -223,11 +223,11 @@ func (b *Brain) evaluateWaits(ro *batch.Rollout, k int, waits []wait) {
 		clear(x)
 		writeSeats(x[b.Model.Actions+2:], ro, a, t, from)
 		writeStep(x, b.Model.Actions, ro.Action[step], float32(b.cfg.RewardScale)*ro.Reward[step], true)
-		ws.AddNarrow(ro.ObsAt(ro.Slot(a, t, from)), x)
+		ws.Encode(&ws.X, ro.ObsAt(ro.Slot(a, t, from)), x)
 		copy(h[i*width:(i+1)*width], mem.h[w.n*width:])
 		copy(c[i*width:(i+1)*width], mem.c[w.n*width:])
 	}
-	ws.Step(b.narrow[0])
+	ws.Step(p)
 }
 
 // save adds what agent i of a brain remembers of its last steps.

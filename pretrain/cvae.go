@@ -170,7 +170,7 @@ func (c *CVAE) pass(step func(rows int) error) ([]agent.Stat, error) {
 	}
 	rows := c.Seqs[0].Rows()
 	return []agent.Stat{{Name: "feature", Value: sum.Feature.Mean(), N: rows}, {Name: "kl", Value: sum.KL.Mean(), N: rows},
-		{Name: "mix", Value: c.Learner.Mix(), N: rows}}, nil
+		{Name: "mix", Value: c.Learner.Weights(c.Learner.Steps()).Mix, N: rows}}, nil
 }
 
 // Goals calls do for every row of a part with the inferred distribution of its
