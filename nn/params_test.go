@@ -84,10 +84,10 @@ func TestKaimingHasItsVariance(t *testing.T) {
 
 func TestProgrammerErrorsPanic(t *testing.T) {
 	for name, f := range map[string]func(){
-		"one name twice":  func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Add("a", nn.Zeros, 1) },
-		"empty shape":     func() { (&nn.Params{}).Add("a", nn.Zeros, 3, 0) },
-		"added too late":  func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Init(rng.New(1)); p.Add("b", nn.Zeros, 1) },
-		"other layout":    func() { (&nn.Params{W: make([]float32, 1)}).CopyFrom(&nn.Params{}) },
+		"one name twice": func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Add("a", nn.Zeros, 1) },
+		"empty shape":    func() { (&nn.Params{}).Add("a", nn.Zeros, 3, 0) },
+		"added too late": func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Init(rng.New(1)); p.Add("b", nn.Zeros, 1) },
+		"other layout":   func() { (&nn.Params{W: make([]float32, 1)}).CopyFrom(&nn.Params{}) },
 		"no shard": func() {
 			p := &nn.Params{}
 			p.Add("a", nn.Zeros, 1)
