@@ -183,40 +183,42 @@ func (f *Forest) selectLeaf(i int, l *lane) bool {
 // Q + c P sqrt(N) / (1 + n). Of equals the first is taken.
 func (f *Forest) selectAction(l *lane, n *node) (action, child int32) {
 	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
-	if f.VisitAll && n.fresh != 0 {
-		if n.shut {
-			f.open(n, edges)
-		}
-		k := bits.TrailingZeros32(n.fresh)
-		if !n.flat {
-			for set := n.fresh & (n.fresh - 1); set != 0; set &= set - 1 {
-				if o := bits.TrailingZeros32(set); edges[o].p > edges[k].p {
-					k = o
-				}
-			}
-		}
-		return int32(k), edges[k].child
+	var k int
+	switch {
+	case f.plain && n.fresh == 0:
+		k = f.largest(l, n.legal, edges, f.bonus[n.visits])
+	case f.VisitAll && n.fresh != 0:
+		k = f.untriedAction(n, edges)
+	default:
+		k = f.puct(l, n, edges)
 	}
-	if f.plain && n.fresh == 0 {
-		k := f.largest(l, n.legal, edges, f.bonus[n.visits])
-		return int32(k), edges[k].child
-	}
+	return int32(k), edges[k].child
+}
+
+// untriedAction returns the untried action of the highest prior.
+func (f *Forest) untriedAction(n *node, edges []edge) int {
 	if n.shut {
 		f.open(n, edges)
 	}
-	lo, scale, untried := float32(0), float32(1), float32(0)
-	switch f.norm {
-	case normNode:
-		lo = n.mean
-		hi := n.mean
-		for set := n.legal &^ n.fresh; set != 0; set &= set - 1 {
-			q := edges[bits.TrailingZeros32(set)].q
-			lo, hi = min(lo, q), max(hi, q)
+	k := bits.TrailingZeros32(n.fresh)
+	if !n.flat {
+		for set := n.fresh & (n.fresh - 1); set != 0; set &= set - 1 {
+			if o := bits.TrailingZeros32(set); edges[o].p > edges[k].p {
+				k = o
+			}
 		}
-		scale = 1 / max(hi-lo, 1e-8)
-	case normTree:
-		lo, scale = l.lo, l.scale
 	}
+	return k
+}
+
+// puct returns the action of the largest Q + c P sqrt(N) / (1 + n) (Rosin 2011; Silver et al.
+// 2017), with Q scaled as Norm says and that of untried actions as Unvisited does.
+func (f *Forest) puct(l *lane, n *node, edges []edge) int {
+	if n.shut {
+		f.open(n, edges)
+	}
+	lo, scale := f.scaleOf(l, n, edges)
+	untried := float32(0)
 	switch f.untried {
 	case untriedNode:
 		untried = n.mean
@@ -239,10 +241,27 @@ func (f *Forest) selectAction(l *lane, n *node) (action, child int32) {
 			best, at = s, k
 		}
 	}
-	return int32(at), edges[at].child
+	return at
 }
 
-// largest is selectAction where every action has been tried and Q is scaled over the
+// scaleOf returns by what Q is scaled at a node: (Q - lo) scale.
+func (f *Forest) scaleOf(l *lane, n *node, edges []edge) (lo, scale float32) {
+	switch f.norm {
+	case normNode:
+		lo = n.mean
+		hi := n.mean
+		for set := n.legal &^ n.fresh; set != 0; set &= set - 1 {
+			q := edges[bits.TrailingZeros32(set)].q
+			lo, hi = min(lo, q), max(hi, q)
+		}
+		return lo, 1 / max(hi-lo, 1e-8)
+	case normTree:
+		return l.lo, l.scale
+	}
+	return 0, 1
+}
+
+// largest is puct where every action has been tried and Q is scaled over the
 // tree, as nearly always.
 func (f *Forest) largest(l *lane, set uint32, edges []edge, u float32) int {
 	lo, scale, inv := l.lo, l.scale, f.inv
