@@ -1,6 +1,7 @@
 package ppo
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"hop/mind"
@@ -24,7 +25,13 @@ func (b *Brain) Save(f *safetensors.File, prefix string) error {
 	for i, m := range b.memory {
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/h", prefix, i), m.h, len(m.h))
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/c", prefix, i), m.c, len(m.c))
-		m.last.save(f, prefix, i)
+		if m.last != nil {
+			b, err := binary.Append(nil, binary.LittleEndian, m.last)
+			if err != nil {
+				return err
+			}
+			f.PutBytes(fmt.Sprintf("%slast/%d", prefix, i), b)
+		}
 	}
 	return nil
 }
@@ -53,7 +60,18 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 		if err := f.Float32(m.c, fmt.Sprintf("%smemory/%d/c", prefix, i), len(m.c)); err != nil {
 			return err
 		}
-		if err := m.last.load(f, prefix, i); err != nil {
+		if m.last == nil {
+			continue
+		}
+		name := fmt.Sprintf("%slast/%d", prefix, i)
+		b, err := f.Bytes(name)
+		if err == nil && len(b) != binary.Size(m.last) {
+			err = fmt.Errorf("ppo: loading %s: %d bytes, want %d; use the spec of the saved run", name, len(b), binary.Size(m.last))
+		}
+		if err == nil {
+			_, err = binary.Decode(b, binary.LittleEndian, m.last)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -293,7 +293,7 @@ func (f *Mind) learn(ro *batch.Rollout) ([]agent.Stat, error) {
 	hits := 0
 	target := make([]int32, influenceRows)
 	for pass := range f.cfg.Epochs {
-		f.shuffle(rows)
+		rng.Shuffle(rows, &f.rand)
 		for lo := 0; lo < len(rows); lo += influenceRows {
 			part := rows[lo:min(lo+influenceRows, len(rows))]
 			var loss nn.Loss
@@ -332,13 +332,6 @@ func (f *Mind) gradient(ro *batch.Rollout, part []int, target []int32) nn.Loss {
 	loss := f.cat.CrossEntropy(f.ws.DLogits, target[:len(part)], nil, nn.Rows{N: len(part), Scale: 1, Total: float64(len(part))})
 	f.ws.Backward(f.params)
 	return loss
-}
-
-func (f *Mind) shuffle(rows []int) {
-	for i := len(rows) - 1; i > 0; i-- {
-		j := f.rand.IntN(i + 1)
-		rows[i], rows[j] = rows[j], rows[i]
-	}
 }
 
 // Save adds everything to file under prefix.

@@ -168,7 +168,7 @@ func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 				l.order = append(l.order, i)
 			}
 		}
-		shuffle(l.order, r)
+		rng.Shuffle(l.order, r)
 		for at := l.cfg.Batch; at < len(l.order); at += l.cfg.Batch {
 			l.cut = append(l.cut, int32(at))
 		}
@@ -176,20 +176,13 @@ func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 		return
 	}
 	l.order = append(l.order, seqs...)
-	shuffle(l.order, r)
+	rng.Shuffle(l.order, r)
 	got := 0
 	for i, s := range l.order {
 		if got += int(rows.Seqs[s].Hi - rows.Seqs[s].Lo); got >= l.cfg.Batch || i == len(l.order)-1 {
 			l.cut = append(l.cut, int32(i+1))
 			got = 0
 		}
-	}
-}
-
-func shuffle(x []int32, r *rng.Rand) {
-	for i := len(x) - 1; i > 0; i-- {
-		j := r.IntN(i + 1)
-		x[i], x[j] = x[j], x[i]
 	}
 }
 
