@@ -4,41 +4,27 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/internal/cores"
 	"hop/nn"
 	"hop/rng"
 	"hop/safetensors"
 )
 
-// Learner takes gradient steps. The shards of a batch are computed side by side,
-// each with memory W of its own, and leave terms T of the loss; one optimiser holds
-// all weights. Its rate falls along half a cosine to a tenth.
+// Learner is a Trainer of a model that learns for a number of steps, at a rate that falls
+// along half a cosine to a tenth.
 type Learner[W any, T interface{ Plus(T) T }] struct {
-	Params *nn.Params
-	Steps  int // taken
-	Total  int // planned, for the schedules
+	*nn.Trainer[W, T]
+	Total int // steps planned, for the schedules
 
-	lr, maxGrad float64
-	opt         *nn.Adam
-	shards      *nn.Shards
-	works       []W
-	terms       []T
-	key         rng.Key
+	key rng.Key
 }
 
 // NewLearner prepares to train for a number of steps, with as many shards as there
-// are works. Noise comes from key, by step and shard.
+// are works.
 func NewLearner[W any, T interface{ Plus(T) T }](
 	p *nn.Params, lr, maxGrad float64, steps int, key rng.Key, works []W,
-) (*Learner[W, T], error) {
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	if err == nil {
-		err = opt.Check(p)
-	}
-	return &Learner[W, T]{
-		Params: p, Total: steps, lr: lr, maxGrad: maxGrad, opt: opt, shards: nn.NewShards(p, len(works)), works: works,
-		terms: make([]T, len(works)), key: key,
-	}, err
+) *Learner[W, T] {
+	rate := nn.Cosine(lr, lr/10, steps)
+	return &Learner[W, T]{nn.NewTrainer[W, T](p, nn.TrainerConfig{Clip: maxGrad}, rate, works), steps, key}
 }
 
 // Shards returns into how many shards a batch of so many rows is cut, unless a number was
@@ -50,23 +36,15 @@ func Shards(asked, rows int) int {
 	return nn.ShardsOf(rows)
 }
 
-// Share lets the workers of a pool compute shards; nil: a goroutine each.
-func (l *Learner[W, T]) Share(pool *cores.Pool) { l.shards.Cores, l.opt.Cores = pool, pool }
+// Noise returns the stream that a shard of the step draws from.
+func (l *Learner[W, T]) Noise(shard int) rng.Rand {
+	return l.key.Child("noise", l.Steps(), shard).Rand()
+}
 
-// Step takes one gradient step on n rows, or sequences: do leaves the gradient of
-// those from lo to hi in p.
-func (l *Learner[W, T]) Step(n int, do func(ws W, p *nn.Params, lo, hi int, r *rng.Rand) T) (sum T, err error) {
-	clear(l.terms)
-	l.shards.Do(n, func(shard, lo, hi int) {
-		r := l.key.Child("noise", l.Steps, shard).Rand()
-		l.terms[shard] = do(l.works[shard], l.shards.Params[shard], lo, hi, &r)
-	})
-	if _, err := l.opt.Step(nn.Cosine(l.lr, l.lr/10, l.Total)(l.Steps), l.maxGrad); err != nil {
-		return sum, fmt.Errorf("step %d: %w; lower lr", l.Steps, err)
-	}
-	l.Steps++
-	for _, t := range l.terms {
-		sum = sum.Plus(t)
+// Step takes one gradient step on n rows, or sequences, and returns the terms of its loss.
+func (l *Learner[W, T]) Step(n int, add func(s *nn.Shard[W]) T) (sum T, err error) {
+	if _, err := l.Trainer.Step(n, &sum, add); err != nil {
+		return sum, fmt.Errorf("%w; lower lr", err)
 	}
 	return sum, nil
 }
@@ -74,16 +52,12 @@ func (l *Learner[W, T]) Step(n int, do func(ws W, p *nn.Params, lo, hi int, r *r
 // Save adds everything that is needed to go on to f, under prefix.
 func (l *Learner[W, T]) Save(f *safetensors.File, prefix string) {
 	l.Params.Save(f, prefix+"model/")
-	l.opt.Save(f, prefix+"adam/")
-	f.PutInt64(prefix+"steps", []int64{int64(l.Steps)}, 1)
+	l.Adam.Save(f, prefix+"adam/")
+	f.PutInt64(prefix+"steps", []int64{int64(l.Steps())}, 1)
 }
 
 // Load restores what Save stored.
 func (l *Learner[W, T]) Load(f *safetensors.File, prefix string) error {
 	var steps [1]int64
-	err := errors.Join(l.Params.Load(f, prefix+"model/"), l.opt.Load(f, prefix+"adam/"), f.Int64(steps[:], prefix+"steps", 1))
-	if err == nil {
-		l.Steps = int(steps[0])
-	}
-	return err
+	return errors.Join(l.Params.Load(f, prefix+"model/"), l.Adam.Load(f, prefix+"adam/"), f.Int64(steps[:], prefix+"steps", 1))
 }

@@ -8,6 +8,7 @@ import (
 
 	"hop/field"
 	"hop/nn"
+	"hop/rng"
 	"hop/runlog"
 	"hop/safetensors"
 )
@@ -57,6 +58,15 @@ func Load[M, C, I any](runs *runlog.Reader, dir, kind string, layers func(C, I) 
 		return none, nil, fmt.Errorf("loading the %s model of %s: %w", kind, dir, err)
 	}
 	return m, p, nil
+}
+
+// New makes a model and draws its weights from key.
+func New[M, C, I any](c C, in I, key rng.Key, layers func(C, I) (M, *nn.Params, error)) (M, *nn.Params, error) {
+	m, p, err := layers(c, in)
+	if err == nil {
+		p.Init(key)
+	}
+	return m, p, err
 }
 
 // Fill makes a model and loads its weights from under prefix. A file that lies about

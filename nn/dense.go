@@ -62,20 +62,19 @@ func (d Dense) backward(p *Params, dx, dy, x, y []float32, m int, acc bool) {
 
 // BackwardSparse is Backward for sparse rows, which have no gradient themselves.
 func (d Dense) BackwardSparse(p *Params, dy []float32, x *f32.Sparse, y []float32) {
+	d.biasSparse(p, dy, x, y)
+	d.gradSparse(p, dy, x)
+}
+
+// biasSparse is BackwardSparse without the weights' gradient, for which it leaves dy ready.
+func (d Dense) biasSparse(p *Params, dy []float32, x *f32.Sparse, y []float32) {
 	m := x.Rows()
 	dy = dy[:m*d.Out]
 	p.act(d.Act).grad(dy, y[:m*d.Out])
-	if !p.Later {
-		d.GradSparse(p, dy, x)
-	}
 	f32.SumRows(p.g(d.b), dy, m, d.Out)
 }
 
-// GradSparse adds to p.G what BackwardSparse left for Later, from the same x and from dy as
-// that left it.
-func (d Dense) GradSparse(p *Params, dy []float32, x *f32.Sparse) {
+// gradSparse adds the weights' gradient.
+func (d Dense) gradSparse(p *Params, dy []float32, x *f32.Sparse) {
 	f32.SparseTN(p.g(d.w), x, dy[:x.Rows()*d.Out], d.Out)
 }
-
-// Weights returns where the weights lie, without the biases.
-func (d Dense) Weights() Span { return d.w }

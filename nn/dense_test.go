@@ -164,10 +164,13 @@ func TestTrainingStepDoesNotAllocate(t *testing.T) {
 	a := newActor(nn.ReLU, m, in, 16, 12)
 	x, target, ret := random(m*in, "x"), classes(m, 7), random(m, "ret")
 	var s f32.Sparse
-	opt := newAdam(t, nn.AdamConfig{}, a.p)
 	r := rng.New(1).Rand()
-	shards := nn.NewShards(a.p, 1)
-	sparse := func(_, lo, hi int) { a.trunk.BackwardSparse(a.p, a.ws, &s) }
+	trainer := nn.NewTrainer[*actor, nn.Loss](a.p, nn.TrainerConfig{Clip: 0.5}, nn.Constant(1e-3), []*actor{a})
+	var sum nn.Loss
+	sparse := func(*nn.Shard[*actor]) nn.Loss {
+		a.trunk.BackwardSparse(a.p, a.ws, &s)
+		return nn.Loss{}
+	}
 	step := func() {
 		s.Reset(in)
 		for i := range m {
@@ -175,9 +178,8 @@ func TestTrainingStepDoesNotAllocate(t *testing.T) {
 		}
 		a.run(a.p, nil, x, target, ret, nn.Rows{N: m}, true)
 		a.trunk.ForwardSparse(a.p, a.ws, &s)
-		shards.Do(m, sparse)
+		trainer.Step(m, &sum, sparse)
 		a.cat.Sample(3, &r)
-		opt.Step(1e-3, 0.5)
 	}
 	step()
 	if n := testing.AllocsPerRun(10, step); n != 0 {

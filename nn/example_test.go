@@ -16,10 +16,7 @@ func Example() {
 	pi := p.Dense("pi", 64, actions, nn.None, nn.Orthogonal(0.01))
 	v := p.Dense("v", 64, 1, nn.None)
 	p.Init(rng.New(1).Child("init"))
-	opt, err := nn.NewAdam(nn.AdamConfig{Eps: 1e-5}, p)
-	if err != nil {
-		panic(err)
-	}
+	opt := nn.NewAdam(p, nn.AdamConfig{Eps: 1e-5})
 
 	// Once per batch size: workspaces, heads, gradients.
 	ws, cat := trunk.Work(rows), nn.NewCategorical(actions, rows)

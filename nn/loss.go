@@ -56,6 +56,13 @@ type Loss struct {
 	Rows        int // rows that counted
 }
 
+// Add adds a row that weighs 1.
+func (l *Loss) Add(v float32) {
+	l.Sum += float64(v)
+	l.Weight++
+	l.Rows++
+}
+
 // Mean returns the weighted mean, 0 if no row counted.
 func (l Loss) Mean() float64 {
 	if l.Weight == 0 {

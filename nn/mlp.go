@@ -71,16 +71,17 @@ func (n MLP) Backward(p *Params, ws *MLPWork, dx, x []float32, m int) {
 // BackwardSparse is Backward after ForwardSparse.
 func (n MLP) BackwardSparse(p *Params, ws *MLPWork, x *f32.Sparse) {
 	n.restBack(p, ws, x.Rows())
-	n.Layers[0].BackwardSparse(p, ws.d[0], x, ws.y[0])
+	first := n.Layers[0]
+	if p.first == nil {
+		first.BackwardSparse(p, ws.d[0], x, ws.y[0])
+		return
+	}
+	first.biasSparse(p, ws.d[0], x, ws.y[0])
+	ws.d[0] = p.first.add(first, x, ws.d[0])
 }
 
-// Keep returns what GradSparse of the first layer needs after BackwardSparse, and takes
-// memory of the same size in its place.
-func (ws *MLPWork) Keep(memory []float32) []float32 {
-	d := ws.d[0]
-	ws.d[0] = memory
-	return d
-}
+// First returns where the weights of the first layer lie, without the biases.
+func (n MLP) First() Span { return n.Layers[0].w }
 
 func (n MLP) restBack(p *Params, ws *MLPWork, m int) {
 	for i := len(n.Layers) - 1; i > 0; i-- {

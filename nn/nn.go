@@ -11,7 +11,7 @@
 // serves every smaller one. Backward adds to G and writes dx; dy is scratch after
 // it. Losses add to their gradient. Nothing allocates after construction.
 //
-// Kernels run on one goroutine; Shards splits a batch over several with a fixed
+// Kernels run on one goroutine; a Trainer splits a batch over several with a fixed
 // partition, so results do not depend on the number of cores.
 package nn
 
@@ -41,12 +41,7 @@ type Params struct {
 	W, G  []float32 // [sum of parts], each part starting at a multiple of align
 	Parts []Part
 
-	// Later says that BackwardSparse leaves out the gradient of a layer's weights on sparse
-	// rows: it is computed by GradSparse, for all shards of a batch one after the other. Such
-	// a layer is large and cheap: adding up gradients of its own for each shard would cost
-	// more than computing them.
-	Later bool
-
+	first  *firstGrads // of a trainer's shard: where gradients of first layers on sparse rows go; nil: to G
 	size   int
 	smooth *bool // shared with the shards
 }

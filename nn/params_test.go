@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -85,11 +84,16 @@ func TestKaimingHasItsVariance(t *testing.T) {
 
 func TestProgrammerErrorsPanic(t *testing.T) {
 	for name, f := range map[string]func(){
-		"one name twice":  func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Add("a", nn.Zeros, 1) },
-		"empty shape":     func() { (&nn.Params{}).Add("a", nn.Zeros, 3, 0) },
-		"added too late":  func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Init(rng.New(1)); p.Add("b", nn.Zeros, 1) },
-		"other layout":    func() { (&nn.Params{W: make([]float32, 1)}).CopyFrom(&nn.Params{}) },
-		"no shard":        func() { nn.NewShards(&nn.Params{}, 0) },
+		"one name twice": func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Add("a", nn.Zeros, 1) },
+		"empty shape":    func() { (&nn.Params{}).Add("a", nn.Zeros, 3, 0) },
+		"added too late": func() { p := &nn.Params{}; p.Add("a", nn.Zeros, 1); p.Init(rng.New(1)); p.Add("b", nn.Zeros, 1) },
+		"other layout":   func() { (&nn.Params{W: make([]float32, 1)}).CopyFrom(&nn.Params{}) },
+		"no shard": func() {
+			p := &nn.Params{}
+			p.Add("a", nn.Zeros, 1)
+			p.Init(rng.New(1))
+			nn.NewTrainer[int, nn.Loss](p, nn.TrainerConfig{}, nil, nil)
+		},
 		"MLP of one size": func() { (&nn.Params{}).MLP("a", nn.ReLU, 3) },
 		"temperature":     func() { nn.NewGumbel(1, 1).Sample(nil, nil, nil, 0, nil) },
 	} {
@@ -104,78 +108,13 @@ func TestProgrammerErrorsPanic(t *testing.T) {
 	}
 }
 
-// The same bytes whatever GOMAXPROCS, and the same loss as without shards.
-func TestShardsDoNotDependOnCores(t *testing.T) {
-	const m, in, shards = 50, 20, 4
-	x, target, ret := random(m*in, "x"), classes(m, 7), random(m, "ret")
-	train := func(procs int) []float32 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		model := newActor(nn.Tanh, 1, in, 16, 12)
-		s := nn.NewShards(model.p, shards)
-		var local [shards]*actor
-		for i := range local {
-			local[i] = newActor(nn.Tanh, m, in, 16, 12)
-		}
-		opt := newAdam(t, nn.AdamConfig{}, model.p)
-		for range 5 {
-			s.Do(m, func(i, lo, hi int) {
-				local[i].run(s.Params[i], nil, x[lo*in:], target[lo:], ret[lo:], nn.Rows{N: hi - lo, Total: m}, true)
-			})
-			opt.Step(1e-2, 0)
-		}
-		return model.p.W
-	}
-	want := train(1)
-	for _, procs := range []int{2, 8} {
-		if !slices.Equal(train(procs), want) {
-			t.Errorf("%d cores give other weights than one", procs)
-		}
-	}
-	whole := newActor(nn.Tanh, m, in, 16, 12)
-	s := nn.NewShards(whole.p, shards)
-	local := newActor(nn.Tanh, m, in, 16, 12)
-	whole.run(whole.p, nil, x, target, ret, nn.Rows{N: m}, true)
-	sum := slices.Clone(whole.p.G)
-	whole.p.ZeroGrad()
-	for i, p := range s.Params {
-		lo, hi := m*i/shards, m*(i+1)/shards
-		local.run(p, nil, x[lo*in:], target[lo:], ret[lo:], nn.Rows{N: hi - lo, Total: m}, true)
-	}
-	s.Do(0, nil)
-	s.Do(0, nil) // adds nothing: the shards' gradients were used up
-	for i, g := range whole.p.G {
-		if math.Abs(float64(g-sum[i])) > 1e-6 {
-			t.Fatalf("gradient %d: %v over shards, %v whole", i, g, sum[i])
-		}
-	}
-}
-
-func TestShardsCoverEveryRowOnce(t *testing.T) {
-	p := &nn.Params{}
-	p.Add("a", nn.Zeros, 1)
-	p.Init(rng.New(1))
-	for _, rows := range []int{0, 1, 3, 4, 5, 103} {
-		seen := make([]int, rows)
-		nn.NewShards(p, 4).Do(rows, func(_, lo, hi int) {
-			for i := lo; i < hi; i++ {
-				seen[i]++
-			}
-		})
-		for i, n := range seen {
-			if n != 1 {
-				t.Errorf("row %d of %d was done %d times", i, rows, n)
-			}
-		}
-	}
-}
-
 func TestModelsAreSavedAndLoadedExactly(t *testing.T) {
 	const m, in = 8, 20
 	x, target, ret := random(m*in, "x"), classes(m, 7), random(m, "ret")
 	fresh := func(seed uint64) (*actor, *nn.Adam) {
 		a := newActor(nn.Tanh, m, in, 16, 12)
 		a.p.Init(rng.New(seed))
-		opt := newAdam(t, nn.AdamConfig{}, a.p)
+		opt := nn.NewAdam(a.p, nn.AdamConfig{})
 		return a, opt
 	}
 	train := func(a *actor, opt *nn.Adam) {
@@ -228,7 +167,7 @@ func TestLoadingNamesEveryFault(t *testing.T) {
 	if !slices.Equal(p.W, was) {
 		t.Error("a failed load changed the weights")
 	}
-	opt, _ := nn.NewAdam(nn.AdamConfig{}, p)
+	opt := nn.NewAdam(p, nn.AdamConfig{})
 	if err := opt.Load(&f, "adam/"); err == nil || !strings.Contains(err.Error(), `"adam/steps" is missing`) {
 		t.Errorf("got %v, want the missing steps named", err)
 	}

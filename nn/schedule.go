@@ -6,6 +6,9 @@ import "math"
 // from 0. Before its beginning and after its end it stays constant.
 type Schedule func(step int) float64
 
+// Constant stays where it is.
+func Constant(v float64) Schedule { return func(int) float64 { return v } }
+
 // Linear goes from one value to another in steps steps.
 func Linear(from, to float64, steps int) Schedule {
 	return func(step int) float64 { return from + (to-from)*share(step, steps) }

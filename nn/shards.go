@@ -8,22 +8,21 @@ import (
 	"hop/internal/cores"
 )
 
-// Shards splits a batch into a fixed number of row ranges that run at the same
+// shards splits a batch into a fixed number of row ranges that run at the same
 // time, each with gradients of its own, which are then added up in a fixed tree:
 // 0+1, 2+3, ..., then (0+1)+(2+3), ... The result depends on the number of shards
 // but not on the number of cores.
-type Shards struct {
-	Params []*Params   // one per shard, on the weights of the model; the first is the model
-	Grain  int         // ranges are multiples of so many rows, but for the last one; 0: 1
-	Most   int         // rows of a range; a small batch is cut into no more ranges than that takes; 0: into all
-	Cores  *cores.Pool // whose workers compute shards; nil: a goroutine each
+type shards struct {
+	params []*Params   // one per shard, on the weights of the model; the first is the model
+	grain  int         // ranges are multiples of so many rows, but for the last one; 0: 1
+	most   int         // rows of a range; a small batch is cut into no more ranges than that takes; 0: into all
+	cores  *cores.Pool // whose workers compute shards; nil: a goroutine each
 
 	runs []Span // of the gradients that shards have of their own
 	rows int
-	do   func(shard, lo, hi int)
+	do   func(shard, worker, lo, hi int)
 	job  cores.Job
 	part func(shard, worker int)
-	by   []whose  // [shard]
 	work []func() // [shard] part with its number, where there is no pool
 	wait sync.WaitGroup
 	came []atomic.Int32 // [shard] of the two sides that meet where that one is the first of the right side
@@ -40,60 +39,41 @@ const (
 	maxShards = 64
 )
 
-// NewShards prepares n shards of a model, after its Init. It panics if n is not
-// positive.
-func NewShards(model *Params, n int) *Shards {
+// newShards prepares n shards of a model, after its Init, to be computed by do. Gradients at
+// the spans in except, in their order, are not added up. It panics if n is not positive.
+func newShards(model *Params, n int, except []Span, do func(shard, worker, lo, hi int)) *shards {
 	if n <= 0 {
 		panic("nn: a batch needs at least one shard")
 	}
-	s := &Shards{came: make([]atomic.Int32, n), by: make([]whose, n)}
+	s := &shards{came: make([]atomic.Int32, n), do: do}
 	for i := range n {
 		p := model
 		if i > 0 {
 			p = model.Shard()
 		}
-		s.Params = append(s.Params, p)
+		s.params = append(s.params, p)
 		s.work = append(s.work, func() {
 			defer s.wait.Done()
 			s.compute(i, i)
 		})
 	}
-	s.runs = []Span{{0, len(model.G)}}
+	from := 0
+	for _, e := range append(except, Span{len(model.G), 0}) {
+		if e.Off > from {
+			s.runs = append(s.runs, Span{from, e.Off - from})
+		}
+		from = e.Off + roundUp(e.Len)
+	}
 	s.part = s.compute // made once: handing it over does not allocate
 	return s
 }
 
-// Later says that the weights at these places get their gradients from GradSparse, when
-// all shards are computed. It returns the shards' Params for that.
-func (s *Shards) Later(spans []Span) []*Params {
-	var list []*Params
-	for _, p := range s.Params {
-		q := *p
-		q.Later = true
-		list = append(list, &q)
-	}
-	s.runs = nil
-	from := 0
-	for _, l := range spans {
-		if l.Off > from {
-			s.runs = append(s.runs, Span{from, l.Off - from})
-		}
-		from = l.Off + roundUp(l.Len)
-	}
-	if n := len(s.Params[0].G); n > from {
-		s.runs = append(s.runs, Span{from, n - from})
-	}
-	return list
-}
-
-// Do calls do for each shard with its range of rows, leaving out empty ones, and
-// adds the gradients they left in s.Params[shard].G to the model's. do must use
-// only that shard's Params and workspace, and divide its losses by the weight of
-// the whole batch (Rows.Total). A Shards runs one Do at a time.
-func (s *Shards) Do(rows int, do func(shard, lo, hi int)) {
-	s.rows, s.do = rows, do
-	if s.Cores != nil {
-		s.Cores.DoOn(&s.job, len(s.Params), s.part)
+// run calls do for each shard with its range of rows, leaving out empty ones, and
+// adds the gradients they left in their Params to the model's. It runs once at a time.
+func (s *shards) run(rows int) {
+	s.rows = rows
+	if s.cores != nil {
+		s.cores.DoOn(&s.job, len(s.params), s.part)
 		return
 	}
 	s.wait.Add(len(s.work))
@@ -104,21 +84,12 @@ func (s *Shards) Do(rows int, do func(shard, lo, hi int)) {
 	s.wait.Wait()
 }
 
-// whose is who computes a shard, with a cache line of its own.
-type whose struct {
-	worker int
-	_      [56]byte
-}
-
-// Worker returns who computes a shard, as cores.Pool.DoOn says.
-func (s *Shards) Worker(shard int) int { return s.by[shard].worker }
-
-// Range returns the rows of a shard of a batch.
-func (s *Shards) Range(rows, shard int) (lo, hi int) {
-	grain := max(1, s.Grain)
-	groups, n := (rows+grain-1)/grain, len(s.Params)
-	if s.Most > 0 {
-		n = min(n, (rows+s.Most-1)/s.Most)
+// span returns the rows of a shard of a batch.
+func (s *shards) span(rows, shard int) (lo, hi int) {
+	grain := max(1, s.grain)
+	groups, n := (rows+grain-1)/grain, len(s.params)
+	if s.most > 0 {
+		n = min(n, (rows+s.most-1)/s.most)
 	}
 	if shard >= n {
 		return rows, rows
@@ -128,26 +99,25 @@ func (s *Shards) Range(rows, shard int) (lo, hi int) {
 
 // compute computes a shard. Whoever comes second to where two sides of the tree
 // meet adds them up, so that nobody waits.
-func (s *Shards) compute(shard, worker int) {
-	s.by[shard].worker = worker
-	if lo, hi := s.Range(s.rows, shard); lo < hi {
-		s.do(shard, lo, hi)
+func (s *shards) compute(shard, worker int) {
+	if lo, hi := s.span(s.rows, shard); lo < hi {
+		s.do(shard, worker, lo, hi)
 	}
-	for side := 1; side < len(s.Params); side *= 2 {
+	for side := 1; side < len(s.params); side *= 2 {
 		left := shard &^ (2*side - 1)
 		right := left + side
-		if right >= len(s.Params) {
+		if right >= len(s.params) {
 			continue
 		}
 		if s.came[right].Add(1) == 1 {
 			return
 		}
 		s.came[right].Store(0)
-		if lo, hi := s.Range(s.rows, right); lo >= hi && s.Most > 0 {
+		if lo, hi := s.span(s.rows, right); lo >= hi && s.most > 0 {
 			continue // nor are there rows after it
 		}
 		for _, r := range s.runs {
-			sum, more := s.Params[left].g(r), s.Params[right].g(r)
+			sum, more := s.params[left].g(r), s.params[right].g(r)
 			for lo := 0; lo < len(sum); lo += near {
 				hi := min(lo+near, len(sum))
 				f32.Add(sum[lo:hi], sum[lo:hi], more[lo:hi])

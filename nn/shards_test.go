@@ -1,11 +1,10 @@
-package nn_test
+package nn
 
 import (
 	"slices"
 	"testing"
 
 	"hop/internal/cores"
-	"hop/nn"
 	"hop/rng"
 )
 
@@ -29,44 +28,45 @@ func TestShardsAddUpInATreeOnAnyPool(t *testing.T) {
 	}
 	want := plus(plus(plus(part(0), part(1)), plus(part(2), part(3))), plus(plus(part(4), part(5)), part(6)))
 	for _, workers := range []int{0, 1, 2, 3, 7, 16} {
-		p := &nn.Params{}
-		p.Add("w", nn.Zeros, 48)
+		p := &Params{}
+		p.Add("w", Zeros, 48)
 		p.Init(rng.New(1))
-		s := nn.NewShards(p, n)
-		s.Grain = 12
+		var s *shards
+		s = newShards(p, n, nil, func(shard, _, lo, hi int) {
+			if lo%12 != 0 || hi%12 != 0 && hi != rows {
+				t.Errorf("shard %d has the rows %d to %d, want multiples of 12", shard, lo, hi)
+			}
+			copy(s.params[shard].G, part(shard))
+		})
+		s.grain = 12
 		if workers > 0 {
-			s.Cores = cores.New(workers, nil)
-			s.Cores.Open()
+			s.cores = cores.New(workers, nil)
+			s.cores.Open()
 		}
 		for range 50 {
 			p.ZeroGrad()
-			s.Do(rows, func(shard, lo, hi int) {
-				if lo%12 != 0 || hi%12 != 0 && hi != rows {
-					t.Errorf("shard %d has the rows %d to %d, want multiples of 12", shard, lo, hi)
-				}
-				copy(s.Params[shard].G, part(shard))
-			})
+			s.run(rows)
 			if !slices.Equal(p.G, want) {
 				t.Fatalf("%d workers: the gradient is not the tree's", workers)
 			}
 		}
 		if workers > 0 {
-			s.Cores.Close()
+			s.cores.Close()
 		}
 	}
 }
 
 // A small batch is cut into fewer ranges, which hold every row once.
 func TestSmallBatchesHaveFewerShards(t *testing.T) {
-	p := &nn.Params{}
-	p.Add("w", nn.Zeros, 16)
+	p := &Params{}
+	p.Add("w", Zeros, 16)
 	p.Init(rng.New(1))
-	s := nn.NewShards(p, 4)
-	s.Grain, s.Most = 12, 132
+	s := newShards(p, 4, nil, nil)
+	s.grain, s.most = 12, 132
 	for rows, want := range map[int]int{1: 1, 100: 1, 132: 1, 133: 2, 264: 2, 300: 3, 396: 3, 512: 4, 2000: 4} {
 		next, used := 0, 0
-		for shard := range s.Params {
-			lo, hi := s.Range(rows, shard)
+		for shard := range s.params {
+			lo, hi := s.span(rows, shard)
 			if lo < hi {
 				if used++; rows < 528 && hi-lo > 132 {
 					t.Errorf("%d rows: shard %d has %d of them, want 132 at most", rows, shard, hi-lo)

@@ -25,7 +25,7 @@ func newToy(t *testing.T, in, hidden, k, rows int) *toy {
 	p.Init(rng.New(1))
 	n.ws, n.cat = n.hid.Work(rows), nn.NewCategorical(k, rows)
 	n.y, n.d = make([]float32, rows*k), make([]float32, rows*k)
-	n.opt = newAdam(t, nn.AdamConfig{}, p)
+	n.opt = nn.NewAdam(p, nn.AdamConfig{})
 	return n
 }
 
@@ -111,7 +111,7 @@ func TestLinearRegressionReachesTheClosedForm(t *testing.T) {
 	p := &nn.Params{}
 	l := p.Dense("l", in, 1, nn.None)
 	p.Init(rng.New(1))
-	opt := newAdam(t, nn.AdamConfig{}, p)
+	opt := nn.NewAdam(p, nn.AdamConfig{})
 	out, d := make([]float32, m), make([]float32, m)
 	lr := nn.Cosine(0.05, 0, 2000)
 	for step := range 2000 {

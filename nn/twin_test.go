@@ -134,13 +134,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newAdam(t testing.TB, c nn.AdamConfig, p *nn.Params) *nn.Adam {
-	t.Helper()
-	opt, err := nn.NewAdam(c, p)
-	must(t, err)
-	return opt
-}
-
 // input names x and as much of dx as it needs.
 func input(name string, x, dx []float32) nntest.Input {
 	return nntest.Input{Name: name, X: x, DX: dx[:len(x)]}

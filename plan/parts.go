@@ -7,14 +7,6 @@ import (
 	"hop/rng"
 )
 
-// Asked is whom a search asks. None of them is for two goroutines: where a search is cut
-// into parts, each part has its own.
-type Asked struct {
-	Dynamics Dynamics
-	Prior    Prior
-	Others   Others
-}
-
 // large is how many simulations a search must have to be worth cutting into parts: half a
 // millisecond of one core or more, so that waking another does not matter.
 const large = 2000

@@ -8,6 +8,9 @@ import (
 	"hop/rng"
 )
 
+// A search of many trees at a time: simulations select, expand and back up until none is left
+// (simulate), then the roots are added up and act makes a policy of them.
+
 // Search plans a number of decisions, at most Envs, and writes Policy, Q,
 // Visits, Value and Prior for each. rs holds Trees streams for each decision.
 func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
@@ -40,11 +43,13 @@ func (f *Forest) SearchOn(pool *cores.Pool, asked []Asked, rs []rng.Rand) {
 		}
 		f.live = hi - lo
 		for i := range f.live {
-			f.harvest(i)
+			f.addRoot(i)
 		}
 		f.lap(&f.Spent.Backup)
 	}
-	f.decide(len(rs) / f.Trees)
+	for env := range len(rs) / f.Trees {
+		f.act(env)
+	}
 	if f.Journal != nil {
 		f.Journal.end(f)
 	}
@@ -83,7 +88,7 @@ func (f *Forest) run() {
 	if f.Clock != nil {
 		f.mark = f.Clock()
 	}
-	f.evaluate(f.asked.Prior)
+	f.evaluate()
 	for row, i := range f.who {
 		l := &f.lane[i]
 		f.rootPrior(int(i), l, &f.rs[l.tree])
@@ -98,57 +103,26 @@ func (f *Forest) run() {
 			f.active = append(f.active, i)
 		}
 	}
-	for f.round(f.asked.Dynamics, f.asked.Prior, f.asked.Others, f.rs) {
+	for f.simulate() {
 	}
 }
 
-// round brings every active lane to one state that must be played or evaluated,
-// plays and evaluates them all at once, and backs up. It reports whether any lane
-// is still active.
-func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
-	f.want, f.owner = f.want[:0], f.owner[:0]
-	still := f.active[:0]
-	for _, i := range f.active {
-		l := &f.lane[i]
-		if f.descend(int(i), l, o, rs) {
-			still = append(still, i)
-			f.want = append(f.want, Leaf{Tree: l.tree, From: l.at, To: i*int32(f.stride) + l.used, Action: l.action})
-			f.owner = append(f.owner, i)
-		}
-	}
-	f.active = still
-	f.lap(&f.Spent.Select)
-	if len(still) == 0 {
+// simulate brings every active tree to one state that must be played or evaluated, plays and
+// evaluates them all at once, and backs up. It reports whether any tree is still active.
+func (f *Forest) simulate() bool {
+	if !f.selectLeaves() {
 		return false
 	}
-	f.draw(o, rs)
+	f.drawOthers()
 	f.lap(&f.Spent.Others)
 	if f.Hashed {
 		f.follow()
-		f.lap(&f.Spent.Select)
 	}
 	if len(f.want) == 0 {
 		return true
 	}
-	d.Expand(f.want, f.acts, rs)
-	f.lap(&f.Spent.Dynamics)
-	f.Count.Steps += int64(len(f.want))
-	f.qs, f.who = f.qs[:0], f.who[:0]
-	for row := range f.want {
-		leaf := &f.want[row]
-		i := int(f.owner[row])
-		if f.Hashed {
-			f.enter(i, row, leaf)
-		} else {
-			f.edges[int(leaf.From)*f.row+int(leaf.Action)].child = leaf.To
-			if f.joint != nil {
-				copy(f.drawnAt(leaf.To), f.acts[row*f.Others:(row+1)*f.Others])
-			}
-			f.grow(i, leaf)
-		}
-	}
-	f.lap(&f.Spent.Backup)
-	f.evaluate(p)
+	f.expand()
+	f.evaluate()
 	for row, i := range f.who {
 		f.backup(int(i), &f.lane[i], f.value[row])
 	}
@@ -156,11 +130,185 @@ func (f *Forest) round(d Dynamics, p Prior, o Others, rs []rng.Rand) bool {
 	return true
 }
 
-// grow moves the cursor of lane i into a new node, to be evaluated unless it is an
+// selectLeaves walks down every active tree and lists the steps to play. It reports false once
+// there is none.
+func (f *Forest) selectLeaves() bool {
+	f.want, f.owner = f.want[:0], f.owner[:0]
+	still := f.active[:0]
+	for _, i := range f.active {
+		l := &f.lane[i]
+		if f.selectLeaf(int(i), l) {
+			still = append(still, i)
+			f.want = append(f.want, Leaf{Tree: l.tree, From: l.at, To: i*int32(f.stride) + l.used, Action: l.action})
+			f.owner = append(f.owner, i)
+		}
+	}
+	f.active = still
+	f.lap(&f.Spent.Select)
+	return len(still) > 0
+}
+
+// selectLeaf walks down from the cursor until a step must be played, finishing
+// simulations that end at what is known. It reports false once none is left.
+func (f *Forest) selectLeaf(i int, l *lane) bool {
+	for l.sims > 0 {
+		n := &f.nodes[l.at]
+		if int(l.steps) == f.deep {
+			f.backup(i, l, n.mean)
+			continue
+		}
+		if f.Hashed {
+			if l.steps == 0 && int(l.sims) < f.Sims {
+				f.asked.Others.Goals(l.tree, &f.rs[l.tree])
+			}
+			l.action, _ = f.selectAction(l, n)
+			return true
+		}
+		a, child := f.selectAction(l, n)
+		if child < 0 {
+			l.action = a
+			return true
+		}
+		c := &f.nodes[child]
+		f.walk(i, l, l.at, a, c.reward, child)
+		if c.over {
+			f.backup(i, l, 0)
+		}
+	}
+	return false
+}
+
+// selectAction returns the action to try at a node, and the child that it leads to: with
+// VisitAll the untried one of the highest prior, else the largest
+// Q + c P sqrt(N) / (1 + n). Of equals the first is taken.
+func (f *Forest) selectAction(l *lane, n *node) (action, child int32) {
+	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
+	var k int
+	switch {
+	case f.plain && n.fresh == 0:
+		k = f.largest(l, n.legal, edges, f.bonus[n.visits])
+	case f.VisitAll && n.fresh != 0:
+		k = f.untriedAction(n, edges)
+	default:
+		k = f.puct(l, n, edges)
+	}
+	return int32(k), edges[k].child
+}
+
+// untriedAction returns the untried action of the highest prior.
+func (f *Forest) untriedAction(n *node, edges []edge) int {
+	if n.shut {
+		f.open(n, edges)
+	}
+	k := bits.TrailingZeros32(n.fresh)
+	if !n.flat {
+		for set := n.fresh & (n.fresh - 1); set != 0; set &= set - 1 {
+			if o := bits.TrailingZeros32(set); edges[o].p > edges[k].p {
+				k = o
+			}
+		}
+	}
+	return k
+}
+
+// puct returns the action of the largest Q + c P sqrt(N) / (1 + n) (Rosin 2011; Silver et al.
+// 2017), with Q scaled as Norm says and that of untried actions as Unvisited does.
+func (f *Forest) puct(l *lane, n *node, edges []edge) int {
+	if n.shut {
+		f.open(n, edges)
+	}
+	lo, scale := f.scaleOf(l, n, edges)
+	untried := float32(0)
+	switch f.untried {
+	case untriedNode:
+		untried = n.mean
+	case untriedMin:
+		untried = lo
+	}
+	u := f.bonus[n.visits]
+	best, at := float32(math.Inf(-1)), 0
+	for set := n.legal; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros32(set)
+		e := &edges[k]
+		q := e.q
+		inv := f.inv[e.n+1]
+		if e.n == 0 {
+			q = untried
+		} else if f.PlusOne {
+			q *= float32(e.n) * inv
+		}
+		if s := (q-lo)*scale + u*e.p*inv; s > best {
+			best, at = s, k
+		}
+	}
+	return at
+}
+
+// scaleOf returns by what Q is scaled at a node: (Q - lo) scale.
+func (f *Forest) scaleOf(l *lane, n *node, edges []edge) (lo, scale float32) {
+	switch f.norm {
+	case normNode:
+		lo = n.mean
+		hi := n.mean
+		for set := n.legal &^ n.fresh; set != 0; set &= set - 1 {
+			q := edges[bits.TrailingZeros32(set)].q
+			lo, hi = min(lo, q), max(hi, q)
+		}
+		return lo, 1 / max(hi-lo, 1e-8)
+	case normTree:
+		return l.lo, l.scale
+	}
+	return 0, 1
+}
+
+// largest is puct where every action has been tried and Q is scaled over the
+// tree, as nearly always.
+func (f *Forest) largest(l *lane, set uint32, edges []edge, u float32) int {
+	lo, scale, inv := l.lo, l.scale, f.inv
+	best, at := float32(math.Inf(-1)), 0
+	for ; set != 0; set &= set - 1 {
+		k := bits.TrailingZeros32(set)
+		e := &edges[k]
+		if s := (e.q-lo)*scale + u*e.p*inv[e.n+1]; s > best {
+			best, at = s, k
+		}
+	}
+	return at
+}
+
+// walk moves the cursor along a step.
+func (f *Forest) walk(i int, l *lane, from, action int32, reward float32, to int32) {
+	f.path[i*f.deep+int(l.steps)] = hop{from, action, reward}
+	l.steps++
+	l.at = to
+}
+
+// expand plays the wanted steps and adds the states that they lead to, to be evaluated.
+func (f *Forest) expand() {
+	f.asked.Dynamics.Expand(f.want, f.acts, f.rs)
+	f.lap(&f.Spent.Dynamics)
+	f.Count.Steps += int64(len(f.want))
+	f.qs, f.who = f.qs[:0], f.who[:0]
+	for row := range f.want {
+		leaf, i := &f.want[row], int(f.owner[row])
+		if f.Hashed {
+			f.addState(i, row, leaf)
+			continue
+		}
+		f.edges[int(leaf.From)*f.row+int(leaf.Action)].child = leaf.To
+		if f.joint != nil {
+			copy(f.drawnAt(leaf.To), f.acts[row*f.Others:(row+1)*f.Others])
+		}
+		f.addNode(i, leaf)
+	}
+	f.lap(&f.Spent.Backup)
+}
+
+// addNode moves the cursor of lane i into a new node, to be evaluated unless it is an
 // end.
-func (f *Forest) grow(i int, leaf *Leaf) {
+func (f *Forest) addNode(i int, leaf *Leaf) {
 	l := &f.lane[i]
-	f.push(i, l, leaf.From, leaf.Action, leaf.Reward, leaf.To)
+	f.walk(i, l, leaf.From, leaf.Action, leaf.Reward, leaf.To)
 	l.used++
 	n := &f.nodes[leaf.To]
 	n.reward, n.over, n.drawn = leaf.Reward, leaf.Over, false
@@ -173,61 +321,36 @@ func (f *Forest) grow(i int, leaf *Leaf) {
 	f.who = append(f.who, int32(i))
 }
 
-// enter is grow where equal states are one node.
-func (f *Forest) enter(i, row int, leaf *Leaf) {
-	l := &f.lane[i]
-	if leaf.Over {
-		leaf.Key = 1 // one node stands for every end
-	}
-	known := f.find(i, mix(leaf.Key))
-	if known == nil {
-		f.insert(i, f.edgeKey(leaf, row), leaf.To, leaf.Reward)
-		f.insert(i, mix(leaf.Key), leaf.To, 0)
-		f.grow(i, leaf)
+// evaluate asks the prior about f.qs and makes nodes of them, shut ones.
+func (f *Forest) evaluate() {
+	rows := len(f.qs)
+	if rows == 0 {
 		return
 	}
-	f.insert(i, f.edgeKey(leaf, row), known.slot, leaf.Reward)
-	f.push(i, l, leaf.From, leaf.Action, leaf.Reward, known.slot)
-	if leaf.Over {
-		f.backup(i, l, 0)
-	}
-}
-
-// descend walks down from the cursor until a step must be played, finishing
-// simulations that end at what is known. It reports false once none is left.
-func (f *Forest) descend(i int, l *lane, o Others, rs []rng.Rand) bool {
-	for l.sims > 0 {
-		n := &f.nodes[l.at]
-		if int(l.steps) == f.deep {
-			f.backup(i, l, n.mean)
+	f.asked.Prior.Eval(f.logits[:rows*f.Actions], f.value[:rows], f.qs)
+	f.lap(&f.Spent.Leaf)
+	f.Count.Leaves += int64(rows)
+	f.Count.Rounds++
+	for row := range f.qs {
+		q := &f.qs[row]
+		n := &f.nodes[q.Slot]
+		n.key, n.mean, n.visits, n.legal, n.fresh, n.shut, n.flat = q.Key, f.value[row], 1, q.Legal, q.Legal, true, true
+		if q.End {
 			continue
 		}
-		if f.Hashed {
-			if l.steps == 0 && int(l.sims) < f.Sims {
-				o.Goals(l.tree, &rs[l.tree])
+		logits := f.logits[row*f.Actions : (row+1)*f.Actions]
+		for _, x := range logits {
+			if x != 0 {
+				n.flat = false
 			}
-			l.action, _ = f.pick(l, n)
-			return true
 		}
-		a, child := f.pick(l, n)
-		if child < 0 {
-			l.action = a
-			return true
-		}
-		c := &f.nodes[child]
-		f.push(i, l, l.at, a, c.reward, child)
-		if c.over {
-			f.backup(i, l, 0)
+		if !n.flat {
+			edges := f.edges[int(q.Slot)*f.row : (int(q.Slot)+1)*f.row]
+			for k, x := range logits {
+				edges[k].p = x
+			}
 		}
 	}
-	return false
-}
-
-// push moves the cursor along a step.
-func (f *Forest) push(i int, l *lane, from, action int32, reward float32, to int32) {
-	f.path[i*f.deep+int(l.steps)] = hop{from, action, reward}
-	l.steps++
-	l.at = to
 }
 
 // backup adds a return to every step of the path, and goes back to the root.
@@ -264,206 +387,59 @@ func (f *Forest) backup(i int, l *lane, g float32) {
 	f.Count.Sims++
 }
 
-// pick returns the action to try at a node, and the child that it leads to: with
-// VisitAll the untried one of the highest prior, else the largest
-// Q + c P sqrt(N) / (1 + n). Of equals the first is taken.
-func (f *Forest) pick(l *lane, n *node) (action, child int32) {
-	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
-	if f.VisitAll && n.fresh != 0 {
-		if n.shut {
-			f.open(n, edges)
-		}
-		k := bits.TrailingZeros32(n.fresh)
-		if !n.flat {
-			for set := n.fresh & (n.fresh - 1); set != 0; set &= set - 1 {
-				if o := bits.TrailingZeros32(set); edges[o].p > edges[k].p {
-					k = o
-				}
-			}
-		}
-		return int32(k), edges[k].child
-	}
-	if f.plain && n.fresh == 0 {
-		k := f.largest(l, n.legal, edges, f.bonus[n.visits])
-		return int32(k), edges[k].child
-	}
-	if n.shut {
-		f.open(n, edges)
-	}
-	lo, scale, untried := float32(0), float32(1), float32(0)
-	switch f.norm {
-	case normNode:
-		lo = n.mean
-		hi := n.mean
-		for set := n.legal &^ n.fresh; set != 0; set &= set - 1 {
-			q := edges[bits.TrailingZeros32(set)].q
-			lo, hi = min(lo, q), max(hi, q)
-		}
-		scale = 1 / max(hi-lo, 1e-8)
-	case normTree:
-		lo, scale = l.lo, l.scale
-	}
-	switch f.untried {
-	case untriedNode:
-		untried = n.mean
-	case untriedMin:
-		untried = lo
-	}
-	u := f.bonus[n.visits]
-	best, at := float32(math.Inf(-1)), 0
-	for set := n.legal; set != 0; set &= set - 1 {
-		k := bits.TrailingZeros32(set)
-		e := &edges[k]
-		q := e.q
-		inv := f.inv[e.n+1]
-		if e.n == 0 {
-			q = untried
-		} else if f.PlusOne {
-			q *= float32(e.n) * inv
-		}
-		if s := (q-lo)*scale + u*e.p*inv; s > best {
-			best, at = s, k
-		}
-	}
-	return int32(at), edges[at].child
-}
-
-// largest is pick where every action has been tried and Q is scaled over the
-// tree, as nearly always.
-func (f *Forest) largest(l *lane, set uint32, edges []edge, u float32) int {
-	lo, scale, inv := l.lo, l.scale, f.inv
-	best, at := float32(math.Inf(-1)), 0
-	for ; set != 0; set &= set - 1 {
-		k := bits.TrailingZeros32(set)
-		e := &edges[k]
-		if s := (e.q-lo)*scale + u*e.p*inv[e.n+1]; s > best {
-			best, at = s, k
-		}
-	}
-	return at
-}
-
-// draw draws the co-players' actions for the steps that are wanted.
-func (f *Forest) draw(o Others, rs []rng.Rand) {
-	f.qs, f.who = f.qs[:0], f.who[:0]
-	for row := range f.want {
-		leaf := &f.want[row]
-		n := &f.nodes[leaf.From]
-		l := &f.lane[f.owner[row]]
-		if n.drawn && f.keeps(l.steps) {
-			copy(f.acts[row*f.Others:(row+1)*f.Others], f.kept[int(leaf.From)*f.Others:])
-			continue
-		}
-		f.qs = append(f.qs, Query{leaf.Tree, leaf.From, n.key, n.legal, l.steps, l.seed, false})
-		f.who = append(f.who, int32(row))
-		if f.common != nil {
-			f.common[l.tree] = Common(l.seed, l.steps)
-		}
-	}
-	if len(f.qs) == 0 {
+// addRoot adds the root of lane i's tree, which is finished, to its env's results. Trees
+// are added in their order, whoever searched them.
+func (f *Forest) addRoot(i int) {
+	env, slot := int(f.lane[i].tree)/f.Trees, i*f.stride
+	n := &f.nodes[slot]
+	if n.legal == 0 {
 		return
 	}
-	if f.common != nil {
-		rs = f.common
-	}
-	if len(f.qs) == len(f.want) {
-		o.Draw(f.acts[:len(f.qs)*f.Others], f.qs, rs)
-	} else {
-		o.Draw(f.drawn[:len(f.qs)*f.Others], f.qs, rs)
-		for i, row := range f.who {
-			copy(f.acts[int(row)*f.Others:(int(row)+1)*f.Others], f.drawn[i*f.Others:])
-		}
-	}
-	if !f.keepRoot {
-		return
-	}
-	for i, row := range f.who {
-		if slot := f.qs[i].Slot; f.keeps(f.qs[i].Depth) {
-			copy(f.kept[int(slot)*f.Others:(int(slot)+1)*f.Others], f.acts[int(row)*f.Others:])
-			f.nodes[slot].drawn = true
-		}
-	}
-}
-
-// keeps reports whether the joint action of a node at a depth is drawn once and
-// kept.
-func (f *Forest) keeps(depth int32) bool { return f.keepAll || f.keepRoot && depth == 0 }
-
-// evaluate asks the prior about f.qs and makes nodes of them, shut ones.
-func (f *Forest) evaluate(p Prior) {
-	rows := len(f.qs)
-	if rows == 0 {
-		return
-	}
-	p.Eval(f.logits[:rows*f.Actions], f.value[:rows], f.qs)
-	f.lap(&f.Spent.Leaf)
-	f.Count.Leaves += int64(rows)
-	f.Count.Rounds++
-	for row := range f.qs {
-		q := &f.qs[row]
-		n := &f.nodes[q.Slot]
-		n.key, n.mean, n.visits, n.legal, n.fresh, n.shut, n.flat = q.Key, f.value[row], 1, q.Legal, q.Legal, true, true
-		if q.End {
-			continue
-		}
-		logits := f.logits[row*f.Actions : (row+1)*f.Actions]
-		for _, x := range logits {
-			if x != 0 {
-				n.flat = false
-			}
-		}
-		if !n.flat {
-			edges := f.edges[int(q.Slot)*f.row : (int(q.Slot)+1)*f.row]
-			for k, x := range logits {
-				edges[k].p = x
-			}
-		}
-	}
-}
-
-// open makes a node's edges when it is first gone through: most nodes never are.
-// All zero logits, as scripts give, are worth a way of their own: no exponentials.
-func (f *Forest) open(n *node, edges []edge) {
-	n.shut = false
-	if n.flat {
-		each := f.inv[bits.OnesCount32(n.legal)]
-		for k := range edges {
-			edges[k] = edge{p: each * float32(n.legal>>k&1), child: -1}
-		}
-		return
-	}
-	for k := range edges {
-		f.prior[k] = edges[k].p
-	}
-	softmax(f.prior, f.prior, n.legal, 1)
-	for k := range edges {
-		edges[k] = edge{p: f.prior[k], child: -1}
-	}
-}
-
-// rootPrior keeps the prior of lane i's root and mixes noise into it.
-func (f *Forest) rootPrior(i int, l *lane, r *rng.Rand) {
-	edges := f.edges[int(l.at)*f.row : (int(l.at)+1)*f.row]
-	f.open(&f.nodes[l.at], edges)
+	f.Value[env] += n.mean / float32(f.Trees)
+	edges := f.edges[slot*f.row : slot*f.row+f.Actions]
 	for k := range f.Actions {
-		f.first[i*f.row+k] = edges[k].p
+		f.Prior[env*f.Actions+k] += f.first[i*f.row+k] / float32(f.Trees)
+		if n.legal>>k&1 == 0 || edges[k].n == 0 {
+			continue
+		}
+		q := edges[k].q
+		if f.PlusOne {
+			q *= float32(edges[k].n) / float32(1+edges[k].n)
+		}
+		f.Q[env*f.Actions+k] += q
+		f.Visits[env*f.Actions+k] += edges[k].n
+		f.tried[env*f.Actions+k]++
 	}
-	if f.NoiseEps == 0 {
+}
+
+// act turns a decision's sums over trees into means and a policy.
+func (f *Forest) act(env int) {
+	lo, hi := env*f.Actions, (env+1)*f.Actions
+	q, visits, tried, prior, policy := f.Q[lo:hi], f.Visits[lo:hi], f.tried[lo:hi], f.Prior[lo:hi], f.Policy[lo:hi]
+	legal, total := f.means(q, visits, tried, prior)
+	if total == 0 {
+		copy(policy, prior)
 		return
 	}
-	sum := 0.
-	for set := f.nodes[l.at].legal; set != 0; set &= set - 1 {
-		k := bits.TrailingZeros32(set)
-		f.prior[k] = float32(gamma(f.NoiseA, r))
-		sum += float64(f.prior[k])
+	best := 0
+	for k := range q {
+		if legal>>k&1 != 0 && f.better(q, prior, visits, k, best) {
+			best = k
+		}
 	}
-	if sum == 0 {
-		return
-	}
-	f.nodes[l.at].flat = false
-	eps := float32(f.NoiseEps)
-	for set := f.nodes[l.at].legal; set != 0; set &= set - 1 {
-		k := bits.TrailingZeros32(set)
-		edges[k].p = (1-eps)*edges[k].p + eps*float32(float64(f.prior[k])/sum)
+	clear(policy)
+	switch f.Act {
+	case "prior":
+		policy[f.improved(q, prior, tried, best)] = 1
+	case "mixed":
+		f.mix(policy, q, prior, tried)
+	case "softmax":
+		softmax(policy, q, legal, float32(f.Beta))
+	case "visits":
+		for k := range policy {
+			policy[k] = float32(visits[k]) / float32(total)
+		}
+	default:
+		policy[best] = 1
 	}
 }

@@ -68,10 +68,31 @@ func (f *Forest) follow() {
 			kept++
 			continue
 		}
-		f.push(i, l, leaf.From, leaf.Action, e.prize, e.slot)
+		f.walk(i, l, leaf.From, leaf.Action, e.prize, e.slot)
 		if f.nodes[e.slot].over {
 			f.backup(i, l, 0)
 		}
 	}
 	f.want, f.owner = f.want[:kept], f.owner[:kept]
+	f.lap(&f.Spent.Select)
+}
+
+// addState is addNode where equal states are one node.
+func (f *Forest) addState(i, row int, leaf *Leaf) {
+	l := &f.lane[i]
+	if leaf.Over {
+		leaf.Key = 1 // one node stands for every end
+	}
+	known := f.find(i, mix(leaf.Key))
+	if known == nil {
+		f.insert(i, f.edgeKey(leaf, row), leaf.To, leaf.Reward)
+		f.insert(i, mix(leaf.Key), leaf.To, 0)
+		f.addNode(i, leaf)
+		return
+	}
+	f.insert(i, f.edgeKey(leaf, row), known.slot, leaf.Reward)
+	f.walk(i, l, leaf.From, leaf.Action, leaf.Reward, known.slot)
+	if leaf.Over {
+		f.backup(i, l, 0)
+	}
 }

@@ -3,7 +3,6 @@ package ppo
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"hop/agent"
@@ -18,7 +17,7 @@ type Memory struct {
 	h, c   []float32 // [N][LSTM] now
 	h0, c0 []float32 // [T/SeqLen][N][LSTM] at the slots where training sequences start
 	noted  []stretch // [N] whose start was noted last
-	last   *last     // of agents that live through trials
+	last   last      // of agents that live through trials; nil
 }
 
 // stretch is a training sequence of a window.
@@ -36,8 +35,8 @@ type Player struct {
 
 	model  *actor.Model
 	params *nn.Params
-	narrow *nn.Params // params for narrow rows, in this window: its own, or those of another worker's player
-	folded *nn.Params // its own; nil: not needed so far
+	view   *actor.View // of params
+	now    *nn.Params  // the view in this window: its own, or another worker's player's
 	window rollout.Window
 	ws     *actor.Work
 	cat    *nn.Categorical
@@ -59,7 +58,7 @@ var (
 // with an LSTM need a Memory of their own, shared by their workers.
 func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
 	return &Player{
-		model: m, params: p, narrow: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		model: m, params: p, view: m.View(p), now: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
 		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
 	}
 }
@@ -118,38 +117,40 @@ func (b *Brain) Sure() bool { return false }
 
 // AppendBinary appends what a frozen player with an LSTM remembers; a learner's
 // memory is saved with its brain, and other players have none.
-func (p *Player) AppendBinary(b []byte) ([]byte, error) {
-	if p.mem == nil || !p.Frozen {
-		return b, nil
-	}
-	for _, x := range [][]float32{p.mem.h, p.mem.c} {
-		for _, v := range x {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+func (p *Player) AppendBinary(b []byte) (_ []byte, err error) {
+	for _, x := range p.remembered() {
+		if b, err = binary.Append(b, binary.LittleEndian, x); err != nil {
+			return nil, err
 		}
 	}
-	return p.mem.last.appendBinary(b), nil
+	return b, nil
 }
 
 // UnmarshalBinary restores what AppendBinary wrote.
 func (p *Player) UnmarshalBinary(b []byte) error {
 	want := 0
-	if p.mem != nil && p.Frozen {
-		want = 4*(len(p.mem.h)+len(p.mem.c)) + p.mem.last.bytes()
+	for _, x := range p.remembered() {
+		want += binary.Size(x)
 	}
 	if len(b) != want {
 		return fmt.Errorf("ppo: loading a frozen agent's memory: %d bytes, want %d", len(b), want)
 	}
-	if want == 0 {
+	for _, x := range p.remembered() {
+		n, err := binary.Decode(b, binary.LittleEndian, x)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// remembered returns what a frozen player with an LSTM remembers, in the order of its binary form.
+func (p *Player) remembered() []any {
+	if p.mem == nil || !p.Frozen {
 		return nil
 	}
-	for _, x := range [][]float32{p.mem.h, p.mem.c} {
-		for i := range x {
-			x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
-			b = b[4:]
-		}
-	}
-	p.mem.last.read(b)
-	return nil
+	return []any{p.mem.h, p.mem.c, []lastStep(p.mem.last)}
 }
 
 // Act draws an action for each env and writes its log-probability and the value.
@@ -165,7 +166,7 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 		v.LogProb[step] = p.cat.LogProb(i, a)
 		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
 		if p.trial > 0 {
-			p.mem.last.action[n], p.mem.last.episode[n] = a, int64(v.EpisodeOf(int(n)))
+			p.mem.last[n].Action, p.mem.last[n].Episode = a, int64(v.EpisodeOf(int(n)))
 		}
 	}
 }
@@ -184,22 +185,18 @@ func (p *Player) Evaluate(v *rollout.View, envs []int32) {
 	}
 }
 
-// Prepare makes the weights for narrow rows those of a window.
+// Prepare looks at the weights as they are when a window begins.
 func (p *Player) Prepare(w rollout.Window) {
-	if p.window == w || !p.model.Folds() {
+	if p.window == w {
 		return
 	}
-	if p.folded == nil {
-		p.folded = p.params.Clone()
-	}
-	p.model.Fold(p.folded.W, p.params)
-	p.window, p.narrow = w, p.folded
+	p.window, p.now = w, p.view.Update()
 }
 
 // Follow takes what another worker's player of the same weights has prepared.
 func (p *Player) Follow(first rollout.Player) {
 	if q, ok := first.(*Player); ok && q.params == p.params && q.model == p.model {
-		p.window, p.narrow = q.window, q.narrow
+		p.window, p.now = q.window, q.now
 	}
 }
 
@@ -216,14 +213,14 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 		case p.Goals != nil:
 			extra = p.Goals[int(n)*p.model.Extra:][:p.model.Extra]
 		}
-		p.ws.AddNarrow(v.ObsAt(slot), extra)
+		p.ws.Encode(&p.ws.X, v.ObsAt(slot), extra)
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
 	if p.mem == nil {
-		p.ws.Forward(p.narrow)
+		p.ws.Forward(p.now)
 	} else {
 		p.recall(v, envs, act)
-		p.ws.Step(p.narrow)
+		p.ws.Step(p.now)
 		if act {
 			p.remember(envs)
 		}

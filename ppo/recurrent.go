@@ -63,62 +63,56 @@ func (p *Player) remember(envs []int32) {
 }
 
 // sequence is a stretch of at most SeqLen steps of one agent in one env.
-type sequence struct{ agent, chunk, env int32 }
-
-// passesSeq is passes for a model with an LSTM: minibatches of whole sequences.
-func (b *Brain) passesSeq(ro *batch.Rollout, lr, ent float64) (passStats, error) {
-	var total passStats
-	seqs, rowAt := b.sequences(ro)
-	length := b.cfg.SeqLen
-	per := max(1, b.cfg.Minibatch/length)
-	b.order = resize(b.order, len(seqs))
-	for range b.cfg.Epochs {
-		b.rand.Perm(b.order)
-		before := total.kl
-		for lo := 0; lo < len(seqs); lo += per {
-			pick := b.order[lo:min(lo+per, len(seqs))]
-			all := 0
-			for _, s := range pick {
-				all += b.alive(ro, seqs[s], rowAt)
-			}
-			norm, err := b.descend(len(pick), lr, func(w *shardWork, p *nn.Params, lo, hi int) {
-				b.minibatchSeq(w, p, ro, seqs, rowAt, pick[lo:hi], all, ent)
-			})
-			total.count(b.parts, norm)
-			if err != nil {
-				return total, err
-			}
-		}
-		if b.tooFar(total.kl, before) {
-			break
-		}
-	}
-	return total, nil
+type sequence struct {
+	agent, chunk, env int32
+	rows              int // alive
 }
 
-// sequences lists the stretches that hold an alive row, and maps each place
+// sequenceBatches is minibatches of whole sequences.
+func (b *Brain) sequenceBatches(yield func([]int32, int) bool) {
+	per := max(1, b.cfg.Minibatch/b.cfg.SeqLen)
+	b.order = sized(b.order, len(b.seqs))
+	b.rand.Perm(b.order)
+	for lo := 0; lo < len(b.seqs); lo += per {
+		b.pick = b.pick[:0]
+		all := 0
+		for _, s := range b.order[lo:min(lo+per, len(b.seqs))] {
+			b.pick = append(b.pick, int32(s))
+			all += b.seqs[s].rows
+		}
+		if !yield(b.pick, all) {
+			return
+		}
+	}
+}
+
+// cut lists the stretches of a window that hold an alive row, and maps each place
 // [agent][T][N] to its gathered row, or -1.
-func (b *Brain) sequences(ro *batch.Rollout) ([]sequence, []int32) {
-	rowAt := make([]int32, len(b.adv))
-	for i := range rowAt {
-		rowAt[i] = -1
+func (b *Brain) cut(ro *batch.Rollout) {
+	b.rowAt = sized(b.rowAt, len(b.adv))
+	for i := range b.rowAt {
+		b.rowAt[i] = -1
 	}
 	for row, at := range b.rows.src {
-		rowAt[at] = int32(row)
+		b.rowAt[at] = int32(row)
 	}
-	var seqs []sequence
+	b.seqs = b.seqs[:0]
 	chunks := (ro.Steps + b.cfg.SeqLen - 1) / b.cfg.SeqLen
 	for a := range b.agents {
 		for c := range chunks {
 			for e := range ro.Envs {
-				s := sequence{int32(a), int32(c), int32(e)}
-				if b.alive(ro, s, rowAt) > 0 {
-					seqs = append(seqs, s)
+				s := sequence{agent: int32(a), chunk: int32(c), env: int32(e)}
+				for t := range b.cfg.SeqLen {
+					if at := b.at(ro, s, t); at >= 0 && b.rowAt[at] >= 0 {
+						s.rows++
+					}
+				}
+				if s.rows > 0 {
+					b.seqs = append(b.seqs, s)
 				}
 			}
 		}
 	}
-	return seqs, rowAt
 }
 
 // at returns the place of step t of a sequence in [agent][T][N], or -1 beyond the window.
@@ -129,43 +123,29 @@ func (b *Brain) at(ro *batch.Rollout, s sequence, t int) int {
 	return -1
 }
 
-// alive counts a sequence's alive rows.
-func (b *Brain) alive(ro *batch.Rollout, s sequence, rowAt []int32) int {
-	n := 0
-	for t := range b.cfg.SeqLen {
-		if at := b.at(ro, s, t); at >= 0 && rowAt[at] >= 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// minibatchSeq adds the gradients of the picked sequences. Rows that are not
+// unroll puts the picked sequences into w, [steps][sequences]. Rows that are not
 // alive keep the state and reach no loss.
-func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs []sequence, rowAt []int32, pick []int, all int,
-	ent float64) {
+func (b *Brain) unroll(w *work, ro *batch.Rollout, pick []int32) {
 	k, width, length, n := b.Model.Actions, b.Model.LSTM, b.cfg.SeqLen, len(pick)
 	w.ws.Reset()
-	w.reset, w.alive, w.pick = w.reset[:0], w.alive[:0], w.pick[:0]
-	w.h0, w.c0 = w.h0[:0], w.c0[:0]
+	w.h0, w.c0, w.reset, w.alive, w.picked = w.h0[:0], w.c0[:0], w.reset[:0], w.alive[:0], w.picked[:0]
 	for _, s := range pick {
-		q := seqs[s]
+		q := b.seqs[s]
 		mem := b.memory[q.agent]
 		at := (int(q.chunk)*ro.Envs + int(q.env)) * width
 		w.h0, w.c0 = append(w.h0, mem.h0[at:at+width]...), append(w.c0, mem.c0[at:at+width]...)
 	}
 	for t := range length {
 		for i, s := range pick {
-			row := int32(-1)
-			start := false
-			if at := b.at(ro, seqs[s], t); at >= 0 {
-				row = rowAt[at]
-				start = ro.Start[ro.Moment(int(seqs[s].chunk)*length+t, int(seqs[s].env))]
+			q, row, start := b.seqs[s], int32(-1), false
+			if at := b.at(ro, q, t); at >= 0 {
+				row = b.rowAt[at]
+				start = ro.Start[ro.Moment(int(q.chunk)*length+t, int(q.env))]
 				if b.trial > 0 {
 					start = row >= 0 && b.rows.begins[row]
 				}
 			}
-			w.reset, w.alive, w.pick = append(w.reset, start), append(w.alive, row >= 0), append(w.pick, row)
+			w.reset, w.alive, w.picked = append(w.reset, start), append(w.alive, row >= 0), append(w.picked, row)
 			at := (t*n + i) * k
 			if row < 0 {
 				w.ws.X.EndRow()
@@ -176,9 +156,5 @@ func (b *Brain) minibatchSeq(w *shardWork, p *nn.Params, ro *batch.Rollout, seqs
 			copy(w.legal[at:at+k], b.rows.legal[int(row)*k:])
 		}
 	}
-	seq := nn.Seq{T: length, N: n, Reset: w.reset, Alive: w.alive}
-	w.ws.ForwardSeq(p, seq, w.h0, w.c0)
-	w.cat.Set(w.ws.Logits, w.legal, length*n)
-	b.losses(w, all, ent)
-	w.ws.BackwardSeq(p, seq)
+	w.rows, w.seq = w.picked, nn.Seq{T: length, N: n, Reset: w.reset, Alive: w.alive}
 }

@@ -1,15 +1,12 @@
 package ppo
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math"
 	"slices"
 
 	"hop/agent"
 	"hop/batch"
+	"hop/nn"
 	"hop/rollout"
-	"hop/safetensors"
 )
 
 // A brain that lives through trials is RL^2's learner (Duan et al. 2016, section
@@ -20,18 +17,20 @@ import (
 // end of an episode inside a trial therefore ends nothing: what the next one is
 // worth follows it, as if it were the next step.
 
-// last is what an agent that lives through trials knows of its last step in each
-// env. Its input and its LSTM's states are made of it.
-type last struct {
-	action  []int32   // [N] what it did
-	reward  []float32 // [N] what it earned in the last step of the last episode that is over
-	episode []int64   // [N] the env's episode in which it acted last; -2: in none
+// last is what an agent that lives through trials knows of its last step in each env, [N].
+// Its input and its LSTM's states are made of it.
+type last []lastStep
+
+type lastStep struct {
+	Action  int32   // what it did
+	Reward  float32 // what it earned in the last step of the last episode that is over
+	Episode int64   // the env's episode in which it acted last; -2: in none
 }
 
-func newLast(envs int) *last {
-	l := &last{make([]int32, envs), make([]float32, envs), make([]int64, envs)}
-	for n := range l.episode {
-		l.episode[n] = -2
+func newLast(envs int) last {
+	l := make(last, envs)
+	for n := range l {
+		l[n].Episode = -2
 	}
 	return l
 }
@@ -62,7 +61,7 @@ func (b *Brain) GoalLen() int {
 // as often as trials are long or, for agents that do not learn and whose co-players
 // are somebody else's matter, if it did not play in the episode before.
 func (p *Player) begins(v *rollout.View, n int) bool {
-	now, was := int64(v.EpisodeOf(n)), p.mem.last.episode[n]
+	now, was := int64(v.EpisodeOf(n)), p.mem.last[n].Episode
 	if now == was { // unless the copies were started anew, as a stage of a curriculum does
 		return v.Start[v.Moment(v.T, n)]
 	}
@@ -71,16 +70,16 @@ func (p *Player) begins(v *rollout.View, n int) bool {
 
 // lastStep returns what the network reads of the agent's last step in env n, a view.
 func (p *Player) lastStep(v *rollout.View, n int) []float32 {
-	l := p.mem.last
+	l := p.mem.last[n]
 	x := p.extra
 	clear(x)
 	writeSeats(x[p.model.Actions+2:], v.Rollout, v.Agent, v.T, n)
 	if !p.begins(v, n) {
 		reward, ended := v.RewardOf(n), false
-		if int64(v.EpisodeOf(n)) != l.episode[n] {
-			reward, ended = l.reward[n], true
+		if int64(v.EpisodeOf(n)) != l.Episode {
+			reward, ended = l.Reward, true
 		}
-		writeStep(x, p.model.Actions, l.action[n], p.scale*reward, ended)
+		writeStep(x, p.model.Actions, l.Action, p.scale*reward, ended)
 	}
 	if v.GoalLen > 0 {
 		copy(v.GoalAt(v.SlotOf(n)), x)
@@ -113,7 +112,7 @@ func writeSeats(dst []float32, ro *batch.Rollout, a agent.ID, t, n int) {
 // EpisodeOver notes what the agent earned at the end of env n's episode.
 func (p *Player) EpisodeOver(v *rollout.View, n int) {
 	if p.trial > 0 {
-		p.mem.last.reward[n] = v.RewardOf(n)
+		p.mem.last[n].Reward = v.RewardOf(n)
 	}
 }
 
@@ -183,15 +182,14 @@ func (b *Brain) afterEnds(ro *batch.Rollout, k int) []float32 {
 		case t < 0:
 		case t == ro.Steps-1 && ro.Alive[next]:
 			b.beyond[n] = ro.Value[next] // the window cut it
-		case int(mem.last.episode[n]+1)%b.trial != 0:
+		case int(mem.last[n].Episode+1)%b.trial != 0:
 			b.waiting = append(b.waiting, wait{n, t})
 		}
 	}
-	b.fold()
-	ws := b.works[0].ws
+	now, ws := b.trainer.Read(), b.trainer.Works[0].ws
 	for list := b.waiting; len(list) > 0; {
 		some := list[:min(len(list), b.rowsEach)]
-		b.evaluateWaits(ro, k, some)
+		b.evaluateWaits(now, ro, k, some)
 		for i, w := range some {
 			b.beyond[w.n] = ws.Value[i]
 		}
@@ -204,8 +202,8 @@ func (b *Brain) afterEnds(ro *batch.Rollout, k int) []float32 {
 type wait struct{ n, t int }
 
 // evaluateWaits puts what agents expect who wait into the first workspace's Value.
-func (b *Brain) evaluateWaits(ro *batch.Rollout, k int, waits []wait) {
-	a, mem, ws, width := b.agents[k], b.memory[k], b.works[0].ws, b.Model.LSTM
+func (b *Brain) evaluateWaits(p *nn.Params, ro *batch.Rollout, k int, waits []wait) {
+	a, mem, ws, width := b.agents[k], b.memory[k], b.trainer.Works[0].ws, b.Model.LSTM
 	x := make([]float32, b.Model.Extra)
 	ws.Reset()
 	h, c := ws.State()
@@ -223,67 +221,9 @@ func (b *Brain) evaluateWaits(ro *batch.Rollout, k int, waits []wait) {
 		clear(x)
 		writeSeats(x[b.Model.Actions+2:], ro, a, t, from)
 		writeStep(x, b.Model.Actions, ro.Action[step], float32(b.cfg.RewardScale)*ro.Reward[step], true)
-		ws.AddNarrow(ro.ObsAt(ro.Slot(a, t, from)), x)
+		ws.Encode(&ws.X, ro.ObsAt(ro.Slot(a, t, from)), x)
 		copy(h[i*width:(i+1)*width], mem.h[w.n*width:])
 		copy(c[i*width:(i+1)*width], mem.c[w.n*width:])
 	}
-	ws.Step(b.narrow[0])
-}
-
-// save adds what agent i of a brain remembers of its last steps.
-func (l *last) save(f *safetensors.File, prefix string, i int) {
-	if l != nil {
-		f.PutBytes(fmt.Sprintf("%slast/%d", prefix, i), l.appendBinary(nil))
-	}
-}
-
-// load restores what save stored.
-func (l *last) load(f *safetensors.File, prefix string, i int) error {
-	if l == nil {
-		return nil
-	}
-	name := fmt.Sprintf("%slast/%d", prefix, i)
-	b, err := f.Bytes(name)
-	if err == nil && len(b) != l.bytes() {
-		err = fmt.Errorf("ppo: loading %s: %d bytes, want %d; use the spec of the saved run", name, len(b), l.bytes())
-	}
-	if err != nil {
-		return err
-	}
-	l.read(b)
-	return nil
-}
-
-// bytes returns how long appendBinary's form is.
-func (l *last) bytes() int {
-	if l == nil {
-		return 0
-	}
-	return 16 * len(l.action)
-}
-
-// appendBinary appends what an agent remembers of its last steps.
-func (l *last) appendBinary(b []byte) []byte {
-	if l == nil {
-		return b
-	}
-	for n, k := range l.action {
-		b = binary.LittleEndian.AppendUint32(b, uint32(k))
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(l.reward[n]))
-		b = binary.LittleEndian.AppendUint64(b, uint64(l.episode[n]))
-	}
-	return b
-}
-
-// read restores what appendBinary wrote, as many bytes as it is long.
-func (l *last) read(b []byte) {
-	if l == nil {
-		return
-	}
-	for n := range l.action {
-		l.action[n] = int32(binary.LittleEndian.Uint32(b))
-		l.reward[n] = math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
-		l.episode[n] = int64(binary.LittleEndian.Uint64(b[8:]))
-		b = b[16:]
-	}
+	ws.Step(p)
 }

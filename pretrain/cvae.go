@@ -105,20 +105,24 @@ func NewCVAE(cfg CVAEConfig, data *dataset.Data, m *vae.Model, codes *nn.Params,
 
 // sequences puts a part into the model's form.
 func (c *CVAE) sequences(m *cvae.Model, part *Part) *cvae.Sequences {
-	d := c.Data
-	s := m.Sequences()
-	obs, last := make([]float32, d.ObsLen()), make([]int32, m.Seats)
+	s, obs := m.Sequences(), make([]float32, c.Data.ObsLen())
 	for _, q := range part.Seqs {
-		for row := q.Lo; row < q.Hi; row++ {
-			d.Observation(row, obs)
-			for k := range last {
-				last[k] = int32(d.Last[row*m.Seats+k])
-			}
-			s.Add(obs, last)
-		}
-		s.End()
+		addSequence(s, m, c.Data, q, obs)
 	}
 	return s
+}
+
+// addSequence adds one sequence of a dataset; obs is scratch.
+func addSequence(s *cvae.Sequences, m *cvae.Model, d *dataset.Data, q dataset.Sequence, obs []float32) {
+	last := make([]int32, m.Seats)
+	for row := q.Lo; row < q.Hi; row++ {
+		d.Observation(row, obs)
+		for k := range last {
+			last[k] = int32(d.Last[row*m.Seats+k])
+		}
+		s.Add(obs, last)
+	}
+	s.End()
 }
 
 // subgoals gives every row of a part the code of the state that the selector
@@ -170,7 +174,7 @@ func (c *CVAE) pass(step func(rows int) error) ([]agent.Stat, error) {
 	}
 	rows := c.Seqs[0].Rows()
 	return []agent.Stat{{Name: "feature", Value: sum.Feature.Mean(), N: rows}, {Name: "kl", Value: sum.KL.Mean(), N: rows},
-		{Name: "mix", Value: c.Learner.Mix(), N: rows}}, nil
+		{Name: "mix", Value: c.Learner.Weights(c.Learner.Steps()).Mix, N: rows}}, nil
 }
 
 // Goals calls do for every row of a part with the inferred distribution of its

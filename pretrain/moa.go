@@ -219,15 +219,8 @@ func (t *MOA) Label(row int) int {
 // history, [steps][Dim].
 func (t *MOA) inferred(q dataset.Sequence, obs []float32, r *rng.Rand) []float32 {
 	m, d := t.infer.Model, t.Data
-	s, last := m.Sequences(), make([]int32, m.Seats)
-	for row := q.Lo; row < q.Hi; row++ {
-		d.Observation(row, obs)
-		for k := range last {
-			last[k] = int32(d.Last[row*m.Seats+k])
-		}
-		s.Add(obs, last)
-	}
-	s.End()
+	s := m.Sequences()
+	addSequence(s, m, d, q, obs)
 	if t.seqs == nil {
 		t.seqs = m.Work(d.Layout.Horizon)
 	}

@@ -231,7 +231,7 @@ func (v *VAE) Named(t vae.Terms) []agent.Stat {
 	add("action", t.Action.Mean(), b)
 	add("blur", t.Blur.Mean(), v.Config.Model.Discrete > 0)
 	add("kl", t.KL.Mean(), true)
-	add("kl_weight", v.Learner.KLWeight(), true)
+	add("kl_weight", v.Learner.Weights(v.Learner.Steps()).KL, true)
 	add("outcome", t.Outcome.Mean(), b && v.Config.Model.Outcome > 0)
 	add(name+"_agents", t.Cells.Mean(), true)
 	add(name+"_things", t.Bits.Mean(), true)

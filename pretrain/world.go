@@ -9,11 +9,9 @@ import (
 	"hop/agent"
 	"hop/dataset"
 	"hop/field"
-	"hop/internal/cores"
 	"hop/model/world"
 	"hop/nn"
 	"hop/rng"
-	"hop/safetensors"
 )
 
 // WorldConfig says how a world model learns from recorded steps.
@@ -47,10 +45,7 @@ type World struct {
 	cfg    WorldConfig
 	key    rng.Key
 	strata [][]WorldRow // rows to learn from by what was paid and done
-	opt    *nn.Adam
-	shards *nn.Shards
-	works  []*world.Work
-	losses []world.Losses // [shard]
+	train  *nn.Trainer[*world.Work, world.Losses]
 	batch  world.Batch
 }
 
@@ -72,42 +67,19 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 	if err != nil {
 		return nil, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
-	if w.opt, err = nn.NewAdam(nn.AdamConfig{}, w.Net); err != nil {
-		return nil, err
-	}
-	w.shards = nn.NewShards(w.Net, world.Shards(cfg.Batch))
-	w.losses = make([]world.Losses, len(w.shards.Params))
-	for range w.losses {
-		w.works = append(w.works, w.Model.Work())
-	}
 	w.batch = world.NewBatch(in, cfg.Batch)
 	if w.split(); len(w.Parts[0]) == 0 || len(w.Parts[1]) == 0 || len(w.Parts[2]) == 0 {
 		return nil, fmt.Errorf("pretrain: %d rows to learn from, %d to choose by and %d to score: too few episodes; collect more",
 			len(w.Parts[0]), len(w.Parts[1]), len(w.Parts[2]))
 	}
+	w.train = w.Model.Trainer(w.Net, cfg.Batch, func(step int) float64 {
+		return cfg.LR * (1 - 0.99*(float64(step)/float64(cfg.Epochs*w.steps())))
+	})
 	w.Training = newTraining(settings{
 		kind: "world", metrics: [2]string{"world/learn/", "world/held/"}, epochs: cfg.Epochs, patience: cfg.Patience, rows: len(w.Parts[0]),
-		config: cfg.Model, input: in, params: w.Net, learner: worldLearner{w.Net, w.opt, w.shards}, epoch: w,
+		config: cfg.Model, input: in, params: w.Net, learner: w.train, epoch: w,
 	})
 	return w, nil
-}
-
-// worldLearner saves and loads weights with their optimiser.
-type worldLearner struct {
-	net *nn.Params
-	opt *nn.Adam
-	of  *nn.Shards
-}
-
-func (l worldLearner) Share(pool *cores.Pool) { l.of.Cores, l.opt.Cores = pool, pool }
-
-func (l worldLearner) Save(f *safetensors.File, prefix string) {
-	l.net.Save(f, prefix+"net/")
-	l.opt.Save(f, prefix+"adam/")
-}
-
-func (l worldLearner) Load(f *safetensors.File, prefix string) error {
-	return errors.Join(l.net.Load(f, prefix+"net/"), l.opt.Load(f, prefix+"adam/"))
 }
 
 // worldInput reads off the datasets what the model sees, and every reward.
@@ -278,17 +250,23 @@ func WorldAgent(fault string, a, seat, n int) int {
 	return a
 }
 
+// fresh returns how many rows of a minibatch are the next ones of a pass; the others are rare.
+func (w *World) fresh() int {
+	return min(w.cfg.Batch-int(w.cfg.Rare*float64(w.cfg.Batch)), len(w.Parts[0]))
+}
+
+// steps returns how many gradient steps a pass has.
+func (w *World) steps() int { return len(w.Parts[0]) / w.fresh() }
+
 // pass goes through the rows once.
 func (w *World) pass(step func(rows int) error) ([]agent.Stat, error) {
 	r := w.key.Child("epoch", w.Epoch).Rand()
 	order := make([]int, len(w.Parts[0]))
 	r.Perm(order)
-	rare := int(w.cfg.Rare * float64(w.cfg.Batch))
-	fresh := min(w.cfg.Batch-rare, len(order))
-	rows := make([]WorldRow, fresh+rare)
-	steps := len(order) / fresh
+	fresh := w.fresh()
+	rows := make([]WorldRow, fresh+int(w.cfg.Rare*float64(w.cfg.Batch)))
 	var sum world.Losses
-	for i := range steps {
+	for i := range w.steps() {
 		if err := step(i * fresh); err != nil {
 			return nil, err
 		}
@@ -299,37 +277,31 @@ func (w *World) pass(step func(rows int) error) ([]agent.Stat, error) {
 			s := w.strata[r.IntN(len(w.strata))]
 			rows[j] = s[r.IntN(len(s))]
 		}
-		sum = w.inShards(sum, rows, func(ws *world.Work, p *nn.Params, b *world.Batch) world.Losses { return ws.Learn(p, b, len(rows)) })
-		done := float64(w.Epoch*steps+i) / float64(w.cfg.Epochs*steps)
-		if _, err := w.opt.Step(w.cfg.LR*(1-0.99*done), 1); err != nil {
+		if _, err := w.train.Step(len(rows), &sum, func(s *nn.Shard[*world.Work]) world.Losses {
+			return s.Work.Learn(s.Params, w.fill(rows, s.Lo, s.Hi), len(rows))
+		}); err != nil {
 			return nil, fmt.Errorf("pretrain: epoch %d of the world model: %w; lower lr", w.Epoch+1, err)
 		}
 	}
 	return sum.Terms(), nil
 }
 
-// inShards adds the losses of rows, at most a batch of them, to sum. Shards are
-// computed side by side and added in their order.
-func (w *World) inShards(sum world.Losses, rows []WorldRow, do func(*world.Work, *nn.Params, *world.Batch) world.Losses) world.Losses {
-	clear(w.losses)
-	w.shards.Do(len(rows), func(shard, lo, hi int) {
-		for j := lo; j < hi; j++ {
-			w.Fill(&w.batch, j, rows[j])
-		}
-		b := w.batch.Part(w.Model.Input, lo, hi)
-		w.losses[shard] = do(w.works[shard], w.shards.Params[shard], &b)
-	})
-	for _, l := range w.losses {
-		sum = sum.Plus(l)
+// fill puts rows lo to before hi, of at most a batch, into their place of the batch, and returns that.
+func (w *World) fill(rows []WorldRow, lo, hi int) *world.Batch {
+	for j := lo; j < hi; j++ {
+		w.Fill(&w.batch, j, rows[j])
 	}
-	return sum
+	b := w.batch.Part(w.Model.Input, lo, hi)
+	return &b
 }
 
 // held scores the weights on the rows to choose by.
 func (w *World) held(string) ([]agent.Stat, float64, error) {
 	var sum world.Losses
 	for rows := range slices.Chunk(w.Parts[1], w.cfg.Batch) {
-		sum = w.inShards(sum, rows, (*world.Work).Loss)
+		w.train.Sum(len(rows), &sum, func(s *nn.Shard[*world.Work]) world.Losses {
+			return s.Work.Loss(s.Params, w.fill(rows, s.Lo, s.Hi))
+		})
 	}
 	return sum.Terms(), sum.Total(), nil
 }

@@ -108,9 +108,14 @@ func (r *Rand) Perm(dst []int) {
 	for i := range dst {
 		dst[i] = i
 	}
-	for i := len(dst) - 1; i > 0; i-- {
+	Shuffle(dst, r)
+}
+
+// Shuffle puts x into a uniformly drawn order.
+func Shuffle[E any](x []E, r *Rand) {
+	for i := len(x) - 1; i > 0; i-- {
 		j := r.IntN(i + 1)
-		dst[i], dst[j] = dst[j], dst[i]
+		x[i], x[j] = x[j], x[i]
 	}
 }
 

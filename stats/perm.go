@@ -132,7 +132,7 @@ func PermTestMeans(x [][]float64, reps int, r *rng.Rand) Test {
 		clear(sums)
 		for e := range n {
 			row := rows[e*k : (e+1)*k]
-			shuffle(row, r) // shuffling what is shuffled already is as good
+			rng.Shuffle(row, r) // shuffling what is shuffled already is as good
 			deal(sums, row)
 		}
 		if sumSquares(sums) >= least {
@@ -148,13 +148,6 @@ func sumSquares(xs []float64) float64 {
 		sum += x * x
 	}
 	return sum
-}
-
-func shuffle(xs []float64, r *rng.Rand) {
-	for i := len(xs) - 1; i > 0; i-- {
-		j := r.IntN(i + 1)
-		xs[i], xs[j] = xs[j], xs[i]
-	}
 }
 
 // permutations returns all orders of 0..k-1.

@@ -391,7 +391,7 @@ func (w *window) networks(stats []agent.Stat) {
 		}
 		if lasts(&w.me.Still[n], learnt && !changed, inARow) {
 			w.say("dead gradients", net.Module, fmt.Sprintf("the %s of %s has learnt in the last %d windows and no weight changed",
-				net.Name, w.who, w.me.Still[n]), "see that its optimiser holds its weights (nn.Adam.Check) and that its learning rate is not 0")
+				net.Name, w.who, w.me.Still[n]), "see that its trainer (nn.Trainer) is asked to step and that its learning rate is not 0")
 		} else if never != "" && w.me.Learnt[n] >= inARow && changed {
 			w.say("dead gradients", net.Module, fmt.Sprintf("%s of the %s of %s has never changed in %d windows while the rest did",
 				never, net.Name, w.who, w.me.Learnt[n]), "see that its optimiser holds it, and that what it feeds reaches a loss")

@@ -60,7 +60,7 @@ func TestEveryRecordIsWhole(t *testing.T) {
 }
 
 func TestFaultyRecordsAreRefused(t *testing.T) {
-	const good = "name: a\nmodule: ppo, moa\npresets: ppo-4x4\nset: ppo.lr=1\nfile: ppo/learn.go\nold:\n\tx\n\ty\nnew:\n\tz\n"
+	const good = "name: a\nmodule: ppo, moa\npresets: ppo-4x4\nset: ppo.lr=1\nfile: ppo/ppo.go\nold:\n\tx\n\ty\nnew:\n\tz\n"
 	list, err := Parse(good+"---\n"+strings.Replace(good, "\tz\n", "", 1), "f")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestFaultyRecordsAreRefused(t *testing.T) {
 		r.New != "\tz\n" || list[1].New != "" || !slices.Equal(r.Sets, []string{"ppo.lr=1"}) {
 		t.Errorf("%+v", list)
 	}
-	for _, cut := range []string{"name: a\n", "module: ppo, moa\n", "old:\n", "new:\n", "file: ppo/learn.go\n"} {
+	for _, cut := range []string{"name: a\n", "module: ppo, moa\n", "old:\n", "new:\n", "file: ppo/ppo.go\n"} {
 		if _, err := Parse(strings.Replace(good, cut, "", 1), "f"); err == nil {
 			t.Errorf("a record without %q was accepted", cut)
 		}
@@ -82,7 +82,7 @@ func TestFaultyRecordsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for old, want := range map[string]string{"import (\n": "once", "nothing of the kind\n": "0 times", "\n": "times"} {
-		r := Record{Name: "a", File: "ppo/learn.go", Old: old}
+		r := Record{Name: "a", File: "ppo/ppo.go", Old: old}
 		if _, err := r.Patched(root); (err == nil) != (want == "once") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", old, err)
 		}

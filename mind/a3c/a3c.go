@@ -155,7 +155,7 @@ func (m *Mind) gather(w *mind.Window) {
 					continue
 				}
 				m.rows = append(m.rows, row{int32(t), int32(step), int32(slot), m.ret[t*w.Envs+n], w.Value[slot]})
-				m.ws.EncodeNarrow(&m.x, w.ObsAt(slot), w.GoalAt(slot))
+				m.ws.Encode(&m.x, w.ObsAt(slot), w.GoalAt(slot))
 			}
 		}
 	}

@@ -79,8 +79,8 @@ type Imagination struct {
 // Share lets the workers of a pool play imagined steps and compute shards, while it is open.
 func (m *Imagination) Share(pool *cores.Pool) {
 	m.envs.Cores, m.world.cores = pool, pool
-	if m.world.shards != nil {
-		m.world.shards.Cores, m.world.opt.Cores = pool, pool
+	if m.world.train != nil {
+		m.world.train.Share(pool)
 	}
 }
 

@@ -28,14 +28,12 @@ type rulesLearner struct {
 	model *world.Model // nil before the first window
 	net   *nn.Params
 
-	cores  *cores.Pool // whose workers compute shards
-	opt    *nn.Adam
-	shards *nn.Shards
-	works  []*world.Work
-	mini   world.Batch // a minibatch
-	data   world.Batch // [cfg.Rows] the newest steps, a ring
-	seen   int         // steps put into it so far
-	whose  []byte      // [cfg.Rows] through whose eyes each is; nil: not remembered
+	cores *cores.Pool // whose workers compute shards
+	train *nn.Trainer[*world.Work, world.Losses]
+	mini  world.Batch // a minibatch
+	data  world.Batch // [cfg.Rows] the newest steps, a ring
+	seen  int         // steps put into it so far
+	whose []byte      // [cfg.Rows] through whose eyes each is; nil: not remembered
 
 	steppers chan *stepper // idle; workers of a rollout take one each
 	eye      *world.Work   // to score with
@@ -142,14 +140,8 @@ func (w *rulesLearner) make() error {
 		}
 	}
 	w.model, w.net = m, p
-	if w.opt, err = nn.NewAdam(nn.AdamConfig{}, p); err != nil {
-		return err
-	}
-	w.shards, w.works = nn.NewShards(p, world.Shards(w.cfg.Batch)), nil
-	w.shards.Cores, w.opt.Cores = w.cores, w.cores
-	for range w.shards.Params {
-		w.works = append(w.works, m.Work())
-	}
+	w.train = m.Trainer(p, w.cfg.Batch, func(step int) float64 { return w.cfg.LR / (1 + float64(step)/1000) })
+	w.train.Share(w.cores)
 	w.eye = m.Work()
 	return nil
 }
@@ -274,6 +266,7 @@ func (w *rulesLearner) learn(ro *batch.Rollout, update int, trusted bool) (anew 
 	}
 	strata = slices.DeleteFunc(strata, func(s []int32) bool { return len(s) == 0 })
 	r := w.key.Child("learn", update).Rand()
+	var sum world.Losses
 	for range steps {
 		for j := range w.mini.Rows {
 			i := r.IntN(rows)
@@ -283,11 +276,10 @@ func (w *rulesLearner) learn(ro *batch.Rollout, update int, trusted bool) (anew 
 			}
 			w.copyRow(j, i)
 		}
-		w.shards.Do(w.mini.Rows, func(shard, lo, hi int) {
-			b := w.mini.Part(w.in, lo, hi)
-			w.works[shard].Learn(w.shards.Params[shard], &b, w.mini.Rows)
-		})
-		if _, err := w.opt.Step(w.cfg.LR/(1+float64(w.opt.Steps())/1000), 1); err != nil {
+		if _, err := w.train.Step(w.mini.Rows, &sum, func(s *nn.Shard[*world.Work]) world.Losses {
+			b := w.mini.Part(w.in, s.Lo, s.Hi)
+			return s.Work.Learn(s.Params, &b, w.mini.Rows)
+		}); err != nil {
 			return anew, err
 		}
 	}
@@ -318,8 +310,7 @@ func (w *rulesLearner) save(f *safetensors.File, prefix string) {
 	if w.given || w.model == nil {
 		return
 	}
-	w.net.Save(f, prefix+"net/")
-	w.opt.Save(f, prefix+"adam/")
+	w.train.Save(f, prefix)
 	f.PutInt64(prefix+"seen", []int64{int64(w.seen), int64(len(w.in.Rewards))}, 2)
 	f.PutFloat32(prefix+"rewards", w.in.Rewards, len(w.in.Rewards))
 	b := w.data.Part(w.in, 0, min(w.seen, w.data.Rows))
@@ -393,7 +384,7 @@ func (w *rulesLearner) load(f *safetensors.File, prefix string) error {
 		err = errors.New("imagine: loading imagine/small: it is of a run with another imagine.rows; use the spec of the saved run")
 	}
 	times := make([]float32, b.Rows)
-	err = errors.Join(err, w.net.Load(f, prefix+"net/"), w.opt.Load(f, prefix+"adam/"),
+	err = errors.Join(err, w.train.Load(f, prefix),
 		f.Float32(b.Reward, prefix+"reward", len(b.Reward)), f.Float32(times, prefix+"time", b.Rows))
 	if err != nil {
 		return err

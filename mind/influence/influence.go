@@ -63,7 +63,7 @@ type Mind struct {
 
 	model  *actor.Model
 	params *nn.Params
-	opt    *nn.Adam
+	train  *nn.Trainer[*actor.Work, nn.Loss]
 	rand   rng.Rand
 
 	ws, own  *actor.Work
@@ -117,10 +117,9 @@ func New(c Config, net actor.Config, in actor.Input, seats int, b *ppo.Brain, ke
 		key.Child("init")); err != nil {
 		return nil, err
 	}
-	if f.opt, err = nn.NewAdam(nn.AdamConfig{Eps: 1e-5}, f.params); err != nil {
-		return nil, err
-	}
 	f.ws, f.cat = f.model.Work(influenceRows), nn.NewCategorical(in.Actions, influenceRows)
+	f.train = nn.NewTrainer[*actor.Work, nn.Loss](f.params, nn.TrainerConfig{Adam: nn.AdamConfig{Eps: 1e-5}, Clip: 1},
+		nn.Constant(f.cfg.LR), []*actor.Work{f.ws})
 	f.own, f.pol = b.Model.Work(1), nn.NewCategorical(in.Actions, 1)
 	f.extra, f.legal = make([]float32, in.Extra), make([]bool, in.Actions)
 	f.marginal, f.given = make([]float64, in.Actions), make([]float64, in.Actions)
@@ -294,19 +293,15 @@ func (f *Mind) learn(ro *batch.Rollout) ([]agent.Stat, error) {
 	hits := 0
 	target := make([]int32, influenceRows)
 	for pass := range f.cfg.Epochs {
-		f.shuffle(rows)
+		rng.Shuffle(rows, &f.rand)
 		for lo := 0; lo < len(rows); lo += influenceRows {
 			part := rows[lo:min(lo+influenceRows, len(rows))]
-			f.ws.Reset()
-			for i, row := range part {
-				s := f.seen[row]
-				f.add(ro, s, ro.Action[ro.Step(f.me, int(s.t), int(s.n))])
-				target[i] = s.next
+			var loss nn.Loss
+			if _, err := f.train.Step(len(part), &loss, func(*nn.Shard[*actor.Work]) nn.Loss {
+				return f.gradient(ro, part, target)
+			}); err != nil {
+				return nil, err
 			}
-			f.ws.Forward(f.params)
-			f.cat.Set(f.ws.Logits, nil, len(part))
-			f.ws.ZeroGrad()
-			loss := f.cat.CrossEntropy(f.ws.DLogits, target[:len(part)], nil, nn.Rows{N: len(part), Scale: 1, Total: float64(len(part))})
 			if pass == 0 {
 				first = first.Plus(loss)
 				for i := range part {
@@ -314,10 +309,6 @@ func (f *Mind) learn(ro *batch.Rollout) ([]agent.Stat, error) {
 						hits++
 					}
 				}
-			}
-			f.ws.Backward(f.params)
-			if _, err := f.opt.Step(f.cfg.LR, 1); err != nil {
-				return nil, err
 			}
 		}
 	}
@@ -327,11 +318,20 @@ func (f *Mind) learn(ro *batch.Rollout) ([]agent.Stat, error) {
 	}, nil
 }
 
-func (f *Mind) shuffle(rows []int) {
-	for i := len(rows) - 1; i > 0; i-- {
-		j := f.rand.IntN(i + 1)
-		rows[i], rows[j] = rows[j], rows[i]
+// gradient adds the gradient of the cross-entropy of some sights, whose targets it writes.
+func (f *Mind) gradient(ro *batch.Rollout, part []int, target []int32) nn.Loss {
+	f.ws.Reset()
+	for i, row := range part {
+		s := f.seen[row]
+		f.add(ro, s, ro.Action[ro.Step(f.me, int(s.t), int(s.n))])
+		target[i] = s.next
 	}
+	f.ws.Forward(f.params)
+	f.cat.Set(f.ws.Logits, nil, len(part))
+	f.ws.ZeroGrad()
+	loss := f.cat.CrossEntropy(f.ws.DLogits, target[:len(part)], nil, nn.Rows{N: len(part), Scale: 1, Total: float64(len(part))})
+	f.ws.Backward(f.params)
+	return loss
 }
 
 // Save adds everything to file under prefix.
@@ -339,8 +339,7 @@ func (f *Mind) Save(file *safetensors.File, prefix string) error {
 	if err := f.Brain.Save(file, prefix); err != nil {
 		return err
 	}
-	f.params.Save(file, prefix+"influence/net/")
-	f.opt.Save(file, prefix+"influence/adam/")
+	f.train.Save(file, prefix+"influence/")
 	stream, err := f.rand.MarshalBinary()
 	if err != nil {
 		return err
@@ -354,10 +353,7 @@ func (f *Mind) Load(file *safetensors.File, prefix string) error {
 	if err := f.Brain.Load(file, prefix); err != nil {
 		return err
 	}
-	if err := f.params.Load(file, prefix+"influence/net/"); err != nil {
-		return err
-	}
-	if err := f.opt.Load(file, prefix+"influence/adam/"); err != nil {
+	if err := f.train.Load(file, prefix+"influence/"); err != nil {
 		return err
 	}
 	stream, err := file.Bytes(prefix + "influence/stream")

@@ -16,7 +16,7 @@ func (m *Mind) look(ro *batch.Rollout) {
 		part := m.states[lo:min(lo+chunk, len(m.states))]
 		m.own.ws.Reset()
 		for i, s := range part {
-			m.own.ws.AddNarrow(ro.ObsAt(int(s.slot)), ro.GoalAt(int(s.slot)))
+			m.own.ws.Encode(&m.own.ws.X, ro.ObsAt(int(s.slot)), ro.GoalAt(int(s.slot)))
 			copy(m.legal[i*m.k:(i+1)*m.k], ro.LegalAt(int(s.slot)))
 		}
 		m.own.ws.Forward(m.own.narrow)
@@ -34,7 +34,7 @@ func (m *Mind) answers(ro *batch.Rollout, part []pair) {
 		s := m.states[p.state]
 		clear(m.extra[:m.k])
 		m.extra[p.action] = 1
-		m.rho.ws.AddNarrow(ro.ObsAt(int(s.slot)), m.extra[:m.k])
+		m.rho.ws.Encode(&m.rho.ws.X, ro.ObsAt(int(s.slot)), m.extra[:m.k])
 		for place := range others {
 			legal := m.legal[(i*others+place)*m.k:][:m.k]
 			clear(legal)
@@ -55,7 +55,7 @@ func (m *Mind) joint(ro *batch.Rollout, s int32, answer []int8) {
 			m.extra[place*m.k+int(b)] = 1
 		}
 	}
-	m.q.ws.AddNarrow(ro.ObsAt(int(m.states[s].slot)), m.extra)
+	m.q.ws.Encode(&m.q.ws.X, ro.ObsAt(int(m.states[s].slot)), m.extra)
 }
 
 // recurse asks for every legal action how the others would answer it, draws answers, and
@@ -254,7 +254,7 @@ func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32, lr float64) error {
 			m.own.ws.Reset()
 			for j, i := range part {
 				slot := int(m.states[m.rows[i].state].slot)
-				m.own.ws.AddNarrow(ro.ObsAt(slot), ro.GoalAt(slot))
+				m.own.ws.Encode(&m.own.ws.X, ro.ObsAt(slot), ro.GoalAt(slot))
 				copy(m.legal[j*m.k:(j+1)*m.k], ro.LegalAt(slot))
 			}
 			m.own.ws.Forward(m.own.narrow)

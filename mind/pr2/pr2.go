@@ -181,13 +181,9 @@ func New(c Config, learner ppo.Config, cfg actor.Config, in actor.Input, seats i
 
 // learning gives a network an optimiser and memory.
 func learning(name string, model *actor.Model, params *nn.Params, eps float64) (net, error) {
-	opt, err := nn.NewAdam(nn.AdamConfig{Eps: eps}, params)
-	if err != nil {
-		return net{}, err
-	}
 	narrow := *params
 	narrow.W = make([]float32, len(params.W))
-	return net{name, model, params, &narrow, opt, model.Work(chunk)}, nil
+	return net{name, model, params, &narrow, nn.NewAdam(params, nn.AdamConfig{Eps: eps}), model.Work(chunk)}, nil
 }
 
 func (m *Mind) buffers(others int) {

@@ -383,11 +383,7 @@ func TestAnswersAreDrawnToWhatSuitsTheAgent(t *testing.T) {
 	const runs = 40
 	for range runs {
 		m.rho.params.CopyFrom(start)
-		opt, err := nn.NewAdam(nn.AdamConfig{Eps: 1}, m.rho.params)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.rho.opt = opt
+		m.rho.opt = nn.NewAdam(m.rho.params, nn.AdamConfig{Eps: 1})
 		m.recurse(w.Rollout, alpha)
 		if err := m.learnAnswers(w.Rollout); err != nil {
 			t.Fatal(err)

@@ -82,12 +82,7 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
-	m, p, err := Layers(c, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.Init(key)
-	return m, p, nil
+	return model.New(c, in, key, Layers)
 }
 
 // Layers returns the model and its weights, for which there is no memory yet: it takes
@@ -226,48 +221,11 @@ func (ws *Work) Pick(src *f32.Sparse, rows []int32) {
 	ws.x = &ws.picked
 }
 
-// Add appends a row: an observation and, where the model has one, a goal.
+// Add appends a row: an observation and, where the model has one, a goal. It is for the
+// weights themselves; see Encode.
 func (ws *Work) Add(obs, goal []float32) {
 	ws.enc.Add(&ws.X, obs, goal)
 }
-
-// AddFrom appends row i of rows that were encoded before.
-func (ws *Work) AddFrom(src *f32.Sparse, i int32) { ws.X.AppendFrom(src, int(i)) }
-
-// AddNarrow is Add for weights that Fold made.
-func (ws *Work) AddNarrow(obs, goal []float32) { ws.enc.AddNarrow(&ws.X, obs, goal) }
-
-// EncodeNarrow appends a row to dst for AddFrom or Pick, for weights that Fold made.
-func (ws *Work) EncodeNarrow(dst *f32.Sparse, obs, goal []float32) {
-	ws.enc.AddNarrow(dst, obs, goal)
-}
-
-// Folds reports whether narrow rows need other weights than the model's own.
-func (m *Model) Folds() bool { return m.frame.Folds() }
-
-// Fold writes weights for narrow rows to dst, of the length of p.W: the same
-// results but for rounding, with less work for each row. See package frame.
-func (m *Model) Fold(dst []float32, p *nn.Params) {
-	from := 0
-	for _, l := range m.first {
-		copy(dst[from:l.Off], p.W[from:])
-		from = l.Off + l.Len
-		w, _ := p.At(l)
-		m.frame.Fold(dst[l.Off:from], w, m.Hidden[0])
-	}
-	copy(dst[from:], p.W[from:])
-}
-
-// Unfold turns gradients of what Fold wrote into gradients of the weights.
-func (m *Model) Unfold(p *nn.Params) {
-	for _, l := range m.first {
-		_, g := p.At(l)
-		m.frame.Unfold(g, m.Hidden[0])
-	}
-}
-
-// Cols returns the width of encoded rows.
-func (m *Model) Cols() int { return m.frame.Cols }
 
 // Forward computes Logits and Value of the rows. It panics if there are more
 // rows than the Work was made for.
@@ -364,51 +322,6 @@ func (ws *Work) Backward(p *nn.Params) {
 	}
 	m.head.Backward(p, ws.trunk.DY, ws.dhead, ws.trunk.Y, ws.head, rows)
 	m.trunk.BackwardSparse(p, ws.trunk, ws.x)
-}
-
-// Later returns the places of the weights whose gradients GradLater may compute after
-// Backward, in their order; none for networks that read dense rows.
-func (m *Model) Later() []nn.Span {
-	switch {
-	case m.Net == "conv":
-		return nil
-	case m.Separate:
-		return []nn.Span{m.trunk.Layers[0].Weights(), m.critic.Layers[0].Weights()}
-	}
-	return []nn.Span{m.trunk.Layers[0].Weights()}
-}
-
-// Kept is what GradLater needs of some rows.
-type Kept struct {
-	x f32.Sparse
-	d [2][]float32 // of the trunk and the critic
-}
-
-// Kept allocates for up to rows rows.
-func (m *Model) Kept(rows int) *Kept {
-	k := &Kept{}
-	for i := range m.Later() {
-		k.d[i] = make([]float32, rows*m.Hidden[0])
-	}
-	return k
-}
-
-// Keep keeps what GradLater needs of the rows that Backward went through, which must stay
-// where they are until then.
-func (ws *Work) Keep(k *Kept) {
-	k.x = *ws.x
-	k.d[0] = ws.trunk.Keep(k.d[0])
-	if ws.m.Separate {
-		k.d[1] = ws.crit.Keep(k.d[1])
-	}
-}
-
-// GradLater adds the gradients to p.G that Backward left out (nn.Params.Later).
-func (m *Model) GradLater(p *nn.Params, k *Kept) {
-	m.trunk.Layers[0].GradSparse(p, k.d[0], &k.x)
-	if m.Separate {
-		m.critic.Layers[0].GradSparse(p, k.d[1], &k.x)
-	}
 }
 
 func (ws *Work) mergeHeads(rows int) {

@@ -35,7 +35,7 @@ func TestNarrowRowsLearnTheSame(t *testing.T) {
 			pick[i] = int32(rows - 1 - i)
 		}
 		for _, i := range pick { // backwards, to be picked forwards
-			narrow.EncodeNarrow(&x, obs[i], goal[i])
+			narrow.Encode(&x, obs[i], goal[i])
 		}
 		narrow.Pick(&x, pick)
 		q := *p

@@ -43,8 +43,7 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key
 	for range shards {
 		works = append(works, m.Work((cfg.Batch+shards-1)/shards*longest))
 	}
-	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works)
-	return &Learner{m, l, cfg}, err
+	return &Learner{m, model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works), cfg}, nil
 }
 
 // Parts returns into how many shards a batch is cut.
@@ -57,8 +56,15 @@ const sequence = 8
 // the VAE's does.
 const tauStart, tauEnd = 1, 0.5
 
-// Mix returns the probability of the selected goal at the current step.
-func (l *Learner) Mix() float64 { return nn.Linear(l.cfg.Mix, 0, l.Total/2)(l.Steps) }
+// Weights returns what the terms of the loss weigh at a step, and how often the decoder then
+// reads the selected goal.
+func (l *Learner) Weights(step int) Weights {
+	w := Weights{KL: l.cfg.KL, Mix: nn.Linear(l.cfg.Mix, 0, l.Total/2)(step), Tau: nn.Linear(tauStart, tauEnd, l.Total)(step)}
+	if l.Classes > 0 {
+		w.KL = 1
+	}
+	return w
+}
 
 // Step takes one gradient step on the picked sequences, at most a batch of them.
 func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
@@ -69,13 +75,11 @@ func (l *Learner) Step(s *Sequences, pick []int) (Terms, error) {
 	for _, i := range pick {
 		rows += s.Steps(i)
 	}
-	w := Weights{KL: l.cfg.KL, Mix: l.Mix(), Tau: nn.Linear(tauStart, tauEnd, l.Total)(l.Steps)}
-	if l.Classes > 0 {
-		w.KL = 1
-	}
-	return l.Learner.Step(len(pick), func(ws *Work, p *nn.Params, lo, hi int, r *rng.Rand) Terms {
-		ws.Load(s, pick[lo:hi])
-		return ws.Learn(p, w, rows, r)
+	w := l.Weights(l.Steps())
+	return l.Learner.Step(len(pick), func(part *nn.Shard[*Work]) Terms {
+		part.Work.Load(s, pick[part.Lo:part.Hi])
+		r := l.Noise(part.Number)
+		return part.Work.Learn(part.Params, w, rows, &r)
 	})
 }
 

@@ -62,15 +62,12 @@ func NewValue(cfg ValueConfig, cols int, key rng.Key) (*Value, error) {
 // was earned from each on, and calls epoch after each time; an error of its ends
 // the learning.
 func (v *Value) Learn(x *f32.Sparse, earned []float32, r *rng.Rand, epoch func(loss float64) error) error {
-	opt, err := nn.NewAdam(nn.AdamConfig{WeightDecay: v.cfg.Decay}, v.Params)
-	if err != nil {
-		return err
-	}
 	order, target := make([]int, x.Rows()), make([]float32, v.cfg.Batch)
 	pick, part := make([]int32, 0, v.cfg.Batch), *x
 	steps := (len(order) + v.cfg.Batch - 1) / v.cfg.Batch
-	rate := nn.Cosine(v.cfg.LR, v.cfg.LR/10, steps*v.cfg.Epochs)
-	for e := range v.cfg.Epochs {
+	trainer := nn.NewTrainer[*nn.MLPWork, nn.Loss](v.Params, nn.TrainerConfig{Adam: nn.AdamConfig{WeightDecay: v.cfg.Decay}, Clip: 1},
+		nn.Cosine(v.cfg.LR, v.cfg.LR/10, steps*v.cfg.Epochs), []*nn.MLPWork{v.ws})
+	for range v.cfg.Epochs {
 		r.Perm(order)
 		var all nn.Loss
 		for s := range steps {
@@ -81,12 +78,14 @@ func (v *Value) Learn(x *f32.Sparse, earned []float32, r *rng.Rand, epoch func(l
 			}
 			part.Pick = pick
 			n := len(pick)
-			v.forward(&part)
-			clear(v.dv)
-			all = all.Plus(nn.MSE(v.dv, v.v, target, 1, nn.Rows{N: n, Total: float64(n)}))
-			v.out.Backward(v.Params, v.ws.DY, v.dv, v.ws.Y, v.v, n)
-			v.body.BackwardSparse(v.Params, v.ws, &part)
-			if _, err := opt.Step(rate(e*steps+s), 1); err != nil {
+			if _, err := trainer.Step(n, &all, func(*nn.Shard[*nn.MLPWork]) nn.Loss {
+				v.forward(&part)
+				clear(v.dv)
+				loss := nn.MSE(v.dv, v.v, target, 1, nn.Rows{N: n, Total: float64(n)})
+				v.out.Backward(v.Params, v.ws.DY, v.dv, v.ws.Y, v.v, n)
+				v.body.BackwardSparse(v.Params, v.ws, &part)
+				return loss
+			}); err != nil {
 				return fmt.Errorf("cvae: learning the value of states: %w; lower lr", err)
 			}
 		}

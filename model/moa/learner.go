@@ -40,22 +40,16 @@ type Learner struct {
 	Updates int // gradient steps taken
 	Seen    int // rows learnt from, each as often as it was used
 
-	cfg    Learning
-	opt    *nn.Adam
-	start  []float32 // weights before the first step, to tell what has learnt
-	shards *nn.Shards
-	works  []shardWork
-	class  []float32 // [Actions] weights; nil without Balance
+	cfg     Learning
+	trainer *nn.Trainer[*shardWork, nn.Loss]
+	start   []float32 // weights before the first step, to tell what has learnt
+	class   []float32 // [Actions] weights; nil without Balance
 
 	turns *turns
 
 	order []int32 // rows or sequences of a pass
 	view  []uint8 // [len(order)] the turn of each; empty without Augment
 	cut   []int32 // where batches of sequences begin
-	batch []int32
-	views []uint8
-	rows  *Rows
-	total float64
 }
 
 // shardWork is one shard's memory.
@@ -66,11 +60,9 @@ type shardWork struct {
 	target []int32
 	alive  []bool
 	lanes  lanes
-	loss   nn.Loss
 }
 
-// NewLearner returns a learner whose weights are drawn from key. It is an error
-// if the optimiser would not hold every weight.
+// NewLearner returns a learner whose weights are drawn from key.
 func NewLearner(net Config, cfg Learning, in Input, key rng.Key) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -79,36 +71,22 @@ func NewLearner(net Config, cfg Learning, in Input, key rng.Key) (*Learner, erro
 	if err != nil {
 		return nil, err
 	}
-	opt, err := nn.NewAdam(nn.AdamConfig{Eps: 1e-5, WeightDecay: cfg.Decay}, p)
-	if err != nil {
-		return nil, fmt.Errorf("moa: %w", err)
-	}
-	shards := model.Shards(cfg.Shards, cfg.Batch)
-	l := &Learner{Model: m, Params: p, cfg: cfg, start: slices.Clone(p.W), shards: nn.NewShards(p, shards)}
-	if err := l.optimise(opt); err != nil {
-		return nil, err
-	}
+	l := &Learner{Model: m, Params: p, cfg: cfg, start: slices.Clone(p.W)}
 	if l.turns, err = m.newTurns(cfg.Augment); err != nil {
 		return nil, err
 	}
-	l.works = make([]shardWork, shards)
-	for i := range l.works {
-		l.works[i].grow(m, max(64, cfg.Batch/shards+1))
+	works := make([]*shardWork, model.Shards(cfg.Shards, cfg.Batch))
+	for i := range works {
+		works[i] = &shardWork{}
+		works[i].grow(m, max(64, cfg.Batch/len(works)+1))
 	}
+	adam := nn.AdamConfig{Eps: 1e-5, WeightDecay: cfg.Decay}
+	l.trainer = nn.NewTrainer[*shardWork, nn.Loss](p, nn.TrainerConfig{Adam: adam, Clip: cfg.Clip}, nn.Constant(cfg.LR), works)
 	return l, nil
 }
 
 // Share lets the workers of a pool compute shards; nil: a goroutine each.
-func (l *Learner) Share(pool *cores.Pool) { l.shards.Cores, l.opt.Cores = pool, pool }
-
-// optimise takes the optimiser, which must hold every weight.
-func (l *Learner) optimise(opt *nn.Adam) error {
-	if err := opt.Check(l.Params); err != nil {
-		return fmt.Errorf("moa: %w", err)
-	}
-	l.opt = opt
-	return nil
-}
+func (l *Learner) Share(pool *cores.Pool) { l.trainer.Share(pool) }
 
 func (w *shardWork) grow(m *Model, rows int) {
 	if w.ws != nil && w.ws.rows >= rows {
@@ -130,16 +108,18 @@ func (l *Learner) Epoch(rows *Rows, seqs []int32, lr float64, r *rng.Rand, watch
 			l.view = append(l.view, uint8(r.IntN(n)))
 		}
 	}
+	l.trainer.Rate = nn.Constant(lr)
 	var all nn.Loss
 	done := 0
 	for b := 0; b+1 < len(l.cut); b++ {
 		lo, hi := l.cut[b], l.cut[b+1]
-		if l.views = nil; len(l.view) > 0 {
-			l.views = l.view[lo:hi]
+		var views []uint8
+		if len(l.view) > 0 {
+			views = l.view[lo:hi]
 		}
-		loss := l.gradient(rows, l.order[lo:hi])
-		if _, err := l.opt.Step(lr, l.cfg.Clip); err != nil {
-			return all, fmt.Errorf("moa: step %d: %w", l.Updates, err)
+		loss, err := l.step(rows, l.order[lo:hi], views)
+		if err != nil {
+			return all, fmt.Errorf("moa: %w", err)
 		}
 		l.Updates++
 		l.Seen += loss.Rows
@@ -188,7 +168,7 @@ func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 				l.order = append(l.order, i)
 			}
 		}
-		shuffle(l.order, r)
+		rng.Shuffle(l.order, r)
 		for at := l.cfg.Batch; at < len(l.order); at += l.cfg.Batch {
 			l.cut = append(l.cut, int32(at))
 		}
@@ -196,7 +176,7 @@ func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 		return
 	}
 	l.order = append(l.order, seqs...)
-	shuffle(l.order, r)
+	rng.Shuffle(l.order, r)
 	got := 0
 	for i, s := range l.order {
 		if got += int(rows.Seqs[s].Hi - rows.Seqs[s].Lo); got >= l.cfg.Batch || i == len(l.order)-1 {
@@ -206,37 +186,28 @@ func (l *Learner) arrange(rows *Rows, seqs []int32, r *rng.Rand) {
 	}
 }
 
-func shuffle(x []int32, r *rng.Rand) {
-	for i := len(x) - 1; i > 0; i-- {
-		j := r.IntN(i + 1)
-		x[i], x[j] = x[j], x[i]
-	}
-}
-
-// gradient leaves the gradient of one batch in Params.G.
-func (l *Learner) gradient(rows *Rows, part []int32) nn.Loss {
-	l.rows, l.batch = rows, part
-	l.total = 0
+// step takes one gradient step on a batch of rows, or with history of sequences.
+func (l *Learner) step(rows *Rows, part []int32, views []uint8) (loss nn.Loss, err error) {
+	total := 0.
 	if l.Model.History == 0 {
 		for _, i := range part {
-			l.total += l.weight(rows.Action[i])
+			total += l.weight(rows.Action[i])
 		}
 	} else {
 		for _, s := range part {
 			for _, a := range rows.Action[rows.Seqs[s].Lo:rows.Seqs[s].Hi] {
-				l.total += l.weight(a)
+				total += l.weight(a)
 			}
 		}
 	}
-	for i := range l.works {
-		l.works[i].loss = nn.Loss{}
-	}
-	l.shards.Do(len(part), l.shard)
-	var all nn.Loss
-	for i := range l.works {
-		all = all.Plus(l.works[i].loss)
-	}
-	return all
+	_, err = l.trainer.Step(len(part), &loss, func(s *nn.Shard[*shardWork]) nn.Loss {
+		var mine []uint8
+		if views != nil {
+			mine = views[s.Lo:s.Hi]
+		}
+		return l.gradient(s, s.Work.load(l.Model, rows, part[s.Lo:s.Hi], l.turns, mine), total)
+	})
+	return loss, err
 }
 
 func (l *Learner) weight(a int32) float64 {
@@ -246,23 +217,19 @@ func (l *Learner) weight(a int32) float64 {
 	return float64(l.class[a])
 }
 
-// shard computes one shard's rows of the batch.
-func (l *Learner) shard(shard, lo, hi int) {
-	w, p := &l.works[shard], l.shards.Params[shard]
-	var views []uint8
-	if l.views != nil {
-		views = l.views[lo:hi]
-	}
-	seq := w.load(l.Model, l.rows, l.batch[lo:hi], l.turns, views)
+// gradient adds the gradient of a shard's rows, of a batch that weighs total.
+func (l *Learner) gradient(s *nn.Shard[*shardWork], seq nn.Seq, total float64) nn.Loss {
+	w, p := s.Work, s.Params
 	w.forward(l.Model, p, seq)
 	n := w.ws.Rows()
 	w.ws.ZeroGrad()
-	w.loss = w.dist.CrossEntropy(w.ws.DLogits, w.target, l.class, nn.Rows{N: n, Alive: w.alive[:n], Total: l.total})
+	loss := w.dist.CrossEntropy(w.ws.DLogits, w.target, l.class, nn.Rows{N: n, Alive: w.alive[:n], Total: total})
 	if l.Model.History > 0 {
 		w.ws.BackwardSeq(p, seq)
 	} else {
 		w.ws.Backward(p)
 	}
+	return loss
 }
 
 // load gathers rows, or with history whole sequences as [T][N], each in the view
@@ -323,20 +290,20 @@ func (w *shardWork) forward(m *Model, p *nn.Params, seq nn.Seq) {
 // Each calls f with the predicted probabilities [Actions] of every row of the
 // sequences, in order within each sequence. probs is a view.
 func (l *Learner) Each(rows *Rows, seqs []int32, f func(row int, probs nn.Probs)) {
-	w, m := &l.works[0], l.Model
+	w, m := l.trainer.Works[0], l.Model
 	k, per := m.Actions, 64
 	for lo := 0; lo < len(seqs); lo += per {
 		part := seqs[lo:min(lo+per, len(seqs))]
 		if m.History == 0 {
-			l.batch = l.batch[:0:0]
+			var batch []int32
 			for _, s := range part {
 				for i := rows.Seqs[s].Lo; i < rows.Seqs[s].Hi; i++ {
-					l.batch = append(l.batch, i)
+					batch = append(batch, i)
 				}
 			}
-			w.load(m, rows, l.batch, nil, nil)
+			w.load(m, rows, batch, nil, nil)
 			w.forward(m, l.Params, nn.Seq{})
-			for at, i := range l.batch {
+			for at, i := range batch {
 				f(int(i), w.dist.P[at*k:(at+1)*k])
 			}
 			continue
@@ -377,8 +344,7 @@ func (l *Learner) Moved() float64 {
 
 // Save adds weights, optimiser and counters to f under prefix.
 func (l *Learner) Save(f *safetensors.File, prefix string) {
-	l.Params.Save(f, prefix+"net/")
-	l.opt.Save(f, prefix+"adam/")
+	l.trainer.Save(f, prefix)
 	f.PutFloat32(prefix+"start", l.start, len(l.start))
 	f.PutInt64(prefix+"counters", []int64{int64(l.Updates), int64(l.Seen)}, 2)
 }
@@ -393,10 +359,7 @@ func (l *Learner) Load(f *safetensors.File, prefix string) error {
 	if err := f.Float32(start, prefix+"start", len(start)); err != nil {
 		return err
 	}
-	if err := l.Params.Load(f, prefix+"net/"); err != nil {
-		return err
-	}
-	if err := l.opt.Load(f, prefix+"adam/"); err != nil {
+	if err := l.trainer.Load(f, prefix); err != nil {
 		return err
 	}
 	l.Updates, l.Seen, l.start = int(c[0]), int(c[1]), start

@@ -97,12 +97,7 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
-	m, p, err := Layers(c, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.Init(key)
-	return m, p, nil
+	return model.New(c, in, key, Layers)
 }
 
 // Layers returns the model and its weights, for which there is no memory yet: it takes

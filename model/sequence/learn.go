@@ -41,8 +41,8 @@ func NewLearner(m *Model, p *nn.Params, cfg Learning, steps int, key rng.Key) (*
 	for range model.Shards(cfg.Shards, cfg.Batch) {
 		works = append(works, m.Work())
 	}
-	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.Clip, steps, key, works)
-	return &Learner{Model: m, Learner: l, cfg: cfg}, err
+	l := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.Clip, steps, key, works)
+	return &Learner{Model: m, Learner: l, cfg: cfg}, nil
 }
 
 // Batches cuts histories, in their order, into batches of at least Batch rows each.
@@ -65,9 +65,9 @@ func (l *Learner) Step(lives *Lives, part []int32, r *rng.Rand) (Terms, error) {
 	}
 	l.known = append(l.known[:0], part...)
 	l.given(l.known, lives, part, r)
-	return l.Learner.Step(len(part), func(ws *Work, p *nn.Params, lo, hi int, _ *rng.Rand) Terms {
-		ws.load(lives, part[lo:hi], l.known[lo:hi])
-		return ws.learn(p, float32(l.cfg.Share), rows)
+	return l.Learner.Step(len(part), func(s *nn.Shard[*Work]) Terms {
+		s.Work.load(lives, part[s.Lo:s.Hi], l.known[s.Lo:s.Hi])
+		return s.Work.learn(s.Params, float32(l.cfg.Share), rows)
 	})
 }
 

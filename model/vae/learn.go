@@ -46,18 +46,15 @@ func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, steps int, key rng.Key)
 	for range shards {
 		works = append(works, m.Work((cfg.Batch+shards-1)/shards))
 	}
-	l, err := model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works)
-	return &Learner{m, l, cfg}, err
+	return &Learner{m, model.NewLearner[*Work, Terms](p, cfg.LR, cfg.MaxGrad, steps, key, works), cfg}, nil
 }
 
-// KLWeight returns a at the current step.
-func (l *Learner) KLWeight() float64 {
-	return l.cfg.KL * (1 - math.Exp(-float64(l.Steps)/l.cfg.Warmup))
-}
-
-// Tau returns the temperature at the current step.
-func (l *Learner) Tau() float64 {
-	return nn.Linear(l.cfg.Tau, l.cfg.TauEnd, l.Total)(l.Steps)
+// Weights returns what the terms of the loss weigh at a step.
+func (l *Learner) Weights(step int) Weights {
+	return Weights{
+		KL: l.cfg.KL * (1 - math.Exp(-float64(step)/l.cfg.Warmup)), Blur: l.cfg.Blur,
+		Tau: nn.Linear(l.cfg.Tau, l.cfg.TauEnd, l.Total)(step),
+	}
 }
 
 // Step takes one gradient step on the picked rows, at most a batch of them. ahead,
@@ -66,16 +63,17 @@ func (l *Learner) Step(rows *Rows, pick, ahead []int) (Terms, error) {
 	if len(pick) > l.cfg.Batch {
 		panic("vae: more rows than a batch holds")
 	}
-	w := Weights{KL: l.KLWeight(), Blur: l.cfg.Blur, Tau: l.Tau()}
-	return l.Learner.Step(len(pick), func(ws *Work, p *nn.Params, lo, hi int, r *rng.Rand) Terms {
-		ws.Reset()
-		for n, i := range pick[lo:hi] {
+	w := l.Weights(l.Steps())
+	return l.Learner.Step(len(pick), func(s *nn.Shard[*Work]) Terms {
+		s.Work.Reset()
+		for n, i := range pick[s.Lo:s.Hi] {
 			j := i
 			if ahead != nil {
-				j = ahead[lo+n]
+				j = ahead[s.Lo+n]
 			}
-			ws.AddAhead(rows, i, j)
+			s.Work.AddAhead(rows, i, j)
 		}
-		return ws.Learn(p, w, len(pick), r)
+		r := l.Noise(s.Number)
+		return s.Work.Learn(s.Params, w, len(pick), &r)
 	})
 }

@@ -92,11 +92,10 @@ type Model struct {
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
-	m, p, err := Layers(c, in)
+	m, p, err := model.New(c, in, key, Layers)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Init(key)
 	if q, ok := p.Find("logvar/b"); ok {
 		w, _ := p.At(q.Span)
 		f32.Fill(w, startLogVar)

@@ -291,14 +291,13 @@ func TestWarmUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []int{0, 1000, 20000, 100000} {
-		l.Steps = step
-		if got, want := l.KLWeight(), 1e-4*(1-math.Exp(-float64(step)/20000)); math.Abs(got-want) > 1e-15 {
+		if got, want := l.Weights(step).KL, 1e-4*(1-math.Exp(-float64(step)/20000)); math.Abs(got-want) > 1e-15 {
 			t.Errorf("a at step %d is %v, want %v", step, got, want)
 		}
 	}
 	for step, want := range map[int]float64{0: 1, 50: 0.75, 100: 0.5, 1000: 0.5} {
-		if l.Steps = step; math.Abs(l.Tau()-want) > 1e-12 {
-			t.Errorf("the temperature at step %d is %v, want %v", step, l.Tau(), want)
+		if got := l.Weights(step).Tau; math.Abs(got-want) > 1e-12 {
+			t.Errorf("the temperature at step %d is %v, want %v", step, got, want)
 		}
 	}
 }

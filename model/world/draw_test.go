@@ -164,8 +164,7 @@ func TestOneCoinComesBack(t *testing.T) {
 	in, b := drawing(g, 0, 1), recorded(g, 2500, 1)
 	m, p, err := world.New(world.Config{Variant: world.Heads, Hidden: []int{24}, Dense: []int{4}, Fault: world.NoFault}, in, rng.New(1))
 	must(t, err)
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	must(t, err)
+	opt := nn.NewAdam(p, nn.AdamConfig{})
 	ws := m.Work()
 	const train, rows = 700, 64
 	for i := range train {

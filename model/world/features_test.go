@@ -167,8 +167,7 @@ func TestGamesWithFeaturesOrOwnersAreLearnt(t *testing.T) {
 		in, b, name := inputOf(c.g), recorded(c.g, c.count, 1), c.g.Spec().Name
 		m, p, err := world.New(world.Config{Variant: world.Heads, Hidden: []int{32}, Dense: []int{4}, Fault: world.NoFault}, in, rng.New(1))
 		must(t, err)
-		opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-		must(t, err)
+		opt := nn.NewAdam(p, nn.AdamConfig{})
 		ws, dst, n := m.Work(), next(in, 1), in.Agents
 		for i := range c.train {
 			const rows = 64

@@ -24,8 +24,7 @@ func learn(t testing.TB, data *played, steps int) (*world.Model, *nn.Params) {
 	c.Hidden = []int{32}
 	m, p, err := world.New(c, data.in, rng.New(1))
 	must(t, err)
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	must(t, err)
+	opt := nn.NewAdam(p, nn.AdamConfig{})
 	ws, b := m.Work(), &data.batch
 	const rows = 64
 	n, planes := m.Agents, len(b.Next)/b.Rows

@@ -220,12 +220,7 @@ const vanishCap = 4
 
 // New returns the model and its weights, drawn from key.
 func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
-	m, p, err := Layers(c, in)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.Init(key)
-	return m, p, nil
+	return model.New(c, in, key, Layers)
 }
 
 // Layers returns the model and its weights, for which there is no memory yet: it takes
@@ -392,6 +387,12 @@ func bitsOf(set uint32, do func(e int)) {
 	}
 }
 
-// Shards returns into how many shards a batch of so many rows is cut. A row costs several
-// times what one of a dense network does: every cell of the board is one there.
-func Shards(rows int) int { return nn.ShardsOf(4 * rows) }
+// Trainer returns a trainer of the model for minibatches of so many rows. A row costs several
+// times what it does in other models, so that shards have fewer.
+func (m *Model) Trainer(p *nn.Params, rows int, rate nn.Schedule) *nn.Trainer[*Work, Losses] {
+	works := make([]*Work, nn.ShardsOf(4*rows))
+	for i := range works {
+		works[i] = m.Work()
+	}
+	return nn.NewTrainer[*Work, Losses](p, nn.TrainerConfig{Clip: 1}, rate, works)
+}

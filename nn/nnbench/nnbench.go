@@ -130,10 +130,7 @@ func (c *Config) measure(name string, n net, peak float64) ([]Row, error) {
 		f, _ := n.flops(m)
 		add("forward", m, us, f)
 	}
-	opt, err := nn.NewAdam(nn.AdamConfig{}, n.params())
-	if err != nil {
-		return nil, err
-	}
+	opt, err := nn.NewAdam(n.params(), nn.AdamConfig{}), error(nil)
 	for _, m := range c.Train {
 		us := c.time(func() {
 			n.forward(m)

@@ -116,8 +116,7 @@ func TestNothingAllocates(t *testing.T) {
 	for _, name := range Nets() {
 		const m = 5
 		n := build(name, m)
-		opt, err := nn.NewAdam(nn.AdamConfig{}, n.params())
-		must(t, err)
+		opt := nn.NewAdam(n.params(), nn.AdamConfig{})
 		if k := testing.AllocsPerRun(10, func() {
 			n.forward(m)
 			n.backward(m)
@@ -132,10 +131,7 @@ func BenchmarkTrain256(b *testing.B) {
 	for _, name := range Nets() {
 		b.Run(name, func(b *testing.B) {
 			n := build(name, 256)
-			opt, err := nn.NewAdam(nn.AdamConfig{}, n.params())
-			if err != nil {
-				b.Fatal(err)
-			}
+			opt := nn.NewAdam(n.params(), nn.AdamConfig{})
 			for b.Loop() {
 				n.forward(256)
 				n.backward(256)

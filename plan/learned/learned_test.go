@@ -97,10 +97,7 @@ var exact = sync.OnceValues(func() (*world.Model, *nn.Params) {
 			b.Rows++
 		}
 	})
-	opt, err := nn.NewAdam(nn.AdamConfig{}, p)
-	if err != nil {
-		panic(err)
-	}
+	opt := nn.NewAdam(p, nn.AdamConfig{})
 	const rows, steps = 64, 3000
 	ws := m.Work()
 	for i := range steps {

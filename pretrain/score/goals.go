@@ -149,10 +149,6 @@ func stateLimit(m *vae.Model, parts *[3]pretrain.Part, goal []int8, goals int, k
 	net := p.MLP("net", nn.ReLU, parts[0].States.State.Cols, width, width)
 	head := p.Dense("head", width, goals, nn.None)
 	p.Init(key)
-	opt, err := nn.NewAdam(nn.AdamConfig{WeightDecay: 1e-3}, p)
-	if err != nil {
-		return 0, 0, err
-	}
 	ws, mw := m.Work(batch), net.Work(batch)
 	cat, logits, d, target := nn.NewCategorical(goals, batch), make(nn.Logits, batch*goals), make([]float32, batch*goals), make([]int32, batch)
 	run := func(part int, pick []int) int {
@@ -189,8 +185,10 @@ func stateLimit(m *vae.Model, parts *[3]pretrain.Part, goal []int8, goals int, k
 	}
 	best, limit := -1., 0.
 	order := make([]int, len(known[0]))
-	steps := passes * ((len(order) + batch - 1) / batch)
-	done := 0
+	rate := nn.Linear(2e-3, 0, passes*((len(order)+batch-1)/batch))
+	cfg := nn.TrainerConfig{Adam: nn.AdamConfig{WeightDecay: 1e-3}, Clip: 1}
+	trainer := nn.NewTrainer[*nn.MLPWork, nn.Loss](p, cfg, rate, []*nn.MLPWork{mw})
+	var sum nn.Loss
 	for pass := range passes {
 		r := key.Child("pass", pass).Rand()
 		r.Perm(order)
@@ -199,15 +197,16 @@ func stateLimit(m *vae.Model, parts *[3]pretrain.Part, goal []int8, goals int, k
 		}
 		for lo := 0; lo < len(order); lo += batch {
 			pick := order[lo:min(lo+batch, len(order))]
-			run(0, pick)
-			clear(d)
-			cat.CrossEntropy(d, target, nil, nn.Rows{N: len(pick)})
-			head.Backward(p, mw.DY, d, mw.Y, logits, len(pick))
-			net.BackwardSparse(p, mw, &ws.X)
-			if _, err := opt.Step(nn.Linear(2e-3, 0, steps)(done), 1); err != nil {
+			if _, err := trainer.Step(len(pick), &sum, func(*nn.Shard[*nn.MLPWork]) nn.Loss {
+				run(0, pick)
+				clear(d)
+				loss := cat.CrossEntropy(d, target, nil, nn.Rows{N: len(pick)})
+				head.Backward(p, mw.DY, d, mw.Y, logits, len(pick))
+				net.BackwardSparse(p, mw, &ws.X)
+				return loss
+			}); err != nil {
 				return 0, 0, fmt.Errorf("pretrain: the reference of what a state tells: %w", err)
 			}
-			done++
 		}
 		if s := score(1, known[1]); s > best {
 			best, limit = s, score(2, known[2])

@@ -1,0 +1,112 @@
+package actor
+
+import (
+	"hop/f32"
+	"hop/nn"
+)
+
+// A frame may list a thing several times, by offsets of which some follow from the others.
+// Encoded rows leave those out, and are read with folded weights, which have them added:
+// the same results but for rounding, with less work for each row. See package frame.
+
+// Encode appends a row to dst, for Pick or AddFrom or, if dst is X, as Add does. It is for the
+// weights of a View or of a Trainer's shards.
+func (ws *Work) Encode(dst *f32.Sparse, obs, goal []float32) { ws.enc.AddNarrow(dst, obs, goal) }
+
+// AddFrom appends row i of rows that were encoded before.
+func (ws *Work) AddFrom(src *f32.Sparse, i int32) { ws.X.AppendFrom(src, int(i)) }
+
+// Cols returns the width of encoded rows.
+func (m *Model) Cols() int { return m.frame.Cols }
+
+// Folds reports whether encoded rows need other weights than the model's own.
+func (m *Model) Folds() bool { return m.frame.Folds() }
+
+// Fold writes weights for encoded rows to dst, of the length of p.W.
+func (m *Model) Fold(dst []float32, p *nn.Params) {
+	from := 0
+	for _, l := range m.first {
+		copy(dst[from:l.Off], p.W[from:])
+		from = l.Off + l.Len
+		w, _ := p.At(l)
+		m.frame.Fold(dst[l.Off:from], w, m.Hidden[0])
+	}
+	copy(dst[from:], p.W[from:])
+}
+
+// Unfold turns gradients of what Fold wrote into gradients of the weights.
+func (m *Model) Unfold(p *nn.Params) {
+	for _, l := range m.first {
+		_, g := p.At(l)
+		m.frame.Unfold(g, m.Hidden[0])
+	}
+}
+
+// View is weights as encoded rows read them.
+type View struct {
+	model  *Model
+	params *nn.Params
+	folded *nn.Params // nil: not needed so far
+}
+
+// View returns a view of weights.
+func (m *Model) View(p *nn.Params) *View { return &View{model: m, params: p} }
+
+// Update returns the weights as they are now, until the next call. Gradients are those of
+// the weights that are viewed, folded.
+func (v *View) Update() *nn.Params {
+	if !v.model.Folds() {
+		return v.params
+	}
+	if v.folded == nil {
+		q := *v.params
+		q.W = make([]float32, len(q.W))
+		v.folded = &q
+	}
+	v.model.Fold(v.folded.W, v.params)
+	return v.folded
+}
+
+// Minibatch is what a Trainer's gradient steps are taken on.
+type Minibatch struct {
+	Rows   int // with an LSTM of whole sequences
+	SeqLen int // rows of a sequence
+	Shards int // that it is cut into
+}
+
+const (
+	Block = 132 // rows that go through the network at a time: few enough to stay near, and a multiple of Grain
+	Grain = 12  // rows that products take together; shards are multiples of it
+)
+
+// NewTrainer returns a trainer of the network on encoded rows. work makes the memory of a
+// shard for a number of rows.
+func NewTrainer[W any, T interface{ Plus(T) T }](
+	m *Model, p *nn.Params, c nn.TrainerConfig, b Minibatch, work func(rows int) W,
+) *nn.Trainer[W, T] {
+	c.Fold, c.Grain = m, Grain
+	rows := min(b.Rows, Block)
+	if m.LSTM > 0 { // whole sequences, as many as a shard gets
+		seqs := max(1, b.Rows/b.SeqLen)
+		rows = min(seqs, ((seqs+Grain-1)/Grain+b.Shards-1)/b.Shards*Grain) * b.SeqLen
+	} else if c.Block = Block; b.Rows <= b.Shards*Block {
+		c.First = m.firstLayers()
+	}
+	works := make([]W, b.Shards)
+	for i := range works {
+		works[i] = work(rows)
+	}
+	return nn.NewTrainer[W, T](p, c, nil, works)
+}
+
+// firstLayers returns the weights of the layers that read sparse rows; none of networks that
+// read dense ones.
+func (m *Model) firstLayers() []nn.Span {
+	switch {
+	case m.Net == "conv":
+		return nil
+	case m.Separate:
+		return []nn.Span{m.trunk.First(), m.critic.First()}
+	}
+	return []nn.Span{m.trunk.First()}
+}
