@@ -21,10 +21,10 @@ type held struct {
 func (h *held) Act(v *rollout.View, envs []int32) {
 	h.player.Act(v, envs)
 	for _, n := range envs {
-		for j := range h.others {
+		for j := range h.sees.others {
 			at := [3]int{v.T, int(n), j}
 			h.context[at] = slices.Clone(h.Believes(int(n), j).Mean)
-			h.belief[at] = slices.Clone(h.beliefs[n].At(0, j))
+			h.belief[at] = slices.Clone(h.beliefs.At(int(n), j))
 		}
 	}
 }
@@ -68,23 +68,23 @@ func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 			if ro.Start[ro.Moment(s, n)] {
 				began[n] = 1
 			}
-			for _, a := range m.others {
-				if ro.Alive[ro.Slot(a, s, n)] && ro.Alive[ro.Slot(m.me, s, n)] {
+			for _, a := range m.sees.others {
+				if ro.Alive[ro.Slot(a, s, n)] && ro.Alive[ro.Slot(m.sees.me, s, n)] {
 					want += began[n]
 				}
 			}
 		}
 	}
 	const draws = 300
-	count, sum := make([]float64, m.kinds), make([]float64, m.kinds)
+	count, sum := make([]float64, m.shape.hypotheses), make([]float64, m.shape.hypotheses)
 	for range draws {
-		l, _ := m.label(&mind.Window{Rollout: ro})
+		l := labelled(m, &mind.Window{Rollout: ro})
 		if l.steps != want || want < 100 {
 			t.Fatalf("%d steps are labelled, want %d, and many", l.steps, want)
 		}
-		row, width := 0, m.goals.Features()
+		row, width := 0, m.shape.features
 		for _, p := range l.list {
-			kind := m.random
+			kind := m.shape.doubt
 			for s := p.lo; s < p.hi; s++ {
 				got := l.goals[row*width : (row+1)*width]
 				for k, x := range h.context[[3]int{s, p.env, p.other}] {
@@ -93,7 +93,7 @@ func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 							h.context[[3]int{s, p.env, p.other}])
 					}
 				}
-				if g := slices.Index(got[4:], 1); s > p.lo && g != kind && !(g < 0 && kind == m.random) {
+				if g := slices.Index(got[4:], 1); s > p.lo && g != kind && !(g < 0 && kind == m.shape.doubt) {
 					t.Fatalf("a trajectory is of the kinds %d and %d", kind, g)
 				} else if g >= 0 {
 					kind = g
@@ -123,7 +123,7 @@ func TestContextsAreBeliefs(t *testing.T) {
 	m, h, _ := reading(t, 1, func(c *Config) { c.Goals.DoubtStart = 0.125 })
 	_, plain, _ := reading(t, 1, nil)
 	first, was := h.belief[[3]int{0, 0, 0}], plain.belief[[3]int{0, 0, 0}]
-	if math.Abs(first[m.random]-0.125) > 1e-6 || math.Abs(first[0]/first[1]-was[0]/was[1]) > 1e-6 {
+	if math.Abs(first[m.shape.doubt]-0.125) > 1e-6 || math.Abs(first[0]/first[1]-was[0]/was[1]) > 1e-6 {
 		t.Errorf("somebody new is believed to be %v, want 0.125 for the last one; as the lives have it, it is %v", first, was)
 	}
 	for _, c := range []struct{ within, across bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
@@ -148,20 +148,20 @@ func TestContextsAreBeliefs(t *testing.T) {
 // others predicts: its action head, which a sequence model learnt with.
 func TestContextsArePredictedFrom(t *testing.T) {
 	m, h, ro := reading(t, 1, nil)
-	seq, kinds := m.models.Sequence, m.goals.Hypotheses()
-	ws, k := seq.Act.Work(1), len(m.spec.Actions)
+	seq, kinds := m.models.Sequence, m.shape.doubt
+	ws, k := seq.Act.Work(1), len(m.sees.spec.Actions)
 	want, rows := make([]float32, k), 0
 	for n := range ro.Envs {
 		s := ro.Steps - 1
-		for j, a := range m.others {
-			if !ro.Alive[ro.Slot(a, s, n)] || !ro.Alive[ro.Slot(m.me, s, n)] {
+		for j, a := range m.sees.others {
+			if !ro.Alive[ro.Slot(a, s, n)] || !ro.Alive[ro.Slot(m.sees.me, s, n)] {
 				continue
 			}
 			for g := range kinds {
 				given := append(slices.Clone(h.context[[3]int{s, n, j}]), make([]float32, kinds)...)
 				given[4+g] = 1
 				ws.Predict(m.models.Lives, ro.ObsAt(ro.Slot(a, s, n)), given, want)
-				got := m.likelihoods[(m.at(n, j)*m.kinds+g)*k:][:k]
+				got := m.predictions.of(m.sees.at(n, j))[g*k:][:k]
 				for i := range want {
 					if math.Abs(float64(got[i]-want[i])) > 1e-5 {
 						t.Fatalf("co-player %d of env %d as kind %d is expected to do %v, the sequence model says %v", j, n, g, got, want)

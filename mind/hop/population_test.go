@@ -30,9 +30,9 @@ func among(t testing.TB, g game.Game, who []string, envs int, set func(c *Config
 
 // opinions makes what a model of others says of kinds differ.
 func opinions(m *Mind) {
-	head, _ := m.moa.Params.Find("head/w")
+	head, _ := m.others.model.Params.Find("head/w")
 	for i := range head.Len {
-		m.moa.Params.W[head.Off+i] *= 300
+		m.others.model.Params.W[head.Off+i] *= 300
 	}
 }
 
@@ -49,31 +49,29 @@ func TestHypothesesAreTheKindsOfAPopulation(t *testing.T) {
 		{[]string{"ns", "nh", "random"}, []int32{0, 1}, 2},
 		{[]string{"ns", "self"}, []int32{0, 1}, 1},
 	} {
-		m, p := among(t, hunt(t, 12), c.who, 1, nil)
-		w, f, n := m.goals.(*latent), p.inference.(*latentInference), len(c.kinds)
-		if !slices.Equal(w.kinds, c.kinds) || m.random != n || m.kinds != n+1 || m.doubtful != c.doubtful {
-			t.Errorf("%v: kinds %v, doubt the hypothesis %d of %d and number %d; want %v, %d, %d and %d", c.who, w.kinds, m.random, m.kinds,
-				m.doubtful, c.kinds, n, n+1, c.doubtful)
+		m, _ := among(t, hunt(t, 12), c.who, 1, nil)
+		w, n := m.goals.play.(*latent), len(c.kinds)
+		if !slices.Equal(w.types, c.kinds) || m.shape.doubt != n || m.shape.hypotheses != n+1 || m.population.random != c.doubtful {
+			t.Errorf("%v: kinds %v, doubt the hypothesis %d of %d and number %d; want %v, %d, %d and %d", c.who, w.types, m.shape.doubt, m.shape.hypotheses,
+				m.population.random, c.kinds, n, n+1, c.doubtful)
 		}
-		if w.Features() != 3+n || m.width != 3+n+1 || m.goalLen != 3*m.width || m.moa.Model.GoalLen != m.width+3 {
-			t.Errorf("%v: %d features, %d with doubt, %d about all, the model of others reads %d", c.who, w.Features(), m.width, m.goalLen,
-				m.moa.Model.GoalLen)
+		if w.features() != 3+n || m.shape.width != 3+n+1 || m.goalLen != 3*m.shape.width || m.others.model.Model.GoalLen != m.shape.width+3 {
+			t.Errorf("%v: %d features, %d with doubt, %d about all, the model of others reads %d", c.who, w.features(), m.shape.width, m.goalLen,
+				m.others.model.Model.GoalLen)
 		}
-		copy(w.mu[3:], []float32{1, -2, 3}) // of the second co-player
+		copy(w.x.Mean[3:], []float32{1, -2, 3}) // of the second co-player
+		w.hold(1)
 		for g := range n {
 			want := append([]float32{1, -2, 3}, make([]float32, n)...)
 			want[3+g] = 1
-			if got := f.Goal(0, 1, g); !slices.Equal(got, want) {
+			if got := w.x.of(1, g); !slices.Equal(got, want) {
 				t.Errorf("%v: the goal of hypothesis %d is %v, want %v", c.who, g, got, want)
 			}
 		}
-		if got := f.Goal(0, 1, n-1); !slices.Equal(w.mu[3:6], []float32{1, -2, 3}) || got[3+n-1] != 1 {
-			t.Error("asking for a goal changes what is inferred")
-		}
 	}
-	m, p := makeMind(t, hunt(t, 12), 1, 1, func(c *Config) { c.Goals.Kind, c.Leaf.Kind = "latent", "net" })
-	if f := p.inference.(*latentInference); m.goals.Hypotheses() != 1 || m.goals.Features() != 3 || len(f.Goal(0, 0, 0)) != 3 {
-		t.Errorf("without a population there are %d hypotheses of %d features", m.goals.Hypotheses(), m.goals.Features())
+	m, _ := makeMind(t, hunt(t, 12), 1, 1, func(c *Config) { c.Goals.Kind, c.Leaf.Kind = "latent", "net" })
+	if m.shape.doubt != 1 || m.shape.features != 3 || len(m.inferred.of(0, 0)) != 3 {
+		t.Errorf("without a population there are %d hypotheses of %d features", m.shape.doubt, m.shape.features)
 	}
 }
 
@@ -86,8 +84,9 @@ func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 	}{{-1, []float64{.1, .3, .4, .2}}, {0.5, []float64{.0625, .1875, .25, .5}}, {0, []float64{.125, .375, .5, 0}}} {
 		m, _ := among(t, hunt(t, 12), amid, 1, func(c2 *Config) { c2.Goals.DoubtStart = c.doubt })
 		m.models.Met = met
+		m.beliefs.prior = m.prior()
 		m.Remember(2, 40)
-		for n, b := range m.beliefs {
+		for n, b := range m.beliefs.held {
 			for j := range 3 {
 				for g, want := range c.want {
 					if got := b.At(0, j)[g]; math.Abs(got-want) > 1e-9 {
@@ -106,7 +105,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 	g := hunt(t, 12)
 	m, _ := among(t, g, amid, 4, nil)
 	opinions(m)
-	w := m.goals.(*latent)
+	w := m.goals.play.(*latent)
 	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 4, Steps: 30}, []string{"ns", "random", "nh", "random"}, nil)
 	list := w.Trajectories(ro)[:6]
 	steps, width, eps := 0, 6, m.cfg.Belief.Smooth
@@ -119,7 +118,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 			z[i] = float32(r.Norm())
 		}
 	}
-	ws, probs, read := m.moa.Model.Work(1), make([]float32, 7), make([]float32, m.moa.Model.GoalLen)
+	ws, probs, read := m.others.model.Model.Work(1), make([]float32, 7), make([]float32, m.others.model.Model.GoalLen)
 	var want [][4]float64
 	at, surest := 0, 0.
 	for _, p := range list {
@@ -136,7 +135,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 				clear(read)
 				copy(read, z[at*width:][:3])
 				read[3+k], read[7+p.other] = 1, 1
-				ws.Predict(m.moa.Params, ro.ObsAt(slot), read, probs)
+				ws.Predict(m.others.model.Params, ro.ObsAt(slot), read, probs)
 				b[k] *= (1-eps)*float64(probs[action]) + eps/legal
 			}
 			b[3] *= 1 / legal
@@ -155,7 +154,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 	count := make([][4]float64, len(list))
 	for range draws {
 		dst := slices.Clone(z)
-		w.labelKinds(dst, ro, list, &r)
+		w.labelTypes(dst, ro, list, &r)
 		row := 0
 		for i, p := range list {
 			kind := slices.Index(dst[row*width+3:][:3], 1)
@@ -189,14 +188,14 @@ func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
 	g := hunt(t, 35)
 	m, p := among(t, g, amid, 4, func(c *Config) { c.Search.Kind, c.Belief.Count = "onestep", "goal" })
 	sure := []int{2, 3, 0} // of agents 0, 2 and 3: self, acting at random, ns
-	for _, b := range m.beliefs {
+	for _, b := range m.beliefs.held {
 		for j, g := range sure {
 			clear(b.Counts(j))
 			b.Counts(j)[g] = 1
 		}
 	}
 	replied, asked := &recorder{actions: 7}, &recorder{actions: 7}
-	p.leaves.response.Net, p.drawn.Net = replied, asked
+	p.search.parts[0].leaves.response.Net, p.search.parts[0].drawn.net.Net = replied, asked
 	shape := batch.Shape{Envs: 4, Steps: 40, GoalLen: m.goalLen}
 	collect(t, rollout.Config{Game: g, FixSeat: true}, shape, []string{"ns", "", "nh", "random"}, p)
 	number, there, left := []int{1, 0, 3}, 0, 0 // in the population, of agents 2, 3 and 0, who sit after agent 1
@@ -216,9 +215,9 @@ func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
 	}
 	of := [3]int{}
 	for _, read := range asked.goals {
-		if j := slices.Index(read[m.width:], 1); j < 0 {
+		if j := slices.Index(read[m.shape.width:], 1); j < 0 {
 			of[1]++ // nothing is asked of who acts at random
-		} else if of[j]++; j == 1 || slices.Index(read[3:6], 1) != sure[j] || read[m.width-1] != 0 {
+		} else if of[j]++; j == 1 || slices.Index(read[3:6], 1) != sure[j] || read[m.shape.width-1] != 0 {
 			t.Fatalf("about co-player %d the model of others reads %v", j, read)
 		}
 	}
@@ -235,9 +234,8 @@ func TestPointsAreNeverNamedAsDoubt(t *testing.T) {
 	}
 	for _, n := range []int{15, 16, 17, 100} {
 		m, p := among(t, hunt(t, 12), append(slices.Clone(many[:n]), "random"), 1, nil)
-		r := rng.New(1).Rand()
 		for range 200 {
-			if name := p.inference.Draw(0, 0, 0, 0, &r); int(name) < m.kinds {
+			if name := p.search.names.of(0, 0, m.inferred.Alike); int(name) < m.shape.hypotheses {
 				t.Fatalf("among %d kinds a point is named %d, which is a hypothesis", n, name)
 			}
 		}
@@ -257,9 +255,9 @@ func TestPopulationsAreSaved(t *testing.T) {
 		t.Errorf("loaded are %v, met %v (%v)", got.Population, got.Met, err)
 	}
 	other, _ := among(t, hunt(t, 12), amid, 1, nil)
-	copy(other.beliefs[0].At(0, 1), []float64{.7, .1, .1, .1})
-	if err := other.Load(f, ""); err != nil || !slices.Equal(other.beliefs[0].At(0, 1), m.beliefs[0].At(0, 1)) {
-		t.Errorf("beliefs over kinds are loaded as %v (%v)", other.beliefs[0].At(0, 1), err)
+	copy(other.beliefs.held[0].At(0, 1), []float64{.7, .1, .1, .1})
+	if err := other.Load(f, ""); err != nil || !slices.Equal(other.beliefs.held[0].At(0, 1), m.beliefs.held[0].At(0, 1)) {
+		t.Errorf("beliefs over kinds are loaded as %v (%v)", other.beliefs.held[0].At(0, 1), err)
 	}
 }
 
@@ -318,7 +316,7 @@ func TestDecisionsAllocateNothing(t *testing.T) {
 // whom z was learnt ever reached is still that of a kind that did, and each kind's words
 // sum to 1.
 func TestWordsFollowTheKind(t *testing.T) {
-	w := &latent{codes: &codes{m: &Mind{models: pretrained.Models{Reached: []float32{60, 40, 0, 100}}}}, kinds: []int32{0, 2}}
+	w := &latent{reached: []float32{60, 40, 0, 100}, types: []int32{0, 2}}
 	for _, c := range []struct {
 		kind int
 		z    []float64
