@@ -342,7 +342,7 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 var _ interface {
 	mind.Mind
 	mind.Rememberer
-	mind.Trialled
+	mind.Trials
 	mind.GoalReading
 	mind.Saver
 	mind.Weighted

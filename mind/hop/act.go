@@ -46,7 +46,7 @@ func (p *player) Evaluate(v *rollout.View, envs []int32) {
 	p.search.Evaluate(v, envs)
 }
 
-// watcher reads the co-players for one agent and one worker: what both kinds of player do
+// watcher reads the co-players for one agent and one worker: what both players do
 // before they choose.
 type watcher struct {
 	sees        *visible
@@ -61,7 +61,7 @@ type watcher struct {
 func (m *Mind) watcher(envs int) watcher {
 	return watcher{
 		sees: m.sees, shape: m.shape, goals: m.goals.play.Inference(envs), inferred: m.inferred, beliefs: m.beliefs,
-		others: m.others.predictor(envs), predictions: m.predictions,
+		others: m.others.predictor(envs * len(m.sees.others) * m.shape.hypotheses), predictions: m.predictions,
 	}
 }
 
@@ -102,7 +102,7 @@ func (m *Mind) player(envs int) (*player, error) {
 
 var (
 	_ rollout.Watcher = (*player)(nil)
-	_ mind.Wording    = (*player)(nil)
+	_ mind.Explainer  = (*player)(nil)
 	_ mind.Watching   = (*player)(nil)
 	_ mind.Thinking   = (*player)(nil)
 	_ mind.Timed      = (*player)(nil)

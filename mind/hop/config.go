@@ -83,7 +83,7 @@ func Default() Config {
 // learnt reports that goals are learnt ones, which need models.
 func (g Goals) learnt() bool { return g.Kind == "latent" || g.Kind == "classes" || g.Kind == "context" }
 
-// OfKinds reports that the hypotheses are the kinds of a population, with a point or a
+// OfKinds reports that the hypotheses are the types of a population, with a point or a
 // context beside them.
 func (g Goals) OfKinds() bool { return g.Kind == "latent" || g.Kind == "context" }
 

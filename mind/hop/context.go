@@ -1,6 +1,7 @@
 package hop
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -59,7 +60,7 @@ func newContexts(m *Mind) (*contexts, error) {
 			"--set model.head.hidden=[64,64] --set model.head.distances=false", head, m.cfg.MOA.Config)
 	}
 	if who := m.population.names; !slices.Equal(s.Kinds, who) {
-		return nil, fmt.Errorf("hop: models.sequence knows the kinds %v, the agent takes its co-players to be of %v; record the lives "+
+		return nil, fmt.Errorf("hop: models.sequence knows the types %v, the agent takes its co-players to be of %v; record the lifetimes "+
 			"that it learns from among them, such as with hop collect --population", s.Kinds, who)
 	}
 	w := &contexts{
@@ -67,7 +68,7 @@ func newContexts(m *Mind) (*contexts, error) {
 		odds: 1, types: s.Given(), random: s.KindOf(sequence.Random),
 	}
 	if len(w.types) == 0 {
-		return nil, errors.New("hop: models.sequence knows nobody but those who act at random; record lives among more kinds")
+		return nil, errors.New("hop: models.sequence knows nobody but those who act at random; record lifetimes among more types")
 	}
 	w.doubt(m.cfg.Goals.DoubtStart)
 	return w, nil
@@ -120,8 +121,8 @@ func (w *contexts) hold(at int) {
 // posterior writes how likely a co-player is of each type; the last number is that it acts at
 // random. A prior that is not the lifetimes' own multiplies the odds, by Bayes' rule.
 func (w *contexts) posterior(dst []float64, likely []float32) {
-	for g, kind := range w.types {
-		dst[g] = float64(likely[kind])
+	for g, t := range w.types {
+		dst[g] = float64(likely[t])
 	}
 	if dst[len(w.types)] = 0; w.random >= 0 {
 		dst[len(w.types)] = w.odds * float64(likely[w.random])
@@ -230,9 +231,8 @@ func (w *contexts) Load(f *safetensors.File, prefix string, weights bool) error 
 	if err == nil && (len(waits) != len(w.waits) || len(waits) > 0 && slices.Max(waits) > firstStep) {
 		err = fmt.Errorf("hop: loading %swaits: made for another number of envs, or damaged", prefix)
 	}
-	err = errors.Join(err, w.mem.Load(f, prefix+"memory/"), f.Float32(w.x.Mean, prefix+"context", len(w.x.Mean)),
-		f.Float32(w.seen, prefix+"seen", len(w.seen)))
-	if err != nil {
+	if err = cmp.Or(w.mem.Load(f, prefix+"memory/"), f.Float32(w.x.Mean, prefix+"context", len(w.x.Mean)),
+		f.Float32(w.seen, prefix+"seen", len(w.seen)), err); err != nil {
 		return err
 	}
 	copy(w.waits, waits)

@@ -178,7 +178,7 @@ func (m *Mind) Freeze(greedy bool) {
 // Predictions returns the agent's view of others, for one goroutine. It is an
 // error if goals are not the game's own: those that are inferred need the whole
 // history.
-func (m *Mind) Predictions() (mind.Prediction, error) {
+func (m *Mind) Predictions() (mind.Predict, error) {
 	if m.cfg.Goals.learnt() {
 		return nil, fmt.Errorf("hop: the agent's models read goals of the kind %q, so single steps cannot be evaluated; look "+
 			"at the models' card in the run's report", m.cfg.Goals.Kind)
@@ -226,7 +226,7 @@ var (
 	_ mind.Freezer     = (*Mind)(nil)
 	_ mind.Networked   = (*Mind)(nil)
 	_ mind.GoalReading = (*Mind)(nil)
-	_ mind.Declaring   = (*Mind)(nil)
+	_ mind.Declares    = (*Mind)(nil)
 	_ mind.Ruled       = (*Mind)(nil)
 	_ mind.Imagining   = (*Mind)(nil)
 	_ mind.Dreaming    = (*Mind)(nil)

@@ -214,9 +214,11 @@ func (w *latent) labelTypes(dst []float32, ro *batch.Rollout, list []trajectory,
 	if n == 0 {
 		return
 	}
-	known, goal := w.others.hindsight(n), make([]float32, width)
+	h, horizon := w.others.shape.hypotheses, w.sees.spec.Horizon
+	asks, posterior := w.others.predictor(horizon*n), make([]float64, h)
+	probs, goal := make([]float32, horizon*h*len(w.sees.spec.Actions)), make([]float32, width)
 	for _, p := range list {
-		posterior := known.of(ro, p, n, func(t, g int) []float32 {
+		asks.hindsight(posterior, probs, ro, p, func(t, g int) []float32 {
 			w.write(goal, dst[(row+t)*width:][:w.model.Dim], g)
 			return goal
 		})

@@ -114,8 +114,9 @@ func TestEveryTreeDrawsItsOwnPoint(t *testing.T) {
 		mean := sum[i] / n
 		sd := math.Sqrt(max(square[i]/n-mean*mean, 0))
 		// Five standard errors: wrong once in a million.
-		if d := 5 * float64(w.x.Spread[i]) / math.Sqrt(n); math.Abs(mean-float64(w.x.Mean[i])) > d+1e-6 || math.Abs(sd-float64(w.x.Spread[i])) > d+1e-3 {
-			t.Errorf("number %d of the points has mean %.3f and deviation %.3f, want %v and %v", i, mean, sd, w.x.Mean[i], w.x.Spread[i])
+		wantMean, wantSD := float64(w.x.Mean[i]), float64(w.x.Spread[i])
+		if d := 5 * wantSD / math.Sqrt(n); math.Abs(mean-wantMean) > d+1e-6 || math.Abs(sd-wantSD) > d+1e-3 {
+			t.Errorf("number %d of the points has mean %.3f and deviation %.3f, want %v and %v", i, mean, sd, wantMean, wantSD)
 		}
 	}
 	w.cfg.Spread = 0

@@ -10,7 +10,7 @@ import (
 // policy to start from is the own network's, or the response network's if there is
 // one.
 type leaves struct {
-	kind     Leaf
+	how      Leaf
 	shape    shape
 	types    population
 	others   int // how many co-players there are
@@ -26,16 +26,16 @@ type leaves struct {
 func (m *Mind) leaves(c plan.NetConfig, d *drawn, scripts mind.Scripts, place []int) *leaves {
 	n := len(m.sees.others)
 	l := &leaves{
-		kind: m.cfg.Leaf, shape: m.shape, types: m.population, others: n, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows),
+		how: m.cfg.Leaf, shape: m.shape, types: m.population, others: n, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows),
 		place: place, goal: make([]float32, n*max(m.shape.width, len(m.population.names))),
 	}
 	c.Net = m.own.brain.Model.Leaves(m.own.brain.Params, m.own.scale, c.Rows)
 	l.own = plan.NewNetPrior(c)
-	l.own.LogitsOnly = l.kind.Kind == "scripts"
+	l.own.LogitsOnly = l.how.Kind == "scripts"
 	if m.goalLen > 0 {
 		l.own.Read = l.readGoals
 	}
-	if l.kind.Kind == "response" {
+	if l.how.Kind == "response" {
 		c.Net = m.models.Response.Leaves(m.models.Answers, float32(m.models.ResponseScale), c.Rows)
 		l.response = plan.NewNetPrior(c)
 		l.response.Read = l.readPartners
@@ -49,7 +49,7 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 		l.response.Eval(logits, value, qs)
 		return
 	}
-	if l.kind.scripted() {
+	if l.how.scripted() {
 		for i := range qs {
 			bots := l.scripts.Of(qs[i].Tree)
 			for j := range l.others {
@@ -59,7 +59,7 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 		l.scripts.Eval(logits, l.rolled[:len(qs)], qs)
 	}
 	l.own.Eval(logits, value, qs)
-	switch l.kind.Kind {
+	switch l.how.Kind {
 	case "scripts":
 		copy(value, l.rolled[:len(qs)])
 	case "both":

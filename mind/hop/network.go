@@ -51,7 +51,7 @@ func (p *networkPlayer) read(v *rollout.View, envs []int32) {
 
 var (
 	_ mind.Believing  = (*networkPlayer)(nil)
-	_ mind.Wording    = (*networkPlayer)(nil)
+	_ mind.Explainer  = (*networkPlayer)(nil)
 	_ mind.Foreseeing = (*networkPlayer)(nil)
 	_ rollout.Watcher = (*networkPlayer)(nil)
 )

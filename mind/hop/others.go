@@ -2,6 +2,8 @@ package hop
 
 import (
 	"hop/agent"
+	"hop/batch"
+	"hop/belief"
 	"hop/game"
 	"hop/mind"
 	"hop/mind/hop/pretrained"
@@ -79,59 +81,97 @@ func (p *predictions) remember(envs int, s *visible, h shape) {
 // of returns those of the co-player at a place of [N][others], [hypotheses][K], a view.
 func (p *predictions) of(at int) []float32 { return p.probs[at*p.each : (at+1)*p.each] }
 
-// predictor is the model of others to one worker.
+// predictor asks the model of others about many co-players at once, for one worker.
 type predictor struct {
 	others *others
 	ws     *moa.Work
+	rows   int       // that were asked
 	obs    []float32 // [rows][ObsLen]
 	goal   []float32 // [rows][GoalLen]
 	probs  []float32 // [rows][K]
-	to     []int32   // [rows] place among all hypotheses, [N][others][hypotheses]
+	to     []int32   // [rows] which distribution of what is written to the answer is
 }
 
-// predictor makes one for up to envs envs.
-func (o *others) predictor(envs int) *predictor {
+// predictor makes one for up to rows questions.
+func (o *others) predictor(rows int) *predictor {
 	s := &o.sees.spec
-	rows := envs * len(o.sees.others) * o.shape.hypotheses
 	return &predictor{
 		others: o, ws: o.model.Model.Work(rows), obs: make([]float32, rows*s.Obs.Len()), goal: make([]float32, rows*o.model.Model.GoalLen),
 		probs: make([]float32, rows*len(s.Actions)), to: make([]int32, rows),
 	}
 }
 
-// Predict writes what each co-player who is there would do under each hypothesis, from
-// its own place. Of whom nothing is inferred all of them say the same.
+// ask asks what co-player j would do at slot t of env n, from its own place, if it were after
+// what the features say.
+func (p *predictor) ask(to int, ro *batch.Rollout, j, t, n int, features []float32) {
+	o, i := p.others, p.rows
+	width, goalLen := o.sees.spec.Obs.Len(), o.model.Model.GoalLen
+	obs := p.obs[i*width : (i+1)*width]
+	copy(obs, o.sees.obs(obs, ro, o.sees.others[j], t, n))
+	o.read(p.goal[i*goalLen:(i+1)*goalLen], j, features)
+	p.to[i], p.rows = int32(to), i+1
+}
+
+// answer writes what was asked, dst [...][K].
+func (p *predictor) answer(dst []float32) {
+	rows, k := p.rows, len(p.others.sees.spec.Actions)
+	if p.rows = 0; rows == 0 {
+		return
+	}
+	width, goalLen := p.others.sees.spec.Obs.Len(), p.others.model.Model.GoalLen
+	p.ws.Predict(p.others.model.Params, p.obs[:rows*width], p.goal[:rows*goalLen], p.probs[:rows*k])
+	for i, to := range p.to[:rows] {
+		copy(dst[int(to)*k:(int(to)+1)*k], p.probs[i*k:(i+1)*k])
+	}
+}
+
+// Predict writes what each co-player who is there would do now under each hypothesis. Of
+// whom nothing is inferred all of them say the same.
 func (p *predictor) Predict(v *rollout.View, envs []int32, x *Inferred, dst *predictions) {
-	o := p.others
-	k, width, goalLen := len(o.sees.spec.Actions), o.sees.spec.Obs.Len(), o.model.Model.GoalLen
-	rows := 0
-	for _, n := range envs {
+	o, k := p.others, len(p.others.sees.spec.Actions)
+	for _, e := range envs {
+		n := int(e)
 		dst.made[n] = true
 		for j, a := range o.sees.others {
-			at := o.sees.at(int(n), j)
-			if !o.sees.there(v.Rollout, a, v.T, int(n)) {
+			at := o.sees.at(n, j)
+			if !o.sees.there(v.Rollout, a, v.T, n) {
 				clear(dst.of(at))
 				continue
 			}
 			known := !o.uniform && x.open(at)
 			for g := range o.shape.hypotheses {
 				if g == o.shape.doubt || !known {
-					game.Spread(dst.of(at)[g*k:(g+1)*k], o.sees.legal(v.Rollout, a, v.T, int(n)))
+					game.Spread(dst.of(at)[g*k:(g+1)*k], o.sees.legal(v.Rollout, a, v.T, n))
 					continue
 				}
-				copy(p.obs[rows*width:], o.sees.obs(p.obs[rows*width:][:width], v.Rollout, a, v.T, int(n)))
-				o.read(p.goal[rows*goalLen:(rows+1)*goalLen], j, x.of(at, g))
-				p.to[rows] = int32(at*o.shape.hypotheses + g)
-				rows++
+				p.ask(at*o.shape.hypotheses+g, v.Rollout, j, v.T, n, x.of(at, g))
 			}
 		}
 	}
-	if rows == 0 {
-		return
+	p.answer(dst.probs)
+}
+
+// hindsight writes how likely each hypothesis is given all that a co-player did in a
+// trajectory, where at first all are as likely: features are those of hypothesis g at its
+// step t, probs scratch, [steps][hypotheses][K].
+func (p *predictor) hindsight(dst []float64, probs []float32, ro *batch.Rollout, path trajectory, features func(t, g int) []float32) {
+	o, h, k := p.others, len(dst), len(p.others.sees.spec.Actions)
+	for t := path.lo; t < path.hi; t++ {
+		for g := range h {
+			if to := (t-path.lo)*h + g; g == o.shape.doubt {
+				game.Spread(probs[to*k:(to+1)*k], o.sees.legal(ro, path.agent, t, path.env))
+			} else {
+				p.ask(to, ro, path.other, t, path.env, features(t-path.lo, g))
+			}
+		}
 	}
-	p.ws.Predict(o.model.Params, p.obs[:rows*width], p.goal[:rows*goalLen], p.probs[:rows*k])
-	for i := range rows {
-		copy(dst.probs[int(p.to[i])*k:(int(p.to[i])+1)*k], p.probs[i*k:(i+1)*k])
+	p.answer(probs)
+	for g := range dst {
+		dst[g] = 1 / float64(h)
+	}
+	for t := path.lo; t < path.hi; t++ {
+		likely, action := probs[(t-path.lo)*h*k:][:h*k], ro.Action[ro.Step(path.agent, t, path.env)]
+		belief.Bayes(dst, likely, o.sees.legal(ro, path.agent, t, path.env), action, o.smooth)
 	}
 }
 
@@ -201,7 +241,7 @@ func (o *others) Networks() []mind.Network {
 
 // single returns the model's view of single steps by goals that are one-hot, for one
 // goroutine; goal 0 is everybody's where there are none.
-func (o *others) single(goals bool) mind.Prediction {
+func (o *others) single(goals bool) mind.Predict {
 	ws, read, hot := o.model.Model.Work(1), make([]float32, o.model.Model.GoalLen), make([]float32, o.shape.features)
 	return func(probs, obs []float32, a agent.ID, goal int) bool {
 		if !goals {

@@ -28,7 +28,7 @@ func among(t testing.TB, g game.Game, who []string, envs int, set func(c *Config
 	})
 }
 
-// opinions makes what a model of others says of kinds differ.
+// opinions makes what a model of others says of types differ.
 func opinions(m *Mind) {
 	head, _ := m.others.model.Params.Find("head/w")
 	for i := range head.Len {
@@ -36,13 +36,13 @@ func opinions(m *Mind) {
 	}
 }
 
-// There is a hypothesis for each kind but the one that acts at random, which is doubt,
-// wherever it stands. A goal's features are the point, then the kind, then doubt.
-func TestHypothesesAreTheKindsOfAPopulation(t *testing.T) {
+// There is a hypothesis for each type but the one that acts at random, which is doubt,
+// wherever it stands. A goal's features are the point, then the type, then doubt.
+func TestHypothesesAreTheTypesOfAPopulation(t *testing.T) {
 	for _, c := range []struct {
-		who      []string
-		kinds    []int32
-		doubtful int32
+		who    []string
+		types  []int32
+		random int32
 	}{
 		{amid, []int32{0, 2, 3}, 1},
 		{[]string{"random", "ns"}, []int32{1}, 0},
@@ -50,14 +50,13 @@ func TestHypothesesAreTheKindsOfAPopulation(t *testing.T) {
 		{[]string{"ns", "self"}, []int32{0, 1}, 1},
 	} {
 		m, _ := among(t, hunt(t, 12), c.who, 1, nil)
-		w, n := m.goals.play.(*latent), len(c.kinds)
-		if !slices.Equal(w.types, c.kinds) || m.shape.doubt != n || m.shape.hypotheses != n+1 || m.population.random != c.doubtful {
-			t.Errorf("%v: kinds %v, doubt the hypothesis %d of %d and number %d; want %v, %d, %d and %d", c.who, w.types, m.shape.doubt, m.shape.hypotheses,
-				m.population.random, c.kinds, n, n+1, c.doubtful)
+		w, n := m.goals.play.(*latent), len(c.types)
+		want := shape{hypotheses: n + 1, doubt: n, features: 3 + n, width: 3 + n + 1}
+		if !slices.Equal(w.types, c.types) || m.population.random != c.random || m.shape != want || w.features() != want.features {
+			t.Errorf("%v: types %v, %d acts at random, %+v; want %v, %d and %+v", c.who, w.types, m.population.random, m.shape, c.types, c.random, want)
 		}
-		if w.features() != 3+n || m.shape.width != 3+n+1 || m.goalLen != 3*m.shape.width || m.others.model.Model.GoalLen != m.shape.width+3 {
-			t.Errorf("%v: %d features, %d with doubt, %d about all, the model of others reads %d", c.who, w.features(), m.shape.width, m.goalLen,
-				m.others.model.Model.GoalLen)
+		if m.goalLen != 3*want.width || m.others.model.Model.GoalLen != want.width+3 {
+			t.Errorf("%v: %d numbers about all, the model of others reads %d", c.who, m.goalLen, m.others.model.Model.GoalLen)
 		}
 		copy(w.x.Mean[3:], []float32{1, -2, 3}) // of the second co-player
 		w.hold(1)
@@ -75,7 +74,7 @@ func TestHypothesesAreTheKindsOfAPopulation(t *testing.T) {
 	}
 }
 
-// What is believed of somebody new is how often the response network met each kind.
+// What is believed of somebody new is how often the response network met each type.
 func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 	met := []float64{.1, .2, .3, .4}
 	for _, c := range []struct {
@@ -99,9 +98,9 @@ func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 	}
 }
 
-// The kind of a label is a draw from the posterior over the kinds and acting at random,
-// given all that the co-player did: Bayes' rule, by hand, step by step and kind by kind.
-func TestKindsOfLabelsFollowBayes(t *testing.T) {
+// The type of a label is a draw from the posterior over the types and acting at random,
+// given all that the co-player did: Bayes' rule, by hand, step by step and type by type.
+func TestTypesOfLabelsFollowBayes(t *testing.T) {
 	g := hunt(t, 12)
 	m, _ := among(t, g, amid, 4, nil)
 	opinions(m)
@@ -148,7 +147,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 		want = append(want, b)
 	}
 	if surest < 0.6 {
-		t.Errorf("no kind is likelier than %.2f: the test sees nothing", surest)
+		t.Errorf("no type is likelier than %.2f: the test sees nothing", surest)
 	}
 	const draws = 1000
 	count := make([][4]float64, len(list))
@@ -157,16 +156,16 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 		w.labelTypes(dst, ro, list, &r)
 		row := 0
 		for i, p := range list {
-			kind := slices.Index(dst[row*width+3:][:3], 1)
-			if kind < 0 {
-				kind = 3
+			which := slices.Index(dst[row*width+3:][:3], 1)
+			if which < 0 {
+				which = 3
 			}
-			count[i][kind] += 1. / draws
+			count[i][which] += 1. / draws
 			for ; p.lo < p.hi; p.lo, row = p.lo+1, row+1 {
 				is := [4]float32{}
-				is[kind] = 1
+				is[which] = 1
 				if got := dst[row*width:][:width]; !slices.Equal(got[:3], z[row*width:][:3]) || !slices.Equal(got[3:], is[:3]) {
-					t.Fatalf("a step of a trajectory of kind %d is labelled %v; its point is %v", kind, got, z[row*width:][:3])
+					t.Fatalf("a step of a trajectory of type %d is labelled %v; its point is %v", which, got, z[row*width:][:3])
 				}
 			}
 		}
@@ -182,9 +181,9 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 	}
 }
 
-// A tree that draws a kind plans with it: the model of others is given its hypothesis,
+// A tree that draws a type plans with it: the model of others is given its hypothesis,
 // the response network its number in the population.
-func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
+func TestTreesReadTheTypesThatTheyDraw(t *testing.T) {
 	g := hunt(t, 35)
 	m, p := among(t, g, amid, 4, func(c *Config) { c.Search.Kind, c.Belief.Count = "onestep", "goal" })
 	sure := []int{2, 3, 0} // of agents 0, 2 and 3: self, acting at random, ns
@@ -236,7 +235,7 @@ func TestPointsAreNeverNamedAsDoubt(t *testing.T) {
 		m, p := among(t, hunt(t, 12), append(slices.Clone(many[:n]), "random"), 1, nil)
 		for range 200 {
 			if name := p.search.names.of(0, 0, m.inferred.Alike); int(name) < m.shape.hypotheses {
-				t.Fatalf("among %d kinds a point is named %d, which is a hypothesis", n, name)
+				t.Fatalf("among %d types a point is named %d, which is a hypothesis", n, name)
 			}
 		}
 	}
@@ -257,12 +256,12 @@ func TestPopulationsAreSaved(t *testing.T) {
 	other, _ := among(t, hunt(t, 12), amid, 1, nil)
 	copy(other.beliefs.held[0].At(0, 1), []float64{.7, .1, .1, .1})
 	if err := other.Load(f, ""); err != nil || !slices.Equal(other.beliefs.held[0].At(0, 1), m.beliefs.held[0].At(0, 1)) {
-		t.Errorf("beliefs over kinds are loaded as %v (%v)", other.beliefs.held[0].At(0, 1), err)
+		t.Errorf("beliefs over types are loaded as %v (%v)", other.beliefs.held[0].At(0, 1), err)
 	}
 }
 
-// Kinds of labels follow from what co-players did, and the mind says so.
-func TestKindsAreDeclaredToBeRead(t *testing.T) {
+// Types of labels follow from what co-players did, and the mind says so.
+func TestTypesAreDeclaredToBeRead(t *testing.T) {
 	w := &mind.Window{Rollout: batch.New(batch.Shape{Agents: 4, Steps: 1, Envs: 1, ObsLen: 1, Actions: 7})}
 	for _, leaf := range []string{"response", "net"} {
 		m, _ := among(t, hunt(t, 12), amid, 1, func(c *Config) { c.Leaf.Kind = leaf })
@@ -299,7 +298,7 @@ func (p *thrifty) Act(v *rollout.View, envs []int32) {
 	p.allocs = testing.AllocsPerRun(5, func() { p.Player.Act(v, envs) })
 }
 
-// A decision allocates nothing: inferring, believing, drawing kinds, searching, choosing.
+// A decision allocates nothing: inferring, believing, drawing types, searching, choosing.
 func TestDecisionsAllocateNothing(t *testing.T) {
 	g := hunt(t, 35)
 	for _, how := range [][2]string{{"latent", "mixed"}, {"latent", "prior"}, {"context", "mixed"}} {
@@ -312,24 +311,24 @@ func TestDecisionsAllocateNothing(t *testing.T) {
 	}
 }
 
-// What z leads to is weighed by what agents of the kind reached: a goal that nobody of
-// whom z was learnt ever reached is still that of a kind that did, and each kind's words
+// What z leads to is weighed by what agents of the type reached: a goal that nobody of
+// whom z was learnt ever reached is still that of a type that did, and each type's words
 // sum to 1.
-func TestWordsFollowTheKind(t *testing.T) {
+func TestWordsFollowTheType(t *testing.T) {
 	w := &latent{reached: []float32{60, 40, 0, 100}, types: []int32{0, 2}}
 	for _, c := range []struct {
-		kind int
-		z    []float64
-		want string
+		which int
+		z     []float64
+		want  string
 	}{{0, []float64{1, 0}, "stag"}, {1, []float64{1, 0}, "hare"}, {0, []float64{0.05, 0.95}, "hare"}, {1, []float64{0.5, 0.5}, "hare"}} {
 		list := []Word{{"stag", c.z[0]}, {"hare", c.z[1]}}
-		w.weigh(list, c.kind)
+		w.weigh(list, c.which)
 		best := list[0]
 		if list[1].Share > best.Share {
 			best = list[1]
 		}
 		if sum := list[0].Share + list[1].Share; best.Name != c.want || math.Abs(sum-1) > 1e-9 {
-			t.Errorf("z leads to %v; for kind %d that is %v, want %s and a sum of 1", c.z, c.kind, list, c.want)
+			t.Errorf("z leads to %v; for type %d that is %v, want %s and a sum of 1", c.z, c.which, list, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package hop
 
 import (
+	"cmp"
 	"fmt"
 
 	"hop/belief"
@@ -9,79 +10,48 @@ import (
 
 // Save adds everything to f under prefix.
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
-	if err := m.own.brain.Save(f, prefix); err != nil {
-		return err
-	}
+	own := m.own.brain.Save(f, prefix)
 	m.others.model.Save(f, prefix+"moa/")
-	if err := m.models.Save(f); err != nil {
-		return err
-	}
+	models := m.models.Save(f)
 	m.goals.save.Save(f, prefix+"goals/")
-	if err := belief.Save(f, prefix+"beliefs", m.beliefs.held); err != nil {
-		return err
-	}
+	beliefs := belief.Save(f, prefix+"beliefs", m.beliefs.held)
 	stream, err := m.rand.MarshalBinary()
-	if err != nil {
-		return err
-	}
 	f.PutBytes(prefix+"moa_stream", stream)
 	f.PutFloat32(prefix+"likelihoods", m.predictions.probs, len(m.predictions.probs))
-	predicted := make([]byte, len(m.predictions.made))
-	for n, on := range m.predictions.made {
-		if on {
-			predicted[n] = 1
+	made := make([]byte, len(m.predictions.made))
+	for n, is := range m.predictions.made {
+		if is {
+			made[n] = 1
 		}
 	}
-	f.PutBytes(prefix+"predicted", predicted)
-	return nil
+	f.PutBytes(prefix+"predicted", made)
+	return cmp.Or(own, models, beliefs, err)
 }
 
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
-	if err := m.own.brain.Load(f, prefix); err != nil {
-		return err
-	}
-	if err := m.others.model.Load(f, prefix+"moa/"); err != nil {
-		return err
-	}
-	if err := m.goals.save.Load(f, prefix+"goals/", false); err != nil {
-		return err
-	}
 	m.own.changes++
-	if err := belief.Load(f, prefix+"beliefs", m.beliefs.held); err != nil {
+	if err := cmp.Or(m.own.brain.Load(f, prefix), m.others.model.Load(f, prefix+"moa/"), m.goals.save.Load(f, prefix+"goals/", false),
+		belief.Load(f, prefix+"beliefs", m.beliefs.held)); err != nil {
 		return err
 	}
+	probs := m.predictions.probs
 	stream, err := f.Bytes(prefix + "moa_stream")
-	if err != nil {
+	made, failed := f.Bytes(prefix + "predicted")
+	if err := cmp.Or(err, failed, f.Float32(probs, prefix+"likelihoods", len(probs))); err != nil {
 		return err
 	}
-	if err := m.rand.UnmarshalBinary(stream); err != nil {
-		return err
-	}
-	if err := f.Float32(m.predictions.probs, prefix+"likelihoods", len(m.predictions.probs)); err != nil {
-		return err
-	}
-	predicted, err := f.Bytes(prefix + "predicted")
-	if err != nil {
-		return err
-	}
-	if len(predicted) != len(m.predictions.made) {
+	if len(made) != len(m.predictions.made) {
 		return fmt.Errorf("hop: loading %spredicted: made for another number of envs", prefix)
 	}
-	for n := range predicted {
-		m.predictions.made[n] = predicted[n] == 1
+	for n := range made {
+		m.predictions.made[n] = made[n] == 1
 	}
-	return nil
+	return m.rand.UnmarshalBinary(stream)
 }
 
 // LoadWeights restores the networks alone, to play.
 func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
-	if err := m.own.brain.Params.Load(f, prefix+"net/"); err != nil {
-		return err
-	}
 	m.own.changes++
-	if err := m.goals.save.Load(f, prefix+"goals/", true); err != nil {
-		return err
-	}
-	return m.others.model.Load(f, prefix+"moa/")
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.goals.save.Load(f, prefix+"goals/", true), m.others.model.Load(f, prefix+"moa/"))
 }
