@@ -179,8 +179,6 @@ type Rules interface {
 	// Set puts the state of an env's decision at the root of its trees. seats are
 	// the places: oneself, then the co-players.
 	Set(env int, st game.State, seats []game.Seat)
-	// Fit makes slots for a forest.
-	Fit(f *plan.Forest)
 }
 
 // Scripts evaluates leaves by scripted rollouts.
@@ -190,9 +188,9 @@ type Scripts interface {
 	Of(tree int32) []int32
 }
 
-// RulesMaker makes the rules that a search plays on, for up to envs decisions of
-// so many trees each, and scripted rollouts on them, or nil.
-type RulesMaker func(envs, trees int) (Rules, Scripts, error)
+// RulesMaker makes the rules that a search plays on, with room for all trees of a forest,
+// and scripted rollouts on them, or nil.
+type RulesMaker func(f *plan.Forest) (Rules, Scripts, error)
 
 // Thinking is a player whose last decision can be looked at.
 type Thinking interface {

@@ -161,7 +161,8 @@ func TestOneWordIsNoInference(t *testing.T) {
 	if r := o.reading(1, 1); r.Goal != nil || r.PGoal != nil || r.Early != nil || r.Action.Accuracy != 1 {
 		t.Errorf("%+v: want actions alone", r)
 	}
-	if list := (&adapting{}).readings(&meeting{g: hunt(t)}, []*livedSeed{{reads: []*mind.Predictions{nil}, res: &eval.Adapted{}}}); list != nil {
+	read := []*livedSeed{{reads: []*mind.Predictions{nil}, res: &eval.Adapted{}}}
+	if list := (&adapting{}).readings(&meeting{g: hunt(t)}, read); list != nil {
 		t.Errorf("an agent that reads nobody reports %v", list)
 	}
 	if n := numbers([]stats.Acc{{}}, 2); len(n) != 2 || !math.IsNaN(float64(n[0])) {

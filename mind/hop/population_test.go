@@ -53,7 +53,8 @@ func TestHypothesesAreTheTypesOfAPopulation(t *testing.T) {
 		w, n := m.goals.play.(*latent), len(c.types)
 		want := shape{hypotheses: n + 1, doubt: n, features: 3 + n, width: 3 + n + 1}
 		if !slices.Equal(w.types, c.types) || m.population.random != c.random || m.shape != want || w.features() != want.features {
-			t.Errorf("%v: types %v, %d acts at random, %+v; want %v, %d and %+v", c.who, w.types, m.population.random, m.shape, c.types, c.random, want)
+			t.Errorf("%v: types %v, %d acts at random, %+v; want %v, %d and %+v", c.who, w.types, m.population.random, m.shape, c.types,
+				c.random, want)
 		}
 		if m.goalLen != 3*want.width || m.others.model.Model.GoalLen != want.width+3 {
 			t.Errorf("%v: %d numbers about all, the model of others reads %d", c.who, m.goalLen, m.others.model.Model.GoalLen)

@@ -67,11 +67,10 @@ func (m *Mind) newSearch(envs int, goals Inference) (*search, error) {
 
 // part makes whom a forest, or a part of it, asks.
 func (m *Mind) part(f *plan.Forest, d drawn, place []int) (*part, error) {
-	rules, scripts, err := m.rules(f.Envs, f.Trees)
+	rules, scripts, err := m.rules(f)
 	if err != nil {
 		return nil, err
 	}
-	rules.Fit(f)
 	net := plan.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
 	p := &part{rules: rules, drawn: m.others.drawn(d, net, f.Envs, f.Trees)}
 	p.leaves, p.acts = m.leaves(net, p.drawn, scripts, place), p.drawn
@@ -170,25 +169,30 @@ func (s *search) Evaluate(v *rollout.View, envs []int32) {
 
 // makeRules makes what a search plays on: the learnt world model, or the true
 // rules, with scripted rollouts if leaves are evaluated by them.
-func (m *Mind) makeRules(envs, trees int) (mind.Rules, mind.Scripts, error) {
-	if m.cfg.Search.Dynamics == "world" {
-		w, err := learned.New(m.models.World, m.models.Steps, learned.Config{Envs: envs, Trees: trees, Log: m.cacheLog})
-		return w, nil, err
+func (m *Mind) makeRules(f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+	switch {
+	case m.cfg.Search.Dynamics != "world" && m.cfg.Leaf.scripted():
+		return m.trueRules(m.population.names, m.cfg.Leaf.Scripts, f)
+	case m.cfg.Search.Dynamics != "world":
+		return m.trueRules(nil, nil, f)
 	}
-	if !m.cfg.Leaf.scripted() {
-		w, err := truth.NewWorld(m.game, nil, nil, envs, trees)
-		return w, nil, err
+	w, err := learned.New(m.models.World, m.models.Steps, learned.Config{Envs: f.Envs, Trees: f.Trees, Log: m.cacheLog})
+	if err == nil {
+		w.Fit(f)
 	}
-	return m.trueRules(m.population.names, envs, trees)
+	return w, nil, err
 }
 
-// trueRules are the real rules with bots as models.
-func (m *Mind) trueRules(bots []string, envs, trees int) (mind.Rules, mind.Scripts, error) {
-	w, err := truth.NewWorld(m.game, bots, m.cfg.Leaf.Scripts, envs, trees)
-	if err != nil || !m.cfg.Leaf.scripted() {
-		return w, nil, err
+// trueRules are the real rules, with bots as models and what oneself may do.
+func (m *Mind) trueRules(bots, own []string, f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+	w, err := truth.NewWorld(m.game, bots, own, f.Envs, f.Trees)
+	if err != nil {
+		return nil, nil, err
 	}
-	scripts := truth.NewScripts(truth.NewBots(w, nil, envs), m.search.Discount, m.cacheLog)
+	if w.Fit(f); !m.cfg.Leaf.scripted() {
+		return w, nil, nil
+	}
+	scripts := truth.NewScripts(truth.NewBots(w, nil, f.Envs), m.search.Discount, m.cacheLog)
 	scripts.Repeat = m.cfg.Leaf.Repeat
 	return w, scripts, nil
 }

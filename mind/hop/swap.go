@@ -56,7 +56,7 @@ func (m *Mind) knowOthers(bots []string) {
 			all = append(all, bot)
 		}
 	}
-	m.rules = func(envs, trees int) (mind.Rules, mind.Scripts, error) { return m.trueRules(all, envs, trees) }
+	m.rules = func(f *plan.Forest) (mind.Rules, mind.Scripts, error) { return m.trueRules(all, m.cfg.Leaf.Scripts, f) }
 	sure := make(truth.Sure, len(bots))
 	for j, bot := range bots {
 		sure[j] = int32(slices.Index(all, bot))
