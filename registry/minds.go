@@ -330,7 +330,7 @@ func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (m pretrained.Model
 	}
 	read("vae", kind == "latent" || kind == "classes", func() (err error) { m.VAE, m.Codes, err = vae.Load(runs, dirs.VAE); return err })
 	read("cvae", kind == "latent", func() (err error) { m.CVAE, m.Infer, err = cvae.Load(runs, dirs.CVAE); return err })
-	read("sequence", kind == "context", func() (err error) { m.Sequence, m.Lives, err = sequence.Load(runs, dirs.Sequence); return err })
+	read("sequence", kind == "context", func() (err error) { m.Sequence, m.Lifetimes, err = sequence.Load(runs, dirs.Sequence); return err })
 	read("world", c.Search.Dynamics == "world", func() (err error) { m.World, m.Steps, err = world.Load(runs, dirs.World); return err })
 	read("response", c.Leaf.Kind == "response", func() error {
 		r, p, about, err := pretrain.LoadResponse(runs, dirs.Response)

@@ -54,7 +54,10 @@ func (b *beliefs) Update(v *rollout.View, envs []int32, x *Inferred, p *predicti
 		}
 		for j := range b.sees.others {
 			b.bayes(n, j, p.of(b.sees.at(n, j)), b.sees.lastAction(v, n, j))
-			if goal := b.reached(v, n, j, x); goal != game.NoGoal {
+			if x.Counts != ByGoal {
+				continue
+			}
+			if goal := b.sees.reached(v, n, j); goal != game.NoGoal {
 				b.held[n].Over(0, j, goal)
 				b.held[n].Prior(j, b.held[n].At(0, j))
 			}
@@ -80,15 +83,6 @@ func (b *beliefs) bayes(n, j int, likely []float32, action int32) {
 		}
 	}
 	b.held[n].Update(0, j, likely, legal[:k], action)
-}
-
-// reached returns the goal that co-player j of env n, who plays on, has just reached, if
-// hypotheses are of that; else game.NoGoal.
-func (b *beliefs) reached(v *rollout.View, n, j int, x *Inferred) int {
-	if x.Counts != ByGoal {
-		return game.NoGoal
-	}
-	return b.sees.reached(v, n, j)
 }
 
 // Over counts what the co-players of env n, whose episode is over, turned out to be after.

@@ -32,7 +32,7 @@ type Config struct {
 type Goals struct {
 	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); a class of states (HOP+; needs models.vae with discrete goals); or whatever a sequence model has read from all the episodes among them, who they are included (needs models.sequence)" oneof:"none|hand|latent|classes|context"`
 	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
-	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lives" range:"-1..1" when:"hand|latent|classes|context"`
+	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lifetimes" range:"-1..1" when:"hand|latent|classes|context"`
 	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes|context"`
 	Selector   string  `yaml:"selector" doc:"which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative" when:"latent|classes"`
 	Ahead      int     `yaml:"ahead" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000" when:"latent|classes"`

@@ -64,7 +64,7 @@ func newContexts(m *Mind) (*contexts, error) {
 			"that it learns from among them, such as with hop collect --population", s.Kinds, who)
 	}
 	w := &contexts{
-		model: s, params: m.models.Lives, sees: m.sees, within: m.cfg.Belief.Within, across: m.cfg.Belief.Across,
+		model: s, params: m.models.Lifetimes, sees: m.sees, within: m.cfg.Belief.Within, across: m.cfg.Belief.Across,
 		odds: 1, types: s.Given(), random: s.KindOf(sequence.Random),
 	}
 	if len(w.types) == 0 {

@@ -124,7 +124,7 @@ func TestContextsAreBeliefs(t *testing.T) {
 	_, plain, _ := reading(t, 1, nil)
 	first, was := h.belief[[3]int{0, 0, 0}], plain.belief[[3]int{0, 0, 0}]
 	if math.Abs(first[m.shape.doubt]-0.125) > 1e-6 || math.Abs(first[0]/first[1]-was[0]/was[1]) > 1e-6 {
-		t.Errorf("somebody new is believed to be %v, want 0.125 for the last one; as the lives have it, it is %v", first, was)
+		t.Errorf("somebody new is believed to be %v, want 0.125 for the last one; as the lifetimes have it, it is %v", first, was)
 	}
 	for _, c := range []struct{ within, across bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
 		_, h, ro := reading(t, 1, func(s *Config) { s.Belief.Within, s.Belief.Across = c.within, c.across })
@@ -160,7 +160,7 @@ func TestContextsArePredictedFrom(t *testing.T) {
 			for g := range types {
 				given := append(slices.Clone(h.context[[3]int{s, n, j}]), make([]float32, types)...)
 				given[4+g] = 1
-				ws.Predict(m.models.Lives, ro.ObsAt(ro.Slot(a, s, n)), given, want)
+				ws.Predict(m.models.Lifetimes, ro.ObsAt(ro.Slot(a, s, n)), given, want)
 				got := m.predictions.of(m.sees.at(n, j))[g*k:][:k]
 				for i := range want {
 					if math.Abs(float64(got[i]-want[i])) > 1e-5 {

@@ -47,10 +47,10 @@ func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Conf
 		c.MOA.Config.Hidden = []int{8, 8}
 		q := sequence.Config{History: "attention", Across: true, Width: 4, Layers: 2, Heads: 2, Up: 8, Window: 9, Head: c.MOA.Config}
 		in := sequence.Input{Input: moaInput(spec), Goals: spec.Goals, Kinds: c.Leaf.Partners}
-		m.Sequence, m.Lives, failed[0] = sequence.New(q, in, rng.New(1))
-		part, _ := m.Lives.Find("kind/w")
+		m.Sequence, m.Lifetimes, failed[0] = sequence.New(q, in, rng.New(1))
+		part, _ := m.Lifetimes.Find("kind/w")
 		for i := range part.Len {
-			m.Lives.W[part.Off+i] *= 200 // kinds differ
+			m.Lifetimes.W[part.Off+i] *= 200 // kinds differ
 		}
 	} else if c.Goals.learnt() {
 		v := vae.Default()

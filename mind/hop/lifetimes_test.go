@@ -101,7 +101,7 @@ func key(a agent.ID, seen []byte) string {
 }
 
 // What is read while playing, one token a decision, from window to window, is what the model
-// reads of the same lives when they are recorded and it learns from them: what it says of
+// reads of the same lifetimes when they are recorded and it learns from them: what it says of
 // every co-player at every step is the same, number by number.
 func TestPlayReadsWhatIsLearntFrom(t *testing.T) {
 	for _, history := range []string{"attention", "gru"} {
@@ -152,14 +152,14 @@ func TestPlayReadsWhatIsLearntFrom(t *testing.T) {
 			}
 			want := p.noted[key(agent.ID(d.Agent[h.Source[rows.Lo]]), seen)]
 			if want == nil {
-				continue // a later life of its lane
+				continue // a later lifetime of its lane
 			}
 			held++
 			r.model.Work().Each(r.params, h.Lives, h.All[i:i+1], func(row int, by sequence.Predicted) {
 				at := (row - int(rows.Lo)) * len(bots)
 				for k, x := range by.Kind {
 					if math.Abs(float64(x)-want[at+k]) > 1e-4 {
-						t.Fatalf("%s: at step %d of a life the kinds are %v, in play they were %v", history, row-int(rows.Lo), by.Kind, want[at:at+3])
+						t.Fatalf("%s: at step %d of a lifetime the types are %v, in play they were %v", history, row-int(rows.Lo), by.Kind, want[at:at+3])
 					}
 				}
 			})

@@ -45,7 +45,7 @@ func newOthers(m *Mind, key rng.Key) (*others, error) {
 func (o *others) begin(goals string, m pretrained.Models) error {
 	switch {
 	case goals == "context":
-		return o.model.Widen(m.Lives, sequence.ActPrefix, o.shape.features)
+		return o.model.Widen(m.Lifetimes, sequence.ActPrefix, o.shape.features)
 	case m.MOA == nil:
 		return nil
 	case goals == "none":

@@ -33,8 +33,8 @@ type Models struct {
 	World   *world.Model
 	Steps   *nn.Params // the world model's
 
-	Sequence *sequence.Model // reads whole lives
-	Lives    *nn.Params      // the sequence model's
+	Sequence  *sequence.Model // reads whole lifetimes
+	Lifetimes *nn.Params      // the sequence model's
 
 	Response      *actor.Model // answers known co-players
 	Answers       *nn.Params   // the response network's
@@ -104,7 +104,7 @@ func (m Models) Save(f *safetensors.File) error {
 	}
 	if m.Sequence != nil {
 		s.Sequence = &shape[sequence.Config, sequence.Input]{m.Sequence.Config, m.Sequence.Input}
-		once(m.Lives, sequencePrefix)
+		once(m.Lifetimes, sequencePrefix)
 	}
 	if m.Reached != nil {
 		s.Reached = &struct{ Counts []float32 }{m.Reached}
@@ -160,7 +160,7 @@ func (s shapes) models(f *safetensors.File) (m Models, err error) {
 		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
 	if err == nil && s.Sequence != nil {
-		m.Sequence, m.Lives, err = model.Fill(f, sequencePrefix, s.Sequence.Config, s.Sequence.Input, sequence.Layers)
+		m.Sequence, m.Lifetimes, err = model.Fill(f, sequencePrefix, s.Sequence.Config, s.Sequence.Input, sequence.Layers)
 	}
 	if r := s.Response; err == nil && r != nil {
 		if len(r.Met) > 0 && (len(r.Met) != len(r.Who) || slices.Min(r.Met) < 0 || slices.Max(r.Met) == 0) {
