@@ -56,10 +56,7 @@ func (w *classes) Remember(x *Inferred, envs int) {
 }
 
 // Apart returns a copy on the same VAE.
-func (w *classes) Apart() GoalModel {
-	c := *w
-	return &c
-}
+func (w *classes) Apart() GoalModel { c := *w; return &c }
 
 // class returns the likeliest class of encoded row i.
 func (w *classes) class(ws *vae.Work, i int) int32 {

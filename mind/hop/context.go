@@ -145,10 +145,7 @@ func (w *contexts) write(dst, context []float32, g int) {
 }
 
 // Apart returns a copy on the same network.
-func (w *contexts) Apart() GoalModel {
-	c := *w
-	return &c
-}
+func (w *contexts) Apart() GoalModel { c := *w; return &c }
 
 // row returns what the agent wrote of co-player a at slot t of env n for its own network, when
 // it played: beliefs times features, the last number being that a acts at random, of which

@@ -43,10 +43,7 @@ func (w *handmade) Remember(x *Inferred, _ int) {
 func (w *handmade) Inference(int) Inference { return w }
 
 // Apart returns a copy.
-func (w *handmade) Apart() GoalModel {
-	c := *w
-	return &c
-}
+func (w *handmade) Apart() GoalModel { c := *w; return &c }
 
 // Infer does nothing: what the co-players are after, beliefs find out.
 func (w *handmade) Infer(*rollout.View, []int32) {}

@@ -18,9 +18,9 @@ type search struct {
 	own      *ownNetwork
 	others   *others
 	forest   *plan.Forest
-	newPart  func(f *plan.Forest) (*part, error)
-	parts    []*part      // whom the search asks, and for the parts of large searches more
-	asked    []plan.Asked // the same
+	add      func(f *plan.Forest) error // makes one more of the parts
+	parts    []*part                    // whom the search asks, and for the parts of large searches more
+	asked    []plan.Asked               // the same
 	names    names
 	env      []int       // [decisions] env numbers
 	rs       []rng.Rand  // [decisions][trees]
@@ -32,9 +32,8 @@ type search struct {
 // part is whom a part of a search asks.
 type part struct {
 	rules  mind.Rules
-	leaves *leaves     // evaluates states
-	drawn  *drawn      // co-players, as the model of others has them
-	acts   plan.Others // the same, or the truth
+	leaves *leaves // evaluates states
+	drawn  *drawn  // co-players, as the model of others has them
 }
 
 // groupTrees is how many trees advance together, and cacheLog the logarithm of how
@@ -59,38 +58,29 @@ func (m *Mind) newSearch(envs int, goals Inference) (*search, error) {
 	if s.forest, err = plan.New(m.search, len(m.sees.spec.Actions), n, envs, groupTrees); err != nil {
 		return nil, err
 	}
-	s.newPart = func(f *plan.Forest) (*part, error) {
-		return m.part(f, drawn{beliefs: m.beliefs, inference: goals, inferred: m.inferred, names: &s.names, sure: m.truth.goals}, s.place)
-	}
+	co := drawn{beliefs: m.beliefs, inference: goals, inferred: m.inferred, names: &s.names, sure: m.truth.goals}
+	s.add = func(f *plan.Forest) error { return m.addPart(s, f, co) }
 	return s, s.add(s.forest)
 }
 
-// part makes whom a forest, or a part of it, asks.
-func (m *Mind) part(f *plan.Forest, d drawn, place []int) (*part, error) {
+// addPart makes whom a forest, or a part of it, asks.
+func (m *Mind) addPart(s *search, f *plan.Forest, co drawn) error {
 	rules, scripts, err := m.rules(f)
-	if err != nil {
-		return nil, err
-	}
-	net := plan.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
-	p := &part{rules: rules, drawn: m.others.drawn(d, net, f.Envs, f.Trees)}
-	p.leaves, p.acts = m.leaves(net, p.drawn, scripts, place), p.drawn
-	if m.truth.others != nil {
-		bots, err := m.truth.others(rules, f.Envs)
-		if err != nil {
-			return nil, err
-		}
-		p.acts = truth.Among{Believed: p.drawn, Real: bots}
-	}
-	return p, nil
-}
-
-// add makes whom one more part of the search asks.
-func (s *search) add(f *plan.Forest) error {
-	p, err := s.newPart(f)
 	if err != nil {
 		return err
 	}
-	s.parts, s.asked = append(s.parts, p), append(s.asked, plan.Asked{Dynamics: p.rules, Prior: p.leaves, Others: p.acts})
+	net := plan.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
+	p := &part{rules: rules, drawn: m.others.drawn(co, net, f.Envs, f.Trees)}
+	p.leaves = m.leaves(net, p.drawn, scripts, s.place)
+	asked := plan.Asked{Dynamics: rules, Prior: p.leaves, Others: p.drawn}
+	if m.truth.others != nil {
+		bots, err := m.truth.others(rules, f.Envs)
+		if err != nil {
+			return err
+		}
+		asked.Others = truth.Among{Believed: p.drawn, Real: bots}
+	}
+	s.parts, s.asked = append(s.parts, p), append(s.asked, asked)
 	return nil
 }
 
