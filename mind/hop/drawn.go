@@ -40,7 +40,7 @@ func (o *others) drawn(d drawn, net plan.NetConfig, envs, trees int) *drawn {
 func (d *drawn) Goals(tree int32, r *rng.Rand) {
 	o := d.others
 	env := d.net.Env[d.decision(tree)]
-	names := d.net.Of(tree)
+	names := d.Of(tree)
 	d.beliefs.Draw(names, env, r)
 	copy(names, d.sure)
 	for j, g := range names {
@@ -70,10 +70,13 @@ func (d *drawn) Vector(tree int32, other int, _ int32) []float32 {
 // decision returns which decision a tree is of.
 func (d *drawn) decision(tree int32) int { return int(tree) / d.net.Trees }
 
+// Of returns the names of what was drawn for a tree's co-players, [others], a view.
+func (d *drawn) Of(tree int32) []int32 { return d.net.Of(tree) }
+
 // of returns the name of what was drawn for a tree's co-player, and who stands for it unless
 // that is doubt.
 func (d *drawn) of(tree int32, j int) (name, partner int32) {
-	return d.net.Of(tree)[j], d.partner[d.others.sees.at(int(tree), j)]
+	return d.Of(tree)[j], d.partner[d.others.sees.at(int(tree), j)]
 }
 
 // features returns those of what was drawn for a tree's co-player, a view.
@@ -123,4 +126,10 @@ func (n *names) of(at int, g int32, a Alike) int32 {
 	return g
 }
 
-var _ plan.Others = (*drawn)(nil)
+var (
+	_ plan.Others = (*drawn)(nil)
+	_ interface { // what audits ask for
+		Of(tree int32) []int32
+		Vector(tree int32, other int, goal int32) []float32
+	} = (*drawn)(nil)
+)
