@@ -35,6 +35,12 @@ func (o *others) drawn(d drawn, net plan.NetConfig, envs, trees int) *drawn {
 	return &d
 }
 
+// begin begins decisions in some envs.
+func (d *drawn) begin(envs []int) { d.net.Env = envs }
+
+// forget empties what was kept of a model that has learnt, or of names that are given anew.
+func (d *drawn) forget() { d.net.Cache.Clear() }
+
 // Goals draws a hypothesis about each co-player from the beliefs, and what it is
 // after if that holds.
 func (d *drawn) Goals(tree int32, r *rng.Rand) {

@@ -3,6 +3,7 @@ package hop
 import (
 	"hop/mind"
 	"hop/plan"
+	"hop/rollout"
 )
 
 // leaves evaluates states for a search, as Leaf says: by the own network, by
@@ -68,6 +69,24 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 		}
 	}
 }
+
+// evaluate writes the own network's values of envs' states, times a scale.
+func (l *leaves) evaluate(v *rollout.View, envs []int32, scale float32) {
+	for len(envs) > 0 {
+		some := envs[:min(len(envs), l.own.Rows)]
+		for _, n := range some {
+			l.own.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
+		}
+		_, value := l.own.Run()
+		for i, n := range some {
+			v.Value[v.SlotOf(int(n))] = value[i] * scale
+		}
+		envs = envs[len(some):]
+	}
+}
+
+// forget empties what was kept of a network that has learnt, or of names that are given anew.
+func (l *leaves) forget() { l.own.Cache.Clear() }
 
 // partner returns the number of the bot that stands for what a tree's co-player is
 // after.

@@ -96,7 +96,10 @@ func (s *search) Run(v *rollout.View, envs []int32) {
 	}
 	anew := s.names.begin(s.inferred)
 	if changes := s.own.changes + s.others.changes; anew || s.seen != changes {
-		s.forget()
+		for _, p := range s.parts {
+			p.leaves.forget()
+			p.drawn.forget()
+		}
 		s.seen = changes
 	}
 	s.env, s.rs = s.env[:0], s.rs[:0]
@@ -104,17 +107,9 @@ func (s *search) Run(v *rollout.View, envs []int32) {
 		s.setRoot(v, i, int(n), parts)
 	}
 	for _, p := range s.parts {
-		p.drawn.net.Env = s.env
+		p.drawn.begin(s.env)
 	}
 	s.forest.SearchOn(pool, s.asked[:parts], s.rs)
-}
-
-// forget empties the caches of what networks say that learn, or whose names have changed.
-func (s *search) forget() {
-	for _, p := range s.parts {
-		p.leaves.own.Cache.Clear()
-		p.drawn.net.Cache.Clear()
-	}
 }
 
 // setRoot puts the state of env n at the root of decision i's trees, and forks their streams.
@@ -143,18 +138,7 @@ func (s *search) Found(i int) (policy []float32, value float32) {
 
 // Evaluate writes the own network's values of the envs' states.
 func (s *search) Evaluate(v *rollout.View, envs []int32) {
-	net := s.parts[0].leaves.own
-	for len(envs) > 0 {
-		some := envs[:min(len(envs), net.Rows)]
-		for _, n := range some {
-			net.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
-		}
-		_, value := net.Run()
-		for i, n := range some {
-			v.Value[v.SlotOf(int(n))] = value[i] * s.own.scale
-		}
-		envs = envs[len(some):]
-	}
+	s.parts[0].leaves.evaluate(v, envs, s.own.scale)
 }
 
 // makeRules makes what a search plays on: the learnt world model, or the true
