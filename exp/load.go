@@ -316,12 +316,12 @@ func (r *Registry) players(g game.Game, who string) (train.PlayerMaker, error) {
 
 // Predictions returns what each agent of a run has learnt about the others, by
 // agent.
-func (x *Saved) Predictions() (map[agent.ID]mind.Prediction, error) {
+func (x *Saved) Predictions() (map[agent.ID]mind.Predict, error) {
 	minds, of, err := x.Minds()
 	if err != nil {
 		return nil, err
 	}
-	out := map[agent.ID]mind.Prediction{}
+	out := map[agent.ID]mind.Predict{}
 	for id, i := range of {
 		p, ok := mind.As[mind.Predicting](minds[i])
 		if !ok && len(x.Spec.Kinds) > 0 {
@@ -450,7 +450,7 @@ type Life struct {
 
 // Member starts a life. reads, if not nil, takes what an agent that models others
 // expected.
-func (x *Newcomer) Member(reads *mind.Readings) (Life, error) {
+func (x *Newcomer) Member(reads *mind.Predictions) (Life, error) {
 	m, err := x.newcomer(x.id)
 	if err != nil {
 		return Life{}, err

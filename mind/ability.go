@@ -17,9 +17,9 @@ type Rememberer interface {
 	Remember(envs, steps int)
 }
 
-// Trialled learns over trials (Duan et al. 2016): several episodes in a row among the
+// Trials learns over trials (Duan et al. 2016): several episodes in a row among the
 // same co-players, through which it remembers.
-type Trialled interface {
+type Trials interface {
 	// Trial returns how many episodes a trial has; 0: it does not live through trials.
 	Trial() int
 }
@@ -90,8 +90,8 @@ type Reads struct {
 	Value   bool   // what they expected to earn
 }
 
-// Declaring says what it reads of others.
-type Declaring interface {
+// Declares says what it reads of others.
+type Declares interface {
 	// Reads returns what Learn will read of the rows of agents that are not its own.
 	Reads(w *Window) Reads
 }
@@ -132,10 +132,10 @@ type Adapter interface {
 	Adapt(w *Window, others, own bool) error
 }
 
-// Prediction predicts what co-player a does if it pursues goal: probs [Actions]
+// Predict predicts what co-player a does if it pursues goal: probs [Actions]
 // from a's own observation. It reports false where the model cannot say: of the
 // agent itself, or without a goal if it was taught goals. It is for one goroutine.
-type Prediction func(probs, obs []float32, a agent.ID, goal int) bool
+type Predict func(probs, obs []float32, a agent.ID, goal int) bool
 
 // Acquainted is a mind that takes co-players to be of a population.
 type Acquainted interface {
@@ -147,7 +147,7 @@ type Acquainted interface {
 type Predicting interface {
 	// Predictions returns the agent's view of others. It is an error if single
 	// steps cannot be predicted.
-	Predictions() (Prediction, error)
+	Predictions() (Predict, error)
 }
 
 // Truth replaces what an agent believes of its co-players by the truth, or takes an
@@ -179,8 +179,6 @@ type Rules interface {
 	// Set puts the state of an env's decision at the root of its trees. seats are
 	// the places: oneself, then the co-players.
 	Set(env int, st game.State, seats []game.Seat)
-	// Fit makes slots for a forest.
-	Fit(f *plan.Forest)
 }
 
 // Scripts evaluates leaves by scripted rollouts.
@@ -190,9 +188,9 @@ type Scripts interface {
 	Of(tree int32) []int32
 }
 
-// RulesMaker makes the rules that a search plays on, for up to envs decisions of
-// so many trees each, and scripted rollouts on them, or nil.
-type RulesMaker func(envs, trees int) (Rules, Scripts, error)
+// RulesMaker makes the rules that a search plays on, with room for all trees of a forest,
+// and scripted rollouts on them, or nil.
+type RulesMaker func(f *plan.Forest) (Rules, Scripts, error)
 
 // Thinking is a player whose last decision can be looked at.
 type Thinking interface {
@@ -219,8 +217,8 @@ type Timed interface {
 	Forest() *plan.Forest
 }
 
-// Ageing can be met again as it was: a population of its own past.
-type Ageing interface {
+// Snapshots can be met again as it was: a population of its own past.
+type Snapshots interface {
 	// Weights returns what it plays by now; nil if there is more to it.
 	Weights() *nn.Params
 	// Past returns a player by weights of before, whose rows are nobody's.

@@ -112,7 +112,7 @@ func TestReadingsAreWhatWasExpectedAgainstWhatWasDone(t *testing.T) {
 			t.Fatal(err)
 		}
 		mine := &reader{Player: alld}
-		reads := &mind.Readings{Truth: func(episode, _ int) int {
+		reads := &mind.Predictions{Truth: func(episode, _ int) int {
 			if episode == 2 {
 				return game.NoGoal // nothing is true, so nothing is counted
 			}

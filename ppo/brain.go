@@ -165,7 +165,7 @@ func (b *Brain) Adapt(w *mind.Window, _, own bool) error {
 var _ interface {
 	mind.Mind
 	mind.Rememberer
-	mind.Trialled
+	mind.Trials
 	mind.GoalReading
 	mind.Saver
 	mind.Weighted

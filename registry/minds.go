@@ -182,7 +182,8 @@ func makeHOP(c hop.Config, m exp.Making) ([]mind.Mind, error) {
 	var err error
 	if m.Saved != nil {
 		if models, err = pretrained.Of(m.Saved); err == nil {
-			err = fit(models, c, m.Game.Spec())
+			saved := "the checkpoint's"
+			err = fit(models, m.Game.Spec(), hop.Folders{VAE: saved, CVAE: saved, World: saved, Sequence: saved, Response: saved})
 		}
 	} else {
 		models, err = load(m.Runs, c, m.Game.Spec())
@@ -259,29 +260,33 @@ func checkHOP(params any, s *exp.Spec, g game.Game) error {
 	return nil
 }
 
-// fit refuses models of a checkpoint that read other observations than the game's.
-func fit(m pretrained.Models, c hop.Config, spec game.Spec) error {
-	in := exp.Input(spec)
-	if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: len(spec.Actions)}); m.VAE != nil && m.VAE.Input != want {
-		return misfit("vae", "the checkpoint's", m.VAE.Input, want)
+// fit refuses models, which come from some folders, that read other observations than the game's.
+func fit(m pretrained.Models, spec game.Spec, from hop.Folders) error {
+	in, k := exp.Input(spec), len(spec.Actions)
+	if m.VAE != nil {
+		if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: k}); m.VAE.Input != want {
+			return misfit("vae", from.VAE, m.VAE.Input, want)
+		}
 	}
-	if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: len(spec.Actions)}); m.CVAE != nil && m.CVAE.Input != want {
-		return misfit("cvae", "the checkpoint's", m.CVAE.Input, want)
-	}
-	if m.World != nil {
-		if want := worldInput(spec, m.World.Input); !reflect.DeepEqual(m.World.Input, want) {
-			return misfit("world", "the checkpoint's", m.World.Input, want)
+	if m.CVAE != nil {
+		if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: k}); m.CVAE.Input != want {
+			return misfit("cvae", from.CVAE, m.CVAE.Input, want)
 		}
 	}
 	if m.Sequence != nil {
 		if want := sequenceInput(spec, m.Sequence.Kinds); !reflect.DeepEqual(m.Sequence.Input, want) {
-			return misfit("sequence", "the checkpoint's", m.Sequence.Input, want)
+			return misfit("sequence", from.Sequence, m.Sequence.Input, want)
 		}
 	}
-	in.Extra = (spec.Seats - 1) * len(m.Population)
+	if m.World != nil {
+		if want := worldInput(spec, m.World.Input); !reflect.DeepEqual(m.World.Input, want) {
+			return misfit("world", from.World, m.World.Input, want)
+		}
+	}
 	if m.Response != nil {
+		in.Extra = (spec.Seats - 1) * len(m.Population)
 		if want := sensed(in, m.Response.Sense, spec); m.Response.Input != want {
-			return misfit("response", "the checkpoint's", m.Response.Input, want)
+			return misfit("response", from.Response, m.Response.Input, want)
 		}
 	}
 	return nil
@@ -313,66 +318,43 @@ func sequenceInput(spec game.Spec, kinds []string) sequence.Input {
 
 // load reads the models that planners use. They must have been trained on
 // observations like the game's.
-func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (pretrained.Models, error) {
-	var m pretrained.Models
-	var err error
-	in := exp.Input(spec)
-	kind := c.Goals.Kind
-	if kind == "latent" || kind == "classes" {
-		if m.VAE, m.Codes, err = vae.Load(runs, c.Models.VAE); err != nil {
-			return m, fmt.Errorf("models.vae: %w", err)
+func load(runs *runlog.Reader, c hop.Config, spec game.Spec) (m pretrained.Models, err error) {
+	kind, dirs := c.Goals.Kind, c.Models
+	read := func(name string, used bool, from func() error) {
+		if err != nil || !used {
+			return
 		}
-		if want := (vae.Input{Input: in.Input, Agents: spec.Seats, Actions: len(spec.Actions)}); m.VAE.Input != want {
-			return m, misfit("vae", c.Models.VAE, m.VAE.Input, want)
+		if err = from(); err != nil {
+			err = fmt.Errorf("models.%s: %w", name, err)
 		}
 	}
-	if kind == "latent" {
-		if m.CVAE, m.Infer, err = cvae.Load(runs, c.Models.CVAE); err != nil {
-			return m, fmt.Errorf("models.cvae: %w", err)
-		}
-		if want := (cvae.Input{Input: in.Input, Seats: spec.Seats, Actions: len(spec.Actions)}); m.CVAE.Input != want {
-			return m, misfit("cvae", c.Models.CVAE, m.CVAE.Input, want)
-		}
-	}
-	if kind == "context" {
-		if m.Sequence, m.Lives, err = sequence.Load(runs, c.Models.Sequence); err != nil {
-			return m, fmt.Errorf("models.sequence: %w", err)
-		}
-		if want := sequenceInput(spec, m.Sequence.Kinds); !reflect.DeepEqual(m.Sequence.Input, want) {
-			return m, misfit("sequence", c.Models.Sequence, m.Sequence.Input, want)
-		}
-	}
-	if c.Search.Dynamics == "world" {
-		if m.World, m.Steps, err = world.Load(runs, c.Models.World); err != nil {
-			return m, fmt.Errorf("models.world: %w", err)
-		}
-		if want := worldInput(spec, m.World.Input); !reflect.DeepEqual(m.World.Input, want) {
-			return m, misfit("world", c.Models.World, m.World.Input, want)
-		}
-	}
-	if c.Leaf.Kind == "response" {
-		r, p, about, err := pretrain.LoadResponse(runs, c.Models.Response)
+	read("vae", kind == "latent" || kind == "classes", func() (err error) { m.VAE, m.Codes, err = vae.Load(runs, dirs.VAE); return err })
+	read("cvae", kind == "latent", func() (err error) { m.CVAE, m.Infer, err = cvae.Load(runs, dirs.CVAE); return err })
+	read("sequence", kind == "context", func() (err error) { m.Sequence, m.Lifetimes, err = sequence.Load(runs, dirs.Sequence); return err })
+	read("world", c.Search.Dynamics == "world", func() (err error) { m.World, m.Steps, err = world.Load(runs, dirs.World); return err })
+	read("response", c.Leaf.Kind == "response", func() error {
+		r, p, about, err := pretrain.LoadResponse(runs, dirs.Response)
 		if err != nil {
-			return m, fmt.Errorf("models.response: %w", err)
-		}
-		want := in
-		want.Extra = (spec.Seats - 1) * len(about.Who)
-		if want = sensed(want, r.Sense, spec); about.Input != want {
-			return m, misfit("response", c.Models.Response, about.Input, want)
-		}
-		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind == "hand" || len(c.Leaf.Partners) > 0) {
-			return m, fmt.Errorf("models.response: %s knows the bots %v, leaf.partners are %v; they must be the same, in the same order",
-				c.Models.Response, about.Who, c.Leaf.Partners)
+			return err
 		}
 		m.Response, m.Answers, m.ResponseScale, m.Population, m.Met = r, p, about.Scale, about.Who, about.Met()
-	}
-	if c.Models.MOA != "" {
-		if err = hop.LoadMOA(runs, c, spec, &m); err != nil {
-			return m, fmt.Errorf("models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa "+
-				"--condition goal --set model.hidden=[64,64] --set model.distances=false", c.Models.MOA, err)
+		if !slices.Equal(about.Who, c.Leaf.Partners) && (kind == "hand" || len(c.Leaf.Partners) > 0) {
+			return fmt.Errorf("%s knows the bots %v, leaf.partners are %v; they must be the same, in the same order",
+				dirs.Response, about.Who, c.Leaf.Partners)
 		}
+		return nil
+	})
+	if err == nil {
+		err = fit(m, spec, dirs)
 	}
-	return m, nil
+	if err != nil || dirs.MOA == "" {
+		return m, err
+	}
+	if err = hop.LoadMOA(runs, c, spec, &m); err != nil {
+		err = fmt.Errorf("models.moa: loading %s: %w; train it with the spec's own net, such as hop pretrain moa "+
+			"--condition goal --set model.hidden=[64,64] --set model.distances=false", dirs.MOA, err)
+	}
+	return m, err
 }
 
 func misfit(name, dir string, got, want any) error {

@@ -51,7 +51,7 @@ type dealing struct {
 func newDealing(agents, envs int, minds []learner, who []string, key rng.Key) (*dealing, error) {
 	d := &dealing{agents: agents, envs: envs, who: len(who), isPast: make([]bool, len(who)), learns: make([]bool, agents), trial: 1}
 	for _, m := range minds {
-		if t, ok := mind.As[mind.Trialled](m.Mind); ok {
+		if t, ok := mind.As[mind.Trials](m.Mind); ok {
 			d.trial = max(d.trial, t.Trial())
 		}
 	}
@@ -70,13 +70,13 @@ func newDealing(agents, envs int, minds []learner, who []string, key rng.Key) (*
 	}
 	if d.hasPast {
 		for _, m := range minds {
-			if m.ageing == nil || m.ageing.Weights() == nil {
+			if m.snapshots == nil || m.snapshots.Weights() == nil {
 				return nil, field.Bad("train.standins.who", who,
 					"no past selves, because agents cannot be met as they were: they do not play by one network without memory")
 			}
 			slots := make([]*nn.Params, maxPast)
 			for i := range slots {
-				slots[i] = m.ageing.Weights().Clone()
+				slots[i] = m.snapshots.Weights().Clone()
 			}
 			d.ring = append(d.ring, slots)
 		}
@@ -90,7 +90,7 @@ func (d *dealing) remember(minds []learner) {
 		return
 	}
 	for i, m := range minds {
-		d.ring[i][d.taken%maxPast].CopyFrom(m.ageing.Weights())
+		d.ring[i][d.taken%maxPast].CopyFrom(m.snapshots.Weights())
 	}
 	d.taken++
 }

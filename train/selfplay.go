@@ -62,13 +62,13 @@ type ImaginationMaker func(played batch.Shape, minds []mind.Mind, workers int) (
 // it has none.
 type learner struct {
 	mind.Mind
-	saver    mind.Saver
-	counting mind.Counting
-	ageing   mind.Ageing
-	ruled    mind.Ruled
-	networks []mind.Network
-	predicts bool // it models others
-	goalLen  int
+	saver     mind.Saver
+	counting  mind.Counting
+	snapshots mind.Snapshots
+	ruled     mind.Ruled
+	networks  []mind.Network
+	predicts  bool // it models others
+	goalLen   int
 }
 
 // abilities finds what a mind can do besides playing and learning.
@@ -76,7 +76,7 @@ func abilities(m mind.Mind) learner {
 	l := learner{Mind: m}
 	l.saver, _ = mind.As[mind.Saver](m)
 	l.counting, _ = mind.As[mind.Counting](m)
-	l.ageing, _ = mind.As[mind.Ageing](m)
+	l.snapshots, _ = mind.As[mind.Snapshots](m)
 	l.ruled, _ = mind.As[mind.Ruled](m)
 	_, l.predicts = mind.As[mind.Predicting](m)
 	if n, ok := mind.As[mind.Networked](m); ok {
@@ -450,7 +450,7 @@ func (s *SelfPlay) hire() error {
 			if s.dealing.hasPast {
 				i := s.parts.MindOf[a]
 				for _, params := range s.dealing.ring[i] {
-					p.past = append(p.past, s.minds[i].ageing.Past(params, s.cfg.Envs))
+					p.past = append(p.past, s.minds[i].snapshots.Past(params, s.cfg.Envs))
 				}
 			}
 			s.players[w][a] = p

@@ -146,7 +146,7 @@ type StrangerScore struct {
 // score scores the minds as they are, by agent and kind.
 func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 	agents := s.game.Spec().Seats
-	reads, of, players := make([]*mind.Readings, agents), make([]int, agents), make([]rollout.Player, agents)
+	reads, of, players := make([]*mind.Predictions, agents), make([]int, agents), make([]rollout.Player, agents)
 	for a := range players {
 		var err error
 		if players[a], err = s.strangerAt(a); err != nil {
@@ -165,7 +165,7 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 			if p == nil {
 				continue
 			}
-			of[a], reads[a] = i, &mind.Readings{Beside: s.observers}
+			of[a], reads[a] = i, &mind.Predictions{Beside: s.observers}
 			read := reads[a].Take([]rollout.Player{&onlooker{p, players[a]}}, StrangerEnvs)[0]
 			players[a] = &first{Player: read, then: players[a], over: make([]bool, StrangerEnvs)}
 		}
@@ -245,12 +245,12 @@ func (s *strangers) observers(_ int, others []agent.ID) []mind.Witness {
 }
 
 // sum sums up an agent's looks, by kind.
-func (s *strangers) sum(m int, me agent.ID, r *mind.Readings) []StrangerScore {
+func (s *strangers) sum(m int, me agent.ID, r *mind.Predictions) []StrangerScore {
 	list := make([]StrangerScore, 0, len(s.who)+1)
 	for _, name := range append(slices.Clone(s.who), allKinds) {
 		list = append(list, StrangerScore{Mind: m, Agent: me, Kind: name})
 	}
-	r.Looks(func(l *mind.Look) {
+	r.Each(func(l *mind.Prediction) {
 		if !l.Acted {
 			return
 		}

@@ -441,14 +441,14 @@ func (s *Server) lookAt(args json.RawMessage) (*Look, error) {
 		out.Policy, out.Value = thought.Policy, &thought.Value
 		out.Search = &Search{Visits: thought.Visits, Q: thought.Q, Prior: thought.Prior, Line: append([]plan.Move{}, thought.Line...)}
 	}
-	if r, ok := p.(mind.Reading); ok {
+	if r, ok := p.(mind.Predictor); ok {
 		out.Others = s.read(r, at.Env, g.seen[i*agents:(i+1)*agents])
 	}
 	return out, nil
 }
 
 // read returns what a player holds of its co-players in copy n.
-func (s *Server) read(r mind.Reading, n int, alive []bool) []Other {
+func (s *Server) read(r mind.Predictor, n int, alive []bool) []Other {
 	list := []Other{}
 	for j, a := range r.Others() {
 		o := Other{Agent: int(a), Left: !alive[a]}
@@ -457,7 +457,7 @@ func (s *Server) read(r mind.Reading, n int, alive []bool) []Other {
 		if !o.Left {
 			o.Predicted = probs
 		}
-		if w, ok := r.(mind.Wording); ok {
+		if w, ok := r.(mind.Explainer); ok {
 			o.Goals, o.Probs = w.InWords(n, j)
 		}
 		if b, ok := r.(mind.Believing); ok {

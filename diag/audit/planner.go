@@ -67,15 +67,14 @@ func differing(want, got plan.Config) [][2]string {
 // and on the game, and counts where they differ.
 func foresees(g game.Game, rulesOf mind.RulesMaker, search plan.Config, key rng.Key) (bad, n int, says string) {
 	spec := g.Spec()
-	rules, _, err := rulesOf(1, search.Trees)
-	if err != nil {
-		return 1, 1, err.Error()
-	}
 	forest, err := plan.New(search, len(spec.Actions), spec.Seats-1, 1, 1)
 	if err != nil {
 		return 1, 1, err.Error()
 	}
-	rules.Fit(forest)
+	rules, _, err := rulesOf(forest)
+	if err != nil {
+		return 1, 1, err.Error()
+	}
 	r := key.Child("foresee").Rand()
 	st, after := g.New(), g.New()
 	legal := make([]bool, len(spec.Actions))

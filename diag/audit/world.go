@@ -43,11 +43,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 			continue
 		}
 		_, made := s.Search()
-		rules, _, err := (*made)(1, 1)
-		if err == nil {
-			err = search.Search(u.parts.Game, w, rules, rng.New(uint64(i)+7))
-		}
-		if err != nil {
+		if err := search.Search(u.parts.Game, w, *made, rng.New(uint64(i)+7)); err != nil {
 			fail(err)
 		}
 	}

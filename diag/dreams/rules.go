@@ -15,14 +15,19 @@ const searchStates = 60
 
 // Search lets the rules of a search that plays on a world model make steps from real
 // states of the game, and compares them with the model's twin.
-func (c *Layers) Search(g game.Game, w World, rules mind.Rules, key rng.Key) error {
+func (c *Layers) Search(g game.Game, w World, made mind.RulesMaker, key rng.Key) error {
 	spec := g.Spec()
 	n, k := spec.Seats, len(spec.Actions)
-	forest, err := plan.New(plan.Default(), k, n-1, 1, 1)
+	one := plan.Default()
+	one.Trees = 1
+	forest, err := plan.New(one, k, n-1, 1, 1)
 	if err != nil {
 		return err
 	}
-	rules.Fit(forest)
+	rules, _, err := made(forest)
+	if err != nil {
+		return err
+	}
 	if c.wrong == nil {
 		c.begin()
 	}

@@ -8,6 +8,7 @@ import (
 	"hop/diag/dreams"
 	"hop/game/gametest"
 	"hop/game/staghunt"
+	"hop/mind"
 	"hop/model/world"
 	"hop/nn"
 	"hop/plan"
@@ -48,12 +49,13 @@ func TestSearchesPlayOnTheirModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c dreams.Layers
-		if swap {
-			err = c.Search(g, dreams.Twin(m, p), swapped{w}, rng.New(2))
-		} else {
-			err = c.Search(g, dreams.Twin(m, p), w, rng.New(2))
+		made := func(f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+			if w.Fit(f); swap {
+				return swapped{w}, nil, nil
+			}
+			return w, nil, nil
 		}
-		if err != nil {
+		if err := c.Search(g, dreams.Twin(m, p), made, rng.New(2)); err != nil {
 			t.Fatal(err)
 		}
 		return c.Say("searches ask", "")

@@ -225,8 +225,8 @@ func misleading(after func(l *plan.Leaf)) change {
 			s, _ := mind.As[mind.Searching](m)
 			_, made := s.Search()
 			right := *made
-			*made = func(envs, trees int) (mind.Rules, mind.Scripts, error) {
-				r, s, err := right(envs, trees)
+			*made = func(f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+				r, s, err := right(f)
 				return &misled{r, after}, s, err
 			}
 		}

@@ -204,7 +204,7 @@ func (x *experiment) decide(salt uint64, edit func(v *rollout.View)) (o *outcome
 		defer func() { t.Forest().Journal = nil }()
 	}
 	x.Player.Act(v, slices.Clone(x.envs))
-	reading, reads := x.Player.(mind.Reading)
+	reading, reads := x.Player.(mind.Predictor)
 	probs := make([]float64, v.Actions)
 	for _, e := range x.envs {
 		n := int(e)

@@ -248,8 +248,8 @@ func misleading(m misled) func(p *train.Parts) {
 			s, _ := mind.As[mind.Searching](one)
 			_, made := s.Search()
 			right := *made
-			*made = func(envs, trees int) (mind.Rules, mind.Scripts, error) {
-				r, scripts, err := right(envs, trees)
+			*made = func(f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+				r, scripts, err := right(f)
 				mine := m
 				mine.Rules = r
 				return &mine, scripts, err

@@ -117,7 +117,7 @@ func (n network) at(obs, goal []float32) ([]float32, float64) {
 func (x *experiment) search(base *outcome) {
 	s := &searched{experiment: x, outcome: base, a: x.v.Agent, doubt: -1, obs: make([]float32, x.v.ObsLen)}
 	j := base.journal
-	reading, ok := x.Player.(mind.Reading)
+	reading, ok := x.Player.(mind.Predictor)
 	acting, can := mind.As[mind.Acting](x.Mind)
 	inner, has := mind.As[interface {
 		Models() pretrained.Models

@@ -160,7 +160,7 @@ func Ask(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*Sourc
 		return nil, err
 	}
 	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape), goals: len(spec.Goals)}
-	if d, ok := mind.As[mind.Declaring](m); ok {
+	if d, ok := mind.As[mind.Declares](m); ok {
 		src.Reads = d.Reads(w)
 	}
 	p.saver, _ = mind.As[mind.Saver](m)

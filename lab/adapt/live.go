@@ -140,7 +140,7 @@ type livedSeed struct {
 	run          string
 	alone        bool // each life was lived alone, with streams of its own
 	res          *eval.Adapted
-	reads        []*mind.Readings
+	reads        []*mind.Predictions
 	scored       []map[start]bool // [part] the starts that count
 	best, random map[start]float64
 }
@@ -207,10 +207,10 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 	if s.alone {
 		lives = c.Lives
 	}
-	s.reads = make([]*mind.Readings, lives) // nil for those who read nothing of others
+	s.reads = make([]*mind.Predictions, lives) // nil for those who read nothing of others
 	for n := range s.reads {
 		if x.Models {
-			s.reads[n] = &mind.Readings{
+			s.reads[n] = &mind.Predictions{
 				Truth:   func(episode, j int) int { return slices.Index(r.types, m.parts[m.part(episode)].vs[j]) },
 				Pursues: m.pursues, Beside: m.observers(r),
 			}

@@ -91,7 +91,7 @@ func (c *adapting) readings(m *meeting, all []*livedSeed) (list []adapted.Readin
 	words := wordsOf(goals, all)
 	var sums []*readingSum
 	for i, s := range all {
-		eachLook(m, s, func(l *mind.Look, early, late bool) {
+		eachLook(m, s, func(l *mind.Prediction, early, late bool) {
 			k := m.part(l.Episode)
 			p := m.parts[k]
 			name, who := p.vs[l.Other], p.who[l.Other]
@@ -121,7 +121,7 @@ func wordsOf(goals []string, all []*livedSeed) []string {
 			if r == nil {
 				continue
 			}
-			r.Looks(func(l *mind.Look) {
+			r.Each(func(l *mind.Prediction) {
 				for _, name := range l.Held[byAgent].Names {
 					if used[name] = true; !slices.Contains(words, name) {
 						words = append(words, name)
@@ -140,7 +140,7 @@ func wordsOf(goals []string, all []*livedSeed) []string {
 // eachLook calls f with every look of a sample's lives, and says whether it is one of the
 // first or of the last episodes of its part. Envs play on until all lives are over; what
 // follows a life's end is none of it.
-func eachLook(m *meeting, s *livedSeed, f func(l *mind.Look, early, late bool)) {
+func eachLook(m *meeting, s *livedSeed, f func(l *mind.Prediction, early, late bool)) {
 	type stretch struct{ life, part int }
 	last, ends := map[stretch]int{}, map[int]int{}
 	for _, e := range s.res.Episodes {
@@ -151,7 +151,7 @@ func eachLook(m *meeting, s *livedSeed, f func(l *mind.Look, early, late bool)) 
 		if r == nil {
 			continue
 		}
-		r.Looks(func(l *mind.Look) {
+		r.Each(func(l *mind.Prediction) {
 			life := l.Env
 			if s.alone {
 				life = i
@@ -178,7 +178,7 @@ type readingSum struct {
 	early, late  stepSum
 }
 
-func (o *readingSum) add(l *mind.Look, seed int, early, late bool) {
+func (o *readingSum) add(l *mind.Prediction, seed int, early, late bool) {
 	episode := l.Episode - o.from
 	limited := o.limited && len(l.Held) > byEpisode
 	var got [byEpisode + 1]float64

@@ -28,7 +28,7 @@ func held(top1, stag, hare float64) mind.Held {
 func TestReadingsAreSharesOfTheLimit(t *testing.T) {
 	words := []string{"stag", "hare"}
 	o := &readingSum{name: "ns", from: 3, words: words, goals: words, atOnce: true, limited: true}
-	for i, l := range []mind.Look{
+	for i, l := range []mind.Prediction{
 		{Episode: 3, Pursues: "stag", Acted: true, Held: []mind.Held{held(1, 0.8, 0.2), held(1, 0.9, 0.1), held(1, 0.5, 0.4)}},
 		{Episode: 3, Step: 1, Pursues: "stag", Acted: true, Held: []mind.Held{held(0, 0.5, 0.5), held(0.5, 1, 0), held(0, 1, 0)}},
 		{Episode: 4, Pursues: "stag", Acted: true, Held: []mind.Held{held(0, 0.3, 0.7), held(1, 1, 0), held(0.5, 0.5, 0.4)}},
@@ -62,9 +62,9 @@ func TestReadingsAreSharesOfTheLimit(t *testing.T) {
 	// In hindsight what was reached next is the truth, and there is no limit.
 	o = &readingSum{name: "PPO", words: words, goals: words}
 	for next := range []int{0, 1} {
-		o.add(&mind.Look{Pursues: "stag", Next: next, Acted: true, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
+		o.add(&mind.Prediction{Pursues: "stag", Next: next, Acted: true, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
 	}
-	o.add(&mind.Look{Next: game.NoGoal, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
+	o.add(&mind.Prediction{Next: game.NoGoal, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
 	if r := o.reading(1, 1); r.Goal.Accuracy != 0.5 || r.Goal.Steps != 2 || !math.IsNaN(float64(r.Goal.Limit+r.Action.Limit)) {
 		t.Errorf("in hindsight %+v, want half of 2 steps and no limit", r.Goal)
 	}
@@ -113,7 +113,7 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 	}
 	others := []agent.ID{1, 2, 3}
 	readings := func(blind bool) []adapted.Reading {
-		s := &livedSeed{reads: []*mind.Readings{{Pursues: m.pursues, Beside: m.observers(adaptRow{})}}}
+		s := &livedSeed{reads: []*mind.Predictions{{Pursues: m.pursues, Beside: m.observers(adaptRow{})}}}
 		focal := eval.Member{Name: "seer", Players: func(workers, lanes int) (list []rollout.Player, err error) {
 			for range workers {
 				p := &seer{others: others, blind: blind}
@@ -157,11 +157,12 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 // An agent that has one word for everybody infers nothing and reports nothing.
 func TestOneWordIsNoInference(t *testing.T) {
 	o := &readingSum{name: "ns", goals: []string{"stag", "hare"}, limited: true}
-	o.add(&mind.Look{Acted: true, Held: []mind.Held{{Top1: 1, Names: []string{"any"}, Probs: []float64{1}}}}, 0, true, true)
+	o.add(&mind.Prediction{Acted: true, Held: []mind.Held{{Top1: 1, Names: []string{"any"}, Probs: []float64{1}}}}, 0, true, true)
 	if r := o.reading(1, 1); r.Goal != nil || r.PGoal != nil || r.Early != nil || r.Action.Accuracy != 1 {
 		t.Errorf("%+v: want actions alone", r)
 	}
-	if list := (&adapting{}).readings(&meeting{g: hunt(t)}, []*livedSeed{{reads: []*mind.Readings{nil}, res: &eval.Adapted{}}}); list != nil {
+	read := []*livedSeed{{reads: []*mind.Predictions{nil}, res: &eval.Adapted{}}}
+	if list := (&adapting{}).readings(&meeting{g: hunt(t)}, read); list != nil {
 		t.Errorf("an agent that reads nobody reports %v", list)
 	}
 	if n := numbers([]stats.Acc{{}}, 2); len(n) != 2 || !math.IsNaN(float64(n[0])) {

@@ -28,13 +28,13 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 	shape := batch.Shape{Envs: 8, Steps: 40, GoalLen: m.goalLen}
 	ro := collect(t, rollout.Config{Game: g}, shape, []string{"ns", "random", "nh", "ns"}, nil)
 	w := &mind.Window{Rollout: ro, Rewards: mind.Rewards{Scale: 1, Gamma: 1}}
-	l, _ := m.label(w)
-	goals := m.inHindsight(w, l)
+	u := labelled(m, w)
+	goals := m.own.inHindsight(u)
 	read, shared := 0, 0
-	for _, p := range l.list {
+	for _, p := range u.list {
 		reached := int(ro.Reached[p.last(ro)])
 		for s := p.lo; s < p.hi; s++ {
-			mine := ro.Slot(m.me, s, p.env)
+			mine := ro.Slot(m.sees.me, s, p.env)
 			if !ro.Alive[mine] {
 				continue
 			}
@@ -53,7 +53,7 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 			read++
 			want := [3]float32{}
 			want[reached] = 1
-			if got := [3]float32(goals[(mine-ro.Slot(m.me, 0, 0))*m.goalLen+places[0]*3:]); got != want {
+			if got := [3]float32(goals[(mine-ro.Slot(m.sees.me, 0, 0))*m.goalLen+places[0]*3:]); got != want {
 				t.Fatalf("%v reached goal %d, step %d of env %d reads %v at place %d", p.agent, reached, s, p.env, got, places[0])
 			}
 		}
@@ -64,7 +64,7 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 	// A policy that acted on beliefs learns from what it acted on.
 	for s := range ro.Steps {
 		for n := range ro.Envs {
-			if step := ro.Step(m.me, s, n); ro.Alive[ro.Slot(m.me, s, n)] {
+			if step := ro.Step(m.sees.me, s, n); ro.Alive[ro.Slot(m.sees.me, s, n)] {
 				ro.Own[step] = true
 				ro.TargetAt(step)[ro.Action[step]] = 1
 			}
@@ -72,12 +72,14 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 	}
 	for own, want := range map[string]bool{"search": false, "ppo": true} {
 		var weights [][]float32
-		for _, l := range []*labels{l, {}} {
+		for _, l := range []*update{u, {}} {
 			m, _ := makeMind(t, g, 1, 8, func(c *Config) { c.Own = own })
-			if _, err := m.fitOwn(w, l); err != nil {
-				t.Fatal(err)
+			late := m.update(w)
+			late.list, late.steps, late.goals = l.list, l.steps, l.goals
+			if m.own.Fit(late); late.err != nil {
+				t.Fatal(late.err)
 			}
-			weights = append(weights, m.Params.W)
+			weights = append(weights, m.own.brain.Params.W)
 		}
 		if same := slices.Equal(weights[0], weights[1]); same != want {
 			t.Errorf("own %s: that the network learns alike with and without labels is %v, want %v", own, same, want)
@@ -90,7 +92,7 @@ func TestTheNetworkLearnsWithTheGoalsThatWereReached(t *testing.T) {
 func TestDoubtStartsAsItIsSet(t *testing.T) {
 	for _, want := range []float64{-1, 0.1} {
 		m, _ := makeMind(t, hunt(t, 35), 0, 1, func(c *Config) { c.Goals.DoubtStart = want })
-		b := m.beliefs[0]
+		b := m.beliefs.held[0]
 		if want < 0 {
 			want = 1. / 3
 		}
@@ -128,13 +130,17 @@ func (r *recorder) Run() (logits, value []float32) {
 // after, at the place where the agent sees it, and nothing of those who have left.
 func TestTheResponseNetworkReadsTheDrawnGoals(t *testing.T) {
 	g := hunt(t, 35)
-	m, p := makeMind(t, g, 1, 8, func(c *Config) { c.Leaf.Kind, c.Search.Kind = "response", "onestep" })
+	m, _ := makeMind(t, g, 1, 8, func(c *Config) { c.Leaf.Kind, c.Search.Kind = "response", "onestep" })
 	team := []string{"ns", "", "nh", "random"}
 	if err := m.Swap(mind.Truth{Team: team, Goals: true}); err != nil {
 		t.Fatal(err)
 	}
+	p, err := m.player(8) // which knows it
+	if err != nil {
+		t.Fatal(err)
+	}
 	heard := &recorder{actions: 7}
-	p.leaves.response.Net = heard
+	p.search.parts[0].leaves.response.Net = heard
 	collect(t, rollout.Config{Game: g, FixSeat: true}, batch.Shape{Envs: 8, Steps: 40, GoalLen: m.goalLen}, team, p)
 	kind := []int{1, 2, 0} // of agents 2, 3 and 0, who sit after agent 1
 	left, there := 0, 0

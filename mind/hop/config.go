@@ -11,6 +11,7 @@ import (
 	"hop/model/moa"
 	"hop/model/vae"
 	"hop/plan"
+	"hop/runlog"
 )
 
 // Folders names folders of models that were trained before the run.
@@ -31,7 +32,7 @@ type Config struct {
 type Goals struct {
 	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); a class of states (HOP+; needs models.vae with discrete goals); or whatever a sequence model has read from all the episodes among them, who they are included (needs models.sequence)" oneof:"none|hand|latent|classes|context"`
 	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
-	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lives" range:"-1..1" when:"hand|latent|classes|context"`
+	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lifetimes" range:"-1..1" when:"hand|latent|classes|context"`
 	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes|context"`
 	Selector   string  `yaml:"selector" doc:"which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative" when:"latent|classes"`
 	Ahead      int     `yaml:"ahead" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000" when:"latent|classes"`
@@ -82,32 +83,32 @@ func Default() Config {
 // learnt reports that goals are learnt ones, which need models.
 func (g Goals) learnt() bool { return g.Kind == "latent" || g.Kind == "classes" || g.Kind == "context" }
 
-// OfKinds reports that the hypotheses are the kinds of a population, with a point or a
+// OfKinds reports that the hypotheses are the types of a population, with a point or a
 // context beside them.
 func (g Goals) OfKinds() bool { return g.Kind == "latent" || g.Kind == "context" }
 
 // doubts reports that there is a hypothesis of acting at random.
 func (g Goals) doubts() bool { return g.Doubt && g.Kind != "none" }
 
-// features returns how many numbers networks read about one co-player's goal,
-// doubt the last of them.
-func (c Config) features(spec game.Spec, m pretrained.Models) int {
-	n, g := 1, c.Goals
-	switch {
+// shape returns how many hypotheses about a co-player there are, and by how many numbers
+// they are read.
+func (c Config) shape(spec game.Spec, m pretrained.Models) shape {
+	n, features := 1, 1
+	switch g := c.Goals; {
 	case g.Kind == "hand":
-		n = len(spec.Goals)
+		n, features = len(spec.Goals), len(spec.Goals)
 	case g.Kind == "context" && m.Sequence != nil:
-		n = m.Sequence.Width + len(m.Sequence.Given())
+		n = len(m.Sequence.Given())
+		features = m.Sequence.Width + n
 	case m.VAE == nil:
 	case g.Kind == "classes":
 		n = m.VAE.ClassCount(maxClasses + 1)
+		features = n
 	case g.Kind == "latent":
-		n = m.VAE.Width() + len(kinds(c.population(m)))
+		types := len(modelled(c.population(m)))
+		n, features = max(1, types), m.VAE.Width()+types
 	}
-	if g.doubts() {
-		n++
-	}
-	return n
+	return newShape(n, features, c.Goals.doubts())
 }
 
 // GoalLen returns how many numbers the agent's network reads about the others'
@@ -116,7 +117,7 @@ func (c Config) GoalLen(spec game.Spec, m pretrained.Models) int {
 	if !c.Goals.Read || c.Goals.Kind == "none" {
 		return 0
 	}
-	return (spec.Seats - 1) * c.features(spec, m)
+	return (spec.Seats - 1) * c.shape(spec, m).width
 }
 
 // population returns whom a co-player may be: those that the response network knows, or the
@@ -129,6 +130,24 @@ func (c Config) population(m pretrained.Models) []string {
 		return m.Sequence.Kinds
 	}
 	return m.Population
+}
+
+// moaInput says what a model of others reads of a game, without goals.
+func moaInput(spec game.Spec) moa.Input {
+	return moa.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions, 0)
+}
+
+// LoadMOA reads the best weights of a model of others that was trained before.
+func LoadMOA(runs *runlog.Reader, c Config, spec game.Spec, m *pretrained.Models) error {
+	in, types := moaInput(spec), -1 // of whom nothing is counted
+	switch c.Goals.Kind {
+	case "hand":
+		in.GoalLen = len(spec.Goals)
+	case "latent":
+		types = len(modelled(c.population(*m)))
+		in.GoalLen = m.VAE.Width() + types
+	}
+	return m.LoadMOA(runs, c.Models.MOA, c.MOA.Config, in, types, len(spec.Goals))
 }
 
 // scripted reports that leaves are evaluated by scripted rollouts.

@@ -21,10 +21,10 @@ type held struct {
 func (h *held) Act(v *rollout.View, envs []int32) {
 	h.player.Act(v, envs)
 	for _, n := range envs {
-		for j := range h.others {
+		for j := range h.sees.others {
 			at := [3]int{v.T, int(n), j}
 			h.context[at] = slices.Clone(h.Believes(int(n), j).Mean)
-			h.belief[at] = slices.Clone(h.beliefs[n].At(0, j))
+			h.belief[at] = slices.Clone(h.beliefs.At(int(n), j))
 		}
 	}
 }
@@ -58,7 +58,7 @@ func reading(t *testing.T, windows int, set func(c *Config)) (*Mind, *held, *bat
 
 // Labels of contexts are what was read in play up to each step, of every co-player that the
 // agent was there to see in an episode that began in the window, and of nobody else. Their
-// kinds are drawn from what was believed at the last step.
+// types are drawn from what was believed at the last step.
 func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 	m, h, ro := reading(t, 3, nil)
 	began := make([]int, ro.Envs)
@@ -68,23 +68,23 @@ func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 			if ro.Start[ro.Moment(s, n)] {
 				began[n] = 1
 			}
-			for _, a := range m.others {
-				if ro.Alive[ro.Slot(a, s, n)] && ro.Alive[ro.Slot(m.me, s, n)] {
+			for _, a := range m.sees.others {
+				if ro.Alive[ro.Slot(a, s, n)] && ro.Alive[ro.Slot(m.sees.me, s, n)] {
 					want += began[n]
 				}
 			}
 		}
 	}
 	const draws = 300
-	count, sum := make([]float64, m.kinds), make([]float64, m.kinds)
+	count, sum := make([]float64, m.shape.hypotheses), make([]float64, m.shape.hypotheses)
 	for range draws {
-		l, _ := m.label(&mind.Window{Rollout: ro})
+		l := labelled(m, &mind.Window{Rollout: ro})
 		if l.steps != want || want < 100 {
 			t.Fatalf("%d steps are labelled, want %d, and many", l.steps, want)
 		}
-		row, width := 0, m.goals.Features()
+		row, width := 0, m.shape.features
 		for _, p := range l.list {
-			kind := m.random
+			which := m.shape.doubt
 			for s := p.lo; s < p.hi; s++ {
 				got := l.goals[row*width : (row+1)*width]
 				for k, x := range h.context[[3]int{s, p.env, p.other}] {
@@ -93,14 +93,14 @@ func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 							h.context[[3]int{s, p.env, p.other}])
 					}
 				}
-				if g := slices.Index(got[4:], 1); s > p.lo && g != kind && !(g < 0 && kind == m.random) {
-					t.Fatalf("a trajectory is of the kinds %d and %d", kind, g)
+				if g := slices.Index(got[4:], 1); s > p.lo && g != which && !(g < 0 && which == m.shape.doubt) {
+					t.Fatalf("a trajectory is of the types %d and %d", which, g)
 				} else if g >= 0 {
-					kind = g
+					which = g
 				}
 				row++
 			}
-			count[kind]++
+			count[which]++
 			for g, b := range h.belief[[3]int{p.hi - 1, p.env, p.other}] {
 				sum[g] += b
 			}
@@ -112,19 +112,19 @@ func TestContextsAreLabelledAsTheyWereRead(t *testing.T) {
 	}
 	for g := range count {
 		if math.Abs(count[g]-sum[g]) > 5*math.Sqrt(total) {
-			t.Errorf("kind %d was drawn %v times of %v, by the beliefs it is %.0f", g, count[g], total, sum[g])
+			t.Errorf("type %d was drawn %v times of %v, by the beliefs it is %.0f", g, count[g], total, sum[g])
 		}
 	}
 }
 
-// Somebody new is believed to act at random as likely as is set, and the other kinds keep
+// Somebody new is believed to act at random as likely as is set, and the other types keep
 // their odds; what is read moves beliefs within an episode and across, unless either is off.
 func TestContextsAreBeliefs(t *testing.T) {
 	m, h, _ := reading(t, 1, func(c *Config) { c.Goals.DoubtStart = 0.125 })
 	_, plain, _ := reading(t, 1, nil)
 	first, was := h.belief[[3]int{0, 0, 0}], plain.belief[[3]int{0, 0, 0}]
-	if math.Abs(first[m.random]-0.125) > 1e-6 || math.Abs(first[0]/first[1]-was[0]/was[1]) > 1e-6 {
-		t.Errorf("somebody new is believed to be %v, want 0.125 for the last one; as the lives have it, it is %v", first, was)
+	if math.Abs(first[m.shape.doubt]-0.125) > 1e-6 || math.Abs(first[0]/first[1]-was[0]/was[1]) > 1e-6 {
+		t.Errorf("somebody new is believed to be %v, want 0.125 for the last one; as the lifetimes have it, it is %v", first, was)
 	}
 	for _, c := range []struct{ within, across bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
 		_, h, ro := reading(t, 1, func(s *Config) { s.Belief.Within, s.Belief.Across = c.within, c.across })
@@ -144,27 +144,27 @@ func TestContextsAreBeliefs(t *testing.T) {
 	}
 }
 
-// What is drawn for a tree is the context at its root and one kind, by which the model of
+// What is drawn for a tree is the context at its root and one type, by which the model of
 // others predicts: its action head, which a sequence model learnt with.
 func TestContextsArePredictedFrom(t *testing.T) {
 	m, h, ro := reading(t, 1, nil)
-	seq, kinds := m.models.Sequence, m.goals.Hypotheses()
-	ws, k := seq.Act.Work(1), len(m.spec.Actions)
+	seq, types := m.models.Sequence, m.shape.doubt
+	ws, k := seq.Act.Work(1), len(m.sees.spec.Actions)
 	want, rows := make([]float32, k), 0
 	for n := range ro.Envs {
 		s := ro.Steps - 1
-		for j, a := range m.others {
-			if !ro.Alive[ro.Slot(a, s, n)] || !ro.Alive[ro.Slot(m.me, s, n)] {
+		for j, a := range m.sees.others {
+			if !ro.Alive[ro.Slot(a, s, n)] || !ro.Alive[ro.Slot(m.sees.me, s, n)] {
 				continue
 			}
-			for g := range kinds {
-				given := append(slices.Clone(h.context[[3]int{s, n, j}]), make([]float32, kinds)...)
+			for g := range types {
+				given := append(slices.Clone(h.context[[3]int{s, n, j}]), make([]float32, types)...)
 				given[4+g] = 1
-				ws.Predict(m.models.Lives, ro.ObsAt(ro.Slot(a, s, n)), given, want)
-				got := m.likelihoods[(m.at(n, j)*m.kinds+g)*k:][:k]
+				ws.Predict(m.models.Lifetimes, ro.ObsAt(ro.Slot(a, s, n)), given, want)
+				got := m.predictions.of(m.sees.at(n, j))[g*k:][:k]
 				for i := range want {
 					if math.Abs(float64(got[i]-want[i])) > 1e-5 {
-						t.Fatalf("co-player %d of env %d as kind %d is expected to do %v, the sequence model says %v", j, n, g, got, want)
+						t.Fatalf("co-player %d of env %d as type %d is expected to do %v, the sequence model says %v", j, n, g, got, want)
 					}
 				}
 				rows++

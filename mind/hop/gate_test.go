@@ -48,12 +48,12 @@ func (a *asking) Add(obs, goal []float32) {
 const unwritten = -99
 
 func (p *gated) Act(v *rollout.View, envs []int32) {
-	f := p.inference.(*latentInference)
+	f := p.goals.(*latentInference)
 	for i := range f.work.Mu {
 		f.work.Mu[i] = unwritten
 	}
-	for i := range p.probs {
-		p.probs[i] = unwritten
+	for i := range p.others.probs {
+		p.others.probs[i] = unwritten
 	}
 	if len(envs) != 1 {
 		p.t.Fatalf("%d envs, want one, so that rows can be told apart", len(envs))
@@ -61,7 +61,7 @@ func (p *gated) Act(v *rollout.View, envs []int32) {
 	clear(p.asked.of)
 	p.player.Act(v, envs)
 	open := 0
-	for j, a := range p.others {
+	for j, a := range p.sees.others {
 		slot := v.Slot(a, v.T, int(envs[0]))
 		if !v.Alive[slot] {
 			continue
@@ -73,19 +73,19 @@ func (p *gated) Act(v *rollout.View, envs []int32) {
 			p.t.Errorf("co-player %d is beyond the gate, and the search asks the model of others %d times what it does", a, n)
 		}
 	}
-	d, k := f.infer.Dim, len(p.spec.Actions)
+	d, k := f.w.model.Dim, len(p.sees.spec.Actions)
 	inferred, predicted := 0, 0
 	for i := 0; i < len(f.work.Mu); i += d {
 		if f.work.Mu[i] != unwritten {
 			inferred++
 		}
 	}
-	for i := 0; i < len(p.probs); i += k {
-		if p.probs[i] != unwritten {
+	for i := 0; i < len(p.others.probs); i += k {
+		if p.others.probs[i] != unwritten {
 			predicted++
 		}
 	}
-	if hypotheses := p.goals.Hypotheses(); inferred != open || predicted != open*hypotheses {
+	if hypotheses := p.shape.doubt; inferred != open || predicted != open*hypotheses {
 		p.t.Fatalf("%d co-players are within the gate, %d goals are inferred and %d distributions predicted, want %d and %d",
 			open, inferred, predicted, open, open*hypotheses)
 	}
@@ -101,8 +101,8 @@ func TestBeyondTheGateNothingIsComputed(t *testing.T) {
 	cost := map[int]int{}
 	for _, gate := range []int{-1, 0, 1} {
 		m, p := makeMind(t, g, 0, 1, func(c *Config) { c.Goals.Kind, c.Goals.Gate = "latent", gate })
-		a := &asking{Answers: p.drawn.Net.(*moa.Answers), who: m.width, of: map[int]int{}}
-		p.drawn.Net = a
+		a := &asking{Answers: p.search.parts[0].drawn.net.Net.(*moa.Answers), who: m.shape.width, of: map[int]int{}}
+		p.search.parts[0].drawn.net.Net = a
 		at := func(obs []float32, name int, cell int) bool { return obs[cell*len(l.Planes)+name] == 1 }
 		mine := &gated{player: p, t: t, asked: a, near: func(obs []float32) bool {
 			for me := range l.Height * l.Width {
@@ -141,12 +141,12 @@ func TestBeliefsStayBeyondTheGate(t *testing.T) {
 			clear(held)
 		}
 		before := map[int]bool{}
-		for j := range p.others {
-			before[j] = held[j] != nil && !p.inference.Open(0, j)
+		for j := range p.sees.others {
+			before[j] = held[j] != nil && !p.inferred.open(p.sees.at(0, j))
 		}
 		p.Act(v, envs)
-		for j, a := range p.others {
-			now := m.beliefs[0].At(0, j)
+		for j, a := range p.sees.others {
+			now := m.beliefs.held[0].At(0, j)
 			for g := range now {
 				if held[j] != nil && math.Abs(now[g]-held[j][g]) > 1e-9 && v.Alive[v.Slot(a, v.T, 0)] {
 					if moved++; before[j] {

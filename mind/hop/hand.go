@@ -3,7 +3,6 @@ package hop
 import (
 	"hop/agent"
 	"hop/batch"
-	"hop/belief"
 	"hop/game"
 	"hop/mind"
 	"hop/rng"
@@ -11,31 +10,59 @@ import (
 	"hop/safetensors"
 )
 
-// handmade is the game's own goals, or one hypothesis that says nothing. Without
-// goals, partners are drawn from all bots.
+// handmade is the game's own goals, a hypothesis each, or one hypothesis that says
+// nothing. Without goals, partners are drawn from all bots. Nothing is inferred but by
+// beliefs, so it is every worker's Inference too.
 type handmade struct {
-	m      *Mind
-	silent bool
-	n      int
-	hot    []float32 // [n][n] one-hot
+	sees     *visible
+	names    []string // of the goals
+	silent   bool     // there are none
+	partners int      // how many bots may stand for a co-player without a goal; 0: nobody asks
+	x        *Inferred
 }
 
-func newHandmade(m *Mind, goals int, silent bool) *handmade {
-	w := &handmade{m: m, silent: silent, n: goals, hot: make([]float32, goals*goals)}
-	for g := range goals {
-		w.hot[g*goals+g] = 1
+func newHandmade(m *Mind, silent bool) *handmade {
+	w := &handmade{sees: m.sees, names: m.sees.spec.Goals, silent: silent}
+	if silent {
+		w.names = []string{"any"}
+		if m.cfg.Leaf.partnered() {
+			w.partners = len(m.population.names)
+		}
 	}
 	return w
 }
 
-func (w *handmade) Hypotheses() int { return w.n }
-func (w *handmade) Features() int   { return w.n }
-func (w *handmade) Remember(int)    {}
+// Remember writes the features, once and for all.
+func (w *handmade) Remember(x *Inferred, _ int) {
+	w.x = x
+	if x.oneHot(len(w.names)); !w.silent {
+		x.Counts = ByGoal
+	}
+}
+
+func (w *handmade) Inference(int) Inference { return w }
+
+// Apart returns a copy.
+func (w *handmade) Apart() GoalModel { c := *w; return &c }
+
+// Infer does nothing: what the co-players are after, beliefs find out.
+func (w *handmade) Infer(*rollout.View, []int32) {}
+
+// Draw returns what the hypothesis says; without goals any of the bots stands for it.
+func (w *handmade) Draw(dst []float32, _, _ int, g int32, r *rng.Rand) (partner int32) {
+	copy(dst, w.x.of(0, int(g)))
+	if w.partners > 0 {
+		return int32(r.IntN(w.partners))
+	}
+	return g
+}
+
+func (w *handmade) Explain(_, _, g int) []Word { return []Word{{w.names[g], 1}} }
 
 // Trajectories returns steps up to the last goal that was reached in the window,
 // because what the rest was done for is not known; without goals whole episodes.
 func (w *handmade) Trajectories(ro *batch.Rollout) []trajectory {
-	list := w.m.episodes(ro, !w.silent)
+	list := w.sees.episodes(ro, !w.silent)
 	kept := list[:0]
 	for _, p := range list {
 		for !w.silent && p.hi > p.lo && ro.Reached[p.last(ro)] == game.NoGoal {
@@ -51,7 +78,7 @@ func (w *handmade) Trajectories(ro *batch.Rollout) []trajectory {
 // Label gives every step the goal that its trajectory reached next; trajectories
 // end with one.
 func (w *handmade) Label(dst []float32, ro *batch.Rollout, list []trajectory, _ float64, _ *rng.Rand) []agent.Stat {
-	first := 0
+	first, n := 0, len(w.names)
 	for _, p := range list {
 		goal := 0
 		for t := p.hi - 1; t >= p.lo; t-- {
@@ -59,83 +86,18 @@ func (w *handmade) Label(dst []float32, ro *batch.Rollout, list []trajectory, _ 
 				goal = int(reached)
 			}
 			row := first + t - p.lo
-			copy(dst[row*w.n:(row+1)*w.n], w.hot[goal*w.n:])
+			copy(dst[row*n:(row+1)*n], w.x.of(0, goal))
 		}
 		first += p.hi - p.lo
 	}
 	return nil
 }
 
-// Fit does nothing: hand-made goals are inferred by beliefs alone.
+// Fit does nothing: there is nothing to learn.
 func (w *handmade) Fit(*rng.Rand) ([]agent.Stat, error) { return nil, nil }
 
 // Networks returns none.
 func (w *handmade) Networks() []mind.Network { return nil }
 
-func (w *handmade) save(*safetensors.File, string)             {}
-func (w *handmade) load(*safetensors.File, string, bool) error { return nil }
-
-func (w *handmade) Inference(envs, trees int) Inference {
-	return &handInference{handmade: w, partners: make([]int32, envs*trees*len(w.m.others))}
-}
-
-// handInference is one worker's part.
-type handInference struct {
-	*handmade
-	partners []int32 // [trees][others] without goals: the bot drawn
-}
-
-func (f *handInference) Observe(*rollout.View, []int32) {}
-func (f *handInference) Open(int, int) bool             { return true }
-func (f *handInference) Renamed() bool                  { return false }
-func (f *handInference) Goal(_, _, g int) []float32     { return f.hot[g*f.n : (g+1)*f.n] }
-
-func (f *handInference) Reached(v *rollout.View, n, j int) int {
-	if a := f.m.others[j]; !f.silent && f.m.sight.There(v.Rollout, a, v.T, n) && f.m.sight.Saw(v.Rollout, a, v.T, n) {
-		return v.ReachedOf(n, a)
-	}
-	return game.NoGoal
-}
-
-// Outcome returns the goal of the last step, or with which co-player j left. Goals
-// before that were counted when they were reached.
-func (f *handInference) Outcome(v *rollout.View, n, j int) (goal int, counts bool) {
-	if f.silent || f.m.spec.View > 0 {
-		return game.NoGoal, !f.silent // whether it reached anything out of view is not known
-	}
-	a := f.m.others[j]
-	if v.Alive[v.Slot(a, v.T, n)] {
-		return v.ReachedOf(n, a), true
-	}
-	return v.GoalOf(n, a), true
-}
-
-func (f *handInference) Draw(tree int32, _, j int, g int32, r *rng.Rand) int32 {
-	if f.silent && f.m.cfg.Leaf.partnered() {
-		f.partners[int(tree)*len(f.m.others)+j] = int32(r.IntN(len(f.m.who)))
-	}
-	return g
-}
-
-func (f *handInference) Drawn(_ int32, _ int, name int32) []float32 { return f.Goal(0, 0, int(name)) }
-
-func (f *handInference) Partner(tree int32, j int, name int32) int32 {
-	if f.silent {
-		return f.partners[int(tree)*len(f.m.others)+j]
-	}
-	return name
-}
-
-func (f *handInference) Words(_, _, g int) []Word {
-	if f.silent {
-		return []Word{{"any", 1}}
-	}
-	return []Word{{f.m.spec.Goals[g], 1}}
-}
-
-func (f *handInference) Believe(*belief.Beliefs, int) bool { return false }
-
-var (
-	_ GoalModel = (*handmade)(nil)
-	_ Inference = (*handInference)(nil)
-)
+func (w *handmade) Save(*safetensors.File, string)             {}
+func (w *handmade) Load(*safetensors.File, string, bool) error { return nil }

@@ -43,10 +43,10 @@ func TestStepsAreLabelledByTheGoalReachedNext(t *testing.T) {
 		m, _ := makeMind(t, p.game, 0, envs, fading)
 		// A third episode is cut.
 		ro := collect(t, rollout.Config{Game: p.game}, batch.Shape{Envs: envs, Steps: 50}, p.bots, bot(t, p.game, "random", envs))
-		l, _ := m.label(&mind.Window{Rollout: ro})
-		got, k, row := map[[3]int]int{}, m.goals.Features(), 0
+		l := labelled(m, &mind.Window{Rollout: ro})
+		got, k, row := map[[3]int]int{}, m.shape.features, 0
 		for _, p := range l.list {
-			if p.agent != m.others[p.other] {
+			if p.agent != m.sees.others[p.other] {
 				t.Errorf("%s: a path of %v is said to be co-player %d's", name, p.agent, p.other)
 			}
 			for s := p.lo; s < p.hi; s++ {
@@ -55,7 +55,7 @@ func TestStepsAreLabelledByTheGoalReachedNext(t *testing.T) {
 			}
 		}
 		want, several := map[[3]int]int{}, 0
-		for _, a := range m.others {
+		for _, a := range m.sees.others {
 			for n := range envs {
 				for s := range ro.Steps {
 					if g := later(ro, a, s, n); g != game.NoGoal {
@@ -97,18 +97,18 @@ type believer struct {
 }
 
 func (p *believer) Act(v *rollout.View, envs []int32) {
-	m := p.planner.Mind
+	m := p.planner
 	was := []float64{0.75, 0, 0.25}
 	for _, n := range envs {
 		fresh := v.Start[v.Moment(v.T, int(n))]
-		for j := range m.others {
-			copy(m.beliefs[n].At(0, j), was)
+		for j := range m.sees.others {
+			copy(m.beliefs.held[n].At(0, j), was)
 		}
-		m.predicted[n] = true
-		p.planner.updateBeliefs(v, []int32{n})
-		for j, a := range m.others {
-			b, prior := m.beliefs[n].At(0, j), make([]float64, 3)
-			m.beliefs[n].Prior(j, prior)
+		m.predictions.made[n] = true
+		m.beliefs.Update(v, []int32{n}, m.inferred, m.predictions)
+		for j, a := range m.sees.others {
+			b, prior := m.beliefs.held[n].At(0, j), make([]float64, 3)
+			m.beliefs.held[n].Prior(j, prior)
 			reached := v.T > 0 && v.Reached[v.Step(a, v.T-1, int(n))] != game.NoGoal && v.Alive[v.Slot(a, v.T, int(n))]
 			switch {
 			case fresh || reached:
@@ -147,11 +147,11 @@ func TestEveryGoalReachedIsCountedOnce(t *testing.T) {
 					over = s + 1
 				}
 			}
-			for j, a := range m.others {
+			for j, a := range m.sees.others {
 				for s := range over {
-					twin.beliefs[n].Seen(j, int(ro.Reached[ro.Step(a, s, n)]))
+					twin.beliefs.held[n].Seen(j, int(ro.Reached[ro.Step(a, s, n)]))
 				}
-				if got, want := m.beliefs[n].Counts(j), twin.beliefs[n].Counts(j); !slices.Equal(got, want) {
+				if got, want := m.beliefs.held[n].Counts(j), twin.beliefs.held[n].Counts(j); !slices.Equal(got, want) {
 					t.Errorf("%s: env %d: goals of co-player %d are counted as %v, want %v", name, n, j, got, want)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"hop/game"
 	"hop/game/gametest"
 	"hop/game/staghunt"
+	"hop/mind"
 	"hop/mind/hop/pretrained"
 	"hop/model/actor"
 	"hop/model/cvae"
@@ -46,10 +47,10 @@ func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Conf
 		c.MOA.Config.Hidden = []int{8, 8}
 		q := sequence.Config{History: "attention", Across: true, Width: 4, Layers: 2, Heads: 2, Up: 8, Window: 9, Head: c.MOA.Config}
 		in := sequence.Input{Input: moaInput(spec), Goals: spec.Goals, Kinds: c.Leaf.Partners}
-		m.Sequence, m.Lives, failed[0] = sequence.New(q, in, rng.New(1))
-		part, _ := m.Lives.Find("kind/w")
+		m.Sequence, m.Lifetimes, failed[0] = sequence.New(q, in, rng.New(1))
+		part, _ := m.Lifetimes.Find("kind/w")
 		for i := range part.Len {
-			m.Lives.W[part.Off+i] *= 200 // kinds differ
+			m.Lifetimes.W[part.Off+i] *= 200 // kinds differ
 		}
 	} else if c.Goals.learnt() {
 		v := vae.Default()
@@ -80,11 +81,18 @@ func makeMind(t testing.TB, g game.Game, me agent.ID, envs int, set func(c *Conf
 	return h, p
 }
 
+// labelled returns an update by a window, once its steps are labelled.
+func labelled(m *Mind, w *mind.Window) *update {
+	u := m.update(w)
+	m.goals.Label(u)
+	return u
+}
+
 // inferrer returns the latent goals of agent 0 in a small stag hunt.
 func inferrer(t testing.TB, gate, envs int) (*latent, *latentInference, game.Game) {
 	g := hunt(t, 12)
 	m, p := makeMind(t, g, 0, envs, func(c *Config) { c.Goals.Kind, c.Goals.Gate = "latent", gate })
-	return m.goals.(*latent), p.inference.(*latentInference), g
+	return m.goals.play.(*latent), p.goals.(*latentInference), g
 }
 
 // collect plays a window; in places without a bot's name sits mine.

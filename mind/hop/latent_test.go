@@ -23,16 +23,16 @@ type observer struct {
 }
 
 func (p *observer) Act(v *rollout.View, envs []int32) {
-	p.f.Observe(v, envs)
-	w := p.f.latent
+	p.f.Infer(v, envs)
+	w := p.f.w
 	for _, n := range envs {
-		for j, a := range w.m.others {
-			place, slot := w.m.at(int(n), j), v.Slot(a, v.T, int(n))
+		for j, a := range w.sees.others {
+			place, slot := w.sees.at(int(n), j), v.Slot(a, v.T, int(n))
 			if v.Start[v.Moment(v.T, int(n))] {
 				p.seen[place] = nil
 				p.fresh++
 			}
-			mu, sd := w.at(int(n), j)
+			mu, sd := w.x.point(place, w.model.Dim)
 			if !v.Alive[slot] {
 				p.dead++
 				if slices.ContainsFunc(append(slices.Clone(mu), sd...), func(x float32) bool { return x != 0 }) {
@@ -40,30 +40,30 @@ func (p *observer) Act(v *rollout.View, envs []int32) {
 				}
 				continue
 			}
-			if w.gate.Open(v.ObsAt(slot)) {
+			if w.codes.gate.Open(v.ObsAt(slot)) {
 				p.seen[place] = append(p.seen[place], slices.Clone(v.ObsAt(slot)))
 			}
-			if p.f.Open(int(n), j) != w.gate.Open(v.ObsAt(slot)) {
-				p.t.Errorf("co-player %d of env %d: the gate is said to be open: %v", a, n, p.f.Open(int(n), j))
+			if w.x.open(place) != w.codes.gate.Open(v.ObsAt(slot)) {
+				p.t.Errorf("co-player %d of env %d: the gate is said to be open: %v", a, n, w.x.open(place))
 			}
-			if !p.f.Open(int(n), j) {
+			if !w.x.open(place) {
 				p.shut++
 				if slices.ContainsFunc(append(slices.Clone(mu), sd...), func(x float32) bool { return x != 0 }) {
 					p.t.Errorf("co-player %d of env %d is beyond the gate, and its goal is %v, %v, want zeros", a, n, mu, sd)
 				}
 				continue
 			}
-			s, last := w.infer.Sequences(), make([]int32, w.infer.Seats)
+			s, last := w.model.Sequences(), make([]int32, w.model.Seats)
 			for _, obs := range p.seen[place] {
 				w.lastJoint(last, obs)
 				s.Add(obs, last)
 			}
 			s.End()
-			ws := w.infer.Work(s.Rows())
+			ws := w.model.Work(s.Rows())
 			ws.Load(s, []int{0})
-			ws.Forward(w.weights)
-			at := ws.Row(s.Rows()-1, 0) * w.infer.Dim
-			want := slices.Clone(ws.Mu[at : at+w.infer.Dim])
+			ws.Forward(w.params)
+			at := ws.Row(s.Rows()-1, 0) * w.model.Dim
+			want := slices.Clone(ws.Mu[at : at+w.model.Dim])
 			for i := range want {
 				if math.Abs(float64(want[i]-mu[i])) > 1e-5 {
 					p.t.Fatalf("co-player %d of env %d after %d steps: the goal is %v, its history says %v", a, n, s.Rows(), mu, want)
@@ -93,48 +93,49 @@ func TestGoalsFollowFromThisEpisodesHistory(t *testing.T) {
 // plans with the mean.
 func TestEveryTreeDrawsItsOwnPoint(t *testing.T) {
 	w, f, _ := inferrer(t, -1, 1)
-	copy(w.mu, []float32{1, -2, 3})
-	copy(w.sd, []float32{0.5, 1, 0})
-	r := rng.New(5).Rand()
+	copy(w.x.Mean, []float32{1, -2, 3})
+	copy(w.x.Spread, []float32{0.5, 1, 0})
+	r, z := rng.New(5).Rand(), make([]float32, w.features())
 	const n = 20000
-	names := map[int32]bool{}
+	named, names := newNames(w.others.shape), map[int32]bool{}
 	var sum, square [3]float64
 	for range n {
-		name := f.Draw(0, 0, 0, 0, &r)
-		names[name] = true
-		for i, x := range f.Drawn(0, 0, name) {
+		f.Draw(z, 0, 0, 0, &r)
+		names[named.of(0, 0, w.x.Alike)] = true
+		for i, x := range z {
 			sum[i] += float64(x)
 			square[i] += float64(x) * float64(x)
 		}
 	}
-	if len(names) != n || names[int32(w.m.random)] {
+	if len(names) != n || names[int32(w.others.shape.doubt)] {
 		t.Errorf("%d draws have %d names, want as many, and none that means acting at random", n, len(names))
 	}
 	for i := range sum {
 		mean := sum[i] / n
 		sd := math.Sqrt(max(square[i]/n-mean*mean, 0))
 		// Five standard errors: wrong once in a million.
-		if d := 5 * float64(w.sd[i]) / math.Sqrt(n); math.Abs(mean-float64(w.mu[i])) > d+1e-6 || math.Abs(sd-float64(w.sd[i])) > d+1e-3 {
-			t.Errorf("number %d of the points has mean %.3f and deviation %.3f, want %v and %v", i, mean, sd, w.mu[i], w.sd[i])
+		wantMean, wantSD := float64(w.x.Mean[i]), float64(w.x.Spread[i])
+		if d := 5 * wantSD / math.Sqrt(n); math.Abs(mean-wantMean) > d+1e-6 || math.Abs(sd-wantSD) > d+1e-3 {
+			t.Errorf("number %d of the points has mean %.3f and deviation %.3f, want %v and %v", i, mean, sd, wantMean, wantSD)
 		}
 	}
-	w.m.cfg.Goals.Spread = 0
-	if z := f.Drawn(0, 0, f.Draw(0, 0, 0, 0, &r)); !slices.Equal(z, w.mu[:3]) {
-		t.Errorf("without spread a tree draws %v, want the mean %v", z, w.mu[:3])
+	w.cfg.Spread = 0
+	if f.Draw(z, 0, 0, 0, &r); !slices.Equal(z, w.x.Mean[:3]) {
+		t.Errorf("without spread a tree draws %v, want the mean %v", z, w.x.Mean[:3])
 	}
 }
 
 // Names run out after a billion draws; then caches hear of it, once.
 func TestNamesStartAnewOnce(t *testing.T) {
-	_, f, _ := inferrer(t, -1, 1)
-	r := rng.New(5).Rand()
-	f.next = math.MaxInt32/2 + 1
-	if last := f.Draw(0, 0, 0, 0, &r); last < math.MaxInt32/2 {
+	w, _, _ := inferrer(t, -1, 1)
+	n := newNames(w.others.shape)
+	n.next = math.MaxInt32/2 + 1
+	if last := n.of(0, 0, w.x.Alike); last < math.MaxInt32/2 {
 		t.Errorf("the name is %d", last)
 	}
 	for _, want := range []bool{true, false} {
-		if f.Observe(&rollout.View{}, nil); f.Renamed() != want || f.next != firstName {
-			t.Errorf("the next name is %d, and that names start anew is not said to be %v", f.next, want)
+		if anew := n.begin(w.x); anew != want || n.next != firstName {
+			t.Errorf("the next name is %d, and that names start anew is not said to be %v", n.next, want)
 		}
 	}
 }
@@ -147,18 +148,17 @@ type counter struct {
 }
 
 func (p *counter) Act(v *rollout.View, envs []int32) {
-	r := rng.New(1).Rand()
+	r, z := rng.New(1).Rand(), make([]float32, p.f.w.features())
 	p.allocs = testing.AllocsPerRun(10, func() {
-		p.f.Observe(v, envs)
-		p.f.Drawn(1, 2, p.f.Draw(1, 0, 2, 0, &r))
+		p.f.Infer(v, envs)
+		p.f.Draw(z, 0, 2, 0, &r)
 	})
 	p.Player.Act(v, envs)
 }
 
 // Inferring what the others are after and drawing it allocates nothing.
 func TestInferringAllocatesNothing(t *testing.T) {
-	w, f, g := inferrer(t, 2, 1)
-	w.m.cfg.Leaf.Kind = "scripts"
+	_, f, g := inferrer(t, 2, 1)
 	p := &counter{Player: bot(t, g, "random", 1), f: f, allocs: -1}
 	collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 1, Steps: 1}, []string{"", "random", "random", "random"}, p)
 	if p.allocs != 0 {
@@ -171,8 +171,8 @@ func TestInferringAllocatesNothing(t *testing.T) {
 func TestSubgoalsStayWithinTheirPath(t *testing.T) {
 	w, _, g := inferrer(t, -1, 6)
 	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 6, Steps: 50}, []string{"random", "ns", "nh", "ns"}, nil)
-	list, ahead := w.Trajectories(ro), w.m.cfg.Goals.Ahead
-	chosen, row := w.subgoals(ro, list), 0
+	list, ahead := w.Trajectories(ro), w.cfg.Ahead
+	chosen, row := w.codes.subgoals(ro, list), 0
 	for _, p := range list {
 		first, end := row, row+p.hi-p.lo
 		if !ro.Start[ro.Moment(p.lo, p.env)] || ro.End[p.last(ro)] != batch.Exited {
@@ -199,11 +199,11 @@ func TestSubgoalsStayWithinTheirPath(t *testing.T) {
 func TestWhoWaitedInVainWantedWhatItStayedAt(t *testing.T) {
 	w, _, g := inferrer(t, -1, 6)
 	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 6, Steps: 60}, []string{"nh", "ns", "nh", "nh"}, nil)
-	w.count(ro, w.Trajectories(ro))
+	w.codes.count(ro, w.Trajectories(ro))
 	spec := g.Spec()
 	stay := slices.Index(spec.Actions, "stay")
 	stag, hare := slices.Index(spec.Goals, "stag"), slices.Index(spec.Goals, "hare")
-	ends := w.Count[stay*len(spec.Goals):][:len(spec.Goals)]
+	ends := w.codes.ends.count[stay*len(spec.Goals):][:len(spec.Goals)]
 	if ends[stag] < 10 || ends[hare] != 0 {
 		t.Errorf("of those who stayed to the end %v wanted the stag and %v a hare, want at least 10 and 0", ends[stag], ends[hare])
 	}
@@ -217,11 +217,11 @@ func TestLearntGoalsAreNamedInWords(t *testing.T) {
 		m, p := makeMind(t, g, 0, 1, func(c *Config) { c.Goals.Kind = kind })
 		goals := g.Spec().Goals
 		var ends []float32
-		switch w := m.goals.(type) {
+		switch w := m.goals.play.(type) {
 		case *latent:
-			ends = w.Count
+			ends = w.codes.ends.count
 		case *classes:
-			ends = w.Count
+			ends = w.codes.ends.count
 		}
 		for a := range g.Spec().Actions { // each last action led to both, to one more than to the other
 			ends[a*len(goals)], ends[a*len(goals)+1] = float32(1+a), 3
@@ -244,27 +244,28 @@ func TestLearntGoalsAreNamedInWords(t *testing.T) {
 		}
 	}
 	w, f, _ := inferrer(t, -1, 1)
-	copy(w.mu, []float32{1, -2, 3})
-	copy(w.sd, []float32{2, 1, 2})
-	k := len(w.m.spec.Goals)
-	for i := range w.Count {
-		w.Count[i] = float32((i/k+i)%4 + 1)
+	copy(w.x.Mean, []float32{1, -2, 3})
+	copy(w.x.Spread, []float32{2, 1, 2})
+	k := len(w.sees.spec.Goals)
+	count := w.codes.ends.count
+	for i := range count {
+		count[i] = float32((i/k+i)%4 + 1)
 	}
-	drawn, r := make([]float64, k), rng.New(5).Rand()
+	drawn, z, r := make([]float64, k), make([]float32, w.features()), rng.New(5).Rand()
 	const n = 20000
 	for range n {
-		f.Draw(0, 0, 0, 0, &r)
-		drawn[f.outcomes.draw(f.Drawn(0, 0, 0), &r)] += 1. / n
+		f.Draw(z, 0, 0, 0, &r)
+		drawn[f.outcomes.draw(z, &r)] += 1. / n
 	}
-	for i, word := range f.Words(0, 0, 0) {
+	for i, word := range f.Explain(0, 0, 0) {
 		if math.Abs(word.Share-drawn[i]) > 0.05 {
 			t.Errorf("%s is said to be %.3f of the goal, trees draw it %.3f of the time", word.Name, word.Share, drawn[i])
 		}
 	}
-	w.gate.Distance = 0
-	clear(w.mu)
-	clear(w.sd)
-	if got := f.Words(0, 0, 0); len(got) != 1 || got[0].Name != "too far to tell" {
+	w.codes.gate.Distance = 0
+	clear(w.x.Mean)
+	clear(w.x.Spread)
+	if got := f.Explain(0, 0, 0); len(got) != 1 || got[0].Name != "too far to tell" {
 		t.Errorf("beyond the gate the goal is %v", got)
 	}
 }

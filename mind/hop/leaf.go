@@ -3,6 +3,7 @@ package hop
 import (
 	"hop/mind"
 	"hop/plan"
+	"hop/rollout"
 )
 
 // leaves evaluates states for a search, as Leaf says: by the own network, by
@@ -10,29 +11,32 @@ import (
 // policy to start from is the own network's, or the response network's if there is
 // one.
 type leaves struct {
-	m        *Mind
+	how      Leaf
+	shape    shape
+	types    population
+	others   int // how many co-players there are
 	own      *plan.NetPrior
 	response *plan.NetPrior // nil: none
 	scripts  mind.Scripts   // nil: none
 	drawn    *drawn
 	rolled   []float32 // [rows] values by scripts
-	place    []int     // of the player
+	place    []int     // [decisions][others] of the search
 	goal     []float32 // [others][width] what a network reads about a query's goals
 }
 
-// absent is the place of one who has left, or is out of view.
-const absent = -1
-
-func newLeaves(m *Mind, c plan.NetConfig, d *drawn, scripts mind.Scripts, place []int) *leaves {
-	l := &leaves{m: m, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows), place: place}
-	l.goal = make([]float32, len(m.others)*max(m.width, len(m.who)))
-	c.Net = m.Brain.Model.Leaves(m.Params, m.scale, c.Rows)
+func (m *Mind) leaves(c plan.NetConfig, d *drawn, scripts mind.Scripts, place []int) *leaves {
+	n := len(m.sees.others)
+	l := &leaves{
+		how: m.cfg.Leaf, shape: m.shape, types: m.population, others: n, drawn: d, scripts: scripts, rolled: make([]float32, c.Rows),
+		place: place, goal: make([]float32, n*max(m.shape.width, len(m.population.names))),
+	}
+	c.Net = m.own.brain.Model.Leaves(m.own.brain.Params, m.own.scale, c.Rows)
 	l.own = plan.NewNetPrior(c)
-	l.own.LogitsOnly = m.cfg.Leaf.Kind == "scripts"
+	l.own.LogitsOnly = l.how.Kind == "scripts"
 	if m.goalLen > 0 {
 		l.own.Read = l.readGoals
 	}
-	if m.cfg.Leaf.Kind == "response" {
+	if l.how.Kind == "response" {
 		c.Net = m.models.Response.Leaves(m.models.Answers, float32(m.models.ResponseScale), c.Rows)
 		l.response = plan.NewNetPrior(c)
 		l.response.Read = l.readPartners
@@ -46,17 +50,17 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 		l.response.Eval(logits, value, qs)
 		return
 	}
-	if l.m.cfg.Leaf.scripted() {
+	if l.how.scripted() {
 		for i := range qs {
 			bots := l.scripts.Of(qs[i].Tree)
-			for j, name := range l.drawn.Of(qs[i].Tree) {
-				bots[j] = l.partner(qs[i].Tree, j, name)
+			for j := range l.others {
+				bots[j] = l.partner(qs[i].Tree, j)
 			}
 		}
 		l.scripts.Eval(logits, l.rolled[:len(qs)], qs)
 	}
 	l.own.Eval(logits, value, qs)
-	switch l.m.cfg.Leaf.Kind {
+	switch l.how.Kind {
 	case "scripts":
 		copy(value, l.rolled[:len(qs)])
 	case "both":
@@ -66,23 +70,43 @@ func (l *leaves) Eval(logits, value []float32, qs []plan.Query) {
 	}
 }
 
+// evaluate writes the own network's values of envs' states, times a scale.
+func (l *leaves) evaluate(v *rollout.View, envs []int32, scale float32) {
+	for len(envs) > 0 {
+		some := envs[:min(len(envs), l.own.Rows)]
+		for _, n := range some {
+			l.own.Add(v.ObsAt(v.SlotOf(int(n))), v.GoalAt(v.SlotOf(int(n))))
+		}
+		_, value := l.own.Run()
+		for i, n := range some {
+			v.Value[v.SlotOf(int(n))] = value[i] * scale
+		}
+		envs = envs[len(some):]
+	}
+}
+
+// forget empties what was kept of a network that has learnt, or of names that are given anew.
+func (l *leaves) forget() { l.own.Cache.Clear() }
+
 // partner returns the number of the bot that stands for what a tree's co-player is
 // after.
-func (l *leaves) partner(tree int32, j int, name int32) int32 {
-	if int(name) == l.m.random {
-		return l.m.doubtful
+func (l *leaves) partner(tree int32, j int) int32 {
+	name, partner := l.drawn.of(tree, j)
+	if int(name) == l.shape.doubt {
+		return l.types.random
 	}
-	return l.drawn.inference.Partner(tree, j, name)
+	return partner
 }
 
 // readGoals is what the own network reads: the features of the goals that were
 // drawn for a query's tree.
 func (l *leaves) readGoals(q *plan.Query) ([]float32, uint64) {
-	return l.read(q, l.m.width, func(dst []float32, j int, name int32) int32 {
-		if int(name) == l.m.random {
-			dst[l.m.width-1] = 1
+	return l.read(q, l.shape.width, func(dst []float32, j int) int32 {
+		name, _ := l.drawn.of(q.Tree, j)
+		if int(name) == l.shape.doubt {
+			dst[l.shape.width-1] = 1
 		} else {
-			copy(dst, l.drawn.inference.Drawn(q.Tree, j, name))
+			copy(dst, l.drawn.features(q.Tree, j))
 		}
 		return name
 	})
@@ -90,8 +114,8 @@ func (l *leaves) readGoals(q *plan.Query) ([]float32, uint64) {
 
 // readPartners is what the response network reads: which bot stands for each goal.
 func (l *leaves) readPartners(q *plan.Query) ([]float32, uint64) {
-	return l.read(q, len(l.m.who), func(dst []float32, j int, name int32) int32 {
-		bot := l.partner(q.Tree, j, name)
+	return l.read(q, len(l.types.names), func(dst []float32, j int) int32 {
+		bot := l.partner(q.Tree, j)
 		dst[bot] = 1
 		return bot
 	})
@@ -99,16 +123,15 @@ func (l *leaves) readPartners(q *plan.Query) ([]float32, uint64) {
 
 // read writes width numbers about each co-player that is there, by ego-first
 // place, and returns them with the key of state and goals, 0 if the state has none.
-func (l *leaves) read(q *plan.Query, width int, write func(dst []float32, j int, name int32) int32) ([]float32, uint64) {
-	n := len(l.m.others)
-	goal, key := l.goal[:n*width], q.Key
+func (l *leaves) read(q *plan.Query, width int, write func(dst []float32, j int) int32) ([]float32, uint64) {
+	goal, key := l.goal[:l.others*width], q.Key
 	clear(goal)
-	for j, name := range l.drawn.Of(q.Tree) {
-		at := l.place[int(q.Tree)/l.drawn.Trees*n+j]
+	for j := range l.others {
+		at := l.place[l.drawn.decision(q.Tree)*l.others+j]
 		if at == absent || l.own.Legal(q.Tree, q.Slot, j+1) == 0 {
 			continue
 		}
-		name = write(goal[at*width:][:width], j, name)
+		name := write(goal[at*width:][:width], j)
 		key = (key ^ (uint64(at)<<32 | uint64(uint32(name)) + 1)) * 0x9e3779b97f4a7c15
 		key ^= key >> 29
 	}

@@ -1,11 +1,13 @@
 package hop
 
 import (
+	"hop/frame"
 	"hop/game"
 	"hop/mind"
-	"hop/mind/hop/footprint"
 	"hop/mind/hop/pretrained"
+	"hop/model"
 	"hop/model/actor"
+	"hop/model/moa"
 	"hop/model/sequence"
 	"hop/model/vae"
 )
@@ -19,7 +21,7 @@ func (c *Config) width(spec game.Spec) int {
 	case "context":
 		return sequence.Default().Width + 5
 	}
-	return c.features(spec, pretrained.Models{})
+	return c.shape(spec, pretrained.Models{}).width
 }
 
 // GoalNumbers returns how many numbers about goals the own network reads, as far as that
@@ -31,13 +33,50 @@ func (c *Config) GoalNumbers(spec game.Spec) int {
 	return (spec.Seats - 1) * c.width(spec)
 }
 
-// Memory says about what planners take beside their own networks: see exp.Spec.Memory.
+// Memory says about what planners take beside their own networks, before there are any: see
+// exp.Spec.Memory.
 func (c *Config) Memory(g game.Game, net actor.Config, size mind.Sizes) ([]mind.Part, error) {
 	spec := g.Spec()
-	kinds := len(c.Hypotheses(spec.Goals))
+	hypotheses := len(c.Hypotheses(spec.Goals))
 	if c.Goals.OfKinds() {
-		kinds = 2
+		hypotheses = 2
 	}
-	return footprint.Planner{MOA: c.MOA.Config, Learning: c.MOA.Learning, Search: c.Search.Config, GoalLen: c.width(spec) + spec.Seats - 1,
-		Kinds: kinds, Trees: groupTrees, Cached: 1 << cacheLog, Context: c.Goals.Kind == "context"}.Parts(spec, net, size)
+	in := moa.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions, c.width(spec)+spec.Seats-1)
+	_, others, err := moa.Layers(c.MOA.Config, in)
+	if err != nil {
+		return nil, err
+	}
+	_, own, err := actor.Layers(net, actor.Input{Input: in.Input, Actions: in.Actions})
+	if err != nil {
+		return nil, err
+	}
+	cells := in.Height * in.Width
+	row, ownRow := mind.RowBytes(others, cells), mind.RowBytes(own, cells)
+	minds, peers, k, obs := float64(spec.Seats), float64(spec.Seats-1), float64(in.Actions), float64(spec.Obs.Len())
+	envs, players := float64(size.Envs), minds*float64(size.Workers)
+
+	// Weights, gradients, Adam's two, the start, the shards' gradients; a batch of rows; and the
+	// trajectories of a window, of whose numbers few are not zero.
+	seen := float64(size.Window) * envs * peers
+	shards := model.Shards(c.MOA.Shards, c.MOA.Batch)
+	models := minds * (4*float64(others.Len())*(5+float64(shards)) + float64(4*c.MOA.Batch)*row +
+		seen*(obs+4*float64(in.GoalLen)+k))
+
+	// Trees with the states in them, a byte for each number observed, and two memories of answers.
+	forest, slots := c.Search.Bytes(in.Actions, spec.Seats-1, size.Envs, groupTrees)
+	group := min(float64(groupTrees), envs*float64(c.Search.Resolve(in.Actions).Trees))
+	search := players * (forest + slots*(16+obs) + 2*float64(int(1)<<cacheLog)*(8+4*(k+1)) + group*(peers*row+ownRow))
+
+	beliefs := players * envs * peers * float64(hypotheses) * (row + 4*obs + 4*float64(in.GoalLen) + 8*k)
+	list := []mind.Part{
+		{Name: "models of others", Bytes: models, Fields: []string{"train.envs", "train.window", "moa.hidden"}},
+		{Name: "search trees", Bytes: search, Fields: []string{"search.sims", "search.trees", "train.envs"}},
+		{Name: "beliefs", Bytes: beliefs, Fields: []string{"train.envs", "moa.hidden"}},
+	}
+	if c.Goals.Kind == "context" { // keys and values of a model of the usual size, and what was seen last
+		c := sequence.Default()
+		each := float64(2*c.Layers*c.Window*c.Width) + obs
+		list = append(list, mind.Part{Name: "contexts", Bytes: 4 * minds * envs * peers * each, Fields: []string{"train.envs"}})
+	}
+	return list, nil
 }

@@ -9,12 +9,13 @@ import (
 // networkPlayer lets one agent decide by its own network alone, for one worker: PPO
 // that reads what the co-players are inferred to be after, and learns from what it read.
 type networkPlayer struct {
-	*watcher
-	own *ppo.Player
+	watcher
+	own     *ppo.Player
+	goalLen int // numbers that it reads about goals
 }
 
 func (m *Mind) networkPlayer(envs int) *networkPlayer {
-	p := &networkPlayer{m.watcher(envs, 1), m.Brain.Player(m.me, envs)}
+	p := &networkPlayer{m.watcher(envs), m.own.brain.Player(m.sees.me, envs), m.goalLen}
 	p.own.Goals = make([]float32, envs*m.goalLen)
 	return p
 }
@@ -37,39 +38,20 @@ func (p *networkPlayer) Evaluate(v *rollout.View, envs []int32) {
 	p.own.Evaluate(v, envs)
 }
 
-// read hands the posterior to the network, and to the window it will learn from.
+// read hands what is believed to the network, and to the window it will learn from.
 func (p *networkPlayer) read(v *rollout.View, envs []int32) {
 	if p.goalLen == 0 {
 		return
 	}
 	for _, n := range envs {
-		p.posterior(p.own.Goals[int(n)*p.goalLen:][:p.goalLen], v, int(n))
+		p.beliefs.write(p.own.Goals[int(n)*p.goalLen:][:p.goalLen], v, int(n), p.inferred)
 	}
-	p.writePosterior(v, envs)
-}
-
-// Dream returns the mind as it plays in envs that are made up.
-func (m *Mind) Dream(envs int) (mind.Mind, func()) {
-	d := *m
-	switch g := m.goals.(type) {
-	case *latent:
-		c := *g
-		d.goals = &c
-	case *classes:
-		c := *g
-		d.goals = &c
-	}
-	d.Remember(envs, 0)
-	return &d, func() {
-		for n, b := range d.beliefs {
-			b.CopyCounts(m.beliefs[n%len(m.beliefs)])
-		}
-	}
+	p.beliefs.Write(v, envs, p.inferred)
 }
 
 var (
 	_ mind.Believing  = (*networkPlayer)(nil)
-	_ mind.Wording    = (*networkPlayer)(nil)
+	_ mind.Explainer  = (*networkPlayer)(nil)
 	_ mind.Foreseeing = (*networkPlayer)(nil)
 	_ rollout.Watcher = (*networkPlayer)(nil)
 )

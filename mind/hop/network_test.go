@@ -31,7 +31,7 @@ func TestTheNetworkAloneActsByWhatItLearnsFrom(t *testing.T) {
 				return collect(t, rollout.Config{Game: g}, shape, []string{"ns", "", "nh", "ns"}, m.networkPlayer(8))
 			}
 			ro := play(m.goalLen)
-			ws, cat, rows, goals := m.Brain.Model.Work(1), nn.NewCategorical(7, 1), 0, 0
+			ws, cat, rows, goals := m.own.brain.Model.Work(1), nn.NewCategorical(7, 1), 0, 0
 			for s := range ro.Steps {
 				for n := range ro.Envs {
 					slot, step := ro.Slot(1, s, n), ro.Step(1, s, n)
@@ -40,7 +40,7 @@ func TestTheNetworkAloneActsByWhatItLearnsFrom(t *testing.T) {
 					}
 					ws.Reset()
 					ws.Add(ro.ObsAt(slot), ro.GoalAt(slot))
-					ws.Forward(m.Params)
+					ws.Forward(m.own.brain.Params)
 					cat.Set(ws.Logits, ro.LegalAt(slot), 1)
 					if off := math.Abs(float64(cat.LogProb(0, ro.Action[step]) - ro.LogProb[step])); off > 1e-4 || !ro.Own[step] {
 						t.Fatalf("slot %d of env %d: the probability is off by %v from what the goals of the window give", s, n, off)
@@ -84,9 +84,9 @@ func TestDreamsAreApart(t *testing.T) {
 		d := dream.(*Mind)
 		play(m, 4)
 		recall()
-		for n, b := range d.beliefs {
-			for j := range m.others {
-				if got, want := b.Counts(j), m.beliefs[n%4].Counts(j); !slices.Equal(got, want) || slices.Equal(want, m.prior()) {
+		for n, b := range d.beliefs.held {
+			for j := range m.sees.others {
+				if got, want := b.Counts(j), m.beliefs.held[n%4].Counts(j); !slices.Equal(got, want) || slices.Equal(want, m.beliefs.prior) {
 					t.Fatalf("%s: of co-player %d copy %d recalls %v, in play it is %v", kind, j, n, got, want)
 				}
 			}
@@ -106,12 +106,12 @@ func TestOthersAreLearntAboutOnce(t *testing.T) {
 		m, _ := makeMind(t, g, 1, 8, alone("hand"))
 		shape := batch.Shape{Envs: 8, Steps: 40, GoalLen: m.goalLen}
 		ro := collect(t, rollout.Config{Game: g}, shape, []string{"ns", "", "nh", "ns"}, m.networkPlayer(8))
-		others, own := slices.Clone(m.moa.Params.W), slices.Clone(m.Params.W)
+		others, own := slices.Clone(m.others.model.Params.W), slices.Clone(m.own.brain.Params.W)
 		w := &mind.Window{Rollout: ro, Rewards: mind.Rewards{Scale: 1}, Imagined: &mind.Imagined{Rollout: ro, RealRatio: 0.5, Again: again}}
 		if _, err := m.Learn(w); err != nil {
 			t.Fatal(err)
 		}
-		if slices.Equal(m.moa.Params.W, others) == moves || slices.Equal(m.Params.W, own) {
+		if slices.Equal(m.others.model.Params.W, others) == moves || slices.Equal(m.own.brain.Params.W, own) {
 			t.Errorf("again is %v: the model of others moved is not %v, or the own network did not", again, moves)
 		}
 	}

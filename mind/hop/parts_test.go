@@ -44,10 +44,10 @@ func TestDecisionsDoNotDependOnCores(t *testing.T) {
 			shape := batch.Shape{Envs: 2, Steps: 6, GoalLen: m.goalLen}
 			ro := collect(t, rollout.Config{Game: g, Cores: pool}, shape, []string{"", "ns", "nh", "random"}, p)
 			pool.Close()
-			if len(p.parts) != workers {
-				t.Fatalf("%s: a search of 2,100 simulations in %d parts on %d workers", name, len(p.parts), workers)
+			if len(p.search.parts) != workers {
+				t.Fatalf("%s: a search of 2,100 simulations in %d parts on %d workers", name, len(p.search.parts), workers)
 			}
-			got := fmt.Sprint(ro.Action, bitsOf(ro.Target), bitsOf(ro.Value), p.forest.Count.Sims, p.forest.Count.Leaves)
+			got := fmt.Sprint(ro.Action, bitsOf(ro.Target), bitsOf(ro.Value), p.search.forest.Count.Sims, p.search.forest.Count.Leaves)
 			if workers == 1 {
 				want = got
 			}
@@ -75,8 +75,8 @@ func TestSharedDecisionsAllocateNothing(t *testing.T) {
 	defer pool.Close()
 	c := &allocating{Player: p}
 	collect(t, rollout.Config{Game: g, Cores: pool}, batch.Shape{Envs: 1, Steps: 12}, []string{"", "ns", "nh", "random"}, c)
-	if c.acts < 2 || c.allocs != 0 || len(p.parts) != 3 {
-		t.Errorf("%d decisions in %d parts allocate %v times, want 0", c.acts, len(p.parts), c.allocs)
+	if c.acts < 2 || c.allocs != 0 || len(p.search.parts) != 3 {
+		t.Errorf("%d decisions in %d parts allocate %v times, want 0", c.acts, len(p.search.parts), c.allocs)
 	}
 }
 

@@ -1,6 +1,7 @@
 package hop
 
 import (
+	"cmp"
 	"fmt"
 
 	"hop/belief"
@@ -9,79 +10,48 @@ import (
 
 // Save adds everything to f under prefix.
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
-	if err := m.Brain.Save(f, prefix); err != nil {
-		return err
-	}
-	m.moa.Save(f, prefix+"moa/")
-	if err := m.models.Save(f); err != nil {
-		return err
-	}
-	m.goals.save(f, prefix+"goals/")
-	if err := belief.Save(f, prefix+"beliefs", m.beliefs); err != nil {
-		return err
-	}
+	own := m.own.brain.Save(f, prefix)
+	m.others.model.Save(f, prefix+"moa/")
+	models := m.models.Save(f)
+	m.goals.save.Save(f, prefix+"goals/")
+	beliefs := belief.Save(f, prefix+"beliefs", m.beliefs.held)
 	stream, err := m.rand.MarshalBinary()
-	if err != nil {
-		return err
-	}
 	f.PutBytes(prefix+"moa_stream", stream)
-	f.PutFloat32(prefix+"likelihoods", m.likelihoods, len(m.likelihoods))
-	predicted := make([]byte, len(m.predicted))
-	for n, on := range m.predicted {
-		if on {
-			predicted[n] = 1
+	f.PutFloat32(prefix+"likelihoods", m.predictions.probs, len(m.predictions.probs))
+	made := make([]byte, len(m.predictions.made))
+	for n, is := range m.predictions.made {
+		if is {
+			made[n] = 1
 		}
 	}
-	f.PutBytes(prefix+"predicted", predicted)
-	return nil
+	f.PutBytes(prefix+"predicted", made)
+	return cmp.Or(own, models, beliefs, err)
 }
 
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
-	if err := m.Brain.Load(f, prefix); err != nil {
+	m.own.changes++
+	if err := cmp.Or(m.own.brain.Load(f, prefix), m.others.model.Load(f, prefix+"moa/"), m.goals.save.Load(f, prefix+"goals/", false),
+		belief.Load(f, prefix+"beliefs", m.beliefs.held)); err != nil {
 		return err
 	}
-	if err := m.moa.Load(f, prefix+"moa/"); err != nil {
-		return err
-	}
-	if err := m.goals.load(f, prefix+"goals/", false); err != nil {
-		return err
-	}
-	m.version++
-	if err := belief.Load(f, prefix+"beliefs", m.beliefs); err != nil {
-		return err
-	}
+	probs := m.predictions.probs
 	stream, err := f.Bytes(prefix + "moa_stream")
-	if err != nil {
+	made, failed := f.Bytes(prefix + "predicted")
+	if err := cmp.Or(err, failed, f.Float32(probs, prefix+"likelihoods", len(probs))); err != nil {
 		return err
 	}
-	if err := m.rand.UnmarshalBinary(stream); err != nil {
-		return err
-	}
-	if err := f.Float32(m.likelihoods, prefix+"likelihoods", len(m.likelihoods)); err != nil {
-		return err
-	}
-	predicted, err := f.Bytes(prefix + "predicted")
-	if err != nil {
-		return err
-	}
-	if len(predicted) != len(m.predicted) {
+	if len(made) != len(m.predictions.made) {
 		return fmt.Errorf("hop: loading %spredicted: made for another number of envs", prefix)
 	}
-	for n := range predicted {
-		m.predicted[n] = predicted[n] == 1
+	for n := range made {
+		m.predictions.made[n] = made[n] == 1
 	}
-	return nil
+	return m.rand.UnmarshalBinary(stream)
 }
 
 // LoadWeights restores the networks alone, to play.
 func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
-	if err := m.Params.Load(f, prefix+"net/"); err != nil {
-		return err
-	}
-	m.version++
-	if err := m.goals.load(f, prefix+"goals/", true); err != nil {
-		return err
-	}
-	return m.moa.Load(f, prefix+"moa/")
+	m.own.changes++
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.goals.save.Load(f, prefix+"goals/", true), m.others.model.Load(f, prefix+"moa/"))
 }

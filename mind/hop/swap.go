@@ -14,30 +14,29 @@ import (
 // nothing.
 type known struct {
 	goals []int32 // [others] the hypothesis that holds about each
-	blind bool    // nothing is known of goals that are inferred from history
 	// others makes how co-players act in a search on w.
 	others func(w mind.Rules, envs int) (plan.Others, error)
 }
 
 // Swap replaces what the agent believes of its co-players by the truth.
 func (m *Mind) Swap(t mind.Truth) error {
-	if len(t.Team) != m.spec.Seats {
-		return fmt.Errorf("the game has %d agents, the team %d", m.spec.Seats, len(t.Team))
+	if len(t.Team) != m.sees.spec.Seats {
+		return fmt.Errorf("the game has %d agents, the team %d", m.sees.spec.Seats, len(t.Team))
 	}
 	var bots []string
 	for a, bot := range t.Team {
-		if agent.ID(a) != m.me {
+		if agent.ID(a) != m.sees.me {
 			bots = append(bots, bot)
 		}
 	}
-	m.truth = known{blind: t.Blind}
+	m.truth, m.inferred.blind = known{}, t.Blind
 	if t.Goals {
 		if m.cfg.Goals.Kind != "hand" {
 			return fmt.Errorf("goals.kind is %s: a co-player's true goal is known only where goals are hand-made", m.cfg.Goals.Kind)
 		}
 		for _, bot := range bots {
 			at := slices.Index(m.cfg.Leaf.Partners, bot)
-			if at < 0 || at >= m.kinds {
+			if at < 0 || at >= m.shape.hypotheses {
 				return fmt.Errorf("none of its hypotheses is bot %q; leaf.partners are %v", bot, m.cfg.Leaf.Partners)
 			}
 			m.truth.goals = append(m.truth.goals, int32(at))
@@ -57,7 +56,7 @@ func (m *Mind) knowOthers(bots []string) {
 			all = append(all, bot)
 		}
 	}
-	m.rules = func(envs, trees int) (mind.Rules, mind.Scripts, error) { return m.trueRules(all, envs, trees) }
+	m.rules = func(f *plan.Forest) (mind.Rules, mind.Scripts, error) { return m.trueRules(all, m.cfg.Leaf.Scripts, f) }
 	sure := make(truth.Sure, len(bots))
 	for j, bot := range bots {
 		sure[j] = int32(slices.Index(all, bot))

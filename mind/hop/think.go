@@ -1,29 +1,34 @@
 package hop
 
 import (
+	"slices"
+
 	"hop/agent"
 	"hop/mind"
 	"hop/plan"
 )
 
 // Trace makes the player remember the lines of its searches, for Think.
-func (p *player) Trace() { p.forest.Trace() }
+func (p *player) Trace() { p.search.forest.Trace() }
 
 // Forest returns the memory of its searches.
-func (p *player) Forest() *plan.Forest { return p.forest }
+func (p *player) Forest() *plan.Forest { return p.search.forest }
 
 // lineLen is how far ahead a shown line goes at most.
 const lineLen = 12
 
 // Think returns the first of the last decisions, for people to look at.
 func (p *player) Think() plan.Thought {
-	t := p.forest.Think(0, lineLen)
-	if len(p.env) == 0 {
+	s := p.search
+	t := s.forest.Think(0, lineLen)
+	if len(s.env) == 0 {
 		return t
 	}
-	n := p.env[0]
-	for j := range p.others {
-		g := plan.Posterior{Seat: int(p.seats[j+1]), Left: p.rules.Legal(0, 0, j+1) == 0, Expected: make([]float64, len(p.spec.Actions))}
+	n := s.env[0]
+	for j := range p.sees.others {
+		g := plan.Posterior{
+			Seat: int(s.seats[j+1]), Left: s.parts[0].rules.Legal(0, 0, j+1) == 0, Expected: make([]float64, len(p.sees.spec.Actions)),
+		}
 		g.Names, g.Probs = p.InWords(n, j)
 		p.Read(g.Expected, n, j)
 		t.Posteriors = append(t.Posteriors, g)
@@ -32,14 +37,13 @@ func (p *player) Think() plan.Thought {
 }
 
 // Others returns whom the player models.
-func (p *watcher) Others() []agent.ID { return p.others }
+func (p *watcher) Others() []agent.ID { return p.sees.others }
 
 // Read writes what co-player j of env n is expected to do, by belief and model of
 // others.
 func (p *watcher) Read(dst []float64, n, j int) (posterior []float64) {
-	k := len(p.spec.Actions)
-	posterior = p.beliefs[n].At(0, j)
-	probs := p.likelihoods[p.at(n, j)*p.kinds*k:]
+	posterior = p.beliefs.At(n, j)
+	probs, k := p.predictions.of(p.sees.at(n, j)), len(p.sees.spec.Actions)
 	clear(dst)
 	for g, b := range posterior {
 		for i := range k {
@@ -49,21 +53,31 @@ func (p *watcher) Read(dst []float64, n, j int) (posterior []float64) {
 	return posterior
 }
 
+// InWords returns how likely co-player j of env n is held to be after each goal: the
+// beliefs over hypotheses times the words of each.
+func (p *watcher) InWords(n, j int) (names []string, probs []float64) {
+	for g, b := range p.beliefs.At(n, j) {
+		words := []Word{{"random", 1}}
+		if g != p.shape.doubt {
+			words = p.goals.Explain(n, j, g)
+		}
+		for _, w := range words { // hypotheses may lead to the same goals
+			at := slices.Index(names, w.Name)
+			if at < 0 {
+				at, names, probs = len(names), append(names, w.Name), append(probs, 0)
+			}
+			probs[at] += b * w.Share
+		}
+	}
+	return names, probs
+}
+
 // Believes returns what the player holds about co-player j of env n, for audits.
 func (p *watcher) Believes(n, j int) mind.Belief {
-	size := p.kinds * len(p.spec.Actions)
-	b := mind.Belief{Posterior: p.beliefs[n].At(0, j), Expected: p.likelihoods[p.at(n, j)*size:][:size]}
-	switch f := p.inference.(type) {
-	case *latentInference:
-		b.Mean, b.Spread = f.at(n, j)
-	case contextInference:
-		b.Mean, b.Spread = f.At(n, j), f.Spread()
+	at := p.sees.at(n, j)
+	b := mind.Belief{Posterior: p.beliefs.At(n, j), Expected: p.predictions.of(at)}
+	if all := len(p.sees.others) * len(p.beliefs.held); p.inferred.Mean != nil {
+		b.Mean, b.Spread = p.inferred.point(at, len(p.inferred.Mean)/all)
 	}
 	return b
 }
-
-var (
-	_ mind.Thinking  = (*player)(nil)
-	_ mind.Timed     = (*player)(nil)
-	_ mind.Believing = (*player)(nil)
-)

@@ -336,7 +336,7 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 var _ interface {
 	mind.Mind
 	mind.Saver
-	mind.Declaring
+	mind.Declares
 	mind.Imagining
 	mind.Adapter
 } = (*Mind)(nil)

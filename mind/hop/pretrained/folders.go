@@ -17,7 +17,7 @@ type Folders struct {
 	VAE      string `yaml:"vae" doc:"folder of hop pretrain vae: codes of states, for goals latent and classes; empty: none"`
 	CVAE     string `yaml:"cvae" doc:"folder of hop pretrain cvae: codes inferred from history, for goals latent; empty: none"`
 	MOA      string `yaml:"moa" doc:"folder of hop pretrain moa with the net of moa.*: where the model of others starts, --condition goal for goals hand, none for none, kind for latent; empty: untrained"`
-	Sequence string `yaml:"sequence" doc:"folder of hop pretrain sequence with the head of moa.*, which reads whole lives and predicts the others, for goals context; empty: none"`
+	Sequence string `yaml:"sequence" doc:"folder of hop pretrain sequence with the head of moa.*, which reads whole lifetimes and predicts the others, for goals context; empty: none"`
 	World    string `yaml:"world" doc:"folder of hop pretrain world, for search.dynamics world; empty: none"`
 	Response string `yaml:"response" doc:"folder of hop pretrain response, for leaf response; empty: none"`
 }

@@ -33,8 +33,8 @@ type Models struct {
 	World   *world.Model
 	Steps   *nn.Params // the world model's
 
-	Sequence *sequence.Model // reads whole lives
-	Lives    *nn.Params      // the sequence model's
+	Sequence  *sequence.Model // reads whole lifetimes
+	Lifetimes *nn.Params      // the sequence model's
 
 	Response      *actor.Model // answers known co-players
 	Answers       *nn.Params   // the response network's
@@ -43,42 +43,25 @@ type Models struct {
 	Met           []float64    // how often it met each of them
 }
 
+// shape is a model's layers, as a checkpoint says them.
+type shape[C, I any] struct {
+	Config C
+	Input  I
+}
+
 // shapes is what a checkpoint says about the models in it, so that it can be
 // loaded without the folders that they came from.
 type shapes struct {
-	VAE  *vaeShape  `json:",omitempty"`
-	CVAE *cvaeShape `json:",omitempty"`
-
-	World    *worldShape    `json:",omitempty"`
-	Response *responseShape `json:",omitempty"`
-	Reached  *reached       `json:",omitempty"`
-	Sequence *sequenceShape `json:",omitempty"`
+	VAE      *shape[vae.Config, vae.Input]           `json:",omitempty"`
+	CVAE     *shape[cvae.Config, cvae.Input]         `json:",omitempty"`
+	World    *shape[world.Config, world.Input]       `json:",omitempty"`
+	Response *response                               `json:",omitempty"`
+	Reached  *struct{ Counts []float32 }             `json:",omitempty"`
+	Sequence *shape[sequence.Config, sequence.Input] `json:",omitempty"`
 }
 
-// reached is Models.Reached in a file.
-type reached struct{ Counts []float32 }
-
-type vaeShape struct {
-	Config vae.Config
-	Input  vae.Input
-}
-
-type cvaeShape struct {
-	Config cvae.Config
-	Input  cvae.Input
-}
-
-type worldShape struct {
-	Config world.Config
-	Input  world.Input
-}
-
-type sequenceShape struct {
-	Config sequence.Config
-	Input  sequence.Input
-}
-
-type responseShape struct {
+// response is a response network, and whom it was told of.
+type response struct {
 	Config actor.Config
 	Input  actor.Input
 	Scale  float64
@@ -86,14 +69,12 @@ type responseShape struct {
 	Met    []float64 `json:",omitempty"`
 }
 
-// responsePrefix is where a checkpoint holds the response network, once for all minds.
-const responsePrefix = "models/response/"
-
-// worldPrefix is where a checkpoint holds the world model, once for all minds.
-const worldPrefix = "models/world/"
-
-// sequencePrefix is where a checkpoint holds the sequence model, once for all minds.
-const sequencePrefix = "models/sequence/"
+// Where a checkpoint holds the models that do not learn, once for all minds.
+const (
+	responsePrefix = "models/response/"
+	worldPrefix    = "models/world/"
+	sequencePrefix = "models/sequence/"
+)
 
 // shapesKey is the checkpoint's entry for shapes.
 const shapesKey = "models"
@@ -102,32 +83,31 @@ const shapesKey = "models"
 // learn.
 func (m Models) Save(f *safetensors.File) error {
 	var s shapes
+	once := func(p *nn.Params, prefix string) {
+		if _, saved := f.Meta[shapesKey]; !saved {
+			p.Save(f, prefix)
+		}
+	}
 	if m.VAE != nil {
-		s.VAE = &vaeShape{m.VAE.Config, m.VAE.Input}
+		s.VAE = &shape[vae.Config, vae.Input]{m.VAE.Config, m.VAE.Input}
 	}
 	if m.CVAE != nil {
-		s.CVAE = &cvaeShape{m.CVAE.Config, m.CVAE.Input}
+		s.CVAE = &shape[cvae.Config, cvae.Input]{m.CVAE.Config, m.CVAE.Input}
 	}
 	if m.World != nil {
-		s.World = &worldShape{m.World.Config, m.World.Input}
-		if _, saved := f.Meta[shapesKey]; !saved {
-			m.Steps.Save(f, worldPrefix)
-		}
+		s.World = &shape[world.Config, world.Input]{m.World.Config, m.World.Input}
+		once(m.Steps, worldPrefix)
 	}
 	if m.Response != nil {
-		s.Response = &responseShape{m.Response.Config, m.Response.Input, m.ResponseScale, m.Population, m.Met}
-		if _, saved := f.Meta[shapesKey]; !saved {
-			m.Answers.Save(f, responsePrefix)
-		}
+		s.Response = &response{m.Response.Config, m.Response.Input, m.ResponseScale, m.Population, m.Met}
+		once(m.Answers, responsePrefix)
 	}
 	if m.Sequence != nil {
-		s.Sequence = &sequenceShape{m.Sequence.Config, m.Sequence.Input}
-		if _, saved := f.Meta[shapesKey]; !saved {
-			m.Lives.Save(f, sequencePrefix)
-		}
+		s.Sequence = &shape[sequence.Config, sequence.Input]{m.Sequence.Config, m.Sequence.Input}
+		once(m.Lifetimes, sequencePrefix)
 	}
 	if m.Reached != nil {
-		s.Reached = &reached{m.Reached}
+		s.Reached = &struct{ Counts []float32 }{m.Reached}
 	}
 	if s == (shapes{}) {
 		return nil
@@ -146,17 +126,27 @@ func (m Models) Save(f *safetensors.File) error {
 // Of returns models of the shapes that a checkpoint holds. The weights of
 // those that may learn are nobody's: minds load their own.
 func Of(f *safetensors.File) (Models, error) {
-	var m Models
 	var s shapes
 	text, ok := f.Meta[shapesKey]
 	if !ok {
-		return m, nil
+		return Models{}, nil
 	}
 	err := json.Unmarshal([]byte(text), &s)
+	var m Models
+	if err == nil {
+		m, err = s.models(f)
+	}
+	if err != nil {
+		return Models{}, fmt.Errorf("pretrained: loading the models' shapes: %w", err)
+	}
+	return m, nil
+}
+
+func (s shapes) models(f *safetensors.File) (m Models, err error) {
 	if s.Reached != nil {
 		m.Reached = s.Reached.Counts
 	}
-	if err == nil && s.VAE != nil {
+	if s.VAE != nil {
 		if m.VAE, m.Codes, err = vae.Layers(s.VAE.Config, s.VAE.Input); err == nil {
 			err = m.Codes.Alloc(f)
 		}
@@ -170,19 +160,16 @@ func Of(f *safetensors.File) (Models, error) {
 		m.World, m.Steps, err = model.Fill(f, worldPrefix, s.World.Config, s.World.Input, world.Layers)
 	}
 	if err == nil && s.Sequence != nil {
-		m.Sequence, m.Lives, err = model.Fill(f, sequencePrefix, s.Sequence.Config, s.Sequence.Input, sequence.Layers)
+		m.Sequence, m.Lifetimes, err = model.Fill(f, sequencePrefix, s.Sequence.Config, s.Sequence.Input, sequence.Layers)
 	}
-	if err == nil && s.Response != nil {
-		if met := s.Response.Met; len(met) > 0 && (len(met) != len(s.Response.Who) || slices.Min(met) < 0 || slices.Max(met) == 0) {
-			return Models{}, fmt.Errorf("pretrained: loading the models' shapes: the response network met %v of %v", met, s.Response.Who)
+	if r := s.Response; err == nil && r != nil {
+		if len(r.Met) > 0 && (len(r.Met) != len(r.Who) || slices.Min(r.Met) < 0 || slices.Max(r.Met) == 0) {
+			return m, fmt.Errorf("the response network met %v of %v", r.Met, r.Who)
 		}
-		m.ResponseScale, m.Population, m.Met = s.Response.Scale, s.Response.Who, s.Response.Met
-		m.Response, m.Answers, err = model.Fill(f, responsePrefix, s.Response.Config, s.Response.Input, actor.Layers)
+		m.ResponseScale, m.Population, m.Met = r.Scale, r.Who, r.Met
+		m.Response, m.Answers, err = model.Fill(f, responsePrefix, r.Config, r.Input, actor.Layers)
 	}
-	if err != nil {
-		return Models{}, fmt.Errorf("pretrained: loading the models' shapes: %w", err)
-	}
-	return m, nil
+	return m, err
 }
 
 // Check says what a kind of goals lacks.

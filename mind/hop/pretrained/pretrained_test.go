@@ -21,15 +21,15 @@ func shaped(t testing.TB) string {
 	t.Helper()
 	board := frame.Input{Height: 3, Width: 3, Planes: 4, Rest: 5}
 	s := shapes{
-		VAE:  &vaeShape{vae.Default(), vae.Input{Input: board, Agents: 2, Actions: 5}},
-		CVAE: &cvaeShape{cvae.Default(), cvae.Input{Input: board, Seats: 2, Actions: 5}},
-		World: &worldShape{world.Default(), world.Input{
+		VAE:  &shape[vae.Config, vae.Input]{vae.Default(), vae.Input{Input: board, Agents: 2, Actions: 5}},
+		CVAE: &shape[cvae.Config, cvae.Input]{cvae.Default(), cvae.Input{Input: board, Seats: 2, Actions: 5}},
+		World: &shape[world.Config, world.Input]{world.Default(), world.Input{
 			Height: 3, Width: 3, Planes: 4, Agents: 2, Actions: 5, Horizon: 9, Legal: 5, Rewards: []float32{0, 1},
 		}},
-		Sequence: &sequenceShape{sequence.Default(), sequence.Input{
+		Sequence: &shape[sequence.Config, sequence.Input]{sequence.Default(), sequence.Input{
 			Input: moa.Input{Input: board, Actions: 5, LegalAt: -1, LastAt: -1, Seats: 2}, Kinds: []string{"ns", "self"},
 		}},
-		Response: &responseShape{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, []string{"ns", "self"}, []float64{0.25, 0.75}},
+		Response: &response{actor.Default(), actor.Input{Input: board, Actions: 5}, 1, []string{"ns", "self"}, []float64{0.25, 0.75}},
 	}
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -1,4 +1,4 @@
-package sight_test
+package hop
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 	"hop/game/foraging"
 	"hop/game/staghunt"
 	"hop/game/tag"
-	"hop/mind/hop/sight"
 	"hop/rng"
 )
 
@@ -35,7 +34,7 @@ func TestTurnedIsWhatTheOtherSees(t *testing.T) {
 						its[i] = 1
 					}
 				}
-				sight.Turn(&spec, turned, mine, o)
+				turn(&spec, turned, mine, o)
 				for i, want := range its {
 					if turned[i] != want {
 						t.Fatalf("%s: number %d of seat %d turned by seat 0 is %v, want %v", spec.Name, i, o, turned[i], want)

@@ -28,56 +28,54 @@ func among(t testing.TB, g game.Game, who []string, envs int, set func(c *Config
 	})
 }
 
-// opinions makes what a model of others says of kinds differ.
+// opinions makes what a model of others says of types differ.
 func opinions(m *Mind) {
-	head, _ := m.moa.Params.Find("head/w")
+	head, _ := m.others.model.Params.Find("head/w")
 	for i := range head.Len {
-		m.moa.Params.W[head.Off+i] *= 300
+		m.others.model.Params.W[head.Off+i] *= 300
 	}
 }
 
-// There is a hypothesis for each kind but the one that acts at random, which is doubt,
-// wherever it stands. A goal's features are the point, then the kind, then doubt.
-func TestHypothesesAreTheKindsOfAPopulation(t *testing.T) {
+// There is a hypothesis for each type but the one that acts at random, which is doubt,
+// wherever it stands. A goal's features are the point, then the type, then doubt.
+func TestHypothesesAreTheTypesOfAPopulation(t *testing.T) {
 	for _, c := range []struct {
-		who      []string
-		kinds    []int32
-		doubtful int32
+		who    []string
+		types  []int32
+		random int32
 	}{
 		{amid, []int32{0, 2, 3}, 1},
 		{[]string{"random", "ns"}, []int32{1}, 0},
 		{[]string{"ns", "nh", "random"}, []int32{0, 1}, 2},
 		{[]string{"ns", "self"}, []int32{0, 1}, 1},
 	} {
-		m, p := among(t, hunt(t, 12), c.who, 1, nil)
-		w, f, n := m.goals.(*latent), p.inference.(*latentInference), len(c.kinds)
-		if !slices.Equal(w.kinds, c.kinds) || m.random != n || m.kinds != n+1 || m.doubtful != c.doubtful {
-			t.Errorf("%v: kinds %v, doubt the hypothesis %d of %d and number %d; want %v, %d, %d and %d", c.who, w.kinds, m.random, m.kinds,
-				m.doubtful, c.kinds, n, n+1, c.doubtful)
+		m, _ := among(t, hunt(t, 12), c.who, 1, nil)
+		w, n := m.goals.play.(*latent), len(c.types)
+		want := shape{hypotheses: n + 1, doubt: n, features: 3 + n, width: 3 + n + 1}
+		if !slices.Equal(w.types, c.types) || m.population.random != c.random || m.shape != want || w.features() != want.features {
+			t.Errorf("%v: types %v, %d acts at random, %+v; want %v, %d and %+v", c.who, w.types, m.population.random, m.shape, c.types,
+				c.random, want)
 		}
-		if w.Features() != 3+n || m.width != 3+n+1 || m.goalLen != 3*m.width || m.moa.Model.GoalLen != m.width+3 {
-			t.Errorf("%v: %d features, %d with doubt, %d about all, the model of others reads %d", c.who, w.Features(), m.width, m.goalLen,
-				m.moa.Model.GoalLen)
+		if m.goalLen != 3*want.width || m.others.model.Model.GoalLen != want.width+3 {
+			t.Errorf("%v: %d numbers about all, the model of others reads %d", c.who, m.goalLen, m.others.model.Model.GoalLen)
 		}
-		copy(w.mu[3:], []float32{1, -2, 3}) // of the second co-player
+		copy(w.x.Mean[3:], []float32{1, -2, 3}) // of the second co-player
+		w.hold(1)
 		for g := range n {
 			want := append([]float32{1, -2, 3}, make([]float32, n)...)
 			want[3+g] = 1
-			if got := f.Goal(0, 1, g); !slices.Equal(got, want) {
+			if got := w.x.of(1, g); !slices.Equal(got, want) {
 				t.Errorf("%v: the goal of hypothesis %d is %v, want %v", c.who, g, got, want)
 			}
 		}
-		if got := f.Goal(0, 1, n-1); !slices.Equal(w.mu[3:6], []float32{1, -2, 3}) || got[3+n-1] != 1 {
-			t.Error("asking for a goal changes what is inferred")
-		}
 	}
-	m, p := makeMind(t, hunt(t, 12), 1, 1, func(c *Config) { c.Goals.Kind, c.Leaf.Kind = "latent", "net" })
-	if f := p.inference.(*latentInference); m.goals.Hypotheses() != 1 || m.goals.Features() != 3 || len(f.Goal(0, 0, 0)) != 3 {
-		t.Errorf("without a population there are %d hypotheses of %d features", m.goals.Hypotheses(), m.goals.Features())
+	m, _ := makeMind(t, hunt(t, 12), 1, 1, func(c *Config) { c.Goals.Kind, c.Leaf.Kind = "latent", "net" })
+	if m.shape.doubt != 1 || m.shape.features != 3 || len(m.inferred.of(0, 0)) != 3 {
+		t.Errorf("without a population there are %d hypotheses of %d features", m.shape.doubt, m.shape.features)
 	}
 }
 
-// What is believed of somebody new is how often the response network met each kind.
+// What is believed of somebody new is how often the response network met each type.
 func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 	met := []float64{.1, .2, .3, .4}
 	for _, c := range []struct {
@@ -86,8 +84,9 @@ func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 	}{{-1, []float64{.1, .3, .4, .2}}, {0.5, []float64{.0625, .1875, .25, .5}}, {0, []float64{.125, .375, .5, 0}}} {
 		m, _ := among(t, hunt(t, 12), amid, 1, func(c2 *Config) { c2.Goals.DoubtStart = c.doubt })
 		m.models.Met = met
+		m.beliefs.prior = m.prior()
 		m.Remember(2, 40)
-		for n, b := range m.beliefs {
+		for n, b := range m.beliefs.held {
 			for j := range 3 {
 				for g, want := range c.want {
 					if got := b.At(0, j)[g]; math.Abs(got-want) > 1e-9 {
@@ -100,13 +99,13 @@ func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 	}
 }
 
-// The kind of a label is a draw from the posterior over the kinds and acting at random,
-// given all that the co-player did: Bayes' rule, by hand, step by step and kind by kind.
-func TestKindsOfLabelsFollowBayes(t *testing.T) {
+// The type of a label is a draw from the posterior over the types and acting at random,
+// given all that the co-player did: Bayes' rule, by hand, step by step and type by type.
+func TestTypesOfLabelsFollowBayes(t *testing.T) {
 	g := hunt(t, 12)
 	m, _ := among(t, g, amid, 4, nil)
 	opinions(m)
-	w := m.goals.(*latent)
+	w := m.goals.play.(*latent)
 	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 4, Steps: 30}, []string{"ns", "random", "nh", "random"}, nil)
 	list := w.Trajectories(ro)[:6]
 	steps, width, eps := 0, 6, m.cfg.Belief.Smooth
@@ -119,7 +118,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 			z[i] = float32(r.Norm())
 		}
 	}
-	ws, probs, read := m.moa.Model.Work(1), make([]float32, 7), make([]float32, m.moa.Model.GoalLen)
+	ws, probs, read := m.others.model.Model.Work(1), make([]float32, 7), make([]float32, m.others.model.Model.GoalLen)
 	var want [][4]float64
 	at, surest := 0, 0.
 	for _, p := range list {
@@ -136,7 +135,7 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 				clear(read)
 				copy(read, z[at*width:][:3])
 				read[3+k], read[7+p.other] = 1, 1
-				ws.Predict(m.moa.Params, ro.ObsAt(slot), read, probs)
+				ws.Predict(m.others.model.Params, ro.ObsAt(slot), read, probs)
 				b[k] *= (1-eps)*float64(probs[action]) + eps/legal
 			}
 			b[3] *= 1 / legal
@@ -149,25 +148,25 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 		want = append(want, b)
 	}
 	if surest < 0.6 {
-		t.Errorf("no kind is likelier than %.2f: the test sees nothing", surest)
+		t.Errorf("no type is likelier than %.2f: the test sees nothing", surest)
 	}
 	const draws = 1000
 	count := make([][4]float64, len(list))
 	for range draws {
 		dst := slices.Clone(z)
-		w.labelKinds(dst, ro, list, &r)
+		w.labelTypes(dst, ro, list, &r)
 		row := 0
 		for i, p := range list {
-			kind := slices.Index(dst[row*width+3:][:3], 1)
-			if kind < 0 {
-				kind = 3
+			which := slices.Index(dst[row*width+3:][:3], 1)
+			if which < 0 {
+				which = 3
 			}
-			count[i][kind] += 1. / draws
+			count[i][which] += 1. / draws
 			for ; p.lo < p.hi; p.lo, row = p.lo+1, row+1 {
 				is := [4]float32{}
-				is[kind] = 1
+				is[which] = 1
 				if got := dst[row*width:][:width]; !slices.Equal(got[:3], z[row*width:][:3]) || !slices.Equal(got[3:], is[:3]) {
-					t.Fatalf("a step of a trajectory of kind %d is labelled %v; its point is %v", kind, got, z[row*width:][:3])
+					t.Fatalf("a step of a trajectory of type %d is labelled %v; its point is %v", which, got, z[row*width:][:3])
 				}
 			}
 		}
@@ -183,20 +182,20 @@ func TestKindsOfLabelsFollowBayes(t *testing.T) {
 	}
 }
 
-// A tree that draws a kind plans with it: the model of others is given its hypothesis,
+// A tree that draws a type plans with it: the model of others is given its hypothesis,
 // the response network its number in the population.
-func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
+func TestTreesReadTheTypesThatTheyDraw(t *testing.T) {
 	g := hunt(t, 35)
 	m, p := among(t, g, amid, 4, func(c *Config) { c.Search.Kind, c.Belief.Count = "onestep", "goal" })
 	sure := []int{2, 3, 0} // of agents 0, 2 and 3: self, acting at random, ns
-	for _, b := range m.beliefs {
+	for _, b := range m.beliefs.held {
 		for j, g := range sure {
 			clear(b.Counts(j))
 			b.Counts(j)[g] = 1
 		}
 	}
 	replied, asked := &recorder{actions: 7}, &recorder{actions: 7}
-	p.leaves.response.Net, p.drawn.Net = replied, asked
+	p.search.parts[0].leaves.response.Net, p.search.parts[0].drawn.net.Net = replied, asked
 	shape := batch.Shape{Envs: 4, Steps: 40, GoalLen: m.goalLen}
 	collect(t, rollout.Config{Game: g, FixSeat: true}, shape, []string{"ns", "", "nh", "random"}, p)
 	number, there, left := []int{1, 0, 3}, 0, 0 // in the population, of agents 2, 3 and 0, who sit after agent 1
@@ -216,9 +215,9 @@ func TestTreesReadTheKindsThatTheyDraw(t *testing.T) {
 	}
 	of := [3]int{}
 	for _, read := range asked.goals {
-		if j := slices.Index(read[m.width:], 1); j < 0 {
+		if j := slices.Index(read[m.shape.width:], 1); j < 0 {
 			of[1]++ // nothing is asked of who acts at random
-		} else if of[j]++; j == 1 || slices.Index(read[3:6], 1) != sure[j] || read[m.width-1] != 0 {
+		} else if of[j]++; j == 1 || slices.Index(read[3:6], 1) != sure[j] || read[m.shape.width-1] != 0 {
 			t.Fatalf("about co-player %d the model of others reads %v", j, read)
 		}
 	}
@@ -235,10 +234,9 @@ func TestPointsAreNeverNamedAsDoubt(t *testing.T) {
 	}
 	for _, n := range []int{15, 16, 17, 100} {
 		m, p := among(t, hunt(t, 12), append(slices.Clone(many[:n]), "random"), 1, nil)
-		r := rng.New(1).Rand()
 		for range 200 {
-			if name := p.inference.Draw(0, 0, 0, 0, &r); int(name) < m.kinds {
-				t.Fatalf("among %d kinds a point is named %d, which is a hypothesis", n, name)
+			if name := p.search.names.of(0, 0, m.inferred.Alike); int(name) < m.shape.hypotheses {
+				t.Fatalf("among %d types a point is named %d, which is a hypothesis", n, name)
 			}
 		}
 	}
@@ -257,14 +255,14 @@ func TestPopulationsAreSaved(t *testing.T) {
 		t.Errorf("loaded are %v, met %v (%v)", got.Population, got.Met, err)
 	}
 	other, _ := among(t, hunt(t, 12), amid, 1, nil)
-	copy(other.beliefs[0].At(0, 1), []float64{.7, .1, .1, .1})
-	if err := other.Load(f, ""); err != nil || !slices.Equal(other.beliefs[0].At(0, 1), m.beliefs[0].At(0, 1)) {
-		t.Errorf("beliefs over kinds are loaded as %v (%v)", other.beliefs[0].At(0, 1), err)
+	copy(other.beliefs.held[0].At(0, 1), []float64{.7, .1, .1, .1})
+	if err := other.Load(f, ""); err != nil || !slices.Equal(other.beliefs.held[0].At(0, 1), m.beliefs.held[0].At(0, 1)) {
+		t.Errorf("beliefs over types are loaded as %v (%v)", other.beliefs.held[0].At(0, 1), err)
 	}
 }
 
-// Kinds of labels follow from what co-players did, and the mind says so.
-func TestKindsAreDeclaredToBeRead(t *testing.T) {
+// Types of labels follow from what co-players did, and the mind says so.
+func TestTypesAreDeclaredToBeRead(t *testing.T) {
 	w := &mind.Window{Rollout: batch.New(batch.Shape{Agents: 4, Steps: 1, Envs: 1, ObsLen: 1, Actions: 7})}
 	for _, leaf := range []string{"response", "net"} {
 		m, _ := among(t, hunt(t, 12), amid, 1, func(c *Config) { c.Leaf.Kind = leaf })
@@ -301,7 +299,7 @@ func (p *thrifty) Act(v *rollout.View, envs []int32) {
 	p.allocs = testing.AllocsPerRun(5, func() { p.Player.Act(v, envs) })
 }
 
-// A decision allocates nothing: inferring, believing, drawing kinds, searching, choosing.
+// A decision allocates nothing: inferring, believing, drawing types, searching, choosing.
 func TestDecisionsAllocateNothing(t *testing.T) {
 	g := hunt(t, 35)
 	for _, how := range [][2]string{{"latent", "mixed"}, {"latent", "prior"}, {"context", "mixed"}} {
@@ -314,24 +312,24 @@ func TestDecisionsAllocateNothing(t *testing.T) {
 	}
 }
 
-// What z leads to is weighed by what agents of the kind reached: a goal that nobody of
-// whom z was learnt ever reached is still that of a kind that did, and each kind's words
+// What z leads to is weighed by what agents of the type reached: a goal that nobody of
+// whom z was learnt ever reached is still that of a type that did, and each type's words
 // sum to 1.
-func TestWordsFollowTheKind(t *testing.T) {
-	w := &latent{codes: &codes{m: &Mind{models: pretrained.Models{Reached: []float32{60, 40, 0, 100}}}}, kinds: []int32{0, 2}}
+func TestWordsFollowTheType(t *testing.T) {
+	w := &latent{reached: []float32{60, 40, 0, 100}, types: []int32{0, 2}}
 	for _, c := range []struct {
-		kind int
-		z    []float64
-		want string
+		which int
+		z     []float64
+		want  string
 	}{{0, []float64{1, 0}, "stag"}, {1, []float64{1, 0}, "hare"}, {0, []float64{0.05, 0.95}, "hare"}, {1, []float64{0.5, 0.5}, "hare"}} {
 		list := []Word{{"stag", c.z[0]}, {"hare", c.z[1]}}
-		w.weigh(list, c.kind)
+		w.weigh(list, c.which)
 		best := list[0]
 		if list[1].Share > best.Share {
 			best = list[1]
 		}
 		if sum := list[0].Share + list[1].Share; best.Name != c.want || math.Abs(sum-1) > 1e-9 {
-			t.Errorf("z leads to %v; for kind %d that is %v, want %s and a sum of 1", c.z, c.kind, list, c.want)
+			t.Errorf("z leads to %v; for type %d that is %v, want %s and a sum of 1", c.z, c.which, list, c.want)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestLooksHoldWhatWasHeldAgainstWhatCame(t *testing.T) {
 	alld, _ := rollout.NewBots(g, "alld", 1)
 	tft, _ := rollout.NewBots(g, "tft", 1)
 	beside := &doubter{}
-	reads := &mind.Readings{
+	reads := &mind.Predictions{
 		Pursues: func(st game.State, _ game.Seat, episode, j int) string { return fmt.Sprint(episode, j) },
 		Beside:  func(int, []agent.ID) []mind.Witness { return []mind.Witness{beside} },
 	}
@@ -82,7 +82,7 @@ func TestLooksHoldWhatWasHeldAgainstWhatCame(t *testing.T) {
 		"1/2 0 next 1: false",
 	}
 	i := 0
-	reads.Looks(func(l *mind.Look) {
+	reads.Each(func(l *mind.Prediction) {
 		if i >= len(want) { // an episode that has just begun
 			return
 		}
