@@ -8,6 +8,7 @@ import (
 
 	"hop/field"
 	"hop/game"
+	"hop/game/rules"
 )
 
 // Game is the part of a spec that names a game and holds its parameters. Make
@@ -57,6 +58,16 @@ func (g Game) Build() (game.Game, error) {
 		return nil, field.At(err, "game", g.lines)
 	}
 	return built, nil
+}
+
+// Rules opens the rules of the game, written down a second time, with the parameters of
+// the spec; built is what the game that was built says of itself.
+func (g Game) Rules(built game.Spec) (*rules.Book, error) {
+	block, err := g.Map()
+	if err != nil {
+		return nil, err
+	}
+	return rules.Open(built, g.Name, block, g.reg.Games[g.Name].rules)
 }
 
 // Fields describes the parameters.

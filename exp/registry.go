@@ -12,6 +12,7 @@ import (
 	"hop/field"
 	"hop/frame"
 	"hop/game"
+	"hop/game/rules"
 	"hop/mind"
 	"hop/model/actor"
 	"hop/ppo"
@@ -39,6 +40,14 @@ type GameEntry struct {
 	params func() any // a pointer to the game's Config, at its defaults
 	build  func(params any) (game.Game, error)
 	needs  string // a parameter without a default; "": none
+	rules  rules.Writing
+}
+
+// Rules returns the entry of a game whose rules are also written down a second time, for
+// audits to hold its steps against.
+func (e GameEntry) Rules(write rules.Writing) GameEntry {
+	e.rules = write
+	return e
 }
 
 // Named returns the entry of a game that cannot be built before that parameter is set.

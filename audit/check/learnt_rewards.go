@@ -1,0 +1,251 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"hop/audit/record"
+	"hop/check"
+)
+
+// learntRewards asks whether the rewards that are learnt from are those that the
+// environment paid, up to a scale.
+func (r *recorded) learntRewards(f *check.Finding) {
+	if !r.found(f) {
+		return
+	}
+	scale, kept := r.scale()
+	reward := func(row int) float64 {
+		if row < 0 {
+			return math.NaN()
+		}
+		return scale * float64(r.Reward[row])
+	}
+	team := func(row int) (sum, alive float64) {
+		t := row / r.Count
+		for at := t * r.Count; at < (t+1)*r.Count; at++ {
+			if r.Alive[at] {
+				sum, alive = sum+scale*float64(r.Reward[at]), alive+1
+			}
+		}
+		return sum, alive
+	}
+	last := r.lastRows()
+	arrives := false // a reward is seen on an unpaid row after the one that was paid
+	r.Each(func(b *record.Batch, i, row int) {
+		if x := b.Col["rewards"]; x != nil && r.Owns(b, row) && last(row) >= 0 {
+			arrives = arrives || r.Reward[row] == 0 && x[i] != 0 && math.Abs(x[i]-reward(last(row))) < 1e-4*math.Abs(x[i])
+		}
+	})
+	vs := []variant{
+		{"", func(_ *record.Batch, _, row int) float64 { return reward(row) }, check.Fault},
+		{"They come a step late.", func(_ *record.Batch, _, row int) float64 {
+			if !arrives {
+				return math.NaN()
+			}
+			return reward(r.Before(row))
+		}, check.Fault},
+		{"They come a step early.", func(_ *record.Batch, _, row int) float64 { return reward(r.After(row)) }, check.Fault},
+		{"They are the sum of all agents' rewards.", func(_ *record.Batch, _, row int) float64 { x, _ := team(row); return x }, check.Suspect},
+		{"They are the mean of all agents' rewards.", func(_ *record.Batch, _, row int) float64 {
+			x,
+				n := team(row)
+			return x / n
+		}, check.Suspect},
+		{"They are clipped to -1 and 1.", func(_ *record.Batch, _, row int) float64 {
+			return max(-1, min(1,
+				float64(r.Reward[row])))
+		}, check.Suspect},
+	}
+	for a := range r.Count {
+		vs = append(vs, variant{fmt.Sprintf("They are %s's.", r.Agents[a]),
+			func(_ *record.Batch, _, row int) float64 { return reward(row - row%r.Count + a) }, check.Fault})
+	}
+	vs = append(vs, variant{"Those of the step with which an agent leaves are missing.", func(_ *record.Batch, _, row int) float64 {
+		if exit, cut := r.Ends(row); exit || cut {
+			return 0
+		}
+		return reward(row)
+	}, check.Fault})
+	// At a cut the value of what comes next may be part of the reward.
+	wrong, best := r.compare(f, "rewards", func(row int) bool { _, cut := r.Ends(row); return cut || r.Open[row/r.Count] }, vs)
+	f.Unit, f.Says = "share of rows", fmt.Sprintf("Learnt rewards are those that were paid, times %.4g, in %d rows.", scale, f.Rows)
+	// Most rewards may be 0, and then few rows can be wrong: rewards that count are asked.
+	if paid := r.paidRows(); wrong*float64(f.Rows) < max(3, 0.02*paid) {
+		return
+	}
+	if best == nil && kept {
+		f.Says = fmt.Sprintf("Learnt rewards are those that were paid, rescaled as the run goes on, in %d rows.", f.Rows)
+		return
+	}
+	says := fmt.Sprintf("%.1f %% of the rewards that %s %s from are not those that were paid for the row.", 100*wrong,
+		check.Few(r.titles(f.Who)),
+		check.Verb(len(f.Who), "learns", "learn"))
+	status := check.Fault
+	if best != nil {
+		says, status = says+" "+best.says, best.status
+	}
+	f.Accuse(status, wrong, says, "where rewards are stored: that of the step belongs to the row whose action it follows, and to the agent "+
+		"that was paid")
+}
+
+// paidRows counts the learnt rows that were paid something.
+func (r *recorded) paidRows() float64 {
+	n := 0.
+	r.Each(func(b *record.Batch, _, row int) {
+		if b.Col["rewards"] != nil && r.Owns(b, row) && r.Reward[row] != 0 {
+			n++
+		}
+	})
+	return n
+}
+
+// scale returns what most learnt rewards are multiplied by, and whether all of them keep
+// their sign, so that at most their scale changes.
+func (r *recorded) scale() (scale float64, kept bool) {
+	count := map[float64]int{}
+	kept = true
+	scale = 1
+	r.Each(func(b *record.Batch, i, row int) {
+		if b.Col["rewards"] == nil || !r.Owns(b, row) {
+			return
+		}
+		x, paid := b.Col["rewards"][i], float64(r.Reward[row])
+		if _, cut := r.Ends(row); cut {
+			return
+		}
+		kept = kept && (x > 0) == (paid > 0) && (x < 0) == (paid < 0)
+		if x != 0 && paid != 0 {
+			ratio := math.Round(x/paid*1e4) / 1e4
+			if count[ratio]++; ratio > 0 && count[ratio] > count[scale] {
+				scale = ratio
+			}
+		}
+	})
+	// A scale that only some rows have is none: rewards that are a step late meet others by chance.
+	n := 0
+	for _, c := range count {
+		n += c
+	}
+	if 2*count[scale] <= n {
+		scale = 1
+	}
+	return scale, kept
+}
+
+// lastRows returns what gives the agent's row before in the file: a step before, or the
+// last one of the episode before.
+func (r *recorded) lastRows() func(row int) int {
+	before := make([]int, len(r.Alive))
+	last := make([]int, r.Count)
+	for a := range last {
+		last[a] = -1
+	}
+	for row, alive := range r.Alive {
+		before[row] = last[row%r.Count]
+		if alive {
+			last[row%r.Count] = row
+		}
+	}
+	return func(row int) int { return before[row] }
+}
+
+// learntEnds asks whether the ends that are learnt from are the agent's own: of the step,
+// or, as CleanRL keeps them, of the step before.
+func (r *recorded) learntEnds(f *check.Finding) {
+	if !r.found(f) {
+		return
+	}
+	last := r.lastRows()
+	flag := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	ended := func(row int) float64 {
+		if row < 0 {
+			return 0
+		}
+		exit, cut := r.Ends(row)
+		return flag(exit || cut)
+	}
+	forms := []struct {
+		says  string
+		good  bool
+		value func(row int) float64
+	}{
+		{"of the step", true, ended},
+		{"of the step, exits only", true, func(row int) float64 { exit, _ := r.Ends(row); return flag(exit) }},
+		{"of the step before", true, func(row int) float64 { return ended(last(row)) }},
+		{"of the step before, exits only", true, func(row int) float64 {
+			if last(row) < 0 {
+				return 0
+			}
+			exit, _ := r.Ends(last(row))
+			return flag(exit)
+		}},
+		{"They are ends of the whole episode, not of the agent's own part in it.", false,
+			func(row int) float64 { t := row / r.Count; return flag(t+1 == r.Steps || r.Start[t+1] != r.Start[t]) }},
+		{"They come a step early.", false, func(row int) float64 {
+			if next := r.After(row); next >= 0 {
+				return ended(next)
+			}
+			return 0
+		}},
+		{"They are cuts only.", false, func(row int) float64 { _, cut := r.Ends(row); return flag(cut) }},
+		{"No end is marked at all.", false, func(int) float64 { return 0 }},
+	}
+	right, marked := make([]int, len(forms)), make([]int, len(forms)) // rows that agree; of those marked, so many
+	rows := make([]int, len(forms))
+	total := 0
+	r.Each(func(b *record.Batch, i, row int) {
+		if b.Col["dones"] == nil || !r.Owns(b, row) || r.Open[row/r.Count] || last(row) >= 0 && r.Open[last(row)/r.Count] {
+			return
+		}
+		f.Rows++
+		x := b.Col["dones"][i]
+		total += int(flag(ended(row) == 1))
+		for k, form := range forms {
+			y := form.value(row)
+			if x == y {
+				right[k]++
+			}
+			if y == 1 {
+				rows[k]++
+				if x == 1 {
+					marked[k]++
+				}
+			}
+		}
+	})
+	if total < 3 {
+		f.Rows = 0
+		f.Says = "Too few ends were played to compare those that are learnt from."
+		return
+	}
+	f.Unit, f.Says = "share of rows", ""
+	best, wrong := -1, 1.
+	for k, form := range forms {
+		off := 1 - float64(right[k])/float64(max(f.Rows, 1))
+		fits := off < 0.01 && float64(marked[k]) >= 0.9*float64(rows[k])
+		if fits && form.good && f.Says == "" {
+			f.Says = fmt.Sprintf("Learnt ends are those %s, in %d rows.", form.says, f.Rows)
+		}
+		if form.good {
+			wrong = min(wrong, off)
+		} else if fits && best < 0 {
+			best = k
+		}
+		f.Saw(off, 0, "rows that differ from: %s", form.says)
+	}
+	if f.Says != "" {
+		f.Evidence = nil
+		return
+	}
+	says := fmt.Sprintf("The ends that are learnt from are not the agents' own: %.1f %% of rows differ.", 100*wrong)
+	if best >= 0 {
+		says += " " + forms[best].says
+	}
+	f.Accuse(check.Fault, wrong, says, "where ends are stored: terminations[agent] or truncations[agent] of the step, by name")
+}

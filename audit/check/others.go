@@ -1,0 +1,170 @@
+// Package others holds what an agent makes of its co-players against what it is
+// defined to be (package twin): the labels in hindsight, what is inferred from
+// history, the model of others and the beliefs.
+//
+// A Study watches one agent. Its parts are apart, so that a fault is named once,
+// where it is: the model of others is asked what it learns from the labels as the
+// agent has them, beliefs what they make of the predictions as they were made.
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hop/agent"
+	"hop/audit/reference"
+	"hop/check"
+	"hop/game"
+	"hop/mind/hop"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// Study is what is found out about one agent.
+type Study struct {
+	cfg    hop.Config
+	spec   game.Spec
+	me     agent.ID
+	others []agent.ID
+	key    rng.Key  // of the mind
+	kinds  []string // latent goals: whom a co-player may be
+	met    bool     // the mind comes from a checkpoint and knows the others
+
+	labels   tally // labels in hindsight
+	model    tally // the model of others' update
+	reported tally // what is reported of the model of others
+	infer    tally // the inference's update
+	history  tally // what is inferred while playing
+	predict  tally // predictions of what others do
+	bayes    tally // beliefs
+	counts   tally // counts across episodes
+	written  tally // what the own network reads of beliefs
+	moved    int   // beliefs that an action moved
+	path     path
+	Learnt   bool // an update has been looked at
+}
+
+// New returns the study of the agent me, whose mind was made from key and perhaps loaded from
+// a checkpoint.
+func NewStudy(c hop.Config, spec game.Spec, me agent.ID, key rng.Key, loaded bool) *Study {
+	s := &Study{cfg: c, spec: spec, me: me, key: key, met: loaded}
+	for a := range agent.ID(spec.Seats) {
+		if a != me {
+			s.others = append(s.others, a)
+		}
+	}
+	return s
+}
+
+// Mislabels reports that the agent's labels in hindsight were found wrong, which
+// explains what else is odd about what it learns from others.
+func (s *Study) Mislabels() bool { return s.labels.bad > 0 }
+
+// tally counts what was compared and what differed.
+type tally struct {
+	rows, bad int
+	far       float64 // by how much at most
+	says      string  // what differed first
+	next      string
+}
+
+// miss notes something that differs; says is kept of the first.
+func (t *tally) miss(far float64, says, next string, args ...any) {
+	if t.bad++; t.bad == 1 {
+		t.says, t.next = fmt.Sprintf(says, args...), next
+	}
+	t.far = max(t.far, far)
+}
+
+// near reports whether two numbers agree but for rounding.
+func agree(got, want, within float64) bool {
+	return math.Abs(got-want) <= within*max(1, math.Abs(want))
+}
+
+// alike compares numbers and returns the largest distance, 0 if all agree.
+func distance[F float32 | float64](got []F, want []float64, within float64) (far float64) {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	for i, x := range got {
+		if !agree(float64(x), want[i], within) {
+			far = max(far, math.Abs(float64(x)-want[i]))
+		}
+	}
+	return far
+}
+
+// loaded returns the agent's goals and its model of others as saved.
+func (s *Study) loaded(f *safetensors.File) (*reference.Goals, reference.Others, reference.Net, error) {
+	g, err := reference.LoadGoals(f, s.cfg, s.spec, s.me)
+	if err != nil {
+		return nil, reference.Others{}, nil, err
+	}
+	s.kinds = g.Kinds
+	return g, g.Model, g.Net, nil
+}
+
+// question is one that is asked of every agent.
+type othersQuestion struct {
+	of           func(*Study) *tally
+	module, name string
+	unit, says   string
+	step         int
+}
+
+var othersQuestions = []othersQuestion{
+	{func(s *Study) *tally { return &s.labels }, "goals", "labels in hindsight", "share of labels",
+		"What co-players' steps were done for is labelled as defined, step by step and number by number.", 3},
+	{func(s *Study) *tally { return &s.infer }, "goals", "the inference learns as defined", "share of agents",
+		"One update of the inference of goals has the direction and the length of its definition.", 4},
+	{func(s *Study) *tally { return &s.history }, "goals", "goals are inferred from history", "share of steps",
+		"What is inferred of every co-player follows from its own history of this episode, and from nothing else.", 4},
+	{func(s *Study) *tally { return &s.model }, "moa", "the model of others learns as defined", "share of agents",
+		"One update of every model of others has the direction and the length of its definition.", 4},
+	{func(s *Study) *tally { return &s.reported }, "logging", "what is reported of models of others", "share of numbers",
+		"Accuracy, cross-entropy and rows, of all co-players and of each, are those of the predictions before learning.", 4},
+	{func(s *Study) *tally { return &s.predict }, "beliefs", "likelihoods are the model's", "share of predictions",
+		"What others are expected to do for each goal is what the model of others says from their own place.", 4},
+	{func(s *Study) *tally { return &s.bayes }, "beliefs", "beliefs follow Bayes' rule", "share of beliefs",
+		"Beliefs are prior times likelihood, step by step, and start anew with every episode.", 4},
+	{func(s *Study) *tally { return &s.counts }, "beliefs", "counts across episodes", "share of counts",
+		"What is counted across episodes is what the co-players turned out to be after.", 4},
+	{func(s *Study) *tally { return &s.written }, "beliefs", "beliefs reach the own network", "share of rows",
+		"The own network is given the beliefs about whoever is there, each at its place.", 4},
+}
+
+// Findings says what the studies of all agents came to. Questions that none could
+// be asked are left out.
+func OthersFindings(list []*Study) []check.Finding {
+	var out []check.Finding
+	for _, q := range othersQuestions {
+		f := check.Finding{Step: q.step, Check: q.name, Module: q.module, Unit: q.unit, Says: q.says}
+		var who []agent.ID
+		var first *tally
+		for _, s := range list {
+			t := q.of(s)
+			if f.Rows += t.rows; t.bad > 0 {
+				who = append(who, s.me)
+				f.Saw(float64(t.bad), 0, "agent %d: %s that differ, of %d", s.me, q.unit[len("share of "):], t.rows)
+				if first == nil {
+					first = t
+				}
+			}
+		}
+		if f.Rows == 0 {
+			continue
+		}
+		if first != nil {
+			slices.Sort(who)
+			name := check.Agents(who)
+			bad := 0
+			for _, s := range list {
+				bad += q.of(s).bad
+			}
+			f.Accuse(check.Fault, float64(bad)/float64(f.Rows), fmt.Sprintf("%s: %s", check.Capital(name), first.says), first.next)
+		}
+		out = append(out, f)
+	}
+	return out
+}
