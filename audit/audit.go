@@ -1,7 +1,7 @@
 // Package audit finds the module at fault in a spec or in a run.
 //
 // It builds the run from its parts, puts recorders beside them, trains for a few
-// seconds and asks the questions of package diag in order: is it real, is the
+// seconds and asks the questions of package check in order: is it real, is the
 // game even, does every agent learn from its own rows, is the data what was
 // played, do the learners learn, and what do shared brains show. What a learner
 // learns from is found by experiment: its window is changed in one respect, it
@@ -476,7 +476,7 @@ func (u *session) dreamt(played batch.Shape) checks.ImaginationRun {
 		Actor: func(a agent.ID) reference.Actor {
 			m, _ := mind.As[mind.Acting](u.parts.Minds[u.parts.MindOf[a]])
 			model, _ := m.Actor()
-			return reference.Actor{Config: u.exp.Actor, Input: model.Input}
+			return checks.ActorOf(u.exp.Actor, model.Input)
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (p *tap) acted(player rollout.Player, v *rollout.View, envs []int32) {
 	}
 }
 
-// examine holds what the agent made of its co-players in a window against twins:
+// examine holds what the agent made of its co-players in a window against the reference:
 // start is the mind that played it. It lets the mind learn once and puts it back.
 func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 	if p.study == nil || p.broke != nil {
@@ -88,7 +88,7 @@ func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, e
 	return p.study.Hindsight(w, start, labels)
 }
 
-// studied is what twins say about goals, models of others and beliefs.
+// studied is what the reference says about goals, models of others and beliefs.
 func (u *session) studied() []check.Finding {
 	var list []*checks.Study
 	for _, t := range u.taps {

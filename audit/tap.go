@@ -70,7 +70,7 @@ func newTap(m mind.Mind, u *session, i int) *tap {
 	t.hop, _ = exp.ConfigOf[hop.Config](t.exp)
 	t.update = checks.Learner{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
-	if t.hop != nil && u.spec.View == 0 { // the twins model co-players by what those see themselves
+	if t.hop != nil && u.spec.View == 0 { // the reference models co-players by what those see themselves
 		t.study = checks.NewStudy(*t.hop, u.spec, t.agents[0], u.key.Child("mind", i), u.loaded)
 	}
 	return t

@@ -15,7 +15,7 @@ import (
 )
 
 // path is what an agent held while it played, and what it should have held: the
-// record of a window, and twins of its beliefs and memories that go on from one
+// record of a window, and references of its beliefs and memories that go on from one
 // window to the next.
 type path struct {
 	ready   bool
@@ -55,7 +55,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 		return err
 	}
 	for range envs {
-		p.beliefs = append(p.beliefs, reference.NewBeliefs(s.cfg, len(s.others), goals))
+		p.beliefs = append(p.beliefs, reference.NewBeliefs(s.hop.Belief, len(s.others), goals))
 		none, noGoal := make([]int, len(s.others)), make([]int, s.spec.Seats)
 		for j := range none {
 			none[j] = -1
@@ -81,7 +81,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 func (s *Study) begun(f *safetensors.File, goals *reference.Goals) error {
 	var want []*reference.Beliefs
 	for range s.path.beliefs {
-		want = append(want, reference.NewBeliefs(s.cfg, len(s.others), goals))
+		want = append(want, reference.NewBeliefs(s.hop.Belief, len(s.others), goals))
 	}
 	if err := reference.LoadBeliefs(f, s.path.beliefs); err != nil || s.cfg.Goals.Kind == "context" {
 		return err
@@ -154,7 +154,7 @@ func (s *Study) Played(w *mind.Window, f *safetensors.File) error {
 	saved := make([]*reference.Beliefs, ro.Envs)
 	for n := range saved {
 		ex.cut(ro.Steps, n)
-		saved[n] = reference.NewBeliefs(s.cfg, len(s.others), goals)
+		saved[n] = reference.NewBeliefs(s.hop.Belief, len(s.others), goals)
 		for a := range agent.ID(ro.Agents) {
 			p.lastDone[n][a] = ro.Action[ro.Step(a, ro.Steps-1, n)]
 			p.lastGoal[n][a] = int(ro.Reached[ro.Step(a, ro.Steps-1, n)])

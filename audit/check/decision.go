@@ -1,9 +1,3 @@
-// Package inside looks inside single decisions of a run, for audits.
-//
-// Shortly before an agent decides, it decides on copies: once as it is, and its
-// search is recomputed from what it was told; then with something changed that it
-// cannot know yet, which must not change what it decides, or that must count.
-// Afterwards the mind is put back, so that the run goes on as it would have.
 package check
 
 import (

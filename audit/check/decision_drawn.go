@@ -89,7 +89,7 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 
 // open reports whether co-player j of decision i is within the gate of goals.
 func (s *searched) open(i, j int) bool {
-	g := reference.Goals{Goals: s.Hop.Goals, Spec: s.Game.Spec()}
+	g := reference.Goals{GoalSettings: goalsOf(s.Hop.Goals), Spec: s.Game.Spec()}
 	return g.Open(s.v.ObsAt(s.v.Slot(s.others[j], s.v.T, int(s.envs[i]))))
 }
 

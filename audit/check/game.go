@@ -1,10 +1,3 @@
-// Package diag asks about games and recorded windows: are the rules even and what
-// they say, and is the record what was played?
-//
-// A question is answered by a check.Finding. Checks share no code with what they
-// check: they have their own small arithmetic in float64, and they replay what was
-// recorded on the rules. They change nothing they are shown. Everything follows
-// from the arguments: no clock, no random numbers but those of a given key.
 package check
 
 import (

@@ -1,10 +1,3 @@
-// Package dreams holds a world model and what is imagined in it against their
-// definition: the steps that the model learns from, its updates, its score, what it
-// predicts, and every imagined step.
-//
-// A Watch stands between the loop and imagination. What it compares with is World
-// and how that learns, in float64 on package twin, and shares no code with package
-// imagine. It is the part of an audit that asks about the module world.
 package check
 
 import (
@@ -96,8 +89,8 @@ type modelled interface {
 	Model() (*world.Model, *nn.Params)
 }
 
-// Twin returns the twin of a world model with its weights.
-func WorldOf(m *world.Model, p *nn.Params) World {
+// Twin returns the reference of a world model with its weights.
+func WorldOf(m *world.Model, p *nn.Params) reference.World {
 	net := reference.Net{}
 	for _, part := range p.Parts {
 		cols := part.Shape[len(part.Shape)-1]
@@ -107,7 +100,9 @@ func WorldOf(m *world.Model, p *nn.Params) World {
 		}
 		net[part.Name] = x
 	}
-	return World{Config: m.Config, Input: m.Input, Net: net}
+	w := worldOf(m.Config, m.Input)
+	w.Net = net
+	return w
 }
 
 // model returns the model as it is now, nil if there is none to be seen.
@@ -127,13 +122,13 @@ func (d *Imagination) saved() *safetensors.File {
 	return f
 }
 
-// read is the twin of what was saved, nil if there is none.
-func (d *Imagination) read(f *safetensors.File) *imagining {
+// read is the reference of what was saved, nil if there is none.
+func (d *Imagination) read(f *safetensors.File) *reference.Imagining {
 	g, l := d.run.Game, d.run.Game.Obs
-	m, err := loadImagining(f, d.run.Imagine, world.Input{
+	m, err := reference.LoadImagining(f, imaginationOf(d.run.Imagine), worldOf(d.run.Imagine.Model, world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: g.Seats, Actions: len(g.Actions),
 		Horizon: g.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Owned: l.Owned,
-	}, d.run.Key)
+	}), d.run.Key)
 	if err != nil {
 		d.err = err
 	}
@@ -176,7 +171,7 @@ func (d *Imagination) Learn(ro *batch.Rollout, update int) (rounds int, err erro
 	s.anew = m == nil || len(m.Rewards) != levels
 	s.trusted = levels > 0 && s.got >= c.Trust
 	s.rounds, d.rounds = rounds, rounds
-	if s.trusted && !s.anew && len(startsIn(ro, c.From == "slots")) > 0 {
+	if s.trusted && !s.anew && len(reference.StartsIn(ro, c.From == "slots")) > 0 {
 		s.wanted = c.Refresh
 	}
 	d.scored = append(d.scored, s)
@@ -219,7 +214,7 @@ func (d *Imagination) hold(ro *batch.Rollout, before, after *safetensors.File, s
 	d.held = append(d.held, h)
 	update := d.update
 	d.wait.Go(func() { // beside the run, which goes on
-		h.compare(was.Net, now.Net, func(sl worldSlip) reference.Net {
+		h.compare(was.Net, now.Net, func(sl reference.WorldSlip) reference.Net {
 			m := was.Clone()
 			m.Transitions, m.Seen, m.Slip = now.Transitions, now.Seen, sl
 			m.Update(update, s.trusted)
@@ -230,8 +225,8 @@ func (d *Imagination) hold(ro *batch.Rollout, before, after *safetensors.File, s
 
 // compare compares how was became now with how learning makes it, and tries slips
 // where they differ.
-func (h *held) compare(was, now reference.Net, learn func(worldSlip) reference.Net, list []imaginationSlip) {
-	want := learn(worldSlip{})
+func (h *held) compare(was, now reference.Net, learn func(reference.WorldSlip) reference.Net, list []imaginationSlip) {
+	want := learn(reference.WorldSlip{})
 	h.change = reference.Compare(was, now, want)
 	for _, name := range heads {
 		if part := headOf(was, name); len(part) > 0 {
@@ -243,7 +238,7 @@ func (h *held) compare(was, now reference.Net, learn func(worldSlip) reference.N
 	}
 	odd := h.odd()
 	for _, sl := range list {
-		if sl.fits(odd, len(h.heads)) && reference.Compare(was, now, learn(sl.worldSlip)).Same() {
+		if sl.fits(odd, len(h.heads)) && reference.Compare(was, now, learn(sl.WorldSlip)).Same() {
 			h.slip = &sl
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"hop/audit/reference"
 	"hop/batch"
 	"hop/model/world"
 	"hop/nn"
@@ -22,7 +23,7 @@ func (c *Layers) begin() { c.wrong, c.off = map[string]int{}, map[string]float64
 // layerRows is how many steps a model is asked to predict again.
 const layerRows = 192
 
-// near is how far a probability or an expected reward may be from its twin.
+// near is how far a probability or an expected reward may be from its reference.
 const predictionSlack = 1e-4
 
 // Ask lets the model predict played steps.
@@ -30,7 +31,7 @@ func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 	c.begin()
 	w := WorldOf(m, p)
 	all, _ := w.Steps(ro)
-	var deeds []Transition
+	var deeds []reference.Transition
 	for i := 0; i < len(all) && len(deeds) < layerRows; i += max(len(all)/layerRows, 1) {
 		deeds = append(deeds, all[i])
 	}
@@ -59,7 +60,7 @@ func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 				c.off[what] = max(c.off[what], by)
 			}
 		}
-		if f.Margin > tie { // else what follows from it may differ
+		if f.Margin > reference.Tie { // else what follows from it may differ
 			for j, v := range f.Planes {
 				what := "things"
 				if j%m.Planes < n {

@@ -20,7 +20,7 @@ type rowCheck struct {
 }
 
 // take compares the rows of one window.
-func (c *rowCheck) take(was, now *imagining, ro *batch.Rollout) {
+func (c *rowCheck) take(was, now *reference.Imagining, ro *batch.Rollout) {
 	if c.fields == nil {
 		c.fields = map[string]int{}
 	}
@@ -32,7 +32,7 @@ func (c *rowCheck) take(was, now *imagining, ro *batch.Rollout) {
 	if now.Seen-seen != len(deeds) && c.count == [2]int{} {
 		c.count = [2]int{now.Seen - seen, len(deeds)}
 	}
-	ring, fresh := now.Config.Rows, map[int]bool{}
+	ring, fresh := now.Rows, map[int]bool{}
 	var odd []int
 	for i, want := range deeds {
 		k := (seen + i) % ring
@@ -61,13 +61,13 @@ func (c *rowCheck) take(was, now *imagining, ro *batch.Rollout) {
 	}
 	if len(odd) > 0 && c.slip == "" {
 		c.who = at[odd[0]]
-		c.slip = deedSlip(now, ro, at, odd, func(i int) Transition { return now.Transitions[(seen+i)%ring] })
+		c.slip = deedSlip(now, ro, at, odd, func(i int) reference.Transition { return now.Transitions[(seen+i)%ring] })
 	}
 }
 
 // deedSame compares two deeds field by field, as a checkpoint keeps them: bytes but
 // for the time.
-func deedSame(w World, a, b Transition) []bool {
+func deedSame(w reference.World, a, b reference.Transition) []bool {
 	same := func(x, y []float32, time int) bool {
 		for i := range x {
 			if i == time && x[i] != y[i] || byte(x[i]) != byte(y[i]) {
@@ -84,20 +84,20 @@ func deedSame(w World, a, b Transition) []bool {
 	}
 	time := -1
 	if w.Time > 0 {
-		time = w.Height*w.Width*w.Planes + w.Input.Legal
+		time = w.Height*w.Width*w.Planes + w.Legal
 	}
 	return []bool{same(a.Obs, b.Obs, time), ints, same(a.Next, b.Next, -1), paid, a.Over == b.Over}
 }
 
 // deedSlip returns, in words, what agrees with all odd rows; "" if nothing does.
-func deedSlip(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, got func(i int) Transition) string {
+func deedSlip(m *reference.Imagining, ro *batch.Rollout, at []reference.Row, odd []int, got func(i int) reference.Transition) string {
 	type swap struct {
 		name string
-		of   func(r reference.Row, d Transition) (Transition, bool)
+		of   func(r reference.Row, d reference.Transition) (reference.Transition, bool)
 	}
 	agents, board := ro.Agents, m.Height*m.Width*m.Planes
-	shift := func(by int, f func(d, later *Transition)) func(reference.Row, Transition) (Transition, bool) {
-		return func(r reference.Row, d Transition) (Transition, bool) {
+	shift := func(by int, f func(d, later *reference.Transition)) func(reference.Row, reference.Transition) (reference.Transition, bool) {
+		return func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 			if r.T+by < 0 || r.T+by >= ro.Steps {
 				return d, false
 			}
@@ -106,8 +106,8 @@ func deedSlip(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, go
 			return d, true
 		}
 	}
-	order := func(f func(r reference.Row, c agent.ID) int) func(reference.Row, Transition) (Transition, bool) {
-		return func(r reference.Row, d Transition) (Transition, bool) {
+	order := func(f func(r reference.Row, c agent.ID) int) func(reference.Row, reference.Transition) (reference.Transition, bool) {
+		return func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 			d.Joint = make([]int32, agents)
 			for c := range agent.ID(agents) {
 				d.Joint[f(r, c)] = ro.Action[ro.Step(c, r.T, r.N)]
@@ -115,8 +115,8 @@ func deedSlip(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, go
 			return d, true
 		}
 	}
-	paid := func(f func(r reference.Row, c agent.ID) int) func(reference.Row, Transition) (Transition, bool) {
-		return func(r reference.Row, d Transition) (Transition, bool) {
+	paid := func(f func(r reference.Row, c agent.ID) int) func(reference.Row, reference.Transition) (reference.Transition, bool) {
+		return func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 			d.Reward = make([]float32, agents)
 			for c := range agent.ID(agents) {
 				d.Reward[f(r, c)] = ro.Reward[ro.Step(c, r.T, r.N)]
@@ -126,39 +126,40 @@ func deedSlip(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, go
 	}
 	seat := func(r reference.Row, c agent.ID) int { return int(ro.Seat[ro.Slot(c, r.T, r.N)]) }
 	place := func(_ reference.Row, c agent.ID) int { return int(c) }
-	both := func(f func(r reference.Row, c agent.ID) int) func(reference.Row, Transition) (Transition, bool) {
-		return func(r reference.Row, d Transition) (Transition, bool) {
+	both := func(f func(r reference.Row, c agent.ID) int) func(reference.Row, reference.Transition) (reference.Transition, bool) {
+		return func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 			d, _ = order(f)(r, d)
 			return paid(f)(r, d)
 		}
 	}
 	list := []swap{
-		{"the board before the step stands where the board after it belongs", func(_ reference.Row, d Transition) (Transition, bool) {
+		{"the board before the step stands where the board after it belongs", func(_ reference.Row,
+			d reference.Transition) (reference.Transition, bool) {
 			d.Next = d.Obs[:board]
 			return d, true
 		}},
-		{"the board after it is of one step later", shift(1, func(d, l *Transition) { d.Next = l.Next })},
+		{"the board after it is of one step later", shift(1, func(d, l *reference.Transition) { d.Next = l.Next })},
 		{"joint actions and rewards are in the order of seats, not ego-first", both(seat)},
 		{"joint actions and rewards are in the order of agents, not ego-first", both(place)},
 		{"joint actions are in the order of seats, not ego-first", order(seat)},
 		{"joint actions are in the order of agents, not ego-first", order(place)},
-		{"joint actions are those of the step before", shift(-1, func(d, l *Transition) { d.Joint = l.Joint })},
-		{"joint actions are those of the step after", shift(1, func(d, l *Transition) { d.Joint = l.Joint })},
+		{"joint actions are those of the step before", shift(-1, func(d, l *reference.Transition) { d.Joint = l.Joint })},
+		{"joint actions are those of the step after", shift(1, func(d, l *reference.Transition) { d.Joint = l.Joint })},
 		{"rewards are in the order of seats, not ego-first", paid(seat)},
 		{"rewards are in the order of agents, not ego-first", paid(place)},
-		{"rewards are those of the step before", shift(-1, func(d, l *Transition) { d.Reward = l.Reward })},
-		{"rewards are those of the step after", shift(1, func(d, l *Transition) { d.Reward = l.Reward })},
-		{"the observation is of the step after", shift(1, func(d, l *Transition) { d.Obs = l.Obs })},
-		{"the observation is of the step before", shift(-1, func(d, l *Transition) { d.Obs = l.Obs })},
-		{"no step is marked as an episode's last", func(_ reference.Row, d Transition) (Transition, bool) {
+		{"rewards are those of the step before", shift(-1, func(d, l *reference.Transition) { d.Reward = l.Reward })},
+		{"rewards are those of the step after", shift(1, func(d, l *reference.Transition) { d.Reward = l.Reward })},
+		{"the observation is of the step after", shift(1, func(d, l *reference.Transition) { d.Obs = l.Obs })},
+		{"the observation is of the step before", shift(-1, func(d, l *reference.Transition) { d.Obs = l.Obs })},
+		{"no step is marked as an episode's last", func(_ reference.Row, d reference.Transition) (reference.Transition, bool) {
 			d.Over = false
 			return d, true
 		}},
-		{"an agent's own exit is taken for the episode's end", func(r reference.Row, d Transition) (Transition, bool) {
+		{"an agent's own exit is taken for the episode's end", func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 			d.Over = !ro.Alive[ro.Slot(r.Agent, r.T+1, r.N)]
 			return d, true
 		}},
-		{"ends are turned round", func(_ reference.Row, d Transition) (Transition, bool) {
+		{"ends are turned round", func(_ reference.Row, d reference.Transition) (reference.Transition, bool) {
 			d.Over = !d.Over
 			return d, true
 		}},
@@ -166,15 +167,15 @@ func deedSlip(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, go
 	for by := 1; by < agents; by++ {
 		other := func(r reference.Row) agent.ID { return agent.ID((int(r.Agent) + by) % agents) }
 		list = append(list,
-			swap{"the observation is of another agent", func(r reference.Row, d Transition) (Transition, bool) {
+			swap{"the observation is of another agent", func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 				d.Obs = ro.ObsAt(ro.Slot(other(r), r.T, r.N))
 				return d, true
 			}},
-			swap{"the board after it is of another agent's view", func(r reference.Row, d Transition) (Transition, bool) {
+			swap{"the board after it is of another agent's view", func(r reference.Row, d reference.Transition) (reference.Transition, bool) {
 				d.Next = ro.ObsAt(ro.Slot(other(r), r.T+1, r.N))[:board]
 				return d, true
 			}},
-			swap{"they are of another agent than whose turn it is", func(r reference.Row, _ Transition) (Transition, bool) {
+			swap{"they are of another agent than whose turn it is", func(r reference.Row, _ reference.Transition) (reference.Transition, bool) {
 				return m.Deed(ro, other(r), r.T, r.N), true
 			}})
 	}
@@ -198,7 +199,7 @@ func deedSlip(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, go
 }
 
 // returned says whether odd rewards are sums of coming ones.
-func returned(m *imagining, ro *batch.Rollout, at []reference.Row, odd []int, got func(i int) Transition) string {
+func returned(m *reference.Imagining, ro *batch.Rollout, at []reference.Row, odd []int, got func(i int) reference.Transition) string {
 	more := 0
 	for _, i := range odd {
 		d := m.Deed(ro, at[i].Agent, at[i].T, at[i].N)

@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"hop/audit/reference"
 	"hop/game"
 	"hop/mind"
 	"hop/plan"
@@ -14,8 +15,8 @@ import (
 const searchStates = 60
 
 // Search lets the rules of a search that plays on a world model make steps from real
-// states of the game, and compares them with the model's twin.
-func (c *Layers) Search(g game.Game, w World, rules mind.Rules, key rng.Key) error {
+// states of the game, and compares them with its reference.
+func (c *Layers) Search(g game.Game, w reference.World, rules mind.Rules, key rng.Key) error {
 	spec := g.Spec()
 	n, k := spec.Seats, len(spec.Actions)
 	forest, err := plan.New(plan.Default(), k, n-1, 1, 1)
@@ -71,7 +72,7 @@ func (c *Layers) Search(g game.Game, w World, rules mind.Rules, key rng.Key) err
 
 // expand makes one step from a slot to the next and returns what oneself observes
 // then, nil if nothing is left to decide.
-func (c *Layers) expand(w World, rules mind.Rules, from int32, obs []float32, masks [][]bool, seats []game.Seat,
+func (c *Layers) expand(w reference.World, rules mind.Rules, from int32, obs []float32, masks [][]bool, seats []game.Seat,
 	r *rng.Rand,
 ) []float32 {
 	n := len(seats)
@@ -95,7 +96,7 @@ func (c *Layers) expand(w World, rules mind.Rules, from int32, obs []float32, ma
 	leaves := []plan.Leaf{{From: from, To: from + 1, Action: joint[0]}}
 	rules.Expand(leaves, others, make([]rng.Rand, 1))
 	f := w.Predict(obs, joint)
-	if f.Margin < tie {
+	if f.Margin < reference.Tie {
 		return nil
 	}
 	seen := map[string]bool{}

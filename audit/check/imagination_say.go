@@ -366,3 +366,24 @@ func (c *stepCheck) sayPlayers() check.Finding {
 	}
 	return f
 }
+
+// headWords returns the head that a part of the network belongs to, in a user's words.
+func headWords(part string) string {
+	name, _, _ := strings.Cut(part, "/")
+	switch name {
+	case "things":
+		return "things (what becomes of prey and blocks)"
+	case "move":
+		if strings.HasPrefix(part, "move/head") {
+			return "moves (where agents go, and who leaves)"
+		}
+		return "agents (the layers below moves and rewards)"
+	case "reward":
+		return "rewards"
+	case "over":
+		return "the end of the episode"
+	case "legal":
+		return "masks of legal actions"
+	}
+	return "the planes' regression"
+}

@@ -100,13 +100,13 @@ func shown(ro *batch.Rollout, t, n int) string {
 }
 
 // follow compares every step.
-func (c *stepCheck) follow(d *Imagination, w World, ro *batch.Rollout) {
-	starts := startsIn(d.played, d.run.Imagine.From == "slots")
+func (c *stepCheck) follow(d *Imagination, w reference.World, ro *batch.Rollout) {
+	starts := reference.StartsIn(d.played, d.run.Imagine.From == "slots")
 	states := map[string]reference.Row{}
 	for _, at := range slices.Backward(starts) {
 		states[shown(d.played, at.T, at.N)] = at
 	}
-	dream := imagining{Config: d.run.Imagine, Key: d.run.Key}
+	dream := reference.Imagining{ImaginationSettings: imaginationOf(d.run.Imagine), Key: d.run.Key}
 	for n := range ro.Envs {
 		r := dream.Draws(d.update, d.round, n)
 		var seats []int // nil: not known
@@ -166,7 +166,7 @@ func (d *Imagination) whose(ro *batch.Rollout, n int) agent.ID {
 // step compares one imagined step of env n with what the model predicts from what
 // the real seat 0 would observe. What an agent imagines for itself is cut for the
 // others when it has left.
-func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, me agent.ID, t, n int) {
+func (c *stepCheck) step(w reference.World, ro *batch.Rollout, seats []int, me agent.ID, t, n int) {
 	agents, board := ro.Agents, w.Height*w.Width*w.Planes
 	joint := make([]int32, agents)
 	var base []float32 // what the real seat 0 would see
@@ -180,7 +180,7 @@ func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, me agent.ID, t
 		return
 	}
 	f := w.Predict(base, joint)
-	if f.Margin < tie {
+	if f.Margin < reference.Tie {
 		c.close++
 		return
 	}
@@ -238,7 +238,7 @@ func (c *stepCheck) step(w World, ro *batch.Rollout, seats []int, me agent.ID, t
 
 // recognise tries what a wrong board could be: another seat's view, or what follows
 // when actions are taken in the order of agents.
-func (c *stepCheck) recognise(w World, f *Foreseen, base []float32, joint []int32, got []float32, seats []int, a int) {
+func (c *stepCheck) recognise(w reference.World, f *reference.Foreseen, base []float32, joint []int32, got []float32, seats []int, a int) {
 	c.others[0]++
 	for s := range seats {
 		if s != seats[a] && slices.Equal(w.View(f, joint, s)[:len(got)], got) {
@@ -269,7 +269,7 @@ func (c *stepCheck) may(got, want []bool, a, t, n int, who string) {
 
 // turned is what seat 0 would see of what seat s does: agents' planes, and those of
 // what belongs to agents, are ego-first.
-func turned(w World, obs []float32, s int) []float32 {
+func turned(w reference.World, obs []float32, s int) []float32 {
 	out := slices.Clone(obs)
 	for cell := 0; cell < w.Height*w.Width*w.Planes; cell += w.Planes {
 		for i := range w.Agents {

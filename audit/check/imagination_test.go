@@ -139,7 +139,7 @@ func watch(t *testing.T, w **checks.Imagination, s *exp.Spec, parts *train.Parts
 			Actor: func(a agent.ID) reference.Actor {
 				m, _ := mind.As[mind.Acting](minds[a])
 				model, _ := m.Actor()
-				return reference.Actor{Config: s.Actor, Input: model.Input}
+				return checks.ActorOf(s.Actor, model.Input)
 			},
 		})
 		return *w, err

@@ -1,15 +1,3 @@
-// Package learners asks what the recordings of hop.Recorder say about the learners
-// of other code: whose networks and optimisers are whose, which rows updates learn
-// from, whether rewards, ends, advantages and probabilities are what the played
-// steps make them, and what models of others and of the world are worth.
-//
-// A recording is a dump (package dump) with more arrays in it; docs/ladder.md
-// describes them. Reading is as strict: everything that is wrong with them is said
-// at once, by name, and nothing is trusted. Each question follows from a
-// definition and shares no code with what it asks about. Where a definition does
-// not hold, known slips are tried in its place, and the one that agrees gives the
-// finding its words. What was not recorded is not asked, and the finding says what
-// to record.
 package check
 
 import (
@@ -97,7 +85,7 @@ var recordedQuestions = []recordedQuestion{
 	{4, "predictions of the world", "world", func(r *recorded) bool { return len(r.WorldRow) > 0 }, needWorld, (*recorded).world},
 }
 
-// Audit asks all that the dumps allow, package dump's questions and those of this
+// Audit asks all that the dumps allow, package record's questions and those of this
 // package. Of several dumps each question has the worst answer.
 func Recorded(subject string, ds []*record.Trajectories) (*check.Report, error) {
 	var list []*recorded

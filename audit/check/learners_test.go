@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -321,8 +322,7 @@ func (m *recording) arrays(t testing.TB) []npz.Array {
 }
 
 func length(data any) int {
-	x, _ := record.Numbers[float64](data)
-	return len(x)
+	return reflect.ValueOf(data).Len()
 }
 
 // asked writes the run, reads it and audits it.

@@ -1,10 +1,3 @@
-// Package others holds what an agent makes of its co-players against what it is
-// defined to be (package twin): the labels in hindsight, what is inferred from
-// history, the model of others and the beliefs.
-//
-// A Study watches one agent. Its parts are apart, so that a fault is named once,
-// where it is: the model of others is asked what it learns from the labels as the
-// agent has them, beliefs what they make of the predictions as they were made.
 package check
 
 import (
@@ -24,6 +17,7 @@ import (
 // Study is what is found out about one agent.
 type Study struct {
 	cfg    hop.Config
+	hop    reference.HOP
 	spec   game.Spec
 	me     agent.ID
 	others []agent.ID
@@ -48,7 +42,7 @@ type Study struct {
 // New returns the study of the agent me, whose mind was made from key and perhaps loaded from
 // a checkpoint.
 func NewStudy(c hop.Config, spec game.Spec, me agent.ID, key rng.Key, loaded bool) *Study {
-	s := &Study{cfg: c, spec: spec, me: me, key: key, met: loaded}
+	s := &Study{cfg: c, hop: hopOf(&c), spec: spec, me: me, key: key, met: loaded}
 	for a := range agent.ID(spec.Seats) {
 		if a != me {
 			s.others = append(s.others, a)
@@ -97,7 +91,7 @@ func distance[F float32 | float64](got []F, want []float64, within float64) (far
 
 // loaded returns the agent's goals and its model of others as saved.
 func (s *Study) loaded(f *safetensors.File) (*reference.Goals, reference.Others, reference.Net, error) {
-	g, err := reference.LoadGoals(f, s.cfg, s.spec, s.me)
+	g, err := reference.LoadGoals(f, s.hop, s.spec, s.me)
 	if err != nil {
 		return nil, reference.Others{}, nil, err
 	}

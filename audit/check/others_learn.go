@@ -61,7 +61,7 @@ func asGiven(given []hop.Label) []reference.Label {
 // Hindsight returns the Goal rows that the own network must read when it learns from
 // a search, given the mind's labels.
 func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
-	goals, err := reference.LoadGoals(start, s.cfg, s.spec, s.me)
+	goals, err := reference.LoadGoals(start, s.hop, s.spec, s.me)
 	if err != nil || w.GoalLen != len(s.others)*goals.Width() {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.L
 }
 
 // compareStats compares what the agent reports of its model of others, before it
-// learns, with the twin's predictions: of all co-players and of each.
+// learns, with the reference's predictions: of all co-players and of each.
 func (s *Study) compareStats(ro *batch.Rollout, model reference.Others, net reference.Net, labels []reference.Label, stats []agent.Stat) {
 	type sum struct {
 		n, hits  int

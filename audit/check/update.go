@@ -1,6 +1,3 @@
-// Package update holds real updates of minds' own networks against their definition
-// (package twin): direction and length of the change, what is reported of it, the
-// network itself and the choices that it made.
 package check
 
 import (
@@ -70,13 +67,13 @@ type UpdateGiven struct {
 
 // own describes how the mind's own network learns from a window, from where before
 // stands; false if there is no definition of it here.
-func (p *Learner) own(g UpdateGiven, w *mind.Window, before *safetensors.File) (reference.Own, bool) {
+func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.File) (reference.Own, bool) {
 	a, ok := mind.As[mind.Acting](p.Mind)
 	if !ok {
 		return reference.Own{}, false
 	}
 	model, _ := a.Actor()
-	o := reference.Own{Actor: reference.Actor{Config: p.Spec.Actor, Input: model.Input}, Config: p.Spec.PPO, Agents: p.Agents}
+	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents}
 	switch p.Spec.Mind.Name {
 	case "ppo":
 	case "hop":
@@ -86,9 +83,9 @@ func (p *Learner) own(g UpdateGiven, w *mind.Window, before *safetensors.File) (
 		if g.Nets == nil {
 			return o, false
 		}
-		o.Adv = reference.LOLA(o.Actor, o.Config, c.LOLA.Eta, p.Agents[0], g.Nets, w)
+		o.Adv = reference.LOLA(o.Actor, o.PPO, c.LOLA.Eta, p.Agents[0], g.Nets, w)
 		o.Stats = map[string]float64{"term": rootMean(w.Rollout, p.Agents[0], o.Adv), "advantage": rootMean(w.Rollout, p.Agents[0],
-			reference.AdvantagesOf(w, p.Agents[0], o.Config))}
+			reference.AdvantagesOf(w, p.Agents[0], o.PPO))}
 	case "influence":
 		f := p.influence(o.Actor)
 		var nats float64
@@ -118,14 +115,17 @@ func rootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
 // influence is the mind as one that is paid for influence.
 func (p *Learner) influence(own reference.Actor) reference.Influence {
 	c, _ := exp.ConfigOf[influence.Config](p.Spec)
-	return reference.Influence{Reward: c.Influence, Own: own, Seats: p.Seats, Me: p.Agents[0]}
+	r := c.Influence
+	return reference.Influence{Weight: r.Weight, WeightEnd: r.WeightEnd, LR: r.LR, Hidden: r.Hidden, Epochs: r.Epochs, Own: own,
+		Seats: p.Seats, Me: p.Agents[0]}
 }
 
 // Hold compares one update: before and after are what the mind saved around it. It
 // returns what the update should come to, nil if there is no definition of it, and
 // whether the recorded choices are the network's.
-func (p *Learner) Hold(g UpdateGiven, w *mind.Window, before, after *safetensors.File,
+func (p *Learner) Hold(g UpdateGiven, window *mind.Window, before, after *safetensors.File,
 	stats []agent.Stat) (want *reference.Learnt, right bool) {
+	w := windowOf(window)
 	o, ok := p.own(g, w, before)
 	if !ok {
 		return nil, false
@@ -183,7 +183,7 @@ func (p *Learner) note(was, want reference.Net) {
 }
 
 // sees compares the update of the model by which influence is measured.
-func (p *Learner) sees(h *HeldUpdate, o reference.Own, before, after *safetensors.File, w *mind.Window) {
+func (p *Learner) sees(h *HeldUpdate, o reference.Own, before, after *safetensors.File, w *reference.Window) {
 	was, want, err := p.influence(o.Actor).Learn(before, w)
 	if err != nil {
 		h.err = err
@@ -218,7 +218,7 @@ func (h *HeldUpdate) reported(want *reference.Learnt, stats []agent.Stat) {
 	}
 }
 
-// chosen compares recorded probabilities and values with the twin's network.
+// chosen compares recorded probabilities and values with the reference's network.
 func (p *Learner) chosen(h *HeldUpdate, g UpdateGiven, o reference.Own, want *reference.Learnt) {
 	if o.Search || p.Hop != nil {
 		return // a search chose
@@ -239,7 +239,7 @@ func (p *Learner) chosen(h *HeldUpdate, g UpdateGiven, o reference.Own, want *re
 const networkRows = 64
 
 // layers compares what the network computes with what its layers come to.
-func (p *Learner) layers(h *HeldUpdate, o reference.Own, net reference.Net, w *mind.Window, want *reference.Learnt) {
+func (p *Learner) layers(h *HeldUpdate, o reference.Own, net reference.Net, w *reference.Window, want *reference.Learnt) {
 	if o.LSTM > 0 {
 		return // chosen asks it
 	}

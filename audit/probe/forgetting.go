@@ -1,5 +1,3 @@
-// Package fall asks of recorded runs whether what was learnt was kept: a mean return that
-// rises and then falls, and which of the learners' own numbers moved with it.
 package probe
 
 import (

@@ -1,5 +1,5 @@
-// Package probe finds out by experiment what a mind learns from, and whether runs
-// come back from a checkpoint: a window is changed in one respect, the mind learns,
+// Package probe finds out by experiment what a mind learns from, whether runs
+// come back from a checkpoint, and whether they kept what they learnt: a window is changed in one respect, the mind learns,
 // and what came of it is compared with what would have come otherwise. No mind is
 // asked, so none can hide.
 package probe

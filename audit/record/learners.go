@@ -11,7 +11,7 @@ import (
 	"hop/check"
 )
 
-// net is a network and its optimiser, as hop.Recorder describes them in JSON.
+// Network is a network and its optimiser, as hop.Recorder describes them in JSON.
 type Network struct {
 	Agents     []string    `json:"agents"`
 	Part       string      `json:"part"`
@@ -49,13 +49,13 @@ type Parameter struct {
 	First    uint32 `json:"first"`    // a checksum of its first weights; 0: they are all one number
 }
 
-// update is a watched step of an optimiser, by parameter.
+// Update is a watched step of an optimiser, by parameter.
 type Update struct {
 	Net, Number, at                 int
 	Rate, Gradient, Change, Outside []float64
 }
 
-// batch is what one update learnt from.
+// Batch is what one update learnt from.
 type Batch struct {
 	Agents        []int // whose it was handed in as
 	At            int   // steps played before
@@ -75,16 +75,17 @@ const (
 	Other  // not what the row that it claims to be had
 )
 
-// table is rows of numbers; NaN where one has fewer.
+// Table is rows of numbers; NaN where one has fewer.
 type Table struct {
 	Row   []int
 	Width int
 	x     []float32
 }
 
+// At returns row i, a view.
 func (t Table) At(i int) []float32 { return t.x[i*t.Width : (i+1)*t.Width] }
 
-// record is a dump with what was recorded of its learners.
+// Learners is trajectories with what was recorded of its learners.
 type Learners struct {
 	*Trajectories
 	Count   int
@@ -101,7 +102,7 @@ type Learners struct {
 	WorldReward                  []float64
 }
 
-// before returns the row of the same agent a step before in its episode, -1 if there
+// Before returns the row of the same agent a step before in its episode, -1 if there
 // is none.
 func (r *Learners) Before(row int) int {
 	if t := row / r.Count; t == r.Start[t] || !r.Alive[row-r.Count] {
@@ -110,7 +111,7 @@ func (r *Learners) Before(row int) int {
 	return row - r.Count
 }
 
-// after returns the row of the same agent a step later in its episode, -1 if there is
+// After returns the row of the same agent a step later in its episode, -1 if there is
 // none.
 func (r *Learners) After(row int) int {
 	if t := row / r.Count; t+1 == r.Steps || r.Start[t+1] != r.Start[t] || !r.Alive[row+r.Count] {
@@ -119,14 +120,14 @@ func (r *Learners) After(row int) int {
 	return row + r.Count
 }
 
-// ends says how an agent's episode ends with a row: by the rules, or cut off. A
+// Ends says how an agent's episode ends with a row: by the rules, or cut off. A
 // recording that stops is neither.
 func (r *Learners) Ends(row int) (exit, cut bool) {
 	exit = r.Done != nil && r.Done[row]
 	return exit, r.Cut != nil && r.Cut[row] && !exit && !r.Open[row/r.Count]
 }
 
-// each visits all learnt rows that were played, by somebody, and are sure.
+// Each visits all learnt rows that were played, by somebody, and are sure.
 func (r *Learners) Each(visit func(b *Batch, i, row int)) {
 	for k := range r.Batches {
 		for i, row := range r.Batches[k].Row {
@@ -137,22 +138,19 @@ func (r *Learners) Each(visit func(b *Batch, i, row int)) {
 	}
 }
 
-// owns reports whether a row is of an agent that the batch was handed in for, and of
+// Owns reports whether a row is of an agent that the batch was handed in for, and of
 // its life.
 func (r *Learners) Owns(b *Batch, row int) bool {
 	return slices.Contains(b.Agents, row%r.Count) && r.Alive[row]
 }
 
-// reader reads a dump's recorded arrays and keeps all that is wrong with them.
-type reader struct {
-	r    *Learners
-	used map[string]bool
-	errs []error
+// learnersReader takes apart what hop.Recorder adds.
+type learnersReader struct {
+	loader
+	r *Learners
 }
 
-func (l *reader) bad(format string, a ...any) { l.errs = append(l.errs, fmt.Errorf(format, a...)) }
-
-// read takes a dump's arrays apart.
+// ReadLearners takes the arrays apart that hop.Recorder adds to trajectories.
 func ReadLearners(d *Trajectories) (*Learners, error) {
 	r := &Learners{Trajectories: d, Count: len(d.Agents), Open: make([]bool, d.Steps), Start: make([]int, d.Steps)}
 	for e, first := range d.Starts {
@@ -160,13 +158,11 @@ func ReadLearners(d *Trajectories) (*Learners, error) {
 			r.Start[t] = first
 		}
 	}
-	l := &reader{r: r, used: map[string]bool{}}
-	if x := l.numbers("open", d.Steps); x != nil {
-		for t, v := range x {
-			r.Open[t] = v != 0
-		}
+	l := &learnersReader{loader{file: d.Recorded, d: d, used: map[string]bool{}}, r}
+	for t, v := range l.flat("open", d.Steps) {
+		r.Open[t] = v != 0
 	}
-	if l.numbers("env", d.Steps) != nil {
+	if l.has("env") {
 		r.Env = l.whole("env", d.Steps, 0, largest)
 	}
 	l.nets()
@@ -184,31 +180,33 @@ func ReadLearners(d *Trajectories) (*Learners, error) {
 	return r, nil
 }
 
-// numbers returns a flat array, nil if there is none; n below 0: of any length.
-func (l *reader) numbers(name string, n int) []float64 {
-	for _, a := range l.r.Recorded {
-		if a.Name != name {
-			continue
-		}
-		l.used[name] = true
-		x, ok := Numbers[float64](a.Data)
-		if !ok || len(a.Shape) != 1 || n >= 0 && len(x) != n {
-			l.bad("%s has shape %v of %T, want [%d] numbers", name, a.Shape, a.Data, n)
-			return nil
-		}
-		return x
+// shaped returns an array's numbers if it has so many rows and dimensions; nil: it is not
+// there, or not like that.
+func shaped[F decimal](l *learnersReader, name string, rows, dims int, want string) ([]F, []int) {
+	a := l.array(name)
+	if a == nil {
+		return nil, nil
 	}
-	return nil
+	x, ok := convertible[F](a.Data)
+	if !ok || len(a.Shape) != dims || rows >= 0 && a.Shape[0] != rows || slices.Contains(a.Shape[1:], 0) {
+		l.bad("%s has shape %v of %T, want [%d]%s", name, a.Shape, a.Data, rows, want)
+		return nil, nil
+	}
+	return x, a.Shape
+}
+
+// flat returns a flat array, nil if there is none; n below 0: of any length.
+func (l *learnersReader) flat(name string, n int) []float64 {
+	x, _ := shaped[float64](l, name, n, 1, " numbers")
+	return x
 }
 
 // whole returns a flat array of whole numbers within limits; it is an error if it is
 // not there.
-func (l *reader) whole(name string, n, low, high int) []int {
-	x := l.numbers(name, n)
+func (l *learnersReader) whole(name string, n, low, high int) []int {
+	x := l.flat(name, n)
 	if x == nil {
-		if !l.used[name] {
-			l.bad("%s is missing", name)
-		}
+		l.need(name)
 		return nil
 	}
 	out := make([]int, len(x))
@@ -222,31 +220,35 @@ func (l *reader) whole(name string, n, low, high int) []int {
 	return out
 }
 
-// text decodes an array of bytes that hold JSON; false if there is none.
-func (l *reader) text(name string, into any) bool {
-	for _, a := range l.r.Recorded {
-		if a.Name != name {
-			continue
-		}
-		l.used[name] = true
-		b, ok := a.Data.([]uint8)
-		if !ok {
-			l.bad("%s holds %T, want bytes of JSON", name, a.Data)
-			return false
-		}
-		dec := json.NewDecoder(bytes.NewReader(b))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(into); err != nil {
-			l.bad("%s: %w; write it with hop.Recorder", name, err)
-			return false
-		}
-		return true
+// need says that an array is missing.
+func (l *learnersReader) need(name string) {
+	if !l.used[name] {
+		l.bad("%s is missing", name)
 	}
-	return false
+}
+
+// text decodes an array of bytes that hold JSON; false if there is none.
+func (l *learnersReader) text(name string, into any) bool {
+	a := l.array(name)
+	if a == nil {
+		return false
+	}
+	b, ok := a.Data.([]uint8)
+	if !ok {
+		l.bad("%s holds %T, want bytes of JSON", name, a.Data)
+		return false
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		l.bad("%s: %w; write it with hop.Recorder", name, err)
+		return false
+	}
+	return true
 }
 
 // names turns agents' names into their numbers.
-func (l *reader) names(where string, list []string) []int {
+func (l *learnersReader) names(where string, list []string) []int {
 	var out []int
 	for _, n := range list {
 		a := slices.Index(l.r.Agents, n)
@@ -262,7 +264,7 @@ func (l *reader) names(where string, list []string) []int {
 	return out
 }
 
-func (l *reader) nets() {
+func (l *learnersReader) nets() {
 	if !l.text("learners", &l.r.Nets) {
 		return
 	}
@@ -276,8 +278,8 @@ func (l *reader) nets() {
 
 const largest = 1 << 40 // of counters
 
-func (l *reader) updates() {
-	if l.numbers("updates/learner", -1) == nil || len(l.r.Nets) == 0 {
+func (l *learnersReader) updates() {
+	if !l.has("updates/learner") || len(l.r.Nets) == 0 {
 		return
 	}
 	who := l.whole("updates/learner", -1, 0, len(l.r.Nets)-1)
@@ -288,8 +290,8 @@ func (l *reader) updates() {
 	}
 	var parts [4][]float64
 	for k, name := range []string{"rate", "gradient", "change", "outside"} {
-		if parts[k] = l.numbers("updates/"+name, total); parts[k] == nil && !l.used["updates/"+name] {
-			l.bad("updates/%s is missing", name)
+		if parts[k] = l.flat("updates/"+name, total); parts[k] == nil {
+			l.need("updates/" + name)
 		}
 	}
 	if len(l.errs) > 0 {
@@ -303,11 +305,11 @@ func (l *reader) updates() {
 	}
 }
 
-// columns are what batches may hold beside their rows.
+// BatchColumns are what batches may hold beside their rows.
 var BatchColumns = []string{"actions", "rewards", "dones", "values", "logprobs", "new_logprobs", "advantages", "returns",
 	"after_logprobs", "after_values"}
 
-func (l *reader) batches() {
+func (l *learnersReader) batches() {
 	var agents [][]string
 	if !l.text("learn/agents", &agents) {
 		return
@@ -326,10 +328,10 @@ func (l *reader) batches() {
 	row := l.whole("learn/row", total, -1, l.r.Steps*l.r.Count-1)
 	kind := l.whole("learn/kind", total, Played, Other)
 	sure := l.whole("learn/sure", total, 0, 1)
-	gamma, lambda := l.numbers("learn/gamma", len(who)), l.numbers("learn/lambda", len(who))
+	gamma, lambda := l.flat("learn/gamma", len(who)), l.flat("learn/lambda", len(who))
 	col := map[string][]float64{}
 	for _, c := range BatchColumns {
-		if x := l.numbers("learn/"+c, total); x != nil {
+		if x := l.flat("learn/"+c, total); x != nil {
 			col[c] = x
 		}
 	}
@@ -358,31 +360,23 @@ func (l *reader) batches() {
 }
 
 // table reads rows of numbers; width 0 if they are not there.
-func (l *reader) table(row []int, name string) Table {
-	for _, a := range l.r.Recorded {
-		if a.Name != name {
-			continue
-		}
-		l.used[name] = true
-		x, ok := Numbers[float32](a.Data)
-		if !ok || len(a.Shape) != 2 || a.Shape[0] != len(row) || a.Shape[1] == 0 {
-			l.bad("%s has shape %v of %T, want [%d][numbers]", name, a.Shape, a.Data, len(row))
-			return Table{}
-		}
-		return Table{row, a.Shape[1], x}
+func (l *learnersReader) table(row []int, name string) Table {
+	x, shape := shaped[float32](l, name, len(row), 2, "[numbers]")
+	if x == nil {
+		return Table{}
 	}
-	return Table{}
+	return Table{row, shape[1], x}
 }
 
 // rows reads which rows something is about, if it is there.
-func (l *reader) rows(name string) []int {
-	if l.numbers(name, -1) == nil {
+func (l *learnersReader) rows(name string) []int {
+	if !l.has(name) {
 		return nil
 	}
 	return l.whole(name, -1, 0, l.r.Steps*l.r.Count-1)
 }
 
-func (l *reader) tables() {
+func (l *learnersReader) tables() {
 	r := l.r
 	row := l.rows("policy/row")
 	if row != nil {
@@ -401,7 +395,7 @@ func (l *reader) tables() {
 	}
 	if r.WorldRow = l.rows("world/row"); r.WorldRow != nil {
 		r.Foreseen = l.table(r.WorldRow, "world/next")
-		r.WorldReward = l.numbers("world/reward", len(r.WorldRow))
+		r.WorldReward = l.flat("world/reward", len(r.WorldRow))
 		if r.Foreseen.Width > 0 && (r.Next == nil || r.Foreseen.Width != len(r.Next)/(r.Steps*r.Count)) {
 			l.bad("world/next has %d numbers a row, observations have another number of them", r.Foreseen.Width)
 		}

@@ -1,15 +1,3 @@
-// Package dump reads trajectories that foreign code recorded and asks of them
-// what can be asked without that code: is an order of agents real, does it
-// follow the name or the place, and are the recorded rows what they claim to be?
-//
-// A dump is an .npz that numpy writes; docs/ladder.md describes its arrays and
-// docs/examples/dump.py writes one. Steps of all episodes stand one after the
-// other. Reading checks shapes and types and names everything that is wrong at
-// once; what the numbers mean is left to the checks, which return findings of
-// package diag.
-//
-// Nothing is trusted: a dump may be of any game, cut short, or made up. Reading
-// allocates no more than the file's arrays and a few numbers a row.
 package record
 
 import (
@@ -69,16 +57,16 @@ func (d *Trajectories) End(episode int) int {
 // Open reads one file.
 func Open(path string) (*Trajectories, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("dump: %s is a folder; name an .npz, or use --data for a folder of them", path)
+		return nil, fmt.Errorf("record: %s is a folder; name an .npz, or use --data for a folder of them", path)
 	}
 	f, err := disk.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("dump: %w", err)
+		return nil, fmt.Errorf("record: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("dump: %w", err)
+		return nil, fmt.Errorf("record: %w", err)
 	}
 	return Read(f, info.Size(), filepath.Base(path))
 }
@@ -87,7 +75,7 @@ func Open(path string) (*Trajectories, error) {
 func OpenDir(dir string) ([]*Trajectories, error) {
 	paths, err := disk.Match(dir, "*.npz")
 	if err != nil || len(paths) == 0 {
-		return nil, fmt.Errorf("dump: there is no .npz in %s; docs/examples/dump.py shows how to write one", dir)
+		return nil, fmt.Errorf("record: there is no .npz in %s; docs/examples/dump.py shows how to write one", dir)
 	}
 	var list []*Trajectories
 	var errs []error
@@ -99,23 +87,23 @@ func OpenDir(dir string) ([]*Trajectories, error) {
 		}
 		list = append(list, d)
 		if first := list[0]; len(d.Agents) != len(first.Agents) {
-			errs = append(errs, fmt.Errorf("dump: %s has %d agents, %s has %d; put runs of different teams into different folders",
+			errs = append(errs, fmt.Errorf("record: %s has %d agents, %s has %d; put runs of different teams into different folders",
 				d.Name, len(d.Agents), first.Name, len(first.Agents)))
 		}
 	}
 	return list, errors.Join(errs...)
 }
 
-// Read reads a dump of size bytes; name is for messages.
+// Read reads trajectories of size bytes; name is for messages.
 func Read(r io.ReaderAt, size int64, name string) (*Trajectories, error) {
 	file, err := npz.Read(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("dump: %s: %w", name, err)
+		return nil, fmt.Errorf("record: %s: %w", name, err)
 	}
-	l := &loader{file: file, d: &Trajectories{Name: name}}
+	l := &loader{file: file, d: &Trajectories{Name: name}, used: map[string]bool{}}
 	l.load()
 	if len(l.errs) > 0 {
-		return nil, fmt.Errorf("dump: %s: %w", name, errors.Join(l.errs...))
+		return nil, fmt.Errorf("record: %s: %w", name, errors.Join(l.errs...))
 	}
 	return l.d, nil
 }
@@ -128,15 +116,17 @@ func ofRecorder(name string) bool {
 	return slices.ContainsFunc(recorded, func(r string) bool { return name == r || strings.HasSuffix(r, "/") && strings.HasPrefix(name, r) })
 }
 
-// known are the arrays that a dump may have.
+// KnownArrays are the arrays that a recording may have.
 var KnownArrays = []string{
 	"rewards", "actions", "alive", "dones", "truncated", "episode", "seats", "horizon", "obs", "next_obs", "channels_last",
 	"legal", "labels", "goals", "joint", "names", "roles",
 }
 
+// loader reads arrays and keeps all that is wrong with them.
 type loader struct {
 	file npz.File
 	d    *Trajectories
+	used map[string]bool // arrays that were asked for and are there
 	errs []error
 }
 
@@ -148,22 +138,30 @@ type decimal interface{ float32 | float64 }
 
 // numbers returns an array of any numeric type, or nil.
 func numbers[F decimal](l *loader, name string) ([]F, []int) {
-	for _, a := range l.file {
-		if a.Name != name {
-			continue
-		}
-		x, ok := Numbers[F](a.Data)
-		if !ok {
-			l.bad("%s holds %T; save it as numbers", name, a.Data)
-		}
-		return x, a.Shape
+	a := l.array(name)
+	if a == nil {
+		return nil, nil
 	}
-	return nil, nil
+	x, ok := convertible[F](a.Data)
+	if !ok {
+		l.bad("%s holds %T; save it as numbers", name, a.Data)
+	}
+	return x, a.Shape
 }
 
-// Numbers converts the data of an array of any numeric type, unless it is of this one
+// array returns an array, nil if there is none.
+func (l *loader) array(name string) *npz.Array {
+	i := slices.IndexFunc(l.file, func(a npz.Array) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	l.used[name] = true
+	return &l.file[i]
+}
+
+// convertible converts the data of an array of any numeric type, unless it is of this one
 // already.
-func Numbers[F decimal](data any) ([]F, bool) {
+func convertible[F decimal](data any) ([]F, bool) {
 	switch x := data.(type) {
 	case []F:
 		return x, true
@@ -201,11 +199,9 @@ func convert[F decimal, T float64 | float32 | int64 | int32 | int16 | int8 | uin
 	return out
 }
 
-func (l *loader) has(name string) bool {
-	return slices.ContainsFunc(l.file, func(a npz.Array) bool { return a.Name == name })
-}
+func (l *loader) has(name string) bool { return l.array(name) != nil }
 
-// load fills in the dump as far as its arrays allow, and lists all faults.
+// load fills in what there is as far as its arrays allow, and lists all faults.
 func (l *loader) load() {
 	d := l.d
 	for _, a := range l.file {

@@ -4,14 +4,17 @@ import (
 	"fmt"
 
 	"hop/frame"
-	"hop/model/actor"
 )
 
 // Actor is the network that acts: logits over the actions, and a value. Its
 // settings say which layers it has (docs/ppo.md); the weights' names are theirs.
 type Actor struct {
-	actor.Config
-	actor.Input
+	Net, Frame, Act string
+	Hidden          []int
+	Separate        bool // policy and value have layers of their own
+	LSTM            int  // width of the memory; 0: none
+	Actions         int
+	frame.Input
 }
 
 // Encode writes an observation and what is added to it as a row, in the network's
@@ -81,8 +84,11 @@ func Wide(x []float32) []float64 {
 // Row encodes an observation and a goal. A network that reads no goals may play
 // among those that do.
 func (a Actor) Row(obs, goal []float32) []float64 {
-	return Encode(a.Config.Frame, a.Input.Input, obs, goal[:min(a.Extra, len(goal))])
+	return Encode(a.Frame, a.Input, obs, goal[:min(a.Extra, len(goal))])
 }
+
+// rowOf makes a matrix of one row.
+func rowOf(x []float64) *Mat { return rowsOf([][]float64{x}) }
 
 // rowsOf makes a matrix of rows of one length.
 func rowsOf(rows [][]float64) *Mat {
@@ -100,7 +106,7 @@ func (a Actor) Forward(t *Tape, net Net, x *Mat) (logits, value *Mat) {
 
 // At returns the logits and the value of one observation.
 func (a Actor) At(net Net, obs, goal []float32) (logits []float64, value float64) {
-	l, v := a.Forward(&Tape{}, net, rowsOf([][]float64{a.Row(obs, goal)}))
+	l, v := a.Forward(&Tape{}, net, rowOf(a.Row(obs, goal)))
 	return l.V, v.V[0]
 }
 
@@ -132,16 +138,19 @@ func (a Actor) below(t *Tape, net Net, name string, x *Mat) *Mat {
 // convolved is HOP's network: three convolutions, then a layer that reads them and
 // the rest of the row.
 func (a Actor) convolved(t *Tape, net Net, x *Mat) *Mat {
-	h, w, in := a.Height, a.Width, a.Planes
-	board := h * w * in
+	return t.ReLU(t.Affine(convolutions(t, net, "conv", x, a.Input), net["dense/w"], net["dense/b"]))
+}
+
+// convolutions runs three of them over the board, and puts the rest of the row beside it.
+func convolutions(t *Tape, net Net, name string, x *Mat, in frame.Input) *Mat {
+	planes, board := in.Planes, in.Height*in.Width*in.Planes
 	y := t.Slice(x, 0, board)
 	for i := range 3 {
-		weights := net[fmt.Sprintf("conv/%d/w", i)]
-		y = t.ReLU(t.Conv3x3(y, weights, net[fmt.Sprintf("conv/%d/b", i)], h, w, in))
-		in = weights.Cols
+		w := net[fmt.Sprintf("%s/%d/w", name, i)]
+		y = t.ReLU(t.Conv3x3(y, w, net[fmt.Sprintf("%s/%d/b", name, i)], in.Height, in.Width, planes))
+		planes = w.Cols
 	}
-	y = t.Concat(y, t.Slice(x, board, x.Cols))
-	return t.ReLU(t.Affine(y, net["dense/w"], net["dense/b"]))
+	return t.Concat(y, t.Slice(x, board, x.Cols))
 }
 
 // Cell is the state of an LSTM, [rows][LSTM] each.

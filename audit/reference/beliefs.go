@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"hop/belief"
 	"hop/game"
-	"hop/mind/hop"
 	"hop/safetensors"
 )
 
@@ -14,7 +12,7 @@ import (
 // (docs/hop.md): within an episode prior times likelihood, across episodes
 // discounted counts.
 type Beliefs struct {
-	belief.Config
+	BeliefSettings
 	Random int       // the hypothesis that a co-player acts at random; -1: there is none
 	New    []float64 // [hypotheses] what is believed of somebody new
 
@@ -24,15 +22,15 @@ type Beliefs struct {
 
 // NewBeliefs returns beliefs about some co-players that are new. Counts begin as if
 // half as many episodes as are remembered had been of them.
-func NewBeliefs(c hop.Config, others int, g *Goals) *Beliefs {
-	b := &Beliefs{Config: c.Belief, Random: -1, New: g.Prior()}
-	if c.Goals.Doubt && c.Goals.Kind != "none" {
+func NewBeliefs(c BeliefSettings, others int, g *Goals) *Beliefs {
+	b := &Beliefs{BeliefSettings: c, Random: -1, New: g.Prior()}
+	if g.Doubt && g.Kind != "none" {
 		b.Random = len(b.New) - 1
 	}
 	for range others {
 		n := make([]float64, len(b.New))
 		for g, p := range b.New {
-			n[g] = p * float64(len(n)) * 0.5 / (1 - c.Belief.Decay)
+			n[g] = p * float64(len(n)) * 0.5 / (1 - c.Decay)
 		}
 		b.B, b.C = append(b.B, append([]float64(nil), b.New...)), append(b.C, n)
 	}

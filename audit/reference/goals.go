@@ -10,9 +10,6 @@ import (
 	"hop/batch"
 	"hop/frame"
 	"hop/game"
-	"hop/mind/hop"
-	"hop/model/cvae"
-	"hop/model/vae"
 	"hop/rng"
 	"hop/safetensors"
 )
@@ -20,7 +17,7 @@ import (
 // Goals is what an agent takes its co-players to be after (docs/hop.md): its
 // settings, and the networks of learnt goals.
 type Goals struct {
-	hop.Goals
+	GoalSettings
 	Spec   game.Spec
 	Me     agent.ID
 	Others []agent.ID // in order
@@ -32,16 +29,17 @@ type Goals struct {
 	who    []string  // of whom a response network was told
 	met    []float64 // how often it met each
 	smooth float64   // share of uniform play in likelihoods
-	vae    vae.Config
+	vae    codeShape
 	codes  Net // of the VAE
-	infer  cvae.Config
+	infer  inferShape
+	learn  InferenceLearning
 	Infer  Net // of the inference
 }
 
 // LoadGoals reads an agent's networks of goals, and its model of others, from its saved
 // tensors.
-func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (*Goals, error) {
-	g := &Goals{Goals: c.Goals, Spec: spec, Me: me, smooth: c.Belief.Smooth}
+func LoadGoals(f *safetensors.File, c HOP, spec game.Spec, me agent.ID) (*Goals, error) {
+	g := &Goals{GoalSettings: c.Goals, Spec: spec, Me: me, smooth: c.Belief.Smooth, learn: c.Inference}
 	for a := range agent.ID(spec.Seats) {
 		if a != me {
 			g.Others = append(g.Others, a)
@@ -51,8 +49,8 @@ func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (
 	g.Net, errs[0] = LoadNet(f, "moa/net/")
 	if g.Kind != "hand" && g.Kind != "none" {
 		var shapes struct {
-			VAE      struct{ Config vae.Config }
-			CVAE     struct{ Config cvae.Config }
+			VAE      struct{ Config codeShape }
+			CVAE     struct{ Config inferShape }
 			Sequence struct {
 				Config struct{ Width int }
 				Input  struct{ Kinds []string }
@@ -63,21 +61,21 @@ func LoadGoals(f *safetensors.File, c hop.Config, spec game.Spec, me agent.ID) (
 			}
 		}
 		if err := json.Unmarshal([]byte(f.Meta["models"]), &shapes); err != nil {
-			return nil, fmt.Errorf("twin: the shapes of saved models: %w", err)
+			return nil, fmt.Errorf("reference: the shapes of saved models: %w", err)
 		}
 		g.vae, g.infer = shapes.VAE.Config, shapes.CVAE.Config
 		if g.Kind == "context" {
-			g.infer.Dim, g.Kinds = shapes.Sequence.Config.Width, kinds(shapes.Sequence.Input.Kinds, c.Leaf)
+			g.infer.Dim, g.Kinds = shapes.Sequence.Config.Width, c.kinds(shapes.Sequence.Input.Kinds)
 		} else {
 			g.codes, errs[1] = LoadNet(f, "goals/vae/model/")
 		}
 		if g.Kind == "latent" {
 			g.who, g.met = shapes.Response.Who, shapes.Response.Met
-			g.Kinds = kinds(g.who, c.Leaf)
+			g.Kinds = c.kinds(g.who)
 			g.Infer, errs[2] = LoadNet(f, "goals/cvae/model/")
 		}
 	}
-	g.Model = Others{MOA: c.MOA, Spec: spec, Width: g.Width(), Count: len(g.Others)}
+	g.Model = Others{OthersSettings: c.Others, Spec: spec, Width: g.Width(), Count: len(g.Others)}
 	return g, errors.Join(errs[:]...)
 }
 
@@ -128,17 +126,9 @@ func board(spec game.Spec, rest bool) frame.Input {
 // beliefs are over classes, the log-probability of every class of all groups together.
 func (g *Goals) Code(obs []float32) (mean, logvar []float64) {
 	t := &Tape{}
-	y := rowsOf([][]float64{Encode(g.vae.Frame, board(g.Spec, g.vae.Reads != "planes"), obs, nil)})
+	y := rowOf(Encode(g.vae.Frame, board(g.Spec, g.vae.Reads != "planes"), obs, nil))
 	if g.vae.Net == "conv" {
-		l, in := g.Spec.Obs, len(g.Spec.Obs.Planes)
-		x := y
-		y = t.Slice(x, 0, l.PlanesLen())
-		for i := range 3 {
-			w := g.codes[fmt.Sprintf("enc/%d/w", i)]
-			y = t.ReLU(t.Conv3x3(y, w, g.codes[fmt.Sprintf("enc/%d/b", i)], l.Height, l.Width, in))
-			in = w.Cols
-		}
-		y = t.Concat(y, t.Slice(x, l.PlanesLen(), x.Cols))
+		y = convolutions(t, g.codes, "enc", y, board(g.Spec, false))
 	} else {
 		y = layers(t, g.codes, "enc", y)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"hop/batch"
 	"hop/game"
-	"hop/model/cvae"
 	"hop/rng"
 )
 
@@ -26,8 +25,8 @@ func (g *Goals) Begin() *History {
 func (h *History) See(g *Goals, obs []float32, joint []int32) (mean, logvar []float64) {
 	t := &Tape{}
 	read := append(slices.Clone(h.F), g.joint(joint)...)
-	state := g.remember(t, rowsOf([][]float64{read}), rowsOf([][]float64{h.H}))
-	feature := g.feature(t, rowsOf([][]float64{g.row(obs)}))
+	state := g.remember(t, rowOf(read), rowOf(h.H))
+	feature := g.feature(t, rowOf(g.row(obs)))
 	h.H, h.F = state.V, feature.V
 	mu, lv := g.inferred(t, state, feature)
 	if g.infer.Classes > 0 {
@@ -84,7 +83,7 @@ func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
 // comes from r; key names the noise. sign is that of the KL term, 1.
 func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, r *rng.Rand,
 	key rng.Key, steps int, sign float64) {
-	cfg := cvae.DefaultLearn()
+	cfg := g.learn
 	if g.infer.Classes > 0 {
 		cfg.KL = 1
 	}
@@ -101,9 +100,9 @@ func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, t
 			for _, p := range pick {
 				rows += length(p)
 			}
-			for s := range cfg.Parts() {
+			for s := range cfg.Parts {
 				noise := key.Child("noise", steps, s).Rand()
-				if part := pick[len(pick)*s/cfg.Parts() : len(pick)*(s+1)/cfg.Parts()]; len(part) > 0 {
+				if part := pick[len(pick)*s/cfg.Parts : len(pick)*(s+1)/cfg.Parts]; len(part) > 0 {
 					g.gradient(ro, list, paths, target, part, sign*cfg.KL, rows, &noise)
 				}
 			}
@@ -155,14 +154,14 @@ func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target []
 		t := &Tape{}
 		state, loss, before := NewMat(1, g.infer.GRU), NewMat(1, 1), NewMat(1, g.infer.Feature)
 		for at := paths[p]; at < paths[p+1]; at++ {
-			read := t.Concat(before, rowsOf([][]float64{g.joint(g.Joint(ro, list[at]))}))
+			read := t.Concat(before, rowOf(g.joint(g.Joint(ro, list[at]))))
 			state = g.remember(t, read, state)
-			feature := g.feature(t, rowsOf([][]float64{g.row(ro.ObsAt(ro.Slot(list[at].Agent, list[at].T, list[at].Env)))}))
+			feature := g.feature(t, rowOf(g.row(ro.ObsAt(ro.Slot(list[at].Agent, list[at].T, list[at].Env)))))
 			mean, logvar := g.inferred(t, state, feature)
 			z, apart := g.drawn(t, mean, logvar, noise[at], target[at])
 			y := t.ReLU(t.Affine(t.Concat(z, state), g.Infer["dec/w"], g.Infer["dec/b"]))
 			y = t.Affine(y, g.Infer["out/w"], g.Infer["out/b"])
-			fixed := rowsOf([][]float64{feature.V})
+			fixed := rowOf(feature.V)
 			miss := t.Sub(y, fixed)
 			loss = t.Add(loss, t.Mean(t.Mul(miss, miss), total*g.infer.Feature))
 			loss = t.Add(loss, t.Scale(apart, kl/float64(total)))
@@ -192,7 +191,7 @@ func (g *Goals) noise(r *rng.Rand, inferred bool) (out []float64) {
 // are drawn one-hot and differentiated as the softmax of the noisy logits (Jang et al.
 // 2017), at a temperature that is still 1; their KL is KL(p || q).
 func (g *Goals) drawn(t *Tape, mean, logvar *Mat, noise []float64, target [2][]float64) (z, apart *Mat) {
-	eps, k := rowsOf([][]float64{noise}), g.infer.Classes
+	eps, k := rowOf(noise), g.infer.Classes
 	if k == 0 {
 		return t.Add(mean, t.Mul(t.Exp(t.Scale(logvar, 0.5)), eps)), divergence(t, mean, logvar, target[0], target[1])
 	}
@@ -217,7 +216,7 @@ func (g *Goals) drawn(t *Tape, mean, logvar *Mat, noise []float64, target [2][]f
 // divergence is KL(q || p) of two normal distributions, p held fixed: the sum over
 // dimensions of (lp - lq + (vq + (mq - mp)^2) / vp - 1) / 2.
 func divergence(t *Tape, mean, logvar *Mat, mp, lp []float64) *Mat {
-	off := t.Sub(mean, rowsOf([][]float64{mp}))
+	off := t.Sub(mean, rowOf(mp))
 	inverse := make([]float64, len(lp))
 	for i, x := range lp {
 		inverse[i] = 0.5 * math.Exp(-x)

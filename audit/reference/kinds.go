@@ -4,15 +4,14 @@ import (
 	"slices"
 
 	"hop/batch"
-	"hop/mind/hop"
 	"hop/rng"
 )
 
 // kinds returns whom a co-player may be beside one who acts at random: those of whom a
 // response network was told, or the partners of leaves.
-func kinds(who []string, leaf hop.Leaf) []string {
-	if len(who) == 0 && leaf.Kind != "net" {
-		who = leaf.Partners
+func (c HOP) kinds(who []string) []string {
+	if len(who) == 0 && c.Leaf != "net" {
+		who = c.Partners
 	}
 	return slices.DeleteFunc(slices.Clone(who), func(name string) bool { return name == "random" })
 }

@@ -18,7 +18,7 @@ import (
 type Net map[string]*Mat
 
 // LoadNet reads the tensors whose names begin with prefix. An empty net is an
-// error: a twin of nothing agrees with everything.
+// error: a reference of nothing agrees with everything.
 func LoadNet(f *safetensors.File, prefix string) (Net, error) {
 	net := Net{}
 	for _, t := range f.Tensors {
@@ -32,7 +32,7 @@ func LoadNet(f *safetensors.File, prefix string) (Net, error) {
 		}
 		m := NewMat(rows, cols)
 		if len(t.Data) != 4*len(m.V) {
-			return nil, fmt.Errorf("twin: tensor %s is no array of float32", t.Name)
+			return nil, fmt.Errorf("reference: tensor %s is no array of float32", t.Name)
 		}
 		for i := range m.V {
 			m.V[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
@@ -40,7 +40,7 @@ func LoadNet(f *safetensors.File, prefix string) (Net, error) {
 		net[name] = m
 	}
 	if len(net) == 0 {
-		return nil, fmt.Errorf("twin: there are no tensors %s*", prefix)
+		return nil, fmt.Errorf("reference: there are no tensors %s*", prefix)
 	}
 	return net, nil
 }
@@ -74,7 +74,7 @@ func LoadAdam(f *safetensors.File, prefix string, eps float64) (*Adam, error) {
 	err := errors.Join(err1, err2, f.Int64(steps[:], prefix+"steps", 1))
 	for name, m := range square {
 		if slices.Min(m.V) < 0 {
-			err = errors.Join(err, fmt.Errorf("twin: mean squares of %s are below 0", name))
+			err = errors.Join(err, fmt.Errorf("reference: mean squares of %s are below 0", name))
 		}
 	}
 	return &Adam{mean, square, int(steps[0]), eps}, err
@@ -119,11 +119,11 @@ func LoadStream(f *safetensors.File, name string) (r rng.Rand, err error) {
 	return r, err
 }
 
-// Change says how one network's change compares with its twin's.
+// Change says how one network's change compares with its reference's.
 type Change struct {
 	Cosine float64 // of the two changes; 1: the same direction
-	Length float64 // of the change over the twin's; 1: as long
-	Moved  float64 // length of the twin's change
+	Length float64 // of the change over the reference's; 1: as long
+	Moved  float64 // length of the reference's change
 	Part   string  // the part that differs most, "" if none does
 	Parts  []PartChange
 }
@@ -132,10 +132,10 @@ type Change struct {
 type PartChange struct {
 	Name           string
 	Cosine, Length float64
-	Share          float64 // of the twin's whole change, squared
+	Share          float64 // of the reference's whole change, squared
 }
 
-// Agree is how near a change must be to its twin's: float32 differs from float64
+// Agree is how near a change must be to its reference's: float32 differs from float64
 // by far less, a slip by far more.
 const (
 	agreeCosine = 0.9998

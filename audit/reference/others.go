@@ -2,13 +2,11 @@ package reference
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"hop/agent"
 	"hop/batch"
-	"hop/frame"
 	"hop/game"
-	"hop/mind/hop"
 	"hop/rng"
 )
 
@@ -24,7 +22,7 @@ type Label struct {
 // Others is a model of others (docs/opponents.md): what a co-player does next, from
 // its own view of the game, given its goal and which co-player it is.
 type Others struct {
-	hop.MOA
+	OthersSettings
 	Spec  game.Spec
 	Width int // numbers about a goal, doubt the last of them
 	Count int // co-players
@@ -40,8 +38,7 @@ func (o Others) Reads(j int, goal []float64) []float64 {
 
 // Row encodes an observation as the network's lowest layer reads it.
 func (o Others) Row(obs []float32) []float64 {
-	l := o.Spec.Obs
-	in := frame.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Len() - l.PlanesLen()}
+	in := board(o.Spec, true)
 	var near []float32
 	if o.Distances {
 		near = nearer(o.Spec, obs)
@@ -54,15 +51,7 @@ func (o Others) Row(obs []float32) []float64 {
 func (o Others) Forward(t *Tape, net Net, x, features *Mat) *Mat {
 	var y *Mat
 	if o.Net == "conv" {
-		l := o.Spec.Obs
-		in, board := len(l.Planes), l.PlanesLen()
-		y = t.Slice(x, 0, board)
-		for i := range 3 {
-			w := net[fmt.Sprintf("conv/%d/w", i)]
-			y = t.ReLU(t.Conv3x3(y, w, net[fmt.Sprintf("conv/%d/b", i)], l.Height, l.Width, in))
-			in = w.Cols
-		}
-		y = t.Concat(y, t.Slice(x, board, x.Cols))
+		y = convolutions(t, net, "conv", x, board(o.Spec, false))
 	} else {
 		y = t.ReLU(t.Input(x, net["first/w"], net["first/b"]))
 	}
@@ -87,29 +76,12 @@ func (o Others) Legal(legal []bool) []bool {
 	if o.Spec.Obs.Legal > 0 {
 		return legal
 	}
-	all := make([]bool, len(legal))
-	for k := range all {
-		all[k] = true
-	}
-	return all
+	return slices.Repeat([]bool{true}, len(legal))
 }
 
 // Predict returns the probabilities of a co-player's actions.
 func (o Others) Predict(net Net, obs []float32, legal []bool, features []float64) []float64 {
-	t := &Tape{}
-	logp := t.LogSoftmax(o.Forward(t, net, rowsOf([][]float64{o.Row(obs)}), rowsOf([][]float64{features})), o.Legal(legal))
-	return exps(logp.V, o.Legal(legal))
-}
-
-// exps returns probabilities of log-probabilities, 0 where illegal.
-func exps(logp []float64, legal []bool) []float64 {
-	out := make([]float64, len(logp))
-	for k, ok := range legal {
-		if ok {
-			out[k] = math.Exp(logp[k])
-		}
-	}
-	return out
+	return Softmax(o.Forward(&Tape{}, net, rowOf(o.Row(obs)), rowOf(features)).V, o.Legal(legal))
 }
 
 // Step is one row to learn from: what a co-player saw, what the model reads about
@@ -143,10 +115,7 @@ func (o Others) Update(net Net, opt *Adam, rows []Step, r *rng.Rand) {
 		for i := range order {
 			order[i] = i % len(rows)
 		}
-		for i := len(order) - 1; i > 0; i-- {
-			j := r.IntN(i + 1)
-			order[i], order[j] = order[j], order[i]
-		}
+		shuffle(order, r)
 		views := make([]int, len(order))
 		for i := range views {
 			if len(turns) > 0 {
@@ -338,14 +307,7 @@ func (t turn) of(s Step, spec game.Spec) Step {
 		act[a] = a
 	}
 	names := [4]string{"up", "down", "left", "right"}
-	find := func(name string) int {
-		for a, n := range spec.Actions {
-			if n == name {
-				return a
-			}
-		}
-		return -1
-	}
+	find := func(name string) int { return slices.Index(spec.Actions, name) }
 	for d, m := range moves {
 		y, x := t.cell(1+m[0], 1+m[1], 3, 3)
 		for e, n := range moves {

@@ -7,8 +7,6 @@ import (
 
 	"hop/agent"
 	"hop/batch"
-	"hop/mind"
-	"hop/ppo"
 	"hop/rng"
 	"hop/safetensors"
 )
@@ -17,7 +15,7 @@ import (
 // 2017), or from a search's policy and the return (AlphaZero's loss).
 type Own struct {
 	Actor
-	ppo.Config
+	PPO
 	Agents []agent.ID
 	Search bool
 
@@ -37,8 +35,8 @@ type Own struct {
 type Slip struct {
 	Name string // as in "it is what ... would give"
 
-	Config     func(*ppo.Config)
-	Rewards    func(*mind.Rewards)
+	Settings   func(*PPO)
+	Rewards    func(*Rewards)
 	Window     func(*batch.Rollout) // a copy
 	Loss       Terms                // factors of the loss's terms; the zero value is all 1
 	RatioOne   bool                 // the new policy stands for the old one
@@ -85,7 +83,7 @@ type Row struct {
 }
 
 // Update learns from a window from where a mind's saved tensors stand.
-func (o Own) Update(saved *safetensors.File, w *mind.Window) (*Learnt, error) {
+func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
 	net, err := LoadNet(saved, "net/")
 	if err != nil {
 		return nil, err
@@ -108,10 +106,10 @@ func (o Own) Update(saved *safetensors.File, w *mind.Window) (*Learnt, error) {
 	if w.Imagined != nil {
 		plain := o
 		plain.Goal, plain.Reward, plain.Adv = nil, nil, nil
-		plain.gather(l, w.Imagined.Rollout, w.Rewards)
+		plain.gather(l, w.Imagined, w.Rewards)
 	}
 	l.Rows = l.real
-	lr, entropy := between(o.LR, o.LREnd, w.Share), between(o.Config.Entropy, o.EntropyEnd, w.Share)
+	lr, entropy := between(o.LR, o.LREnd, w.Share), between(o.Entropy, o.EntropyEnd, w.Share)
 	sum := map[string]float64{}
 	terms := o.Slip.Loss
 	if terms == (Terms{}) {
@@ -145,10 +143,10 @@ func between(from, to, share float64) float64 {
 }
 
 // slip changes what the slip changes.
-func (o *Own) slip(w **mind.Window, adam *Adam) {
+func (o *Own) slip(w **Window, adam *Adam) {
 	s := o.Slip
-	if s.Config != nil {
-		s.Config(&o.Config)
+	if s.Settings != nil {
+		s.Settings(&o.PPO)
 	}
 	if s.Beliefs {
 		o.Goal = nil
@@ -183,7 +181,7 @@ func (o *Own) slip(w **mind.Window, adam *Adam) {
 
 // gather collects the rows of one rollout: those at which the agents were alive and
 // acted themselves, in order of agent, time and env.
-func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards mind.Rewards) {
+func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 	begin := len(l.Row)
 	for _, a := range o.Agents {
 		earned := Earned(ro, a, rewards)
@@ -227,7 +225,7 @@ func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards mind.Rewards) {
 
 // descend takes one gradient step on the rows of pick: singly, or by sequence with
 // an LSTM.
-func (o Own) descend(l *Learnt, w *mind.Window, adam *Adam, pick []int, lr, bonus float64, terms Terms, sum map[string]float64) int {
+func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus float64, terms Terms, sum map[string]float64) int {
 	t := &Tape{}
 	logits, value, rows := o.through(t, l, w.Rollout, pick)
 	n, k := len(rows), o.Actions
@@ -326,7 +324,7 @@ func (o Own) through(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits,
 }
 
 // first notes what the network says of the played rows before it learns.
-func (o Own) first(l *Learnt, w *mind.Window) {
+func (o Own) first(l *Learnt, w *Window) {
 	l.LogProb, l.Value, l.Probs = make([]float64, l.real), make([]float64, l.real), make([][]float64, l.real)
 	pick := make([]int, l.real)
 	if o.LSTM > 0 {
@@ -353,13 +351,13 @@ func (o Own) first(l *Learnt, w *mind.Window) {
 
 // minibatches returns one pass's gradient steps, each a list of rows, or with an
 // LSTM of sequences; their order is drawn from r.
-func (o Own) minibatches(l *Learnt, w *mind.Window, r *rng.Rand) [][]int {
+func (o Own) minibatches(l *Learnt, w *Window, r *rng.Rand) [][]int {
 	n, m, part := l.real, len(l.Row)-l.real, o.Minibatch
 	if o.LSTM > 0 {
 		n, m, part = len(l.seqs), 0, max(1, o.Minibatch/o.SeqLen)
 	}
 	if m > 0 {
-		part = min(max(int(w.Imagined.RealRatio*float64(o.Minibatch)+0.5), 1), max(o.Minibatch-1, 1))
+		part = min(max(int(w.RealRatio*float64(o.Minibatch)+0.5), 1), max(o.Minibatch-1, 1))
 	}
 	played, imagined := make([]int, n), make([]int, m)
 	r.Perm(played)

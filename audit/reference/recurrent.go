@@ -69,7 +69,7 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 			out = append(out, list)
 		}
 		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
-		now = Cell{choose(t, keep, next.H, now.H), choose(t, keep, next.C, now.C)}
+		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
 	}
 	return out
 }
@@ -98,62 +98,16 @@ func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logit
 		}
 		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
 		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
-		now = Cell{choose(t, keep, next.H, now.H), choose(t, keep, next.C, now.C)}
+		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
 		if len(at) > 0 {
 			out = append(out, t.Pick(next.H, at))
 		}
 	}
-	logits, value = o.heads(t, l.Net, stack(t, out), nil)
+	logits, value = o.heads(t, l.Net, t.Stack(out), nil)
 	return logits, value, rows
 }
 
 // reset sets rows to zero.
 func reset(t *Tape, x *Mat, rows []bool) *Mat {
-	return choose(t, rows, NewMat(x.Rows, x.Cols), x)
-}
-
-// choose takes row i of yes where rows[i] says so, else of no.
-func choose(t *Tape, rows []bool, yes, no *Mat) *Mat {
-	y := NewMat(yes.Rows, yes.Cols)
-	from := func(i int) *Mat {
-		if rows[i] {
-			return yes
-		}
-		return no
-	}
-	for i := range rows {
-		copy(y.Row(i), from(i).Row(i))
-	}
-	t.Do(func() {
-		for i := range rows {
-			g := from(i).Grad(i)
-			for j, d := range y.Grad(i) {
-				g[j] += d
-			}
-		}
-	})
-	return y
-}
-
-// stack puts the rows of several below each other.
-func stack(t *Tape, xs []*Mat) *Mat {
-	rows := 0
-	for _, x := range xs {
-		rows += x.Rows
-	}
-	y, at := NewMat(rows, xs[0].Cols), 0
-	for _, x := range xs {
-		copy(y.V[at:], x.V)
-		at += len(x.V)
-	}
-	t.Do(func() {
-		at := 0
-		for _, x := range xs {
-			for i := range x.G {
-				x.G[i] += y.G[at+i]
-			}
-			at += len(x.G)
-		}
-	})
-	return y
+	return t.Choose(rows, NewMat(x.Rows, x.Cols), x)
 }

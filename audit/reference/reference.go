@@ -1,9 +1,10 @@
-// Package twin writes down, from the papers and in float64, what learners and
-// beliefs must compute: returns and advantages, losses and their gradients, Adam's
-// step, Bayes' rule. Searches are in package inside, world models in dreams.
+// Package reference writes down, from the papers and in float64, what learners, inference,
+// models of others and of the world, and beliefs must compute: returns and advantages,
+// losses and their gradients, Adam's step, Bayes' rule.
 //
-// It is what an audit holds the real thing against, so it shares no code with it:
-// networks are read from saved tensors by their names, windows from package batch,
-// settings from the spec. It is slow and plain on purpose. Nothing here is on the
-// path of a training.
+// It is what an audit holds the real thing against, so it shares no code with it and
+// imports numbers and games only: networks are read from saved tensors by their names,
+// windows from package batch, settings by their names in a spec. It is slow and plain on
+// purpose. Nothing here is on the path of a training; tests may use it instead of
+// definitions of their own.
 package reference

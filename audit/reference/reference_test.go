@@ -8,7 +8,6 @@ import (
 	"hop/batch"
 	"hop/frame"
 	"hop/game"
-	"hop/mind"
 	"hop/rng"
 )
 
@@ -50,8 +49,8 @@ func TestDerivativesAreThoseOfDifferences(t *testing.T) {
 				a.LSTM = 2
 				net := Net{"lstm/wx": in[3], "lstm/wh": in[4], "lstm/b": in[5]}
 				s := a.Step(t, net, in[0], Cell{in[1], in[2]})
-				s = a.Step(t, net, in[0], Cell{reset(t, s.H, []bool{true, false}), choose(t, []bool{true, false}, s.C, in[2])})
-				return stack(t, []*Mat{s.H, s.C})
+				s = a.Step(t, net, in[0], Cell{reset(t, s.H, []bool{true, false}), t.Choose([]bool{true, false}, s.C, in[2])})
+				return t.Stack([]*Mat{s.H, s.C})
 			}},
 		{"a convolution", []*Mat{gauss(2, 12, &r), gauss(18, 3, &r), gauss(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
 			return t.Sigmoid(t.Conv3x3(in[0], in[1], in[2], 2, 3, 2))
@@ -91,7 +90,7 @@ func TestAdvantagesByHand(t *testing.T) {
 	copy(ro.Reward, []float32{0.5, 4, 0, 1})
 	copy(ro.Alive, []bool{true, true, false, true, true})
 	ro.End[1], ro.End[3] = batch.Exited, batch.Cut
-	earned := Earned(ro, 0, mind.Rewards{Scale: 1})
+	earned := Earned(ro, 0, Rewards{Scale: 1})
 	adv, ret := Advantages(ro, 0, earned, 0.9, 0.5)
 	last := 4. - 2
 	first := 0.5 + 0.9*2 - 1 + 0.45*last
@@ -112,7 +111,7 @@ func TestEarnedAfterLeaving(t *testing.T) {
 	copy(ro.Alive, []bool{true, false, false, true, true, true, true, true, true, true})
 	copy(ro.Reward, []float32{1, 0, 0, 2, 0, 4, 0, 8})
 	ro.Start[3] = true
-	got := Earned(ro, 0, mind.Rewards{Scale: 2, Prosocial: 0.5, Gamma: 0.5})
+	got := Earned(ro, 0, Rewards{Scale: 2, Prosocial: 0.5, Gamma: 0.5})
 	if want := []float64{1 + 0.5*(1+0.5*4), 0, 0, 2 + 0.5*(2+8)}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -6,14 +6,13 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
-	"hop/mind"
 )
 
 // Earned returns what agent a learns from at every step, [T][N]: the reward, with
 // the rewards of steps that reach a goal weighted by it, and a share of the team's
 // mean. With such a share who has left goes on earning: what the team gets later is
 // discounted back to the last step.
-func Earned(ro *batch.Rollout, a agent.ID, s mind.Rewards) []float64 {
+func Earned(ro *batch.Rollout, a agent.ID, s Rewards) []float64 {
 	out := make([]float64, ro.Steps*ro.Envs)
 	paid := func(b agent.ID, t, n int) float64 {
 		i := ro.Step(b, t, n)

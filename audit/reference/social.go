@@ -6,10 +6,6 @@ import (
 	"hop/agent"
 	"hop/batch"
 	"hop/game"
-	"hop/mind"
-	"hop/mind/influence"
-	"hop/model/actor"
-	"hop/ppo"
 	"hop/rng"
 	"hop/safetensors"
 )
@@ -22,7 +18,7 @@ import (
 // over the steps k of l's episode that the window shows, where s_k is the slope of
 // log pi_j(a_k) along v = grad_j J_me, a game's. nets are the weights with which
 // everybody played.
-func LOLA(a Actor, c ppo.Config, eta float64, me agent.ID, nets []Net, w *mind.Window) []float64 {
+func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []float64 {
 	ro := w.Rollout
 	adv := make([][]float64, ro.Agents)
 	for b := range agent.ID(ro.Agents) {
@@ -66,7 +62,7 @@ func LOLA(a Actor, c ppo.Config, eta float64, me agent.ID, nets []Net, w *mind.W
 }
 
 // AdvantagesOf returns an agent's advantages in a window, [T][N].
-func AdvantagesOf(w *mind.Window, a agent.ID, c ppo.Config) []float64 {
+func AdvantagesOf(w *Window, a agent.ID, c PPO) []float64 {
 	adv, _ := Advantages(w.Rollout, a, Earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda)
 	return adv
 }
@@ -125,10 +121,12 @@ func slope(a Actor, net Net, ro *batch.Rollout, j agent.ID, adv []float64, games
 // Influence is an agent that is paid for its influence (Jaques et al. 2019, equation
 // 2), and its model of the others.
 type Influence struct {
-	influence.Reward
-	Own   Actor // its own network
-	Seats int
-	Me    agent.ID
+	Weight, WeightEnd, LR float64
+	Hidden                []int // of the model of the others
+	Epochs                int
+	Own                   Actor // its own network
+	Seats                 int
+	Me                    agent.ID
 }
 
 // sight is a step at which somebody can be influenced: both are there, and the other
@@ -167,9 +165,9 @@ func (f Influence) sights(ro *batch.Rollout) []sight {
 
 // model is the network that predicts what another does next.
 func (f Influence) model() Actor {
-	in := f.Own.Input
-	in.Extra = 2*in.Actions + 2*(f.Seats-1)
-	return Actor{Config: actor.Config{Net: "dense", Frame: f.Own.Config.Frame, Hidden: f.Hidden, Act: "relu"}, Input: in}
+	m := Actor{Net: "dense", Frame: f.Own.Frame, Hidden: f.Hidden, Act: "relu", Actions: f.Own.Actions, Input: f.Own.Input}
+	m.Extra = 2*m.Actions + 2*(f.Seats-1)
+	return m
 }
 
 // row is what the model reads: the agent's view, what it plays, what the other
@@ -187,7 +185,7 @@ func (f Influence) row(m Actor, ro *batch.Rollout, s sight, action int32) []floa
 
 // Pay returns what the agent is paid for influence, [T][N], and the mean influence in
 // nats of all steps at which somebody could be influenced.
-func (f Influence) Pay(saved *safetensors.File, w *mind.Window) (pay []float64, nats float64, err error) {
+func (f Influence) Pay(saved *safetensors.File, w *Window) (pay []float64, nats float64, err error) {
 	own, err := LoadNet(saved, "net/")
 	if err != nil {
 		return nil, 0, err
@@ -203,7 +201,7 @@ func (f Influence) Pay(saved *safetensors.File, w *mind.Window) (pay []float64, 
 	for _, s := range seen {
 		slot := ro.Slot(f.Me, s.t, s.n)
 		legal := ro.LegalAt(slot)
-		logits, _ := f.Own.Forward(&Tape{}, own, rowsOf([][]float64{f.Own.Row(ro.ObsAt(slot), ro.GoalAt(slot))}))
+		logits, _ := f.Own.Forward(&Tape{}, own, rowOf(f.Own.Row(ro.ObsAt(slot), ro.GoalAt(slot))))
 		policy := (&Tape{}).LogSoftmax(logits, legal)
 		var x [][]float64
 		var prob []float64
@@ -237,7 +235,7 @@ func (f Influence) Pay(saved *safetensors.File, w *mind.Window) (pay []float64, 
 const influenceBatch = 1024
 
 // Learn returns the model's weights before and after it learns from a window.
-func (f Influence) Learn(saved *safetensors.File, w *mind.Window) (before, after Net, err error) {
+func (f Influence) Learn(saved *safetensors.File, w *Window) (before, after Net, err error) {
 	if before, err = LoadNet(saved, "influence/net/"); err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,3 @@
-// Package tape differentiates what is computed with small matrices in float64, which
-// is what the definitions that audits hold learners against are written in (package
-// twin). It is slow and plain on purpose.
 package reference
 
 import "math"
@@ -11,7 +8,7 @@ type Mat struct {
 	V, G       []float64 // [Rows][Cols]
 }
 
-// New returns a matrix of zeros.
+// NewMat returns a matrix of zeros.
 func NewMat(rows, cols int) *Mat {
 	return &Mat{rows, cols, make([]float64, rows*cols), make([]float64, rows*cols)}
 }
@@ -44,51 +41,13 @@ func (t *Tape) Backward(y *Mat) {
 func (t *Tape) Do(back func()) { t.back = append(t.back, back) }
 
 // Affine is x w + b; b may be nil.
-func (t *Tape) Affine(x, w, b *Mat) *Mat {
-	y := NewMat(x.Rows, w.Cols)
-	for i := range x.Rows {
-		to := y.Row(i)
-		if b != nil {
-			copy(to, b.V)
-		}
-		for k, v := range x.Row(i) {
-			if v != 0 {
-				for j, u := range w.Row(k) {
-					to[j] += v * u
-				}
-			}
-		}
-	}
-	t.Do(func() {
-		for i := range x.Rows {
-			d, row := y.Grad(i), x.Row(i)
-			for k, v := range row {
-				u, sum := w.Row(k), 0.
-				for j := range d {
-					sum += d[j] * u[j]
-				}
-				x.G[i*x.Cols+k] += sum
-				if v == 0 {
-					continue
-				}
-				g := w.Grad(k)
-				for j := range d {
-					g[j] += v * d[j]
-				}
-			}
-			if b != nil {
-				for j := range d {
-					b.G[j] += d[j]
-				}
-			}
-		}
-	})
-	return y
-}
+func (t *Tape) Affine(x, w, b *Mat) *Mat { return t.affine(x, w, b, true) }
 
 // Input is Affine for an x that is nobody's function: most of it is zero, and its
 // own gradient is not wanted.
-func (t *Tape) Input(x, w, b *Mat) *Mat {
+func (t *Tape) Input(x, w, b *Mat) *Mat { return t.affine(x, w, b, false) }
+
+func (t *Tape) affine(x, w, b *Mat, back bool) *Mat {
 	y := NewMat(x.Rows, w.Cols)
 	for i := range x.Rows {
 		to := y.Row(i)
@@ -97,9 +56,7 @@ func (t *Tape) Input(x, w, b *Mat) *Mat {
 		}
 		for k, v := range x.Row(i) {
 			if v != 0 {
-				for j, u := range w.Row(k) {
-					to[j] += v * u
-				}
+				add(to, v, w.Row(k))
 			}
 		}
 	}
@@ -107,21 +64,33 @@ func (t *Tape) Input(x, w, b *Mat) *Mat {
 		for i := range x.Rows {
 			d := y.Grad(i)
 			for k, v := range x.Row(i) {
+				if back {
+					x.G[i*x.Cols+k] += dot(d, w.Row(k))
+				}
 				if v != 0 {
-					g := w.Grad(k)
-					for j := range d {
-						g[j] += v * d[j]
-					}
+					add(w.Grad(k), v, d)
 				}
 			}
 			if b != nil {
-				for j := range d {
-					b.G[j] += d[j]
-				}
+				add(b.G, 1, d)
 			}
 		}
 	})
 	return y
+}
+
+// add adds k x to y.
+func add(y []float64, k float64, x []float64) {
+	for i, v := range x {
+		y[i] += k * v
+	}
+}
+
+func dot(x, y []float64) (sum float64) {
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
 }
 
 // Map is f of every entry; df is f's derivative, given x and f(x).
@@ -219,20 +188,31 @@ func (t *Tape) Max(a, b *Mat) *Mat {
 	})
 }
 
-// Slice returns columns lo to before hi.
-func (t *Tape) Slice(x *Mat, lo, hi int) *Mat {
-	y := NewMat(x.Rows, hi-lo)
-	for i := range x.Rows {
-		copy(y.Row(i), x.Row(i)[lo:hi])
-	}
+// gather makes a matrix of parts of rows of others: put is called for each, with the
+// part's matrix, row and columns, in the order in which they follow each other.
+func (t *Tape) gather(rows, cols int, parts func(put func(x *Mat, row, lo, hi int))) *Mat {
+	y, at := NewMat(rows, cols), 0
+	parts(func(x *Mat, row, lo, hi int) {
+		copy(y.V[at:], x.Row(row)[lo:hi])
+		at += hi - lo
+	})
 	t.Do(func() {
-		for i := range x.Rows {
-			for j, d := range y.Grad(i) {
-				x.G[i*x.Cols+lo+j] += d
-			}
-		}
+		at := 0
+		parts(func(x *Mat, row, lo, hi int) {
+			add(x.Grad(row)[lo:hi], 1, y.G[at:at+hi-lo])
+			at += hi - lo
+		})
 	})
 	return y
+}
+
+// Slice returns columns lo to before hi.
+func (t *Tape) Slice(x *Mat, lo, hi int) *Mat {
+	return t.gather(x.Rows, hi-lo, func(put func(*Mat, int, int, int)) {
+		for i := range x.Rows {
+			put(x, i, lo, hi)
+		}
+	})
 }
 
 // Concat puts the columns of several side by side.
@@ -241,42 +221,59 @@ func (t *Tape) Concat(xs ...*Mat) *Mat {
 	for _, x := range xs {
 		cols += x.Cols
 	}
-	y, at := NewMat(xs[0].Rows, cols), 0
-	for _, x := range xs {
-		for i := range x.Rows {
-			copy(y.Row(i)[at:], x.Row(i))
-		}
-		at += x.Cols
-	}
-	t.Do(func() {
-		at := 0
-		for _, x := range xs {
-			for i := range x.Rows {
-				for j := range x.Cols {
-					x.G[i*x.Cols+j] += y.G[i*cols+at+j]
-				}
+	return t.gather(xs[0].Rows, cols, func(put func(*Mat, int, int, int)) {
+		for i := range xs[0].Rows {
+			for _, x := range xs {
+				put(x, i, 0, x.Cols)
 			}
-			at += x.Cols
 		}
 	})
-	return y
 }
 
 // Pick returns the rows of x with these numbers, in their order.
 func (t *Tape) Pick(x *Mat, rows []int) *Mat {
-	y := NewMat(len(rows), x.Cols)
-	for i, r := range rows {
-		copy(y.Row(i), x.Row(r))
+	return t.gather(len(rows), x.Cols, func(put func(*Mat, int, int, int)) {
+		for _, r := range rows {
+			put(x, r, 0, x.Cols)
+		}
+	})
+}
+
+// Stack puts the rows of several below each other.
+func (t *Tape) Stack(xs []*Mat) *Mat {
+	rows := 0
+	for _, x := range xs {
+		rows += x.Rows
 	}
-	t.Do(func() {
-		for i, r := range rows {
-			g := x.Grad(r)
-			for j, d := range y.Grad(i) {
-				g[j] += d
+	return t.gather(rows, xs[0].Cols, func(put func(*Mat, int, int, int)) {
+		for _, x := range xs {
+			for i := range x.Rows {
+				put(x, i, 0, x.Cols)
 			}
 		}
 	})
-	return y
+}
+
+// Choose takes row i of yes where rows[i] says so, else of no.
+func (t *Tape) Choose(rows []bool, yes, no *Mat) *Mat {
+	return t.gather(yes.Rows, yes.Cols, func(put func(*Mat, int, int, int)) {
+		for i, ok := range rows {
+			if ok {
+				put(yes, i, 0, yes.Cols)
+			} else {
+				put(no, i, 0, no.Cols)
+			}
+		}
+	})
+}
+
+// At returns from every row the entry of one column, [Rows][1].
+func (t *Tape) At(x *Mat, col []int32) *Mat {
+	return t.gather(x.Rows, 1, func(put func(*Mat, int, int, int)) {
+		for i, k := range col {
+			put(x, i, int(k), int(k)+1)
+		}
+	})
 }
 
 // LogSoftmax is every row's log-probabilities over its legal columns; those of the
@@ -321,18 +318,25 @@ func (t *Tape) LogSoftmax(x *Mat, legal []bool) *Mat {
 	return y
 }
 
-// At returns from every row the entry of one column, [Rows][1].
-func (t *Tape) At(x *Mat, col []int32) *Mat {
-	y := NewMat(x.Rows, 1)
-	for i, k := range col {
-		y.V[i] = x.Row(i)[k]
-	}
-	t.Do(func() {
-		for i, k := range col {
-			x.G[i*x.Cols+int(k)] += y.G[i]
+// Softmax returns probabilities over the legal columns; legal nil: all are.
+func Softmax[F float32 | float64](logits []F, legal []bool) []float64 {
+	out, top, sum := make([]float64, len(logits)), math.Inf(-1), 0.
+	ok := func(k int) bool { return legal == nil || legal[k] }
+	for k, x := range logits {
+		if ok(k) {
+			top = max(top, float64(x))
 		}
-	})
-	return y
+	}
+	for k, x := range logits {
+		if ok(k) {
+			out[k] = math.Exp(float64(x) - top)
+			sum += out[k]
+		}
+	}
+	for k := range out {
+		out[k] /= max(sum, 1e-300)
+	}
+	return out
 }
 
 // Weigh is the sum of all entries, each times its weight: [1][1].
@@ -410,29 +414,20 @@ func (t *Tape) Conv3x3(x, w, b *Mat, height, width, in int) *Mat {
 			if v == 0 {
 				continue
 			}
-			dst := y.Row(i)[to : to+w.Cols]
-			for o, u := range w.Row(tap*in + ch) {
-				dst[o] += v * u
-			}
+			add(y.Row(i)[to:to+w.Cols], v, w.Row(tap*in+ch))
 		}
 	})
 	t.Do(func() {
 		at(func(i, from, to, tap int) {
 			d := y.Grad(i)[to : to+w.Cols]
 			for ch, v := range x.Row(i)[from : from+in] {
-				u, g, sum := w.Row(tap*in+ch), w.Grad(tap*in+ch), 0.
-				for o, e := range d {
-					sum += e * u[o]
-					g[o] += v * e
-				}
-				x.Grad(i)[from+ch] += sum
+				x.Grad(i)[from+ch] += dot(d, w.Row(tap*in+ch))
+				add(w.Grad(tap*in+ch), v, d)
 			}
 		})
 		for i := range x.Rows {
 			for cell := range height * width {
-				for o, e := range y.Grad(i)[cell*w.Cols : (cell+1)*w.Cols] {
-					b.G[o] += e
-				}
+				add(b.G, 1, y.Grad(i)[cell*w.Cols:(cell+1)*w.Cols])
 			}
 		}
 	})

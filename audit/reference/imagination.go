@@ -1,4 +1,4 @@
-package check
+package reference
 
 import (
 	"errors"
@@ -6,10 +6,7 @@ import (
 	"slices"
 
 	"hop/agent"
-	"hop/audit/reference"
 	"hop/batch"
-	"hop/mind/imagine"
-	"hop/model/world"
 	"hop/rng"
 	"hop/safetensors"
 )
@@ -30,21 +27,27 @@ func (d Transition) Equal(o Transition) bool {
 		slices.Equal(d.Reward, o.Reward) && d.Over == o.Over
 }
 
-// imagining is a run's world model and how it learns.
-type imagining struct {
+// ImaginationSettings are those of learning a world model from a run's own steps.
+type ImaginationSettings struct {
+	Rows, Refresh, GradientSteps, Batch int
+	LR                                  float64
+}
+
+// Imagining is a run's world model and how it learns.
+type Imagining struct {
 	World
-	Config      imagine.Config
+	ImaginationSettings
 	Key         rng.Key // of the run
-	Adam        *reference.Adam
+	Adam        *Adam
 	Transitions []Transition // the newest steps, a ring
 	Seen        int          // steps put into it so far
 
-	Slip worldSlip
+	Slip WorldSlip
 }
 
-// worldSlip is a way to get an update of a world model wrong. Its zero value gets it
+// WorldSlip is a way to get an update of a world model wrong. Its zero value gets it
 // right.
-type worldSlip struct {
+type WorldSlip struct {
 	Name      string
 	Terms     map[string]float64 // factors of terms of the loss: things, move, reward, over, legal, planes
 	Deed      func(World, Transition) Transition
@@ -59,9 +62,9 @@ type worldSlip struct {
 	Foreseen  bool    // agents learn given the things that are predicted, not those that came
 }
 
-// loadImagining reads what an imagination saved under no prefix; nil if it had no
+// LoadImagining reads what an imagination saved under no prefix; nil if it had no
 // model yet.
-func loadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rng.Key) (*imagining, error) {
+func LoadImagining(f *safetensors.File, c ImaginationSettings, w World, key rng.Key) (*Imagining, error) {
 	if _, ok := f.Get("seen"); !ok {
 		return nil, nil
 	}
@@ -69,21 +72,21 @@ func loadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	if err := f.Int64(head[:], "seen", 2); err != nil {
 		return nil, err
 	}
-	m := &imagining{World: World{Config: c.Model, Input: in}, Config: c, Key: key, Seen: int(head[0])}
+	m := &Imagining{World: w, ImaginationSettings: c, Key: key, Seen: int(head[0])}
 	m.Rewards = make([]float32, head[1])
 	rows := min(m.Seen, c.Rows)
-	paid, times := make([]float32, rows*in.Agents), make([]float32, rows)
+	paid, times := make([]float32, rows*w.Agents), make([]float32, rows)
 	small, err1 := f.Bytes("small")
-	net, err2 := reference.LoadNet(f, "net/")
-	adam, err3 := reference.LoadAdam(f, "adam/", 1e-8)
+	net, err2 := LoadNet(f, "net/")
+	adam, err3 := LoadAdam(f, "adam/", 1e-8)
 	if err := errors.Join(err1, err2, err3, f.Float32(m.Rewards, "rewards", len(m.Rewards)), f.Float32(paid, "reward", len(paid)),
 		f.Float32(times, "time", rows)); err != nil {
 		return nil, err
 	}
 	m.Net, m.Adam = net, adam
-	width, board, n := m.Len(), m.board(), in.Agents
+	width, board, n := m.Len(), m.board(), w.Agents
 	if len(small) != rows*(width+board+n+1) {
-		return nil, errors.New("dreams: the saved steps of the world model have another length")
+		return nil, errors.New("reference: the saved steps of the world model have another length")
 	}
 	take := func(i, each int) []byte { return small[i*each : (i+1)*each] }
 	floats := func(b []byte) []float32 {
@@ -97,8 +100,8 @@ func loadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 	joint := make([]int32, rows*n)
 	for i := range m.Transitions {
 		m.Transitions[i].Obs = floats(take(i, width))
-		if in.Time > 0 {
-			m.Transitions[i].Obs[board+in.Legal] = times[i]
+		if w.Time > 0 {
+			m.Transitions[i].Obs[board+w.Legal] = times[i]
 		}
 		m.Transitions[i].Reward = paid[i*n : (i+1)*n]
 	}
@@ -121,7 +124,7 @@ func loadImagining(f *safetensors.File, c imagine.Config, in world.Input, key rn
 }
 
 // Clone returns a copy that learns by itself. Both read the same steps.
-func (m *imagining) Clone() *imagining {
+func (m *Imagining) Clone() *Imagining {
 	c, adam := *m, *m.Adam
 	adam.Mean, adam.Square = adam.Mean.Clone(), adam.Square.Clone()
 	c.Net, c.Adam = m.Net.Clone(), &adam
@@ -130,11 +133,11 @@ func (m *imagining) Clone() *imagining {
 
 // Steps returns the steps of a window that a world model learns from, a row each,
 // through the eyes of the living agents in turn, in order of time and env.
-func (w World) Steps(ro *batch.Rollout) (deeds []Transition, rows []reference.Row) {
+func (w World) Steps(ro *batch.Rollout) (deeds []Transition, rows []Row) {
 	for t := range ro.Steps {
 		for n := range ro.Envs {
 			if a := eyes(ro, t, n); a >= 0 {
-				deeds, rows = append(deeds, w.Deed(ro, a, t, n)), append(rows, reference.Row{Agent: a, T: t, N: n})
+				deeds, rows = append(deeds, w.Deed(ro, a, t, n)), append(rows, Row{Agent: a, T: t, N: n})
 			}
 		}
 	}
@@ -180,8 +183,8 @@ func (w World) level(v float32) int32 {
 
 // Update learns from the ring as it stands, with the steps of an update of that
 // number: a quarter of them if the model was trusted.
-func (m *imagining) Update(update int, trusted bool) {
-	steps, s := m.Config.Steps, m.Slip
+func (m *Imagining) Update(update int, trusted bool) {
+	steps, s := m.GradientSteps, m.Slip
 	if trusted {
 		steps = max(steps/4, 1)
 	}
@@ -196,7 +199,7 @@ func (m *imagining) Update(update int, trusted bool) {
 	}
 	if s.Anew {
 		m.Adam.Steps = 0
-		for _, net := range []reference.Net{m.Adam.Mean, m.Adam.Square} {
+		for _, net := range []Net{m.Adam.Mean, m.Adam.Square} {
 			for _, x := range net {
 				clear(x.V)
 			}
@@ -210,7 +213,7 @@ func (m *imagining) Update(update int, trusted bool) {
 	rare = slices.DeleteFunc(rare, func(list []int) bool { return len(list) == 0 })
 	r := m.Key.Child("imagine").Child("world").Child("learn", update).Rand()
 	for range steps {
-		deeds := make([]Transition, m.Config.Batch)
+		deeds := make([]Transition, m.Batch)
 		for j := range deeds { // a quarter evenly over the highest reward paid
 			i := r.IntN(len(m.Transitions))
 			if 4*j < len(deeds) && !s.Even {
@@ -222,9 +225,9 @@ func (m *imagining) Update(update int, trusted bool) {
 				deeds[j] = s.Deed(m.World, deeds[j])
 			}
 		}
-		t := &reference.Tape{}
+		t := &Tape{}
 		t.Backward(m.loss(t, deeds))
-		lr, clip := m.Config.LR, 1.
+		lr, clip := m.LR, 1.
 		if !s.Flat {
 			lr /= 1 + float64(m.Adam.Steps)/1000
 		}
@@ -247,7 +250,7 @@ func (w World) weight(plane int) float64 {
 }
 
 // term returns the factor of a term.
-func (m *imagining) term(name string) float64 {
+func (m *Imagining) term(name string) float64 {
 	if f, ok := m.Slip.Terms[name]; ok {
 		return f
 	}
@@ -256,8 +259,8 @@ func (m *imagining) term(name string) float64 {
 
 // loss is the negative log-likelihood of deeds, a row, each factor given what truly
 // happened before it: sums over places, agents and bits, means over rows.
-func (m *imagining) loss(t *reference.Tape, deeds []Transition) *reference.Mat {
-	if m.Variant == world.Planes {
+func (m *Imagining) loss(t *Tape, deeds []Transition) *Mat {
+	if m.Variant == "planes" {
 		return t.Add(m.legalLoss(t, deeds), m.planesLoss(t, deeds))
 	}
 	loss := t.Add(m.legalLoss(t, deeds), m.overLoss(t, deeds))
@@ -268,8 +271,8 @@ func (m *imagining) loss(t *reference.Tape, deeds []Transition) *reference.Mat {
 }
 
 // bitsLoss is the weighted sum over a row's bits, over rows.
-func bitsLoss(t *reference.Tape, logits *reference.Mat, target, weight []float64, rows int) *reference.Mat {
-	y := reference.NewMat(1, 1)
+func bitsLoss(t *Tape, logits *Mat, target, weight []float64, rows int) *Mat {
+	y := NewMat(1, 1)
 	for i, x := range logits.V {
 		y.V[0] += weight[i%len(weight)] * (max(x, 0) - x*target[i] + math.Log1p(math.Exp(-math.Abs(x)))) / float64(rows)
 	}
@@ -282,13 +285,13 @@ func bitsLoss(t *reference.Tape, logits *reference.Mat, target, weight []float64
 }
 
 // legalLoss is the loss of the own mask on the board before the step.
-func (m *imagining) legalLoss(t *reference.Tape, deeds []Transition) *reference.Mat {
+func (m *Imagining) legalLoss(t *Tape, deeds []Transition) *Mat {
 	var x []sparse
 	var target []float64
 	for _, d := range deeds {
-		if s := m.seen(d.Obs); m.Input.Legal > 0 && s.at[0] >= 0 {
+		if s := m.seen(d.Obs); m.World.Legal > 0 && s.at[0] >= 0 {
 			x = append(x, m.mask(s, 0))
-			target = append(target, reference.Wide(d.Obs[m.board():m.board()+m.Actions])...)
+			target = append(target, Wide(d.Obs[m.board():m.board()+m.Actions])...)
 		}
 	}
 	return t.Scale(bitsLoss(t, m.through(t, "legal", x), target, []float64{1}, len(deeds)), m.term("legal"))
@@ -301,7 +304,7 @@ func (w World) after(was scene, d Transition) scene {
 	return next
 }
 
-func (m *imagining) overLoss(t *reference.Tape, deeds []Transition) *reference.Mat {
+func (m *Imagining) overLoss(t *Tape, deeds []Transition) *Mat {
 	var x []sparse
 	var target []float64
 	for _, d := range deeds {
@@ -315,7 +318,7 @@ func (m *imagining) overLoss(t *reference.Tape, deeds []Transition) *reference.M
 	return t.Scale(bitsLoss(t, m.through(t, "over", x), target, []float64{1}, len(deeds)), m.term("over"))
 }
 
-func (m *imagining) thingsLoss(t *reference.Tape, deeds []Transition) *reference.Mat {
+func (m *Imagining) thingsLoss(t *Tape, deeds []Transition) *Mat {
 	n, e := m.Agents, m.things()
 	weight := make([]float64, e)
 	for i := range weight {
@@ -329,7 +332,7 @@ func (m *imagining) thingsLoss(t *reference.Tape, deeds []Transition) *reference
 			r := make(sparse, 0, 48)
 			m.around(&r, s, d.Joint, cell)
 			x = append(x, r)
-			target = append(target, reference.Wide(d.Next[cell*m.Planes+n:(cell+1)*m.Planes])...)
+			target = append(target, Wide(d.Next[cell*m.Planes+n:(cell+1)*m.Planes])...)
 		}
 	}
 	return t.Scale(bitsLoss(t, m.through(t, "things", x), target, weight, len(deeds)), m.term("things"))
@@ -337,7 +340,7 @@ func (m *imagining) thingsLoss(t *reference.Tape, deeds []Transition) *reference
 
 // agentsLoss is where everyone goes, and what they are paid: two heads on the same
 // layers. Who went further than one cell teaches nothing about moves.
-func (m *imagining) agentsLoss(t *reference.Tape, deeds []Transition) *reference.Mat {
+func (m *Imagining) agentsLoss(t *Tape, deeds []Transition) *Mat {
 	var x []sparse
 	var open []bool
 	var class, level []int32
@@ -378,13 +381,13 @@ func (m *imagining) agentsLoss(t *reference.Tape, deeds []Transition) *reference
 }
 
 // planesLoss is the plane regression's: squared errors of planes, rewards and end.
-func (m *imagining) planesLoss(t *reference.Tape, deeds []Transition) *reference.Mat {
+func (m *Imagining) planesLoss(t *Tape, deeds []Transition) *Mat {
 	var x []sparse
 	out := m.board() + m.Agents + 1
-	want, weight := reference.NewMat(len(deeds), out), make([]float64, len(deeds)*out)
+	want, weight := NewMat(len(deeds), out), make([]float64, len(deeds)*out)
 	for i, d := range deeds {
 		x = append(x, m.whole(d.Obs, d.Joint))
-		copy(want.Row(i), append(reference.Wide(d.Next), reference.Wide(d.Reward)...))
+		copy(want.Row(i), append(Wide(d.Next), Wide(d.Reward)...))
 		if d.Over {
 			want.Row(i)[out-1] = 1
 		}
@@ -425,7 +428,7 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 				f.Margin = 0
 			}
 		}
-		if f.Margin < tie {
+		if f.Margin < Tie {
 			near++
 		} else if ok {
 			right++
@@ -434,12 +437,12 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 	return right, asked, near
 }
 
-// tie is how near two predictions are between which rounding may decide.
-const tie = 1e-4
+// Tie is how near two predictions are between which rounding may decide.
+const Tie = 1e-4
 
-// startsIn returns the moments of a played window that imagination starts from:
+// StartsIn returns the moments of a played window that imagination starts from:
 // episodes' first, or anywhere, where somebody is alive.
-func startsIn(ro *batch.Rollout, anywhere bool) (list []reference.Row) {
+func StartsIn(ro *batch.Rollout, anywhere bool) (list []Row) {
 	for t := range ro.Steps + 1 {
 		for n := range ro.Envs {
 			if !anywhere && !ro.Start[ro.Moment(t, n)] {
@@ -447,7 +450,7 @@ func startsIn(ro *batch.Rollout, anywhere bool) (list []reference.Row) {
 			}
 			for a := range agent.ID(ro.Agents) {
 				if ro.Alive[ro.Slot(a, t, n)] {
-					list = append(list, reference.Row{Agent: a, T: t, N: n})
+					list = append(list, Row{Agent: a, T: t, N: n})
 					break
 				}
 			}
@@ -458,6 +461,6 @@ func startsIn(ro *batch.Rollout, anywhere bool) (list []reference.Row) {
 
 // Draws returns the stream from which env n's starts are drawn in a round of
 // imagination.
-func (m *imagining) Draws(update, round, n int) rng.Rand {
-	return m.Key.Child("imagine").Child("round", update*m.Config.Refresh+round).Child("rules", n).Rand()
+func (m *Imagining) Draws(update, round, n int) rng.Rand {
+	return m.Key.Child("imagine").Child("round", update*m.Refresh+round).Child("rules", n).Rand()
 }

@@ -1,12 +1,8 @@
-package check
+package reference
 
 import (
 	"fmt"
 	"math"
-	"strings"
-
-	"hop/audit/reference"
-	"hop/model/world"
 )
 
 // World is a model of a game's rules on a board (docs/world.md): from what one
@@ -14,10 +10,18 @@ import (
 // rewards and the episode, and what everyone may do then. Each factor is a
 // network of its own, and looks at the three by three cells around a place.
 type World struct {
-	world.Config
-	world.Input
-	Net reference.Net
+	Variant                                string    // "heads": a distribution for everything; "planes": regression of all planes
+	Weights                                []float64 // factors of planes in the loss; nil: 1 each
+	Height, Width, Planes, Agents, Actions int
+	Horizon, Legal, Time, Last             int
+	Owned                                  int       // planes of what belongs to agents
+	Features                               int       // numbers observed besides the planes
+	Rewards                                []float32 // every reward there is, ascending
+	Net                                    Net
 }
+
+// Len returns the length of an observation.
+func (w World) Len() int { return w.board() + w.Features + w.Legal + w.Time + w.Last*w.Actions }
 
 // scene is what an observation shows.
 type scene struct {
@@ -246,8 +250,8 @@ func (w World) whole(obs []float32, joint []int32) (r sparse) {
 }
 
 // layerOf is a layer on sparse rows.
-func layerOf(t *reference.Tape, x []sparse, w, b *reference.Mat) *reference.Mat {
-	y := reference.NewMat(len(x), w.Cols)
+func layerOf(t *Tape, x []sparse, w, b *Mat) *Mat {
+	y := NewMat(len(x), w.Cols)
 	for i, row := range x {
 		to := y.Row(i)
 		copy(to, b.V)
@@ -275,7 +279,7 @@ func layerOf(t *reference.Tape, x []sparse, w, b *reference.Mat) *reference.Mat 
 }
 
 // trunk is the layers of a network below its head.
-func (w World) trunk(t *reference.Tape, name string, x []sparse) *reference.Mat {
+func (w World) trunk(t *Tape, name string, x []sparse) *Mat {
 	y := t.ReLU(layerOf(t, x, w.Net[name+"/0/w"], w.Net[name+"/0/b"]))
 	for i := 1; ; i++ {
 		next := fmt.Sprintf("%s/%d", name, i)
@@ -286,12 +290,12 @@ func (w World) trunk(t *reference.Tape, name string, x []sparse) *reference.Mat 
 	}
 }
 
-func (w World) head(t *reference.Tape, name string, y *reference.Mat) *reference.Mat {
+func (w World) head(t *Tape, name string, y *Mat) *Mat {
 	return t.Affine(y, w.Net[name+"/w"], w.Net[name+"/b"])
 }
 
 // through runs a network with one head.
-func (w World) through(t *reference.Tape, name string, x []sparse) *reference.Mat {
+func (w World) through(t *Tape, name string, x []sparse) *Mat {
 	return w.head(t, name+"/head", w.trunk(t, name, x))
 }
 
@@ -331,7 +335,7 @@ func (w World) Predict(obs []float32, joint []int32) *Foreseen {
 		Mean: make([]float64, n), Gone: make([]float64, n), Planes: make([]float64, w.board()), Margin: 1,
 	}
 	f.t = min(was.t+1, w.Horizon)
-	if w.Variant == world.Planes {
+	if w.Variant == "planes" {
 		w.regress(f, obs, joint)
 	} else {
 		w.classify(f, was, joint)
@@ -342,7 +346,7 @@ func (w World) Predict(obs []float32, joint []int32) *Foreseen {
 		if f.End[a] {
 			continue
 		}
-		y := w.through(&reference.Tape{}, "legal", []sparse{w.mask(f.scene, a)})
+		y := w.through(&Tape{}, "legal", []sparse{w.mask(f.scene, a)})
 		for k, x := range y.V {
 			f.Legal[a][k] = f.decide(x)
 		}
@@ -361,8 +365,8 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // choose returns the likeliest class and all probabilities.
 func (f *Foreseen) choose(logits []float64, legal []bool) (int, []float64) {
-	x := &reference.Mat{Rows: 1, Cols: len(logits), V: logits, G: make([]float64, len(logits))}
-	logp := (&reference.Tape{}).LogSoftmax(x, legal).V
+	x := &Mat{Rows: 1, Cols: len(logits), V: logits, G: make([]float64, len(logits))}
+	logp := (&Tape{}).LogSoftmax(x, legal).V
 	p, best, second := make([]float64, len(logits)), -1, 0.
 	for k, v := range logp {
 		if legal != nil && !legal[k] {
@@ -394,7 +398,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 			w.around(&r, was, joint, cell)
 			rows = append(rows, r)
 		}
-		y := w.through(&reference.Tape{}, "things", rows)
+		y := w.through(&Tape{}, "things", rows)
 		for cell := range w.cells() {
 			for e, x := range y.Row(cell) {
 				f.thing[cell][e] = f.decide(x)
@@ -412,7 +416,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 			f.Planes[cell*c+a] = 1
 			continue
 		}
-		t := &reference.Tape{}
+		t := &Tape{}
 		y := w.trunk(t, "move", []sparse{w.actor(was, f.scene, joint, a)})
 		q, p := f.choose(w.head(t, "move/head", y).V, w.open(cell))
 		f.at[a] = -1
@@ -431,7 +435,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 			f.Mean[a] += p * float64(w.Rewards[i])
 		}
 	}
-	over := w.through(&reference.Tape{}, "over", []sparse{w.end(f.scene)}).V[0]
+	over := w.through(&Tape{}, "over", []sparse{w.end(f.scene)}).V[0]
 	f.Over = f.decide(over)
 	for a := range n {
 		f.Gone[a] += (1 - f.Gone[a]) * logistic(over)
@@ -443,7 +447,7 @@ func (w World) classify(f *Foreseen, was scene, joint []int32) {
 // above a half.
 func (w World) regress(f *Foreseen, obs []float32, joint []int32) {
 	n, c := w.Agents, w.Planes
-	y := w.through(&reference.Tape{}, "dense", []sparse{w.whole(obs, joint)}).V
+	y := w.through(&Tape{}, "dense", []sparse{w.whole(obs, joint)}).V
 	copy(f.Planes, y)
 	near := func(x float64) bool {
 		f.Margin = min(f.Margin, math.Abs(x-0.5))
@@ -494,7 +498,7 @@ func (w World) View(f *Foreseen, joint []int32, s int) []float32 {
 			}
 		}
 	}
-	for k := range w.Input.Legal {
+	for k := range w.Legal {
 		v := float32(0)
 		if f.Legal[s][k] {
 			v = 1
@@ -512,25 +516,4 @@ func (w World) View(f *Foreseen, joint []int32, s int) []float32 {
 		out = append(out, hot...)
 	}
 	return out
-}
-
-// headWords returns the head that a part of the network belongs to, in a user's words.
-func headWords(part string) string {
-	name, _, _ := strings.Cut(part, "/")
-	switch name {
-	case "things":
-		return "things (what becomes of prey and blocks)"
-	case "move":
-		if strings.HasPrefix(part, "move/head") {
-			return "moves (where agents go, and who leaves)"
-		}
-		return "agents (the layers below moves and rewards)"
-	case "reward":
-		return "rewards"
-	case "over":
-		return "the end of the episode"
-	case "legal":
-		return "masks of legal actions"
-	}
-	return "the planes' regression"
 }
