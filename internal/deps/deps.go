@@ -26,7 +26,7 @@ var Floors = map[string]int{
 	"mind/a3c": 8, "mind/pr2": 8, "mind/rl2": 8, "pretrain": 8, "exp": 8,
 	"pretrain/sketch": 8, "pretrain/score": 9, "pretrain/score/chance": 9, "pretrain/score/lives": 10,
 	"registry": 9, "report": 9, "report/cross": 9, "report/sweeps": 9,
-	"report/adapted": 8, "audit/probe": 9, "audit/check": 10, "audit/ladder": 9, "audit": 11, "diag/faults": 9,
+	"report/adapted": 8, "audit/probe": 9, "audit/check": 10, "audit/ladder": 9, "audit": 11,
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12, "lab/attempt": 12, "lab/scale": 13, "sweep": 13,
