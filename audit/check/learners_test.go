@@ -616,8 +616,7 @@ func TestFaultsOfLearnersAreFound(t *testing.T) {
 		}, "the policy is the network's", "ppo", check.Suspect, "does not follow from the network's outputs"},
 		{"masks ignored", 3, func(m *recording) {
 			for i := range m.policyRow {
-				p := make([]float64, actions)
-				distribution(p, m.logits[i*actions:(i+1)*actions], nil)
+				p := distribution(m.logits[i*actions:(i+1)*actions], nil)
 				for k := range p {
 					m.probs[i*actions+k] = float32(p[k])
 				}

@@ -3,19 +3,16 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"hop/audit/record"
+	"hop/audit/reference"
 	"hop/check"
 )
 
 // anyGae reports whether a batch holds all that advantages follow from.
 func (r *recorded) anyGae() bool {
-	for k := range r.Batches {
-		if b := &r.Batches[k]; hasAdvantages(b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) })
 }
 
 // hasAdvantages reports whether a batch holds all that advantages follow from.
@@ -27,15 +24,10 @@ func hasAdvantages(b *record.Batch) bool {
 // estimate returns a batch's advantages: those handed in, or returns less values where
 // those were normalised before.
 func estimate(b *record.Batch) []float64 {
-	adv, ret, val := b.Col["advantages"], b.Col["returns"], b.Col["values"]
-	if ret == nil || adv != nil && !normalised(adv) {
-		return adv
+	if adv, ret := b.Col["advantages"], b.Col["returns"]; ret != nil && (adv == nil || normalised(adv)) {
+		return minus(ret, b.Col["values"])
 	}
-	out := make([]float64, len(ret))
-	for i := range out {
-		out[i] = ret[i] - val[i]
-	}
-	return out
+	return b.Col["advantages"]
 }
 
 // normalised reports whether numbers have mean 0 and deviation 1.
@@ -61,6 +53,16 @@ type link struct {
 	adv          []float64
 	i, next, new int // its place, that of the agent's next step in the episode, and of its next episode's first; -1: none
 	row          int
+}
+
+// step is what its advantage follows from if the batch's row next comes next; -1: nothing.
+func (l link) step(next int) reference.AdvantageStep {
+	col := l.b.Col
+	s := reference.AdvantageStep{Reward: col["rewards"][l.i], Value: col["values"][l.i], Gamma: l.b.Gamma, Lambda: l.b.Lambda}
+	if next >= 0 {
+		s.NextReward, s.NextValue, s.NextAdv = col["rewards"][next], col["values"][next], l.adv[next]
+	}
+	return s
 }
 
 // links visits all rows whose advantage can be computed again.
@@ -102,169 +104,134 @@ func (r *recorded) links(visit func(l link)) {
 	}
 }
 
-// advantages asks whether each advantage is what generalised advantage estimation
-// (Schulman et al. 2016) makes of the reward, the values and the next advantage:
-// A = r + gamma V' - V + gamma lambda A', without V' and A' at an exit.
+// Ends of the steps whose advantages are asked about.
+const (
+	within = iota // an episode
+	atExit
+	atCut
+	endings
+)
+
+// advantages asks whether each advantage is what generalised advantage estimation makes of
+// the reward, the values and the next advantage, without what follows at an exit.
 func (r *recorded) advantages(f *check.Finding) {
 	if !r.found(f) {
 		return
 	}
-	type slip struct {
-		says   string
-		value  func(l link, rew, val, adv float64) float64
-		agrees int
-	}
-	v := func(l link, i int) float64 { return l.b.Col["values"][i] }
-	within := []slip{
-		{says: "The value of the next step is left out.", value: func(l link, rew, val, adv float64) float64 { return rew - val }},
-		{says: "They are errors of one step: the next advantage is left out.", value: func(l link, rew, val, adv float64) float64 {
-			return rew + l.b.Gamma*v(l, l.next) - val
-		}},
-		{says: "Nothing is discounted.", value: func(l link, rew, val, adv float64) float64 { return rew + v(l, l.next) - val + adv }},
-		{says: "They are discounted by gamma alone: lambda is 1.", value: func(l link, rew, val, adv float64) float64 {
-			return rew + l.b.Gamma*v(l, l.next) - val + l.b.Gamma*adv
-		}},
-		{says: "They are discounted by lambda alone.", value: func(l link, rew, val, adv float64) float64 {
-			return rew + l.b.Gamma*v(l, l.next) - val + l.b.Lambda*adv
-		}},
-		{says: "The value of the next step is not discounted.", value: func(l link, rew, val, adv float64) float64 {
-			return rew + v(l, l.next) - val + l.b.Gamma*l.b.Lambda*adv
-		}},
-		{says: "The reward is that of the next step.", value: func(l link, rew, val, adv float64) float64 {
-			return l.b.Col["rewards"][l.next] + l.b.Gamma*v(l, l.next) - val + l.b.Gamma*l.b.Lambda*adv
-		}},
-		{says: "The own value is not taken off: they are returns.", value: func(l link, rew, val, adv float64) float64 {
-			return rew + l.b.Gamma*v(l, l.next) + l.b.Gamma*l.b.Lambda*(adv-v(l, l.next))
-		}},
-	}
-	exits := []slip{
-		{says: "They reach into the next episode: the exit does not stop them.", value: func(l link, rew, val, adv float64) float64 {
-			if l.new < 0 {
-				return math.NaN()
-			}
-			return rew + l.b.Gamma*v(l, l.new) - val + l.b.Gamma*l.b.Lambda*l.adv[l.new]
-		}},
-		{says: "The value after the exit counts.", value: func(l link, rew, val, adv float64) float64 {
-			if l.new < 0 {
-				return math.NaN()
-			}
-			return rew + l.b.Gamma*v(l, l.new) - val
-		}},
-	}
-	var scale []float64
-	r.links(func(l link) { scale = append(scale, l.adv[l.i]) })
-	_, sd := moments(scale)
-	tolerance := 2e-3*sd + 1e-5
-	rows, bad := [3]int{}, [3]int{} // within an episode, at an exit, at a cut
-	early, beforeEnd := 0, 0
-	firsts, firstBad := 0, 0
-	leaks := 0 // cuts after which the next episode's value counts
-	who := make([]int, r.Count)
-	worst := 0.
-	r.links(func(l link) {
-		rew, val, got := l.b.Col["rewards"][l.i], v(l, l.i), l.adv[l.i]
-		exit, cut := r.Ends(l.row)
-		near := func(x float64) bool { return math.Abs(got-x) <= tolerance }
-		miss := func(kind int, want float64) bool {
-			rows[kind]++
-			if near(want) {
-				return false
-			}
-			bad[kind]++
-			who[l.row%r.Count]++
-			worst = max(worst, math.Abs(got-want))
-			return true
+	a := advantageCount{recorded: r, who: make([]int, r.Count), agrees: make([]int, len(reference.AdvantageSlips))}
+	var all []float64
+	r.links(func(l link) { all = append(all, l.adv[l.i]) })
+	_, sd := moments(all)
+	a.tolerance = 2e-3*sd + 1e-5
+	r.links(a.take)
+	a.say(f)
+}
+
+// advantageCount is what all advantages came to.
+type advantageCount struct {
+	*recorded
+	tolerance float64
+	rows, bad [endings]int
+	who       []int // [A] wrong rows
+	worst     float64
+	agrees    []int // wrong rows within an episode that agree with each slip
+
+	firsts, firstBad   int // of an episode's first steps
+	beforeEnd, early   int // steps before an end, and those that stop there already
+	beyond, afterValue int // wrong exits that reach into the next episode, or count its value
+	leaks              int // cuts after which the next episode's value counts
+}
+
+// take takes in one row.
+func (a *advantageCount) take(l link) {
+	s, got := l.step(l.next), l.adv[l.i]
+	near := func(x float64) bool { return math.Abs(got-x) <= a.tolerance }
+	miss := func(kind int, want float64) bool {
+		if a.rows[kind]++; near(want) {
+			return false
 		}
-		switch {
-		case exit:
-			if miss(1, rew-val) {
-				for k := range exits {
-					if near(exits[k].value(l, rew, val, 0)) {
-						exits[k].agrees++
-					}
-				}
-			}
-		case cut:
-			rows[2]++
-			if near(rew - val) {
-				bad[2]++
-			}
-			if l.new >= 0 && (near(rew+l.b.Gamma*v(l, l.new)-val) || near(rew+l.b.Gamma*v(l, l.new)-val+l.b.Gamma*l.b.Lambda*l.adv[l.new])) {
-				leaks++
-			}
-		case l.next >= 0:
-			adv := l.adv[l.next]
-			nextExit, nextCut := r.Ends(l.b.Row[l.next])
-			first := r.Before(l.row) < 0
-			wrong := miss(0, rew+l.b.Gamma*v(l, l.next)-val+l.b.Gamma*l.b.Lambda*adv)
-			if first {
-				firsts++
-				if wrong {
-					firstBad++
-				}
-			}
-			if nextExit || nextCut {
-				beforeEnd++
-				if wrong && near(rew-val) {
-					early++
-				}
-			}
-			if wrong {
-				for k := range within {
-					if near(within[k].value(l, rew, val, adv)) {
-						within[k].agrees++
-					}
-				}
-			}
+		a.bad[kind]++
+		a.who[l.row%a.Count]++
+		a.worst = max(a.worst, math.Abs(got-want))
+		return true
+	}
+	ended, onward := l.step(-1).Estimate(), l.step(l.new)
+	value := onward
+	value.NextAdv = 0
+	switch exit, cut := a.Ends(l.row); {
+	case exit:
+		if miss(atExit, ended) && l.new >= 0 {
+			a.beyond += one(near(onward.Estimate()))
+			a.afterValue += one(near(value.Estimate()))
 		}
-	})
-	f.Rows = rows[0] + rows[1] + rows[2]
-	f.Unit = "share of rows"
-	f.Saw(float64(bad[0]), 0, "wrong within an episode, of %d", rows[0])
-	f.Saw(float64(bad[1]), 0, "wrong at an exit, of %d", rows[1])
-	f.Saw(float64(bad[2]), 0, "without the value of what comes next at a cut, of %d", rows[2])
-	for a, n := range who {
-		if n > 0 {
-			f.Who = append(f.Who, a)
+	case cut: // what came next is not recorded, so that only what it must not be can be told
+		a.rows[atCut]++
+		a.bad[atCut] += one(near(ended))
+		a.leaks += one(l.new >= 0 && (near(value.Estimate()) || near(onward.Estimate())))
+	case l.next >= 0:
+		wrong := miss(within, s.Estimate())
+		if a.Before(l.row) < 0 {
+			a.firsts++
+			a.firstBad += one(wrong)
+		}
+		if exit, cut := a.Ends(l.b.Row[l.next]); exit || cut {
+			a.beforeEnd++
+			a.early += one(wrong && near(ended))
+		}
+		for k, slip := range reference.AdvantageSlips {
+			a.agrees[k] += one(wrong && slip.Says != "" && near(slip.Of(s)))
 		}
 	}
-	named := func(list []slip, n int) string {
-		best := -1
-		for k := range list {
-			if list[k].agrees*10 >= n*7 && (best < 0 || list[k].agrees > list[best].agrees) {
-				best = k
-			}
+}
+
+// explained is a slip that most of so many wrong rows agree with, in words.
+func explained(agrees []int, says func(k int) string, n int) string {
+	best := 0
+	for k := range agrees {
+		if agrees[k] > agrees[best] {
+			best = k
 		}
-		if best < 0 {
-			return ""
-		}
-		return " " + list[best].says
 	}
-	next := "where advantages are computed: A = r + gamma V' - V + gamma lambda A', where V' and A' are 0 after the agent's own end"
+	if agrees[best]*10 < n*7 {
+		return ""
+	}
+	return " " + says(best)
+}
+
+// say says what was found.
+func (a *advantageCount) say(f *check.Finding) {
+	rows, bad := a.rows, a.bad
+	f.Rows, f.Unit = rows[within]+rows[atExit]+rows[atCut], "share of rows"
+	f.Saw(float64(bad[within]), 0, "wrong within an episode, of %d", rows[within])
+	f.Saw(float64(bad[atExit]), 0, "wrong at an exit, of %d", rows[atExit])
+	f.Saw(float64(bad[atCut]), 0, "without the value of what comes next at a cut, of %d", rows[atCut])
+	f.Who = indices(a.who)
+	const next = "where advantages are computed: A = r + gamma V' - V + gamma lambda A', where V' and A' are 0 after the agent's own end"
 	off := func(kind int) bool { return bad[kind] >= 3 && float64(bad[kind]) > 0.02*float64(rows[kind]) }
-	share := float64(bad[0]+bad[1]) / float64(max(rows[0]+rows[1], 1))
+	share := float64(bad[within]+bad[atExit]) / float64(max(rows[within]+rows[atExit], 1))
+	fault := func(says string, args ...any) { f.Accuse(check.Fault, share, fmt.Sprintf(says, args...), next) }
 	switch {
-	case off(0) && off(1) && firstBad*10 >= bad[0]*8 && firstBad > 2:
-		f.Accuse(check.Fault, share,
-			fmt.Sprintf("Advantages stop at the first step of an episode and run over the end of the one before, in %d of "+
-				"%d: ends are taken a step late.", firstBad, firsts), next)
-	case off(0) && early*10 >= bad[0]*8:
-		f.Accuse(check.Fault, share, fmt.Sprintf("Advantages stop a step before the end, in %d of %d: ends are taken a step early.", early,
-			beforeEnd), next)
-	case off(0):
-		f.Accuse(check.Fault, share,
-			fmt.Sprintf("%d of %d advantages do not follow from rewards, values and the next advantage; they are off by "+
-				"up to %.3g.%s", bad[0], rows[0], worst, named(within, bad[0])), next)
-	case off(1):
-		f.Accuse(check.Fault, share, fmt.Sprintf("%d of %d advantages at an exit are not reward less value.%s", bad[1], rows[1],
-			named(exits, bad[1])), next)
-	case rows[2] >= 5 && leaks*10 > rows[2]*8:
-		f.Accuse(check.Fault, float64(leaks)/float64(rows[2]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
-			leaks, rows[2]), "take the value of the last observation before the reset")
-	case rows[2] >= 5 && bad[2]*10 > rows[2]*8 && r.Horizon == 0:
-		f.Accuse(check.Suspect, float64(bad[2])/float64(rows[2]), fmt.Sprintf("A cut is learnt as an exit, in %d of %d: the value of what would "+
-			"have come is left out.", bad[2], rows[2]), "add gamma times the value of the last observation where truncations[agent] is set; if "+
-			"the limit is a rule of the game and time is observed, say so: Recorder(..., horizon=...)")
+	case off(within) && off(atExit) && a.firstBad*10 >= bad[within]*8 && a.firstBad > 2:
+		fault("Advantages stop at the first step of an episode and run over the end of the one before, in %d of %d: ends are taken a step late.",
+			a.firstBad, a.firsts)
+	case off(within) && a.early*10 >= bad[within]*8:
+		fault("Advantages stop a step before the end, in %d of %d: ends are taken a step early.", a.early, a.beforeEnd)
+	case off(within):
+		fault("%d of %d advantages do not follow from rewards, values and the next advantage; they are off by up to %.3g.%s", bad[within],
+			rows[within], a.worst, explained(a.agrees, func(k int) string { return reference.AdvantageSlips[k].Says }, bad[within]))
+	case off(atExit):
+		fault("%d of %d advantages at an exit are not reward less value.%s", bad[atExit], rows[atExit],
+			explained([]int{a.beyond, a.afterValue}, func(k int) string {
+				return []string{"They reach into the next episode: the exit does not stop them.", "The value after the exit counts."}[k]
+			}, bad[atExit]))
+	case rows[atCut] >= 5 && a.leaks*10 > rows[atCut]*8:
+		f.Accuse(check.Fault, float64(a.leaks)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
+			a.leaks, rows[atCut]), "take the value of the last observation before the reset")
+	case rows[atCut] >= 5 && bad[atCut]*10 > rows[atCut]*8 && a.Horizon == 0:
+		f.Accuse(check.Suspect, float64(bad[atCut])/float64(rows[atCut]),
+			fmt.Sprintf("A cut is learnt as an exit, in %d of %d: the value of what "+
+				"would have come is left out.", bad[atCut], rows[atCut]), "add gamma times the value of the last observation where "+
+				"truncations[agent] is set; if the limit is a rule of the game and time is observed, say so: Recorder(..., horizon=...)")
 	default:
 		f.Who = nil
 		f.Says = fmt.Sprintf("Advantages follow from rewards, values and ends, in %d rows.", f.Rows)
@@ -273,8 +240,7 @@ func (r *recorded) advantages(f *check.Finding) {
 
 // returns asks whether returns are advantages and values together.
 func (r *recorded) returns(f *check.Finding) {
-	bad := make([]int, r.Count)
-	total := 0
+	c := countRows(r.Agents)
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		adv, ret, val := b.Col["advantages"], b.Col["returns"], b.Col["values"]
@@ -283,24 +249,14 @@ func (r *recorded) returns(f *check.Finding) {
 		}
 		_, sd := moments(ret)
 		for i := range ret {
-			f.Rows++
-			if !(math.Abs(adv[i]+val[i]-ret[i]) <= 2e-3*sd+1e-5) {
-				bad[b.Agents[0]]++
-				total++
-			}
+			c.add(b.Agents[0], !(math.Abs(adv[i]+val[i]-ret[i]) <= 2e-3*sd+1e-5))
 		}
 	}
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Returns are advantages and values together, in %d rows.", f.Rows)
+	_, share := c.counted(f, "Returns are advantages and values together, in %d rows.", "returns that are something else")
 	if f.Rows == 0 {
 		f.Says = "Advantages were normalised before they were handed in, so returns cannot be compared with them."
 	}
-	for a, n := range bad {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n), 0, "%s: returns that are something else", r.Agents[a])
-		}
-	}
-	if share := float64(total) / float64(max(f.Rows, 1)); share > 0.02 {
+	if share > 0.02 {
 		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of the returns of %s are not advantages and values together.", 100*share,
 			check.Few(r.titles(f.Who))), "what the value learns from: returns = advantages + values, from before anything is normalised")
 	}
@@ -308,8 +264,7 @@ func (r *recorded) returns(f *check.Finding) {
 
 // valuesDiffer asks whether values say anything, and are numbers.
 func (r *recorded) valuesDiffer(f *check.Finding) {
-	low, high, n := make([]float64, r.Count), make([]float64, r.Count), make([]int, r.Count)
-	batches := make([]int, r.Count)
+	values, batches := make([][]float64, r.Count), make([]int, r.Count)
 	f.Unit = "rows"
 	for k := range r.Batches {
 		b := &r.Batches[k]
@@ -327,23 +282,17 @@ func (r *recorded) valuesDiffer(f *check.Finding) {
 				}
 			}
 		}
-		for _, x := range b.Col["values"] {
-			if n[me] == 0 {
-				low[me], high[me] = x, x
-			}
-			low[me], high[me] = min(low[me], x), max(high[me], x)
-			n[me]++
-			f.Rows++
-		}
+		values[me] = append(values[me], b.Col["values"]...)
+		f.Rows += len(b.Col["values"])
 	}
 	if f.Status > check.Pass {
 		return
 	}
 	f.Says = fmt.Sprintf("Values are finite and tell states apart, in %d rows.", f.Rows)
-	for a := range r.Count {
-		if batches[a] >= 3 && n[a] >= 32 && low[a] == high[a] {
+	for a, x := range values {
+		if batches[a] >= 3 && len(x) >= 32 && slices.Min(x) == slices.Max(x) {
 			f.Who = []int{a}
-			f.Accuse(check.Fault, 1, fmt.Sprintf("The value of %s is %.4g in all of %d rows.", r.Agents[a], low[a], n[a]),
+			f.Accuse(check.Fault, 1, fmt.Sprintf("The value of %s is %.4g in all of %d rows.", r.Agents[a], x[0], len(x)),
 				"whether the value's head is read, and whether its optimiser holds it")
 			return
 		}

@@ -18,22 +18,18 @@ type variant struct {
 
 // compare asks whether a column holds what it should: the first variant. If it does
 // not, the one that agrees best, where it differs from the first, gives the reason.
-// It returns the share of rows that are wrong and the variant, nil if none agrees.
-func (r *recorded) compare(f *check.Finding, name string, skip func(row int) bool, vs []variant) (wrong float64, best *variant) {
-	bad := 0
-	who := make([]int, r.Count)
+// It returns the share of rows that are wrong and the variant, nil if none agrees; good is
+// said of so many rows if none is.
+func (r *recorded) compare(f *check.Finding, name, good string, skip func(row int) bool, vs []variant) (wrong float64, best *variant) {
+	c := countRows(r.Agents)
 	agrees, differs := make([]int, len(vs)), make([]int, len(vs))
 	same := func(x, y float64) bool { return math.Abs(x-y) <= 1e-4*max(math.Abs(x), math.Abs(y), 1e-2) }
 	r.Each(func(b *record.Batch, i, row int) {
 		if b.Col[name] == nil || !r.Owns(b, row) || skip(row) {
 			return
 		}
-		f.Rows++
 		x, should := b.Col[name][i], vs[0].value(b, i, row)
-		if !same(x, should) {
-			bad++
-			who[row%r.Count]++
-		}
+		c.add(row%r.Count, !same(x, should))
 		for k, v := range vs[1:] {
 			if y := v.value(b, i, row); !math.IsNaN(y) && !same(y, should) {
 				differs[k+1]++
@@ -43,12 +39,7 @@ func (r *recorded) compare(f *check.Finding, name string, skip func(row int) boo
 			}
 		}
 	})
-	for a, n := range who {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n), 0, "%s: rows whose %s are others", r.Agents[a], name)
-		}
-	}
+	bad, wrong := c.counted(f, good, "rows whose "+name+" are others")
 	top := 0.9
 	for k := 1; k < len(vs); k++ {
 		// A variant explains as much as it agrees with where it says something else.
@@ -56,7 +47,7 @@ func (r *recorded) compare(f *check.Finding, name string, skip func(row int) boo
 			best, top = &vs[k], share
 		}
 	}
-	return float64(bad) / float64(max(f.Rows, 1)), best
+	return wrong, best
 }
 
 // learntActions asks whether the actions that are learnt from are those that were played.
@@ -73,13 +64,12 @@ func (r *recorded) learntActions(f *check.Finding) {
 	vs := []variant{{"", func(_ *record.Batch, _, row int) float64 { return action(row) }, 0},
 		{"They are those of the step before.", func(_ *record.Batch, _, row int) float64 { return action(r.Before(row)) }, 0},
 		{"They are those of the step after.", func(_ *record.Batch, _, row int) float64 { return action(r.After(row)) }, 0}}
-	wrong, best := r.compare(f, "actions", func(row int) bool { return r.Action[row] < 0 }, vs)
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Learnt actions are those that were played, in %d rows.", f.Rows)
+	wrong, best := r.compare(f, "actions", "Learnt actions are those that were played, in %d rows.",
+		func(row int) bool { return r.Action[row] < 0 }, vs)
 	if wrong <= 0.01 {
 		return
 	}
-	says := fmt.Sprintf("%.0f %% of the actions that %s %s from are not those that were played.", 100*wrong, check.Few(r.titles(f.Who)),
-		check.Verb(len(f.Who), "learns", "learn"))
+	says := fmt.Sprintf("%.0f %% of the actions that %s from are not those that were played.", 100*wrong, r.few(f, "learns", "learn"))
 	next := "where actions are stored and where they are handed to env.step: by the same name, at the same step"
 	if best != nil {
 		says += " " + best.says

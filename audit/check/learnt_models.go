@@ -34,12 +34,7 @@ func (r *recorded) others(f *check.Finding) {
 	}
 	loss := func(p []float32, act int32) float64 { return -math.Log(max(float64(p[act]), 1e-9)) }
 	exact, knows := 0., 0 // of those who know what co-players draw from
-	drawn := map[int]int{}
-	for i, row := range r.Probs.Row {
-		if r.Probs.Width > 0 {
-			drawn[row] = i
-		}
-	}
+	drawn := r.drawnAt()
 	for i, row := range r.MOA.Row {
 		t, me, of := row/k, row%k, r.Of[i]
 		p := r.MOA.At(i)

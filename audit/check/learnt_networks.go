@@ -78,14 +78,6 @@ func (r *recorded) ownNetworks(f *check.Finding) {
 	}
 }
 
-func (r *recorded) titles(who []int) []string {
-	var out []string
-	for _, a := range who {
-		out = append(out, r.Agents[a])
-	}
-	return out
-}
-
 // startApart asks whether networks of different agents began with the same weights.
 func (r *recorded) startApart(f *check.Finding) {
 	var same []int
@@ -171,19 +163,6 @@ func (r *recorded) held(f *check.Finding) {
 		f.Who = unique(f.Who)
 		f.Accuse(check.Fault, float64(len(f.Evidence)), says[0]+also(len(f.Who)), next[0])
 	}
-}
-
-func unique(x []int) []int {
-	slices.Sort(x)
-	return slices.Compact(x)
-}
-
-// also says that one sentence stands for several agents.
-func also(agents int) string {
-	if agents < 2 {
-		return ""
-	}
-	return fmt.Sprintf(" The same is so of %d agents.", agents)
 }
 
 // history collects the watched updates of a network.

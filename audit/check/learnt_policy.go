@@ -5,28 +5,18 @@ import (
 	"math"
 	"slices"
 
+	"hop/audit/reference"
 	"hop/check"
 )
 
-// distribution writes softmax(x) over the actions that a mask allows; nil: all.
-func distribution(dst []float64, x []float32, legal []bool) {
-	top := math.Inf(-1)
+// distribution is softmax(x) over the actions that a mask allows, and that are numbers;
+// nil: all.
+func distribution(x []float32, legal []bool) []float64 {
+	mask := make([]bool, len(x))
 	for k, v := range x {
-		if (legal == nil || k < len(legal) && legal[k]) && v == v {
-			top = max(top, float64(v))
-		}
+		mask[k] = (legal == nil || k < len(legal) && legal[k]) && v == v
 	}
-	sum := 0.
-	for k, v := range x {
-		dst[k] = 0
-		if (legal == nil || k < len(legal) && legal[k]) && v == v {
-			dst[k] = math.Exp(float64(v) - top)
-			sum += dst[k]
-		}
-	}
-	for k := range dst {
-		dst[k] /= sum
-	}
+	return reference.Softmax(x, mask)
 }
 
 // legal returns a row's mask, nil if there is none.
@@ -55,67 +45,43 @@ func shares(x []float32) bool {
 // softmax asks whether actions are drawn from what the network puts out: its logits,
 // after one softmax. A head whose outputs are probabilities already must not get another.
 func (r *recorded) softmax(f *check.Finding) {
-	t := r.Logits
-	want, twice := make([]float64, t.Width), make([]float64, t.Width)
-	half := make([]float32, t.Width)
-	support := make([]bool, t.Width) // actions that have some probability: a mask that was not recorded
-	right, double, none := 0, 0, 0
-	ready := 0 // outputs that are probabilities
-	who := make([]int, r.Count)
-	flat := [2]float64{} // mean of the largest probability, drawn from and right
-	near := func(p []float32, q []float64) bool {
-		for k := range p {
-			if p[k] == p[k] && math.Abs(float64(p[k])-q[k]) > 2e-3 {
-				return false
-			}
-		}
-		return true
-	}
+	t, drawn := r.Logits, r.Probs.Width == r.Logits.Width
+	c, ready, double := countRows(r.Agents), 0, 0 // outputs that are probabilities; rows after two softmaxes
+	flat := [2]float64{}                          // sums of the largest probability, drawn from and right
 	for i, row := range t.Row {
 		x := t.At(i)
-		f.Rows++
 		done := shares(x)
-		if done {
-			ready++
-		}
-		if r.Probs.Width != t.Width {
+		ready += one(done)
+		if !drawn {
+			c.add(row%r.Count, false)
 			continue
 		}
 		p := r.Probs.At(i)
+		support := make([]bool, t.Width) // actions that have some probability: a mask that was not recorded
 		for k, v := range p {
 			support[k] = v > 0
 		}
-		masks := [][]bool{nil, r.legal(row), support}
-		if done { // the outputs themselves are the distribution
-			for k, v := range x {
-				want[k] = float64(v)
-			}
-			if near(p, want) {
-				right++
-				continue
-			}
-		} else {
-			if slices.ContainsFunc(masks, func(mask []bool) bool { distribution(want, x, mask); return near(p, want) }) {
-				right++
-				continue
-			}
-			distribution(want, x, nil)
-			for k, v := range want {
+		softened := func(x []float32) bool {
+			return slices.ContainsFunc([][]bool{nil, r.legal(row), support}, func(mask []bool) bool { return nearTo(p, distribution(x, mask)) })
+		}
+		bad := done && !nearTo(p, reference.Wide(x)) || !done && !softened(x)
+		if c.add(row%r.Count, bad); !bad {
+			continue
+		}
+		if !done { // what one softmax makes of it
+			half := make([]float32, t.Width)
+			for k, v := range distribution(x, nil) {
 				half[k] = float32(v)
 			}
 			x = half
 		}
 		flat[0] += float64(slices.Max(p))
 		flat[1] += float64(slices.Max(x))
-		if slices.ContainsFunc(masks, func(mask []bool) bool { distribution(twice, x, mask); return near(p, twice) }) {
-			double++
-		} else {
-			none++
-		}
-		who[row%r.Count]++
+		double += one(softened(x))
 	}
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Actions are drawn from one softmax of the network's outputs, in %d rows.", f.Rows)
-	if r.Probs.Width != t.Width {
+	bad, share := c.counted(f, "Actions are drawn from one softmax of the network's outputs, in %d rows.",
+		"rows that are drawn from something else")
+	if !drawn {
 		f.Says = fmt.Sprintf("The network puts out logits, in %d rows; what actions are drawn from was not recorded.", f.Rows)
 		if ready*10 > f.Rows*9 {
 			f.Accuse(check.Suspect, 1,
@@ -125,14 +91,6 @@ func (r *recorded) softmax(f *check.Finding) {
 		}
 		return
 	}
-	for a, n := range who {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n), 0, "%s: rows that are drawn from something else", r.Agents[a])
-		}
-	}
-	bad := double + none
-	share := float64(bad) / float64(max(f.Rows, 1))
 	if bad < 5 || share < 0.02 {
 		f.Who = nil
 		return
@@ -141,49 +99,50 @@ func (r *recorded) softmax(f *check.Finding) {
 	// Outputs that are all alike are the same after one softmax and after two, so what differs decides.
 	if double*10 > bad*8 {
 		f.Accuse(check.Fault, share,
-			fmt.Sprintf("A softmax is applied twice: %s %s from softmax(softmax(x)) in %d of %d rows, which is flatter than "+
-				"the network says.", check.Few(r.titles(f.Who)), check.Verb(len(f.Who), "draws", "draw"), double, f.Rows),
+			fmt.Sprintf("A softmax is applied twice: %s from softmax(softmax(x)) in %d of %d rows, which is flatter than "+
+				"the network says.", r.few(f, "draws", "draw"), double, f.Rows),
 			"the network's last layer and the distribution: logits go to Categorical(logits=...), probabilities to probs=")
 		return
 	}
-	f.Accuse(check.Suspect, share, fmt.Sprintf("What %s %s from does not follow from the network's outputs, in %d of %d rows.",
-		check.Few(r.titles(f.Who)), check.Verb(len(f.Who), "draws", "draw"), bad, f.Rows),
+	f.Accuse(check.Suspect, share, fmt.Sprintf("What %s from does not follow from the network's outputs, in %d of %d rows.",
+		r.few(f, "draws", "draw"), bad, f.Rows),
 		"what stands between them: a temperature, noise, a mask of another step, or another agent's network")
+}
+
+// nearTo compares a distribution as it was recorded; what is no number is not compared.
+func nearTo(p []float32, q []float64) bool {
+	for k := range p {
+		if p[k] == p[k] && math.Abs(float64(p[k])-q[k]) > 2e-3 {
+			return false
+		}
+	}
+	return true
 }
 
 // keepsMasks asks whether forbidden actions get any probability.
 func (r *recorded) keepsMasks(f *check.Finding) {
-	bad, who := 0, make([]int, r.Count)
-	mass := 0.
+	c, mass := countRows(r.Agents), 0.
 	for i, row := range r.Probs.Row {
-		legal, p := r.legal(row), r.Probs.At(i)
+		legal := r.legal(row)
 		if !r.Alive[row] || !slices.Contains(legal, false) {
 			continue
 		}
-		f.Rows++
 		off := 0.
-		for k, x := range p {
+		for k, x := range r.Probs.At(i) {
 			if x == x && (k >= len(legal) || !legal[k]) {
 				off += float64(x)
 			}
 		}
-		if off > 1e-4 {
-			bad++
+		if c.add(row%r.Count, off > 1e-4); off > 1e-4 {
 			mass += off
-			who[row%r.Count]++
 		}
 	}
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Forbidden actions have no probability, in %d rows that forbid some.", f.Rows)
+	bad, share := c.counted(f, "Forbidden actions have no probability, in %d rows that forbid some.",
+		"rows with probability on forbidden actions")
 	if f.Rows == 0 {
 		f.Says = "No mask forbids anything, so it cannot show whether the policy keeps to masks."
 	}
-	for a, n := range who {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n), 0, "%s: rows with probability on forbidden actions", r.Agents[a])
-		}
-	}
-	if share := float64(bad) / float64(max(f.Rows, 1)); bad >= 3 && share > 0.01 {
+	if bad >= 3 && share > 0.01 {
 		f.Accuse(check.Fault, share,
 			fmt.Sprintf("The policy gives %.0f %% of its probability to actions that the mask forbids, in %d of %d rows.",
 				100*mass/float64(bad), bad, f.Rows), "set the logits of forbidden actions to -inf before the softmax, when acting and when learning")
@@ -309,49 +268,32 @@ func (r *recorded) whosePolicy(place []int) []int {
 // oldLogprobs asks whether the log-probabilities that PPO's ratio divides by are those of
 // the time of acting.
 func (r *recorded) oldLogprobs(f *check.Finding) {
-	place := map[int]int{}
-	for i, row := range r.Probs.Row {
-		if r.Probs.Width > 0 {
-			place[row] = i
-		}
-	}
-	positive, bad, total := 0, 0, 0
-	agrees := [3]int{}
-	slips := []string{"They are probabilities, not their logarithms.", "They are of another action.", "They are logits, not normalised."}
-	who := make([]int, r.Count)
+	place, slips := r.drawnAt(), []string{"They are probabilities, not their logarithms.", "They are of another action.",
+		"They are logits, not normalised."}
+	positive, asked, agrees, who := 0, countRows(r.Agents), make([]int, len(slips)), make([]int, r.Count)
 	for k := range r.Batches {
 		b := &r.Batches[k]
+		me := b.Agents[0]
 		for i, x := range b.Col["logprobs"] {
 			f.Rows++
-			if x > 1e-4 {
-				positive++
-				who[b.Agents[0]]++
-			}
+			positive += one(x > 1e-4)
+			who[me] += one(x > 1e-4)
 			row := b.Row[i]
 			at, known := place[max(row, 0)]
 			if !known || row < 0 || !b.Sure[i] || !r.Owns(b, row) || r.Action[row] < 0 {
 				continue
 			}
-			p := r.Probs.At(at)
-			act := r.Action[row]
-			total++
-			if want := math.Log(float64(p[act])); math.Abs(x-want) <= 2e-3*max(1, math.Abs(want)) {
+			p, act := r.Probs.At(at), r.Action[row]
+			want := math.Log(float64(p[act]))
+			bad := !(math.Abs(x-want) <= 2e-3*max(1, math.Abs(want)))
+			if asked.add(me, bad); !bad {
 				continue
 			}
-			bad++
-			who[b.Agents[0]]++
-			if math.Abs(x-float64(p[act])) < 1e-4 {
-				agrees[0]++
-			}
-			for j, q := range p {
-				if j != int(act) && q > 0 && math.Abs(x-math.Log(float64(q))) < 2e-3 {
-					agrees[1]++
-					break
-				}
-			}
-			if r.Logits.Width > 0 && math.Abs(x-float64(r.Logits.At(at)[act])) < 1e-3 {
-				agrees[2]++
-			}
+			who[me]++
+			agrees[0] += one(math.Abs(x-float64(p[act])) < 1e-4)
+			another := func(j int) bool { return j != int(act) && p[j] > 0 && math.Abs(x-math.Log(float64(p[j]))) < 2e-3 }
+			agrees[1] += one(slices.ContainsFunc(places(len(p)), another))
+			agrees[2] += one(r.Logits.Width > 0 && math.Abs(x-float64(r.Logits.At(at)[act])) < 1e-3)
 		}
 	}
 	for a, n := range who {
@@ -360,21 +302,18 @@ func (r *recorded) oldLogprobs(f *check.Finding) {
 			f.Saw(float64(n), 0, "%s: log-probabilities that are others", r.Agents[a])
 		}
 	}
+	bad, total := sum(asked.bad), sum(asked.rows)
 	f.Unit = "share of rows"
 	f.Says = fmt.Sprintf("Old log-probabilities are those of the time of acting, in %d rows.", total)
 	if total == 0 {
 		f.Says = fmt.Sprintf("Old log-probabilities are below 0, in %d rows; record the policy (rec.policy) to compare them.", f.Rows)
 	}
-	share := float64(bad) / float64(max(total, 1))
-	says := ""
+	share, says := float64(bad)/float64(max(total, 1)), ""
 	switch {
 	case share > 0.02 && bad > 4:
 		says = fmt.Sprintf("%.0f %% of the old log-probabilities are not those of the time of acting.", 100*share)
-		for k, n := range agrees {
-			if n*10 > bad*8 {
-				says += " " + slips[k]
-				break
-			}
+		if k := slices.IndexFunc(agrees, func(n int) bool { return n*10 > bad*8 }); k >= 0 {
+			says += " " + slips[k]
 		}
 	case positive > 2 && positive*50 > f.Rows:
 		share = float64(positive) / float64(f.Rows)
@@ -386,40 +325,43 @@ func (r *recorded) oldLogprobs(f *check.Finding) {
 	f.Accuse(check.Fault, share, says, "what is stored beside the action: dist.log_prob(action) of the distribution that it was drawn from")
 }
 
+// drawnAt returns where what was drawn from at a row is recorded.
+func (r *recorded) drawnAt() map[int]int {
+	place := map[int]int{}
+	for i, row := range r.Probs.Row {
+		if r.Probs.Width > 0 {
+			place[row] = i
+		}
+	}
+	return place
+}
+
 // newLogprobs asks whether the network, before its first step, gives the rows that it
 // learns from the probabilities that they were played with: the ratio is 1 then.
 func (r *recorded) newLogprobs(f *check.Finding) {
-	bad := make([]int, r.Count)
-	rows := make([]int, r.Count)
-	total, ratio := 0, 0.
+	c, ratio := countRows(r.Agents), 0.
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		old := b.Col["logprobs"]
-		if old == nil {
-			continue
-		}
 		for i, x := range b.Col["new_logprobs"] {
-			f.Rows++
-			rows[b.Agents[0]]++
-			if !(math.Abs(x-old[i]) <= 5e-3*max(1, math.Abs(old[i]))) {
-				bad[b.Agents[0]]++
-				total++
+			if old == nil {
+				break
+			}
+			bad := !(math.Abs(x-old[i]) <= 5e-3*max(1, math.Abs(old[i])))
+			if c.add(b.Agents[0], bad); bad {
 				ratio += math.Exp(min(x-old[i], 20))
 			}
 		}
 	}
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Before the first step the ratio is 1, in %d rows.", f.Rows)
-	for a, n := range bad {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n)/float64(rows[a]), 0, "%s: share of rows whose ratio is not 1", r.Agents[a])
-		}
+	total, share := c.counted(f, "Before the first step the ratio is 1, in %d rows.", "share of rows whose ratio is not 1")
+	for i, a := range f.Who {
+		f.Evidence[i].Value /= float64(c.rows[a])
 	}
-	if share := float64(total) / float64(max(f.Rows, 1)); share > 0.02 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("Before the first step the ratio is not 1 in %.0f %% of the rows of %s; there it is %.3g on "+
-			"average.", 100*share, check.Few(r.titles(f.Who)), ratio/float64(total)),
-			"what differs between acting and learning: masks, the order of rows and actions, another agent's network, dropout")
+	if share <= 0.02 {
+		f.Who = nil
 		return
 	}
-	f.Who = nil
+	f.Accuse(check.Fault, share, fmt.Sprintf("Before the first step the ratio is not 1 in %.0f %% of the rows of %s; there it is %.3g on "+
+		"average.", 100*share, check.Few(r.titles(f.Who)), ratio/float64(total)),
+		"what differs between acting and learning: masks, the order of rows and actions, another agent's network, dropout")
 }

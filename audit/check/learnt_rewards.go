@@ -68,8 +68,8 @@ func (r *recorded) learntRewards(f *check.Finding) {
 		return reward(row)
 	}, check.Fault})
 	// At a cut the value of what comes next may be part of the reward.
-	wrong, best := r.compare(f, "rewards", func(row int) bool { _, cut := r.Ends(row); return cut || r.Open[row/r.Count] }, vs)
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Learnt rewards are those that were paid, times %.4g, in %d rows.", scale, f.Rows)
+	wrong, best := r.compare(f, "rewards", fmt.Sprintf("Learnt rewards are those that were paid, times %.4g, in %%d rows.", scale),
+		func(row int) bool { _, cut := r.Ends(row); return cut || r.Open[row/r.Count] }, vs)
 	// Most rewards may be 0, and then few rows can be wrong: rewards that count are asked.
 	if paid := r.paidRows(); wrong*float64(f.Rows) < max(3, 0.02*paid) {
 		return
@@ -78,9 +78,8 @@ func (r *recorded) learntRewards(f *check.Finding) {
 		f.Says = fmt.Sprintf("Learnt rewards are those that were paid, rescaled as the run goes on, in %d rows.", f.Rows)
 		return
 	}
-	says := fmt.Sprintf("%.1f %% of the rewards that %s %s from are not those that were paid for the row.", 100*wrong,
-		check.Few(r.titles(f.Who)),
-		check.Verb(len(f.Who), "learns", "learn"))
+	says := fmt.Sprintf("%.1f %% of the rewards that %s from are not those that were paid for the row.", 100*wrong, r.few(f,
+		"learns", "learn"))
 	status := check.Fault
 	if best != nil {
 		says, status = says+" "+best.says, best.status
@@ -157,12 +156,7 @@ func (r *recorded) learntEnds(f *check.Finding) {
 		return
 	}
 	last := r.lastRows()
-	flag := func(b bool) float64 {
-		if b {
-			return 1
-		}
-		return 0
-	}
+	flag := func(b bool) float64 { return float64(one(b)) }
 	ended := func(row int) float64 {
 		if row < 0 {
 			return 0

@@ -9,14 +9,8 @@ import (
 	"hop/check"
 )
 
-// title names whose a batch is.
-func (r *recorded) whose(b *record.Batch) string {
-	var names []string
-	for _, a := range b.Agents {
-		names = append(names, r.Agents[a])
-	}
-	return check.List(names)
-}
+// whose names whose a batch is.
+func (r *recorded) whose(b *record.Batch) string { return check.List(r.titles(b.Agents)) }
 
 // unknown is how much of what was handed in is nothing that was played; at this share
 // and above rows are taken to be changed on their way, so that nothing can be said.
@@ -166,9 +160,9 @@ func (r *recorded) ownRows(f *check.Finding) {
 	case r.asStrings(whose):
 		says += " Names are sorted as strings."
 		next = sortedNext
-	case one(whose, f.Who) >= 0 && len(f.Who) > 1:
+	case onlyOne(whose, f.Who) >= 0 && len(f.Who) > 1:
 		who := check.List(r.titles(f.Who))
-		says = fmt.Sprintf("%s learn from %s's rows: %.0f %% of them.", who, r.Agents[one(whose, f.Who)], 100*f.Effect)
+		says = fmt.Sprintf("%s learn from %s's rows: %.0f %% of them.", who, r.Agents[onlyOne(whose, f.Who)], 100*f.Effect)
 		f.Accuse(check.Fault, f.Effect, says, next)
 		return
 	case all > 0 && left == all:
@@ -178,8 +172,8 @@ func (r *recorded) ownRows(f *check.Finding) {
 	f.Accuse(check.Fault, f.Effect, says+also(len(f.Who)), next)
 }
 
-// one returns whose rows all of these learners have, -1 if there is no such agent.
-func one(whose, who []int) int {
+// onlyOne returns whose rows all of these learners have, -1 if there is no such agent.
+func onlyOne(whose, who []int) int {
 	if len(who) == 0 {
 		return -1
 	}
@@ -193,59 +187,49 @@ func one(whose, who []int) int {
 
 // afterExit asks whether learners learn from rows of agents that have left.
 func (r *recorded) afterExit(f *check.Finding) {
-	bad, of := make([]int, r.Count), make([]int, r.Count)
-	empty := 0
-	last := 0 // rows twice in a batch that are an agent's last
+	c, empty, last := countRows(r.Agents), 0, 0 // rows of zeros; rows twice in a batch that are an agent's last
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		seen := map[int]bool{}
 		for i, row := range b.Row {
-			me := b.Agents[0]
-			f.Rows++
-			of[me]++
+			bad := false
 			switch {
-			case row < 0 && (b.Kind[i] == record.Gone || b.Kind[i] == record.Zeros):
-				bad[me]++
-				if b.Kind[i] == record.Zeros {
-					empty++
-				}
-			case row < 0 || !b.Sure[i]:
+			case row < 0:
+				bad = b.Kind[i] == record.Gone || b.Kind[i] == record.Zeros
+				empty += one(b.Kind[i] == record.Zeros)
+			case !b.Sure[i]:
 			case !r.Alive[row] || r.blank(row):
-				bad[me]++
+				bad = true
 			case seen[row]:
-				if exit, cut := r.Ends(row); exit || cut {
-					bad[me]++
-					last++
-				}
+				exit, cut := r.Ends(row)
+				bad = exit || cut
+				last += one(bad)
 			default:
 				seen[row] = true
 			}
+			c.add(b.Agents[0], bad)
 		}
 	}
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("Nobody learns from rows after an exit, in %d rows.", f.Rows)
-	total := 0
-	for a, n := range bad {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n), 0, "%s: learnt rows after an exit, of %d", r.Agents[a], of[a])
-			total += n
-		}
+	total, share := c.counted(f, "Nobody learns from rows after an exit, in %d rows.", "learnt rows after an exit")
+	for i, a := range f.Who {
+		f.Evidence[i].Label += fmt.Sprintf(", of %d", c.rows[a])
 	}
-	if share := float64(total) / float64(max(f.Rows, 1)); total >= 3 && share > 0.002 {
-		how := ""
-		next := "keep rows of agents that have left out of the batch: a mask of who is alive, before returns are computed and before the loss"
-		switch {
-		case r.firstsUnused():
-			how = ". They show the last sight of a life, and the first one of the next is never learnt from"
-			next = "where an episode begins: the observation that reset() returns is the one to act on and to store"
-		case empty*2 > total:
-			how = "; they hold nothing but zeros"
-		case last*2 > total:
-			how = "; they repeat the last row of a life"
-		}
-		f.Accuse(check.Fault, share, fmt.Sprintf("%s %s from rows after an exit: %d of %d rows, %.0f %%%s.", check.Few(r.titles(f.Who)),
-			check.Verb(len(f.Who), "learns", "learn"), total, f.Rows, 100*share, how), next)
+	if total < 3 || share <= 0.002 {
+		return
 	}
+	how := ""
+	next := "keep rows of agents that have left out of the batch: a mask of who is alive, before returns are computed and before the loss"
+	switch {
+	case r.firstsUnused():
+		how = ". They show the last sight of a life, and the first one of the next is never learnt from"
+		next = "where an episode begins: the observation that reset() returns is the one to act on and to store"
+	case empty*2 > total:
+		how = "; they hold nothing but zeros"
+	case last*2 > total:
+		how = "; they repeat the last row of a life"
+	}
+	f.Accuse(check.Fault, share, fmt.Sprintf("%s from rows after an exit: %d of %d rows, %.0f %%%s.", r.few(f, "learns", "learn"), total,
+		f.Rows, 100*share, how), next)
 }
 
 // firstsUnused reports whether first rows of episodes, after the first one of each copy,
@@ -339,31 +323,19 @@ func (r *recorded) blank(row int) bool {
 
 // wasPlayed asks whether learnt rows are rows that were played.
 func (r *recorded) wasPlayed(f *check.Finding) {
-	n, bad := 0, make([]int, r.Count)
-	total := 0
-	for _, b := range r.Batches {
-		for i := range b.Row {
-			n++
-			if b.Kind[i] == record.Unseen || b.Kind[i] == record.Other {
-				bad[b.Agents[0]]++
-				total++
-			}
-		}
-	}
 	if !r.found(f) {
 		return
 	}
-	f.Rows, f.Unit = n, "share of rows"
-	f.Says = fmt.Sprintf("All of %d learnt rows were played.", n)
-	for a, k := range bad {
-		if k > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(k), 0, "%s: learnt rows that nobody played", r.Agents[a])
+	c := countRows(r.Agents)
+	for _, b := range r.Batches {
+		for _, kind := range b.Kind {
+			c.add(b.Agents[0], kind == record.Unseen || kind == record.Other)
 		}
 	}
-	if share := float64(total) / float64(n); total >= 5 && share > 0.01 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of what %s %s from is nothing that was played: observations that nobody had.",
-			100*share, check.Few(r.titles(f.Who)), check.Verb(len(f.Who), "learns", "learn")),
+	total, share := c.counted(f, "All of %d learnt rows were played.", "learnt rows that nobody played")
+	if total >= 5 && share > 0.01 {
+		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of what %s from is nothing that was played: observations that nobody had.",
+			100*share, r.few(f, "learns", "learn")),
 			"the buffer: rows that are written over or never written, and arrays that the environment goes on to write to; copy them")
 	}
 }
@@ -423,33 +395,21 @@ func (r *recorded) once(f *check.Finding) {
 	if !r.found(f) {
 		return
 	}
-	first := map[[2]int]int{} // learner and row: when it was learnt from
-	bad := make([]int, r.Count)
-	total := 0
+	first, c := map[[2]int]int{}, countRows(r.Agents) // learner and row: when it was learnt from
 	r.Each(func(b *record.Batch, i, row int) {
 		if b.Col["logprobs"] == nil {
 			return
 		}
-		f.Rows++
 		key := [2]int{b.Agents[0], row}
 		at, known := first[key]
 		if !known {
 			first[key] = b.At
-		} else if at != b.At {
-			bad[b.Agents[0]]++
-			total++
 		}
+		c.add(b.Agents[0], known && at != b.At)
 	})
-	f.Unit, f.Says = "share of rows", fmt.Sprintf("No row is learnt from again after newer ones were played, in %d rows.", f.Rows)
-	for a, n := range bad {
-		if n > 0 {
-			f.Who = append(f.Who, a)
-			f.Saw(float64(n), 0, "%s: rows that were learnt from in an earlier update", r.Agents[a])
-		}
-	}
-	if share := float64(total) / float64(max(f.Rows, 1)); share > 0.02 {
-		f.Accuse(check.Suspect, share, fmt.Sprintf("%.0f %% of what %s %s from was learnt from before, in an earlier update.", 100*share,
-			check.Few(r.titles(f.Who)), check.Verb(len(f.Who), "learns", "learn")),
-			"whether the buffer is emptied after an update: PPO's ratio is of the policy that played")
+	if _, share := c.counted(f, "No row is learnt from again after newer ones were played, in %d rows.",
+		"rows that were learnt from in an earlier update"); share > 0.02 {
+		f.Accuse(check.Suspect, share, fmt.Sprintf("%.0f %% of what %s from was learnt from before, in an earlier update.", 100*share,
+			r.few(f, "learns", "learn")), "whether the buffer is emptied after an update: PPO's ratio is of the policy that played")
 	}
 }

@@ -39,29 +39,32 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 			}
 		}}, returns}
 	}
-	list := []updateSlip{
-		conf("no discount", returns, func(c *reference.PPO) { c.Gamma = 1 }),
-		conf("lambda 1", returns, func(c *reference.PPO) { c.Lambda = 1 }),
-		conf("lambda 0", returns, func(c *reference.PPO) { c.Lambda = 0 }),
-		conf("a lambda without the discount", returns, func(c *reference.PPO) { c.Lambda /= c.Gamma }),
+	var list []updateSlip
+	for i := range reference.AdvantageSlips {
+		if a := &reference.AdvantageSlips[i]; a.Name != "" {
+			list = append(list, updateSlip{reference.Slip{Name: a.Name, Advantage: a}, returns})
+		}
+	}
+	list = append(list,
 		conf("gradients that are not clipped", step, func(c *reference.PPO) { c.MaxGrad = 0 }),
 		conf("a single pass over the window", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs = 1 }),
 		conf("one pass less", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs-- }),
 		conf("Adam's usual epsilon", step, func(c *reference.PPO) { c.AdamEps = 1e-8 }),
 		conf("a learning rate that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.LREnd = -1 }),
-		{reference.Slip{Name: "an optimiser that starts anew with every window", AdamAnew: true}, step},
+		updateSlip{reference.Slip{Name: "an optimiser that starts anew with every window", AdamAnew: true}, step},
 		ends("cuts that are taken for exits", batch.Cut, batch.Exited),
 		ends("exits that are bootstrapped from as if they were cuts", batch.Exited, batch.Cut),
-		{reference.Slip{Name: "rewards that are not scaled", Rewards: func(r *reference.Rewards) { r.Scale = 1 }}, "mind.Rewards.Apply"},
-		{reference.Slip{Name: "the team's rewards", Rewards: func(r *reference.Rewards) { r.Prosocial = 1 }}, "mind.Rewards.Apply"},
-		{reference.Slip{Name: "the agent's own rewards alone", Rewards: func(r *reference.Rewards) { r.Prosocial = 0 }}, "mind.Rewards.Apply"},
-		{reference.Slip{Name: "learning from all rows, bots' too", Window: func(ro *batch.Rollout) {
+		updateSlip{reference.Slip{Name: "rewards that are not scaled", Rewards: func(r *reference.Rewards) { r.Scale = 1 }},
+			"mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "the team's rewards", Rewards: func(r *reference.Rewards) { r.Prosocial = 1 }}, "mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "the agent's own rewards alone",
+			Rewards: func(r *reference.Rewards) { r.Prosocial = 0 }}, "mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "learning from all rows, bots' too", Window: func(ro *batch.Rollout) {
 			for i := range ro.Own {
 				ro.Own[i] = true
 			}
 		}}, rows},
-		{reference.Slip{Name: "a policy without the mask of legal actions", NoMask: true}, rows},
-	}
+		updateSlip{reference.Slip{Name: "a policy without the mask of legal actions", NoMask: true}, rows})
 	for k := 1; k < w.Agents && len(o.Agents) == 1; k++ {
 		list = append(list, updateSlip{reference.Slip{Name: "the rows of another agent", OtherAgent: k}, rows})
 	}

@@ -36,6 +36,7 @@ type Slip struct {
 	Name string // as in "it is what ... would give"
 
 	Settings   func(*PPO)
+	Advantage  *AdvantageSlip
 	Rewards    func(*Rewards)
 	Window     func(*batch.Rollout) // a copy
 	Loss       Terms                // factors of the loss's terms; the zero value is all 1
@@ -188,7 +189,7 @@ func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 		for i, more := range o.Reward {
 			earned[i] += more
 		}
-		adv, ret := Advantages(ro, a, earned, o.Gamma, o.Lambda)
+		adv, ret := Advantages(ro, a, earned, o.Gamma, o.Lambda, o.Slip.Advantage)
 		for i, more := range o.Adv {
 			adv[i] += more
 		}

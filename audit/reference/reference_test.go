@@ -91,7 +91,7 @@ func TestAdvantagesByHand(t *testing.T) {
 	copy(ro.Alive, []bool{true, true, false, true, true})
 	ro.End[1], ro.End[3] = batch.Exited, batch.Cut
 	earned := Earned(ro, 0, Rewards{Scale: 1})
-	adv, ret := Advantages(ro, 0, earned, 0.9, 0.5)
+	adv, ret := Advantages(ro, 0, earned, 0.9, 0.5, nil)
 	last := 4. - 2
 	first := 0.5 + 0.9*2 - 1 + 0.45*last
 	for i, want := range []float64{first, last, 0, 1 + 0.9*5 - 3} {

@@ -42,34 +42,75 @@ func Earned(ro *batch.Rollout, a agent.ID, s Rewards) []float64 {
 	return out
 }
 
-// Advantages returns the generalised advantage estimates (Schulman et al. 2016,
-// equation 16) and the lambda-returns of agent a, both [T][N], each as the sum that
-// defines it; rows at which it is not alive are 0. An exit is worth nothing more; a
-// cut is worth the value after it.
-func Advantages(ro *batch.Rollout, a agent.ID, earned []float64, gamma, lambda float64) (adv, ret []float64) {
-	size := ro.Steps * ro.Envs
-	adv, ret = make([]float64, size), make([]float64, size)
+// AdvantageStep is what an advantage follows from: a step's reward and value, and of the
+// next step, 0 after an exit, reward, value and advantage.
+type AdvantageStep struct {
+	Reward, Value                  float64
+	NextReward, NextValue, NextAdv float64
+	Gamma, Lambda                  float64
+}
+
+// Estimate is generalised advantage estimation (Schulman et al. 2016, equation 16).
+func (s AdvantageStep) Estimate() float64 {
+	return s.Reward + s.Gamma*s.NextValue - s.Value + s.Gamma*s.Lambda*s.NextAdv
+}
+
+// AdvantageSlip is a way to get it wrong: its name, as in "what ... would give", what is
+// said of advantages that agree with it ("" where it is only tried on the one or the
+// other), and what it makes of a step.
+type AdvantageSlip struct {
+	Name, Says string
+	Of         func(s AdvantageStep) float64
+}
+
+// AdvantageSlips are those that are tried, on updates and on recorded advantages alike.
+var AdvantageSlips = []AdvantageSlip{
+	{"no discount", "", func(s AdvantageStep) float64 { s.Gamma = 1; return s.Estimate() }},
+	{"", "The value of the next step is left out.", func(s AdvantageStep) float64 { return s.Reward - s.Value }},
+	{"", "They are errors of one step: the next advantage is left out.", func(s AdvantageStep) float64 { s.Lambda = 0; return s.Estimate() }},
+	{"", "Nothing is discounted.", func(s AdvantageStep) float64 { s.Gamma, s.Lambda = 1, 1; return s.Estimate() }},
+	{"lambda 1", "They are discounted by gamma alone: lambda is 1.", func(s AdvantageStep) float64 { s.Lambda = 1; return s.Estimate() }},
+	{"lambda 0", "", func(s AdvantageStep) float64 { s.Lambda = 0; return s.Estimate() }},
+	{"a lambda without the discount", "They are discounted by lambda alone.", func(s AdvantageStep) float64 {
+		s.Lambda /= s.Gamma
+		return s.Estimate()
+	}},
+	{"", "The value of the next step is not discounted.", func(s AdvantageStep) float64 {
+		s.NextValue /= s.Gamma
+		return s.Estimate()
+	}},
+	{"", "The reward is that of the next step.", func(s AdvantageStep) float64 { s.Reward = s.NextReward; return s.Estimate() }},
+	{"", "The own value is not taken off: they are returns.", func(s AdvantageStep) float64 {
+		s.Value, s.NextAdv = 0, s.NextAdv-s.NextValue
+		return s.Estimate()
+	}},
+}
+
+// Advantages returns the advantages and the lambda-returns of agent a, both [T][N]; rows
+// at which it is not alive are 0. An exit is worth nothing more; a cut is worth the value
+// after it. A slip, if not nil, stands for the definition.
+func Advantages(ro *batch.Rollout, a agent.ID, earned []float64, gamma, lambda float64, slip *AdvantageSlip) (adv, ret []float64) {
+	adv, ret = make([]float64, ro.Steps*ro.Envs), make([]float64, ro.Steps*ro.Envs)
 	value := func(t, n int) float64 { return float64(ro.Value[ro.Slot(a, t, n)]) }
-	for n := range ro.Envs {
-		for t := range ro.Steps {
-			if !ro.Alive[ro.Slot(a, t, n)] {
-				continue
-			}
-			i, weight := t*ro.Envs+n, 1.
-			for u := t; u < ro.Steps; u++ {
-				delta := earned[u*ro.Envs+n] - value(u, n)
-				end := ro.End[ro.Step(a, u, n)]
-				if end != batch.Exited {
-					delta += gamma * value(u+1, n)
-				}
-				adv[i] += weight * delta
-				if end != batch.Going {
-					break
-				}
-				weight *= gamma * lambda
-			}
-			ret[i] = adv[i] + value(t, n)
+	for i := len(adv) - 1; i >= 0; i-- {
+		t, n := i/ro.Envs, i%ro.Envs
+		if !ro.Alive[ro.Slot(a, t, n)] {
+			continue
 		}
+		s := AdvantageStep{Reward: earned[i], Value: value(t, n), Gamma: gamma, Lambda: lambda}
+		switch ro.End[ro.Step(a, t, n)] {
+		case batch.Cut:
+			s.NextValue = value(t+1, n)
+		case batch.Going:
+			s.NextValue = value(t+1, n)
+			if t+1 < ro.Steps {
+				s.NextAdv, s.NextReward = adv[i+ro.Envs], earned[i+ro.Envs]
+			}
+		}
+		if adv[i] = s.Estimate(); slip != nil {
+			adv[i] = slip.Of(s)
+		}
+		ret[i] = adv[i] + s.Value
 	}
 	return adv, ret
 }

@@ -22,7 +22,7 @@ func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []flo
 	ro := w.Rollout
 	adv := make([][]float64, ro.Agents)
 	for b := range agent.ID(ro.Agents) {
-		adv[b], _ = Advantages(ro, b, Earned(ro, b, w.Rewards), c.Gamma, c.Lambda)
+		adv[b] = AdvantagesOf(w, b, c)
 	}
 	games := float64(ro.Envs)
 	for t := 1; t < ro.Steps; t++ {
@@ -63,7 +63,7 @@ func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []flo
 
 // AdvantagesOf returns an agent's advantages in a window, [T][N].
 func AdvantagesOf(w *Window, a agent.ID, c PPO) []float64 {
-	adv, _ := Advantages(w.Rollout, a, Earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda)
+	adv, _ := Advantages(w.Rollout, a, Earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda, nil)
 	return adv
 }
 
