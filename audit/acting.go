@@ -4,8 +4,9 @@ import (
 	"math"
 
 	"hop/agent"
-	"hop/audit/probe"
+	checks "hop/audit/check"
 	"hop/audit/record"
+	"hop/audit/reference"
 	"hop/batch"
 	"hop/mind"
 )
@@ -13,16 +14,15 @@ import (
 // acting compares what players recorded about their choices with what their
 // network, or their search, says at the recorded observation.
 type acting struct {
-	asked  bool
-	search bool // agents plan: the record is of a search's policy
-	rows   int
-	logp   int // rows whose probability is another
-	value  int // rows whose value is another
-	target int // rows whose search policy is no distribution over the legal actions
-	far    float64
-	agents map[agent.ID]int // rows that differ
-	freq   float64          // sum over rows of [action is the likeliest] less its probability
-	spread float64          // variance of that sum
+	asked     bool
+	search    bool // agents plan: the record is of a search's policy
+	rows      int
+	logp      int // rows whose probability is another
+	value     int // rows whose value is another
+	target    int // rows whose search policy is no distribution over the legal actions
+	far       float64
+	agents    map[agent.ID]int // rows that differ
+	likeliest checks.Likeliest
 }
 
 // actRows is how many rows of a window and an agent are asked again.
@@ -67,7 +67,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
 		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
 		ws.Forward(params)
 		act := ro.Action[step]
-		probs := probe.Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))
+		probs := reference.Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))
 		bad := act < 0 || int(act) >= len(probs)
 		if !bad {
 			d := math.Abs(math.Log(max(probs[act], 1e-30)) - float64(ro.LogProb[step]))
@@ -82,7 +82,7 @@ func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
 			c.value++
 			c.agents[a]++
 		}
-		c.likeliest(probs, act)
+		c.likeliest.Add(probs, act)
 	})
 }
 
@@ -92,22 +92,6 @@ func untouched(u *session, ro *batch.Rollout, step, slot int) bool {
 	d := u.deeds[step]
 	return d.Acted && ro.Alive[slot] && ro.Own[step] && d.Action == ro.Action[step] && d.LogProb == ro.LogProb[step] &&
 		d.Value == ro.Value[slot] && d.Legal == record.Bits(ro.LegalAt(slot)) && d.Obs == record.Print(ro.ObsAt(slot))
-}
-
-// likeliest counts how often the likeliest action was taken, against how often
-// it should be.
-func (c *acting) likeliest(probs []float64, act int32) {
-	best := 0
-	for k, p := range probs {
-		if p > probs[best] {
-			best = k
-		}
-	}
-	c.freq -= probs[best]
-	if int(act) == best {
-		c.freq++
-	}
-	c.spread += probs[best] * (1 - probs[best])
 }
 
 // searched holds a search's policy to what it must be.
@@ -135,6 +119,6 @@ func (c *acting) searched(u *session, ro *batch.Rollout, a agent.ID) {
 			c.agents[a]++
 			c.far = max(c.far, d)
 		}
-		c.likeliest(probs, ro.Action[step])
+		c.likeliest.Add(probs, ro.Action[step])
 	})
 }

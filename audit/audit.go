@@ -17,8 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"hop/agent"
@@ -332,39 +330,19 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 
 // run plays and learns for so many windows.
 func (u *session) run(ctx context.Context, updates int) (err error) {
-	dir, err := os.MkdirTemp("", "hop-audit-")
-	if err != nil {
-		return fmt.Errorf("audit: a folder to run in: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	run, err := runlog.Create(filepath.Join(dir, "run"), []byte("name: audit\n"), runlog.Info{})
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	defer func() {
 		if p := recover(); p != nil {
 			u.broke = fmt.Errorf("the run panics: %v", p)
 			err = u.broke
 		}
 	}()
-	done := false
 	u.total = updates
-	err = u.loop.Run(ctx, run, func(p *train.Progress) {
+	err = probe.Windows(ctx, u.loop, updates, func(p *train.Progress) {
 		if u.opt.Rows != nil {
 			u.opt.Rows(p.Rows)
 		}
 		u.logged(p)
-		if p.Update >= updates {
-			done = true
-			stop()
-		}
 	})
-	if done && errors.Is(err, context.Canceled) {
-		return nil
-	}
 	if err != nil && ctx.Err() == nil {
 		u.broke = err
 	}

@@ -180,7 +180,7 @@ func (u *session) acted() check.Finding {
 			fmt.Sprintf("%s: in %.0f %% of the rows the recorded probability, value or search policy is not what the %s says there.",
 				check.Capital(check.Agents(slices.Sorted(maps.Keys(c.agents)))), 100*bad, who),
 			"the player: the action, its probability and the value must come from one forward pass on that row's observation, mask and weights")
-	} else if z := c.freq / math.Sqrt(max(c.spread, 1e-300)); c.spread > 1 && math.Abs(z) > 6 {
+	} else if z := c.likeliest.Off(); math.Abs(z) > 6 {
 		f.Accuse(check.Fault, z, fmt.Sprintf("The likeliest action is not taken as often as the %s says (%.1f standard deviations).", who, z),
 			"where the action is drawn")
 		f.Unit, f.Lo, f.Hi = "standard deviations", z-2, z+2

@@ -124,7 +124,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	labels := 0
 	if p.hop != nil {
-		labels = probe.Labelled(ro, p.agents[0], p.hop.Goals.Kind == "hand")
+		labels = checks.Labelled(ro, p.agents[0], p.hop.Goals.Kind, p.u.spec.Seats)
 	}
 	_, saves := mind.As[mind.Saver](p.Mind)
 	again := w.Imagined != nil && w.Imagined.Again // the network has moved since it played the window

@@ -15,33 +15,20 @@ import (
 // drawn holds every draw of the co-players' actions against the model of others and
 // the stream, and draws more at every root.
 func (s *searched) drawn() {
-	joint := make([]int32, len(s.others))
-	for i := range s.envs {
-		lo, hi := s.trees(i)
-		rs := make([]rng.Rand, hi)
-		for t := lo; t < hi; t++ {
-			log := s.journal.Grown[t].Log
-			asked := 0
-			for at := range log {
-				e := &log[at]
-				if e.What != plan.Drew || asked >= leafRows {
-					continue
-				}
-				asked++
-				probs := s.predicted(i, int32(t), e.Query.Slot, nil)
-				s.hold(i, e.Joint, probs, e.Rand)
-				if e.Query.Depth > 0 || t > lo+1 {
-					continue
-				}
-				for more := range 100 {
-					rs[t] = stream("draw", more)
-					was := rs[t]
-					s.journal.Model.Draw(joint, []plan.Query{e.Query}, rs)
-					s.hold(i, joint, probs, was)
-				}
-			}
+	joint, rs := make([]int32, len(s.others)), make([]rng.Rand, len(s.journal.Grown))
+	s.entries(plan.Drew, 0, leafRows, func(i int, t int32, e *plan.Entry) {
+		probs := s.predicted(i, t, e.Query.Slot, nil)
+		s.hold(i, e.Joint, probs, e.Rand)
+		if lo, _ := s.trees(i); e.Query.Depth > 0 || int(t) > lo+1 {
+			return
 		}
-	}
+		for more := range 100 {
+			rs[t] = stream("draw", more)
+			was := rs[t]
+			s.journal.Model.Draw(joint, []plan.Query{e.Query}, rs)
+			s.hold(i, joint, probs, was)
+		}
+	})
 }
 
 // predicted is what each co-player does in a state, by the model of others; nil for
@@ -176,23 +163,18 @@ func (s *searched) slipped(i int) string {
 }
 
 // allDrawn reports whether all draws of a decision agree with a slip.
-func (s *searched) allDrawn(i int, slip *drawSlip) bool {
-	lo, hi := s.trees(i)
-	for t := lo; t < hi; t++ {
-		for at := range s.journal.Grown[t].Log {
-			e := &s.journal.Grown[t].Log[at]
-			if e.What != plan.Drew {
-				continue
-			}
-			r := e.Rand
-			for j, p := range s.predicted(i, int32(t), e.Query.Slot, slip) {
-				if p != nil && !picked(p, e.Joint[j], float64(r.Float32())) {
-					return false
-				}
-			}
+func (s *searched) allDrawn(decision int, slip *drawSlip) bool {
+	all := true
+	s.entries(plan.Drew, 0, 0, func(i int, t int32, e *plan.Entry) {
+		if !all || i != decision {
+			return
 		}
-	}
-	return true
+		r := e.Rand
+		for j, p := range s.predicted(i, t, e.Query.Slot, slip) {
+			all = all && (p == nil || picked(p, e.Joint[j], float64(r.Float32())))
+		}
+	})
+	return all
 }
 
 // goals gives every env beliefs of its own, sure ones that differ by co-player, draws

@@ -25,47 +25,36 @@ func (s *searched) imagined() {
 	}
 	ws := m.Work()
 	joint := make([]int32, n)
-	for i := range s.envs {
-		lo, hi := s.trees(i)
-		for t := lo; t < hi; t++ {
-			asked := 0
-			for at := range s.journal.Grown[t].Log {
-				e := &s.journal.Grown[t].Log[at]
-				if e.What != plan.Played || asked >= leafRows {
-					continue
-				}
-				asked++
-				s.took(playsRules, 1)
-				s.look.Observe(s.obs, int32(t), e.Leaf.From, 0)
-				joint[0] = e.Leaf.Action
-				for j, a := range e.Joint {
-					joint[s.ego(i, j)+1] = a
-				}
-				if r := e.Rand; m.Draws() {
-					r = learned.Stream(&r)
-					ws.Sample(s.models.Steps, &next, s.obs, joint, 1, []*rng.Rand{&r})
-				} else {
-					ws.Step(s.models.Steps, &next, s.obs, joint, 1)
-				}
-				over := next.End[0][0] || bitsOf(next.Legal[0]) == 0
-				s.look.Observe(s.obs, int32(t), e.Leaf.To, 0)
-				at := unlike(s.obs, next.Obs[0])
-				switch {
-				case e.Leaf.Reward != next.Reward[0][0]:
-					s.wrong(playsRules, s.a, 1, "a step pays %v in the tree, the world model says %v", e.Leaf.Reward, next.Reward[0][0])
-				case e.Leaf.Over != over:
-					s.wrong(playsRules, s.a, 1, "a step is over in the tree: %v, the world model says %v", e.Leaf.Over, over)
-				case over:
-				case e.Leaf.Legal != bitsOf(next.Legal[0]):
-					s.wrong(playsRules, s.a, 1, "a step leads to other legal actions in the tree than the world model says")
-				case at >= 0:
-					s.wrong(playsRules, s.a, 1, "a step leads to another state in the tree than the world model says (number %d is %v, not %v)", at,
-						s.obs[at], next.Obs[0][at])
-				}
-				s.trueStep(i, t, e)
-			}
+	s.entries(plan.Played, 0, leafRows, func(i int, t int32, e *plan.Entry) {
+		s.took(playsRules, 1)
+		s.look.Observe(s.obs, t, e.Leaf.From, 0)
+		joint[0] = e.Leaf.Action
+		for j, a := range e.Joint {
+			joint[s.ego(i, j)+1] = a
 		}
-	}
+		if r := e.Rand; m.Draws() {
+			r = learned.Stream(&r)
+			ws.Sample(s.models.Steps, &next, s.obs, joint, 1, []*rng.Rand{&r})
+		} else {
+			ws.Step(s.models.Steps, &next, s.obs, joint, 1)
+		}
+		over := next.End[0][0] || bitsOf(next.Legal[0]) == 0
+		s.look.Observe(s.obs, t, e.Leaf.To, 0)
+		at := unlike(s.obs, next.Obs[0])
+		switch {
+		case e.Leaf.Reward != next.Reward[0][0]:
+			s.wrong(playsRules, s.a, 1, "a step pays %v in the tree, the world model says %v", e.Leaf.Reward, next.Reward[0][0])
+		case e.Leaf.Over != over:
+			s.wrong(playsRules, s.a, 1, "a step is over in the tree: %v, the world model says %v", e.Leaf.Over, over)
+		case over:
+		case e.Leaf.Legal != bitsOf(next.Legal[0]):
+			s.wrong(playsRules, s.a, 1, "a step leads to other legal actions in the tree than the world model says")
+		case at >= 0:
+			s.wrong(playsRules, s.a, 1, "a step leads to another state in the tree than the world model says (number %d is %v, not %v)", at,
+				s.obs[at], next.Obs[0][at])
+		}
+		s.trueStep(i, int(t), e)
+	})
 }
 
 // trueStep compares an imagined step from a root with the rules.

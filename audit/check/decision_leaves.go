@@ -21,25 +21,19 @@ const (
 
 // leaves evaluates states of the trees again, by the definition of leaf.kind.
 func (s *searched) leaves() {
-	for i := range s.envs {
-		lo, hi := s.trees(i)
-		if s.Hop.Leaf.Kind == "scripts" || s.Hop.Leaf.Kind == "both" {
-			hi = min(hi, lo+rollTrees)
-		}
-		for t := lo; t < hi; t++ {
-			partners := s.partners(i, int32(t))
-			asked := 0
-			for at := range s.journal.Grown[t].Log {
-				e := &s.journal.Grown[t].Log[at]
-				if e.What != plan.Valued || asked >= leafRows || s.Hop.Leaf.Kind != "net" && s.Hop.Leaf.Kind != "response" && asked >= rollRows {
-					continue
-				}
-				asked++
-				s.took(valuesLeaves, 1)
-				partners = s.leaf(i, int32(t), e, partners)
-			}
-		}
+	trees, most := 0, leafRows
+	switch s.Hop.Leaf.Kind {
+	case "scripts", "both":
+		trees, most = rollTrees, rollRows
 	}
+	partners := map[int32][][]int32{} // by tree: who may stand for what was drawn
+	s.entries(plan.Valued, trees, most, func(i int, t int32, e *plan.Entry) {
+		if partners[t] == nil {
+			partners[t] = s.partners(i, t)
+		}
+		s.took(valuesLeaves, 1)
+		partners[t] = s.leaf(i, t, e, partners[t])
+	})
 }
 
 // leaf holds one evaluation against its definition, and returns the partners that

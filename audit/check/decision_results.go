@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"hop/audit/reference"
 	"hop/plan"
 )
 
@@ -267,23 +268,11 @@ func (s *searching) sure(env int, policy, prior, q []float32, visits []int32) {
 
 // softly is the softmax over the legal actions.
 func softly(logits []float32, legal uint32, beta float64) []float64 {
-	out := make([]float64, len(logits))
-	top, sum := math.Inf(-1), 0.
-	for k, x := range logits {
-		if legal>>k&1 != 0 {
-			top = max(top, beta*float64(x))
-		}
+	x, mask := make([]float64, len(logits)), make([]bool, len(logits))
+	for k, v := range logits {
+		x[k], mask[k] = beta*float64(v), legal>>k&1 != 0
 	}
-	for k, x := range logits {
-		if legal>>k&1 != 0 {
-			out[k] = math.Exp(beta*float64(x) - top)
-			sum += out[k]
-		}
-	}
-	for k := range out {
-		out[k] /= max(sum, 1e-300)
-	}
-	return out
+	return reference.Softmax(x, mask)
 }
 
 // off reports that two values differ by more than float32 makes them: 1e-4, absolute

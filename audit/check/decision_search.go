@@ -203,7 +203,27 @@ func (x *experiment) grown(j *plan.Journal) {
 	}
 }
 
-// tree returns the trees of decision i.
+// entries visits entries of one kind in the journals of a decision's trees: of each of the
+// first trees so many; most 0: all.
+func (s *searched) entries(what, trees, most int, visit func(i int, t int32, e *plan.Entry)) {
+	for i := range s.envs {
+		lo, hi := s.trees(i)
+		if trees > 0 {
+			hi = min(hi, lo+trees)
+		}
+		for t := lo; t < hi; t++ {
+			asked := 0
+			for at := range s.journal.Grown[t].Log {
+				if e := &s.journal.Grown[t].Log[at]; e.What == what && (most == 0 || asked < most) {
+					asked++
+					visit(i, int32(t), e)
+				}
+			}
+		}
+	}
+}
+
+// trees returns the trees of decision i.
 func (s *searched) trees(i int) (lo, hi int) {
 	return i * s.journal.Config.Trees, (i + 1) * s.journal.Config.Trees
 }
@@ -283,38 +303,35 @@ func (s *searched) steps() {
 		s.imagined()
 		return
 	}
-	g := s.Game
-	spec := g.Spec()
+	g, spec := s.Game, s.Game.Spec()
 	rewards := make([]float32, spec.Seats)
 	s.states = map[int32]map[int32]game.State{}
 	for i, e := range s.envs {
 		lo, hi := s.trees(i)
 		for t := lo; t < hi; t++ {
-			states := map[int32]game.State{s.journal.Grown[t].Root: s.v.State(int(e))}
-			s.states[int32(t)] = states
-			for at := range s.journal.Grown[t].Log {
-				entry := &s.journal.Grown[t].Log[at]
-				from := states[entry.Leaf.From]
-				if entry.What != plan.Played || from == nil {
-					continue
-				}
-				s.took(playsRules, 1)
-				joint := s.bySeat(i, entry)
-				if err := game.Check(g, from, joint); err != nil {
-					s.wrong(playsRules, s.a, 1, "a step that the rules refuse (%v)", err)
-					continue
-				}
-				st, r := g.New(), entry.Rand
-				st.CopyFrom(from)
-				st.Step(joint, rewards, &r)
-				states[entry.Leaf.To] = st
-				if says := s.unlikeRules(i, int32(t), entry, st, rewards); says != "" {
-					s.wrong(playsRules, s.a, 1, "after %s of oneself and %v of %v the search has %s", spec.Actions[entry.Leaf.Action], entry.Joint,
-						s.others, says)
-				}
-			}
+			s.states[int32(t)] = map[int32]game.State{s.journal.Grown[t].Root: s.v.State(int(e))}
 		}
 	}
+	s.entries(plan.Played, 0, 0, func(i int, t int32, entry *plan.Entry) {
+		from := s.states[t][entry.Leaf.From]
+		if from == nil {
+			return
+		}
+		s.took(playsRules, 1)
+		joint := s.bySeat(i, entry)
+		if err := game.Check(g, from, joint); err != nil {
+			s.wrong(playsRules, s.a, 1, "a step that the rules refuse (%v)", err)
+			return
+		}
+		st, r := g.New(), entry.Rand
+		st.CopyFrom(from)
+		st.Step(joint, rewards, &r)
+		s.states[t][entry.Leaf.To] = st
+		if says := s.unlikeRules(i, t, entry, st, rewards); says != "" {
+			s.wrong(playsRules, s.a, 1, "after %s of oneself and %v of %v the search has %s", spec.Actions[entry.Leaf.Action], entry.Joint,
+				s.others, says)
+		}
+	})
 }
 
 // bySeat puts a step's actions at their seats.

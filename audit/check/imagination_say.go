@@ -342,7 +342,7 @@ func (c *stepCheck) sayPlayers() check.Finding {
 		"Imagined choices and values are those of every agent's network as it is now.", c.chosen)
 	const look = "mind/imagine: New (players) and Imagine, ppo.Player"
 	who := check.Agents(slices.Sorted(maps.Keys(c.whose)))
-	switch z := c.freq / math.Sqrt(max(c.spread, 1e-300)); {
+	switch z := c.likeliest.Off(); {
 	case c.unlike > 0 && c.policy != "":
 		f.Accuse(check.Fault, share(c.unlike, c.chosen), fmt.Sprintf("Imagination is not played by the networks of now (%s): "+
 			"what is recorded is what %s "+
@@ -358,7 +358,7 @@ func (c *stepCheck) sayPlayers() check.Finding {
 	case c.claimed > 0:
 		f.Accuse(check.Fault, share(c.claimed, c.chosen), fmt.Sprintf("%d rows of agents in what another agent imagines for itself, where "+
 			"its model of others acts for them, are marked as their own: they would learn from them.", c.claimed), "mind/imagine: dreamer.act")
-	case c.spread > 1 && math.Abs(z) > 6:
+	case math.Abs(z) > 6:
 		f.Accuse(check.Fault, z, fmt.Sprintf("In imagination the likeliest action is not taken as often as the network says "+
 			"(%.1f standard deviations).",
 			z), look)

@@ -39,7 +39,7 @@ type stepCheck struct {
 	whose                   map[agent.ID]bool
 	far                     float64
 	policy                  string // what agrees with the record where the network does not
-	freq, spread            float64
+	likeliest               Likeliest
 }
 
 // stepMost is how many imagined windows are compared step by step.
@@ -362,7 +362,7 @@ func (c *stepCheck) compare(d *Imagination, ro *batch.Rollout, a agent.ID, net r
 	own := d.run.Actor(a)
 	for i, slot := range slots {
 		logits, value := own.At(net, ro.ObsAt(slot), ro.GoalAt(slot))
-		probs := softmax(logits, ro.LegalAt(slot))
+		probs := reference.Softmax(logits, ro.LegalAt(slot))
 		k := ro.Action[steps[i]]
 		off := math.Inf(1)
 		if k >= 0 && int(k) < len(probs) {
@@ -384,37 +384,7 @@ func (c *stepCheck) compare(d *Imagination, ro *batch.Rollout, a agent.ID, net r
 		if !ro.Own[steps[i]] {
 			c.foreign++
 		}
-		best := 0
-		for j, p := range probs {
-			if p > probs[best] {
-				best = j
-			}
-		}
-		c.freq -= probs[best]
-		if int(k) == best {
-			c.freq++
-		}
-		c.spread += probs[best] * (1 - probs[best])
+		c.likeliest.Add(probs, k)
 	}
 	return wrong
-}
-
-// softmax returns probabilities over the legal actions.
-func softmax(logits []float64, legal []bool) []float64 {
-	out, top, sum := make([]float64, len(logits)), math.Inf(-1), 0.
-	for k, x := range logits {
-		if legal[k] {
-			top = max(top, x)
-		}
-	}
-	for k, x := range logits {
-		if legal[k] {
-			out[k] = math.Exp(x - top)
-			sum += out[k]
-		}
-	}
-	for k := range out {
-		out[k] /= max(sum, 1e-300)
-	}
-	return out
 }

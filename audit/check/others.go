@@ -7,6 +7,7 @@ import (
 
 	"hop/agent"
 	"hop/audit/reference"
+	"hop/batch"
 	"hop/check"
 	"hop/game"
 	"hop/mind/hop"
@@ -99,7 +100,19 @@ func (s *Study) loaded(f *safetensors.File) (*reference.Goals, reference.Others,
 	return g, g.Model, g.Net, nil
 }
 
-// question is one that is asked of every agent.
+// Labelled counts the steps of co-players that a model of others may learn from.
+func Labelled(ro *batch.Rollout, me agent.ID, goals string, seats int) int {
+	g := reference.Goals{GoalSettings: reference.GoalSettings{Kind: goals}}
+	for a := range agent.ID(seats) {
+		if a != me {
+			g.Others = append(g.Others, a)
+		}
+	}
+	list, _ := g.Steps(ro)
+	return len(list)
+}
+
+// othersQuestion is one that is asked of every agent.
 type othersQuestion struct {
 	of           func(*Study) *tally
 	module, name string

@@ -365,8 +365,7 @@ func moved(what string, c reference.Change) string {
 
 // learnModel holds the model of others' update against its definition.
 func (s *Study) learnModel(ro *batch.Rollout, start, after *safetensors.File, model reference.Others, before reference.Net,
-	labels []reference.Label,
-	r rng.Rand) error {
+	labels []reference.Label, r rng.Rand) error {
 	now, err := reference.LoadNet(after, "moa/net/")
 	if err != nil {
 		return err
@@ -380,71 +379,74 @@ func (s *Study) learnModel(ro *batch.Rollout, start, after *safetensors.File, mo
 		m.Update(net, opt, rows, &stream)
 		return reference.Compare(before, now, net), nil
 	}
-	rows := model.Steps(ro, labels)
-	c, err := try(model, rows)
+	c, err := try(model, model.Steps(ro, labels))
 	if err != nil {
 		return err
 	}
-	s.model.rows++
-	if c.Same() {
+	if s.model.rows++; c.Same() {
 		return nil
 	}
-	says, next := moved("the model of others", c), "mind/hop: fitOthers and rows in learn.go; model/moa: Epoch and what it calls"
-	explain := func(m reference.Others, rows []reference.Step, why, where string) bool {
-		if len(rows) == 0 {
-			return false
-		}
-		c, err := try(m, rows)
-		if err != nil || !c.Same() {
-			return false
-		}
-		says, next = says+" It agrees "+why+".", where
-		return true
-	}
+	says, next := moved("the model of others", c), modelAt
 	if c.Length == 0 {
 		s.model.miss(1, "%s", next, says)
 		return nil
 	}
-	for _, k := range []float64{0.1, 0.2, 0.5, 2, 5, 10} {
-		rate := model
-		rate.LR *= k
-		if explain(rate, rows, fmt.Sprintf("with a learning rate of %.3g in place of %.3g", rate.LR, model.LR), "mind/hop: fitOthers") {
-			s.model.miss(1-c.Cosine, "%s", next, says)
-			return nil
-		}
-	}
-	for _, x := range othersSlips {
-		if explain(model, x.rows(s, model, ro, labels), x.says, x.next) {
-			s.model.miss(1-c.Cosine, "%s", next, says)
-			return nil
-		}
-	}
-	for j, a := range s.others {
-		without := slices.DeleteFunc(slices.Clone(labels), func(l reference.Label) bool { return l.Other == j })
-		if explain(model, model.Steps(ro, without), fmt.Sprintf("without the steps of agent %d", a), next) {
-			s.model.miss(1-c.Cosine, "%s", next, says)
-			return nil
-		}
-	}
-	for a, name := range s.spec.Actions {
-		without := slices.DeleteFunc(slices.Clone(rows), func(x reference.Step) bool { return x.Action == int32(a) })
-		if explain(model, without, "without the steps at which "+name+" was played", next) {
-			s.model.miss(1-c.Cosine, "%s", next, says)
-			return nil
-		}
-	}
-	once := model
-	for passes := 1; passes <= 2*model.Passes; passes++ {
-		if once.Passes = passes; passes != model.Passes && explain(once, rows, fmt.Sprintf("with %d passes in place of %d", passes, model.Passes),
-			"mind/hop: fitOthers") {
+	for _, x := range s.modelSlips(ro, model, labels) {
+		rows := x.rows()
+		if c, err := try(x.model, rows); len(rows) > 0 && err == nil && c.Same() {
+			says, next = says+" It agrees "+x.says+".", x.next
 			break
 		}
 	}
-	if own := s.own(ro); len(own) > 0 {
-		explain(model, append(slices.Clone(rows), model.Steps(ro, own)...), "with the agent's own steps among them", "mind/hop: rows in learn.go")
-	}
 	s.model.miss(math.Abs(1-c.Cosine), "%s", next, says)
 	return nil
+}
+
+const modelAt = "mind/hop: fitOthers and rows in learn.go; model/moa: Epoch and what it calls"
+
+// modelSlip is an update of a model of others that went wrong.
+type modelSlip struct {
+	says, next string
+	model      reference.Others
+	rows       func() []reference.Step
+}
+
+// modelSlips are those that are tried, in their order.
+func (s *Study) modelSlips(ro *batch.Rollout, model reference.Others, labels []reference.Label) (list []modelSlip) {
+	rows := func() []reference.Step { return model.Steps(ro, labels) }
+	add := func(says, next string, m reference.Others, rows func() []reference.Step) {
+		list = append(list, modelSlip{says, next, m, rows})
+	}
+	for _, k := range []float64{0.1, 0.2, 0.5, 2, 5, 10} {
+		rate := model
+		rate.LR *= k
+		add(fmt.Sprintf("with a learning rate of %.3g in place of %.3g", rate.LR, model.LR), "mind/hop: fitOthers", rate, rows)
+	}
+	for _, x := range othersSlips {
+		add(x.says, x.next, model, func() []reference.Step { return x.rows(s, model, ro, labels) })
+	}
+	for j, a := range s.others {
+		add(fmt.Sprintf("without the steps of agent %d", a), modelAt, model, func() []reference.Step {
+			return model.Steps(ro, slices.DeleteFunc(slices.Clone(labels), func(l reference.Label) bool { return l.Other == j }))
+		})
+	}
+	for a, name := range s.spec.Actions {
+		add("without the steps at which "+name+" was played", modelAt, model, func() []reference.Step {
+			return slices.DeleteFunc(rows(), func(x reference.Step) bool { return x.Action == int32(a) })
+		})
+	}
+	for passes := 1; passes <= 2*model.Passes; passes++ {
+		if m := model; passes != model.Passes {
+			m.Passes = passes
+			add(fmt.Sprintf("with %d passes in place of %d", passes, model.Passes), "mind/hop: fitOthers", m, rows)
+		}
+	}
+	if own := s.own(ro); len(own) > 0 {
+		add("with the agent's own steps among them", "mind/hop: rows in learn.go", model, func() []reference.Step {
+			return append(rows(), model.Steps(ro, own)...)
+		})
+	}
+	return list
 }
 
 // own returns the agent's own steps, as if they were a co-player's.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"hop/check"
@@ -95,4 +96,22 @@ func also(agents int) string {
 		return ""
 	}
 	return fmt.Sprintf(" The same is so of %d agents.", agents)
+}
+
+// Likeliest counts how often the likeliest action was taken, against how often it should be.
+type Likeliest struct{ sum, variance float64 }
+
+// Add counts a choice.
+func (l *Likeliest) Add(probs []float64, action int32) {
+	best := slices.Index(probs, slices.Max(probs))
+	l.sum += float64(one(int(action) == best)) - probs[best]
+	l.variance += probs[best] * (1 - probs[best])
+}
+
+// Off returns how many standard deviations the count is off; 0: there is too little to tell.
+func (l *Likeliest) Off() float64 {
+	if l.variance <= 1 {
+		return 0
+	}
+	return l.sum / math.Sqrt(l.variance)
 }

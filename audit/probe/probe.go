@@ -7,11 +7,11 @@ package probe
 import (
 	"errors"
 	"hash/fnv"
-	"math"
 	"slices"
 
 	"hop/agent"
 	"hop/audit/record"
+	"hop/audit/reference"
 	"hop/batch"
 	"hop/game"
 	"hop/mind"
@@ -277,7 +277,7 @@ func (p *prober) raised(src *Sources, step, slot int) {
 		ws.Reset()
 		ws.Add(ro.ObsAt(slot), ro.GoalAt(slot)[:min(model.Extra, ro.GoalLen)])
 		ws.Forward(p.params)
-		return Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
+		return reference.Softmax(ws.Logits[:ro.Actions], ro.LegalAt(slot))[ro.Action[step]], float64(ws.Value[0])
 	}
 	var prob, value float64
 	p.look = func() { prob, value = ask() }
@@ -372,60 +372,4 @@ func Unlike(a, b *safetensors.File) []string {
 		}
 	}
 	return out
-}
-
-// Softmax returns probabilities over the legal actions, in float64.
-func Softmax(logits []float32, legal []bool) []float64 {
-	out := make([]float64, len(logits))
-	top := math.Inf(-1)
-	for k, ok := range legal {
-		if ok {
-			top = max(top, float64(logits[k]))
-		}
-	}
-	sum := 0.
-	for k, ok := range legal {
-		if ok {
-			out[k] = math.Exp(float64(logits[k]) - top)
-			sum += out[k]
-		}
-	}
-	for k := range out {
-		out[k] /= max(sum, 1e-300)
-	}
-	return out
-}
-
-// Labelled counts the steps of co-players that a model of others learns from: in
-// episodes that began within the window, with hand-made goals those up to the last
-// goal reached; else those of episodes that ended within it too.
-func Labelled(ro *batch.Rollout, me agent.ID, hand bool) int {
-	count := 0
-	for a := range agent.ID(ro.Agents) {
-		if a == me {
-			continue
-		}
-		for n := range ro.Envs {
-			length := -1 // of the running episode; -1: it began before the window
-			for t := range ro.Steps {
-				if ro.Start[ro.Moment(t, n)] {
-					length = 0
-				}
-				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
-				if length < 0 || !ro.Alive[slot] {
-					continue
-				}
-				length++
-				over := ro.End[step] == batch.Exited
-				if hand && ro.Reached[step] >= 0 || !hand && over {
-					count += length
-					length = 0
-				}
-				if over {
-					length = -1
-				}
-			}
-		}
-	}
-	return count
 }

@@ -116,6 +116,12 @@ func (r *resumer) logged() int { return len(r.rows) }
 
 // to runs up to a window.
 func (r *resumer) to(ctx context.Context, windows int) error {
+	return Windows(ctx, r.loop, windows, func(p *train.Progress) { r.rows = append(r.rows, p.Rows...) })
+}
+
+// Windows lets a loop run up to a window, in a folder of its own that is gone afterwards;
+// each sees what it reports.
+func Windows(ctx context.Context, loop *train.SelfPlay, windows int, each func(p *train.Progress)) error {
 	dir, err := os.MkdirTemp("", "hop-audit-")
 	if err != nil {
 		return fmt.Errorf("probe: a folder to run in: %w", err)
@@ -129,9 +135,8 @@ func (r *resumer) to(ctx context.Context, windows int) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	done := false
-	err = r.loop.Run(ctx, run, func(p *train.Progress) {
-		r.rows = append(r.rows, p.Rows...)
-		if p.Update >= windows {
+	err = loop.Run(ctx, run, func(p *train.Progress) {
+		if each(p); p.Update >= windows {
 			done = true
 			stop()
 		}
