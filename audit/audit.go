@@ -28,6 +28,7 @@ import (
 	"hop/check"
 	"hop/exp"
 	"hop/game"
+	"hop/game/rules"
 	"hop/internal/cores"
 	"hop/mind"
 	"hop/mind/hop"
@@ -526,4 +527,15 @@ func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]f
 		f.Says = "Neither separate brains nor one shared brain show an order."
 	}
 	return f, nil
+}
+
+// ruled asks whether steps are what the rules say: those of the first windows and
+// those of scripted players, who do what learners do not do yet.
+func (u *session) ruled(key rng.Key) check.Finding {
+	b := u.replay.Book
+	if u.unruled != nil {
+		return rules.Unasked(u.exp.Game.Name, u.unruled)
+	}
+	b.Play(u.parts.Game, key, b.Enough())
+	return b.Finding()
 }

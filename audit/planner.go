@@ -3,12 +3,19 @@ package audit
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
+	"hop/agent"
+	checks "hop/audit/check"
+	"hop/audit/probe"
 	"hop/check"
 	"hop/game"
 	"hop/mind"
+	"hop/mind/hop"
 	"hop/plan"
 	"hop/rng"
+	"hop/rollout"
+	"hop/safetensors"
 )
 
 // planning is what is asked about agents that search: is the search the spec's,
@@ -142,4 +149,149 @@ func foresee(
 		}
 	}
 	return ""
+}
+
+// insight is what was found inside single decisions: one of every agent in an early
+// window and one in a late one.
+type insight struct {
+	checks.Decisions
+	done map[int][]agent.ID // by window
+}
+
+// look examines an agent's decision, if it is one to be examined: some steps into a
+// window, so that there is a past, and at another step for each agent.
+func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
+	if _, ok := mind.As[mind.Acting](r.tap.Mind); !ok || u.spec.Opaque {
+		return // what such a player writes down beside its action is its own affair, and some states cannot be put back
+	}
+	early, late := u.exp.Train.Warm.Windows, updates(&u.exp, u.opt)-1
+	if w := u.window; v.Imagined() || w != early && w != late || v.T < 3+int(v.Agent) || slices.Contains(u.insight.done[w], v.Agent) {
+		return
+	}
+	if !slices.ContainsFunc(envs, func(n int32) bool { return !v.Start[v.Moment(v.T, int(n))] }) {
+		return
+	}
+	if u.insight.done == nil {
+		u.insight.done = map[int][]agent.ID{}
+	}
+	u.insight.done[u.window] = append(u.insight.done[u.window], v.Agent)
+	s := checks.Subject{Mind: r.tap.Mind, Player: r.Player, Hop: r.tap.hop, Game: u.parts.Game, Scale: r.tap.exp.PPO.RewardScale}
+	u.insight.Look(s, v, envs) // what cannot be put back is found by probes of learning
+}
+
+// inner is what decisions show from inside.
+func (u *session) inner() []check.Finding {
+	return append(u.insight.Searching(), u.insight.Peeking(u.hop != nil)...)
+}
+
+// legal reports whether what was played is.
+func (r *recorder) legal(v *rollout.View, envs []int32) bool {
+	for _, n := range envs {
+		legal, act := v.LegalAt(v.SlotOf(int(n))), v.Action[v.StepOf(int(n))]
+		if act < 0 || int(act) >= len(legal) || !legal[act] {
+			return false
+		}
+	}
+	return true
+}
+
+// culprit is the module in which a run broke: the player's whose decision panicked or
+// was not legal, else the rollout's.
+func (u *session) culprit() string {
+	switch {
+	case u.guilty == nil:
+		return "rollout"
+	case u.guilty.tap.hop != nil:
+		return "planner"
+	}
+	return "ppo"
+}
+
+// before takes the mind as it is before it first acts.
+func (p *tap) before(v *rollout.View) {
+	if p.study == nil || !p.study.Watches() || p.broke != nil {
+		return
+	}
+	if !p.begunPath {
+		f, err := probe.Saved(p.Mind)
+		if err == nil {
+			err = p.study.Before(f, v.Envs)
+		}
+		p.begunPath, p.broke = true, err
+	}
+}
+
+// acted records what a player holds about its co-players.
+func (p *tap) acted(player rollout.Player, v *rollout.View, envs []int32) {
+	if _, ok := player.(mind.Believing); !ok {
+		p.blind = true
+	}
+	if b, ok := player.(mind.Believing); ok && p.study != nil && p.study.Watches() && p.broke == nil {
+		p.study.Acted(b, v, envs)
+	}
+}
+
+// examine holds what the agent made of its co-players in a window against the reference:
+// start is the mind that played it. It lets the mind learn once and puts it back.
+func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
+	if p.study == nil || p.broke != nil {
+		return p.broke
+	}
+	if err := p.study.Played(w, start); err != nil {
+		return err
+	}
+	h, ok := mind.As[probe.Labeller](p.Mind)
+	if !ok || p.study.Learnt || p.u.window < probeAt || !p.src.Sound() {
+		return nil
+	}
+	saver, _ := mind.As[mind.Saver](p.Mind)
+	labels, err := p.labels(h, w, start)
+	if err != nil {
+		return err
+	}
+	stats, err := p.Mind.Learn(w)
+	if err != nil {
+		return err
+	}
+	after, err := probe.Saved(p.Mind)
+	if err != nil {
+		return err
+	}
+	if err := saver.Load(start, ""); err != nil {
+		return err
+	}
+	return p.study.Update(w, start, after, labels, stats)
+}
+
+// labels asks a mind for its labels of a window and puts it back.
+func (p *tap) labels(h probe.Labeller, w *mind.Window, start *safetensors.File) ([]hop.Label, error) {
+	list := h.Labels(w)
+	saver, _ := mind.As[mind.Saver](p.Mind)
+	return list, saver.Load(start, "")
+}
+
+// inHindsight returns the goals that the own network reads when it learns w from a
+// search: its labels, taken as they are, in place of beliefs; nil where it reads
+// none. start is the mind before it learns.
+func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, error) {
+	h, ok := mind.As[probe.Labeller](p.Mind)
+	if !ok || p.study == nil || w.GoalLen == 0 || p.hop.Own != "search" {
+		return nil, nil
+	}
+	labels, err := p.labels(h, w, start)
+	if err != nil {
+		return nil, err
+	}
+	return p.study.Hindsight(w, start, labels)
+}
+
+// studied is what the reference says about goals, models of others and beliefs.
+func (u *session) studied() []check.Finding {
+	var list []*checks.Study
+	for _, t := range u.taps {
+		if t.study != nil && !t.blind {
+			list = append(list, t.study)
+		}
+	}
+	return checks.OthersFindings(list)
 }
