@@ -183,13 +183,12 @@ func (r *Result) lines() *page.Figure {
 		}
 		lines = append(lines, l)
 	}
-	title, caption := "Returns over the audit's windows", "The audit trains for seconds: these curves show the start of "+
-		"learning, not its end. The first window holds only the shortest episodes."
+	title, caption := "Returns over the audit's windows", "The audit trains for seconds: these curves show the start of learning, not its "+
+		"end. The first window holds only the shortest episodes."
 	if r.recorded {
 		title, caption = "Returns over the run's windows", "As the run recorded them."
 	}
 	caption += fmt.Sprintf(" Mean over %s. Windows of a warm-up, in which bots play and agents watch, are left out.",
 		page.Count(len(curves), "seed"))
-	return page.Lines("returns", title, caption,
-		page.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
+	return page.Lines("returns", title, caption, page.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
 }

@@ -170,8 +170,7 @@ func (rec *recorded) counted() []check.Finding {
 			}
 			f.Saw(n, most, "seed %d, agent %d: updates", rec.seeds[i], a)
 			if behind := most - n; behind > 0.02*most && behind > f.Effect {
-				f.Accuse(check.Fault, behind,
-					fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most),
+				f.Accuse(check.Fault, behind, fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most),
 					"why that learner had no rows, or stopped: hop report on the run")
 			}
 		}

@@ -335,10 +335,9 @@ func (u *session) counts() []check.Finding {
 		if t.idle > 0 {
 			idle.Saw(float64(t.idle), 0, "mind %d (%s): windows that changed nothing, of %d", i, check.Agents(t.agents), t.windows)
 			if share := float64(t.idle) / float64(t.windows); share > idle.Effect {
-				idle.Accuse(check.Fault, share, fmt.Sprintf("%s stopped learning: nothing changed in %d of %d windows with rows, "+
-					"the last change was in window %d.", check.Capital(check.Agents(t.agents)), t.idle, t.windows, t.since),
-					"the learner's Learn for that agent: a counter shared between agents, an early return, or code that runs for the "+
-						"first agent only")
+				idle.Accuse(check.Fault, share, fmt.Sprintf("%s stopped learning: nothing changed in %d of %d windows with rows, the last change was "+
+					"in window %d.", check.Capital(check.Agents(t.agents)), t.idle, t.windows, t.since),
+					"the learner's Learn for that agent: a counter shared between agents, an early return, or code that runs for the first agent only")
 			}
 			continue
 		}

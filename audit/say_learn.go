@@ -136,8 +136,8 @@ func (u *session) restored() check.Finding {
 		f.Rows++
 		lost = append(lost, t.src.Restored...)
 		if len(t.src.Restored) == 0 && !t.src.Twice {
-			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Mind %d learns differently from the same checkpoint and the same window: "+
-				"something that learning depends on is not saved.", i), next)
+			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Mind %d learns differently from the same checkpoint and the same window: something "+
+				"that learning depends on is not saved.", i), next)
 		}
 		if net, err := probe.Saved(t.Mind); err == nil && len(lost) == 0 && t.params != nil {
 			for _, part := range t.params.Parts {
@@ -233,8 +233,8 @@ func (u *session) moaUpdated() check.Finding {
 			}
 		}
 		if len(stuck) > 0 {
-			f.Accuse(check.Fault, max(f.Effect, 0.5), fmt.Sprintf("Agent %d's model of others has layers that never moved (%s): its "+
-				"optimiser does not hold them.", a, strings.Join(stuck, ", ")), "the optimiser's list of parameters")
+			f.Accuse(check.Fault, max(f.Effect, 0.5), fmt.Sprintf("Agent %d's model of others has layers that never moved (%s): its optimiser "+
+				"does not hold them.", a, strings.Join(stuck, ", ")), "the optimiser's list of parameters")
 		}
 	}
 	return f

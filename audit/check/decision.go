@@ -77,8 +77,7 @@ func (l *Decisions) findings(list map[int]check.Finding) []check.Finding {
 			}
 			f.Saw(float64(q.bad), 0, "%s that differ, of %d", f.Unit, q.asked)
 			who := check.Agents(q.who)
-			f.Accuse(check.Fault, float64(q.bad), fmt.Sprintf("%s: %s (%d of %d %s).", check.Capital(who), q.says, q.bad, q.asked,
-				f.Unit), f.Next)
+			f.Accuse(check.Fault, float64(q.bad), fmt.Sprintf("%s: %s (%d of %d %s).", check.Capital(who), q.says, q.bad, q.asked, f.Unit), f.Next)
 		} else {
 			f.Next = ""
 		}

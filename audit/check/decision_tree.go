@@ -231,8 +231,8 @@ func (s *searching) drew(t *tree, i int, e *plan.Entry) {
 	n.draws++
 	n.joint = e.Joint
 	if n.draws > 1 && s.keeps(n) {
-		s.slip("resampled", float64(n.draws), "the co-players' actions at one node were drawn %d times; with resample %s they are "+
-			"drawn once and kept", n.draws, s.Resample)
+		s.slip("resampled", float64(n.draws), "the co-players' actions at one node were drawn %d times; with resample %s they are drawn once "+
+			"and kept", n.draws, s.Resample)
 	}
 }
 

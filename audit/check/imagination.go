@@ -408,8 +408,7 @@ func imaginationSlips(m *reference.Imagining) []imaginationSlip {
 		"exits", "reward": "rewards", "over": "the episode's end",
 		"legal": "masks", "planes": "planes"}
 	for _, t := range []string{"things", "move", "reward", "over", "legal", "planes"} {
-		list = append(list,
-			imaginationSlip{reference.WorldSlip{Name: "no loss of " + names[t], Terms: map[string]float64{t: 0}}, loss, t},
+		list = append(list, imaginationSlip{reference.WorldSlip{Name: "no loss of " + names[t], Terms: map[string]float64{t: 0}}, loss, t},
 			imaginationSlip{reference.WorldSlip{Name: "the loss of " + names[t] + " with the opposite " +
 				"sign", Terms: map[string]float64{t: -1}}, loss, t})
 	}

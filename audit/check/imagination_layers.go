@@ -159,8 +159,7 @@ func (c *Layers) Search(g game.Game, w reference.World, rules mind.Rules, key rn
 
 // expand makes one step from a slot to the next and returns what oneself observes
 // then, nil if nothing is left to decide.
-func (c *Layers) expand(w reference.World, rules mind.Rules, from int32, obs []float32, masks [][]bool, seats []game.Seat,
-	r *rng.Rand,
+func (c *Layers) expand(w reference.World, rules mind.Rules, from int32, obs []float32, masks [][]bool, seats []game.Seat, r *rng.Rand,
 ) []float32 {
 	n := len(seats)
 	joint, others := make([]int32, n), make([]int32, n-1)

@@ -44,8 +44,7 @@ func (d *Imagination) Findings() []check.Finding {
 	}
 	out = append(out, d.sayScores())
 	if d.steps.windows == 0 || d.steps.alive == 0 {
-		f := finding("imagined windows", "", "The world model was not trusted within the windows of the audit, so nothing was "+
-			"imagined.", 0)
+		f := finding("imagined windows", "", "The world model was not trusted within the windows of the audit, so nothing was imagined.", 0)
 		if d.steps.windows > 0 {
 			f.Accuse(check.Fault, 1, "Imagined windows hold nobody: every copy is over from its first step on.",
 				"mind/imagine: imagined.look and state.Reset")
@@ -61,17 +60,16 @@ func (d *Imagination) sayRestored() check.Finding {
 		Says: "The world model, its optimiser and its steps come back from a checkpoint, and learning goes on from them as before.",
 	}
 	if d.lost != "" {
-		f.Accuse(check.Fault, 1, fmt.Sprintf("After saving, learning and loading again the world model is not what was saved "+
-			"(%s): a resumed run "+
-			"imagines something else.", d.lost), "mind/imagine: rulesLearner.save and load")
+		f.Accuse(check.Fault, 1, fmt.Sprintf("After saving, learning and loading again the world model is not what was saved (%s): a resumed "+
+			"run imagines something else.", d.lost), "mind/imagine: rulesLearner.save and load")
 	}
 	return f
 }
 
 func (c *rowCheck) say() check.Finding {
 	f := finding("the world model learns from what was played", "share of rows",
-		"Every step that the model learns from is one that was played: what an agent saw, what all did and were paid, "+
-			"ego-first, and what came of it.",
+		"Every step that the model learns from is one that was played: what an agent saw, what all did and were paid, ego-first, and what came "+
+			"of it.",
 		c.asked)
 	f.Step = 3
 	const look = "mind/imagine: rulesLearner.write, eyes and learn"
@@ -85,9 +83,8 @@ func (c *rowCheck) say() check.Finding {
 				what = append(what, name)
 			}
 		}
-		says := fmt.Sprintf("%.3g %% of the steps that the world model learns from are not what was played; what differs: %s "+
-			"(first at step %d of env %d, "+
-			"seen by agent %d).", 100*wrong, strings.Join(what, ", "), c.who.T, c.who.N, c.who.Agent)
+		says := fmt.Sprintf("%.3g %% of the steps that the world model learns from are not what was played; what differs: %s (first at step %d "+
+			"of env %d, seen by agent %d).", 100*wrong, strings.Join(what, ", "), c.who.T, c.who.N, c.who.Agent)
 		if c.slip != "" {
 			says = fmt.Sprintf("%.3g %% of the steps that the world model learns from are not what was played: %s.", 100*wrong, c.slip)
 		}
@@ -96,8 +93,8 @@ func (c *rowCheck) say() check.Finding {
 		f.Accuse(check.Fault, 1, fmt.Sprintf("The world model takes in %d steps of a window in which %d were "+
 			"played.", c.count[0], c.count[1]), look)
 	case c.moved > 0:
-		f.Accuse(check.Fault, share(c.moved, c.asked), fmt.Sprintf("%d older steps of the world model's memory changed while a "+
-			"window was put into it.",
+		f.Accuse(check.Fault, share(c.moved, c.asked), fmt.Sprintf("%d older steps of the world model's memory changed while a window was put "+
+			"into it.",
 			c.moved), look)
 	}
 	return f
@@ -116,10 +113,8 @@ func (c *Layers) Say(who, look string) check.Finding {
 	}
 	if worst != "" {
 		all := slices.Sorted(maps.Keys(c.wrong))
-		f.Accuse(check.Fault, share(c.wrong[worst], c.asked), fmt.Sprintf("In %.0f %% of the steps that %s about, the world "+
-			"model's %s are not what its "+
-			"layers come to (off by up to %.2g; what differs in all: "+
-			"%s).", 100*share(c.wrong[worst], c.asked), who, worst, c.off[worst],
+		f.Accuse(check.Fault, share(c.wrong[worst], c.asked), fmt.Sprintf("In %.0f %% of the steps that %s about, the world model's %s are not "+
+			"what its layers come to (off by up to %.2g; what differs in all: %s).", 100*share(c.wrong[worst], c.asked), who, worst, c.off[worst],
 			strings.Join(all, ", ")), look)
 	}
 	return f
@@ -146,8 +141,7 @@ func (d *Imagination) sayUpdates() check.Finding {
 		}
 	}
 	f.Effect = least - 1
-	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same steps and weights, agree in direction and "+
-		"length, head by head.",
+	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same steps and weights, agree in direction and length, head by head.",
 		len(d.held))
 	if odd == nil {
 		return f
@@ -206,8 +200,7 @@ func (d *Imagination) sayScores() check.Finding {
 			f.Saw(s.got, share(s.right, s.asked), "window %d: share of steps foreseen exactly", s.window)
 			if s.n != s.asked || got < float64(s.right)-0.5 || got > float64(s.right+s.close)+0.5 {
 				if f.Status == check.Pass {
-					f.Accuse(check.Fault, 1, fmt.Sprintf("The world model is said to have foreseen %.1f %% of %d steps of "+
-						"window %d exactly; it foresaw "+
+					f.Accuse(check.Fault, 1, fmt.Sprintf("The world model is said to have foreseen %.1f %% of %d steps of window %d exactly; it foresaw "+
 						"%.1f %% of %d.", 100*s.got, s.n, s.window, 100*share(s.right, s.asked), s.asked), look)
 				}
 			}
@@ -217,13 +210,12 @@ func (d *Imagination) sayScores() check.Finding {
 			if s.anew {
 				why = fmt.Sprintf("was made anew in window %d", s.window)
 			}
-			f.Accuse(check.Fault, 1, fmt.Sprintf("Minds are to learn from %d rounds of imagination after a world model that "+
-				"%s: it should be %d.",
+			f.Accuse(check.Fault, 1, fmt.Sprintf("Minds are to learn from %d rounds of imagination after a world model that %s: it should be %d.",
 				s.rounds, why, s.wanted), look)
 		}
 	}
-	f.Says = ifPass(f, fmt.Sprintf("What the model is said to foresee is what it does (%d windows computed again), and it is "+
-		"used only when that is enough.",
+	f.Says = ifPass(f, fmt.Sprintf("What the model is said to foresee is what it does (%d windows computed again), and it is used only when "+
+		"that is enough.",
 		asked))
 	return f
 }
@@ -238,15 +230,12 @@ func ifPass(f check.Finding, says string) string {
 
 // say is about imagined windows.
 func (c *stepCheck) say(d *Imagination) []check.Finding {
-	ends := finding("imagined ends", "share of rows", "Imagined agents leave when the model says so, and who has left stays "+
-		"gone.", c.alive)
+	ends := finding("imagined ends", "share of rows", "Imagined agents leave when the model says so, and who has left stays gone.", c.alive)
 	if bad := share(c.going+c.undead, c.alive); bad > 0 {
-		ends.Accuse(check.Fault, bad, fmt.Sprintf("In %.1f %% of imagined rows an agent goes on after its end or ends without "+
-			"leaving.", 100*bad),
+		ends.Accuse(check.Fault, bad, fmt.Sprintf("In %.1f %% of imagined rows an agent goes on after its end or ends without leaving.", 100*bad),
 			"the imagined windows' ends: mind/imagine state.take, and who changes the window later")
 	}
-	shares := finding("imagination is handed over as the spec says", "windows", "Share, length and round of imagined windows "+
-		"are the spec's.",
+	shares := finding("imagination is handed over as the spec says", "windows", "Share, length and round of imagined windows are the spec's.",
 		d.shares.windows)
 	if d.shares.wrong > 0 {
 		shares.Accuse(check.Fault, float64(d.shares.wrong), "Imagination is not handed over as the spec says: "+d.shares.first+".",
@@ -258,59 +247,49 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 	if n := c.wrong["end"]; n > 0 {
 		im, want := share(c.exits[0], c.rows), share(c.exits[1], c.rows)
 		ends.Saw(im, want, "exits a row, imagined and as the model predicts")
-		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.3g %% of their rows; the model "+
-			"predicts %.3g %% there, and in "+
-			"%.3g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
+		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.3g %% of their rows; the model predicts %.3g %% "+
+			"there, and in %.3g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
 			"mind/imagine: state.take (End), model/world: predictOver and Step")
 	}
-	rewards := finding("imagined rewards", "share of rows", "Imagined rewards are those that the model predicts, one step's "+
-		"each.", c.rows)
+	rewards := finding("imagined rewards", "share of rows", "Imagined rewards are those that the model predicts, one step's each.", c.rows)
 	if n := c.wrong["reward"]; n > 0 {
 		more := ""
 		if c.more*10 > n*9 {
 			more = " Nearly all are larger: returns or values were put where rewards belong."
 		}
-		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the reward is not what the "+
-			"model predicts (%s).%s",
+		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the reward is not what the model predicts (%s).%s",
 			100*share(n, c.rows), c.sample["reward"], more), "mind/imagine: state.take (Reward), and who changes the window later")
 	}
-	masks := finding("imagined masks", "share of rows", "Imagined masks are those that the model predicts for the imagined "+
-		"board.", c.rows)
+	masks := finding("imagined masks", "share of rows", "Imagined masks are those that the model predicts for the imagined board.", c.rows)
 	if n := c.wrong["mask"]; n > 0 {
 		ones := ""
 		if c.ones*10 > n*9 {
 			ones = " They call every action legal."
 		}
-		masks.Accuse(check.Fault, share(n, c.masks), fmt.Sprintf("In %.3g %% of imagined rows the mask is not what the model "+
-			"predicts for the imagined "+
-			"board (%s).%s", 100*share(n, c.masks), c.sample["mask"], ones), "mind/imagine: state.take (Legal), model/world: masks")
+		masks.Accuse(check.Fault, share(n, c.masks), fmt.Sprintf("In %.3g %% of imagined rows the mask is not what the model predicts for the "+
+			"imagined board (%s).%s", 100*share(n, c.masks), c.sample["mask"], ones), "mind/imagine: state.take (Legal), model/world: masks")
 	}
-	boards := finding("imagined observations", "share of rows", "What agents see in imagination is what the model predicts, "+
-		"each from its own place.",
+	boards := finding("imagined observations", "share of rows", "What agents see in imagination is what the model predicts, each from its "+
+		"own place.",
 		c.rows)
 	if c.views > 0 {
-		boards.Accuse(check.Fault, share(c.views, c.episodes), fmt.Sprintf("In %.3g %% of the real states that imagination "+
-			"starts from, things "+
+		boards.Accuse(check.Fault, share(c.views, c.episodes), fmt.Sprintf("In %.3g %% of the real states that imagination starts from, things "+
 			"do not look the same to all agents, but from the first imagined step on all are shown one agent's view of them.",
-			100*share(min(c.views, c.episodes), c.episodes)), "model/world.Input.View and write: planes of things that are "+
-			"ego-first in this game")
+			100*share(min(c.views, c.episodes), c.episodes)), "model/world.Input.View and write: planes of things that are ego-first in this game")
 	}
 	switch o := c.others; {
 	case o[0] == 0 || c.views > 0:
 	case o[1] == o[0]:
-		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined agents are shown another seat's view of the "+
-			"board, from the first "+
+		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined agents are shown another seat's view of the board, from the first "+
 			"imagined step on.", "mind/imagine: state.take (Obs by real seat), model/world: write")
 	case o[2] == o[0]:
-		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined boards follow from joint actions in the order of "+
-			"agents, where the "+
-			"model reads them in the order of real seats.", "mind/imagine: imagined.StepAll")
+		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined boards follow from joint actions in the order of agents, where "+
+			"the model reads them in the order of real seats.", "mind/imagine: imagined.StepAll")
 	}
 	for _, what := range []string{"board", "mask, time or last actions that it observes"} {
 		if n := c.wrong[what]; n > 0 && boards.Status == check.Pass {
-			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the next %s is not what the "+
-				"model predicts from the "+
-				"joint action played (%s).", 100*share(n, c.rows), what, c.sample[what]),
+			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the next %s is not what the model predicts from "+
+				"the joint action played (%s).", 100*share(n, c.rows), what, c.sample[what]),
 				"mind/imagine: imagined.StepAll (joint actions by seat) and state.take (Obs), model/world: write")
 		}
 	}
@@ -326,13 +305,11 @@ func (c *stepCheck) sayStarts() check.Finding {
 	const look = "mind/imagine: imagined.look and state.Reset"
 	switch {
 	case c.strange > 0:
-		f.Accuse(check.Fault, share(c.strange, c.episodes), fmt.Sprintf("%.3g %% of imagined episodes start from something "+
-			"that no state of the last window "+
-			"shows, or not from an episode's start.", 100*share(c.strange, c.episodes)), look)
+		f.Accuse(check.Fault, share(c.strange, c.episodes), fmt.Sprintf("%.3g %% of imagined episodes start from something that no state of "+
+			"the last window shows, or not from an episode's start.", 100*share(c.strange, c.episodes)), look)
 	case c.undrawn > 0:
-		f.Accuse(check.Fault, share(c.undrawn, c.episodes), fmt.Sprintf("%.3g %% of imagined episodes start from another real "+
-			"state than the one that the "+
-			"round's stream draws evenly from the window.", 100*share(c.undrawn, c.episodes)), look+", Imagine (the round's key)")
+		f.Accuse(check.Fault, share(c.undrawn, c.episodes), fmt.Sprintf("%.3g %% of imagined episodes start from another real state than the "+
+			"one that the round's stream draws evenly from the window.", 100*share(c.undrawn, c.episodes)), look+", Imagine (the round's key)")
 	}
 	return f
 }
@@ -344,23 +321,21 @@ func (c *stepCheck) sayPlayers() check.Finding {
 	who := check.Agents(slices.Sorted(maps.Keys(c.whose)))
 	switch z := c.likeliest.Off(); {
 	case c.unlike > 0 && c.policy != "":
-		f.Accuse(check.Fault, share(c.unlike, c.chosen), fmt.Sprintf("Imagination is not played by the networks of now (%s): "+
-			"what is recorded is what %s "+
-			"says.", who, c.policy), look)
+		f.Accuse(check.Fault, share(c.unlike, c.chosen), fmt.Sprintf("Imagination is not played by the networks of now (%s): what is recorded "+
+			"is what %s says.", who, c.policy), look)
 	case c.unlike > 0:
-		f.Accuse(check.Fault, share(c.unlike, c.chosen), fmt.Sprintf("In %.3g %% of imagined rows the recorded probability or "+
-			"value is not what the agent's "+
-			"network says there now (%s; off by up to %.2g).", 100*share(c.unlike, c.chosen), who, c.far), look)
+		f.Accuse(check.Fault, share(c.unlike, c.chosen), fmt.Sprintf("In %.3g %% of imagined rows the recorded probability or value is not "+
+			"what the agent's network says there now (%s; off by up to %.2g).", 100*share(c.unlike, c.chosen), who, c.far), look)
 	case c.foreign > 0:
-		f.Accuse(check.Fault, share(c.foreign, c.chosen), fmt.Sprintf("%.3g %% of imagined rows are not marked as the agent's "+
-			"own: nobody learns from them.",
+		f.Accuse(check.Fault, share(c.foreign, c.chosen), fmt.Sprintf("%.3g %% of imagined rows are not marked as the agent's own: nobody "+
+			"learns from them.",
 			100*share(c.foreign, c.chosen)), look)
 	case c.claimed > 0:
 		f.Accuse(check.Fault, share(c.claimed, c.chosen), fmt.Sprintf("%d rows of agents in what another agent imagines for itself, where "+
 			"its model of others acts for them, are marked as their own: they would learn from them.", c.claimed), "mind/imagine: dreamer.act")
 	case math.Abs(z) > 6:
-		f.Accuse(check.Fault, z, fmt.Sprintf("In imagination the likeliest action is not taken as often as the network says "+
-			"(%.1f standard deviations).",
+		f.Accuse(check.Fault, z, fmt.Sprintf("In imagination the likeliest action is not taken as often as the network says (%.1f standard "+
+			"deviations).",
 			z), look)
 		f.Unit, f.Lo, f.Hi = "standard deviations", z-2, z+2
 	}

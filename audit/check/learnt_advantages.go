@@ -393,10 +393,9 @@ func (r *recorded) effects(f *check.Finding, columns []string, of func(b *record
 // raised asks whether an update raises the probability of what had an advantage: the
 // policy gradient does nothing else.
 func (r *recorded) raised(f *check.Finding) {
-	r.effects(f, []string{"after_logprobs", "logprobs", "advantages"},
-		func(b *record.Batch) float64 {
-			return correlation(b.Col["advantages"], minus(b.Col["after_logprobs"], b.Col["logprobs"]))
-		},
+	r.effects(f, []string{"after_logprobs", "logprobs", "advantages"}, func(b *record.Batch) float64 {
+		return correlation(b.Col["advantages"], minus(b.Col["after_logprobs"], b.Col["logprobs"]))
+	},
 		"Updates raise the probability of what had an advantage, in %d rows.",
 		func(name string, c relation) (check.Status, string) {
 			switch {
@@ -414,10 +413,9 @@ func (r *recorded) raised(f *check.Finding) {
 // valued asks whether an update brings values closer to returns: of two rows with the
 // same value the one with the higher return must gain more.
 func (r *recorded) valued(f *check.Finding) {
-	r.effects(f, []string{"after_values", "values", "returns"},
-		func(b *record.Batch) float64 {
-			return correlation(less(b.Col["returns"], b.Col["values"]), less(minus(b.Col["after_values"], b.Col["values"]), b.Col["values"]))
-		},
+	r.effects(f, []string{"after_values", "values", "returns"}, func(b *record.Batch) float64 {
+		return correlation(less(b.Col["returns"], b.Col["values"]), less(minus(b.Col["after_values"], b.Col["values"]), b.Col["values"]))
+	},
 		"Updates bring values closer to returns, in %d rows.",
 		func(name string, c relation) (check.Status, string) {
 			switch {

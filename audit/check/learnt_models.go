@@ -131,18 +131,15 @@ func (r *recorded) others(f *check.Finding) {
 			"cross-entropy of %.3g is above what two softmaxes allow, %.3g.", 100*right, 100*sure, ce, p.Floor),
 			"the network's last layer and the loss: a softmax in one of them, not in both")
 	case knows == f.Rows && exact/n > 0.95*base:
-		f.Says = fmt.Sprintf("There is little to predict: who knows what co-players draw from has a cross-entropy of %.3g, "+
-			"how often each action is "+
-			"taken %.3g, the model %.3g, over %d rows.", exact/n, base, ce, f.Rows)
+		f.Says = fmt.Sprintf("There is little to predict: who knows what co-players draw from has a cross-entropy of %.3g, how often each "+
+			"action is taken %.3g, the model %.3g, over %d rows.", exact/n, base, ce, f.Rows)
 	case ce > 1.02*base:
 		f.Accuse(check.Suspect, ce-base,
-			fmt.Sprintf("Predictions of others are no better than how often each action is taken: cross-entropy %.3g "+
-				"against %.3g, over %d rows.", ce, base, f.Rows), "whether the model learns at all (rec.learner(..., part=\"moa\")), "+
-				"and from whose rows")
+			fmt.Sprintf("Predictions of others are no better than how often each action is taken: cross-entropy %.3g against %.3g, over %d "+
+				"rows.", ce, base, f.Rows), "whether the model learns at all (rec.learner(..., part=\"moa\")), and from whose rows")
 	default:
-		f.Says = fmt.Sprintf("Predictions of others are better than how often each action is taken: cross-entropy %.3g "+
-			"against %.3g, %.0f %% right, "+
-			"over %d rows.", ce, base, 100*right, f.Rows)
+		f.Says = fmt.Sprintf("Predictions of others are better than how often each action is taken: cross-entropy %.3g against %.3g, %.0f %% "+
+			"right, over %d rows.", ce, base, 100*right, f.Rows)
 	}
 }
 
@@ -227,8 +224,8 @@ func (r *recorded) world(f *check.Finding) {
 					later/float64(laterRows), laterErr/float64(laterRows)), "which step's observation the model learns as the next one")
 		case err > 0.98*still:
 			f.Accuse(check.Suspect, err/max(still, 1e-12),
-				fmt.Sprintf("The world model predicts the next observation no better than copying this one: "+
-					"squared error %.3g against %.3g, over %d rows.", err/float64(rows), still/float64(rows), rows),
+				fmt.Sprintf("The world model predicts the next observation no better than copying this one: squared error %.3g against %.3g, over %d "+
+					"rows.", err/float64(rows), still/float64(rows), rows),
 				"whether it learns at all, and whether what it reads includes everybody's actions")
 		default:
 			f.Says = fmt.Sprintf("The world model predicts the next observation better than copying: squared error %.3g against %.3g, over %d rows.",

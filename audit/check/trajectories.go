@@ -128,8 +128,8 @@ func (s set) order(f *check.Finding) {
 		if len(s) < 3 {
 			next = "dump three runs or more with different seeds: in one run agents may differ by chance of learning"
 		}
-		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. "+
-			"Agents that are built alike differ.", p, how, f.Rows, unit), next)
+		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. Agents that are "+
+			"built alike differ.", p, how, f.Rows, unit), next)
 	}
 }
 
@@ -188,8 +188,8 @@ func (s set) place(f *check.Finding) {
 		f.Accuse(status, f.Effect, fmt.Sprintf("The place decides what is earned, whoever sits there: p = %.2g over %d episodes.", p, len(rows)),
 			"the game: tie-breaks, the order in which agents are moved, and who is paid first")
 	default:
-		f.Says = fmt.Sprintf("No place is favoured: p = %.2g over %d episodes. An order of agents follows their names, so it "+
-			"is made in training.", p, len(rows))
+		f.Says = fmt.Sprintf("No place is favoured: p = %.2g over %d episodes. An order of agents follows their names, so it is made in "+
+			"training.", p, len(rows))
 	}
 }
 

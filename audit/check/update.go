@@ -452,8 +452,7 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 			list = append(list, updateSlip{reference.Slip{Name: a.Name, Advantage: a}, returns})
 		}
 	}
-	list = append(list,
-		conf("gradients that are not clipped", step, func(c *reference.PPO) { c.MaxGrad = 0 }),
+	list = append(list, conf("gradients that are not clipped", step, func(c *reference.PPO) { c.MaxGrad = 0 }),
 		conf("a single pass over the window", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs = 1 }),
 		conf("one pass less", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs-- }),
 		conf("Adam's usual epsilon", step, func(c *reference.PPO) { c.AdamEps = 1e-8 }),
@@ -476,13 +475,11 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 		list = append(list, updateSlip{reference.Slip{Name: "the rows of another agent", OtherAgent: k}, rows})
 	}
 	if o.Search {
-		return append(list,
-			updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "mind/hop: fitOwn"},
+		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "mind/hop: fitOwn"},
 			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", Loss: reference.Terms{Policy: 1}}, "ppo.Brain.imitate"},
 			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", Loss: reference.Terms{Value: 1}}, "ppo.Brain.imitate"})
 	}
-	return append(list,
-		conf("advantages that are not normalised", rows, func(c *reference.PPO) { c.NormAdv = !c.NormAdv }),
+	return append(list, conf("advantages that are not normalised", rows, func(c *reference.PPO) { c.NormAdv = !c.NormAdv }),
 		conf("no clipping of the ratio", loss, func(c *reference.PPO) { c.Clip = 1e9 }),
 		conf("an entropy bonus that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.EntropyEnd = -1 }),
 		conf("twice the weight of the value", loss, func(c *reference.PPO) { c.ValueCoef *= 2 }),

@@ -75,8 +75,8 @@ func Rungs(s exp.Spec) ([]Rung, error) {
 	}
 	c, ok := exp.ConfigOf[hop.Config](&s)
 	if !ok {
-		return nil, fmt.Errorf("ladder: its agents do not plan (mind is %s), so there is nothing to take apart; "+
-			"name a run or preset whose agents do, such as hop-4x4", s.Mind.Name)
+		return nil, fmt.Errorf("ladder: its agents do not plan (mind is %s), so there is nothing to take apart; name a run or preset whose "+
+			"agents do, such as hop-4x4", s.Mind.Name)
 	}
 	list := []Rung{{Name: "PPO agent", Module: "PPO", who: "ppo"}}
 	add := func(name, module string, sets ...string) {

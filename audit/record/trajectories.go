@@ -399,8 +399,8 @@ func (l *loader) episodes() {
 			continue
 		}
 		if seen[e] {
-			l.bad("episode %v goes on at step %d after another one began; put each episode's steps together (with several envs: "+
-				"one env after the other)", e, t)
+			l.bad("episode %v goes on at step %d after another one began; put each episode's steps together (with several envs: one env after the "+
+				"other)", e, t)
 			return
 		}
 		seen[e] = true
