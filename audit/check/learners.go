@@ -225,12 +225,22 @@ func also(agents int) string {
 	return fmt.Sprintf(" The same is so of %d agents.", agents)
 }
 
+// argmax returns the place of the largest, the first of equals; what is no number is none.
+func argmax[F float32 | float64](x []F) (best int) {
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
 // Likeliest counts how often the likeliest action was taken, against how often it should be.
 type Likeliest struct{ sum, variance float64 }
 
 // Add counts a choice.
 func (l *Likeliest) Add(probs []float64, action int32) {
-	best := slices.Index(probs, slices.Max(probs))
+	best := argmax(probs)
 	l.sum += float64(one(int(action) == best)) - probs[best]
 	l.variance += probs[best] * (1 - probs[best])
 }

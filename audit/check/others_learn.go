@@ -78,12 +78,7 @@ func (s *Study) compareStats(ro *batch.Rollout, model reference.Others, net refe
 	all, of := sum{}, make([]sum, len(s.others))
 	for i, x := range model.Steps(ro, labels) {
 		p := model.Predict(net, x.Obs, x.Legal, x.Features)
-		best, second := 0, -1.
-		for k := range p {
-			if p[k] > p[best] {
-				best = k
-			}
-		}
+		best, second := argmax(p), -1.
 		for k := range p {
 			if k != best {
 				second = max(second, p[k])
