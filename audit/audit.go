@@ -32,7 +32,6 @@ import (
 	"hop/internal/cores"
 	"hop/mind"
 	"hop/mind/hop"
-	"hop/mind/influence"
 	"hop/rng"
 	"hop/runlog"
 	"hop/train"
@@ -74,10 +73,6 @@ func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
 	return audit(ctx, s, opt, nil)
 }
 
-// loudInfluence is the least weight of influence in an audit: at the usual weight it
-// is far below the game's rewards, and a slip in it would drown.
-const loudInfluence = 20
-
 // small returns the spec as the audit runs it: the same agents, game and
 // schedules on few envs, without a curriculum, whose games are other games.
 func small(s exp.Spec) exp.Spec {
@@ -94,8 +89,8 @@ func small(s exp.Spec) exp.Spec {
 	if s.Imagine.On {
 		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = min(given, 64), min(s.Imagine.Trust, 0.3), 1
 	}
-	if c, ok := exp.ConfigOf[influence.Config](&s); ok {
-		c.Influence.Weight = max(c.Influence.Weight, loudInfluence)
+	if known, params := s.Audit(); known.Amplify != nil {
+		known.Amplify(params)
 	}
 	return s
 }
@@ -431,7 +426,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.foreseen(ro)
 	u.nets = nil
-	if u.exp.Has("lola") && slices.ContainsFunc(u.taps, (*tap).heldAt) {
+	if slices.ContainsFunc(u.taps, (*tap).readsWeights) && slices.ContainsFunc(u.taps, (*tap).heldAt) {
 		u.nets = u.weights()
 	}
 	if u.window <= 3 || u.window%20 == 0 {
@@ -464,7 +459,7 @@ func (u *session) dreamt(played batch.Shape) checks.ImaginationRun {
 func (u *session) weights() []reference.Net {
 	nets := make([]reference.Net, u.spec.Seats)
 	for _, t := range u.taps {
-		if len(u.exp.Kinds) > 0 && t.exp.Mind.Name != "lola" {
+		if len(u.exp.Kinds) > 0 && !t.readsWeights() {
 			continue // minds read those of their kind
 		}
 		f, err := probe.Saved(t.Mind)

@@ -114,7 +114,7 @@ func (u *session) rewarded() check.Finding {
 	case wrong(value):
 		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d "+
 			"of %d trials.", f.Rows-value, f.Rows), "the value's loss and its returns")
-	case wrong(prob) && !search && !u.exp.Has("lola"):
+	case wrong(prob) && !search && !slices.ContainsFunc(u.taps, (*tap).readsWeights):
 		f.Accuse(check.Fault, 1-float64(prob)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its action less likely, in %d "+
 			"of %d trials.", f.Rows-prob, f.Rows), "the sign of the policy's loss, and which action it is taken for")
 	}

@@ -90,6 +90,12 @@ func (p *tap) heldAt() bool {
 	return p.u.window >= probeAt && (n == 0 || p.u.window >= late && n == 1)
 }
 
+// readsWeights reports whether the mind learns from the weights of others of its kind.
+func (p *tap) readsWeights() bool {
+	known, _ := p.exp.Audit()
+	return known.Weights
+}
+
 // Unwrap returns the mind that is tapped.
 func (p *tap) Unwrap() mind.Mind { return p.Mind }
 

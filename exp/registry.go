@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hop/agent"
+	"hop/audit/reference"
 	"hop/field"
 	"hop/frame"
 	"hop/game"
@@ -72,6 +73,23 @@ type MindEntry struct {
 	params func() any // a pointer to the mind's Config, at its defaults
 	build  func(params any, m Making) ([]mind.Mind, error)
 	check  func(params any, s *Spec, g game.Game) error
+	audit  Audit
+}
+
+// Audit is what an audit must know of a kind of minds whose own network learns by PPO's
+// loss, or from a search.
+type Audit struct {
+	// Update fills in what they add to the definition of an update; nil: their updates are
+	// not computed again.
+	Update  func(params any, o *reference.Own, in reference.Adding) error
+	Weights bool             // they read the weights of others of their kind
+	Amplify func(params any) // makes what they add large enough to be seen beside the rewards; nil: it is
+}
+
+// Audited returns the entry with what an audit must know.
+func (e MindEntry) Audited(a Audit) MindEntry {
+	e.audit = a
+	return e
 }
 
 // AddMind returns the entry of a kind of minds: a few words, its default settings,

@@ -7,15 +7,12 @@ import (
 	"strings"
 
 	"hop/agent"
-	"hop/audit/record"
 	"hop/audit/reference"
 	"hop/batch"
 	"hop/check"
 	"hop/exp"
 	"hop/mind"
 	"hop/mind/hop"
-	"hop/mind/influence"
-	"hop/mind/lola"
 	"hop/safetensors"
 )
 
@@ -35,7 +32,8 @@ type HeldUpdate struct {
 	layers int                   // rows at which the network is not what its layers come to
 	asked  int                   // rows of that
 	off    float64
-	model  *reference.Change // of the model by which influence is measured; nil: there is none
+	model  *reference.Change // of the model that learns beside it; nil: there is none
+	about  *reference.Beside
 	err    error
 }
 
@@ -69,55 +67,14 @@ type UpdateGiven struct {
 // stands; false if there is no definition of it here.
 func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.File) (reference.Own, bool) {
 	a, ok := mind.As[mind.Acting](p.Mind)
-	if !ok {
+	known, params := p.Spec.Audit()
+	if !ok || known.Update == nil {
 		return reference.Own{}, false
 	}
 	model, _ := a.Actor()
 	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents}
-	switch p.Spec.Mind.Name {
-	case "ppo":
-	case "hop":
-		o.Search, o.Goal = p.Hop.Own == "search", g.Hindsight
-	case "lola":
-		c, _ := exp.ConfigOf[lola.Config](p.Spec)
-		if g.Nets == nil {
-			return o, false
-		}
-		o.Adv = reference.LOLA(o.Actor, o.PPO, c.LOLA.Eta, p.Agents[0], g.Nets, w)
-		o.Stats = map[string]float64{"term": rootMean(w.Rollout, p.Agents[0], o.Adv), "advantage": rootMean(w.Rollout, p.Agents[0],
-			reference.AdvantagesOf(w, p.Agents[0], o.PPO))}
-	case "influence":
-		f := p.influence(o.Actor)
-		var nats float64
-		var err error
-		if o.Reward, nats, err = f.Pay(before, w); err != nil {
-			return o, false
-		}
-		o.Stats = map[string]float64{"nats": nats}
-	default:
-		return o, false
-	}
-	return o, true
-}
-
-// rootMean is the root mean square of x [T][N] over an agent's own rows.
-func rootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
-	sum, n := 0., 0
-	record.Each(ro, a, func(t, e, step, slot int) {
-		if ro.Alive[slot] && ro.Own[step] {
-			sum += x[t*ro.Envs+e] * x[t*ro.Envs+e]
-			n++
-		}
-	})
-	return math.Sqrt(sum / float64(max(n, 1)))
-}
-
-// influence is the mind as one that is paid for influence.
-func (p *Learner) influence(own reference.Actor) reference.Influence {
-	c, _ := exp.ConfigOf[influence.Config](p.Spec)
-	r := c.Influence
-	return reference.Influence{Weight: r.Weight, WeightEnd: r.WeightEnd, LR: r.LR, Hidden: r.Hidden, Epochs: r.Epochs, Own: own,
-		Seats: p.Seats, Me: p.Agents[0]}
+	err := known.Update(params, &o, reference.Adding{Seats: p.Seats, Window: w, Saved: before, Nets: g.Nets, Hindsight: g.Hindsight})
+	return o, err == nil
 }
 
 // Hold compares one update: before and after are what the mind saved around it. It
@@ -158,8 +115,8 @@ func (p *Learner) Hold(g UpdateGiven, window *mind.Window, before, after *safete
 	if h.change = reference.Compare(was, got, want.Net); !h.change.Same() {
 		h.slip = recognise(o, was, got, before, w)
 	}
-	if p.Spec.Mind.Name == "influence" {
-		p.sees(&h, o, before, after, w)
+	if o.Beside != nil {
+		h.beside(o.Beside, after)
 	}
 	h.reported(want, stats)
 	p.chosen(&h, g, o, want)
@@ -182,20 +139,19 @@ func (p *Learner) note(was, want reference.Net) {
 	}
 }
 
-// sees compares the update of the model by which influence is measured.
-func (p *Learner) sees(h *HeldUpdate, o reference.Own, before, after *safetensors.File, w *reference.Window) {
-	was, want, err := p.influence(o.Actor).Learn(before, w)
-	if err != nil {
-		h.err = err
-		return
+// beside compares the update of a model that learns beside the own network.
+func (h *HeldUpdate) beside(b *reference.Beside, after *safetensors.File) {
+	was, want, err := b.Learn()
+	var got reference.Net
+	if err == nil {
+		got, err = reference.LoadNet(after, b.Prefix)
 	}
-	got, err := reference.LoadNet(after, "influence/net/")
 	if err != nil {
 		h.err = err
 		return
 	}
 	c := reference.Compare(was, got, want)
-	h.model = &c
+	h.model, h.about = &c, b
 }
 
 // reported compares the statistics that the learner gave with those of the twin.
@@ -288,10 +244,7 @@ func Updates(minds []*Learner) []check.Finding {
 		Step: 4, Check: "the network is what its layers come to", Module: "ppo", Unit: "share of rows",
 		Says: "Logits and values are what the layers come to in float64.",
 	}
-	model := check.Finding{
-		Step: 4, Check: "the model of influence learns by its definition", Module: "ppo", Unit: "cosine of the two changes, less 1",
-		Says: "Updates of the model by which influence is measured agree in direction and length.",
-	}
+	model := check.Finding{Step: 4, Module: "ppo", Unit: "cosine of the two changes, less 1"}
 	least, updates := 1., 0
 	var odd []*Learner
 	for _, t := range minds {
@@ -341,10 +294,12 @@ func Updates(minds []*Learner) []check.Finding {
 			if h.model == nil {
 				continue
 			}
+			if model.Rows == 0 {
+				model.Check, model.Says = h.about.Check, h.about.Good
+			}
 			if model.Rows += h.rows; !h.model.Same() {
-				model.Accuse(check.Fault, h.model.Cosine-1, fmt.Sprintf("%s: the model by which influence is measured does not learn by its "+
-					"cross-entropy: cosine %.3f of 1, length %.3g of what it should be.", check.Capital(check.Agents(t.Agents)), h.model.Cosine,
-					h.model.Length), "mind/influence: look and add (its rows), learn")
+				model.Accuse(check.Fault, h.model.Cosine-1, fmt.Sprintf("%s: %s: cosine %.3f of 1, length %.3g of what it should be.",
+					check.Capital(check.Agents(t.Agents)), h.about.Bad, h.model.Cosine, h.model.Length), h.about.Next)
 			}
 		}
 		if wrong {

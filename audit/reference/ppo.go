@@ -25,10 +25,31 @@ type Own struct {
 	Adv    []float64          // [T][N] added to the advantages
 	Stats  map[string]float64 // what it reports of that
 
+	// Beside is a model that learns beside the own network; nil: there is none.
+	Beside *Beside
+
 	// Memory is each agent's LSTM before the window, [envs][LSTM].
 	Memory []Cell
 
 	Slip Slip // a named departure from the definition, to recognise it
+}
+
+// Adding is what a kind of learner is given to fill in what it adds to an update.
+type Adding struct {
+	Seats     int
+	Window    *Window
+	Saved     *safetensors.File // the learner before it learns
+	Nets      []Net             // [A] the weights that played the window; nil: not known
+	Hindsight []float32         // what the own network reads of goals; nil: what was played
+}
+
+// Beside is a model that learns beside an own network: where its weights are saved, what
+// they are before and after they learn, and what is asked and said of it.
+type Beside struct {
+	Prefix            string
+	Learn             func() (before, after Net, err error)
+	Check, Good, Next string
+	Bad               string // follows the agents' names; cosine and length follow it
 }
 
 // Slip is a way to get it wrong. Its zero value gets it right.

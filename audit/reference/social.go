@@ -67,6 +67,18 @@ func AdvantagesOf(w *Window, a agent.ID, c PPO) []float64 {
 	return adv
 }
 
+// RootMean is the root mean square of x [T][N] over an agent's own rows.
+func RootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
+	sum, n := 0., 0
+	for i := range x {
+		if t, e := i/ro.Envs, i%ro.Envs; ro.Alive[ro.Slot(a, t, e)] && ro.Own[ro.Step(a, t, e)] {
+			sum += x[i] * x[i]
+			n++
+		}
+	}
+	return math.Sqrt(sum / float64(max(n, 1)))
+}
+
 // slope returns s of agent j at each of its own steps, [T][N], 0 elsewhere.
 func slope(a Actor, net Net, ro *batch.Rollout, j agent.ID, adv []float64, games float64) []float64 {
 	var x [][]float64
