@@ -117,7 +117,8 @@ func (r *recorded) others(f *check.Finding) {
 			"action is taken %.3g, the model %.3g, over %d rows.", exact/n, base, ce, f.Rows)
 	case ce > 1.02*base:
 		f.Accuse(check.Suspect, ce-base, fmt.Sprintf("Predictions of others are no better than how often each action is taken: cross-entropy "+
-			"%.3g against %.3g, over %d rows.", ce, base, f.Rows), "whether the model learns at all (rec.learner(..., part=\"moa\")), and from whose rows")
+			"%.3g against %.3g, over %d rows.", ce, base, f.Rows),
+			"whether the model learns at all (rec.learner(..., part=\"moa\")), and from whose rows")
 	default:
 		f.Says = fmt.Sprintf("Predictions of others are better than how often each action is taken: cross-entropy %.3g against %.3g, %.0f %% "+
 			"right, over %d rows.", ce, base, 100*right, f.Rows)
