@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hop/audit"
+	checks "hop/audit/check"
+	"hop/audit/record"
 	"hop/check"
-	"hop/diag/audit"
-	"hop/diag/dump"
-	"hop/diag/dump/learners"
 	"hop/exp"
 	"hop/internal/disk"
 	"hop/lab"
@@ -83,17 +83,17 @@ func (c auditCmd) foreign(a *app) error {
 	if c.Data != "" && c.Trajectories != "" {
 		return usage("--data %s and --trajectories %s: choose one", c.Data, c.Trajectories)
 	}
-	list, err := dump.OpenDir(c.Data)
+	list, err := record.OpenDir(c.Data)
 	if c.Trajectories != "" {
-		var d *dump.Dump
-		d, err = dump.Open(c.Trajectories)
-		list = []*dump.Dump{d}
+		var d *record.Trajectories
+		d, err = record.Open(c.Trajectories)
+		list = []*record.Trajectories{d}
 	}
 	if err != nil {
 		return usageError{err}
 	}
 	subject := c.Data + c.Trajectories
-	r, err := learners.Audit(subject, list)
+	r, err := checks.Recorded(subject, list)
 	if err != nil {
 		return usageError{err}
 	}

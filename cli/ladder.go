@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hop/diag/ladder"
+	"hop/audit/ladder"
 	"hop/lab"
 	"hop/rng"
 )

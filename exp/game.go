@@ -8,6 +8,7 @@ import (
 
 	"hop/field"
 	"hop/game"
+	"hop/game/rules"
 )
 
 // Game is the part of a spec that names a game and holds its parameters. Make
@@ -89,6 +90,16 @@ func (g Game) Label() string {
 		return g.Name + " " + l.Label()
 	}
 	return g.Name
+}
+
+// Rules opens the rules of the game, written down a second time, with the parameters of
+// the spec; built is what the game that was built says of itself.
+func (g Game) Rules(built game.Spec) (*rules.Book, error) {
+	block, err := g.Map()
+	if err != nil {
+		return nil, err
+	}
+	return rules.Open(built, g.Name, block, g.reg.Games[g.Name].rules)
 }
 
 // Fields describes the parameters.

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"hop/agent"
+	"hop/audit/reference"
 	"hop/field"
 	"hop/frame"
 	"hop/game"
+	"hop/game/rules"
 	"hop/mind"
 	"hop/model/actor"
 	"hop/ppo"
@@ -42,6 +44,14 @@ type GameEntry struct {
 	params func() any // a pointer to the game's Config, at its defaults
 	build  func(params any) (game.Game, error)
 	needs  string // a parameter without a default; "": none
+	rules  rules.Writing
+}
+
+// Rules returns the entry of a game whose rules are also written down a second time, for
+// audits to hold its steps against.
+func (e GameEntry) Rules(write rules.Writing) GameEntry {
+	e.rules = write
+	return e
 }
 
 // Named returns the entry of a game that cannot be built before that parameter is set.
@@ -66,6 +76,23 @@ type MindEntry struct {
 	params func() any // a pointer to the mind's Config, at its defaults
 	build  func(params any, m Making) ([]mind.Mind, error)
 	check  func(params any, s *Spec, g game.Game) error
+	audit  Audit
+}
+
+// Audit is what an audit must know of a kind of minds whose own network learns by PPO's
+// loss, or from a search.
+type Audit struct {
+	// Update fills in what they add to the definition of an update; nil: their updates are
+	// not computed again.
+	Update  func(params any, o *reference.Own, in reference.Adding) error
+	Weights bool             // they read the weights of others of their kind
+	Amplify func(params any) // makes what they add large enough to be seen beside the rewards; nil: it is
+}
+
+// Audited returns the entry with what an audit must know.
+func (e MindEntry) Audited(a Audit) MindEntry {
+	e.audit = a
+	return e
 }
 
 // AddMind returns the entry of a kind of minds: a few words, its default settings,

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"hop/diag/ladder"
+	"hop/audit/ladder"
 	"hop/exp"
 	"hop/game"
 )

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"hop/audit/reference"
 	"hop/exp"
 	"hop/field"
 	"hop/frame"
@@ -31,18 +32,41 @@ import (
 
 func minds() map[string]exp.MindEntry {
 	return map[string]exp.MindEntry{
-		"ppo": exp.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO),
+		"ppo": exp.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO).Audited(plain),
 		"hop": exp.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
-			hop.Default, makeHOP).Check(checkHOP),
-		"lola": exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone),
+			hop.Default, makeHOP).Check(checkHOP).Audited(fromSearch),
+		"lola": exp.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone).
+			Audited(exp.Audit{Weights: true, Update: updated(lola.Reference)}),
 		"rl2": exp.AddMind("recurrent PPO that learns over trials, several episodes among the same co-players (RL^2)",
 			rl2.Default, makeRL2).Check(checkRL2),
-		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).Check(checkInfluence),
+		"influence": exp.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).
+			Check(checkInfluence).Audited(exp.Audit{Update: updated(influence.Reference), Amplify: loud}),
 		"a3c": exp.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
 			a3c.Default, makeA3C).Check(forgetful),
 		"pr2": exp.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
 			pr2.Default, makePR2).Check(alone),
 	}
+}
+
+// plain is PPO and nothing else.
+var plain = exp.Audit{Update: func(any, *reference.Own, reference.Adding) error { return nil }}
+
+// fromSearch learns from a search's policy, with goals as they are known in hindsight.
+var fromSearch = exp.Audit{Update: func(params any, o *reference.Own, in reference.Adding) error {
+	o.Search, o.Goal = params.(*hop.Config).Own == "search", in.Hindsight
+	return nil
+}}
+
+// updated is a definition by the settings of its kind of minds.
+func updated[C any](of func(c C, o *reference.Own, in reference.Adding) error) func(any, *reference.Own, reference.Adding) error {
+	return func(params any, o *reference.Own, in reference.Adding) error { return of(*params.(*C), o, in) }
+}
+
+// loud makes influence count in an audit: at the usual weight it is far below the game's
+// rewards, and a slip in it would drown.
+func loud(params any) {
+	c := params.(*influence.Config)
+	c.Influence.Weight = max(c.Influence.Weight, 20)
 }
 
 // brains makes a PPO learner for each mind.

@@ -13,6 +13,7 @@ import (
 	"hop/game/coin"
 	"hop/game/foraging"
 	"hop/game/matrix"
+	"hop/game/rules"
 	"hop/game/snowdrift"
 	"hop/game/staghunt"
 	"hop/game/tag"
@@ -40,14 +41,16 @@ func New() *exp.Registry {
 		panic("registry: the presets are not embedded")
 	}
 	return &exp.Registry{Presets: files, Groups: groups, Minds: minds(), End: pyenv.Close, Games: map[string]exp.GameEntry{
-		"staghunt":  exp.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New),
-		"snowdrift": exp.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New),
-		"coin":      exp.AddGame("take your own coins, or everybody's", coin.Default, coin.New),
-		"cleanup":   exp.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New),
-		"foraging":  exp.AddGame("gather food that takes several to lift", foraging.Default, foraging.New),
-		"tag":       exp.AddGame("predators chase, prey flees", tag.Default, tag.New),
-		"matrix":    exp.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated", matrix.Default, matrix.New),
-		"python":    exp.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
-		"cartpole":  exp.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default, cartpole.New),
+		"staghunt":  exp.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New).Rules(rules.StagHunt),
+		"snowdrift": exp.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New).Rules(rules.Snowdrift),
+		"coin":      exp.AddGame("take your own coins, or everybody's", coin.Default, coin.New).Rules(rules.Coin),
+		"cleanup":   exp.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New).Rules(rules.Cleanup),
+		"foraging":  exp.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging),
+		"tag":       exp.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag),
+		"matrix": exp.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated",
+			matrix.Default, matrix.New).Rules(rules.Matrix),
+		"python": exp.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
+		"cartpole": exp.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default,
+			cartpole.New).Rules(rules.CartPole),
 	}}
 }

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	reg := registry.New()
-	reg.Games["weaklink"] = exp.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New)
+	reg.Games["weaklink"] = exp.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New).Rules(weaklink.Rules)
 	reg.Minds["reinforce"] = exp.AddMind("policy gradients of a linear softmax (Williams 1992)", reinforce.Default, reinforce.New)
 	cli.Main(reg)
 }

@@ -78,6 +78,13 @@ func TestWhatHopDoesWithItsOwnItDoesWithThese(t *testing.T) {
 		if out := outside(t, "audit", what, "--out", filepath.Join(dir, "audit")); strings.Contains(out, "FAULT") {
 			t.Errorf("the audit of %s accuses the innocent:\n%s", what, out)
 		}
+		found, err := filepath.Glob(filepath.Join(dir, "audit", "*", "audit.json"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no audit was written: %v", err)
+		}
+		if text, err := os.ReadFile(found[len(found)-1]); err != nil || !strings.Contains(string(text), "are what the rules of weaklink say") {
+			t.Errorf("the audit of %s does not hold steps against the second rules (%v)", what, err)
+		}
 	}
 	// hop's own minds play the game from outside, too.
 	outside(t, "train", "ppo", "--set", "game.name=weaklink", "--set", "actor.frame=board", "--set", "train.steps=5000",

@@ -1,9 +1,13 @@
 package weaklink_test
 
 import (
+	"strings"
 	"testing"
 
+	"hop/check"
 	"hop/game/gametest"
+	"hop/game/rules"
+	"hop/rng"
 
 	"example.org/outside/weaklink"
 )
@@ -30,5 +34,29 @@ func TestTheWeakestLinkPays(t *testing.T) {
 	st.Step([]int32{2, 1, 2}, rewards, nil)
 	if want := [3]float32{0, 0.5, 0}; [3]float32(rewards) != want {
 		t.Errorf("paid %v, want %v", rewards, want)
+	}
+}
+
+// The second writing of the rules finds nothing wrong with the game, and says what is wrong
+// with one whose effort costs something else than the spec says.
+func TestTheRulesAreWrittenTwice(t *testing.T) {
+	for _, c := range []struct {
+		cost float64 // of the game; the spec says 0.5
+		want check.Status
+	}{{0.5, check.Pass}, {0.25, check.Fault}} {
+		cfg := weaklink.Default()
+		cfg.Cost = c.cost
+		g, err := weaklink.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := rules.Open(g.Spec(), "weaklink", map[string]any{"agents": 3, "levels": 3, "rounds": 10, "cost": 0.5}, weaklink.Rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Play(g, rng.New(1), 200)
+		if f := b.Finding(); f.Status != c.want || c.want == check.Fault && !strings.Contains(f.Says, "whose effort is") {
+			t.Errorf("a cost of %v: %v, %s", c.cost, f.Status, f.Says)
+		}
 	}
 }

@@ -6,7 +6,8 @@
 // A line of JSON a slip goes to --out, and those that are there are not done again. With
 // --healthy the program as it is is audited instead, over presets and seeds, and every
 // finding worse than pass is printed. With --differs nothing is audited: it is shown
-// that short runs of the patched program compute something else.
+// that short runs of the patched program compute something else. With --must a slip that
+// is missed, or found elsewhere, is an error; CI asks for some of every module so.
 //
 // Patches are laid over the tree with go build -overlay, so nothing in it changes.
 // Models that a preset's training reads are made once, by the program as it is, unless
@@ -44,6 +45,7 @@ func work(ctx context.Context) error {
 	healthy := flag.Bool("healthy", false, "audit the program as it is, over presets and seeds")
 	differs := flag.Bool("differs", false, "show that each slip changes what a short run computes")
 	out := flag.String("out", "", "`file` of results, a line of JSON each; what it holds is not done again")
+	must := flag.Bool("must", false, "fail if a slip is not found, or another module is named first")
 	extra := flag.String("hop-args", "", "further `flags` of hop audit")
 	flag.IntVar(&l.jobs, "jobs", max(1, runtime.NumCPU()/4), "how many are done at once")
 	flag.StringVar(&l.seeds, "seeds", "1-3", "seeds of an audit, `FROM-TO`; with --healthy as many audits, from each of them on")
@@ -71,7 +73,7 @@ func work(ctx context.Context) error {
 	case *differs:
 		return l.showDifferences(ctx, pick(list, match))
 	}
-	return l.auditAll(ctx, pick(list, match))
+	return l.auditAll(ctx, pick(list, match), *must)
 }
 
 func pick(list []mutants.Record, match *regexp.Regexp) (out []mutants.Record) {

@@ -14,8 +14,8 @@ import (
 )
 
 // auditAll builds and audits the slips that are not in the file of results yet, and
-// prints the table of all.
-func (l *lab) auditAll(ctx context.Context, list []mutants.Record) error {
+// prints the table of all. must: each has to be found, in the right module.
+func (l *lab) auditAll(ctx context.Context, list []mutants.Record, must bool) error {
 	var rows []result
 	err := l.each(len(list), func(i int) error {
 		r := list[i]
@@ -36,6 +36,14 @@ func (l *lab) auditAll(ctx context.Context, list []mutants.Record) error {
 		}
 	}
 	printTable(rows)
+	for _, r := range rows {
+		if must && !r.Quiet && !r.right() {
+			err = errors.Join(err, fmt.Errorf("%s: %s in %q, want %s", r.Name, r.Verdict, r.Module, strings.Join(r.Wanted, " or ")))
+		}
+	}
+	if must && len(rows) < len(list) {
+		err = errors.Join(err, fmt.Errorf("%d of %d slips were audited", len(rows), len(list)))
+	}
 	return err
 }
 

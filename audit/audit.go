@@ -1,0 +1,536 @@
+// Package audit finds the module at fault in a spec or in a run.
+//
+// It builds the run from its parts, puts recorders beside them, trains for a few
+// seconds and asks the questions of package check in order: is it real, is the
+// game even, does every agent learn from its own rows, is the data what was
+// played, do the learners learn, and what do shared brains show. What a learner
+// learns from is found by experiment: its window is changed in one respect, it
+// learns, and what came of it is compared with what would have come otherwise.
+// No learner is asked, so none can hide.
+//
+// Nothing here is on the path of a training. Results follow from the spec and
+// the seeds alone.
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hop/agent"
+	checks "hop/audit/check"
+	"hop/audit/probe"
+	"hop/audit/record"
+	"hop/audit/reference"
+	"hop/batch"
+	"hop/check"
+	"hop/exp"
+	"hop/game"
+	"hop/game/rules"
+	"hop/internal/cores"
+	"hop/mind"
+	"hop/mind/hop"
+	"hop/rng"
+	"hop/runlog"
+	"hop/train"
+)
+
+// Options say how to audit.
+type Options struct {
+	Seeds    []uint64 // the first one's run is examined closely, the others' returns are compared
+	Updates  int      // windows of the examined run; 0: as the kind of agent needs
+	Episodes int      // of scripted play to compare seats with; 0: 1000
+	// Game is what is known about the game already, from diag.Game; nil: it is asked.
+	Game []check.Finding
+	// Change, if not nil, changes the parts before the run is built: another
+	// game, other minds, a window between playing and learning. Seeds call it, and Rows, side by side.
+	Change func(*exp.Spec, *train.Parts)
+	// Rows, if not nil, changes what is logged before it is.
+	Rows func([]runlog.Row)
+	// Say, if not nil, is told what is being done.
+	Say func(what string)
+}
+
+// Result is a report with the numbers behind its figures.
+type Result struct {
+	check.Report
+	Agents  []string      `json:"agents"`
+	Returns [][]float64   `json:"returns"` // [seed][agent] mean over the last fifth; null: no episode ended
+	Learns  [][]float64   `json:"learns"`  // [agent][agent] share of the column's probed rows that the row's agent learns from; -1: not probed
+	Updates []int         `json:"updates"` // [mind] windows in which weights changed
+	Rows    []int         `json:"rows"`    // [agent] rows to learn from
+	Curves  [][][]float64 `json:"curves"`  // [seed][agent][window] mean return, from the first in which an episode ended; absent ones repeat
+	Windows int           `json:"windows"`
+	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
+
+	recorded bool // returns and curves are those of the run, not of the audit's windows
+}
+
+// Spec audits a spec.
+func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
+	return audit(ctx, s, opt, nil)
+}
+
+// small returns the spec as the audit runs it: the same agents, game and
+// schedules on few envs, without a curriculum, whose games are other games.
+func small(s exp.Spec) exp.Spec {
+	most := 16
+	if s.Has("hop") {
+		most = 8
+	}
+	given := s.Train.Envs
+	s.Train.Envs = min(given, most)
+	s.Train.Window = min(s.Train.Window, 64)
+	s.Train.Stages, s.Train.Switch = nil, nil
+	s.Train.Warm.Windows = min(s.Train.Warm.Windows, 2)
+	s.Train.Save = max(s.Train.Steps, 1)
+	if s.Imagine.On {
+		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = min(given, 64), min(s.Imagine.Trust, 0.3), 1
+	}
+	if known, params := s.Audit(); known.Amplify != nil {
+		known.Amplify(params)
+	}
+	return s
+}
+
+// updates returns how many windows are enough for the checks to mean something.
+func updates(s *exp.Spec, opt Options) int {
+	switch {
+	case opt.Updates > 0:
+		return opt.Updates
+	case s.Has("hop"):
+		return 6
+	case s.Imagine.On:
+		return 12
+	case s.Actor.LSTM > 0:
+		return 40
+	}
+	return 90
+}
+
+func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Result, error) {
+	if len(opt.Seeds) == 0 {
+		opt.Seeds = []uint64{1, 2, 3}
+	}
+	if opt.Episodes == 0 {
+		opt.Episodes = 1000
+	}
+	say := opt.Say
+	if say == nil {
+		say = func(string) {}
+	}
+	r := &Result{Report: check.Report{Subject: s.Name}}
+	if from == nil {
+		s = small(s)
+	}
+	say(fmt.Sprintf("seeds %d: %d windows", opt.Seeds, updates(&s, opt)))
+	first, err := r.watch(ctx, s, opt, from)
+	if err != nil {
+		return nil, err
+	}
+	spec := first.spec
+	for a := range spec.Seats {
+		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
+	}
+	if first.alike() {
+		r.Add(orders(&s, r.Returns)...)
+	}
+	seen, more := []check.Finding{}, [2][]check.Finding{}
+	asked := []func(context.Context) error{func(context.Context) error {
+		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
+		if opt.Game == nil {
+			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
+		}
+		seen = slices.Concat(seen, opt.Game, first.findings())
+		return nil
+	}}
+	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {
+		asked = append(asked, func(ctx context.Context) error {
+			found, err := f(ctx)
+			more[at] = []check.Finding{found}
+			return err
+		})
+	}
+	if first.broke == nil && from == nil {
+		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
+	}
+	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
+		own := opt
+		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, spec.Seats, r.Returns) })
+	}
+	say("the game without learning, a run that is interrupted, shared brains")
+	if err := cores.All(ctx, asked...); err != nil {
+		return nil, err
+	}
+	r.Add(slices.Concat(seen, more[0], more[1])...)
+	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
+	return r, nil
+}
+
+// watch runs every seed, side by side, and returns the first one's run. A run that breaks is the
+// last that counts.
+func (r *Result) watch(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*session, error) {
+	var first *session
+	r.Curves, r.Returns = make([][][]float64, len(opt.Seeds)), make([][]float64, len(opt.Seeds))
+	err := cores.Each(ctx, 0, len(opt.Seeds), func(ctx context.Context, i int) error {
+		u, err := newSession(s, opt.Seeds[i], opt, i == 0, from)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = u
+		}
+		err = u.run(ctx, updates(&s, opt))
+		r.Curves[i], r.Returns[i] = u.curves, probe.LastFifth(u.curves)
+		if u.broke != nil {
+			return broken(i)
+		}
+		return err
+	})
+	var last broken
+	if errors.As(err, &last) {
+		r.Curves, r.Returns, err = r.Curves[:last+1], r.Returns[:last+1], nil
+	}
+	return first, err
+}
+
+// broken is the place of a seed whose run broke.
+type broken int
+
+func (i broken) Error() string {
+	return fmt.Sprintf("audit: the run of seed %d of the list broke", int(i)+1)
+}
+
+// plainPPO reports whether nothing but PPO learns, so that brains can be shared.
+func plainPPO(s *exp.Spec) bool {
+	return s.Mind.Name == "ppo" && !s.Imagine.On && len(s.Kinds) == 0
+}
+
+// session is one instrumented run.
+type session struct {
+	exp       exp.Spec
+	spec      game.Spec
+	key       rng.Key // of the run
+	opt       Options
+	hop       *hop.Config // of the first who plan; nil: none do
+	parts     train.Parts
+	loop      *train.SelfPlay
+	closely   bool // examine, not only count returns
+	loaded    bool // it goes on from a checkpoint
+	taps      []*tap
+	replay    *checks.Replay
+	unruled   error          // why the game's rules are not known a second time
+	deeds     []record.Deed  // [A][T][N]
+	same      []bool         // [A][T][N] rows that are as they were played, in windows whose updates are looked at
+	raw       *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
+	window    int            // windows seen
+	total     int            // windows to see
+	curves    [][]float64    // [A][windows]
+	rows      []int          // [A] own rows seen
+	acts      [][]int        // [A][actions] how often each was taken
+	acting    acting
+	logs      logs
+	given     given
+	bots      bots
+	started   []check.Finding // about models that were trained before
+	places    int             // learners', in episodes that started
+	taken     int             // of those, by somebody else
+	draws     draws
+	dreams    *checks.Imagination // of imagination; nil: there is none
+	insight   insight
+	lastDream uint64 // a fingerprint of the last imagined window
+	again     int    // imagined windows that are the one before
+	imagined  int
+	guilty    *recorder       // the player that panicked or acted illegally
+	broke     error           // a panic or an error of the run itself
+	nets      []reference.Net // [A] the weights that played the window, where minds read each other's
+	world     []check.Finding // about the world model that planners search on
+}
+
+// newSession builds a run with recorders in it.
+func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkpoint) (*session, error) {
+	machine := exp.Machine{Workers: 1}
+	if from != nil {
+		machine.Saved = from.body
+	}
+	parts, err := s.Parts(seed, machine)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Change != nil {
+		opt.Change(&s, &parts)
+	}
+	u := &session{key: parts.Key, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, loaded: from != nil}
+	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
+	for a := range u.acts {
+		u.acts[a] = make([]int, len(u.spec.Actions))
+	}
+	if closely {
+		for i, m := range parts.Minds {
+			t := newTap(m, u, i)
+			u.taps = append(u.taps, t)
+			u.hop = cmp.Or(u.hop, t.hop)
+			parts.Minds[i] = t
+		}
+		u.replay = checks.NewReplay(parts.Game, parts.Key, s.Train.Envs)
+		u.replay.Book, u.unruled = s.Game.Rules(u.spec)
+		for a := range u.spec.Seats {
+			u.replay.Learns = append(u.replay.Learns, u.learner(a))
+		}
+		u.deeds = make([]record.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
+		before := parts.Watch
+		parts.Watch = func(ro *batch.Rollout, imagined bool) {
+			if before != nil {
+				if u.raw == nil {
+					u.raw = batch.New(ro.Shape)
+				}
+				if !imagined {
+					u.raw.CopyFrom(ro)
+				}
+				before(ro, imagined)
+			}
+			u.see(ro, imagined)
+		}
+	}
+	u.parts = parts
+	if imagination := parts.Imagine; closely && imagination != nil {
+		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
+			of, err := imagination(played, minds, workers)
+			u.dreams = checks.WatchImagination(of, u.dreamt(played))
+			return u.dreams, err
+		}
+	}
+	if u.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts); err != nil {
+		return nil, err
+	}
+	if from != nil {
+		for i, m := range parts.Minds {
+			saver, ok := mind.As[mind.Saver](m)
+			if !ok {
+				continue
+			}
+			if err := saver.Load(from.file, train.Prefix(i)); err != nil {
+				return nil, err
+			}
+		}
+		if u.dreams != nil {
+			if err := u.dreams.Load(from.file, "imagine/"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return u, nil
+}
+
+// run plays and learns for so many windows.
+func (u *session) run(ctx context.Context, updates int) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			u.broke = fmt.Errorf("the run panics: %v", p)
+			err = u.broke
+		}
+	}()
+	u.total = updates
+	err = probe.Windows(ctx, u.loop, updates, func(p *train.Progress) {
+		if u.opt.Rows != nil {
+			u.opt.Rows(p.Rows)
+		}
+		u.logged(p)
+	})
+	if err != nil && ctx.Err() == nil {
+		u.broke = err
+	}
+	return err
+}
+
+// logged takes in what the loop reports after an update.
+func (u *session) logged(p *train.Progress) {
+	for a := range u.curves {
+		if p.Warm { // what is returned is the bots'
+			break
+		}
+		if n := len(u.curves[a]); p.Episodes > 0 {
+			u.curves[a] = append(u.curves[a], p.Return[a].Mean())
+		} else if n > 0 {
+			u.curves[a] = append(u.curves[a], u.curves[a][n-1])
+		}
+	}
+	if u.closely {
+		u.logs.take(u, p)
+	}
+}
+
+// orders asks whether agents that are built alike earn alike: whether earnings follow
+// their numbers, and whether one of them stands apart.
+func orders(s *exp.Spec, returns [][]float64) []check.Finding {
+	list := []check.Finding{order(returns), check.Odd(check.Measured(returns))}
+	for i := range list {
+		if f := &list[i]; f.Status >= check.Suspect && s.Apart() != "" {
+			f.Module, f.Next = "spec", "the block minds: with the same settings for all, does the order vanish?"
+			f.Says += " The spec does not let them learn alike: " + s.Apart() + "."
+		}
+	}
+	return list
+}
+
+// order asks whether earnings follow the agents' numbers.
+func order(returns [][]float64) check.Finding {
+	f := check.Order(check.Measured(returns))
+	if len(check.Measured(returns)) == 0 {
+		f.Status, f.Says = check.NotAsked, "No episode ended, so there are no returns to compare."
+	}
+	return f
+}
+
+// alike reports whether all agents are learners on equal terms.
+func (u *session) alike() bool {
+	return u.spec.Symmetric && u.spec.Seats > 1 && len(u.exp.Train.Team) == 0 && u.broke == nil &&
+		(len(u.exp.Kinds) == 0 || u.exp.Apart() != "")
+}
+
+// see looks at a window before it is learnt from.
+func (u *session) see(ro *batch.Rollout, imagined bool) {
+	if imagined {
+		if h := record.Print(ro.Obs); h == u.lastDream {
+			u.again++
+		} else {
+			u.lastDream = h
+		}
+		u.imagined++
+		u.dreams.See(ro)
+		return
+	}
+	u.window++
+	u.replay.Shown = u.window <= u.exp.Train.Warm.Windows
+	raw := u.raw
+	if raw == nil {
+		raw = ro // nobody stands between
+	}
+	u.replay.Window(ro, raw, func(a agent.ID, t, n int) record.Deed { return u.deeds[ro.Step(a, t, n)] })
+	for a := range agent.ID(ro.Agents) {
+		record.Each(ro, a, func(t, n, step, slot int) {
+			if ro.Alive[slot] && ro.Own[step] {
+				u.rows[a]++
+				if k := ro.Action[step]; k >= 0 && int(k) < len(u.acts[a]) {
+					u.acts[a][k]++
+				}
+			}
+		})
+	}
+	u.draws.take(u, ro)
+	u.count(ro)
+	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
+		u.bots.take(ro)
+	}
+	u.foreseen(ro)
+	u.nets = nil
+	if slices.ContainsFunc(u.taps, (*tap).readsWeights) && slices.ContainsFunc(u.taps, (*tap).heldAt) {
+		u.nets = u.weights()
+	}
+	if u.window <= 3 || u.window%20 == 0 {
+		u.acting.take(u, ro)
+	}
+	if slices.ContainsFunc(u.taps, (*tap).heldAt) {
+		u.same = make([]bool, len(u.deeds))
+		for a := range agent.ID(ro.Agents) {
+			record.Each(ro, a, func(_, _, step, slot int) { u.same[step] = untouched(u, ro, step, slot) })
+		}
+	}
+	clear(u.deeds)
+}
+
+// dreamt is what the watch over imagination knows of the run.
+func (u *session) dreamt(played batch.Shape) checks.ImaginationRun {
+	return checks.ImaginationRun{
+		Game: u.spec, Imagine: u.exp.Imagine, Played: played, Key: u.parts.Key,
+		Window: func() (now, total int) { return u.window, u.total },
+		Nets:   u.weights,
+		Actor: func(a agent.ID) reference.Actor {
+			m, _ := mind.As[mind.Acting](u.parts.Minds[u.parts.MindOf[a]])
+			model, _ := m.Actor()
+			return checks.ActorOf(u.exp.Actor, model.Input)
+		},
+	}
+}
+
+// weights returns every agent's network; nil if one cannot be read.
+func (u *session) weights() []reference.Net {
+	nets := make([]reference.Net, u.spec.Seats)
+	for _, t := range u.taps {
+		if len(u.exp.Kinds) > 0 && !t.readsWeights() {
+			continue // minds read those of their kind
+		}
+		f, err := probe.Saved(t.Mind)
+		if err != nil {
+			return nil
+		}
+		net, err := reference.LoadNet(f, "net/")
+		if err != nil {
+			return nil
+		}
+		for _, a := range t.agents {
+			nets[a] = net
+		}
+	}
+	return nets
+}
+
+// count counts learners' places in episodes that start after the warm-up, and those
+// that somebody else plays.
+func (u *session) count(ro *batch.Rollout) {
+	for a := range agent.ID(ro.Agents) {
+		if !u.learner(int(a)) || u.window <= u.exp.Train.Warm.Windows {
+			continue
+		}
+		record.Each(ro, a, func(t, n, step, slot int) {
+			if ro.Start[ro.Moment(t, n)] && ro.Alive[slot] {
+				if u.places++; !u.deeds[step].Acted {
+					u.taken++
+				}
+			}
+		})
+	}
+}
+
+// shared trains one brain for all agents and compares the order of earnings.
+func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
+	s.Train.Brains = make([]int, seats)
+	opt.Change, opt.Rows = nil, nil
+	returns := make([][]float64, len(opt.Seeds))
+	if err := cores.Each(ctx, 0, len(returns), func(ctx context.Context, i int) error {
+		u, err := newSession(s, opt.Seeds[i], opt, false, nil)
+		if err == nil {
+			err = u.run(ctx, updates(&s, opt))
+			returns[i] = probe.LastFifth(u.curves)
+		}
+		return err
+	}); err != nil {
+		return check.Finding{}, err
+	}
+	f := order(returns)
+	f.Step, f.Check = 5, "earnings by agent, one shared brain"
+	separate := order(apart)
+	switch {
+	case f.Status == check.NotAsked:
+	case f.Status != check.Pass:
+		f.Next = "the game and the account of rewards: agents with one and the same policy earn unequally"
+	case separate.Status >= check.Suspect:
+		f.Says = "With one shared brain the order vanishes: the game and the account are even, the separate learners are not."
+	default:
+		f.Says = "Neither separate brains nor one shared brain show an order."
+	}
+	return f, nil
+}
+
+// ruled asks whether steps are what the rules say: those of the first windows and
+// those of scripted players, who do what learners do not do yet.
+func (u *session) ruled(key rng.Key) check.Finding {
+	b := u.replay.Book
+	if u.unruled != nil {
+		return rules.Unasked(u.exp.Game.Name, u.unruled)
+	}
+	b.Play(u.parts.Game, key, b.Enough())
+	return b.Finding()
+}

@@ -1,0 +1,450 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hop/agent"
+	"hop/audit/reference"
+	"hop/batch"
+	"hop/check"
+	"hop/exp"
+	"hop/mind"
+	"hop/mind/hop"
+	"hop/safetensors"
+)
+
+// Check is the question about direction and length.
+const UpdateCheck = "an update is what the definition gives"
+
+// Held is one real update of a mind's own network held against its definition.
+type HeldUpdate struct {
+	window int
+	rows   int
+	change reference.Change
+	slip   *updateSlip           // what agrees with the update where the definition does not
+	stats  map[string][2]float64 // reported and computed, where they differ
+	report int                   // statistics compared
+	choice int                   // rows whose recorded probability or value is not the network's
+	far    float64               // the largest difference of a log-probability
+	layers int                   // rows at which the network is not what its layers come to
+	asked  int                   // rows of that
+	off    float64
+	model  *reference.Change // of the model that learns beside it; nil: there is none
+	about  *reference.Beside
+	err    error
+}
+
+// Mind is a mind whose updates are looked at.
+type Learner struct {
+	mind.Mind
+	Agents []agent.ID
+	Spec   *exp.Spec
+	Hop    *hop.Config // nil: it does not plan
+	Seats  int
+	Held   []HeldUpdate
+	moves  map[string]bool // layers that the definition moved in a window that was held against it
+}
+
+// Lifeless reports whether a layer does not move because it cannot: by the definition of the
+// update no gradient reaches it either.
+func (p *Learner) Lifeless(layer string) bool { return p.moves != nil && !p.moves[layer] }
+
+// Given is what is known about a window beside it.
+type UpdateGiven struct {
+	Window    int
+	Hindsight []float32        // what the own network reads of goals; nil: what was played
+	Memory    []reference.Cell // of LSTMs, before the window
+	Nets      []reference.Net  // [A] the weights that played it, where minds read each other's
+	// Untouched reports whether a row is as it was played: what was changed later is
+	// not the player's fault.
+	Untouched func(a agent.ID, t, n int) bool
+}
+
+// own describes how the mind's own network learns from a window, from where before
+// stands; false if there is no definition of it here.
+func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.File) (reference.Own, bool) {
+	a, ok := mind.As[mind.Acting](p.Mind)
+	known, params := p.Spec.Audit()
+	if !ok || known.Update == nil {
+		return reference.Own{}, false
+	}
+	model, _ := a.Actor()
+	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents}
+	err := known.Update(params, &o, reference.Adding{Seats: p.Seats, Window: w, Saved: before, Nets: g.Nets, Hindsight: g.Hindsight})
+	return o, err == nil
+}
+
+// Hold compares one update: before and after are what the mind saved around it. It
+// returns what the update should come to, nil if there is no definition of it, and
+// whether the recorded choices are the network's.
+func (p *Learner) Hold(g UpdateGiven, window *mind.Window, before, after *safetensors.File,
+	stats []agent.Stat) (want *reference.Learnt, right bool) {
+	w := windowOf(window)
+	o, ok := p.own(g, w, before)
+	if !ok {
+		return nil, false
+	}
+	if o.LSTM > 0 {
+		if g.Memory == nil {
+			return nil, false
+		}
+		o.Memory = g.Memory
+	}
+	h := HeldUpdate{window: g.Window}
+	defer func() { p.Held = append(p.Held, h) }()
+	was, err := reference.LoadNet(before, "net/")
+	if err != nil {
+		h.err = err
+		return nil, false
+	}
+	got, err := reference.LoadNet(after, "net/")
+	if err != nil {
+		h.err = err
+		return nil, false
+	}
+	want, err = o.Update(before, w)
+	if err != nil {
+		h.err = err
+		return nil, false
+	}
+	h.rows = want.Rows
+	p.note(was, want.Net)
+	if h.change = reference.Compare(was, got, want.Net); !h.change.Same() {
+		h.slip = recognise(o, was, got, before, w)
+	}
+	if o.Beside != nil {
+		h.beside(o.Beside, after)
+	}
+	h.reported(want, stats)
+	p.chosen(&h, g, o, want)
+	p.layers(&h, o, was, w, want)
+	return want, h.choice == 0
+}
+
+// note notes the layers that the definition moves, by as much as float32 can show.
+func (p *Learner) note(was, want reference.Net) {
+	if p.moves == nil {
+		p.moves = map[string]bool{}
+	}
+	for name, m := range want {
+		for i, x := range m.V {
+			if math.Abs(x-was[name].V[i]) > 1e-7*math.Abs(x) {
+				p.moves[name] = true
+				break
+			}
+		}
+	}
+}
+
+// beside compares the update of a model that learns beside the own network.
+func (h *HeldUpdate) beside(b *reference.Beside, after *safetensors.File) {
+	was, want, err := b.Learn()
+	var got reference.Net
+	if err == nil {
+		got, err = reference.LoadNet(after, b.Prefix)
+	}
+	if err != nil {
+		h.err = err
+		return
+	}
+	c := reference.Compare(was, got, want)
+	h.model, h.about = &c, b
+}
+
+// reported compares the statistics that the learner gave with those of the twin.
+func (h *HeldUpdate) reported(want *reference.Learnt, stats []agent.Stat) {
+	h.stats = map[string][2]float64{}
+	for _, st := range stats {
+		kind, name, _ := strings.Cut(st.Name, "/")
+		v, ok := want.Stats[name]
+		if !ok || kind != "ppo" && kind != "search" && kind != "lola" && kind != "influence" {
+			continue
+		}
+		h.report++
+		tol := 2e-3 * max(1, math.Abs(v))
+		if kind == "lola" || kind == "influence" { // small numbers, each of which is a mean
+			tol = 0.01*math.Abs(v) + 1e-6
+		}
+		if math.Abs(st.Value-v) > tol {
+			h.stats[st.Name] = [2]float64{st.Value, v}
+		}
+	}
+}
+
+// chosen compares recorded probabilities and values with the reference's network.
+func (p *Learner) chosen(h *HeldUpdate, g UpdateGiven, o reference.Own, want *reference.Learnt) {
+	if o.Search || p.Hop != nil {
+		return // a search chose
+	}
+	for r := range want.Rows {
+		if at := want.Row[r]; !g.Untouched(at.Agent, at.T, at.N) {
+			continue
+		}
+		d := math.Abs(want.LogProb[r] - want.OldLogP[r])
+		v := math.Abs(want.Value[r]-want.OldV[r]) / max(1, math.Abs(want.Value[r]))
+		if h.far = max(h.far, d, v); d > 2e-3 || v > 2e-3 {
+			h.choice++
+		}
+	}
+}
+
+// layerRows is how many rows the network is computed again at.
+const networkRows = 64
+
+// layers compares what the network computes with what its layers come to.
+func (p *Learner) layers(h *HeldUpdate, o reference.Own, net reference.Net, w *reference.Window, want *reference.Learnt) {
+	if o.LSTM > 0 {
+		return // chosen asks it
+	}
+	a, _ := mind.As[mind.Acting](p.Mind)
+	model, params := a.Actor()
+	now := slices.Clone(params.W)
+	defer copy(params.W, now)
+	for _, part := range params.Parts {
+		for i, v := range net[part.Name].V {
+			params.W[part.Off+i] = float32(v)
+		}
+	}
+	ws := model.Work(1)
+	for i := range min(networkRows, want.Rows) {
+		at := want.Row[i*want.Rows/min(networkRows, want.Rows)]
+		slot := w.Slot(at.Agent, at.T, at.N)
+		ws.Reset()
+		ws.Add(w.ObsAt(slot), w.GoalAt(slot)[:min(model.Extra, w.GoalLen)])
+		ws.Forward(params)
+		logits, value := o.At(net, w.ObsAt(slot), w.GoalAt(slot))
+		h.asked++
+		d := math.Abs(float64(ws.Value[0])-value) / max(1, math.Abs(value))
+		for k, x := range logits {
+			d = max(d, math.Abs(float64(ws.Logits[k])-x)/max(1, math.Abs(x)))
+		}
+		if h.off = max(h.off, d); d > 1e-3 {
+			h.layers++
+		}
+	}
+}
+
+// Findings says whether the updates of every agent are what the definition gives.
+func Updates(minds []*Learner) []check.Finding {
+	f := check.Finding{
+		Step: 4, Check: UpdateCheck, Module: "ppo", Unit: "cosine of the two changes, less 1",
+	}
+	stats := check.Finding{
+		Step: 4, Check: "learners report what they did", Module: "logging", Unit: "statistics that differ",
+		Says: "Losses, entropy, distance and rate are those of the update.",
+	}
+	choice := check.Finding{
+		Step: 4, Check: "choices are recorded as the network made them", Module: "rollout", Unit: "share of rows",
+		Says: "Recorded probabilities and values are the network's, computed again in float64.",
+	}
+	layers := check.Finding{
+		Step: 4, Check: "the network is what its layers come to", Module: "ppo", Unit: "share of rows",
+		Says: "Logits and values are what the layers come to in float64.",
+	}
+	model := check.Finding{Step: 4, Module: "ppo", Unit: "cosine of the two changes, less 1"}
+	least, updates := 1., 0
+	var odd []*Learner
+	for _, t := range minds {
+		wrong := false
+		for i := range t.Held {
+			h := &t.Held[i]
+			if h.err != nil {
+				f.Module = "checkpoint"
+				f.Accuse(check.Fault, 1, fmt.Sprintf("The saved network of %s cannot be read by its names: %v.", check.Agents(t.Agents), h.err),
+					"Save of that mind")
+				continue
+			}
+			updates++
+			f.Rows += h.rows
+			least = min(least, h.change.Cosine)
+			f.Saw(h.change.Cosine, 1, "%s, window %d: cosine of the change with its definition", check.Agents(t.Agents), h.window)
+			f.Saw(h.change.Length, 1, "%s, window %d: length of the change over that", check.Agents(t.Agents), h.window)
+			wrong = wrong || !h.change.Same()
+			if choice.Rows += h.rows; h.choice > 0 && choice.Effect == 0 {
+				share := float64(h.choice) / float64(h.rows)
+				choice.Accuse(check.Fault, share, fmt.Sprintf("%s: in %.0f %% of the rows the recorded probability or value is not what the "+
+					"network says there, computed again in float64.", check.Capital(check.Agents(t.Agents)), 100*share),
+					"ppo.Player.Act: what is written to LogProb and Value, and the memory of an LSTM")
+			}
+			if layers.Rows += h.asked; h.layers > 0 && layers.Effect == 0 {
+				share := float64(h.layers) / float64(h.asked)
+				layers.Accuse(check.Fault, share, fmt.Sprintf("%s: at %.0f %% of the rows the network's output is off by up to %.2g from what its "+
+					"layers come to.", check.Capital(check.Agents(t.Agents)), 100*share, h.off),
+					"model/actor.Work.Forward, frame (the input) and nn (the layers)")
+			}
+			if stats.Rows += h.report; len(h.stats) > 0 && h.change.Same() && stats.Effect == 0 {
+				for name, v := range h.stats {
+					stats.Saw(v[0], v[1], "%s, %s", check.Agents(t.Agents), name)
+				}
+				e := stats.Evidence[0]
+				if v, ok := h.stats["ppo/explained"]; ok && math.Abs(v[0]-v[1]) < 0.05 {
+					stats.Module = "ppo" // other returns than it should learn from, by too little to turn the update
+				}
+				if strings.Contains(stats.Evidence[0].Label, "lola/") || strings.Contains(stats.Evidence[0].Label, "influence/") {
+					stats.Module = "ppo" // what is added to learning is off, by too little to turn the update
+				}
+				stats.Accuse(check.Fault, float64(len(h.stats)), fmt.Sprintf("%s: the update is right, but it reports %.4g where it is %.4g.",
+					e.Label, e.Value, e.Wanted), "ppo.Brain.report, and the sums behind it")
+			}
+		}
+		for _, h := range t.Held {
+			if h.model == nil {
+				continue
+			}
+			if model.Rows == 0 {
+				model.Check, model.Says = h.about.Check, h.about.Good
+			}
+			if model.Rows += h.rows; !h.model.Same() {
+				model.Accuse(check.Fault, h.model.Cosine-1, fmt.Sprintf("%s: %s: cosine %.3f of 1, length %.3g of what it should be.",
+					check.Capital(check.Agents(t.Agents)), h.about.Bad, h.model.Cosine, h.model.Length), h.about.Next)
+			}
+		}
+		if wrong {
+			odd = append(odd, t)
+		}
+	}
+	if updates == 0 {
+		return nil
+	}
+	if choice.Effect > 0 && (layers.Effect > 0 || len(odd) > 0) {
+		choice.Module = "ppo" // the network itself is off, not what was written down of it
+	}
+	f.Effect = least - 1
+	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same window and weights, agree in direction and length.", updates)
+	if len(odd) > 0 {
+		says, next := differs(odd, len(minds))
+		f.Accuse(check.Fault, least-1, says, next)
+	}
+	out := []check.Finding{choice, layers, f, stats}
+	if model.Rows > 0 {
+		out = append(out, model)
+	}
+	return out
+}
+
+// differs says how updates differ from their definition.
+func differs(odd []*Learner, all int) (says, next string) {
+	var who []agent.ID
+	var h *HeldUpdate
+	for _, t := range odd {
+		who = append(who, t.Agents...)
+		for i := range t.Held {
+			if h == nil && !t.Held[i].change.Same() {
+				h = &t.Held[i]
+			}
+		}
+	}
+	c := h.change
+	name := "PPO's"
+	if odd[0].Hop != nil && odd[0].Hop.Own == "search" {
+		name = "the search's and the return's"
+	}
+	next = "ppo.Brain.gather and Advantages (what it is given), losses (the loss), descend and nn.Adam (the step)"
+	switch {
+	case h.slip != nil:
+		says = fmt.Sprintf("%s: the update is what %s would give, not what %s loss does (cosine %.3f, length %.3g of what it should be).",
+			check.Capital(check.Agents(who)), h.slip.Name, name, c.Cosine, c.Length)
+		next = h.slip.look
+	case c.Cosine < -0.9:
+		says = fmt.Sprintf("%s: the update goes the opposite way of %s loss (cosine %.3f).", check.Capital(check.Agents(who)), name, c.Cosine)
+	case c.Cosine >= 0.999 && c.Part == "":
+		says = fmt.Sprintf("%s: the update has the right direction but %.3g times the length that rate and gradient give.",
+			check.Capital(check.Agents(who)), c.Length)
+		next = "the learning rate and its schedule, the clipping of gradients, nn.Adam"
+	case c.Part != "" && c.Cosine > 0.9:
+		says = fmt.Sprintf("%s: the update of %s is not what %s loss gives there; other layers agree better (cosine of all %.3f, length %.3g).",
+			check.Capital(check.Agents(who)), c.Part, name, c.Cosine, c.Length)
+		next = "the gradient of " + c.Part + " (model/actor, nn), then " + next
+	default:
+		says = fmt.Sprintf("%s: the update is not what %s loss gives: cosine %.3f of 1, length %.3g of what it should be.",
+			check.Capital(check.Agents(who)), name, c.Cosine, c.Length)
+	}
+	if len(odd) < all {
+		says += fmt.Sprintf(" The other %d learn as they should.", all-len(odd))
+	}
+	return says, next
+}
+
+// slip is a way to get an update wrong, and where that would be.
+type updateSlip struct {
+	reference.Slip
+	look string
+}
+
+// recognise returns the slip that agrees with an update, nil if none does.
+func recognise(o reference.Own, was, got reference.Net, before *safetensors.File, w *reference.Window) *updateSlip {
+	for _, s := range updateSlips(o, w) {
+		o.Slip = s.Slip
+		if want, err := o.Update(before, w); err == nil && want.Rows > 0 && reference.Compare(was, got, want.Net).Same() {
+			return &s
+		}
+	}
+	return nil
+}
+
+// slips are what is tried. An audit does not need them to find a fault, only to
+// give it a name.
+func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
+	const loss, returns, step, rows = "ppo.Brain.losses", "ppo.Advantages", "ppo.Brain.descend and nn.Adam", "ppo.Brain.gather"
+	conf := func(name, look string, f func(*reference.PPO)) updateSlip {
+		return updateSlip{reference.Slip{Name: name, Settings: f}, look}
+	}
+	ends := func(name string, from, to batch.End) updateSlip {
+		return updateSlip{reference.Slip{Name: name, Window: func(ro *batch.Rollout) {
+			for i, e := range ro.End {
+				if e == from {
+					ro.End[i] = to
+				}
+			}
+		}}, returns}
+	}
+	var list []updateSlip
+	for i := range reference.AdvantageSlips {
+		if a := &reference.AdvantageSlips[i]; a.Name != "" {
+			list = append(list, updateSlip{reference.Slip{Name: a.Name, Advantage: a}, returns})
+		}
+	}
+	list = append(list, conf("gradients that are not clipped", step, func(c *reference.PPO) { c.MaxGrad = 0 }),
+		conf("a single pass over the window", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs = 1 }),
+		conf("one pass less", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs-- }),
+		conf("Adam's usual epsilon", step, func(c *reference.PPO) { c.AdamEps = 1e-8 }),
+		conf("a learning rate that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.LREnd = -1 }),
+		updateSlip{reference.Slip{Name: "an optimiser that starts anew with every window", AdamAnew: true}, step},
+		ends("cuts that are taken for exits", batch.Cut, batch.Exited),
+		ends("exits that are bootstrapped from as if they were cuts", batch.Exited, batch.Cut),
+		updateSlip{reference.Slip{Name: "rewards that are not scaled", Rewards: func(r *reference.Rewards) { r.Scale = 1 }},
+			"mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "the team's rewards", Rewards: func(r *reference.Rewards) { r.Prosocial = 1 }}, "mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "the agent's own rewards alone",
+			Rewards: func(r *reference.Rewards) { r.Prosocial = 0 }}, "mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "learning from all rows, bots' too", Window: func(ro *batch.Rollout) {
+			for i := range ro.Own {
+				ro.Own[i] = true
+			}
+		}}, rows},
+		updateSlip{reference.Slip{Name: "a policy without the mask of legal actions", NoMask: true}, rows})
+	for k := 1; k < w.Agents && len(o.Agents) == 1; k++ {
+		list = append(list, updateSlip{reference.Slip{Name: "the rows of another agent", OtherAgent: k}, rows})
+	}
+	if o.Search {
+		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "mind/hop: fitOwn"},
+			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", Loss: reference.Terms{Policy: 1}}, "ppo.Brain.imitate"},
+			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", Loss: reference.Terms{Value: 1}}, "ppo.Brain.imitate"})
+	}
+	return append(list, conf("advantages that are not normalised", rows, func(c *reference.PPO) { c.NormAdv = !c.NormAdv }),
+		conf("no clipping of the ratio", loss, func(c *reference.PPO) { c.Clip = 1e9 }),
+		conf("an entropy bonus that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.EntropyEnd = -1 }),
+		conf("twice the weight of the value", loss, func(c *reference.PPO) { c.ValueCoef *= 2 }),
+		conf("half the weight of the value", loss, func(c *reference.PPO) { c.ValueCoef /= 2 }),
+		updateSlip{reference.Slip{Name: "a ratio that is always 1", RatioOne: true}, loss},
+		updateSlip{reference.Slip{Name: "advantages with the opposite sign", Uphill: true}, loss},
+		updateSlip{reference.Slip{Name: "an entropy bonus with the opposite sign", Loss: reference.Terms{Policy: 1, Value: 1,
+			Entropy: -1}}, loss},
+		updateSlip{reference.Slip{Name: "no entropy bonus", Loss: reference.Terms{Policy: 1, Value: 1}}, loss},
+		updateSlip{reference.Slip{Name: "no value loss", Loss: reference.Terms{Policy: 1, Entropy: 1}}, loss},
+		updateSlip{reference.Slip{Name: "no policy loss", Loss: reference.Terms{Value: 1, Entropy: 1}}, loss},
+	)
+}

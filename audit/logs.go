@@ -1,0 +1,196 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	checks "hop/audit/check"
+	"hop/check"
+	"hop/game"
+	"hop/mind"
+	"hop/train"
+)
+
+// logs compares what is written to the metrics with what the learners said and
+// with the audit's own account.
+type logs struct {
+	rows   int
+	wrong  []wrongRow
+	failed int
+	at     int // episodes of the replay already logged
+	before int // env steps of the replay before the run's own count began
+}
+
+type wrongRow struct {
+	name      string
+	agent     int
+	got, want float64
+	window    int
+}
+
+func (l *logs) must(u *session, p *train.Progress, name string, who int, value float64, n int, tol float64) {
+	l.rows++
+	for _, row := range p.Rows {
+		if row.Name != name || row.Agent != who {
+			continue
+		}
+		switch {
+		case math.Abs(row.Value-value) > tol*max(1, math.Abs(value)):
+			l.bad(wrongRow{name, who, row.Value, value, u.window})
+		case n >= 0 && row.N != n:
+			l.bad(wrongRow{name + " (rows behind it)", who, float64(row.N), float64(n), u.window})
+		}
+		return
+	}
+	l.bad(wrongRow{name + " (missing)", who, math.NaN(), value, u.window})
+}
+
+func (l *logs) bad(w wrongRow) {
+	l.failed++
+	if len(l.wrong) < 8 {
+		l.wrong = append(l.wrong, w)
+	}
+}
+
+func (l *logs) take(u *session, p *train.Progress) {
+	for i, list := range p.Stats {
+		t := u.taps[i]
+		who, part := -1, ""
+		if len(t.agents) == 1 {
+			who = int(t.agents[0])
+		} else if len(u.taps) > 1 {
+			part = fmt.Sprintf("/mind%d", i)
+		}
+		for _, st := range list {
+			l.must(u, p, st.Name+part, who, st.Value, st.N, 0)
+		}
+		if t.counts != nil {
+			c := t.counts.Counts()
+			l.must(u, p, "count/updates"+part, who, float64(c.Updates), -1, 0)
+			l.must(u, p, "count/rows"+part, who, float64(c.Rows), -1, 0)
+		}
+	}
+	l.episodes(u, p)
+}
+
+// episodes compares what is logged of the window's episodes: those in which nobody's
+// place was taken.
+func (l *logs) episodes(u *session, p *train.Progress) {
+	var list []checks.Ended
+	for _, e := range u.replay.Ended[l.at:] {
+		if !e.Mixed {
+			list = append(list, e)
+		}
+	}
+	l.at = len(u.replay.Ended)
+	l.rows++
+	if p.Step != u.replay.Steps-l.before {
+		l.bad(wrongRow{"env steps", -1, float64(p.Step), float64(u.replay.Steps - l.before), u.window})
+	}
+	if len(list) == 0 {
+		return
+	}
+	mean := func(of func(e checks.Ended) float64) float64 {
+		sum := 0.
+		for _, e := range list {
+			sum += of(e)
+		}
+		return sum / float64(len(list))
+	}
+	must := func(name string, who int, of func(e checks.Ended) float64) {
+		l.must(u, p, name, who, mean(of), len(list), 1e-6)
+	}
+	must("episode/steps", -1, func(e checks.Ended) float64 { return float64(e.Steps) })
+	must("return/mean", -1, func(e checks.Ended) float64 {
+		sum := 0.
+		for _, r := range e.Return {
+			sum += r
+		}
+		return sum / float64(len(e.Return))
+	})
+	share := func(a, goal int) func(checks.Ended) float64 {
+		return func(e checks.Ended) float64 {
+			if e.Goal[a] == goal {
+				return 1
+			}
+			return 0
+		}
+	}
+	for a := range u.spec.Seats {
+		must("return", a, func(e checks.Ended) float64 { return e.Return[a] })
+		must("life", a, func(e checks.Ended) float64 { return float64(e.Life[a]) })
+		for g, name := range u.spec.Goals {
+			must("goal/"+name, a, share(a, g))
+		}
+		if len(u.spec.Goals) > 0 {
+			must("goal/none", a, share(a, game.NoGoal))
+		}
+	}
+}
+
+// given compares what the loop tells minds about a window with the spec: how much of
+// the run lies behind, and how rewards are shaped.
+type given struct {
+	windows int
+	wrong   []string // the first few, in words
+	failed  int
+}
+
+func (g *given) take(p *tap, w *mind.Window) {
+	u := p.u
+	g.windows++
+	bad := func(what string, got, want float64) {
+		if math.Abs(got-want) <= 1e-9*max(1, math.Abs(want)) {
+			return
+		}
+		if g.failed++; len(g.wrong) < 4 {
+			g.wrong = append(g.wrong, fmt.Sprintf("%s of %.4g in window %d, it is %.4g", what, got, u.window, want))
+		}
+	}
+	steps := float64(u.replay.Steps)
+	share := steps / float64(u.exp.Train.Steps)
+	over := func(from, to float64, over int) float64 { return from + (to-from)*min(steps/float64(over), 1) }
+	c := p.exp.PPO
+	bad("a share of the run", w.Share, share)
+	bad("a scale of rewards", w.Rewards.Scale, c.RewardScale)
+	bad("a discount of the team's rewards", w.Rewards.Gamma, c.Gamma)
+	prosocial := c.Prosocial
+	if c.ProsocEnd >= 0 {
+		prosocial = over(prosocial, c.ProsocEnd, u.exp.Train.Steps)
+	}
+	bad("a share of the team's rewards", w.Rewards.Prosocial, prosocial)
+	for i, goal := range u.spec.Goals {
+		want, got := 1., 1.
+		for _, x := range u.exp.Train.GoalWeight {
+			if x.Goal == goal {
+				want = over(x.From, x.To, x.Over)
+			}
+		}
+		if w.Rewards.Goal != nil {
+			got = w.Rewards.Goal[i]
+		}
+		bad("a weight of "+goal, got, want)
+	}
+}
+
+// handed says whether minds were told what the spec says.
+func (u *session) handed() check.Finding {
+	g := &u.given
+	f := check.Finding{
+		Step: 3, Check: "learners are told what the spec says", Module: "buffers", Unit: "numbers that differ", Rows: g.windows,
+		Says: "How far the run is, and how rewards are scaled, shared and weighted by goal, is what the spec says.",
+	}
+	c, made := u.exp.PPO, u.exp.Rewards()
+	if made.Scale != c.RewardScale || made.Gamma != c.Gamma || made.Prosocial != c.Prosocial || made.ProsocialEnd != c.ProsocEnd {
+		f.Module = "spec" // it was wrong before the loop had it
+	}
+	if g.failed > 0 {
+		f.Accuse(check.Fault, float64(g.failed), fmt.Sprintf("Learners are given %s.", g.wrong[0]),
+			"exp.Spec.Rewards, then train.SelfPlay.learn and shaped: what a window is handed over with")
+		for _, w := range slices.Compact(g.wrong) {
+			f.Saw(1, 0, "%s", w)
+		}
+	}
+	return f
+}

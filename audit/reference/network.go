@@ -1,0 +1,208 @@
+package reference
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// Net is a network's weights by the names of its parts, in float64. A part's last
+// dimension is its columns, all others together its rows.
+type Net map[string]*Mat
+
+// LoadNet reads the tensors whose names begin with prefix. An empty net is an
+// error: a reference of nothing agrees with everything.
+func LoadNet(f *safetensors.File, prefix string) (Net, error) {
+	net := Net{}
+	for _, t := range f.Tensors {
+		name, ok := strings.CutPrefix(t.Name, prefix)
+		if !ok {
+			continue
+		}
+		rows, cols := 1, t.Shape[len(t.Shape)-1]
+		for _, n := range t.Shape[:len(t.Shape)-1] {
+			rows *= n
+		}
+		m := NewMat(rows, cols)
+		if len(t.Data) != 4*len(m.V) {
+			return nil, fmt.Errorf("reference: tensor %s is no array of float32", t.Name)
+		}
+		for i := range m.V {
+			m.V[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
+		}
+		net[name] = m
+	}
+	if len(net) == 0 {
+		return nil, fmt.Errorf("reference: there are no tensors %s*", prefix)
+	}
+	return net, nil
+}
+
+// Clone returns a copy without gradients.
+func (n Net) Clone() Net {
+	out := Net{}
+	for name, m := range n {
+		c := NewMat(m.Rows, m.Cols)
+		copy(c.V, m.V)
+		out[name] = c
+	}
+	return out
+}
+
+// names returns the parts in a fixed order.
+func (n Net) names() []string { return slices.Sorted(maps.Keys(n)) }
+
+// Adam is the optimiser of Kingma and Ba (2015), algorithm 1.
+type Adam struct {
+	Mean, Square Net // the two moments
+	Steps        int
+	Eps          float64
+}
+
+// LoadAdam reads an optimiser's state from under prefix.
+func LoadAdam(f *safetensors.File, prefix string, eps float64) (*Adam, error) {
+	mean, err1 := LoadNet(f, prefix+"mean/")
+	square, err2 := LoadNet(f, prefix+"square/")
+	var steps [1]int64
+	err := errors.Join(err1, err2, f.Int64(steps[:], prefix+"steps", 1))
+	for name, m := range square {
+		if slices.Min(m.V) < 0 {
+			err = errors.Join(err, fmt.Errorf("reference: mean squares of %s are below 0", name))
+		}
+	}
+	return &Adam{mean, square, int(steps[0]), eps}, err
+}
+
+// Step moves net along its gradients, scaled down together to a norm of at most
+// clip unless that is 0, clears them and returns the norm before.
+func (o *Adam) Step(net Net, lr, clip float64) float64 {
+	const beta1, beta2 = 0.9, 0.999
+	norm := 0.
+	for _, name := range net.names() {
+		for _, g := range net[name].G {
+			norm += g * g
+		}
+	}
+	norm = math.Sqrt(norm)
+	scale := 1.
+	if clip > 0 && norm > clip {
+		scale = clip / norm
+	}
+	o.Steps++
+	c1, c2 := 1-math.Pow(beta1, float64(o.Steps)), 1-math.Pow(beta2, float64(o.Steps))
+	for name, m := range net {
+		mean, square := o.Mean[name].V, o.Square[name].V
+		for i, g := range m.G {
+			g *= scale
+			mean[i] = beta1*mean[i] + (1-beta1)*g
+			square[i] = beta2*square[i] + (1-beta2)*g*g
+			m.V[i] -= lr * (mean[i] / c1) / (math.Sqrt(square[i]/c2) + o.Eps)
+			m.G[i] = 0
+		}
+	}
+	return norm
+}
+
+// LoadStream reads a stream's position.
+func LoadStream(f *safetensors.File, name string) (r rng.Rand, err error) {
+	b, err := f.Bytes(name)
+	if err == nil {
+		err = r.UnmarshalBinary(b)
+	}
+	return r, err
+}
+
+// Change says how one network's change compares with its reference's.
+type Change struct {
+	Cosine float64 // of the two changes; 1: the same direction
+	Length float64 // of the change over the reference's; 1: as long
+	Moved  float64 // length of the reference's change
+	Part   string  // the part that differs most, "" if none does
+	Parts  []PartChange
+}
+
+// PartChange is Change of one part.
+type PartChange struct {
+	Name           string
+	Cosine, Length float64
+	Share          float64 // of the reference's whole change, squared
+}
+
+// Agree is how near a change must be to its reference's: float32 differs from float64
+// by far less, a slip by far more.
+const (
+	agreeCosine = 0.9998
+	agreeLength = 0.005
+	smallShare  = 1e-4 // parts that change less are only rounding
+)
+
+// Same reports whether direction and length agree, of the whole and of each part
+// that matters.
+func (c Change) Same() bool { return c.Part == "" && near(c.Cosine, c.Length) }
+
+func near(cosine, length float64) bool {
+	return cosine >= agreeCosine && math.Abs(length-1) <= agreeLength
+}
+
+// Compare compares how before became got with how it became want. Parts that want
+// leaves where they are must stay there.
+func Compare(before, got, want Net) Change {
+	var c Change
+	var dot, gg, ww float64
+	type sums struct{ dot, gg, ww float64 }
+	all := map[string]sums{}
+	for _, name := range before.names() {
+		var s sums
+		for i, v := range before[name].V {
+			g, w := got[name].V[i]-v, want[name].V[i]-v
+			s.dot, s.gg, s.ww = s.dot+g*w, s.gg+g*g, s.ww+w*w
+		}
+		all[name] = s
+		dot, gg, ww = dot+s.dot, gg+s.gg, ww+s.ww
+	}
+	c.Cosine, c.Length, c.Moved = cosine(dot, gg, ww), length(gg, ww), math.Sqrt(ww)
+	worst := 0.
+	for _, name := range before.names() {
+		s := all[name]
+		p := PartChange{name, cosine(s.dot, s.gg, s.ww), length(s.gg, s.ww), s.ww / max(ww, 1e-300)}
+		c.Parts = append(c.Parts, p)
+		matters := max(s.gg, s.ww) > smallShare*max(gg, ww)
+		if off := max(1-p.Cosine, math.Abs(p.Length-1)); matters && off > worst {
+			if worst = off; p.Cosine < agreePart || math.Abs(p.Length-1) > agreePartLength {
+				c.Part = name
+			}
+		}
+	}
+	return c
+}
+
+// A part of a network is small, and Adam makes much of what little reaches it: a
+// gradient near 0 has a direction that rounding decides.
+const (
+	agreePart       = 0.995
+	agreePartLength = 0.02
+)
+
+func cosine(dot, gg, ww float64) float64 {
+	if gg == 0 && ww == 0 {
+		return 1
+	}
+	if gg == 0 || ww == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(gg*ww)
+}
+
+func length(gg, ww float64) float64 {
+	if gg == ww {
+		return 1
+	}
+	return math.Sqrt(gg / max(ww, 1e-300))
+}

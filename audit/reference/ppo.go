@@ -1,0 +1,414 @@
+package reference
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"hop/agent"
+	"hop/batch"
+	"hop/rng"
+	"hop/safetensors"
+)
+
+// Own is how an agent's own network learns from a window: by PPO (Schulman et al.
+// 2017), or from a search's policy and the return (AlphaZero's loss).
+type Own struct {
+	Actor
+	PPO
+	Agents []agent.ID
+	Search bool
+
+	// What a mind adds, for one agent; nil: nothing.
+	Goal   []float32          // [T+1][N][GoalLen] read in place of the window's
+	Reward []float64          // [T][N] added to what was earned
+	Adv    []float64          // [T][N] added to the advantages
+	Stats  map[string]float64 // what it reports of that
+
+	// Beside is a model that learns beside the own network; nil: there is none.
+	Beside *Beside
+
+	// Memory is each agent's LSTM before the window, [envs][LSTM].
+	Memory []Cell
+
+	Slip Slip // a named departure from the definition, to recognise it
+}
+
+// Adding is what a kind of learner is given to fill in what it adds to an update.
+type Adding struct {
+	Seats     int
+	Window    *Window
+	Saved     *safetensors.File // the learner before it learns
+	Nets      []Net             // [A] the weights that played the window; nil: not known
+	Hindsight []float32         // what the own network reads of goals; nil: what was played
+}
+
+// Beside is a model that learns beside an own network: where its weights are saved, what
+// they are before and after they learn, and what is asked and said of it.
+type Beside struct {
+	Prefix            string
+	Learn             func() (before, after Net, err error)
+	Check, Good, Next string
+	Bad               string // follows the agents' names; cosine and length follow it
+}
+
+// Slip is a way to get it wrong. Its zero value gets it right.
+type Slip struct {
+	Name string // as in "it is what ... would give"
+
+	Settings   func(*PPO)
+	Advantage  *AdvantageSlip
+	Rewards    func(*Rewards)
+	Window     func(*batch.Rollout) // a copy
+	Loss       Terms                // factors of the loss's terms; the zero value is all 1
+	RatioOne   bool                 // the new policy stands for the old one
+	AdamAnew   bool                 // moments and steps start from 0
+	Uphill     bool                 // advantages enter with the opposite sign
+	NoMask     bool
+	Beliefs    bool // reads beliefs where labels belong
+	OtherAgent int  // learns from the rows of the agent that many places on
+}
+
+// Terms are factors of a loss's terms.
+type Terms struct{ Policy, Value, Entropy float64 }
+
+// Learnt is what an update comes to.
+type Learnt struct {
+	Net     Net
+	Rows    int
+	Steps   int
+	Stats   map[string]float64 // by the name that the learner reports it under, without its prefix
+	LogProb []float64          // of each row's action, before learning
+	Value   []float64
+	Probs   [][]float64 // [rows][Actions] before learning
+	Recorded
+
+	seqs []sequence // with an LSTM
+}
+
+// Recorded is what the window says of the same rows.
+type Recorded struct {
+	Row           []Row
+	OldLogP, OldV []float64
+	Adv, Ret      []float64
+	Action        []int32
+	legal         []bool
+	target        []float64
+	x             [][]float64
+	real          int
+}
+
+// Row is where a row comes from.
+type Row struct {
+	Agent agent.ID
+	T, N  int
+}
+
+// Update learns from a window from where a mind's saved tensors stand.
+func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
+	net, err := LoadNet(saved, "net/")
+	if err != nil {
+		return nil, err
+	}
+	adam, err := LoadAdam(saved, "adam/", o.AdamEps)
+	if err != nil {
+		return nil, err
+	}
+	r, err := LoadStream(saved, "stream")
+	if err != nil {
+		return nil, err
+	}
+	o.slip(&w, adam)
+	l := &Learnt{Net: net, Stats: map[string]float64{}}
+	o.gather(l, w.Rollout, w.Rewards)
+	l.real = len(l.Row)
+	if l.real == 0 {
+		return l, nil
+	}
+	if w.Imagined != nil {
+		plain := o
+		plain.Goal, plain.Reward, plain.Adv = nil, nil, nil
+		plain.gather(l, w.Imagined, w.Rewards)
+	}
+	l.Rows = l.real
+	lr, entropy := between(o.LR, o.LREnd, w.Share), between(o.Entropy, o.EntropyEnd, w.Share)
+	sum := map[string]float64{}
+	terms := o.Slip.Loss
+	if terms == (Terms{}) {
+		terms = Terms{1, 1, 1}
+	}
+	if o.LSTM > 0 {
+		o.recall(l, w.Rollout)
+	}
+	o.first(l, w)
+	before := 0.
+	for range o.Epochs {
+		rows := 0
+		for _, pick := range o.minibatches(l, w, &r) {
+			rows += o.descend(l, w, adam, pick, lr, entropy, terms, sum)
+		}
+		if kl := (sum["kl"] - before) / float64(max(rows, 1)); o.TargetKL > 0 && rows > 0 && kl > o.TargetKL && !o.Search {
+			break
+		}
+		before = sum["kl"]
+	}
+	o.report(l, sum, lr)
+	return l, nil
+}
+
+// between goes linearly from one value to another; an end below 0 is no change.
+func between(from, to, share float64) float64 {
+	if to < 0 {
+		return from
+	}
+	return from + (to-from)*min(max(share, 0), 1)
+}
+
+// slip changes what the slip changes.
+func (o *Own) slip(w **Window, adam *Adam) {
+	s := o.Slip
+	if s.Settings != nil {
+		s.Settings(&o.PPO)
+	}
+	if s.Beliefs {
+		o.Goal = nil
+	}
+	if s.AdamAnew {
+		adam.Steps = 0
+		for _, net := range []Net{adam.Mean, adam.Square} {
+			for _, m := range net {
+				clear(m.V)
+			}
+		}
+	}
+	copied := **w
+	if s.Rewards != nil {
+		s.Rewards(&copied.Rewards)
+	}
+	if s.Window != nil {
+		ro := batch.New(copied.Shape)
+		ro.CopyFrom(copied.Rollout)
+		s.Window(ro)
+		copied.Rollout = ro
+	}
+	if s.OtherAgent > 0 {
+		others := make([]agent.ID, len(o.Agents))
+		for i, a := range o.Agents {
+			others[i] = agent.ID((int(a) + s.OtherAgent) % copied.Agents)
+		}
+		o.Agents = others
+	}
+	*w = &copied
+}
+
+// gather collects the rows of one rollout: those at which the agents were alive and
+// acted themselves, in order of agent, time and env.
+func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
+	begin := len(l.Row)
+	for _, a := range o.Agents {
+		earned := Earned(ro, a, rewards)
+		for i, more := range o.Reward {
+			earned[i] += more
+		}
+		adv, ret := Advantages(ro, a, earned, o.Gamma, o.Lambda, o.Slip.Advantage)
+		for i, more := range o.Adv {
+			adv[i] += more
+		}
+		first := ro.Slot(a, 0, 0)
+		for t := range ro.Steps {
+			for n := range ro.Envs {
+				step, slot, i := ro.Step(a, t, n), ro.Slot(a, t, n), t*ro.Envs+n
+				if !ro.Alive[slot] || !ro.Own[step] {
+					continue
+				}
+				goal := ro.GoalAt(slot)
+				if o.Goal != nil {
+					goal = o.Goal[(slot-first)*ro.GoalLen:][:ro.GoalLen]
+				}
+				l.x = append(l.x, o.Row(ro.ObsAt(slot), goal))
+				l.Row = append(l.Row, Row{a, t, n})
+				l.Action = append(l.Action, ro.Action[step])
+				l.OldLogP = append(l.OldLogP, float64(ro.LogProb[step]))
+				l.OldV = append(l.OldV, float64(ro.Value[slot]))
+				l.Adv, l.Ret = append(l.Adv, adv[i]), append(l.Ret, ret[i])
+				for _, ok := range ro.LegalAt(slot) {
+					l.legal = append(l.legal, ok || o.Slip.NoMask)
+				}
+				for _, p := range ro.TargetAt(step) {
+					l.target = append(l.target, float64(p))
+				}
+			}
+		}
+	}
+	if o.NormAdv {
+		standard(l.Adv[begin:])
+	}
+}
+
+// descend takes one gradient step on the rows of pick: singly, or by sequence with
+// an LSTM.
+func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus float64, terms Terms, sum map[string]float64) int {
+	t := &Tape{}
+	logits, value, rows := o.through(t, l, w.Rollout, pick)
+	n, k := len(rows), o.Actions
+	legal := make([]bool, 0, n*k)
+	action := make([]int32, n)
+	column := func(from []float64) *Mat {
+		m := NewMat(n, 1)
+		for i, r := range rows {
+			m.V[i] = from[r]
+		}
+		return m
+	}
+	for i, r := range rows {
+		legal = append(legal, l.legal[r*k:(r+1)*k]...)
+		action[i] = l.Action[r]
+	}
+	logp := t.LogSoftmax(logits, legal)
+	entropy := t.Entropy(logp, legal)
+	miss := t.Sub(value, column(l.Ret))
+	square := t.Mul(miss, miss)
+	for _, h := range entropy.V {
+		sum["entropy"] += h
+	}
+	sum["rows"] += float64(n)
+	var loss *Mat
+	if o.Search {
+		want := NewMat(n, k)
+		for i, r := range rows {
+			for j, p := range l.target[r*k : (r+1)*k] {
+				if legal[i*k+j] {
+					want.Row(i)[j] = -p
+				}
+			}
+		}
+		cross := t.Mul(logp, want)
+		for i := range cross.V {
+			sum["policy_loss"] += cross.V[i]
+		}
+		for _, v := range square.V {
+			sum["value_loss"] += v
+		}
+		sum["real"] += float64(n)
+		loss = t.Add(t.Scale(t.Mean(cross, n), 0.5*terms.Policy), t.Scale(t.Mean(square, n), 0.5*terms.Value))
+	} else {
+		adv, old := column(l.Adv), column(l.OldLogP)
+		if o.Slip.Uphill {
+			for i := range adv.V {
+				adv.V[i] = -adv.V[i]
+			}
+		}
+		now := t.At(logp, action)
+		if o.Slip.RatioOne {
+			copy(old.V, now.V)
+		}
+		ratio := t.Exp(t.Sub(now, old))
+		held := t.Clamp(ratio, 1-o.Clip, 1+o.Clip)
+		less := func(r *Mat) *Mat { return t.Scale(t.Mul(r, adv), -1) }
+		surrogate := t.Max(less(ratio), less(held))
+		if o.ClipValue {
+			was := column(l.OldV)
+			near := t.Sub(t.Add(was, t.Clamp(t.Sub(value, was), -o.Clip, o.Clip)), column(l.Ret))
+			square = t.Max(square, t.Mul(near, near))
+		}
+		for i, r := range rows {
+			sum["policy_loss"] += surrogate.V[i]
+			if r < l.real {
+				sum["value_loss"] += square.V[i] / 2
+				sum["real"]++
+			}
+			sum["kl"] += ratio.V[i] - 1 - math.Log(ratio.V[i])
+			if held.V[i] != ratio.V[i] {
+				sum["clipped"]++
+			}
+		}
+		loss = t.Add(t.Scale(t.Mean(surrogate, n), terms.Policy), t.Scale(t.Mean(square, n), o.ValueCoef*terms.Value/2))
+		loss = t.Sub(loss, t.Scale(t.Mean(entropy, n), bonus*terms.Entropy))
+	}
+	t.Backward(loss)
+	sum["grad_norm"] += adam.Step(l.Net, lr, o.MaxGrad)
+	l.Steps++
+	return n
+}
+
+// through runs the network on what was picked, rows or sequences, and returns its
+// outputs and the rows that they belong to.
+func (o Own) through(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits, value *Mat, rows []int) {
+	if o.LSTM > 0 {
+		return o.sequences(t, l, ro, pick)
+	}
+	x := make([][]float64, len(pick))
+	for i, r := range pick {
+		x[i] = l.x[r]
+	}
+	logits, value = o.Forward(t, l.Net, rowsOf(x))
+	return logits, value, pick
+}
+
+// first notes what the network says of the played rows before it learns.
+func (o Own) first(l *Learnt, w *Window) {
+	l.LogProb, l.Value, l.Probs = make([]float64, l.real), make([]float64, l.real), make([][]float64, l.real)
+	pick := make([]int, l.real)
+	if o.LSTM > 0 {
+		pick = make([]int, len(l.seqs))
+	}
+	for i := range pick {
+		pick[i] = i
+	}
+	t := &Tape{}
+	logits, value, rows := o.through(t, l, w.Rollout, pick)
+	k := o.Actions
+	for i, r := range rows {
+		row := &Mat{Rows: 1, Cols: k, V: logits.Row(i), G: make([]float64, k)}
+		logp := t.LogSoftmax(row, l.legal[r*k:(r+1)*k])
+		l.LogProb[r], l.Value[r] = logp.V[l.Action[r]], value.V[i]
+		l.Probs[r] = make([]float64, k)
+		for j, v := range logp.V {
+			if l.legal[r*k+j] {
+				l.Probs[r][j] = math.Exp(v)
+			}
+		}
+	}
+}
+
+// minibatches returns one pass's gradient steps, each a list of rows, or with an
+// LSTM of sequences; their order is drawn from r.
+func (o Own) minibatches(l *Learnt, w *Window, r *rng.Rand) [][]int {
+	n, m, part := l.real, len(l.Row)-l.real, o.Minibatch
+	if o.LSTM > 0 {
+		n, m, part = len(l.seqs), 0, max(1, o.Minibatch/o.SeqLen)
+	}
+	if m > 0 {
+		part = min(max(int(w.RealRatio*float64(o.Minibatch)+0.5), 1), max(o.Minibatch-1, 1))
+	}
+	played, imagined := make([]int, n), make([]int, m)
+	r.Perm(played)
+	r.Perm(imagined)
+	var out [][]int
+	next := 0
+	for lo := 0; lo < n; lo += part {
+		pick := slices.Clone(played[lo:min(lo+part, n)])
+		if m > 0 { // as many imagined rows as keep the ratio, some twice if there are too few
+			for range (o.Minibatch - part) * len(pick) / part {
+				pick = append(pick, n+imagined[next%m])
+				next++
+			}
+		}
+		out = append(out, pick)
+	}
+	return out
+}
+
+// report names the sums as the learner does.
+func (o Own) report(l *Learnt, sum map[string]float64, lr float64) {
+	rows := max(sum["rows"], 1)
+	l.Stats = map[string]float64{
+		"policy_loss": sum["policy_loss"] / rows, "value_loss": sum["value_loss"] / max(sum["real"], 1),
+		"entropy": sum["entropy"] / rows, "grad_norm": sum["grad_norm"] / float64(max(l.Steps, 1)),
+		"explained": Explained(l.Ret[:l.real], l.OldV[:l.real]), "lr": lr,
+	}
+	maps.Copy(l.Stats, o.Stats)
+	if !o.Search {
+		l.Stats["kl"], l.Stats["clipped"] = sum["kl"]/rows, sum["clipped"]/rows
+	}
+}

@@ -1,0 +1,113 @@
+package reference
+
+import (
+	"hop/agent"
+	"hop/batch"
+)
+
+// sequence is a stretch of at most SeqLen steps of one agent in one env.
+type sequence struct {
+	rows   []int // by step; -1 where the agent was not there or did not act itself
+	lo, n  int   // first step, and env
+	before [2][]float64
+}
+
+// recall cuts the window into the sequences that an LSTM is trained through, by
+// agent, stretch and env, and finds the state before each as play left it: Memory
+// is what stood before the window, an episode starts from zero, and steps at which
+// the agent does not act leave it as it is. The weights that played are those that
+// the update starts from.
+func (o Own) recall(l *Learnt, ro *batch.Rollout) {
+	rows := map[Row]int{}
+	for r, at := range l.Row {
+		rows[at] = r
+	}
+	for k, a := range o.Agents {
+		states := o.states(l, ro, k, a, rows)
+		for lo := 0; lo < ro.Steps; lo += o.SeqLen {
+			for n := range ro.Envs {
+				s, some := sequence{lo: lo, n: n, before: states[lo/o.SeqLen][n]}, false
+				for t := range o.SeqLen {
+					r, ok := rows[Row{a, lo + t, n}]
+					if !ok {
+						r = -1
+					}
+					s.rows, some = append(s.rows, r), some || ok
+				}
+				if some {
+					l.seqs = append(l.seqs, s)
+				}
+			}
+		}
+	}
+}
+
+// states returns the state before every stretch of every env, [stretch][env].
+func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Row]int) [][][2][]float64 {
+	var out [][][2][]float64
+	t := &Tape{}
+	now := Cell{NewMat(ro.Envs, o.LSTM), NewMat(ro.Envs, o.LSTM)}
+	if o.Memory != nil {
+		copy(now.H.V, o.Memory[k].H.V)
+		copy(now.C.V, o.Memory[k].C.V)
+	}
+	for step := range ro.Steps {
+		x, keep, fresh := make([][]float64, ro.Envs), make([]bool, ro.Envs), make([]bool, ro.Envs)
+		for n := range x {
+			x[n] = make([]float64, len(l.x[0]))
+			if r, ok := rows[Row{a, step, n}]; ok {
+				x[n], keep[n] = l.x[r], true
+				fresh[n] = ro.Start[ro.Moment(step, n)]
+			}
+		}
+		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
+		if step%o.SeqLen == 0 {
+			list := make([][2][]float64, ro.Envs)
+			for n := range list {
+				list[n] = [2][]float64{now.H.Row(n), now.C.Row(n)}
+			}
+			out = append(out, list)
+		}
+		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
+		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
+	}
+	return out
+}
+
+// sequences runs the LSTM over the picked sequences and returns the heads' outputs
+// and the rows that they belong to.
+func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits, value *Mat, rows []int) {
+	n := len(pick)
+	now := Cell{NewMat(n, o.LSTM), NewMat(n, o.LSTM)}
+	for i, p := range pick {
+		copy(now.H.Row(i), l.seqs[p].before[0])
+		copy(now.C.Row(i), l.seqs[p].before[1])
+	}
+	var out []*Mat
+	for step := range o.SeqLen {
+		x, keep, fresh := make([][]float64, n), make([]bool, n), make([]bool, n)
+		var at []int
+		for i, p := range pick {
+			s := &l.seqs[p]
+			x[i] = make([]float64, len(l.x[0]))
+			fresh[i] = s.lo+step < ro.Steps && ro.Start[ro.Moment(s.lo+step, s.n)]
+			if r := s.rows[step]; r >= 0 {
+				x[i], keep[i] = l.x[r], true
+				at, rows = append(at, i), append(rows, r)
+			}
+		}
+		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
+		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
+		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
+		if len(at) > 0 {
+			out = append(out, t.Pick(next.H, at))
+		}
+	}
+	logits, value = o.heads(t, l.Net, t.Stack(out), nil)
+	return logits, value, rows
+}
+
+// reset sets rows to zero.
+func reset(t *Tape, x *Mat, rows []bool) *Mat {
+	return t.Choose(rows, NewMat(x.Rows, x.Cols), x)
+}

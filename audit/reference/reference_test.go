@@ -1,0 +1,170 @@
+package reference
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"hop/batch"
+	"hop/frame"
+	"hop/game"
+	"hop/rng"
+)
+
+// gauss returns a matrix of normal numbers.
+func gauss(rows, cols int, r *rng.Rand) *Mat {
+	m := NewMat(rows, cols)
+	for i := range m.V {
+		m.V[i] = r.Norm()
+	}
+	return m
+}
+
+// Every function of the tape has the derivative that differences give.
+func TestDerivativesAreThoseOfDifferences(t *testing.T) {
+	r := rng.New(1).Rand()
+	legal := []bool{true, false, true, true, true, true, false, true, true, true, true, true}
+	for _, c := range []struct {
+		name string
+		in   []*Mat
+		f    func(t *Tape, in []*Mat) *Mat
+	}{
+		{"affine, relu, tanh", []*Mat{gauss(3, 4, &r), gauss(4, 2, &r), gauss(1, 2, &r)}, func(t *Tape, in []*Mat) *Mat {
+			return t.Tanh(t.ReLU(t.Affine(in[0], in[1], in[2])))
+		}},
+		{"a policy's loss", []*Mat{gauss(3, 4, &r), gauss(3, 1, &r)}, func(t *Tape, in []*Mat) *Mat {
+			logp := t.LogSoftmax(in[0], legal)
+			ratio := t.Exp(t.At(logp, []int32{0, 1, 3}))
+			worse := t.Max(t.Mul(ratio, in[1]), t.Mul(t.Clamp(ratio, 0.2, 0.3), in[1]))
+			return t.Add(worse, t.Scale(t.Entropy(logp, legal), 0.3))
+		}},
+		{"slices, rows and weights", []*Mat{gauss(4, 3, &r), gauss(4, 2, &r)}, func(t *Tape, in []*Mat) *Mat {
+			x := t.Concat(in[0], in[1])
+			return t.Weigh(t.Mul(t.Pick(t.Slice(x, 1, 4), []int{2, 2, 0}), t.Slice(t.Pick(x, []int{0, 1, 3}), 0, 3)),
+				[]float64{1, -2, 3, 4, 5, 6, 7, 8, 9})
+		}},
+		{"an LSTM", []*Mat{gauss(2, 3, &r), gauss(2, 2, &r), gauss(2, 2, &r), gauss(3, 8, &r), gauss(2, 8, &r), gauss(1, 8, &r)},
+			func(t *Tape, in []*Mat) *Mat {
+				a := Actor{}
+				a.LSTM = 2
+				net := Net{"lstm/wx": in[3], "lstm/wh": in[4], "lstm/b": in[5]}
+				s := a.Step(t, net, in[0], Cell{in[1], in[2]})
+				s = a.Step(t, net, in[0], Cell{reset(t, s.H, []bool{true, false}), t.Choose([]bool{true, false}, s.C, in[2])})
+				return t.Stack([]*Mat{s.H, s.C})
+			}},
+		{"a convolution", []*Mat{gauss(2, 12, &r), gauss(18, 3, &r), gauss(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
+			return t.Sigmoid(t.Conv3x3(in[0], in[1], in[2], 2, 3, 2))
+		}},
+	} {
+		tape := &Tape{}
+		tape.Backward(c.f(tape, c.in))
+		sum := func() float64 {
+			s := 0.
+			for _, v := range c.f(&Tape{}, c.in).V {
+				s += v
+			}
+			return s
+		}
+		for k, m := range c.in {
+			for i := range m.V {
+				const h = 1e-6
+				was := m.V[i]
+				m.V[i] = was + h
+				up := sum()
+				m.V[i] = was - h
+				down := sum()
+				m.V[i] = was
+				if want := (up - down) / (2 * h); math.Abs(m.G[i]-want) > 1e-6*max(1, math.Abs(want)) {
+					t.Errorf("%s: the derivative by input %d, entry %d is %v, differences give %v", c.name, k, i, m.G[i], want)
+				}
+			}
+		}
+	}
+}
+
+// An exit is worth nothing more, a cut what the value after it says, and who is gone
+// has no advantage: two episodes of one agent by hand.
+func TestAdvantagesByHand(t *testing.T) {
+	ro := batch.New(batch.Shape{Agents: 1, Steps: 4, Envs: 1, ObsLen: 1, Actions: 1})
+	copy(ro.Value, []float32{1, 2, 0, 3, 5})
+	copy(ro.Reward, []float32{0.5, 4, 0, 1})
+	copy(ro.Alive, []bool{true, true, false, true, true})
+	ro.End[1], ro.End[3] = batch.Exited, batch.Cut
+	earned := Earned(ro, 0, Rewards{Scale: 1})
+	adv, ret := Advantages(ro, 0, earned, 0.9, 0.5, nil)
+	last := 4. - 2
+	first := 0.5 + 0.9*2 - 1 + 0.45*last
+	for i, want := range []float64{first, last, 0, 1 + 0.9*5 - 3} {
+		if math.Abs(adv[i]-want) > 1e-12 || adv[i] != 0 && math.Abs(ret[i]-want-float64(ro.Value[i])) > 1e-12 {
+			t.Errorf("step %d: advantage %v, return %v, want %v", i, adv[i], ret[i], want)
+		}
+	}
+}
+
+// A share of the team's rewards includes what it earns after one has left, with a
+// discount, until the next episode.
+func TestEarnedAfterLeaving(t *testing.T) {
+	ro := batch.New(batch.Shape{Agents: 2, Steps: 4, Envs: 1, ObsLen: 1, Actions: 1})
+	for i := range ro.Reached {
+		ro.Reached[i] = game.NoGoal
+	}
+	copy(ro.Alive, []bool{true, false, false, true, true, true, true, true, true, true})
+	copy(ro.Reward, []float32{1, 0, 0, 2, 0, 4, 0, 8})
+	ro.Start[3] = true
+	got := Earned(ro, 0, Rewards{Scale: 2, Prosocial: 0.5, Gamma: 0.5})
+	if want := []float64{1 + 0.5*(1+0.5*4), 0, 0, 2 + 0.5*(2+8)}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A thing in the corner is seen by its offset from oneself, and by row and column.
+func TestEncodeAroundOneself(t *testing.T) {
+	in := frame.Input{Height: 2, Width: 2, Planes: 2, Rest: 1, Extra: 1}
+	obs := make([]float32, in.Len())
+	obs[0*2] = 1   // oneself at (0, 0)
+	obs[3*2+1] = 1 // the thing at (1, 1)
+	obs[8] = 0.5
+	got := Encode(frame.Egof, in, obs, []float32{7})
+	want := make([]float64, 9+4+6+2)
+	want[2*3+2], want[9], want[11] = 1, 1, 1 // one row down and one column right; row 0, column 0
+	want[13+2], want[16+2], want[19], want[20] = 1, 1, 0.5, 7
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Adam's first step is the rate in every direction, whatever the gradient.
+func TestAdamsFirstStep(t *testing.T) {
+	net := Net{"w": NewMat(1, 2)}
+	copy(net["w"].G, []float64{3, -4})
+	o := &Adam{Mean: Net{"w": NewMat(1, 2)}, Square: Net{"w": NewMat(1, 2)}, Eps: 1e-12}
+	if norm := o.Step(net, 0.1, 1); norm != 5 || math.Abs(net["w"].V[0]+0.1) > 1e-9 || math.Abs(net["w"].V[1]-0.1) > 1e-9 {
+		t.Errorf("norm %v, weights %v", norm, net["w"].V)
+	}
+}
+
+// Changes are told apart by direction, by length, and by a part that stays behind.
+func TestCompareTellsChangesApart(t *testing.T) {
+	r := rng.New(2).Rand()
+	was := Net{"a": gauss(10, 10, &r), "b": gauss(1, 10, &r)}
+	move := func(a, b float64) Net {
+		n, d := was.Clone(), rng.New(3).Rand()
+		for _, name := range []string{"a", "b"} {
+			k := map[string]float64{"a": a, "b": b}[name]
+			for i := range n[name].V {
+				n[name].V[i] += k * d.Norm()
+			}
+		}
+		return n
+	}
+	want := move(1, 1)
+	for _, c := range []struct {
+		got  Net
+		same bool
+		part string
+	}{{move(1, 1), true, ""}, {move(-1, -1), false, "a"}, {move(0.1, 0.1), false, "a"}, {move(1, 0), false, "b"}, {move(1.001, 1), true, ""}} {
+		if d := Compare(was, c.got, want); d.Same() != c.same || d.Part != c.part {
+			t.Errorf("got %+v, want same %v, part %q", d, c.same, c.part)
+		}
+	}
+}

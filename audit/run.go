@@ -1,0 +1,187 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"hop/audit/probe"
+	"hop/check"
+	"hop/exp"
+	"hop/runlog"
+	"hop/safetensors"
+)
+
+// recorded is what the folder of a run, or of several seeds of one, holds.
+type recorded struct {
+	dirs    []string
+	seeds   []uint64
+	spec    exp.Spec
+	last    *runlog.Checkpoint // of the first
+	returns [][]float64        // [seed][agent] over the last fifth
+	curves  [][][]float64      // [seed][agent][logged]
+	counts  []map[string][]float64
+	noticed []check.Finding // by the guards, while it ran
+	fall    probe.Forgetting
+}
+
+// Folder reports whether dir holds a run, or seeds of one.
+func Folder(dir string) bool {
+	_, err := runlog.Seeds(dir)
+	return err == nil
+}
+
+// Run audits a run's folder: what it recorded, then its agents, loaded from the
+// newest checkpoint, as they play and learn on for a few windows from fresh
+// starts.
+func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Result, error) {
+	rec, err := read(reg, dir)
+	if err != nil {
+		return nil, err
+	}
+	opt.Seeds = rec.seeds[:1]
+	if opt.Updates == 0 {
+		opt.Updates = probeAt + 1
+	}
+	s := rec.spec
+	s.Train.Stages, s.Train.Switch = nil, nil
+	s.Train.Warm.Windows = 0
+	s.Train.Save = max(s.Train.Steps, 1)
+	f, err := safetensors.Parse(rec.last.Body)
+	if err != nil {
+		return nil, fmt.Errorf("audit: the checkpoint of %s: %w", rec.dirs[0], err)
+	}
+	r, err := audit(ctx, s, opt, &checkpoint{f, rec.last.Body})
+	if err != nil {
+		return nil, err
+	}
+	r.Subject, r.Used = dir, []runlog.Used{rec.last.Used}
+	found := slices.DeleteFunc(r.Findings, func(f check.Finding) bool { return f.Step == 0 }) // a few windows say less than the record
+	r.Findings = nil
+	r.Returns, r.Curves, r.recorded = rec.returns, rec.curves, true
+	alike := len(s.Train.Team) == 0 && (len(s.Kinds) == 0 || s.Apart() != "")
+	if g, err := s.Game.Build(); err != nil || !g.Spec().Symmetric || g.Spec().Seats < 2 {
+		alike = false
+	}
+	if alike {
+		r.Add(orders(&s, rec.returns)...)
+	}
+	r.Add(rec.fall.Finding(s.PPO))
+	r.Add(append(found, rec.counted()...)...)
+	return r, nil
+}
+
+// checkpoint is what a run is loaded from.
+type checkpoint struct {
+	file *safetensors.File
+	body []byte
+}
+
+// read reads a folder.
+func read(reg *exp.Registry, dir string) (*recorded, error) {
+	dirs, err := runlog.Seeds(dir)
+	if err != nil {
+		return nil, err
+	}
+	rec := &recorded{dirs: dirs}
+	for i, d := range rec.dirs {
+		run, err := runlog.Read(d)
+		if err == nil {
+			err = run.Faults()
+		}
+		if err != nil {
+			return nil, err
+		}
+		rec.seeds = append(rec.seeds, run.Env.Seed)
+		if i == 0 {
+			if rec.spec, err = reg.Parse(run.Spec, filepath.Join(d, "spec.yaml"), run.Env.Preset, nil); err != nil {
+				return nil, err
+			}
+			if rec.last, err = reg.Runs.Last(d); err != nil {
+				return nil, err
+			}
+		}
+		rows, err := run.Metrics()
+		if err != nil {
+			return nil, err
+		}
+		rec.take(rows, rec.spec.Train.Warm.Until(rows))
+		rec.fall.Take(run.Env.Seed, rows, rec.spec.Train.Warm.Until(rows))
+		list, err := run.Findings()
+		if err != nil {
+			return nil, err
+		}
+		rec.noticed = append(rec.noticed, list...)
+	}
+	return rec, nil
+}
+
+// take takes in one seed's metrics. What was returned in its warm-up is not the
+// agents'.
+func (rec *recorded) take(rows []runlog.Row, warm int64) {
+	var curves [][]float64
+	counts := map[string][]float64{}
+	for _, row := range rows {
+		switch {
+		case row.Agent < 0:
+		case row.Name == "return" && row.Step > warm:
+			for len(curves) <= row.Agent {
+				curves = append(curves, nil)
+			}
+			curves[row.Agent] = append(curves[row.Agent], row.Value)
+		case row.Name == "count/updates" || row.Name == "count/rows":
+			key := fmt.Sprintf("%s, agent %d", row.Name, row.Agent)
+			counts[key] = append(counts[key], row.Value)
+		}
+	}
+	rec.counts = append(rec.counts, counts)
+	rec.curves, rec.returns = append(rec.curves, curves), append(rec.returns, probe.LastFifth(curves))
+}
+
+// counted looks at the counters that the run recorded, and at what its guards
+// noticed.
+func (rec *recorded) counted() []check.Finding {
+	f := check.Finding{
+		Step: 2, Check: "recorded updates", Module: "ppo", Unit: "updates behind the first",
+		Says: "Every learner was updated until the end, as often as the others.",
+	}
+	for i, counts := range rec.counts {
+		agents := len(rec.returns[i])
+		for key := range counts {
+			var a int
+			if _, err := fmt.Sscanf(key, "count/updates, agent %d", &a); err == nil {
+				agents = max(agents, a+1)
+			}
+		}
+		ends := make([]float64, agents)
+		most := 0.
+		for a := range ends {
+			list := counts[fmt.Sprintf("count/updates, agent %d", a)]
+			f.Rows += len(list)
+			if ends[a] = -1; len(list) > 0 && rec.spec.EverLearns(a) { // agents of one mind have no counter
+				ends[a] = list[len(list)-1]
+				most = max(most, ends[a])
+			}
+		}
+		for a, n := range ends {
+			if n < 0 {
+				continue
+			}
+			f.Saw(n, most, "seed %d, agent %d: updates", rec.seeds[i], a)
+			if behind := most - n; behind > 0.02*most && behind > f.Effect {
+				f.Accuse(check.Fault, behind, fmt.Sprintf("Agent %d of seed %d was updated %.0f times, others %.0f times.", a, rec.seeds[i], n, most),
+					"why that learner had no rows, or stopped: hop report on the run")
+			}
+		}
+	}
+	out := []check.Finding{f}
+	for _, n := range rec.noticed {
+		if !slices.Contains(check.Modules, n.Module) {
+			n.Module = "guards"
+		}
+		n.Step, n.Check, n.Status, n.Effect, n.Unit, n.Rows = 4, "guard: "+n.Check, check.Suspect, 1, "warnings", 1
+		out = append(out, n)
+	}
+	return out
+}
