@@ -63,6 +63,9 @@ func (c auditCmd) Run(a *app) error {
 		if _, err := a.lab().Prepare(a.ctx, &spec, c.Out); err != nil {
 			return err
 		}
+		if _, err := spec.Resolve(); err != nil {
+			return usageError{err}
+		}
 		r, err = audit.Spec(a.ctx, spec, opt)
 	}
 	if a.terminal() {

@@ -52,7 +52,7 @@ func TestWordsAreCompleted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	runFolder(t)
 	for _, c := range []struct{ line, want string }{
-		{"tr", "train"},
+		{"tra", "train"},
 		{"pretrain w", "world"},
 		{"train --se", "--set --seeds --serve"},
 		{"train hop+no", "hop+nogoals hop+nomoa hop+nosearch"},

@@ -3,8 +3,10 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
+	"hop/exp"
 	"hop/field"
 	"hop/game"
 )
@@ -86,12 +88,18 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	g, err := a.lab().GameWith(c.Named(c.Game, c.Set))
+	name, sets := c.Named(c.Game, c.Set)
+	for _, set := range sets {
+		if !strings.HasPrefix(set, "game.") {
+			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
+		}
+	}
+	spec, err := a.with(name, sets)
 	if err != nil {
 		return err
 	}
 	bots := []game.BotInfo{game.RandomBot(1)} // what every environment of others has: a list starts none
-	built, err := g.Peek()
+	built, err := spec.Game.Peek()
 	if err != nil {
 		return usageError{err}
 	}
@@ -103,6 +111,20 @@ func (c listCmd) bots(a *app) error {
 		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
 	}
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
+}
+
+// with returns the default spec of a game with fields set.
+func (a *app) with(game string, sets []string) (exp.Spec, error) {
+	spec := a.reg.Default()
+	if err := spec.Set("game.name=" + game); err != nil {
+		return spec, usage("--game %s: %w", game, err)
+	}
+	for _, set := range sets {
+		if err := spec.Set(set); err != nil {
+			return spec, usage("--set %s: %w", set, err)
+		}
+	}
+	return spec, nil
 }
 
 // show prints the rows, with a headline where a group begins.
@@ -139,14 +161,9 @@ func (c listCmd) fields(a *app) error {
 		}
 		fields = spec.Fields()
 	} else {
-		spec := a.reg.Default()
-		if err := spec.Set("game.name=" + c.Game); err != nil {
-			return usage("--game %s: %w", c.Game, err)
-		}
-		for _, set := range c.Set {
-			if err := spec.Set(set); err != nil {
-				return usage("--set %s: %w", set, err)
-			}
+		spec, err := a.with(c.Game, c.Set)
+		if err != nil {
+			return err
 		}
 		fields, value = spec.AllFields(), "default"
 	}

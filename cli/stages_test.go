@@ -136,7 +136,10 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		spec, err := registry.New().Parse([]byte(c.spec), "s.yaml", "s", nil)
+		if err := os.WriteFile("s.yaml", []byte(c.spec), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		spec, err := registry.New().Load("s.yaml", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

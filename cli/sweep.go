@@ -86,7 +86,9 @@ func (c sweepRun) Run(a *app) error {
 	if err := s.Write(c.Out); err != nil {
 		return usageError{err}
 	}
-	s.Sign(l, c.Out)
+	if err := s.Sign(l, c.Out); err != nil {
+		fmt.Fprintln(a.err, "note:", err)
+	}
 	return goOn(a, c.Options, c.Out, c.JSON)
 }
 

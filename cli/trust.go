@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"hop/exp/names"
 	"hop/trust"
 )
 
@@ -13,22 +14,22 @@ type trustCmd struct {
 	JSON   bool   `help:"Print one JSON object."`
 }
 
-type trustJSON struct {
-	Trusted []trust.Entry `json:"trusted"`
-}
-
 func (c trustCmd) Run(a *app) error {
 	switch {
 	case c.List && (c.Remove || c.Folder != ""):
 		return usage("--list lists all folders that you trust, and takes neither a folder nor --remove")
 	case c.List:
-		return c.list(a)
+		list, err := a.reg.Trust.Entries()
+		if err != nil {
+			return err
+		}
+		return c.show(a, list...)
 	case c.Folder == "":
 		return usage("name a folder to trust, or --list")
 	case c.Remove:
 		return c.remove(a)
 	}
-	what, err := a.lab().Names(c.Folder)
+	what, err := names.In(a.reg, c.Folder)
 	if err != nil {
 		return err
 	}
@@ -40,15 +41,6 @@ func (c trustCmd) Run(a *app) error {
 		return err
 	}
 	return c.show(a, trust.Entry{Folder: c.Folder, What: what})
-}
-
-// list prints what is trusted.
-func (c trustCmd) list(a *app) error {
-	list, err := a.reg.Trust.Entries()
-	if err != nil {
-		return err
-	}
-	return c.show(a, list...)
 }
 
 // remove trusts a folder no longer.
@@ -63,7 +55,7 @@ func (c trustCmd) remove(a *app) error {
 // show prints folders, and what each may run.
 func (c trustCmd) show(a *app, list ...trust.Entry) error {
 	if c.JSON {
-		return a.emit(trustJSON{append([]trust.Entry{}, list...)})
+		return a.emit(map[string]any{"trusted": append([]trust.Entry{}, list...)})
 	}
 	for _, e := range list {
 		fmt.Fprintf(a.out, "%s may run\n", e.Folder)

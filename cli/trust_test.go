@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,7 +29,9 @@ var trapped = map[string]struct {
 		{"list", "fields", "done"}, {"list", "fields", "stranger.yaml"}, {"list", "games"}, {"list", "minds"}, {"list", "presets"},
 		{"list", "bots", "--env", "os:makedirs", "--set", "game.python=PYTHON"},
 	}},
-	"show": {reads: [][]string{{"show", "done"}, {"show", "stranger.yaml"}, {"show", "done", "--diff", "stranger.yaml"}, {"show", "--", "--env=evil:make"}}},
+	"show": {reads: [][]string{
+		{"show", "done"}, {"show", "stranger.yaml"}, {"show", "done", "--diff", "stranger.yaml"}, {"show", "--", "--env=evil:make"},
+	}},
 	"train": {
 		reads: [][]string{{"train", "--help"}, {"train", "--resume", "done"}},
 		runs:  [][]string{{"train", "--resume", "stopped"}, {"train", "done/seed-1/spec.yaml", "--out", "new"}},
@@ -38,8 +41,10 @@ var trapped = map[string]struct {
 		reads: [][]string{{"report", "done", "--no-gif"}, {"report", "stopped", "--no-gif"}, {"report", "--no-gif", "--", "--env=evil:make"}},
 		runs:  [][]string{{"report", "done"}},
 	},
-	"audit":             {runs: [][]string{{"audit", "done"}}},
-	"adapt":             {runs: [][]string{{"adapt", "done", "--vs", "random", "--out", "lives"}, {"adapt", "--vs", "random", "--out", "lives", "--", "--env=evil:make"}}},
+	"audit": {runs: [][]string{{"audit", "done"}}},
+	"adapt": {runs: [][]string{
+		{"adapt", "done", "--vs", "random", "--out", "lives"}, {"adapt", "--vs", "random", "--out", "lives", "--", "--env=evil:make"},
+	}},
 	"crossplay":         {runs: [][]string{{"crossplay", "done", "random", "--out", "cross"}}},
 	"compare":           {runs: [][]string{{"compare", "done/seed-1/spec.yaml", "ppo-4x4", "--out", "compared"}}},
 	"play":              {runs: [][]string{{"play", "--run", "done", "--plain"}}},
@@ -71,7 +76,9 @@ var trapped = map[string]struct {
 	"bridge":            {runs: [][]string{{"bridge"}}},
 	"trust":             {reads: [][]string{{"trust", "--list"}}},
 	"version":           {reads: [][]string{{"version"}}},
-	"completion":        {reads: [][]string{{"completion", "bash"}, {"__complete", "=", "show"}, {"__complete", "=", "play", "--game", "python", "--team"}}},
+	"completion": {reads: [][]string{
+		{"completion", "bash"}, {"__complete", "=", "show"}, {"__complete", "=", "play", "--game", "python", "--team"},
+	}},
 }
 
 // Every command is one that starts nothing that somebody else's folders name, or one that
@@ -188,7 +195,8 @@ func (x foreign) hop(t *testing.T, words []string) (code int, out, errs string) 
 // bridge asks hop bridge about a run, as hop.load does in Python.
 func (x foreign) bridge(t *testing.T, words []string) (code int, out, errs string) {
 	t.Helper()
-	ask := `{"op": "run", "args": {"run": "done"}}`
+	ask := `{"op": "run", "args": {"run": "done", "trust": ` + fmt.Sprint(slices.Contains(words, "--trust")) + `}}`
+	words = []string{"bridge"} // which Python programs start without flags
 	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(ask))), 0)
 	var o, e bytes.Buffer
 	code = run(&app{context.Background(), registry.New(), strings.NewReader(string(frame) + ask), &o, &e}, words)
@@ -201,7 +209,8 @@ func TestOnesOwnTrainingIsTrusted(t *testing.T) {
 	x := exptest.NewTrap(t)
 	t.Chdir(t.TempDir())
 	spec := filepath.Join(t.TempDir(), "own.yaml")
-	text := "train: {steps: 200, envs: 4, window: 16}\neval: {episodes: 4}\nprepare: [{name: data, run: \"collect {game} --mix ns,nh --rows 50 --seed 3\"}]\n"
+	text := "train: {steps: 200, envs: 4, window: 16}\neval: {episodes: 4}\n" +
+		"prepare: [{name: data, run: \"collect {game} --mix ns,nh --rows 50 --seed 3\"}]\n"
 	if err := os.WriteFile(spec, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

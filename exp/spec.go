@@ -137,10 +137,11 @@ func (r *Registry) parse(text []byte, file, name string, sets []string, held boo
 func (s *Spec) said(errs ...error) error {
 	typed, list := 0, field.Split(errors.Join(errs...))
 	for i, err := range list {
-		if set := setBy(s.sets, err); set != "" {
-			list[i] = fmt.Errorf("--set %s: %w", set, err)
+		named := strings.HasPrefix(err.Error(), "--set ")
+		if set := setBy(s.sets, err); !named && set != "" {
+			list[i], named = fmt.Errorf("--set %s: %w", set, err), true
 		}
-		if strings.HasPrefix(list[i].Error(), "--set ") {
+		if named {
 			typed++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hop/exp"
 	"hop/exp/exptest"
+	"hop/game/matrix"
 	"hop/registry"
 )
 
@@ -110,5 +111,51 @@ func TestAFoldersSpecReadsNoOtherFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "reads no other file") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// elsewhere are the parameters of a matrix game that says of itself that it runs a program.
+type elsewhere struct {
+	matrix.Config `yaml:",inline"`
+}
+
+func (elsewhere) Executes() string { return "a program" }
+
+// What only the built game knows is chosen and checked when it is built, as it is of other
+// games when their specs are read.
+func TestWhatOnlyTheGameKnowsIsResolvedWhenItIsBuilt(t *testing.T) {
+	reg := registry.New()
+	reg.Games["elsewhere"] = exp.AddGame("a game", func() elsewhere { return elsewhere{matrix.Default()} },
+		func(c elsewhere) (*matrix.Game, error) { return matrix.New(c.Config) })
+	load := func(sets ...string) exp.Spec {
+		t.Helper()
+		s, err := reg.Load("ppo-env", append([]string{"game.name=elsewhere", "train.steps=100"}, sets...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := load()
+	read, err := s.YAML()
+	if _, none := s.Build(1, exp.Machine{Workers: 1}); errors.Join(err, none) != nil {
+		t.Fatal(err, none)
+	}
+	_, err = s.Resolve()
+	written, none := s.YAML()
+	if errors.Join(err, none) != nil || s.Actor.Frame != "board" || !strings.Contains(string(written), "frame: board") {
+		t.Errorf("a game without a board has frame %s: %v\n%s", s.Actor.Frame, err, written)
+	}
+	again, err := reg.Parse(read, "sweep.json", "run", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg.Trust.All = true
+	_, err = again.Resolve()
+	if text, none := again.YAML(); errors.Join(err, none) != nil || string(text) != string(written) {
+		t.Errorf("what was read, written and read again resolves to another spec: %v\n%s\n%s", err, text, written)
+	}
+	wrong := load("train.team=[learn, nobody]")
+	if _, err := wrong.Resolve(); err == nil || !strings.Contains(err.Error(), "--set train.team=[learn, nobody]: train.team") {
+		t.Errorf("a bot that there is not is found when the game is built: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,17 +57,10 @@ func moved(was, is map[string]string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if a, b := was[name], is[name]; a != b {
-			list = append(list, fmt.Sprintf("%s was %s and is %s", name, orNone(a), orNone(b)))
+			list = append(list, fmt.Sprintf("%s was %s and is %s", name, cmp.Or(a, "not there"), cmp.Or(b, "not there")))
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-func orNone(version string) string {
-	if version == "" {
-		return "not there"
-	}
-	return version
 }
 
 // goesOn refuses to go on with a run whose running episodes cannot be played again.

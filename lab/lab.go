@@ -113,40 +113,23 @@ func (l *Lab) RunSpec(dir string) (exp.Spec, error) {
 // NewGame builds a game with parameters such as game.size=8, and returns the part
 // of a spec that describes it.
 func (l *Lab) NewGame(name string, sets []string) (game.Game, exp.Game, error) {
-	spec, err := l.GameWith(name, nil)
+	spec, err := l.Reg.NewGame(name)
 	if err != nil {
-		return nil, spec, err
+		return nil, spec, Wrong(err, "--game", name)
 	}
 	return build(spec, sets)
 }
 
-// GameWith returns a game with such parameters, which is not built.
-func (l *Lab) GameWith(name string, sets []string) (exp.Game, error) {
-	spec, err := l.Reg.NewGame(name)
-	if err != nil {
-		return spec, Wrong(err, "--game", name)
-	}
-	return spec, set(spec, sets)
-}
-
-// set sets parameters of a game.
-func set(spec exp.Game, sets []string) error {
+func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
 	for _, s := range sets {
 		path, value, ok := strings.Cut(s, "=")
 		path, isGame := strings.CutPrefix(path, "game.")
 		if !ok || !isGame {
-			return Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
+			return nil, spec, Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
 		}
 		if err := spec.Set(path, value); err != nil {
-			return Misused("--set %s: %w", s, err)
+			return nil, spec, Misused("--set %s: %w", s, err)
 		}
-	}
-	return nil
-}
-
-func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
-	if err := set(spec, sets); err != nil {
-		return nil, spec, err
 	}
 	g, err := spec.Build()
 	if err != nil && len(sets) > 0 {
@@ -178,11 +161,8 @@ func (l *Lab) GameWords(params map[string]any) string {
 // SameGame refuses specs whose returns mean different things.
 func SameGame(v, w *exp.Spec) error {
 	x, err := v.Game.Map()
-	if err != nil {
-		return err
-	}
-	y, err := w.Game.Map()
-	if err != nil {
+	y, none := w.Game.Map()
+	if err := errors.Join(err, none); err != nil {
 		return err
 	}
 	var differ []string

@@ -38,10 +38,8 @@ func (l *Lab) report(ctx context.Context, reg *exp.Registry, dir string, gifs, f
 		if errors.Is(err, context.Canceled) || errors.Is(err, runlog.ErrDamaged) {
 			return "", err
 		}
-		if no := (*exp.Untrusted)(nil); errors.As(err, &no) {
-			l.Note("no episodes are shown: %v", err)
-		}
 		if err != nil {
+			l.Note("no episodes are shown: %v", err)
 			o.Notes = append(o.Notes, fmt.Sprintf("No episodes are shown: %v", err))
 		}
 	}

@@ -81,9 +81,6 @@ func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error
 	if err != nil {
 		return Wrong(err, "--agents", dir)
 	}
-	if err := l.SignData(cfg.Dir, run.Spec.Game); err != nil {
-		return err
-	}
 	cfg.Game = run.Game
 	if cfg.GameSpec, err = run.Spec.Game.Map(); err != nil {
 		return err

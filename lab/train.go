@@ -124,29 +124,10 @@ func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int
 	if t.Folder, err = NewFolder(out, spec.Name); err != nil {
 		return nil, err
 	}
-	l.Sign(t.Folder, spec.Executes())
+	if err := l.Reg.Trust.Sign(t.Folder, spec.Executes()); err != nil {
+		l.Note("%v", err)
+	}
 	return t, t.beginAll(seeds)
-}
-
-// Sign notes in a folder that this user wrote what it names to run. Where that cannot be,
-// the work goes on: the folder is then one that has to be trusted.
-func (l *Lab) Sign(dir string, what []string) {
-	if err := l.Reg.Trust.Sign(dir, what); err != nil {
-		l.Note("%s is not signed as yours, and will have to be trusted (hop trust): %v", dir, err)
-	}
-}
-
-// SignData makes the folder of a dataset whose game runs a program, and signs it.
-func (l *Lab) SignData(dir string, g exp.Game) error {
-	what := g.Executes()
-	if len(what) == 0 {
-		return nil
-	}
-	if err := disk.Make(dir); err != nil {
-		return fmt.Errorf("making the folder of the dataset: %w; choose another with --out", err)
-	}
-	l.Sign(dir, what)
-	return nil
 }
 
 // share says how many seeds are trained beside each other, with how many workers each.
@@ -168,8 +149,8 @@ func (t *Training) fits(seeds int) error {
 // that goes on begins those that a death on the way left out.
 func (t *Training) beginAll(seeds []uint64) error {
 	text, err := t.Spec.YAML()
-	if err != nil {
-		return err
+	if err = cmp.Or(t.Spec.Allowed(), err); err != nil {
+		return errors.Join(err, t.abandon())
 	}
 	group := runlog.Group{Preset: t.Spec.Name, Seeds: slices.Concat(t.Seeds(), seeds), Spec: string(text)}
 	slices.Sort(group.Seeds)
@@ -223,9 +204,6 @@ func (t *Training) log(format string, args ...any) {
 func (l *Lab) Train(ctx context.Context, t *Training) (*Trained, error) {
 	return t.train(ctx, func() error { return l.finalReport(ctx, t.Folder) })
 }
-
-// Bare is Train without a report.
-func (t *Training) Bare(ctx context.Context) (*Trained, error) { return t.train(ctx, nil) }
 
 // train is Train with a report of another kind; nil: none is written.
 func (t *Training) train(ctx context.Context, report func() error) (out *Trained, err error) {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -310,11 +311,8 @@ func (l *Lab) breedSpec(c ZooConfig, b Breed) (exp.Spec, error) {
 	}
 	s.Eval.Episodes = min(s.Eval.Episodes, 500)
 	s.Train.Save, s.Train.KeepEvery = max(1, s.Train.Steps/zooSaves), 1
-	if err := s.Validate(); err != nil {
-		return s, err
-	}
 	_, err = s.Resolve()
-	return s, err
+	return s, cmp.Or(s.Validate(), err)
 }
 
 // raise returns a trained kind: the one that is there, or a new one.
@@ -349,7 +347,9 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (Zoo
 		if err := disk.Make(filepath.Dir(dir)); err != nil {
 			return ZooEntry{}, fmt.Errorf("making %s: %w; choose another folder with --out", dir, err)
 		}
-		l.Sign(filepath.Dir(dir), s.Executes())
+		if err := l.Reg.Trust.Sign(filepath.Dir(dir), s.Executes()); err != nil {
+			l.Note("%v", err)
+		}
 		err = t.begin(dir, seed, text)
 	}
 	if err != nil {

@@ -90,15 +90,16 @@ func (t Trust) Trusts(dir string, what []string) bool {
 	})
 }
 
-// Sign writes into a folder that this user wrote the lines that it names to run. It comes
-// before what it is about: a folder whose maker died is the maker's all the same.
+// Sign writes into a folder, which is made if it is not there, that this user wrote the lines
+// that it names to run. It comes before what it is about: a folder whose maker died is the
+// maker's all the same. Where it fails the folder is one that has to be trusted.
 func (t Trust) Sign(dir string, what []string) error {
 	if len(what) == 0 {
 		return nil
 	}
 	key, err := t.key(true)
-	if err != nil {
-		return err
+	if err = errors.Join(err, disk.Make(dir)); err != nil {
+		return fmt.Errorf("%s is not signed as yours, and will have to be trusted (hop trust): %w", dir, err)
 	}
 	old := signatures(dir)
 	all := slices.Clone(old)
@@ -185,14 +186,14 @@ func (t Trust) own() (string, error) {
 }
 
 // key returns the user's key; nil if there is none and none is to be made.
-func (t Trust) key(make bool) ([]byte, error) {
+func (t Trust) key(fresh bool) ([]byte, error) {
 	dir, err := t.folder()
 	if err != nil {
 		return nil, err
 	}
 	name := filepath.Join(dir, keyFile)
 	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) && !make {
+	if errors.Is(err, fs.ErrNotExist) && !fresh {
 		return nil, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -264,8 +265,8 @@ func plain(dir string) string {
 	if err != nil {
 		at = dir
 	}
-	if real, err := filepath.EvalSymlinks(at); err == nil {
-		at = real
+	if there, err := filepath.EvalSymlinks(at); err == nil {
+		at = there
 	}
 	return filepath.Clean(at)
 }

@@ -82,6 +82,7 @@ type Who struct {
 	Agent  int    `json:"agent"`  // what this one has learnt, on every seat; -1: the run's team
 	Step   int64  `json:"step"`   // of the checkpoint; 0: the newest
 	Greedy bool   `json:"greedy"` // takes the likeliest action
+	Trust  bool   `json:"trust"`  // what the run names to run may be run
 }
 
 // About is what a run says of itself.
@@ -100,10 +101,12 @@ func (s *Server) saved(w Who, sets []string) (x *exp.Saved, dir string, err erro
 	if err != nil {
 		return nil, "", err
 	}
+	reg := *s.lab.Reg
+	reg.Trust.All = reg.Trust.All || w.Trust
 	if w.Step > 0 {
-		x, err = s.lab.Reg.OpenAt(dirs[0], w.Step, sets)
+		x, err = reg.OpenAt(dirs[0], w.Step, sets)
 	} else {
-		x, err = s.lab.Reg.Open(dirs[0], sets)
+		x, err = reg.Open(dirs[0], sets)
 	}
 	return x, dirs[0], err
 }

@@ -118,9 +118,6 @@ func updates(s *exp.Spec, opt Options) int {
 }
 
 func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Result, error) {
-	if _, err := s.Resolve(); err != nil {
-		return nil, err
-	}
 	if len(opt.Seeds) == 0 {
 		opt.Seeds = []uint64{1, 2, 3}
 	}

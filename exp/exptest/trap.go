@@ -66,7 +66,8 @@ func (x *Trap) Run(t testing.TB, dir, status string) {
 	spec := x.Spec("")
 	must(t, os.MkdirAll(dir, 0o755))
 	must(t, runlog.Group{Preset: "ppo-env", Seeds: []uint64{1}, Spec: spec}.Write(dir))
-	run, err := runlog.Create(runlog.SeedDir(dir, 1), []byte(spec), runlog.Info{Preset: "ppo-env", Seed: 1, Build: runlog.NewBuild("dev", f32.Kernels())})
+	info := runlog.Info{Preset: "ppo-env", Seed: 1, Build: runlog.NewBuild("dev", f32.Kernels())}
+	run, err := runlog.Create(runlog.SeedDir(dir, 1), []byte(spec), info)
 	must(t, err)
 	var f safetensors.File
 	f.PutInt64("x", []int64{1}, 1)

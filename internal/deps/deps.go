@@ -24,7 +24,7 @@ var Floors = map[string]int{
 	"mind/hop/outcome": 6, "mind/hop/footprint": 7, "mind/lola": 8, "mind/influence": 8,
 	"mind/a3c": 8, "mind/pr2": 8, "mind/rl2": 8, "pretrain": 8, "exp": 8,
 	"pretrain/sketch": 8, "pretrain/score": 9, "pretrain/score/chance": 9, "pretrain/score/lives": 10,
-	"registry": 9, "report": 9, "report/cross": 9, "report/sweeps": 9,
+	"registry": 9, "exp/names": 9, "report": 9, "report/cross": 9, "report/sweeps": 9,
 	"report/adapted": 8, "diag/tape": 8, "diag/fall": 8, "diag/twin": 9, "diag/inside": 10, "diag/dreams": 10,
 	"diag/others": 10, "diag/probe": 10, "diag/update": 11, "diag/audit": 12, "diag/ladder": 9, "diag/faults": 9,
 	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "lab/films": 10,

@@ -2,9 +2,11 @@ package prepare
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"hop/dataset"
+	"hop/exp/names"
 	"hop/frame"
 	"hop/game"
 	"hop/lab"
@@ -43,11 +45,27 @@ func (c Collect) Do(ctx context.Context, l *lab.Lab) (dataset.Manifest, game.Gam
 	if err != nil {
 		return dataset.Manifest{}, nil, err
 	}
+	if err := sign(l, cfg); err != nil {
+		l.Note("%v", err)
+	}
 	count, end := l.Counting("rows")
 	defer end()
 	cfg.Progress = func(rows, _ int) { count(min(rows, c.Rows), c.Rows) }
 	m, err := dataset.Collect(ctx, cfg)
 	return m, cfg.Game, err
+}
+
+// sign notes in the dataset's folder that this user wrote what its game runs.
+func sign(l *lab.Lab, cfg dataset.Config) error {
+	text, err := json.Marshal(cfg.GameSpec)
+	if err != nil {
+		return err
+	}
+	g, err := names.Game(l.Reg, text)
+	if err != nil {
+		return err
+	}
+	return l.Reg.Trust.Sign(cfg.Dir, g.Executes())
 }
 
 // config says who plays what.
@@ -66,9 +84,6 @@ func (c Collect) config(l *lab.Lab) (dataset.Config, error) {
 	}
 	g, params, err := l.NewGame(c.Named(c.Game, c.Set))
 	if err != nil {
-		return cfg, err
-	}
-	if err := l.SignData(c.Out, params); err != nil {
 		return cfg, err
 	}
 	if c.Population != "" {

@@ -21,6 +21,7 @@ import (
 
 	"hop/card"
 	"hop/dataset"
+	"hop/exp/names"
 	"hop/f32"
 	"hop/field"
 	"hop/game"
@@ -264,7 +265,7 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 			dirs[0])
 		return data, nil, nil
 	}
-	made, err := l.GameOf(data[0].Game)
+	made, err := names.Game(l.Reg, data[0].Game)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 	}

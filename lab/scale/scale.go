@@ -126,7 +126,7 @@ func trained(ctx context.Context, l *lab.Lab, preset, out string, steps int, rep
 	if report {
 		_, err = l.Train(ctx, t)
 	} else {
-		_, err = t.Bare(ctx)
+		_, err = l.TrainOnly(ctx, t)
 	}
 	if err != nil {
 		return "", err

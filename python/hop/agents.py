@@ -202,7 +202,7 @@ class Agent:
         return f"<hop agent {self.name}>"
 
 
-def load(run: str | os.PathLike[str], *, greedy: bool = False) -> Agent:
+def load(run: str | os.PathLike[str], *, greedy: bool = False, trust: bool = False) -> Agent:
     """Loads a run's agents to play.
 
     Args:
@@ -210,6 +210,8 @@ def load(run: str | os.PathLike[str], *, greedy: bool = False) -> Agent:
             "RUN#AGENT" is one of its agents, which plays any seat; "@STEP" behind either is what
             they were at the checkpoint of that env step.
         greedy: take the likeliest action instead of drawing one.
+        trust: start what the folder names, such as an environment in Python, also if you neither
+            trained it nor said `hop trust FOLDER`.
 
     Raises FileNotFoundError if there is no such folder, HopError if its agents cannot be loaded.
     """
@@ -227,6 +229,7 @@ def load(run: str | os.PathLike[str], *, greedy: bool = False) -> Agent:
         "agent": -1 if agent is None else int(agent),
         "step": int(step or 0),
         "greedy": greedy,
+        "trust": trust,
     }
     return Agent(name, who, _asked("run", **who))
 
