@@ -140,3 +140,17 @@ func TestASweepIsStreamed(t *testing.T) {
 		return true
 	})
 }
+
+// A sweep whose index was changed is not shown as it says, and of one without a seal the page says that nothing vouches for it.
+func TestASweepsSealIsLookedAt(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"changed", "loose"} {
+		writeSweep(t, filepath.Join(root, name), sweptIndex(root))
+	}
+	index := filepath.Join(root, "changed", sweep.IndexFile)
+	b, err := os.ReadFile(index)
+	must(t, err)
+	must(t, os.WriteFile(index, []byte(strings.Replace(string(b), `"attempt": 3`, `"attempt": 1`, 1)), 0o644))
+	must(t, disk.WriteJSON(filepath.Join(root, "loose", sweep.IndexFile), sweptIndex(root)))
+	says(t, plainText(server(t, root), "/sweeps"), "changed damaged", "was changed after it was written", "nothing vouches for them")
+}

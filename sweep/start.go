@@ -41,8 +41,8 @@ func (s Server) check() error {
 	} else if s.Token == "" {
 		return nil
 	}
-	return fmt.Errorf("sweep: a token in %s can be read by everybody on this machine in the list of processes; write it into a file that only you "+
-		"can read and give --token-file FILE, or set HOP_TOKEN", where)
+	return fmt.Errorf("sweep: a token in %s can be read by everybody on this machine in the list of processes; write it into a file "+
+		"that only you can read and give --token-file FILE, or set HOP_TOKEN", where)
 }
 
 // secret is the token of the file or of the environment; empty: none was given. A file that is not there is made if

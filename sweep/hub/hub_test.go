@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 }
 
 // Listening where other machines can come wants somebody to have said who may.
-func TestListeningBeyondLoopbackWantsATokenOrClientCertificates(t *testing.T) {
+func TestListeningBeyondLoopbackNeedsATokenOrClientCertificates(t *testing.T) {
 	for _, row := range []struct {
 		c    Config
 		want string // of the error; empty: none

@@ -58,7 +58,7 @@ type Line []string
 // Commands are the commands of hop that can be jobs of their own, with the flags that they may have: those that have a
 // folder, and what only concerns the runs in it.
 var Commands = map[string][]string{
-	"adapt":     {"vs", "trios", "seeds", "then", "at-episode", "zoo", "learn", "every", "steps", "last", "lives", "agent", "starts",
+	"adapt": {"vs", "trios", "seeds", "then", "at-episode", "zoo", "learn", "every", "steps", "last", "lives", "agent", "starts",
 		"game", "set"},
 	"audit":     {"set", "seeds", "updates", "episodes"},
 	"compare":   {"seeds", "set", "reuse", "threshold"},
