@@ -148,7 +148,8 @@ var matrixReaders = []reader{
 	{"pretrain again", goesOn, "pretrain vae --data ROOT/data --out ROOT/vae --set epochs=1 --set model.hidden=[8] --json", "vae",
 		"ROOT/vae/metrics.csv ROOT/vae/checkpoints/* ROOT/vae/card.json", true},
 	{"zoo list of a zoo", shows, "zoo list --out ROOT/zoo --json", "zoo", "", true},
-	{"adapt --zoo", uses, "adapt ns --zoo ROOT/zoo --set game.horizon=6 --vs selfish-1,selfish-1-young,selfish-2" + adaptSteps, "zoo", "", true},
+	{"adapt --zoo", uses, "adapt ns --zoo ROOT/zoo --set game.horizon=6 --vs selfish-1,selfish-1-young,selfish-2" + adaptSteps, "zoo", "",
+		true},
 	{"pretrain --zoo", uses, "pretrain response --zoo ROOT/zoo --set game.horizon=6 --out OUT " + responds, "zoo", "OUT/metrics.csv", true},
 	{"zoo train again", goesOn, "zoo train --out ROOT/zoo --json " + zooMembers, "zoo", "ROOT/zoo/zoo.json", true},
 	{"sweep status", shows, "sweep status ROOT/sweep --json", "sweep/index.json sweep/sweep.json", "", false},
@@ -210,7 +211,8 @@ func TestCorruptionMatrix(t *testing.T) {
 	case *long && *rewrite && !t.Failed():
 		writeTable(t, text, cells)
 	case *long && text != tableText(table):
-		t.Errorf("docs/reliability.md has another table (-args -long -rewrite writes it); this is it, of the commands that were asked for:\n%s", text)
+		t.Errorf("docs/reliability.md has another table (-args -long -rewrite writes it); this is it, of the commands that were asked for:\n%s",
+			text)
 	}
 }
 
@@ -347,7 +349,7 @@ var used = regexp.MustCompile(`(?s),\s*"checkpoints": \[.*?\]`)
 
 // again is how commands say that they did something anew.
 var again = regexp.MustCompile(
-	`older checkpoint|checkpoint before|starting over|scored again|done again|not reused|done anew|made anew|seeds are added|not shown|not known`)
+	`older checkpoint|checkpoint before|starting over|(scored|done) again|not reused|(done|made) anew|seeds are added|not shown|not known`)
 
 // kind says which of what is allowed an outcome is, "" if none. A page says what it has
 // to say to whoever reads it.
