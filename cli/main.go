@@ -18,9 +18,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"hop/cli/complete"
+	"hop/cli/stop"
 	"hop/dataset"
 	"hop/exp"
 	"hop/f32"
@@ -144,10 +144,9 @@ func (a *app) stage(ctx context.Context, words []string) error {
 // Main runs the program on the process's arguments, stops it cleanly at a signal and
 // at once at a second one, and exits.
 func Main(reg *exp.Registry) {
-	screen, _ = term.GetState(int(os.Stdin.Fd()))
-	ctx, stop := listen(os.Stderr)
+	ctx, done := stop.Listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
+	done()
 	reg.Close()
 	os.Exit(code)
 }

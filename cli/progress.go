@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hop/cli/board"
+	"hop/cli/stop"
 	"hop/lab"
 	"hop/page"
 )
@@ -228,7 +229,8 @@ func (a *app) view(all *lines, stage string) func(lab.News) {
 		case lab.Begun:
 			t := n.Training
 			if all.clear(a); all.show(true) { // of trainings side by side, which are stages, the first is shown
-				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: abort}, a.in, a.err, n.Stop)
+				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: stop.Now}, a.in, a.err,
+					n.Stop)
 			}
 		case lab.Noted:
 			if b == nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"hop/cli/stop"
 	"hop/runlog"
 )
 
@@ -144,8 +145,8 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 		if code == 1 && wait < 4*time.Second {
 			continue
 		}
-		if code != killed || !strings.Contains(said.String(), "hop: ended at once") {
-			t.Errorf("exit %d, want %d and a sentence:\n%s", code, killed, said)
+		if code != stop.Killed || !strings.Contains(said.String(), "hop: ended at once") {
+			t.Errorf("exit %d, want %d and a sentence:\n%s", code, stop.Killed, said)
 		}
 		return
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"hop/cli/stop"
 	"hop/lab"
 	"hop/lab/attempt"
 	"hop/page"
@@ -293,7 +294,7 @@ func (c attemptCmd) Run(a *app) error {
 	if c.Leash {
 		go func() {
 			_, _ = io.Copy(io.Discard, a.in)
-			orphaned()
+			stop.Orphaned()
 		}()
 	}
 	if c.Spec == "" {

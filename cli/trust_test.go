@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"hop/exp/exptest"
+	"hop/internal/disk"
 	"hop/registry"
 	"hop/trust"
 )
@@ -168,9 +168,9 @@ func strangers(t *testing.T) foreign {
 	if err := os.Mkdir("sweep", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sweep, err := json.Marshal(map[string]any{
+	sweep, err := disk.Seal(map[string]any{
 		"id": "0123456789abcdef", "base": "ppo-env", "build": thisBuild().ID(), "seeds": []int{1}, "each": map[string]int{"cores": 1},
-		"variants": []map[string]any{{"name": "a", "spec": x.Spec("")}},
+		"variants": []map[string]any{{"name": "a", "spec": x.Spec("")}}, "check": "",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ var hostileSpecs = []string{
 	"mind: hop\ngoals: {kind: latent, vae: ../../../../etc, cvae: /dev/zero}\n",
 	"base: ../../../../etc/passwd\n", "base: /dev/stdin\n", "name: ../../x\n", "name: \"a\\0b\"\n",
 	"train: {envs: 9223372036854775807, window: 9223372036854775807, steps: 1}\n", "actor: {hidden: [2147483647, 2147483647]}\n",
-	"game: {size: 1e18}\n", "game: {stag_pays: .nan, hare_pays: .inf}\n", "ppo: {lr: -.inf, gamma: 1e999}\n",
-	"game: {player_strength: [.nan]}\n",
+	"game: {size: 1e18}\n", "game: {stag_pays: .nan, hare_pays: .inf}\n",
+	"ppo: {lr: -.inf, gamma: 1e999}\n", "game: {player_strength: [.nan]}\n",
 	"game: " + strings.Repeat("{a: ", 5_000) + "\n", "actor: {hidden: " + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}\n",
 	"actor: {hidden: &l [*l]}\n", "game: !!python/object/apply:os.system ['TRACE']\n", "game: {name: !!binary AAAA}\n",
 }

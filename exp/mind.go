@@ -36,7 +36,9 @@ func ConfigOf[C any](s *Spec) (*C, bool) {
 }
 
 // Audit returns what an audit must know of the spec's minds, with their settings.
-func (s *Spec) Audit() (a Audit, params any) { return s.Mind.reg.Minds[s.Mind.Name].audit, s.Mind.params }
+func (s *Spec) Audit() (a Audit, params any) {
+	return s.Mind.reg.Minds[s.Mind.Name].audit, s.Mind.params
+}
 
 // blocks names the blocks of the spec that are the mind's.
 func (m Mind) blocks() []string {

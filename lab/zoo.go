@@ -17,6 +17,7 @@ import (
 	"hop/f32"
 	"hop/game"
 	"hop/internal/disk"
+	"hop/lab/zoo"
 	"hop/rng"
 	"hop/runlog"
 )
@@ -72,37 +73,8 @@ type ZooConfig struct {
 	AcceptBuild bool `help:"Keep, or go on with, what another build of hop began."`
 }
 
-// ZooEntry is a member of a zoo: the agents of a run, as they were at one of its
-// checkpoints.
-type ZooEntry struct {
-	Name     string         `json:"name"` // KIND-SEED or KIND-SEED-AGE
-	Kind     string         `json:"kind"`
-	Age      string         `json:"age"`
-	HeldOut  bool           `json:"held_out"` // nothing may learn from it
-	Run      string         `json:"run"`
-	Step     int64          `json:"step"`
-	SHA256   string         `json:"sha256,omitempty"` // of the checkpoint
-	Game     map[string]any `json:"game"`
-	Seed     uint64         `json:"seed"`
-	Status   string         `json:"status"`
-	Reused   bool           `json:"reused,omitempty"`
-	Build    string         `json:"build,omitempty"` // that trained it, if it is another one than this
-	Mean     float64        `json:"mean"`            // return of an agent among its own
-	Agents   []float64      `json:"agents,omitempty"`
-	EnvSteps int            `json:"env_steps"`
-	CPU      float64        `json:"cpu_s"`
-	Check    string         `json:"check,omitempty"` // in the index: the sum of all the rest
-	other    error          // says so if another build trained it
-	bred     bool           // by hop zoo train
-}
-
-// Address names an agent of the member for exp.Registry.Member.
-func (e *ZooEntry) Address(id int) string {
-	if e.SHA256 == "" { // of a folder without an index
-		return fmt.Sprintf("%s#%d", e.Run, id)
-	}
-	return fmt.Sprintf("%s#%d@%d", e.Run, id, e.Step)
-}
+// ZooEntry is a member of a zoo.
+type ZooEntry = zoo.Entry
 
 // parseMember reads a member's name: KIND, which is that of the given seed, KIND-SEED
 // or KIND-SEED-AGE.
@@ -216,13 +188,13 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 		return nil, err
 	}
 	if runs, err := disk.Match(c.Out, "*/seed-*"); err == nil && index == nil && len(runs) > 0 {
-		l.Note("%s is missing and is made anew: who is held out is what this command says", filepath.Join(c.Out, zooFile))
+		l.Note("%s is missing and is made anew: who is held out is what this command says", filepath.Join(c.Out, zoo.File))
 	}
 	for _, e := range list {
 		if was := l.FindZoo(index, e.Name, about); was != nil && was.HeldOut != e.HeldOut {
 			is := map[bool]string{true: "held out", false: "learnt from"}
 			return nil, Misused("%s is to be %s, and by %s it is %s already; who has been learnt from is no stranger: choose another "+
-				"folder with --out", e.Name, is[e.HeldOut], filepath.Join(c.Out, zooFile), is[was.HeldOut])
+				"folder with --out", e.Name, is[e.HeldOut], filepath.Join(c.Out, zoo.File), is[was.HeldOut])
 		}
 	}
 	if err := l.othersThere(c.Out, index, list); err != nil {
@@ -250,7 +222,7 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 		} else {
 			index = append(index, run)
 		}
-		return run, writeIndex(c.Out, index)
+		return run, zoo.Write(c.Out, index)
 	}
 	for _, e := range list {
 		_, b, _ := parseMember(e.Name, e.Seed)
@@ -337,7 +309,7 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (Zoo
 			l.Say("%s: kept %s", b.Name, dir)
 		}
 		e.Reused = true
-		return e, nil
+		return e.ZooEntry, nil
 	}
 	var t *Training
 	if _, err = os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
@@ -358,7 +330,8 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (Zoo
 	if _, err := t.train(ctx, nil); err != nil {
 		return ZooEntry{}, Stop(err, "everything is saved. The same command goes on.")
 	}
-	return l.zooEntry(dir)
+	e, err := l.zooEntry(dir)
+	return e.ZooEntry, err
 }
 
 // scoreAge finds the checkpoint of a member's age and, unless it is the last, scores its
@@ -390,9 +363,9 @@ func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error
 	sum := sha256.Sum256(at.Body)
 	e.SHA256 = hex.EncodeToString(sum[:])
 	if was != nil && e.Reused && was.Run == e.Run && was.SHA256 != e.SHA256 {
-		return fmt.Errorf("%s: the index has it as the checkpoint of env step %d, and the one that there is now is of %d (%s); put it "+
-			"back from a "+
-			"copy, or remove %s to have it trained anew", e.Name, was.Step, e.Step, runlog.CheckpointFile(e.Run, was.Step), filepath.Dir(e.Run))
+		return fmt.Errorf("%s: the index has it as the checkpoint of env step %d, and the one that there is now is of %d (%s); put it back "+
+			"from a copy, or remove %s to have it trained anew", e.Name, was.Step, e.Step, runlog.CheckpointFile(e.Run, was.Step),
+			filepath.Dir(e.Run))
 	}
 	if e.Age == final {
 		return nil
@@ -426,9 +399,16 @@ func (l *Lab) scoreAge(ctx context.Context, e, was *ZooEntry, workers int) error
 	return nil
 }
 
+// zooRun is what a seed's folder of a zoo is.
+type zooRun struct {
+	ZooEntry
+	other error // says so if another build trained it
+	bred  bool  // by hop zoo train
+}
+
 // zooEntry reads one seed's folder of a zoo.
-func (l *Lab) zooEntry(dir string) (ZooEntry, error) {
-	e := ZooEntry{Run: dir, Age: final}
+func (l *Lab) zooEntry(dir string) (zooRun, error) {
+	e := zooRun{ZooEntry: ZooEntry{Run: dir, Age: final}}
 	rec, err := runlog.Read(dir)
 	if err != nil {
 		return e, err
@@ -465,9 +445,9 @@ func (l *Lab) zoo(dir string, learns bool) ([]ZooEntry, error) {
 	for i := range list {
 		e, err := l.zooEntry(list[i].Run)
 		if err != nil {
-			return nil, fmt.Errorf("%s, by %s: %w", list[i].Name, filepath.Join(dir, zooFile), err)
+			return nil, fmt.Errorf("%s, by %s: %w", list[i].Name, filepath.Join(dir, zoo.File), err)
 		}
-		list[i].other, list[i].Build = e.other, e.Build
+		list[i].Build = e.Build
 		if list[i].Age == final {
 			list[i].CPU = e.CPU
 		}
@@ -486,9 +466,9 @@ func (l *Lab) zoo(dir string, learns bool) ([]ZooEntry, error) {
 		}
 		if e.bred {
 			return nil, fmt.Errorf("%s is missing, which says who of the co-players there is held out; put it back from a copy, or give the "+
-				"hop zoo train that made them again, which keeps them and writes it anew", filepath.Join(dir, zooFile))
+				"hop zoo train that made them again, which keeps them and writes it anew", filepath.Join(dir, zoo.File))
 		}
-		list = append(list, e)
+		list = append(list, e.ZooEntry)
 	}
 	slices.SortFunc(list, func(a, b ZooEntry) int { return strings.Compare(a.Name+a.Run, b.Name+b.Run) })
 	return list, nil

@@ -5,57 +5,32 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"hop/agent"
 	"hop/game"
 	"hop/internal/disk"
+	"hop/lab/zoo"
 	"hop/rollout"
 )
-
-// zooFile is a zoo's index: who its members are, and which of them are held out. Runs
-// stand in it as they lie below the folder. It is sealed as a whole and by member, so
-// that it can be said which of them was changed.
-const zooFile = "zoo.json"
-
-type zooIndex struct {
-	Members []ZooEntry `json:"members"`
-	Check   string     `json:"check"`
-}
 
 // readIndex reads the index of a zoo; nothing if there is none. One that an earlier
 // program wrote has no seal: that is said, and whoever learns from its members has to
 // accept it.
 func (l *Lab) readIndex(dir string, learns bool) ([]ZooEntry, error) {
-	path := filepath.Join(dir, zooFile)
-	var index zooIndex
-	err := disk.ReadSealed(path, 64<<20, &index)
+	list, err := zoo.Read(dir, func(run string) (ZooEntry, error) { e, err := l.zooEntry(run); return e.ZooEntry, err })
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case errors.Is(err, disk.ErrChanged):
-		return nil, l.changedIndex(path, index.Members)
-	case errors.Is(err, disk.ErrUnsealed) && learns && !l.unsealed():
-		return nil, fmt.Errorf("%w. Who is held out stands nowhere else: look through it and accept it with "+
-			"--accept-unsealed; hop zoo train then seals it", err)
-	case errors.Is(err, disk.ErrUnsealed):
-		l.Note("%v", err)
-	case err != nil:
-		return nil, fmt.Errorf("reading the zoo's index: %w, or remove it: the hop zoo train that made it writes it anew", err)
+	case !errors.Is(err, disk.ErrUnsealed):
+		return list, err
+	case learns && !l.unsealed():
+		return nil, fmt.Errorf("%w. Who is held out stands nowhere else: look through it and accept it with --accept-unsealed; "+
+			"hop zoo train then seals it", err)
 	}
-	for i := range index.Members {
-		e := &index.Members[i]
-		e.Check = ""
-		if e.Run, err = disk.Below(dir, e.Run); err != nil {
-			return nil, fmt.Errorf("%s names %s: %w; the hop zoo train that made it trains it anew", path, e.Name, err)
-		}
-	}
-	return index.Members, nil
+	l.Note("%v", err)
+	return list, nil
 }
 
 // othersThere refuses an index with members that are not asked for and whose runs are not
@@ -66,8 +41,8 @@ func (l *Lab) othersThere(dir string, index, asked []ZooEntry) error {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(e.Run, "spec.yaml")); err != nil {
-			return fmt.Errorf("%s names %s, whose run is not there (%w); put the run back, or the index of this folder", filepath.Join(dir, zooFile),
-				e.Name, err)
+			return fmt.Errorf("%s names %s, whose run is not there (%w); put the run back, or the index of this folder",
+				filepath.Join(dir, zoo.File), e.Name, err)
 		}
 	}
 	return nil
@@ -75,80 +50,6 @@ func (l *Lab) othersThere(dir string, index, asked []ZooEntry) error {
 
 // unsealed says whether records of earlier programs are accepted.
 func (l *Lab) unsealed() bool { return l.Reg.Runs != nil && l.Reg.Runs.AcceptUnsealed }
-
-func writeIndex(dir string, list []ZooEntry) error {
-	list = slices.Clone(list)
-	for i := range list {
-		e := &list[i]
-		rel, err := filepath.Rel(dir, e.Run)
-		if err != nil {
-			return err
-		}
-		e.Run, e.Reused, e.Build, e.CPU = filepath.ToSlash(rel), false, "", 0 // what follows from the command alone
-		if e.Check, err = e.sum(); err != nil {
-			return err
-		}
-	}
-	return disk.WriteSealed(filepath.Join(dir, zooFile), zooIndex{Members: list})
-}
-
-// sum is that of a member as it stands in the index.
-func (e ZooEntry) sum() (string, error) {
-	e.Check = ""
-	b, err := disk.JSON(e)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), err
-}
-
-// changedIndex says in what an index differs from the one that was written, as far as
-// the members' own sums and runs tell.
-func (l *Lab) changedIndex(path string, members []ZooEntry) error {
-	var list []string
-	for _, e := range members {
-		if sum, err := e.sum(); err != nil || sum != e.Check {
-			list = append(list, l.changedMember(filepath.Dir(path), e))
-		}
-	}
-	if len(list) == 0 {
-		list = append(list, "members were added or left out, or the seal itself is another one")
-	}
-	when := ""
-	if info, err := os.Stat(path); err == nil {
-		when = " (the last time " + info.ModTime().UTC().Format(time.RFC3339) + ")"
-	}
-	return fmt.Errorf("%s was changed after hop zoo train wrote it%s: %s; put it back from a copy, or remove it and give "+
-		"the same hop zoo train "+
-		"again, which keeps the runs and writes it anew", path, when, strings.Join(list, "; "))
-}
-
-// changedMember finds the one value that, put back, makes a member what it was: the
-// other answer to whether it is held out, or what its run has.
-func (l *Lab) changedMember(dir string, e ZooEntry) string {
-	run, err := disk.Below(dir, e.Run)
-	var own ZooEntry
-	if err == nil {
-		own, err = l.zooEntry(run)
-	}
-	for _, f := range []struct {
-		name    string
-		is, was any
-		set     func(e *ZooEntry)
-	}{
-		{"held_out", e.HeldOut, !e.HeldOut, func(e *ZooEntry) { e.HeldOut = !e.HeldOut }},
-		{"seed", e.Seed, own.Seed, func(e *ZooEntry) { e.Seed = own.Seed }},
-		{"status", e.Status, own.Status, func(e *ZooEntry) { e.Status = own.Status }},
-		{"mean", e.Mean, own.Mean, func(e *ZooEntry) { e.Mean = own.Mean }},
-		{"env_steps", e.EnvSteps, own.EnvSteps, func(e *ZooEntry) { e.EnvSteps = own.EnvSteps }},
-	} {
-		back := e
-		if f.set(&back); err == nil || f.name == "held_out" {
-			if sum, err := back.sum(); err == nil && sum == e.Check {
-				return fmt.Sprintf("%s of %s is %v, was %v", f.name, e.Name, f.is, f.was)
-			}
-		}
-	}
-	return e.Name + " is not as it was written"
-}
 
 // Population is the members of a zoo that a game's learners may learn from.
 type Population struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hop/internal/disk"
+	"hop/lab/zoo"
 	"hop/runlog"
 )
 
@@ -36,7 +37,7 @@ func sealedZoo(t *testing.T, l *Lab, steps int) (c ZooConfig, readers map[string
 // Whoever reads a zoo whose index was changed refuses it, and says what was changed.
 func TestAChangedIndexIsRefusedAndNamed(t *testing.T) {
 	c, readers := sealedZoo(t, quiet(), 500)
-	path := filepath.Join(c.Out, zooFile)
+	path := filepath.Join(c.Out, zoo.File)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +58,8 @@ func TestAChangedIndexIsRefusedAndNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for who, read := range readers {
-			if err := read(); err == nil || !strings.Contains(err.Error(), zooFile+" was changed after") ||
-				!strings.Contains(err.Error(), try.want) {
+			err := read()
+			if err == nil || !strings.Contains(err.Error(), zoo.File+" was changed after") || !strings.Contains(err.Error(), try.want) {
 				t.Errorf("%s, read by %s: got %v, want %q", name, who, err, try.want)
 			}
 		}
@@ -83,8 +84,10 @@ func TestAnUnsealedIndexIsAcceptedOrRefused(t *testing.T) {
 		}
 	}
 	c, readers := sealedZoo(t, l, 500)
-	path := filepath.Join(c.Out, zooFile)
-	var index zooIndex
+	path := filepath.Join(c.Out, zoo.File)
+	var index struct {
+		Members []ZooEntry `json:"members"`
+	}
 	if err := disk.ReadSealed(path, 1<<20, &index); err != nil {
 		t.Fatal(err)
 	}
@@ -123,15 +126,15 @@ func TestAZooWithoutItsIndexIsNoFolderOfRuns(t *testing.T) {
 		}
 	}
 	c, readers := sealedZoo(t, l, 500)
-	if err := os.Remove(filepath.Join(c.Out, zooFile)); err != nil {
+	if err := os.Remove(filepath.Join(c.Out, zoo.File)); err != nil {
 		t.Fatal(err)
 	}
 	for _, who := range []string{"list, adapt", "pretrain"} {
-		if err := readers[who](); err == nil || !strings.Contains(err.Error(), zooFile+" is missing") {
+		if err := readers[who](); err == nil || !strings.Contains(err.Error(), zoo.File+" is missing") {
 			t.Errorf("%s: got %v, want that the index is missing", who, err)
 		}
 	}
-	if err := readers["zoo train"](); err != nil || !strings.Contains(notes, zooFile+" is missing and is made anew") {
+	if err := readers["zoo train"](); err != nil || !strings.Contains(notes, zoo.File+" is missing and is made anew") {
 		t.Errorf("zoo train: %v, it says %q", err, notes)
 	}
 }
@@ -140,14 +143,14 @@ func TestAZooWithoutItsIndexIsNoFolderOfRuns(t *testing.T) {
 // there.
 func TestAMemberWhoseCheckpointIsGoneIsNotAnotherOne(t *testing.T) {
 	c, readers := sealedZoo(t, quiet(), 9000)
-	zoo, err := quiet().Zoo(c.Out)
+	list, err := quiet().Zoo(c.Out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if zoo[0].Step == zoo[1].Step {
-		t.Fatalf("both are of env step %d: no other checkpoint could take their place", zoo[0].Step)
+	if list[0].Step == list[1].Step {
+		t.Fatalf("both are of env step %d: no other checkpoint could take their place", list[0].Step)
 	}
-	for _, e := range zoo[:2] { // the final one and the young one
+	for _, e := range list[:2] { // the final one and the young one
 		var was [2][]byte
 		seal := runlog.CheckpointFile(e.Run, e.Step)
 		files := [2]string{seal, strings.TrimSuffix(seal, ".json") + ".safetensors"}

@@ -304,7 +304,8 @@ func FuzzTheatre(f *testing.F) {
 	s, _ := house(f)
 	for _, q := range []string{someone, "run=0:a/b&at=3", "game=tag&set=game.size=5", "team=a,b&seat=3&moves=1.2",
 		"seed=18446744073709551615", "team=0:x%231@7", "run=..%2f..", "at=-1", "game=cartpole&team=plan-infer",
-		"game=python&set=game.env=subprocess:check_output&set=game.python=/bin/sh", "game=staghunt&set=game.name=python", "run=0:--env=evil:make"} {
+		"game=python&set=game.env=subprocess:check_output&set=game.python=/bin/sh", "game=staghunt&set=game.name=python",
+		"run=0:--env=evil:make"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, q string) {

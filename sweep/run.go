@@ -44,9 +44,8 @@ func (s *Sweep) Write(dir string) error {
 			"folder, or go on with that build", dir, old.Build, s.Build)
 	}
 	if err == nil && !s.holds(old) {
-		return fmt.Errorf("sweep: %s holds another sweep (%s), of %s with %d variants and %d seeds, which is no part of this one; "+
-			"choose another "+
-			"folder, or go on with that one: hop sweep resume %[1]s", dir, sweepFile, old.Base, len(old.Variants), len(old.Seeds))
+		return fmt.Errorf("sweep: %s holds another sweep (%s), of %s with %d variants and %d seeds, which is no part of this one; choose "+
+			"another folder, or go on with that one: hop sweep resume %[1]s", dir, sweepFile, old.Base, len(old.Variants), len(old.Seeds))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

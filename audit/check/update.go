@@ -388,7 +388,7 @@ func recognise(o reference.Own, was, got reference.Net, before *safetensors.File
 // slips are what is tried. An audit does not need them to find a fault, only to
 // give it a name.
 func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
-	const loss, returns, step, rows = "ppo.Brain.losses", "ppo.Advantages", "ppo.Brain.descend and nn.Adam", "ppo.Brain.gather"
+	const loss, returns, step, rows = "ppo.Brain.losses", "ppo.Advantages", "nn.Trainer.Step and nn.Adam", "ppo.Brain.gather"
 	conf := func(name, look string, f func(*reference.PPO)) updateSlip {
 		return updateSlip{reference.Slip{Name: name, Settings: f}, look}
 	}

@@ -9,7 +9,7 @@ package deps
 var Floors = map[string]int{
 	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "internal/cpu": 0, "internal/cores": 0,
 	"internal/disk": 0, "internal/wait": 0, "internal/mutants": 0,
-	"sweep/design": 1, "sweep/hub": 1, "sweep/queue": 2, "sweep/worker": 3,
+	"lab/zoo": 1, "sweep/design": 1, "sweep/hub": 1, "sweep/queue": 2, "sweep/worker": 3,
 	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "trust": 1, "frame": 1, "bridge": 1, "internal/disk/disktest": 1,
 	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "nn/nntest": 2, "nn/nnbench": 2, "check": 2,
 	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
@@ -27,7 +27,7 @@ var Floors = map[string]int{
 	"pretrain/sketch": 8, "pretrain/score": 9, "pretrain/score/chance": 9, "pretrain/score/lives": 10,
 	"registry": 9, "exp/names": 9, "report": 9, "report/cross": 9, "report/sweeps": 9,
 	"report/adapted": 8, "audit/probe": 9, "audit/check": 10, "audit/ladder": 9, "audit": 11,
-	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "cli/visit": 9, "lab/films": 10,
+	"lab/bench": 9, "cli/board": 9, "cli/complete": 9, "cli/visit": 9, "cli/stop": 10, "lab/films": 10,
 	"exp/exptest": 10, "lab": 11,
 	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12, "lab/attempt": 12, "lab/scale": 13, "sweep": 13,
 	"bridge/games":  13,
@@ -94,5 +94,5 @@ var ForbiddenCalls = []Ban{
 	{"fmt.Print", "packages do not print", []string{"cli/", "internal/mutants/"}},
 	{"fmt.Println", "packages do not print", []string{"cli/", "internal/mutants/"}},
 	{"fmt.Printf", "packages do not print", []string{"cli/", "internal/mutants/"}},
-	{"os.Exit", "only programs exit", []string{"cli/main.go", "cli/signal.go", "internal/mutants/"}},
+	{"os.Exit", "only programs exit", []string{"cli/main.go", "cli/stop/", "internal/mutants/"}},
 }

@@ -138,6 +138,8 @@ func nameOf(e ast.Expr) string {
 		return nameOf(e.X)
 	case *ast.IndexExpr:
 		return nameOf(e.X)
+	case *ast.IndexListExpr:
+		return nameOf(e.X)
 	}
 	return ""
 }

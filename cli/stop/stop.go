@@ -1,4 +1,6 @@
-package cli
+// Package stop ends a program that somebody asks to end: at the first signal what is
+// running saves and stops, at the second it ends at once.
+package stop
 
 import (
 	"context"
@@ -17,8 +19,8 @@ import (
 // patience is how long the first signal may take before it is said what a second one does.
 const patience = time.Second
 
-// killed is the exit code of a program that a signal has ended, as shells have it.
-const killed = 130
+// Killed is the exit code of a program that a signal has ended, as shells have it.
+const Killed = 130
 
 // stops are the signals that ask for an end: Ctrl-C, a polite kill, and a terminal that
 // is gone. Under nohup the last is ignored, as whoever wrote nohup wants it.
@@ -30,9 +32,10 @@ func stops() []os.Signal {
 	return list
 }
 
-// listen returns a context that the first signal ends: what is running saves and stops.
+// Listen returns a context that the first signal ends: what is running saves and stops.
 // A second signal ends the program at once.
-func listen(out io.Writer) (ctx context.Context, stop func()) {
+func Listen(out io.Writer) (ctx context.Context, stop func()) {
+	screen, _ = term.GetState(int(os.Stdin.Fd()))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, stops()...)
@@ -45,7 +48,7 @@ func listen(out io.Writer) (ctx context.Context, stop func()) {
 		}
 		select {
 		case <-signals:
-			abort()
+			Now()
 		case <-done:
 			return
 		case <-time.After(patience):
@@ -53,7 +56,7 @@ func listen(out io.Writer) (ctx context.Context, stop func()) {
 		}
 		select {
 		case <-signals:
-			abort()
+			Now()
 		case <-done:
 		}
 	}()
@@ -64,14 +67,14 @@ func listen(out io.Writer) (ctx context.Context, stop func()) {
 	}
 }
 
-// orphaned ends a program whose starter has died: nobody waits for what it would save.
-func orphaned() { os.Exit(killed) }
+// Orphaned ends a program whose starter has died: nobody waits for what it would save.
+func Orphaned() { os.Exit(Killed) }
 
 // screen is how the terminal was when the program began; nil: there is none.
 var screen *term.State
 
-// abort ends the program, which somebody has asked for a second time.
-func abort() {
+// Now ends the program, which somebody has asked for a second time.
+func Now() {
 	if screen != nil { // the live view reads single keys and hides the cursor
 		_ = term.Restore(int(os.Stdin.Fd()), screen)
 	}
@@ -79,5 +82,5 @@ func abort() {
 		fmt.Fprint(os.Stderr, "\x1b[?25h")
 	}
 	fmt.Fprintln(os.Stderr, "\nhop: ended at once, as asked a second time; what was not saved is lost, and what was saved is whole")
-	os.Exit(killed)
+	os.Exit(Killed)
 }
