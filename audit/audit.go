@@ -210,43 +210,43 @@ func plainPPO(s *exp.Spec) bool {
 
 // session is one instrumented run.
 type session struct {
-	exp       exp.Spec
-	spec      game.Spec
-	key       rng.Key // of the run
-	opt       Options
-	hop       *hop.Config // of the first who plan; nil: none do
-	parts     train.Parts
-	loop      *train.SelfPlay
-	closely   bool // examine, not only count returns
-	loaded    bool // it goes on from a checkpoint
-	taps      []*tap
-	replay    *checks.Replay
-	unruled   error          // why the game's rules are not known a second time
-	deeds     []record.Deed  // [A][T][N]
-	same      []bool         // [A][T][N] rows that are as they were played, in windows whose updates are looked at
-	raw       *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
-	window    int            // windows seen
-	total     int            // windows to see
-	curves    [][]float64    // [A][windows]
-	rows      []int          // [A] own rows seen
-	acts      [][]int        // [A][actions] how often each was taken
-	acting    acting
-	logs      logs
-	given     given
-	bots      bots
-	started   []check.Finding // about models that were trained before
-	places    int             // learners', in episodes that started
-	taken     int             // of those, by somebody else
-	draws     draws
-	dreams    *checks.Imagination // of imagination; nil: there is none
-	insight   insight
-	lastDream uint64 // a fingerprint of the last imagined window
-	again     int    // imagined windows that are the one before
-	imagined  int
-	guilty    *recorder       // the player that panicked or acted illegally
-	broke     error           // a panic or an error of the run itself
-	nets      []reference.Net // [A] the weights that played the window, where minds read each other's
-	world     []check.Finding // about the world model that planners search on
+	exp          exp.Spec
+	spec         game.Spec
+	key          rng.Key // of the run
+	opt          Options
+	hop          *hop.Config // of the first who plan; nil: none do
+	parts        train.Parts
+	loop         *train.SelfPlay
+	closely      bool // examine, not only count returns
+	loaded       bool // it goes on from a checkpoint
+	taps         []*tap
+	replay       *checks.Replay
+	unruled      error          // why the game's rules are not known a second time
+	deeds        []record.Deed  // [A][T][N]
+	same         []bool         // [A][T][N] rows that are as they were played, in windows whose updates are looked at
+	raw          *batch.Rollout // the window as it was played, where something stands between; nil: it is the window
+	window       int            // windows seen
+	total        int            // windows to see
+	curves       [][]float64    // [A][windows]
+	rows         []int          // [A] own rows seen
+	acts         [][]int        // [A][actions] how often each was taken
+	acting       acting
+	logs         logs
+	given        given
+	bots         bots
+	started      []check.Finding // about models that were trained before
+	places       int             // learners', in episodes that started
+	taken        int             // of those, by somebody else
+	draws        draws
+	imagination  *checks.Imagination // of imagination; nil: there is none
+	insight      insight
+	lastImagined uint64 // a fingerprint of the last imagined window
+	again        int    // imagined windows that are the one before
+	imagined     int
+	guilty       *recorder       // the player that panicked or acted illegally
+	broke        error           // a panic or an error of the run itself
+	nets         []reference.Net // [A] the weights that played the window, where minds read each other's
+	world        []check.Finding // about the world model that planners search on
 }
 
 // newSession builds a run with recorders in it.
@@ -298,8 +298,8 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 	if imagination := parts.Imagine; closely && imagination != nil {
 		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
 			of, err := imagination(played, minds, workers)
-			u.dreams = checks.WatchImagination(of, u.dreamt(played))
-			return u.dreams, err
+			u.imagination = checks.WatchImagination(of, u.imaginationRun(played))
+			return u.imagination, err
 		}
 	}
 	if u.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts); err != nil {
@@ -315,8 +315,8 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 				return nil, err
 			}
 		}
-		if u.dreams != nil {
-			if err := u.dreams.Load(from.file, "imagine/"); err != nil {
+		if u.imagination != nil {
+			if err := u.imagination.Load(from.file, "imagine/"); err != nil {
 				return nil, err
 			}
 		}
@@ -393,13 +393,13 @@ func (u *session) alike() bool {
 // see looks at a window before it is learnt from.
 func (u *session) see(ro *batch.Rollout, imagined bool) {
 	if imagined {
-		if h := record.Print(ro.Obs); h == u.lastDream {
+		if h := record.Print(ro.Obs); h == u.lastImagined {
 			u.again++
 		} else {
-			u.lastDream = h
+			u.lastImagined = h
 		}
 		u.imagined++
-		u.dreams.See(ro)
+		u.imagination.See(ro)
 		return
 	}
 	u.window++
@@ -441,8 +441,8 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	clear(u.deeds)
 }
 
-// dreamt is what the watch over imagination knows of the run.
-func (u *session) dreamt(played batch.Shape) checks.ImaginationRun {
+// imaginationRun is what the watch over imagination knows of the run.
+func (u *session) imaginationRun(played batch.Shape) checks.ImaginationRun {
 	return checks.ImaginationRun{
 		Game: u.spec, Imagine: u.exp.Imagine, Played: played, Key: u.parts.Key,
 		Window: func() (now, total int) { return u.window, u.total },

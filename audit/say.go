@@ -38,8 +38,8 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.studied()...)
 	out = append(out, u.planning()...)
 	out = append(out, u.inner()...)
-	if u.dreams != nil {
-		out = append(out, u.dreams.Findings()...)
+	if u.imagination != nil {
+		out = append(out, u.imagination.Findings()...)
 	}
 	out = append(out, u.world...)
 	out = append(out, u.logging())

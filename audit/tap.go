@@ -124,8 +124,8 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	if p.i == 0 || len(p.u.exp.Kinds) > 0 {
 		p.u.given.take(p, w)
-		if p.u.dreams != nil {
-			p.u.dreams.Handed(w)
+		if p.u.imagination != nil {
+			p.u.imagination.Handed(w)
 		}
 	}
 	labels := 0
@@ -168,7 +168,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	}
 	weights := slices.Clone(p.params.W)
 	var before, after *safetensors.File
-	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.dreams.Broken())
+	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
 	if hold || p.hop != nil {
 		var err error
 		if before, err = probe.Saved(p.Mind); err != nil {
@@ -319,7 +319,7 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 	}
 	r.tap.acted(r.Player, v, envs)
 	if v.Imagined() {
-		return // the window's own arrays are looked at (dreams)
+		return // the window's own arrays are looked at by checks.Imagination
 	}
 	for _, n := range envs {
 		step, slot := v.StepOf(int(n)), v.SlotOf(int(n))

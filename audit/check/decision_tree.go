@@ -10,16 +10,14 @@ import (
 
 // wrong is one way in which a search is not what its definition says.
 type wrong struct {
-	What  string  // a short name
-	Says  string  // the first case, in words
-	By    float64 // how much is wrong there
-	Times int
+	What string  // a short name
+	Says string  // the first case, in words
+	By   float64 // how much is wrong there
 }
 
 // regrown is what the trees of a journal were found to be.
 type regrown struct {
 	Trees, Sims, Choices int
-	Followed             int     // choices too close to tell in float32: taken as played
 	Wrongs               []wrong // in causal order
 }
 
@@ -65,11 +63,9 @@ func (s *searching) slip(what string, by float64, says string, args ...any) {
 	if s.quiet {
 		return
 	}
-	if f := s.found[what]; f != nil {
-		f.Times++
-		return
+	if s.found[what] == nil {
+		s.found[what] = &wrong{what, fmt.Sprintf(says, args...), by}
 	}
-	s.found[what] = &wrong{what, fmt.Sprintf(says, args...), by, 1}
 }
 
 // backup is a way to turn a step's reward and what follows into a return.
@@ -414,8 +410,7 @@ func (s *searching) chosen(t *tree, n *node, action int) {
 	d := score[best] - score[action]
 	switch {
 	case d == 0:
-	case !plain || d <= 1e-4*max(1, math.Abs(score[best]))+noise:
-		s.out.Followed++
+	case !plain || d <= 1e-4*max(1, math.Abs(score[best]))+noise: // too close to tell in float32: taken as played
 	default:
 		s.slip("chosen", d, "a simulation tries action %d, whose score is %.4f, where action %d has %.4f (%d steps from the root, "+
 			"%d visits)", action, score[action], best, score[best], n.depth, n.visits)

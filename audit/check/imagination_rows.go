@@ -6,8 +6,8 @@ import (
 	"hop/batch"
 )
 
-// deedFields are the fields of a deed, in a user's words.
-var deedFields = []string{"observation", "joint action", "next board", "rewards", "end"}
+// transitionFields are the fields of a transition, in a user's words.
+var transitionFields = []string{"observation", "joint action", "next board", "rewards", "end"}
 
 // rowCheck compares the steps that the model learns from with what was played.
 type rowCheck struct {
@@ -42,10 +42,10 @@ func (c *rowCheck) take(was, now *reference.Imagining, ro *batch.Rollout) {
 		}
 		c.asked++
 		got, differs := now.Transitions[k], false
-		for j, same := range deedSame(now.World, got, want) {
+		for j, same := range sameTransition(now.World, got, want) {
 			if !same {
 				differs = true
-				c.fields[deedFields[j]]++
+				c.fields[transitionFields[j]]++
 			}
 		}
 		if differs {
@@ -61,13 +61,13 @@ func (c *rowCheck) take(was, now *reference.Imagining, ro *batch.Rollout) {
 	}
 	if len(odd) > 0 && c.slip == "" {
 		c.who = at[odd[0]]
-		c.slip = deedSlip(now, ro, at, odd, func(i int) reference.Transition { return now.Transitions[(seen+i)%ring] })
+		c.slip = transitionSlip(now, ro, at, odd, func(i int) reference.Transition { return now.Transitions[(seen+i)%ring] })
 	}
 }
 
-// deedSame compares two deeds field by field, as a checkpoint keeps them: bytes but
+// sameTransition compares two transitions field by field, as a checkpoint keeps them: bytes but
 // for the time.
-func deedSame(w reference.World, a, b reference.Transition) []bool {
+func sameTransition(w reference.World, a, b reference.Transition) []bool {
 	same := func(x, y []float32, time int) bool {
 		for i := range x {
 			if i == time && x[i] != y[i] || byte(x[i]) != byte(y[i]) {
@@ -89,8 +89,8 @@ func deedSame(w reference.World, a, b reference.Transition) []bool {
 	return []bool{same(a.Obs, b.Obs, time), ints, same(a.Next, b.Next, -1), paid, a.Over == b.Over}
 }
 
-// deedSlip returns, in words, what agrees with all odd rows; "" if nothing does.
-func deedSlip(m *reference.Imagining, ro *batch.Rollout, at []reference.Row, odd []int, got func(i int) reference.Transition) string {
+// transitionSlip returns, in words, what agrees with all odd rows; "" if nothing does.
+func transitionSlip(m *reference.Imagining, ro *batch.Rollout, at []reference.Row, odd []int, got func(i int) reference.Transition) string {
 	type swap struct {
 		name string
 		of   func(r reference.Row, d reference.Transition) (reference.Transition, bool)
@@ -187,7 +187,7 @@ func deedSlip(m *reference.Imagining, ro *batch.Rollout, at []reference.Row, odd
 				continue
 			}
 			asked++
-			for _, same := range deedSame(m.World, got(i), d) {
+			for _, same := range sameTransition(m.World, got(i), d) {
 				agrees = agrees && same
 			}
 		}
@@ -203,7 +203,7 @@ func returned(m *reference.Imagining, ro *batch.Rollout, at []reference.Row, odd
 	more := 0
 	for _, i := range odd {
 		d := m.Deed(ro, at[i].Agent, at[i].T, at[i].N)
-		same := deedSame(m.World, got(i), d)
+		same := sameTransition(m.World, got(i), d)
 		if same[3] {
 			return ""
 		}

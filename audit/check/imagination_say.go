@@ -77,7 +77,7 @@ func (c *rowCheck) say() check.Finding {
 	case c.wrong > 0:
 		wrong := share(c.wrong, c.asked)
 		var what []string
-		for _, name := range deedFields {
+		for _, name := range transitionFields {
 			if n := c.fields[name]; n > 0 {
 				f.Saw(float64(n), 0, "rows with another %s", name)
 				what = append(what, name)

@@ -106,9 +106,9 @@ func (c *stepCheck) follow(d *Imagination, w reference.World, ro *batch.Rollout)
 	for _, at := range slices.Backward(starts) {
 		states[shown(d.played, at.T, at.N)] = at
 	}
-	dream := reference.Imagining{ImaginationSettings: imaginationOf(d.run.Imagine), Key: d.run.Key}
+	imagined := reference.Imagining{ImaginationSettings: imaginationOf(d.run.Imagine), Key: d.run.Key}
 	for n := range ro.Envs {
-		r := dream.Draws(d.update, d.round, n)
+		r := imagined.Draws(d.update, d.round, n)
 		var seats []int // nil: not known
 		for t := range ro.Steps {
 			if ro.Start[ro.Moment(t, n)] && len(starts) > 0 {

@@ -21,7 +21,7 @@ type Transition struct {
 	Over      bool
 }
 
-// Equal reports whether two deeds are the same.
+// Equal reports whether two transitions are the same.
 func (d Transition) Equal(o Transition) bool {
 	return slices.Equal(d.Obs, o.Obs) && slices.Equal(d.Next, o.Next) && slices.Equal(d.Joint, o.Joint) &&
 		slices.Equal(d.Reward, o.Reward) && d.Over == o.Over
@@ -257,7 +257,7 @@ func (m *Imagining) term(name string) float64 {
 	return 1
 }
 
-// loss is the negative log-likelihood of deeds, a row, each factor given what truly
+// loss is the negative log-likelihood of transitions, a row, each factor given what truly
 // happened before it: sums over places, agents and bits, means over rows.
 func (m *Imagining) loss(t *Tape, deeds []Transition) *Mat {
 	if m.Variant == "planes" {

@@ -123,7 +123,6 @@ func LoadStream(f *safetensors.File, name string) (r rng.Rand, err error) {
 type Change struct {
 	Cosine float64 // of the two changes; 1: the same direction
 	Length float64 // of the change over the reference's; 1: as long
-	Moved  float64 // length of the reference's change
 	Part   string  // the part that differs most, "" if none does
 	Parts  []PartChange
 }
@@ -167,7 +166,7 @@ func Compare(before, got, want Net) Change {
 		all[name] = s
 		dot, gg, ww = dot+s.dot, gg+s.gg, ww+s.ww
 	}
-	c.Cosine, c.Length, c.Moved = cosine(dot, gg, ww), length(gg, ww), math.Sqrt(ww)
+	c.Cosine, c.Length = cosine(dot, gg, ww), length(gg, ww)
 	worst := 0.
 	for _, name := range before.names() {
 		s := all[name]
