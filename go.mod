@@ -1,4 +1,4 @@
-module hop
+module github.com/hop-marl/hop
 
 go 1.26.0
 

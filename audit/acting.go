@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/record"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/check"
-	"hop/mind"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // acting compares what players recorded about their choices with what their
@@ -51,7 +51,7 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 
 // network asks the agent's network again.
 func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
-	acting, ok := mind.As[mind.Acting](t.Mind)
+	acting, ok := learner.As[learner.Acting](t.Mind)
 	if !ok {
 		return
 	}

@@ -19,22 +19,22 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/probe"
-	"hop/audit/record"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/check"
-	"hop/exp"
-	"hop/game"
-	"hop/game/rules"
-	"hop/internal/cores"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/rng"
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rules"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Options say how to audit.
@@ -46,7 +46,7 @@ type Options struct {
 	Game []check.Finding
 	// Change, if not nil, changes the parts before the run is built: another
 	// game, other minds, a window between playing and learning. Seeds call it, and Rows, side by side.
-	Change func(*exp.Spec, *train.Parts)
+	Change func(*spec.Spec, *train.Parts)
 	// Rows, if not nil, changes what is logged before it is.
 	Rows func([]runlog.Row)
 	// Say, if not nil, is told what is being done.
@@ -69,13 +69,13 @@ type Result struct {
 }
 
 // Spec audits a spec.
-func Spec(ctx context.Context, s exp.Spec, opt Options) (*Result, error) {
+func Spec(ctx context.Context, s spec.Spec, opt Options) (*Result, error) {
 	return audit(ctx, s, opt, nil)
 }
 
 // small returns the spec as the audit runs it: the same agents, game and
 // schedules on few envs, without a curriculum, whose games are other games.
-func small(s exp.Spec) exp.Spec {
+func small(s spec.Spec) spec.Spec {
 	most := 16
 	if s.Has("hop") {
 		most = 8
@@ -96,7 +96,7 @@ func small(s exp.Spec) exp.Spec {
 }
 
 // updates returns how many windows are enough for the checks to mean something.
-func updates(s *exp.Spec, opt Options) int {
+func updates(s *spec.Spec, opt Options) int {
 	switch {
 	case opt.Updates > 0:
 		return opt.Updates
@@ -110,7 +110,7 @@ func updates(s *exp.Spec, opt Options) int {
 	return 90
 }
 
-func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Result, error) {
+func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Result, error) {
 	if len(opt.Seeds) == 0 {
 		opt.Seeds = []uint64{1, 2, 3}
 	}
@@ -130,8 +130,8 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if err != nil {
 		return nil, err
 	}
-	spec := first.spec
-	for a := range spec.Seats {
+	sp := first.spec
+	for a := range sp.Seats {
 		r.Agents = append(r.Agents, fmt.Sprintf("agent %d", a))
 	}
 	if first.alike() {
@@ -156,9 +156,9 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 	if first.broke == nil && from == nil {
 		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
 	}
-	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == spec.Seats && plainPPO(&s) {
+	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && plainPPO(&s) {
 		own := opt
-		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, spec.Seats, r.Returns) })
+		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
 	}
 	say("the game without learning, a run that is interrupted, shared brains")
 	if err := cores.All(ctx, asked...); err != nil {
@@ -171,7 +171,7 @@ func audit(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*Res
 
 // watch runs every seed, side by side, and returns the first one's run. A run that breaks is the
 // last that counts.
-func (r *Result) watch(ctx context.Context, s exp.Spec, opt Options, from *checkpoint) (*session, error) {
+func (r *Result) watch(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*session, error) {
 	var first *session
 	r.Curves, r.Returns = make([][][]float64, len(opt.Seeds)), make([][]float64, len(opt.Seeds))
 	err := cores.Each(ctx, 0, len(opt.Seeds), func(ctx context.Context, i int) error {
@@ -204,13 +204,13 @@ func (i broken) Error() string {
 }
 
 // plainPPO reports whether nothing but PPO learns, so that brains can be shared.
-func plainPPO(s *exp.Spec) bool {
+func plainPPO(s *spec.Spec) bool {
 	return s.Mind.Name == "ppo" && !s.Imagine.On && len(s.Kinds) == 0
 }
 
 // session is one instrumented run.
 type session struct {
-	exp          exp.Spec
+	exp          spec.Spec
 	spec         game.Spec
 	key          rng.Key // of the run
 	opt          Options
@@ -250,8 +250,8 @@ type session struct {
 }
 
 // newSession builds a run with recorders in it.
-func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkpoint) (*session, error) {
-	machine := exp.Machine{Workers: 1}
+func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *checkpoint) (*session, error) {
+	machine := spec.Machine{Workers: 1}
 	if from != nil {
 		machine.Saved = from.body
 	}
@@ -296,7 +296,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 	}
 	u.parts = parts
 	if imagination := parts.Imagine; closely && imagination != nil {
-		parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
+		parts.Imagine = func(played batch.Shape, minds []learner.Mind, workers int) (train.Imagination, error) {
 			of, err := imagination(played, minds, workers)
 			u.imagination = checks.WatchImagination(of, u.imaginationRun(played))
 			return u.imagination, err
@@ -307,7 +307,7 @@ func newSession(s exp.Spec, seed uint64, opt Options, closely bool, from *checkp
 	}
 	if from != nil {
 		for i, m := range parts.Minds {
-			saver, ok := mind.As[mind.Saver](m)
+			saver, ok := learner.As[learner.Saver](m)
 			if !ok {
 				continue
 			}
@@ -364,7 +364,7 @@ func (u *session) logged(p *train.Progress) {
 
 // orders asks whether agents that are built alike earn alike: whether earnings follow
 // their numbers, and whether one of them stands apart.
-func orders(s *exp.Spec, returns [][]float64) []check.Finding {
+func orders(s *spec.Spec, returns [][]float64) []check.Finding {
 	list := []check.Finding{order(returns), check.Odd(check.Measured(returns))}
 	for i := range list {
 		if f := &list[i]; f.Status >= check.Suspect && s.Apart() != "" {
@@ -448,7 +448,7 @@ func (u *session) imaginationRun(played batch.Shape) checks.ImaginationRun {
 		Window: func() (now, total int) { return u.window, u.total },
 		Nets:   u.weights,
 		Actor: func(a agent.ID) reference.Actor {
-			m, _ := mind.As[mind.Acting](u.parts.Minds[u.parts.MindOf[a]])
+			m, _ := learner.As[learner.Acting](u.parts.Minds[u.parts.MindOf[a]])
 			model, _ := m.Actor()
 			return checks.ActorOf(u.exp.Actor, model.Input)
 		},
@@ -495,7 +495,7 @@ func (u *session) count(ro *batch.Rollout) {
 }
 
 // shared trains one brain for all agents and compares the order of earnings.
-func shared(ctx context.Context, s exp.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
+func shared(ctx context.Context, s spec.Spec, opt Options, seats int, apart [][]float64) (check.Finding, error) {
 	s.Train.Brains = make([]int, seats)
 	opt.Change, opt.Rows = nil, nil
 	returns := make([][]float64, len(opt.Seeds))

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"hop/audit"
-	"hop/batch"
-	"hop/exp"
-	"hop/train"
+	"github.com/hop-marl/hop/audit"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // TestAuditOnAnyCores: the same bytes on one core and on three, also where the second seed's run
@@ -45,11 +45,11 @@ func TestAuditOnAnyCores(t *testing.T) {
 }
 
 // breakAt lets the run of a seed panic in its third window.
-func breakAt(t *testing.T, seed uint64) func(*exp.Spec, *train.Parts) {
+func breakAt(t *testing.T, seed uint64) func(*spec.Spec, *train.Parts) {
 	s := load(t, "ppo-4x4", true)
-	fresh, err := s.Parts(seed, exp.Machine{Workers: 1})
+	fresh, err := s.Parts(seed, spec.Machine{Workers: 1})
 	must(t, err)
-	return func(_ *exp.Spec, p *train.Parts) {
+	return func(_ *spec.Spec, p *train.Parts) {
 		if p.Key != fresh.Key {
 			return
 		}
@@ -67,7 +67,7 @@ func TestAnAuditIsStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var once sync.Once
 	opt := audit.Options{Seeds: []uint64{1, 2, 3}, Updates: 1 << 20, Episodes: 40}
-	opt.Change = func(_ *exp.Spec, p *train.Parts) {
+	opt.Change = func(_ *spec.Spec, p *train.Parts) {
 		p.Watch = func(*batch.Rollout, bool) { once.Do(stop) }
 	}
 	if _, err := audit.Spec(ctx, load(t, "ppo-4x4", true), opt); !errors.Is(err, context.Canceled) {

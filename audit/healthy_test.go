@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"hop/audit"
-	checks "hop/audit/check"
-	"hop/check"
-	"hop/exp/exptest"
-	"hop/registry"
-	"hop/rng"
+	"github.com/hop-marl/hop/audit"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // healthy are runs in which nothing is wrong: presets, games and seeds.

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	checks "hop/audit/check"
-	"hop/check"
-	"hop/game"
-	"hop/mind"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/train"
 )
 
 // logs compares what is written to the metrics with what the learners said and
@@ -137,7 +137,7 @@ type given struct {
 	failed  int
 }
 
-func (g *given) take(p *tap, w *mind.Window) {
+func (g *given) take(p *tap, w *learner.Window) {
 	u := p.u
 	g.windows++
 	bad := func(what string, got, want float64) {

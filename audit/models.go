@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/probe"
-	"hop/audit/record"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/check"
-	"hop/mind"
-	"hop/mind/hop/pretrained"
-	"hop/rng"
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop/pretrained"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // begins is a model that was trained before the run: where its folder is, where a
@@ -139,7 +139,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 	layers.Ask(models.World, models.Steps, ro)
 	w := checks.WorldOf(models.World, models.Steps)
 	for i, t := range u.taps {
-		s, ok := mind.As[mind.Searching](t.Mind)
+		s, ok := learner.As[learner.Searching](t.Mind)
 		if !ok {
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"hop/check"
-	"hop/page"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/plot"
 )
 
 //go:embed page.html
@@ -23,13 +23,13 @@ var Steps = []string{
 type view struct {
 	*Result
 	Command string
-	Figures []*page.Figure
+	Figures []*plot.Figure
 }
 
 // Page returns the report as one HTML page that needs nothing else. command says
 // how it was made.
 func (r *Result) Page(command string) ([]byte, error) {
-	return (&page.Document{Name: "audit", HTML: pageText, Data: view{r, command, r.figures()}}).Page()
+	return (&plot.Document{Name: "audit", HTML: pageText, Data: view{r, command, r.figures()}}).Page()
 }
 
 // Steps returns the names of the steps.
@@ -98,8 +98,8 @@ func (v view) Effect(f check.Finding) string {
 }
 
 // figures draws what the numbers show.
-func (r *Result) figures() []*page.Figure {
-	var out []*page.Figure
+func (r *Result) figures() []*plot.Figure {
+	var out []*plot.Figure
 	if len(r.Learns) > 0 {
 		out = append(out, r.matrix())
 	}
@@ -118,16 +118,16 @@ func (r *Result) Unmeasured() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Returns by agent: –. In %s of %d no episode ended.", page.Count(n, "seed"), len(r.Returns))
+	return fmt.Sprintf("Returns by agent: –. In %s of %d no episode ended.", plot.Count(n, "seed"), len(r.Returns))
 }
 
 // matrix shows who learns from whom.
-func (r *Result) matrix() *page.Figure {
-	h := &page.Heat{Title: "Who learns from whose rows", Corner: "rows of agent", Rows: r.Agents, High: 1}
+func (r *Result) matrix() *plot.Figure {
+	h := &plot.Heat{Title: "Who learns from whose rows", Corner: "rows of agent", Rows: r.Agents, High: 1}
 	for a, row := range r.Learns {
 		h.Cols, h.Cells = append(h.Cols, fmt.Sprint(a)), append(h.Cells, nil)
 		for b, share := range row {
-			c := page.Cell{Value: share, Text: page.Percent(share)}
+			c := plot.Cell{Value: share, Text: plot.Percent(share)}
 			c.Short = a == b && share >= 0 && share < 0.75
 			c.Bad = a != b && share > 0 && !r.sharing(a, b)
 			if share < 0 {
@@ -136,8 +136,8 @@ func (r *Result) matrix() *page.Figure {
 			h.Cells[a] = append(h.Cells[a], c)
 		}
 	}
-	return &page.Figure{
-		Title: h.Title, Panels: []page.Panel{h.Panel()},
+	return &plot.Figure{
+		Title: h.Title, Panels: []plot.Panel{h.Panel()},
 		Caption: "Share of the column agent's probed rows that change the row agent's weights. " +
 			"In a correct run with separate brains the diagonal is 100 % and the rest 0 %; red cells are rows that do not belong there, " +
 			"a red edge marks own rows that are missing. A question mark: nothing to probe.",
@@ -151,18 +151,18 @@ func (r *Result) sharing(a, b int) bool {
 }
 
 // boxes shows each agent's returns over seeds.
-func (r *Result) boxes() *page.Figure {
+func (r *Result) boxes() *plot.Figure {
 	title, list := "Returns by agent", check.Measured(r.Returns)
-	return &page.Figure{
-		Title: title, Panels: []page.Panel{page.Boxes(title, "mean return of an episode", list, page.HalfW, page.HalfH+20)},
+	return &plot.Figure{
+		Title: title, Panels: []plot.Panel{plot.Boxes(title, "mean return of an episode", list, plot.HalfW, plot.HalfH+20)},
 		Caption: fmt.Sprintf("Mean return over the last fifth of the windows, a point a seed (%s); from three seeds on box: quartiles, "+
-			"line: median. If agents are alike, no order by number should hold in seed after seed.", page.Count(len(list), "seed")),
+			"line: median. If agents are alike, no order by number should hold in seed after seed.", plot.Count(len(list), "seed")),
 	}
 }
 
 // lines shows each agent's returns over the windows, the mean over seeds; nil: there
 // are not two windows to show.
-func (r *Result) lines() *page.Figure {
+func (r *Result) lines() *plot.Figure {
 	var curves [][][]float64
 	windows := math.MaxInt
 	for _, seed := range r.Curves {
@@ -173,9 +173,9 @@ func (r *Result) lines() *page.Figure {
 	if len(curves) == 0 || windows < 2 {
 		return nil
 	}
-	var lines []page.Line
+	var lines []plot.Line
 	for a := range curves[0] {
-		l := page.Line{Name: fmt.Sprintf("agent %d", a), Y: make([]float64, windows)}
+		l := plot.Line{Name: fmt.Sprintf("agent %d", a), Y: make([]float64, windows)}
 		for w := range l.Y {
 			for _, seed := range curves {
 				l.Y[w] += seed[a][w] / float64(len(curves))
@@ -189,6 +189,6 @@ func (r *Result) lines() *page.Figure {
 		title, caption = "Returns over the run's windows", "As the run recorded them."
 	}
 	caption += fmt.Sprintf(" Mean over %s. Windows of a warm-up, in which bots play and agents watch, are left out.",
-		page.Count(len(curves), "seed"))
-	return page.Lines("returns", title, caption, page.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
+		plot.Count(len(curves), "seed"))
+	return plot.Lines("returns", title, caption, plot.Axes{X: "windows", Y: "mean return of an episode"}, lines...)
 }

@@ -5,17 +5,17 @@ import (
 	"reflect"
 	"slices"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/probe"
-	"hop/check"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/plan"
-	"hop/rng"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search"
 )
 
 // planning is what is asked about agents that search: is the search the spec's,
@@ -33,7 +33,7 @@ func (u *session) planning() []check.Finding {
 		Says: "What the search foresees for an action is what the rules do.",
 	}
 	for i, t := range u.taps {
-		s, ok := mind.As[mind.Searching](t.Mind)
+		s, ok := learner.As[learner.Searching](t.Mind)
 		if !ok {
 			continue
 		}
@@ -59,7 +59,7 @@ func (u *session) planning() []check.Finding {
 }
 
 // differing lists the settings in which two searches differ.
-func differing(want, got plan.Config) [][2]string {
+func differing(want, got search.Config) [][2]string {
 	var out [][2]string
 	a, b := reflect.ValueOf(want), reflect.ValueOf(got)
 	for i := range a.NumField() {
@@ -72,9 +72,9 @@ func differing(want, got plan.Config) [][2]string {
 
 // foresees plays random steps from random positions both on the search's rules
 // and on the game, and counts where they differ.
-func foresees(g game.Game, rulesOf mind.RulesMaker, search plan.Config, key rng.Key) (bad, n int, says string) {
+func foresees(g game.Game, rulesOf learner.RulesMaker, srch search.Config, key rng.Key) (bad, n int, says string) {
 	spec := g.Spec()
-	forest, err := plan.New(search, len(spec.Actions), spec.Seats-1, 1, 1)
+	forest, err := search.New(srch, len(spec.Actions), spec.Seats-1, 1, 1)
 	if err != nil {
 		return 1, 1, err.Error()
 	}
@@ -118,12 +118,12 @@ func foresees(g game.Game, rulesOf mind.RulesMaker, search plan.Config, key rng.
 
 // foresee compares one step; "" if the two agree.
 func foresee(
-	rules mind.Rules, st, after game.State, seats []game.Seat, actions []int32, rewards []float32, legal []bool, r *rng.Rand,
+	rules learner.Rules, st, after game.State, seats []game.Seat, actions []int32, rewards []float32, legal []bool, r *rng.Rand,
 ) string {
 	me := seats[0]
 	rules.Set(0, st, seats)
 	rules.Root(0, 0)
-	leaf := []plan.Leaf{{Tree: 0, From: 0, To: 1, Action: actions[me]}}
+	leaf := []search.Leaf{{Tree: 0, From: 0, To: 1, Action: actions[me]}}
 	others := make([]int32, 0, len(seats)-1)
 	for _, s := range seats[1:] {
 		others = append(others, actions[s])
@@ -160,7 +160,7 @@ type insight struct {
 // look examines an agent's decision, if it is one to be examined: some steps into a
 // window, so that there is a past, and at another step for each agent.
 func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
-	if _, ok := mind.As[mind.Acting](r.tap.Mind); !ok || u.spec.Opaque {
+	if _, ok := learner.As[learner.Acting](r.tap.Mind); !ok || u.spec.Opaque {
 		return // what such a player writes down beside its action is its own affair, and some states cannot be put back
 	}
 	early, late := u.exp.Train.Warm.Windows, updates(&u.exp, u.opt)-1
@@ -222,28 +222,28 @@ func (p *tap) before(v *rollout.View) {
 
 // acted records what a player holds about its co-players.
 func (p *tap) acted(player rollout.Player, v *rollout.View, envs []int32) {
-	if _, ok := player.(mind.Believing); !ok {
+	if _, ok := player.(learner.Believing); !ok {
 		p.blind = true
 	}
-	if b, ok := player.(mind.Believing); ok && p.study != nil && p.study.Watches() && p.broke == nil {
+	if b, ok := player.(learner.Believing); ok && p.study != nil && p.study.Watches() && p.broke == nil {
 		p.study.Acted(b, v, envs)
 	}
 }
 
 // examine holds what the agent made of its co-players in a window against the reference:
 // start is the mind that played it. It lets the mind learn once and puts it back.
-func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
+func (p *tap) examine(w *learner.Window, start *safetensors.File) error {
 	if p.study == nil || p.broke != nil {
 		return p.broke
 	}
 	if err := p.study.Played(w, start); err != nil {
 		return err
 	}
-	h, ok := mind.As[probe.Labeller](p.Mind)
+	h, ok := learner.As[probe.Labeller](p.Mind)
 	if !ok || p.study.Learnt || p.u.window < probeAt || !p.src.Sound() {
 		return nil
 	}
-	saver, _ := mind.As[mind.Saver](p.Mind)
+	saver, _ := learner.As[learner.Saver](p.Mind)
 	labels, err := p.labels(h, w, start)
 	if err != nil {
 		return err
@@ -263,17 +263,17 @@ func (p *tap) examine(w *mind.Window, start *safetensors.File) error {
 }
 
 // labels asks a mind for its labels of a window and puts it back.
-func (p *tap) labels(h probe.Labeller, w *mind.Window, start *safetensors.File) ([]hop.Label, error) {
+func (p *tap) labels(h probe.Labeller, w *learner.Window, start *safetensors.File) ([]hop.Label, error) {
 	list := h.Labels(w)
-	saver, _ := mind.As[mind.Saver](p.Mind)
+	saver, _ := learner.As[learner.Saver](p.Mind)
 	return list, saver.Load(start, "")
 }
 
 // inHindsight returns the goals that the own network reads when it learns w from a
 // search: its labels, taken as they are, in place of beliefs; nil where it reads
 // none. start is the mind before it learns.
-func (p *tap) inHindsight(w *mind.Window, start *safetensors.File) ([]float32, error) {
-	h, ok := mind.As[probe.Labeller](p.Mind)
+func (p *tap) inHindsight(w *learner.Window, start *safetensors.File) ([]float32, error) {
+	h, ok := learner.As[probe.Labeller](p.Mind)
 	if !ok || p.study == nil || w.GoalLen == 0 || p.hop.Own != "search" {
 		return nil, nil
 	}

@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"hop/agent"
-	"hop/audit"
-	checks "hop/audit/check"
-	"hop/audit/record"
-	"hop/batch"
-	"hop/check"
-	"hop/exp"
-	"hop/mind"
-	"hop/registry"
-	"hop/rng"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 func must(t testing.TB, err error) {
@@ -44,7 +44,7 @@ var tiny = map[string][]string{
 	"ppo-imagine-4x4": {"train.envs=20", "imagine.steps=40", "imagine.batch=128", "actor.hidden=[24]"},
 }
 
-func load(t *testing.T, preset string, small bool, sets ...string) exp.Spec {
+func load(t *testing.T, preset string, small bool, sets ...string) spec.Spec {
 	t.Helper()
 	if small && tiny[preset] == nil {
 		sets = append([]string{"train.envs=6", "actor.hidden=[24]"}, sets...)
@@ -57,7 +57,7 @@ func load(t *testing.T, preset string, small bool, sets ...string) exp.Spec {
 }
 
 // options are those of a short audit, or with -long of hop audit.
-func options(s *exp.Spec) audit.Options {
+func options(s *spec.Spec) audit.Options {
 	opt := audit.Options{Seeds: []uint64{1}, Updates: 7, Episodes: 150}
 	if s.Mind.Name == "hop" {
 		opt.Updates = 4
@@ -98,8 +98,8 @@ var planted = []struct {
 			ro.LegalAt(slot)[k] = true
 		}
 	})},
-	{"only agent 0 learns", "ppo", onLearners(func(m mind.Mind, w *mind.Window) ([]agent.Stat, error) {
-		acting, _ := mind.As[mind.Acting](m)
+	{"only agent 0 learns", "ppo", onLearners(func(m learner.Mind, w *learner.Window) ([]agent.Stat, error) {
+		acting, _ := learner.As[learner.Acting](m)
 		_, params := acting.Actor()
 		was := slices.Clone(params.W)
 		stats, err := m.Learn(w)
@@ -123,7 +123,7 @@ func onWindows(edit func(ro *batch.Rollout, a agent.ID, t, n, step, slot int)) f
 }
 
 // onLearners puts something between the loop and every mind's learning.
-func onLearners(learn func(m mind.Mind, w *mind.Window) ([]agent.Stat, error)) func(*train.Parts) {
+func onLearners(learn func(m learner.Mind, w *learner.Window) ([]agent.Stat, error)) func(*train.Parts) {
 	return func(p *train.Parts) {
 		for i, m := range p.Minds {
 			p.Minds[i] = bent{m, learn}
@@ -133,18 +133,18 @@ func onLearners(learn func(m mind.Mind, w *mind.Window) ([]agent.Stat, error)) f
 
 // bent is a mind that learns otherwise.
 type bent struct {
-	mind.Mind
-	learn func(m mind.Mind, w *mind.Window) ([]agent.Stat, error)
+	learner.Mind
+	learn func(m learner.Mind, w *learner.Window) ([]agent.Stat, error)
 }
 
-func (b bent) Learn(w *mind.Window) ([]agent.Stat, error) { return b.learn(b.Mind, w) }
+func (b bent) Learn(w *learner.Window) ([]agent.Stat, error) { return b.learn(b.Mind, w) }
 
 // Unwrap returns the mind behind it.
-func (b bent) Unwrap() mind.Mind { return b.Mind }
+func (b bent) Unwrap() learner.Mind { return b.Mind }
 
 // sharedRows lets every mind learn from agent 0's rows, as if they were its own.
 func sharedRows(p *train.Parts) {
-	onLearners(func(m mind.Mind, w *mind.Window) ([]agent.Stat, error) {
+	onLearners(func(m learner.Mind, w *learner.Window) ([]agent.Stat, error) {
 		c, me := *w, m.Agents()[0]
 		c.Rollout = batch.New(w.Shape)
 		c.CopyFrom(w.Rollout)
@@ -177,7 +177,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 	for _, f := range planted {
 		t.Run(f.name, func(t *testing.T) {
 			opt := options(&s)
-			opt.Game, opt.Change = known, func(_ *exp.Spec, p *train.Parts) { f.change(p) }
+			opt.Game, opt.Change = known, func(_ *spec.Spec, p *train.Parts) { f.change(p) }
 			r, err := audit.Spec(t.Context(), s, opt)
 			must(t, err)
 			if r.Verdict == check.Pass || r.Module != f.module {
@@ -193,7 +193,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 func TestTheUsersFaultIsNamed(t *testing.T) {
 	s := load(t, "ppo-4x4", !*long)
 	opt := options(&s)
-	opt.Change = func(_ *exp.Spec, p *train.Parts) { sharedRows(p) }
+	opt.Change = func(_ *spec.Spec, p *train.Parts) { sharedRows(p) }
 	if *long {
 		opt.Seeds = []uint64{1, 2, 3} // hop audit's
 	}

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/audit"
-	"hop/check"
-	"hop/exp"
-	"hop/game/staghunt"
-	"hop/train"
+	"github.com/hop-marl/hop/audit"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // A game that does not play by the parameters of its spec is named, by what a
@@ -16,7 +16,7 @@ import (
 func TestAGameThatPaysOtherwiseIsNamed(t *testing.T) {
 	s := load(t, "ppo-4x4", true)
 	opt := audit.Options{Seeds: []uint64{1}, Updates: 2, Game: []check.Finding{}}
-	opt.Change = func(_ *exp.Spec, p *train.Parts) {
+	opt.Change = func(_ *spec.Spec, p *train.Parts) {
 		c := staghunt.Default()
 		c.StagPays = 40
 		g, err := staghunt.New(c)

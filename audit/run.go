@@ -6,18 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hop/audit/probe"
-	"hop/check"
-	"hop/exp"
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // recorded is what the folder of a run, or of several seeds of one, holds.
 type recorded struct {
 	dirs    []string
 	seeds   []uint64
-	spec    exp.Spec
+	spec    spec.Spec
 	last    *runlog.Checkpoint // of the first
 	returns [][]float64        // [seed][agent] over the last fifth
 	curves  [][][]float64      // [seed][agent][logged]
@@ -35,7 +35,7 @@ func Folder(dir string) bool {
 // Run audits a run's folder: what it recorded, then its agents, loaded from the
 // newest checkpoint, as they play and learn on for a few windows from fresh
 // starts.
-func Run(ctx context.Context, reg *exp.Registry, dir string, opt Options) (*Result, error) {
+func Run(ctx context.Context, reg *spec.Registry, dir string, opt Options) (*Result, error) {
 	rec, err := read(reg, dir)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ type checkpoint struct {
 }
 
 // read reads a folder.
-func read(reg *exp.Registry, dir string) (*recorded, error) {
+func read(reg *spec.Registry, dir string) (*recorded, error) {
 	dirs, err := runlog.Seeds(dir)
 	if err != nil {
 		return nil, err

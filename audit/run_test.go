@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	"hop/check"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // What bots got in the warm-up is not compared between agents.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/probe"
-	"hop/check"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // counted makes a finding that was counted, not estimated: a fault if anything is

@@ -5,30 +5,30 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/probe"
-	"hop/audit/record"
-	"hop/audit/reference"
-	"hop/exp"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/nn"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // tap stands between the loop and a mind, counts, and at one window finds out by
 // experiment what the mind learns from.
 type tap struct {
-	mind.Mind
+	learner.Mind
 	u      *session
 	i      int
 	agents []agent.ID
-	exp    *exp.Spec     // as it is for its agents
-	hop    *hop.Config   // nil: it does not plan
-	params *nn.Params    // of the network that acts; nil: it has none that can be seen
-	counts mind.Counting // nil: it does not count
+	exp    *spec.Spec       // as it is for its agents
+	hop    *hop.Config      // nil: it does not plan
+	params *nn.Params       // of the network that acts; nil: it has none that can be seen
+	counts learner.Counting // nil: it does not count
 
 	first    []float32 // the network's weights before the first window
 	still    map[string]bool
@@ -60,14 +60,14 @@ type tap struct {
 // probeAt is the window at which the experiments are made.
 const probeAt = 2
 
-func newTap(m mind.Mind, u *session, i int) *tap {
+func newTap(m learner.Mind, u *session, i int) *tap {
 	t := &tap{Mind: m, u: u, i: i, agents: m.Agents()}
-	if a, ok := mind.As[mind.Acting](m); ok {
+	if a, ok := learner.As[learner.Acting](m); ok {
 		_, t.params = a.Actor()
 	}
-	t.counts, _ = mind.As[mind.Counting](m)
+	t.counts, _ = learner.As[learner.Counting](m)
 	t.exp = u.exp.LearnsAs(t.agents[0])
-	t.hop, _ = exp.ConfigOf[hop.Config](t.exp)
+	t.hop, _ = spec.ConfigOf[hop.Config](t.exp)
 	t.update = checks.Learner{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
 	if t.hop != nil && u.spec.View == 0 { // the reference models co-players by what those see themselves
@@ -97,7 +97,7 @@ func (p *tap) readsWeights() bool {
 }
 
 // Unwrap returns the mind that is tapped.
-func (p *tap) Unwrap() mind.Mind { return p.Mind }
+func (p *tap) Unwrap() learner.Mind { return p.Mind }
 
 // Players puts a recorder before each player.
 func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
@@ -109,7 +109,7 @@ func (p *tap) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 }
 
 // Learn counts, and lets the mind learn.
-func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
+func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	ro, own := w.Rollout, 0
 	if p.last != p.u.window {
 		p.last = p.u.window
@@ -132,7 +132,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 	if p.hop != nil {
 		labels = checks.Labelled(ro, p.agents[0], p.hop.Goals.Kind, p.u.spec.Seats)
 	}
-	_, saves := mind.As[mind.Saver](p.Mind)
+	_, saves := learner.As[learner.Saver](p.Mind)
 	again := w.Imagined != nil && w.Imagined.Again // the network has moved since it played the window
 	if p.u.window == probeAt && saves && !again {
 		played := *w
@@ -220,7 +220,7 @@ func (p *tap) Learn(w *mind.Window) ([]agent.Stat, error) {
 }
 
 // remembered reads what the agents' LSTMs remember.
-func remembered(m mind.Mind, agents, envs int) ([]reference.Cell, error) {
+func remembered(m learner.Mind, agents, envs int) ([]reference.Cell, error) {
 	f, err := probe.Saved(m)
 	if err != nil {
 		return nil, err

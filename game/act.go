@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"hop/rng"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Check returns an error that names the first action st would not accept, for

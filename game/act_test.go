@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Each count is allowed 5 standard errors; the seed is fixed.

@@ -14,7 +14,7 @@ import (
 	"encoding"
 	"fmt"
 
-	"hop/rng"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Seat is a place in a game, from 0. A seat is not a learner: learners are

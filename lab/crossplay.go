@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/report/cross"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab/report/cross"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // CrossConfig says who plays with whom. Its tags are those of the command's flags.
@@ -176,7 +176,7 @@ func (c *crossing) seated(g game.Game, p *pairing, seat int, play func(team []ev
 // seat a, with which it trained.
 func (c *crossing) member(g game.Game, e *entry, run *run, own []eval.Member, names []string, seat int) (eval.Member, error) {
 	if run != nil {
-		full, err := run.Spec.Team(&exp.Agents{Game: run.Game}, own)
+		full, err := run.Spec.Team(&spec.Agents{Game: run.Game}, own)
 		if err != nil {
 			return eval.Member{}, err
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/disk"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // entry is one who plays.
@@ -23,7 +23,7 @@ type entry struct {
 
 // run is a run's agents.
 type run struct {
-	*exp.Saved
+	*spec.Saved
 	eval.Copies
 }
 
@@ -112,14 +112,14 @@ func runsIn(dir string) []string {
 }
 
 // game returns the game to play.
-func (c *crossing) game(list []entry) (game.Game, exp.Game, error) {
+func (c *crossing) game(list []entry) (game.Game, spec.Game, error) {
 	name := c.Game
 	if name == "" {
 		name = "staghunt"
 	}
-	spec, err := c.Reg.NewGame(name)
+	sp, err := c.Reg.NewGame(name)
 	if err != nil {
-		return nil, spec, Wrong(err, "--game", name)
+		return nil, sp, Wrong(err, "--game", name)
 	}
 	for _, e := range list {
 		if len(e.dirs) == 0 {
@@ -127,15 +127,15 @@ func (c *crossing) game(list []entry) (game.Game, exp.Game, error) {
 		}
 		s, err := c.RunSpec(e.dirs[0])
 		if err != nil {
-			return nil, spec, err
+			return nil, sp, err
 		}
 		if c.Game != "" && c.Game != s.Game.Name {
 			continue // ready says so
 		}
-		spec = s.Game
+		sp = s.Game
 		break
 	}
-	return build(spec, c.Set)
+	return build(sp, c.Set)
 }
 
 // ready loads an entry's agents, or checks that there is such a bot.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"hop/registry"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // TestCrossplayOnAnyCores: the same bytes whoever plays beside whom, agents that remember

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"hop/exp"
-	"hop/game"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // PythonEnv is the flag that names an environment in Python: short for the game python
@@ -27,7 +27,7 @@ func (e PythonEnv) Named(name string, sets []string) (string, []string) {
 
 // Preset returns what is trained, and with which settings: of a preset that has a
 // variant for environments, NAME-env, that one.
-func (e PythonEnv) Preset(reg *exp.Registry, what string, sets []string) (string, []string) {
+func (e PythonEnv) Preset(reg *spec.Registry, what string, sets []string) (string, []string) {
 	if e.Env == "" {
 		return what, sets
 	}
@@ -42,7 +42,7 @@ func (e PythonEnv) Preset(reg *exp.Registry, what string, sets []string) (string
 
 // packages returns the versions of what a spec's game is made of, if another program
 // plays it.
-func packages(s *exp.Spec) map[string]string {
+func packages(s *spec.Spec) map[string]string {
 	g, err := s.Game.Build()
 	if p, ok := g.(interface{ Packages() map[string]string }); err == nil && ok {
 		return p.Packages()

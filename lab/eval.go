@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	"hop/eval"
-	"hop/game"
-	"hop/internal/cpu"
-	"hop/internal/wait"
-	"hop/oracle"
-	"hop/rng"
-	"hop/rollout"
-	"hop/stats"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/num/wait"
+	"github.com/hop-marl/hop/train/eval"
 )
 
 // EvalConfig says who plays how often. Its tags are those of the command's flags.

@@ -15,19 +15,19 @@ import (
 	"slices"
 	"strings"
 
-	"hop/exp"
-	"hop/f32"
-	"hop/game"
-	"hop/internal/disk"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Lab is where experiments are run.
 type Lab struct {
-	Reg     *exp.Registry // what specs can name
-	Version string        // of the program, for run folders
-	Command []string      // how the program was called, for run folders
-	Watch   func(News)    // sees how work goes, from any goroutine; may be nil
+	Reg     *spec.Registry // what specs can name
+	Version string         // of the program, for run folders
+	Command []string       // how the program was called, for run folders
+	Watch   func(News)     // sees how work goes, from any goroutine; may be nil
 	// Do does what a stage's words ask for, such as collect --mix ns,nh.
 	Do func(ctx context.Context, words []string) error
 }
@@ -102,60 +102,60 @@ func NewFolder(out, name string) (string, error) {
 }
 
 // RunSpec returns the spec of a run's folder.
-func (l *Lab) RunSpec(dir string) (exp.Spec, error) {
+func (l *Lab) RunSpec(dir string) (spec.Spec, error) {
 	text, err := runlog.ReadSpec(dir)
 	if err != nil {
-		return exp.Spec{}, err
+		return spec.Spec{}, err
 	}
 	return l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
 }
 
 // NewGame builds a game with parameters such as game.size=8, and returns the part
 // of a spec that describes it.
-func (l *Lab) NewGame(name string, sets []string) (game.Game, exp.Game, error) {
-	spec, err := l.GameWith(name, nil)
+func (l *Lab) NewGame(name string, sets []string) (game.Game, spec.Game, error) {
+	sp, err := l.GameWith(name, nil)
 	if err != nil {
-		return nil, spec, err
+		return nil, sp, err
 	}
-	return build(spec, sets)
+	return build(sp, sets)
 }
 
 // GameWith returns a game with such parameters, which is not built.
-func (l *Lab) GameWith(name string, sets []string) (exp.Game, error) {
-	spec, err := l.Reg.NewGame(name)
+func (l *Lab) GameWith(name string, sets []string) (spec.Game, error) {
+	sp, err := l.Reg.NewGame(name)
 	if err != nil {
-		return spec, Wrong(err, "--game", name)
+		return sp, Wrong(err, "--game", name)
 	}
-	return spec, set(spec, sets)
+	return sp, set(sp, sets)
 }
 
 // set sets parameters of a game.
-func set(spec exp.Game, sets []string) error {
+func set(sp spec.Game, sets []string) error {
 	for _, s := range sets {
 		path, value, ok := strings.Cut(s, "=")
 		path, isGame := strings.CutPrefix(path, "game.")
 		if !ok || !isGame {
 			return Misused("--set %s: want game.FIELD=VALUE, such as game.size=8", s)
 		}
-		if err := spec.Set(path, value); err != nil {
+		if err := sp.Set(path, value); err != nil {
 			return Misused("--set %s: %w", s, err)
 		}
 	}
 	return nil
 }
 
-func build(spec exp.Game, sets []string) (game.Game, exp.Game, error) {
-	if err := set(spec, sets); err != nil {
-		return nil, spec, err
+func build(sp spec.Game, sets []string) (game.Game, spec.Game, error) {
+	if err := set(sp, sets); err != nil {
+		return nil, sp, err
 	}
-	g, err := spec.Build()
+	g, err := sp.Build()
 	if err != nil && len(sets) > 0 {
-		return nil, spec, Wrong(err, "--set", sets...)
+		return nil, sp, Wrong(err, "--set", sets...)
 	}
 	if err != nil {
-		return nil, spec, Misuse{err}
+		return nil, sp, Misuse{err}
 	}
-	return g, spec, nil
+	return g, sp, nil
 }
 
 // GameWords says which game it is: its name and the parameters that differ from
@@ -176,7 +176,7 @@ func (l *Lab) GameWords(params map[string]any) string {
 }
 
 // SameGame refuses specs whose returns mean different things.
-func SameGame(v, w *exp.Spec) error {
+func SameGame(v, w *spec.Spec) error {
 	x, err := v.Game.Map()
 	y, none := w.Game.Map()
 	if err := errors.Join(err, none); err != nil {

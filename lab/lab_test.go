@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"hop/registry"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // A program that is no command line trains, goes on and evaluates with nobody

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"hop/audit/ladder"
-	"hop/exp"
-	"hop/game"
+	"github.com/hop-marl/hop/audit/ladder"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // LadderConfig says what is taken apart. Its tags are those of the command's flags.
@@ -65,7 +65,7 @@ func (l *Lab) Climbable(c LadderConfig) error {
 }
 
 // specOf returns the spec of a preset, a file or a run's folder.
-func (l *Lab) specOf(what string, sets []string) (exp.Spec, error) {
+func (l *Lab) specOf(what string, sets []string) (spec.Spec, error) {
 	if dirs, err := Folders(what); err == nil {
 		return l.RunSpec(dirs[0])
 	}

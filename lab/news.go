@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hop/train"
+	"github.com/hop-marl/hop/train"
 )
 
 // News is what a lab says while it works.

@@ -6,38 +6,38 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hop/exp"
-	"hop/stage"
+	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // TrainOnly is Train without a report, for whoever does a part of something larger.
 func (l *Lab) TrainOnly(ctx context.Context, t *Training) (*Trained, error) { return t.train(ctx, nil) }
 
 // Plan returns the stages before a training; none is run.
-func (l *Lab) Plan(spec *exp.Spec) ([]stage.Planned, error) {
-	s, err := l.around(spec, "any", l.Build())
+func (l *Lab) Plan(sp *spec.Spec) ([]stage.Planned, error) {
+	s, err := l.around(sp, "any", l.Build())
 	if err != nil {
 		return nil, err
 	}
-	return s.run.Plan(spec.Prepare), nil
+	return s.run.Plan(sp.Prepare), nil
 }
 
 // PrepareStage runs one stage before a training and, if they are not there, those that it reads, in
 // the folder out/stages, where a training in out looks for them.
-func (l *Lab) PrepareStage(ctx context.Context, spec *exp.Spec, name, out string) error {
-	s, err := l.around(spec, filepath.Join(out, "any"), l.Build())
+func (l *Lab) PrepareStage(ctx context.Context, sp *spec.Spec, name, out string) error {
+	s, err := l.around(sp, filepath.Join(out, "any"), l.Build())
 	if err != nil {
 		return err
 	}
-	planned := s.run.Plan(spec.Prepare)
+	planned := s.run.Plan(sp.Prepare)
 	want := map[string]bool{name: true}
 	for _, p := range slices.Backward(planned) {
 		for _, read := range p.Reads {
 			want[read] = want[read] || want[p.Name]
 		}
 	}
-	own := *spec
-	own.Prepare = slices.DeleteFunc(slices.Clone(spec.Prepare), func(p stage.Stage) bool { return !want[p.Name] })
+	own := *sp
+	own.Prepare = slices.DeleteFunc(slices.Clone(sp.Prepare), func(p stage.Stage) bool { return !want[p.Name] })
 	s.spec = &own
 	return s.prepare(ctx)
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/exp/exptest"
-	"hop/internal/disk/disktest"
+	"github.com/hop-marl/hop/num/disk/disktest"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 var long = flag.Bool("long", false, "let the power fail at every moment, not at some")

@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/exp"
-	"hop/f32"
-	"hop/page"
-	"hop/runlog"
-	"hop/stage"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Further says how far a training is to go beyond what its folder says. Its zero value
@@ -126,7 +126,7 @@ func (l *Lab) Reopen(dir string, more Further, workers int) (*Training, error) {
 
 // sameTraining holds a list of seeds against a seed's spec: it is of that training, which
 // may have been made longer.
-func (l *Lab) sameTraining(group *runlog.Group, file string, spec exp.Spec) error {
+func (l *Lab) sameTraining(group *runlog.Group, file string, sp spec.Spec) error {
 	if group == nil {
 		return nil
 	}
@@ -134,9 +134,9 @@ func (l *Lab) sameTraining(group *runlog.Group, file string, spec exp.Spec) erro
 	if err != nil {
 		return err
 	}
-	was.Train.Steps = spec.Train.Steps
+	was.Train.Steps = sp.Train.Steps
 	a, err := was.YAML()
-	b, err2 := spec.YAML()
+	b, err2 := sp.YAML()
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (t *Training) open(j *job) error {
 		t.note("seed %d goes on with another environment than it began with: %s", j.seed, text)
 	}
 	info := t.lab.Info(t.Spec.Name, j.seed)
-	run.Printf("going on: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
+	run.Printf("going on: %s; %s, %s", stage.Join(info.Command), info.Line(), plot.Count(t.Cores(), "core"))
 	if j.last.Same(info.Build) != nil {
 		t.note("seed %d goes on by another build: so far it was %s; this is %s", j.seed, j.last.Line(), info.Line())
 		if err := run.GoOn(info.Build); err != nil {
@@ -253,7 +253,7 @@ func (t *Training) open(j *job) error {
 }
 
 // fades lists the fields that change over the length of a run.
-func fades(s *exp.Spec) (list []string) {
+func fades(s *spec.Spec) (list []string) {
 	over := s.Train.Standins.Over > 0
 	for _, f := range s.Fields() {
 		x, err := strconv.ParseFloat(f.Default, 64)

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"hop/exp/exptest"
-	"hop/internal/disk"
-	"hop/registry"
-	"hop/runlog"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // brief is a training of a fraction of a second.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"hop/exp"
-	"hop/lab/films"
-	"hop/report"
-	"hop/runlog"
+	"github.com/hop-marl/hop/lab/films"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Report writes a folder's report and returns where it is. Without agents
@@ -28,7 +28,7 @@ func (l *Lab) finalReport(ctx context.Context, dir string) error {
 	return err
 }
 
-func (l *Lab) report(ctx context.Context, reg *exp.Registry, dir string, gifs, final bool) (string, error) {
+func (l *Lab) report(ctx context.Context, reg *spec.Registry, dir string, gifs, final bool) (string, error) {
 	var o report.Options
 	if gifs {
 		count, end := l.Counting("parts of the report")

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"hop/exp"
-	"hop/internal/cores"
-	"hop/runlog"
-	"hop/stage"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Stage is how one stage around a training went.
@@ -24,7 +24,7 @@ type Stage = stage.Record
 // stages runs a training's stages and says how far they are.
 type stages struct {
 	lab   *Lab
-	spec  *exp.Spec
+	spec  *spec.Spec
 	text  []byte // the spec's, with the names of stages
 	group string
 	of    int // stages in all, the training among them
@@ -37,16 +37,16 @@ type stages struct {
 
 // around returns the stages of a training. A training that another build began reads
 // what that one prepared: the other half of it has learnt from the same.
-func (l *Lab) around(spec *exp.Spec, group string, build runlog.Build) (*stages, error) {
-	flags, err := spec.Game.Flags()
+func (l *Lab) around(sp *spec.Spec, group string, build runlog.Build) (*stages, error) {
+	flags, err := sp.Game.Flags()
 	if err != nil {
 		return nil, err
 	}
-	text, err := spec.YAML()
+	text, err := sp.YAML()
 	if err != nil {
 		return nil, err
 	}
-	s := &stages{lab: l, spec: spec, text: text, group: group, of: len(spec.Prepare) + 1 + len(spec.Follow), first: 1}
+	s := &stages{lab: l, spec: sp, text: text, group: group, of: len(sp.Prepare) + 1 + len(sp.Follow), first: 1}
 	s.began = map[string]time.Time{}
 	give := map[string][]string{"game": flags, "run": {group}}
 	s.run = stage.Runner{Salt: build.ID(), Give: give, Now: s.now, Do: l.Do}
@@ -55,8 +55,8 @@ func (l *Lab) around(spec *exp.Spec, group string, build runlog.Build) (*stages,
 
 // Prepare runs what comes before a training, in folders beside the runs of out,
 // and puts the folders of stages in place of their names.
-func (l *Lab) Prepare(ctx context.Context, spec *exp.Spec, out string) ([]Stage, error) {
-	s, err := l.around(spec, filepath.Join(out, "any"), l.Build())
+func (l *Lab) Prepare(ctx context.Context, sp *spec.Spec, out string) ([]Stage, error) {
+	s, err := l.around(sp, filepath.Join(out, "any"), l.Build())
 	if err != nil {
 		return nil, err
 	}

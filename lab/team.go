@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	"hop/dataset"
-	"hop/eval"
-	"hop/field"
-	"hop/game"
-	"hop/oracle"
-	"hop/plan"
-	"hop/plan/truth"
-	"hop/rollout"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
+	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/train/eval"
 )
 
 // Team turns names of bots and planners into members. A single name stands for
@@ -129,7 +129,7 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 	case "plan", "plan-infer", "plan-paper":
 		c := truth.Default()
 		if name == "plan-paper" {
-			c.Plan = plan.Paper()
+			c.Plan = search.Paper()
 		}
 		if name != "plan-infer" {
 			c.Known = names
@@ -139,7 +139,7 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 			if !ok {
 				return m, Misused("--planner %s: want FIELD=VALUE, such as plan.sims=200", s)
 			}
-			if err := field.Set(&c, path, value); err != nil {
+			if err := config.Set(&c, path, value); err != nil {
 				return m, Misused("--planner %s: %w", s, err)
 			}
 		}

@@ -13,19 +13,19 @@ import (
 	"sync"
 	"time"
 
-	"hop/eval"
-	"hop/exp"
-	"hop/f32"
-	"hop/internal/cores"
-	"hop/internal/cpu"
-	"hop/internal/disk"
-	"hop/internal/wait"
-	"hop/page"
-	"hop/rng"
-	"hop/runlog"
-	"hop/stage"
-	"hop/stats"
-	"hop/train"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/num/wait"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // SeedResult is what one seed's final agents get.
@@ -63,7 +63,7 @@ type Trained struct {
 
 // Training is a spec's runs, one for each seed, in one folder.
 type Training struct {
-	Spec    exp.Spec
+	Spec    spec.Spec
 	Folder  string
 	Workers int // 0: all cores; numbers do not depend on it
 	lab     *Lab
@@ -75,7 +75,7 @@ type Training struct {
 type job struct {
 	seed   uint64
 	dir    string
-	spec   exp.Spec
+	spec   spec.Spec
 	run    *runlog.Run // nil: the seed is finished, and nothing in its folder is touched
 	resume bool
 	status string            // in env.json, when it was read
@@ -106,25 +106,25 @@ func (t *Training) finished() bool {
 }
 
 // NewTraining makes the folders of a training in out.
-func (l *Lab) NewTraining(spec exp.Spec, seeds []uint64, out string, workers int) (*Training, error) {
+func (l *Lab) NewTraining(sp spec.Spec, seeds []uint64, out string, workers int) (*Training, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	if _, err := spec.Resolve(); err != nil {
+	if _, err := sp.Resolve(); err != nil {
 		return nil, Misuse{err}
 	}
-	if err := errors.Join(spec.Allowed(), spec.CheckPlayers()); err != nil {
+	if err := errors.Join(sp.Allowed(), sp.CheckPlayers()); err != nil {
 		return nil, Misuse{err} // before there is a folder
 	}
-	t := &Training{Spec: spec, Workers: workers, lab: l}
+	t := &Training{Spec: sp, Workers: workers, lab: l}
 	if err := t.fits(len(seeds)); err != nil {
 		return nil, err
 	}
 	var err error
-	if t.Folder, err = NewFolder(out, spec.Name); err != nil {
+	if t.Folder, err = NewFolder(out, sp.Name); err != nil {
 		return nil, err
 	}
-	if err := l.Reg.Trust.Sign(t.Folder, spec.Executes()); err != nil {
+	if err := l.Reg.Trust.Sign(t.Folder, sp.Executes()); err != nil {
 		l.Note("%v", err)
 	}
 	return t, t.beginAll(seeds)
@@ -173,7 +173,7 @@ func (t *Training) begin(dir string, seed uint64, spec []byte) error {
 	if err != nil {
 		return err
 	}
-	run.Printf("started: %s; %s, %s", stage.Join(info.Command), info.Line(), page.Count(t.Cores(), "core"))
+	run.Printf("started: %s; %s, %s", stage.Join(info.Command), info.Line(), plot.Count(t.Cores(), "core"))
 	t.jobs = append(t.jobs, &job{seed: seed, dir: dir, spec: t.Spec, run: run, build: info.Build, last: info.Build})
 	return nil
 }
@@ -393,7 +393,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		}
 		j.step = int(step)
 	}
-	machine := exp.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }, Saved: saved}
+	machine := spec.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }, Saved: saved}
 	loop, err := wait.For(ctx, func() (*train.SelfPlay, error) { // large networks take minutes to make
 		loop, err := j.spec.Build(j.seed, machine)
 		if err != nil || saved == nil {
@@ -432,7 +432,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	own := *t.lab.Reg
 	own.Runs = nil // the final agents or none
-	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return own.LoadAgents(j.dir) })
+	agents, err := wait.For(ctx, func() (*spec.Agents, error) { return own.LoadAgents(j.dir) })
 	if err != nil {
 		return err
 	}

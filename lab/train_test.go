@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
 )
 
 // The last fifth of a training is of what the agents played.

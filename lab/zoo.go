@@ -12,14 +12,14 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/eval"
-	"hop/exp"
-	"hop/f32"
-	"hop/game"
-	"hop/internal/disk"
-	"hop/lab/zoo"
-	"hop/rng"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab/zoo"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Breed is a kind of co-player and how its spec differs from the game's plain PPO.
@@ -247,10 +247,10 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 
 // breedSpec returns what a kind of co-player is trained by: the settings of the game's
 // preset, on the game with the parameters that are asked for.
-func (l *Lab) breedSpec(c ZooConfig, b Breed) (exp.Spec, error) {
+func (l *Lab) breedSpec(c ZooConfig, b Breed) (spec.Spec, error) {
 	g, params, err := l.NewGame(c.Game, c.Set)
 	if err != nil {
-		return exp.Spec{}, err
+		return spec.Spec{}, err
 	}
 	sets := []string{"name=zoo-" + b.Name, "game.name=" + c.Game}
 	base := "ppo-" + c.Game

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	"hop/game"
-	"hop/internal/disk"
-	"hop/lab/zoo"
-	"hop/rollout"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/lab/zoo"
+	"github.com/hop-marl/hop/num/disk"
 )
 
 // readIndex reads the index of a zoo; nothing if there is none. One that an earlier

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/internal/disk"
-	"hop/lab/zoo"
-	"hop/runlog"
+	"github.com/hop-marl/hop/lab/zoo"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // sealedZoo is a zoo with a member, its youth and one that is held out, and everything that reads it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // smallZoo is of the prisoner's dilemma, with members of two ages and one held out.

@@ -3,9 +3,9 @@ package model
 import (
 	"fmt"
 
-	"hop/f32"
-	"hop/frame"
-	"hop/nn"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // Conv is the lower half of HOP's networks: 3x3 convolutions of 16, 32 and 32

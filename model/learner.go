@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/nn"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Learner is a Trainer of a model that learns for a number of steps, at a rate that falls

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"hop/field"
-	"hop/nn"
-	"hop/rng"
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Epoch is what an epoch of learning left behind: the terms of the loss on the
@@ -92,7 +92,7 @@ const maxLayers = 64
 // CheckLayers refuses networks that are too deep to be meant.
 func CheckLayers(path string, widths []int) error {
 	if n := len(widths); n > maxLayers {
-		return field.Bad(path, fmt.Sprintf("a list of %d", n), fmt.Sprintf("at most %d layers", maxLayers))
+		return config.Bad(path, fmt.Sprintf("a list of %d", n), fmt.Sprintf("at most %d layers", maxLayers))
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"hop/frame"
-	"hop/model"
-	"hop/model/moa"
-	"hop/model/vae"
-	"hop/nn"
-	"hop/rng"
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/model/vae"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // saved writes the folder of a model, with something else in place of a piece of what its

@@ -14,11 +14,11 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/exp"
-	"hop/page"
-	"hop/report"
-	"hop/runlog"
-	"hop/serve/shelf"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/serve/runs"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // mostMetrics is how many bytes of metrics a comparison reads at most: all rows of all its
@@ -28,7 +28,7 @@ const mostMetrics = 256 << 20
 // compareView is what the page of comparisons is made from.
 type compareView struct {
 	Runs   []string
-	Choice []shelf.Row
+	Choice []runs.Row
 	Notes  []string
 	Why    string // there is no comparison
 	*compared
@@ -106,7 +106,7 @@ func (s *Server) comparePage(r *http.Request, v *view) (any, error) {
 
 // scored returns the variants of the chosen runs, of each the seeds that are scored, notes
 // which ones are not, and a key by which the same comparison is known.
-func (s *Server) scored(d *compareView, look *shelf.Look, v *view) (list []report.Variant, key string, err error) {
+func (s *Server) scored(d *compareView, look *runs.Look, v *view) (list []report.Variant, key string, err error) {
 	bytes := int64(0)
 	for _, name := range d.Runs {
 		seeds, dirs, err := s.shelf.Seeds(name)
@@ -122,7 +122,7 @@ func (s *Server) scored(d *compareView, look *shelf.Look, v *view) (list []repor
 		for i, seed := range seeds {
 			known, ok := look.Seed(seed)
 			switch {
-			case ok && known.State == shelf.Damaged:
+			case ok && known.State == runs.Damaged:
 				d.Notes = append(d.Notes, title+": "+known.Why)
 			case ok && known.Mean != nil:
 				x.Dirs = append(x.Dirs, dirs[i])
@@ -130,7 +130,7 @@ func (s *Server) scored(d *compareView, look *shelf.Look, v *view) (list []repor
 				if at, err := os.Stat(filepath.Join(dirs[i], "metrics.csv")); err == nil {
 					bytes += at.Size()
 				}
-			case ok && known.State == shelf.Running:
+			case ok && known.State == runs.Running:
 				moving = true
 			}
 		}
@@ -148,7 +148,7 @@ func (s *Server) scored(d *compareView, look *shelf.Look, v *view) (list []repor
 	if bytes > mostMetrics {
 		return nil, "", refuse(http.StatusRequestEntityTooLarge,
 			"these runs have %s of metrics, more than a comparison in the browser reads (%s); "+
-				"hop compare has no such limit", page.Bytes(uint64(bytes)), page.Bytes(mostMetrics))
+				"hop compare has no such limit", plot.Bytes(uint64(bytes)), plot.Bytes(mostMetrics))
 	}
 	return list, key, nil
 }
@@ -205,14 +205,14 @@ func (s *Server) read(key string, list []report.Variant) (*report.Comparison, er
 
 // specDiff holds the specs of trainings against the first one's.
 func (s *Server) specDiff(list []report.Variant) (d specDiff) {
-	var specs []*exp.Spec
+	var specs []*spec.Spec
 	for _, x := range list {
 		d.Names = append(d.Names, x.Name)
 		text, err := runlog.ReadSpec(x.Dirs[0])
 		if err == nil {
-			var spec exp.Spec
-			if spec, err = s.c.Lab.Reg.Parse(text, "spec.yaml", x.Name, nil); err == nil {
-				specs = append(specs, &spec)
+			var sp spec.Spec
+			if sp, err = s.c.Lab.Reg.Parse(text, "spec.yaml", x.Name, nil); err == nil {
+				specs = append(specs, &sp)
 			}
 		}
 		if err != nil {
@@ -221,8 +221,8 @@ func (s *Server) specDiff(list []report.Variant) (d specDiff) {
 		}
 	}
 	at := map[string]int{}
-	for i, spec := range specs[1:] {
-		for _, c := range specs[0].Diff(spec) {
+	for i, sp := range specs[1:] {
+		for _, c := range specs[0].Diff(sp) {
 			k, ok := at[c.Path]
 			if !ok {
 				k, at[c.Path] = len(d.Rows), len(d.Rows)

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"hop/page"
-	"hop/runlog"
-	"hop/serve/curve"
-	"hop/serve/shelf"
-	"hop/train"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/serve/curve"
+	"github.com/hop-marl/hop/serve/runs"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
 )
 
 // Bounds of a view.
@@ -101,7 +101,7 @@ type curveLine struct {
 type panel struct {
 	Metric string      `json:"metric"`
 	Lines  []curveLine `json:"lines"`
-	Refs   []page.Ref  `json:"refs"`
+	Refs   []plot.Ref  `json:"refs"`
 }
 
 // curveRun is what is said of a run beside its lines.
@@ -141,7 +141,7 @@ type curves struct {
 type specFacts struct {
 	warm int // windows
 	who  []string
-	refs []page.Ref
+	refs []plot.Ref
 	runs bool // a training of it runs programs that it names
 }
 
@@ -175,13 +175,13 @@ func (s *Server) chosen(names []string, most time.Duration) ([]*curveRun, error)
 		}
 		_, title, _ := strings.Cut(name, ":")
 		for i, seed := range seeds {
-			r := &curveRun{Run: seed, Title: title, State: shelf.Waiting, group: g}
+			r := &curveRun{Run: seed, Title: title, State: runs.Waiting, group: g}
 			r.Seed, _ = runlog.SeedOf(dirs[i])
 			if known, ok := look.Seed(seed); ok {
 				r.Seed, r.State, r.Why, r.Silent, r.Sealed, r.Loose = known.Seed, known.State, known.Why, known.Silent, known.Sealed, known.Loose
 			}
 			out = append(out, r)
-			if r.State == shelf.Damaged {
+			if r.State == runs.Damaged {
 				continue
 			}
 			r.index = s.indexes.Of(dirs[i])
@@ -206,20 +206,20 @@ func (s *Server) chosen(names []string, most time.Duration) ([]*curveRun, error)
 
 // lines gathers what a query asks for.
 func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
-	runs, err := s.chosen(q.runs, 400*time.Millisecond)
+	found, err := s.chosen(q.runs, 400*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
-	c := &curves{Runs: runs, Panels: []panel{}, Weight: q.weight, By: q.by, Notes: []string{}}
-	for _, r := range runs {
+	c := &curves{Runs: found, Panels: []panel{}, Weight: q.weight, By: q.by, Notes: []string{}}
+	for _, r := range found {
 		c.Warm = max(c.Warm, r.Warm)
-		c.Moving = c.Moving || r.State == shelf.Running || r.index != nil && r.Read < 1
+		c.Moving = c.Moving || r.State == runs.Running || r.index != nil && r.Read < 1
 	}
 	total := 0
 	for _, m := range q.metrics {
-		p := panel{Metric: m, Lines: []curveLine{}, Refs: []page.Ref{}}
+		p := panel{Metric: m, Lines: []curveLine{}, Refs: []plot.Ref{}}
 		for g := range q.runs {
-			list, err := s.linesOf(q, m, g, runs, lang)
+			list, err := s.linesOf(q, m, g, found, lang)
 			if err != nil {
 				return nil, err
 			}
@@ -229,7 +229,7 @@ func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
 			p.Lines = append(p.Lines, list...)
 		}
 		if m == "return/mean" || m == "return" {
-			p.Refs = append(p.Refs, s.refs(runs, lang)...)
+			p.Refs = append(p.Refs, s.refs(found, lang)...)
 		}
 		c.Panels = append(c.Panels, p)
 	}
@@ -238,7 +238,7 @@ func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
 
 // refs are what the returns of all chosen runs can be held against: what is known of their
 // game, and what bots got in their warm-up.
-func (s *Server) refs(runs []*curveRun, lang string) (list []page.Ref) {
+func (s *Server) refs(runs []*curveRun, lang string) (list []plot.Ref) {
 	for _, r := range runs {
 		if r.index == nil {
 			continue
@@ -248,7 +248,7 @@ func (s *Server) refs(runs []*curveRun, lang string) (list []page.Ref) {
 				list = append(list, ref)
 			}
 		}
-		if r.Warm > 0 && !slices.ContainsFunc(list, func(x page.Ref) bool { return strings.HasPrefix(x.Name, say(lang, "curves.bots")) }) {
+		if r.Warm > 0 && !slices.ContainsFunc(list, func(x plot.Ref) bool { return strings.HasPrefix(x.Name, say(lang, "curves.bots")) }) {
 			l, err := r.index.Read(curve.Key{Name: "return/mean", Agent: -1}, curve.Range{From: 0, To: r.Warm}, maxPoints, 0)
 			sum, n := 0., 0.
 			for i, v := range l.Value {
@@ -257,7 +257,7 @@ func (s *Server) refs(runs []*curveRun, lang string) (list []page.Ref) {
 				}
 			}
 			if err == nil && n > 0 {
-				list = append(list, page.Ref{Name: say(lang, "curves.bots") + " (" + strings.Join(r.about.who, ", ") + ")", Value: sum / n})
+				list = append(list, plot.Ref{Name: say(lang, "curves.bots") + " (" + strings.Join(r.about.who, ", ") + ")", Value: sum / n})
 			}
 		}
 	}
@@ -402,7 +402,7 @@ func (s *Server) namesAPI(r *http.Request) (any, error) {
 type curvesView struct {
 	*curves
 	Names  names
-	Choice []shelf.Row // runs that can be chosen
+	Choice []runs.Row // runs that can be chosen
 	WarmUp string
 }
 

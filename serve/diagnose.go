@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hop/serve/control"
-	"hop/serve/shelf"
+	"github.com/hop-marl/hop/serve/jobs"
+	"github.com/hop-marl/hop/serve/runs"
 )
 
 // mostFindings is how many findings the page holds; the script is told of all runs'.
@@ -16,11 +16,11 @@ const mostFindings = 300
 // diagnoseView is what the page is made from.
 type diagnoseView struct {
 	Run       string // that is looked at; "": all
-	Runs      []shelf.Row
+	Runs      []runs.Row
 	Found     []found
 	Rev       int64
 	Allowed   bool // jobs may be started
-	Pages     []shelf.Written
+	Pages     []runs.Written
 	Page      string   // that is shown in place
 	Report    string   // the run's own, if it has one
 	Folder    string   // as one would type it
@@ -38,7 +38,7 @@ func (d diagnoseView) Bare(name string) string {
 
 // found is a finding of a training.
 type found struct {
-	shelf.Finding
+	runs.Finding
 	Run, Title string
 }
 
@@ -48,7 +48,7 @@ func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
 	d := diagnoseView{Run: q.Get("run"), Runs: l.Rows, Rev: l.Rev, Allowed: s.door.Allowed(r), Pages: s.shelf.Written(), Page: q.Get("page"),
 		Folder: typed(s.shelf.Roots()[0]), Watching: q.Get("job")}
 	if d.Allowed {
-		d.Jobs = s.jobs(control.Audit, control.Ladder)
+		d.Jobs = s.jobs(jobs.Audit, jobs.Ladder)
 	}
 	if d.Run != "" {
 		row, ok := l.Row(d.Run)
@@ -63,7 +63,7 @@ func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
 		if _, _, err := s.runnable(d.Run); err != nil {
 			d.Untrusted = err.Error()
 		}
-		d.Lines = []string{control.Line(auditWords(dir, out)), control.Line([]string{"ladder", "--", typed(dir)})}
+		d.Lines = []string{jobs.Line(auditWords(dir, out)), jobs.Line([]string{"ladder", "--", typed(dir)})}
 		if row.Page {
 			d.Report = d.Run + "/report.html"
 		}

@@ -9,15 +9,15 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
+	gonumplot "gonum.org/v1/plot"
 
-	"hop/exp"
-	"hop/page"
-	"hop/report"
-	"hop/stats"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/train/spec"
 )
 
-func references(s *exp.Spec) []page.Ref { return report.References(s) }
+func references(s *spec.Spec) []plot.Ref { return report.References(s) }
 
 // exportCurves writes a view of curves as a file: what is shown, as SVG, PNG or CSV.
 func (s *Server) exportCurves(w http.ResponseWriter, r *http.Request) {
@@ -123,11 +123,11 @@ func floats(list []stats.Number) []float64 {
 }
 
 // figure draws the view with the kit that reports are drawn with.
-func (c *curves) figure(q curvesQuery) *page.Figure {
-	f := &page.Figure{Name: "curves", Cols: min(2, len(c.Panels)), Title: strings.Join(q.metrics, ", ")}
+func (c *curves) figure(q curvesQuery) *plot.Figure {
+	f := &plot.Figure{Name: "curves", Cols: min(2, len(c.Panels)), Title: strings.Join(q.metrics, ", ")}
 	seen := map[string]bool{}
 	for _, p := range c.Panels {
-		var marks []plot.Plotter
+		var marks []gonumplot.Plotter
 		var heights [][]float64
 		lo, hi := math.Inf(1), 1.
 		for _, l := range p.Lines {
@@ -136,14 +136,14 @@ func (c *curves) figure(q curvesQuery) *page.Figure {
 			}
 		}
 		if c.Warm > 0 {
-			marks = append(marks, page.Stretch{To: float64(c.Warm)})
+			marks = append(marks, plot.Stretch{To: float64(c.Warm)})
 		}
 		for _, l := range p.Lines {
 			xs := make([]float64, len(l.Step))
 			for i, v := range l.Step {
 				xs[i] = float64(v)
 			}
-			ys, col := positive(floats(l.Value), q.logY), page.Agent(l.Colour)
+			ys, col := positive(floats(l.Value), q.logY), plot.Agent(l.Colour)
 			heights = append(heights, ys)
 			if len(l.Low) > 0 {
 				low, high := positive(floats(l.Low), q.logY), positive(floats(l.High), q.logY)
@@ -153,54 +153,54 @@ func (c *curves) figure(q curvesQuery) *page.Figure {
 					}
 				}
 				heights = append(heights, low, high)
-				marks = append(marks, page.Band{X: xs, Low: low, High: high, Color: page.Fade(col, 0.15)})
+				marks = append(marks, plot.Band{X: xs, Low: low, High: high, Color: plot.Fade(col, 0.15)})
 			}
-			line := page.Line{X: xs, Y: ys, Color: col, Width: 1.3, Dash: l.Dash%2 == 1}
+			line := plot.Line{X: xs, Y: ys, Color: col, Width: 1.3, Dash: l.Dash%2 == 1}
 			if c.Weight > 0 {
-				line.Color, line.Width = page.Fade(col, 0.3), 0.8
+				line.Color, line.Width = plot.Fade(col, 0.3), 0.8
 				marks = append(marks, line, smoothed(l, xs, q.logY))
 			} else {
 				marks = append(marks, line)
 			}
 			if !seen[l.Label] {
 				seen[l.Label] = true
-				f.Legend = append(f.Legend, page.Key{Name: l.Label, Color: col, Dash: l.Dash%2 == 1})
+				f.Legend = append(f.Legend, plot.Key{Name: l.Label, Color: col, Dash: l.Dash%2 == 1})
 			}
 		}
 		for _, r := range p.Refs {
 			heights = append(heights, []float64{r.Value})
 		}
-		x := page.Round(0, hi, 5)
+		x := plot.Round(0, hi, 5)
 		if q.span.To >= q.span.From {
-			x = page.Round(min(lo, hi), hi, 5)
+			x = plot.Round(min(lo, hi), hi, 5)
 		}
-		if x.Name, x.Label = "env steps", page.Short; q.logX && lo > 0 {
-			x = page.LogSteps(min(lo, hi), hi)
+		if x.Name, x.Label = "env steps", plot.Short; q.logX && lo > 0 {
+			x = plot.LogSteps(min(lo, hi), hi)
 		}
-		ylo, yhi := page.Span(heights...)
+		ylo, yhi := plot.Span(heights...)
 		pad := 0.04 * (yhi - ylo)
-		y := page.Round(ylo-pad, yhi+pad, 5)
+		y := plot.Round(ylo-pad, yhi+pad, 5)
 		if q.logY && ylo > 0 {
-			y = page.LogSteps(ylo, yhi)
+			y = plot.LogSteps(ylo, yhi)
 			y.Label = nil
 		}
 		y.Name = p.Metric
-		plot := page.New(x, y).Add(page.Levels{Refs: p.Refs}).Add(marks...)
-		f.Panels = append(f.Panels, plot.Panel(p.Metric, page.WideW, page.WideH))
+		fig := plot.New(x, y).Add(plot.Levels{Refs: p.Refs}).Add(marks...)
+		f.Panels = append(f.Panels, fig.Panel(p.Metric, plot.WideW, plot.WideH))
 	}
 	if c.Weight > 0 {
-		f.Legend = append(f.Legend, page.Key{Name: fmt.Sprintf("smoothed: exponential, weight %g; faint: not smoothed", c.Weight),
-			Color: page.Faint})
+		f.Legend = append(f.Legend, plot.Key{Name: fmt.Sprintf("smoothed: exponential, weight %g; faint: not smoothed", c.Weight),
+			Color: plot.Faint})
 	}
 	if c.Moving {
-		f.Legend = append(f.Legend, page.Key{Name: "still being written", Color: page.Faint})
+		f.Legend = append(f.Legend, plot.Key{Name: "still being written", Color: plot.Faint})
 	}
 	return f
 }
 
 // smoothed is the smoothed line, through the points that have a value.
-func smoothed(l curveLine, xs []float64, log bool) page.Line {
-	out := page.Line{Color: page.Agent(l.Colour), Width: 1.6, Dash: l.Dash%2 == 1}
+func smoothed(l curveLine, xs []float64, log bool) plot.Line {
+	out := plot.Line{Color: plot.Agent(l.Colour), Width: 1.6, Dash: l.Dash%2 == 1}
 	for i, v := range positive(floats(l.Smooth), log) {
 		if !math.IsNaN(v) {
 			out.X, out.Y = append(out.X, xs[i]), append(out.Y, v)

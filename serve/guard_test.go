@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/registry"
-	"hop/runlog"
-	"hop/trust"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/trust"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // hostile is a run's name that begins like a flag.

@@ -12,22 +12,22 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/internal/disk"
-	"hop/lab"
-	"hop/runlog"
-	"hop/serve/control"
-	"hop/serve/door"
-	"hop/serve/shelf"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/serve/auth"
+	"github.com/hop-marl/hop/serve/jobs"
+	"github.com/hop-marl/hop/serve/runs"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // job is a job for a page: folders by their names, and no path of this machine but in the
 // command, which one may want to type.
 type job struct {
-	control.Job
+	jobs.Job
 	Title string `json:"title"` // of the run
 }
 
-func (s *Server) job(j control.Job) job {
+func (s *Server) job(j jobs.Job) job {
 	out := job{Job: j}
 	out.Run, _ = s.shelf.Name(j.Run)
 	out.Page, _ = s.shelf.Name(j.Page)
@@ -95,7 +95,7 @@ func (s *Server) folder(n int) (string, error) {
 
 // note writes down who asks for something that changes, before it is done.
 func (s *Server) note(r *http.Request, folder int, did, what string) error {
-	err := s.control.Note(folder, control.Entry{Role: string(s.door.Role(r)), From: r.RemoteAddr, Did: did, What: what})
+	err := s.control.Note(folder, jobs.Entry{Role: string(s.door.Role(r)), From: r.RemoteAddr, Did: did, What: what})
 	if err != nil {
 		return refusal{http.StatusConflict, errors.New(s.asTyped(err.Error()))}
 	}
@@ -104,7 +104,7 @@ func (s *Server) note(r *http.Request, folder int, did, what string) error {
 
 // start begins a job.
 func (s *Server) start(r *http.Request, folder int, kind, run string, words []string) (any, error) {
-	if err := s.note(r, folder, "start", control.Line(words)); err != nil {
+	if err := s.note(r, folder, "start", jobs.Line(words)); err != nil {
 		return nil, err
 	}
 	j, err := s.control.Start(folder, kind, run, words)
@@ -117,7 +117,7 @@ func (s *Server) start(r *http.Request, folder int, kind, run string, words []st
 
 // startTraining starts what the form says.
 func (s *Server) startTraining(r *http.Request) (any, error) {
-	var in control.Asked
+	var in jobs.Asked
 	if err := body(r, 1<<18, &in); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Server) startTraining(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := control.NewForm(s.c.Lab.Reg, in, typed(dir))
+	f, err := jobs.NewForm(s.c.Lab.Reg, in, typed(dir))
 	if err != nil {
 		return nil, refusal{http.StatusBadRequest, err}
 	}
@@ -138,7 +138,7 @@ func (s *Server) startTraining(r *http.Request) (any, error) {
 		}
 		return nil, refuse(http.StatusBadRequest, "%s", strings.Join(faults, "; "))
 	}
-	return s.start(r, in.Folder, control.Train, "", append(f.Words, "--json"))
+	return s.start(r, in.Folder, jobs.Train, "", append(f.Words, "--json"))
 }
 
 // runnable is ofRun, of what a process may be started on.
@@ -182,7 +182,7 @@ func (s *Server) resumeRun(r *http.Request) (any, error) {
 			return nil, refuse(http.StatusConflict, "it is running: process %d holds it", h.PID)
 		}
 	}
-	return s.start(r, folder, control.Resume, dir, resumeWords(dir))
+	return s.start(r, folder, jobs.Resume, dir, resumeWords(dir))
 }
 
 // auditRun audits a run, or climbs its ladder.
@@ -195,7 +195,7 @@ func (s *Server) auditRun(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.start(r, folder, control.Audit, dir, auditWords(dir, s.shelf.Roots()[folder]))
+	return s.start(r, folder, jobs.Audit, dir, auditWords(dir, s.shelf.Roots()[folder]))
 }
 
 func (s *Server) ladderRun(r *http.Request) (any, error) {
@@ -220,7 +220,7 @@ func (s *Server) ladderRun(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.start(r, folder, control.Ladder, dir, ladderWords(dir, ppo, out))
+	j, err := s.start(r, folder, jobs.Ladder, dir, ladderWords(dir, ppo, out))
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(out))
 	}
@@ -241,7 +241,7 @@ func (s *Server) stopJob(r *http.Request) (any, error) {
 		}
 		j, err = s.control.Stop(in.Job)
 	}
-	if errors.Is(err, control.ErrNone) {
+	if errors.Is(err, jobs.ErrNone) {
 		return nil, refusal{http.StatusNotFound, err}
 	}
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *Server) jobsStream(r *http.Request, st *stream) error {
 			if j.ID != id || j.Bytes <= at {
 				continue
 			}
-			text, next, err := s.control.Output(id, at, j.State != control.Running)
+			text, next, err := s.control.Output(id, at, j.State != jobs.Running)
 			if err == nil && text != "" {
 				err = st.send("output", map[string]any{"job": id, "text": s.asTyped(text), "next": next})
 			}
@@ -296,7 +296,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	dir, err := s.shelf.Dir(r.URL.Query().Get("file"))
 	var b []byte
 	if err == nil && path.Ext(dir) != ".html" {
-		err = shelf.ErrName
+		err = runs.ErrName
 	}
 	if err == nil {
 		b, err = disk.Read(dir, 64<<20)
@@ -307,7 +307,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		})(w, r)
 		return
 	}
-	door.Sandbox(w.Header())
+	auth.Sandbox(w.Header())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	send(w, r, http.StatusOK, b)
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 const controlToken = "a-token-of-many-letters"

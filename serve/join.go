@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"hop/serve/theatre"
+	"github.com/hop-marl/hop/serve/replay"
 )
 
 func (s *Server) joinPage(r *http.Request, v *view) (any, error) {
@@ -73,7 +73,7 @@ func (s *Server) joinStream(r *http.Request, st *stream) error {
 	if err != nil || at < 0 {
 		at = 0
 	}
-	err = st.pass(func(ctx context.Context) ([]theatre.Event, error) {
+	err = st.pass(func(ctx context.Context) ([]replay.Event, error) {
 		events, err := se.Next(ctx, at)
 		at += len(events)
 		return events, err

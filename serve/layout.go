@@ -15,9 +15,9 @@ import (
 	"strconv"
 	"sync"
 
-	"hop/page"
-	"hop/serve/words"
-	"hop/stats"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/serve/words"
 )
 
 //go:embed pages
@@ -42,9 +42,9 @@ func parsePages() (pages, error) {
 	funcs := template.FuncMap{
 		"pair": func(v view, d any) any { return struct{ View, Form any }{v, d} }, "mod8": func(n int) int { return n % 8 },
 		"sweep":  func(v view, st any) any { return struct{ View, Sweep any }{v, st} },
-		"number": page.Number, "short": func(n int64) string { return page.Short(float64(n)) }, "seconds": page.Seconds,
-		"thousands": page.Thousands, "percent": page.Percent, "interval": func(ci *stats.Interval) string { return page.Range(*ci) },
-		"ends": func(ci stats.Interval) string { return page.Range(ci) }, "colour": func(i int) int { return i % 8 },
+		"number": plot.Number, "short": func(n int64) string { return plot.Short(float64(n)) }, "seconds": plot.Seconds,
+		"thousands": plot.Thousands, "percent": plot.Percent, "interval": func(ci *stats.Interval) string { return plot.Range(*ci) },
+		"ends": func(ci stats.Interval) string { return plot.Range(ci) }, "colour": func(i int) int { return i % 8 },
 		"json": func(v any) (string, error) {
 			b, err := json.Marshal(v)
 			return string(b), err

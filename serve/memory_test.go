@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hop/runlog"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // bigRun makes a run of so many rows of metrics, about 45 bytes each, in 97 series.

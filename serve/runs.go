@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"hop/serve/shelf"
+	"github.com/hop-marl/hop/serve/runs"
 )
 
 // firstRows is how many runs the page holds before its script fetches the others.
@@ -17,7 +17,7 @@ const firstRows = 30
 
 // runsView is what the page of runs is made from.
 type runsView struct {
-	Rows    []shelf.Row
+	Rows    []runs.Row
 	All     int
 	Rev     int64
 	Folders []string
@@ -35,7 +35,7 @@ func (s *Server) runsPage(r *http.Request, v *view) (any, error) {
 
 // rowsSince is what the script gets: all rows, or those that have changed since it looked.
 // The rows are JSON already, which of a thousand runs need not be read again.
-func rowsSince(l *shelf.Look, rev int64) (written, error) {
+func rowsSince(l *runs.Look, rev int64) (written, error) {
 	rows, gone, all := l.Since(rev)
 	head, err := json.Marshal(struct {
 		Rev   int64    `json:"rev"`
@@ -106,11 +106,11 @@ func (s *Server) labelRun(r *http.Request) (any, error) {
 // named makes an error about a name, or what people wrote, a refusal.
 func named(err error) error {
 	switch {
-	case errors.Is(err, shelf.ErrName):
+	case errors.Is(err, runs.ErrName):
 		return refusal{http.StatusNotFound, err}
-	case errors.Is(err, shelf.ErrForeign):
+	case errors.Is(err, runs.ErrForeign):
 		return refusal{http.StatusConflict, err}
-	case errors.Is(err, shelf.ErrLabel):
+	case errors.Is(err, runs.ErrLabel):
 		return refusal{http.StatusBadRequest, err}
 	}
 	return err

@@ -26,11 +26,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hop/lab"
-	"hop/registry"
-	"hop/report"
-	"hop/runlog"
-	"hop/serve/words"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/serve/words"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // newRun makes a run of a preset with some windows of returns.

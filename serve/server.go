@@ -20,13 +20,13 @@ import (
 	"sync"
 	"time"
 
-	"hop/lab"
-	"hop/serve/cache"
-	"hop/serve/control"
-	"hop/serve/curve"
-	"hop/serve/door"
-	"hop/serve/shelf"
-	"hop/serve/theatre"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/serve/auth"
+	"github.com/hop-marl/hop/serve/cache"
+	"github.com/hop-marl/hop/serve/curve"
+	"github.com/hop-marl/hop/serve/jobs"
+	"github.com/hop-marl/hop/serve/replay"
+	"github.com/hop-marl/hop/serve/runs"
 )
 
 // Config says what is served, and to whom.
@@ -44,10 +44,10 @@ type Config struct {
 // Server answers a browser.
 type Server struct {
 	c       Config
-	shelf   *shelf.Shelf
-	door    *door.Door
-	control *control.Control
-	stage   *theatre.Theatre
+	shelf   *runs.Shelf
+	door    *auth.Door
+	control *jobs.Control
+	stage   *replay.Theatre
 	pages   pages
 	files   files
 	mux     *http.ServeMux
@@ -66,20 +66,20 @@ func New(c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
 	}
-	in, err := door.New(door.Config{Addr: c.Addr, Token: c.Token, Hosts: c.Hosts, Control: c.Control, Log: c.Log})
+	in, err := auth.New(auth.Config{Addr: c.Addr, Token: c.Token, Hosts: c.Hosts, Control: c.Control, Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
-	sh, err := shelf.New(c.Folders)
+	sh, err := runs.New(c.Folders)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := control.New(sh.Roots())
+	list, err := jobs.New(sh.Roots())
 	if err != nil {
 		return nil, err
 	}
 	all := cache.New(cmp.Or(c.Cache, 256<<20))
-	s := &Server{c: c, shelf: sh, door: in, control: jobs, stage: theatre.New(theatre.Config{Lab: c.Lab, Cache: all}),
+	s := &Server{c: c, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all}),
 		mux: http.NewServeMux(), cache: all, indexes: curve.NewCache(all), comparing: make(chan struct{}, 1)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *Server) Handler() http.Handler { return s.door.Wrap(s.mux) }
 
 // Visit returns the address to open in a browser, for that of the listener, with the token
 // of a role.
-func (s *Server) Visit(addr net.Addr, as door.Role) string { return s.door.Visit(addr, as) }
+func (s *Server) Visit(addr net.Addr, as auth.Role) string { return s.door.Visit(addr, as) }
 
 // Serve answers on a listener until ctx ends. When it returns, all that it began is gone.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {

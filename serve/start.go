@@ -4,23 +4,23 @@ import (
 	"net/http"
 	"strconv"
 
-	"hop/serve/control"
-	"hop/serve/shelf"
+	"github.com/hop-marl/hop/serve/jobs"
+	"github.com/hop-marl/hop/serve/runs"
 )
 
 // startView is what the page is made from.
 type startView struct {
-	*control.Form
-	Groups  []control.Presets
-	Blocks  []control.Block
+	*jobs.Form
+	Groups  []jobs.Presets
+	Blocks  []jobs.Block
 	Seeds   string
 	Sets    []string
 	Folder  int
 	Folders []string
 	Allowed bool // trainings may be started
 	Jobs    []job
-	CanGoOn []shelf.Row // trainings that were stopped, killed or failed
-	Log     []control.Entry
+	CanGoOn []runs.Row // trainings that were stopped, killed or failed
+	Log     []jobs.Entry
 }
 
 func (s *Server) startPage(r *http.Request, v *view) (any, error) {
@@ -45,16 +45,16 @@ func (s *Server) startPage(r *http.Request, v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Form, err = control.NewForm(reg, control.Asked{Preset: preset, Sets: d.Sets, Seeds: d.Seeds}, typed(dir)); err != nil {
+	if d.Form, err = jobs.NewForm(reg, jobs.Asked{Preset: preset, Sets: d.Sets, Seeds: d.Seeds}, typed(dir)); err != nil {
 		return nil, refusal{http.StatusBadRequest, err}
 	}
-	d.Groups, d.Blocks = control.Groups(reg), d.Form.Blocks()
+	d.Groups, d.Blocks = jobs.Groups(reg), d.Form.Blocks()
 	if d.Allowed {
-		d.Jobs = s.jobs(control.Train, control.Resume)
+		d.Jobs = s.jobs(jobs.Train, jobs.Resume)
 		d.Log = s.control.Log(50)
 	}
 	for _, row := range s.shelf.Now().Rows {
-		if len(d.CanGoOn) < 50 && (row.State == shelf.Stopped || row.State == shelf.Killed || row.State == shelf.Failed) {
+		if len(d.CanGoOn) < 50 && (row.State == runs.Stopped || row.State == runs.Killed || row.State == runs.Failed) {
 			d.CanGoOn = append(d.CanGoOn, row)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"path"
 	"strings"
 
-	"hop/page"
+	"github.com/hop-marl/hop/num/plot"
 )
 
 //go:embed static
@@ -67,7 +67,7 @@ func embedded() (files, error) {
 		fmt.Fprintf(all, "%s %x\n", name, sum)
 		return nil
 	}
-	err := add("style.css", []byte(page.Style()))
+	err := add("style.css", []byte(plot.Style()))
 	if err == nil {
 		err = fs.WalkDir(static, "static", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"hop/internal/disk"
-	"hop/serve/shelf"
-	"hop/sweep"
-	"hop/sweep/queue"
+	"github.com/hop-marl/hop/lab/sweep"
+	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/serve/runs"
 )
 
 // mostJobs is how many jobs the page of a sweep holds.
@@ -27,7 +27,7 @@ var phases = []queue.Phase{queue.Failed, queue.Running, queue.Queued, sweep.Wait
 
 // standing is how a sweep stands.
 type standing struct {
-	shelf.Sweep
+	runs.Sweep
 	Base   string
 	State  string // running, done, failed: done, with jobs that were given up, stopped, cancelled, damaged, waiting
 	Why    string
@@ -58,7 +58,7 @@ type sweepRead struct {
 }
 
 // readSweep returns how a sweep stands, with its jobs if they are wanted. One that cannot be read says why.
-func (s *Server) readSweep(at shelf.Sweep, jobs bool) (standing, *sweep.Index) {
+func (s *Server) readSweep(at runs.Sweep, jobs bool) (standing, *sweep.Index) {
 	s.sweeping.Lock() // two visitors need not read it twice
 	defer s.sweeping.Unlock()
 	key := "sweep " + at.Dir
@@ -94,7 +94,7 @@ func (s *Server) readSweep(at shelf.Sweep, jobs bool) (standing, *sweep.Index) {
 }
 
 // stand reads a sweep's index.
-func (s *Server) stand(at shelf.Sweep) (standing, *sweep.Index) {
+func (s *Server) stand(at runs.Sweep) (standing, *sweep.Index) {
 	st := standing{Sweep: at, State: "running"}
 	x, err := sweep.ReadIndex(at.Dir)
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *Server) gatherSweeps(r *http.Request) (*sweepsView, error) {
 		})
 		return v, nil
 	}
-	i := slices.IndexFunc(list, func(at shelf.Sweep) bool { return at.Name == name })
+	i := slices.IndexFunc(list, func(at runs.Sweep) bool { return at.Name == name })
 	if i < 0 {
 		return nil, refuse(http.StatusNotFound, "there is no sweep %.200q", name)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/internal/disk"
-	"hop/sweep"
-	"hop/sweep/queue"
+	"github.com/hop-marl/hop/lab/sweep"
+	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/num/disk"
 )
 
 // sweptIndex is how a sweep with one job of each phase stands.

@@ -14,39 +14,39 @@ import (
 	"strings"
 	"time"
 
-	"hop/exp"
-	"hop/play"
-	"hop/serve/shelf"
-	"hop/serve/theatre"
+	"github.com/hop-marl/hop/lab/play"
+	"github.com/hop-marl/hop/serve/replay"
+	"github.com/hop-marl/hop/serve/runs"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // asked reads what an address asks to be played.
-func (s *Server) asked(q url.Values) (theatre.Ask, error) {
-	a, err := theatre.Read(q, s.shelf.Seeds)
+func (s *Server) asked(q url.Values) (replay.Ask, error) {
+	a, err := replay.Read(q, s.shelf.Seeds)
 	return a, s.refused(err)
 }
 
 // refused gives errors of the theatre their status, and takes paths of the machine out of
 // them.
 func (s *Server) refused(err error) error {
-	var older theatre.Older
+	var older replay.Older
 	code, says := http.StatusUnprocessableEntity, ""
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, new(*exp.Untrusted)):
+	case errors.As(err, new(*spec.Untrusted)):
 		return s.untrusted(err)
 	case errors.As(err, &older):
 		code = http.StatusConflict
 		says = strings.ReplaceAll(err.Error(), "use the older one with --accept-older",
 			fmt.Sprintf("play the older one by its step, %d", older.Run.Step))
-	case errors.As(err, new(theatre.Busy)):
+	case errors.As(err, new(replay.Busy)):
 		code = http.StatusTooManyRequests
-	case errors.As(err, new(theatre.Gone)):
+	case errors.As(err, new(replay.Gone)):
 		code = http.StatusGone
-	case errors.As(err, new(theatre.Unreadable)):
+	case errors.As(err, new(replay.Unreadable)):
 		code = http.StatusBadRequest
-	case errors.Is(err, shelf.ErrName):
+	case errors.Is(err, runs.ErrName):
 		code = http.StatusNotFound
 	}
 	return refusal{code, errors.New(s.shelf.Plain(cmp.Or(says, err.Error())))}
@@ -60,9 +60,9 @@ func (s *Server) untrusted(err error) error {
 
 // allowed refuses runs that would run such a program.
 func (s *Server) allowed(dir string) error {
-	spec, err := s.c.Lab.RunSpec(dir)
-	if err == nil && errors.As(spec.Allowed(), new(*exp.Untrusted)) {
-		return s.untrusted(spec.Allowed())
+	sp, err := s.c.Lab.RunSpec(dir)
+	if err == nil && errors.As(sp.Allowed(), new(*spec.Untrusted)) {
+		return s.untrusted(sp.Allowed())
 	}
 	return nil // whoever reads it says what else is wrong
 }
@@ -113,7 +113,7 @@ type theatreView struct {
 const mostRuns = 300
 
 // form gathers what can be chosen. joins says that a person is to sit somewhere.
-func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theatre.Ask, error) {
+func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, replay.Ask, error) {
 	q := r.URL.Query()
 	d := &theatreView{Games: s.c.Lab.Reg.GameNames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
 	d.Games = slices.DeleteFunc(slices.Clone(d.Games), func(g string) bool { return g == "python" })
@@ -162,7 +162,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 	if err == nil && q.Get("run") != "" {
 		err = s.stage.Playable(a)
 	}
-	var older theatre.Older
+	var older replay.Older
 	if errors.As(err, &older) && older.Main {
 		asks := plainQuery(q)
 		asks.Set("at", strconv.FormatInt(older.Run.Step, 10))
@@ -190,7 +190,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 		case seat < len(names) && names[seat] != "":
 			x.Now = names[seat]
 		case c.Own != nil:
-			x.Now = theatre.Own
+			x.Now = replay.Own
 		case len(c.Planners) > 1 && seat == 0 && !joins || joins && seat == 1 && len(c.Planners) > 1:
 			x.Now = "plan-infer"
 		default:
@@ -208,7 +208,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, theat
 	if len(a.Team) == 0 { // what the form says is what is played
 		for _, x := range d.Seats {
 			asks.Add("team", x.Now)
-			a.Team = append(a.Team, theatre.Member{Who: x.Now})
+			a.Team = append(a.Team, replay.Member{Who: x.Now})
 		}
 		asks.Set("team", strings.Join(asks["team"], ","))
 	}
@@ -228,10 +228,10 @@ func plainQuery(q url.Values) url.Values {
 }
 
 // whoSits lists who may sit on a seat.
-func (s *Server) whoSits(v *view, c *theatre.Choices, d *theatreView, seat int) (list []group) {
+func (s *Server) whoSits(v *view, c *replay.Choices, d *theatreView, seat int) (list []group) {
 	if c.Own != nil {
 		own := group{Title: v.T("theatre.group.run")}
-		own.List = append(own.List, option{theatre.Own, c.Own[seat], ""})
+		own.List = append(own.List, option{replay.Own, c.Own[seat], ""})
 		for _, step := range d.Steps[:min(len(d.Steps), 24)] {
 			name := fmt.Sprintf("%s#%d@%d", d.Run, seat, step)
 			own.List = append(own.List, option{name, v.T("theatre.age", seat, step), ""})
@@ -304,7 +304,7 @@ func (s *Server) theatreStream(r *http.Request, st *stream) error {
 }
 
 // pass sends events as they come, and a comment now and then while none do.
-func (st *stream) pass(next func(ctx context.Context) ([]theatre.Event, error)) error {
+func (st *stream) pass(next func(ctx context.Context) ([]replay.Event, error)) error {
 	for {
 		ctx, cancel := context.WithTimeout(st.r.Context(), heartbeat)
 		events, err := next(ctx)

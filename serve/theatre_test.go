@@ -17,8 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // house is a server of an empty folder.

@@ -3,9 +3,9 @@ package train
 import (
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // BufferMetric is how the names of buffers' sizes begin.
@@ -16,7 +16,7 @@ const BufferMetric = "buffer/"
 // from, and co-players' steps that the model of others learnt from. Agents that are
 // built alike ought to have as many.
 func (s *SelfPlay) buffers(learnt [][]agent.Stat) []runlog.Row {
-	predicts := slices.ContainsFunc(s.minds, func(m learner) bool { return m.predicts })
+	predicts := slices.ContainsFunc(s.minds, func(m abilities) bool { return m.predicts })
 	if s.imagine == nil && !predicts {
 		return nil
 	}

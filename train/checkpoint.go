@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // checkpoint writes everything that changes from one iteration to the next.

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/field"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config sets the self-play loop.
@@ -105,8 +105,8 @@ func Default() Config {
 // Validate returns everything that is wrong for a game with that many seats and
 // those goals, joined.
 func (c Config) Validate(seats int, goals []string) error {
-	errs := []error{field.Check(c)}
-	bad := func(path string, v any, want string) { errs = append(errs, field.Bad(path, v, want)) }
+	errs := []error{config.Check(c)}
+	bad := func(path string, v any, want string) { errs = append(errs, config.Bad(path, v, want)) }
 	if n := len(c.Brains); n != 0 && n != seats {
 		bad("brains", c.Brains, fmt.Sprintf("one number for each of the %d agents, or none", seats))
 	}

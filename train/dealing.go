@@ -11,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/agent"
-	"hop/field"
-	"hop/mind"
-	"hop/nn"
-	"hop/rng"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // maxPast is how many of its own earlier selves an agent can meet.
@@ -48,10 +48,10 @@ type dealing struct {
 	trial        int            // episodes for which a choice holds
 }
 
-func newDealing(agents, envs int, minds []learner, who []string, key rng.Key) (*dealing, error) {
+func newDealing(agents, envs int, minds []abilities, who []string, key rng.Key) (*dealing, error) {
 	d := &dealing{agents: agents, envs: envs, who: len(who), isPast: make([]bool, len(who)), learns: make([]bool, agents), trial: 1}
 	for _, m := range minds {
-		if t, ok := mind.As[mind.Trials](m.Mind); ok {
+		if t, ok := learner.As[learner.Trials](m.Mind); ok {
 			d.trial = max(d.trial, t.Trial())
 		}
 	}
@@ -71,7 +71,7 @@ func newDealing(agents, envs int, minds []learner, who []string, key rng.Key) (*
 	if d.hasPast {
 		for _, m := range minds {
 			if m.snapshots == nil || m.snapshots.Weights() == nil {
-				return nil, field.Bad("train.standins.who", who,
+				return nil, config.Bad("train.standins.who", who,
 					"no past selves, because agents cannot be met as they were: they do not play by one network without memory")
 			}
 			slots := make([]*nn.Params, maxPast)
@@ -85,7 +85,7 @@ func newDealing(agents, envs int, minds []learner, who []string, key rng.Key) (*
 }
 
 // remember keeps the minds as they are now, for later episodes to meet.
-func (d *dealing) remember(minds []learner) {
+func (d *dealing) remember(minds []abilities) {
 	if !d.hasPast {
 		return
 	}

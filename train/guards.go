@@ -6,13 +6,13 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/check"
-	"hop/internal/cores"
-	"hop/mind"
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // The limits of the guards. docs/ladder.md says where they come from.
@@ -44,7 +44,7 @@ type paid struct {
 
 // netWatch is a network that must change while it learns.
 type netWatch struct {
-	mind.Network
+	learner.Network
 	hash []uint64 // [part] of the last window
 	now  []uint64 // [part] of this one
 	bad  []bool   // [part] that has changed holds weights that are no numbers
@@ -126,7 +126,7 @@ type mindGuard struct {
 	Knew map[string]float64 `json:",omitempty"` // by kind of stranger: the best top-1 before the agents played themselves
 }
 
-func newGuards(minds []learner) *guards {
+func newGuards(minds []abilities) *guards {
 	g := &guards{}
 	for _, m := range minds {
 		nets := make([]netWatch, len(m.networks))

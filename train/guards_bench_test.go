@@ -3,14 +3,14 @@ package train
 import (
 	"testing"
 
-	"hop/agent"
-	"hop/frame"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/mind"
-	"hop/model/actor"
-	"hop/ppo"
-	"hop/rng"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // BenchmarkGuards is one look at a window of 64 envs and 32 steps; compare with
@@ -37,7 +37,7 @@ func BenchmarkGuards(b *testing.B) {
 		b.Fatal(err)
 	}
 	s.collect()
-	stats, err := s.learnFrom(&mind.Window{Rollout: s.ro, Rewards: s.shaped(0)})
+	stats, err := s.learnFrom(&learner.Window{Rollout: s.ro, Rewards: s.shaped(0)})
 	if err != nil {
 		b.Fatal(err)
 	}

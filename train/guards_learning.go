@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"hop/agent"
-	"hop/game"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
 )
 
 // The limits of the guards of learning.

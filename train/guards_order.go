@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/check"
-	"hop/game"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // orderEnvs is how many envs of a window are looked at for the order of joint

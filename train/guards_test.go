@@ -9,27 +9,27 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/check"
-	"hop/exp"
-	"hop/exp/exptest"
-	"hop/mind"
-	"hop/nn"
-	"hop/registry"
-	"hop/rng"
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // meddler is a mind with a fault planted around its learning.
 type meddler struct {
-	mind.Mind
-	learn func(w *mind.Window) ([]agent.Stat, error)
+	learner.Mind
+	learn func(w *learner.Window) ([]agent.Stat, error)
 }
 
-func (m meddler) Unwrap() mind.Mind                          { return m.Mind }
-func (m meddler) Learn(w *mind.Window) ([]agent.Stat, error) { return m.learn(w) }
+func (m meddler) Unwrap() learner.Mind                          { return m.Mind }
+func (m meddler) Learn(w *learner.Window) ([]agent.Stat, error) { return m.learn(w) }
 
 // planted runs a spec with its parts changed and returns what the guards found.
 func planted(t *testing.T, text string, change func(p *train.Parts)) ([]check.Finding, error) {
@@ -53,7 +53,7 @@ func planted(t *testing.T, text string, change func(p *train.Parts)) ([]check.Fi
 // learnt, with the statistics that it will report.
 func around(p *train.Parts, after func(net *nn.Params, update int, stats []agent.Stat) []agent.Stat) {
 	inner, update := p.Minds[2], 0
-	p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {
+	p.Minds[2] = meddler{inner, func(w *learner.Window) ([]agent.Stat, error) {
 		stats, err := inner.Learn(w)
 		update++
 		return after(network(p), update, stats), err
@@ -62,7 +62,7 @@ func around(p *train.Parts, after func(net *nn.Params, update int, stats []agent
 
 // network returns agent 2's.
 func network(p *train.Parts) *nn.Params {
-	a, _ := mind.As[mind.Acting](p.Minds[2])
+	a, _ := learner.As[learner.Acting](p.Minds[2])
 	_, net := a.Actor()
 	return net
 }
@@ -134,7 +134,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 		}, "joint actions out of order", "game", 2, "where another's belongs"},
 		{"value targets of two scales", exptest.Small(""), func(p *train.Parts) {
 			inner := p.Minds[2]
-			p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {
+			p.Minds[2] = meddler{inner, func(w *learner.Window) ([]agent.Stat, error) {
 				big := *w
 				big.Rewards.Scale *= 30
 				return inner.Learn(&big)
@@ -212,7 +212,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 		}, "one agent behind", "", 2, "every other agent at least"},
 		{"learning frozen after some updates", exptest.Small(""), func(p *train.Parts) {
 			inner, u := p.Minds[2], 0
-			p.Minds[2] = meddler{inner, func(w *mind.Window) ([]agent.Stat, error) {
+			p.Minds[2] = meddler{inner, func(w *learner.Window) ([]agent.Stat, error) {
 				if u++; u > 4 {
 					return nil, nil
 				}
@@ -341,11 +341,11 @@ func TestGuardsRememberWhatTheySaid(t *testing.T) {
 	defer run.Close()
 	build := func(steps int) *train.SelfPlay {
 		s.Train.Steps = steps
-		parts, err := s.Parts(1, exp.Machine{Workers: 1})
+		parts, err := s.Parts(1, spec.Machine{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts.Minds[2] = meddler{parts.Minds[2], func(*mind.Window) ([]agent.Stat, error) { return nil, nil }}
+		parts.Minds[2] = meddler{parts.Minds[2], func(*learner.Window) ([]agent.Stat, error) { return nil, nil }}
 		loop, err := train.NewSelfPlay(s.Train, s.Rewards(), parts)
 		if err != nil {
 			t.Fatal(err)

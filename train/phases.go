@@ -3,15 +3,15 @@ package train
 import (
 	"time"
 
-	"hop/mind"
-	"hop/plan"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/search"
 )
 
 // searches calls do with the searches of every player of the learners' own.
-func (s *SelfPlay) searches(do func(f *plan.Forest)) {
+func (s *SelfPlay) searches(do func(f *search.Forest)) {
 	for _, worker := range s.players {
 		for _, p := range worker {
-			if p, ok := p.(*dealtPlayer).own.(mind.Timed); ok {
+			if p, ok := p.(*dealtPlayer).own.(learner.Timed); ok {
 				do(p.Forest())
 			}
 		}
@@ -24,9 +24,9 @@ func (s *SelfPlay) collect() (err error) {
 	if s.parts.Clock == nil {
 		return s.envs.Collect(s.ro, s.players)
 	}
-	s.searches(func(f *plan.Forest) { f.Clock, f.Spent = s.parts.Clock, plan.Spent{} })
+	s.searches(func(f *search.Forest) { f.Clock, f.Spent = s.parts.Clock, search.Spent{} })
 	s.timed("collect", func() { err = s.envs.Collect(s.ro, s.players) })
-	s.searches(func(f *plan.Forest) {
+	s.searches(func(f *search.Forest) {
 		for name, d := range map[string]time.Duration{
 			"select": f.Spent.Select, "others": f.Spent.Others, "dynamics": f.Spent.Dynamics, "leaf": f.Spent.Leaf, "backup": f.Spent.Backup,
 		} {
@@ -34,7 +34,7 @@ func (s *SelfPlay) collect() (err error) {
 			s.phases["collect/search/"+name] += d
 			s.phases["collect/search"] += d
 		}
-		f.Spent = plan.Spent{}
+		f.Spent = search.Spent{}
 	})
 	return err
 }

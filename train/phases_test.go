@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"hop/exp/exptest"
-	"hop/train"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // A clock that goes one millisecond ahead whenever it is read: what the parts of

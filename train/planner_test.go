@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/exp/exptest"
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // aliveRows calls do with every row at which somebody is alive.

@@ -3,11 +3,11 @@ package train
 import (
 	"fmt"
 
-	"hop/agent"
-	"hop/check"
-	"hop/game"
-	"hop/runlog"
-	"hop/stats"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Progress is what a watcher sees after an update. Its slices are valid until

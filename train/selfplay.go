@@ -6,22 +6,22 @@ import (
 	"slices"
 	"time"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/mind"
-	"hop/rng"
-	"hop/rollout"
-	"hop/runlog"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
-// Parts are what the loop works with, made by exp.Build.
+// Parts are what the loop works with, made by spec.Build.
 type Parts struct {
 	Game    game.Game                             // the true game
 	Stage   func(set []string) (game.Game, error) // the game with parameters changed
-	Minds   []mind.Mind                           // what learns
-	Twins   func() ([]mind.Mind, error)           // makes them once more, to be loaded from them; nil: they are not scored on strangers
+	Minds   []learner.Mind                        // what learns
+	Twins   func() ([]learner.Mind, error)        // makes them once more, to be loaded from them; nil: they are not scored on strangers
 	MindOf  []int                                 // [A] each agent's mind
 	Imagine ImaginationMaker                      // learning from made-up steps; nil: off
 	Players func(who string) (PlayerMaker, error) // bots and frozen agents
@@ -39,14 +39,14 @@ type Watching func(ro *batch.Rollout, imagined bool)
 
 // Imagination makes up windows for minds to learn from beside played ones.
 type Imagination interface {
-	mind.Saver
+	learner.Saver
 	// Share lets the workers of a pool help.
 	Share(pool *cores.Pool)
 	// Learn takes in a played window and returns how often minds are to learn from
 	// imagination now.
 	Learn(ro *batch.Rollout, update int) (rounds int, err error)
 	// Imagine fills a window, valid until the next call.
-	Imagine(update, round int) *mind.Imagined
+	Imagine(update, round int) *learner.Imagined
 	// Stats reports on the model behind it.
 	Stats() []agent.Stat
 	// Rows returns how many real steps the model learns from: through agent a's eyes, or
@@ -56,33 +56,33 @@ type Imagination interface {
 
 // ImaginationMaker makes it, for real windows of that shape and the minds that
 // will learn.
-type ImaginationMaker func(played batch.Shape, minds []mind.Mind, workers int) (Imagination, error)
+type ImaginationMaker func(played batch.Shape, minds []learner.Mind, workers int) (Imagination, error)
 
-// learner is a mind with the abilities that the loop uses, found once; nil where
+// abilities is a mind with the abilities that the loop uses, found once; nil where
 // it has none.
-type learner struct {
-	mind.Mind
-	saver     mind.Saver
-	counting  mind.Counting
-	snapshots mind.Snapshots
-	ruled     mind.Ruled
-	networks  []mind.Network
+type abilities struct {
+	learner.Mind
+	saver     learner.Saver
+	counting  learner.Counting
+	snapshots learner.Snapshots
+	ruled     learner.Ruled
+	networks  []learner.Network
 	predicts  bool // it models others
 	goalLen   int
 }
 
-// abilities finds what a mind can do besides playing and learning.
-func abilities(m mind.Mind) learner {
-	l := learner{Mind: m}
-	l.saver, _ = mind.As[mind.Saver](m)
-	l.counting, _ = mind.As[mind.Counting](m)
-	l.snapshots, _ = mind.As[mind.Snapshots](m)
-	l.ruled, _ = mind.As[mind.Ruled](m)
-	_, l.predicts = mind.As[mind.Predicting](m)
-	if n, ok := mind.As[mind.Networked](m); ok {
+// abilitiesOf finds what a mind can do besides playing and learning.
+func abilitiesOf(m learner.Mind) abilities {
+	l := abilities{Mind: m}
+	l.saver, _ = learner.As[learner.Saver](m)
+	l.counting, _ = learner.As[learner.Counting](m)
+	l.snapshots, _ = learner.As[learner.Snapshots](m)
+	l.ruled, _ = learner.As[learner.Ruled](m)
+	_, l.predicts = learner.As[learner.Predicting](m)
+	if n, ok := learner.As[learner.Networked](m); ok {
 		l.networks = n.Networks()
 	}
-	if g, ok := mind.As[mind.GoalReading](m); ok {
+	if g, ok := learner.As[learner.GoalReading](m); ok {
 		l.goalLen = g.GoalLen()
 	}
 	return l
@@ -100,7 +100,7 @@ type SelfPlay struct {
 	rewards Rewards
 	parts   Parts
 	spec    game.Spec
-	minds   []learner
+	minds   []abilities
 
 	envs          *rollout.Envs
 	ro            *batch.Rollout
@@ -134,13 +134,13 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		cores: cores.New(parts.Workers, parts.Clock), learning: cores.Job{Whole: true},
 	}
 	for _, m := range parts.Minds {
-		l := abilities(m)
+		l := abilitiesOf(m)
 		if l.goalLen > 0 && s.goalLen > 0 && l.goalLen != s.goalLen {
 			return nil, fmt.Errorf("train: minds that read %d and %d numbers about the others' goals cannot play side by side; "+
 				"give the planners of minds the same goals", s.goalLen, l.goalLen)
 		}
 		s.minds, s.goalLen = append(s.minds, l), max(s.goalLen, l.goalLen)
-		if r, ok := mind.As[mind.Rememberer](m); ok {
+		if r, ok := learner.As[learner.Rememberer](m); ok {
 			r.Remember(cfg.Envs, cfg.Window)
 		}
 	}
@@ -294,7 +294,7 @@ func (s *SelfPlay) role(a int) string { return s.cfg.Role(a, s.step) }
 // learn lets every mind learn from the window and, if there is imagination that
 // can be trusted, from imagined ones beside it.
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
-	w := mind.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps), Cores: s.cores}
+	w := learner.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps), Cores: s.cores}
 	rounds := 0
 	s.imagined = nil
 	if s.imagine != nil {
@@ -336,7 +336,7 @@ func newest(now, before [][]agent.Stat) [][]agent.Stat {
 
 // learnFrom lets the minds learn side by side. Who has no mind left helps with the
 // minibatches of the others.
-func (s *SelfPlay) learnFrom(w *mind.Window) ([][]agent.Stat, error) {
+func (s *SelfPlay) learnFrom(w *learner.Window) ([][]agent.Stat, error) {
 	stats, errs := make([][]agent.Stat, len(s.minds)), make([]error, len(s.minds))
 	s.timed("learn", func() {
 		s.cores.Do(&s.learning, len(stats), func(i int) { // one mind at a time on each core, whose cache holds one
@@ -361,12 +361,12 @@ func (s *SelfPlay) show(ro *batch.Rollout, imagined bool) {
 }
 
 // shaped says how true rewards become what a mind learns from, now.
-func (s *SelfPlay) shaped(m int) mind.Rewards {
+func (s *SelfPlay) shaped(m int) learner.Rewards {
 	c := s.rewards
 	if s.parts.Rewards != nil {
 		c = s.parts.Rewards[m]
 	}
-	r := mind.Rewards{Scale: c.Scale, Prosocial: c.Prosocial, Gamma: c.Gamma}
+	r := learner.Rewards{Scale: c.Scale, Prosocial: c.Prosocial, Gamma: c.Gamma}
 	if c.ProsocialEnd >= 0 {
 		r.Prosocial += (c.ProsocialEnd - c.Prosocial) * min(float64(s.step)/float64(s.cfg.Steps), 1)
 	}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/oracle"
-	"hop/rng"
-	"hop/rollout"
-	"hop/runlog"
-	"hop/safetensors"
-	"hop/stats"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Strangers says on whom models of others are scored while they learn.
@@ -71,22 +71,22 @@ type strangers struct {
 	game    game.Game
 	envs    *rollout.Envs
 	ro      *batch.Rollout
-	twins   []mind.Mind
-	watch   map[agent.ID]mind.Watching // twins' players; nil: it cannot watch
-	limited bool                       // the Bayes observer knows them all
+	twins   []learner.Mind
+	watch   map[agent.ID]learner.Watching // twins' players; nil: it cannot watch
+	limited bool                          // the Bayes observer knows them all
 }
 
 // newStrangers returns nil if nobody is to be scored.
 func newStrangers(c Config, parts Parts) (*strangers, error) {
 	who := c.strangers(parts.Game)
-	models := slices.ContainsFunc(parts.Minds, func(m mind.Mind) bool {
-		_, ok := mind.As[mind.Predicting](m)
+	models := slices.ContainsFunc(parts.Minds, func(m learner.Mind) bool {
+		_, ok := learner.As[learner.Predicting](m)
 		return ok
 	})
 	if c.Strangers.Every == 0 || len(who) == 0 || parts.Twins == nil || !models {
 		return nil, nil
 	}
-	s := &strangers{who: who, game: parts.Game, watch: map[agent.ID]mind.Watching{}}
+	s := &strangers{who: who, game: parts.Game, watch: map[agent.ID]learner.Watching{}}
 	for _, name := range who {
 		hire, err := parts.Players(name)
 		if err != nil {
@@ -144,9 +144,9 @@ type StrangerScore struct {
 }
 
 // score scores the minds as they are, by agent and kind.
-func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
+func (s *strangers) score(minds []abilities) ([]StrangerScore, error) {
 	agents := s.game.Spec().Seats
-	reads, of, players := make([]*mind.Predictions, agents), make([]int, agents), make([]rollout.Player, agents)
+	reads, of, players := make([]*learner.Predictions, agents), make([]int, agents), make([]rollout.Player, agents)
 	for a := range players {
 		var err error
 		if players[a], err = s.strangerAt(a); err != nil {
@@ -165,7 +165,7 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 			if p == nil {
 				continue
 			}
-			of[a], reads[a] = i, &mind.Predictions{Beside: s.observers}
+			of[a], reads[a] = i, &learner.Predictions{Beside: s.observers}
 			read := reads[a].Take([]rollout.Player{&onlooker{p, players[a]}}, StrangerEnvs)[0]
 			players[a] = &first{Player: read, then: players[a], over: make([]bool, StrangerEnvs)}
 		}
@@ -186,7 +186,7 @@ func (s *strangers) score(minds []learner) ([]StrangerScore, error) {
 }
 
 // watcher returns the twin's player of agent a, made once; nil if it cannot watch.
-func (s *strangers) watcher(m mind.Mind, a agent.ID) (mind.Watching, error) {
+func (s *strangers) watcher(m learner.Mind, a agent.ID) (learner.Watching, error) {
 	if p, made := s.watch[a]; made {
 		return p, nil
 	}
@@ -194,13 +194,13 @@ func (s *strangers) watcher(m mind.Mind, a agent.ID) (mind.Watching, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.watch[a], _ = list[0].(mind.Watching)
+	s.watch[a], _ = list[0].(learner.Watching)
 	return s.watch[a], nil
 }
 
 // load makes a twin what a mind is now, with nothing remembered.
-func load(twin mind.Mind, m learner) error {
-	w, ok := mind.As[mind.Weighted](twin)
+func load(twin learner.Mind, m abilities) error {
+	w, ok := learner.As[learner.Weighted](twin)
 	if !ok || m.saver == nil {
 		return errors.New("train: a mind that cannot be saved and loaded cannot be scored on strangers; set train.strangers.every to 0")
 	}
@@ -211,7 +211,7 @@ func load(twin mind.Mind, m learner) error {
 	if err := w.LoadWeights(&f, ""); err != nil {
 		return err
 	}
-	if r, ok := mind.As[mind.Rememberer](twin); ok {
+	if r, ok := learner.As[learner.Rememberer](twin); ok {
 		r.Remember(StrangerEnvs, 1)
 	}
 	return nil
@@ -233,7 +233,7 @@ func (s *strangers) strangerAt(a int) (rollout.Player, error) {
 }
 
 // observers makes the Bayes observer of an env, if there is one.
-func (s *strangers) observers(_ int, others []agent.ID) []mind.Witness {
+func (s *strangers) observers(_ int, others []agent.ID) []learner.Witness {
 	if !s.limited {
 		return nil
 	}
@@ -241,16 +241,16 @@ func (s *strangers) observers(_ int, others []agent.ID) []mind.Witness {
 	if err != nil {
 		panic("train: strangers that can be observed cannot be")
 	}
-	return []mind.Witness{o}
+	return []learner.Witness{o}
 }
 
 // sum sums up an agent's looks, by kind.
-func (s *strangers) sum(m int, me agent.ID, r *mind.Predictions) []StrangerScore {
+func (s *strangers) sum(m int, me agent.ID, r *learner.Predictions) []StrangerScore {
 	list := make([]StrangerScore, 0, len(s.who)+1)
 	for _, name := range append(slices.Clone(s.who), allKinds) {
 		list = append(list, StrangerScore{Mind: m, Agent: me, Kind: name})
 	}
-	r.Each(func(l *mind.Prediction) {
+	r.Each(func(l *learner.Prediction) {
 		if !l.Acted {
 			return
 		}
@@ -272,7 +272,7 @@ func (s *strangers) sum(m int, me agent.ID, r *mind.Predictions) []StrangerScore
 
 // onlooker watches while somebody else plays its place.
 type onlooker struct {
-	mind.Watching
+	learner.Watching
 	plays rollout.Player
 }
 

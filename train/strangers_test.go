@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	"hop/check"
-	"hop/exp/exptest"
-	"hop/mind"
-	"hop/nn"
-	"hop/runlog"
-	"hop/safetensors"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // scored splits a run's metrics into those about strangers, by name and agent, and the
@@ -119,7 +119,7 @@ func TestGuardsFindAModelOfOthersThatForgets(t *testing.T) {
 	for _, forgets := range []bool{true, false} {
 		found, err := planted(t, text, func(p *train.Parts) {
 			around(p, func(_ *nn.Params, update int, stats []agent.Stat) []agent.Stat {
-				nets, _ := mind.As[mind.Networked](p.Minds[2])
+				nets, _ := learner.As[learner.Networked](p.Minds[2])
 				for _, net := range nets.Networks() {
 					if net.Module == "moa" && update > 2 && forgets {
 						clear(net.Params.W)

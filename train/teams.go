@@ -1,9 +1,9 @@
 package train
 
 import (
-	"hop/agent"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // teams deals whole teams: in some episodes one learner meets bots in all other

@@ -3,8 +3,8 @@ package train
 import (
 	"testing"
 
-	"hop/agent"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // In a team's episode one learner plays among bots, and every number of the first

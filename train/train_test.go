@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/exp/exptest"
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // rows returns how many rows a brain learnt from in an update.

@@ -1,9 +1,9 @@
 package train
 
 import (
-	"hop/agent"
-	"hop/rollout"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // WarmUp names the windows in which bots play all places, wherever they are shown:

@@ -5,13 +5,13 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // path is what an agent held while it played, and what it should have held: the
@@ -20,13 +20,13 @@ import (
 type path struct {
 	ready   bool
 	windows int
-	seen    map[[2]int][]mind.Belief // by slot and env: of every co-player, after it acted
+	seen    map[[2]int][]learner.Belief // by slot and env: of every co-player, after it acted
 
 	ended map[[2]int]bool // by slot and env: an episode's end
 
 	beliefs   []*reference.Beliefs   // [N]
 	history   [][]*reference.History // [N][others]
-	expected  [][]mind.Belief        // [N][others] of the last decision; nil: none in this episode
+	expected  [][]learner.Belief     // [N][others] of the last decision; nil: none in this episode
 	playing   []bool                 // [N] it has acted in the running episode
 	goal      [][]int                // [N][A] the goal reached last in the episode
 	class     [][]int                // [N][others] of the last state seen; -1: none or not sure
@@ -49,7 +49,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if p.ready {
 		return nil
 	}
-	p.ready, p.seen, p.ended = true, map[[2]int][]mind.Belief{}, map[[2]int]bool{}
+	p.ready, p.seen, p.ended = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}
 	goals, _, _, err := s.loaded(f)
 	if err != nil {
 		return err
@@ -110,12 +110,12 @@ func (s *Study) begun(f *safetensors.File, goals *reference.Goals) error {
 }
 
 // Acted records what the player holds after it acted.
-func (s *Study) Acted(b mind.Believing, v *rollout.View, envs []int32) {
+func (s *Study) Acted(b learner.Believing, v *rollout.View, envs []int32) {
 	for _, n := range envs {
-		var list []mind.Belief
+		var list []learner.Belief
 		for j := range s.others {
 			h := b.Believes(int(n), j)
-			list = append(list, mind.Belief{
+			list = append(list, learner.Belief{
 				Posterior: slices.Clone(h.Posterior), Expected: slices.Clone(h.Expected), Mean: slices.Clone(h.Mean), Spread: slices.Clone(h.Spread),
 			})
 		}
@@ -132,7 +132,7 @@ func (s *Study) Over(t, n int) {
 
 // Played follows a window that has been played: f is the mind that played it.
 // Windows in which it did not play only tell what was reached.
-func (s *Study) Played(w *mind.Window, f *safetensors.File) error {
+func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 	p, ro := &s.path, w.Rollout
 	if !s.Watches() {
 		return nil
@@ -260,7 +260,7 @@ func (x *walk) cut(t, n int) {
 }
 
 // inferred holds what is inferred about co-player j against its history.
-func (x *walk) inferred(t, n, j int, held mind.Belief) {
+func (x *walk) inferred(t, n, j int, held learner.Belief) {
 	ro, a := x.ro, x.others[j]
 	mean, spread := make([]float64, len(held.Mean)), make([]float64, len(held.Mean))
 	before := *x.p.history[n][j]
@@ -318,7 +318,7 @@ func (x *walk) inferred(t, n, j int, held mind.Belief) {
 const followed = 400
 
 // predictions holds what co-players are expected to do against the model.
-func (x *walk) predictions(t, n int, held []mind.Belief) {
+func (x *walk) predictions(t, n int, held []learner.Belief) {
 	if x.p.predicted++; x.predict.rows > followed && x.p.predicted%8 != 0 {
 		return
 	}
@@ -359,7 +359,7 @@ func uniform(legal []bool) []float64 {
 }
 
 // features returns those of hypothesis g.
-func (x *walk) features(b mind.Belief, g int) []float64 {
+func (x *walk) features(b learner.Belief, g int) []float64 {
 	if x.goals.OfKinds() {
 		return x.goals.Goal(wide(b.Mean), g)
 	}
@@ -369,7 +369,7 @@ func (x *walk) features(b mind.Belief, g int) []float64 {
 }
 
 // unexpected says that a prediction is not the model's, and tries to explain it.
-func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, want []float64) {
+func (x *walk) unexpected(t, n, j, g int, held []learner.Belief, got []float32, want []float64) {
 	ro, a := x.ro, x.others[j]
 	slot := ro.Slot(a, t, n)
 	says := fmt.Sprintf("at step %d of env %d what agent %d is expected to do under hypothesis %d, %s, is not what the model of others says "+
@@ -405,7 +405,7 @@ func (x *walk) unexpected(t, n, j, g int, held []mind.Belief, got []float32, wan
 
 // believed holds the posterior against Bayes' rule. What a sequence model says of its context
 // does not follow it, and is not asked.
-func (x *walk) believed(t, n int, start bool, held []mind.Belief) {
+func (x *walk) believed(t, n int, start bool, held []learner.Belief) {
 	b := x.p.beliefs[n]
 	for j, a := range x.others {
 		if x.goals.Kind == "context" {
@@ -441,7 +441,7 @@ func (x *walk) believed(t, n int, start bool, held []mind.Belief) {
 }
 
 // unbelievable says how a belief is wrong.
-func (x *walk) unbelievable(t, n, j int, start bool, before []float64, held []mind.Belief) string {
+func (x *walk) unbelievable(t, n, j int, start bool, before []float64, held []learner.Belief) string {
 	b, a, got := x.p.beliefs[n], x.others[j], held[j].Posterior
 	says := fmt.Sprintf("at step %d of env %d the belief about agent %d is %s, by Bayes' rule it is %s.", t, n, a, numbers(got),
 		numbers(b.B[j]))
@@ -508,7 +508,7 @@ func (x *walk) name(action int32) string {
 }
 
 // written holds what the own network reads against the beliefs.
-func (x *walk) written(t, n int, held []mind.Belief) {
+func (x *walk) written(t, n int, held []learner.Belief) {
 	ro, width := x.ro, x.goals.Width()
 	if ro.GoalLen == 0 || ro.GoalLen != len(x.others)*width {
 		return

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/check"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/plan"
-	"hop/rng"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search"
 )
 
 // Subject is whose decisions are looked at.
 type Subject struct {
-	Mind   mind.Mind
+	Mind   learner.Mind
 	Player rollout.Player
 	Hop    *hop.Config // nil: it does not plan
 	Game   game.Game
@@ -90,7 +90,7 @@ func (l *Decisions) findings(list map[int]check.Finding) []check.Finding {
 type experiment struct {
 	*Decisions
 	Subject
-	saver mind.Saver
+	saver learner.Saver
 	start *safetensors.File // the mind, before
 	v     *rollout.View     // the real one
 	envs  []int32
@@ -105,7 +105,7 @@ type outcome struct {
 	target  []float32
 	goal    []float32
 	beliefs []float64
-	journal *plan.Journal
+	journal *search.Journal
 	broke   any // it panicked
 }
 
@@ -132,7 +132,7 @@ func (o *outcome) differs(p *outcome) string {
 
 // Look examines the decision that the player is about to make in the envs.
 func (l *Decisions) Look(s Subject, v *rollout.View, envs []int32) error {
-	saver, ok := mind.As[mind.Saver](s.Mind)
+	saver, ok := learner.As[learner.Saver](s.Mind)
 	if !ok || l.err != nil {
 		return l.err
 	}
@@ -189,13 +189,13 @@ func (x *experiment) decide(salt uint64, edit func(v *rollout.View)) (o *outcome
 			o.broke = p
 		}
 	}()
-	if t, ok := x.Player.(mind.Timed); ok {
-		o.journal = &plan.Journal{}
+	if t, ok := x.Player.(learner.Timed); ok {
+		o.journal = &search.Journal{}
 		t.Forest().Journal = o.journal
 		defer func() { t.Forest().Journal = nil }()
 	}
 	x.Player.Act(v, slices.Clone(x.envs))
-	reading, reads := x.Player.(mind.Predictor)
+	reading, reads := x.Player.(learner.Predictor)
 	probs := make([]float64, v.Actions)
 	for _, e := range x.envs {
 		n := int(e)

@@ -5,22 +5,22 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/reference"
-	"hop/belief"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/mind/hop/pretrained"
-	"hop/plan"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/hop/pretrained"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/belief"
 )
 
 // drawn holds every draw of the co-players' actions against the model of others and
 // the stream, and draws more at every root.
 func (s *searched) drawn() {
 	joint, rs := make([]int32, len(s.others)), make([]rng.Rand, len(s.journal.Grown))
-	s.entries(plan.Drew, 0, leafRows, func(i int, t int32, e *plan.Entry) {
+	s.entries(search.Drew, 0, leafRows, func(i int, t int32, e *search.Entry) {
 		probs := s.predicted(i, t, e.Query.Slot, nil)
 		s.hold(i, e.Joint, probs, e.Rand)
 		if lo, _ := s.trees(i); e.Query.Depth > 0 || int(t) > lo+1 {
@@ -29,7 +29,7 @@ func (s *searched) drawn() {
 		for more := range 100 {
 			rs[t] = stream("draw", more)
 			was := rs[t]
-			s.journal.Model.Draw(joint, []plan.Query{e.Query}, rs)
+			s.journal.Model.Draw(joint, []search.Query{e.Query}, rs)
 			s.hold(i, joint, probs, was)
 		}
 	})
@@ -169,7 +169,7 @@ func (s *searched) slipped(i int) string {
 // allDrawn reports whether all draws of a decision agree with a slip.
 func (s *searched) allDrawn(decision int, slip *drawSlip) bool {
 	all := true
-	s.entries(plan.Drew, 0, 0, func(i int, t int32, e *plan.Entry) {
+	s.entries(search.Drew, 0, 0, func(i int, t int32, e *search.Entry) {
 		if !all || i != decision {
 			return
 		}
@@ -366,7 +366,7 @@ func (s *searched) kind(tree int32, j int) int {
 // is likely to be off by more than 6.1 of their own.
 func (s *searched) points(i int) {
 	const draws = 400
-	b, ok := s.Player.(mind.Believing)
+	b, ok := s.Player.(learner.Believing)
 	if !s.Hop.Goals.OfKinds() || !ok {
 		return
 	}
@@ -418,7 +418,7 @@ func (s *searched) points(i int) {
 
 // misnamed names the slip by which the response network was told of others than were
 // drawn.
-func (s *searched) misnamed(i int, tree int32, e *plan.Entry) string {
+func (s *searched) misnamed(i int, tree int32, e *search.Entry) string {
 	if s.q[valuesLeaves].says != "" || s.kept || len(s.pop.kinds) == 0 {
 		return ""
 	}

@@ -3,12 +3,12 @@ package check
 import (
 	"math"
 
-	"hop/agent"
-	"hop/game"
-	"hop/model/world"
-	"hop/plan"
-	"hop/plan/learned"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/learned"
 )
 
 // imagined asks the world model itself about every step, and the rules about those
@@ -25,7 +25,7 @@ func (s *searched) imagined() {
 	}
 	ws := m.Work()
 	joint := make([]int32, n)
-	s.entries(plan.Played, 0, leafRows, func(i int, t int32, e *plan.Entry) {
+	s.entries(search.Played, 0, leafRows, func(i int, t int32, e *search.Entry) {
 		s.took(playsRules, 1)
 		s.look.Observe(s.obs, t, e.Leaf.From, 0)
 		joint[0] = e.Leaf.Action
@@ -58,7 +58,7 @@ func (s *searched) imagined() {
 }
 
 // trueStep compares an imagined step from a root with the rules.
-func (s *searched) trueStep(i, t int, e *plan.Entry) {
+func (s *searched) trueStep(i, t int, e *search.Entry) {
 	if e.Leaf.From != s.journal.Grown[t].Root || !s.Game.Spec().Deterministic {
 		return
 	}
@@ -133,7 +133,7 @@ func (s *searched) expectimax() {
 		value := map[int32]float64{} // by slot
 		var seed uint64
 		for at := range tree.Log {
-			if e := &tree.Log[at]; e.What == plan.Valued {
+			if e := &tree.Log[at]; e.What == search.Valued {
 				value[e.Query.Slot], seed = float64(e.Value), e.Query.Seed
 			}
 		}
@@ -143,17 +143,17 @@ func (s *searched) expectimax() {
 		logits, v := make([]float32, j.Actions), make([]float32, 1)
 		for at := range tree.Log {
 			e := &tree.Log[at]
-			if e.What != plan.Played {
+			if e.What != search.Played {
 				continue
 			}
 			got += float64(e.Leaf.Reward) + j.Discount*value[e.Leaf.To]
 			for c, joint := range joints {
-				leaf := []plan.Leaf{{Tree: int32(lo), From: tree.Root, To: tree.Root + 1, Action: e.Leaf.Action}}
+				leaf := []search.Leaf{{Tree: int32(lo), From: tree.Root, To: tree.Root + 1, Action: e.Leaf.Action}}
 				rs[lo] = e.Rand
 				j.Dynamics.Expand(leaf, joint, rs)
 				sums[c] += float64(leaf[0].Reward)
 				if !leaf[0].Over {
-					j.Prior.Eval(logits, v, []plan.Query{{Tree: int32(lo), Slot: tree.Root + 1, Key: leaf[0].Key, Legal: leaf[0].Legal, Depth: 1,
+					j.Prior.Eval(logits, v, []search.Query{{Tree: int32(lo), Slot: tree.Root + 1, Key: leaf[0].Key, Legal: leaf[0].Legal, Depth: 1,
 						Seed: seed, End: true}})
 					sums[c] += j.Discount * float64(v[0])
 				}

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"hop/check"
-	"hop/frame"
-	"hop/mind/hop"
-	"hop/model/actor"
-	"hop/model/cvae"
-	"hop/model/vae"
-	"hop/nn"
-	"hop/pretrain"
-	"hop/rng"
-	"hop/runlog"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/model/cvae"
+	"github.com/hop-marl/hop/model/vae"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/pretrain"
 )
 
 // latent returns settings of latent goals with small models as they were drawn, the

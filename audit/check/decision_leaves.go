@@ -6,10 +6,10 @@ import (
 	"math/bits"
 	"slices"
 
-	"hop/game"
-	"hop/game/staghunt"
-	"hop/plan"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
 )
 
 // leafRows is how many leaves of a tree are evaluated again: by networks, by scripts.
@@ -27,7 +27,7 @@ func (s *searched) leaves() {
 		trees, most = rollTrees, rollRows
 	}
 	partners := map[int32][][]int32{} // by tree: who may stand for what was drawn
-	s.entries(plan.Valued, trees, most, func(i int, t int32, e *plan.Entry) {
+	s.entries(search.Valued, trees, most, func(i int, t int32, e *search.Entry) {
 		if partners[t] == nil {
 			partners[t] = s.partners(i, t)
 		}
@@ -38,7 +38,7 @@ func (s *searched) leaves() {
 
 // leaf holds one evaluation against its definition, and returns the partners that
 // agree with it: where they are drawn and not written down, some must.
-func (s *searched) leaf(i int, tree int32, e *plan.Entry, partners [][]int32) [][]int32 {
+func (s *searched) leaf(i int, tree int32, e *search.Entry, partners [][]int32) [][]int32 {
 	kind := s.Hop.Leaf.Kind
 	s.look.Observe(s.obs, tree, e.Query.Slot, 0)
 	logits, own := s.own.at(s.obs, s.read(i, tree, e.Query.Slot, true))
@@ -180,7 +180,7 @@ func (s *searched) partners(i int, tree int32) [][]int32 {
 }
 
 // misread names the slip that a network's value agrees with.
-func (s *searched) misread(i int, tree int32, e *plan.Entry, want float64, n network) string {
+func (s *searched) misread(i int, tree int32, e *search.Entry, want float64, n network) string {
 	if s.q[valuesLeaves].says != "" || s.kept {
 		return ""
 	}
@@ -193,7 +193,7 @@ func (s *searched) misread(i int, tree int32, e *plan.Entry, want float64, n net
 
 // elsewhere says whose evaluation it is, if it is that of another state or of other
 // goals.
-func (s *searched) elsewhere(i int, tree int32, e *plan.Entry) string {
+func (s *searched) elsewhere(i int, tree int32, e *search.Entry) string {
 	if s.q[valuesLeaves].says != "" || s.Hop.Leaf.Kind == "response" || s.kept {
 		return ""
 	}
@@ -224,7 +224,7 @@ func (s *searched) elsewhere(i int, tree int32, e *plan.Entry) string {
 	return ""
 }
 
-func is(e *plan.Entry, logits []float32, v float64) bool {
+func is(e *search.Entry, logits []float32, v float64) bool {
 	return !off(float64(e.Value), v) && (e.Query.End || sameLogits(e.Logits, logits, e.Query.Legal))
 }
 
@@ -246,7 +246,7 @@ var (
 )
 
 // misrolled names the slip that scripted rollouts agree with.
-func (s *searched) misrolled(i int, tree int32, e *plan.Entry, partners [][]int32) string {
+func (s *searched) misrolled(i int, tree int32, e *search.Entry, partners [][]int32) string {
 	if s.q[valuesLeaves].says != "" {
 		return ""
 	}
@@ -298,7 +298,7 @@ func (s *searched) bot(name string) game.Bot {
 // game's own bots: the best of the scripts, each the mean over Repeat futures against
 // the partners. Random numbers are those that truth.Scripts names by state, models and
 // script; the co-players', where a tree's are common, those of its depth.
-func (s *searched) rolled(i int, q plan.Query, st game.State, partners []int32, how rolling) float64 {
+func (s *searched) rolled(i int, q search.Query, st game.State, partners []int32, how rolling) float64 {
 	key := (q.Key ^ q.Seed*uint64(2*q.Depth+1)) | 1
 	for _, g := range partners {
 		key = (key ^ uint64(g+1)) * 0x9e3779b97f4a7c15
@@ -307,7 +307,7 @@ func (s *searched) rolled(i int, q plan.Query, st game.State, partners []int32, 
 	repeat := s.Hop.Leaf.Repeat
 	best := math.NaN()
 	for script, name := range s.Hop.Leaf.Scripts {
-		r := plan.Stream(key, uint64(script)+1)
+		r := search.Stream(key, uint64(script)+1)
 		sum := 0.
 		for k := range repeat {
 			seed := uint64(0)
@@ -336,7 +336,7 @@ func (s *searched) rollout(
 		joint[me] = s.bot(script).Act(st, me, r)
 		draw := r
 		if seed != 0 {
-			common := plan.Common(seed, depth)
+			common := search.Common(seed, depth)
 			draw = &common
 			depth++
 		}

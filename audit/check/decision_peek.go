@@ -3,12 +3,12 @@ package check
 import (
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/check"
-	"hop/game"
-	"hop/rng"
-	"hop/rollout"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // peek changes what cannot be known yet, then what must count, and decides again.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/reference"
-	"hop/plan"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/search"
 )
 
 // seeds asks whether random numbers are common where they are meant to be, and
@@ -19,7 +19,7 @@ func (s *searching) seeds() {
 		seed, first := uint64(0), true
 		for at := range s.Grown[i].Log {
 			e := &s.Grown[i].Log[at]
-			if e.What != plan.Drew && e.What != plan.Valued {
+			if e.What != search.Drew && e.What != search.Valued {
 				continue
 			}
 			if first {
@@ -28,7 +28,7 @@ func (s *searching) seeds() {
 			if e.Query.Seed != seed || (seed != 0) != common {
 				s.slip("resampled", 1, "the number that names a tree's common random numbers is %d in tree %d, and was %d", e.Query.Seed, i, seed)
 			}
-			if e.What != plan.Drew || !slices.ContainsFunc(e.Joint, func(a int32) bool { return a >= 0 }) {
+			if e.What != search.Drew || !slices.ContainsFunc(e.Joint, func(a int32) bool { return a >= 0 }) {
 				continue // nobody is left to draw for
 			}
 			name := fmt.Sprint(i, ", draw ", at)
@@ -41,7 +41,7 @@ func (s *searching) seeds() {
 			}
 			streams[stream] = name
 			if common {
-				if want := fmt.Sprint(plan.Common(seed, e.Query.Depth)); want != stream {
+				if want := fmt.Sprint(search.Common(seed, e.Query.Depth)); want != stream {
 					s.slip("resampled", 1, "%d steps from the root of tree %d the co-players' actions are not drawn from the numbers that all nodes of "+
 						"that depth have in common", e.Query.Depth, i)
 				}

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	"hop/check"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop/pretrained"
-	"hop/model/actor"
-	"hop/model/moa"
-	"hop/nn"
-	"hop/plan"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop/pretrained"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search"
 )
 
 // The questions, in causal order.
@@ -78,7 +78,7 @@ type searched struct {
 	*outcome
 	a      agent.ID
 	others []agent.ID
-	look   plan.Observer
+	look   search.Observer
 	named  interface{ Of(tree int32) []int32 }
 	vector interface {
 		Vector(tree int32, other int, goal int32) []float32
@@ -116,13 +116,13 @@ func (n network) at(obs, goal []float32) ([]float32, float64) {
 func (x *experiment) search(base *outcome) {
 	s := &searched{experiment: x, outcome: base, a: x.v.Agent, doubt: -1, obs: make([]float32, x.v.ObsLen)}
 	j := base.journal
-	reading, ok := x.Player.(mind.Predictor)
-	acting, can := mind.As[mind.Acting](x.Mind)
-	inner, has := mind.As[interface {
+	reading, ok := x.Player.(learner.Predictor)
+	acting, can := learner.As[learner.Acting](x.Mind)
+	inner, has := learner.As[interface {
 		Models() pretrained.Models
 		Model() *moa.Learner
 	}](x.Mind)
-	timed, _ := x.Player.(mind.Timed)
+	timed, _ := x.Player.(learner.Timed)
 	if !ok || !can || !has || len(j.Grown) == 0 || len(j.Grown) > timed.Forest().Group() {
 		return
 	}
@@ -137,7 +137,7 @@ func (x *experiment) search(base *outcome) {
 	if x.Hop.Goals.Doubt && x.Hop.Goals.Kind != "none" {
 		s.doubt = len(base.beliefs)/len(x.envs)/len(s.others) - 1
 	}
-	s.look, _ = j.Dynamics.(plan.Observer)
+	s.look, _ = j.Dynamics.(search.Observer)
 	s.named, _ = j.Model.(interface{ Of(tree int32) []int32 })
 	s.vector, _ = j.Model.(interface {
 		Vector(tree int32, other int, goal int32) []float32
@@ -194,7 +194,7 @@ func (s *searched) learnt() {
 }
 
 // grown holds the trees against the recomputed ones.
-func (x *experiment) grown(j *plan.Journal) {
+func (x *experiment) grown(j *search.Journal) {
 	r := regrow(j)
 	x.took(growsTree, max(r.Sims, r.Trees))
 	for _, w := range r.Wrongs {
@@ -204,7 +204,7 @@ func (x *experiment) grown(j *plan.Journal) {
 
 // entries visits entries of one kind in the journals of a decision's trees: of each of the
 // first trees so many; most 0: all.
-func (s *searched) entries(what, trees, most int, visit func(i int, t int32, e *plan.Entry)) {
+func (s *searched) entries(what, trees, most int, visit func(i int, t int32, e *search.Entry)) {
 	for i := range s.envs {
 		lo, hi := s.trees(i)
 		if trees > 0 {
@@ -311,7 +311,7 @@ func (s *searched) steps() {
 			s.states[int32(t)] = map[int32]game.State{s.journal.Grown[t].Root: s.v.State(int(e))}
 		}
 	}
-	s.entries(plan.Played, 0, 0, func(i int, t int32, entry *plan.Entry) {
+	s.entries(search.Played, 0, 0, func(i int, t int32, entry *search.Entry) {
 		from := s.states[t][entry.Leaf.From]
 		if from == nil {
 			return
@@ -334,7 +334,7 @@ func (s *searched) steps() {
 }
 
 // bySeat puts a step's actions at their seats.
-func (s *searched) bySeat(i int, e *plan.Entry) []int32 {
+func (s *searched) bySeat(i int, e *search.Entry) []int32 {
 	joint := make([]int32, len(s.others)+1)
 	joint[s.seat(i, 0)] = e.Leaf.Action
 	for j, a := range e.Joint {
@@ -344,7 +344,7 @@ func (s *searched) bySeat(i int, e *plan.Entry) []int32 {
 }
 
 // unlikeRules says in what a step differs from the game's.
-func (s *searched) unlikeRules(i int, tree int32, e *plan.Entry, st game.State, rewards []float32) string {
+func (s *searched) unlikeRules(i int, tree int32, e *search.Entry, st game.State, rewards []float32) string {
 	me := s.seat(i, 0)
 	over := !st.Alive(me)
 	switch {

@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/check"
-	"hop/exp"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/plan"
-	"hop/registry"
-	"hop/rng"
-	"hop/rollout"
-	"hop/runlog"
-	"hop/safetensors"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 func must(t testing.TB, err error) {
@@ -33,7 +33,7 @@ func must(t testing.TB, err error) {
 // watched is a run whose decisions are looked at: one of every agent in the window
 // after the first that is its own.
 type watched struct {
-	mind.Mind
+	learner.Mind
 	at     *watching
 	change func(p rollout.Player) rollout.Player
 }
@@ -49,7 +49,7 @@ type watching struct {
 	err    error
 }
 
-func (w *watched) Unwrap() mind.Mind { return w.Mind }
+func (w *watched) Unwrap() learner.Mind { return w.Mind }
 
 func (w *watched) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
 	list, err := w.Mind.Players(a, workers, envs)
@@ -103,10 +103,10 @@ func held(
 	s, err := registry.New().Load(preset, append([]string{"train.envs=4", "train.window=12", "actor.hidden=[16]"}, sets...))
 	must(t, err)
 	s.Train.Save = max(s.Train.Steps, 1)
-	parts, err := s.Parts(3, exp.Machine{Workers: 1})
+	parts, err := s.Parts(3, spec.Machine{Workers: 1})
 	must(t, err)
 	w := &watching{parts: parts, scale: s.PPO.RewardScale, first: s.Train.Warm.Windows}
-	if c, ok := exp.ConfigOf[hop.Config](&s); ok {
+	if c, ok := spec.ConfigOf[hop.Config](&s); ok {
 		is := *c
 		if w.hop = &is; said != nil {
 			said(w.hop)
@@ -197,15 +197,15 @@ func TestLookingChangesNothing(t *testing.T) {
 
 // last keeps what a mind has saved after its last window.
 type last struct {
-	mind.Mind
+	learner.Mind
 	into *safetensors.File
 }
 
-func (l *last) Unwrap() mind.Mind { return l.Mind }
+func (l *last) Unwrap() learner.Mind { return l.Mind }
 
-func (l *last) Learn(w *mind.Window) ([]agent.Stat, error) {
+func (l *last) Learn(w *learner.Window) ([]agent.Stat, error) {
 	stats, err := l.Mind.Learn(w)
-	s, _ := mind.As[mind.Saver](l.Mind)
+	s, _ := learner.As[learner.Saver](l.Mind)
 	*l.into = safetensors.File{}
 	return stats, errors.Join(err, s.Save(l.into, ""))
 }
@@ -221,12 +221,12 @@ func (b *blind) EpisodeOver(v *rollout.View, n int) {
 
 // misled are rules that a search is misled by.
 type misled struct {
-	mind.Rules
-	after func(l *plan.Leaf)
+	learner.Rules
+	after func(l *search.Leaf)
 	place func(place int) int
 }
 
-func (m *misled) Expand(leaves []plan.Leaf, others []int32, rs []rng.Rand) {
+func (m *misled) Expand(leaves []search.Leaf, others []int32, rs []rng.Rand) {
 	m.Rules.Expand(leaves, others, rs)
 	for i := range leaves {
 		if m.after != nil {
@@ -245,10 +245,10 @@ func (m *misled) Observe(dst []float32, tree, slot int32, place int) {
 func misleading(m misled) func(p *train.Parts) {
 	return func(p *train.Parts) {
 		for _, one := range p.Minds {
-			s, _ := mind.As[mind.Searching](one)
+			s, _ := learner.As[learner.Searching](one)
 			_, made := s.Search()
 			right := *made
-			*made = func(f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+			*made = func(f *search.Forest) (learner.Rules, learner.Scripts, error) {
 				r, scripts, err := right(f)
 				mine := m
 				mine.Rules = r
@@ -284,9 +284,9 @@ func TestFaultsInsideDecisionsAreNamed(t *testing.T) {
 		change                    func(p rollout.Player) rollout.Player
 	}{
 		{"rewards are halved in the tree", "hop-4x4", "steps in a tree are played right", "a reward of",
-			misleading(misled{after: func(l *plan.Leaf) { l.Reward = l.Reward/2 - 1 }}), nil},
+			misleading(misled{after: func(l *search.Leaf) { l.Reward = l.Reward/2 - 1 }}), nil},
 		{"ends are not ends", "hop-4x4", "steps in a tree are played right", "the search has",
-			misleading(misled{after: func(l *plan.Leaf) { l.Legal |= 1 << 5 }}), nil},
+			misleading(misled{after: func(l *search.Leaf) { l.Legal |= 1 << 5 }}), nil},
 		{"places are turned", "hop-4x4", "a search starts from what is there", "what agent",
 			misleading(misled{place: func(p int) int { return (p + 1) % 4 }}), nil},
 		{"it sees what others do now", "ppo-4x4", "decisions know nothing of later steps", "its value",

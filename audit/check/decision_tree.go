@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"hop/plan"
+	"github.com/hop-marl/hop/search"
 )
 
 // wrong is one way in which a search is not what its definition says.
@@ -28,7 +28,7 @@ var slipOrder = []string{"asked", "resampled", "stepped", "valued", "noised", "b
 // regrow recomputes every tree of a journal from the formulae of docs/planning.md, in
 // float64, following the actions that were tried, and says where the search is not
 // what they make it. Drawn actions, steps and evaluations are taken as given.
-func regrow(j *plan.Journal) regrown {
+func regrow(j *search.Journal) regrown {
 	s := searching{Journal: j, deep: j.Config.Sims + 1, found: map[string]*wrong{}}
 	if j.Hashed {
 		s.deep = 1024
@@ -52,7 +52,7 @@ func regrow(j *plan.Journal) regrown {
 }
 
 type searching struct {
-	*plan.Journal
+	*search.Journal
 	deep  int // longest path
 	found map[string]*wrong
 	quiet bool // a variant is being tried: nothing is noted
@@ -129,21 +129,21 @@ func (s *searching) grow(i int, b backup) *tree {
 		return t
 	}
 	ends := map[int32]bool{}
-	var last *plan.Entry // the step that was played last, to be evaluated
+	var last *search.Entry // the step that was played last, to be evaluated
 	goals := 0
 	for at := range in.Log {
 		e := &in.Log[at]
 		switch e.What {
-		case plan.Goals:
+		case search.Goals:
 			goals++
-		case plan.Valued:
+		case search.Valued:
 			s.value(t, in, i, e, last)
-		case plan.Drew:
+		case search.Drew:
 			s.drew(t, i, e)
-		case plan.Played:
+		case search.Played:
 			last = e
 			s.played(t, i, e, ends)
-		case plan.Backed:
+		case search.Backed:
 			t.sims++
 			s.simulate(t, i, e, ends, b)
 		}
@@ -158,7 +158,7 @@ func (s *searching) grow(i int, b backup) *tree {
 }
 
 // value takes in an evaluation: a new node.
-func (s *searching) value(t *tree, in *plan.Tree, i int, e *plan.Entry, last *plan.Entry) {
+func (s *searching) value(t *tree, in *search.Tree, i int, e *search.Entry, last *search.Entry) {
 	q := e.Query
 	depth := int32(0)
 	switch {
@@ -196,7 +196,7 @@ func (s *searching) value(t *tree, in *plan.Tree, i int, e *plan.Entry, last *pl
 }
 
 // noise compares the prior that a root was searched by with the one evaluated.
-func (s *searching) noise(in *plan.Tree, n *node) {
+func (s *searching) noise(in *search.Tree, n *node) {
 	if len(in.Noised) != s.Actions {
 		return
 	}
@@ -215,7 +215,7 @@ func (s *searching) noise(in *plan.Tree, n *node) {
 }
 
 // drew takes in a draw of the co-players' actions.
-func (s *searching) drew(t *tree, i int, e *plan.Entry) {
+func (s *searching) drew(t *tree, i int, e *search.Entry) {
 	n := t.nodes[e.Query.Slot]
 	if n == nil {
 		s.slip("asked", 1, "tree %d draws the co-players' actions in a state that it does not have", i)
@@ -244,7 +244,7 @@ func (s *searching) keeps(n *node) bool {
 }
 
 // played takes in a step.
-func (s *searching) played(t *tree, i int, e *plan.Entry, ends map[int32]bool) {
+func (s *searching) played(t *tree, i int, e *search.Entry, ends map[int32]bool) {
 	n := t.nodes[e.Leaf.From]
 	if n == nil {
 		s.slip("asked", 1, "tree %d plays a step from a state that it does not have", i)
@@ -284,7 +284,7 @@ func (s *searching) played(t *tree, i int, e *plan.Entry, ends map[int32]bool) {
 
 // simulate walks along a simulation's path, asks of every action on it whether it
 // had to be tried, and backs up.
-func (s *searching) simulate(t *tree, i int, e *plan.Entry, ends map[int32]bool, b backup) {
+func (s *searching) simulate(t *tree, i int, e *search.Entry, ends map[int32]bool, b backup) {
 	if !s.quiet {
 		s.out.Sims++
 	}
@@ -325,7 +325,7 @@ func (s *searching) simulate(t *tree, i int, e *plan.Entry, ends map[int32]bool,
 
 // led compares a step of a path with the step that was played, and corrects its
 // reward.
-func (s *searching) led(n *node, h plan.Taken, to int32, reward *float64) {
+func (s *searching) led(n *node, h search.Taken, to int32, reward *float64) {
 	var known []kid
 	for _, k := range n.kids {
 		if k.action == h.Action && (!s.Hashed || k.slot == to) {
@@ -351,7 +351,7 @@ func (s *searching) led(n *node, h plan.Taken, to int32, reward *float64) {
 
 // worth is what the end of a path is worth: nothing beyond an end, what a new state
 // was evaluated to, the mean of what was found below one where the longest line ends.
-func (s *searching) worth(t *tree, e *plan.Entry, ends map[int32]bool) float64 {
+func (s *searching) worth(t *tree, e *search.Entry, ends map[int32]bool) float64 {
 	got, want := float64(e.Value), 0.
 	n := t.nodes[e.At]
 	if n != nil && !ends[e.At] {

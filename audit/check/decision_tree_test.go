@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/plan"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
 )
 
 // maze is a small game of states that are numbers, thousands for the time: what
@@ -38,7 +38,7 @@ func (m *maze) Root(tree, slot int32) (uint32, uint64) {
 	return m.legal(m.at[slot]), key(m.at[slot])
 }
 
-func (m *maze) Expand(leaves []plan.Leaf, others []int32, _ []rng.Rand) {
+func (m *maze) Expand(leaves []search.Leaf, others []int32, _ []rng.Rand) {
 	for i := range leaves {
 		l := &leaves[i]
 		m.at[l.To], l.Reward, l.Over = m.step(m.at[l.From], l.Action, others[i*mazeOthers:(i+1)*mazeOthers])
@@ -53,7 +53,7 @@ func (m *maze) step(s uint64, a int32, others []int32) (to uint64, r float32, ov
 	return s/1000*1000 + 1000 + h%20, shareOf(hash(h, 2)) * 2, h>>50&7 == 0
 }
 
-func (m *maze) Eval(logits, value []float32, qs []plan.Query) {
+func (m *maze) Eval(logits, value []float32, qs []search.Query) {
 	for i, q := range qs {
 		for k := range mazeActions {
 			logits[i*mazeActions+k] = 3 * shareOf(hash(q.Key, 3, uint64(k)))
@@ -64,7 +64,7 @@ func (m *maze) Eval(logits, value []float32, qs []plan.Query) {
 
 func (m *maze) Goals(_ int32, r *rng.Rand) { r.Uint64() }
 
-func (m *maze) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) {
+func (m *maze) Draw(dst []int32, qs []search.Query, rs []rng.Rand) {
 	for i, q := range qs {
 		for j := range mazeOthers {
 			dst[i*mazeOthers+j] = int32(rs[q.Tree].IntN(3))
@@ -73,20 +73,20 @@ func (m *maze) Draw(dst []int32, qs []plan.Query, rs []rng.Rand) {
 }
 
 // journal lets a forest search two decisions of three trees.
-func journal(t *testing.T, c plan.Config) *plan.Journal {
+func journal(t *testing.T, c search.Config) *search.Journal {
 	t.Helper()
-	f, err := plan.New(c, mazeActions, mazeOthers, 2, 64)
+	f, err := search.New(c, mazeActions, mazeOthers, 2, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Journal = &plan.Journal{}
+	f.Journal = &search.Journal{}
 	m := &maze{make([]uint64, f.Slots())}
 	f.Search(m, m, m, rng.New(5).Rands("tree", 2*f.Trees))
 	return f.Journal
 }
 
-func config(edit func(c *plan.Config)) plan.Config {
-	c := plan.Default()
+func config(edit func(c *search.Config)) search.Config {
+	c := search.Default()
 	c.Trees, c.Sims = 3, 40
 	edit(&c)
 	return c
@@ -99,7 +99,7 @@ func TestTreesAreWhatTheirSimulationsMakeThem(t *testing.T) {
 		for _, untried := range []string{"zero", "node", "min"} {
 			for j, resample := range []string{"child", "node", "root", "depth"} {
 				for _, all := range []bool{true, false} {
-					c := config(func(c *plan.Config) {
+					c := config(func(c *search.Config) {
 						c.Norm, c.Unvisited, c.Resample, c.VisitAll = norm, untried, resample, all
 						c.PlusOne = (i+j)%2 == 0
 						c.Act = []string{"q", "prior", "most", "visits", "softmax", "mixed"}[(i+2*j)%6]
@@ -122,14 +122,14 @@ func TestTreesAreWhatTheirSimulationsMakeThem(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"onestep", "none"} {
-		for _, w := range regrow(journal(t, config(func(c *plan.Config) { c.Kind = kind }))).Wrongs {
+		for _, w := range regrow(journal(t, config(func(c *search.Config) { c.Kind = kind }))).Wrongs {
 			t.Errorf("%s: %s", kind, w.Says)
 		}
 	}
 }
 
 // entries calls f with every entry of a kind.
-func entries(j *plan.Journal, what int, f func(e *plan.Entry)) {
+func entries(j *search.Journal, what int, f func(e *search.Entry)) {
 	for i := range j.Grown {
 		for at := range j.Grown[i].Log {
 			if e := &j.Grown[i].Log[at]; e.What == what {
@@ -143,41 +143,41 @@ func entries(j *plan.Journal, what int, f func(e *plan.Entry)) {
 func TestSlipsOfASearchAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		edit func(j *plan.Journal)
+		edit func(j *search.Journal)
 		what string
 		says string
 	}{
-		{"an end is worth something", func(j *plan.Journal) {
+		{"an end is worth something", func(j *search.Journal) {
 			over := map[string]bool{}
-			entries(j, plan.Played, func(e *plan.Entry) { over[fmt.Sprint(e.Leaf.Tree, e.Leaf.To)] = e.Leaf.Over })
+			entries(j, search.Played, func(e *search.Entry) { over[fmt.Sprint(e.Leaf.Tree, e.Leaf.To)] = e.Leaf.Over })
 			for i := range j.Grown {
 				for at := range j.Grown[i].Log {
-					if e := &j.Grown[i].Log[at]; e.What == plan.Backed && over[fmt.Sprint(i, e.At)] {
+					if e := &j.Grown[i].Log[at]; e.What == search.Backed && over[fmt.Sprint(i, e.At)] {
 						e.Value = 0.5
 					}
 				}
 			}
 		}, "valued", "reaches an end backs up 0.5"},
-		{"another leaf's value", func(j *plan.Journal) {
-			entries(j, plan.Backed, func(e *plan.Entry) {
+		{"another leaf's value", func(j *search.Journal) {
+			entries(j, search.Backed, func(e *search.Entry) {
 				if e.Value != 0 {
 					e.Value++
 				}
 			})
 		}, "valued", "evaluated to"},
-		{"another reward on the path", func(j *plan.Journal) {
-			entries(j, plan.Backed, func(e *plan.Entry) { e.Path[0].Reward = 7 })
+		{"another reward on the path", func(j *search.Journal) {
+			entries(j, search.Backed, func(e *search.Entry) { e.Path[0].Reward = 7 })
 		}, "stepped", "a reward of 7"},
-		{"another settings' discount", func(j *plan.Journal) { j.Discount = 0.9 }, "backed", "without the discount"},
-		{"Q scaled by other bounds", func(j *plan.Journal) { j.Norm = "none" }, "chosen", "whose score is"},
-		{"kept actions are drawn anew", func(j *plan.Journal) { j.Resample = "node" }, "resampled", "drawn once and kept"},
-		{"actions of another draw", func(j *plan.Journal) {
-			entries(j, plan.Played, func(e *plan.Entry) { e.Joint = []int32{9, 9} })
+		{"another settings' discount", func(j *search.Journal) { j.Discount = 0.9 }, "backed", "without the discount"},
+		{"Q scaled by other bounds", func(j *search.Journal) { j.Norm = "none" }, "chosen", "whose score is"},
+		{"kept actions are drawn anew", func(j *search.Journal) { j.Resample = "node" }, "resampled", "drawn once and kept"},
+		{"actions of another draw", func(j *search.Journal) {
+			entries(j, search.Played, func(e *search.Entry) { e.Joint = []int32{9, 9} })
 		}, "resampled", "play [9 9]"},
-		{"visits of the other decision", func(j *plan.Journal) {
+		{"visits of the other decision", func(j *search.Journal) {
 			slices.Reverse(j.Visits)
 		}, "added", "visits"},
-		{"the lowest Q is played", func(j *plan.Journal) {
+		{"the lowest Q is played", func(j *search.Journal) {
 			clear(j.Policy)
 			worst := 0
 			for k := range j.Actions {
@@ -188,7 +188,7 @@ func TestSlipsOfASearchAreNamed(t *testing.T) {
 			j.Policy[worst] = 1
 			j.Policy[j.Actions] = 1
 		}, "decided", "decision 0 is for action"},
-		{"a mixed policy without the prior", func(j *plan.Journal) {
+		{"a mixed policy without the prior", func(j *search.Journal) {
 			j.Act, j.Beta = "mixed", 2
 			for at := 0; at < len(j.Policy); at += j.Actions {
 				q, tried := j.Q[at:at+j.Actions], uint32(0)
@@ -202,19 +202,19 @@ func TestSlipsOfASearchAreNamed(t *testing.T) {
 				}
 			}
 		}, "decided", "it is what comes of Q without the prior"},
-		{"all on one action where the policy is mixed", func(j *plan.Journal) { j.Act = "mixed" }, "decided", "act mixed makes it"},
-		{"noise where none is set", func(j *plan.Journal) {
+		{"all on one action where the policy is mixed", func(j *search.Journal) { j.Act = "mixed" }, "decided", "act mixed makes it"},
+		{"noise where none is set", func(j *search.Journal) {
 			for i := range j.Grown {
 				j.Grown[i].Noised[0] += 0.1
 			}
 		}, "noised", "prior"},
-		{"a simulation too few", func(j *plan.Journal) {
+		{"a simulation too few", func(j *search.Journal) {
 			log := &j.Grown[0].Log
 			*log = (*log)[:len(*log)-1]
 		}, "asked", "39 simulations"},
-		{"one stream for two draws", func(j *plan.Journal) {
-			var first *plan.Entry
-			entries(j, plan.Drew, func(e *plan.Entry) {
+		{"one stream for two draws", func(j *search.Journal) {
+			var first *search.Entry
+			entries(j, search.Drew, func(e *search.Entry) {
 				if first == nil {
 					first = e
 				}
@@ -222,7 +222,7 @@ func TestSlipsOfASearchAreNamed(t *testing.T) {
 			})
 		}, "resampled", "one stream twice"},
 	} {
-		j := journal(t, config(func(s *plan.Config) {
+		j := journal(t, config(func(s *search.Config) {
 			s.Resample = "child"
 			if strings.Contains(c.name, "discount") {
 				s.Discount = 1
@@ -243,14 +243,14 @@ func TestSlipsOfASearchAreNamed(t *testing.T) {
 // One step ahead, the root's Q are draws around the exact expectation over the
 // co-players' actions, and come as near to it as their number says.
 func TestOneStepAheadIsExpectimax(t *testing.T) {
-	c := config(func(c *plan.Config) { c.Kind, c.Trees, c.Resample = "onestep", 900, "node" })
-	f, err := plan.New(c, mazeActions, mazeOthers, 1, 900)
+	c := config(func(c *search.Config) { c.Kind, c.Trees, c.Resample = "onestep", 900, "node" })
+	f, err := search.New(c, mazeActions, mazeOthers, 1, 900)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &maze{make([]uint64, f.Slots())}
 	one := struct {
-		plan.Dynamics
+		search.Dynamics
 		*maze
 	}{rootOf{m, 7}, m}
 	f.Search(one.Dynamics, m, m, rng.New(6).Rands("tree", c.Trees))
@@ -265,7 +265,7 @@ func TestOneStepAheadIsExpectimax(t *testing.T) {
 				to, r, over := m.step(7, k, []int32{a, b})
 				x := float64(r)
 				if !over {
-					m.Eval(logits, v, []plan.Query{{Key: key(to)}})
+					m.Eval(logits, v, []search.Query{{Key: key(to)}})
 					x += c.Discount * float64(v[0])
 				}
 				sum += x / 9

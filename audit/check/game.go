@@ -6,14 +6,14 @@ import (
 	"math"
 	"strings"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/check"
-	"hop/game"
-	"hop/game/gametest"
-	"hop/rng"
-	"hop/rollout"
-	"hop/stats"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Game asks whether the rules are even and mean what they say, before anybody

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"hop/check"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Both tests of evenness see what they are for: 5 % more for one of four columns

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"sync"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/imagine"
-	"hop/model/world"
-	"hop/nn"
-	"hop/rng"
-	"hop/safetensors"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/imagine"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train"
 )
 
 // Run is what a Watch knows of the run.
@@ -55,7 +55,7 @@ type Imagination struct {
 	update int
 	round  int
 	rounds int               // that are due after it
-	now    *mind.Imagined    // handed over last
+	now    *learner.Imagined // handed over last
 	nets   []reference.Net   // [A] that play in imagination now
 	past   [][]reference.Net // those of earlier windows
 }
@@ -300,7 +300,7 @@ func (d *Imagination) restore(ro *batch.Rollout, before, after *safetensors.File
 }
 
 // Imagine lets the minds play on in the model.
-func (d *Imagination) Imagine(update, round int) *mind.Imagined {
+func (d *Imagination) Imagine(update, round int) *learner.Imagined {
 	if d.nets != nil {
 		d.past = append(d.past[max(0, len(d.past)-7):], d.nets)
 	}
@@ -356,7 +356,7 @@ func (c *shareCheck) take(d *Imagination, round int) {
 }
 
 // Handed looks at the window that a mind is given.
-func (d *Imagination) Handed(w *mind.Window) {
+func (d *Imagination) Handed(w *learner.Window) {
 	switch {
 	case d.rounds == 0 && w.Imagined != nil:
 		d.shares.bad("minds are given an imagined window although the model is not trusted")

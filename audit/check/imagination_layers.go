@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/model/world"
-	"hop/nn"
-	"hop/plan"
-	"hop/rng"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
 )
 
 // Layers compares what a world model computes with what its layers come to in
@@ -103,12 +103,12 @@ const searchStates = 60
 
 // Search lets the rules of a search that plays on a world model make steps from real
 // states of the game, and compares them with its reference.
-func (c *Layers) Search(g game.Game, w reference.World, made mind.RulesMaker, key rng.Key) error {
+func (c *Layers) Search(g game.Game, w reference.World, made learner.RulesMaker, key rng.Key) error {
 	spec := g.Spec()
 	n, k := spec.Seats, len(spec.Actions)
-	one := plan.Default()
+	one := search.Default()
 	one.Trees = 1
-	forest, err := plan.New(one, k, n-1, 1, 1)
+	forest, err := search.New(one, k, n-1, 1, 1)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (c *Layers) Search(g game.Game, w reference.World, made mind.RulesMaker, ke
 
 // expand makes one step from a slot to the next and returns what oneself observes
 // then, nil if nothing is left to decide.
-func (c *Layers) expand(w reference.World, rules mind.Rules, from int32, obs []float32, masks [][]bool, seats []game.Seat, r *rng.Rand,
+func (c *Layers) expand(w reference.World, rules learner.Rules, from int32, obs []float32, masks [][]bool, seats []game.Seat, r *rng.Rand,
 ) []float32 {
 	n := len(seats)
 	joint, others := make([]int32, n), make([]int32, n-1)
@@ -184,7 +184,7 @@ func (c *Layers) expand(w reference.World, rules mind.Rules, from int32, obs []f
 			others[place-1] = joint[at]
 		}
 	}
-	leaves := []plan.Leaf{{From: from, To: from + 1, Action: joint[0]}}
+	leaves := []search.Leaf{{From: from, To: from + 1, Action: joint[0]}}
 	rules.Expand(leaves, others, make([]rng.Rand, 1))
 	f := w.Predict(obs, joint)
 	if f.Margin < reference.Tie {

@@ -1,9 +1,9 @@
 package check
 
 import (
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 )
 
 // transitionFields are the fields of a transition, in a user's words.

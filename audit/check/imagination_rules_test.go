@@ -4,22 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	checks "hop/audit/check"
-	"hop/check"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/mind"
-	"hop/model/world"
-	"hop/nn"
-	"hop/plan"
-	"hop/plan/learned"
-	"hop/rng"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/learned"
 )
 
 // swapped is rules on a learnt model that mix up two co-players.
 type swapped struct{ *learned.World }
 
-func (s swapped) Expand(leaves []plan.Leaf, others []int32, r []rng.Rand) {
+func (s swapped) Expand(leaves []search.Leaf, others []int32, r []rng.Rand) {
 	others[0], others[1] = others[1], others[0]
 	s.World.Expand(leaves, others, r)
 }
@@ -49,7 +49,7 @@ func TestSearchesPlayOnTheirModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c checks.Layers
-		made := func(f *plan.Forest) (mind.Rules, mind.Scripts, error) {
+		made := func(f *search.Forest) (learner.Rules, learner.Scripts, error) {
 			if w.Fit(f); swap {
 				return swapped{w}, nil, nil
 			}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/check"
+	"github.com/hop-marl/hop/num/check"
 )
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

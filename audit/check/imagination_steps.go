@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/game"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 )
 
 // stepCheck compares imagined windows, step by step, with what the model predicts

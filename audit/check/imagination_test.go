@@ -4,18 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	checks "hop/audit/check"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/check"
-	"hop/exp"
-	"hop/exp/exptest"
-	"hop/mind"
-	"hop/model/world"
-	"hop/nn"
-	"hop/safetensors"
-	"hop/train"
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // imagines is a run whose model is used from its third window on.
@@ -31,7 +31,7 @@ type bent struct {
 	learn   func(ro *batch.Rollout)    // changes a copy of the window before the model learns from it
 	imagine func(ro *batch.Rollout)    // changes what was imagined
 	before  func()                     // runs before minds play
-	hand    func(im *mind.Imagined)    //
+	hand    func(im *learner.Imagined) //
 	rounds  func(n int) int            //
 	save    func(f *safetensors.File)  //
 	stats   func(s []agent.Stat)       //
@@ -55,7 +55,7 @@ func (b *bent) Learn(ro *batch.Rollout, update int) (int, error) {
 	return n, err
 }
 
-func (b *bent) Imagine(update, round int) *mind.Imagined {
+func (b *bent) Imagine(update, round int) *learner.Imagined {
 	if b.before != nil {
 		b.before()
 	}
@@ -93,11 +93,11 @@ func (b *bent) Model() (*world.Model, *nn.Params) {
 
 // imagined runs six windows and returns what the watch found. spec changes what the
 // watch is told; bend is the fault.
-func imagined(t *testing.T, text string, bend func(*bent), spec func(*exp.Spec)) []check.Finding {
+func imagined(t *testing.T, text string, bend func(*bent), sp func(*spec.Spec)) []check.Finding {
 	t.Helper()
 	s := exptest.Parse(t, text)
 	var w *checks.Imagination
-	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) { watch(t, &w, s, parts, bend, spec) })
+	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) { watch(t, &w, s, parts, bend, sp) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,17 +105,17 @@ func imagined(t *testing.T, text string, bend func(*bent), spec func(*exp.Spec))
 }
 
 // watch puts a fault and a watch before the imagination of a run.
-func watch(t *testing.T, w **checks.Imagination, s *exp.Spec, parts *train.Parts, bend func(*bent), spec func(*exp.Spec)) {
+func watch(t *testing.T, w **checks.Imagination, s *spec.Spec, parts *train.Parts, bend func(*bent), sp func(*spec.Spec)) {
 	window, right := 0, parts.Imagine
-	parts.Imagine = func(played batch.Shape, minds []mind.Mind, workers int) (train.Imagination, error) {
+	parts.Imagine = func(played batch.Shape, minds []learner.Mind, workers int) (train.Imagination, error) {
 		of, err := right(played, minds, workers)
 		b := &bent{Imagination: of}
 		if bend != nil {
 			bend(b)
 		}
 		said := *s
-		if spec != nil {
-			spec(&said)
+		if sp != nil {
+			sp(&said)
 		}
 		*w = checks.WatchImagination(b, checks.ImaginationRun{
 			Game: parts.Game.Spec(), Imagine: said.Imagine, Played: played, Key: parts.Key,
@@ -124,7 +124,7 @@ func watch(t *testing.T, w **checks.Imagination, s *exp.Spec, parts *train.Parts
 				var nets []reference.Net
 				for _, m := range minds {
 					f := &safetensors.File{}
-					saver, _ := mind.As[mind.Saver](m)
+					saver, _ := learner.As[learner.Saver](m)
 					if err := saver.Save(f, ""); err != nil {
 						t.Fatal(err)
 					}
@@ -137,7 +137,7 @@ func watch(t *testing.T, w **checks.Imagination, s *exp.Spec, parts *train.Parts
 				return nets
 			},
 			Actor: func(a agent.ID) reference.Actor {
-				m, _ := mind.As[mind.Acting](minds[a])
+				m, _ := learner.As[learner.Acting](minds[a])
 				model, _ := m.Actor()
 				return checks.ActorOf(s.Actor, model.Input)
 			},
@@ -191,11 +191,11 @@ func rows(ro *batch.Rollout, f func(a agent.ID, t, n, step, slot int)) {
 
 // Every fault is found, by the question that it belongs to, in words that name it.
 func TestFaultsAreNamed(t *testing.T) {
-	said := func(f func(s *exp.Spec)) func(*exp.Spec) { return f }
+	said := func(f func(s *spec.Spec)) func(*spec.Spec) { return f }
 	for _, c := range []struct {
 		name, check, says string
 		bend              func(*bent)
-		spec              func(*exp.Spec)
+		spec              func(*spec.Spec)
 	}{
 		{"a next board of the same step", "learns from what was played", "next board", func(b *bent) {
 			b.learn = func(ro *batch.Rollout) {
@@ -229,9 +229,9 @@ func TestFaultsAreNamed(t *testing.T) {
 			}
 		}, nil},
 		{"a tenth of the rate", "an update of the world model", "a tenth of the learning rate", nil,
-			said(func(s *exp.Spec) { s.Imagine.LR *= 10 })},
+			said(func(s *spec.Spec) { s.Imagine.LR *= 10 })},
 		{"weights that are forgotten", "an update of the world model", "factors of planes that are forgotten", nil,
-			said(func(s *exp.Spec) { s.Imagine.Model.Weights = []float64{2, 2, 2, 2, 1, 0.5, 1} })},
+			said(func(s *spec.Spec) { s.Imagine.Model.Weights = []float64{2, 2, 2, 2, 1, 0.5, 1} })},
 		{"a head that stays", "an update of the world model", "of the episode's end", func(b *bent) {
 			var first []float32
 			b.weights = func(p *nn.Params, _ int) {
@@ -253,7 +253,7 @@ func TestFaultsAreNamed(t *testing.T) {
 				}
 			}
 		}, nil},
-		{"no trust needed", "as far as it can be trusted", "trust is 95.0 %", nil, said(func(s *exp.Spec) { s.Imagine.Trust = 0.95 })},
+		{"no trust needed", "as far as it can be trusted", "trust is 95.0 %", nil, said(func(s *spec.Spec) { s.Imagine.Trust = 0.95 })},
 		{"starts anywhere", "start from real states", "not from an episode's start", nil, nil},
 		{"exits for everyone", "imagined ends", "Imagined agents leave in", func(b *bent) {
 			b.imagine = func(ro *batch.Rollout) {
@@ -282,7 +282,7 @@ func TestFaultsAreNamed(t *testing.T) {
 				})
 			}
 		}, nil},
-		{"another share", "handed over as the spec says", "share of played rows", nil, said(func(s *exp.Spec) { s.Imagine.RealRatio = 0.6 })},
+		{"another share", "handed over as the spec says", "share of played rows", nil, said(func(s *spec.Spec) { s.Imagine.RealRatio = 0.6 })},
 		{"a tensor that is lost", "saved imagination equals loaded", "is not what was saved", func(b *bent) {
 			n := byte(0)
 			b.save = func(f *safetensors.File) {
@@ -294,7 +294,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		}, nil},
 	} {
 		if c.name == "starts anywhere" {
-			c.spec = said(func(s *exp.Spec) { s.Imagine.From = "starts" })
+			c.spec = said(func(s *spec.Spec) { s.Imagine.From = "starts" })
 		}
 		text := imagines
 		if c.name == "starts anywhere" {
@@ -327,7 +327,7 @@ func TestStalePlayersAreFound(t *testing.T) {
 			b.before = func() {
 				var now [][]float32
 				for i, m := range minds {
-					a, _ := mind.As[mind.Acting](m)
+					a, _ := learner.As[learner.Acting](m)
 					_, p := a.Actor()
 					now = append(now, append([]float32(nil), p.W...))
 					if past != nil {
@@ -336,7 +336,7 @@ func TestStalePlayersAreFound(t *testing.T) {
 				}
 				b.imagine = func(*batch.Rollout) {
 					for i, m := range minds {
-						a, _ := mind.As[mind.Acting](m)
+						a, _ := learner.As[learner.Acting](m)
 						_, p := a.Actor()
 						copy(p.W, now[i])
 					}

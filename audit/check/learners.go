@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // recorded is what was recorded of a run, to be asked.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/audit/record"
-	"hop/check"
-	"hop/npz"
-	"hop/rng"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/npz"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // recording is a run in the making: what hop.Recorder would write of three agents that

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/record"
-	"hop/audit/reference"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // anyGae reports whether a batch holds all that advantages follow from.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // rival is something that predictions may fit in place of what they are of: their loss

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // where names the first agent that a network is of, as Finding.Who does.

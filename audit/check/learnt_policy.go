@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/reference"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // distribution is softmax(x) over the actions that a mask allows, and that are numbers;

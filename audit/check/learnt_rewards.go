@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // learntRewards asks whether the rewards that are learnt from are those that the

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // whose names whose a batch is.

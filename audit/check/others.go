@@ -5,14 +5,14 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/check"
-	"hop/game"
-	"hop/mind/hop"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Study is what is found out about one agent.

@@ -5,20 +5,20 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Update holds one update against its definition: start is the mind before, after
 // is what it became by learning w, given are its labels. It does nothing if there is
 // nothing to learn from.
-func (s *Study) Update(w *mind.Window, start, after *safetensors.File, given []hop.Label, stats []agent.Stat) error {
+func (s *Study) Update(w *learner.Window, start, after *safetensors.File, given []hop.Label, stats []agent.Stat) error {
 	goals, model, net, err := s.loaded(start)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func asGiven(given []hop.Label) []reference.Label {
 
 // Hindsight returns the Goal rows that the own network must read when it learns from
 // a search, given the mind's labels.
-func (s *Study) Hindsight(w *mind.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
+func (s *Study) Hindsight(w *learner.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
 	goals, err := reference.LoadGoals(start, s.hop, s.spec, s.me)
 	if err != nil || w.GoalLen != len(s.others)*goals.Width() {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Study) compareStats(ro *batch.Rollout, model reference.Others, net refe
 const labelsAt = "mind/hop: Trajectories and Label of the goal model, episodes in goals.go"
 
 // compareLabels compares which steps are labelled, then what they are.
-func (s *Study) compareLabels(w *mind.Window, goals *reference.Goals, stream rng.Rand, given []hop.Label, list []reference.Label) {
+func (s *Study) compareLabels(w *learner.Window, goals *reference.Goals, stream rng.Rand, given []hop.Label, list []reference.Label) {
 	t := &s.labels
 	t.rows += max(len(given), len(list))
 	type place struct {
@@ -291,7 +291,7 @@ func (s *Study) still(start, after *safetensors.File) error {
 }
 
 // learnInference holds the inference's update against its definition.
-func (s *Study) learnInference(w *mind.Window, start, after *safetensors.File, goals *reference.Goals, list []reference.Label, paths []int,
+func (s *Study) learnInference(w *learner.Window, start, after *safetensors.File, goals *reference.Goals, list []reference.Label, paths []int,
 	target [][2][]float64, r *rng.Rand) error {
 	const under = "goals/cvae/"
 	now, err := reference.LoadNet(after, under+"model/")

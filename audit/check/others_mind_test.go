@@ -5,27 +5,27 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/frame"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/mind/hop/pretrained"
-	"hop/model/actor"
-	"hop/model/cvae"
-	"hop/model/vae"
-	"hop/ppo"
-	"hop/rng"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/hop/pretrained"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/model/cvae"
+	"github.com/hop-marl/hop/model/vae"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // watched is a player whose beliefs a study follows.
 type watched struct {
-	mind.Believing
+	learner.Believing
 	s *Study
 }
 
@@ -188,7 +188,7 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 			if err != nil {
 				return nil, err
 			}
-			players = append(players, &watched{list[0].(mind.Believing), s})
+			players = append(players, &watched{list[0].(learner.Believing), s})
 			continue
 		}
 		bot, err := rollout.NewBots(g, name, envs)
@@ -208,7 +208,7 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 	}
 	for i := range 2 {
 		e.Collect(ro, [][]rollout.Player{players})
-		w := &mind.Window{Rollout: ro, Rewards: mind.Rewards{Scale: 1}, Share: 0.2}
+		w := &learner.Window{Rollout: ro, Rewards: learner.Rewards{Scale: 1}, Share: 0.2}
 		start, err := save()
 		if err := errors.Join(err, s.Played(w, start)); err != nil {
 			return nil, err

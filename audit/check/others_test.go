@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/belief"
-	"hop/frame"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/model/moa"
-	"hop/rng"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search/belief"
 )
 
 // among is a made-up run of agent 0 among two others, which an honest mind, or one
@@ -147,7 +147,7 @@ func TestTheModelOfOthersLearnsAsDefined(t *testing.T) {
 		b := belief.New(w.cfg.Belief, 1, 2, 3)
 		start := w.saved(t, b)
 		w.learn(t, w.cfg.MOA.LR*c.share, c.edit)
-		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, w.saved(t, b), w.labels(), nil))
+		must(t, s.Update(&learner.Window{Rollout: w.ro}, start, w.saved(t, b), w.labels(), nil))
 		if c.says == "" && s.model.bad > 0 || c.says != "" && !strings.Contains(s.model.says, c.says) || s.labels.bad > 0 {
 			t.Errorf("%s: got %q and %q, want %q", c.name, s.model.says, s.labels.says, c.says)
 		}
@@ -170,7 +170,7 @@ func TestLabelsAreThoseOfTheWindow(t *testing.T) {
 		{"the last goal, not the next", func(l []hop.Label) []hop.Label { l[0].Goal = []float32{0, 1}; return l }, "hare, it is stag"},
 	} {
 		s := NewStudy(w.cfg, w.spec, 0, rng.New(1), false)
-		must(t, s.Update(&mind.Window{Rollout: w.ro}, start, start, c.edit(w.labels()), nil))
+		must(t, s.Update(&learner.Window{Rollout: w.ro}, start, start, c.edit(w.labels()), nil))
 		if !strings.Contains(s.labels.says, c.says) || s.model.rows > 0 {
 			t.Errorf("%s: got %q, want %q", c.name, s.labels.says, c.says)
 		}
@@ -179,11 +179,11 @@ func TestLabelsAreThoseOfTheWindow(t *testing.T) {
 
 // believer holds beliefs by package belief, with a slip at its own choice.
 type believer struct {
-	mind.Believing
-	held []mind.Belief
+	learner.Believing
+	held []learner.Belief
 }
 
-func (b *believer) Believes(_, j int) mind.Belief { return b.held[j] }
+func (b *believer) Believes(_, j int) learner.Belief { return b.held[j] }
 
 func TestBeliefsFollowBayes(t *testing.T) {
 	for _, slip := range []struct{ name, says string }{
@@ -208,7 +208,7 @@ func TestBeliefsFollowBayes(t *testing.T) {
 		must(t, s.Before(w.saved(t, b), 1))
 		work := w.model.Model.Work(1)
 		begin := func(j int) { b.Prior(j, b.At(0, j)) }
-		me := &believer{held: make([]mind.Belief, 2)}
+		me := &believer{held: make([]learner.Belief, 2)}
 		for step := range ro.Steps {
 			if !ro.Alive[ro.Slot(0, step, 0)] {
 				continue
@@ -236,10 +236,10 @@ func TestBeliefsFollowBayes(t *testing.T) {
 			if slip.name == "not normalised" {
 				b.At(0, 0)[0] *= 0.9
 			}
-			var next []mind.Belief
+			var next []learner.Belief
 			for j := range 2 {
 				a := agent.ID(j + 1)
-				h := mind.Belief{Posterior: b.At(0, j), Expected: make([]float32, 9)}
+				h := learner.Belief{Posterior: b.At(0, j), Expected: make([]float32, 9)}
 				for g := range 2 {
 					features := make([]float32, 5)
 					features[g], features[3+j] = 1, 1
@@ -270,7 +270,7 @@ func TestBeliefsFollowBayes(t *testing.T) {
 				s.Over(step, 0)
 			}
 		}
-		must(t, s.Played(&mind.Window{Rollout: ro}, w.saved(t, b)))
+		must(t, s.Played(&learner.Window{Rollout: ro}, w.saved(t, b)))
 		found := s.bayes.says + s.predict.says + s.counts.says + s.written.says
 		if slip.says == "" && found != "" || !strings.Contains(found, slip.says) {
 			t.Errorf("%s: got %q, want %q", slip.name, found, slip.says)

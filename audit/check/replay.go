@@ -6,13 +6,13 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/record"
-	"hop/batch"
-	"hop/check"
-	"hop/game"
-	"hop/game/rules"
-	"hop/rng"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rules"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Kinds of differences between a record and the rules, in the order in which

@@ -1,15 +1,15 @@
 package check
 
 import (
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/mind/imagine"
-	"hop/model/actor"
-	"hop/model/cvae"
-	"hop/model/world"
-	"hop/ppo"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/imagine"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/model/cvae"
+	"github.com/hop-marl/hop/model/world"
 )
 
 // What definitions are given: a run's settings and windows, by the fields that they read.
@@ -26,7 +26,7 @@ func ppoOf(c ppo.Config) reference.PPO {
 		Minibatch: c.Minibatch, SeqLen: c.SeqLen, NormAdv: c.NormAdv, ClipValue: c.ClipValue}
 }
 
-func windowOf(w *mind.Window) *reference.Window {
+func windowOf(w *learner.Window) *reference.Window {
 	r, imagined, ratio := w.Rewards, (*batch.Rollout)(nil), 0.
 	if w.Imagined != nil {
 		imagined, ratio = w.Imagined.Rollout, w.Imagined.RealRatio

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // checks are all questions, and what a dump must hold for each of them to be asked.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/audit/record"
-	"hop/check"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // legal asks whether masks are kept to, and whether they say anything.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"hop/audit/record"
-	"hop/check"
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/npz"
-	"hop/rng"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/npz"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func must(t testing.TB, err error) {

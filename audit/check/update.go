@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/check"
-	"hop/exp"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Check is the question about direction and length.
@@ -39,9 +39,9 @@ type HeldUpdate struct {
 
 // Mind is a mind whose updates are looked at.
 type Learner struct {
-	mind.Mind
+	learner.Mind
 	Agents []agent.ID
-	Spec   *exp.Spec
+	Spec   *spec.Spec
 	Hop    *hop.Config // nil: it does not plan
 	Seats  int
 	Held   []HeldUpdate
@@ -66,7 +66,7 @@ type UpdateGiven struct {
 // own describes how the mind's own network learns from a window, from where before
 // stands; false if there is no definition of it here.
 func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.File) (reference.Own, bool) {
-	a, ok := mind.As[mind.Acting](p.Mind)
+	a, ok := learner.As[learner.Acting](p.Mind)
 	known, params := p.Spec.Audit()
 	if !ok || known.Update == nil {
 		return reference.Own{}, false
@@ -80,7 +80,7 @@ func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.Fi
 // Hold compares one update: before and after are what the mind saved around it. It
 // returns what the update should come to, nil if there is no definition of it, and
 // whether the recorded choices are the network's.
-func (p *Learner) Hold(g UpdateGiven, window *mind.Window, before, after *safetensors.File,
+func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *safetensors.File,
 	stats []agent.Stat) (want *reference.Learnt, right bool) {
 	w := windowOf(window)
 	o, ok := p.own(g, w, before)
@@ -199,7 +199,7 @@ func (p *Learner) layers(h *HeldUpdate, o reference.Own, net reference.Net, w *r
 	if o.LSTM > 0 {
 		return // chosen asks it
 	}
-	a, _ := mind.As[mind.Acting](p.Mind)
+	a, _ := learner.As[learner.Acting](p.Mind)
 	model, params := a.Actor()
 	now := slices.Clone(params.W)
 	defer copy(params.W, now)

@@ -3,7 +3,7 @@ package check
 import (
 	"testing"
 
-	"hop/audit/reference"
+	"github.com/hop-marl/hop/audit/reference"
 )
 
 // A layer is lifeless only if the definition never moved it, and not before anything was held

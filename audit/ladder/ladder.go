@@ -21,22 +21,22 @@ import (
 	"slices"
 	"sync"
 
-	"hop/agent"
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/oracle"
-	"hop/rng"
-	"hop/rollout"
-	"hop/runlog"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Config says what to measure.
 type Config struct {
-	Reg      *exp.Registry
+	Reg      *spec.Registry
 	Runs     []string   // folders of single runs, one a seed; their agents plan
 	PPO      []string   // folders of PPO runs, for the lowest rung; run i is compared with PPO[i mod len]
 	Vs       [][]string // the co-players of each setting, bots
@@ -65,16 +65,16 @@ type Rung struct {
 // fields of its spec changed, and with what it believes replaced by the truth.
 type swap struct {
 	sets                 []string // such as search.kind=none; not what would change the networks
-	goals, others, blind bool     // as in mind.Truth
+	goals, others, blind bool     // as in learner.Truth
 }
 
 // Rungs returns the ladder of a run's spec, lowest first.
-func Rungs(s exp.Spec) ([]Rung, error) {
+func Rungs(s spec.Spec) ([]Rung, error) {
 	if len(s.Kinds) > 0 {
 		return nil, fmt.Errorf("ladder: its agents do not learn alike (minds is set), and a rung changes them all; " +
 			"name a run whose agents are of one kind")
 	}
-	c, ok := exp.ConfigOf[hop.Config](&s)
+	c, ok := spec.ConfigOf[hop.Config](&s)
 	if !ok {
 		return nil, fmt.Errorf("ladder: its agents do not plan (mind is %s), so there is nothing to take apart; name a run or preset whose "+
 			"agents do, such as hop-4x4", s.Mind.Name)
@@ -166,17 +166,17 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := c.Reg.Parse(text, filepath.Join(c.Runs[0], "spec.yaml"), "run", nil)
+	sp, err := c.Reg.Parse(text, filepath.Join(c.Runs[0], "spec.yaml"), "run", nil)
 	if err != nil {
 		return nil, err
 	}
-	rungs, err := Rungs(spec)
+	rungs, err := Rungs(sp)
 	if err != nil {
 		return nil, err
 	}
 	trained := slices.IndexFunc(rungs, func(r Rung) bool { return r.Name == asTrained })
 	var alone []Rung
-	if c, _ := exp.ConfigOf[hop.Config](&spec); c.Search.Kind != "none" {
+	if c, _ := spec.ConfigOf[hop.Config](&sp); c.Search.Kind != "none" {
 		alone = oracles(c)
 	}
 	got, err := (&measuring{c}).all(ctx, slices.Concat(rungs, alone))
@@ -246,7 +246,7 @@ func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key 
 		return nil, err
 	}
 	g := saved.Game
-	me, err := saved.Focal(focal, mind.Truth{Team: team, Goals: how.goals, Others: how.others, Blind: how.blind})
+	me, err := saved.Focal(focal, learner.Truth{Team: team, Goals: how.goals, Others: how.others, Blind: how.blind})
 	if err != nil {
 		return nil, err
 	}

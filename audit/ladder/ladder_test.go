@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/exp"
-	"hop/exp/exptest"
-	"hop/mind/hop"
-	"hop/registry"
-	"hop/rng"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 // trained trains a preset for a moment and returns the run's folder.
@@ -95,14 +95,14 @@ func TestLadderAddsUp(t *testing.T) {
 
 // Every module is a rung of the agents that have it, and only of those.
 func TestRungsFollowTheSpec(t *testing.T) {
-	load := func(preset string, sets ...string) exp.Spec {
+	load := func(preset string, sets ...string) spec.Spec {
 		s, err := registry.New().Load(preset, sets)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	names := func(s exp.Spec) (names []string) {
+	names := func(s spec.Spec) (names []string) {
 		list, err := Rungs(s)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestRungsFollowTheSpec(t *testing.T) {
 		}
 	}
 	plus := load("hop-4x4")
-	planner, ok := exp.ConfigOf[hop.Config](&plus)
+	planner, ok := spec.ConfigOf[hop.Config](&plus)
 	if !ok {
 		t.Fatal("hop-4x4 does not plan")
 	}

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"hop/page"
-	"hop/runlog"
+	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Report is a ladder with what was asked, as its page and --json show it.
@@ -55,9 +55,9 @@ func (r *Result) from(i int) (from float64, loss bool) {
 
 func signed(x float64) string {
 	if x < 0 {
-		return "−" + page.Number(-x)
+		return "−" + plot.Number(-x)
 	}
-	return "+" + page.Number(x)
+	return "+" + plot.Number(x)
 }
 
 // The sizes of a waterfall.
@@ -71,31 +71,31 @@ const (
 // ended, with its name above it.
 type waterfall struct {
 	*Result
-	axis page.Axis
+	axis plot.Axis
 }
 
 func (f waterfall) paint(c draw.Canvas) {
 	x0, x1 := c.Min.X+8, c.Max.X-fallRight
 	at := func(v float64) vg.Length { return x0 + (x1-x0)*vg.Length((v-f.axis.Min)/(f.axis.Max-f.axis.Min)) }
 	bottom := c.Min.Y + fallAxis
-	c.FillText(page.Letters(9.5, page.Faint, -1, 0), vg.Point{X: x1, Y: c.Min.Y + 1}, "mean return of an episode")
+	c.FillText(plot.Letters(9.5, plot.Faint, -1, 0), vg.Point{X: x1, Y: c.Min.Y + 1}, "mean return of an episode")
 	for _, v := range f.axis.At {
-		c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.2}, at(v), bottom, at(v), c.Max.Y)
-		c.FillText(page.Letters(9.5, page.Faint, -0.5, -1), vg.Point{X: at(v), Y: bottom - 5}, page.Trim(v))
+		c.StrokeLine2(draw.LineStyle{Color: plot.Faint, Width: 0.2}, at(v), bottom, at(v), c.Max.Y)
+		c.FillText(plot.Letters(9.5, plot.Faint, -0.5, -1), vg.Point{X: at(v), Y: bottom - 5}, plot.Trim(v))
 	}
 	for i, r := range f.Rungs {
 		mean := r.Mean.Mean
 		mid := c.Max.Y - fallRow*(vg.Length(i)+0.5) - 8
-		c.FillText(page.Letters(10.5, page.Ink, 0, -0.4), vg.Point{X: x0, Y: mid + 16}, r.Name)
+		c.FillText(plot.Letters(10.5, plot.Ink, 0, -0.4), vg.Point{X: x0, Y: mid + 16}, r.Name)
 		from, loss := f.from(i)
 		if i > 0 {
-			c.StrokeLine2(draw.LineStyle{Color: page.Faint, Width: 0.6}, at(from), mid+fallRow, at(from), mid)
-			c.FillText(page.Letters(10, page.Faint, 0, -0.4), vg.Point{X: x1 + 52, Y: mid}, signed(f.Deltas[i-1].Delta))
+			c.StrokeLine2(draw.LineStyle{Color: plot.Faint, Width: 0.6}, at(from), mid+fallRow, at(from), mid)
+			c.FillText(plot.Letters(10, plot.Faint, 0, -0.4), vg.Point{X: x1 + 52, Y: mid}, signed(f.Deltas[i-1].Delta))
 		}
-		c.FillText(page.Letters(10, page.Ink, 0, -0.4), vg.Point{X: x1 + 12, Y: mid}, page.Number(mean))
-		c.FillPolygon(page.Fade(r.color(loss), 0.75), page.Box(min(at(from), at(mean)-0.8), mid-8, max(at(from), at(mean)+0.8), mid+8))
+		c.FillText(plot.Letters(10, plot.Ink, 0, -0.4), vg.Point{X: x1 + 12, Y: mid}, plot.Number(mean))
+		c.FillPolygon(plot.Fade(r.color(loss), 0.75), plot.Box(min(at(from), at(mean)-0.8), mid-8, max(at(from), at(mean)+0.8), mid+8))
 		if i > 0 && !math.IsNaN(f.Deltas[i-1].CI[0]) {
-			pen := draw.LineStyle{Color: page.Ink, Width: 1}
+			pen := draw.LineStyle{Color: plot.Ink, Width: 1}
 			a, b := at(from+f.Deltas[i-1].CI[0]), at(from+f.Deltas[i-1].CI[1])
 			c.StrokeLine2(pen, a, mid, b, mid)
 			c.StrokeLine2(pen, a, mid-3, a, mid+3)
@@ -109,15 +109,15 @@ func (f waterfall) paint(c draw.Canvas) {
 func (s Step) color(loss bool) color.NRGBA {
 	switch {
 	case loss:
-		return page.Agent(1)
+		return plot.Agent(1)
 	case s.Oracle:
-		return page.Agent(2)
+		return plot.Agent(2)
 	}
-	return page.Agent(0)
+	return plot.Agent(0)
 }
 
 // figure is the waterfall with what its colours mean.
-func (r *Report) figure() *page.Figure {
+func (r *Report) figure() *plot.Figure {
 	ends := []float64{0}
 	for i, s := range r.Rungs {
 		ends = append(ends, s.Mean.Mean)
@@ -125,20 +125,20 @@ func (r *Report) figure() *page.Figure {
 			ends = append(ends, from+r.Deltas[i-1].CI[0], from+r.Deltas[i-1].CI[1])
 		}
 	}
-	lo, hi := page.Span(ends)
+	lo, hi := plot.Span(ends)
 	n := vg.Length(len(r.Rungs))
-	return &page.Figure{
+	return &plot.Figure{
 		Name: "ladder", Title: "The ladder: " + r.Subject,
 		Caption: "Each bar starts where the one above it ended. Whiskers: 95 % interval of the difference, measured start by start. " +
 			"At the right the mean return and the difference.",
-		Legend: []page.Key{
-			{Name: "a module of the agent's own", Color: page.Agent(0), Area: true},
-			{Name: "replaced by the truth, or searched more", Color: page.Agent(2), Area: true},
-			{Name: "takes away", Color: page.Agent(1), Area: true},
+		Legend: []plot.Key{
+			{Name: "a module of the agent's own", Color: plot.Agent(0), Area: true},
+			{Name: "replaced by the truth, or searched more", Color: plot.Agent(2), Area: true},
+			{Name: "takes away", Color: plot.Agent(1), Area: true},
 		},
-		Panels: []page.Panel{{
-			Title: "What each module adds, and what each oracle would", W: page.WideW, H: fallRow*n + fallAxis,
-			Paint: waterfall{r.Result, page.Round(lo, hi, 6)}.paint,
+		Panels: []plot.Panel{{
+			Title: "What each module adds, and what each oracle would", W: plot.WideW, H: fallRow*n + fallAxis,
+			Paint: waterfall{r.Result, plot.Round(lo, hi, 6)}.paint,
 		}},
 	}
 }
@@ -169,7 +169,7 @@ func (r *Report) Bars(width int) string {
 		}
 		b.WriteString("  " + s.Name + strings.Repeat(" ", name-len(s.Name)+2))
 		b.WriteString(strings.Repeat(" ", a) + strings.Repeat(mark, z-a) + strings.Repeat(" ", max(width+1-z, 0)))
-		b.WriteString("  " + page.Number(s.Mean.Mean))
+		b.WriteString("  " + plot.Number(s.Mean.Mean))
 		if i > 0 {
 			b.WriteString("  " + r.Difference(i))
 		}
@@ -189,8 +189,8 @@ var ladderText string
 func (r *Report) Write(dir string) error {
 	data := struct {
 		*Report
-		Fig *page.Figure
+		Fig *plot.Figure
 	}{r, r.figure()}
-	doc := page.Document{Name: "ladder", HTML: ladderPage, Text: ladderText, Data: data, Figures: []*page.Figure{data.Fig}}
+	doc := plot.Document{Name: "ladder", HTML: ladderPage, Text: ladderText, Data: data, Figures: []*plot.Figure{data.Fig}}
 	return doc.Write(dir)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/stats"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 func fallen() *Report {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hop/stats"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Mean is a mean with its 95 % interval.

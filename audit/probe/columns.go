@@ -4,41 +4,41 @@ import (
 	"errors"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/record"
-	"hop/batch"
-	"hop/mind"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 )
 
 // column is a part of others' rows that a learner could read.
 type column struct {
 	name     string
-	declared func(r mind.Reads) bool
+	declared func(r learner.Reads) bool
 	edit     func(ro *batch.Rollout, step, slot, goals int)
 }
 
-func never(mind.Reads) bool { return false }
+func never(learner.Reads) bool { return false }
 
 // columns are all of them, but for who lived how long, and where, which everyone may
 // know.
 var columns = []column{
-	{"observations", func(r mind.Reads) bool { return r.Obs }, func(ro *batch.Rollout, _, slot, _ int) {
+	{"observations", func(r learner.Reads) bool { return r.Obs }, func(ro *batch.Rollout, _, slot, _ int) {
 		for i, x := range ro.ObsAt(slot) {
 			ro.ObsAt(slot)[i] = 1 - x
 		}
 	}},
-	{"actions", func(r mind.Reads) bool { return r.Action }, func(ro *batch.Rollout, step, slot, _ int) {
+	{"actions", func(r learner.Reads) bool { return r.Action }, func(ro *batch.Rollout, step, slot, _ int) {
 		ro.Action[step] = another(ro.LegalAt(slot), max(ro.Action[step], 0))
 	}},
-	{"rewards", func(r mind.Reads) bool { return r.Reward }, func(ro *batch.Rollout, step, _, _ int) {
+	{"rewards", func(r learner.Reads) bool { return r.Reward }, func(ro *batch.Rollout, step, _, _ int) {
 		ro.Reward[step] += float32(1 + step*7%5)
 	}},
-	{"goals reached", func(r mind.Reads) bool { return r.Reached }, func(ro *batch.Rollout, step, _, goals int) {
+	{"goals reached", func(r learner.Reads) bool { return r.Reached }, func(ro *batch.Rollout, step, _, goals int) {
 		if g := ro.Reached[step]; g >= 0 && goals > 1 {
 			ro.Reached[step] = int8((int(g) + 1) % goals)
 		}
 	}},
-	{"values", func(r mind.Reads) bool { return r.Value }, func(ro *batch.Rollout, step, slot, _ int) {
+	{"values", func(r learner.Reads) bool { return r.Value }, func(ro *batch.Rollout, step, slot, _ int) {
 		ro.Value[slot] += float32(1 + step%3)
 	}},
 	{"probabilities", never, func(ro *batch.Rollout, step, _, _ int) { ro.LogProb[step] -= 0.5 }},
@@ -126,7 +126,7 @@ func (p *prober) declared(src *Sources) {
 // of others, and for labels in hindsight some at which the agent itself was there.
 func (p *prober) matters(src *Sources, c column) bool {
 	played := p.played
-	if h, ok := mind.As[Labeller](p.mind); ok && p.window.Rewards.Prosocial == 0 {
+	if h, ok := learner.As[Labeller](p.mind); ok && p.window.Rewards.Prosocial == 0 {
 		n := 0
 		for _, l := range h.Labels(p.window) {
 			if played.Alive[played.Slot(src.Agents[0], l.T, l.Env)] && played.Own[played.Step(src.Agents[0], l.T, l.Env)] {

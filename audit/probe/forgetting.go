@@ -6,10 +6,10 @@ import (
 	"math"
 	"strings"
 
-	"hop/check"
-	"hop/ppo"
-	"hop/runlog"
-	"hop/stats"
+	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // How a fall is told from noise.

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/audit/probe"
-	"hop/check"
-	"hop/ppo"
-	"hop/rng"
-	"hop/runlog"
+	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // rows is a run of 200 windows whose mean return is by share of the run, with noise.

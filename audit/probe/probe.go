@@ -9,15 +9,15 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"hop/agent"
-	"hop/audit/record"
-	"hop/audit/reference"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/mind/hop"
-	"hop/nn"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Rows is how many single rows of an agent are changed, one at a time.
@@ -32,10 +32,10 @@ type Sources struct {
 	Share    []float64 // [A] share of that agent's probed rows that it learns from
 	Probed   []int     // [A] rows probed
 
-	Reads  mind.Reads // what the mind declares to read of others
-	Undone []string   // of that, what changed nothing
-	Done   []string   // and what did
-	Hidden []string   // what is not declared and changed the result
+	Reads  learner.Reads // what the mind declares to read of others
+	Undone []string      // of that, what changed nothing
+	Done   []string      // and what did
+	Hidden []string      // what is not declared and changed the result
 
 	// What changed the result: true is wrong in the first four, right in the others.
 	Dead, Foreign, Exits Yes
@@ -53,7 +53,7 @@ type Rising struct{ Trials, Prob, Value int }
 
 // Labeller labels others' steps in hindsight.
 type Labeller interface {
-	Labels(w *mind.Window) []hop.Label
+	Labels(w *learner.Window) []hop.Label
 }
 
 // Yes is an answer that may not have been asked for.
@@ -71,11 +71,11 @@ func fingerprint(f *safetensors.File) uint64 {
 // prober changes a window in one respect, lets a mind learn from it, looks
 // whether that made a difference, and puts the mind back.
 type prober struct {
-	mind   mind.Mind
-	saver  mind.Saver
+	mind   learner.Mind
+	saver  learner.Saver
 	params *nn.Params // nil: what is saved tells
 	start  *safetensors.File
-	window *mind.Window
+	window *learner.Window
 	played *batch.Rollout
 	copy   *batch.Rollout
 	goals  int       // that the game has
@@ -86,9 +86,9 @@ type prober struct {
 }
 
 // Saved returns a mind's tensors.
-func Saved(m mind.Mind) (*safetensors.File, error) {
+func Saved(m learner.Mind) (*safetensors.File, error) {
 	f := &safetensors.File{}
-	s, ok := mind.As[mind.Saver](m)
+	s, ok := learner.As[learner.Saver](m)
 	if !ok {
 		return f, errors.New("probe: the mind cannot be saved")
 	}
@@ -142,7 +142,7 @@ func another(legal []bool, act int32) int32 {
 }
 
 // Ask finds out by experiment what a mind learns from.
-func Ask(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*Sources, error) {
+func Ask(m learner.Mind, params *nn.Params, w *learner.Window, spec game.Spec) (*Sources, error) {
 	planes := spec.Obs.PlanesLen()
 	ro := w.Rollout
 	src := &Sources{Agents: m.Agents(), Share: make([]float64, ro.Agents), Probed: make([]int, ro.Agents)}
@@ -151,10 +151,10 @@ func Ask(m mind.Mind, params *nn.Params, w *mind.Window, spec game.Spec) (*Sourc
 		return nil, err
 	}
 	p := &prober{mind: m, params: params, start: start, window: w, played: ro, copy: batch.New(ro.Shape), goals: len(spec.Goals)}
-	if d, ok := mind.As[mind.Declares](m); ok {
+	if d, ok := learner.As[learner.Declares](m); ok {
 		src.Reads = d.Reads(w)
 	}
-	p.saver, _ = mind.As[mind.Saver](m)
+	p.saver, _ = learner.As[learner.Saver](m)
 	var weights []float32
 	if params != nil {
 		weights = slices.Clone(params.W)
@@ -264,7 +264,7 @@ func (p *prober) rows(src *Sources, planes int) {
 // whether the action's probability and the state's value come out higher than if
 // nothing had been raised.
 func (p *prober) raised(src *Sources, step, slot int) {
-	acting, ok := mind.As[mind.Acting](p.mind)
+	acting, ok := learner.As[learner.Acting](p.mind)
 	if !ok || p.params == nil || p.err != nil {
 		return
 	}
@@ -349,8 +349,8 @@ func (p *prober) places(src *Sources, planes int) {
 }
 
 // RoundTrip saves a mind, loads it and saves it again: what is not the same then.
-func RoundTrip(m mind.Mind) []string {
-	saver, _ := mind.As[mind.Saver](m)
+func RoundTrip(m learner.Mind) []string {
+	saver, _ := learner.As[learner.Saver](m)
 	a, err := Saved(m)
 	if err != nil || saver.Load(a, "") != nil {
 		return []string{"nothing"}

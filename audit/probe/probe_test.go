@@ -4,30 +4,30 @@ import (
 	"slices"
 	"testing"
 
-	"hop/agent"
-	"hop/audit/record"
-	"hop/batch"
-	"hop/game"
-	"hop/mind"
-	"hop/nn"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // reader is a mind whose network is a sum over what it reads.
 type reader struct {
-	mind.Mind
+	learner.Mind
 	agent  agent.ID
 	params *nn.Params
 	net    func(ro *batch.Rollout) float32
-	reads  mind.Reads
+	reads  learner.Reads
 	forget bool // Load does not restore
 }
 
-func (r *reader) Reads(*mind.Window) mind.Reads { return r.reads }
+func (r *reader) Reads(*learner.Window) learner.Reads { return r.reads }
 
 func (r *reader) Agents() []agent.ID { return []agent.ID{r.agent} }
 
-func (r *reader) Learn(w *mind.Window) ([]agent.Stat, error) {
+func (r *reader) Learn(w *learner.Window) ([]agent.Stat, error) {
 	r.params.W[0] += r.net(w.Rollout)
 	return nil, nil
 }
@@ -90,7 +90,7 @@ func gone(ro *batch.Rollout, _, slot int) bool  { return !ro.Alive[slot] }
 func probed(t *testing.T, a agent.ID, r *reader) *Sources {
 	t.Helper()
 	r.agent, r.params = a, &nn.Params{W: make([]float32, 2)}
-	src, err := Ask(r, r.params, &mind.Window{Rollout: played(), Rewards: mind.Rewards{Scale: 1}},
+	src, err := Ask(r, r.params, &learner.Window{Rollout: played(), Rewards: learner.Rewards{Scale: 1}},
 		game.Spec{Obs: game.Layout{Height: 1, Width: 1, Planes: []string{"a", "b"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestReadingOthersIsDeclared(t *testing.T) {
 	both := reads(func(ro *batch.Rollout, step, _ int) float32 {
 		return float32(ro.Action[step]*int32(step+1)) + 10*ro.Reward[step]
 	})
-	declared := mind.Reads{Why: "what they do", Action: true}
+	declared := learner.Reads{Why: "what they do", Action: true}
 	if src := probed(t, 1, &reader{net: actions, reads: declared}); src.Share[0] != 0 || !slices.Equal(src.Done, []string{"actions"}) {
 		t.Errorf("a mind that reads what it declares is accused: %+v", src)
 	}

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"hop/check"
-	"hop/exp"
-	"hop/internal/cores"
-	"hop/runlog"
-	"hop/safetensors"
-	"hop/train"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // The run that is interrupted is a short one: so many windows in all, saved and
@@ -27,7 +27,7 @@ const (
 
 // Resumed asks whether a run that is saved, ended and loaded goes on as one that is
 // not interrupted: the same log, and the same checkpoint at the end.
-func Resumed(ctx context.Context, s exp.Spec, seed uint64) (check.Finding, error) {
+func Resumed(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error) {
 	f := check.Finding{
 		Step: 4, Check: "a resumed run goes on as if nothing had been", Module: "checkpoint", Unit: "numbers and tensors that differ",
 	}
@@ -102,8 +102,8 @@ type resumer struct {
 	rows []runlog.Row
 }
 
-func newResumer(s exp.Spec, seed uint64) (*resumer, error) {
-	parts, err := s.Parts(seed, exp.Machine{Workers: 1})
+func newResumer(s spec.Spec, seed uint64) (*resumer, error) {
+	parts, err := s.Parts(seed, spec.Machine{Workers: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@ package record
 import (
 	"math"
 
-	"hop/agent"
-	"hop/batch"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 )
 
 // Deed is what was seen and done at a row while it was played, as a recorder

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"hop/check"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // Network is a network and its optimiser, as hop.Recorder describes them in JSON.

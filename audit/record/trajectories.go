@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"hop/internal/disk"
-	"hop/npz"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/npz"
 )
 
 // Dump is one recorded run. Arrays are flat, [T][A] and what follows.

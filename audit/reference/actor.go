@@ -3,7 +3,7 @@ package reference
 import (
 	"fmt"
 
-	"hop/frame"
+	"github.com/hop-marl/hop/game/frame"
 )
 
 // Actor is the network that acts: logits over the actions, and a value. Its

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"hop/batch"
-	"hop/game"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Beliefs are one agent's about its co-players in one env, by Bayes' rule

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/frame"
-	"hop/game"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Goals is what an agent takes its co-players to be after (docs/hop.md): its

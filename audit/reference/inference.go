@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"hop/batch"
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // History is what the inference remembers of one co-player within an episode.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Net is a network's weights by the names of its parts, in float64. A part's last

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Label is a co-player's step of a window and what it was done for, as it is known

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Own is how an agent's own network learns from a window: by PPO (Schulman et al.

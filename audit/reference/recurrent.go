@@ -1,8 +1,8 @@
 package reference
 
 import (
-	"hop/agent"
-	"hop/batch"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 )
 
 // sequence is a stretch of at most SeqLen steps of one agent in one env.

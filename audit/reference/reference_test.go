@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"hop/batch"
-	"hop/frame"
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // gauss returns a matrix of normal numbers.

@@ -3,9 +3,9 @@ package reference
 import (
 	"math"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/game"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 )
 
 // Earned returns what agent a learns from at every step, [T][N]: the reward, with

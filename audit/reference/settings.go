@@ -1,6 +1,6 @@
 package reference
 
-import "hop/batch"
+import "github.com/hop-marl/hop/game/batch"
 
 // Settings carry the names that specs give them (docs/ppo.md, docs/hop.md), and only
 // what the definitions need.

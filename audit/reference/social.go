@@ -3,11 +3,11 @@ package reference
 import (
 	"math"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/game"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // LOLA returns what opponent-learning awareness (Foerster et al. 2018, section 4.2)

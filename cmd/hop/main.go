@@ -2,8 +2,8 @@
 package main
 
 import (
-	"hop/cli"
-	"hop/registry"
+	"github.com/hop-marl/hop/cmd/cli"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 func main() { cli.Main(registry.New()) }

@@ -2,7 +2,7 @@ module example.org/outside
 
 go 1.26.0
 
-require hop v0.0.0
+require github.com/hop-marl/hop v0.0.0
 
 require (
 	charm.land/bubbletea/v2 v2.0.9 // indirect
@@ -49,4 +49,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace hop => ../..
+replace github.com/hop-marl/hop => ../..

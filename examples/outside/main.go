@@ -3,9 +3,9 @@
 package main
 
 import (
-	"hop/cli"
-	"hop/exp"
-	"hop/registry"
+	"github.com/hop-marl/hop/cmd/cli"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 
 	"example.org/outside/reinforce"
 	"example.org/outside/weaklink"
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	reg := registry.New()
-	reg.Games["weaklink"] = exp.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New).Rules(weaklink.Rules)
-	reg.Minds["reinforce"] = exp.AddMind("policy gradients of a linear softmax (Williams 1992)", reinforce.Default, reinforce.New)
+	reg.Games["weaklink"] = spec.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New).Rules(weaklink.Rules)
+	reg.Minds["reinforce"] = spec.AddMind("policy gradients of a linear softmax (Williams 1992)", reinforce.Default, reinforce.New)
 	cli.Main(reg)
 }

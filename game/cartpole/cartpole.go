@@ -13,9 +13,9 @@ package cartpole
 import (
 	"math"
 
-	"hop/field"
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Config holds the parameters of the game. Default returns CartPole-v1.
@@ -27,7 +27,7 @@ type Config struct {
 func Default() Config { return Config{Limit: 500} }
 
 // Validate returns everything that is wrong with the parameters, joined.
-func (c Config) Validate() error { return field.Check(c) }
+func (c Config) Validate() error { return config.Check(c) }
 
 // The actions.
 const (

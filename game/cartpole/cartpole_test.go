@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/cartpole"
-	"hop/game/gametest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/cartpole"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func newGame(t testing.TB, limit int) *cartpole.Game {

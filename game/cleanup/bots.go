@@ -1,8 +1,8 @@
 package cleanup
 
 import (
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // towards marks the moves that lead nearer to the nearest of the cells, of the

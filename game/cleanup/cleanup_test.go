@@ -3,8 +3,8 @@ package cleanup_test
 import (
 	"testing"
 
-	"hop/game/cleanup"
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game/cleanup"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 func newGame(t testing.TB, edit func(*cleanup.Config)) *cleanup.Game {

@@ -3,9 +3,9 @@ package cleanup
 import (
 	"errors"
 
-	"hop/field"
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game.
@@ -36,10 +36,10 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	return errors.Join(field.Check(c),
-		field.Need(c.River+c.Orchard <= c.Size, "size", c.Size, "a board with room for the river and the orchard"),
-		field.Need(c.View == 0 || c.View >= c.Reach, "view", c.View, "0 or at least reach, because one may clean what one sees"),
-		field.Need(!(c.Restoration >= c.Depletion), "restoration", c.Restoration, "less than depletion"))
+	return errors.Join(config.Check(c),
+		config.Need(c.River+c.Orchard <= c.Size, "size", c.Size, "a board with room for the river and the orchard"),
+		config.Need(c.View == 0 || c.View >= c.Reach, "view", c.View, "0 or at least reach, because one may clean what one sees"),
+		config.Need(!(c.Restoration >= c.Depletion), "restoration", c.Restoration, "less than depletion"))
 }
 
 // The actions after the moves and Stay.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/cleanup"
-	"hop/game/gametest"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/cleanup"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // quiet is a 4x4 game of two agents, river 2 and orchard 1 columns wide, in

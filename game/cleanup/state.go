@@ -17,9 +17,9 @@ package cleanup
 import (
 	"math"
 
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // State is one episode.

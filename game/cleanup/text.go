@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // ground returns the letter of what a cell holds: ~ clean river, w waste, _ bare

@@ -1,8 +1,8 @@
 package coin
 
 import (
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // seek is the rule of "any", and of "own" for coins of one's own: the moves that

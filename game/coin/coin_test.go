@@ -3,8 +3,8 @@ package coin_test
 import (
 	"testing"
 
-	"hop/game/coin"
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 func newGame(t testing.TB, edit func(*coin.Config)) *coin.Game {

@@ -3,9 +3,9 @@ package coin
 import (
 	"errors"
 
-	"hop/field"
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game. LOLA's own rules are Take "walk" and
@@ -28,8 +28,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	return errors.Join(field.Check(c),
-		field.Need(c.Size*c.Size > c.Agents, "size", c.Size, "a board with more cells than agents"))
+	return errors.Join(config.Check(c),
+		config.Need(c.Size*c.Size > c.Agents, "size", c.Size, "a board with more cells than agents"))
 }
 
 // Take is the action after the moves and Stay, where coins are taken by action.

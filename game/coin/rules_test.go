@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/coin"
-	"hop/game/gametest"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func small(c *coin.Config) { c.Size, c.Horizon = 3, 10 }

@@ -15,9 +15,9 @@ package coin
 import (
 	"slices"
 
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // State is one episode.

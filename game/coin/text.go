@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // AppendText writes the whole state, for playthroughs and failures:

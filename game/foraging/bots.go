@@ -1,9 +1,9 @@
 package foraging
 
 import (
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // flood fills st.dist with the moves from each cell to the nearest free cell

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"hop/game"
-	"hop/game/foraging"
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 // TestAllFoodSumsToOne plays teams to the end: who took everything got 1.

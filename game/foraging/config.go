@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/field"
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game. Default returns an 8x8 board with
@@ -31,8 +31,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	return errors.Join(field.Check(c),
-		field.Need(c.MinLevel <= c.MaxLevel, "min_level", c.MinLevel, fmt.Sprintf("at most max_level, %d", c.MaxLevel)))
+	return errors.Join(config.Check(c),
+		config.Need(c.MinLevel <= c.MaxLevel, "min_level", c.MinLevel, fmt.Sprintf("at most max_level, %d", c.MaxLevel)))
 }
 
 // Load is the action after the moves: take the food beside you.

@@ -1,6 +1,6 @@
 package foraging
 
-import "hop/game"
+import "github.com/hop-marl/hop/game"
 
 // Level returns the level of a seat.
 func (st *State) Level(s game.Seat) int { return int(st.level[s]) }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/foraging"
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 func with(change func(c *foraging.Config)) foraging.Config {

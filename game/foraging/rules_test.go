@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/foraging"
-	"hop/game/gametest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func TestFoodIsTakenWhenLevelsSuffice(t *testing.T) {

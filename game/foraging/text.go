@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // AppendText writes the whole state, for playthroughs and failures:

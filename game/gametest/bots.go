@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // A sound bot's frequencies are called wrong with probability actsError a place,

@@ -22,8 +22,8 @@ import (
 	"math"
 	"testing"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Check is one claim about games.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // faults lists for each check the faults that it must find in the toy.

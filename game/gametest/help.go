@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // New builds a game of parameters that must be sound.

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // opinions returns what each bot would do, as far as it can say: bots keep

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 func checkLayout(g game.Game) error {

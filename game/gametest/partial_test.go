@@ -3,8 +3,8 @@ package gametest
 import (
 	"testing"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // partial is the toy with a view of one cell to either side.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 var update = flag.Bool("update", false, "rewrite the playthroughs in testdata")

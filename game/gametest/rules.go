@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // checkSpec reports everything that is wrong with a Spec at once.

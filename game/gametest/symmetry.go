@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // checkPermutation moves the seats about in running states and plays the same

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // toy is a small honest game into which one fault can be planted: three seats on

@@ -3,7 +3,7 @@ package gametest
 import (
 	"fmt"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // checkView holds what seats see against what there is to be seen, and then asks without

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // The moves, and the action that every game on a board has after them.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // board reads rows of '.' and '#'.

@@ -3,8 +3,8 @@ package grid
 import (
 	"encoding"
 
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // State is what the states of games on a board are.

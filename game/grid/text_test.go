@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 func TestTextIsReadOrRefused(t *testing.T) {

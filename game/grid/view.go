@@ -1,6 +1,6 @@
 package grid
 
-import "hop/game"
+import "github.com/hop-marl/hop/game"
 
 // A seat may see no more than the cells around it: those at most view rows and view columns
 // away, its own among them (game.Spec.View); 0 is the whole board. What lies beyond is 0 in

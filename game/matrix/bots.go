@@ -1,8 +1,8 @@
 package matrix
 
 import (
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // The actions of the 2x2 games: in each of them 0 cooperates and 1 defects.

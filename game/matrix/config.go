@@ -12,8 +12,8 @@
 package matrix
 
 import (
-	"hop/field"
-	"hop/game"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game. Default returns ten rounds of the
@@ -29,7 +29,7 @@ type Config struct {
 func Default() Config { return Config{Matrix: "pd", Rounds: 10, Memory: true, Time: true} }
 
 // Validate returns everything that is wrong with the parameters, joined.
-func (c Config) Validate() error { return field.Check(c) }
+func (c Config) Validate() error { return config.Check(c) }
 
 // Game is one of the stage games, played for a fixed number of rounds.
 type Game struct {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/matrix"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/matrix"
 )
 
 func newGame(t testing.TB, name string, rounds int) *matrix.Game {

@@ -3,7 +3,7 @@ package matrix
 import (
 	"math/big"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // Stage is a symmetric two-player game in normal form.

@@ -1,8 +1,8 @@
 package matrix
 
 import (
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // maxActions bounds the actions of a stage game.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // gone is where a seat is that has left.

@@ -3,7 +3,7 @@ package rules
 import (
 	"math"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // matrix: two seats choose at once, round after round.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // foraging: food is taken by agents beside it whose levels reach its own.

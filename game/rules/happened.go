@@ -3,7 +3,7 @@ package rules
 import (
 	"strconv"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // Begin looks at the start of an episode.

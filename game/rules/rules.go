@@ -18,9 +18,9 @@ import (
 	"slices"
 	"strings"
 
-	"hop/check"
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Law follows one episode after the other by the rules of one game.

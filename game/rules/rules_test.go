@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"hop/check"
-	"hop/exp"
-	"hop/game"
-	"hop/game/rules"
-	"hop/registry"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/rules"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // settings are what random settings of a game are drawn from.
@@ -57,7 +57,7 @@ func open(t testing.TB, name string, sets ...string) (game.Game, *rules.Book) {
 	return g, bookOf(t, g, block)
 }
 
-func build(t testing.TB, name string, sets ...string) (game.Game, exp.Game) {
+func build(t testing.TB, name string, sets ...string) (game.Game, spec.Game) {
 	t.Helper()
 	block, err := registry.New().NewGame(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func build(t testing.TB, name string, sets ...string) (game.Game, exp.Game) {
 	return g, block
 }
 
-func bookOf(t testing.TB, g game.Game, block exp.Game) *rules.Book {
+func bookOf(t testing.TB, g game.Game, block spec.Game) *rules.Book {
 	t.Helper()
 	b, err := block.Rules(g.Spec())
 	if err != nil {

@@ -3,7 +3,7 @@ package rules
 import (
 	"fmt"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // staghunt: hares for anyone, stags for two or more; who catches something leaves.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"hop/rng"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // spread counts where something appears that is drawn uniformly, by rows and by

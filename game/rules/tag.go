@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/game"
+	"github.com/hop-marl/hop/game"
 )
 
 // tag: predators share what a caught prey pays.

@@ -1,8 +1,8 @@
 package snowdrift
 
 import (
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // nearest is the rule of "nd": on a drift, remove; elsewhere the moves along

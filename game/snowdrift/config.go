@@ -3,9 +3,9 @@ package snowdrift
 import (
 	"errors"
 
-	"hop/field"
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game. Default returns HOP's 8x8 board.
@@ -27,8 +27,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	return errors.Join(field.Check(c),
-		field.Need(c.Drifts <= c.Size*c.Size, "size", c.Size, "a board with a cell for each drift"))
+	return errors.Join(config.Check(c),
+		config.Need(c.Drifts <= c.Size*c.Size, "size", c.Size, "a board with a cell for each drift"))
 }
 
 // Remove is the action after the moves and Stay.

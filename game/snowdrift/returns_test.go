@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"hop/game/gametest"
-	"hop/game/snowdrift"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/snowdrift"
 )
 
 // The returns that were simulated from the rules before this package was written,

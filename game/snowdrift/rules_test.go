@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/grid"
-	"hop/game/snowdrift"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/game/snowdrift"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // threeSeats is a 3x3 game of three agents and two drifts.

@@ -3,8 +3,8 @@ package snowdrift_test
 import (
 	"testing"
 
-	"hop/game/gametest"
-	"hop/game/snowdrift"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/snowdrift"
 )
 
 func TestConformance(t *testing.T) {

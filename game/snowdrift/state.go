@@ -14,9 +14,9 @@
 package snowdrift
 
 import (
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // State is one episode.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // AppendText writes the whole state, for playthroughs and failures:

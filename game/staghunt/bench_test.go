@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 // BenchmarkStep plays random legal actions and writes every living seat's mask

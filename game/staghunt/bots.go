@@ -3,9 +3,9 @@ package staghunt
 import (
 	"fmt"
 
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // towards writes to mask the moves from cell that lead along a shortest path to

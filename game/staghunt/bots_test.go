@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // probs returns what a bot does, as "action:probability" of all it may do.

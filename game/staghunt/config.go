@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/field"
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game. Default returns the 4x4 board with
@@ -32,9 +32,9 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	return errors.Join(field.Check(c),
-		field.Need(c.Stags+c.Hares < c.Size*c.Size, "size", c.Size, "a board with more cells than prey"),
-		field.Need(len(c.Strength) == 0 || len(c.Strength) == c.Agents, "player_strength", c.Strength,
+	return errors.Join(config.Check(c),
+		config.Need(c.Stags+c.Hares < c.Size*c.Size, "size", c.Size, "a board with more cells than prey"),
+		config.Need(len(c.Strength) == 0 || len(c.Strength) == c.Agents, "player_strength", c.Strength,
 			"one number for each of the agents, or none"))
 }
 

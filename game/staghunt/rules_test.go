@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 const none = game.NoAction

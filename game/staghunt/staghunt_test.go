@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 // settings are the boards that the suite is run on.

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"hop/game/gametest"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Each count is tested within 5 standard errors: with 112 counts a false alarm

@@ -3,7 +3,7 @@ package staghunt
 import (
 	"testing"
 
-	"hop/game/gametest"
+	"github.com/hop-marl/hop/game/gametest"
 )
 
 func TestPositionsAreRefused(t *testing.T) {

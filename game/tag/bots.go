@@ -1,8 +1,8 @@
 package tag
 
 import (
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // forget drops the distances, which belong to the board.

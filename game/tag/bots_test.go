@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/tag"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/tag"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func TestBotsPlayTheirRule(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"math"
 
-	"hop/field"
-	"hop/game"
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // Config holds the parameters of the game. Default returns three predators
@@ -28,8 +28,8 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
-	return errors.Join(field.Check(c),
-		field.Need(c.Predators+c.Prey <= grid.MaxSeats, "predators", c.Predators, "at most 8 together with prey"))
+	return errors.Join(config.Check(c),
+		config.Need(c.Predators+c.Prey <= grid.MaxSeats, "predators", c.Predators, "at most 8 together with prey"))
 }
 
 const actions = grid.Stay + 1

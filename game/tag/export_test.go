@@ -1,6 +1,6 @@
 package tag
 
-import "hop/game"
+import "github.com/hop-marl/hop/game"
 
 // Prey reports whether the seat is prey in this episode; if not, it is a predator.
 func (st *State) Prey(s game.Seat) bool { return st.prey[s] }

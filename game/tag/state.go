@@ -12,9 +12,9 @@
 package tag
 
 import (
-	"hop/game"
-	"hop/game/grid"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // State is one episode.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"hop/game/grid"
+	"github.com/hop-marl/hop/game/grid"
 )
 
 // AppendText writes the whole state, for playthroughs and failures:

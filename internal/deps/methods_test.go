@@ -21,7 +21,7 @@ func TestInterfacesOfLearnersAreSmall(t *testing.T) {
 			return
 		}
 		large := interfacesOf(s.file, all)
-		if dir := path.Dir(s.path); dir == "mind" || dir == "mind/hop" {
+		if dir := path.Dir(s.path); dir == "mind" || dir == "agent/hop" {
 			of[s.file.Name.Name] = true
 			anonymous = append(anonymous, large...)
 		}
@@ -86,8 +86,8 @@ func methods(all map[string]*ast.InterfaceType, name string) (n int) {
 
 func TestLargeInterfacesAreSeen(t *testing.T) {
 	all := map[string]*ast.InterfaceType{}
-	plan := parse(t, "plan/plan.go", "package plan\ntype Rules interface { Root(); Expand(); Legal() }")
-	mind := parse(t, "mind/mind.go", `package mind
+	plan := parse(t, "search/plan.go", "package plan\ntype Rules interface { Root(); Expand(); Legal() }")
+	mind := parse(t, "agent/learner/mind.go", `package mind
 type Base interface { A(); B() }
 type Fine interface { plan.Rules; Base }
 type Large interface { Fine; C() }

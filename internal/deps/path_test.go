@@ -23,7 +23,7 @@ func TestTheStrangersPathIsTrue(t *testing.T) {
 			return
 		}
 		all.add(s.file)
-		if path.Dir(s.path) == "mind/hop" {
+		if path.Dir(s.path) == "agent/hop" {
 			hop.add(s.file)
 		}
 	})

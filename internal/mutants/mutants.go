@@ -9,7 +9,7 @@
 //	module: ppo
 //	presets: ppo-4x4
 //	set: ppo.clip_value=true
-//	file: ppo/ppo.go
+//	file: agent/ppo/ppo.go
 //	old:
 //	<lines of the file, which occur in it exactly once>
 //	new:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hop/registry"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // Every record can be applied: refactorings keep the corpus alive.
@@ -82,7 +82,7 @@ func TestFaultyRecordsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for old, want := range map[string]string{"import (\n": "once", "nothing of the kind\n": "0 times", "\n": "times"} {
-		r := Record{Name: "a", File: "ppo/ppo.go", Old: old}
+		r := Record{Name: "a", File: "agent/ppo/ppo.go", Old: old}
 		if _, err := r.Patched(root); (err == nil) != (want == "once") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", old, err)
 		}

@@ -13,15 +13,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hop/agent"
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/lab"
-	"hop/mind/hop"
-	"hop/plan/truth"
-	"hop/report/adapted"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/search/truth"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Config says who meets whom. Its tags are those of the command's flags.
@@ -140,7 +140,7 @@ type adaptRow struct {
 	name  string
 	dirs  []string // of the run; none: a bot or a thinker
 	seeds []uint64 // of the lives; sample i plays dirs[i mod len(dirs)]
-	known map[string]exp.Acquaintance
+	known map[string]spec.Acquaintance
 	types []string // bots that stand for its hypotheses
 }
 
@@ -173,10 +173,10 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 		}
 		if len(r.dirs) == 0 {
-			r.known = map[string]exp.Acquaintance{}
+			r.known = map[string]spec.Acquaintance{}
 			if strings.HasPrefix(r.name, "plan") {
 				for _, bot := range truth.Default().Models {
-					r.known[bot] = exp.Acquaintance{Partner: true}
+					r.known[bot] = spec.Acquaintance{Partner: true}
 				}
 			}
 			continue
@@ -193,7 +193,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			a.Partner = true
 			r.known[name] = a
 		}
-		if c, ok := exp.ConfigOf[hop.Config](s.Spec.LearnsAs(agent.ID(c.Agent))); ok && c.Goals.Kind == "hand" {
+		if c, ok := spec.ConfigOf[hop.Config](s.Spec.LearnsAs(agent.ID(c.Agent))); ok && c.Goals.Kind == "hand" {
 			r.types = c.Leaf.Partners
 		}
 		here, err := s.Spec.Game.Map()
@@ -209,11 +209,11 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		}
 	}
 	if g == nil {
-		built, spec, err := c.Lab.NewGame(c.Game, sets)
+		built, sp, err := c.Lab.NewGame(c.Game, sets)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		if about, err = spec.Map(); err != nil {
+		if about, err = sp.Map(); err != nil {
 			return nil, nil, nil, err
 		}
 		g = built

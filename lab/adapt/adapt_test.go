@@ -6,19 +6,19 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hop/eval"
-	"hop/exp"
-	"hop/lab"
-	"hop/registry"
-	"hop/report/adapted"
-	"hop/runlog"
-	"hop/stats"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // among lets bots live short lives among a trio.
 func among(t *testing.T, c Config) *adapted.Table {
 	t.Helper()
-	c.Learn, c.Game, c.Workers = exp.LearnBeliefs, "staghunt", 1
+	c.Learn, c.Game, c.Workers = spec.LearnBeliefs, "staghunt", 1
 	table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, c)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestAdaptationDoesNotDependOnWorkers(t *testing.T) {
 	first := ""
 	for _, workers := range []int{1, 2, 7} {
 		table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, Config{
-			Runs: []string{"ns", "random"}, Teams: [][]string{{"nh", "nh", "nh"}, {"random", "random", "ns"}}, Learn: exp.LearnBeliefs,
+			Runs: []string{"ns", "random"}, Teams: [][]string{{"nh", "nh", "nh"}, {"random", "random", "ns"}}, Learn: spec.LearnBeliefs,
 			Game: "staghunt", Workers: workers, Steps: 30, Last: 20, Lives: 3, Starts: 8, Seeds: []uint64{1, 2, 3}, Set: []string{"game.horizon=8"},
 		})
 		if err != nil {

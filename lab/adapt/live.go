@@ -5,14 +5,14 @@ import (
 	"slices"
 	"sync"
 
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/lab"
-	"hop/mind"
-	"hop/oracle"
-	"hop/report/adapted"
-	"hop/rng"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // meeting is a trio, and how others lived among it, once for all who adapt to it.
@@ -97,7 +97,7 @@ func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes i
 
 // apart is live for those whose weights change, and for whom they are compared with:
 // each life alone, with a member and streams of its own, side by side over the cores.
-func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes int, focal func(n int) (exp.Life, error),
+func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes int, focal func(n int) (spec.Life, error),
 ) (*eval.Adapted, error) {
 	lives := make([]*eval.Adapted, c.Lives)
 	err := together(ctx, c.Lives, func(ctx context.Context, n int) error {
@@ -140,7 +140,7 @@ type livedSeed struct {
 	run          string
 	alone        bool // each life was lived alone, with streams of its own
 	res          *eval.Adapted
-	reads        []*mind.Predictions
+	reads        []*learner.Predictions
 	scored       []map[start]bool // [part] the starts that count
 	best, random map[start]float64
 }
@@ -158,7 +158,7 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 	}
 	out.Known = !slices.ContainsFunc(out.CoPlayers, func(p adapted.CoPlayer) bool { return p.Known == adapted.Stranger })
 	if len(r.dirs) == 0 {
-		out.Learn = exp.LearnBeliefs
+		out.Learn = spec.LearnBeliefs
 	}
 	all := make([]*livedSeed, len(r.seeds))
 	err := together(ctx, len(all), func(ctx context.Context, i int) (err error) {
@@ -178,7 +178,7 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 
 // changes reports whether weights move, so that every life is lived alone.
 func changes(learn string) bool {
-	return learn == exp.LearnMOA || learn == exp.LearnPolicy || learn == exp.LearnAll
+	return learn == spec.LearnMOA || learn == spec.LearnPolicy || learn == spec.LearnAll
 }
 
 // sample lives one seed's lives.
@@ -207,17 +207,17 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 	if s.alone {
 		lives = c.Lives
 	}
-	s.reads = make([]*mind.Predictions, lives) // nil for those who read nothing of others
+	s.reads = make([]*learner.Predictions, lives) // nil for those who read nothing of others
 	for n := range s.reads {
 		if x.Models {
-			s.reads[n] = &mind.Predictions{
+			s.reads[n] = &learner.Predictions{
 				Truth:   func(episode, j int) int { return slices.Index(r.types, m.parts[m.part(episode)].vs[j]) },
 				Pursues: m.pursues, Beside: m.observers(r),
 			}
 		}
 	}
 	if s.alone {
-		s.res, err = c.apart(ctx, m, seed, 0, func(n int) (exp.Life, error) { return x.Member(s.reads[n]) })
+		s.res, err = c.apart(ctx, m, seed, 0, func(n int) (spec.Life, error) { return x.Member(s.reads[n]) })
 		return s, err
 	}
 	focal, err := x.Member(s.reads[0])

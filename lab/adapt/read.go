@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"hop/agent"
-	"hop/game"
-	"hop/mind"
-	"hop/oracle"
-	"hop/report/adapted"
-	"hop/stats"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // scripted returns the bot of that name if it can say how it acts and remembers no
@@ -30,7 +30,7 @@ func scripted(g game.Game, name string) game.Policy {
 // observers makes two Bayes observers for each life: one goes by all that it has seen of
 // the co-players, one by the episode alone. They know the scripts of the meeting, and
 // those that the agent knows.
-func (m *meeting) observers(r adaptRow) func(n int, others []agent.ID) []mind.Witness {
+func (m *meeting) observers(r adaptRow) func(n int, others []agent.ID) []learner.Witness {
 	if len(m.scripts) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (m *meeting) observers(r adaptRow) func(n int, others []agent.ID) []mind.Wi
 		}
 	}
 	names := slices.Sorted(maps.Keys(known))
-	return func(_ int, others []agent.ID) (list []mind.Witness) {
+	return func(_ int, others []agent.ID) (list []learner.Witness) {
 		for _, same := range []func(int) bool{func(e int) bool { return m.part(e) == m.part(e-1) }, nil} {
 			o, err := oracle.NewObserver(m.g, names, others)
 			if err != nil {
@@ -91,7 +91,7 @@ func (c *adapting) readings(m *meeting, all []*livedSeed) (list []adapted.Readin
 	words := wordsOf(goals, all)
 	var sums []*readingSum
 	for i, s := range all {
-		eachLook(m, s, func(l *mind.Prediction, early, late bool) {
+		eachLook(m, s, func(l *learner.Prediction, early, late bool) {
 			k := m.part(l.Episode)
 			p := m.parts[k]
 			name, who := p.vs[l.Other], p.who[l.Other]
@@ -121,7 +121,7 @@ func wordsOf(goals []string, all []*livedSeed) []string {
 			if r == nil {
 				continue
 			}
-			r.Each(func(l *mind.Prediction) {
+			r.Each(func(l *learner.Prediction) {
 				for _, name := range l.Held[byAgent].Names {
 					if used[name] = true; !slices.Contains(words, name) {
 						words = append(words, name)
@@ -140,7 +140,7 @@ func wordsOf(goals []string, all []*livedSeed) []string {
 // eachLook calls f with every look of a sample's lives, and says whether it is one of the
 // first or of the last episodes of its part. Envs play on until all lives are over; what
 // follows a life's end is none of it.
-func eachLook(m *meeting, s *livedSeed, f func(l *mind.Prediction, early, late bool)) {
+func eachLook(m *meeting, s *livedSeed, f func(l *learner.Prediction, early, late bool)) {
 	type stretch struct{ life, part int }
 	last, ends := map[stretch]int{}, map[int]int{}
 	for _, e := range s.res.Episodes {
@@ -151,7 +151,7 @@ func eachLook(m *meeting, s *livedSeed, f func(l *mind.Prediction, early, late b
 		if r == nil {
 			continue
 		}
-		r.Each(func(l *mind.Prediction) {
+		r.Each(func(l *learner.Prediction) {
 			life := l.Env
 			if s.alone {
 				life = i
@@ -178,7 +178,7 @@ type readingSum struct {
 	early, late  stepSum
 }
 
-func (o *readingSum) add(l *mind.Prediction, seed int, early, late bool) {
+func (o *readingSum) add(l *learner.Prediction, seed int, early, late bool) {
 	episode := l.Episode - o.from
 	limited := o.limited && len(l.Held) > byEpisode
 	var got [byEpisode + 1]float64
@@ -223,7 +223,7 @@ func (o *readingSum) add(l *mind.Prediction, seed int, early, late bool) {
 }
 
 // held adds how likely each word is held to be to entry i of a list.
-func (o *readingSum) held(list [][]stats.Acc, i int, h *mind.Held) [][]stats.Acc {
+func (o *readingSum) held(list [][]stats.Acc, i int, h *learner.Held) [][]stats.Acc {
 	for len(list) <= i {
 		list = append(list, make([]stats.Acc, len(o.words)))
 	}

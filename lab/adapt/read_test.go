@@ -5,21 +5,21 @@ import (
 	"slices"
 	"testing"
 
-	"hop/agent"
-	"hop/eval"
-	"hop/game"
-	"hop/lab"
-	"hop/mind"
-	"hop/oracle"
-	"hop/registry"
-	"hop/report/adapted"
-	"hop/rollout"
-	"hop/stats"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // held makes what somebody held: whether the action was foreseen, and p(stag), p(hare).
-func held(top1, stag, hare float64) mind.Held {
-	return mind.Held{Top1: top1, Names: []string{"stag", "hare"}, Probs: []float64{stag, hare}}
+func held(top1, stag, hare float64) learner.Held {
+	return learner.Held{Top1: top1, Names: []string{"stag", "hare"}, Probs: []float64{stag, hare}}
 }
 
 // Four looks at an ns, whose stag is gone in the last: by hand the agent is right about
@@ -28,12 +28,12 @@ func held(top1, stag, hare float64) mind.Held {
 func TestReadingsAreSharesOfTheLimit(t *testing.T) {
 	words := []string{"stag", "hare"}
 	o := &readingSum{name: "ns", from: 3, words: words, goals: words, atOnce: true, limited: true}
-	for i, l := range []mind.Prediction{
-		{Episode: 3, Pursues: "stag", Acted: true, Held: []mind.Held{held(1, 0.8, 0.2), held(1, 0.9, 0.1), held(1, 0.5, 0.4)}},
-		{Episode: 3, Step: 1, Pursues: "stag", Acted: true, Held: []mind.Held{held(0, 0.5, 0.5), held(0.5, 1, 0), held(0, 1, 0)}},
-		{Episode: 4, Pursues: "stag", Acted: true, Held: []mind.Held{held(0, 0.3, 0.7), held(1, 1, 0), held(0.5, 0.5, 0.4)}},
-		{Episode: 4, Step: 1, Pursues: "hare", Held: []mind.Held{held(0, 0, 1), held(0, 0, 1), held(0, 0.9, 0.1)}},
-		{Episode: 4, Step: 2, Next: 0, Held: []mind.Held{held(0, 1, 0), held(0, 0, 1), held(0, 0, 1)}}, // it is after nothing: not counted
+	for i, l := range []learner.Prediction{
+		{Episode: 3, Pursues: "stag", Acted: true, Held: []learner.Held{held(1, 0.8, 0.2), held(1, 0.9, 0.1), held(1, 0.5, 0.4)}},
+		{Episode: 3, Step: 1, Pursues: "stag", Acted: true, Held: []learner.Held{held(0, 0.5, 0.5), held(0.5, 1, 0), held(0, 1, 0)}},
+		{Episode: 4, Pursues: "stag", Acted: true, Held: []learner.Held{held(0, 0.3, 0.7), held(1, 1, 0), held(0.5, 0.5, 0.4)}},
+		{Episode: 4, Step: 1, Pursues: "hare", Held: []learner.Held{held(0, 0, 1), held(0, 0, 1), held(0, 0.9, 0.1)}},
+		{Episode: 4, Step: 2, Next: 0, Held: []learner.Held{held(0, 1, 0), held(0, 0, 1), held(0, 0, 1)}}, // it is after nothing: not counted
 	} {
 		o.add(&l, i/3, l.Episode == 3, l.Episode == 4)
 	}
@@ -62,9 +62,9 @@ func TestReadingsAreSharesOfTheLimit(t *testing.T) {
 	// In hindsight what was reached next is the truth, and there is no limit.
 	o = &readingSum{name: "PPO", words: words, goals: words}
 	for next := range []int{0, 1} {
-		o.add(&mind.Prediction{Pursues: "stag", Next: next, Acted: true, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
+		o.add(&learner.Prediction{Pursues: "stag", Next: next, Acted: true, Held: []learner.Held{held(1, 0.6, 0.4)}}, 0, false, false)
 	}
-	o.add(&mind.Prediction{Next: game.NoGoal, Held: []mind.Held{held(1, 0.6, 0.4)}}, 0, false, false)
+	o.add(&learner.Prediction{Next: game.NoGoal, Held: []learner.Held{held(1, 0.6, 0.4)}}, 0, false, false)
 	if r := o.reading(1, 1); r.Goal.Accuracy != 0.5 || r.Goal.Steps != 2 || !math.IsNaN(float64(r.Goal.Limit+r.Action.Limit)) {
 		t.Errorf("in hindsight %+v, want half of 2 steps and no limit", r.Goal)
 	}
@@ -113,7 +113,7 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 	}
 	others := []agent.ID{1, 2, 3}
 	readings := func(blind bool) []adapted.Reading {
-		s := &livedSeed{reads: []*mind.Predictions{{Pursues: m.pursues, Beside: m.observers(adaptRow{})}}}
+		s := &livedSeed{reads: []*learner.Predictions{{Pursues: m.pursues, Beside: m.observers(adaptRow{})}}}
 		focal := eval.Member{Name: "seer", Players: func(workers, lanes int) (list []rollout.Player, err error) {
 			for range workers {
 				p := &seer{others: others, blind: blind}
@@ -157,11 +157,11 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 // An agent that has one word for everybody infers nothing and reports nothing.
 func TestOneWordIsNoInference(t *testing.T) {
 	o := &readingSum{name: "ns", goals: []string{"stag", "hare"}, limited: true}
-	o.add(&mind.Prediction{Acted: true, Held: []mind.Held{{Top1: 1, Names: []string{"any"}, Probs: []float64{1}}}}, 0, true, true)
+	o.add(&learner.Prediction{Acted: true, Held: []learner.Held{{Top1: 1, Names: []string{"any"}, Probs: []float64{1}}}}, 0, true, true)
 	if r := o.reading(1, 1); r.Goal != nil || r.PGoal != nil || r.Early != nil || r.Action.Accuracy != 1 {
 		t.Errorf("%+v: want actions alone", r)
 	}
-	read := []*livedSeed{{reads: []*mind.Predictions{nil}, res: &eval.Adapted{}}}
+	read := []*livedSeed{{reads: []*learner.Predictions{nil}, res: &eval.Adapted{}}}
 	if list := (&adapting{}).readings(&meeting{g: hunt(t)}, read); list != nil {
 		t.Errorf("an agent that reads nobody reports %v", list)
 	}

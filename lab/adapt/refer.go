@@ -5,15 +5,15 @@ import (
 	"maps"
 	"slices"
 
-	"hop/agent"
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/lab"
-	"hop/oracle"
-	"hop/report/adapted"
-	"hop/rng"
-	"hop/stats"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // refer finds out which starts of some samples count, and what the best response and
@@ -122,7 +122,7 @@ func (c *adapting) reference(ctx context.Context, m *meeting, s *livedSeed, one 
 	var res *eval.Adapted
 	var err error
 	if s.alone {
-		res, err = c.apart(ctx, m, s.seed, most, func(int) (exp.Life, error) { return exp.Life{Member: one}, nil })
+		res, err = c.apart(ctx, m, s.seed, most, func(int) (spec.Life, error) { return spec.Life{Member: one}, nil })
 	} else {
 		leave := c.turn()
 		res, err = c.live(ctx, m, s.seed, most, one)

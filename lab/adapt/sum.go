@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"hop/report/adapted"
-	"hop/rng"
-	"hop/stats"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // means are what three got from the same starts: the one who adapts, the best

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"hop/exp"
-	"hop/lab"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // errReached is why a training is stopped that has come as far as it was to.
@@ -20,11 +20,11 @@ var errReached = errors.New("it has come as far as it was to")
 // report are for whoever has all seeds. With until, it
 // stops at the first window that ends at that env step or later, as Ctrl-C would; going on
 // from there ends in the same bytes as if it had not stopped.
-func Train(ctx context.Context, l *lab.Lab, spec exp.Spec, seed uint64, out string, workers, until int) error {
+func Train(ctx context.Context, l *lab.Lab, sp spec.Spec, seed uint64, out string, workers, until int) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	own := *l
-	if until > 0 && until < spec.Train.Steps {
+	if until > 0 && until < sp.Train.Steps {
 		own.Watch = func(n lab.News) {
 			if n.Kind == lab.Learnt && n.Progress.Step >= until {
 				stop(errReached)
@@ -34,14 +34,14 @@ func Train(ctx context.Context, l *lab.Lab, spec exp.Spec, seed uint64, out stri
 			}
 		}
 	}
-	dir := filepath.Join(out, spec.Name+"-001")
+	dir := filepath.Join(out, sp.Name+"-001")
 	_ = os.Remove(dir) // an empty one: it died before it was a training
 	var t *lab.Training
 	_, err := os.Stat(dir)
 	if err == nil {
 		t, err = own.Reopen(dir, lab.Further{}, workers)
 	} else {
-		t, err = own.NewTraining(spec, []uint64{seed}, out, workers)
+		t, err = own.NewTraining(sp, []uint64{seed}, out, workers)
 	}
 	if err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 	"sync"
 	"time"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/cpu"
-	"hop/rng"
-	"hop/rollout"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // EnvRow is a game's speed at random legal play.
@@ -33,8 +33,8 @@ type EnvRow struct {
 
 // Env measures games for so much processor time each: the stag hunt in several sizes
 // and each other game at its defaults, or only the one named.
-func Env(ctx context.Context, reg *exp.Registry, only string, cores int, d time.Duration) ([]EnvRow, error) {
-	var games []exp.Game
+func Env(ctx context.Context, reg *spec.Registry, only string, cores int, d time.Duration) ([]EnvRow, error) {
+	var games []spec.Game
 	add := func(name string, params ...int) error { // size, agents, blocks
 		g, err := reg.NewGame(name)
 		for i, x := range params {
@@ -81,13 +81,13 @@ func Env(ctx context.Context, reg *exp.Registry, only string, cores int, d time.
 
 // measureEnv plays random legal moves on as many cores as asked and counts the
 // steps of agents that were alive.
-func measureEnv(g exp.Game, cores int, d time.Duration) (EnvRow, error) {
+func measureEnv(g spec.Game, cores int, d time.Duration) (EnvRow, error) {
 	built, err := g.Build()
 	if err != nil {
 		return EnvRow{}, err
 	}
-	spec := built.Spec()
-	row := EnvRow{Game: spec.Name, Size: spec.Obs.Height, Agents: spec.Seats, Bytes: 4 * spec.Obs.Len()}
+	sp := built.Spec()
+	row := EnvRow{Game: sp.Name, Size: sp.Obs.Height, Agents: sp.Seats, Bytes: 4 * sp.Obs.Len()}
 	alive, steps, errs := make([]int, cores), make([]int, cores), make([]error, cores)
 	var before, after runtime.MemStats
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

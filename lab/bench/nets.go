@@ -1,17 +1,17 @@
 package bench
 
 import (
-	"hop/frame"
-	"hop/game"
-	"hop/model/actor"
-	"hop/nn"
-	"hop/plan"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
 )
 
 // newNet returns the network that a leaf names, with random weights: dense
 // layers of 64 and 64, HOP's convolutions, or small ones.
-func newNet(leaf string, spec game.Spec, goal, rows int, seed uint64) (plan.Net, error) {
+func newNet(leaf string, spec game.Spec, goal, rows int, seed uint64) (search.Net, error) {
 	if leaf == "conv16" {
 		return newSmallConv(spec, goal, rows, seed), nil
 	}
@@ -30,7 +30,7 @@ func newNet(leaf string, spec game.Spec, goal, rows int, seed uint64) (plan.Net,
 	return &net{ws: m.Work(rows), p: p}, nil
 }
 
-// net is an actor as a plan.Net.
+// net is an actor as a search.Net.
 type net struct {
 	ws  *actor.Work
 	p   *nn.Params

@@ -7,14 +7,14 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hop/belief"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/internal/cpu"
-	"hop/plan"
-	"hop/plan/truth"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/belief"
+	"github.com/hop-marl/hop/search/truth"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // PlanRow is a search's speed.
@@ -48,10 +48,10 @@ type PlanPhases struct {
 type Plan struct {
 	row    PlanRow
 	g      game.Game
-	forest *plan.Forest
+	forest *search.Forest
 	pool   *cores.Pool
 	worlds []*truth.World // of each part of a search
-	asked  []plan.Asked   // the same
+	asked  []search.Asked // the same
 	st     []game.State
 	seats  []game.Seat
 	bots   []game.Bot // by place
@@ -71,7 +71,7 @@ type PlanConfig struct {
 
 // NewPlan prepares decisions of one agent in the stag hunt on the true rules. It must be
 // closed.
-func NewPlan(reg *exp.Registry, c PlanConfig) (*Plan, error) {
+func NewPlan(reg *spec.Registry, c PlanConfig) (*Plan, error) {
 	params, err := reg.NewGame("staghunt")
 	if err != nil {
 		return nil, err
@@ -85,14 +85,14 @@ func NewPlan(reg *exp.Registry, c PlanConfig) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	search := plan.Default()
-	switch search.Trees = 5; {
+	srch := search.Default()
+	switch srch.Trees = 5; {
 	case c.Sims < 50:
-		search.Trees = 1
+		srch.Trees = 1
 	case c.Sims == 600:
-		search.Trees = 3 // the users' setting: 200 simulations, 3 trees
+		srch.Trees = 3 // the users' setting: 200 simulations, 3 trees
 	}
-	search.Sims = c.Sims / search.Trees
+	srch.Sims = c.Sims / srch.Trees
 	nets := c.Leaf == "nets" || c.Leaf == "conv" || c.Leaf == "conv16"
 	envs := c.Envs
 	switch {
@@ -104,14 +104,14 @@ func NewPlan(reg *exp.Registry, c PlanConfig) (*Plan, error) {
 	default:
 		envs = 1
 	}
-	trees := envs * search.Trees
-	group := search.Trees
+	trees := envs * srch.Trees
+	group := srch.Trees
 	if nets {
 		group = trees
 	}
 	b := &Plan{g: g, r: rng.New(1).Rand(), rs: make([]rng.Rand, trees), row: PlanRow{
-		Size: c.Size, Agents: c.Agents, Sims: search.Sims * search.Trees, Nets: nets, Leaf: c.Leaf, CPU: c.CPU, Envs: envs}}
-	if b.forest, err = plan.New(search, len(g.Spec().Actions), c.Agents-1, envs, group); err != nil {
+		Size: c.Size, Agents: c.Agents, Sims: srch.Sims * srch.Trees, Nets: nets, Leaf: c.Leaf, CPU: c.CPU, Envs: envs}}
+	if b.forest, err = search.New(srch, len(g.Spec().Actions), c.Agents-1, envs, group); err != nil {
 		return nil, err
 	}
 	if err := b.addPart(b.forest); err != nil {
@@ -149,7 +149,7 @@ func (b *Plan) Close() { b.pool.Close() }
 var models = []string{"ns", "nh"}
 
 // addPart adds whom a forest, or a part of it, asks.
-func (b *Plan) addPart(f *plan.Forest) error {
+func (b *Plan) addPart(f *search.Forest) error {
 	spec, group := b.g.Spec(), f.Group()
 	world, err := truth.NewWorld(b.g, models, []string{"nh", "stag"}, f.Envs, f.Trees)
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *Plan) addPart(f *plan.Forest) error {
 	world.Fit(f)
 	beliefs := belief.New(belief.Default(), f.Envs, f.Others, len(models))
 	bots := truth.NewBots(world, beliefs, f.Envs)
-	asked := plan.Asked{Dynamics: world, Others: bots}
+	asked := search.Asked{Dynamics: world, Others: bots}
 	switch b.row.Leaf {
 	case "zero":
 		s := truth.NewScripts(bots, f.Discount, 4)
@@ -175,10 +175,10 @@ func (b *Plan) addPart(f *plan.Forest) error {
 		if err != nil {
 			return err
 		}
-		nc := plan.NetConfig{Observer: world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
-		asked.Prior = plan.NewNetPrior(nc)
+		nc := search.NetConfig{Observer: world, Net: own, ObsLen: spec.Obs.Len(), Actions: len(spec.Actions), Rows: group, Log: 16}
+		asked.Prior = search.NewNetPrior(nc)
 		nc.Net = other
-		asked.Others = plan.NewNetOthers(plan.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: f.Others, Trees: f.Trees, Envs: f.Envs,
+		asked.Others = search.NewNetOthers(search.OthersConfig{NetConfig: nc, Beliefs: beliefs, Others: f.Others, Trees: f.Trees, Envs: f.Envs,
 			Vectors: oneHot(len(models))})
 	default:
 		return fmt.Errorf("no leaf %q; there are zero, scripts, nets, conv16 and conv", b.row.Leaf)
@@ -194,7 +194,7 @@ func (b *Plan) decide() {
 			w.Set(e, st, b.seats)
 		}
 	}
-	plan.Fork(b.rs, &b.r)
+	search.Fork(b.rs, &b.r)
 	b.forest.SearchOn(b.pool, b.asked, b.rs)
 	n := len(b.g.Spec().Actions)
 	for e, st := range b.st {

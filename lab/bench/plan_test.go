@@ -3,9 +3,9 @@ package bench
 import (
 	"testing"
 
-	"hop/exp"
-	"hop/mind/hop"
-	"hop/registry"
+	"github.com/hop-marl/hop/agent/hop"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // A decision allocates nothing once a search has begun, whatever evaluates leaves, and on
@@ -33,11 +33,11 @@ func TestPlanBenchAllocatesNothing(t *testing.T) {
 // The loop is timed with real trees: a preset that looks one step ahead once made
 // it eight times as fast as it is.
 func TestLoopSearchesDeep(t *testing.T) {
-	spec, err := loopSpec(registry.New())
+	sp, err := loopSpec(registry.New())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, ok := exp.ConfigOf[hop.Config](&spec)
+	c, ok := spec.ConfigOf[hop.Config](&sp)
 	if !ok {
 		t.Fatal("the loop does not plan")
 	}

@@ -9,10 +9,10 @@ import (
 	"runtime"
 	"time"
 
-	"hop/exp"
-	"hop/internal/cpu"
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // TrainRow is a training's speed.
@@ -59,7 +59,7 @@ func (m mark) usedSince(from mark) map[string]float64 {
 }
 
 // watch trains in a folder that is thrown away, and marks every window.
-func watch(ctx context.Context, spec exp.Spec, workers int, clock func() time.Duration, each func(mark)) error {
+func watch(ctx context.Context, sp spec.Spec, workers int, clock func() time.Duration, each func(mark)) error {
 	dir, err := os.MkdirTemp("", "hop-bench")
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func watch(ctx context.Context, spec exp.Spec, workers int, clock func() time.Du
 		return err
 	}
 	defer run.Close()
-	loop, err := spec.Build(1, exp.Machine{Workers: workers, Clock: clock})
+	loop, err := sp.Build(1, spec.Machine{Workers: workers, Clock: clock})
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func clock() func() time.Duration {
 
 // Train measures a training of twice as many env steps as given, over the second
 // half.
-func Train(ctx context.Context, spec exp.Spec, cores, steps int) (*TrainRow, error) {
+func Train(ctx context.Context, sp spec.Spec, cores, steps int) (*TrainRow, error) {
 	cores = max(1, cores)
 	timer := cpu.Time
 	if cores > 1 {
 		timer = clock()
 	}
 	var from, to mark
-	err := watch(ctx, spec, cores, timer, func(m mark) {
+	err := watch(ctx, sp, cores, timer, func(m mark) {
 		if to = m; from.wall.IsZero() && m.step >= steps {
 			from = m
 		}
@@ -111,7 +111,7 @@ func Train(ctx context.Context, spec exp.Spec, cores, steps int) (*TrainRow, err
 	runtime.ReadMemStats(&mem)
 	rows, spent := float64(to.rows-from.rows), (to.cpu - from.cpu).Seconds()
 	out := &TrainRow{
-		Preset: spec.Name, CPU: cores, Phases: to.since(from), Used: to.usedSince(from),
+		Preset: sp.Name, CPU: cores, Phases: to.since(from), Used: to.usedSince(from),
 		MemoryMiB: float64(mem.Sys) / (1 << 20),
 		Rate:      rows / spent, WallRate: rows / to.wall.Sub(from.wall).Seconds(), EnvRate: float64(to.step-from.step) / spent,
 	}
@@ -133,7 +133,7 @@ type LoopRow struct {
 
 // loopSpec is HOP on 6x6 with trees of 200 simulations, of any depth, whose leaves a
 // network evaluates.
-func loopSpec(reg *exp.Registry) (exp.Spec, error) {
+func loopSpec(reg *spec.Registry) (spec.Spec, error) {
 	return reg.Load("hop-4x4", []string{
 		"game.size=6", "game.blocks=3", "search.trees=3", "search.sims=200", "search.depth=0", "leaf.kind=net",
 		"train.warm.windows=0", "train.standins.share=0", "train.save=1000000",
@@ -143,13 +143,13 @@ func loopSpec(reg *exp.Registry) (exp.Spec, error) {
 }
 
 // Loop measures the slower of two iterations of training.
-func Loop(ctx context.Context, reg *exp.Registry) (*LoopRow, error) {
-	spec, err := loopSpec(reg)
+func Loop(ctx context.Context, reg *spec.Registry) (*LoopRow, error) {
+	sp, err := loopSpec(reg)
 	if err != nil {
 		return nil, err
 	}
 	worst, last := &LoopRow{}, mark{cpu: cpu.Time()}
-	err = watch(ctx, spec, 1, clock(), func(m mark) {
+	err = watch(ctx, sp, 1, clock(), func(m mark) {
 		out := &LoopRow{Steps: loopEnvs * loopWindow, Decisions: m.rows - last.rows, Sims: 600, Phases: m.since(last)}
 		if out.CPU = (m.cpu - last.cpu).Seconds(); out.CPU > worst.CPU {
 			worst = out

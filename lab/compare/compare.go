@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"hop/exp"
-	"hop/internal/disk"
-	"hop/lab"
-	"hop/report"
-	"hop/runlog"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Config says what is compared. Its tags are those of the command's flags.
@@ -32,7 +32,7 @@ type Config struct {
 // variant is a spec and where its runs are.
 type variant struct {
 	name string // what it is called: as its spec, or as its file where specs have the same name
-	spec exp.Spec
+	spec spec.Spec
 	text []byte            // the resolved spec
 	runs map[uint64]string // finished, by seed
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // What was asked wrongly is told apart from what went wrong.

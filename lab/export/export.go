@@ -8,21 +8,21 @@ import (
 	"slices"
 	"strings"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/disk"
-	"hop/lab"
-	"hop/mind"
-	"hop/mind/hop/pretrained"
-	"hop/model/actor"
-	"hop/model/moa"
-	"hop/nn"
-	"hop/npz"
-	"hop/onnx"
-	"hop/rng"
-	"hop/rollout"
+	"github.com/hop-marl/hop/agent/hop/pretrained"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/onnx"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/npz"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // ONNX asks for the networks of a run as ONNX files. Its tags are those of the command's flags.
@@ -137,15 +137,15 @@ func ports(list []onnx.Port) (out []Port) {
 }
 
 // networks returns the networks of a run's agents that stand alone, and names what does not.
-func networks(x *exp.Saved) (nets []*network, without []string, err error) {
+func networks(x *spec.Saved) (nets []*network, without []string, err error) {
 	minds, of, err := x.Minds()
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := x.Game.Spec()
+	sp := x.Game.Spec()
 	legalAt := -1
-	if spec.Obs.Legal > 0 {
-		legalAt = spec.Obs.LegalAt()
+	if sp.Obs.Legal > 0 {
+		legalAt = sp.Obs.LegalAt()
 	}
 	left := func(words ...string) {
 		for _, w := range words {
@@ -161,7 +161,7 @@ func networks(x *exp.Saved) (nets []*network, without []string, err error) {
 				ids = append(ids, a)
 			}
 		}
-		acting, ok := mind.As[mind.Acting](m)
+		acting, ok := learner.As[learner.Acting](m)
 		own := x.Spec.LearnsAs(m.Agents()[0])
 		if !ok {
 			return nil, nil, fmt.Errorf("mind %s does not act by a network, so there is none to write", own.Mind.Name)
@@ -174,7 +174,7 @@ func networks(x *exp.Saved) (nets []*network, without []string, err error) {
 		}
 		n.Agents = ids
 		nets = append(nets, n)
-		if h, ok := mind.As[interface{ Model() *moa.Learner }](m); ok {
+		if h, ok := learner.As[interface{ Model() *moa.Learner }](m); ok {
 			n, err := newOthers(name+"-others", h.Model().Model, h.Model().Params)
 			if err != nil {
 				return nil, nil, err
@@ -182,10 +182,10 @@ func networks(x *exp.Saved) (nets []*network, without []string, err error) {
 			n.Agents = ids
 			nets = append(nets, n)
 		}
-		if _, ok := mind.As[mind.Searching](m); ok {
+		if _, ok := learner.As[learner.Searching](m); ok {
 			left("search", "beliefs")
 		}
-		held, ok := mind.As[interface{ Models() pretrained.Models }](m)
+		held, ok := learner.As[interface{ Models() pretrained.Models }](m)
 		if !ok {
 			continue
 		}

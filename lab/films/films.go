@@ -10,18 +10,18 @@ import (
 	"slices"
 	"sync"
 
-	"hop/agent"
-	"hop/batch"
-	"hop/eval"
-	"hop/exp"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/internal/wait"
-	"hop/play"
-	"hop/report"
-	"hop/rng"
-	"hop/rollout"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/lab/play"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/wait"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // sample is how many episodes the shown ones are chosen from.
@@ -30,13 +30,13 @@ const sample = 64
 // Play plays episodes with the agents of the run in the middle of a folder's, and picks up
 // to three. Every agent sits on the seat of its number, so that colours are the
 // same in all figures. count is told how far it is.
-func Play(ctx context.Context, reg *exp.Registry, dir string, count func(done, total int)) (report.Options, error) {
+func Play(ctx context.Context, reg *spec.Registry, dir string, count func(done, total int)) (report.Options, error) {
 	var o report.Options
 	run, err := wait.For(ctx, func() (report.Run, error) { return report.Middle(reg, dir) })
 	if err != nil {
 		return o, err
 	}
-	agents, err := wait.For(ctx, func() (*exp.Agents, error) { return reg.LoadAgents(run.Dir) })
+	agents, err := wait.For(ctx, func() (*spec.Agents, error) { return reg.LoadAgents(run.Dir) })
 	if err != nil {
 		return o, err
 	}

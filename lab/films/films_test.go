@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"hop/eval"
-	"hop/exp/exptest"
-	"hop/game"
-	"hop/play"
-	"hop/registry"
-	"hop/report"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab/play"
+	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 func TestTapesHoldWholeEpisodes(t *testing.T) {

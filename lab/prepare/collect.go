@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"strings"
 
-	"hop/dataset"
-	"hop/exp/names"
-	"hop/frame"
-	"hop/game"
-	"hop/lab"
-	"hop/pretrain"
-	"hop/rng"
-	"hop/rollout"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/train/pretrain"
+	"github.com/hop-marl/hop/train/spec/names"
 )
 
 // Collect says who plays what for a dataset. Its tags are those of the command's flags.

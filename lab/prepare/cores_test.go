@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"testing"
 
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // TestCardsOnAnyCores: the cards of every kind of model have the same bytes on one core and on

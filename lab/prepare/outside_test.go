@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/dataset"
-	"hop/game"
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // unknown is a game that the registry does not have.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/exp/exptest"
-	"hop/internal/disk/disktest"
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/disk/disktest"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec/exptest"
 )
 
 var long = flag.Bool("long", false, "let the power fail at every moment, not at some")

@@ -19,18 +19,18 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hop/card"
-	"hop/dataset"
-	"hop/exp/names"
-	"hop/f32"
-	"hop/field"
-	"hop/game"
-	"hop/internal/cores"
-	"hop/internal/cpu"
-	"hop/lab"
-	"hop/nn"
-	"hop/pretrain"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/store/card"
+	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/pretrain"
+	"github.com/hop-marl/hop/train/spec/names"
 )
 
 // Common is what every model is asked with. Its tags are those of the commands' flags.
@@ -235,7 +235,7 @@ func configure(cfg interface{ Validate() error }, set []string) error {
 		if !ok {
 			return lab.Misused("--set %s: want FIELD=VALUE, such as epochs=20", s)
 		}
-		if err := field.Set(cfg, path, value); err != nil {
+		if err := config.Set(cfg, path, value); err != nil {
 			return lab.Misused("--set %s: %w", s, err)
 		}
 	}

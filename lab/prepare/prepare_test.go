@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hop/lab"
-	"hop/registry"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 // halves has a model learn in two halves: the first is stopped after its first epoch.

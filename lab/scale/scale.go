@@ -18,10 +18,10 @@ import (
 	"slices"
 	"strings"
 
-	"hop/exp"
-	"hop/internal/cpu"
-	"hop/lab"
-	"hop/lab/adapt"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/adapt"
+	"github.com/hop-marl/hop/num/cpu"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Row is one job on so many cores.
@@ -137,17 +137,17 @@ func trained(ctx context.Context, l *lab.Lab, preset, out string, steps int, rep
 }
 
 // shorten makes stages short: what they do stays the same.
-func shorten(spec *exp.Spec) {
+func shorten(sp *spec.Spec) {
 	less := map[string]string{
 		"response": "--set steps=276480 --episodes 20", "data": "--rows 20000", "vae": "--set epochs=1", "cvae": "--set epochs=1",
 		"moa": "--epochs 1", "some": "--rows 10000", "wander": "--rows 5000", "world": "--set epochs=1 --probe 2000 --plays 50",
 		"adapt": "--lives 2 --steps 100 --last 50",
 	}
-	for i := range spec.Prepare {
-		spec.Prepare[i].Run += " " + less[spec.Prepare[i].Name]
+	for i := range sp.Prepare {
+		sp.Prepare[i].Run += " " + less[sp.Prepare[i].Name]
 	}
-	for i := range spec.Follow {
-		spec.Follow[i].Run += " " + less[spec.Follow[i].Name]
+	for i := range sp.Follow {
+		sp.Follow[i].Run += " " + less[sp.Follow[i].Name]
 	}
 }
 
@@ -168,7 +168,7 @@ func checkpoints(h hash.Hash, out string) error {
 func lives(ctx context.Context, l *lab.Lab, run string) (string, error) {
 	table, err := adapt.Run(ctx, l, adapt.Config{
 		Runs: []string{run}, Teams: [][]string{{"ns", "nh", "nh"}, {"nh", "ns", "random"}, {"random", "random", "random"}}, Zoo: "zoo",
-		Learn: exp.LearnBeliefs, Steps: 200, Last: 100, Lives: 4, Seeds: []uint64{1, 2}, Starts: 16,
+		Learn: spec.LearnBeliefs, Steps: 200, Last: 100, Lives: 4, Seeds: []uint64{1, 2}, Starts: 16,
 	})
 	if err != nil {
 		return "", err

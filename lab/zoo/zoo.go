@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"hop/internal/disk"
+	"github.com/hop-marl/hop/num/disk"
 )
 
 // File is the index's name.
@@ -44,7 +44,7 @@ type Entry struct {
 	Check    string         `json:"check,omitempty"` // in the index: the sum of all the rest
 }
 
-// Address names an agent of the member for exp.Registry.Member.
+// Address names an agent of the member for spec.Registry.Member.
 func (e *Entry) Address(id int) string {
 	if e.SHA256 == "" { // of a folder without an index
 		return fmt.Sprintf("%s#%d", e.Run, id)

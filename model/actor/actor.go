@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/f32"
-	"hop/field"
-	"hop/frame"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Config chooses the network.
@@ -35,15 +35,15 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c), model.CheckLayers("hidden", c.Hidden)}
+	errs := []error{config.Check(c), model.CheckLayers("hidden", c.Hidden)}
 	if c.Net == "dense" && len(c.Hidden) == 0 {
-		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
+		errs = append(errs, config.Bad("hidden", c.Hidden, "at least one layer"))
 	}
 	if c.Net == "conv" && c.Frame != "board" {
-		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
+		errs = append(errs, config.Bad("frame", c.Frame, "board, because net is conv"))
 	}
 	if c.LSTM > 0 && (c.Separate || c.Net == "conv") {
-		errs = append(errs, field.Bad("lstm", c.LSTM, "0, because net is conv or separate is true"))
+		errs = append(errs, config.Bad("lstm", c.LSTM, "0, because net is conv or separate is true"))
 	}
 	return errors.Join(errs...)
 }
@@ -95,7 +95,7 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 		return nil, nil, err
 	}
 	if c.Frame != "board" && in.Planes == 0 {
-		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
+		return nil, nil, config.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
 	f, err := newFrame(c, in)
 	if err != nil {
@@ -143,14 +143,14 @@ func newFrame(c Config, in Input) (*frame.Frame, error) {
 	}
 	switch {
 	case c.Frame == "board":
-		return nil, field.Bad("frame", c.Frame, "ego or egof, because turn, unordered or distances is true")
+		return nil, config.Bad("frame", c.Frame, "ego or egof, because turn, unordered or distances is true")
 	case s.Turn && !s.CanTurn(in.Input):
-		return nil, field.Bad("turn", true, "false, because observations of this game cannot be turned: they need planes, four moves, "+
+		return nil, config.Bad("turn", true, "false, because observations of this game cannot be turned: they need planes, four moves, "+
 			"the mask and the last joint action, and no other features")
 	case s.Unordered && !s.CanForgetOrder(in.Input):
-		return nil, field.Bad("unordered", true, "false, because there are no co-players on planes of whom as much is said of each")
+		return nil, config.Bad("unordered", true, "false, because there are no co-players on planes of whom as much is said of each")
 	case s.Distances && !s.HasDistances(in.Input):
-		return nil, field.Bad("distances", true, "false, because the game has no board with moves and things on it")
+		return nil, config.Bad("distances", true, "false, because the game has no board with moves and things on it")
 	}
 	return frame.NewScene(c.Frame, in.Input, in.Actions, s), nil
 }

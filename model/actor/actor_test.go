@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"hop/f32"
-	"hop/frame"
-	"hop/model/actor"
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func must(t testing.TB, err error) {

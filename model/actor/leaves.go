@@ -1,8 +1,8 @@
 package actor
 
-import "hop/nn"
+import "github.com/hop-marl/hop/num/nn"
 
-// Leaves is a network that evaluates states as a search asks it (plan.Net): rows are
+// Leaves is a network that evaluates states as a search asks it (search.Net): rows are
 // added, then computed together. Values are in the game's own reward.
 type Leaves struct {
 	ws     *Work

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"hop/f32"
-	"hop/model/actor"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Narrow rows on folded weights give what rows give on the weights, and unfolded

@@ -1,6 +1,6 @@
 package actor
 
-import "hop/nn"
+import "github.com/hop-marl/hop/num/nn"
 
 // recurrent is a Work's memory for models with an LSTM.
 type recurrent struct {

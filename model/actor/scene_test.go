@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/frame"
-	"hop/model/actor"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // scene is a board of four by four with two co-players, of whom two numbers each are said.

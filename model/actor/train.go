@@ -1,8 +1,8 @@
 package actor
 
 import (
-	"hop/f32"
-	"hop/nn"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // A frame may list a thing several times, by offsets of which some follow from the others.

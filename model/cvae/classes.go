@@ -3,8 +3,8 @@ package cvae
 import (
 	"math"
 
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // classWork is what discrete goals need of a Work: q is Dim/Classes variables of

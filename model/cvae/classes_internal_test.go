@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // The whole chain of discrete goals, with Gumbel's noise held fixed and the relaxed

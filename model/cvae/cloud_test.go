@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hop/rng"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // A cloud is what Near draws, from the same stream each time.

@@ -22,13 +22,13 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/f32"
-	"hop/field"
-	"hop/frame"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Config chooses the model. The defaults are HOP+'s.
@@ -49,12 +49,12 @@ func Default() Config {
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
 	if len(c.Hidden) == 0 {
-		return field.Bad("hidden", c.Hidden, "at least one layer")
+		return config.Bad("hidden", c.Hidden, "at least one layer")
 	}
 	if c.Classes == 1 || c.Classes > 1 && c.Dim%c.Classes != 0 {
-		return field.Bad("classes", c.Classes, fmt.Sprintf("0, or at least 2 of which dim %d is a multiple", c.Dim))
+		return config.Bad("classes", c.Classes, fmt.Sprintf("0, or at least 2 of which dim %d is a multiple", c.Dim))
 	}
-	return errors.Join(field.Check(c), model.CheckLayers("hidden", c.Hidden))
+	return errors.Join(config.Check(c), model.CheckLayers("hidden", c.Hidden))
 }
 
 // Input says in numbers what the model reads: observations, and the last joint
@@ -96,7 +96,7 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 			in.Actions, in.Extra)
 	}
 	if c.Frame != frame.Board && in.Planes == 0 {
-		return nil, nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
+		return nil, nil, config.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
 	m := &Model{Input: in, Config: c, obs: frame.New(c.Frame, in.Input)}
 	p := &nn.Params{}

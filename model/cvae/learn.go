@@ -3,10 +3,10 @@ package cvae
 import (
 	"slices"
 
-	"hop/field"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // LearnConfig sets how a model learns.
@@ -35,7 +35,7 @@ type Learner struct {
 // NewLearner prepares to train for a number of steps on sequences of at most
 // longest rows. Noise comes from key, by step and shard.
 func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key rng.Key) (*Learner, error) {
-	if err := field.Check(cfg); err != nil {
+	if err := config.Check(cfg); err != nil {
 		return nil, err
 	}
 	var works []*Work

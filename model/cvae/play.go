@@ -1,6 +1,6 @@
 package cvae
 
-import "hop/nn"
+import "github.com/hop-marl/hop/num/nn"
 
 // Memory is what is remembered of each modelled agent, one place for each pair of
 // env and co-player.

@@ -1,6 +1,6 @@
 package cvae
 
-import "hop/safetensors"
+import "github.com/hop-marl/hop/num/safetensors"
 
 // Save adds all memories to f under prefix.
 func (mem *Memory) Save(f *safetensors.File, prefix string) {

@@ -3,10 +3,10 @@ package cvae
 import (
 	"fmt"
 
-	"hop/f32"
-	"hop/field"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // ValueConfig says how the value of states is learnt.
@@ -26,9 +26,9 @@ func DefaultValue() ValueConfig {
 // Validate returns everything that is wrong, joined.
 func (c ValueConfig) Validate() error {
 	if len(c.Hidden) == 0 {
-		return field.Bad("hidden", c.Hidden, "at least one layer")
+		return config.Bad("hidden", c.Hidden, "at least one layer")
 	}
-	return field.Check(c)
+	return config.Check(c)
 }
 
 // Value is V(s): what an agent that sees s can expect to earn from there on,

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"hop/f32"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Agents walk down a corridor of 8 cells to a prey that half of them, unseen,

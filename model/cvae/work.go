@@ -1,10 +1,10 @@
 package cvae
 
 import (
-	"hop/f32"
-	"hop/frame"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Terms are the parts of the loss over the rows that counted.

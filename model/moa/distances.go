@@ -1,6 +1,6 @@
 package moa
 
-import "hop/frame"
+import "github.com/hop-marl/hop/game/frame"
 
 // distances says which moves lead nearer: for each plane of things, which of the four
 // moves are on a shortest path, around what cannot be entered, to the nearest of

@@ -3,8 +3,8 @@ package moa
 import (
 	"testing"
 
-	"hop/frame"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // A move leads nearer if a slow search by rounds says so, on boards with blocks.

@@ -3,7 +3,7 @@ package moa
 import (
 	"slices"
 
-	"hop/nn"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // lanes lays sequences of different lengths into a rectangle of steps and lanes,

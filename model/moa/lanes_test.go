@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func TestLanesHoldEveryRowOnce(t *testing.T) {

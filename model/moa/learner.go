@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"hop/field"
-	"hop/internal/cores"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Learning says how a model is trained.
@@ -31,7 +31,7 @@ func DefaultLearning() Learning {
 }
 
 // Validate returns everything that is wrong, joined.
-func (c Learning) Validate() error { return field.Check(c) }
+func (c Learning) Validate() error { return config.Check(c) }
 
 // Learner is a model with weights and optimiser.
 type Learner struct {

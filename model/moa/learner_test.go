@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hop/nn"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 func must(t testing.TB, err error) {

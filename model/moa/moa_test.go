@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"hop/f32"
-	"hop/frame"
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 const (

@@ -17,12 +17,12 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/f32"
-	"hop/field"
-	"hop/frame"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Config chooses the network.
@@ -41,12 +41,12 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c)}
+	errs := []error{config.Check(c)}
 	if c.Net == "dense" && len(c.Hidden) < 2 {
-		errs = append(errs, field.Bad("hidden", c.Hidden, "at least two layers"))
+		errs = append(errs, config.Bad("hidden", c.Hidden, "at least two layers"))
 	}
 	if c.Net == "conv" && c.Frame != "board" {
-		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
+		errs = append(errs, config.Bad("frame", c.Frame, "board, because net is conv"))
 	}
 	return errors.Join(errs...)
 }
@@ -125,12 +125,12 @@ func On(p *nn.Params, prefix string, c Config, in Input) (*Model, error) {
 			in.Actions, in.GoalLen, 1<<10, 1<<20)
 	}
 	if c.Frame != frame.Board && in.Planes == 0 {
-		return nil, field.Bad("frame", c.Frame, "board, because the game has no planes")
+		return nil, config.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
 	in.Extra = 0
 	if c.Distances {
 		if !in.HasDistances() {
-			return nil, field.Bad("distances", c.Distances, "false, because the game has no board with moves and things on it")
+			return nil, config.Bad("distances", c.Distances, "false, because the game has no board with moves and things on it")
 		}
 		in.Extra = 4 * len(in.thingsOf())
 	}

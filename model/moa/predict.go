@@ -1,6 +1,6 @@
 package moa
 
-import "hop/nn"
+import "github.com/hop-marl/hop/num/nn"
 
 // Mask writes which actions an observation says are legal: all of them if the
 // game does not show the mask. It reports whether any is; a row without is that

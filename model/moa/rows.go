@@ -1,8 +1,8 @@
 package moa
 
 import (
-	"hop/f32"
-	"hop/frame"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/f32"
 )
 
 // Rows are steps of modelled agents in a model's frame, to learn from or to be

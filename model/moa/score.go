@@ -3,10 +3,10 @@ package moa
 import (
 	"fmt"
 
-	"hop/agent"
-	"hop/card"
-	"hop/check"
-	"hop/nn"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/store/card"
 )
 
 // Score is an agent's model of others' on a window that the model has

@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"hop/agent"
-	"hop/frame"
-	"hop/model/moa"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // twoKinds returns a learner on a board of 2 by 2 with 3 actions, and rows of two

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/frame"
+	"github.com/hop-marl/hop/game/frame"
 )
 
 // turns are ways of looking at the same step: the board turned and mirrored, and

@@ -3,7 +3,7 @@ package moa
 import (
 	"fmt"
 
-	"hop/nn"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // Widen puts the weights of a model of others that knows width goals alone into

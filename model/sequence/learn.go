@@ -1,10 +1,10 @@
 package sequence
 
 import (
-	"hop/field"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Learning says how a model is trained.
@@ -22,7 +22,7 @@ func DefaultLearning() Learning {
 }
 
 // Validate returns everything that is wrong, joined.
-func (c Learning) Validate() error { return field.Check(c) }
+func (c Learning) Validate() error { return config.Check(c) }
 
 // Learner is a model with weights and optimiser.
 type Learner struct {

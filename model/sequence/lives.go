@@ -1,9 +1,9 @@
 package sequence
 
 import (
-	"hop/f32"
-	"hop/model/moa"
-	"hop/nn"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // Lives are histories to learn from or to be scored on: one for each life, observer and

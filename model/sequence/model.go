@@ -21,13 +21,13 @@ import (
 	"fmt"
 	"slices"
 
-	"hop/f32"
-	"hop/field"
-	"hop/model"
-	"hop/model/moa"
-	"hop/nn"
-	"hop/rng"
-	"hop/runlog"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Config chooses the network.
@@ -51,12 +51,12 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c), field.At(c.Head.Validate(), "head", nil)}
+	errs := []error{config.Check(c), config.At(c.Head.Validate(), "head", nil)}
 	if c.Heads > 0 && c.Width%c.Heads != 0 {
-		errs = append(errs, field.Bad("heads", c.Heads, fmt.Sprintf("a divisor of width, which is %d", c.Width)))
+		errs = append(errs, config.Bad("heads", c.Heads, fmt.Sprintf("a divisor of width, which is %d", c.Width)))
 	}
 	if c.Head.History != 0 {
-		errs = append(errs, field.Bad("head.history", c.Head.History, "0, because the context is the history"))
+		errs = append(errs, config.Bad("head.history", c.Head.History, "0, because the context is the history"))
 	}
 	return errors.Join(errs...)
 }

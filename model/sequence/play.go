@@ -1,8 +1,8 @@
 package sequence
 
 import (
-	"hop/nn"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // Memory is what is kept of the histories of agents that are watched, one place for

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"hop/frame"
-	"hop/model/moa"
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 )
 
 // toy is a model of agents that see three numbers and have two actions.

@@ -1,10 +1,10 @@
 package sequence
 
 import (
-	"hop/f32"
-	"hop/model/moa"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Work is one goroutine's memory. It grows with what is loaded.

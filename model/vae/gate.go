@@ -1,6 +1,6 @@
 package vae
 
-import "hop/frame"
+import "github.com/hop-marl/hop/game/frame"
 
 // Gate says when inferring a goal is worth it: when the modelled agent is within
 // Distance steps, walls not counted, of something it could want. Elsewhere its

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"hop/frame"
-	"hop/model/vae"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/vae"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // cloud draws codes whose label is the sign of a direction, flipped at a rate.

@@ -3,10 +3,10 @@ package vae
 import (
 	"math"
 
-	"hop/field"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // LearnConfig sets how a model learns.
@@ -38,7 +38,7 @@ type Learner struct {
 // NewLearner prepares to train for a number of steps. Noise comes from key, by
 // step and shard.
 func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, steps int, key rng.Key) (*Learner, error) {
-	if err := field.Check(cfg); err != nil {
+	if err := config.Check(cfg); err != nil {
 		return nil, err
 	}
 	var works []*Work

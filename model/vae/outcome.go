@@ -3,7 +3,7 @@ package vae
 import (
 	"math"
 
-	"hop/nn"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // Outcomes writes dst [rows][Actions], what z [rows][Width] alone says about the

@@ -1,6 +1,6 @@
 package vae
 
-import "hop/nn"
+import "github.com/hop-marl/hop/num/nn"
 
 // DecodedCells writes the cell of each agent in the decoded state of row i, or
 // Cells() for one that is gone, to dst[Agents]. It takes the likeliest cell of an

@@ -17,13 +17,13 @@ import (
 	"errors"
 	"fmt"
 
-	"hop/f32"
-	"hop/field"
-	"hop/frame"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
-	"hop/runlog"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // Config chooses the model.
@@ -51,15 +51,15 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c), model.CheckLayers("hidden", c.Hidden)}
+	errs := []error{config.Check(c), model.CheckLayers("hidden", c.Hidden)}
 	if len(c.Hidden) == 0 {
-		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
+		errs = append(errs, config.Bad("hidden", c.Hidden, "at least one layer"))
 	}
 	if c.Net == "conv" && c.Frame != frame.Board {
-		errs = append(errs, field.Bad("frame", c.Frame, "board, because net is conv"))
+		errs = append(errs, config.Bad("frame", c.Frame, "board, because net is conv"))
 	}
 	if c.Discrete == 1 {
-		errs = append(errs, field.Bad("discrete", c.Discrete, "0, or at least 2 classes"))
+		errs = append(errs, config.Bad("discrete", c.Discrete, "0, or at least 2 classes"))
 	}
 	return errors.Join(errs...)
 }

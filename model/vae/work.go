@@ -3,10 +3,10 @@ package vae
 import (
 	"math"
 
-	"hop/f32"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Terms are the parts of the losses, each over the rows that counted. A part that

@@ -3,9 +3,9 @@ package world
 import (
 	"math"
 
-	"hop/f32"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // What the rules draw. The nets of things and agents say what is likeliest; where

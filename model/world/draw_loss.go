@@ -3,7 +3,7 @@ package world
 import (
 	"math"
 
-	"hop/nn"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // learnAppear is the loss of the kinds of things that appear, given the true agents

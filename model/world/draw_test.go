@@ -5,15 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	"hop/game"
-	"hop/game/cleanup"
-	"hop/game/coin"
-	"hop/game/gametest"
-	"hop/game/tag"
-	"hop/model/world"
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/cleanup"
+	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/tag"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // coins, river and tagged are games whose rules draw, on small boards.

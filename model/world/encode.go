@@ -3,7 +3,7 @@ package world
 import (
 	"math/bits"
 
-	"hop/f32"
+	"github.com/hop-marl/hop/num/f32"
 )
 
 // seen returns a set of things as agent i sees it: what belongs to agents is

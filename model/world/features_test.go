@@ -4,15 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"hop/game"
-	"hop/game/coin"
-	"hop/game/foraging"
-	"hop/game/gametest"
-	"hop/game/tag"
-	"hop/model/world"
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/tag"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // tagged is tag for one prey on a small board, and fed foraging for one item, where

@@ -1,9 +1,9 @@
 package world
 
 import (
-	"hop/model"
-	"hop/nn"
-	"hop/runlog"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // NewBatch returns room for so many rows.

@@ -1,8 +1,8 @@
 package world
 
 import (
-	"hop/agent"
-	"hop/nn"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // Batch is steps to learn from: what one agent observed, what all did, ego-first,

@@ -1,8 +1,8 @@
 package world
 
 import (
-	"hop/f32"
-	"hop/nn"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // The columns of Nats after one for each plane.

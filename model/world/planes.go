@@ -1,6 +1,6 @@
 package world
 
-import "hop/nn"
+import "github.com/hop-marl/hop/num/nn"
 
 // regress is the plane regression's step: the next board is what is nearest to
 // its numbers, an agent where its plane is largest, gone if the plane sums to less

@@ -1,9 +1,9 @@
 package world
 
 import (
-	"hop/f32"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // chunk is how many rows go through the networks at a time.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"hop/game"
-	"hop/model/world"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func must(t testing.TB, err error) {

@@ -21,11 +21,11 @@ import (
 	"slices"
 	"strings"
 
-	"hop/field"
-	"hop/frame"
-	"hop/model"
-	"hop/nn"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // The variants.
@@ -59,15 +59,15 @@ func Default() Config {
 
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error {
-	errs := []error{field.Check(c), model.CheckLayers("hidden", c.Hidden), model.CheckLayers("dense", c.Dense)}
+	errs := []error{config.Check(c), model.CheckLayers("hidden", c.Hidden), model.CheckLayers("dense", c.Dense)}
 	if len(c.Hidden) == 0 {
-		errs = append(errs, field.Bad("hidden", c.Hidden, "at least one layer"))
+		errs = append(errs, config.Bad("hidden", c.Hidden, "at least one layer"))
 	}
 	if len(c.Dense) == 0 {
-		errs = append(errs, field.Bad("dense", c.Dense, "at least one layer"))
+		errs = append(errs, config.Bad("dense", c.Dense, "at least one layer"))
 	}
 	if faults := []string{NoFault, SeatOrder, NoEnd, MeanPool}; !slices.Contains(faults, c.Fault) {
-		errs = append(errs, field.Bad("fault", c.Fault, "one of "+strings.Join(faults, ", ")))
+		errs = append(errs, config.Bad("fault", c.Fault, "one of "+strings.Join(faults, ", ")))
 	}
 	return errors.Join(errs...)
 }
@@ -111,7 +111,7 @@ const (
 // Validate returns everything that is wrong, joined.
 func (in Input) Validate() error {
 	var errs []error
-	bad := func(name string, value any, want string) { errs = append(errs, field.Bad(name, value, want)) }
+	bad := func(name string, value any, want string) { errs = append(errs, config.Bad(name, value, want)) }
 	switch {
 	case in.Height < 1 || in.Width < 1 || in.Planes < 1:
 		bad("planes", []int{in.Height, in.Width, in.Planes}, "a board: the model reads games with planes")
@@ -228,10 +228,10 @@ func New(c Config, in Input, key rng.Key) (*Model, *nn.Params, error) {
 func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	errs := []error{c.Validate(), in.Validate()}
 	if n := len(c.Weights); n != 0 && n != in.Planes {
-		errs = append(errs, field.Bad("weights", c.Weights, fmt.Sprintf("one factor for each of the %d planes, or none", in.Planes)))
+		errs = append(errs, config.Bad("weights", c.Weights, fmt.Sprintf("one factor for each of the %d planes, or none", in.Planes)))
 	}
 	if in.Features > 0 && c.Variant == Planes {
-		errs = append(errs, field.Bad("variant", c.Variant, Heads+", because the game observes numbers besides its planes"))
+		errs = append(errs, config.Bad("variant", c.Variant, Heads+", because the game observes numbers besides its planes"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"hop/game"
-	"hop/game/gametest"
-	"hop/game/staghunt"
-	"hop/model/world"
-	"hop/nn"
-	"hop/nn/nntest"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/nn/nntest"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // played is a played stag hunt as arrays.

@@ -13,7 +13,7 @@ import numpy as np
 from ._binary import binary
 from ._wire import Peer
 
-# The ticks of the Go package bridge/games.
+# The ticks of the Go package serve/games.
 STEP, START, RANDOM = 1, 2, 3
 _NEXT, _SEED = 1, 2
 

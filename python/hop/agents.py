@@ -26,7 +26,7 @@ from ._binary import binary
 from ._game import Game
 from ._wire import HopError, Peer
 
-# The ticks of the Go package bridge/games: _ACT + number * _SEATS + seat + 1, 0 for all seats.
+# The ticks of the Go package serve/games: _ACT + number * _SEATS + seat + 1, 0 for all seats.
 _ACT, _SEATS = 1 << 16, 256
 
 

@@ -43,7 +43,7 @@ def version():
 
 
 def build(out, *only):
-    """Runs tools/wheels and returns what it printed."""
+    """Runs python/wheels and returns what it printed."""
     command = [sys.executable, str(TOOL), "--out", str(out), "--only", ",".join(only)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

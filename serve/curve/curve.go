@@ -27,7 +27,7 @@ import (
 	"sync"
 	"time"
 
-	"hop/internal/disk"
+	"github.com/hop-marl/hop/num/disk"
 )
 
 // metricsFile is what a run's numbers are in.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"hop/rng"
-	"hop/runlog"
-	"hop/serve/cache"
-	"hop/stats"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/serve/cache"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // file writes a metrics.csv of some rows into a new folder.

@@ -7,9 +7,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"hop/internal/disk"
-	"hop/serve/cache"
-	"hop/stats"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/serve/cache"
 )
 
 // Row is a row of metrics.csv for whoever follows it.

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"hop/internal/disk"
-	"hop/stats"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // What the points of a line are.

@@ -8,14 +8,14 @@ package reinforce
 
 import (
 	"errors"
-	"hop/agent"
-	"hop/batch"
-	"hop/exp"
-	"hop/game"
-	"hop/mind"
-	"hop/nn"
-	"hop/rollout"
-	"hop/safetensors"
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Config is the mind's part of a spec: blocks beside ppo and train.
@@ -32,14 +32,14 @@ type Settings struct {
 func Default() Config { return Config{Settings{Rate: 0.002}} }
 
 // New makes the minds of a run, one for each group of agents.
-func New(c Config, m exp.Making) ([]mind.Mind, error) {
-	spec := m.Game.Spec()
-	k := len(spec.Actions)
-	var minds []mind.Mind
+func New(c Config, m spec.Making) ([]learner.Mind, error) {
+	sp := m.Game.Spec()
+	k := len(sp.Actions)
+	var minds []learner.Mind
 	for _, agents := range m.Agents {
 		minds = append(minds, &Mind{
 			agents: agents, rate: float32(c.Reinforce.Rate), gamma: float32(m.PPO.Gamma), actions: k,
-			w: make([]float32, k*spec.Obs.Len()), baseline: make([]float32, 1),
+			w: make([]float32, k*sp.Obs.Len()), baseline: make([]float32, 1),
 		})
 	}
 	return minds, nil
@@ -59,7 +59,7 @@ func (m *Mind) Agents() []agent.ID { return m.agents }
 
 // Players returns a player for each worker; workers play side by side.
 func (m *Mind) Players(_ agent.ID, workers, _ int) ([]rollout.Player, error) {
-	return mind.Workers(workers, func() rollout.Player { return &player{m, nn.NewCategorical(m.actions, 1)} }), nil
+	return learner.Workers(workers, func() rollout.Player { return &player{m, nn.NewCategorical(m.actions, 1)} }), nil
 }
 
 // player reads the mind's weights and writes memory of its own.
@@ -92,7 +92,7 @@ func (m *Mind) policy(cat *nn.Categorical, obs []float32, legal []bool) {
 }
 
 // Learn takes one window: only rows at which an agent was alive and acted itself.
-func (m *Mind) Learn(w *mind.Window) ([]agent.Stat, error) {
+func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	cat, rewards := nn.NewCategorical(m.actions, 1), make([]float32, w.Steps*w.Envs)
 	rows := 0
 	for _, a := range m.agents {

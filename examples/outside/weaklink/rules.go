@@ -3,8 +3,8 @@ package weaklink
 import (
 	"fmt"
 
-	"hop/game"
-	"hop/game/rules"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/rules"
 )
 
 // Rules writes the game's rules down a second time, for hop audit: from what seats see and

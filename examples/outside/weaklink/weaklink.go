@@ -9,9 +9,9 @@ package weaklink
 import (
 	"fmt"
 
-	"hop/field"
-	"hop/game"
-	"hop/rng"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // Config is the game's block of a spec. Tags document and check every field.
@@ -33,7 +33,7 @@ type Game struct {
 
 // New returns the game, or everything that is wrong with its parameters.
 func New(c Config) (*Game, error) {
-	if err := field.Check(c); err != nil {
+	if err := config.Check(c); err != nil {
 		return nil, err
 	}
 	g := &Game{cfg: c, spec: game.Spec{

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"hop/check"
-	"hop/game/gametest"
-	"hop/game/rules"
-	"hop/rng"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/rules"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
 
 	"example.org/outside/weaklink"
 )

@@ -16,15 +16,15 @@ import (
 	"sync"
 	"time"
 
-	"hop/exp"
-	"hop/internal/mutants"
-	"hop/stage"
+	"github.com/hop-marl/hop/internal/mutants"
+	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // lab is where slips are built and audited.
 type lab struct {
 	root, dir   string
-	reg         *exp.Registry
+	reg         *spec.Registry
 	jobs        int
 	seeds       string
 	extra       []string

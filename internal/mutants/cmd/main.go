@@ -25,8 +25,8 @@ import (
 	"strings"
 	"time"
 
-	"hop/internal/mutants"
-	"hop/registry"
+	"github.com/hop-marl/hop/internal/mutants"
+	"github.com/hop-marl/hop/train/registry"
 )
 
 func main() {

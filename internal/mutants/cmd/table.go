@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"hop/internal/mutants"
+	"github.com/hop-marl/hop/internal/mutants"
 )
 
 // auditAll builds and audits the slips that are not in the file of results yet, and

@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"hop/exp"
-	"hop/registry"
-	"hop/runlog"
-	"hop/train"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 func main() {
@@ -53,7 +53,7 @@ func probe(what string, sets []string) error {
 
 // run trains a spec, from what was saved before unless that is nil, and returns what
 // it saves in the end and what it logged.
-func run(spec exp.Spec, saved []byte) ([]byte, []runlog.Row, error) {
+func run(sp spec.Spec, saved []byte) ([]byte, []runlog.Row, error) {
 	dir, err := os.MkdirTemp("", "probe")
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +64,7 @@ func run(spec exp.Spec, saved []byte) ([]byte, []runlog.Row, error) {
 		return nil, nil, err
 	}
 	defer log.Close()
-	play, err := spec.Build(1, exp.Machine{Workers: 2, Saved: saved})
+	play, err := sp.Build(1, spec.Machine{Workers: 2, Saved: saved})
 	if err == nil && saved != nil {
 		err = play.Load(saved)
 	}

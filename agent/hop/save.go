@@ -1,0 +1,57 @@
+package hop
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search/belief"
+)
+
+// Save adds everything to f under prefix.
+func (m *Mind) Save(f *safetensors.File, prefix string) error {
+	own := m.own.brain.Save(f, prefix)
+	m.others.model.Save(f, prefix+"moa/")
+	models := m.models.Save(f)
+	m.goals.save.Save(f, prefix+"goals/")
+	beliefs := belief.Save(f, prefix+"beliefs", m.beliefs.held)
+	stream, err := m.rand.MarshalBinary()
+	f.PutBytes(prefix+"moa_stream", stream)
+	f.PutFloat32(prefix+"likelihoods", m.predictions.probs, len(m.predictions.probs))
+	made := make([]byte, len(m.predictions.made))
+	for n, is := range m.predictions.made {
+		if is {
+			made[n] = 1
+		}
+	}
+	f.PutBytes(prefix+"predicted", made)
+	return cmp.Or(own, models, beliefs, err)
+}
+
+// Load restores what Save stored, exactly.
+func (m *Mind) Load(f *safetensors.File, prefix string) error {
+	m.own.changes++
+	if err := cmp.Or(m.own.brain.Load(f, prefix), m.others.model.Load(f, prefix+"moa/"), m.goals.save.Load(f, prefix+"goals/", false),
+		belief.Load(f, prefix+"beliefs", m.beliefs.held)); err != nil {
+		return err
+	}
+	probs := m.predictions.probs
+	stream, err := f.Bytes(prefix + "moa_stream")
+	made, failed := f.Bytes(prefix + "predicted")
+	if err := cmp.Or(err, failed, f.Float32(probs, prefix+"likelihoods", len(probs))); err != nil {
+		return err
+	}
+	if len(made) != len(m.predictions.made) {
+		return fmt.Errorf("hop: loading %spredicted: made for another number of envs", prefix)
+	}
+	for n := range made {
+		m.predictions.made[n] = made[n] == 1
+	}
+	return m.rand.UnmarshalBinary(stream)
+}
+
+// LoadWeights restores the networks alone, to play.
+func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
+	m.own.changes++
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.goals.save.Load(f, prefix+"goals/", true), m.others.model.Load(f, prefix+"moa/"))
+}

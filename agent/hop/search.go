@@ -1,0 +1,172 @@
+package hop
+
+import (
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/learned"
+	"github.com/hop-marl/hop/search/truth"
+)
+
+// planner plans for one worker: trees on the rules, or on a model of them, in which the
+// co-players are drawn from the beliefs and leaves are evaluated by networks or scripts.
+type planner struct {
+	sees     *visible
+	inferred *Inferred
+	own      *ownNetwork
+	others   *others
+	forest   *search.Forest
+	add      func(f *search.Forest) error // makes one more of the parts
+	parts    []*part                      // whom the search asks, and for the parts of large searches more
+	asked    []search.Asked               // the same
+	names    names
+	env      []int       // [decisions] env numbers
+	rs       []rng.Rand  // [decisions][trees]
+	seats    []game.Seat // [places]
+	place    []int       // [decisions][others] ego-first place of each co-player, or absent
+	seen     int         // how often weights had changed when caches were made
+}
+
+// part is whom a part of a search asks.
+type part struct {
+	rules  learner.Rules
+	leaves *leaves // evaluates states
+	drawn  *drawn  // co-players, as the model of others has them
+}
+
+// groupTrees is how many trees advance together, and cacheLog the logarithm of how
+// many answers of networks are kept. Neither is part of the numbers.
+const (
+	groupTrees = 256
+	cacheLog   = 15
+)
+
+// absent is the place of one who has left, or is out of view.
+const absent = -1
+
+// newSearch makes one for up to envs decisions at a time, that draws what an inference
+// finds.
+func (m *Mind) newSearch(envs int, goals Inference) (*planner, error) {
+	n, trees := len(m.sees.others), m.search.Trees
+	s := &planner{
+		sees: m.sees, inferred: m.inferred, own: m.own, others: m.others, seats: make([]game.Seat, n+1), place: make([]int, envs*n),
+		env: make([]int, 0, envs), rs: make([]rng.Rand, 0, envs*trees), names: newNames(m.shape),
+	}
+	var err error
+	if s.forest, err = search.New(m.search, len(m.sees.spec.Actions), n, envs, groupTrees); err != nil {
+		return nil, err
+	}
+	co := drawn{beliefs: m.beliefs, inference: goals, inferred: m.inferred, names: &s.names, sure: m.truth.goals}
+	s.add = func(f *search.Forest) error { return m.addPart(s, f, co) }
+	return s, s.add(s.forest)
+}
+
+// addPart makes whom a forest, or a part of it, asks.
+func (m *Mind) addPart(s *planner, f *search.Forest, co drawn) error {
+	rules, scripts, err := m.rules(f)
+	if err != nil {
+		return err
+	}
+	net := search.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
+	p := &part{rules: rules, drawn: m.others.drawn(co, net, f.Envs, f.Trees)}
+	p.leaves = m.leaves(net, p.drawn, scripts, s.place)
+	asked := search.Asked{Dynamics: rules, Prior: p.leaves, Others: p.drawn}
+	if m.truth.others != nil {
+		bots, err := m.truth.others(rules, f.Envs)
+		if err != nil {
+			return err
+		}
+		asked.Others = truth.Among{Believed: p.drawn, Real: bots}
+	}
+	s.parts, s.asked = append(s.parts, p), append(s.asked, asked)
+	return nil
+}
+
+// Run plans from every env's state, together with workers who have nothing else to do.
+// Answers of networks are kept from one decision to the next while their weights stand still.
+func (s *planner) Run(v *rollout.View, envs []int32) {
+	pool, workers := v.Helpers()
+	parts := s.forest.Parts(workers, len(envs))
+	for len(s.parts) < parts {
+		if err := s.add(s.forest.Part()); err != nil {
+			panic(err) // what could be made once can be made again
+		}
+	}
+	anew := s.names.begin(s.inferred)
+	if changes := s.own.changes + s.others.changes; anew || s.seen != changes {
+		for _, p := range s.parts {
+			p.leaves.forget()
+			p.drawn.forget()
+		}
+		s.seen = changes
+	}
+	s.env, s.rs = s.env[:0], s.rs[:0]
+	for i, n := range envs {
+		s.setRoot(v, i, int(n), parts)
+	}
+	for _, p := range s.parts {
+		p.drawn.begin(s.env)
+	}
+	s.forest.SearchOn(pool, s.asked[:parts], s.rs)
+}
+
+// setRoot puts the state of env n at the root of decision i's trees, and forks their streams.
+func (s *planner) setRoot(v *rollout.View, i, n, parts int) {
+	s.seats[0] = v.SeatOf(n)
+	for j, a := range s.sees.others {
+		s.seats[j+1] = v.SeatAt(v.Slot(a, v.T, n))
+		if s.place[s.sees.at(i, j)] = s.sees.place(v.Rollout, a, v.T, n); !s.sees.there(v.Rollout, a, v.T, n) {
+			s.place[s.sees.at(i, j)] = absent
+		}
+	}
+	for _, p := range s.parts[:parts] {
+		p.rules.Set(i, v.State(n), s.seats)
+	}
+	s.env = append(s.env, n)
+	lo := len(s.rs)
+	s.rs = s.rs[:lo+s.forest.Trees]
+	search.Fork(s.rs[lo:], v.Rand(n))
+}
+
+// Found returns the policy of decision i, a view, and what its state is worth.
+func (s *planner) Found(i int) (policy []float32, value float32) {
+	k := s.forest.Actions
+	return s.forest.Policy[i*k : (i+1)*k], s.forest.Value[i]
+}
+
+// Evaluate writes the own network's values of the envs' states.
+func (s *planner) Evaluate(v *rollout.View, envs []int32) {
+	s.parts[0].leaves.evaluate(v, envs, s.own.scale)
+}
+
+// makeRules makes what a search plays on: the learnt world model, or the true
+// rules, with scripted rollouts if leaves are evaluated by them.
+func (m *Mind) makeRules(f *search.Forest) (learner.Rules, learner.Scripts, error) {
+	switch {
+	case m.cfg.Search.Dynamics != "world" && m.cfg.Leaf.scripted():
+		return m.trueRules(m.population.names, m.cfg.Leaf.Scripts, f)
+	case m.cfg.Search.Dynamics != "world":
+		return m.trueRules(nil, nil, f)
+	}
+	w, err := learned.New(m.models.World, m.models.Steps, learned.Config{Envs: f.Envs, Trees: f.Trees, Log: m.cacheLog})
+	if err == nil {
+		w.Fit(f)
+	}
+	return w, nil, err
+}
+
+// trueRules are the real rules, with bots as models and what oneself may do.
+func (m *Mind) trueRules(bots, own []string, f *search.Forest) (learner.Rules, learner.Scripts, error) {
+	w, err := truth.NewWorld(m.game, bots, own, f.Envs, f.Trees)
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.Fit(f); !m.cfg.Leaf.scripted() {
+		return w, nil, nil
+	}
+	scripts := truth.NewScripts(truth.NewBots(w, nil, f.Envs), m.search.Discount, m.cacheLog)
+	scripts.Repeat = m.cfg.Leaf.Repeat
+	return w, scripts, nil
+}

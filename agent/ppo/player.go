@@ -1,0 +1,229 @@
+package ppo
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/nn"
+)
+
+// Memory is what an agent with an LSTM remembers in each env.
+type Memory struct {
+	h, c   []float32 // [N][LSTM] now
+	h0, c0 []float32 // [T/SeqLen][N][LSTM] at the slots where training sequences start
+	noted  []stretch // [N] whose start was noted last
+	last   last      // of agents that live through trials; nil
+}
+
+// stretch is a training sequence of a window.
+type stretch struct {
+	window rollout.Window
+	chunk  int
+}
+
+// Player acts by a network. One for each worker; weights are read only.
+type Player struct {
+	Greedy bool // take the likeliest action instead of drawing one
+	Frozen bool // its rows are not to be learnt from
+	// Goals is what it reads about goals, [N][Extra] by env; nil: what the window holds.
+	Goals []float32
+
+	model  *actor.Model
+	params *nn.Params
+	view   *actor.View // of params
+	now    *nn.Params  // the view in this window: its own, or another worker's player's
+	window rollout.Window
+	ws     *actor.Work
+	cat    *nn.Categorical
+	legal  []bool
+	mem    *Memory
+	seqLen int
+
+	trial int       // episodes of a trial; 0: it does not live through trials
+	scale float32   // of the rewards that it reads
+	extra []float32 // [Extra] what it reads beside an observation
+}
+
+var (
+	_ learner.Deciding  = (*Player)(nil)
+	_ rollout.Preparing = (*Player)(nil)
+)
+
+// NewPlayer returns a player of a network for up to envs envs at a time. Agents
+// with an LSTM need a Memory of their own, shared by their workers.
+func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
+	return &Player{
+		model: m, params: p, view: m.View(p), now: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
+	}
+}
+
+// NewMemory returns an empty memory for envs envs and windows of steps steps, or
+// nil if the model needs none.
+func NewMemory(m *actor.Model, envs, steps, seqLen int) *Memory {
+	if m.LSTM == 0 {
+		return nil
+	}
+	chunks := (steps + seqLen - 1) / seqLen
+	f := func(n int) []float32 { return make([]float32, n*envs*m.LSTM) }
+	return &Memory{h: f(1), c: f(1), h0: f(chunks), c0: f(chunks), noted: make([]stretch, envs)}
+}
+
+// Players returns a player of agent a for each worker.
+func (b *Brain) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
+	return learner.Workers(workers, func() rollout.Player { return b.Player(a, envs) }), nil
+}
+
+// Player returns a player of agent a.
+func (b *Brain) Player(a agent.ID, envs int) *Player {
+	var mem *Memory
+	if b.memory != nil {
+		mem = b.memory[slices.Index(b.agents, a)]
+	}
+	p := NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
+	p.Greedy, p.Frozen = b.greedy, b.frozen
+	if b.trial > 0 {
+		p.trial, p.scale, p.extra = b.trial, float32(b.cfg.RewardScale), make([]float32, b.Model.Extra)
+	}
+	return p
+}
+
+// Weights returns what the brain plays by; nil with an LSTM, which plays by what
+// it remembers too.
+func (b *Brain) Weights() *nn.Params {
+	if b.Model.LSTM > 0 {
+		return nil
+	}
+	return b.Params
+}
+
+// Past returns a player of an earlier self.
+func (b *Brain) Past(w *nn.Params, envs int) rollout.Player {
+	p := NewPlayer(b.Model, w, envs, nil, 1)
+	p.Frozen = true
+	return p
+}
+
+// Freeze makes players whose rows are not to be learnt from.
+func (b *Brain) Freeze(greedy bool) { b.frozen, b.greedy = true, greedy }
+
+// Sure reports that players take the likeliest action in any case: they do not.
+func (b *Brain) Sure() bool { return false }
+
+// AppendBinary appends what a frozen player with an LSTM remembers; a learner's
+// memory is saved with its brain, and other players have none.
+func (p *Player) AppendBinary(b []byte) (_ []byte, err error) {
+	for _, x := range p.remembered() {
+		if b, err = binary.Append(b, binary.LittleEndian, x); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalBinary restores what AppendBinary wrote.
+func (p *Player) UnmarshalBinary(b []byte) error {
+	want := 0
+	for _, x := range p.remembered() {
+		want += binary.Size(x)
+	}
+	if len(b) != want {
+		return fmt.Errorf("ppo: loading a frozen agent's memory: %d bytes, want %d", len(b), want)
+	}
+	for _, x := range p.remembered() {
+		n, err := binary.Decode(b, binary.LittleEndian, x)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// remembered returns what a frozen player with an LSTM remembers, in the order of its binary form.
+func (p *Player) remembered() []any {
+	if p.mem == nil || !p.Frozen {
+		return nil
+	}
+	return []any{p.mem.h, p.mem.c, []lastStep(p.mem.last)}
+}
+
+// Act draws an action for each env and writes its log-probability and the value.
+func (p *Player) Act(v *rollout.View, envs []int32) {
+	p.forward(v, envs, true)
+	for i, n := range envs {
+		step := v.StepOf(int(n))
+		a := p.cat.Sample(i, v.Rand(int(n)))
+		if p.Greedy {
+			a = p.cat.Mode(i)
+		}
+		v.Action[step], v.Own[step] = a, !p.Frozen
+		v.LogProb[step] = p.cat.LogProb(i, a)
+		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
+		if p.trial > 0 {
+			p.mem.last[n].Action, p.mem.last[n].Episode = a, int64(v.EpisodeOf(int(n)))
+		}
+	}
+}
+
+// Decision returns how the player decided in the i-th of the envs that it was handed last.
+func (p *Player) Decision(i int) (probs []float32, value float32) {
+	_, q := p.cat.Row(i)
+	return q, p.ws.Value[i]
+}
+
+// Evaluate writes the values alone.
+func (p *Player) Evaluate(v *rollout.View, envs []int32) {
+	p.forward(v, envs, false)
+	for i, n := range envs {
+		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
+	}
+}
+
+// Prepare looks at the weights as they are when a window begins.
+func (p *Player) Prepare(w rollout.Window) {
+	if p.window == w {
+		return
+	}
+	p.window, p.now = w, p.view.Update()
+}
+
+// Follow takes what another worker's player of the same weights has prepared.
+func (p *Player) Follow(first rollout.Player) {
+	if q, ok := first.(*Player); ok && q.params == p.params && q.model == p.model {
+		p.window, p.now = q.window, q.now
+	}
+}
+
+func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
+	p.Prepare(v.Window())
+	p.ws.Reset()
+	k := p.model.Actions
+	for i, n := range envs {
+		slot := v.SlotOf(int(n))
+		extra := v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)] // a network that reads no goals may play among those that do
+		switch {
+		case p.trial > 0:
+			extra = p.lastStep(v, int(n))
+		case p.Goals != nil:
+			extra = p.Goals[int(n)*p.model.Extra:][:p.model.Extra]
+		}
+		p.ws.Encode(&p.ws.X, v.ObsAt(slot), extra)
+		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
+	}
+	if p.mem == nil {
+		p.ws.Forward(p.now)
+	} else {
+		p.recall(v, envs, act)
+		p.ws.Step(p.now)
+		if act {
+			p.remember(envs)
+		}
+	}
+	p.cat.Set(p.ws.Logits, p.legal, len(envs))
+}

@@ -1,0 +1,96 @@
+package ppo
+
+import (
+	"slices"
+
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+)
+
+// rows are the alive rows of a window, gathered.
+type rows struct {
+	action            []int32
+	logp, value       []float32
+	adv, ret          []float32
+	legal             []bool // [rows][Actions]
+	begins            []bool // the row is a trial's first
+	steps, slots, src []int32
+	target            nn.Probs // [rows][Actions] the search's policy, to learn from a search
+	real              int      // how many come first that were played; the others are imagined
+}
+
+// collect appends agent a's own rows; their advantages begin at lo.
+// Workers fill a part each; the parts' rows are then put one after the other.
+func (b *Brain) collect(ro *batch.Rollout, u *Update, a agent.ID, lo int) {
+	r, first := &b.rows, len(b.rows.steps)
+	r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
+	r.grow(len(r.steps), b.Model.Actions, u.Search)
+	works, n := b.trainer.Works, len(r.steps)-first
+	parts := len(works)
+	if u.Cores.Workers() == 1 || parts == 1 || n < minRows*parts {
+		b.fill(&b.x, works[0].ws, ro, u, a, lo, first, first+n)
+		return
+	}
+	b.parts = sized(b.parts, parts)
+	u.Cores.Do(&b.gathering, parts, func(i int) {
+		x := &b.parts[i]
+		x.Reset(b.x.Cols)
+		b.fill(x, works[i].ws, ro, u, a, lo, first+i*n/parts, first+(i+1)*n/parts)
+	})
+	for i := range b.parts {
+		b.x.Append(&b.parts[i])
+	}
+}
+
+// minRows is how many rows a part must have for others to help.
+const minRows = 64
+
+// fill fills the rows from from to before to, and appends their encodings to x.
+func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update, a agent.ID, lo, from, to int) {
+	r, k := &b.rows, b.Model.Actions
+	step0, slot0 := ro.Step(a, 0, 0), ro.Slot(a, 0, 0)
+	for i := from; i < to; i++ {
+		step, slot := int(r.steps[i]), int(r.slots[i])
+		at := lo + step - step0
+		goal := ro.GoalAt(slot)
+		if u.Goal != nil {
+			goal = u.Goal[(slot-slot0)*ro.GoalLen:][:ro.GoalLen]
+		}
+		goal = goal[:min(b.Model.Extra, ro.GoalLen)] // one that reads no goals may learn among those that do
+		r.src[i], r.action[i], r.logp[i], r.value[i] = int32(at), ro.Action[step], ro.LogProb[step], ro.Value[slot]
+		r.adv[i], r.ret[i] = b.adv[at], b.ret[at]
+		copy(r.legal[i*k:(i+1)*k], ro.LegalAt(slot))
+		r.begins[i] = b.beginning(goal)
+		if u.Search {
+			copy(r.target[i*k:(i+1)*k], ro.TargetAt(step))
+		}
+		ws.Encode(x, ro.ObsAt(slot), goal)
+	}
+}
+
+// grow makes room for n rows, with a search's policy where that is learnt from.
+func (r *rows) grow(n, actions int, search bool) {
+	r.src, r.action = sized(r.src, n), sized(r.action, n)
+	r.logp, r.value, r.adv, r.ret = sized(r.logp, n), sized(r.value, n), sized(r.adv, n), sized(r.ret, n)
+	r.legal, r.begins = sized(r.legal, n*actions), sized(r.begins, n)
+	if search {
+		r.target = sized(r.target, n*actions)
+	}
+}
+
+// clear empties the rows and keeps their memory.
+func (r *rows) clear() {
+	r.grow(0, 0, true)
+	r.steps, r.slots = r.steps[:0], r.slots[:0]
+}
+
+// sized returns x with n elements, those of before first.
+func sized[S ~[]E, E any](x S, n int) S {
+	if n > cap(x) {
+		x = slices.Grow(x, n-len(x))
+	}
+	return x[:n]
+}

@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/spec"
+)
+
+// gameFlags choose a game and its parameters.
+type gameFlags struct {
+	lab.PythonEnv
+	Game string   `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set  []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+}
+
+// build returns the game and the part of a spec that describes it.
+func (f gameFlags) build(a *app) (game.Game, spec.Game, error) {
+	return a.lab().NewGame(f.Named(f.Game, f.Set))
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/train/spec"
+)
+
+type listCmd struct {
+	What string `arg:"" help:"games, minds, bots, presets or fields." enum:"games,minds,bots,presets,fields"`
+	Of   string `arg:"" optional:"" help:"For fields: a preset, a spec file or the folder of a run." placeholder:"PRESET|SPEC|RUN"`
+	gameFlags
+	JSON bool `help:"Print one JSON object."`
+}
+
+func (c listCmd) Run(a *app) error {
+	if c.Of != "" && c.What != "fields" {
+		return usage("hop list %s takes no %s; only hop list fields does", c.What, c.Of)
+	}
+	switch c.What {
+	case "games":
+		return c.games(a)
+	case "minds":
+		rows := []named{}
+		for _, name := range a.reg.MindNames() {
+			rows = append(rows, named{Name: name, Doc: a.reg.MindDoc(name)})
+		}
+		return c.show(a, rows, map[string]any{"minds": rows})
+	case "bots":
+		return c.bots(a)
+	case "presets":
+		rows := []named{}
+		for _, p := range a.reg.PresetList() {
+			rows = append(rows, named(p))
+		}
+		return c.show(a, rows, map[string]any{"presets": rows})
+	}
+	return c.fields(a)
+}
+
+func (c listCmd) games(a *app) error {
+	type row struct {
+		Name    string   `json:"name"`
+		Kind    string   `json:"kind"`
+		Seats   int      `json:"seats"`
+		Actions []string `json:"actions"`
+		Goals   []string `json:"goals"`
+		Doc     string   `json:"doc"`
+	}
+	var rows []row
+	for _, name := range a.reg.GameNames() {
+		if !slices.Contains(a.reg.PlainGames(), name) {
+			rows = append(rows, row{Name: name, Kind: "any", Doc: a.reg.GameDoc(name)})
+			continue
+		}
+		g, err := a.reg.NewGame(name)
+		if err != nil {
+			return err
+		}
+		built, err := g.Build()
+		if err != nil {
+			return err
+		}
+		s := built.Spec()
+		rows = append(rows, row{name, s.Kind.String(), s.Seats, s.Actions, s.Goals, a.reg.GameDoc(name)})
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"games": rows})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "game\tkind\tseats\tactions\tgoals\t")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Name, r.Kind, r.Seats, len(r.Actions), len(r.Goals), r.Doc)
+	}
+	return w.Flush()
+}
+
+// named is something that a user can name, and what it is.
+type named struct {
+	Name  string `json:"name"`
+	Doc   string `json:"doc"`
+	Group string `json:"group,omitempty"`
+}
+
+func (c listCmd) bots(a *app) error {
+	name, sets := c.Named(c.Game, c.Set)
+	for _, set := range sets {
+		if !strings.HasPrefix(set, "game.") {
+			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
+		}
+	}
+	spec, err := a.with(name, sets)
+	if err != nil {
+		return err
+	}
+	bots := []game.BotInfo{game.RandomBot(1)} // what every environment of others has: a list starts none
+	built, err := spec.Game.Peek()
+	if err != nil {
+		return usageError{err}
+	}
+	if built != nil {
+		bots = built.Bots()
+	}
+	rows := []named{}
+	for _, b := range bots {
+		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
+	}
+	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
+}
+
+// with returns the default spec of a game with fields set.
+func (a *app) with(game string, sets []string) (spec.Spec, error) {
+	sp := a.reg.Default()
+	if err := sp.Set("game.name=" + game); err != nil {
+		return sp, usage("--game %s: %w", game, err)
+	}
+	for _, set := range sets {
+		if err := sp.Set(set); err != nil {
+			return sp, usage("--set %s: %w", set, err)
+		}
+	}
+	return sp, nil
+}
+
+// show prints the rows, with a headline where a group begins.
+func (c listCmd) show(a *app, rows []named, out map[string]any) error {
+	if c.JSON {
+		return a.emit(out)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.DiscardEmptyColumns)
+	group := ""
+	for i, r := range rows {
+		if r.Group != group {
+			if group = r.Group; i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintln(w, group)
+		}
+		indent := ""
+		if group != "" {
+			indent = "  "
+		}
+		fmt.Fprintf(w, "%s%s\t%s\n", indent, r.Name, r.Doc)
+	}
+	return w.Flush()
+}
+
+// fields lists the fields of a spec, or all that a spec of the game can have.
+func (c listCmd) fields(a *app) error {
+	var fields []config.Info
+	value := "value"
+	if c.Of != "" {
+		spec, err := a.spec(c.Of, c.Set)
+		if err != nil {
+			return err
+		}
+		fields = spec.Fields()
+	} else {
+		spec, err := a.with(c.Game, c.Set)
+		if err != nil {
+			return err
+		}
+		fields, value = spec.AllFields(), "default"
+	}
+	if c.JSON {
+		return a.emit(map[string][]config.Info{"fields": fields})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "field\t%s\tmeaning\n", value)
+	for _, f := range fields {
+		doc := f.Doc
+		if f.Unit != "" {
+			doc += " [" + f.Unit + "]"
+		}
+		if f.Want != "" {
+			doc += " (" + f.Want + ")"
+		}
+		if f.When != "" && c.Of == "" {
+			doc += "; only for " + f.When
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Path, f.Default, doc)
+	}
+	return w.Flush()
+}

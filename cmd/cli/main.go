@@ -1,0 +1,301 @@
+// Package cli is the command line: flags, progress, signals and exit codes. Main is
+// the whole program, for the games and presets of the registry that it is handed.
+//
+// The work is in the packages below it. Every command writes its result to stdout (with --json
+// one object) and progress and prose to stderr. Exit codes: 0 done, 1 failed or stopped,
+// 2 wrong usage, 130 ended at once by a second signal.
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/hop-marl/hop/cmd/cli/complete"
+	"github.com/hop-marl/hop/cmd/cli/stop"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/serve/jobs"
+	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/spec"
+)
+
+// version is set by release builds.
+var version = "dev"
+
+type grammar struct {
+	List      listCmd      `cmd:"" help:"List games, minds, bots, presets or spec fields."`
+	Show      showCmd      `cmd:"" help:"Print what a preset, a spec file or a run resolves to, or how two differ."`
+	Train     trainCmd     `cmd:"" help:"Train agents, score them, write a report."`
+	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
+	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
+	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
+	Adapt     adaptCmd     `cmd:"" help:"Let an agent live among co-players, strangers or not: how fast and how well does it adapt?"`
+	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
+	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
+	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
+	Collect   collectCmd   `cmd:"" help:"Write a dataset of played episodes."`
+	Pretrain  pretrainCmd  `cmd:"" help:"Learn a model from recorded episodes, with a report card."`
+	Oracle    oracleCmd    `cmd:"" help:"Exact best responses to scripted co-players."`
+	Ladder    ladderCmd    `cmd:"" help:"What is each module worth, and what does its imperfection cost?"`
+	Export    exportCmd    `cmd:"" help:"Write the networks of a run's agents as ONNX files, which run without hop."`
+	Bench     benchCmd     `cmd:"" help:"Measure speeds on this machine."`
+	Serve     serveCmd     `cmd:"" help:"Watch, compare, replay and join runs in the browser."`
+	Zoo       zooCmd       `cmd:"" help:"Co-players that have learnt: train them, list them."`
+	Sweep     sweepCmd     `cmd:"" help:"Train many variants with many seeds, here or on many machines."`
+	Worker    workerCmd    `cmd:"" help:"Do the jobs of sweeps elsewhere."`
+	Attempt   attemptCmd   `cmd:"" hidden:"" help:"Do one job of a sweep, as its workers do."`
+	Bridge    bridgeCmd    `cmd:"" hidden:"" help:"Serve games and agents to a program that has started this one, such as hop's Python package."`
+	Trust     trustCmd     `cmd:"" help:"Trust a folder that somebody else made to run what it names."`
+	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
+
+	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
+
+	AcceptUnsealed bool `help:"Use a record that an earlier hop wrote without a seal; without this, that is refused."`
+
+	AnyFolder bool `name:"trust" help:"Run what folders name that somebody else made, for this once (hop trust)."`
+
+	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
+}
+
+// app is what every command is given.
+type app struct {
+	ctx      context.Context
+	reg      *spec.Registry // what commands can name
+	in       io.Reader
+	out, err io.Writer
+}
+
+// lab is where the app's experiments are run.
+func (a *app) lab() *lab.Lab {
+	_, all := linesOf(a.ctx)
+	watch := a.view(all, stage.Name(a.ctx))
+	if a.reg.Runs != nil {
+		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
+	}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch, Do: a.stage}
+}
+
+// reading returns the app with runs read as its command line says: every checkpoint that
+// is used is named, an older one than the newest only if that was accepted, and what
+// folders name to run refused unless they are trusted.
+func (a *app) reading(k *kong.Context) *app {
+	b, reg := *a, *a.reg
+	runs := &runlog.Reader{Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	if was := a.reg.Runs; was != nil {
+		runs.AcceptOlder, runs.AcceptUnsealed = was.AcceptOlder, was.AcceptUnsealed
+	}
+	for _, p := range k.Path {
+		switch {
+		case p.Flag == nil:
+		case p.Flag.Name == "accept-older":
+			runs.AcceptOlder = runs.AcceptOlder || p.Flag.Target.Bool()
+		case p.Flag.Name == "accept-unsealed":
+			runs.AcceptUnsealed = runs.AcceptUnsealed || p.Flag.Target.Bool()
+		case p.Flag.Name == "trust":
+			reg.Trust.All = reg.Trust.All || p.Flag.Target.Bool()
+		}
+	}
+	reg.Runs = runs
+	b.reg = &reg
+	return &b
+}
+
+// worker is a command that can be a stage: it does its work, writes into the folder
+// that --out names and nowhere else, and prints nothing.
+type worker interface {
+	work(ctx context.Context, l *lab.Lab) (any, error)
+}
+
+// stage does what the words of a spec's stage ask for.
+func (a *app) stage(ctx context.Context, words []string) error {
+	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
+	if !slices.Contains(able, words[0]) {
+		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
+	}
+	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
+	if err != nil {
+		return usageError{err}
+	}
+	w, ok := k.Selected().Target.Interface().(worker)
+	if !ok {
+		return usage("hop %s cannot be a stage", k.Command())
+	}
+	b := a.reading(k)
+	b.ctx = ctx
+	_, err = w.work(ctx, b.lab())
+	return err
+}
+
+// Main runs the program on the process's arguments, stops it cleanly at a signal and
+// at once at a second one, and exits.
+func Main(reg *spec.Registry) {
+	ctx, done := stop.Listen(os.Stderr)
+	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	done()
+	reg.Close()
+	os.Exit(code)
+}
+
+// Run runs one command line, without the program's name, and returns its exit
+// code. Results go to out, progress and prose to err.
+func Run(ctx context.Context, reg *spec.Registry, args []string, in io.Reader, out, err io.Writer) int {
+	return run(&app{ctx, reg, in, out, err}, args)
+}
+
+// exited is kong's wish to exit, after --help.
+type exited int
+
+func (e exited) Error() string { return "only help was asked for" }
+
+// parse reads a command line; the error is exited when help was all it asked for.
+func parse(a *app, args []string) (k *kong.Context, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exited:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	if k, err = newParser(a).Parse(args); err != nil {
+		return nil, fmt.Errorf("%w\nTry: hop --help", err)
+	}
+	return k, notNegative(k)
+}
+
+// newParser returns what reads command lines.
+func newParser(a *app) *kong.Kong {
+	parser, err := kong.New(
+		&grammar{},
+		kong.Name("hop"),
+		kong.Description(text("hop")),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Writers(a.out, a.err),
+		kong.Vars{"version": thisBuild().Line()},
+		kong.Exit(func(code int) { panic(exited(code)) }),
+	)
+	if err != nil {
+		panic(err) // a mistake in the flags' tags
+	}
+	describe(parser)
+	return parser
+}
+
+// notNegative refuses numbers below 0 where a flag has no use for them. Those that do
+// have one below 0 as their default.
+func notNegative(k *kong.Context) error {
+	for _, p := range k.Path {
+		if p.Flag == nil || strings.HasPrefix(p.Flag.Default, "-") || !p.Flag.Target.CanInt() || p.Flag.Target.Int() >= 0 {
+			continue
+		}
+		return fmt.Errorf("--%s %v: want 0 or more", p.Flag.Name, p.Flag.Target.Interface())
+	}
+	return nil
+}
+
+// run runs a command line, says what went wrong, and returns the exit code.
+func run(a *app, args []string) int {
+	if !a.terminal() {
+		a.err = &shared{Writer: a.err} // progress keeps time beside the work
+	}
+	a.ctx, _ = linesOf(a.ctx)
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	if args[0] == "__complete" && len(args) > 1 {
+		complete.Word(a.out, newParser(a).Model.Node, a.reg, lab.Planners, args[1:])
+		return 0
+	}
+	if args[0] == "__interrupt" && len(args) > 1 {
+		return a.failed(jobs.Interrupt(args[1]))
+	}
+	k, err := parse(a, args)
+	var help exited
+	if errors.As(err, &help) {
+		return int(help)
+	}
+	if err != nil {
+		fmt.Fprintf(a.err, "hop: %v\n", err)
+		return 2
+	}
+	return a.failed(game.Attempt(func() error { return k.Run(a.reading(k)) }))
+}
+
+// failed says what went wrong, once, and returns the exit code.
+func (a *app) failed(err error) int {
+	var wrong usageError
+	var misuse lab.Misuse
+	var stopped lab.Stopped
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &stopped):
+		fmt.Fprintf(a.err, "hop: stopped; %s\n", stopped.Next)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.err, "hop: stopped")
+	case errors.Is(err, runlog.ErrDamaged):
+		fmt.Fprintf(a.err, "hop: %v\n", err)
+	case errors.As(err, &wrong), errors.As(err, &misuse), errors.Is(err, runlog.ErrNoRun), errors.Is(err, dataset.ErrNone):
+		fmt.Fprintf(a.err, "hop: %v\n", err)
+		return 2
+	default:
+		fmt.Fprintf(a.err, "hop: %v\n", err)
+	}
+	return 1
+}
+
+// usageError is a mistake in what the user asked for, not in what happened.
+type usageError struct{ error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// emit writes the result as one JSON object. Whatever it is, it says which checkpoints
+// were read for it.
+func (a *app) emit(v any) error {
+	b, err := disk.JSON(v)
+	if err != nil {
+		return err
+	}
+	var keys struct{ Checkpoints json.RawMessage }
+	if used := a.reg.Runs.Used(); len(used) > 0 && json.Unmarshal(b, &keys) == nil && keys.Checkpoints == nil {
+		list, err := json.MarshalIndent(used, "  ", "  ")
+		if err != nil {
+			return err
+		}
+		b = fmt.Appendf(bytes.TrimSuffix(bytes.TrimSpace(b), []byte("\n}")), ",\n  \"checkpoints\": %s\n}\n", list)
+	}
+	_, err = a.out.Write(b)
+	return err
+}
+
+// thisBuild says which program it is.
+func thisBuild() runlog.Build { return runlog.NewBuild(version, f32.Kernels()) }
+
+type versionCmd struct {
+	JSON bool `help:"Print one JSON object."`
+}
+
+func (c versionCmd) Run(a *app) error {
+	if c.JSON {
+		return a.emit(thisBuild())
+	}
+	_, err := fmt.Fprintln(a.out, thisBuild().Line())
+	return err
+}

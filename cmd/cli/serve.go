@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/hop-marl/hop/cmd/cli/visit"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/serve"
+	"github.com/hop-marl/hop/serve/auth"
+)
+
+type serveCmd struct {
+	Folders   []string `arg:"" optional:"" help:"Folders below which runs are looked for." default:"runs" type:"path" placeholder:"FOLDER"`
+	Addr      string   `help:"Address to answer at; :0 takes a free port." default:"127.0.0.1:8770" placeholder:"HOST:PORT"`
+	TokenFile string   `help:"File that holds the token, 16 letters or more, and that you alone can read; HOP_TOKEN does too. Without either one is made." type:"path" placeholder:"FILE"`
+	Host      []string `help:"Another name under which it may be asked for, such as a proxy's." placeholder:"NAME"`
+	Control   bool     `help:"Let runs be tagged, and trainings, audits and ladders be started and stopped from the pages, by who opens the address for that."`
+	Open      *bool    `help:"Open the page in the browser of this machine, or not; without this, where there is a terminal with a screen." negatable:""`
+	CacheMB   int      `name:"cache-mb" help:"Megabytes that may be kept of what was read, all pages together." default:"256" placeholder:"MB"`
+	Token     string   `hidden:""`
+}
+
+func (c serveCmd) Run(a *app) error {
+	if c.Token != "" {
+		return usage("--token: every user of this machine can read a command line (ps); write the token into a file that you alone can read, " +
+			"for --token-file FILE, or into the environment variable HOP_TOKEN")
+	}
+	token, err := visit.Token(c.TokenFile)
+	if err != nil {
+		return usage("--token-file %s: %w", c.TokenFile, err)
+	}
+	if c.CacheMB < 1 || c.CacheMB > 1<<20 {
+		return usage("--cache-mb %d, want 1 or more", c.CacheMB)
+	}
+	open := a.opens()
+	if c.Open != nil {
+		open = *c.Open
+	}
+	config := serve.Config{Folders: c.Folders, Addr: c.Addr, Token: token, Hosts: c.Host, Control: c.Control, Cache: c.CacheMB << 20}
+	end, err := a.serve(config, open)
+	if err != nil {
+		return err
+	}
+	return end(a.ctx)
+}
+
+// serve listens, says where, and opens that if it is wanted. What it returns answers until
+// its context ends.
+func (a *app) serve(c serve.Config, open bool) (func(context.Context) error, error) {
+	c.Lab = &lab.Lab{Reg: a.reg, Version: version, Command: os.Args}
+	c.Log = func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+	host, _, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return nil, usage("--addr %s: want an address such as 127.0.0.1:8770: %w", c.Addr, err)
+	}
+	if host == "" {
+		c.Addr = "127.0.0.1" + c.Addr // :0 is a port of this machine, for this machine
+	}
+	l, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("serve: listening: %w; choose another address with --addr, such as --addr :0 for any free port", err)
+	}
+	c.Addr = l.Addr().String()
+	s, err := serve.New(c)
+	if err != nil {
+		return nil, errors.Join(usageError{err}, l.Close())
+	}
+	as := auth.Look
+	if c.Control {
+		as = auth.Act
+		fmt.Fprintf(a.err, "hop serve: to look only, for others: %s\n", s.Visit(l.Addr(), auth.Look))
+	}
+	address := s.Visit(l.Addr(), as)
+	fmt.Fprintf(a.err, "hop serve: %s (Ctrl-C ends it; trainings go on)\n", address)
+	remove := func() {}
+	if open {
+		if remove, err = visit.Open(address); err != nil {
+			fmt.Fprintf(a.err, "hop serve: no browser could be opened (%v); open the address yourself\n", err)
+		}
+	}
+	return func(ctx context.Context) error { defer remove(); return s.Serve(ctx, l) }, nil
+}
+
+// opens reports whether a browser is opened where nothing says so.
+func (a *app) opens() bool { return a.terminal() && visit.Screen() }
+
+// beside serves the folder above a training's while it lasts. What it returns ends that.
+func (a *app) beside(folder string) (func(), error) {
+	c := serve.Config{Folders: []string{filepath.Dir(folder)}, Addr: "127.0.0.1:8770", Token: os.Getenv("HOP_TOKEN")}
+	run, err := a.serve(c, a.opens())
+	if err != nil { // another one answers there
+		c.Addr = ":0"
+		if run, err = a.serve(c, a.opens()); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(a.ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			fmt.Fprintln(a.err, err)
+		}
+	}, nil
+}

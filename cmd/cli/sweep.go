@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/hop-marl/hop/cmd/cli/stop"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/attempt"
+	"github.com/hop-marl/hop/lab/sweep"
+	"github.com/hop-marl/hop/lab/sweep/hub"
+	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/num/plot"
+)
+
+type sweepCmd struct {
+	Run_   sweepRun    `cmd:"" name:"run" default:"withargs" help:"Train many variants with many seeds, here or on many machines."`
+	Status sweepStatus `cmd:"" help:"Print how a sweep stands."`
+	Resume sweepResume `cmd:"" help:"Go on with a sweep that was stopped or cancelled, or whose coordinator died."`
+	Cancel sweepCancel `cmd:"" help:"End a sweep; what is done stays."`
+	Retry  sweepRetry  `cmd:"" help:"Try jobs again that were given up."`
+}
+
+type sweepRun struct {
+	sweep.Options
+	What   string   `arg:"" help:"A sweep's file, or a preset or spec file whose fields --set varies." placeholder:"FILE|PRESET"`
+	Set    []string `help:"Set a field; values with commas are each tried, as in game.stags=1,2; repeatable." sep:"none" placeholder:"PATH=VALUES"`
+	Seeds  seeds    `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
+	Out    string   `help:"The sweep's folder." default:"sweep" type:"path"`
+	DryRun bool     `help:"List what would run."`
+	JSON   bool     `help:"Print one JSON object."`
+}
+
+func (c sweepRun) Run(a *app) error {
+	var f *sweep.File
+	var err error
+	if strings.HasSuffix(c.What, ".yaml") && len(c.Set) == 0 && isSweep(c.What) {
+		f, err = sweep.ReadFile(c.What)
+	} else {
+		f, err = sweep.Line(c.What, c.Set, c.Seeds.text)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	list := c.Seeds
+	if f.Seeds != "" {
+		if err := list.UnmarshalText([]byte(f.Seeds)); err != nil {
+			return usageError{err}
+		}
+	}
+	l := a.lab()
+	s, err := sweep.New(l, f, list.list)
+	if err != nil {
+		return usageError{err}
+	}
+	if c.DryRun {
+		jobs, err := s.Jobs(l)
+		if err != nil {
+			return usageError{err}
+		}
+		if c.JSON {
+			return a.emit(jobs)
+		}
+		fmt.Fprintf(a.out, "%s would run", plot.Count(len(jobs.Jobs), "job"))
+		if h := s.Halving; h != nil {
+			fmt.Fprintf(a.out, "; then the best one of %d variants to each of the env steps %v", h.Keep, h.Rungs[1:])
+		}
+		fmt.Fprintln(a.out, ":")
+		for _, e := range jobs.Jobs {
+			fmt.Fprintf(a.out, "  %s\n", e.Name)
+		}
+		return nil
+	}
+	if err := c.Check(); err != nil {
+		return usageError{err}
+	}
+	if err := s.Write(c.Out); err != nil {
+		return usageError{err}
+	}
+	if err := s.Sign(l, c.Out); err != nil {
+		fmt.Fprintln(a.err, "note:", err)
+	}
+	return goOn(a, c.Options, c.Out, c.JSON)
+}
+
+// isSweep tells a sweep's file from a spec's by its fields.
+func isSweep(name string) bool {
+	_, err := sweep.ReadFile(name)
+	return err == nil || errors.Is(err, fs.ErrNotExist)
+}
+
+// goOn brings a sweep to its end.
+func goOn(a *app, o sweep.Options, dir string, asJSON bool) error {
+	said := time.Time{}
+	watch := func(x sweep.Index) {
+		if time.Since(said) < 5*time.Second {
+			return
+		}
+		said = time.Now()
+		fmt.Fprintf(a.err, "  %s\n", x.Line())
+	}
+	if err := sweep.Resume(dir); err != nil { // a wish to cancel was of what ran before
+		return err
+	}
+	l := a.lab()
+	l.Watch = nil // stages and trainings speak in their own processes
+	x, err := o.Run(a.ctx, l, dir, watch, func(format string, args ...any) { fmt.Fprintf(a.err, "  "+format+"\n", args...) })
+	if err != nil {
+		return lab.Stop(err, "everything is saved. Go on with:\n  hop sweep resume %s", dir)
+	}
+	if asJSON {
+		return a.emit(x)
+	}
+	fmt.Fprintf(a.out, "%s\n\nThe runs are in %s.\nReport: %s\n", x.Line(), dir, filepath.Join(dir, "report.html"))
+	if n := x.Counts["failed"]; n > 0 {
+		return fmt.Errorf("%s given up; why is in %s. Try again with: hop sweep retry %s", plot.Count(n, "job"),
+			filepath.Join(dir, "failed"), dir)
+	}
+	return nil
+}
+
+type sweepStatus struct {
+	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+func (c sweepStatus) Run(a *app) error {
+	x, err := sweep.ReadIndex(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("%s holds no sweep that was begun: it has no %s", c.Dir, sweep.IndexFile)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := sweep.Read(c.Dir)
+	if err == nil {
+		err = s.Fits(c.Dir, x)
+	}
+	if err != nil {
+		return err
+	}
+	if s.Loose() || x.Loose() {
+		fmt.Fprintf(a.err, "  %s has no seals: nothing vouches for what it says\n", c.Dir)
+	}
+	if c.JSON {
+		return a.emit(x)
+	}
+	if err := sweepText(a, x); err != nil || x.Ended || sweep.AtWork(c.Dir) {
+		return err
+	}
+	fmt.Fprintf(a.out, "\nNo coordinator is at work on it. Go on with: hop sweep resume %s\n", c.Dir)
+	return nil
+}
+
+// sweepText prints a sweep's jobs.
+func sweepText(a *app, x *sweep.Index) error {
+	fmt.Fprintf(a.out, "%s\n\n", x.Line())
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "phase\tjob\ttries\tworker\tprocessor s\t")
+	for _, e := range x.Jobs {
+		why := e.Why
+		if why == "" {
+			why = e.Line
+		}
+		if e.Again != "" {
+			why = strings.TrimSpace(why + " (done again: " + e.Again + ")")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.1f\t%s\n", e.Phase, e.Name, e.Attempt, e.Worker, e.Cost.CPU, why)
+	}
+	return w.Flush()
+}
+
+type sweepResume struct {
+	sweep.Options
+	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+func (c sweepResume) Run(a *app) error {
+	if err := c.Check(); err != nil {
+		return usageError{err}
+	}
+	c.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
+	return goOn(a, c.Options, c.Dir, c.JSON)
+}
+
+type sweepCancel struct {
+	Dir string `arg:"" help:"The sweep's folder." type:"path"`
+}
+
+func (c sweepCancel) Run(a *app) error {
+	if err := sweep.Cancel(c.Dir); err != nil {
+		return usageError{err}
+	}
+	what := "ends within a second or two"
+	if !sweep.AtWork(c.Dir) {
+		what = "is not running"
+	}
+	fmt.Fprintf(a.out, "%s %s; hop sweep resume %[1]s goes on with it.\n", c.Dir, what)
+	return nil
+}
+
+type sweepRetry struct {
+	Dir  string   `arg:"" help:"The sweep's folder." type:"path"`
+	Jobs []string `arg:"" optional:"" help:"Which, as hop sweep status names them; none: all that were given up."`
+}
+
+func (c sweepRetry) Run(a *app) error {
+	n, err := sweep.Retry(c.Dir, c.Jobs...)
+	switch {
+	case err != nil:
+		return usageError{err}
+	case n == 0:
+		fmt.Fprintf(a.out, "Nothing of that was given up or cancelled.\n")
+	case sweep.AtWork(c.Dir):
+		fmt.Fprintf(a.out, "%s tried again within a second or two.\n", plot.Count(n, "job"))
+	default:
+		fmt.Fprintf(a.out, "%s will be tried again. The sweep is not running; go on with: hop sweep resume %s\n", plot.Count(n, "job"), c.Dir)
+	}
+	return nil
+}
+
+type workerCmd struct {
+	sweep.Server
+	Slots  int      `help:"Jobs at once; 0: as many as there are cores." default:"0"`
+	Cores  int      `help:"Cores that jobs may use; 0: all." default:"0"`
+	Labels []string `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
+	Dir    string   `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
+	Leash  bool     `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
+}
+
+func (c workerCmd) Run(a *app) error {
+	if c.Connect == "" {
+		return usage("a worker needs --connect, the address that hop sweep --listen prints")
+	}
+	if c.Dir == "" {
+		c.Dir = filepath.Join(os.TempDir(), "hop-worker")
+	}
+	w, err := sweep.Here(a.lab(), c.Dir, func(format string, args ...any) { fmt.Fprintf(a.err, "  "+format+"\n", args...) })
+	if err != nil {
+		return err
+	}
+	w.Slots, w.Labels = c.Slots, c.Labels
+	if c.Cores > 0 {
+		w.Cores = c.Cores
+	}
+	nc, token, err := c.Join(w.Name)
+	if err != nil {
+		return usageError{err}
+	}
+	defer nc.Close()
+	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if err != nil {
+			w.Log("%s is away: %v; waiting for it", hub.Without(c.Connect), err)
+		}
+	})
+	nc.SetReconnectHandler(func(*nats.Conn) { w.Log("%s is back", hub.Without(c.Connect)) })
+	fmt.Fprintf(a.err, "worker %s: %s, build %s; Ctrl-C lets its jobs move on\n", w.Name, plot.Count(w.Cores, "core"), w.Build)
+	ctx, leave := context.WithCancelCause(a.ctx)
+	defer leave(nil)
+	if c.Leash {
+		go func() {
+			_, _ = io.Copy(io.Discard, a.in)
+			leave(errors.New("its standard input has ended"))
+		}()
+	}
+	return sweep.Work(ctx, nc, token, w)
+}
+
+type attemptCmd struct {
+	Spec    string   `help:"The resolved spec." type:"path"`
+	Seed    uint64   `help:"Train this seed of it."`
+	Until   int      `help:"Stop at this env step."`
+	Stage   string   `help:"Do this stage of it."`
+	Follow  bool     `help:"Do what follows the training."`
+	Leash   bool     `help:"End at once when the standard input does."`
+	Out     string   `help:"Folder of what is done." required:"" type:"path"`
+	Workers int      `help:"Cores to use."`
+	Words   []string `arg:"" optional:"" help:"Or do this command of hop." passthrough:"all"`
+}
+
+func (c attemptCmd) Run(a *app) error {
+	a.reg.Trust.All = true // whoever let the worker join the coordinator trusts it
+	if c.Leash {
+		go func() {
+			_, _ = io.Copy(io.Discard, a.in)
+			stop.Orphaned()
+		}()
+	}
+	if c.Spec == "" {
+		words := c.Words
+		if len(words) > 0 && words[0] == "--" {
+			words = words[1:]
+		}
+		if len(words) == 0 {
+			return usage("neither --spec nor a command")
+		}
+		if err := queue.Line(words).Validate(); err != nil {
+			return usageError{err}
+		}
+		own := *a
+		own.out = io.Discard
+		k, err := parse(&own, append(words, "--out", c.Out))
+		if err != nil {
+			return usageError{err}
+		}
+		return k.Run(own.reading(k))
+	}
+	spec, err := a.reg.Load(c.Spec, nil)
+	if err != nil {
+		return usageError{err}
+	}
+	l := a.lab()
+	if c.Follow {
+		return l.Follow(a.ctx, filepath.Join(c.Out, spec.Name+"-001"), c.Workers)
+	}
+	if c.Stage != "" {
+		return l.PrepareStage(a.ctx, &spec, c.Stage, c.Out)
+	}
+	return attempt.Train(a.ctx, l, spec, c.Seed, c.Out, c.Workers, c.Until)
+}

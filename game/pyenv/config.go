@@ -1,0 +1,100 @@
+// Package pyenv is a PettingZoo environment in Python as a game.
+//
+// Worker processes (python -m hop.worker) play the copies; observations, masks,
+// rewards and actions lie in memory that both sides see, and one message a step goes
+// to every worker. Which worker plays a copy, and how many there are, reaches no
+// number. An episode is its seed and its actions: that is how a run is resumed.
+//
+// Copies cannot be copied and their rules cannot be read (game.Spec.Opaque), agents
+// keep their seats unless the environment declares that seats are alike, and what goes
+// wrong in Python is a game.Failure. docs/environments.md is the user's page.
+package pyenv
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/hop-marl/hop/num/config"
+)
+
+// Config says which environment is played.
+type Config struct {
+	Env     string `yaml:"env" doc:"the environment, MODULE:FUNCTION: a Python function that returns a PettingZoo environment; modules of the current folder come first"`
+	Kwargs  string `yaml:"kwargs" doc:"arguments of that function, a JSON object such as {\"N\": 2}"`
+	Horizon int    `yaml:"horizon" doc:"longest episode; longer ones are cut; 0: what the environment says, else 1000" unit:"steps" range:"0..100000"`
+	Workers int    `yaml:"workers" doc:"Python processes that play the copies; 0: one a core, at most 16; no number depends on it" range:"0..256"`
+	Python  string `yaml:"python" doc:"the Python interpreter; empty: HOP_PYTHON, the one beside the hop command, the one of VIRTUAL_ENV, or python3"`
+	Replay  bool   `yaml:"replay" doc:"episodes can be played again from reset(seed) and their actions, which is tried before a run begins; false: not tried, and a run that was stopped cannot be resumed"`
+}
+
+// Default returns a config that names no environment.
+func Default() Config { return Config{Replay: true} }
+
+// Validate returns everything that is wrong with the parameters, joined. Whether there
+// is such an environment is found out when it is opened.
+func (c Config) Validate() error {
+	errs := []error{
+		config.Check(c),
+		config.Need(c.Env != "", "env", c.Env, "MODULE:FUNCTION, such as mpe2.simple_spread_v3:parallel_env (--env names it too)"),
+	}
+	var args map[string]any
+	if c.Kwargs != "" && json.Unmarshal([]byte(c.Kwargs), &args) != nil {
+		errs = append(errs, config.Bad("kwargs", c.Kwargs, `a JSON object such as {"N": 2}`))
+	}
+	return errors.Join(errs...)
+}
+
+// Label names the environment.
+func (c Config) Label() string { return strings.TrimSpace(c.Env + " " + c.Kwargs) }
+
+// Executes says what opening the environment runs.
+func (c Config) Executes() string {
+	return fmt.Sprintf("\"%s -m hop.worker\" with %s(%s)", cmp.Or(c.Python, "python3"), c.Env, c.Kwargs)
+}
+
+// workers returns how many processes there are to be.
+func (c Config) workers() int {
+	if c.Workers > 0 {
+		return c.Workers
+	}
+	return max(1, min(runtime.NumCPU(), 16))
+}
+
+// interpreter returns the Python that plays.
+func (c Config) interpreter() (string, error) {
+	if c.Python != "" {
+		return c.Python, nil
+	}
+	if p := os.Getenv("HOP_PYTHON"); p != "" {
+		return p, nil
+	}
+	var folders []string
+	if exe, err := os.Executable(); err == nil { // a wheel puts both into one folder
+		folders = append(folders, filepath.Dir(exe))
+	}
+	if v := os.Getenv("VIRTUAL_ENV"); v != "" {
+		folders = append(folders, filepath.Join(v, "bin"), filepath.Join(v, "Scripts"))
+	}
+	for _, dir := range folders {
+		for _, name := range []string{"python3", "python", "python.exe"} {
+			path := filepath.Join(dir, name)
+			if info, err := os.Stat(path); err == nil && !info.IsDir() {
+				return path, nil
+			}
+		}
+	}
+	for _, name := range []string{"python3", "python"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("pyenv: there is no Python here to play %s; install one, or name it with --set game.python=PATH or HOP_PYTHON",
+		c.Env)
+}

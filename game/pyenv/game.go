@@ -1,0 +1,231 @@
+package pyenv
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/rng"
+)
+
+// Game is a Python environment. Make it with New.
+type Game struct {
+	cfg      Config
+	spec     game.Spec
+	names    []string // of the agents, by seat
+	width    int      // numbers of an observation that Python writes
+	tail     bool     // the mask, the time and the last actions are added to them
+	packages map[string]string
+	pool     pool
+}
+
+// opened are the environments that this program has opened: building a game twice
+// starts Python once.
+var opened struct {
+	sync.Mutex
+	games map[Config]*Game
+}
+
+// New opens the environment, or says why that cannot be.
+func New(c Config) (*Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	opened.Lock()
+	defer opened.Unlock()
+	if g := opened.games[c]; g != nil {
+		return g, nil
+	}
+	g := &Game{cfg: c}
+	if err := g.open(); err != nil {
+		return nil, config.Bad("env", c.Env, "an environment that can be played: "+err.Error())
+	}
+	if opened.games == nil {
+		opened.games = map[Config]*Game{}
+	}
+	opened.games[c] = g
+	return g, nil
+}
+
+// Close ends all workers. Games that were opened cannot be played any more.
+func Close() {
+	opened.Lock()
+	defer opened.Unlock()
+	var wg sync.WaitGroup
+	for _, g := range opened.games {
+		for _, w := range g.pool.workers {
+			if w.peer != nil {
+				wg.Go(func() { w.peer.Close() })
+			}
+		}
+	}
+	wg.Wait()
+	opened.games = nil
+}
+
+// about is what Python says of an environment.
+type about struct {
+	Agents   []string          `json:"agents"`
+	Actions  []string          `json:"actions"`
+	Width    int               `json:"width"`
+	Turns    bool              `json:"turns"` // agents act one after the other
+	Horizon  int               `json:"horizon"`
+	Masks    bool              `json:"masks"` // some actions are forbidden at times
+	Layout   *declared         `json:"layout"`
+	Board    []int             `json:"board"` // height, width and planes of a board, or nothing
+	Differs  string            `json:"differs"`
+	Packages map[string]string `json:"packages"`
+}
+
+// declared is what an environment says of its observations in hop_layout: that they are
+// laid out as game.Layout says, planes first.
+type declared struct {
+	Height    int      `json:"height"`
+	Width     int      `json:"width"`
+	Planes    []string `json:"planes"`
+	Owned     int      `json:"owned"`
+	Features  int      `json:"features"`
+	Legal     bool     `json:"legal"`
+	Time      bool     `json:"time"`
+	Last      bool     `json:"last"`
+	Symmetric bool     `json:"symmetric"`
+}
+
+// open starts the first worker and learns what the environment is like.
+func (g *Game) open() error {
+	for range g.cfg.workers() {
+		g.pool.workers = append(g.pool.workers, &worker{})
+	}
+	var a about
+	if err := g.pool.workers[0].start(g.cfg, true, &a); err != nil {
+		return err
+	}
+	if a.Differs != "" {
+		return fmt.Errorf("its episodes cannot be played again from a seed, so that a run that was stopped could not go on where it was: %s. "+
+			"Let reset(seed=...) seed every source of chance; or train with --set game.replay=false, and do without --resume", a.Differs)
+	}
+	seats, actions := len(a.Agents), len(a.Actions)
+	g.names, g.width, g.packages = a.Agents, a.Width, a.Packages
+	g.spec = game.Spec{
+		Name: "python", Kind: game.GeneralSum, Seats: seats, Actions: a.Actions, Horizon: a.Horizon,
+		Obs: game.Layout{Features: a.Width}, Deterministic: true, Fixed: true, Opaque: true,
+	}
+	if a.Masks {
+		g.spec.Obs.Legal, g.tail = actions, true
+	}
+	if d := a.Layout; d != nil {
+		return g.declare(d, a)
+	}
+	return nil
+}
+
+// declare makes the layout that an environment declares its own.
+func (g *Game) declare(d *declared, a about) error {
+	l := game.Layout{Height: d.Height, Width: d.Width, Planes: d.Planes, Owned: d.Owned, Features: d.Features}
+	if len(a.Board) == 3 && d.Height == 0 && d.Width == 0 {
+		l.Height, l.Width = a.Board[0], a.Board[1]
+	}
+	bare := l.PlanesLen() + l.Features
+	if d.Legal || d.Last {
+		l.Legal = len(a.Actions)
+	}
+	if d.Time {
+		l.Time = 1
+	}
+	if d.Last {
+		l.Last = len(a.Agents)
+	}
+	var errs []error
+	if l.Owned != 0 && l.Owned != len(a.Agents) {
+		errs = append(errs, fmt.Errorf("owned is %d, want 0 or the number of agents, %d", l.Owned, len(a.Agents)))
+	}
+	if len(l.Planes) > 0 && (l.Height < 1 || l.Width < 1 || len(l.Planes) < len(a.Agents)+l.Owned) {
+		errs = append(errs, fmt.Errorf("a board of %d by %d with planes %v, want a plane for each of the %d agents first, the observer's own "+
+			"before the others'", l.Height, l.Width, l.Planes, len(a.Agents)))
+	}
+	if g.width != bare && g.width != l.Len() {
+		errs = append(errs, fmt.Errorf("its observations have %d numbers; planes and features are %d, and with mask, time and last actions %d",
+			g.width, bare, l.Len()))
+	}
+	if a.Turns {
+		errs = append(errs, errors.New("its agents act one after the other, and hop_layout is for those who act at once"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("its hop_layout does not fit: %w", err)
+	}
+	g.spec.Obs, g.tail = l, g.width == bare && l.Len() > bare
+	g.spec.Symmetric, g.spec.Fixed = d.Symmetric, !d.Symmetric
+	return nil
+}
+
+// Spec describes the game.
+func (g *Game) Spec() game.Spec { return g.spec }
+
+// Label names the environment.
+func (g *Game) Label() string { return g.cfg.Label() }
+
+// Bots lists the one policy that every environment has.
+func (g *Game) Bots() []game.BotInfo { return []game.BotInfo{game.RandomBot(len(g.spec.Actions))} }
+
+// Packages returns the versions of what the environment is made of.
+func (g *Game) Packages() map[string]string { return maps.Clone(g.packages) }
+
+// Agents returns what the environment calls its agents, by seat.
+func (g *Game) Agents() []string { return slices.Clone(g.names) }
+
+// Replays reports whether episodes can be played again from their seed and actions.
+func (g *Game) Replays() bool { return g.cfg.Replay }
+
+// New returns a state; a worker makes the copy when it is first reset.
+func (g *Game) New() game.State {
+	seats := g.spec.Seats
+	st := &state{g: g, alive: make([]bool, seats), lost: make([]bool, seats), last: make([]int8, seats), over: true}
+	st.self[0] = st
+	g.pool.add(st)
+	return st
+}
+
+// StepAll steps and resets states of any workers, side by side.
+func (g *Game) StepAll(sts []game.State, actions [][]int32, rewards [][]float32, rules []*rng.Rand) {
+	if err := g.pool.place(g); err != nil {
+		panic(&game.Failure{Err: err})
+	}
+	for i, s := range sts {
+		if actions[i] != nil {
+			s.(*state).check(actions[i])
+		}
+	}
+	failed := g.pool.tick(sts, actions, rules)
+	if failed == nil {
+		for i, s := range sts {
+			st := s.(*state)
+			if err := st.take(actions[i]); err != nil {
+				failed = err
+				break
+			}
+			if actions[i] != nil {
+				copy(rewards[i], st.row().reward)
+			}
+		}
+	}
+	if failed != nil {
+		panic(&game.Failure{Err: failed})
+	}
+}
+
+// Processes returns how many workers play.
+func (g *Game) Processes() int { return len(g.pool.workers) }
+
+// Lost reports that a seat was stopped by a limit from outside: the environment has
+// truncated its episode, or it was longer than the horizon.
+func (g *Game) Lost(st game.State, s game.Seat) bool {
+	x := st.(*state)
+	return x.lost[s] && !(g.spec.Obs.Time > 0 && x.t >= g.spec.Horizon) // who sees the time knows that limit
+}
+
+var _ rollout.Elsewhere = (*Game)(nil)

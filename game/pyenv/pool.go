@@ -1,0 +1,223 @@
+package pyenv
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/bridge"
+	"github.com/hop-marl/hop/num/rng"
+)
+
+// pool is the worker processes of a game and which states they play.
+type pool struct {
+	mu      sync.Mutex
+	workers []*worker
+	waiting []*state // that no worker plays yet
+	placed  int      // states, ever
+}
+
+// worker is a Python process. What is asked of it is asked under its lock.
+type worker struct {
+	lock sync.Mutex
+	peer *bridge.Peer
+	sent error // what came of the last question's sending
+
+	free []place // of states that nobody holds any more; the pool's, under its lock
+}
+
+// block is the memory of some copies of a worker.
+type block struct {
+	op, mask, alive, cut []uint8 // [copies], [copies][seats][actions], then [copies][seats]
+	action               []int32 // [copies][seats]
+	seed                 []int64 // [copies]
+	obs                  []float32
+	reward               []float32 // [copies][seats]
+}
+
+// place is a copy of a worker.
+type place struct {
+	w *worker
+	b *block
+	i int
+}
+
+// What is asked of a copy.
+const (
+	opStep  = 1
+	opReset = 2
+)
+
+// add takes a state that some worker is to play.
+func (p *pool) add(st *state) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = append(p.waiting, st)
+}
+
+// watch frees a state's place when nobody holds the state any more.
+func (p *pool) watch(st *state) {
+	runtime.AddCleanup(st, func(at place) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		at.w.free = append(at.w.free, at)
+	}, st.at)
+}
+
+// place gives the states that wait to workers, side by side, and starts workers that have
+// not been needed before. Each gets a range of them, the one that a worker of the rollout
+// has: so those two talk to each other alone.
+func (p *pool) place(g *Game) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, all := len(p.waiting), len(p.workers)
+	if n == 0 {
+		return nil
+	}
+	errs := make([]error, all)
+	var wg sync.WaitGroup
+	for i := range all {
+		w, todo := p.workers[(p.placed+i)%all], p.waiting[i*n/all:(i+1)*n/all]
+		for len(todo) > 0 && len(w.free) > 0 {
+			last := len(w.free) - 1
+			todo[0].at, w.free, todo = w.free[last], w.free[:last], todo[1:]
+		}
+		if len(todo) > 0 {
+			wg.Go(func() { errs[i] = w.make(g, todo) })
+		}
+	}
+	wg.Wait()
+	for _, st := range p.waiting {
+		if st.at.b != nil {
+			p.watch(st)
+		}
+	}
+	p.placed += n // so that states that come one by one do not meet at one worker
+	p.waiting = nil
+	return errors.Join(errs...)
+}
+
+// make makes copies for the states.
+func (w *worker) make(g *Game, sts []*state) error {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.peer == nil {
+		if err := w.start(g.cfg, false, &about{}); err != nil {
+			return err
+		}
+	}
+	n, seats, k := len(sts), g.spec.Seats, len(g.spec.Actions)
+	if err := w.peer.Call("copies", map[string]int{"copies": n}, nil); err != nil {
+		return said(err)
+	}
+	m, err := w.peer.Share([]bridge.Array{
+		{Name: "op", Type: "u1", Shape: []int{n}},
+		{Name: "seed", Type: "i8", Shape: []int{n}},
+		{Name: "action", Type: "i4", Shape: []int{n, seats}},
+		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
+		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
+		{Name: "alive", Type: "u1", Shape: []int{n, seats}},
+		{Name: "cut", Type: "u1", Shape: []int{n, seats}},
+		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
+	})
+	if err != nil {
+		return said(err)
+	}
+	b := &block{
+		op: bridge.Slice[uint8](m, "op"), mask: bridge.Slice[uint8](m, "mask"), alive: bridge.Slice[uint8](m, "alive"),
+		cut: bridge.Slice[uint8](m, "cut"), action: bridge.Slice[int32](m, "action"), seed: bridge.Slice[int64](m, "seed"),
+		obs: bridge.Slice[float32](m, "obs"), reward: bridge.Slice[float32](m, "reward"),
+	}
+	for i, st := range sts {
+		st.at = place{w, b, i}
+	}
+	return nil
+}
+
+// start starts the process and opens the environment in it. The first one is to look
+// whether it can be played.
+func (w *worker) start(c Config, first bool, a *about) error {
+	python, err := c.interpreter()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(python, "-m", "hop.worker")
+	if w.peer, err = bridge.Start(cmd, thisVersion()); err != nil {
+		if strings.Contains(err.Error(), "No module named hop") || strings.Contains(err.Error(), "No module named 'hop'") {
+			return fmt.Errorf("%s does not have hop's Python package; install it there (pip install hop-marl), or name the interpreter that has "+
+				"it with --set game.python=PATH or HOP_PYTHON", python)
+		}
+		return err
+	}
+	err = w.peer.Call("open", map[string]any{
+		"env": c.Env, "kwargs": c.Kwargs, "horizon": c.Horizon, "most_actions": game.MaxActions, "probe": first, "replay": first && c.Replay,
+	}, a)
+	if err != nil {
+		w.peer.Close()
+		return said(err)
+	}
+	return nil
+}
+
+// thisVersion is the version of this program, for people.
+func thisVersion() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "dev"
+}
+
+// said is an error with where it happened in Python, if that is known.
+func said(err error) error {
+	var r *bridge.Refusal
+	if errors.As(err, &r) && r.Trace != "" {
+		return fmt.Errorf("%s\n%s", r.Text, strings.TrimSpace(r.Trace))
+	}
+	return err
+}
+
+// tick lets workers step or reset the states, all at once. Others may ask the same
+// workers meanwhile: each is asked under its lock, and locks are taken in one order.
+func (p *pool) tick(sts []game.State, actions [][]int32, rules []*rng.Rand) (failed error) {
+	for _, w := range p.workers {
+		if !w.plays(sts) {
+			continue
+		}
+		w.lock.Lock()
+		for i, s := range sts {
+			if st := s.(*state); st.at.w == w {
+				st.ask(actions[i], rules[i])
+			}
+		}
+		w.sent = w.peer.Send(0)
+	}
+	for _, w := range p.workers {
+		if !w.plays(sts) {
+			continue
+		}
+		err := w.sent
+		if err == nil {
+			err = w.peer.Wait()
+		}
+		w.lock.Unlock()
+		if err != nil && failed == nil {
+			failed = said(err)
+		}
+	}
+	return failed
+}
+
+// plays reports whether one of the states is the worker's.
+func (w *worker) plays(sts []game.State) bool {
+	for _, s := range sts {
+		if s.(*state).at.w == w {
+			return true
+		}
+	}
+	return false
+}

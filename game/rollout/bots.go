@@ -1,0 +1,105 @@
+package rollout
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/hop-marl/hop/game"
+)
+
+// Bots is a Player that plays one scripted bot, a copy of it in every env, so
+// that bots with memory keep one memory an env.
+type Bots struct {
+	bot   []game.Bot
+	watch []game.Watcher // nil for a bot without memory
+}
+
+// NewBots makes the game's bot of that name, for that many envs.
+func NewBots(g game.Game, name string, envs int) (*Bots, error) {
+	b := &Bots{bot: make([]game.Bot, envs), watch: make([]game.Watcher, envs)}
+	for n := range b.bot {
+		bot, err := game.NewBot(g, name)
+		if err != nil {
+			return nil, err
+		}
+		b.bot[n] = bot
+		b.watch[n], _ = bot.(game.Watcher)
+	}
+	return b, nil
+}
+
+// Act lets each env's bot choose.
+func (b *Bots) Act(v *View, envs []int32) {
+	for _, n := range envs {
+		n := int(n)
+		i := v.StepOf(n)
+		v.Action[i] = b.bot[n].Act(v.State(n), v.SeatOf(n), v.Rand(n))
+		v.LogProb[i], v.Own[i] = 0, false
+	}
+}
+
+// Evaluate writes nothing: a bot has no values.
+func (b *Bots) Evaluate(*View, []int32) {}
+
+// EpisodeOver shows the finished episode to a bot with memory.
+func (b *Bots) EpisodeOver(v *View, n int) {
+	if w := b.watch[n]; w != nil {
+		w.Watch(v.State(n), v.SeatOf(n))
+	}
+}
+
+// AppendBinary appends what each env's bot remembers, its length first; nothing
+// for bots without memory. It is an error if they have one that cannot be saved.
+func (b *Bots) AppendBinary(dst []byte) ([]byte, error) {
+	for n, w := range b.watch {
+		if w == nil {
+			continue
+		}
+		k, ok := w.(game.Keeper)
+		if !ok {
+			return nil, fmt.Errorf("rollout: saving bots: %s remembers episodes but cannot be saved; it must be a game.Keeper", w.Name())
+		}
+		at := len(dst)
+		var err error
+		if dst, err = k.AppendBinary(binary.LittleEndian.AppendUint32(dst, 0)); err != nil {
+			return nil, fmt.Errorf("rollout: saving %s of env %d: %w", w.Name(), n, err)
+		}
+		binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst, nil
+}
+
+// UnmarshalBinary goes on from what AppendBinary wrote for as many envs.
+func (b *Bots) UnmarshalBinary(src []byte) error {
+	wrong := errors.New("rollout: loading bots: what was saved is damaged, or of other bots or another number of envs; use " +
+		"the spec of the saved run")
+	for n, w := range b.watch {
+		if w == nil {
+			continue
+		}
+		if len(src) < 4 {
+			return wrong
+		}
+		size := int64(binary.LittleEndian.Uint32(src))
+		k, ok := w.(game.Keeper)
+		if src = src[4:]; !ok || size > int64(len(src)) {
+			return wrong
+		}
+		if err := k.UnmarshalBinary(src[:size]); err != nil {
+			return fmt.Errorf("rollout: loading %s of env %d: %w", w.Name(), n, err)
+		}
+		src = src[size:]
+	}
+	if len(src) != 0 {
+		return wrong
+	}
+	return nil
+}
+
+var (
+	_ Watcher                    = (*Bots)(nil)
+	_ encoding.BinaryAppender    = (*Bots)(nil)
+	_ encoding.BinaryUnmarshaler = (*Bots)(nil)
+)

@@ -1,0 +1,307 @@
+package play
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"math"
+	"strconv"
+	"strings"
+
+	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
+
+	"github.com/hop-marl/hop/game"
+)
+
+// Measures of the picture, in pixels.
+const (
+	margin    = 16
+	headTall  = 48 // the title and the bar of time
+	stripWide = 236
+	seatTall  = 46
+	wordsWide = 420 // the board's place in a game without one
+	wordsTall = 230
+)
+
+// painter draws the parts of frames of one size, each from (0, 0) on a sheet of
+// its size.
+type painter struct {
+	w, h    int
+	cell    float64 // a board's cell
+	board   float64 // width of the board's place
+	time    int     // width of the time in words
+	minds   bool    // there is room for thoughts
+	sheets  map[image.Point]*sheet
+	*sheet      // the one that is drawn on
+	painted int // pixels of all sheets that were begun
+	fonts   map[string]*opentype.Font
+	faces   map[face]font.Face
+}
+
+// sheet is what one size of parts is drawn on.
+type sheet struct {
+	img *image.RGBA
+	dc  *gg.Context
+}
+
+// face is a kind of font and a size.
+type face struct {
+	kind string
+	size float64
+}
+
+// newPainter returns a painter whose picture has room for all the frames.
+func newPainter(frames []Frame) (*painter, error) {
+	p := &painter{fonts: map[string]*opentype.Font{}, faces: map[face]font.Face{}, sheets: map[image.Point]*sheet{}}
+	for name, ttf := range map[string][]byte{"regular": goregular.TTF, "bold": gobold.TTF, "mono": gomono.TTF} {
+		f, err := opentype.Parse(ttf)
+		if err != nil {
+			return nil, fmt.Errorf("play: reading the %s font: %w", name, err)
+		}
+		p.fonts[name] = f
+	}
+	high, wide, strip, mind := 0, 0, 0, 0
+	longest := ""
+	for i := range frames {
+		f := &frames[i]
+		if t := f.time(); len(t) > len(longest) {
+			longest = t
+		}
+		high, wide = max(high, f.Height), max(wide, f.Width)
+		strip = max(strip, seatTall*len(f.Players)+10)
+		if f.Mind != nil {
+			mind = max(mind, f.Mind.mindTall())
+		}
+	}
+	p.board, p.cell = wordsWide, 0
+	tall := float64(wordsTall)
+	if high > 0 && wide > 0 {
+		p.cell = math.Floor(min(max(448/float64(max(high, wide)), 14), 72))
+		p.board, tall = p.cell*float64(wide), p.cell*float64(high)
+	}
+	p.w = int(p.board) + 3*margin + stripWide
+	if p.minds = mind > 0; p.minds {
+		p.w += mindWide + 2*margin
+	}
+	p.h = headTall + max(int(tall), strip, mind) + 2*margin
+	p.time = max(180, int(p.wide(longest, "bold", 15))+margin)
+	return p, nil
+}
+
+// begin takes a clean sheet of that size.
+func (p *painter) begin(size image.Point) {
+	s, ok := p.sheets[size]
+	if !ok {
+		img := image.NewRGBA(image.Rectangle{Max: size})
+		s = &sheet{img, gg.NewContextForRGBA(img)}
+		p.sheets[size] = s
+	}
+	p.sheet = s
+	p.painted += size.X * size.Y
+	draw.Draw(s.img, s.img.Rect, image.NewUniform(paper), image.Point{}, draw.Src)
+}
+
+// face returns a font face of that kind and size.
+func (p *painter) face(kind string, size float64) font.Face {
+	key := face{kind, size}
+	if f, ok := p.faces[key]; ok {
+		return f
+	}
+	f, err := opentype.NewFace(p.fonts[kind], &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
+	if err != nil {
+		panic("play: a font face of an embedded font cannot be made")
+	}
+	p.faces[key] = f
+	return f
+}
+
+// text writes s at (x, y); ax 0 is from there on, 1 up to there; y is the middle.
+func (p *painter) text(s string, x, y, ax float64, kind string, size float64, c color.Color) {
+	if ax != 0 {
+		x -= ax * p.wide(s, kind, size)
+	}
+	at := fixed.P(int(math.Round(x)), int(math.Round(y+size*0.36)))
+	(&font.Drawer{Dst: p.img, Src: image.NewUniform(c), Face: p.face(kind, size), Dot: at}).DrawString(s)
+}
+
+// wide is how wide a text is, in whole pixels.
+func (p *painter) wide(s, kind string, size float64) float64 {
+	return float64(font.MeasureString(p.face(kind, size), s).Floor())
+}
+
+// box fills a rectangle with corners of radius r; without, it covers whole pixels.
+func (p *painter) box(x, y, w, h, r float64, c color.Color) {
+	if r == 0 {
+		draw.Draw(p.img, image.Rect(int(x), int(y), int(x+w), int(y+h)), image.NewUniform(c), image.Point{}, draw.Src)
+		return
+	}
+	p.dc.SetColor(c)
+	p.dc.DrawRoundedRectangle(x, y, w, h, r)
+	p.dc.Fill()
+}
+
+// oval fills an ellipse.
+func (p *painter) oval(x, y, rx, ry float64, c color.Color) {
+	p.dc.SetColor(c)
+	p.dc.DrawEllipse(x, y, rx, ry)
+	p.dc.Fill()
+}
+
+// pen chooses what lines are drawn with.
+func (p *painter) pen(c color.Color, width float64) {
+	p.dc.SetColor(c)
+	p.dc.SetLineWidth(width)
+	p.dc.SetLineCapRound()
+}
+
+// short cuts s to a width in pixels, with ? for letters that the font lacks.
+func (p *painter) short(s string, wide float64, kind string, size float64) string {
+	s = strings.Map(func(r rune) rune {
+		if i, err := p.fonts[kind].GlyphIndex(nil, r); err != nil || i == 0 {
+			return '?'
+		}
+		return r
+	}, s)
+	if p.wide(s, kind, size) <= wide {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 0 {
+		r = r[:len(r)-1]
+		if p.wide(string(r)+"…", kind, size) <= wide {
+			break
+		}
+	}
+	return string(r) + "…"
+}
+
+// time is the time in words.
+func (f *Frame) time() string {
+	if f.Over {
+		return fmt.Sprintf("over at step %d / %d", f.Step, f.Horizon)
+	}
+	return fmt.Sprintf("step %d / %d", f.Step, f.Horizon)
+}
+
+// title draws what is played, and which episode.
+func (p *painter) title(f *Frame) {
+	room := float64(p.w - 2*margin - p.time)
+	title := p.short(f.Title, room, "bold", 17)
+	p.text(title, margin, 24, 0, "bold", 17, ink)
+	used := p.wide(title, "bold", 17)
+	if f.Episode != "" && room-used > 60 {
+		p.text(p.short(f.Episode, room-used-20, "regular", 13), margin+used+12, 25, 0, "regular", 13, faint)
+	}
+}
+
+// bar draws the time that has passed.
+func (p *painter) bar(f *Frame, y float64) {
+	w := float64(p.w - 2*margin)
+	p.box(margin, y, w, 5, 2.5, hair)
+	if f.Step > 0 {
+		p.box(margin, y, max(w*min(float64(f.Step)/float64(max(f.Horizon, 1)), 1), 5), 5, 2.5, accent)
+	}
+}
+
+// drawWords draws a game without a board: its own text.
+func (p *painter) drawWords(f *Frame) {
+	p.box(0, 0, p.board, wordsTall, 8, tileA)
+	const size, row = 15, 24
+	at := 24.
+	for _, line := range strings.Split(f.Words, "\n") {
+		for _, l := range p.lines(line) {
+			if at > wordsTall-12 {
+				return
+			}
+			p.text(l, 16, at, 0, "mono", size, ink)
+			at += row
+		}
+	}
+}
+
+// lines breaks a line of a game's text. One that is all key=value becomes a
+// table, its numbers cut to what can be read in passing.
+func (p *painter) lines(line string) []string {
+	words := strings.Fields(line)
+	var table []string
+	for _, w := range words {
+		key, val, ok := strings.Cut(w, "=")
+		if !ok || len(words) < 2 {
+			p.dc.SetFontFace(p.face("mono", 15))
+			return p.dc.WordWrap(line, p.board-32)
+		}
+		if v, err := strconv.ParseFloat(val, 64); err == nil && len(val) > 8 {
+			val = strconv.FormatFloat(v, 'f', 3, 64)
+		}
+		table = append(table, fmt.Sprintf("%-8s %10s", key, val))
+	}
+	return table
+}
+
+// row draws what is said about a seat, with a line below it unless it is the last.
+func (p *painter) row(s game.Seat, pl *Player, last bool) {
+	k := lookOf(s)
+	const mid = seatTall/2 - 4
+	c := ink
+	if pl.Left > 0 {
+		p.ring(s, 13, mid, 12, k.fill)
+		c = faint
+	} else {
+		p.disc(s, 13, mid, 13)
+	}
+	p.text(p.short(pl.Name, 96, "bold", 15), 36, 11, 0, "bold", 15, c)
+	p.text(num(pl.Return), stripWide, 11, 1, "bold", 16, ink)
+	if pl.Reward != 0 {
+		p.text(signed(pl.Reward), stripWide-54, 11, 1, "bold", 13, tone(pl.Reward))
+	}
+	p.text(p.short(pl.status(40), stripWide-36, "regular", 12), 36, 28, 0, "regular", 12, faint)
+	if !last {
+		p.box(0, seatTall-5, stripWide, 1, 0, hair)
+	}
+}
+
+// legend draws things with their names, from the bottom of a place that is tall
+// up, if there is room.
+func (p *painter) legend(all []thing, tall float64) {
+	const line = 26
+	at := tall - margin - float64(line*((len(all)+1)/2))
+	if at < 0 {
+		return
+	}
+	for i, t := range all {
+		cx, cy := 13+float64(i%2)*stripWide/2, at+line*(float64(i/2)+0.5)
+		if t.flat {
+			p.box(cx-11, cy-11, 22, 22, 0, t.ground)
+		}
+		t.shape(p, cx, cy, 11, t)
+		p.text(p.short(t.word, stripWide/2-36, "regular", 12), cx+20, cy, 0, "regular", 12, faint)
+	}
+}
+
+// disc draws a seat that plays.
+func (p *painter) disc(s game.Seat, x, y, r float64) {
+	k := lookOf(s)
+	p.oval(x, y, r, r, k.fill)
+	if r >= 5 {
+		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.25), k.ink)
+	}
+}
+
+// ring draws a seat that has left.
+func (p *painter) ring(s game.Seat, x, y, r float64, c color.RGBA) {
+	d := p.dc
+	d.SetColor(c)
+	d.SetLineWidth(max(r*0.16, 1.5))
+	d.DrawCircle(x, y, r)
+	d.Stroke()
+	if r >= 5 {
+		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.15), c)
+	}
+}

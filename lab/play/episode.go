@@ -1,0 +1,108 @@
+package play
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/rollout"
+)
+
+// Seat says who plays: bots as they are, and teams in which anyone is none, or of which
+// thoughts are shown, through their players. player makes the one of a seat, and is not asked
+// for the person's. focal is whose thoughts are shown, or NoHuman.
+func (o *Options) Seat(names []string, player func(s game.Seat) (rollout.Player, error), focal game.Seat) error {
+	o.Team = names
+	bots := true
+	for s, name := range names {
+		bots = bots && (game.Seat(s) == o.Human || slices.ContainsFunc(o.Game.Bots(), func(b game.BotInfo) bool { return b.Name == name }))
+	}
+	if bots && focal <= NoHuman {
+		return nil
+	}
+	players := make([]rollout.Player, len(names))
+	for s := range names {
+		if game.Seat(s) == o.Human {
+			continue
+		}
+		var err error
+		if players[s], err = player(game.Seat(s)); err != nil {
+			return err
+		}
+	}
+	var err error
+	o.Agents, err = NewTeam(o.Game, names, players, focal, o.Human)
+	return err
+}
+
+// Episode is an episode that is stepped from outside, by the code that Run plays with: the
+// same options and seed give the same frames. What shows Options, the keyboard and the film
+// are not looked at. It is for one goroutine.
+type Episode struct{ e *env }
+
+// NewEpisode starts the episode of the options' seed. It must be closed.
+func NewEpisode(o Options) (*Episode, error) {
+	o.GIF, o.In, o.Out = "", strings.NewReader(""), io.Discard
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	e, err := newEnv(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.reset(o.Seed); err != nil {
+		return nil, err
+	}
+	return &Episode{e}, nil
+}
+
+// Close ends what still waits for the person.
+func (p *Episode) Close() {
+	if p.e.team != nil {
+		p.e.team.settle()
+	}
+}
+
+// Frame returns the latest frame, a view that is valid until the next Step.
+func (p *Episode) Frame() *Frame { return p.e.rec.Last() }
+
+// State returns what the latest frame shows, a view that is valid until the next Step.
+func (p *Episode) State() game.State { return p.e.st }
+
+// Waits reports whether the person must choose before the next step.
+func (p *Episode) Waits() bool { return p.e.waits() }
+
+// Legal returns what the person may do, a view that is valid until the next call.
+func (p *Episode) Legal() []bool { return p.e.legal() }
+
+// Step plays one step, with the person's action if the episode waits for it. It must not be
+// called once the episode is over.
+func (p *Episode) Step(act int32) error {
+	p.e.step(act)
+	return p.e.failed()
+}
+
+// Last returns what was played and earned in the last step, by seat: views.
+func (p *Episode) Last() (actions []int32, rewards []float32) { return p.e.actions, p.e.rewards }
+
+// Picture is how a thing is shown where this package does not draw it.
+type Picture struct {
+	Word   string `json:"word"`            // its name without numbers
+	Kind   string `json:"kind,omitempty"`  // the known thing that it is drawn as, such as "stag"; "": a letter
+	Sign   string `json:"sign"`            // its letter
+	Level  string `json:"level,omitempty"` // a number that belongs to the name
+	Fill   string `json:"fill"`            // colours, as #rrggbb
+	Ground string `json:"ground,omitempty"`
+	Flat   bool   `json:"flat,omitempty"` // it covers its tile, and seats stand on it
+}
+
+// PictureOf returns how a thing of that name is shown.
+func PictureOf(name string) Picture {
+	t := thingOf(name)
+	p := Picture{Word: t.word, Kind: t.known, Sign: string(t.sign), Level: t.level, Fill: hex(t.fill), Flat: t.flat}
+	if t.ground.A != 0 {
+		p.Ground = hex(t.ground)
+	}
+	return p
+}

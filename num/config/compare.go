@@ -1,0 +1,94 @@
+package config
+
+import "strings"
+
+// Closest returns the one of names that name is most likely a slip of the
+// keyboard for, or "" if it resembles none of them.
+func Closest(name string, names []string) string {
+	best, least := "", min(3, max(1, len(name)/3))+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least || d == least && n < best {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// suggest puts what Closest finds in words.
+func suggest(name string, names []string, prefix string) string {
+	if best := Closest(name, names); best != "" {
+		return "; did you mean " + join(prefix, best) + "?"
+	}
+	return ""
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// Change is a field whose value differs between two lists. A side that does not
+// have the field has an empty value; an empty text is written "".
+type Change struct {
+	Path string `json:"path"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+// Diff returns the fields that differ, or exist in one list only, in the order
+// of the lists.
+func Diff(a, b []Info) []Change {
+	inA, inB := values(a), values(b)
+	var out []Change
+	add := func(path string) {
+		if x, y := inA[path], inB[path]; x != y {
+			out = append(out, Change{path, x, y})
+		}
+	}
+	j := 0
+	extra := func() { // fields that only b has, up to the next one that both have
+		for ; j < len(b); j++ {
+			if _, both := inA[b[j].Path]; both {
+				return
+			}
+			add(b[j].Path)
+		}
+	}
+	for _, f := range a {
+		extra()
+		add(f.Path)
+		if j < len(b) && b[j].Path == f.Path {
+			j++
+		}
+	}
+	for ; j < len(b); j++ {
+		if _, both := inA[b[j].Path]; !both {
+			add(b[j].Path)
+		}
+	}
+	return out
+}
+
+func values(list []Info) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, f := range list {
+		m[f.Path] = f.Default
+	}
+	return m
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Lines says on which line of a file each field stands.
+type Lines map[string]int
+
+// Decode writes a YAML mapping over v, a pointer to a struct, strictly: a field
+// that does not exist, stands twice, or has the wrong type is a fault. It goes
+// on after a fault and returns all of them. Fields that are not in the mapping
+// keep their value. prefix, such as "ppo", is put before every path.
+func Decode(n *yaml.Node, v any, prefix string) (Lines, []*Fault) {
+	d := decoder{lines: Lines{}}
+	d.mapping(n, reflect.ValueOf(v).Elem(), prefix)
+	return d.lines, d.faults
+}
+
+type decoder struct {
+	lines  Lines
+	faults []*Fault
+}
+
+func (d *decoder) bad(n *yaml.Node, path, value, want string) {
+	d.faults = append(d.faults, &Fault{Path: path, Value: value, Want: want, Line: n.Line})
+}
+
+func join(prefix, name string) string { return strings.TrimPrefix(prefix+"."+name, ".") }
+
+func (d *decoder) mapping(n *yaml.Node, v reflect.Value, prefix string) {
+	if n.Kind != yaml.MappingNode {
+		d.bad(n, prefix, strconv.Quote(n.Value), "a block of fields")
+		return
+	}
+	b := blockOf(v)
+	var names []string
+	fields := map[string]part{}
+	known := d.kind(n, &b)
+	for _, p := range b.parts {
+		fields[p.name] = p
+		if !known || b.lacks(p) == "" {
+			names = append(names, p.name)
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], n.Content[i+1]
+		path := join(prefix, key.Value)
+		p, ok := fields[key.Value]
+		if !ok {
+			d.bad(key, path, "not a field", "one of `hop list fields`"+suggest(key.Value, names, prefix))
+			continue
+		}
+		if _, twice := d.lines[path]; twice {
+			d.bad(key, path, "given twice", "one value")
+			continue
+		}
+		d.lines[path] = key.Line
+		if why := b.lacks(p); known && why != "" {
+			d.bad(key, path, text(val), why)
+			continue
+		}
+		d.value(val, p.v, path)
+	}
+}
+
+// kind finds out which kind a block will be, wherever it is written, and
+// reports whether that is sure: a kind that cannot be read says nothing about
+// the other fields.
+func (d *decoder) kind(n *yaml.Node, b *block) bool {
+	for i := 0; i+1 < len(n.Content) && b.kinds != nil; i += 2 {
+		if n.Content[i].Value == "kind" {
+			return read(n.Content[i+1], reflect.ValueOf(&b.kind).Elem())
+		}
+	}
+	return true
+}
+
+func text(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode {
+		return "a block or list"
+	}
+	return n.Value
+}
+
+func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
+	switch {
+	case f.Kind() == reflect.Struct:
+		d.mapping(n, f, path)
+	case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && n.Kind == yaml.SequenceNode:
+		out := reflect.MakeSlice(f.Type(), len(n.Content), len(n.Content))
+		for i, c := range n.Content {
+			d.mapping(c, out.Index(i), path+"["+strconv.Itoa(i)+"]")
+		}
+		f.Set(out)
+	default:
+		if !read(n, f) {
+			d.bad(n, path, strconv.Quote(text(n)), "a value of type "+typeName(f.Type()))
+		}
+	}
+}
+
+// At puts a prefix before the path of every Fault joined in err and gives each
+// the line that lines knows. Errors that are no Fault pass unchanged.
+func At(err error, prefix string, lines Lines) error {
+	if err == nil {
+		return nil
+	}
+	var out []error
+	for _, e := range Split(err) {
+		var f *Fault
+		if errors.As(e, &f) {
+			moved := *f
+			moved.Path = join(prefix, f.Path)
+			if moved.Line == 0 {
+				moved.Line = lines[moved.Path]
+			}
+			e = &moved
+		}
+		out = append(out, e)
+	}
+	return errors.Join(out...)
+}
+
+// Split returns the errors that errors.Join put together, nested ones too.
+func Split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, e := range many.Unwrap() {
+			out = append(out, Split(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+// Summary puts faults on one line each, below a heading.
+func Summary(heading string, err error) error {
+	all := Split(err)
+	if len(all) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s has %d fault", heading, len(all))
+	if len(all) > 1 {
+		b.WriteByte('s')
+	}
+	b.WriteByte(':')
+	for _, e := range all {
+		fmt.Fprintf(&b, "\n  %v", e)
+	}
+	return errors.New(b.String())
+}

@@ -1,0 +1,217 @@
+package search
+
+import "github.com/hop-marl/hop/num/rng"
+
+// Observer shows the states in slots as networks see them. Place 0 is oneself,
+// places 1 to J are the co-players, in the order of Others.
+type Observer interface {
+	// Observe writes what a place sees.
+	Observe(dst []float32, tree, slot int32, place int)
+	// Legal returns a bit for each legal action of a place, none if it has left.
+	Legal(tree, slot int32, place int) uint32
+}
+
+// Net is a network as the search sees it: it takes rows one by one and answers
+// them together.
+type Net interface {
+	// Add adds a row: an observation and, of a model of others, a goal.
+	Add(obs, goal []float32)
+	// Run answers all rows added since the last call: logits, [rows][A], and
+	// values, nil for a model of others.
+	Run() (logits, value []float32)
+}
+
+// Beliefs draws a goal for each co-player of decision env.
+type Beliefs interface {
+	Draw(dst []int32, env int, r *rng.Rand)
+}
+
+// NetConfig says what a network is asked about.
+type NetConfig struct {
+	Observer
+	Net
+	ObsLen  int // of what Observe writes
+	Actions int
+	Rows    int // most queries at once: the Forest's group
+	Log     int // answers kept: 2^Log
+}
+
+// NetPrior is a Prior made from a network that acts, with a cache. Clear the
+// cache whenever its weights have changed.
+type NetPrior struct {
+	NetConfig
+	// Read returns what the network reads of a query beside the observation, a view,
+	// and the key of both; nil: nothing, and the query's own key.
+	Read func(q *Query) (goal []float32, key uint64)
+	// LogitsOnly says that values are another's: where nothing is searched the
+	// network is not asked.
+	LogitsOnly bool
+
+	Cache *Cache // [A+1] logits and value
+	obs   []float32
+	miss  []int32
+	keys  []uint64
+}
+
+// NewNetPrior returns a prior with an empty cache.
+func NewNetPrior(c NetConfig) *NetPrior {
+	return &NetPrior{
+		NetConfig: c, Cache: NewCache(c.Log, c.Actions+1), obs: make([]float32, c.ObsLen),
+		miss: make([]int32, 0, c.Rows), keys: make([]uint64, c.Rows),
+	}
+}
+
+// Eval asks the network about the states that are not in the cache.
+func (p *NetPrior) Eval(logits, value []float32, qs []Query) {
+	k := p.Actions
+	p.miss = p.miss[:0]
+	for i := range qs {
+		q := &qs[i]
+		if q.End && p.LogitsOnly {
+			continue
+		}
+		goal, key := []float32(nil), q.Key
+		if p.Read != nil {
+			goal, key = p.Read(q)
+		}
+		if row := p.Cache.Find(key); row != nil {
+			copy(logits[i*k:(i+1)*k], row)
+			value[i] = row[k]
+			continue
+		}
+		p.Observe(p.obs, q.Tree, q.Slot, 0)
+		p.Add(p.obs, goal)
+		p.keys[i] = key
+		p.miss = append(p.miss, int32(i))
+	}
+	if len(p.miss) == 0 {
+		return
+	}
+	ls, vs := p.Run()
+	for row, i := range p.miss {
+		l := ls[row*k : (row+1)*k]
+		copy(logits[int(i)*k:(int(i)+1)*k], l)
+		value[i] = vs[row]
+		if key := p.keys[i]; key != 0 {
+			kept := p.Cache.Put(key)
+			copy(kept, l)
+			kept[k] = vs[row]
+		}
+	}
+}
+
+// Vectors gives what a network reads for a goal. Where goals are points, goal is
+// any number that names the point for as long as the cache lives.
+type Vectors interface {
+	Vector(tree int32, other int, goal int32) []float32
+}
+
+// OthersConfig says whom a NetOthers models.
+type OthersConfig struct {
+	NetConfig
+	Beliefs
+	Others  int
+	Trees   int     // a decision
+	Envs    int     // most decisions at once
+	Vectors Vectors // may be nil: rows have no goal
+}
+
+// NetOthers is Others made from a network that predicts, with a cache by state,
+// co-player and goal. Clear the cache whenever its weights have changed.
+type NetOthers struct {
+	OthersConfig
+	Env   []int  // [decisions] the env that beliefs are asked about; nil: the same number
+	Cache *Cache // [A] probabilities
+
+	goal  []int32 // [trees][others]
+	obs   []float32
+	probs []float32 // [rows][others][A]
+	mask  []uint32  // [rows][others]
+	miss  []int32
+}
+
+// NewNetOthers returns a model with an empty cache.
+func NewNetOthers(c OthersConfig) *NetOthers {
+	rows := c.Rows * c.Others
+	return &NetOthers{
+		OthersConfig: c, Cache: NewCache(c.Log, c.Actions), goal: make([]int32, c.Envs*c.Trees*c.Others),
+		obs: make([]float32, c.ObsLen), probs: make([]float32, rows*c.Actions), mask: make([]uint32, rows), miss: make([]int32, 0, rows),
+	}
+}
+
+// Of returns the goals drawn for a tree, a view.
+func (n *NetOthers) Of(tree int32) []int32 {
+	return n.goal[int(tree)*n.Others : (int(tree)+1)*n.Others]
+}
+
+// Goals draws the goals of a tree from the beliefs.
+func (n *NetOthers) Goals(tree int32, r *rng.Rand) {
+	env := int(tree) / n.Trees
+	if n.Env != nil {
+		env = n.Env[env]
+	}
+	n.Beliefs.Draw(n.goal[int(tree)*n.Others:(int(tree)+1)*n.Others], env, r)
+}
+
+// Draw asks the network about what is not in the cache and draws from the
+// distributions.
+func (n *NetOthers) Draw(dst []int32, qs []Query, rs []rng.Rand) {
+	n.miss = n.miss[:0]
+	for i := range qs {
+		q := &qs[i]
+		for j := range n.Others {
+			at := i*n.Others + j
+			n.mask[at] = n.Legal(q.Tree, q.Slot, j+1)
+			if n.mask[at] == 0 {
+				continue
+			}
+			goal := n.goal[int(q.Tree)*n.Others+j]
+			if row := n.Cache.Find(n.key(q, j, goal)); row != nil {
+				copy(n.probs[at*n.Actions:(at+1)*n.Actions], row)
+				continue
+			}
+			n.Observe(n.obs, q.Tree, q.Slot, j+1)
+			var v []float32
+			if n.Vectors != nil {
+				v = n.Vectors.Vector(q.Tree, j, goal)
+			}
+			n.Add(n.obs, v)
+			n.miss = append(n.miss, int32(at))
+		}
+	}
+	if len(n.miss) > 0 {
+		n.answer(qs)
+	}
+	for at := range dst {
+		dst[at] = -1
+		if n.mask[at] != 0 {
+			dst[at] = rng.Pick(n.probs[at*n.Actions:(at+1)*n.Actions], rs[qs[at/n.Others].Tree].Float32())
+		}
+	}
+}
+
+// answer runs the network on the rows that were missed and keeps its answers.
+func (n *NetOthers) answer(qs []Query) {
+	logits, _ := n.Run()
+	for row, at := range n.miss {
+		probs := n.probs[int(at)*n.Actions : (int(at)+1)*n.Actions]
+		softmax(probs, logits[row*n.Actions:(row+1)*n.Actions], n.mask[at], 1)
+		q, j := &qs[int(at)/n.Others], int(at)%n.Others
+		if key := n.key(q, j, n.goal[int(q.Tree)*n.Others+j]); key != 0 {
+			copy(n.Cache.Put(key), probs)
+		}
+	}
+}
+
+// key names a state, a co-player and its goal.
+func (n *NetOthers) key(q *Query, j int, goal int32) uint64 {
+	if q.Key == 0 {
+		return 0
+	}
+	return mix(q.Key ^ (uint64(j)<<32|uint64(uint32(goal)))*0x9e3779b97f4a7c15)
+}
+
+var (
+	_ Prior  = (*NetPrior)(nil)
+	_ Others = (*NetOthers)(nil)
+)

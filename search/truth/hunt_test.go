@@ -1,0 +1,134 @@
+package truth
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/num/rng"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hunting(t testing.TB, set func(*staghunt.Config)) *staghunt.Game {
+	t.Helper()
+	c := staghunt.Default()
+	if set != nil {
+		set(&c)
+	}
+	return gametest.New(t, staghunt.New, c)
+}
+
+// Both kinds of rules play the same episodes, step by step, with random legal
+// actions, and agree on everything that can be asked.
+func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
+	models := []string{"random", "ns", "nh", "deadline"}
+	for _, c := range []struct {
+		name string
+		set  func(*staghunt.Config)
+	}{
+		{"4x4", nil},
+		{"8x8 blocks, two stags", func(c *staghunt.Config) { c.Size, c.Blocks, c.Stags = 8, 5, 2 }},
+		{"ends after a catch", func(c *staghunt.Config) { c.EndAfter = 3 }},
+		{"strength", func(c *staghunt.Config) { c.Size, c.Strength = 3, []float64{1, 2, 0.3, 4} }},
+		{"eight on 3x3", func(c *staghunt.Config) { c.Size, c.Agents, c.Hares = 3, 8, 3 }},
+		{"two on 17x17", func(c *staghunt.Config) { c.Size, c.Agents, c.Hares = 17, 2, 30 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := hunting(t, c.set)
+			spec := g.Spec()
+			h, err := newHunt(g, models, nil, 1)
+			must(t, err)
+			a, err := newAny(g, models, nil, 1)
+			must(t, err)
+			h.size(2)
+			a.size(2)
+			r := rng.New(4).Rand()
+			st := g.New()
+			seats := make([]game.Seat, spec.Seats)
+			perm := make([]int, spec.Seats)
+			x, y, probs := make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len()), make([]float32, len(spec.Actions))
+			joint := make([]int32, spec.Seats)
+			catches := 0
+			for episode := range 60 {
+				st.Reset(&r)
+				r.Perm(perm)
+				for p, s := range perm {
+					seats[p] = game.Seat(s)
+				}
+				at := int32(0)
+				for moved := false; ; moved = true {
+					cur := st
+					if moved {
+						cur = a.slots[at]
+					}
+					if !moved || episode%2 == 1 { // every other episode is read anew at each step
+						h.set(0, cur, seats)
+						a.set(0, cur, seats)
+						h.root(0, at)
+						if !moved {
+							a.root(0, at)
+						}
+					}
+					text, _ := cur.AppendText(nil)
+					for place, seat := range seats {
+						if got, want := h.legal(0, at, place), a.legal(0, at, place); got != want {
+							t.Fatalf("place %d: legal %07b, want %07b at\n%s", place, got, want, text)
+						}
+						h.observe(x, 0, at, place)
+						a.observe(y, 0, at, place)
+						if !slices.Equal(x, y) {
+							t.Fatalf("place %d: observation %v, want %v at\n%s", place, x, y, text)
+						}
+						joint[place] = game.NoAction
+						if !cur.Alive(seat) {
+							continue
+						}
+						for m := range models {
+							a.model[m].(game.Policy).Probs(cur, seat, probs)
+							want := uint32(0)
+							for k, p := range probs {
+								if p > 0 {
+									want |= 1 << k
+								}
+							}
+							if got := h.options(&h.envs[0], &h.slots[at], place, h.model[m]); got != want {
+								t.Fatalf("place %d as %s: %07b, want %07b at\n%s", place, models[m], got, want, text)
+							}
+						}
+						joint[place] = pick(a.legal(0, at, place), r.Uint64())
+						if set := a.legal(0, at, place) >> staghunt.HuntStag; set != 0 && r.IntN(2) == 0 {
+							joint[place] = int32(staghunt.HuntStag + bits.TrailingZeros32(set))
+						}
+					}
+					if cur.Over() {
+						break
+					}
+					hr, hover, hlegal, _ := h.step(0, at, 1-at, joint)
+					ar, aover, alegal, _ := a.step(0, at, 1-at, joint, nil)
+					if hr != ar || hover != aover || hlegal != alegal {
+						t.Fatalf("after %v: reward %v over %v legal %07b, want %v %v %07b at\n%s", joint, hr, hover, hlegal, ar, aover, alegal, text)
+					}
+					if hr > 0 {
+						catches++
+					}
+					at = 1 - at
+					if hover {
+						break
+					}
+				}
+			}
+			if catches == 0 {
+				t.Error("place 0 never caught anything: nothing was compared")
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package replay
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab/play"
+)
+
+// mostMoves is how many moves of a person an address may hold.
+const mostMoves = 4096
+
+// Unreadable is the error of an address that does not say what is asked for.
+type Unreadable struct{ error }
+
+func bad(format string, args ...any) error { return Unreadable{fmt.Errorf(format, args...)} }
+
+// Finder returns the runs of a name: itself or its seeds, and their folders.
+type Finder func(name string) (names, dirs []string, err error)
+
+// Read reads what an address asks to be played: run and at, or game and set; team, seed, and
+// seat with moves where a person plays. The rest is the page's own.
+func Read(q url.Values, find Finder) (a Ask, err error) {
+	a.Human = play.NoHuman
+	if a.Run, err = find.checkpoint(q.Get("run"), q.Get("at")); err != nil {
+		return a, err
+	}
+	if a.Game = q.Get("game"); a.Run.Dir != "" {
+		a.Game = ""
+	} else {
+		a.Set = q["set"]
+	}
+	if len(a.Set) > 32 {
+		return a, bad("%d parameters of the game; 32 are enough", len(a.Set))
+	}
+	if text := q.Get("seed"); text != "" {
+		if a.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return a, bad("the seed %.40q is not a whole number from 0 on", text)
+		}
+	} else {
+		a.Seed = 1
+	}
+	if text := q.Get("seat"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > 1000 {
+			return a, bad("the seat %.40q is not a number from 0 on", text)
+		}
+		a.Human = game.Seat(n)
+	}
+	if text := q.Get("moves"); text != "" {
+		parts := strings.Split(text, ".")
+		if len(parts) > mostMoves {
+			return a, bad("%d moves; %d are the most", len(parts), mostMoves)
+		}
+		for _, part := range parts {
+			n, err := strconv.ParseInt(part, 10, 32)
+			if err != nil {
+				return a, bad("the move %.40q is not an action's number", part)
+			}
+			a.Moves = append(a.Moves, int32(n))
+		}
+	}
+	names := q["team"]
+	if len(names) == 1 {
+		names = strings.Split(names[0], ",")
+	}
+	if len(names) > 64 {
+		return a, bad("a team of %d; 64 are the most", len(names))
+	}
+	if len(names) == 1 && names[0] == "" {
+		names = nil
+	}
+	for _, name := range names {
+		m, err := find.member(name)
+		if err != nil {
+			return a, err
+		}
+		a.Team = append(a.Team, m)
+	}
+	return a, nil
+}
+
+// checkpoint finds the run of a name, or the first seed of a training's, at a step; "": the
+// newest.
+func (find Finder) checkpoint(name, at string) (f Folder, err error) {
+	if name == "" {
+		return f, nil
+	}
+	names, dirs, err := find(name)
+	if err != nil {
+		return f, err
+	}
+	f = Folder{Dir: dirs[0], Name: names[0], Step: -1}
+	if at == "" {
+		return f, nil
+	}
+	if f.Step, err = strconv.ParseInt(at, 10, 64); err != nil || f.Step < 0 {
+		return f, bad("the checkpoint %.40q is not an env step", at)
+	}
+	return f, nil
+}
+
+// member reads who sits on a seat: a bot, a planner, run, you, or RUN#AGENT@STEP.
+func (find Finder) member(name string) (Member, error) {
+	run, rest, ok := strings.Cut(name, "#")
+	if !ok {
+		if name == "" || len(name) > 200 {
+			return Member{}, bad("a seat of the team has no name, or one that is too long")
+		}
+		return Member{Who: name}, nil
+	}
+	number, at, _ := strings.Cut(rest, "@")
+	n, err := strconv.Atoi(number)
+	if err != nil || run == "" {
+		return Member{}, bad("%.200q names no agent of a run; want RUN#AGENT or RUN#AGENT@STEP, such as 0:ppo-4x4-001/seed-1#0", name)
+	}
+	f, err := find.checkpoint(run, at)
+	return Member{Run: f, Agent: n}, err
+}

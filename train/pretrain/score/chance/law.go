@@ -1,0 +1,269 @@
+// Package chance says what a world model's probabilities are worth where the rules
+// of a game draw random numbers: what a step costs by them in nats beside the rules'
+// own entropy, part by part, and how episodes that are drawn from the model differ
+// from played ones.
+//
+// The rules' probabilities are written down here a second time, from the games'
+// descriptions, and read only what an agent observes.
+package chance
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/hop-marl/hop/model/world"
+)
+
+// Step is a step as one agent sees it, ego-first.
+type Step struct {
+	Before, After []float32 // [H][W][Planes]
+	Feat          []float32 // [Features] before it
+	Joint         []int32   // [Agents]
+}
+
+// Law adds to nats what came of a step costs by the rules, minus the logarithm of
+// its probability, and to entropy what it costs on average, both by the columns of
+// world.Nats.
+type Law func(s Step, nats, entropy []float64)
+
+// Certain is the law of rules that draw nothing.
+func Certain(Step, []float64, []float64) {}
+
+// laws lists the games whose draws are known. Others are said to have no limit.
+var laws = map[string]func(in world.Input, p map[string]any) Law{"coin": coinLaw, "cleanup": cleanupLaw, "tag": tagLaw}
+
+// LawOf returns how the rules of a game, by its name and parameters, draw; nil if
+// that is not known.
+func LawOf(in world.Input, game json.RawMessage) Law {
+	var p map[string]any
+	if json.Unmarshal(game, &p) != nil {
+		return nil
+	}
+	name, _ := p["name"].(string)
+	if law := laws[name]; law != nil {
+		return law(in, p)
+	}
+	return nil
+}
+
+func number(p map[string]any, name string) float64 { v, _ := p[name].(float64); return v }
+
+// binary is the entropy of a coin toss, in nats.
+func binary(q float64) float64 {
+	if q <= 0 || q >= 1 {
+		return 0
+	}
+	return -q*math.Log(q) - (1-q)*math.Log(1-q)
+}
+
+// on reports whether a plane is set on a cell.
+func on(planes []float32, width, cell, plane int) bool { return planes[cell*width+plane] != 0 }
+
+// cellOf returns where a plane is set, -1 nowhere.
+func cellOf(planes []float32, width, plane int) int {
+	for i := plane; i < len(planes); i += width {
+		if planes[i] != 0 {
+			return i / width
+		}
+	}
+	return -1
+}
+
+// The action after the moves and staying, in every game on a grid.
+const first = 5
+
+// coinLaw: a new coin has an owner drawn evenly, and a cell drawn evenly of those
+// without agents, once there was none for a step, or at once if nothing is waited.
+// How much longer is to be waited is not observed, so longer pauses have no law.
+func coinLaw(in world.Input, p map[string]any) Law {
+	pause, byAction := int(number(p, "pause")), p["take"] == "action"
+	if pause > 1 {
+		return nil
+	}
+	n, w := in.Agents, in.Planes
+	return func(s Step, nats, entropy []float64) {
+		free := in.Height * in.Width
+		coin, there, taken := -1, false, false
+		for k := range n {
+			if c := cellOf(s.Before, w, n+k); c >= 0 {
+				coin, there = c, true
+			}
+		}
+		under := map[int]bool{}
+		for a := range n {
+			c := cellOf(s.After, w, a)
+			if !under[c] {
+				under[c] = true
+				free--
+			}
+			taken = taken || there && c == coin && (!byAction || s.Joint[a] == first)
+		}
+		if !(taken && pause == 0 || !there && pause == 1) {
+			return
+		}
+		// One owner after the other, ego-first: has it the coin, if none before it has?
+		place, found := math.Log(float64(free)), false
+		for k := range n {
+			q := 1 / float64(n-k)
+			entropy[n+k] += float64(n-k) / float64(n) * (binary(q) + q*place)
+			switch has := cellOf(s.After, w, n+k) >= 0; {
+			case found:
+			case has:
+				nats[n+k] += place - math.Log(q)
+				found = true
+			default:
+				nats[n+k] -= math.Log(1 - q)
+			}
+		}
+	}
+}
+
+// cleanupLaw: with some probability one of the clean river cells fills, each as
+// likely; then each bare orchard cell grows an apple, the likelier the less waste
+// there is.
+func cleanupLaw(in world.Input, p map[string]any) Law {
+	n, w, size := in.Agents, in.Planes, in.Width
+	river, waste, orchard, apple := n, n+1, n+2, n+3
+	reach, pollution := int(number(p, "reach")), number(p, "pollution")
+	growth, low, high := number(p, "growth"), number(p, "restoration"), number(p, "depletion")
+	return func(s Step, nats, entropy []float64) {
+		cells := in.Height * in.Width
+		cleaned, picked := make([]bool, cells), make([]bool, cells)
+		for a, k := range s.Joint {
+			at := cellOf(s.Before, w, a)
+			switch {
+			case at < 0:
+			case k == first:
+				for c := range cells {
+					dy, dx := at/size-c/size, at%size-c%size
+					cleaned[c] = cleaned[c] || max(dy, -dy)+max(dx, -dx) <= reach
+				}
+			case k == first+1:
+				picked[at] = true
+			}
+		}
+		all, clean, bare, grew := 0, 0, 0, 0
+		filled := false
+		for c := range cells {
+			if on(s.Before, w, c, river) {
+				all++
+				if !on(s.Before, w, c, waste) || cleaned[c] {
+					clean++
+					filled = filled || on(s.After, w, c, waste)
+				}
+			}
+			if on(s.Before, w, c, orchard) && (!on(s.Before, w, c, apple) || picked[c]) {
+				bare++
+				if on(s.After, w, c, apple) {
+					grew++
+				}
+			}
+		}
+		rate := func(clean int) float64 {
+			dirt := float64(all-clean) / float64(all)
+			return max(0, growth*min((high-dirt)/(high-low), 1))
+		}
+		if clean == 0 {
+			nats[apple] += tosses(rate(0), grew, bare)
+			entropy[apple] += float64(bare) * binary(rate(0))
+			return
+		}
+		entropy[waste] += binary(pollution) + pollution*math.Log(float64(clean))
+		entropy[apple] += float64(bare) * ((1-pollution)*binary(rate(clean)) + pollution*binary(rate(clean-1)))
+		if filled {
+			nats[waste] += math.Log(float64(clean)) - math.Log(pollution)
+			clean--
+		} else {
+			nats[waste] -= math.Log(1 - pollution)
+		}
+		nats[apple] += tosses(rate(clean), grew, bare)
+	}
+}
+
+// tosses returns what hits of n tosses cost, in one order.
+func tosses(q float64, hits, n int) float64 {
+	cost := 0.
+	if hits > 0 {
+		cost -= float64(hits) * math.Log(q)
+	}
+	if hits < n {
+		cost -= float64(n-hits) * math.Log(1-q)
+	}
+	return cost
+}
+
+// tagLaw: a caught prey appears on any free cell far enough from every predator, or
+// as far as there is one.
+func tagLaw(in world.Input, p map[string]any) Law {
+	n, w, size := in.Agents, in.Planes, in.Width
+	start := int(number(p, "start"))
+	cells := in.Height * in.Width
+	step := [...]int{-size, size, -1, 1}
+	return func(s Step, nats, entropy []float64) {
+		was, meant := make([]int, n), make([]int, n)
+		for a := range n {
+			was[a] = cellOf(s.Before, w, a)
+			meant[a] = was[a]
+			if k := s.Joint[a]; k >= 0 && k < first-1 {
+				meant[a] += step[k]
+			}
+		}
+		free := 0 // counted once something is caught
+		for a := range n {
+			if s.Feat[a] == 0 {
+				continue
+			}
+			caught := false
+			for b := range n {
+				caught = caught || s.Feat[b] == 0 && (meant[b] == meant[a] || meant[b] == was[a] && was[b] == meant[a])
+			}
+			if !caught {
+				continue
+			}
+			if free == 0 {
+				free = hideouts(s, in, meant, start, cells)
+			}
+			nats[a] += math.Log(float64(free))
+			entropy[a] += math.Log(float64(free))
+		}
+	}
+}
+
+// hideouts counts where prey may appear when the predators are where they meant to go.
+func hideouts(s Step, in world.Input, at []int, start, cells int) int {
+	dist := make([]int, cells)
+	var queue []int
+	for c := range dist {
+		dist[c] = -1
+	}
+	for a, c := range at {
+		if s.Feat[a] == 0 && dist[c] < 0 {
+			dist[c] = 0
+			queue = append(queue, c)
+		}
+	}
+	farthest := 0
+	for len(queue) > 0 {
+		c := queue[0]
+		queue = queue[1:]
+		farthest = max(farthest, dist[c])
+		y, x := c/in.Width, c%in.Width
+		for _, d := range [...][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
+			yy, xx := y+d[0], x+d[1]
+			if yy < 0 || yy >= in.Height || xx < 0 || xx >= in.Width {
+				continue
+			}
+			if to := yy*in.Width + xx; dist[to] < 0 && !on(s.Before, in.Planes, to, in.Agents) {
+				dist[to] = dist[c] + 1
+				queue = append(queue, to)
+			}
+		}
+	}
+	n := 0
+	for _, d := range dist {
+		if d >= min(farthest, start) {
+			n++
+		}
+	}
+	return n
+}

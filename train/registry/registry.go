@@ -1,0 +1,56 @@
+// Package registry is hop's own list of games, minds and presets: what cmd/hop hands to
+// the command line, and where somebody else's program starts from.
+package registry
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/hop-marl/hop/game/cartpole"
+	"github.com/hop-marl/hop/game/cleanup"
+	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/matrix"
+	"github.com/hop-marl/hop/game/pyenv"
+	"github.com/hop-marl/hop/game/rules"
+	"github.com/hop-marl/hop/game/snowdrift"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/tag"
+	"github.com/hop-marl/hop/train/spec"
+)
+
+//go:embed presets/*.yaml
+var presets embed.FS
+
+// groups are those of the presets, each named in a preset's first line, in the order
+// in which hop list shows them.
+var groups = []string{
+	"Start here",
+	"PPO on the stag hunt",
+	"HOP: goals written by hand",
+	"HOP+: goals learnt",
+	"What a part is worth: HOP or HOP+ without it",
+	"Other games",
+	"An environment of yours, in Python",
+}
+
+// New returns a registry of everything that hop comes with.
+func New() *spec.Registry {
+	files, err := fs.Sub(presets, "presets")
+	if err != nil {
+		panic("registry: the presets are not embedded")
+	}
+	return &spec.Registry{Presets: files, Groups: groups, Minds: minds(), End: pyenv.Close, Games: map[string]spec.GameEntry{
+		"staghunt":  spec.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New).Rules(rules.StagHunt),
+		"snowdrift": spec.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New).Rules(rules.Snowdrift),
+		"coin":      spec.AddGame("take your own coins, or everybody's", coin.Default, coin.New).Rules(rules.Coin),
+		"cleanup":   spec.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New).Rules(rules.Cleanup),
+		"foraging":  spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging),
+		"tag":       spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag),
+		"matrix": spec.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated",
+			matrix.Default, matrix.New).Rules(rules.Matrix),
+		"python": spec.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
+		"cartpole": spec.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default,
+			cartpole.New).Rules(rules.CartPole),
+	}}
+}

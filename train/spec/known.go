@@ -1,0 +1,140 @@
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hop-marl/hop/store/runlog"
+)
+
+// Acquaintance is how the agents of a run know somebody.
+type Acquaintance struct {
+	Team     []string // where they met while the agents learnt: in which of the training's parts
+	Recorded bool     // models of theirs learnt from how it played in recorded data
+	Partner  bool     // it is a partner in their search: a script, or whom the response network learnt to answer
+}
+
+// Known returns whom the run's agents know: bots and members of a zoo by name, frozen
+// agents as RUN#AGENT.
+// Of the data behind a model that stands in a folder only what is still there counts;
+// what is there must be as it was written.
+func (s *Spec) Known() (map[string]Acquaintance, error) {
+	known := map[string]Acquaintance{}
+	note := func(names []string, add func(*Acquaintance)) {
+		for _, name := range names {
+			if name != "learn" && name != "past" {
+				a := known[name]
+				add(&a)
+				known[name] = a
+			}
+		}
+	}
+	met := func(part string, names ...string) {
+		note(names, func(a *Acquaintance) {
+			if !slices.Contains(a.Team, part) {
+				a.Team = append(a.Team, part)
+			}
+		})
+	}
+	if s.Train.Warm.Windows > 0 {
+		met("warm-up", s.Train.Warm.Who...)
+	}
+	if st := s.Train.Standins; st.Share > 0 || st.ShareEnd > 0 || st.Teams > 0 {
+		met("stand-ins", st.Who...)
+	}
+	met("its team", s.Train.Team...)
+	for _, sw := range s.Train.Switch {
+		met("its team", sw.To)
+	}
+	recorded, answered, err := s.modelled()
+	if err != nil {
+		return nil, err
+	}
+	note(recorded, func(a *Acquaintance) { a.Recorded = true })
+	note(answered, func(a *Acquaintance) { a.Partner = true })
+	for kind := -1; kind < len(s.Kinds); kind++ {
+		if m, ok := s.Learns(kind).Mind.params.(interface{ Met() []string }); ok {
+			note(m.Met(), func(a *Acquaintance) { a.Partner = true })
+		}
+	}
+	return known, nil
+}
+
+// modelled returns who played in the data that the run's models learnt from, in the
+// stages before the training and behind models that stand in folders, and whom the
+// response network learnt to answer.
+func (s *Spec) modelled() (names, answered []string, err error) {
+	for _, st := range s.Prepare {
+		words := strings.Fields(strings.ReplaceAll(st.Run, "=", " "))
+		for i, w := range words[:max(0, len(words)-1)] {
+			if words[0] == "collect" && (w == "--mix" || w == "--team") {
+				names = append(names, strings.Split(words[i+1], ",")...)
+			}
+		}
+	}
+	for _, f := range s.folders() {
+		data, who, err := modelSpec(*f)
+		if err != nil {
+			return nil, nil, err
+		}
+		names, answered = append(names, data...), append(answered, who...)
+	}
+	return names, answered, nil
+}
+
+// modelSpec returns who played in the data of a model's folder, as far as it can be
+// found, and whom it learnt to answer.
+func modelSpec(folder string) (names, answered []string, err error) {
+	if folder == "" || strings.HasPrefix(folder, "{") {
+		return nil, nil, nil
+	}
+	text, err := runlog.ReadSpec(folder)
+	if errors.Is(err, runlog.ErrNoRun) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var own struct {
+		Data     []struct{ Bots []string }
+		Response struct{ Who []string }
+	}
+	if yaml.Unmarshal(text, &own) == nil {
+		for _, d := range own.Data {
+			names = append(names, d.Bots...)
+		}
+		return names, own.Response.Who, nil
+	}
+	var m struct{ Data yaml.Node } // of a program that named data by their path
+	if yaml.Unmarshal(text, &m) != nil {
+		return nil, nil, nil // it learnt from no data
+	}
+	data := []*yaml.Node{&m.Data}
+	if m.Data.Kind == yaml.SequenceNode {
+		data = m.Data.Content
+	}
+	for _, d := range data {
+		path := filepath.Join(d.Value, "manifest.json")
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var manifest struct{ Bots []string }
+		if err == nil {
+			err = json.Unmarshal(b, &manifest)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("exp: who played in the data of %s: reading %s: %w", folder, path, err)
+		}
+		names = append(names, manifest.Bots...)
+	}
+	return names, nil, nil
+}

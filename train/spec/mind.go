@@ -1,0 +1,99 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/config"
+)
+
+// Mind is the part of a spec that names a kind of minds and holds its settings,
+// whose fields are blocks of the spec. Make it with NewMind.
+type Mind struct {
+	reg    *Registry
+	Name   string
+	params any
+	lines  config.Lines
+}
+
+// NewMind returns the kind of minds of that name at its default settings.
+func (r *Registry) NewMind(name string) (Mind, error) {
+	e, ok := r.Minds[name]
+	if !ok {
+		return Mind{}, unknown("mind", name, r.MindNames())
+	}
+	return Mind{reg: r, Name: name, params: e.params()}, nil
+}
+
+// ConfigOf returns the settings of a spec's minds, if they are of type C.
+func ConfigOf[C any](s *Spec) (*C, bool) {
+	c, ok := s.Mind.params.(*C)
+	return c, ok
+}
+
+// Audit returns what an audit must know of the spec's minds, with their settings.
+func (s *Spec) Audit() (a Audit, params any) {
+	return s.Mind.reg.Minds[s.Mind.Name].audit, s.Mind.params
+}
+
+// blocks names the blocks of the spec that are the mind's.
+func (m Mind) blocks() []string {
+	var names []string
+	for _, f := range config.ListAll(m.params) {
+		name, _, _ := strings.Cut(f.Path, ".")
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// owner returns a kind of minds that has a block of that name, or "".
+func (r *Registry) owner(block string) string {
+	for _, name := range r.MindNames() {
+		m, _ := r.NewMind(name)
+		for _, b := range m.blocks() {
+			if b == block {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// build makes the minds of a run.
+func (m Mind) build(making Making) ([]learner.Mind, error) {
+	list, err := m.reg.Minds[m.Name].build(m.params, making)
+	if err != nil {
+		return nil, fmt.Errorf("exp: making minds: %w", err)
+	}
+	return list, nil
+}
+
+// validate returns everything that is wrong with the settings.
+func (m Mind) validate(s *Spec, g game.Game) []error {
+	var errs []error
+	if v, ok := m.params.(interface{ Validate() error }); ok {
+		errs = append(errs, config.At(v.Validate(), "", m.lines))
+	} else {
+		errs = append(errs, config.At(config.Check(m.params), "", m.lines))
+	}
+	return append(errs, config.At(m.reg.Minds[m.Name].check(m.params, s, g), "", m.lines))
+}
+
+// clone returns a copy whose settings can be changed apart.
+func (m Mind) clone() Mind {
+	c := Mind{reg: m.reg, Name: m.Name, params: m.reg.Minds[m.Name].params(), lines: m.lines}
+	text, err := yaml.Marshal(m.params)
+	if err == nil {
+		err = yaml.Unmarshal(text, c.params)
+	}
+	if err != nil {
+		panic("exp: settings of a mind cannot be copied: " + err.Error())
+	}
+	return c
+}

@@ -1,0 +1,131 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/stage"
+)
+
+// origin is a folder that names what is to be run, and the lines that it names: whoever
+// changes a parameter on the command line changes neither.
+type origin struct {
+	folder string
+	games  []string      // lines of its game
+	stages []stage.Stage // whose commands are lines too, unless they are the program's own
+}
+
+// Untrusted is the error of what would run a program that a folder names and that the user
+// neither wrote nor has said to trust.
+type Untrusted struct {
+	Folder string
+	What   string // what it would run
+}
+
+func (u *Untrusted) Error() string {
+	return fmt.Sprintf("%s was not made by you: it would run %s; if you trust whoever made it: hop trust %s (or --trust, for one command)",
+		u.Folder, u.What, stage.Join([]string{u.Folder}))
+}
+
+// allows refuses to run a line of a folder that is not trusted. What the user typed has no
+// origin.
+func (o *origin) allows(r *Registry, what []string) error {
+	if o == nil || r.Trust.Trusts(o.folder, r.lines(o.games, o.stages)) {
+		return nil
+	}
+	folder := o.folder
+	if _, seed := runlog.SeedOf(folder); seed { // its training is trusted as a whole
+		folder = filepath.Dir(folder)
+	}
+	return &Untrusted{Folder: folder, What: strings.Join(what, "; ")}
+}
+
+// Executes returns what building the game would run, in words; nil: nothing. Parameters of
+// a game that runs something have a method Executes.
+func (g Game) Executes() []string {
+	if x, ok := g.params.(interface{ Executes() string }); ok {
+		return []string{x.Executes()}
+	}
+	return nil
+}
+
+// Of returns the game as one that a folder names, such as a dataset: what it runs must be
+// trusted.
+func (g Game) Of(folder string) Game {
+	g.from = &origin{folder: folder, games: g.Executes()}
+	return g
+}
+
+// Executes returns what a run of the spec would run, in words: what its game starts, also
+// with parameters that later stages change, and the commands before and after it that no
+// preset of this program has word for word. nil: nothing.
+func (s *Spec) Executes() []string { return s.reg.lines(s.games(), slices.Concat(s.Prepare, s.Follow)) }
+
+// lines returns lines of games and of stages that are not the program's own, in order.
+func (r *Registry) lines(games []string, stages []stage.Stage) []string {
+	what := slices.Clone(games)
+	for _, st := range r.strange(slices.Clone(stages)) {
+		what = append(what, "hop "+st.Run)
+	}
+	slices.Sort(what)
+	return slices.Compact(what)
+}
+
+// games returns what the game runs, also with parameters that later stages change.
+func (s *Spec) games() []string {
+	what := s.Game.Executes()
+	for _, st := range s.Train.Stages {
+		if g, err := s.staged(st.Set); err == nil {
+			what = append(what, g.Executes()...)
+		}
+	}
+	return what
+}
+
+// Allowed refuses what would run something that a folder names and that is not trusted. It
+// runs nothing.
+func (s *Spec) Allowed() error {
+	if what := s.Executes(); len(what) > 0 {
+		return s.from.allows(s.reg, what)
+	}
+	return nil
+}
+
+// Folder returns the folder that the spec was read from; "": the user named a preset or a file.
+func (s *Spec) Folder() string {
+	if s.from == nil {
+		return ""
+	}
+	return s.from.folder
+}
+
+// of marks the spec as one that a file of a folder holds.
+func (s *Spec) of(file string) {
+	s.from = &origin{filepath.Dir(file), s.games(), slices.Concat(s.Prepare, s.Follow)}
+	s.Game.from = s.from
+}
+
+// strange returns the stages that no preset has: those that one has are the program's own.
+func (r *Registry) strange(list []stage.Stage) []stage.Stage {
+	for _, name := range r.PresetNames() {
+		if len(list) == 0 {
+			break
+		}
+		text, _, _, err := r.read(name)
+		var own struct{ Prepare, Follow []stage.Stage }
+		if err != nil || !bytes.Contains(text, []byte("run:")) || yaml.Unmarshal(text, &own) != nil {
+			continue
+		}
+		known := slices.Concat(own.Prepare, own.Follow)
+		list = slices.DeleteFunc(list, func(st stage.Stage) bool {
+			return slices.ContainsFunc(known, func(k stage.Stage) bool { return k.Run == st.Run })
+		})
+	}
+	return list
+}

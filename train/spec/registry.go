@@ -1,0 +1,264 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/rules"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/store/trust"
+)
+
+// Registry is what specs can name. It is a value that a program is handed: whoever
+// has a game or a mind of their own adds a line to the maps.
+type Registry struct {
+	Games   map[string]GameEntry
+	Minds   map[string]MindEntry
+	Presets fs.FS    // NAME.yaml
+	Groups  []string // of presets, in the order in which a newcomer should read them
+	// Runs reads every checkpoint of other runs; nil: the newest, or none.
+	Runs *runlog.Reader
+	// Trust says which folders may run what they name; its zero value is the user's.
+	Trust trust.Trust
+	// End ends what games have started, such as other processes; nil: nothing is.
+	End func()
+}
+
+// GameEntry is one game of a registry. Make it with AddGame.
+type GameEntry struct {
+	doc    string
+	params func() any // a pointer to the game's Config, at its defaults
+	build  func(params any) (game.Game, error)
+	needs  string // a parameter without a default; "": none
+	rules  rules.Writing
+}
+
+// Rules returns the entry of a game whose rules are also written down a second time, for
+// audits to hold its steps against.
+func (e GameEntry) Rules(write rules.Writing) GameEntry {
+	e.rules = write
+	return e
+}
+
+// Named returns the entry of a game that cannot be built before that parameter is set.
+func (e GameEntry) Named(param string) GameEntry {
+	e.needs = param
+	return e
+}
+
+// AddGame returns the entry of a game: a few words on what it is about, its
+// default parameters, and how it is built from some.
+func AddGame[C any, G game.Game](doc string, def func() C, build func(C) (G, error)) GameEntry {
+	return GameEntry{
+		doc:    doc,
+		params: func() any { c := def(); return &c },
+		build:  func(p any) (game.Game, error) { return build(*p.(*C)) },
+	}
+}
+
+// MindEntry is one kind of mind of a registry. Make it with AddMind.
+type MindEntry struct {
+	doc    string
+	params func() any // a pointer to the mind's Config, at its defaults
+	build  func(params any, m Making) ([]learner.Mind, error)
+	check  func(params any, s *Spec, g game.Game) error
+	audit  Audit
+}
+
+// Audit is what an audit must know of a kind of minds whose own network learns by PPO's
+// loss, or from a search.
+type Audit struct {
+	// Update fills in what they add to the definition of an update; nil: their updates are
+	// not computed again.
+	Update  func(params any, o *reference.Own, in reference.Adding) error
+	Weights bool             // they read the weights of others of their kind
+	Amplify func(params any) // makes what they add large enough to be seen beside the rewards; nil: it is
+}
+
+// Audited returns the entry with what an audit must know.
+func (e MindEntry) Audited(a Audit) MindEntry {
+	e.audit = a
+	return e
+}
+
+// AddMind returns the entry of a kind of minds: a few words, its default settings,
+// and how the minds of a run are built from some. The fields of its settings are
+// blocks of the spec, beside actor, ppo and train. Settings that have a method
+// Validate are asked.
+func AddMind[C any](doc string, def func() C, build func(C, Making) ([]learner.Mind, error)) MindEntry {
+	return MindEntry{
+		doc:    doc,
+		params: func() any { c := def(); return &c },
+		build:  func(p any, m Making) ([]learner.Mind, error) { return build(*p.(*C), m) },
+		check:  func(any, *Spec, game.Game) error { return nil },
+	}
+}
+
+// Check returns the entry with a check of its settings against the rest of a spec;
+// g is nil if the game itself is wrong.
+func (e MindEntry) Check(check func(params any, s *Spec, g game.Game) error) MindEntry {
+	e.check = check
+	return e
+}
+
+// Making is what the minds of a run are made for.
+type Making struct {
+	Game   game.Game
+	Agents [][]agent.ID // of each mind, as train.brains says
+	Actor  actor.Config
+	PPO    ppo.Config
+	Key    rng.Key
+	Saved  *safetensors.File // the checkpoint that will be loaded; nil: the run is at its start
+	Runs   *runlog.Reader    // reads models that were trained before
+
+	number []int // [mind] which of the run's it is; nil: the same
+	all    int   // minds of the run; 0: those of Agents
+}
+
+// Stream names the streams of mind i, whichever of the run's minds that is.
+func (m Making) Stream(i int) rng.Key { return m.Key.Child("mind", m.of(i)) }
+
+// of returns which of the run's minds mind i is.
+func (m Making) of(i int) int {
+	if m.number == nil {
+		return i
+	}
+	return m.number[i]
+}
+
+// Brain makes the network of mind i, which reads so many numbers about goals.
+//
+// Into how many shards a minibatch is split follows from the spec alone, never from
+// the machine.
+func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
+	in := Input(m.Game.Spec())
+	in.Extra = goals
+	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
+		m.Key.Child("brain", m.of(i)))
+	if err != nil {
+		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)
+	}
+	return b, nil
+}
+
+// Input says in numbers what an observation of the game looks like.
+func Input(spec game.Spec) actor.Input {
+	return actor.Input{Input: frame.Layout(spec.Obs).Input(), Actions: len(spec.Actions)}
+}
+
+// GameNames returns the names of all games, sorted.
+func (r *Registry) GameNames() []string { return slices.Sorted(maps.Keys(r.Games)) }
+
+// Close ends what games have started.
+func (r *Registry) Close() {
+	if r.End != nil {
+		r.End()
+	}
+}
+
+// PlainGames returns the names of the games that can be built at their defaults.
+func (r *Registry) PlainGames() []string {
+	return slices.DeleteFunc(r.GameNames(), func(name string) bool { return r.Games[name].needs != "" })
+}
+
+// GameDoc says in a few words what the game is about.
+func (r *Registry) GameDoc(name string) string { return r.Games[name].doc }
+
+// MindNames returns the names of all kinds of minds, sorted.
+func (r *Registry) MindNames() []string { return slices.Sorted(maps.Keys(r.Minds)) }
+
+// MindDoc says in a few words what the mind is.
+func (r *Registry) MindDoc(name string) string { return r.Minds[name].doc }
+
+// PresetNames returns the names of the presets, sorted.
+func (r *Registry) PresetNames() []string {
+	if r.Presets == nil {
+		return nil
+	}
+	entries, err := fs.ReadDir(r.Presets, ".")
+	if err != nil {
+		panic("exp: the presets cannot be listed")
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Preset is a preset's name, what it is for, and what it is listed among.
+type Preset struct{ Name, Doc, Group string }
+
+// PresetList returns the presets, group by group, in each sorted by name. Those of no
+// group that the registry knows are last.
+func (r *Registry) PresetList() []Preset {
+	var list []Preset
+	for _, name := range r.PresetNames() {
+		list = append(list, r.preset(name))
+	}
+	place := func(p Preset) int {
+		if i := slices.Index(r.Groups, p.Group); i >= 0 {
+			return i
+		}
+		return len(r.Groups)
+	}
+	slices.SortStableFunc(list, func(a, b Preset) int { return place(a) - place(b) })
+	return list
+}
+
+// preset reads a preset's first comment. Its first line may name the group
+// ("# group: NAME"); the rest says what it is for.
+func (r *Registry) preset(name string) Preset {
+	p := Preset{Name: name}
+	b, err := fs.ReadFile(r.Presets, name+".yaml")
+	if err != nil {
+		return p
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		text, comment := strings.CutPrefix(line, "#")
+		if !comment {
+			break
+		}
+		text = strings.TrimSpace(text)
+		if group, ok := strings.CutPrefix(text, "group: "); ok && p.Doc == "" {
+			p.Group = group
+			continue
+		}
+		p.Doc = strings.TrimSpace(p.Doc + " " + text)
+	}
+	return p
+}
+
+// unknown says that there is no such thing, and which may have been meant.
+func unknown(what, name string, names []string) error {
+	return fmt.Errorf("there is no %s %q%s There are %s", what, name, cmp.Or(meant(name, names), "."), strings.Join(names, ", "))
+}
+
+// among says that it should have been one of the names, and which may have been
+// meant.
+func among(name string, names []string) string {
+	return "one of " + strings.Join(names, ", ") + meant(name, names)
+}
+
+// meant suggests which of the names was meant; "" if none is near.
+func meant(name string, names []string) string {
+	if near := config.Closest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}

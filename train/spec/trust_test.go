@@ -1,0 +1,161 @@
+package spec_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hop-marl/hop/game/matrix"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
+	"github.com/hop-marl/hop/train/spec/exptest"
+)
+
+// Reading, checking, writing and comparing specs starts no program, whoever named it.
+func TestReadingASpecStartsNothing(t *testing.T) {
+	x, reg := exptest.NewTrap(t), registry.New()
+	s, err := reg.Load("ppo-env", x.Sets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := reg.Parse([]byte(x.Spec("")), filepath.Join(t.TempDir(), "spec.yaml"), "run", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.YAML()
+	if err = errors.Join(err, s.Validate(), held.Validate(), s.Set("ppo.lr=0.5")); err != nil {
+		t.Fatal(err)
+	}
+	s.Diff(&held)
+	s.AllFields()
+	s.Game.Label()
+	if strings.Contains(string(text), "frame:") {
+		t.Errorf("a frame is written that the game has still to choose:\n%s", text)
+	}
+	if want := x.Python + " -m hop.worker"; len(held.Executes()) != 1 || !strings.Contains(held.Executes()[0], want) {
+		t.Errorf("it would run %q, want %s", held.Executes(), want)
+	}
+	if x.Sprung() {
+		t.Error("reading a spec started what it names")
+	}
+	if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), "--set game.env=os:makedirs") || !x.Sprung() {
+		t.Errorf("what the user typed is not started when it is built: %v", err)
+	}
+}
+
+// What a folder holds is not trusted for its game, or for its agents in runs of others; what
+// the user sets changes nothing about that.
+func TestAFoldersProgramsAreRefused(t *testing.T) {
+	x, reg, dir := exptest.NewTrap(t), registry.New(), t.TempDir()
+	x.Run(t, filepath.Join(dir, "x"), "done")
+	run := filepath.Join(dir, "x", "seed-1")
+	file := filepath.Join(run, "spec.yaml")
+	s, err := reg.Load(file, []string{"game.kwargs={}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := exptest.Parse(t, exptest.Small(""), "train.team=[learn, ns, ns, '"+run+"#0']")
+	_, opened := reg.Open(run, nil)
+	for name, err := range map[string]error{
+		"a spec file of a run": s.Allowed(), "its game": onlyErr(s.Resolve()), "its agents": opened, "as co-players": plain.CheckPlayers(),
+	} {
+		var no *spec.Untrusted
+		if !errors.As(err, &no) || no.Folder != filepath.Join(dir, "x") || !strings.Contains(err.Error(), "hop trust "+no.Folder) {
+			t.Errorf("%s: got %v, want that %s is not trusted", name, err, filepath.Join(dir, "x"))
+		}
+	}
+	if x.Sprung() {
+		t.Error("something was started")
+	}
+}
+
+func onlyErr(_ any, err error) error { return err }
+
+// Commands around a training are a folder's own, unless a preset of this program has them
+// word for word.
+func TestStagesOfAPresetAreTheProgramsOwn(t *testing.T) {
+	exptest.NewTrap(t)
+	reg := registry.New()
+	preset, err := reg.Load("hop+", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := preset.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "spec.yaml")
+	s, err := reg.Parse(text, file, "run", nil)
+	if err != nil || s.Allowed() != nil || len(s.Executes()) > 0 || len(s.Prepare) == 0 {
+		t.Errorf("a run of a preset: %v, %v, %q", err, s.Allowed(), s.Executes())
+	}
+	first := strings.Replace(string(text), s.Prepare[0].Run, s.Prepare[0].Run+" --seed 77", 1)
+	if s, err = reg.Parse([]byte(first), file, "run", nil); err != nil || first == string(text) {
+		t.Fatal(err)
+	}
+	if err := s.Allowed(); err == nil || !strings.Contains(err.Error(), "--seed 77") {
+		t.Errorf("a changed stage: %v", err)
+	}
+}
+
+// A run's spec reads no file but presets: what it is based on would be somebody else's file.
+func TestAFoldersSpecReadsNoOtherFile(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	if err := os.WriteFile(other, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"base: " + other, "minds: {slow: {agents: [3], base: " + other + "}}"} {
+		_, err := registry.New().Parse([]byte(text), "x/spec.yaml", "run", nil)
+		if err == nil || !strings.Contains(err.Error(), "reads no other file") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// elsewhere are the parameters of a matrix game that says of itself that it runs a program.
+type elsewhere struct {
+	matrix.Config `yaml:",inline"`
+}
+
+func (elsewhere) Executes() string { return "a program" }
+
+// What only the built game knows is chosen and checked when it is built, as it is of other
+// games when their specs are read.
+func TestWhatOnlyTheGameKnowsIsResolvedWhenItIsBuilt(t *testing.T) {
+	reg := registry.New()
+	reg.Games["elsewhere"] = spec.AddGame("a game", func() elsewhere { return elsewhere{matrix.Default()} },
+		func(c elsewhere) (*matrix.Game, error) { return matrix.New(c.Config) })
+	load := func(sets ...string) spec.Spec {
+		t.Helper()
+		s, err := reg.Load("ppo-env", append([]string{"game.name=elsewhere", "train.steps=100"}, sets...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := load()
+	read, err := s.YAML()
+	if _, none := s.Build(1, spec.Machine{Workers: 1}); errors.Join(err, none) != nil {
+		t.Fatal(err, none)
+	}
+	_, err = s.Resolve()
+	written, none := s.YAML()
+	if errors.Join(err, none) != nil || s.Actor.Frame != "board" || !strings.Contains(string(written), "frame: board") {
+		t.Errorf("a game without a board has frame %s: %v\n%s", s.Actor.Frame, err, written)
+	}
+	again, err := reg.Parse(read, "sweep.json", "run", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg.Trust.All = true
+	_, err = again.Resolve()
+	if text, none := again.YAML(); errors.Join(err, none) != nil || string(text) != string(written) {
+		t.Errorf("what was read, written and read again resolves to another spec: %v\n%s\n%s", err, text, written)
+	}
+	wrong := load("train.team=[learn, nobody]")
+	if _, err := wrong.Resolve(); err == nil || !strings.Contains(err.Error(), "--set train.team=[learn, nobody]: train.team") {
+		t.Errorf("a bot that there is not is found when the game is built: %v", err)
+	}
+}
