@@ -10,7 +10,7 @@ import (
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // healthy are runs in which nothing is wrong: presets, games and seeds.
@@ -97,7 +97,7 @@ func TestHealthyRunsPass(t *testing.T) {
 // Nor are the agents of a healthy run: what they believe of each other when they are loaded
 // is what they learnt, and not what they believed at first.
 func TestAHealthyRunsAgentsPass(t *testing.T) {
-	run := exptest.Play(t, exptest.With(t, exptest.Planner, "leaf.kind=net", "train.steps=700", "train.warm.windows=1"), 1, 1)
+	run := spectest.Play(t, spectest.With(t, spectest.Planner, "leaf.kind=net", "train.steps=700", "train.warm.windows=1"), 1, 1)
 	r, err := audit.Run(t.Context(), registry.New(), run.Dir, audit.Options{Updates: 3, Episodes: 20})
 	must(t, err)
 	asked := false

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/num/disk/disktest"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 var long = flag.Bool("long", false, "let the power fail at every moment, not at some")
@@ -124,7 +124,7 @@ func exact(t *testing.T, dir string) map[string][]byte {
 				t.Fatal(err)
 			}
 			if strings.HasPrefix(filepath.Base(path), "events") {
-				b = exptest.Timeless(b)
+				b = spectest.Timeless(b)
 			}
 			out[path] = b
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // brief is a training of a fraction of a second.
@@ -186,7 +186,7 @@ func TestARunIsTrainedLongerAndGetsSeeds(t *testing.T) {
 			x, errX := os.ReadFile(filepath.Join(a.Run, name))
 			y, errY := os.ReadFile(filepath.Join(b.Run, name))
 			if strings.HasPrefix(name, "events") {
-				x, y = exptest.Timeless(x), exptest.Timeless(y)
+				x, y = spectest.Timeless(x), spectest.Timeless(y)
 			}
 			if err := errors.Join(errX, errY); err != nil || !bytes.Equal(x, y) {
 				t.Errorf("seed %d: %s is not that of a run that was long from the start, %v", a.Seed, name, err)

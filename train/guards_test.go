@@ -19,7 +19,7 @@ import (
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // meddler is a mind with a fault planted around its learning.
@@ -34,7 +34,7 @@ func (m meddler) Learn(w *learner.Window) ([]agent.Stat, error) { return m.learn
 // planted runs a spec with its parts changed and returns what the guards found.
 func planted(t *testing.T, text string, change func(p *train.Parts)) ([]check.Finding, error) {
 	t.Helper()
-	run, ran := exptest.Try(t, text, 1, 1, change)
+	run, ran := spectest.Try(t, text, 1, 1, change)
 	found, err := runlog.ReadFindings(run.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -99,12 +99,12 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 		agent      int // -2: any
 		says       string
 	}{
-		{"a loss that is no number", exptest.Small(""), func(p *train.Parts) {
+		{"a loss that is no number", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return set(stats, "ppo/value_loss", math.NaN())
 			})
 		}, "not finite", "ppo", 2, "ppo/value_loss of agent 2 is NaN"},
-		{"a weight that is no number", exptest.Small(""), func(p *train.Parts) {
+		{"a weight that is no number", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(net *nn.Params, u int, stats []agent.Stat) []agent.Stat {
 				if u == 3 {
 					net.W[net.Parts[0].Off] = float32(math.Inf(1))
@@ -112,10 +112,10 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "not finite", "ppo", 2, "weights that are not numbers"},
-		{"a reward that is no number", exptest.Small(""), func(p *train.Parts) {
+		{"a reward that is no number", spectest.Small(""), func(p *train.Parts) {
 			p.Watch = func(ro *batch.Rollout, _ bool) { ro.Reward[ro.Step(1, 3, 5)] = float32(math.NaN()) }
 		}, "reward not finite", "game", 1, "at step 3 of env 5's window"},
-		{"joint actions in seat order", exptest.Small(""), func(p *train.Parts) {
+		{"joint actions in seat order", spectest.Small(""), func(p *train.Parts) {
 			l := p.Game.Spec().Obs
 			p.Watch = func(ro *batch.Rollout, _ bool) { // of agent 2 alone, so that one is named
 				was := make([]float32, l.Last*l.Legal)
@@ -132,7 +132,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				}
 			}
 		}, "joint actions out of order", "game", 2, "where another's belongs"},
-		{"value targets of two scales", exptest.Small(""), func(p *train.Parts) {
+		{"value targets of two scales", spectest.Small(""), func(p *train.Parts) {
 			inner := p.Minds[2]
 			p.Minds[2] = meddler{inner, func(w *learner.Window) ([]agent.Stat, error) {
 				big := *w
@@ -140,12 +140,12 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return inner.Learn(&big)
 			}}
 		}, "exploding loss", "ppo", 2, "a value of 0 everywhere would lose at most"},
-		{"a model of others that learnt from the dead", exptest.Small(""), func(p *train.Parts) {
+		{"a model of others that learnt from the dead", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return append(stats, agent.Stat{Name: "moa/ce", Value: 12, N: 100}, agent.Stat{Name: "moa/top1", Value: 0.15, N: 100})
 			})
 		}, "exploding loss", "moa", 2, "guessing has 1.95"},
-		{"a policy with one action left", exptest.Small("") + hare, func(p *train.Parts) {
+		{"a policy with one action left", spectest.Small("") + hare, func(p *train.Parts) {
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				for _, part := range net.Parts {
 					if strings.HasPrefix(part.Name, "head") && len(part.Shape) == 1 {
@@ -155,14 +155,14 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "entropy collapse", "ppo", 2, "no more than the"},
-		{"an optimiser that holds no weights", exptest.Small(""), func(p *train.Parts) {
+		{"an optimiser that holds no weights", spectest.Small(""), func(p *train.Parts) {
 			kept := slices.Clone(network(p).W)
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				copy(net.W, kept)
 				return stats
 			})
 		}, "dead gradients", "ppo", 2, "no weight changed"},
-		{"an optimiser that misses a part", exptest.Small(""), func(p *train.Parts) {
+		{"an optimiser that misses a part", spectest.Small(""), func(p *train.Parts) {
 			last := network(p).Parts[len(network(p).Parts)-1]
 			kept := slices.Clone(network(p).W)
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
@@ -170,18 +170,18 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "dead gradients", "ppo", 2, "has never changed"},
-		{"gradients of nothing", exptest.Small(""), func(p *train.Parts) {
+		{"gradients of nothing", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/grad_norm", 0) })
 		}, "dead gradients", "ppo", 2, "has had norm 0"},
-		{"a ratio that is always 1", exptest.Small(""), func(p *train.Parts) {
+		{"a ratio that is always 1", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return set(stats, "ppo/kl", 0) })
 		}, "ratio of 1", "ppo", 2, "exactly 1 in all"},
-		{"a clip that holds nothing", exptest.Small(""), func(p *train.Parts) {
+		{"a clip that holds nothing", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return set(set(stats, "ppo/kl", 0.06), "ppo/clipped", 0)
 			})
 		}, "nothing clipped", "ppo", 2, "no ratio has met ppo.clip"},
-		{"a policy head that is never read", exptest.Small(""), func(p *train.Parts) {
+		{"a policy head that is never read", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				head(net, func(action bool, w *float32) {
 					if action {
@@ -191,7 +191,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "silent policy", "ppo", 2, "exactly uniform"},
-		{"a value head that is never read", exptest.Small(""), func(p *train.Parts) {
+		{"a value head that is never read", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				head(net, func(action bool, w *float32) {
 					if !action {
@@ -201,7 +201,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "silent value", "ppo", 2, "the value of agent 2 is 0 in all"},
-		{"one agent that learns nothing", exptest.With(t, exptest.Small("")+hare, "train.steps=20000", "ppo.lr=0.003"), func(p *train.Parts) {
+		{"one agent that learns nothing", spectest.With(t, spectest.Small("")+hare, "train.steps=20000", "ppo.lr=0.003"), func(p *train.Parts) {
 			kept := slices.Clone(network(p).W)
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				copy(net.W, kept)
@@ -210,7 +210,7 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "one agent behind", "", 2, "every other agent at least"},
-		{"learning frozen after some updates", exptest.Small(""), func(p *train.Parts) {
+		{"learning frozen after some updates", spectest.Small(""), func(p *train.Parts) {
 			inner, u := p.Minds[2], 0
 			p.Minds[2] = meddler{inner, func(w *learner.Window) ([]agent.Stat, error) {
 				if u++; u > 4 {
@@ -219,16 +219,16 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return inner.Learn(w)
 			}}
 		}, "agent without updates", "ppo", 2, "has not been updated for 5 windows"},
-		{"softmax applied twice", exptest.Small(""), func(p *train.Parts) {
+		{"softmax applied twice", spectest.Small(""), func(p *train.Parts) {
 			model := newTwice(true)
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
 		}, "double softmax", "moa", 2, "ln(1+(K-1)/e) = 1.165"},
-		{"imagined rows where none are allowed", exptest.Small(""), func(p *train.Parts) {
+		{"imagined rows where none are allowed", spectest.Small(""), func(p *train.Parts) {
 			around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
 				return append(stats, agent.Stat{Name: "ppo/imagined_share", Value: 0.3, N: 100})
 			})
 		}, "imagined share", "world", 2, "the spec allows 0 %"},
-		{"imagined rewards that are returns", exptest.With(t, exptest.Imagining, "train.steps=4000"), func(p *train.Parts) {
+		{"imagined rewards that are returns", spectest.With(t, spectest.Imagining, "train.steps=4000"), func(p *train.Parts) {
 			p.Watch = func(ro *batch.Rollout, imagined bool) {
 				if !imagined {
 					return
@@ -322,7 +322,7 @@ train: {envs: 64, window: 32, steps: 13000}
 // what it predicts is.
 func TestHonestModelsAreNotSaidToApplySoftmaxTwice(t *testing.T) {
 	model := newTwice(false)
-	found, err := planted(t, exptest.Small(""), func(p *train.Parts) {
+	found, err := planted(t, spectest.Small(""), func(p *train.Parts) {
 		around(p, func(_ *nn.Params, _ int, stats []agent.Stat) []agent.Stat { return append(stats, model.window()...) })
 	})
 	if err != nil || len(found) > 0 {
@@ -332,7 +332,7 @@ func TestHonestModelsAreNotSaidToApplySoftmaxTwice(t *testing.T) {
 
 // What was said before a checkpoint is not said again after it.
 func TestGuardsRememberWhatTheySaid(t *testing.T) {
-	s := exptest.Parse(t, exptest.Small(""))
+	s := spectest.Parse(t, spectest.Small(""))
 	dir := filepath.Join(t.TempDir(), "run")
 	run, err := runlog.Create(dir, nil, runlog.Info{})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/hop-marl/hop/train"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // A clock that goes one millisecond ahead whenever it is read: what the parts of
 // a search are told must sum to the search, and the search fit into collecting.
 func TestPhasesOfSearchesAddUp(t *testing.T) {
 	now := time.Duration(0)
-	run, err := exptest.Try(t, exptest.Planner, 3, 1, func(p *train.Parts) {
+	run, err := spectest.Try(t, spectest.Planner, 3, 1, func(p *train.Parts) {
 		p.Clock = func() time.Duration { now += time.Millisecond; return now }
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // aliveRows calls do with every row at which somebody is alive.
@@ -29,7 +29,7 @@ func aliveRows(ro *batch.Rollout, do func(step, slot int)) {
 // learn. Later the search writes one, and rows of stand-ins are nobody's.
 func TestWhoeverPlaysWritesItsRows(t *testing.T) {
 	window, shown, searched, foreign := 0, 0, 0, 0
-	run, err := exptest.Try(t, exptest.Planner, 3, 1, func(p *train.Parts) {
+	run, err := spectest.Try(t, spectest.Planner, 3, 1, func(p *train.Parts) {
 		p.Watch = func(ro *batch.Rollout, _ bool) {
 			window++
 			aliveRows(ro, func(step, _ int) {
@@ -67,11 +67,11 @@ func TestWhoeverPlaysWritesItsRows(t *testing.T) {
 // A search plays on the rules of the stage: it hopes for a thousand as soon as a
 // hare pays that much, and never before.
 func TestPlannersPlanOnTheRulesOfTheStage(t *testing.T) {
-	text := exptest.With(t, exptest.Planner, "leaf.kind=scripts", "train.warm.windows=0", "ppo.reward_scale=1",
+	text := spectest.With(t, spectest.Planner, "leaf.kind=scripts", "train.warm.windows=0", "ppo.reward_scale=1",
 		"train.standins.share=0", "train.standins.teams=0",
 		"train.stages=[{at: 500, set: [game.hare_pays=1000]}]")
 	var value, paid []float32 // the highest of each window
-	run, err := exptest.Try(t, text, 3, 1, func(p *train.Parts) {
+	run, err := spectest.Try(t, text, 3, 1, func(p *train.Parts) {
 		p.Watch = func(ro *batch.Rollout, _ bool) {
 			high := float32(0)
 			aliveRows(ro, func(_, slot int) { high = max(high, ro.Value[slot]) })

@@ -15,12 +15,12 @@ import (
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // scored splits a run's metrics into those about strangers, by name and agent, and the
 // rest.
-func scored(t *testing.T, r exptest.Run) (strangers map[string][]runlog.Row, rest []runlog.Row) {
+func scored(t *testing.T, r spectest.Run) (strangers map[string][]runlog.Row, rest []runlog.Row) {
 	t.Helper()
 	rows, err := runlog.ReadMetrics(r.Dir)
 	if err != nil {
@@ -42,8 +42,8 @@ func scored(t *testing.T, r exptest.Run) (strangers map[string][]runlog.Row, res
 // every agent and kind, and nothing of the training changes: every other number and every
 // tensor of the checkpoint but what the guards remember are the same to the byte.
 func TestScoringOnStrangersChangesNothing(t *testing.T) {
-	without := exptest.Play(t, exptest.With(t, exptest.Planner, "train.strangers.every=0"), 1, 1)
-	with := exptest.Play(t, exptest.With(t, exptest.Planner, "train.strangers.every=1"), 1, 2)
+	without := spectest.Play(t, spectest.With(t, spectest.Planner, "train.strangers.every=0"), 1, 1)
+	with := spectest.Play(t, spectest.With(t, spectest.Planner, "train.strangers.every=1"), 1, 2)
 	none, want := scored(t, without)
 	got, rest := scored(t, with)
 	if len(none) != 0 || !slices.Equal(rest, want) {
@@ -93,7 +93,7 @@ func TestScoringOnStrangersChangesNothing(t *testing.T) {
 // what is remembered of them begin anew. Three kinds are dealt as well.
 func TestStrangersAreTheSameEveryTime(t *testing.T) {
 	sets := []string{"train.strangers.every=2", "moa.passes=0", "train.strangers.who=[ns, nh, switcher]", "train.steps=700"}
-	run := exptest.Play(t, exptest.With(t, exptest.Planner, sets...), 1, 2)
+	run := spectest.Play(t, spectest.With(t, spectest.Planner, sets...), 1, 2)
 	got, _ := scored(t, run)
 	rows := got["3/switcher/ce"]
 	if len(rows) != 2+len(run.Seen)/2 && len(rows) != 1+len(run.Seen)/2 {
@@ -114,7 +114,7 @@ func TestStrangersAreTheSameEveryTime(t *testing.T) {
 // A model of others that loses what it knew is named, at its agent, as a fault of moa;
 // one that keeps it is not.
 func TestGuardsFindAModelOfOthersThatForgets(t *testing.T) {
-	text := exptest.With(t, exptest.Planner, "train.envs=16", "train.steps=1800", "train.warm.windows=2", "moa.passes=6", "moa.lr=0.003",
+	text := spectest.With(t, spectest.Planner, "train.envs=16", "train.steps=1800", "train.warm.windows=2", "moa.passes=6", "moa.lr=0.003",
 		"train.standins.share=1", "train.strangers.every=1")
 	for _, forgets := range []bool{true, false} {
 		found, err := planted(t, text, func(p *train.Parts) {

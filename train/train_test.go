@@ -7,7 +7,7 @@ import (
 
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // rows returns how many rows a brain learnt from in an update.
@@ -19,7 +19,7 @@ func rows(p train.Progress, brain int) int {
 }
 
 func TestSwitchedAgentsStopAndStartLearning(t *testing.T) {
-	seen := exptest.Play(t, exptest.Small(`
+	seen := spectest.Play(t, spectest.Small(`
   team: [learn, learn, nh, learn]
   switch: [{at: 4000, agent: 2, to: learn}, {at: 4000, agent: 1, to: ns}]
 `), 1, 1).Seen
@@ -40,8 +40,8 @@ func TestSwitchedAgentsStopAndStartLearning(t *testing.T) {
 // With stand-ins at probability p, a learner's own rows fall to 1-p and the
 // reported episodes are those without any: (1-p)^4.
 func TestStandinsTakeTheirShare(t *testing.T) {
-	plain := exptest.Play(t, exptest.Small(""), 3, 1).Seen
-	mixed := exptest.Play(t, exptest.Small("  standins: {share: 0.5, who: [ns, nh]}\n"), 3, 1).Seen
+	plain := spectest.Play(t, spectest.Small(""), 3, 1).Seen
+	mixed := spectest.Play(t, spectest.Small("  standins: {share: 0.5, who: [ns, nh]}\n"), 3, 1).Seen
 	own := func(seen []train.Progress) (sum, episodes float64) {
 		for _, p := range seen {
 			sum += float64(rows(p, 0))
@@ -60,7 +60,7 @@ func TestStandinsTakeTheirShare(t *testing.T) {
 }
 
 func TestStandinsFadeOut(t *testing.T) {
-	seen := exptest.Play(t, exptest.Small("  standins: {share: 1, share_end: 0, over: 4000, who: [nh]}\n"), 3, 1).Seen
+	seen := spectest.Play(t, spectest.Small("  standins: {share: 1, share_end: 0, over: 4000, who: [nh]}\n"), 3, 1).Seen
 	if rows(seen[0], 0) != 0 {
 		t.Errorf("at share 1 the learner still has %d rows of its own", rows(seen[0], 0))
 	}
@@ -72,7 +72,7 @@ func TestStandinsFadeOut(t *testing.T) {
 
 // Past selves appear once there is a checkpoint to take them from.
 func TestPastSelvesPlay(t *testing.T) {
-	seen := exptest.Play(t, exptest.Small("  standins: {share: 1, who: [past]}\n"), 5, 1).Seen
+	seen := spectest.Play(t, spectest.Small("  standins: {share: 1, who: [past]}\n"), 5, 1).Seen
 	if rows(seen[0], 0) == 0 {
 		t.Error("before the first checkpoint there is no past self, so the learner plays")
 	}
@@ -83,7 +83,7 @@ func TestPastSelvesPlay(t *testing.T) {
 
 // A stage changes the game that is trained on: without hares nobody reaches one.
 func TestStagesChangeTheGame(t *testing.T) {
-	seen := exptest.Play(t, exptest.Small("  stages: [{at: 0, set: [game.hares=0]}, {at: 4000, set: [game.hares=4]}]\n"), 5, 1).Seen
+	seen := spectest.Play(t, spectest.Small("  stages: [{at: 0, set: [game.hares=0]}, {at: 4000, set: [game.hares=4]}]\n"), 5, 1).Seen
 	hare := func(p train.Progress) float64 {
 		sum := 0.
 		for a := range p.Goals {
@@ -108,8 +108,8 @@ func TestStagesChangeTheGame(t *testing.T) {
 // first window's play alike, its reported return is alike too.
 func TestGoalWeightIsNotReported(t *testing.T) {
 	long := func(text string) string { return strings.Replace(text, "window: 16", "window: 40", 1) }
-	plain := exptest.Play(t, long(exptest.Small("")), 8, 1).Seen
-	faded := exptest.Play(t, long(exptest.Small("  goal_weight: [{goal: hare, from: 0, to: 0, over: 1}]\n")), 8, 1).Seen
+	plain := spectest.Play(t, long(spectest.Small("")), 8, 1).Seen
+	faded := spectest.Play(t, long(spectest.Small("  goal_weight: [{goal: hare, from: 0, to: 0, over: 1}]\n")), 8, 1).Seen
 	if plain[0].Episodes == 0 {
 		t.Fatal("no episode ended in the first window")
 	}
@@ -126,7 +126,7 @@ func TestGoalWeightIsNotReported(t *testing.T) {
 
 // Everything that is logged is finite and has a count behind it.
 func TestEveryNumberHasRowsBehindIt(t *testing.T) {
-	rows, err := runlog.ReadMetrics(exptest.Play(t, exptest.Small(""), 2, 1).Dir)
+	rows, err := runlog.ReadMetrics(spectest.Play(t, spectest.Small(""), 2, 1).Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,8 @@ func TestWorkersAndStopsChangeNothing(t *testing.T) {
 		"shared":      "  brains: [0, 0, 0, 0]\n",
 		"mixed":       "  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
 	} {
-		t.Run(name, func(t *testing.T) { exptest.Promises(t, exptest.With(t, exptest.Small(more), "train.steps=4000"), 4) })
+		t.Run(name, func(t *testing.T) {
+			spectest.Promises(t, spectest.With(t, spectest.Small(more), "train.steps=4000"), 4)
+		})
 	}
 }

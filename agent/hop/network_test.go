@@ -107,7 +107,8 @@ func TestOthersAreLearntAboutOnce(t *testing.T) {
 		shape := batch.Shape{Envs: 8, Steps: 40, GoalLen: m.goalLen}
 		ro := collect(t, rollout.Config{Game: g}, shape, []string{"ns", "", "nh", "ns"}, m.networkPlayer(8))
 		others, own := slices.Clone(m.others.model.Params.W), slices.Clone(m.own.brain.Params.W)
-		w := &learner.Window{Rollout: ro, Rewards: learner.Rewards{Scale: 1}, Imagined: &learner.Imagined{Rollout: ro, RealRatio: 0.5, Again: again}}
+		w := &learner.Window{Rollout: ro, Rewards: learner.Rewards{Scale: 1}}
+		w.Imagined = &learner.Imagined{Rollout: ro, RealRatio: 0.5, Again: again}
 		if _, err := m.Learn(w); err != nil {
 			t.Fatal(err)
 		}

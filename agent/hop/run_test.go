@@ -29,7 +29,7 @@ import (
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/pretrain"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // Planners of games in which nobody leaves: goals are reached many times in an
@@ -141,13 +141,13 @@ func folder(t *testing.T, kind string, config, input any) func(model any, p *nn.
 // kinds returns short runs of planners with models that were trained before.
 func kinds(t *testing.T, dirs models) map[string]string {
 	vae, classes, cvae := "models.vae="+dirs.points, "models.vae="+dirs.classes, "models.cvae="+dirs.infer
-	with := func(sets ...string) string { return exptest.With(t, exptest.Planner, sets...) }
+	with := func(sets ...string) string { return spectest.With(t, spectest.Planner, sets...) }
 	return map[string]string{
 		"world":     with("leaf.kind=net", "search.dynamics=world", "models.world="+dirs.world),
 		"latent":    with("goals.kind=latent", vae, cvae),
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
-		"dream":     exptest.With(t, exptest.Dreaming, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
+		"dream":     spectest.With(t, spectest.Dreaming, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
 		"discrete":  with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", classes, "models.cvae="+dirs.inferClasses),
 		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
 			"models.response="+dirs.response),
@@ -170,15 +170,15 @@ func TestPlannersResume(t *testing.T) {
 		}
 		return briefly
 	}
-	t.Run("staghunt", func(t *testing.T) { exptest.Promises(t, exptest.With(t, exptest.Planner, briefly...), 3) })
+	t.Run("staghunt", func(t *testing.T) { spectest.Promises(t, spectest.With(t, spectest.Planner, briefly...), 3) })
 	for name, text := range games {
-		t.Run(name, func(t *testing.T) { exptest.Promises(t, exptest.With(t, text, "train.steps=400"), 3) })
+		t.Run(name, func(t *testing.T) { spectest.Promises(t, spectest.With(t, text, "train.steps=400"), 3) })
 	}
 	for name := range kinds(t, untrained(t, 4)) {
 		t.Run(name, func(t *testing.T) {
 			d := untrained(t, 4)
-			text := exptest.With(t, kinds(t, d)[name], sets(name)...)
-			few, err := exptest.Try(t, text, 3, 1, func(p *train.Parts) {
+			text := spectest.With(t, kinds(t, d)[name], sets(name)...)
+			few, err := spectest.Try(t, text, 3, 1, func(p *train.Parts) {
 				for _, m := range p.Minds {
 					m.(*hop.Mind).KeepFewAnswers()
 				}
@@ -186,7 +186,7 @@ func TestPlannersResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole := exptest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response, d.sequence)
+			whole := spectest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response, d.sequence)
 			if !bytes.Equal(few.Last(t), whole) {
 				t.Error("the size of the caches changes what is played")
 			}
@@ -200,8 +200,8 @@ func TestPlannersResume(t *testing.T) {
 // The model of others learns for every agent: its numbers carry their rows, and
 // its weights are no longer those of a run that takes no passes.
 func TestEveryPlannerLearnsItsModelOfOthers(t *testing.T) {
-	run := exptest.Play(t, exptest.Planner, 5, 1)
-	still := exptest.Play(t, exptest.With(t, exptest.Planner, "moa.passes=0"), 5, 1)
+	run := spectest.Play(t, spectest.Planner, 5, 1)
+	still := spectest.Play(t, spectest.With(t, spectest.Planner, "moa.passes=0"), 5, 1)
 	learnt, start := tensors(t, run), tensors(t, still)
 	for a := range 4 {
 		scored := 0
@@ -229,7 +229,7 @@ func TestEveryPlannerLearnsItsModelOfOthers(t *testing.T) {
 }
 
 // tensors returns the newest checkpoint's, by name.
-func tensors(t *testing.T, run exptest.Run) map[string][]byte {
+func tensors(t *testing.T, run spectest.Run) map[string][]byte {
 	t.Helper()
 	f, err := safetensors.Parse(run.Last(t))
 	if err != nil {
@@ -246,9 +246,9 @@ func tensors(t *testing.T, run exptest.Run) map[string][]byte {
 // for bit, whatever models the spec names.
 func TestGoalsOffIsDirectOM(t *testing.T) {
 	d := untrained(t, 4)
-	off := exptest.With(t, exptest.Planner, "leaf.kind=net", "goals.kind=none")
-	named := exptest.With(t, off, "models.vae="+d.points, "models.cvae="+d.infer)
-	if !bytes.Equal(exptest.Play(t, off, 3, 1).Last(t), exptest.Play(t, named, 3, 1).Last(t)) {
+	off := spectest.With(t, spectest.Planner, "leaf.kind=net", "goals.kind=none")
+	named := spectest.With(t, off, "models.vae="+d.points, "models.cvae="+d.infer)
+	if !bytes.Equal(spectest.Play(t, off, 3, 1).Last(t), spectest.Play(t, named, 3, 1).Last(t)) {
 		t.Error("models that are not used change the run")
 	}
 }
@@ -265,8 +265,8 @@ func TestModelsMustFit(t *testing.T) {
 		{"latent", "{vae}", "{cvae}", "hop train"},
 		{"latent", filepath.Join(t.TempDir(), "none"), d.infer, "models.vae"},
 	} {
-		text := exptest.Planner + fmt.Sprintf("goals: {kind: %s}\nmodels: {vae: %q, cvae: %q}\n", c.goals, c.vae, c.cvae)
-		exptest.Refused(t, c.want, text)
+		text := spectest.Planner + fmt.Sprintf("goals: {kind: %s}\nmodels: {vae: %q, cvae: %q}\n", c.goals, c.vae, c.cvae)
+		spectest.Refused(t, c.want, text)
 	}
 }
 
@@ -286,18 +286,18 @@ func TestContextsMustFit(t *testing.T) {
 		"train.standins.share=0.1":         "a life among the same co-players",
 		"game.view=1":                      "game.view",
 	} {
-		exptest.Refused(t, want, text, set)
+		spectest.Refused(t, want, text, set)
 	}
 	others := []string{"leaf.kind=both", "leaf.partners=[ns,nh,random]"}
-	exptest.Refused(t, "hop collect --population", text, others...)
+	spectest.Refused(t, "hop collect --population", text, others...)
 	alone := []string{"leaf.kind=net", "search.kind=none", "own=ppo", "train.warm.windows=0"}
-	exptest.Refused(t, "reads no imagined steps", text, append(alone, "imagine.on=true")...)
+	spectest.Refused(t, "reads no imagined steps", text, append(alone, "imagine.on=true")...)
 }
 
 // What planners learnt about each other is in their run's folder: it says what
 // every other one would do for a goal, from its own place, and nothing of oneself.
 func TestWhatPlannersKnowOfEachOtherIsLoaded(t *testing.T) {
-	saved, err := registry.New().Open(exptest.Play(t, exptest.Planner, 3, 1).Dir, nil)
+	saved, err := registry.New().Open(spectest.Play(t, spectest.Planner, 3, 1).Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestWhatPlannersKnowOfEachOtherIsLoaded(t *testing.T) {
 	if about[0](probs[0], obs, 0, 0) || about[0](probs[0], obs, 1, game.NoGoal) {
 		t.Error("agent 0 claims to know itself, or someone without a goal")
 	}
-	if saved, err = registry.New().Open(exptest.Play(t, exptest.Small(""), 3, 1).Dir, nil); err != nil {
+	if saved, err = registry.New().Open(spectest.Play(t, spectest.Small(""), 3, 1).Dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := saved.Predictions(); err == nil || !strings.Contains(err.Error(), "do not plan") {
@@ -346,7 +346,7 @@ func TestWhatPlannersKnowOfEachOtherIsLoaded(t *testing.T) {
 
 // A network that reads no goals plays among planners whose windows hold some.
 func TestFrozenNetworksPlayAmongPlanners(t *testing.T) {
-	who := filepath.ToSlash(exptest.Play(t, exptest.Small(""), 1, 1).Dir) + "#0"
-	text := exptest.With(t, exptest.Planner, "train.standins.share=0.5", "train.standins.teams=0", "train.standins.who=['"+who+"']")
-	exptest.Play(t, text, 3, 1)
+	who := filepath.ToSlash(spectest.Play(t, spectest.Small(""), 1, 1).Dir) + "#0"
+	text := spectest.With(t, spectest.Planner, "train.standins.share=0.5", "train.standins.teams=0", "train.standins.who=['"+who+"']")
+	spectest.Play(t, text, 3, 1)
 }

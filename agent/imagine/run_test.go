@@ -4,18 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // The world model and its steps are among what is restored.
-func TestRunsKeepTheirPromises(t *testing.T) { exptest.Promises(t, exptest.Imagining, 4) }
+func TestRunsKeepTheirPromises(t *testing.T) { spectest.Promises(t, spectest.Imagining, 4) }
 
 // So is what agents know of each other, in play and where each imagines for itself or
 // all imagine together.
 func TestRunsThatModelOthersKeepTheirPromises(t *testing.T) {
 	for _, others := range []string{"model", "brains"} {
 		t.Run(others, func(t *testing.T) {
-			exptest.Promises(t, exptest.With(t, exptest.Dreaming, "imagine.others="+others), 4)
+			spectest.Promises(t, spectest.With(t, spectest.Dreaming, "imagine.others="+others), 4)
 		})
 	}
 }
@@ -23,7 +23,7 @@ func TestRunsThatModelOthersKeepTheirPromises(t *testing.T) {
 // How many rows each agent has to learn from is reported, and is as many for all as the
 // rules allow.
 func TestBuffersAreReportedByAgent(t *testing.T) {
-	run := exptest.Play(t, exptest.Dreaming, 5, 1)
+	run := spectest.Play(t, spectest.Dreaming, 5, 1)
 	for _, p := range run.Seen {
 		rows, world := map[string][]float64{}, 0.
 		for _, r := range p.Rows {
@@ -73,12 +73,12 @@ func TestWhatCannotBeImaginedIsRefused(t *testing.T) {
 		{"mind: lola\nimagine: {on: true}", "imagine.on"},
 		{"mind: influence\nimagine: {on: true}", "imagine.on"},
 	} {
-		exptest.Refused(t, c.want, c.text)
+		spectest.Refused(t, c.want, c.text)
 	}
 	for set, want := range map[string]string{
 		"imagine.from=slots": "imagine.from", "ppo.prosocial=0.5": "ppo.prosocial", "ppo.prosocial_end=0.5": "ppo.prosocial",
 		"train.brains=[0,0,0,0]": "train.brains", "train.team=[learn,nh,nh,nh]": "train.team", "search.kind=onestep": "search.kind",
 	} {
-		exptest.Refused(t, want, exptest.Dreaming, set)
+		spectest.Refused(t, want, spectest.Dreaming, set)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"math"
 	"testing"
 
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // The model of others is among what is restored.
 func TestRunsKeepTheirPromises(t *testing.T) {
 	block := "mind: influence\ninfluence: {hidden: [8], weight: 0.1, weight_end: 0}\n"
-	text := block + exptest.Small("  standins: {share: 0.2, who: [ns]}\n")
-	exptest.Promises(t, exptest.With(t, text, "train.steps=4000"), 3)
+	text := block + spectest.Small("  standins: {share: 0.2, who: [ns]}\n")
+	spectest.Promises(t, spectest.With(t, text, "train.steps=4000"), 3)
 }
 
 // Somebody who plays tit for tat does next what I do now: the influence of an
@@ -23,7 +23,7 @@ func TestInfluenceIsTheSurpriseOfWhatIsCopied(t *testing.T) {
 		bot  string
 		want float64
 	}{{"tft", math.Ln2}, {"alld", 0}} {
-		seen := exptest.Play(t, fmt.Sprintf(`
+		seen := spectest.Play(t, fmt.Sprintf(`
 game: {name: matrix, matrix: pd, rounds: 10}
 mind: influence
 actor: {frame: board, hidden: [8]}

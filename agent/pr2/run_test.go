@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // Q, the model of answers and the stream are among what is restored.
 func TestRunsKeepTheirPromises(t *testing.T) {
-	text := "mind: pr2\npr2: {hidden: [8], alpha: 0.1, alpha_end: 0.01}\n" + exptest.Small("  standins: {share: 0.2, who: [ns]}\n")
-	exptest.Promises(t, exptest.With(t, text, "train.steps=3000"), 3)
+	text := "mind: pr2\npr2: {hidden: [8], alpha: 0.1, alpha_end: 0.01}\n" + spectest.Small("  standins: {share: 0.2, who: [ns]}\n")
+	spectest.Promises(t, spectest.With(t, text, "train.steps=3000"), 3)
 }
 
 // What it cannot learn with is refused by name.
 func TestWhatCannotBeIsRefused(t *testing.T) {
-	exptest.Refused(t, "actor.lstm is 8, want 0, because mind is pr2", "mind: pr2", "actor.lstm=8")
-	exptest.Refused(t, "train.brains", "mind: pr2", "train.brains=[0,0,1,2]")
-	exptest.Refused(t, "pr2.alpha_end is 0, want above 0, or -1", "mind: pr2", "pr2.alpha_end=0")
-	exptest.Refused(t, "pr2.hidden", "mind: pr2", "pr2.hidden=[]")
-	exptest.Refused(t, "imagine.on", "mind: pr2", "imagine.on=true")
+	spectest.Refused(t, "actor.lstm is 8, want 0, because mind is pr2", "mind: pr2", "actor.lstm=8")
+	spectest.Refused(t, "train.brains", "mind: pr2", "train.brains=[0,0,1,2]")
+	spectest.Refused(t, "pr2.alpha_end is 0, want above 0, or -1", "mind: pr2", "pr2.alpha_end=0")
+	spectest.Refused(t, "pr2.hidden", "mind: pr2", "pr2.hidden=[]")
+	spectest.Refused(t, "imagine.on", "mind: pr2", "imagine.on=true")
 }
 
 // Of the two equilibria of the stag hunt played once, gradients that take the other for
@@ -32,7 +32,7 @@ func TestTheBetterEquilibriumIsFound(t *testing.T) {
 		if mind == "pr2" {
 			block = "pr2: {hidden: [16], alpha: 0.1, alpha_end: 0.01, lr: 5e-3}\n"
 		}
-		seen := exptest.Play(t, fmt.Sprintf(`
+		seen := spectest.Play(t, fmt.Sprintf(`
 game: {name: matrix, matrix: staghunt, rounds: 1, memory: false}
 mind: %s
 actor: {frame: board, hidden: [16]}

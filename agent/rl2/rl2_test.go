@@ -14,7 +14,7 @@ import (
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // promises is a spec of a short run over trials of three episodes, with stand-ins
@@ -33,13 +33,13 @@ train:
   standins: {share: 0.3, teams: 0.3, who: [ns, switcher]}
 `
 
-func TestRunsKeepTheirPromises(t *testing.T) { exptest.Promises(t, promises, 3) }
+func TestRunsKeepTheirPromises(t *testing.T) { spectest.Promises(t, promises, 3) }
 
 func TestWhatCannotWorkIsRefused(t *testing.T) {
-	exptest.Refused(t, "above 0, such as 64, because mind is rl2", promises, "actor.lstm=0")
-	exptest.Refused(t, "rl2.episodes", promises, "rl2.episodes=0")
-	exptest.Refused(t, "imagine.on", promises, "imagine.on=true")
-	exptest.Refused(t, "no past selves", promises, "train.standins.who=[ns,past]")
+	spectest.Refused(t, "above 0, such as 64, because mind is rl2", promises, "actor.lstm=0")
+	spectest.Refused(t, "rl2.episodes", promises, "rl2.episodes=0")
+	spectest.Refused(t, "imagine.on", promises, "imagine.on=true")
+	spectest.Refused(t, "no past selves", promises, "train.standins.who=[ns,past]")
 }
 
 // hunt is one round between two. The stag pays 4 if both hunt it and else nothing; the

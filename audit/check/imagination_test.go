@@ -15,7 +15,7 @@ import (
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/spec"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // imagines is a run whose model is used from its third window on.
@@ -95,9 +95,9 @@ func (b *bent) Model() (*world.Model, *nn.Params) {
 // watch is told; bend is the fault.
 func imagined(t *testing.T, text string, bend func(*bent), sp func(*spec.Spec)) []check.Finding {
 	t.Helper()
-	s := exptest.Parse(t, text)
+	s := spectest.Parse(t, text)
 	var w *checks.Imagination
-	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) { watch(t, &w, s, parts, bend, sp) })
+	_, err := spectest.Try(t, text, 1, 1, func(parts *train.Parts) { watch(t, &w, s, parts, bend, sp) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestHealthyModelsPass(t *testing.T) {
 		"another game":  {"game.name=snowdrift"},
 	} {
 		asked := 0
-		for _, f := range imagined(t, exptest.With(t, imagines, sets...), nil, nil) {
+		for _, f := range imagined(t, spectest.With(t, imagines, sets...), nil, nil) {
 			if f.Status != check.Pass {
 				t.Errorf("%s: %v of %s: %s", name, f.Status, f.Check, f.Says)
 			}
@@ -298,7 +298,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		}
 		text := imagines
 		if c.name == "starts anywhere" {
-			text = exptest.With(t, imagines, "imagine.from=slots")
+			text = spectest.With(t, imagines, "imagine.from=slots")
 		}
 		found := false
 		for _, f := range imagined(t, text, c.bend, c.spec) {
@@ -317,10 +317,10 @@ func TestFaultsAreNamed(t *testing.T) {
 // Agents that play by yesterday's networks in imagination are found, and whose they
 // are is said.
 func TestStalePlayersAreFound(t *testing.T) {
-	text := exptest.With(t, imagines, "train.steps=420")
-	s := exptest.Parse(t, text)
+	text := spectest.With(t, imagines, "train.steps=420")
+	s := spectest.Parse(t, text)
 	var w *checks.Imagination
-	_, err := exptest.Try(t, text, 1, 1, func(parts *train.Parts) {
+	_, err := spectest.Try(t, text, 1, 1, func(parts *train.Parts) {
 		minds := parts.Minds
 		var past [][]float32
 		watch(t, &w, s, parts, func(b *bent) {

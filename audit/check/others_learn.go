@@ -291,7 +291,8 @@ func (s *Study) still(start, after *safetensors.File) error {
 }
 
 // learnInference holds the inference's update against its definition.
-func (s *Study) learnInference(w *learner.Window, start, after *safetensors.File, goals *reference.Goals, list []reference.Label, paths []int,
+func (s *Study) learnInference(w *learner.Window, start, after *safetensors.File, goals *reference.Goals,
+	list []reference.Label, paths []int,
 	target [][2][]float64, r *rng.Rand) error {
 	const under = "goals/cvae/"
 	now, err := reference.LoadNet(after, under+"model/")

@@ -13,13 +13,13 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // trained trains a preset for a moment and returns the run's folder.
 func trained(t *testing.T, preset string, sets ...string) string {
 	t.Helper()
-	return exptest.Play(t, exptest.With(t, "base: "+preset, sets...), 1, 1).Dir
+	return spectest.Play(t, spectest.With(t, "base: "+preset, sets...), 1, 1).Dir
 }
 
 // The ladder's differences add up, its top is the best response, and knowing the

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // The networks of a run become files, one for each, and what is left out is named.
 func TestExportWritesTheNetworks(t *testing.T) {
 	t.Chdir(t.TempDir())
-	dir := exptest.Play(t, "mind: hop\nactor: {hidden: [8]}\nppo: {lambda: 1}\nmoa: {hidden: [8, 8]}\n"+
+	dir := spectest.Play(t, "mind: hop\nactor: {hidden: [8]}\nppo: {lambda: 1}\nmoa: {hidden: [8, 8]}\n"+
 		"train: {envs: 2, window: 4, steps: 8, save: 8}\n", 1, 1).Dir
 	var got exportJSON
 	into(t, &got, "export", dir, "--onnx", "--check", "3")

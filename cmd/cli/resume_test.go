@@ -17,7 +17,7 @@ import (
 
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // The runs that are killed here. Each is small, saves often, and holds something
@@ -190,7 +190,7 @@ func (tr *trial) exact() map[string]string {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	files[events] = string(exptest.Timeless([]byte(files[events][:seal.Events])))
+	files[events] = string(spectest.Timeless([]byte(files[events][:seal.Events])))
 	body, step, err := runlog.Last(tr.dir())
 	if err != nil {
 		tr.t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/trust"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // trapped says of every command what it makes of somebody else's folders: with reads it
@@ -140,13 +140,13 @@ func TestWhatAStrangersFolderNamesRunsOnceItIsTrusted(t *testing.T) {
 }
 
 // foreign is a folder of somebody else's folders.
-type foreign struct{ *exptest.Trap }
+type foreign struct{ *spectest.Trap }
 
 // strangers makes, in the working folder of the test, a run that is done and one that was stopped, a
 // dataset, a spec file, a zoo and a sweep, all of which name a program that leaves a trace.
 func strangers(t *testing.T) foreign {
 	t.Helper()
-	x := foreign{exptest.NewTrap(t)}
+	x := foreign{spectest.NewTrap(t)}
 	t.Chdir(t.TempDir())
 	x.Run(t, "done", "done")
 	x.Run(t, "stopped", "stopped")
@@ -206,7 +206,7 @@ func (x foreign) bridge(t *testing.T, words []string) (code int, out, errs strin
 // A training of one's own is trusted without a word, also after it was copied, and not by
 // another user.
 func TestOnesOwnTrainingIsTrusted(t *testing.T) {
-	x := exptest.NewTrap(t)
+	x := spectest.NewTrap(t)
 	t.Chdir(t.TempDir())
 	spec := filepath.Join(t.TempDir(), "own.yaml")
 	text := "train: {steps: 200, envs: 4, window: 16}\neval: {episodes: 4}\n" +
@@ -247,7 +247,7 @@ func read(t *testing.T, name string) string {
 
 // Folders of runs that run nothing but our own games hold no signature.
 func TestPlainRunsKeepTheirBytes(t *testing.T) {
-	exptest.NewTrap(t)
+	spectest.NewTrap(t)
 	t.Chdir(t.TempDir())
 	ok(t, "train", "ppo-4x4", "--steps", "200", "--set", "eval.episodes=4", "--out", "runs")
 	err := filepath.WalkDir("runs", func(path string, e os.DirEntry, err error) error {

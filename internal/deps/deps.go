@@ -1,72 +1,102 @@
-// Package deps writes down which package may import which, and what no package
-// may call. Its tests hold the code to it.
+// Package deps writes down how the house is built: its groups, which package may import
+// which, and what no package may call. Its tests hold the code to it.
 //
-// A package imports only from lower floors. To move a package or to break a
-// rule, change this file in the same commit and argue in its message.
+// A group imports only groups above it in the list; inside a group a package imports only
+// packages above it. To move a package or to break a rule, change this file in the same
+// commit and argue in its message.
 package deps
 
-// Floors gives each package its floor.
-var Floors = map[string]int{
-	"rng": 0, "f32": 0, "field": 0, "npz": 0, "film": 0, "safetensors": 0, "internal/deps": 0, "num/cpu": 0, "num/cores": 0,
-	"num/disk": 0, "num/wait": 0, "internal/mutants": 0,
-	"lab/zoo": 1, "lab/sweep/design": 1, "lab/sweep/hub": 1, "lab/sweep/queue": 2, "lab/sweep/worker": 3,
-	"agent": 1, "game": 1, "stats": 1, "nn": 1, "stage": 1, "trust": 1, "frame": 1, "bridge": 1, "num/disk/disktest": 1,
-	"page": 2, "belief": 2, "game/grid": 2, "batch": 2, "plan": 2, "num/nn/nntest": 2, "num/nn/nnbench": 2, "check": 2,
-	"runlog": 3, "game/staghunt": 3, "game/snowdrift": 3, "game/coin": 3, "game/cleanup": 3, "game/foraging": 3,
-	"game/tag": 3, "game/pyenv": 4, "game/matrix": 3, "game/cartpole": 3, "game/gametest": 3, "rollout": 3,
-	"game/rules": 3, "audit/record": 3, "audit/reference": 3,
-	"model": 4, "dataset": 4, "oracle": 4, "search/truth": 4, "card": 4,
-	"model/actor": 5, "model/moa": 5, "model/world": 5, "model/vae": 5, "model/cvae": 5, "model/sequence": 6, "eval": 5,
-	"play":            5,
-	"lab/play/canvas": 0, "lab/play/keys": 0,
-	"search/learned": 6, "mind": 6, "onnx": 6,
-	"ppo": 7, "train": 7, "agent/imagine": 7,
-	"agent/hop": 8, "agent/hop/pretrained": 7,
-	"agent/lola": 8, "agent/influence": 8,
-	"agent/a3c": 8, "agent/pr2": 8, "agent/rl2": 8, "pretrain": 8, "exp": 8,
-	"train/pretrain/sketch": 8, "train/pretrain/score": 9, "train/pretrain/score/chance": 9, "train/pretrain/score/lives": 10,
-	"registry": 9, "train/spec/names": 9, "report": 9, "lab/report/cross": 9, "lab/report/sweeps": 9,
-	"lab/report/adapted": 8, "audit/probe": 9, "audit/check": 10, "audit/ladder": 9, "audit": 11,
-	"lab/bench": 9, "cmd/cli/board": 9, "cmd/cli/complete": 9, "cmd/cli/visit": 9, "cmd/cli/stop": 10, "lab/films": 10,
-	"train/spec/exptest": 10, "lab": 11,
-	"lab/prepare": 12, "lab/compare": 12, "lab/adapt": 12, "lab/export": 12, "lab/attempt": 12, "lab/scale": 13, "sweep": 13,
-	"serve/games":  13,
-	"serve/cache":  11,
-	"serve/words":  12,
-	"serve/runs":   12,
-	"serve/curve":  12,
-	"serve/auth":   12,
-	"serve/jobs":   13,
-	"serve/replay": 13,
-	"serve":        14,
-	"cli":          15,
-	"cmd/hop":      16, "internal/mutants/cmd": 16, "internal/mutants/probe": 16, "lab/sweep/faults": 16,
+// Module is what import paths of ours begin with.
+const Module = "github.com/hop-marl/hop/"
+
+// Group is a folder at the top.
+type Group struct {
+	Name, Says string
+	Packages   []string // lowest first
 }
 
-// Trees gives packages below a folder one floor.
-var Trees = map[string]int{"f32/internal": 0, "nn/internal": 0}
+// Groups are the folders with packages in them, lowest first.
+var Groups = []Group{
+	{"num", "Numbers, files of numbers, pictures of numbers; knows nothing of games.", []string{
+		"num/config", "num/cores", "num/cpu", "num/disk", "num/f32", "num/film", "num/npz", "num/rng", "num/safetensors", "num/wait",
+		"num/disk/disktest", "num/nn", "num/stats", "num/check", "num/nn/nnbench", "num/nn/nntest", "num/plot",
+	}},
+	{"game", "Games, who plays them, what they see, what is best in them.", []string{
+		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/rules", "game/cartpole",
+		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
+		"game/oracle", "game/pyenv",
+	}},
+	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset"}},
+	{"model", "Networks.", []string{
+		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/world", "model/sequence",
+	}},
+	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth"}},
+	{"agent", "Who learns.", []string{
+		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/a3c", "agent/hop", "agent/influence", "agent/lola",
+		"agent/pr2", "agent/rl2",
+	}},
+	{"train", "The spec, the loop, what is learnt before it.", []string{
+		"train", "train/eval", "train/pretrain", "train/pretrain/sketch", "train/pretrain/score", "train/pretrain/score/chance", "train/spec",
+		"train/pretrain/score/lives", "train/registry", "train/spec/names", "train/spec/spectest",
+	}},
+	{"audit", "Is it right, and if not, where.", []string{
+		"audit/ladder", "audit/record", "audit/reference", "audit/check", "audit/probe", "audit",
+	}},
+	{"lab", "Experiments as Go calls, and their pages.", []string{
+		"lab/bench", "lab/onnx", "lab/play/canvas", "lab/play/keys", "lab/report/adapted", "lab/report/cross", "lab/report/sweeps",
+		"lab/sweep/design", "lab/sweep/faults", "lab/sweep/hub", "lab/zoo", "lab/play", "lab/report", "lab/sweep/queue", "lab/films",
+		"lab/sweep/worker", "lab", "lab/adapt", "lab/attempt", "lab/compare", "lab/export", "lab/prepare", "lab/sweep", "lab/scale",
+	}},
+	{"serve", "Browser and Python.", []string{
+		"serve/auth", "serve/cache", "serve/games", "serve/jobs", "serve/runs", "serve/words", "serve/curve", "serve/replay", "serve",
+	}},
+	{"cmd", "The command line.", []string{
+		"cmd/cli/board", "cmd/cli/complete", "cmd/cli/visit", "cmd/cli/stop", "cmd/cli", "cmd/hop",
+	}},
+}
 
-// Bar is an import that is wrong although it leads downwards.
-type Bar struct{ From, To, Why string }
+// Beside are the other folders at the top.
+var Beside = []Group{
+	{Name: "python", Says: "The Python package, its tests and its wheels."},
+	{Name: "docs", Says: "Pages for users, and what they were measured with."},
+	{Name: "examples", Says: "Programs of others: a game and a learner from outside, a cluster."},
+	{"internal", "What nobody outside needs: this plan, planted slips, browser tests, tools.", []string{
+		"internal/deps", "internal/deps/house", "internal/mutants", "internal/mutants/cmd", "internal/mutants/probe",
+	}},
+}
+
+// Early are packages that stand lower than their group: after all of another one. Learners
+// and specs say by audit/reference what an audit must hold them to.
+var Early = map[string]string{"audit/reference": "game"}
+
+// Trees are the private parts of a package, which it alone imports.
+var Trees = []string{"num/f32/internal/", "num/nn/internal/"}
+
+// Bar is an import that is wrong although it leads upwards in the list.
+type Bar struct {
+	From string // a package, or with /... all below a folder too
+	To   []string
+	Why  string
+}
+
+var (
+	games = []string{
+		"game/cartpole", "game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag",
+	}
+	learners = []string{
+		"agent/ppo", "agent/hop", "agent/imagine", "agent/lola", "agent/influence", "agent/rl2", "agent/a3c", "agent/pr2",
+	}
+)
 
 // Barred lists them.
 var Barred = []Bar{
-	{"model", "game", "models see arrays, never games"},
-	{"game", "batch", "games know nothing of how they are recorded"},
-	{"train", "ppo", "the loop knows minds, not kinds of minds"},
-	{"train", "agent/hop", "the loop knows minds, not kinds of minds"},
-	{"train", "agent/lola", "the loop knows minds, not kinds of minds"},
-	{"train", "agent/influence", "the loop knows minds, not kinds of minds"},
-	{"train", "agent/a3c", "the loop knows minds, not kinds of minds"},
-	{"train", "agent/pr2", "the loop knows minds, not kinds of minds"},
-	{"train", "agent/imagine", "the loop knows minds, not kinds of minds"},
-	{"exp", "agent/hop", "specs are wired from a registry; only registry lists kinds of minds"},
-	{"exp", "agent/lola", "specs are wired from a registry; only registry lists kinds of minds"},
-	{"exp", "agent/influence", "specs are wired from a registry; only registry lists kinds of minds"},
-	{"exp", "agent/a3c", "specs are wired from a registry; only registry lists kinds of minds"},
-	{"exp", "agent/pr2", "specs are wired from a registry; only registry lists kinds of minds"},
-	{"exp", "game/staghunt", "specs are wired from a registry; only registry lists games"},
-	{"search/truth", "model", "the real rules need no networks; plan itself is below models, and plan/learned is where they meet"},
+	{"model/...", append([]string{"game", "game/grid"}, games...), "models see arrays, never games"},
+	{"game/grid", []string{"game/batch"}, "games know nothing of how they are recorded"},
+	{"train", learners, "the loop knows what a learner is, not which there are"},
+	{"train/spec", games, "specs are wired from a registry; only train/registry lists games"},
+	{"train/spec", []string{"agent/hop", "agent/lola", "agent/influence", "agent/a3c", "agent/pr2"},
+		"specs are wired from a registry; only train/registry lists learners"},
+	{"search/truth", []string{"model"}, "the real rules need no networks; search/learned is where trees and networks meet"},
 }
 
 // Ban is something that only some files may use.
@@ -79,20 +109,20 @@ type Ban struct {
 var ForbiddenImports = []Ban{
 	{"math/rand", "random numbers come from rng", nil},
 	{"math/rand/v2", "random numbers come from rng", nil},
-	{"log", "packages return numbers and errors; cli prints", nil},
-	{"log/slog", "packages return numbers and errors; cli prints", []string{"cli/"}},
+	{"log", "packages return numbers and errors; the command line prints", nil},
+	{"log/slog", "packages return numbers and errors; the command line prints", []string{"cmd/"}},
 	{"C", "no cgo", nil},
 }
 
 // clocks may read the clock.
-var clocks = []string{"cli/", "lab/", "num/cpu/", "internal/mutants/cmd/", "runlog/", "play/", "serve/", "sweep/"}
+var clocks = []string{"cmd/", "lab/", "num/cpu/", "internal/mutants/cmd/", "store/runlog/", "serve/"}
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{
 	{"time.Now", "no clock below lab reaches a number", clocks},
 	{"time.Since", "no clock below lab reaches a number", clocks},
-	{"fmt.Print", "packages do not print", []string{"cli/", "internal/mutants/"}},
-	{"fmt.Println", "packages do not print", []string{"cli/", "internal/mutants/"}},
-	{"fmt.Printf", "packages do not print", []string{"cli/", "internal/mutants/"}},
-	{"os.Exit", "only programs exit", []string{"cmd/cli/main.go", "cmd/cli/stop/", "internal/mutants/"}},
+	{"fmt.Print", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/"}},
+	{"fmt.Println", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/"}},
+	{"fmt.Printf", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/"}},
+	{"os.Exit", "only programs exit", []string{"cmd/cli/main.go", "cmd/cli/stop/", "internal/mutants/", "internal/deps/house/"}},
 }

@@ -1,15 +1,10 @@
 package deps
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
-	"maps"
-	"os/exec"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,87 +12,140 @@ import (
 
 const root = "../.."
 
-type pkg struct {
-	ImportPath string
-	Dir        string
-	Imports    []string
-	GoFiles    []string
-}
-
-func list(t *testing.T) []pkg {
+func list(t *testing.T) []Package {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
-	cmd.Dir = root
-	out, err := cmd.Output()
+	all, err := List(root)
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatal(err)
 	}
-	var pkgs []pkg
-	dec := json.NewDecoder(bytes.NewReader(out))
-	for {
-		var p pkg
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return pkgs
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		pkgs = append(pkgs, p)
-	}
+	return all
 }
 
-// floorOf returns the floor of a package of ours, or -1 if the plan does not know it.
-func floorOf(path string) int {
-	path = strings.TrimPrefix(path, "hop/")
-	if f, ok := Floors[path]; ok {
-		return f
-	}
-	for prefix, f := range Trees {
-		if strings.HasPrefix(path, prefix+"/") {
-			return f
+// place is where a package stands in the plan.
+type place struct{ group, at int }
+
+func (p place) below(q place) bool { return p.group < q.group || p.group == q.group && p.at < q.at }
+
+// places gives every package of the plan its place. What is internal stands above all groups.
+func places() map[string]place {
+	all := map[string]place{}
+	for g, group := range append(slices.Clone(Groups), Beside...) {
+		for i, path := range group.Packages {
+			all[path] = place{g, i}
+			if lower, early := Early[path]; early {
+				g := slices.IndexFunc(Groups, func(group Group) bool { return group.Name == lower })
+				all[path] = place{g, len(Groups[g].Packages)}
+			}
 		}
 	}
-	return -1
+	return all
 }
 
-func TestPackagesImportOnlyFromLowerFloors(t *testing.T) {
+// imports returns which of ours a package imports, without its own private parts.
+func (p Package) imports() (list []string) {
+	for _, imp := range p.Imports {
+		path, ours := strings.CutPrefix(imp, Module)
+		if ours && !slices.ContainsFunc(Trees, func(t string) bool { return strings.HasPrefix(path, t) }) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// misplaced lists what is wrong with a package's imports.
+func misplaced(from string, imports []string, all map[string]place) (faults []string) {
+	at, known := all[from]
+	if !known {
+		return []string{from + " is in no group; add it to internal/deps"}
+	}
+	for _, to := range imports {
+		if q, known := all[to]; !known || !q.below(at) {
+			faults = append(faults, from+" imports "+to+", which does not stand above it in internal/deps")
+		}
+		for _, b := range Barred {
+			dir, tree := strings.CutSuffix(b.From, "/...")
+			if (from == dir || tree && strings.HasPrefix(from, dir+"/")) && slices.Contains(b.To, to) {
+				faults = append(faults, from+" imports "+to+": "+b.Why)
+			}
+		}
+	}
+	return faults
+}
+
+func TestImportsGoToWhatStandsAbove(t *testing.T) {
+	all, left := places(), places()
 	for _, p := range list(t) {
-		floor := floorOf(p.ImportPath)
-		if floor < 0 {
-			t.Errorf("%s is not in the plan; add it to internal/deps, README.md and docs/architecture.md", p.ImportPath)
+		path := strings.TrimPrefix(p.ImportPath, Module)
+		if slices.ContainsFunc(Trees, func(tree string) bool { return strings.HasPrefix(path, tree) }) {
 			continue
 		}
-		for _, imp := range p.Imports {
-			if !strings.HasPrefix(imp, "hop/") {
-				continue
-			}
-			if f := floorOf(imp); f >= floor && !sibling(p.ImportPath, imp) {
-				t.Errorf("%s (floor %d) imports %s (floor %d)", p.ImportPath, floor, imp, f)
-			}
-			for _, b := range Barred {
-				if under(p.ImportPath, b.From) && under(imp, b.To) {
-					t.Errorf("%s imports %s: %s", p.ImportPath, imp, b.Why)
-				}
-			}
+		for _, fault := range misplaced(path, p.imports(), all) {
+			t.Error(fault)
+		}
+		delete(left, path)
+	}
+	for path := range left {
+		t.Errorf("internal/deps lists %s, which does not exist", path)
+	}
+}
+
+// The rule itself is proved on imports that break it.
+func TestWrongImportsAreSeen(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"num/rng", "game", "stand above"},
+		{"num/rng", "num/stats", "stand above"},
+		{"num/rng", "num/rng", "stand above"},
+		{"lab", "internal/deps", "stand above"},
+		{"lab/new", "num/rng", "no group"},
+		{"lab", "num/new", "stand above"},
+		{"model/actor", "game", "arrays"},
+		{"train", "agent/ppo", "the loop"},
+		{"train/eval", "agent/ppo", ""},
+		{"num/stats", "num/rng", ""},
+		{"cmd/hop", "num/rng", ""},
+	} {
+		got := strings.Join(misplaced(c.from, []string{c.to}, places()), "\n")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s imports %s: got %q, want %q", c.from, c.to, got, c.want)
 		}
 	}
 }
 
-// sibling allows a package to import its own internal parts.
-func sibling(from, to string) bool { return strings.HasPrefix(to, from+"/internal/") }
-
-func under(path, prefix string) bool {
-	path = strings.TrimPrefix(path, "hop/")
-	return path == prefix || strings.HasPrefix(path, prefix+"/")
+// The picture of docs/architecture.md is of the house as it stands.
+func TestThePictureIsOfThisHouse(t *testing.T) {
+	want, err := Draw(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(root + "/docs/house.svg")
+	if err != nil || string(got) != want {
+		t.Errorf("docs/house.svg is another one (%v); go run ./internal/deps/house > docs/house.svg draws it", err)
+	}
 }
 
-func TestEveryPackageOfThePlanExists(t *testing.T) {
-	have := map[string]bool{}
-	for _, p := range list(t) {
-		have[strings.TrimPrefix(p.ImportPath, "hop/")] = true
+// The listing of the top is the list of groups.
+func TestTheTopIsTheGroups(t *testing.T) {
+	var want []string
+	for _, g := range append(slices.Clone(Groups), Beside...) {
+		want = append(want, g.Name)
 	}
-	for _, path := range slices.Sorted(maps.Keys(Floors)) {
-		if !have[path] {
-			t.Errorf("internal/deps lists %s, which does not exist", path)
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name, ours := e.Name(), slices.Contains(want, e.Name())
+		if left := []string{"runs", "data", "dist"}; e.IsDir() && name[0] != '.' && !ours && !slices.Contains(left, name) {
+			t.Errorf("the folder %s is of no group", name)
+		}
+	}
+	page, err := os.ReadFile(root + "/docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range append(slices.Clone(Groups), Beside...) {
+		if row := "| `" + g.Name + "` | " + g.Says + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/architecture.md has no row %s", row)
 		}
 	}
 }
@@ -126,7 +174,7 @@ func check(s source) []string {
 		}
 		names[name] = p
 		if name == "_" && p != "embed" {
-			bad(imp, "blank import: wiring belongs in exp")
+			bad(imp, "blank import: wiring belongs in train/registry")
 		}
 		for _, f := range ForbiddenImports {
 			if p == f.Name && !allowed(s.path, f.Except) {
@@ -138,7 +186,7 @@ func check(s source) []string {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Name.Name == "init" && n.Recv == nil {
-				bad(n, "init(): wiring belongs in exp, tables in var")
+				bad(n, "init(): wiring belongs in train/registry, tables in var")
 			}
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
@@ -169,7 +217,7 @@ func allowed(rel string, except []string) bool {
 // The check itself is proved on a file that breaks each rule.
 func TestForbiddenCallsAreSeen(t *testing.T) {
 	got := strings.Join(check(parse(t, "agent/ppo/ppo.go", `package ppo
-import ("math/rand/v2"; "time"; "log"; _ "hop/exp"; "fmt")
+import ("math/rand/v2"; "time"; "log"; _ "example.org/wiring"; "fmt")
 func init() {}
 func f() { _ = rand.Int(); _ = time.Now(); log.Print(); fmt.Println() }`)), "\n")
 	for _, want := range []string{"math/rand/v2", "time.Now", "imports log", "blank import", "init()", "fmt.Println"} {
@@ -177,7 +225,7 @@ func f() { _ = rand.Int(); _ = time.Now(); log.Print(); fmt.Println() }`)), "\n"
 			t.Errorf("no objection to %s in:\n%s", want, got)
 		}
 	}
-	fine := parse(t, "cli/x.go", "package cli\nimport (\"time\"; \"fmt\")\nfunc f() { _ = time.Now(); fmt.Println() }")
+	fine := parse(t, "cmd/cli/x.go", "package cli\nimport (\"time\"; \"fmt\")\nfunc f() { _ = time.Now(); fmt.Println() }")
 	if f := check(fine); len(f) != 0 {
 		t.Errorf("cli may look at the clock and print, got %v", f)
 	}

@@ -21,7 +21,7 @@ func TestInterfacesOfLearnersAreSmall(t *testing.T) {
 			return
 		}
 		large := interfacesOf(s.file, all)
-		if dir := path.Dir(s.path); dir == "mind" || dir == "agent/hop" {
+		if dir := path.Dir(s.path); dir == "agent/learner" || dir == "agent/hop" {
 			of[s.file.Name.Name] = true
 			anonymous = append(anonymous, large...)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/hop-marl/hop/lab/report"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 func TestTapesHoldWholeEpisodes(t *testing.T) {
@@ -87,7 +87,7 @@ func TestFilmsAreOfOutcomesThatDiffer(t *testing.T) {
 // TestFilmsOnAnyCores: the same episodes, drawn the same, on one core and on three.
 func TestFilmsOnAnyCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	dir := exptest.Play(t, exptest.With(t, exptest.Planner, "train.steps=300", "train.warm.windows=1"), 1, 1).Dir
+	dir := spectest.Play(t, spectest.With(t, spectest.Planner, "train.steps=300", "train.warm.windows=1"), 1, 1).Dir
 	var first report.Options
 	for _, cores := range []int{1, 3} {
 		runtime.GOMAXPROCS(cores)

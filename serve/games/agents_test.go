@@ -14,7 +14,7 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // playersOf returns a player of each member, for one copy.
@@ -68,7 +68,7 @@ func (s *Server) lookOf(t testing.TB, number uint32, a, n int) *Look {
 func TestARunsAgentsPlayAsInARollout(t *testing.T) {
 	const steps = 100
 	for name, text := range map[string]string{"ppo": quick, "lstm": recalls, "hop": plans} {
-		dir := exptest.Play(t, text, 1, 1).Dir
+		dir := spectest.Play(t, text, 1, 1).Dir
 		s := opened(t, Open{Game: "staghunt", Envs: 2, Threads: 2})
 		number := s.seat(t, Who{Run: dir, Agent: -1})
 		s.seeded(t, 5)
@@ -104,7 +104,7 @@ func TestARunsAgentsPlayAsInARollout(t *testing.T) {
 // Asked seat by seat, or twice at the same slot, it does the same; and so it does, and believes,
 // if somebody else plays its seat for a while.
 func TestHowOftenItIsAskedChangesNothing(t *testing.T) {
-	dir := exptest.Play(t, plans, 1, 1).Dir
+	dir := spectest.Play(t, plans, 1, 1).Dir
 	open := func() (*Server, uint32) {
 		s := opened(t, Open{Game: "staghunt", Envs: 1})
 		number := s.seat(t, Who{Run: dir, Agent: -1})
@@ -131,7 +131,7 @@ func TestHowOftenItIsAskedChangesNothing(t *testing.T) {
 
 // The same seed plays the same: its life begins anew. The next episode goes on with what is known.
 func TestASeedBeginsANewLife(t *testing.T) {
-	dir := exptest.Play(t, plans+"belief: {count: evidence, decay: 0.5}\n", 1, 1).Dir
+	dir := spectest.Play(t, plans+"belief: {count: evidence, decay: 0.5}\n", 1, 1).Dir
 	s := opened(t, Open{Game: "staghunt", Envs: 1})
 	number := s.seat(t, Who{Run: dir, Agent: 0})
 	hares := s.seat(t, Who{Bot: "nh", Agent: -1})
@@ -161,9 +161,9 @@ func TestASeedBeginsANewLife(t *testing.T) {
 // What is shown of a decision fits it: a planner's search, beliefs and predictions in any copy, a
 // network's policy and value.
 func TestWhatIsShownOfADecision(t *testing.T) {
-	dir := exptest.Play(t, plans, 1, 1).Dir
+	dir := spectest.Play(t, plans, 1, 1).Dir
 	s := opened(t, Open{Game: "staghunt", Envs: 3, Threads: 2})
-	number, plain := s.seat(t, Who{Run: dir, Agent: -1}), s.seat(t, Who{Run: exptest.Play(t, quick, 1, 1).Dir, Agent: 0, Greedy: true})
+	number, plain := s.seat(t, Who{Run: dir, Agent: -1}), s.seat(t, Who{Run: spectest.Play(t, quick, 1, 1).Dir, Agent: 0, Greedy: true})
 	s.seeded(t, 1)
 	do(t, s, ask(number, -1))
 	acted := slices.Clone(s.actions)
@@ -215,7 +215,7 @@ func TestWhatIsShownOfADecision(t *testing.T) {
 
 // Who cannot play here is refused in a sentence.
 func TestWhoCannotPlayIsRefused(t *testing.T) {
-	dir := exptest.Play(t, quick, 1, 1).Dir
+	dir := spectest.Play(t, quick, 1, 1).Dir
 	small, coins := opened(t, Open{Game: "staghunt", Envs: 1}), opened(t, Open{Game: "coin", Envs: 1})
 	large := opened(t, Open{Game: "staghunt", Params: map[string]json.RawMessage{"size": []byte("6")}, Envs: 1})
 	for _, c := range []struct {
@@ -246,7 +246,7 @@ func TestWhoCannotPlayIsRefused(t *testing.T) {
 
 // A decision that is large enough is shared by threads that have no copy, and comes out the same.
 func TestThreadsWithoutACopyHelp(t *testing.T) {
-	dir := exptest.Play(t, "mind: hop\nactor: {hidden: [16]}\nppo: {lambda: 1, epochs: 1}\nsearch: {trees: 7, sims: 300, act: visits}\n"+
+	dir := spectest.Play(t, "mind: hop\nactor: {hidden: [16]}\nppo: {lambda: 1, epochs: 1}\nsearch: {trees: 7, sims: 300, act: visits}\n"+
 		"moa: {hidden: [16, 16]}\ntrain: {envs: 1, window: 2, steps: 2, save: 2}\n", 1, 1).Dir
 	var want string
 	for _, threads := range []int{1, 3} {

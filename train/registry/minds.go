@@ -166,7 +166,8 @@ func forgetful(_ any, s *spec.Spec, _ game.Game) error {
 // checkInfluence refuses games that hide co-players: influence on who is not seen cannot be told.
 func checkInfluence(params any, s *spec.Spec, g game.Game) error {
 	if g != nil && g.Spec().View > 0 {
-		return config.Bad("game.view", g.Spec().View, "0, because mind is influence, which is paid for what co-players do that may be out of view")
+		return config.Bad("game.view", g.Spec().View, "0, because mind is influence, which is paid for what "+
+			"co-players do that may be out of view")
 	}
 	return alone(params, s, g)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // mixed is a spec of a short run of three kinds of learners and a bot.
@@ -30,17 +30,17 @@ minds:
 
 // A run of several kinds of learners keeps what every run promises.
 func TestKindsKeepThePromises(t *testing.T) {
-	exptest.Promises(t, mixed, 3)
-	exptest.Promises(t, exptest.With(t, exptest.Small(""), "train.steps=1000", "minds.aware.agents=[1,3]", "minds.aware.mind=lola"), 3)
+	spectest.Promises(t, mixed, 3)
+	spectest.Promises(t, spectest.With(t, spectest.Small(""), "train.steps=1000", "minds.aware.agents=[1,3]", "minds.aware.mind=lola"), 3)
 }
 
 // Agents that a kind gives nothing of their own are the agents of a run without kinds, to
 // the byte: streams, brains and shards are by a mind's number in the run.
 func TestAKindWithoutSettingsChangesNothing(t *testing.T) {
-	for _, text := range []string{exptest.Small("  brains: [0, 1, 1, 2]\n"), exptest.Planner} {
+	for _, text := range []string{spectest.Small("  brains: [0, 1, 1, 2]\n"), spectest.Planner} {
 		sets := []string{"train.steps=600", "train.warm.windows=0", "train.team=[learn,learn,learn,ns]"} // a guard compares agents that are alike
-		want := exptest.Play(t, exptest.With(t, text, sets...), 2, 1)
-		got := exptest.Play(t, exptest.With(t, text, append(sets, "minds.same.agents=[1,2]")...), 2, 1)
+		want := spectest.Play(t, spectest.With(t, text, sets...), 2, 1)
+		got := spectest.Play(t, spectest.With(t, text, append(sets, "minds.same.agents=[1,2]")...), 2, 1)
 		if !bytes.Equal(want.Last(t), got.Last(t)) {
 			t.Error("a kind without settings changes the run of", text)
 		}
@@ -51,7 +51,7 @@ func TestAKindWithoutSettingsChangesNothing(t *testing.T) {
 // minds changed beside it, its first update is the same to the byte.
 func TestKindsLearnFromTheirOwnRowsAlone(t *testing.T) {
 	first := func(sets ...string) (weights [][]float32) {
-		s := exptest.Parse(t, mixed, append(sets, "train.steps=100")...)
+		s := spectest.Parse(t, mixed, append(sets, "train.steps=100")...)
 		parts, err := s.Parts(5, spec.Machine{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestKindsLearnFromTheirOwnRowsAlone(t *testing.T) {
 
 // Returns are reported by kind: each kind's is the mean of its agents', bots apart.
 func TestReturnsAreReportedByKind(t *testing.T) {
-	r := exptest.Play(t, mixed, 3, 1)
+	r := spectest.Play(t, mixed, 3, 1)
 	seen := 0
 	for _, p := range r.Seen {
 		of := map[string]float64{}
@@ -121,7 +121,7 @@ func TestReturnsAreReportedByKind(t *testing.T) {
 // as newcomers of their kind.
 func TestAgentsOfKindsAreLoaded(t *testing.T) {
 	reg := registry.New()
-	dir := exptest.Play(t, mixed, 3, 1).Dir
+	dir := spectest.Play(t, mixed, 3, 1).Dir
 	x, err := reg.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -151,12 +151,12 @@ func TestAgentsOfKindsAreLoaded(t *testing.T) {
 
 // A resolved spec is read as what it was, and so is one of a base.
 func TestKindsAreWrittenOut(t *testing.T) {
-	s := exptest.Parse(t, mixed)
+	s := spectest.Parse(t, mixed)
 	once, err := s.YAML()
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice, err := exptest.Parse(t, string(once)).YAML()
+	twice, err := spectest.Parse(t, string(once)).YAML()
 	if err != nil || !bytes.Equal(once, twice) {
 		t.Errorf("a resolved spec is read as another: %v\n%s\n%s", err, once, twice)
 	}
@@ -170,8 +170,8 @@ func TestKindsAreWrittenOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Name = exptest.Parse(t, mixed).Name
-	changes := exptest.Parse(t, mixed).Diff(&v)
+	v.Name = spectest.Parse(t, mixed).Name
+	changes := spectest.Parse(t, mixed).Diff(&v)
 	if len(changes) != 1 || changes[0].Path != "minds.slow.ppo.lr" {
 		t.Errorf("a variant of one line differs in %v", changes)
 	}
@@ -203,9 +203,9 @@ func TestKindsAreRefused(t *testing.T) {
 		{"minds.other.models", "base: hop+\nminds: {other: {agents: [1], models: {world: elsewhere}}}"},
 		{"no past selves", "train: {standins: {share: 0.1, who: [past]}}\nminds: {memory: {agents: [1], actor: {lstm: 4}}}"},
 	} {
-		exptest.Refused(t, c.want, c.text)
+		spectest.Refused(t, c.want, c.text)
 	}
-	exptest.Refused(t, "the only ones of mind lola", "minds: {aware: {agents: [1], mind: lola}}")
-	exptest.Refused(t, "minds.slow.train.envs", plain, "minds.slow.train.envs=3")
-	exptest.Refused(t, "minds.slow.agents", plain, "minds.slow.ppo.lr=1e-4")
+	spectest.Refused(t, "the only ones of mind lola", "minds: {aware: {agents: [1], mind: lola}}")
+	spectest.Refused(t, "minds.slow.train.envs", plain, "minds.slow.train.envs=3")
+	spectest.Refused(t, "minds.slow.agents", plain, "minds.slow.ppo.lr=1e-4")
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // Reading, checking, writing and comparing specs starts no program, whoever named it.
 func TestReadingASpecStartsNothing(t *testing.T) {
-	x, reg := exptest.NewTrap(t), registry.New()
+	x, reg := spectest.NewTrap(t), registry.New()
 	s, err := reg.Load("ppo-env", x.Sets())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestReadingASpecStartsNothing(t *testing.T) {
 // What a folder holds is not trusted for its game, or for its agents in runs of others; what
 // the user sets changes nothing about that.
 func TestAFoldersProgramsAreRefused(t *testing.T) {
-	x, reg, dir := exptest.NewTrap(t), registry.New(), t.TempDir()
+	x, reg, dir := spectest.NewTrap(t), registry.New(), t.TempDir()
 	x.Run(t, filepath.Join(dir, "x"), "done")
 	run := filepath.Join(dir, "x", "seed-1")
 	file := filepath.Join(run, "spec.yaml")
@@ -56,7 +56,7 @@ func TestAFoldersProgramsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := exptest.Parse(t, exptest.Small(""), "train.team=[learn, ns, ns, '"+run+"#0']")
+	plain := spectest.Parse(t, spectest.Small(""), "train.team=[learn, ns, ns, '"+run+"#0']")
 	_, opened := reg.Open(run, nil)
 	for name, err := range map[string]error{
 		"a spec file of a run": s.Allowed(), "its game": onlyErr(s.Resolve()), "its agents": opened, "as co-players": plain.CheckPlayers(),
@@ -76,7 +76,7 @@ func onlyErr(_ any, err error) error { return err }
 // Commands around a training are a folder's own, unless a preset of this program has them
 // word for word.
 func TestStagesOfAPresetAreTheProgramsOwn(t *testing.T) {
-	exptest.NewTrap(t)
+	spectest.NewTrap(t)
 	reg := registry.New()
 	preset, err := reg.Load("hop+", nil)
 	if err != nil {

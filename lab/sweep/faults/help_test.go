@@ -21,7 +21,7 @@ import (
 	"github.com/hop-marl/hop/lab/sweep"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
-	"github.com/hop-marl/hop/train/spec/exptest"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // asProgram has this test binary be hop. Workers start it as such, since it is the executable.
@@ -196,7 +196,7 @@ func bytesOf(t *testing.T, dir string) map[string]string {
 		case rel == "result.json":
 			b = clocks.ReplaceAll(b, nil)
 		case strings.HasPrefix(rel, "events."):
-			b = exptest.Timeless(b)
+			b = spectest.Timeless(b)
 		}
 		files[filepath.ToSlash(rel)] = string(b)
 		return err

@@ -1,4 +1,4 @@
-package exptest
+package spectest
 
 import (
 	"crypto/sha256"

@@ -1,5 +1,5 @@
-// Package exptest runs specs in tests, and holds them to what every run promises.
-package exptest
+// Package spectest runs specs in tests, and holds them to what every run promises.
+package spectest
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package exptest_test
+package spectest_test
 
 import (
 	"bytes"
