@@ -83,7 +83,7 @@ func TestNothingRunsWhatAnUntrustedRunNames(t *testing.T) {
 	for _, name := range []string{"0:evil", "0:" + hostile} {
 		run, body := "run="+url.QueryEscape(name), fmt.Sprintf(`{"run": %q}`, name)
 		for _, path := range []string{"/theatre?", "/join?seat=0&", "/api/theatre/choices?", "/api/theatre/stream?", "POST /api/join?seat=0&"} {
-			w := httptest.NewRecorder()
+			var w *httptest.ResponseRecorder
 			if rest, ok := strings.CutPrefix(path, "POST "); ok {
 				w = post1(s, rest+run, "{}")
 			} else {
