@@ -280,6 +280,12 @@ func (s *Spec) Validate() error {
 
 // validate is Validate with the game as far as it could be built.
 func (s *Spec) validate(g game.Game, err error) error {
+	if len(s.Game.Executes()) > 0 && !s.chosen { // the game still chooses the frame: none is wrong yet
+		own := *s
+		own.Kinds = slices.Clone(s.Kinds)
+		own.unframe()
+		s = &own
+	}
 	errs := []error{err}
 	part := func(err error, prefix string) { errs = append(errs, config.At(err, prefix, s.lines)) }
 	if !plainName.MatchString(s.Name) {
