@@ -78,3 +78,15 @@ func (st *State) Approach(_ int, s game.Seat, spot int16, mask *game.Mask) bool 
 }
 
 var _ script.Field = (*State)(nil)
+
+// Key writes the key: boards of up to 15 cells a side have one, for those who do not read what
+// was done.
+func (st *State) Key(dst *game.Key, reads game.Reads) bool {
+	*dst = game.Key{Episode: st.id, Left: uint64(st.left), Clock: uint32(st.T)}
+	for s := range st.g.c.Agents {
+		dst.Seats[s] = game.SeatKey(st.Pos[s], int(st.level[s]), st.Last[s])
+	}
+	return st.g.c.Size <= 15 && reads&game.ReadsDone == 0
+}
+
+var _ game.Keyed = (*State)(nil)

@@ -148,6 +148,9 @@ func (g *Ground) Steps(from, to int16) int16 {
 	return g.rows[to][from]
 }
 
+// ID returns a number that two grounds share only if their episodes are one; 0: it has none.
+func (g *Ground) ID() uint64 { return g.id }
+
 // FreeCell draws a cell without a block.
 func (g *Ground) FreeCell(r *rng.Rand) int16 {
 	for {

@@ -51,3 +51,17 @@ func (st *State) Ago(s game.Seat, rounds int) int32 {
 func (st *State) Times(s game.Seat, action int32) int { return int(st.played[s][action]) }
 
 var _ script.Rounds = (*State)(nil)
+
+// Key writes the key. All episodes are fixed alike.
+func (st *State) Key(dst *game.Key, reads game.Reads) bool {
+	*dst = game.Key{Episode: 1, Clock: uint32(st.t)}
+	for s := range st.last {
+		dst.Seats[s] = game.SeatKey(int16(st.last[s]+1)|int16(st.before[s]+1)<<2, 0, -1)
+		if reads&game.ReadsDone != 0 {
+			dst.Left |= uint64(st.played[s][defect]) << (32 * s)
+		}
+	}
+	return st.g.stage.Kind != game.ZeroSum
+}
+
+var _ game.Keyed = (*State)(nil)

@@ -132,6 +132,7 @@ type maker struct {
 	l    *Language
 	text string
 	used map[string]bool // the words
+	bots game.Reads      // what bots read
 
 	remember []*memory
 }
@@ -154,7 +155,7 @@ func (l *Language) Parse(text string) (game.Policy, error) {
 		words = append(words, w)
 	}
 	slices.Sort(words)
-	made := Player{name: name, words: words, lang: l, root: v.who, mem: make([]uint16, len(m.remember))}
+	made := Player{name: name, words: words, lang: l, root: v.who, bots: m.bots, mem: make([]uint16, len(m.remember))}
 	if len(m.remember) == 0 {
 		return &made, nil
 	}
@@ -222,6 +223,11 @@ func (m *maker) bot(b game.BotInfo, p phrase) (v value, text string, err error) 
 	pol, ok := made.(game.Policy)
 	if _, remembers := made.(game.Watcher); !ok || remembers {
 		return v, "", m.fault(p, "a bot that says its probabilities and remembers nothing; %s is none", b.Name)
+	}
+	if r, ok := made.(game.Reader); ok {
+		m.bots |= r.Reads()
+	} else {
+		m.bots |= game.ReadsLast | game.ReadsDone
 	}
 	v.who = scripted{pol}
 	return v, b.Name, nil

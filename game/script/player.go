@@ -44,7 +44,8 @@ type Player struct {
 	words []string
 	lang  *Language
 	root  policy
-	mem   []uint16 // of the words that remember
+	bots  game.Reads // what the game's own bots in it read
+	mem   []uint16   // of the words that remember
 	now   now
 	probs dist
 }
@@ -54,6 +55,19 @@ func (p *Player) Name() string { return p.name }
 
 // Words returns the words of the text, sorted, without bots, things and numbers.
 func (p *Player) Words() []string { return p.words }
+
+// Reads returns what its words look at.
+func (p *Player) Reads() (reads game.Reads) {
+	for _, w := range p.words {
+		switch w {
+		case "lazy", "slow":
+			reads |= game.ReadsLast
+		case "majority", "angry":
+			reads |= game.ReadsDone
+		}
+	}
+	return reads | p.bots
+}
 
 // Probs writes the probability of each action for a living seat.
 func (p *Player) Probs(st game.State, s game.Seat, dst []float32) {

@@ -1,7 +1,10 @@
 package staghunt
 
 import (
+	"math"
+
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/script"
 )
 
@@ -65,3 +68,34 @@ func (st *State) Approach(thing int, s game.Seat, spot int16, mask *game.Mask) b
 }
 
 var _ script.Field = (*State)(nil)
+
+// Key writes the key: boards of up to 15 cells a side have one.
+func (st *State) Key(dst *game.Key, reads game.Reads) bool {
+	*dst = game.Key{Episode: st.board.ID(), Left: st.left, Clock: uint32(st.T)}
+	if st.g.c.EndAfter > 0 {
+		dst.Clock |= uint32(st.first) << 16
+	}
+	for s := range st.g.c.Agents {
+		dst.Seats[s] = game.SeatKey(st.Pos[s], int(st.caught[s])+1, st.Last[s])
+	}
+	return st.g.c.Size <= 15
+}
+
+var _ game.Keyed = (*State)(nil)
+
+// Alone returns what the nearest hare pays, if there is time for it.
+func (st *State) Alone(s game.Seat, discount float64) float64 {
+	var toward game.Mask
+	c := &st.g.c
+	d := st.towards(st.Pos[s], c.Stags, c.Stags+c.Hares, &toward)
+	end := c.Horizon
+	if c.EndAfter > 0 && st.first > 0 {
+		end = min(end, int(st.first)+c.EndAfter)
+	}
+	if d == grid.Far || int(st.T)+int(d)+1 > end {
+		return 0
+	}
+	return float64(float32(c.HarePays)) * math.Pow(discount, float64(d))
+}
+
+var _ game.Solitary = (*State)(nil)
