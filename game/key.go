@@ -48,3 +48,16 @@ type Solitary interface {
 	// Alone returns the best discounted return of a seat that nobody else plays with any more.
 	Alone(s Seat, discount float64) float64
 }
+
+// Recaller is a Policy that remembers episodes, in a few numbers that follow from the last
+// state of each.
+type Recaller interface {
+	Policy
+	// Memory returns what it remembers; it belongs to the bot.
+	Memory() []uint16
+	// Remember makes it remember something else.
+	Remember(memory []uint16)
+	// After writes what it would remember after an episode that ended so; false: the last state
+	// does not tell.
+	After(dst []uint16, st State, s Seat) bool
+}

@@ -220,6 +220,9 @@ func (b *BR) seat(focal game.Seat, names []string) (changed bool, err error) {
 			}
 		}
 	}
+	if b.end != nil {
+		b.reads |= game.ReadsDone
+	}
 	if b.reads&game.ReadsDone != 0 {
 		for s := range b.keep {
 			b.keep[s] |= game.KeyDone

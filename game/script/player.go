@@ -118,22 +118,20 @@ func (p *Rememberer) note(o *Outcome) {
 	}
 }
 
-// Memory returns what it remembers, one number a word; Remember puts such numbers in its place.
+// Memory returns what it remembers, one number a word.
 func (p *Rememberer) Memory() []uint16 { return p.mem }
 
 // Remember makes it remember what Memory returned, of whichever copy of it.
 func (p *Rememberer) Remember(mem []uint16) { copy(p.mem, mem) }
 
-// After returns what it would remember after an episode that ended in a state in which nothing
-// happened that the state itself does not tell.
-func (p *Rememberer) After(dst []uint16, st game.State, s game.Seat) {
-	var t Tally
-	t.see(p.lang, st)
-	o := p.lang.Assess(&t, st, s)
+// After writes what it would remember after an episode that ended so, if that state tells.
+func (p *Rememberer) After(dst []uint16, st game.State, s game.Seat) bool {
+	o := p.lang.Assess(&Tally{}, st, s)
 	copy(dst, p.mem)
 	for _, m := range p.remember {
 		m.note(dst, &o)
 	}
+	return p.lang.Told
 }
 
 // AppendBinary appends what it remembers.
@@ -170,6 +168,8 @@ var (
 	_ game.Policy = (*Player)(nil)
 	_ game.Policy = (*Rememberer)(nil)
 	_ game.Keeper = (*Rememberer)(nil)
+
+	_ game.Recaller = (*Rememberer)(nil)
 )
 
 // scripted is one of the game's own bots.
