@@ -57,6 +57,8 @@ func (c adaptCmd) Run(a *app) error {
 // trios returns the co-players of each meeting.
 func (c adaptCmd) trios() ([][]string, error) {
 	switch {
+	case c.Strangers != "" && len(c.VS) == 0 && c.Trios == "":
+		return nil, nil
 	case len(c.VS) > 0 && c.Trios != "", len(c.VS) == 0 && c.Trios == "":
 		return nil, usage("name the co-players with --vs, or several trios with --trios")
 	case len(c.VS) > 0:

@@ -28,6 +28,8 @@ import (
 type Config struct {
 	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
 	Teams     [][]string `kong:"-"` // co-players: bots, members or kinds of the zoo, or RUN#AGENT
+	Strangers string     `help:"The co-players of a split instead, three of each: train, validation or test." placeholder:"SPLIT"`
+	Some      int        `help:"So many of the strangers, evenly spread over their list; 0: all." default:"0"`
 	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
 	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
 	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
@@ -65,6 +67,12 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 	if err != nil {
 		return nil, err
 	}
+	var split *adapted.Strangers
+	if c.Strangers != "" {
+		if split, err = c.strangers(g); err != nil {
+			return nil, err
+		}
+	}
 	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
 	count, end := l.Counting("meetings")
 	defer end()
@@ -72,7 +80,7 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 	cells := make([][]*adapted.Row, len(c.Teams))
 	var met atomic.Int64
 	err = together(ctx, len(c.Teams), func(ctx context.Context, i int) error {
-		m, err := c.meeting(g, about, c.Teams[i])
+		m, err := c.meeting(ctx, g, about, c.Teams[i], true)
 		if err != nil {
 			return err
 		}
@@ -91,7 +99,10 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 	}
 	table.Table = slices.Concat(cells...)
 	table.Used = l.Reg.Runs.Used()
-	return table, nil
+	if split != nil {
+		err = c.sumStrangers(ctx, g, table, split)
+	}
+	return table, err
 }
 
 // share says how many cores each seed's lives are lived on: meetings and seeds come first.

@@ -104,7 +104,9 @@ type Table struct {
 	Steps int            `json:"steps"`
 	Last  int            `json:"last"`
 	Table []*Row         `json:"table"`
-	Used  []runlog.Used  `json:"checkpoints,omitempty"` // of the runs and of co-players that are runs' agents
+
+	Strangers []*Strangers  `json:"strangers,omitempty"`   // an agent each, if the co-players are those of a split
+	Used      []runlog.Used `json:"checkpoints,omitempty"` // of the runs and of co-players that are runs' agents
 }
 
 // Against names the co-players.
