@@ -191,7 +191,7 @@ func TestCorruptionMatrix(t *testing.T) {
 						t.Errorf("%s: exit %d, and none of what is allowed; it says\n%s\nit gives\n%s", where, got.code, got.errs, differ(got.out, want.out))
 						kind = "?"
 					case !*long && !strings.Contains(says, kind):
-						t.Errorf("%s: is %s, docs/results/corruption.md has %s; it says\n%s", where, kind, says, got.errs)
+						t.Errorf("%s: is %s, %s has %s; it says\n%s", where, kind, tablePage, says, got.errs)
 					}
 					if *long {
 						t.Logf("%s: %s", where, kind)
@@ -211,8 +211,7 @@ func TestCorruptionMatrix(t *testing.T) {
 	case *long && *rewrite && !t.Failed():
 		writeTable(t, text, cells)
 	case *long && text != tableText(table):
-		t.Errorf("docs/results/corruption.md has another table (-args -long -rewrite writes it); this is it, of the commands that were asked for:\n%s",
-			text)
+		t.Errorf("%s has another table (-args -long -rewrite writes it); this is it, of the commands that were asked for:\n%s", tablePage, text)
 	}
 }
 
