@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -234,8 +235,11 @@ func writeTable(t *testing.T, text string, cells int) {
 	}
 	count := regexp.MustCompile(`The whole has [0-9,]+ cells`)
 	head = count.ReplaceAllString(head, "The whole has "+plot.Thousands(cells)+" cells")
-	build := regexp.MustCompile(`(?m)silent\. .*$`)
-	head = build.ReplaceAllString(head, "silent. Written by "+thisBuild().Line()+".")
+	build := thisBuild() // a test is not told its commit
+	if commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
+		build.Commit, build.Program = strings.TrimSpace(string(commit)), ""
+	}
+	head = regexp.MustCompile(`(?m)silent\. .*$`).ReplaceAllString(head, "silent. Written by "+build.Line()+".")
 	if err := os.WriteFile(filepath.FromSlash(tablePage), []byte(head+names+"\n"+line+"\n"+text), 0o644); err != nil {
 		t.Fatal(err)
 	}
