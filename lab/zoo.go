@@ -253,13 +253,10 @@ func (l *Lab) breedSpec(c ZooConfig, b Breed) (spec.Spec, error) {
 		return spec.Spec{}, err
 	}
 	sets := []string{"name=zoo-" + b.Name, "game.name=" + c.Game}
-	base := "ppo-" + c.Game
 	for _, f := range params.Fields() {
 		sets = append(sets, f.Path+"="+f.Default)
-		if size, err := strconv.Atoi(f.Default); c.Game == "staghunt" && f.Path == "game.size" && err == nil && size > 4 {
-			base = "ppo-8x8"
-		}
 	}
+	base := params.Preset()
 	switch {
 	case slices.Contains(l.Reg.PresetNames(), base):
 	case len(g.Spec().Obs.Planes) == 0:

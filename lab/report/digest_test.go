@@ -127,31 +127,30 @@ func TestWindowsWithFewEpisodesAreLeftOut(t *testing.T) {
 }
 
 func TestReferencesHoldOnlyWhereTheyWereMeasured(t *testing.T) {
-	base := map[string]any{"name": "staghunt", "size": 4, "agents": 4, "blocks": 0, "stags": 1, "hares": 4, "horizon": 35, "stag_pays": 10,
-		"hare_pays": 1, "end_after_first_catch": 0, "player_strength": []any{}}
-	with := func(k string, v any) map[string]any {
-		m := map[string]any{k: v}
-		for n, x := range base {
-			if n != k {
-				m[n] = x
-			}
-		}
-		return m
-	}
 	for _, c := range []struct {
-		name   string
-		params map[string]any
-		want   []string
+		name, game string
+		set        [2]string
+		want       []string
 	}{
-		{"4x4", base, []string{"optimum", "hares only", "selfish equilibrium", "random"}},
-		{"8x8", with("size", 8), []string{"optimum", "hares only", "random"}},
-		{"with blocks", with("blocks", 5), []string{"optimum", "hares only"}},
-		{"two stags", with("stags", 2), []string{"optimum", "hares only"}},
-		{"other pay", with("stag_pays", 12), nil},
-		{"another game", with("name", "tag"), nil},
+		{"4x4", "staghunt", [2]string{"size", "4"}, []string{"optimum", "hares only", "selfish equilibrium", "random"}},
+		{"8x8", "staghunt", [2]string{"size", "8"}, []string{"optimum", "hares only", "random"}},
+		{"with blocks", "staghunt", [2]string{"blocks", "2"}, []string{"optimum", "hares only"}},
+		{"two stags", "staghunt", [2]string{"stags", "2"}, []string{"optimum", "hares only"}},
+		{"other pay", "staghunt", [2]string{"stag_pays", "12"}, nil},
+		{"another game", "tag", [2]string{"size", "8"}, nil},
+		{"drifts", "snowdrift", [2]string{"size", "8"}, []string{"optimum", "random"}},
+		{"fewer drifts", "snowdrift", [2]string{"drifts", "5"}, nil},
+		{"coins", "coin", [2]string{"size", "5"}, []string{"own coins only"}},
 	} {
+		g, err := registry.New().NewGame(c.game)
+		if err == nil {
+			err = g.Set(c.set[0], c.set[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
-		for _, r := range references(c.params) {
+		for _, r := range references(g) {
 			got = append(got, r.Name)
 		}
 		if !slices.Equal(got, c.want) {

@@ -14,11 +14,13 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/trust"
 )
@@ -34,6 +36,8 @@ type Registry struct {
 	Runs *runlog.Reader
 	// Trust says which folders may run what they name; its zero value is the user's.
 	Trust trust.Trust
+	// Game and Mind are what a spec is of that names none; "": the first by name.
+	Game, Mind string
 	// End ends what games have started, such as other processes; nil: nothing is.
 	End func()
 }
@@ -44,7 +48,14 @@ type GameEntry struct {
 	params func() any // a pointer to the game's Config, at its defaults
 	build  func(params any) (game.Game, error)
 	needs  string // a parameter without a default; "": none
-	rules  rules.Writing
+
+	// What is known of it; nil: nothing.
+	rules    rules.Writing
+	draws    rules.Drawing
+	returns  func(params any) []game.Return
+	preset   func(params any) string
+	measured [][]string
+	known    []any // travels with the game: game.As finds it
 }
 
 // Rules returns the entry of a game whose rules are also written down a second time, for
@@ -52,6 +63,50 @@ type GameEntry struct {
 func (e GameEntry) Rules(write rules.Writing) GameEntry {
 	e.rules = write
 	return e
+}
+
+// Chance returns the entry of a game of which it is known how its rules draw, for world models
+// to be held against.
+func (e GameEntry) Chance(draws rules.Drawing) GameEntry {
+	e.draws = draws
+	return e
+}
+
+// Fast returns the entry of a game with rules made for search; others are searched on their own.
+func (e GameEntry) Fast(f truth.Fast) GameEntry { return e.with(f) }
+
+// Solved returns the entry of a game with exact best responses.
+func (e GameEntry) Solved(s oracle.Solver) GameEntry { return e.with(s) }
+
+// with returns the entry with one thing more that travels with the game.
+func (e GameEntry) with(known any) GameEntry {
+	e.known = append(slices.Clone(e.known), known)
+	return e
+}
+
+// Returns returns the entry of a game of which mean returns are known, which reports draw.
+func (e GameEntry) Returns(of func(params any) []game.Return) GameEntry {
+	e.returns = of
+	return e
+}
+
+// Preset returns the entry of a game whose parameters say which preset has settings that suit
+// PPO there; without, it is that of the game's name.
+func (e GameEntry) Preset(of func(params any) string) GameEntry {
+	e.preset = of
+	return e
+}
+
+// Measured returns the entry of a game whose speed is measured at several settings, each a list
+// such as size=8; without, at its defaults.
+func (e GameEntry) Measured(at ...[]string) GameEntry {
+	e.measured = at
+	return e
+}
+
+// By returns a function of an entry's parameters or settings that reads them by their type.
+func By[C, T any](of func(C) T) func(params any) T {
+	return func(params any) T { return of(*params.(*C)) }
 }
 
 // Named returns the entry of a game that cannot be built before that parameter is set.
@@ -162,6 +217,14 @@ func Input(spec game.Spec) actor.Input {
 
 // GameNames returns the names of all games, sorted.
 func (r *Registry) GameNames() []string { return slices.Sorted(maps.Keys(r.Games)) }
+
+// UsualGame returns the name of the game where none is named.
+func (r *Registry) UsualGame() string {
+	if _, ok := r.Games[r.Game]; ok {
+		return r.Game
+	}
+	return r.PlainGames()[0]
+}
 
 // Close ends what games have started.
 func (r *Registry) Close() {
