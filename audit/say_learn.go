@@ -57,8 +57,8 @@ func (u *session) learners() []check.Finding {
 		updated = append(updated, u.redrawn())
 	}
 	for _, f := range updated {
-		if f.Module == "ppo" && f.Status == check.Fault && acted.Module == "rollout" {
-			acted.Module = "ppo" // the network itself is off, not what was written down of it
+		if f.Module == check.PPO && f.Status == check.Fault && acted.Module == "rollout" {
+			acted.Module = check.PPO // the network itself is off, not what was written down of it
 		}
 	}
 	out := append([]check.Finding{u.restored(), acted}, u.asked(

@@ -67,7 +67,9 @@ func newTap(m learner.Mind, u *session, i int) *tap {
 	}
 	t.counts, _ = learner.As[learner.Counting](m)
 	t.exp = u.exp.LearnsAs(t.agents[0])
-	t.hop, _ = spec.ConfigOf[hop.Config](t.exp)
+	if p, ok := spec.SettingsAs[hop.Planning](t.exp); ok {
+		t.hop = p.Planner()
+	}
 	t.update = checks.Learner{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
 	if t.hop != nil && u.spec.View == 0 { // the reference models co-players by what those see themselves

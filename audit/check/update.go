@@ -2,9 +2,9 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/agent/learner"
@@ -26,6 +26,7 @@ type HeldUpdate struct {
 	change reference.Change
 	slip   *updateSlip           // what agrees with the update where the definition does not
 	stats  map[string][2]float64 // reported and computed, where they differ
+	added  map[string]float64    // statistics of what the learner adds to learning
 	report int                   // statistics compared
 	choice int                   // rows whose recorded probability or value is not the network's
 	far    float64               // the largest difference of a log-probability
@@ -118,7 +119,7 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	if o.Beside != nil {
 		h.beside(o.Beside, after)
 	}
-	h.reported(want, stats)
+	h.reported(want, o.Stats, stats)
 	p.chosen(&h, g, o, want)
 	p.layers(&h, o, was, w, want)
 	return want, h.choice == 0
@@ -154,18 +155,18 @@ func (h *HeldUpdate) beside(b *reference.Beside, after *safetensors.File) {
 	h.model, h.about = &c, b
 }
 
-// reported compares the statistics that the learner gave with those of the twin.
-func (h *HeldUpdate) reported(want *reference.Learnt, stats []agent.Stat) {
-	h.stats = map[string][2]float64{}
+// reported compares the statistics that the learner gave with those of the twin; added are those
+// of what it adds to learning.
+func (h *HeldUpdate) reported(want *reference.Learnt, added map[string]float64, stats []agent.Stat) {
+	h.stats, h.added = map[string][2]float64{}, added
 	for _, st := range stats {
-		kind, name, _ := strings.Cut(st.Name, "/")
-		v, ok := want.Stats[name]
-		if !ok || kind != "ppo" && kind != "search" && kind != "lola" && kind != "influence" {
+		v, ok := want.Stats[st.Name]
+		if !ok {
 			continue
 		}
 		h.report++
 		tol := 2e-3 * max(1, math.Abs(v))
-		if kind == "lola" || kind == "influence" { // small numbers, each of which is a mean
+		if _, ok := added[st.Name]; ok { // small numbers, each of which is a mean
 			tol = 0.01*math.Abs(v) + 1e-6
 		}
 		if math.Abs(st.Value-v) > tol {
@@ -276,15 +277,16 @@ func Updates(minds []*Learner) []check.Finding {
 					"model/actor.Work.Forward, frame (the input) and nn (the layers)")
 			}
 			if stats.Rows += h.report; len(h.stats) > 0 && h.change.Same() && stats.Effect == 0 {
-				for name, v := range h.stats {
+				for _, name := range slices.Sorted(maps.Keys(h.stats)) {
+					v := h.stats[name]
 					stats.Saw(v[0], v[1], "%s, %s", check.Agents(t.Agents), name)
+					if _, ok := h.added[name]; ok {
+						stats.Module = check.PPO // what is added to learning is off, by too little to turn the update
+					}
 				}
 				e := stats.Evidence[0]
 				if v, ok := h.stats["ppo/explained"]; ok && math.Abs(v[0]-v[1]) < 0.05 {
 					stats.Module = "ppo" // other returns than it should learn from, by too little to turn the update
-				}
-				if strings.Contains(stats.Evidence[0].Label, "lola/") || strings.Contains(stats.Evidence[0].Label, "influence/") {
-					stats.Module = "ppo" // what is added to learning is off, by too little to turn the update
 				}
 				stats.Accuse(check.Fault, float64(len(h.stats)), fmt.Sprintf("%s: the update is right, but it reports %.4g where it is %.4g.",
 					e.Label, e.Value, e.Wanted), "ppo.Brain.report, and the sums behind it")

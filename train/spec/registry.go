@@ -131,17 +131,51 @@ type MindEntry struct {
 	params func() any // a pointer to the mind's Config, at its defaults
 	build  func(params any, m Making) ([]learner.Mind, error)
 	check  func(params any, s *Spec, g game.Game) error
-	audit  Audit
+
+	// What is known of it; nil: nothing.
+	title func(params any) string
+	plain bool
+	bred  *Breed
+	audit Audit
 }
 
-// Audit is what an audit must know of a kind of minds whose own network learns by PPO's
-// loss, or from a search.
+// Titled returns the entry with what reports call such agents; without, that is the name.
+func (e MindEntry) Titled(of func(params any) string) MindEntry {
+	e.title = of
+	return e
+}
+
+// Plain returns the entry of minds that are a policy by observations and nothing else: one may be
+// shared by all agents, plays any seat, and learns from windows that are made up.
+func (e MindEntry) Plain() MindEntry {
+	e.plain = true
+	return e
+}
+
+// Breed is a kind of minds as a member of zoos.
+type Breed struct {
+	Name, Doc string
+	Stranger  bool // of a zoo's usual members it is held out
+}
+
+// Bred returns the entry of minds that zoos have members of.
+func (e MindEntry) Bred(doc string, stranger bool) MindEntry {
+	e.bred = &Breed{Doc: doc, Stranger: stranger}
+	return e
+}
+
+// Audit is what an audit must know of a kind of minds.
 type Audit struct {
-	// Update fills in what they add to the definition of an update; nil: their updates are
-	// not computed again.
-	Update  func(params any, o *reference.Own, in reference.Adding) error
+	// Update fills in what they add to the definition of an update of a network that learns by
+	// PPO's loss, or from a search; nil: their updates are not computed again.
+	Update func(params any, o *reference.Own, in reference.Adding) error
+	// Whole is the update of minds that do not learn by PPO's loss or from a search: what they
+	// save, all of it, after they learnt from the window; nil: it is not computed again.
+	Whole   func(params any, in reference.Adding) (reference.Net, error)
 	Weights bool             // they read the weights of others of their kind
 	Amplify func(params any) // makes what they add large enough to be seen beside the rewards; nil: it is
+	Windows int              // an audit watches, because they take long; 0: as many as PPO
+	Envs    int              // it plays at most, for the same reason; 0: as many as PPO
 }
 
 // Audited returns the entry with what an audit must know.
@@ -246,6 +280,16 @@ func (r *Registry) MindNames() []string { return slices.Sorted(maps.Keys(r.Minds
 
 // MindDoc says in a few words what the mind is.
 func (r *Registry) MindDoc(name string) string { return r.Minds[name].doc }
+
+// Breeds returns the kinds of minds that zoos have members of, by name.
+func (r *Registry) Breeds() (list []Breed) {
+	for _, name := range r.MindNames() {
+		if b := r.Minds[name].bred; b != nil {
+			list = append(list, Breed{name, b.Doc, b.Stranger})
+		}
+	}
+	return list
+}
 
 // PresetNames returns the names of the presets, sorted.
 func (r *Registry) PresetNames() []string {
