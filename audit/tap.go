@@ -161,16 +161,16 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 			}
 		}
 	}
+	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
 	if p.params == nil {
 		p.rows += own
-		return p.Mind.Learn(w)
+		return p.learnWhole(w, hold)
 	}
 	if p.first == nil {
 		p.begun = p.counted()
 	}
 	weights := slices.Clone(p.params.W)
 	var before, after *safetensors.File
-	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
 	if hold || p.hop != nil {
 		var err error
 		if before, err = probe.Saved(p.Mind); err != nil {
@@ -218,6 +218,29 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if !again {
 		p.stats.take(p, stats, own)
 	}
+	return stats, nil
+}
+
+// learnWhole lets a mind learn whose network cannot be seen, and holds the update against its
+// definition where there is one.
+func (p *tap) learnWhole(w *learner.Window, hold bool) ([]agent.Stat, error) {
+	known, _ := p.exp.Audit()
+	if !hold || known.Whole == nil {
+		return p.Mind.Learn(w)
+	}
+	before, err := probe.Saved(p.Mind)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := p.Mind.Learn(w)
+	if err != nil {
+		return nil, err
+	}
+	after, err := probe.Saved(p.Mind)
+	if err != nil {
+		return nil, err
+	}
+	p.update.Hold(checks.UpdateGiven{Window: p.u.window}, w, before, after, stats)
 	return stats, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
@@ -35,6 +36,7 @@ type HeldUpdate struct {
 	off    float64
 	model  *reference.Change // of the model that learns beside it; nil: there is none
 	about  *reference.Beside
+	whole  bool // all that the mind saves is compared, and nothing else is known of it
 	err    error
 }
 
@@ -74,8 +76,39 @@ func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.Fi
 	}
 	model, _ := a.Actor()
 	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents}
-	err := known.Update(params, &o, reference.Adding{Seats: p.Seats, Window: w, Saved: before, Nets: g.Nets, Hindsight: g.Hindsight})
-	return o, err == nil
+	return o, known.Update(params, &o, p.adding(g, w, before)) == nil
+}
+
+// adding is what the definition of an update is given.
+func (p *Learner) adding(g UpdateGiven, w *reference.Window, before *safetensors.File) reference.Adding {
+	return reference.Adding{Seats: p.Seats, Agents: p.Agents, PPO: ppoOf(p.Spec.PPO), Window: w, Saved: before, Nets: g.Nets,
+		Hindsight: g.Hindsight}
+}
+
+// holdWhole compares all that a mind saves with what it should be after an update.
+func (p *Learner) holdWhole(g UpdateGiven, w *reference.Window, before, after *safetensors.File) {
+	known, params := p.Spec.Audit()
+	h := HeldUpdate{window: g.Window, whole: true}
+	var got, want reference.Net
+	was, err := reference.LoadNet(before, "")
+	if err == nil {
+		got, err = reference.LoadNet(after, "")
+	}
+	if err == nil {
+		want, err = known.Whole(params, p.adding(g, w, before))
+	}
+	if h.err = err; err == nil {
+		p.note(was, want)
+		h.change = reference.Compare(was, got, want)
+	}
+	for _, a := range p.Agents {
+		record.Each(w.Rollout, a, func(_, _, step, slot int) {
+			if w.Alive[slot] && w.Own[step] {
+				h.rows++
+			}
+		})
+	}
+	p.Held = append(p.Held, h)
 }
 
 // Hold compares one update: before and after are what the mind saved around it. It
@@ -84,6 +117,10 @@ func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.Fi
 func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *safetensors.File,
 	stats []agent.Stat) (want *reference.Learnt, right bool) {
 	w := windowOf(window)
+	if known, _ := p.Spec.Audit(); known.Whole != nil {
+		p.holdWhole(g, w, before, after)
+		return nil, false
+	}
 	o, ok := p.own(g, w, before)
 	if !ok {
 		return nil, false
@@ -246,7 +283,7 @@ func Updates(minds []*Learner) []check.Finding {
 		Says: "Logits and values are what the layers come to in float64.",
 	}
 	model := check.Finding{Step: 4, Module: "ppo", Unit: "cosine of the two changes, less 1"}
-	least, updates := 1., 0
+	least, updates, network := 1., 0, false
 	var odd []*Learner
 	for _, t := range minds {
 		wrong := false
@@ -264,6 +301,10 @@ func Updates(minds []*Learner) []check.Finding {
 			f.Saw(h.change.Cosine, 1, "%s, window %d: cosine of the change with its definition", check.Agents(t.Agents), h.window)
 			f.Saw(h.change.Length, 1, "%s, window %d: length of the change over that", check.Agents(t.Agents), h.window)
 			wrong = wrong || !h.change.Same()
+			if h.whole {
+				continue
+			}
+			network = true
 			if choice.Rows += h.rows; h.choice > 0 && choice.Effect == 0 {
 				share := float64(h.choice) / float64(h.rows)
 				choice.Accuse(check.Fault, share, fmt.Sprintf("%s: in %.0f %% of the rows the recorded probability or value is not what the "+
@@ -320,7 +361,10 @@ func Updates(minds []*Learner) []check.Finding {
 		says, next := differs(odd, len(minds))
 		f.Accuse(check.Fault, least-1, says, next)
 	}
-	out := []check.Finding{choice, layers, f, stats}
+	out := []check.Finding{f}
+	if network {
+		out = []check.Finding{choice, layers, f, stats}
+	}
 	if model.Rows > 0 {
 		out = append(out, model)
 	}
@@ -343,6 +387,10 @@ func differs(odd []*Learner, all int) (says, next string) {
 	name := "PPO's"
 	if odd[0].Hop != nil && odd[0].Hop.Own == "search" {
 		name = "the search's and the return's"
+	}
+	if h.whole {
+		return fmt.Sprintf("%s: the update is not what the definition of %s gives: cosine %.3f of 1, length %.3g of what it should be.",
+			check.Capital(check.Agents(who)), odd[0].Spec.Title(), c.Cosine, c.Length), "Learn of that mind"
 	}
 	next = "ppo.Brain.gather and Advantages (what it is given), losses (the loss), descend and nn.Adam (the step)"
 	switch {

@@ -34,9 +34,12 @@ type Own struct {
 	Slip Slip // a named departure from the definition, to recognise it
 }
 
-// Adding is what a kind of learner is given to fill in what it adds to an update.
+// Adding is what a kind of learner is given to fill in what it adds to an update, or to say what
+// an update comes to.
 type Adding struct {
 	Seats     int
+	Agents    []agent.ID // who learn by it
+	PPO       PPO
 	Window    *Window
 	Saved     *safetensors.File // the learner before it learns
 	Nets      []Net             // [A] the weights that played the window; nil: not known

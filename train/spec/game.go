@@ -68,14 +68,21 @@ func (g Game) Build() (game.Game, error) {
 	if err != nil {
 		return nil, config.At(err, "game", g.lines)
 	}
+	var known []any // travels with the game: game.As finds it
+	if e.fast != nil {
+		known = append(known, e.fast)
+	}
+	if e.solver != nil {
+		known = append(known, e.solver)
+	}
 	if e.draws != nil {
 		block, err := g.Map()
 		if err != nil {
 			return nil, err
 		}
-		e = e.with(rules.ChanceOf(built.Spec(), block, e.draws))
+		known = append(known, rules.ChanceOf(built.Spec(), block, e.draws))
 	}
-	return game.With(built, e.known...), nil
+	return game.With(built, known...), nil
 }
 
 // Peek returns the game for whoever only reads: nil if building it would start a program,

@@ -55,7 +55,8 @@ type GameEntry struct {
 	returns  func(params any) []game.Return
 	preset   func(params any) string
 	measured [][]string
-	known    []any // travels with the game: game.As finds it
+	fast     truth.Fast
+	solver   oracle.Solver
 }
 
 // Rules returns the entry of a game whose rules are also written down a second time, for
@@ -73,14 +74,14 @@ func (e GameEntry) Chance(draws rules.Drawing) GameEntry {
 }
 
 // Fast returns the entry of a game with rules made for search; others are searched on their own.
-func (e GameEntry) Fast(f truth.Fast) GameEntry { return e.with(f) }
+func (e GameEntry) Fast(f truth.Fast) GameEntry {
+	e.fast = f
+	return e
+}
 
 // Solved returns the entry of a game with exact best responses.
-func (e GameEntry) Solved(s oracle.Solver) GameEntry { return e.with(s) }
-
-// with returns the entry with one thing more that travels with the game.
-func (e GameEntry) with(known any) GameEntry {
-	e.known = append(slices.Clone(e.known), known)
+func (e GameEntry) Solved(s oracle.Solver) GameEntry {
+	e.solver = s
 	return e
 }
 
