@@ -48,6 +48,17 @@ func finding(t *testing.T, r *audit.Result, name string) check.Finding {
 func TestPlannersSearchOnTheRulesThatTheEntryNames(t *testing.T) {
 	var made atomic.Int32
 	reg := all()
+	params, err := reg.NewGame("weaklink")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := params.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if truth.FastOf(g) != (weaklink.Fast{}) {
+		t.Error("the entry names no rules made for search")
+	}
 	reg.Games["weaklink"] = reg.Games["weaklink"].Fast(counted{made: &made})
 	s, err := reg.Load("planner.yaml", nil)
 	if err != nil {
