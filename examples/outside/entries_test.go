@@ -99,13 +99,14 @@ func TestUpdatesAreHeldAgainstTheEntrysDefinition(t *testing.T) {
 	}
 	const name = "an update is what the definition gives"
 	for _, slip := range []bool{false, true} {
-		r, err := audit.Spec(t.Context(), s, audit.Options{Seeds: []uint64{1}, Episodes: 100, Updates: 6, Change: func(_ *spec.Spec, p *train.Parts) {
+		change := func(_ *spec.Spec, p *train.Parts) {
 			for i := range p.Minds {
 				if slip {
 					p.Minds[i] = twice{p.Minds[i]}
 				}
 			}
-		}})
+		}
+		r, err := audit.Spec(t.Context(), s, audit.Options{Seeds: []uint64{1}, Episodes: 100, Updates: 6, Change: change})
 		if err != nil {
 			t.Fatal(err)
 		}
