@@ -119,6 +119,14 @@ func TestUpdatesAreHeldAgainstTheEntrysDefinition(t *testing.T) {
 	}
 }
 
+// Who does not say that it learns from made-up steps is not given any.
+func TestWhatTheEntryDoesNotSayIsNotAssumed(t *testing.T) {
+	_, err := all().Load("weaklink.yaml", []string{"imagine.on=true"})
+	if err == nil || !strings.Contains(err.Error(), "mind is reinforce") {
+		t.Errorf("got %v, want an objection to made-up steps", err)
+	}
+}
+
 // Reports draw what the entries know, zoos have members of the learner, and regret is known.
 func TestReportsZoosAndRegretKnowWhatTheEntriesKnow(t *testing.T) {
 	dir := t.TempDir()

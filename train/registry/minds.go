@@ -33,7 +33,7 @@ import (
 func minds() map[string]spec.MindEntry {
 	return map[string]spec.MindEntry{
 		"ppo": spec.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO).
-			Audited(plain).Titled(title("PPO")).Plain(),
+			Audited(plain).Titled(title("PPO")).Plain().Imagining(),
 		"hop": spec.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
 			hop.Default, makeHOP).Check(checkHOP).Audited(fromSearch).Titled(spec.By(hop.Config.Title)),
 		"lola": spec.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone).

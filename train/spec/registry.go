@@ -134,10 +134,10 @@ type MindEntry struct {
 	check  func(params any, s *Spec, g game.Game) error
 
 	// What is known of it; nil: nothing.
-	title func(params any) string
-	plain bool
-	bred  *Breed
-	audit Audit
+	title            func(params any) string
+	plain, imagining bool
+	bred             *Breed
+	audit            Audit
 }
 
 // Titled returns the entry with what reports call such agents; without, that is the name.
@@ -147,9 +147,16 @@ func (e MindEntry) Titled(of func(params any) string) MindEntry {
 }
 
 // Plain returns the entry of minds that are a policy by observations and nothing else: one may be
-// shared by all agents, plays any seat, and learns from windows that are made up.
+// shared by all agents, and plays any seat.
 func (e MindEntry) Plain() MindEntry {
 	e.plain = true
+	return e
+}
+
+// Imagining returns the entry of minds that also learn from steps that a world model made up
+// (learner.Window.Imagined). Those that model others say it in their settings (Imagines).
+func (e MindEntry) Imagining() MindEntry {
+	e.imagining = true
 	return e
 }
 

@@ -431,7 +431,7 @@ func (s *Spec) unimaginable() string {
 	switch {
 	case len(s.Kinds) > 0:
 		return "minds is set"
-	case !s.Mind.entry().plain && !s.modelsOthers():
+	case !s.Mind.entry().imagining && !s.modelsOthers():
 		return "mind is " + s.Mind.Name
 	case s.Actor.LSTM > 0:
 		return "actor.lstm is above 0"
